@@ -1,0 +1,140 @@
+// The job: what a person asks for, as plain structs. The JSON file's schema is schema.h; reading is job_json.h; checking is check.h.
+// Field names are the JSON keys. nullopt stands for JSON null. Thread-safe: values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace trainctl::job {
+
+enum class Precision { k32True, kBf16True, kBf16Mixed };
+enum class EngineKind { kFused, kReference };
+enum class StrategyKind { kAuto, kSingle, kDdp, kFsdp };
+enum class Sharding { kFull, kGradOp };
+enum class FsdpUnit { kBlock, kModel };
+enum class ModelInit { kPretrained, kRandom };
+enum class DataFormat { kAlpaca, kText, kPlain, kBin };
+enum class OptimizerKind { kAdamW, kSgd, kAdamW8bit };
+enum class LrSchedule { kCosine, kLinear, kConstant };
+enum class LrScaling { kNone, kLinear };
+enum class Quantize { kNf4, kNf4Dq };
+enum class Save { kNone, kFinal, kAdapter, kMerged };
+enum class Expect { kOom, kSucceeded };
+
+struct ModelSpec {
+  std::string path;  // a Hugging Face directory
+  ModelInit init = ModelInit::kPretrained;
+};
+
+struct DataSpec {
+  std::string path;
+  DataFormat format = DataFormat::kAlpaca;
+  std::optional<int64_t> max_rows;
+  double val_split_fraction = 0;
+  bool mask_prompt = false;
+  int64_t seed = 42;
+};
+
+struct TrainSpec {
+  std::optional<int64_t> global_batch_size;        // exactly one of these two, or neither (then accumulation is 1)
+  std::optional<int64_t> accumulate_grad_batches;  //
+  std::optional<int64_t> micro_batch_size;         // nullopt = "auto"
+  int64_t epochs = 1;
+  std::optional<int64_t> max_steps;  // optimizer steps
+  int64_t max_seq_length = 512;
+  LrSchedule lr_schedule = LrSchedule::kCosine;
+  std::optional<int64_t> lr_warmup_steps;  // exclusive with lr_warmup_fraction; neither: 0 steps
+  std::optional<double> lr_warmup_fraction;
+  std::optional<double> max_norm;
+};
+
+struct OptimizerSpec {
+  OptimizerKind name = OptimizerKind::kAdamW;
+  double lr = 2e-4;
+  LrScaling lr_scaling = LrScaling::kNone;
+  double weight_decay = 0;
+  std::array<double, 2> betas = {0.9, 0.95};
+  double eps = 1e-8;
+  double momentum = 0;
+};
+
+struct LoraSpec {
+  int64_t r = 32;
+  double alpha = 16;
+  double dropout = 0.05;
+  std::vector<std::string> targets;  // of q k v o gate up down head; empty = all
+};
+
+struct EvalSpec {
+  std::optional<int64_t> every_steps;  // null: only at the end
+  std::optional<int64_t> max_rows;
+};
+
+struct OutputSpec {
+  std::optional<std::string> dir;
+  Save save = Save::kNone;
+};
+
+struct CheckpointSpec {
+  std::optional<int64_t> every_steps;
+  int64_t keep_last = 2;
+  bool keep_best = false;
+};
+
+struct ProfileSpec {
+  int64_t steps = 3;
+};
+
+struct ResourceSpec {
+  std::optional<int64_t> gpu_memory_limit_bytes;
+  std::map<std::string, std::string> constraints;  // "gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0"
+  std::optional<int64_t> time_limit_seconds;
+  int64_t step_timeout_seconds = 600;
+  int64_t priority = 50;  // 0 … 100, higher first
+  int64_t max_restarts = 0;
+  std::optional<std::string> after;
+  std::optional<std::string> lease;
+};
+
+// activation_checkpointing: false = 0, true = 1 (every block), n = every n-th block.
+struct JobSpec {
+  int64_t version = 1;
+  std::string name;
+  std::map<std::string, std::string> tags;
+  std::string notes;
+  ModelSpec model;
+  DataSpec data;
+  Precision precision = Precision::k32True;
+  int64_t devices = 1;
+  EngineKind engine = EngineKind::kFused;
+  bool deterministic = false;
+  StrategyKind strategy = StrategyKind::kAuto;
+  Sharding sharding = Sharding::kFull;
+  FsdpUnit fsdp_unit = FsdpUnit::kBlock;
+  bool offload_optimizer = false;
+  int64_t activation_checkpointing = 0;
+  TrainSpec train;
+  OptimizerSpec optimizer;
+  std::optional<LoraSpec> lora;
+  std::optional<Quantize> quantize;
+  EvalSpec eval;
+  int64_t seed = 1337;
+  OutputSpec output;
+  CheckpointSpec checkpoint;
+  std::optional<ProfileSpec> profile;
+  ResourceSpec resources;
+  std::optional<Expect> expect;
+};
+
+// One experiment of a lab file: base with its "set" applied. A lab file is a group.
+struct LabSpec {
+  std::string name;  // file stem
+  std::vector<JobSpec> experiments;
+};
+
+}  // namespace trainctl::job

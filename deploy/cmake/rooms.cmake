@@ -1,0 +1,63 @@
+# Rooms: each folder is one static library with private dependencies, and each test folder one or more test programs.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+include(GoogleTest)
+
+add_library(trainctl_flags INTERFACE)
+target_compile_options(trainctl_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Werror -Wno-missing-field-initializers>)
+target_include_directories(trainctl_flags INTERFACE ${CMAKE_SOURCE_DIR})
+if(TRAINCTL_SANITIZE)
+  add_compile_options(-fsanitize=${TRAINCTL_SANITIZE} -fno-omit-frame-pointer -g1 -O1)
+  add_link_options(-fsanitize=${TRAINCTL_SANITIZE})
+  if(TRAINCTL_SANITIZE MATCHES undefined)
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+# trainctl_library(NAME SOURCES a.cc … [DEPENDS public targets …] [PRIVATE private targets …])
+function(trainctl_library name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  add_library(${name} STATIC ${ROOM_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ROOM_DEPENDS} PRIVATE trainctl_flags ${ROOM_PRIVATE})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
+endfunction()
+
+# trainctl_program(NAME SOURCES main.cc … DEPENDS targets …): a binary in build/bin
+function(trainctl_program name)
+  cmake_parse_arguments(PROGRAM "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${PROGRAM_SOURCES})
+  target_link_libraries(${name} PRIVATE trainctl_flags ${PROGRAM_DEPENDS})
+endfunction()
+
+# trainctl_test(NAME SOURCES … DEPENDS … [WHOLE] [LABELS …] [TIMEOUT s]): a GoogleTest program; WHOLE makes it one CTest entry
+# (for programs that are slow to load), otherwise each test is an entry. Tests find the checkout by TRAINCTL_SOURCE_DIR and the
+# programs by TRAINCTL_BIN_DIR (compile definitions).
+function(trainctl_test name)
+  cmake_parse_arguments(TEST "WHOLE" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${TEST_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE trainctl_flags ${TEST_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE TRAINCTL_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TRAINCTL_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
+  if(TEST_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
+  else()
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
+  endif()
+endfunction()
+
+# The folders of this one that are there.
+macro(trainctl_rooms)
+  foreach(room ${ARGN})
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${room}/CMakeLists.txt)
+      add_subdirectory(${room})
+    endif()
+  endforeach()
+endmacro()

@@ -1,0 +1,13 @@
+# Before project(): compilers and caches. LibTorch and nvcc come from the folder that deploy/setup fills (TRAINCTL_TOOLCHAIN overrides).
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "")
+endif()
+if(NOT DEFINED TRAINCTL_TOOLCHAIN)
+  execute_process(COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/deploy/setup --print OUTPUT_VARIABLE TRAINCTL_TOOLCHAIN OUTPUT_STRIP_TRAILING_WHITESPACE)
+  set(TRAINCTL_TOOLCHAIN ${TRAINCTL_TOOLCHAIN} CACHE PATH "Python environment that holds torch and nvcc")
+endif()
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
