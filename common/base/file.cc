@@ -1,0 +1,117 @@
+#include "common/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace trainctl::base {
+namespace {
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  bool ok() const { return fd_ >= 0; }
+  // What close says counts: a network file system reports a failed write only there.
+  bool Close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+Code CodeOf(int error) {
+  if (error == ENOENT || error == ENOTDIR) return Code::kNotFound;
+  if (error == ENOSPC || error == EDQUOT) return Code::kExhausted;
+  if (error == EISDIR) return Code::kInvalid;
+  return Code::kIo;
+}
+
+// Reads errno.
+Error SystemError(std::string_view what, const std::string& path) {
+  const int error = errno;
+  return {CodeOf(error), "cannot " + std::string(what) + " " + path + ": " + std::strerror(error)};
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool WriteAll(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+std::string TemporaryName(const std::string& path) {
+  static std::atomic<uint64_t> next{0};
+  return path + "." + std::to_string(::getpid()) + "." + std::to_string(next++) + ".tmp";
+}
+
+Status WriteAndSync(const std::string& path, std::string_view content, unsigned mode) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (!file.ok()) return SystemError("create", path);
+  if (!WriteAll(file.get(), content)) return SystemError("write", path);
+  if (::fsync(file.get()) != 0) return SystemError("sync", path);
+  if (!file.Close()) return SystemError("close", path);
+  return Ok{};
+}
+
+Status SyncFolder(const std::string& folder) {
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.ok()) return SystemError("open the folder", folder);
+  // Some file systems cannot sync a folder and say EINVAL: there is nothing more to do then.
+  if (::fsync(directory.get()) != 0 && errno != EINVAL) return SystemError("sync the folder", folder);
+  return Ok{};
+}
+
+}  // namespace
+
+Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.ok()) return SystemError("open", path);
+  std::string content;
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t count = ::read(file.get(), buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return SystemError("read", path);
+    if (count == 0) return content;
+    if (static_cast<size_t>(count) > max_bytes - content.size()) {
+      return Error{Code::kExhausted, path + " is larger than " + std::to_string(max_bytes) + " bytes, the most that is read here"};
+    }
+    content.append(buffer, static_cast<size_t>(count));
+  }
+}
+
+Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode) {
+  const std::string temporary = TemporaryName(path);
+  Status written = WriteAndSync(temporary, content, mode);
+  if (written.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) written = SystemError("rename " + temporary + " to", path);
+  if (!written.ok()) {
+    ::unlink(temporary.c_str());
+    return written;
+  }
+  return SyncFolder(FolderOf(path));
+}
+
+}  // namespace trainctl::base

@@ -1,0 +1,56 @@
+#include "common/base/utf8.h"
+
+#include <cstdint>
+
+namespace trainctl::base {
+namespace {
+
+// The length of the valid sequence at the front of text (not empty), 0 where there is none. Bounds: Unicode's table 3-7.
+size_t SequenceLength(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
+  const auto is_tail = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
+  const uint8_t lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4 || !is_tail(1)) return 0;
+  if (lead < 0xE0) return 2;
+  const uint8_t second = byte(1);
+  if (lead < 0xF0) {
+    const bool overlong = lead == 0xE0 && second < 0xA0;
+    const bool surrogate = lead == 0xED && second > 0x9F;
+    return overlong || surrogate || !is_tail(2) ? 0 : 3;
+  }
+  const bool overlong = lead == 0xF0 && second < 0x90;
+  const bool beyond = lead == 0xF4 && second > 0x8F;
+  return overlong || beyond || !is_tail(2) || !is_tail(3) ? 0 : 4;
+}
+
+bool IsControl(char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7F; }
+
+}  // namespace
+
+std::optional<size_t> FindInvalidUtf8(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t length = SequenceLength(text.substr(at));
+    if (length == 0) return at;
+    at += length;
+  }
+  return std::nullopt;
+}
+
+std::string Excerpt(std::string_view text, size_t max_bytes) {
+  constexpr std::string_view kEllipsis = "…";
+  std::string shown;
+  size_t cut = 0;  // the longest prefix of shown that leaves room for the ellipsis
+  while (!text.empty()) {
+    const size_t length = SequenceLength(text);
+    const bool printable = length > 0 && !IsControl(text[0]);
+    shown.append(printable ? text.substr(0, length) : "?");
+    text.remove_prefix(length > 0 ? length : 1);
+    if (shown.size() > max_bytes) return shown.substr(0, cut).append(cut + kEllipsis.size() <= max_bytes ? kEllipsis : "");
+    if (shown.size() + kEllipsis.size() <= max_bytes) cut = shown.size();
+  }
+  return shown;
+}
+
+}  // namespace trainctl::base

@@ -1,0 +1,42 @@
+#include "common/base/did_you_mean.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace trainctl::base {
+namespace {
+
+constexpr std::array<std::string_view, 5> kKeys = {"micro_batch_size", "global_batch_size", "epochs", "max_steps", "lr"};
+
+TEST(Closest, FindsAMissingLetter) { EXPECT_EQ(Closest("micro_bach_size", kKeys), "micro_batch_size"); }
+
+TEST(Closest, FindsSwappedNeighbours) { EXPECT_EQ(Closest("ephocs", kKeys), "epochs"); }
+
+TEST(Closest, TakesLetterCaseForNothing) { EXPECT_EQ(Closest("LR", kKeys), "lr"); }
+
+TEST(Closest, AlwaysAllowsOneEdit) { EXPECT_EQ(Closest("l", kKeys), "lr"); }
+
+TEST(Closest, IsNothingWhereAllAreFar) {
+  EXPECT_EQ(Closest("precision", kKeys), std::nullopt);
+  EXPECT_EQ(Closest("", kKeys), std::nullopt);
+}
+
+TEST(Closest, IsTheFirstOfEquals) {
+  constexpr std::array<std::string_view, 2> twins = {"abc1", "abc2"};
+  EXPECT_EQ(Closest("abc", twins), "abc1");
+}
+
+TEST(Closest, GivesUpOnOverlongNames) {
+  const std::string name(65, 'a');
+  const std::array<std::string_view, 1> same = {name};
+  EXPECT_EQ(Closest(name, same), std::nullopt);
+}
+
+TEST(DidYouMean, IsAQuestionOrNothing) {
+  EXPECT_EQ(DidYouMean("epoch", kKeys), "did you mean 'epochs'?");
+  EXPECT_EQ(DidYouMean("zzzzzz", kKeys), "");
+}
+
+}  // namespace
+}  // namespace trainctl::base

@@ -1,0 +1,104 @@
+#include "common/base/size.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace trainctl::base {
+namespace {
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+
+TEST(ParseBytes, DecimalUnitsArePowersOf1000) {
+  EXPECT_EQ(ParseBytes("80GB"), 80'000'000'000);
+  EXPECT_EQ(ParseBytes("3kB"), 3'000);
+  EXPECT_EQ(ParseBytes("3KB"), 3'000);
+  EXPECT_EQ(ParseBytes("1.5TB"), 1'500'000'000'000);
+}
+
+TEST(ParseBytes, BinaryUnitsArePowersOf1024) {
+  EXPECT_EQ(ParseBytes("80GiB"), 80 * kGiB);
+  EXPECT_EQ(ParseBytes("512MiB"), kGiB / 2);
+  EXPECT_EQ(ParseBytes("0.5GiB"), kGiB / 2);
+}
+
+TEST(ParseBytes, ABareNumberIsBytes) {
+  EXPECT_EQ(ParseBytes("4096"), 4096);
+  EXPECT_EQ(ParseBytes("0"), 0);
+  EXPECT_EQ(ParseBytes("17B"), 17);
+}
+
+TEST(ParseBytes, OneSpaceMayStandBeforeTheUnit) {
+  EXPECT_EQ(ParseBytes("40 GiB"), 40 * kGiB);
+  EXPECT_EQ(ParseBytes("40  GiB"), std::nullopt);
+  EXPECT_EQ(ParseBytes("40 "), std::nullopt);
+}
+
+TEST(ParseBytes, WholeNumbersAreExactUpToTheLargest) {
+  EXPECT_EQ(ParseBytes("9223372036854775807"), INT64_MAX);
+  EXPECT_EQ(ParseBytes("9223372036854775808"), std::nullopt);
+  EXPECT_EQ(ParseBytes("8388608TiB"), std::nullopt);
+}
+
+TEST(ParseBytes, AnythingElseIsRefused) {
+  for (const char* text : {"", "GB", "-1GB", "+1GB", "1gb", "1G", "1 .5GB", "1..5GB", ".5GB", "5.GB", "1e9", "0x10", "1GB ", "nan", "inf"}) {
+    EXPECT_EQ(ParseBytes(text), std::nullopt) << text;
+  }
+}
+
+TEST(ParseDuration, EachUnitIsSeconds) {
+  EXPECT_EQ(ParseDuration("90s"), 90);
+  EXPECT_EQ(ParseDuration("10min"), 600);
+  EXPECT_EQ(ParseDuration("2h"), 7'200);
+  EXPECT_EQ(ParseDuration("2d"), 172'800);
+}
+
+TEST(ParseDuration, PartsAddUpInFallingOrder) {
+  EXPECT_EQ(ParseDuration("1h30min"), 5'400);
+  EXPECT_EQ(ParseDuration("1d 12h"), 129'600);
+  EXPECT_EQ(ParseDuration("30min1h"), std::nullopt);
+  EXPECT_EQ(ParseDuration("1h1h"), std::nullopt);
+}
+
+TEST(ParseDuration, AnythingElseIsRefused) {
+  for (const char* text : {"", "10", "h", "-1h", "1.5h", "1m", "1 h", "1h ", "1H", "1h  2s", "9223372036854775807d"}) {
+    EXPECT_EQ(ParseDuration(text), std::nullopt) << text;
+  }
+}
+
+TEST(FormatBytes, IsGibibytesWithTwoDigits) {
+  EXPECT_EQ(FormatBytes(0), "0.00 GiB");
+  EXPECT_EQ(FormatBytes(kGiB * 3 / 2), "1.50 GiB");
+  EXPECT_EQ(FormatBytes(80'000'000'000), "74.51 GiB");
+}
+
+TEST(SpellBytes, TakesTheShortestSpelling) {
+  EXPECT_EQ(SpellBytes(80'000'000'000), "80GB");
+  EXPECT_EQ(SpellBytes(40 * kGiB), "40GiB");
+  EXPECT_EQ(SpellBytes(kGiB * 3 / 2), "1536MiB");
+  EXPECT_EQ(SpellBytes(1'000'001), "1000001B");
+  EXPECT_EQ(SpellBytes(0), "0B");
+}
+
+RC_GTEST_PROP(SpellBytes, IsReadBackToTheSameNumber, ()) {
+  const int64_t bytes = *rc::gen::nonNegative<int64_t>();
+  const int64_t factor = *rc::gen::element<int64_t>(1, 1000, 1024, 1'000'000, 1 << 20);
+  const int64_t size = bytes % (INT64_MAX / factor) * factor;
+  RC_ASSERT(ParseBytes(SpellBytes(size)) == size);
+}
+
+TEST(FormatDuration, ShowsThePartsThatAreNotZero) {
+  EXPECT_EQ(FormatDuration(0), "0s");
+  EXPECT_EQ(FormatDuration(45), "45s");
+  EXPECT_EQ(FormatDuration(212), "3min 32s");
+  EXPECT_EQ(FormatDuration(7'200), "2h");
+  EXPECT_EQ(FormatDuration(93'900), "1d 2h 5min");
+  EXPECT_EQ(FormatDuration(-61), "-1min 1s");
+}
+
+RC_GTEST_PROP(FormatDuration, IsReadBackToTheSameNumber, ()) {
+  const int64_t seconds = *rc::gen::nonNegative<int64_t>();
+  RC_ASSERT(ParseDuration(FormatDuration(seconds)) == seconds);
+}
+
+}  // namespace
+}  // namespace trainctl::base
