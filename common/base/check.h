@@ -27,6 +27,8 @@ class CheckFailure {
 
 }  // namespace trainctl::base
 
+// c10's logging header, which LibTorch includes, defines a macro of this name and meaning; ours stands.
+#undef CHECK
 #define CHECK(condition)  \
   if (condition) {        \
   } else                  \
