@@ -1,0 +1,34 @@
+#include "server/compare/compare.h"
+
+#include <utility>
+
+#include "common/base/check.h"
+#include "server/compare/sections.h"
+
+namespace trainctl::compare {
+namespace {
+
+bool HasValue(const Row& row) {
+  for (const Value& value : row.values) {
+    if (!value.empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Table Compare(const std::vector<Run>& runs, size_t base) {
+  CHECK(base < runs.size()) << "base " << base << " of " << runs.size() << " runs";
+  Table table;
+  table.rows = ChangedRows(runs);
+  for (Row& row : MeasuredRows(runs, base)) {
+    if (!HasValue(row)) continue;
+    MarkRow(runs, base, &row);
+    table.rows.push_back(std::move(row));
+  }
+  table.same = SameSettings(runs);
+  table.warnings = ComparabilityWarnings(runs);
+  return table;
+}
+
+}  // namespace trainctl::compare

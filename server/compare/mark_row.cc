@@ -1,0 +1,57 @@
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "common/job/metric.h"
+#include "server/compare/sections.h"
+
+namespace trainctl::compare {
+namespace {
+
+enum class Better { kLower, kHigher, kNeither };
+
+// Of derived keys and of metrics that only describe the machine; the rest is said by the table of metrics.
+Better BetterDirection(std::string_view key) {
+  if (key == "speedup" || key == "scaling_efficiency") return Better::kHigher;
+  if (key == "host_cpu_percent" || key == "outcome" || key == "predicted_peak_bytes") return Better::kNeither;
+  const job::MetricInfo* metric = job::FindMetric(key);
+  if (metric == nullptr) return Better::kNeither;
+  return metric->lower_is_better ? Better::kLower : Better::kHigher;
+}
+
+const double* Number(const Value& value) { return std::get_if<double>(&value.value); }
+
+void SetDeltas(size_t base, Row* row) {
+  const double* reference = Number(row->values[base]);
+  if (reference == nullptr || *reference == 0) return;
+  for (size_t i = 0; i < row->values.size(); ++i) {
+    const double* number = Number(row->values[i]);
+    if (i != base && number != nullptr) row->values[i].delta = (*number - *reference) / std::abs(*reference);
+  }
+}
+
+// A run that failed or was stopped early proves nothing by being short or small, so only those that SUCCEEDED compete.
+void MarkBest(const std::vector<Run>& runs, bool lower, Row* row) {
+  std::vector<Value*> competing;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].outcome == job::Outcome::kSucceeded && Number(row->values[i]) != nullptr) competing.push_back(&row->values[i]);
+  }
+  if (competing.size() < 2) return;
+  const auto [least, most] = std::minmax_element(competing.begin(), competing.end(),
+                                                 [](const Value* a, const Value* b) { return *Number(*a) < *Number(*b); });
+  const double lowest = *Number(**least);
+  const double highest = *Number(**most);
+  if (lowest == highest) return;
+  const double best = lower ? lowest : highest;
+  for (Value* value : competing) value->best = *Number(*value) == best;
+}
+
+}  // namespace
+
+void MarkRow(const std::vector<Run>& runs, size_t base, Row* row) {
+  if (row->key != "speedup" && row->key != "scaling_efficiency") SetDeltas(base, row);
+  const Better better = BetterDirection(row->key);
+  if (better != Better::kNeither) MarkBest(runs, better == Better::kLower, row);
+}
+
+}  // namespace trainctl::compare

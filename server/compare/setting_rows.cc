@@ -1,0 +1,129 @@
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "common/job/batch.h"
+#include "common/job/job_json.h"
+#include "server/compare/sections.h"
+
+namespace trainctl::compare {
+namespace {
+
+using Setting = std::pair<std::string, std::string>;
+
+// Words about a run rather than settings of it.
+bool IsRemark(std::string_view key) {
+  return key == "version" || key == "name" || key == "notes" || key == "expect" || key == "tags" || key.starts_with("tags.");
+}
+
+// Which of global_batch_size and accumulate_grad_batches the file names is a matter of taste; both are compared as they work out.
+std::vector<Setting> ResolvedSettings(const job::JobSpec& job) {
+  job::JobSpec resolved = job;
+  const base::Result<job::BatchPlan> batch = job::PlanBatch(job);
+  if (batch.ok()) {
+    resolved.train.global_batch_size = batch->global;
+    resolved.train.accumulate_grad_batches = batch->accumulation;
+  }
+  std::vector<Setting> settings;
+  for (Setting& setting : job::Flatten(resolved)) {
+    if (!IsRemark(setting.first)) settings.push_back(std::move(setting));
+  }
+  return settings;
+}
+
+std::string_view UnitOf(std::string_view key) {
+  if (key.ends_with("_bytes")) return "bytes";
+  if (key.ends_with("_seconds")) return "s";
+  return "";
+}
+
+Value SettingValue(const std::string& text) {
+  Value value;
+  if (text.empty() || text == "null") return value;
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (*end == '\0' && text.find_first_not_of("+-.0123456789eE") == std::string::npos) {
+    value.value = number;
+  } else {
+    value.value = text;
+  }
+  return value;
+}
+
+std::string FileName(const std::string& path) {
+  const size_t end = path.find_last_not_of('/');
+  if (end == std::string::npos) return path;
+  const size_t slash = path.find_last_of('/', end);
+  const size_t begin = slash == std::string::npos ? 0 : slash + 1;
+  return path.substr(begin, end + 1 - begin);
+}
+
+struct SameWord {
+  std::string_view key;
+  std::string_view before;  // put in front of the value
+  bool is_path = false;
+};
+
+// In the order in which they are said. Other settings that are equal go without saying.
+constexpr SameWord kSameWords[] = {
+    {"model.path", "model ", true},
+    {"model.init", "weights "},
+    {"data.path", "data ", true},
+    {"precision", ""},
+    {"strategy", "strategy "},
+    {"devices", "devices "},
+    {"engine", "engine "},
+    {"train.global_batch_size", "global batch "},
+    {"train.micro_batch_size", "micro batch "},
+    {"train.accumulate_grad_batches", "accumulation "},
+    {"train.max_seq_length", "T ≤ "},
+    {"train.epochs", "epochs "},
+    {"train.max_steps", "max steps "},
+    {"optimizer.name", ""},
+    {"optimizer.lr", "lr "},
+    {"train.lr_schedule", "schedule "},
+    {"seed", "seed "},
+};
+
+}  // namespace
+
+std::vector<Row> ChangedRows(const std::vector<Run>& runs) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::string>> columns;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    for (const auto& [key, text] : ResolvedSettings(runs[i].job)) {
+      const auto [column, is_new] = columns.try_emplace(key, runs.size());
+      if (is_new) order.push_back(key);
+      column->second[i] = text;
+    }
+  }
+  std::vector<Row> rows;
+  for (const std::string& key : order) {
+    const std::vector<std::string>& column = columns[key];
+    if (std::set<std::string>(column.begin(), column.end()).size() < 2) continue;
+    Row row{.key = key, .label = key, .unit = std::string(UnitOf(key)), .section = "changed"};
+    for (const std::string& text : column) row.values.push_back(SettingValue(text));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<std::string> SameSettings(const std::vector<Run>& runs) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const Run& run : runs) {
+    for (const auto& [key, text] : ResolvedSettings(run.job)) values[key].insert(text);
+  }
+  std::vector<std::string> same;
+  for (const SameWord& word : kSameWords) {
+    const auto found = values.find(std::string(word.key));
+    if (found == values.end() || found->second.size() != 1) continue;
+    const std::string& text = *found->second.begin();
+    if (text.empty() || text == "null") continue;
+    same.push_back(std::string(word.before) + (word.is_path ? FileName(text) : text));
+  }
+  return same;
+}
+
+}  // namespace trainctl::compare
