@@ -1,0 +1,19 @@
+// The files of a Hugging Face directory beside its weights: configuration and tokenizer, copied byte for byte on export, so that
+// transformers loads what was trained exactly as it loaded what was started from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace trainctl::files {
+
+// The files' names within a Hugging Face directory that an export copies where they exist.
+const std::vector<std::string>& CompanionFiles();
+
+// Copies those that exist in `from` to `to` (an existing directory), each under a temporary name first, and returns their names.
+// Errors: kNotFound (no config.json in `from`), kIo.
+base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from, const std::string& to);
+
+}  // namespace trainctl::files
