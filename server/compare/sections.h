@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-
 #include "server/compare/compare.h"
 
 namespace trainctl::compare {
@@ -23,6 +22,5 @@ void MarkRow(const std::vector<Run>& runs, size_t base, Row* row);
 
 // Why numbers of these runs must not be read as the effect of the changed settings alone.
 std::vector<std::string> ComparabilityWarnings(const std::vector<Run>& runs);
-
 
 }  // namespace trainctl::compare
