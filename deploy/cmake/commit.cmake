@@ -1,0 +1,7 @@
+# Run at each build: writes the checkout's commit to OUTPUT, and touches the file only where it changed.
+execute_process(COMMAND git -C ${SOURCE} describe --always --dirty=+ --abbrev=10 --exclude=*
+  OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+if(failed)
+  set(commit unknown)
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#define TRAINCTL_COMMIT \"@commit@\"\n" @ONLY)
