@@ -29,7 +29,7 @@ struct ModelShape {
   int64_t Parameters() const { return layers * BlockParameters() + vocab * hidden * (tied_head ? 1 : 2) + hidden; }
 };
 
-// What `trainrank --inspect` prints (inspection_json.h), before anything runs.
+// What `trainrank --inspect` prints (memory_estimate.h has its JSON), before anything runs.
 struct Inspection {
   ModelShape model;
   int64_t rows = 0;          // of the data file, after max_rows

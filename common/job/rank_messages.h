@@ -1,4 +1,4 @@
-// What rank, shim and worker say to each other: newline-delimited JSON, one object a line with a "type" (rank_messages_json.h).
+// What rank, shim and worker say to each other: newline-delimited JSON, one object a line with a "type" (rank_json.h).
 // Rank → worker on --messages-fd, worker → rank on --commands-fd. stdout and stderr of the rank are its log.
 #pragma once
 
@@ -42,7 +42,7 @@ struct RankProgress {
   int64_t peak_allocated_bytes = 0;
 };
 
-// {"type":"metrics","points":[{"name","step","value","time","phase"?,"global"?:true}]}; a point without "global" is this rank's own.
+// {"type":"metrics","points":[{"name","step","value","time","rank"?,"phase"?}]}; a point without "rank" is of the whole gang.
 struct RankMetrics {
   std::vector<MetricPoint> points;
 };

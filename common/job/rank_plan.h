@@ -1,4 +1,4 @@
-// What a worker gives a rank to run: one JSON file (rank_plan_json.h), named on the rank's command line:
+// What a worker gives a rank to run: one JSON file (rank_json.h), named on the rank's command line:
 //   trainrank --plan FILE --messages-fd N --commands-fd M
 #pragma once
 
