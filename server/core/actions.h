@@ -1,0 +1,90 @@
+// What a Step asks of its shell. The type is the rule: all of `persist` is committed in one transaction before any of `effects` is
+// performed, both in order. Several Steps' rows may share one transaction. If the commit fails, no effect of those Steps may be
+// performed, and the State is ahead of the store: the shell must stop (a restart restores what was stored).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/base/result.h"
+#include "common/job/rank_plan.h"
+#include "server/core/rows.h"
+
+namespace trainctl::core {
+
+// A whole status, replacing the old one.
+struct UpdateJob {
+  base::JobId job;
+  JobStatus status;
+};
+
+// Rows of attempts, ranks and workers are whole: inserted, or replacing the row of the same key.
+using Persist =
+    std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, AttemptRow, RankRow, WorkerRow, EventRow, MetricRows, AckRow, ArtefactRow>;
+
+// To the worker: start the rank, unless it holds it already. The plan lacks bind_address and directory, which the worker fills in.
+struct StartRank {
+  std::string worker;
+  RankKey key;
+  job::RankPlan plan;
+};
+
+struct SendPeers {
+  std::string worker;
+  RankKey key;
+  std::string blob;
+};
+
+// End the rank's process tree: terminate, kill after the grace.
+struct StopRank {
+  std::string worker;
+  RankKey key;
+  int64_t grace_us = 0;
+};
+
+// The rank's end is stored, or no longer of interest: its shim folder may be removed.
+struct ReleaseRank {
+  std::string worker;
+  RankKey key;
+};
+
+// The report (and all before it) is stored: the worker need not send it again.
+struct AckReport {
+  std::string worker;
+  RankKey key;
+  int64_t sequence = 0;
+};
+
+// Answers Hello: for each held rank that is known, the last report stored. The shell adds the logs' offsets.
+struct Welcome {
+  std::string worker;
+  std::vector<AckRow> acks;
+};
+
+// Watchers may want to look: once a Step for each job.
+struct JobChanged {
+  base::JobId job;
+};
+
+struct SubmitAccepted {
+  std::string request_id;
+  base::GroupId group;  // 0: a single job
+  std::vector<base::JobId> jobs;
+};
+
+struct SubmitRefused {
+  std::string request_id;
+  base::Error error;  // kExhausted: the queue is full
+};
+
+using Effect = std::variant<StartRank, SendPeers, StopRank, ReleaseRank, AckReport, Welcome, JobChanged, SubmitAccepted, SubmitRefused>;
+
+struct Actions {
+  std::vector<Persist> persist;
+  std::vector<Effect> effects;
+};
+
+}  // namespace trainctl::core

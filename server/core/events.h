@@ -1,0 +1,75 @@
+// What can happen to the scheduler. The shell makes one event of each message, of each stream that ends, and of each second.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/ids.h"
+#include "common/job/rank_messages.h"
+#include "server/core/rows.h"
+
+namespace trainctl::core {
+
+// One job (group_name empty), or the experiments of a lab file as one group: all or nothing. Answered by SubmitAccepted or
+// SubmitRefused. The shell has asked the store before that request_id is new, and has checked each job.
+struct Submission {
+  job::JobSpec spec;
+  std::string inspection_json;
+  std::string prediction_json;
+};
+struct JobsSubmitted {
+  std::string request_id;
+  std::string group_name;
+  std::vector<Submission> jobs;
+};
+
+// Of a job that has ended or does not exist: nothing happens.
+struct CancelRequested {
+  base::JobId job;
+};
+
+// A worker's stream is up and its inventory is here. The shell sends at most one stream's messages for a worker name: a newer stream's
+// Hello comes without a WorkerStreamLost for the older one.
+struct HeldRank {
+  RankKey key;
+  bool running = false;  // false: ended, its exit is among the unacknowledged reports, or was acknowledged and not released
+};
+struct WorkerHello {
+  WorkerRow worker;  // last_seen is set by Step
+  std::vector<HeldRank> held;
+  bool device_free = false;
+  std::string device_reason;  // why it is not; may be empty
+};
+
+// The worker's stream ended. last_heard: when its last message came (a shell that ends a silent stream knows it); 0: just now.
+struct WorkerStreamLost {
+  std::string worker;
+  base::SteadyMicros last_heard = 0;
+};
+
+// One report of or about a rank, numbered from 1 for each key. Step drops what it has seen already and what is of an old attempt.
+using ReportBody = std::variant<job::RankStarted, job::RankPhase, job::RankRendezvous, job::RankProgress, job::RankMetrics, job::RankSaved,
+                                job::RankOutcome, RankExit, LaunchFailure>;
+struct RankReported {
+  std::string worker;  // whose stream it came by: the acknowledgement goes there
+  RankKey key;
+  int64_t sequence = 0;
+  ReportBody body;
+};
+
+// The worker's word on its device: after each rank's end, and when it changes.
+struct DeviceStateChanged {
+  std::string worker;
+  bool free = false;
+  std::string reason;  // why it is not
+};
+
+// Once a second: deadlines are looked at.
+struct Tick {};
+
+using Event = std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost, RankReported, DeviceStateChanged, Tick>;
+
+}  // namespace trainctl::core

@@ -1,0 +1,22 @@
+// Names one rank of one attempt of a job, as every event and action about a rank does.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "common/base/ids.h"
+
+namespace trainctl::core {
+
+struct RankKey {
+  base::JobId job;
+  int64_t attempt = 0;  // from 1
+  int64_t rank = 0;     // from 0
+  auto operator<=>(const RankKey&) const = default;
+};
+
+// "j12 attempt 1 rank 0": for messages to people.
+std::string ToString(const RankKey& key);
+
+}  // namespace trainctl::core

@@ -1,0 +1,31 @@
+// The state of a coordinator that starts: from nothing, or from what its store kept.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "server/core/rows.h"
+#include "server/core/state.h"
+
+namespace trainctl::core {
+
+struct UnfinishedJob {
+  JobRow row;
+  JobStatus status;
+  std::optional<AttemptRow> attempt;  // the latest, where state is STARTING, RUNNING or STOPPING
+  std::vector<RankRow> ranks;         // its, by rank
+};
+
+struct StoredState {
+  int64_t next_job = 1;
+  int64_t next_group = 1;
+  std::vector<UnfinishedJob> jobs;
+  std::vector<WorkerRow> workers;
+  std::map<RankKey, int64_t> acks;  // last stored sequence of the ranks in `jobs`
+};
+
+// Running jobs stay RUNNING; every worker is away (from now on) until its Hello, so no device is placeable yet. Needs no actions.
+State Restore(const Options& options, StoredState stored, const Now& now);
+
+}  // namespace trainctl::core

@@ -1,0 +1,168 @@
+// What the coordinator remembers, as plain rows: the core makes them, the store keeps them, a restart gives them back (restore.h).
+// Times are wall micros, 0 = not yet. Nothing here is derived: what people see is made from rows when they ask.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/ids.h"
+#include "common/job/job.h"
+#include "common/job/metric.h"
+#include "common/job/outcome.h"
+#include "common/job/rank_messages.h"
+#include "common/job/rank_plan.h"
+#include "server/core/rank_key.h"
+
+namespace trainctl::core {
+
+// One accepted call of Submit. request_id is unique: a second submission under it is the first one's answer (the store is asked before).
+struct SubmissionRow {
+  std::string request_id;
+  base::GroupId group;  // 0: a single job
+  base::WallMicros at = 0;
+};
+
+struct GroupRow {
+  base::GroupId id;
+  std::string name;
+  base::WallMicros submitted_at = 0;
+};
+
+// What never changes of a job.
+struct JobRow {
+  base::JobId id;
+  base::GroupId group;  // 0: none
+  std::string request_id;
+  job::JobSpec spec;            // paths absolute; spec.name is the job's name
+  std::string inspection_json;  // may be empty
+  std::string prediction_json;  // may be empty
+  base::WallMicros submitted_at = 0;
+};
+
+// How far a run is, over all its ranks.
+struct JobProgress {
+  int64_t step = 0;   // optimizer steps done, of the rank that did fewest
+  int64_t steps = 0;  // of the whole run; 0: not known yet
+  std::optional<double> loss;               // as rank 0 said last
+  std::optional<double> tokens_per_second;  // of the whole gang, as rank 0 said last
+  int64_t peak_allocated_bytes = 0;         // of the rank with the most
+};
+
+// What changes of a job.
+struct JobStatus {
+  job::JobState state = job::JobState::kQueued;
+  int64_t attempt = 0;   // the latest; 0: none yet
+  int64_t restarts = 0;  // attempts counted against max_restarts
+  bool cancel_requested = false;
+  std::optional<job::AttemptEnd> end;  // of FINISHED: the last attempt's, or CANCELLED of a job that never started
+  std::optional<bool> as_expected;     // of FINISHED jobs with an expectation
+  base::WallMicros started_at = 0;     // of the first attempt
+  base::WallMicros ended_at = 0;
+  JobProgress progress;                // as of the last time this row was written; a live job's is core::Progress(job)
+};
+
+// Why the coordinator began to end a gang. `outcome` is CANCELLED, TIMEOUT, HANG or NODE_LOST where that is the attempt's outcome; FAILED
+// where a rank failed and the outcome is chosen from the ranks' ends (ending.h).
+struct Stop {
+  job::Outcome outcome = job::Outcome::kFailed;
+  std::string message;          // for people; empty where the outcome is chosen from the ranks
+  std::optional<int64_t> rank;  // that caused it
+  int64_t grace_us = 0;         // between terminate and kill
+  base::WallMicros at = 0;
+};
+
+struct AttemptRow {
+  base::JobId job;
+  int64_t attempt = 1;
+  base::WallMicros placed_at = 0;
+  base::WallMicros ended_at = 0;
+  std::string blob;                    // rank 0's rendezvous; empty: not published yet
+  std::optional<Stop> stop;            //
+  std::optional<job::AttemptEnd> end;  // immutable once there
+};
+
+// How it is known that a rank's processes are gone. kNone: they may be there.
+enum class Proof { kNone, kExited, kLaunchFailed, kHostRestarted, kNeverStarted, kRecordGone };
+
+// The rank's process tree is gone: one of exit_code and signal is set.
+struct RankExit {
+  std::optional<int64_t> exit_code;
+  std::optional<int64_t> signal;
+  bool oom_killed = false;  // by the kernel's OOM killer
+  std::string last_log_lines;
+};
+
+// The rank never ran: no shim, no such path, folder not writable.
+struct LaunchFailure {
+  std::string message;
+};
+
+struct RankRow {
+  RankKey key;
+  std::string worker;       // "host/0"
+  std::string host;         //
+  std::string device_uuid;  //
+  std::string device_name;  //
+  bool confirmed = false;   // the worker has said that it knows the rank
+  job::RankStarted started; // empty until its process is up
+  job::RankPhase phase;     // "placed" until it says one; "training" once it makes steps
+  job::RankProgress progress;
+  std::optional<job::RankOutcome> outcome;  // the rank's own word on its end
+  Proof proof = Proof::kNone;
+  RankExit exit;                 // of kExited
+  std::string failure;           // of kLaunchFailed: why
+  bool ended_by_stop = false;    // its end is the doing of our StopRank: never the cause of the attempt's outcome
+  base::WallMicros ended_at = 0; //
+};
+
+struct Device {
+  job::DeviceKind kind = job::DeviceKind::kCpu;
+  int64_t index = 0;  // CUDA ordinal on its host, or the CPU slot's number
+  std::string uuid;
+  std::string name;
+  int64_t memory_bytes = 0;
+  std::string compute_capability;  // "9.0"; empty on CPU
+  std::string driver;
+  int64_t threads = 1;
+};
+
+// One worker and its one device: the site's inventory, LOST ones included.
+struct WorkerRow {
+  std::string name;  // stable across restarts: "host/0"
+  std::string host;
+  std::string boot_id;
+  std::string version;
+  std::string address;
+  Device device;
+  base::WallMicros last_seen = 0;  // its last Hello, or the loss of its stream
+};
+
+// One line of a job's history.
+struct EventRow {
+  base::JobId job;
+  base::WallMicros at = 0;
+  std::string text;
+};
+
+// Points of one rank's report, in its order. point.rank is as the wire gave it: set on points of the rank, null on the gang's.
+struct MetricRows {
+  RankKey key;
+  std::vector<job::MetricPoint> points;
+};
+
+// All reports of the rank up to `sequence` have had their effect: stored together with those effects, so that each has it once.
+struct AckRow {
+  RankKey key;
+  int64_t sequence = 0;
+};
+
+// An artefact that a rank wrote completely.
+struct ArtefactRow {
+  RankKey key;
+  job::RankSaved saved;
+};
+
+}  // namespace trainctl::core

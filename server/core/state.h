@@ -1,0 +1,104 @@
+// The scheduler's state: the jobs that have not ended and the site. Finished jobs are only in the store. Only Step and Restore change it;
+// everybody may read it. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/ids.h"
+#include "common/job/outcome.h"
+#include "server/core/queue.h"
+#include "server/core/rows.h"
+#include "server/placement/free_devices.h"
+
+namespace trainctl::core {
+
+// Wall time goes into rows; deadlines are measured on the steady clock, so that a clock jump ends nothing.
+struct Now {
+  base::WallMicros wall = 0;
+  base::SteadyMicros steady = 0;
+};
+
+struct Options {
+  int64_t max_queued_jobs = 10'000;
+  int64_t lost_after_us = 15'000'000;           // without a stream: the worker is LOST
+  int64_t worker_grace_us = 120'000'000;        // without a stream: its gangs are stopped
+  int64_t device_word_timeout_us = 30'000'000;  // from the last rank's end to its worker's word on the device
+  int64_t stop_grace_us = 10'000'000;           // cancel and time limit: time to finish the step and to save
+  int64_t failure_grace_us = 1'000'000;         // a rank failed or hangs: the others can't go on
+};
+
+struct Rank {
+  RankRow row;
+  int64_t sequence = 0;                // last report that had its effect
+  base::SteadyMicros ended_steady = 0; // of proven ranks
+};
+
+// The attempt of a STARTING, RUNNING or STOPPING job.
+struct LiveAttempt {
+  AttemptRow row;
+  std::vector<Rank> ranks;
+  base::SteadyMicros placed_steady = 0;
+  base::SteadyMicros progress_steady = 0;  // last step, phase or loaded byte of any rank; or its worker's return
+};
+
+struct Job {
+  JobRow row;
+  JobStatus status;
+  std::optional<LiveAttempt> attempt;
+};
+
+// The worker's last word on its device. kUnknown: none since a rank of ours started there.
+enum class DeviceWord { kUnknown, kFree, kNotFree };
+
+struct Worker {
+  WorkerRow row;
+  bool connected = false;
+  base::SteadyMicros away_since = 0;  // of workers that are not connected
+  bool lost = false;                  // away for lost_after
+  DeviceWord word = DeviceWord::kUnknown;
+  std::string reason;                 // of kNotFree
+  std::optional<RankKey> holder;      // the rank placed here whose attempt has not ended
+  std::vector<RankKey> strays;        // running ranks of ended attempts: being stopped
+  placement::DeviceId device = 0;     // in State::free
+};
+
+struct State {
+  Options options;
+  int64_t next_job = 1;
+  int64_t next_group = 1;
+  std::map<base::JobId, Job> jobs;        // not FINISHED
+  Queue queue;                            // those of them that are QUEUED
+  std::map<base::JobId, Job*> live;       // those that are not: into `jobs`, whose nodes stay where they are
+  std::map<std::string, Worker> workers;  // by name
+  std::vector<Worker*> devices;           // by placement::DeviceId, into `workers`
+  placement::FreeDevices free;
+
+  State() = default;
+  State(State&&) = default;
+  State& operator=(State&&) = default;
+  State(const State&) = delete;
+};
+
+// nullptr: FINISHED, or never there.
+const Job* FindJob(const State& state, base::JobId job);
+
+// "READY" | "BUSY" | "LOST" | "DIRTY", as people see a worker. DIRTY: its device is not free, or not known to be, though nothing of
+// ours should run on it.
+std::string_view WorkerState(const Worker& worker);
+
+// Over the ranks of the live attempt; of a queued job: what its status kept.
+JobProgress Progress(const Job& job);
+
+// Why a job is where it is, in plain words; empty where there is nothing to say (RUNNING).
+//   QUEUED    "waits for 4 devices: 2 of 4 free; j7 (2 devices, about 12 min left)" | "behind j3, which waits for 4 devices" | …
+//   STARTING  "loading 1.2 of 13.5 GiB" | "joining: 3 of 4 ranks; waiting for rank 2 on b" | …
+//   STOPPING  "waits for rank 2 on worker b/0, which is LOST" | …
+std::string Reason(const State& state, const Job& job, const Now& now);
+
+}  // namespace trainctl::core

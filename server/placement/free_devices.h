@@ -1,0 +1,64 @@
+// The devices that a gang could get now, indexed so that choosing never scans the site: by class (devices that ranks of one gang may
+// share), then by host. Not thread-safe.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/job/site.h"
+
+namespace trainctl::placement {
+
+using DeviceId = int64_t;  // from 0, handed out by FreeDevices::Register
+using ClassId = int64_t;   // from 0
+
+// Devices of one class are alike: kind, model, memory, compute capability. All ranks of a gang are on one class.
+struct DeviceClass {
+  std::string kind;
+  std::string name;
+  int64_t memory_bytes = 0;
+  std::string compute_capability;
+  auto operator<=>(const DeviceClass&) const = default;
+};
+
+class FreeDevices {
+ public:
+  struct Entry {
+    ClassId device_class = 0;
+    std::string host;
+    int64_t index = 0;  // on its host: lower ones are taken first
+    bool free = false;
+  };
+  // Of one class.
+  struct Pool {
+    DeviceClass device_class;
+    int64_t total = 0;                                                      // registered, free or not
+    int64_t free = 0;                                                       //
+    std::map<std::string, std::set<std::pair<int64_t, DeviceId>>> hosts;    // free devices by (index, id); no host is empty
+    std::set<std::pair<int64_t, std::string>> by_count;                     // (number of free devices, host)
+  };
+
+  // A device of the site, not free yet.
+  DeviceId Register(const job::SiteDevice& device, int64_t index);
+  // The same device, described anew (a card was exchanged). Not free afterwards.
+  void Describe(DeviceId id, const job::SiteDevice& device, int64_t index);
+  // Idempotent.
+  void SetFree(DeviceId id, bool free);
+
+  const Entry& entry(DeviceId id) const { return entries_[id]; }
+  const std::vector<Pool>& pools() const { return pools_; }  // by ClassId
+
+ private:
+  ClassId FindClass(const job::SiteDevice& device);
+
+  std::vector<Entry> entries_;
+  std::vector<Pool> pools_;
+  std::map<DeviceClass, ClassId> classes_;
+};
+
+}  // namespace trainctl::placement

@@ -1,0 +1,114 @@
+// Questions about what is stored: jobs (finished ones too), attempts, metrics, logs. A Reader sees what was committed before each call;
+// for live jobs the core's State is ahead of it by what is being committed.
+//
+// Errors of every method: kIo. Each Reader is used by one thread at a time; several Readers work beside each other and beside the Store.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/base/result.h"
+#include "common/job/metric.h"
+#include "server/core/rows.h"
+#include "server/store/store.h"
+
+namespace trainctl::store {
+
+struct StoredJob {
+  core::JobRow row;
+  core::JobStatus status;
+  std::string group_name;              // empty: no group
+  std::vector<std::string> placement;  // of the latest attempt, by rank: worker names
+};
+
+// All conditions hold; an empty list is no condition.
+struct JobFilter {
+  std::vector<base::JobId> jobs;
+  std::vector<job::JobState> states;
+  bool unfinished_only = false;
+  int64_t limit = 1000;
+};
+
+struct StoredAttempt {
+  core::AttemptRow row;
+  std::vector<core::RankRow> ranks;  // by rank
+};
+
+struct StoredSubmission {
+  base::GroupId group;            // 0: a single job
+  std::vector<base::JobId> jobs;  // in the order of the request
+};
+
+// Of one run, metric, rank and phase: one value a step, of the latest attempt that reached it. NaN values are counted in no number but
+// `latest`.
+struct MetricSummary {
+  std::string name;
+  std::optional<int64_t> rank;
+  std::string phase;
+  double latest = 0;  // of the highest step
+  double min = 0;
+  double max = 0;
+  double mean = 0;
+  int64_t count = 0;
+};
+
+struct MetricFilter {
+  std::vector<std::string> names;  // none: all
+  std::optional<int64_t> rank;
+};
+
+class Reader {
+ public:
+  virtual ~Reader() = default;
+
+  // nullopt: never seen.
+  virtual base::Result<std::optional<StoredSubmission>> FindSubmission(std::string_view request_id) = 0;
+
+  // What people call a job or a group: its id, or its name (the newest of that name; a group's name before a job's). Jobs in order of
+  // id; empty: nothing is called so. A group: all its jobs.
+  struct Found {
+    base::GroupId group;  // 0: a job was meant
+    std::string group_name;
+    std::vector<base::JobId> jobs;
+  };
+  virtual base::Result<Found> Find(std::string_view id_or_name) = 0;
+
+  // The newest group. jobs empty: there is none.
+  virtual base::Result<Found> LatestGroup() = 0;
+
+  // Newest first.
+  virtual base::Result<std::vector<StoredJob>> Jobs(const JobFilter& filter) = 0;
+
+  // By attempt.
+  virtual base::Result<std::vector<StoredAttempt>> Attempts(base::JobId job) = 0;
+
+  // Oldest first.
+  virtual base::Result<std::vector<core::EventRow>> Events(base::JobId job) = 0;
+  virtual base::Result<std::vector<core::ArtefactRow>> Artefacts(base::JobId job) = 0;
+
+  // By name.
+  virtual base::Result<std::vector<core::WorkerRow>> Workers() = 0;
+
+  // By name, rank (the gang's first), phase.
+  virtual base::Result<std::vector<MetricSummary>> Summaries(base::JobId job) = 0;
+
+  // The points by name, rank (the gang's first), phase, step, handed over in pieces of at most 4,096; `take` returns false to stop.
+  using TakePoints = std::function<bool(std::span<const job::MetricPoint>)>;
+  virtual base::Status Points(base::JobId job, const MetricFilter& filter, const TakePoints& take) = 0;
+
+  // 0 where nothing is stored.
+  virtual base::Result<int64_t> LogOffset(const core::RankKey& key) = 0;
+
+  // Newest first.
+  virtual base::Result<std::vector<AuditRow>> Audit(int64_t limit) = 0;
+};
+
+}  // namespace trainctl::store

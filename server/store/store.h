@@ -1,0 +1,55 @@
+// What the coordinator remembers across restarts. One Store writes; Readers (reader.h) read beside it.
+//
+// Errors of every method: kExhausted (disk full), kIo (read-only, damaged, any other refusal of the disk); the message names the file,
+// what the disk said and what to do. After an error nothing of the batch is stored.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/result.h"
+#include "server/core/actions.h"
+#include "server/core/rank_key.h"
+#include "server/core/restore.h"
+
+namespace trainctl::store {
+
+// How much of a rank's output is kept in its log file; stored by whoever writes that file, after the bytes.
+struct LogOffsetRow {
+  core::RankKey key;
+  int64_t offset = 0;  // bytes
+};
+
+// Append-only: who did what.
+struct AuditRow {
+  base::WallMicros at = 0;
+  std::string actor;
+  std::string action;   // "submit", "cancel"
+  std::string subject;  // "j12", "g3"
+};
+
+// Rows that become durable together or not at all.
+struct Batch {
+  std::vector<core::Persist> rows;
+  std::vector<LogOffsetRow> log_offsets;
+  std::vector<AuditRow> audit;
+
+  bool empty() const { return rows.empty() && log_offsets.empty() && audit.empty(); }
+};
+
+// Not thread-safe: belongs to the coordinator's loop, or to one writing thread.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Durable when it returns.
+  virtual base::Status Apply(const Batch& batch) = 0;
+
+  // What core::Restore wants.
+  virtual base::Result<core::StoredState> LoadState() = 0;
+};
+
+}  // namespace trainctl::store
