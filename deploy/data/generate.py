@@ -10,6 +10,7 @@ import pathlib
 import random
 
 SEED = 20240607
+FILES = {"alpaca.json": 400, "alpaca_2k.json": 2000}  # rows
 
 TERMS = {
     "photosynthesis": "the process by which plants turn light, water and carbon dioxide into sugar and oxygen",
@@ -279,7 +280,7 @@ def text(count):
 
 def main():
     here = pathlib.Path(__file__).resolve().parent
-    for name, count in {"alpaca.json": 400, "alpaca_2k.json": 2000}.items():
+    for name, count in FILES.items():
         (here / name).write_text(text(count), encoding="utf-8")
 
 

@@ -164,16 +164,16 @@ def write_json(path, value, indent=None):
     path.write_text(json.dumps(value, ensure_ascii=False, indent=indent) + "\n", encoding="utf-8")
 
 
-def make_tiny(text):
-    folder, config = HERE / "tiny", {**COMMON, **TINY}
+def make_tiny(where, text):
+    folder, config = where / "tiny", {**COMMON, **TINY}
     folder.mkdir(exist_ok=True)
     write_json(folder / "config.json", config, indent=1)
     write_json(folder / "tokenizer.json", byte_level_tokenizer(text, config["vocab_size"]), indent=0)
     (folder / "model.safetensors").write_bytes(safetensors(config, seed=1))
 
 
-def make_shape(name, shape):
-    folder, config = HERE / name, {**COMMON, **shape}
+def make_shape(where, name, shape):
+    folder, config = where / name, {**COMMON, **shape}
     config.setdefault("num_key_value_heads", config["num_attention_heads"])
     folder.mkdir(exist_ok=True)
     write_json(folder / "config.json", config, indent=1)
@@ -182,14 +182,14 @@ def make_shape(name, shape):
     link.symlink_to("../tokenizer.json")
 
 
-def main():
+def make_all(where):
     rows = json.loads((HERE.parent / "data" / "alpaca.json").read_text(encoding="utf-8"))
     text = "\n".join(f"{row['instruction']}\n{row['input']}\n{row['output']}" for row in rows)
-    make_tiny(text)
-    write_json(HERE / "tokenizer.json", llama_tokenizer(text, size=2000), indent=0)
+    make_tiny(where, text)
+    write_json(where / "tokenizer.json", llama_tokenizer(text, size=2000), indent=0)
     for name, shape in SHAPES.items():
-        make_shape(name, shape)
+        make_shape(where, name, shape)
 
 
 if __name__ == "__main__":
-    main()
+    make_all(HERE)

@@ -1,0 +1,130 @@
+"""deploy/ as a folder of files: what is generated is what its generator makes, units and scripts are well-formed, jobs name what is there."""
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class SystemdUnits(unittest.TestCase):
+    """As systemd-analyze sees them, with the programs and the user of an installed host."""
+
+    def verify(self, name, instance):
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("systemd-analyze is not installed (package systemd)")
+        with tempfile.TemporaryDirectory() as folder:
+            text = (DEPLOY / "systemd" / name).read_text().replace("User=trainctl", "User=root")
+            program = re.search(r"^ExecStart=(\S+)", text, re.MULTILINE).group(1)
+            self.assertIn(pathlib.Path(program).name, ("traincoordinator", "trainworker"))
+            path = pathlib.Path(folder) / name.replace("@", f"@{instance}")
+            path.write_text(text.replace(program, shutil.which("true")).replace("file:///opt/trainctl/README.md", "https://example.org/"))
+            result = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True,
+                                    env={**os.environ, "SYSTEMD_UNIT_PATH": f"{folder}:"})
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_coordinator_verifies(self):
+        self.verify("traincoordinator.service", "")
+
+    def test_worker_verifies_for_an_instance(self):
+        self.verify("trainworker@.service", "0")
+
+    def test_a_worker_restart_spares_its_ranks_and_cuda_keeps_what_it_needs(self):
+        text = (DEPLOY / "systemd" / "trainworker@.service").read_text()
+        for line in ("KillMode=process", "OOMPolicy=continue", "Delegate=yes", "Restart=on-failure"):
+            self.assertRegex(text, f"(?m)^{line}$")
+        for setting in ("MemoryDenyWriteExecute", "PrivateDevices", "PrivateUsers", "PrivateIPC", "DynamicUser", "ProtectClock"):
+            self.assertNotRegex(text, f"(?m)^{setting}=")
+
+
+class GeneratedFiles(unittest.TestCase):
+    """Checked in, and what their scripts make today."""
+
+    def test_example_data_is_what_its_generator_makes(self):
+        generate = load(DEPLOY / "data" / "generate.py")
+        for name, count in generate.FILES.items():
+            with self.subTest(name):
+                self.assertEqual((DEPLOY / "data" / name).read_text(encoding="utf-8"), generate.text(count))
+
+    def test_example_rows_are_alpaca_rows_and_distinct(self):
+        rows = json.loads((DEPLOY / "data" / "alpaca_2k.json").read_text(encoding="utf-8"))
+        self.assertEqual(len({(row["instruction"], row["input"]) for row in rows}), 2000)
+        for row in rows:
+            self.assertEqual(list(row), ["instruction", "input", "output"])
+            self.assertTrue(row["instruction"] and row["output"])
+
+    def test_models_are_what_their_generator_makes(self):
+        generate = load(DEPLOY / "models" / "generate.py")
+        here = DEPLOY / "models"
+        with tempfile.TemporaryDirectory() as folder:
+            generate.make_all(pathlib.Path(folder))
+            made = sorted(path.relative_to(folder) for path in pathlib.Path(folder).rglob("*") if path.is_file())
+            self.assertGreater(len(made), 10)
+            for path in made:
+                with self.subTest(str(path)):
+                    self.assertEqual((here / path).read_bytes(), (folder / path).read_bytes())
+
+
+class Jobs(unittest.TestCase):
+    def test_each_names_a_model_and_data_that_are_shipped_or_made_by_example_model(self):
+        for path in sorted((DEPLOY / "jobs").glob("*.json")):
+            with self.subTest(path.name):
+                job = json.loads(path.read_text())
+                job = job.get("base", job)
+                model = job["model"]["path"]
+                self.assertTrue(model == "../models/SmolLM2-135M" or (path.parent / model / "config.json").is_file(), model)
+                self.assertTrue((path.parent / job["data"]["path"]).is_file())
+
+
+class Scripts(unittest.TestCase):
+    TOP = DEPLOY.parent
+    SCRIPTS = ["deploy/setup", "deploy/build", "deploy/local", "deploy/quickstart", "tests/run", ".ci/run"]
+
+    def test_each_parses_and_is_executable(self):
+        for name in self.SCRIPTS:
+            with self.subTest(name):
+                self.assertTrue(os.access(self.TOP / name, os.X_OK))
+                result = subprocess.run(["bash", "-n", self.TOP / name], capture_output=True, text=True)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_a_wrong_option_exits_2_and_shows_the_usage(self):
+        for name in ("setup", "build", "local", "quickstart"):
+            with self.subTest(name):
+                result = subprocess.run([DEPLOY / name, "--no-such-option"], capture_output=True, text=True)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(f"usage: deploy/{name}", result.stderr)
+
+    def test_setup_lists_what_is_missing_where_there_is_neither_root_nor_sudo(self):
+        with tempfile.TemporaryDirectory() as folder:
+            deploy, path = pathlib.Path(folder) / "deploy", pathlib.Path(folder) / "path"
+            deploy.mkdir(), path.mkdir()
+            shutil.copy(DEPLOY / "setup", deploy)
+            (deploy / "packages.apt").write_text("bash\nno-such-package-1\nno-such-package-2\n")
+            (deploy / "packages.pip").write_text("")
+            for tool in ("bash", "dirname", "sha256sum", "cut", "dpkg-query", "sed", "grep"):
+                (path / tool).symlink_to(shutil.which(tool))
+            (path / "id").write_text("#!/bin/sh\necho 1000\n")
+            (path / "id").chmod(0o755)
+            result = subprocess.run([shutil.which("bash"), deploy / "setup"], capture_output=True, text=True,
+                                    env={"PATH": str(path), "HOME": folder, "TRAINCTL_TOOLCHAIN": "/no/such/folder"})
+        self.assertIn("apt-get install no-such-package-1 no-such-package-2\n", result.stderr)
+        self.assertIn("TRAINCTL_TOOLCHAIN=/no/such/folder holds no LibTorch", result.stderr)
+        self.assertEqual(result.returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
