@@ -1,0 +1,52 @@
+// A real trainshim around a real fake_rank in a folder of its own, and a worker's end of its socket.
+#pragma once
+
+#include <sys/types.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "worker/shim/descriptor.h"
+
+namespace trainctl::tests {
+
+// Ends with the test: a shim that is still there is killed, and the folder removed.
+class ShimUnderTest {
+ public:
+  struct Options {
+    std::string subfolder;                // below the test's own, made if missing
+    std::vector<std::string> arguments;   // to the shim
+    std::vector<std::string> command;     // instead of fake_rank with the script
+  };
+
+  explicit ShimUnderTest(const std::string& script) : ShimUnderTest(script, Options()) {}
+  ShimUnderTest(const std::string& script, const Options& options);
+  ~ShimUnderTest();
+
+  const std::string& folder() const { return folder_; }
+  pid_t pid() const { return pid_; }
+
+  // Waits until the shim has ended; its exit status (128 + signal where one ended it).
+  int Wait();
+  // After Wait: what exit.json says.
+  nlohmann::json Exit();
+  // All messages that the spool holds.
+  std::vector<nlohmann::json> Messages() const;
+
+  // Connects as a worker does, waiting until the shim listens.
+  shim::Descriptor Connect() const;
+  // Waits for a line from the shim: "data" with at least that many messages.
+  static void AwaitMessages(const shim::Descriptor& connection, int64_t messages);
+  static void Send(const shim::Descriptor& connection, const std::string& line);
+
+ private:
+  std::string root_;
+  std::string folder_;
+  pid_t pid_ = 0;
+};
+
+// Whether the process has ended (or ends within the deadline).
+bool Ends(pid_t pid);
+
+}  // namespace trainctl::tests

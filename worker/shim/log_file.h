@@ -1,0 +1,46 @@
+// What a rank wrote to stdout and stderr: rank.log.<offset of its first byte> (segments.h). The first segment (how the rank began) and the
+// newest ones are kept, what lies between is dropped, so that a flood stays within the bound and every byte keeps its absolute offset.
+// A full disk loses bytes, never the rank: they count in the offset, and the next segment starts behind them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "worker/shim/segments.h"
+
+namespace trainctl::shim {
+
+struct LogLimits {
+  int64_t first_bytes = 1 << 20;    // of the first segment
+  int64_t segment_bytes = 7 << 20;  // of each other
+  size_t newest_segments = 9;       // kept besides the first: 64 MiB in all
+};
+
+class LogFile {
+ public:
+  LogFile(std::string folder, LogLimits limits) : limits_(limits), writer_(std::move(folder), "rank.log") {}
+  void Append(std::string_view bytes);
+  int64_t end() const { return end_; }  // bytes the rank ever wrote
+
+ private:
+  bool Room();
+
+  const LogLimits limits_;
+  SegmentWriter writer_;
+  int64_t end_ = 0;
+};
+
+struct LogChunk {
+  int64_t offset = 0;  // of data's first byte: beyond the asked one where that part was dropped
+  std::string data;    // empty: there is nothing yet
+};
+
+// At most max_bytes from offset on.
+LogChunk ReadLog(const std::string& folder, int64_t offset, size_t max_bytes);
+
+// The last lines of the log, at most max_bytes; a cut first line is left out.
+std::string LogTail(const std::string& folder, size_t max_lines, size_t max_bytes = 64 << 10);
+
+}  // namespace trainctl::shim

@@ -1,0 +1,82 @@
+#include "worker/shim/process_table.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+#include "common/base/file.h"
+#include "worker/shim/descriptor.h"
+
+namespace trainctl::shim {
+
+std::optional<ProcessStat> ParseStat(std::string_view text) {
+  const size_t name_end = text.rfind(')');  // the name may hold anything, parentheses too
+  if (name_end == std::string_view::npos) return std::nullopt;
+  ProcessStat stat;
+  stat.pid = std::atoi(std::string(text.substr(0, text.find(' '))).c_str());
+  unsigned long long user = 0, system = 0, start = 0;
+  long long resident = 0;
+  const std::string rest(text.substr(name_end + 1));
+  const int read = std::sscanf(rest.c_str(),
+                               " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld",
+                               &stat.state, &stat.parent, &stat.group, &stat.session, &user, &system, &start, &resident);
+  if (read != 8) return std::nullopt;
+  stat.cpu_ticks = user + system;
+  stat.start_time = start;
+  stat.resident_pages = resident;
+  return stat;
+}
+
+std::optional<ProcessStat> ReadStat(pid_t pid) {
+  const base::Result<std::string> text = base::ReadFile("/proc/" + std::to_string(pid) + "/stat", 8192);
+  return text ? ParseStat(*text) : std::nullopt;
+}
+
+std::vector<ProcessStat> ListProcesses() {
+  std::vector<ProcessStat> processes;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
+  if (!directory) return processes;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const pid_t pid = std::atoi(entry->d_name);
+    if (pid <= 0) continue;
+    if (const std::optional<ProcessStat> stat = ReadStat(pid)) processes.push_back(*stat);
+  }
+  return processes;
+}
+
+std::vector<ProcessStat> Descendants(pid_t ancestor) {
+  std::multimap<pid_t, ProcessStat> children;
+  for (const ProcessStat& process : ListProcesses()) children.emplace(process.parent, process);
+  std::vector<ProcessStat> found;
+  const auto add_children = [&](pid_t parent) {
+    const auto [begin, end] = children.equal_range(parent);
+    for (auto child = begin; child != end; ++child) {
+      if (!child->second.ended()) found.push_back(child->second);
+    }
+  };
+  add_children(ancestor);
+  for (size_t i = 0; i < found.size() && found.size() <= children.size(); ++i) add_children(found[i].pid);
+  return found;
+}
+
+bool Signal(const ProcessStat& process, int signal) {
+  const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  if (!handle.open()) return false;
+  const std::optional<ProcessStat> now = ReadStat(process.pid);  // after the handle: it can't become another one any more
+  if (!now || now->start_time != process.start_time || now->ended()) return false;
+  return ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0) == 0;
+}
+
+std::string BootId() {
+  base::Result<std::string> text = base::ReadFile("/proc/sys/kernel/random/boot_id", 256);
+  if (!text) return {};
+  while (!text->empty() && text->back() == '\n') text->pop_back();
+  return *text;
+}
+
+}  // namespace trainctl::shim

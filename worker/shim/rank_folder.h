@@ -1,0 +1,55 @@
+// The folder of one rank of one attempt: the whole contract between shim and worker, so that a restarted worker knows all from it.
+//   plan.json          what the rank runs (the worker writes it)
+//   shim.lock          held by the shim with flock(2) as long as it lives
+//   shim.sock          where the shim listens (control_socket.h)
+//   rank.pid           PidRecord, written before the rank's program starts
+//   rank.log.*         what the rank printed (log_file.h)
+//   spool.jsonl.*      what the rank and the worker said in messages (spool.h)
+//   exit.json          ExitRecord, written once the whole process tree is gone
+// Records are JSON objects and are written atomically. A folder runs a rank once: with rank.pid or exit.json there, a shim refuses it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/result.h"
+#include "worker/shim/descriptor.h"
+
+namespace trainctl::shim {
+
+// {"pid","start_time","session","boot_id","cgroup"}
+struct PidRecord {
+  pid_t pid = 0;            // also the rank's process group
+  uint64_t start_time = 0;  // ticks since boot; with pid it names the process for this boot
+  pid_t session = 0;        // the shim's own, which all of the tree is in that made none itself; 0: the shim leads no session
+  std::string boot_id;
+  std::string cgroup;  // the rank's leaf; empty: none
+};
+
+// {"exit_code" or "signal" or neither, "oom_killed", "launch_error", "leftover_pids", "boot_id", "ended_at"}; empty ones are left out.
+struct ExitRecord {
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  bool oom_killed = false;           // SIGKILL that nobody here sent, while the kernel's count of OOM kills rose
+  std::string launch_error;          // the program never ran, and why
+  std::vector<pid_t> leftover_pids;  // could not be ended in time (uninterruptible sleep): the tree is not proven gone
+  std::string boot_id;
+  base::WallMicros ended_at = 0;
+};
+
+// kIo, kExhausted, kNotFound as base::WriteFileAtomically.
+base::Status Write(const std::string& folder, const PidRecord& record);
+base::Status Write(const std::string& folder, const ExitRecord& record);
+
+// Holds shim.lock until the descriptor closes. kConflict: a process holds it. kIo, kNotFound.
+base::Result<Descriptor> LockFolder(const std::string& folder);
+
+// Whether a rank was started here before.
+bool HasRun(const std::string& folder);
+
+}  // namespace trainctl::shim

@@ -1,0 +1,114 @@
+#include "worker/shim/rank_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace trainctl::shim {
+namespace {
+
+constexpr int kPipeBytes = 1 << 20;
+
+struct Pipe {
+  Descriptor read, write;
+  bool ok = false;
+
+  Pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return;
+    read = Descriptor(ends[0]);
+    write = Descriptor(ends[1]);
+    ok = true;
+  }
+};
+
+void SetNonBlocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
+// The child's ends, all above the numbers that they will get, so that placing one never closes another.
+struct ChildEnds {
+  int null, log, messages, commands, gate, failure;
+
+  void MoveUp() {
+    for (int* fd : {&null, &log, &messages, &commands, &gate, &failure}) *fd = ::fcntl(*fd, F_DUPFD_CLOEXEC, 10);
+  }
+};
+
+void ResetSignals() {
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+[[noreturn]] void RunChild(ChildEnds ends, pid_t shim, const std::vector<char*>& arguments) {
+  ends.MoveUp();
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  char go = 0;
+  if (::getppid() != shim || ::read(ends.gate, &go, 1) != 1) ::_exit(127);  // the shim died or gave up meanwhile
+  ResetSignals();
+  ::dup2(ends.null, STDIN_FILENO);
+  ::dup2(ends.log, STDOUT_FILENO);
+  ::dup2(ends.log, STDERR_FILENO);
+  ::dup2(ends.messages, kMessagesFd);
+  ::dup2(ends.commands, kCommandsFd);
+  ::execvp(arguments[0], arguments.data());
+  const int error = errno;
+  [[maybe_unused]] const ssize_t said = ::write(ends.failure, &error, sizeof error);
+  ::_exit(127);
+}
+
+}  // namespace
+
+base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& command) {
+  Pipe log, messages, commands, gate, failure;
+  const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!log.ok || !messages.ok || !commands.ok || !gate.ok || !failure.ok || !null.open()) {
+    return base::Error{base::Code::kIo, std::string("cannot make the rank's pipes: ") + std::strerror(errno)};
+  }
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+
+  const pid_t shim = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) return base::Error{base::Code::kIo, std::string("cannot fork: ") + std::strerror(errno)};
+  if (pid == 0) {
+    gate.write.Close();
+    failure.read.Close();
+    RunChild({null.get(), log.write.get(), messages.write.get(), commands.read.get(), gate.read.get(), failure.write.get()}, shim, arguments);
+  }
+  ::setpgid(pid, pid);  // also here, so that it holds whoever comes first
+  RankProcess rank;
+  rank.pid_ = pid;
+  rank.program_ = command[0];
+  rank.log_ = std::move(log.read);
+  rank.messages_ = std::move(messages.read);
+  rank.commands_ = std::move(commands.write);
+  rank.gate_ = std::move(gate.write);
+  rank.failure_ = std::move(failure.read);
+  for (const int fd : {rank.log_.get(), rank.messages_.get(), rank.commands_.get()}) {
+    SetNonBlocking(fd);
+    ::fcntl(fd, F_SETPIPE_SZ, kPipeBytes);
+  }
+  return rank;
+}
+
+base::Status RankProcess::Release() {
+  const ssize_t told = ::write(gate_.get(), "g", 1);
+  gate_.Close();
+  if (told != 1) return base::Error{base::Code::kIo, "the rank's process ended before its program was started"};
+  int error = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(failure_.get(), &error, sizeof error);
+  } while (got < 0 && errno == EINTR);
+  failure_.Close();
+  if (got != sizeof error) return base::Ok{};
+  return base::Error{base::Code::kIo, "cannot run " + program_ + ": " + std::strerror(error)};
+}
+
+}  // namespace trainctl::shim

@@ -1,0 +1,85 @@
+// One rank's keeper, a single thread around poll(2). It starts the rank, is the parent of everything the rank leaves behind (child
+// subreaper), and outlives the worker, so that the rank does too; a rank never outlives its shim.
+//
+// Life: Launch → the rank runs → it ends, or is asked to (SIGTERM to its group, after the grace SIGKILL to the tree) → whatever is left of
+// the tree is killed and reaped → exit.json. Processes that can't be ended (uninterruptible sleep) are waited for up to a bound, then named
+// in exit.json. The rank never waits for the shim's files: see log_file.h and spool.h for what is dropped when.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "worker/shim/cgroup_leaf.h"
+#include "worker/shim/control_socket.h"
+#include "worker/shim/log_file.h"
+#include "worker/shim/rank_folder.h"
+#include "worker/shim/rank_process.h"
+#include "worker/shim/spool.h"
+
+namespace trainctl::shim {
+
+struct ShimOptions {
+  std::string folder;                // rank_folder.h; must be there
+  std::vector<std::string> command;  // the rank's program and arguments
+  std::string cgroup_parent;         // a cgroup v2 folder in which the rank gets a leaf where that is allowed; empty: none
+  double grace_seconds = 10;         // of a SIGTERM to the shim itself
+  double unkillable_seconds = 30;    // how long killed processes are waited for
+  LogLimits log;
+  SpoolLimits spool;
+};
+
+class Shim {
+ public:
+  Shim(ShimOptions options, const base::Clock& clock);
+
+  // Until the rank's tree is gone and exit.json is written. The program's failure to start is in exit.json too. kConflict: the folder is in
+  // use or was used before. kNotFound, kIo: the folder can't be used.
+  base::Status Run();
+
+ private:
+  enum class Stage { kRunning, kTerminating, kKilling, kGone };
+
+  base::Status Prepare();
+  base::Status Launch();
+
+  void WaitForEvents();
+  void ReadSignals();
+  bool ReadLog();       // false: nothing more now
+  bool ReadMessages();  // the same
+  void SendCommands();
+  void Take(std::string_view line);
+  void Tell();
+
+  void Terminate(double grace_seconds);
+  void Reap();
+  void Advance();
+  void KillTree();
+  base::Status Finish();
+
+  const ShimOptions options_;
+  const base::Clock& clock_;
+  Descriptor lock_;
+  Descriptor signals_;
+  std::optional<ControlSocket> control_;
+  std::optional<RankProcess> rank_;
+  std::optional<CgroupLeaf> leaf_;
+  LogFile log_;
+  Spool spool_;
+  LineBuffer messages_{kMaxLineBytes};
+  int64_t overlong_messages_ = 0;  // of messages_, counted in the spool already
+  std::string commands_;           // for the rank, not yet taken by it
+
+  Stage stage_ = Stage::kRunning;
+  base::SteadyMicros deadline_ = 0;  // of kTerminating and kKilling
+  bool tree_gone_ = false;
+  bool killed_ = false;  // by us
+  int64_t oom_kills_before_ = 0;
+  int64_t told_lines_ = -1;
+  int64_t told_log_bytes_ = -1;
+  ExitRecord exit_;
+};
+
+}  // namespace trainctl::shim

@@ -1,0 +1,104 @@
+#include "worker/shim/spool.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "worker/shim/line_fields.h"
+
+namespace trainctl::shim {
+namespace {
+
+constexpr char kPrefix[] = "spool.jsonl";
+
+bool MayBeLost(std::string_view line) { return HasType(line, "metrics") || HasType(line, "progress"); }
+
+}  // namespace
+
+void Spool::Append(std::string_view line) {
+  const int64_t bound = MayBeLost(line) ? limits_.total_bytes : 2 * limits_.total_bytes;
+  if (HeldBytes() + static_cast<int64_t>(line.size()) >= bound) {
+    ++dropped_;
+    return;
+  }
+  if (const int64_t dropped = std::exchange(dropped_, 0)) Push("{\"type\":\"dropped\",\"messages\":" + std::to_string(dropped) + "}");
+  Push(line);
+}
+
+void Spool::Push(std::string_view line) {
+  pending_.append(line).push_back('\n');
+  ++lines_;
+  Flush();
+}
+
+void Spool::Flush() {
+  while (!pending_.empty()) {
+    const bool full = writer_.open() && writer_.segments().back().bytes >= limits_.segment_bytes;
+    if ((full || !writer_.open()) && at_line_start_ && !writer_.Begin(written_lines_ + 1)) return;
+    const size_t written = writer_.Write(pending_);
+    if (written == 0) return;
+    written_lines_ += std::count(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(written), '\n');
+    at_line_start_ = pending_[written - 1] == '\n';
+    pending_.erase(0, written);
+  }
+}
+
+void Spool::Acknowledge(int64_t sequence) {
+  const std::vector<Segment>& segments = writer_.segments();
+  while (segments.size() > 1 && segments[1].start <= sequence + 1) writer_.Drop(0);
+}
+
+void Spool::Finish() {
+  if (const int64_t dropped = std::exchange(dropped_, 0)) Push("{\"type\":\"dropped\",\"messages\":" + std::to_string(dropped) + "}");
+  Flush();
+}
+
+SpoolReader::SpoolReader(std::string folder) : folder_(std::move(folder)) {}
+
+void SpoolReader::Open(int64_t start) {
+  file_ = Descriptor(::open(SegmentPath(folder_, kPrefix, start).c_str(), O_RDONLY | O_CLOEXEC));
+  segment_start_ = file_.open() ? start : 0;
+  partial_.Clear();
+}
+
+void SpoolReader::Seek(int64_t sequence) {
+  ready_.clear();
+  file_.Close();
+  segment_start_ = 0;
+  next_ = sequence;
+  const std::vector<Segment> segments = ListSegments(folder_, kPrefix);
+  if (segments.empty()) return;
+  auto after = std::ranges::upper_bound(segments, sequence, {}, &Segment::start);
+  const Segment& found = after == segments.begin() ? *after : *std::prev(after);
+  Open(found.start);
+  next_ = found.start;
+  while (next_ < sequence && Next()) {
+  }
+}
+
+// Goes to the segment that begins with the next line, once the writer has begun it.
+bool SpoolReader::Follow() {
+  const std::vector<Segment> segments = ListSegments(folder_, kPrefix);
+  const auto found = std::ranges::find(segments, next_, &Segment::start);
+  if (found == segments.end() || found->start == segment_start_) return false;
+  Open(found->start);
+  return file_.open();
+}
+
+std::optional<SpoolLine> SpoolReader::Next() {
+  char bytes[64 << 10];
+  while (ready_.empty()) {
+    const ssize_t got = file_.open() ? ::read(file_.get(), bytes, sizeof bytes) : 0;
+    if (got <= 0 && !Follow()) return std::nullopt;
+    if (got > 0) {
+      partial_.Append({bytes, static_cast<size_t>(got)}, [this](std::string_view line) { ready_.emplace_back(line); });
+    }
+  }
+  SpoolLine line{next_++, std::move(ready_.front())};
+  ready_.pop_front();
+  return line;
+}
+
+}  // namespace trainctl::shim
