@@ -14,16 +14,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <stdexcept>
-#include <string>
+
+#include "worker/comm/comm_error.h"
+#include "worker/comm/join_options.h"
 
 namespace trainctl::comm {
-
-struct CommError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 class Communicator {
  public:
@@ -42,16 +38,6 @@ class Communicator {
   virtual void CheckHealth() = 0;
   // Makes pending and later collectives fail; returns within a few seconds even where the transport hangs. From any thread.
   virtual void Abort() noexcept = 0;
-};
-
-struct JoinOptions {
-  bool cuda = false;  // NCCL on the current CUDA device, else the host backend
-  int64_t rank = 0;
-  int64_t world_size = 1;
-  std::string bind_address = "127.0.0.1";
-  double timeout_seconds = 300;
-  std::function<void(const std::string& blob)> publish;  // rank 0: hands the blob to the coordinator
-  std::function<std::string()> await_blob;               // others: blocks until the coordinator delivers it
 };
 
 // Joins the group; a world of one needs no rendezvous. Throws CommError naming what was waited for.
