@@ -1,0 +1,42 @@
+#include "worker/files/hf_directory.h"
+
+#include <filesystem>
+
+#include "worker/files/text_file.h"
+
+namespace trainctl::files {
+namespace {
+
+// Under a temporary name first: a file that is there is whole.
+std::error_code CopyWhole(const std::string& from, const std::string& to) {
+  std::error_code error;
+  const std::string temporary = to + ".writing";
+  std::filesystem::copy_file(from, temporary, std::filesystem::copy_options::overwrite_existing, error);
+  if (!error) std::filesystem::rename(temporary, to, error);
+  return error;
+}
+
+}  // namespace
+
+const std::vector<std::string>& CompanionFiles() {
+  static const std::vector<std::string> files = {
+      "config.json",         "generation_config.json",  "tokenizer.json",    "tokenizer.model", "tokenizer_config.json", "vocab.json",
+      "merges.txt",          "special_tokens_map.json", "added_tokens.json", "chat_template.jinja",
+  };
+  return files;
+}
+
+base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from, const std::string& to) {
+  if (!FileExists(from + "/config.json")) return base::Error{base::Code::kNotFound, "no config.json in '" + from + "'"};
+  std::vector<std::string> copied;
+  for (const std::string& name : CompanionFiles()) {
+    if (!FileExists(from + "/" + name)) continue;
+    if (const std::error_code error = CopyWhole(from + "/" + name, to + "/" + name)) {
+      return base::Error{base::Code::kIo, "cannot copy '" + from + "/" + name + "' to '" + to + "': " + error.message()};
+    }
+    copied.push_back(name);
+  }
+  return copied;
+}
+
+}  // namespace trainctl::files
