@@ -65,8 +65,10 @@ LISTS = {
 }
 OPPOSITES = {
     "hot": "cold", "early": "late", "brave": "cowardly", "generous": "mean", "ancient": "modern", "scarce": "plentiful", "rough": "smooth",
-    "noisy": "quiet", "shallow": "deep", "narrow": "wide", "expand": "contract", "accept": "refuse", "victory": "defeat", "arrive": "depart",
-    "transparent": "opaque", "temporary": "permanent", "artificial": "natural", "cheerful": "gloomy", "rigid": "flexible", "include": "exclude",
+    "noisy": "quiet", "shallow": "deep", "narrow": "wide", "expand": "contract", "accept": "refuse", "victory": "defeat",
+    "arrive": "depart",
+    "transparent": "opaque", "temporary": "permanent", "artificial": "natural", "cheerful": "gloomy", "rigid": "flexible",
+    "include": "exclude",
 }
 PLURALS = {"mouse": "mice", "leaf": "leaves", "child": "children", "knife": "knives", "city": "cities", "tooth": "teeth", "ox": "oxen",
            "wolf": "wolves", "hero": "heroes", "crisis": "crises", "sheep": "sheep", "berry": "berries", "box": "boxes", "foot": "feet"}
@@ -75,7 +77,8 @@ PAST = {"walk": "walked", "write": "wrote", "sing": "sang", "carry": "carried", 
 OBJECTS = {"walk": "to the market", "write": "a letter", "sing": "an old song", "carry": "the basket home", "bring": "bread and cheese",
            "teach": "the younger children", "find": "the lost key", "paint": "the garden fence", "build": "a small boat",
            "sell": "apples by the road", "read": "the morning paper", "draw": "a map of the valley"}
-NAMES = ["Ada", "Bruno", "Clara", "David", "Elena", "Farid", "Grace", "Hana", "Ivan", "Julia", "Kofi", "Lena", "Marta", "Noor", "Oskar", "Priya"]
+NAMES = ["Ada", "Bruno", "Clara", "David", "Elena", "Farid", "Grace", "Hana", "Ivan", "Julia", "Kofi", "Lena", "Marta", "Noor", "Oskar",
+         "Priya"]
 RUDE = {
     "Send me the report.": "Could you please send me the report?",
     "You are late again.": "I noticed that you arrived after the agreed time; is everything all right?",
@@ -93,14 +96,21 @@ PRAISE = ["The staff were friendly", "The soup was excellent", "Delivery was fas
 BLAME = ["The staff were rude", "The soup was cold", "Delivery took three weeks", "The room was dirty", "The sound crackles",
          "Setting it up was a nightmare", "The street was noisy all night", "The seats are far too hard"]
 STEPS = {
-    "boil an egg": ["Bring a small pot of water to the boil.", "Lower the egg in with a spoon.", "Wait seven minutes.", "Cool the egg under cold water."],
-    "make a cup of tea": ["Boil fresh water.", "Put the tea into the pot.", "Pour the water over it.", "Wait four minutes.", "Pour the tea into a cup."],
-    "change a bicycle tyre": ["Take the wheel off.", "Lever the tyre off the rim.", "Put the new tyre and tube on.", "Pump it up.", "Put the wheel back."],
+    "boil an egg": ["Bring a small pot of water to the boil.", "Lower the egg in with a spoon.", "Wait seven minutes.",
+                    "Cool the egg under cold water."],
+    "make a cup of tea": ["Boil fresh water.", "Put the tea into the pot.", "Pour the water over it.", "Wait four minutes.",
+                          "Pour the tea into a cup."],
+    "change a bicycle tyre": ["Take the wheel off.", "Lever the tyre off the rim.", "Put the new tyre and tube on.", "Pump it up.",
+                              "Put the wheel back."],
     "plant a tree": ["Dig a hole twice as wide as the roots.", "Set the tree in it upright.", "Fill the hole with soil.", "Water it well."],
-    "write a thank-you note": ["Greet the person by name.", "Say what you are thankful for.", "Say what it meant to you.", "Close warmly and sign."],
-    "paint a wall": ["Clean the wall.", "Tape the edges.", "Apply a first coat.", "Let it dry.", "Apply a second coat.", "Take the tape off."],
-    "debug a program": ["Make the fault happen again.", "Shrink the input.", "Look at the first wrong value.", "Mend its cause.", "Keep the case as a test."],
-    "compare two training runs": ["Change one setting only.", "Use the same data and seed.", "Measure time and peak memory.", "Look at both beside the loss."],
+    "write a thank-you note": ["Greet the person by name.", "Say what you are thankful for.", "Say what it meant to you.",
+                               "Close warmly and sign."],
+    "paint a wall": ["Clean the wall.", "Tape the edges.", "Apply a first coat.", "Let it dry.", "Apply a second coat.",
+                     "Take the tape off."],
+    "debug a program": ["Make the fault happen again.", "Shrink the input.", "Look at the first wrong value.", "Mend its cause.",
+                        "Keep the case as a test."],
+    "compare two training runs": ["Change one setting only.", "Use the same data and seed.", "Measure time and peak memory.",
+                                  "Look at both beside the loss."],
 }
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
@@ -155,7 +165,8 @@ def definition(rng):
     term = pick(rng, list(TERMS))
     return pick(rng, [row(f"Define {term} in one sentence.", f"{term[0].upper()}{term[1:]} is {TERMS[term]}."),
                       row("What does the term mean?", f"It means {TERMS[term]}.", term),
-                      row("Which term fits this description?", f"{term[0].upper()}{term[1:]}.", TERMS[term][0].upper() + TERMS[term][1:] + ".")])
+                      row("Which term fits this description?", f"{term[0].upper()}{term[1:]}.",
+                          TERMS[term][0].upper() + TERMS[term][1:] + ".")])
 
 
 def capital(rng):
@@ -179,7 +190,8 @@ def odd_one_out(rng):
 
 def opposite(rng):
     word = pick(rng, list(OPPOSITES))
-    return pick(rng, [row(f"Give the opposite of “{word}”.", OPPOSITES[word]), row(f"What is the opposite of “{OPPOSITES[word]}”?", word)])
+    return pick(rng, [row(f"Give the opposite of “{word}”.", OPPOSITES[word]),
+                      row(f"What is the opposite of “{OPPOSITES[word]}”?", word)])
 
 
 def plural(rng):
@@ -202,14 +214,17 @@ def politeness(rng):
 def sorting(rng):
     numbers = some(rng, range(1, 500), rng.randrange(4, 9))
     words = some(rng, sum(LISTS.values(), []), rng.randrange(4, 7))
-    return pick(rng, [row("Sort the numbers from the smallest to the largest.", ", ".join(map(str, sorted(numbers))), ", ".join(map(str, numbers))),
+    return pick(rng,
+                [row("Sort the numbers from the smallest to the largest.", ", ".join(map(str, sorted(numbers))),
+                     ", ".join(map(str, numbers))),
                       row("Put the words into alphabetical order.", ", ".join(sorted(words)), ", ".join(words))])
 
 
 def sequence(rng):
     start, step = rng.randrange(1, 50), rng.randrange(2, 15)
     shown = [start + i * step for i in range(5)]
-    return row("Continue the sequence with the next two numbers.", f"{shown[-1] + step}, {shown[-1] + 2 * step}", ", ".join(map(str, shown)))
+    return row("Continue the sequence with the next two numbers.", f"{shown[-1] + step}, {shown[-1] + 2 * step}",
+               ", ".join(map(str, shown)))
 
 
 def sentiment(rng):
@@ -249,16 +264,19 @@ def ledger(rng):
         lines.append(f"{number}. {name}: {item}, {price} crowns.")
         totals[name] = totals.get(name, 0) + price
     name = max(sorted(totals), key=totals.get)
-    return row("Who spent the most according to this ledger, and how much?", f"{name} spent the most: {totals[name]} crowns.", "\n".join(lines))
+    return row("Who spent the most according to this ledger, and how much?", f"{name} spent the most: {totals[name]} crowns.",
+               "\n".join(lines))
 
 
 def table_of_products(rng):
     """Long: a multiplication table."""
     a, rows_ = rng.randrange(3, 90), rng.randrange(45, 70)
-    return row(f"Write the first {rows_} lines of the multiplication table of {a}.", "\n".join(f"{a} × {i} = {a * i}" for i in range(1, rows_ + 1)))
+    return row(f"Write the first {rows_} lines of the multiplication table of {a}.",
+               "\n".join(f"{a} × {i} = {a * i}" for i in range(1, rows_ + 1)))
 
 
-SHORT = [addition, multiplication, shopping, percentage, conversion, definition, capital, listing, odd_one_out, opposite, plural, past_tense,
+SHORT = [addition, multiplication, shopping, percentage, conversion, definition, capital, listing, odd_one_out, opposite, plural,
+         past_tense,
          politeness, sorting, sequence, sentiment, steps, weekday, extraction, letters]
 LONG = [ledger, table_of_products]
 

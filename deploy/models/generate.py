@@ -22,17 +22,24 @@ HERE = pathlib.Path(__file__).resolve().parent
 WORD_START = "▁"  # stands for the space before a word, as in SentencePiece
 
 SHAPES = {
-    "TinyLlama-1.1B": {"num_hidden_layers": 22, "hidden_size": 2048, "intermediate_size": 5632, "num_attention_heads": 32, "num_key_value_heads": 4},
-    "open_llama_3b": {"num_hidden_layers": 26, "hidden_size": 3200, "intermediate_size": 8640, "num_attention_heads": 32, "rms_norm_eps": 1e-6},
-    "open_llama_7b": {"num_hidden_layers": 32, "hidden_size": 4096, "intermediate_size": 11008, "num_attention_heads": 32, "rms_norm_eps": 1e-6},
-    "open_llama_13b": {"num_hidden_layers": 40, "hidden_size": 5120, "intermediate_size": 13824, "num_attention_heads": 40, "rms_norm_eps": 1e-6},
-    "CodeLlama-7b": {"num_hidden_layers": 32, "hidden_size": 4096, "intermediate_size": 11008, "num_attention_heads": 32, "vocab_size": 32016,
+    "TinyLlama-1.1B": {"num_hidden_layers": 22, "hidden_size": 2048, "intermediate_size": 5632, "num_attention_heads": 32,
+                       "num_key_value_heads": 4},
+    "open_llama_3b": {"num_hidden_layers": 26, "hidden_size": 3200, "intermediate_size": 8640, "num_attention_heads": 32,
+                      "rms_norm_eps": 1e-6},
+    "open_llama_7b": {"num_hidden_layers": 32, "hidden_size": 4096, "intermediate_size": 11008, "num_attention_heads": 32,
+                      "rms_norm_eps": 1e-6},
+    "open_llama_13b": {"num_hidden_layers": 40, "hidden_size": 5120, "intermediate_size": 13824, "num_attention_heads": 40,
+                       "rms_norm_eps": 1e-6},
+    "CodeLlama-7b": {"num_hidden_layers": 32, "hidden_size": 4096, "intermediate_size": 11008, "num_attention_heads": 32,
+                     "vocab_size": 32016,
                      "max_position_embeddings": 16384, "rope_theta": 1000000.0},
 }
 COMMON = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "attention_bias": False, "vocab_size": 32000,
-          "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": False, "initializer_range": 0.02,
+          "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": False,
+          "initializer_range": 0.02,
           "bos_token_id": 1, "eos_token_id": 2, "torch_dtype": "float16"}
-TINY = {"num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+TINY = {"num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4, "num_key_value_heads": 2,
+        "head_dim": 16,
         "vocab_size": 512, "bos_token_id": 0, "eos_token_id": 1, "tie_word_embeddings": True, "torch_dtype": "float32"}
 
 
@@ -76,7 +83,8 @@ def vocabulary(first, merges):
 
 
 def special_token(identity, content):
-    return {"id": identity, "content": content, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    return {"id": identity, "content": content, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+            "special": True}
 
 
 # ---- the two kinds of tokenizer ----
@@ -90,12 +98,14 @@ def byte_alphabet():
 
 def byte_level_tokenizer(text, size):
     specials, alphabet = ["<|begin|>", "<|end|>"], byte_alphabet()
-    words = collections.Counter("".join(alphabet[byte] for byte in word.encode()) for word in re.findall(r" ?[^\W\d_]+| ?\d+| ?[^\s\w]+|\s+", text))
+    words = re.findall(r" ?[^\W\d_]+| ?\d+| ?[^\s\w]+|\s+", text)
+    counts = collections.Counter("".join(alphabet[byte] for byte in word.encode()) for word in words)
     first = [*specials, *(alphabet[byte] for byte in range(256))]
-    merges = train_merges(words, size - len(first))
+    merges = train_merges(counts, size - len(first))
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     return {
-        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [special_token(i, token) for i, token in enumerate(specials)],
+        "version": "1.0", "truncation": None, "padding": None,
+        "added_tokens": [special_token(i, token) for i, token in enumerate(specials)],
         "normalizer": None, "pre_tokenizer": byte_level, "post_processor": None, "decoder": byte_level,
         "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
                   "fuse_unk": False, "byte_fallback": False, "vocab": vocabulary(first, merges), "merges": [f"{a} {b}" for a, b in merges]},
@@ -110,14 +120,17 @@ def llama_tokenizer(text, size):
     merges = train_merges(words, size - len(first))
     sequence = {"id": "A", "type_id": 0}
     return {
-        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [special_token(i, token) for i, token in enumerate(specials)],
+        "version": "1.0", "truncation": None, "padding": None,
+        "added_tokens": [special_token(i, token) for i, token in enumerate(specials)],
         "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": WORD_START},
                                                            {"type": "Replace", "pattern": {"String": " "}, "content": WORD_START}]},
         "pre_tokenizer": None,
         "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": sequence}],
-                           "pair": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": sequence}, {"Sequence": {"id": "B", "type_id": 0}}],
+                           "pair": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": sequence},
+                                    {"Sequence": {"id": "B", "type_id": 0}}],
                            "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}},
-        "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": WORD_START}, "content": " "}, {"type": "ByteFallback"},
+        "decoder": {"type": "Sequence",
+                    "decoders": [{"type": "Replace", "pattern": {"String": WORD_START}, "content": " "}, {"type": "ByteFallback"},
                                                      {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
         "model": {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None, "end_of_word_suffix": None,
                   "fuse_unk": True, "byte_fallback": True, "vocab": vocabulary(first, merges), "merges": [f"{a} {b}" for a, b in merges]},
@@ -131,7 +144,8 @@ def tensor_shapes(config):
     q, kv = config["num_attention_heads"] * config["head_dim"], config["num_key_value_heads"] * config["head_dim"]
     shapes = {"model.embed_tokens.weight": (config["vocab_size"], hidden)}
     for layer in range(config["num_hidden_layers"]):
-        block = {"input_layernorm": (hidden,), "self_attn.q_proj": (q, hidden), "self_attn.k_proj": (kv, hidden), "self_attn.v_proj": (kv, hidden),
+        block = {"input_layernorm": (hidden,), "self_attn.q_proj": (q, hidden), "self_attn.k_proj": (kv, hidden),
+                 "self_attn.v_proj": (kv, hidden),
                  "self_attn.o_proj": (hidden, q), "post_attention_layernorm": (hidden,), "mlp.gate_proj": (ffn, hidden),
                  "mlp.up_proj": (ffn, hidden), "mlp.down_proj": (hidden, ffn)}
         shapes |= {f"model.layers.{layer}.{name}.weight": shape for name, shape in block.items()}

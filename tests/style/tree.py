@@ -1,0 +1,51 @@
+"""The checkout's own files, read once."""
+import functools
+import pathlib
+import re
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+CODE_FOLDERS = ("common", "proto", "server", "worker", "client", "tests")
+CODE_SUFFIXES = (".h", ".cc", ".cu", ".cuh", ".proto")
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
+
+
+class TestCase(unittest.TestCase):
+    def expect_none(self, wrong):
+        self.assertFalse(wrong, "\n" + "\n".join(wrong))
+
+
+@functools.cache
+def code_files():
+    """Paths relative to the checkout, sorted."""
+    return sorted(path.relative_to(TOP) for folder in CODE_FOLDERS for path in (TOP / folder).rglob("*") if path.suffix in CODE_SUFFIXES)
+
+
+@functools.cache
+def script_files():
+    """Python and shell: by suffix, or by their first line."""
+    found = []
+    for folder in ("deploy", "tests", ".ci"):
+        for path in sorted((TOP / folder).rglob("*")):
+            if path.is_file() and not path.is_symlink() and (path.suffix == ".py" or path.suffix == "" and path.read_bytes()[:2] == b"#!"):
+                found.append(path.relative_to(TOP))
+    return found
+
+
+@functools.cache
+def lines(path):
+    return (TOP / path).read_text(encoding="utf-8").splitlines()
+
+
+def includes(path):
+    """(line number, name, whether in quotes)."""
+    for number, line in enumerate(lines(path), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1) or match.group(2), match.group(1) is not None
+
+
+def room(path):
+    """common/base, server/core, worker/agent …; client and proto are rooms themselves."""
+    parts = path.parts
+    return parts[0] if parts[0] in ("client", "proto") else "/".join(parts[:2])
