@@ -1,0 +1,148 @@
+#include "common/job/check_job.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "common/base/ids.h"
+#include "common/base/utf8.h"
+#include "common/job/batch.h"
+#include "common/job/constraint.h"
+#include "common/job/not_yet.h"
+#include "common/job/schema.h"
+#include "common/job/write_json.h"
+
+namespace trainctl::job {
+namespace {
+
+constexpr size_t kLongestName = 128;
+constexpr size_t kShownBytes = 60;
+
+// The canonical spelling of a key's value, for problems; "" for sections.
+std::string Show(const JobSpec& job, const std::string& key) {
+  const Field* field = FindField(key);
+  const Section* section = SectionOf(key);
+  if (field == nullptr || (section != nullptr && !section->IsPresent(job))) return "";
+  return base::Excerpt(WriteJson(field->write(job)), kShownBytes);
+}
+
+// Collects problems of one job.
+class Check {
+ public:
+  explicit Check(const JobSpec& job) : job_(job) {}
+
+  void Refuse(const std::string& key, std::string expected, std::string hint = "") {
+    problems_.push_back({key, 0, Show(job_, key), std::move(expected), std::move(hint)});
+  }
+
+  // Each value, written and read again by its own type: jobs that no file made obey the same ranges.
+  void Ranges() {
+    JobSpec scratch = job_;
+    for (const Field& field : Fields()) {
+      const Section* section = SectionOf(field.key);
+      if (section != nullptr && !section->IsPresent(job_)) continue;
+      if (!field.read(field.write(job_), scratch)) Refuse(field.key, field.expected);
+    }
+  }
+
+  void Name() {
+    if (IsUsableName(job_.name)) return;
+    Refuse("name", "1 to 128 bytes without '/' and control characters, not of the form j1 or g1", "name it by \"name\" or --name");
+  }
+
+  void Batches() {
+    const TrainSpec& train = job_.train;
+    if (train.global_batch_size && train.accumulate_grad_batches) {
+      Refuse("train.accumulate_grad_batches", "only one of train.global_batch_size and train.accumulate_grad_batches");
+    } else if (const auto plan = PlanBatch(job_); !plan) {
+      const std::string message = plan.error().message;
+      Refuse("train.global_batch_size", "a multiple of micro_batch_size × devices", message);
+    }
+    if (train.lr_warmup_steps && train.lr_warmup_fraction) {
+      Refuse("train.lr_warmup_fraction", "only one of train.lr_warmup_steps and train.lr_warmup_fraction");
+    }
+  }
+
+  void Combinations() {
+    if (job_.strategy == StrategyKind::kSingle && job_.devices > 1) {
+      Refuse("strategy", "\"ddp\" or \"auto\" on " + std::to_string(job_.devices) + " devices", "single runs on one device: set devices to 1");
+    }
+    if (job_.output.save != Save::kNone && !job_.output.dir) {
+      Refuse("output.dir", "a folder, since output.save is " + Show(job_, "output.save"), "without a folder there is nowhere to save to");
+    }
+    if (job_.checkpoint.every_steps && !job_.output.dir) {
+      Refuse("output.dir", "a folder, since checkpoint.every_steps is set", "without a folder there is nowhere to save to");
+    }
+    if (!job_.lora && (job_.output.save == Save::kAdapter || job_.output.save == Save::kMerged)) {
+      Refuse("output.save", "\"none\" or \"final\" without lora", "there is no adapter");
+    }
+    if (job_.quantize && !job_.lora) Refuse("quantize", "null without lora", "4-bit weights can't be trained themselves");
+    if (job_.data.mask_prompt && job_.data.format != DataFormat::kAlpaca) {
+      Refuse("data.mask_prompt", "false for data.format " + Show(job_, "data.format"), "only alpaca rows have a prompt");
+    }
+  }
+
+  void Constraints() {
+    for (const auto& [key, text] : job_.resources.constraints) {
+      const auto constraint = ParseConstraint(key, text);
+      if (!constraint) problems_.push_back({"resources.constraints." + key, 0, base::Excerpt(text, kShownBytes), constraint.error().message, ""});
+    }
+  }
+
+  void NotBuiltYet() {
+    for (Problem& problem : FindNotYet(job_)) Refuse(problem.path, std::move(problem.expected), std::move(problem.hint));
+  }
+
+  std::vector<Problem> Take() { return std::move(problems_); }
+
+ private:
+  const JobSpec& job_;
+  std::vector<Problem> problems_;
+};
+
+bool IsId(std::string_view name) {
+  const bool digits = name.size() > 1 && std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits && (name[0] == 'j' || name[0] == 'g');
+}
+
+}  // namespace
+
+bool IsUsableName(std::string_view name) {
+  const auto is_forbidden = [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7F || c == '/'; };
+  return !name.empty() && name.size() <= kLongestName && !IsId(name) && std::none_of(name.begin(), name.end(), is_forbidden) &&
+         !base::FindInvalidUtf8(name);
+}
+
+std::vector<Problem> CheckJob(const JobSpec& job) {
+  Check check(job);
+  check.Ranges();
+  check.Name();
+  check.Batches();
+  check.Combinations();
+  check.Constraints();
+  check.NotBuiltYet();
+  return check.Take();
+}
+
+std::vector<std::string> NotesOn(const JobSpec& job) {
+  std::vector<std::string> notes;
+  const auto note_if = [&](bool applies, std::string text) {
+    if (applies) notes.push_back(std::move(text));
+  };
+  const bool is_fsdp = job.strategy == StrategyKind::kFsdp;
+  note_if(!job.output.dir, "nothing is kept: output.dir is null");
+  note_if(job.output.dir && job.output.save == Save::kNone && !job.checkpoint.every_steps, "nothing is written to output.dir: output.save is \"none\"");
+  note_if(!is_fsdp && (job.sharding != Sharding::kFull || job.fsdp_unit != FsdpUnit::kBlock), "sharding and fsdp_unit have no effect without strategy fsdp");
+  note_if(job.eval.every_steps && job.data.val_split_fraction == 0, "no evaluation: data.val_split_fraction is 0");
+  note_if(job.optimizer.name != OptimizerKind::kSgd && job.optimizer.momentum != 0, "optimizer.momentum has no effect on adamw");
+  note_if(job.train.max_steps && job.train.lr_warmup_steps.value_or(0) > *job.train.max_steps,
+          "the warm-up (" + std::to_string(job.train.lr_warmup_steps.value_or(0)) + " steps) is longer than the run: the learning rate stays on the ramp");
+  return notes;
+}
+
+JobSpec ResolveJob(JobSpec job) {
+  if (job.strategy == StrategyKind::kAuto) job.strategy = job.devices > 1 ? StrategyKind::kDdp : StrategyKind::kSingle;
+  return job;
+}
+
+}  // namespace trainctl::job

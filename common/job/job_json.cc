@@ -1,0 +1,199 @@
+#include "common/job/job_json.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "common/base/utf8.h"
+#include "common/job/bind_job.h"
+#include "common/job/check_job.h"
+#include "common/job/job_node.h"
+#include "common/job/lab_file.h"
+#include "common/job/read_json.h"
+#include "common/job/schema.h"
+#include "common/job/write_json.h"
+
+namespace trainctl::job {
+namespace {
+
+using Type = JsonNode::Type;
+
+// An editor finds the published schema by this key; it is no setting.
+constexpr std::string_view kSchemaKey = "$schema";
+
+std::string MakeAbsolute(const std::string& path, const std::string& base_directory) {
+  if (base_directory.empty() || path.empty()) return path;
+  return (std::filesystem::path(base_directory) / path).lexically_normal().string();
+}
+
+void MakePathsAbsolute(JobSpec& job, const std::string& base_directory) {
+  job.model.path = MakeAbsolute(job.model.path, base_directory);
+  job.data.path = MakeAbsolute(job.data.path, base_directory);
+  if (job.output.dir) job.output.dir = MakeAbsolute(*job.output.dir, base_directory);
+}
+
+JsonNode WithoutSchemaKey(const JsonNode& root) {
+  if (!root.Is(Type::kObject)) return root;
+  JsonNode job = JsonNode::Object();
+  job.line = root.line;
+  for (size_t i = 0; i < root.items.size(); ++i) {
+    if (root.keys[i] != kSchemaKey) job.Add(root.keys[i], root.items[i]);
+  }
+  return job;
+}
+
+// Lays the overrides over what the file said, and checks the whole. What the check finds comes back with its place.
+std::vector<Problem> Complete(JobBinder& binder, const ReadOptions& options, std::vector<Problem>* problems) {
+  binder.ApplyOverrides(options.overrides, problems);
+  binder.RequireAll(problems);
+  if (!binder.IsSet("name")) binder.job().name = options.default_name;
+  MakePathsAbsolute(binder.job(), options.base_directory);
+  std::vector<Problem> found;
+  for (Problem& problem : CheckJob(binder.job())) {
+    if (auto located = binder.Locate(std::move(problem))) found.push_back(std::move(*located));
+  }
+  return found;
+}
+
+bool IsSame(const Problem& a, const Problem& b) {
+  return a.path == b.path && a.line == b.line && a.value == b.value && a.expected == b.expected && a.hint == b.hint;
+}
+
+// Of an experiments' problem: one that stands in the base of all is said once; one that only some have says which.
+void AddProblemsOfExperiments(const std::vector<Experiment>& experiments, std::vector<std::vector<Problem>> found, std::vector<Problem>* problems) {
+  const auto has = [](const std::vector<Problem>& list, const Problem& problem) {
+    return std::any_of(list.begin(), list.end(), [&](const Problem& other) { return IsSame(problem, other); });
+  };
+  const auto everywhere = [&](const Problem& problem) {
+    return std::all_of(found.begin(), found.end(), [&](const auto& list) { return has(list, problem); });
+  };
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (Problem problem : found[i]) {
+      const bool shared = everywhere(problem);
+      if (shared && i > 0) continue;
+      if (!shared && !problem.path.starts_with(experiments[i].path)) {
+        problem.hint += (problem.hint.empty() ? "" : "; ") + ("in " + experiments[i].path);
+      }
+      problems->push_back(std::move(problem));
+    }
+  }
+}
+
+void RefuseEqualNames(const std::vector<Experiment>& experiments, std::vector<Problem>* problems) {
+  std::map<std::string, std::string> first;  // by name, the path that had it first
+  for (const Experiment& experiment : experiments) {
+    if (!experiment.binder.IsSet("name")) continue;
+    const std::string& name = experiment.binder.job().name;
+    const auto [known, is_new] = first.try_emplace(name, experiment.path);
+    if (!is_new) problems->push_back({experiment.path + ".name", experiment.line, name, "a name of its own", known->second + " has it too"});
+  }
+}
+
+void AddNotes(const JobSpec& job, const std::string& prefix, std::vector<std::string>* notes) {
+  for (const std::string& note : NotesOn(job)) notes->push_back(prefix + note);
+}
+
+void ReadOneJob(const JsonNode& root, const ReadOptions& options, ReadJob* result) {
+  JobBinder binder;
+  binder.ApplyObject(WithoutSchemaKey(root), "", false, &result->problems);
+  if (!root.Is(Type::kObject)) return;
+  for (Problem& problem : Complete(binder, options, &result->problems)) result->problems.push_back(std::move(problem));
+  if (!result->problems.empty()) return;
+  AddNotes(binder.job(), "", &result->notes);
+  result->job = binder.job();
+}
+
+void ReadLab(const JsonNode& root, const ReadOptions& options, ReadJob* result) {
+  std::vector<Experiment> experiments = BindLab(root, &result->problems);
+  std::vector<std::vector<Problem>> found(experiments.size());
+  for (size_t i = 0; i < experiments.size(); ++i) {
+    std::vector<Problem> bound;
+    std::vector<Problem> checked = Complete(experiments[i].binder, options, &bound);
+    found[i] = std::move(bound);
+    found[i].insert(found[i].end(), std::make_move_iterator(checked.begin()), std::make_move_iterator(checked.end()));
+  }
+  AddProblemsOfExperiments(experiments, std::move(found), &result->problems);
+  RefuseEqualNames(experiments, &result->problems);
+  if (!result->problems.empty()) return;
+  LabSpec lab{.name = options.default_name};
+  for (const Experiment& experiment : experiments) {
+    AddNotes(experiment.binder.job(), experiment.binder.job().name + ": ", &result->notes);
+    lab.experiments.push_back(experiment.binder.job());
+  }
+  result->lab = std::move(lab);
+}
+
+// The object of a key's section within the tree, made where it is not there.
+JsonNode& SectionNode(JsonNode& root, const Section* section) {
+  if (section == nullptr) return root;
+  if (root.Find(section->key) == nullptr) root.Add(section->key, JsonNode::Object());
+  return *root.Find(section->key);
+}
+
+std::string LastPart(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+// As people write it in an override: strings bare.
+std::string Spell(const JsonNode& node) { return node.Is(Type::kString) ? node.text : WriteJson(node); }
+
+}  // namespace
+
+ReadJob ReadJobFile(std::string_view text, const ReadOptions& options) {
+  ReadJob result;
+  JsonText json = ReadJson(text);
+  result.problems = std::move(json.problems);
+  if (!json.root) return result;
+  if (IsLab(*json.root)) ReadLab(*json.root, options, &result);
+  else ReadOneJob(*json.root, options, &result);
+  std::stable_sort(result.problems.begin(), result.problems.end(), [](const Problem& a, const Problem& b) { return a.line < b.line; });
+  return result;
+}
+
+JsonNode ToNode(const JobSpec& job) {
+  JsonNode root = JsonNode::Object();
+  for (const Field& field : Fields()) {
+    const Section* section = SectionOf(field.key);
+    if (section == nullptr || section->IsPresent(job)) {
+      SectionNode(root, section).Add(LastPart(field.key), field.write(job));
+    } else if (root.Find(section->key) == nullptr) {
+      root.Add(section->key, JsonNode());
+    }
+  }
+  return root;
+}
+
+std::string ToJson(const JobSpec& job) { return WriteJson(ToNode(job)); }
+
+base::Result<JobSpec> FromNode(const JsonNode& root) {
+  std::vector<Problem> problems;
+  JobBinder binder;
+  binder.ApplyObject(root, "", false, &problems);
+  binder.RequireAll(&problems);
+  if (!problems.empty()) return base::Error{base::Code::kInvalid, Format(problems, "job")};
+  return binder.job();
+}
+
+base::Result<JobSpec> FromJson(std::string_view text) {
+  const JsonText json = ReadJson(text);
+  if (!json.problems.empty()) return base::Error{base::Code::kInvalid, Format(json.problems, "job")};
+  return FromNode(*json.root);
+}
+
+std::vector<std::pair<std::string, std::string>> Flatten(const JobSpec& job) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  const Section* absent = nullptr;
+  for (const Field& field : Fields()) {
+    const Section* section = SectionOf(field.key);
+    if (section != nullptr && !section->IsPresent(job)) {
+      if (section != absent) settings.emplace_back(section->key, "null");
+      absent = section;
+      continue;
+    }
+    const JsonNode value = field.write(job);
+    if (!field.is_map) settings.emplace_back(field.key, Spell(value));
+    for (size_t i = 0; field.is_map && i < value.items.size(); ++i) settings.emplace_back(field.key + "." + value.keys[i], Spell(value.items[i]));
+  }
+  return settings;
+}
+
+}  // namespace trainctl::job

@@ -1,0 +1,66 @@
+#include "common/job/site.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "common/job/constraint.h"
+
+namespace trainctl::job {
+namespace {
+
+std::string Describe(const SiteDevice& device) { return device.host + " " + device.name; }
+
+int64_t CountMeeting(const JobSpec& job, const std::vector<SiteDevice>& devices) {
+  std::string reason;
+  return std::count_if(devices.begin(), devices.end(), [&](const SiteDevice& device) { return MeetsConstraints(job, device, &reason); });
+}
+
+// The constraints that no device of the site meets, each by itself.
+std::vector<Problem> UnmeetableConstraints(const JobSpec& job, const std::vector<SiteDevice>& devices) {
+  std::vector<Problem> problems;
+  for (const auto& [key, text] : job.resources.constraints) {
+    const auto constraint = ParseConstraint(key, text);
+    const bool met = constraint && std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& device) { return Meets(*constraint, device); });
+    if (!met) problems.push_back({"resources.constraints." + key, 0, text, "what at least one device of this site meets", ""});
+  }
+  return problems;
+}
+
+// The largest number of equal kind: a gang does not mix GPUs and CPU slots.
+int64_t LargestKind(const JobSpec& job, const std::vector<SiteDevice>& devices) {
+  std::set<std::string> kinds;
+  for (const SiteDevice& device : devices) kinds.insert(device.kind);
+  int64_t largest = 0;
+  for (const std::string& kind : kinds) {
+    std::vector<SiteDevice> of_kind;
+    std::copy_if(devices.begin(), devices.end(), std::back_inserter(of_kind), [&](const SiteDevice& device) { return device.kind == kind; });
+    largest = std::max(largest, CountMeeting(job, of_kind));
+  }
+  return largest;
+}
+
+}  // namespace
+
+bool MeetsConstraints(const JobSpec& job, const SiteDevice& device, std::string* reason) {
+  for (const auto& [key, text] : job.resources.constraints) {
+    const auto constraint = ParseConstraint(key, text);
+    if (constraint && Meets(*constraint, device)) continue;
+    *reason = Describe(device) + " does not meet " + key + " " + text;
+    return false;
+  }
+  reason->clear();
+  return true;
+}
+
+std::vector<Problem> CheckSite(const JobSpec& job, const std::vector<SiteDevice>& devices) {
+  std::vector<Problem> problems = UnmeetableConstraints(job, devices);
+  if (!problems.empty()) return problems;
+  const int64_t most = LargestKind(job, devices);
+  if (job.devices <= most) return problems;
+  const std::string suffix = job.resources.constraints.empty() ? "" : " that meet the constraints";
+  problems.push_back({"devices", 0, std::to_string(job.devices), "at most " + std::to_string(most) + ": this site has no more devices" + suffix, ""});
+  return problems;
+}
+
+}  // namespace trainctl::job
