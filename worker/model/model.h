@@ -1,0 +1,46 @@
+// A model: forward-only code for one device, written in ops::layers. It names its parameters and units; strategies and precision are none
+// of its business. Thread-safe: immutable after construction.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "common/base/result.h"
+#include "common/job/model_shape.h"
+#include "worker/ops/layers.h"
+
+namespace trainctl::model {
+
+// Rows of one micro step, padded to one length.
+struct MicroBatch {
+  int64_t rows = 0;
+  int64_t length = 0;
+  at::Tensor inputs;      // [rows · length] int64, on the device
+  at::Tensor targets;     // [rows · length] int64, shifted by one already; −100: ignored
+  at::Tensor loss_sum;    // fp64 scalar on the device: receives the sum of the rows' losses
+  double grad_scale = 1;  // 1 / non-ignored targets of the global batch
+};
+
+struct ModelOptions {
+  at::Device device = at::kCPU;
+  int64_t max_length = 0;      // of any micro batch
+  int64_t checkpoint_every = 0;  // activation checkpointing: 0 none, n every n-th block
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const ops::ParameterTable& parameters() const = 0;
+  // The last hidden state [rows · length, H], before the final norm.
+  virtual ops::Var Hidden(ops::Context& context, const MicroBatch& batch) const = 0;
+  // Hidden, then head and loss. With a recording tape, tape.Backward() leaves the gradients with the strategy.
+  virtual void Loss(ops::Context& context, const MicroBatch& batch) const = 0;
+  virtual double norm_eps() const = 0;
+};
+
+// The table of families. kInvalid names a family that is not in it.
+base::Result<std::unique_ptr<Model>> MakeModel(const job::ModelShape& shape, const ModelOptions& options);
+
+}  // namespace trainctl::model

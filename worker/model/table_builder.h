@@ -1,0 +1,31 @@
+// Builds a model's ParameterTable: units in order, and matrices packed from several Hugging Face tensors.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worker/ops/parameters.h"
+
+namespace trainctl::model {
+
+// Every Hugging Face tensor starts at a multiple of this many elements of its unit's flat buffer: shards and 8-bit blocks align.
+constexpr int64_t kAlignment = 256;
+
+class TableBuilder {
+ public:
+  ops::UnitId Unit(std::string name, int64_t uses = 1);
+  ops::ParamId Vector(ops::UnitId unit, std::string name, int64_t size);
+  ops::ParamId Matrix(ops::UnitId unit, std::string name, int64_t rows, int64_t columns);
+  // Matrices of equal width, given as (name, rows): one parameter where every piece is a multiple of kAlignment elements, else one each.
+  std::vector<ops::ParamId> Packed(ops::UnitId unit, const std::vector<std::pair<std::string, int64_t>>& pieces, int64_t columns);
+
+  ops::ParameterTable Take() { return std::move(table_); }
+
+ private:
+  ops::ParamId Add(ops::ParamSpec spec);
+
+  ops::ParameterTable table_;
+};
+
+}  // namespace trainctl::model

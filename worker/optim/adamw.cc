@@ -1,0 +1,31 @@
+#include "worker/optim/adamw.h"
+
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros_like.h>
+
+namespace trainctl::optim {
+
+AdamW::AdamW(const job::OptimizerSpec& spec, const std::vector<at::Tensor>& buffers) : spec_(spec) {
+  for (const at::Tensor& buffer : buffers) {
+    first_moments_.push_back(at::zeros_like(buffer));
+    second_moments_.push_back(at::zeros_like(buffer));
+  }
+}
+
+void AdamW::Update(size_t index, const FlatUpdate& flat, const StepRates& rates) {
+  const at::Tensor &first = first_moments_[index], &second = second_moments_[index];
+  if (rates.grad_scale.defined()) flat.grad.mul_(rates.grad_scale.to(flat.grad.scalar_type()));
+  const at::Tensor step = at::full({}, static_cast<double>(rates.step), flat.master.options().dtype(at::kFloat));
+  at::_fused_adamw_({flat.master}, {flat.grad}, {first}, {second}, {}, {step}, rates.lr, spec_.betas[0], spec_.betas[1],
+                    spec_.weight_decay, spec_.eps, /*amsgrad=*/false, /*maximize=*/false);
+  if (flat.compute.defined()) flat.compute.copy_(flat.master);
+}
+
+int64_t AdamW::StateBytes() const {
+  int64_t bytes = 0;
+  for (const at::Tensor& moment : first_moments_) bytes += 2 * static_cast<int64_t>(moment.nbytes());
+  return bytes;
+}
+
+}  // namespace trainctl::optim

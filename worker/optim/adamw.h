@@ -1,0 +1,19 @@
+// AdamW (Loshchilov and Hutter 2019) as torch.optim.AdamW.
+#pragma once
+
+#include "worker/optim/optimizer.h"
+
+namespace trainctl::optim {
+
+class AdamW : public Optimizer {
+ public:
+  AdamW(const job::OptimizerSpec& spec, const std::vector<at::Tensor>& buffers);
+  void Update(size_t index, const FlatUpdate& flat, const StepRates& rates) override;
+  int64_t StateBytes() const override;
+
+ private:
+  job::OptimizerSpec spec_;
+  std::vector<at::Tensor> first_moments_, second_moments_;
+};
+
+}  // namespace trainctl::optim

@@ -1,0 +1,27 @@
+#include "worker/optim/sgd.h"
+
+#include <ATen/ops/zeros_like.h>
+
+namespace trainctl::optim {
+
+Sgd::Sgd(const job::OptimizerSpec& spec, const std::vector<at::Tensor>& buffers) : spec_(spec) {
+  if (spec.momentum == 0) return;
+  for (const at::Tensor& buffer : buffers) momenta_.push_back(at::zeros_like(buffer));
+}
+
+void Sgd::Update(size_t index, const FlatUpdate& flat, const StepRates& rates) {
+  at::Tensor grad = flat.grad;
+  if (rates.grad_scale.defined()) grad.mul_(rates.grad_scale.to(grad.scalar_type()));
+  if (spec_.weight_decay != 0) grad.add_(flat.master, spec_.weight_decay);
+  if (!momenta_.empty()) grad = momenta_[index].mul_(spec_.momentum).add_(grad);
+  flat.master.add_(grad, -rates.lr);
+  if (flat.compute.defined()) flat.compute.copy_(flat.master);
+}
+
+int64_t Sgd::StateBytes() const {
+  int64_t bytes = 0;
+  for (const at::Tensor& momentum : momenta_) bytes += static_cast<int64_t>(momentum.nbytes());
+  return bytes;
+}
+
+}  // namespace trainctl::optim

@@ -1,0 +1,187 @@
+#include "worker/train/run_rank.h"
+
+#include <c10/core/GradMode.h>
+#include <c10/util/Exception.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "common/base/version.h"
+#include "common/job/batch.h"
+#include "worker/comm/communicator.h"
+#include "worker/data/dataset.h"
+#include "worker/files/model_config.h"
+#include "worker/model/model.h"
+#include "worker/strategy/strategy.h"
+#include "worker/train/engine.h"
+#include "worker/train/trainer.h"
+#include "worker/train/versions.h"
+#include "worker/train/watched_communicator.h"
+#include "worker/train/weights_io.h"
+
+namespace trainctl::train {
+namespace {
+
+constexpr double kJoinTimeoutSeconds = 600;
+
+// A user's or the world's error on the way to the first step.
+struct Failure {
+  job::Outcome outcome;
+  std::string message;
+};
+
+template <class T>
+T Take(base::Result<T> result, const std::string& what) {
+  if (!result) throw Failure{job::Outcome::kFailed, what + ": " + result.error().message};
+  return std::move(result).value();
+}
+
+int64_t RoundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+class RankRun {
+ public:
+  RankRun(const job::RankPlan& plan, Commands& commands, Reporter& reporter, const base::Clock& clock)
+      : plan_(plan), commands_(commands), reporter_(reporter), clock_(clock) {}
+
+  job::RankOutcome Run();
+  job::OomDetail DescribeOom() const;
+
+ private:
+  std::unique_ptr<comm::Communicator> JoinGang();
+  void LoadWeights(const job::ModelShape& shape, const model::Model& model, strategy::Strategy& strategy);
+  void Save(const model::Model& model, strategy::Strategy& strategy);
+  int64_t TotalSteps(const data::Dataset& dataset, const job::BatchPlan& batch) const;
+  double SecondsSince(base::SteadyMicros begin) const { return static_cast<double>(clock_.Steady() - begin) / 1e6; }
+
+  const job::RankPlan& plan_;
+  Commands& commands_;
+  Reporter& reporter_;
+  const base::Clock& clock_;
+  std::unique_ptr<RankDevice> device_;
+  RunState state_;
+};
+
+job::RankOutcome RankRun::Run() {
+  const base::SteadyMicros begin = clock_.Steady();
+  device_ = std::make_unique<RankDevice>(Take(RankDevice::Open(plan_), "device"));
+  reporter_.Send(job::RankStarted{.pid = getpid(),
+                                  .commit = std::string(base::Commit()),
+                                  .libtorch = LibTorchVersion(),
+                                  .nccl = NcclVersion(),
+                                  .driver = "",
+                                  .device_name = device_->name()});
+  const job::JobSpec& spec = plan_.job;
+  const job::BatchPlan batch = Take(job::PlanBatch(spec), "batch");
+  const job::ModelShape shape = Take(files::ReadModelConfig(spec.model.path), "model.path");
+  const data::Dataset dataset = Take(data::LoadDataset(spec.data, shape, spec.model.path, spec.train.max_seq_length), "data.path");
+  const int64_t total_steps = TotalSteps(dataset, batch);
+  const model::ModelOptions options{.device = device_->device(),
+                                    .max_length = RoundUp(spec.train.max_seq_length, data::kPadMultiple),
+                                    .checkpoint_every = spec.activation_checkpointing};
+  const std::unique_ptr<model::Model> model = Take(model::MakeModel(shape, options), "model.path");
+  const std::unique_ptr<comm::Communicator> comm = JoinGang();
+  const auto strategy = strategy::MakeStrategy(
+      model->parameters(), {.job = spec, .accumulation = batch.accumulation, .device = device_->device(), .comm = comm.get()});
+  LoadWeights(shape, *model, *strategy);
+  if (plan_.rank == 0) reporter_.Metric("load_seconds", 0, SecondsSince(begin), true);
+
+  MicroBatches batches(dataset, batch, spec.data.seed, plan_.rank, device_->device());
+  Trainer trainer({plan_, batch, *device_, *model, KernelsFor(spec.engine, device_->device()), *strategy, *comm, batches, reporter_, commands_,
+                   state_},
+                  total_steps);
+  if (!trainer.Run()) return {.outcome = job::Outcome::kCancelled, .message = "stopped on request"};
+  Save(*model, *strategy);
+  return {.outcome = job::Outcome::kSucceeded};
+}
+
+int64_t RankRun::TotalSteps(const data::Dataset& dataset, const job::BatchPlan& batch) const {
+  const auto train_rows = static_cast<int64_t>(dataset.train.size());
+  const int64_t steps = job::TotalSteps(plan_.job, batch, train_rows);
+  if (steps > 0) return steps;
+  throw Failure{job::Outcome::kFailed, "data.path: " + std::to_string(train_rows) + " training rows do not fill one global batch of " +
+                                           std::to_string(batch.global) + ": lower train.global_batch_size, or give more data"};
+}
+
+std::unique_ptr<comm::Communicator> RankRun::JoinGang() {
+  reporter_.Send(job::RankPhase{.phase = "joining"});
+  state_.phase = "joining";
+  comm::JoinOptions options{.cuda = device_->device().is_cuda(),
+                            .rank = plan_.rank,
+                            .world_size = plan_.world_size,
+                            .bind_address = plan_.bind_address,
+                            .timeout_seconds = kJoinTimeoutSeconds};
+  options.publish = [this](const std::string& blob) { reporter_.Send(job::RankRendezvous{blob}); };
+  options.await_blob = [this] {
+    const std::optional<std::string> blob = commands_.AwaitPeers(kJoinTimeoutSeconds);
+    if (!blob) throw comm::CommError("rank 0's address never arrived");
+    return *blob;
+  };
+  return std::make_unique<WatchedCommunicator>(comm::Join(options), reporter_);
+}
+
+void RankRun::LoadWeights(const job::ModelShape& shape, const model::Model& model, strategy::Strategy& strategy) {
+  state_.phase = "loading";
+  const LoadProgress progress = [&, last = base::SteadyMicros{0}](int64_t done, int64_t total) mutable {
+    if (clock_.Steady() - last < 500'000 && done < total) return;
+    last = clock_.Steady();
+    reporter_.Send(job::RankPhase{.phase = "loading", .done_bytes = done, .total_bytes = total});
+  };
+  if (plan_.job.model.init == job::ModelInit::kRandom) {
+    InitializeRandom(plan_.job.seed, model.parameters(), device_->device(), strategy, progress);
+    return;
+  }
+  Take(LoadPretrained(plan_.job.model.path, model.parameters(), shape.tied_head, strategy, progress), "model.path");
+}
+
+void RankRun::Save(const model::Model& model, strategy::Strategy& strategy) {
+  if (plan_.job.output.save == job::Save::kNone || !plan_.job.output.dir) return;
+  const base::SteadyMicros begin = clock_.Steady();
+  state_.phase = "saving";
+  reporter_.Send(job::RankPhase{.phase = "saving"});
+  const bool writes = plan_.rank == 0;
+  Take(SaveFinal(plan_.job.model.path, *plan_.job.output.dir, model.parameters(), writes, strategy), "output.dir");
+  if (!writes) return;
+  reporter_.Send(job::RankSaved{.kind = "final", .path = *plan_.job.output.dir});
+  reporter_.Metric("save_seconds", 0, SecondsSince(begin), true);
+}
+
+job::OomDetail RankRun::DescribeOom() const {
+  job::OomDetail detail{.rank = plan_.rank, .phase = state_.phase, .memory = state_.last_memory};
+  if (!device_) return detail;
+  detail.requested_bytes = device_->RefusedBytes();
+  detail.limit_bytes = device_->limit_bytes();
+  const AllocatorStats stats = device_->Memory();
+  detail.memory.allocated = stats.allocated_bytes;
+  detail.memory.peak_allocated = stats.peak_bytes;
+  detail.memory.reserved = stats.reserved_bytes;
+  return detail;
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter& reporter, const base::Clock& clock) {
+  const c10::NoGradGuard no_grad;
+  RankRun run(plan, commands, reporter, clock);
+  try {
+    return run.Run();
+  } catch (const Failure& failure) {
+    return {.outcome = failure.outcome, .message = failure.message};
+  } catch (const c10::OutOfMemoryError& error) {
+    const job::OomDetail detail = run.DescribeOom();
+    return {.outcome = job::Outcome::kOomGpu, .message = "out of device memory in " + detail.phase + ": " + FirstLine(error.what()), .oom = detail};
+  } catch (const comm::CommError& error) {
+    return {.outcome = job::Outcome::kNcclError, .message = error.what()};
+  } catch (const c10::Error& error) {
+    const std::string message = error.what_without_backtrace();
+    const bool fault = message.find("CUDA error") != std::string::npos;
+    return {.outcome = fault ? job::Outcome::kGpuFault : job::Outcome::kFailed, .message = FirstLine(message)};
+  } catch (const std::exception& error) {
+    return {.outcome = job::Outcome::kFailed, .message = error.what()};
+  }
+}
+
+}  // namespace trainctl::train

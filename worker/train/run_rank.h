@@ -1,0 +1,15 @@
+// One rank from its plan to its outcome. Exceptions of LibTorch and of the communicator end here and nowhere else.
+#pragma once
+
+#include "common/base/clock.h"
+#include "common/job/rank_plan.h"
+#include "common/job/rank_messages.h"
+#include "worker/train/commands.h"
+#include "worker/train/reporter.h"
+
+namespace trainctl::train {
+
+// Never throws. What it returns is what the rank says of its own end; the caller sends it and exits.
+job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter& reporter, const base::Clock& clock);
+
+}  // namespace trainctl::train

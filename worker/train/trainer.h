@@ -1,0 +1,73 @@
+// The training loop of one rank.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/job/batch.h"
+#include "common/job/rank_plan.h"
+#include "worker/comm/communicator.h"
+#include "worker/model/model.h"
+#include "worker/ops/kernels.h"
+#include "worker/strategy/strategy.h"
+#include "worker/train/commands.h"
+#include "worker/train/memory_meter.h"
+#include "worker/train/micro_batches.h"
+#include "worker/train/reporter.h"
+#include "worker/train/run_state.h"
+#include "worker/train/stream_mark.h"
+
+namespace trainctl::train {
+
+// Everything that a trainer works with; all of it outlives the trainer.
+struct TrainerParts {
+  const job::RankPlan& plan;
+  const job::BatchPlan& batch;
+  const RankDevice& device;
+  const model::Model& model;
+  const ops::Kernels& kernels;
+  strategy::Strategy& strategy;
+  comm::Communicator& comm;
+  MicroBatches& batches;
+  Reporter& reporter;
+  const Commands& commands;
+  RunState& state;
+};
+
+class Trainer {
+ public:
+  Trainer(const TrainerParts& parts, int64_t total_steps);
+
+  // Runs to the end, or to the end of the step in which a stop was asked for: then false. Throws what LibTorch and the communicator throw.
+  bool Run();
+
+ private:
+  // A step that the device still works on: its results are read one step later, so that the device never waits for the host.
+  struct InFlight {
+    int64_t step;
+    double lr;
+    StepCounts counts;
+    at::Tensor results;  // fp64, pinned: the sum of losses of each micro batch, then the gradient's norm (NaN: not wanted)
+    StreamMark end;
+  };
+
+  void Step(int64_t step);
+  void MicroStep(int64_t step, int64_t micro_step, const StepCounts& counts, const at::Tensor& losses);
+  // Reports the step that is in flight, once the device has done it.
+  void Retire();
+  void Report(const InFlight& done, double seconds);
+  void Evaluate(int64_t step);
+  bool EvaluationIsDue(int64_t step) const;
+  ops::Context MakeContext(ops::Tape& tape) const;
+
+  TrainerParts parts_;
+  const int64_t total_steps_;
+  MemoryMeter memory_;
+  std::optional<StreamMark> last_mark_;  // the end of the last retired step, or where the clock was started again
+  std::optional<InFlight> in_flight_;
+  double train_seconds_ = 0;
+  double evaluation_seconds_ = 0;
+};
+
+}  // namespace trainctl::train

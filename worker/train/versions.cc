@@ -1,0 +1,16 @@
+#include "worker/train/versions.h"
+
+#include <nccl.h>
+#include <torch/headeronly/version.h>
+
+namespace trainctl::train {
+
+std::string LibTorchVersion() { return TORCH_VERSION; }
+
+std::string NcclVersion() {
+  int code = 0;  // major · 10000 + minor · 100 + patch
+  if (ncclGetVersion(&code) != ncclSuccess) return "unknown";
+  return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
+}
+
+}  // namespace trainctl::train
