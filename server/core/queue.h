@@ -22,6 +22,8 @@ struct Demand {
   auto operator<=>(const Demand&) const = default;
 };
 
+Demand DemandOf(const job::JobSpec& spec);
+
 // In order: higher priority first, then older.
 struct Place {
   int64_t priority = 0;

@@ -61,6 +61,7 @@ struct Worker {
   bool connected = false;
   base::SteadyMicros away_since = 0;  // of workers that are not connected
   bool lost = false;                  // away for lost_after
+  bool host_restarted = false;        // since the holder was placed
   DeviceWord word = DeviceWord::kUnknown;
   std::string reason;                 // of kNotFree
   std::optional<RankKey> holder;      // the rank placed here whose attempt has not ended

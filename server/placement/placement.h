@@ -24,4 +24,7 @@ struct Policy {
 // The first is the default.
 std::span<const Policy> Policies();
 
+// Of two classes that would do: a GPU before a CPU slot, then the one with less memory, so that big devices stay free for who needs them.
+bool Prefer(const DeviceClass& left, const DeviceClass& right);
+
 }  // namespace trainctl::placement

@@ -1,0 +1,165 @@
+#include "server/core/ending.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+namespace trainctl::core {
+namespace {
+
+using job::Outcome;
+
+constexpr int64_t kSigKill = 9;
+constexpr int64_t kSigTerm = 15;
+
+// From cause to consequence.
+constexpr std::array kByWeight = {Outcome::kOomGpu,   Outcome::kOomHost, Outcome::kGpuFault,  Outcome::kLaunchFailed,
+                                  Outcome::kNodeLost, Outcome::kFailed,  Outcome::kNcclError, Outcome::kHang};
+
+size_t Weight(Outcome outcome) { return std::find(kByWeight.begin(), kByWeight.end(), outcome) - kByWeight.begin(); }
+
+std::string SignalText(int64_t signal) {
+  static constexpr std::array<std::pair<int64_t, const char*>, 9> kNames = {{{1, "SIGHUP"},
+                                                                             {2, "SIGINT"},
+                                                                             {4, "SIGILL"},
+                                                                             {6, "SIGABRT"},
+                                                                             {7, "SIGBUS"},
+                                                                             {8, "SIGFPE"},
+                                                                             {9, "SIGKILL"},
+                                                                             {11, "SIGSEGV"},
+                                                                             {15, "SIGTERM"}}};
+  for (const auto& [number, name] : kNames) {
+    if (number == signal) return "signal " + std::to_string(signal) + " (" + name + ")";
+  }
+  return "signal " + std::to_string(signal);
+}
+
+std::string RankText(const RankRow& rank) { return "rank " + std::to_string(rank.key.rank) + " on " + rank.worker; }
+
+std::string ExitText(const RankExit& exit) {
+  if (exit.signal) return "was ended by " + SignalText(*exit.signal);
+  if (exit.exit_code) return "exited with code " + std::to_string(*exit.exit_code);
+  return "left no record of how it ended";
+}
+
+Outcome OutcomeOf(const RankRow& rank) {
+  switch (rank.proof) {
+    case Proof::kNone:
+    case Proof::kHostRestarted:
+      return rank.outcome ? rank.outcome->outcome : Outcome::kNodeLost;
+    case Proof::kLaunchFailed:
+      return Outcome::kLaunchFailed;
+    case Proof::kExited:
+      if (rank.exit.oom_killed) return Outcome::kOomHost;
+      return rank.outcome ? rank.outcome->outcome : Outcome::kFailed;
+    case Proof::kNeverStarted:
+    case Proof::kRecordGone:
+      return rank.outcome ? rank.outcome->outcome : Outcome::kFailed;
+  }
+  return Outcome::kFailed;
+}
+
+job::AttemptEnd EndOf(const RankRow& rank) {
+  job::AttemptEnd end;
+  end.outcome = OutcomeOf(rank);
+  end.message = DescribeEnd(rank);
+  end.rank = rank.key.rank;
+  end.exit_code = rank.exit.exit_code;
+  end.signal = rank.exit.signal;
+  if (rank.outcome) end.oom = rank.outcome->oom;
+  end.last_log_lines = rank.exit.last_log_lines;
+  return end;
+}
+
+// Ranks that ended by our stop are no cause, unless there is nothing else.
+const RankRow& Cause(const LiveAttempt& attempt) {
+  const auto key = [](const RankRow& rank) {
+    return std::tuple(HasSucceeded(rank), rank.ended_by_stop, Weight(OutcomeOf(rank)), rank.ended_at, rank.key.rank);
+  };
+  const auto cause = std::min_element(attempt.ranks.begin(), attempt.ranks.end(),
+                                      [&](const Rank& left, const Rank& right) { return key(left.row) < key(right.row); });
+  return cause->row;
+}
+
+job::AttemptEnd DecidedEnd(const Stop& stop, const LiveAttempt& attempt) {
+  job::AttemptEnd end;
+  end.outcome = stop.outcome;
+  end.message = stop.message;
+  end.rank = stop.rank;
+  if (stop.rank) {
+    const RankExit& exit = attempt.ranks[*stop.rank].row.exit;
+    end.exit_code = exit.exit_code;
+    end.signal = exit.signal;
+    end.last_log_lines = exit.last_log_lines;
+  }
+  return end;
+}
+
+}  // namespace
+
+bool HasSucceeded(const RankRow& rank) { return rank.outcome && rank.outcome->outcome == Outcome::kSucceeded; }
+
+bool IsEndedByStop(const RankRow& rank, const AttemptRow& attempt) {
+  if (!attempt.stop) return false;
+  if (rank.outcome) return rank.outcome->outcome == Outcome::kCancelled;
+  if (rank.proof == Proof::kNeverStarted) return true;
+  if (rank.proof != Proof::kExited || rank.exit.oom_killed) return false;
+  const bool grace_is_over = rank.ended_at >= attempt.stop->at + attempt.stop->grace_us;
+  return rank.exit.signal == kSigTerm || (rank.exit.signal == kSigKill && grace_is_over);
+}
+
+std::string DescribeEnd(const RankRow& rank) {
+  const std::string who = RankText(rank);
+  switch (rank.proof) {
+    case Proof::kNone:
+      return who + " is out of reach: its worker stays away, whether it still runs is not known";
+    case Proof::kHostRestarted:
+      return who + " ended with its host, which restarted";
+    case Proof::kLaunchFailed:
+      return who + " could not be started: " + rank.failure;
+    case Proof::kNeverStarted:
+      return who + " had not started yet";
+    case Proof::kRecordGone:
+      return who + ": the rank's record is gone; how it ended is not known";
+    case Proof::kExited:
+      break;
+  }
+  if (rank.exit.oom_killed) return who + " was killed by the kernel: the host is out of memory";
+  if (HasSucceeded(rank)) return who + (rank.exit.exit_code == 0 ? " succeeded" : " reported success, then " + ExitText(rank.exit));
+  if (!rank.outcome) return who + " " + ExitText(rank.exit) + (rank.exit.exit_code ? " without reporting an outcome" : "");
+  if (!rank.outcome->message.empty()) return who + ": " + rank.outcome->message;
+  return who + " reported " + std::string(job::Name(rank.outcome->outcome)) + " and " + ExitText(rank.exit);
+}
+
+job::AttemptEnd ChooseEnd(const LiveAttempt& attempt) {
+  if (std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [](const Rank& rank) { return HasSucceeded(rank.row); })) {
+    return {Outcome::kSucceeded, "finished"};
+  }
+  const std::optional<Stop>& stop = attempt.row.stop;
+  if (stop && stop->outcome != Outcome::kFailed) return DecidedEnd(*stop, attempt);
+  return EndOf(Cause(attempt));
+}
+
+bool MayRestart(const Job& job, const job::AttemptEnd& end) {
+  if (job.status.cancel_requested || job.status.restarts >= job.row.spec.resources.max_restarts) return false;
+  switch (end.outcome) {
+    case Outcome::kHang:
+    case Outcome::kNcclError:
+    case Outcome::kGpuFault:
+    case Outcome::kNodeLost:
+      return true;
+    case Outcome::kFailed:
+      return end.signal.has_value();
+    default:
+      return false;
+  }
+}
+
+std::optional<bool> AsExpected(const job::JobSpec& spec, job::Outcome outcome) {
+  if (!spec.expect) return std::nullopt;
+  if (*spec.expect == job::Expect::kSucceeded) return outcome == Outcome::kSucceeded;
+  return outcome == Outcome::kOomGpu || outcome == Outcome::kOomHost;
+}
+
+}  // namespace trainctl::core

@@ -1,0 +1,34 @@
+// What an attempt's end is called, from how its ranks ended: pure. Internal to this room.
+//
+// A gang fails as one, so one rank's failure shows as errors of all. The outcome is that of the cause: what a rank says or suffers for a
+// reason of its own comes before what follows from a peer's death, and ends that our own StopRank brought about are no cause at all.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "server/core/state.h"
+
+namespace trainctl::core {
+
+// The rank's own word is that it did its work.
+bool HasSucceeded(const RankRow& rank);
+
+// Whether the rank (proof given) ended because we stopped it: it said CANCELLED, died of our SIGTERM, was killed once the grace was
+// over, or had never started. A rank that dies otherwise while its gang stops has an end of its own.
+bool IsEndedByStop(const RankRow& rank, const AttemptRow& attempt);
+
+// "rank 1 on b/0 was ended by signal 11 (SIGSEGV)": for the job's history and for messages.
+std::string DescribeEnd(const RankRow& rank);
+
+// SUCCEEDED where all ranks succeeded; else the reason of a stop that was our decision (CANCELLED, TIMEOUT, HANG, NODE_LOST); else the
+// weightiest rank's end: OOM_GPU, OOM_HOST, GPU_FAULT, LAUNCH_FAILED, NODE_LOST (a rank without proof too), FAILED, NCCL_ERROR, others.
+job::AttemptEnd ChooseEnd(const LiveAttempt& attempt);
+
+// Whether another attempt follows an attempt that ended so.
+bool MayRestart(const Job& job, const job::AttemptEnd& end);
+
+// nullopt: the job expects nothing.
+std::optional<bool> AsExpected(const job::JobSpec& spec, job::Outcome outcome);
+
+}  // namespace trainctl::core

@@ -1,0 +1,180 @@
+#include "server/core/gang.h"
+
+#include <algorithm>
+
+#include "server/core/ending.h"
+#include "server/core/plan.h"
+
+namespace trainctl::core {
+namespace {
+
+Rank PlacedRank(const RankKey& key, const Worker& worker) {
+  Rank rank;
+  rank.row.key = key;
+  rank.row.worker = worker.row.name;
+  rank.row.host = worker.row.host;
+  rank.row.device_uuid = worker.row.device.uuid;
+  rank.row.device_name = worker.row.device.name;
+  rank.row.phase.phase = "placed";
+  return rank;
+}
+
+std::string Placement(const LiveAttempt& attempt) {
+  std::string text;
+  for (const Rank& rank : attempt.ranks) text += (text.empty() ? "" : ", ") + rank.row.worker;
+  return text;
+}
+
+void SendStop(Turn& turn, const Rank& rank, int64_t grace_us) {
+  if (rank.row.proof != Proof::kNone || !WorkerOf(turn.state, rank).connected) return;
+  turn.Perform(StopRank{rank.row.worker, rank.row.key, grace_us});
+}
+
+// A rank that another attempt would have to wait for, or whose worker may yet come back in time.
+bool IsUnproven(Turn& turn, const Rank& rank, bool will_restart) {
+  if (rank.row.proof != Proof::kNone) return false;
+  const Worker& worker = WorkerOf(turn.state, rank);
+  const bool given_up = !worker.connected && turn.now.steady - worker.away_since >= turn.state.options.worker_grace_us;
+  return !given_up || will_restart;
+}
+
+// Whether the device's worker still owes its word after the rank's end.
+bool AwaitsDeviceWord(Turn& turn, const Rank& rank) {
+  const Worker& worker = WorkerOf(turn.state, rank);
+  return worker.connected && worker.word == DeviceWord::kUnknown &&
+         turn.now.steady - rank.ended_steady < turn.state.options.device_word_timeout_us;
+}
+
+void ReleaseDevices(Turn& turn, const LiveAttempt& attempt) {
+  for (const Rank& rank : attempt.ranks) {
+    Worker& worker = WorkerOf(turn.state, rank);
+    worker.holder.reset();
+    UpdateFree(turn, worker);
+  }
+}
+
+void Requeue(Turn& turn, Job& job) {
+  ++job.status.restarts;
+  job.status.state = job::JobState::kQueued;
+  job.attempt.reset();
+  turn.state.live.erase(job.row.id);
+  turn.state.queue.Add(job.row.spec, job.row.id);
+  turn.placement_may_change = true;
+  SaveJob(turn, job);
+  Say(turn, job.row.id,
+      "queued again: restart " + std::to_string(job.status.restarts) + " of " + std::to_string(job.row.spec.resources.max_restarts));
+}
+
+bool AllProven(const LiveAttempt& attempt) {
+  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [](const Rank& rank) { return rank.row.proof != Proof::kNone; });
+}
+
+}  // namespace
+
+bool HasJoined(const Rank& rank) {
+  const std::string& phase = rank.row.phase.phase;
+  return phase == "training" || phase == "evaluating" || phase == "saving";
+}
+
+void SendStart(Turn& turn, const Job& job, const Rank& rank) {
+  const Worker& worker = WorkerOf(turn.state, rank);
+  if (worker.connected) turn.Perform(StartRank{worker.row.name, rank.row.key, MakePlan(job, rank.row.key, worker.row.device)});
+}
+
+void SendPeersIfNeeded(Turn& turn, const LiveAttempt& attempt, const Rank& rank) {
+  const bool is_needed = !attempt.row.blob.empty() && !attempt.row.stop && rank.row.key.rank != 0 && rank.row.proof == Proof::kNone &&
+                         !HasJoined(rank) && WorkerOf(turn.state, rank).connected;
+  if (is_needed) turn.Perform(SendPeers{rank.row.worker, rank.row.key, attempt.row.blob});
+}
+
+void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& devices) {
+  State& state = turn.state;
+  const base::JobId id = job.row.id;
+  LiveAttempt& attempt = job.attempt.emplace();
+  attempt.row.job = id;
+  attempt.row.attempt = ++job.status.attempt;
+  attempt.row.placed_at = turn.now.wall;
+  attempt.placed_steady = attempt.progress_steady = turn.now.steady;
+  for (const placement::DeviceId device : devices) {
+    Worker& worker = *state.devices[device];
+    attempt.ranks.push_back(PlacedRank({id, attempt.row.attempt, static_cast<int64_t>(attempt.ranks.size())}, worker));
+    worker.holder = attempt.ranks.back().row.key;
+    worker.host_restarted = false;
+    UpdateFree(turn, worker);
+  }
+  state.live[id] = &job;
+  job.status.state = job::JobState::kStarting;
+  if (job.status.started_at == 0) job.status.started_at = turn.now.wall;
+  SaveJob(turn, job);
+  SaveAttempt(turn, attempt);
+  for (const Rank& rank : attempt.ranks) SaveRank(turn, rank);
+  Say(turn, id, "attempt " + std::to_string(attempt.row.attempt) + " placed on " + Placement(attempt));
+  for (const Rank& rank : attempt.ranks) SendStart(turn, job, rank);
+}
+
+void StopGang(Turn& turn, Job& job, Stop stop) {
+  LiveAttempt& attempt = *job.attempt;
+  if (attempt.row.stop) return;
+  stop.at = turn.now.wall;
+  attempt.row.stop = std::move(stop);
+  job.status.state = job::JobState::kStopping;
+  SaveAttempt(turn, attempt);
+  SaveJob(turn, job);
+  const std::string& why = attempt.row.stop->message;
+  Say(turn, job.row.id, "stopping" + (why.empty() ? "" : ": " + why));
+  for (const Rank& rank : attempt.ranks) SendStop(turn, rank, attempt.row.stop->grace_us);
+}
+
+void EndRank(Turn& turn, Job& job, Rank& rank, Proof proof) {
+  LiveAttempt& attempt = *job.attempt;
+  rank.row.proof = proof;
+  rank.row.ended_at = turn.now.wall;
+  rank.ended_steady = turn.now.steady;
+  rank.row.ended_by_stop = IsEndedByStop(rank.row, attempt.row);
+  Worker& worker = WorkerOf(turn.state, rank);
+  const bool said_while_it_ran = proof == Proof::kExited && worker.word == DeviceWord::kNotFree;
+  if (said_while_it_ran) worker.word = DeviceWord::kUnknown;
+  SaveRank(turn, rank);
+  Say(turn, job.row.id, DescribeEnd(rank.row));
+  if (!HasSucceeded(rank.row) && !rank.row.ended_by_stop) {
+    StopGang(turn, job, {job::Outcome::kFailed, "", rank.row.key.rank, turn.state.options.failure_grace_us});
+  }
+  if (AllProven(attempt) && job.status.state != job::JobState::kStopping) {
+    job.status.state = job::JobState::kStopping;
+    SaveJob(turn, job);
+  }
+  EndAttemptIfSettled(turn, job);
+}
+
+void EndAttemptIfSettled(Turn& turn, Job& job) {
+  LiveAttempt& attempt = *job.attempt;
+  if (!attempt.row.stop && !AllProven(attempt)) return;
+  job::AttemptEnd end = ChooseEnd(attempt);
+  const bool will_restart = MayRestart(job, end);
+  for (const Rank& rank : attempt.ranks) {
+    if (IsUnproven(turn, rank, will_restart) || AwaitsDeviceWord(turn, rank)) return;
+  }
+  attempt.row.end = end;
+  attempt.row.ended_at = turn.now.wall;
+  SaveAttempt(turn, attempt);
+  Say(turn, job.row.id,
+      "attempt " + std::to_string(attempt.row.attempt) + " ended: " + std::string(job::Name(end.outcome)) + ": " + end.message);
+  ReleaseDevices(turn, attempt);
+  if (will_restart) {
+    Requeue(turn, job);
+  } else {
+    Finish(turn, job, std::move(end));
+  }
+}
+
+void Finish(Turn& turn, Job& job, job::AttemptEnd end) {
+  job.status.state = job::JobState::kFinished;
+  job.status.as_expected = AsExpected(job.row.spec, end.outcome);
+  job.status.end = std::move(end);
+  job.status.ended_at = turn.now.wall;
+  SaveJob(turn, job);
+  turn.state.live.erase(job.row.id);
+  turn.state.jobs.erase(job.row.id);
+}
+
+}  // namespace trainctl::core

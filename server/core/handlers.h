@@ -1,0 +1,20 @@
+// One handler an event, and the scheduler's pass that follows. Internal to this room.
+#pragma once
+
+#include "server/core/events.h"
+#include "server/core/turn.h"
+
+namespace trainctl::core {
+
+void Handle(Turn& turn, const JobsSubmitted& event);       // jobs.cc
+void Handle(Turn& turn, const CancelRequested& event);     // jobs.cc
+void Handle(Turn& turn, const WorkerHello& event);         // workers.cc
+void Handle(Turn& turn, const WorkerStreamLost& event);    // workers.cc
+void Handle(Turn& turn, const DeviceStateChanged& event);  // workers.cc
+void Handle(Turn& turn, const RankReported& event);        // reports.cc
+void Handle(Turn& turn, const Tick& event);                // deadlines.cc
+
+// Places what can be placed, by the rules of step.h.
+void Schedule(Turn& turn);
+
+}  // namespace trainctl::core

@@ -1,0 +1,63 @@
+#include "server/core/hang.h"
+
+#include <algorithm>
+#include <array>
+
+#include "server/core/gang.h"
+
+namespace trainctl::core {
+namespace {
+
+using Ranks = std::vector<const RankRow*>;
+
+Ranks Unended(const LiveAttempt& attempt) {
+  Ranks ranks;
+  for (const Rank& rank : attempt.ranks) {
+    if (rank.row.proof == Proof::kNone) ranks.push_back(&rank.row);
+  }
+  return ranks;
+}
+
+// How far a rank is: in start-up, then steps.
+int64_t Advance(const RankRow& rank) {
+  static constexpr std::array kStartUp = {"placed", "started", "loading", "joining"};
+  const auto place = std::find(kStartUp.begin(), kStartUp.end(), rank.phase.phase) - kStartUp.begin();
+  const auto last = static_cast<int64_t>(kStartUp.size());
+  return place < last ? place : last + rank.progress.step;
+}
+
+Ranks LeastAdvanced(const Ranks& ranks) {
+  int64_t least = Advance(*ranks.front());
+  for (const RankRow* rank : ranks) least = std::min(least, Advance(*rank));
+  Ranks result;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(result), [&](const RankRow* rank) { return Advance(*rank) == least; });
+  return result;
+}
+
+Ranks NotWaiting(const Ranks& ranks) {
+  Ranks result;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(result),
+               [](const RankRow* rank) { return rank->progress.stage != "collective"; });
+  return result.empty() ? ranks : result;
+}
+
+std::string Where(const RankRow& rank) {
+  if (rank.phase.phase != "training") return rank.phase.phase;
+  return "step " + std::to_string(rank.progress.step) + ", " + rank.progress.stage;
+}
+
+}  // namespace
+
+Hang FindHang(const LiveAttempt& attempt, int64_t timeout_seconds) {
+  const Ranks hung = NotWaiting(LeastAdvanced(Unended(attempt)));
+  Hang hang;
+  std::string names;
+  for (const RankRow* rank : hung) {
+    hang.ranks.push_back(rank->key.rank);
+    names += (names.empty() ? "" : "; ") + ("rank " + std::to_string(rank->key.rank)) + " on " + rank->worker + " (" + Where(*rank) + ")";
+  }
+  hang.message = "no progress for " + std::to_string(timeout_seconds) + " s; not joined: " + names;
+  return hang;
+}
+
+}  // namespace trainctl::core

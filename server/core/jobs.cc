@@ -1,0 +1,57 @@
+// Submit and cancel.
+#include "server/core/gang.h"
+#include "server/core/handlers.h"
+
+namespace trainctl::core {
+namespace {
+
+void Accept(Turn& turn, const Submission& submission, const std::string& request_id, base::GroupId group, SubmitAccepted* accepted) {
+  const base::JobId id{turn.state.next_job++};
+  Job& job = turn.state.jobs[id];
+  job.row = {id, group, request_id, submission.spec, submission.inspection_json, submission.prediction_json, turn.now.wall};
+  turn.Persist(job.row);
+  SaveJob(turn, job);
+  Say(turn, id, "submitted");
+  turn.state.queue.Add(job.row.spec, id);
+  accepted->jobs.push_back(id);
+}
+
+}  // namespace
+
+void Handle(Turn& turn, const JobsSubmitted& event) {
+  State& state = turn.state;
+  const auto queued = static_cast<int64_t>(state.queue.size());
+  const auto submitted = static_cast<int64_t>(event.jobs.size());
+  if (queued + submitted > state.options.max_queued_jobs) {
+    turn.Perform(SubmitRefused{event.request_id,
+                               {base::Code::kExhausted, "the queue is full: " + std::to_string(queued) + " jobs wait, " +
+                                                            std::to_string(submitted) + " more would pass the bound of " +
+                                                            std::to_string(state.options.max_queued_jobs) + "; submit again later"}});
+    return;
+  }
+  const base::GroupId group{event.group_name.empty() ? 0 : state.next_group++};
+  turn.Persist(SubmissionRow{event.request_id, group, turn.now.wall});
+  if (group) turn.Persist(GroupRow{group, event.group_name, turn.now.wall});
+  SubmitAccepted accepted{event.request_id, group, {}};
+  for (const Submission& submission : event.jobs) Accept(turn, submission, event.request_id, group, &accepted);
+  turn.Perform(std::move(accepted));
+  turn.placement_may_change = true;
+}
+
+void Handle(Turn& turn, const CancelRequested& event) {
+  const auto found = turn.state.jobs.find(event.job);
+  if (found == turn.state.jobs.end() || found->second.status.cancel_requested) return;
+  Job& job = found->second;
+  job.status.cancel_requested = true;
+  Say(turn, job.row.id, "cancel requested");
+  if (job.attempt) {
+    SaveJob(turn, job);
+    StopGang(turn, job, {job::Outcome::kCancelled, "cancelled", std::nullopt, turn.state.options.stop_grace_us});
+    return;
+  }
+  turn.state.queue.Remove(job.row.spec, job.row.id);
+  turn.placement_may_change = true;
+  Finish(turn, job, {job::Outcome::kCancelled, "cancelled while it waited"});
+}
+
+}  // namespace trainctl::core

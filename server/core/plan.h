@@ -1,0 +1,12 @@
+// What a rank is to run. Internal to this room.
+#pragma once
+
+#include "server/core/state.h"
+
+namespace trainctl::core {
+
+// The job resolved for its gang: strategy auto is single on one device and ddp on more; micro_batch_size auto is 1 as in job::PlanBatch.
+// bind_address and directory are the worker's to fill in.
+job::RankPlan MakePlan(const Job& job, const RankKey& key, const Device& device);
+
+}  // namespace trainctl::core

@@ -1,0 +1,112 @@
+// What workers report about ranks. Each report has its effect once: its number is stored in the same transaction as the effect.
+#include <algorithm>
+
+#include "server/core/gang.h"
+#include "server/core/handlers.h"
+
+namespace trainctl::core {
+namespace {
+
+struct Report {
+  Turn& turn;
+  Job& job;
+  LiveAttempt& attempt;
+  Rank& rank;
+
+  void NoteProgress() { attempt.progress_steady = turn.now.steady; }
+};
+
+void BecomeRunningIfAllJoined(Report& report) {
+  const bool all_joined = std::all_of(report.attempt.ranks.begin(), report.attempt.ranks.end(), HasJoined);
+  if (report.job.status.state != job::JobState::kStarting || !all_joined) return;
+  report.job.status.state = job::JobState::kRunning;
+  SaveJob(report.turn, report.job);
+  Say(report.turn, report.job.row.id, "all ranks joined");
+}
+
+void EnterPhase(Report& report, const job::RankPhase& phase) {
+  const job::RankPhase& old = report.rank.row.phase;
+  if (phase.phase != old.phase || phase.done_bytes > old.done_bytes) report.NoteProgress();
+  report.rank.row.phase = phase;
+  SaveRank(report.turn, report.rank);
+  BecomeRunningIfAllJoined(report);
+}
+
+void Apply(Report& report, const job::RankStarted& body) {
+  report.rank.row.started = body;
+  WorkerOf(report.turn.state, report.rank).word = DeviceWord::kUnknown;  // what was said before is over
+  EnterPhase(report, {.phase = "started"});
+}
+
+void Apply(Report& report, const job::RankPhase& body) { EnterPhase(report, body); }
+
+void Apply(Report& report, const job::RankRendezvous& body) {
+  if (report.rank.row.key.rank != 0) return;
+  report.attempt.row.blob = body.blob;
+  report.NoteProgress();
+  SaveAttempt(report.turn, report.attempt);
+  for (const Rank& rank : report.attempt.ranks) SendPeersIfNeeded(report.turn, report.attempt, rank);
+}
+
+void Apply(Report& report, const job::RankProgress& body) {
+  if (body.step > report.rank.row.progress.step) report.NoteProgress();
+  report.rank.row.progress = body;
+  if (!HasJoined(report.rank)) return EnterPhase(report, {.phase = "training"});
+  SaveRank(report.turn, report.rank);
+}
+
+void Apply(Report& report, const job::RankMetrics& body) { report.turn.Persist(MetricRows{report.rank.row.key, body.points}); }
+
+void Apply(Report& report, const job::RankSaved& body) {
+  report.turn.Persist(ArtefactRow{report.rank.row.key, body});
+  Say(report.turn, report.job.row.id, "rank " + std::to_string(report.rank.row.key.rank) + " saved " + body.kind + " to " + body.path);
+}
+
+void Apply(Report& report, const job::RankOutcome& body) {
+  report.rank.row.outcome = body;
+  SaveRank(report.turn, report.rank);
+  if (body.outcome == job::Outcome::kSucceeded) return;
+  StopGang(report.turn, report.job, {job::Outcome::kFailed, "", report.rank.row.key.rank, report.turn.state.options.failure_grace_us});
+}
+
+void Apply(Report& report, const RankExit& body) {
+  report.rank.row.exit = body;
+  const bool died_with_host = !body.exit_code && !body.signal && WorkerOf(report.turn.state, report.rank).host_restarted;
+  EndRank(report.turn, report.job, report.rank, died_with_host ? Proof::kHostRestarted : Proof::kExited);
+}
+
+void Apply(Report& report, const LaunchFailure& body) {
+  report.rank.row.failure = body.message;
+  EndRank(report.turn, report.job, report.rank, Proof::kLaunchFailed);
+}
+
+bool IsEnd(const ReportBody& body) { return std::holds_alternative<RankExit>(body) || std::holds_alternative<LaunchFailure>(body); }
+
+// Of an attempt that is over, or of nothing we know: acknowledged so that it is not sent again, and dropped.
+void Drop(Turn& turn, const RankReported& event) {
+  turn.Perform(AckReport{event.worker, event.key, event.sequence});
+  if (!IsEnd(event.body)) return;
+  turn.Perform(ReleaseRank{event.worker, event.key});
+  const auto worker = turn.state.workers.find(event.worker);
+  if (worker == turn.state.workers.end()) return;
+  std::erase(worker->second.strays, event.key);
+  UpdateFree(turn, worker->second);
+}
+
+}  // namespace
+
+void Handle(Turn& turn, const RankReported& event) {
+  const auto [job, rank] = FindLiveRank(turn.state, event.key);
+  if (job == nullptr || rank->row.worker != event.worker) return Drop(turn, event);
+  const bool is_news = event.sequence > rank->sequence && rank->row.proof == Proof::kNone;
+  rank->sequence = std::max(rank->sequence, event.sequence);
+  rank->row.confirmed = true;
+  turn.Perform(AckReport{event.worker, event.key, rank->sequence});
+  if (IsEnd(event.body)) turn.Perform(ReleaseRank{event.worker, event.key});
+  if (!is_news) return;
+  turn.Persist(AckRow{event.key, event.sequence});
+  Report report{turn, *job, *job->attempt, *rank};
+  std::visit([&](const auto& body) { Apply(report, body); }, event.body);
+}
+
+}  // namespace trainctl::core

@@ -1,0 +1,48 @@
+#include "server/core/restore.h"
+
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "server/core/turn.h"
+#include "server/core/workers.h"
+
+namespace trainctl::core {
+namespace {
+
+void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored, const std::map<RankKey, int64_t>& acks, const Now& now) {
+  LiveAttempt& attempt = job.attempt.emplace();
+  attempt.row = std::move(*stored.attempt);
+  attempt.placed_steady = now.steady - std::max<int64_t>(0, now.wall - attempt.row.placed_at);
+  attempt.progress_steady = now.steady;
+  for (RankRow& row : stored.ranks) {
+    const auto ack = acks.find(row.key);
+    const RankKey key = row.key;
+    attempt.ranks.push_back({std::move(row), ack == acks.end() ? 0 : ack->second, now.steady});
+    WorkerOf(state, attempt.ranks.back()).holder = key;
+  }
+  CHECK(static_cast<int64_t>(attempt.ranks.size()) == job.row.spec.devices) << base::ToString(job.row.id) << " has a torn gang";
+  state.live[job.row.id] = &job;
+}
+
+void RestoreJob(State& state, UnfinishedJob& stored, const std::map<RankKey, int64_t>& acks, const Now& now) {
+  Job& job = state.jobs[stored.row.id];
+  job.row = std::move(stored.row);
+  job.status = std::move(stored.status);
+  if (stored.attempt) return RestoreAttempt(state, job, stored, acks, now);
+  CHECK(job.status.state == job::JobState::kQueued) << base::ToString(job.row.id) << " is " << job::Name(job.status.state);
+  state.queue.Add(job.row.spec, job.row.id);
+}
+
+}  // namespace
+
+State Restore(const Options& options, StoredState stored, const Now& now) {
+  State state;
+  state.options = options;
+  state.next_job = stored.next_job;
+  state.next_group = stored.next_group;
+  for (const WorkerRow& row : stored.workers) DescribeWorker(state, row).away_since = now.steady;
+  for (UnfinishedJob& job : stored.jobs) RestoreJob(state, job, stored.acks, now);
+  return state;
+}
+
+}  // namespace trainctl::core

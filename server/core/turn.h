@@ -1,0 +1,42 @@
+// One Step in the making: what its parts read, change and ask for. Internal to this room.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "server/core/actions.h"
+#include "server/core/state.h"
+
+namespace trainctl::core {
+
+struct Turn {
+  State& state;
+  const Now& now;
+  Actions actions;
+  std::set<base::JobId> changed;     // becomes JobChanged effects
+  bool placement_may_change = false; // a device became free, a job was queued or left the queue
+
+  void Persist(core::Persist row) { actions.persist.push_back(std::move(row)); }
+  void Perform(Effect effect) { actions.effects.push_back(std::move(effect)); }
+};
+
+// Rows of the state as it is now, to be persisted.
+void SaveJob(Turn& turn, Job& job);
+void SaveAttempt(Turn& turn, const LiveAttempt& attempt);
+void SaveRank(Turn& turn, const Rank& rank);
+// A line in the job's history.
+void Say(Turn& turn, base::JobId job, std::string text);
+
+// CHECKs that it is there.
+Worker& WorkerOf(State& state, const Rank& rank);
+// The live job and rank that the key names; job null where it is not of a live attempt.
+struct LiveRank {
+  Job* job = nullptr;
+  Rank* rank = nullptr;
+};
+LiveRank FindLiveRank(State& state, const RankKey& key);
+
+// Brings State::free in line with what is known of the worker; to be called after each change of it.
+void UpdateFree(Turn& turn, const Worker& worker);
+
+}  // namespace trainctl::core

@@ -1,0 +1,104 @@
+#include "server/core/waiting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace trainctl::core {
+namespace {
+
+using placement::ClassId;
+using placement::FreeDevices;
+
+job::SiteDevice Example(const placement::DeviceClass& device_class) {
+  return {device_class.kind, device_class.kind, device_class.name, device_class.memory_bytes, device_class.compute_capability};
+}
+
+std::string Devices(int64_t count) { return std::to_string(count) + (count == 1 ? " device" : " devices"); }
+
+// Why no class will ever do for the job as the site is.
+std::string WhyUnplaceable(const State& state, const job::JobSpec& spec) {
+  if (state.workers.empty()) return "no worker has registered yet";
+  std::string reason;
+  int64_t most = 0;
+  for (const FreeDevices::Pool& pool : state.free.pools()) {
+    if (job::MeetsConstraints(spec, Example(pool.device_class), &reason)) most = std::max(most, pool.total);
+  }
+  if (most == 0) return "no device of the site meets its constraints: " + reason;
+  return "needs " + Devices(spec.devices) + " of one model; the site has " + std::to_string(most);
+}
+
+// The job before this one that holds back a class that this one could use; null: nobody does.
+const Job* Blocker(const State& state, const Job& job, const std::vector<ClassId>& usable) {
+  const Place own{job.row.spec.resources.priority, job.row.id};
+  for (const auto& [place, demand] : state.queue.heads()) {
+    if (!(place < own)) return nullptr;
+    const Job& other = state.jobs.at(place.job);
+    const std::vector<ClassId> others = UsableClasses(state, other.row.spec);
+    const bool competes = std::any_of(others.begin(), others.end(), [&](ClassId id) {
+      return std::find(usable.begin(), usable.end(), id) != usable.end();
+    });
+    if (competes) return &other;
+  }
+  return nullptr;
+}
+
+std::string Remaining(const Job& job, const Now& now) {
+  const JobProgress progress = Progress(job);
+  if (progress.step == 0 || progress.steps <= progress.step || !job.attempt) return "";
+  const double seconds = static_cast<double>(now.steady - job.attempt->placed_steady) / 1e6;
+  const double remaining = seconds * static_cast<double>(progress.steps - progress.step) / static_cast<double>(progress.step);
+  if (remaining < 60) return ", less than a minute left";
+  return ", about " + std::to_string(std::llround(remaining / 60)) + " min left";
+}
+
+// Who has the class's devices that are not free: "; j7 has 2, about 12 min left; 1 LOST".
+std::string WhoHas(const State& state, ClassId id, const Now& now) {
+  std::map<base::JobId, int64_t> jobs;
+  std::map<std::string_view, int64_t> others;
+  for (const Worker* worker : state.devices) {
+    const FreeDevices::Entry& entry = state.free.entry(worker->device);
+    if (entry.device_class != id || entry.free) continue;
+    if (worker->holder) {
+      ++jobs[worker->holder->job];
+    } else {
+      ++others[WorkerState(*worker)];
+    }
+  }
+  std::string text;
+  for (const auto& [job, count] : jobs) {
+    text += "; " + base::ToString(job) + " has " + std::to_string(count) + Remaining(state.jobs.at(job), now);
+  }
+  for (const auto& [name, count] : others) text += "; " + std::to_string(count) + " " + std::string(name);
+  return text;
+}
+
+}  // namespace
+
+std::vector<ClassId> UsableClasses(const State& state, const job::JobSpec& spec) {
+  std::vector<ClassId> usable;
+  const std::vector<FreeDevices::Pool>& pools = state.free.pools();
+  for (size_t id = 0; id < pools.size(); ++id) {
+    if (pools[id].total < spec.devices) continue;
+    std::string reason;
+    if (job::MeetsConstraints(spec, Example(pools[id].device_class), &reason)) usable.push_back(static_cast<ClassId>(id));
+  }
+  return usable;
+}
+
+std::string WaitReason(const State& state, const Job& job, const Now& now) {
+  const job::JobSpec& spec = job.row.spec;
+  const std::vector<ClassId> usable = UsableClasses(state, spec);
+  if (usable.empty()) return WhyUnplaceable(state, spec);
+  if (const Job* blocker = Blocker(state, job, usable)) {
+    return "behind " + base::ToString(blocker->row.id) + ", which waits for " + Devices(blocker->row.spec.devices);
+  }
+  const auto best = *std::max_element(usable.begin(), usable.end(), [&](ClassId left, ClassId right) {
+    return state.free.pools()[left].free < state.free.pools()[right].free;
+  });
+  const FreeDevices::Pool& pool = state.free.pools()[best];
+  return "waits for " + Devices(spec.devices) + ": " + std::to_string(pool.free) + " of " + std::to_string(pool.total) + " free" +
+         WhoHas(state, best, now);
+}
+
+}  // namespace trainctl::core

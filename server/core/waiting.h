@@ -1,0 +1,18 @@
+// Which devices a waiting job could use at all, and why it waits: pure. Internal to this room.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/core/state.h"
+
+namespace trainctl::core {
+
+// Classes whose devices meet the job's constraints and of which the site has enough for it, free or not, LOST ones included. Constraints
+// speak of a device's class, never of its host.
+std::vector<placement::ClassId> UsableClasses(const State& state, const job::JobSpec& spec);
+
+// Reason() of a QUEUED job.
+std::string WaitReason(const State& state, const Job& job, const Now& now);
+
+}  // namespace trainctl::core

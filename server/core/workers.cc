@@ -1,0 +1,133 @@
+#include "server/core/workers.h"
+
+#include <algorithm>
+
+#include "server/core/gang.h"
+#include "server/core/handlers.h"
+
+namespace trainctl::core {
+namespace {
+
+job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {
+  return {worker.device.kind == job::DeviceKind::kCuda ? "cuda" : "cpu", worker.host, worker.device.name, worker.device.memory_bytes,
+          worker.device.compute_capability};
+}
+
+const HeldRank* FindHeld(const WorkerHello& event, const RankKey& key) {
+  const auto held = std::find_if(event.held.begin(), event.held.end(), [&](const HeldRank& candidate) { return candidate.key == key; });
+  return held == event.held.end() ? nullptr : &*held;
+}
+
+// Ranks that the worker holds and that are not its to hold: stopped, or released where they have ended.
+void DealWithStrays(Turn& turn, Worker& worker, const WorkerHello& event) {
+  worker.strays.clear();
+  for (const HeldRank& held : event.held) {
+    const LiveRank live = FindLiveRank(turn.state, held.key);
+    const bool is_ours = live.rank != nullptr && live.rank->row.worker == worker.row.name && live.rank->row.proof == Proof::kNone;
+    if (is_ours) continue;
+    if (held.running) {
+      worker.strays.push_back(held.key);
+      turn.Perform(StopRank{worker.row.name, held.key, turn.state.options.failure_grace_us});
+    } else {
+      turn.Perform(ReleaseRank{worker.row.name, held.key});
+    }
+  }
+}
+
+void TakeUpRunning(Turn& turn, Job& job, Rank& rank) {
+  rank.row.confirmed = true;
+  SaveRank(turn, rank);
+  const std::optional<Stop>& stop = job.attempt->row.stop;
+  if (stop) {
+    turn.Perform(StopRank{rank.row.worker, rank.row.key, stop->grace_us});
+  } else {
+    SendPeersIfNeeded(turn, *job.attempt, rank);
+  }
+}
+
+void TakeUpMissing(Turn& turn, Job& job, Rank& rank) {
+  if (!rank.row.confirmed && !job.attempt->row.stop) return SendStart(turn, job, rank);
+  if (!rank.row.confirmed) return EndRank(turn, job, rank, Proof::kNeverStarted);
+  EndRank(turn, job, rank, WorkerOf(turn.state, rank).host_restarted ? Proof::kHostRestarted : Proof::kRecordGone);
+}
+
+// The rank that the worker should hold, as it does or does not. One that ended there has its exit among the reports to come.
+void TakeUpHolder(Turn& turn, Worker& worker, const WorkerHello& event) {
+  const LiveRank live = FindLiveRank(turn.state, *worker.holder);
+  live.job->attempt->progress_steady = turn.now.steady;
+  turn.changed.insert(live.job->row.id);
+  if (live.rank->row.proof != Proof::kNone) return EndAttemptIfSettled(turn, *live.job);
+  const HeldRank* held = FindHeld(event, live.rank->row.key);
+  if (held == nullptr) return TakeUpMissing(turn, *live.job, *live.rank);
+  if (held->running) TakeUpRunning(turn, *live.job, *live.rank);
+}
+
+Welcome MakeWelcome(State& state, const WorkerHello& event) {
+  Welcome welcome{event.worker.name, {}};
+  for (const HeldRank& held : event.held) {
+    const Rank* rank = FindLiveRank(state, held.key).rank;
+    if (rank != nullptr) welcome.acks.push_back({held.key, rank->sequence});
+  }
+  return welcome;
+}
+
+Job* HolderJob(State& state, const Worker& worker) { return worker.holder ? FindLiveRank(state, *worker.holder).job : nullptr; }
+
+}  // namespace
+
+Worker& DescribeWorker(State& state, const WorkerRow& row) {
+  const auto [found, is_new] = state.workers.try_emplace(row.name);
+  Worker& worker = found->second;
+  if (is_new) {
+    worker.device = state.free.Register(SiteDeviceOf(row), row.device.index);
+    state.devices.push_back(&worker);
+  } else {
+    state.free.Describe(worker.device, SiteDeviceOf(row), row.device.index);
+    if (worker.row.boot_id != row.boot_id) worker.host_restarted = true;
+  }
+  worker.row = row;
+  return worker;
+}
+
+void Handle(Turn& turn, const WorkerHello& event) {
+  Worker& worker = DescribeWorker(turn.state, event.worker);
+  if (worker.lost && worker.holder) Say(turn, worker.holder->job, "worker " + worker.row.name + " is back");
+  worker.row.last_seen = turn.now.wall;
+  worker.connected = true;
+  worker.lost = false;
+  worker.word = event.device_free ? DeviceWord::kFree : DeviceWord::kNotFree;
+  worker.reason = event.device_reason;
+  turn.Persist(worker.row);
+  turn.Perform(MakeWelcome(turn.state, event));
+  DealWithStrays(turn, worker, event);
+  if (worker.holder) TakeUpHolder(turn, worker, event);
+  UpdateFree(turn, worker);
+}
+
+void Handle(Turn& turn, const WorkerStreamLost& event) {
+  const auto found = turn.state.workers.find(event.worker);
+  if (found == turn.state.workers.end() || !found->second.connected) return;
+  Worker& worker = found->second;
+  worker.connected = false;
+  worker.away_since = event.last_heard == 0 ? turn.now.steady : event.last_heard;
+  worker.row.last_seen = turn.now.wall;
+  turn.Persist(worker.row);
+  UpdateFree(turn, worker);
+  if (Job* job = HolderJob(turn.state, worker)) EndAttemptIfSettled(turn, *job);
+}
+
+void Handle(Turn& turn, const DeviceStateChanged& event) {
+  const auto found = turn.state.workers.find(event.worker);
+  if (found == turn.state.workers.end()) return;
+  Worker& worker = found->second;
+  worker.word = event.free ? DeviceWord::kFree : DeviceWord::kNotFree;
+  worker.reason = event.reason;
+  UpdateFree(turn, worker);
+  Job* job = HolderJob(turn.state, worker);
+  if (job == nullptr) return;
+  const bool is_dirty = !event.free && FindLiveRank(turn.state, *worker.holder).rank->row.proof != Proof::kNone;
+  if (is_dirty) Say(turn, job->row.id, "the device of " + worker.row.name + " is DIRTY: " + event.reason);
+  EndAttemptIfSettled(turn, *job);
+}
+
+}  // namespace trainctl::core

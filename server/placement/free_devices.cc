@@ -1,0 +1,48 @@
+#include "server/placement/free_devices.h"
+
+#include "common/base/check.h"
+
+namespace trainctl::placement {
+
+ClassId FreeDevices::FindClass(const job::SiteDevice& device) {
+  const DeviceClass key{device.kind, device.name, device.memory_bytes, device.compute_capability};
+  const auto [found, is_new] = classes_.try_emplace(key, static_cast<ClassId>(pools_.size()));
+  if (is_new) pools_.push_back({.device_class = key});
+  return found->second;
+}
+
+DeviceId FreeDevices::Register(const job::SiteDevice& device, int64_t index) {
+  const auto id = static_cast<DeviceId>(entries_.size());
+  entries_.push_back({FindClass(device), device.host, index, false});
+  ++pools_[entries_[id].device_class].total;
+  return id;
+}
+
+void FreeDevices::Describe(DeviceId id, const job::SiteDevice& device, int64_t index) {
+  SetFree(id, false);
+  --pools_[entries_[id].device_class].total;
+  entries_[id] = {FindClass(device), device.host, index, false};
+  ++pools_[entries_[id].device_class].total;
+}
+
+void FreeDevices::SetFree(DeviceId id, bool free) {
+  Entry& entry = entries_[id];
+  if (entry.free == free) return;
+  entry.free = free;
+  Pool& pool = pools_[entry.device_class];
+  std::set<std::pair<int64_t, DeviceId>>& devices = pool.hosts[entry.host];
+  const auto before = static_cast<int64_t>(devices.size());
+  if (free) {
+    devices.emplace(entry.index, id);
+  } else {
+    devices.erase({entry.index, id});
+  }
+  const auto after = static_cast<int64_t>(devices.size());
+  pool.free += after - before;
+  if (before > 0) pool.by_count.erase({before, entry.host});
+  if (after > 0) pool.by_count.emplace(after, entry.host);
+  if (after == 0) pool.hosts.erase(entry.host);
+  CHECK(pool.free >= 0 && pool.free <= pool.total) << pool.free << " of " << pool.total;
+}
+
+}  // namespace trainctl::placement

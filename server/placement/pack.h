@@ -1,0 +1,14 @@
+// The policy "pack" (placement.h): ranks of a gang on as few hosts as possible, and small gangs where little is free, so that whole
+// hosts stay free for big ones.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "server/placement/free_devices.h"
+
+namespace trainctl::placement {
+
+std::vector<DeviceId> Pack(const FreeDevices::Pool& pool, int64_t count);
+
+}  // namespace trainctl::placement
