@@ -1,0 +1,147 @@
+"""A cluster of CPU slots for one test, and what a person does with it. TRAINCTL_BIN_DIR names the programs (CTest sets it)."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+import processes
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("TRAINCTL_BIN_DIR", TOP / "build" / "bin"))
+TINY = TOP / "deploy" / "models" / "tiny"
+ALPACA = TOP / "deploy" / "data" / "alpaca.json"
+POLL_SECONDS = 0.05
+
+
+def tiny_job(**changes):
+    """A job of the tiny model that takes a second or two. A change's double underscore is the dot of a key: train__max_steps=3."""
+    job = {"version": 1, "name": "tiny", "model": {"path": str(TINY)}, "data": {"path": str(ALPACA), "max_rows": 64},
+           "train": {"global_batch_size": 4, "micro_batch_size": 2, "max_steps": 6, "epochs": 1000, "max_seq_length": 64}}
+    for key, value in changes.items():
+        *outer, last = key.split("__")
+        place = job
+        for name in outer:
+            place = place.setdefault(name, {})
+        place[last] = value
+    return job
+
+
+def endless_job(**changes):
+    """Runs for an hour or until it is stopped."""
+    return tiny_job(**{"name": "endless", "train__max_steps": 10_000_000, "train__epochs": 10_000_000, **changes})
+
+
+class ClusterTest(unittest.TestCase):
+    """Each test has a cluster of its own; afterwards nothing of it may be left."""
+    WORKERS = 2
+
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="trainctl-e2e-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.addCleanup(self.expect_nothing_left)
+        self.addCleanup(self.show_logs_of_a_failure)
+        self.up()
+
+    # ---- the cluster ----
+
+    def local(self, verb, *arguments, timeout=120):
+        return subprocess.run([TOP / "deploy" / "local", verb, "--dir", self.dir, *arguments], env={**os.environ, "TRAINCTL_BIN_DIR": str(BIN)},
+                              capture_output=True, text=True, timeout=timeout)
+
+    def up(self):
+        result = self.local("up", "--workers", str(self.WORKERS), "--cpu")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def expect_nothing_left(self):
+        result = self.local("down")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.processes(), [])
+
+    def show_logs_of_a_failure(self):
+        outcome = self._outcome
+        if outcome is not None and outcome.success:
+            return
+        for log in sorted((self.dir / "log").glob("*.log")):
+            lines = log.read_text(errors="replace").splitlines()
+            print(f"---- {log.name}", *lines[-40:], sep="\n")
+
+    def processes(self, program=None):
+        return [process for process in processes.processes_of(self.dir) if program in (None, process.program)]
+
+    def process(self, program, path=None):
+        """The only one, or the one whose --dir is the path under the cluster's folder."""
+        found = [process for process in self.processes(program) if path is None or process.value_of("--dir") == str(self.dir / path)]
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def ranks(self):
+        """The running rank processes, in order of rank."""
+        return sorted(self.processes("trainrank"), key=lambda process: process.plan()["rank"])
+
+    # ---- trainctl ----
+
+    def trainctl(self, *arguments, timeout=120):
+        environment = {**os.environ, "TRAINCTL_SERVER": (self.dir / "coordinator.addr").read_text().strip()}
+        return subprocess.run([BIN / "trainctl", *map(str, arguments)], capture_output=True, text=True, timeout=timeout, env=environment)
+
+    def json(self, *arguments):
+        result = self.trainctl(*arguments, "-o", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        value = json.loads(result.stdout)
+        self.assertEqual(value["schema"], "trainctl/v1")
+        return value
+
+    def write_job(self, job):
+        path = self.dir / f"{job.get('name', 'job')}.json"
+        path.write_text(json.dumps(job))
+        return path
+
+    def submit(self, job):
+        """The id of the accepted job."""
+        return self.json("submit", self.write_job(job))["id"]
+
+    def run_job(self, job):
+        """(exit status of submit --wait, the job as status shows it)."""
+        job_id = self.submit(job)
+        return self.trainctl("wait", job_id).returncode, self.job(job_id)
+
+    def job(self, job_id):
+        return self.json("status", job_id)["jobs"][0]
+
+    def workers(self):
+        return {worker["name"].rsplit("/", 1)[1]: worker for worker in self.json("workers")["workers"]}
+
+    def points(self, job_id, name):
+        """The job's metric points of this name, in order of step."""
+        result = self.trainctl("metrics", job_id, "-o", "jsonl")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        found = [json.loads(line) for line in result.stdout.splitlines()]
+        return sorted((point for point in found if point.get("name") == name), key=lambda point: point["step"])
+
+    def losses(self, job_id):
+        return [point["value"] for point in self.points(job_id, "loss")]
+
+    # ---- waiting ----
+
+    def eventually(self, what, seconds, condition):
+        """The condition's value once it is true; fails after that many seconds."""
+        deadline = time.monotonic() + seconds
+        while not (value := condition()):
+            self.assertLess(time.monotonic(), deadline, f"not within {seconds} s: {what}")
+            time.sleep(POLL_SECONDS)
+        return value
+
+    def wait_for_step(self, job_id, step):
+        self.eventually(f"{job_id} reaches step {step}", 60, lambda: self.job(job_id)["step"] >= step)
+
+    def wait_for_end(self, job_id, seconds=60):
+        self.eventually(f"{job_id} ends", seconds, lambda: self.job(job_id)["state"] == "FINISHED")
+        return self.job(job_id)
+
+    def expect_devices_free(self, seconds):
+        self.eventually("all workers READY and no rank left", seconds,
+                        lambda: not self.processes("trainrank") and all(worker["state"] == "READY" for worker in self.workers().values()))

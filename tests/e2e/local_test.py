@@ -1,0 +1,87 @@
+"""deploy/local, the shipped jobs, and each program's --help and --version."""
+import subprocess
+import unittest
+
+from cluster import BIN, TOP, ClusterTest, endless_job
+
+PROGRAMS = ("trainctl", "traincoordinator", "trainworker", "trainshim", "trainrank")
+
+
+class Local(ClusterTest):
+    def test_up_again_changes_nothing(self):
+        before = self.processes()
+        self.assertEqual(sorted(process.program for process in before), ["traincoordinator", "trainworker", "trainworker"])
+        self.up()
+        self.assertEqual(set(self.processes()), set(before))
+
+    def test_up_starts_what_died(self):
+        address = (self.dir / "coordinator.addr").read_text()
+        survivor = self.process("trainworker", "worker-0")
+        self.process("trainworker", "worker-1").kill()
+        self.process("traincoordinator").kill()
+        self.eventually("both are gone", 5, lambda: len(self.processes()) == 1)
+        self.assertEqual(self.local("status").returncode, 1)
+        self.up()
+        self.assertEqual(self.local("status").returncode, 0)
+        self.assertEqual(self.process("trainworker", "worker-0"), survivor)
+        self.assertEqual((self.dir / "coordinator.addr").read_text(), address)
+        self.assertEqual(len(self.processes()), 3)
+
+    def test_down_ends_running_jobs_and_leaves_no_process(self):
+        job_id = self.submit(endless_job(devices=2))
+        self.wait_for_step(job_id, 1)
+        self.assertEqual(len(self.ranks()), 2)
+        self.assertEqual(self.local("down").returncode, 0)
+        self.assertEqual(self.processes(), [])
+        self.up()
+        self.assertEqual(self.job(job_id)["outcome"], "CANCELLED")
+
+    def test_down_ends_ranks_whose_coordinator_and_workers_are_dead(self):
+        job_id = self.submit(endless_job(devices=2))
+        self.wait_for_step(job_id, 1)
+        for process in self.processes("trainworker") + self.processes("traincoordinator"):
+            process.kill()
+        self.assertEqual(len(self.ranks()), 2)
+        self.assertEqual(self.local("down").returncode, 0)
+        self.assertEqual(self.processes(), [])
+
+    def test_what_is_written_lies_under_the_folder_for_its_owner_only(self):
+        self.assertEqual({path.name for path in self.dir.iterdir()},
+                         {"coordinator", "coordinator.addr", "log", "lock", "worker-0", "worker-1"})
+        self.assertEqual([path for path in self.dir.iterdir() if path.stat().st_mode & 0o077], [])
+
+
+class Shipped(ClusterTest):
+    def test_each_job_file_passes_a_dry_run(self):
+        jobs = sorted((TOP / "deploy" / "jobs").glob("*.json"))
+        self.assertGreater(len(jobs), 4)
+        for path in jobs:
+            with self.subTest(path.name):
+                result = self.trainctl("submit", path, "--dry-run")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertTrue(result.stdout)
+
+    def test_doctor_finds_this_host_fit(self):
+        result = self.trainctl("doctor")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+
+class Programs(unittest.TestCase):
+    def test_each_tells_its_version_and_shows_examples_first(self):
+        for name in PROGRAMS:
+            with self.subTest(name):
+                version = subprocess.run([BIN / name, "--version"], capture_output=True, text=True, timeout=30)
+                self.assertEqual(version.returncode, 0, version.stderr)
+                self.assertRegex(version.stdout, rf"{name} 0\.1\.0")
+                text = subprocess.run([BIN / name, "--help"], capture_output=True, text=True, timeout=30)
+                self.assertEqual(text.returncode, 0, text.stderr)
+                self.assertIn(name, text.stdout)
+                lines = text.stdout.lower().splitlines()
+                first = next((number for number, line in enumerate(lines) if "example" in line), None)
+                options = next((number for number, line in enumerate(lines) if line.startswith("options")), len(lines))
+                self.assertIsNotNone(first, text.stdout)
+                self.assertLess(first, options)
+
+
+if __name__ == "__main__":
+    unittest.main()
