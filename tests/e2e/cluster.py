@@ -49,8 +49,9 @@ class ClusterTest(unittest.TestCase):
     # ---- the cluster ----
 
     def local(self, verb, *arguments, timeout=120):
-        return subprocess.run([TOP / "deploy" / "local", verb, "--dir", self.dir, *arguments], env={**os.environ, "TRAINCTL_BIN_DIR": str(BIN)},
-                              capture_output=True, text=True, timeout=timeout)
+        environment = {**os.environ, "TRAINCTL_BIN_DIR": str(BIN)}
+        return subprocess.run([TOP / "deploy" / "local", verb, "--dir", self.dir, *arguments], env=environment, capture_output=True, text=True,
+                              timeout=timeout)
 
     def up(self):
         result = self.local("up", "--workers", str(self.WORKERS), "--cpu")
