@@ -1,0 +1,41 @@
+// A fake of a strategy: parameters as plain tensors, gradients held to the end. Checks the order of units.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "worker/ops/parameters.h"
+
+namespace trainctl::engine_test {
+
+class HeldParameters : public ops::ParameterAccess {
+ public:
+  explicit HeldParameters(std::vector<at::Tensor> weights) : weights_(std::move(weights)) {
+    for (const at::Tensor& weight : weights_) grads_.push_back(weight.new_empty(weight.sizes()).fill_(std::nan("")));  // poisoned
+    written_.resize(weights_.size());
+  }
+
+  void BeginUnit(ops::UnitId unit, ops::Pass) override { open_.push_back(unit); }
+  void EndUnit(ops::UnitId unit, ops::Pass) override {
+    ASSERT_FALSE(open_.empty());
+    EXPECT_EQ(open_.back(), unit);
+    open_.pop_back();
+  }
+  at::Tensor Weight(ops::ParamId param) override { return weights_[param]; }
+  ops::GradView Grad(ops::ParamId param) override {
+    const double beta = written_[param] ? 1 : 0;
+    written_[param] = true;
+    return {grads_[param], beta};
+  }
+
+  const at::Tensor& grad(ops::ParamId param) const { return grads_[param]; }
+  bool AllUnitsClosed() const { return open_.empty(); }
+
+ private:
+  std::vector<at::Tensor> weights_, grads_;
+  std::vector<bool> written_;
+  std::vector<ops::UnitId> open_;
+};
+
+}  // namespace trainctl::engine_test

@@ -1,0 +1,93 @@
+// The same batch gives the same training, however it is spread over ranks and micro steps.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/tiny_training.h"
+
+namespace trainctl::engine_test {
+namespace {
+
+void ExpectSame(const TinyResult& actual, const TinyResult& expected, double tolerance) {
+  ASSERT_EQ(actual.losses.size(), expected.losses.size());
+  for (size_t i = 0; i < expected.losses.size(); ++i) {
+    EXPECT_NEAR(actual.losses[i], expected.losses[i], tolerance * std::abs(expected.losses[i])) << "step " << i;
+  }
+  for (const auto& [name, weight] : expected.weights) {
+    const double error = (actual.weights.at(name).to(at::kFloat) - weight.to(at::kFloat)).abs().max().item<double>();
+    EXPECT_LE(error, tolerance) << name;
+  }
+  EXPECT_TRUE(actual.ranks_agree);
+}
+
+void ExpectLearns(const TinyResult& result) {
+  // Random rows: the loss starts near ln 40 and moves.
+  EXPECT_NEAR(result.losses.front(), std::log(40.0), 0.5);
+  EXPECT_NE(result.losses.front(), result.losses.back());
+}
+
+class DdpTest : public ::testing::TestWithParam<job::Precision> {
+ protected:
+  static TinyRun With(int64_t devices, int64_t accumulation, bool deterministic) {
+    TinyRun run{.devices = devices, .accumulation = accumulation};
+    run.job.precision = GetParam();
+    run.job.deterministic = deterministic;
+    return run;
+  }
+};
+
+TEST_P(DdpTest, DeterministicRanksTimesAccumulationEqualOneRankBitForBit) {
+  const TinyResult one = Train(With(1, 4, true));
+  ExpectLearns(one);
+  ExpectSame(Train(With(2, 2, true)), one, 0);
+  ExpectSame(Train(With(4, 1, true)), one, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, DdpTest,
+                         ::testing::Values(job::Precision::k32True, job::Precision::kBf16True, job::Precision::kBf16Mixed));
+
+TEST(Ddp, WithoutDeterminismEqualsOneRankUpToRounding) {
+  const TinyResult one = Train({.devices = 1, .accumulation = 4});
+  ExpectLearns(one);
+  ExpectSame(Train({.devices = 2, .accumulation = 2}), one, 2e-5);
+  ExpectSame(Train({.devices = 4, .accumulation = 1}), one, 2e-5);
+}
+
+TEST(Ddp, ClippingAndGradientNormEqualOneRank) {
+  TinyRun run{.devices = 1, .accumulation = 4};
+  run.job.train.max_norm = 0.05;
+  const TinyResult one = Train(run);
+  EXPECT_GT(one.norms[0], 0.05);
+  run.devices = 2;
+  run.accumulation = 2;
+  const TinyResult two = Train(run);
+  ExpectSame(two, one, 2e-5);
+  for (size_t i = 0; i < one.norms.size(); ++i) EXPECT_NEAR(two.norms[i], one.norms[i], 1e-5 * one.norms[i]);
+}
+
+TEST(Accumulation, SmallMicroBatchesEqualOneLargeOne) {
+  const TinyResult whole = Train({.accumulation = 1, .micro = 4});
+  ExpectSame(Train({.accumulation = 4, .micro = 1}), whole, 2e-5);
+}
+
+TEST(Accumulation, EqualsOneLargeMicroBatchWithATiedHead) {
+  job::ModelShape tied = TinyShape();
+  tied.tied_head = true;
+  const TinyResult whole = Train({.accumulation = 1, .micro = 4}, tied);
+  ExpectSame(Train({.accumulation = 2, .micro = 2}, tied), whole, 2e-5);
+  ExpectSame(Train({.devices = 2, .accumulation = 1, .micro = 2}, tied), whole, 2e-5);
+}
+
+TEST(Packing, SeparateMatricesTrainLikePackedOnes) {
+  // hidden 20: no piece is a multiple of 256 elements.
+  job::ModelShape odd = TinyShape();
+  odd.hidden = 20;
+  odd.heads = 2;
+  odd.kv_heads = 1;
+  odd.head_dim = 10;
+  const TinyResult whole = Train({.accumulation = 1, .micro = 4}, odd);
+  ExpectLearns(whole);
+  ExpectSame(Train({.devices = 2, .accumulation = 2, .micro = 1}, odd), whole, 2e-5);
+}
+
+}  // namespace
+}  // namespace trainctl::engine_test

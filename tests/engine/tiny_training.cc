@@ -1,0 +1,129 @@
+#include "tests/engine/tiny_training.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <cmath>
+#include <exception>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "worker/model/model.h"
+#include "worker/strategy/strategy.h"
+
+namespace trainctl::engine_test {
+namespace {
+
+constexpr int64_t kLength = 16;
+constexpr int64_t kSeed = 11;
+
+// Weights by parameter, the same for every rank.
+std::vector<at::Tensor> InitialWeights(const ops::ParameterTable& table) {
+  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU).clone();
+  generator.set_current_seed(kSeed);
+  std::vector<at::Tensor> weights;
+  for (const ops::ParamSpec& spec : table.params) {
+    const at::Tensor noise = at::empty(spec.shape, at::kFloat).normal_(0, 0.08, generator);
+    weights.push_back(spec.init == ops::Init::kOnes ? noise + 1 : noise);
+  }
+  return weights;
+}
+
+struct Rows {
+  at::Tensor inputs, targets;  // [steps · global, length]
+};
+
+Rows RandomRows(int64_t rows, int64_t vocab) {
+  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU).clone();
+  generator.set_current_seed(kSeed + 1);
+  const at::Tensor tokens = at::empty({rows, kLength + 1}, at::kLong).random_(0, vocab, generator);
+  Rows result{tokens.narrow(1, 0, kLength).contiguous(), tokens.narrow(1, 1, kLength).contiguous()};
+  for (int64_t row = 0; row < rows; ++row) result.targets[row].narrow(0, 0, row % 7).fill_(-100);
+  return result;
+}
+
+void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicator& comm, TinyResult& result, std::mutex& mutex) {
+  const c10::NoGradGuard no_grad;
+  const auto model = model::MakeModel(shape, {.max_length = kLength}).value().release();
+  const std::unique_ptr<model::Model> owned(model);
+  const auto strategy = strategy::MakeStrategy(model->parameters(), {.job = run.job, .accumulation = run.accumulation, .comm = &comm});
+  const std::vector<at::Tensor> weights = InitialWeights(model->parameters());
+  for (size_t param = 0; param < weights.size(); ++param) strategy->SetRows(static_cast<ops::ParamId>(param), 0, weights[param]);
+  strategy->FinishLoading();
+
+  const int64_t batches = run.devices * run.accumulation;
+  const Rows rows = RandomRows(run.steps * batches * run.micro, shape.vocab);
+  for (int64_t step = 0; step < run.steps; ++step) {
+    const at::Tensor step_targets = rows.targets.narrow(0, step * batches * run.micro, batches * run.micro);
+    const auto tokens = static_cast<double>((step_targets >= 0).sum().item<int64_t>());
+    const at::Tensor sums = at::zeros({batches}, at::kDouble);
+    strategy->BeginStep(step, 1e-3, false);
+    for (int64_t micro_step = 0; micro_step < run.accumulation; ++micro_step) {
+      strategy->BeginMicroStep(micro_step);
+      const int64_t k = micro_step * run.devices + comm.rank();
+      const int64_t first = (step * batches + k) * run.micro;
+      ops::Tape tape(true);
+      ops::Context context{tape, *strategy, ops::AtenKernels(), model->norm_eps(), run.job.deterministic};
+      model->Loss(context, {.rows = run.micro, .length = kLength, .inputs = rows.inputs.narrow(0, first, run.micro).reshape({-1}),
+                            .targets = rows.targets.narrow(0, first, run.micro).reshape({-1}), .loss_sum = sums[k], .grad_scale = 1 / tokens});
+      tape.Backward();
+    }
+    const at::Tensor norm = strategy->FinishStep();
+    if (comm.world_size() > 1) comm.Wait(comm.AllReduce(sums));
+    if (comm.rank() != 0) continue;
+    double sum = 0;
+    for (int64_t k = 0; k < batches; ++k) sum += sums[k].item<double>();
+    result.losses.push_back(sum / tokens);
+    result.norms.push_back(norm.defined() ? norm.item<double>() : std::nan(""));
+  }
+  const std::lock_guard lock(mutex);
+  for (size_t param = 0; param < weights.size(); ++param) {
+    const at::Tensor value = strategy->GetRows(static_cast<ops::ParamId>(param)).clone();
+    for (const ops::ParamPiece& piece : model->parameters().params[param].pieces) {
+      const at::Tensor rows_of_piece = value.narrow(0, piece.row, piece.rows);
+      const auto [place, added] = result.weights.emplace(piece.name, rows_of_piece);
+      if (!added && !at::equal(place->second, rows_of_piece)) result.ranks_agree = false;
+    }
+  }
+}
+
+}  // namespace
+
+job::ModelShape TinyShape() {
+  return {.layers = 2, .hidden = 32, .intermediate = 48, .heads = 4, .kv_heads = 2, .head_dim = 8, .vocab = 40, .max_positions = 64};
+}
+
+void InGang(int64_t world_size, const std::function<void(comm::Communicator&)>& body) {
+  std::promise<std::string> address;
+  const std::shared_future<std::string> published = address.get_future().share();
+  std::vector<std::thread> threads;
+  std::exception_ptr failure;
+  std::mutex mutex;
+  for (int64_t rank = 0; rank < world_size; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        const auto comm = comm::Join({.rank = rank, .world_size = world_size, .timeout_seconds = 30,
+                                      .publish = [&](const std::string& blob) { address.set_value(blob); },
+                                      .await_blob = [&] { return published.get(); }});
+        body(*comm);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        failure = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+TinyResult Train(const TinyRun& run, const job::ModelShape& shape) {
+  TinyRun resolved = run;
+  resolved.job.strategy = run.devices > 1 ? job::StrategyKind::kDdp : job::StrategyKind::kSingle;
+  TinyResult result;
+  std::mutex mutex;
+  InGang(run.devices, [&](comm::Communicator& comm) { RunRank(resolved, shape, comm, result, mutex); });
+  return result;
+}
+
+}  // namespace trainctl::engine_test

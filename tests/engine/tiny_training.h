@@ -1,0 +1,41 @@
+// A tiny LLaMA trained for a few steps on random rows, at any world size (ranks are threads over loopback): for tests that compare ways of
+// reaching the same numbers.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/job/job.h"
+#include "common/job/model_shape.h"
+#include "worker/comm/communicator.h"
+
+namespace trainctl::engine_test {
+
+job::ModelShape TinyShape();
+
+struct TinyRun {
+  job::JobSpec job;  // precision, strategy, optimizer, deterministic, max_norm … as the test wants them
+  int64_t devices = 1;
+  int64_t accumulation = 1;
+  int64_t micro = 2;
+  int64_t steps = 5;
+};
+
+struct TinyResult {
+  std::vector<double> losses;                  // sums of each step's losses over its tokens' count
+  std::vector<double> norms;                   // NaN where not wanted
+  std::map<std::string, at::Tensor> weights;   // by Hugging Face name, of rank 0
+  bool ranks_agree = true;                     // all ranks hold the same weights
+};
+
+// Weights and rows come from fixed seeds: equal for all runs with equal devices × accumulation × micro.
+TinyResult Train(const TinyRun& run, const job::ModelShape& shape = TinyShape());
+
+// Runs body as `world_size` ranks in threads that share a group over loopback; rethrows the first exception.
+void InGang(int64_t world_size, const std::function<void(comm::Communicator&)>& body);
+
+}  // namespace trainctl::engine_test
