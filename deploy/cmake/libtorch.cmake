@@ -12,7 +12,8 @@ set(CMAKE_CUDA_STANDARD 17)
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 90-virtual)
 endif()
-set(CMAKE_CUDA_FLAGS_INIT "-Wno-deprecated-gpu-targets")
+# nvcc looks for its runtime in lib64; the wheels have it in lib.
+set(CMAKE_CUDA_FLAGS_INIT "-Wno-deprecated-gpu-targets -L${nvidia}/cu13/lib")
 enable_language(CUDA)
 
 set(torch_includes ${torch}/include ${torch}/include/torch/csrc/api/include ${nvidia}/cu13/include ${nvidia}/nccl/include)
