@@ -52,7 +52,7 @@ class Faults(ClusterTest):
         job_id = self.submit(tiny_job(**LONG_ENOUGH))
         self.wait_for_step(job_id, 5)
         rank = self.ranks()[0]
-        number = self.job(job_id)["placement"][0].rsplit(":", 1)[1]
+        number = self.job(job_id)["placement"][0].rsplit("/", 1)[1]
         self.process("trainworker", f"worker-{number}").kill()
         self.up()
         self.assertEqual(self.ranks(), [rank])
@@ -83,7 +83,7 @@ class Faults(ClusterTest):
     def test_a_rank_that_dies_while_its_worker_is_away_is_reported_by_the_next_worker(self):
         job_id = self.submit(endless_job())
         self.wait_for_step(job_id, 2)
-        number = self.job(job_id)["placement"][0].rsplit(":", 1)[1]
+        number = self.job(job_id)["placement"][0].rsplit("/", 1)[1]
         self.process("trainworker", f"worker-{number}").kill()
         self.ranks()[0].kill(signal.SIGSEGV)
         self.up()
