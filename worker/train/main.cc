@@ -93,6 +93,7 @@ void PrepareEnvironment(bool deterministic) {
   if (deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
 }
 
+// Does not return where the plan could be read.
 int RunPlan(const Arguments& arguments) {
   const base::Result<std::string> text = base::ReadFile(arguments.plan, kMaxPlanBytes);
   if (!text) return Fail(text.error());
@@ -102,11 +103,15 @@ int RunPlan(const Arguments& arguments) {
   PrepareEnvironment(plan->job.deterministic);
   const base::SystemClock clock;
   train::Commands commands(arguments.commands_fd);
-  train::Reporter reporter(arguments.messages_fd, clock);
-  const job::RankOutcome outcome = train::RunRank(*plan, commands, reporter, clock);
-  reporter.Send(outcome);
+  job::RankOutcome outcome;
+  {
+    train::Reporter reporter(arguments.messages_fd, clock);  // its end writes all that is pending
+    outcome = train::RunRank(*plan, commands, reporter, clock);
+    reporter.Send(outcome);
+  }
   if (!outcome.message.empty()) std::cerr << "trainrank: " << job::Name(outcome.outcome) << ": " << outcome.message << std::endl;
-  return outcome.outcome == job::Outcome::kSucceeded || outcome.outcome == job::Outcome::kCancelled ? 0 : kFailure;
+  std::cout.flush();
+  std::_Exit(outcome.outcome == job::Outcome::kSucceeded || outcome.outcome == job::Outcome::kCancelled ? 0 : kFailure);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class RankRun {
   job::OomDetail DescribeOom() const;
 
  private:
-  std::unique_ptr<comm::Communicator> JoinGang();
+  void JoinGang();
   void LoadWeights(const job::ModelShape& shape, const model::Model& model, strategy::Strategy& strategy);
   void Save(const model::Model& model, strategy::Strategy& strategy);
   int64_t TotalSteps(const data::Dataset& dataset, const job::BatchPlan& batch) const;
@@ -60,6 +60,7 @@ class RankRun {
   Reporter& reporter_;
   const base::Clock& clock_;
   std::unique_ptr<RankDevice> device_;
+  std::unique_ptr<comm::Communicator> comm_;
   RunState state_;
 };
 
@@ -81,14 +82,15 @@ job::RankOutcome RankRun::Run() {
                                     .max_length = RoundUp(spec.train.max_seq_length, data::kPadMultiple),
                                     .checkpoint_every = spec.activation_checkpointing};
   const std::unique_ptr<model::Model> model = Take(model::MakeModel(shape, options), "model.path");
-  const std::unique_ptr<comm::Communicator> comm = JoinGang();
+  JoinGang();
+  state_.phase = "loading";
   const auto strategy = strategy::MakeStrategy(
-      model->parameters(), {.job = spec, .accumulation = batch.accumulation, .device = device_->device(), .comm = comm.get()});
+      model->parameters(), {.job = spec, .accumulation = batch.accumulation, .device = device_->device(), .comm = comm_.get()});
   LoadWeights(shape, *model, *strategy);
   if (plan_.rank == 0) reporter_.Metric("load_seconds", 0, SecondsSince(begin), true);
 
   MicroBatches batches(dataset, batch, spec.data.seed, plan_.rank, device_->device());
-  Trainer trainer({plan_, batch, *device_, *model, KernelsFor(spec.engine, device_->device()), *strategy, *comm, batches, reporter_, commands_,
+  Trainer trainer({plan_, batch, *device_, *model, KernelsFor(spec.engine, device_->device()), *strategy, *comm_, batches, reporter_, commands_,
                    state_},
                   total_steps);
   if (!trainer.Run()) return {.outcome = job::Outcome::kCancelled, .message = "stopped on request"};
@@ -104,7 +106,7 @@ int64_t RankRun::TotalSteps(const data::Dataset& dataset, const job::BatchPlan& 
                                            std::to_string(batch.global) + ": lower train.global_batch_size, or give more data"};
 }
 
-std::unique_ptr<comm::Communicator> RankRun::JoinGang() {
+void RankRun::JoinGang() {
   reporter_.Send(job::RankPhase{.phase = "joining"});
   state_.phase = "joining";
   comm::JoinOptions options{.cuda = device_->device().is_cuda(),
@@ -118,11 +120,10 @@ std::unique_ptr<comm::Communicator> RankRun::JoinGang() {
     if (!blob) throw comm::CommError("rank 0's address never arrived");
     return *blob;
   };
-  return std::make_unique<WatchedCommunicator>(comm::Join(options), reporter_);
+  comm_ = std::make_unique<WatchedCommunicator>(comm::Join(options), reporter_);
 }
 
 void RankRun::LoadWeights(const job::ModelShape& shape, const model::Model& model, strategy::Strategy& strategy) {
-  state_.phase = "loading";
   const LoadProgress progress = [&, last = base::SteadyMicros{0}](int64_t done, int64_t total) mutable {
     if (clock_.Steady() - last < 500'000 && done < total) return;
     last = clock_.Steady();
@@ -165,7 +166,8 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 
 job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter& reporter, const base::Clock& clock) {
   const c10::NoGradGuard no_grad;
-  RankRun run(plan, commands, reporter, clock);
+  // Never destroyed: the process ends soon, and tearing down a broken NCCL group may hang.
+  RankRun& run = *new RankRun(plan, commands, reporter, clock);
   try {
     return run.Run();
   } catch (const Failure& failure) {

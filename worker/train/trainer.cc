@@ -34,6 +34,7 @@ Trainer::Trainer(const TrainerParts& parts, int64_t total_steps)
 
 bool Trainer::Run() {
   parts_.reporter.Send(job::RankPhase{.phase = "training"});
+  parts_.reporter.Progress({.step = 0, .steps = total_steps_});
   parts_.device.Synchronize();
   parts_.device.ResetPeak();
   last_mark_.emplace(parts_.device.device());
