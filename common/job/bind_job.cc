@@ -14,6 +14,9 @@ using Type = JsonNode::Type;
 
 constexpr size_t kShownBytes = 60;
 
+// An editor finds the published schema by this key; it is no setting.
+constexpr std::string_view kSchemaKey = "$schema";
+
 std::string Join(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 
 // A value as it was written, shortened.
@@ -69,6 +72,7 @@ void JobBinder::ApplyOverrides(const std::vector<Override>& overrides, std::vect
 void JobBinder::ApplyMembers(const std::string& section, const JsonNode& object, const Place& place, Layer& layer) {
   for (size_t i = 0; i < object.items.size(); ++i) {
     const std::string& name = object.keys[i];
+    if (section.empty() && name == kSchemaKey) continue;
     const JsonNode& value = object.items[i];
     const Place member{Join(place.path, name), value.line};
     const bool dotted = name.find('.') != std::string::npos;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
-#include <set>
 
 #include "common/base/utf8.h"
 #include "common/job/bind_job.h"
@@ -19,9 +19,6 @@ namespace {
 
 using Type = JsonNode::Type;
 
-// An editor finds the published schema by this key; it is no setting.
-constexpr std::string_view kSchemaKey = "$schema";
-
 std::string MakeAbsolute(const std::string& path, const std::string& base_directory) {
   if (base_directory.empty() || path.empty()) return path;
   return (std::filesystem::path(base_directory) / path).lexically_normal().string();
@@ -31,16 +28,6 @@ void MakePathsAbsolute(JobSpec& job, const std::string& base_directory) {
   job.model.path = MakeAbsolute(job.model.path, base_directory);
   job.data.path = MakeAbsolute(job.data.path, base_directory);
   if (job.output.dir) job.output.dir = MakeAbsolute(*job.output.dir, base_directory);
-}
-
-JsonNode WithoutSchemaKey(const JsonNode& root) {
-  if (!root.Is(Type::kObject)) return root;
-  JsonNode job = JsonNode::Object();
-  job.line = root.line;
-  for (size_t i = 0; i < root.items.size(); ++i) {
-    if (root.keys[i] != kSchemaKey) job.Add(root.keys[i], root.items[i]);
-  }
-  return job;
 }
 
 // Lays the overrides over what the file said, and checks the whole. What the check finds comes back with its place.
@@ -90,17 +77,27 @@ void RefuseEqualNames(const std::vector<Experiment>& experiments, std::vector<Pr
   }
 }
 
-void AddNotes(const JobSpec& job, const std::string& prefix, std::vector<std::string>* notes) {
-  for (const std::string& note : NotesOn(job)) notes->push_back(prefix + note);
+// What all experiments share is said once.
+std::vector<std::string> NotesOnLab(const LabSpec& lab) {
+  std::map<std::string, std::vector<std::string>> names;  // by note
+  for (const JobSpec& job : lab.experiments) {
+    for (const std::string& note : NotesOn(job)) names[note].push_back(job.name);
+  }
+  std::vector<std::string> notes;
+  for (const auto& [note, experiments] : names) {
+    if (experiments.size() == lab.experiments.size()) notes.push_back(note);
+    else for (const std::string& name : experiments) notes.push_back(name + ": " + note);
+  }
+  return notes;
 }
 
 void ReadOneJob(const JsonNode& root, const ReadOptions& options, ReadJob* result) {
   JobBinder binder;
-  binder.ApplyObject(WithoutSchemaKey(root), "", false, &result->problems);
+  binder.ApplyObject(root, "", false, &result->problems);
   if (!root.Is(Type::kObject)) return;
   for (Problem& problem : Complete(binder, options, &result->problems)) result->problems.push_back(std::move(problem));
   if (!result->problems.empty()) return;
-  AddNotes(binder.job(), "", &result->notes);
+  result->notes = NotesOn(binder.job());
   result->job = binder.job();
 }
 
@@ -117,10 +114,8 @@ void ReadLab(const JsonNode& root, const ReadOptions& options, ReadJob* result) 
   RefuseEqualNames(experiments, &result->problems);
   if (!result->problems.empty()) return;
   LabSpec lab{.name = options.default_name};
-  for (const Experiment& experiment : experiments) {
-    AddNotes(experiment.binder.job(), experiment.binder.job().name + ": ", &result->notes);
-    lab.experiments.push_back(experiment.binder.job());
-  }
+  for (const Experiment& experiment : experiments) lab.experiments.push_back(experiment.binder.job());
+  result->notes = NotesOnLab(lab);
   result->lab = std::move(lab);
 }
 

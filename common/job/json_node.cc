@@ -20,7 +20,7 @@ JsonNode& JsonNode::Add(std::string key, JsonNode value) & {
   return *this;
 }
 
-JsonNode& JsonNode::Append(JsonNode value) {
+JsonNode& JsonNode::Append(JsonNode value) & {
   CHECK(Is(Type::kArray));
   items.push_back(std::move(value));
   return *this;

@@ -30,7 +30,8 @@ struct JsonNode {
   // Append to an object, to an array. Return *this, to be chained.
   JsonNode& Add(std::string key, JsonNode value) &;
   JsonNode&& Add(std::string key, JsonNode value) && { return std::move(Add(std::move(key), std::move(value))); }
-  JsonNode& Append(JsonNode value);
+  JsonNode& Append(JsonNode value) &;
+  JsonNode&& Append(JsonNode value) && { return std::move(Append(std::move(value))); }
 
   Type type = Type::kNull;
   bool boolean = false;

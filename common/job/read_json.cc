@@ -103,7 +103,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
   bool Open(JsonNode node) {
     if (open_.size() >= limits_.max_depth) {
-      problems_.push_back({PathOrFile(), Line(), "", "at most " + std::to_string(limits_.max_depth) + " nested brackets", ""});
+      problems_.push_back({base::Excerpt(PathOrFile(), kShownBytes), Line(), "", "at most " + std::to_string(limits_.max_depth) + " nested brackets", ""});
       return false;
     }
     node.line = Line();

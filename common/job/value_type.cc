@@ -14,12 +14,16 @@ using Type = JsonNode::Type;
 constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
 constexpr size_t kMapEntries = 64;
+constexpr IntegerType kEveryNth = {.min = 0, .max = 1'000'000};
 
 JsonNode TypeSchema(std::string_view type) { return JsonNode::Object().Add("type", type); }
 
 JsonNode PatternSchema(std::string_view pattern) { return TypeSchema("string").Add("pattern", pattern); }
 
-std::string Spell(double value) { return WriteJson(JsonNode(value)); }
+// A bound, in words.
+std::string Spell(double value) {
+  return value == std::floor(value) ? WriteJson(JsonNode(static_cast<int64_t>(value))) : WriteJson(JsonNode(value));
+}
 
 }  // namespace
 
@@ -88,7 +92,8 @@ JsonNode TextType::Schema() const {
 }
 
 std::optional<int64_t> BytesType::Read(const JsonNode& node) const {
-  if (!node.Is(Type::kString)) return std::nullopt;
+  const bool has_unit = node.Is(Type::kString) && !node.text.empty() && node.text.back() == 'B';
+  if (!has_unit) return std::nullopt;
   const auto bytes = base::ParseBytes(node.text);
   return bytes && *bytes >= min ? bytes : std::nullopt;
 }
@@ -97,7 +102,7 @@ JsonNode BytesType::Write(int64_t value) const { return base::SpellBytes(value);
 
 std::string BytesType::Expected() const { return "a size such as \"80GB\" or \"40GiB\", at least " + base::SpellBytes(min); }
 
-JsonNode BytesType::Schema() const { return PatternSchema("^[0-9]+(\\.[0-9]+)? ?([kKMGT]B|[KMGT]iB|B)?$"); }
+JsonNode BytesType::Schema() const { return PatternSchema("^[0-9]+(\\.[0-9]+)? ?([kKMGT]B|[KMGT]iB|B)$"); }
 
 std::optional<int64_t> DurationType::Read(const JsonNode& node) const {
   if (!node.Is(Type::kString)) return std::nullopt;
@@ -111,7 +116,7 @@ JsonNode DurationType::Schema() const { return PatternSchema("^([0-9]+d)? ?([0-9
 
 std::optional<int64_t> EveryNthType::Read(const JsonNode& node) const {
   if (node.Is(Type::kBool)) return node.boolean ? 1 : 0;
-  return IntegerType{.min = 0}.Read(node);
+  return kEveryNth.Read(node);
 }
 
 JsonNode EveryNthType::Write(int64_t value) const {
@@ -120,7 +125,7 @@ JsonNode EveryNthType::Write(int64_t value) const {
 }
 
 JsonNode EveryNthType::Schema() const {
-  return JsonNode::Object().Add("anyOf", JsonNode::Array().Append(TypeSchema("boolean")).Append(IntegerType{.min = 0}.Schema()));
+  return JsonNode::Object().Add("anyOf", JsonNode::Array().Append(TypeSchema("boolean")).Append(kEveryNth.Schema()));
 }
 
 std::optional<RealPairType::Value> RealPairType::Read(const JsonNode& node) const {
@@ -130,7 +135,7 @@ std::optional<RealPairType::Value> RealPairType::Read(const JsonNode& node) cons
   return Value{*first, *second};
 }
 
-JsonNode RealPairType::Write(const Value& value) const { return std::move(JsonNode::Array().Append(value[0]).Append(value[1])); }
+JsonNode RealPairType::Write(const Value& value) const { return JsonNode::Array().Append(value[0]).Append(value[1]); }
 
 JsonNode RealPairType::Schema() const {
   return TypeSchema("array").Add("items", each.Schema()).Add("minItems", int64_t{2}).Add("maxItems", int64_t{2});

@@ -110,7 +110,7 @@ struct NameType {
   }
 };
 
-// "80GB", "40GiB" (common/base/size.h): bytes, at least min.
+// "80GB", "40GiB" (common/base/size.h): bytes, at least min. The unit is required: nobody could tell what 80 was meant to be.
 struct BytesType {
   using Value = int64_t;
   int64_t min = 1;

@@ -1,0 +1,148 @@
+#include "common/job/check_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/job/job_json.h"
+#include "tests/job/valid_job.h"
+
+namespace trainctl::job {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> PathsOf(const JobSpec& job) {
+  std::vector<std::string> paths;
+  for (const Problem& problem : CheckJob(job)) paths.push_back(problem.path);
+  return paths;
+}
+
+// A job changed by a function.
+template <class Change>
+JobSpec Job(Change change) {
+  JobSpec job = SmallestJob();
+  change(job);
+  return job;
+}
+
+TEST(CheckJob, TheSmallestJobIsFine) { EXPECT_THAT(CheckJob(SmallestJob()), IsEmpty()); }
+
+TEST(CheckJob, RangesHoldForJobsThatNoFileMade) {
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.optimizer.betas = {1, 0}; })), ElementsAre("optimizer.betas"));
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.data.val_split_fraction = -0.1; })), ElementsAre("data.val_split_fraction"));
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.model.path.clear(); })), ElementsAre("model.path"));
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.resources.priority = 101; })), ElementsAre("resources.priority"));
+}
+
+TEST(CheckJob, ListsAllProblemsAtOnce) {
+  const JobSpec job = Job([](JobSpec& j) {
+    j.name = "a/b";
+    j.seed = -1;
+    j.output.save = Save::kFinal;
+    j.train.global_batch_size = 3;
+    j.train.micro_batch_size = 2;
+    j.strategy = StrategyKind::kFsdp;
+  });
+  EXPECT_THAT(PathsOf(job), ElementsAre("seed", "name", "train.global_batch_size", "output.dir", "strategy"));
+}
+
+TEST(CheckJob, DdpOnOneDeviceIsFine) {
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.strategy = StrategyKind::kDdp; })), IsEmpty());
+}
+
+TEST(CheckJob, SingleOnTwoDevicesIsNot) {
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) {
+                job.strategy = StrategyKind::kSingle;
+                job.devices = 2;
+              })),
+              ElementsAre("strategy"));
+}
+
+TEST(CheckJob, PromptsAreMaskedInAlpacaRowsOnly) {
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.data.mask_prompt = true; })), IsEmpty());
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) {
+                job.data.mask_prompt = true;
+                job.data.format = DataFormat::kBin;
+              })),
+              ElementsAre("data.mask_prompt"));
+}
+
+TEST(CheckJob, EveryFeatureThatIsNotBuiltYetIsSaid) {
+  const JobSpec job = Job([](JobSpec& j) {
+    j.strategy = StrategyKind::kFsdp;
+    j.offload_optimizer = true;
+    j.activation_checkpointing = 2;
+    j.train.micro_batch_size.reset();
+    j.optimizer.name = OptimizerKind::kAdamW8bit;
+    j.lora.emplace();
+    j.quantize = Quantize::kNf4;
+    j.output = {.dir = "out", .save = Save::kAdapter};
+    j.checkpoint.every_steps = 10;
+    j.profile.emplace();
+    j.resources.after = "j1";
+    j.resources.lease = "l1";
+  });
+  for (const Problem& problem : CheckJob(job)) EXPECT_THAT(problem.hint, HasSubstr("not built yet")) << problem.path;
+  EXPECT_THAT(PathsOf(job), ElementsAre("strategy", "offload_optimizer", "activation_checkpointing", "train.micro_batch_size", "optimizer.name", "lora",
+                                        "quantize", "output.save", "checkpoint.every_steps", "profile", "resources.after", "resources.lease"));
+}
+
+TEST(CheckJob, WhatIsNotBuiltYetIsStillReadAndWritten) {
+  const JobSpec job = Job([](JobSpec& j) {
+    j.strategy = StrategyKind::kFsdp;
+    j.train.micro_batch_size.reset();
+    j.profile.emplace();
+  });
+  EXPECT_EQ(ToJson(*FromJson(ToJson(job))), ToJson(job));
+}
+
+TEST(CheckJob, SavingAnAdapterNeedsOne) {
+  const auto problems = CheckJob(Job([](JobSpec& job) { job.output = {.dir = "out", .save = Save::kMerged}; }));
+  EXPECT_THAT(problems.at(0).hint, HasSubstr("there is no adapter"));
+}
+
+TEST(CheckJob, QuantizedWeightsNeedAnAdapter) {
+  EXPECT_THAT(CheckJob(Job([](JobSpec& job) { job.quantize = Quantize::kNf4; })).at(0).hint, HasSubstr("can't be trained"));
+}
+
+TEST(IsUsableName, TakesWhatCommandsCanTellFromIds) {
+  for (const char* name : {"a", "tiny-bf16", "j", "job1", "j1x", "1", "Ünïcode name", "g"}) EXPECT_TRUE(IsUsableName(name)) << name;
+  for (const char* name : {"", "j1", "g12", "j007", "a/b", "a\nb", "a\x7f", "\xff"}) EXPECT_FALSE(IsUsableName(name)) << name;
+  EXPECT_TRUE(IsUsableName(std::string(128, 'x')));
+  EXPECT_FALSE(IsUsableName(std::string(129, 'x')));
+}
+
+TEST(ResolveJob, AutoIsSingleOnOneDeviceAndDdpOnMore) {
+  EXPECT_EQ(ResolveJob(SmallestJob()).strategy, StrategyKind::kSingle);
+  EXPECT_EQ(ResolveJob(Job([](JobSpec& job) { job.devices = 2; })).strategy, StrategyKind::kDdp);
+}
+
+TEST(ResolveJob, WhatIsNamedStays) {
+  EXPECT_EQ(ResolveJob(Job([](JobSpec& job) { job.strategy = StrategyKind::kDdp; })).strategy, StrategyKind::kDdp);
+}
+
+TEST(NotesOn, AWarmupThatOutlastsTheRunIsNoError) {
+  const JobSpec job = Job([](JobSpec& j) {
+    j.train.max_steps = 10;
+    j.train.lr_warmup_steps = 100;
+  });
+  EXPECT_THAT(CheckJob(job), IsEmpty());
+  EXPECT_THAT(NotesOn(job), Contains(HasSubstr("the warm-up (100 steps) is longer than the run")));
+}
+
+TEST(NotesOn, SettingsWithoutEffectAreSaid) {
+  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.sharding = Sharding::kGradOp; })), Contains(HasSubstr("no effect without strategy fsdp")));
+  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.optimizer.momentum = 0.9; })), Contains(HasSubstr("optimizer.momentum")));
+  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.eval.every_steps = 5; })), Contains(HasSubstr("no evaluation")));
+  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.output.dir = "out"; })), Contains(HasSubstr("nothing is written to output.dir")));
+}
+
+TEST(NotesOn, AJobThatKeepsItsModelHasNone) {
+  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.output = {.dir = "out", .save = Save::kFinal}; })), IsEmpty());
+}
+
+}  // namespace
+}  // namespace trainctl::job

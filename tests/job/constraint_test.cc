@@ -1,0 +1,63 @@
+#include "common/job/constraint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace trainctl::job {
+namespace {
+
+const SiteDevice kGpu = {.kind = "cuda", .host = "node1", .name = "NVIDIA H200", .memory_bytes = int64_t{140} << 30, .compute_capability = "9.0"};
+const SiteDevice kSlot = {.kind = "cpu", .host = "node1", .name = "CPU slot 0", .memory_bytes = int64_t{500} << 30, .compute_capability = ""};
+
+bool Met(const char* key, const char* text, const SiteDevice& device = kGpu) {
+  const auto constraint = ParseConstraint(key, text);
+  EXPECT_TRUE(constraint.ok()) << key << " " << text;
+  return constraint.ok() && Meets(*constraint, device);
+}
+
+TEST(Constraint, ComparesMemoryInBytes) {
+  EXPECT_TRUE(Met("gpu.memory", ">=140GiB"));
+  EXPECT_FALSE(Met("gpu.memory", ">140GiB"));
+  EXPECT_TRUE(Met("gpu.memory", ">=80GB"));
+  EXPECT_TRUE(Met("gpu.memory", "< 141GiB"));
+  EXPECT_TRUE(Met("gpu.memory", "<=140GiB"));
+}
+
+TEST(Constraint, ComparesCapabilitiesByTheirParts) {
+  EXPECT_TRUE(Met("gpu.compute_capability", ">=8.0"));
+  EXPECT_TRUE(Met("gpu.compute_capability", "=9"));
+  EXPECT_TRUE(Met("gpu.compute_capability", "<10.0"));
+  EXPECT_TRUE(Met("gpu.compute_capability", ">8.10"));
+  EXPECT_FALSE(Met("gpu.compute_capability", "!=9.0"));
+}
+
+TEST(Constraint, ComparesNamesForEquality) {
+  EXPECT_TRUE(Met("gpu.name", "=NVIDIA H200"));
+  EXPECT_FALSE(Met("gpu.name", "!=NVIDIA H200"));
+  EXPECT_TRUE(Met("host", "= node1"));
+  EXPECT_TRUE(Met("host", "!=node2"));
+}
+
+TEST(Constraint, ACpuSlotMeetsNoneOfAGpu) {
+  EXPECT_FALSE(Met("gpu.memory", ">=1GiB", kSlot));
+  EXPECT_FALSE(Met("gpu.name", "!=NVIDIA H200", kSlot));
+  EXPECT_TRUE(Met("host", "=node1", kSlot));
+}
+
+TEST(Constraint, WhatIsNoneSaysWhatWasExpected) {
+  const auto message = [](const char* key, const char* text) {
+    const auto constraint = ParseConstraint(key, text);
+    return constraint.ok() ? std::string("accepted") : constraint.error().message;
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(message("gpu.memory", "40GiB"), HasSubstr("\">=40GiB\""));
+  EXPECT_THAT(message("gpu.memory", ">=much"), HasSubstr("\">=40GiB\""));
+  EXPECT_THAT(message("gpu.compute_capability", ">=8.x"), HasSubstr("\">=8.0\""));
+  EXPECT_THAT(message("gpu.compute_capability", ">="), HasSubstr("\">=8.0\""));
+  EXPECT_THAT(message("gpu.name", ">=H200"), HasSubstr("= or !="));
+  EXPECT_THAT(message("host", "="), HasSubstr("= or !="));
+  EXPECT_THAT(message("gpu.memroy", ">=1GB"), HasSubstr("did you mean 'gpu.memory'?"));
+}
+
+}  // namespace
+}  // namespace trainctl::job

@@ -1,0 +1,188 @@
+// Numbers are worked out by hand from the formulas of the header, for TinyLlama 1.1B: 22 layers, hidden 2048, FFN 5632, 32 heads and 4 kv heads
+// of 64, vocabulary 32000. Parameters: a block 44,044,288, embedding 65,536,000, head with norm 65,538,048, all 1,100,048,384.
+#include "common/job/memory_estimate.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/job/valid_job.h"
+
+namespace trainctl::job {
+namespace {
+
+constexpr int64_t kAll = 1'100'048'384;
+constexpr int64_t kBlock = 44'044'288;
+constexpr int64_t kEmbedding = 65'536'000;
+constexpr int64_t kHead = 65'538'048;
+constexpr int64_t kPositions = 4096;  // micro 8 × T 512
+// 32-true: 4 · (2·2048 + 40·64 + 32·64 + 2·5632) + 4 · 34 = 80,008 bytes a position and block; the head's input 4 · 2048.
+constexpr int64_t kActivations = 22 * kPositions * 80'008 + kPositions * 8192;
+
+Inspection TinyLlama() {
+  Inspection inspection;
+  inspection.longest_row = 512;
+  ModelShape& model = inspection.model;
+  model.layers = 22;
+  model.hidden = 2048;
+  model.intermediate = 5632;
+  model.heads = 32;
+  model.kv_heads = 4;
+  model.head_dim = 64;
+  model.vocab = 32000;
+  return inspection;
+}
+
+JobSpec Job() {
+  JobSpec job = SmallestJob();
+  job.train.micro_batch_size = 8;
+  return job;
+}
+
+MemoryEstimate Estimate(const JobSpec& job, const Inspection& inspection = TinyLlama(), DeviceKind device = DeviceKind::kCuda) {
+  return EstimateMemory(job, inspection, device);
+}
+
+const MemoryByKind& At(const MemoryEstimate& estimate, Phase phase) { return estimate.phases[static_cast<size_t>(phase)]; }
+
+TEST(EstimateMemory, Fp32IsFourBytesAParameterAndEightOfAdamW) {
+  const MemoryByKind memory = At(Estimate(Job()), Phase::kBeforeForward);
+  EXPECT_EQ(memory.params, 4'400'193'536);
+  EXPECT_EQ(memory.optimizer, 8'800'387'072);
+  EXPECT_EQ(memory.grads, 0);
+  EXPECT_EQ(memory.other, 0);
+  EXPECT_EQ(memory.allocated, 13'200'580'608);
+}
+
+TEST(EstimateMemory, Bf16TrueIsHalfOfEverything) {
+  JobSpec job = Job();
+  job.precision = Precision::kBf16True;
+  const MemoryByKind memory = At(Estimate(job), Phase::kBeforeForward);
+  EXPECT_EQ(memory.params, 2 * kAll);
+  EXPECT_EQ(memory.optimizer, 4 * kAll);
+}
+
+TEST(EstimateMemory, MixedKeepsAnFp32MasterAndABf16Copy) {
+  JobSpec job = Job();
+  job.precision = Precision::kBf16Mixed;
+  const MemoryByKind memory = At(Estimate(job), Phase::kBeforeForward);
+  EXPECT_EQ(memory.params, 6 * kAll);
+  EXPECT_EQ(memory.optimizer, 8 * kAll);
+}
+
+TEST(EstimateMemory, SgdKeepsOneStateWithMomentumAndNoneWithout) {
+  JobSpec job = Job();
+  job.optimizer.name = OptimizerKind::kSgd;
+  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).optimizer, 0);
+  job.optimizer.momentum = 0.9;
+  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).optimizer, 4 * kAll);
+}
+
+TEST(EstimateMemory, ActivationsAreWhatTheBackwardNeeds) {
+  EXPECT_EQ(At(Estimate(Job()), Phase::kAfterForward).other, kActivations);
+  EXPECT_EQ(At(Estimate(Job()), Phase::kAfterBackward).other, 0);
+}
+
+TEST(EstimateMemory, ThePeakOnOneDeviceIsTheHeadWithItsOwnGradientOnly) {
+  // The gradient norm's fp32 temporaries of the head beat a chunk of logits by 8 KiB.
+  const int64_t head_work = 2 * kPositions * 8192 + 4 * kHead;
+  EXPECT_EQ(Estimate(Job()).peak_allocated, 12 * kAll + kActivations + head_work + 4 * kHead);
+}
+
+TEST(EstimateMemory, UnderDdpTheUnitBeingReducedIsAliveToo) {
+  JobSpec job = Job();
+  job.devices = 2;
+  // The last block's backward, while the head's gradient is all-reduced: 4 F + H of fp32 a position.
+  const int64_t block_work = kPositions * 4 * (4 * 5632 + 2048);
+  EXPECT_EQ(Estimate(job).peak_allocated, 12 * kAll + kActivations + block_work + 4 * (kBlock + kHead));
+  EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).grads, 4 * kEmbedding);
+}
+
+TEST(EstimateMemory, AccumulationHoldsAllGradients) {
+  JobSpec job = Job();
+  const int64_t leased = Estimate(job).peak_allocated;
+  job.train.accumulate_grad_batches = 4;
+  EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).grads, 0);
+  // All gradients instead of the head's, at the last block, whose work is larger than the head's.
+  const int64_t block_work = kPositions * 4 * (4 * 5632 + 2048), head_work = 2 * kPositions * 8192 + 4 * kHead;
+  EXPECT_EQ(Estimate(job).peak_allocated, leased - 4 * kHead - head_work + 4 * kAll + block_work);
+}
+
+TEST(EstimateMemory, ClippingHoldsAllGradientsToTheEndOfTheStep) {
+  JobSpec job = Job();
+  job.train.max_norm = 1;
+  EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).grads, 4 * kAll);
+  EXPECT_EQ(At(Estimate(job), Phase::kAfterOptimizerStep).grads, 0);
+}
+
+TEST(EstimateMemory, ATiedHeadIsCountedOnceAndItsGradientLivesThroughTheBackward) {
+  Inspection inspection = TinyLlama();
+  inspection.model.tied_head = true;
+  const MemoryEstimate estimate = Estimate(Job(), inspection);
+  const int64_t all = kAll - kEmbedding;
+  EXPECT_EQ(At(estimate, Phase::kBeforeForward).params, 4 * all);
+  const int64_t block_work = kPositions * 4 * (4 * 5632 + 2048);
+  EXPECT_EQ(estimate.peak_allocated, 12 * all + kActivations + block_work + 4 * (kBlock + kEmbedding));
+}
+
+TEST(EstimateMemory, TheReferenceNeedsMoreThanTheFusedEngine) {
+  JobSpec job = Job();
+  job.precision = Precision::kBf16True;
+  const int64_t fused = Estimate(job).peak_allocated;
+  job.engine = EngineKind::kReference;
+  EXPECT_GT(Estimate(job).peak_allocated, fused);
+}
+
+TEST(EstimateMemory, CpuSlotsRunTheReference) {
+  JobSpec job = Job();
+  const int64_t cpu = Estimate(job, TinyLlama(), DeviceKind::kCpu).peak_allocated;
+  job.engine = EngineKind::kReference;
+  EXPECT_EQ(cpu, Estimate(job).peak_allocated);
+}
+
+TEST(EstimateMemory, Bf16OnACpuMultipliesFp32Copies) {
+  JobSpec job = Job();
+  job.precision = Precision::kBf16True;
+  job.engine = EngineKind::kReference;
+  EXPECT_GT(Estimate(job, TinyLlama(), DeviceKind::kCpu).peak_allocated, Estimate(job).peak_allocated);
+}
+
+TEST(EstimateMemory, TheLengthIsTheLongestRowsRoundedUpTo64) {
+  Inspection inspection = TinyLlama();
+  const auto length = [&](int64_t longest, int64_t most) {
+    JobSpec job = Job();
+    job.train.max_seq_length = most;
+    inspection.longest_row = longest;
+    return Estimate(job, inspection).sequence_length;
+  };
+  EXPECT_EQ(length(300, 512), 320);
+  EXPECT_EQ(length(512, 512), 512);
+  EXPECT_EQ(length(900, 512), 512);
+  EXPECT_EQ(length(900, 100), 128);
+  EXPECT_EQ(length(0, 512), 512);
+}
+
+TEST(EstimateMemory, EveryPhaseTellsThePeakAndItsSum) {
+  const MemoryEstimate estimate = Estimate(Job());
+  for (const MemoryByKind& phase : estimate.phases) {
+    EXPECT_EQ(phase.allocated, phase.params + phase.grads + phase.optimizer + phase.other);
+    EXPECT_EQ(phase.peak_allocated, estimate.peak_allocated);
+    EXPECT_EQ(phase.reserved, estimate.peak_allocated);
+  }
+}
+
+TEST(EstimateMemory, OneSettingMoreNeverNeedsLess) {
+  const int64_t plain = Estimate(Job()).peak_allocated;
+  const auto with = [](auto change) {
+    JobSpec job = Job();
+    change(job);
+    return Estimate(job).peak_allocated;
+  };
+  EXPECT_GT(with([](JobSpec& job) { job.train.micro_batch_size = 16; }), plain);
+  EXPECT_GT(with([](JobSpec& job) { job.train.max_norm = 1; }), plain);
+  EXPECT_GT(with([](JobSpec& job) { job.train.accumulate_grad_batches = 2; }), plain);
+  EXPECT_GT(with([](JobSpec& job) { job.devices = 2; }), plain);
+  EXPECT_GE(with([](JobSpec& job) { job.deterministic = true; }), plain);
+  EXPECT_LT(with([](JobSpec& job) { job.train.max_seq_length = 256; }), plain);
+}
+
+}  // namespace
+}  // namespace trainctl::job

@@ -1,0 +1,111 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/job/valid_job.h"
+
+namespace trainctl::job {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+JobSpec With(std::vector<Override> overrides, std::string_view text = kSmallestJob) {
+  const ReadJob read = Read(text, std::move(overrides));
+  EXPECT_THAT(read.problems, IsEmpty()) << Format(read.problems, "job.json");
+  return read.job.value_or(JobSpec{});
+}
+
+Problem Refused(Override override) {
+  const ReadJob read = Read(kSmallestJob, {std::move(override)});
+  EXPECT_EQ(read.problems.size(), 1u) << Format(read.problems, "job.json");
+  return read.problems.empty() ? Problem{} : read.problems.front();
+}
+
+TEST(Overrides, AreTypedByTheirKey) {
+  EXPECT_EQ(With({{"train.micro_batch_size", "8"}}).train.micro_batch_size, 8);
+  EXPECT_EQ(With({{"optimizer.lr", "1e-5"}}).optimizer.lr, 1e-5);
+  EXPECT_TRUE(With({{"deterministic", "true"}}).deterministic);
+  EXPECT_EQ(With({{"precision", "bf16-true"}}).precision, Precision::kBf16True);
+  EXPECT_EQ(With({{"resources.time_limit", "2h"}}).resources.time_limit_seconds, 7200);
+  EXPECT_EQ(With({{"resources.gpu_memory_limit", "40GiB"}}).resources.gpu_memory_limit_bytes, int64_t{40} << 30);
+  EXPECT_EQ(With({{"optimizer.betas", "[0.8, 0.9]"}}).optimizer.betas[0], 0.8);
+}
+
+TEST(Overrides, NullIsNullWhereTheKeyMayBeNull) {
+  EXPECT_EQ(With({{"train.max_steps", "5"}, {"train.max_steps", "null"}}).train.max_steps, std::nullopt);
+  EXPECT_EQ(With({{"name", "null"}}).name, "null");
+}
+
+TEST(Overrides, AStringThatLooksLikeANumberStaysAString) {
+  EXPECT_EQ(With({{"name", "8"}}).name, "8");
+  EXPECT_EQ(With({{"notes", "true"}}).notes, "true");
+}
+
+TEST(Overrides, NameAnEntryOfAMap) {
+  const JobSpec job = With({{"tags.lab", "2"}, {"resources.constraints.gpu.memory", ">=40GiB"}});
+  EXPECT_EQ(job.tags.at("lab"), "2");
+  EXPECT_EQ(job.resources.constraints.at("gpu.memory"), ">=40GiB");
+}
+
+TEST(Overrides, SetAWholeSectionByJson) {
+  const JobSpec job = With({{"train", R"({"epochs": 3, "max_steps": 7})"}});
+  EXPECT_EQ(job.train.epochs, 3);
+  EXPECT_EQ(job.train.max_steps, 7);
+  EXPECT_EQ(job.train.micro_batch_size, 1);
+}
+
+TEST(Overrides, GiveWhatTheFileDoesNot) {
+  EXPECT_EQ(With({{"model.path", "m"}, {"train.micro_batch_size", "2"}}, R"({"version": 1, "data": {"path": "d"}})").train.micro_batch_size, 2);
+}
+
+TEST(Overrides, TheLastOfOneKeyCounts) { EXPECT_EQ(With({{"devices", "2"}, {"devices", "3"}}).devices, 3); }
+
+TEST(Overrides, OneOfAnExclusivePairClearsTheOther) {
+  constexpr char kGlobal[] =
+      R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1, "global_batch_size": 8, "lr_warmup_steps": 5}})";
+  const JobSpec job = With({{"train.accumulate_grad_batches", "4"}, {"train.lr_warmup_fraction", "0.1"}}, kGlobal);
+  EXPECT_EQ(job.train.accumulate_grad_batches, 4);
+  EXPECT_EQ(job.train.global_batch_size, std::nullopt);
+  EXPECT_EQ(job.train.lr_warmup_fraction, 0.1);
+  EXPECT_EQ(job.train.lr_warmup_steps, std::nullopt);
+}
+
+TEST(Overrides, NullClearsOnlyItself) {
+  constexpr char kGlobal[] = R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1, "global_batch_size": 8}})";
+  EXPECT_EQ(With({{"train.accumulate_grad_batches", "null"}}, kGlobal).train.global_batch_size, 8);
+}
+
+TEST(Overrides, BothOfAnExclusivePairAreRefused) {
+  const ReadJob read = Read(kSmallestJob, {{"train.global_batch_size", "8"}, {"train.accumulate_grad_batches", "4"}});
+  ASSERT_EQ(read.problems.size(), 1u);
+  EXPECT_EQ(read.problems[0].path, "--set train.accumulate_grad_batches");
+  EXPECT_THAT(read.problems[0].expected, HasSubstr("only one of"));
+}
+
+TEST(Overrides, AProblemNamesTheOverrideAndNoLine) {
+  const Problem problem = Refused({"train.micro_batch_size", "many"});
+  EXPECT_EQ(problem.path, "--set train.micro_batch_size");
+  EXPECT_EQ(problem.line, 0);
+  EXPECT_EQ(problem.value, "\"many\"");
+  EXPECT_THAT(problem.expected, HasSubstr("\"auto\""));
+}
+
+TEST(Overrides, UnknownKeysGetASuggestion) {
+  EXPECT_THAT(Refused({"train.micro_bach_size", "8"}).hint, HasSubstr("'micro_batch_size'"));
+  EXPECT_THAT(Refused({"micro_batch_size", "8"}).hint, HasSubstr("'train.micro_batch_size'"));
+  EXPECT_THAT(Refused({"", "8"}).expected, HasSubstr("a key of a job"));
+}
+
+TEST(Overrides, WhatTheCheckFindsInOneNamesIt) {
+  const Problem problem = Refused({"strategy", "fsdp"});
+  EXPECT_EQ(problem.path, "--set strategy");
+  EXPECT_THAT(problem.hint, HasSubstr("not built yet"));
+}
+
+TEST(Overrides, RepairAFileWhoseValueTheyReplace) {
+  constexpr char kFsdp[] = R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1}, "strategy": "fsdp"})";
+  EXPECT_EQ(With({{"strategy", "auto"}}, kFsdp).strategy, StrategyKind::kAuto);
+}
+
+}  // namespace
+}  // namespace trainctl::job

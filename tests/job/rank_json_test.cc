@@ -1,0 +1,138 @@
+#include "common/job/rank_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "common/job/job_json.h"
+#include "common/job/memory_estimate.h"
+#include "tests/job/valid_job.h"
+
+namespace trainctl::job {
+namespace {
+
+using testing::HasSubstr;
+
+const MemoryByKind kMemory = {.params = 1, .grads = 2, .optimizer = 3, .optimizer_cpu = 4, .other = 5, .allocated = 6, .peak_allocated = 7, .reserved = 8};
+
+// What comes out of one line is written as the same line again.
+template <class Message>
+void ExpectSameLine(const Message& message) {
+  const std::string line = ToLine(RankMessage(message));
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const auto read = RankMessageFromLine(line);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(std::holds_alternative<Message>(*read)) << line;
+  EXPECT_EQ(ToLine(*read), line);
+}
+
+TEST(RankMessages, EveryKindIsReadBack) {
+  ExpectSameLine(RankStarted{12, "abc", "2.11", "2.28", "580", "H200"});
+  ExpectSameLine(RankPhase{"loading", 10, 20});
+  ExpectSameLine(RankRendezvous{"00ff"});
+  ExpectSameLine(RankProgress{3, 100, "collective", 2.5, 1234.5, 99});
+  ExpectSameLine(RankProgress{});
+  ExpectSameLine(RankMetrics{{{"loss", 3, std::nullopt, "", 2.5, 1000}, {"memory_params_bytes", 0, 1, "after_forward", 7, 1001}}});
+  ExpectSameLine(RankSaved{"final", "/out"});
+  ExpectSameLine(RankOutcome{Outcome::kSucceeded, "done", std::nullopt});
+  ExpectSameLine(RankOutcome{Outcome::kOomGpu, "out of memory", OomDetail{1, "forward", 100, 200, kMemory}});
+}
+
+TEST(RankMessages, AMetricPointKeepsItsFields) {
+  const auto read = RankMessageFromLine(ToLine(RankMessage(RankMetrics{{{"memory_params_bytes", 5, 2, "after_forward", 7.5, 1001}}})));
+  const MetricPoint& point = std::get<RankMetrics>(*read).points.at(0);
+  EXPECT_EQ(point.name, "memory_params_bytes");
+  EXPECT_EQ(point.step, 5);
+  EXPECT_EQ(point.rank, 2);
+  EXPECT_EQ(point.phase, "after_forward");
+  EXPECT_EQ(point.value, 7.5);
+  EXPECT_EQ(point.time, 1001);
+}
+
+TEST(RankMessages, ALossThatIsNoNumberArrives) {
+  const auto read = RankMessageFromLine(ToLine(RankMessage(RankProgress{.loss = std::numeric_limits<double>::quiet_NaN()})));
+  EXPECT_TRUE(std::isnan(std::get<RankProgress>(*read).loss.value()));
+}
+
+TEST(RankMessages, AMessageOfAnyBytesIsOneValidLine) {
+  const auto read = RankMessageFromLine(ToLine(RankMessage(RankOutcome{Outcome::kFailed, "a\n\xff\x01", std::nullopt})));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(std::get<RankOutcome>(*read).message, "a\n\xEF\xBF\xBD\x01");
+}
+
+TEST(RankMessages, UnknownMembersAreSkipped) { EXPECT_TRUE(RankMessageFromLine(R"({"type":"rendezvous","blob":"00","new":[1]})").ok()); }
+
+TEST(RankMessages, AFaultNamesTheKey) {
+  const auto message = [](std::string_view line) { return RankMessageFromLine(line).error().message; };
+  EXPECT_THAT(message(R"({"blob":"00"})"), HasSubstr("type: missing"));
+  EXPECT_THAT(message(R"({"type":"what"})"), HasSubstr("type: 'what' is not known"));
+  EXPECT_THAT(message(R"({"type":"rendezvous","blob":1})"), HasSubstr("blob: expected a string"));
+  EXPECT_THAT(message(R"({"type":"metrics","points":[{"name":"loss","step":0,"value":true,"time":0}]})"), HasSubstr("points[0].value: expected a number"));
+  EXPECT_THAT(message(R"({"type":"outcome","outcome":"GOOD","message":""})"), HasSubstr("outcome: 'GOOD' is not known"));
+  EXPECT_THAT(message("[]"), HasSubstr("expected an object"));
+  EXPECT_THAT(message("{"), HasSubstr("valid JSON"));
+}
+
+TEST(RankCommands, EveryKindIsReadBack) {
+  const auto peers = RankCommandFromLine(ToLine(RankCommand(PeersCommand{"00ff"})));
+  ASSERT_TRUE(peers.ok());
+  EXPECT_EQ(std::get<PeersCommand>(*peers).blob, "00ff");
+  const auto stop = RankCommandFromLine(ToLine(RankCommand(StopCommand{})));
+  ASSERT_TRUE(stop.ok());
+  EXPECT_TRUE(std::holds_alternative<StopCommand>(*stop));
+}
+
+TEST(RankPlanJson, IsReadBack) {
+  RankPlan plan{.job = SmallestJob(), .job_id = "j1", .attempt = 2, .rank = 3, .world_size = 4, .device = DeviceKind::kCuda, .device_index = 1};
+  plan.device_uuid = "GPU-1";
+  plan.threads = 8;
+  plan.bind_address = "10.0.0.1";
+  plan.directory = "/scratch";
+  const auto read = RankPlanFromJson(ToJson(plan));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(ToJson(*read), ToJson(plan));
+  EXPECT_EQ(ToJson(read->job), ToJson(plan.job));
+  EXPECT_EQ(read->device, DeviceKind::kCuda);
+  EXPECT_EQ(read->rank, 3);
+}
+
+TEST(RankPlanJson, AFaultInTheJobIsNamed) {
+  std::string text = ToJson(RankPlan{.job = SmallestJob()});
+  text.replace(text.find("32-true"), 7, "64-true");
+  const auto read = RankPlanFromJson(text);
+  ASSERT_FALSE(read.ok());
+  EXPECT_THAT(read.error().message, HasSubstr("precision"));
+}
+
+TEST(InspectionJson, IsReadBack) {
+  Inspection inspection;
+  inspection.longest_row = 300;
+  inspection.data_digest = "sha256:00";
+  inspection.model.layers = 2;
+  inspection.model.tied_head = true;
+  inspection.model.rope_theta = 1e5;
+  const auto read = InspectionFromJson(ToJson(inspection));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(ToJson(*read), ToJson(inspection));
+  EXPECT_EQ(read->model.rope_theta, 1e5);
+  EXPECT_EQ(read->longest_row, 300);
+  EXPECT_EQ(read->model.layers, 2);
+}
+
+TEST(InspectionJson, AFaultNamesTheKey) {
+  EXPECT_THAT(InspectionFromJson(R"({"model": {"family": "llama", "layers": "x"}})").error().message, HasSubstr("model.layers: expected an integer"));
+}
+
+TEST(MemoryEstimateJson, IsReadBack) {
+  MemoryEstimate estimate{.phases = {}, .peak_allocated = 99, .sequence_length = 512};
+  estimate.phases[1] = kMemory;
+  const auto read = MemoryEstimateFromJson(ToJson(estimate));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(ToJson(*read), ToJson(estimate));
+  EXPECT_EQ(read->phases[1].optimizer_cpu, 4);
+}
+
+}  // namespace
+}  // namespace trainctl::job

@@ -1,0 +1,62 @@
+#include "common/job/run_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/job/valid_job.h"
+
+namespace trainctl::job {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+JobSpec Job() {
+  JobSpec job = SmallestJob();
+  job.devices = 2;
+  job.train.micro_batch_size = 4;
+  job.train.global_batch_size = 16;
+  job.data.val_split_fraction = 0.05;
+  return job;
+}
+
+TEST(PlanRun, CountsFromFileToSteps) {
+  JobSpec job = Job();
+  job.train.epochs = 2;
+  job.train.lr_warmup_fraction = 0.1;
+  const auto plan = PlanRun(job, 2000);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->job.strategy, StrategyKind::kDdp);
+  EXPECT_EQ(plan->batch.accumulation, 2);
+  EXPECT_EQ(plan->split.train_rows, 1900);
+  EXPECT_EQ(plan->split.val_rows, 100);
+  EXPECT_EQ(plan->steps_per_epoch, 118);
+  EXPECT_EQ(plan->total_steps, 236);
+  EXPECT_EQ(plan->warmup_steps, 24);
+}
+
+TEST(PlanRun, NotesRowsThatFillNoBatch) { EXPECT_THAT(PlanRun(Job(), 2000)->notes, Contains(HasSubstr("12 rows an epoch are left over"))); }
+
+TEST(PlanRun, NotesAWarmupThatOutlastsTheRunOnce) {
+  JobSpec job = Job();
+  job.train.lr_warmup_steps = 500;
+  EXPECT_THAT(PlanRun(job, 2000)->notes, Contains(HasSubstr("warm-up (500 steps) is longer than the run (118)")));
+  job.train.max_steps = 100;
+  EXPECT_THAT(PlanRun(job, 2000)->notes, Contains(HasSubstr("warm-up")).Times(1));
+}
+
+TEST(PlanRun, RefusesRowsThatFillNoBatchAtAll) {
+  const auto plan = PlanRun(Job(), 15);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, base::Code::kInvalid);
+  EXPECT_THAT(plan.error().message, HasSubstr("do not fill one global batch of 16"));
+}
+
+TEST(PlanRun, RefusesIndivisibleBatches) {
+  JobSpec job = Job();
+  job.train.global_batch_size = 15;
+  EXPECT_THAT(PlanRun(job, 2000).error().message, HasSubstr("8 or 16"));
+}
+
+}  // namespace
+}  // namespace trainctl::job

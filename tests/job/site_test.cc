@@ -1,0 +1,65 @@
+#include "common/job/site.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/job/valid_job.h"
+
+namespace trainctl::job {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<SiteDevice> Site(int gpus, int slots) {
+  std::vector<SiteDevice> devices;
+  for (int i = 0; i < gpus; ++i) devices.push_back({"cuda", "node1", "NVIDIA H200", int64_t{140} << 30, "9.0"});
+  for (int i = 0; i < slots; ++i) devices.push_back({"cpu", "node1", "CPU slot", int64_t{64} << 30, ""});
+  return devices;
+}
+
+JobSpec On(int64_t devices, std::map<std::string, std::string> constraints = {}) {
+  JobSpec job = SmallestJob();
+  job.devices = devices;
+  job.resources.constraints = std::move(constraints);
+  return job;
+}
+
+TEST(CheckSite, AJobThatTheSiteCanHoldIsFine) { EXPECT_THAT(CheckSite(On(4), Site(4, 0)), IsEmpty()); }
+
+TEST(CheckSite, MoreDevicesThanThereAreIsAFault) {
+  const auto problems = CheckSite(On(5), Site(4, 0));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].path, "devices");
+  EXPECT_EQ(problems[0].value, "5");
+  EXPECT_THAT(problems[0].expected, HasSubstr("at most 4"));
+}
+
+TEST(CheckSite, AGangDoesNotMixGpusAndCpuSlots) { EXPECT_THAT(CheckSite(On(4), Site(2, 2)).at(0).expected, HasSubstr("at most 2")); }
+
+TEST(CheckSite, OnlyDevicesThatMeetTheConstraintsCount) {
+  std::vector<SiteDevice> devices = Site(4, 0);
+  devices[0].memory_bytes = int64_t{40} << 30;
+  EXPECT_THAT(CheckSite(On(3, {{"gpu.memory", ">=80GB"}}), devices), IsEmpty());
+  EXPECT_THAT(CheckSite(On(4, {{"gpu.memory", ">=80GB"}}), devices).at(0).expected, HasSubstr("at most 3"));
+}
+
+TEST(CheckSite, AConstraintThatNoDeviceMeetsIsNamed) {
+  const auto problems = CheckSite(On(1, {{"gpu.memory", ">=1TB"}, {"host", "=node1"}}), Site(4, 0));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].path, "resources.constraints.gpu.memory");
+  EXPECT_EQ(problems[0].value, ">=1TB");
+}
+
+TEST(CheckSite, AnEmptySiteHoldsNothing) { EXPECT_THAT(CheckSite(On(1), {}).at(0).expected, HasSubstr("at most 0")); }
+
+TEST(MeetsConstraints, SaysWhyNot) {
+  std::string reason = "old";
+  EXPECT_TRUE(MeetsConstraints(On(1), Site(1, 0)[0], &reason));
+  EXPECT_EQ(reason, "");
+  EXPECT_FALSE(MeetsConstraints(On(1, {{"gpu.memory", ">=1TB"}}), Site(1, 0)[0], &reason));
+  EXPECT_EQ(reason, "node1 NVIDIA H200 does not meet gpu.memory >=1TB");
+}
+
+}  // namespace
+}  // namespace trainctl::job
