@@ -22,10 +22,10 @@ It writes one folder a case, deterministically from SEED (to the last bit on the
 Rows are padded on the right; attention is causal and has no other mask, so padding cannot reach a counted position. <optimizer> is adamw or
 sgd, as in OPTIMIZERS (torch's defaults otherwise; every parameter decays), also in the file's metadata.
 
-How near an engine must come: fp32 logits, losses and gradients 1e-5 relative to each tensor's largest magnitude; fp32 losses of the
-20 steps 1e-4 relative; final parameters 1e-4 absolute under SGD, and under AdamW for all but a few elements, since it divides by a gradient's own
-magnitude, so that an element whose gradient is rounding noise moves by the learning rate either way. bf16-mixed losses: 0.05 absolute,
-since every engine rounds the bf16 residual stream at other places (these differ from the fp32 losses by 0.03 at most).
+How near an engine must come: fp32 logits, losses and gradients 1e-5 relative to each tensor's largest magnitude; fp32 losses of the 20
+steps 1e-4 relative; final parameters 1e-4 absolute under SGD, and under AdamW for all but a few elements, since it divides by a
+gradient's own magnitude, so that an element whose gradient is rounding noise moves by the learning rate either way. bf16-mixed losses:
+0.05 absolute, since every engine rounds the bf16 residual stream at other places (these differ from the fp32 losses by 0.03 at most).
 """
 
 import argparse
