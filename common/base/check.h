@@ -10,7 +10,9 @@ namespace trainctl::base {
 
 class CheckFailure {
  public:
-  CheckFailure(const char* file, int line, const char* condition) { text_ << file << ":" << line << ": CHECK(" << condition << ") failed "; }
+  CheckFailure(const char* file, int line, const char* condition) {
+    text_ << file << ":" << line << ": CHECK(" << condition << ") failed ";
+  }
   [[noreturn]] ~CheckFailure() {
     std::cerr << text_.str() << std::endl;
     std::abort();

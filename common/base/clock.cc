@@ -9,6 +9,8 @@ using std::chrono::microseconds;
 
 WallMicros SystemClock::Wall() const { return duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-SteadyMicros SystemClock::Steady() const { return duration_cast<microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+SteadyMicros SystemClock::Steady() const {
+  return duration_cast<microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace trainctl::base

@@ -10,12 +10,12 @@
 
 namespace trainctl::base {
 
-// The whole file, at most max_bytes. kNotFound: no such file. kExhausted: larger than max_bytes. kInvalid: a directory. kIo: everything else.
-// Pipes and files of /proc are read to their end too.
+// The whole file, at most max_bytes. kNotFound: no such file. kExhausted: larger than max_bytes. kInvalid: a directory. kIo: everything
+// else. Pipes and files of /proc are read to their end too.
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
-// After success the content is on the disk under that name, also past a power failure; after an error or a kill the old file is still whole.
-// Writes "<path>.<pid>.<n>.tmp" in the same folder, fsyncs it, renames it, fsyncs the folder. mode applies to a new file (less the
+// After success the content is on the disk under that name, also past a power failure; after an error or a kill the old file is still
+// whole. Writes "<path>.<pid>.<n>.tmp" in the same folder, fsyncs it, renames it, fsyncs the folder. mode applies to a new file (less the
 // process's umask). kNotFound: the folder is missing. kExhausted: no space or quota left. kIo: everything else.
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode = 0644);
 

@@ -9,12 +9,13 @@
 
 namespace trainctl::base {
 
-// "80GB" = 80e9, "80GiB" = 80·2^30, "512MiB", "1.5TB", "4096B", "4096". Units: B, kB/KB, MB, GB, TB (powers of 1,000) and KiB, MiB, GiB, TiB
-// (powers of 1,024); one space may stand before the unit. nullopt for anything else, negative numbers and more than 2^63 − 1 bytes included.
+// "80GB" = 80e9, "80GiB" = 80·2^30, "512MiB", "1.5TB", "4096B", "4096". Units: B, kB/KB, MB, GB, TB (powers of 1,000) and KiB, MiB, GiB,
+// TiB (powers of 1,024); one space may stand before the unit. nullopt for anything else, negative numbers and more than 2^63 − 1 bytes
+// included.
 std::optional<int64_t> ParseBytes(std::string_view text);
 
-// Seconds. "2h", "10min", "90s", "1h30min", "2d", "1d 12h": units d, h, min, s, each at most once and in this order, whole numbers; one space
-// may stand between the parts. A bare number is refused, since nobody could tell its unit. nullopt for anything else.
+// Seconds. "2h", "10min", "90s", "1h30min", "2d", "1d 12h": units d, h, min, s, each at most once and in this order, whole numbers; one
+// space may stand between the parts. A bare number is refused, since nobody could tell its unit. nullopt for anything else.
 std::optional<int64_t> ParseDuration(std::string_view text);
 
 // "44.20 GiB": always GiB, two digits, so that columns compare at a glance.

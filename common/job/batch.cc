@@ -33,6 +33,9 @@ base::Result<BatchPlan> PlanBatch(const JobSpec& job) {
   plan.micro = job.train.micro_batch_size.value_or(1);
   plan.devices = job.devices;
   const int64_t unit = plan.micro * plan.devices;
+  if (plan.micro < 1 || plan.devices < 1 || job.train.accumulate_grad_batches.value_or(1) < 1 || job.train.global_batch_size.value_or(1) < 1) {
+    return base::Error{base::Code::kInvalid, "micro_batch_size, devices, accumulate_grad_batches and global_batch_size are positive"};
+  }
   if (!job.train.global_batch_size) {
     plan.accumulation = job.train.accumulate_grad_batches.value_or(1);
     plan.global = unit * plan.accumulation;
@@ -41,8 +44,9 @@ base::Result<BatchPlan> PlanBatch(const JobSpec& job) {
   plan.global = *job.train.global_batch_size;
   plan.accumulation = plan.global / unit;
   if (plan.global % unit == 0) return plan;
-  return base::Error{base::Code::kInvalid, "global_batch_size " + std::to_string(plan.global) + " is not a multiple of micro_batch_size × devices = " +
-                                               std::to_string(plan.micro) + " × " + std::to_string(plan.devices) + " = " + std::to_string(unit) +
+  return base::Error{base::Code::kInvalid, "global_batch_size " + std::to_string(plan.global) +
+                                               " is not a multiple of micro_batch_size × devices = " + std::to_string(plan.micro) + " × " +
+                                               std::to_string(plan.devices) + " = " + std::to_string(unit) +
                                                ": the nearest that work are " + NearestMultiples(plan.global, unit)};
 }
 

@@ -15,7 +15,8 @@ struct BatchPlan {
   int64_t global = 1;        // rows per optimizer step
 };
 
-// kInvalid where global is not divisible by micro × devices; the message names the nearest that work. micro_batch_size "auto" counts as 1.
+// kInvalid where global is not divisible by micro × devices (the message names the nearest that work), and where a number is below 1.
+// micro_batch_size "auto" counts as 1.
 base::Result<BatchPlan> PlanBatch(const JobSpec& job);
 
 // Optimizer steps of one epoch: floor(train_rows / global); the rows that are left over are not trained on in that epoch.
@@ -37,9 +38,9 @@ int64_t WarmupSteps(const TrainSpec& train, int64_t total_steps);
 
 // The learning rate of optimizer step `step` (0-based) of total. With w warm-up steps and peak = lr (× devices under lr_scaling linear,
 // which is global / (micro × accumulation)):
-//   step < w:  peak · (step + 1) / w, so that the first step already learns and step w − 1 has the peak
-//   then, t = step − w of n = total − w:  cosine peak · (1 + cos(π t / n)) / 2 (torch's CosineAnnealingLR with T_max = n), linear peak · (1 − t / n),
-//   or constant. Step w has the peak again; zero is reached only at `total`, which is not a step any more.
+//   step < w   peak · (step + 1) / w, so that the first step already learns and step w − 1 has the peak
+//   after      with t = step − w of n = total − w: cosine peak · (1 + cos(π t / n)) / 2 (torch's CosineAnnealingLR with T_max = n),
+//              linear peak · (1 − t / n), or constant. Step w has the peak again; zero would be reached at `total`, which is no step.
 double LearningRate(const JobSpec& job, const BatchPlan& batch, int64_t step, int64_t total_steps);
 
 }  // namespace trainctl::job

@@ -159,7 +159,8 @@ std::optional<Problem> JobBinder::Locate(Problem problem) const {
   return problem;
 }
 
-void JobBinder::Refuse(const std::string& key, const Place& place, std::string value, std::string expected, std::string hint, Layer& layer) {
+void JobBinder::Refuse(const std::string& key, const Place& place, std::string value, std::string expected, std::string hint,
+                       Layer& layer) {
   layer.problems->push_back({place.path, place.line, std::move(value), std::move(expected), std::move(hint)});
   unreadable_.insert(key);
 }

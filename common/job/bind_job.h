@@ -1,6 +1,6 @@
-// Lays layers of settings over a job: the file's object, then a lab's "set", then overrides from the command line; each is typed by the schema
-// and each problem names its place. Remembers where every setting came from, so that what a later check finds has its line too. Copyable: the
-// experiments of a lab are copies of its base.
+// Lays layers of settings over a job: the file's object, then a lab's "set", then overrides from the command line; each is typed by the
+// schema and each problem names its place. Remembers where every setting came from, so that what a later check finds has its line too.
+// Copyable: the experiments of a lab are copies of its base.
 #pragma once
 
 #include <map>
@@ -40,7 +40,8 @@ class JobBinder {
   // Required keys that no layer had.
   void RequireAll(std::vector<Problem>* problems);
 
-  // The problem of a check, at the place of the layer that set its key. Problems of keys that could not be read at all have no place: nullopt.
+  // The problem of a check, at the place of the layer that set its key. Problems of keys that could not be read at all have no place:
+  // nullopt.
   std::optional<Problem> Locate(Problem problem) const;
 
   bool IsSet(const std::string& key) const { return places_.contains(key); }

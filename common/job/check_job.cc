@@ -65,7 +65,8 @@ class Check {
 
   void Combinations() {
     if (job_.strategy == StrategyKind::kSingle && job_.devices > 1) {
-      Refuse("strategy", "\"ddp\" or \"auto\" on " + std::to_string(job_.devices) + " devices", "single runs on one device: set devices to 1");
+      Refuse("strategy", "\"ddp\" or \"auto\" on " + std::to_string(job_.devices) + " devices",
+             "single runs on one device: set devices to 1");
     }
     if (job_.output.save != Save::kNone && !job_.output.dir) {
       Refuse("output.dir", "a folder, since output.save is " + Show(job_, "output.save"), "without a folder there is nowhere to save to");
@@ -85,7 +86,9 @@ class Check {
   void Constraints() {
     for (const auto& [key, text] : job_.resources.constraints) {
       const auto constraint = ParseConstraint(key, text);
-      if (!constraint) problems_.push_back({"resources.constraints." + key, 0, base::Excerpt(text, kShownBytes), constraint.error().message, ""});
+      if (!constraint) {
+        problems_.push_back({"resources.constraints." + key, 0, base::Excerpt(text, kShownBytes), constraint.error().message, ""});
+      }
     }
   }
 
@@ -131,12 +134,15 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
   };
   const bool is_fsdp = job.strategy == StrategyKind::kFsdp;
   note_if(!job.output.dir, "nothing is kept: output.dir is null");
-  note_if(job.output.dir && job.output.save == Save::kNone && !job.checkpoint.every_steps, "nothing is written to output.dir: output.save is \"none\"");
-  note_if(!is_fsdp && (job.sharding != Sharding::kFull || job.fsdp_unit != FsdpUnit::kBlock), "sharding and fsdp_unit have no effect without strategy fsdp");
+  note_if(job.output.dir && job.output.save == Save::kNone && !job.checkpoint.every_steps,
+          "nothing is written to output.dir: output.save is \"none\"");
+  note_if(!is_fsdp && (job.sharding != Sharding::kFull || job.fsdp_unit != FsdpUnit::kBlock),
+          "sharding and fsdp_unit have no effect without strategy fsdp");
   note_if(job.eval.every_steps && job.data.val_split_fraction == 0, "no evaluation: data.val_split_fraction is 0");
   note_if(job.optimizer.name != OptimizerKind::kSgd && job.optimizer.momentum != 0, "optimizer.momentum has no effect on adamw");
   note_if(job.train.max_steps && job.train.lr_warmup_steps.value_or(0) > *job.train.max_steps,
-          "the warm-up (" + std::to_string(job.train.lr_warmup_steps.value_or(0)) + " steps) is longer than the run: the learning rate stays on the ramp");
+          "the warm-up (" + std::to_string(job.train.lr_warmup_steps.value_or(0)) +
+              " steps) is longer than the run: the learning rate stays on the ramp");
   return notes;
 }
 

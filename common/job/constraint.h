@@ -1,5 +1,5 @@
-// What a job asks of its devices: "gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0", "gpu.name": "=NVIDIA H200", "host": "!=node3".
-// Pure.
+// What a job asks of its devices: "gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0", "gpu.name": "=NVIDIA H200", "host":
+// "!=node3". Pure.
 #pragma once
 
 #include <string>

@@ -48,7 +48,8 @@ bool IsSame(const Problem& a, const Problem& b) {
 }
 
 // Of an experiments' problem: one that stands in the base of all is said once; one that only some have says which.
-void AddProblemsOfExperiments(const std::vector<Experiment>& experiments, std::vector<std::vector<Problem>> found, std::vector<Problem>* problems) {
+void AddProblemsOfExperiments(const std::vector<Experiment>& experiments, std::vector<std::vector<Problem>> found,
+                              std::vector<Problem>* problems) {
   const auto has = [](const std::vector<Problem>& list, const Problem& problem) {
     return std::any_of(list.begin(), list.end(), [&](const Problem& other) { return IsSame(problem, other); });
   };
@@ -73,7 +74,9 @@ void RefuseEqualNames(const std::vector<Experiment>& experiments, std::vector<Pr
     if (!experiment.binder.IsSet("name")) continue;
     const std::string& name = experiment.binder.job().name;
     const auto [known, is_new] = first.try_emplace(name, experiment.path);
-    if (!is_new) problems->push_back({experiment.path + ".name", experiment.line, name, "a name of its own", known->second + " has it too"});
+    if (!is_new) {
+      problems->push_back({experiment.path + ".name", experiment.line, name, "a name of its own", known->second + " has it too"});
+    }
   }
 }
 
@@ -186,7 +189,9 @@ std::vector<std::pair<std::string, std::string>> Flatten(const JobSpec& job) {
     }
     const JsonNode value = field.write(job);
     if (!field.is_map) settings.emplace_back(field.key, Spell(value));
-    for (size_t i = 0; field.is_map && i < value.items.size(); ++i) settings.emplace_back(field.key + "." + value.keys[i], Spell(value.items[i]));
+    for (size_t i = 0; field.is_map && i < value.items.size(); ++i) {
+      settings.emplace_back(field.key + "." + value.keys[i], Spell(value.items[i]));
+    }
   }
   return settings;
 }

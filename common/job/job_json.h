@@ -1,5 +1,6 @@
 // Job and lab files ↔ structs. Strict: unknown keys, duplicate keys, wrong types, overflow, invalid UTF-8, nesting beyond 64 and files
-// beyond 1 MiB are problems with their place. Includes the pure check of check_job.h: what comes back without problems is runnable in principle.
+// beyond 1 MiB are problems with their place. Includes the pure check of check_job.h: what comes back without problems is runnable in
+// principle.
 #pragma once
 
 #include <optional>

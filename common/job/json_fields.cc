@@ -23,7 +23,8 @@ std::optional<double> NonFinite(const JsonNode& node) {
 
 }  // namespace
 
-JsonFields::JsonFields(const JsonNode& object, std::string path, std::string* fault) : object_(&object), path_(std::move(path)), fault_(fault) {
+JsonFields::JsonFields(const JsonNode& object, std::string path, std::string* fault)
+    : object_(&object), path_(std::move(path)), fault_(fault) {
   if (!object.Is(Type::kObject) && fault_->empty()) *fault_ = (path_.empty() ? "" : path_ + ": ") + "expected an object";
 }
 

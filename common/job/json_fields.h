@@ -1,5 +1,5 @@
-// Reads the members of machine-written JSON objects (messages, plans, predictions) into structs. Unknown members are skipped, so that a newer
-// writer does not break an older reader. The first fault is kept and names its key; after it the reads leave their targets alone.
+// Reads the members of machine-written JSON objects (messages, plans, predictions) into structs. Unknown members are skipped, so that a
+// newer writer does not break an older reader. The first fault is kept and names its key; after it the reads leave their targets alone.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,8 @@ constexpr size_t kMostExperiments = 256;
 constexpr std::array<std::string_view, 3> kLabKeys = {"$schema", "base", "experiments"};
 constexpr std::array<std::string_view, 3> kExperimentKeys = {"name", "set", "expect"};
 
-void RefuseUnknown(const JsonNode& object, const std::string& path, std::span<const std::string_view> known, std::vector<Problem>* problems) {
+void RefuseUnknown(const JsonNode& object, const std::string& path, std::span<const std::string_view> known,
+                   std::vector<Problem>* problems) {
   for (size_t i = 0; i < object.items.size(); ++i) {
     const std::string& key = object.keys[i];
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
@@ -64,7 +65,8 @@ std::vector<Experiment> BindLab(const JsonNode& root, std::vector<Problem>* prob
   const JsonNode* list = RequireMember(root, "experiments", Type::kArray, "", "a list of experiments", problems);
   if (list == nullptr) return experiments;
   if (list->items.empty() || list->items.size() > kMostExperiments) {
-    problems->push_back({"experiments", list->line, std::to_string(list->items.size()) + " experiments", "1 to " + std::to_string(kMostExperiments), ""});
+    problems->push_back(
+        {"experiments", list->line, std::to_string(list->items.size()) + " experiments", "1 to " + std::to_string(kMostExperiments), ""});
     return experiments;
   }
   for (size_t i = 0; i < list->items.size(); ++i) {

@@ -13,8 +13,8 @@ constexpr int64_t kHeadChunkRows = 2048;
 constexpr int64_t kFp32 = 4;
 constexpr int64_t kBf16 = 2;
 
-// fp32 temporaries alive at once in the reference kernels, in elements: a logit of the loss, and an FFN element of SwiGLU's backward. Where the
-// compute dtype is bf16 the inputs are widened too.
+// fp32 temporaries alive at once in the reference kernels, in elements: a logit of the loss, and an FFN element of SwiGLU's backward. Where
+// the compute dtype is bf16 the inputs are widened too.
 constexpr int64_t kReferenceLossTemporaries = 2;
 constexpr int64_t kReferenceSwiGluTemporaries = 6;
 constexpr int64_t kWidenedLossInputs = 1;
@@ -33,7 +33,8 @@ struct Units {
 };
 
 Units UnitsOf(const ModelShape& m) {
-  const int64_t q = Pad(m.heads * m.head_dim * m.hidden), kv = Pad(m.kv_heads * m.head_dim * m.hidden), ffn = Pad(m.intermediate * m.hidden);
+  const int64_t q = Pad(m.heads * m.head_dim * m.hidden), kv = Pad(m.kv_heads * m.head_dim * m.hidden);
+  const int64_t ffn = Pad(m.intermediate * m.hidden);
   Units units;
   units.embedding = Pad(m.vocab * m.hidden);
   units.block = 2 * Pad(m.hidden) + 2 * q + 2 * kv + 3 * ffn;
@@ -141,7 +142,8 @@ int64_t PeakOfStep(const Setting& s) {
   const Units& u = s.units;
   const int64_t tied = s.model.tied_head ? u.embedding : 0;
   const int64_t activations = AllActivations(s), hidden = HiddenBytes(s), one_block = s.model.layers > 0 ? BlockActivations(s) : 0;
-  const int64_t head = activations + std::max(HeadWork(s), 2 * hidden + FinishWork(s, u.head)) + GradsAt(s, u.head + tied, 0, u.head + tied);
+  const int64_t head =
+      activations + std::max(HeadWork(s), 2 * hidden + FinishWork(s, u.head)) + GradsAt(s, u.head + tied, 0, u.head + tied);
   const int64_t last_block = activations + std::max(BlockWork(s), FinishWork(s, u.block)) +
                              GradsAt(s, u.block + tied, u.head, u.head + tied + u.block);
   const int64_t first_block = one_block + hidden + std::max(BlockWork(s), FinishWork(s, u.block)) +

@@ -29,6 +29,8 @@ std::string ToJson(const MemoryEstimate& estimate) {
   return WriteJson(node);
 }
 
-base::Result<MemoryEstimate> MemoryEstimateFromJson(std::string_view text) { return ReadFields<MemoryEstimate>(text, "memory estimate", ReadEstimate); }
+base::Result<MemoryEstimate> MemoryEstimateFromJson(std::string_view text) {
+  return ReadFields<MemoryEstimate>(text, "memory estimate", ReadEstimate);
+}
 
 }  // namespace trainctl::job

@@ -8,11 +8,14 @@ namespace {
 bool AsksAdapter(const JobSpec& job) { return job.output.save == Save::kAdapter || job.output.save == Save::kMerged; }
 
 constexpr std::array<NotYet, 12> kNotYet = {{
-    {"strategy", [](const JobSpec& job) { return job.strategy == StrategyKind::kFsdp; }, "\"auto\", \"single\" or \"ddp\"", "strategy fsdp"},
+    {"strategy", [](const JobSpec& job) { return job.strategy == StrategyKind::kFsdp; }, "\"auto\", \"single\" or \"ddp\"",
+     "strategy fsdp"},
     {"offload_optimizer", [](const JobSpec& job) { return job.offload_optimizer; }, "false", "the optimizer in host memory"},
     {"activation_checkpointing", [](const JobSpec& job) { return job.activation_checkpointing != 0; }, "false", "activation checkpointing"},
-    {"train.micro_batch_size", [](const JobSpec& job) { return !job.train.micro_batch_size; }, "a positive integer", "choosing it by a trial"},
-    {"optimizer.name", [](const JobSpec& job) { return job.optimizer.name == OptimizerKind::kAdamW8bit; }, "\"adamw\" or \"sgd\"", "8-bit AdamW"},
+    {"train.micro_batch_size", [](const JobSpec& job) { return !job.train.micro_batch_size; }, "a positive integer",
+     "choosing it by a trial"},
+    {"optimizer.name", [](const JobSpec& job) { return job.optimizer.name == OptimizerKind::kAdamW8bit; }, "\"adamw\" or \"sgd\"",
+     "8-bit AdamW"},
     {"lora", [](const JobSpec& job) { return job.lora.has_value(); }, "null", "LoRA"},
     {"quantize", [](const JobSpec& job) { return job.quantize.has_value(); }, "null", "4-bit base weights"},
     {"output.save", AsksAdapter, "\"none\" or \"final\"", "saving adapters"},
@@ -27,7 +30,9 @@ constexpr std::array<NotYet, 12> kNotYet = {{
 std::vector<Problem> FindNotYet(const JobSpec& job) {
   std::vector<Problem> problems;
   for (const NotYet& row : kNotYet) {
-    if (row.is_asked(job)) problems.push_back({std::string(row.key), 0, "", std::string(row.expected), std::string(row.feature) + " is not built yet"});
+    if (row.is_asked(job)) {
+      problems.push_back({std::string(row.key), 0, "", std::string(row.expected), std::string(row.feature) + " is not built yet"});
+    }
   }
   return problems;
 }

@@ -11,7 +11,8 @@ namespace trainctl::job {
 enum class JobState { kQueued, kStarting, kRunning, kStopping, kFinished };
 
 enum class Outcome {
-  kSucceeded, kFailed, kOomGpu, kOomHost, kHang, kNcclError, kGpuFault, kNodeLost, kTimeout, kLeaseEnded, kPreempted, kCancelled, kLaunchFailed
+  kSucceeded, kFailed, kOomGpu, kOomHost, kHang, kNcclError, kGpuFault, kNodeLost, kTimeout, kLeaseEnded, kPreempted, kCancelled,
+  kLaunchFailed
 };
 
 // The four phases of a step at which memory is measured, in order.

@@ -40,7 +40,10 @@ std::string ToJson(const RankPlan& plan) {
   JsonNode node = JsonNode::Object();
   node.Add("job", ToNode(plan.job)).Add("job_id", plan.job_id).Add("attempt", plan.attempt).Add("rank", plan.rank);
   node.Add("world_size", plan.world_size).Add("device", Name(plan.device)).Add("device_index", plan.device_index);
-  node.Add("device_uuid", plan.device_uuid).Add("threads", plan.threads).Add("bind_address", plan.bind_address).Add("directory", plan.directory);
+  node.Add("device_uuid", plan.device_uuid)
+      .Add("threads", plan.threads)
+      .Add("bind_address", plan.bind_address)
+      .Add("directory", plan.directory);
   return WriteIndentedJson(node);
 }
 

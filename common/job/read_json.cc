@@ -48,7 +48,8 @@ std::string Join(const std::string& path, const std::string& key) { return path.
 // Builds the tree from SAX events.
 class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  TreeBuilder(std::string_view text, const JsonLimits& limits, const size_t* consumed) : text_(text), limits_(limits), consumed_(consumed) {}
+  TreeBuilder(std::string_view text, const JsonLimits& limits, const size_t* consumed)
+      : text_(text), limits_(limits), consumed_(consumed) {}
 
   bool null() override { return Put(JsonNode()); }
   bool boolean(bool value) override { return Put(JsonNode(value)); }
@@ -74,7 +75,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     level.key = name;
     level.is_duplicate = !level.seen.insert(name).second;
     if (level.is_duplicate) {
-      problems_.push_back({Path(), Line(), "duplicate key", "each key once", "the first is in line " + std::to_string(level.node.Find(name)->line)});
+      problems_.push_back(
+          {Path(), Line(), "duplicate key", "each key once", "the first is in line " + std::to_string(level.node.Find(name)->line)});
     }
     return true;
   }
@@ -103,7 +105,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
   bool Open(JsonNode node) {
     if (open_.size() >= limits_.max_depth) {
-      problems_.push_back({base::Excerpt(PathOrFile(), kShownBytes), Line(), "", "at most " + std::to_string(limits_.max_depth) + " nested brackets", ""});
+      problems_.push_back(
+          {base::Excerpt(PathOrFile(), kShownBytes), Line(), "", "at most " + std::to_string(limits_.max_depth) + " nested brackets", ""});
       return false;
     }
     node.line = Line();
@@ -153,7 +156,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   // Offsets only grow, so each newline is counted once.
   int LineAt(size_t offset) {
     if (offset > counted_) {
-      line_ += static_cast<int>(std::count(text_.begin() + static_cast<ptrdiff_t>(counted_), text_.begin() + static_cast<ptrdiff_t>(offset), '\n'));
+      line_ += static_cast<int>(
+          std::count(text_.begin() + static_cast<ptrdiff_t>(counted_), text_.begin() + static_cast<ptrdiff_t>(offset), '\n'));
       counted_ = offset;
     }
     return line_;

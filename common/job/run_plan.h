@@ -1,4 +1,5 @@
-// What a job amounts to once its rows are known: batches, steps, warm-up. Everything that `submit --dry-run` prints and a rank counts by. Pure.
+// What a job amounts to once its rows are known: batches, steps, warm-up. Everything that `submit --dry-run` prints and a rank counts by.
+// Pure.
 #pragma once
 
 #include <cstdint>

@@ -99,7 +99,8 @@ std::vector<Field> ExecutionFields() {
       Row("engine", engine, AT(engine), "fused: our kernels where there is a GPU; reference: plain ATen operations."),
       Row("deterministic", BoolType{}, AT(deterministic), "Bit-exact results, at some speed."),
       Row("strategy", strategy, AT(strategy), "auto: single on one device, ddp on more."),
-      Row("sharding", sharding, AT(sharding), "Of fsdp. full: parameters, gradients, optimizer (ZeRO-3); grad_op: not the parameters (ZeRO-2)."),
+      Row("sharding", sharding, AT(sharding),
+          "Of fsdp. full: parameters, gradients, optimizer (ZeRO-3); grad_op: not the parameters (ZeRO-2)."),
       Row("fsdp_unit", unit, AT(fsdp_unit), "Of fsdp: what is gathered at once."),
       Row("offload_optimizer", BoolType{}, AT(offload_optimizer), "Keep and step the optimizer in host memory."),
       Row("activation_checkpointing", EveryNthType{}, AT(activation_checkpointing), "Recompute blocks in the backward: all, or each n-th."),
@@ -110,15 +111,18 @@ std::vector<Field> TrainFields() {
   const NameType<LrSchedule> schedule = {
       {{"cosine", LrSchedule::kCosine}, {"linear", LrSchedule::kLinear}, {"constant", LrSchedule::kConstant}}};
   return {
-      Row("train.global_batch_size", OrNull(kBatch), AT(train.global_batch_size), "Rows per optimizer step: micro × devices × accumulation."),
-      Row("train.accumulate_grad_batches", OrNull(kBatch), AT(train.accumulate_grad_batches), "Micro batches per step, instead of global_batch_size."),
+      Row("train.global_batch_size", OrNull(kBatch), AT(train.global_batch_size),
+          "Rows per optimizer step: micro × devices × accumulation."),
+      Row("train.accumulate_grad_batches", OrNull(kBatch), AT(train.accumulate_grad_batches),
+          "Micro batches per step, instead of global_batch_size."),
       Required(Row("train.micro_batch_size", OrAuto(kBatch), AT(train.micro_batch_size), "Rows that one device computes at once.")),
       Row("train.epochs", IntegerType{1, 1'000'000}, AT(train.epochs), "The run ends at the smaller of epochs and max_steps."),
       Row("train.max_steps", OrNull(kCount), AT(train.max_steps), "Optimizer steps at most."),
       Row("train.max_seq_length", IntegerType{1, kLongestSequence}, AT(train.max_seq_length), "Longer rows are cut; in tokens."),
       Row("train.lr_schedule", schedule, AT(train.lr_schedule), "After the warm-up: down to 0 as cosine or linear, or constant."),
       Row("train.lr_warmup_steps", OrNull(IntegerType{0, kMostSteps}), AT(train.lr_warmup_steps), "Linear warm-up; may exceed the run."),
-      Row("train.lr_warmup_fraction", OrNull(kFraction), AT(train.lr_warmup_fraction), "The warm-up as a share of the run, instead of steps."),
+      Row("train.lr_warmup_fraction", OrNull(kFraction), AT(train.lr_warmup_fraction),
+          "The warm-up as a share of the run, instead of steps."),
       Row("train.max_norm", OrNull(kPositive), AT(train.max_norm), "Clip the gradient's norm."),
   };
 }
@@ -174,7 +178,8 @@ std::vector<Field> ResourceFields() {
           "What a rank may reserve, as on a smaller card."),
       Row("resources.constraints", TextMapType{}, AT(resources.constraints), "Which devices will do: {\"gpu.memory\": \">=40GiB\"}."),
       Row("resources.time_limit", OrNull(DurationType{}), AT(resources.time_limit_seconds), "The job ends as TIMEOUT after it."),
-      Row("resources.step_timeout", DurationType{}, AT(resources.step_timeout_seconds), "A step that takes longer ends the attempt as HANG."),
+      Row("resources.step_timeout", DurationType{}, AT(resources.step_timeout_seconds),
+          "A step that takes longer ends the attempt as HANG."),
       Row("resources.priority", IntegerType{0, 100}, AT(resources.priority), "Higher first."),
       Row("resources.max_restarts", IntegerType{0, 1'000}, AT(resources.max_restarts), "New attempts after crashes, hangs and lost nodes."),
       Row("resources.after", OrNull(kId), AT(resources.after), "Start when this job has ended."),
@@ -187,7 +192,8 @@ std::vector<Field> ResourceFields() {
 
 std::vector<Field> AllFields() {
   std::vector<Field> all;
-  for (const auto& part : {TopFields, ModelFields, DataFields, ExecutionFields, TrainFields, OptimizerFields, AdapterFields, RunFields, ResourceFields}) {
+  for (const auto& part :
+       {TopFields, ModelFields, DataFields, ExecutionFields, TrainFields, OptimizerFields, AdapterFields, RunFields, ResourceFields}) {
     for (Field& field : part()) all.push_back(std::move(field));
   }
   return all;

@@ -1,5 +1,5 @@
-// The published JSON Schema, made from the table that reads the files. A lab's settings are the job's without required keys; its "set" may use
-// dotted keys too.
+// The published JSON Schema, made from the table that reads the files. A lab's settings are the job's without required keys; its "set" may
+// use dotted keys too.
 #include "common/job/job_json.h"
 #include "common/job/schema.h"
 #include "common/job/write_json.h"

@@ -21,7 +21,8 @@ std::vector<Problem> UnmeetableConstraints(const JobSpec& job, const std::vector
   std::vector<Problem> problems;
   for (const auto& [key, text] : job.resources.constraints) {
     const auto constraint = ParseConstraint(key, text);
-    const bool met = constraint && std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& device) { return Meets(*constraint, device); });
+    const bool met =
+        constraint && std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& device) { return Meets(*constraint, device); });
     if (!met) problems.push_back({"resources.constraints." + key, 0, text, "what at least one device of this site meets", ""});
   }
   return problems;
@@ -34,7 +35,8 @@ int64_t LargestKind(const JobSpec& job, const std::vector<SiteDevice>& devices) 
   int64_t largest = 0;
   for (const std::string& kind : kinds) {
     std::vector<SiteDevice> of_kind;
-    std::copy_if(devices.begin(), devices.end(), std::back_inserter(of_kind), [&](const SiteDevice& device) { return device.kind == kind; });
+    std::copy_if(devices.begin(), devices.end(), std::back_inserter(of_kind),
+                 [&](const SiteDevice& device) { return device.kind == kind; });
     largest = std::max(largest, CountMeeting(job, of_kind));
   }
   return largest;
@@ -59,7 +61,8 @@ std::vector<Problem> CheckSite(const JobSpec& job, const std::vector<SiteDevice>
   const int64_t most = LargestKind(job, devices);
   if (job.devices <= most) return problems;
   const std::string suffix = job.resources.constraints.empty() ? "" : " that meet the constraints";
-  problems.push_back({"devices", 0, std::to_string(job.devices), "at most " + std::to_string(most) + ": this site has no more devices" + suffix, ""});
+  problems.push_back(
+      {"devices", 0, std::to_string(job.devices), "at most " + std::to_string(most) + ": this site has no more devices" + suffix, ""});
   return problems;
 }
 

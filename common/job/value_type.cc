@@ -112,7 +112,9 @@ std::optional<int64_t> DurationType::Read(const JsonNode& node) const {
 
 JsonNode DurationType::Write(int64_t value) const { return base::FormatDuration(value); }
 
-JsonNode DurationType::Schema() const { return PatternSchema("^([0-9]+d)? ?([0-9]+h)? ?([0-9]+min)? ?([0-9]+s)?$").Add("minLength", int64_t{2}); }
+JsonNode DurationType::Schema() const {
+  return PatternSchema("^([0-9]+d)? ?([0-9]+h)? ?([0-9]+min)? ?([0-9]+s)?$").Add("minLength", int64_t{2});
+}
 
 std::optional<int64_t> EveryNthType::Read(const JsonNode& node) const {
   if (node.Is(Type::kBool)) return node.boolean ? 1 : 0;

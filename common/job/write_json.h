@@ -1,5 +1,5 @@
-// JsonNode → JSON text. Numbers are the shortest that read back equal. Non-finite reals, which JSON lacks, become the strings "NaN", "Infinity",
-// "-Infinity" (as in protobuf's JSON). Bytes that are not UTF-8 become U+FFFD. Pure.
+// JsonNode → JSON text. Numbers are the shortest that read back equal. Non-finite reals, which JSON lacks, become the strings "NaN",
+// "Infinity" and "-Infinity", as in protobuf's JSON. Bytes that are not UTF-8 become U+FFFD. Pure.
 #pragma once
 
 #include <string>

@@ -73,7 +73,9 @@ TEST_F(File, TheModeIsThatOfTheNewFile) {
 TEST_F(File, ConcurrentWritersLeaveOneWholeContent) {
   const std::string a(100'000, 'a'), b(100'000, 'b');
   std::vector<std::thread> writers;
-  for (const std::string& content : {a, b, a, b}) writers.emplace_back([&, content] { EXPECT_TRUE(WriteFileAtomically(Path("f"), content).ok()); });
+  for (const std::string& content : {a, b, a, b}) {
+    writers.emplace_back([&, content] { EXPECT_TRUE(WriteFileAtomically(Path("f"), content).ok()); });
+  }
   for (std::thread& writer : writers) writer.join();
   const std::string result = *ReadFile(Path("f"), 200'000);
   EXPECT_TRUE(result == a || result == b);

@@ -40,7 +40,8 @@ TEST(ParseBytes, WholeNumbersAreExactUpToTheLargest) {
 }
 
 TEST(ParseBytes, AnythingElseIsRefused) {
-  for (const char* text : {"", "GB", "-1GB", "+1GB", "1gb", "1G", "1 .5GB", "1..5GB", ".5GB", "5.GB", "1e9", "0x10", "1GB ", "nan", "inf"}) {
+  for (const char* text :
+       {"", "GB", "-1GB", "+1GB", "1gb", "1G", "1 .5GB", "1..5GB", ".5GB", "5.GB", "1e9", "0x10", "1GB ", "nan", "inf"}) {
     EXPECT_EQ(ParseBytes(text), std::nullopt) << text;
   }
 }

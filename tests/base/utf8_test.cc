@@ -14,7 +14,8 @@ TEST(FindInvalidUtf8, SaysWhereTheFirstFaultBegins) {
 }
 
 TEST(FindInvalidUtf8, RefusesWhatTheStandardRefuses) {
-  for (const char* text : {"\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80"}) {
+  for (const char* text :
+       {"\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80"}) {
     EXPECT_EQ(FindInvalidUtf8(text), 0u);
   }
 }

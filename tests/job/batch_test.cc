@@ -55,6 +55,11 @@ TEST(PlanBatch, NeverSuggestsAnEmptyBatch) {
   EXPECT_THAT(PlanBatch(job).error().message, testing::EndsWith("work are 8"));
 }
 
+TEST(PlanBatch, RefusesNumbersBelowOne) {
+  EXPECT_FALSE(PlanBatch(Job(0, 1)).ok());
+  EXPECT_FALSE(PlanBatch(Job(1, 0)).ok());
+}
+
 TEST(SplitRows, TakesTheFloorForValidation) {
   EXPECT_EQ(SplitRows({.val_split_fraction = 0.05}, 2000).val_rows, 100);
   EXPECT_EQ(SplitRows({.val_split_fraction = 0.05}, 2000).train_rows, 1900);

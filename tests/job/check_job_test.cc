@@ -37,6 +37,11 @@ TEST(CheckJob, RangesHoldForJobsThatNoFileMade) {
   EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.resources.priority = 101; })), ElementsAre("resources.priority"));
 }
 
+TEST(CheckJob, SurvivesBatchesOfNothing) {
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.devices = 0; })), Contains("devices"));
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.train.micro_batch_size = 0; })), Contains("train.micro_batch_size"));
+}
+
 TEST(CheckJob, ListsAllProblemsAtOnce) {
   const JobSpec job = Job([](JobSpec& j) {
     j.name = "a/b";
@@ -86,8 +91,9 @@ TEST(CheckJob, EveryFeatureThatIsNotBuiltYetIsSaid) {
     j.resources.lease = "l1";
   });
   for (const Problem& problem : CheckJob(job)) EXPECT_THAT(problem.hint, HasSubstr("not built yet")) << problem.path;
-  EXPECT_THAT(PathsOf(job), ElementsAre("strategy", "offload_optimizer", "activation_checkpointing", "train.micro_batch_size", "optimizer.name", "lora",
-                                        "quantize", "output.save", "checkpoint.every_steps", "profile", "resources.after", "resources.lease"));
+  EXPECT_THAT(PathsOf(job),
+              ElementsAre("strategy", "offload_optimizer", "activation_checkpointing", "train.micro_batch_size", "optimizer.name", "lora",
+                          "quantize", "output.save", "checkpoint.every_steps", "profile", "resources.after", "resources.lease"));
 }
 
 TEST(CheckJob, WhatIsNotBuiltYetIsStillReadAndWritten) {

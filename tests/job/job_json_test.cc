@@ -81,8 +81,9 @@ TEST(ReadJobFile, RelativePathsAreRelativeToTheFile) {
 }
 
 TEST(ReadJobFile, PathsAreNormalizedAndAbsoluteOnesStay) {
-  const ReadJob read = ReadJobFile(R"({"version": 1, "model": {"path": "../m"}, "data": {"path": "/d/x"}, "train": {"micro_batch_size": 1}})",
-                                   {.base_directory = "/lab/jobs"});
+  const ReadJob read =
+      ReadJobFile(R"({"version": 1, "model": {"path": "../m"}, "data": {"path": "/d/x"}, "train": {"micro_batch_size": 1}})",
+                  {.base_directory = "/lab/jobs"});
   EXPECT_EQ(read.job->model.path, "/lab/m");
   EXPECT_EQ(read.job->data.path, "/d/x");
 }
@@ -97,8 +98,10 @@ TEST(ReadJobFile, SaysWhereNothingIsKept) { EXPECT_THAT(Read(kSmallestJob).notes
 
 TEST(ToJson, HasEveryKeyInTheSchemasOrder) {
   const std::string text = ToJson(SmallestJob());
-  EXPECT_THAT(text, testing::StartsWith(R"({"version":1,"name":"job","tags":{},"notes":"","model":{"path":"m","init":"pretrained"},"data":{)"));
-  EXPECT_THAT(text, HasSubstr(R"("optimizer":{"name":"adamw","lr":0.0002,"lr_scaling":"none","weight_decay":0.0,"betas":[0.9,0.95],"eps":1e-08,)"));
+  EXPECT_THAT(text,
+              testing::StartsWith(R"({"version":1,"name":"job","tags":{},"notes":"","model":{"path":"m","init":"pretrained"},"data":{)"));
+  EXPECT_THAT(
+      text, HasSubstr(R"("optimizer":{"name":"adamw","lr":0.0002,"lr_scaling":"none","weight_decay":0.0,"betas":[0.9,0.95],"eps":1e-08,)"));
   EXPECT_THAT(text, HasSubstr(R"("lora":null,"quantize":null,"eval":{"every_steps":null,"max_rows":null},"seed":1337,)"));
   EXPECT_THAT(text, testing::EndsWith(R"("max_restarts":0,"after":null,"lease":null},"expect":null})"));
 }

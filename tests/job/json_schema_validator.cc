@@ -42,7 +42,8 @@ class Validator {
   }
 
   void Keyword(const json& schema, const std::string& keyword, const json& argument, const json& value, const std::string& place) {
-    static const std::set<std::string> kAnnotations = {"$schema", "$defs", "title", "description", "default", "then", "else", "patternProperties"};
+    static const std::set<std::string> kAnnotations = {"$schema", "$defs", "title", "description",
+                                                       "default", "then",  "else",  "patternProperties"};
     if (kAnnotations.contains(keyword)) return;
     if (keyword == "$ref") return Check(root_.at(json::json_pointer(argument.get<std::string>().substr(1))), value, place);
     if (keyword == "if") return Check(schema.at(Fits(argument, value) ? "then" : "else"), value, place);
@@ -56,8 +57,9 @@ class Validator {
     if (value.is_string() && OfString(keyword, argument, value, place)) return;
     if (value.is_array() && OfArray(keyword, argument, value, place)) return;
     if (value.is_object() && OfObject(schema, keyword, argument, value, place)) return;
-    static const std::set<std::string> kOfOtherTypes = {"minimum",  "maximum",  "exclusiveMinimum", "exclusiveMaximum",     "minLength",    "maxLength",     "pattern", "items",
-                                                        "minItems", "maxItems", "uniqueItems",      "additionalProperties", "properties", "propertyNames", "required", "maxProperties"};
+    static const std::set<std::string> kOfOtherTypes = {
+        "minimum",  "maximum",  "exclusiveMinimum", "exclusiveMaximum",     "minLength",  "maxLength",     "pattern",  "items",
+        "minItems", "maxItems", "uniqueItems",      "additionalProperties", "properties", "propertyNames", "required", "maxProperties"};
     Require(kOfOtherTypes.contains(keyword), place, "unknown keyword " + keyword);
   }
 

@@ -12,7 +12,8 @@ using testing::IsEmpty;
 
 // A lab over the smallest job; experiments begin in line 3.
 std::string Lab(const std::string& experiments, const std::string& more_of_base = "") {
-  return "{\"base\": {\"version\": 1, \"model\": {\"path\": \"m\"}, \"data\": {\"path\": \"d\"}, \"train\": {\"micro_batch_size\": 4},\n\"devices\": 1" +
+  return "{\"base\": {\"version\": 1, \"model\": {\"path\": \"m\"}, \"data\": {\"path\": \"d\"}, \"train\": {\"micro_batch_size\": "
+         "4},\n\"devices\": 1" +
          more_of_base + "}, \"experiments\": [\n" + experiments + "]}";
 }
 
@@ -43,8 +44,8 @@ TEST(LabFile, EachExperimentIsTheBaseWithItsSet) {
 }
 
 TEST(LabFile, ASetTakesDottedKeysAndNestedObjects) {
-  const LabSpec lab = Experiments(
-      Lab(R"({"name": "a", "set": {"train.epochs": 3, "tags.lab": "2"}}, {"name": "b", "set": {"train": {"epochs": 4}, "optimizer.lr": 1}})"));
+  const LabSpec lab = Experiments(Lab(
+      R"({"name": "a", "set": {"train.epochs": 3, "tags.lab": "2"}}, {"name": "b", "set": {"train": {"epochs": 4}, "optimizer.lr": 1}})"));
   EXPECT_EQ(lab.experiments[0].train.epochs, 3);
   EXPECT_EQ(lab.experiments[0].tags.at("lab"), "2");
   EXPECT_EQ(lab.experiments[0].train.micro_batch_size, 4);
@@ -74,7 +75,8 @@ TEST(LabFile, TheBaseMayLackWhatEveryExperimentSets) {
 }
 
 TEST(LabFile, AProblemWithinASetHasItsPathAndLine) {
-  const auto problems = Problems(Lab("{\"name\": \"a\"},\n{\"name\": \"b\",\n\"set\": {\"train\": {\n\"epochs\": 0},\n\"optimizer.lr\": -1}}"));
+  const auto problems =
+      Problems(Lab("{\"name\": \"a\"},\n{\"name\": \"b\",\n\"set\": {\"train\": {\n\"epochs\": 0},\n\"optimizer.lr\": -1}}"));
   ASSERT_EQ(problems.size(), 2u) << Format(problems, "lab.json");
   EXPECT_EQ(problems[0].path, "experiments[1].set.train.epochs");
   EXPECT_EQ(problems[0].line, 6);
@@ -143,7 +145,8 @@ TEST(LabFile, HalfALabIsNoJob) {
 
 TEST(LabFile, ANoteThatAllShareIsSaidOnce) {
   const ReadJob read = Read(Lab(R"({"name": "a", "set": {"optimizer.momentum": 0.5}}, {"name": "b"})"));
-  EXPECT_THAT(read.notes, testing::UnorderedElementsAre(HasSubstr("a: optimizer.momentum has no effect"), "nothing is kept: output.dir is null"));
+  EXPECT_THAT(read.notes,
+              testing::UnorderedElementsAre(HasSubstr("a: optimizer.momentum has no effect"), "nothing is kept: output.dir is null"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Numbers are worked out by hand from the formulas of the header, for TinyLlama 1.1B: 22 layers, hidden 2048, FFN 5632, 32 heads and 4 kv heads
-// of 64, vocabulary 32000. Parameters: a block 44,044,288, embedding 65,536,000, head with norm 65,538,048, all 1,100,048,384.
+// Numbers are worked out by hand from the formulas of the header, for TinyLlama 1.1B: 22 layers, hidden 2048, FFN 5632, 32 heads and 4 kv
+// heads of 64, vocabulary 32000. Parameters: a block 44,044,288, embedding 65,536,000, head with norm 65,538,048, all 1,100,048,384.
 #include "common/job/memory_estimate.h"
 
 #include <gtest/gtest.h>

@@ -59,7 +59,8 @@ TEST(Metrics, OnlyThroughputAndUtilizationAreBetterWhenHigher) {
   for (const MetricInfo& metric : Metrics()) {
     if (!metric.lower_is_better) higher.insert(metric.name);
   }
-  EXPECT_EQ(higher, (std::set<std::string_view>{"tokens_per_second", "trained_tokens_per_second", "samples_per_second", "gpu_utilization_percent"}));
+  EXPECT_EQ(higher, (std::set<std::string_view>{"tokens_per_second", "trained_tokens_per_second", "samples_per_second",
+                                                "gpu_utilization_percent"}));
 }
 
 }  // namespace

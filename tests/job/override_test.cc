@@ -55,14 +55,15 @@ TEST(Overrides, SetAWholeSectionByJson) {
 }
 
 TEST(Overrides, GiveWhatTheFileDoesNot) {
-  EXPECT_EQ(With({{"model.path", "m"}, {"train.micro_batch_size", "2"}}, R"({"version": 1, "data": {"path": "d"}})").train.micro_batch_size, 2);
+  EXPECT_EQ(With({{"model.path", "m"}, {"train.micro_batch_size", "2"}}, R"({"version": 1, "data": {"path": "d"}})").train.micro_batch_size,
+            2);
 }
 
 TEST(Overrides, TheLastOfOneKeyCounts) { EXPECT_EQ(With({{"devices", "2"}, {"devices", "3"}}).devices, 3); }
 
 TEST(Overrides, OneOfAnExclusivePairClearsTheOther) {
-  constexpr char kGlobal[] =
-      R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1, "global_batch_size": 8, "lr_warmup_steps": 5}})";
+  constexpr char kGlobal[] = R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"},
+    "train": {"micro_batch_size": 1, "global_batch_size": 8, "lr_warmup_steps": 5}})";
   const JobSpec job = With({{"train.accumulate_grad_batches", "4"}, {"train.lr_warmup_fraction", "0.1"}}, kGlobal);
   EXPECT_EQ(job.train.accumulate_grad_batches, 4);
   EXPECT_EQ(job.train.global_batch_size, std::nullopt);
@@ -71,7 +72,8 @@ TEST(Overrides, OneOfAnExclusivePairClearsTheOther) {
 }
 
 TEST(Overrides, NullClearsOnlyItself) {
-  constexpr char kGlobal[] = R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1, "global_batch_size": 8}})";
+  constexpr char kGlobal[] =
+      R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1, "global_batch_size": 8}})";
   EXPECT_EQ(With({{"train.accumulate_grad_batches", "null"}}, kGlobal).train.global_batch_size, 8);
 }
 
@@ -103,7 +105,8 @@ TEST(Overrides, WhatTheCheckFindsInOneNamesIt) {
 }
 
 TEST(Overrides, RepairAFileWhoseValueTheyReplace) {
-  constexpr char kFsdp[] = R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1}, "strategy": "fsdp"})";
+  constexpr char kFsdp[] =
+      R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1}, "strategy": "fsdp"})";
   EXPECT_EQ(With({{"strategy", "auto"}}, kFsdp).strategy, StrategyKind::kAuto);
 }
 

@@ -18,7 +18,8 @@ double Fraction() { return static_cast<double>(Int(0, (int64_t{1} << 53) - 1)) /
 double Positive() { return (Fraction() + 0.1) * *rc::gen::element(1e-12, 1e-8, 1e-4, 1.0, 1e3, 1e12); }
 
 std::string Text() {
-  return *rc::gen::container<std::string>(rc::gen::element('a', 'Z', '0', ' ', '"', '\\', '\n', '.', '\x01')) + *rc::gen::element<std::string>("", "é", "😀");
+  return *rc::gen::container<std::string>(rc::gen::element('a', 'Z', '0', ' ', '"', '\\', '\n', '.', '\x01')) +
+         *rc::gen::element<std::string>("", "é", "😀");
 }
 
 std::optional<std::string> MaybeId() { return Bool() ? std::optional<std::string>("j" + std::to_string(Int(1, 99))) : std::nullopt; }

@@ -15,7 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-const MemoryByKind kMemory = {.params = 1, .grads = 2, .optimizer = 3, .optimizer_cpu = 4, .other = 5, .allocated = 6, .peak_allocated = 7, .reserved = 8};
+const MemoryByKind kMemory = {
+    .params = 1, .grads = 2, .optimizer = 3, .optimizer_cpu = 4, .other = 5, .allocated = 6, .peak_allocated = 7, .reserved = 8};
 
 // What comes out of one line is written as the same line again.
 template <class Message>
@@ -69,7 +70,8 @@ TEST(RankMessages, AFaultNamesTheKey) {
   EXPECT_THAT(message(R"({"blob":"00"})"), HasSubstr("type: missing"));
   EXPECT_THAT(message(R"({"type":"what"})"), HasSubstr("type: 'what' is not known"));
   EXPECT_THAT(message(R"({"type":"rendezvous","blob":1})"), HasSubstr("blob: expected a string"));
-  EXPECT_THAT(message(R"({"type":"metrics","points":[{"name":"loss","step":0,"value":true,"time":0}]})"), HasSubstr("points[0].value: expected a number"));
+  EXPECT_THAT(message(R"({"type":"metrics","points":[{"name":"loss","step":0,"value":true,"time":0}]})"),
+              HasSubstr("points[0].value: expected a number"));
   EXPECT_THAT(message(R"({"type":"outcome","outcome":"GOOD","message":""})"), HasSubstr("outcome: 'GOOD' is not known"));
   EXPECT_THAT(message("[]"), HasSubstr("expected an object"));
   EXPECT_THAT(message("{"), HasSubstr("valid JSON"));
@@ -85,7 +87,8 @@ TEST(RankCommands, EveryKindIsReadBack) {
 }
 
 TEST(RankPlanJson, IsReadBack) {
-  RankPlan plan{.job = SmallestJob(), .job_id = "j1", .attempt = 2, .rank = 3, .world_size = 4, .device = DeviceKind::kCuda, .device_index = 1};
+  RankPlan plan{
+      .job = SmallestJob(), .job_id = "j1", .attempt = 2, .rank = 3, .world_size = 4, .device = DeviceKind::kCuda, .device_index = 1};
   plan.device_uuid = "GPU-1";
   plan.threads = 8;
   plan.bind_address = "10.0.0.1";
@@ -122,7 +125,8 @@ TEST(InspectionJson, IsReadBack) {
 }
 
 TEST(InspectionJson, AFaultNamesTheKey) {
-  EXPECT_THAT(InspectionFromJson(R"({"model": {"family": "llama", "layers": "x"}})").error().message, HasSubstr("model.layers: expected an integer"));
+  EXPECT_THAT(InspectionFromJson(R"({"model": {"family": "llama", "layers": "x"}})").error().message,
+              HasSubstr("model.layers: expected an integer"));
 }
 
 TEST(MemoryEstimateJson, IsReadBack) {

@@ -49,7 +49,8 @@ TEST(ReadJson, NamesPlaceAndReasonOfASyntaxFault) {
 }
 
 TEST(ReadJson, RefusesWhatOtherReadersLetPass) {
-  for (const char* text : {"", " ", "{", "{\"a\": 1,}", "[1,]", "// c\n{}", "{'a': 1}", "{a: 1}", "{} {}", "NaN", "[01]", "[1.]", "[.5]", "[+1]", "\"\t\"", "tru"}) {
+  for (const char* text : {"", " ", "{", "{\"a\": 1,}", "[1,]", "// c\n{}", "{'a': 1}", "{a: 1}", "{} {}", "NaN", "[01]", "[1.]", "[.5]",
+                           "[+1]", "\"\t\"", "tru"}) {
     EXPECT_EQ(OnlyProblem(text).expected, "valid JSON") << text;
   }
 }
