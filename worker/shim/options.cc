@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "common/base/size.h"
+#include "common/base/version.h"
 
 namespace trainctl::shim {
 namespace {
@@ -34,6 +35,8 @@ or was used before.
 )";
 
 constexpr int64_t kLeastLimitBytes = 4096;
+
+std::string VersionLine() { return "trainshim " + std::string(base::Version()) + " (commit " + std::string(base::Commit()) + ")\n"; }
 
 base::Error Invalid(const std::string& message) { return {base::Code::kInvalid, message + " (trainshim --help)"}; }
 
@@ -77,7 +80,7 @@ base::Result<std::variant<ShimOptions, Information>> ParseOptions(int argc, cons
   for (; at < argc && std::string_view(argv[at]) != "--"; at += 2) {
     const std::string_view name = argv[at];
     if (name == "--help") return Parsed(Information{kHelp});
-    if (name == "--version") return Parsed(Information{"trainshim " TRAINCTL_VERSION "\n"});
+    if (name == "--version") return Parsed(Information{VersionLine()});
     if (at + 1 >= argc) return Invalid(std::string(name) + ": unknown option, or its value is missing");
     if (const std::optional<base::Error> error = SetOption(name, argv[at + 1], options)) return *error;
   }

@@ -69,6 +69,8 @@ class SpoolReader {
   // The next line will be this one, or the first that is still kept.
   void Seek(int64_t sequence);
   std::optional<SpoolLine> Next();
+  // The number of the line that Next gives, now or once it is there.
+  int64_t next_sequence() const { return next_; }
 
  private:
   void Open(int64_t start);

@@ -1,0 +1,245 @@
+#include "worker/agent/agent.h"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+
+#include <boost/asio/post.hpp>
+#include <filesystem>
+#include <utility>
+
+#include "common/base/version.h"
+#include "proto/trainctl.pb.h"
+#include "worker/agent/encode.h"
+#include "worker/agent/rank_records.h"
+#include "worker/agent/spawn.h"
+#include "worker/shim/process_table.h"
+
+namespace trainctl::agent {
+namespace {
+
+// Held as long as the descriptor is open: two workers in one directory would both take up its ranks.
+base::Result<shim::Descriptor> LockDirectory(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory + "/ranks", error);
+  if (error) return base::Error{base::Code::kIo, "cannot make the worker's directory " + directory + ": " + error.message()};
+  const std::string path = directory + "/worker.lock";
+  shim::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.open()) return base::Error{base::Code::kIo, "cannot open " + path};
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+  return base::Error{base::Code::kConflict, "another trainworker uses " + directory};
+}
+
+// The rank that a message is about; nullopt, and a word in the log, where it names none.
+template <class Message>
+std::optional<wire::RankKey> KeyOf(const Message& message) {
+  const base::Result<wire::RankKey> key = wire::ReadRankKey(message.job(), message.attempt(), message.rank());
+  if (key) return *key;
+  spdlog::error("a message of the coordinator is passed over: {}", key.error().message);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Agent::Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions options, Device& device)
+    : io_(io), clock_(clock), options_(std::move(options)), device_(device), device_watch_(device, clock),
+      inspections_(io, {options_.rank_program, WithVariables(options_.environment, device.Environment()), options_.inspect_timeout}),
+      tick_timer_(io), settle_timer_(io),
+      uplink_(io, options_.uplink,
+              {.on_up = [this](const std::string& local_address) { Up(local_address); },
+               .on_message = [this](const v1::CoordinatorMessage& message) { Receive(message); },
+               .on_writable = [this] { Pump(); },
+               .on_down = [this] { Down(); }}) {}
+
+Agent::~Agent() { *alive_ = false; }
+
+base::Status Agent::Start() {
+  base::Result<shim::Descriptor> lock = LockDirectory(options_.directory);
+  if (!lock) return lock.error();
+  lock_ = std::move(*lock);
+  for (const wire::RankKey& key : FindRanks(options_.directory)) {
+    spdlog::info("{}: taken up again", wire::ToString(key));
+    Hold(key).Adopt();
+  }
+  uplink_.Start();
+  TickLater();
+  return base::Ok{};
+}
+
+// ---- the coordinator ----
+
+void Agent::Up(const std::string& local_address) {
+  address_ = options_.data_interface.empty() ? local_address : options_.data_interface;
+  v1::WorkerMessage message;
+  v1::Hello& hello = *message.mutable_hello();
+  hello.set_name(options_.name);
+  hello.set_host(options_.host);
+  hello.set_boot_id(shim::BootId());
+  hello.set_version(std::string(base::Version()));
+  *hello.mutable_device() = Encode(device_.info());
+  hello.set_device_free(device_watch_.Look(Use()).free);
+  hello.set_address(address_);
+  for (const auto& [key, rank] : held_) {
+    v1::HeldRank& held = *hello.add_held();
+    wire::WriteRankKey(key, &held);
+    held.set_running(rank->running());
+  }
+  uplink_.Send(std::move(message));
+}
+
+void Agent::Down() { welcomed_ = false; }
+
+void Agent::Receive(const v1::CoordinatorMessage& message) {
+  switch (message.message_case()) {
+    case v1::CoordinatorMessage::kWelcome: return Welcomed(message);
+    case v1::CoordinatorMessage::kInspect: return Inspect(message.inspect().request_id(), message.inspect().job_json());
+    case v1::CoordinatorMessage::kStart:
+      if (const auto key = KeyOf(message.start())) StartRank(*key, message.start().plan_json());
+      return;
+    case v1::CoordinatorMessage::kPeers:
+      if (const auto key = KeyOf(message.peers()); HeldRank* rank = key ? Find(*key) : nullptr) rank->GivePeers(message.peers().blob());
+      return;
+    case v1::CoordinatorMessage::kStop:
+      if (const auto key = KeyOf(message.stop()); HeldRank* rank = key ? Find(*key) : nullptr) rank->Stop(message.stop().grace_seconds());
+      return;
+    case v1::CoordinatorMessage::kRelease:
+      if (const auto key = KeyOf(message.release()); HeldRank* rank = key ? Find(*key) : nullptr) rank->Release();
+      return;
+    case v1::CoordinatorMessage::kAck:
+      if (const auto key = KeyOf(message.ack()); HeldRank* rank = key ? Find(*key) : nullptr) rank->Acknowledge(message.ack().sequence());
+      return Pump();
+    case v1::CoordinatorMessage::kLogAck:
+      if (const auto key = KeyOf(message.log_ack()); HeldRank* rank = key ? Find(*key) : nullptr) rank->AcknowledgeLog(message.log_ack().offset());
+      return Pump();
+    default: spdlog::warn("a message of the coordinator is passed over: this version does not know it");
+  }
+}
+
+void Agent::Welcomed(const v1::CoordinatorMessage& message) {
+  spdlog::info("connected to the coordinator as {}", options_.name);
+  std::map<wire::RankKey, std::pair<int64_t, int64_t>> stored;  // sequence, log offset
+  for (const v1::Ack& ack : message.welcome().acks()) {
+    if (const auto key = KeyOf(ack)) stored[*key].first = ack.sequence();
+  }
+  for (const v1::LogAck& ack : message.welcome().log_acks()) {
+    if (const auto key = KeyOf(ack)) stored[*key].second = ack.offset();
+  }
+  for (const auto& [key, rank] : held_) rank->Resume(stored[key].first, stored[key].second);
+  welcomed_ = true;
+  uplink_.Healthy();
+  device_watch_.Forget();
+  CheckDevice();
+  Pump();
+}
+
+void Agent::StartRank(const wire::RankKey& key, const std::string& plan_json) {
+  if (Find(key)) return;  // said again after a reconnect
+  spdlog::info("{}: starting", wire::ToString(key));
+  const std::optional<GpuSample> gpu = device_.Sample();
+  HeldRank::Launch launch{.plan_json = plan_json,
+                          .bind_address = address_,
+                          .rank_program = options_.rank_program,
+                          .shim = {options_.shim_program, options_.shim_arguments, WithVariables(options_.environment, device_.Environment())}};
+  if (gpu) launch.energy_joules = gpu->energy_joules;
+  Hold(key).Start(launch);
+}
+
+void Agent::Inspect(const std::string& request_id, const std::string& job_json) {
+  inspections_.Ask(job_json, [this, request_id](const base::Result<std::string>& answer) {
+    v1::WorkerMessage message;
+    message.mutable_inspect_result()->set_request_id(request_id);
+    if (answer) message.mutable_inspect_result()->set_inspection_json(*answer);
+    else message.mutable_inspect_result()->set_error(answer.error().message);
+    uplink_.Send(std::move(message));
+  });
+}
+
+// ---- ranks ----
+
+HeldRank* Agent::Find(const wire::RankKey& key) {
+  const auto found = held_.find(key);
+  return found == held_.end() ? nullptr : found->second.get();
+}
+
+HeldRank& Agent::Hold(const wire::RankKey& key) {
+  HeldRank::Callbacks callbacks{.on_news = [this] { Pump(); },
+                                .on_ended = [this] { RankEnded(); },
+                                .on_removable = [this, key] { RemoveLater(key); }};
+  return *(held_[key] = std::make_unique<HeldRank>(io_, clock_, key, RankFolder(options_.directory, key), std::move(callbacks)));
+}
+
+void Agent::RankEnded() {
+  device_watch_.RankEnded();
+  Pump();
+  CheckDevice();
+}
+
+// Not from inside the rank's own call.
+void Agent::RemoveLater(const wire::RankKey& key) {
+  boost::asio::post(io_, [this, alive = alive_, key] {
+    if (!*alive) return;
+    held_.erase(key);
+    std::error_code error;
+    std::filesystem::remove_all(RankFolder(options_.directory, key), error);
+    if (error) spdlog::error("{}: its folder can't be removed: {}", wire::ToString(key), error.message());
+  });
+}
+
+// ---- what is sent by itself ----
+
+// One message of each rank in turn, as long as the stream takes them.
+void Agent::Pump() {
+  for (bool sent = welcomed_; sent && uplink_.writable();) {
+    sent = false;
+    for (const auto& [key, rank] : held_) {
+      std::optional<v1::WorkerMessage> message = uplink_.writable() ? rank->Next() : std::nullopt;
+      if (!message) continue;
+      uplink_.Send(std::move(*message));
+      sent = true;
+    }
+  }
+}
+
+void Agent::Tick() {
+  const HostSample host = host_sampler_.Sample();
+  const std::optional<GpuSample> gpu = device_.Sample();
+  std::optional<RankSample> rank_sample;
+  for (const auto& [key, rank] : held_) {
+    rank->Sample(gpu, host);
+    if (rank->running()) rank_sample = rank->last_sample();
+  }
+  if (welcomed_ && uplink_.writable()) uplink_.Send(EncodeHeartbeat(gpu ? *gpu : SlotSample(rank_sample, device_.info().threads), host));
+  CheckDevice();
+  Pump();
+}
+
+void Agent::TickLater() {
+  tick_timer_.expires_after(options_.sample_interval);
+  tick_timer_.async_wait([this, alive = alive_](boost::system::error_code error) {
+    if (!*alive || error) return;
+    Tick();
+    TickLater();
+  });
+}
+
+// While the coordinator is away nothing is told: the next Hello says how the device is.
+void Agent::CheckDevice() {
+  if (!welcomed_) return;
+  if (const std::optional<DeviceWord> word = device_watch_.Check(Use())) uplink_.Send(Encode(*word));
+  if (!device_watch_.settling()) return;
+  settle_timer_.expires_after(options_.settle_interval);
+  settle_timer_.async_wait([this, alive = alive_](boost::system::error_code error) {
+    if (*alive && !error) CheckDevice();
+  });
+}
+
+DeviceUse Agent::Use() const {
+  DeviceUse use;
+  for (const auto& [key, rank] : held_) {
+    if (rank->running()) use.rank_runs = true;
+    else if (!rank->gone()) use.leftovers = "processes of " + wire::ToString(key) + " could not be ended";
+  }
+  return use;
+}
+
+}  // namespace trainctl::agent

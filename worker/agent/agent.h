@@ -1,0 +1,84 @@
+// The worker: one device, its ranks, one stream to the coordinator. It decides nothing; it does what it is told, once, and reports what is.
+// All that it must not forget lies in its ranks' folders and with the coordinator, so that it can be killed and started again at any moment
+// while its ranks go on. Runs on the io_context's one thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "worker/agent/device.h"
+#include "worker/agent/device_watch.h"
+#include "worker/agent/held_rank.h"
+#include "worker/agent/host_sampler.h"
+#include "worker/agent/inspection.h"
+#include "worker/agent/uplink.h"
+
+namespace trainctl::agent {
+
+struct AgentOptions {
+  std::string name;            // stable: "host/0"
+  std::string host;            //
+  std::string directory;       // the worker's own; ranks/ in it holds the ranks' folders
+  std::string rank_program;    // trainrank
+  std::string shim_program;    // trainshim
+  std::vector<std::string> shim_arguments;
+  std::string data_interface;  // the address that other ranks reach this host by; empty: that towards the coordinator
+  std::vector<std::string> environment;  // of ranks, before the device's own variables; NAME=value
+  UplinkOptions uplink;
+  std::chrono::milliseconds sample_interval{2000};  // of heartbeats and samples
+  std::chrono::milliseconds settle_interval{100};   // between looks at a device that a rank has just left
+  std::chrono::milliseconds inspect_timeout{60'000};
+};
+
+class Agent {
+ public:
+  // device outlives the agent.
+  Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions options, Device& device);
+  ~Agent();
+
+  // Takes up the ranks that are there, and dials. kConflict: another worker uses the directory. kIo: it can't be used.
+  base::Status Start();
+
+ private:
+  void Up(const std::string& local_address);
+  void Down();
+  void Receive(const v1::CoordinatorMessage& message);
+  void Welcomed(const v1::CoordinatorMessage& message);
+  void StartRank(const wire::RankKey& key, const std::string& plan_json);
+  void Inspect(const std::string& request_id, const std::string& job_json);
+
+  HeldRank& Hold(const wire::RankKey& key);
+  HeldRank* Find(const wire::RankKey& key);
+  void RankEnded();
+  void RemoveLater(const wire::RankKey& key);
+
+  void Pump();
+  void Tick();
+  void TickLater();
+  void CheckDevice();
+  DeviceUse Use() const;
+
+  boost::asio::io_context& io_;
+  const base::Clock& clock_;
+  const AgentOptions options_;
+  Device& device_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  shim::Descriptor lock_;
+  HostSampler host_sampler_;
+  DeviceWatch device_watch_;
+  Inspections inspections_;
+  std::map<wire::RankKey, std::unique_ptr<HeldRank>> held_;
+  boost::asio::steady_timer tick_timer_;
+  boost::asio::steady_timer settle_timer_;
+  std::string address_;    // of this host, for other ranks
+  bool welcomed_ = false;  // the coordinator has said how far it is
+  Uplink uplink_;
+};
+
+}  // namespace trainctl::agent

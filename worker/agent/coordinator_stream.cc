@@ -1,0 +1,112 @@
+#include "worker/agent/coordinator_stream.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <boost/asio/post.hpp>
+#include <deque>
+#include <future>
+#include <utility>
+
+#include "proto/trainctl.grpc.pb.h"
+
+namespace trainctl::agent {
+namespace {
+
+// A channel of its own for each try, so that gRPC's backoff, which channels share, does not come on top of ours.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+class CoordinatorStream::Reactor : public grpc::ClientBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage> {
+ public:
+  Reactor(boost::asio::io_context& io, const std::string& address, Callbacks callbacks)
+      : io_(io), callbacks_(std::move(callbacks)), stub_(v1::WorkerGateway::NewStub(MakeChannel(address))) {
+    stub_->async()->Connect(&context_, this);
+    AddHold();  // operations are started from the loop, outside of reactions
+    StartRead(&incoming_);
+    StartCall();
+  }
+
+  ~Reactor() override {
+    *alive_ = false;
+    context_.TryCancel();
+    LetGo();
+    done_->get_future().wait();
+  }
+
+  void Send(v1::WorkerMessage message) {
+    if (closing_) return;
+    outgoing_.push_back(std::move(message));
+    if (outgoing_.size() == 1) StartWrite(&outgoing_.front());
+  }
+
+  bool writable() const { return !closing_ && outgoing_.size() < kMaxQueued; }
+
+ private:
+  // The gRPC side: any thread.
+  void OnReadDone(bool ok) override { Post([this, ok] { Received(ok); }); }
+  void OnWriteDone(bool ok) override { Post([this, ok] { Written(ok); }); }
+  void OnDone(const grpc::Status& status) override {
+    const std::string reason = status.ok() ? "the coordinator ended the stream" : status.error_message();
+    Post([this, reason] { callbacks_.on_closed(reason); });
+    const auto done = done_;  // outlives this object, whose destructor may run as soon as the value is there
+    done->set_value();
+  }
+
+  template <class Handler>
+  void Post(Handler handler) {
+    boost::asio::post(io_, [alive = alive_, handler = std::move(handler)] {
+      if (*alive) handler();
+    });
+  }
+
+  // The loop's side. A callback may destroy this object: it comes last.
+  void Received(bool ok) {
+    if (!ok) return LetGo();
+    const v1::CoordinatorMessage message = std::move(incoming_);
+    incoming_.Clear();
+    if (!closing_) StartRead(&incoming_);
+    callbacks_.on_message(message);
+  }
+
+  void Written(bool ok) {
+    outgoing_.pop_front();
+    if (!ok) return LetGo();
+    if (closing_) return;
+    if (!outgoing_.empty()) StartWrite(&outgoing_.front());
+    callbacks_.on_writable();
+  }
+
+  void LetGo() {
+    if (std::exchange(closing_, true)) return;
+    context_.TryCancel();
+    RemoveHold();
+  }
+
+  boost::asio::io_context& io_;
+  const Callbacks callbacks_;
+  const std::unique_ptr<v1::WorkerGateway::Stub> stub_;
+  grpc::ClientContext context_;
+  v1::CoordinatorMessage incoming_;
+  std::deque<v1::WorkerMessage> outgoing_;  // the front one is being written
+  bool closing_ = false;                    // no operation is started any more
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const std::shared_ptr<std::promise<void>> done_ = std::make_shared<std::promise<void>>();
+};
+
+CoordinatorStream::CoordinatorStream(boost::asio::io_context& io, const std::string& address, Callbacks callbacks)
+    : reactor_(std::make_unique<Reactor>(io, address, std::move(callbacks))) {}
+
+CoordinatorStream::~CoordinatorStream() = default;
+
+void CoordinatorStream::Send(v1::WorkerMessage message) { reactor_->Send(std::move(message)); }
+
+bool CoordinatorStream::writable() const { return reactor_->writable(); }
+
+}  // namespace trainctl::agent

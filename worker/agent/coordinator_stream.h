@@ -1,0 +1,40 @@
+// One connection to the coordinator: the bidirectional stream WorkerGateway.Connect. Made, used and destroyed on the io_context's thread;
+// gRPC's own threads only post to it. Once closed it stays closed: a new connection is a new object.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace trainctl::v1 {
+class CoordinatorMessage;
+class WorkerMessage;
+}  // namespace trainctl::v1
+
+namespace trainctl::agent {
+
+class CoordinatorStream {
+ public:
+  struct Callbacks {
+    std::function<void(const v1::CoordinatorMessage&)> on_message;
+    std::function<void()> on_writable;                        // it may take more
+    std::function<void(const std::string& reason)> on_closed;  // once, last of all
+  };
+
+  CoordinatorStream(boost::asio::io_context& io, const std::string& address, Callbacks callbacks);
+  // Cancels what is under way and waits for gRPC to let go; no callback comes any more.
+  ~CoordinatorStream();
+
+  // In order. Dropped where the stream is closed.
+  void Send(v1::WorkerMessage message);
+  // Whether fewer than kMaxQueued messages wait to be written; who has much to send stops here until on_writable.
+  bool writable() const;
+  static constexpr size_t kMaxQueued = 16;
+
+ private:
+  class Reactor;
+  std::unique_ptr<Reactor> reactor_;
+};
+
+}  // namespace trainctl::agent

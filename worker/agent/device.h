@@ -1,0 +1,55 @@
+// The one device that a worker offers: a GPU, or a CPU slot. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/job/rank_plan.h"
+#include "worker/agent/gpu_library.h"
+
+namespace trainctl::agent {
+
+struct DeviceInfo {
+  job::DeviceKind kind = job::DeviceKind::kCpu;
+  int64_t index = 0;
+  std::string uuid;
+  std::string name;
+  int64_t memory_bytes = 0;
+  std::string compute_capability;  // "9.0"; empty on CPU
+  std::string driver;
+  int64_t threads = 1;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+  // nullopt: a CPU slot (its rank is what is sampled), or a GPU that does not answer now.
+  virtual std::optional<GpuSample> Sample() = 0;
+  // With no rank of ours on it: empty where the device is free, else why it is not.
+  virtual std::string WhyNotFree() = 0;
+  // What a rank's environment needs to see this device, as its number 0, and no other: NAME=value.
+  virtual std::vector<std::string> Environment() const = 0;
+};
+
+struct CpuSlotOptions {
+  std::string host;
+  int64_t index = 0;
+  int64_t threads = 1;
+  int64_t memory_bytes = 0;
+};
+std::unique_ptr<Device> MakeCpuSlot(const CpuSlotOptions& options);
+
+// directory keeps the idle baseline for later workers of the same boot. kNotFound: no such GPU; the message names those there are.
+// kInvalid: the driver or the GPU is too old for CUDA 13.
+base::Result<std::unique_ptr<Device>> MakeGpu(std::unique_ptr<GpuLibrary> library, int64_t index, int64_t threads, const std::string& directory);
+
+// Fit for CUDA 13: a driver from 580 on; compute capability from 7.5 on. Empty: it is; else what is wrong, in plain words.
+std::string WhyUnfitDriver(const std::string& driver_version);
+std::string WhyUnfitGpu(const Gpu& gpu);
+
+}  // namespace trainctl::agent

@@ -1,0 +1,50 @@
+#include "worker/agent/encode.h"
+
+#include <algorithm>
+
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::agent {
+
+v1::Device Encode(const DeviceInfo& info) {
+  v1::Device device;
+  device.set_kind(info.kind == job::DeviceKind::kCuda ? "cuda" : "cpu");
+  device.set_index(info.index);
+  device.set_uuid(info.uuid);
+  device.set_name(info.name);
+  device.set_memory_bytes(info.memory_bytes);
+  device.set_compute_capability(info.compute_capability);
+  device.set_driver(info.driver);
+  device.set_threads(info.threads);
+  return device;
+}
+
+v1::WorkerMessage EncodeHeartbeat(const GpuSample& device, const HostSample& host) {
+  v1::WorkerMessage message;
+  v1::DeviceSample& device_sample = *message.mutable_heartbeat()->mutable_device();
+  device_sample.set_utilization_percent(device.utilization_percent);
+  device_sample.set_memory_used_bytes(device.memory_used_bytes);
+  device_sample.set_power_watts(device.power_watts);
+  device_sample.set_temperature_celsius(device.temperature_celsius);
+  device_sample.set_energy_joules(device.energy_joules);
+  v1::HostSample& host_sample = *message.mutable_heartbeat()->mutable_host();
+  host_sample.set_cpu_percent(host.cpu_percent);
+  host_sample.set_memory_used_bytes(host.memory_used_bytes);
+  host_sample.set_memory_total_bytes(host.memory_total_bytes);
+  return message;
+}
+
+v1::WorkerMessage Encode(const DeviceWord& word) {
+  v1::WorkerMessage message;
+  message.mutable_device_state()->set_free(word.free);
+  message.mutable_device_state()->set_reason(word.reason);
+  return message;
+}
+
+GpuSample SlotSample(const std::optional<RankSample>& rank, int64_t threads) {
+  if (!rank) return {};
+  return {.utilization_percent = std::min(100.0, rank->cpu_percent / static_cast<double>(std::max<int64_t>(1, threads))),
+          .memory_used_bytes = rank->memory_used_bytes};
+}
+
+}  // namespace trainctl::agent

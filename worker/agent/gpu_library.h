@@ -1,0 +1,51 @@
+// What the driver tells about this host's GPUs. NVML is the implementation (nvml.cc), found at run time: a host without it has no GPUs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace trainctl::agent {
+
+struct Gpu {
+  int64_t index = 0;
+  std::string uuid;  // "GPU-…"
+  std::string name;  // "NVIDIA H200"
+  int64_t memory_bytes = 0;
+  int compute_major = 0;
+  int compute_minor = 0;
+};
+
+// Zero where the GPU does not tell.
+struct GpuSample {
+  double utilization_percent = 0;
+  int64_t memory_used_bytes = 0;
+  double power_watts = 0;
+  double temperature_celsius = 0;
+  double energy_joules = 0;  // since the driver was loaded
+};
+
+struct GpuProcess {
+  int64_t pid = 0;  // of the host: may name nobody inside a container
+  int64_t memory_bytes = 0;
+};
+
+// Not thread-safe. Errors are kUnavailable: the driver does not answer for that GPU (now).
+class GpuLibrary {
+ public:
+  virtual ~GpuLibrary() = default;
+  virtual std::string DriverVersion() = 0;  // "580.95.05"
+  virtual std::vector<Gpu> Gpus() = 0;
+  virtual base::Result<GpuSample> Sample(int64_t index) = 0;
+  virtual base::Result<std::vector<GpuProcess>> Processes(int64_t index) = 0;
+  // How two GPUs reach each other: "NVLink", "one PCIe switch", "PCIe switches", "PCIe host bridge", "NUMA node", "between sockets", "unknown".
+  virtual std::string Link(int64_t from, int64_t to) = 0;
+};
+
+// kNotFound: there is no NVML on this host. kUnavailable: its driver does not answer.
+base::Result<std::unique_ptr<GpuLibrary>> OpenNvml();
+
+}  // namespace trainctl::agent

@@ -1,0 +1,165 @@
+#include "worker/agent/held_rank.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "common/base/file.h"
+#include "common/job/rank_json.h"
+#include "proto/trainctl.pb.h"
+#include "worker/agent/rank_records.h"
+#include "worker/shim/process_table.h"
+
+namespace trainctl::agent {
+namespace {
+
+constexpr auto kEndWaitsForLog = std::chrono::seconds(1);
+constexpr auto kReleaseWaitsForLog = std::chrono::seconds(60);
+
+// attempt.json: {"energy_joules_at_start"}, so that a later worker goes on with the same zero.
+std::optional<double> ReadEnergyAtStart(const std::string& folder) {
+  const base::Result<std::string> text = base::ReadFile(folder + "/attempt.json", 4096);
+  if (!text) return std::nullopt;
+  const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
+  if (!json.is_object() || !json.contains("energy_joules_at_start")) return std::nullopt;
+  return json["energy_joules_at_start"].is_number() ? std::optional(json["energy_joules_at_start"].get<double>()) : std::nullopt;
+}
+
+// Whatever the coordinator left to this host.
+base::Result<std::string> CompletePlan(const HeldRank::Launch& launch, const std::string& scratch) {
+  base::Result<job::RankPlan> plan = job::RankPlanFromJson(launch.plan_json);
+  if (!plan) return base::Error{plan.error().code, "the coordinator's plan can't be read: " + plan.error().message};
+  plan->bind_address = launch.bind_address;
+  plan->directory = scratch;
+  if (plan->device == job::DeviceKind::kCuda) plan->device_index = 0;  // the only one that its environment shows
+  return job::ToJson(*plan);
+}
+
+}  // namespace
+
+HeldRank::HeldRank(boost::asio::io_context& io, const base::Clock& clock, const wire::RankKey& key, std::string folder, Callbacks callbacks)
+    : clock_(clock), key_(key), folder_(std::move(folder)), callbacks_(std::move(callbacks)), alive_(std::make_shared<bool>(true)),
+      relay_(key, folder_),
+      keeper_(io, clock, folder_, {.on_data = [this] { callbacks_.on_news(); }, .on_ended = [this](const auto& record) { Ended(record); }}),
+      end_timer_(io), release_timer_(io) {}
+
+HeldRank::~HeldRank() { *alive_ = false; }
+
+void HeldRank::Start(const Launch& launch) {
+  ShimCommand command = launch.shim;
+  const base::Status prepared = Prepare(launch);
+  if (!prepared) return keeper_.Fail(prepared.error().message);
+  for (const std::string& argument : {std::string("--"), launch.rank_program, std::string("--plan"), folder_ + "/plan.json",
+                                      std::string("--messages-fd"), std::string("3"), std::string("--commands-fd"), std::string("4")}) {
+    command.arguments.push_back(argument);
+  }
+  energy_at_start_joules_ = launch.energy_joules;
+  keeper_.Launch(command);
+}
+
+base::Status HeldRank::Prepare(const Launch& launch) {
+  std::error_code error;
+  const std::string scratch = folder_ + "/scratch";
+  std::filesystem::create_directories(scratch, error);
+  if (error) return base::Error{base::Code::kIo, "cannot make the rank's folder " + folder_ + ": " + error.message()};
+  const base::Result<std::string> plan = CompletePlan(launch, scratch);
+  if (!plan) return plan.error();
+  nlohmann::json attempt = nlohmann::json::object();
+  if (launch.energy_joules) attempt["energy_joules_at_start"] = *launch.energy_joules;
+  if (const base::Status written = base::WriteFileAtomically(folder_ + "/attempt.json", attempt.dump() + "\n"); !written) return written;
+  return base::WriteFileAtomically(folder_ + "/plan.json", *plan);
+}
+
+void HeldRank::Adopt() {
+  energy_at_start_joules_ = ReadEnergyAtStart(folder_);
+  keeper_.Adopt();
+}
+
+void HeldRank::GivePeers(const std::string& blob) {
+  if (std::exchange(peers_, blob) != blob) keeper_.Send(job::ToLine(job::RankCommand(job::PeersCommand{blob})));
+}
+
+void HeldRank::Stop(double grace_seconds) {
+  keeper_.Send(nlohmann::json{{"type", "terminate"}, {"grace_seconds", grace_seconds}}.dump());
+}
+
+bool HeldRank::gone() const {
+  return end_ && std::ranges::all_of(end_->leftover_pids, [](pid_t pid) {
+    const std::optional<shim::ProcessStat> process = shim::ReadStat(pid);
+    return !process || process->ended();
+  });
+}
+
+void HeldRank::Release() {
+  if (std::exchange(released_, true)) return;
+  if (running()) Stop(0);
+  release_timer_.expires_after(kReleaseWaitsForLog);
+  release_timer_.async_wait([this, alive = alive_](boost::system::error_code error) {
+    if (*alive && !error && gone()) MakeRemovable();
+  });
+  CheckRemovable();
+}
+
+void HeldRank::CheckRemovable() {
+  if (released_ && gone() && relay_.log_stored()) MakeRemovable();
+}
+
+void HeldRank::MakeRemovable() {
+  if (!std::exchange(removable_, true)) callbacks_.on_removable();
+}
+
+void HeldRank::Ended(const shim::ExitRecord& record) {
+  end_ = record;
+  relay_.SetEnd(ToReport(record, folder_));
+  end_timer_.expires_after(kEndWaitsForLog);
+  end_timer_.async_wait([this, alive = alive_](boost::system::error_code error) {
+    if (!*alive || error) return;
+    relay_.LetEndOvertakeLog();
+    callbacks_.on_news();
+  });
+  callbacks_.on_ended();
+  CheckRemovable();
+}
+
+void HeldRank::Sample(const std::optional<GpuSample>& gpu, const HostSample& host) {
+  if (!running()) return;
+  if (!sampler_) {
+    if (const std::optional<shim::PidRecord> rank = ReadPidRecord(folder_)) sampler_.emplace(rank->pid, clock_);
+  }
+  last_sample_ = sampler_ ? sampler_->Sample() : std::nullopt;
+  if (!last_sample_) return;
+  job::RankMetrics metrics;
+  const auto add = [&](const char* name, double value) {
+    metrics.points.push_back({.name = name, .step = relay_.step(), .rank = key_.rank, .value = value, .time = clock_.Wall()});
+  };
+  if (gpu) {
+    add("gpu_utilization_percent", gpu->utilization_percent);
+    add("gpu_memory_used_bytes", static_cast<double>(gpu->memory_used_bytes));
+    add("gpu_power_watts", gpu->power_watts);
+    add("gpu_temperature_celsius", gpu->temperature_celsius);
+    if (energy_at_start_joules_) add("gpu_energy_joules", gpu->energy_joules - *energy_at_start_joules_);
+  }
+  add("host_cpu_percent", host.cpu_percent);
+  add("host_memory_used_bytes", static_cast<double>(host.memory_used_bytes));
+  add("rank_cpu_percent", last_sample_->cpu_percent);
+  add("rank_memory_used_bytes", static_cast<double>(last_sample_->memory_used_bytes));
+  keeper_.Offer(job::ToLine(job::RankMessage(std::move(metrics))));
+}
+
+void HeldRank::Resume(int64_t stored_sequence, int64_t stored_log_bytes) { relay_.Resume(stored_sequence, stored_log_bytes); }
+
+void HeldRank::Acknowledge(int64_t sequence) {
+  relay_.Acknowledge(sequence);
+  keeper_.Offer(nlohmann::json{{"type", "stored"}, {"sequence", sequence}}.dump());
+}
+
+void HeldRank::AcknowledgeLog(int64_t offset) {
+  relay_.AcknowledgeLog(offset);
+  CheckRemovable();
+}
+
+std::optional<v1::WorkerMessage> HeldRank::Next() { return relay_.Next(); }
+
+}  // namespace trainctl::agent

@@ -1,0 +1,90 @@
+// One rank of one attempt on this worker, from StartRank (or from the folder that an earlier worker left) to ReleaseRank: its shim, what it
+// said, and samples of what it uses. Runs on the io_context's thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "worker/agent/device.h"
+#include "worker/agent/host_sampler.h"
+#include "worker/agent/rank_sampler.h"
+#include "worker/agent/relay.h"
+#include "worker/agent/shim_keeper.h"
+
+namespace trainctl::agent {
+
+class HeldRank {
+ public:
+  struct Callbacks {
+    std::function<void()> on_news;       // Next may have something
+    std::function<void()> on_ended;      // the tree is gone, or what is left of it can't be ended
+    std::function<void()> on_removable;  // released, and nothing of it is needed any more; called once
+  };
+  struct Launch {
+    std::string plan_json;                      // as StartRank brought it
+    std::string bind_address;                   // filled into the plan
+    std::string rank_program;                   //
+    ShimCommand shim;                           //
+    std::optional<double> energy_joules = {};   // of the GPU now
+  };
+
+  HeldRank(boost::asio::io_context& io, const base::Clock& clock, const wire::RankKey& key, std::string folder, Callbacks callbacks);
+  ~HeldRank();
+
+  // Makes the folder and starts the rank. Whatever goes wrong is the rank's end, a launch failure.
+  void Start(const Launch& launch);
+  // Takes up what an earlier worker started.
+  void Adopt();
+
+  // {"type":"peers"} to the rank; the same blob only once.
+  void GivePeers(const std::string& blob);
+  void Stop(double grace_seconds);
+  // The coordinator has no more interest: removable once the rank has ended and its log is delivered, or after a while without that.
+  void Release();
+
+  // What the rank, its GPU and the host use now, as metric points in the rank's own stream of messages.
+  void Sample(const std::optional<GpuSample>& gpu, const HostSample& host);
+  std::optional<RankSample> last_sample() const { return last_sample_; }
+
+  // To and from the coordinator (relay.h).
+  void Resume(int64_t stored_sequence, int64_t stored_log_bytes);
+  void Acknowledge(int64_t sequence);
+  void AcknowledgeLog(int64_t offset);
+  std::optional<v1::WorkerMessage> Next();
+
+  const wire::RankKey& key() const { return key_; }
+  const std::string& folder() const { return folder_; }
+  bool running() const { return !end_; }
+  // Ended, with nothing left of it.
+  bool gone() const;
+
+ private:
+  base::Status Prepare(const Launch& launch);
+  void Ended(const shim::ExitRecord& record);
+  void CheckRemovable();
+  void MakeRemovable();
+
+  const base::Clock& clock_;
+  const wire::RankKey key_;
+  const std::string folder_;
+  const Callbacks callbacks_;
+  const std::shared_ptr<bool> alive_;  // of timers whose handlers are queued already
+  Relay relay_;
+  ShimKeeper keeper_;
+  boost::asio::steady_timer end_timer_;
+  boost::asio::steady_timer release_timer_;
+  std::optional<shim::ExitRecord> end_;
+  std::optional<RankSampler> sampler_;
+  std::optional<RankSample> last_sample_;
+  std::optional<double> energy_at_start_joules_;
+  std::string peers_;
+  bool released_ = false;
+  bool removable_ = false;
+};
+
+}  // namespace trainctl::agent

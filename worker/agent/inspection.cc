@@ -1,0 +1,171 @@
+#include "worker/agent/inspection.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <utility>
+
+#include "worker/agent/spawn.h"
+#include "worker/shim/descriptor.h"
+
+namespace trainctl::agent {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using shim::Descriptor;
+
+constexpr size_t kMaxOutputBytes = 1 << 20;
+constexpr auto kReapInterval = std::chrono::milliseconds(5);
+
+struct Pipe {
+  Descriptor read, write;
+};
+
+base::Result<Pipe> MakePipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return base::Error{base::Code::kUnavailable, "no pipe can be made: too many open files"};
+  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+std::string WithoutLastNewline(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+// One run of the program. Its handlers keep it alive until it has answered or is abandoned.
+class Inspections::Run : public std::enable_shared_from_this<Run> {
+ public:
+  Run(asio::io_context& io, Answer answer) : input_(io), output_{asio::posix::stream_descriptor(io), {}, {}},
+      errors_{asio::posix::stream_descriptor(io), {}, {}}, timer_(io), reap_timer_(io), answer_(std::move(answer)) {}
+
+  ~Run() {
+    if (pid_ == 0) return;
+    ::kill(-pid_, SIGKILL);  // it leads a session and so a group
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  base::Status Start(const InspectionOptions& options, std::string job_json) {
+    job_json_ = std::move(job_json);
+    base::Result<Pipe> in = MakePipe(), out = MakePipe(), err = MakePipe();
+    if (!in || !out || !err) return base::Error{base::Code::kUnavailable, "no pipe can be made: too many open files"};
+    const base::Result<pid_t> pid = Spawn({.arguments = {options.rank_program, "--inspect"}, .environment = options.environment,
+                                           .input_fd = in->read.get(), .output_fd = out->write.get(), .error_fd = err->write.get()});
+    if (!pid) return base::Error{base::Code::kUnavailable, pid.error().message};
+    pid_ = *pid;
+    input_.assign(in->write.Release());
+    output_.pipe.assign(out->read.Release());
+    errors_.pipe.assign(err->read.Release());
+    asio::async_write(input_, asio::buffer(job_json_), [self = shared_from_this()](error_code, size_t) { self->input_.close(); });
+    Read(output_);
+    Read(errors_);
+    timer_.expires_after(options.timeout);
+    timer_.async_wait([self = shared_from_this()](error_code error) {
+      if (!error) self->TimeOut();
+    });
+    return base::Ok{};
+  }
+
+  // No answer comes any more.
+  void Abandon() {
+    answer_ = nullptr;
+    Close();
+  }
+
+ private:
+  struct Stream {
+    asio::posix::stream_descriptor pipe;
+    std::array<char, 16 << 10> bytes;
+    std::string text;
+  };
+
+  void Read(Stream& stream) {
+    stream.pipe.async_read_some(asio::buffer(stream.bytes), [self = shared_from_this(), &stream](error_code error, size_t size) {
+      if (!self->answer_) return;
+      if (!error && stream.text.size() + size <= kMaxOutputBytes) {
+        stream.text.append(stream.bytes.data(), size);
+        return self->Read(stream);
+      }
+      if (stream.pipe.is_open()) stream.pipe.close();
+      if (!self->output_.pipe.is_open() && !self->errors_.pipe.is_open()) self->Reap();
+    });
+  }
+
+  // Both outputs are closed: the program has ended, or is about to.
+  void Reap() {
+    int status = 0;
+    if (!answer_) return;
+    if (::waitpid(pid_, &status, WNOHANG) == 0) {
+      reap_timer_.expires_after(kReapInterval);
+      return reap_timer_.async_wait([self = shared_from_this()](error_code error) {
+        if (!error) self->Reap();
+      });
+    }
+    pid_ = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Finish(output_.text);
+    const std::string said = WithoutLastNewline(errors_.text);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2) return Finish(base::Error{base::Code::kInvalid, said});
+    const std::string how = WIFEXITED(status) ? "exit status " + std::to_string(WEXITSTATUS(status)) : "signal " + std::to_string(WTERMSIG(status));
+    Finish(base::Error{base::Code::kUnavailable, "trainrank --inspect ended with " + how + (said.empty() ? "" : ": " + said)});
+  }
+
+  void TimeOut() {
+    if (answer_) Finish(base::Error{base::Code::kUnavailable, "trainrank --inspect took too long and was ended"});
+  }
+
+  void Finish(base::Result<std::string> result) {
+    const Answer answer = std::exchange(answer_, nullptr);
+    Close();
+    answer(std::move(result));
+  }
+
+  void Close() {
+    error_code ignored;
+    for (asio::posix::stream_descriptor* pipe : {&input_, &output_.pipe, &errors_.pipe}) pipe->close(ignored);
+    timer_.cancel();
+    reap_timer_.cancel();
+  }
+
+  asio::posix::stream_descriptor input_;
+  Stream output_;
+  Stream errors_;
+  asio::steady_timer timer_;
+  asio::steady_timer reap_timer_;
+  Answer answer_;
+  std::string job_json_;
+  pid_t pid_ = 0;  // 0: reaped
+};
+
+Inspections::Inspections(asio::io_context& io, InspectionOptions options) : io_(io), options_(std::move(options)) {}
+
+Inspections::~Inspections() {
+  for (const std::shared_ptr<Run>& run : running_) run->Abandon();
+}
+
+void Inspections::Ask(const std::string& job_json, Answer answer) {
+  if (running_.size() >= kMaxRunning) return answer(base::Error{base::Code::kUnavailable, "this worker is busy with other inspections"});
+  const auto place = running_.emplace(running_.end());
+  *place = std::make_shared<Run>(io_, [this, place, answer](base::Result<std::string> result) {
+    const std::shared_ptr<Run> ended = std::move(*place);
+    running_.erase(place);
+    answer(std::move(result));
+  });
+  const std::shared_ptr<Run> run = *place;
+  if (const base::Status started = run->Start(options_, job_json); !started) {
+    run->Abandon();
+    running_.erase(place);
+    answer(started.error());
+  }
+}
+
+}  // namespace trainctl::agent

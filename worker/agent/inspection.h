@@ -1,0 +1,42 @@
+// Answers the coordinator's Inspect: what shape a job's model and data have, as `trainrank --inspect` finds it. The program gets the job as
+// JSON on stdin and answers JSON on stdout; exit status 2 means that the job is at fault, and stderr says how. Runs on the io_context's thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace trainctl::agent {
+
+struct InspectionOptions {
+  std::string rank_program;
+  std::vector<std::string> environment;
+  std::chrono::milliseconds timeout{60'000};
+};
+
+class Inspections {
+ public:
+  // inspection JSON. kInvalid: the job's model or data is at fault. kUnavailable: the program failed, took too long, or too many run already.
+  using Answer = std::function<void(base::Result<std::string>)>;
+
+  Inspections(boost::asio::io_context& io, InspectionOptions options);
+  // Ends the programs that still run; their answers never come.
+  ~Inspections();
+
+  void Ask(const std::string& job_json, Answer answer);
+  static constexpr size_t kMaxRunning = 4;
+
+ private:
+  class Run;
+  boost::asio::io_context& io_;
+  const InspectionOptions options_;
+  std::list<std::shared_ptr<Run>> running_;
+};
+
+}  // namespace trainctl::agent

@@ -1,0 +1,92 @@
+// trainworker: see options.cc for its help.
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <filesystem>
+#include <iostream>
+#include <random>
+
+#include "common/base/version.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/options.h"
+#include "worker/agent/probe.h"
+
+extern char** environ;
+
+namespace trainctl::agent {
+namespace {
+
+std::string HostName() {
+  char name[256] = "localhost";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+base::Result<std::unique_ptr<Device>> MakeDevice(const Options& options) {
+  const HostFacts facts = ReadHostFacts();
+  const int64_t threads = options.threads > 0 ? options.threads : facts.cores;
+  if (options.device == job::DeviceKind::kCpu) {
+    const int64_t memory_bytes = options.memory_bytes > 0 ? options.memory_bytes : facts.memory_bytes;
+    return MakeCpuSlot({HostName(), options.device_index, threads, memory_bytes});
+  }
+  base::Result<std::unique_ptr<GpuLibrary>> library = OpenNvml();
+  if (!library) return library.error();
+  return MakeGpu(std::move(*library), options.device_index, threads, options.directory);
+}
+
+AgentOptions MakeAgentOptions(const Options& options) {
+  const std::string beside = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
+  AgentOptions made;
+  made.host = HostName();
+  made.name = options.name.empty() ? made.host + "/" + std::to_string(options.device_index) : options.name;
+  made.directory = std::filesystem::absolute(options.directory).lexically_normal().string();
+  made.rank_program = options.rank_program.empty() ? beside + "/trainrank" : options.rank_program;
+  made.shim_program = options.shim_program.empty() ? beside + "/trainshim" : options.shim_program;
+  made.data_interface = options.data_interface;
+  for (char** entry = environ; *entry; ++entry) made.environment.emplace_back(*entry);
+  made.uplink.coordinator = options.coordinator;
+  made.uplink.coordinator_file = options.coordinator_file;
+  made.uplink.seed = std::random_device()();
+  return made;
+}
+
+int Fail(const std::string& message, int status) {
+  std::cerr << "trainworker: " << message << std::endl;
+  return status;
+}
+
+int Work(const Options& options) {
+  const base::Result<std::unique_ptr<Device>> device = MakeDevice(options);
+  if (!device) return Fail(device.error().message, 1);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);
+  const base::SystemClock clock;
+  boost::asio::io_context io;
+  boost::asio::signal_set stop(io, SIGTERM, SIGINT);
+  stop.async_wait([&](boost::system::error_code, int) { io.stop(); });
+  Agent agent(io, clock, MakeAgentOptions(options), **device);
+  if (const base::Status started = agent.Start(); !started) return Fail(started.error().message, 1);
+  io.run();
+  spdlog::info("stopping; ranks go on");
+  return 0;
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  const base::Result<Options> options = ParseOptions(arguments);
+  if (!options) return Fail(options.error().message + " (trainworker --help)", 2);
+  switch (options->task) {
+    case Options::Task::kHelp: std::cout << Help(); return 0;
+    case Options::Task::kVersion: std::cout << "trainworker " << base::Version() << " (commit " << base::Commit() << ")\n"; return 0;
+    case Options::Task::kProbe: std::cout << Probe(ReadHostFacts(), OpenNvml()); return 0;
+    case Options::Task::kWork: break;
+  }
+  return Work(*options);
+}
+
+}  // namespace
+}  // namespace trainctl::agent
+
+int main(int argc, char** argv) { return trainctl::agent::Main({argv + 1, argv + argc}); }

@@ -1,0 +1,184 @@
+// NVML by dlopen. The declarations follow NVIDIA's nvml.h (NVML API reference, https://docs.nvidia.com/deploy/nvml-api/), whose functions
+// and structures keep their binary form; only what is used here is declared, so that no CUDA toolkit is needed to build.
+#include <dlfcn.h>
+
+#include <array>
+
+#include "worker/agent/gpu_library.h"
+
+namespace trainctl::agent {
+namespace {
+
+using NvmlDevice = void*;
+constexpr int kSuccess = 0;
+constexpr int kInsufficientSize = 7;
+constexpr int kTemperatureGpu = 0;
+constexpr int kP2pNvlink = 2;
+constexpr int kP2pOk = 0;
+
+struct Utilization {
+  unsigned gpu, memory;
+};
+struct Memory {
+  unsigned long long total, free, used;
+};
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance, compute_instance;
+};
+
+// One function pointer a row: loaded by its name.
+struct Functions {
+  int (*init)();
+  int (*shutdown)();
+  const char* (*error_string)(int);
+  int (*driver_version)(char*, unsigned);
+  int (*count)(unsigned*);
+  int (*handle)(unsigned, NvmlDevice*);
+  int (*uuid)(NvmlDevice, char*, unsigned);
+  int (*name)(NvmlDevice, char*, unsigned);
+  int (*compute_capability)(NvmlDevice, int*, int*);
+  int (*memory)(NvmlDevice, Memory*);
+  int (*utilization)(NvmlDevice, Utilization*);
+  int (*power)(NvmlDevice, unsigned*);               // milliwatts
+  int (*temperature)(NvmlDevice, int, unsigned*);    // °C
+  int (*energy)(NvmlDevice, unsigned long long*);    // millijoules
+  int (*processes)(NvmlDevice, unsigned*, ProcessInfo*);
+  int (*p2p_status)(NvmlDevice, NvmlDevice, int, int*);
+  int (*common_ancestor)(NvmlDevice, NvmlDevice, int*);
+};
+
+template <class Function>
+bool Load(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+bool LoadAll(void* library, Functions& nvml) {
+  return Load(library, "nvmlInit_v2", nvml.init) && Load(library, "nvmlShutdown", nvml.shutdown) &&
+         Load(library, "nvmlErrorString", nvml.error_string) && Load(library, "nvmlSystemGetDriverVersion", nvml.driver_version) &&
+         Load(library, "nvmlDeviceGetCount_v2", nvml.count) && Load(library, "nvmlDeviceGetHandleByIndex_v2", nvml.handle) &&
+         Load(library, "nvmlDeviceGetUUID", nvml.uuid) && Load(library, "nvmlDeviceGetName", nvml.name) &&
+         Load(library, "nvmlDeviceGetCudaComputeCapability", nvml.compute_capability) &&
+         Load(library, "nvmlDeviceGetMemoryInfo", nvml.memory) && Load(library, "nvmlDeviceGetUtilizationRates", nvml.utilization) &&
+         Load(library, "nvmlDeviceGetPowerUsage", nvml.power) && Load(library, "nvmlDeviceGetTemperature", nvml.temperature) &&
+         Load(library, "nvmlDeviceGetTotalEnergyConsumption", nvml.energy) &&
+         Load(library, "nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes) &&
+         Load(library, "nvmlDeviceGetP2PStatus", nvml.p2p_status) &&
+         Load(library, "nvmlDeviceGetTopologyCommonAncestor", nvml.common_ancestor);
+}
+
+std::string AncestorName(int level) {
+  switch (level) {
+    case 10: return "one PCIe switch";
+    case 20: return "PCIe switches";
+    case 30: return "PCIe host bridge";
+    case 40: return "NUMA node";
+    case 50: return "between sockets";
+    default: return "unknown";
+  }
+}
+
+class Nvml : public GpuLibrary {
+ public:
+  Nvml(void* library, const Functions& functions) : library_(library), nvml_(functions) {}
+  ~Nvml() override {
+    nvml_.shutdown();
+    ::dlclose(library_);
+  }
+
+  std::string DriverVersion() override {
+    char version[96] = "";
+    nvml_.driver_version(version, sizeof version);
+    return version;
+  }
+
+  std::vector<Gpu> Gpus() override {
+    unsigned count = 0;
+    nvml_.count(&count);
+    std::vector<Gpu> gpus;
+    for (unsigned index = 0; index < count; ++index) {
+      NvmlDevice device = nullptr;
+      Memory memory = {};
+      char uuid[96] = "", name[96] = "";
+      Gpu gpu{.index = index};
+      if (nvml_.handle(index, &device) != kSuccess || nvml_.uuid(device, uuid, sizeof uuid) != kSuccess) continue;
+      nvml_.name(device, name, sizeof name);
+      nvml_.memory(device, &memory);
+      nvml_.compute_capability(device, &gpu.compute_major, &gpu.compute_minor);
+      gpu.uuid = uuid;
+      gpu.name = name;
+      gpu.memory_bytes = static_cast<int64_t>(memory.total);
+      gpus.push_back(gpu);
+    }
+    return gpus;
+  }
+
+  base::Result<GpuSample> Sample(int64_t index) override {
+    NvmlDevice device = nullptr;
+    Memory memory = {};
+    if (const int error = nvml_.handle(static_cast<unsigned>(index), &device)) return Failure(index, error);
+    if (const int error = nvml_.memory(device, &memory)) return Failure(index, error);
+    GpuSample sample{.memory_used_bytes = static_cast<int64_t>(memory.used)};
+    Utilization utilization = {};
+    unsigned milliwatts = 0, celsius = 0;
+    unsigned long long millijoules = 0;
+    if (nvml_.utilization(device, &utilization) == kSuccess) sample.utilization_percent = utilization.gpu;
+    if (nvml_.power(device, &milliwatts) == kSuccess) sample.power_watts = milliwatts / 1e3;
+    if (nvml_.temperature(device, kTemperatureGpu, &celsius) == kSuccess) sample.temperature_celsius = celsius;
+    if (nvml_.energy(device, &millijoules) == kSuccess) sample.energy_joules = static_cast<double>(millijoules) / 1e3;
+    return sample;
+  }
+
+  base::Result<std::vector<GpuProcess>> Processes(int64_t index) override {
+    NvmlDevice device = nullptr;
+    if (const int error = nvml_.handle(static_cast<unsigned>(index), &device)) return Failure(index, error);
+    std::array<ProcessInfo, 256> infos;
+    unsigned count = infos.size();
+    const int error = nvml_.processes(device, &count, infos.data());
+    if (error != kSuccess && error != kInsufficientSize) return Failure(index, error);
+    std::vector<GpuProcess> processes;
+    for (unsigned i = 0; i < count && i < infos.size(); ++i) {
+      const bool known = infos[i].used_memory != ~0ULL;
+      processes.push_back({infos[i].pid, known ? static_cast<int64_t>(infos[i].used_memory) : 0});
+    }
+    return processes;
+  }
+
+  std::string Link(int64_t from, int64_t to) override {
+    NvmlDevice a = nullptr, b = nullptr;
+    int value = 0;
+    if (nvml_.handle(static_cast<unsigned>(from), &a) != kSuccess || nvml_.handle(static_cast<unsigned>(to), &b) != kSuccess) return "unknown";
+    if (nvml_.p2p_status(a, b, kP2pNvlink, &value) == kSuccess && value == kP2pOk) return "NVLink";
+    return nvml_.common_ancestor(a, b, &value) == kSuccess ? AncestorName(value) : "unknown";
+  }
+
+ private:
+  base::Error Failure(int64_t index, int error) const {
+    return {base::Code::kUnavailable, "the driver does not answer for GPU " + std::to_string(index) + ": " + nvml_.error_string(error)};
+  }
+
+  void* library_;
+  const Functions nvml_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<GpuLibrary>> OpenNvml() {
+  void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return base::Error{base::Code::kNotFound, "no NVIDIA driver here (libnvidia-ml.so.1 is missing)"};
+  Functions nvml = {};
+  if (!LoadAll(library, nvml)) {
+    ::dlclose(library);
+    return base::Error{base::Code::kUnavailable, "libnvidia-ml.so.1 lacks functions that a driver from 580 on has"};
+  }
+  if (const int error = nvml.init()) {
+    std::string message = std::string("the NVIDIA driver does not answer: ") + nvml.error_string(error);
+    ::dlclose(library);
+    return base::Error{base::Code::kUnavailable, std::move(message)};
+  }
+  return std::unique_ptr<GpuLibrary>(std::make_unique<Nvml>(library, nvml));
+}
+
+}  // namespace trainctl::agent

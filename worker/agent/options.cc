@@ -1,0 +1,126 @@
+#include "worker/agent/options.h"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "common/base/size.h"
+#include "worker/agent/uplink.h"
+
+namespace trainctl::agent {
+namespace {
+
+base::Error Invalid(const std::string& option, const std::string& value, const std::string& expected) {
+  return {base::Code::kInvalid, option + " " + value + ": expected " + expected};
+}
+
+std::optional<int64_t> ParseNumber(std::string_view text, int64_t least) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least) return std::nullopt;
+  return value;
+}
+
+base::Status SetDevice(const std::string& value, Options& options) {
+  const size_t colon = value.find(':');
+  const std::string kind = value.substr(0, colon);
+  const std::optional<int64_t> index = colon == std::string::npos ? std::nullopt : ParseNumber(std::string_view(value).substr(colon + 1), 0);
+  if ((kind != "cuda" && kind != "cpu") || !index) return Invalid("--device", value, "cuda:N or cpu:N");
+  options.device = kind == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
+  options.device_index = *index;
+  return base::Ok{};
+}
+
+base::Status SetThreads(const std::string& value, Options& options) {
+  const std::optional<int64_t> threads = ParseNumber(value, 1);
+  if (!threads) return Invalid("--threads", value, "a number from 1");
+  options.threads = *threads;
+  return base::Ok{};
+}
+
+base::Status SetMemory(const std::string& value, Options& options) {
+  const std::optional<int64_t> bytes = base::ParseBytes(value);
+  if (!bytes || *bytes <= 0) return Invalid("--memory", value, "a size, as 16GiB");
+  options.memory_bytes = *bytes;
+  return base::Ok{};
+}
+
+base::Status SetCoordinator(const std::string& value, Options& options) {
+  const base::Result<HostPort> parts = ParseHostPort(value);
+  if (!parts) return Invalid("--coordinator", value, "host:port");
+  options.coordinator = value;
+  return base::Ok{};
+}
+
+base::Status SetOption(const std::string& name, const std::string& value, Options& options) {
+  if (name == "--coordinator") return SetCoordinator(value, options);
+  if (name == "--device") return SetDevice(value, options);
+  if (name == "--threads") return SetThreads(value, options);
+  if (name == "--memory") return SetMemory(value, options);
+  for (const auto& [known, text] : {std::pair("--coordinator-file", &options.coordinator_file), std::pair("--dir", &options.directory),
+                                    std::pair("--name", &options.name), std::pair("--rank-program", &options.rank_program),
+                                    std::pair("--shim-program", &options.shim_program), std::pair("--data-interface", &options.data_interface)}) {
+    if (name != known) continue;
+    *text = value;
+    return base::Ok{};
+  }
+  return base::Error{base::Code::kInvalid, "unknown option " + name};
+}
+
+base::Status CheckWhole(const Options& options) {
+  if (options.coordinator.empty() == options.coordinator_file.empty()) {
+    return base::Error{base::Code::kInvalid, "one of --coordinator HOST:PORT and --coordinator-file FILE is needed"};
+  }
+  if (options.directory.empty()) return base::Error{base::Code::kInvalid, "--dir DIR is needed"};
+  return base::Ok{};
+}
+
+}  // namespace
+
+base::Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
+  Options options;
+  for (size_t at = 0; at < arguments.size(); ++at) {
+    std::string name = arguments[at];
+    if (name == "--help" || name == "-h") return Options{.task = Options::Task::kHelp};
+    if (name == "--version") return Options{.task = Options::Task::kVersion};
+    if (name == "--probe") return Options{.task = Options::Task::kProbe};
+    const size_t equals = name.find('=');
+    const bool has_value = equals != std::string::npos || at + 1 < arguments.size();
+    if (!name.starts_with("--") || !has_value) return base::Error{base::Code::kInvalid, name + ": unknown, or its value is missing"};
+    const std::string value = equals != std::string::npos ? name.substr(equals + 1) : arguments[++at];
+    if (const base::Status set = SetOption(name.substr(0, equals), value, options); !set) return set.error();
+  }
+  if (const base::Status whole = CheckWhole(options); !whole) return whole.error();
+  return options;
+}
+
+std::string Help() {
+  return R"(trainworker offers one device of this host to a coordinator, and runs ranks on it.
+
+  trainworker --coordinator 127.0.0.1:7070 --dir /var/lib/trainctl/worker-0 --device cuda:0
+  trainworker --coordinator-file run/coordinator.addr --dir run/worker-1 --device cpu:1 --threads 2 --memory 8GiB
+  trainworker --probe            what this host has, and whether it is fit, as JSON (trainctl doctor shows it)
+
+Usage: trainworker (--coordinator HOST:PORT | --coordinator-file FILE) --dir DIR [options]
+
+Ranks outlive their worker: a SIGTERM ends the worker only, and one that is started again on the same DIR takes its ranks up again.
+
+Options
+  --coordinator HOST:PORT   the coordinator to dial
+  --coordinator-file FILE   a file that holds its address, read again at each try
+  --dir DIR                 the worker's own folder, kept across restarts; one worker at a time
+  --device cuda:N|cpu:N     a GPU by its NVML index, or a CPU slot (cpu:0)
+  --threads N               of a CPU slot, or for a GPU's CPU optimizer (all cores)
+  --memory SIZE             of a CPU slot (all of the host's)
+  --name NAME               stable across restarts (HOST/N)
+  --data-interface ADDRESS  by which other ranks reach this host (that towards the coordinator)
+  --rank-program PATH       trainrank (beside this program)
+  --shim-program PATH       trainshim (beside this program)
+  --probe, --help, --version
+
+Exit status: 0 after SIGTERM or SIGINT, 1 when the device or DIR can't be used, 2 for a wrong command line.
+)";
+}
+
+}  // namespace trainctl::agent

@@ -1,0 +1,28 @@
+// The worker's side of a rank's folder (worker/shim/rank_folder.h): its place under the worker's own, and its records read back.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/wire/rank_key.h"
+#include "common/wire/rank_report.h"
+#include "worker/shim/rank_folder.h"
+
+namespace trainctl::agent {
+
+// <directory>/ranks/j12-1-0 for job j12, attempt 1, rank 0.
+std::string RankFolder(const std::string& directory, const wire::RankKey& key);
+
+// The ranks that have a folder; other names are passed over.
+std::vector<wire::RankKey> FindRanks(const std::string& directory);
+
+// nullopt: there is no such record, or none that can be read.
+std::optional<shim::PidRecord> ReadPidRecord(const std::string& folder);
+std::optional<shim::ExitRecord> ReadExitRecord(const std::string& folder);
+
+// The end as the coordinator is told it, with the log's last lines.
+wire::ReportBody ToReport(const shim::ExitRecord& record, const std::string& folder);
+
+}  // namespace trainctl::agent

@@ -1,0 +1,68 @@
+// What a rank said, from its folder's files to the coordinator: messages by number, the log by offset, and last of all the end. Nothing is
+// kept here that the files and the coordinator's acknowledgements don't tell, so a restarted worker goes on where the coordinator is.
+// The end follows the messages, and the log too unless that takes too long (LetEndOvertakeLog). Not thread-safe.
+//
+// Bounds: at most kMessageWindow messages and kLogWindowBytes of log are sent without being acknowledged.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/wire/rank_report.h"
+#include "worker/shim/spool.h"
+
+namespace trainctl::v1 {
+class WorkerMessage;
+}
+
+namespace trainctl::agent {
+
+class Relay {
+ public:
+  static constexpr int64_t kMessageWindow = 256;
+  static constexpr int64_t kLogWindowBytes = 4 << 20;
+  static constexpr size_t kLogChunkBytes = 64 << 10;
+
+  Relay(wire::RankKey key, std::string folder);
+
+  // The coordinator has messages up to this number and this much of the log: goes on behind them.
+  void Resume(int64_t stored_sequence, int64_t stored_log_bytes);
+  void Acknowledge(int64_t sequence);
+  void AcknowledgeLog(int64_t offset);
+
+  // The rank's tree is gone, its files are complete.
+  void SetEnd(wire::ReportBody end) { end_ = std::move(end); }
+  // A long log shall not keep the end back any more: the rest of the gang waits for it.
+  void LetEndOvertakeLog() { end_overtakes_log_ = true; }
+
+  // What to send next; nullopt: nothing now.
+  std::optional<v1::WorkerMessage> Next();
+
+  int64_t stored_sequence() const { return stored_sequence_; }
+  // Whether the coordinator has the whole log.
+  bool log_stored() const;
+  // Of what was read so far: the step that the rank is at, from 0.
+  int64_t step() const { return step_; }
+
+ private:
+  std::optional<v1::WorkerMessage> NextMessage();
+  std::optional<v1::WorkerMessage> NextLog();
+  std::optional<v1::WorkerMessage> End();
+  v1::WorkerMessage Report(int64_t sequence, wire::ReportBody body);
+  wire::ReportBody Read(const shim::SpoolLine& line);
+
+  const wire::RankKey key_;
+  const std::string folder_;
+  shim::SpoolReader reader_;
+  int64_t stored_sequence_ = 0;
+  int64_t sent_sequence_ = 0;
+  int64_t stored_log_bytes_ = 0;
+  int64_t sent_log_bytes_ = 0;
+  std::optional<wire::ReportBody> end_;
+  bool end_sent_ = false;
+  bool end_overtakes_log_ = false;
+  int64_t step_ = 0;
+};
+
+}  // namespace trainctl::agent
