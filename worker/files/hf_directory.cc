@@ -2,8 +2,6 @@
 
 #include <filesystem>
 
-#include "worker/files/text_file.h"
-
 namespace trainctl::files {
 namespace {
 
@@ -18,6 +16,11 @@ std::error_code CopyWhole(const std::string& from, const std::string& to) {
 
 }  // namespace
 
+bool HasFile(const std::string& directory, const std::string& name) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(directory + "/" + name, ignored);
+}
+
 const std::vector<std::string>& CompanionFiles() {
   static const std::vector<std::string> files = {
       "config.json",         "generation_config.json",  "tokenizer.json",    "tokenizer.model", "tokenizer_config.json", "vocab.json",
@@ -27,10 +30,10 @@ const std::vector<std::string>& CompanionFiles() {
 }
 
 base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from, const std::string& to) {
-  if (!FileExists(from + "/config.json")) return base::Error{base::Code::kNotFound, "no config.json in '" + from + "'"};
+  if (!HasFile(from, "config.json")) return base::Error{base::Code::kNotFound, "no config.json in '" + from + "'"};
   std::vector<std::string> copied;
   for (const std::string& name : CompanionFiles()) {
-    if (!FileExists(from + "/" + name)) continue;
+    if (!HasFile(from, name)) continue;
     if (const std::error_code error = CopyWhole(from + "/" + name, to + "/" + name)) {
       return base::Error{base::Code::kIo, "cannot copy '" + from + "/" + name + "' to '" + to + "': " + error.message()};
     }

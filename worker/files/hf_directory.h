@@ -9,6 +9,9 @@
 
 namespace trainctl::files {
 
+// A regular file of that name, or a link to one, is in the directory.
+bool HasFile(const std::string& directory, const std::string& name);
+
 // The files' names within a Hugging Face directory that an export copies where they exist.
 const std::vector<std::string>& CompanionFiles();
 

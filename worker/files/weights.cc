@@ -6,15 +6,18 @@
 #include <set>
 #include <utility>
 
+#include "common/base/file.h"
+#include "worker/files/hf_directory.h"
 #include "worker/files/json_text.h"
-#include "worker/files/text_file.h"
 
 namespace trainctl::files {
 namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMaxIndexBytes = 100'000'000;
+constexpr char kSingleFile[] = "model.safetensors";
+constexpr char kIndexFile[] = "model.safetensors.index.json";
+constexpr size_t kMaxIndexBytes = 100'000'000;
 
 base::Error Invalid(const std::string& message) { return {base::Code::kInvalid, message}; }
 
@@ -23,7 +26,7 @@ bool IsFileName(const std::string& name) { return !name.empty() && name != "." &
 
 // tensor → shard
 base::Result<std::map<std::string, std::string>> ReadIndex(const std::string& path) {
-  auto text = ReadTextFile(path, kMaxIndexBytes);
+  auto text = base::ReadFile(path, kMaxIndexBytes);
   if (!text) return text.error();
   auto document = ParseJsonText(*text, path);
   if (!document) return document.error();
@@ -57,15 +60,14 @@ base::Error NoWeights(const std::string& directory) {
 
 base::Result<WeightFiles> WeightFiles::Open(const std::string& directory) {
   WeightFiles weights;
-  const std::string single = directory + "/model.safetensors";
-  const std::string index = directory + "/model.safetensors.index.json";
-  if (FileExists(single)) {
-    auto file = SafetensorsFile::Open(single);
+  const std::string index = directory + "/" + kIndexFile;
+  if (HasFile(directory, kSingleFile)) {
+    auto file = SafetensorsFile::Open(directory + "/" + kSingleFile);
     if (!file) return file.error();
     if (auto status = weights.Add(std::move(file).value()); !status) return status.error();
     return weights;
   }
-  if (!FileExists(index)) return NoWeights(directory);
+  if (!HasFile(directory, kIndexFile)) return NoWeights(directory);
 
   auto shard_of = ReadIndex(index);
   if (!shard_of) return shard_of.error();

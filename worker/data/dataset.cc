@@ -1,0 +1,146 @@
+#include "worker/data/dataset.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "common/job/batch.h"
+#include "worker/data/digest.h"
+#include "worker/data/json_rows.h"
+#include "worker/data/prompt.h"
+#include "worker/data/row_collector.h"
+#include "worker/data/shuffle.h"
+#include "worker/data/token_file.h"
+#include "worker/data/tokenizer.h"
+
+namespace trainctl::data {
+namespace {
+
+// What is being read, and for which model.
+struct Source {
+  const job::DataSpec& data;
+  const job::ModelShape& model;
+  const std::string& model_directory;
+  int64_t max_seq_length;
+};
+
+// The tokens and rows of a data file; LoadDataset adds what is the same for all formats.
+struct Content {
+  TokenStore tokens;
+  std::vector<Row> rows;
+};
+
+base::Error Invalid(const std::string& message) { return {base::Code::kInvalid, message}; }
+
+base::Result<std::unique_ptr<Tokenizer>> TokenizerOf(const Source& source) {
+  auto tokenizer = LoadTokenizer(source.model_directory);
+  if (tokenizer || tokenizer.error().code != base::Code::kNotFound) return tokenizer;
+  return base::Error{base::Code::kNotFound, tokenizer.error().message + "; without a tokenizer only data.format \"bin\" can be read"};
+}
+
+// Consecutive rows of max_seq_length tokens; a rest of one token, which predicts nothing, is dropped.
+std::vector<Row> CutRows(int64_t tokens, const Source& source) {
+  std::vector<Row> rows;
+  const int64_t most = source.data.max_rows.value_or(INT64_MAX);
+  for (int64_t begin = 0; begin + 1 < tokens && static_cast<int64_t>(rows.size()) < most; begin += source.max_seq_length) {
+    rows.push_back({begin, std::min(source.max_seq_length, tokens - begin), 0});
+  }
+  return rows;
+}
+
+base::Status AddAlpacaRow(const files::JsonObject& row, bool mask_prompt, RowCollector* rows) {
+  const std::string prompt = AlpacaPrompt(row.Text("instruction"), row.Text("input", ""));
+  return rows->Add(prompt, row.Text("output"), mask_prompt);
+}
+
+base::Result<Content> ReadJsonContent(const files::MappedFile& file, const Source& source) {
+  auto tokenizer = TokenizerOf(source);
+  if (!tokenizer) return tokenizer.error();
+  RowCollector rows(**tokenizer, ReadBoundaryTokens(source.model, source.model_directory), source.model.vocab, source.max_seq_length);
+  const bool alpaca = source.data.format == job::DataFormat::kAlpaca;
+  auto count = ReadJsonRows(file.text(), file.path(), source.data.max_rows, [&](const files::JsonObject& row) {
+    return alpaca ? AddAlpacaRow(row, source.data.mask_prompt, &rows) : rows.Add("", row.Text("text"), false);
+  });
+  if (!count) return count.error();
+  return Content{TokenStore(rows.TakeTokens()), rows.TakeRows()};
+}
+
+base::Result<Content> ReadPlainContent(const files::MappedFile& file, const Source& source) {
+  constexpr size_t kMaxBytes = size_t{1} << 30;  // tokenizers address a text by 31 bits, and need some tens of bytes for each of its
+  if (file.text().size() > kMaxBytes) {
+    return Invalid(file.path() + ": " + std::to_string(file.text().size()) + " bytes, expected at most 1 GiB of plain text; " +
+                   "tokenize larger corpora into a .bin file (data.format \"bin\")");
+  }
+  auto tokenizer = TokenizerOf(source);
+  if (!tokenizer) return tokenizer.error();
+  std::vector<int32_t> ids = (*tokenizer)->Encode(file.text());
+  if (auto known = CheckVocabulary(ids, source.model.vocab, **tokenizer); !known) return Invalid(file.path() + ": " + known.error().message);
+  std::vector<Row> rows = CutRows(static_cast<int64_t>(ids.size()), source);
+  return Content{TokenStore(std::move(ids)), std::move(rows)};
+}
+
+base::Result<Content> ReadBinContent(files::MappedFile file, const Source& source) {
+  const std::string path = file.path();
+  auto tokens = ReadTokenFile(std::move(file));
+  if (!tokens) return tokens.error();
+  std::vector<Row> rows = CutRows(tokens->size(), source);
+  const int64_t used = rows.empty() ? 0 : rows.back().begin + rows.back().length;
+  for (int64_t i = 0; i < used; ++i) {
+    if ((*tokens)[i] >= source.model.vocab) {
+      return Invalid(path + ": token " + std::to_string(i) + " is " + std::to_string((*tokens)[i]) + ", beyond the model's vocabulary of " +
+                     std::to_string(source.model.vocab) + "; was the file made with this model's tokenizer?");
+    }
+  }
+  return Content{std::move(tokens).value(), std::move(rows)};
+}
+
+base::Result<Content> ReadContent(files::MappedFile file, const Source& source) {
+  switch (source.data.format) {
+    case job::DataFormat::kAlpaca:
+    case job::DataFormat::kText:
+      return ReadJsonContent(file, source);
+    case job::DataFormat::kPlain:
+      return ReadPlainContent(file, source);
+    case job::DataFormat::kBin:
+      return ReadBinContent(std::move(file), source);
+  }
+  CHECK(false) << static_cast<int>(source.data.format);
+}
+
+// The first val_rows of a shuffle of all rows validate.
+void SplitTrainVal(const job::DataSpec& data, Dataset* dataset) {
+  std::vector<int64_t> order(dataset->rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  Shuffle(data.seed, RandomStream::kSplit, 0, &order);
+  const auto split = order.begin() + job::SplitRows(data, static_cast<int64_t>(order.size())).val_rows;
+  dataset->val.assign(order.begin(), split);
+  dataset->train.assign(split, order.end());
+  std::sort(dataset->val.begin(), dataset->val.end());
+  std::sort(dataset->train.begin(), dataset->train.end());
+}
+
+}  // namespace
+
+base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model, const std::string& model_directory,
+                                  int64_t max_seq_length) {
+  CHECK(max_seq_length > 0) << max_seq_length;
+  auto file = files::MappedFile::Open(data.path);
+  if (!file) return file.error();
+  Dataset dataset;
+  dataset.digest = Digest(file->bytes());
+  auto content = ReadContent(std::move(file).value(), {data, model, model_directory, max_seq_length});
+  if (!content) return content.error();
+  dataset.tokens = std::move(content->tokens);
+  dataset.rows = std::move(content->rows);
+  if (dataset.rows.empty()) return Invalid(data.path + ": no rows");
+  dataset.max_seq_length = max_seq_length;
+  for (const Row& row : dataset.rows) {
+    dataset.longest_row = std::max(dataset.longest_row, row.length);
+    dataset.total_tokens += row.length;
+  }
+  SplitTrainVal(data, &dataset);
+  return dataset;
+}
+
+}  // namespace trainctl::data

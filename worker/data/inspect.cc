@@ -1,0 +1,22 @@
+#include "worker/data/inspect.h"
+
+#include "worker/data/dataset.h"
+#include "worker/files/model_config.h"
+
+namespace trainctl::data {
+
+base::Result<job::Inspection> Inspect(const job::JobSpec& job) {
+  auto model = files::ReadModelConfig(job.model.path);
+  if (!model) return model.error();
+  auto dataset = LoadDataset(job.data, *model, job.model.path, job.train.max_seq_length);
+  if (!dataset) return dataset.error();
+  job::Inspection inspection;
+  inspection.model = *model;
+  inspection.rows = static_cast<int64_t>(dataset->rows.size());
+  inspection.longest_row = dataset->longest_row;
+  inspection.total_tokens = dataset->total_tokens;
+  inspection.data_digest = dataset->digest;
+  return inspection;
+}
+
+}  // namespace trainctl::data
