@@ -1,0 +1,45 @@
+#include "server/store/lock_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace trainctl::store {
+namespace {
+
+std::string ReadOwner(int descriptor) {
+  char text[32] = {};
+  const ssize_t size = pread(descriptor, text, sizeof text - 1, 0);
+  std::string owner(text, size > 0 ? size : 0);
+  while (!owner.empty() && owner.back() == '\n') owner.pop_back();
+  return owner.empty() ? "unknown" : owner;
+}
+
+bool WriteOwner(int descriptor) {
+  const std::string owner = std::to_string(getpid()) + "\n";
+  return ftruncate(descriptor, 0) == 0 && pwrite(descriptor, owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
+}
+
+base::Error IoError(const std::string& path) { return {base::Code::kIo, path + ": " + std::strerror(errno)}; }
+
+}  // namespace
+
+base::Result<std::unique_ptr<LockFile>> LockFile::Take(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (descriptor < 0) return IoError(path);
+  std::unique_ptr<LockFile> lock(new LockFile(descriptor));
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return IoError(path);
+    return base::Error{base::Code::kConflict, path + ": another coordinator (pid " + ReadOwner(descriptor) +
+                                                  ") has this folder: stop it first, or name another folder"};
+  }
+  if (!WriteOwner(descriptor)) return IoError(path);
+  return lock;
+}
+
+LockFile::~LockFile() { close(descriptor_); }
+
+}  // namespace trainctl::store

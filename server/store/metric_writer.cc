@@ -1,0 +1,94 @@
+#include "server/store/metric_writer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "server/store/columns.h"
+
+namespace trainctl::store {
+namespace {
+
+constexpr size_t kMaxCachedSeries = 100'000;
+constexpr int64_t kGang = -1;
+
+}  // namespace
+
+void MetricWriter::Write(const core::MetricRows& rows) {
+  Statement& insert = database_.Prepared("INSERT OR REPLACE INTO points (series, step, attempt, value, time) VALUES (?, ?, ?, ?, ?)");
+  for (const job::MetricPoint& point : rows.points) {
+    Series& series = Find(rows.key, point);
+    if (series.attempt > rows.key.attempt) continue;
+    if (series.attempt < rows.key.attempt) Rewind(series, rows.key.attempt, point.step);
+    insert.Put(series.id, point.step, rows.key.attempt, point.value, point.time);
+    insert.Run();
+    Add(series, point);
+    if (series.is_written) unwritten_.push_back(&series);
+    series.is_written = false;
+  }
+}
+
+void MetricWriter::WriteSummaries() {
+  Statement& update = database_.Prepared(
+      "UPDATE series SET attempt = ?, latest_step = ?, latest = ?, minimum = ?, maximum = ?, total = ?, count = ? WHERE id = ?");
+  for (Series* series : unwritten_) {
+    update.Put(series->attempt, series->latest_step, series->latest, series->minimum, series->maximum, series->total, series->count);
+    update.Put(series->id);
+    update.Run();
+    series->is_written = true;
+  }
+  unwritten_.clear();
+  if (series_.size() > kMaxCachedSeries) series_.clear();
+}
+
+void MetricWriter::Forget() {
+  unwritten_.clear();
+  series_.clear();
+}
+
+MetricWriter::Series& MetricWriter::Find(const core::RankKey& rank, const job::MetricPoint& point) {
+  Key key{rank.job.value, point.rank.value_or(kGang), point.name, point.phase};
+  const auto found = series_.find(key);
+  if (found != series_.end()) return found->second;
+  Series series = Load(key, rank.attempt);
+  return series_.emplace(std::move(key), series).first->second;
+}
+
+MetricWriter::Series MetricWriter::Load(const Key& key, int64_t attempt) {
+  const auto& [job, rank, name, phase] = key;
+  Statement& insert = database_.Prepared(
+      "INSERT OR IGNORE INTO series (job, name, rank, phase, attempt, latest_step, total, count) VALUES (?, ?, ?, ?, ?, -1, 0, 0)");
+  insert.Put(job, std::string_view(name), rank, std::string_view(phase), attempt);
+  insert.Run();
+  Statement& select = database_.Prepared(
+      "SELECT id, attempt, latest_step, latest, minimum, maximum, total, count FROM series "
+      "WHERE job = ? AND name = ? AND rank = ? AND phase = ?");
+  select.Put(job, std::string_view(name), rank, std::string_view(phase));
+  Series series;
+  while (select.Next()) {
+    select.Get(series.id, series.attempt, series.latest_step, series.latest, series.minimum, series.maximum, series.total, series.count);
+  }
+  return series;
+}
+
+void MetricWriter::Rewind(Series& series, int64_t attempt, int64_t step) {
+  Statement& select =
+      database_.Prepared("SELECT MIN(value), MAX(value), TOTAL(value), COUNT(value) FROM points WHERE series = ? AND step < ?");
+  select.Put(series.id, step);
+  while (select.Next()) select.Get(series.minimum, series.maximum, series.total, series.count);
+  series.attempt = attempt;
+  series.latest_step = -1;
+}
+
+void MetricWriter::Add(Series& series, const job::MetricPoint& point) {
+  if (point.step >= series.latest_step) {
+    series.latest_step = point.step;
+    series.latest = point.value;
+  }
+  if (std::isnan(point.value)) return;
+  series.minimum = series.count == 0 ? point.value : std::min(series.minimum, point.value);
+  series.maximum = series.count == 0 ? point.value : std::max(series.maximum, point.value);
+  series.total += point.value;
+  ++series.count;
+}
+
+}  // namespace trainctl::store

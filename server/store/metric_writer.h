@@ -1,0 +1,54 @@
+// Points and the summaries kept at their ingestion, inside a transaction that somebody else opened. Internal to this room.
+//
+// A summary covers every point that came (several of one step too: samples within a step), NaN only as `latest`. When a later attempt's
+// first point comes, the summary is made anew from the points of the steps before it, so that what a restart does again counts once.
+// Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "server/core/rows.h"
+#include "server/store/database.h"
+
+namespace trainctl::store {
+
+class MetricWriter {
+ public:
+  explicit MetricWriter(Database& database) : database_(database) {}
+
+  void Write(const core::MetricRows& rows);
+  // Of the series that were written since the last call.
+  void WriteSummaries();
+  // What is remembered is not in the store after all.
+  void Forget();
+
+ private:
+  using Key = std::tuple<int64_t, int64_t, std::string, std::string>;  // job, rank (-1: the gang), name, phase
+  struct Series {
+    int64_t id = 0;
+    int64_t attempt = 0;
+    int64_t latest_step = -1;
+    double latest = 0;
+    double minimum = 0;
+    double maximum = 0;
+    double total = 0;
+    int64_t count = 0;
+    bool is_written = true;
+  };
+
+  Series& Find(const core::RankKey& rank, const job::MetricPoint& point);
+  Series Load(const Key& key, int64_t attempt);
+  void Rewind(Series& series, int64_t attempt, int64_t step);
+  static void Add(Series& series, const job::MetricPoint& point);
+
+  Database& database_;
+  std::map<Key, Series> series_;  // a cache: forgotten whole when it is large
+  std::vector<Series*> unwritten_;
+};
+
+}  // namespace trainctl::store

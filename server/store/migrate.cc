@@ -1,0 +1,59 @@
+#include "server/store/migrate.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace trainctl::store {
+namespace {
+
+int64_t ReadVersion(Database& database) {
+  Statement statement(database, "PRAGMA user_version");
+  int64_t version = 0;
+  while (statement.Next()) statement.Get(version);
+  return version;
+}
+
+// Whole or not at all: a backup under its name is complete.
+base::Status Backup(Database& database, int64_t version) {
+  const std::string target = database.path() + ".v" + std::to_string(version) + ".bak";
+  const std::string partial = target + ".tmp";
+  std::error_code error;
+  std::filesystem::remove(partial, error);
+  Statement statement(database, "VACUUM INTO ?");
+  statement.Put(std::string_view(partial));
+  statement.Run();
+  base::Status status = database.TakeStatus();
+  if (!status.ok()) return base::Error{status.error().code, "no backup before the upgrade: " + status.error().message};
+  std::filesystem::rename(partial, target, error);
+  if (error) return base::Error{base::Code::kIo, target + ": " + error.message()};
+  return base::Ok{};
+}
+
+base::Status Upgrade(Database& database, const char* migration, int64_t version) {
+  Transaction transaction(database);
+  database.Execute(migration);
+  database.Execute("PRAGMA user_version = " + std::to_string(version));
+  return transaction.Commit();
+}
+
+}  // namespace
+
+base::Status Migrate(Database& database, Migrations migrations) {
+  const int64_t version = ReadVersion(database);
+  const auto target = static_cast<int64_t>(migrations.size());
+  if (base::Status status = database.TakeStatus(); !status.ok()) return status;
+  if (version > target) {
+    return base::Error{base::Code::kInvalid, database.path() + " was written by a newer coordinator (schema " + std::to_string(version) +
+                                                 ", this one knows " + std::to_string(target) + "): run that one"};
+  }
+  if (version > 0 && version < target) {
+    if (base::Status status = Backup(database, version); !status.ok()) return status;
+  }
+  for (int64_t next = version; next < target; ++next) {
+    if (base::Status status = Upgrade(database, migrations[next], next + 1); !status.ok()) return status;
+  }
+  return base::Ok{};
+}
+
+}  // namespace trainctl::store

@@ -1,0 +1,104 @@
+#include "server/store/row_writer.h"
+
+#include "common/job/job_json.h"
+#include "server/store/row_columns.h"
+
+namespace trainctl::store {
+namespace {
+
+std::string Replace(const std::string& table, const std::string& columns) {
+  return "INSERT OR REPLACE INTO " + table + " (" + columns + ") VALUES (" + Placeholders(columns.c_str()) + ")";
+}
+
+}  // namespace
+
+RowWriter::RowWriter(Database& database)
+    : database_(database),
+      metrics_(database),
+      status_(database, Replace("job_status", "job, " + std::string(kStatusColumns))),
+      attempt_(database, Replace("attempts", kAttemptColumns)),
+      rank_(database, Replace("ranks", kRankColumns)),
+      worker_(database, Replace("workers", kWorkerColumns)) {}
+
+void RowWriter::Write(const Batch& batch) {
+  for (const core::Persist& row : batch.rows) {
+    std::visit([this](const auto& value) { Write(value); }, row);
+  }
+  for (const LogOffsetRow& row : batch.log_offsets) Write(row);
+  for (const AuditRow& row : batch.audit) Write(row);
+  metrics_.WriteSummaries();
+}
+
+void RowWriter::Write(const core::SubmissionRow& row) {
+  Statement& statement = database_.Prepared("INSERT INTO submissions (request_id, group_id, at) VALUES (?, ?, ?)");
+  ColumnWriter{statement}(row.request_id, row.group, row.at);
+  statement.Run();
+}
+
+void RowWriter::Write(const core::GroupRow& row) {
+  Statement& statement = database_.Prepared("INSERT INTO groups (id, name, submitted_at) VALUES (?, ?, ?)");
+  ColumnWriter{statement}(row.id, row.name, row.submitted_at);
+  statement.Run();
+}
+
+void RowWriter::Write(const core::JobRow& row) {
+  Statement& statement = database_.Prepared(
+      "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, submitted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  ColumnWriter{statement}(row.id, row.group, row.request_id, row.spec.name, job::ToJson(row.spec), row.inspection_json, row.prediction_json,
+                          row.submitted_at);
+  statement.Run();
+}
+
+void RowWriter::Write(const core::UpdateJob& row) {
+  ColumnWriter writer(status_);
+  writer(row.job);
+  VisitStatus(row.status, writer);
+  status_.Run();
+}
+
+void RowWriter::Write(const core::AttemptRow& row) {
+  VisitAttempt(row, ColumnWriter(attempt_));
+  attempt_.Run();
+}
+
+void RowWriter::Write(const core::RankRow& row) {
+  VisitRank(row, ColumnWriter(rank_));
+  rank_.Run();
+}
+
+void RowWriter::Write(const core::WorkerRow& row) {
+  VisitWorker(row, ColumnWriter(worker_));
+  worker_.Run();
+}
+
+void RowWriter::Write(const core::EventRow& row) {
+  Statement& statement = database_.Prepared("INSERT INTO events (job, at, text) VALUES (?, ?, ?)");
+  ColumnWriter{statement}(row.job, row.at, row.text);
+  statement.Run();
+}
+
+void RowWriter::Write(const core::AckRow& row) {
+  Statement& statement = database_.Prepared("INSERT OR REPLACE INTO acks (job, attempt, rank, sequence) VALUES (?, ?, ?, ?)");
+  ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.sequence);
+  statement.Run();
+}
+
+void RowWriter::Write(const core::ArtefactRow& row) {
+  Statement& statement = database_.Prepared("INSERT INTO artefacts (job, attempt, rank, kind, path) VALUES (?, ?, ?, ?, ?)");
+  ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.saved.kind, row.saved.path);
+  statement.Run();
+}
+
+void RowWriter::Write(const LogOffsetRow& row) {
+  Statement& statement = database_.Prepared("INSERT OR REPLACE INTO log_offsets (job, attempt, rank, offset) VALUES (?, ?, ?, ?)");
+  ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.offset);
+  statement.Run();
+}
+
+void RowWriter::Write(const AuditRow& row) {
+  Statement& statement = database_.Prepared("INSERT INTO audit (at, actor, action, subject) VALUES (?, ?, ?, ?)");
+  ColumnWriter{statement}(row.at, row.actor, row.action, row.subject);
+  statement.Run();
+}
+
+}  // namespace trainctl::store

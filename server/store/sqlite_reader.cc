@@ -1,0 +1,249 @@
+#include <algorithm>
+
+#include "server/store/database.h"
+#include "server/store/row_columns.h"
+#include "server/store/sqlite_store.h"
+
+namespace trainctl::store {
+namespace {
+
+constexpr size_t kPiece = 4096;  // points handed over at once
+
+class SqliteReader : public Reader {
+ public:
+  explicit SqliteReader(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+
+  base::Result<std::optional<StoredSubmission>> FindSubmission(std::string_view request_id) override {
+    Statement& statement = Query("SELECT group_id FROM submissions WHERE request_id = ?");
+    statement.Put(request_id);
+    std::optional<StoredSubmission> found;
+    while (statement.Next()) statement.Get(found.emplace().group.value);
+    if (found) found->jobs = JobsOf("SELECT id FROM jobs WHERE request_id = ? ORDER BY id", request_id);
+    return Answer(std::move(found));
+  }
+
+  base::Result<Found> Find(std::string_view id_or_name) override {
+    if (const auto job = base::ParseJobId(id_or_name)) {
+      Found found;
+      found.jobs = JobsOf("SELECT id FROM jobs WHERE id = ?", job->value);
+      if (!found.jobs.empty()) return Answer(std::move(found));
+    }
+    if (const auto group = base::ParseGroupId(id_or_name)) {
+      Found found = GroupOf("SELECT id, name FROM groups WHERE id = ?", group->value);
+      if (found.group) return Answer(std::move(found));
+    }
+    Found found = GroupOf("SELECT id, name FROM groups WHERE name = ? ORDER BY id DESC LIMIT 1", id_or_name);
+    if (!found.group) found.jobs = JobsOf("SELECT id FROM jobs WHERE name = ? ORDER BY id DESC LIMIT 1", id_or_name);
+    return Answer(std::move(found));
+  }
+
+  base::Result<Found> LatestGroup() override {
+    return Answer(GroupOf("SELECT id, name FROM groups WHERE id >= ? ORDER BY id DESC LIMIT 1", int64_t{0}));
+  }
+
+  base::Result<std::vector<StoredJob>> Jobs(const JobFilter& filter) override {
+    Statement statement(*database_, JobsSql(filter));
+    for (const job::JobState state : filter.states) statement.Put(job::Name(state));
+    for (const base::JobId job : filter.jobs) statement.Put(job.value);
+    statement.Put(filter.limit);
+    std::vector<StoredJob> jobs;
+    while (statement.Next()) {
+      StoredJob& job = jobs.emplace_back();
+      job.row = ReadJob(*database_, statement);
+      ColumnReader reader(*database_, statement);
+      VisitStatus(job.status, reader);
+      reader(job.group_name);
+    }
+    for (StoredJob& job : jobs) job.placement = PlacementOf(job);
+    return Answer(std::move(jobs));
+  }
+
+  base::Result<std::vector<StoredAttempt>> Attempts(base::JobId job) override {
+    Statement statement(*database_, "SELECT " + std::string(kAttemptColumns) + " FROM attempts WHERE job = ? ORDER BY attempt");
+    statement.Put(job.value);
+    std::vector<StoredAttempt> attempts;
+    while (statement.Next()) VisitAttempt(attempts.emplace_back().row, ColumnReader(*database_, statement));
+    Statement ranks(*database_, "SELECT " + std::string(kRankColumns) + " FROM ranks WHERE job = ? AND attempt = ? ORDER BY rank");
+    for (StoredAttempt& attempt : attempts) {
+      ranks.Put(job.value, attempt.row.attempt);
+      while (ranks.Next()) VisitRank(attempt.ranks.emplace_back(), ColumnReader(*database_, ranks));
+    }
+    return Answer(std::move(attempts));
+  }
+
+  base::Result<std::vector<core::EventRow>> Events(base::JobId job) override {
+    Statement& statement = Query("SELECT at, text FROM events WHERE job = ? ORDER BY id");
+    statement.Put(job.value);
+    std::vector<core::EventRow> events;
+    while (statement.Next()) {
+      core::EventRow& event = events.emplace_back(core::EventRow{job, 0, ""});
+      statement.Get(event.at, event.text);
+    }
+    return Answer(std::move(events));
+  }
+
+  base::Result<std::vector<core::ArtefactRow>> Artefacts(base::JobId job) override {
+    Statement& statement = Query("SELECT attempt, rank, kind, path FROM artefacts WHERE job = ? ORDER BY id");
+    statement.Put(job.value);
+    std::vector<core::ArtefactRow> artefacts;
+    while (statement.Next()) {
+      core::ArtefactRow& row = artefacts.emplace_back();
+      row.key.job = job;
+      statement.Get(row.key.attempt, row.key.rank, row.saved.kind, row.saved.path);
+    }
+    return Answer(std::move(artefacts));
+  }
+
+  base::Result<std::vector<core::WorkerRow>> Workers() override {
+    Statement statement(*database_, "SELECT " + std::string(kWorkerColumns) + " FROM workers ORDER BY name");
+    std::vector<core::WorkerRow> workers;
+    while (statement.Next()) VisitWorker(workers.emplace_back(), ColumnReader(*database_, statement));
+    return Answer(std::move(workers));
+  }
+
+  base::Result<std::vector<MetricSummary>> Summaries(base::JobId job) override {
+    Statement& statement =
+        Query("SELECT name, rank, phase, latest, minimum, maximum, total, count FROM series WHERE job = ? ORDER BY name, rank, phase");
+    statement.Put(job.value);
+    std::vector<MetricSummary> summaries;
+    while (statement.Next()) {
+      MetricSummary& summary = summaries.emplace_back();
+      int64_t rank = 0;
+      double total = 0;
+      statement.Get(summary.name, rank, summary.phase, summary.latest, summary.min, summary.max, total, summary.count);
+      if (rank >= 0) summary.rank = rank;
+      if (summary.count > 0) summary.mean = total / static_cast<double>(summary.count);
+    }
+    return Answer(std::move(summaries));
+  }
+
+  base::Status Points(base::JobId job, const MetricFilter& filter, const TakePoints& take) override {
+    Statement& statement = Query("SELECT step, value, time FROM points WHERE series = ? ORDER BY step");
+    std::vector<job::MetricPoint> piece;
+    for (const Series& series : SeriesOf(job, filter)) {
+      statement.Put(series.id);
+      while (statement.Next()) {
+        job::MetricPoint& point = piece.emplace_back(series.name_of_points);
+        statement.Get(point.step, point.value, point.time);
+        if (piece.size() < kPiece) continue;
+        if (!take(piece)) return Stop(statement);
+        piece.clear();
+      }
+    }
+    if (!piece.empty() && database_->ok()) take(piece);
+    return database_->TakeStatus();
+  }
+
+  base::Result<int64_t> LogOffset(const core::RankKey& key) override {
+    Statement& statement = Query("SELECT offset FROM log_offsets WHERE job = ? AND attempt = ? AND rank = ?");
+    statement.Put(key.job.value, key.attempt, key.rank);
+    int64_t offset = 0;
+    while (statement.Next()) statement.Get(offset);
+    return Answer(std::move(offset));
+  }
+
+  base::Result<std::vector<AuditRow>> Audit(int64_t limit) override {
+    Statement& statement = Query("SELECT at, actor, action, subject FROM audit ORDER BY id DESC LIMIT ?");
+    statement.Put(limit);
+    std::vector<AuditRow> rows;
+    while (statement.Next()) {
+      AuditRow& row = rows.emplace_back();
+      statement.Get(row.at, row.actor, row.action, row.subject);
+    }
+    return Answer(std::move(rows));
+  }
+
+ private:
+  Statement& Query(std::string_view sql) { return database_->Prepared(sql); }
+
+  template <class T>
+  base::Result<T> Answer(T value) {
+    base::Status status = database_->TakeStatus();
+    if (!status.ok()) return status.error();
+    return value;
+  }
+
+  base::Status Stop(Statement& statement) {
+    statement.Reset();
+    return database_->TakeStatus();
+  }
+
+  template <class T>
+  std::vector<base::JobId> JobsOf(std::string_view sql, const T& parameter) {
+    Statement& statement = Query(sql);
+    statement.Put(parameter);
+    std::vector<base::JobId> jobs;
+    while (statement.Next()) statement.Get(jobs.emplace_back().value);
+    return jobs;
+  }
+
+  template <class T>
+  Found GroupOf(std::string_view sql, const T& parameter) {
+    Statement& statement = Query(sql);
+    statement.Put(parameter);
+    Found found;
+    while (statement.Next()) statement.Get(found.group.value, found.group_name);
+    if (found.group) found.jobs = JobsOf("SELECT id FROM jobs WHERE group_id = ? AND group_id != 0 ORDER BY id", found.group.value);
+    return found;
+  }
+
+  static std::string JobsSql(const JobFilter& filter) {
+    std::string sql = "SELECT jobs." + std::string(kJobColumns) + ", " + kStatusColumns +
+                      ", IFNULL((SELECT groups.name FROM groups WHERE groups.id = group_id), '')"
+                      " FROM jobs JOIN job_status ON job = jobs.id WHERE TRUE";
+    if (filter.unfinished_only) sql += " AND state != 'FINISHED'";
+    if (!filter.states.empty()) sql += " AND state IN (" + Parameters(filter.states.size()) + ")";
+    if (!filter.jobs.empty()) sql += " AND jobs.id IN (" + Parameters(filter.jobs.size()) + ")";
+    return sql + " ORDER BY jobs.id DESC LIMIT ?";
+  }
+
+  static std::string Parameters(size_t count) {
+    std::string text = "?";
+    for (size_t i = 1; i < count; ++i) text += ", ?";
+    return text;
+  }
+
+  std::vector<std::string> PlacementOf(const StoredJob& job) {
+    Statement& statement = Query("SELECT worker FROM ranks WHERE job = ? AND attempt = ? ORDER BY rank");
+    statement.Put(job.row.id.value, job.status.attempt);
+    std::vector<std::string> workers;
+    while (statement.Next()) statement.Get(workers.emplace_back());
+    return workers;
+  }
+
+  struct Series {
+    int64_t id = 0;
+    job::MetricPoint name_of_points;  // name, rank and phase
+  };
+
+  std::vector<Series> SeriesOf(base::JobId job, const MetricFilter& filter) {
+    Statement& statement = Query("SELECT id, name, rank, phase FROM series WHERE job = ? ORDER BY name, rank, phase");
+    statement.Put(job.value);
+    std::vector<Series> found;
+    while (statement.Next()) {
+      Series series;
+      int64_t rank = 0;
+      statement.Get(series.id, series.name_of_points.name, rank, series.name_of_points.phase);
+      if (rank >= 0) series.name_of_points.rank = rank;
+      if (Passes(filter, series.name_of_points)) found.push_back(std::move(series));
+    }
+    return found;
+  }
+
+  static bool Passes(const MetricFilter& filter, const job::MetricPoint& point) {
+    const bool has_name = filter.names.empty() || std::find(filter.names.begin(), filter.names.end(), point.name) != filter.names.end();
+    return has_name && (!filter.rank || filter.rank == point.rank);
+  }
+
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<Reader>> OpenSqliteReader(const std::string& directory) {
+  auto database = Database::Open(directory + "/coordinator.db", Database::Mode::kRead);
+  if (!database.ok()) return database.error();
+  return std::unique_ptr<Reader>(std::make_unique<SqliteReader>(std::move(*database)));
+}
+
+}  // namespace trainctl::store

@@ -1,0 +1,54 @@
+#include "server/store/sqlite_store.h"
+
+#include "server/store/database.h"
+#include "server/store/file_system.h"
+#include "server/store/load_state.h"
+#include "server/store/lock_file.h"
+#include "server/store/migrate.h"
+#include "server/store/row_writer.h"
+
+namespace trainctl::store {
+namespace {
+
+class SqliteStore : public Store {
+ public:
+  SqliteStore(std::unique_ptr<LockFile> lock, std::unique_ptr<Database> database)
+      : lock_(std::move(lock)), database_(std::move(database)), writer_(*database_) {}
+
+  base::Status Apply(const Batch& batch) override {
+    if (batch.empty()) return base::Ok{};
+    Transaction transaction(*database_);
+    writer_.Write(batch);
+    base::Status status = transaction.Commit();
+    if (!status.ok()) writer_.Forget();
+    return status;
+  }
+
+  base::Result<core::StoredState> LoadState() override {
+    core::StoredState state = store::LoadState(*database_);
+    base::Status status = database_->TakeStatus();
+    if (!status.ok()) return status.error();
+    return state;
+  }
+
+ private:
+  std::unique_ptr<LockFile> lock_;  // outlives the connection
+  std::unique_ptr<Database> database_;
+  RowWriter writer_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory) {
+  base::Status folder = PrepareFolder(directory);
+  if (!folder.ok()) return folder.error();
+  auto lock = LockFile::Take(directory + "/coordinator.lock");
+  if (!lock.ok()) return lock.error();
+  auto database = Database::Open(directory + "/coordinator.db", Database::Mode::kWrite);
+  if (!database.ok()) return database.error();
+  base::Status migrated = Migrate(**database, Schema());
+  if (!migrated.ok()) return migrated.error();
+  return std::unique_ptr<Store>(std::make_unique<SqliteStore>(std::move(*lock), std::move(*database)));
+}
+
+}  // namespace trainctl::store
