@@ -1,0 +1,224 @@
+#include "client/arguments.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "client/format.h"
+#include "common/base/did_you_mean.h"
+#include "common/base/size.h"
+
+namespace trainctl::client {
+namespace {
+
+// Every key of the job schema that an override may name: "train.micro_batch_size" and "train".
+const std::set<std::string, std::less<>>& SchemaKeys() {
+  static const auto* const keys = [] {
+    auto* found = new std::set<std::string, std::less<>>();
+    for (const auto& [key, value] : job::Flatten(job::JobSpec{})) {
+      for (size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1)) found->insert(key.substr(0, dot));
+      found->insert(key);
+    }
+    return found;
+  }();
+  return *keys;
+}
+
+std::vector<std::string> SplitNames(const std::string& names) {
+  std::vector<std::string> list;
+  for (size_t begin = 0; begin <= names.size();) {
+    const size_t comma = std::min(names.find(',', begin), names.size());
+    list.push_back(names.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return list;
+}
+
+std::optional<int64_t> ParseWhole(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::optional<int64_t> ParseSeconds(const std::string& text) {
+  const std::optional<int64_t> bare = ParseWhole(text);
+  return bare ? bare : base::ParseDuration(text);
+}
+
+}  // namespace
+
+Arguments::Arguments(std::string_view verb, std::string_view summary, std::string_view examples)
+    : verb_(verb), summary_(summary), examples_(examples) {}
+
+void Arguments::Positional(std::string name, std::string* value, std::string help) {
+  arguments_.push_back({.kind = Kind::kPositional, .names = std::move(name), .help = std::move(help), .required = true, .text = value});
+}
+
+void Arguments::Positionals(std::string name, std::vector<std::string>* values, std::string help, bool required) {
+  arguments_.push_back({.kind = Kind::kPositionals, .names = std::move(name), .help = std::move(help), .required = required, .texts = values});
+}
+
+void Arguments::Switch(std::string names, bool* value, std::string help) {
+  arguments_.push_back({.kind = Kind::kSwitch, .names = std::move(names), .help = std::move(help), .flag = value});
+}
+
+void Arguments::Text(std::string names, std::string placeholder, std::string* value, std::string help) {
+  arguments_.push_back({.kind = Kind::kText, .names = std::move(names), .placeholder = std::move(placeholder), .help = std::move(help), .text = value});
+}
+
+void Arguments::Number(std::string names, std::string placeholder, std::optional<int64_t>* value, std::string help) {
+  arguments_.push_back(
+      {.kind = Kind::kNumber, .names = std::move(names), .placeholder = std::move(placeholder), .help = std::move(help), .number = value});
+}
+
+void Arguments::Duration(std::string names, std::optional<int64_t>* seconds, std::string help) {
+  arguments_.push_back({.kind = Kind::kDuration, .names = std::move(names), .placeholder = "TIME", .help = std::move(help), .number = seconds});
+}
+
+void Arguments::Overrides(std::vector<job::Override>* overrides, std::string help) {
+  overrides_ = overrides;
+  arguments_.push_back({.kind = Kind::kSet, .names = "--set", .placeholder = "KEY=VALUE", .help = std::move(help)});
+}
+
+base::Error Arguments::Wrong(const std::string& what) const {
+  return {base::Code::kInvalid, what + "; see: trainctl " + verb_ + " --help"};
+}
+
+base::Error Arguments::UnknownOption(const std::string& word) const {
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> known = Flags();
+  if (overrides_ != nullptr) {
+    for (const std::string& key : SchemaKeys()) known.push_back("--" + key);
+  }
+  const std::vector<std::string_view> candidates(known.begin(), known.end());
+  const std::string hint = base::DidYouMean(name, candidates);
+  return Wrong("unknown option '" + name + "'" + (hint.empty() ? "" : ": " + hint));
+}
+
+base::Status Arguments::AddSet(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    return Wrong("--set " + text + ": expected KEY=VALUE, such as train.micro_batch_size=8");
+  }
+  overrides_->push_back({text.substr(0, equals), text.substr(equals + 1)});
+  return base::Ok{};
+}
+
+// CLI11 knows nothing of the job's schema, so "--train.micro_batch_size 8" is taken out before it reads the rest. A dot makes an option an
+// override even where the schema has no such key: reading the job then says so, with its own did-you-mean.
+base::Result<std::vector<std::string>> Arguments::TakeOverrides(const std::vector<std::string>& words) {
+  if (overrides_ == nullptr) return words;
+  const std::vector<std::string> flags = Flags();
+  std::vector<std::string> rest;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const std::string key = name.starts_with("--") ? name.substr(2) : "";
+    const bool own = std::find(flags.begin(), flags.end(), name) != flags.end();
+    if (own || key.empty() || (key.find('.') == std::string::npos && !SchemaKeys().contains(key))) {
+      rest.push_back(word);
+    } else if (equals != std::string::npos) {
+      overrides_->push_back({key, word.substr(equals + 1)});
+    } else if (i + 1 < words.size()) {
+      overrides_->push_back({key, words[++i]});
+    } else {
+      return Wrong(word + ": expected a value after it, as in " + word + " VALUE");
+    }
+  }
+  return rest;
+}
+
+base::Status Arguments::Parse(const std::vector<std::string>& words) {
+  base::Result<std::vector<std::string>> rest = TakeOverrides(words);
+  if (!rest.ok()) return rest.error();
+
+  CLI::App app;
+  app.set_help_flag();
+  app.add_flag("-h,--help", wants_help_);
+  app.allow_extras();
+  std::vector<std::string> sets;
+  std::vector<std::pair<const Argument*, std::string>> numbers;
+  numbers.reserve(arguments_.size());
+  for (const Argument& argument : arguments_) {
+    switch (argument.kind) {
+      case Kind::kPositional: app.add_option(argument.names, *argument.text); break;
+      case Kind::kPositionals: app.add_option(argument.names, *argument.texts); break;
+      case Kind::kSwitch: app.add_flag(argument.names, *argument.flag); break;
+      case Kind::kText: app.add_option(argument.names, *argument.text); break;
+      case Kind::kSet: app.add_option(argument.names, sets)->expected(1)->take_all(); break;
+      case Kind::kNumber:
+      case Kind::kDuration:
+        numbers.emplace_back(&argument, "");
+        app.add_option(argument.names, numbers.back().second);
+        break;
+    }
+  }
+  try {
+    std::vector<std::string> reversed(rest->rbegin(), rest->rend());
+    app.parse(reversed);
+  } catch (const CLI::Error& error) {
+    return Wrong(error.what());
+  }
+  if (wants_help_) return base::Ok{};
+  for (const std::string& extra : app.remaining()) {
+    return extra.starts_with("-") ? UnknownOption(extra) : Wrong("unexpected argument '" + extra + "'");
+  }
+  for (const Argument& argument : arguments_) {
+    const bool missing = argument.required && (argument.text != nullptr ? argument.text->empty() : argument.texts->empty());
+    if (missing) return Wrong(argument.names + " is missing: " + argument.help);
+  }
+  for (const auto& [argument, text] : numbers) {
+    if (text.empty()) continue;
+    *argument->number = argument->kind == Kind::kNumber ? ParseWhole(text) : ParseSeconds(text);
+    if (*argument->number) continue;
+    const std::string expected = argument->kind == Kind::kNumber ? "a whole number, 0 or more" : "a time such as 90s, 10min or 2h";
+    return Wrong(SplitNames(argument->names).back() + " " + text + ": expected " + expected);
+  }
+  for (const std::string& set : sets) {
+    const base::Status added = AddSet(set);
+    if (!added.ok()) return added.error();
+  }
+  return base::Ok{};
+}
+
+std::vector<std::string> Arguments::Flags() const {
+  std::vector<std::string> flags;
+  for (const Argument& argument : arguments_) {
+    if (!argument.names.starts_with("-")) continue;
+    for (std::string& name : SplitNames(argument.names)) flags.push_back(std::move(name));
+  }
+  flags.push_back("--help");
+  return flags;
+}
+
+std::string Arguments::Help() const {
+  std::string usage = "trainctl " + verb_, lines;
+  constexpr size_t kHelpColumn = 26;
+  const auto add_line = [&lines](std::string name, const std::string& help) {
+    name = "  " + name;
+    name += name.size() + 2 <= kHelpColumn ? std::string(kHelpColumn - name.size(), ' ') : "\n" + std::string(kHelpColumn, ' ');
+    lines += name + help + "\n";
+  };
+  for (const Argument& argument : arguments_) {
+    const bool many = argument.kind == Kind::kPositionals;
+    if (!argument.names.starts_with("-")) {
+      const std::string name = argument.names + (many ? "…" : "");
+      usage += argument.required ? " " + name : " [" + name + "]";
+    }
+    std::string name = Join(SplitNames(argument.names), ", ");
+    if (!argument.placeholder.empty()) name += " " + argument.placeholder;
+    add_line(name, argument.help);
+  }
+  add_line("-h, --help", "show this");
+  std::string text = "trainctl " + verb_ + ": " + summary_ + "\n\nExamples\n" + examples_ + "\nUsage\n  " + usage + " [options]\n\n" + lines;
+  for (const std::string& remark : remarks_) text += "\n" + remark + "\n";
+  return text;
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,69 @@
+// The command line of one verb: declared once, then parsed, printed as help and listed for shell completion. CLI11 does the parsing, and
+// stays in arguments.cc. Not thread-safe.
+//
+// The declared variables are written by Parse and must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/job/job_json.h"
+
+namespace trainctl::client {
+
+class Arguments {
+ public:
+  // "submit", "submit a job or lab file", {"trainctl submit job.json --wait", …}
+  Arguments(std::string_view verb, std::string_view summary, std::string_view examples);
+
+  void Positional(std::string name, std::string* value, std::string help);             // exactly one
+  void Positionals(std::string name, std::vector<std::string>* values, std::string help, bool required);
+  void Switch(std::string names, bool* value, std::string help);                       // "-w,--watch"
+  void Text(std::string names, std::string placeholder, std::string* value, std::string help);
+  void Number(std::string names, std::string placeholder, std::optional<int64_t>* value, std::string help);  // a whole number ≥ 0
+  void Duration(std::string names, std::optional<int64_t>* seconds, std::string help);  // "90s", "10min", or bare seconds
+  // --set key=value, and --key value or --key=value where key is one of the job schema's.
+  void Overrides(std::vector<job::Override>* overrides, std::string help);
+  // Said after the options.
+  void Remark(std::string text) { remarks_.push_back(std::move(text)); }
+
+  // kInvalid: what is wrong, with a did-you-mean, and which help to read. Asking for help is no error: see wants_help.
+  base::Status Parse(const std::vector<std::string>& words);
+  bool wants_help() const { return wants_help_; }
+
+  // Examples first.
+  std::string Help() const;
+  // "--watch", "-w", …, without the job schema's keys.
+  std::vector<std::string> Flags() const;
+
+ private:
+  enum class Kind { kPositional, kPositionals, kSwitch, kText, kNumber, kDuration, kSet };
+  struct Argument {
+    Kind kind;
+    std::string names;        // of a positional: its name
+    std::string placeholder;  // empty: none
+    std::string help;
+    bool required = false;
+    bool* flag = nullptr;
+    std::string* text = nullptr;
+    std::vector<std::string>* texts = nullptr;
+    std::optional<int64_t>* number = nullptr;
+  };
+
+  base::Result<std::vector<std::string>> TakeOverrides(const std::vector<std::string>& words);
+  base::Error Wrong(const std::string& what) const;
+  base::Error UnknownOption(const std::string& word) const;
+  base::Status AddSet(const std::string& text);
+
+  std::string verb_, summary_, examples_;
+  std::vector<Argument> arguments_;
+  std::vector<std::string> remarks_;
+  std::vector<job::Override>* overrides_ = nullptr;
+  bool wants_help_ = false;
+};
+
+}  // namespace trainctl::client

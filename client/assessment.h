@@ -1,0 +1,48 @@
+// What is known of a job before it runs: batch arithmetic, steps, memory by kind, and whether and where this site can run it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/job/batch.h"
+#include "common/job/job.h"
+#include "common/job/memory_estimate.h"
+#include "common/job/model_shape.h"
+#include "common/job/problem.h"
+#include "common/job/site.h"
+
+namespace trainctl::client {
+
+struct SiteWorker {
+  std::string name;   // "host/0"
+  std::string state;  // READY | BUSY | LOST | DIRTY
+  job::SiteDevice device;
+};
+
+struct Assessment {
+  job::JobSpec job;  // with its strategy resolved
+  job::BatchPlan batch;
+  std::optional<job::Inspection> inspection;
+  std::optional<job::Split> split;                // of an inspected data set
+  std::optional<int64_t> steps;                   // optimizer steps of the run
+  std::optional<job::MemoryEstimate> prediction;  // of an inspected model
+  std::vector<job::Problem> site_problems;        // why this site would refuse it: devices, constraints, fit
+  std::vector<std::string> notes;                 // it would be accepted, but
+  std::vector<SiteWorker> candidates;             // devices that it could run on
+};
+
+struct Site {
+  bool known = false;               // the coordinator answered; else nothing is said about it
+  std::vector<SiteWorker> workers;  // the stored inventory
+};
+
+// Of a job that was read without problems. kInvalid: the inspected data do not fill one global batch.
+base::Result<Assessment> Assess(const job::JobSpec& job, const std::optional<job::Inspection>& inspection, const Site& site);
+
+// The memory that a rank may use on a device: the job's own limit, or the device's size where that is smaller or no limit is set.
+int64_t MemoryLimit(const job::JobSpec& job, const job::SiteDevice& device);
+
+}  // namespace trainctl::client

@@ -1,0 +1,74 @@
+// All that a verb may touch: the coordinator, two streams, time, and facts about terminal and machine that main.cc found out. Tests fill it
+// with fakes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "client/api.h"
+#include "client/output.h"
+#include "client/text_table.h"
+#include "common/base/clock.h"
+#include "common/base/result.h"
+
+namespace trainctl::client {
+
+struct Terminal {
+  bool interactive = false;  // lines may be redrawn
+  TableLayout layout;        // width and colour
+};
+
+struct ProgramOutput {
+  int exit_code = 0;
+  std::string out;  // its stdout
+};
+
+// What surrounds the program. Filled in by main.cc.
+struct Surroundings {
+  std::ostream* out = nullptr;
+  std::ostream* err = nullptr;
+  Terminal out_terminal;
+  Terminal err_terminal;
+  const base::Clock* clock = nullptr;
+
+  std::string environment_server;  // TRAINCTL_SERVER; may be empty
+  std::string configuration_file;  // ~/.config/trainctl/config.json; may be empty or absent
+  std::string program_directory;   // where trainctl's own binary lies, for the programs beside it
+
+  std::function<std::unique_ptr<Api>(const std::string& server)> connect;
+  std::function<void(double seconds)> sleep;
+  std::function<std::string()> new_request_id;                 // unique for each submission
+  std::function<void(const std::string& words)> set_farewell;  // what Ctrl-C says before it ends trainctl
+  // Runs a program to its end with this on its stdin. kNotFound: there is no such file.
+  std::function<base::Result<ProgramOutput>(const std::vector<std::string>& command, const std::string& input)> run;
+};
+
+struct Context {
+  const Surroundings& surroundings;
+  std::ostream& out;
+  std::ostream& err;
+  OutputFormat format = OutputFormat::kTable;
+  bool format_given = false;
+  std::string server;            // "host:port"; empty: none is known
+  std::unique_ptr<Api> api;      // null where none is known
+
+  const base::Clock& clock() const { return *surroundings.clock; }
+  bool for_people() const { return format == OutputFormat::kTable; }
+};
+
+// kInvalid where no server is known: how to name one.
+base::Result<Api*> NeedApi(Context& context);
+
+// Prints "trainctl: <message>" and returns the exit code of the error.
+int Fail(Context& context, const base::Error& error);
+void Warn(Context& context, const std::string& message);
+// Words about the result; only people want them: nothing where the output is for scripts.
+void Say(Context& context, const std::string& text);
+
+// Prints in the format asked for.
+int Print(Context& context, const Listing& listing);
+
+}  // namespace trainctl::client

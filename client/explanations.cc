@@ -1,0 +1,136 @@
+#include "client/explanations.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr std::string_view kPrecisionAlso[] = {"bf16", "bf16 true", "bf16 mixed", "32 true", "fp32"};
+constexpr std::string_view kAccumulationAlso[] = {"gradient accumulation", "accumulate grad batches"};
+constexpr std::string_view kMicroBatchAlso[] = {"micro", "micro batch size", "batch size", "batch"};
+constexpr std::string_view kGlobalBatchAlso[] = {"global batch size"};
+constexpr std::string_view kDdpAlso[] = {"data parallel", "strategy", "nccl"};
+constexpr std::string_view kMemoryAlso[] = {"memory", "params", "grads", "optimizer memory", "other", "reserved"};
+constexpr std::string_view kOomAlso[] = {"out of memory", "oom gpu", "oom host"};
+constexpr std::string_view kLearningRateAlso[] = {"lr", "warmup", "warm up", "lr scaling", "schedule"};
+constexpr std::string_view kLossAlso[] = {"val loss", "validation", "evaluation"};
+constexpr std::string_view kDataAlso[] = {"data", "alpaca", "format", "tokens"};
+constexpr std::string_view kOptimizerAlso[] = {"adamw", "sgd"};
+constexpr std::string_view kThroughputAlso[] = {"tokens per second", "time", "speed", "speedup"};
+constexpr std::string_view kOutcomesAlso[] = {"outcome", "states", "expect", "hang"};
+constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "reproducibility"};
+
+constexpr Explanation kExplanations[] = {
+    {"precision", "32-true, bf16-true, bf16-mixed: speed, memory, accuracy", kPrecisionAlso,
+     R"(32-true keeps and computes everything in fp32, with TF32 off: 16 bytes a parameter with AdamW (4 weight,
+4 gradient, 8 moments). bf16-true keeps weights, gradients and moments in bf16: 8 bytes a parameter, half
+the memory and several times the speed on tensor cores, but small updates can be lost to rounding.
+bf16-mixed computes in bf16 from fp32 masters: 18 bytes a parameter (4 master, 2 compute copy, 4 gradient,
+8 moments), more than fp32, in exchange for its speed and fp32's updates; its activations are half as large.
+A GPU needs compute capability 8.0 for bf16; CPU slots store bf16 and compute in fp32.
+)",
+     "trainctl submit job.json --precision bf16-true --name try-bf16"},
+    {"accumulation", "a large batch in several small ones", kAccumulationAlso,
+     R"(One optimizer step sees global = micro × devices × accumulation rows. Accumulation splits them into that
+many forward and backward passes, whose gradients are added before one update: the update is the same as
+that of one large batch, while activations are only of a micro batch. It costs no memory for activations,
+but the gradients (4 or 2 bytes a parameter) must be held from pass to pass, and smaller matrix products
+use a GPU less well. At the same global batch, the number of steps and the loss stay the same.
+)",
+     "trainctl submit job.json --train.micro_batch_size 2 --name try-accumulation"},
+    {"micro batch", "rows of one forward pass on one device", kMicroBatchAlso,
+     R"(micro_batch_size is the rows of one forward and backward on one device. Activations and logits grow in
+proportion to it and to the sequence length; parameters, gradients and optimizer do not. A larger micro
+batch fills the GPU better until it is compute-bound; beyond that it only costs memory. With a global batch
+given, doubling the micro batch halves the accumulation: the same training, other time and memory. Rows are
+padded to the longest of their micro batch, so that larger ones also compute more padding.
+)",
+     "trainctl submit job.json --train.micro_batch_size 8 --dry-run"},
+    {"global batch", "rows of one optimizer step", kGlobalBatchAlso,
+     R"(global_batch_size is the rows that one optimizer step averages over, all devices together; steps an epoch
+are floor(rows / global). A larger one makes fewer, less noisy steps: at the same learning rate the loss
+falls less an epoch. Give either train.global_batch_size or train.accumulate_grad_batches; with the latter
+the global batch grows with the devices. compare warns where the global batch differs without a rule for
+the learning rate. It must be divisible by micro × devices.
+)",
+     "trainctl submit job.json --train.global_batch_size 32 --optimizer.lr_scaling linear"},
+    {"ddp", "the same model on every device, each with its share of the batch", kDdpAlso,
+     R"(Each device holds the whole model, gradients and optimizer, runs its share of the micro batches, and the
+gradients are summed over all devices (all-reduce) before each update. Memory a device stays that of one
+device; time falls nearly in proportion while a step's compute outlasts moving 2 × gradient bytes over the
+links. Model and optimizer must fit one device: for AdamW 16 bytes a parameter in 32-true, 8 in bf16-true.
+GPUs talk through NCCL, CPU slots over TCP. scaling efficiency in compare is speed-up over added devices.
+)",
+     "trainctl submit job.json --devices 2 --strategy ddp --name try-ddp"},
+    {"memory kinds", "parameters, gradients, optimizer, other; allocated, peak, reserved", kMemoryAlso,
+     R"(params: weights, with fp32 masters and compute copies. grads: one value a trainable parameter. optimizer:
+AdamW's two moments, SGD's momentum (none at momentum 0). other: activations, logits (rows × length ×
+vocabulary, often the largest single tensor), workspaces. allocated is their sum at that instant, peak
+allocated the most at any instant of a step, reserved what the caching allocator holds of the GPU, which is
+what nvidia-smi shows and what out of memory is decided by. They are measured at four phases of a step.
+)",
+     "trainctl describe JOB; trainctl metrics JOB --name memory_peak_allocated_bytes"},
+    {"oom", "what to do about out of memory", kOomAlso,
+     R"(OOM_GPU is an outcome, with the rank, the phase, the bytes asked for and the memory by kind. In loading or
+backward of step 0: parameters and gradients alone do not fit; take bf16-true (half the bytes) or a smaller
+model. At the first optimizer step: the optimizer's 8 bytes a parameter (fp32) or 4 (bf16) came on top; SGD
+without momentum needs none. In forward or backward: activations; halve the micro batch (accumulation keeps
+the global batch) or max_seq_length. OOM_HOST: the kernel ended the rank for the host's memory.
+submit predicts the peak before anything runs; "expect": "OOM" says that it is meant to end so.
+)",
+     "trainctl submit job.json --train.micro_batch_size 1 --dry-run"},
+    {"learning rate", "lr, warm-up, schedule, scaling with the batch", kLearningRateAlso,
+     R"(optimizer.lr is the peak: linear warm-up over lr_warmup_steps (or lr_warmup_fraction of the run), then
+lr_schedule: cosine or linear to 0, or constant. Warm-up may be longer than the run, as in the labs: then
+the rate stays on the ramp and never reaches its peak. lr_scaling "linear" multiplies lr by global /
+(micro × accumulation), the number of devices, so that runs on more devices stay comparable.
+)",
+     "trainctl submit job.json --optimizer.lr 1e-4 --train.lr_warmup_steps 10"},
+    {"loss", "what is averaged over what, and when", kLossAlso,
+     R"(loss is cross-entropy of the next token, the mean over all tokens of the global batch that count (not
+padding, with mask_prompt not the prompt), before that step's update: one value a step, from step 0. ln of
+the vocabulary (10.8 for 49,152) is guessing. val_loss is the same over the validation rows, at
+eval.every_steps and at the end; without validation rows there is none. bf16 losses differ in the third digit.
+)",
+     "trainctl metrics JOB --name loss,val_loss -o csv"},
+    {"data formats", "alpaca, text, plain, bin", kDataAlso,
+     R"(alpaca: a JSON list, or a line each, of {"instruction", "input", "output"}, put into the Alpaca prompt;
+mask_prompt leaves the prompt out of the loss. text: lines {"text": …}. plain: one text, cut into rows of
+max_seq_length. bin: tokens as they are. Rows are cut to max_seq_length, padded to the longest of their
+micro batch, not packed. val_split_fraction sets rows aside by data.seed; max_rows takes the first ones.
+)",
+     "trainctl submit job.json --data.max_rows 100 --dry-run"},
+    {"optimizer", "AdamW and SGD, bytes a parameter", kOptimizerAlso,
+     R"(adamw keeps two moments a trainable parameter: 8 bytes in fp32 and bf16-mixed, 4 in bf16-true. sgd keeps
+none at momentum 0, one value otherwise: often the difference between fitting and not, at slower progress.
+Its learning rates are larger by one or two orders of magnitude. weight_decay is decoupled in adamw.
+max_norm clips the gradient's norm over all parameters, which needs all gradients at once.
+)",
+     "trainctl submit job.json --optimizer.name sgd --optimizer.lr 1e-3"},
+    {"throughput", "tokens/s, samples/s, time and speed-up", kThroughputAlso,
+     R"(time is the training loop from the first step to the end of the last, without load, evaluation and saving.
+tokens/s counts positions up to the longest row of each micro batch, padding included, as LitGPT does;
+trained tokens/s only those that count in the loss. Compare runs with different micro batches by samples/s:
+padding inflates tokens/s. speed-up is samples/s over the base's. The first steps are slower than the rest.
+)",
+     "trainctl compare JOB JOB"},
+    {"outcomes", "how jobs end, what is restarted, expect", kOutcomesAlso,
+     R"(SUCCEEDED, FAILED (exit code or signal, last log lines), OOM_GPU, OOM_HOST, HANG (no step for step_timeout;
+names the rank that did not join), NCCL_ERROR, GPU_FAULT, NODE_LOST, TIMEOUT (time_limit), CANCELLED,
+PREEMPTED, LAUNCH_FAILED (host and path that is missing). max_restarts counts new attempts after a signal,
+HANG, NCCL_ERROR, GPU_FAULT, NODE_LOST; never after out of memory, which would only happen again.
+"expect": "OOM" or "SUCCEEDED" changes no outcome, only whether it is as expected, and wait's exit status.
+)",
+     "trainctl submit job.json --expect OOM --wait"},
+    {"deterministic", "bit for bit the same result", kDeterministicAlso,
+     R"(With "deterministic": true, runs with the same seeds are equal bit for bit, and n devices × accumulation a
+equal one device × n·a at the same micro batch: gradients are added in a fixed order and every kernel is
+chosen for it, which costs time. Without it, runs agree within rounding. seed drives training, data.seed the
+split and shuffle of rows.
+)",
+     "trainctl submit job.json --deterministic true"},
+};
+
+}  // namespace
+
+std::span<const Explanation> Explanations() { return kExplanations; }
+
+}  // namespace trainctl::client

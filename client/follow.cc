@@ -1,0 +1,130 @@
+#include "client/follow.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/format.h"
+#include "client/progress.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr double kWatchPeriodSeconds = 60;
+constexpr double kRetrySeconds = 2;
+constexpr int64_t kSilenceBorneMicros = 600'000'000;
+
+class Follower {
+ public:
+  Follower(Context& context, const FollowOptions& options)
+      : context_(context), options_(options), progress_(Stream(context), TerminalOf(context), &context.clock()) {}
+
+  int Run() {
+    const base::Result<Api*> api = NeedApi(context_);
+    if (!api.ok()) return Fail(context_, api.error());
+    last_heard_ = started_ = context_.clock().Steady();
+    answered_ = options_.coordinator_answered;
+    context_.surroundings.set_farewell("Detached: the jobs go on. Follow again with: trainctl wait " + options_.again);
+    const int exit_code = Loop(**api);
+    context_.surroundings.set_farewell("");
+    progress_.Finish();
+    return exit_code;
+  }
+
+  std::vector<v1::JobView> Jobs() const { return jobs_; }
+
+ private:
+  // What scripts read from stdout stays free of progress.
+  static std::ostream* Stream(Context& context) { return context.for_people() ? &context.out : &context.err; }
+  static const Terminal& TerminalOf(const Context& context) {
+    return context.for_people() ? context.surroundings.out_terminal : context.surroundings.err_terminal;
+  }
+
+  int Loop(Api& api) {
+    v1::WatchRequest request;
+    for (const std::string& job : options_.jobs) request.add_jobs(job);
+    while (true) {
+      const base::Status status = api.Watch(request, std::min(kWatchPeriodSeconds, SecondsLeft()), [this](const v1::JobView& view) {
+        Hear(view);
+        return SecondsLeft() > 0;
+      });
+      if (AllEnded()) return WorstExitCode();
+      if (SecondsLeft() <= 0) return TimedOut();
+      if (!status.ok() && !BearSilence(status.error())) return Fail(context_, status.error());
+      context_.surroundings.sleep(std::min(kRetrySeconds, SecondsLeft()));
+    }
+  }
+
+  void Hear(const v1::JobView& view) {
+    if (lost_) progress_.Note("The coordinator answers again.");
+    lost_ = false;
+    answered_ = true;
+    last_heard_ = context_.clock().Steady();
+    const auto same_id = [&](const v1::JobView& job) { return job.id() == view.id(); };
+    const auto known = std::find_if(jobs_.begin(), jobs_.end(), same_id);
+    if (known == jobs_.end()) {
+      jobs_.push_back(view);
+    } else {
+      *known = view;
+    }
+    progress_.Update(view);
+  }
+
+  bool BearSilence(const base::Error& error) {
+    if (error.code != base::Code::kUnavailable || !answered_) return false;
+    if (context_.clock().Steady() - last_heard_ > kSilenceBorneMicros) return false;
+    if (!lost_) progress_.Note("The coordinator does not answer; the jobs go on without it. Trying again for ten minutes …");
+    lost_ = true;
+    return true;
+  }
+
+  double SecondsLeft() const {
+    if (!options_.timeout_seconds) return 1e9;
+    return static_cast<double>(*options_.timeout_seconds) - static_cast<double>(context_.clock().Steady() - started_) / 1e6;
+  }
+
+  bool AllEnded() const {
+    return !jobs_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [](const v1::JobView& job) { return job.state() == "FINISHED"; });
+  }
+
+  int TimedOut() {
+    progress_.Finish();
+    context_.err << "trainctl: the time is over and the jobs go on; follow again with: trainctl wait " << options_.again << std::endl;
+    return kExitTimeout;
+  }
+
+  // Of several jobs: what a person would want to hear of first.
+  int WorstExitCode() const {
+    for (const ExitCode code : {kExitJobFailed, kExitOutOfMemory, kExitTimeout, kExitCancelled}) {
+      if (std::any_of(jobs_.begin(), jobs_.end(), [&](const v1::JobView& job) { return ExitCodeOfJob(job) == code; })) return code;
+    }
+    return kExitOk;
+  }
+
+  Context& context_;
+  const FollowOptions& options_;
+  Progress progress_;
+  std::vector<v1::JobView> jobs_;
+  int64_t started_ = 0;
+  int64_t last_heard_ = 0;
+  bool answered_ = false;
+  bool lost_ = false;
+};
+
+}  // namespace
+
+ExitCode ExitCodeOfJob(const v1::JobView& view) {
+  if (view.has_as_expected() && view.as_expected()) return kExitOk;
+  if (view.outcome() == "OOM_GPU" || view.outcome() == "OOM_HOST") return kExitOutOfMemory;
+  if (view.outcome() == "CANCELLED") return kExitCancelled;
+  if (view.outcome() == "TIMEOUT") return kExitTimeout;
+  if (view.outcome() == "SUCCEEDED" && !view.has_as_expected()) return kExitOk;
+  return kExitJobFailed;
+}
+
+Followed Follow(Context& context, const FollowOptions& options) {
+  Follower follower(context, options);
+  const int exit_code = follower.Run();
+  return {exit_code, follower.Jobs()};
+}
+
+}  // namespace trainctl::client

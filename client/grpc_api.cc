@@ -1,0 +1,130 @@
+#include "client/grpc_api.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <utility>
+
+#include "common/wire/grpc_code.h"
+#include "proto/trainctl.grpc.pb.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr double kCallSeconds = 30;
+constexpr double kInspectSeconds = 180;  // a worker reads and tokenizes the whole data file
+constexpr int kMaxMessageBytes = 64 << 20;
+
+void SetDeadline(double seconds, grpc::ClientContext* context) {
+  context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
+}
+
+grpc::ChannelArguments ChannelOptions() {
+  grpc::ChannelArguments options;
+  options.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a site's coordinator is never behind the proxy of the web
+  options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
+  options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  return options;
+}
+
+class GrpcApi : public Api {
+ public:
+  explicit GrpcApi(const std::string& server)
+      : server_(server),
+        stub_(v1::Coordinator::NewStub(grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), ChannelOptions()))) {}
+
+  base::Result<v1::SubmitResponse> Submit(const v1::SubmitRequest& request) override {
+    return Call<v1::SubmitResponse>(&v1::Coordinator::Stub::Submit, request, kCallSeconds);
+  }
+  base::Result<v1::ListResponse> List(const v1::ListRequest& request) override {
+    return Call<v1::ListResponse>(&v1::Coordinator::Stub::List, request, kCallSeconds);
+  }
+  base::Result<v1::GetResponse> Get(const v1::GetRequest& request) override {
+    return Call<v1::GetResponse>(&v1::Coordinator::Stub::Get, request, kCallSeconds);
+  }
+  base::Result<v1::CancelResponse> Cancel(const v1::CancelRequest& request) override {
+    return Call<v1::CancelResponse>(&v1::Coordinator::Stub::Cancel, request, kCallSeconds);
+  }
+  base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) override {
+    return Call<v1::CompareResponse>(&v1::Coordinator::Stub::Compare, request, kCallSeconds);
+  }
+  base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override {
+    // UNAVAILABLE here is the coordinator's own word that no worker answers.
+    grpc::ClientContext context;
+    SetDeadline(kInspectSeconds, &context);
+    v1::InspectResponse response;
+    const grpc::Status status = stub_->Inspect(&context, request, &response);
+    if (!status.ok()) return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
+    return response;
+  }
+  base::Result<v1::WorkersResponse> Workers() override {
+    return Call<v1::WorkersResponse>(&v1::Coordinator::Stub::Workers, v1::WorkersRequest(), kCallSeconds);
+  }
+
+  base::Status Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) override {
+    grpc::ClientContext context;
+    return ReadAll<v1::LogChunk>(stub_->Logs(&context, request), &context, on_message);
+  }
+  base::Status Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) override {
+    grpc::ClientContext context;
+    return ReadAll<v1::MetricsResponse>(stub_->Metrics(&context, request), &context, on_message);
+  }
+  base::Status Watch(const v1::WatchRequest& request, double period_seconds,
+                     const std::function<bool(const v1::JobView&)>& on_message) override {
+    grpc::ClientContext context;
+    SetDeadline(period_seconds, &context);
+    bool heard = false;
+    const base::Status status = ReadAll<v1::JobView>(stub_->Watch(&context, request), &context, [&](const v1::JobView& view) {
+      heard = true;
+      return on_message(view);
+    });
+    // Nothing heard in a whole period is a dead connection; otherwise the period's end is no error.
+    if (heard && !status.ok() && context.deadline() <= std::chrono::system_clock::now()) return base::Ok{};
+    return status;
+  }
+
+ private:
+  template <class Response, class Method, class Request>
+  base::Result<Response> Call(Method method, const Request& request, double seconds) {
+    grpc::ClientContext context;
+    SetDeadline(seconds, &context);
+    Response response;
+    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+    if (!status.ok()) return ToError(status);
+    return response;
+  }
+
+  template <class Message, class Reader>
+  base::Status ReadAll(std::unique_ptr<Reader> reader, grpc::ClientContext* context, const std::function<bool(const Message&)>& on_message) {
+    Message message;
+    while (reader->Read(&message)) {
+      if (on_message(message)) continue;
+      context->TryCancel();
+      reader->Finish();
+      return base::Ok{};
+    }
+    const grpc::Status status = reader->Finish();
+    if (!status.ok()) return ToError(status);
+    return base::Ok{};
+  }
+
+  // Of what did not come from the coordinator, gRPC's wording says little to people.
+  base::Error ToError(const grpc::Status& status) const {
+    const bool unreachable = status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+    base::Error error{wire::FromGrpcCode(status.error_code()), status.error_message()};
+    if (!unreachable) return error;
+    error.message = "no answer from the coordinator at " + server_ + ": " + status.error_message() +
+                    ". Is it running there (deploy/local status --dir DIR, systemctl status traincoordinator)? Another one: --server HOST:PORT";
+    return error;
+  }
+
+  std::string server_;
+  std::unique_ptr<v1::Coordinator::Stub> stub_;
+};
+
+}  // namespace
+
+std::unique_ptr<Api> ConnectGrpc(const std::string& server) { return std::make_unique<GrpcApi>(server); }
+
+}  // namespace trainctl::client

@@ -1,0 +1,81 @@
+// trainctl: what a person types. Everything that is read from the environment is read here.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include "client/exit_code.h"
+#include "client/farewell.h"
+#include "client/grpc_api.h"
+#include "client/program.h"
+#include "client/run_program.h"
+
+namespace trainctl::client {
+namespace {
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+Terminal TerminalOf(int file) {
+  if (!isatty(file)) return {};
+  const bool dumb = Environment("TERM") == "dumb";
+  winsize size{};
+  const int width = ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  return {.interactive = !dumb, .layout = {.width = width, .colour = !dumb && Environment("NO_COLOR").empty()}};
+}
+
+std::string ConfigurationFile() {
+  const std::string folder = Environment("XDG_CONFIG_HOME");
+  if (!folder.empty()) return folder + "/trainctl/config.json";
+  const std::string home = Environment("HOME");
+  return home.empty() ? "" : home + "/.config/trainctl/config.json";
+}
+
+std::string ProgramDirectory() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+std::string RandomId() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 4; ++i) {
+    char part[9];
+    std::snprintf(part, sizeof part, "%08x", random());
+    id += part;
+  }
+  return id;
+}
+
+int Main(const std::vector<std::string>& words) {
+  const base::SystemClock clock;
+  Surroundings surroundings{
+      .out = &std::cout,
+      .err = &std::cerr,
+      .out_terminal = TerminalOf(STDOUT_FILENO),
+      .err_terminal = TerminalOf(STDERR_FILENO),
+      .clock = &clock,
+      .environment_server = Environment("TRAINCTL_SERVER"),
+      .configuration_file = ConfigurationFile(),
+      .program_directory = ProgramDirectory(),
+      .connect = ConnectGrpc,
+      .sleep = [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); },
+      .new_request_id = RandomId,
+      .set_farewell = SetFarewell,
+      .run = RunToEnd,
+  };
+  InstallFarewell();
+  return RunProgram(words, surroundings);
+}
+
+}  // namespace
+}  // namespace trainctl::client
+
+int main(int count, char** words) { return trainctl::client::Main({words + 1, words + count}); }

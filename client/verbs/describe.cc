@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <utility>
+
+#include "client/exit_code.h"
+#include "client/format.h"
+#include "client/job_listing.h"
+#include "client/prediction.h"
+#include "client/verbs.h"
+#include "common/base/size.h"
+#include "common/job/job_json.h"
+#include "common/job/memory_estimate.h"
+#include "common/job/metric.h"
+
+namespace trainctl::client {
+namespace {
+
+// What the coordinator stored as JSON; null where there is none.
+Json Parsed(const std::string& text) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return json.is_discarded() ? Json(nullptr) : json;
+}
+
+Json MemoryJson(const v1::MemoryByKind& memory) {
+  return {{"params", memory.params()},       {"grads", memory.grads()},
+          {"optimizer", memory.optimizer()}, {"optimizer_cpu", memory.optimizer_cpu()},
+          {"other", memory.other()},         {"allocated", memory.allocated()},
+          {"peak_allocated", memory.peak_allocated()}, {"reserved", memory.reserved()}};
+}
+
+Json RankJson(const v1::RankView& rank) {
+  return {{"rank", rank.rank()},   {"worker", rank.worker()}, {"host", rank.host()},     {"device_uuid", rank.device_uuid()},
+          {"device_name", rank.device_name()}, {"phase", rank.phase()},   {"step", rank.step()},     {"pid", rank.pid()},
+          {"commit", rank.commit()}, {"libtorch", rank.libtorch()}, {"nccl", rank.nccl()}, {"driver", rank.driver()}};
+}
+
+Json AttemptJson(const v1::AttemptView& attempt) {
+  Json ranks = Json::array();
+  for (const v1::RankView& rank : attempt.ranks()) ranks.push_back(RankJson(rank));
+  Json json = {{"attempt", attempt.attempt()},
+               {"outcome", attempt.outcome().empty() ? Json(nullptr) : Json(attempt.outcome())},
+               {"message", attempt.message()},
+               {"started_at", Seconds(attempt.started_at())},
+               {"ended_at", Seconds(attempt.ended_at())},
+               {"rank", attempt.has_rank() ? Json(attempt.rank()) : Json(nullptr)},
+               {"exit_code", attempt.has_exit_code() ? Json(attempt.exit_code()) : Json(nullptr)},
+               {"signal", attempt.has_signal() ? Json(attempt.signal()) : Json(nullptr)},
+               {"oom", nullptr},
+               {"last_log_lines", attempt.last_log_lines()},
+               {"ranks", ranks}};
+  if (attempt.has_oom()) {
+    const v1::OomDetail& oom = attempt.oom();
+    json["oom"] = {{"rank", oom.rank()}, {"phase", oom.phase()}, {"requested_bytes", oom.requested_bytes()},
+                   {"limit_bytes", oom.limit_bytes()}, {"memory", MemoryJson(oom.memory())}};
+  }
+  return json;
+}
+
+Json DetailRecord(const v1::JobDetail& detail) {
+  Json record = JobRecord(detail.view());
+  record["job"] = Parsed(detail.job_json());
+  record["inspection"] = Parsed(detail.inspection_json());
+  record["prediction"] = Parsed(detail.prediction_json());
+  record["attempts"] = Json::array();
+  for (const v1::AttemptView& attempt : detail.attempts()) record["attempts"].push_back(AttemptJson(attempt));
+  record["events"] = Json::array();
+  for (const v1::JobEvent& event : detail.events()) record["events"].push_back({{"time", Seconds(event.time())}, {"text", event.text()}});
+  record["summaries"] = Json::array();
+  for (const v1::MetricSummary& summary : detail.summaries()) {
+    record["summaries"].push_back({{"name", summary.name()},
+                                   {"rank", summary.has_rank() ? Json(summary.rank()) : Json(nullptr)},
+                                   {"phase", summary.phase()},
+                                   {"latest", summary.latest()},
+                                   {"min", summary.min()},
+                                   {"max", summary.max()},
+                                   {"mean", summary.mean()},
+                                   {"count", summary.count()}});
+  }
+  return record;
+}
+
+// ---- for people ----
+
+std::string Line(const std::string& label, const std::string& text) {
+  return text.empty() ? "" : "  " + label + std::string(label.size() < 11 ? 11 - label.size() : 1, ' ') + text + "\n";
+}
+
+std::string StateText(const v1::JobView& view) {
+  std::string text = view.state();
+  if (!view.outcome().empty()) text += ", " + view.outcome();
+  if (view.has_as_expected()) text += view.as_expected() ? " as expected" : " not as expected";
+  return text;
+}
+
+std::string StepsText(const v1::JobView& view) {
+  if (view.steps() == 0) return "";
+  return WithThousands(view.step()) + " of " + WithThousands(view.steps());
+}
+
+std::string TimeText(int64_t micros) { return micros == 0 ? "" : FormatTime(micros); }
+
+std::string OverviewText(const v1::JobView& view, int64_t now) {
+  return view.name() + " (" + view.id() + ")\n" + Line("state", StateText(view)) + Line("why", view.reason()) + Line("message", view.message()) +
+         Line("group", view.group().empty() ? "" : view.group_name() + " (" + view.group() + ")") + Line("where", PlacementText(view)) +
+         Line("steps", StepsText(view)) + Line("submitted", TimeText(view.submitted_at())) + Line("started", TimeText(view.started_at())) +
+         Line("ended", TimeText(view.ended_at())) + Line("took", view.started_at() == 0 ? "" : FormatClock(ElapsedSeconds(view, now)));
+}
+
+std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout) {
+  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+  if (!job.ok()) return "\nSettings: can't be read: " + job.error().message + "\n";
+  TextTable table({{"SETTING"}, {"VALUE"}});
+  for (const auto& [key, value] : job::Flatten(*job)) {
+    if (value != "null") table.AddRow({key, value});
+  }
+  return "\n" + table.Render(layout);
+}
+
+std::string OomText(const v1::OomDetail& oom) {
+  const v1::MemoryByKind& memory = oom.memory();
+  return "    rank " + std::to_string(oom.rank()) + " asked for " + base::FormatBytes(oom.requested_bytes()) + " in " + oom.phase() + " with a limit of " +
+         base::FormatBytes(oom.limit_bytes()) + "; last measured: parameters " + base::FormatBytes(memory.params()) + ", gradients " +
+         base::FormatBytes(memory.grads()) + ", optimizer " + base::FormatBytes(memory.optimizer()) + ", other " +
+         base::FormatBytes(memory.other()) + ". What to do: trainctl explain oom\n";
+}
+
+std::string CauseText(const v1::AttemptView& attempt) {
+  std::string text;
+  if (attempt.has_rank()) text += " rank " + std::to_string(attempt.rank());
+  if (attempt.has_exit_code()) text += " exit code " + std::to_string(attempt.exit_code());
+  if (attempt.has_signal()) text += " signal " + std::to_string(attempt.signal());
+  return text.empty() ? "" : " (" + text.substr(1) + ")";
+}
+
+std::string Indented(const std::string& lines) {
+  std::string text;
+  for (size_t begin = 0; begin < lines.size();) {
+    const size_t end = std::min(lines.find('\n', begin), lines.size());
+    text += "    | " + lines.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return text;
+}
+
+std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layout) {
+  std::string text = "\nAttempt " + std::to_string(attempt.attempt()) + ": " + (attempt.outcome().empty() ? "running" : attempt.outcome()) + CauseText(attempt);
+  if (!attempt.message().empty()) text += ": " + attempt.message();
+  text += "\n";
+  if (attempt.has_oom()) text += OomText(attempt.oom());
+  TextTable ranks({{"  RANK", true}, {"WORKER"}, {"DEVICE"}, {"PHASE"}, {"STEP", true}, {"PID", true}, {"LIBTORCH"}, {"NCCL"}, {"COMMIT"}});
+  for (const v1::RankView& rank : attempt.ranks()) {
+    ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(), rank.phase(), WithThousands(rank.step()),
+                  rank.pid() > 0 ? std::to_string(rank.pid()) : "", rank.libtorch(), rank.nccl(), rank.commit()});
+  }
+  if (!ranks.empty()) text += ranks.Render(layout);
+  if (!attempt.last_log_lines().empty() && attempt.outcome() != "SUCCEEDED") text += "  last log lines\n" + Indented(attempt.last_log_lines());
+  return text;
+}
+
+std::string SummariesText(const v1::JobDetail& detail, const TableLayout& layout) {
+  if (detail.summaries().empty()) return "";
+  TextTable table({{"METRIC"}, {"RANK", true}, {"PHASE"}, {"LATEST", true}, {"MIN", true}, {"MEAN", true}, {"MAX", true}, {"POINTS", true}});
+  for (const v1::MetricSummary& summary : detail.summaries()) {
+    const job::MetricInfo* metric = job::FindMetric(summary.name());
+    const std::string_view unit = metric != nullptr ? metric->unit : "";
+    table.AddRow({summary.name(), summary.has_rank() ? std::to_string(summary.rank()) : "", summary.phase(), FormatWithUnit(summary.latest(), unit),
+                  FormatWithUnit(summary.min(), unit), FormatWithUnit(summary.mean(), unit), FormatWithUnit(summary.max(), unit),
+                  WithThousands(summary.count())});
+  }
+  return "\n" + table.Render(layout);
+}
+
+std::string EventsText(const v1::JobDetail& detail) {
+  if (detail.events().empty()) return "";
+  std::string text = "\nEvents\n";
+  for (const v1::JobEvent& event : detail.events()) text += "  " + FormatTime(event.time()) + "  " + event.text() + "\n";
+  return text;
+}
+
+std::string DetailText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
+  std::string text = OverviewText(detail.view(), now) + SettingsText(detail, layout);
+  const base::Result<job::MemoryEstimate> prediction = job::MemoryEstimateFromJson(detail.prediction_json());
+  if (prediction.ok()) text += "\n" + MemoryTableText(*prediction, layout);
+  for (const v1::AttemptView& attempt : detail.attempts()) text += AttemptText(attempt, layout);
+  return text + SummariesText(detail, layout) + EventsText(detail);
+}
+
+class Describe : public Verb {
+ public:
+  void Declare(Arguments& arguments) override { arguments.Positional("JOB", &job_, "id or name of a job or group"); }
+
+  int Run(Context& context) override {
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    v1::GetRequest request;
+    request.set_job(job_);
+    const base::Result<v1::GetResponse> response = (*api)->Get(request);
+    if (!response.ok()) return Fail(context, response.error());
+    if (context.for_people()) {
+      for (const v1::JobDetail& detail : response->jobs()) {
+        if (&detail != &response->jobs(0)) context.out << "\n";
+        context.out << DetailText(detail, context.clock().Wall(), context.surroundings.out_terminal.layout);
+      }
+      context.out << std::flush;
+      return kExitOk;
+    }
+    return Print(context, ListDetails(context, *response));
+  }
+
+ private:
+  static Listing ListDetails(const Context& context, const v1::GetResponse& response) {
+    std::vector<v1::JobView> views;
+    for (const v1::JobDetail& detail : response.jobs()) views.push_back(detail.view());
+    Listing listing = ListJobs(views, context.clock().Wall());
+    listing.records.clear();
+    for (const v1::JobDetail& detail : response.jobs()) listing.records.push_back(DetailRecord(detail));
+    if (!response.group().empty()) listing.members = {{"group", response.group()}, {"group_name", response.group_name()}};
+    return listing;
+  }
+
+  std::string job_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeDescribe() { return std::make_unique<Describe>(); }
+
+}  // namespace trainctl::client

@@ -1,0 +1,99 @@
+#include <map>
+#include <string>
+
+#include "client/exit_code.h"
+#include "client/format.h"
+#include "client/verbs.h"
+
+namespace trainctl::client {
+namespace {
+
+// Writes the output of several ranks line by line, each line behind its rank; of one rank byte by byte.
+class LogWriter {
+ public:
+  LogWriter(std::ostream* out, bool prefixed) : out_(out), prefixed_(prefixed) {}
+  ~LogWriter() {
+    for (const auto& [rank, text] : unfinished_) {
+      if (!text.empty()) *out_ << Prefix(rank) << text << "\n";
+    }
+  }
+
+  void Write(const v1::LogChunk& chunk) {
+    if (!prefixed_) {
+      *out_ << chunk.data() << std::flush;
+      return;
+    }
+    std::string& text = unfinished_[chunk.rank()];
+    text += chunk.data();
+    size_t begin = 0;
+    for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+      *out_ << Prefix(chunk.rank()) << text.substr(begin, end + 1 - begin);
+      begin = end + 1;
+    }
+    text.erase(0, begin);
+    *out_ << std::flush;
+  }
+
+ private:
+  static std::string Prefix(int64_t rank) { return "[" + std::to_string(rank) + "] "; }
+
+  std::ostream* out_;
+  bool prefixed_;
+  std::map<int64_t, std::string> unfinished_;  // the last line of a rank, until its end comes
+};
+
+class Logs : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positional("JOB", &job_, "id or name of a job");
+    arguments.Switch("-f,--follow", &follow_, "go on until the job ends, or Ctrl-C");
+    arguments.Number("--rank", "N", &rank_, "only this rank; else all, each line behind its rank");
+    arguments.Number("--tail", "N", &tail_, "only the last N lines");
+    arguments.Number("--attempt", "N", &attempt_, "of this attempt; else of the latest");
+  }
+
+  int Run(Context& context) override {
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    if (tail_ == 0) return Fail(context, {base::Code::kInvalid, "--tail 0: expected 1 or more"});
+    v1::GetRequest get;
+    get.set_job(job_);
+    const base::Result<v1::GetResponse> job = (*api)->Get(get);
+    if (!job.ok()) return Fail(context, job.error());
+    if (job->jobs_size() != 1) return Fail(context, IsGroup(*job));
+    context.surroundings.set_farewell(follow_ ? "Detached: the job goes on. Follow again with: trainctl logs -f " + job_ : "");
+    LogWriter writer(&context.out, !rank_ && job->jobs(0).view().devices() > 1);
+    const base::Status status = (*api)->Logs(Request(), [&writer](const v1::LogChunk& chunk) {
+      writer.Write(chunk);
+      return true;
+    });
+    return status.ok() ? kExitOk : Fail(context, status.error());
+  }
+
+ private:
+  v1::LogsRequest Request() const {
+    v1::LogsRequest request;
+    request.set_job(job_);
+    if (rank_) request.set_rank(*rank_);
+    if (attempt_) request.set_attempt(*attempt_);
+    request.set_tail_lines(tail_.value_or(0));
+    request.set_follow(follow_);
+    return request;
+  }
+
+  base::Error IsGroup(const v1::GetResponse& response) const {
+    std::vector<std::string> ids;
+    for (const v1::JobDetail& job : response.jobs()) ids.push_back(job.view().id());
+    return {base::Code::kInvalid, "'" + job_ + "' is a group: name one of its jobs, " + Join(ids, ", ")};
+  }
+
+  std::string job_;
+  bool follow_ = false;
+  std::optional<int64_t> rank_, tail_, attempt_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeLogs() { return std::make_unique<Logs>(); }
+
+}  // namespace trainctl::client

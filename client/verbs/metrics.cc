@@ -1,0 +1,108 @@
+#include <algorithm>
+
+#include "client/exit_code.h"
+#include "client/format.h"
+#include "client/job_listing.h"
+#include "client/verbs.h"
+#include "common/base/did_you_mean.h"
+#include "common/job/metric.h"
+
+namespace trainctl::client {
+namespace {
+
+Json PointRecord(const v1::MetricPoint& point) {
+  Json record = {{"name", point.name()},
+                 {"step", point.step()},
+                 {"rank", point.has_rank() ? Json(point.rank()) : Json(nullptr)},
+                 {"value", point.value()},
+                 {"time", Seconds(point.time())}};
+  if (!point.phase().empty()) record["phase"] = point.phase();
+  return record;
+}
+
+std::vector<TextCell> PointRow(const v1::MetricPoint& point) {
+  const job::MetricInfo* metric = job::FindMetric(point.name());
+  return {point.name(), WithThousands(point.step()), point.has_rank() ? std::to_string(point.rank()) : "", point.phase(),
+          FormatWithUnit(point.value(), metric != nullptr ? metric->unit : "")};
+}
+
+base::Status CheckNames(const std::vector<std::string>& names) {
+  std::vector<std::string_view> known;
+  for (const job::MetricInfo& metric : job::Metrics()) known.push_back(metric.name);
+  for (const std::string& name : names) {
+    if (job::FindMetric(name) != nullptr) continue;
+    const std::string hint = base::DidYouMean(name, known);
+    return base::Error{base::Code::kInvalid, "no metric '" + name + "'" + (hint.empty() ? "" : ": " + hint) + "; there are " + Join(known, ", ")};
+  }
+  return base::Ok{};
+}
+
+class Metrics : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positional("JOB", &job_, "id or name of a job");
+    arguments.Text("--name", "NAME,…", &names_, "only these metrics");
+    arguments.Number("--rank", "N", &rank_, "only this rank's own points");
+    arguments.Remark("Without -o each point is a line of JSON: {\"name\", \"step\", \"rank\", \"value\", \"time\"}; rank is null for the whole gang,\n"
+                     "time is in seconds since the epoch, and points of memory have their \"phase\".");
+  }
+
+  int Run(Context& context) override {
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    const base::Result<v1::MetricsRequest> request = Request();
+    if (!request.ok()) return Fail(context, request.error());
+    if (!context.format_given || context.format == OutputFormat::kJsonl) return StreamLines(context, **api, *request);
+    return PrintAll(context, **api, *request);
+  }
+
+ private:
+  base::Result<v1::MetricsRequest> Request() const {
+    v1::MetricsRequest request;
+    request.set_job(job_);
+    std::vector<std::string> names;
+    for (size_t begin = 0; begin < names_.size();) {
+      const size_t comma = std::min(names_.find(',', begin), names_.size());
+      names.push_back(names_.substr(begin, comma - begin));
+      begin = comma + 1;
+    }
+    if (const base::Status known = CheckNames(names); !known.ok()) return known.error();
+    for (const std::string& name : names) request.add_names(name);
+    if (rank_) request.set_rank(*rank_);
+    return request;
+  }
+
+  // Long runs have millions of points: they go through without being kept.
+  static int StreamLines(Context& context, Api& api, const v1::MetricsRequest& request) {
+    const base::Status status = api.Metrics(request, [&context](const v1::MetricsResponse& response) {
+      for (const v1::MetricPoint& point : response.points()) context.out << RenderLine(PointRecord(point));
+      return static_cast<bool>(context.out);
+    });
+    context.out << std::flush;
+    return status.ok() ? kExitOk : Fail(context, status.error());
+  }
+
+  static int PrintAll(Context& context, Api& api, const v1::MetricsRequest& request) {
+    Listing listing{.collection = "points",
+                    .table = TextTable({{"METRIC"}, {"STEP", true}, {"RANK", true}, {"PHASE"}, {"VALUE", true}}),
+                    .name_key = "name"};
+    const base::Status status = api.Metrics(request, [&listing](const v1::MetricsResponse& response) {
+      for (const v1::MetricPoint& point : response.points()) {
+        listing.records.push_back(PointRecord(point));
+        listing.table.AddRow(PointRow(point));
+      }
+      return true;
+    });
+    return status.ok() ? Print(context, listing) : Fail(context, status.error());
+  }
+
+  std::string job_;
+  std::string names_;
+  std::optional<int64_t> rank_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeMetrics() { return std::make_unique<Metrics>(); }
+
+}  // namespace trainctl::client

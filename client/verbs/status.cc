@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <map>
+
+#include "client/exit_code.h"
+#include "client/format.h"
+#include "client/job_listing.h"
+#include "client/verbs.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr double kRefreshSeconds = 2;
+
+// "host-a: 2 of 4 devices busy, 1 lost", one a host.
+std::string HostsText(const v1::ListResponse& response) {
+  struct Host {
+    int devices = 0, busy = 0, lost = 0, dirty = 0;
+  };
+  std::map<std::string, Host> hosts;
+  for (const v1::WorkerView& worker : response.workers()) {
+    Host& host = hosts[worker.host()];
+    ++host.devices;
+    host.busy += worker.state() == "BUSY";
+    host.lost += worker.state() == "LOST";
+    host.dirty += worker.state() == "DIRTY";
+  }
+  std::string text;
+  for (const auto& [name, host] : hosts) {
+    text += name + ": " + std::to_string(host.busy) + " of " + std::to_string(host.devices) + (host.devices == 1 ? " device" : " devices") + " busy";
+    if (host.lost > 0) text += ", " + std::to_string(host.lost) + " lost";
+    if (host.dirty > 0) text += ", " + std::to_string(host.dirty) + " not free of other processes";
+    text += "\n";
+  }
+  return text.empty() ? "no workers: jobs stay queued until a trainworker registers\n" : text;
+}
+
+class Status : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positionals("JOB", &jobs_, "ids or names of jobs and groups; none: all", /*required=*/false);
+    arguments.Switch("-w,--watch", &watch_, "show again every two seconds until the jobs ended, or Ctrl-C");
+    arguments.Switch("--unfinished", &unfinished_, "only jobs that have not ended");
+    arguments.Number("-n,--limit", "N", &limit_, "the newest N jobs");
+  }
+
+  int Run(Context& context) override {
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    while (true) {
+      const base::Result<v1::ListResponse> response = (*api)->List(Request());
+      if (!response.ok() && !(watch_ && shown_ && response.error().code == base::Code::kUnavailable)) return Fail(context, response.error());
+      if (response.ok()) {
+        if (!jobs_.empty() && response->jobs().empty() && !unfinished_) return Fail(context, NotFound());
+        Show(context, *response);
+        const bool all_ended = std::all_of(response->jobs().begin(), response->jobs().end(),
+                                           [](const v1::JobView& job) { return job.state() == "FINISHED"; });
+        if (!watch_ || all_ended) return kExitOk;
+      }
+      context.surroundings.sleep(kRefreshSeconds);
+    }
+  }
+
+ private:
+  v1::ListRequest Request() const {
+    v1::ListRequest request;
+    for (const std::string& job : jobs_) request.add_jobs(job);
+    request.set_unfinished_only(unfinished_);
+    request.set_limit(limit_.value_or(0));
+    return request;
+  }
+
+  base::Error NotFound() const {
+    return {base::Code::kNotFound, "no job or group '" + Join(jobs_, "', '") + "'; trainctl status lists all"};
+  }
+
+  void Show(Context& context, const v1::ListResponse& response) {
+    const std::vector<v1::JobView> views(response.jobs().begin(), response.jobs().end());
+    const Listing listing = ListJobs(views, context.clock().Wall());
+    if (!context.for_people()) {
+      Print(context, listing);
+      return;
+    }
+    const Terminal& terminal = context.surroundings.out_terminal;
+    if (watch_ && terminal.interactive) {
+      context.out << "\x1b[H\x1b[2J";
+    } else if (shown_) {
+      context.out << "\n";
+    }
+    const std::string jobs = views.empty() ? "no jobs\n" : listing.table.Render(terminal.layout);
+    context.out << jobs << "\n" << HostsText(response) << std::flush;
+    shown_ = true;
+  }
+
+  std::vector<std::string> jobs_;
+  bool watch_ = false;
+  bool unfinished_ = false;
+  std::optional<int64_t> limit_;
+  bool shown_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeStatus() { return std::make_unique<Status>(); }
+
+}  // namespace trainctl::client

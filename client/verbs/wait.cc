@@ -1,0 +1,33 @@
+#include "client/follow.h"
+#include "client/format.h"
+#include "client/job_listing.h"
+#include "client/verbs.h"
+
+namespace trainctl::client {
+namespace {
+
+class Wait : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positionals("JOB", &options_.jobs, "ids or names of jobs and groups", /*required=*/true);
+    arguments.Duration("--timeout", &options_.timeout_seconds, "stop waiting after this time (exit status 124); the jobs go on");
+    arguments.Remark("Exit status: 0 all succeeded or ended as expected, 10 failed or not as expected, 11 out of memory, 12 cancelled, 124 timeout.\n"
+                     "Ctrl-C stops waiting and never ends a job.");
+  }
+
+  int Run(Context& context) override {
+    options_.again = Join(options_.jobs, " ");
+    const Followed followed = Follow(context, options_);
+    if (!context.for_people()) Print(context, ListJobs(followed.jobs, context.clock().Wall()));
+    return followed.exit_code;
+  }
+
+ private:
+  FollowOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeWait() { return std::make_unique<Wait>(); }
+
+}  // namespace trainctl::client

@@ -1,0 +1,102 @@
+#include "client/format.h"
+#include "client/job_listing.h"
+#include "client/verbs.h"
+#include "common/base/size.h"
+
+namespace trainctl::client {
+namespace {
+
+Json WorkerRecord(const v1::WorkerView& worker) {
+  const v1::Device& device = worker.device();
+  Json record = {
+      {"name", worker.name()},
+      {"host", worker.host()},
+      {"state", worker.state()},
+      {"job", worker.job().empty() ? Json(nullptr) : Json(worker.job())},
+      {"last_seen", Seconds(worker.last_seen())},
+      {"device",
+       {{"kind", device.kind()},
+        {"index", device.index()},
+        {"uuid", device.uuid()},
+        {"name", device.name()},
+        {"memory_bytes", device.memory_bytes()},
+        {"compute_capability", device.compute_capability()},
+        {"driver", device.driver()},
+        {"threads", device.threads()}}},
+      {"gpu", nullptr},
+      {"host_cpu_percent", nullptr},
+      {"host_memory_used_bytes", nullptr},
+      {"host_memory_total_bytes", nullptr},
+  };
+  if (worker.has_device_sample() && device.kind() == "cuda") {
+    const v1::DeviceSample& sample = worker.device_sample();
+    record["gpu"] = {{"utilization_percent", sample.utilization_percent()},
+                     {"memory_used_bytes", sample.memory_used_bytes()},
+                     {"power_watts", sample.power_watts()},
+                     {"temperature_celsius", sample.temperature_celsius()}};
+  }
+  if (worker.has_host_sample()) {
+    record["host_cpu_percent"] = worker.host_sample().cpu_percent();
+    record["host_memory_used_bytes"] = worker.host_sample().memory_used_bytes();
+    record["host_memory_total_bytes"] = worker.host_sample().memory_total_bytes();
+  }
+  return record;
+}
+
+Style StateStyle(const std::string& state) {
+  if (state == "READY") return Style::kGood;
+  return state == "BUSY" ? Style::kPlain : Style::kBad;
+}
+
+std::string MemoryText(int64_t used, int64_t total) {
+  return total > 0 ? base::FormatBytes(used) + " of " + base::FormatBytes(total) : "";
+}
+
+std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
+  const v1::DeviceSample& gpu = worker.device_sample();
+  const bool is_gpu = worker.device().kind() == "cuda" && worker.has_device_sample();
+  const v1::HostSample& host = worker.host_sample();
+  return {worker.name(),
+          {worker.state(), StateStyle(worker.state())},
+          worker.job(),
+          worker.device().name(),
+          is_gpu ? FormatWithUnit(gpu.utilization_percent(), "%") : "",
+          is_gpu ? MemoryText(gpu.memory_used_bytes(), worker.device().memory_bytes()) : "",
+          is_gpu ? FormatWithUnit(gpu.power_watts(), "W") : "",
+          is_gpu ? FormatWithUnit(gpu.temperature_celsius(), "°C") : "",
+          worker.has_host_sample() ? FormatWithUnit(host.cpu_percent(), "%") : "",
+          MemoryText(host.memory_used_bytes(), host.memory_total_bytes())};
+}
+
+class Workers : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Remark("READY: free. BUSY: holds a job. LOST: not heard of for 15 s. DIRTY: the device is not free though nothing of ours runs there.");
+  }
+
+  int Run(Context& context) override {
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    const base::Result<v1::WorkersResponse> response = (*api)->Workers();
+    if (!response.ok()) return Fail(context, response.error());
+    Listing listing{.collection = "workers",
+                    .table = TextTable({{"WORKER"}, {"STATE"}, {"JOB"}, {"DEVICE"}, {"GPU", true}, {"GPU MEMORY", true}, {"POWER", true},
+                                        {"TEMP", true}, {"HOST CPU", true}, {"HOST MEMORY", true}}),
+                    .name_key = "name"};
+    for (const v1::WorkerView& worker : response->workers()) {
+      listing.records.push_back(WorkerRecord(worker));
+      listing.table.AddRow(WorkerRow(worker));
+    }
+    if (context.for_people() && listing.records.empty()) {
+      Say(context, "no workers: none has ever registered with this coordinator\n");
+      return 0;
+    }
+    return Print(context, listing);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeWorkers() { return std::make_unique<Workers>(); }
+
+}  // namespace trainctl::client
