@@ -1,0 +1,167 @@
+// The engine's fused CUDA kernels, as plain launch functions: raw device pointers, sizes, a stream. No LibTorch here or in the .cu files
+// behind it; the ops wrap them over tensors.
+//
+// Legend: N rows (batch × length), H hidden, F FFN width, V vocabulary, D head_dim. Matrices are row-major and dense. "element" is the
+// activations' dtype; statistics, sums and all arithmetic are fp32 whatever it is, and each output is rounded once.
+//
+// Any shape of the LLaMA family: H up to kMaxHidden; D even; V and F any. Rows that are multiples of 8 elements and start at multiples of
+// 16 bytes go in 16-byte pieces; others take a slower path with the same result (cross-entropy and the embedding need no such shape).
+//
+// Deterministic: no floating-point atomics; the order of every sum depends on the shapes alone, so the same input gives the same bits on
+// every run and on every device of one architecture.
+//
+// All functions only enqueue on the stream and are thread-safe. They return the launch's error, cudaErrorInvalidValue for a shape or
+// combination of dtypes that is not described here. Nothing to do (0 rows) is a success. Pointers may be the same only where said.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace trainctl::ops::fused {
+
+enum class Type : uint8_t { kBf16, kF32 };
+
+inline constexpr int64_t kMaxHidden = 16384;
+
+// out = x · rstd · weight, rstd = 1 / sqrt(mean(x²) + eps) (Zhang and Sennrich 2019). Reads x once, writes out. out may be x.
+struct RmsNorm {
+  Type element = Type::kBf16;
+  int64_t rows = 0;
+  int64_t hidden = 0;
+  const void* x = nullptr;       // [N, H]
+  const void* weight = nullptr;  // [H], element
+  void* out = nullptr;           // [N, H]
+  float* rstd = nullptr;         // [N]
+  float eps = 0;
+};
+[[nodiscard]] cudaError_t RmsNormForward(const RmsNorm& norm, cudaStream_t stream);
+
+// input_grad = residual_grad + rstd · (grad · weight − x̂ · mean(grad · weight · x̂)) with x̂ = x · rstd, and the forward's output again,
+// and weight_grad = beta · weight_grad + Σ over rows of grad · x̂. Reads grad, x and residual_grad once. input_grad may be grad or
+// residual_grad; normalized may be grad or x; the two differ.
+struct RmsNormGrad {
+  Type element = Type::kBf16;
+  int64_t rows = 0;
+  int64_t hidden = 0;
+  const void* grad = nullptr;           // [N, H], of the output
+  const void* x = nullptr;              // [N, H]
+  const void* weight = nullptr;         // [H], element
+  const float* rstd = nullptr;          // [N]
+  const void* residual_grad = nullptr;  // [N, H], or null: zero
+  void* input_grad = nullptr;           // [N, H]
+  void* normalized = nullptr;           // [N, H], or null: not wanted
+  void* weight_grad = nullptr;          // [H], or null: not wanted
+  Type weight_grad_type = Type::kBf16;
+  float weight_grad_beta = 0;  // 0: what weight_grad holds is not read
+  float* workspace = nullptr;  // [RmsNormWorkspaceFloats], where weight_grad is wanted
+};
+[[nodiscard]] cudaError_t RmsNormBackward(const RmsNormGrad& norm, cudaStream_t stream);
+size_t RmsNormWorkspaceFloats(int64_t rows, int64_t hidden);
+
+// The packed rows [heads · D | kv_heads · D | kv_heads · D] of q, k and v; row n is position n mod length of sample n / length.
+struct PackedHeads {
+  Type element = Type::kBf16;
+  int64_t batch = 0;
+  int64_t length = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t head_dim = 0;
+  const float* cos = nullptr;  // [length, D / 2]
+  const float* sin = nullptr;  // [length, D / 2]
+};
+
+// Rotary embedding (Su et al. 2021; halves, not neighbours, are pairs) of the q and k heads of qkv [N, packed], in place.
+[[nodiscard]] cudaError_t RopeForward(const PackedHeads& heads, void* qkv, cudaStream_t stream);
+
+// A gradient [batch, heads or kv_heads, length, D] in elements, of any strides (counted in elements).
+struct StridedHeads {
+  const void* data = nullptr;
+  int64_t batch_stride = 0;
+  int64_t head_stride = 0;
+  int64_t position_stride = 0;
+  int64_t element_stride = 1;
+};
+// Packs the gradients of q, k and v into qkv_grad [N, packed], those of q and k rotated back. Nothing may overlap.
+[[nodiscard]] cudaError_t RopeBackward(const PackedHeads& heads, const StridedHeads& q_grad, const StridedHeads& k_grad,
+                                       const StridedHeads& v_grad, void* qkv_grad, cudaStream_t stream);
+
+// out [N, F] = silu(gate) · up of gate_up [N, 2F] = [gate | up] (Shazeer 2020).
+[[nodiscard]] cudaError_t SwiGluForward(Type element, int64_t rows, int64_t ffn, const void* gate_up, void* out, cudaStream_t stream);
+// gate_up becomes its own gradient, grad [N, F] (of the output) becomes the forward's output again, for the weight gradient behind it.
+[[nodiscard]] cudaError_t SwiGluBackward(Type element, int64_t rows, int64_t ffn, void* grad, void* gate_up, cudaStream_t stream);
+
+// losses[n] = logsumexp(logits[n]) − logits[n, targets[n]]; 0 where targets[n] is negative (−100: ignored). A target beyond V gives NaN.
+struct CrossEntropy {
+  Type element = Type::kBf16;
+  int64_t rows = 0;
+  int64_t vocab = 0;
+  void* logits = nullptr;            // [n, V]
+  const int64_t* targets = nullptr;  // [n]
+  float* losses = nullptr;           // [n]
+};
+// The losses alone; logits are read once and not written.
+[[nodiscard]] cudaError_t CrossEntropyForward(const CrossEntropy& loss, cudaStream_t stream);
+// Also turns logits into their gradient: (softmax − onehot) · scale, 0 in ignored rows. The factor is host_scale · *device_scale
+// (null: 1); device_scale is read when the kernel runs.
+[[nodiscard]] cudaError_t CrossEntropyForwardBackward(const CrossEntropy& loss, float host_scale, const float* device_scale,
+                                                      cudaStream_t stream);
+
+// weight_grad[v] = beta · weight_grad[v] + Σ of the rows of grad whose id is v, added in fp32 in a fixed order. beta is 0 (rows that no
+// id names become 0) or 1. ids outside 0 … V − 1 are skipped.
+struct EmbeddingGrad {
+  Type element = Type::kBf16;
+  int64_t rows = 0;
+  int64_t hidden = 0;
+  int64_t vocab = 0;
+  const void* grad = nullptr;    // [N, H]
+  const int64_t* ids = nullptr;  // [N]
+  void* weight_grad = nullptr;   // [V, H]
+  Type weight_grad_type = Type::kBf16;
+  float beta = 0;
+  void* workspace = nullptr;  // EmbeddingWorkspaceBytes, 16-byte aligned
+};
+[[nodiscard]] cudaError_t EmbeddingBackward(const EmbeddingGrad& embedding, cudaStream_t stream);
+size_t EmbeddingWorkspaceBytes(int64_t rows);
+
+// What one optimizer step updates: flat buffers of count elements, each 16-byte aligned. The dtypes of (parameters, gradients, moments):
+// all bf16; all fp32; fp32 parameters and moments with bf16 gradients. compute_copy (fp32 parameters only; null: none) is written from
+// the updated parameters. Moments and parameters stay in registers between their uses: what is stored is rounded, what is used is not.
+struct FlatParameters {
+  int64_t count = 0;
+  Type parameter_type = Type::kBf16;
+  Type grad_type = Type::kBf16;
+  void* parameters = nullptr;
+  const void* grads = nullptr;
+  void* compute_copy = nullptr;       // bf16
+  const float* grad_scale = nullptr;  // on the device; gradients are multiplied by it (clipping). null: 1
+};
+
+// AdamW as torch.optim's (Loshchilov and Hutter 2019). step counts from 1.
+struct AdamWStep {
+  int64_t step = 1;
+  double lr = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;
+};
+[[nodiscard]] cudaError_t AdamW(const FlatParameters& flat, void* first_moments, void* second_moments, const AdamWStep& step,
+                                cudaStream_t stream);
+
+// SGD as torch.optim's, with weight decay in the gradient; momenta start at zero, null: no momentum.
+struct SgdStep {
+  double lr = 0;
+  double momentum = 0;
+  double weight_decay = 0;
+};
+[[nodiscard]] cudaError_t Sgd(const FlatParameters& flat, void* momenta, const SgdStep& step, cudaStream_t stream);
+
+// *sum = beta · *sum + Σ values², summed in fp64. values: 16-byte aligned. beta is 0 (*sum is not read) or 1.
+// workspace: kNormWorkspaceDoubles.
+inline constexpr size_t kNormWorkspaceDoubles = 1024;
+[[nodiscard]] cudaError_t AddNormSquared(Type type, int64_t count, const void* values, double beta, double* sum, double* workspace,
+                                         cudaStream_t stream);
+
+}  // namespace trainctl::ops::fused
