@@ -5,10 +5,10 @@
 // activations' dtype; statistics, sums and all arithmetic are fp32 whatever it is, and each output is rounded once.
 //
 // Any shape of the LLaMA family: H up to kMaxHidden; D even; V and F any. Rows that are multiples of 8 elements and start at multiples of
-// 16 bytes go in 16-byte pieces; others take a slower path with the same result (cross-entropy and the embedding need no such shape).
+// 16 bytes go in 16-byte pieces; others take a slower path (cross-entropy is as fast for any V).
 //
-// Deterministic: no floating-point atomics; the order of every sum depends on the shapes alone, so the same input gives the same bits on
-// every run and on every device of one architecture.
+// Deterministic: no floating-point atomics; the order of every sum depends on shapes and alignment alone, so the same input gives the same
+// bits on every run and on every device of one architecture.
 //
 // All functions only enqueue on the stream and are thread-safe. They return the launch's error, cudaErrorInvalidValue for a shape or
 // combination of dtypes that is not described here. Nothing to do (0 rows) is a success. Pointers may be the same only where said.
