@@ -120,8 +120,7 @@ void StopGang(Turn& turn, Job& job, Stop stop) {
   job.status.state = job::JobState::kStopping;
   SaveAttempt(turn, attempt);
   SaveJob(turn, job);
-  const std::string& why = attempt.row.stop->message;
-  Say(turn, job.row.id, "stopping" + (why.empty() ? "" : ": " + why));
+  if (!AllProven(attempt)) Say(turn, job.row.id, "stopping: " + attempt.row.stop->message);
   for (const Rank& rank : attempt.ranks) SendStop(turn, rank, attempt.row.stop->grace_us);
 }
 
@@ -137,7 +136,7 @@ void EndRank(Turn& turn, Job& job, Rank& rank, Proof proof) {
   SaveRank(turn, rank);
   Say(turn, job.row.id, DescribeEnd(rank.row));
   if (!HasSucceeded(rank.row) && !rank.row.ended_by_stop) {
-    StopGang(turn, job, {job::Outcome::kFailed, "", rank.row.key.rank, turn.state.options.failure_grace_us});
+    StopGang(turn, job, {job::Outcome::kFailed, DescribeEnd(rank.row), rank.row.key.rank, turn.state.options.failure_grace_us});
   }
   if (AllProven(attempt) && job.status.state != job::JobState::kStopping) {
     job.status.state = job::JobState::kStopping;

@@ -44,10 +44,9 @@ void Handle(Turn& turn, const CancelRequested& event) {
   Job& job = found->second;
   job.status.cancel_requested = true;
   Say(turn, job.row.id, "cancel requested");
+  if (job.attempt && job.attempt->row.stop) return SaveJob(turn, job);
   if (job.attempt) {
-    SaveJob(turn, job);
-    StopGang(turn, job, {job::Outcome::kCancelled, "cancelled", std::nullopt, turn.state.options.stop_grace_us});
-    return;
+    return StopGang(turn, job, {job::Outcome::kCancelled, "cancelled", std::nullopt, turn.state.options.stop_grace_us});
   }
   turn.state.queue.Remove(job.row.spec, job.row.id);
   turn.placement_may_change = true;

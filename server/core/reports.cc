@@ -66,7 +66,9 @@ void Apply(Report& report, const job::RankOutcome& body) {
   report.rank.row.outcome = body;
   SaveRank(report.turn, report.rank);
   if (body.outcome == job::Outcome::kSucceeded) return;
-  StopGang(report.turn, report.job, {job::Outcome::kFailed, "", report.rank.row.key.rank, report.turn.state.options.failure_grace_us});
+  const int64_t rank = report.rank.row.key.rank;
+  const std::string why = "rank " + std::to_string(rank) + " reported " + std::string(job::Name(body.outcome));
+  StopGang(report.turn, report.job, {job::Outcome::kFailed, why, rank, report.turn.state.options.failure_grace_us});
 }
 
 void Apply(Report& report, const RankExit& body) {

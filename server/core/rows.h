@@ -68,7 +68,7 @@ struct JobStatus {
 // where a rank failed and the outcome is chosen from the ranks' ends (ending.h).
 struct Stop {
   job::Outcome outcome = job::Outcome::kFailed;
-  std::string message;          // for people; empty where the outcome is chosen from the ranks
+  std::string message;          // for people
   std::optional<int64_t> rank;  // that caused it
   int64_t grace_us = 0;         // between terminate and kill
   base::WallMicros at = 0;

@@ -1,5 +1,7 @@
 #include "server/placement/pack.h"
 
+#include <iterator>
+
 namespace trainctl::placement {
 namespace {
 
@@ -20,7 +22,11 @@ std::vector<DeviceId> Pack(const FreeDevices::Pool& pool, int64_t count) {
     TakeLowest(pool, fullest_that_fits->second, count, &taken);
     return taken;
   }
-  for (auto host = pool.by_count.rbegin(); host != pool.by_count.rend(); ++host) TakeLowest(pool, host->second, count, &taken);
+  for (auto end = pool.by_count.end(); end != pool.by_count.begin();) {
+    const auto with_the_most = pool.by_count.lower_bound({std::prev(end)->first, std::string()});
+    for (auto host = with_the_most; host != end; ++host) TakeLowest(pool, host->second, count, &taken);
+    end = with_the_most;
+  }
   return taken;
 }
 

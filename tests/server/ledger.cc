@@ -1,0 +1,35 @@
+#include "tests/server/ledger.h"
+
+namespace trainctl::core {
+
+void Ledger::Apply(const std::vector<Persist>& rows) {
+  for (const Persist& row : rows) {
+    std::visit([this](const auto& value) { Write(value); }, row);
+  }
+}
+
+void Ledger::Write(const MetricRows& rows) {
+  std::vector<job::MetricPoint>& points = points_[rows.key];
+  points.insert(points.end(), rows.points.begin(), rows.points.end());
+}
+
+StoredState Ledger::LoadState() const {
+  StoredState state;
+  state.next_job = jobs_.empty() ? 1 : jobs_.rbegin()->first.value + 1;
+  state.next_group = last_group_.value + 1;
+  for (const auto& [name, worker] : workers_) state.workers.push_back(worker);
+  for (const auto& [id, job] : jobs_) {
+    if (job.status.state == job::JobState::kFinished) continue;
+    UnfinishedJob& unfinished = state.jobs.emplace_back(UnfinishedJob{job.row, job.status, std::nullopt, {}});
+    if (job.status.state == job::JobState::kQueued) continue;
+    unfinished.attempt = attempts_.at({id, job.status.attempt});
+    for (int64_t rank = 0; rank < job.row.spec.devices; ++rank) {
+      const RankKey key{id, job.status.attempt, rank};
+      unfinished.ranks.push_back(ranks_.at(key));
+      if (acks_.contains(key)) state.acks[key] = acks_.at(key);
+    }
+  }
+  return state;
+}
+
+}  // namespace trainctl::core

@@ -1,0 +1,52 @@
+// A store of rows in memory, for tests of the core: keeps what Step persists, gives back what Restore wants. simulation_test.cc holds it
+// to the answers of the SQLite store.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/core/actions.h"
+#include "server/core/restore.h"
+
+namespace trainctl::core {
+
+class Ledger {
+ public:
+  void Apply(const std::vector<Persist>& rows);
+  StoredState LoadState() const;
+
+  struct StoredJob {
+    JobRow row;
+    JobStatus status;
+  };
+  const std::map<base::JobId, StoredJob>& jobs() const { return jobs_; }
+  const std::map<std::pair<base::JobId, int64_t>, AttemptRow>& attempts() const { return attempts_; }
+  const std::map<RankKey, RankRow>& ranks() const { return ranks_; }
+  // Of each rank, in order of arrival.
+  const std::map<RankKey, std::vector<job::MetricPoint>>& points() const { return points_; }
+
+ private:
+  void Write(const SubmissionRow&) {}
+  void Write(const GroupRow& row) { last_group_ = row.id; }
+  void Write(const JobRow& row) { jobs_[row.id].row = row; }
+  void Write(const UpdateJob& row) { jobs_[row.job].status = row.status; }
+  void Write(const AttemptRow& row) { attempts_[{row.job, row.attempt}] = row; }
+  void Write(const RankRow& row) { ranks_[row.key] = row; }
+  void Write(const WorkerRow& row) { workers_[row.name] = row; }
+  void Write(const EventRow&) {}
+  void Write(const MetricRows& rows);
+  void Write(const AckRow& row) { acks_[row.key] = row.sequence; }
+  void Write(const ArtefactRow&) {}
+
+  std::map<base::JobId, StoredJob> jobs_;
+  base::GroupId last_group_;
+  std::map<std::pair<base::JobId, int64_t>, AttemptRow> attempts_;
+  std::map<RankKey, RankRow> ranks_;
+  std::map<std::string, WorkerRow> workers_;
+  std::map<RankKey, int64_t> acks_;
+  std::map<RankKey, std::vector<job::MetricPoint>> points_;
+};
+
+}  // namespace trainctl::core

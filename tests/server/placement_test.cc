@@ -1,0 +1,73 @@
+#include "server/placement/placement.h"
+
+#include <gtest/gtest.h>
+
+namespace trainctl::placement {
+namespace {
+
+// Free devices of one class on the hosts given as "aabbb": device i is on host text[i], with its index there.
+FreeDevices Site(const std::string& hosts) {
+  FreeDevices site;
+  std::map<char, int64_t> next_index;
+  for (const char host : hosts) {
+    site.SetFree(site.Register({"cuda", std::string(1, host), "H200", 80, "9.0"}, next_index[host]++), true);
+  }
+  return site;
+}
+
+std::vector<DeviceId> Choose(const FreeDevices& site, int64_t count) { return Policies().front().choose(site.pools()[0], count); }
+
+TEST(Pack, TakesTheLowestIndicesOfOneHost) { EXPECT_EQ(Choose(Site("aaaa"), 2), (std::vector<DeviceId>{0, 1})); }
+
+TEST(Pack, FillsTheHostWithTheFewestFreeDevicesThatAreEnough) {
+  EXPECT_EQ(Choose(Site("aaaabbcccc"), 2), (std::vector<DeviceId>{4, 5}));
+}
+
+TEST(Pack, SpreadsOverAsFewHostsAsPossibleWhereNoneIsEnough) {
+  EXPECT_EQ(Choose(Site("abbccc"), 5), (std::vector<DeviceId>{3, 4, 5, 1, 2}));
+}
+
+TEST(Pack, SpreadsOverHostsInOrderOfTheirNamesWhereTheyAreAlike) {
+  EXPECT_EQ(Choose(Site("bbaac"), 5), (std::vector<DeviceId>{2, 3, 0, 1, 4}));
+}
+
+TEST(Pack, GivesNothingWhereTooFewAreFree) { EXPECT_TRUE(Choose(Site("aab"), 4).empty()); }
+
+TEST(FreeDevices, KeepsItsCountsUnderSettingAndUnsetting) {
+  FreeDevices site = Site("aab");
+  site.SetFree(0, false);
+  site.SetFree(0, false);
+  EXPECT_EQ(site.pools()[0].free, 2);
+  EXPECT_EQ(Choose(site, 2), (std::vector<DeviceId>{1, 2}));
+  site.SetFree(0, true);
+  EXPECT_EQ(site.pools()[0].free, 3);
+  EXPECT_EQ(Choose(site, 2), (std::vector<DeviceId>{0, 1}));
+}
+
+TEST(FreeDevices, SeparatesModels) {
+  FreeDevices site = Site("aa");
+  site.Register({"cuda", "a", "A100", 80, "8.0"}, 2);
+  ASSERT_EQ(site.pools().size(), 2u);
+  EXPECT_EQ(site.pools()[1].total, 1);
+  EXPECT_EQ(site.pools()[1].free, 0);
+}
+
+TEST(FreeDevices, ADeviceDescribedAnewMovesToItsNewClassAndIsNotFree) {
+  FreeDevices site = Site("aa");
+  site.Describe(0, {"cuda", "a", "A100", 80, "8.0"}, 0);
+  EXPECT_EQ(site.pools()[0].total, 1);
+  EXPECT_EQ(site.pools()[0].free, 1);
+  EXPECT_EQ(site.pools()[1].total, 1);
+  EXPECT_EQ(site.pools()[1].free, 0);
+}
+
+TEST(Prefer, AGpuBeforeACpuSlotThenTheSmaller) {
+  const DeviceClass cpu{"cpu", "slot", 10, ""}, small{"cuda", "A10", 24, "8.6"}, large{"cuda", "H200", 141, "9.0"};
+  EXPECT_TRUE(Prefer(small, cpu));
+  EXPECT_TRUE(Prefer(small, large));
+  EXPECT_FALSE(Prefer(large, small));
+  EXPECT_FALSE(Prefer(cpu, large));
+}
+
+}  // namespace
+}  // namespace trainctl::placement

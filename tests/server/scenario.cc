@@ -1,0 +1,219 @@
+#include "tests/server/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "tests/server/describe.h"
+
+namespace trainctl::core {
+namespace {
+
+using Words = std::vector<std::string>;
+using Settings = std::map<std::string, std::string>;
+
+Words Split(const std::string& text, char separator) {
+  Words words;
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, separator);) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
+// Takes "key=value" words out of the words after the first.
+Settings TakeSettings(Words* words) {
+  Settings settings;
+  Words plain;
+  for (const std::string& word : *words) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos) {
+      plain.push_back(word);
+    } else {
+      settings[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+  }
+  *words = plain;
+  return settings;
+}
+
+std::string Get(const Settings& settings, const std::string& key, const std::string& otherwise) {
+  const auto found = settings.find(key);
+  return found == settings.end() ? otherwise : found->second;
+}
+
+int64_t GetNumber(const Settings& settings, const std::string& key, int64_t otherwise) {
+  return std::stoll(Get(settings, key, std::to_string(otherwise)));
+}
+
+RankKey ParseKey(const std::string& text) {
+  const Words parts = Split(text, '/');
+  return {*base::ParseJobId(parts.at(0)), std::stoll(parts.at(1)), std::stoll(parts.at(2))};
+}
+
+std::string Join(const Words& words, size_t from) {
+  std::string text;
+  for (size_t i = from; i < words.size(); ++i) text += (i > from ? " " : "") + words[i];
+  return text;
+}
+
+std::vector<HeldRank> ParseHeld(const std::string& text) {
+  std::vector<HeldRank> held;
+  for (const std::string& item : Split(text, ',')) {
+    const Words parts = Split(item, ':');
+    held.push_back({ParseKey(parts.at(0)), parts.at(1) == "running"});
+  }
+  return held;
+}
+
+WorkerHello MakeHello(const std::string& name, const Settings& settings, bool is_dirty) {
+  WorkerHello hello;
+  const Words parts = Split(name, '/');
+  hello.worker.name = name;
+  hello.worker.host = parts.at(0);
+  hello.worker.boot_id = Get(settings, "boot", "b1");
+  hello.worker.device.kind = Get(settings, "kind", "cuda") == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
+  hello.worker.device.index = std::stoll(parts.at(1));
+  hello.worker.device.name = Get(settings, "model", "H200");
+  hello.worker.device.memory_bytes = GetNumber(settings, "memory_gib", 80) << 30;
+  hello.held = ParseHeld(Get(settings, "held", ""));
+  const bool is_busy = std::any_of(hello.held.begin(), hello.held.end(), [](const HeldRank& held) { return held.running; });
+  hello.device_free = !is_dirty && !is_busy;
+  hello.device_reason = is_dirty ? "12.0 GiB in use" : "";
+  return hello;
+}
+
+job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
+  job::JobSpec spec;
+  spec.name = name;
+  spec.devices = GetNumber(settings, "devices", 1);
+  spec.train.micro_batch_size = 1;
+  spec.resources.priority = GetNumber(settings, "priority", 50);
+  spec.resources.step_timeout_seconds = GetNumber(settings, "step_timeout", 600);
+  spec.resources.max_restarts = GetNumber(settings, "max_restarts", 0);
+  if (settings.contains("time_limit")) spec.resources.time_limit_seconds = GetNumber(settings, "time_limit", 0);
+  if (settings.contains("expect")) spec.expect = settings.at("expect") == "OOM" ? job::Expect::kOom : job::Expect::kSucceeded;
+  if (settings.contains("memory")) spec.resources.constraints["gpu.memory"] = settings.at("memory");
+  return spec;
+}
+
+ReportBody ParseBody(const Words& words, const RankKey& key) {
+  const std::string& kind = words.at(0);
+  const auto number = [&](size_t i, int64_t otherwise) { return i < words.size() ? std::stoll(words[i]) : otherwise; };
+  if (kind == "started") return job::RankStarted{100 + key.rank};
+  if (kind == "phase") return job::RankPhase{words.at(1), number(2, 0), number(3, 0)};
+  if (kind == "rendezvous") return job::RankRendezvous{words.at(1)};
+  if (kind == "progress") return job::RankProgress{number(1, 0), number(2, 0), words.size() > 3 ? words[3] : "compute"};
+  if (kind == "metrics") return job::RankMetrics{std::vector<job::MetricPoint>(number(1, 1), {.name = "loss"})};
+  if (kind == "saved") return job::RankSaved{"final", words.at(1)};
+  if (kind == "outcome") return job::RankOutcome{*job::ParseOutcome(words.at(1)), Join(words, 2)};
+  if (kind == "exit") return RankExit{.exit_code = number(1, 0)};
+  if (kind == "signal") return RankExit{.signal = number(1, 0)};
+  if (kind == "oom_killed") return RankExit{.signal = 9, .oom_killed = true};
+  if (kind == "lost_record") return RankExit{};
+  EXPECT_EQ(kind, "launch_failure") << "no such report: " << Join(words, 0);
+  return LaunchFailure{Join(words, 1)};
+}
+
+}  // namespace
+
+std::string Scenario::Run(const std::string& line) {
+  Words words = Split(line, ' ');
+  const std::string verb = words.at(0);
+  if (verb == "workers") return Workers(words);
+  if (verb == "submit") return Submit(words);
+  if (verb == "cancel") return Feed(CancelRequested{*base::ParseJobId(words.at(1))});
+  if (verb == "device") return Device(words);
+  if (verb == "wait") return Wait(std::stoll(words.at(1)));
+  if (verb == "restart") return Restart();
+  if (verb == "show") return Describe(state_, now_);
+  if (verb != "lost") return Report(words);
+  std::string text;
+  for (size_t i = 1; i < words.size(); ++i) text += Feed(WorkerStreamLost{words[i]});
+  return text;
+}
+
+std::string Scenario::Feed(const Event& event) {
+  Actions actions = Step(state_, event, now_);
+  ledger_.Apply(actions.persist);
+  if (!show_acks_) std::erase_if(actions.effects, [](const Effect& effect) { return std::holds_alternative<AckReport>(effect); });
+  return Describe(actions);
+}
+
+std::string Scenario::Workers(const Words& all) {
+  Words words = all;
+  const Settings settings = TakeSettings(&words);
+  const bool is_dirty = words.back() == "dirty";
+  if (is_dirty) words.pop_back();
+  std::string text;
+  for (size_t i = 1; i < words.size(); ++i) text += Feed(MakeHello(words[i], settings, is_dirty));
+  return text;
+}
+
+std::string Scenario::Submit(const Words& all) {
+  Words words = all;
+  const Settings settings = TakeSettings(&words);
+  const int64_t copies = GetNumber(settings, "copies", 1);
+  JobsSubmitted event{"r" + std::to_string(++requests_), copies > 1 ? words.at(1) : "", {}};
+  for (int64_t i = 0; i < copies; ++i) event.jobs.push_back({MakeSpec(words.at(1), settings), "", ""});
+  return Feed(event);
+}
+
+std::string Scenario::Report(const Words& all) {
+  Words words = all;
+  std::vector<RankKey> ranks;
+  size_t next = 0;
+  for (; words.at(next).find('/') != std::string::npos; ++next) {
+    for (const RankKey& key : RanksOf(words[next])) ranks.push_back(key);
+  }
+  words.erase(words.begin(), words.begin() + static_cast<int64_t>(next));
+  show_acks_ = words.front().starts_with("seq=");
+  const int64_t given = show_acks_ ? std::stoll(words.front().substr(4)) : 0;
+  if (show_acks_) words.erase(words.begin());
+  std::string text;
+  for (const RankKey& key : ranks) {
+    const int64_t sequence = given > 0 ? given : ++sequences_[key];
+    const auto row = ledger_.ranks().find(key);
+    const std::string worker = row == ledger_.ranks().end() ? "a/0" : row->second.worker;
+    text += Feed(RankReported{worker, key, sequence, ParseBody(words, key)});
+  }
+  show_acks_ = false;
+  return text;
+}
+
+std::vector<RankKey> Scenario::RanksOf(const std::string& text) const {
+  if (!text.ends_with("/*")) return {ParseKey(text)};
+  const RankKey first = ParseKey(text.substr(0, text.size() - 1) + "0");
+  std::vector<RankKey> ranks;
+  for (const auto& [key, row] : ledger_.ranks()) {
+    if (key.job == first.job && key.attempt == first.attempt) ranks.push_back(key);
+  }
+  return ranks;
+}
+
+std::string Scenario::Device(const Words& words) {
+  const bool is_free = words.back() == "free";
+  std::string text;
+  for (size_t i = 1; i + 1 < words.size(); ++i) text += Feed(DeviceStateChanged{words[i], is_free, is_free ? "" : "12.0 GiB in use"});
+  return text;
+}
+
+std::string Scenario::Wait(int64_t seconds) {
+  std::string text;
+  for (int64_t second = 1; second <= seconds; ++second) {
+    now_.wall += 1'000'000;
+    now_.steady += 1'000'000;
+    const std::string happened = Feed(Tick{});
+    if (!happened.empty()) text += "after " + std::to_string(second) + " s:\n" + happened;
+  }
+  return text;
+}
+
+std::string Scenario::Restart() {
+  now_.steady = 5'000'000;  // another process, another steady clock
+  state_ = Restore(state_.options, ledger_.LoadState(), now_);
+  return Describe(state_, now_);
+}
+
+}  // namespace trainctl::core

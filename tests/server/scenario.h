@@ -1,0 +1,54 @@
+// A coordinator's core that is driven by lines of text, for transcripts. Commands (words in [] may be left out):
+//
+//   workers NAME… [KEY=VALUE…]  Hello of each: boot=b1, model=H200, memory_gib=80, kind=cuda, dirty; held=j1/1/0:running,j2/1/0:ended
+//   lost NAME…                  their streams end
+//   submit NAME [KEY=VALUE…]    devices, priority, time_limit, step_timeout (seconds), max_restarts, expect=OOM|SUCCEEDED, copies (a
+//                               group of so many), memory=>=40GiB (a constraint)
+//   cancel JOB
+//   J/A/R… REPORT               a report of each of these ranks (job/attempt/rank; j1/1/* are all), numbered on: started | phase NAME
+//                               [DONE TOTAL] | rendezvous BLOB | progress STEP STEPS [STAGE] | metrics COUNT | saved PATH | outcome NAME
+//                               [MESSAGE] | exit CODE | signal N | oom_killed | launch_failure MESSAGE; ahead of it seq=N repeats a number
+//   device NAME… free|dirty     the workers' word
+//   wait SECONDS                that many Ticks
+//   restart                     the coordinator is killed and restored from its rows; all streams are gone
+//   show                        the state
+//
+// Each answers with Describe of what it did. Acknowledgements are left out unless seq= is given.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "server/core/step.h"
+#include "tests/server/ledger.h"
+
+namespace trainctl::core {
+
+class Scenario {
+ public:
+  explicit Scenario(Options options = {}) { state_.options = options; }
+
+  std::string Run(const std::string& line);
+
+ private:
+  using Words = std::vector<std::string>;
+
+  std::string Feed(const Event& event);
+  std::string Workers(const Words& words);
+  std::string Submit(const Words& words);
+  std::string Report(const Words& words);
+  std::string Device(const Words& words);
+  std::string Wait(int64_t seconds);
+  std::string Restart();
+  std::vector<RankKey> RanksOf(const std::string& text) const;
+
+  State state_;
+  Ledger ledger_;
+  Now now_{1'000'000'000, 1'000'000'000};
+  std::map<RankKey, int64_t> sequences_;
+  int64_t requests_ = 0;
+  bool show_acks_ = false;
+};
+
+}  // namespace trainctl::core
