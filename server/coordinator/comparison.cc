@@ -1,0 +1,125 @@
+#include "server/coordinator/comparison.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "server/coordinator/questions.h"
+
+namespace trainctl::coordinator {
+namespace {
+
+// Of the gang's points of one metric, the first step (allocation, compilation, cold caches) left out where there are others.
+base::Result<std::optional<double>> SteadyMedian(store::Reader& reader, base::JobId job, const std::string& metric) {
+  std::vector<double> values;
+  bool is_first = true;
+  const base::Status read = reader.Points(job, {{metric}, std::nullopt}, [&](std::span<const job::MetricPoint> points) {
+    for (const job::MetricPoint& point : points) {
+      if (point.rank || std::exchange(is_first, false)) continue;
+      values.push_back(point.value);
+    }
+    return true;
+  });
+  if (!read) return read.error();
+  if (values.empty()) return std::optional<double>();
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return std::optional<double>(*middle);
+}
+
+base::Result<std::vector<compare::MetricSummary>> ReadMetrics(store::Reader& reader, base::JobId job) {
+  auto summaries = reader.Summaries(job);
+  if (!summaries) return summaries.error();
+  std::vector<compare::MetricSummary> metrics;
+  for (store::MetricSummary& s : *summaries) {
+    compare::MetricSummary metric{std::move(s.name), s.rank, std::move(s.phase), s.latest, s.min, s.max, s.mean, s.count, std::nullopt};
+    if (metric.name == "step_seconds" && !metric.rank) {
+      auto median = SteadyMedian(reader, job, metric.name);
+      if (!median) return median.error();
+      metric.median = *median;
+    }
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
+}
+
+// Where the run ran and with what, of its last attempt.
+void FillPlace(const store::StoredAttempt& attempt, compare::Run* run) {
+  std::vector<std::string> hosts;
+  for (const core::RankRow& rank : attempt.ranks) {
+    if (std::find(hosts.begin(), hosts.end(), rank.host) == hosts.end()) hosts.push_back(rank.host);
+  }
+  for (const std::string& host : hosts) run->host += (run->host.empty() ? "" : ", ") + host;
+  if (attempt.ranks.empty()) return;
+  const core::RankRow& first = attempt.ranks.front();
+  run->device_name = first.device_name;
+  run->driver = first.started.driver;
+  run->libtorch = first.started.libtorch;
+  run->nccl = first.started.nccl;
+  run->commit = first.started.commit;
+}
+
+base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob& job) {
+  compare::Run run;
+  run.id = base::ToString(job.row.id);
+  run.name = job.row.spec.name;
+  run.state = job.status.state;
+  if (job.status.end) run.outcome = job.status.end->outcome;
+  run.as_expected = job.status.as_expected;
+  run.job = job.row.spec;
+  if (auto inspection = job::InspectionFromJson(job.row.inspection_json)) run.inspection = std::move(*inspection);
+  if (auto prediction = job::MemoryEstimateFromJson(job.row.prediction_json)) run.prediction = std::move(*prediction);
+  run.steps = job.status.progress.steps;
+  const auto attempts = reader.Attempts(job.row.id);
+  if (!attempts) return attempts.error();
+  run.attempts = std::max<int64_t>(1, job.status.attempt);
+  run.preempted = std::any_of(attempts->begin(), attempts->end(), [](const store::StoredAttempt& attempt) {
+    return attempt.row.end && attempt.row.end->outcome == job::Outcome::kPreempted;
+  });
+  if (!attempts->empty()) FillPlace(attempts->back(), &run);
+  auto metrics = ReadMetrics(reader, job.row.id);
+  if (!metrics) return metrics.error();
+  run.metrics = std::move(*metrics);
+  return run;
+}
+
+base::Result<std::vector<base::JobId>> JobsToCompare(store::Reader& reader, const std::vector<std::string>& names) {
+  if (!names.empty()) return FindJobs(reader, names);
+  auto group = reader.LatestGroup();
+  if (!group) return group.error();
+  if (group->jobs.empty()) return base::Error{base::Code::kInvalid, "there is no group yet: name the jobs to compare"};
+  return std::move(group->jobs);
+}
+
+base::Result<size_t> IndexOfBase(store::Reader& reader, const std::string& base, const std::vector<base::JobId>& jobs) {
+  if (base.empty()) return size_t{0};
+  const auto found = FindOne(reader, base);
+  if (!found) return found.error();
+  const auto at = std::find(jobs.begin(), jobs.end(), found->jobs.front());
+  if (found->jobs.size() != 1 || at == jobs.end()) {
+    return base::Error{base::Code::kInvalid, "base '" + base + "' is not one of the jobs compared"};
+  }
+  return static_cast<size_t>(at - jobs.begin());
+}
+
+}  // namespace
+
+base::Result<Comparison> CompareJobs(store::Reader& reader, const std::vector<std::string>& names, const std::string& base) {
+  const auto ids = JobsToCompare(reader, names);
+  if (!ids) return ids.error();
+  const auto jobs = ReadJobs(reader, *ids);
+  if (!jobs) return jobs.error();
+  const auto base_index = IndexOfBase(reader, base, *ids);
+  if (!base_index) return base_index.error();
+  Comparison comparison;
+  for (const store::StoredJob& job : *jobs) {
+    auto run = ReadRun(reader, job);
+    if (!run) return run.error();
+    comparison.runs.push_back(std::move(*run));
+  }
+  comparison.table = compare::Compare(comparison.runs, *base_index);
+  return comparison;
+}
+
+}  // namespace trainctl::coordinator

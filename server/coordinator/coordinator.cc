@@ -1,0 +1,164 @@
+#include "server/coordinator/coordinator.h"
+
+#include <utility>
+
+namespace trainctl::coordinator {
+namespace {
+
+// Rows that may wait for company, and effects that may wait with them.
+bool MayWait(const core::Persist& row) {
+  return std::holds_alternative<core::MetricRows>(row) || std::holds_alternative<core::AckRow>(row);
+}
+bool MayWait(const core::Effect& effect) {
+  return std::holds_alternative<core::AckReport>(effect) || std::holds_alternative<core::JobChanged>(effect);
+}
+
+void LogEvents(const std::vector<core::Persist>& rows, EventLog& log) {
+  for (const core::Persist& row : rows) {
+    const auto* event = std::get_if<core::EventRow>(&row);
+    if (event != nullptr) log.Info("job", {{"job", base::ToString(event->job)}, {"text", event->text}});
+  }
+}
+
+}  // namespace
+
+base::Status Coordinator::Start() {
+  const base::Status loaded = Load();
+  if (!loaded) return loaded;
+  parts_.loop.Every(kFlushPeriod, [this] { OnFlush(); });
+  parts_.loop.Every(kTickPeriod, [this] { OnTick(); });
+  return base::Ok{};
+}
+
+void Coordinator::Finish() {
+  Drain();
+  Commit();
+  workers_.SendLogAcks();
+  workers_.EndAll({base::Code::kUnavailable, "the coordinator is stopping"});
+  inspections_.FailAll("the coordinator is stopping: try again in a moment");
+}
+
+base::Status Coordinator::Load() {
+  auto stored = parts_.store.LoadState();
+  if (!stored) return stored.error();
+  state_ = core::Restore(core::Options(), std::move(*stored), Now());
+  site_.reset();
+  stale_ = false;
+  parts_.log.Info("loaded", {{"unfinished_jobs", std::to_string(state_.jobs.size())}, {"workers", std::to_string(state_.workers.size())}});
+  return base::Ok{};
+}
+
+void Coordinator::Apply(core::Event event, Answer committed) {
+  queue_.push_back({std::move(event), std::move(committed)});
+  if (std::exchange(drain_posted_, true)) return;
+  parts_.loop.Post([this] { Drain(); });
+}
+
+void Coordinator::Drain() {
+  drain_posted_ = false;
+  if (queue_.empty()) return;
+  if (stale_) {
+    const base::Status loaded = Load();
+    if (!loaded) return Fail(loaded.error());
+  }
+  for (Queued& queued : std::exchange(queue_, {})) {
+    if (queued.committed) {
+      committed_.push_back(std::move(queued.committed));
+      urgent_ = true;
+    }
+    Hold(core::Step(state_, queued.event, Now()));
+  }
+  if (urgent_ || held_points_ >= kMaxHeldPoints) Commit();
+}
+
+void Coordinator::Hold(core::Actions actions) {
+  for (core::Persist& row : actions.persist) {
+    if (const auto* points = std::get_if<core::MetricRows>(&row)) held_points_ += points->points.size();
+    if (std::holds_alternative<core::WorkerRow>(row)) site_.reset();
+    urgent_ = urgent_ || !MayWait(row);
+    batch_.rows.push_back(std::move(row));
+  }
+  for (core::Effect& effect : actions.effects) {
+    urgent_ = urgent_ || !MayWait(effect);
+    if (const auto* accepted = std::get_if<core::SubmitAccepted>(&effect)) {
+      for (base::JobId job : accepted->jobs) Audit(submissions_[accepted->request_id].actor, "submit", base::ToString(job));
+    }
+    effects_.push_back(std::move(effect));
+  }
+}
+
+void Coordinator::Commit() {
+  if (!batch_.empty()) {
+    const base::Status stored = parts_.store.Apply(batch_);
+    if (!stored) return Fail(stored.error());
+    LogEvents(batch_.rows, parts_.log);
+  }
+  batch_ = {};
+  held_points_ = 0;
+  urgent_ = false;
+  for (core::Effect& effect : std::exchange(effects_, {})) Perform(effect);
+  for (const Answer& committed : std::exchange(committed_, {})) committed(base::Ok{});
+}
+
+void Coordinator::Fail(const base::Error& error) {
+  parts_.log.Error("not_stored", {{"error", error.message}});
+  stale_ = true;
+  batch_ = {};
+  effects_.clear();
+  held_points_ = 0;
+  urgent_ = false;
+  workers_.EndAll({base::Code::kUnavailable, "the coordinator can't store what it hears: " + error.message});
+  for (Queued& queued : std::exchange(queue_, {})) {
+    if (queued.committed) committed_.push_back(std::move(queued.committed));
+  }
+  for (const Answer& committed : std::exchange(committed_, {})) committed(error);
+  for (const auto& [request_id, submission] : std::exchange(submissions_, {})) {
+    for (const SubmitAnswer& answer : submission.answers) answer(error);
+  }
+}
+
+void Coordinator::OnFlush() {
+  Drain();
+  Commit();
+  workers_.SendLogAcks();
+  job_changes_.Flush();
+  log_changes_.Flush();
+}
+
+void Coordinator::OnTick() {
+  const base::SteadyMicros now = parts_.clock.Steady();
+  for (const WorkerSessions::Silent& silent : workers_.EndSilent(now - kSilentMicros)) {
+    parts_.log.Warning("worker_silent", {{"worker", silent.worker}});
+    inspections_.OnWorkerLeft(silent.worker);
+    Apply(core::WorkerStreamLost{silent.worker, silent.last_heard});
+  }
+  inspections_.OnTick(now);
+  Apply(core::Tick{});
+}
+
+void Coordinator::Audit(const std::string& actor, const std::string& action, const std::string& subject) {
+  batch_.audit.push_back({parts_.clock.Wall(), actor, action, subject});
+}
+
+void Coordinator::Perform(core::Effect& effect) {
+  std::visit([this](auto& concrete) { Perform(concrete); }, effect);
+}
+
+// What goes to a worker as it is.
+template <class Command>
+void Coordinator::Perform(Command& command) {
+  const std::string worker = command.worker;
+  workers_.Send(worker, std::move(command));
+}
+
+void Coordinator::Perform(core::Welcome& welcome) {
+  const WorkerSessions::Session* session = workers_.Find(welcome.worker);
+  if (session == nullptr) return;
+  WelcomeWorker command{std::move(welcome.acks), {}};
+  for (const core::RankKey& key : session->held) command.logs.push_back({key, parts_.logs.End(key)});
+  session->channel->Send(command);
+}
+
+void Coordinator::Perform(core::JobChanged& changed) { job_changes_.Mark(changed.job); }
+
+}  // namespace trainctl::coordinator

@@ -1,0 +1,161 @@
+// The shell around the scheduler's pure core, on one thread: events go in, rows are committed, then effects are performed.
+//
+// Group commit. Events that wait in the loop's queue together share one transaction. Rows of metrics and acknowledgements alone may wait
+// for up to kFlushPeriod or kMaxHeldPoints, so that a busy site costs a few transactions a second; whatever else happens takes them
+// along, in order. Nothing is answered, acknowledged or sent to a worker before its rows are on the disk.
+//
+// Where the disk refuses a commit, everybody who waits is told so, the state is loaded again from what is stored, and the workers'
+// streams are ended: they come back and say again what was not acknowledged. Nothing is accepted that was not stored, and nobody needs
+// to restart the coordinator when the disk has space again.
+//
+// Not thread-safe: every method runs on the loop's thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/result.h"
+#include "common/job/site.h"
+#include "server/coordinator/change_feed.h"
+#include "server/coordinator/event_log.h"
+#include "server/coordinator/event_loop.h"
+#include "server/coordinator/inspections.h"
+#include "server/coordinator/log_files.h"
+#include "server/coordinator/worker_channel.h"
+#include "server/coordinator/worker_sessions.h"
+#include "server/core/step.h"
+#include "server/store/reader.h"
+#include "server/store/store.h"
+
+namespace trainctl::coordinator {
+
+struct Submitted {
+  base::GroupId group;  // 0: a single job
+  struct Job {
+    base::JobId id;
+    std::string name;
+  };
+  std::vector<Job> jobs;
+  std::vector<std::string> warnings;
+};
+
+class Coordinator {
+ public:
+  static constexpr std::chrono::milliseconds kFlushPeriod{200};
+  static constexpr std::chrono::milliseconds kTickPeriod{1000};
+  static constexpr size_t kMaxHeldPoints = 1000;
+  // A stream is silent if nothing came for this long, with heartbeats every 2 s. Below the core's lost_after.
+  static constexpr int64_t kSilentMicros = 10'000'000;
+
+  // What it works with; all outlive it. The reader is the loop's own.
+  struct Parts {
+    EventLoop& loop;
+    const base::Clock& clock;
+    store::Store& store;
+    store::Reader& reader;
+    LogFiles& logs;
+    EventLog& log;
+  };
+  explicit Coordinator(const Parts& parts) : parts_(parts) {}
+
+  // Loads the state; then the loop's timers drive it. Before the loop starts. Errors as the store's.
+  base::Status Start();
+  // Commits what is held back, ends the workers' streams and answers who waits for a worker. Jobs go on; clients are still answered.
+  void Finish();
+
+  // ---- clients ----
+
+  using SubmitAnswer = std::function<void(base::Result<Submitted>)>;
+  // kInvalid: the site can't run these jobs, all problems listed. kExhausted: the queue, or the disk, is full. kIo. The same request_id
+  // again, also after a restart, gets the first one's jobs. `actor`: who asks, for the audit.
+  void Submit(core::JobsSubmitted submission, std::string actor, SubmitAnswer answer);
+
+  using Answer = std::function<void(base::Status)>;
+  // Of jobs that have ended: nothing happens, and that succeeds.
+  void Cancel(const std::vector<base::JobId>& jobs, std::string actor, Answer answer);
+
+  void Inspect(std::string job_json, Inspections::Answer answer);
+
+  // ---- workers ----
+
+  void WorkerJoined(WorkerChannel& channel, core::WorkerHello hello);
+  // `worker` is the name of this stream's Hello. What an older stream of that name still says is dropped.
+  void WorkerReported(const WorkerChannel& channel, core::RankReported report);
+  void WorkerLogged(const WorkerChannel& channel, const std::string& worker, const core::RankKey& key, int64_t offset,
+                    std::string_view data);
+  void WorkerSampled(const WorkerChannel& channel, const std::string& worker, const DeviceSample& device, const HostSample& host);
+  void WorkerDeviceChanged(const WorkerChannel& channel, core::DeviceStateChanged change);
+  void WorkerInspected(const WorkerChannel& channel, const std::string& worker, const std::string& request_id, std::string inspection_json,
+                       const std::string& error);
+  void WorkerLeft(const WorkerChannel& channel, const std::string& worker);
+
+  // ---- reading ----
+
+  const core::State& state() const { return state_; }
+  core::Now Now() const { return {parts_.clock.Wall(), parts_.clock.Steady()}; }
+  const WorkerSessions& workers() const { return workers_; }
+  LogFiles& logs() { return parts_.logs; }
+  ChangeFeed& job_changes() { return job_changes_; }  // flushed every kFlushPeriod
+  ChangeFeed& log_changes() { return log_changes_; }  //
+
+ private:
+  struct Queued {
+    core::Event event;
+    Answer committed;  // empty: nobody waits
+  };
+  struct Submission {
+    std::vector<core::Submission> jobs;
+    std::vector<std::string> warnings;
+    std::string actor;
+    std::vector<SubmitAnswer> answers;
+  };
+
+  void Apply(core::Event event, Answer committed = {});
+  void Drain();
+  void Hold(core::Actions actions);
+  void Commit();
+  void OnFlush();
+  void OnTick();
+  base::Status Load();
+  void Fail(const base::Error& error);
+  void Audit(const std::string& actor, const std::string& action, const std::string& subject);
+
+  void Perform(core::Effect& effect);
+  void Perform(core::Welcome& welcome);
+  void Perform(core::SubmitAccepted& accepted);
+  void Perform(core::SubmitRefused& refused);
+  void Perform(core::JobChanged& changed);
+  template <class Command>
+  void Perform(Command& command);
+
+  void AnswerStored(const store::StoredSubmission& stored, const SubmitAnswer& answer);
+  const std::vector<job::SiteDevice>& Site();
+
+  Parts parts_;
+  core::State state_;
+  bool stale_ = false;  // the state must be loaded again before the next event
+  std::vector<Queued> queue_;
+  bool drain_posted_ = false;
+
+  store::Batch batch_;  // rows not committed yet, with what follows their commit
+  std::vector<core::Effect> effects_;
+  std::vector<Answer> committed_;
+  size_t held_points_ = 0;
+  bool urgent_ = false;
+
+  std::map<std::string, Submission> submissions_;  // on their way, by request id
+  std::optional<std::vector<job::SiteDevice>> site_;  // until a worker's row changes
+  WorkerSessions workers_;
+  Inspections inspections_;
+  ChangeFeed job_changes_;
+  ChangeFeed log_changes_;
+};
+
+}  // namespace trainctl::coordinator

@@ -1,0 +1,99 @@
+// What clients ask the coordinator to do.
+#include <utility>
+
+#include "server/coordinator/coordinator.h"
+
+namespace trainctl::coordinator {
+namespace {
+
+// All problems of all jobs with the site; empty: none.
+std::string SiteProblems(const std::vector<core::Submission>& jobs, const std::vector<job::SiteDevice>& site) {
+  std::string text;
+  for (const core::Submission& submission : jobs) {
+    const auto problems = job::CheckSite(submission.spec, site);
+    if (problems.empty()) continue;
+    if (!text.empty()) text += '\n';
+    text += job::Format(problems, submission.spec.name);
+  }
+  return text;
+}
+
+}  // namespace
+
+const std::vector<job::SiteDevice>& Coordinator::Site() {
+  if (site_) return *site_;
+  site_.emplace();
+  for (const auto& [name, worker] : state_.workers) {
+    const core::Device& device = worker.row.device;
+    site_->push_back({device.kind == job::DeviceKind::kCuda ? "cuda" : "cpu", worker.row.host, device.name, device.memory_bytes,
+                      device.compute_capability});
+  }
+  return *site_;
+}
+
+void Coordinator::Submit(core::JobsSubmitted submission, std::string actor, SubmitAnswer answer) {
+  const auto on_its_way = submissions_.find(submission.request_id);
+  if (on_its_way != submissions_.end()) {
+    on_its_way->second.answers.push_back(std::move(answer));
+    return;
+  }
+  const auto stored = parts_.reader.FindSubmission(submission.request_id);
+  if (!stored) return answer(stored.error());
+  if (*stored) return AnswerStored(**stored, answer);
+
+  Submission entry{submission.jobs, {}, std::move(actor), {}};
+  if (Site().empty()) {
+    entry.warnings.push_back("no worker has registered yet, so nothing was checked against the site's devices; the job waits for them");
+  } else if (const std::string problems = SiteProblems(submission.jobs, Site()); !problems.empty()) {
+    return answer(base::Error{base::Code::kInvalid, problems});
+  }
+  entry.answers.push_back(std::move(answer));
+  submissions_[submission.request_id] = std::move(entry);
+  Apply(std::move(submission));
+}
+
+void Coordinator::AnswerStored(const store::StoredSubmission& stored, const SubmitAnswer& answer) {
+  store::JobFilter filter;
+  filter.jobs = stored.jobs;
+  filter.limit = static_cast<int64_t>(stored.jobs.size());
+  const auto jobs = parts_.reader.Jobs(filter);
+  if (!jobs) return answer(jobs.error());
+  std::map<base::JobId, std::string> names;
+  for (const store::StoredJob& job : *jobs) names[job.row.id] = job.row.spec.name;
+  Submitted submitted;
+  submitted.group = stored.group;
+  for (base::JobId id : stored.jobs) submitted.jobs.push_back({id, names[id]});
+  answer(std::move(submitted));
+}
+
+void Coordinator::Perform(core::SubmitAccepted& accepted) {
+  auto node = submissions_.extract(accepted.request_id);
+  if (node.empty()) return;
+  Submission& entry = node.mapped();
+  Submitted submitted;
+  submitted.group = accepted.group;
+  for (size_t i = 0; i < accepted.jobs.size(); ++i) submitted.jobs.push_back({accepted.jobs[i], entry.jobs[i].spec.name});
+  submitted.warnings = std::move(entry.warnings);
+  for (const SubmitAnswer& answer : entry.answers) answer(submitted);
+}
+
+void Coordinator::Perform(core::SubmitRefused& refused) {
+  auto node = submissions_.extract(refused.request_id);
+  if (node.empty()) return;
+  for (const SubmitAnswer& answer : node.mapped().answers) answer(refused.error);
+}
+
+void Coordinator::Cancel(const std::vector<base::JobId>& jobs, std::string actor, Answer answer) {
+  if (jobs.empty()) return answer(base::Ok{});
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    Audit(actor, "cancel", base::ToString(jobs[i]));
+    const bool is_last = i + 1 == jobs.size();
+    Apply(core::CancelRequested{jobs[i]}, is_last ? std::move(answer) : Answer());
+  }
+}
+
+void Coordinator::Inspect(std::string job_json, Inspections::Answer answer) {
+  inspections_.Ask(workers_, std::move(job_json), parts_.clock.Steady(), std::move(answer));
+}
+
+}  // namespace trainctl::coordinator

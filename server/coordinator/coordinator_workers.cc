@@ -1,0 +1,56 @@
+// What workers tell the coordinator.
+#include <utility>
+
+#include "server/coordinator/coordinator.h"
+
+namespace trainctl::coordinator {
+
+void Coordinator::WorkerJoined(WorkerChannel& channel, core::WorkerHello hello) {
+  const std::string worker = hello.worker.name;
+  WorkerSessions::Session& session = workers_.Join(worker, channel, parts_.clock.Steady());
+  for (const core::HeldRank& held : hello.held) session.held.push_back(held.key);
+  parts_.log.Info("worker_joined",
+                  {{"worker", worker}, {"device", hello.worker.device.name}, {"held_ranks", std::to_string(hello.held.size())}});
+  Apply(std::move(hello));
+}
+
+void Coordinator::WorkerReported(const WorkerChannel& channel, core::RankReported report) {
+  if (workers_.Hear(report.worker, channel, parts_.clock.Steady()) != nullptr) Apply(std::move(report));
+}
+
+void Coordinator::WorkerLogged(const WorkerChannel& channel, const std::string& worker, const core::RankKey& key, int64_t offset,
+                               std::string_view data) {
+  WorkerSessions::Session* session = workers_.Hear(worker, channel, parts_.clock.Steady());
+  if (session == nullptr) return;
+  const auto stored = parts_.logs.Append(key, offset, data);
+  if (!stored) return parts_.log.Warning("log_not_stored", {{"rank", core::ToString(key)}, {"error", stored.error().message}});
+  session->log_acks[key] = *stored;
+  log_changes_.Mark(key.job);
+}
+
+void Coordinator::WorkerSampled(const WorkerChannel& channel, const std::string& worker, const DeviceSample& device,
+                                const HostSample& host) {
+  WorkerSessions::Session* session = workers_.Hear(worker, channel, parts_.clock.Steady());
+  if (session == nullptr) return;
+  session->device = device;
+  session->host = host;
+}
+
+void Coordinator::WorkerDeviceChanged(const WorkerChannel& channel, core::DeviceStateChanged change) {
+  if (workers_.Hear(change.worker, channel, parts_.clock.Steady()) != nullptr) Apply(std::move(change));
+}
+
+void Coordinator::WorkerInspected(const WorkerChannel& channel, const std::string& worker, const std::string& request_id,
+                                  std::string inspection_json, const std::string& error) {
+  if (workers_.Hear(worker, channel, parts_.clock.Steady()) == nullptr) return;
+  inspections_.OnResult(request_id, std::move(inspection_json), error);
+}
+
+void Coordinator::WorkerLeft(const WorkerChannel& channel, const std::string& worker) {
+  if (!workers_.Leave(worker, channel)) return;
+  parts_.log.Warning("worker_left", {{"worker", worker}});
+  inspections_.OnWorkerLeft(worker);
+  Apply(core::WorkerStreamLost{worker, 0});
+}
+
+}  // namespace trainctl::coordinator

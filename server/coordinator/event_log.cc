@@ -1,0 +1,60 @@
+#include "server/coordinator/event_log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+
+namespace trainctl::coordinator {
+namespace {
+
+spdlog::logger& Logger() {
+  static const std::shared_ptr<spdlog::logger> logger = [] {
+    auto made = std::make_shared<spdlog::logger>("events", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+    return made;
+  }();
+  return *logger;
+}
+
+bool IsPlain(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_-./:,+").find(c) != std::string_view::npos;
+}
+
+// One line whatever the value holds: a line break in a worker's message must not forge an event.
+std::string Quoted(const std::string& value) {
+  if (!value.empty() && std::all_of(value.begin(), value.end(), IsPlain)) return value;
+  std::string text = "\"";
+  for (char c : value) {
+    if (c == '"' || c == '\\') text += '\\';
+    if (c == '\n') text += "\\n";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) text += ' ';
+    else text += c;
+  }
+  return text + '"';
+}
+
+spdlog::level::level_enum ToSpdlog(EventLog::Level level) {
+  switch (level) {
+    case EventLog::Level::kInfo: return spdlog::level::info;
+    case EventLog::Level::kWarning: return spdlog::level::warn;
+    case EventLog::Level::kError: return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+}  // namespace
+
+void StderrEventLog::Write(Level level, std::string_view event, std::initializer_list<Field> fields) {
+  std::string line(event);
+  for (const Field& field : fields) {
+    line += ' ';
+    line += field.key;
+    line += '=' + Quoted(field.value);
+  }
+  Logger().log(ToSpdlog(level), spdlog::string_view_t(line.data(), line.size()));
+}
+
+}  // namespace trainctl::coordinator

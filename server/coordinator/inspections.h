@@ -1,0 +1,44 @@
+// Questions to workers about a job's model and data, on their way. The loop's thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/result.h"
+#include "server/coordinator/worker_sessions.h"
+
+namespace trainctl::coordinator {
+
+class Inspections {
+ public:
+  static constexpr int64_t kDeadlineMicros = 60'000'000;
+  static constexpr size_t kMaxWaiting = 256;
+
+  // The inspection's JSON. kUnavailable: no worker is connected, it went away, or it did not answer within the deadline. kExhausted: too
+  // many questions wait. kInvalid: the worker looked, and can't read the model or the data (its words).
+  using Answer = std::function<void(base::Result<std::string>)>;
+  void Ask(WorkerSessions& workers, std::string job_json, base::SteadyMicros now, Answer answer);
+
+  // error empty: it succeeded. An unknown id: answered too late, dropped.
+  void OnResult(const std::string& request_id, std::string inspection_json, const std::string& error);
+  void OnWorkerLeft(const std::string& worker);
+  void OnTick(base::SteadyMicros now);
+  void FailAll(const std::string& message);
+
+ private:
+  struct Waiting {
+    std::string worker;
+    base::SteadyMicros deadline = 0;
+    Answer answer;
+  };
+  template <class Predicate>
+  void FailWhere(Predicate predicate, const std::string& message);
+
+  std::map<std::string, Waiting> waiting_;  // by request id
+  int64_t next_ = 1;
+};
+
+}  // namespace trainctl::coordinator

@@ -1,0 +1,182 @@
+#include "server/coordinator/log_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+namespace trainctl::coordinator {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxKnown = 4096;     // ranks whose segments are remembered; beyond it all are forgotten and scanned again
+constexpr size_t kMaxSegments = 16;    // of one rank: many gaps make many small ones
+constexpr int64_t kTailBlock = 65536;  // bytes read at a time when lines are counted from the end
+
+base::Error OsError(const std::string& what, int error) {
+  const bool full = error == ENOSPC || error == EDQUOT;
+  return {full ? base::Code::kExhausted : base::Code::kIo, what + ": " + std::strerror(error)};
+}
+
+class File {
+ public:
+  File(const std::string& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  bool ok() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// The bytes written; fewer than asked where the disk is full.
+int64_t WriteAll(int fd, std::string_view data) {
+  int64_t written = 0;
+  while (!data.empty()) {
+    const ssize_t n = ::write(fd, data.data(), data.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    written += n;
+    data.remove_prefix(n);
+  }
+  return written;
+}
+
+std::optional<int64_t> ParseNumber(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+// The offset that a file's name says, where it is a segment of this rank: "3.log" → 0, "3.4096.log" → 4096.
+std::optional<int64_t> SegmentOffset(std::string_view name, int64_t rank) {
+  const std::string prefix = std::to_string(rank) + ".";
+  constexpr std::string_view kSuffix = "log";
+  if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  name = name.substr(prefix.size(), name.size() - prefix.size() - kSuffix.size());
+  if (name.empty()) return 0;
+  if (name.back() != '.') return std::nullopt;
+  return ParseNumber(name.substr(0, name.size() - 1));
+}
+
+}  // namespace
+
+std::string LogFiles::Folder(const core::RankKey& key) const {
+  return folder_ + "/" + base::ToString(key.job) + "/" + std::to_string(key.attempt);
+}
+
+std::string LogFiles::Path(const core::RankKey& key, const Segment& segment) const {
+  const std::string offset = segment.offset == 0 ? "" : "." + std::to_string(segment.offset);
+  return Folder(key) + "/" + std::to_string(key.rank) + offset + ".log";
+}
+
+LogFiles::Segments LogFiles::Scan(const core::RankKey& key) const {
+  Segments segments;
+  std::error_code error;
+  for (fs::directory_iterator at(Folder(key), error), end; !error && at != end; at.increment(error)) {
+    const auto offset = SegmentOffset(at->path().filename().string(), key.rank);
+    const auto size = offset ? at->file_size(error) : 0;
+    if (offset && !error) segments.push_back({*offset, static_cast<int64_t>(size)});
+  }
+  std::sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) { return a.offset < b.offset; });
+  return segments;
+}
+
+LogFiles::Segments& LogFiles::Find(const core::RankKey& key) {
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  if (known_.size() >= kMaxKnown) known_.clear();
+  return known_[key] = Scan(key);
+}
+
+int64_t LogFiles::End(const core::RankKey& key) {
+  const Segments& segments = Find(key);
+  return segments.empty() ? 0 : segments.back().End();
+}
+
+base::Result<int64_t> LogFiles::Append(const core::RankKey& key, int64_t offset, std::string_view data) {
+  Segments& segments = Find(key);
+  const int64_t stored = segments.empty() ? 0 : segments.back().End();
+  const int64_t skip = std::min<int64_t>(std::max<int64_t>(stored - offset, 0), data.size());
+  data.remove_prefix(skip);
+  offset += skip;
+  if (data.empty()) return stored;
+  if (segments.empty() || offset != stored || segments.back().size >= bounds_.segment_bytes) {
+    std::error_code error;
+    fs::create_directories(Folder(key), error);
+    if (error) return OsError(Folder(key), error.value());
+    segments.push_back({offset, 0});
+  }
+  Segment& last = segments.back();
+  const std::string path = Path(key, last);
+  const File file(path, O_WRONLY | O_CREAT | O_APPEND);
+  const int64_t written = file.ok() ? WriteAll(file.fd(), data) : 0;
+  const int error = errno;
+  last.size += written;
+  if (written < static_cast<int64_t>(data.size())) {
+    if (last.size == 0) segments.pop_back();
+    return OsError(path, error);
+  }
+  DropOldest(key, &segments);
+  return offset + written;
+}
+
+void LogFiles::DropOldest(const core::RankKey& key, Segments* segments) {
+  int64_t bytes = 0;
+  for (const Segment& segment : *segments) bytes += segment.size;
+  while (segments->size() > 1 && (bytes > bounds_.rank_bytes || segments->size() > kMaxSegments)) {
+    bytes -= segments->front().size;
+    ::unlink(Path(key, segments->front()).c_str());
+    segments->erase(segments->begin());
+  }
+}
+
+base::Result<LogFiles::Piece> LogFiles::Read(const core::RankKey& key, int64_t offset, int64_t max_bytes) {
+  const Segments& segments = Find(key);
+  const auto segment = std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.End() > offset; });
+  if (segment == segments.end()) return Piece{"", std::max(offset, End(key))};
+  const int64_t from = std::max(offset, segment->offset);
+  Piece piece{std::string(std::min(max_bytes, segment->End() - from), '\0'), from};
+  const std::string path = Path(key, *segment);
+  const File file(path, O_RDONLY);
+  if (!file.ok()) return OsError(path, errno);
+  const ssize_t n = ::pread(file.fd(), piece.data.data(), piece.data.size(), from - segment->offset);
+  if (n < 0) return OsError(path, errno);
+  if (n == 0) return base::Error{base::Code::kIo, path + ": shorter than it was"};
+  piece.data.resize(n);
+  piece.next_offset = from + n;
+  return piece;
+}
+
+base::Result<int64_t> LogFiles::TailOffset(const core::RankKey& key, int64_t lines) {
+  const Segments segments = Find(key);
+  if (segments.empty()) return 0;
+  if (lines <= 0) return segments.front().offset;
+  int64_t wanted = lines;
+  for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
+    for (int64_t end = segment->End(); end > segment->offset;) {
+      const int64_t start = std::max(segment->offset, end - kTailBlock);
+      const auto piece = Read(key, start, end - start);
+      if (!piece) return piece.error();
+      for (int64_t i = static_cast<int64_t>(piece->data.size()) - 1; i >= 0; --i) {
+        const bool is_last_byte = start + i + 1 == segments.back().End();
+        if (piece->data[i] == '\n' && !is_last_byte && --wanted == 0) return start + i + 1;
+      }
+      end = start;
+    }
+  }
+  return segments.front().offset;
+}
+
+}  // namespace trainctl::coordinator

@@ -1,0 +1,25 @@
+// The store is behind the scheduler's state by what is live: progress, phases, and what is being committed. These bring what was read up
+// to date. The loop's thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/coordinator/questions.h"
+#include "server/core/state.h"
+#include "server/store/reader.h"
+
+namespace trainctl::coordinator {
+
+struct JobSnapshot {
+  store::StoredJob job;
+  std::string reason;            // why it is where it is, in plain words
+  double remaining_seconds = 0;  // 0: not known
+};
+
+JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::StoredJob stored);
+
+// Replaces the stored record of the live attempt, where there is one.
+void BringUpToDate(const core::State& state, base::JobId job, std::vector<store::StoredAttempt>* attempts);
+
+}  // namespace trainctl::coordinator

@@ -1,0 +1,88 @@
+#include "server/coordinator/questions.h"
+
+#include <map>
+#include <set>
+#include <utility>
+
+namespace trainctl::coordinator {
+namespace {
+
+base::Result<JobDetail> ReadDetail(store::Reader& reader, store::StoredJob job) {
+  auto attempts = reader.Attempts(job.row.id);
+  if (!attempts) return attempts.error();
+  auto events = reader.Events(job.row.id);
+  if (!events) return events.error();
+  auto summaries = reader.Summaries(job.row.id);
+  if (!summaries) return summaries.error();
+  return JobDetail{std::move(job), std::move(*attempts), std::move(*events), std::move(*summaries)};
+}
+
+}  // namespace
+
+base::Result<store::Reader::Found> FindOne(store::Reader& reader, const std::string& name) {
+  auto found = reader.Find(name);
+  if (found && found->jobs.empty()) {
+    return base::Error{base::Code::kNotFound, "no job or group '" + name.substr(0, 256) + "': trainctl status lists them"};
+  }
+  return found;
+}
+
+base::Result<std::vector<base::JobId>> FindJobs(store::Reader& reader, const std::vector<std::string>& names) {
+  std::vector<base::JobId> jobs;
+  std::set<base::JobId> seen;
+  for (const std::string& name : names) {
+    const auto found = FindOne(reader, name);
+    if (!found) return found.error();
+    for (base::JobId job : found->jobs) {
+      if (seen.insert(job).second) jobs.push_back(job);
+    }
+  }
+  return jobs;
+}
+
+base::Result<std::vector<store::StoredJob>> ReadJobs(store::Reader& reader, const std::vector<base::JobId>& jobs) {
+  if (jobs.empty()) return std::vector<store::StoredJob>();
+  store::JobFilter filter;
+  filter.jobs = jobs;
+  filter.limit = static_cast<int64_t>(jobs.size());
+  auto stored = reader.Jobs(filter);
+  if (!stored) return stored.error();
+  std::map<base::JobId, store::StoredJob> by_id;
+  for (store::StoredJob& job : *stored) by_id[job.row.id] = std::move(job);
+  std::vector<store::StoredJob> ordered;
+  for (base::JobId id : jobs) {
+    const auto found = by_id.find(id);
+    if (found != by_id.end()) ordered.push_back(std::move(found->second));
+  }
+  return ordered;
+}
+
+base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name) {
+  const auto found = FindOne(reader, name);
+  if (!found) return found.error();
+  auto jobs = ReadJobs(reader, found->jobs);
+  if (!jobs) return jobs.error();
+  Details details{found->group, found->group_name, {}};
+  for (store::StoredJob& job : *jobs) {
+    auto detail = ReadDetail(reader, std::move(job));
+    if (!detail) return detail.error();
+    details.jobs.push_back(std::move(*detail));
+  }
+  return details;
+}
+
+base::Result<store::StoredJob> ReadOneJob(store::Reader& reader, const std::string& name) {
+  const auto found = FindOne(reader, name);
+  if (!found) return found.error();
+  if (found->jobs.size() > 1) {
+    std::string text = "'" + name + "' is a group of " + std::to_string(found->jobs.size()) + " jobs; name one of them:";
+    for (base::JobId job : found->jobs) text += " " + base::ToString(job);
+    return base::Error{base::Code::kInvalid, text};
+  }
+  auto jobs = ReadJobs(reader, found->jobs);
+  if (!jobs) return jobs.error();
+  if (jobs->empty()) return base::Error{base::Code::kNotFound, "no job '" + name + "'"};
+  return std::move(jobs->front());
+}
+
+}  // namespace trainctl::coordinator

@@ -1,0 +1,67 @@
+// The connected workers: one stream each, the newest of a name. The loop's thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "server/coordinator/worker_channel.h"
+
+namespace trainctl::coordinator {
+
+struct DeviceSample {
+  double utilization_percent = 0;
+  int64_t memory_used_bytes = 0;
+  double power_watts = 0;
+  double temperature_celsius = 0;
+  double energy_joules = 0;
+};
+
+struct HostSample {
+  double cpu_percent = 0;
+  int64_t memory_used_bytes = 0;
+  int64_t memory_total_bytes = 0;
+};
+
+class WorkerSessions {
+ public:
+  struct Session {
+    WorkerChannel* channel = nullptr;
+    base::SteadyMicros last_heard = 0;
+    std::vector<core::RankKey> held;  // of its Hello
+    std::optional<DeviceSample> device;
+    std::optional<HostSample> host;
+    std::map<core::RankKey, int64_t> log_acks;  // stored and not yet said
+  };
+
+  // Ends the older stream of that name.
+  Session& Join(const std::string& worker, WorkerChannel& channel, base::SteadyMicros now);
+  // The session that this stream is, after noting that it was heard; nullptr: a newer stream has taken its place.
+  Session* Hear(const std::string& worker, const WorkerChannel& channel, base::SteadyMicros now);
+  // False: a newer stream had taken its place already.
+  bool Leave(const std::string& worker, const WorkerChannel& channel);
+
+  // nullptr: not connected.
+  Session* Find(const std::string& worker);
+  // To a worker that is away: dropped. It is told all it needs to know when it comes back.
+  void Send(const std::string& worker, const WorkerCommand& command);
+  void SendLogAcks();
+
+  struct Silent {
+    std::string worker;
+    base::SteadyMicros last_heard = 0;
+  };
+  // Ends the streams that nothing was heard of since `then`, and forgets them.
+  std::vector<Silent> EndSilent(base::SteadyMicros then);
+  void EndAll(const base::Error& reason);
+
+  const std::map<std::string, Session>& all() const { return sessions_; }
+
+ private:
+  std::map<std::string, Session> sessions_;
+};
+
+}  // namespace trainctl::coordinator

@@ -1,0 +1,20 @@
+// What the services work with. Their callbacks run on gRPC's threads and touch only what says "any thread"; all else they post.
+#pragma once
+
+#include "server/coordinator/coordinator.h"
+#include "server/coordinator/event_loop.h"
+#include "server/coordinator/read_thread.h"
+#include "server/rpc/stream_set.h"
+
+namespace trainctl::rpc {
+
+struct Backend {
+  coordinator::EventLoop& loop;              // any thread
+  coordinator::ReadThread& reads;            // any thread
+  coordinator::Coordinator& coordinator;     // the loop's thread
+  coordinator::EventLog& log;                // any thread
+  StreamSet client_streams{1024};            // the loop's thread
+  StreamSet worker_streams{4096};            // the loop's thread
+};
+
+}  // namespace trainctl::rpc

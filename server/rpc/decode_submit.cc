@@ -1,0 +1,75 @@
+#include "server/rpc/decode_submit.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/job/job_json.h"
+#include "common/job/memory_estimate.h"
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::rpc {
+namespace {
+
+using Problems = std::vector<std::string>;
+
+std::string TooLong(const std::string& field, size_t bytes, size_t bound) {
+  return field + ": " + std::to_string(bytes) + " bytes: expected at most " + std::to_string(bound);
+}
+
+void CheckFrame(const v1::SubmitRequest& request, Problems* problems) {
+  if (request.request_id().empty()) problems->push_back("request_id: empty: expected an id that the client chose for this submission");
+  if (request.request_id().size() > kMaxNameBytes) {
+    problems->push_back(TooLong("request_id", request.request_id().size(), kMaxNameBytes));
+  }
+  if (request.group_name().size() > kMaxNameBytes) {
+    problems->push_back(TooLong("group_name", request.group_name().size(), kMaxNameBytes));
+  }
+  if (request.jobs_size() == 0) problems->push_back("jobs: empty: expected at least one");
+  if (request.jobs_size() > kMaxJobsPerSubmit) {
+    problems->push_back("jobs: " + std::to_string(request.jobs_size()) + ": expected at most " + std::to_string(kMaxJobsPerSubmit));
+  }
+  if (request.jobs_size() > 1 && request.group_name().empty()) {
+    problems->push_back("group_name: empty: expected a name, since " + std::to_string(request.jobs_size()) + " jobs are a group");
+  }
+}
+
+// What a worker or the client's estimate said of the job; empty is fine.
+template <class Read>
+void CheckAnnex(const std::string& field, const std::string& text, Read read, Problems* problems) {
+  if (text.empty()) return;
+  if (text.size() > kMaxAnnexBytes) return problems->push_back(TooLong(field, text.size(), kMaxAnnexBytes));
+  const auto value = read(text);
+  if (!value) problems->push_back(field + ": " + value.error().message);
+}
+
+core::Submission DecodeJob(const v1::JobSubmission& message, const std::string& place, Problems* problems) {
+  CheckAnnex(place + ".inspection_json", message.inspection_json(), job::InspectionFromJson, problems);
+  CheckAnnex(place + ".prediction_json", message.prediction_json(), job::MemoryEstimateFromJson, problems);
+  core::Submission submission{{}, message.inspection_json(), message.prediction_json()};
+  if (message.job_json().size() > kMaxJobBytes) {
+    problems->push_back(TooLong(place + ".job_json", message.job_json().size(), kMaxJobBytes));
+    return submission;
+  }
+  auto spec = job::FromJson(message.job_json());
+  if (spec) submission.spec = std::move(*spec);
+  else problems->push_back(place + ": " + spec.error().message);
+  return submission;
+}
+
+}  // namespace
+
+base::Result<core::JobsSubmitted> DecodeSubmit(const v1::SubmitRequest& request) {
+  Problems problems;
+  CheckFrame(request, &problems);
+  core::JobsSubmitted submission{request.request_id(), request.group_name(), {}};
+  for (int i = 0; i < request.jobs_size() && i < kMaxJobsPerSubmit; ++i) {
+    submission.jobs.push_back(DecodeJob(request.jobs(i), "jobs[" + std::to_string(i) + "]", &problems));
+  }
+  if (problems.empty()) return submission;
+  std::string text;
+  for (const std::string& problem : problems) text += (text.empty() ? "" : "\n") + problem;
+  return base::Error{base::Code::kInvalid, text};
+}
+
+}  // namespace trainctl::rpc

@@ -1,0 +1,14 @@
+// Comparisons as the API shows them.
+#pragma once
+
+#include "server/coordinator/comparison.h"
+
+namespace trainctl::v1 {
+class CompareResponse;
+}
+
+namespace trainctl::rpc {
+
+v1::CompareResponse EncodeComparison(const coordinator::Comparison& comparison);
+
+}  // namespace trainctl::rpc

@@ -1,0 +1,109 @@
+#include "server/rpc/encode_job.h"
+
+#include "common/job/job_json.h"
+#include "common/wire/oom_detail.h"
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::rpc {
+namespace {
+
+void EncodeProgress(const core::JobProgress& progress, v1::JobView* view) {
+  view->set_step(progress.step);
+  view->set_steps(progress.steps);
+  if (progress.loss) view->set_loss(*progress.loss);
+  if (progress.tokens_per_second) view->set_tokens_per_second(*progress.tokens_per_second);
+  view->set_peak_allocated_bytes(progress.peak_allocated_bytes);
+}
+
+void EncodeEnd(const job::AttemptEnd& end, v1::AttemptView* view) {
+  view->set_outcome(std::string(job::Name(end.outcome)));
+  view->set_message(end.message);
+  if (end.rank) view->set_rank(*end.rank);
+  if (end.exit_code) view->set_exit_code(*end.exit_code);
+  if (end.signal) view->set_signal(*end.signal);
+  if (end.oom) *view->mutable_oom() = wire::ToWire(*end.oom);
+  view->set_last_log_lines(end.last_log_lines);
+}
+
+void EncodeRank(const core::RankRow& row, v1::RankView* view) {
+  view->set_rank(row.key.rank);
+  view->set_worker(row.worker);
+  view->set_host(row.host);
+  view->set_device_uuid(row.device_uuid);
+  view->set_device_name(row.device_name);
+  view->set_phase(row.phase.phase);
+  view->set_step(row.progress.step);
+  view->set_pid(row.started.pid);
+  view->set_commit(row.started.commit);
+  view->set_libtorch(row.started.libtorch);
+  view->set_nccl(row.started.nccl);
+  view->set_driver(row.started.driver);
+}
+
+void EncodeSummary(const store::MetricSummary& summary, v1::MetricSummary* view) {
+  view->set_name(summary.name);
+  if (summary.rank) view->set_rank(*summary.rank);
+  view->set_phase(summary.phase);
+  view->set_latest(summary.latest);
+  view->set_min(summary.min);
+  view->set_max(summary.max);
+  view->set_mean(summary.mean);
+  view->set_count(summary.count);
+}
+
+}  // namespace
+
+v1::JobView EncodeJob(const coordinator::JobSnapshot& snapshot) {
+  const core::JobRow& row = snapshot.job.row;
+  const core::JobStatus& status = snapshot.job.status;
+  v1::JobView view;
+  view.set_id(base::ToString(row.id));
+  view.set_name(row.spec.name);
+  if (row.group) view.set_group(base::ToString(row.group));
+  view.set_group_name(snapshot.job.group_name);
+  view.set_state(std::string(job::Name(status.state)));
+  if (status.end) {
+    view.set_outcome(std::string(job::Name(status.end->outcome)));
+    view.set_message(status.end->message);
+  }
+  view.set_reason(snapshot.reason);
+  EncodeProgress(status.progress, &view);
+  view.set_attempt(status.attempt);
+  view.set_devices(row.spec.devices);
+  for (const std::string& worker : snapshot.job.placement) view.add_placement(worker);
+  view.set_submitted_at(row.submitted_at);
+  view.set_started_at(status.started_at);
+  view.set_ended_at(status.ended_at);
+  if (status.as_expected) view.set_as_expected(*status.as_expected);
+  view.set_priority(row.spec.resources.priority);
+  view.set_remaining_seconds(snapshot.remaining_seconds);
+  return view;
+}
+
+v1::AttemptView EncodeAttempt(const store::StoredAttempt& attempt) {
+  v1::AttemptView view;
+  view.set_attempt(attempt.row.attempt);
+  view.set_started_at(attempt.row.placed_at);
+  view.set_ended_at(attempt.row.ended_at);
+  if (attempt.row.end) EncodeEnd(*attempt.row.end, &view);
+  for (const core::RankRow& rank : attempt.ranks) EncodeRank(rank, view.add_ranks());
+  return view;
+}
+
+v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot, const coordinator::JobDetail& detail) {
+  v1::JobDetail message;
+  *message.mutable_view() = EncodeJob(snapshot);
+  message.set_job_json(job::ToJson(snapshot.job.row.spec));
+  message.set_inspection_json(snapshot.job.row.inspection_json);
+  message.set_prediction_json(snapshot.job.row.prediction_json);
+  for (const store::StoredAttempt& attempt : detail.attempts) *message.add_attempts() = EncodeAttempt(attempt);
+  for (const core::EventRow& row : detail.events) {
+    v1::JobEvent* event = message.add_events();
+    event->set_time(row.at);
+    event->set_text(row.text);
+  }
+  for (const store::MetricSummary& summary : detail.summaries) EncodeSummary(summary, message.add_summaries());
+  return message;
+}
+
+}  // namespace trainctl::rpc

@@ -1,0 +1,16 @@
+// Workers as the API shows them.
+#pragma once
+
+#include "server/coordinator/worker_sessions.h"
+#include "server/core/state.h"
+
+namespace trainctl::v1 {
+class WorkerView;
+}
+
+namespace trainctl::rpc {
+
+// session: nullptr where the worker is not connected; then there are no samples.
+v1::WorkerView EncodeWorker(const core::Worker& worker, const coordinator::WorkerSessions::Session* session);
+
+}  // namespace trainctl::rpc

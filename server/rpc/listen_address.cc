@@ -1,0 +1,49 @@
+#include "server/rpc/listen_address.h"
+
+#include <arpa/inet.h>
+
+#include <charconv>
+
+namespace trainctl::rpc {
+namespace {
+
+base::Error Invalid(std::string_view text, const std::string& problem) {
+  return {base::Code::kInvalid, "--listen '" + std::string(text.substr(0, 256)) + "': " + problem};
+}
+
+bool IsLoopback(const std::string& host) {
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6{};
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+}  // namespace
+
+base::Result<ListenAddress> ParseListenAddress(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return Invalid(text, "expected HOST:PORT, such as 127.0.0.1:7070");
+  std::string host(text.substr(0, colon));
+  const std::string_view digits = text.substr(colon + 1);
+  ListenAddress address;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
+  if (error != std::errc() || end != digits.data() + digits.size() || address.port < 0 || address.port > 65535) {
+    return Invalid(text, "expected a port from 0 to 65535 behind the last colon");
+  }
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  if (host == "localhost") host = "127.0.0.1";
+  if (!IsLoopback(host)) {
+    return Invalid(text,
+                   "refused: without TLS the coordinator listens on loopback only (127.0.0.1 or [::1]), and TLS is not built yet; "
+                   "reach it from another machine through an SSH tunnel: ssh -L 7070:127.0.0.1:7070 HOST");
+  }
+  address.host = host;
+  return address;
+}
+
+std::string ToString(const ListenAddress& address) {
+  const bool is_v6 = address.host.find(':') != std::string::npos;
+  return (is_v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+}
+
+}  // namespace trainctl::rpc

@@ -1,0 +1,23 @@
+// Where the coordinator may listen: "127.0.0.1:7070", "localhost:0", "[::1]:7070". Port 0 lets the kernel choose.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+
+namespace trainctl::rpc {
+
+struct ListenAddress {
+  std::string host;  // numeric, without brackets
+  int port = 0;
+};
+
+// kInvalid: not HOST:PORT, or an address that others could reach. Without TLS only loopback is safe, since whoever can submit a job runs
+// code on the GPUs; TLS and tokens are not built yet.
+base::Result<ListenAddress> ParseListenAddress(std::string_view text);
+
+// As gRPC and clients spell it: "127.0.0.1:7070", "[::1]:7070".
+std::string ToString(const ListenAddress& address);
+
+}  // namespace trainctl::rpc

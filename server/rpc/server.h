@@ -1,0 +1,48 @@
+// The port: both services, health checking (grpc.health.v1) and reflection, over one address without TLS.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/base/result.h"
+#include "server/coordinator/coordinator.h"
+#include "server/coordinator/event_loop.h"
+#include "server/coordinator/read_thread.h"
+#include "server/rpc/listen_address.h"
+
+namespace trainctl::rpc {
+
+class Server {
+ public:
+  static constexpr int kMaxMessageBytes = 16 << 20;
+
+  // What it serves; all outlive it.
+  struct Parts {
+    coordinator::EventLoop& loop;
+    coordinator::ReadThread& reads;
+    coordinator::Coordinator& coordinator;
+    coordinator::EventLog& log;
+    std::string version;
+  };
+
+  // Listens when it returns, the loop may start later. kConflict: the port is taken by another process.
+  static base::Result<std::unique_ptr<Server>> Start(const ListenAddress& address, const Parts& parts);
+  ~Server();  // stops
+
+  // With the port that the kernel chose.
+  const ListenAddress& address() const { return address_; }
+
+  // Ends the open streams with UNAVAILABLE, lets calls finish for a moment, and waits until the last has. The loop must be running; not on
+  // its thread. Idempotent.
+  void Stop();
+
+ private:
+  struct Services;
+  Server();
+
+  ListenAddress address_;
+  coordinator::EventLoop* loop_ = nullptr;
+  std::unique_ptr<Services> services_;
+};
+
+}  // namespace trainctl::rpc

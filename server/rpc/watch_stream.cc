@@ -1,0 +1,58 @@
+#include "server/rpc/watch_stream.h"
+
+#include "server/coordinator/overlay.h"
+#include "server/coordinator/questions.h"
+#include "server/rpc/encode_job.h"
+
+namespace trainctl::rpc {
+
+WatchStream::WatchStream(Backend& backend, const v1::WatchRequest& request)
+    : WriteStream(backend.loop, backend.client_streams), backend_(backend), names_(request.jobs().begin(), request.jobs().end()) {}
+
+WatchStream::~WatchStream() {
+  if (subscription_) backend_.coordinator.job_changes().Unsubscribe(*subscription_);
+}
+
+void WatchStream::Pump() {
+  if (waiting_) return;
+  if (!subscription_) return Find();
+  if (!views_.empty()) {
+    v1::JobView view = std::move(views_.front());
+    views_.pop_front();
+    return Write(std::move(view));
+  }
+  if (!changed_.empty()) return ReadChanged();
+  if (unfinished_.empty()) Close(grpc::Status::OK);
+}
+
+void WatchStream::Find() {
+  waiting_ = true;
+  backend_.reads.Ask<std::vector<base::JobId>>([names = names_](store::Reader& reader) { return coordinator::FindJobs(reader, names); },
+                                               Later<std::vector<base::JobId>>([this](const std::vector<base::JobId>& jobs) {
+                                                 waiting_ = false;
+                                                 unfinished_ = changed_ = {jobs.begin(), jobs.end()};
+                                                 subscription_ = backend_.coordinator.job_changes().Subscribe(
+                                                     jobs, [this](const std::set<base::JobId>& changed) {
+                                                       changed_.insert(changed.begin(), changed.end());
+                                                       PumpIfIdle();
+                                                     });
+                                               }));
+}
+
+void WatchStream::ReadChanged() {
+  using Jobs = std::vector<store::StoredJob>;
+  waiting_ = true;
+  const std::vector<base::JobId> jobs(changed_.begin(), changed_.end());
+  changed_.clear();
+  backend_.reads.Ask<Jobs>([jobs](store::Reader& reader) { return coordinator::ReadJobs(reader, jobs); }, Later<Jobs>([this](Jobs stored) {
+                             waiting_ = false;
+                             const coordinator::Coordinator& coordinator = backend_.coordinator;
+                             for (store::StoredJob& job : stored) {
+                               const auto snapshot = coordinator::Snapshot(coordinator.state(), coordinator.Now(), std::move(job));
+                               if (snapshot.job.status.state == job::JobState::kFinished) unfinished_.erase(snapshot.job.row.id);
+                               views_.push_back(EncodeJob(snapshot));
+                             }
+                           }));
+}
+
+}  // namespace trainctl::rpc

@@ -1,0 +1,36 @@
+// Watch: the jobs' views, now and after each change, until all are FINISHED.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "proto/trainctl.pb.h"
+#include "server/rpc/backend.h"
+#include "server/rpc/write_stream.h"
+
+namespace trainctl::rpc {
+
+class WatchStream : public WriteStream<v1::JobView> {
+ public:
+  WatchStream(Backend& backend, const v1::WatchRequest& request);
+  ~WatchStream() override;
+
+ protected:
+  void Pump() override;
+
+ private:
+  void Find();
+  void ReadChanged();
+
+  Backend& backend_;
+  const std::vector<std::string> names_;
+  std::optional<coordinator::ChangeFeed::Subscription> subscription_;
+  std::set<base::JobId> unfinished_;
+  std::set<base::JobId> changed_;  // to be read again
+  std::deque<v1::JobView> views_;  // to be written: at most one for each job
+  bool waiting_ = false;           // for an answer of the store
+};
+
+}  // namespace trainctl::rpc

@@ -1,0 +1,40 @@
+// The worker's stream, between messages and the core's words. Reading never throws; kInvalid names the field.
+#pragma once
+
+#include <string>
+
+#include "common/base/result.h"
+#include "server/coordinator/worker_channel.h"
+#include "server/coordinator/worker_sessions.h"
+#include "server/core/events.h"
+
+namespace trainctl::v1 {
+class CoordinatorMessage;
+class DeviceSample;
+class Hello;
+class HostSample;
+class LogReport;
+class RankReport;
+}  // namespace trainctl::v1
+
+namespace trainctl::rpc {
+
+inline constexpr int kMaxHeldRanks = 10'000;
+
+base::Result<core::WorkerHello> DecodeHello(const v1::Hello& hello);
+
+base::Result<core::RankReported> DecodeReport(const std::string& worker, const v1::RankReport& report);
+
+// The place that the chunk belongs to.
+struct LogPlace {
+  core::RankKey key;
+  int64_t offset = 0;
+};
+base::Result<LogPlace> DecodeLogPlace(const v1::LogReport& report);
+
+coordinator::DeviceSample DecodeSample(const v1::DeviceSample& sample);
+coordinator::HostSample DecodeSample(const v1::HostSample& sample);
+
+v1::CoordinatorMessage EncodeCommand(const coordinator::WorkerCommand& command);
+
+}  // namespace trainctl::rpc

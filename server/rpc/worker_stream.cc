@@ -1,0 +1,145 @@
+#include "server/rpc/worker_stream.h"
+
+#include <grpcpp/server_context.h>
+
+#include <utility>
+
+#include "server/rpc/status.h"
+#include "server/rpc/worker_messages.h"
+
+namespace trainctl::rpc {
+
+void WorkerStream::Begin() {
+  backend_.loop.Post([this] {
+    const base::Status added = backend_.worker_streams.Add(this);
+    if (!added) return Close(ToGrpc(added));
+    StartRead(&in_);
+  });
+}
+
+void WorkerStream::OnReadDone(bool ok) {
+  if (!ok) {
+    return backend_.loop.Post([this] {
+      Leave();
+      Close(grpc::Status::OK);
+    });
+  }
+  backend_.loop.Post([this, step = Decode()] {
+    if (closed_) return;
+    step();
+    if (!closed_) StartRead(&in_);
+  });
+}
+
+WorkerStream::Step WorkerStream::Decode() {
+  if (in_.has_hello()) return DecodeHello();
+  if (worker_.empty()) return Refuse({base::Code::kInvalid, "the first message of a worker's stream must be Hello"});
+  switch (in_.message_case()) {
+    case v1::WorkerMessage::kReport: return DecodeReport();
+    case v1::WorkerMessage::kLog: return DecodeLog();
+    case v1::WorkerMessage::kHeartbeat:
+      return [this, device = DecodeSample(in_.heartbeat().device()), host = DecodeSample(in_.heartbeat().host())] {
+        backend_.coordinator.WorkerSampled(*this, worker_, device, host);
+      };
+    case v1::WorkerMessage::kInspectResult:
+      return [this, result = std::move(*in_.mutable_inspect_result())] {
+        backend_.coordinator.WorkerInspected(*this, worker_, result.request_id(), result.inspection_json(), result.error());
+      };
+    case v1::WorkerMessage::kDeviceState:
+      return [this, state = in_.device_state()] {
+        backend_.coordinator.WorkerDeviceChanged(*this, {worker_, state.free(), state.reason()});
+      };
+    default: return Skip({base::Code::kInvalid, "no message that this version knows"});
+  }
+}
+
+WorkerStream::Step WorkerStream::DecodeHello() {
+  auto hello = rpc::DecodeHello(in_.hello());
+  if (!hello) return Refuse(hello.error());
+  if (!worker_.empty()) return Refuse({base::Code::kInvalid, "a second Hello on the stream of worker '" + worker_ + "'"});
+  return [this, hello = std::move(*hello)] {
+    worker_ = hello.worker.name;
+    backend_.coordinator.WorkerJoined(*this, hello);
+  };
+}
+
+WorkerStream::Step WorkerStream::DecodeReport() {
+  auto report = rpc::DecodeReport(worker_, in_.report());
+  if (!report) return Skip(report.error());
+  return [this, report = std::move(*report)]() mutable { backend_.coordinator.WorkerReported(*this, std::move(report)); };
+}
+
+WorkerStream::Step WorkerStream::DecodeLog() {
+  const auto place = DecodeLogPlace(in_.log());
+  if (!place) return Skip(place.error());
+  return [this, place = *place] { backend_.coordinator.WorkerLogged(*this, worker_, place.key, place.offset, in_.log().data()); };
+}
+
+WorkerStream::Step WorkerStream::Refuse(const base::Error& error) {
+  return [this, error] {
+    backend_.log.Warning("worker_refused", {{"worker", worker_}, {"error", error.message}});
+    Leave();
+    Close(ToGrpc(error));
+  };
+}
+
+WorkerStream::Step WorkerStream::Skip(const base::Error& error) {
+  return [this, error] { backend_.log.Warning("worker_message_skipped", {{"worker", worker_}, {"error", error.message}}); };
+}
+
+void WorkerStream::Send(const coordinator::WorkerCommand& command) {
+  if (closed_) return;
+  if (out_.size() >= kMaxOutgoing) {
+    return End({base::Code::kExhausted, "the worker reads too slowly: " + std::to_string(kMaxOutgoing) + " messages wait"});
+  }
+  out_.push_back(EncodeCommand(command));
+  WriteNext();
+}
+
+void WorkerStream::WriteNext() {
+  if (writing_ || closed_ || out_.empty()) return;
+  writing_ = true;
+  StartWrite(&out_.front());
+}
+
+void WorkerStream::OnWriteDone(bool ok) {
+  backend_.loop.Post([this, ok] {
+    writing_ = false;
+    out_.pop_front();
+    if (ok) return WriteNext();
+    Leave();
+    Close(grpc::Status::CANCELLED);
+  });
+}
+
+// A peer that does not read would never see the status behind what it does not read.
+void WorkerStream::End(const base::Error& reason) {
+  if (writing_ && !closed_) context_.TryCancel();
+  Close(ToGrpc(reason));
+}
+
+void WorkerStream::OnCancel() {
+  backend_.loop.Post([this] {
+    Leave();
+    Close(grpc::Status::CANCELLED);
+  });
+}
+
+void WorkerStream::OnDone() {
+  backend_.loop.Post([this] {
+    Leave();
+    backend_.worker_streams.Remove(this);
+    delete this;
+  });
+}
+
+void WorkerStream::Leave() {
+  if (!worker_.empty()) backend_.coordinator.WorkerLeft(*this, worker_);
+}
+
+void WorkerStream::Close(const grpc::Status& status) {
+  if (std::exchange(closed_, true)) return;
+  Finish(status);
+}
+
+}  // namespace trainctl::rpc
