@@ -11,19 +11,19 @@
 namespace trainctl::client {
 namespace {
 
-enum class Verdict { kOk, kWarning, kFailed };
+enum class Verdict { kOk, kWarning, kFailure };
 
 struct Finding {
   std::string name;
   Verdict verdict = Verdict::kOk;
-  std::string message;
+  std::string text;
 };
 
 std::string_view Name(Verdict verdict) {
   switch (verdict) {
     case Verdict::kOk: return "ok";
     case Verdict::kWarning: return "warning";
-    case Verdict::kFailed: return "failed";
+    case Verdict::kFailure: return "failure";
   }
   return "";
 }
@@ -35,27 +35,45 @@ Style StyleOf(Verdict verdict) {
 
 // ---- this host ----
 
-// trainworker --probe prints {"checks": [{"name", "verdict": "ok" | "warning" | "failed", "message"}], …}.
-std::vector<Finding> ReadProbe(const std::string& text) {
-  const Json probe = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!probe.is_object() || !probe.contains("checks") || !probe["checks"].is_array()) {
-    return {{"this host", Verdict::kFailed, "trainworker --probe printed no checks: is it of the same version as this trainctl?"}};
-  }
+struct Host {
+  Json probe;  // what trainworker --probe printed (worker/agent/probe.h); null where there is none
   std::vector<Finding> findings;
-  for (const Json& check : probe["checks"]) {
-    if (!check.is_object()) continue;
-    const std::string verdict = check.value("verdict", "failed");
-    findings.push_back({check.value("name", ""), verdict == "ok" ? Verdict::kOk : verdict == "warning" ? Verdict::kWarning : Verdict::kFailed,
-                        check.value("message", "")});
+};
+
+Finding ReadCheck(const Json& check) {
+  const std::string verdict = check.value("verdict", "failure");
+  return {check.value("name", ""), verdict == "ok" ? Verdict::kOk : verdict == "warning" ? Verdict::kWarning : Verdict::kFailure,
+          check.value("text", "")};
+}
+
+std::vector<Finding> ReadLinks(const Json& links) {
+  std::vector<Finding> findings;
+  for (const Json& link : links) {
+    const std::string pair = "GPU " + std::to_string(link.value("from", 0)) + " – " + std::to_string(link.value("to", 0));
+    findings.push_back({pair, Verdict::kOk, "linked by " + link.value("link", "unknown")});
   }
   return findings;
 }
 
-std::vector<Finding> ExamineHost(const Context& context) {
+std::vector<Finding> ReadProbe(const Json& probe) {
+  const auto lists = [&probe](const char* key) { return probe.is_object() && probe.contains(key) && probe[key].is_array(); };
+  if (!lists("checks") || !lists("links")) {
+    return {{"this host", Verdict::kFailure, "trainworker --probe printed no checks: is it of the same version as this trainctl?"}};
+  }
+  std::vector<Finding> findings;
+  for (const Json& check : probe["checks"]) findings.push_back(ReadCheck(check));
+  for (Finding& link : ReadLinks(probe["links"])) findings.push_back(std::move(link));
+  return findings;
+}
+
+Host ExamineHost(const Context& context) {
   const std::string worker = context.surroundings.program_directory + "/trainworker";
-  const base::Result<ProgramOutput> probe = context.surroundings.run({worker, "--probe"}, "");
-  if (probe.ok()) return ReadProbe(probe->out);
-  return {{"this host", Verdict::kWarning, "not examined, only the coordinator's reachability: there is no trainworker beside this trainctl"}};
+  const base::Result<ProgramOutput> output = context.surroundings.run({worker, "--probe"}, "");
+  if (!output.ok()) {
+    return {nullptr, {{"this host", Verdict::kWarning, "not examined, only the coordinator's reachability: there is no trainworker beside this trainctl"}}};
+  }
+  const Json probe = Json::parse(output->out, nullptr, /*allow_exceptions=*/false);
+  return {probe.is_discarded() ? Json(nullptr) : probe, ReadProbe(probe)};
 }
 
 // ---- the coordinator ----
@@ -82,9 +100,9 @@ Finding CheckWorkers(const v1::WorkersResponse& response) {
 
 std::vector<Finding> ExamineCoordinator(Context& context) {
   const base::Result<Api*> api = NeedApi(context);
-  if (!api.ok()) return {{"coordinator", Verdict::kFailed, api.error().message}};
+  if (!api.ok()) return {{"coordinator", Verdict::kFailure, api.error().message}};
   const base::Result<v1::WorkersResponse> response = (*api)->Workers();
-  if (!response.ok()) return {{"coordinator", Verdict::kFailed, response.error().message}};
+  if (!response.ok()) return {{"coordinator", Verdict::kFailure, response.error().message}};
   return {{"coordinator", Verdict::kOk, "answers at " + context.server}, CheckVersion(response->version()), CheckWorkers(*response)};
 }
 
@@ -95,23 +113,24 @@ class Doctor : public Verb {
   }
 
   int Run(Context& context) override {
-    const std::vector<Finding> host = ExamineHost(context);
+    const Host host = ExamineHost(context);
     const std::vector<Finding> coordinator = ExamineCoordinator(context);
     Listing listing{.collection = "checks", .table = TextTable({{"CHECK"}, {"VERDICT"}, {"WHAT"}}), .name_key = "name"};
-    for (const std::vector<Finding>* findings : {&host, &coordinator}) {
+    listing.members["host"] = host.probe;
+    for (const std::vector<Finding>* findings : {&host.findings, &coordinator}) {
       for (const Finding& finding : *findings) {
-        listing.records.push_back({{"name", finding.name}, {"verdict", Name(finding.verdict)}, {"message", finding.message}});
-        listing.table.AddRow({finding.name, {std::string(Name(finding.verdict)), StyleOf(finding.verdict)}, finding.message});
+        listing.records.push_back({{"name", finding.name}, {"verdict", Name(finding.verdict)}, {"text", finding.text}});
+        listing.table.AddRow({finding.name, {std::string(Name(finding.verdict)), StyleOf(finding.verdict)}, finding.text});
       }
     }
     Print(context, listing);
-    if (AnyFailed(host)) return kExitFailure;
+    if (AnyFailed(host.findings)) return kExitFailure;
     return AnyFailed(coordinator) ? kExitUnreachable : kExitOk;
   }
 
  private:
   static bool AnyFailed(const std::vector<Finding>& findings) {
-    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.verdict == Verdict::kFailed; });
+    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.verdict == Verdict::kFailure; });
   }
 };
 
