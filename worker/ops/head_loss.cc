@@ -47,7 +47,7 @@ void ForwardBackward(Context& context, const Var& x, const HeadLoss& loss) {
     const at::Tensor input = normalized.narrow(0, first, rows);
     const at::Tensor logits = Linear(input, head);
     AddLosses(loss, context.kernels.CrossEntropy(logits, loss.targets.narrow(0, first, rows), loss.grad_scale));
-    normalized_grad.narrow(0, first, rows).copy_(LinearInputGrad(logits, head));
+    LinearInputGradInto(normalized_grad.narrow(0, first, rows), logits, head);
     LinearWeightGrad(logits, input, context.params.Grad(loss.head));
   });
   const NormBackward back =

@@ -36,7 +36,7 @@ class Kernels {
 
   // x [N, H], weight [H] → x / rms(x) · weight, and rstd [N] fp32 (Zhang and Sennrich 2019).
   virtual std::pair<at::Tensor, at::Tensor> RmsNorm(const at::Tensor& x, const at::Tensor& weight, double eps) const = 0;
-  // residual_grad may be undefined (zero); it is not written to. weight_grad may be undefined: not wanted.
+  // residual_grad may be undefined (zero); it is not written to, grad may be. weight_grad may be undefined: not wanted.
   virtual NormBackward RmsNormBackward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& rstd,
                                        const at::Tensor& residual_grad, const GradView& weight_grad) const = 0;
 

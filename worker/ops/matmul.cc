@@ -41,6 +41,15 @@ at::Tensor LinearInputGrad(const at::Tensor& grad, const at::Tensor& weight, con
   return at::addmm(sum, grad, weight);
 }
 
+void LinearInputGradInto(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& weight) {
+  at::Tensor target = out;
+  if (Upcast(grad)) {
+    target.copy_(LinearInputGrad(grad, weight));
+  } else {
+    at::mm_out(target, grad, weight);
+  }
+}
+
 void LinearWeightGrad(const at::Tensor& grad, const at::Tensor& x, const GradView& target) {
   at::Tensor view = target.view;
   if (Upcast(grad)) {

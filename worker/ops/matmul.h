@@ -17,6 +17,9 @@ at::Tensor LinearResidual(const at::Tensor& x, const at::Tensor& weight, const a
 // grad [N, out] · weight [out, in] → [N, in]; added to `sum` where that is defined.
 at::Tensor LinearInputGrad(const at::Tensor& grad, const at::Tensor& weight, const at::Tensor& sum = {});
 
+// The same into out, a dense [N, in].
+void LinearInputGradInto(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& weight);
+
 // target.view = beta · target.view + gradᵀ · x; the view may be fp32 under bf16 factors.
 void LinearWeightGrad(const at::Tensor& grad, const at::Tensor& x, const GradView& target);
 

@@ -4,9 +4,11 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "worker/optim/fused_update.h"
+
 namespace trainctl::optim {
 
-AdamW::AdamW(const job::OptimizerSpec& spec, const std::vector<at::Tensor>& buffers) : spec_(spec) {
+AdamW::AdamW(const job::OptimizerSpec& spec, job::EngineKind engine, const std::vector<at::Tensor>& buffers) : spec_(spec), engine_(engine) {
   for (const at::Tensor& buffer : buffers) {
     first_moments_.push_back(at::zeros_like(buffer));
     second_moments_.push_back(at::zeros_like(buffer));
@@ -15,6 +17,7 @@ AdamW::AdamW(const job::OptimizerSpec& spec, const std::vector<at::Tensor>& buff
 
 void AdamW::Update(size_t index, const FlatUpdate& flat, const StepRates& rates) {
   const at::Tensor &first = first_moments_[index], &second = second_moments_[index];
+  if (flat.master.is_cuda() && engine_ == job::EngineKind::kFused) return FusedAdamW(spec_, flat, first, second, rates);
   if (rates.grad_scale.defined()) flat.grad.mul_(rates.grad_scale.to(flat.grad.scalar_type()));
   const at::Tensor step = at::full({}, static_cast<double>(rates.step), flat.master.options().dtype(at::kFloat));
   at::_fused_adamw_({flat.master}, {flat.grad}, {first}, {second}, {}, {step}, rates.lr, spec_.betas[0], spec_.betas[1],

@@ -1,4 +1,5 @@
-// Optimizers over flat buffers: one buffer a unit, one state a buffer. The arithmetic is torch.optim's. Not thread-safe.
+// Optimizers over flat buffers: one buffer a unit, one state a buffer. The arithmetic is torch.optim's; on CUDA the fused engine does it in one
+// kernel. Not thread-safe.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -36,6 +37,6 @@ class Optimizer {
 };
 
 // State is allocated at once: for each of `buffers` (the masters, in order), zeroed, in the master's dtype.
-std::unique_ptr<Optimizer> MakeOptimizer(const job::OptimizerSpec& spec, const std::vector<at::Tensor>& buffers);
+std::unique_ptr<Optimizer> MakeOptimizer(const job::OptimizerSpec& spec, job::EngineKind engine, const std::vector<at::Tensor>& buffers);
 
 }  // namespace trainctl::optim

@@ -5,12 +5,12 @@
 namespace trainctl::optim {
 
 // One optimizer, one file, one case.
-std::unique_ptr<Optimizer> MakeOptimizer(const job::OptimizerSpec& spec, const std::vector<at::Tensor>& buffers) {
+std::unique_ptr<Optimizer> MakeOptimizer(const job::OptimizerSpec& spec, job::EngineKind engine, const std::vector<at::Tensor>& buffers) {
   switch (spec.name) {
     case job::OptimizerKind::kAdamW:
-      return std::make_unique<AdamW>(spec, buffers);
+      return std::make_unique<AdamW>(spec, engine, buffers);
     case job::OptimizerKind::kSgd:
-      return std::make_unique<Sgd>(spec, buffers);
+      return std::make_unique<Sgd>(spec, engine, buffers);
     case job::OptimizerKind::kAdamW8bit:
       break;  // refused at submit (common/job/not_yet.h)
   }

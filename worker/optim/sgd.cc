@@ -2,14 +2,19 @@
 
 #include <ATen/ops/zeros_like.h>
 
+#include "worker/optim/fused_update.h"
+
 namespace trainctl::optim {
 
-Sgd::Sgd(const job::OptimizerSpec& spec, const std::vector<at::Tensor>& buffers) : spec_(spec) {
+Sgd::Sgd(const job::OptimizerSpec& spec, job::EngineKind engine, const std::vector<at::Tensor>& buffers) : spec_(spec), engine_(engine) {
   if (spec.momentum == 0) return;
   for (const at::Tensor& buffer : buffers) momenta_.push_back(at::zeros_like(buffer));
 }
 
 void Sgd::Update(size_t index, const FlatUpdate& flat, const StepRates& rates) {
+  if (flat.master.is_cuda() && engine_ == job::EngineKind::kFused) {
+    return FusedSgd(spec_, flat, momenta_.empty() ? at::Tensor() : momenta_[index], rates);
+  }
   at::Tensor grad = flat.grad;
   if (rates.grad_scale.defined()) grad.mul_(rates.grad_scale.to(grad.scalar_type()));
   if (spec_.weight_decay != 0) grad.add_(flat.master, spec_.weight_decay);

@@ -6,7 +6,7 @@
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/zeros.h>
 
-#include "common/base/check.h"
+#include "worker/optim/grad_norm.h"
 
 namespace trainctl::strategy {
 namespace {
@@ -36,7 +36,7 @@ Replicated::Replicated(const ops::ParameterTable& table, const StrategyOptions& 
     masters_.push_back(at::zeros({unit.numel}, storage));
     if (mixed()) compute_.push_back(at::zeros({unit.numel}, storage.dtype(at::kBFloat16)));
   }
-  optimizer_ = optim::MakeOptimizer(options.job.optimizer, masters_);
+  optimizer_ = optim::MakeOptimizer(options.job.optimizer, options.job.engine, masters_);
 }
 
 void Replicated::SetRows(ops::ParamId param, int64_t row, const at::Tensor& values) {
@@ -120,7 +120,7 @@ void Replicated::Settle(size_t keep) {
     const Pending done = pending_.front();
     pending_.pop_front();
     if (done.ticket) options_.comm->Wait(*done.ticket);
-    if (want_grad_norm_) AddNormSquared(done.unit);
+    if (want_grad_norm_) optim::AddNormSquared(grads_[done.unit], norm_squared_);
     if (!options_.job.train.max_norm) Update(done.unit);
   }
 }
@@ -128,11 +128,6 @@ void Replicated::Settle(size_t keep) {
 void Replicated::Update(ops::UnitId unit) {
   optimizer_->Update(unit, {masters_[unit], grads_[unit], mixed() ? compute_[unit] : at::Tensor()}, rates_);
   grads_[unit].reset();
-}
-
-void Replicated::AddNormSquared(ops::UnitId unit) {
-  const at::Tensor wide = grads_[unit].to(at::kFloat);
-  norm_squared_.add_((wide * wide).sum(at::kDouble));
 }
 
 at::Tensor Replicated::FinishStep() {

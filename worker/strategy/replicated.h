@@ -42,7 +42,6 @@ class Replicated : public Strategy {
   void AddInOrder(ops::UnitId unit);
   void Settle(size_t keep);
   void Update(ops::UnitId unit);
-  void AddNormSquared(ops::UnitId unit);
 
   const ops::ParameterTable& table_;
   StrategyOptions options_;

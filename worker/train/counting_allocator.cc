@@ -35,7 +35,7 @@ class CountingAllocator final : public c10::Allocator {
 
   void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
 
-  std::atomic<int64_t> limit_{0}, allocated_{0}, peak_{0}, refused_{0};
+  std::atomic<int64_t> limit_{0}, allocated_{0}, peak_{0}, refused_{0}, allocated_at_refusal_{0};
 
  private:
   static void Free(void* data);
@@ -54,6 +54,7 @@ class CountingAllocator final : public c10::Allocator {
 
   [[noreturn]] void Refuse(int64_t bytes, const std::string& why) {
     refused_ = bytes;
+    allocated_at_refusal_ = allocated_.load();
     TORCH_CHECK_WITH(OutOfMemoryError, false, "CPU out of memory: tried to allocate ", bytes, " bytes; ", why);
     std::abort();
   }
@@ -90,6 +91,6 @@ AllocatorStats CountedCpuMemory() {
 
 void ResetCountedPeak() { Installed().peak_ = Installed().allocated_.load(); }
 
-int64_t RefusedCpuBytes() { return Installed().refused_; }
+Refusal LastCpuRefusal() { return {Installed().refused_, Installed().allocated_at_refusal_}; }
 
 }  // namespace trainctl::train

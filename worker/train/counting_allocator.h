@@ -13,12 +13,17 @@ struct AllocatorStats {
   int64_t reserved_bytes = 0;
 };
 
+// The last allocation that was refused, and what was allocated at that moment (the error's unwinding frees much of it). All 0: none was.
+struct Refusal {
+  int64_t requested_bytes = 0;
+  int64_t allocated_bytes = 0;
+};
+
 // limit_bytes 0: none. Call before the first tensor.
 void InstallCountingAllocator(int64_t limit_bytes);
 
 AllocatorStats CountedCpuMemory();
 void ResetCountedPeak();
-// Of the last allocation that was refused; 0: none was.
-int64_t RefusedCpuBytes();
+Refusal LastCpuRefusal();
 
 }  // namespace trainctl::train

@@ -14,7 +14,7 @@ namespace {
 
 namespace cuda_allocator = c10::cuda::CUDACachingAllocator;
 
-std::atomic<int64_t> refused_cuda_bytes{0};
+std::atomic<int64_t> refused_cuda_bytes{0}, allocated_at_cuda_refusal{0};
 
 int64_t Of(const c10::CachingAllocator::StatArray& stats, bool peak) {
   const auto& total = stats[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
@@ -52,7 +52,10 @@ base::Result<RankDevice> RankDevice::Open(const job::RankPlan& plan) {
   at::globalContext().lazyInitDevice(c10::kCUDA);
   const auto total = static_cast<int64_t>(properties.totalGlobalMem);
   if (limit > 0 && limit < total) cuda_allocator::setMemoryFraction(static_cast<double>(limit) / static_cast<double>(total), index);
-  cuda_allocator::attachOutOfMemoryObserver([](int64_t, size_t requested, size_t, size_t) { refused_cuda_bytes = static_cast<int64_t>(requested); });
+  cuda_allocator::attachOutOfMemoryObserver([index](int64_t, size_t requested, size_t, size_t) {
+    refused_cuda_bytes = static_cast<int64_t>(requested);
+    allocated_at_cuda_refusal = Of(cuda_allocator::getDeviceStats(index).allocated_bytes, false);
+  });
   rank_device.device_ = at::Device(c10::kCUDA, index);
   rank_device.name_ = properties.name;
   rank_device.limit_bytes_ = limit > 0 ? std::min(limit, total) : total;
@@ -65,7 +68,10 @@ AllocatorStats RankDevice::Memory() const {
   return {Of(stats.allocated_bytes, false), Of(stats.allocated_bytes, true), Of(stats.reserved_bytes, true)};
 }
 
-int64_t RankDevice::RefusedBytes() const { return device_.is_cpu() ? RefusedCpuBytes() : refused_cuda_bytes.load(); }
+Refusal RankDevice::LastRefusal() const {
+  if (device_.is_cpu()) return LastCpuRefusal();
+  return {refused_cuda_bytes, allocated_at_cuda_refusal};
+}
 
 void RankDevice::ResetPeak() const {
   if (device_.is_cpu()) {

@@ -23,8 +23,7 @@ class RankDevice {
   int64_t limit_bytes() const { return limit_bytes_; }  // the enforced limit, else the device's size; 0 on an unlimited CPU slot
 
   AllocatorStats Memory() const;
-  // Of the last allocation that failed; 0: none did.
-  int64_t RefusedBytes() const;
+  Refusal LastRefusal() const;
   void ResetPeak() const;
   // Waits until the device has done all that was asked of it.
   void Synchronize() const;

@@ -151,10 +151,11 @@ void RankRun::Save(const model::Model& model, strategy::Strategy& strategy) {
 job::OomDetail RankRun::DescribeOom() const {
   job::OomDetail detail{.rank = plan_.rank, .phase = state_.phase, .memory = state_.last_memory};
   if (!device_) return detail;
-  detail.requested_bytes = device_->RefusedBytes();
+  const Refusal refusal = device_->LastRefusal();
+  detail.requested_bytes = refusal.requested_bytes;
   detail.limit_bytes = device_->limit_bytes();
   const AllocatorStats stats = device_->Memory();
-  detail.memory.allocated = stats.allocated_bytes;
+  detail.memory.allocated = refusal.allocated_bytes;
   detail.memory.peak_allocated = stats.peak_bytes;
   detail.memory.reserved = stats.reserved_bytes;
   return detail;

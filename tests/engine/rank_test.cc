@@ -1,0 +1,205 @@
+// trainrank as a process, on the tiny model that ships: what it reports, and how it ends.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include "common/job/rank_json.h"
+#include "worker/files/model_config.h"
+#include "worker/files/safetensors.h"
+
+namespace trainctl::engine_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RankEnd {
+  int exit_code = -1;
+  std::vector<job::RankMessage> messages;
+
+  template <class T>
+  std::vector<T> All() const {
+    std::vector<T> found;
+    for (const job::RankMessage& message : messages) {
+      if (const T* value = std::get_if<T>(&message)) found.push_back(*value);
+    }
+    return found;
+  }
+  job::RankOutcome outcome() const {
+    const auto outcomes = All<job::RankOutcome>();
+    EXPECT_EQ(outcomes.size(), 1u);
+    return outcomes.empty() ? job::RankOutcome{} : outcomes[0];
+  }
+  std::vector<job::MetricPoint> Points(const std::string& name) const {
+    std::vector<job::MetricPoint> points;
+    for (const job::RankMetrics& metrics : All<job::RankMetrics>()) {
+      for (const job::MetricPoint& point : metrics.points) {
+        if (point.name == name) points.push_back(point);
+      }
+    }
+    return points;
+  }
+};
+
+class RankTest : public ::testing::Test {
+ protected:
+  RankTest() : folder_(fs::temp_directory_path() / ("rank_test." + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+    plan_.job.name = "tiny";
+    plan_.job.model.path = std::string(TRAINCTL_SOURCE_DIR) + "/deploy/models/tiny";
+    plan_.job.data.path = std::string(TRAINCTL_SOURCE_DIR) + "/deploy/data/alpaca.json";
+    plan_.job.data.val_split_fraction = 0.1;
+    plan_.job.strategy = job::StrategyKind::kSingle;
+    plan_.job.train.micro_batch_size = 2;
+    plan_.job.train.max_steps = 4;
+    plan_.job.train.max_seq_length = 64;
+    plan_.job_id = "j1";
+    plan_.directory = folder_;
+  }
+  ~RankTest() override { fs::remove_all(folder_); }
+
+  RankEnd Run(const std::string& commands = "") {
+    std::ofstream(folder_ / "plan.json") << job::ToJson(plan_);
+    std::ofstream(folder_ / "commands") << commands;
+    const std::string command = std::string(TRAINCTL_BIN_DIR) + "/trainrank --commands-fd 0 --plan '" + (folder_ / "plan.json").string() + "' < '" +
+                                (folder_ / "commands").string() + "' 2> '" + (folder_ / "log").string() + "'";
+    RankEnd end;
+    std::FILE* pipe = popen(command.c_str(), "r");
+    std::string line;
+    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) {
+      if (c != '\n') {
+        line += static_cast<char>(c);
+        continue;
+      }
+      const auto message = job::RankMessageFromLine(line);
+      EXPECT_TRUE(message.ok()) << line;
+      if (message) end.messages.push_back(*message);
+      line.clear();
+    }
+    const int status = pclose(pipe);
+    end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return end;
+  }
+
+  fs::path folder_;
+  job::RankPlan plan_;
+};
+
+TEST_F(RankTest, ReportsEveryStepOnceAndSucceeds) {
+  const RankEnd end = Run();
+  EXPECT_EQ(end.exit_code, 0);
+  EXPECT_EQ(end.outcome().outcome, job::Outcome::kSucceeded) << end.outcome().message;
+  EXPECT_EQ(end.All<job::RankStarted>().size(), 1u);
+  for (const char* name : {"loss", "lr", "step_seconds", "tokens_per_second", "trained_tokens_per_second", "samples_per_second"}) {
+    const auto points = end.Points(name);
+    ASSERT_EQ(points.size(), 4u) << name;
+    for (size_t step = 0; step < points.size(); ++step) EXPECT_EQ(points[step].step, static_cast<int64_t>(step)) << name;
+  }
+  EXPECT_EQ(end.Points("val_loss").size(), 1u);
+  EXPECT_EQ(end.Points("time_seconds").size(), 1u);
+  EXPECT_EQ(end.All<job::RankProgress>().back().step, 4);
+  EXPECT_TRUE(end.Points("loss")[0].rank == std::nullopt);
+}
+
+TEST_F(RankTest, RandomWeightsStartAtTheLossOfChance) {
+  plan_.job.model.init = job::ModelInit::kRandom;
+  const RankEnd end = Run();
+  const auto shape = files::ReadModelConfig(plan_.job.model.path).value();
+  ASSERT_FALSE(end.Points("loss").empty());
+  EXPECT_NEAR(end.Points("loss")[0].value, std::log(static_cast<double>(shape.vocab)), 0.3);
+}
+
+TEST_F(RankTest, MemoryByKindIsTheArithmeticOfThePrecision) {
+  const auto shape = files::ReadModelConfig(plan_.job.model.path).value();
+  const auto parameters = static_cast<double>(shape.Parameters());
+  const auto expect = [&](job::Precision precision, double param_bytes, double moment_bytes) {
+    plan_.job.precision = precision;
+    const RankEnd end = Run();
+    ASSERT_FALSE(end.Points("memory_params_bytes").empty());
+    EXPECT_NEAR(end.Points("memory_params_bytes")[0].value, parameters * param_bytes, 0.05 * parameters * param_bytes);
+    EXPECT_NEAR(end.Points("memory_optimizer_bytes")[0].value, parameters * 2 * moment_bytes, 0.05 * parameters * 2 * moment_bytes);
+    // Four phases on steps 0 and 1.
+    EXPECT_EQ(end.Points("memory_allocated_bytes").size(), 8u);
+    // The optimizer runs inside the backward: no gradient is left behind it.
+    for (const job::MetricPoint& point : end.Points("memory_grads_bytes")) EXPECT_EQ(point.value, 0) << point.phase;
+  };
+  expect(job::Precision::k32True, 4, 4);
+  expect(job::Precision::kBf16True, 2, 2);
+  expect(job::Precision::kBf16Mixed, 6, 4);
+}
+
+TEST_F(RankTest, BeyondItsMemoryLimitItEndsOutOfMemoryAndSaysWhere) {
+  plan_.job.resources.gpu_memory_limit_bytes = 4 << 20;
+  plan_.job.train.micro_batch_size = 16;
+  const RankEnd end = Run();
+  EXPECT_EQ(end.exit_code, 1);
+  const job::RankOutcome outcome = end.outcome();
+  EXPECT_EQ(outcome.outcome, job::Outcome::kOomGpu) << outcome.message;
+  ASSERT_TRUE(outcome.oom.has_value());
+  EXPECT_EQ(outcome.oom->limit_bytes, 4 << 20);
+  EXPECT_GT(outcome.oom->requested_bytes, 0);
+  EXPECT_GT(outcome.oom->requested_bytes + outcome.oom->memory.allocated, 4 << 20);
+  EXPECT_LE(outcome.oom->memory.peak_allocated, 4 << 20);
+}
+
+TEST_F(RankTest, AStopEndsItAfterTheStepAsCancelled) {
+  plan_.job.train.max_steps = 100000;
+  plan_.job.train.epochs = 100000;
+  const RankEnd end = Run(job::ToLine(job::RankCommand(job::StopCommand{})) + "\n");
+  EXPECT_EQ(end.exit_code, 0);
+  EXPECT_EQ(end.outcome().outcome, job::Outcome::kCancelled);
+}
+
+TEST_F(RankTest, AMissingWeightIsNamed) {
+  const fs::path broken = folder_ / "model";
+  fs::create_directories(broken);
+  for (const char* file : {"model.safetensors", "tokenizer.json"}) fs::copy_file(fs::path(plan_.job.model.path) / file, broken / file);
+  std::ifstream config(plan_.job.model.path + "/config.json");
+  std::string text{std::istreambuf_iterator<char>(config), {}};
+  const auto shape = files::ReadModelConfig(plan_.job.model.path).value();
+  const std::string key = "\"num_hidden_layers\": ";
+  text.replace(text.find(key), key.size() + std::to_string(shape.layers).size(), key + std::to_string(shape.layers + 1));
+  std::ofstream(broken / "config.json") << text;
+  plan_.job.model.path = broken;
+  const job::RankOutcome outcome = Run().outcome();
+  EXPECT_EQ(outcome.outcome, job::Outcome::kFailed);
+  EXPECT_NE(outcome.message.find("model.layers." + std::to_string(shape.layers) + ".mlp.down_proj.weight"), std::string::npos) << outcome.message;
+}
+
+TEST_F(RankTest, TheFinalModelIsAHuggingFaceDirectoryWithTrainedWeights) {
+  plan_.job.output.dir = folder_ / "out";
+  plan_.job.output.save = job::Save::kFinal;
+  const RankEnd end = Run();
+  ASSERT_EQ(end.All<job::RankSaved>().size(), 1u) << end.outcome().message;
+  const auto before = files::SafetensorsFile::Open(plan_.job.model.path + "/model.safetensors").value();
+  const auto after = files::SafetensorsFile::Open(folder_ / "out" / "model.safetensors").value();
+  ASSERT_EQ(after.tensors().size(), before.tensors().size());
+  int changed = 0;
+  for (const files::TensorInfo& info : before.tensors()) {
+    const files::TensorInfo* trained = after.Find(info.name);
+    ASSERT_NE(trained, nullptr) << info.name;
+    EXPECT_EQ(trained->shape, info.shape) << info.name;
+    changed += !std::ranges::equal(after.Bytes(*trained), before.Bytes(info));
+  }
+  EXPECT_GT(changed, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "config.json"));
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "tokenizer.json"));
+}
+
+TEST_F(RankTest, ADataSetSmallerThanABatchIsSaid) {
+  plan_.job.data.max_rows = 1;
+  plan_.job.data.val_split_fraction = 0;
+  const job::RankOutcome outcome = Run().outcome();
+  EXPECT_EQ(outcome.outcome, job::Outcome::kFailed);
+  EXPECT_NE(outcome.message.find("global batch"), std::string::npos) << outcome.message;
+}
+
+}  // namespace
+}  // namespace trainctl::engine_test

@@ -1,0 +1,138 @@
+// On a GPU: loss and every gradient of small LLaMAs, by both engines and in every precision, against the plain engine in fp32 on the CPU. Shapes
+// cover each attention backend (equal and grouped heads, head_dim 64, 100, 128), packed and separate matrices, tied and untied heads.
+// Exit status 77 where there is no GPU.
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tests/engine/held_parameters.h"
+#include "worker/model/model.h"
+#include "worker/ops/fused_kernels.h"
+
+namespace trainctl::gpu_check {
+namespace {
+
+constexpr int64_t kRows = 3, kLength = 192;
+
+struct Case {
+  const char* name;
+  job::ModelShape shape;
+};
+
+job::ModelShape Shape(int64_t hidden, int64_t heads, int64_t kv_heads, int64_t head_dim, int64_t vocab, bool tied) {
+  return {.layers = 2, .hidden = hidden, .intermediate = 2 * hidden + 8, .heads = heads, .kv_heads = kv_heads, .head_dim = head_dim,
+          .vocab = vocab, .max_positions = 512, .tied_head = tied};
+}
+
+const std::vector<Case>& Cases() {
+  static const std::vector<Case> cases = {
+      {"head_dim 128", Shape(512, 4, 4, 128, 1000, false)},
+      {"head_dim 64, grouped", Shape(512, 8, 2, 64, 1000, false)},
+      {"head_dim 100", Shape(400, 4, 4, 100, 1000, false)},
+      {"head_dim 100, grouped, odd vocabulary", Shape(400, 4, 2, 100, 1003, false)},
+      {"tied head", Shape(576, 9, 3, 64, 2048, true)},
+      {"separate matrices", Shape(360, 3, 1, 120, 777, false)},
+  };
+  return cases;
+}
+
+struct Gradients {
+  double loss = 0;
+  std::vector<at::Tensor> params;  // fp32, on the CPU
+};
+
+Gradients Compute(const job::ModelShape& shape, const std::vector<at::Tensor>& weights, const at::Tensor& inputs, const at::Tensor& targets,
+                  at::Device device, at::ScalarType type, const ops::Kernels& kernels, bool deterministic) {
+  const auto model = std::move(model::MakeModel(shape, {.device = device, .max_length = kLength}).value());
+  std::vector<at::Tensor> local;
+  for (const at::Tensor& weight : weights) local.push_back(weight.to(device, type));
+  engine_test::HeldParameters parameters(local);
+  const at::Tensor sum = at::zeros({}, at::TensorOptions().device(device).dtype(at::kDouble));
+  const double tokens = static_cast<double>((targets >= 0).sum().item<int64_t>());
+  ops::Tape tape(true);
+  ops::Context context{tape, parameters, kernels, shape.norm_eps, deterministic};
+  model->Loss(context, {.rows = kRows, .length = kLength, .inputs = inputs.to(device), .targets = targets.to(device), .loss_sum = sum,
+                        .grad_scale = 1 / tokens});
+  tape.Backward();
+  Gradients result{.loss = sum.item<double>() / tokens};
+  for (size_t i = 0; i < weights.size(); ++i) result.params.push_back(parameters.grad(static_cast<ops::ParamId>(i)).to(at::kCPU, at::kFloat));
+  return result;
+}
+
+double RelativeError(const at::Tensor& actual, const at::Tensor& expected) {
+  if (!at::isfinite(actual).all().item<bool>()) return INFINITY;
+  return ((actual - expected).norm() / expected.norm()).item<double>();
+}
+
+// Prints one line; false where an error is beyond its tolerance.
+bool Check(const char* name, const char* engine, const Gradients& actual, const Gradients& expected, double tolerance) {
+  double worst = std::abs(actual.loss - expected.loss) / expected.loss;
+  size_t worst_param = 0;
+  for (size_t i = 0; i < expected.params.size(); ++i) {
+    const double error = RelativeError(actual.params[i], expected.params[i]);
+    if (!(error <= worst)) {
+      worst = error;
+      worst_param = i;
+    }
+  }
+  const bool good = worst <= tolerance;
+  std::printf("%-40s %-28s loss %.6f (%.6f)  worst relative error %.2e (parameter %zu)  %s\n", name, engine, actual.loss, expected.loss, worst,
+              worst_param, good ? "ok" : "BEYOND TOLERANCE");
+  return good;
+}
+
+bool CheckCase(const Case& c) {
+  at::manual_seed(5);
+  const auto model = std::move(model::MakeModel(c.shape, {.max_length = kLength}).value());
+  std::vector<at::Tensor> weights, rounded;
+  for (const ops::ParamSpec& spec : model->parameters().params) {
+    weights.push_back(spec.init == ops::Init::kOnes ? at::randn(spec.shape).mul_(0.1).add_(1) : at::randn(spec.shape).mul_(0.05));
+    rounded.push_back(weights.back().to(at::kBFloat16).to(at::kFloat));
+  }
+  const at::Tensor inputs = at::randint(0, c.shape.vocab, {kRows * kLength}, at::kLong);
+  at::Tensor targets = at::randint(0, c.shape.vocab, {kRows * kLength}, at::kLong);
+  targets.narrow(0, 20, 90).fill_(-100);
+
+  const Gradients exact = Compute(c.shape, weights, inputs, targets, at::kCPU, at::kFloat, ops::AtenKernels(), false);
+  const Gradients exact_of_rounded = Compute(c.shape, rounded, inputs, targets, at::kCPU, at::kFloat, ops::AtenKernels(), false);
+  const at::Device gpu(at::kCUDA, 0);
+  bool good = true;
+  const auto check = [&](const char* engine, at::ScalarType type, const ops::Kernels& kernels, bool deterministic, double tolerance) {
+    const Gradients actual = Compute(c.shape, weights, inputs, targets, gpu, type, kernels, deterministic);
+    good = Check(c.name, engine, actual, type == at::kFloat ? exact : exact_of_rounded, tolerance) && good;
+    if (!deterministic) return;
+    const Gradients again = Compute(c.shape, weights, inputs, targets, gpu, type, kernels, deterministic);
+    for (size_t i = 0; i < again.params.size(); ++i) {
+      if (at::equal(again.params[i], actual.params[i])) continue;
+      std::printf("%-40s %-28s parameter %zu differs between two runs\n", c.name, engine, i);
+      good = false;
+    }
+  };
+  check("reference fp32", at::kFloat, ops::AtenKernels(), false, 1e-4);
+  check("fused fp32", at::kFloat, ops::FusedKernels(), false, 1e-4);
+  check("reference bf16", at::kBFloat16, ops::AtenKernels(), false, 4e-2);
+  check("fused bf16", at::kBFloat16, ops::FusedKernels(), false, 4e-2);
+  check("fused bf16, deterministic", at::kBFloat16, ops::FusedKernels(), true, 4e-2);
+  return good;
+}
+
+int Main() {
+  int gpus = 0;
+  if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
+    std::printf("no GPU here\n");
+    return 77;
+  }
+  const c10::NoGradGuard no_grad;
+  bool good = true;
+  for (const Case& c : Cases()) good = CheckCase(c) && good;
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace trainctl::gpu_check
+
+int main() { return trainctl::gpu_check::Main(); }

@@ -1,0 +1,37 @@
+#include "worker/optim/fused_update.h"
+
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include "worker/ops/cuda_element.h"
+#include "worker/ops/fused.h"
+
+namespace trainctl::optim {
+namespace {
+
+ops::fused::FlatParameters Flat(const FlatUpdate& flat, const StepRates& rates) {
+  return {.count = flat.master.numel(),
+          .parameter_type = ops::ElementType(flat.master.scalar_type()),
+          .grad_type = ops::ElementType(flat.grad.scalar_type()),
+          .parameters = flat.master.data_ptr(),
+          .grads = flat.grad.const_data_ptr(),
+          .compute_copy = flat.compute.defined() ? flat.compute.data_ptr() : nullptr,
+          .grad_scale = rates.grad_scale.defined() ? rates.grad_scale.const_data_ptr<float>() : nullptr};
+}
+
+}  // namespace
+
+void FusedAdamW(const job::OptimizerSpec& spec, const FlatUpdate& flat, const at::Tensor& first, const at::Tensor& second,
+                const StepRates& rates) {
+  const ops::fused::AdamWStep step{.step = rates.step, .lr = rates.lr, .beta1 = spec.betas[0], .beta2 = spec.betas[1], .eps = spec.eps,
+                                   .weight_decay = spec.weight_decay};
+  C10_CUDA_CHECK(ops::fused::AdamW(Flat(flat, rates), first.data_ptr(), second.data_ptr(), step, c10::cuda::getCurrentCUDAStream()));
+}
+
+void FusedSgd(const job::OptimizerSpec& spec, const FlatUpdate& flat, const at::Tensor& momentum, const StepRates& rates) {
+  const ops::fused::SgdStep step{.lr = rates.lr, .momentum = spec.momentum, .weight_decay = spec.weight_decay};
+  C10_CUDA_CHECK(ops::fused::Sgd(Flat(flat, rates), momentum.defined() ? momentum.data_ptr() : nullptr, step,
+                                 c10::cuda::getCurrentCUDAStream()));
+}
+
+}  // namespace trainctl::optim

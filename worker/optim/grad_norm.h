@@ -1,0 +1,11 @@
+// The squared norm of flat gradients, for clipping and the grad_norm metric.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace trainctl::optim {
+
+// sum (fp64 scalar on the gradient's device) += Σ grad², summed in fp64. Deterministic.
+void AddNormSquared(const at::Tensor& grad, const at::Tensor& sum);
+
+}  // namespace trainctl::optim
