@@ -41,7 +41,8 @@ ReadJob ReadJobFile(std::string_view text, const ReadOptions& options);
 // Canonical JSON: every key, in the schema's order; ReadJobFile reads it back to an equal job.
 std::string ToJson(const JobSpec& job);
 
-// Of canonical JSON that another process sent. kInvalid lists the problems.
+// Of canonical JSON that another process sent or a store kept: types and ranges only, so that what was accepted once stays readable.
+// kInvalid lists the problems. Whoever accepts a job from outside calls CheckJob (check_job.h) on it too.
 base::Result<JobSpec> FromJson(std::string_view text);
 
 // The JSON Schema (draft 2020-12) of job and lab files, for editors. Made from the same table as the checker.
