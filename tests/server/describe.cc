@@ -76,7 +76,8 @@ void Print(const UnfinishedJob& job, std::ostringstream& out) {
   PrintEnd(status.end, out);
   out << "\n";
   if (job.attempt) {
-    out << " attempt " << job.attempt->attempt << " " << job.attempt->placed_at << " " << job.attempt->ended_at << " " << job.attempt->blob;
+    const AttemptRow& attempt = *job.attempt;
+    out << " attempt " << attempt.attempt << " " << attempt.placed_at << " " << attempt.ended_at << " " << attempt.blob;
     if (const std::optional<Stop>& stop = job.attempt->stop) {
       out << " stop=" << job::Name(stop->outcome) << "|" << stop->message << "|" << stop->rank.value_or(-1) << "|" << stop->grace_us << "|"
           << stop->at;

@@ -1,0 +1,97 @@
+#include "tests/server/sample_rows.h"
+
+namespace trainctl::store {
+
+core::JobRow SampleJob(int64_t id, const std::string& name, const std::string& request_id, int64_t group) {
+  core::JobRow row;
+  row.id = {id};
+  row.group = {group};
+  row.request_id = request_id;
+  row.spec.name = name;
+  row.spec.devices = 2;
+  row.spec.model.path = "/models/tiny";
+  row.spec.data.path = "/data/rows.json";
+  row.spec.train.micro_batch_size = 4;
+  row.inspection_json = "{\"rows\":7}";
+  row.prediction_json = "{\"peak\":8}";
+  row.submitted_at = 100 + id;
+  return row;
+}
+
+job::AttemptEnd SampleEnd() {
+  job::OomDetail oom;
+  oom.rank = 1;
+  oom.phase = "backward";
+  oom.requested_bytes = 1 << 20;
+  oom.limit_bytes = 1 << 30;
+  oom.memory = {1, 2, 3, 4, 5, 6, 7, 8};
+  return {job::Outcome::kOomGpu, "rank 1: asked \"too\" much\n", 1, 3, 9, oom, "last\nlines"};
+}
+
+core::RankRow SampleRank(const core::RankKey& key) {
+  core::RankRow row;
+  row.key = key;
+  row.worker = "a/" + std::to_string(key.rank);
+  row.host = "a";
+  row.device_uuid = "GPU-1";
+  row.device_name = "H200";
+  row.confirmed = true;
+  row.started = {4711, "abc", "2.11", "2.27", "580.1", "NVIDIA H200"};
+  row.phase = {"loading", 5, 10};
+  row.progress = {6, 12, "collective", 1.5, 250.25, 1 << 20};
+  row.outcome = job::RankOutcome{job::Outcome::kOomGpu, "out of memory", SampleEnd().oom};
+  row.proof = core::Proof::kExited;
+  row.exit = {1, 9, true, "the end"};
+  row.failure = "no such path";
+  row.ended_by_stop = true;
+  row.ended_at = 999;
+  return row;
+}
+
+core::WorkerRow SampleWorker(const std::string& name) {
+  core::WorkerRow row{name, "a", "boot-1", "0.1.0", "10.0.0.1", {}, 77};
+  row.device = {job::DeviceKind::kCuda, 3, "GPU-1", "H200", int64_t{141} << 30, "9.0", "580.1", 8};
+  return row;
+}
+
+Batch SubmitBatch(int64_t id, const std::string& name) {
+  const std::string request_id = "request-" + std::to_string(id);
+  Batch batch;
+  batch.rows.push_back(core::SubmissionRow{request_id, {}, 100});
+  batch.rows.push_back(SampleJob(id, name, request_id));
+  batch.rows.push_back(core::UpdateJob{{id}, {}});
+  return batch;
+}
+
+Batch EveryRow() {
+  const base::JobId id{1};
+  core::JobStatus status;
+  status.state = job::JobState::kStarting;
+  status.attempt = 2;
+  status.restarts = 1;
+  status.cancel_requested = true;
+  status.started_at = 150;
+  status.progress = {6, 12, 1.25, 99.5, 1 << 21};
+  const core::Stop stop{job::Outcome::kHang, "no progress", 1, 1'000'000, 160};
+  Batch batch;
+  batch.rows = {core::SubmissionRow{"request-1", {1}, 100},
+                core::GroupRow{{1}, "lab", 100},
+                SampleJob(1, "first", "request-1", 1),
+                core::UpdateJob{id, status},
+                core::AttemptRow{id, 1, 110, 120, "blob-1", std::nullopt, SampleEnd()},
+                core::AttemptRow{id, 2, 130, 0, "blob-2", stop, std::nullopt},
+                SampleRank({id, 1, 0}),
+                SampleRank({id, 2, 0}),
+                SampleRank({id, 2, 1}),
+                SampleWorker("a/0"),
+                core::EventRow{id, 101, "submitted"},
+                core::EventRow{id, 102, "placed"},
+                core::MetricRows{{id, 2, 0}, {{"loss", 0, std::nullopt, "", 2.5, 170}}},
+                core::AckRow{{id, 2, 1}, 41},
+                core::ArtefactRow{{id, 2, 0}, {"final", "/out"}}};
+  batch.log_offsets = {{{id, 2, 0}, 4096}};
+  batch.audit = {{105, "ann", "submit", "g1"}, {106, "bob", "cancel", "j1"}};
+  return batch;
+}
+
+}  // namespace trainctl::store

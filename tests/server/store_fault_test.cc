@@ -1,0 +1,215 @@
+// What the store does when something is wrong: with the batch, the disk, the process, the file, a second coordinator.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+#include "server/store/database.h"
+#include "server/store/file_system.h"
+#include "server/store/migrate.h"
+#include "server/store/row_writer.h"
+#include "server/store/sqlite_store.h"
+#include "tests/server/sample_rows.h"
+#include "tests/server/temporary_folder.h"
+
+namespace trainctl::store {
+namespace {
+
+TEST(StoreFault, ABatchWithOneBadRowIsNotStoredAtAll) {
+  TemporaryFolder folder;
+  auto store = OpenSqliteStore(folder.path()).value();
+  Batch batch = SubmitBatch(1, "first");
+  batch.rows.push_back(core::EventRow{{999}, 0, "of no job"});
+  const base::Status status = store->Apply(batch);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, base::Code::kConflict);
+  EXPECT_NE(status.error().message.find(folder.database()), std::string::npos);
+  EXPECT_TRUE(store->LoadState().value().jobs.empty());
+  EXPECT_TRUE(store->Apply(SubmitBatch(1, "first")).ok()) << "the store works on after an error";
+}
+
+TEST(StoreFault, TheSameRequestIsNeverStoredTwice) {
+  TemporaryFolder folder;
+  auto store = OpenSqliteStore(folder.path()).value();
+  ASSERT_TRUE(store->Apply(SubmitBatch(1, "first")).ok());
+  Batch again = SubmitBatch(1, "first");
+  std::get<core::JobRow>(again.rows[1]).id = {2};
+  EXPECT_FALSE(store->Apply(again).ok());
+}
+
+TEST(StoreFault, TheAuditIsAppendOnly) {
+  TemporaryFolder folder;
+  auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+  ASSERT_TRUE(Migrate(*database, Schema()).ok());
+  RowWriter(*database).Write(EveryRow());
+  ASSERT_TRUE(database->TakeStatus().ok());
+  database->Execute("DELETE FROM audit");
+  EXPECT_FALSE(database->TakeStatus().ok());
+  database->Execute("UPDATE audit SET actor = 'eve'");
+  EXPECT_FALSE(database->TakeStatus().ok());
+}
+
+// Applies numbered batches to a store until the process is killed; says so after each.
+[[noreturn]] void ApplyForEver(const std::string& folder, int said) {
+  auto store = OpenSqliteStore(folder).value();
+  for (int64_t i = 1;; ++i) {
+    Batch batch;
+    for (int part = 0; part < 3; ++part) batch.rows.push_back(core::EventRow{{1}, i, "part"});
+    batch.rows.push_back(core::AckRow{{{1}, 1, 0}, i});
+    if (!store->Apply(batch).ok() || write(said, "x", 1) != 1) _exit(1);
+  }
+}
+
+TEST(StoreFault, AKilledProcessLosesNothingThatItAnsweredAndTearsNoBatch) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(OpenSqliteStore(folder.path()).value()->Apply(SubmitBatch(1, "first")).ok());
+  std::array<int, 2> pipe_ends;
+  ASSERT_EQ(pipe(pipe_ends.data()), 0);
+  const pid_t child = fork();
+  if (child == 0) ApplyForEver(folder.path(), pipe_ends[1]);
+  close(pipe_ends[1]);
+  int64_t answered = 0;
+  for (char byte; answered < 25 && read(pipe_ends[0], &byte, 1) == 1;) ++answered;
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  for (char byte; read(pipe_ends[0], &byte, 1) == 1;) ++answered;
+  close(pipe_ends[0]);
+
+  ASSERT_GE(answered, 25);
+  auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+  Statement& statement = database->Prepared("SELECT (SELECT sequence FROM acks), COUNT(*) FROM events");
+  ASSERT_TRUE(statement.Next());
+  int64_t stored = 0, parts = 0;
+  statement.Get(stored, parts);
+  EXPECT_GE(stored, answered);
+  EXPECT_EQ(parts, 3 * stored);
+}
+
+TEST(StoreFault, AFullDiskIsSaidAndSurvived) {
+  TemporaryFolder folder;
+  auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+  ASSERT_TRUE(Migrate(*database, Schema()).ok());
+  RowWriter writer(*database);
+  {
+    Transaction transaction(*database);
+    writer.Write(SubmitBatch(1, "first"));
+    ASSERT_TRUE(transaction.Commit().ok());
+  }
+  database->Execute("PRAGMA max_page_count = 1");  // SQLite makes it the file's present size: no page more
+  {
+    Transaction transaction(*database);
+    Batch batch;
+    for (int i = 0; i < 100; ++i) batch.rows.push_back(core::EventRow{{1}, 0, std::string(1000, 'x')});
+    writer.Write(batch);
+    const base::Status status = transaction.Commit();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, base::Code::kExhausted);
+    EXPECT_NE(status.error().message.find(folder.database()), std::string::npos);
+    EXPECT_NE(status.error().message.find("free some space"), std::string::npos);
+  }
+  database->Execute("PRAGMA max_page_count = 1000000");
+  Transaction transaction(*database);
+  writer.Write(SubmitBatch(2, "second"));
+  EXPECT_TRUE(transaction.Commit().ok());
+}
+
+TEST(StoreFault, AReadOnlyFileIsSaid) {
+  TemporaryFolder folder;
+  auto store = OpenSqliteStore(folder.path()).value();
+  auto database = Database::Open(folder.database(), Database::Mode::kRead).value();
+  database->Execute("DELETE FROM workers");
+  const base::Status status = database->TakeStatus();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, base::Code::kIo);
+  EXPECT_NE(status.error().message.find("writable"), std::string::npos);
+}
+
+TEST(StoreFault, ADamagedFileIsRefused) {
+  TemporaryFolder folder;
+  std::ofstream(folder.database()) << std::string(8192, '?');
+  const auto store = OpenSqliteStore(folder.path());
+  ASSERT_FALSE(store.ok());
+  EXPECT_NE(store.error().message.find("damaged"), std::string::npos) << store.error().message;
+}
+
+TEST(StoreFault, ADamagedRowIsNamed) {
+  TemporaryFolder folder;
+  auto store = OpenSqliteStore(folder.path()).value();
+  ASSERT_TRUE(store->Apply(SubmitBatch(1, "first")).ok());
+  store.reset();
+  Database::Open(folder.database(), Database::Mode::kWrite).value()->Execute("UPDATE jobs SET spec = '{'");
+  const auto state = OpenSqliteStore(folder.path()).value()->LoadState();
+  ASSERT_FALSE(state.ok());
+  EXPECT_NE(state.error().message.find("j1"), std::string::npos);
+}
+
+TEST(StoreFault, AReaderWithoutADatabaseSaysSo) {
+  TemporaryFolder folder;
+  const auto reader = OpenSqliteReader(folder.path());
+  ASSERT_FALSE(reader.ok());
+  EXPECT_EQ(reader.error().code, base::Code::kNotFound);
+}
+
+TEST(StoreFault, ASecondCoordinatorIsRefusedWithTheFirstOnesPid) {
+  TemporaryFolder folder;
+  auto first = OpenSqliteStore(folder.path());
+  ASSERT_TRUE(first.ok());
+  const auto second = OpenSqliteStore(folder.path());
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, base::Code::kConflict);
+  EXPECT_NE(second.error().message.find("pid " + std::to_string(getpid())), std::string::npos) << second.error().message;
+  std::move(*first).reset();
+  EXPECT_TRUE(OpenSqliteStore(folder.path()).ok()) << "the lock ends with its owner";
+}
+
+TEST(StoreFault, NetworkFileSystemsAreKnownByName) {
+  EXPECT_EQ(NetworkFileSystem(0x6969), "NFS");
+  EXPECT_EQ(NetworkFileSystem(0xFF534D42), "CIFS");
+  EXPECT_EQ(NetworkFileSystem(0xEF53), std::nullopt);
+}
+
+TEST(Migrate, CopiesTheFileBeforeAnUpgradeAndKeepsWhatItHolds) {
+  TemporaryFolder folder;
+  auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+  const std::array first = {"CREATE TABLE t (a INTEGER) STRICT; INSERT INTO t VALUES (7);"};
+  const std::array both = {first[0], "ALTER TABLE t ADD COLUMN b INTEGER; UPDATE t SET b = a + 1;"};
+  ASSERT_TRUE(Migrate(*database, first).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder.database() + ".v0.bak")) << "an empty file needs no backup";
+  ASSERT_TRUE(Migrate(*database, both).ok());
+  int64_t b = 0;
+  Statement upgraded(*database, "SELECT b FROM t");
+  while (upgraded.Next()) upgraded.Get(b);
+  EXPECT_EQ(b, 8);
+  auto backup = Database::Open(folder.database() + ".v1.bak", Database::Mode::kRead).value();
+  int64_t a = 0;
+  Statement old(*backup, "SELECT a FROM t");
+  while (old.Next()) old.Get(a);
+  EXPECT_EQ(a, 7);
+}
+
+TEST(Migrate, AStepThatFailsChangesNothing) {
+  TemporaryFolder folder;
+  auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+  const std::array broken = {"CREATE TABLE t (a INTEGER) STRICT;", "CREATE TABLE u (a INTEGER) STRICT; INSERT INTO missing VALUES (1);"};
+  EXPECT_FALSE(Migrate(*database, broken).ok());
+  Statement statement(*database, "SELECT COUNT(*), (SELECT user_version FROM pragma_user_version) FROM sqlite_schema");
+  int64_t tables = 0, version = 0;
+  while (statement.Next()) statement.Get(tables, version);
+  EXPECT_EQ(tables, 1);
+  EXPECT_EQ(version, 1);
+}
+
+TEST(Migrate, AFileOfANewerCoordinatorIsRefused) {
+  TemporaryFolder folder;
+  auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+  database->Execute("PRAGMA user_version = 99");
+  const base::Status status = Migrate(*database, Schema());
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, base::Code::kInvalid);
+}
+
+}  // namespace
+}  // namespace trainctl::store

@@ -1,0 +1,151 @@
+// Metric points and the summaries kept at their ingestion.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "server/store/sqlite_store.h"
+#include "tests/server/sample_rows.h"
+#include "tests/server/temporary_folder.h"
+
+namespace trainctl::store {
+namespace {
+
+constexpr base::JobId kJob{1};
+
+class StoreMetricsTest : public testing::Test {
+ protected:
+  StoreMetricsTest() {
+    store_ = OpenSqliteStore(folder_.path()).value();
+    reader_ = OpenSqliteReader(folder_.path()).value();
+    EXPECT_TRUE(store_->Apply(SubmitBatch(kJob.value, "first")).ok());
+  }
+
+  void Reopen() {
+    store_.reset();
+    store_ = OpenSqliteStore(folder_.path()).value();
+  }
+  void Put(int64_t attempt, std::vector<job::MetricPoint> points) {
+    const base::Status status = store_->Apply({{core::MetricRows{{kJob, attempt, 0}, std::move(points)}}, {}, {}});
+    ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+  // Losses of the gang from `step` on.
+  void PutLosses(int64_t attempt, int64_t step, const std::vector<double>& values) {
+    std::vector<job::MetricPoint> points;
+    for (const double value : values) points.push_back({"loss", step++, std::nullopt, "", value, 1000 + step});
+    Put(attempt, std::move(points));
+  }
+  MetricSummary Summary() { return reader_->Summaries(kJob).value().at(0); }
+  std::vector<job::MetricPoint> Points(const MetricFilter& filter = {}) {
+    std::vector<job::MetricPoint> all;
+    const base::Status status = reader_->Points(kJob, filter, [&](std::span<const job::MetricPoint> piece) {
+      all.insert(all.end(), piece.begin(), piece.end());
+      return true;
+    });
+    EXPECT_TRUE(status.ok());
+    return all;
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Reader> reader_;
+};
+
+TEST_F(StoreMetricsTest, PointsComeBackInOrderOfNameRankPhaseAndStep) {
+  Put(1, {{"step_seconds", 1, 0, "", 0.5, 11},
+          {"loss", 1, std::nullopt, "", 2, 12},
+          {"loss", 0, std::nullopt, "", 3, 13},
+          {"step_seconds", 0, 1, "", 0.25, 14},
+          {"memory_params_bytes", 0, 1, "before_forward", 7, 15},
+          {"memory_params_bytes", 0, 1, "after_forward", 8, 16}});
+  const std::vector<job::MetricPoint> points = Points();
+  ASSERT_EQ(points.size(), 6u);
+  EXPECT_EQ(points[0].value, 3);
+  EXPECT_EQ(points[0].rank, std::nullopt);
+  EXPECT_EQ(points[1].value, 2);
+  EXPECT_EQ(points[2].phase, "after_forward");
+  EXPECT_EQ(points[3].phase, "before_forward");
+  EXPECT_EQ(points[4].rank, 0);
+  EXPECT_EQ(points[5].rank, 1);
+  EXPECT_EQ(points[5].time, 14);
+}
+
+TEST_F(StoreMetricsTest, FiltersByNameAndRank) {
+  Put(1, {{"a", 0, 0, "", 1, 0}, {"b", 0, 0, "", 2, 0}, {"b", 0, 1, "", 3, 0}, {"b", 0, std::nullopt, "", 4, 0}});
+  EXPECT_EQ(Points({.names = {"b"}}).size(), 3u);
+  ASSERT_EQ(Points({.names = {"b"}, .rank = 1}).size(), 1u);
+  EXPECT_EQ(Points({.names = {"b"}, .rank = 1})[0].value, 3);
+  EXPECT_TRUE(Points({.names = {"c"}}).empty());
+}
+
+TEST_F(StoreMetricsTest, SummariesAreKeptOverBatchesAndRestarts) {
+  PutLosses(1, 0, {4, 2});
+  Reopen();
+  PutLosses(1, 2, {6});
+  const MetricSummary summary = Summary();
+  EXPECT_EQ(summary.latest, 6);
+  EXPECT_EQ(summary.min, 2);
+  EXPECT_EQ(summary.max, 6);
+  EXPECT_EQ(summary.mean, 4);
+  EXPECT_EQ(summary.count, 3);
+}
+
+TEST_F(StoreMetricsTest, ALaterAttemptReplacesTheStepsThatItReaches) {
+  PutLosses(1, 0, {10, 20, 30, 40});
+  PutLosses(2, 2, {3, 4});
+  std::vector<double> values;
+  for (const job::MetricPoint& point : Points()) values.push_back(point.value);
+  EXPECT_EQ(values, (std::vector<double>{10, 20, 3, 4}));
+  EXPECT_EQ(Summary().count, 4);
+  EXPECT_EQ(Summary().mean, 37.0 / 4);
+  EXPECT_EQ(Summary().max, 20);
+  EXPECT_EQ(Summary().latest, 4);
+}
+
+TEST_F(StoreMetricsTest, StepsThatTheLaterAttemptHasNotReachedKeepTheirPoints) {
+  PutLosses(1, 0, {10, 20, 30});
+  PutLosses(2, 0, {1});
+  EXPECT_EQ(Points().size(), 3u);
+  EXPECT_EQ(Points()[0].value, 1);
+  EXPECT_EQ(Points()[2].value, 30);
+  EXPECT_EQ(Summary().latest, 1);
+}
+
+TEST_F(StoreMetricsTest, AnOlderAttemptChangesNothingAnyMore) {
+  PutLosses(2, 0, {1});
+  PutLosses(1, 0, {10, 20});
+  ASSERT_EQ(Points().size(), 1u);
+  EXPECT_EQ(Points()[0].value, 1);
+}
+
+TEST_F(StoreMetricsTest, ADivergedLossIsAFact) {
+  PutLosses(1, 0, {1, std::nan(""), std::numeric_limits<double>::infinity()});
+  EXPECT_TRUE(std::isnan(Points()[1].value));
+  EXPECT_TRUE(std::isinf(Points()[2].value));
+  PutLosses(1, 3, {std::nan("")});
+  EXPECT_TRUE(std::isnan(Summary().latest));
+  EXPECT_EQ(Summary().min, 1);
+  EXPECT_EQ(Summary().count, 2);
+}
+
+TEST_F(StoreMetricsTest, WhoHasSeenEnoughIsNotGivenMore) {
+  PutLosses(1, 0, std::vector<double>(10'000, 1.0));
+  int pieces = 0;
+  EXPECT_TRUE(reader_->Points(kJob, {}, [&](std::span<const job::MetricPoint>) { return ++pieces < 2; }).ok());
+  EXPECT_EQ(pieces, 2);
+  EXPECT_EQ(Points().size(), 10'000u);
+}
+
+TEST_F(StoreMetricsTest, ABatchThatFailsLeavesTheSummaryAsItWas) {
+  PutLosses(1, 0, {4});
+  Batch batch;
+  batch.rows.push_back(core::MetricRows{{kJob, 1, 0}, {{"loss", 1, std::nullopt, "", 100, 0}}});
+  batch.rows.push_back(core::EventRow{{999}, 0, "of no job"});
+  EXPECT_FALSE(store_->Apply(batch).ok());
+  PutLosses(1, 1, {6});
+  EXPECT_EQ(Summary().mean, 5);
+  EXPECT_EQ(Points().size(), 2u);
+}
+
+}  // namespace
+}  // namespace trainctl::store

@@ -1,0 +1,169 @@
+// What is stored comes back, after the process that stored it has gone.
+#include "server/store/sqlite_store.h"
+
+#include <gtest/gtest.h>
+
+#include "common/job/job_json.h"
+#include "tests/server/describe.h"
+#include "tests/server/ledger.h"
+#include "tests/server/sample_rows.h"
+#include "tests/server/temporary_folder.h"
+
+namespace trainctl::store {
+namespace {
+
+class SqliteStoreTest : public testing::Test {
+ protected:
+  SqliteStoreTest() { Reopen(); }
+
+  // As a coordinator that was restarted.
+  void Reopen() {
+    reader_.reset();
+    store_.reset();
+    store_ = OpenSqliteStore(folder_.path()).value();
+    reader_ = OpenSqliteReader(folder_.path()).value();
+  }
+  void Apply(const Batch& batch) {
+    const base::Status status = store_->Apply(batch);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Reader> reader_;
+};
+
+TEST_F(SqliteStoreTest, AFreshStoreIsEmptyAndCountsFromOne) {
+  const core::StoredState state = store_->LoadState().value();
+  EXPECT_TRUE(state.jobs.empty());
+  EXPECT_TRUE(state.workers.empty());
+  EXPECT_EQ(state.next_job, 1);
+  EXPECT_EQ(state.next_group, 1);
+}
+
+TEST_F(SqliteStoreTest, EveryRowOfAnUnfinishedJobComesBackForTheRestart) {
+  const Batch batch = EveryRow();
+  Apply(batch);
+  Reopen();
+  core::Ledger ledger;
+  ledger.Apply(batch.rows);
+  const core::StoredState state = store_->LoadState().value();
+  EXPECT_EQ(core::Describe(state), core::Describe(ledger.LoadState()));
+  ASSERT_EQ(state.jobs.size(), 1u);
+  EXPECT_EQ(job::ToJson(state.jobs[0].row.spec), job::ToJson(SampleJob(1, "first", "").spec));
+  ASSERT_TRUE(state.jobs[0].ranks[1].outcome->oom);
+  EXPECT_EQ(state.jobs[0].ranks[1].outcome->oom->memory.reserved, 8);
+}
+
+TEST_F(SqliteStoreTest, EveryRowComesBackForReaders) {
+  Apply(EveryRow());
+  Reopen();
+  const base::JobId id{1};
+  const std::vector<StoredAttempt> attempts = reader_->Attempts(id).value();
+  ASSERT_EQ(attempts.size(), 2u);
+  EXPECT_EQ(attempts[0].row.end->message, SampleEnd().message);
+  EXPECT_EQ(attempts[0].row.end->oom->phase, "backward");
+  EXPECT_EQ(attempts[0].row.end->last_log_lines, "last\nlines");
+  EXPECT_EQ(attempts[1].row.stop->outcome, job::Outcome::kHang);
+  ASSERT_EQ(attempts[1].ranks.size(), 2u);
+  EXPECT_EQ(attempts[1].ranks[1].started.driver, "580.1");
+  EXPECT_EQ(attempts[1].ranks[1].proof, core::Proof::kExited);
+  const std::vector<core::EventRow> events = reader_->Events(id).value();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1].text, "placed");
+  EXPECT_EQ(events[1].at, 102);
+  EXPECT_EQ(reader_->Artefacts(id).value().at(0).saved.path, "/out");
+  EXPECT_EQ(reader_->LogOffset({id, 2, 0}).value(), 4096);
+  EXPECT_EQ(reader_->LogOffset({id, 2, 1}).value(), 0);
+  EXPECT_EQ(reader_->Workers().value().at(0).device.memory_bytes, int64_t{141} << 30);
+  EXPECT_EQ(reader_->Audit(1).value().at(0).actor, "bob");
+}
+
+TEST_F(SqliteStoreTest, RowsOfTheSameKeyAreReplaced) {
+  Apply(EveryRow());
+  core::AttemptRow attempt{{1}, 2, 130, 180, "blob-3", std::nullopt, SampleEnd()};
+  core::WorkerRow worker = SampleWorker("a/0");
+  worker.boot_id = "boot-2";
+  Apply({{attempt, worker, core::AckRow{{{1}, 2, 1}, 42}}, {{{{1}, 2, 0}, 8192}}, {}});
+  EXPECT_EQ(reader_->Attempts({1}).value().at(1).row.blob, "blob-3");
+  EXPECT_EQ(reader_->Attempts({1}).value().at(1).ranks.size(), 2u);
+  EXPECT_EQ(reader_->Workers().value().at(0).boot_id, "boot-2");
+  EXPECT_EQ(reader_->LogOffset({{1}, 2, 0}).value(), 8192);
+  EXPECT_EQ(store_->LoadState().value().acks.at({{1}, 2, 1}), 42);
+}
+
+TEST_F(SqliteStoreTest, FinishedJobsAreOnlyForReaders) {
+  Apply(SubmitBatch(1, "first"));
+  core::JobStatus status;
+  status.state = job::JobState::kFinished;
+  status.end = SampleEnd();
+  status.as_expected = true;
+  status.ended_at = 300;
+  Apply({{core::UpdateJob{{1}, status}}, {}, {}});
+  Reopen();
+  EXPECT_TRUE(store_->LoadState().value().jobs.empty());
+  const StoredJob job = reader_->Jobs({}).value().at(0);
+  EXPECT_EQ(job.status.state, job::JobState::kFinished);
+  EXPECT_EQ(job.status.end->outcome, job::Outcome::kOomGpu);
+  EXPECT_EQ(job.status.end->signal, 9);
+  EXPECT_EQ(job.status.as_expected, true);
+  EXPECT_EQ(job.status.ended_at, 300);
+}
+
+TEST_F(SqliteStoreTest, IdsGoOnAfterARestart) {
+  Apply(EveryRow());
+  Apply(SubmitBatch(7, "seventh"));
+  Reopen();
+  EXPECT_EQ(store_->LoadState().value().next_job, 8);
+  EXPECT_EQ(store_->LoadState().value().next_group, 2);
+}
+
+TEST_F(SqliteStoreTest, ASubmissionIsFoundByItsRequest) {
+  Apply(EveryRow());
+  const auto found = reader_->FindSubmission("request-1").value();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->group, base::GroupId{1});
+  EXPECT_EQ(found->jobs, (std::vector<base::JobId>{{1}}));
+  EXPECT_FALSE(reader_->FindSubmission("request-2").value());
+}
+
+TEST_F(SqliteStoreTest, JobsAndGroupsAreFoundByIdAndByTheNewestOfAName) {
+  Apply(EveryRow());
+  Apply(SubmitBatch(2, "twin"));
+  Apply(SubmitBatch(3, "twin"));
+  EXPECT_EQ(reader_->Find("j2").value().jobs, (std::vector<base::JobId>{{2}}));
+  EXPECT_EQ(reader_->Find("twin").value().jobs, (std::vector<base::JobId>{{3}}));
+  EXPECT_EQ(reader_->Find("g1").value().jobs, (std::vector<base::JobId>{{1}}));
+  EXPECT_EQ(reader_->Find("lab").value().group, base::GroupId{1});
+  EXPECT_EQ(reader_->LatestGroup().value().group_name, "lab");
+  EXPECT_TRUE(reader_->Find("j9").value().jobs.empty());
+  EXPECT_TRUE(reader_->Find("'; DROP TABLE jobs; --").value().jobs.empty());
+}
+
+TEST_F(SqliteStoreTest, JobsAreListedNewestFirstAndFiltered) {
+  Apply(EveryRow());
+  for (int64_t id = 2; id <= 5; ++id) Apply(SubmitBatch(id, "n"));
+  const auto ids = [&](const JobFilter& filter) {
+    std::vector<int64_t> result;
+    const std::vector<StoredJob> jobs = reader_->Jobs(filter).value();
+    for (const StoredJob& job : jobs) result.push_back(job.row.id.value);
+    return result;
+  };
+  EXPECT_EQ(ids({}), (std::vector<int64_t>{5, 4, 3, 2, 1}));
+  EXPECT_EQ(ids({.limit = 2}), (std::vector<int64_t>{5, 4}));
+  EXPECT_EQ(ids({.states = {job::JobState::kStarting}}), (std::vector<int64_t>{1}));
+  EXPECT_EQ(ids({.jobs = {{2}, {4}, {9}}, .unfinished_only = true}), (std::vector<int64_t>{4, 2}));
+  const StoredJob job = reader_->Jobs({.jobs = {{1}}}).value().at(0);
+  EXPECT_EQ(job.group_name, "lab");
+  EXPECT_EQ(job.placement, (std::vector<std::string>{"a/0", "a/1"}));
+  EXPECT_EQ(job.status.progress.loss, 1.25);
+}
+
+TEST_F(SqliteStoreTest, AReaderSeesACommitAtOnce) {
+  EXPECT_TRUE(reader_->Jobs({}).value().empty());
+  Apply(SubmitBatch(1, "first"));
+  EXPECT_EQ(reader_->Jobs({}).value().size(), 1u);
+}
+
+}  // namespace
+}  // namespace trainctl::store
