@@ -1,0 +1,249 @@
+#include "server/compare/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+namespace trainctl::compare {
+namespace {
+
+using Column = Run;  // the name Run is taken inside a GoogleTest body
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+Run SomeRun(const std::string& id, const std::string& name) {
+  Run run{.id = id, .name = name, .state = job::JobState::kFinished, .outcome = job::Outcome::kSucceeded};
+  run.job.name = name;
+  run.job.model.path = "/models/tiny";
+  run.job.data.path = "/data/rows.json";
+  run.job.train.global_batch_size = 8;
+  run.job.train.micro_batch_size = 4;
+  run.inspection.emplace().data_digest = "d1";
+  run.steps = 12;
+  run.device_name = "NVIDIA H200";
+  return run;
+}
+
+MetricSummary Summary(const std::string& name, double value) {
+  return {.name = name, .latest = value, .min = value, .max = value, .mean = value, .count = 1};
+}
+
+MetricSummary OfRank(MetricSummary summary, int64_t rank, std::string phase = "") {
+  summary.rank = rank;
+  summary.phase = std::move(phase);
+  return summary;
+}
+
+// "key [unit]: value Δdelta best (note) | …", one row a line: the whole table as people would check it by eye.
+std::string Print(const Row& row) {
+  std::string text = row.section + "/" + row.key + (row.unit.empty() ? "" : " [" + row.unit + "]") + ":";
+  for (size_t i = 0; i < row.values.size(); ++i) {
+    const Value& value = row.values[i];
+    char number[64] = "-";
+    if (const double* found = std::get_if<double>(&value.value)) std::snprintf(number, sizeof number, "%g", *found);
+    const std::string* words = std::get_if<std::string>(&value.value);
+    text += (i == 0 ? " " : " | ") + (words != nullptr ? *words : std::string(number));
+    if (value.delta) {
+      std::snprintf(number, sizeof number, " Δ%.3f", *value.delta);
+      text += number;
+    }
+    if (value.best) text += " best";
+    if (!value.note.empty()) text += " (" + value.note + ")";
+  }
+  return text + "\n";
+}
+
+std::string Print(const Table& table) {
+  std::string text;
+  for (const Row& row : table.rows) text += Print(row);
+  for (const std::string& same : table.same) text += "same: " + same + "\n";
+  for (const std::string& warning : table.warnings) text += "warning: " + warning + "\n";
+  return text;
+}
+
+const Row* FindRow(const Table& table, const std::string& key) {
+  for (const Row& row : table.rows) {
+    if (row.key == key) return &row;
+  }
+  return nullptr;
+}
+
+std::string PrintRow(const Table& table, const std::string& key) {
+  const Row* row = FindRow(table, key);
+  return row == nullptr ? "no row " + key : Print(*row);
+}
+
+TEST(Compare, TwoRunsThatDifferInOneSettingGiveTheWholeTable) {
+  Column a = SomeRun("j1", "micro-4");
+  Column b = SomeRun("j2", "micro-2");
+  b.job.train.micro_batch_size = 2;
+  a.metrics = {Summary("time_seconds", 10), Summary("step_seconds", 0.8), Summary("samples_per_second", 10), Summary("tokens_per_second", 1000),
+               OfRank(Summary("memory_peak_allocated_bytes", 4 * kGiB), 0, "after_backward"),
+               OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"), OfRank(Summary("host_cpu_percent", 50), 0),
+               Summary("loss", 2)};
+  b.metrics = {Summary("time_seconds", 12), Summary("step_seconds", 1), Summary("samples_per_second", 8), Summary("tokens_per_second", 900),
+               OfRank(Summary("memory_peak_allocated_bytes", 3 * kGiB), 0, "after_backward"),
+               OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"), OfRank(Summary("host_cpu_percent", 60), 0),
+               Summary("loss", 2)};
+  EXPECT_EQ(Print(Compare({a, b}, 0)),
+            "changed/train.accumulate_grad_batches: 2 | 4\n"
+            "changed/train.micro_batch_size: 4 | 2\n"
+            "outcome/outcome: SUCCEEDED | SUCCEEDED\n"
+            "time/time_seconds [s]: 10 best | 12 Δ0.200\n"
+            "time/step_seconds [s]: 0.8 best | 1 Δ0.250\n"
+            "time/samples_per_second [samples/s]: 10 best | 8 Δ-0.200\n"
+            "time/tokens_per_second [tokens/s]: 1000 best | 900 Δ-0.100\n"
+            "time/speedup [×]: 1 best | 0.8\n"
+            "memory/memory_peak_allocated_bytes [bytes]: 4.29497e+09 | 3.22123e+09 Δ-0.250 best\n"
+            "memory/memory_params_bytes [bytes]: 1.07374e+09 (before_forward) | 1.07374e+09 Δ0.000 (before_forward)\n"
+            "device/host_cpu_percent [%]: 50 | 60 Δ0.200\n"
+            "loss/loss: 2 | 2 Δ0.000\n"
+            "same: model tiny\n"
+            "same: weights pretrained\n"
+            "same: data rows.json\n"
+            "same: 32-true\n"
+            "same: strategy auto\n"
+            "same: devices 1\n"
+            "same: engine fused\n"
+            "same: global batch 8\n"
+            "same: T ≤ 512\n"
+            "same: epochs 1\n"
+            "same: adamw\n"
+            "same: lr 0.0002\n"
+            "same: schedule cosine\n"
+            "same: seed 1337\n");
+}
+
+TEST(Compare, DeltasAreAgainstTheBaseThatWasAskedFor) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.metrics = {Summary("time_seconds", 10)};
+  b.metrics = {Summary("time_seconds", 20)};
+  EXPECT_EQ(PrintRow(Compare({a, b}, 1), "time_seconds"), "time/time_seconds [s]: 10 Δ-0.500 best | 20\n");
+}
+
+TEST(Compare, AnOutOfMemoryRunHasItsOutcomeAndPredictionAndIsEmptyElsewhere) {
+  Column fits = SomeRun("j1", "fits"), oom = SomeRun("j2", "oom");
+  oom.outcome = job::Outcome::kOomGpu;
+  oom.as_expected = true;
+  oom.prediction.emplace().peak_allocated = 1000;
+  fits.metrics = oom.metrics = {Summary("time_seconds", 10), OfRank(Summary("memory_params_bytes", 5), 0, "before_forward"), Summary("loss", 3)};
+  const Table table = Compare({fits, oom}, 0);
+  EXPECT_EQ(PrintRow(table, "outcome"), "outcome/outcome: SUCCEEDED | OOM_GPU (as expected)\n");
+  EXPECT_EQ(PrintRow(table, "time_seconds"), "time/time_seconds [s]: 10 | -\n");
+  EXPECT_EQ(PrintRow(table, "memory_params_bytes"), "memory/memory_params_bytes [bytes]: 5 (before_forward) | -\n");
+  EXPECT_EQ(PrintRow(table, "predicted_peak_bytes"), "memory/predicted_peak_bytes [bytes]: - | 1000\n");
+  EXPECT_EQ(PrintRow(table, "loss"), "loss/loss: 3 | -\n");
+}
+
+TEST(Compare, ARunThatFailedIsNeverTheBest) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), c = SomeRun("j3", "c");
+  c.outcome = job::Outcome::kCancelled;
+  a.metrics = {Summary("time_seconds", 10)};
+  b.metrics = {Summary("time_seconds", 8)};
+  c.metrics = {Summary("time_seconds", 1)};
+  EXPECT_EQ(PrintRow(Compare({a, b, c}, 0), "time_seconds"), "time/time_seconds [s]: 10 | 8 Δ-0.200 best | 1 Δ-0.900\n");
+}
+
+TEST(Compare, MemoryIsTheWorstRanksWithTheSpreadAndByKindAtItsLargestPhase) {
+  Column a = SomeRun("j1", "a");
+  a.metrics = {OfRank(Summary("memory_peak_allocated_bytes", 70 * kGiB), 0, "after_forward"),
+               OfRank(Summary("memory_peak_allocated_bytes", 74 * kGiB), 1, "after_forward"),
+               OfRank(Summary("memory_grads_bytes", 0), 0, "before_forward"), OfRank(Summary("memory_grads_bytes", 8), 0, "after_backward"),
+               OfRank(Summary("memory_grads_bytes", 9), 1, "after_backward")};
+  const Table table = Compare({a}, 0);
+  EXPECT_EQ(PrintRow(table, "memory_peak_allocated_bytes"), "memory/memory_peak_allocated_bytes [bytes]: 7.94569e+10 (from 70.00 GiB over 2 ranks)\n");
+  EXPECT_EQ(PrintRow(table, "memory_grads_bytes"), "memory/memory_grads_bytes [bytes]: 9 (after_backward)\n");
+}
+
+TEST(Compare, UtilizationIsShownPerGpuAndEnergyIsWhatTheCountersGrew) {
+  Column a = SomeRun("j1", "a");
+  a.metrics = {OfRank(Summary("gpu_utilization_percent", 56), 0), OfRank(Summary("gpu_utilization_percent", 100), 1),
+               OfRank(MetricSummary{.name = "gpu_energy_joules", .latest = 1500, .min = 1000, .max = 1500, .count = 5}, 0),
+               OfRank(MetricSummary{.name = "gpu_energy_joules", .latest = 90, .min = 50, .max = 90, .count = 5}, 1)};
+  const Table table = Compare({a}, 0);
+  EXPECT_EQ(PrintRow(table, "gpu_utilization_percent"), "device/gpu_utilization_percent [%]: 78 (56, 100)\n");
+  EXPECT_EQ(PrintRow(table, "gpu_energy_joules"), "device/gpu_energy_joules [J]: 540\n");
+}
+
+TEST(Compare, SpeedupOverMoreDevicesBecomesScalingEfficiency) {
+  Column one = SomeRun("j1", "one"), two = SomeRun("j2", "two");
+  two.job.devices = 2;
+  one.metrics = {Summary("samples_per_second", 10)};
+  two.metrics = {OfRank(Summary("samples_per_second", 9), 0), OfRank(Summary("samples_per_second", 9), 1)};
+  const Table table = Compare({one, two}, 0);
+  EXPECT_EQ(PrintRow(table, "speedup"), "time/speedup [×]: 1 | 1.8 best\n");
+  EXPECT_EQ(PrintRow(table, "scaling_efficiency"), "time/scaling_efficiency [%]: 100 best | 90\n");
+  EXPECT_EQ(FindRow(Compare({one, one}, 0), "scaling_efficiency"), nullptr);
+}
+
+TEST(Compare, SecondsPerStepIsTheMedianOfTheSteadyStateWhereItIsKnown) {
+  Column a = SomeRun("j1", "a");
+  a.metrics = {MetricSummary{.name = "step_seconds", .latest = 1, .min = 1, .max = 9, .mean = 2, .count = 10, .median = 1.1}};
+  EXPECT_EQ(PrintRow(Compare({a}, 0), "step_seconds"), "time/step_seconds [s]: 1.1\n");
+}
+
+TEST(Compare, TimesOfDifferentNumbersOfStepsSayHowMany) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.steps = 24;
+  a.metrics = b.metrics = {Summary("time_seconds", 10)};
+  EXPECT_EQ(PrintRow(Compare({a, b}, 0), "time_seconds"), "time/time_seconds [s]: 10 (12 steps) | 10 Δ0.000 (24 steps)\n");
+}
+
+TEST(Compare, ASettingThatIsNullIsAnEmptyValueAndARemarkIsNoSetting) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.job.train.max_norm = 1;
+  a.job.notes = "first";
+  a.job.tags = {{"lab", "2"}};
+  a.job.expect = job::Expect::kOom;
+  EXPECT_EQ(Print(Compare({a, b}, 0).rows.front()), "changed/train.max_norm: 1 | -\n");
+  EXPECT_EQ(Compare({a, b}, 0).rows.size(), 2u);  // and outcome
+}
+
+TEST(Compare, WarnsOfDataBatchMachineAndRestarts) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.inspection->data_digest = "d2";
+  b.job.train.global_batch_size = 16;
+  b.device_name = "NVIDIA A100";
+  b.attempts = 2;
+  a.driver = b.driver = "580.1";
+  const std::vector<std::string> expected = {
+      "the data differ (other bytes in the file): losses are not comparable",
+      "the global batch differs (8, 16) without a learning-rate rule: fewer, larger steps at the same lr; set optimizer.lr_scaling to "
+      "\"linear\", or compare time and memory only",
+      "the device differs (NVIDIA H200, NVIDIA A100): time and memory are of different hardware",
+      "b (j2) was restarted (2 attempts): its time is not that of one undisturbed run"};
+  EXPECT_EQ(Compare({a, b}, 0).warnings, expected);
+}
+
+TEST(Compare, AGlobalBatchWithALearningRateRuleIsNotWarnedOf) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.job.train.global_batch_size = 16;
+  a.job.optimizer.lr_scaling = b.job.optimizer.lr_scaling = job::LrScaling::kLinear;
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty());
+}
+
+TEST(Compare, ARuleForOneOfTwoIsWarnedOf) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.job.optimizer.lr_scaling = job::LrScaling::kLinear;
+  const std::vector<std::string> expected = {"the learning-rate rule differs (lr_scaling none, linear): losses are not comparable"};
+  EXPECT_EQ(Compare({a, b}, 0).warnings, expected);
+}
+
+TEST(Compare, ARunThatHasNotFinishedIsShownByItsStateAndWarnedOf) {
+  Column a = SomeRun("j1", "a");
+  a.state = job::JobState::kRunning;
+  a.outcome.reset();
+  const Table table = Compare({a}, 0);
+  EXPECT_EQ(PrintRow(table, "outcome"), "outcome/outcome: RUNNING\n");
+  const std::vector<std::string> expected = {"a (j1) has not finished: its numbers are of the run so far"};
+  EXPECT_EQ(table.warnings, expected);
+}
+
+TEST(Compare, MarksOfRestartsAndPreemptionsStandInTheOutcome) {
+  Column a = SomeRun("j1", "a");
+  a.attempts = 3;
+  a.preempted = true;
+  EXPECT_EQ(PrintRow(Compare({a}, 0), "outcome"), "outcome/outcome: SUCCEEDED (preempted, 3 attempts)\n");
+}
+
+}  // namespace
+}  // namespace trainctl::compare
