@@ -124,9 +124,7 @@ base::Result<ReportBody> Read(const v1::RankOutcome& message) {
 }
 
 base::Result<ReportBody> Read(const v1::RankExit& message) {
-  if (message.has_exit_code() == message.has_signal()) {
-    return Invalid("exit: expected exactly one of exit_code and signal");
-  }
+  if (message.has_exit_code() && message.has_signal()) return Invalid("exit: expected one of exit_code and signal, not both");
   RankExit body;
   if (message.has_exit_code()) body.exit_code = message.exit_code();
   if (message.has_signal()) body.signal = message.signal();

@@ -17,7 +17,7 @@ class RankReport;
 
 namespace trainctl::wire {
 
-// The rank's whole process tree is gone: one of exit_code and signal is set.
+// The rank's whole process tree is gone: one of exit_code and signal is set, or neither where nobody saw the end (the host restarted).
 struct RankExit {
   std::optional<int64_t> exit_code;
   std::optional<int64_t> signal;

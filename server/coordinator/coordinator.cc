@@ -5,10 +5,7 @@
 namespace trainctl::coordinator {
 namespace {
 
-// Rows that may wait for company, and effects that may wait with them.
-bool MayWait(const core::Persist& row) {
-  return std::holds_alternative<core::MetricRows>(row) || std::holds_alternative<core::AckRow>(row);
-}
+// Nobody is waiting for it: its rows may wait for company.
 bool MayWait(const core::Effect& effect) {
   return std::holds_alternative<core::AckReport>(effect) || std::holds_alternative<core::JobChanged>(effect);
 }
@@ -68,14 +65,14 @@ void Coordinator::Drain() {
     }
     Hold(core::Step(state_, queued.event, Now()));
   }
-  if (urgent_ || held_points_ >= kMaxHeldPoints) Commit();
+  if (urgent_ || held_rows_ >= kMaxHeldRows) Commit();
 }
 
 void Coordinator::Hold(core::Actions actions) {
   for (core::Persist& row : actions.persist) {
-    if (const auto* points = std::get_if<core::MetricRows>(&row)) held_points_ += points->points.size();
+    const auto* points = std::get_if<core::MetricRows>(&row);
+    held_rows_ += points == nullptr ? 1 : points->points.size();
     if (std::holds_alternative<core::WorkerRow>(row)) site_.reset();
-    urgent_ = urgent_ || !MayWait(row);
     batch_.rows.push_back(std::move(row));
   }
   for (core::Effect& effect : actions.effects) {
@@ -94,7 +91,7 @@ void Coordinator::Commit() {
     LogEvents(batch_.rows, parts_.log);
   }
   batch_ = {};
-  held_points_ = 0;
+  held_rows_ = 0;
   urgent_ = false;
   for (core::Effect& effect : std::exchange(effects_, {})) Perform(effect);
   for (const Answer& committed : std::exchange(committed_, {})) committed(base::Ok{});
@@ -105,7 +102,7 @@ void Coordinator::Fail(const base::Error& error) {
   stale_ = true;
   batch_ = {};
   effects_.clear();
-  held_points_ = 0;
+  held_rows_ = 0;
   urgent_ = false;
   workers_.EndAll({base::Code::kUnavailable, "the coordinator can't store what it hears: " + error.message});
   for (Queued& queued : std::exchange(queue_, {})) {

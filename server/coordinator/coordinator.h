@@ -1,8 +1,8 @@
 // The shell around the scheduler's pure core, on one thread: events go in, rows are committed, then effects are performed.
 //
-// Group commit. Events that wait in the loop's queue together share one transaction. Rows of metrics and acknowledgements alone may wait
-// for up to kFlushPeriod or kMaxHeldPoints, so that a busy site costs a few transactions a second; whatever else happens takes them
-// along, in order. Nothing is answered, acknowledged or sent to a worker before its rows are on the disk.
+// Group commit. Events that wait in the loop's queue together share one transaction. Rows that nobody waits for (progress, metrics,
+// acknowledgements) are held for up to kFlushPeriod or kMaxHeldRows, so that a busy site costs a few transactions a second; whatever else
+// happens takes them along, in order. Nothing is answered, acknowledged or sent to a worker before its rows are on the disk.
 //
 // Where the disk refuses a commit, everybody who waits is told so, the state is loaded again from what is stored, and the workers'
 // streams are ended: they come back and say again what was not acknowledged. Nothing is accepted that was not stored, and nobody needs
@@ -50,7 +50,7 @@ class Coordinator {
  public:
   static constexpr std::chrono::milliseconds kFlushPeriod{200};
   static constexpr std::chrono::milliseconds kTickPeriod{1000};
-  static constexpr size_t kMaxHeldPoints = 1000;
+  static constexpr size_t kMaxHeldRows = 1000;  // a metric point is one
   // A stream is silent if nothing came for this long, with heartbeats every 2 s. Below the core's lost_after.
   static constexpr int64_t kSilentMicros = 10'000'000;
 
@@ -147,7 +147,7 @@ class Coordinator {
   store::Batch batch_;  // rows not committed yet, with what follows their commit
   std::vector<core::Effect> effects_;
   std::vector<Answer> committed_;
-  size_t held_points_ = 0;
+  size_t held_rows_ = 0;
   bool urgent_ = false;
 
   std::map<std::string, Submission> submissions_;  // on their way, by request id

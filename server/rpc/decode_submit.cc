@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/job/check_job.h"
 #include "common/job/job_json.h"
 #include "common/job/memory_estimate.h"
 #include "proto/trainctl.pb.h"
@@ -19,11 +20,11 @@ std::string TooLong(const std::string& field, size_t bytes, size_t bound) {
 
 void CheckFrame(const v1::SubmitRequest& request, Problems* problems) {
   if (request.request_id().empty()) problems->push_back("request_id: empty: expected an id that the client chose for this submission");
-  if (request.request_id().size() > kMaxNameBytes) {
-    problems->push_back(TooLong("request_id", request.request_id().size(), kMaxNameBytes));
+  if (request.request_id().size() > kMaxRequestIdBytes) {
+    problems->push_back(TooLong("request_id", request.request_id().size(), kMaxRequestIdBytes));
   }
-  if (request.group_name().size() > kMaxNameBytes) {
-    problems->push_back(TooLong("group_name", request.group_name().size(), kMaxNameBytes));
+  if (!request.group_name().empty() && !job::IsUsableName(request.group_name())) {
+    problems->push_back("group_name: expected 1 to 128 bytes without control characters and '/', and no id such as g3");
   }
   if (request.jobs_size() == 0) problems->push_back("jobs: empty: expected at least one");
   if (request.jobs_size() > kMaxJobsPerSubmit) {
@@ -52,8 +53,13 @@ core::Submission DecodeJob(const v1::JobSubmission& message, const std::string& 
     return submission;
   }
   auto spec = job::FromJson(message.job_json());
-  if (spec) submission.spec = std::move(*spec);
-  else problems->push_back(place + ": " + spec.error().message);
+  if (!spec) {
+    problems->push_back(place + ": " + spec.error().message);
+    return submission;
+  }
+  const auto faults = job::CheckJob(*spec);
+  if (!faults.empty()) problems->push_back(job::Format(faults, place));
+  submission.spec = std::move(*spec);
   return submission;
 }
 

@@ -13,9 +13,9 @@ class SubmitRequest;
 namespace trainctl::rpc {
 
 inline constexpr int kMaxJobsPerSubmit = 1000;
-inline constexpr size_t kMaxNameBytes = 256;          // request ids and names of groups
-inline constexpr size_t kMaxJobBytes = 1 << 20;       // of one job's JSON
-inline constexpr size_t kMaxAnnexBytes = 64 << 10;    // of an inspection's or a prediction's JSON
+inline constexpr size_t kMaxRequestIdBytes = 256;
+inline constexpr size_t kMaxJobBytes = 1 << 20;     // of one job's JSON
+inline constexpr size_t kMaxAnnexBytes = 64 << 10;  // of an inspection's or a prediction's JSON
 
 // kInvalid lists the problems of all jobs.
 base::Result<core::JobsSubmitted> DecodeSubmit(const v1::SubmitRequest& request);

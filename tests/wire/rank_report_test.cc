@@ -76,10 +76,7 @@ v1::RankReport AnyReport(int body) {
   } else {
     Fill(report.GetReflection()->MutableMessage(&report, field));
   }
-  if (report.has_exit()) {
-    if (report.exit().has_exit_code()) report.mutable_exit()->clear_signal();
-    else report.mutable_exit()->set_signal(9);
-  }
+  if (report.exit().has_exit_code()) report.mutable_exit()->clear_signal();
   // Written always, so that what was absent comes back present and empty.
   if (report.outcome().has_oom()) report.mutable_outcome()->mutable_oom()->mutable_memory();
   return report;
@@ -139,7 +136,7 @@ TEST(RankReport, EachBadFieldIsNamed) {
       {"metrics.points[0].name:", [](auto& r) { r.mutable_metrics()->add_points(); }},
       {"metrics.points[0].name:", [](auto& r) { r.mutable_metrics()->add_points()->set_name(std::string(kMaxMetricNameBytes + 1, 'x')); }},
       {"outcome.outcome:", [](auto& r) { r.mutable_outcome()->set_outcome("EXPLODED"); }},
-      {"exit:", [](auto& r) { r.mutable_exit(); }},
+      {"exit:", [](auto& r) { r.mutable_exit()->set_exit_code(1), r.mutable_exit()->set_signal(9); }},
   };
   for (const Case& c : cases) {
     v1::RankReport report = ValidReport();
