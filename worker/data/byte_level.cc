@@ -7,7 +7,9 @@
 namespace trainctl::data {
 namespace {
 
-constexpr bool IsPrintable(int byte) { return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || (byte >= 0xAE && byte <= 0xFF); }
+constexpr bool IsPrintable(int byte) {
+  return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || (byte >= 0xAE && byte <= 0xFF);
+}
 
 constexpr int kAlphabetEnd = 0x144;
 

@@ -75,7 +75,8 @@ base::Result<Content> ReadPlainContent(const files::MappedFile& file, const Sour
   auto tokenizer = TokenizerOf(source);
   if (!tokenizer) return tokenizer.error();
   std::vector<int32_t> ids = (*tokenizer)->Encode(file.text());
-  if (auto known = CheckVocabulary(ids, source.model.vocab, **tokenizer); !known) return Invalid(file.path() + ": " + known.error().message);
+  const auto known = CheckVocabulary(ids, source.model.vocab, **tokenizer);
+  if (!known) return Invalid(file.path() + ": " + known.error().message);
   std::vector<Row> rows = CutRows(static_cast<int64_t>(ids.size()), source);
   return Content{TokenStore(std::move(ids)), std::move(rows)};
 }

@@ -17,11 +17,18 @@ std::string Repaired(const std::string& text) {
   return std::string(RepairUtf8(text, &storage));
 }
 
+// −1: none.
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
 // The byte of "<0x0A>".
 std::optional<char> ByteOfEntry(const std::string& entry) {
   if (entry.size() != 6 || !entry.starts_with("<0x") || !entry.ends_with('>')) return std::nullopt;
-  const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
-  const int high = digit(entry[3]), low = digit(entry[4]);
+  const int high = HexDigit(entry[3]), low = HexDigit(entry[4]);
   if (high < 0 || low < 0) return std::nullopt;
   return static_cast<char>(high << 4 | low);
 }
@@ -60,7 +67,7 @@ void Decoder::AddStep(const files::JsonObject& component) {
     steps_.emplace_back(StripStep{component.Text("content"), static_cast<size_t>(component.Integer("start", 0, kMost)),
                                   static_cast<size_t>(component.Integer("stop", 0, kMost))});
   } else {
-    component.Expected("type", "Sequence, ByteLevel, ByteFallback, Fuse, Metaspace, Replace or Strip; other decoders are not yet supported");
+    component.Expected("type", "Sequence, ByteLevel, ByteFallback, Fuse, Metaspace, Replace or Strip; others are not yet supported");
   }
 }
 

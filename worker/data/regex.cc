@@ -42,7 +42,8 @@ std::string WithUnicodeWhiteSpace(std::string_view pattern) {
 base::Result<std::shared_ptr<const pcre2_code>> CompileCode(std::string_view pattern, uint32_t options) {
   int error = 0;
   size_t offset = 0;
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), PCRE2_UTF | options, &error, &offset, nullptr);
+  const auto text = reinterpret_cast<PCRE2_SPTR>(pattern.data());
+  pcre2_code* code = pcre2_compile(text, pattern.size(), PCRE2_UTF | options, &error, &offset, nullptr);
   if (code == nullptr) {
     PCRE2_UCHAR message[256] = {};
     pcre2_get_error_message(error, message, sizeof message);

@@ -173,7 +173,7 @@ std::string SentencePieceTokenizer::Decode(std::span<const int32_t> ids) const {
       text += piece.type == PieceType::kUnknown ? " \xE2\x81\x87 " : piece.text;  // SentencePiece shows "⁇"
     }
   }
-  for (size_t at = text.find(kSpaceSymbol); at != std::string::npos; at = text.find(kSpaceSymbol, at)) text.replace(at, kSpaceSymbol.size(), " ");
+  for (size_t at = 0; (at = text.find(kSpaceSymbol, at)) != std::string::npos;) text.replace(at, kSpaceSymbol.size(), " ");
   if (model_.add_dummy_prefix && text.starts_with(' ')) text.erase(0, 1);
   std::string storage;
   return std::string(RepairUtf8(text, &storage));

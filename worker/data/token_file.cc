@@ -45,7 +45,7 @@ base::Result<TokenStore> ReadTokenFile(files::MappedFile file) {
     return fault("version " + std::to_string(header.version) + " of llm.c's format, expected " + std::to_string(kind->version));
   }
   if (header.count < 0 || size != kHeaderBytes + int64_t{header.count} * kind->width_bytes) {
-    return fault("its header counts " + std::to_string(header.count) + " tokens, its size of " + std::to_string(size) + " bytes does not fit");
+    return fault("its header counts " + std::to_string(header.count) + " tokens, which " + std::to_string(size) + " bytes do not fit");
   }
   return TokenStore(std::move(file), kHeaderBytes, kind->width_bytes);
 }

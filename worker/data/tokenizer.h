@@ -42,6 +42,6 @@ base::Result<std::unique_ptr<Tokenizer>> LoadTokenizer(const std::string& direct
 // The three readers behind it, of texts in memory; source stands in messages.
 base::Result<std::unique_ptr<Tokenizer>> ParseTokenizerJson(std::string_view json, const std::string& source);
 base::Result<std::unique_ptr<Tokenizer>> ParseSentencePieceModel(std::string_view model, const std::string& source);
-base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vocab_json, std::string_view merges, const std::string& source);
+base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vocab, std::string_view merges, const std::string& source);
 
 }  // namespace trainctl::data

@@ -22,7 +22,8 @@ StringMap<int32_t> ReadVocab(const json& vocab, const JsonObject& owner) {
   if (!vocab.is_object()) owner.Fail("the vocabulary is not an object of entry → id");
   for (auto entry = vocab.begin(); vocab.is_object() && entry != vocab.end(); ++entry) {
     if (!entry->is_number_unsigned() || entry->get<uint64_t>() > kMaxId) {
-      owner.Fail("vocabulary entry " + json(entry.key()).dump() + ": " + entry->dump() + ": expected an id from 0 to " + std::to_string(kMaxId));
+      const std::string expected = ": expected an id from 0 to " + std::to_string(kMaxId);
+      owner.Fail("vocabulary entry " + json(entry.key()).dump() + ": " + entry->dump() + expected);
       break;
     }
     ids.emplace(entry.key(), entry->get<int32_t>());
@@ -97,6 +98,16 @@ std::vector<AddedToken> ReadAddedTokens(const JsonObject& tokenizer, const BpeMo
   return tokens;
 }
 
+// GPT-2's one special token stands in its vocabulary, and in none of its files as special.
+std::vector<AddedToken> Gpt2AddedTokens(const BpeModel& model) {
+  const std::string end_of_text = "<|endoftext|>";
+  const int32_t id = model.IdOf(end_of_text);
+  if (id < 0) return {};
+  return {{.id = id, .content = end_of_text, .normalized = false, .special = true}};
+}
+
+std::unique_ptr<Tokenizer> Assemble(TokenizerParts parts) { return std::make_unique<HuggingFaceTokenizer>(std::move(parts)); }
+
 base::Error AtModel(const std::string& source, const base::Error& error) { return {error.code, source + ": model: " + error.message}; }
 
 base::Result<std::vector<MergePair>> ParseMergesText(std::string_view text, const std::string& source) {
@@ -109,7 +120,8 @@ base::Result<std::vector<MergePair>> ParseMergesText(std::string_view text, cons
     if (line.empty() || line.starts_with("#version")) continue;
     auto merge = ParseMergeLine(line);
     if (!merge) {
-      return base::Error{base::Code::kInvalid, source + " (merges): line " + std::to_string(number) + ": expected two entries with one space"};
+      const std::string place = source + " (merges): line " + std::to_string(number);
+      return base::Error{base::Code::kInvalid, place + ": expected two entries and one space between them"};
     }
     merges.push_back(*std::move(merge));
   }
@@ -132,12 +144,11 @@ base::Result<std::unique_ptr<Tokenizer>> ParseTokenizerJson(std::string_view tex
   if (!model) return AtModel(source, model.error());
   std::vector<AddedToken> added_tokens = ReadAddedTokens(root, *model);
   if (fault) return *fault;
-  return std::unique_ptr<Tokenizer>(std::make_unique<HuggingFaceTokenizer>(
-      TokenizerParts{std::move(added_tokens), std::move(normalizer), std::move(pre_tokenizer), std::move(model).value(), std::move(decoder)}));
+  return Assemble({std::move(added_tokens), std::move(normalizer), std::move(pre_tokenizer), std::move(model).value(), std::move(decoder)});
 }
 
-base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vocab_json, std::string_view merges, const std::string& source) {
-  auto document = files::ParseJsonText(vocab_json, source + " (vocab)");
+base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vocab, std::string_view merges, const std::string& source) {
+  auto document = files::ParseJsonText(vocab, source + " (vocab)");
   if (!document) return document.error();
   auto pairs = ParseMergesText(merges, source);
   if (!pairs) return pairs.error();
@@ -149,11 +160,9 @@ base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vo
   if (fault) return *fault;
   auto model = BpeModel::Create(std::move(spec));
   if (!model) return AtModel(source, model.error());
-  std::vector<AddedToken> added_tokens;
-  const std::string end_of_text = "<|endoftext|>";  // GPT-2's one special token stands in its vocabulary, and nowhere else
-  if (const int32_t id = model->IdOf(end_of_text); id >= 0) added_tokens.push_back({.id = id, .content = end_of_text, .normalized = false, .special = true});
-  return std::unique_ptr<Tokenizer>(std::make_unique<HuggingFaceTokenizer>(
-      TokenizerParts{std::move(added_tokens), {}, PreTokenizer::ByteLevel(/*add_prefix_space=*/false), std::move(model).value(), Decoder::ByteLevel()}));
+  std::vector<AddedToken> added_tokens = Gpt2AddedTokens(*model);
+  PreTokenizer pre_tokenizer = PreTokenizer::ByteLevel(/*add_prefix_space=*/false);
+  return Assemble({std::move(added_tokens), {}, std::move(pre_tokenizer), std::move(model).value(), Decoder::ByteLevel()});
 }
 
 }  // namespace trainctl::data

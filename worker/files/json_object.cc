@@ -58,7 +58,8 @@ int64_t JsonObject::Integer(const std::string& key, int64_t min, int64_t max, st
 
 double JsonObject::Positive(const std::string& key, std::optional<double> absent) const {
   const json* value = Get(key);
-  if (value != nullptr && value->is_number() && value->get<double>() > 0 && std::isfinite(value->get<double>())) return value->get<double>();
+  const double number = value != nullptr && value->is_number() ? value->get<double>() : 0;
+  if (number > 0 && std::isfinite(number)) return number;
   if (value != nullptr || !absent) Expected(key, "a positive number");
   return absent.value_or(1);
 }
