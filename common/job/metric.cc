@@ -1,12 +1,10 @@
 #include "common/job/metric.h"
 
-#include <array>
-
 namespace trainctl::job {
 namespace {
 
 // Throughput and utilization are better when higher; what is neither (lr, temperature of an idle card) counts as lower is better.
-constexpr std::array<MetricInfo, 29> kMetrics = {{
+constexpr MetricInfo kMetrics[] = {
     {"loss", "", "training loss", true, false},
     {"val_loss", "", "validation loss", true, false},
     {"lr", "", "learning rate", true, false},
@@ -36,7 +34,7 @@ constexpr std::array<MetricInfo, 29> kMetrics = {{
     {"load_seconds", "s", "time to load", true, true},
     {"evaluation_seconds", "s", "time in evaluation", true, false},
     {"save_seconds", "s", "time to save", true, false},
-}};
+};
 
 }  // namespace
 

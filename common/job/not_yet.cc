@@ -1,13 +1,11 @@
 #include "common/job/not_yet.h"
 
-#include <array>
-
 namespace trainctl::job {
 namespace {
 
 bool AsksAdapter(const JobSpec& job) { return job.output.save == Save::kAdapter || job.output.save == Save::kMerged; }
 
-constexpr std::array<NotYet, 12> kNotYet = {{
+constexpr NotYet kNotYet[] = {
     {"strategy", [](const JobSpec& job) { return job.strategy == StrategyKind::kFsdp; }, "\"auto\", \"single\" or \"ddp\"",
      "strategy fsdp"},
     {"offload_optimizer", [](const JobSpec& job) { return job.offload_optimizer; }, "false", "the optimizer in host memory"},
@@ -23,7 +21,7 @@ constexpr std::array<NotYet, 12> kNotYet = {{
     {"profile", [](const JobSpec& job) { return job.profile.has_value(); }, "null", "the profiler"},
     {"resources.after", [](const JobSpec& job) { return job.resources.after.has_value(); }, "null", "one job after another"},
     {"resources.lease", [](const JobSpec& job) { return job.resources.lease.has_value(); }, "null", "leases"},
-}};
+};
 
 }  // namespace
 
