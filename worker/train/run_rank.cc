@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <string>
 
+#include "common/base/size.h"
 #include "common/base/version.h"
 #include "common/job/batch.h"
 #include "worker/comm/communicator.h"
@@ -161,6 +163,14 @@ job::OomDetail RankRun::DescribeOom() const {
   return detail;
 }
 
+// "out of device memory in backward: 0.17 GiB asked for with 9.18 GiB allocated, limit 9.31 GiB"
+std::string OomMessage(const job::OomDetail& detail) {
+  std::string message = "out of device memory in " + detail.phase + ": " + base::FormatBytes(detail.requested_bytes) + " asked for with " +
+                        base::FormatBytes(detail.memory.allocated) + " allocated";
+  if (detail.limit_bytes > 0) message += ", limit " + base::FormatBytes(detail.limit_bytes);
+  return message;
+}
+
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -175,7 +185,8 @@ job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter
     return {.outcome = failure.outcome, .message = failure.message};
   } catch (const c10::OutOfMemoryError& error) {
     const job::OomDetail detail = run.DescribeOom();
-    return {.outcome = job::Outcome::kOomGpu, .message = "out of device memory in " + detail.phase + ": " + FirstLine(error.what()), .oom = detail};
+    std::fprintf(stderr, "%s\n", error.what_without_backtrace());
+    return {.outcome = job::Outcome::kOomGpu, .message = OomMessage(detail), .oom = detail};
   } catch (const comm::CommError& error) {
     return {.outcome = job::Outcome::kNcclError, .message = error.what()};
   } catch (const c10::Error& error) {
