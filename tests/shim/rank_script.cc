@@ -21,6 +21,11 @@ void WriteAll(int fd, std::string_view bytes) {
 
 void Say(const std::string& line) { WriteAll(kMessagesFd, line + "\n"); }
 
+void SayStarted(const std::string& commit) {
+  Say("{\"type\":\"started\",\"pid\":" + std::to_string(::getpid()) + ",\"commit\":\"" + commit +
+      "\",\"libtorch\":\"\",\"nccl\":\"\",\"driver\":\"\",\"device_name\":\"\"}");
+}
+
 void SayMessages(const std::string& argument) {
   char type[32] = "";
   int count = 0;
@@ -28,6 +33,22 @@ void SayMessages(const std::string& argument) {
   std::string lines;
   for (int i = 1; i <= count; ++i) lines += "{\"type\":\"" + std::string(type) + "\",\"n\":" + std::to_string(i) + "}\n";
   WriteAll(kMessagesFd, lines);
+}
+
+void Train(const std::string& argument) {
+  int from = 0, to = 0;
+  if (std::sscanf(argument.c_str(), "%d %d", &from, &to) != 2) std::abort();
+  for (int step = from; step < to; ++step) {
+    const std::string number = std::to_string(step);
+    Say("{\"type\":\"progress\",\"step\":" + std::to_string(step + 1) + ",\"steps\":" + std::to_string(to) + ",\"stage\":\"compute\",\"peak_allocated_bytes\":0}");
+    Say("{\"type\":\"metrics\",\"points\":[{\"name\":\"loss\",\"step\":" + number + ",\"value\":" + number + ",\"time\":1}]}");
+  }
+}
+
+void PassGate(const std::string& path) {
+  std::FILE* fifo = std::fopen(path.c_str(), "r");
+  if (!fifo || std::fgetc(fifo) == EOF) std::abort();
+  std::fclose(fifo);
 }
 
 void Flood(size_t bytes) {
@@ -44,7 +65,7 @@ void ReportCommand() {
     std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
     hex += digits;
   }
-  Say("{\"type\":\"started\",\"commit\":\"" + hex + "\"}");
+  SayStarted(hex);
 }
 
 void StartGrandchild() {
@@ -59,8 +80,11 @@ void StartGrandchild() {
 // The exit code, where the step ends the rank.
 std::optional<int> RunStep(const std::string& word, const std::string& argument) {
   if (word == "print") WriteAll(STDOUT_FILENO, argument + "\n");
+  else if (word == "started") SayStarted(argument);
   else if (word == "message") Say(argument);
   else if (word == "messages") SayMessages(argument);
+  else if (word == "train") Train(argument);
+  else if (word == "gate") PassGate(argument);
   else if (word == "overlong") Say(std::string(std::stoul(argument), 'x'));
   else if (word == "flood") Flood(std::stoul(argument));
   else if (word == "command") ReportCommand();

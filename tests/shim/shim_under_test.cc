@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "worker/shim/cgroup_leaf.h"
 #include "worker/shim/control_socket.h"
 #include "worker/shim/process_table.h"
 #include "worker/shim/spool.h"
@@ -54,8 +55,20 @@ ShimUnderTest::~ShimUnderTest() {
   if (pid_ > 0) {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
+    RemoveCgroup();
   }
   std::filesystem::remove_all(root_);
+}
+
+// What a killed shim leaves behind.
+void ShimUnderTest::RemoveCgroup() const {
+  std::ifstream file(folder_ + "/rank.pid");
+  const auto record = nlohmann::json::parse(file, nullptr, false);
+  if (!record.is_object() || !record.contains("cgroup")) return;
+  const shim::CgroupLeaf leaf(record["cgroup"].get<std::string>());
+  leaf.Kill();
+  while (leaf.Populated()) std::this_thread::yield();
+  leaf.Remove();
 }
 
 int ShimUnderTest::Wait() {
@@ -64,6 +77,7 @@ int ShimUnderTest::Wait() {
   int status = 0;
   ::waitpid(pid_, &status, 0);
   pid_ = 0;
+  if (WIFSIGNALED(status)) RemoveCgroup();
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -41,6 +41,8 @@ class ShimUnderTest {
   static void Send(const shim::Descriptor& connection, const std::string& line);
 
  private:
+  void RemoveCgroup() const;
+
   std::string root_;
   std::string folder_;
   pid_t pid_ = 0;

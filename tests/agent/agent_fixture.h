@@ -1,0 +1,72 @@
+// A real agent on a thread of its own, with real shims and fake_trainrank, and a fake coordinator.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/job/rank_plan.h"
+#include "tests/agent/fake_coordinator.h"
+#include "tests/shim/temp_folder.h"
+#include "worker/agent/agent.h"
+
+namespace trainctl::tests {
+
+inline const wire::RankKey kRank0{base::JobId{1}, 1, 0};
+
+// One life of a worker: from the constructor to the destructor, which leaves its ranks running.
+class RunningAgent {
+ public:
+  RunningAgent(const agent::AgentOptions& options, std::unique_ptr<agent::Device> device);
+  ~RunningAgent();
+
+  // Of Agent::Start.
+  const base::Status& started() const;
+
+ private:
+  class Thread;
+  std::unique_ptr<Thread> thread_;
+};
+
+class AgentFixture : public testing::Test {
+ protected:
+  AgentFixture();
+  // Ranks that still run are ended with their shims.
+  ~AgentFixture() override;
+
+  void StartAgent();
+  void StopAgent() { agent_.reset(); }
+  void AnnounceCoordinator();
+
+  // A plan whose rank does what the script says.
+  static std::string Plan(const std::string& script);
+  std::string Folder(const wire::RankKey& key) const;
+  // The values of a metric, by step, from all reports of a rank.
+  std::map<int64_t, double> Metric(const wire::RankKey& key, const std::string& name) const;
+  // Waits until the rank has sent that many reports.
+  void AwaitReports(const wire::RankKey& key, size_t count);
+  void AwaitNoFolder(const wire::RankKey& key);
+  // Waits until the shim has written the rank's end, whether or not a worker is there.
+  void AwaitExitRecord(const wire::RankKey& key);
+
+  TempFolder folder_;
+  FakeCoordinator coordinator_;
+  agent::AgentOptions options_;
+  std::function<std::unique_ptr<agent::Device>()> make_device_;
+  std::unique_ptr<RunningAgent> agent_;
+};
+
+// The other end of a rank's `gate PATH` step: the rank waits there until Open.
+class Gate {
+ public:
+  explicit Gate(std::string path);
+  void Open();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace trainctl::tests

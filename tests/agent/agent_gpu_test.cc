@@ -1,0 +1,111 @@
+// A worker with a GPU, as far as that shows without one.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "common/base/file.h"
+#include "common/job/rank_json.h"
+#include "tests/agent/agent_fixture.h"
+#include "tests/agent/fake_gpu_library.h"
+
+namespace trainctl::tests {
+namespace {
+
+using testing::HasSubstr;
+
+class AgentGpuTest : public AgentFixture {
+ protected:
+  AgentGpuTest() {
+    make_device_ = [this] {
+      std::filesystem::create_directories(options_.directory);
+      return agent::MakeGpu(std::make_unique<FakeGpuLibrary>(driver_), 0, 8, options_.directory).value();
+    };
+  }
+
+  static std::string GpuPlan(const std::string& script) {
+    job::RankPlan plan = *job::RankPlanFromJson(Plan(script));
+    plan.device = job::DeviceKind::kCuda;
+    plan.device_index = 5;
+    return job::ToJson(plan);
+  }
+
+  FakeDriver driver_;
+};
+
+TEST_F(AgentGpuTest, TheRankSeesItsGpuAloneAsTheFirst) {
+  StartAgent();
+  coordinator_.Start(kRank0, GpuPlan("environment CUDA_VISIBLE_DEVICES; exit 0"));
+  coordinator_.AwaitEnd(kRank0);
+  EXPECT_EQ(coordinator_.told().logs[kRank0], "GPU-aaaa\n");
+  EXPECT_EQ(job::RankPlanFromJson(*base::ReadFile(Folder(kRank0) + "/plan.json", 1 << 20))->device_index, 0);
+  const v1::Device device = coordinator_.told().hellos[0].device();
+  EXPECT_EQ(device.kind(), "cuda");
+  EXPECT_EQ(device.uuid(), "GPU-aaaa");
+  EXPECT_EQ(device.compute_capability(), "9.0");
+  EXPECT_EQ(device.driver(), "580.95.05");
+}
+
+TEST_F(AgentGpuTest, SamplesTheGpuAndItsEnergySinceTheStart) {
+  StartAgent();
+  coordinator_.Start(kRank0, GpuPlan("train 0 1; command; wait"));
+  AwaitReports(kRank0, 4);
+  driver_.Set([](FakeDriver& driver) { driver.sample.energy_joules = 1250; });
+  StopAgent();
+  StartAgent();  // the zero is kept across workers
+  const auto seen = [](const FakeCoordinator::Told& told) {
+    for (const auto& report : told.reports.at(kRank0)) {
+      const auto* metrics = std::get_if<job::RankMetrics>(&report.body);
+      if (metrics == nullptr) continue;
+      for (const auto& point : metrics->points) {
+        if (point.name == "gpu_energy_joules" && point.value == 250) return true;
+      }
+    }
+    return false;
+  };
+  coordinator_.Await("250 J", seen);
+  EXPECT_EQ(Metric(kRank0, "gpu_power_watts")[0], 300);
+  EXPECT_EQ(Metric(kRank0, "gpu_utilization_percent")[0], 50);
+  EXPECT_EQ(coordinator_.told().last_heartbeat.device().power_watts(), 300);
+}
+
+TEST_F(AgentGpuTest, IsFreeOnlyOnceItsMemoryIsBack) {
+  StartAgent();
+  coordinator_.Await("hello", [](const auto& told) { return !told.hellos.empty() && told.hellos[0].device_free(); });
+  coordinator_.Start(kRank0, GpuPlan("started here; command; exit 0"));
+  AwaitReports(kRank0, 1);
+  driver_.Set([](FakeDriver& driver) { driver.sample.memory_used_bytes = int64_t{90} << 30; });
+  const size_t words = coordinator_.told().device_states.size();
+  coordinator_.Peers(kRank0, "ab");
+  coordinator_.AwaitEnd(kRank0);
+  const int64_t beats = coordinator_.told().heartbeats;
+  coordinator_.Await("some time", [&](const auto& told) { return told.heartbeats > beats + 3; });
+  EXPECT_EQ(coordinator_.told().device_states.size(), words) << "nothing is said while the memory comes back";
+  driver_.Set([](FakeDriver& driver) { driver.sample.memory_used_bytes = int64_t{610} << 20; });
+  coordinator_.Await("the device's word", [&](const auto& told) { return told.device_states.size() > words; });
+  EXPECT_TRUE(coordinator_.told().device_states.back().free());
+}
+
+TEST_F(AgentGpuTest, SaysWhenSomebodyElseTakesTheGpu) {
+  StartAgent();
+  coordinator_.Await("the device's word", [](const auto& told) { return !told.device_states.empty(); });
+  driver_.Set([](FakeDriver& driver) {
+    driver.sample.memory_used_bytes = int64_t{20} << 30;
+    driver.processes = {{4711, int64_t{19} << 30}};
+  });
+  coordinator_.Await("that it is not free", [](const auto& told) { return !told.device_states.back().free(); });
+  EXPECT_THAT(coordinator_.told().device_states.back().reason(), testing::AllOf(HasSubstr("20.00 GiB"), HasSubstr("4711")));
+  driver_.Set([](FakeDriver& driver) { driver.sample.memory_used_bytes = int64_t{600} << 20; });
+  coordinator_.Await("that it is free again", [](const auto& told) { return told.device_states.back().free(); });
+}
+
+TEST_F(AgentGpuTest, ABusyGpuIsNotFreeFromTheStart) {
+  driver_.Set([](FakeDriver& driver) { driver.sample.memory_used_bytes = int64_t{20} << 30; });
+  StartAgent();
+  coordinator_.Await("hello", [](const auto& told) { return !told.hellos.empty(); });
+  EXPECT_FALSE(coordinator_.told().hellos[0].device_free());
+  coordinator_.Await("the reason", [](const auto& told) { return !told.device_states.empty(); });
+  EXPECT_THAT(coordinator_.told().device_states[0].reason(), HasSubstr("no rank runs here"));
+}
+
+}  // namespace
+}  // namespace trainctl::tests

@@ -1,0 +1,66 @@
+#include <gmock/gmock.h>
+
+#include "common/job/job_json.h"
+#include "common/job/rank_json.h"
+#include "tests/agent/agent_fixture.h"
+
+namespace trainctl::tests {
+namespace {
+
+using testing::HasSubstr;
+
+class AgentInspectTest : public AgentFixture {
+ protected:
+  v1::InspectResult Ask(const std::string& job_json) {
+    v1::CoordinatorMessage message;
+    message.mutable_inspect()->set_request_id("r1");
+    message.mutable_inspect()->set_job_json(job_json);
+    coordinator_.Send(message);
+    coordinator_.Await("the inspection", [](const auto& told) { return !told.inspections.empty(); });
+    return coordinator_.told().inspections.back();
+  }
+
+  static std::string Job(const std::string& script) { return job::ToJson(job::RankPlanFromJson(Plan(script))->job); }
+};
+
+TEST_F(AgentInspectTest, AnswersWhatTheProgramPrints) {
+  StartAgent();
+  const auto result = Ask(Job("print {\"rows\": 3}; exit 0"));
+  EXPECT_EQ(result.request_id(), "r1");
+  EXPECT_EQ(result.inspection_json(), "{\"rows\": 3}\n");
+  EXPECT_EQ(result.error(), "");
+}
+
+TEST_F(AgentInspectTest, TellsTheJobsFault) {
+  StartAgent();
+  const auto result = Ask("not a job");
+  EXPECT_THAT(result.error(), HasSubstr("JSON"));
+  EXPECT_EQ(result.inspection_json(), "");
+}
+
+TEST_F(AgentInspectTest, TellsThatTheProgramCrashed) {
+  StartAgent();
+  EXPECT_THAT(Ask(Job("signal 11")).error(), HasSubstr("signal 11"));
+}
+
+TEST_F(AgentInspectTest, EndsAProgramThatTakesTooLong) {
+  options_.inspect_timeout = std::chrono::milliseconds(50);
+  StartAgent();
+  EXPECT_THAT(Ask(Job("ignore-term; wait")).error(), HasSubstr("too long"));
+}
+
+TEST_F(AgentInspectTest, TellsThatThereIsNoProgram) {
+  options_.rank_program = "/no/such/trainrank";
+  StartAgent();
+  EXPECT_THAT(Ask(Job("exit 0")).error(), HasSubstr("/no/such/trainrank"));
+}
+
+TEST_F(AgentInspectTest, WorksWhileARankRuns) {
+  StartAgent();
+  coordinator_.Start(kRank0, Plan("started here; wait"));
+  AwaitReports(kRank0, 1);
+  EXPECT_EQ(Ask(Job("print {}; exit 0")).inspection_json(), "{}\n");
+}
+
+}  // namespace
+}  // namespace trainctl::tests

@@ -1,0 +1,68 @@
+// A coordinator as a worker sees it: WorkerGateway on loopback on a port of the kernel's choice. It keeps what it is told as the real one
+// does (each report once, logs by offset), acknowledges it, and welcomes a worker with how far it is. It can go away and come back.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/wire/rank_report.h"
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::tests {
+
+class FakeCoordinator {
+ public:
+  // All that a worker ever told, in order of arrival.
+  struct Told {
+    std::vector<v1::Hello> hellos;
+    std::map<wire::RankKey, std::vector<wire::RankReport>> reports;  // stored ones, by sequence from 1
+    std::map<wire::RankKey, std::string> logs;
+    std::vector<v1::DeviceState> device_states;
+    std::vector<v1::InspectResult> inspections;
+    int64_t heartbeats = 0;
+    v1::Heartbeat last_heartbeat;
+    int64_t repeated_reports = 0;      // that were stored already
+    std::vector<std::string> faults;  // gaps and unreadable reports: a worker's bugs
+  };
+
+  FakeCoordinator();
+  ~FakeCoordinator();
+
+  std::string address() const;
+  // Ends all streams and the port; what was told stays.
+  void GoAway();
+  // On another port.
+  void ComeBack();
+  // Reports are stored, but not acknowledged.
+  void WithholdAcks();
+
+  // To the worker's newest stream; waits until there is one.
+  void Send(const v1::CoordinatorMessage& message);
+  void Start(const wire::RankKey& key, const std::string& plan_json);
+  void Stop(const wire::RankKey& key, double grace_seconds);
+  void Peers(const wire::RankKey& key, const std::string& blob);
+  void Release(const wire::RankKey& key);
+
+  // Waits until the condition holds; throws after a deadline, saying what was waited for.
+  void Await(const std::string& what, const std::function<bool(const Told&)>& condition);
+  // Waits for the rank's last report.
+  wire::ReportBody AwaitEnd(const wire::RankKey& key);
+  Told told() const;
+
+ private:
+  class Service;
+  class Running;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Told told_;
+  bool acks_ = true;
+  std::unique_ptr<Running> running_;
+};
+
+}  // namespace trainctl::tests

@@ -1,0 +1,54 @@
+#include "worker/agent/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace trainctl::agent {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(WorkerOptions, ReadsBothForms) {
+  const auto options = ParseOptions({"--coordinator", "127.0.0.1:1", "--dir=/tmp/w", "--device", "cuda:3", "--threads=4", "--memory", "8GiB"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->coordinator, "127.0.0.1:1");
+  EXPECT_EQ(options->directory, "/tmp/w");
+  EXPECT_EQ(options->device, job::DeviceKind::kCuda);
+  EXPECT_EQ(options->device_index, 3);
+  EXPECT_EQ(options->threads, 4);
+  EXPECT_EQ(options->memory_bytes, int64_t{8} << 30);
+}
+
+TEST(WorkerOptions, SaysWhatWasExpected) {
+  const auto error = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--coordinator", "a:1", "--dir", "/d"});
+    const auto options = ParseOptions(arguments);
+    return options ? std::string("accepted") : options.error().message;
+  };
+  EXPECT_THAT(error({"--device", "gpu:0"}), HasSubstr("expected cuda:N or cpu:N"));
+  EXPECT_THAT(error({"--device", "cuda:-1"}), HasSubstr("expected cuda:N"));
+  EXPECT_THAT(error({"--threads", "0"}), HasSubstr("a number from 1"));
+  EXPECT_THAT(error({"--memory", "much"}), HasSubstr("a size"));
+  EXPECT_THAT(error({"--coordinator", "nowhere"}), HasSubstr("host:port"));
+  EXPECT_THAT(error({"--wrong", "1"}), HasSubstr("unknown option --wrong"));
+  EXPECT_THAT(error({"--coordinator-file", "f"}), HasSubstr("one of --coordinator"));
+  EXPECT_EQ(error({}), "accepted");
+  EXPECT_THAT(ParseOptions({"--coordinator", "a:1"}).error().message, HasSubstr("--dir"));
+  EXPECT_THAT(ParseOptions({"--dir"}).error().message, HasSubstr("its value is missing"));
+}
+
+TEST(WorkerOptions, ProbeAndHelpNeedNothingElse) {
+  EXPECT_EQ(ParseOptions({"--probe"})->task, Options::Task::kProbe);
+  EXPECT_EQ(ParseOptions({"--help"})->task, Options::Task::kHelp);
+  EXPECT_EQ(ParseOptions({"--version"})->task, Options::Task::kVersion);
+}
+
+TEST(WorkerOptions, HelpNamesEveryOption) {
+  for (const char* option : {"--coordinator", "--coordinator-file", "--dir", "--device", "--threads", "--memory", "--name", "--data-interface",
+                             "--rank-program", "--shim-program", "--probe"}) {
+    EXPECT_THAT(Help(), HasSubstr(option));
+  }
+}
+
+}  // namespace
+}  // namespace trainctl::agent

@@ -1,0 +1,108 @@
+#include "worker/agent/relay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include "common/job/rank_json.h"
+#include "proto/trainctl.pb.h"
+#include "tests/shim/temp_folder.h"
+#include "worker/shim/log_file.h"
+
+namespace trainctl::agent {
+namespace {
+
+class RelayTest : public testing::Test {
+ protected:
+  RelayTest() { spdlog::set_level(spdlog::level::off); }
+
+  void Say(int64_t step) {
+    spool_.Append(job::ToLine(job::RankMessage(job::RankProgress{.step = step, .steps = 10})));
+  }
+  // What the relay sends now, in short: "1:progress 2:exit log0+3".
+  std::string Drain() {
+    std::string all;
+    while (const auto message = relay_.Next()) all += (all.empty() ? "" : " ") + Short(*message);
+    return all;
+  }
+  static std::string Short(const v1::WorkerMessage& message) {
+    if (message.has_log()) return "log" + std::to_string(message.log().offset()) + "+" + std::to_string(message.log().data().size());
+    const v1::RankReport& report = message.report();
+    const std::string body = report.has_progress() ? "progress" + std::to_string(report.progress().step()) : report.has_exit() ? "exit"
+                             : report.has_metrics() ? "metrics" + std::to_string(report.metrics().points_size()) : "other";
+    return std::to_string(report.sequence()) + ":" + body;
+  }
+
+  tests::TempFolder folder_;
+  shim::Spool spool_{folder_.path(), {}};
+  shim::LogFile log_{folder_.path(), {}};
+  Relay relay_{wire::RankKey{base::JobId{1}, 1, 0}, folder_.path()};
+};
+
+TEST_F(RelayTest, TheEndFollowsMessagesAndLog) {
+  relay_.Resume(0, 0);
+  Say(1);
+  log_.Append("abc");
+  EXPECT_EQ(Drain(), "1:progress1 log0+3");
+  Say(2);
+  relay_.SetEnd(wire::RankExit{.exit_code = 0});
+  log_.Append("de");
+  EXPECT_EQ(Drain(), "2:progress2 log3+2 3:exit");
+  EXPECT_EQ(Drain(), "");
+}
+
+TEST_F(RelayTest, GoesOnBehindWhatTheCoordinatorHas) {
+  for (int64_t step = 1; step <= 4; ++step) Say(step);
+  log_.Append("abcdef");
+  relay_.SetEnd(wire::RankExit{.exit_code = 0});
+  relay_.Resume(3, 4);
+  EXPECT_EQ(Drain(), "4:progress4 log4+2 5:exit");
+  relay_.Resume(4, 6);
+  EXPECT_EQ(Drain(), "5:exit");
+  relay_.Resume(5, 6);
+  EXPECT_EQ(Drain(), "");
+}
+
+TEST_F(RelayTest, KeepsToItsWindows) {
+  relay_.Resume(0, 0);
+  for (int64_t step = 0; step < Relay::kMessageWindow + 10; ++step) Say(step % 10);
+  int64_t sent = 0;
+  while (relay_.Next()) ++sent;
+  EXPECT_EQ(sent, Relay::kMessageWindow);
+  relay_.Acknowledge(10);
+  while (relay_.Next()) ++sent;
+  EXPECT_EQ(sent, Relay::kMessageWindow + 10);
+}
+
+TEST_F(RelayTest, TheEndMayOvertakeALogThatWaitsForTheCoordinator) {
+  relay_.Resume(0, 0);
+  log_.Append(std::string(2 * Relay::kLogWindowBytes, 'x'));
+  relay_.SetEnd(wire::RankExit{.exit_code = 0});
+  const std::string before = Drain();
+  EXPECT_THAT(before, testing::Not(testing::HasSubstr("exit")));
+  relay_.LetEndOvertakeLog();
+  EXPECT_EQ(Drain(), "1:exit");
+  EXPECT_FALSE(relay_.log_stored());
+  relay_.AcknowledgeLog(Relay::kLogWindowBytes);
+  EXPECT_THAT(Drain(), testing::HasSubstr("log"));
+  relay_.AcknowledgeLog(2 * Relay::kLogWindowBytes);
+  EXPECT_TRUE(relay_.log_stored());
+}
+
+TEST_F(RelayTest, LinesThatAreNoMessagesKeepTheirNumbers) {
+  relay_.Resume(0, 0);
+  spool_.Append("rubbish");
+  spool_.Append("{\"type\":\"dropped\",\"messages\":3}");
+  Say(1);
+  EXPECT_EQ(Drain(), "1:metrics0 2:metrics0 3:progress1");
+}
+
+TEST_F(RelayTest, KnowsTheStepAlsoOfAnAdoptedRank) {
+  Say(7);
+  EXPECT_EQ(Relay(wire::RankKey{base::JobId{1}, 1, 0}, folder_.path()).step(), 7);
+  Say(10);
+  EXPECT_EQ(Relay(wire::RankKey{base::JobId{1}, 1, 0}, folder_.path()).step(), 9) << "the last step, from 0";
+}
+
+}  // namespace
+}  // namespace trainctl::agent
