@@ -50,7 +50,8 @@ struct WorkerStreamLost {
   base::SteadyMicros last_heard = 0;
 };
 
-// One report of or about a rank, numbered from 1 for each key. Step drops what it has seen already and what is of an old attempt.
+// One report of or about a rank, numbered from 1 for each key, in order on each stream (after a reconnect from the first that Welcome does
+// not acknowledge). Step drops what it has seen already and what is of an old attempt.
 using ReportBody = std::variant<job::RankStarted, job::RankPhase, job::RankRendezvous, job::RankProgress, job::RankMetrics, job::RankSaved,
                                 job::RankOutcome, RankExit, LaunchFailure>;
 struct RankReported {
@@ -60,7 +61,7 @@ struct RankReported {
   ReportBody body;
 };
 
-// The worker's word on its device: after each rank's end, and when it changes.
+// The worker's word on its device: after each rank's end, and when it changes while no rank of ours runs there.
 struct DeviceStateChanged {
   std::string worker;
   bool free = false;

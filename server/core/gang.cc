@@ -130,9 +130,6 @@ void EndRank(Turn& turn, Job& job, Rank& rank, Proof proof) {
   rank.row.ended_at = turn.now.wall;
   rank.ended_steady = turn.now.steady;
   rank.row.ended_by_stop = IsEndedByStop(rank.row, attempt.row);
-  Worker& worker = WorkerOf(turn.state, rank);
-  const bool said_while_it_ran = proof == Proof::kExited && worker.word == DeviceWord::kNotFree;
-  if (said_while_it_ran) worker.word = DeviceWord::kUnknown;
   SaveRank(turn, rank);
   Say(turn, job.row.id, DescribeEnd(rank.row));
   if (!HasSucceeded(rank.row) && !rank.row.ended_by_stop) {

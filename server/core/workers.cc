@@ -36,6 +36,7 @@ void DealWithStrays(Turn& turn, Worker& worker, const WorkerHello& event) {
 
 void TakeUpRunning(Turn& turn, Job& job, Rank& rank) {
   rank.row.confirmed = true;
+  WorkerOf(turn.state, rank).word = DeviceWord::kUnknown;  // not free while the rank runs; its end brings a word
   SaveRank(turn, rank);
   const std::optional<Stop>& stop = job.attempt->row.stop;
   if (stop) {

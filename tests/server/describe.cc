@@ -120,8 +120,8 @@ std::string Describe(const StoredState& stored) {
   for (const UnfinishedJob& job : stored.jobs) Print(job, out);
   for (const WorkerRow& worker : stored.workers) {
     out << worker.name << " " << worker.host << " " << worker.boot_id << " " << worker.version << " " << worker.address << " "
-        << static_cast<int>(worker.device.kind) << " " << worker.device.index << " " << worker.device.uuid << " " << worker.device.name << " "
-        << worker.device.memory_bytes << " " << worker.device.compute_capability << " " << worker.device.driver << " "
+        << static_cast<int>(worker.device.kind) << " " << worker.device.index << " " << worker.device.uuid << " " << worker.device.name
+        << " " << worker.device.memory_bytes << " " << worker.device.compute_capability << " " << worker.device.driver << " "
         << worker.device.threads << " " << worker.last_seen << "\n";
   }
   for (const auto& [key, sequence] : stored.acks) out << "ack " << Short(key) << " " << sequence << "\n";

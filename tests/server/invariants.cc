@@ -1,0 +1,106 @@
+#include "tests/server/invariants.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/server/describe.h"
+
+namespace trainctl::core {
+namespace {
+
+// Each live attempt has all its devices, of one class; each device serves one attempt at most.
+void GangsAreWhole(const State& state) {
+  std::map<std::string, RankKey> holders;
+  for (const auto& [id, job] : state.live) {
+    ASSERT_TRUE(job->attempt);
+    ASSERT_EQ(static_cast<int64_t>(job->attempt->ranks.size()), job->row.spec.devices) << base::ToString(id);
+    std::set<placement::ClassId> classes;
+    for (const Rank& rank : job->attempt->ranks) {
+      const auto [other, is_new] = holders.try_emplace(rank.row.worker, rank.row.key);
+      ASSERT_TRUE(is_new) << rank.row.worker << " serves " << Short(rank.row.key) << " and " << Short(other->second);
+      classes.insert(state.free.entry(state.workers.at(rank.row.worker).device).device_class);
+    }
+    ASSERT_EQ(classes.size(), 1u) << base::ToString(id);
+  }
+  for (const auto& [name, worker] : state.workers) {
+    const auto holder = holders.find(name);
+    ASSERT_EQ(worker.holder.has_value(), holder != holders.end()) << name;
+    ASSERT_TRUE(!worker.holder || *worker.holder == holder->second) << name;
+    ASSERT_FALSE(state.free.entry(worker.device).free && (worker.holder || !worker.connected)) << name;
+  }
+}
+
+// What would be restored is what is in memory.
+void MemoryIsWhatIsStored(const SimCluster& cluster) {
+  StoredState in_memory = cluster.ledger().LoadState();
+  in_memory.jobs.clear();
+  in_memory.acks.clear();
+  for (const auto& [id, job] : cluster.state().jobs) {
+    UnfinishedJob& unfinished = in_memory.jobs.emplace_back(UnfinishedJob{job.row, job.status, std::nullopt, {}});
+    if (!job.attempt) continue;
+    unfinished.attempt = job.attempt->row;
+    for (const Rank& rank : job.attempt->ranks) {
+      unfinished.ranks.push_back(rank.row);
+      if (rank.sequence > 0) in_memory.acks[rank.row.key] = rank.sequence;
+    }
+  }
+  ASSERT_EQ(Describe(in_memory), Describe(cluster.ledger().LoadState()));
+}
+
+void NoJobIsLost(const SimCluster& cluster) {
+  for (const base::JobId id : cluster.accepted()) {
+    const auto stored = cluster.ledger().jobs().find(id);
+    ASSERT_TRUE(stored != cluster.ledger().jobs().end()) << base::ToString(id);
+    const bool is_finished = stored->second.status.state == job::JobState::kFinished;
+    ASSERT_EQ(is_finished, FindJob(cluster.state(), id) == nullptr) << base::ToString(id);
+    ASSERT_EQ(is_finished, stored->second.status.end.has_value()) << base::ToString(id);
+  }
+}
+
+void PointsAreStoredOnce(const SimCluster& cluster) {
+  for (const auto& [key, points] : cluster.ledger().points()) {
+    for (size_t i = 0; i < points.size(); ++i) ASSERT_EQ(points[i].step, static_cast<int64_t>(i)) << Short(key);
+  }
+}
+
+// SUCCEEDED is said only of work that was done, and restarts keep to their bound.
+void OutcomesAreTrue(const SimCluster& cluster) {
+  for (const auto& [id, job] : cluster.ledger().jobs()) {
+    ASSERT_LE(job.status.restarts, job.row.spec.resources.max_restarts) << base::ToString(id);
+    ASSERT_EQ(job.status.attempt > 0, job.status.started_at > 0) << base::ToString(id);
+    if (job.status.end->outcome != job::Outcome::kSucceeded) continue;
+    const auto ranks = cluster.succeeded_ranks().find({id, job.status.attempt});
+    ASSERT_TRUE(ranks != cluster.succeeded_ranks().end()) << base::ToString(id);
+    ASSERT_EQ(static_cast<int64_t>(ranks->second.size()), job.row.spec.devices) << base::ToString(id);
+  }
+}
+
+}  // namespace
+
+void Invariants::Check(const SimCluster& cluster) {
+  GangsAreWhole(cluster.state());
+  MemoryIsWhatIsStored(cluster);
+  NoJobIsLost(cluster);
+  TerminalStatesStay(cluster);
+}
+
+void Invariants::CheckEnd(const SimCluster& cluster) {
+  Check(cluster);
+  PointsAreStoredOnce(cluster);
+  OutcomesAreTrue(cluster);
+  for (const auto& [name, worker] : cluster.state().workers) EXPECT_FALSE(worker.holder) << name;
+}
+
+void Invariants::TerminalStatesStay(const SimCluster& cluster) {
+  for (const auto& [id, job] : cluster.ledger().jobs()) {
+    if (job.status.state != job::JobState::kFinished) {
+      ASSERT_FALSE(ends_.contains(id)) << base::ToString(id) << " came back";
+      continue;
+    }
+    const std::string end = std::string(job::Name(job.status.end->outcome)) + ": " + job.status.end->message;
+    ASSERT_EQ(ends_.try_emplace(id, end).first->second, end) << base::ToString(id);
+  }
+}
+
+}  // namespace trainctl::core

@@ -1,0 +1,25 @@
+// What must hold after every step of the cluster, whatever happened. Each reports what it finds wrong as a test failure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "tests/server/sim_cluster.h"
+
+namespace trainctl::core {
+
+class Invariants {
+ public:
+  // Cheap enough for every step.
+  void Check(const SimCluster& cluster);
+  // Of the end, when every job is FINISHED.
+  void CheckEnd(const SimCluster& cluster);
+
+ private:
+  void TerminalStatesStay(const SimCluster& cluster);
+
+  std::map<base::JobId, std::string> ends_;
+};
+
+}  // namespace trainctl::core

@@ -1,0 +1,176 @@
+#include "tests/server/sim_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/server/describe.h"
+
+namespace trainctl::core {
+
+SimCluster::SimCluster(uint64_t seed, Committed committed) : random_(seed), committed_(std::move(committed)) {
+  const uint64_t hosts = 1 + random_() % 4;
+  for (uint64_t host = 0; host < hosts; ++host) {
+    const std::string name(1, static_cast<char>('a' + host));
+    const std::string model = host == 3 ? "A100" : "H200";
+    const auto devices = static_cast<int64_t>(1 + random_() % 4);
+    if (model == "H200") largest_gang_ += devices;
+    for (int64_t device = 0; device < devices; ++device) workers_.emplace_back(name + "/" + std::to_string(device), name, model, device);
+  }
+  for (SimWorker& worker : workers_) Connect(worker);
+}
+
+void SimCluster::Disturb() {
+  const uint64_t dice = random_() % 1000;
+  if (dice < 400) return Deliver();
+  if (dice < 750) return AdvanceRanks(true);
+  if (dice < 850) return Second();
+  if (dice < 860) return AWhile();
+  if (dice < 900) return Submit();
+  if (dice < 910) return Cancel();
+  if (dice < 960) return Connect(Any());
+  Fault();
+}
+
+bool SimCluster::Settle() {
+  for (int round = 0; round < 20'000; ++round) {
+    for (SimWorker& worker : workers_) Connect(worker);
+    for (int i = 0; i < 20; ++i) Deliver();
+    AdvanceRanks(false);
+    Second();
+    const bool all_quiet = std::all_of(workers_.begin(), workers_.end(), [](SimWorker& worker) { return worker.Running() == nullptr; });
+    if (state_.jobs.empty() && all_quiet) return true;
+  }
+  return false;
+}
+
+// As the shell does: commit, then perform. A kill before the commit loses the event, one after it the effects.
+void SimCluster::Feed(const Event& event) {
+  const Actions actions = Step(state_, event, now_);
+  if (random_() % 400 == 0) return RestartCoordinator();
+  ledger_.Apply(actions.persist);
+  if (committed_) committed_(actions.persist);
+  for (const Persist& row : actions.persist) {
+    if (const auto* job = std::get_if<JobRow>(&row)) accepted_.insert(job->id);
+  }
+  if (random_() % 400 == 0) return RestartCoordinator();
+  Perform(actions.effects);
+}
+
+void SimCluster::Perform(const std::vector<Effect>& effects) {
+  for (const Effect& effect : effects) {
+    if (const auto* start = std::get_if<StartRank>(&effect)) NoJobRunsTwice(*start);
+    std::visit(
+        [&](const auto& value) {
+          if constexpr (requires { value.worker; }) {
+            SimWorker& worker = Named(value.worker);
+            if (worker.connected()) worker.to_worker.push_back(value);
+          }
+        },
+        effect);
+  }
+}
+
+void SimCluster::RestartCoordinator() {
+  for (SimWorker& worker : workers_) worker.Disconnect();
+  now_.steady = 7'000'000;
+  state_ = Restore(state_.options, ledger_.LoadState(), now_);
+}
+
+void SimCluster::Submit() {
+  JobsSubmitted event{"r" + std::to_string(++requests_), Chance(random_, 20) ? "lab" : "", {}};
+  const uint64_t copies = event.group_name.empty() ? 1 : 2 + random_() % 3;
+  for (uint64_t i = 0; i < copies; ++i) {
+    job::JobSpec spec;
+    spec.model.path = spec.data.path = "/data";
+    spec.train.micro_batch_size = 1;
+    spec.devices = Chance(random_, 60) ? 1 : 1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(largest_gang_));
+    spec.resources.priority = static_cast<int64_t>(random_() % 3) * 25;
+    spec.resources.max_restarts = static_cast<int64_t>(random_() % 3);
+    spec.resources.step_timeout_seconds = 30;
+    if (Chance(random_, 20)) spec.resources.time_limit_seconds = 40;
+    event.jobs.push_back({spec, "", ""});
+  }
+  Feed(event);
+}
+
+void SimCluster::Cancel() {
+  if (!accepted_.empty()) Feed(CancelRequested{{1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(accepted_.rbegin()->value))}});
+}
+
+void SimCluster::Fault() {
+  SimWorker& worker = Any();
+  const uint64_t kind = random_() % 10;
+  if (kind < 5 && worker.connected()) {
+    worker.Disconnect();
+    Feed(WorkerStreamLost{worker.name()});
+  } else if (kind < 8) {
+    if (SimRank* rank = worker.Running()) worker.Kill(*rank, random_);
+  } else if (kind < 9) {
+    const bool was_connected = worker.connected();
+    worker.Reboot();
+    if (was_connected) Feed(WorkerStreamLost{worker.name()});
+  } else {
+    RestartCoordinator();
+  }
+}
+
+void SimCluster::Deliver() {
+  SimWorker& worker = Any();
+  if (!worker.to_worker.empty()) {
+    const Effect effect = worker.to_worker.front();
+    worker.to_worker.pop_front();
+    worker.Receive(effect, now_.steady / 1'000'000, random_);
+  }
+  if (!worker.to_coordinator.empty()) {
+    const Event event = worker.to_coordinator.front();
+    worker.to_coordinator.pop_front();
+    Feed(event);
+  }
+}
+
+void SimCluster::AdvanceRanks(bool with_faults) {
+  for (SimWorker& worker : workers_) {
+    SimRank* rank = worker.Running();
+    worker.Advance(now_.steady / 1'000'000, rank == nullptr || PeersAlive(*rank), with_faults, random_);
+    if (rank != nullptr && rank->succeeded) succeeded_ranks_[{rank->key.job, rank->key.attempt}].insert(rank->key.rank);
+  }
+}
+
+void SimCluster::Second() {
+  now_.wall += 1'000'000;
+  now_.steady += 1'000'000;
+  Feed(Tick{});
+}
+
+void SimCluster::AWhile() {
+  for (uint64_t seconds = random_() % 200; seconds > 0; --seconds) Second();
+}
+
+void SimCluster::Connect(SimWorker& worker) {
+  if (!worker.connected()) worker.Connect();
+}
+
+// All ranks of its attempt run, or have done their work.
+bool SimCluster::PeersAlive(const SimRank& rank) {
+  std::set<int64_t> alive = succeeded_ranks_[{rank.key.job, rank.key.attempt}];
+  for (SimWorker& worker : workers_) {
+    const SimRank* peer = worker.Running();
+    if (peer != nullptr && peer->key.job == rank.key.job && peer->key.attempt == rank.key.attempt) alive.insert(peer->key.rank);
+  }
+  return static_cast<int64_t>(alive.size()) == rank.world_size;
+}
+
+void SimCluster::NoJobRunsTwice(const StartRank& start) {
+  for (SimWorker& worker : workers_) {
+    const SimRank* other = worker.Running();
+    const bool is_older = other != nullptr && other->key.job == start.key.job && other->key.attempt < start.key.attempt;
+    ASSERT_FALSE(is_older) << Short(start.key) << " starts while " << Short(other->key) << " still runs";
+  }
+}
+
+SimWorker& SimCluster::Named(const std::string& name) {
+  return *std::find_if(workers_.begin(), workers_.end(), [&](const SimWorker& worker) { return worker.name() == name; });
+}
+
+}  // namespace trainctl::core

@@ -1,0 +1,66 @@
+// A whole cluster under one seed: the core with its rows, workers with ranks, a network that loses streams, hosts that restart, a
+// coordinator that is killed before or after its commit. Everything that happens is chosen by the seed, so a failure can be replayed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/core/step.h"
+#include "tests/server/ledger.h"
+#include "tests/server/sim_worker.h"
+
+namespace trainctl::core {
+
+class SimCluster {
+ public:
+  // Told of every commit.
+  using Committed = std::function<void(const std::vector<Persist>&)>;
+
+  explicit SimCluster(uint64_t seed, Committed committed = {});
+
+  // One thing happens, a fault perhaps.
+  void Disturb();
+  // No more faults, submissions and cancels: until all jobs have ended. False: they don't.
+  bool Settle();
+
+  const State& state() const { return state_; }
+  const Ledger& ledger() const { return ledger_; }
+  const std::set<base::JobId>& accepted() const { return accepted_; }
+  // Attempts all of whose ranks did all their steps.
+  const std::map<std::pair<base::JobId, int64_t>, std::set<int64_t>>& succeeded_ranks() const { return succeeded_ranks_; }
+  const Now& now() const { return now_; }
+
+ private:
+  void Feed(const Event& event);
+  void Perform(const std::vector<Effect>& effects);
+  void RestartCoordinator();
+  void Submit();
+  void Cancel();
+  void Fault();
+  void Deliver();
+  void AdvanceRanks(bool with_faults);
+  void Second();
+  void AWhile();
+  void Connect(SimWorker& worker);
+  bool PeersAlive(const SimRank& rank);
+  void NoJobRunsTwice(const StartRank& start);
+  SimWorker& Any() { return workers_[random_() % workers_.size()]; }
+  SimWorker& Named(const std::string& name);
+
+  Random random_;
+  Committed committed_;
+  State state_;
+  Ledger ledger_;
+  Now now_{1'000'000'000'000, 1'000'000'000};
+  std::vector<SimWorker> workers_;
+  std::set<base::JobId> accepted_;
+  std::map<std::pair<base::JobId, int64_t>, std::set<int64_t>> succeeded_ranks_;
+  int64_t requests_ = 0;
+  int64_t largest_gang_ = 0;  // that the site can run
+};
+
+}  // namespace trainctl::core

@@ -1,0 +1,170 @@
+#include "tests/server/sim_worker.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/server/describe.h"
+
+namespace trainctl::core {
+
+SimWorker::SimWorker(std::string name, std::string host, std::string model, int64_t index)
+    : name_(std::move(name)), host_(std::move(host)), model_(std::move(model)), index_(index) {}
+
+void SimWorker::Receive(const Effect& effect, int64_t now_s, Random& random) {
+  if (const auto* start = std::get_if<StartRank>(&effect)) Start(*start, random);
+  if (const auto* stop = std::get_if<StopRank>(&effect)) Stop(*stop, now_s, random);
+  if (const auto* release = std::get_if<ReleaseRank>(&effect)) Release(release->key);
+  if (const auto* ack = std::get_if<AckReport>(&effect)) Acknowledge(ack->key, ack->sequence);
+  if (const auto* welcome = std::get_if<Welcome>(&effect)) {
+    welcome_ = true;
+    for (const AckRow& ack : welcome->acks) Acknowledge(ack.key, ack.sequence);
+    for (auto& [key, rank] : ranks_) {
+      for (const RankReported& report : rank.unacknowledged) to_coordinator.push_back(report);
+    }
+  }
+}
+
+void SimWorker::Start(const StartRank& start, Random& random) {
+  if (ranks_.contains(start.key)) return;
+  SimRank* running = Running();
+  ASSERT_EQ(running, nullptr) << name_ << " is to start " << Short(start.key) << " while " << Short(running->key) << " runs";
+  SimRank& rank = ranks_[start.key];
+  rank.key = start.key;
+  rank.world_size = start.plan.world_size;
+  if (Chance(random, 3)) {
+    rank.running = false;
+    return Report(rank, LaunchFailure{"no such path"});
+  }
+  Report(rank, job::RankStarted{1});
+}
+
+void SimWorker::Stop(const StopRank& stop, int64_t now_s, Random& random) {
+  const auto found = ranks_.find(stop.key);
+  if (found == ranks_.end() || !found->second.running) return;
+  SimRank& rank = found->second;
+  if (rank.hangs || Chance(random, 20)) {
+    rank.kill_at_s = now_s + stop.grace_us / 1'000'000 + 1;
+  } else if (Chance(random, 50)) {
+    Report(rank, job::RankOutcome{job::Outcome::kCancelled, "stopped", std::nullopt});
+    End(rank, {.exit_code = 0}, random);
+  } else {
+    End(rank, {.signal = 15}, random);
+  }
+}
+
+void SimWorker::Release(const RankKey& key) {
+  const auto found = ranks_.find(key);
+  if (found == ranks_.end()) return;
+  ASSERT_FALSE(found->second.running) << Short(key) << " is released while it runs";
+  ranks_.erase(found);
+}
+
+void SimWorker::Acknowledge(const RankKey& key, int64_t sequence) {
+  const auto found = ranks_.find(key);
+  if (found == ranks_.end()) return;
+  std::deque<RankReported>& reports = found->second.unacknowledged;
+  while (!reports.empty() && reports.front().sequence <= sequence) reports.pop_front();
+}
+
+void SimWorker::Report(SimRank& rank, ReportBody body) {
+  rank.unacknowledged.push_back({name_, rank.key, ++rank.sequence, std::move(body)});
+  if (welcome_) to_coordinator.push_back(rank.unacknowledged.back());
+}
+
+void SimWorker::End(SimRank& rank, const RankExit& exit, Random& random) {
+  rank.running = false;
+  Report(rank, exit);
+  dirty_ = Chance(random, 10);
+  if (connected_) to_coordinator.push_back(DeviceStateChanged{name_, !dirty_, dirty_ ? "memory in use" : ""});
+}
+
+void SimWorker::Kill(SimRank& rank, Random& random) { End(rank, {.signal = 9}, random); }
+
+void SimWorker::Reboot() {
+  Disconnect();
+  ++boot_;
+  dirty_ = false;
+  for (auto& [key, rank] : ranks_) {
+    if (rank.running) Report(rank, RankExit{});  // its shim went down with it: a record without an end
+    rank.running = false;
+  }
+}
+
+SimRank* SimWorker::Running() {
+  for (auto& [key, rank] : ranks_) {
+    if (rank.running) return &rank;
+  }
+  return nullptr;
+}
+
+void SimWorker::Advance(int64_t now_s, bool peers_alive, bool with_faults, Random& random) {
+  if (dirty_ && connected_ && Chance(random, 20)) {
+    dirty_ = false;
+    to_coordinator.push_back(DeviceStateChanged{name_, true, ""});
+  }
+  SimRank* rank = Running();
+  if (rank == nullptr) return;
+  if (rank->kill_at_s != 0 && now_s >= rank->kill_at_s) return End(*rank, {.signal = 9}, random);
+  if (rank->hangs) return;
+  if (with_faults && Chance(random, 2)) {
+    rank->hangs = true;
+    return;
+  }
+  if (rank->phase < 3) {
+    ++rank->phase;
+    if (rank->phase == 1) Report(*rank, job::RankPhase{"loading", 1, 2});
+    if (rank->phase == 2 && rank->key.rank == 0) Report(*rank, job::RankRendezvous{"blob"});
+    if (rank->phase == 3) Report(*rank, job::RankPhase{"training"});
+  } else if (peers_alive) {
+    DoStep(*rank, random);
+  } else if (Chance(random, 50)) {
+    Report(*rank, job::RankOutcome{job::Outcome::kNcclError, "a peer is gone", std::nullopt});
+    End(*rank, {.exit_code = 1}, random);
+  } else {
+    rank->hangs = true;
+  }
+}
+
+void SimWorker::DoStep(SimRank& rank, Random& random) {
+  if (Chance(random, 4)) {
+    const job::Outcome outcome = Chance(random, 50) ? job::Outcome::kOomGpu : job::Outcome::kNcclError;
+    Report(rank, job::RankOutcome{outcome, "of its own", std::nullopt});
+    return End(rank, {.exit_code = 1}, random);
+  }
+  ++rank.step;
+  Report(rank, job::RankProgress{rank.step, kSteps});
+  Report(rank, job::RankMetrics{{{.name = "loss", .step = rank.points++}}});
+  if (rank.step < kSteps) return;
+  rank.succeeded = true;
+  Report(rank, job::RankOutcome{job::Outcome::kSucceeded, "", std::nullopt});
+  End(rank, {.exit_code = 0}, random);
+}
+
+WorkerHello SimWorker::Hello() const {
+  WorkerHello hello;
+  hello.worker.name = name_;
+  hello.worker.host = host_;
+  hello.worker.boot_id = "boot-" + std::to_string(boot_);
+  hello.worker.device.index = index_;
+  hello.worker.device.name = model_;
+  hello.device_free = !dirty_;
+  for (const auto& [key, rank] : ranks_) {
+    hello.held.push_back({key, rank.running});
+    if (rank.running) hello.device_free = false;
+  }
+  return hello;
+}
+
+void SimWorker::Connect() {
+  connected_ = true;
+  to_coordinator.push_back(Hello());
+}
+
+void SimWorker::Disconnect() {
+  connected_ = welcome_ = false;
+  to_coordinator.clear();
+  to_worker.clear();
+}
+
+}  // namespace trainctl::core

@@ -1,0 +1,81 @@
+// A worker of the simulated cluster, with its host's processes: it obeys StartRank, StopRank and ReleaseRank, keeps reports until they
+// are acknowledged, and sends them again after a reconnect, as proto/trainctl.proto asks. Its ranks go on while it has no stream.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+
+#include "server/core/actions.h"
+#include "server/core/events.h"
+
+namespace trainctl::core {
+
+using Random = std::mt19937_64;
+
+// True in `percent` of a hundred cases.
+inline bool Chance(Random& random, uint64_t percent) { return random() % 100 < percent; }
+
+struct SimRank {
+  RankKey key;
+  int64_t world_size = 1;
+  bool running = true;
+  bool succeeded = false;   // it did all its steps
+  bool hangs = false;       // from now on
+  int64_t step = 0;
+  int64_t phase = 0;        // 0 started, 1 loading, 2 joining, 3 steps
+  int64_t kill_at_s = 0;    // 0: nobody stops it
+  int64_t sequence = 0;
+  int64_t points = 0;       // metric points made so far
+  std::deque<RankReported> unacknowledged;
+};
+
+class SimWorker {
+ public:
+  static constexpr int64_t kSteps = 4;
+
+  SimWorker(std::string name, std::string host, std::string model, int64_t index);
+
+  // What the coordinator performed, as it arrives.
+  void Receive(const Effect& effect, int64_t now_s, Random& random);
+  // One running rank gets on, dies, or hangs; a rank whose grace is over is killed. `peers_alive`: of its attempt.
+  void Advance(int64_t now_s, bool peers_alive, bool with_faults, Random& random);
+  // kill -9 from outside.
+  void Kill(SimRank& rank, Random& random);
+  // The host goes down and comes up.
+  void Reboot();
+
+  WorkerHello Hello() const;
+  void Connect();
+  void Disconnect();
+
+  const std::string& name() const { return name_; }
+  bool connected() const { return connected_; }
+  std::map<RankKey, SimRank>& ranks() { return ranks_; }
+  // The running rank; null: none. There is never more than one: a second one fails the test.
+  SimRank* Running();
+
+  std::deque<Event> to_coordinator;  // in order, lost with the stream
+  std::deque<Effect> to_worker;      // likewise
+
+ private:
+  void Start(const StartRank& start, Random& random);
+  void Stop(const StopRank& stop, int64_t now_s, Random& random);
+  void Release(const RankKey& key);
+  void Acknowledge(const RankKey& key, int64_t sequence);
+  void Report(SimRank& rank, ReportBody body);
+  void End(SimRank& rank, const RankExit& exit, Random& random);
+  void DoStep(SimRank& rank, Random& random);
+
+  std::string name_, host_, model_;
+  int64_t index_;
+  int64_t boot_ = 1;
+  bool connected_ = false;
+  bool welcome_ = false;  // reports may be sent
+  bool dirty_ = false;
+  std::map<RankKey, SimRank> ranks_;  // with a record: running, or ended and not released
+};
+
+}  // namespace trainctl::core

@@ -1,0 +1,71 @@
+// The core against a cluster in which everything goes wrong, under many seeds. A failure names its seed; TRAINCTL_SEED=n replays that one.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "server/store/sqlite_store.h"
+#include "tests/server/describe.h"
+#include "tests/server/invariants.h"
+#include "tests/server/temporary_folder.h"
+
+namespace trainctl::core {
+namespace {
+
+constexpr uint64_t kSeeds = 40;
+constexpr int kStepsPerSeed = 600;
+
+using Outcomes = std::map<job::Outcome, int>;
+
+void Simulate(uint64_t seed, Outcomes* outcomes) {
+  SCOPED_TRACE("TRAINCTL_SEED=" + std::to_string(seed));
+  SimCluster cluster(seed);
+  Invariants invariants;
+  for (int step = 0; step < kStepsPerSeed && !testing::Test::HasFailure(); ++step) {
+    cluster.Disturb();
+    invariants.Check(cluster);
+  }
+  if (testing::Test::HasFailure()) return;
+  EXPECT_TRUE(cluster.Settle()) << "jobs that do not end:\n" << Describe(cluster.state(), cluster.now());
+  if (testing::Test::HasFailure()) return;
+  invariants.CheckEnd(cluster);
+  for (const auto& [id, job] : cluster.ledger().jobs()) ++(*outcomes)[job.status.end->outcome];
+}
+
+TEST(Simulation, EveryInvariantHoldsAndEveryJobEndsUnderAnyFaults) {
+  Outcomes outcomes;
+  if (const char* seed = std::getenv("TRAINCTL_SEED")) return Simulate(std::strtoull(seed, nullptr, 10), &outcomes);
+  for (uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) Simulate(seed, &outcomes);
+  using enum job::Outcome;
+  for (const job::Outcome outcome : {kSucceeded, kFailed, kOomGpu, kHang, kNcclError, kNodeLost, kTimeout, kCancelled, kLaunchFailed}) {
+    EXPECT_GE(outcomes[outcome], 5) << job::Name(outcome) << ": the faults do not reach what they are there for";
+  }
+}
+
+TEST(Simulation, TheSameSeedGivesTheSameRun) {
+  const auto run = [] {
+    SimCluster cluster(7);
+    for (int step = 0; step < 300; ++step) cluster.Disturb();
+    return Describe(cluster.ledger().LoadState());
+  };
+  EXPECT_EQ(run(), run());
+}
+
+// The ledger of these tests and the real store are told the same, and tell the same.
+TEST(Simulation, TheSqliteStoreRestoresWhatTheLedgerRestores) {
+  store::TemporaryFolder folder;
+  auto store = store::OpenSqliteStore(folder.path()).value();
+  store::Batch batch;
+  SimCluster cluster(11, [&](const std::vector<Persist>& rows) { batch.rows.insert(batch.rows.end(), rows.begin(), rows.end()); });
+  for (int step = 1; step <= 2000; ++step) {
+    cluster.Disturb();
+    if (step % 100 != 0) continue;
+    const base::Status status = store->Apply(batch);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    batch = {};
+    ASSERT_EQ(Describe(store->LoadState().value()), Describe(cluster.ledger().LoadState())) << step;
+  }
+}
+
+}  // namespace
+}  // namespace trainctl::core
