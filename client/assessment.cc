@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/size.h"
+#include "client/format.h"
 #include "common/job/check_job.h"
 #include "common/job/run_plan.h"
 
@@ -39,14 +39,14 @@ void CheckFit(Assessment* assessment) {
   if (!assessment->prediction || largest == 0 || assessment->job.expect == job::Expect::kOom) return;
   const int64_t peak = assessment->prediction->peak_allocated;
   if (peak > largest) {
-    assessment->site_problems.push_back({"train.micro_batch_size", 0, "", "at most " + base::FormatBytes(largest) + " a device, the largest of this site",
-                                         "predicted peak " + base::FormatBytes(peak) + "; trainctl explain oom says what helps, and \"expect\": \"OOM\" "
+    assessment->site_problems.push_back({"train.micro_batch_size", 0, "", "at most " + FormatMemory(largest) + " a device, the largest of this site",
+                                         "predicted peak " + FormatMemory(peak) + "; trainctl explain oom says what helps, and \"expect\": \"OOM\" "
                                          "submits it all the same"});
     return;
   }
   const std::optional<int64_t>& limit = assessment->job.resources.gpu_memory_limit_bytes;
   if (limit && peak > *limit) {
-    assessment->notes.push_back("predicted peak " + base::FormatBytes(peak) + " exceeds resources.gpu_memory_limit " + base::FormatBytes(*limit) +
+    assessment->notes.push_back("predicted peak " + FormatMemory(peak) + " exceeds resources.gpu_memory_limit " + FormatMemory(*limit) +
                                    ": it will probably end OOM_GPU");
   }
 }

@@ -12,7 +12,10 @@ std::string WithThousands(int64_t value);  // "1,234,567"
 // Four significant digits, without an exponent where people would not write one: "2.345", "1,235", "0.0002", "2e-08", "nan".
 std::string FormatNumber(double value);
 
-// By a metric's unit (job::MetricInfo): bytes as GiB, seconds as "0.412 s" or "3min 32s", rates with thousands separators.
+// "9.81 GiB"; below 0.1 GiB "12.50 MiB", since tiny models are tried too; "0 GiB".
+std::string FormatMemory(int64_t bytes);
+
+// By a metric's unit (job::MetricInfo): bytes as FormatMemory, seconds as "0.412 s" or "3min 32s", rates with thousands separators.
 std::string FormatWithUnit(double value, std::string_view unit);
 
 // "+12.3 %", "−45.0 %"; "±0 %" where it would print as zero.

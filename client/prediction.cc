@@ -4,7 +4,6 @@
 #include <set>
 
 #include "client/format.h"
-#include "common/base/size.h"
 #include "common/job/job_json.h"
 
 namespace trainctl::client {
@@ -60,9 +59,9 @@ std::string StepsText(const Assessment& assessment) {
 
 std::string MemoryText(const Assessment& assessment) {
   if (!assessment.prediction) return "not predicted before the model is inspected";
-  std::string text = base::FormatBytes(assessment.prediction->peak_allocated) + " predicted peak a device";
+  std::string text = FormatMemory(assessment.prediction->peak_allocated) + " predicted peak a device";
   const int64_t limit = LargestLimit(assessment);
-  if (limit > 0) text += ", of " + base::FormatBytes(limit);
+  if (limit > 0) text += ", of " + FormatMemory(limit);
   return text;
 }
 
@@ -86,7 +85,7 @@ std::string MemoryTableText(const job::MemoryEstimate& estimate, const TableLayo
   TextTable table(std::move(columns));
   for (const MemoryKind& kind : kMemoryKinds) {
     std::vector<TextCell> cells = {kind.label};
-    for (const MemoryByKind& memory : estimate.phases) cells.emplace_back(base::FormatBytes(memory.*kind.bytes));
+    for (const MemoryByKind& memory : estimate.phases) cells.emplace_back(FormatMemory(memory.*kind.bytes));
     table.AddRow(std::move(cells));
   }
   return table.Render(layout);

@@ -4,7 +4,6 @@
 
 #include "client/format.h"
 #include "client/job_listing.h"
-#include "common/base/size.h"
 
 namespace trainctl::client {
 namespace {
@@ -30,7 +29,7 @@ std::string Numbers(const v1::JobView& view) {
   std::string text;
   if (view.has_loss()) text += "  loss " + FormatNumber(view.loss());
   if (view.has_tokens_per_second()) text += "  " + FormatNumber(view.tokens_per_second()) + " tokens/s";
-  if (view.peak_allocated_bytes() > 0) text += "  peak " + base::FormatBytes(view.peak_allocated_bytes());
+  if (view.peak_allocated_bytes() > 0) text += "  peak " + FormatMemory(view.peak_allocated_bytes());
   return text;
 }
 

@@ -103,7 +103,12 @@ std::string TextTable::Render(const TableLayout& layout) const {
   for (const TextColumn& column : columns_) header.cells.emplace_back(column.header, Style::kFaint);
   std::string text = RenderRow(header, widths, layout.colour);
   for (const Row& row : rows_) {
-    text += row.heading ? "\n" + Styled(row.cells[0].text, row.cells[0].style, layout.colour) + "\n" : RenderRow(row, widths, layout.colour);
+    if (!row.heading) {
+      text += RenderRow(row, widths, layout.colour);
+      continue;
+    }
+    const std::string heading = Styled(row.cells[0].text, row.cells[0].style, layout.colour);
+    text += heading.empty() ? "\n" : "\n" + heading + "\n";
   }
   return text;
 }
@@ -116,6 +121,7 @@ std::string TextTable::Markdown() const {
   }
   text += "\n" + rule + "\n";
   for (const Row& row : rows_) {
+    if (row.heading && row.cells[0].text.empty()) continue;
     text += "|";
     for (size_t i = 0; i < columns_.size(); ++i) {
       const std::string words = i < row.cells.size() ? EscapedForMarkdown(row.cells[i].text) : "";

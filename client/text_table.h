@@ -35,7 +35,7 @@ class TextTable {
 
   // Missing cells are empty.
   void AddRow(std::vector<TextCell> cells);
-  // A line of its own between rows, after an empty one.
+  // A line of its own between rows, after an empty one; an empty text is only the empty line.
   void AddHeading(std::string text);
 
   bool empty() const { return rows_.empty(); }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "client/exit_code.h"
@@ -14,8 +15,14 @@ constexpr std::string_view kDefinitions =
     "tokens/s counts positions up to the longest row of each micro batch, trained tokens/s only those that count in the loss.\n"
     "speed-up: samples/s over the base's. memory: the worst rank's; by kind at the phase where it was largest.\n";
 
+// Whole numbers as such: bytes and batch sizes are counts.
+Json NumberJson(double number) {
+  const bool is_whole = number == std::trunc(number) && std::abs(number) < 1e15;
+  return is_whole ? Json(static_cast<int64_t>(number)) : Json(number);
+}
+
 Json ValueJson(const v1::CompareValue& value) {
-  if (value.has_number()) return value.number();
+  if (value.has_number()) return NumberJson(value.number());
   if (value.has_text()) return value.text();
   return nullptr;
 }
@@ -60,7 +67,7 @@ TextTable TableOf(const v1::CompareResponse& response, const std::vector<int>& p
   TextTable table(std::move(columns));
   std::string section;
   for (const v1::CompareRow& row : response.rows()) {
-    if (row.section() != section && row.section() != row.label()) table.AddHeading(row.section());
+    if (row.section() != section) table.AddHeading(row.section() == row.label() ? "" : row.section());
     section = row.section();
     std::vector<TextCell> cells = {row.label()};
     for (const int i : places) cells.push_back(ValueCell(row, row.values(i)));

@@ -6,7 +6,6 @@
 #include "client/job_listing.h"
 #include "client/prediction.h"
 #include "client/verbs.h"
-#include "common/base/size.h"
 #include "common/job/job_json.h"
 #include "common/job/memory_estimate.h"
 #include "common/job/metric.h"
@@ -110,17 +109,17 @@ std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout)
   if (!job.ok()) return "\nSettings: can't be read: " + job.error().message + "\n";
   TextTable table({{"SETTING"}, {"VALUE"}});
   for (const auto& [key, value] : job::Flatten(*job)) {
-    if (value != "null") table.AddRow({key, value});
+    if (value != "null" && !value.empty() && value != "{}") table.AddRow({key, value});
   }
   return "\n" + table.Render(layout);
 }
 
 std::string OomText(const v1::OomDetail& oom) {
   const v1::MemoryByKind& memory = oom.memory();
-  return "    rank " + std::to_string(oom.rank()) + " asked for " + base::FormatBytes(oom.requested_bytes()) + " in " + oom.phase() + " with a limit of " +
-         base::FormatBytes(oom.limit_bytes()) + "; last measured: parameters " + base::FormatBytes(memory.params()) + ", gradients " +
-         base::FormatBytes(memory.grads()) + ", optimizer " + base::FormatBytes(memory.optimizer()) + ", other " +
-         base::FormatBytes(memory.other()) + ". What to do: trainctl explain oom\n";
+  return "    rank " + std::to_string(oom.rank()) + " asked for " + FormatMemory(oom.requested_bytes()) + " in " + oom.phase() + " with a limit of " +
+         FormatMemory(oom.limit_bytes()) + "; last measured: parameters " + FormatMemory(memory.params()) + ", gradients " +
+         FormatMemory(memory.grads()) + ", optimizer " + FormatMemory(memory.optimizer()) + ", other " +
+         FormatMemory(memory.other()) + ". What to do: trainctl explain oom\n";
 }
 
 std::string CauseText(const v1::AttemptView& attempt) {

@@ -1,7 +1,6 @@
 #include "client/format.h"
 #include "client/job_listing.h"
 #include "client/verbs.h"
-#include "common/base/size.h"
 
 namespace trainctl::client {
 namespace {
@@ -49,7 +48,7 @@ Style StateStyle(const std::string& state) {
 }
 
 std::string MemoryText(int64_t used, int64_t total) {
-  return total > 0 ? base::FormatBytes(used) + " of " + base::FormatBytes(total) : "";
+  return total > 0 ? FormatMemory(used) + " of " + FormatMemory(total) : "";
 }
 
 std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/size.h"
 #include "common/job/metric.h"
 #include "server/compare/sections.h"
 
@@ -63,6 +63,12 @@ Value Rate(const std::vector<const MetricSummary*>& summaries) {
   return Number(sum);
 }
 
+std::string Percent(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * ratio);
+  return text;
+}
+
 // The worst rank, and the spread where ranks differ.
 Value WorstBytes(const std::vector<const MetricSummary*>& summaries) {
   std::map<int64_t, double> of_rank;
@@ -75,7 +81,7 @@ Value WorstBytes(const std::vector<const MetricSummary*>& summaries) {
   const double least = std::min_element(of_rank.begin(), of_rank.end(), less)->second;
   const double most = std::max_element(of_rank.begin(), of_rank.end(), less)->second;
   if (least == most) return Number(most);
-  return Number(most, "from " + base::FormatBytes(static_cast<int64_t>(least)) + " over " + std::to_string(of_rank.size()) + " ranks");
+  return Number(most, "the least of " + std::to_string(of_rank.size()) + " ranks " + Percent(least / most) + " of it");
 }
 
 // The largest of any rank and phase, and which phase that was.

@@ -150,7 +150,7 @@ TEST(Compare, MemoryIsTheWorstRanksWithTheSpreadAndByKindAtItsLargestPhase) {
                OfRank(Summary("memory_grads_bytes", 0), 0, "before_forward"), OfRank(Summary("memory_grads_bytes", 8), 0, "after_backward"),
                OfRank(Summary("memory_grads_bytes", 9), 1, "after_backward")};
   const Table table = Compare({a}, 0);
-  EXPECT_EQ(PrintRow(table, "memory_peak_allocated_bytes"), "memory/memory_peak_allocated_bytes [bytes]: 7.94569e+10 (from 70.00 GiB over 2 ranks)\n");
+  EXPECT_EQ(PrintRow(table, "memory_peak_allocated_bytes"), "memory/memory_peak_allocated_bytes [bytes]: 7.94569e+10 (the least of 2 ranks 94.6 % of it)\n");
   EXPECT_EQ(PrintRow(table, "memory_grads_bytes"), "memory/memory_grads_bytes [bytes]: 9 (after_backward)\n");
 }
 

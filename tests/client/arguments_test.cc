@@ -1,0 +1,106 @@
+#include "client/arguments.h"
+
+#include <gtest/gtest.h>
+
+namespace trainctl::client {
+namespace {
+
+class ArgumentsTest : public testing::Test {
+ protected:
+  ArgumentsTest() {
+    arguments_.Positional("FILE", &file_, "the file");
+    arguments_.Switch("-w,--wait", &wait_, "wait");
+    arguments_.Text("--name", "NAME", &name_, "a name");
+    arguments_.Number("--tail", "N", &tail_, "lines");
+    arguments_.Duration("--timeout", &timeout_, "a time");
+    arguments_.Overrides(&overrides_, "settings");
+  }
+
+  // "key=value …" of the overrides, in order.
+  std::string Overrides() const {
+    std::string text;
+    for (const job::Override& setting : overrides_) text += (text.empty() ? "" : " ") + setting.key + "=" + setting.value;
+    return text;
+  }
+
+  std::string ErrorOf(const std::vector<std::string>& words) {
+    const base::Status status = arguments_.Parse(words);
+    return status.ok() ? "no error" : status.error().message;
+  }
+
+  Arguments arguments_{"submit", "submit it", "  trainctl submit f\n"};
+  std::string file_, name_;
+  bool wait_ = false;
+  std::optional<int64_t> tail_, timeout_;
+  std::vector<job::Override> overrides_;
+};
+
+TEST_F(ArgumentsTest, AKeyOfTheSchemaIsAnOverrideWhereverItStands) {
+  ASSERT_TRUE(arguments_.Parse({"--train.micro_batch_size", "8", "job.json", "--devices=2", "--precision", "bf16-true", "-w"}).ok());
+  EXPECT_EQ(Overrides(), "train.micro_batch_size=8 devices=2 precision=bf16-true");
+  EXPECT_EQ(file_, "job.json");
+  EXPECT_TRUE(wait_);
+}
+
+TEST_F(ArgumentsTest, SetTakesKeysAndValuesThatHoldEqualsSigns) {
+  ASSERT_TRUE(arguments_.Parse({"job.json", "--set", "a.b=c=d", "--set=optimizer.lr=1e-4"}).ok());
+  EXPECT_EQ(Overrides(), "a.b=c=d optimizer.lr=1e-4");
+}
+
+TEST_F(ArgumentsTest, ANegativeNumberIsAValueOfAnOverride) {
+  ASSERT_TRUE(arguments_.Parse({"job.json", "--optimizer.lr", "-1"}).ok());
+  EXPECT_EQ(Overrides(), "optimizer.lr=-1");
+}
+
+TEST_F(ArgumentsTest, AnOptionOfTheVerbWinsOverAKeyOfTheSchema) {
+  ASSERT_TRUE(arguments_.Parse({"job.json", "--name", "mine"}).ok());
+  EXPECT_EQ(name_, "mine");
+  EXPECT_TRUE(overrides_.empty());
+}
+
+TEST_F(ArgumentsTest, AMistypedOptionIsNoOverrideAndSwallowsNothing) {
+  EXPECT_EQ(ErrorOf({"--wiat", "job.json"}), "unknown option '--wiat': did you mean '--wait'?; see: trainctl submit --help");
+}
+
+TEST_F(ArgumentsTest, AMistypedKeyIsToldLikeAnOption) {
+  EXPECT_EQ(ErrorOf({"job.json", "--precison", "bf16-true"}), "unknown option '--precison': did you mean '--precision'?; see: trainctl submit --help");
+}
+
+TEST_F(ArgumentsTest, WhatIsMissingOrTooMuchIsNamed) {
+  EXPECT_EQ(ErrorOf({}), "FILE is missing: the file; see: trainctl submit --help");
+  EXPECT_EQ(ErrorOf({"a.json", "b.json"}), "unexpected argument 'b.json'; see: trainctl submit --help");
+  EXPECT_EQ(ErrorOf({"a.json", "--train.epochs"}), "--train.epochs: expected a value after it, as in --train.epochs VALUE; see: trainctl submit --help");
+}
+
+TEST_F(ArgumentsTest, NumbersAndTimesAreChecked) {
+  ASSERT_TRUE(arguments_.Parse({"f", "--tail", "5", "--timeout", "1h30min"}).ok());
+  EXPECT_EQ(tail_, 5);
+  EXPECT_EQ(timeout_, 5400);
+}
+
+TEST_F(ArgumentsTest, ABareNumberIsATimeInSeconds) {
+  ASSERT_TRUE(arguments_.Parse({"f", "--timeout=90"}).ok());
+  EXPECT_EQ(timeout_, 90);
+}
+
+TEST_F(ArgumentsTest, WhatIsNoNumberIsRefused) {
+  EXPECT_EQ(ErrorOf({"f", "--tail", "few"}), "--tail few: expected a whole number, 0 or more; see: trainctl submit --help");
+}
+
+TEST_F(ArgumentsTest, WhatIsNoTimeIsRefused) {
+  EXPECT_EQ(ErrorOf({"f", "--timeout", "soon"}), "--timeout soon: expected a time such as 90s, 10min or 2h; see: trainctl submit --help");
+}
+
+TEST_F(ArgumentsTest, ASetWithoutAValueIsRefused) {
+  EXPECT_EQ(ErrorOf({"f", "--set", "devices"}), "--set devices: expected KEY=VALUE, such as train.micro_batch_size=8; see: trainctl submit --help");
+}
+
+TEST_F(ArgumentsTest, HelpNeedsNothingElseAndLeadsWithExamples) {
+  ASSERT_TRUE(arguments_.Parse({"--help"}).ok());
+  EXPECT_TRUE(arguments_.wants_help());
+  const std::string help = arguments_.Help();
+  EXPECT_LT(help.find("Examples\n  trainctl submit f"), help.find("Usage\n  trainctl submit FILE [options]"));
+}
+
+}  // namespace
+}  // namespace trainctl::client

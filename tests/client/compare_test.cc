@@ -1,0 +1,119 @@
+#include <string>
+
+#include "client/output.h"
+#include "tests/client/client_test.h"
+#include "tests/client/golden.h"
+
+namespace trainctl::client {
+namespace {
+
+v1::CompareValue* Add(v1::CompareRow* row, double number) {
+  v1::CompareValue* value = row->add_values();
+  value->set_number(number);
+  return value;
+}
+
+v1::CompareRow* AddRow(v1::CompareResponse* response, const char* section, const char* key, const char* label, const char* unit) {
+  v1::CompareRow* row = response->add_rows();
+  row->set_section(section);
+  row->set_key(key);
+  row->set_label(label);
+  row->set_unit(unit);
+  return row;
+}
+
+// Three runs of one setting, the last out of memory.
+v1::CompareResponse ThreeRuns() {
+  v1::CompareResponse response;
+  const char* names[] = {"micro-2", "micro-4", "micro-64"};
+  const char* outcomes[] = {"SUCCEEDED", "SUCCEEDED", "OOM_GPU"};
+  for (int i = 0; i < 3; ++i) {
+    v1::ComparedJob& job = *response.add_jobs();
+    job.set_id("j" + std::to_string(i + 1));
+    job.set_name(names[i]);
+    job.set_state("FINISHED");
+    job.set_outcome(outcomes[i]);
+  }
+  v1::CompareRow* micro = AddRow(&response, "changed", "train.micro_batch_size", "train.micro_batch_size", "");
+  for (const double value : {2, 4, 64}) Add(micro, value);
+  v1::CompareRow* norm = AddRow(&response, "changed", "train.max_norm", "train.max_norm", "");
+  Add(norm, 1);
+  norm->add_values();
+  norm->add_values();
+  v1::CompareRow* outcome = AddRow(&response, "outcome", "outcome", "outcome", "");
+  for (const char* text : outcomes) outcome->add_values()->set_text(text);
+  outcome->mutable_values(2)->set_note("as expected");
+  v1::CompareRow* time = AddRow(&response, "time", "time_seconds", "time", "s");
+  Add(time, 212);
+  v1::CompareValue* faster = Add(time, 106);
+  faster->set_delta(-0.5);
+  faster->set_best(true);
+  time->add_values();
+  v1::CompareRow* memory = AddRow(&response, "memory", "memory_peak_allocated_bytes", "memory: peak allocated", "bytes");
+  Add(memory, 62.0 * (1 << 30))->set_best(true);
+  v1::CompareValue* more = Add(memory, 70.5 * (1 << 30));
+  more->set_delta(0.137);
+  more->set_note("the least of 2 ranks 99.3 % of it");
+  memory->add_values();
+  response.add_same("model TinyLlama-1.1B");
+  response.add_same("bf16-true");
+  response.add_warnings("the device differs (A100, H200): time and memory are of different hardware");
+  return response;
+}
+
+class CompareTest : public ClientTest {
+ protected:
+  CompareTest() { coordinator_.comparison = ThreeRuns(); }
+};
+
+TEST_F(CompareTest, TheTableForPeople) {
+  const Ended ended = Trainctl({"compare"});
+  EXPECT_EQ(ended.code, 0);
+  ExpectGolden("compare.txt", ended.out);
+}
+
+TEST_F(CompareTest, ANarrowTerminalGetsBlocksBesideTheBase) {
+  SetTerminal(80);
+  ExpectGolden("compare-80-columns.txt", Trainctl({"compare"}).out);
+}
+
+TEST_F(CompareTest, TheBaseIsTheFirstColumn) {
+  coordinator_.jobs = {FinishedJob("j1", "micro-2", "SUCCEEDED")};
+  const Ended ended = Trainctl({"compare", "micro-2", "--base", "micro-4"});
+  EXPECT_LT(ended.out.find("micro-4 (j2)"), ended.out.find("micro-2 (j1)"));
+  EXPECT_EQ(coordinator_.compare_request.base(), "micro-4");
+  EXPECT_EQ(coordinator_.compare_request.jobs(0), "micro-2");
+}
+
+TEST_F(CompareTest, Markdown) { ExpectGolden("compare.md", Trainctl({"compare", "-o", "md"}).out); }
+
+TEST_F(CompareTest, JsonIsTheContract) {
+  const Json json = Json::parse(Trainctl({"compare", "-o", "json"}).out);
+  EXPECT_EQ(json.begin().key(), "schema");
+  EXPECT_EQ(json["jobs"][2], Json({{"id", "j3"}, {"name", "micro-64"}, {"state", "FINISHED"}, {"outcome", "OOM_GPU"}}));
+  const Json& time = json["rows"][3];
+  EXPECT_EQ(time["key"], "time_seconds");
+  EXPECT_EQ(time["label"], "time");
+  EXPECT_EQ(time["unit"], "s");
+  EXPECT_EQ(time["values"], Json::array({212.0, 106.0, nullptr}));
+  EXPECT_EQ(json["rows"][2]["values"], Json::array({"SUCCEEDED", "SUCCEEDED", "OOM_GPU"}));
+  EXPECT_EQ(json["warnings"].size(), 1u);
+}
+
+TEST_F(CompareTest, CsvHasAColumnAJob) {
+  EXPECT_EQ(Trainctl({"compare", "-o", "csv"}).out,
+            "key,label,unit,section,j1,j2,j3\n"
+            "train.micro_batch_size,train.micro_batch_size,,changed,2,4,64\n"
+            "train.max_norm,train.max_norm,,changed,1,,\n"
+            "outcome,outcome,,outcome,SUCCEEDED,SUCCEEDED,OOM_GPU\n"
+            "time_seconds,time,s,time,212,106,\n"
+            "memory_peak_allocated_bytes,memory: peak allocated,bytes,memory,66571993088,75698798592,\n");
+}
+
+TEST_F(CompareTest, RowsOfAnotherWidthThanTheJobsAreRefused) {
+  coordinator_.comparison.mutable_rows(0)->mutable_values()->RemoveLast();
+  EXPECT_EQ(Trainctl({"compare"}).code, 1);
+}
+
+}  // namespace
+}  // namespace trainctl::client

@@ -1,0 +1,207 @@
+#include "tests/client/fake_coordinator.h"
+
+namespace trainctl::client {
+namespace {
+
+base::Error Unreachable() { return {base::Code::kUnavailable, "no answer from the coordinator at fake:1: connection refused"}; }
+
+base::Error NotFound(const std::string& name) { return {base::Code::kNotFound, "no job or group '" + name + "'"}; }
+
+v1::SubmittedJob Submitted(const v1::JobView& view) {
+  v1::SubmittedJob job;
+  job.set_id(view.id());
+  job.set_name(view.name());
+  return job;
+}
+
+// The name stands in the canonical JSON as "name": "…"; the real coordinator reads the whole of it.
+std::string NameIn(const std::string& job_json) {
+  const size_t key = job_json.find("\"name\"");
+  const size_t begin = job_json.find('"', job_json.find(':', key)) + 1;
+  return job_json.substr(begin, job_json.find('"', begin) - begin);
+}
+
+}  // namespace
+
+std::vector<const v1::JobView*> FakeCoordinator::Find(const std::string& name) const {
+  std::vector<const v1::JobView*> found;
+  for (const v1::JobView& job : jobs) {
+    if (name == job.id() || name == job.name() || name == job.group() || name == job.group_name()) found.push_back(&job);
+  }
+  return found;
+}
+
+base::Result<v1::SubmitResponse> FakeApi::Submit(const v1::SubmitRequest& request) {
+  if (fake_->unreachable) return Unreachable();
+  v1::SubmitResponse response;
+  const bool is_group = !request.group_name().empty();
+  if (is_group) response.set_group("g1");
+  bool known = false;
+  for (const v1::SubmitRequest& earlier : fake_->submissions) known = known || earlier.request_id() == request.request_id();
+  fake_->submissions.push_back(request);
+  for (const v1::JobSubmission& submission : request.jobs()) {
+    if (!known) {
+      v1::JobView& job = fake_->jobs.emplace_back();
+      job.set_id("j" + std::to_string(fake_->jobs.size()));
+      job.set_name(NameIn(submission.job_json()));
+      job.set_state("QUEUED");
+      if (is_group) job.set_group("g1");
+      job.set_group_name(request.group_name());
+    }
+  }
+  for (const v1::JobView& job : fake_->jobs) *response.add_jobs() = Submitted(job);
+  if (fake_->lost_answers-- > 0) return Unreachable();
+  return response;
+}
+
+base::Result<v1::ListResponse> FakeApi::List(const v1::ListRequest& request) {
+  if (fake_->unreachable) return Unreachable();
+  v1::ListResponse response;
+  for (const v1::JobView& job : fake_->jobs) {
+    bool wanted = request.jobs().empty();
+    for (const std::string& name : request.jobs()) {
+      for (const v1::JobView* found : fake_->Find(name)) wanted = wanted || found == &job;
+    }
+    if (wanted && !(request.unfinished_only() && job.state() == "FINISHED")) *response.add_jobs() = job;
+  }
+  for (const v1::WorkerView& worker : fake_->workers) *response.add_workers() = worker;
+  return response;
+}
+
+base::Result<v1::GetResponse> FakeApi::Get(const v1::GetRequest& request) {
+  if (fake_->unreachable) return Unreachable();
+  const std::vector<const v1::JobView*> found = fake_->Find(request.job());
+  if (found.empty()) return NotFound(request.job());
+  v1::GetResponse response;
+  for (const v1::JobView* job : found) {
+    v1::JobDetail& detail = *response.add_jobs();
+    if (const auto known = fake_->details.find(job->id()); known != fake_->details.end()) detail = known->second;
+    *detail.mutable_view() = *job;
+  }
+  return response;
+}
+
+base::Result<v1::CancelResponse> FakeApi::Cancel(const v1::CancelRequest& request) {
+  if (fake_->unreachable) return Unreachable();
+  v1::CancelResponse response;
+  for (const std::string& name : request.jobs()) {
+    const std::vector<const v1::JobView*> found = fake_->Find(name);
+    if (found.empty()) return NotFound(name);
+    for (const v1::JobView* job : found) {
+      fake_->cancelled.push_back(job->id());
+      *response.add_jobs() = Submitted(*job);
+    }
+  }
+  return response;
+}
+
+base::Result<v1::CompareResponse> FakeApi::Compare(const v1::CompareRequest& request) {
+  if (fake_->unreachable) return Unreachable();
+  fake_->compare_request = request;
+  for (const std::string& name : request.jobs()) {
+    if (fake_->Find(name).empty()) return NotFound(name);
+  }
+  return fake_->comparison;
+}
+
+base::Result<v1::InspectResponse> FakeApi::Inspect(const v1::InspectRequest&) {
+  if (fake_->unreachable) return Unreachable();
+  ++fake_->inspections_asked;
+  return fake_->inspection;
+}
+
+base::Result<v1::WorkersResponse> FakeApi::Workers() {
+  if (fake_->unreachable) return Unreachable();
+  v1::WorkersResponse response;
+  response.set_version("0.1.0");
+  for (const v1::WorkerView& worker : fake_->workers) *response.add_workers() = worker;
+  return response;
+}
+
+base::Status FakeApi::Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) {
+  if (fake_->unreachable) return Unreachable();
+  fake_->logs_request = request;
+  for (const v1::LogChunk& chunk : fake_->log) {
+    if (!on_message(chunk)) break;
+  }
+  return base::Ok{};
+}
+
+base::Status FakeApi::Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) {
+  if (fake_->unreachable) return Unreachable();
+  fake_->metrics_request = request;
+  if (fake_->Find(request.job()).empty()) return NotFound(request.job());
+  v1::MetricsResponse response;
+  for (const v1::MetricPoint& point : fake_->points) *response.add_points() = point;
+  on_message(response);
+  return base::Ok{};
+}
+
+base::Status FakeApi::Watch(const v1::WatchRequest& request, double, const std::function<bool(const v1::JobView&)>& on_message) {
+  if (fake_->unreachable) return Unreachable();
+  fake_->watch_requests.push_back(request);
+  FakeCoordinator::Watching watching;
+  if (fake_->watchings.empty()) {
+    for (const std::string& name : request.jobs()) {
+      const std::vector<const v1::JobView*> found = fake_->Find(name);
+      if (found.empty()) return NotFound(name);
+      for (const v1::JobView* job : found) watching.told.push_back(*job);
+    }
+  } else {
+    watching = fake_->watchings.front();
+    fake_->watchings.pop_front();
+  }
+  for (const v1::JobView& view : watching.told) {
+    if (!on_message(view)) return base::Ok{};
+  }
+  if (watching.breaks) return Unreachable();
+  return base::Ok{};
+}
+
+v1::JobView RunningJob(const std::string& id, const std::string& name) {
+  v1::JobView job;
+  job.set_id(id);
+  job.set_name(name);
+  job.set_state("RUNNING");
+  job.set_step(31);
+  job.set_steps(62);
+  job.set_attempt(1);
+  job.set_devices(2);
+  job.add_placement("alpha/0");
+  job.add_placement("alpha/1");
+  job.set_submitted_at(940'000'000);
+  job.set_started_at(950'000'000);
+  job.set_loss(2.3456);
+  job.set_tokens_per_second(12345.6);
+  job.set_peak_allocated_bytes(int64_t{9} << 30);
+  job.set_priority(50);
+  job.set_remaining_seconds(49);
+  return job;
+}
+
+v1::JobView FinishedJob(const std::string& id, const std::string& name, const std::string& outcome) {
+  v1::JobView job = RunningJob(id, name);
+  job.set_state("FINISHED");
+  job.set_outcome(outcome);
+  job.set_step(62);
+  job.set_ended_at(1'000'000'000);
+  job.set_remaining_seconds(0);
+  return job;
+}
+
+v1::WorkerView CpuWorker(const std::string& name, const std::string& state) {
+  v1::WorkerView worker;
+  worker.set_name(name);
+  worker.set_host(name.substr(0, name.find('/')));
+  worker.set_state(state);
+  worker.mutable_device()->set_kind("cpu");
+  worker.mutable_device()->set_name("CPU slot (1 thread)");
+  worker.mutable_device()->set_memory_bytes(int64_t{16} << 30);
+  worker.mutable_device()->set_threads(1);
+  worker.mutable_host_sample()->set_cpu_percent(25);
+  worker.mutable_host_sample()->set_memory_used_bytes(int64_t{4} << 30);
+  worker.mutable_host_sample()->set_memory_total_bytes(int64_t{16} << 30);
+  return worker;
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,72 @@
+// A coordinator in memory: it keeps what was submitted, answers a repeated request id with the first answer, and finds jobs by id, name
+// and group as the real one does. What it says while jobs run is a script, since nothing runs.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/api.h"
+
+namespace trainctl::client {
+
+struct FakeCoordinator {
+  // ---- what it knows ----
+  std::vector<v1::JobView> jobs;
+  std::map<std::string, v1::JobDetail> details;  // by id
+  std::vector<v1::WorkerView> workers;
+  v1::CompareResponse comparison;
+  std::vector<v1::MetricPoint> points;
+  std::vector<v1::LogChunk> log;
+  base::Result<v1::InspectResponse> inspection = base::Error{base::Code::kUnavailable, "no worker answers"};
+
+  // ---- faults ----
+  bool unreachable = false;
+  int lost_answers = 0;  // of the next submissions: accepted, but the answer does not arrive
+
+  // ---- the script of Watch: each call takes the front; with none left all jobs are told as they are ----
+  struct Watching {
+    std::vector<v1::JobView> told;
+    bool breaks = false;  // the connection, after that
+  };
+  std::deque<Watching> watchings;
+
+  // ---- what it was asked ----
+  std::vector<v1::SubmitRequest> submissions;
+  std::vector<v1::WatchRequest> watch_requests;
+  std::vector<std::string> cancelled;
+  v1::LogsRequest logs_request;
+  v1::CompareRequest compare_request;
+  v1::MetricsRequest metrics_request;
+  int inspections_asked = 0;
+
+  std::vector<const v1::JobView*> Find(const std::string& name) const;
+};
+
+// Many at once may look at one coordinator.
+class FakeApi : public Api {
+ public:
+  explicit FakeApi(FakeCoordinator* coordinator) : fake_(coordinator) {}
+
+  base::Result<v1::SubmitResponse> Submit(const v1::SubmitRequest& request) override;
+  base::Result<v1::ListResponse> List(const v1::ListRequest& request) override;
+  base::Result<v1::GetResponse> Get(const v1::GetRequest& request) override;
+  base::Result<v1::CancelResponse> Cancel(const v1::CancelRequest& request) override;
+  base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) override;
+  base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override;
+  base::Result<v1::WorkersResponse> Workers() override;
+  base::Status Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) override;
+  base::Status Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) override;
+  base::Status Watch(const v1::WatchRequest& request, double period_seconds, const std::function<bool(const v1::JobView&)>& on_message) override;
+
+ private:
+  FakeCoordinator* fake_;
+};
+
+// A RUNNING job, to be changed by the test.
+v1::JobView RunningJob(const std::string& id, const std::string& name);
+v1::JobView FinishedJob(const std::string& id, const std::string& name, const std::string& outcome);
+v1::WorkerView CpuWorker(const std::string& name, const std::string& state);
+
+}  // namespace trainctl::client

@@ -1,0 +1,64 @@
+#include "client/format.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace trainctl::client {
+namespace {
+
+TEST(Format, WholeNumbersHaveThousandsSeparators) {
+  EXPECT_EQ(WithThousands(0), "0");
+  EXPECT_EQ(WithThousands(999), "999");
+  EXPECT_EQ(WithThousands(1000), "1,000");
+  EXPECT_EQ(WithThousands(-1234567), "-1,234,567");
+}
+
+TEST(Format, NumbersHaveFourSignificantDigitsAndNoNeedlessExponent) {
+  EXPECT_EQ(FormatNumber(2.34567), "2.346");
+  EXPECT_EQ(FormatNumber(0.0002), "0.0002");
+  EXPECT_EQ(FormatNumber(2e-8), "2e-08");
+  EXPECT_EQ(FormatNumber(12345.6), "12,346");
+  EXPECT_EQ(FormatNumber(42), "42");
+  EXPECT_EQ(FormatNumber(-0.5), "-0.5");
+  EXPECT_EQ(FormatNumber(999.96), "1000");
+  EXPECT_EQ(FormatNumber(std::nan("")), "nan");
+}
+
+TEST(Format, UnitsDecideHowANumberReads) {
+  EXPECT_EQ(FormatWithUnit(9.81 * (1 << 30), "bytes"), "9.81 GiB");
+  EXPECT_EQ(FormatWithUnit(12.5 * (1 << 20), "bytes"), "12.50 MiB");
+  EXPECT_EQ(FormatWithUnit(0, "bytes"), "0 GiB");
+  EXPECT_EQ(FormatWithUnit(0.4125, "s"), "0.412 s");
+  EXPECT_EQ(FormatWithUnit(12.345, "s"), "12.35 s");
+  EXPECT_EQ(FormatWithUnit(212, "s"), "3min 32s");
+  EXPECT_EQ(FormatWithUnit(12345.6, "tokens/s"), "12,346 tokens/s");
+  EXPECT_EQ(FormatWithUnit(1.9444, "×"), "1.94×");
+  EXPECT_EQ(FormatWithUnit(97.6, "%"), "98 %");
+}
+
+TEST(Format, DeltasAreSignedPercent) {
+  EXPECT_EQ(FormatDelta(0.1234), "+12.3 %");
+  EXPECT_EQ(FormatDelta(-0.45), "−45.0 %");
+  EXPECT_EQ(FormatDelta(0.0001), "±0 %");
+  EXPECT_EQ(FormatDelta(25), "+2500 %");
+}
+
+TEST(Format, ElapsedTimeReadsAsOnAClock) {
+  EXPECT_EQ(FormatClock(7), "0:07");
+  EXPECT_EQ(FormatClock(723), "12:03");
+  EXPECT_EQ(FormatClock(10931), "3:02:11");
+  EXPECT_EQ(FormatClock(-5), "0:00");
+}
+
+TEST(Format, WidthCountsCodePointsAndTruncationNeverSplitsOne) {
+  EXPECT_EQ(DisplayWidth("größe"), 5);
+  EXPECT_EQ(Truncate("größe", 5), "größe");
+  EXPECT_EQ(Truncate("größe", 4), "grö…");
+  EXPECT_EQ(Truncate("abc", 0), "");
+}
+
+TEST(Format, WallTimeIsUtc) { EXPECT_EQ(FormatTime(1'000'000'000), "1970-01-01 00:16:40 UTC"); }
+
+}  // namespace
+}  // namespace trainctl::client

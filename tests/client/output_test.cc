@@ -1,0 +1,79 @@
+#include "client/output.h"
+
+#include <gtest/gtest.h>
+
+namespace trainctl::client {
+namespace {
+
+Listing TwoThings() {
+  Listing listing{.collection = "things", .table = TextTable({{"ID"}, {"SIZE", true}, {"WHY"}})};
+  listing.records = {{{"id", "a"}, {"size", 1}, {"why", "said \"so\", twice"}}, {{"id", "b"}, {"size", nullptr}, {"tags", {"x", "y"}}}};
+  listing.table.AddRow({"a", "1", "said \"so\", twice"});
+  listing.table.AddRow({"b", "1,000", "x | y"});
+  return listing;
+}
+
+TEST(Output, JsonIsOneDocumentThatStartsWithTheSchema) {
+  const std::string text = Render(TwoThings(), OutputFormat::kJson, {});
+  EXPECT_EQ(text.find("{\n  \"schema\": \"trainctl/v1\",\n  \"things\""), 0u) << text;
+  EXPECT_EQ(Json::parse(text)["things"][1]["tags"][0], "x");
+}
+
+TEST(Output, JsonlIsOneRecordALine) {
+  EXPECT_EQ(Render(TwoThings(), OutputFormat::kJsonl, {}),
+            "{\"id\":\"a\",\"size\":1,\"why\":\"said \\\"so\\\", twice\"}\n"
+            "{\"id\":\"b\",\"size\":null,\"tags\":[\"x\",\"y\"]}\n");
+}
+
+TEST(Output, CsvQuotesAndLeavesNullEmptyAndKnowsAllKeys) {
+  EXPECT_EQ(Render(TwoThings(), OutputFormat::kCsv, {}),
+            "id,size,why,tags\n"
+            "a,1,\"said \"\"so\"\", twice\",\n"
+            "b,,,\"[\"\"x\"\",\"\"y\"\"]\"\n");
+}
+
+TEST(Output, NamesAreOneALine) { EXPECT_EQ(Render(TwoThings(), OutputFormat::kName, {}), "a\nb\n"); }
+
+TEST(Output, TableIsAligned) {
+  EXPECT_EQ(Render(TwoThings(), OutputFormat::kTable, {}),
+            "ID   SIZE  WHY\n"
+            "a       1  said \"so\", twice\n"
+            "b   1,000  x | y\n");
+}
+
+TEST(Output, MarkdownEscapesBars) {
+  EXPECT_EQ(Render(TwoThings(), OutputFormat::kMarkdown, {}),
+            "| ID | SIZE | WHY |\n"
+            "|---|---:|---|\n"
+            "| a | 1 | said \"so\", twice |\n"
+            "| b | 1,000 | x \\| y |\n");
+}
+
+TEST(Output, TextThatIsNoUtf8IsReplacedAndNumbersThatAreNoneAreNull) {
+  EXPECT_EQ(RenderLine({{"text", "a\xff"}, {"loss", std::nan("")}}), "{\"text\":\"a\xEF\xBF\xBD\",\"loss\":null}\n");
+}
+
+TEST(Output, FormatsAreKnownByName) {
+  EXPECT_EQ(ParseOutputFormat("md"), OutputFormat::kMarkdown);
+  EXPECT_EQ(ParseOutputFormat("yaml"), std::nullopt);
+}
+
+TEST(TextTable, ANarrowTerminalWrapsTheLastColumnOnly) {
+  TextTable table({{"ID"}, {"WHY"}});
+  table.AddRow({"j1", "waits for two devices of the kind that it wants"});
+  EXPECT_EQ(table.Render({.width = 26}),
+            "ID  WHY\n"
+            "j1  waits for two devices\n"
+            "    of the kind that it\n"
+            "    wants\n");
+}
+
+TEST(TextTable, ColoursDoNotCountAsWidth) {
+  TextTable table({{"A"}, {"B"}});
+  table.AddRow({{"x", Style::kGood}, "y"});
+  table.AddRow({"xyz", "y"});
+  EXPECT_EQ(table.Render({.colour = true}), "\x1b[2mA\x1b[0m    \x1b[2mB\x1b[0m\n\x1b[32mx\x1b[0m    y\nxyz  y\n");
+}
+
+}  // namespace
+}  // namespace trainctl::client

@@ -1,0 +1,61 @@
+#include "client/server_address.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/base/file.h"
+
+namespace trainctl::client {
+namespace {
+
+class ServerAddressTest : public testing::Test {
+ protected:
+  ServerAddressTest() {
+    char folder[] = "/tmp/trainctl-server-XXXXXX";
+    folder_ = mkdtemp(folder);
+    file_ = folder_ + "/config.json";
+  }
+  ~ServerAddressTest() override {
+    unlink(file_.c_str());
+    rmdir(folder_.c_str());
+  }
+
+  void Write(const std::string& text) { ASSERT_TRUE(base::WriteFileAtomically(file_, text).ok()); }
+
+  std::string folder_, file_;
+};
+
+TEST_F(ServerAddressTest, TheOptionIsBeforeTheEnvironmentAndThatBeforeTheFile) {
+  Write(R"({"server": "file:3"})");
+  EXPECT_EQ(ResolveServer("option:1", "environment:2", file_).value(), "option:1");
+  EXPECT_EQ(ResolveServer("", "environment:2", file_).value(), "environment:2");
+  EXPECT_EQ(ResolveServer("", "", file_).value(), "file:3");
+}
+
+TEST_F(ServerAddressTest, WithoutAnyItIsEmpty) {
+  EXPECT_EQ(ResolveServer("", "", file_).value(), "");
+  EXPECT_EQ(ResolveServer("", "", "").value(), "");
+}
+
+TEST_F(ServerAddressTest, AMalformedFileIsNamed) {
+  for (const char* text : {"{", "[]", R"({"server": 7070})"}) {
+    Write(text);
+    const base::Result<std::string> server = ResolveServer("", "", file_);
+    ASSERT_FALSE(server.ok()) << text;
+    EXPECT_EQ(server.error().code, base::Code::kInvalid);
+    EXPECT_NE(server.error().message.find(file_), std::string::npos);
+  }
+}
+
+TEST_F(ServerAddressTest, AnAddressWithoutAPortIsRefusedWithItsPlace) {
+  EXPECT_EQ(ResolveServer("", "host", "").error().message, "TRAINCTL_SERVER: 'host': expected HOST:PORT, such as 127.0.0.1:7070");
+}
+
+TEST_F(ServerAddressTest, AddressesAreHostAndPort) {
+  for (const char* good : {"host:1", "127.0.0.1:65535", "[::1]:7070"}) EXPECT_TRUE(IsServerAddress(good)) << good;
+  for (const char* bad : {"host", ":1", "host:", "host:0", "host:65536", "host:7o", "::1:7070"}) EXPECT_FALSE(IsServerAddress(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace trainctl::client

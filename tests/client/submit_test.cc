@@ -1,0 +1,244 @@
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "client/exit_code.h"
+#include "client/output.h"
+#include "common/base/file.h"
+#include "common/job/job_json.h"
+#include "common/job/memory_estimate.h"
+#include "tests/client/client_test.h"
+#include "tests/client/golden.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr const char* kJob = R"({"version": 1, "name": "tiny",
+ "model": {"path": "/models/tiny", "init": "random"},
+ "data": {"path": "/data/rows.json", "val_split_fraction": 0.1},
+ "train": {"global_batch_size": 8, "micro_batch_size": 2, "max_seq_length": 128}})";
+
+constexpr const char* kLab = R"({"base": {"version": 1, "model": {"path": "/models/tiny"}, "data": {"path": "/data/rows.json"},
+ "train": {"global_batch_size": 8, "micro_batch_size": 2}},
+ "experiments": [{"name": "micro-2", "set": {}}, {"name": "micro-4", "set": {"train.micro_batch_size": 4}}]})";
+
+class SubmitTest : public ClientTest {
+ protected:
+  SubmitTest() {
+    char folder[] = "/tmp/trainctl-submit-XXXXXX";
+    folder_ = mkdtemp(folder);
+    coordinator_.workers = {CpuWorker("alpha/0", "READY"), CpuWorker("alpha/1", "READY")};
+    coordinator_.inspection = InspectionOf(100);
+  }
+  ~SubmitTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string File(const std::string& name, const std::string& text) {
+    const std::string path = folder_ + "/" + name;
+    EXPECT_TRUE(base::WriteFileAtomically(path, text).ok());
+    return path;
+  }
+
+  static job::Inspection SmallModel(int64_t rows) {
+    job::Inspection inspection;
+    inspection.model.layers = 2;
+    inspection.model.hidden = 64;
+    inspection.model.intermediate = 128;
+    inspection.model.heads = inspection.model.kv_heads = 4;
+    inspection.model.head_dim = 16;
+    inspection.model.vocab = 512;
+    inspection.model.max_positions = 2048;
+    inspection.rows = rows;
+    inspection.longest_row = 100;
+    inspection.total_tokens = 50 * rows;
+    inspection.data_digest = "d1";
+    return inspection;
+  }
+
+  static v1::InspectResponse InspectionOf(int64_t rows) {
+    v1::InspectResponse response;
+    response.set_inspection_json(job::ToJson(SmallModel(rows)));
+    return response;
+  }
+
+  // Without the name of the temporary folder.
+  std::string Portable(std::string text) const {
+    for (size_t at = text.find(folder_); at != std::string::npos; at = text.find(folder_)) text.replace(at, folder_.size(), "FOLDER");
+    return text;
+  }
+
+  job::JobSpec SubmittedJob(int i = 0) const {
+    const base::Result<job::JobSpec> job = job::FromJson(coordinator_.submissions.back().jobs(i).job_json());
+    EXPECT_TRUE(job.ok());
+    return *job;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(SubmitTest, SaysWhatWasAcceptedAndHowToFollow) {
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob)});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  ExpectGolden("submit.txt", ended.out);
+}
+
+TEST_F(SubmitTest, SendsTheResolvedJobWithInspectionAndPrediction) {
+  Trainctl({"submit", File("tiny.json", kJob), "--train.micro_batch_size", "4", "--set", "optimizer.lr=1e-3", "--name", "other"});
+  ASSERT_EQ(coordinator_.submissions.size(), 1u);
+  const v1::SubmitRequest& request = coordinator_.submissions.front();
+  EXPECT_EQ(request.request_id(), "request-1");
+  EXPECT_EQ(request.group_name(), "");
+  EXPECT_EQ(SubmittedJob().name, "other");
+  EXPECT_EQ(SubmittedJob().train.micro_batch_size, 4);
+  EXPECT_EQ(SubmittedJob().optimizer.lr, 1e-3);
+  EXPECT_EQ(job::InspectionFromJson(request.jobs(0).inspection_json())->rows, 100);
+  EXPECT_GT(job::MemoryEstimateFromJson(request.jobs(0).prediction_json())->peak_allocated, 0);
+}
+
+TEST_F(SubmitTest, JsonIsIdAndName) {
+  EXPECT_EQ(Json::parse(Trainctl({"submit", File("tiny.json", kJob), "-o", "json"}).out),
+            Json({{"schema", "trainctl/v1"}, {"id", "j1"}, {"name", "tiny"}}));
+}
+
+TEST_F(SubmitTest, ALabFileIsAGroup) {
+  const Ended ended = Trainctl({"submit", File("my-lab.json", kLab), "-o", "json"});
+  EXPECT_EQ(Json::parse(ended.out), Json::parse(R"({"schema": "trainctl/v1", "group": "g1",
+    "jobs": [{"id": "j1", "name": "micro-2"}, {"id": "j2", "name": "micro-4"}]})"));
+  EXPECT_EQ(coordinator_.submissions.front().group_name(), "my-lab");
+  EXPECT_EQ(SubmittedJob(1).train.micro_batch_size, 4);
+}
+
+TEST_F(SubmitTest, ExperimentsWithTheSameModelAndDataAreInspectedOnce) {
+  Trainctl({"submit", File("my-lab.json", kLab)});
+  EXPECT_EQ(coordinator_.inspections_asked, 1);
+}
+
+TEST_F(SubmitTest, ANameOfALabFileIsTheGroups) {
+  Trainctl({"submit", File("my-lab.json", kLab), "--name", "second"});
+  EXPECT_EQ(coordinator_.submissions.front().group_name(), "second");
+  EXPECT_EQ(SubmittedJob(0).name, "micro-2");
+}
+
+TEST_F(SubmitTest, AllProblemsOfAFileAreListedAndNothingIsSent) {
+  const Ended ended = Trainctl({"submit", File("bad.json", "{\"version\": 1,\n \"presicion\": 3}")});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_NE(ended.err.find("bad.json:2: presicion"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("model.path"), std::string::npos) << ended.err;
+  EXPECT_TRUE(coordinator_.submissions.empty());
+}
+
+TEST_F(SubmitTest, AMissingFileIsNotFound) {
+  const Ended ended = Trainctl({"submit", folder_ + "/none.json"});
+  EXPECT_EQ(ended.code, kExitNotFound);
+  EXPECT_NE(ended.err.find("none.json"), std::string::npos);
+}
+
+TEST_F(SubmitTest, AnAnswerThatIsLostIsAskedForAgainWithTheSameRequestId) {
+  coordinator_.lost_answers = 2;
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "-o", "name"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.out, "j1\n");
+  ASSERT_EQ(coordinator_.submissions.size(), 3u);
+  for (const v1::SubmitRequest& request : coordinator_.submissions) EXPECT_EQ(request.request_id(), "request-1");
+  EXPECT_EQ(coordinator_.jobs.size(), 1u);
+}
+
+TEST_F(SubmitTest, ACoordinatorThatNeverAnswersIsUnreachable) {
+  coordinator_.unreachable = true;
+  EXPECT_EQ(Trainctl({"submit", File("tiny.json", kJob)}).code, kExitUnreachable);
+}
+
+TEST_F(SubmitTest, WhenNoWorkerAnswersItWarnsAndSubmits) {
+  coordinator_.inspection = base::Error{base::Code::kUnavailable, "no worker answers"};
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob)});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_NE(ended.err.find("could not be inspected (no worker answers)"), std::string::npos);
+  EXPECT_EQ(coordinator_.submissions.front().jobs(0).inspection_json(), "");
+}
+
+TEST_F(SubmitTest, MoreDevicesThanTheSiteHasAreRefusedBySubmitAndToldByDryRun) {
+  const std::string path = File("tiny.json", kJob);
+  const Ended refused = Trainctl({"submit", path, "--devices", "4"});
+  EXPECT_EQ(refused.code, kExitUsage);
+  EXPECT_NE(refused.err.find("devices: 4: expected at most 2"), std::string::npos) << refused.err;
+  EXPECT_TRUE(coordinator_.submissions.empty());
+  const Ended told = Trainctl({"submit", path, "--devices", "4", "--dry-run"});
+  EXPECT_EQ(told.code, 0);
+  EXPECT_NE(told.out.find("would be refused here: tiny: devices: 4: expected at most 2"), std::string::npos) << told.out;
+}
+
+TEST_F(SubmitTest, AModelThatFitsNoDeviceIsRefusedUnlessThatIsExpected) {
+  for (v1::WorkerView& worker : coordinator_.workers) worker.mutable_device()->set_memory_bytes(100'000);
+  const std::string path = File("tiny.json", kJob);
+  const Ended refused = Trainctl({"submit", path});
+  EXPECT_EQ(refused.code, kExitUsage);
+  EXPECT_NE(refused.err.find("predicted peak"), std::string::npos) << refused.err;
+  EXPECT_EQ(Trainctl({"submit", path, "--expect", "OOM"}).code, 0);
+}
+
+TEST_F(SubmitTest, ALimitOfItsOwnThatIsTooSmallIsOnlyNoted) {
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "1MiB"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_NE(ended.err.find("it will probably end OOM_GPU"), std::string::npos) << ended.err;
+}
+
+TEST_F(SubmitTest, FewerRowsThanAGlobalBatchAreAFaultOfTheFile) {
+  coordinator_.inspection = InspectionOf(5);
+  for (const std::vector<std::string>& mode : {std::vector<std::string>{}, {"--dry-run"}}) {
+    std::vector<std::string> words = {"submit", File("tiny.json", kJob)};
+    words.insert(words.end(), mode.begin(), mode.end());
+    EXPECT_EQ(Trainctl(words).code, kExitUsage);
+  }
+}
+
+TEST_F(SubmitTest, DryRunShowsBatchStepsMemoryPlaceAndTheResolvedJob) {
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--dry-run"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(coordinator_.submissions.empty());
+  ExpectGolden("dry-run.txt", Portable(ended.out));
+}
+
+TEST_F(SubmitTest, DryRunAsJson) {
+  const Json json = Json::parse(Trainctl({"submit", File("tiny.json", kJob), "--dry-run", "-o", "json"}).out);
+  EXPECT_EQ(json.begin().key(), "schema");
+  const Json& job = json["jobs"][0];
+  EXPECT_EQ(job["steps"], 11);  // floor(90 / 8)
+  EXPECT_EQ(job["batch"]["accumulation"], 4);
+  EXPECT_EQ(job["job"]["strategy"], "single");
+  EXPECT_EQ(job["would_run_on"], Json::array({"alpha/0", "alpha/1"}));
+  EXPECT_GT(job["memory"]["peak_allocated"], 0);
+}
+
+TEST_F(SubmitTest, DryRunWorksWithoutACoordinator) {
+  surroundings_.environment_server = "";
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--dry-run"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_NE(ended.err.find("no coordinator is known"), std::string::npos);
+  EXPECT_NE(ended.out.find("global 8 = micro 2 × 1 device × accumulation 4"), std::string::npos);
+}
+
+TEST_F(SubmitTest, WithoutACoordinatorTheRankBesideTrainctlInspects) {
+  surroundings_.environment_server = "";
+  programs_["/bin/trainrank"] = {.out = job::ToJson(SmallModel(100)) + "\n"};
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--dry-run"});
+  EXPECT_NE(ended.out.find("11 optimizer steps"), std::string::npos) << ended.out;
+  EXPECT_EQ(job::FromJson(program_input_)->name, "tiny");
+}
+
+TEST_F(SubmitTest, SubmitWithoutACoordinatorSaysHowToNameOne) {
+  surroundings_.environment_server = "";
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob)});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("--server HOST:PORT"), std::string::npos);
+}
+
+TEST_F(SubmitTest, WaitFollowsTheGroupAndEndsWithItsExitCode) {
+  coordinator_.watchings = {{{FinishedJob("j1", "micro-2", "SUCCEEDED"), FinishedJob("j2", "micro-4", "OOM_GPU")}}};
+  const Ended ended = Trainctl({"submit", File("my-lab.json", kLab), "--wait"});
+  EXPECT_EQ(ended.code, kExitOutOfMemory);
+  EXPECT_EQ(coordinator_.watch_requests.front().jobs(0), "g1");
+  EXPECT_EQ(farewell_, "Detached: the jobs go on. Follow again with: trainctl wait g1");
+}
+
+}  // namespace
+}  // namespace trainctl::client

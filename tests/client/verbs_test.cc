@@ -1,0 +1,278 @@
+#include <sstream>
+
+#include "client/exit_code.h"
+#include "client/explanations.h"
+#include "client/output.h"
+#include "common/job/job_json.h"
+#include "tests/client/client_test.h"
+#include "tests/client/golden.h"
+
+namespace trainctl::client {
+namespace {
+
+using VerbsTest = ClientTest;
+
+std::vector<v1::JobView> ThreeJobs() {
+  v1::JobView queued;
+  queued.set_id("j3");
+  queued.set_name("next");
+  queued.set_state("QUEUED");
+  queued.set_reason("waits for 2 devices, 0 are free");
+  queued.set_devices(2);
+  v1::JobView oom = FinishedJob("j1", "big", "OOM_GPU");
+  oom.set_message("rank 0 asked for 2.00 GiB in forward");
+  oom.set_as_expected(true);
+  return {queued, RunningJob("j2", "tiny"), oom};
+}
+
+v1::LogChunk Chunk(int64_t rank, const std::string& data) {
+  v1::LogChunk chunk;
+  chunk.set_rank(rank);
+  chunk.set_data(data);
+  return chunk;
+}
+
+v1::MetricPoint Point(const std::string& name, int64_t step, double value) {
+  v1::MetricPoint point;
+  point.set_name(name);
+  point.set_step(step);
+  point.set_value(value);
+  point.set_time(1'500'000);
+  return point;
+}
+
+// ---- status ----
+
+TEST_F(VerbsTest, StatusShowsJobsWithReasonsAndHosts) {
+  coordinator_.jobs = ThreeJobs();
+  coordinator_.workers = {CpuWorker("alpha/0", "BUSY"), CpuWorker("alpha/1", "BUSY"), CpuWorker("beta/0", "LOST")};
+  ExpectGolden("status.txt", Trainctl({"status"}).out);
+}
+
+TEST_F(VerbsTest, StatusInAnEmptySiteSaysSo) {
+  EXPECT_EQ(Trainctl({"status"}).out, "no jobs\n\nno workers: jobs stay queued until a trainworker registers\n");
+}
+
+TEST_F(VerbsTest, StatusAsJsonIsTheContract) {
+  coordinator_.jobs = ThreeJobs();
+  const Json json = Json::parse(Trainctl({"status", "-o", "json"}).out);
+  EXPECT_EQ(json.begin().key(), "schema");
+  const Json& running = json["jobs"][1];
+  EXPECT_EQ(running["id"], "j2");
+  EXPECT_EQ(running["name"], "tiny");
+  EXPECT_EQ(running["state"], "RUNNING");
+  EXPECT_EQ(running["outcome"], nullptr);
+  EXPECT_EQ(running["step"], 31);
+  EXPECT_EQ(running["steps"], 62);
+  EXPECT_EQ(running["started_at"], 950.0);
+  EXPECT_EQ(json["jobs"][0]["reason"], "waits for 2 devices, 0 are free");
+  EXPECT_EQ(json["jobs"][2]["as_expected"], true);
+}
+
+TEST_F(VerbsTest, StatusAsNamesAndCsvAndLines) {
+  coordinator_.jobs = ThreeJobs();
+  EXPECT_EQ(Trainctl({"status", "-o", "name"}).out, "j3\nj2\nj1\n");
+  EXPECT_EQ(Trainctl({"status", "-o", "csv"}).out.find("id,name,group,group_name,state,outcome,"), 0u);
+  std::istringstream lines(Trainctl({"status", "-o", "jsonl"}).out);
+  std::string line;
+  int count = 0;
+  for (; std::getline(lines, line); ++count) EXPECT_TRUE(Json::parse(line).contains("state"));
+  EXPECT_EQ(count, 3);
+}
+
+TEST_F(VerbsTest, StatusCanBeOfOneJobOrTheUnfinished) {
+  coordinator_.jobs = ThreeJobs();
+  EXPECT_EQ(Trainctl({"status", "tiny", "-o", "name"}).out, "j2\n");
+  EXPECT_EQ(Trainctl({"status", "--unfinished", "-o", "name"}).out, "j3\nj2\n");
+}
+
+TEST_F(VerbsTest, StatusWatchShowsAgainUntilAllEnded) {
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  on_sleep_ = [this] { coordinator_.jobs = {FinishedJob("j1", "tiny", "SUCCEEDED")}; };
+  const Ended ended = Trainctl({"status", "-w"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_LT(ended.out.find("RUNNING"), ended.out.find("SUCCEEDED"));
+}
+
+// ---- describe ----
+
+TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
+  coordinator_.jobs = {ThreeJobs()[2]};
+  v1::JobDetail& detail = coordinator_.details["j1"];
+  v1::AttemptView& attempt = *detail.add_attempts();
+  attempt.set_attempt(1);
+  attempt.set_outcome("OOM_GPU");
+  attempt.set_rank(0);
+  attempt.mutable_oom()->set_phase("forward");
+  attempt.mutable_oom()->set_requested_bytes(int64_t{2} << 30);
+  attempt.mutable_oom()->set_limit_bytes(int64_t{16} << 30);
+  attempt.mutable_oom()->mutable_memory()->set_params(int64_t{4} << 30);
+  attempt.set_last_log_lines("first\nsecond\n");
+  v1::RankView& rank = *attempt.add_ranks();
+  rank.set_worker("alpha/0");
+  rank.set_device_name("NVIDIA H200");
+  rank.set_libtorch("2.11.0");
+  v1::MetricSummary& summary = *detail.add_summaries();
+  summary.set_name("loss");
+  summary.set_latest(2.5);
+  summary.set_min(2.25);
+  summary.set_max(3.5);
+  summary.set_mean(2.75);
+  summary.set_count(10);
+  v1::JobEvent& event = *detail.add_events();
+  event.set_time(1'000'000);
+  event.set_text("submitted");
+  job::JobSpec job{.name = "big", .model = {.path = "/models/big"}, .data = {.path = "/data/rows.json"}};
+  job.train.micro_batch_size = 4;
+  detail.set_job_json(job::ToJson(job));
+  ExpectGolden("describe.txt", Trainctl({"describe", "big"}).out);
+  const Json json = Json::parse(Trainctl({"describe", "big", "-o", "json"}).out);
+  EXPECT_EQ(json["jobs"][0]["attempts"][0]["oom"]["requested_bytes"], int64_t{2} << 30);
+  EXPECT_EQ(json["jobs"][0]["summaries"][0]["latest"], 2.5);
+}
+
+// ---- logs ----
+
+TEST_F(VerbsTest, LogsOfSeveralRanksCarryTheRankBeforeEachLine) {
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  coordinator_.log = {Chunk(0, "first\nsec"), Chunk(1, "other\n"), Chunk(0, "ond\nlast")};
+  EXPECT_EQ(Trainctl({"logs", "j1"}).out, "[0] first\n[1] other\n[0] second\n[0] last\n");
+}
+
+TEST_F(VerbsTest, LogsOfOneRankAreAsTheyWereWritten) {
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  coordinator_.log = {Chunk(1, "a\r50 %"), Chunk(1, "\r100 %")};
+  EXPECT_EQ(Trainctl({"logs", "j1", "--rank", "1", "--tail", "5", "-f"}).out, "a\r50 %\r100 %");
+  EXPECT_EQ(coordinator_.logs_request.rank(), 1);
+  EXPECT_EQ(coordinator_.logs_request.tail_lines(), 5);
+  EXPECT_TRUE(coordinator_.logs_request.follow());
+}
+
+TEST_F(VerbsTest, LogsOfAGroupNameItsJobs) {
+  coordinator_.jobs = {RunningJob("j1", "a"), RunningJob("j2", "b")};
+  for (v1::JobView& job : coordinator_.jobs) job.set_group_name("lab");
+  const Ended ended = Trainctl({"logs", "lab"});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("j1, j2"), std::string::npos);
+}
+
+// ---- cancel ----
+
+TEST_F(VerbsTest, CancelNamesWhatItAskedToEnd) {
+  coordinator_.jobs = {RunningJob("j1", "a"), RunningJob("j2", "b")};
+  EXPECT_EQ(Trainctl({"cancel", "a", "j2"}).out, "Asked a (j1) to end.\nAsked b (j2) to end.\n");
+  EXPECT_EQ(coordinator_.cancelled, (std::vector<std::string>{"j1", "j2"}));
+}
+
+// ---- metrics ----
+
+TEST_F(VerbsTest, MetricsAreALineAPoint) {
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  coordinator_.points = {Point("loss", 0, 2.5), Point("memory_params_bytes", 0, 1024)};
+  coordinator_.points[1].set_rank(1);
+  coordinator_.points[1].set_phase("before_forward");
+  const std::string lines = R"({"name":"loss","step":0,"rank":null,"value":2.5,"time":1.5})" "\n"
+      R"({"name":"memory_params_bytes","step":0,"rank":1,"value":1024.0,"time":1.5,"phase":"before_forward"})" "\n";
+  EXPECT_EQ(Trainctl({"metrics", "j1"}).out, lines);
+  EXPECT_EQ(Trainctl({"metrics", "j1", "-o", "jsonl"}).out, lines);
+}
+
+TEST_F(VerbsTest, MetricsInTheOtherFormats) {
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  coordinator_.points = {Point("loss", 0, 2.5)};
+  EXPECT_EQ(Json::parse(Trainctl({"metrics", "j1", "-o", "json"}).out)["points"][0]["value"], 2.5);
+  EXPECT_EQ(Trainctl({"metrics", "j1", "-o", "csv"}).out, "name,step,rank,value,time\nloss,0,,2.5,1.5\n");
+  EXPECT_EQ(Trainctl({"metrics", "j1", "-o", "table"}).out, "METRIC  STEP  RANK  PHASE  VALUE\nloss       0                 2.5\n");
+}
+
+TEST_F(VerbsTest, MetricsAreAskedForByNameAndRank) {
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  Trainctl({"metrics", "j1", "--name", "loss,val_loss", "--rank", "0"});
+  EXPECT_EQ(coordinator_.metrics_request.names_size(), 2);
+  EXPECT_EQ(coordinator_.metrics_request.rank(), 0);
+}
+
+TEST_F(VerbsTest, AMetricThatDoesNotExistIsRefused) {
+  const Ended ended = Trainctl({"metrics", "j1", "--name", "los"});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("no metric 'los': did you mean 'loss'?"), std::string::npos);
+}
+
+// ---- workers and doctor ----
+
+TEST_F(VerbsTest, WorkersShowsDevicesAndLoad) {
+  v1::WorkerView gpu = CpuWorker("beta/0", "BUSY");
+  gpu.set_job("j2");
+  gpu.mutable_device()->set_kind("cuda");
+  gpu.mutable_device()->set_name("NVIDIA H200");
+  gpu.mutable_device_sample()->set_utilization_percent(98);
+  gpu.mutable_device_sample()->set_memory_used_bytes(int64_t{8} << 30);
+  gpu.mutable_device_sample()->set_power_watts(512);
+  gpu.mutable_device_sample()->set_temperature_celsius(61);
+  coordinator_.workers = {CpuWorker("alpha/0", "READY"), gpu};
+  ExpectGolden("workers.txt", Trainctl({"workers"}).out);
+  const Json json = Json::parse(Trainctl({"workers", "-o", "json"}).out);
+  EXPECT_EQ(json["workers"][0]["gpu"], nullptr);
+  EXPECT_EQ(json["workers"][1]["gpu"]["utilization_percent"], 98.0);
+}
+
+TEST_F(VerbsTest, DoctorTellsThisHostAndTheCoordinator) {
+  programs_["/bin/trainworker"] = {.out = R"({"checks": [{"name": "driver", "verdict": "ok", "text": "NVIDIA driver 580.1"},
+    {"name": "GPU 0", "verdict": "warning", "text": "in use"}], "links": [{"from": 0, "to": 1, "link": "NVLink"}]})"};
+  coordinator_.workers = {CpuWorker("alpha/0", "READY"), CpuWorker("alpha/1", "LOST")};
+  const Ended ended = Trainctl({"doctor"});
+  EXPECT_EQ(ended.code, 0);
+  ExpectGolden("doctor.txt", ended.out);
+}
+
+TEST_F(VerbsTest, DoctorFailsWhereThisHostIsUnfit) {
+  programs_["/bin/trainworker"] = {.out = R"({"checks": [{"name": "GPU 0", "verdict": "failure", "text": "V100"}], "links": []})"};
+  EXPECT_EQ(Trainctl({"doctor"}).code, kExitFailure);
+}
+
+TEST_F(VerbsTest, DoctorWithoutAWorkerBesideItSaysThatItLooksAtTheCoordinatorOnly) {
+  const Ended ended = Trainctl({"doctor"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_NE(ended.out.find("there is no trainworker beside this trainctl"), std::string::npos);
+}
+
+TEST_F(VerbsTest, DoctorDoesNotTrustAProbeThatItCannotRead) {
+  programs_["/bin/trainworker"] = {.out = "Segmentation fault"};
+  EXPECT_EQ(Trainctl({"doctor"}).code, kExitFailure);
+}
+
+// ---- explain and completion ----
+
+TEST_F(VerbsTest, ExplainKnowsItsTopicsByAllTheirNames) {
+  EXPECT_EQ(Trainctl({"explain", "micro", "batch"}).out, Trainctl({"explain", "micro_batch_size"}).out);
+  EXPECT_EQ(Trainctl({"explain", "OOM"}).code, 0);
+  const Ended ended = Trainctl({"explain", "acumulation"});
+  EXPECT_EQ(ended.code, kExitNotFound);
+  EXPECT_NE(ended.err.find("did you mean 'accumulation'?"), std::string::npos);
+}
+
+TEST_F(VerbsTest, ExplainListsItsTopics) {
+  const Json json = Json::parse(Trainctl({"explain", "-o", "json"}).out);
+  EXPECT_EQ(json["topics"].size(), Explanations().size());
+}
+
+TEST_F(VerbsTest, EveryExplanationIsAParagraphOfReadableLinesWithSomethingToTry) {
+  for (const Explanation& explanation : Explanations()) {
+    std::istringstream lines{std::string(explanation.text)};
+    std::string line;
+    int count = 0;
+    for (; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 120u) << explanation.topic;
+    EXPECT_GE(count, 3) << explanation.topic;
+    EXPECT_EQ(explanation.attempt.find("trainctl "), 0u) << explanation.topic;
+  }
+}
+
+TEST_F(VerbsTest, CompletionIsForTwoShells) {
+  const std::string bash = Trainctl({"completion", "bash"}).out;
+  EXPECT_NE(bash.find("submit) flags=\"--wait --timeout --dry-run"), std::string::npos);
+  EXPECT_EQ(Trainctl({"completion", "zsh"}).out.find("#compdef trainctl"), 0u);
+  EXPECT_EQ(Trainctl({"completion", "fish"}).code, kExitUsage);
+}
+
+}  // namespace
+}  // namespace trainctl::client
