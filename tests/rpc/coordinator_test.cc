@@ -1,0 +1,171 @@
+// The shell by itself: what it does when the disk refuses, how events share transactions, and when a silent worker is given up.
+#include "server/coordinator/coordinator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <future>
+
+#include "common/job/job_json.h"
+#include "server/store/sqlite_store.h"
+#include "tests/rpc/temporary_folder.h"
+#include "tests/rpc/test_site.h"
+
+namespace trainctl::coordinator {
+namespace {
+
+// A disk that can be full.
+class FlakyStore : public store::Store {
+ public:
+  explicit FlakyStore(store::Store& inner) : inner_(inner) {}
+  base::Status Apply(const store::Batch& batch) override {
+    ++commits;
+    if (is_full) return base::Error{base::Code::kExhausted, "the disk is full"};
+    return inner_.Apply(batch);
+  }
+  base::Result<core::StoredState> LoadState() override { return inner_.LoadState(); }
+
+  bool is_full = false;
+  int commits = 0;
+
+ private:
+  store::Store& inner_;
+};
+
+class FakeChannel : public WorkerChannel {
+ public:
+  void Send(const WorkerCommand& command) override { sent.push_back(command); }
+  void End(const base::Error& reason) override {
+    if (!ended) end.set_value(reason);
+    ended = true;
+  }
+  template <class Command>
+  int Count() const {
+    return static_cast<int>(std::count_if(sent.begin(), sent.end(), [](const auto& c) { return std::holds_alternative<Command>(c); }));
+  }
+
+  std::vector<WorkerCommand> sent;
+  bool ended = false;
+  std::promise<base::Error> end;
+};
+
+class CoordinatorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(coordinator_.Start().ok());
+    loop_.Start();
+  }
+  void TearDown() override { loop_.Stop(); }
+
+  std::future<base::Result<Submitted>> PostSubmit(const std::string& request_id) {
+    auto answer = std::make_shared<std::promise<base::Result<Submitted>>>();
+    const job::JobSpec spec = job::FromJson(rpc_test::JobJson("tiny")).value();
+    loop_.Post([this, answer, spec, request_id] {
+      coordinator_.Submit({request_id, "", {{spec, "", ""}}}, "test", [answer](auto result) { answer->set_value(std::move(result)); });
+    });
+    return answer->get_future();
+  }
+  base::Result<Submitted> Submit(const std::string& request_id) { return PostSubmit(request_id).get(); }
+
+  void Join(FakeChannel& channel) {
+    core::WorkerHello hello;
+    hello.worker.name = "a/0";
+    hello.worker.host = "a";
+    hello.worker.device.uuid = "cpu:a:0";
+    hello.worker.device.memory_bytes = 1;
+    hello.device_free = true;
+    loop_.Call([&] { coordinator_.WorkerJoined(channel, hello); });
+  }
+
+  const rpc_test::TemporaryFolder folder_;
+  std::unique_ptr<store::Store> sqlite_ = store::OpenSqliteStore(folder_.path()).value();
+  std::unique_ptr<store::Reader> reader_ = store::OpenSqliteReader(folder_.path()).value();
+  FlakyStore store_{*sqlite_};
+  base::FakeClock clock_;
+  LogFiles logs_{folder_.path() + "/logs"};
+  rpc_test::QuietLog log_;
+  EventLoop loop_;
+  Coordinator coordinator_{{loop_, clock_, store_, *reader_, logs_, log_}};
+};
+
+TEST_F(CoordinatorTest, WhatTheDiskRefusesIsAcceptedByNobody) {
+  FakeChannel channel;
+  Join(channel);
+  loop_.Call([&] { store_.is_full = true; });
+  const auto refused = Submit("r1");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, base::Code::kExhausted);
+  loop_.Call([&] {
+    EXPECT_EQ(channel.Count<core::StartRank>(), 0) << "an effect before its commit";
+    EXPECT_TRUE(channel.ended) << "workers must say again what was not stored";
+    EXPECT_TRUE(coordinator_.workers().all().empty());
+    store_.is_full = false;
+  });
+  const auto accepted = Submit("r1");
+  ASSERT_TRUE(accepted.ok()) << accepted.error().message;
+  EXPECT_EQ(base::ToString(accepted->jobs[0].id), "j1") << "the refused submission left nothing behind";
+  loop_.Call([&] { EXPECT_EQ(coordinator_.state().jobs.size(), 1u); });
+}
+
+TEST_F(CoordinatorTest, JobsOfBeforeTheFullDiskAreStillThereAfterIt) {
+  ASSERT_TRUE(Submit("r1").ok());
+  loop_.Call([&] { store_.is_full = true; });
+  ASSERT_FALSE(Submit("r2").ok());
+  loop_.Call([&] { store_.is_full = false; });
+  EXPECT_EQ(base::ToString(Submit("r1")->jobs[0].id), "j1");
+  FakeChannel channel;
+  Join(channel);
+  ASSERT_TRUE(Submit("r3").ok());  // its commit comes behind the worker's
+  loop_.Call([&] { EXPECT_EQ(channel.Count<core::StartRank>(), 1); });
+}
+
+TEST_F(CoordinatorTest, SubmissionsThatWaitTogetherShareATransaction) {
+  std::vector<std::future<base::Result<Submitted>>> answers;
+  int before = 0;
+  loop_.Call([&] {
+    before = store_.commits;
+    for (int i = 0; i < 100; ++i) answers.push_back(PostSubmit("r" + std::to_string(i)));
+  });
+  for (auto& answer : answers) EXPECT_TRUE(answer.get().ok());
+  loop_.Call([&] { EXPECT_LT(store_.commits - before, 10); });
+}
+
+TEST_F(CoordinatorTest, AWorkerOfWhichNothingIsHeardLosesItsStream) {
+  FakeChannel channel;
+  Join(channel);
+  loop_.Call([&] { clock_.Advance(Coordinator::kSilentMicros + 1); });
+  auto ended = channel.end.get_future();
+  ASSERT_EQ(ended.wait_for(rpc_test::kDeadline), std::future_status::ready);
+  EXPECT_EQ(ended.get().code, base::Code::kUnavailable);
+}
+
+TEST_F(CoordinatorTest, AnInspectionThatNobodyAnswersIsUnavailableAfterItsDeadline) {
+  FakeChannel channel;
+  Join(channel);
+  std::promise<base::Result<std::string>> answer;
+  loop_.Call([&] {
+    coordinator_.Inspect("{}", [&](auto result) { answer.set_value(std::move(result)); });
+    EXPECT_EQ(channel.Count<AskInspect>(), 1);
+    clock_.Advance(Inspections::kDeadlineMicros);
+  });
+  auto answered = answer.get_future();
+  ASSERT_EQ(answered.wait_for(rpc_test::kDeadline), std::future_status::ready);
+  EXPECT_EQ(answered.get().error().code, base::Code::kUnavailable);
+}
+
+TEST_F(CoordinatorTest, WhatAnOlderStreamStillSaysIsDropped) {
+  FakeChannel older, newer;
+  Join(older);
+  Join(newer);
+  EXPECT_EQ(older.end.get_future().get().code, base::Code::kConflict);
+  loop_.Call([&] {
+    coordinator_.WorkerSampled(older, "a/0", {.power_watts = 100}, {});
+    coordinator_.WorkerLeft(older, "a/0");
+    const auto& session = coordinator_.workers().all().at("a/0");
+    EXPECT_EQ(session.channel, &newer);
+    EXPECT_FALSE(session.device.has_value());
+  });
+}
+
+}  // namespace
+}  // namespace trainctl::coordinator

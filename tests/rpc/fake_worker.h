@@ -1,0 +1,76 @@
+// A worker that speaks the real stream and does what the test says, holding what ranks it was told to start.
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "common/wire/rank_report.h"
+#include "proto/trainctl.grpc.pb.h"
+
+namespace trainctl::rpc_test {
+
+class FakeWorker {
+ public:
+  explicit FakeWorker(std::string name) : name_(std::move(name)) {}
+  ~FakeWorker() { Disconnect(); }
+
+  // Hello and its Welcome. Held: the ranks that were started and have not reported an exit.
+  v1::Welcome Connect(const std::shared_ptr<grpc::Channel>& channel);
+  // As a network that is cut.
+  void Disconnect();
+  // What the stream ends with, when the coordinator ends it.
+  grpc::Status WaitForEnd();
+
+  bool Send(const v1::WorkerMessage& message);
+  // The next message of this kind, which is taken; others stay. Fails the test where none comes.
+  v1::CoordinatorMessage Next(v1::CoordinatorMessage::MessageCase kind);
+  // Waits for a start command and holds the rank.
+  wire::RankKey Start();
+
+  // Numbers the report, sends it unless disconnected, and keeps it for SendAgain.
+  void Report(const wire::RankKey& key, wire::ReportBody body);
+  // Every report again, whatever was acknowledged.
+  void SendAgain();
+  void Log(const wire::RankKey& key, int64_t offset, const std::string& data);
+  // Until the report with this number, or a later one, is acknowledged.
+  void WaitForAck(const wire::RankKey& key, int64_t sequence);
+  void WaitForLogAck(const wire::RankKey& key, int64_t offset);
+  void SayFree();
+
+  // The usual life of a rank: started, training, all that the test reports in between, then success and exit.
+  void BeginTraining(const wire::RankKey& key);
+  void Succeed(const wire::RankKey& key);
+
+ private:
+  using Stream = grpc::ClientReaderWriter<v1::WorkerMessage, v1::CoordinatorMessage>;
+
+  v1::WorkerMessage Hello() const;
+  void ReadAll();
+  v1::CoordinatorMessage Take(const std::string& what, const std::function<bool(const v1::CoordinatorMessage&)>& wanted);
+
+  const std::string name_;
+  std::unique_ptr<v1::WorkerGateway::Stub> stub_;
+  std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<Stream> stream_;
+  std::thread reader_;
+
+  std::map<wire::RankKey, int64_t> held_;  // with the last report's number
+  std::deque<wire::RankReport> reports_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<v1::CoordinatorMessage> inbox_;  // guarded by mutex_
+  bool ended_ = false;                        // guarded by mutex_
+};
+
+}  // namespace trainctl::rpc_test

@@ -1,0 +1,122 @@
+#include "server/coordinator/log_files.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/rpc/temporary_folder.h"
+
+namespace trainctl::coordinator {
+namespace {
+
+const core::RankKey kRank{{7}, 1, 3};
+
+std::string ReadAll(LogFiles& logs, int64_t offset = 0) {
+  std::string text;
+  for (;;) {
+    const auto piece = logs.Read(kRank, offset, 5);
+    EXPECT_TRUE(piece.ok());
+    if (!piece || piece->data.empty()) return text;
+    text += piece->data;
+    offset = piece->next_offset;
+  }
+}
+
+TEST(LogFiles, EachByteIsStoredOnceWhateverIsSentAgain) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path());
+  EXPECT_EQ(*logs.Append(kRank, 0, "hello "), 6);
+  EXPECT_EQ(*logs.Append(kRank, 0, "hello "), 6);
+  EXPECT_EQ(*logs.Append(kRank, 3, "lo world"), 11);
+  EXPECT_EQ(*logs.Append(kRank, 2, "l"), 11);
+  EXPECT_EQ(ReadAll(logs), "hello world");
+}
+
+TEST(LogFiles, WhatIsStoredIsKnownAfterARestart) {
+  const rpc_test::TemporaryFolder folder;
+  EXPECT_EQ(*LogFiles(folder.path()).Append(kRank, 0, "before"), 6);
+  LogFiles logs(folder.path());
+  EXPECT_EQ(logs.End(kRank), 6);
+  EXPECT_EQ(*logs.Append(kRank, 3, "ore and after"), 16);
+  EXPECT_EQ(ReadAll(logs), "before and after");
+}
+
+TEST(LogFiles, TheFileOfARankLiesWherePeopleLookForIt) {
+  const rpc_test::TemporaryFolder folder;
+  ASSERT_TRUE(LogFiles(folder.path()).Append(kRank, 0, "x").ok());
+  EXPECT_EQ(std::filesystem::file_size(folder.path() + "/j7/1/3.log"), 1u);
+}
+
+TEST(LogFiles, ANeighbourWhoseNumberBeginsAlikeIsAnotherRank) {
+  const rpc_test::TemporaryFolder folder;
+  ASSERT_TRUE(LogFiles(folder.path()).Append({{7}, 1, 31}, 0, "other").ok());
+  LogFiles logs(folder.path());
+  EXPECT_EQ(logs.End(kRank), 0);
+  EXPECT_EQ(ReadAll(logs), "");
+}
+
+TEST(LogFiles, AGapIsSteppedOver) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path());
+  ASSERT_TRUE(logs.Append(kRank, 0, "one").ok());
+  EXPECT_EQ(*logs.Append(kRank, 100, "two"), 103);
+  EXPECT_EQ(ReadAll(logs), "onetwo");
+  LogFiles again(folder.path());
+  EXPECT_EQ(again.End(kRank), 103);
+  EXPECT_EQ(ReadAll(again, 50), "two");
+}
+
+TEST(LogFiles, TheNewestBytesAreKeptWithinTheBound) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path(), {.rank_bytes = 100, .segment_bytes = 20});
+  std::string all;
+  for (int i = 0; i < 100; ++i) {
+    const std::string line = "line " + std::to_string(i) + "\n";
+    ASSERT_TRUE(logs.Append(kRank, static_cast<int64_t>(all.size()), line).ok());
+    all += line;
+  }
+  const std::string kept = ReadAll(logs);
+  EXPECT_LE(kept.size(), 100u);
+  EXPECT_GE(kept.size(), 50u);
+  EXPECT_TRUE(all.ends_with(kept));
+  uintmax_t bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder.path() + "/j7/1")) bytes += file.file_size();
+  EXPECT_EQ(bytes, kept.size());
+  EXPECT_EQ(logs.End(kRank), static_cast<int64_t>(all.size()));
+}
+
+TEST(LogFiles, TheLastLinesAreFound) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path(), {.rank_bytes = 1000, .segment_bytes = 4});
+  ASSERT_TRUE(logs.Append(kRank, 0, "one\ntwo\n").ok());
+  ASSERT_TRUE(logs.Append(kRank, 8, "three\n").ok());
+  const auto tail = [&](int64_t lines) { return ReadAll(logs, *logs.TailOffset(kRank, lines)); };
+  EXPECT_EQ(tail(1), "three\n");
+  EXPECT_EQ(tail(2), "two\nthree\n");
+  EXPECT_EQ(tail(3), "one\ntwo\nthree\n");
+  EXPECT_EQ(tail(99), "one\ntwo\nthree\n");
+  ASSERT_TRUE(logs.Append(kRank, 14, "unfinished").ok());
+  EXPECT_EQ(tail(1), "unfinished");
+  EXPECT_EQ(tail(2), "three\nunfinished");
+}
+
+TEST(LogFiles, LinesAreCountedAcrossBlocks) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path());
+  const std::string long_line = std::string(200'000, 'x') + "\n";
+  ASSERT_TRUE(logs.Append(kRank, 0, "first\n" + long_line + "last\n").ok());
+  EXPECT_EQ(*logs.TailOffset(kRank, 1), 6 + 200'001);
+  EXPECT_EQ(*logs.TailOffset(kRank, 2), 6);
+}
+
+TEST(LogFiles, AFolderThatCannotBeWrittenIsAnErrorWithItsName) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs("/dev/null/logs");
+  const auto stored = logs.Append(kRank, 0, "x");
+  ASSERT_FALSE(stored.ok());
+  EXPECT_NE(stored.error().message.find("/dev/null/logs"), std::string::npos);
+  EXPECT_EQ(logs.End(kRank), 0);
+}
+
+}  // namespace
+}  // namespace trainctl::coordinator

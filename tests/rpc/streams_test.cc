@@ -1,0 +1,187 @@
+// Watch, Logs and Inspect over the real stream.
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "tests/rpc/fake_worker.h"
+#include "tests/rpc/test_site.h"
+
+namespace trainctl::rpc_test {
+namespace {
+
+using Stub = v1::Coordinator::Stub;
+
+TEST(Watch, EndsWhenAllAreFinishedAndSaysLittleMoreThanNeeded) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  const std::string job = site.Submit("busy");
+  const wire::RankKey rank = worker.Start();
+  v1::WatchRequest request;
+  request.add_jobs(job);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+  const auto watch = site.stub().Watch(&context, request);
+  worker.BeginTraining(rank);
+  constexpr int kSteps = 500;
+  for (int step = 1; step <= kSteps; ++step) worker.Report(rank, job::RankProgress{.step = step, .steps = kSteps});
+  worker.Succeed(rank);
+  std::vector<v1::JobView> views;
+  for (v1::JobView view; watch->Read(&view);) views.push_back(view);
+  EXPECT_TRUE(watch->Finish().ok());
+  ASSERT_FALSE(views.empty());
+  EXPECT_EQ(views.back().state(), "FINISHED");
+  EXPECT_EQ(views.back().step(), kSteps);
+  EXPECT_LT(views.size(), 100u) << "views are coalesced: " << kSteps << " steps are not as many views";
+}
+
+TEST(Watch, OfAnUnknownJobIsNotFound) {
+  TestSite site;
+  v1::WatchRequest request;
+  request.add_jobs("nobody");
+  grpc::ClientContext context;
+  const auto watch = site.stub().Watch(&context, request);
+  v1::JobView view;
+  EXPECT_FALSE(watch->Read(&view));
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST(Logs, FollowGoesOnUntilTheJobEnds) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  const std::string job = site.Submit("talks");
+  v1::LogsRequest request;
+  request.set_job(job);
+  request.set_follow(true);
+  std::string text;
+  auto followed = std::async(std::launch::async, [&] { return site.Logs(request, &text); });
+  const wire::RankKey rank = worker.Start();
+  worker.BeginTraining(rank);
+  worker.Log(rank, 0, "first\n");
+  worker.WaitForLogAck(rank, 6);
+  worker.Log(rank, 6, "second\n");
+  worker.Succeed(rank);
+  EXPECT_TRUE(followed.get().ok());
+  EXPECT_EQ(text, "first\nsecond\n");
+}
+
+class TalkingRanks : public testing::Test {
+ protected:
+  void SetUp() override {
+    first_.Connect(site_.channel());
+    second_.Connect(site_.channel());
+    job_ = site_.Submit("pair", 2);
+    for (FakeWorker* worker : {&first_, &second_}) {
+      const wire::RankKey rank = worker->Start();
+      const std::string text = "rank " + std::to_string(rank.rank) + "\nend\n";
+      worker->Log(rank, 0, text);
+      worker->WaitForLogAck(rank, static_cast<int64_t>(text.size()));
+    }
+  }
+  std::string Read(const std::function<void(v1::LogsRequest*)>& change) {
+    v1::LogsRequest request;
+    request.set_job(job_);
+    change(&request);
+    std::string text;
+    const grpc::Status status = site_.Logs(request, &text);
+    return status.ok() ? text : status.error_message();
+  }
+
+  TestSite site_;
+  FakeWorker first_{"a/0"}, second_{"a/1"};
+  std::string job_;
+};
+
+TEST_F(TalkingRanks, AreHeardTogetherOrOneAlone) {
+  EXPECT_EQ(Read([](v1::LogsRequest*) {}), "rank 0\nend\nrank 1\nend\n");
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { request->set_rank(1); }), "rank 1\nend\n");
+}
+
+TEST_F(TalkingRanks, TailCountsLinesOfEachRank) {
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { request->set_tail_lines(1); }), "end\nend\n");
+}
+
+TEST_F(TalkingRanks, AnUnknownRankOrAttemptIsNamed) {
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { request->set_rank(2); }), "j1 has no rank 2: it has 2");
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { request->set_attempt(2); }), "j1 has no attempt 2: it has 1");
+}
+
+TEST(Inspect, IsAnsweredByAWorker) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  v1::InspectRequest request;
+  request.set_job_json(JobJson("tiny"));
+  v1::InspectResponse response;
+  auto status = std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
+  const v1::InspectAsk ask = worker.Next(v1::CoordinatorMessage::kInspect).inspect();
+  EXPECT_EQ(ask.job_json(), JobJson("tiny"));
+  v1::WorkerMessage answer;
+  answer.mutable_inspect_result()->set_request_id(ask.request_id());
+  answer.mutable_inspect_result()->set_inspection_json("{\"rows\": 7}");
+  worker.Send(answer);
+  EXPECT_TRUE(status.get().ok());
+  EXPECT_EQ(response.inspection_json(), "{\"rows\": 7}");
+}
+
+TEST(Inspect, TellsWhatTheWorkerCouldNotRead) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  v1::InspectRequest request;
+  request.set_job_json(JobJson("tiny"));
+  v1::InspectResponse response;
+  auto status = std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
+  v1::WorkerMessage answer;
+  answer.mutable_inspect_result()->set_request_id(worker.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
+  answer.mutable_inspect_result()->set_error("/models/tiny: no such folder");
+  worker.Send(answer);
+  const grpc::Status told = status.get();
+  EXPECT_EQ(told.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(told.error_message(), "/models/tiny: no such folder");
+}
+
+TEST(Inspect, IsUnavailableWithoutAWorkerAndWhenItGoesAway) {
+  TestSite site;
+  v1::InspectRequest request;
+  request.set_job_json(JobJson("tiny"));
+  v1::InspectResponse response;
+  EXPECT_EQ(site.Call(&Stub::Inspect, request, &response).error_code(), grpc::StatusCode::UNAVAILABLE);
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  auto status = std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
+  worker.Next(v1::CoordinatorMessage::kInspect);
+  worker.Disconnect();
+  EXPECT_EQ(status.get().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST(Workers, AreShownWithWhatTheySaidLast) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  v1::InspectRequest request;
+  request.set_job_json(JobJson("tiny"));
+  v1::InspectResponse inspected;
+  auto status = std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &inspected); });
+  v1::WorkerMessage heartbeat;
+  heartbeat.mutable_heartbeat()->mutable_device()->set_power_watts(350);
+  heartbeat.mutable_heartbeat()->mutable_host()->set_cpu_percent(12);
+  worker.Send(heartbeat);
+  v1::WorkerMessage answer;  // comes behind the heartbeat, so that its effect is there when Inspect returns
+  answer.mutable_inspect_result()->set_request_id(worker.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
+  worker.Send(answer);
+  ASSERT_TRUE(status.get().ok());
+
+  v1::WorkersResponse workers;
+  ASSERT_TRUE(site.Call(&Stub::Workers, v1::WorkersRequest(), &workers).ok());
+  ASSERT_EQ(workers.workers_size(), 1);
+  EXPECT_EQ(workers.workers(0).name(), "a/0");
+  EXPECT_EQ(workers.workers(0).state(), "READY");
+  EXPECT_EQ(workers.workers(0).device_sample().power_watts(), 350);
+  EXPECT_EQ(workers.workers(0).host_sample().cpu_percent(), 12);
+  EXPECT_FALSE(workers.version().empty());
+}
+
+}  // namespace
+}  // namespace trainctl::rpc_test

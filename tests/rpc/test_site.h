@@ -1,0 +1,74 @@
+// A coordinator in this process on a port of the kernel's choice, over a folder that outlives its restarts, and a client of it.
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "proto/trainctl.grpc.pb.h"
+#include "server/coordinator/daemon.h"
+#include "tests/rpc/temporary_folder.h"
+
+namespace trainctl::rpc_test {
+
+// Whatever a test waits for happens long before; it fails otherwise.
+inline constexpr std::chrono::seconds kDeadline{20};
+
+// The canonical JSON of a small valid job.
+std::string JobJson(const std::string& name, int devices = 1);
+
+class QuietLog : public coordinator::EventLog {
+ public:
+  void Write(Level, std::string_view, std::initializer_list<Field>) override {}
+};
+
+class TestSite {
+ public:
+  TestSite() { Start(); }
+  ~TestSite() { Stop(); }
+
+  void Start();
+  void Stop();
+  void Restart();
+
+  std::shared_ptr<grpc::Channel> channel() const { return channel_; }
+  v1::Coordinator::Stub& stub() { return *stub_; }
+  const std::string& directory() const { return folder_.path(); }
+  const std::string& address() const { return daemon_->address(); }
+
+  // ---- calls with a deadline; those that return a value fail the test where the call fails ----
+
+  // One call: Call(&v1::Coordinator::Stub::List, request, &response).
+  template <class Request, class Response>
+  grpc::Status Call(grpc::Status (v1::Coordinator::Stub::*method)(grpc::ClientContext*, const Request&, Response*), const Request& request,
+                    Response* response) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    return (stub_.get()->*method)(&context, request, response);
+  }
+  // The id of a new job.
+  std::string Submit(const std::string& name, int devices = 1);
+  v1::JobDetail Get(const std::string& job);
+  // Follows the job until its view satisfies the condition.
+  v1::JobView WaitFor(const std::string& job, const std::function<bool(const v1::JobView&)>& condition);
+  v1::JobView WaitForState(const std::string& job, const std::string& state);
+  std::vector<v1::MetricPoint> Metrics(const std::string& job, const std::vector<std::string>& names = {});
+  // All chunks of a call that ends by itself, joined.
+  grpc::Status Logs(const v1::LogsRequest& request, std::string* text);
+
+ private:
+  TemporaryFolder folder_;
+  base::SystemClock clock_;
+  QuietLog log_;
+  std::unique_ptr<coordinator::Daemon> daemon_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::Coordinator::Stub> stub_;
+};
+
+}  // namespace trainctl::rpc_test
