@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "server/store/columns.h"
 
@@ -46,11 +47,11 @@ void MetricWriter::Forget() {
 }
 
 MetricWriter::Series& MetricWriter::Find(const core::RankKey& rank, const job::MetricPoint& point) {
-  Key key{rank.job.value, point.rank.value_or(kGang), point.name, point.phase};
+  const std::tuple key(rank.job.value, point.rank.value_or(kGang), std::string_view(point.name), std::string_view(point.phase));
   const auto found = series_.find(key);
   if (found != series_.end()) return found->second;
-  Series series = Load(key, rank.attempt);
-  return series_.emplace(std::move(key), series).first->second;
+  const Key own(key);
+  return series_.emplace(own, Load(own, rank.attempt)).first->second;
 }
 
 MetricWriter::Series MetricWriter::Load(const Key& key, int64_t attempt) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -47,7 +48,7 @@ class MetricWriter {
   static void Add(Series& series, const job::MetricPoint& point);
 
   Database& database_;
-  std::map<Key, Series> series_;  // a cache: forgotten whole when it is large
+  std::map<Key, Series, std::less<>> series_;  // a cache: forgotten whole when it is large
   std::vector<Series*> unwritten_;
 };
 

@@ -1,0 +1,107 @@
+// How many placement decisions a second the core makes with 10,000 jobs queued on 1,000 devices: gangs of 1 to 16, three priorities, two
+// models of device, some with constraints. Each placed job ends at once, its place in the queue is taken by a new one.
+//   scheduler_bench [placements=20000]
+// The bar (reliability.md) is 5,000 a second.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <random>
+
+#include "server/core/step.h"
+
+namespace trainctl::core {
+namespace {
+
+constexpr int64_t kDevices = 1000;
+constexpr int64_t kDevicesPerHost = 8;
+constexpr int64_t kQueued = 10'000;
+
+class Bench {
+ public:
+  Bench() {
+    state_.options.max_queued_jobs = kQueued;
+    for (int64_t device = 0; device < kDevices; ++device) AddWorker(device);
+  }
+
+  // Fills the site and the queue.
+  void Fill() {
+    while (static_cast<int64_t>(state_.queue.size()) < kQueued) Submit();
+  }
+
+  // Ends running jobs, oldest first, until so many others were placed.
+  void Place(int64_t placements) {
+    placed_ = 0;
+    while (placed_ < placements) {
+      const base::JobId job = running_.front();
+      running_.pop_front();
+      End(job);
+      while (static_cast<int64_t>(state_.queue.size()) < kQueued) Submit();
+    }
+  }
+
+  int64_t events() const { return events_; }
+
+ private:
+  void Feed(const Event& event) {
+    ++events_;
+    for (const Effect& effect : Step(state_, event, now_).effects) {
+      const auto* start = std::get_if<StartRank>(&effect);
+      if (start == nullptr || start->key.rank != 0) continue;
+      running_.push_back(start->key.job);
+      ++placed_;
+    }
+  }
+
+  void AddWorker(int64_t device) {
+    WorkerHello hello;
+    hello.worker.host = "host" + std::to_string(device / kDevicesPerHost);
+    hello.worker.name = hello.worker.host + "/" + std::to_string(device % kDevicesPerHost);
+    hello.worker.device.kind = job::DeviceKind::kCuda;
+    hello.worker.device.index = device % kDevicesPerHost;
+    hello.worker.device.name = device < kDevices / 2 ? "H200" : "A100";
+    hello.worker.device.memory_bytes = int64_t{device < kDevices / 2 ? 141 : 80} << 30;
+    hello.device_free = true;
+    Feed(hello);
+  }
+
+  void Submit() {
+    static constexpr int64_t kSizes[] = {1, 1, 1, 1, 2, 2, 4, 4, 8, 16};
+    job::JobSpec spec;
+    spec.devices = kSizes[random_() % 10];
+    spec.resources.priority = static_cast<int64_t>(random_() % 3) * 25;
+    if (random_() % 4 == 0) spec.resources.constraints["gpu.memory"] = ">=100GiB";
+    Feed(JobsSubmitted{"r", "", {{spec, "", ""}}});
+  }
+
+  void End(base::JobId id) {
+    const std::vector<Rank> ranks = FindJob(state_, id)->attempt->ranks;
+    for (const Rank& rank : ranks) {
+      Feed(RankReported{rank.row.worker, rank.row.key, 1, job::RankOutcome{job::Outcome::kSucceeded, "", std::nullopt}});
+      Feed(RankReported{rank.row.worker, rank.row.key, 2, RankExit{.exit_code = 0}});
+    }
+  }
+
+  State state_;
+  Now now_{1, 1};
+  std::mt19937_64 random_{1};
+  std::deque<base::JobId> running_;
+  int64_t placed_ = 0;
+  int64_t events_ = 0;
+};
+
+}  // namespace
+}  // namespace trainctl::core
+
+int main(int argc, char** argv) {
+  const int64_t placements = argc > 1 ? std::atoll(argv[1]) : 20'000;
+  trainctl::core::Bench bench;
+  bench.Fill();
+  const int64_t events_before = bench.events();
+  const auto start = std::chrono::steady_clock::now();
+  bench.Place(placements);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto events = static_cast<double>(bench.events() - events_before);
+  std::printf("%lld jobs placed with 10,000 queued on 1,000 devices: %.0f placements/s, %.0f events/s\n", static_cast<long long>(placements),
+              static_cast<double>(placements) / seconds, events / seconds);
+}
