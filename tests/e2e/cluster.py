@@ -32,7 +32,7 @@ def tiny_job(**changes):
 
 def endless_job(**changes):
     """Runs for an hour or until it is stopped."""
-    return tiny_job(**{"name": "endless", "train__max_steps": 10_000_000, "train__epochs": 10_000_000, **changes})
+    return tiny_job(**{"name": "endless", "train__max_steps": 10_000_000, "train__epochs": 1_000_000, **changes})
 
 
 class ClusterTest(unittest.TestCase):
@@ -50,8 +50,8 @@ class ClusterTest(unittest.TestCase):
 
     def local(self, verb, *arguments, timeout=120):
         environment = {**os.environ, "TRAINCTL_BIN_DIR": str(BIN)}
-        return subprocess.run([TOP / "deploy" / "local", verb, "--dir", self.dir, *arguments], env=environment, capture_output=True, text=True,
-                              timeout=timeout)
+        command = [TOP / "deploy" / "local", verb, "--dir", self.dir, *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout)
 
     def up(self):
         result = self.local("up", "--workers", str(self.WORKERS), "--cpu")
@@ -85,9 +85,15 @@ class ClusterTest(unittest.TestCase):
 
     # ---- trainctl ----
 
-    def trainctl(self, *arguments, timeout=120):
+    def start_trainctl(self, *arguments):
+        command = [BIN / "trainctl", *map(str, arguments)]
         environment = {**os.environ, "TRAINCTL_SERVER": (self.dir / "coordinator.addr").read_text().strip()}
-        return subprocess.run([BIN / "trainctl", *map(str, arguments)], capture_output=True, text=True, timeout=timeout, env=environment)
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+    def trainctl(self, *arguments, timeout=120):
+        with self.start_trainctl(*arguments) as process:
+            out, err = process.communicate(timeout=timeout)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def json(self, *arguments):
         result = self.trainctl(*arguments, "-o", "json")
