@@ -38,8 +38,9 @@ base::Status PrepareFolder(const std::string& directory) {
   if (statfs(directory.c_str(), &info) != 0) return base::Error{base::Code::kIo, directory + ": " + std::strerror(errno)};
   const std::optional<std::string_view> network = NetworkFileSystem(static_cast<uint32_t>(info.f_type));
   if (!network) return base::Ok{};
-  return base::Error{base::Code::kInvalid, directory + " lies on " + std::string(*network) + ", a network file system, whose locks can't be " +
-                                               "trusted with a database: name a folder on a local disk"};
+  return base::Error{base::Code::kInvalid, directory + " lies on " + std::string(*network) +
+                                               ", a network file system, whose locks can't be trusted with a database: " +
+                                               "name a folder on a local disk"};
 }
 
 }  // namespace trainctl::store

@@ -102,6 +102,6 @@ int main(int argc, char** argv) {
   bench.Place(placements);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto events = static_cast<double>(bench.events() - events_before);
-  std::printf("%lld jobs placed with 10,000 queued on 1,000 devices: %.0f placements/s, %.0f events/s\n", static_cast<long long>(placements),
-              static_cast<double>(placements) / seconds, events / seconds);
+  std::printf("%lld jobs placed with 10,000 queued on 1,000 devices: %.0f placements/s, %.0f events/s\n",
+              static_cast<long long>(placements), static_cast<double>(placements) / seconds, events / seconds);
 }
