@@ -77,6 +77,7 @@ class CoordinatorTest : public testing::Test {
     loop_.Call([&] { coordinator_.WorkerJoined(channel, hello); });
   }
 
+  FakeChannel channel_, older_, newer_;  // outlive the coordinator
   const rpc_test::TemporaryFolder folder_;
   std::unique_ptr<store::Store> sqlite_ = store::OpenSqliteStore(folder_.path()).value();
   std::unique_ptr<store::Reader> reader_ = store::OpenSqliteReader(folder_.path()).value();
@@ -89,15 +90,14 @@ class CoordinatorTest : public testing::Test {
 };
 
 TEST_F(CoordinatorTest, WhatTheDiskRefusesIsAcceptedByNobody) {
-  FakeChannel channel;
-  Join(channel);
+  Join(channel_);
   loop_.Call([&] { store_.is_full = true; });
   const auto refused = Submit("r1");
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, base::Code::kExhausted);
   loop_.Call([&] {
-    EXPECT_EQ(channel.Count<core::StartRank>(), 0) << "an effect before its commit";
-    EXPECT_TRUE(channel.ended) << "workers must say again what was not stored";
+    EXPECT_EQ(channel_.Count<core::StartRank>(), 0) << "an effect before its commit";
+    EXPECT_TRUE(channel_.ended) << "workers must say again what was not stored";
     EXPECT_TRUE(coordinator_.workers().all().empty());
     store_.is_full = false;
   });
@@ -113,10 +113,9 @@ TEST_F(CoordinatorTest, JobsOfBeforeTheFullDiskAreStillThereAfterIt) {
   ASSERT_FALSE(Submit("r2").ok());
   loop_.Call([&] { store_.is_full = false; });
   EXPECT_EQ(base::ToString(Submit("r1")->jobs[0].id), "j1");
-  FakeChannel channel;
-  Join(channel);
+  Join(channel_);
   ASSERT_TRUE(Submit("r3").ok());  // its commit comes behind the worker's
-  loop_.Call([&] { EXPECT_EQ(channel.Count<core::StartRank>(), 1); });
+  loop_.Call([&] { EXPECT_EQ(channel_.Count<core::StartRank>(), 1); });
 }
 
 TEST_F(CoordinatorTest, SubmissionsThatWaitTogetherShareATransaction) {
@@ -131,21 +130,19 @@ TEST_F(CoordinatorTest, SubmissionsThatWaitTogetherShareATransaction) {
 }
 
 TEST_F(CoordinatorTest, AWorkerOfWhichNothingIsHeardLosesItsStream) {
-  FakeChannel channel;
-  Join(channel);
+  Join(channel_);
   loop_.Call([&] { clock_.Advance(Coordinator::kSilentMicros + 1); });
-  auto ended = channel.end.get_future();
+  auto ended = channel_.end.get_future();
   ASSERT_EQ(ended.wait_for(rpc_test::kDeadline), std::future_status::ready);
   EXPECT_EQ(ended.get().code, base::Code::kUnavailable);
 }
 
 TEST_F(CoordinatorTest, AnInspectionThatNobodyAnswersIsUnavailableAfterItsDeadline) {
-  FakeChannel channel;
-  Join(channel);
+  Join(channel_);
   std::promise<base::Result<std::string>> answer;
   loop_.Call([&] {
     coordinator_.Inspect("{}", [&](auto result) { answer.set_value(std::move(result)); });
-    EXPECT_EQ(channel.Count<AskInspect>(), 1);
+    EXPECT_EQ(channel_.Count<AskInspect>(), 1);
     clock_.Advance(Inspections::kDeadlineMicros);
   });
   auto answered = answer.get_future();
@@ -154,15 +151,14 @@ TEST_F(CoordinatorTest, AnInspectionThatNobodyAnswersIsUnavailableAfterItsDeadli
 }
 
 TEST_F(CoordinatorTest, WhatAnOlderStreamStillSaysIsDropped) {
-  FakeChannel older, newer;
-  Join(older);
-  Join(newer);
-  EXPECT_EQ(older.end.get_future().get().code, base::Code::kConflict);
+  Join(older_);
+  Join(newer_);
+  EXPECT_EQ(older_.end.get_future().get().code, base::Code::kConflict);
   loop_.Call([&] {
-    coordinator_.WorkerSampled(older, "a/0", {.power_watts = 100}, {});
-    coordinator_.WorkerLeft(older, "a/0");
+    coordinator_.WorkerSampled(older_, "a/0", {.power_watts = 100}, {});
+    coordinator_.WorkerLeft(older_, "a/0");
     const auto& session = coordinator_.workers().all().at("a/0");
-    EXPECT_EQ(session.channel, &newer);
+    EXPECT_EQ(session.channel, &newer_);
     EXPECT_FALSE(session.device.has_value());
   });
 }

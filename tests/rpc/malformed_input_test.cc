@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "common/job/job_json.h"
-#include "server/rpc/listen_address.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
 
@@ -210,43 +209,6 @@ TEST(MalformedInput, AMessageThatCannotBeReadIsSkippedAndTheStreamGoesOn) {
   worker.WaitForAck(rank, 3);
   worker.Succeed(rank);
   EXPECT_EQ(site.WaitForState(job, "FINISHED").outcome(), "SUCCEEDED");
-}
-
-TEST(ListenAddress, OnlyLoopbackIsAccepted) {
-  for (const char* text : {"127.0.0.1:0", "127.9.9.9:80", "localhost:7070", "[::1]:7070"}) {
-    EXPECT_TRUE(rpc::ParseListenAddress(text).ok()) << text;
-  }
-  for (const char* text : {"0.0.0.0:7070", "[::]:7070", "192.168.0.1:7070", "example.org:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536",
-                           "127.0.0.1:-1", "127.0.0.1:70x", ":7070", ""}) {
-    EXPECT_FALSE(rpc::ParseListenAddress(text).ok()) << text;
-  }
-  EXPECT_NE(rpc::ParseListenAddress("0.0.0.0:7070").error().message.find("TLS"), std::string::npos);
-  EXPECT_EQ(rpc::ToString(*rpc::ParseListenAddress("[::1]:7070")), "[::1]:7070");
-}
-
-TEST(Daemon, ASecondOneOnTheSameFolderIsRefused) {
-  TestSite site;
-  const base::SystemClock clock;
-  QuietLog log;
-  coordinator::Options options;
-  options.listen = "127.0.0.1:0";
-  options.directory = site.directory();
-  const auto second = coordinator::Daemon::Start(options, clock, log);
-  ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.error().code, base::Code::kConflict);
-}
-
-TEST(Daemon, ATakenPortIsRefused) {
-  TestSite site;
-  const TemporaryFolder folder;
-  const base::SystemClock clock;
-  QuietLog log;
-  coordinator::Options options;
-  options.listen = site.address();
-  options.directory = folder.path();
-  const auto second = coordinator::Daemon::Start(options, clock, log);
-  ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.error().code, base::Code::kConflict);
 }
 
 }  // namespace
