@@ -51,7 +51,7 @@ class BadInput(ClusterTest):
 
     def test_a_batch_that_does_not_divide_and_more_devices_than_there_are(self):
         self.assertIn("global_batch_size", self.refused(json.dumps(tiny_job(train__global_batch_size=5))))
-        self.assertIn("devices", self.refused(json.dumps(tiny_job(devices=64, train__global_batch_size=128))))
+        self.assertIn("devices", self.refused(json.dumps(tiny_job(devices=64, train__global_batch_size=128, data__max_rows=400))))
 
     def test_a_file_that_is_not_there_exits_3(self):
         result = self.trainctl("submit", self.dir / "none.json")

@@ -145,7 +145,7 @@ class ClusterTest(unittest.TestCase):
     def wait_for_step(self, job_id, step):
         self.eventually(f"{job_id} reaches step {step}", 60, lambda: self.job(job_id)["step"] >= step)
 
-    def wait_for_end(self, job_id, seconds=60):
+    def wait_for_end(self, job_id, seconds=150):
         self.eventually(f"{job_id} ends", seconds, lambda: self.job(job_id)["state"] == "FINISHED")
         return self.job(job_id)
 

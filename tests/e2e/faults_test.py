@@ -5,7 +5,8 @@ import unittest
 
 from cluster import ClusterTest, endless_job, tiny_job
 
-LONG_ENOUGH = {"train__max_steps": 400, "train__micro_batch_size": 4, "train__max_seq_length": 128, "train__global_batch_size": 8}
+STEPS = 200
+LONG_ENOUGH = {"train__max_steps": STEPS, "train__micro_batch_size": 4, "train__max_seq_length": 128, "train__global_batch_size": 8}
 
 
 class Faults(ClusterTest):
@@ -16,8 +17,8 @@ class Faults(ClusterTest):
         self.ranks()[rank].kill()
         return job_id, time.monotonic()
 
-    def expect_each_step_once(self, job_id, steps):
-        self.assertEqual([point["step"] for point in self.points(job_id, "loss")], list(range(steps)))
+    def expect_each_step_once(self, job_id):
+        self.assertEqual([point["step"] for point in self.points(job_id, "loss")], list(range(STEPS)))
 
     def test_a_killed_rank_stops_its_gang_and_is_named(self):
         job_id, killed_at = self.killed_rank(1)
@@ -58,7 +59,7 @@ class Faults(ClusterTest):
         self.assertEqual(self.ranks(), [rank])
         job = self.wait_for_end(job_id)
         self.assertEqual((job["outcome"], job["attempt"]), ("SUCCEEDED", 1), job)
-        self.expect_each_step_once(job_id, 400)
+        self.expect_each_step_once(job_id)
 
     def test_a_coordinator_killed_in_mid_job_goes_on_where_it_was(self):
         job_id = self.submit(tiny_job(**LONG_ENOUGH))
@@ -67,7 +68,7 @@ class Faults(ClusterTest):
         self.up()
         job = self.wait_for_end(job_id)
         self.assertEqual((job["outcome"], job["attempt"]), ("SUCCEEDED", 1), job)
-        self.expect_each_step_once(job_id, 400)
+        self.expect_each_step_once(job_id)
 
     def test_a_job_outlives_the_death_of_coordinator_and_workers_together(self):
         job_id = self.submit(tiny_job(devices=2, **LONG_ENOUGH))
@@ -78,7 +79,7 @@ class Faults(ClusterTest):
         self.up()
         job = self.wait_for_end(job_id)
         self.assertEqual((job["outcome"], job["attempt"]), ("SUCCEEDED", 1), job)
-        self.expect_each_step_once(job_id, 400)
+        self.expect_each_step_once(job_id)
 
     def test_a_rank_that_dies_while_its_worker_is_away_is_reported_by_the_next_worker(self):
         job_id = self.submit(endless_job())
