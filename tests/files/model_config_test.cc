@@ -10,7 +10,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr char kSizes[] = R"("num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 8, "vocab_size": 100)";
+constexpr char kSizes[] =
+    R"("num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 8, "vocab_size": 100)";
 
 std::string Llama(const std::string& more) { return R"({"architectures": ["LlamaForCausalLM"], )" + std::string(kSizes) + more + "}"; }
 
@@ -54,7 +55,8 @@ TEST(ModelConfig, TheOldDialectIsRead) {
 }
 
 TEST(ModelConfig, TheNewDialectIsRead) {
-  EXPECT_EQ(ShapeOf(Llama(R"(, "rope_parameters": {"rope_theta": 100000, "rope_type": "default"}, "dtype": "float32")")).rope_theta, 100000);
+  const std::string config = Llama(R"(, "rope_parameters": {"rope_theta": 100000, "rope_type": "default"}, "dtype": "float32")");
+  EXPECT_EQ(ShapeOf(config).rope_theta, 100000);
 }
 
 TEST(ModelConfig, MistralWithoutAWindowIsLlama) {

@@ -53,8 +53,9 @@ TEST(Safetensors, SpansOutliveAMoveOfTheFile) {
 }
 
 TEST(Safetensors, AScalarAndAnEmptyTensorAreTensors) {
-  EXPECT_EQ(MessageOf(R"({"s":{"dtype":"I64","shape":[],"data_offsets":[0,8]},"e":{"dtype":"F32","shape":[0,5],"data_offsets":[8,8]}})", "12345678"),
-            "accepted");
+  const std::string header =
+      R"({"s":{"dtype":"I64","shape":[],"data_offsets":[0,8]},"e":{"dtype":"F32","shape":[0,5],"data_offsets":[8,8]}})";
+  EXPECT_EQ(MessageOf(header, "12345678"), "accepted");
 }
 
 TEST(Safetensors, AMissingFileIsNotFound) {
@@ -76,7 +77,7 @@ TEST(Safetensors, FaultsAreNamedWithFileAndTensor) {
       {tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,18446744073709551615])"), "1234", "data_offsets must be"},
       {tensor(R"("dtype":"F32","shape":[1])"), "1234", "expected an object of"},
       {R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"v":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})", "123", "an overlap"},
-      {R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"w":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "12", "stands twice"},
+      {R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"w":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "12", "twice"},
       {R"({"__metadata__":{"format":1}})", "", "__metadata__"},
       {R"([])", "", "not a JSON object"},
       {R"({"w")", "", "not JSON"},

@@ -12,7 +12,8 @@ namespace {
 
 std::span<const std::byte> Bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-const std::vector<TensorInfo> kTensors = {{.name = "z", .dtype = DType::kI32, .shape = {2}}, {.name = "a\n\"é", .dtype = DType::kU8, .shape = {3}}};
+const std::vector<TensorInfo> kTensors = {{.name = "z", .dtype = DType::kI32, .shape = {2}},
+                                          {.name = "a\n\"é", .dtype = DType::kU8, .shape = {3}}};
 
 TEST(SafetensorsWriter, WhatIsWrittenInPiecesIsReadBack) {
   const ScratchDirectory scratch;

@@ -17,7 +17,6 @@ struct AddedToken {
   bool lstrip = false;       // swallows white space to its left
   bool rstrip = false;       // swallows white space to its right
   bool normalized = true;    // looked for in the normalized text, not in the original
-  bool special = false;
 };
 
 // A part of a text: an added token, or what lies between two of them (id −1).

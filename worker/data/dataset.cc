@@ -67,10 +67,9 @@ base::Result<Content> ReadJsonContent(const files::MappedFile& file, const Sourc
 }
 
 base::Result<Content> ReadPlainContent(const files::MappedFile& file, const Source& source) {
-  constexpr size_t kMaxBytes = size_t{1} << 30;  // tokenizers address a text by 31 bits, and need some tens of bytes for each of its
-  if (file.text().size() > kMaxBytes) {
-    return Invalid(file.path() + ": " + std::to_string(file.text().size()) + " bytes, expected at most 1 GiB of plain text; " +
-                   "tokenize larger corpora into a .bin file (data.format \"bin\")");
+  if (file.text().size() > kMaxTextBytes) {
+    return Invalid(file.path() + ": " + std::to_string(file.text().size()) + " bytes, expected at most " + std::to_string(kMaxTextBytes) +
+                   " of plain text; tokenize larger corpora into a .bin file (data.format \"bin\")");
   }
   auto tokenizer = TokenizerOf(source);
   if (!tokenizer) return tokenizer.error();

@@ -28,6 +28,9 @@ base::Status CheckVocabulary(std::span<const int32_t> ids, int64_t vocab, const 
 }
 
 base::Status RowCollector::Add(std::string_view prompt, std::string_view completion, bool mask_prompt) {
+  if (std::max(prompt.size(), completion.size()) > kMaxTextBytes) {
+    return base::Error{base::Code::kInvalid, "a text of more than " + std::to_string(kMaxTextBytes) + " bytes"};
+  }
   std::vector<int32_t> ids;
   if (boundary_.bos >= 0) ids.push_back(static_cast<int32_t>(boundary_.bos));
   tokenizer_.Encode(prompt, &ids);

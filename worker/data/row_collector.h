@@ -29,7 +29,7 @@ class RowCollector {
       : tokenizer_(tokenizer), boundary_(boundary), vocab_(vocab), max_seq_length_(max_seq_length) {}
 
   // [bos] prompt, completion [eos], each encoded alone, then truncated. With mask_prompt the labels of bos and prompt are ignored.
-  // kInvalid: no tokens at all, or one beyond the model's vocabulary.
+  // kInvalid: no tokens at all, one beyond the model's vocabulary, or more than kMaxTextBytes.
   base::Status Add(std::string_view prompt, std::string_view completion, bool mask_prompt);
 
   std::vector<int32_t> TakeTokens() { return std::move(tokens_); }

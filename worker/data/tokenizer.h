@@ -12,12 +12,16 @@
 
 namespace trainctl::data {
 
+// The longest text that Encode takes: what becomes of it (normalized, up to 11 times as long) is addressed by 31 bits, and needs some tens
+// of bytes of memory for each of its own.
+constexpr size_t kMaxTextBytes = size_t{128} << 20;
+
 // Thread-safe: Encode and Decode may be called from several threads at once.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  // The ids of a text, appended to ids. No beginning- or end-of-sequence token is added. Added and special tokens that stand in the text
+  // The ids of a text of at most kMaxTextBytes, appended to ids. No beginning- or end-of-sequence token is added. Added and special tokens that stand in the text
   // are recognized as the original does by default: tokenizers those of its added_tokens, SentencePiece its user-defined symbols.
   // Bytes that are not UTF-8 count as U+FFFD, one for each maximal broken sequence, as Python's decode(errors="replace") gives them.
   virtual void Encode(std::string_view text, std::vector<int32_t>* ids) const = 0;

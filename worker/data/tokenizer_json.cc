@@ -13,7 +13,7 @@ namespace {
 using files::JsonObject;
 using nlohmann::json;
 
-constexpr int64_t kMaxId = (1 << 24) - 1;
+constexpr int64_t kMaxId = (1 << 22) - 1;
 
 using MergePair = std::pair<std::string, std::string>;
 
@@ -91,8 +91,7 @@ std::vector<AddedToken> ReadAddedTokens(const JsonObject& tokenizer, const BpeMo
     token.single_word = entry.Flag("single_word", false);
     token.lstrip = entry.Flag("lstrip", false);
     token.rstrip = entry.Flag("rstrip", false);
-    token.special = entry.Flag("special", false);
-    token.normalized = entry.Flag("normalized", !token.special);
+    token.normalized = entry.Flag("normalized", !entry.Flag("special", false));
     tokens.push_back(std::move(token));
   }
   return tokens;
@@ -103,7 +102,7 @@ std::vector<AddedToken> Gpt2AddedTokens(const BpeModel& model) {
   const std::string end_of_text = "<|endoftext|>";
   const int32_t id = model.IdOf(end_of_text);
   if (id < 0) return {};
-  return {{.id = id, .content = end_of_text, .normalized = false, .special = true}};
+  return {{.id = id, .content = end_of_text, .normalized = false}};
 }
 
 std::unique_ptr<Tokenizer> Assemble(TokenizerParts parts) { return std::make_unique<HuggingFaceTokenizer>(std::move(parts)); }

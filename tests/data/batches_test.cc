@@ -1,0 +1,111 @@
+#include "worker/data/batches.h"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+#include <set>
+
+namespace trainctl::data {
+namespace {
+
+using testing::ElementsAre;
+
+// Rows of lengths 3, 1, 70 with tokens 100, 101, … in a row; the first row's first two labels are masked.
+Dataset SmallDataset() {
+  Dataset dataset;
+  std::vector<int32_t> tokens(74);
+  std::iota(tokens.begin(), tokens.end(), 100);
+  dataset.tokens = TokenStore(std::move(tokens));
+  dataset.rows = {{0, 3, 2}, {3, 1, 0}, {4, 70, 0}};
+  dataset.max_seq_length = 128;
+  return dataset;
+}
+
+Batch BatchOf(std::vector<int64_t> rows, int64_t pad_multiple) { return MakeBatch(SmallDataset(), rows, pad_multiple); }
+
+TEST(MakeBatch, TargetsAreShiftedAndPaddedOnTheRight) {
+  Dataset dataset = SmallDataset();
+  dataset.rows[0].ignored = 0;
+  const std::vector<int64_t> rows = {0, 1};
+  const Batch batch = MakeBatch(dataset, rows, 4);
+  EXPECT_EQ(batch.rows, 2);
+  EXPECT_EQ(batch.length, 4);
+  EXPECT_EQ(batch.longest_row, 3);
+  EXPECT_THAT(batch.inputs, ElementsAre(100, 101, 102, 0, 103, 0, 0, 0));
+  EXPECT_THAT(batch.targets, ElementsAre(101, 102, -100, -100, -100, -100, -100, -100));
+  EXPECT_EQ(batch.trained_tokens, 2);
+}
+
+TEST(MakeBatch, MaskedLabelsAreIgnored) {
+  const Batch batch = BatchOf({0}, 1);
+  EXPECT_THAT(batch.inputs, ElementsAre(100, 101, 102));
+  EXPECT_THAT(batch.targets, ElementsAre(-100, 102, -100));
+  EXPECT_EQ(batch.trained_tokens, 1);
+}
+
+TEST(MakeBatch, LengthIsThatOfTheLongestRowUpToTheMultiple) {
+  EXPECT_EQ(BatchOf({0}, 64).length, 64);
+  EXPECT_EQ(BatchOf({0, 2}, 64).length, 128);
+  EXPECT_EQ(BatchOf({2}, 1).length, 70);
+}
+
+TEST(MakeBatch, TrainedTokensAreTheTargetsThatCount) {
+  for (const auto& rows : {std::vector<int64_t>{0, 1, 2}, {1}, {2, 2}, {0}}) {
+    const Batch batch = BatchOf(rows, 64);
+    const auto counted = batch.targets.size() - std::count(batch.targets.begin(), batch.targets.end(), kIgnored);
+    EXPECT_EQ(batch.trained_tokens, static_cast<int64_t>(counted));
+    EXPECT_EQ(TrainedTokens(SmallDataset(), rows), batch.trained_tokens);
+  }
+}
+
+TEST(EpochOrder, IsAShuffleOfTheRowsThatSeedAndEpochDecide) {
+  std::vector<int64_t> rows(50);
+  std::iota(rows.begin(), rows.end(), 1000);
+  const auto order = EpochOrder(1, 0, rows);
+  EXPECT_THAT(order, testing::UnorderedElementsAreArray(rows));
+  EXPECT_EQ(order, EpochOrder(1, 0, rows));
+  EXPECT_NE(order, EpochOrder(1, 1, rows));
+  EXPECT_NE(order, EpochOrder(2, 0, rows));
+}
+
+TEST(MicroBatchRows, MicroBatchKBelongsToRankKModDevices) {
+  std::vector<int64_t> order(24);
+  std::iota(order.begin(), order.end(), 0);
+  const job::BatchPlan plan{.micro = 2, .devices = 2, .accumulation = 3, .global = 12};
+  const auto rows = [&](int64_t step, int64_t micro_step, int64_t rank) {
+    const auto span = MicroBatchRows(order, step, micro_step, rank, plan);
+    return std::vector<int64_t>(span.begin(), span.end());
+  };
+  EXPECT_THAT(rows(0, 0, 0), ElementsAre(0, 1));
+  EXPECT_THAT(rows(0, 0, 1), ElementsAre(2, 3));
+  EXPECT_THAT(rows(0, 1, 0), ElementsAre(4, 5));
+  EXPECT_THAT(rows(1, 2, 1), ElementsAre(22, 23));
+}
+
+TEST(MicroBatchRows, RanksTimesAccumulationSeeTheSameMicroBatches) {
+  std::vector<int64_t> order(32);
+  std::iota(order.begin(), order.end(), 0);
+  const auto sequence = [&](int64_t devices) {
+    const job::BatchPlan plan{.micro = 2, .devices = devices, .accumulation = 4 / devices, .global = 8};
+    std::vector<int64_t> seen;
+    for (int64_t step = 0; step < 4; ++step) {
+      for (int64_t k = 0; k < 4; ++k) {
+        const auto rows = MicroBatchRows(order, step, k / devices, k % devices, plan);
+        seen.insert(seen.end(), rows.begin(), rows.end());
+      }
+    }
+    return seen;
+  };
+  EXPECT_EQ(sequence(1), order);
+  EXPECT_EQ(sequence(2), order);
+  EXPECT_EQ(sequence(4), order);
+}
+
+TEST(MicroBatchRowsDeathTest, AStepBeyondTheEpochIsTheProgrammersError) {
+  const std::vector<int64_t> order(7);
+  const job::BatchPlan plan{.micro = 4, .devices = 1, .accumulation = 1, .global = 4};
+  EXPECT_DEATH(MicroBatchRows(order, 1, 0, 0, plan), "step 1 of 7 rows");
+}
+
+}  // namespace
+}  // namespace trainctl::data

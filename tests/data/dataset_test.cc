@@ -1,0 +1,186 @@
+#include "worker/data/dataset.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/data/small_tokenizers.h"
+#include "worker/data/inspect.h"
+#include "worker/data/prompt.h"
+
+namespace trainctl::data {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int64_t kBos = 254, kEos = 255;
+
+// Data beside a model whose tokens are the text's bytes.
+class DatasetTest : public testing::Test {
+ protected:
+  DatasetTest() : model_(WriteByteModel(directory_)) {}
+
+  base::Result<Dataset> Load(const std::string& content, int64_t max_seq_length = 1000) {
+    data_.path = directory_.Write("data", content);
+    return LoadDataset(data_, model_, directory_.path(), max_seq_length);
+  }
+  std::string MessageOf(const std::string& content, int64_t max_seq_length = 1000) {
+    auto dataset = Load(content, max_seq_length);
+    return dataset.ok() ? "accepted" : dataset.error().message;
+  }
+  static std::string Text(const Dataset& dataset, const Row& row) {
+    std::string text;
+    for (int64_t i = 0; i < row.length; ++i) {
+      const int64_t token = dataset.tokens[row.begin + i];
+      text += token == kBos ? "^" : token == kEos ? "$" : std::string(1, static_cast<char>(token));
+    }
+    return text;
+  }
+
+  ScratchDirectory directory_;
+  job::ModelShape model_;
+  job::DataSpec data_;
+};
+
+TEST_F(DatasetTest, AnAlpacaRowIsPromptAndOutputBetweenBosAndEos) {
+  auto dataset = Load(R"([{"instruction": "Add.", "input": "1 2", "output": "3"},
+                          {"instruction": "Go", "input": "", "output": "ok", "id": 5}])");
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  ASSERT_EQ(dataset->rows.size(), 2u);
+  EXPECT_EQ(Text(*dataset, dataset->rows[0]), "^" + AlpacaPrompt("Add.", "1 2") + "3$");
+  EXPECT_EQ(Text(*dataset, dataset->rows[1]), "^" + AlpacaPrompt("Go", "") + "ok$");
+  EXPECT_EQ(dataset->rows[0].ignored, 0);
+  EXPECT_EQ(dataset->longest_row, std::max(dataset->rows[0].length, dataset->rows[1].length));
+  EXPECT_EQ(dataset->total_tokens, dataset->rows[0].length + dataset->rows[1].length);
+  EXPECT_EQ(dataset->tokens.size(), dataset->total_tokens);
+}
+
+TEST_F(DatasetTest, MaskPromptIgnoresBosAndPrompt) {
+  data_.mask_prompt = true;
+  auto dataset = Load(R"([{"instruction": "Go", "output": "ok"}])");
+  EXPECT_EQ(dataset->rows[0].ignored, 1 + static_cast<int64_t>(AlpacaPrompt("Go", "").size()));
+}
+
+TEST_F(DatasetTest, RowsAreTruncatedAndSoIsTheirMask) {
+  data_.mask_prompt = true;
+  auto dataset = Load(R"([{"instruction": "Go", "output": "ok"}])", 10);
+  EXPECT_EQ(Text(*dataset, dataset->rows[0]), "^Below is ");
+  EXPECT_EQ(dataset->rows[0].ignored, 10);
+}
+
+TEST_F(DatasetTest, ATextRowStandsBetweenBosAndEos) {
+  data_.format = job::DataFormat::kText;
+  auto dataset = Load("{\"text\": \"e4 e5\"}\n{\"text\": \"\"}\n");
+  EXPECT_EQ(Text(*dataset, dataset->rows[0]), "^e4 e5$");
+  EXPECT_EQ(Text(*dataset, dataset->rows[1]), "^$");
+}
+
+TEST_F(DatasetTest, ATokenizerThatAddsNoBosAndAModelWithoutEosAreRespected) {
+  data_.format = job::DataFormat::kText;
+  directory_.Write("tokenizer_config.json", R"({"add_bos_token": false})");
+  model_.eos_token = -1;
+  auto dataset = Load(R"({"text": "a"})");
+  EXPECT_EQ(Text(*dataset, dataset->rows[0]), "a");
+  EXPECT_THAT(MessageOf("{\"text\": \"a\"}\n{\"text\": \"\"}"), HasSubstr("line 2: no tokens"));
+}
+
+TEST_F(DatasetTest, PlainTextIsCutIntoRows) {
+  data_.format = job::DataFormat::kPlain;
+  auto dataset = Load("abcdefgh", 3);
+  ASSERT_EQ(dataset->rows.size(), 3u);
+  EXPECT_EQ(Text(*dataset, dataset->rows[1]), "def");
+  EXPECT_EQ(Text(*dataset, dataset->rows[2]), "gh");
+}
+
+TEST_F(DatasetTest, ARestOfOneTokenIsDropped) {
+  data_.format = job::DataFormat::kPlain;
+  auto dataset = Load("abcdefg", 3);
+  EXPECT_EQ(dataset->rows.size(), 2u);
+  EXPECT_EQ(dataset->total_tokens, 6);
+}
+
+TEST_F(DatasetTest, TokenFilesNeedNoTokenizer) {
+  data_.format = job::DataFormat::kBin;
+  std::filesystem::remove(directory_.path() + "/tokenizer.json");
+  auto dataset = Load(std::string("\x01\x00\x02\x00\x2B\x01\x04\x00", 8), 2);
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  ASSERT_EQ(dataset->rows.size(), 2u);
+  EXPECT_EQ(dataset->tokens[dataset->rows[1].begin], 299);
+  EXPECT_THAT(MessageOf(std::string("\x01\x00\x2C\x01", 4)), HasSubstr("token 1 is 300, beyond the model's vocabulary of 300"));
+}
+
+TEST_F(DatasetTest, WithoutATokenizerOtherFormatsSayWhatToDo) {
+  std::filesystem::remove(directory_.path() + "/tokenizer.json");
+  EXPECT_THAT(MessageOf("[]"), HasSubstr("without a tokenizer only data.format \"bin\""));
+}
+
+TEST_F(DatasetTest, MaxRowsKeepsTheFirst) {
+  data_.format = job::DataFormat::kText;
+  data_.max_rows = 2;
+  EXPECT_EQ(Load("{\"text\": \"a\"}\n{\"text\": \"b\"}\n{\"text\": \"c\"}")->rows.size(), 2u);
+  data_.format = job::DataFormat::kPlain;
+  EXPECT_EQ(Load("abcdefgh", 2)->rows.size(), 2u);
+}
+
+TEST_F(DatasetTest, TheSplitIsByShareAndSeed) {
+  data_.format = job::DataFormat::kPlain;
+  data_.val_split_fraction = 0.25;
+  const std::string content(80, 'x');
+  auto dataset = Load(content, 2);
+  EXPECT_EQ(dataset->val.size(), 10u);
+  EXPECT_EQ(dataset->train.size(), 30u);
+  std::vector<int64_t> all = dataset->train;
+  all.insert(all.end(), dataset->val.begin(), dataset->val.end());
+  std::sort(all.begin(), all.end());
+  for (int64_t i = 0; i < 40; ++i) EXPECT_EQ(all[i], i);
+  EXPECT_TRUE(std::is_sorted(dataset->val.begin(), dataset->val.end()));
+  EXPECT_EQ(Load(content, 2)->val, dataset->val);
+  data_.seed = 43;
+  EXPECT_NE(Load(content, 2)->val, dataset->val);
+}
+
+TEST_F(DatasetTest, ATokenBeyondTheVocabularyIsNamedWithItsRow) {
+  model_.vocab = 256;
+  EXPECT_THAT(MessageOf(R"([{"instruction": "a", "output": "b"}, {"instruction": "a", "output": "x<|end|>"}])"),
+              HasSubstr("[1]: token 256 ('<|end|>') is beyond the model's vocabulary of 256"));
+  data_.format = job::DataFormat::kPlain;
+  EXPECT_THAT(MessageOf("x<|end|>"), HasSubstr("token 256"));
+}
+
+TEST_F(DatasetTest, BadRowsAreNamed) {
+  EXPECT_THAT(MessageOf(R"([{"instruction": "a"}])"), HasSubstr("data: [0].output: missing"));
+  EXPECT_THAT(MessageOf(R"([{"instruction": "a", "input": 3, "output": "b"}])"), HasSubstr("[0].input: 3"));
+  EXPECT_THAT(MessageOf("[]"), HasSubstr("no rows"));
+}
+
+TEST_F(DatasetTest, AMissingFileIsNotFound) {
+  data_.path = directory_.path() + "/nothing";
+  EXPECT_EQ(LoadDataset(data_, model_, directory_.path(), 8).error().code, base::Code::kNotFound);
+}
+
+TEST_F(DatasetTest, EqualDigestsAreEqualBytes) {
+  data_.format = job::DataFormat::kPlain;
+  EXPECT_EQ(Load("same")->digest, Load("same")->digest);
+  EXPECT_NE(Load("same")->digest, Load("sane")->digest);
+}
+
+TEST_F(DatasetTest, InspectSaysWhatModelAndDataHold) {
+  job::JobSpec job;
+  job.model.path = directory_.path();
+  job.data.path = directory_.Write("data", "{\"text\": \"abc\"}\n{\"text\": \"abcdefgh\"}");
+  job.data.format = job::DataFormat::kText;
+  job.train.max_seq_length = 8;
+  auto inspection = Inspect(job);
+  ASSERT_TRUE(inspection.ok()) << inspection.error().message;
+  EXPECT_EQ(inspection->model.vocab, 300);
+  EXPECT_EQ(inspection->rows, 2);
+  EXPECT_EQ(inspection->longest_row, 8);
+  EXPECT_EQ(inspection->total_tokens, 5 + 8);
+  EXPECT_THAT(inspection->data_digest, HasSubstr("xxh64:"));
+  job.model.path = "/nowhere";
+  EXPECT_EQ(Inspect(job).error().code, base::Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace trainctl::data
