@@ -26,6 +26,10 @@ void WatchStream::Pump() {
 }
 
 void WatchStream::Find() {
+  if (names_.empty() || names_.size() > kMaxNames) {
+    return Close({grpc::StatusCode::INVALID_ARGUMENT,
+                  "jobs: " + std::to_string(names_.size()) + " names: expected from 1 to " + std::to_string(kMaxNames)});
+  }
   waiting_ = true;
   backend_.reads.Ask<std::vector<base::JobId>>([names = names_](store::Reader& reader) { return coordinator::FindJobs(reader, names); },
                                                Later<std::vector<base::JobId>>([this](const std::vector<base::JobId>& jobs) {

@@ -35,15 +35,32 @@ TEST(Watch, EndsWhenAllAreFinishedAndSaysLittleMoreThanNeeded) {
   EXPECT_LT(views.size(), 100u) << "views are coalesced: " << kSteps << " steps are not as many views";
 }
 
-TEST(Watch, OfAnUnknownJobIsNotFound) {
-  TestSite site;
-  v1::WatchRequest request;
-  request.add_jobs("nobody");
+grpc::StatusCode RefusalOfWatch(TestSite& site, const v1::WatchRequest& request) {
   grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
   const auto watch = site.stub().Watch(&context, request);
   v1::JobView view;
   EXPECT_FALSE(watch->Read(&view));
-  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::NOT_FOUND);
+  return watch->Finish().error_code();
+}
+
+TEST(Watch, OfAnUnknownJobOrOfNoneIsRefused) {
+  TestSite site;
+  v1::WatchRequest request;
+  EXPECT_EQ(RefusalOfWatch(site, request), grpc::StatusCode::INVALID_ARGUMENT);
+  request.add_jobs("nobody");
+  EXPECT_EQ(RefusalOfWatch(site, request), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST(Watch, WhoGoesAwayLeavesNothingBehind) {
+  TestSite site;
+  const std::string job = site.Submit("watched");
+  for (int i = 0; i < 20; ++i) site.WaitForState(job, "QUEUED");  // each leaves before the end
+  v1::CancelRequest request;
+  request.add_jobs(job);
+  v1::CancelResponse response;
+  ASSERT_TRUE(site.Call(&Stub::Cancel, request, &response).ok());
+  EXPECT_EQ(site.WaitForState(job, "FINISHED").outcome(), "CANCELLED");
 }
 
 TEST(Logs, FollowGoesOnUntilTheJobEnds) {
