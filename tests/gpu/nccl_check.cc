@@ -1,0 +1,179 @@
+// On a host with GPUs: the NCCL communicator, one process a GPU as in a job. Every collective against its exact result, a collective that
+// overlaps what the caller computes, and an abort while a peer never comes. Prints all-reduce bandwidth. Exit status 77 with fewer than
+// two GPUs, 1 where a check failed.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <cuda_runtime_api.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "tests/gpu/kernel_compare.h"
+#include "worker/comm/communicator.h"
+
+namespace trainctl::gpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+at::TensorOptions On(at::ScalarType type) { return at::TensorOptions().device(at::kCUDA).dtype(type); }
+
+// What rank 0 writes, each other rank reads: a pipe a rank.
+class Pipes {
+ public:
+  explicit Pipes(int ranks) : ends_(static_cast<size_t>(ranks)) {
+    for (auto& ends : ends_) {
+      if (pipe(ends.data()) != 0) {
+        std::abort();
+      }
+    }
+  }
+  void Publish(const std::string& blob) const {
+    for (const auto& ends : ends_) {
+      if (write(ends[1], blob.data(), blob.size()) != static_cast<ssize_t>(blob.size())) {
+        std::abort();
+      }
+    }
+  }
+  std::string Await(int rank) const {
+    std::array<char, 1024> blob;
+    const ssize_t size = read(ends_[static_cast<size_t>(rank)][0], blob.data(), blob.size());
+    return {blob.data(), size > 0 ? static_cast<size_t>(size) : 0};
+  }
+
+ private:
+  std::vector<std::array<int, 2>> ends_;
+};
+
+void CheckCollectives(Checks& checks, comm::Communicator& group, at::ScalarType type) {
+  const int64_t n = group.world_size(), rank = group.rank();
+  const std::string name = c10::toString(type);
+  const at::Tensor sum = at::full({1'000'003}, rank + 1, On(type)), gathered = at::zeros({n, 1001}, On(type));
+  const at::Tensor part = at::zeros({7}, On(type)), broadcast = at::full({33}, rank, On(type));
+  const auto first = group.AllReduce(sum);
+  group.AllGather(gathered, at::full({1001}, rank, On(type)));
+  group.ReduceScatter(part, at::arange(7 * n, On(at::kLong)).to(type));
+  group.Wait(group.Broadcast(broadcast, n - 1));
+  group.Wait(first);
+  checks.Equal(name + " all-reduce", sum, at::full({1'000'003}, n * (n + 1) / 2, On(type)));
+  checks.Equal(name + " all-gather", gathered, at::arange(n, On(at::kLong)).unsqueeze(1).expand({n, 1001}).to(type));
+  checks.Equal(name + " reduce-scatter", part, (at::arange(7 * rank, 7 * rank + 7, On(at::kLong)) * n).to(type));
+  checks.Equal(name + " broadcast", broadcast, at::full({33}, n - 1, On(type)));
+}
+
+// More collectives than the communicator keeps events of, each over what the one before left, while the caller's stream goes on.
+void CheckOrder(Checks& checks, comm::Communicator& group) {
+  const at::Tensor sum = at::full({1 << 20}, 1.0, On(at::kDouble));
+  double want = 1;
+  for (int i = 0; i < 200; ++i) {
+    group.Wait(group.AllReduce(sum));
+    sum.div_(static_cast<double>(group.world_size())).add_(1.0);
+    want += 1;
+  }
+  checks.Equal("200 all-reduces in order", sum, at::full({1 << 20}, want, On(at::kDouble)));
+  group.CheckHealth();
+}
+
+void TimeAllReduce(comm::Communicator& group, int64_t mebibytes) {
+  const at::Tensor data = at::zeros({mebibytes << 19}, On(at::kBFloat16));
+  group.Wait(group.AllReduce(data));
+  cudaDeviceSynchronize();
+  const auto begin = Clock::now();
+  for (int i = 0; i < 10; ++i) {
+    group.Wait(group.AllReduce(data));
+  }
+  cudaDeviceSynchronize();
+  const double seconds = SecondsSince(begin) / 10;
+  const double bus = 2.0 * static_cast<double>(group.world_size() - 1) / static_cast<double>(group.world_size());
+  if (group.rank() == 0) {
+    std::printf("all-reduce of %4ld MiB: %.0f GB/s on the bus\n", mebibytes, static_cast<double>(data.nbytes()) * bus / seconds * 1e-9);
+  }
+}
+
+bool AllReduceThrows(comm::Communicator& group) {
+  try {
+    group.AllReduce(at::zeros({1 << 20}, On(at::kFloat)));
+  } catch (const comm::CommError&) {
+    return true;
+  }
+  return false;
+}
+
+// Rank 0 alone calls a collective (which may throw at once, where a peer gave up before), and gives up.
+void CheckAbort(Checks& checks, comm::Communicator& group) {
+  if (group.rank() == 0) {
+    AllReduceThrows(group);
+  }
+  const auto begin = Clock::now();
+  group.Abort();
+  checks.True("an abort returns within six seconds", SecondsSince(begin) < 6);
+  checks.True("a collective after an abort throws", AllReduceThrows(group));
+}
+
+int RunRank(int rank, int ranks, const Pipes& pipes) {
+  cudaSetDevice(rank);
+  const auto group = comm::Join({.cuda = true, .rank = rank, .world_size = ranks, .timeout_seconds = 120,
+                                 .publish = [&](const std::string& blob) { pipes.Publish(blob); },
+                                 .await_blob = [&] { return pipes.Await(rank); }});
+  Checks checks;
+  for (const at::ScalarType type : {at::kBFloat16, at::kFloat, at::kDouble, at::kLong}) {
+    CheckCollectives(checks, *group, type);
+  }
+  CheckOrder(checks, *group);
+  for (const int64_t mebibytes : {16, 400, 1600}) {
+    TimeAllReduce(*group, mebibytes);
+  }
+  CheckAbort(checks, *group);
+  std::printf("rank %d: %d checks, %d failed\n", rank, checks.done(), checks.failed());
+  return checks.failed() == 0 ? 0 : 1;
+}
+
+// Counted in a child: CUDA must not be touched before a fork.
+int CountDevices() {
+  const pid_t child = fork();
+  if (child == 0) {
+    int devices = 0;
+    _exit(cudaGetDeviceCount(&devices) == cudaSuccess ? devices : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+int Run() {
+  const int ranks = CountDevices();
+  if (ranks < 2) {
+    std::printf("%d GPUs: nothing was checked\n", ranks);
+    return 77;
+  }
+  const Pipes pipes(ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (fork() == 0) {
+      const int result = RunRank(rank, ranks, pipes);
+      std::fflush(stdout);
+      _exit(result);  // no destructors of CUDA's after an abort
+    }
+  }
+  bool all_well = true;
+  for (int rank = 0; rank < ranks; ++rank) {
+    int status = 0;
+    wait(&status);
+    all_well = all_well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  return all_well ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace trainctl::gpu
+
+int main() { return trainctl::gpu::Run(); }
