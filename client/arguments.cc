@@ -60,7 +60,8 @@ void Arguments::Positional(std::string name, std::string* value, std::string hel
 }
 
 void Arguments::Positionals(std::string name, std::vector<std::string>* values, std::string help, bool required) {
-  arguments_.push_back({.kind = Kind::kPositionals, .names = std::move(name), .help = std::move(help), .required = required, .texts = values});
+  arguments_.push_back(
+      {.kind = Kind::kPositionals, .names = std::move(name), .help = std::move(help), .required = required, .texts = values});
 }
 
 void Arguments::Switch(std::string names, bool* value, std::string help) {
@@ -68,7 +69,8 @@ void Arguments::Switch(std::string names, bool* value, std::string help) {
 }
 
 void Arguments::Text(std::string names, std::string placeholder, std::string* value, std::string help) {
-  arguments_.push_back({.kind = Kind::kText, .names = std::move(names), .placeholder = std::move(placeholder), .help = std::move(help), .text = value});
+  arguments_.push_back(
+      {.kind = Kind::kText, .names = std::move(names), .placeholder = std::move(placeholder), .help = std::move(help), .text = value});
 }
 
 void Arguments::Number(std::string names, std::string placeholder, std::optional<int64_t>* value, std::string help) {
@@ -77,7 +79,8 @@ void Arguments::Number(std::string names, std::string placeholder, std::optional
 }
 
 void Arguments::Duration(std::string names, std::optional<int64_t>* seconds, std::string help) {
-  arguments_.push_back({.kind = Kind::kDuration, .names = std::move(names), .placeholder = "TIME", .help = std::move(help), .number = seconds});
+  arguments_.push_back(
+      {.kind = Kind::kDuration, .names = std::move(names), .placeholder = "TIME", .help = std::move(help), .number = seconds});
 }
 
 void Arguments::Overrides(std::vector<job::Override>* overrides, std::string help) {
@@ -135,54 +138,62 @@ base::Result<std::vector<std::string>> Arguments::TakeOverrides(const std::vecto
 }
 
 base::Status Arguments::Parse(const std::vector<std::string>& words) {
-  base::Result<std::vector<std::string>> rest = TakeOverrides(words);
+  const base::Result<std::vector<std::string>> rest = TakeOverrides(words);
   if (!rest.ok()) return rest.error();
+  std::vector<std::string> sets;
+  if (const base::Status read = Read(*rest, &sets); !read.ok() || wants_help_) return read;
+  for (const std::string& set : sets) {
+    if (const base::Status added = AddSet(set); !added.ok()) return added;
+  }
+  return CheckRequired();
+}
 
+// CLI11 takes texts only; numbers are read from them here, so that what it says of a wrong one is our own.
+base::Status Arguments::Read(const std::vector<std::string>& words, std::vector<std::string>* sets) {
   CLI::App app;
   app.set_help_flag();
   app.add_flag("-h,--help", wants_help_);
   app.allow_extras();
-  std::vector<std::string> sets;
-  std::vector<std::pair<const Argument*, std::string>> numbers;
-  numbers.reserve(arguments_.size());
-  for (const Argument& argument : arguments_) {
+  std::vector<std::string> numbers(arguments_.size());
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Argument& argument = arguments_[i];
     switch (argument.kind) {
-      case Kind::kPositional: app.add_option(argument.names, *argument.text); break;
+      case Kind::kPositional:
+      case Kind::kText: app.add_option(argument.names, *argument.text); break;
       case Kind::kPositionals: app.add_option(argument.names, *argument.texts); break;
       case Kind::kSwitch: app.add_flag(argument.names, *argument.flag); break;
-      case Kind::kText: app.add_option(argument.names, *argument.text); break;
-      case Kind::kSet: app.add_option(argument.names, sets)->expected(1)->take_all(); break;
+      case Kind::kSet: app.add_option(argument.names, *sets)->expected(1)->take_all(); break;
       case Kind::kNumber:
-      case Kind::kDuration:
-        numbers.emplace_back(&argument, "");
-        app.add_option(argument.names, numbers.back().second);
-        break;
+      case Kind::kDuration: app.add_option(argument.names, numbers[i]); break;
     }
   }
   try {
-    std::vector<std::string> reversed(rest->rbegin(), rest->rend());
-    app.parse(reversed);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::Error& error) {
     return Wrong(error.what());
   }
-  if (wants_help_) return base::Ok{};
   for (const std::string& extra : app.remaining()) {
     return extra.starts_with("-") ? UnknownOption(extra) : Wrong("unexpected argument '" + extra + "'");
   }
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    if (numbers[i].empty()) continue;
+    if (const base::Status read = ReadNumber(arguments_[i], numbers[i]); !read.ok()) return read;
+  }
+  return base::Ok{};
+}
+
+base::Status Arguments::ReadNumber(const Argument& argument, const std::string& text) const {
+  const bool is_time = argument.kind == Kind::kDuration;
+  *argument.number = is_time ? ParseSeconds(text) : ParseWhole(text);
+  if (*argument.number) return base::Ok{};
+  const std::string expected = is_time ? "a time such as 90s, 10min or 2h" : "a whole number, 0 or more";
+  return Wrong(SplitNames(argument.names).back() + " " + text + ": expected " + expected);
+}
+
+base::Status Arguments::CheckRequired() const {
   for (const Argument& argument : arguments_) {
     const bool missing = argument.required && (argument.text != nullptr ? argument.text->empty() : argument.texts->empty());
     if (missing) return Wrong(argument.names + " is missing: " + argument.help);
-  }
-  for (const auto& [argument, text] : numbers) {
-    if (text.empty()) continue;
-    *argument->number = argument->kind == Kind::kNumber ? ParseWhole(text) : ParseSeconds(text);
-    if (*argument->number) continue;
-    const std::string expected = argument->kind == Kind::kNumber ? "a whole number, 0 or more" : "a time such as 90s, 10min or 2h";
-    return Wrong(SplitNames(argument->names).back() + " " + text + ": expected " + expected);
-  }
-  for (const std::string& set : sets) {
-    const base::Status added = AddSet(set);
-    if (!added.ok()) return added.error();
   }
   return base::Ok{};
 }
@@ -216,7 +227,8 @@ std::string Arguments::Help() const {
     add_line(name, argument.help);
   }
   add_line("-h, --help", "show this");
-  std::string text = "trainctl " + verb_ + ": " + summary_ + "\n\nExamples\n" + examples_ + "\nUsage\n  " + usage + " [options]\n\n" + lines;
+  std::string text =
+      "trainctl " + verb_ + ": " + summary_ + "\n\nExamples\n" + examples_ + "\nUsage\n  " + usage + " [options]\n\n" + lines;
   for (const std::string& remark : remarks_) text += "\n" + remark + "\n";
   return text;
 }

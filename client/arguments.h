@@ -20,9 +20,9 @@ class Arguments {
   // "submit", "submit a job or lab file", {"trainctl submit job.json --wait", …}
   Arguments(std::string_view verb, std::string_view summary, std::string_view examples);
 
-  void Positional(std::string name, std::string* value, std::string help);             // exactly one
+  void Positional(std::string name, std::string* value, std::string help);  // exactly one
   void Positionals(std::string name, std::vector<std::string>* values, std::string help, bool required);
-  void Switch(std::string names, bool* value, std::string help);                       // "-w,--watch"
+  void Switch(std::string names, bool* value, std::string help);  // "-w,--watch"
   void Text(std::string names, std::string placeholder, std::string* value, std::string help);
   void Number(std::string names, std::string placeholder, std::optional<int64_t>* value, std::string help);  // a whole number ≥ 0
   void Duration(std::string names, std::optional<int64_t>* seconds, std::string help);  // "90s", "10min", or bare seconds
@@ -55,6 +55,9 @@ class Arguments {
   };
 
   base::Result<std::vector<std::string>> TakeOverrides(const std::vector<std::string>& words);
+  base::Status Read(const std::vector<std::string>& words, std::vector<std::string>* sets);
+  base::Status ReadNumber(const Argument& argument, const std::string& text) const;
+  base::Status CheckRequired() const;
   base::Error Wrong(const std::string& what) const;
   base::Error UnknownOption(const std::string& word) const;
   base::Status AddSet(const std::string& text);

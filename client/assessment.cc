@@ -32,22 +32,24 @@ int64_t LargestDevice(const std::vector<SiteWorker>& candidates) {
   return largest;
 }
 
-// A limit that the job sets itself is an experiment (what happens at 80 GB?), so exceeding it is only warned of; no device of the site being
+// A limit that the job sets itself is an experiment (what happens at 80 GB?), so exceeding it is only noted; no device of the site being
 // large enough is a refusal, unless the job expects just that.
 void CheckFit(Assessment* assessment) {
   const int64_t largest = LargestDevice(assessment->candidates);
   if (!assessment->prediction || largest == 0 || assessment->job.expect == job::Expect::kOom) return;
   const int64_t peak = assessment->prediction->peak_allocated;
   if (peak > largest) {
-    assessment->site_problems.push_back({"train.micro_batch_size", 0, "", "at most " + FormatMemory(largest) + " a device, the largest of this site",
-                                         "predicted peak " + FormatMemory(peak) + "; trainctl explain oom says what helps, and \"expect\": \"OOM\" "
-                                         "submits it all the same"});
+    assessment->site_problems.push_back({"train.micro_batch_size", 0, "",
+                                         "at most " + FormatMemory(largest) + " a device, the largest of this site",
+                                         "predicted peak " + FormatMemory(peak) +
+                                             "; trainctl explain oom says what helps, and \"expect\": \"OOM\" "
+                                             "submits it all the same"});
     return;
   }
   const std::optional<int64_t>& limit = assessment->job.resources.gpu_memory_limit_bytes;
   if (limit && peak > *limit) {
     assessment->notes.push_back("predicted peak " + FormatMemory(peak) + " exceeds resources.gpu_memory_limit " + FormatMemory(*limit) +
-                                   ": it will probably end OOM_GPU");
+                                ": it will probably end OOM_GPU");
   }
 }
 

@@ -8,7 +8,8 @@ base::Result<Api*> NeedApi(Context& context) {
   if (context.api != nullptr) return context.api.get();
   return base::Error{base::Code::kInvalid,
                      "no coordinator is known: name it with --server HOST:PORT, in TRAINCTL_SERVER, or as {\"server\": \"HOST:PORT\"} in " +
-                         context.surroundings.configuration_file + "; deploy/local up --dir DIR starts one here and writes its address to "
+                         context.surroundings.configuration_file +
+                         "; deploy/local up --dir DIR starts one here and writes its address to "
                          "DIR/coordinator.addr"};
 }
 

@@ -52,8 +52,8 @@ struct Context {
   std::ostream& err;
   OutputFormat format = OutputFormat::kTable;
   bool format_given = false;
-  std::string server;            // "host:port"; empty: none is known
-  std::unique_ptr<Api> api;      // null where none is known
+  std::string server;        // "host:port"; empty: none is known
+  std::unique_ptr<Api> api;  // null where none is known
 
   const base::Clock& clock() const { return *surroundings.clock; }
   bool for_people() const { return format == OutputFormat::kTable; }

@@ -25,7 +25,7 @@ void OnInterrupt(int) {
 }  // namespace
 
 void InstallFarewell() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = OnInterrupt;
   sigaction(SIGINT, &action, nullptr);
 }

@@ -96,7 +96,8 @@ class GrpcApi : public Api {
   }
 
   template <class Message, class Reader>
-  base::Status ReadAll(std::unique_ptr<Reader> reader, grpc::ClientContext* context, const std::function<bool(const Message&)>& on_message) {
+  base::Status ReadAll(std::unique_ptr<Reader> reader, grpc::ClientContext* context,
+                       const std::function<bool(const Message&)>& on_message) {
     Message message;
     while (reader->Read(&message)) {
       if (on_message(message)) continue;
@@ -111,11 +112,13 @@ class GrpcApi : public Api {
 
   // Of what did not come from the coordinator, gRPC's wording says little to people.
   base::Error ToError(const grpc::Status& status) const {
-    const bool unreachable = status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+    const bool unreachable =
+        status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
     base::Error error{wire::FromGrpcCode(status.error_code()), status.error_message()};
     if (!unreachable) return error;
-    error.message = "no answer from the coordinator at " + server_ + ": " + status.error_message() +
-                    ". Is it running there (deploy/local status --dir DIR, systemctl status traincoordinator)? Another one: --server HOST:PORT";
+    error.message =
+        "no answer from the coordinator at " + server_ + ": " + status.error_message() +
+        ". Is it running there (deploy/local status --dir DIR, systemctl status traincoordinator)? Another one: --server HOST:PORT";
     return error;
   }
 

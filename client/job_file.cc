@@ -20,7 +20,9 @@ std::string Absolute(const std::string& path) {
 std::vector<job::Override> WithAbsolutePaths(std::vector<job::Override> overrides) {
   static const std::set<std::string_view> kPathKeys = {"model.path", "data.path", "output.dir"};
   for (job::Override& override_ : overrides) {
-    if (kPathKeys.contains(override_.key) && !override_.value.empty() && override_.value != "null") override_.value = Absolute(override_.value);
+    if (kPathKeys.contains(override_.key) && !override_.value.empty() && override_.value != "null") {
+      override_.value = Absolute(override_.value);
+    }
   }
   return overrides;
 }
@@ -47,7 +49,8 @@ base::Result<JobFile> OpenJobFile(const JobFileOptions& options) {
   if (!options.name.empty() && !read.lab) read = Read(*text, options, /*with_name=*/true);
   if (!read.problems.empty()) {
     const std::string count = read.problems.size() == 1 ? "a problem" : std::to_string(read.problems.size()) + " problems";
-    return base::Error{base::Code::kInvalid, count + " in " + options.path + ", nothing was submitted\n" + job::Format(read.problems, options.path)};
+    return base::Error{base::Code::kInvalid,
+                       count + " in " + options.path + ", nothing was submitted\n" + job::Format(read.problems, options.path)};
   }
   if (read.job) return JobFile{.jobs = {std::move(*read.job)}, .notes = std::move(read.notes)};
   return JobFile{.jobs = std::move(read.lab->experiments),

@@ -18,7 +18,7 @@ struct JobFileOptions {
 struct JobFile {
   std::vector<job::JobSpec> jobs;  // paths absolute
   bool is_lab = false;
-  std::string group_name;          // of a lab file
+  std::string group_name;  // of a lab file
   std::vector<std::string> notes;
 };
 

@@ -98,8 +98,15 @@ Json JobRecord(const v1::JobView& view) {
 
 Listing ListJobs(const std::vector<v1::JobView>& views, int64_t now) {
   Listing listing{.collection = "jobs",
-                  .table = TextTable({{"ID"}, {"NAME"}, {"STATE"}, {"STEP", true}, {"LOSS", true}, {"TOKENS/S", true}, {"PEAK", true},
-                                      {"TIME", true}, {"WHERE OR WHY"}})};
+                  .table = TextTable({{"ID"},
+                                      {"NAME"},
+                                      {"STATE"},
+                                      {"STEP", true},
+                                      {"LOSS", true},
+                                      {"TOKENS/S", true},
+                                      {"PEAK", true},
+                                      {"TIME", true},
+                                      {"WHERE OR WHY"}})};
   for (const v1::JobView& view : views) {
     listing.records.push_back(JobRecord(view));
     listing.table.AddRow({view.id(), view.name(), StateCell(view), StepText(view), view.has_loss() ? FormatNumber(view.loss()) : "",

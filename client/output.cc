@@ -9,7 +9,7 @@ constexpr struct {
   std::string_view name;
   OutputFormat format;
 } kFormats[] = {
-    {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"jsonl", OutputFormat::kJsonl},
+    {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson},   {"jsonl", OutputFormat::kJsonl},
     {"csv", OutputFormat::kCsv},     {"md", OutputFormat::kMarkdown}, {"name", OutputFormat::kName},
 };
 

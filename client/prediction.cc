@@ -13,7 +13,7 @@ using job::MemoryByKind;
 
 struct MemoryKind {
   const char* label;
-  int64_t MemoryByKind::*bytes;
+  int64_t MemoryByKind::* bytes;
 };
 
 constexpr MemoryKind kMemoryKinds[] = {
@@ -41,14 +41,15 @@ Json Parsed(const std::string& text) { return Json::parse(text); }
 }  // namespace
 
 std::string BatchText(const job::BatchPlan& batch) {
-  return "global " + WithThousands(batch.global) + " = micro " + WithThousands(batch.micro) + " × " + Plural(batch.devices, "device") + " × accumulation " +
-         WithThousands(batch.accumulation);
+  return "global " + WithThousands(batch.global) + " = micro " + WithThousands(batch.micro) + " × " + Plural(batch.devices, "device") +
+         " × accumulation " + WithThousands(batch.accumulation);
 }
 
 std::string StepsText(const Assessment& assessment) {
   const job::TrainSpec& train = assessment.job.train;
   if (!assessment.steps) {
-    return (train.max_steps ? "at most " + Plural(*train.max_steps, "optimizer step") + ", " : "") + "not known before the data are inspected";
+    return (train.max_steps ? "at most " + Plural(*train.max_steps, "optimizer step") + ", " : "") +
+           "not known before the data are inspected";
   }
   std::string text = Plural(*assessment.steps, "optimizer step") + ": " + Plural(train.epochs, "epoch") + " of " +
                      Plural(assessment.split->train_rows, "row") + ", " + WithThousands(assessment.batch.global) + " a step";
@@ -81,7 +82,9 @@ std::string PlaceText(const Assessment& assessment) {
 
 std::string MemoryTableText(const job::MemoryEstimate& estimate, const TableLayout& layout) {
   std::vector<TextColumn> columns = {{"MEMORY A DEVICE, PREDICTED"}};
-  for (size_t phase = 0; phase < estimate.phases.size(); ++phase) columns.push_back({std::string(job::Name(static_cast<job::Phase>(phase))), true});
+  for (size_t phase = 0; phase < estimate.phases.size(); ++phase) {
+    columns.push_back({std::string(job::Name(static_cast<job::Phase>(phase))), true});
+  }
   TextTable table(std::move(columns));
   for (const MemoryKind& kind : kMemoryKinds) {
     std::vector<TextCell> cells = {kind.label};

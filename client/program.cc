@@ -50,7 +50,8 @@ std::string Overview() {
 // trainrank knows LibTorch and NCCL, which trainctl never links.
 int PrintVersion(Context& context) {
   context.out << "trainctl " << base::Version() << " (commit " << base::Commit() << ")\n";
-  const base::Result<ProgramOutput> rank = context.surroundings.run({context.surroundings.program_directory + "/trainrank", "--version"}, "");
+  const base::Result<ProgramOutput> rank =
+      context.surroundings.run({context.surroundings.program_directory + "/trainrank", "--version"}, "");
   if (rank.ok() && rank->exit_code == 0) {
     context.out << rank->out;
   } else {
@@ -88,8 +89,7 @@ base::Status ApplyCommon(const CommonOptions& options, Context* context) {
     context->format_given = true;
   }
   const Surroundings& surroundings = context->surroundings;
-  const base::Result<std::string> server =
-      ResolveServer(options.server, surroundings.environment_server, surroundings.configuration_file);
+  const base::Result<std::string> server = ResolveServer(options.server, surroundings.environment_server, surroundings.configuration_file);
   if (!server.ok()) return server.error();
   context->server = *server;
   if (!server->empty()) context->api = surroundings.connect(*server);

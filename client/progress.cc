@@ -36,7 +36,7 @@ std::string Numbers(const v1::JobView& view) {
 std::string Times(const v1::JobView& view, int64_t now) {
   if (view.started_at() == 0) return "";
   std::string text = "  " + FormatClock(ElapsedSeconds(view, now));
-  if (view.remaining_seconds() > 0) text += " < " + FormatClock(view.remaining_seconds());
+  if (view.remaining_seconds() > 0) text += ", " + FormatClock(view.remaining_seconds()) + " left";
   return text;
 }
 

@@ -27,9 +27,9 @@ class Progress {
  private:
   struct Shown {
     v1::JobView view;
-    std::string phase;       // of the last line written
-    int64_t last_line = 0;   // steady micros
-    bool stepped = false;    // its first step was told
+    std::string phase;      // of the last line written
+    int64_t last_line = 0;  // steady micros
+    bool stepped = false;   // its first step was told
     bool ended = false;
   };
 

@@ -17,7 +17,8 @@ class Cancel : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Positionals("JOB", &jobs_, "ids or names of jobs and groups", /*required=*/true);
-    arguments.Remark("Asks for the end and returns at once; a job is STOPPING until its devices are free. Cancelling an ended job changes nothing.");
+    arguments.Remark(
+        "Asks for the end and returns at once; a job is STOPPING until its devices are free. Cancelling an ended job changes nothing.");
   }
 
   int Run(Context& context) override {

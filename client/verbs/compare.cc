@@ -48,7 +48,8 @@ Json FlatRecord(const v1::CompareResponse& response, const v1::CompareRow& row) 
 
 std::string ValueText(const v1::CompareRow& row, const v1::CompareValue& value) {
   if (value.has_text()) return value.text();
-  if (value.has_number()) return FormatWithUnit(value.number(), row.unit());
+  const bool label_tells_unit = row.unit().ends_with("/s");  // "tokens per second"
+  if (value.has_number()) return FormatWithUnit(value.number(), label_tells_unit ? "" : row.unit());
   return row.section() == "changed" ? "none" : "–";
 }
 
@@ -128,15 +129,16 @@ class Compare : public Verb {
     request.set_base(base_);
     const base::Result<v1::CompareResponse> response = (*api)->Compare(request);
     if (!response.ok()) return Fail(context, response.error());
-    if (!IsWhole(*response)) return Fail(context, {base::Code::kInternal, "the coordinator's comparison has rows of another width than its jobs"});
+    if (!IsWhole(*response)) {
+      return Fail(context, {base::Code::kInternal, "the coordinator's comparison has rows of another width than its jobs"});
+    }
     return Show(context, *response);
   }
 
  private:
   static bool IsWhole(const v1::CompareResponse& response) {
-    return response.jobs_size() > 0 && std::all_of(response.rows().begin(), response.rows().end(), [&](const v1::CompareRow& row) {
-             return row.values_size() == response.jobs_size();
-           });
+    return response.jobs_size() > 0 && std::all_of(response.rows().begin(), response.rows().end(),
+                                                   [&](const v1::CompareRow& row) { return row.values_size() == response.jobs_size(); });
   }
 
   int BasePlace(const v1::CompareResponse& response) const {
@@ -148,21 +150,13 @@ class Compare : public Verb {
 
   int Show(Context& context, const v1::CompareResponse& response) const {
     switch (context.format) {
-      case OutputFormat::kTable:
-        ShowTable(context, response);
-        break;
-      case OutputFormat::kMarkdown:
-        ShowMarkdown(context, response);
-        break;
-      case OutputFormat::kJson:
-        context.out << RenderDocument(Document(response));
-        break;
+      case OutputFormat::kTable: ShowTable(context, response); break;
+      case OutputFormat::kMarkdown: ShowMarkdown(context, response); break;
+      case OutputFormat::kJson: context.out << RenderDocument(Document(response)); break;
       case OutputFormat::kJsonl:
         for (const v1::CompareRow& row : response.rows()) context.out << RenderLine(RowRecord(row));
         break;
-      case OutputFormat::kCsv:
-        context.out << RenderCsv(FlatRecords(response));
-        break;
+      case OutputFormat::kCsv: context.out << RenderCsv(FlatRecords(response)); break;
       case OutputFormat::kName:
         for (const v1::ComparedJob& job : response.jobs()) context.out << job.id() << "\n";
         break;

@@ -16,7 +16,8 @@ std::string FlagsOf(const VerbRow& row) {
 }
 
 bool TakesJobs(std::string_view verb) {
-  return verb == "status" || verb == "describe" || verb == "logs" || verb == "wait" || verb == "cancel" || verb == "compare" || verb == "metrics";
+  return verb == "status" || verb == "describe" || verb == "logs" || verb == "wait" || verb == "cancel" || verb == "compare" ||
+         verb == "metrics";
 }
 
 std::string VerbNames() {
@@ -30,7 +31,8 @@ std::string BashScript() {
 _trainctl() {
   local word=${COMP_WORDS[COMP_CWORD]} flags= jobs=
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W ")script" + VerbNames() + R"script( --help --version" -- "$word"))
+    COMPREPLY=($(compgen -W ")script" +
+                     VerbNames() + R"script( --help --version" -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in

@@ -3,6 +3,7 @@
 
 #include "client/exit_code.h"
 #include "client/format.h"
+#include "client/job_detail.h"
 #include "client/job_listing.h"
 #include "client/prediction.h"
 #include "client/verbs.h"
@@ -12,72 +13,6 @@
 
 namespace trainctl::client {
 namespace {
-
-// What the coordinator stored as JSON; null where there is none.
-Json Parsed(const std::string& text) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return json.is_discarded() ? Json(nullptr) : json;
-}
-
-Json MemoryJson(const v1::MemoryByKind& memory) {
-  return {{"params", memory.params()},       {"grads", memory.grads()},
-          {"optimizer", memory.optimizer()}, {"optimizer_cpu", memory.optimizer_cpu()},
-          {"other", memory.other()},         {"allocated", memory.allocated()},
-          {"peak_allocated", memory.peak_allocated()}, {"reserved", memory.reserved()}};
-}
-
-Json RankJson(const v1::RankView& rank) {
-  return {{"rank", rank.rank()},   {"worker", rank.worker()}, {"host", rank.host()},     {"device_uuid", rank.device_uuid()},
-          {"device_name", rank.device_name()}, {"phase", rank.phase()},   {"step", rank.step()},     {"pid", rank.pid()},
-          {"commit", rank.commit()}, {"libtorch", rank.libtorch()}, {"nccl", rank.nccl()}, {"driver", rank.driver()}};
-}
-
-Json AttemptJson(const v1::AttemptView& attempt) {
-  Json ranks = Json::array();
-  for (const v1::RankView& rank : attempt.ranks()) ranks.push_back(RankJson(rank));
-  Json json = {{"attempt", attempt.attempt()},
-               {"outcome", attempt.outcome().empty() ? Json(nullptr) : Json(attempt.outcome())},
-               {"message", attempt.message()},
-               {"started_at", Seconds(attempt.started_at())},
-               {"ended_at", Seconds(attempt.ended_at())},
-               {"rank", attempt.has_rank() ? Json(attempt.rank()) : Json(nullptr)},
-               {"exit_code", attempt.has_exit_code() ? Json(attempt.exit_code()) : Json(nullptr)},
-               {"signal", attempt.has_signal() ? Json(attempt.signal()) : Json(nullptr)},
-               {"oom", nullptr},
-               {"last_log_lines", attempt.last_log_lines()},
-               {"ranks", ranks}};
-  if (attempt.has_oom()) {
-    const v1::OomDetail& oom = attempt.oom();
-    json["oom"] = {{"rank", oom.rank()}, {"phase", oom.phase()}, {"requested_bytes", oom.requested_bytes()},
-                   {"limit_bytes", oom.limit_bytes()}, {"memory", MemoryJson(oom.memory())}};
-  }
-  return json;
-}
-
-Json DetailRecord(const v1::JobDetail& detail) {
-  Json record = JobRecord(detail.view());
-  record["job"] = Parsed(detail.job_json());
-  record["inspection"] = Parsed(detail.inspection_json());
-  record["prediction"] = Parsed(detail.prediction_json());
-  record["attempts"] = Json::array();
-  for (const v1::AttemptView& attempt : detail.attempts()) record["attempts"].push_back(AttemptJson(attempt));
-  record["events"] = Json::array();
-  for (const v1::JobEvent& event : detail.events()) record["events"].push_back({{"time", Seconds(event.time())}, {"text", event.text()}});
-  record["summaries"] = Json::array();
-  for (const v1::MetricSummary& summary : detail.summaries()) {
-    record["summaries"].push_back({{"name", summary.name()},
-                                   {"rank", summary.has_rank() ? Json(summary.rank()) : Json(nullptr)},
-                                   {"phase", summary.phase()},
-                                   {"latest", summary.latest()},
-                                   {"min", summary.min()},
-                                   {"max", summary.max()},
-                                   {"mean", summary.mean()},
-                                   {"count", summary.count()}});
-  }
-  return record;
-}
-
-// ---- for people ----
 
 std::string Line(const std::string& label, const std::string& text) {
   return text.empty() ? "" : "  " + label + std::string(label.size() < 11 ? 11 - label.size() : 1, ' ') + text + "\n";
@@ -98,10 +33,11 @@ std::string StepsText(const v1::JobView& view) {
 std::string TimeText(int64_t micros) { return micros == 0 ? "" : FormatTime(micros); }
 
 std::string OverviewText(const v1::JobView& view, int64_t now) {
-  return view.name() + " (" + view.id() + ")\n" + Line("state", StateText(view)) + Line("why", view.reason()) + Line("message", view.message()) +
-         Line("group", view.group().empty() ? "" : view.group_name() + " (" + view.group() + ")") + Line("where", PlacementText(view)) +
-         Line("steps", StepsText(view)) + Line("submitted", TimeText(view.submitted_at())) + Line("started", TimeText(view.started_at())) +
-         Line("ended", TimeText(view.ended_at())) + Line("took", view.started_at() == 0 ? "" : FormatClock(ElapsedSeconds(view, now)));
+  return view.name() + " (" + view.id() + ")\n" + Line("state", StateText(view)) + Line("why", view.reason()) +
+         Line("message", view.message()) + Line("group", view.group().empty() ? "" : view.group_name() + " (" + view.group() + ")") +
+         Line("where", PlacementText(view)) + Line("steps", StepsText(view)) + Line("submitted", TimeText(view.submitted_at())) +
+         Line("started", TimeText(view.started_at())) + Line("ended", TimeText(view.ended_at())) +
+         Line("took", view.started_at() == 0 ? "" : FormatClock(ElapsedSeconds(view, now)));
 }
 
 std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout) {
@@ -116,18 +52,18 @@ std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout)
 
 std::string OomText(const v1::OomDetail& oom) {
   const v1::MemoryByKind& memory = oom.memory();
-  return "    rank " + std::to_string(oom.rank()) + " asked for " + FormatMemory(oom.requested_bytes()) + " in " + oom.phase() + " with a limit of " +
-         FormatMemory(oom.limit_bytes()) + "; last measured: parameters " + FormatMemory(memory.params()) + ", gradients " +
-         FormatMemory(memory.grads()) + ", optimizer " + FormatMemory(memory.optimizer()) + ", other " +
+  return "    rank " + std::to_string(oom.rank()) + " asked for " + FormatMemory(oom.requested_bytes()) + " in " + oom.phase() +
+         " with a limit of " + FormatMemory(oom.limit_bytes()) + "; last measured: parameters " + FormatMemory(memory.params()) +
+         ", gradients " + FormatMemory(memory.grads()) + ", optimizer " + FormatMemory(memory.optimizer()) + ", other " +
          FormatMemory(memory.other()) + ". What to do: trainctl explain oom\n";
 }
 
 std::string CauseText(const v1::AttemptView& attempt) {
-  std::string text;
-  if (attempt.has_rank()) text += " rank " + std::to_string(attempt.rank());
-  if (attempt.has_exit_code()) text += " exit code " + std::to_string(attempt.exit_code());
-  if (attempt.has_signal()) text += " signal " + std::to_string(attempt.signal());
-  return text.empty() ? "" : " (" + text.substr(1) + ")";
+  std::vector<std::string> causes;
+  if (attempt.has_rank()) causes.push_back("rank " + std::to_string(attempt.rank()));
+  if (attempt.has_exit_code()) causes.push_back("exit code " + std::to_string(attempt.exit_code()));
+  if (attempt.has_signal()) causes.push_back("signal " + std::to_string(attempt.signal()));
+  return causes.empty() ? "" : " (" + Join(causes, ", ") + ")";
 }
 
 std::string Indented(const std::string& lines) {
@@ -141,7 +77,8 @@ std::string Indented(const std::string& lines) {
 }
 
 std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layout) {
-  std::string text = "\nAttempt " + std::to_string(attempt.attempt()) + ": " + (attempt.outcome().empty() ? "running" : attempt.outcome()) + CauseText(attempt);
+  std::string text = "\nAttempt " + std::to_string(attempt.attempt()) + ": " + (attempt.outcome().empty() ? "running" : attempt.outcome()) +
+                     CauseText(attempt);
   if (!attempt.message().empty()) text += ": " + attempt.message();
   text += "\n";
   if (attempt.has_oom()) text += OomText(attempt.oom());
@@ -151,19 +88,22 @@ std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layou
                   rank.pid() > 0 ? std::to_string(rank.pid()) : "", rank.libtorch(), rank.nccl(), rank.commit()});
   }
   if (!ranks.empty()) text += ranks.Render(layout);
-  if (!attempt.last_log_lines().empty() && attempt.outcome() != "SUCCEEDED") text += "  last log lines\n" + Indented(attempt.last_log_lines());
+  if (!attempt.last_log_lines().empty() && attempt.outcome() != "SUCCEEDED") {
+    text += "  last log lines\n" + Indented(attempt.last_log_lines());
+  }
   return text;
 }
 
 std::string SummariesText(const v1::JobDetail& detail, const TableLayout& layout) {
   if (detail.summaries().empty()) return "";
-  TextTable table({{"METRIC"}, {"RANK", true}, {"PHASE"}, {"LATEST", true}, {"MIN", true}, {"MEAN", true}, {"MAX", true}, {"POINTS", true}});
+  TextTable table(
+      {{"METRIC"}, {"RANK", true}, {"PHASE"}, {"LATEST", true}, {"MIN", true}, {"MEAN", true}, {"MAX", true}, {"POINTS", true}});
   for (const v1::MetricSummary& summary : detail.summaries()) {
     const job::MetricInfo* metric = job::FindMetric(summary.name());
     const std::string_view unit = metric != nullptr ? metric->unit : "";
-    table.AddRow({summary.name(), summary.has_rank() ? std::to_string(summary.rank()) : "", summary.phase(), FormatWithUnit(summary.latest(), unit),
-                  FormatWithUnit(summary.min(), unit), FormatWithUnit(summary.mean(), unit), FormatWithUnit(summary.max(), unit),
-                  WithThousands(summary.count())});
+    table.AddRow({summary.name(), summary.has_rank() ? std::to_string(summary.rank()) : "", summary.phase(),
+                  FormatWithUnit(summary.latest(), unit), FormatWithUnit(summary.min(), unit), FormatWithUnit(summary.mean(), unit),
+                  FormatWithUnit(summary.max(), unit), WithThousands(summary.count())});
   }
   return "\n" + table.Render(layout);
 }

@@ -42,7 +42,10 @@ struct Host {
 
 Finding ReadCheck(const Json& check) {
   const std::string verdict = check.value("verdict", "failure");
-  return {check.value("name", ""), verdict == "ok" ? Verdict::kOk : verdict == "warning" ? Verdict::kWarning : Verdict::kFailure,
+  return {check.value("name", ""),
+          verdict == "ok"        ? Verdict::kOk
+          : verdict == "warning" ? Verdict::kWarning
+                                 : Verdict::kFailure,
           check.value("text", "")};
 }
 
@@ -70,7 +73,9 @@ Host ExamineHost(const Context& context) {
   const std::string worker = context.surroundings.program_directory + "/trainworker";
   const base::Result<ProgramOutput> output = context.surroundings.run({worker, "--probe"}, "");
   if (!output.ok()) {
-    return {nullptr, {{"this host", Verdict::kWarning, "not examined, only the coordinator's reachability: there is no trainworker beside this trainctl"}}};
+    return {nullptr,
+            {{"this host", Verdict::kWarning,
+              "not examined, only the coordinator's reachability: there is no trainworker beside this trainctl"}}};
   }
   const Json probe = Json::parse(output->out, nullptr, /*allow_exceptions=*/false);
   return {probe.is_discarded() ? Json(nullptr) : probe, ReadProbe(probe)};
@@ -93,7 +98,9 @@ Finding CheckWorkers(const v1::WorkersResponse& response) {
   }
   std::string text = std::to_string(response.workers_size()) + " registered, " + std::to_string(count["READY"]) + " ready, " +
                      std::to_string(count["BUSY"]) + " busy";
-  if (response.workers().empty()) return {"workers", Verdict::kWarning, "none registered: start trainworker on each host (systemctl start trainworker@0)"};
+  if (response.workers().empty()) {
+    return {"workers", Verdict::kWarning, "none registered: start trainworker on each host (systemctl start trainworker@0)"};
+  }
   if (bad.empty()) return {"workers", Verdict::kOk, text};
   return {"workers", Verdict::kWarning, text + "; " + Join(bad, ", ")};
 }

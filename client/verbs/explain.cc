@@ -10,7 +10,8 @@ namespace trainctl::client {
 namespace {
 
 std::string Normalized(std::string words) {
-  std::transform(words.begin(), words.end(), words.begin(), [](unsigned char c) { return c == '-' || c == '_' ? ' ' : static_cast<char>(std::tolower(c)); });
+  std::transform(words.begin(), words.end(), words.begin(),
+                 [](unsigned char c) { return c == '-' || c == '_' ? ' ' : static_cast<char>(std::tolower(c)); });
   return words;
 }
 
@@ -50,7 +51,8 @@ class Explain : public Verb {
     const Explanation* explanation = Find(topic);
     if (explanation == nullptr) return Fail(context, UnknownTopic(topic));
     if (context.format == OutputFormat::kJson) {
-      context.out << RenderDocument({{"topic", explanation->topic}, {"text", explanation->text}, {"try", explanation->attempt}}) << std::flush;
+      context.out << RenderDocument({{"topic", explanation->topic}, {"text", explanation->text}, {"try", explanation->attempt}})
+                  << std::flush;
     } else {
       context.out << explanation->text << "\nTry: " << explanation->attempt << "\n" << std::flush;
     }

@@ -32,7 +32,8 @@ base::Status CheckNames(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (job::FindMetric(name) != nullptr) continue;
     const std::string hint = base::DidYouMean(name, known);
-    return base::Error{base::Code::kInvalid, "no metric '" + name + "'" + (hint.empty() ? "" : ": " + hint) + "; there are " + Join(known, ", ")};
+    return base::Error{base::Code::kInvalid,
+                       "no metric '" + name + "'" + (hint.empty() ? "" : ": " + hint) + "; there are " + Join(known, ", ")};
   }
   return base::Ok{};
 }
@@ -43,8 +44,9 @@ class Metrics : public Verb {
     arguments.Positional("JOB", &job_, "id or name of a job");
     arguments.Text("--name", "NAME,…", &names_, "only these metrics");
     arguments.Number("--rank", "N", &rank_, "only this rank's own points");
-    arguments.Remark("Without -o each point is a line of JSON: {\"name\", \"step\", \"rank\", \"value\", \"time\"}; rank is null for the whole gang,\n"
-                     "time is in seconds since the epoch, and points of memory have their \"phase\".");
+    arguments.Remark(
+        "Without -o each point is a line of JSON: {\"name\", \"step\", \"rank\", \"value\", \"time\"}; rank is null for the whole gang,\n"
+        "time is in seconds since the epoch, and points of memory have their \"phase\".");
   }
 
   int Run(Context& context) override {

@@ -26,7 +26,8 @@ std::string HostsText(const v1::ListResponse& response) {
   }
   std::string text;
   for (const auto& [name, host] : hosts) {
-    text += name + ": " + std::to_string(host.busy) + " of " + std::to_string(host.devices) + (host.devices == 1 ? " device" : " devices") + " busy";
+    text += name + ": " + std::to_string(host.busy) + " of " + std::to_string(host.devices) + (host.devices == 1 ? " device" : " devices") +
+            " busy";
     if (host.lost > 0) text += ", " + std::to_string(host.lost) + " lost";
     if (host.dirty > 0) text += ", " + std::to_string(host.dirty) + " not free of other processes";
     text += "\n";
@@ -48,12 +49,14 @@ class Status : public Verb {
     if (!api.ok()) return Fail(context, api.error());
     while (true) {
       const base::Result<v1::ListResponse> response = (*api)->List(Request());
-      if (!response.ok() && !(watch_ && shown_ && response.error().code == base::Code::kUnavailable)) return Fail(context, response.error());
+      if (!response.ok() && !(watch_ && shown_ && response.error().code == base::Code::kUnavailable)) {
+        return Fail(context, response.error());
+      }
       if (response.ok()) {
         if (!jobs_.empty() && response->jobs().empty() && !unfinished_) return Fail(context, NotFound());
         Show(context, *response);
-        const bool all_ended = std::all_of(response->jobs().begin(), response->jobs().end(),
-                                           [](const v1::JobView& job) { return job.state() == "FINISHED"; });
+        const bool all_ended =
+            std::all_of(response->jobs().begin(), response->jobs().end(), [](const v1::JobView& job) { return job.state() == "FINISHED"; });
         if (!watch_ || all_ended) return kExitOk;
       }
       context.surroundings.sleep(kRefreshSeconds);

@@ -21,8 +21,8 @@ constexpr double kRetrySeconds = 2;
 std::string Facts(const Assessment& assessment) {
   const job::OutputSpec& output = assessment.job.output;
   const bool kept = output.dir && output.save != job::Save::kNone;
-  return "  batch   " + BatchText(assessment.batch) + "\n" + "  steps   " + StepsText(assessment) + "\n" + "  memory  " + MemoryText(assessment) + "\n" +
-         "  output  " + (kept ? "the model is kept in " + *output.dir : "the model is not kept (output.save)") + "\n";
+  return "  batch   " + BatchText(assessment.batch) + "\n" + "  steps   " + StepsText(assessment) + "\n" + "  memory  " +
+         MemoryText(assessment) + "\n" + (kept ? "  output  the model is kept in " + *output.dir + "\n" : "");
 }
 
 std::string RefusalText(const Assessment& assessment) {
@@ -90,8 +90,9 @@ class Submit : public Verb {
     arguments.Switch("--dry-run", &dry_run_, "submit nothing: show the resolved job, steps, predicted memory and where it would run");
     arguments.Text("--name", "NAME", &file_.name, "of the job, or of a lab file's group; else the file's");
     arguments.Overrides(&file_.overrides, "override a setting; also --KEY VALUE, as in --train.micro_batch_size 8");
-    arguments.Remark("Relative paths in the file are relative to the file, those typed here to the current folder; the workers must see them too.\n"
-                     "Ctrl-C during --wait detaches and never ends a job.");
+    arguments.Remark(
+        "Relative paths in the file are relative to the file, those typed here to the current folder; the workers must see them too.\n"
+        "Ctrl-C during --wait detaches and never ends a job.");
   }
 
   int Run(Context& context) override {
@@ -116,7 +117,8 @@ class Submit : public Verb {
       }
       return kExitOk;
     }
-    Listing listing{.collection = "jobs", .table = TextTable({{"NAME"}, {"BATCH"}, {"STEPS"}, {"MEMORY"}, {"REFUSED"}}), .name_key = "name"};
+    Listing listing{
+        .collection = "jobs", .table = TextTable({{"NAME"}, {"BATCH"}, {"STEPS"}, {"MEMORY"}, {"REFUSED"}}), .name_key = "name"};
     listing.members["dry_run"] = true;
     for (const Assessment& assessment : *assessments) {
       listing.records.push_back(AssessmentJson(assessment));
@@ -131,7 +133,9 @@ class Submit : public Verb {
     if (!assessments.ok()) return Fail(context, assessments.error());
     std::string refusals;
     for (const Assessment& assessment : *assessments) {
-      if (!assessment.site_problems.empty()) refusals += (refusals.empty() ? "" : "\n") + job::Format(assessment.site_problems, assessment.job.name);
+      if (!assessment.site_problems.empty()) {
+        refusals += (refusals.empty() ? "" : "\n") + job::Format(assessment.site_problems, assessment.job.name);
+      }
     }
     if (!refusals.empty()) return Fail(context, {base::Code::kInvalid, "refused by this site:\n" + refusals});
     const v1::SubmitRequest request = RequestFor(file, *assessments, context.surroundings.new_request_id());
@@ -149,9 +153,12 @@ class Submit : public Verb {
     if (!context.for_people()) PrintSubmitted(context, response);
     if (!response.group().empty()) Say(context, "Submitted group " + id + " of " + std::to_string(response.jobs_size()) + " jobs.\n");
     for (int i = 0; i < response.jobs_size(); ++i) {
-      Say(context, "Submitted " + response.jobs(i).name() + " as " + response.jobs(i).id() + ".\n" + Facts(assessments[static_cast<size_t>(i)]));
+      Say(context,
+          "Submitted " + response.jobs(i).name() + " as " + response.jobs(i).id() + ".\n" + Facts(assessments[static_cast<size_t>(i)]));
     }
-    if (wait_) return Follow(context, {.jobs = {id}, .again = id, .timeout_seconds = timeout_seconds_, .coordinator_answered = true}).exit_code;
+    if (wait_) {
+      return Follow(context, {.jobs = {id}, .again = id, .timeout_seconds = timeout_seconds_, .coordinator_answered = true}).exit_code;
+    }
     Say(context, "Follow with: trainctl wait " + id + "\n");
     return kExitOk;
   }

@@ -11,8 +11,9 @@ class Wait : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Positionals("JOB", &options_.jobs, "ids or names of jobs and groups", /*required=*/true);
     arguments.Duration("--timeout", &options_.timeout_seconds, "stop waiting after this time (exit status 124); the jobs go on");
-    arguments.Remark("Exit status: 0 all succeeded or ended as expected, 10 failed or not as expected, 11 out of memory, 12 cancelled, 124 timeout.\n"
-                     "Ctrl-C stops waiting and never ends a job.");
+    arguments.Remark(
+        "Exit status: 0 all succeeded or ended as expected, 10 failed or not as expected, 11 out of memory, 12 cancelled, 124 timeout.\n"
+        "Ctrl-C stops waiting and never ends a job.");
   }
 
   int Run(Context& context) override {

@@ -47,9 +47,7 @@ Style StateStyle(const std::string& state) {
   return state == "BUSY" ? Style::kPlain : Style::kBad;
 }
 
-std::string MemoryText(int64_t used, int64_t total) {
-  return total > 0 ? FormatMemory(used) + " of " + FormatMemory(total) : "";
-}
+std::string MemoryText(int64_t used, int64_t total) { return total > 0 ? FormatMemory(used) + " of " + FormatMemory(total) : ""; }
 
 std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
   const v1::DeviceSample& gpu = worker.device_sample();
@@ -70,7 +68,8 @@ std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
 class Workers : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Remark("READY: free. BUSY: holds a job. LOST: not heard of for 15 s. DIRTY: the device is not free though nothing of ours runs there.");
+    arguments.Remark(
+        "READY: free. BUSY: holds a job. LOST: not heard of for 15 s. DIRTY: the device is not free though nothing of ours runs there.");
   }
 
   int Run(Context& context) override {
@@ -79,8 +78,16 @@ class Workers : public Verb {
     const base::Result<v1::WorkersResponse> response = (*api)->Workers();
     if (!response.ok()) return Fail(context, response.error());
     Listing listing{.collection = "workers",
-                    .table = TextTable({{"WORKER"}, {"STATE"}, {"JOB"}, {"DEVICE"}, {"GPU", true}, {"GPU MEMORY", true}, {"POWER", true},
-                                        {"TEMP", true}, {"HOST CPU", true}, {"HOST MEMORY", true}}),
+                    .table = TextTable({{"WORKER"},
+                                        {"STATE"},
+                                        {"JOB"},
+                                        {"DEVICE"},
+                                        {"GPU", true},
+                                        {"GPU MEMORY", true},
+                                        {"POWER", true},
+                                        {"TEMP", true},
+                                        {"HOST CPU", true},
+                                        {"HOST MEMORY", true}}),
                     .name_key = "name"};
     for (const v1::WorkerView& worker : response->workers()) {
       listing.records.push_back(WorkerRecord(worker));

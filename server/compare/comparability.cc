@@ -31,7 +31,7 @@ std::string LrScaling(const Run& run) { return run.job.optimizer.lr_scaling == j
 
 struct Circumstance {
   const char* name;
-  std::string Run::*value;
+  std::string Run::* value;
   const char* consequence;
 };
 
@@ -78,11 +78,15 @@ std::vector<std::string> ComparabilityWarnings(const std::vector<Run>& runs) {
   WarnOfBatch(runs, &warnings);
   for (const Circumstance& circumstance : kCircumstances) {
     const std::string values = Differing(runs, [&](const Run& run) { return run.*circumstance.value; });
-    if (!values.empty()) warnings.push_back(std::string("the ") + circumstance.name + " differs (" + values + "): " + circumstance.consequence);
+    if (!values.empty()) {
+      warnings.push_back(std::string("the ") + circumstance.name + " differs (" + values + "): " + circumstance.consequence);
+    }
   }
   for (const Run& run : runs) WarnOfInterruptions(run, &warnings);
   for (const Run& run : runs) {
-    if (run.state != job::JobState::kFinished) warnings.push_back(run.name + " (" + run.id + ") has not finished: its numbers are of the run so far");
+    if (run.state != job::JobState::kFinished) {
+      warnings.push_back(run.name + " (" + run.id + ") has not finished: its numbers are of the run so far");
+    }
   }
   return warnings;
 }

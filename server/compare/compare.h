@@ -32,7 +32,7 @@ struct MetricSummary {
 
 // One column. Strings that are not known are empty and then neither compared nor warned about.
 struct Run {
-  std::string id;    // "j12"
+  std::string id;  // "j12"
   std::string name;
   job::JobState state = job::JobState::kQueued;
   std::optional<job::Outcome> outcome;  // of FINISHED
@@ -40,11 +40,11 @@ struct Run {
   job::JobSpec job;                     // with the proven micro batch where "auto" was asked
   std::optional<job::Inspection> inspection;
   std::optional<job::MemoryEstimate> prediction;
-  int64_t attempts = 1;    // more than 1: restarted or preempted
-  bool preempted = false;  // some attempt ended PREEMPTED
-  int64_t steps = 0;       // optimizer steps of the whole run; 0: not known
-  std::string device_name; // "NVIDIA H200"
-  std::string host;        // of several: joined by the caller, in order of rank
+  int64_t attempts = 1;     // more than 1: restarted or preempted
+  bool preempted = false;   // some attempt ended PREEMPTED
+  int64_t steps = 0;        // optimizer steps of the whole run; 0: not known
+  std::string device_name;  // "NVIDIA H200"
+  std::string host;         // of several: joined by the caller, in order of rank
   std::string driver;
   std::string libtorch;
   std::string nccl;
@@ -56,17 +56,17 @@ struct Run {
 struct Value {
   std::variant<std::monostate, double, std::string> value;
   std::optional<double> delta;  // (value − base) / base, of numbers that were measured, not of the base itself
-  bool best = false;            // among the runs that SUCCEEDED; where all are equal none is
+  bool best = false;            // among the runs that SUCCEEDED; where all are equal to 0.05 % none is
   std::string note;             // the spread over ranks, the phase, marks: for people
 
   bool empty() const { return std::holds_alternative<std::monostate>(value); }
 };
 
 struct Row {
-  std::string key;      // "train.micro_batch_size", "tokens_per_second", "outcome", "speedup", …
-  std::string label;    // for people
-  std::string unit;     // as job::MetricInfo's; "×" of speedup
-  std::string section;  // changed | outcome | time | memory | device | loss, in this order
+  std::string key;            // "train.micro_batch_size", "tokens_per_second", "outcome", "speedup", …
+  std::string label;          // for people
+  std::string unit;           // as job::MetricInfo's; "×" of speedup
+  std::string section;        // changed | outcome | time | memory | device | loss, in this order
   std::vector<Value> values;  // one a run
 };
 

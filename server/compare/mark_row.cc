@@ -8,6 +8,9 @@
 namespace trainctl::compare {
 namespace {
 
+// Values that differ by less are shown as ±0 %, and none of them is better.
+constexpr double kEqual = 0.0005;
+
 enum class Better { kLower, kHigher, kNeither };
 
 // Of derived keys and of metrics that only describe the machine; the rest is said by the table of metrics.
@@ -37,11 +40,11 @@ void MarkBest(const std::vector<Run>& runs, bool lower, Row* row) {
     if (runs[i].outcome == job::Outcome::kSucceeded && Number(row->values[i]) != nullptr) competing.push_back(&row->values[i]);
   }
   if (competing.size() < 2) return;
-  const auto [least, most] = std::minmax_element(competing.begin(), competing.end(),
-                                                 [](const Value* a, const Value* b) { return *Number(*a) < *Number(*b); });
+  const auto [least, most] =
+      std::minmax_element(competing.begin(), competing.end(), [](const Value* a, const Value* b) { return *Number(*a) < *Number(*b); });
   const double lowest = *Number(**least);
   const double highest = *Number(**most);
-  if (lowest == highest) return;
+  if (highest - lowest <= kEqual * std::max(std::abs(lowest), std::abs(highest))) return;
   const double best = lower ? lowest : highest;
   for (Value* value : competing) value->best = *Number(*value) == best;
 }

@@ -63,13 +63,15 @@ TEST_F(ArgumentsTest, AMistypedOptionIsNoOverrideAndSwallowsNothing) {
 }
 
 TEST_F(ArgumentsTest, AMistypedKeyIsToldLikeAnOption) {
-  EXPECT_EQ(ErrorOf({"job.json", "--precison", "bf16-true"}), "unknown option '--precison': did you mean '--precision'?; see: trainctl submit --help");
+  EXPECT_EQ(ErrorOf({"job.json", "--precison", "bf16-true"}),
+            "unknown option '--precison': did you mean '--precision'?; see: trainctl submit --help");
 }
 
 TEST_F(ArgumentsTest, WhatIsMissingOrTooMuchIsNamed) {
   EXPECT_EQ(ErrorOf({}), "FILE is missing: the file; see: trainctl submit --help");
   EXPECT_EQ(ErrorOf({"a.json", "b.json"}), "unexpected argument 'b.json'; see: trainctl submit --help");
-  EXPECT_EQ(ErrorOf({"a.json", "--train.epochs"}), "--train.epochs: expected a value after it, as in --train.epochs VALUE; see: trainctl submit --help");
+  EXPECT_EQ(ErrorOf({"a.json", "--train.epochs"}),
+            "--train.epochs: expected a value after it, as in --train.epochs VALUE; see: trainctl submit --help");
 }
 
 TEST_F(ArgumentsTest, NumbersAndTimesAreChecked) {
@@ -92,7 +94,8 @@ TEST_F(ArgumentsTest, WhatIsNoTimeIsRefused) {
 }
 
 TEST_F(ArgumentsTest, ASetWithoutAValueIsRefused) {
-  EXPECT_EQ(ErrorOf({"f", "--set", "devices"}), "--set devices: expected KEY=VALUE, such as train.micro_batch_size=8; see: trainctl submit --help");
+  EXPECT_EQ(ErrorOf({"f", "--set", "devices"}),
+            "--set devices: expected KEY=VALUE, such as train.micro_batch_size=8; see: trainctl submit --help");
 }
 
 TEST_F(ArgumentsTest, HelpNeedsNothingElseAndLeadsWithExamples) {

@@ -58,7 +58,8 @@ class FakeApi : public Api {
   base::Result<v1::WorkersResponse> Workers() override;
   base::Status Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) override;
   base::Status Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) override;
-  base::Status Watch(const v1::WatchRequest& request, double period_seconds, const std::function<bool(const v1::JobView&)>& on_message) override;
+  base::Status Watch(const v1::WatchRequest& request, double period_seconds,
+                     const std::function<bool(const v1::JobView&)>& on_message) override;
 
  private:
   FakeCoordinator* fake_;

@@ -23,9 +23,10 @@ class FollowTest : public ClientTest {
 };
 
 TEST_F(FollowTest, TheExitCodeSaysHowAJobEnded) {
-  const std::vector<std::pair<std::string, int>> codes = {
-      {"SUCCEEDED", 0}, {"FAILED", 10}, {"OOM_GPU", 11}, {"OOM_HOST", 11}, {"HANG", 10}, {"NCCL_ERROR", 10}, {"GPU_FAULT", 10}, {"NODE_LOST", 10},
-      {"TIMEOUT", 124}, {"LEASE_ENDED", 10}, {"PREEMPTED", 10}, {"CANCELLED", 12}, {"LAUNCH_FAILED", 10}};
+  const std::vector<std::pair<std::string, int>> codes = {{"SUCCEEDED", 0},     {"FAILED", 10},      {"OOM_GPU", 11},   {"OOM_HOST", 11},
+                                                          {"HANG", 10},         {"NCCL_ERROR", 10},  {"GPU_FAULT", 10}, {"NODE_LOST", 10},
+                                                          {"TIMEOUT", 124},     {"LEASE_ENDED", 10}, {"PREEMPTED", 10}, {"CANCELLED", 12},
+                                                          {"LAUNCH_FAILED", 10}};
   for (const auto& [outcome, code] : codes) EXPECT_EQ(ExitCodeFor({FinishedJob("j1", "a", outcome)}), code) << outcome;
 }
 
@@ -57,7 +58,7 @@ TEST_F(FollowTest, WaitTellsPhasesStepsAndTheEnd) {
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.out,
             "tiny (j1): starting: loading 1.20 of 13.50 GiB\n"
-            "tiny (j1): step 31/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50 < 0:49\n"
+            "tiny (j1): step 31/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50, 0:49 left\n"
             "tiny (j1): SUCCEEDED after 0:50, step 62/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB\n");
 }
 

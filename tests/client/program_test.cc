@@ -52,8 +52,15 @@ TEST_F(ProgramTest, AMalformedServerIsRefused) { EXPECT_EQ(Trainctl({"status", "
 
 TEST_F(ProgramTest, ACoordinatorThatDoesNotAnswerIs5ForEveryVerbThatNeedsIt) {
   coordinator_.unreachable = true;
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"status"}, {"describe", "j1"}, {"logs", "j1"}, {"wait", "j1"}, {"cancel", "j1"}, {"compare"}, {"metrics", "j1"}, {"workers"}, {"doctor"}}) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"status"},
+                                                                                     {"describe", "j1"},
+                                                                                     {"logs", "j1"},
+                                                                                     {"wait", "j1"},
+                                                                                     {"cancel", "j1"},
+                                                                                     {"compare"},
+                                                                                     {"metrics", "j1"},
+                                                                                     {"workers"},
+                                                                                     {"doctor"}}) {
     EXPECT_EQ(Trainctl(words).code, kExitUnreachable) << words.front();
   }
 }

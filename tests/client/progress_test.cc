@@ -52,8 +52,8 @@ TEST_F(ProgressTest, WithoutATerminalTheFirstStepIsToldAndThenOneLineEveryTenSec
   progress.Update(AtStep(30));
   EXPECT_EQ(out_.str(),
             "tiny (j1): running\n"
-            "tiny (j1): step 1/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50 < 0:49\n"
-            "tiny (j1): step 30/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  1:00 < 0:49\n");
+            "tiny (j1): step 1/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50, 0:49 left\n"
+            "tiny (j1): step 30/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  1:00, 0:49 left\n");
 }
 
 TEST_F(ProgressTest, TheEndIsToldOnceWithItsReason) {
@@ -62,16 +62,17 @@ TEST_F(ProgressTest, TheEndIsToldOnceWithItsReason) {
   job.set_message("rank 1 was ended by signal 9");
   progress.Update(job);
   progress.Update(job);
-  EXPECT_EQ(out_.str(), "tiny (j1): FAILED after 0:50, step 62/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB\n  rank 1 was ended by signal 9\n");
+  EXPECT_EQ(out_.str(),
+            "tiny (j1): FAILED after 0:50, step 62/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB\n  rank 1 was ended by signal 9\n");
 }
 
 TEST_F(ProgressTest, OnATerminalABarIsRedrawnInPlaceWithinTheWidth) {
-  Progress progress(&out_, {.interactive = true, .layout = {.width = 91}}, &clock_);
+  Progress progress(&out_, {.interactive = true, .layout = {.width = 95}}, &clock_);
   progress.Update(AtStep(31));
   progress.Update(AtStep(62));
   EXPECT_EQ(out_.str(),
-            "\rtiny (j1) [=======>       ] 31/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50 < 0:49\n"
-            "\x1b[1A\x1b[2K\rtiny (j1) [===============] 62/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50 < 0:49\n");
+            "\rtiny (j1) [=======>       ] 31/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50, 0:49 left\n"
+            "\x1b[1A\x1b[2K\rtiny (j1) [===============] 62/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50, 0:49 left\n");
 }
 
 TEST_F(ProgressTest, ANarrowTerminalLosesTheBarAndThenTheEndOfTheLine) {

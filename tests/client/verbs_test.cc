@@ -171,8 +171,10 @@ TEST_F(VerbsTest, MetricsAreALineAPoint) {
   coordinator_.points = {Point("loss", 0, 2.5), Point("memory_params_bytes", 0, 1024)};
   coordinator_.points[1].set_rank(1);
   coordinator_.points[1].set_phase("before_forward");
-  const std::string lines = R"({"name":"loss","step":0,"rank":null,"value":2.5,"time":1.5})" "\n"
-      R"({"name":"memory_params_bytes","step":0,"rank":1,"value":1024.0,"time":1.5,"phase":"before_forward"})" "\n";
+  const std::string lines = R"({"name":"loss","step":0,"rank":null,"value":2.5,"time":1.5})"
+                            "\n"
+                            R"({"name":"memory_params_bytes","step":0,"rank":1,"value":1024.0,"time":1.5,"phase":"before_forward"})"
+                            "\n";
   EXPECT_EQ(Trainctl({"metrics", "j1"}).out, lines);
   EXPECT_EQ(Trainctl({"metrics", "j1", "-o", "jsonl"}).out, lines);
 }

@@ -76,13 +76,21 @@ TEST(Compare, TwoRunsThatDifferInOneSettingGiveTheWholeTable) {
   Column a = SomeRun("j1", "micro-4");
   Column b = SomeRun("j2", "micro-2");
   b.job.train.micro_batch_size = 2;
-  a.metrics = {Summary("time_seconds", 10), Summary("step_seconds", 0.8), Summary("samples_per_second", 10), Summary("tokens_per_second", 1000),
+  a.metrics = {Summary("time_seconds", 10),
+               Summary("step_seconds", 0.8),
+               Summary("samples_per_second", 10),
+               Summary("tokens_per_second", 1000),
                OfRank(Summary("memory_peak_allocated_bytes", 4 * kGiB), 0, "after_backward"),
-               OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"), OfRank(Summary("host_cpu_percent", 50), 0),
+               OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"),
+               OfRank(Summary("host_cpu_percent", 50), 0),
                Summary("loss", 2)};
-  b.metrics = {Summary("time_seconds", 12), Summary("step_seconds", 1), Summary("samples_per_second", 8), Summary("tokens_per_second", 900),
+  b.metrics = {Summary("time_seconds", 12),
+               Summary("step_seconds", 1),
+               Summary("samples_per_second", 8),
+               Summary("tokens_per_second", 900),
                OfRank(Summary("memory_peak_allocated_bytes", 3 * kGiB), 0, "after_backward"),
-               OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"), OfRank(Summary("host_cpu_percent", 60), 0),
+               OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"),
+               OfRank(Summary("host_cpu_percent", 60), 0),
                Summary("loss", 2)};
   EXPECT_EQ(Print(Compare({a, b}, 0)),
             "changed/train.accumulate_grad_batches: 2 | 4\n"
@@ -94,7 +102,7 @@ TEST(Compare, TwoRunsThatDifferInOneSettingGiveTheWholeTable) {
             "time/tokens_per_second [tokens/s]: 1000 best | 900 Δ-0.100\n"
             "time/speedup [×]: 1 best | 0.8\n"
             "memory/memory_peak_allocated_bytes [bytes]: 4.29497e+09 | 3.22123e+09 Δ-0.250 best\n"
-            "memory/memory_params_bytes [bytes]: 1.07374e+09 (before_forward) | 1.07374e+09 Δ0.000 (before_forward)\n"
+            "memory/memory_params_bytes [bytes]: 1.07374e+09 | 1.07374e+09 Δ0.000\n"
             "device/host_cpu_percent [%]: 50 | 60 Δ0.200\n"
             "loss/loss: 2 | 2 Δ0.000\n"
             "same: model tiny\n"
@@ -125,13 +133,27 @@ TEST(Compare, AnOutOfMemoryRunHasItsOutcomeAndPredictionAndIsEmptyElsewhere) {
   oom.outcome = job::Outcome::kOomGpu;
   oom.as_expected = true;
   oom.prediction.emplace().peak_allocated = 1000;
-  fits.metrics = oom.metrics = {Summary("time_seconds", 10), OfRank(Summary("memory_params_bytes", 5), 0, "before_forward"), Summary("loss", 3)};
+  fits.metrics =
+      oom.metrics = {Summary("time_seconds", 10), OfRank(Summary("memory_params_bytes", 5), 0, "before_forward"), Summary("loss", 3)};
   const Table table = Compare({fits, oom}, 0);
   EXPECT_EQ(PrintRow(table, "outcome"), "outcome/outcome: SUCCEEDED | OOM_GPU (as expected)\n");
   EXPECT_EQ(PrintRow(table, "time_seconds"), "time/time_seconds [s]: 10 | -\n");
-  EXPECT_EQ(PrintRow(table, "memory_params_bytes"), "memory/memory_params_bytes [bytes]: 5 (before_forward) | -\n");
+  EXPECT_EQ(PrintRow(table, "memory_params_bytes"), "memory/memory_params_bytes [bytes]: 5 | -\n");
   EXPECT_EQ(PrintRow(table, "predicted_peak_bytes"), "memory/predicted_peak_bytes [bytes]: - | 1000\n");
   EXPECT_EQ(PrintRow(table, "loss"), "loss/loss: 3 | -\n");
+}
+
+TEST(Compare, OfValuesThatArePracticallyEqualNoneIsTheBest) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.metrics = {Summary("loss", 2)};
+  b.metrics = {Summary("loss", 2.0001)};
+  EXPECT_EQ(PrintRow(Compare({a, b}, 0), "loss"), "loss/loss: 2 | 2.0001 Δ0.000\n");
+}
+
+TEST(Compare, AnOptimizerInHostMemoryIsARowOnlyWhereThereIsOne) {
+  Column a = SomeRun("j1", "a");
+  a.metrics = {OfRank(Summary("memory_optimizer_cpu_bytes", 0), 0, "before_forward")};
+  EXPECT_EQ(FindRow(Compare({a}, 0), "memory_optimizer_cpu_bytes"), nullptr);
 }
 
 TEST(Compare, ARunThatFailedIsNeverTheBest) {
@@ -150,7 +172,8 @@ TEST(Compare, MemoryIsTheWorstRanksWithTheSpreadAndByKindAtItsLargestPhase) {
                OfRank(Summary("memory_grads_bytes", 0), 0, "before_forward"), OfRank(Summary("memory_grads_bytes", 8), 0, "after_backward"),
                OfRank(Summary("memory_grads_bytes", 9), 1, "after_backward")};
   const Table table = Compare({a}, 0);
-  EXPECT_EQ(PrintRow(table, "memory_peak_allocated_bytes"), "memory/memory_peak_allocated_bytes [bytes]: 7.94569e+10 (the least of 2 ranks 94.6 % of it)\n");
+  EXPECT_EQ(PrintRow(table, "memory_peak_allocated_bytes"),
+            "memory/memory_peak_allocated_bytes [bytes]: 7.94569e+10 (the least of 2 ranks 94.6 % of it)\n");
   EXPECT_EQ(PrintRow(table, "memory_grads_bytes"), "memory/memory_grads_bytes [bytes]: 9 (after_backward)\n");
 }
 

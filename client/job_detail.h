@@ -1,0 +1,13 @@
+// Everything about a job as a record of the contract: what describe prints for scripts.
+#pragma once
+
+#include "client/output.h"
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::client {
+
+// JobRecord's members, then "job", "inspection", "prediction" as the coordinator stored them (null: none), "attempts", "events" and
+// "summaries".
+Json DetailRecord(const v1::JobDetail& detail);
+
+}  // namespace trainctl::client
