@@ -108,7 +108,8 @@ void CheckNormBackwardOfFrozenWeight(Checks& checks) {
   const at::Tensor rstd = Random({50}, at::kFloat).abs();
   const auto full = RunNormBackward(grad, x, weight, rstd, {}, weight, 0);
   C10_CUDA_CHECK(fused::RmsNormBackward({.element = fused::Type::kF32, .rows = 50, .hidden = 256, .grad = grad.data_ptr(),
-                                         .x = x.data_ptr(), .weight = weight.data_ptr(), .rstd = rstd.data_ptr<float>(), .input_grad = grad.data_ptr()},
+                                         .x = x.data_ptr(), .weight = weight.data_ptr(), .rstd = rstd.data_ptr<float>(),
+                                         .input_grad = grad.data_ptr()},
                                         Stream()));
   checks.Equal("RmsNormBackward of a frozen weight, in place", grad, full.input_grad);
 }
