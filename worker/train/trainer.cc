@@ -85,6 +85,7 @@ void Trainer::MicroStep(int64_t step, int64_t micro_step, const StepCounts& coun
   ops::Tape tape(/*recording=*/true);
   ops::Context context = MakeContext(tape);
   if (first) memory_.Sample(step, job::Phase::kBeforeForward);
+  parts_.state.last_memory = memory_.last();
   parts_.state.phase = "forward";
   parts_.model.Loss(context, batch);
   if (first) memory_.Sample(step, job::Phase::kAfterForward);
