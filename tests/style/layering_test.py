@@ -51,7 +51,7 @@ ROOMS = {
 ONLY_IN = {
     ("common/job", "nlohmann"): r"json|schema",
     ("client", "gRPC"): r"grpc_api\.cc$",
-    ("worker/ops", "CUDA"): r"\.cuh?$|cuda",
+    ("worker/ops", "CUDA"): r"\.cuh?$|fused",
 }
 # Words that a room must not use. The wall clock, the environment and randomness come from outside; only main.cc reads the environment.
 FORBIDDEN_WORDS = {
