@@ -79,7 +79,8 @@ TEST_F(AgentRestartTest, WhatWasNotAcknowledgedIsHeldBackAndSentAgain) {
   coordinator_.Start(kRank0, Plan("train 0 1000; exit 0"));
   AwaitReports(kRank0, static_cast<size_t>(agent::Relay::kMessageWindow));
   StopAgent();
-  EXPECT_EQ(coordinator_.told().reports[kRank0].size(), static_cast<size_t>(agent::Relay::kMessageWindow)) << "the window bounds what is under way";
+  const auto window = static_cast<size_t>(agent::Relay::kMessageWindow);
+  EXPECT_EQ(coordinator_.told().reports[kRank0].size(), window) << "it bounds what is under way";
   EXPECT_THAT(coordinator_.told().faults, IsEmpty());
 }
 

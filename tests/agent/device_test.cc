@@ -62,9 +62,10 @@ TEST(MakeGpu, NamesTheGpusThereAre) {
 TEST(MakeGpu, RefusesAV100AndAnOldDriverInPlainWords) {
   FakeDriver driver;
   driver.gpus = {{0, "GPU-aaaa", "Tesla V100-SXM2-32GB", 32 * kGiB, 7, 0}};
-  EXPECT_THAT(MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, "/tmp").error().message, HasSubstr("V100-SXM2-32GB) has compute capability 7.0"));
+  const auto refusal = [&] { return MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, "/tmp").error().message; };
+  EXPECT_THAT(refusal(), HasSubstr("V100-SXM2-32GB) has compute capability 7.0"));
   driver.version = "570.11";
-  EXPECT_THAT(MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, "/tmp").error().message, HasSubstr("570.11, but CUDA 13 needs 580"));
+  EXPECT_THAT(refusal(), HasSubstr("570.11, but CUDA 13 needs 580"));
 }
 
 }  // namespace

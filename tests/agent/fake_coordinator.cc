@@ -84,7 +84,9 @@ class FakeCoordinator::Service : public v1::WorkerGateway::Service {
     if (!report) return told.faults.push_back(report.error().message);
     auto& stored = told.reports[report->key];
     const auto next = static_cast<int64_t>(stored.size()) + 1;
-    if (report->sequence > next) return told.faults.push_back("report " + std::to_string(report->sequence) + " came before " + std::to_string(next));
+    if (report->sequence > next) {
+      return told.faults.push_back("report " + std::to_string(report->sequence) + " came before " + std::to_string(next));
+    }
     if (report->sequence < next) ++told.repeated_reports;
     else stored.push_back(*report);
     if (!owner_.acks_) return;
@@ -141,7 +143,8 @@ void FakeCoordinator::WithholdAcks() {
 
 void FakeCoordinator::Send(const v1::CoordinatorMessage& message) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kDeadline, [&] { return running_->service.newest_ != nullptr; })) throw std::runtime_error("no worker connected");
+  const bool connected = changed_.wait_for(lock, kDeadline, [&] { return running_->service.newest_ != nullptr; });
+  if (!connected) throw std::runtime_error("no worker connected");
   running_->service.newest_->Write(message);
 }
 

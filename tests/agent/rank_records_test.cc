@@ -25,7 +25,8 @@ TEST(RankRecords, ReadBackWhatTheShimWrites) {
   EXPECT_EQ(pid->cgroup, "/sys/fs/cgroup/a\"b");
 
   EXPECT_FALSE(ReadExitRecord(folder.path()));
-  ASSERT_TRUE(shim::Write(folder.path(), shim::ExitRecord{.signal = 9, .oom_killed = true, .leftover_pids = {1, 2}, .boot_id = "boot", .ended_at = 5}));
+  const shim::ExitRecord written = {.signal = 9, .oom_killed = true, .leftover_pids = {1, 2}, .boot_id = "boot", .ended_at = 5};
+  ASSERT_TRUE(shim::Write(folder.path(), written));
   const auto exit = ReadExitRecord(folder.path());
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->exit_code, std::nullopt);

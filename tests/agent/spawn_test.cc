@@ -19,7 +19,9 @@ int ExitStatus(pid_t pid) {
 TEST(Spawn, RunsAProgramInASessionOfItsOwn) {
   const tests::TempFolder folder;
   const std::string output = folder.path() + "/output";
-  const auto pid = Spawn({.arguments = {"/bin/sh", "-c", "cat; echo $A; ps -o sid= -p $$ >&2; exit 3"}, .environment = {"A=b", "PATH=/bin:/usr/bin"}, .output_path = output});
+  const auto pid = Spawn({.arguments = {"/bin/sh", "-c", "cat; echo $A; ps -o sid= -p $$ >&2; exit 3"},
+                          .environment = {"A=b", "PATH=/bin:/usr/bin"},
+                          .output_path = output});
   ASSERT_TRUE(pid) << pid.error().message;
   EXPECT_EQ(ExitStatus(*pid), 3);
   EXPECT_THAT(*base::ReadFile(output, 1000), testing::AllOf(testing::StartsWith("b\n"), testing::HasSubstr(std::to_string(*pid))));

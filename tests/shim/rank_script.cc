@@ -38,9 +38,10 @@ void SayMessages(const std::string& argument) {
 void Train(const std::string& argument) {
   int from = 0, to = 0;
   if (std::sscanf(argument.c_str(), "%d %d", &from, &to) != 2) std::abort();
+  const std::string rest = ",\"steps\":" + std::to_string(to) + ",\"stage\":\"compute\",\"peak_allocated_bytes\":0}";
   for (int step = from; step < to; ++step) {
     const std::string number = std::to_string(step);
-    Say("{\"type\":\"progress\",\"step\":" + std::to_string(step + 1) + ",\"steps\":" + std::to_string(to) + ",\"stage\":\"compute\",\"peak_allocated_bytes\":0}");
+    Say("{\"type\":\"progress\",\"step\":" + std::to_string(step + 1) + rest);
     Say("{\"type\":\"metrics\",\"points\":[{\"name\":\"loss\",\"step\":" + number + ",\"value\":" + number + ",\"time\":1}]}");
   }
 }
@@ -68,6 +69,11 @@ void ReportCommand() {
   SayStarted(hex);
 }
 
+void PrintVariable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  WriteAll(STDOUT_FILENO, std::string(value ? value : "") + "\n");
+}
+
 void StartGrandchild() {
   if (::fork() != 0) return;
   ::setsid();
@@ -90,7 +96,7 @@ std::optional<int> RunStep(const std::string& word, const std::string& argument)
   else if (word == "command") ReportCommand();
   else if (word == "ignore-term") ::signal(SIGTERM, SIG_IGN);
   else if (word == "grandchild") StartGrandchild();
-  else if (word == "environment") WriteAll(STDOUT_FILENO, std::string(std::getenv(argument.c_str()) ? std::getenv(argument.c_str()) : "") + "\n");
+  else if (word == "environment") PrintVariable(argument);
   else if (word == "wait") for (;;) ::pause();
   else if (word == "exit") return std::stoi(argument);
   else if (word == "signal") ::raise(std::stoi(argument));

@@ -97,19 +97,19 @@ void Agent::Receive(const v1::CoordinatorMessage& message) {
       if (const auto key = KeyOf(message.start())) StartRank(*key, message.start().plan_json());
       return;
     case v1::CoordinatorMessage::kPeers:
-      if (const auto key = KeyOf(message.peers()); HeldRank* rank = key ? Find(*key) : nullptr) rank->GivePeers(message.peers().blob());
+      if (HeldRank* rank = Find(KeyOf(message.peers()))) rank->GivePeers(message.peers().blob());
       return;
     case v1::CoordinatorMessage::kStop:
-      if (const auto key = KeyOf(message.stop()); HeldRank* rank = key ? Find(*key) : nullptr) rank->Stop(message.stop().grace_seconds());
+      if (HeldRank* rank = Find(KeyOf(message.stop()))) rank->Stop(message.stop().grace_seconds());
       return;
     case v1::CoordinatorMessage::kRelease:
-      if (const auto key = KeyOf(message.release()); HeldRank* rank = key ? Find(*key) : nullptr) rank->Release();
+      if (HeldRank* rank = Find(KeyOf(message.release()))) rank->Release();
       return;
     case v1::CoordinatorMessage::kAck:
-      if (const auto key = KeyOf(message.ack()); HeldRank* rank = key ? Find(*key) : nullptr) rank->Acknowledge(message.ack().sequence());
+      if (HeldRank* rank = Find(KeyOf(message.ack()))) rank->Acknowledge(message.ack().sequence());
       return Pump();
     case v1::CoordinatorMessage::kLogAck:
-      if (const auto key = KeyOf(message.log_ack()); HeldRank* rank = key ? Find(*key) : nullptr) rank->AcknowledgeLog(message.log_ack().offset());
+      if (HeldRank* rank = Find(KeyOf(message.log_ack()))) rank->AcknowledgeLog(message.log_ack().offset());
       return Pump();
     default: spdlog::warn("a message of the coordinator is passed over: this version does not know it");
   }
@@ -139,7 +139,9 @@ void Agent::StartRank(const wire::RankKey& key, const std::string& plan_json) {
   HeldRank::Launch launch{.plan_json = plan_json,
                           .bind_address = address_,
                           .rank_program = options_.rank_program,
-                          .shim = {options_.shim_program, options_.shim_arguments, WithVariables(options_.environment, device_.Environment())}};
+                          .shim = {.program = options_.shim_program,
+                                   .arguments = options_.shim_arguments,
+                                   .environment = WithVariables(options_.environment, device_.Environment())}};
   if (gpu) launch.energy_joules = gpu->energy_joules;
   Hold(key).Start(launch);
 }
@@ -156,8 +158,8 @@ void Agent::Inspect(const std::string& request_id, const std::string& job_json) 
 
 // ---- ranks ----
 
-HeldRank* Agent::Find(const wire::RankKey& key) {
-  const auto found = held_.find(key);
+HeldRank* Agent::Find(const std::optional<wire::RankKey>& key) {
+  const auto found = key ? held_.find(*key) : held_.end();
   return found == held_.end() ? nullptr : found->second.get();
 }
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,7 @@ class Agent {
   void Inspect(const std::string& request_id, const std::string& job_json);
 
   HeldRank& Hold(const wire::RankKey& key);
-  HeldRank* Find(const wire::RankKey& key);
+  HeldRank* Find(const std::optional<wire::RankKey>& key);  // nullptr: not held
   void RankEnded();
   void RemoveLater(const wire::RankKey& key);
 

@@ -124,7 +124,7 @@ std::string WhyUnfitDriver(const std::string& driver_version) {
 std::string WhyUnfitGpu(const Gpu& gpu) {
   if (std::pair(gpu.compute_major, gpu.compute_minor) >= std::pair(7, 5)) return {};
   return "GPU " + std::to_string(gpu.index) + " (" + gpu.name + ") has compute capability " + std::to_string(gpu.compute_major) + "." +
-         std::to_string(gpu.compute_minor) + ", but CUDA 13 needs 7.5 or newer: it cannot be used (CUDA 12 was the last for V100 and older)";
+         std::to_string(gpu.compute_minor) + ", but CUDA 13 needs 7.5 or newer: it cannot be used (CUDA 12 was the last for V100s)";
 }
 
 }  // namespace trainctl::agent

@@ -36,6 +36,11 @@ base::Result<Pipe> MakePipe() {
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
+std::string HowItEnded(int status) {
+  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+  return "exit status " + std::to_string(WEXITSTATUS(status));
+}
+
 std::string WithoutLastNewline(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -115,8 +120,8 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Finish(output_.text);
     const std::string said = WithoutLastNewline(errors_.text);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 2) return Finish(base::Error{base::Code::kInvalid, said});
-    const std::string how = WIFEXITED(status) ? "exit status " + std::to_string(WEXITSTATUS(status)) : "signal " + std::to_string(WTERMSIG(status));
-    Finish(base::Error{base::Code::kUnavailable, "trainrank --inspect ended with " + how + (said.empty() ? "" : ": " + said)});
+    const std::string why = said.empty() ? "" : ": " + said;
+    Finish(base::Error{base::Code::kUnavailable, "trainrank --inspect ended with " + HowItEnded(status) + why});
   }
 
   void TimeOut() {

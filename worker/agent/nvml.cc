@@ -149,7 +149,8 @@ class Nvml : public GpuLibrary {
   std::string Link(int64_t from, int64_t to) override {
     NvmlDevice a = nullptr, b = nullptr;
     int value = 0;
-    if (nvml_.handle(static_cast<unsigned>(from), &a) != kSuccess || nvml_.handle(static_cast<unsigned>(to), &b) != kSuccess) return "unknown";
+    if (nvml_.handle(static_cast<unsigned>(from), &a) != kSuccess) return "unknown";
+    if (nvml_.handle(static_cast<unsigned>(to), &b) != kSuccess) return "unknown";
     if (nvml_.p2p_status(a, b, kP2pNvlink, &value) == kSuccess && value == kP2pOk) return "NVLink";
     return nvml_.common_ancestor(a, b, &value) == kSuccess ? AncestorName(value) : "unknown";
   }

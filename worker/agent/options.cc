@@ -25,7 +25,8 @@ std::optional<int64_t> ParseNumber(std::string_view text, int64_t least) {
 base::Status SetDevice(const std::string& value, Options& options) {
   const size_t colon = value.find(':');
   const std::string kind = value.substr(0, colon);
-  const std::optional<int64_t> index = colon == std::string::npos ? std::nullopt : ParseNumber(std::string_view(value).substr(colon + 1), 0);
+  const std::string number = colon == std::string::npos ? "" : value.substr(colon + 1);
+  const std::optional<int64_t> index = ParseNumber(number, 0);
   if ((kind != "cuda" && kind != "cpu") || !index) return Invalid("--device", value, "cuda:N or cpu:N");
   options.device = kind == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
   options.device_index = *index;
@@ -58,9 +59,11 @@ base::Status SetOption(const std::string& name, const std::string& value, Option
   if (name == "--device") return SetDevice(value, options);
   if (name == "--threads") return SetThreads(value, options);
   if (name == "--memory") return SetMemory(value, options);
-  for (const auto& [known, text] : {std::pair("--coordinator-file", &options.coordinator_file), std::pair("--dir", &options.directory),
-                                    std::pair("--name", &options.name), std::pair("--rank-program", &options.rank_program),
-                                    std::pair("--shim-program", &options.shim_program), std::pair("--data-interface", &options.data_interface)}) {
+  const std::pair<std::string_view, std::string*> texts[] = {
+      {"--coordinator-file", &options.coordinator_file}, {"--dir", &options.directory},
+      {"--name", &options.name},                         {"--rank-program", &options.rank_program},
+      {"--shim-program", &options.shim_program},         {"--data-interface", &options.data_interface}};
+  for (const auto& [known, text] : texts) {
     if (name != known) continue;
     *text = value;
     return base::Ok{};

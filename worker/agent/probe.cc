@@ -35,7 +35,9 @@ bool CanMakeLeaf(const std::string& parent) {
   return leaf.has_value();
 }
 
-json Check(const char* name, const char* verdict, const std::string& text) { return {{"name", name}, {"verdict", verdict}, {"text", text}}; }
+json Check(const std::string& name, const char* verdict, const std::string& text) {
+  return {{"name", name}, {"verdict", verdict}, {"text", text}};
+}
 
 json CheckLeast(const char* name, int64_t value, int64_t least, const std::string& good, const std::string& bad) {
   return value < 0 || value >= least ? Check(name, "ok", good) : Check(name, "warning", bad);
@@ -50,7 +52,7 @@ json CheckHost(const HostFacts& host) {
                               "only " + std::to_string(host.nofile) + " files may be open: raise it (ulimit -n 65536, LimitNOFILE=)"));
   checks.push_back(CheckLeast("locked memory", host.memlock_bytes, kLeastMemlockBytes, "enough memory may be locked",
                               "only " + base::FormatBytes(host.memlock_bytes) +
-                                  " of memory may be locked: NCCL over InfiniBand needs more (ulimit -l unlimited, LimitMEMLOCK=infinity)"));
+                                  " of memory may be locked: NCCL over InfiniBand needs more (ulimit -l unlimited)"));
   checks.push_back(host.cgroup_leaf ? Check("cgroups", "ok", "each rank gets a cgroup of its own")
                                     : Check("cgroups", "ok", "no cgroup of its own for a rank (" + host.cgroup +
                                                                   "): ranks are ended by process group and subreaper instead"));
@@ -79,18 +81,19 @@ json CheckGpu(const Gpu& gpu, const json& described) {
   const std::string title = name + " (" + gpu.name + ", " + base::FormatBytes(gpu.memory_bytes) + ")";
   json checks = json::array();
   if (const std::string unfit = WhyUnfitGpu(gpu); !unfit.empty()) {
-    checks.push_back(Check(name.c_str(), "failure", unfit));
+    checks.push_back(Check(name, "failure", unfit));
   } else if (gpu.compute_major < 8) {
-    checks.push_back(Check(name.c_str(), "warning", title + " has no bf16 (compute capability 8.0 and newer have): use precision 32-true"));
+    checks.push_back(Check(name, "warning", title + " has no bf16 (compute capability 8.0 and newer have): use precision 32-true"));
   } else {
-    checks.push_back(Check(name.c_str(), "ok", title + " is fit"));
+    checks.push_back(Check(name, "ok", title + " is fit"));
   }
   const int64_t used = described["memory_used_bytes"].get<int64_t>();
   if (used > IdleBaseline::IdleCeiling(gpu.memory_bytes) || !described["processes"].empty()) {
     std::string pids;
     for (const json& process : described["processes"]) pids += " " + std::to_string(process["pid"].get<int64_t>());
-    checks.push_back(Check(name.c_str(), "warning", name + " is in use: " + base::FormatBytes(used) + " of its memory" +
-                                                        (pids.empty() ? "" : ", processes" + pids) + " (fine where trainctl runs a job there)"));
+    const std::string users = pids.empty() ? "" : ", processes" + pids;
+    checks.push_back(Check(name, "warning", name + " is in use: " + base::FormatBytes(used) + " of its memory" + users +
+                                                " (fine where trainctl runs a job there)"));
   }
   return checks;
 }
@@ -98,7 +101,8 @@ json CheckGpu(const Gpu& gpu, const json& described) {
 void ProbeGpus(GpuLibrary& library, json& probe) {
   probe["driver"] = library.DriverVersion();
   const std::string unfit = WhyUnfitDriver(library.DriverVersion());
-  probe["checks"].push_back(unfit.empty() ? Check("driver", "ok", "NVIDIA driver " + library.DriverVersion()) : Check("driver", "failure", unfit));
+  const json fit = Check("driver", "ok", "NVIDIA driver " + library.DriverVersion());
+  probe["checks"].push_back(unfit.empty() ? fit : Check("driver", "failure", unfit));
   const std::vector<Gpu> gpus = library.Gpus();
   for (const Gpu& gpu : gpus) {
     probe["gpus"].push_back(Describe(gpu, library));
@@ -145,8 +149,8 @@ std::string Probe(const HostFacts& host, const base::Result<std::unique_ptr<GpuL
   if (gpus) {
     ProbeGpus(**gpus, probe);
   } else {
-    const bool none = gpus.error().code == base::Code::kNotFound;
-    probe["checks"].push_back(Check("driver", none ? "warning" : "failure", gpus.error().message + (none ? ": jobs run on CPU slots" : "")));
+    const json no_gpu = Check("driver", "warning", gpus.error().message + ": jobs run on CPU slots");
+    probe["checks"].push_back(gpus.error().code == base::Code::kNotFound ? no_gpu : Check("driver", "failure", gpus.error().message));
   }
   return probe.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -81,7 +81,7 @@ v1::WorkerMessage Relay::Report(int64_t sequence, wire::ReportBody body) {
 wire::ReportBody Relay::Read(const shim::SpoolLine& line) {
   if (shim::HasType(line.text, "dropped")) {
     const auto count = static_cast<int64_t>(shim::NumberField(line.text, "messages").value_or(0));
-    spdlog::warn("{}: {} metrics and progress messages were dropped, since the coordinator was away for too long", wire::ToString(key_), count);
+    spdlog::warn("{}: {} metrics and progress messages were dropped: the coordinator was away for too long", wire::ToString(key_), count);
     return job::RankMetrics{};
   }
   base::Result<job::RankMessage> message = job::RankMessageFromLine(line.text);

@@ -79,7 +79,8 @@ base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& comm
   if (pid == 0) {
     gate.write.Close();
     failure.read.Close();
-    RunChild({null.get(), log.write.get(), messages.write.get(), commands.read.get(), gate.read.get(), failure.write.get()}, shim, arguments);
+    const ChildEnds ends = {null.get(), log.write.get(), messages.write.get(), commands.read.get(), gate.read.get(), failure.write.get()};
+    RunChild(ends, shim, arguments);
   }
   ::setpgid(pid, pid);  // also here, so that it holds whoever comes first
   RankProcess rank;

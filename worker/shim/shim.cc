@@ -168,8 +168,8 @@ void Shim::Take(std::string_view line) {
 // Wakes the worker up where there is more than it knows of.
 void Shim::Tell() {
   if (told_lines_ == spool_.lines() && told_log_bytes_ == log_.end()) return;
-  const std::string line = "{\"type\":\"data\",\"messages\":" + std::to_string(spool_.lines()) + ",\"log_bytes\":" + std::to_string(log_.end()) + "}";
-  if (!control_->Send(line)) return;
+  const std::string counts = "\"messages\":" + std::to_string(spool_.lines()) + ",\"log_bytes\":" + std::to_string(log_.end());
+  if (!control_->Send("{\"type\":\"data\"," + counts + "}")) return;
   told_lines_ = spool_.lines();
   told_log_bytes_ = log_.end();
 }
