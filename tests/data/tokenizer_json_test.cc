@@ -117,7 +117,8 @@ TEST(TokenizerJson, DecodingGivesTheTextBack) {
 
 TEST(TokenizerJson, LlamasDecoderUndoesSpacesBytesAndPrefix) {
   const std::string decoder = R"("decoder": {"type": "Sequence", "decoders": [
-      {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})";
+      {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"},
+      {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})";
   const std::string vocab = R"({"▁a": 0, "▁": 1, "<0xC3>": 2, "<0xA9>": 3, "b": 4})";
   const auto tokenizer = Parse(TokenizerJson(vocab, "[]", decoder));
   EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{0, 1, 2, 3, 4, 2}), "a éb\uFFFD");
