@@ -23,6 +23,7 @@ std::string StepText(const v1::JobView& view) {
 // Why it waits, where it runs, or why it ended so.
 std::string WhereOrWhy(const v1::JobView& view) {
   const std::string place = PlacementText(view);
+  if (view.outcome() == "SUCCEEDED") return place;
   const std::string& why = view.state() == "FINISHED" ? view.message() : view.reason();
   if (place.empty() || why.empty()) return place.empty() ? why : place;
   return place + ": " + why;

@@ -11,7 +11,8 @@ namespace trainctl::client {
 namespace {
 
 constexpr int kGap = 2;
-constexpr int kNarrowestLastColumn = 16;
+constexpr int kNarrowestLastColumn = 24;
+constexpr size_t kIndentBelow = 4;
 
 const char* ColourOf(Style style) {
   switch (style) {
@@ -48,6 +49,12 @@ std::string EscapedForMarkdown(const std::string& text) {
   return escaped;
 }
 
+std::string Padded(const TextCell& cell, int width, bool right, bool colour) {
+  const std::string padding(static_cast<size_t>(std::max(0, width - DisplayWidth(cell.text))), ' ');
+  const std::string styled = Styled(cell.text, cell.style, colour);
+  return right ? padding + styled : styled + padding;
+}
+
 void TrimRight(std::string* text) { text->erase(text->find_last_not_of(' ') + 1); }
 
 }  // namespace
@@ -75,36 +82,49 @@ std::vector<int> TextTable::Widths() const {
   return widths;
 }
 
-std::string TextTable::RenderRow(const Row& row, const std::vector<int>& widths, bool colour) const {
-  std::vector<std::string> last_lines = {row.cells.back().text};
-  if (DisplayWidth(last_lines.front()) > widths.back()) last_lines = Wrap(row.cells.back().text, widths.back());
+// The lines of the last cell: the first stands in the row, the others below each other; or all of them below the row.
+std::string TextTable::RenderRow(const Row& row, const Columns& columns, bool colour) const {
+  const TextCell& last = row.cells.back();
   std::string text;
-  for (size_t i = 0; i < widths.size(); ++i) {
-    const bool last = i + 1 == widths.size();
-    const std::string& words = last ? last_lines.front() : row.cells[i].text;
-    const std::string padding(static_cast<size_t>(std::max(0, widths[i] - DisplayWidth(words))), ' ');
-    const std::string styled = Styled(words, row.cells[i].style, colour);
-    text += columns_[i].right ? padding + styled : styled + padding;
-    if (!last) text += std::string(kGap, ' ');
+  for (size_t i = 0; i + 1 < columns.widths.size(); ++i) {
+    text += Padded(row.cells[i], columns.widths[i], columns_[i].right, colour) + std::string(kGap, ' ');
   }
-  TrimRight(&text);
-  const int indent = std::accumulate(widths.begin(), widths.end() - 1, 0) + kGap * static_cast<int>(widths.size() - 1);
-  for (size_t i = 1; i < last_lines.size(); ++i) text += "\n" + std::string(static_cast<size_t>(indent), ' ') + last_lines[i];
+  if (DisplayWidth(last.text) <= columns.widths.back()) {
+    text += Padded(last, columns.widths.back(), columns_.back().right, colour);
+    TrimRight(&text);
+    return text + "\n";
+  }
+  std::vector<std::string> lines = Wrap(last.text, columns.wrap_width);
+  if (columns.last_below) {
+    TrimRight(&text);
+  } else {
+    text += Styled(lines.front(), last.style, colour);
+    lines.erase(lines.begin());
+  }
+  for (const std::string& line : lines) text += "\n" + std::string(columns.indent, ' ') + Styled(line, last.style, colour);
   return text + "\n";
 }
 
+TextTable::Columns TextTable::LayOut(int width) const {
+  Columns columns{.widths = Widths()};
+  const int last = columns.widths.back();
+  const int before = std::accumulate(columns.widths.begin(), columns.widths.end() - 1, kGap * static_cast<int>(columns.widths.size() - 1));
+  if (width <= 0 || before + last <= width) return columns;
+  columns.last_below = width - before < std::min(last, kNarrowestLastColumn);
+  columns.indent = columns.last_below ? kIndentBelow : static_cast<size_t>(before);
+  columns.wrap_width = std::max(kNarrowestLastColumn, width - static_cast<int>(columns.indent));
+  columns.widths.back() = columns.last_below ? DisplayWidth(columns_.back().header) : columns.wrap_width;
+  return columns;
+}
+
 std::string TextTable::Render(const TableLayout& layout) const {
-  std::vector<int> widths = Widths();
-  const int total = std::accumulate(widths.begin(), widths.end(), 0) + kGap * static_cast<int>(widths.size() - 1);
-  if (layout.width > 0 && total > layout.width) {
-    widths.back() = std::clamp(widths.back() - (total - layout.width), std::min(widths.back(), kNarrowestLastColumn), widths.back());
-  }
+  const Columns columns = LayOut(layout.width);
   Row header;
   for (const TextColumn& column : columns_) header.cells.emplace_back(column.header, Style::kFaint);
-  std::string text = RenderRow(header, widths, layout.colour);
+  std::string text = RenderRow(header, columns, layout.colour);
   for (const Row& row : rows_) {
     if (!row.heading) {
-      text += RenderRow(row, widths, layout.colour);
+      text += RenderRow(row, columns, layout.colour);
       continue;
     }
     const std::string heading = Styled(row.cells[0].text, row.cells[0].style, layout.colour);

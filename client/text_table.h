@@ -40,7 +40,8 @@ class TextTable {
 
   bool empty() const { return rows_.empty(); }
 
-  // Two spaces between columns. Where the terminal is too narrow the last column is wrapped at spaces, but never below 16 columns.
+  // Two spaces between columns. Where the terminal is too narrow the last column is wrapped at spaces; where fewer than 24 columns would be
+  // left for it, it stands below its row, indented.
   std::string Render(const TableLayout& layout) const;
   std::string Markdown() const;
 
@@ -50,8 +51,16 @@ class TextTable {
     std::vector<TextCell> cells;
   };
 
+  struct Columns {
+    std::vector<int> widths;
+    bool last_below = false;  // what is wider than the last column stands below its row
+    size_t indent = 0;        // of the wrapped lines
+    int wrap_width = 0;
+  };
+
   std::vector<int> Widths() const;
-  std::string RenderRow(const Row& row, const std::vector<int>& widths, bool colour) const;
+  Columns LayOut(int width) const;
+  std::string RenderRow(const Row& row, const Columns& columns, bool colour) const;
 
   std::vector<TextColumn> columns_;
   std::vector<Row> rows_;

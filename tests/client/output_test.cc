@@ -61,11 +61,22 @@ TEST(Output, FormatsAreKnownByName) {
 TEST(TextTable, ANarrowTerminalWrapsTheLastColumnOnly) {
   TextTable table({{"ID"}, {"WHY"}});
   table.AddRow({"j1", "waits for two devices of the kind that it wants"});
-  EXPECT_EQ(table.Render({.width = 26}),
+  EXPECT_EQ(table.Render({.width = 30}),
             "ID  WHY\n"
-            "j1  waits for two devices\n"
-            "    of the kind that it\n"
-            "    wants\n");
+            "j1  waits for two devices of\n"
+            "    the kind that it wants\n");
+}
+
+TEST(TextTable, AVeryNarrowTerminalPutsTheLastColumnBelowItsRow) {
+  TextTable table({{"ID"}, {"NAME"}, {"WHY"}});
+  table.AddRow({"j1", "a-rather-long-name", "waits for two devices of the kind that it wants"});
+  table.AddRow({"j2", "b", "ok"});
+  EXPECT_EQ(table.Render({.width = 34}),
+            "ID  NAME                WHY\n"
+            "j1  a-rather-long-name\n"
+            "    waits for two devices of the\n"
+            "    kind that it wants\n"
+            "j2  b                   ok\n");
 }
 
 TEST(TextTable, ColoursDoNotCountAsWidth) {
