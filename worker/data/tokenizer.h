@@ -22,8 +22,9 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   // The ids of a text of at most kMaxTextBytes, appended to ids. No beginning- or end-of-sequence token is added. Added and special tokens
-  // that stand in the text are recognized as the original does by default: tokenizers those of its added_tokens, SentencePiece its user-defined symbols.
-  // Bytes that are not UTF-8 count as U+FFFD, one for each maximal broken sequence, as Python's decode(errors="replace") gives them.
+  // that stand in the text are recognized as the original does by default: tokenizers those of its added_tokens, SentencePiece its
+  // user-defined symbols. Bytes that are not UTF-8 count as U+FFFD, one for each maximal broken sequence, as Python's
+  // decode(errors="replace") gives them.
   virtual void Encode(std::string_view text, std::vector<int32_t>* ids) const = 0;
   std::vector<int32_t> Encode(std::string_view text) const {
     std::vector<int32_t> ids;
