@@ -33,7 +33,8 @@ base::Result<BatchPlan> PlanBatch(const JobSpec& job) {
   plan.micro = job.train.micro_batch_size.value_or(1);
   plan.devices = job.devices;
   const int64_t unit = plan.micro * plan.devices;
-  if (plan.micro < 1 || plan.devices < 1 || job.train.accumulate_grad_batches.value_or(1) < 1 || job.train.global_batch_size.value_or(1) < 1) {
+  if (plan.micro < 1 || plan.devices < 1 || job.train.accumulate_grad_batches.value_or(1) < 1 ||
+      job.train.global_batch_size.value_or(1) < 1) {
     return base::Error{base::Code::kInvalid, "micro_batch_size, devices, accumulate_grad_batches and global_batch_size are positive"};
   }
   if (!job.train.global_batch_size) {

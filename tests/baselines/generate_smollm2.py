@@ -5,8 +5,8 @@ Run it where torch, transformers and safetensors are installed, on the folder th
 
     python3 tests/baselines/generate_smollm2.py ~/.cache/trainctl/models/SmolLM2-135M
 
-The rows are tokens of TEXTS, padded on the right with 0 to the longest; a target of −100 is padding or the last position. The loss is the mean
-over all other targets, and the rows' own sums stand beside it.
+The rows are tokens of TEXTS, padded on the right with 0 to the longest; a target of −100 is padding or the last position. The loss is the
+mean over all other targets, and the rows' own sums stand beside it.
 """
 
 import json

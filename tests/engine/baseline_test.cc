@@ -42,7 +42,10 @@ void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, double rel
 
 class BaselineTest : public ::testing::TestWithParam<const char*> {
  protected:
-  BaselineTest() : baseline_(GetParam()), shape_(files::ReadModelConfig(baseline_.directory()).value()), inputs_(baseline_.Get("input_ids")),
+  BaselineTest()
+      : baseline_(GetParam()),
+        shape_(files::ReadModelConfig(baseline_.directory()).value()),
+        inputs_(baseline_.Get("input_ids")),
         targets_(baseline_.Get("targets")) {
     model_ = std::move(model::MakeModel(shape_, {.max_length = inputs_.size(2)}).value());
   }
@@ -100,7 +103,8 @@ class BaselineTest : public ::testing::TestWithParam<const char*> {
 TEST_P(BaselineTest, LogitsLossAndEveryGradientAgree) {
   const auto strategy = Load(Job(job::Precision::k32True, job::OptimizerKind::kSgd));
   std::vector<at::Tensor> weights;
-  for (size_t i = 0; i < model_->parameters().params.size(); ++i) weights.push_back(strategy->GetRows(static_cast<ops::ParamId>(i)).clone());
+  for (size_t i = 0; i < model_->parameters().params.size(); ++i)
+    weights.push_back(strategy->GetRows(static_cast<ops::ParamId>(i)).clone());
   HeldParameters parameters(weights);
   const at::Tensor sum = at::zeros({}, at::kDouble);
 

@@ -68,8 +68,8 @@ class RankTest : public ::testing::Test {
   RankEnd Run(const std::string& commands = "") {
     std::ofstream(folder_ / "plan.json") << job::ToJson(plan_);
     std::ofstream(folder_ / "commands") << commands;
-    const std::string command = std::string(TRAINCTL_BIN_DIR) + "/trainrank --commands-fd 0 --plan '" + (folder_ / "plan.json").string() + "' < '" +
-                                (folder_ / "commands").string() + "' 2> '" + (folder_ / "log").string() + "'";
+    const std::string command = std::string(TRAINCTL_BIN_DIR) + "/trainrank --commands-fd 0 --plan '" + (folder_ / "plan.json").string() +
+                                "' < '" + (folder_ / "commands").string() + "' 2> '" + (folder_ / "log").string() + "'";
     RankEnd end;
     std::FILE* pipe = popen(command.c_str(), "r");
     std::string line;
@@ -170,7 +170,8 @@ TEST_F(RankTest, AMissingWeightIsNamed) {
   plan_.job.model.path = broken;
   const job::RankOutcome outcome = Run().outcome();
   EXPECT_EQ(outcome.outcome, job::Outcome::kFailed);
-  EXPECT_NE(outcome.message.find("model.layers." + std::to_string(shape.layers) + ".mlp.down_proj.weight"), std::string::npos) << outcome.message;
+  EXPECT_NE(outcome.message.find("model.layers." + std::to_string(shape.layers) + ".mlp.down_proj.weight"), std::string::npos)
+      << outcome.message;
 }
 
 TEST_F(RankTest, TheFinalModelIsAHuggingFaceDirectoryWithTrainedWeights) {

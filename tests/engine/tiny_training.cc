@@ -65,8 +65,12 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
       const int64_t first = (step * batches + k) * run.micro;
       ops::Tape tape(true);
       ops::Context context{tape, *strategy, ops::AtenKernels(), model->norm_eps(), run.job.deterministic};
-      model->Loss(context, {.rows = run.micro, .length = kLength, .inputs = rows.inputs.narrow(0, first, run.micro).reshape({-1}),
-                            .targets = rows.targets.narrow(0, first, run.micro).reshape({-1}), .loss_sum = sums[k], .grad_scale = 1 / tokens});
+      model->Loss(context, {.rows = run.micro,
+                            .length = kLength,
+                            .inputs = rows.inputs.narrow(0, first, run.micro).reshape({-1}),
+                            .targets = rows.targets.narrow(0, first, run.micro).reshape({-1}),
+                            .loss_sum = sums[k],
+                            .grad_scale = 1 / tokens});
       tape.Backward();
     }
     const at::Tensor norm = strategy->FinishStep();

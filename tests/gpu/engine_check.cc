@@ -1,6 +1,6 @@
-// On a GPU: loss and every gradient of small LLaMAs, by both engines and in every precision, against the plain engine in fp32 on the CPU. Shapes
-// cover each attention backend (equal and grouped heads, head_dim 64, 100, 128), packed and separate matrices, tied and untied heads.
-// Exit status 77 where there is no GPU.
+// On a GPU: loss and every gradient of small LLaMAs, by both engines and in every precision, against the plain engine in fp32 on the CPU.
+// Shapes cover each attention backend (equal and grouped heads, head_dim 64, 100, 128), packed and separate matrices, tied and untied
+// heads. Exit status 77 where there is no GPU.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <cuda_runtime_api.h>
@@ -59,7 +59,8 @@ Gradients Compute(const job::ModelShape& shape, const std::vector<at::Tensor>& w
                         .grad_scale = 1 / tokens});
   tape.Backward();
   Gradients result{.loss = sum.item<double>() / tokens};
-  for (size_t i = 0; i < weights.size(); ++i) result.params.push_back(parameters.grad(static_cast<ops::ParamId>(i)).to(at::kCPU, at::kFloat));
+  for (size_t i = 0; i < weights.size(); ++i)
+    result.params.push_back(parameters.grad(static_cast<ops::ParamId>(i)).to(at::kCPU, at::kFloat));
   return result;
 }
 
@@ -80,8 +81,8 @@ bool Check(const char* name, const char* engine, const Gradients& actual, const 
     }
   }
   const bool good = worst <= tolerance;
-  std::printf("%-40s %-28s loss %.6f (%.6f)  worst relative error %.2e (parameter %zu)  %s\n", name, engine, actual.loss, expected.loss, worst,
-              worst_param, good ? "ok" : "BEYOND TOLERANCE");
+  std::printf("%-40s %-28s loss %.6f (%.6f)  worst relative error %.2e (parameter %zu)  %s\n", name, engine, actual.loss, expected.loss,
+              worst, worst_param, good ? "ok" : "BEYOND TOLERANCE");
   return good;
 }
 

@@ -3,8 +3,8 @@
 
 usage: tests/gpu/training.py [--peers DIR] [--rows NAME,…] [--steps N] [--bin DIR] [--json FILE]
 
-Each row trains a shape with random weights on random tokens (T 512, bf16-true AdamW unless its name says otherwise) as a job: submitted, waited
-for, read back with `trainctl metrics`. With --peers DIR (the folder of lightning_llama.py and fsdp2_llama.py; PYTHONPATH must hold litgpt)
+Each row trains a shape with random weights on random tokens (T 512, bf16-true AdamW unless its name says otherwise) as a job: submitted,
+waited for, read back with `trainctl metrics`. With --peers DIR (the folder of lightning_llama.py and fsdp2_llama.py; PYTHONPATH must hold litgpt)
 each row's peers run right after it, equally long, and the ratio is printed: only such ratios count, since an H200 in a long run lowers its
 clock. --rows takes the names below, or a comma-separated part. Rows that need more GPUs than there are say so. Needs python3 and, for
 the peers, torch and lightning. Exit status 1 where a job fails or memory by kind is not within 5 % of the arithmetic.
@@ -94,14 +94,15 @@ def ours(site, name, steps):
     submitted = site.trainctl("submit", job_file, "--wait", "-o", "json")
     if submitted.returncode != 0:
         described = site.trainctl("describe", name, check=False).stdout
-        return {"row": name, "error": (submitted.stderr + described + site.trainctl("logs", name, "--tail", "30", check=False).stdout)[-3000:]}
+        log = site.trainctl("logs", name, "--tail", "30", check=False).stdout
+        return {"row": name, "error": (submitted.stderr + described + log)[-3000:]}
     points = [json.loads(line) for line in site.trainctl("metrics", name, "-o", "jsonl").stdout.splitlines()]
     rates = [p["value"] for p in points if p["name"] == "tokens_per_second"]
     losses = [p["value"] for p in points if p["name"] == "loss"]
     bytes_of = lambda kind: max((p["value"] for p in points if p["name"] == f"memory_{kind}_bytes"), default=0)
     power = [p["value"] for p in points if p["name"] == "gpu_power_watts"]
-    result = {"row": name, "tokens_per_second": statistics.median(rates[len(rates) // 2:]), "first_loss": losses[0], "last_loss": losses[-1],
-              "steps": len(losses), "power_watts": max(power, default=0)}
+    result = {"row": name, "tokens_per_second": statistics.median(rates[len(rates) // 2:]),
+              "first_loss": losses[0], "last_loss": losses[-1], "steps": len(losses), "power_watts": max(power, default=0)}
     for kind in ("params", "grads", "optimizer", "other", "peak_allocated", "reserved"):
         result[kind] = bytes_of(kind)
     count = parameters(model)
@@ -140,8 +141,8 @@ def print_row(result, peers):
         if "error" in other:
             print(f"    {other['peer']:12} FAILED: {other['error']}", flush=True)
         else:
-            print(f"    {other['peer']:12} {other['tokens_per_second']:9,.0f} tok/s  peak {other['peak_allocated'] / GIB:6.2f} GiB   ours is "
-                  f"{result['tokens_per_second'] / other['tokens_per_second']:.2f}x as fast, "
+            print(f"    {other['peer']:12} {other['tokens_per_second']:9,.0f} tok/s  peak {other['peak_allocated'] / GIB:6.2f} GiB   "
+                  f"ours is {result['tokens_per_second'] / other['tokens_per_second']:.2f}x as fast, "
                   f"{result['peak_allocated'] / other['peak_allocated']:.2f}x the memory", flush=True)
     return good
 

@@ -26,9 +26,8 @@ Llama::Llama(const job::ModelShape& shape, const ModelOptions& options) : shape_
                                hidden);
     block.out = builder.Matrix(block.unit, prefix + "self_attn.o_proj.weight", hidden, shape.heads * shape.head_dim);
     block.post_norm = builder.Vector(block.unit, prefix + "post_attention_layernorm.weight", hidden);
-    block.gate_up = builder.Packed(block.unit,
-                                   {{prefix + "mlp.gate_proj.weight", shape.intermediate}, {prefix + "mlp.up_proj.weight", shape.intermediate}},
-                                   hidden);
+    block.gate_up = builder.Packed(
+        block.unit, {{prefix + "mlp.gate_proj.weight", shape.intermediate}, {prefix + "mlp.up_proj.weight", shape.intermediate}}, hidden);
     block.down = builder.Matrix(block.unit, prefix + "mlp.down_proj.weight", hidden, shape.intermediate);
     blocks_.push_back(std::move(block));
   }

@@ -19,7 +19,10 @@ fused::PackedHeads Packed(at::ScalarType type, const at::Tensor& cos, const at::
 }
 
 fused::StridedHeads Strided(const at::Tensor& heads) {
-  return {.data = heads.const_data_ptr(), .batch_stride = heads.stride(0), .head_stride = heads.stride(1), .position_stride = heads.stride(2),
+  return {.data = heads.const_data_ptr(),
+          .batch_stride = heads.stride(0),
+          .head_stride = heads.stride(1),
+          .position_stride = heads.stride(2),
           .element_stride = heads.stride(3)};
 }
 

@@ -8,7 +8,9 @@ namespace trainctl::ops {
 namespace {
 
 // bf16 on a CPU: compute in fp32.
-bool Upcast(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.scalar_type() != at::kFloat && tensor.scalar_type() != at::kDouble; }
+bool Upcast(const at::Tensor& tensor) {
+  return tensor.is_cpu() && tensor.scalar_type() != at::kFloat && tensor.scalar_type() != at::kDouble;
+}
 
 at::Tensor Operand(const at::Tensor& tensor) { return Upcast(tensor) ? tensor.to(at::kFloat) : tensor; }
 

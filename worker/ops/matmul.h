@@ -1,5 +1,5 @@
-// Matrix products of linear layers. On CUDA they run in the operands' dtype with fp32 accumulation; on CPU bf16 operands are computed in fp32
-// (storage stays bf16), where bf16 products are several times slower. TF32 is off (Precision 32-true means fp32).
+// Matrix products of linear layers. On CUDA they run in the operands' dtype with fp32 accumulation; on CPU bf16 operands are computed in
+// fp32 (storage stays bf16), where bf16 products are several times slower. TF32 is off (Precision 32-true means fp32).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -8,7 +8,8 @@
 
 namespace trainctl::optim {
 
-AdamW::AdamW(const job::OptimizerSpec& spec, job::EngineKind engine, const std::vector<at::Tensor>& buffers) : spec_(spec), engine_(engine) {
+AdamW::AdamW(const job::OptimizerSpec& spec, job::EngineKind engine, const std::vector<at::Tensor>& buffers)
+    : spec_(spec), engine_(engine) {
   for (const at::Tensor& buffer : buffers) {
     first_moments_.push_back(at::zeros_like(buffer));
     second_moments_.push_back(at::zeros_like(buffer));

@@ -1,5 +1,5 @@
-// Optimizers over flat buffers: one buffer a unit, one state a buffer. The arithmetic is torch.optim's; on CUDA the fused engine does it in one
-// kernel. Not thread-safe.
+// Optimizers over flat buffers: one buffer a unit, one state a buffer. The arithmetic is torch.optim's; on CUDA the fused engine does it in
+// one kernel. Not thread-safe.
 #pragma once
 
 #include <ATen/core/Tensor.h>

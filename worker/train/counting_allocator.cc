@@ -86,7 +86,8 @@ void InstallCountingAllocator(int64_t limit_bytes) {
 
 AllocatorStats CountedCpuMemory() {
   const int64_t allocated = Installed().allocated_;
-  return {allocated, Installed().peak_, allocated};
+  const int64_t peak = Installed().peak_;
+  return {allocated, peak, peak};  // nothing is kept back: what was reserved at most is what was allocated at most
 }
 
 void ResetCountedPeak() { Installed().peak_ = Installed().allocated_.load(); }

@@ -1,4 +1,6 @@
 // trainrank: one rank of one attempt of one job. Started by trainshim; by hand for --inspect and --version.
+#include <torch/headeronly/version.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -13,9 +15,9 @@
 #include "common/job/job_json.h"
 #include "common/job/memory_estimate.h"
 #include "common/job/rank_json.h"
+#include "worker/comm/nccl_version.h"
 #include "worker/data/inspect.h"
 #include "worker/train/run_rank.h"
-#include "worker/train/versions.h"
 
 namespace {
 
@@ -124,8 +126,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (arguments->version) {
-    std::cout << "trainrank " << base::Version() << " (" << base::Commit() << "), LibTorch " << train::LibTorchVersion() << ", NCCL "
-              << train::NcclVersion() << '\n';
+    std::cout << "trainrank " << base::Version() << " (" << base::Commit() << "), LibTorch " << TORCH_VERSION << ", NCCL "
+              << comm::NcclVersion() << '\n';
     return 0;
   }
   if (arguments->inspect) return Inspect();

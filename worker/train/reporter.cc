@@ -86,7 +86,8 @@ void Reporter::Run() {
     const std::string text = TakePending();
     const int64_t dropped = std::exchange(dropped_points_, 0);
     lock.unlock();
-    if (dropped > 0) std::fprintf(stderr, "trainrank: %lld metric points dropped: the worker reads too slowly\n", static_cast<long long>(dropped));
+    if (dropped > 0)
+      std::fprintf(stderr, "trainrank: %lld metric points dropped: the worker reads too slowly\n", static_cast<long long>(dropped));
     Write(text);
     lock.lock();
     if (last && lines_.empty() && points_.empty()) return;

@@ -2,6 +2,7 @@
 
 #include <c10/core/GradMode.h>
 #include <c10/util/Exception.h>
+#include <torch/headeronly/version.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,13 +14,13 @@
 #include "common/base/version.h"
 #include "common/job/batch.h"
 #include "worker/comm/communicator.h"
+#include "worker/comm/nccl_version.h"
 #include "worker/data/dataset.h"
 #include "worker/files/model_config.h"
 #include "worker/model/model.h"
 #include "worker/strategy/strategy.h"
 #include "worker/train/engine.h"
 #include "worker/train/trainer.h"
-#include "worker/train/versions.h"
 #include "worker/train/watched_communicator.h"
 #include "worker/train/weights_io.h"
 
@@ -71,8 +72,8 @@ job::RankOutcome RankRun::Run() {
   device_ = std::make_unique<RankDevice>(Take(RankDevice::Open(plan_), "device"));
   reporter_.Send(job::RankStarted{.pid = getpid(),
                                   .commit = std::string(base::Commit()),
-                                  .libtorch = LibTorchVersion(),
-                                  .nccl = NcclVersion(),
+                                  .libtorch = TORCH_VERSION,
+                                  .nccl = comm::NcclVersion(),
                                   .driver = "",
                                   .device_name = device_->name()});
   const job::JobSpec& spec = plan_.job;
@@ -92,8 +93,8 @@ job::RankOutcome RankRun::Run() {
   if (plan_.rank == 0) reporter_.Metric("load_seconds", 0, SecondsSince(begin), true);
 
   MicroBatches batches(dataset, batch, spec.data.seed, plan_.rank, device_->device());
-  Trainer trainer({plan_, batch, *device_, *model, KernelsFor(spec.engine, device_->device()), *strategy, *comm_, batches, reporter_, commands_,
-                   state_},
+  Trainer trainer({plan_, batch, *device_, *model, KernelsFor(spec.engine, device_->device()), *strategy, *comm_, batches, reporter_,
+                   commands_, state_},
                   total_steps);
   if (!trainer.Run()) return {.outcome = job::Outcome::kCancelled, .message = "stopped on request"};
   Save(*model, *strategy);

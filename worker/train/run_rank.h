@@ -9,8 +9,8 @@
 
 namespace trainctl::train {
 
-// Never throws. What it returns is what the rank says of its own end; the caller sends it and ends the process at once, without destructors: the
-// communicator is left as it is. Called once a process.
+// Never throws. What it returns is what the rank says of its own end; the caller sends it and ends the process at once, without
+// destructors: the communicator is left as it is. Called once a process.
 job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter& reporter, const base::Clock& clock);
 
 }  // namespace trainctl::train

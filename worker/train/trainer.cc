@@ -115,8 +115,8 @@ void Trainer::Report(const InFlight& done, double seconds) {
   const double loss = SumInOrder(done.results, micro_batches) / tokens;
   const double norm = done.results[micro_batches].item<double>();
   const double tokens_per_second = static_cast<double>(done.counts.positions) / seconds;
-  reporter.Metric("step_seconds", done.step, seconds, false);
   if (parts_.comm.rank() == 0) {
+    reporter.Metric("step_seconds", done.step, seconds, true);  // ranks step together
     reporter.Metric("loss", done.step, loss, true);
     reporter.Metric("lr", done.step, done.lr, true);
     if (!std::isnan(norm)) reporter.Metric("grad_norm", done.step, norm, true);

@@ -138,7 +138,8 @@ base::Status SaveFinal(const std::string& model_directory, const std::string& ou
   if (error) return base::Error{base::Code::kIo, "cannot make output.dir " + output_directory + ": " + error.message()};
   const auto copied = files::CopyCompanionFiles(model_directory, output_directory);
   if (!copied) return copied.error();
-  base::Result<files::SafetensorsWriter> writer = files::SafetensorsWriter::Create(output_directory + "/model.safetensors", std::move(infos));
+  base::Result<files::SafetensorsWriter> writer =
+      files::SafetensorsWriter::Create(output_directory + "/model.safetensors", std::move(infos));
   if (!writer) return writer.error();
   for (size_t param = 0; param < table.params.size(); ++param) {
     const at::Tensor rows = strategy.GetRows(static_cast<ops::ParamId>(param));

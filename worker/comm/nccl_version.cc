@@ -1,11 +1,8 @@
-#include "worker/train/versions.h"
+#include "worker/comm/nccl_version.h"
 
 #include <nccl.h>
-#include <torch/headeronly/version.h>
 
-namespace trainctl::train {
-
-std::string LibTorchVersion() { return TORCH_VERSION; }
+namespace trainctl::comm {
 
 std::string NcclVersion() {
   int code = 0;  // major · 10000 + minor · 100 + patch
@@ -13,4 +10,4 @@ std::string NcclVersion() {
   return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
 }
 
-}  // namespace trainctl::train
+}  // namespace trainctl::comm
