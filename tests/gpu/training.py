@@ -4,10 +4,10 @@
 usage: tests/gpu/training.py [--peers DIR] [--rows NAME,…] [--steps N] [--bin DIR] [--json FILE]
 
 Each row trains a shape with random weights on random tokens (T 512, bf16-true AdamW unless its name says otherwise) as a job: submitted,
-waited for, read back with `trainctl metrics`. With --peers DIR (the folder of lightning_llama.py and fsdp2_llama.py; PYTHONPATH must hold litgpt)
-each row's peers run right after it, equally long, and the ratio is printed: only such ratios count, since an H200 in a long run lowers its
-clock. --rows takes the names below, or a comma-separated part. Rows that need more GPUs than there are say so. Needs python3 and, for
-the peers, torch and lightning. Exit status 1 where a job fails or memory by kind is not within 5 % of the arithmetic.
+waited for, read back with `trainctl metrics`. With --peers DIR (the folder of lightning_llama.py and fsdp2_llama.py; PYTHONPATH must hold
+litgpt) each row's peers run right after it, equally long, and the ratio is printed: only such ratios count, since an H200 in a long run
+lowers its clock. --rows takes the names below, or a comma-separated part. Rows that need more GPUs than there are say so. Needs python3
+and, for the peers, torch and lightning. Exit status 1 where a job fails or memory by kind is not within 5 % of the arithmetic.
 """
 
 import argparse
