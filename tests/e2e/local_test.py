@@ -1,4 +1,5 @@
 """deploy/local, the shipped jobs, and each program's --help and --version."""
+import re
 import subprocess
 import unittest
 
@@ -60,6 +61,13 @@ class Shipped(ClusterTest):
                 result = self.trainctl("submit", path, "--dry-run")
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertTrue(result.stdout)
+
+    def test_the_job_of_the_readme_passes_a_dry_run(self):
+        [job] = re.findall(r"```json\n(.*?)```", (TOP / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+        path = self.dir / "readme.json"
+        path.write_text(job)
+        result = self.trainctl("submit", path, "--dry-run")
+        self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_doctor_finds_this_host_fit(self):
         result = self.trainctl("doctor")
