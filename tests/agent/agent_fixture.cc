@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -135,6 +136,15 @@ void AgentFixture::AwaitReports(const wire::RankKey& key, size_t count) {
   coordinator_.Await(std::to_string(count) + " reports", [&](const FakeCoordinator::Told& told) {
     const auto reports = told.reports.find(key);
     return reports != told.reports.end() && reports->second.size() >= count;
+  });
+}
+
+void AgentFixture::AwaitStarted(const wire::RankKey& key) {
+  coordinator_.Await("the rank's own word of its start", [&](const FakeCoordinator::Told& told) {
+    const auto reports = told.reports.find(key);
+    return reports != told.reports.end() && std::any_of(reports->second.begin(), reports->second.end(), [](const auto& report) {
+             return std::holds_alternative<job::RankStarted>(report.body);
+           });
   });
 }
 

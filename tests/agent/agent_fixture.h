@@ -47,6 +47,8 @@ class AgentFixture : public testing::Test {
   std::map<int64_t, double> Metric(const wire::RankKey& key, const std::string& name) const;
   // Waits until the rank has sent that many reports.
   void AwaitReports(const wire::RankKey& key, size_t count);
+  // The rank has said "started": the worker's samples may have come before.
+  void AwaitStarted(const wire::RankKey& key);
   void AwaitNoFolder(const wire::RankKey& key);
   // Waits until the shim has written the rank's end, whether or not a worker is there.
   void AwaitExitRecord(const wire::RankKey& key);

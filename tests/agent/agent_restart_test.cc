@@ -87,7 +87,7 @@ TEST_F(AgentRestartTest, WhatWasNotAcknowledgedIsHeldBackAndSentAgain) {
 TEST_F(AgentRestartTest, AKilledShimIsAnEndByASignal) {
   StartAgent();
   coordinator_.Start(kRank0, Plan("print last words; started here; wait"));
-  AwaitReports(kRank0, 1);
+  AwaitStarted(kRank0);
   const auto rank = *agent::ReadPidRecord(Folder(kRank0));
   ::kill(rank.session, SIGKILL);
   const auto exit = std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0));

@@ -119,7 +119,7 @@ TEST_F(AgentTest, BringsTheRankItsPeersOnce) {
 TEST_F(AgentTest, StopsARankThatDoesNotWantTo) {
   StartAgent();
   coordinator_.Start(kRank0, Plan("ignore-term; started here; wait"));
-  AwaitReports(kRank0, 1);
+  AwaitStarted(kRank0);
   coordinator_.Stop(kRank0, 0.05);
   const auto exit = std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0));
   EXPECT_EQ(exit.signal, 9);

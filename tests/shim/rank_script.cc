@@ -83,6 +83,13 @@ void StartGrandchild() {
   for (;;) ::pause();
 }
 
+// By the system's own action, whatever handler a sanitizer installed.
+[[noreturn]] void DieOf(int signal) {
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+  std::abort();
+}
+
 // The exit code, where the step ends the rank.
 std::optional<int> RunStep(const std::string& word, const std::string& argument) {
   if (word == "print") WriteAll(STDOUT_FILENO, argument + "\n");
@@ -99,7 +106,7 @@ std::optional<int> RunStep(const std::string& word, const std::string& argument)
   else if (word == "environment") PrintVariable(argument);
   else if (word == "wait") for (;;) ::pause();
   else if (word == "exit") return std::stoi(argument);
-  else if (word == "signal") ::raise(std::stoi(argument));
+  else if (word == "signal") DieOf(std::stoi(argument));
   else std::abort();
   return std::nullopt;
 }
