@@ -7,6 +7,7 @@
 #include "common/base/ids.h"
 #include "common/base/utf8.h"
 #include "common/job/batch.h"
+#include "common/job/combinations.h"
 #include "common/job/constraint.h"
 #include "common/job/not_yet.h"
 #include "common/job/schema.h"
@@ -64,23 +65,7 @@ class Check {
   }
 
   void Combinations() {
-    if (job_.strategy == StrategyKind::kSingle && job_.devices > 1) {
-      Refuse("strategy", "\"ddp\" or \"auto\" on " + std::to_string(job_.devices) + " devices",
-             "single runs on one device: set devices to 1");
-    }
-    if (job_.output.save != Save::kNone && !job_.output.dir) {
-      Refuse("output.dir", "a folder, since output.save is " + Show(job_, "output.save"), "without a folder there is nowhere to save to");
-    }
-    if (job_.checkpoint.every_steps && !job_.output.dir) {
-      Refuse("output.dir", "a folder, since checkpoint.every_steps is set", "without a folder there is nowhere to save to");
-    }
-    if (!job_.lora && (job_.output.save == Save::kAdapter || job_.output.save == Save::kMerged)) {
-      Refuse("output.save", "\"none\" or \"final\" without lora", "there is no adapter");
-    }
-    if (job_.quantize && !job_.lora) Refuse("quantize", "null without lora", "4-bit weights can't be trained themselves");
-    if (job_.data.mask_prompt && job_.data.format != DataFormat::kAlpaca) {
-      Refuse("data.mask_prompt", "false for data.format " + Show(job_, "data.format"), "only alpaca rows have a prompt");
-    }
+    for (Problem& problem : FindClashes(job_)) Refuse(problem.path, std::move(problem.expected), std::move(problem.hint));
   }
 
   void Constraints() {

@@ -16,6 +16,12 @@ int64_t CountMeeting(const JobSpec& job, const std::vector<SiteDevice>& devices)
   return std::count_if(devices.begin(), devices.end(), [&](const SiteDevice& device) { return MeetsConstraints(job, device, &reason); });
 }
 
+// bf16 matrices need a GPU of compute capability 8.0; CPU slots store bf16 and compute in fp32.
+bool ComputesIn(Precision precision, const SiteDevice& device) {
+  static const base::Result<Constraint> needed = ParseConstraint("gpu.compute_capability", ">=8.0");
+  return precision == Precision::k32True || device.kind != "cuda" || Meets(*needed, device);
+}
+
 // The constraints that no device of the site meets, each by itself.
 std::vector<Problem> UnmeetableConstraints(const JobSpec& job, const std::vector<SiteDevice>& devices) {
   std::vector<Problem> problems;
@@ -24,6 +30,10 @@ std::vector<Problem> UnmeetableConstraints(const JobSpec& job, const std::vector
     const bool met =
         constraint && std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& device) { return Meets(*constraint, device); });
     if (!met) problems.push_back({"resources.constraints." + key, 0, text, "what at least one device of this site meets", ""});
+  }
+  const bool computes = std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& d) { return ComputesIn(job.precision, d); });
+  if (!computes && !devices.empty()) {
+    problems.push_back({"precision", 0, "", "32-true: no GPU of this site computes in bf16, which needs compute capability 8.0", ""});
   }
   return problems;
 }
@@ -45,6 +55,10 @@ int64_t LargestKind(const JobSpec& job, const std::vector<SiteDevice>& devices) 
 }  // namespace
 
 bool MeetsConstraints(const JobSpec& job, const SiteDevice& device, std::string* reason) {
+  if (!ComputesIn(job.precision, device)) {
+    *reason = Describe(device) + " does not compute in bf16 (compute capability " + device.compute_capability + ", 8.0 is needed)";
+    return false;
+  }
   for (const auto& [key, text] : job.resources.constraints) {
     const auto constraint = ParseConstraint(key, text);
     if (constraint && Meets(*constraint, device)) continue;

@@ -17,10 +17,10 @@ struct SiteDevice {
   std::string compute_capability;
 };
 
-// Faults of the site for this job: more devices than there are, constraints that none meets. Empty: none.
+// Faults of the site for this job: more devices than there are, constraints or a precision that none meets. Empty: none.
 std::vector<Problem> CheckSite(const JobSpec& job, const std::vector<SiteDevice>& devices);
 
-// Whether one device meets the job's constraints; the reason where it does not.
+// Whether one device meets the job's constraints, and computes in its precision; the reason where it does not.
 bool MeetsConstraints(const JobSpec& job, const SiteDevice& device, std::string* reason);
 
 }  // namespace trainctl::job

@@ -69,7 +69,7 @@ const Case kCases[] = {
     {"BothOfAPair", WithTrain("\"global_batch_size\": 8,\n\"accumulate_grad_batches\": 2"), "train.accumulate_grad_batches", 7,
      "only one of", ""},
     {"IndivisibleBatch", WithTrain("\"global_batch_size\": 10"), "train.global_batch_size", 6, "a multiple", "8 or 12"},
-    {"SingleOnTwoDevices", WithTop("\"devices\": 2,\n\"strategy\": \"single\""), "strategy", 5, "\"ddp\" or \"auto\"", "devices to 1"},
+    {"SingleOnTwoDevices", WithTop("\"devices\": 2,\n\"strategy\": \"single\""), "strategy", 5, "\"auto\", \"ddp\" or \"fsdp\"", "devices to 1"},
     {"SaveWithoutFolder", WithTop("\"output\": {\n\"save\": \"final\"}"), "output.dir", 4, "a folder", "nowhere to save"},
     {"NameLikeAnId", WithTop("\"name\": \"j12\""), "name", 4, "not of the form j1", ""},
     {"NameWithASlash", WithTop("\"name\": \"a/b\""), "name", 4, "without '/'", ""},

@@ -1,35 +1,15 @@
-// Numbers are worked out by hand from the formulas of the header, for TinyLlama 1.1B: 22 layers, hidden 2048, FFN 5632, 32 heads and 4 kv
-// heads of 64, vocabulary 32000. Parameters: a block 44,044,288, embedding 65,536,000, head with norm 65,538,048, all 1,100,048,384.
+// Numbers are worked out by hand from the formulas of the header.
 #include "common/job/memory_estimate.h"
 
 #include <gtest/gtest.h>
 
+#include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
 namespace trainctl::job {
 namespace {
 
-constexpr int64_t kAll = 1'100'048'384;
-constexpr int64_t kBlock = 44'044'288;
-constexpr int64_t kEmbedding = 65'536'000;
-constexpr int64_t kHead = 65'538'048;
-constexpr int64_t kPositions = 4096;  // micro 8 × T 512
-// 32-true: 4 · (2·2048 + 40·64 + 32·64 + 2·5632) + 4 · 34 = 80,008 bytes a position and block; the head's input 4 · 2048.
-constexpr int64_t kActivations = 22 * kPositions * 80'008 + kPositions * 8192;
-
-Inspection TinyLlama() {
-  Inspection inspection;
-  inspection.longest_row = 512;
-  ModelShape& model = inspection.model;
-  model.layers = 22;
-  model.hidden = 2048;
-  model.intermediate = 5632;
-  model.heads = 32;
-  model.kv_heads = 4;
-  model.head_dim = 64;
-  model.vocab = 32000;
-  return inspection;
-}
+using namespace tiny_llama;
 
 JobSpec Job() {
   JobSpec job = SmallestJob();

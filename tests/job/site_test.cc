@@ -51,6 +51,17 @@ TEST(CheckSite, AConstraintThatNoDeviceMeetsIsNamed) {
   EXPECT_EQ(problems[0].value, ">=1TB");
 }
 
+TEST(CheckSite, Bf16NeedsAGpuOfCapability8OrACpuSlot) {
+  std::vector<SiteDevice> devices = Site(1, 0);
+  devices[0].compute_capability = "7.5";
+  JobSpec job = On(1);
+  EXPECT_THAT(CheckSite(job, devices), IsEmpty());
+  job.precision = Precision::kBf16True;
+  EXPECT_EQ(CheckSite(job, devices).at(0).path, "precision");
+  EXPECT_THAT(CheckSite(job, Site(1, 0)), IsEmpty());
+  EXPECT_THAT(CheckSite(job, Site(0, 1)), IsEmpty());
+}
+
 TEST(CheckSite, AnEmptySiteHoldsNothing) { EXPECT_THAT(CheckSite(On(1), {}).at(0).expected, HasSubstr("at most 0")); }
 
 TEST(MeetsConstraints, SaysWhyNot) {

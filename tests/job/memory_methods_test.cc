@@ -1,0 +1,218 @@
+// The memory of sharding, offload, checkpointing, LoRA, 4-bit weights and 8-bit states, worked out by hand for TinyLlama in 32-true.
+#include <gtest/gtest.h>
+
+#include "common/job/lora_targets.h"
+#include "common/job/memory_estimate.h"
+#include "tests/job/tiny_llama.h"
+#include "tests/job/valid_job.h"
+
+namespace trainctl::job {
+namespace {
+
+using namespace tiny_llama;
+
+constexpr int64_t kBlockWork = kPositions * 4 * (4 * 5632 + 2048);
+
+// A of each target is [32, in], B [out, 32].
+constexpr int64_t kBlockAdapters = 32 * (2 * (2048 + 2048) + 2 * (2048 + 256) + 3 * (2048 + 5632));
+constexpr int64_t kHeadAdapters = 32 * (2048 + 32000);
+constexpr int64_t kAdapters = 22 * kBlockAdapters + kHeadAdapters;
+
+JobSpec Job() {
+  JobSpec job = SmallestJob();
+  job.train.micro_batch_size = 8;
+  return job;
+}
+
+JobSpec Sharded(int64_t devices) {
+  JobSpec job = Job();
+  job.devices = devices;
+  job.strategy = StrategyKind::kFsdp;
+  return job;
+}
+
+JobSpec Lora() {
+  JobSpec job = Job();
+  job.lora.emplace();
+  return job;
+}
+
+MemoryEstimate Estimate(const JobSpec& job, const Inspection& inspection = TinyLlama(), DeviceKind device = DeviceKind::kCuda) {
+  return EstimateMemory(job, inspection, device);
+}
+
+const MemoryByKind& At(const MemoryEstimate& estimate, Phase phase) { return estimate.phases[static_cast<size_t>(phase)]; }
+
+TEST(FsdpMemory, EachRankHoldsItsShardOfMastersCopiesAndMoments) {
+  // Every unit is a multiple of 4 × 256 elements, so nothing is lost to padding.
+  const MemoryByKind held = At(Estimate(Sharded(4)), Phase::kBeforeForward);
+  EXPECT_EQ(held.params, kAll);
+  EXPECT_EQ(held.optimizer, 2 * kAll);
+  JobSpec mixed = Sharded(4);
+  mixed.precision = Precision::kBf16Mixed;
+  EXPECT_EQ(At(Estimate(mixed), Phase::kBeforeForward).params, 6 * kAll / 4);
+}
+
+TEST(FsdpMemory, UnitsArePaddedToAMultipleOfTheRanks) {
+  Inspection inspection = TinyLlama();
+  inspection.model = {.layers = 1, .hidden = 16, .intermediate = 16, .heads = 1, .kv_heads = 1, .head_dim = 16, .vocab = 16};
+  // Tensors of 256 elements, norms padded to as many: embedding 1, block 9, head 2; over 4 ranks 1, 3 and 1 of 256 each.
+  EXPECT_EQ(At(Estimate(Sharded(4), inspection), Phase::kBeforeForward).params, 4 * 256 * (1 + 3 + 1));
+}
+
+TEST(FsdpMemory, AtItsPeakTwoUnitsAreGatheredAndTwoHaveGradients) {
+  // In the last block: gathered itself and the one before it; its gradient, the head's being reduced and the head's shard.
+  const int64_t gathered = 4 * 2 * kBlock, grads = 4 * (kBlock + kHead + kHead / 4);
+  EXPECT_EQ(Estimate(Sharded(4)).peak_allocated, 3 * kAll + kActivations + kBlockWork + gathered + grads);
+}
+
+TEST(FsdpMemory, AccumulationAndClippingHoldShardsOfAllGradients) {
+  const int64_t plain = Estimate(Sharded(4)).peak_allocated;
+  JobSpec accumulates = Sharded(4), clips = Sharded(4);
+  accumulates.train.accumulate_grad_batches = 2;
+  clips.train.max_norm = 1;
+  EXPECT_EQ(Estimate(accumulates).peak_allocated, plain + kAll);
+  EXPECT_EQ(Estimate(clips).peak_allocated, plain + kAll);
+  EXPECT_EQ(At(Estimate(clips), Phase::kAfterBackward).grads, kAll);
+}
+
+TEST(FsdpMemory, GradOpKeepsAllWeightsToTheEndOfTheBackward) {
+  JobSpec job = Sharded(4);
+  const int64_t full = Estimate(job).peak_allocated;
+  job.sharding = Sharding::kGradOp;
+  EXPECT_EQ(Estimate(job).peak_allocated, full + 4 * kAll - 4 * 2 * kBlock);
+  EXPECT_EQ(At(Estimate(job), Phase::kAfterForward).params, kAll + 4 * kAll);
+  EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).params, kAll);
+}
+
+TEST(FsdpMemory, TheModelAsOneUnitHasAllWeightsAndAllGradientsWhole) {
+  JobSpec job = Sharded(4);
+  job.fsdp_unit = FsdpUnit::kModel;
+  EXPECT_EQ(Estimate(job).peak_allocated, 3 * kAll + kActivations + kBlockWork + 4 * kAll + 4 * (kAll + kAll / 4));
+}
+
+TEST(FsdpMemory, MoreDevicesNeedLess) {
+  EXPECT_LT(Estimate(Sharded(4)).peak_allocated, Estimate(Sharded(2)).peak_allocated);
+  JobSpec ddp = Job();
+  ddp.devices = 4;
+  EXPECT_LT(Estimate(Sharded(4)).peak_allocated, Estimate(ddp).peak_allocated);
+}
+
+TEST(OffloadMemory, MastersAndMomentsAreInHostMemory) {
+  JobSpec job = Job();
+  job.precision = Precision::kBf16Mixed;
+  job.offload_optimizer = true;
+  const MemoryByKind held = At(Estimate(job), Phase::kBeforeForward);
+  EXPECT_EQ(held.params, 2 * kAll);
+  EXPECT_EQ(held.optimizer, 0);
+  EXPECT_EQ(held.optimizer_cpu, 12 * kAll);
+  EXPECT_EQ(held.allocated, 2 * kAll);
+}
+
+TEST(OffloadMemory, UnderFsdpEachRankHasItsShardOfThem) {
+  JobSpec job = Sharded(4);
+  job.precision = Precision::kBf16True;
+  job.offload_optimizer = true;
+  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).optimizer_cpu, 3 * kAll);
+}
+
+TEST(OffloadMemory, AUnitsGradientLivesUntilItIsCopied) {
+  JobSpec job = Job();
+  job.offload_optimizer = true;
+  EXPECT_EQ(Estimate(job).peak_allocated, 4 * kAll + kActivations + kBlockWork + 4 * (kBlock + kHead));
+}
+
+TEST(OffloadMemory, OnACpuSlotItIsTheSameMemory) {
+  JobSpec job = Job();
+  job.offload_optimizer = true;
+  const MemoryByKind held = At(Estimate(job, TinyLlama(), DeviceKind::kCpu), Phase::kBeforeForward);
+  EXPECT_EQ(held.allocated, 4 * kAll + 12 * kAll);
+}
+
+TEST(CheckpointingMemory, ACheckpointedBlockSavesItsInputOnly) {
+  JobSpec job = Job();
+  job.activation_checkpointing = 1;
+  EXPECT_EQ(At(Estimate(job), Phase::kAfterForward).other, 22 * kHidden + kHidden);
+}
+
+TEST(CheckpointingMemory, OfEveryThirdBlockEightOfTwentyTwoAre) {
+  JobSpec job = Job();
+  job.activation_checkpointing = 3;
+  EXPECT_EQ(At(Estimate(job), Phase::kAfterForward).other, 8 * kHidden + 14 * kBlockActivations + kHidden);
+}
+
+TEST(CheckpointingMemory, InItsBackwardABlocksActivationsExistAgain) {
+  JobSpec job = Job();
+  job.activation_checkpointing = 1;
+  EXPECT_EQ(Estimate(job).peak_allocated, 12 * kAll + 23 * kHidden + kBlockActivations + kBlockWork + 4 * kBlock);
+}
+
+TEST(LoraTargets, AreAllButATiedHead) {
+  ModelShape model = TinyLlama().model;
+  EXPECT_EQ(LoraTargets({}, model).size(), 8u);
+  model.tied_head = true;
+  EXPECT_EQ(LoraTargets({}, model).size(), 7u);
+  EXPECT_EQ(LoraTargets({.targets = {"v", "q"}}, model).front().name, "q");
+}
+
+TEST(LoraMemory, TheBaseIsFrozenInTheComputeDtypeAndAdaptersAreTrained) {
+  JobSpec job = Lora();
+  job.precision = Precision::kBf16Mixed;
+  const MemoryByKind held = At(Estimate(job), Phase::kBeforeForward);
+  EXPECT_EQ(held.params, 2 * kAll + 6 * kAdapters);
+  EXPECT_EQ(held.optimizer, 8 * kAdapters);
+}
+
+TEST(LoraMemory, EachAdapterSavesItsInnerProduct) {
+  EXPECT_EQ(At(Estimate(Lora()), Phase::kAfterForward).other, kActivations + 22 * kPositions * 4 * 32 * 7);
+  JobSpec few = Lora();
+  few.lora->targets = {"q", "v"};
+  EXPECT_EQ(At(Estimate(few), Phase::kAfterForward).other, kActivations + 22 * kPositions * 4 * 32 * 2);
+}
+
+TEST(LoraMemory, UnderFsdpTheBaseIsShardedAndAdaptersAreNot) {
+  JobSpec job = Sharded(4);
+  job.lora.emplace();
+  const MemoryByKind held = At(Estimate(job), Phase::kBeforeForward);
+  EXPECT_EQ(held.params, kAll + 4 * kAdapters);
+  EXPECT_EQ(held.optimizer, 8 * kAdapters);
+}
+
+TEST(QuantizedMemory, BlockMatricesAreCodesAndTheRestStays) {
+  JobSpec job = Lora();
+  job.precision = Precision::kBf16True;
+  job.quantize = Quantize::kNf4;
+  const int64_t whole = 2 * (kAll - 22 * kBlockMatrices + kAdapters);
+  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).params, whole + 22 * kBlockMatrices * 9 / 16);
+  job.quantize = Quantize::kNf4Dq;
+  const double bits = 8.0 * static_cast<double>(At(Estimate(job), Phase::kBeforeForward).params - whole) / (22.0 * kBlockMatrices);
+  EXPECT_NEAR(bits, 4.127, 0.001);
+}
+
+TEST(QuantizedMemory, AUnitIsUnpackedWhileItIsAtWork) {
+  JobSpec job = Lora();
+  job.precision = Precision::kBf16True;
+  const MemoryEstimate lora = Estimate(job);
+  job.quantize = Quantize::kNf4;
+  const MemoryEstimate quantized = Estimate(job);
+  const int64_t saved = At(lora, Phase::kBeforeForward).params - At(quantized, Phase::kBeforeForward).params;
+  EXPECT_EQ(lora.peak_allocated - quantized.peak_allocated, saved - 2 * kBlockMatrices);
+}
+
+TEST(EightBitMemory, StatesAreABytePlusAScaleForEach256) {
+  JobSpec job = Job();
+  job.optimizer.name = OptimizerKind::kAdamW8bit;
+  // The norms of 2,048 elements (two a block, one of the head) stay fp32.
+  const int64_t small = 45 * 2048;
+  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).optimizer, (kAll - small) * 2 * 65 / 64 + 8 * small);
+}
+
+TEST(HeadSize, OneThatKernelsPadKeepsThePaddedAttentionOutputToo) {
+  Inspection inspection = TinyLlama();
+  inspection.model.head_dim = 100;
+  const auto saved = [&](DeviceKind device) { return At(Estimate(Job(), inspection, device), Phase::kAfterForward).other; };
+  EXPECT_EQ(saved(DeviceKind::kCuda) - saved(DeviceKind::kCpu), 22 * kPositions * 4 * 32 * 104);
+}
+
+}  // namespace
+}  // namespace trainctl::job
