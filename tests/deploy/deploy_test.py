@@ -61,6 +61,10 @@ class GeneratedFiles(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual((DEPLOY / "data" / name).read_text(encoding="utf-8"), generate.text(count))
 
+    def test_chess_games_are_what_their_generator_makes(self):
+        generate = load(DEPLOY / "data" / "generate_chess.py")
+        self.assertEqual((DEPLOY / "data" / "chess.jsonl").read_text(encoding="utf-8"), generate.text())
+
     def test_example_rows_are_alpaca_rows_and_distinct(self):
         rows = json.loads((DEPLOY / "data" / "alpaca_2k.json").read_text(encoding="utf-8"))
         self.assertEqual(len({(row["instruction"], row["input"]) for row in rows}), 2000)
@@ -81,6 +85,17 @@ class GeneratedFiles(unittest.TestCase):
 
 
 class Jobs(unittest.TestCase):
+    ROWS = [*(f"single-{n}" for n in range(1, 15)), "multi-1", "multi-1a", *(f"multi-{n}" for n in range(2, 6)), "chess-1", "chess-2",
+            *(f"chess-3-micro-{n}" for n in (2, 4, 8, 16)), "chess-3-auto", *(f"chess-4-micro-{n}" for n in (1, 4, 8, 16)),
+            "further-sgd", "further-adamw-8bit", "further-checkpointing", "further-zero2-offload"]
+
+    def test_each_row_of_the_labs_is_a_job_file_made_of_its_lab_file(self):
+        made = load(DEPLOY / "jobs" / "generate.py").single_jobs()
+        self.assertEqual(sorted(made), sorted(f"{row}.json" for row in self.ROWS))
+        for name, text in made.items():
+            with self.subTest(name):
+                self.assertEqual((DEPLOY / "jobs" / name).read_text(encoding="utf-8"), text)
+
     def test_each_names_a_model_and_data_that_are_shipped_or_made_by_example_model(self):
         for path in sorted((DEPLOY / "jobs").glob("*.json")):
             with self.subTest(path.name):

@@ -1,4 +1,6 @@
 """deploy/local, the shipped jobs, and each program's --help and --version."""
+import json
+import pathlib
 import re
 import subprocess
 import unittest
@@ -53,14 +55,26 @@ class Local(ClusterTest):
 
 
 class Shipped(ClusterTest):
+    def expect_dry_run(self, path):
+        result = self.trainctl("submit", path, "--dry-run", "-o", "json")
+        if result.returncode == 2 and (problems := [line for line in result.stderr.splitlines() if line.startswith(str(path))]):
+            for problem in problems:
+                self.assertIn("is not built yet", problem)
+            return
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for job in json.loads(result.stdout)["jobs"]:
+            if pathlib.Path(job["job"]["model"]["path"]).exists():  # the example model is made at use
+                self.assertGreater(job["steps"], 0, job["name"])
+                self.assertGreater(job["memory"]["peak_allocated"], 0, job["name"])
+            if job["job"]["devices"] > self.WORKERS:
+                self.assertIn("devices", "".join(job["refused"]), job["name"])
+
     def test_each_job_file_passes_a_dry_run(self):
         jobs = sorted((TOP / "deploy" / "jobs").glob("*.json"))
-        self.assertGreater(len(jobs), 4)
+        self.assertGreater(len(jobs), 40)
         for path in jobs:
             with self.subTest(path.name):
-                result = self.trainctl("submit", path, "--dry-run")
-                self.assertEqual(result.returncode, 0, result.stderr)
-                self.assertTrue(result.stdout)
+                self.expect_dry_run(path)
 
     def test_the_job_of_the_readme_passes_a_dry_run(self):
         [job] = re.findall(r"```json\n(.*?)```", (TOP / "README.md").read_text(encoding="utf-8"), re.DOTALL)
