@@ -20,7 +20,8 @@ struct ParamPiece {
   int64_t rows = 0;
 };
 
-enum class Init { kNormal, kOnes };  // of "init": "random"
+// Of "init": "random", and of adapters always. kKaimingUniform: uniform in ±1 / sqrt(columns), as torch's Linear (He et al. 2015, a = √5).
+enum class Init { kNormal, kOnes, kZeros, kKaimingUniform };
 
 // A matrix or vector that ops use whole; q, k, v (and gate, up) are pieces of one matrix.
 struct ParamSpec {
@@ -28,6 +29,9 @@ struct ParamSpec {
   std::vector<ParamPiece> pieces;
   UnitId unit = 0;
   Init init = Init::kNormal;
+  bool trainable = true;    // false: no gradient, no optimizer state, and stored in the compute dtype only
+  bool quantized = false;   // stored in 4 bits (quantize), dequantized for its uses; frozen parameters only
+  bool adapter = false;     // of LoRA: not a tensor of the model's own checkpoint
 
   int64_t columns() const { return shape.size() == 1 ? 1 : shape[1]; }
   int64_t numel() const { return shape[0] * columns(); }
@@ -47,7 +51,8 @@ struct ParameterTable {
 
 enum class Pass { kForward, kRecompute, kBackward };
 
-// A gradient's storage: the op computes view = beta · view + gradient. The view may be of a wider dtype than the gradient's factors.
+// A gradient's storage: the op computes view = beta · view + gradient. The view may be of a wider dtype than the gradient's factors. An
+// undefined view: the parameter is frozen, and its gradient not wanted.
 struct GradView {
   at::Tensor view;
   double beta = 0;

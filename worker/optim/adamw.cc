@@ -8,12 +8,15 @@
 
 namespace trainctl::optim {
 
-AdamW::AdamW(const job::OptimizerSpec& spec, job::EngineKind engine, const std::vector<at::Tensor>& buffers)
-    : spec_(spec), engine_(engine) {
-  for (const at::Tensor& buffer : buffers) {
-    first_moments_.push_back(at::zeros_like(buffer));
-    second_moments_.push_back(at::zeros_like(buffer));
+AdamW::AdamW(const OptimizerOptions& options, const std::vector<FlatBuffer>& buffers) : spec_(options.spec), engine_(options.engine) {
+  for (const FlatBuffer& buffer : buffers) {
+    first_moments_.push_back(at::zeros_like(buffer.master));
+    second_moments_.push_back(at::zeros_like(buffer.master));
   }
+}
+
+std::vector<StateTensor> AdamW::State(size_t index) {
+  return {{"exp_avg", first_moments_[index]}, {"exp_avg_sq", second_moments_[index]}};
 }
 
 void AdamW::Update(size_t index, const FlatUpdate& flat, const StepRates& rates) {

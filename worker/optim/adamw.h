@@ -7,8 +7,9 @@ namespace trainctl::optim {
 
 class AdamW : public Optimizer {
  public:
-  AdamW(const job::OptimizerSpec& spec, job::EngineKind engine, const std::vector<at::Tensor>& buffers);
+  AdamW(const OptimizerOptions& options, const std::vector<FlatBuffer>& buffers);
   void Update(size_t index, const FlatUpdate& flat, const StepRates& rates) override;
+  std::vector<StateTensor> State(size_t index) override;
   int64_t StateBytes() const override;
 
  private:

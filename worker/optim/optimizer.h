@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/job/job.h"
@@ -19,24 +20,56 @@ struct StepRates {
   at::Tensor grad_scale;    // fp32 scalar on the device that gradients are multiplied by (clipping); undefined: 1
 };
 
-// One flat buffer to update: equal sizes, all on one device. compute: the copy that is rewritten from the master; undefined where the
-// master itself is computed with.
+// A part of a buffer that belongs to one tensor of the checkpoint, or to a shard of one. Begins at a multiple of 256 elements of its tensor.
+struct Segment {
+  int64_t begin = 0;         // in the buffer
+  int64_t numel = 0;         //
+  int64_t tensor_numel = 0;  // of the whole tensor
+};
+
+// What an optimizer keeps state for: one flat buffer of master weights, or this rank's shard of one. Between segments lies padding: zeros,
+// whose update is never looked at.
+struct FlatBuffer {
+  at::Tensor master;  // in host memory where the optimizer is offloaded
+  std::vector<Segment> segments;
+};
+
+// One flat buffer to update: equal sizes, all on one device but for an offloaded master. compute: the copy that is rewritten from the
+// master; undefined where the master itself is computed with.
 struct FlatUpdate {
   at::Tensor master;   // fp32, or bf16 under bf16-true
-  at::Tensor grad;     // same dtype as the master; may be overwritten
-  at::Tensor compute;  // bf16
+  at::Tensor grad;     // of the master's dtype, or bf16 under an offloaded master; may be overwritten, and kept until Finish
+  at::Tensor compute;  // bf16, or fp32 under an offloaded master
+};
+
+// One tensor of a buffer's state, as checkpoints hold it: 1-D, value i belongs to elements [i, i + 1) · elements_per_value of the buffer.
+struct StateTensor {
+  std::string kind;  // "exp_avg", "exp_avg_sq", "momentum", "exp_avg_absmax", …
+  at::Tensor values;
+  int64_t elements_per_value = 1;
 };
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // Updates buffer `index` in place.
+  // Updates buffer `index` in place; where the optimizer is offloaded it only begins to, and Finish waits for it.
   virtual void Update(size_t index, const FlatUpdate& flat, const StepRates& rates) = 0;
-  // Bytes of state, all buffers.
+  // All updates are made, as the current stream sees it.
+  virtual void Finish() {}
+  // Views of the state of buffer `index`, to be read and, when a checkpoint is loaded, written.
+  virtual std::vector<StateTensor> State(size_t index) = 0;
+  // Bytes of state of all buffers, on the device and (offloaded) in host memory; masters are not counted.
   virtual int64_t StateBytes() const = 0;
+  virtual int64_t HostStateBytes() const { return 0; }
 };
 
-// State is allocated at once: for each of `buffers` (the masters, in order), zeroed, in the master's dtype.
-std::unique_ptr<Optimizer> MakeOptimizer(const job::OptimizerSpec& spec, job::EngineKind engine, const std::vector<at::Tensor>& buffers);
+struct OptimizerOptions {
+  job::OptimizerSpec spec;
+  job::EngineKind engine = job::EngineKind::kFused;
+  bool offload = false;  // state and masters in host memory
+};
+
+// State is allocated at once for each of `buffers`, in order, zeroed.
+std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options, const std::vector<FlatBuffer>& buffers);
 
 }  // namespace trainctl::optim

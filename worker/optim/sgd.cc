@@ -6,9 +6,14 @@
 
 namespace trainctl::optim {
 
-Sgd::Sgd(const job::OptimizerSpec& spec, job::EngineKind engine, const std::vector<at::Tensor>& buffers) : spec_(spec), engine_(engine) {
-  if (spec.momentum == 0) return;
-  for (const at::Tensor& buffer : buffers) momenta_.push_back(at::zeros_like(buffer));
+Sgd::Sgd(const OptimizerOptions& options, const std::vector<FlatBuffer>& buffers) : spec_(options.spec), engine_(options.engine) {
+  if (spec_.momentum == 0) return;
+  for (const FlatBuffer& buffer : buffers) momenta_.push_back(at::zeros_like(buffer.master));
+}
+
+std::vector<StateTensor> Sgd::State(size_t index) {
+  if (momenta_.empty()) return {};
+  return {{"momentum_buffer", momenta_[index]}};
 }
 
 void Sgd::Update(size_t index, const FlatUpdate& flat, const StepRates& rates) {

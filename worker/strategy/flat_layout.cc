@@ -1,23 +1,46 @@
 #include "worker/strategy/flat_layout.h"
 
+#include <algorithm>
+
 #include "worker/model/table_builder.h"
 
 namespace trainctl::strategy {
+namespace {
 
-FlatLayout::FlatLayout(const ops::ParameterTable& table) : table_(table), gaps_(table.units.size()), offsets_(table.params.size(), 0) {
+int64_t Padding(int64_t numel, int64_t multiple) { return (multiple - numel % multiple) % multiple; }
+
+}  // namespace
+
+FlatLayout::FlatLayout(const ops::ParameterTable& table, const Group& group, int64_t shards)
+    : table_(table),
+      shards_(shards),
+      numels_(table.units.size(), 0),
+      gaps_(table.units.size()),
+      pieces_(table.units.size()),
+      offsets_(table.params.size(), -1) {
   for (size_t unit = 0; unit < table.units.size(); ++unit) {
-    int64_t end = 0;
     for (const ops::ParamId param : table.units[unit].params) {
-      const int64_t numel = table.params[param].numel();
-      const int64_t padding = (model::kAlignment - numel % model::kAlignment) % model::kAlignment;
-      offsets_[param] = end;
-      end += numel;
-      if (padding > 0) gaps_[unit].push_back({end, padding});
-      end += padding;
+      if (group(table.params[param])) Place(table.params[param], param);
     }
-    units_.push_back({end});
+    const int64_t padding = Padding(numels_[unit], model::kAlignment * shards);
+    if (padding > 0) gaps_[unit].push_back({numels_[unit], padding});
+    numels_[unit] += padding;
   }
 }
+
+void FlatLayout::Place(const ops::ParamSpec& spec, ops::ParamId param) {
+  int64_t& end = numels_[spec.unit];
+  offsets_[param] = end;
+  for (const ops::ParamPiece& piece : spec.pieces) {
+    pieces_[spec.unit].push_back({piece.name, end + piece.row * spec.columns(), piece.rows * spec.columns()});
+  }
+  end += spec.numel();
+  const int64_t padding = Padding(end, model::kAlignment);
+  if (padding > 0) gaps_[spec.unit].push_back({end, padding});
+  end += padding;
+}
+
+int64_t FlatLayout::largest_unit() const { return numels_.empty() ? 0 : *std::max_element(numels_.begin(), numels_.end()); }
 
 at::Tensor FlatLayout::View(const at::Tensor& flat, ops::ParamId param) const {
   const ops::ParamSpec& spec = table_.params[param];

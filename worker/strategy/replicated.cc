@@ -26,17 +26,20 @@ int64_t Bytes(const std::vector<at::Tensor>& tensors) {
 Replicated::Replicated(const ops::ParameterTable& table, const StrategyOptions& options)
     : table_(table),
       options_(options),
-      layout_(table),
+      layout_(table, [](const ops::ParamSpec& spec) { return spec.trainable; }),
       grads_(table.units.size()),
       micro_grads_(table.units.size()),
       written_(table.params.size(), false),
       uses_left_(table.units.size(), 0) {
   const auto storage = at::TensorOptions().device(options.device).dtype(StorageType(options.job.precision));
-  for (const FlatUnit& unit : layout_.units()) {
-    masters_.push_back(at::zeros({unit.numel}, storage));
-    if (mixed()) compute_.push_back(at::zeros({unit.numel}, storage.dtype(at::kBFloat16)));
+  std::vector<optim::FlatBuffer> buffers;
+  for (ops::UnitId unit = 0; unit < static_cast<ops::UnitId>(layout_.units()); ++unit) {
+    masters_.push_back(at::zeros({layout_.numel(unit)}, storage));
+    if (mixed()) compute_.push_back(at::zeros({layout_.numel(unit)}, storage.dtype(at::kBFloat16)));
+    buffers.push_back({.master = masters_.back(), .segments = {}});
+    for (const PieceRange& piece : layout_.pieces(unit)) buffers.back().segments.push_back({piece.offset, piece.numel, piece.numel});
   }
-  optimizer_ = optim::MakeOptimizer(options.job.optimizer, options.job.engine, masters_);
+  optimizer_ = optim::MakeOptimizer({.spec = options.job.optimizer, .engine = options.job.engine}, buffers);
 }
 
 void Replicated::SetRows(ops::ParamId param, int64_t row, const at::Tensor& values) {
@@ -69,7 +72,7 @@ void Replicated::BeginMicroStep(int64_t micro_step) {
 }
 
 at::Tensor Replicated::LeaseGrad(ops::UnitId unit) const {
-  const at::Tensor flat = at::empty({layout_.units()[unit].numel}, masters_[unit].options());
+  const at::Tensor flat = at::empty({layout_.numel(unit)}, masters_[unit].options());
   for (const Gap& gap : layout_.gaps(unit)) flat.narrow(0, gap.offset, gap.numel).zero_();
   return flat;
 }
@@ -139,6 +142,22 @@ at::Tensor Replicated::FinishStep() {
     for (size_t unit = 0; unit < grads_.size(); ++unit) Update(static_cast<ops::UnitId>(unit));
   }
   return norm;
+}
+
+std::vector<StateSlice> Replicated::State() {
+  std::vector<StateSlice> slices;
+  for (ops::UnitId unit = 0; unit < static_cast<ops::UnitId>(layout_.units()); ++unit) {
+    const bool writes = options_.comm == nullptr || unit % options_.comm->world_size() == options_.comm->rank();
+    std::vector<optim::StateTensor> tensors = optimizer_->State(unit);
+    tensors.push_back({"master", masters_[unit]});
+    for (const PieceRange& piece : layout_.pieces(unit)) {
+      for (const optim::StateTensor& state : tensors) {
+        const int64_t per = state.elements_per_value, values = (piece.numel + per - 1) / per;
+        slices.push_back({piece.name, state.kind, per, 0, values, state.values.narrow(0, piece.offset / per, values), writes});
+      }
+    }
+  }
+  return slices;
 }
 
 HeldBytes Replicated::Held() const {

@@ -28,6 +28,7 @@ class Replicated : public Strategy {
   void BeginStep(int64_t step, double lr, bool want_grad_norm) override;
   void BeginMicroStep(int64_t micro_step) override;
   at::Tensor FinishStep() override;
+  std::vector<StateSlice> State() override;
   HeldBytes Held() const override;
 
  private:
