@@ -54,7 +54,8 @@ std::vector<Problem> FindClashes(const JobSpec& job) {
   const JobSpec resolved = ResolveJob(job);
   std::vector<Problem> problems;
   for (const Clash& clash : kClashes) {
-    if (clash.is_asked(resolved)) problems.push_back({std::string(clash.key), 0, "", std::string(clash.expected), std::string(clash.reason)});
+    if (!clash.is_asked(resolved)) continue;
+    problems.push_back({std::string(clash.key), 0, "", std::string(clash.expected), std::string(clash.reason)});
   }
   return problems;
 }

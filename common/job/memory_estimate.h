@@ -9,7 +9,8 @@
 //   bf16-true     2 N                            2                        2
 //   bf16-mixed    6 N (fp32 master + bf16 copy)  4                        2
 //
-//   frozen       with LoRA the base is frozen: e a parameter, no gradient, no moments; trainable are A [r, in] and B [out, r] of each target.
+//   frozen       with LoRA the base is frozen: e a parameter, no gradient, no moments; trainable are A [r, in] and B [out, r] of each
+//                target.
 //   quantize     the matrices of the blocks are 4-bit codes: nf4 4.5, nf4-dq 4.127 bits a parameter. A unit's are unpacked into e a
 //                parameter while it is at work.
 //   optimizer    AdamW 2 s N, SGD s N with momentum, else 0; AdamW in 8 bits 2 (1 + 4/256) a parameter, 8 in tensors below 4,096 elements.
