@@ -9,7 +9,7 @@
 #include "worker/model/model.h"
 #include "worker/ops/matmul.h"
 #include "worker/strategy/strategy.h"
-#include "worker/train/weights_io.h"
+#include "worker/train/load_weights.h"
 
 namespace trainctl::engine_test {
 namespace {
@@ -55,6 +55,7 @@ class BaselineTest : public ::testing::TestWithParam<const char*> {
     const base::Status loaded =
         train::LoadPretrained(baseline_.directory(), model_->parameters(), shape_.tied_head, *strategy, [](int64_t, int64_t) {});
     EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+    strategy->FinishLoading();
     return strategy;
   }
 

@@ -10,7 +10,7 @@
 #include "worker/files/model_config.h"
 #include "worker/model/model.h"
 #include "worker/strategy/strategy.h"
-#include "worker/train/weights_io.h"
+#include "worker/train/load_weights.h"
 
 namespace trainctl::engine_test {
 namespace {
@@ -37,6 +37,7 @@ TEST(SmolLM2, LossOnFixedRowsAgreesWithTransformers) {
   const auto strategy = strategy::MakeStrategy(model->parameters(), {.job = spec});
   const base::Status loaded = train::LoadPretrained(directory, model->parameters(), shape.tied_head, *strategy, [](int64_t, int64_t) {});
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  strategy->FinishLoading();
 
   const at::Tensor inputs = Matrix(baseline["inputs"]), targets = Matrix(baseline["targets"]);
   const at::Tensor sum = at::zeros({}, at::kDouble);

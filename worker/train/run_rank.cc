@@ -20,9 +20,11 @@
 #include "worker/model/model.h"
 #include "worker/strategy/strategy.h"
 #include "worker/train/engine.h"
+#include "worker/train/initial_weights.h"
+#include "worker/train/load_weights.h"
+#include "worker/train/save_model.h"
 #include "worker/train/trainer.h"
 #include "worker/train/watched_communicator.h"
-#include "worker/train/weights_io.h"
 
 namespace trainctl::train {
 namespace {
@@ -134,9 +136,11 @@ void RankRun::LoadWeights(const job::ModelShape& shape, const model::Model& mode
   };
   if (plan_.job.model.init == job::ModelInit::kRandom) {
     InitializeRandom(plan_.job.seed, model.parameters(), device_->device(), strategy, progress);
-    return;
+  } else {
+    Take(LoadPretrained(plan_.job.model.path, model.parameters(), shape.tied_head, strategy, progress), "model.path");
   }
-  Take(LoadPretrained(plan_.job.model.path, model.parameters(), shape.tied_head, strategy, progress), "model.path");
+  InitializeAdapters(plan_.job.seed, model.parameters(), device_->device(), strategy);
+  strategy.FinishLoading();
 }
 
 void RankRun::Save(const model::Model& model, strategy::Strategy& strategy) {
@@ -145,7 +149,7 @@ void RankRun::Save(const model::Model& model, strategy::Strategy& strategy) {
   state_.phase = "saving";
   reporter_.Send(job::RankPhase{.phase = "saving"});
   const bool writes = plan_.rank == 0;
-  Take(SaveFinal(plan_.job.model.path, *plan_.job.output.dir, model.parameters(), writes, strategy), "output.dir");
+  Take(SaveModel(plan_.job, model.parameters(), writes, strategy), "output.dir");
   if (!writes) return;
   reporter_.Send(job::RankSaved{.kind = "final", .path = *plan_.job.output.dir});
   reporter_.Metric("save_seconds", 0, SecondsSince(begin), true);

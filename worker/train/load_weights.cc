@@ -1,20 +1,14 @@
-#include "worker/train/weights_io.h"
+#include "worker/train/load_weights.h"
 
-#include <ATen/Context.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
-#include <filesystem>
 #include <set>
 
-#include "worker/files/hf_directory.h"
-#include "worker/files/safetensors_writer.h"
 #include "worker/files/weights.h"
+#include "worker/train/tensor_piece.h"
 
 namespace trainctl::train {
 namespace {
-
-constexpr double kInitialDeviation = 0.02;
 
 base::Result<at::ScalarType> ElementType(const files::TensorInfo& info) {
   switch (info.dtype) {
@@ -33,12 +27,6 @@ std::string ShapeText(const std::vector<int64_t>& shape) {
   return text + "]";
 }
 
-// The shape of one piece in a checkpoint.
-std::vector<int64_t> PieceShape(const ops::ParamSpec& spec, const ops::ParamPiece& piece) {
-  if (spec.shape.size() == 1) return {piece.rows};
-  return {piece.rows, spec.shape[1]};
-}
-
 // A view of a mapped file as a tensor; never written to.
 at::Tensor Mapped(std::span<const std::byte> bytes, const std::vector<int64_t>& shape, at::ScalarType type) {
   return at::from_blob(const_cast<std::byte*>(bytes.data()), shape, at::TensorOptions().dtype(type));
@@ -48,6 +36,7 @@ base::Status CheckNames(const files::WeightFiles& weights, const ops::ParameterT
   std::set<std::string> known;
   std::string missing, superfluous;
   for (const ops::ParamSpec& spec : table.params) {
+    if (spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces) {
       known.insert(piece.name);
       const files::TensorInfo* info = weights.Find(piece.name);
@@ -71,11 +60,6 @@ base::Status CheckNames(const files::WeightFiles& weights, const ops::ParameterT
   return base::Error{base::Code::kInvalid, message};
 }
 
-base::Status WriteTensor(files::SafetensorsWriter& writer, const at::Tensor& rows) {
-  const at::Tensor host = rows.contiguous().cpu();
-  return writer.Append({static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes()});
-}
-
 }  // namespace
 
 base::Status LoadPretrained(const std::string& directory, const ops::ParameterTable& table, bool tied_head, strategy::Strategy& strategy,
@@ -86,6 +70,7 @@ base::Status LoadPretrained(const std::string& directory, const ops::ParameterTa
   int64_t done = 0;
   for (size_t param = 0; param < table.params.size(); ++param) {
     const ops::ParamSpec& spec = table.params[param];
+    if (spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces) {
       const files::TensorInfo& info = *weights->Find(piece.name);
       const base::Result<at::ScalarType> type = ElementType(info);
@@ -96,58 +81,7 @@ base::Status LoadPretrained(const std::string& directory, const ops::ParameterTa
     }
     progress(done, weights->total_bytes());
   }
-  strategy.FinishLoading();
   return base::Ok{};
-}
-
-void InitializeRandom(int64_t seed, const ops::ParameterTable& table, at::Device device, strategy::Strategy& strategy,
-                      const LoadProgress& progress) {
-  int64_t tensor = 0;
-  for (size_t param = 0; param < table.params.size(); ++param) {
-    const ops::ParamSpec& spec = table.params[param];
-    for (const ops::ParamPiece& piece : spec.pieces) {
-      const at::Tensor values = at::empty(PieceShape(spec, piece), at::TensorOptions().device(device).dtype(at::kFloat));
-      if (spec.init == ops::Init::kOnes) {
-        values.fill_(1);
-      } else {
-        at::manual_seed(static_cast<uint64_t>(seed) * 1'000'003 + static_cast<uint64_t>(tensor));
-        values.normal_(0, kInitialDeviation);
-      }
-      strategy.SetRows(static_cast<ops::ParamId>(param), piece.row, values);
-      ++tensor;
-    }
-    progress(static_cast<int64_t>(param + 1), static_cast<int64_t>(table.params.size()));
-  }
-  strategy.FinishLoading();
-}
-
-base::Status SaveFinal(const std::string& model_directory, const std::string& output_directory, const ops::ParameterTable& table,
-                       bool writes, strategy::Strategy& strategy) {
-  std::vector<files::TensorInfo> infos;
-  for (size_t param = 0; param < table.params.size(); ++param) {
-    const at::ScalarType type = strategy.GetRows(static_cast<ops::ParamId>(param)).scalar_type();
-    for (const ops::ParamPiece& piece : table.params[param].pieces) {
-      infos.push_back({.name = piece.name,
-                       .dtype = type == at::kBFloat16 ? files::DType::kBF16 : files::DType::kF32,
-                       .shape = PieceShape(table.params[param], piece)});
-    }
-  }
-  if (!writes) return base::Ok{};
-  std::error_code error;
-  std::filesystem::create_directories(output_directory, error);
-  if (error) return base::Error{base::Code::kIo, "cannot make output.dir " + output_directory + ": " + error.message()};
-  const auto copied = files::CopyCompanionFiles(model_directory, output_directory);
-  if (!copied) return copied.error();
-  base::Result<files::SafetensorsWriter> writer =
-      files::SafetensorsWriter::Create(output_directory + "/model.safetensors", std::move(infos));
-  if (!writer) return writer.error();
-  for (size_t param = 0; param < table.params.size(); ++param) {
-    const at::Tensor rows = strategy.GetRows(static_cast<ops::ParamId>(param));
-    for (const ops::ParamPiece& piece : table.params[param].pieces) {
-      if (base::Status status = WriteTensor(*writer, rows.narrow(0, piece.row, piece.rows)); !status.ok()) return status;
-    }
-  }
-  return writer->Finish();
 }
 
 }  // namespace trainctl::train

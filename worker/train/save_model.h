@@ -1,0 +1,16 @@
+// The trained model as a Hugging Face directory that transformers loads: model.safetensors, and config.json and the tokenizer's files of the
+// directory that it was started from, unchanged. Streamed tensor by tensor.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/job/job.h"
+#include "worker/ops/parameters.h"
+#include "worker/strategy/strategy.h"
+
+namespace trainctl::train {
+
+// To job.output.dir, of the dtype that training stored: bf16 under bf16-true, else fp32. Every rank calls it alike; where `writes`, the files
+// are written. Errors: kNotFound, kIo, kExhausted; all ranks have gathered all weights by then.
+base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table, bool writes, strategy::Strategy& strategy);
+
+}  // namespace trainctl::train
