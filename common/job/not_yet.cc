@@ -6,10 +6,7 @@ namespace {
 bool AsksAdapter(const JobSpec& job) { return job.output.save == Save::kAdapter || job.output.save == Save::kMerged; }
 
 constexpr NotYet kNotYet[] = {
-    {"strategy", [](const JobSpec& job) { return job.strategy == StrategyKind::kFsdp; }, "\"auto\", \"single\" or \"ddp\"",
-     "strategy fsdp"},
     {"offload_optimizer", [](const JobSpec& job) { return job.offload_optimizer; }, "false", "the optimizer in host memory"},
-    {"activation_checkpointing", [](const JobSpec& job) { return job.activation_checkpointing != 0; }, "false", "activation checkpointing"},
     {"train.micro_batch_size", [](const JobSpec& job) { return !job.train.micro_batch_size; }, "a positive integer",
      "choosing it by a trial"},
     {"optimizer.name", [](const JobSpec& job) { return job.optimizer.name == OptimizerKind::kAdamW8bit; }, "\"adamw\" or \"sgd\"",

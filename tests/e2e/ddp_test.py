@@ -1,4 +1,4 @@
-"""Data parallel on CPU slots against one slot."""
+"""Data parallel and sharded on CPU slots against one slot."""
 import unittest
 
 from cluster import ClusterTest, tiny_job
@@ -21,6 +21,11 @@ class Ddp(ClusterTest):
         self.assertGreater(len(set(one)), 10)
         self.assertEqual(self.losses_on(2), one)
         self.assertEqual(self.losses_on(4), one)
+
+    def test_sharded_over_two_devices_equals_one_bit_for_bit(self):
+        one = self.losses_on(1)
+        for sharding in ("full", "grad_op"):
+            self.assertEqual(self.losses_on(2, strategy="fsdp", sharding=sharding, activation_checkpointing=True), one)
 
     def test_without_determinism_they_agree_within_rounding(self):
         one, two = self.losses_on(1, deterministic=False), self.losses_on(2, deterministic=False)

@@ -64,6 +64,77 @@ TEST(Ddp, ClippingAndGradientNormEqualOneRank) {
   for (size_t i = 0; i < one.norms.size(); ++i) EXPECT_NEAR(two.norms[i], one.norms[i], 1e-5 * one.norms[i]);
 }
 
+struct FsdpCase {
+  const char* name;
+  job::Sharding sharding = job::Sharding::kFull;
+  job::FsdpUnit unit = job::FsdpUnit::kBlock;
+  int64_t checkpoint_every = 0;
+};
+
+class FsdpTest : public ::testing::TestWithParam<FsdpCase> {
+ protected:
+  static TinyRun With(int64_t devices, int64_t accumulation) {
+    TinyRun run{.devices = devices, .accumulation = accumulation};
+    run.job.strategy = job::StrategyKind::kFsdp;
+    run.job.sharding = GetParam().sharding;
+    run.job.fsdp_unit = GetParam().unit;
+    run.job.activation_checkpointing = GetParam().checkpoint_every;
+    return run;
+  }
+};
+
+TEST_P(FsdpTest, DeterministicEqualsOneRankBitForBit) {
+  for (const job::Precision precision : {job::Precision::k32True, job::Precision::kBf16True, job::Precision::kBf16Mixed}) {
+    TinyRun one{.accumulation = 4}, two = With(2, 2), four = With(4, 1);
+    for (TinyRun* run : {&one, &two, &four}) {
+      run->job.precision = precision;
+      run->job.deterministic = true;
+    }
+    const TinyResult expected = Train(one);
+    ExpectLearns(expected);
+    ExpectSame(Train(two), expected, 0);
+    ExpectSame(Train(four), expected, 0);
+  }
+}
+
+TEST_P(FsdpTest, EqualsDdpUpToRounding) {
+  const TinyResult ddp = Train({.devices = 2, .accumulation = 2});
+  ExpectSame(Train(With(2, 2)), ddp, 2e-5);
+  job::ModelShape tied = TinyShape();
+  tied.tied_head = true;
+  ExpectSame(Train(With(4, 1), tied), Train({.devices = 4}, tied), 2e-5);
+}
+
+TEST_P(FsdpTest, ClippingAndGradientNormEqualDdp) {
+  TinyRun ddp{.devices = 2, .accumulation = 2}, fsdp = With(2, 2);
+  ddp.job.train.max_norm = fsdp.job.train.max_norm = 0.05;
+  const TinyResult expected = Train(ddp), actual = Train(fsdp);
+  ExpectSame(actual, expected, 2e-5);
+  for (size_t i = 0; i < expected.norms.size(); ++i) EXPECT_NEAR(actual.norms[i], expected.norms[i], 1e-5 * expected.norms[i]);
+}
+
+TEST_P(FsdpTest, ARankHoldsItsShardOnly) {
+  const strategy::HeldBytes whole = Train({.accumulation = 4}).held, shard = Train(With(4, 1)).held;
+  EXPECT_NEAR(static_cast<double>(shard.params), static_cast<double>(whole.params) / 4, 0.05 * static_cast<double>(whole.params));
+  EXPECT_NEAR(static_cast<double>(shard.optimizer), static_cast<double>(whole.optimizer) / 4, 0.05 * static_cast<double>(whole.optimizer));
+  EXPECT_EQ(shard.grads, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, FsdpTest,
+                         ::testing::Values(FsdpCase{"Full"}, FsdpCase{"GradOp", job::Sharding::kGradOp},
+                                           FsdpCase{"ModelUnit", job::Sharding::kFull, job::FsdpUnit::kModel},
+                                           FsdpCase{"Checkpointed", job::Sharding::kFull, job::FsdpUnit::kBlock, 1}),
+                         [](const auto& tested) { return tested.param.name; });
+
+TEST(Checkpointing, GivesTheSameBits) {
+  TinyRun run{.accumulation = 2};
+  const TinyResult kept = Train(run);
+  for (const int64_t every : {1, 2}) {
+    run.job.activation_checkpointing = every;
+    ExpectSame(Train(run), kept, 0);
+  }
+}
+
 TEST(Accumulation, SmallMicroBatchesEqualOneLargeOne) {
   const TinyResult whole = Train({.accumulation = 1, .micro = 4});
   ExpectSame(Train({.accumulation = 4, .micro = 1}), whole, 2e-5);

@@ -1,6 +1,7 @@
 #include "tests/engine/tiny_training.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
 
 #include <cmath>
@@ -10,7 +11,6 @@
 #include <thread>
 
 #include "worker/model/model.h"
-#include "worker/strategy/strategy.h"
 
 namespace trainctl::engine_test {
 namespace {
@@ -45,7 +45,8 @@ Rows RandomRows(int64_t rows, int64_t vocab) {
 
 void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicator& comm, TinyResult& result, std::mutex& mutex) {
   const c10::NoGradGuard no_grad;
-  const auto model = model::MakeModel(shape, {.max_length = kLength}).value().release();
+  at::set_num_threads(1);  // tiny products: threads would only wait for each other
+  const auto model = model::MakeModel(shape, {.max_length = kLength, .checkpoint_every = run.job.activation_checkpointing}).value().release();
   const std::unique_ptr<model::Model> owned(model);
   const auto strategy = strategy::MakeStrategy(model->parameters(), {.job = run.job, .accumulation = run.accumulation, .comm = &comm});
   const std::vector<at::Tensor> weights = InitialWeights(model->parameters());
@@ -81,9 +82,10 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
     result.losses.push_back(sum / tokens);
     result.norms.push_back(norm.defined() ? norm.item<double>() : std::nan(""));
   }
-  const std::lock_guard lock(mutex);
+  if (comm.rank() == 0) result.held = strategy->Held();
   for (size_t param = 0; param < weights.size(); ++param) {
-    const at::Tensor value = strategy->GetRows(static_cast<ops::ParamId>(param)).clone();
+    const at::Tensor value = strategy->GetRows(static_cast<ops::ParamId>(param)).clone();  // a collective under fsdp
+    const std::lock_guard lock(mutex);
     for (const ops::ParamPiece& piece : model->parameters().params[param].pieces) {
       const at::Tensor rows_of_piece = value.narrow(0, piece.row, piece.rows);
       const auto [place, added] = result.weights.emplace(piece.name, rows_of_piece);
@@ -123,7 +125,9 @@ void InGang(int64_t world_size, const std::function<void(comm::Communicator&)>& 
 
 TinyResult Train(const TinyRun& run, const job::ModelShape& shape) {
   TinyRun resolved = run;
-  resolved.job.strategy = run.devices > 1 ? job::StrategyKind::kDdp : job::StrategyKind::kSingle;
+  if (run.job.strategy == job::StrategyKind::kAuto) {
+    resolved.job.strategy = run.devices > 1 ? job::StrategyKind::kDdp : job::StrategyKind::kSingle;
+  }
   TinyResult result;
   std::mutex mutex;
   InGang(run.devices, [&](comm::Communicator& comm) { RunRank(resolved, shape, comm, result, mutex); });

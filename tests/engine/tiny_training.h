@@ -12,13 +12,14 @@
 #include "common/job/job.h"
 #include "common/job/model_shape.h"
 #include "worker/comm/communicator.h"
+#include "worker/strategy/strategy.h"
 
 namespace trainctl::engine_test {
 
 job::ModelShape TinyShape();
 
 struct TinyRun {
-  job::JobSpec job;  // precision, strategy, optimizer, deterministic, max_norm … as the test wants them
+  job::JobSpec job;  // precision, optimizer, deterministic, max_norm … as the test wants them; strategy auto: single or ddp
   int64_t devices = 1;
   int64_t accumulation = 1;
   int64_t micro = 2;
@@ -28,6 +29,7 @@ struct TinyRun {
 struct TinyResult {
   std::vector<double> losses;                  // sums of each step's losses over its tokens' count
   std::vector<double> norms;                   // NaN where not wanted
+  strategy::HeldBytes held;                    // by rank 0 after the last step
   std::map<std::string, at::Tensor> weights;   // by Hugging Face name, of rank 0
   bool ranks_agree = true;                     // all ranks hold the same weights
 };

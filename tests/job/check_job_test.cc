@@ -49,9 +49,9 @@ TEST(CheckJob, ListsAllProblemsAtOnce) {
     j.output.save = Save::kFinal;
     j.train.global_batch_size = 3;
     j.train.micro_batch_size = 2;
-    j.strategy = StrategyKind::kFsdp;
+    j.profile.emplace();
   });
-  EXPECT_THAT(PathsOf(job), ElementsAre("seed", "name", "train.global_batch_size", "output.dir", "strategy"));
+  EXPECT_THAT(PathsOf(job), ElementsAre("seed", "name", "train.global_batch_size", "output.dir", "profile"));
 }
 
 TEST(CheckJob, DdpOnOneDeviceIsFine) {
@@ -81,9 +81,7 @@ struct Unbuilt {
 };
 
 constexpr Unbuilt kUnbuilt[] = {
-    {"strategy", [](JobSpec& job) { job.strategy = StrategyKind::kFsdp; }},
     {"offload_optimizer", [](JobSpec& job) { job.offload_optimizer = true; }},
-    {"activation_checkpointing", [](JobSpec& job) { job.activation_checkpointing = 2; }},
     {"train.micro_batch_size", [](JobSpec& job) { job.train.micro_batch_size.reset(); }},
     {"optimizer.name", [](JobSpec& job) { job.optimizer.name = OptimizerKind::kAdamW8bit; }},
     {"lora", [](JobSpec& job) { job.lora.emplace(); }},

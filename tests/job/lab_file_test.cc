@@ -93,9 +93,9 @@ TEST(LabFile, WhatTheCheckFindsInASetHasItsPathAndLine) {
 }
 
 TEST(LabFile, AProblemOfTheBaseIsSaidOnce) {
-  const auto problems = Problems(Lab(R"({"name": "a"}, {"name": "b"}, {"name": "c"})", ",\n\"strategy\": \"fsdp\""));
+  const auto problems = Problems(Lab(R"({"name": "a"}, {"name": "b"}, {"name": "c"})", ",\n\"profile\": {\"steps\": 1}"));
   ASSERT_EQ(problems.size(), 1u) << Format(problems, "lab.json");
-  EXPECT_EQ(problems[0].path, "base.strategy");
+  EXPECT_EQ(problems[0].path, "base.profile");
   EXPECT_EQ(problems[0].line, 3);
 }
 

@@ -78,7 +78,7 @@ const Case kCases[] = {
      5, "one of gpu.memory", ""},
     {"ConstraintWithoutUnit", WithTop("\"resources\": {\"constraints\": {\n\"gpu.memory\": \"40GiB\"}}"),
      "resources.constraints.gpu.memory", 5, "an operator and a size", ""},
-    {"FsdpIsNotBuiltYet", WithTop("\"strategy\": \"fsdp\""), "strategy", 4, "\"single\" or \"ddp\"", "strategy fsdp is not built yet"},
+    {"LeasesAreNotBuiltYet", WithTop("\"resources\": {\n\"lease\": \"l1\"}"), "resources.lease", 5, "null", "leases is not built yet"},
     {"LoraIsNotBuiltYet", WithTop("\"lora\": {\"r\": 8}"), "lora", 4, "null", "LoRA is not built yet"},
     {"AutoIsNotBuiltYet",
      "{\"version\": 1, \"model\": {\"path\": \"m\"}, \"data\": {\"path\": \"d\"}, \"train\": {\n\"micro_batch_size\": \"auto\"}}",
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Malformed, testing::ValuesIn(kCases), [](const a
 TEST(MalformedFiles, AllProblemsAreListedInTheOrderOfTheirLines) {
   const ReadJob read = Read(
       "{\"version\": 1, \"model\": {\"path\": \"m\"},\n\"devices\": 0,\n\"train\": {\"micro_batch_size\": 4,\n\"global_batch_size\": 6,\n"
-      "\"epoch\": 1},\n\"strategy\": \"fsdp\"}");
+      "\"epoch\": 1},\n\"strategy\": \"fdsp\"}");
   std::vector<std::string> paths;
   for (const Problem& problem : read.problems) paths.push_back(problem.path);
   EXPECT_THAT(paths, testing::ElementsAre("data.path", "devices", "train.global_batch_size", "train.epoch", "strategy"));

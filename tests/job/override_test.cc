@@ -99,15 +99,15 @@ TEST(Overrides, UnknownKeysGetASuggestion) {
 }
 
 TEST(Overrides, WhatTheCheckFindsInOneNamesIt) {
-  const Problem problem = Refused({"strategy", "fsdp"});
-  EXPECT_EQ(problem.path, "--set strategy");
+  const Problem problem = Refused({"resources.lease", "l1"});
+  EXPECT_EQ(problem.path, "--set resources.lease");
   EXPECT_THAT(problem.hint, HasSubstr("not built yet"));
 }
 
 TEST(Overrides, RepairAFileWhoseValueTheyReplace) {
-  constexpr char kFsdp[] =
-      R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1}, "strategy": "fsdp"})";
-  EXPECT_EQ(With({{"strategy", "auto"}}, kFsdp).strategy, StrategyKind::kAuto);
+  constexpr char kSingle[] =
+      R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1}, "devices": 2, "strategy": "single"})";
+  EXPECT_EQ(With({{"strategy", "auto"}}, kSingle).strategy, StrategyKind::kAuto);
 }
 
 }  // namespace

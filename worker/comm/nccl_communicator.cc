@@ -1,6 +1,5 @@
 #include "worker/comm/nccl_communicator.h"
 
-#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 
@@ -105,7 +104,6 @@ Communicator::Ticket NcclCommunicator::Issue(const char* name, std::initializer_
   C10_CUDA_CHECK(cudaStreamWaitEvent(stream_.stream(), inputs_ready_, 0));
   for (const at::Tensor& tensor : tensors) {
     CHECK(tensor.is_cuda() && tensor.is_contiguous()) << "collectives of GPU ranks take contiguous CUDA tensors";
-    c10::cuda::CUDACachingAllocator::recordStream(tensor.storage().data_ptr(), stream_);
   }
   group_.Enqueue(name, [&](ncclComm_t comm) { return operation(comm, stream_.stream()); });
   const Ticket ticket = ++issued_;

@@ -67,6 +67,7 @@ struct OptimizerOptions {
   job::OptimizerSpec spec;
   job::EngineKind engine = job::EngineKind::kFused;
   bool offload = false;  // state and masters in host memory
+  int64_t threads = 1;   // of an offloaded optimizer
 };
 
 // State is allocated at once for each of `buffers`, in order, zeroed.

@@ -32,7 +32,7 @@ class FlatLayout {
   // shards: the number that each unit's buffer is divided by.
   FlatLayout(const ops::ParameterTable& table, const Group& group, int64_t shards = 1);
 
-  size_t units() const { return numels_.size(); }
+  ops::UnitId units() const { return static_cast<ops::UnitId>(numels_.size()); }
   bool Holds(ops::ParamId param) const { return offsets_[param] >= 0; }
   // Elements of the unit's buffer, padding included; 0 where the group has none of its parameters.
   int64_t numel(ops::UnitId unit) const { return numels_[unit]; }

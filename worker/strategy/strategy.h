@@ -23,6 +23,7 @@ struct StrategyOptions {
   int64_t accumulation = 1;
   at::Device device = at::kCPU;
   comm::Communicator* comm = nullptr;  // of the gang; outlives the strategy
+  int64_t threads = 1;                 // of an offloaded optimizer
 };
 
 // Bytes that this rank holds now.

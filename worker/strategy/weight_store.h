@@ -13,10 +13,14 @@ namespace trainctl::strategy {
 class WeightStore {
  public:
   virtual ~WeightStore() = default;
+  virtual void BeginMicroStep(bool last) { static_cast<void>(last); }
+  virtual void EndStep() {}
   // As ops::ParameterAccess's, for the parameters that this store holds.
   virtual void BeginUnit(ops::UnitId unit, ops::Pass pass) = 0;
   virtual void EndUnit(ops::UnitId unit, ops::Pass pass) = 0;
   virtual at::Tensor Weight(ops::ParamId param) = 0;
+
+  virtual bool Holds(ops::ParamId param) const = 0;
 
   // As Strategy's.
   virtual void SetRows(ops::ParamId param, int64_t row, const at::Tensor& values) = 0;

@@ -90,7 +90,7 @@ job::RankOutcome RankRun::Run() {
   JoinGang();
   state_.phase = "loading";
   const auto strategy = strategy::MakeStrategy(
-      model->parameters(), {.job = spec, .accumulation = batch.accumulation, .device = device_->device(), .comm = comm_.get()});
+      model->parameters(), {.job = spec, .accumulation = batch.accumulation, .device = device_->device(), .comm = comm_.get(), .threads = plan_.threads});
   LoadWeights(shape, *model, *strategy);
   if (plan_.rank == 0) reporter_.Metric("load_seconds", 0, SecondsSince(begin), true);
 

@@ -144,9 +144,12 @@ void Trainer::Evaluate(int64_t step) {
   const StreamMark begin(parts_.device.device());
   parts_.state.phase = "evaluation";
   const at::Tensor sums = at::zeros({batches}, at::TensorOptions().device(parts_.device.device()).dtype(at::kDouble));
-  for (int64_t index = parts_.comm.rank(); index < batches; index += parts_.comm.world_size()) {
-    model::MicroBatch batch = parts_.batches.Validation(index, max_rows);
-    batch.loss_sum = sums[index];
+  const at::Tensor unused = at::zeros({}, sums.options());
+  // Every rank runs equally many, since sharded weights are gathered by all together; what is beyond the last batch does not count.
+  for (int64_t first = 0; first < batches; first += parts_.comm.world_size()) {
+    const int64_t index = first + parts_.comm.rank();
+    model::MicroBatch batch = parts_.batches.Validation(std::min(index, batches - 1), max_rows);
+    batch.loss_sum = index < batches ? sums[index] : unused;
     ops::Tape tape(/*recording=*/false);
     ops::Context context = MakeContext(tape);
     parts_.model.Loss(context, batch);

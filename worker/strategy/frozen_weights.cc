@@ -1,0 +1,31 @@
+#include "worker/strategy/frozen_weights.h"
+
+#include <algorithm>
+
+#include "worker/strategy/dtypes.h"
+#include "worker/strategy/gathered_weights.h"
+#include "worker/strategy/resident_weights.h"
+#include "worker/strategy/sharded.h"
+
+namespace trainctl::strategy {
+namespace {
+
+bool IsDense(const ops::ParamSpec& spec) { return !spec.trainable && !spec.quantized; }
+
+}  // namespace
+
+std::vector<std::unique_ptr<WeightStore>> MakeFrozenStores(const ops::ParameterTable& table, const StrategyOptions& options) {
+  std::vector<std::unique_ptr<WeightStore>> stores;
+  if (std::any_of(table.params.begin(), table.params.end(), IsDense)) {
+    const auto storage = at::TensorOptions().device(options.device).dtype(DtypesOf(options.job).compute);
+    const bool gathers = options.job.strategy == job::StrategyKind::kFsdp && options.comm != nullptr && options.comm->world_size() > 1;
+    if (gathers) {
+      stores.push_back(std::make_unique<GatheredWeights>(table, IsDense, storage, *options.comm, ResidencyOf(options.job)));
+    } else {
+      stores.push_back(std::make_unique<ResidentWeights>(table, IsDense, storage));
+    }
+  }
+  return stores;
+}
+
+}  // namespace trainctl::strategy

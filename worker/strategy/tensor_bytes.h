@@ -1,0 +1,19 @@
+// Bytes that tensors hold.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace trainctl::strategy {
+
+inline int64_t Bytes(const at::Tensor& tensor) { return tensor.defined() ? static_cast<int64_t>(tensor.nbytes()) : 0; }
+
+inline int64_t Bytes(const std::vector<at::Tensor>& tensors) {
+  int64_t bytes = 0;
+  for (const at::Tensor& tensor : tensors) bytes += Bytes(tensor);
+  return bytes;
+}
+
+}  // namespace trainctl::strategy
