@@ -12,19 +12,16 @@ and, for the peers, torch and lightning. Exit status 1 where a job fails or memo
 
 import argparse
 import json
-import os
 import pathlib
-import random
 import re
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
 
-TOP = pathlib.Path(__file__).resolve().parents[2]
+from host_site import GIB, TOP, Site, random_tokens
+
 LENGTH = 512
-GIB = 2**30
 
 # name: model, devices, micro batch, precision, peers as (label, script, arguments)
 ROWS = {
@@ -55,36 +52,10 @@ def parameters(model):
     return c["num_hidden_layers"] * block + c["vocab_size"] * h * (1 if c.get("tie_word_embeddings") else 2) + h
 
 
-class Site:
-    def __init__(self, bin_dir, folder):
-        self.bin, self.folder = bin_dir, folder
-        self.environment = dict(os.environ, TRAINCTL_BIN_DIR=str(bin_dir))
-        self.local("up", "--workers", "auto")
-        self.environment["TRAINCTL_SERVER"] = (folder / "coordinator.addr").read_text().strip()
-
-    def local(self, verb, *arguments):
-        subprocess.run([TOP / "deploy/local", verb, "--dir", self.folder, *arguments], check=True, env=self.environment)
-
-    def trainctl(self, *arguments, check=True):
-        done = subprocess.run([self.bin / "trainctl", *map(str, arguments)], env=self.environment, capture_output=True, text=True)
-        if check and done.returncode not in (0, 10, 11):
-            raise SystemExit(f"trainctl {' '.join(map(str, arguments))}: exit {done.returncode}\n{done.stderr}")
-        return done
-
-    def gpus(self):
-        workers = json.loads(self.trainctl("workers", "-o", "json").stdout)["workers"]
-        return sum(w["device"]["kind"] == "cuda" for w in workers)
-
-
-def random_tokens(path, rows):
-    source = random.Random(7)
-    path.write_bytes(b"".join(struct.pack("<H", source.randrange(32000)) for _ in range(rows * LENGTH)))
-
-
 def ours(site, name, steps):
     model, devices, micro, precision, _ = ROWS[name]
     data = site.folder / f"{name}.bin"
-    random_tokens(data, micro * devices * steps)
+    random_tokens(data, micro * devices * steps, LENGTH)
     job = {"version": 1, "name": name, "model": {"path": str(TOP / "deploy/models" / model), "init": "random"},
            "data": {"path": str(data), "format": "bin"}, "precision": precision, "devices": devices,
            "train": {"micro_batch_size": micro, "max_steps": steps, "max_seq_length": LENGTH},
@@ -93,10 +64,10 @@ def ours(site, name, steps):
     job_file.write_text(json.dumps(job))
     submitted = site.trainctl("submit", job_file, "--wait", "-o", "json")
     if submitted.returncode != 0:
-        described = site.trainctl("describe", name, check=False).stdout
-        log = site.trainctl("logs", name, "--tail", "30", check=False).stdout
+        described = site.trainctl("describe", name).stdout
+        log = site.trainctl("logs", name, "--tail", "30").stdout
         return {"row": name, "error": (submitted.stderr + described + log)[-3000:]}
-    points = [json.loads(line) for line in site.trainctl("metrics", name, "-o", "jsonl").stdout.splitlines()]
+    points = site.points(name)
     rates = [p["value"] for p in points if p["name"] == "tokens_per_second"]
     losses = [p["value"] for p in points if p["name"] == "loss"]
     bytes_of = lambda kind: max((p["value"] for p in points if p["name"] == f"memory_{kind}_bytes"), default=0)
@@ -109,8 +80,7 @@ def ours(site, name, steps):
     weight, moment = BYTES[precision]
     result["params_ratio"] = result["params"] / (count * weight)
     result["optimizer_ratio"] = result["optimizer"] / (count * 2 * moment)
-    described = json.loads(site.trainctl("describe", name, "-o", "json").stdout)
-    result["described"] = described
+    result["described"] = site.json("describe", name)
     return result
 
 
@@ -159,7 +129,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="trainctl-gpu-") as folder:
         site = Site(options.bin.resolve(), pathlib.Path(folder))
         try:
-            gpus = site.gpus()
+            gpus = site.devices()
             for name in options.rows.split(","):
                 devices = ROWS[name][1]
                 if devices > gpus:
@@ -170,7 +140,7 @@ def main():
                 good = print_row(result, peers) and good
                 figures.append({"ours": result, "peers": peers})
         finally:
-            site.local("down")
+            site.down()
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
     sys.exit(0 if good else 1)
