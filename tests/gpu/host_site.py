@@ -1,4 +1,4 @@
-"""A coordinator and workers of this host for one script, and random tokens to train on. Used by training.py and recipes.py."""
+"""A coordinator and workers of this host for one script, and random tokens to train on. Used by training.py, ladder.py and recipes.py."""
 import json
 import os
 import pathlib
@@ -41,6 +41,18 @@ class Site:
     def points(self, job):
         """Every metric point of the job."""
         return [json.loads(line) for line in self.trainctl("metrics", job, "-o", "jsonl").stdout.splitlines()]
+
+    def why(self, job):
+        """What a person would look at after a failure."""
+        return (self.trainctl("describe", job).stdout + self.trainctl("logs", job, "--tail", "30").stdout)[-3000:]
+
+
+def with_changes(job, changes):
+    """The job with keys like "train.max_steps" set."""
+    for key, value in changes.items():
+        section, _, last = key.rpartition(".")
+        (job.setdefault(section, {}) if section else job)[last] = value
+    return job
 
 
 def random_tokens(path, rows, length, vocab=32000):

@@ -19,26 +19,49 @@ import subprocess
 import sys
 import tempfile
 
-from host_site import GIB, TOP, Site, random_tokens
+from host_site import GIB, KINDS, TOP, Site, random_tokens, with_changes
 
 LENGTH = 512
 
-# name: model, devices, micro batch, precision, peers as (label, script, arguments)
+LIGHTNING, TORCH, LITGPT = "lightning_llama.py", "fsdp2_llama.py", "lora_llama.py"
+TINY = ["--model", "tiny-llama-1.1b", "--mbs", "8"]
+SHARDED = {"strategy": "fsdp"}
+CHECKPOINTED = {"precision": "bf16-mixed", "strategy": "fsdp", "activation_checkpointing": True}
+LORA = {"lora": {"r": 32, "alpha": 16, "dropout": 0.05}}
+OFFLOADED = {"strategy": "fsdp", "offload_optimizer": True, "train.accumulate_grad_batches": 4}
+
+# name: model, devices, micro batch, what the job sets beside bf16-true, peers as (label, script, arguments)
 ROWS = {
-    "tiny-1gpu": ("TinyLlama-1.1B", 1, 8, "bf16-true",
-                  [("lightning", "lightning_llama.py", ["--model", "tiny-llama-1.1b", "--mbs", "8"])]),
-    "tiny-1gpu-32": ("TinyLlama-1.1B", 1, 8, "32-true",
-                     [("lightning", "lightning_llama.py", ["--model", "tiny-llama-1.1b", "--mbs", "8", "--precision", "32-true"])]),
-    "tiny-1gpu-mixed": ("TinyLlama-1.1B", 1, 8, "bf16-mixed",
-                        [("lightning", "lightning_llama.py", ["--model", "tiny-llama-1.1b", "--mbs", "8", "--precision", "bf16-mixed"])]),
-    "7b-1gpu": ("open_llama_7b", 1, 4, "bf16-true",
-                [("lightning", "lightning_llama.py", ["--mbs", "4"]), ("torch best", "fsdp2_llama.py", ["--compile", "--mbs", "4"])]),
-    "3b-1gpu": ("open_llama_3b", 1, 8, "bf16-true", [("lightning", "lightning_llama.py", ["--model", "open_llama_3b", "--mbs", "8"])]),
-    "tiny-4gpu-ddp": ("TinyLlama-1.1B", 4, 8, "bf16-true",
-                      [("lightning", "lightning_llama.py", ["--model", "tiny-llama-1.1b", "--mbs", "8", "--strategy", "ddp"])]),
-    "7b-4gpu-ddp": ("open_llama_7b", 4, 4, "bf16-true",
-                    [("lightning", "lightning_llama.py", ["--mbs", "4", "--strategy", "ddp"]),
-                     ("torch best", "fsdp2_llama.py", ["--compile", "--ddp", "--mbs", "4"])]),
+    "tiny-1gpu": ("TinyLlama-1.1B", 1, 8, {}, [("lightning", LIGHTNING, TINY)]),
+    "tiny-1gpu-32": ("TinyLlama-1.1B", 1, 8, {"precision": "32-true"}, [("lightning", LIGHTNING, [*TINY, "--precision", "32-true"])]),
+    "tiny-1gpu-mixed": ("TinyLlama-1.1B", 1, 8, {"precision": "bf16-mixed"},
+                        [("lightning", LIGHTNING, [*TINY, "--precision", "bf16-mixed"])]),
+    "7b-1gpu": ("open_llama_7b", 1, 4, {},
+                [("lightning", LIGHTNING, ["--mbs", "4"]), ("torch best", TORCH, ["--compile", "--mbs", "4"])]),
+    "3b-1gpu": ("open_llama_3b", 1, 8, {}, [("lightning", LIGHTNING, ["--model", "open_llama_3b", "--mbs", "8"])]),
+    "13b-1gpu-sgd": ("open_llama_13b", 1, 1, {"optimizer.name": "sgd"},
+                     [("litgpt", LITGPT, ["--model", "open_llama_13b", "--full", "--optim", "sgd", "--mbs", "1"])]),
+    "tiny-1gpu-8bit": ("TinyLlama-1.1B", 1, 8, {"optimizer.name": "adamw_8bit"}, []),
+    "tiny-4gpu-ddp": ("TinyLlama-1.1B", 4, 8, {}, [("lightning", LIGHTNING, [*TINY, "--strategy", "ddp"])]),
+    "7b-4gpu-ddp": ("open_llama_7b", 4, 4, {}, [("lightning", LIGHTNING, ["--mbs", "4", "--strategy", "ddp"]),
+                                                ("torch best", TORCH, ["--compile", "--ddp", "--mbs", "4"])]),
+    "7b-4gpu-fsdp": ("open_llama_7b", 4, 4, SHARDED, [("lightning", LIGHTNING, ["--mbs", "4", "--strategy", "fsdp_wrap"]),
+                                                      ("torch best", TORCH, ["--compile", "--mbs", "4"])]),
+    "7b-4gpu-fsdp-unwrapped": ("open_llama_7b", 4, 4, {**SHARDED, "fsdp_unit": "model"},
+                               [("lightning", LIGHTNING, ["--mbs", "4", "--strategy", "fsdp"])]),
+    "7b-4gpu-fsdp-micro8": ("open_llama_7b", 4, 8, SHARDED, [("torch best", TORCH, ["--compile", "--mbs", "8"])]),
+    "13b-4gpu-fsdp-micro8": ("open_llama_13b", 4, 8, SHARDED,
+                             [("torch best", TORCH, ["--model", "open_llama_13b", "--compile", "--mbs", "8"])]),
+    "7b-4gpu-chess4": ("CodeLlama-7b", 4, 16, CHECKPOINTED, [("torch best", TORCH, ["--compile", "--ckpt", "--mixed", "--mbs", "16"])]),
+    "13b-4gpu-offload": ("open_llama_13b", 4, 4, OFFLOADED, []),
+    "tiny-1gpu-lora": ("TinyLlama-1.1B", 1, 4, LORA, [("litgpt", LITGPT, ["--model", "tiny-llama-1.1b", "--mbs", "4"])]),
+    "7b-1gpu-lora": ("open_llama_7b", 1, 4, LORA, [("litgpt", LITGPT, ["--model", "open_llama_7b", "--mbs", "4"]),
+                                                   ("torch best", LITGPT, ["--model", "open_llama_7b", "--mbs", "4", "--compile"])]),
+    "13b-1gpu-lora": ("open_llama_13b", 1, 4, LORA, [("litgpt", LITGPT, ["--model", "open_llama_13b", "--mbs", "4"])]),
+    "7b-1gpu-qlora": ("open_llama_7b", 1, 4, {**LORA, "quantize": "nf4"},
+                      [("litgpt", "qlora_llama.py", ["--model", "open_llama_7b", "--mbs", "4"])]),
+    "13b-1gpu-qlora": ("open_llama_13b", 1, 4, {**LORA, "quantize": "nf4-dq"},
+                       [("litgpt", "qlora_llama.py", ["--model", "open_llama_13b", "--mbs", "4", "--quantize", "nf4-dq"])]),
 }
 
 BYTES = {"bf16-true": (2, 2), "32-true": (4, 4), "bf16-mixed": (6, 4)}  # parameters with copies, and each of AdamW's two moments
@@ -52,34 +75,39 @@ def parameters(model):
     return c["num_hidden_layers"] * block + c["vocab_size"] * h * (1 if c.get("tie_word_embeddings") else 2) + h
 
 
+def arithmetic(model, devices, job):
+    """(bytes of parameters, of AdamW's moments) that a rank of a full fine-tuning holds; none where it holds others too."""
+    if "lora" in job or "offload_optimizer" in job or "fsdp_unit" in job or job["optimizer"]["name"] != "adamw":
+        return None
+    weight, moment = BYTES[job["precision"]]
+    held = parameters(model) / (devices if job.get("strategy") == "fsdp" else 1)
+    return held * weight, held * 2 * moment
+
+
 def ours(site, name, steps):
-    model, devices, micro, precision, _ = ROWS[name]
-    data = site.folder / f"{name}.bin"
-    random_tokens(data, micro * devices * steps, LENGTH)
-    job = {"version": 1, "name": name, "model": {"path": str(TOP / "deploy/models" / model), "init": "random"},
-           "data": {"path": str(data), "format": "bin"}, "precision": precision, "devices": devices,
-           "train": {"micro_batch_size": micro, "max_steps": steps, "max_seq_length": LENGTH},
-           "optimizer": {"name": "adamw", "lr": 2e-4}, "resources": {"step_timeout": "2min"}}
+    model, devices, micro, changes, _ = ROWS[name]
+    job = with_changes({"version": 1, "name": name, "model": {"path": str(TOP / "deploy/models" / model), "init": "random"},
+                        "data": {"path": str(site.folder / f"{name}.bin"), "format": "bin"}, "precision": "bf16-true", "devices": devices,
+                        "train": {"micro_batch_size": micro, "max_steps": steps, "max_seq_length": LENGTH},
+                        "optimizer": {"name": "adamw", "lr": 2e-4}, "resources": {"step_timeout": "2min"}}, changes)
+    random_tokens(site.folder / f"{name}.bin", micro * devices * steps * job["train"].get("accumulate_grad_batches", 1), LENGTH)
     job_file = site.folder / f"{name}.json"
     job_file.write_text(json.dumps(job))
     submitted = site.trainctl("submit", job_file, "--wait", "-o", "json")
     if submitted.returncode != 0:
-        described = site.trainctl("describe", name).stdout
-        log = site.trainctl("logs", name, "--tail", "30").stdout
-        return {"row": name, "error": (submitted.stderr + described + log)[-3000:]}
+        return {"row": name, "error": submitted.stderr + site.why(name)}
     points = site.points(name)
     rates = [p["value"] for p in points if p["name"] == "tokens_per_second"]
     losses = [p["value"] for p in points if p["name"] == "loss"]
-    bytes_of = lambda kind: max((p["value"] for p in points if p["name"] == f"memory_{kind}_bytes"), default=0)
-    power = [p["value"] for p in points if p["name"] == "gpu_power_watts"]
+    most = lambda metric: max((p["value"] for p in points if p["name"] == metric), default=0)
     result = {"row": name, "tokens_per_second": statistics.median(rates[len(rates) // 2:]),
-              "first_loss": losses[0], "last_loss": losses[-1], "steps": len(losses), "power_watts": max(power, default=0)}
-    for kind in ("params", "grads", "optimizer", "other", "peak_allocated", "reserved"):
-        result[kind] = bytes_of(kind)
-    count = parameters(model)
-    weight, moment = BYTES[precision]
-    result["params_ratio"] = result["params"] / (count * weight)
-    result["optimizer_ratio"] = result["optimizer"] / (count * 2 * moment)
+              "first_loss": losses[0], "last_loss": losses[-1], "steps": len(losses), "power_watts": most("gpu_power_watts")}
+    for kind in (*KINDS, "peak_allocated", "reserved"):
+        result[kind] = most(f"memory_{kind}_bytes")
+    if expected := arithmetic(model, devices, job):
+        # After a step a rank holds what is its own, no unit that is whole for its use.
+        own = max(p["value"] for p in points if p["name"] == "memory_params_bytes" and p["phase"] == "after_optimizer_step")
+        result["ratios"] = [own / expected[0], result["optimizer"] / expected[1]]
     result["described"] = site.json("describe", name)
     return result
 
@@ -102,10 +130,12 @@ def print_row(result, peers):
     if "error" in result:
         print(f"{result['row']:16} FAILED\n{result['error']}")
         return False
-    good = abs(result["params_ratio"] - 1) < 0.05 and abs(result["optimizer_ratio"] - 1) < 0.05
+    ratios = result.get("ratios", [])
+    good = all(abs(ratio - 1) < 0.05 for ratio in ratios)
     print(f"{result['row']:16} {result['tokens_per_second']:9,.0f} tok/s  peak {result['peak_allocated'] / GIB:6.2f} GiB  reserved "
           f"{result['reserved'] / GIB:6.2f}  params {result['params'] / GIB:.2f}  grads {result['grads'] / GIB:.2f}  optimizer "
-          f"{result['optimizer'] / GIB:.2f}  (of the arithmetic: {result['params_ratio']:.3f}, {result['optimizer_ratio']:.3f})  loss "
+          f"{result['optimizer'] / GIB:.2f}, on the host {result['optimizer_cpu'] / GIB:.2f}  (of the arithmetic: "
+          f"{', '.join(f'{ratio:.3f}' for ratio in ratios) or 'not compared'})  loss "
           f"{result['first_loss']:.3f} → {result['last_loss']:.3f}  {result['power_watts']:.0f} W", flush=True)
     for other in peers:
         if "error" in other:

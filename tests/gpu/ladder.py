@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""The ladder of trust on this host's devices: each rung trains the same rows in two ways, through the real coordinator and workers, and
+compares the loss of every step. DDP proves itself against one device, FSDP against DDP, and everything else against one of these.
+
+usage: tests/gpu/ladder.py [--rungs NAME,…] [--steps N] [--bin DIR] [--cpu SLOTS] [--model DIR]
+
+A rung that needs more devices than there are says so. Exit status 1 where a rung's two runs differ by more than its tolerance (0: bit for
+bit, under "deterministic") or a run fails.
+"""
+
+import argparse
+import fnmatch
+import json
+import pathlib
+import sys
+import tempfile
+
+from host_site import TOP, Site, with_changes
+
+EXACT = {"deterministic": True}
+ONE = {"devices": 1, "train.global_batch_size": 8, "train.micro_batch_size": 2}
+TWO = {**ONE, "devices": 2}
+FOUR = {**ONE, "devices": 4}
+FSDP = {**FOUR, "strategy": "fsdp"}
+LORA = {"lora": {"r": 8, "alpha": 16, "dropout": 0.1}}
+MIXED = {"precision": "bf16-mixed"}
+BF16 = {"precision": "bf16-true"}
+
+# name: one way, another way, the largest difference of a loss
+RUNGS = {
+    "ddp-2": ({**TWO, **EXACT}, {**ONE, **EXACT}, 0),
+    "ddp-4": ({**FOUR, **EXACT}, {**ONE, **EXACT}, 0),
+    "ddp-4-mixed": ({**FOUR, **EXACT, **MIXED}, {**ONE, **EXACT, **MIXED}, 0),
+    "ddp-4-bf16": ({**FOUR, **EXACT, **BF16}, {**ONE, **EXACT, **BF16}, 0),
+    "fsdp": ({**FSDP, **EXACT}, {**FOUR, **EXACT}, 0),
+    "fsdp-mixed": ({**FSDP, **EXACT, **MIXED}, {**FOUR, **EXACT, **MIXED}, 0),
+    "fsdp-bf16": ({**FSDP, **EXACT, **BF16}, {**FOUR, **EXACT, **BF16}, 0),
+    "fsdp-grad-op": ({**FSDP, **EXACT, "sharding": "grad_op"}, {**FOUR, **EXACT}, 0),
+    "fsdp-unwrapped": ({**FSDP, **EXACT, "fsdp_unit": "model"}, {**FOUR, **EXACT}, 0),
+    "fsdp-checkpointed": ({**FSDP, **EXACT, "activation_checkpointing": True}, {**FOUR, **EXACT}, 0),
+    "fsdp-fast": ({**FSDP}, {**FOUR}, 2e-4),
+    "fsdp-fast-mixed": ({**FSDP, **MIXED}, {**FOUR, **MIXED}, 2e-2),
+    "fsdp-clipped": ({**FSDP, "train.max_norm": 0.5}, {**FOUR, "train.max_norm": 0.5}, 2e-4),
+    "checkpointing": ({**ONE, **EXACT, "activation_checkpointing": True}, {**ONE, **EXACT}, 0),
+    "checkpointing-2nd": ({**ONE, **EXACT, "activation_checkpointing": 2, **MIXED}, {**ONE, **EXACT, **MIXED}, 0),
+    "accumulation": ({**ONE}, {**ONE, "train.micro_batch_size": 8}, 2e-4),
+    "engine": ({**ONE, "engine": "reference"}, {**ONE}, 2e-4),
+    "engine-mixed": ({**ONE, **MIXED, "engine": "reference"}, {**ONE, **MIXED}, 2e-2),
+    "offload": ({**ONE, "offload_optimizer": True}, {**ONE}, 2e-4),
+    "offload-mixed": ({**ONE, **MIXED, "offload_optimizer": True}, {**ONE, **MIXED}, 2e-2),
+    "offload-fsdp": ({**FSDP, "offload_optimizer": True}, {**FSDP}, 2e-4),
+    "adamw-8bit-fsdp": ({**FSDP, **EXACT, "optimizer.name": "adamw_8bit"}, {**ONE, **EXACT, "optimizer.name": "adamw_8bit"}, 0),
+    "lora-ddp": ({**FOUR, **EXACT, **LORA}, {**ONE, **EXACT, **LORA}, 0),
+    "lora-fsdp": ({**FSDP, **EXACT, **LORA, **BF16}, {**FOUR, **EXACT, **LORA, **BF16}, 0),
+    "lora-checkpointed": ({**ONE, **EXACT, **LORA, "activation_checkpointing": True}, {**ONE, **EXACT, **LORA}, 0),
+    "qlora-ddp": ({**FOUR, **EXACT, **LORA, **BF16, "quantize": "nf4"}, {**ONE, **EXACT, **LORA, **BF16, "quantize": "nf4"}, 0),
+}
+
+
+def job_of(changes, options, name):
+    return with_changes({"version": 1, "name": name, "model": {"path": str(options.model), "init": "random"},
+                         "data": {"path": str(TOP / "deploy/data/alpaca.json"), "max_rows": 8 * options.steps}, "precision": "32-true",
+                         "train": {"max_steps": options.steps, "max_seq_length": 64}, "optimizer": {"lr": 2e-3},
+                         "resources": {"step_timeout": "2min", "time_limit": "5min"}}, changes)
+
+
+class Runs:
+    """Every different job once, however many rungs compare it."""
+
+    def __init__(self, site, options):
+        self.site, self.options, self.names = site, options, {}
+
+    def submit(self, changes):
+        key = json.dumps(changes, sort_keys=True)
+        if key not in self.names:
+            name = f"run-{len(self.names)}"
+            file = self.site.folder / f"{name}.json"
+            file.write_text(json.dumps(job_of(changes, self.options, name)))
+            submitted = self.site.trainctl("submit", file)
+            self.names[key] = (name, "" if submitted.returncode == 0 else submitted.stderr)
+        return self.names[key]
+
+    def losses(self, changes):
+        """(losses by step, why there are none)"""
+        name, refused = self.submit(changes)
+        if refused:
+            return [], refused.strip()
+        if self.site.trainctl("wait", name).returncode != 0:
+            return [], self.site.why(name)
+        return [point["value"] for point in self.site.points(name) if point["name"] == "loss"], ""
+
+
+def climb(runs, name):
+    one, other, tolerance = RUNGS[name]
+    (a, why_a), (b, why_b) = runs.losses(one), runs.losses(other)
+    if why_a or why_b:
+        print(f"{name:20} FAILED\n{why_a or why_b}", flush=True)
+        return False
+    furthest = max(abs(x - y) for x, y in zip(a, b, strict=True))
+    good = furthest <= tolerance and len(a) == runs.options.steps and len(set(a)) > 1
+    print(f"{name:20} {'ok' if good else 'DIFFERS':8} {len(a)} losses {a[0]:.6f} → {a[-1]:.6f}, "
+          f"furthest apart {furthest:.3g} (allowed {tolerance:g})", flush=True)
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rungs", default="*", help="names or patterns, comma-separated")
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--bin", type=pathlib.Path, default=TOP / "build/bin")
+    parser.add_argument("--cpu", type=int, help="climb on so many CPU slots")
+    parser.add_argument("--model", type=pathlib.Path, default=TOP / "deploy/models/tiny")
+    options = parser.parse_args()
+    good = True
+    chosen = [name for name in RUNGS if any(fnmatch.fnmatch(name, pattern) for pattern in options.rungs.split(","))]
+    with tempfile.TemporaryDirectory(prefix="trainctl-ladder-") as folder:
+        site = Site(options.bin.resolve(), pathlib.Path(folder), *(("--workers", str(options.cpu), "--cpu") if options.cpu else ()))
+        try:
+            devices, runs = site.devices("cpu" if options.cpu else "cuda"), Runs(site, options)
+            fits = {name: max(way["devices"] for way in RUNGS[name][:2]) <= devices for name in chosen}
+            for name in chosen:
+                for way in RUNGS[name][:2] if fits[name] else ():
+                    runs.submit(way)
+            for name in chosen:
+                if fits[name]:
+                    good = climb(runs, name) and good
+                else:
+                    print(f"{name:20} needs more than the {devices} devices here", flush=True)
+        finally:
+            site.down()
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
