@@ -10,7 +10,7 @@ import unittest
 
 from cluster import BIN, TOP
 
-ROWS = "single-4,multi-2"
+ROWS = "single-4,multi-3"
 
 
 class Recipes(unittest.TestCase):
@@ -29,7 +29,7 @@ class Recipes(unittest.TestCase):
         self.assertEqual(first.returncode, 0, first.stdout + first.stderr)
         results = json.loads((self.folder / "results.json").read_text())
         self.assertEqual({row: result["outcome"] for row, result in results.items()},
-                         {"single-4": "SUCCEEDED", "multi-2": "SUCCEEDED"})
+                         {"single-4": "SUCCEEDED", "multi-3": "SUCCEEDED"})
         for result in results.values():
             self.assertGreater(result["measured"]["params"], 0)
             self.assertGreater(result["measured"]["peak_allocated"], result["measured"]["params"])

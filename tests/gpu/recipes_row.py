@@ -54,9 +54,12 @@ class Row:
 
     def result(self, site, job):
         detail = site.json("describe", job)["jobs"][0]
+        if not detail["attempts"]:
+            return {**self.settings(), "outcome": detail["outcome"], "message": detail["message"], "last_log_lines": []}
         attempt = detail["attempts"][-1]
         result = {**self.settings(), "outcome": detail["outcome"], "message": detail["message"] or "",
-                  "wall_seconds": attempt["ended_at"] - attempt["started_at"], "measured": memory_measured(detail["summaries"]),
+                  "wall_seconds": attempt["ended_at"] - attempt["started_at"],
+                  "measured": attempt["oom"]["memory"] if attempt["oom"] else memory_measured(detail["summaries"]),
                   "predicted_peak": (detail["prediction"] or {}).get("peak_allocated"), "prediction": detail["prediction"],
                   "oom": attempt["oom"], "limit_bytes": size_in_bytes(detail["job"]["resources"]["gpu_memory_limit"]),
                   "last_log_lines": [] if detail["outcome"] in ("SUCCEEDED", "OOM_GPU") else attempt["last_log_lines"],
