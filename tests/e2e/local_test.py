@@ -66,6 +66,7 @@ class Shipped(ClusterTest):
             if pathlib.Path(job["job"]["model"]["path"]).exists():  # the example model is made at use
                 self.assertGreater(job["steps"], 0, job["name"])
                 self.assertGreater(job["memory"]["peak_allocated"], 0, job["name"])
+                self.assertEqual(job["memory"]["sequence_length"], job["job"]["train"]["max_seq_length"], "no row is that long")
             if job["job"]["devices"] > self.WORKERS:
                 self.assertIn("devices", "".join(job["refused"]), job["name"])
         return True
