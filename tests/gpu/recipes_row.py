@@ -38,11 +38,13 @@ class Row:
 
     def submit(self, site):
         """(job id, "") or (None, why it was refused). What is refused because it cannot fit is run nonetheless: that shows who is right."""
+        path = JOBS / f"{self.id}.json"
         for more in ([], ["--set", "expect=OOM"]):
-            done = site.trainctl("submit", JOBS / f"{self.id}.json", *self.overrides(), *more, "-o", "json")
+            done = site.trainctl("submit", path, *self.overrides(), *more, "-o", "json")
             if done.returncode == 0:
                 return json.loads(done.stdout)["id"], ""
-        return None, done.stderr.strip()
+        lines = done.stderr.strip().splitlines()
+        return None, "; ".join(line.removeprefix(f"{path}:") for line in lines[1:] or lines)
 
     def refused(self, why):
         return {**self.settings(), "outcome": "REFUSED", "message": why}
