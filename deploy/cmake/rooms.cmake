@@ -20,10 +20,14 @@ if(TRAINCTL_SANITIZE)
   endif()
 endif()
 
-# trainctl_library(NAME SOURCES a.cc … [DEPENDS public targets …] [PRIVATE private targets …])
+# trainctl_library(NAME SOURCES a.cc … [DEPENDS public targets …] [PRIVATE private targets …] [FRUGAL]): FRUGAL rooms are -O1, a third less
+# to compile: their time goes into waiting for terminals, files and networks.
 function(trainctl_library name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "FRUGAL" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ROOM_SOURCES})
+  if(ROOM_FRUGAL)
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  endif()
   target_link_libraries(${name} PUBLIC ${ROOM_DEPENDS} PRIVATE trainctl_flags ${ROOM_PRIVATE})
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
 endfunction()
@@ -35,17 +39,32 @@ function(trainctl_program name)
   target_link_libraries(${name} PRIVATE trainctl_flags ${PROGRAM_DEPENDS})
 endfunction()
 
-# trainctl_test(NAME SOURCES … DEPENDS … [WHOLE] [TIMEOUT s]): a GoogleTest program; WHOLE makes it one CTest entry
-# (for programs that are slow to load), otherwise each test is an entry. Each entry's label is its folder's name. Tests find the
-# checkout by TRAINCTL_SOURCE_DIR and the programs by TRAINCTL_BIN_DIR (compile definitions).
+# trainctl_precompile(TARGET PRIVATE headers of libraries, never our own …) or (TARGET REUSE_FROM another with the same flags).
+function(trainctl_precompile name)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # ccache wants it
+  target_precompile_headers(${name} ${ARGN})
+endfunction()
+
+# trainctl_test_code(TARGET): code of tests is not optimized, which takes a third off its compile time; what it tests is.
+function(trainctl_test_code name)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+endfunction()
+
+# trainctl_test(NAME SOURCES … DEPENDS … [WHOLE] [OPTIMIZED] [TIMEOUT s]): a GoogleTest program; WHOLE makes it one CTest entry
+# (for programs that are slow to load), otherwise each test is an entry; OPTIMIZED is for tests that compute much themselves. Each entry's
+# label is its folder's name. Tests find the checkout by TRAINCTL_SOURCE_DIR and the programs by TRAINCTL_BIN_DIR (compile definitions).
 function(trainctl_test name)
-  cmake_parse_arguments(TEST "WHOLE" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(TEST "WHOLE;OPTIMIZED" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()
   add_executable(${name} ${TEST_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_link_libraries(${name} PRIVATE trainctl_flags ${TEST_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE trainctl_flags trainctl_test_main ${TEST_DEPENDS})
+  if(NOT TEST_OPTIMIZED)
+    trainctl_test_code(${name})
+    trainctl_precompile(${name} REUSE_FROM trainctl_test_main)
+  endif()
   target_compile_definitions(${name} PRIVATE TRAINCTL_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TRAINCTL_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
   if(TEST_WHOLE)

@@ -8,6 +8,8 @@ if(NOT DEFINED TRAINCTL_TOOLCHAIN)
 endif()
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # Precompiled headers are cached too; ccache wants to be told that they may be.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
