@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/format.h"
 #include "common/job/check_job.h"
+#include "common/job/check_model.h"
+#include "common/job/fit.h"
+#include "common/job/micro_batch_choice.h"
 #include "common/job/run_plan.h"
 
 namespace trainctl::client {
@@ -12,8 +14,14 @@ namespace {
 
 bool IsCuda(const SiteWorker& worker) { return worker.device.kind == "cuda"; }
 
+std::vector<job::SiteDevice> Devices(const Site& site) {
+  std::vector<job::SiteDevice> devices;
+  for (const SiteWorker& worker : site.workers) devices.push_back(worker.device);
+  return devices;
+}
+
 // Devices of one kind that meet the constraints; GPUs where there are enough of them, else CPU slots.
-std::vector<SiteWorker> Candidates(const job::JobSpec& job, const Site& site) {
+std::vector<SiteWorker> MeetingConstraints(const job::JobSpec& job, const Site& site) {
   std::vector<SiteWorker> gpus, slots;
   std::string reason;
   for (const SiteWorker& worker : site.workers) {
@@ -26,62 +34,84 @@ job::DeviceKind KindOf(const std::vector<SiteWorker>& candidates) {
   return candidates.empty() || IsCuda(candidates.front()) ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
 }
 
-int64_t LargestDevice(const std::vector<SiteWorker>& candidates) {
-  int64_t largest = 0;
-  for (const SiteWorker& worker : candidates) largest = std::max(largest, worker.device.memory_bytes);
-  return largest;
+// Those that the prediction fits, as the scheduler has it; all where it fits too few.
+std::vector<SiteWorker> WithRoom(const Assessment& assessment) {
+  std::vector<SiteWorker> roomy;
+  for (const SiteWorker& worker : assessment.candidates) {
+    const int64_t limit = job::MemoryLimit(assessment.job, worker.device);
+    if (limit == 0 || assessment.prediction->peak_allocated <= limit) roomy.push_back(worker);
+  }
+  return static_cast<int64_t>(roomy.size()) >= assessment.job.devices ? roomy : assessment.candidates;
 }
 
-// A limit that the job sets itself is an experiment (what happens at 80 GB?), so exceeding it is only noted; no device of the site being
-// large enough is a refusal, unless the job expects just that.
-void CheckFit(Assessment* assessment) {
-  const int64_t largest = LargestDevice(assessment->candidates);
-  if (!assessment->prediction || largest == 0 || assessment->job.expect == job::Expect::kOom) return;
-  const int64_t peak = assessment->prediction->peak_allocated;
-  if (peak > largest) {
-    assessment->site_problems.push_back({"train.micro_batch_size", 0, "",
-                                         "at most " + FormatMemory(largest) + " a device, the largest of this site",
-                                         "predicted peak " + FormatMemory(peak) +
-                                             "; trainctl explain oom says what helps, and \"expect\": \"OOM\" "
-                                             "submits it all the same"});
+// "auto" becomes a number, or a problem.
+void ChooseMicroBatch(const Site& site, Assessment* assessment) {
+  if (assessment->job.train.micro_batch_size) return;
+  base::Result<job::MicroBatchChoice> choice =
+      assessment->inspection ? job::ChooseMicroBatch(assessment->job, *assessment->inspection, Devices(site))
+                             : base::Error{base::Code::kInvalid, "it is chosen by the model's memory, which could not be inspected"};
+  if (!choice.ok()) {
+    assessment->site_problems.push_back({"train.micro_batch_size", 0, "\"auto\"", "a number", choice.error().message});
     return;
   }
-  const std::optional<int64_t>& limit = assessment->job.resources.gpu_memory_limit_bytes;
-  if (limit && peak > *limit) {
-    assessment->notes.push_back("predicted peak " + FormatMemory(peak) + " exceeds resources.gpu_memory_limit " + FormatMemory(*limit) +
-                                ": it will probably end OOM_GPU");
+  assessment->job = choice->job;
+  assessment->micro_batch_choice = choice->Text();
+}
+
+base::Status Predict(Assessment* assessment) {
+  base::Result<job::RunPlan> plan = job::PlanRun(assessment->job, assessment->inspection->rows);
+  if (!plan.ok()) return plan.error();
+  assessment->split = plan->split;
+  assessment->steps = plan->total_steps;
+  assessment->notes = std::move(plan->notes);
+  assessment->prediction = job::EstimateMemory(assessment->job, *assessment->inspection, KindOf(assessment->candidates));
+  assessment->candidates = WithRoom(*assessment);
+  return base::Ok{};
+}
+
+void CheckFit(const std::vector<job::SiteDevice>& devices, bool force, Assessment* assessment) {
+  for (job::Problem& problem : job::CheckFit(assessment->job, *assessment->inspection, devices)) {
+    if (force) {
+      assessment->notes.push_back("it will probably end OOM_GPU: expected " + problem.expected + "; " + problem.hint);
+    } else {
+      assessment->site_problems.push_back(std::move(problem));
+    }
   }
 }
 
-void CheckAgainstSite(const Site& site, Assessment* assessment) {
-  std::vector<job::SiteDevice> devices;
-  for (const SiteWorker& worker : site.workers) devices.push_back(worker.device);
-  assessment->site_problems = job::CheckSite(assessment->job, devices);
-  if (assessment->site_problems.empty()) CheckFit(assessment);
+void CheckAgainstSite(const Site& site, bool force, Assessment* assessment) {
+  std::vector<job::Problem>& problems = assessment->site_problems;
+  const std::vector<job::SiteDevice> devices = Devices(site);
+  const auto add = [&](std::vector<job::Problem> found) { problems.insert(problems.end(), found.begin(), found.end()); };
+  if (!devices.empty()) add(job::CheckSite(assessment->job, devices));
+  if (!assessment->inspection) return;
+  add(job::CheckModel(assessment->job, assessment->inspection->model));
+  if (problems.empty()) CheckFit(devices, force, assessment);
 }
 
 }  // namespace
 
-base::Result<Assessment> Assess(const job::JobSpec& job, const std::optional<job::Inspection>& inspection, const Site& site) {
-  Assessment assessment{.job = job::ResolveJob(job), .inspection = inspection, .candidates = Candidates(job, site)};
+void PredictTime(const std::vector<EarlierRuns>& earlier, Assessment* assessment) {
+  if (!assessment->inspection || assessment->candidates.empty()) return;
+  const std::string& device = assessment->candidates.front().device.name;
+  assessment->time = job::EstimateTime(assessment->job, *assessment->inspection, device);
+  for (const EarlierRuns& runs : earlier) {
+    if (runs.device_name != device || runs.runs < 1) continue;
+    assessment->time = job::EstimateTimeFromRuns(assessment->job, *assessment->inspection, device, runs.step_seconds, runs.runs);
+  }
+}
+
+base::Result<Assessment> Assess(const job::JobSpec& job, const std::optional<job::Inspection>& inspection, const Site& site, bool force) {
+  Assessment assessment{.job = job::ResolveJob(job), .inspection = inspection, .candidates = MeetingConstraints(job, site)};
+  ChooseMicroBatch(site, &assessment);
   const base::Result<job::BatchPlan> batch = job::PlanBatch(assessment.job);
   if (!batch.ok()) return batch.error();
   assessment.batch = *batch;
   if (inspection) {
-    base::Result<job::RunPlan> plan = job::PlanRun(job, inspection->rows);
-    if (!plan.ok()) return plan.error();
-    assessment.split = plan->split;
-    assessment.steps = plan->total_steps;
-    assessment.notes = std::move(plan->notes);
-    assessment.prediction = job::EstimateMemory(assessment.job, *inspection, KindOf(assessment.candidates));
+    if (const base::Status predicted = Predict(&assessment); !predicted.ok()) return predicted.error();
   }
-  if (!site.workers.empty()) CheckAgainstSite(site, &assessment);
+  CheckAgainstSite(site, force, &assessment);
   return assessment;
-}
-
-int64_t MemoryLimit(const job::JobSpec& job, const job::SiteDevice& device) {
-  const int64_t limit = job.resources.gpu_memory_limit_bytes.value_or(device.memory_bytes);
-  return device.memory_bytes > 0 ? std::min(limit, device.memory_bytes) : limit;
 }
 
 }  // namespace trainctl::client

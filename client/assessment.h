@@ -12,6 +12,7 @@
 #include "common/job/memory_estimate.h"
 #include "common/job/model_shape.h"
 #include "common/job/problem.h"
+#include "common/job/run_time.h"
 #include "common/job/site.h"
 
 namespace trainctl::client {
@@ -23,13 +24,15 @@ struct SiteWorker {
 };
 
 struct Assessment {
-  job::JobSpec job;  // with its strategy resolved
+  job::JobSpec job;  // with its strategy resolved, and its micro batch where that is "auto" and could be chosen
+  std::optional<std::string> micro_batch_choice;  // why that one
   job::BatchPlan batch;
   std::optional<job::Inspection> inspection;
   std::optional<job::Split> split;                // of an inspected data set
   std::optional<int64_t> steps;                   // optimizer steps of the run
   std::optional<job::MemoryEstimate> prediction;  // of an inspected model
-  std::vector<job::Problem> site_problems;        // why this site would refuse it: devices, constraints, fit
+  std::optional<job::TimeEstimate> time;          // of an inspected model on the first of the candidates
+  std::vector<job::Problem> site_problems;        // why this site would refuse it: devices, constraints, model, fit
   std::vector<std::string> notes;                 // it would be accepted, but
   std::vector<SiteWorker> candidates;             // devices that it could run on
 };
@@ -39,10 +42,18 @@ struct Site {
   std::vector<SiteWorker> workers;  // the stored inventory
 };
 
-// Of a job that was read without problems. kInvalid: the inspected data do not fill one global batch.
-base::Result<Assessment> Assess(const job::JobSpec& job, const std::optional<job::Inspection>& inspection, const Site& site);
+// Steps of earlier runs of the same shape, by device.
+struct EarlierRuns {
+  std::string device_name;
+  double step_seconds = 0;
+  int64_t runs = 0;
+};
 
-// The memory that a rank may use on a device: the job's own limit, or the device's size where that is smaller or no limit is set.
-int64_t MemoryLimit(const job::JobSpec& job, const job::SiteDevice& device);
+// Predicts the time: from the runs on the device where the job would run, else from its rates. Nothing where neither is known.
+void PredictTime(const std::vector<EarlierRuns>& earlier, Assessment* assessment);
+
+// Of a job that was read without problems. force: that it fits no device is a note, not a problem. kInvalid: the inspected data do not fill
+// one global batch.
+base::Result<Assessment> Assess(const job::JobSpec& job, const std::optional<job::Inspection>& inspection, const Site& site, bool force);
 
 }  // namespace trainctl::client

@@ -58,6 +58,9 @@ class GrpcApi : public Api {
     if (!status.ok()) return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
     return response;
   }
+  base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override {
+    return Call<v1::EarlierRunsResponse>(&v1::Coordinator::Stub::EarlierRuns, request, kCallSeconds);
+  }
   base::Result<v1::WorkersResponse> Workers() override {
     return Call<v1::WorkersResponse>(&v1::Coordinator::Stub::Workers, v1::WorkersRequest(), kCallSeconds);
   }

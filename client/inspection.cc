@@ -50,6 +50,30 @@ std::optional<job::Inspection> Inspector::Inspect(const job::JobSpec& job) {
   return answer->second;
 }
 
+void PredictTimes(Context& context, std::vector<Assessment>* assessments) {
+  v1::EarlierRunsRequest request;
+  std::vector<Assessment*> inspected;
+  for (Assessment& assessment : *assessments) {
+    if (!assessment.inspection) continue;
+    inspected.push_back(&assessment);
+    request.add_jobs()->set_job_json(job::ToJson(assessment.job));
+    request.mutable_jobs()->rbegin()->set_inspection_json(job::ToJson(*assessment.inspection));
+  }
+  if (inspected.empty()) return;
+  // A coordinator that can't say has no earlier runs to tell of.
+  const base::Result<v1::EarlierRunsResponse> response =
+      context.api != nullptr ? context.api->EarlierRuns(request) : base::Result<v1::EarlierRunsResponse>(v1::EarlierRunsResponse());
+  for (size_t i = 0; i < inspected.size(); ++i) {
+    std::vector<EarlierRuns> earlier;
+    if (response.ok() && static_cast<int>(i) < response->jobs_size()) {
+      for (const v1::DeviceRuns& runs : response->jobs(static_cast<int>(i)).devices()) {
+        earlier.push_back({runs.device_name(), runs.step_seconds(), runs.runs()});
+      }
+    }
+    PredictTime(earlier, inspected[i]);
+  }
+}
+
 base::Result<job::Inspection> Inspector::AskWorker(const job::JobSpec& job) {
   v1::InspectRequest request;
   request.set_job_json(job::ToJson(job));

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "client/assessment.h"
 #include "client/context.h"
@@ -31,5 +32,8 @@ class Inspector {
   bool coordinator_answers_;
   std::map<std::string, std::optional<job::Inspection>> answers_;  // by what an inspection depends on
 };
+
+// Asks the coordinator for earlier runs of the same shapes, and predicts the time of each assessment whose model was inspected.
+void PredictTimes(Context& context, std::vector<Assessment>* assessments);
 
 }  // namespace trainctl::client

@@ -1,5 +1,6 @@
 #include "client/job_detail.h"
 
+#include "client/foresight.h"
 #include "client/job_listing.h"
 
 namespace trainctl::client {
@@ -69,6 +70,8 @@ Json DetailRecord(const v1::JobDetail& detail) {
   record["job"] = Parsed(detail.job_json());
   record["inspection"] = Parsed(detail.inspection_json());
   record["prediction"] = Parsed(detail.prediction_json());
+  const base::Result<job::Prediction> prediction = job::PredictionFromJson(detail.prediction_json());
+  record["prediction_errors"] = prediction.ok() ? ForesightJson(*prediction, detail) : Json::array();
   record["attempts"] = Json::array();
   for (const v1::AttemptView& attempt : detail.attempts()) record["attempts"].push_back(AttemptJson(attempt));
   record["events"] = Json::array();

@@ -6,7 +6,8 @@
 
 namespace trainctl::client {
 
-// JobRecord's members, then "job", "inspection", "prediction" as the coordinator stored them (null: none), "attempts", "events" and
+// JobRecord's members, then "job", "inspection", "prediction" as the coordinator stored them (null: none), "prediction_errors"
+// (foresight.h), "attempts", "events" and
 // "summaries".
 Json DetailRecord(const v1::JobDetail& detail);
 

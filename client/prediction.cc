@@ -4,6 +4,7 @@
 #include <set>
 
 #include "client/format.h"
+#include "common/job/fit.h"
 #include "common/job/job_json.h"
 
 namespace trainctl::client {
@@ -30,11 +31,19 @@ std::string Plural(int64_t count, const std::string& noun) { return WithThousand
 
 int64_t LargestLimit(const Assessment& assessment) {
   int64_t largest = 0;
-  for (const SiteWorker& worker : assessment.candidates) largest = std::max(largest, MemoryLimit(assessment.job, worker.device));
+  for (const SiteWorker& worker : assessment.candidates) largest = std::max(largest, job::MemoryLimit(assessment.job, worker.device));
   return largest;
 }
 
 bool IsFree(const SiteWorker& worker) { return worker.state == "READY"; }
+
+Json TimeJson(const job::TimeEstimate& time) {
+  return {{"step_seconds", time.step_seconds},
+          {"training_seconds", time.training_seconds},
+          {"total_seconds", time.total_seconds},
+          {"earlier_runs", time.earlier_runs},
+          {"device_name", time.device_name}};
+}
 
 Json Parsed(const std::string& text) { return Json::parse(text); }
 
@@ -103,6 +112,8 @@ Json AssessmentJson(const Assessment& assessment) {
           {"job", Parsed(job::ToJson(assessment.job))},
           {"batch", {{"global", batch.global}, {"micro", batch.micro}, {"devices", batch.devices}, {"accumulation", batch.accumulation}}},
           {"steps", assessment.steps ? Json(*assessment.steps) : Json(nullptr)},
+          {"micro_batch_choice", assessment.micro_batch_choice ? Json(*assessment.micro_batch_choice) : Json(nullptr)},
+          {"time", assessment.time ? TimeJson(*assessment.time) : Json(nullptr)},
           {"memory", assessment.prediction ? Parsed(job::ToJson(*assessment.prediction)) : Json(nullptr)},
           {"would_run_on", places},
           {"refused", refused},

@@ -2,14 +2,15 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/foresight.h"
 #include "client/format.h"
 #include "client/job_detail.h"
 #include "client/job_listing.h"
 #include "client/prediction.h"
 #include "client/verbs.h"
 #include "common/job/job_json.h"
-#include "common/job/memory_estimate.h"
 #include "common/job/metric.h"
+#include "common/job/prediction.h"
 
 namespace trainctl::client {
 namespace {
@@ -115,10 +116,17 @@ std::string EventsText(const v1::JobDetail& detail) {
   return text;
 }
 
+std::string PredictionText(const job::Prediction& prediction, const v1::JobDetail& detail, const TableLayout& layout) {
+  std::string text = "\n" + MemoryTableText(prediction.memory, layout);
+  if (prediction.time) text += "Time: " + job::TimeText(*prediction.time) + "\n";
+  const std::string foresight = ForesightText(prediction, detail, layout);
+  return text + (foresight.empty() ? "" : "\n" + foresight);
+}
+
 std::string DetailText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   std::string text = OverviewText(detail.view(), now) + SettingsText(detail, layout);
-  const base::Result<job::MemoryEstimate> prediction = job::MemoryEstimateFromJson(detail.prediction_json());
-  if (prediction.ok()) text += "\n" + MemoryTableText(*prediction, layout);
+  const base::Result<job::Prediction> prediction = job::PredictionFromJson(detail.prediction_json());
+  if (prediction.ok()) text += PredictionText(*prediction, detail, layout);
   for (const v1::AttemptView& attempt : detail.attempts()) text += AttemptText(attempt, layout);
   return text + SummariesText(detail, layout) + EventsText(detail);
 }

@@ -6,9 +6,11 @@
 #include "client/format.h"
 #include "client/inspection.h"
 #include "client/job_file.h"
+#include "client/lab_time.h"
 #include "client/prediction.h"
 #include "client/verbs.h"
 #include "common/job/job_json.h"
+#include "common/job/prediction.h"
 
 namespace trainctl::client {
 namespace {
@@ -21,8 +23,13 @@ constexpr double kRetrySeconds = 2;
 std::string Facts(const Assessment& assessment) {
   const job::OutputSpec& output = assessment.job.output;
   const bool kept = output.dir && output.save != job::Save::kNone;
-  return "  batch   " + BatchText(assessment.batch) + "\n" + "  steps   " + StepsText(assessment) + "\n" + "  memory  " +
-         MemoryText(assessment) + "\n" + (kept ? "  output  the model is kept in " + *output.dir + "\n" : "");
+  const std::optional<std::string>& choice = assessment.micro_batch_choice;
+  std::string text = "  batch   " + BatchText(assessment.batch) + "\n";
+  if (choice) text += "  micro   auto: " + *choice + "\n";
+  text += "  steps   " + StepsText(assessment) + "\n" + "  memory  " + MemoryText(assessment) + "\n";
+  if (assessment.time) text += "  time    " + job::TimeText(*assessment.time) + "\n";
+  if (kept) text += "  output  the model is kept in " + *output.dir + "\n";
+  return text;
 }
 
 std::string RefusalText(const Assessment& assessment) {
@@ -42,15 +49,20 @@ std::string DryRunText(const Assessment& assessment, bool site_known, const Tabl
 
 // ---- requests ----
 
-v1::SubmitRequest RequestFor(const JobFile& file, const std::vector<Assessment>& assessments, std::string request_id) {
+v1::SubmitRequest RequestFor(const JobFile& file, const std::vector<Assessment>& assessments, bool force, std::string request_id) {
   v1::SubmitRequest request;
+  request.set_force(force);
   request.set_request_id(std::move(request_id));
   request.set_group_name(file.group_name);
   for (size_t i = 0; i < file.jobs.size(); ++i) {
     v1::JobSubmission& submission = *request.add_jobs();
-    submission.set_job_json(job::ToJson(file.jobs[i]));
+    job::JobSpec job = file.jobs[i];
+    job.train.micro_batch_size = assessments[i].job.train.micro_batch_size;
+    submission.set_job_json(job::ToJson(job));
     if (assessments[i].inspection) submission.set_inspection_json(job::ToJson(*assessments[i].inspection));
-    if (assessments[i].prediction) submission.set_prediction_json(job::ToJson(*assessments[i].prediction));
+    if (assessments[i].prediction) {
+      submission.set_prediction_json(job::ToJson(job::Prediction{*assessments[i].prediction, assessments[i].time}));
+    }
   }
   return request;
 }
@@ -88,6 +100,8 @@ class Submit : public Verb {
     arguments.Switch("--wait", &wait_, "follow until the end; the exit status says how it ended");
     arguments.Duration("--timeout", &timeout_seconds_, "with --wait: stop following after this time (exit status 124); the jobs go on");
     arguments.Switch("--dry-run", &dry_run_, "submit nothing: show the resolved job, steps, predicted memory and where it would run");
+    arguments.Duration("--within", &within_seconds_, "with --dry-run: say whether all of it fits this time, such as 3h");
+    arguments.Switch("--force", &force_, "submit it though it is predicted to fit no device of the site");
     arguments.Text("--name", "NAME", &file_.name, "of the job, or of a lab file's group; else the file's");
     arguments.Overrides(&file_.overrides, "override a setting; also --KEY VALUE, as in --train.micro_batch_size 8");
     arguments.Remark(
@@ -115,11 +129,13 @@ class Submit : public Verb {
       for (const Assessment& assessment : *assessments) {
         Say(context, "\n" + DryRunText(assessment, site.known, context.surroundings.out_terminal.layout));
       }
+      if (ShowsLab(*assessments)) Say(context, "\nAll of it: " + LabText(PredictLab(*assessments), within_seconds_) + ".\n");
       return kExitOk;
     }
     Listing listing{
         .collection = "jobs", .table = TextTable({{"NAME"}, {"BATCH"}, {"STEPS"}, {"MEMORY"}, {"REFUSED"}}), .name_key = "name"};
     listing.members["dry_run"] = true;
+    listing.members["time"] = LabJson(PredictLab(*assessments), within_seconds_);
     for (const Assessment& assessment : *assessments) {
       listing.records.push_back(AssessmentJson(assessment));
       listing.table.AddRow({assessment.job.name, BatchText(assessment.batch), StepsText(assessment), MemoryText(assessment),
@@ -127,6 +143,8 @@ class Submit : public Verb {
     }
     return Print(context, listing);
   }
+
+  bool ShowsLab(const std::vector<Assessment>& assessments) const { return assessments.size() > 1 || within_seconds_; }
 
   int Send(Context& context, Api& api, const JobFile& file) const {
     const base::Result<std::vector<Assessment>> assessments = AssessAll(context, file, AskSite(context));
@@ -138,7 +156,7 @@ class Submit : public Verb {
       }
     }
     if (!refusals.empty()) return Fail(context, {base::Code::kInvalid, "refused by this site:\n" + refusals});
-    const v1::SubmitRequest request = RequestFor(file, *assessments, context.surroundings.new_request_id());
+    const v1::SubmitRequest request = RequestFor(file, *assessments, force_, context.surroundings.new_request_id());
     const base::Result<v1::SubmitResponse> response = SubmitOnce(context, api, request);
     if (!response.ok()) return Fail(context, response.error());
     if (response->jobs_size() != static_cast<int>(file.jobs.size())) {
@@ -163,25 +181,28 @@ class Submit : public Verb {
     return kExitOk;
   }
 
-  static base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile& file, const Site& site) {
+  base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile& file, const Site& site) const {
     Inspector inspector(context, site.known);
     std::vector<Assessment> assessments;
     std::set<std::string> said(file.notes.begin(), file.notes.end());
     for (const job::JobSpec& job : file.jobs) {
-      base::Result<Assessment> assessment = Assess(job, inspector.Inspect(job), site);
+      base::Result<Assessment> assessment = Assess(job, inspector.Inspect(job), site, force_);
       if (!assessment.ok()) return base::Error{assessment.error().code, job.name + ": " + assessment.error().message};
       for (const std::string& note : assessment->notes) {
         if (said.insert(note).second) context.err << "note: " << job.name << ": " << note << std::endl;
       }
       assessments.push_back(std::move(*assessment));
     }
+    PredictTimes(context, &assessments);
     return assessments;
   }
 
   JobFileOptions file_;
   bool wait_ = false;
   bool dry_run_ = false;
+  bool force_ = false;
   std::optional<int64_t> timeout_seconds_;
+  std::optional<int64_t> within_seconds_;
 };
 
 }  // namespace

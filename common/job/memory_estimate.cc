@@ -12,6 +12,19 @@ namespace {
 
 constexpr int64_t kLengthMultiple = 64;  // micro batches are padded to it
 
+// What is whole at the phases: the first unit is fetched before the forward, the head ahead of the backward.
+void AddGathered(const MemorySetting& s, std::array<MemoryByKind, 4>& phases) {
+  const auto params = [&](Phase phase) -> int64_t& { return phases[static_cast<size_t>(phase)].params; };
+  const int64_t head = GatheredBytes(s, s.units.head), all = AllGatheredBytes(s);
+  if (s.residency == Residency::kUse || s.residency == Residency::kStep) {
+    params(Phase::kBeforeForward) += GatheredBytes(s, s.units.embedding);
+    params(Phase::kAfterForward) += s.residency == Residency::kStep ? all : head;
+  } else if (s.residency == Residency::kModel) {
+    params(Phase::kAfterForward) += all;
+    params(Phase::kAfterBackward) += all;
+  }
+}
+
 }  // namespace
 
 int64_t SequenceLength(const JobSpec& job, const Inspection& inspection) {
@@ -32,7 +45,7 @@ MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, 
   estimate.phases.fill(kept);
   MemoryByKind& after_forward = estimate.phases[static_cast<size_t>(Phase::kAfterForward)];
   after_forward.other = AllActivations(setting);
-  if (setting.keeps_gathered) after_forward.params += AllGatheredBytes(setting);
+  AddGathered(setting, estimate.phases);
   estimate.phases[static_cast<size_t>(Phase::kAfterBackward)].grads = GradsAfterBackward(setting);
   for (MemoryByKind& phase : estimate.phases) {
     phase.allocated = phase.params + phase.grads + phase.optimizer + host + phase.other;

@@ -26,15 +26,17 @@
 //                also the one being reduced (copied). Otherwise all units' accumulated gradients have: with accumulation from the first
 //                micro step on, with max_norm until the step's end.
 //   fsdp         params, moments and held gradients are 1/W, each unit padded to 256 W. Whole weights (e a parameter) of two units are
-//                alive at once, the one at work and the one fetched ahead; under sharding grad_op all, from first use to the end of the
-//                backward. Whole gradients of two units and one reduced shard. fsdp_unit model: all whole weights and all whole gradients.
-//                With LoRA only the frozen weights are sharded and gathered; adapters are as under ddp.
+//                alive at once, the one at work and the one fetched ahead; under sharding grad_op each from its first use to its last
+//                backward. Whole gradients of two units and one reduced shard. fsdp_unit model: all whole weights, and whole gradients
+//                of all units that have gone back. With LoRA only the frozen weights are sharded and gathered; adapters are as under
+//                ddp. On one device nothing is sharded.
 //   head         normalized input and its gradient, 2 n e H, and chunks of 2,048 rows of logits: e V a row where fused, else with the fp32
 //                temporaries of the reference loss.
 //   block        working buffers of the backward: the fused SwiGLU's 4 F and 1 H of e a position, or the reference's fp32 temporaries;
 //                with LoRA a dropped-out input.
-//   norm         on steps that report the gradient norm: fp32 temporaries of one unit (of its shard under fsdp).
-//   CPU slots    run the reference; bf16 matrices are multiplied in fp32 copies; optimizer_cpu is in the same memory and counts.
+//   deterministic  beside a unit's gradient those of all ranks, one copy, and their sum.
+//   CPU slots    run the reference; bf16 matrices are multiplied in fp32 copies; on steps that report the gradient norm there are fp32
+//                temporaries of one unit's (shard of) gradient; optimizer_cpu is in the same memory and counts.
 //
 // peak = params + optimizer + the largest over the moments of the backward: the head, each block, the embedding. Workspaces of libraries
 // are left out. Where it is worked out: memory_units (elements), memory_state (what is held), memory_activations, memory_step (moments).

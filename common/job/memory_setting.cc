@@ -19,7 +19,7 @@ int64_t MemorySetting::ShardOf(int64_t elements) const {
 MemorySetting MemorySettingOf(const JobSpec& asked, const ModelShape& model, DeviceKind device, int64_t sequence_length) {
   const JobSpec job = ResolveJob(asked);
   const auto batch = PlanBatch(job);
-  const bool is_fsdp = job.strategy == StrategyKind::kFsdp;
+  const bool is_fsdp = job.strategy == StrategyKind::kFsdp && job.devices > 1;
   const bool is_one_unit = is_fsdp && job.fsdp_unit == FsdpUnit::kModel;
   return {.job = job,
           .model = model,
@@ -32,8 +32,10 @@ MemorySetting MemorySettingOf(const JobSpec& asked, const ModelShape& model, Dev
           .is_reference = device == DeviceKind::kCpu || job.engine == EngineKind::kReference,
           .is_fsdp = is_fsdp,
           .shards_trainable = is_fsdp && !job.lora,
-          .keeps_gathered = is_one_unit || (is_fsdp && job.sharding == Sharding::kGradOp),
-          .is_one_unit = is_one_unit,
+          .residency = !is_fsdp                             ? Residency::kNone
+                       : is_one_unit                        ? Residency::kModel
+                       : job.sharding == Sharding::kGradOp ? Residency::kStep
+                                                            : Residency::kUse,
           .accumulates = batch && batch->accumulation > 1,
           .clips = job.train.max_norm.has_value()};
 }

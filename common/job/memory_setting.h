@@ -13,6 +13,10 @@ namespace trainctl::job {
 inline constexpr int64_t kFp32Bytes = 4;
 inline constexpr int64_t kBf16Bytes = 2;
 
+// How long a unit's gathered weights stay: not sharded; sharding full: for its use; grad_op: from its first use to its last backward; the
+// model as one unit: all from the first use to the end of the step (worker/strategy/unit_gatherer.h).
+enum class Residency { kNone, kUse, kStep, kModel };
+
 struct MemorySetting {
   JobSpec job;  // strategy resolved
   ModelShape model;
@@ -25,8 +29,7 @@ struct MemorySetting {
   bool is_reference = false;  // kernels
   bool is_fsdp = false;
   bool shards_trainable = false;  // fsdp without LoRA: adapters are replicated
-  bool keeps_gathered = false;    // sharding grad_op, or the whole model as one unit: gathered weights stay to the end of the backward
-  bool is_one_unit = false;       // fsdp_unit model
+  Residency residency = Residency::kNone;
   bool accumulates = false;
   bool clips = false;
 

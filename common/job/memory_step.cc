@@ -31,8 +31,9 @@ int64_t ReplicatedGrads(const MemorySetting& s, const LiveGrads& live) {
 }
 
 int64_t ShardedGrads(const MemorySetting& s, const LiveGrads& live) {
-  const int64_t held_shards = s.accumulates || s.clips ? AllTrainableHeld(s) : 0;
-  if (s.is_one_unit) return (AllTrainable(s) + std::max(held_shards, AllTrainableHeld(s))) * s.storage_bytes;
+  const int64_t held_shards = s.accumulates ? AllTrainableHeld(s) : s.clips ? s.ShardOf(live.so_far) : 0;
+  if (s.job.deterministic) return (live.in_backward + held_shards) * s.storage_bytes;
+  if (s.residency == Residency::kModel) return (live.so_far + held_shards) * s.storage_bytes;  // reduced after the backward
   return (live.in_backward + live.on_its_way + s.ShardOf(live.on_its_way) + held_shards) * s.storage_bytes;
 }
 
@@ -40,18 +41,40 @@ int64_t Grads(const MemorySetting& s, const LiveGrads& live) {
   return s.shards_trainable ? ShardedGrads(s, live) : ReplicatedGrads(s, live);
 }
 
-// While a unit's gradient is finished: the gradient norm's fp32 temporaries, and under deterministic the gradients of single micro batches.
-int64_t FinishWork(const MemorySetting& s, const UnitElements& unit) {
-  const int64_t norm = s.TrainableHeld(unit) * kFp32Bytes * (s.storage_bytes == kFp32Bytes ? 1 : 2);
-  const int64_t copies = s.reduces() && !s.shards_trainable ? s.world + 1 : 1;
-  const int64_t ordered = s.job.deterministic ? unit.trainable * s.storage_bytes * copies : 0;
-  return std::max(norm, ordered);
+// Of deterministic, beside the unit's own gradient: those of all ranks, a copy that is added, and what it is added to.
+int64_t OrderedWork(const MemorySetting& s, const UnitElements& unit) {
+  if (!s.job.deterministic) return 0;
+  const int64_t part = s.TrainableHeld(unit);
+  const int64_t gathered = s.reduces() ? s.world * unit.trainable : 0;
+  const int64_t sum = s.accumulates ? unit.trainable : (s.reduces() ? part : 0);
+  return (gathered + part + sum) * s.storage_bytes;
 }
 
-// Whole weights while `unit` is in its backward and `next` is fetched ahead.
-int64_t Gathered(const MemorySetting& s, int64_t unit_bytes, const UnitElements& next) {
-  if (s.keeps_gathered) return AllGatheredBytes(s);
-  return unit_bytes + GatheredBytes(s, next);
+// While a unit's gradient is finished: on CPUs, on steps that report the gradient norm, its fp32 temporaries; deterministic's copies.
+int64_t FinishWork(const MemorySetting& s, const UnitElements& unit) {
+  const int64_t norm = s.is_cpu ? s.TrainableHeld(unit) * kFp32Bytes * (s.storage_bytes == kFp32Bytes ? 1 : 2) : 0;
+  return std::max(norm, OrderedWork(s, unit));
+}
+
+// Whole weights that may be alive, in bytes.
+struct LiveWeights {
+  int64_t unit = 0;  // in its backward
+  int64_t next = 0;  // fetched ahead
+  int64_t rest = 0;  // of all units that have not gone back, this one included
+};
+
+int64_t Gathered(const MemorySetting& s, const LiveWeights& live) {
+  switch (s.residency) {
+    case Residency::kNone:
+      return 0;
+    case Residency::kUse:
+      return live.unit + live.next;
+    case Residency::kStep:
+      return s.accumulates ? AllGatheredBytes(s) : live.rest;
+    case Residency::kModel:
+      return AllGatheredBytes(s);
+  }
+  return 0;
 }
 
 int64_t TiedTrainable(const MemorySetting& s) { return s.units.tied_head ? s.units.embedding.trainable : 0; }
@@ -61,7 +84,8 @@ int64_t AtHead(const MemorySetting& s) {
   const int64_t trainable = u.head.trainable + TiedTrainable(s);
   const int64_t weights = GatheredBytes(s, u.head) + (u.tied_head ? GatheredBytes(s, u.embedding) : 0);
   return AllActivations(s) + std::max(HeadWork(s), 2 * HiddenBytes(s) + FinishWork(s, u.head)) +
-         Grads(s, {.in_backward = trainable, .so_far = trainable}) + Gathered(s, weights, u.block);
+         Grads(s, {.in_backward = trainable, .so_far = trainable}) +
+         Gathered(s, {.unit = weights, .next = GatheredBytes(s, u.block), .rest = AllGatheredBytes(s)});
 }
 
 int64_t AtBlock(const MemorySetting& s, int64_t layer) {
@@ -71,31 +95,41 @@ int64_t AtBlock(const MemorySetting& s, int64_t layer) {
   const LiveGrads live = {.in_backward = u.block.trainable + TiedTrainable(s),
                           .on_its_way = is_last ? u.head.trainable : u.block.trainable,
                           .so_far = so_far};
-  return ActivationsAtBlock(s, layer) + std::max(BlockWork(s), FinishWork(s, u.block)) + Grads(s, live) +
-         Gathered(s, GatheredBytes(s, u.block), layer == 0 ? u.embedding : u.block);
+  const int64_t block = GatheredBytes(s, u.block);
+  const LiveWeights weights = {
+      .unit = block, .next = layer == 0 ? 0 : block, .rest = GatheredBytes(s, u.embedding) + (layer + 1) * block};
+  return ActivationsAtBlock(s, layer) + std::max(BlockWork(s), FinishWork(s, u.block)) + Grads(s, live) + Gathered(s, weights);
 }
 
 int64_t AtEmbedding(const MemorySetting& s) {
   const ModelUnits& u = s.units;
   const LiveGrads live = {.in_backward = u.embedding.trainable, .on_its_way = u.block.trainable, .so_far = AllTrainable(s)};
   return HiddenBytes(s) + std::max(EmbeddingWork(s), FinishWork(s, u.embedding)) + Grads(s, live) +
-         Gathered(s, GatheredBytes(s, u.embedding), {});
+         Gathered(s, {.rest = GatheredBytes(s, u.embedding)});
+}
+
+// The model as one unit: its gradients are reduced, into one more shard of each unit, after its whole weights are gone.
+int64_t AtReduction(const MemorySetting& s) {
+  if (s.residency != Residency::kModel || !s.shards_trainable) return 0;
+  const int64_t weights = s.accumulates ? AllGatheredBytes(s) : 0;  // between micro steps they stay
+  const int64_t held = s.accumulates || s.clips ? AllTrainableHeld(s) : 0;
+  return weights + (AllTrainable(s) + held + s.ShardOf(s.units.embedding.trainable)) * s.storage_bytes;
 }
 
 }  // namespace
 
 int64_t PeakOfStep(const MemorySetting& s) {
-  int64_t peak = std::max(AtHead(s), AtEmbedding(s));
+  int64_t peak = std::max({AtHead(s), AtEmbedding(s), AtReduction(s)});
   for (int64_t layer = 0; layer < s.units.layers; ++layer) peak = std::max(peak, AtBlock(s, layer));
   return peak;
 }
 
 int64_t GradsAfterBackward(const MemorySetting& s) {
-  if (s.is_one_unit && s.shards_trainable) return AllTrainable(s) * s.storage_bytes;
+  if (s.residency == Residency::kModel && s.shards_trainable && !s.job.deterministic) return AllTrainable(s) * s.storage_bytes;
   if (s.clips) return AllTrainableHeld(s) * s.storage_bytes;
   if (!s.reduces() || s.job.deterministic) return 0;
   const UnitElements& last = s.units.embedding.trainable > 0 ? s.units.embedding : s.units.block;
-  return last.trainable * s.storage_bytes;
+  return (last.trainable + (s.shards_trainable ? s.ShardOf(last.trainable) : 0)) * s.storage_bytes;
 }
 
 }  // namespace trainctl::job

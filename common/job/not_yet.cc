@@ -7,8 +7,6 @@ bool AsksAdapter(const JobSpec& job) { return job.output.save == Save::kAdapter 
 
 constexpr NotYet kNotYet[] = {
     {"offload_optimizer", [](const JobSpec& job) { return job.offload_optimizer; }, "false", "the optimizer in host memory"},
-    {"train.micro_batch_size", [](const JobSpec& job) { return !job.train.micro_batch_size; }, "a positive integer",
-     "choosing it by a trial"},
     {"optimizer.name", [](const JobSpec& job) { return job.optimizer.name == OptimizerKind::kAdamW8bit; }, "\"adamw\" or \"sgd\"",
      "8-bit AdamW"},
     {"lora", [](const JobSpec& job) { return job.lora.has_value(); }, "null", "LoRA"},

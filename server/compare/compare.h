@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "common/job/job.h"
-#include "common/job/memory_estimate.h"
 #include "common/job/model_shape.h"
 #include "common/job/outcome.h"
+#include "common/job/prediction.h"
 
 namespace trainctl::compare {
 
@@ -39,7 +39,7 @@ struct Run {
   std::optional<bool> as_expected;      // of FINISHED with an expectation
   job::JobSpec job;                     // with the proven micro batch where "auto" was asked
   std::optional<job::Inspection> inspection;
-  std::optional<job::MemoryEstimate> prediction;
+  std::optional<job::Prediction> prediction;
   int64_t attempts = 1;     // more than 1: restarted or preempted
   bool preempted = false;   // some attempt ended PREEMPTED
   int64_t steps = 0;        // optimizer steps of the whole run; 0: not known

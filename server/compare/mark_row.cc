@@ -16,7 +16,7 @@ enum class Better { kLower, kHigher, kNeither };
 // Of derived keys and of metrics that only describe the machine; the rest is said by the table of metrics.
 Better BetterDirection(std::string_view key) {
   if (key == "speedup" || key == "scaling_efficiency") return Better::kHigher;
-  if (key == "host_cpu_percent" || key == "outcome" || key == "predicted_peak_bytes") return Better::kNeither;
+  if (key == "host_cpu_percent" || key == "outcome" || key.starts_with("predicted_")) return Better::kNeither;
   const job::MetricInfo* metric = job::FindMetric(key);
   if (metric == nullptr) return Better::kNeither;
   return metric->lower_is_better ? Better::kLower : Better::kHigher;

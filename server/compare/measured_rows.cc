@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -117,10 +119,36 @@ Row ScalingRow(const std::vector<Run>& runs, const Row& speedup, size_t base) {
   return row;
 }
 
-Row PredictedPeakRow(const std::vector<Run>& runs) {
+// "+2.1 % of the measured", where it was.
+std::string ErrorNote(double predicted, const Value& measured) {
+  const double* number = std::get_if<double>(&measured.value);
+  if (number == nullptr || *number <= 0) return "";
+  char text[48];
+  const double percent = 100 * (predicted - *number) / *number;
+  std::snprintf(text, sizeof text, "%s%.1f %% of the measured", percent < 0 ? "−" : "+", std::abs(percent));
+  return text;
+}
+
+Row PredictedPeakRow(const std::vector<Run>& runs, const Row& measured) {
   Row row{.key = "predicted_peak_bytes", .label = "predicted peak", .unit = "bytes", .section = "memory"};
-  for (const Run& run : runs) {
-    row.values.push_back(run.prediction ? Value{.value = static_cast<double>(run.prediction->peak_allocated)} : Value{});
+  for (size_t i = 0; i < runs.size(); ++i) {
+    Value& value = row.values.emplace_back();
+    if (!runs[i].prediction) continue;
+    const auto peak = static_cast<double>(runs[i].prediction->memory.peak_allocated);
+    value = {.value = peak, .note = ErrorNote(peak, measured.values[i])};
+  }
+  return row;
+}
+
+// Of the training loop, as `time` is.
+Row PredictedTimeRow(const std::vector<Run>& runs, const Row& measured) {
+  Row row{.key = "predicted_time_seconds", .label = "predicted time", .unit = "s", .section = "time"};
+  for (size_t i = 0; i < runs.size(); ++i) {
+    Value& value = row.values.emplace_back();
+    if (!runs[i].prediction || !runs[i].prediction->time) continue;
+    const double seconds = runs[i].prediction->time->training_seconds;
+    const bool is_whole = runs[i].outcome == job::Outcome::kSucceeded && runs[i].attempts == 1;
+    value = {.value = seconds, .note = is_whole ? ErrorNote(seconds, measured.values[i]) : ""};
   }
   return row;
 }
@@ -138,7 +166,10 @@ void AddTimeRows(const std::vector<Run>& runs, size_t base, std::vector<Row>* ro
   Row samples_per_second;
   for (const MeasuredRow& measured : kTimeRows) {
     rows->push_back(ToRow(measured, runs));
-    if (measured.metric == "time_seconds") NoteSteps(runs, &rows->back());
+    if (measured.metric == "time_seconds") {
+      NoteSteps(runs, &rows->back());
+      rows->push_back(PredictedTimeRow(runs, rows->back()));
+    }
     if (measured.metric == "samples_per_second") samples_per_second = rows->back();
   }
   rows->push_back(SpeedupRow(runs, samples_per_second, base));
@@ -150,8 +181,10 @@ void AddTimeRows(const std::vector<Run>& runs, size_t base, std::vector<Row>* ro
 std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base) {
   std::vector<Row> rows = {OutcomeRow(runs)};
   AddTimeRows(runs, base, &rows);
-  for (const MeasuredRow& measured : kMemoryRows) rows.push_back(ToRow(measured, runs));
-  rows.push_back(PredictedPeakRow(runs));
+  for (const MeasuredRow& measured : kMemoryRows) {
+    rows.push_back(ToRow(measured, runs));
+    if (measured.metric == "memory_peak_allocated_bytes") rows.push_back(PredictedPeakRow(runs, rows.back()));
+  }
   for (const MeasuredRow& measured : kDeviceRows) rows.push_back(ToRow(measured, runs));
   for (const MeasuredRow& measured : kLossRows) rows.push_back(ToRow(measured, runs));
   return rows;

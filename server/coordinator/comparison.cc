@@ -2,31 +2,13 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "server/coordinator/questions.h"
+#include "server/coordinator/steady_median.h"
 
 namespace trainctl::coordinator {
 namespace {
-
-// Of the gang's points of one metric, the first step (allocation, compilation, cold caches) left out where there are others.
-base::Result<std::optional<double>> SteadyMedian(store::Reader& reader, base::JobId job, const std::string& metric) {
-  std::vector<double> values;
-  bool is_first = true;
-  const base::Status read = reader.Points(job, {{metric}, std::nullopt}, [&](std::span<const job::MetricPoint> points) {
-    for (const job::MetricPoint& point : points) {
-      if (point.rank || std::exchange(is_first, false)) continue;
-      values.push_back(point.value);
-    }
-    return true;
-  });
-  if (!read) return read.error();
-  if (values.empty()) return std::optional<double>();
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return std::optional<double>(*middle);
-}
 
 base::Result<std::vector<compare::MetricSummary>> ReadMetrics(store::Reader& reader, base::JobId job) {
   auto summaries = reader.Summaries(job);
@@ -69,7 +51,7 @@ base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob
   run.as_expected = job.status.as_expected;
   run.job = job.row.spec;
   if (auto inspection = job::InspectionFromJson(job.row.inspection_json)) run.inspection = std::move(*inspection);
-  if (auto prediction = job::MemoryEstimateFromJson(job.row.prediction_json)) run.prediction = std::move(*prediction);
+  if (auto prediction = job::PredictionFromJson(job.row.prediction_json)) run.prediction = std::move(*prediction);
   run.steps = job.status.progress.steps;
   const auto attempts = reader.Attempts(job.row.id);
   if (!attempts) return attempts.error();

@@ -1,16 +1,27 @@
 // What clients ask the coordinator to do.
 #include <utility>
 
+#include "common/job/check_model.h"
+#include "common/job/fit.h"
+#include "common/job/memory_estimate.h"
 #include "server/coordinator/coordinator.h"
 
 namespace trainctl::coordinator {
 namespace {
 
-// All problems of all jobs with the site; empty: none.
-std::string SiteProblems(const std::vector<core::Submission>& jobs, const std::vector<job::SiteDevice>& site) {
+std::vector<job::Problem> ProblemsOf(const core::Submission& submission, const std::vector<job::SiteDevice>& site, bool force) {
+  std::vector<job::Problem> problems = job::CheckSite(submission.spec, site);
+  const auto inspection = job::InspectionFromJson(submission.inspection_json);
+  if (!inspection || !problems.empty()) return problems;
+  problems = job::CheckModel(submission.spec, inspection->model);
+  return problems.empty() && !force ? job::CheckFit(submission.spec, *inspection, site) : problems;
+}
+
+// All problems of all jobs with the site and their models; empty: none.
+std::string SiteProblems(const core::JobsSubmitted& jobs, const std::vector<job::SiteDevice>& site) {
   std::string text;
-  for (const core::Submission& submission : jobs) {
-    const auto problems = job::CheckSite(submission.spec, site);
+  for (const core::Submission& submission : jobs.jobs) {
+    const auto problems = ProblemsOf(submission, site, jobs.force);
     if (problems.empty()) continue;
     if (!text.empty()) text += '\n';
     text += job::Format(problems, submission.spec.name);
@@ -44,7 +55,7 @@ void Coordinator::Submit(core::JobsSubmitted submission, std::string actor, Subm
   Submission entry{submission.jobs, {}, std::move(actor), {}};
   if (Site().empty()) {
     entry.warnings.push_back("no worker has registered yet, so nothing was checked against the site's devices; the job waits for them");
-  } else if (const std::string problems = SiteProblems(submission.jobs, Site()); !problems.empty()) {
+  } else if (const std::string problems = SiteProblems(submission, Site()); !problems.empty()) {
     return answer(base::Error{base::Code::kInvalid, problems});
   }
   entry.answers.push_back(std::move(answer));

@@ -24,6 +24,7 @@ struct JobsSubmitted {
   std::string request_id;
   std::string group_name;
   std::vector<Submission> jobs;
+  bool force = false;  // the shell has not asked whether they fit the site's devices
 };
 
 // Of a job that has ended or does not exist: nothing happens.

@@ -58,7 +58,7 @@ void Requeue(Turn& turn, Job& job) {
   job.status.state = job::JobState::kQueued;
   job.attempt.reset();
   turn.state.live.erase(job.row.id);
-  turn.state.queue.Add(job.row.spec, job.row.id);
+  turn.state.queue.Add(job.demand, job.place());
   turn.placement_may_change = true;
   SaveJob(turn, job);
   Say(turn, job.row.id,

@@ -12,7 +12,8 @@ void Accept(Turn& turn, const Submission& submission, const std::string& request
   turn.Persist(job.row);
   SaveJob(turn, job);
   Say(turn, id, "submitted");
-  turn.state.queue.Add(job.row.spec, id);
+  job.demand = DemandOf(submission.spec, submission.inspection_json);
+  turn.state.queue.Add(job.demand, job.place());
   accepted->jobs.push_back(id);
 }
 
@@ -48,7 +49,7 @@ void Handle(Turn& turn, const CancelRequested& event) {
   if (job.attempt) {
     return StopGang(turn, job, {job::Outcome::kCancelled, "cancelled", std::nullopt, turn.state.options.stop_grace_us});
   }
-  turn.state.queue.Remove(job.row.spec, job.row.id);
+  turn.state.queue.Remove(job.demand, job.place());
   turn.placement_may_change = true;
   Finish(turn, job, {job::Outcome::kCancelled, "cancelled while it waited"});
 }

@@ -1,30 +1,39 @@
 #include "server/core/queue.h"
 
+#include <algorithm>
+
 #include "common/base/check.h"
+#include "common/job/memory_estimate.h"
 
 namespace trainctl::core {
-namespace {
 
-Place PlaceOf(const job::JobSpec& spec, base::JobId job) { return {spec.resources.priority, job}; }
+Demand DemandOf(const job::JobSpec& spec, std::string_view inspection_json) {
+  Demand demand = {.devices = spec.devices, .precision = spec.precision, .constraints = spec.resources.constraints};
+  const base::Result<job::Inspection> inspection = job::InspectionFromJson(inspection_json);
+  if (!inspection) return demand;
+  const auto need = [&](job::DeviceKind kind) {
+    const int64_t peak = job::EstimateMemory(spec, *inspection, kind).peak_allocated;
+    return std::min(peak, spec.resources.gpu_memory_limit_bytes.value_or(peak));
+  };
+  demand.gpu_bytes = need(job::DeviceKind::kCuda);
+  demand.slot_bytes = need(job::DeviceKind::kCpu);
+  return demand;
+}
 
-}  // namespace
-
-Demand DemandOf(const job::JobSpec& spec) { return {spec.devices, spec.resources.constraints}; }
-
-void Queue::Add(const job::JobSpec& spec, base::JobId job) {
-  auto& [demand, jobs] = *lanes_.try_emplace(DemandOf(spec)).first;
+void Queue::Add(const Demand& wanted, const Place& place) {
+  auto& [demand, jobs] = *lanes_.try_emplace(wanted).first;
   if (!jobs.empty()) heads_.erase(*jobs.begin());
-  CHECK(jobs.insert(PlaceOf(spec, job)).second) << base::ToString(job) << " is queued already";
+  CHECK(jobs.insert(place).second) << base::ToString(place.job) << " is queued already";
   heads_.emplace(*jobs.begin(), &demand);
   ++size_;
 }
 
-void Queue::Remove(const job::JobSpec& spec, base::JobId job) {
-  const auto lane = lanes_.find(DemandOf(spec));
-  CHECK(lane != lanes_.end()) << base::ToString(job) << " is not queued";
+void Queue::Remove(const Demand& wanted, const Place& place) {
+  const auto lane = lanes_.find(wanted);
+  CHECK(lane != lanes_.end()) << base::ToString(place.job) << " is not queued";
   auto& [demand, jobs] = *lane;
   heads_.erase(*jobs.begin());
-  CHECK(jobs.erase(PlaceOf(spec, job)) == 1) << base::ToString(job) << " is not queued";
+  CHECK(jobs.erase(place) == 1) << base::ToString(place.job) << " is not queued";
   --size_;
   if (jobs.empty()) {
     lanes_.erase(lane);

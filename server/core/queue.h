@@ -1,5 +1,5 @@
-// The waiting jobs, in lanes: one lane for each different demand (how many devices, under which constraints), because jobs of one
-// lane can be placed exactly when its first can. So a scheduler looks at lanes, never at jobs: 10,000 waiting jobs cost what their few
+// The waiting jobs, in lanes: one lane for each different demand (how many devices, of which kind), because jobs of one lane can be
+// placed exactly when its first can. So a scheduler looks at lanes, never at jobs: 10,000 waiting jobs cost what their few
 // demands cost.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "common/base/ids.h"
 #include "common/job/job.h"
@@ -18,11 +19,15 @@ namespace trainctl::core {
 
 struct Demand {
   int64_t devices = 1;
+  job::Precision precision = job::Precision::k32True;
   std::map<std::string, std::string> constraints;
+  int64_t gpu_bytes = 0;   // predicted need of a rank, at most its own limit; 0: not known
+  int64_t slot_bytes = 0;  // the same on a CPU slot
   auto operator<=>(const Demand&) const = default;
 };
 
-Demand DemandOf(const job::JobSpec& spec);
+// The memory is estimated where the inspection can be read.
+Demand DemandOf(const job::JobSpec& spec, std::string_view inspection_json);
 
 // In order: higher priority first, then older.
 struct Place {
@@ -36,9 +41,9 @@ class Queue {
  public:
   using Lanes = std::map<Demand, std::set<Place>>;
 
-  void Add(const job::JobSpec& spec, base::JobId job);
+  void Add(const Demand& demand, const Place& place);
   // CHECKs that it is there.
-  void Remove(const job::JobSpec& spec, base::JobId job);
+  void Remove(const Demand& demand, const Place& place);
 
   size_t size() const { return size_; }
   const Lanes& lanes() const { return lanes_; }

@@ -28,9 +28,10 @@ void RestoreJob(State& state, UnfinishedJob& stored, const std::map<RankKey, int
   Job& job = state.jobs[stored.row.id];
   job.row = std::move(stored.row);
   job.status = std::move(stored.status);
+  job.demand = DemandOf(job.row.spec, job.row.inspection_json);
   if (stored.attempt) return RestoreAttempt(state, job, stored, acks, now);
   CHECK(job.status.state == job::JobState::kQueued) << base::ToString(job.row.id) << " is " << job::Name(job.status.state);
-  state.queue.Add(job.row.spec, job.row.id);
+  state.queue.Add(job.demand, job.place());
 }
 
 }  // namespace

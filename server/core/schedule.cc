@@ -36,7 +36,7 @@ class Pass {
   }
 
   void TryToPlace(Job& job) {
-    const std::vector<ClassId> usable = UsableClasses(turn_.state, job.row.spec);
+    const std::vector<ClassId> usable = UsableClasses(turn_.state, job);
     const FreeDevices::Pool* best = nullptr;
     for (const ClassId id : usable) {
       const FreeDevices::Pool& pool = turn_.state.free.pools()[id];
@@ -48,7 +48,7 @@ class Pass {
       return;
     }
     const std::vector<placement::DeviceId> devices = placement::Policies().front().choose(*best, job.row.spec.devices);
-    turn_.state.queue.Remove(job.row.spec, job.row.id);
+    turn_.state.queue.Remove(job.demand, job.place());
     StartGang(turn_, job, devices);
   }
 

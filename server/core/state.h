@@ -51,6 +51,9 @@ struct Job {
   JobRow row;
   JobStatus status;
   std::optional<LiveAttempt> attempt;
+  Demand demand;  // what `row` asks of devices
+
+  Place place() const { return {row.spec.resources.priority, row.id}; }
 };
 
 // The worker's last word on its device. kUnknown: none since a rank of ours started there.

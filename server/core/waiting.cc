@@ -14,6 +14,12 @@ job::SiteDevice Example(const placement::DeviceClass& device_class) {
   return {device_class.kind, device_class.kind, device_class.name, device_class.memory_bytes, device_class.compute_capability};
 }
 
+// A device whose size is not known has.
+bool HasRoom(const Demand& demand, const placement::DeviceClass& device_class) {
+  const int64_t need = device_class.kind == "cuda" ? demand.gpu_bytes : demand.slot_bytes;
+  return device_class.memory_bytes == 0 || need <= device_class.memory_bytes;
+}
+
 std::string Devices(int64_t count) { return std::to_string(count) + (count == 1 ? " device" : " devices"); }
 
 // Why no class will ever do for the job as the site is.
@@ -30,11 +36,11 @@ std::string WhyUnplaceable(const State& state, const job::JobSpec& spec) {
 
 // The job before this one that holds back a class that this one could use; null: nobody does.
 const Job* Blocker(const State& state, const Job& job, const std::vector<ClassId>& usable) {
-  const Place own{job.row.spec.resources.priority, job.row.id};
+  const Place own = job.place();
   for (const auto& [place, demand] : state.queue.heads()) {
     if (!(place < own)) return nullptr;
     const Job& other = state.jobs.at(place.job);
-    const std::vector<ClassId> others = UsableClasses(state, other.row.spec);
+    const std::vector<ClassId> others = UsableClasses(state, other);
     const bool competes = std::any_of(others.begin(), others.end(), [&](ClassId id) {
       return std::find(usable.begin(), usable.end(), id) != usable.end();
     });
@@ -75,20 +81,22 @@ std::string WhoHas(const State& state, ClassId id, const Now& now) {
 
 }  // namespace
 
-std::vector<ClassId> UsableClasses(const State& state, const job::JobSpec& spec) {
-  std::vector<ClassId> usable;
+std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
+  std::vector<ClassId> usable, roomy;
   const std::vector<FreeDevices::Pool>& pools = state.free.pools();
   for (size_t id = 0; id < pools.size(); ++id) {
-    if (pools[id].total < spec.devices) continue;
+    if (pools[id].total < job.row.spec.devices) continue;
     std::string reason;
-    if (job::MeetsConstraints(spec, Example(pools[id].device_class), &reason)) usable.push_back(static_cast<ClassId>(id));
+    if (!job::MeetsConstraints(job.row.spec, Example(pools[id].device_class), &reason)) continue;
+    usable.push_back(static_cast<ClassId>(id));
+    if (HasRoom(job.demand, pools[id].device_class)) roomy.push_back(static_cast<ClassId>(id));
   }
-  return usable;
+  return roomy.empty() ? usable : roomy;
 }
 
 std::string WaitReason(const State& state, const Job& job, const Now& now) {
   const job::JobSpec& spec = job.row.spec;
-  const std::vector<ClassId> usable = UsableClasses(state, spec);
+  const std::vector<ClassId> usable = UsableClasses(state, job);
   if (usable.empty()) return WhyUnplaceable(state, spec);
   if (const Job* blocker = Blocker(state, job, usable)) {
     return "behind " + base::ToString(blocker->row.id) + ", which waits for " + Devices(blocker->row.spec.devices);

@@ -5,6 +5,7 @@
 
 #include "common/job/job_json.h"
 #include "server/coordinator/comparison.h"
+#include "server/coordinator/earlier_runs.h"
 #include "server/coordinator/questions.h"
 #include "server/rpc/decode_submit.h"
 #include "server/rpc/encode_comparison.h"
@@ -66,6 +67,16 @@ void EncodeSubmitted(const coordinator::Submitted& submitted, v1::SubmitResponse
     message->set_name(job.name);
   }
   for (const std::string& warning : submitted.warnings) response->add_warnings(warning);
+}
+
+void EncodeRuns(const std::vector<coordinator::EarlierRuns>& devices, v1::ShapeRuns* message) {
+  for (const coordinator::EarlierRuns& runs : devices) {
+    v1::DeviceRuns* device = message->add_devices();
+    device->set_device_name(runs.device_name);
+    device->set_step_seconds(runs.step_seconds);
+    device->set_runs(runs.runs);
+    device->set_latest_job(base::ToString(runs.latest));
+  }
 }
 
 template <class Response>
@@ -177,6 +188,19 @@ auto CoordinatorService::Inspect(Context* context, const v1::InspectRequest* req
     backend_.coordinator.Inspect(
         job_json, AnswerWith<std::string>(call, [response](std::string json) { response->set_inspection_json(std::move(json)); }));
   });
+  return call;
+}
+
+auto CoordinatorService::EarlierRuns(Context* context, const v1::EarlierRunsRequest* request, v1::EarlierRunsResponse* response) -> Unary* {
+  using Found = std::vector<std::vector<coordinator::EarlierRuns>>;
+  Unary* call = context->DefaultReactor();
+  auto shapes = DecodeShapes(*request);
+  if (!shapes) return FinishNow(call, shapes.error());
+  backend_.reads.Ask<Found>(
+      [shapes = std::move(*shapes)](store::Reader& reader) { return coordinator::FindEarlierRuns(reader, shapes); },
+      AnswerWith<Found>(call, [response](const Found& found) {
+        for (const std::vector<coordinator::EarlierRuns>& runs : found) EncodeRuns(runs, response->add_jobs());
+      }));
   return call;
 }
 

@@ -27,6 +27,7 @@ class CoordinatorService : public v1::Coordinator::CallbackService {
   Unary* Cancel(Context* context, const v1::CancelRequest* request, v1::CancelResponse* response) override;
   Unary* Compare(Context* context, const v1::CompareRequest* request, v1::CompareResponse* response) override;
   Unary* Inspect(Context* context, const v1::InspectRequest* request, v1::InspectResponse* response) override;
+  Unary* EarlierRuns(Context* context, const v1::EarlierRunsRequest* request, v1::EarlierRunsResponse* response) override;
   Unary* Workers(Context* context, const v1::WorkersRequest* request, v1::WorkersResponse* response) override;
   grpc::ServerWriteReactor<v1::JobView>* Watch(Context* context, const v1::WatchRequest* request) override;
   grpc::ServerWriteReactor<v1::LogChunk>* Logs(Context* context, const v1::LogsRequest* request) override;

@@ -6,7 +6,8 @@
 
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
-#include "common/job/memory_estimate.h"
+#include "common/job/prediction.h"
+#include "common/job/run_time.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::rpc {
@@ -46,7 +47,7 @@ void CheckAnnex(const std::string& field, const std::string& text, Read read, Pr
 
 core::Submission DecodeJob(const v1::JobSubmission& message, const std::string& place, Problems* problems) {
   CheckAnnex(place + ".inspection_json", message.inspection_json(), job::InspectionFromJson, problems);
-  CheckAnnex(place + ".prediction_json", message.prediction_json(), job::MemoryEstimateFromJson, problems);
+  CheckAnnex(place + ".prediction_json", message.prediction_json(), job::PredictionFromJson, problems);
   core::Submission submission{{}, message.inspection_json(), message.prediction_json()};
   if (message.job_json().size() > kMaxJobBytes) {
     problems->push_back(TooLong(place + ".job_json", message.job_json().size(), kMaxJobBytes));
@@ -59,16 +60,35 @@ core::Submission DecodeJob(const v1::JobSubmission& message, const std::string& 
   }
   const auto faults = job::CheckJob(*spec);
   if (!faults.empty()) problems->push_back(job::Format(faults, place));
+  if (!spec->train.micro_batch_size) {
+    problems->push_back(place + ": train.micro_batch_size: \"auto\": expected a number, which the client chooses (trainctl submit)");
+  }
   submission.spec = std::move(*spec);
   return submission;
 }
 
 }  // namespace
 
+base::Result<std::vector<std::string>> DecodeShapes(const v1::EarlierRunsRequest& request) {
+  if (request.jobs_size() > kMaxJobsPerSubmit) {
+    return base::Error{base::Code::kInvalid, "jobs: " + std::to_string(request.jobs_size()) + ": expected at most " +
+                                                 std::to_string(kMaxJobsPerSubmit)};
+  }
+  std::vector<std::string> shapes;
+  for (const v1::JobSubmission& job : request.jobs()) {
+    const auto spec = job::FromJson(job.job_json());
+    if (!spec) return spec.error();
+    const auto inspection = job::InspectionFromJson(job.inspection_json());
+    if (!inspection) return inspection.error();
+    shapes.push_back(job::ShapeKey(*spec, *inspection));
+  }
+  return shapes;
+}
+
 base::Result<core::JobsSubmitted> DecodeSubmit(const v1::SubmitRequest& request) {
   Problems problems;
   CheckFrame(request, &problems);
-  core::JobsSubmitted submission{request.request_id(), request.group_name(), {}};
+  core::JobsSubmitted submission{request.request_id(), request.group_name(), {}, request.force()};
   for (int i = 0; i < request.jobs_size() && i < kMaxJobsPerSubmit; ++i) {
     submission.jobs.push_back(DecodeJob(request.jobs(i), "jobs[" + std::to_string(i) + "]", &problems));
   }

@@ -110,6 +110,11 @@ base::Result<v1::InspectResponse> FakeApi::Inspect(const v1::InspectRequest&) {
   return fake_->inspection;
 }
 
+base::Result<v1::EarlierRunsResponse> FakeApi::EarlierRuns(const v1::EarlierRunsRequest&) {
+  if (fake_->unreachable) return Unreachable();
+  return fake_->earlier_runs;
+}
+
 base::Result<v1::WorkersResponse> FakeApi::Workers() {
   if (fake_->unreachable) return Unreachable();
   v1::WorkersResponse response;

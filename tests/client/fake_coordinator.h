@@ -19,6 +19,7 @@ struct FakeCoordinator {
   v1::CompareResponse comparison;
   std::vector<v1::MetricPoint> points;
   std::vector<v1::LogChunk> log;
+  base::Result<v1::EarlierRunsResponse> earlier_runs = v1::EarlierRunsResponse();
   base::Result<v1::InspectResponse> inspection = base::Error{base::Code::kUnavailable, "no worker answers"};
 
   // ---- faults ----
@@ -55,6 +56,7 @@ class FakeApi : public Api {
   base::Result<v1::CancelResponse> Cancel(const v1::CancelRequest& request) override;
   base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) override;
   base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override;
+  base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override;
   base::Result<v1::WorkersResponse> Workers() override;
   base::Status Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) override;
   base::Status Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) override;

@@ -6,7 +6,7 @@
 #include "client/output.h"
 #include "common/base/file.h"
 #include "common/job/job_json.h"
-#include "common/job/memory_estimate.h"
+#include "common/job/prediction.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
 
@@ -176,10 +176,33 @@ TEST_F(SubmitTest, AModelThatFitsNoDeviceIsRefusedUnlessThatIsExpected) {
   EXPECT_EQ(Trainctl({"submit", path, "--expect", "OOM"}).code, 0);
 }
 
-TEST_F(SubmitTest, ALimitOfItsOwnThatIsTooSmallIsOnlyNoted) {
-  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "1MiB"});
-  EXPECT_EQ(ended.code, 0);
+TEST_F(SubmitTest, ALimitOfItsOwnThatIsTooSmallIsRefusedWithTheSettingsThatWouldFit) {
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "5MiB"});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("its resources.gpu_memory_limit"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("--train.micro_batch_size 1 ("), std::string::npos) << ended.err;
+}
+
+TEST_F(SubmitTest, ForceSubmitsWhatIsPredictedNotToFitAndSaysSo) {
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "5MiB", "--force"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.err.find("it will probably end OOM_GPU"), std::string::npos) << ended.err;
+  EXPECT_TRUE(coordinator_.submissions.at(0).force());
+}
+
+TEST_F(SubmitTest, AnAutomaticMicroBatchIsChosenSaidAndSentAsANumber) {
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--train.micro_batch_size", "auto"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("micro   auto: 8 fits: "), std::string::npos) << ended.out;
+  EXPECT_EQ(SubmittedJob().train.micro_batch_size, 8);
+  EXPECT_EQ(SubmittedJob().train.global_batch_size, 8);
+}
+
+TEST_F(SubmitTest, AnAutomaticMicroBatchNeedsTheModel) {
+  coordinator_.inspection = base::Error{base::Code::kUnavailable, "no worker answers"};
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--train.micro_batch_size", "auto"});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("train.micro_batch_size: \"auto\": expected a number"), std::string::npos) << ended.err;
 }
 
 TEST_F(SubmitTest, FewerRowsThanAGlobalBatchAreAFaultOfTheFile) {
@@ -230,6 +253,32 @@ TEST_F(SubmitTest, SubmitWithoutACoordinatorSaysHowToNameOne) {
   const Ended ended = Trainctl({"submit", File("tiny.json", kJob)});
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_NE(ended.err.find("--server HOST:PORT"), std::string::npos);
+}
+
+TEST_F(SubmitTest, TheTimeIsPredictedFromEarlierRunsOnTheSameDevice) {
+  v1::EarlierRunsResponse earlier;
+  v1::ShapeRuns* runs = earlier.add_jobs();
+  for (const auto& [device, seconds] : {std::pair("NVIDIA H200", 0.01), std::pair("CPU slot (1 thread)", 0.5)}) {
+    v1::DeviceRuns* of_device = runs->add_devices();
+    of_device->set_device_name(device);
+    of_device->set_step_seconds(seconds);
+    of_device->set_runs(2);
+  }
+  coordinator_.earlier_runs = earlier;
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob)});
+  EXPECT_NE(ended.out.find("(0.5 s a step), predicted from 2 earlier runs on CPU slot (1 thread)"), std::string::npos) << ended.out;
+  const auto prediction = job::PredictionFromJson(coordinator_.submissions.at(0).jobs(0).prediction_json());
+  EXPECT_EQ(prediction->time->training_seconds, 5.5);
+}
+
+TEST_F(SubmitTest, ADryRunOfALabSaysWhetherItFitsATime) {
+  const std::string path = File("my-lab.json", kLab);
+  EXPECT_NE(Trainctl({"submit", path, "--dry-run"}).out.find("All of it: "), std::string::npos);
+  const Ended ended = Trainctl({"submit", path, "--dry-run", "--within", "3h"});
+  EXPECT_NE(ended.out.find("predicted for 2 experiments on 2 devices; fits 3h."), std::string::npos) << ended.out;
+  const Json json = Json::parse(Trainctl({"submit", path, "--dry-run", "--within", "1s", "-o", "json"}).out);
+  EXPECT_EQ(json["time"]["fits"], false);
+  EXPECT_EQ(json["time"]["experiments"], 2);
 }
 
 TEST_F(SubmitTest, WaitFollowsTheGroupAndEndsWithItsExitCode) {

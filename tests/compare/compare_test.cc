@@ -132,7 +132,7 @@ TEST(Compare, AnOutOfMemoryRunHasItsOutcomeAndPredictionAndIsEmptyElsewhere) {
   Column fits = SomeRun("j1", "fits"), oom = SomeRun("j2", "oom");
   oom.outcome = job::Outcome::kOomGpu;
   oom.as_expected = true;
-  oom.prediction.emplace().peak_allocated = 1000;
+  oom.prediction.emplace().memory.peak_allocated = 1000;
   fits.metrics =
       oom.metrics = {Summary("time_seconds", 10), OfRank(Summary("memory_params_bytes", 5), 0, "before_forward"), Summary("loss", 3)};
   const Table table = Compare({fits, oom}, 0);
@@ -141,6 +141,25 @@ TEST(Compare, AnOutOfMemoryRunHasItsOutcomeAndPredictionAndIsEmptyElsewhere) {
   EXPECT_EQ(PrintRow(table, "memory_params_bytes"), "memory/memory_params_bytes [bytes]: 5 | -\n");
   EXPECT_EQ(PrintRow(table, "predicted_peak_bytes"), "memory/predicted_peak_bytes [bytes]: - | 1000\n");
   EXPECT_EQ(PrintRow(table, "loss"), "loss/loss: 3 | -\n");
+}
+
+TEST(Compare, APredictionStandsBesideItsMeasurementWithItsError) {
+  Column run = SomeRun("j1", "a");
+  run.prediction.emplace().memory.peak_allocated = 1020;
+  run.prediction->time.emplace().training_seconds = 9;
+  run.metrics = {Summary("time_seconds", 10), OfRank(Summary("memory_peak_allocated_bytes", 1000), 0, "")};
+  const Table table = Compare({run}, 0);
+  EXPECT_EQ(PrintRow(table, "predicted_peak_bytes"),
+            "memory/predicted_peak_bytes [bytes]: 1020 (+2.0 % of the measured)\n");
+  EXPECT_EQ(PrintRow(table, "predicted_time_seconds"), "time/predicted_time_seconds [s]: 9 (−10.0 % of the measured)\n");
+}
+
+TEST(Compare, TheTimeOfARunThatWasStoppedProvesNoPrediction) {
+  Column run = SomeRun("j1", "a");
+  run.outcome = job::Outcome::kCancelled;
+  run.prediction.emplace().time.emplace().training_seconds = 9;
+  run.metrics = {Summary("time_seconds", 1)};
+  EXPECT_EQ(PrintRow(Compare({run}, 0), "predicted_time_seconds"), "time/predicted_time_seconds [s]: 9\n");
 }
 
 TEST(Compare, OfValuesThatArePracticallyEqualNoneIsTheBest) {

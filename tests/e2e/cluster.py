@@ -107,13 +107,13 @@ class ClusterTest(unittest.TestCase):
         path.write_text(json.dumps(job))
         return path
 
-    def submit(self, job):
+    def submit(self, job, *options):
         """The id of the accepted job."""
-        return self.json("submit", self.write_job(job))["id"]
+        return self.json("submit", self.write_job(job), *options)["id"]
 
-    def run_job(self, job):
+    def run_job(self, job, *options):
         """(exit status of submit --wait, the job as status shows it)."""
-        job_id = self.submit(job)
+        job_id = self.submit(job, *options)
         return self.trainctl("wait", job_id).returncode, self.job(job_id)
 
     def job(self, job_id):

@@ -58,7 +58,7 @@ class Outcomes(ClusterTest):
         self.assertGreater(rows["memory_peak_allocated_bytes"][1], rows["memory_peak_allocated_bytes"][0])
 
     def test_out_of_memory_is_an_outcome(self):
-        code, job = self.run_job(tiny_job(resources__gpu_memory_limit=TOO_LITTLE))
+        code, job = self.run_job(tiny_job(resources__gpu_memory_limit=TOO_LITTLE), "--force")
         self.assertEqual((code, job["outcome"]), (11, "OOM_GPU"), job)
         self.assertIn("rank 0", job["message"])
         [attempt] = self.json("describe", job["id"])["jobs"][0]["attempts"]
@@ -70,6 +70,12 @@ class Outcomes(ClusterTest):
         compared = {row["key"]: row["values"] for row in self.json("compare", job["id"])["rows"]}
         self.assertEqual(compared["outcome"], ["OOM_GPU"])
         self.expect_devices_free(5)
+
+    def test_what_is_predicted_not_to_fit_is_refused_with_the_settings_that_would(self):
+        result = self.trainctl("submit", self.write_job(tiny_job(resources__gpu_memory_limit=TOO_LITTLE)))
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("predicted peak", result.stderr)
+        self.assertIn("--force", result.stderr)
 
     def test_out_of_memory_that_was_expected_is_as_expected(self):
         code, job = self.run_job(tiny_job(resources__gpu_memory_limit=TOO_LITTLE, expect="OOM"))

@@ -82,7 +82,6 @@ struct Unbuilt {
 
 constexpr Unbuilt kUnbuilt[] = {
     {"offload_optimizer", [](JobSpec& job) { job.offload_optimizer = true; }},
-    {"train.micro_batch_size", [](JobSpec& job) { job.train.micro_batch_size.reset(); }},
     {"optimizer.name", [](JobSpec& job) { job.optimizer.name = OptimizerKind::kAdamW8bit; }},
     {"lora", [](JobSpec& job) { job.lora.emplace(); }},
     {"quantize", [](JobSpec& job) { job.lora.emplace(), job.quantize = Quantize::kNf4; }},

@@ -80,9 +80,7 @@ const Case kCases[] = {
      "resources.constraints.gpu.memory", 5, "an operator and a size", ""},
     {"LeasesAreNotBuiltYet", WithTop("\"resources\": {\n\"lease\": \"l1\"}"), "resources.lease", 5, "null", "leases is not built yet"},
     {"LoraIsNotBuiltYet", WithTop("\"lora\": {\"r\": 8}"), "lora", 4, "null", "LoRA is not built yet"},
-    {"AutoIsNotBuiltYet",
-     "{\"version\": 1, \"model\": {\"path\": \"m\"}, \"data\": {\"path\": \"d\"}, \"train\": {\n\"micro_batch_size\": \"auto\"}}",
-     "train.micro_batch_size", 2, "a positive integer", "not built yet"},
+    {"TheProfilerIsNotBuiltYet", WithTop("\"profile\": {\"steps\": 3}"), "profile", 4, "null", "the profiler is not built yet"},
 };
 
 class Malformed : public testing::TestWithParam<Case> {};

@@ -7,12 +7,9 @@
 namespace trainctl::core {
 namespace {
 
-job::JobSpec Spec(int64_t devices, int64_t priority) {
-  job::JobSpec spec;
-  spec.devices = devices;
-  spec.resources.priority = priority;
-  return spec;
-}
+void Add(Queue& queue, int64_t devices, int64_t priority, int64_t job) { queue.Add({.devices = devices}, {priority, {job}}); }
+
+void Remove(Queue& queue, int64_t devices, int64_t priority, int64_t job) { queue.Remove({.devices = devices}, {priority, {job}}); }
 
 std::vector<int64_t> Heads(const Queue& queue) {
   std::vector<int64_t> jobs;
@@ -22,39 +19,39 @@ std::vector<int64_t> Heads(const Queue& queue) {
 
 TEST(Queue, ShowsTheFirstJobOfEachDemandInOrderOfPriorityThenAge) {
   Queue queue;
-  queue.Add(Spec(1, 50), {1});
-  queue.Add(Spec(4, 50), {2});
-  queue.Add(Spec(1, 90), {3});
-  queue.Add(Spec(2, 90), {4});
+  Add(queue, 1, 50, 1);
+  Add(queue, 4, 50, 2);
+  Add(queue, 1, 90, 3);
+  Add(queue, 2, 90, 4);
   EXPECT_EQ(Heads(queue), (std::vector<int64_t>{3, 4, 2}));
   EXPECT_EQ(queue.size(), 4u);
 }
 
 TEST(Queue, TheNextJobOfALaneMovesUpWhenTheFirstLeaves) {
   Queue queue;
-  queue.Add(Spec(1, 50), {1});
-  queue.Add(Spec(1, 50), {2});
-  queue.Add(Spec(2, 50), {3});
-  queue.Remove(Spec(1, 50), {1});
+  Add(queue, 1, 50, 1);
+  Add(queue, 1, 50, 2);
+  Add(queue, 2, 50, 3);
+  Remove(queue, 1, 50, 1);
   EXPECT_EQ(Heads(queue), (std::vector<int64_t>{2, 3}));
 }
 
 TEST(Queue, AJobThatLeavesFromTheMiddleChangesNoHead) {
   Queue queue;
-  for (int64_t job = 1; job <= 3; ++job) queue.Add(Spec(1, 50), {job});
-  queue.Remove(Spec(1, 50), {2});
+  for (int64_t job = 1; job <= 3; ++job) Add(queue, 1, 50, job);
+  Remove(queue, 1, 50, 2);
   EXPECT_EQ(Heads(queue), (std::vector<int64_t>{1}));
-  queue.Remove(Spec(1, 50), {1});
+  Remove(queue, 1, 50, 1);
   EXPECT_EQ(Heads(queue), (std::vector<int64_t>{3}));
-  queue.Remove(Spec(1, 50), {3});
+  Remove(queue, 1, 50, 3);
   EXPECT_TRUE(queue.heads().empty());
   EXPECT_TRUE(queue.lanes().empty());
 }
 
 TEST(Queue, AJobThatComesBackTakesItsOldPlace) {
   Queue queue;
-  queue.Add(Spec(1, 50), {2});
-  queue.Add(Spec(1, 50), {1});
+  Add(queue, 1, 50, 2);
+  Add(queue, 1, 50, 1);
   EXPECT_EQ(Heads(queue), (std::vector<int64_t>{1}));
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "common/job/memory_estimate.h"
+#include "tests/job/tiny_llama.h"
 #include "tests/server/describe.h"
 
 namespace trainctl::core {
@@ -94,9 +96,14 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   spec.resources.max_restarts = GetNumber(settings, "max_restarts", 0);
   if (settings.contains("time_limit")) spec.resources.time_limit_seconds = GetNumber(settings, "time_limit", 0);
   if (settings.contains("expect")) spec.expect = settings.at("expect") == "OOM" ? job::Expect::kOom : job::Expect::kSucceeded;
+  if (settings.contains("micro")) spec.train.micro_batch_size = GetNumber(settings, "micro", 1);
+  if (settings.contains("limit_gib")) spec.resources.gpu_memory_limit_bytes = GetNumber(settings, "limit_gib", 0) << 30;
   if (settings.contains("memory")) spec.resources.constraints["gpu.memory"] = settings.at("memory");
   return spec;
 }
+
+// micro=N is of TinyLlama, whose memory is then predicted.
+std::string MakeInspection(const Settings& settings) { return settings.contains("micro") ? job::ToJson(job::tiny_llama::TinyLlama()) : ""; }
 
 ReportBody ParseBody(const Words& words, const RankKey& key) {
   const std::string& kind = words.at(0);
@@ -156,7 +163,7 @@ std::string Scenario::Submit(const Words& all) {
   const Settings settings = TakeSettings(&words);
   const int64_t copies = GetNumber(settings, "copies", 1);
   JobsSubmitted event{"r" + std::to_string(++requests_), copies > 1 ? words.at(1) : "", {}};
-  for (int64_t i = 0; i < copies; ++i) event.jobs.push_back({MakeSpec(words.at(1), settings), "", ""});
+  for (int64_t i = 0; i < copies; ++i) event.jobs.push_back({MakeSpec(words.at(1), settings), MakeInspection(settings), ""});
   return Feed(event);
 }
 

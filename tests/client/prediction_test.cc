@@ -1,0 +1,80 @@
+// What is predicted of run time: of one job, of a lab, and beside what was measured.
+#include <gtest/gtest.h>
+
+#include "client/assessment.h"
+#include "client/foresight.h"
+#include "client/lab_time.h"
+
+namespace trainctl::client {
+namespace {
+
+SiteWorker Gpu(const std::string& name) { return {name, "READY", {"cuda", "node1", "NVIDIA H200", int64_t{141} << 30, "9.0"}}; }
+
+Assessment Taking(double seconds, int64_t devices = 1) {
+  Assessment assessment;
+  assessment.job.devices = devices;
+  assessment.candidates = {Gpu("n/0"), Gpu("n/1")};
+  assessment.time = job::TimeEstimate{.training_seconds = seconds - 10, .total_seconds = seconds};
+  return assessment;
+}
+
+TEST(PredictLab, ExperimentsRunBesideEachOtherWhereThereAreDevices) {
+  EXPECT_EQ(PredictLab({Taking(100), Taking(60), Taking(50)}).seconds, 110);
+}
+
+TEST(PredictLab, AGangWaitsForAllItsDevices) { EXPECT_EQ(PredictLab({Taking(100), Taking(60, 2), Taking(50)}).seconds, 210); }
+
+TEST(PredictLab, WhatIsExpectedToRunOutOfMemoryTakesItsStartOnly) {
+  Assessment assessment = Taking(100);
+  assessment.job.expect = job::Expect::kOom;
+  EXPECT_EQ(PredictLab({assessment}).seconds, 10);
+}
+
+TEST(LabText, SaysWhetherItFitsAndWhatIsNotCounted) {
+  Assessment unknown = Taking(1), refused = Taking(1);
+  unknown.time.reset();
+  refused.site_problems.emplace_back();
+  const LabTime lab = PredictLab({Taking(3600), Taking(3600), unknown, refused});
+  EXPECT_EQ(LabText(lab, 3 * 3600), "1h predicted for 2 experiments on 2 devices; fits 3h; 1 experiment of unknown time not counted; "
+                                    "1 experiment would be refused and not counted");
+  EXPECT_EQ(LabText(PredictLab({Taking(3600)}), 1800), "1h predicted for 1 experiment on 2 devices; does not fit 30min");
+  EXPECT_EQ(LabText(PredictLab({unknown}), std::nullopt), "not predicted; 1 experiment of unknown time not counted");
+}
+
+void AddSummary(v1::JobDetail* detail, const std::string& name, double max) {
+  v1::MetricSummary* summary = detail->add_summaries();
+  summary->set_name(name);
+  summary->set_max(max);
+  summary->set_count(1);
+}
+
+TEST(Foresight, IsThePredictionsErrorOfWhatWasMeasured) {
+  job::Prediction prediction;
+  prediction.memory.phases.fill({.params = 110, .peak_allocated = 990});
+  prediction.time = job::TimeEstimate{.training_seconds = 30};
+  v1::JobDetail detail;
+  detail.mutable_view()->set_outcome("SUCCEEDED");
+  AddSummary(&detail, "memory_params_bytes", 100);
+  AddSummary(&detail, "memory_peak_allocated_bytes", 900);
+  AddSummary(&detail, "memory_peak_allocated_bytes", 1000);
+  AddSummary(&detail, "time_seconds", 40);
+  const Json rows = ForesightJson(prediction, detail);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0], Json({{"key", "memory_peak_allocated_bytes"}, {"predicted", 990.0}, {"measured", 1000.0}, {"error", -0.01}}));
+  EXPECT_EQ(rows[1]["error"], 0.1);
+  EXPECT_EQ(rows[2]["error"], -0.25);
+  EXPECT_NE(ForesightText(prediction, detail, {}).find("−25.0 %"), std::string::npos);
+}
+
+TEST(Foresight, OfARunThatDidNotSucceedLeavesItsTimeOut) {
+  job::Prediction prediction;
+  prediction.time = job::TimeEstimate{.training_seconds = 30};
+  v1::JobDetail detail;
+  detail.mutable_view()->set_outcome("CANCELLED");
+  AddSummary(&detail, "time_seconds", 40);
+  EXPECT_EQ(ForesightJson(prediction, detail), Json::array());
+  EXPECT_EQ(ForesightText(prediction, detail, {}), "");
+}
+
+}  // namespace
+}  // namespace trainctl::client

@@ -1,0 +1,167 @@
+#include "common/job/run_time.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/job/device_rates.h"
+#include "common/job/prediction.h"
+#include "tests/job/tiny_llama.h"
+#include "tests/job/valid_job.h"
+
+namespace trainctl::job {
+namespace {
+
+using testing::HasSubstr;
+using tiny_llama::TinyLlama;
+
+constexpr const char* kH200 = "NVIDIA H200";
+
+// Rows that are all full, as where peers were measured.
+Inspection FullRows(ModelShape model, int64_t length) {
+  return {.model = std::move(model), .rows = 4096, .longest_row = length, .total_tokens = 4096 * length, .data_digest = "d"};
+}
+
+ModelShape OpenLlama7b() {
+  return {.layers = 32, .hidden = 4096, .intermediate = 11008, .heads = 32, .kv_heads = 32, .head_dim = 128, .vocab = 32000};
+}
+ModelShape OpenLlama13b() {
+  return {.layers = 40, .hidden = 5120, .intermediate = 13824, .heads = 40, .kv_heads = 40, .head_dim = 128, .vocab = 32000};
+}
+ModelShape SmolLm2() {
+  return {.layers = 30, .hidden = 576, .intermediate = 1536, .heads = 9, .kv_heads = 3, .head_dim = 64, .vocab = 49152, .tied_head = true};
+}
+
+JobSpec Bf16(int64_t micro, int64_t devices = 1) {
+  JobSpec job = SmallestJob();
+  job.precision = Precision::kBf16True;
+  job.train.micro_batch_size = micro;
+  job.devices = devices;
+  if (devices > 1) job.strategy = StrategyKind::kFsdp;
+  return job;
+}
+
+double TokensPerSecond(const JobSpec& job, const Inspection& inspection, std::string_view device = kH200) {
+  const double rows = static_cast<double>(*job.train.micro_batch_size * job.devices * job.train.accumulate_grad_batches.value_or(1));
+  return rows * static_cast<double>(inspection.longest_row) / EstimateTime(job, inspection, device)->step_seconds;
+}
+
+void ExpectWithin(double share, double value, double expected) { EXPECT_NEAR(value, expected, share * expected); }
+
+TEST(EstimateTime, IsNearWhatWasMeasuredInLongRuns) {
+  const Inspection seven = FullRows(OpenLlama7b(), 512);
+  ExpectWithin(0.1, TokensPerSecond(Bf16(4), seven), 12'733);
+  ExpectWithin(0.1, TokensPerSecond(Bf16(8), seven), 13'945);
+  ExpectWithin(0.1, TokensPerSecond(Bf16(16), seven), 14'716);
+  JobSpec cpu = Bf16(4);
+  cpu.precision = Precision::k32True;
+  ExpectWithin(0.15, TokensPerSecond(cpu, FullRows(SmolLm2(), 128), "CPU slot (2 threads)"), 185);
+}
+
+TEST(EstimateTime, OfAnOptimizerInHostMemoryIsItsArithmeticThere) {
+  JobSpec job = Bf16(4, 4);
+  job.train.accumulate_grad_batches = 4;
+  job.offload_optimizer = true;
+  // Four micro steps of 0.28 s, the last behind 13e9 parameters at 6e9 a second.
+  ExpectWithin(0.1, EstimateTime(job, FullRows(OpenLlama13b(), 512), kH200)->step_seconds, 3 * 0.28 + 13.0 / 6);
+}
+
+TEST(EstimateTime, CountsWhatEachMethodAddsAndSaves) {
+  const Inspection inspection = FullRows(OpenLlama7b(), 512);
+  const auto seconds = [&](auto change) {
+    JobSpec job = Bf16(8);
+    change(job);
+    return EstimateTime(job, inspection, kH200)->step_seconds;
+  };
+  const double plain = seconds([](JobSpec&) {});
+  EXPECT_GT(seconds([](JobSpec& job) { job.activation_checkpointing = 1; }), 1.2 * plain);
+  EXPECT_GT(seconds([](JobSpec& job) { job.precision = Precision::k32True; }), 8 * plain);
+  EXPECT_GT(seconds([](JobSpec& job) { job.engine = EngineKind::kReference; }), plain);
+  EXPECT_LT(seconds([](JobSpec& job) { job.lora.emplace(); }), 0.75 * plain);
+  EXPECT_LT(seconds([](JobSpec& job) { job.optimizer.name = OptimizerKind::kSgd; }), plain);
+  EXPECT_GT(seconds([](JobSpec& job) { job.lora.emplace(), job.quantize = Quantize::kNf4; }),
+            seconds([](JobSpec& job) { job.lora.emplace(); }));
+}
+
+TEST(EstimateTime, WithFewPositionsShardsWaitForTheirTraffic) {
+  // One row on each of four devices: gathering and reducing 7B takes longer than the arithmetic.
+  const Inspection inspection = FullRows(OpenLlama7b(), 128);
+  const double sharded = EstimateTime(Bf16(1, 4), inspection, kH200)->step_seconds;
+  EXPECT_GT(sharded, 3 * 2 * 6.7e9 * 0.75 / 310e9);
+}
+
+TEST(EstimateTime, OfTheRunCountsStepsEvaluationsAndTheStart) {
+  JobSpec job = Bf16(8);
+  Inspection inspection = FullRows(TinyLlama().model, 512);
+  inspection.rows = 1000;
+  const TimeEstimate plain = *EstimateTime(job, inspection, kH200);
+  EXPECT_DOUBLE_EQ(plain.training_seconds, 125 * plain.step_seconds);
+  EXPECT_GT(plain.total_seconds, plain.training_seconds + 10);
+  job.train.max_steps = 10;
+  EXPECT_DOUBLE_EQ(EstimateTime(job, inspection, kH200)->training_seconds, 10 * plain.step_seconds);
+  job.data.val_split_fraction = 0.5;
+  const double once = EstimateTime(job, inspection, kH200)->total_seconds;
+  job.eval.every_steps = 2;
+  const double often = EstimateTime(job, inspection, kH200)->total_seconds;
+  // 4 more evaluations of 500 rows, each a third of their training.
+  EXPECT_NEAR(often - once, 4 * 500 * plain.step_seconds / 8 / 3, 1e-9);
+}
+
+TEST(EstimateTime, ShortRowsTakeLess) {
+  Inspection inspection = FullRows(TinyLlama().model, 512);
+  const double full = EstimateTime(Bf16(8), inspection, kH200)->step_seconds;
+  inspection.total_tokens /= 4;
+  EXPECT_LT(EstimateTime(Bf16(8), inspection, kH200)->step_seconds, 0.9 * full);
+}
+
+TEST(EstimateTime, NothingIsSaidOfDevicesWithoutRatesOrDataWithoutAStep) {
+  EXPECT_FALSE(EstimateTime(Bf16(8), FullRows(TinyLlama().model, 512), "Abacus").has_value());
+  EXPECT_FALSE(EstimateTime(Bf16(8192), FullRows(TinyLlama().model, 512), kH200).has_value());
+}
+
+TEST(EstimateTimeFromRuns, TakesTheirStepAsItIs) {
+  const TimeEstimate estimate = *EstimateTimeFromRuns(Bf16(8), FullRows(TinyLlama().model, 512), kH200, 0.5, 3);
+  EXPECT_EQ(estimate.step_seconds, 0.5);
+  EXPECT_EQ(estimate.training_seconds, 0.5 * 512);
+  EXPECT_THAT(TimeText(estimate), HasSubstr("(0.5 s a step), predicted from 3 earlier runs on NVIDIA H200"));
+}
+
+TEST(RatesOf, AreFoundByTheDevicesName) {
+  EXPECT_GT(RatesOf("NVIDIA H200")->memory_bytes, RatesOf("NVIDIA H100 80GB HBM3")->memory_bytes);
+  EXPECT_GT(RatesOf("NVIDIA H100 80GB HBM3")->bf16_flops, RatesOf("NVIDIA A100-SXM4-80GB")->bf16_flops);
+  EXPECT_EQ(RatesOf("CPU slot (4 threads)")->fp32_flops, 4 * RatesOf("CPU slot (1 thread)")->fp32_flops);
+  for (const char* name : {"", "CPU slot", "CPU slot (x)", "CPU slot (0 threads)"}) EXPECT_FALSE(RatesOf(name).has_value()) << name;
+}
+
+TEST(ShapeKey, IsEqualForRunsOfTheSameShapeOnly) {
+  const Inspection inspection = FullRows(TinyLlama().model, 512);
+  const std::string key = ShapeKey(Bf16(8), inspection);
+  const auto changed = [&](auto change) {
+    JobSpec job = Bf16(8);
+    change(job);
+    return ShapeKey(job, inspection);
+  };
+  EXPECT_EQ(changed([](JobSpec& job) { job.name = "other", job.seed = 1, job.optimizer.lr = 1, job.train.epochs = 9; }), key);
+  EXPECT_EQ(changed([](JobSpec& job) { job.strategy = StrategyKind::kSingle; }), key) << "auto is single on one device";
+  EXPECT_NE(changed([](JobSpec& job) { job.train.micro_batch_size = 4; }), key);
+  EXPECT_NE(changed([](JobSpec& job) { job.train.accumulate_grad_batches = 2; }), key);
+  EXPECT_NE(changed([](JobSpec& job) { job.lora.emplace(); }), key);
+  EXPECT_NE(changed([](JobSpec& job) { job.precision = Precision::kBf16Mixed; }), key);
+  EXPECT_NE(ShapeKey(Bf16(8), FullRows(OpenLlama7b(), 512)), key);
+  EXPECT_NE(ShapeKey(Bf16(8), FullRows(TinyLlama().model, 256)), key);
+}
+
+TEST(PredictionJson, IsReadBackAndIsAMemoryEstimateToo) {
+  const Inspection inspection = FullRows(TinyLlama().model, 512);
+  Prediction prediction = {.memory = EstimateMemory(Bf16(8), inspection, DeviceKind::kCuda),
+                           .time = EstimateTime(Bf16(8), inspection, kH200)};
+  const std::string text = ToJson(prediction);
+  EXPECT_EQ(ToJson(*PredictionFromJson(text)), text);
+  EXPECT_EQ(MemoryEstimateFromJson(text)->peak_allocated, prediction.memory.peak_allocated);
+  prediction.time.reset();
+  EXPECT_FALSE(PredictionFromJson(ToJson(prediction))->time.has_value());
+  EXPECT_TRUE(PredictionFromJson(ToJson(prediction.memory)).ok()) << "as earlier versions stored it";
+  EXPECT_FALSE(PredictionFromJson("{}").ok());
+}
+
+}  // namespace
+}  // namespace trainctl::job
