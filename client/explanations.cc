@@ -41,7 +41,8 @@ use a GPU less well. At the same global batch, the number of steps and the loss 
 proportion to it and to the sequence length; parameters, gradients and optimizer do not. A larger micro
 batch fills the GPU better until it is compute-bound; beyond that it only costs memory. With a global batch
 given, doubling the micro batch halves the accumulation: the same training, other time and memory. Rows are
-padded to the longest of their micro batch, so that larger ones also compute more padding.
+padded to the longest of their micro batch, so that larger ones also compute more padding. "auto" is the
+largest that is predicted to fit the site's devices, with some room to spare; submit says which and why.
 )",
      "trainctl submit job.json --train.micro_batch_size 8 --dry-run"},
     {"global batch", "rows of one optimizer step", kGlobalBatchAlso,
@@ -74,7 +75,8 @@ backward of step 0: parameters and gradients alone do not fit; take bf16-true (h
 model. At the first optimizer step: the optimizer's 8 bytes a parameter (fp32) or 4 (bf16) came on top; SGD
 without momentum needs none. In forward or backward: activations; halve the micro batch (accumulation keeps
 the global batch) or max_seq_length. OOM_HOST: the kernel ended the rank for the host's memory.
-submit predicts the peak before anything runs; "expect": "OOM" says that it is meant to end so.
+submit predicts the peak before anything runs, and refuses what fits no device with settings that would fit;
+"expect": "OOM" says that it is meant to end so, --force submits it all the same.
 )",
      "trainctl submit job.json --train.micro_batch_size 1 --dry-run"},
     {"learning rate", "lr, warm-up, schedule, scaling with the batch", kLearningRateAlso,

@@ -13,6 +13,8 @@ namespace trainctl::job {
 namespace {
 
 constexpr size_t kMost = 4;
+constexpr int64_t kMostParts = 4096;  // that a micro batch is cut into
+constexpr int64_t kMostRanks = 1024;
 
 // One change, spelled as it is typed.
 struct Change {
@@ -90,8 +92,10 @@ class Search {
   void TrySmallerMicroBatches(const JobSpec& start, const std::string& overrides) {
     const base::Result<BatchPlan> batch = PlanBatch(start);
     if (!batch) return;
-    for (int64_t micro = batch->micro - 1; micro >= 1; --micro) {
-      if (batch->micro % micro != 0) continue;
+    const int64_t most_parts = std::min<int64_t>(batch->micro, kMostParts);
+    for (int64_t parts = 2; parts <= most_parts; ++parts) {
+      if (batch->micro % parts != 0) continue;
+      const int64_t micro = batch->micro / parts;
       JobSpec job = start;
       std::string text = Joined(overrides, "--train.micro_batch_size " + std::to_string(micro));
       job.train.micro_batch_size = micro;
@@ -107,7 +111,7 @@ class Search {
   void TrySharding() {
     const base::Result<BatchPlan> batch = PlanBatch(job_);
     if (!batch || job_.strategy == StrategyKind::kFsdp) return;
-    for (int64_t count = static_cast<int64_t>(devices_.size()); count >= 2; --count) {
+    for (int64_t count = std::min<int64_t>(static_cast<int64_t>(devices_.size()), kMostRanks); count >= 2; --count) {
       const int64_t rows = batch->global / count;
       if (batch->global % count != 0) continue;
       JobSpec job = job_;

@@ -14,16 +14,31 @@ JsonNode ToNode(const ModelShape& model) {
   return node;
 }
 
+// Sizes that estimates can be made of in 64 bits: larger ones are no model's.
+constexpr int64_t kMostLayers = 1 << 10;
+constexpr int64_t kMostHeads = 1 << 10;
+constexpr int64_t kLargestHidden = 1 << 16;
+constexpr int64_t kLargestIntermediate = 1 << 18;
+constexpr int64_t kLargestVocab = 1 << 22;
+constexpr int64_t kMostTokens = int64_t{1} << 50;
+
+void ReadBounded(JsonFields& fields, std::string_view key, int64_t& value, int64_t most) {
+  fields.Read(key, value);
+  if (value >= 0 && value <= most) return;
+  fields.Fail(key, std::to_string(value) + ": expected 0 to " + std::to_string(most));
+  value = 0;
+}
+
 void ReadModel(JsonFields& fields, ModelShape& model) {
   fields.Read("family", model.family);
-  fields.Read("layers", model.layers);
-  fields.Read("hidden", model.hidden);
-  fields.Read("intermediate", model.intermediate);
-  fields.Read("heads", model.heads);
-  fields.Read("kv_heads", model.kv_heads);
-  fields.Read("head_dim", model.head_dim);
-  fields.Read("vocab", model.vocab);
-  fields.Read("max_positions", model.max_positions);
+  ReadBounded(fields, "layers", model.layers, kMostLayers);
+  ReadBounded(fields, "hidden", model.hidden, kLargestHidden);
+  ReadBounded(fields, "intermediate", model.intermediate, kLargestIntermediate);
+  ReadBounded(fields, "heads", model.heads, kMostHeads);
+  ReadBounded(fields, "kv_heads", model.kv_heads, kMostHeads);
+  ReadBounded(fields, "head_dim", model.head_dim, kMostHeads);
+  ReadBounded(fields, "vocab", model.vocab, kLargestVocab);
+  ReadBounded(fields, "max_positions", model.max_positions, kMostTokens);
   fields.Read("tied_head", model.tied_head);
   fields.Read("rope_theta", model.rope_theta);
   fields.Read("norm_eps", model.norm_eps);
@@ -33,9 +48,9 @@ void ReadModel(JsonFields& fields, ModelShape& model) {
 
 void ReadInspection(JsonFields& fields, Inspection& inspection) {
   fields.ReadObject("model", inspection.model, ReadModel);
-  fields.Read("rows", inspection.rows);
-  fields.Read("longest_row", inspection.longest_row);
-  fields.Read("total_tokens", inspection.total_tokens);
+  ReadBounded(fields, "rows", inspection.rows, kMostTokens);
+  ReadBounded(fields, "longest_row", inspection.longest_row, kMostTokens);
+  ReadBounded(fields, "total_tokens", inspection.total_tokens, kMostTokens);
   fields.Read("data_digest", inspection.data_digest);
 }
 

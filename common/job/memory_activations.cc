@@ -24,6 +24,13 @@ int64_t PaddedAttentionElements(const MemorySetting& s) {
   return s.model.heads * ((head_dim + kHeadDimMultiple - 1) / kHeadDimMultiple * kHeadDimMultiple);
 }
 
+// Of the first `blocks` blocks; a checkpointed one saves its input only.
+int64_t SavedOfBlocks(const MemorySetting& s, int64_t blocks) {
+  const int64_t every = s.job.activation_checkpointing;
+  const int64_t checkpointed = every > 0 ? (blocks + every - 1) / every : 0;
+  return checkpointed * HiddenBytes(s) + (blocks - checkpointed) * BlockActivations(s);
+}
+
 // LoRA's dropped-out input of the widest adapted matrix, made again in the backward.
 int64_t AdapterWork(const MemorySetting& s) {
   if (!s.job.lora) return 0;
@@ -48,19 +55,12 @@ bool IsCheckpointed(const MemorySetting& s, int64_t layer) {
   return every > 0 && layer % every == 0;
 }
 
-int64_t SavedOfBlock(const MemorySetting& s, int64_t layer) { return IsCheckpointed(s, layer) ? HiddenBytes(s) : BlockActivations(s); }
-
 int64_t ActivationsAtBlock(const MemorySetting& s, int64_t layer) {
-  int64_t bytes = HiddenBytes(s);
-  for (int64_t i = 0; i <= layer; ++i) bytes += SavedOfBlock(s, i);
+  const int64_t bytes = HiddenBytes(s) + SavedOfBlocks(s, layer + 1);
   return bytes + (IsCheckpointed(s, layer) ? BlockActivations(s) : 0);  // its input is there already; its output is made again too
 }
 
-int64_t AllActivations(const MemorySetting& s) {
-  int64_t bytes = HiddenBytes(s);
-  for (int64_t i = 0; i < s.model.layers; ++i) bytes += SavedOfBlock(s, i);
-  return bytes;
-}
+int64_t AllActivations(const MemorySetting& s) { return HiddenBytes(s) + SavedOfBlocks(s, s.model.layers); }
 
 int64_t HeadWork(const MemorySetting& s) {
   int64_t bytes_per_logit = s.compute_bytes;

@@ -10,9 +10,8 @@ namespace trainctl::job {
 // n · H of the compute dtype: the hidden state between two units.
 int64_t HiddenBytes(const MemorySetting& setting);
 
-// Saved of one block that is not checkpointed; and of block `layer`, of which a checkpointed one saves its input only.
+// Saved of one block that is not checkpointed.
 int64_t BlockActivations(const MemorySetting& setting);
-int64_t SavedOfBlock(const MemorySetting& setting, int64_t layer);
 bool IsCheckpointed(const MemorySetting& setting, int64_t layer);
 
 // Alive while block `layer`, the last that has not gone back yet, is in its backward: what blocks 0 … layer saved, its own again where it

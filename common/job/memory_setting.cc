@@ -1,5 +1,7 @@
 #include "common/job/memory_setting.h"
 
+#include <algorithm>
+
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 
@@ -7,6 +9,7 @@ namespace trainctl::job {
 namespace {
 
 constexpr int64_t kAlignment = 256;
+constexpr int64_t kMostPositions = int64_t{1} << 28;  // more fit no device; bytes stay within 64 bits
 
 }  // namespace
 
@@ -24,7 +27,7 @@ MemorySetting MemorySettingOf(const JobSpec& asked, const ModelShape& model, Dev
   return {.job = job,
           .model = model,
           .units = UnitsOf(job, model),
-          .positions = job.train.micro_batch_size.value_or(1) * sequence_length,
+          .positions = std::min(job.train.micro_batch_size.value_or(1) * sequence_length, kMostPositions),
           .storage_bytes = job.precision == Precision::kBf16True ? kBf16Bytes : kFp32Bytes,
           .compute_bytes = job.precision == Precision::k32True ? kFp32Bytes : kBf16Bytes,
           .world = job.devices,

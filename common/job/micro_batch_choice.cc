@@ -14,9 +14,12 @@ constexpr int64_t kMostWithoutGlobalBatch = 1024;
 
 std::vector<int64_t> Divisors(int64_t number) {
   std::vector<int64_t> divisors;
-  for (int64_t i = 1; i <= number; ++i) {
-    if (number % i == 0) divisors.push_back(i);
+  for (int64_t i = 1; i * i <= number; ++i) {
+    if (number % i != 0) continue;
+    divisors.push_back(i);
+    if (i * i != number) divisors.push_back(number / i);
   }
+  std::sort(divisors.begin(), divisors.end());
   return divisors;
 }
 

@@ -67,7 +67,8 @@ double FlopsPerPosition(const JobSpec& job, const ModelShape& m, const Counts& n
   const double attention = static_cast<double>(m.layers * m.heads * m.head_dim) * length;
   const double forward_of_blocks = 2 * n.block_matrices + 2 * attention;
   const double matrices = (job.lora ? 4 : 6) * (n.block_matrices + n.head) + 6 * n.adapters;
-  return matrices + kAttentionFactor * 6 * attention + CheckpointedShare(job) * forward_of_blocks;
+  const bool is_padded = m.head_dim % 8 != 0;  // copied before and after its kernels
+  return matrices + kAttentionFactor * (is_padded ? 2 : 1) * 6 * attention + CheckpointedShare(job) * forward_of_blocks;
 }
 
 double BytesPerPosition(const JobSpec& job, const ModelShape& m, bool is_reference) {

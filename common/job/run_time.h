@@ -3,8 +3,9 @@
 //
 // Legend as in memory_estimate.h; N_m parameters of matrices that a position is multiplied with (blocks and head), T positions of a row, W
 // devices, a accumulation. Of one micro step on one device:
-//   flops    a position: 6 N_m + 6 L h D T (causal attention; times five, for its kernels are slower by that); a frozen base 4 N_m, and 6
-//            for each parameter of the adapters; 2 N_m and 2 L h D T of a block more where it is checkpointed
+//   flops    a position: 6 N_m + 6 L h D T (causal attention; times five, for its kernels are slower by that, and ten for head sizes that
+//            they pad); a frozen base 4 N_m, and 6 for each parameter of the adapters; 2 N_m and 2 L h D T of a block more where it is
+//            checkpointed
 //   bytes    a position: e (L (30 H + 9 F) + 4 V) of norms, rotations, SwiGLU and logits; three times as many in reference kernels;
 //            2.6 a parameter of 4-bit matrices, twice, to unpack them
 //   traffic  fsdp: e P (W − 1) / W in forward and again in backward (once under grad_op and for the whole model as one unit), and s P of

@@ -57,6 +57,33 @@ TEST(EstimateTime, IsNearWhatWasMeasuredInLongRuns) {
   ExpectWithin(0.15, TokensPerSecond(cpu, FullRows(SmolLm2(), 128), "CPU slot (2 threads)"), 185);
 }
 
+// The README's table of 4 H200s: rows of 512 tokens, no accumulation.
+TEST(Estimates, AreNearWhatThisEngineWasMeasuredToNeed) {
+  struct Measured {
+    ModelShape model;
+    Precision precision;
+    int64_t micro, devices;
+    double gib, tokens_per_second;
+  };
+  const ModelShape tiny = TinyLlama().model;
+  const ModelShape three = {
+      .layers = 26, .hidden = 3200, .intermediate = 8640, .heads = 32, .kv_heads = 32, .head_dim = 100, .vocab = 32000};
+  const Measured rows[] = {{tiny, Precision::kBf16True, 8, 1, 9.8, 78'085},   {tiny, Precision::kBf16Mixed, 8, 1, 18.2, 71'052},
+                           {tiny, Precision::k32True, 8, 1, 19.6, 7'402},     {three, Precision::kBf16True, 8, 1, 27.5, 23'919},
+                           {OpenLlama7b(), Precision::kBf16True, 4, 1, 43.8, 12'910}, {tiny, Precision::kBf16True, 8, 4, 9.8, 281'631},
+                           {OpenLlama7b(), Precision::kBf16True, 4, 4, 44.1, 43'159}};
+  for (const Measured& row : rows) {
+    JobSpec job = SmallestJob();
+    job.precision = row.precision;
+    job.train.micro_batch_size = row.micro;
+    job.devices = row.devices;
+    const Inspection inspection = FullRows(row.model, 512);
+    const auto peak = static_cast<double>(EstimateMemory(job, inspection, DeviceKind::kCuda).peak_allocated);
+    ExpectWithin(0.02, peak / static_cast<double>(int64_t{1} << 30), row.gib);
+    ExpectWithin(0.1, TokensPerSecond(job, inspection), row.tokens_per_second);
+  }
+}
+
 TEST(EstimateTime, OfAnOptimizerInHostMemoryIsItsArithmeticThere) {
   JobSpec job = Bf16(4, 4);
   job.train.accumulate_grad_batches = 4;

@@ -1,0 +1,116 @@
+// Predictions as the coordinator uses them: what fits no device is refused, and earlier runs are told by shape.
+#include <gtest/gtest.h>
+
+#include "common/job/job_json.h"
+#include "common/job/memory_estimate.h"
+#include "tests/job/tiny_llama.h"
+#include "tests/rpc/fake_worker.h"
+#include "tests/rpc/test_site.h"
+
+namespace trainctl::rpc_test {
+namespace {
+
+using Stub = v1::Coordinator::Stub;
+
+// TinyLlama in 32-true: 13.6 GiB at the least, and a CPU slot has 8.
+v1::JobSubmission TinyLlamaJob(const std::function<void(job::JobSpec&)>& change = [](job::JobSpec&) {}) {
+  job::JobSpec spec = job::FromJson(JobJson("tiny")).value();
+  change(spec);
+  v1::JobSubmission submission;
+  submission.set_job_json(job::ToJson(spec));
+  submission.set_inspection_json(job::ToJson(job::tiny_llama::TinyLlama()));
+  return submission;
+}
+
+v1::SubmitRequest SubmitOf(const v1::JobSubmission& job, const std::string& id = "r1") {
+  v1::SubmitRequest request;
+  request.set_request_id(id);
+  *request.add_jobs() = job;
+  return request;
+}
+
+class PredictionTest : public testing::Test {
+ protected:
+  PredictionTest() { worker_.Connect(site_.channel()); }
+
+  grpc::Status Submit(const v1::SubmitRequest& request) {
+    v1::SubmitResponse response;
+    return site_.Call(&Stub::Submit, request, &response);
+  }
+
+  TestSite site_;
+  FakeWorker worker_{"a/0"};
+};
+
+TEST_F(PredictionTest, AJobThatFitsNoDeviceIsRefusedWithTheSettingsThatWould) {
+  const grpc::Status refused = Submit(SubmitOf(TinyLlamaJob()));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(refused.error_message().find("at most 8.00 GiB a device"), std::string::npos) << refused.error_message();
+  EXPECT_NE(refused.error_message().find("--precision bf16-true ("), std::string::npos) << refused.error_message();
+}
+
+TEST_F(PredictionTest, ItIsAcceptedByForceAndWhereThatIsExpected) {
+  v1::SubmitRequest forced = SubmitOf(TinyLlamaJob());
+  forced.set_force(true);
+  EXPECT_TRUE(Submit(forced).ok());
+  EXPECT_TRUE(Submit(SubmitOf(TinyLlamaJob([](job::JobSpec& spec) { spec.expect = job::Expect::kOom; }), "r2")).ok());
+}
+
+TEST_F(PredictionTest, WithoutAnInspectionNothingIsRefused) {
+  v1::JobSubmission job = TinyLlamaJob();
+  job.clear_inspection_json();
+  EXPECT_TRUE(Submit(SubmitOf(job)).ok());
+}
+
+TEST_F(PredictionTest, AnAutomaticMicroBatchMustBeANumberByNow) {
+  const grpc::Status refused = Submit(SubmitOf(TinyLlamaJob([](job::JobSpec& spec) { spec.train.micro_batch_size.reset(); })));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(refused.error_message().find("train.micro_batch_size: \"auto\""), std::string::npos) << refused.error_message();
+}
+
+TEST_F(PredictionTest, SizesThatAreNoModelsAreRefused) {
+  v1::JobSubmission job = TinyLlamaJob();
+  job::Inspection huge = job::tiny_llama::TinyLlama();
+  huge.model.layers = int64_t{1} << 60;
+  job.set_inspection_json(job::ToJson(huge));
+  EXPECT_EQ(Submit(SubmitOf(job)).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(PredictionTest, EarlierRunsOfTheSameShapeAreToldByDevice) {
+  v1::SubmitRequest forced = SubmitOf(TinyLlamaJob());
+  forced.set_force(true);
+  ASSERT_TRUE(Submit(forced).ok());
+  const wire::RankKey rank = worker_.Start();
+  worker_.BeginTraining(rank);
+  std::vector<job::MetricPoint> points;
+  for (const double seconds : {9.0, 1.0, 3.0, 2.0}) {
+    points.push_back({"step_seconds", static_cast<int64_t>(points.size()), std::nullopt, "", seconds, 1'700'000'000'000'000});
+  }
+  worker_.Report(rank, job::RankMetrics{points});
+  worker_.Succeed(rank);
+  site_.WaitForState("j1", "FINISHED");
+
+  v1::EarlierRunsRequest request;
+  *request.add_jobs() = TinyLlamaJob([](job::JobSpec& spec) { spec.name = "again"; });
+  *request.add_jobs() = TinyLlamaJob([](job::JobSpec& spec) { spec.train.micro_batch_size = 2; });
+  v1::EarlierRunsResponse response;
+  ASSERT_TRUE(site_.Call(&Stub::EarlierRuns, request, &response).ok());
+  ASSERT_EQ(response.jobs_size(), 2);
+  ASSERT_EQ(response.jobs(0).devices_size(), 1);
+  const v1::DeviceRuns& runs = response.jobs(0).devices(0);
+  EXPECT_EQ(runs.device_name(), "CPU slot");
+  EXPECT_EQ(runs.step_seconds(), 2.0) << "the median without the first step";
+  EXPECT_EQ(runs.runs(), 1);
+  EXPECT_EQ(runs.latest_job(), "j1");
+  EXPECT_EQ(response.jobs(1).devices_size(), 0);
+}
+
+TEST_F(PredictionTest, WhatIsNoJobHasNoEarlierRuns) {
+  v1::EarlierRunsRequest request;
+  request.add_jobs()->set_job_json("{");
+  v1::EarlierRunsResponse response;
+  EXPECT_EQ(site_.Call(&Stub::EarlierRuns, request, &response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace trainctl::rpc_test
