@@ -4,6 +4,8 @@
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -37,7 +39,31 @@ job::JobSpec JobOf(const Json& settings, int64_t micro) {
   job.train.lr_warmup_steps = settings["train"]["lr_warmup_steps"];
   job.optimizer.lr = optimizer["lr"];
   job.optimizer.weight_decay = optimizer["weight_decay"];
+  if (const Json& lora = settings["lora"]; !lora.is_null()) {
+    job.lora = job::LoraSpec{.r = lora["r"], .alpha = lora["alpha"], .dropout = lora["dropout"], .targets = lora["targets"]};
+  }
   return job;
+}
+
+// The adapters that the curve starts from, as generate_curves.py makes them: B zero, and A by a formula of row, column, target and layer.
+void SetAdapters(const ops::ParameterTable& table, strategy::Strategy& strategy) {
+  const std::vector<std::string> targets = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+  for (size_t param = 0; param < table.params.size(); ++param) {
+    const ops::ParamSpec& spec = table.params[param];
+    if (!spec.adapter) continue;
+    for (const ops::ParamPiece& piece : spec.pieces) {
+      at::Tensor values = at::zeros({piece.rows, spec.columns()});
+      if (piece.name.find("lora_A") != std::string::npos) {
+        const auto has = [&](const std::string& target) { return piece.name.find(target) != std::string::npos; };
+        const int64_t target = std::find_if(targets.begin(), targets.end(), has) - targets.begin();
+        const int64_t layer = std::stoll(piece.name.substr(piece.name.find("layers.") + 7));
+        const at::Tensor i = at::arange(piece.rows).unsqueeze(1), j = at::arange(spec.columns());
+        const at::Tensor mixed = (7919 * i + 104'729 * j + 1009 * target + 31 * layer).remainder(2003).to(at::kDouble);
+        values = ((mixed / 2003 - 0.5) * 2 / std::sqrt(static_cast<double>(spec.columns()))).to(at::kFloat);
+      }
+      strategy.SetRows(static_cast<ops::ParamId>(param), piece.row, values);
+    }
+  }
 }
 
 class CurvesTest : public ::testing::Test {
@@ -74,10 +100,12 @@ class CurvesTest : public ::testing::Test {
     const Json& curve = baseline_[name];
     const job::JobSpec job = JobOf(curve["job"], micro_);
     const job::ModelShape shape = files::ReadModelConfig(directory_).value();
-    const std::unique_ptr<model::Model> model = std::move(model::MakeModel(shape, {.max_length = inputs_.size(1)}).value());
+    const model::ModelOptions options{.max_length = inputs_.size(1), .lora = job.lora};
+    const std::unique_ptr<model::Model> model = std::move(model::MakeModel(shape, options).value());
     const auto strategy = strategy::MakeStrategy(model->parameters(), {.job = job});
     const base::Status loaded = train::LoadPretrained(directory_, model->parameters(), shape.tied_head, *strategy, [](int64_t, int64_t) {});
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    SetAdapters(model->parameters(), *strategy);
     strategy->FinishLoading();
 
     const size_t all = curve["losses"].size(), steps = std::getenv("TRAINCTL_ALL_STEPS") != nullptr ? all : kFewSteps;
@@ -97,6 +125,8 @@ class CurvesTest : public ::testing::Test {
 };
 
 TEST_F(CurvesTest, FullFineTuningOfSmolLM2FollowsTransformers) { ExpectCurve("full"); }
+
+TEST_F(CurvesTest, LoraOfSmolLM2FollowsPeft) { ExpectCurve("lora"); }
 
 }  // namespace
 }  // namespace trainctl::engine_test

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "worker/ops/parameters.h"
@@ -11,7 +14,8 @@ namespace trainctl::engine_test {
 
 class HeldParameters : public ops::ParameterAccess {
  public:
-  explicit HeldParameters(std::vector<at::Tensor> weights) : weights_(std::move(weights)) {
+  explicit HeldParameters(std::vector<at::Tensor> weights, std::set<ops::ParamId> frozen = {})
+      : weights_(std::move(weights)), frozen_(std::move(frozen)) {
     for (const at::Tensor& weight : weights_) grads_.push_back(weight.new_empty(weight.sizes()).fill_(std::nan("")));  // poisoned
     written_.resize(weights_.size());
   }
@@ -24,6 +28,7 @@ class HeldParameters : public ops::ParameterAccess {
   }
   at::Tensor Weight(ops::ParamId param) override { return weights_[param]; }
   ops::GradView Grad(ops::ParamId param) override {
+    if (frozen_.contains(param)) return {};
     const double beta = written_[param] ? 1 : 0;
     written_[param] = true;
     return {grads_[param], beta};
@@ -34,6 +39,7 @@ class HeldParameters : public ops::ParameterAccess {
 
  private:
   std::vector<at::Tensor> weights_, grads_;
+  std::set<ops::ParamId> frozen_;
   std::vector<bool> written_;
   std::vector<ops::UnitId> open_;
 };

@@ -58,7 +58,7 @@ TEST_F(OpsTest, NormLinearAndItsGradientsEqualAutograd) {
   HeldParameters parameters({norm, a, b});
   ops::Context context = Context(parameters);
   const ops::Var in = tape_.Output(x);
-  const ops::Var out = ops::NormLinear(context, in, 0, {1, 2});
+  const ops::Var out = ops::NormLinear(context, in, 0, {{1, 2}});
   tape_.PutGrad(out, out_grad);
   at::Tensor x_grad;
   tape_.BackwardInto(in, [&](at::Tensor grad) { x_grad = grad; });
@@ -81,7 +81,7 @@ TEST_F(OpsTest, NormLinearAddsToAGradientThatIsThereAlready) {
     ops::Tape tape(true);
     ops::Context context{tape, parameters, ops::AtenKernels(), 1e-5, false};
     const ops::Var in = tape.Output(x);
-    const ops::Var out = ops::NormLinear(context, in, 0, {1});
+    const ops::Var out = ops::NormLinear(context, in, 0, {{1}});
     tape.PutGrad(out, out_grad);
     if (with_residual) tape.PutGrad(in, residual_grad);
     at::Tensor result;
@@ -126,7 +126,7 @@ TEST_F(OpsTest, LinearResidualEqualsAutograd) {
   HeldParameters parameters({weight});
   ops::Context context = Context(parameters);
   const ops::Var in = tape_.Output(x), held = tape_.Output(residual);
-  const ops::Var out = ops::LinearResidual(context, in, 0, held);
+  const ops::Var out = ops::LinearResidual(context, in, {{0}}, held);
   tape_.PutGrad(out, out_grad);
   at::Tensor x_grad, residual_grad;
   tape_.BackwardInto(in, [&](at::Tensor grad) {
@@ -145,7 +145,7 @@ TEST_F(OpsTest, SwiGluLinearResidualEqualsAutograd) {
   HeldParameters parameters({weight});
   ops::Context context = Context(parameters);
   const ops::Var in = tape_.Output(gate_up);
-  const ops::Var out = ops::SwiGluLinearResidual(context, in, 0, {residual, -1});
+  const ops::Var out = ops::SwiGluLinearResidual(context, in, {{0}}, {residual, -1});
   tape_.PutGrad(out, out_grad);
   at::Tensor grad;
   tape_.BackwardInto(in, [&](at::Tensor g) { grad = g; });
@@ -176,7 +176,7 @@ TEST_F(OpsTest, NormHeadLossIgnoresMaskedTargetsAndEqualsAutograd) {
   const ops::Var in = tape_.Output(x);
   const at::Tensor sum = at::zeros({}, at::kDouble);
   const double scale = 0.25;
-  ops::NormHeadLoss(context, in, {.norm = 0, .head = 1, .units = {0}, .targets = targets, .loss_sum = sum, .grad_scale = scale});
+  ops::NormHeadLoss(context, in, {.norm = 0, .head = {{1}}, .units = {0}, .targets = targets, .loss_sum = sum, .grad_scale = scale});
   at::Tensor x_grad;
   tape_.BackwardInto(in, [&](at::Tensor grad) { x_grad = grad; });
   EXPECT_TRUE(parameters.AllUnitsClosed());
@@ -199,7 +199,7 @@ TEST_F(OpsTest, WithoutRecordingTheHeadOnlyAddsTheLoss) {
   ops::Tape silent(false);
   ops::Context context{silent, parameters, ops::AtenKernels(), 1e-5, false};
   const at::Tensor sum = at::zeros({}, at::kDouble);
-  ops::NormHeadLoss(context, {x, -1}, {.norm = 0, .head = 1, .units = {0}, .targets = targets, .loss_sum = sum});
+  ops::NormHeadLoss(context, {x, -1}, {.norm = 0, .head = {{1}}, .units = {0}, .targets = targets, .loss_sum = sum});
   const at::Tensor logits = at::matmul(NormOracle(x, norm, 1e-5), head.t());
   EXPECT_NEAR(sum.item<double>(), at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum).item<double>(), 1e-9);
   EXPECT_TRUE(at::isnan(parameters.grad(1)).all().item<bool>()) << "a gradient was written";
@@ -228,7 +228,7 @@ TEST_F(OpsTest, ARecomputedUnitHasTheSameGradients) {
     ops::Context context{tape, parameters, ops::AtenKernels(), 1e-5, false};
     const ops::Var in = tape.Output(x);
     const ops::Var out = ops::InUnit(context, 0, in, recompute, [](ops::Context& c, const ops::Var& v) {
-      return ops::SwiGluLinearResidual(c, ops::NormLinear(c, v, 0, {1}), 2, v);
+      return ops::SwiGluLinearResidual(c, ops::NormLinear(c, v, 0, {{1}}), {{2}}, v);
     });
     tape.PutGrad(out, out_grad);
     std::vector<at::Tensor> grads;

@@ -194,6 +194,60 @@ TEST_F(RankTest, TheFinalModelIsAHuggingFaceDirectoryWithTrainedWeights) {
   EXPECT_TRUE(fs::exists(folder_ / "out" / "tokenizer.json"));
 }
 
+TEST_F(RankTest, LoraSavesAnAdapterAndNothingElse) {
+  plan_.job.lora = job::LoraSpec{};
+  plan_.job.precision = job::Precision::kBf16Mixed;
+  plan_.job.output.dir = folder_ / "out";
+  plan_.job.output.save = job::Save::kFinal;
+  const RankEnd end = Run();
+  const auto saved = end.All<job::RankSaved>();
+  ASSERT_EQ(saved.size(), 1u) << end.outcome().message;
+  EXPECT_EQ(saved[0].kind, "adapter");
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "adapter_config.json"));
+  EXPECT_FALSE(fs::exists(folder_ / "out" / "model.safetensors"));
+  const auto adapter = files::SafetensorsFile::Open(folder_ / "out" / "adapter_model.safetensors").value();
+  const files::TensorInfo* b = adapter.Find("base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight");
+  ASSERT_NE(b, nullptr);
+  EXPECT_EQ(b->dtype, files::DType::kF32);  // the masters
+  EXPECT_TRUE(std::ranges::any_of(adapter.Bytes(*b), [](std::byte value) { return value != std::byte{}; })) << "B did not train";
+  EXPECT_LT(end.Points("memory_optimizer_bytes")[0].value, end.Points("memory_params_bytes")[0].value);
+}
+
+TEST_F(RankTest, ALoraRunIsTheSameEachTimeAndWithoutItsDropoutAnother) {
+  plan_.job.lora = job::LoraSpec{.dropout = 0.3};
+  const auto losses = [&] {
+    std::vector<double> values;
+    for (const job::MetricPoint& point : Run().Points("loss")) values.push_back(point.value);
+    return values;
+  };
+  const std::vector<double> first = losses();
+  ASSERT_EQ(first.size(), 4u);
+  EXPECT_EQ(losses(), first);
+  plan_.job.lora->dropout = 0;
+  EXPECT_NE(losses().back(), first.back());
+}
+
+TEST_F(RankTest, QloraMergesIntoAHuggingFaceDirectoryInBf16) {
+  plan_.job.lora = job::LoraSpec{};
+  plan_.job.quantize = job::Quantize::kNf4Dq;
+  plan_.job.precision = job::Precision::kBf16True;
+  plan_.job.output.dir = folder_ / "out";
+  plan_.job.output.save = job::Save::kMerged;
+  const RankEnd end = Run();
+  ASSERT_EQ(end.All<job::RankSaved>().size(), 1u) << end.outcome().message;
+  EXPECT_EQ(end.All<job::RankSaved>()[0].kind, "merged");
+  const auto before = files::SafetensorsFile::Open(plan_.job.model.path + "/model.safetensors").value();
+  const auto merged = files::SafetensorsFile::Open(folder_ / "out" / "model.safetensors").value();
+  ASSERT_EQ(merged.tensors().size(), before.tensors().size());
+  for (const files::TensorInfo& info : before.tensors()) {
+    const files::TensorInfo* own = merged.Find(info.name);
+    ASSERT_NE(own, nullptr) << info.name;
+    EXPECT_EQ(own->shape, info.shape) << info.name;
+    EXPECT_EQ(own->dtype, files::DType::kBF16) << info.name;
+  }
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "config.json"));
+}
+
 TEST_F(RankTest, ADataSetSmallerThanABatchIsSaid) {
   plan_.job.data.max_rows = 1;
   plan_.job.data.val_split_fraction = 0;

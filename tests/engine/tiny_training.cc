@@ -46,11 +46,17 @@ Rows RandomRows(int64_t rows, int64_t vocab) {
 void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicator& comm, TinyResult& result, std::mutex& mutex) {
   const c10::NoGradGuard no_grad;
   at::set_num_threads(1);  // tiny products: threads would only wait for each other
-  const auto model = model::MakeModel(shape, {.max_length = kLength, .checkpoint_every = run.job.activation_checkpointing}).value().release();
+  const model::ModelOptions options{.max_length = kLength, .checkpoint_every = run.job.activation_checkpointing, .lora = run.job.lora,
+                                    .quantize = run.job.quantize.has_value()};
+  const auto model = model::MakeModel(shape, options).value().release();
   const std::unique_ptr<model::Model> owned(model);
   const auto strategy = strategy::MakeStrategy(model->parameters(), {.job = run.job, .accumulation = run.accumulation, .comm = &comm});
   const std::vector<at::Tensor> weights = InitialWeights(model->parameters());
-  for (size_t param = 0; param < weights.size(); ++param) strategy->SetRows(static_cast<ops::ParamId>(param), 0, weights[param]);
+  for (size_t param = 0; param < weights.size(); ++param) {
+    for (const ops::ParamPiece& piece : model->parameters().params[param].pieces) {
+      strategy->SetRows(static_cast<ops::ParamId>(param), piece.row, weights[param].narrow(0, piece.row, piece.rows));
+    }
+  }
   strategy->FinishLoading();
 
   const int64_t batches = run.devices * run.accumulation;
@@ -65,7 +71,8 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
       const int64_t k = micro_step * run.devices + comm.rank();
       const int64_t first = (step * batches + k) * run.micro;
       ops::Tape tape(true);
-      ops::Context context{tape, *strategy, ops::AtenKernels(), model->norm_eps(), run.job.deterministic};
+      ops::Context context{tape, *strategy, ops::AtenKernels(), model->norm_eps(), run.job.deterministic,
+                           {.seed = kSeed, .samples = at::arange(first, first + run.micro), .length = kLength}};
       model->Loss(context, {.rows = run.micro,
                             .length = kLength,
                             .inputs = rows.inputs.narrow(0, first, run.micro).reshape({-1}),

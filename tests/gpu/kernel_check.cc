@@ -21,7 +21,8 @@ struct Section {
 
 constexpr Section kSections[] = {
     {"norm", CheckNorms},           {"rope", CheckRope}, {"swiglu", CheckSwiGlus},    {"cross-entropy", CheckCrossEntropies},
-    {"embedding", CheckEmbeddings}, {"flat", CheckFlat}, {"refusals", CheckRefusals},
+    {"embedding", CheckEmbeddings}, {"flat", CheckFlat}, {"dropout", CheckDropouts},  {"nf4", CheckNf4s},
+    {"refusals", CheckRefusals},
 };
 
 int Run(bool with_timing) {

@@ -23,8 +23,12 @@ void CheckSwiGlu(Checks& checks, int64_t rows, int64_t ffn, at::ScalarType type,
   const at::Tensor gate_grad = wide_grad * up * (sigmoid + silu * (1 - sigmoid));
   C10_CUDA_CHECK(fused::SwiGluForward(TypeOf(out), rows, ffn, gate_up.data_ptr(), out.data_ptr(), Stream()));
   checks.Near(name + " forward", out, silu * up);
-  C10_CUDA_CHECK(fused::SwiGluBackward(TypeOf(out), rows, ffn, grad.data_ptr(), gate_up.data_ptr(), Stream()));
+  const at::Tensor kept = grad.clone(), frozen = gate_up.clone();
+  C10_CUDA_CHECK(fused::SwiGluBackward(TypeOf(out), rows, ffn, kept.data_ptr(), frozen.data_ptr(), false, Stream()));
+  checks.Equal(name + " gradient left alone", kept, grad);
+  C10_CUDA_CHECK(fused::SwiGluBackward(TypeOf(out), rows, ffn, grad.data_ptr(), gate_up.data_ptr(), true, Stream()));
   checks.Equal(name + " forward again", grad, out);
+  checks.Equal(name + " gradient of a frozen layer", frozen, gate_up);
   checks.Near(name + " gradient", gate_up, at::cat({gate_grad, wide_grad * silu}, 1));
 }
 

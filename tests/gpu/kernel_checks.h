@@ -13,6 +13,8 @@ void CheckRope(Checks& checks);
 void CheckSwiGlus(Checks& checks);
 void CheckCrossEntropies(Checks& checks);
 void CheckEmbeddings(Checks& checks);
+void CheckDropouts(Checks& checks);
+void CheckNf4s(Checks& checks);
 void CheckFlat(Checks& checks);      // optimizers and the gradient norm
 void CheckRefusals(Checks& checks);  // what must be refused, and what is nothing
 

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "tests/gpu/kernel_device.h"
+#include "worker/ops/dynamic_map.h"
+#include "worker/ops/fused_nf4.h"
 
 namespace trainctl::gpu {
 namespace {
@@ -98,6 +100,24 @@ void TimeRope(const Table& table) {
   table.Row("RopeBackward", 6 * bytes, [&] { C10_CUDA_CHECK(fused::RopeBackward(heads, strided, k, v, qkv.data_ptr(), Stream())); });
 }
 
+void TimeDropout(const Table& table) {
+  const at::Tensor x = Random({kRows, kHidden}, kBf16), out = at::empty_like(x), samples = at::arange(0, kBatch, On(at::kLong));
+  const fused::Dropout dropout{.element = fused::Type::kBf16, .rows = kRows, .columns = kHidden, .x = x.data_ptr(),
+                               .samples = samples.const_data_ptr<int64_t>(), .length = kLength, .threshold = 3277, .scale = 1.0526f};
+  const double bytes = 2.0 * kRows * kHidden;
+  table.Row("DropoutForward", 2 * bytes, [&] { C10_CUDA_CHECK(fused::DropoutForward(dropout, out.data_ptr(), Stream())); });
+  table.Row("DropoutAdd", 3 * bytes, [&] { C10_CUDA_CHECK(fused::DropoutAdd(dropout, out.data_ptr(), Stream())); });
+}
+
+// A gate and up matrix.
+void TimeNf4(const Table& table) {
+  const at::Tensor values = Random({2 * kFfn, kHidden}, kBf16), out = at::empty_like(values), map = ops::DynamicMap(true).to(at::kCUDA);
+  const ops::Nf4Matrix plain = ops::FusedNf4Quantize(values, false), twice = ops::FusedNf4Quantize(values, true);
+  const double count = 2.0 * kFfn * kHidden;
+  table.Row("Nf4Dequantize", count * (2 + 0.5 + 4.0 / 64), [&] { ops::FusedNf4DequantizeInto(out, plain, map); });
+  table.Row("Nf4Dequantize, double", count * (2 + 0.5 + 1.0 / 64), [&] { ops::FusedNf4DequantizeInto(out, twice, map); });
+}
+
 void TimeSwiGlu(const Table& table) {
   const at::Tensor gate_up = Random({kRows, 2 * kFfn}, kBf16), out = Random({kRows, kFfn}, kBf16);
   const double bytes = 2.0 * kRows * kFfn;
@@ -105,7 +125,7 @@ void TimeSwiGlu(const Table& table) {
     C10_CUDA_CHECK(fused::SwiGluForward(fused::Type::kBf16, kRows, kFfn, gate_up.data_ptr(), out.data_ptr(), Stream()));
   });
   table.Row("SwiGluBackward", 6 * bytes, [&] {
-    C10_CUDA_CHECK(fused::SwiGluBackward(fused::Type::kBf16, kRows, kFfn, out.data_ptr(), gate_up.data_ptr(), Stream()));
+    C10_CUDA_CHECK(fused::SwiGluBackward(fused::Type::kBf16, kRows, kFfn, out.data_ptr(), gate_up.data_ptr(), true, Stream()));
   });
 }
 
@@ -161,6 +181,8 @@ void TimeKernels() {
   TimeNorms(table);
   TimeRope(table);
   TimeSwiGlu(table);
+  TimeDropout(table);
+  TimeNf4(table);
   TimeHead(table);
   TimeEmbedding(table);
   TimeFlat(table, kBf16, false, "AdamW bf16, one block's parameters", "Sgd with momentum bf16", "AddNormSquared bf16");

@@ -5,35 +5,36 @@
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 
-#include "worker/model/table_builder.h"
-
 namespace trainctl::model {
+
+Llama::Block Llama::BuildBlock(TableBuilder& table, LinearBuilder& linears, int64_t layer) const {
+  const std::string prefix = "model.layers." + std::to_string(layer) + ".", attention = prefix + "self_attn.", mlp = prefix + "mlp.";
+  const int64_t hidden = shape_.hidden, ffn = shape_.intermediate;
+  const int64_t q = shape_.heads * shape_.head_dim, kv = shape_.kv_heads * shape_.head_dim;
+  Block block;
+  block.unit = table.Unit("block." + std::to_string(layer));
+  block.input_norm = table.Vector(block.unit, prefix + "input_layernorm.weight", hidden, linears.OwnNorm());
+  block.qkv = linears.Add(
+      block.unit, {{"q", attention + "q_proj", q}, {"k", attention + "k_proj", kv}, {"v", attention + "v_proj", kv}}, hidden,
+      options_.quantize);
+  block.out = linears.Add(block.unit, {{"o", attention + "o_proj", hidden}}, q, options_.quantize);
+  block.post_norm = table.Vector(block.unit, prefix + "post_attention_layernorm.weight", hidden, linears.OwnNorm());
+  block.gate_up = linears.Add(block.unit, {{"gate", mlp + "gate_proj", ffn}, {"up", mlp + "up_proj", ffn}}, hidden, options_.quantize);
+  block.down = linears.Add(block.unit, {{"down", mlp + "down_proj", hidden}}, ffn, options_.quantize);
+  return block;
+}
 
 Llama::Llama(const job::ModelShape& shape, const ModelOptions& options) : shape_(shape), options_(options) {
   const int64_t hidden = shape.hidden;
   TableBuilder builder;
+  LinearBuilder linears(builder, shape, options.lora);
   embedding_unit_ = builder.Unit("embedding", shape.tied_head ? 2 : 1);
-  embedding_ = builder.Matrix(embedding_unit_, "model.embed_tokens.weight", shape.vocab, hidden);
-  for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    const std::string prefix = "model.layers." + std::to_string(layer) + ".";
-    Block block;
-    block.unit = builder.Unit("block." + std::to_string(layer));
-    block.input_norm = builder.Vector(block.unit, prefix + "input_layernorm.weight", hidden);
-    block.qkv = builder.Packed(block.unit,
-                               {{prefix + "self_attn.q_proj.weight", shape.heads * shape.head_dim},
-                                {prefix + "self_attn.k_proj.weight", shape.kv_heads * shape.head_dim},
-                                {prefix + "self_attn.v_proj.weight", shape.kv_heads * shape.head_dim}},
-                               hidden);
-    block.out = builder.Matrix(block.unit, prefix + "self_attn.o_proj.weight", hidden, shape.heads * shape.head_dim);
-    block.post_norm = builder.Vector(block.unit, prefix + "post_attention_layernorm.weight", hidden);
-    block.gate_up = builder.Packed(
-        block.unit, {{prefix + "mlp.gate_proj.weight", shape.intermediate}, {prefix + "mlp.up_proj.weight", shape.intermediate}}, hidden);
-    block.down = builder.Matrix(block.unit, prefix + "mlp.down_proj.weight", hidden, shape.intermediate);
-    blocks_.push_back(std::move(block));
-  }
+  embedding_ = builder.Matrix(embedding_unit_, "model.embed_tokens.weight", shape.vocab, hidden, linears.OwnMatrix());
+  for (int64_t layer = 0; layer < shape.layers; ++layer) blocks_.push_back(BuildBlock(builder, linears, layer));
   head_unit_ = builder.Unit("head");
-  final_norm_ = builder.Vector(head_unit_, "model.norm.weight", hidden);
-  head_ = shape.tied_head ? embedding_ : builder.Matrix(head_unit_, "lm_head.weight", shape.vocab, hidden);
+  final_norm_ = builder.Vector(head_unit_, "model.norm.weight", hidden, linears.OwnNorm());
+  head_ = shape.tied_head ? ops::LinearParams{.weights = {embedding_}, .frozen = options.lora.has_value()}
+                          : linears.Add(head_unit_, {{"head", "lm_head", shape.vocab}}, hidden, /*quantized=*/false);
   table_ = builder.Take();
 
   const auto fp32 = at::TensorOptions().dtype(at::kFloat);
@@ -55,7 +56,7 @@ ops::Var Llama::RunBlock(ops::Context& context, const Block& block, const ops::V
 ops::Var Llama::Hidden(ops::Context& context, const MicroBatch& batch) const {
   const ops::HeadShape heads{batch.rows, batch.length, shape_.heads, shape_.kv_heads, shape_.head_dim};
   ops::Var x = ops::InUnit(context, embedding_unit_, {}, false, [this, ids = batch.inputs](ops::Context& c, const ops::Var&) {
-    return ops::Embedding(c, embedding_, ids);
+    return ops::Embedding(c, embedding_, ids, options_.lora.has_value());
   });
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const bool recompute = options_.checkpoint_every > 0 && i % options_.checkpoint_every == 0;

@@ -1,7 +1,9 @@
 // The LLaMA family (Touvron et al. 2023): pre-norm RMSNorm, rotary embedding, grouped-query attention, SwiGLU; head tied or not.
 #pragma once
 
+#include "worker/model/linear_builder.h"
 #include "worker/model/model.h"
+#include "worker/model/table_builder.h"
 
 namespace trainctl::model {
 
@@ -15,19 +17,20 @@ class Llama : public Model {
   double norm_eps() const override { return shape_.norm_eps; }
 
  private:
-  // q, k, v (and gate, up) are one parameter each where every piece is a multiple of 256 elements, else several.
   struct Block {
     ops::UnitId unit;
-    ops::ParamId input_norm, post_norm, out, down;
-    std::vector<ops::ParamId> qkv, gate_up;
+    ops::ParamId input_norm, post_norm;
+    ops::LinearParams qkv, out, gate_up, down;
   };
 
+  Block BuildBlock(TableBuilder& table, LinearBuilder& linears, int64_t layer) const;
   ops::Var RunBlock(ops::Context& context, const Block& block, const ops::Var& x, const ops::HeadShape& heads) const;
 
   job::ModelShape shape_;
   ModelOptions options_;
   ops::ParameterTable table_;
-  ops::ParamId embedding_ = 0, final_norm_ = 0, head_ = 0;
+  ops::ParamId embedding_ = 0, final_norm_ = 0;
+  ops::LinearParams head_;
   ops::UnitId embedding_unit_ = 0, head_unit_ = 0;
   std::vector<Block> blocks_;
   at::Tensor cos_, sin_;  // [max_length, head_dim / 2] fp32

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "common/base/result.h"
+#include "common/job/job.h"
 #include "common/job/model_shape.h"
 #include "worker/ops/layers.h"
 
@@ -19,6 +21,7 @@ struct MicroBatch {
   int64_t length = 0;
   at::Tensor inputs;      // [rows · length] int64, on the device
   at::Tensor targets;     // [rows · length] int64, shifted by one already; −100: ignored
+  at::Tensor samples = {};  // [rows] int64, on the device: each row's number among all rows of the run's steps, in order; none: evaluation
   at::Tensor loss_sum;    // fp64 scalar on the device: receives the sum of the rows' losses
   double grad_scale = 1;  // 1 / non-ignored targets of the global batch
 };
@@ -27,6 +30,8 @@ struct ModelOptions {
   at::Device device = at::kCPU;
   int64_t max_length = 0;      // of any micro batch
   int64_t checkpoint_every = 0;  // activation checkpointing: 0 none, n every n-th block
+  std::optional<job::LoraSpec> lora = {};
+  bool quantize = false;  // the frozen matrices of blocks, in 4 bits
 };
 
 class Model {
@@ -40,7 +45,8 @@ class Model {
   virtual double norm_eps() const = 0;
 };
 
-// The table of families. kInvalid names a family that is not in it.
+// The table of families. kInvalid: a family that is not in it; an adapted head that is tied to the embedding; a matrix to be quantized
+// whose elements are not a multiple of 64. The message names it.
 base::Result<std::unique_ptr<Model>> MakeModel(const job::ModelShape& shape, const ModelOptions& options);
 
 }  // namespace trainctl::model

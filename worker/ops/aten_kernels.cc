@@ -5,12 +5,14 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/mean.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 
+#include "worker/ops/fused_kernels.h"
 #include "worker/ops/kernels.h"
 #include "worker/ops/matmul.h"
 
@@ -37,6 +39,12 @@ void Rotate(const at::Tensor& from, const at::Tensor& to, const at::Tensor& cos,
   second_out.copy_(second);
 }
 
+// What the mask keeps of x. On a GPU the fused kernel draws the same bits.
+at::Tensor Keep(const DropoutMask& mask, const at::Tensor& x) {
+  if (x.is_cpu()) return KeepMask(mask, x.size(0), x.size(1));
+  return FusedKernels().Dropout(at::ones(x.sizes(), x.options().dtype(at::kFloat)), mask) != 0;
+}
+
 class Aten : public Kernels {
  public:
   std::pair<at::Tensor, at::Tensor> RmsNorm(const at::Tensor& x, const at::Tensor& weight, double eps) const override {
@@ -46,7 +54,7 @@ class Aten : public Kernels {
   }
 
   NormBackward RmsNormBackward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& rstd,
-                               const at::Tensor& residual_grad, const GradView& weight_grad) const override {
+                               const at::Tensor& residual_grad, const GradView& weight_grad, bool normalized_wanted) const override {
     const at::Tensor scale = rstd.unsqueeze(-1);
     const at::Tensor wide_grad = Wide(grad);
     const at::Tensor unit = Wide(x) * scale;
@@ -54,7 +62,7 @@ class Aten : public Kernels {
     const at::Tensor weighted = wide_grad * Wide(weight);
     at::Tensor dx = (weighted - unit * (weighted * unit).mean(-1, true)) * scale;
     if (residual_grad.defined()) dx = dx + residual_grad;
-    return {dx.to(x.scalar_type()), (unit * Wide(weight)).to(x.scalar_type())};
+    return {dx.to(x.scalar_type()), normalized_wanted ? (unit * Wide(weight)).to(x.scalar_type()) : at::Tensor()};
   }
 
   void Rope(const at::Tensor& qkv, const at::Tensor& cos, const at::Tensor& sin, const HeadShape& s) const override {
@@ -78,7 +86,8 @@ class Aten : public Kernels {
     return (at::silu(Wide(gate)) * Wide(up)).to(gate_up.scalar_type());
   }
 
-  std::pair<at::Tensor, at::Tensor> SwiGluBackward(const at::Tensor& grad, const at::Tensor& gate_up) const override {
+  std::pair<at::Tensor, at::Tensor> SwiGluBackward(const at::Tensor& grad, const at::Tensor& gate_up,
+                                                   bool output_wanted) const override {
     const auto [gate_half, up_half] = Halves(gate_up);
     const at::Tensor gate = Wide(gate_half), up = Wide(up_half), out_grad = Wide(grad);
     const at::Tensor sigmoid = at::sigmoid(gate);
@@ -87,7 +96,15 @@ class Aten : public Kernels {
     const auto [gate_grad, up_grad] = Halves(input_grad);
     gate_grad.copy_(out_grad * up * sigmoid * (1 + gate * (1 - sigmoid)));
     up_grad.copy_(out_grad * silu);
-    return {input_grad, (silu * up).to(gate_up.scalar_type())};
+    return {input_grad, output_wanted ? (silu * up).to(gate_up.scalar_type()) : at::Tensor()};
+  }
+
+  at::Tensor Dropout(const at::Tensor& x, const DropoutMask& mask) const override {
+    return (Wide(x) * Keep(mask, x)).mul_(mask.scale()).to(x.scalar_type());
+  }
+
+  void AddDropout(const at::Tensor& sum, const at::Tensor& grad, const DropoutMask& mask) const override {
+    sum.copy_((Wide(grad) * Keep(mask, grad)).mul_(mask.scale()).add_(Wide(sum)));
   }
 
   at::Tensor CrossEntropy(const at::Tensor& logits, const at::Tensor& targets, std::optional<double> grad_scale) const override {

@@ -89,8 +89,30 @@ struct StridedHeads {
 
 // out [N, F] = silu(gate) · up of gate_up [N, 2F] = [gate | up] (Shazeer 2020).
 [[nodiscard]] cudaError_t SwiGluForward(Type element, int64_t rows, int64_t ffn, const void* gate_up, void* out, cudaStream_t stream);
-// gate_up becomes its own gradient, grad [N, F] (of the output) becomes the forward's output again, for the weight gradient behind it.
-[[nodiscard]] cudaError_t SwiGluBackward(Type element, int64_t rows, int64_t ffn, void* grad, void* gate_up, cudaStream_t stream);
+// gate_up becomes its own gradient; grad [N, F] (of the output) becomes the forward's output again, for the weight gradient behind it,
+// where that is wanted, else it is not written.
+[[nodiscard]] cudaError_t SwiGluBackward(Type element, int64_t rows, int64_t ffn, void* grad, void* gate_up, bool output_wanted,
+                                         cudaStream_t stream);
+
+// Dropout of x [N, columns], whose row n is row first_row + n of a micro batch: position mod length of sample div length. What is kept is a
+// function of (seed, samples[…], module, element) as philox.h says. Rows that are multiples of 8 elements are fast.
+struct Dropout {
+  Type element = Type::kBf16;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  const void* x = nullptr;           // [N, columns]
+  const int64_t* samples = nullptr;  // of the whole micro batch, on the device
+  int64_t length = 1;
+  int64_t first_row = 0;
+  uint64_t seed = 0;
+  uint32_t module = 0;
+  uint32_t threshold = 0;  // of 65,536
+  float scale = 1;         // of what is kept
+};
+// out [N, columns] = dropout(x); out may be x.
+[[nodiscard]] cudaError_t DropoutForward(const Dropout& dropout, void* out, cudaStream_t stream);
+// sum [N, columns] += dropout(x)
+[[nodiscard]] cudaError_t DropoutAdd(const Dropout& dropout, void* sum, cudaStream_t stream);
 
 // losses[n] = logsumexp(logits[n]) − logits[n, targets[n]]; 0 where targets[n] is negative (−100: ignored). A target beyond V gives NaN.
 struct CrossEntropy {
@@ -124,6 +146,20 @@ struct EmbeddingGrad {
 };
 [[nodiscard]] cudaError_t EmbeddingBackward(const EmbeddingGrad& embedding, cudaStream_t stream);
 size_t EmbeddingWorkspaceBytes(int64_t rows);
+
+// Matrices in 4 bits, see nf4.h: count is a multiple of 64. Quantizing writes codes [count / 2] and scales [count / 64].
+[[nodiscard]] cudaError_t Nf4Quantize(Type element, int64_t count, const void* values, uint8_t* codes, float* scales, cudaStream_t stream);
+struct Nf4 {
+  int64_t count = 0;
+  const uint8_t* codes = nullptr;       // [count / 2], 4-byte aligned
+  const float* scales = nullptr;        // [count / 64]; null under double quantization, where these are instead:
+  const uint8_t* scale_codes = nullptr;  // [count / 64]
+  const float* scale_scales = nullptr;   // [⌈count / 64 / 256⌉]
+  const float* offset = nullptr;         // one
+  const float* map = nullptr;            // [256] what a scale's code means
+};
+// out [count], 16-byte aligned, of the element's dtype.
+[[nodiscard]] cudaError_t Nf4Dequantize(const Nf4& matrix, Type element, void* out, cudaStream_t stream);
 
 // What one optimizer step updates: flat buffers of count elements, each 16-byte aligned. The dtypes of (parameters, gradients, moments):
 // all bf16; all fp32; fp32 parameters and moments with bf16 gradients. compute_copy (fp32 parameters only; null: none) is written from

@@ -26,6 +26,13 @@ fused::StridedHeads Strided(const at::Tensor& heads) {
           .element_stride = heads.stride(3)};
 }
 
+fused::Dropout Described(const at::Tensor& x, const DropoutMask& mask) {
+  return {.element = ElementType(x.scalar_type()), .rows = x.size(0), .columns = x.size(1), .x = x.const_data_ptr(),
+          .samples = mask.rows.samples.const_data_ptr<int64_t>(), .length = mask.rows.length, .first_row = mask.first_row,
+          .seed = static_cast<uint64_t>(mask.rows.seed), .module = mask.module, .threshold = mask.threshold(),
+          .scale = static_cast<float>(mask.scale())};
+}
+
 class Fused : public Kernels {
  public:
   std::pair<at::Tensor, at::Tensor> RmsNorm(const at::Tensor& x, const at::Tensor& weight, double eps) const override {
@@ -38,7 +45,7 @@ class Fused : public Kernels {
   }
 
   NormBackward RmsNormBackward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& rstd,
-                               const at::Tensor& residual_grad, const GradView& weight_grad) const override {
+                               const at::Tensor& residual_grad, const GradView& weight_grad, bool normalized_wanted) const override {
     const int64_t rows = x.size(0), hidden = x.size(1);
     const at::Tensor input_grad = at::empty_like(x);
     const at::Tensor workspace =
@@ -48,11 +55,11 @@ class Fused : public Kernels {
         {.element = ElementType(x.scalar_type()), .rows = rows, .hidden = hidden, .grad = grad.const_data_ptr(), .x = x.const_data_ptr(),
          .weight = weight.const_data_ptr(), .rstd = rstd.const_data_ptr<float>(),
          .residual_grad = residual_grad.defined() ? residual_grad.const_data_ptr() : nullptr, .input_grad = input_grad.data_ptr(),
-         .normalized = grad.data_ptr(), .weight_grad = target.defined() ? target.data_ptr() : nullptr,
+         .normalized = normalized_wanted ? grad.data_ptr() : nullptr, .weight_grad = target.defined() ? target.data_ptr() : nullptr,
          .weight_grad_type = ElementType(target.defined() ? target.scalar_type() : x.scalar_type()),
          .weight_grad_beta = static_cast<float>(weight_grad.beta), .workspace = workspace.data_ptr<float>()},
         Stream()));
-    return {input_grad, grad};
+    return {input_grad, normalized_wanted ? grad : at::Tensor()};
   }
 
   void Rope(const at::Tensor& qkv, const at::Tensor& cos, const at::Tensor& sin, const HeadShape& shape) const override {
@@ -75,10 +82,21 @@ class Fused : public Kernels {
     return out;
   }
 
-  std::pair<at::Tensor, at::Tensor> SwiGluBackward(const at::Tensor& grad, const at::Tensor& gate_up) const override {
+  std::pair<at::Tensor, at::Tensor> SwiGluBackward(const at::Tensor& grad, const at::Tensor& gate_up,
+                                                   bool output_wanted) const override {
     C10_CUDA_CHECK(fused::SwiGluBackward(ElementType(gate_up.scalar_type()), gate_up.size(0), gate_up.size(1) / 2, grad.data_ptr(),
-                                         gate_up.data_ptr(), Stream()));
-    return {gate_up, grad};
+                                         gate_up.data_ptr(), output_wanted, Stream()));
+    return {gate_up, output_wanted ? grad : at::Tensor()};
+  }
+
+  at::Tensor Dropout(const at::Tensor& x, const DropoutMask& mask) const override {
+    const at::Tensor out = at::empty_like(x);
+    C10_CUDA_CHECK(fused::DropoutForward(Described(x, mask), out.data_ptr(), Stream()));
+    return out;
+  }
+
+  void AddDropout(const at::Tensor& sum, const at::Tensor& grad, const DropoutMask& mask) const override {
+    C10_CUDA_CHECK(fused::DropoutAdd(Described(grad, mask), sum.data_ptr(), Stream()));
   }
 
   at::Tensor CrossEntropy(const at::Tensor& logits, const at::Tensor& targets, std::optional<double> grad_scale) const override {

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads) ForwardKernel(const T* gate_up, T* o
 }
 
 template <class T, int W>
-__global__ void __launch_bounds__(kThreads) BackwardKernel(T* grad, T* gate_up, int ffn) {
+__global__ void __launch_bounds__(kThreads) BackwardKernel(T* grad, T* gate_up, int ffn, bool output_wanted) {
   T* gate_row = gate_up + static_cast<int64_t>(blockIdx.x) * 2 * ffn;
   T* up_row = gate_row + ffn;
   T* grad_row = grad + static_cast<int64_t>(blockIdx.x) * ffn;
@@ -48,7 +48,9 @@ __global__ void __launch_bounds__(kThreads) BackwardKernel(T* grad, T* gate_up, 
     }
     Store(gate_row + column, gates);
     Store(up_row + column, ups);
-    Store(grad_row + column, grads);
+    if (output_wanted) {
+      Store(grad_row + column, grads);
+    }
   }
 }
 
@@ -72,7 +74,8 @@ cudaError_t SwiGluForward(Type element, int64_t rows, int64_t ffn, const void* g
   });
 }
 
-cudaError_t SwiGluBackward(Type element, int64_t rows, int64_t ffn, void* grad, void* gate_up, cudaStream_t stream) {
+cudaError_t SwiGluBackward(Type element, int64_t rows, int64_t ffn, void* grad, void* gate_up, bool output_wanted,
+                           cudaStream_t stream) {
   if (!IsSupported(rows, ffn)) {
     return cudaErrorInvalidValue;
   }
@@ -82,7 +85,7 @@ cudaError_t SwiGluBackward(Type element, int64_t rows, int64_t ffn, void* grad, 
   return ForType(element, [&](auto tag) {
     using T = decltype(tag);
     const auto kernel = IsWide(ffn, gate_up, grad) ? BackwardKernel<T, kWide> : BackwardKernel<T, 1>;
-    return Launch(kernel, Grid(rows), kThreads, stream, static_cast<T*>(grad), static_cast<T*>(gate_up), ffn);
+    return Launch(kernel, Grid(rows), kThreads, stream, static_cast<T*>(grad), static_cast<T*>(gate_up), ffn, output_wanted);
   });
 }
 

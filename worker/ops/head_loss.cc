@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "worker/ops/layers.h"
-#include "worker/ops/matmul.h"
 
 namespace trainctl::ops {
 namespace {
@@ -30,9 +29,8 @@ void AddLosses(const HeadLoss& loss, const at::Tensor& rows) { loss.loss_sum.add
 void Evaluate(Context& context, const Var& x, const HeadLoss& loss) {
   BeginUnits(context, loss, Pass::kForward);
   const at::Tensor normalized = context.kernels.RmsNorm(x.value, context.params.Weight(loss.norm), context.norm_eps).first;
-  const at::Tensor head = context.params.Weight(loss.head);
   ForChunks(normalized.size(0), [&](int64_t first, int64_t rows) {
-    const at::Tensor logits = Linear(normalized.narrow(0, first, rows), head);
+    const at::Tensor logits = LinearUse(context, loss.head, first).Forward(normalized.narrow(0, first, rows));
     AddLosses(loss, context.kernels.CrossEntropy(logits, loss.targets.narrow(0, first, rows), std::nullopt));
   });
   EndUnits(context, loss, Pass::kForward);
@@ -40,18 +38,20 @@ void Evaluate(Context& context, const Var& x, const HeadLoss& loss) {
 
 void ForwardBackward(Context& context, const Var& x, const HeadLoss& loss) {
   BeginUnits(context, loss, Pass::kBackward);
-  const at::Tensor norm = context.params.Weight(loss.norm), head = context.params.Weight(loss.head);
+  const at::Tensor norm = context.params.Weight(loss.norm);
   auto [normalized, rstd] = context.kernels.RmsNorm(x.value, norm, context.norm_eps);
   const at::Tensor normalized_grad = at::empty_like(normalized);
   ForChunks(normalized.size(0), [&, &normalized = normalized](int64_t first, int64_t rows) {
     const at::Tensor input = normalized.narrow(0, first, rows);
-    const at::Tensor logits = Linear(input, head);
+    LinearUse use(context, loss.head, first);
+    const at::Tensor logits = use.Forward(input);
     AddLosses(loss, context.kernels.CrossEntropy(logits, loss.targets.narrow(0, first, rows), loss.grad_scale));
-    LinearInputGradInto(normalized_grad.narrow(0, first, rows), logits, head);
-    LinearWeightGrad(logits, input, context.params.Grad(loss.head));
+    use.BackwardInput(logits, normalized_grad.narrow(0, first, rows));
+    use.BackwardWeights(logits, input);
   });
   const NormBackward back =
-      context.kernels.RmsNormBackward(normalized_grad, x.value, norm, rstd, context.tape.TakeGrad(x), context.params.Grad(loss.norm));
+      context.kernels.RmsNormBackward(normalized_grad, x.value, norm, rstd, context.tape.TakeGrad(x), context.params.Grad(loss.norm),
+                                      /*normalized_wanted=*/false);
   context.tape.PutGrad(x, back.input_grad);
   EndUnits(context, loss, Pass::kBackward);
 }

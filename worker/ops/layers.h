@@ -8,45 +8,35 @@
 #include <vector>
 
 #include "worker/ops/attention.h"
-#include "worker/ops/kernels.h"
-#include "worker/ops/parameters.h"
-#include "worker/ops/tape.h"
+#include "worker/ops/context.h"
+#include "worker/ops/linear.h"
 
 namespace trainctl::ops {
-
-// One micro step's surroundings.
-struct Context {
-  Tape& tape;
-  ParameterAccess& params;
-  const Kernels& kernels;
-  double norm_eps = 1e-5;
-  bool deterministic = false;
-};
 
 // Runs body as one use of a unit: the strategy's BeginUnit and EndUnit around its forward and, in reverse order, around its backward. With
 // recompute only the input is saved, and the body runs again before its backward.
 Var InUnit(Context& context, UnitId unit, const Var& input, bool recompute, const std::function<Var(Context&, const Var&)>& body);
 
-// ids [N] → rows of the table [N, H]. Saves ids.
-Var Embedding(Context& context, ParamId table, const at::Tensor& ids);
+// ids [N] → rows of the table [N, H]. Saves ids. frozen: the table is, and no gradient of the rows is wanted.
+Var Embedding(Context& context, ParamId table, const at::Tensor& ids, bool frozen = false);
 
-// norm(x) times each weight's transpose, side by side: [N, Σ out]. Saves x and rstd; the normalized input is computed again.
-Var NormLinear(Context& context, const Var& x, ParamId norm, const std::vector<ParamId>& weights);
+// The linear layer of norm(x): [N, Σ out]. Saves x, rstd and what LinearUse keeps; the normalized input is computed again.
+Var NormLinear(Context& context, const Var& x, ParamId norm, const LinearParams& linear);
 
 // Rotates qkv in place, attends. Saves qkv, the output and its logsumexp.
 Var SelfAttention(Context& context, const Var& qkv, const at::Tensor& cos, const at::Tensor& sin, const HeadShape& shape);
 
-// residual + x · weightᵀ. Saves x.
-Var LinearResidual(Context& context, const Var& x, ParamId weight, const Var& residual);
+// residual + linear(x). Saves x (not where the layer is frozen and has no adapters) and what LinearUse keeps.
+Var LinearResidual(Context& context, const Var& x, const LinearParams& linear, const Var& residual);
 
-// residual + (silu(gate) · up) · weightᵀ. Saves gate_up; the product is computed again.
-Var SwiGluLinearResidual(Context& context, const Var& gate_up, ParamId weight, const Var& residual);
+// residual + linear(silu(gate) · up). Saves gate_up and what LinearUse keeps; the product is computed again.
+Var SwiGluLinearResidual(Context& context, const Var& gate_up, const LinearParams& linear, const Var& residual);
 
 // The end of a language model: norm, head, cross entropy against targets [N] (−100: ignored), in chunks of rows, so that whole logits never
 // exist; gradients are made in the same pass, at the start of the backward. Saves x.
 struct HeadLoss {
   ParamId norm = 0;
-  ParamId head = 0;
+  LinearParams head;
   std::vector<UnitId> units;  // that hold them, begun in order
   at::Tensor targets;         // [N] int64
   at::Tensor loss_sum;        // fp64 scalar: the rows' losses are added to it, in the backward or, where nothing is recorded, at once

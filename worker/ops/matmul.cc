@@ -37,11 +37,7 @@ at::Tensor LinearResidual(const at::Tensor& x, const at::Tensor& weight, const a
   return at::addmm(residual, x, weight.t());
 }
 
-at::Tensor LinearInputGrad(const at::Tensor& grad, const at::Tensor& weight, const at::Tensor& sum) {
-  if (!sum.defined()) return Product(grad, weight);
-  if (Upcast(grad)) return at::addmm(Operand(sum), Operand(grad), Operand(weight)).to(grad.scalar_type());
-  return at::addmm(sum, grad, weight);
-}
+at::Tensor LinearInputGrad(const at::Tensor& grad, const at::Tensor& weight) { return Product(grad, weight); }
 
 void LinearInputGradInto(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& weight) {
   at::Tensor target = out;
@@ -52,8 +48,27 @@ void LinearInputGradInto(const at::Tensor& out, const at::Tensor& grad, const at
   }
 }
 
+void ScaledProductInto(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b, double scale) {
+  if (out.is_cpu()) {
+    out.copy_(at::mm(Operand(a), Operand(b)).mul_(scale));
+    return;
+  }
+  at::Tensor target = out;
+  at::addmm_out(target, target, a, b, /*beta=*/0, scale);
+}
+
+void AddProduct(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  if (out.is_cpu()) {
+    out.copy_(at::mm(Operand(a), Operand(b)).add_(out));
+    return;
+  }
+  at::Tensor target = out;
+  at::addmm_out(target, target, a, b);
+}
+
 void LinearWeightGrad(const at::Tensor& grad, const at::Tensor& x, const GradView& target) {
   at::Tensor view = target.view;
+  if (!view.defined()) return;
   if (Upcast(grad)) {
     AccumulateInto(target, at::mm(Operand(grad).t(), Operand(x)));
   } else if (view.scalar_type() == grad.scalar_type()) {

@@ -14,13 +14,17 @@ at::Tensor Linear(const at::Tensor& x, const at::Tensor& weight);
 // residual + x · weightᵀ
 at::Tensor LinearResidual(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& residual);
 
-// grad [N, out] · weight [out, in] → [N, in]; added to `sum` where that is defined.
-at::Tensor LinearInputGrad(const at::Tensor& grad, const at::Tensor& weight, const at::Tensor& sum = {});
+// grad [N, out] · weight [out, in] → [N, in].
+at::Tensor LinearInputGrad(const at::Tensor& grad, const at::Tensor& weight);
 
 // The same into out, a dense [N, in].
 void LinearInputGradInto(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& weight);
 
-// target.view = beta · target.view + gradᵀ · x; the view may be fp32 under bf16 factors.
+// out = scale · a · b, and out += a · b; out may be a column slice of a wider matrix.
+void ScaledProductInto(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b, double scale);
+void AddProduct(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b);
+
+// target.view = beta · target.view + gradᵀ · x; the view may be fp32 under bf16 factors, or undefined (a frozen weight): then nothing.
 void LinearWeightGrad(const at::Tensor& grad, const at::Tensor& x, const GradView& target);
 
 // view = beta · view + value, cast to the view's dtype.

@@ -15,7 +15,7 @@ void RecomputeBackward(Context context, UnitId unit, const Var& input, const Var
                        const std::function<Var(Context&, const Var&)>& body) {
   Tape& outer = context.tape;
   Tape inner(true);
-  Context again{inner, context.params, context.kernels, context.norm_eps, context.deterministic};
+  Context again = context.On(inner);
   const Var inner_input = inner.Output(input.value);
   const Var inner_output = Run(again, unit, Pass::kRecompute, inner_input, body);
   inner.PutGrad(inner_output, outer.TakeGrad(output));
@@ -31,7 +31,7 @@ Var InUnit(Context& context, UnitId unit, const Var& input, bool recompute, cons
   if (!tape.recording()) return Run(context, unit, Pass::kForward, input, body);
   if (recompute) {
     Tape silent(false);
-    Context forward_only{silent, context.params, context.kernels, context.norm_eps, context.deterministic};
+    Context forward_only = context.On(silent);
     Var out = tape.Output(Run(forward_only, unit, Pass::kForward, {input.value, -1}, body).value);
     tape.Record([=, slot = Var{{}, out.slot}]() { RecomputeBackward(context, unit, input, slot, body); });
     return out;

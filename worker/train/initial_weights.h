@@ -1,5 +1,5 @@
-// Weights that come from a seed. Each tensor's values depend on the seed and its place among the model's own tensors (or among the adapters)
-// alone: the same at any world size, and with or without adapters, on one kind of device.
+// Weights that come from a seed. Each tensor's values depend on the seed and its place among the model's own tensors (or among the
+// adapters) alone: the same at any world size, and with or without adapters, on one kind of device.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "worker/train/micro_batches.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
@@ -43,7 +44,10 @@ model::MicroBatch MicroBatches::ToDevice(const data::Batch& batch) const {
 }
 
 model::MicroBatch MicroBatches::Training(int64_t step, int64_t micro_step) {
-  return ToDevice(data::MakeBatch(dataset_, Rows(step, micro_step, rank_)));
+  model::MicroBatch batch = ToDevice(data::MakeBatch(dataset_, Rows(step, micro_step, rank_)));
+  const int64_t first = step * plan_.global + (micro_step * plan_.devices + rank_) * plan_.micro;
+  batch.samples = at::arange(first, first + plan_.micro, at::TensorOptions().device(device_).dtype(at::kLong));
+  return batch;
 }
 
 int64_t MicroBatches::ValidationBatches(int64_t max_rows) const {

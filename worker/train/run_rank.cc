@@ -22,6 +22,7 @@
 #include "worker/train/engine.h"
 #include "worker/train/initial_weights.h"
 #include "worker/train/load_weights.h"
+#include "worker/train/save_adapter.h"
 #include "worker/train/save_model.h"
 #include "worker/train/trainer.h"
 #include "worker/train/watched_communicator.h"
@@ -85,12 +86,15 @@ job::RankOutcome RankRun::Run() {
   const int64_t total_steps = TotalSteps(dataset, batch);
   const model::ModelOptions options{.device = device_->device(),
                                     .max_length = RoundUp(spec.train.max_seq_length, data::kPadMultiple),
-                                    .checkpoint_every = spec.activation_checkpointing};
+                                    .checkpoint_every = spec.activation_checkpointing,
+                                    .lora = spec.lora,
+                                    .quantize = spec.quantize.has_value()};
   const std::unique_ptr<model::Model> model = Take(model::MakeModel(shape, options), "model.path");
   JoinGang();
   state_.phase = "loading";
   const auto strategy = strategy::MakeStrategy(
-      model->parameters(), {.job = spec, .accumulation = batch.accumulation, .device = device_->device(), .comm = comm_.get(), .threads = plan_.threads});
+      model->parameters(),
+      {.job = spec, .accumulation = batch.accumulation, .device = device_->device(), .comm = comm_.get(), .threads = plan_.threads});
   LoadWeights(shape, *model, *strategy);
   if (plan_.rank == 0) reporter_.Metric("load_seconds", 0, SecondsSince(begin), true);
 
@@ -149,9 +153,13 @@ void RankRun::Save(const model::Model& model, strategy::Strategy& strategy) {
   state_.phase = "saving";
   reporter_.Send(job::RankPhase{.phase = "saving"});
   const bool writes = plan_.rank == 0;
-  Take(SaveModel(plan_.job, model.parameters(), writes, strategy), "output.dir");
+  const job::JobSpec& spec = plan_.job;
+  const bool adapter = spec.lora.has_value() && spec.output.save != job::Save::kMerged;
+  const auto save = adapter ? SaveAdapter : SaveModel;
+  Take(save(spec, model.parameters(), writes, strategy), "output.dir");
   if (!writes) return;
-  reporter_.Send(job::RankSaved{.kind = "final", .path = *plan_.job.output.dir});
+  const char* kind = adapter ? "adapter" : spec.output.save == job::Save::kMerged ? "merged" : "final";
+  reporter_.Send(job::RankSaved{.kind = kind, .path = *spec.output.dir});
   reporter_.Metric("save_seconds", 0, SecondsSince(begin), true);
 }
 

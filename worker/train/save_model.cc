@@ -1,11 +1,17 @@
 #include "worker/train/save_model.h"
 
 #include "worker/files/hf_directory.h"
+#include "worker/train/adapter_merger.h"
 #include "worker/train/tensor_files.h"
 #include "worker/train/tensor_piece.h"
 
 namespace trainctl::train {
 namespace {
+
+at::ScalarType SavedType(const job::JobSpec& job) {
+  const bool has_masters = job.precision == job::Precision::kBf16Mixed && !job.lora;
+  return job.precision == job::Precision::k32True || has_masters ? at::kFloat : at::kBFloat16;
+}
 
 void CreateModelFile(const job::JobSpec& job, TensorFile& file) {
   const std::string& directory = *job.output.dir;
@@ -18,14 +24,16 @@ void CreateModelFile(const job::JobSpec& job, TensorFile& file) {
 }  // namespace
 
 base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table, bool writes, strategy::Strategy& strategy) {
-  TensorFile file(job.precision == job::Precision::kBf16True ? at::kBFloat16 : at::kFloat);
+  TensorFile file(SavedType(job));
   for (const ops::ParamSpec& spec : table.params) {
+    if (spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces) file.Declare(piece.name, PieceShape(spec, piece));
   }
   if (writes) CreateModelFile(job, file);
+  const AdapterMerger merger(job, table, strategy);
   for (size_t param = 0; param < table.params.size(); ++param) {
-    const at::Tensor rows = strategy.GetRows(static_cast<ops::ParamId>(param));
-    for (const ops::ParamPiece& piece : table.params[param].pieces) file.Append(rows.narrow(0, piece.row, piece.rows));
+    if (table.params[param].adapter) continue;
+    for (const at::Tensor& piece : merger.Pieces(static_cast<ops::ParamId>(param))) file.Append(piece);
   }
   return file.Finish();
 }

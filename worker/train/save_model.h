@@ -1,5 +1,5 @@
-// The trained model as a Hugging Face directory that transformers loads: model.safetensors, and config.json and the tokenizer's files of the
-// directory that it was started from, unchanged. Streamed tensor by tensor.
+// The trained model as a Hugging Face directory that transformers loads: model.safetensors, and config.json and the tokenizer's files of
+// the directory that it was started from, unchanged. Streamed tensor by tensor.
 #pragma once
 
 #include "common/base/result.h"
@@ -9,8 +9,9 @@
 
 namespace trainctl::train {
 
-// To job.output.dir, of the dtype that training stored: bf16 under bf16-true, else fp32. Every rank calls it alike; where `writes`, the files
-// are written. Errors: kNotFound, kIo, kExhausted; all ranks have gathered all weights by then.
+// To job.output.dir; adapters are merged into the weights (W + scale · B · A, from what 4-bit weights dequantize to). fp32 under 32-true,
+// and under bf16-mixed where there are fp32 masters (without lora), else bf16. Every rank calls it alike; where `writes`, the files are
+// written. Errors: kNotFound, kIo, kExhausted; all ranks have gathered all weights by then.
 base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table, bool writes, strategy::Strategy& strategy);
 
 }  // namespace trainctl::train

@@ -84,6 +84,7 @@ void Trainer::MicroStep(int64_t step, int64_t micro_step, const StepCounts& coun
   const bool first = micro_step == 0, last = micro_step + 1 == parts_.batch.accumulation;
   ops::Tape tape(/*recording=*/true);
   ops::Context context = MakeContext(tape);
+  context.dropout = {.seed = parts_.plan.job.seed, .samples = batch.samples, .length = batch.length};
   if (first) memory_.Sample(step, job::Phase::kBeforeForward);
   parts_.state.last_memory = memory_.last();
   parts_.state.phase = "forward";
