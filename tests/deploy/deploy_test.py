@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,49 @@ class Jobs(unittest.TestCase):
                 model = job["model"]["path"]
                 self.assertTrue(model == "../models/SmolLM2-135M" or (path.parent / model / "config.json").is_file(), model)
                 self.assertTrue((path.parent / job["data"]["path"]).is_file())
+
+
+class SetupKilled(unittest.TestCase):
+    """deploy/setup is ended by SIGKILL with all that it started, and run again. The packages are there and the downloads are fakes."""
+
+    # python3 -m venv DIR makes DIR/bin/python3, this script again, whose pip leaves a torn file behind while it works. At the moment that
+    # STALL names it says so and waits for ever.
+    PYTHON = """#!/bin/sh
+stall() { [ "$STALL" != "$1" ] || { echo reached >"$FIFOS/reached"; read -r _ <"$FIFOS/never"; }; }
+if [ "$2" = venv ]; then
+  mkdir -p "$3/bin"; stall venv; cp "$0" "$3/bin/python3"
+else
+  site=$(dirname "$0")/../lib/python3.11/site-packages
+  mkdir -p "$site"; echo half >"$site/torn"; stall pip; mv "$site/torn" "$site/whole"; stall end
+fi
+"""
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        packages = (DEPLOY / "packages.apt").read_text()
+        for name, text in (("python3", self.PYTHON), ("dpkg-query", f"#!/bin/sh\nsed 's/^/installed /' <<'END'\n{packages}END\n")):
+            (self.folder / name).write_text(text)
+            (self.folder / name).chmod(0o755)
+        for fifo in ("reached", "never"):
+            os.mkfifo(self.folder / fifo)
+        self.environment = {"PATH": f"{self.folder}:/usr/bin:/bin", "HOME": str(self.folder), "FIFOS": str(self.folder)}
+
+    def kill_at(self, moment):
+        process = subprocess.Popen([DEPLOY / "setup"], env={**self.environment, "STALL": moment}, stdin=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        self.assertEqual((self.folder / "reached").read_text(), "reached\n")
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def test_the_next_run_installs_whole_whenever_it_was_killed(self):
+        for moment in ("venv", "pip", "end"):
+            with self.subTest(moment):
+                shutil.rmtree(self.folder / ".cache", ignore_errors=True)
+                self.kill_at(moment)
+                again = subprocess.run([DEPLOY / "setup"], env=self.environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+                self.assertEqual(again.returncode, 0, again.stderr)
+                found = [path.name for path in (self.folder / ".cache" / "trainctl").rglob("*") if path.name in ("complete", "whole", "torn")]
+                self.assertEqual(sorted(found), ["complete", "whole"])
 
 
 class Scripts(unittest.TestCase):
