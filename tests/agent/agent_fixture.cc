@@ -108,8 +108,8 @@ std::string AgentFixture::Plan(const std::string& script) {
   job::RankPlan plan;
   plan.job.name = "test";
   plan.job.notes = script;
-  plan.job.model.path = "/models/test";
-  plan.job.data.path = "/data/test.json";
+  plan.job.model.path = "/";
+  plan.job.data.path = "/dev/null";
   plan.job.strategy = job::StrategyKind::kSingle;
   plan.job.train.micro_batch_size = 1;
   plan.job_id = "j1";

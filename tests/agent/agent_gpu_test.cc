@@ -68,6 +68,21 @@ TEST_F(AgentGpuTest, SamplesTheGpuAndItsEnergySinceTheStart) {
   EXPECT_EQ(coordinator_.told().last_heartbeat.device().power_watts(), 300);
 }
 
+TEST_F(AgentGpuTest, ARunShorterThanASampleHasItsEnergyAndTheHostsCpuTime) {
+  options_.sample_interval = std::chrono::hours(1);
+  StartAgent();
+  coordinator_.Start(kRank0, GpuPlan("started here; command; exit 0"));
+  AwaitStarted(kRank0);
+  driver_.Set([](FakeDriver& driver) { driver.sample.energy_joules = 1250; });
+  coordinator_.Peers(kRank0, "ab");
+  coordinator_.AwaitEnd(kRank0);
+  EXPECT_EQ(Metric(kRank0, "gpu_energy_joules"), (std::map<int64_t, double>{{0, 250}}));
+  EXPECT_EQ(Metric(kRank0, "gpu_power_watts")[0], 300);
+  EXPECT_EQ(Metric(kRank0, "host_cpu_percent").size(), 1);
+  EXPECT_EQ(Metric(kRank0, "gpu_memory_used_bytes").size(), 0) << "the rank's own is gone";
+  EXPECT_THAT(coordinator_.told().faults, testing::IsEmpty());
+}
+
 TEST_F(AgentGpuTest, IsFreeOnlyOnceItsMemoryIsBack) {
   StartAgent();
   coordinator_.Await("hello", [](const auto& told) { return !told.hellos.empty() && told.hellos[0].device_free(); });

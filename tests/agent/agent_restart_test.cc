@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "tests/agent/agent_fixture.h"
+#include "tests/agent/silent_proxy.h"
 #include "worker/agent/rank_records.h"
 #include "worker/shim/process_table.h"
 
@@ -40,6 +41,22 @@ TEST_F(AgentRestartTest, ARestartedWorkerTakesItsRankUpAgain) {
   EXPECT_EQ(std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
   ExpectLossOfSteps(100);
   EXPECT_EQ(coordinator_.told().logs[kRank0], "one\ntwo\n");
+}
+
+TEST_F(AgentRestartTest, AConnectionThatDiedWithoutAWordIsReplaced) {
+  SilentProxy network(coordinator_.address());
+  options_.uplink.coordinator_file.clear();
+  options_.uplink.coordinator = network.address();
+  options_.uplink.keep_alive = {std::chrono::milliseconds(1000), std::chrono::milliseconds(200)};
+  StartAgent();
+  coordinator_.Start(kRank0, Plan("started c; train 0 5; command; train 5 10; exit 0"));
+  AwaitStarted(kRank0);
+  network.FallSilent();
+  coordinator_.Await("the second hello", [](const auto& told) { return told.hellos.size() == 2; });
+  EXPECT_TRUE(coordinator_.told().hellos[1].held(0).running());
+  coordinator_.Peers(kRank0, "ab");
+  EXPECT_EQ(std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
+  ExpectLossOfSteps(10);
 }
 
 TEST_F(AgentRestartTest, ARankThatEndedMeanwhileIsReportedWhole) {

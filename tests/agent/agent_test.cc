@@ -134,6 +134,15 @@ TEST_F(AgentTest, AMissingRankProgramIsALaunchFailure) {
   coordinator_.Await("the device's word", [](const auto& told) { return !told.device_states.empty() && told.device_states.back().free(); });
 }
 
+TEST_F(AgentTest, AMissingModelIsALaunchFailureThatNamesHostAndPath) {
+  StartAgent();
+  job::RankPlan plan = *job::RankPlanFromJson(Plan("exit 0"));
+  plan.job.model.path = "/no/such/model";
+  coordinator_.Start(kRank0, job::ToJson(plan));
+  EXPECT_THAT(std::get<wire::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
+              testing::AllOf(HasSubstr("testhost"), HasSubstr("/no/such/model"), HasSubstr("model.path")));
+}
+
 TEST_F(AgentTest, AMissingShimProgramIsALaunchFailure) {
   options_.shim_program = "/no/such/trainshim";
   StartAgent();

@@ -47,6 +47,27 @@ TEST(Spool, AReaderFollowsTheWriter) {
   EXPECT_LE(ListSegments(folder.path(), "spool.jsonl").size(), 2u);
 }
 
+TEST(Spool, ALineIsAppendedToAnEndedOne) {
+  const tests::TempFolder folder;
+  Spool(folder.path(), kSmall).Append("first");
+  AppendToEndedSpool(folder.path(), "last");
+  EXPECT_THAT(ReadFrom(folder.path(), 1), testing::ElementsAre("1:first", "2:last"));
+}
+
+TEST(Spool, ALineIsAppendedBehindOneThatWasTorn) {
+  const tests::TempFolder folder;
+  Spool(folder.path(), kSmall).Append("first");
+  std::ofstream(SegmentPath(folder.path(), "spool.jsonl", 1), std::ios::app) << "{\"type\":\"met";
+  AppendToEndedSpool(folder.path(), "last");
+  EXPECT_THAT(ReadFrom(folder.path(), 1), testing::ElementsAre("1:first", "2:{\"type\":\"met", "3:last"));
+}
+
+TEST(Spool, ALineIsAppendedWhereTheRankSaidNothing) {
+  const tests::TempFolder folder;
+  AppendToEndedSpool(folder.path(), "last");
+  EXPECT_THAT(ReadFrom(folder.path(), 1), testing::ElementsAre("1:last"));
+}
+
 TEST(Spool, AReaderStartsAtTheFirstLineThatIsKept) {
   const tests::TempFolder folder;
   Spool spool(folder.path(), kSmall);

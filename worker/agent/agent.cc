@@ -135,8 +135,9 @@ void Agent::Welcomed(const v1::CoordinatorMessage& message) {
 void Agent::StartRank(const wire::RankKey& key, const std::string& plan_json) {
   if (Find(key)) return;  // said again after a reconnect
   spdlog::info("{}: starting", wire::ToString(key));
-  const std::optional<GpuSample> gpu = device_.Sample();
-  HeldRank::Launch launch{.plan_json = plan_json,
+  const std::optional<GpuSample> gpu = SampleUsage().gpu;  // and the host's CPU time counts from here
+  HeldRank::Launch launch{.host = options_.host,
+                          .plan_json = plan_json,
                           .bind_address = address_,
                           .rank_program = options_.rank_program,
                           .shim = {.program = options_.shim_program,
@@ -164,7 +165,8 @@ HeldRank* Agent::Find(const std::optional<wire::RankKey>& key) {
 }
 
 HeldRank& Agent::Hold(const wire::RankKey& key) {
-  HeldRank::Callbacks callbacks{.on_news = [this] { Pump(); },
+  HeldRank::Callbacks callbacks{.use = [this] { return SampleUsage(); },
+                                .on_news = [this] { Pump(); },
                                 .on_ended = [this] { RankEnded(); },
                                 .on_removable = [this, key] { RemoveLater(key); }};
   return *(held_[key] = std::make_unique<HeldRank>(io_, clock_, key, RankFolder(options_.directory, key), std::move(callbacks)));
@@ -203,17 +205,19 @@ void Agent::Pump() {
 }
 
 void Agent::Tick() {
-  const HostSample host = host_sampler_.Sample();
-  const std::optional<GpuSample> gpu = device_.Sample();
+  const Usage usage = SampleUsage();
   std::optional<RankSample> rank_sample;
   for (const auto& [key, rank] : held_) {
-    rank->Sample(gpu, host);
+    rank->Sample(usage);
     if (rank->running()) rank_sample = rank->last_sample();
   }
-  if (welcomed_ && uplink_.writable()) uplink_.Send(EncodeHeartbeat(gpu ? *gpu : SlotSample(rank_sample, device_.info().threads), host));
+  const GpuSample device = usage.gpu ? *usage.gpu : SlotSample(rank_sample, device_.info().threads);
+  if (welcomed_ && uplink_.writable()) uplink_.Send(EncodeHeartbeat(device, usage.host));
   CheckDevice();
   Pump();
 }
+
+Usage Agent::SampleUsage() { return {device_.Sample(), host_sampler_.Sample()}; }
 
 void Agent::TickLater() {
   tick_timer_.expires_after(options_.sample_interval);

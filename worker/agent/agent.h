@@ -64,6 +64,7 @@ class Agent {
   void TickLater();
   void CheckDevice();
   DeviceUse Use() const;
+  Usage SampleUsage();
 
   boost::asio::io_context& io_;
   const base::Clock& clock_;

@@ -15,9 +15,12 @@ namespace trainctl::agent {
 namespace {
 
 // A channel of its own for each try, so that gRPC's backoff, which channels share, does not come on top of ours.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, const KeepAlive& keep_alive) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(keep_alive.silence.count()));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(keep_alive.answer.count()));
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // no limit
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a proxy for the web is none for coordinators
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
@@ -26,8 +29,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
 
 class CoordinatorStream::Reactor : public grpc::ClientBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage> {
  public:
-  Reactor(boost::asio::io_context& io, const std::string& address, Callbacks callbacks)
-      : io_(io), callbacks_(std::move(callbacks)), stub_(v1::WorkerGateway::NewStub(MakeChannel(address))) {
+  Reactor(boost::asio::io_context& io, const std::string& address, const KeepAlive& keep_alive, Callbacks callbacks)
+      : io_(io), callbacks_(std::move(callbacks)), stub_(v1::WorkerGateway::NewStub(MakeChannel(address, keep_alive))) {
     stub_->async()->Connect(&context_, this);
     AddHold();  // operations are started from the loop, outside of reactions
     StartRead(&incoming_);
@@ -101,8 +104,8 @@ class CoordinatorStream::Reactor : public grpc::ClientBidiReactor<v1::WorkerMess
   const std::shared_ptr<std::promise<void>> done_ = std::make_shared<std::promise<void>>();
 };
 
-CoordinatorStream::CoordinatorStream(boost::asio::io_context& io, const std::string& address, Callbacks callbacks)
-    : reactor_(std::make_unique<Reactor>(io, address, std::move(callbacks))) {}
+CoordinatorStream::CoordinatorStream(boost::asio::io_context& io, const std::string& address, const KeepAlive& keep_alive, Callbacks callbacks)
+    : reactor_(std::make_unique<Reactor>(io, address, keep_alive, std::move(callbacks))) {}
 
 CoordinatorStream::~CoordinatorStream() = default;
 

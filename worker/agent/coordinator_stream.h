@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +15,12 @@ class WorkerMessage;
 
 namespace trainctl::agent {
 
+// A connection whose packets vanish is closed after both: before the coordinator (15 s) calls this worker lost.
+struct KeepAlive {
+  std::chrono::milliseconds silence{5000};  // until a ping; gRPC sends at most one a second
+  std::chrono::milliseconds answer{5000};   // until it is answered
+};
+
 class CoordinatorStream {
  public:
   struct Callbacks {
@@ -22,7 +29,7 @@ class CoordinatorStream {
     std::function<void(const std::string& reason)> on_closed;  // once, last of all
   };
 
-  CoordinatorStream(boost::asio::io_context& io, const std::string& address, Callbacks callbacks);
+  CoordinatorStream(boost::asio::io_context& io, const std::string& address, const KeepAlive& keep_alive, Callbacks callbacks);
   // Cancels what is under way and waits for gRPC to let go; no callback comes any more.
   ~CoordinatorStream();
 

@@ -27,7 +27,8 @@ class CpuSlot : public Device {
   const DeviceInfo& info() const override { return info_; }
   std::optional<GpuSample> Sample() override { return std::nullopt; }
   std::string WhyNotFree() override { return {}; }
-  std::vector<std::string> Environment() const override { return {"CUDA_VISIBLE_DEVICES="}; }
+  // Threads of OpenMP (libgomp's, which torch brings) that wait shall sleep, not spin: other slots' ranks want those cores.
+  std::vector<std::string> Environment() const override { return {"CUDA_VISIBLE_DEVICES=", "OMP_WAIT_POLICY=PASSIVE"}; }
 
  private:
   DeviceInfo info_;

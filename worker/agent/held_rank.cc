@@ -11,6 +11,7 @@
 #include "proto/trainctl.pb.h"
 #include "worker/agent/rank_records.h"
 #include "worker/shim/process_table.h"
+#include "worker/shim/spool.h"
 
 namespace trainctl::agent {
 namespace {
@@ -27,10 +28,22 @@ std::optional<double> ReadEnergyAtStart(const std::string& folder) {
   return json["energy_joules_at_start"].is_number() ? std::optional(json["energy_joules_at_start"].get<double>()) : std::nullopt;
 }
 
+base::Status CheckPaths(const job::JobSpec& job, const std::string& host) {
+  for (const auto& [key, path] : {std::pair("model.path", job.model.path), std::pair("data.path", job.data.path)}) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) continue;
+    return base::Error{base::Code::kNotFound, "host " + host + " has no " + path + " (" + key + ")" +
+                                                  (error ? ": " + error.message() : "") +
+                                                  "; put it there, or name a path that every host can read"};
+  }
+  return base::Ok{};
+}
+
 // Whatever the coordinator left to this host.
 base::Result<std::string> CompletePlan(const HeldRank::Launch& launch, const std::string& scratch) {
   base::Result<job::RankPlan> plan = job::RankPlanFromJson(launch.plan_json);
   if (!plan) return base::Error{plan.error().code, "the coordinator's plan can't be read: " + plan.error().message};
+  if (const base::Status paths = CheckPaths(plan->job, launch.host); !paths) return paths.error();
   plan->bind_address = launch.bind_address;
   plan->directory = scratch;
   if (plan->device == job::DeviceKind::kCuda) plan->device_index = 0;  // the only one that its environment shows
@@ -56,6 +69,7 @@ void HeldRank::Start(const Launch& launch) {
     command.arguments.push_back(argument);
   }
   energy_at_start_joules_ = launch.energy_joules;
+  seen_running_ = true;
   keeper_.Launch(command);
 }
 
@@ -112,6 +126,7 @@ void HeldRank::MakeRemovable() {
 
 void HeldRank::Ended(const shim::ExitRecord& record) {
   end_ = record;
+  if (seen_running_ && record.launch_error.empty()) shim::AppendToEndedSpool(folder_, SampleLine(callbacks_.use(), std::nullopt));
   relay_.SetEnd(ToReport(record, folder_));
   end_timer_.expires_after(kEndWaitsForLog);
   end_timer_.async_wait([this, alive = alive_](boost::system::error_code error) {
@@ -123,29 +138,36 @@ void HeldRank::Ended(const shim::ExitRecord& record) {
   CheckRemovable();
 }
 
-void HeldRank::Sample(const std::optional<GpuSample>& gpu, const HostSample& host) {
+void HeldRank::Sample(const Usage& usage) {
   if (!running()) return;
   if (!sampler_) {
     if (const std::optional<shim::PidRecord> rank = ReadPidRecord(folder_)) sampler_.emplace(rank->pid, clock_);
   }
   last_sample_ = sampler_ ? sampler_->Sample() : std::nullopt;
   if (!last_sample_) return;
+  seen_running_ = true;
+  keeper_.Offer(SampleLine(usage, last_sample_));
+}
+
+std::string HeldRank::SampleLine(const Usage& usage, const std::optional<RankSample>& rank) const {
   job::RankMetrics metrics;
   const auto add = [&](const char* name, double value) {
     metrics.points.push_back({.name = name, .step = relay_.step(), .rank = key_.rank, .value = value, .time = clock_.Wall()});
   };
-  if (gpu) {
-    add("gpu_utilization_percent", gpu->utilization_percent);
-    add("gpu_memory_used_bytes", static_cast<double>(gpu->memory_used_bytes));
-    add("gpu_power_watts", gpu->power_watts);
-    add("gpu_temperature_celsius", gpu->temperature_celsius);
-    if (energy_at_start_joules_) add("gpu_energy_joules", gpu->energy_joules - *energy_at_start_joules_);
+  if (usage.gpu) {
+    add("gpu_utilization_percent", usage.gpu->utilization_percent);
+    if (rank) add("gpu_memory_used_bytes", static_cast<double>(usage.gpu->memory_used_bytes));
+    add("gpu_power_watts", usage.gpu->power_watts);
+    add("gpu_temperature_celsius", usage.gpu->temperature_celsius);
+    if (energy_at_start_joules_) add("gpu_energy_joules", usage.gpu->energy_joules - *energy_at_start_joules_);
   }
-  add("host_cpu_percent", host.cpu_percent);
-  add("host_memory_used_bytes", static_cast<double>(host.memory_used_bytes));
-  add("rank_cpu_percent", last_sample_->cpu_percent);
-  add("rank_memory_used_bytes", static_cast<double>(last_sample_->memory_used_bytes));
-  keeper_.Offer(job::ToLine(job::RankMessage(std::move(metrics))));
+  add("host_cpu_percent", usage.host.cpu_percent);
+  add("host_memory_used_bytes", static_cast<double>(usage.host.memory_used_bytes));
+  if (rank) {
+    add("rank_cpu_percent", rank->cpu_percent);
+    add("rank_memory_used_bytes", static_cast<double>(rank->memory_used_bytes));
+  }
+  return job::ToLine(job::RankMessage(std::move(metrics)));
 }
 
 void HeldRank::Resume(int64_t stored_sequence, int64_t stored_log_bytes) { relay_.Resume(stored_sequence, stored_log_bytes); }

@@ -18,14 +18,22 @@
 
 namespace trainctl::agent {
 
+// What device and host are doing now.
+struct Usage {
+  std::optional<GpuSample> gpu;
+  HostSample host;
+};
+
 class HeldRank {
  public:
   struct Callbacks {
+    std::function<Usage()> use;          // asked once more at the rank's end, so that the shortest run has its energy too
     std::function<void()> on_news;       // Next may have something
     std::function<void()> on_ended;      // the tree is gone, or what is left of it can't be ended
     std::function<void()> on_removable;  // released, and nothing of it is needed any more; called once
   };
   struct Launch {
+    std::string host;                           // this one, for people
     std::string plan_json;                      // as StartRank brought it
     std::string bind_address;                   // filled into the plan
     std::string rank_program;                   //
@@ -36,7 +44,8 @@ class HeldRank {
   HeldRank(boost::asio::io_context& io, const base::Clock& clock, const wire::RankKey& key, std::string folder, Callbacks callbacks);
   ~HeldRank();
 
-  // Makes the folder and starts the rank. Whatever goes wrong is the rank's end, a launch failure.
+  // Makes the folder and starts the rank. Whatever goes wrong is the rank's end, a launch failure. So is a model or data path that is not
+  // there: submit may have been accepted without an answer to Inspect, or by the word of another host.
   void Start(const Launch& launch);
   // Takes up what an earlier worker started.
   void Adopt();
@@ -48,7 +57,7 @@ class HeldRank {
   void Release();
 
   // What the rank, its GPU and the host use now, as metric points in the rank's own stream of messages.
-  void Sample(const std::optional<GpuSample>& gpu, const HostSample& host);
+  void Sample(const Usage& usage);
   std::optional<RankSample> last_sample() const { return last_sample_; }
 
   // To and from the coordinator (relay.h).
@@ -66,6 +75,8 @@ class HeldRank {
  private:
   base::Status Prepare(const Launch& launch);
   void Ended(const shim::ExitRecord& record);
+  // rank: nullopt once it has ended, when its GPU's memory is no more its own either.
+  std::string SampleLine(const Usage& usage, const std::optional<RankSample>& rank) const;
   void CheckRemovable();
   void MakeRemovable();
 
@@ -82,6 +93,7 @@ class HeldRank {
   std::optional<RankSampler> sampler_;
   std::optional<RankSample> last_sample_;
   std::optional<double> energy_at_start_joules_;
+  bool seen_running_ = false;  // by this worker: the end is seen when it happens
   std::string peers_;
   bool released_ = false;
   bool removable_ = false;

@@ -67,7 +67,7 @@ void Uplink::Open(const std::string& address, const tcp::resolver::results_type&
   CoordinatorStream::Callbacks callbacks{.on_message = callbacks_.on_message,
                                          .on_writable = callbacks_.on_writable,
                                          .on_closed = [this](const std::string& reason) { Closed(reason); }};
-  stream_ = std::make_unique<CoordinatorStream>(io_, address, std::move(callbacks));
+  stream_ = std::make_unique<CoordinatorStream>(io_, address, options_.keep_alive, std::move(callbacks));
   callbacks_.on_up(LocalAddress(io_, endpoints.begin()->endpoint()));
 }
 

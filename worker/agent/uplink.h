@@ -20,7 +20,8 @@ struct UplinkOptions {
   std::string coordinator_file;  // a file that holds it, read at each try: a restarted coordinator may have another port
   std::chrono::milliseconds first_retry{200};
   std::chrono::milliseconds last_retry{5000};
-  uint64_t seed = 0;  // of the backoff's jitter
+  uint64_t seed = 0;      // of the backoff's jitter
+  KeepAlive keep_alive;
 };
 
 class Uplink {

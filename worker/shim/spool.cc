@@ -1,6 +1,7 @@
 #include "worker/shim/spool.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -53,6 +54,19 @@ void Spool::Acknowledge(int64_t sequence) {
 void Spool::Finish() {
   if (const int64_t dropped = std::exchange(dropped_, 0)) Push("{\"type\":\"dropped\",\"messages\":" + std::to_string(dropped) + "}");
   Flush();
+}
+
+void AppendToEndedSpool(const std::string& folder, std::string_view line) {
+  const std::vector<Segment> segments = ListSegments(folder, kPrefix);
+  const std::string path = SegmentPath(folder, kPrefix, segments.empty() ? 1 : segments.back().start);
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!file.open()) return;
+  const off_t size = ::lseek(file.get(), 0, SEEK_END);
+  char last = '\n';
+  const bool torn = size > 0 && ::pread(file.get(), &last, 1, size - 1) == 1 && last != '\n';
+  const std::string text = (torn ? "\n" : "") + std::string(line) + "\n";
+  const bool whole = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (!whole) [[maybe_unused]] const int cut = ::ftruncate(file.get(), size);
 }
 
 SpoolReader::SpoolReader(std::string folder) : folder_(std::move(folder)) {}

@@ -56,6 +56,9 @@ class Spool {
   int64_t dropped_ = 0;
 };
 
+// One more line at the end of a spool whose writer has ended, as its process may have in the middle of a line. Lost where the disk is full.
+void AppendToEndedSpool(const std::string& folder, std::string_view line);
+
 struct SpoolLine {
   int64_t sequence = 0;
   std::string text;
