@@ -104,7 +104,8 @@ class CoordinatorStream::Reactor : public grpc::ClientBidiReactor<v1::WorkerMess
   const std::shared_ptr<std::promise<void>> done_ = std::make_shared<std::promise<void>>();
 };
 
-CoordinatorStream::CoordinatorStream(boost::asio::io_context& io, const std::string& address, const KeepAlive& keep_alive, Callbacks callbacks)
+CoordinatorStream::CoordinatorStream(boost::asio::io_context& io, const std::string& address, const KeepAlive& keep_alive,
+                                     Callbacks callbacks)
     : reactor_(std::make_unique<Reactor>(io, address, keep_alive, std::move(callbacks))) {}
 
 CoordinatorStream::~CoordinatorStream() = default;
