@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "common/job/batch.h"
 #include "worker/files/model_config.h"
@@ -40,27 +41,30 @@ job::JobSpec JobOf(const Json& settings, int64_t micro) {
   job.optimizer.lr = optimizer["lr"];
   job.optimizer.weight_decay = optimizer["weight_decay"];
   if (const Json& lora = settings["lora"]; !lora.is_null()) {
-    job.lora = job::LoraSpec{.r = lora["r"], .alpha = lora["alpha"], .dropout = lora["dropout"], .targets = lora["targets"]};
+    job.lora = {.r = lora["r"], .alpha = lora["alpha"], .dropout = lora["dropout"], .targets = lora["targets"]};
   }
   return job;
 }
 
-// The adapters that the curve starts from, as generate_curves.py makes them: B zero, and A by a formula of row, column, target and layer.
+// What the generator starts adapters from.
+at::Tensor FirstA(int64_t rows, int64_t columns, int64_t layer, int64_t target) {
+  const at::Tensor i = at::arange(rows, at::kLong).unsqueeze(1), j = at::arange(columns, at::kLong).unsqueeze(0);
+  const at::Tensor residue = (i * 7919 + j * 104729 + 1009 * target + 31 * layer).remainder(2003);
+  return (residue.to(at::kDouble) / 2003 - 0.5) * 2 / std::sqrt(static_cast<double>(columns));
+}
+
 void SetAdapters(const ops::ParameterTable& table, strategy::Strategy& strategy) {
-  const std::vector<std::string> targets = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+  const std::regex form(R"(model\.layers\.(\d+)\.\w+\.(\w+)_proj\.lora_([AB])\.weight)");
+  const std::vector<std::string> targets = {"q", "k", "v", "o", "gate", "up", "down"};
   for (size_t param = 0; param < table.params.size(); ++param) {
     const ops::ParamSpec& spec = table.params[param];
     if (!spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces) {
-      at::Tensor values = at::zeros({piece.rows, spec.columns()});
-      if (piece.name.find("lora_A") != std::string::npos) {
-        const auto has = [&](const std::string& target) { return piece.name.find(target) != std::string::npos; };
-        const int64_t target = std::find_if(targets.begin(), targets.end(), has) - targets.begin();
-        const int64_t layer = std::stoll(piece.name.substr(piece.name.find("layers.") + 7));
-        const at::Tensor i = at::arange(piece.rows).unsqueeze(1), j = at::arange(spec.columns());
-        const at::Tensor mixed = (7919 * i + 104'729 * j + 1009 * target + 31 * layer).remainder(2003).to(at::kDouble);
-        values = ((mixed / 2003 - 0.5) * 2 / std::sqrt(static_cast<double>(spec.columns()))).to(at::kFloat);
-      }
+      std::smatch part;
+      ASSERT_TRUE(std::regex_match(piece.name, part, form)) << piece.name;
+      const auto target = std::ranges::find(targets, part[2].str()) - targets.begin();
+      const at::Tensor values = part[3] == "A" ? FirstA(piece.rows, spec.columns(), std::stoll(part[1]), target)
+                                               : at::zeros({piece.rows, spec.columns()});
       strategy.SetRows(static_cast<ops::ParamId>(param), piece.row, values);
     }
   }
