@@ -8,6 +8,12 @@ constexpr std::string_view kAccumulationAlso[] = {"gradient accumulation", "accu
 constexpr std::string_view kMicroBatchAlso[] = {"micro", "micro batch size", "batch size", "batch"};
 constexpr std::string_view kGlobalBatchAlso[] = {"global batch size"};
 constexpr std::string_view kDdpAlso[] = {"data parallel", "strategy", "nccl"};
+constexpr std::string_view kFsdpAlso[] = {"sharding", "zero", "zero 2", "zero 3", "grad op", "fsdp unit", "full shard"};
+constexpr std::string_view kCheckpointingAlso[] = {"checkpointing", "gradient checkpointing", "recomputation"};
+constexpr std::string_view kLoraAlso[] = {"adapter", "adapters", "peft", "rank", "alpha"};
+constexpr std::string_view kQloraAlso[] = {"quantize", "nf4", "nf4 dq", "4 bit"};
+constexpr std::string_view kOffloadAlso[] = {"offload optimizer", "cpu adam", "optimizer cpu", "zero offload"};
+constexpr std::string_view kEightBitAlso[] = {"8 bit", "adamw 8bit", "8bit adam"};
 constexpr std::string_view kMemoryAlso[] = {"memory", "params", "grads", "optimizer memory", "other", "reserved"};
 constexpr std::string_view kOomAlso[] = {"out of memory", "oom gpu", "oom host"};
 constexpr std::string_view kLearningRateAlso[] = {"lr", "warmup", "warm up", "lr scaling", "schedule"};
@@ -61,6 +67,51 @@ links. Model and optimizer must fit one device: for AdamW 16 bytes a parameter i
 GPUs talk through NCCL, CPU slots over TCP. scaling efficiency in compare is speed-up over added devices.
 )",
      "trainctl submit job.json --devices 2 --strategy ddp --name try-ddp"},
+    {"fsdp", "the model spread over the devices, each unit whole only while it is used", kFsdpAlso,
+     R"(Of W devices each holds 1/W of parameters, gradients and optimizer. A unit (a block; the embedding; the head)
+is gathered before its use and let go of after it, while the next one is being gathered; its gradient is
+reduce-scattered as the backward leaves it. AdamW in bf16-true: 8 bytes a parameter over W, and two units
+whole. The traffic is half again DDP's (two gathers, one reduce-scatter), and hides behind the compute of
+about 2,000 tokens a device and micro step. sharding "grad_op" (ZeRO-2) keeps weights whole from forward to
+backward: less traffic, more memory. fsdp_unit "model" treats the model as one unit, as a run that forgot
+to wrap its blocks does.
+)",
+     "trainctl submit job.json --devices 4 --strategy fsdp --name try-fsdp"},
+    {"activation checkpointing", "activations computed again instead of kept", kCheckpointingAlso,
+     R"(A block keeps only its input, and runs its forward again before its backward: a third more compute, for
+activations of one block instead of all. true is every block, n every n-th. The result is the same, bit for
+bit under deterministic. It pays where activations are what does not fit: long sequences, large micro
+batches.
+)",
+     "trainctl submit job.json --activation_checkpointing true --dry-run"},
+    {"lora", "small trained matrices beside frozen weights", kLoraAlso,
+     R"(Beside a frozen matrix W [out, in], two small ones are trained: A [r, in] and B [out, r], which add
+alpha / r · B·A·x (Hu et al. 2021). Only r · (in + out) parameters have gradients and optimizer state, and
+no weight gradient of W is computed: two thirds of the compute, and memory near that of the weights alone.
+lora.targets are out of q, k, v, o, gate, up, down, head (all of them unless named; the head not where it
+is tied). output.save "adapter" keeps the small matrices (PEFT's format), "merged" a model with them added.
+)",
+     "trainctl submit job.json --lora.r 16 --name try-lora"},
+    {"qlora", "lora beside weights of 4 bits", kQloraAlso,
+     R"(quantize "nf4" stores the frozen matrices of the blocks as 4-bit codes with a scale for each 64 (Dettmers et
+al. 2023): 0.56 bytes a parameter instead of 2, and 0.52 with "nf4-dq", which quantizes the scales too.
+They are dequantized for each use, so that a step is somewhat slower than LoRA's, and the rounding of the
+weights costs some accuracy. Embedding, head and adapters are not quantized.
+)",
+     "trainctl submit job.json --lora.r 16 --quantize nf4 --precision bf16-true --name try-qlora"},
+    {"offload", "the optimizer in host memory", kOffloadAlso,
+     R"(offload_optimizer keeps fp32 masters and AdamW's moments in host memory, 12 bytes a parameter (memory:
+optimizer CPU), and updates there: gradients travel to the host and weights back, unit by unit during the
+backward. The GPU keeps weights and gradients only. The update is bound by the host's memory: some billion
+parameters a second for a whole host, so that accumulation, which updates less often, hides much of it.
+)",
+     "trainctl submit job.json --offload_optimizer true --name try-offload"},
+    {"8-bit adam", "adamw with moments of one byte", kEightBitAlso,
+     R"(adamw_8bit stores both moments as 8-bit codes with a scale for each 256 (Dettmers et al. 2022): 2 bytes a
+parameter instead of 4 (bf16) or 8 (fp32); tensors below 4,096 elements keep fp32 moments. They are decoded,
+updated and encoded in one pass.
+)",
+     "trainctl submit job.json --optimizer.name adamw_8bit --name try-8bit"},
     {"memory kinds", "parameters, gradients, optimizer, other; allocated, peak, reserved", kMemoryAlso,
      R"(params: weights, with fp32 masters and compute copies. grads: one value a trainable parameter. optimizer:
 AdamW's two moments, SGD's momentum (none at momentum 0). other: activations, logits (rows × length ×
