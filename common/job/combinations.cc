@@ -38,8 +38,6 @@ constexpr Clash kClashes[] = {
      "a folder, since checkpoint.every_steps is set", "without a folder there is nowhere to save to"},
     {"output.save", [](const JobSpec& job) { return SavesAdapter(job) && !job.lora; }, "\"none\" or \"final\" without lora",
      "there is no adapter"},
-    {"output.save", [](const JobSpec& job) { return job.output.save == Save::kFinal && job.lora.has_value(); },
-     "\"none\", \"adapter\" or \"merged\" with lora", "adapter saves what was trained, merged the whole model with it added"},
 
     // ---- data ----
     {"data.mask_prompt", [](const JobSpec& job) { return job.data.mask_prompt && job.data.format != DataFormat::kAlpaca; },

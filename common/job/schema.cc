@@ -163,7 +163,9 @@ std::vector<Field> RunFields() {
       Row("eval.max_rows", OrNull(kRows), AT(eval.max_rows), "Evaluate on so many validation rows at most."),
       Row("seed", kSeed, AT(seed), "Seed of random weights and dropout."),
       Row("output.dir", OrNull(folder), AT(output.dir), "A folder on the workers' hosts, relative to the job file; null: nothing is kept."),
-      Row("output.save", save, AT(output.save), "final: the trained model as a Hugging Face directory."),
+      Row("output.save", save, AT(output.save),
+          "final: the trained model as a Hugging Face directory, or with lora what adapter saves: a folder for peft; merged: the model "
+          "with the adapter added, as a Hugging Face directory."),
       Row("checkpoint.every_steps", OrNull(kCount), AT(checkpoint.every_steps), "Save the whole state at this interval."),
       Row("checkpoint.keep_last", IntegerType{1, 1'000}, AT(checkpoint.keep_last), "How many checkpoints stay."),
       Row("checkpoint.keep_best", BoolType{}, AT(checkpoint.keep_best), "Keep the one of the best val_loss too."),

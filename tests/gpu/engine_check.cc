@@ -1,11 +1,13 @@
 // On a GPU: loss and every gradient of small LLaMAs, by both engines and in every precision, against the plain engine in fp32 on the CPU.
 // Shapes cover each attention backend (equal and grouped heads, head_dim 64, 100, 128), packed and separate matrices, tied and untied
-// heads. Exit status 77 where there is no GPU.
+// heads; LoRA with and without dropout, whose masks are the same everywhere. Exit status 77 where there is no GPU.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@ constexpr int64_t kRows = 3, kLength = 192;
 struct Case {
   const char* name;
   job::ModelShape shape;
+  std::optional<job::LoraSpec> lora = {};
 };
 
 job::ModelShape Shape(int64_t hidden, int64_t heads, int64_t kv_heads, int64_t head_dim, int64_t vocab, bool tied) {
@@ -36,31 +39,41 @@ const std::vector<Case>& Cases() {
       {"head_dim 100, grouped, odd vocabulary", Shape(400, 4, 2, 100, 1003, false)},
       {"tied head", Shape(576, 9, 3, 64, 2048, true)},
       {"separate matrices", Shape(360, 3, 1, 120, 777, false)},
+      {"LoRA", Shape(512, 4, 4, 128, 1000, false), job::LoraSpec{.r = 16, .alpha = 32, .dropout = 0.1, .targets = {}}},
+      {"LoRA of some matrices, no dropout", Shape(512, 8, 2, 64, 1000, true),
+       job::LoraSpec{.r = 8, .dropout = 0, .targets = {"q", "v", "up"}}},
+      {"LoRA, separate matrices", Shape(360, 3, 1, 120, 777, false), job::LoraSpec{.r = 5, .alpha = 5, .dropout = 0.3, .targets = {}}},
   };
   return cases;
 }
 
 struct Gradients {
   double loss = 0;
-  std::vector<at::Tensor> params;  // fp32, on the CPU
+  std::vector<at::Tensor> params;  // of the trainable ones, fp32, on the CPU
 };
 
-Gradients Compute(const job::ModelShape& shape, const std::vector<at::Tensor>& weights, const at::Tensor& inputs, const at::Tensor& targets,
+Gradients Compute(const Case& c, const std::vector<at::Tensor>& weights, const at::Tensor& inputs, const at::Tensor& targets,
                   at::Device device, at::ScalarType type, const ops::Kernels& kernels, bool deterministic) {
-  const auto model = std::move(model::MakeModel(shape, {.device = device, .max_length = kLength}).value());
+  const auto model = std::move(model::MakeModel(c.shape, {.device = device, .max_length = kLength, .lora = c.lora}).value());
   std::vector<at::Tensor> local;
-  for (const at::Tensor& weight : weights) local.push_back(weight.to(device, type));
-  engine_test::HeldParameters parameters(local);
+  std::set<ops::ParamId> frozen;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    local.push_back(weights[i].to(device, type));
+    if (!model->parameters().params[i].trainable) frozen.insert(static_cast<ops::ParamId>(i));
+  }
+  engine_test::HeldParameters parameters(local, frozen);
   const at::Tensor sum = at::zeros({}, at::TensorOptions().device(device).dtype(at::kDouble));
   const double tokens = static_cast<double>((targets >= 0).sum().item<int64_t>());
   ops::Tape tape(true);
-  ops::Context context{tape, parameters, kernels, shape.norm_eps, deterministic};
+  const at::Tensor samples = at::arange(100, 100 + kRows, at::TensorOptions().device(device).dtype(at::kLong));
+  ops::Context context{tape, parameters, kernels, c.shape.norm_eps, deterministic, {.seed = 3, .samples = samples, .length = kLength}};
   model->Loss(context, {.rows = kRows, .length = kLength, .inputs = inputs.to(device), .targets = targets.to(device), .loss_sum = sum,
                         .grad_scale = 1 / tokens});
   tape.Backward();
   Gradients result{.loss = sum.item<double>() / tokens};
-  for (size_t i = 0; i < weights.size(); ++i)
-    result.params.push_back(parameters.grad(static_cast<ops::ParamId>(i)).to(at::kCPU, at::kFloat));
+  for (ops::ParamId param = 0; param < static_cast<ops::ParamId>(weights.size()); ++param) {
+    if (!frozen.contains(param)) result.params.push_back(parameters.grad(param).to(at::kCPU, at::kFloat));
+  }
   return result;
 }
 
@@ -88,7 +101,7 @@ bool Check(const char* name, const char* engine, const Gradients& actual, const 
 
 bool CheckCase(const Case& c) {
   at::manual_seed(5);
-  const auto model = std::move(model::MakeModel(c.shape, {.max_length = kLength}).value());
+  const auto model = std::move(model::MakeModel(c.shape, {.max_length = kLength, .lora = c.lora}).value());
   std::vector<at::Tensor> weights, rounded;
   for (const ops::ParamSpec& spec : model->parameters().params) {
     weights.push_back(spec.init == ops::Init::kOnes ? at::randn(spec.shape).mul_(0.1).add_(1) : at::randn(spec.shape).mul_(0.05));
@@ -98,15 +111,15 @@ bool CheckCase(const Case& c) {
   at::Tensor targets = at::randint(0, c.shape.vocab, {kRows * kLength}, at::kLong);
   targets.narrow(0, 20, 90).fill_(-100);
 
-  const Gradients exact = Compute(c.shape, weights, inputs, targets, at::kCPU, at::kFloat, ops::AtenKernels(), false);
-  const Gradients exact_of_rounded = Compute(c.shape, rounded, inputs, targets, at::kCPU, at::kFloat, ops::AtenKernels(), false);
+  const Gradients exact = Compute(c, weights, inputs, targets, at::kCPU, at::kFloat, ops::AtenKernels(), false);
+  const Gradients exact_of_rounded = Compute(c, rounded, inputs, targets, at::kCPU, at::kFloat, ops::AtenKernels(), false);
   const at::Device gpu(at::kCUDA, 0);
   bool good = true;
   const auto check = [&](const char* engine, at::ScalarType type, const ops::Kernels& kernels, bool deterministic, double tolerance) {
-    const Gradients actual = Compute(c.shape, weights, inputs, targets, gpu, type, kernels, deterministic);
+    const Gradients actual = Compute(c, weights, inputs, targets, gpu, type, kernels, deterministic);
     good = Check(c.name, engine, actual, type == at::kFloat ? exact : exact_of_rounded, tolerance) && good;
     if (!deterministic) return;
-    const Gradients again = Compute(c.shape, weights, inputs, targets, gpu, type, kernels, deterministic);
+    const Gradients again = Compute(c, weights, inputs, targets, gpu, type, kernels, deterministic);
     for (size_t i = 0; i < again.params.size(); ++i) {
       if (at::equal(again.params[i], actual.params[i])) continue;
       std::printf("%-40s %-28s parameter %zu differs between two runs\n", c.name, engine, i);

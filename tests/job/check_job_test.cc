@@ -83,9 +83,6 @@ struct Unbuilt {
 constexpr Unbuilt kUnbuilt[] = {
     {"offload_optimizer", [](JobSpec& job) { job.offload_optimizer = true; }},
     {"optimizer.name", [](JobSpec& job) { job.optimizer.name = OptimizerKind::kAdamW8bit; }},
-    {"lora", [](JobSpec& job) { job.lora.emplace(); }},
-    {"quantize", [](JobSpec& job) { job.lora.emplace(), job.quantize = Quantize::kNf4; }},
-    {"output.save", [](JobSpec& job) { job.lora.emplace(), job.output = {.dir = "out", .save = Save::kAdapter}; }},
     {"checkpoint.every_steps", [](JobSpec& job) { job.output.dir = "out", job.checkpoint.every_steps = 10; }},
     {"profile", [](JobSpec& job) { job.profile.emplace(); }},
     {"resources.after", [](JobSpec& job) { job.resources.after = "j1"; }},

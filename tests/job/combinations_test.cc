@@ -58,7 +58,7 @@ bool Combines(const JobSpec& job) {
   if (job.offload_optimizer && (is_ddp || job.optimizer.name != OptimizerKind::kAdamW || job.lora)) return false;
   if (job.quantize && (is_fsdp || !job.lora)) return false;
   const bool is_adapter = job.output.save == Save::kAdapter || job.output.save == Save::kMerged;
-  return job.output.save == Save::kNone || is_adapter == job.lora.has_value();
+  return !is_adapter || job.lora.has_value();
 }
 
 Inspection SmallModel() {
