@@ -135,6 +135,34 @@ TEST_F(RankTest, MemoryByKindIsTheArithmeticOfThePrecision) {
   expect(job::Precision::kBf16Mixed, 6, 4);
 }
 
+TEST_F(RankTest, TheOptimizerInHostMemoryLearnsAsTheOneOnTheDevice) {
+  const auto parameters = static_cast<double>(files::ReadModelConfig(plan_.job.model.path).value().Parameters());
+  const auto device = Run().Points("loss");
+  plan_.job.offload_optimizer = true;
+  plan_.threads = 2;
+  const RankEnd end = Run();
+  ASSERT_EQ(end.outcome().outcome, job::Outcome::kSucceeded) << end.outcome().message;
+  const auto host = end.Points("loss");
+  ASSERT_EQ(host.size(), device.size());
+  for (size_t step = 0; step < host.size(); ++step) EXPECT_NEAR(host[step].value, device[step].value, 1e-4);
+  EXPECT_NEAR(end.Points("memory_optimizer_cpu_bytes")[0].value, 12 * parameters, 0.6 * parameters);
+  EXPECT_EQ(end.Points("memory_optimizer_bytes")[0].value, 0);
+}
+
+TEST_F(RankTest, EightBitStatesLearnAsFp32OnesInLessMemory) {
+  const auto parameters = static_cast<double>(files::ReadModelConfig(plan_.job.model.path).value().Parameters());
+  const auto wide = Run().Points("loss");
+  plan_.job.optimizer.name = job::OptimizerKind::kAdamW8bit;
+  const RankEnd end = Run();
+  ASSERT_EQ(end.outcome().outcome, job::Outcome::kSucceeded) << end.outcome().message;
+  const auto narrow = end.Points("loss");
+  ASSERT_EQ(narrow.size(), wide.size());
+  EXPECT_EQ(narrow[0].value, wide[0].value);
+  EXPECT_NEAR(narrow.back().value, wide.back().value, 0.05);
+  // Small tensors, of which this model has many, keep 8 bytes a parameter; the others have 2 and a little.
+  EXPECT_LT(end.Points("memory_optimizer_bytes")[0].value, 0.4 * 8 * parameters);
+}
+
 TEST_F(RankTest, BeyondItsMemoryLimitItEndsOutOfMemoryAndSaysWhere) {
   plan_.job.resources.gpu_memory_limit_bytes = 4 << 20;
   plan_.job.train.micro_batch_size = 16;

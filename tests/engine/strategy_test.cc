@@ -126,6 +126,51 @@ INSTANTIATE_TEST_SUITE_P(Kinds, FsdpTest,
                                            FsdpCase{"Checkpointed", job::Sharding::kFull, job::FsdpUnit::kBlock, 1}),
                          [](const auto& tested) { return tested.param.name; });
 
+// The same arithmetic, but for where AdamW's formula is rounded.
+TEST(OffloadedOptimizer, EqualsTheOneOnTheDeviceUpToRounding) {
+  for (const job::Precision precision : {job::Precision::k32True, job::Precision::kBf16Mixed}) {
+    for (const job::StrategyKind strategy : {job::StrategyKind::kSingle, job::StrategyKind::kFsdp}) {
+      TinyRun device{.devices = strategy == job::StrategyKind::kFsdp ? 2 : 1, .accumulation = 2};
+      device.job.precision = precision;
+      device.job.strategy = strategy;
+      TinyRun host = device;
+      host.job.offload_optimizer = true;
+      const TinyResult expected = Train(device), actual = Train(host);
+      ExpectLearns(expected);
+      ExpectSame(actual, expected, precision == job::Precision::k32True ? 2e-5 : 2e-3);
+      EXPECT_EQ(actual.held.optimizer, 0);
+      EXPECT_EQ(actual.held.optimizer_cpu, expected.held.optimizer / 2 * 3);
+    }
+  }
+}
+
+TEST(OffloadedOptimizer, ClipsByTheSameNorm) {
+  TinyRun device{.devices = 2, .accumulation = 2};
+  device.job.strategy = job::StrategyKind::kFsdp;
+  device.job.train.max_norm = 0.05;
+  TinyRun host = device;
+  host.job.offload_optimizer = true;
+  const TinyResult expected = Train(device), actual = Train(host);
+  EXPECT_GT(expected.norms[0], 0.05);
+  ExpectSame(actual, expected, 2e-5);
+}
+
+TEST(AdamW8bit, ShardsEqualTheWhole) {
+  TinyRun one{.accumulation = 4}, two{.devices = 2, .accumulation = 2};
+  two.job.strategy = job::StrategyKind::kFsdp;
+  for (TinyRun* run : {&one, &two}) {
+    run->job.optimizer.name = job::OptimizerKind::kAdamW8bit;
+    run->job.deterministic = true;
+  }
+  job::ModelShape shape = TinyShape();
+  shape.hidden = 64;  // matrices of 4,096 elements and more, vectors of less
+  shape.intermediate = 96;
+  shape.head_dim = 16;
+  const TinyResult whole = Train(one, shape);
+  ExpectLearns(whole);
+  ExpectSame(Train(two, shape), whole, 0);
+}
+
 TEST(Checkpointing, GivesTheSameBits) {
   TinyRun run{.accumulation = 2};
   const TinyResult kept = Train(run);

@@ -1,5 +1,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/bucketize.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
@@ -7,6 +8,7 @@
 
 #include "tests/gpu/kernel_checks.h"
 #include "tests/gpu/kernel_device.h"
+#include "worker/ops/dynamic_map.h"
 
 namespace trainctl::gpu {
 namespace {
@@ -95,6 +97,70 @@ void CheckSgd(Checks& checks, const FlatCase& c, int64_t count, bool with_moment
   }
 }
 
+// A tensor's moments in 8 bits, on the device.
+struct Codes {
+  explicit Codes(int64_t count)
+      : first(at::zeros({count}, On(at::kByte))),
+        second(at::zeros({count}, On(at::kByte))),
+        first_absmax(at::zeros({count / 256}, On(at::kFloat))),
+        second_absmax(at::zeros({count / 256}, On(at::kFloat))) {}
+  fused::EightBitMoments Describe(const at::Tensor& tables) const {
+    return {first.data_ptr<uint8_t>(), second.data_ptr<uint8_t>(), first_absmax.data_ptr<float>(), second_absmax.data_ptr<float>(),
+            static_cast<const fused::DynamicTables*>(tables.const_data_ptr())};
+  }
+  at::Tensor first, second, first_absmax, second_absmax;
+};
+
+at::Tensor Decoded(const at::Tensor& map, const at::Tensor& codes, const at::Tensor& absmax) {
+  return (map.to(at::kCUDA).index_select(0, codes.to(at::kInt)).view({-1, 256}) * absmax.unsqueeze(1)).view({-1});
+}
+
+// The codes of moments by their definition, in fp32.
+at::Tensor CodesOf(const at::Tensor& map, const at::Tensor& moments, const at::Tensor& absmax) {
+  const at::Tensor scaled = moments.view({-1, 256}) * absmax.clamp_min(1e-38).reciprocal().unsqueeze(1);
+  return at::bucketize(scaled, ops::DynamicBounds(map).to(at::kCUDA)).view({-1}).to(at::kByte);
+}
+
+// Three steps, each from the kernel's own codes before it: parameters and absmax in float64, codes to the bit but for moments that the last
+// bit of fp32 decides.
+void CheckAdamW8bit(Checks& checks, const FlatCase& c, int64_t count, bool scaled) {
+  const std::string name = "AdamW8bit " + TextOf(c) + Text({count, scaled});
+  const at::Tensor tables = ops::DynamicTables(at::kCUDA), signed_map = ops::DynamicMap(true), unsigned_map = ops::DynamicMap(false);
+  const FlatTensors flat = MakeFlat(c, count, scaled);
+  const Codes codes(count);
+  for (int64_t number = 1; number <= 3; ++number) {
+    const fused::AdamWStep step{.step = number, .lr = 1e-2, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1};
+    const at::Tensor grad = ScaledGrad(flat), before = flat.parameters.to(at::kDouble);
+    const at::Tensor first = Decoded(signed_map, codes.first, codes.first_absmax).to(at::kDouble) * step.beta1 + grad * (1 - step.beta1);
+    const at::Tensor second =
+        Decoded(unsigned_map, codes.second, codes.second_absmax).to(at::kDouble) * step.beta2 + grad * grad * (1 - step.beta2);
+    const double first_correction = 1 - std::pow(step.beta1, number), second_correction = 1 - std::pow(step.beta2, number);
+    const at::Tensor want = before * (1 - step.lr * step.weight_decay) -
+                            step.lr / first_correction * first / ((second / second_correction).sqrt() + step.eps);
+    C10_CUDA_CHECK(fused::AdamW8bit(Describe(flat), codes.Describe(tables), step, Stream()));
+    checks.Near(name + " parameters", flat.parameters, want);
+    checks.Near(name + " first absmax", codes.first_absmax, first.abs().view({-1, 256}).amax(1));
+    checks.Near(name + " second absmax", codes.second_absmax, second.view({-1, 256}).amax(1));
+    const at::Tensor first_off = codes.first != CodesOf(signed_map, first.to(at::kFloat), codes.first_absmax);
+    const at::Tensor second_off = codes.second != CodesOf(unsigned_map, second.to(at::kFloat), codes.second_absmax);
+    checks.True(name + " first codes", first_off.sum().item<int64_t>() <= 1 + count / 10'000);
+    checks.True(name + " second codes", second_off.sum().item<int64_t>() <= 1 + count / 10'000);
+    if (c.with_copy) {
+      checks.Equal(name + " copy", flat.copy, flat.parameters.to(at::kBFloat16));
+    }
+  }
+}
+
+void CheckFp32MomentsOfBf16(Checks& checks, int64_t count) {
+  const FlatTensors flat = MakeFlat({at::kBFloat16, at::kBFloat16, false}, count, true);
+  const at::Tensor first = Random({count}, at::kFloat), second = Random({count}, at::kFloat).square(), grad = ScaledGrad(flat);
+  const at::Tensor want_first = first.to(at::kDouble) * 0.9 + grad * (1 - 0.9);
+  fused::FlatParameters description = Describe(flat);
+  description.fp32_moments = true;
+  C10_CUDA_CHECK(fused::AdamW(description, first.data_ptr(), second.data_ptr(), {.step = 3, .lr = 1e-2}, Stream()));
+  checks.Near("AdamW bf16 with fp32 moments" + Text({count}), first, want_first);
+}
+
 void CheckNormSquared(Checks& checks, at::ScalarType type, int64_t count) {
   const std::string name = "AddNormSquared " + NameOf(type) + Text({count});
   const at::Tensor values = Random({count}, type);
@@ -126,6 +192,14 @@ void CheckFlat(Checks& checks) {
     for (const at::ScalarType type : kTypes) {
       CheckNormSquared(checks, type, count);
     }
+    CheckFp32MomentsOfBf16(checks, count);
+  }
+  for (const int64_t count : {256, 4352, 5'000'192}) {
+    for (const FlatCase& c : kFlatCases) {
+      for (const bool flag : {false, true}) {
+        CheckAdamW8bit(checks, c, count, flag);
+      }
+    }
   }
 }
 
@@ -136,6 +210,9 @@ void CheckRefusals(Checks& checks) {
   flat = {.count = 16, .parameter_type = fused::Type::kBf16, .grad_type = fused::Type::kF32, .parameters = some.data_ptr(),
           .grads = some.data_ptr()};
   checks.True("fp32 gradients of bf16 parameters are refused", fused::Sgd(flat, nullptr, {}, Stream()) == cudaErrorInvalidValue);
+  flat = {.count = 100, .parameter_type = fused::Type::kF32, .grad_type = fused::Type::kF32, .parameters = some.data_ptr(),
+          .grads = some.data_ptr()};
+  checks.True("half a block of 8-bit moments is refused", fused::AdamW8bit(flat, {}, {}, Stream()) == cudaErrorInvalidValue);
   checks.True("an odd head is refused", fused::RopeForward({.batch = 1, .length = 1, .heads = 1, .kv_heads = 1, .head_dim = 5},
                                                            some.data_ptr(), Stream()) == cudaErrorInvalidValue);
   checks.True("no rows are a success", fused::SwiGluForward(fused::Type::kF32, 0, 8, nullptr, nullptr, Stream()) == cudaSuccess);

@@ -174,6 +174,18 @@ void TimeFlat(const Table& table, at::ScalarType type, bool with_copy, const cha
   });
 }
 
+void TimeAdamW8bit(const Table& table) {
+  const at::Tensor parameters = Random({kBlockParameters}, kBf16), grads = Random({kBlockParameters}, kBf16);
+  const at::Tensor first = at::zeros({kBlockParameters}, On(at::kByte)), second = at::zeros_like(first);
+  const at::Tensor first_absmax = at::zeros({kBlockParameters / 256}, On(at::kFloat)), second_absmax = at::zeros_like(first_absmax);
+  const at::Tensor tables = ops::DynamicTables(at::kCUDA);
+  const fused::EightBitMoments moments{first.data_ptr<uint8_t>(), second.data_ptr<uint8_t>(), first_absmax.data_ptr<float>(),
+                                       second_absmax.data_ptr<float>(), static_cast<const fused::DynamicTables*>(tables.const_data_ptr())};
+  const fused::FlatParameters flat{.count = kBlockParameters, .parameters = parameters.data_ptr(), .grads = grads.data_ptr()};
+  table.Row("AdamW8bit bf16, one block's parameters", 10.0625 * kBlockParameters,
+            [&] { C10_CUDA_CHECK(fused::AdamW8bit(flat, moments, {.lr = 1e-5}, Stream())); });
+}
+
 }  // namespace
 
 void TimeKernels() {
@@ -186,6 +198,7 @@ void TimeKernels() {
   TimeHead(table);
   TimeEmbedding(table);
   TimeFlat(table, kBf16, false, "AdamW bf16, one block's parameters", "Sgd with momentum bf16", "AddNormSquared bf16");
+  TimeAdamW8bit(table);
   TimeFlat(table, at::kFloat, true, "AdamW fp32 and bf16 copy", "Sgd with momentum fp32 and copy", "AddNormSquared fp32");
 }
 

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <filesystem>
@@ -27,13 +28,15 @@ std::string HostName() {
 
 base::Result<std::unique_ptr<Device>> MakeDevice(const Options& options) {
   const HostFacts facts = ReadHostFacts();
-  const int64_t threads = options.threads > 0 ? options.threads : facts.cores;
   if (options.device == job::DeviceKind::kCpu) {
+    const int64_t threads = options.threads > 0 ? options.threads : facts.cores;
     const int64_t memory_bytes = options.memory_bytes > 0 ? options.memory_bytes : facts.memory_bytes;
     return MakeCpuSlot({HostName(), options.device_index, threads, memory_bytes});
   }
   base::Result<std::unique_ptr<GpuLibrary>> library = OpenNvml();
   if (!library) return library.error();
+  const auto gpus = std::max<int64_t>(1, static_cast<int64_t>((*library)->Gpus().size()));
+  const int64_t threads = options.threads > 0 ? options.threads : std::max<int64_t>(1, facts.cores / gpus);
   return MakeGpu(std::move(*library), options.device_index, threads, options.directory);
 }
 

@@ -114,7 +114,7 @@ Options
   --coordinator-file FILE   a file that holds its address, read again at each try
   --dir DIR                 the worker's own folder, kept across restarts; one worker at a time
   --device cuda:N|cpu:N     a GPU by its NVML index, or a CPU slot (cpu:0)
-  --threads N               of a CPU slot, or for a GPU's CPU optimizer (all cores)
+  --threads N               of a CPU slot (all cores), or for a GPU's CPU optimizer (cores / GPUs)
   --memory SIZE             of a CPU slot (all of the host's)
   --name NAME               stable across restarts (HOST/N)
   --data-interface ADDRESS  by which other ranks reach this host (that towards the coordinator)

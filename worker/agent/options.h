@@ -19,7 +19,7 @@ struct Options {
   std::string directory;
   job::DeviceKind device = job::DeviceKind::kCpu;
   int64_t device_index = 0;
-  int64_t threads = 0;       // 0: all cores
+  int64_t threads = 0;       // 0: all cores; of a GPU, its share of them
   int64_t memory_bytes = 0;  // of a CPU slot; 0: all of the host's
   std::string name;          // empty: <host name>/<device index>
   std::string rank_program;  // empty: trainrank beside this program

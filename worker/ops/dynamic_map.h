@@ -12,4 +12,7 @@ at::Tensor DynamicMap(bool is_signed);
 // [255] fp32: the code of x is the number of bounds below x.
 at::Tensor DynamicBounds(const at::Tensor& map);
 
+// fused::DynamicTables as bytes on the device, for the fused kernels.
+at::Tensor DynamicTables(c10::Device device);
+
 }  // namespace trainctl::ops

@@ -162,12 +162,13 @@ struct Nf4 {
 [[nodiscard]] cudaError_t Nf4Dequantize(const Nf4& matrix, Type element, void* out, cudaStream_t stream);
 
 // What one optimizer step updates: flat buffers of count elements, each 16-byte aligned. The dtypes of (parameters, gradients, moments):
-// all bf16; all fp32; fp32 parameters and moments with bf16 gradients. compute_copy (fp32 parameters only; null: none) is written from
-// the updated parameters. Moments and parameters stay in registers between their uses: what is stored is rounded, what is used is not.
+// all bf16; all fp32; fp32 parameters and moments with bf16 gradients; bf16 with fp32 moments. compute_copy (fp32 parameters only; null:
+// none) is written from the updated parameters. Moments and parameters stay in registers between uses: only what is stored is rounded.
 struct FlatParameters {
   int64_t count = 0;
   Type parameter_type = Type::kBf16;
   Type grad_type = Type::kBf16;
+  bool fp32_moments = false;          // of bf16 parameters
   void* parameters = nullptr;
   const void* grads = nullptr;
   void* compute_copy = nullptr;       // bf16
@@ -185,6 +186,33 @@ struct AdamWStep {
 };
 [[nodiscard]] cudaError_t AdamW(const FlatParameters& flat, void* first_moments, void* second_moments, const AdamWStep& step,
                                 cudaStream_t stream);
+
+// One 8-bit dynamic data type (dynamic_map.h) for a quick search: code(x) = the number of bounds below x. Numbers are sorted into cells by
+// sign and the upper 16 bits of their magnitude, the tiny ones in the first, 1 and more in the last; first is the code of a cell's least
+// number, and no cell has more than two codes: code(x) = first + (bound[first] < x).
+inline constexpr uint32_t kFirstCell = 0x3400;  // magnitudes below 2^-23 and a little
+inline constexpr uint32_t kCells = 0x3f80 - kFirstCell + 1;
+struct DynamicTable {
+  float value[256];
+  float bound[256];  // the last: infinity
+  uint8_t first[2][(kCells + 3) / 4 * 4];  // [x is negative][cell]
+};
+struct DynamicTables {
+  DynamicTable of_signed, of_unsigned;
+};
+
+// AdamW with moments in 8 bits as bitsandbytes' AdamW8bit: blocks of 256 elements, the moments of each as codes of moment / absmax, signed
+// for the first and unsigned for the second. The update is made with the moments before they are rounded to codes. flat.count must be a
+// multiple of 256 (padding: zeros); fp32_moments does not apply.
+inline constexpr int64_t kMomentBlock = 256;
+struct EightBitMoments {
+  uint8_t* first = nullptr;         // [count], 8-byte aligned
+  uint8_t* second = nullptr;        //
+  float* first_absmax = nullptr;    // [count / 256]
+  float* second_absmax = nullptr;   //
+  const DynamicTables* tables = nullptr;  // on the device
+};
+[[nodiscard]] cudaError_t AdamW8bit(const FlatParameters& flat, const EightBitMoments& moments, const AdamWStep& step, cudaStream_t stream);
 
 // SGD as torch.optim's, with weight decay in the gradient; momenta start at zero, null: no momentum.
 struct SgdStep {

@@ -37,21 +37,21 @@ struct SgdRule {
   }
 };
 
-// kStates moments of type P each; P, G: parameters and gradients.
-template <class P, class G>
+// kStates moments of type S each; P, G: parameters and gradients.
+template <class P, class G, class S>
 struct Buffers {
   P* parameters;
   const G* grads;
-  P* states[2];
+  S* states[2];
   __nv_bfloat16* compute_copy;
   const float* grad_scale;
 };
 
-template <class Rule, int kStates, int W, class P, class G>
-__device__ void UpdatePiece(const Buffers<P, G>& b, const Rule& rule, float grad_scale, int64_t at) {
+template <class Rule, int kStates, int W, class P, class G, class S>
+__device__ void UpdatePiece(const Buffers<P, G, S>& b, const Rule& rule, float grad_scale, int64_t at) {
   auto parameters = Load<W>(b.parameters + at);
   const auto grads = Load<W>(b.grads + at);
-  Pack<P, W> states[2];
+  Pack<S, W> states[2];
   for (int s = 0; s < kStates; ++s) {
     states[s] = Load<W>(b.states[s] + at);
   }
@@ -63,7 +63,7 @@ __device__ void UpdatePiece(const Buffers<P, G>& b, const Rule& rule, float grad
     }
     const float updated = rule(ToFloat(parameters.value[k]), ToFloat(grads.value[k]) * grad_scale, moments[0], moments[1]);
     for (int s = 0; s < kStates; ++s) {
-      states[s].value[k] = FromFloat<P>(moments[s]);
+      states[s].value[k] = FromFloat<S>(moments[s]);
     }
     parameters.value[k] = FromFloat<P>(updated);
     copies.value[k] = FromFloat<__nv_bfloat16>(updated);
@@ -77,8 +77,8 @@ __device__ void UpdatePiece(const Buffers<P, G>& b, const Rule& rule, float grad
   }
 }
 
-template <class Rule, int kStates, class P, class G>
-__global__ void __launch_bounds__(kThreads) UpdateKernel(Buffers<P, G> b, Rule rule, int64_t count) {
+template <class Rule, int kStates, class P, class G, class S>
+__global__ void __launch_bounds__(kThreads) UpdateKernel(Buffers<P, G, S> b, Rule rule, int64_t count) {
   const float grad_scale = b.grad_scale != nullptr ? *b.grad_scale : 1.0f;
   const int64_t thread = blockIdx.x * static_cast<int64_t>(kThreads) + threadIdx.x;
   const int64_t pieces = count / kWide;
@@ -90,14 +90,14 @@ __global__ void __launch_bounds__(kThreads) UpdateKernel(Buffers<P, G> b, Rule r
   }
 }
 
-template <int kStates, class P, class G, class Rule>
+template <int kStates, class P, class G, class S, class Rule>
 cudaError_t LaunchUpdate(const FlatParameters& flat, void* state0, void* state1, const Rule& rule, cudaStream_t stream) {
-  const Buffers<P, G> buffers{static_cast<P*>(flat.parameters),
-                              static_cast<const G*>(flat.grads),
-                              {static_cast<P*>(state0), static_cast<P*>(state1)},
-                              static_cast<__nv_bfloat16*>(flat.compute_copy),
-                              flat.grad_scale};
-  return Launch(UpdateKernel<Rule, kStates, P, G>, StridedGrid(CeilDiv(flat.count, kWide), kThreads), kThreads, stream, buffers, rule,
+  const Buffers<P, G, S> buffers{static_cast<P*>(flat.parameters),
+                                 static_cast<const G*>(flat.grads),
+                                 {static_cast<S*>(state0), static_cast<S*>(state1)},
+                                 static_cast<__nv_bfloat16*>(flat.compute_copy),
+                                 flat.grad_scale};
+  return Launch(UpdateKernel<Rule, kStates, P, G, S>, StridedGrid(CeilDiv(flat.count, kWide), kThreads), kThreads, stream, buffers, rule,
                 flat.count);
 }
 
@@ -112,11 +112,13 @@ cudaError_t Update(const FlatParameters& flat, void* state0, void* state1, const
   if (flat.count == 0) {
     return cudaSuccess;
   }
+  using Bf16 = __nv_bfloat16;
   if (!is_master) {
-    return LaunchUpdate<kStates, __nv_bfloat16, __nv_bfloat16>(flat, state0, state1, rule, stream);
+    return flat.fp32_moments ? LaunchUpdate<kStates, Bf16, Bf16, float>(flat, state0, state1, rule, stream)
+                             : LaunchUpdate<kStates, Bf16, Bf16, Bf16>(flat, state0, state1, rule, stream);
   }
-  return flat.grad_type == Type::kF32 ? LaunchUpdate<kStates, float, float>(flat, state0, state1, rule, stream)
-                                      : LaunchUpdate<kStates, float, __nv_bfloat16>(flat, state0, state1, rule, stream);
+  return flat.grad_type == Type::kF32 ? LaunchUpdate<kStates, float, float, float>(flat, state0, state1, rule, stream)
+                                      : LaunchUpdate<kStates, float, Bf16, float>(flat, state0, state1, rule, stream);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct StepRates {
   at::Tensor grad_scale;    // fp32 scalar on the device that gradients are multiplied by (clipping); undefined: 1
 };
 
-// A part of a buffer that belongs to one tensor of the checkpoint, or to a shard of one. Begins at a multiple of 256 elements of its tensor.
+// A part of a buffer that belongs to one tensor of the checkpoint, or to a shard of one. Begins at a multiple of 256 elements of both.
 struct Segment {
   int64_t begin = 0;         // in the buffer
   int64_t numel = 0;         //
@@ -38,21 +38,29 @@ struct FlatBuffer {
 // master; undefined where the master itself is computed with.
 struct FlatUpdate {
   at::Tensor master;   // fp32, or bf16 under bf16-true
-  at::Tensor grad;     // of the master's dtype, or bf16 under an offloaded master; may be overwritten, and kept until Finish
+  at::Tensor grad;     // of the master's dtype, or bf16 under an offloaded master; may be overwritten. An offloaded optimizer keeps a
+                       // reference until it has read it: the caller drops its own, and nobody writes to it any more
   at::Tensor compute;  // bf16, or fp32 under an offloaded master
 };
 
-// One tensor of a buffer's state, as checkpoints hold it: 1-D, value i belongs to elements [i, i + 1) · elements_per_value of the buffer.
+// A part of a buffer's state, as checkpoints hold it: 1-D, value i belongs to the buffer's elements begin + [i, i + 1) ·
+// elements_per_value. Kinds of one name may cover a buffer in several parts, and some of its tensors only.
 struct StateTensor {
   std::string kind;  // "exp_avg", "exp_avg_sq", "momentum", "exp_avg_absmax", …
   at::Tensor values;
   int64_t elements_per_value = 1;
+  int64_t begin = 0;
+
+  // The view that belongs to `numel` elements of the buffer from `first` on, which are a segment of it or a part of one that begins at a
+  // multiple of 256; undefined where this part does not cover them.
+  at::Tensor Of(int64_t first, int64_t numel) const;
 };
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // Updates buffer `index` in place; where the optimizer is offloaded it only begins to, and Finish waits for it.
+  // Updates buffer `index` in place; where the optimizer is offloaded it only begins to, and Finish waits for it: until then nobody reads
+  // or writes master, state and compute. At most two gradients of an offloaded optimizer are alive: Update waits for room.
   virtual void Update(size_t index, const FlatUpdate& flat, const StepRates& rates) = 0;
   // All updates are made, as the current stream sees it.
   virtual void Finish() {}
@@ -66,8 +74,9 @@ class Optimizer {
 struct OptimizerOptions {
   job::OptimizerSpec spec;
   job::EngineKind engine = job::EngineKind::kFused;
-  bool offload = false;  // state and masters in host memory
-  int64_t threads = 1;   // of an offloaded optimizer
+  bool offload = false;              // state and masters in host memory; masters are made by HostTensor (host_tensor.h)
+  int64_t threads = 1;               // of an offloaded optimizer
+  c10::Device device = at::kCPU;     // that the gradients of an offloaded optimizer are on
 };
 
 // State is allocated at once for each of `buffers`, in order, zeroed.

@@ -18,6 +18,7 @@
 #include "worker/data/dataset.h"
 #include "worker/files/model_config.h"
 #include "worker/model/model.h"
+#include "worker/optim/host_memory.h"
 #include "worker/strategy/strategy.h"
 #include "worker/train/engine.h"
 #include "worker/train/initial_weights.h"
@@ -200,6 +201,8 @@ job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter
     const job::OomDetail detail = run.DescribeOom();
     std::fprintf(stderr, "%s\n", error.what_without_backtrace());
     return {.outcome = job::Outcome::kOomGpu, .message = OomMessage(detail), .oom = detail};
+  } catch (const optim::HostMemoryError& error) {
+    return {.outcome = job::Outcome::kOomHost, .message = error.what()};
   } catch (const comm::CommError& error) {
     return {.outcome = job::Outcome::kNcclError, .message = error.what()};
   } catch (const c10::Error& error) {
