@@ -34,6 +34,8 @@ class Row:
             changed |= {"data.path": self.folder / "tokens.bin", "data.format": "bin"}
         if self.options.tiny:
             changed |= {"model.path": TOP / "deploy/models/tiny"}
+            if "lora" in self.job:
+                changed |= {"lora.targets": "[]"}  # all but the head, which is tied here
         return [word for key, value in changed.items() for word in ("--set", f"{key}={value}")]
 
     def submit(self, site):
@@ -43,7 +45,7 @@ class Row:
             done = site.trainctl("submit", path, *self.overrides(), *more, "-o", "json")
             if done.returncode == 0:
                 return json.loads(done.stdout)["id"], ""
-        lines = done.stderr.strip().splitlines()
+        lines = [line for line in done.stderr.strip().splitlines() if not line.startswith("note: ")]
         return None, "; ".join(line.removeprefix(f"{path}:") for line in lines[1:] or lines)
 
     def refused(self, why):

@@ -53,7 +53,7 @@ def heading(results):
     dates = sorted({result["date"] for result in results})
     steps = sorted({result["steps"] for result in results})
     data = sorted({result["data"] for result in results})
-    return (f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {'; '.join(dict.fromkeys(texts))}. "
+    return (f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {'; '.join(dict.fromkeys(texts)) or 'no device'}. "
             f"Steps a run: {' to '.join(str(n) for n in dict.fromkeys((steps[0], steps[-1])))}; data: {'; '.join(data)}. Memory in GiB.")
 
 
