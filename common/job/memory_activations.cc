@@ -11,7 +11,7 @@ constexpr int64_t kHeadDimMultiple = 8;  // attention kernels on GPUs take padde
 // fp32 temporaries alive at once in the reference kernels, in elements: a logit of the loss, and an FFN element of SwiGLU's backward. Where
 // the compute dtype is bf16 the inputs are widened too.
 constexpr int64_t kReferenceLossTemporaries = 2;
-constexpr int64_t kReferenceSwiGluTemporaries = 6;
+constexpr int64_t kReferenceSwiGluTemporaries = 8;
 constexpr int64_t kWidenedLossInputs = 1;
 constexpr int64_t kWidenedSwiGluInputs = 3;
 
@@ -31,11 +31,12 @@ int64_t SavedOfBlocks(const MemorySetting& s, int64_t blocks) {
   return checkpointed * HiddenBytes(s) + (blocks - checkpointed) * BlockActivations(s);
 }
 
-// LoRA's dropped-out input of the widest adapted matrix, made again in the backward.
-int64_t AdapterWork(const MemorySetting& s) {
-  if (!s.job.lora) return 0;
-  const int64_t dropped = s.job.lora->dropout > 0 ? s.model.intermediate : 0;
-  return s.positions * s.compute_bytes * (dropped + s.job.lora->r);
+// FFN elements a position of the fused SwiGLU's backward: its product's gradient, gate's and up's, the product again where the matrix
+// behind it is trained or adapted, and for the adapter that with dropout.
+int64_t FusedSwiGluWidths(const MemorySetting& s) {
+  if (!s.job.lora) return 4;
+  if (!s.units.adapts_down) return 3;
+  return s.job.lora->dropout > 0 ? 5 : 4;
 }
 
 }  // namespace
@@ -73,11 +74,11 @@ int64_t HeadWork(const MemorySetting& s) {
 int64_t BlockWork(const MemorySetting& s) {
   const ModelShape& m = s.model;
   const int64_t dequantized = s.compute_bytes * s.units.block.quantized;
-  if (!s.is_reference) return s.positions * s.compute_bytes * (4 * m.intermediate + m.hidden) + AdapterWork(s) + dequantized;
+  if (!s.is_reference) return s.positions * s.compute_bytes * (FusedSwiGluWidths(s) * m.intermediate + m.hidden) + dequantized;
   const int64_t temporaries = kReferenceSwiGluTemporaries + WidenedInputs(s, kWidenedSwiGluInputs);
   const int64_t widened_matrix = s.widens() ? kFp32Bytes * 2 * m.intermediate * m.hidden : 0;
-  const int64_t swiglu = s.positions * (s.compute_bytes * (3 * m.intermediate + m.hidden) + kFp32Bytes * temporaries * m.intermediate);
-  return swiglu + widened_matrix + AdapterWork(s) + dequantized;
+  const int64_t swiglu = s.positions * m.intermediate * (3 * s.compute_bytes + kFp32Bytes * temporaries);
+  return swiglu + widened_matrix + dequantized;
 }
 
 int64_t EmbeddingWork(const MemorySetting& s) { return s.is_reference ? s.units.embedding.trainable * s.storage_bytes : 0; }

@@ -125,11 +125,16 @@ int64_t PeakOfStep(const MemorySetting& s) {
 }
 
 int64_t GradsAfterBackward(const MemorySetting& s) {
-  if (s.residency == Residency::kModel && s.shards_trainable && !s.job.deterministic) return AllTrainable(s) * s.storage_bytes;
-  if (s.clips) return AllTrainableHeld(s) * s.storage_bytes;
-  if (!s.reduces() || s.job.deterministic) return 0;
-  const UnitElements& last = s.units.embedding.trainable > 0 ? s.units.embedding : s.units.block;
-  return (last.trainable + (s.shards_trainable ? s.ShardOf(last.trainable) : 0)) * s.storage_bytes;
+  const int64_t held = AllTrainableHeld(s);
+  if (!s.reduces() || s.job.deterministic) return s.clips ? held * s.storage_bytes : 0;
+  // The last unit that goes back is still being reduced.
+  const int64_t last = s.units.embedding.trainable > 0 ? s.units.embedding.trainable : s.units.block.trainable;
+  const int64_t shard = s.shards_trainable ? s.ShardOf(last) : 0;
+  if (s.residency == Residency::kModel && s.shards_trainable) {
+    return (AllTrainable(s) + (s.accumulates || s.clips ? held + last : 0)) * s.storage_bytes;
+  }
+  if (s.clips) return (held + (s.shards_trainable ? last : 0)) * s.storage_bytes;
+  return (last + shard + (s.accumulates ? shard : 0)) * s.storage_bytes;
 }
 
 }  // namespace trainctl::job

@@ -50,14 +50,16 @@ ModelUnits UnitsOf(const JobSpec& job, const ModelShape& m) {
   head.Add(Kind::kVector, m.hidden);
   if (!m.tied_head) head.Add(Kind::kMatrix, m.vocab * m.hidden);
   int64_t block_adapters = 0;
+  bool adapts_down = false;
   for (const LoraTarget& target : job.lora ? LoraTargets(*job.lora, m) : std::vector<LoraTarget>()) {
     const bool is_head = target.name == "head";
     UnitBuilder& unit = is_head ? head : block;
     unit.AddTrainable(job.lora->r * target.in);
     unit.AddTrainable(job.lora->r * target.out);
     block_adapters += is_head ? 0 : 1;
+    adapts_down |= target.name == "down";
   }
-  return {embedding.Take(), block.Take(), head.Take(), m.layers, m.tied_head, block_adapters};
+  return {embedding.Take(), block.Take(), head.Take(), m.layers, m.tied_head, block_adapters, adapts_down};
 }
 
 }  // namespace trainctl::job

@@ -25,6 +25,7 @@ struct ModelUnits {
   int64_t layers = 0;
   bool tied_head = false;
   int64_t block_adapters = 0;  // adapted matrices of a block; 0 without LoRA
+  bool adapts_down = false;    // the FFN's second matrix is one of them
 };
 
 // Full fine-tuning: everything is trainable. LoRA: the base is frozen and each target's A and B are trainable, in its unit. quantize: the
