@@ -45,9 +45,10 @@ function(trainctl_precompile name)
   target_precompile_headers(${name} ${ARGN})
 endfunction()
 
-# trainctl_test_code(TARGET): code of tests is not optimized, which takes a third off its compile time; what it tests is.
+# trainctl_test_code(TARGET): code of tests is not optimized, which takes a third off its compile time; what it tests is. -pthread, which
+# some libraries bring along, is for all: precompiled headers fit only where it is the same.
 function(trainctl_test_code name)
-  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0> $<$<COMPILE_LANGUAGE:CXX>:-pthread>)
 endfunction()
 
 # trainctl_test(NAME SOURCES … DEPENDS … [WHOLE] [OPTIMIZED] [TIMEOUT s]): a GoogleTest program; WHOLE makes it one CTest entry
