@@ -104,9 +104,6 @@ class Reader {
   using TakePoints = std::function<bool(std::span<const job::MetricPoint>)>;
   virtual base::Status Points(base::JobId job, const MetricFilter& filter, const TakePoints& take) = 0;
 
-  // 0 where nothing is stored.
-  virtual base::Result<int64_t> LogOffset(const core::RankKey& key) = 0;
-
   // Newest first.
   virtual base::Result<std::vector<AuditRow>> Audit(int64_t limit) = 0;
 };

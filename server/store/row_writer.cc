@@ -24,7 +24,6 @@ void RowWriter::Write(const Batch& batch) {
   for (const core::Persist& row : batch.rows) {
     std::visit([this](const auto& value) { Write(value); }, row);
   }
-  for (const LogOffsetRow& row : batch.log_offsets) Write(row);
   for (const AuditRow& row : batch.audit) Write(row);
   metrics_.WriteSummaries();
 }
@@ -86,12 +85,6 @@ void RowWriter::Write(const core::AckRow& row) {
 void RowWriter::Write(const core::ArtefactRow& row) {
   Statement& statement = database_.Prepared("INSERT INTO artefacts (job, attempt, rank, kind, path) VALUES (?, ?, ?, ?, ?)");
   ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.saved.kind, row.saved.path);
-  statement.Run();
-}
-
-void RowWriter::Write(const LogOffsetRow& row) {
-  Statement& statement = database_.Prepared("INSERT OR REPLACE INTO log_offsets (job, attempt, rank, offset) VALUES (?, ?, ?, ?)");
-  ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.offset);
   statement.Run();
 }
 

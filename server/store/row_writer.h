@@ -29,7 +29,6 @@ class RowWriter {
   void Write(const core::MetricRows& rows) { metrics_.Write(rows); }
   void Write(const core::AckRow& row);
   void Write(const core::ArtefactRow& row);
-  void Write(const LogOffsetRow& row);
   void Write(const AuditRow& row);
 
   Database& database_;

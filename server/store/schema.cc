@@ -96,12 +96,6 @@ CREATE TABLE acks (
   PRIMARY KEY (job, attempt, rank)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE log_offsets (
-  job INTEGER NOT NULL, attempt INTEGER NOT NULL, rank INTEGER NOT NULL,
-  offset INTEGER NOT NULL,
-  PRIMARY KEY (job, attempt, rank)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE events (
   id INTEGER PRIMARY KEY,
   job INTEGER NOT NULL REFERENCES jobs,

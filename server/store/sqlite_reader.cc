@@ -134,14 +134,6 @@ class SqliteReader : public Reader {
     return database_->TakeStatus();
   }
 
-  base::Result<int64_t> LogOffset(const core::RankKey& key) override {
-    Statement& statement = Query("SELECT offset FROM log_offsets WHERE job = ? AND attempt = ? AND rank = ?");
-    statement.Put(key.job.value, key.attempt, key.rank);
-    int64_t offset = 0;
-    while (statement.Next()) statement.Get(offset);
-    return Answer(std::move(offset));
-  }
-
   base::Result<std::vector<AuditRow>> Audit(int64_t limit) override {
     Statement& statement = Query("SELECT at, actor, action, subject FROM audit ORDER BY id DESC LIMIT ?");
     statement.Put(limit);

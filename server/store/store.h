@@ -17,27 +17,20 @@
 
 namespace trainctl::store {
 
-// How much of a rank's output is kept in its log file; stored by whoever writes that file, after the bytes.
-struct LogOffsetRow {
-  core::RankKey key;
-  int64_t offset = 0;  // bytes
-};
-
 // Append-only: who did what.
 struct AuditRow {
   base::WallMicros at = 0;
   std::string actor;
-  std::string action;   // "submit", "cancel"
-  std::string subject;  // "j12", "g3"
+  std::string action;   // "submit", "cancel", "fence"
+  std::string subject;  // "j12", "g3", "host/0"
 };
 
 // Rows that become durable together or not at all.
 struct Batch {
   std::vector<core::Persist> rows;
-  std::vector<LogOffsetRow> log_offsets;
   std::vector<AuditRow> audit;
 
-  bool empty() const { return rows.empty() && log_offsets.empty() && audit.empty(); }
+  bool empty() const { return rows.empty() && audit.empty(); }
 };
 
 // Not thread-safe: belongs to the coordinator's loop, or to one writing thread.

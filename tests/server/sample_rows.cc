@@ -89,7 +89,6 @@ Batch EveryRow() {
                 core::MetricRows{{id, 2, 0}, {{"loss", 0, std::nullopt, "", 2.5, 170}}},
                 core::AckRow{{id, 2, 1}, 41},
                 core::ArtefactRow{{id, 2, 0}, {"final", "/out"}}};
-  batch.log_offsets = {{{id, 2, 0}, 4096}};
   batch.audit = {{105, "ann", "submit", "g1"}, {106, "bob", "cancel", "j1"}};
   return batch;
 }

@@ -26,7 +26,7 @@ class StoreMetricsTest : public testing::Test {
     store_ = OpenSqliteStore(folder_.path()).value();
   }
   void Put(int64_t attempt, std::vector<job::MetricPoint> points) {
-    const base::Status status = store_->Apply({{core::MetricRows{{kJob, attempt, 0}, std::move(points)}}, {}, {}});
+    const base::Status status = store_->Apply({{core::MetricRows{{kJob, attempt, 0}, std::move(points)}}, {}});
     ASSERT_TRUE(status.ok()) << status.error().message;
   }
   // Losses of the gang from `step` on.

@@ -73,8 +73,6 @@ TEST_F(SqliteStoreTest, EveryRowComesBackForReaders) {
   EXPECT_EQ(events[1].text, "placed");
   EXPECT_EQ(events[1].at, 102);
   EXPECT_EQ(reader_->Artefacts(id).value().at(0).saved.path, "/out");
-  EXPECT_EQ(reader_->LogOffset({id, 2, 0}).value(), 4096);
-  EXPECT_EQ(reader_->LogOffset({id, 2, 1}).value(), 0);
   EXPECT_EQ(reader_->Workers().value().at(0).device.memory_bytes, int64_t{141} << 30);
   EXPECT_EQ(reader_->Audit(1).value().at(0).actor, "bob");
 }
@@ -84,11 +82,10 @@ TEST_F(SqliteStoreTest, RowsOfTheSameKeyAreReplaced) {
   core::AttemptRow attempt{{1}, 2, 130, 180, "blob-3", std::nullopt, SampleEnd()};
   core::WorkerRow worker = SampleWorker("a/0");
   worker.boot_id = "boot-2";
-  Apply({{attempt, worker, core::AckRow{{{1}, 2, 1}, 42}}, {{{{1}, 2, 0}, 8192}}, {}});
+  Apply({{attempt, worker, core::AckRow{{{1}, 2, 1}, 42}}, {}});
   EXPECT_EQ(reader_->Attempts({1}).value().at(1).row.blob, "blob-3");
   EXPECT_EQ(reader_->Attempts({1}).value().at(1).ranks.size(), 2u);
   EXPECT_EQ(reader_->Workers().value().at(0).boot_id, "boot-2");
-  EXPECT_EQ(reader_->LogOffset({{1}, 2, 0}).value(), 8192);
   EXPECT_EQ(store_->LoadState().value().acks.at({{1}, 2, 1}), 42);
 }
 
@@ -99,7 +96,7 @@ TEST_F(SqliteStoreTest, FinishedJobsAreOnlyForReaders) {
   status.end = SampleEnd();
   status.as_expected = true;
   status.ended_at = 300;
-  Apply({{core::UpdateJob{{1}, status}}, {}, {}});
+  Apply({{core::UpdateJob{{1}, status}}, {}});
   Reopen();
   EXPECT_TRUE(store_->LoadState().value().jobs.empty());
   const StoredJob job = reader_->Jobs({}).value().at(0);
