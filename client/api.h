@@ -21,6 +21,7 @@ class Api {
   virtual base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) = 0;
   virtual base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) = 0;
   virtual base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) = 0;
+  virtual base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) = 0;
   virtual base::Result<v1::WorkersResponse> Workers() = 0;
 
   // Streams: on_message is called for each message on the caller's thread; the call returns Ok when the stream ended or on_message

@@ -61,6 +61,9 @@ class GrpcApi : public Api {
   base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override {
     return Call<v1::EarlierRunsResponse>(&v1::Coordinator::Stub::EarlierRuns, request, kCallSeconds);
   }
+  base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) override {
+    return Call<v1::FenceResponse>(&v1::Coordinator::Stub::Fence, request, kCallSeconds);
+  }
   base::Result<v1::WorkersResponse> Workers() override {
     return Call<v1::WorkersResponse>(&v1::Coordinator::Stub::Workers, v1::WorkersRequest(), kCallSeconds);
   }

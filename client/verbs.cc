@@ -50,6 +50,9 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl workers\n"
      "  trainctl workers -o json\n",
      MakeWorkers},
+    {"fence", "vouch that a lost worker's host runs nothing any more, so that its job can start again",
+     "  trainctl fence node3/0 --yes\n",
+     MakeFence},
     {"doctor", "is this host fit to train, and does the coordinator answer",
      "  trainctl doctor\n"
      "  trainctl doctor --server 127.0.0.1:7070\n",

@@ -13,6 +13,7 @@ std::unique_ptr<Verb> MakeCompletion();
 std::unique_ptr<Verb> MakeDescribe();
 std::unique_ptr<Verb> MakeDoctor();
 std::unique_ptr<Verb> MakeExplain();
+std::unique_ptr<Verb> MakeFence();
 std::unique_ptr<Verb> MakeLogs();
 std::unique_ptr<Verb> MakeMetrics();
 std::unique_ptr<Verb> MakeStatus();

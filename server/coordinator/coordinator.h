@@ -81,6 +81,9 @@ class Coordinator {
   // Of jobs that have ended: nothing happens, and that succeeds.
   void Cancel(const std::vector<base::JobId>& jobs, std::string actor, Answer answer);
 
+  // An operator vouches that nothing runs on the LOST worker's host any more. kNotFound; kConflict: it is not LOST.
+  void Fence(const std::string& worker, std::string actor, Answer answer);
+
   void Inspect(std::string job_json, Inspections::Answer answer);
 
   // ---- workers ----
@@ -135,6 +138,7 @@ class Coordinator {
   template <class Command>
   void Perform(Command& command);
 
+  bool IsPlacedOn(const std::string& worker, const core::RankKey& key);
   void AnswerStored(const store::StoredSubmission& stored, const SubmitAnswer& answer);
   const std::vector<job::SiteDevice>& Site();
 

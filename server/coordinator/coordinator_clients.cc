@@ -103,6 +103,19 @@ void Coordinator::Cancel(const std::vector<base::JobId>& jobs, std::string actor
   }
 }
 
+void Coordinator::Fence(const std::string& worker, std::string actor, Answer answer) {
+  const auto found = state_.workers.find(worker);
+  if (found == state_.workers.end()) {
+    return answer(base::Error{base::Code::kNotFound, "no worker '" + worker + "'; trainctl workers lists them"});
+  }
+  if (!found->second.lost) {
+    return answer(base::Error{base::Code::kConflict, "worker '" + worker + "' is " + std::string(core::WorkerState(found->second)) +
+                                                         ": only a LOST worker can be fenced; trainctl cancel ends a job"});
+  }
+  Audit(actor, "fence", worker);
+  Apply(core::WorkerFenced{worker}, std::move(answer));
+}
+
 void Coordinator::Inspect(std::string job_json, Inspections::Answer answer) {
   inspections_.Ask(workers_, std::move(job_json), parts_.clock.Steady(), std::move(answer));
 }

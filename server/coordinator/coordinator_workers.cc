@@ -1,4 +1,5 @@
 // What workers tell the coordinator.
+#include <algorithm>
 #include <utility>
 
 #include "server/coordinator/coordinator.h"
@@ -14,6 +15,17 @@ void Coordinator::WorkerJoined(WorkerChannel& channel, core::WorkerHello hello) 
   Apply(std::move(hello));
 }
 
+// Of the live attempt, or of one that ended before its log had arrived.
+bool Coordinator::IsPlacedOn(const std::string& worker, const core::RankKey& key) {
+  const auto is_it = [&](const core::RankRow& row) { return row.key == key && row.worker == worker; };
+  const core::Job* job = core::FindJob(state_, key.job);
+  if (job != nullptr && job->attempt && job->attempt->row.attempt == key.attempt) {
+    return std::ranges::any_of(job->attempt->ranks, is_it, &core::Rank::row);
+  }
+  const auto attempts = parts_.reader.Attempts(key.job);
+  return attempts && std::ranges::any_of(*attempts, [&](const auto& attempt) { return std::ranges::any_of(attempt.ranks, is_it); });
+}
+
 void Coordinator::WorkerReported(const WorkerChannel& channel, core::RankReported report) {
   if (workers_.Hear(report.worker, channel, parts_.clock.Steady()) != nullptr) Apply(std::move(report));
 }
@@ -22,6 +34,10 @@ void Coordinator::WorkerLogged(const WorkerChannel& channel, const std::string& 
                                std::string_view data) {
   WorkerSessions::Session* session = workers_.Hear(worker, channel, parts_.clock.Steady());
   if (session == nullptr) return;
+  const auto [placed, is_new] = session->placed_here.try_emplace(key);
+  if (is_new) placed->second = IsPlacedOn(worker, key);
+  if (is_new && !placed->second) parts_.log.Warning("log_of_a_foreign_rank", {{"rank", core::ToString(key)}, {"worker", worker}});
+  if (!placed->second) return;
   const auto stored = parts_.logs.Append(key, offset, data);
   if (!stored) return parts_.log.Warning("log_not_stored", {{"rank", core::ToString(key)}, {"error", stored.error().message}});
   session->log_acks[key] = *stored;

@@ -6,7 +6,7 @@ namespace trainctl::coordinator {
 
 WorkerSessions::Session& WorkerSessions::Join(const std::string& worker, WorkerChannel& channel, base::SteadyMicros now) {
   Session& session = sessions_[worker];
-  WorkerChannel* older = std::exchange(session, Session{&channel, now, {}, {}, {}, {}}).channel;
+  WorkerChannel* older = std::exchange(session, Session{&channel, now, {}, {}, {}, {}, {}}).channel;
   if (older != nullptr) older->End({base::Code::kConflict, "another stream of worker '" + worker + "' has taken this one's place"});
   return session;
 }

@@ -35,6 +35,7 @@ class WorkerSessions {
     std::optional<DeviceSample> device;
     std::optional<HostSample> host;
     std::map<core::RankKey, int64_t> log_acks;  // stored and not yet said
+    std::map<core::RankKey, bool> placed_here;  // ranks that it sent logs of: whether they are its to speak of
   };
 
   // Ends the older stream of that name.

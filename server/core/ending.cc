@@ -47,6 +47,7 @@ Outcome OutcomeOf(const RankRow& rank) {
   switch (rank.proof) {
     case Proof::kNone:
     case Proof::kHostRestarted:
+    case Proof::kFenced:
       return rank.outcome ? rank.outcome->outcome : Outcome::kNodeLost;
     case Proof::kLaunchFailed:
       return Outcome::kLaunchFailed;
@@ -116,6 +117,8 @@ std::string DescribeEnd(const RankRow& rank) {
       return who + " is out of reach: its worker stays away, whether it still runs is not known";
     case Proof::kHostRestarted:
       return who + " ended with its host, which restarted";
+    case Proof::kFenced:
+      return who + " was lost with its worker, which an operator fenced";
     case Proof::kLaunchFailed:
       return who + " could not be started: " + rank.failure;
     case Proof::kNeverStarted:

@@ -51,6 +51,12 @@ struct WorkerStreamLost {
   base::SteadyMicros last_heard = 0;
 };
 
+// An operator's word that nothing of ours runs on the LOST worker's host any more: proof that its rank has ended. Of a worker that is not
+// LOST: nothing happens.
+struct WorkerFenced {
+  std::string worker;
+};
+
 // One report of or about a rank, numbered from 1 for each key, in order on each stream (after a reconnect from the first that Welcome does
 // not acknowledge). Step drops what it has seen already and what is of an old attempt.
 using ReportBody = std::variant<job::RankStarted, job::RankPhase, job::RankRendezvous, job::RankProgress, job::RankMetrics, job::RankSaved,
@@ -72,6 +78,7 @@ struct DeviceStateChanged {
 // Once a second: deadlines are looked at.
 struct Tick {};
 
-using Event = std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost, RankReported, DeviceStateChanged, Tick>;
+using Event =
+    std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost, WorkerFenced, RankReported, DeviceStateChanged, Tick>;
 
 }  // namespace trainctl::core

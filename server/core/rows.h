@@ -85,7 +85,7 @@ struct AttemptRow {
 };
 
 // How it is known that a rank's processes are gone. kNone: they may be there.
-enum class Proof { kNone, kExited, kLaunchFailed, kHostRestarted, kNeverStarted, kRecordGone };
+enum class Proof { kNone, kExited, kLaunchFailed, kHostRestarted, kNeverStarted, kRecordGone, kFenced };
 
 // The rank's process tree is gone: one of exit_code and signal is set.
 struct RankExit {
@@ -137,7 +137,7 @@ struct WorkerRow {
   std::string version;
   std::string address;
   Device device;
-  base::WallMicros last_seen = 0;  // its last Hello, or the loss of its stream
+  base::WallMicros last_seen = 0;  // its last Hello, or its last word before its stream was lost; while connected its session knows
 };
 
 // One line of a job's history.

@@ -11,7 +11,7 @@
 //              worker_grace. No rank of the gang is started again within the attempt.
 //   End        an attempt ends when each rank's processes are proven gone and each connected worker of it has said whether its device is
 //              free. A rank whose worker stays away for worker_grace is given up, unless another attempt would follow: that one waits
-//              for proof. Its device waits for its worker's word in any case.
+//              for proof: an exit record, a new boot id, or an operator's fence. Its device waits for its worker's word in any case.
 //   Restart    up to max_restarts after FAILED by a signal, HANG, NCCL_ERROR, GPU_FAULT, NODE_LOST; the job queues again at its place.
 #pragma once
 

@@ -111,10 +111,19 @@ void Handle(Turn& turn, const WorkerStreamLost& event) {
   Worker& worker = found->second;
   worker.connected = false;
   worker.away_since = event.last_heard == 0 ? turn.now.steady : event.last_heard;
-  worker.row.last_seen = turn.now.wall;
+  worker.row.last_seen = turn.now.wall - (turn.now.steady - worker.away_since);
   turn.Persist(worker.row);
   UpdateFree(turn, worker);
   if (Job* job = HolderJob(turn.state, worker)) EndAttemptIfSettled(turn, *job);
+}
+
+void Handle(Turn& turn, const WorkerFenced& event) {
+  const auto found = turn.state.workers.find(event.worker);
+  if (found == turn.state.workers.end() || !found->second.lost || !found->second.holder) return;
+  const LiveRank live = FindLiveRank(turn.state, *found->second.holder);
+  if (live.rank->row.proof != Proof::kNone) return;
+  Say(turn, live.job->row.id, "worker " + event.worker + " was fenced by an operator: its rank is taken as ended");
+  EndRank(turn, *live.job, *live.rank, Proof::kFenced);
 }
 
 void Handle(Turn& turn, const DeviceStateChanged& event) {

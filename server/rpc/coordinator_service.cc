@@ -84,7 +84,7 @@ void EncodeWorkers(const coordinator::Coordinator& coordinator, Response* respon
   const auto& sessions = coordinator.workers().all();
   for (const auto& [name, worker] : coordinator.state().workers) {
     const auto session = sessions.find(name);
-    *response->add_workers() = EncodeWorker(worker, session == sessions.end() ? nullptr : &session->second);
+    *response->add_workers() = EncodeWorker(worker, session == sessions.end() ? nullptr : &session->second, coordinator.Now());
   }
 }
 
@@ -201,6 +201,14 @@ auto CoordinatorService::EarlierRuns(Context* context, const v1::EarlierRunsRequ
       AnswerWith<Found>(call, [response](const Found& found) {
         for (const std::vector<coordinator::EarlierRuns>& runs : found) EncodeRuns(runs, response->add_jobs());
       }));
+  return call;
+}
+
+auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request, v1::FenceResponse*) -> Unary* {
+  Unary* call = context->DefaultReactor();
+  backend_.loop.Post([this, call, worker = request->worker(), actor = context->peer()] {
+    backend_.coordinator.Fence(worker, actor, [call](base::Status status) { call->Finish(ToGrpc(status)); });
+  });
   return call;
 }
 

@@ -32,7 +32,7 @@ void EncodeSample(const coordinator::HostSample& sample, v1::HostSample* message
 
 }  // namespace
 
-v1::WorkerView EncodeWorker(const core::Worker& worker, const coordinator::WorkerSessions::Session* session) {
+v1::WorkerView EncodeWorker(const core::Worker& worker, const coordinator::WorkerSessions::Session* session, const core::Now& now) {
   v1::WorkerView view;
   view.set_name(worker.row.name);
   view.set_host(worker.row.host);
@@ -41,7 +41,7 @@ v1::WorkerView EncodeWorker(const core::Worker& worker, const coordinator::Worke
   EncodeDevice(worker.row.device, view.mutable_device());
   if (session != nullptr && session->device) EncodeSample(*session->device, view.mutable_device_sample());
   if (session != nullptr && session->host) EncodeSample(*session->host, view.mutable_host_sample());
-  view.set_last_seen(worker.row.last_seen);
+  view.set_last_seen(session == nullptr ? worker.row.last_seen : now.wall - (now.steady - session->last_heard));
   return view;
 }
 

@@ -20,6 +20,7 @@ constexpr std::array kProofs = {
     ProofName{core::Proof::kHostRestarted, "host_restarted"},
     ProofName{core::Proof::kNeverStarted, "never_started"},
     ProofName{core::Proof::kRecordGone, "record_gone"},
+    ProofName{core::Proof::kFenced, "fenced"},
 };
 
 }  // namespace

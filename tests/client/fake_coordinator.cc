@@ -95,6 +95,16 @@ base::Result<v1::CancelResponse> FakeApi::Cancel(const v1::CancelRequest& reques
   return response;
 }
 
+base::Result<v1::FenceResponse> FakeApi::Fence(const v1::FenceRequest& request) {
+  for (const v1::WorkerView& worker : fake_->workers) {
+    if (worker.name() != request.worker()) continue;
+    if (worker.state() != "LOST") return base::Error{base::Code::kConflict, "worker '" + worker.name() + "' is " + worker.state()};
+    fake_->fenced.push_back(worker.name());
+    return v1::FenceResponse();
+  }
+  return base::Error{base::Code::kNotFound, "no worker '" + request.worker() + "'"};
+}
+
 base::Result<v1::CompareResponse> FakeApi::Compare(const v1::CompareRequest& request) {
   if (fake_->unreachable) return Unreachable();
   fake_->compare_request = request;

@@ -37,6 +37,7 @@ struct FakeCoordinator {
   std::vector<v1::SubmitRequest> submissions;
   std::vector<v1::WatchRequest> watch_requests;
   std::vector<std::string> cancelled;
+  std::vector<std::string> fenced;
   v1::LogsRequest logs_request;
   v1::CompareRequest compare_request;
   v1::MetricsRequest metrics_request;
@@ -57,6 +58,7 @@ class FakeApi : public Api {
   base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) override;
   base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override;
   base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override;
+  base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) override;
   base::Result<v1::WorkersResponse> Workers() override;
   base::Status Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) override;
   base::Status Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) override;

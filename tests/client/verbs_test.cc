@@ -164,6 +164,24 @@ TEST_F(VerbsTest, CancelNamesWhatItAskedToEnd) {
   EXPECT_EQ(coordinator_.cancelled, (std::vector<std::string>{"j1", "j2"}));
 }
 
+// ---- fence ----
+
+TEST_F(VerbsTest, FenceAsksWhetherItIsCertain) {
+  coordinator_.workers = {CpuWorker("a/0", "LOST")};
+  const Ended unsure = Trainctl({"fence", "a/0"});
+  EXPECT_EQ(unsure.code, kExitUsage);
+  EXPECT_NE(unsure.err.find("--yes"), std::string::npos);
+  EXPECT_TRUE(coordinator_.fenced.empty());
+  EXPECT_EQ(Trainctl({"fence", "a/0", "--yes"}).code, kExitOk);
+  EXPECT_EQ(coordinator_.fenced, std::vector<std::string>{"a/0"});
+}
+
+TEST_F(VerbsTest, FenceRefusesAWorkerThatIsThere) {
+  coordinator_.workers = {CpuWorker("a/0", "BUSY")};
+  EXPECT_EQ(Trainctl({"fence", "a/0", "--yes"}).code, kExitFailure);
+  EXPECT_EQ(Trainctl({"fence", "b/0", "--yes"}).code, kExitNotFound);
+}
+
 // ---- metrics ----
 
 TEST_F(VerbsTest, MetricsAreALineAPoint) {

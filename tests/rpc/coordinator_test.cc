@@ -7,6 +7,8 @@
 #include <future>
 
 #include "common/job/job_json.h"
+#include "proto/trainctl.pb.h"
+#include "server/rpc/encode_worker.h"
 #include "server/store/sqlite_store.h"
 #include "tests/rpc/temporary_folder.h"
 #include "tests/rpc/test_site.h"
@@ -135,6 +137,52 @@ TEST_F(CoordinatorTest, AWorkerOfWhichNothingIsHeardLosesItsStream) {
   auto ended = channel_.end.get_future();
   ASSERT_EQ(ended.wait_for(rpc_test::kDeadline), std::future_status::ready);
   EXPECT_EQ(ended.get().code, base::Code::kUnavailable);
+}
+
+TEST_F(CoordinatorTest, AnOperatorsFenceEndsTheRankOfALostWorkerAndIsRecorded) {
+  Join(channel_);
+  ASSERT_TRUE(Submit("r1").ok());
+  const auto fence = [&](const std::string& worker) {
+    std::promise<base::Status> answer;
+    loop_.Call([&] { coordinator_.Fence(worker, "ops", [&](base::Status status) { answer.set_value(std::move(status)); }); });
+    const base::Status status = answer.get_future().get();
+    return status.ok() ? std::nullopt : std::optional(status.error().code);
+  };
+  EXPECT_EQ(fence("b/0"), base::Code::kNotFound);
+  EXPECT_EQ(fence("a/0"), base::Code::kConflict) << "it is there";
+  loop_.Call([&] { clock_.Advance(16'000'000); });
+  ASSERT_EQ(channel_.end.get_future().wait_for(rpc_test::kDeadline), std::future_status::ready);
+  ASSERT_TRUE(Submit("r2").ok());  // behind the rest of that tick
+  EXPECT_EQ(fence("a/0"), std::nullopt);
+  loop_.Call([&] {
+    EXPECT_EQ(core::FindJob(coordinator_.state(), base::JobId{1}), nullptr) << "it has ended";
+    const store::AuditRow audit = reader_->Audit(1).value().at(0);
+    EXPECT_EQ(audit.actor + " " + audit.action + " " + audit.subject, "ops fence a/0");
+  });
+}
+
+TEST_F(CoordinatorTest, LogsAreKeptOfRanksThatTheWorkerHas) {
+  Join(channel_);
+  ASSERT_TRUE(Submit("r1").ok());
+  const core::RankKey own{base::JobId{1}, 1, 0}, foreign{base::JobId{7}, 1, 0};
+  loop_.Call([&] {
+    for (const core::RankKey& key : {own, foreign}) coordinator_.WorkerLogged(channel_, "a/0", key, 0, "a line");
+    EXPECT_EQ(logs_.End(own), 6);
+    EXPECT_EQ(logs_.End(foreign), 0);
+  });
+}
+
+TEST_F(CoordinatorTest, AConnectedWorkerWasSeenWhenItWasLastHeard) {
+  Join(channel_);
+  ASSERT_TRUE(Submit("r1").ok());  // behind the worker's Hello
+  loop_.Call([&] {
+    clock_.Advance(3'000'000);
+    coordinator_.WorkerSampled(channel_, "a/0", {}, {});
+    const base::WallMicros heard = clock_.Wall();
+    clock_.Advance(2'000'000);
+    const auto& session = coordinator_.workers().all().at("a/0");
+    EXPECT_EQ(rpc::EncodeWorker(coordinator_.state().workers.at("a/0"), &session, coordinator_.Now()).last_seen(), heard);
+  });
 }
 
 TEST_F(CoordinatorTest, AnInspectionThatNobodyAnswersIsUnavailableAfterItsDeadline) {

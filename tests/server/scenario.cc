@@ -135,9 +135,9 @@ std::string Scenario::Run(const std::string& line) {
   if (verb == "wait") return Wait(std::stoll(words.at(1)));
   if (verb == "restart") return Restart();
   if (verb == "show") return Describe(state_, now_);
-  if (verb != "lost") return Report(words);
+  if (verb != "lost" && verb != "fence") return Report(words);
   std::string text;
-  for (size_t i = 1; i < words.size(); ++i) text += Feed(WorkerStreamLost{words[i]});
+  for (size_t i = 1; i < words.size(); ++i) text += Feed(verb == "lost" ? Event(WorkerStreamLost{words[i]}) : WorkerFenced{words[i]});
   return text;
 }
 
