@@ -15,6 +15,9 @@ METHODS = {
     "checkpointing": {"activation_checkpointing": True},
     "every second block": {"activation_checkpointing": 2},
     "deterministic": {"deterministic": True},
+    "lora": {"lora": {"r": 8}},
+    "lora, checkpointing, bf16-true": {"lora": {"r": 8}, "activation_checkpointing": True, "precision": "bf16-true"},
+    "qlora": {"lora": {"r": 8}, "quantize": "nf4"},
 }
 TWO = {"devices": 2, "train__global_batch_size": 16}
 METHODS_OF_TWO = {
@@ -25,6 +28,7 @@ METHODS_OF_TWO = {
     "fsdp, one unit": {"strategy": "fsdp", "fsdp_unit": "model"},
     "fsdp, accumulation": {"strategy": "fsdp", "train__global_batch_size": 32},
     "fsdp, checkpointing": {"strategy": "fsdp", "activation_checkpointing": True},
+    "fsdp, lora": {"strategy": "fsdp", "lora": {"r": 8}},
 }
 
 
