@@ -47,10 +47,11 @@ struct RankMetrics {
   std::vector<MetricPoint> points;
 };
 
-// An artefact was written completely. {"type":"saved","kind":"final","path":"…"}
+// An artefact was written completely: a file, or a folder with all below it. {"type":"saved","kind":"final","path":"…","bytes":n}
 struct RankSaved {
-  std::string kind;
-  std::string path;
+  std::string kind;  // "final", …: what it is
+  std::string path;  // absolute, on the rank's host
+  int64_t bytes = 0; // of all its files; 0: not known
 };
 
 // The rank's own view of its end, said before it exits. A rank that dies without it FAILED.

@@ -96,11 +96,12 @@ JsonNode ToNode(const RankMetrics& metrics) {
 
 void ReadMetrics(JsonFields& fields, RankMetrics& metrics) { fields.ReadList("points", metrics.points, ReadPoint); }
 
-JsonNode ToNode(const RankSaved& saved) { return Typed("saved").Add("kind", saved.kind).Add("path", saved.path); }
+JsonNode ToNode(const RankSaved& saved) { return Typed("saved").Add("kind", saved.kind).Add("path", saved.path).Add("bytes", saved.bytes); }
 
 void ReadSaved(JsonFields& fields, RankSaved& saved) {
   fields.Read("kind", saved.kind);
   fields.Read("path", saved.path);
+  fields.ReadIfPresent("bytes", saved.bytes);
 }
 
 JsonNode ToNode(const OomDetail& oom) {

@@ -55,6 +55,7 @@ void Write(const job::RankMetrics& body, v1::RankReport* report) {
 void Write(const job::RankSaved& body, v1::RankReport* report) {
   report->mutable_saved()->set_kind(body.kind);
   report->mutable_saved()->set_path(body.path);
+  report->mutable_saved()->set_bytes(body.bytes);
 }
 
 void Write(const job::RankOutcome& body, v1::RankReport* report) {
@@ -140,7 +141,8 @@ base::Result<ReportBody> ReadBody(const v1::RankReport& message) {
     case v1::RankReport::kRendezvous: return ReportBody(job::RankRendezvous{message.rendezvous()});
     case v1::RankReport::kProgress: return Read(message.progress());
     case v1::RankReport::kMetrics: return Read(message.metrics());
-    case v1::RankReport::kSaved: return ReportBody(job::RankSaved{message.saved().kind(), message.saved().path()});
+    case v1::RankReport::kSaved:
+      return ReportBody(job::RankSaved{message.saved().kind(), message.saved().path(), message.saved().bytes()});
     case v1::RankReport::kOutcome: return Read(message.outcome());
     case v1::RankReport::kExit: return Read(message.exit());
     case v1::RankReport::kLaunchFailure: return ReportBody(LaunchFailure{message.launch_failure().message()});

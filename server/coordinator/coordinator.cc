@@ -33,6 +33,7 @@ void Coordinator::Finish() {
   workers_.SendLogAcks();
   workers_.EndAll({base::Code::kUnavailable, "the coordinator is stopping"});
   inspections_.FailAll("the coordinator is stopping: try again in a moment");
+  artifact_reads_.FailAll("the coordinator is stopping: try again in a moment");
 }
 
 base::Status Coordinator::Load() {
@@ -127,9 +128,11 @@ void Coordinator::OnTick() {
   for (const WorkerSessions::Silent& silent : workers_.EndSilent(now - kSilentMicros)) {
     parts_.log.Warning("worker_silent", {{"worker", silent.worker}});
     inspections_.OnWorkerLeft(silent.worker);
+    artifact_reads_.OnWorkerLeft(silent.worker);
     Apply(core::WorkerStreamLost{silent.worker, silent.last_heard});
   }
   inspections_.OnTick(now);
+  artifact_reads_.OnTick(now);
   Apply(core::Tick{});
 }
 

@@ -23,6 +23,7 @@
 #include "common/base/clock.h"
 #include "common/base/result.h"
 #include "common/job/site.h"
+#include "server/coordinator/artifact_reads.h"
 #include "server/coordinator/change_feed.h"
 #include "server/coordinator/event_log.h"
 #include "server/coordinator/event_loop.h"
@@ -86,6 +87,9 @@ class Coordinator {
 
   void Inspect(std::string job_json, Inspections::Answer answer);
 
+  // `workers`: of the host that has it.
+  void ReadArtifact(const std::vector<std::string>& workers, AskArtifact question, ArtifactReads::Answer answer);
+
   // ---- workers ----
 
   void WorkerJoined(WorkerChannel& channel, core::WorkerHello hello);
@@ -97,6 +101,8 @@ class Coordinator {
   void WorkerDeviceChanged(const WorkerChannel& channel, core::DeviceStateChanged change);
   void WorkerInspected(const WorkerChannel& channel, const std::string& worker, const std::string& request_id, std::string inspection_json,
                        const std::string& error);
+  void WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker, const std::string& request_id, ArtifactPiece piece,
+                          const std::string& error);
   void WorkerLeft(const WorkerChannel& channel, const std::string& worker);
 
   // ---- reading ----
@@ -158,6 +164,7 @@ class Coordinator {
   std::optional<std::vector<job::SiteDevice>> site_;  // until a worker's row changes
   WorkerSessions workers_;
   Inspections inspections_;
+  ArtifactReads artifact_reads_;
   ChangeFeed job_changes_;
   ChangeFeed log_changes_;
 };

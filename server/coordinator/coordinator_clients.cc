@@ -120,4 +120,8 @@ void Coordinator::Inspect(std::string job_json, Inspections::Answer answer) {
   inspections_.Ask(workers_, std::move(job_json), parts_.clock.Steady(), std::move(answer));
 }
 
+void Coordinator::ReadArtifact(const std::vector<std::string>& workers, AskArtifact question, ArtifactReads::Answer answer) {
+  artifact_reads_.Ask(workers_, workers, std::move(question), parts_.clock.Steady(), std::move(answer));
+}
+
 }  // namespace trainctl::coordinator

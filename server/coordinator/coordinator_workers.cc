@@ -62,10 +62,17 @@ void Coordinator::WorkerInspected(const WorkerChannel& channel, const std::strin
   inspections_.OnResult(request_id, std::move(inspection_json), error);
 }
 
+void Coordinator::WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker, const std::string& request_id,
+                                     ArtifactPiece piece, const std::string& error) {
+  if (workers_.Hear(worker, channel, parts_.clock.Steady()) == nullptr) return;
+  artifact_reads_.OnResult(request_id, std::move(piece), error);
+}
+
 void Coordinator::WorkerLeft(const WorkerChannel& channel, const std::string& worker) {
   if (!workers_.Leave(worker, channel)) return;
   parts_.log.Warning("worker_left", {{"worker", worker}});
   inspections_.OnWorkerLeft(worker);
+  artifact_reads_.OnWorkerLeft(worker);
   Apply(core::WorkerStreamLost{worker, 0});
 }
 

@@ -2,12 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 
-#include "common/base/clock.h"
-#include "common/base/result.h"
+#include "server/coordinator/pending_answers.h"
 #include "server/coordinator/worker_sessions.h"
 
 namespace trainctl::coordinator {
@@ -19,26 +16,18 @@ class Inspections {
 
   // The inspection's JSON. kUnavailable: no worker is connected, it went away, or it did not answer within the deadline. kExhausted: too
   // many questions wait. kInvalid: the worker looked, and can't read the model or the data (its words).
-  using Answer = std::function<void(base::Result<std::string>)>;
+  using Answer = PendingAnswers<std::string>::Answer;
   void Ask(WorkerSessions& workers, std::string job_json, base::SteadyMicros now, Answer answer);
 
   // error empty: it succeeded. An unknown id: answered too late, dropped.
   void OnResult(const std::string& request_id, std::string inspection_json, const std::string& error);
-  void OnWorkerLeft(const std::string& worker);
-  void OnTick(base::SteadyMicros now);
-  void FailAll(const std::string& message);
+  void OnWorkerLeft(const std::string& worker) { pending_.OnWorkerLeft(worker); }
+  void OnTick(base::SteadyMicros now) { pending_.OnTick(now); }
+  void FailAll(const std::string& message) { pending_.FailAll(message); }
 
  private:
-  struct Waiting {
-    std::string worker;
-    base::SteadyMicros deadline = 0;
-    Answer answer;
-  };
-  template <class Predicate>
-  void FailWhere(Predicate predicate, const std::string& message);
-
-  std::map<std::string, Waiting> waiting_;  // by request id
-  int64_t next_ = 1;
+  PendingAnswers<std::string> pending_{"i", "inspections", kMaxWaiting, kDeadlineMicros};
+  size_t turns_ = 0;
 };
 
 }  // namespace trainctl::coordinator

@@ -1,11 +1,22 @@
 #include "server/coordinator/questions.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
 namespace trainctl::coordinator {
 namespace {
+
+std::vector<core::ArtefactRow> LatestOfEachPath(std::vector<core::ArtefactRow> rows) {
+  std::map<std::string, size_t> last;
+  for (size_t i = 0; i < rows.size(); ++i) last[rows[i].saved.path] = i;
+  std::vector<core::ArtefactRow> latest;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (last[rows[i].saved.path] == i) latest.push_back(std::move(rows[i]));
+  }
+  return latest;
+}
 
 base::Result<JobDetail> ReadDetail(store::Reader& reader, store::StoredJob job) {
   auto attempts = reader.Attempts(job.row.id);
@@ -14,7 +25,28 @@ base::Result<JobDetail> ReadDetail(store::Reader& reader, store::StoredJob job) 
   if (!events) return events.error();
   auto summaries = reader.Summaries(job.row.id);
   if (!summaries) return summaries.error();
-  return JobDetail{std::move(job), std::move(*attempts), std::move(*events), std::move(*summaries)};
+  auto artefacts = reader.Artefacts(job.row.id);
+  if (!artefacts) return artefacts.error();
+  return JobDetail{std::move(job), std::move(*attempts), std::move(*events), std::move(*summaries),
+                   LatestOfEachPath(std::move(*artefacts))};
+}
+
+// The worker of the rank, then the others of its host.
+std::vector<std::string> WorkersBeside(const core::RankKey& key, const std::vector<store::StoredAttempt>& attempts,
+                                       const std::vector<core::WorkerRow>& workers) {
+  std::vector<std::string> names;
+  std::string host;
+  for (const store::StoredAttempt& attempt : attempts) {
+    for (const core::RankRow& rank : attempt.ranks) {
+      if (rank.key != key) continue;
+      names.push_back(rank.worker);
+      host = rank.host;
+    }
+  }
+  for (const core::WorkerRow& worker : workers) {
+    if (worker.host == host && worker.name != names.front()) names.push_back(worker.name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -69,6 +101,23 @@ base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name
     details.jobs.push_back(std::move(*detail));
   }
   return details;
+}
+
+base::Result<std::vector<std::string>> FindArtifact(store::Reader& reader, const std::string& name, const std::string& path) {
+  const auto job = ReadOneJob(reader, name);
+  if (!job) return job.error();
+  const auto artefacts = reader.Artefacts(job->row.id);
+  if (!artefacts) return artefacts.error();
+  const auto saved = std::find_if(artefacts->rbegin(), artefacts->rend(), [&](const auto& row) { return row.saved.path == path; });
+  if (saved == artefacts->rend()) {
+    return base::Error{base::Code::kNotFound, "no rank of " + base::ToString(job->row.id) + " has reported '" + path.substr(0, 256) +
+                                                  "' as saved: trainctl artifacts ls lists what was"};
+  }
+  const auto attempts = reader.Attempts(job->row.id);
+  if (!attempts) return attempts.error();
+  const auto workers = reader.Workers();
+  if (!workers) return workers.error();
+  return WorkersBeside(saved->key, *attempts, *workers);
 }
 
 base::Result<store::StoredJob> ReadOneJob(store::Reader& reader, const std::string& name) {

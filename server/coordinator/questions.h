@@ -25,6 +25,7 @@ struct JobDetail {
   std::vector<store::StoredAttempt> attempts;
   std::vector<core::EventRow> events;
   std::vector<store::MetricSummary> summaries;
+  std::vector<core::ArtefactRow> artefacts;  // oldest first; of each path the latest
 };
 struct Details {
   base::GroupId group;  // 0: a job was named
@@ -32,6 +33,10 @@ struct Details {
   std::vector<JobDetail> jobs;
 };
 base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name);
+
+// The workers of the host on which a rank of the job has saved this path, the rank's own first. kNotFound: none has; the message lists what
+// was. kInvalid: a group of several.
+base::Result<std::vector<std::string>> FindArtifact(store::Reader& reader, const std::string& job, const std::string& path);
 
 // The one job that is named. kInvalid: a group of several; the message lists them.
 base::Result<store::StoredJob> ReadOneJob(store::Reader& reader, const std::string& name);

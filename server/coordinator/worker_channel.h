@@ -28,8 +28,16 @@ struct AskInspect {
   std::string job_json;
 };
 
+// One file of what a rank on the worker's host has saved under `path`, from offset on; file empty: list the files.
+struct AskArtifact {
+  std::string request_id;
+  std::string path;
+  std::string file;
+  int64_t offset = 0;
+};
+
 using WorkerCommand = std::variant<WelcomeWorker, core::StartRank, core::SendPeers, core::StopRank, core::ReleaseRank, core::AckReport,
-                                   LogStored, AskInspect>;
+                                   LogStored, AskInspect, AskArtifact>;
 
 // The loop's thread only.
 class WorkerChannel {

@@ -58,7 +58,7 @@ void Apply(Report& report, const job::RankProgress& body) {
 void Apply(Report& report, const job::RankMetrics& body) { report.turn.Persist(MetricRows{report.rank.row.key, body.points}); }
 
 void Apply(Report& report, const job::RankSaved& body) {
-  report.turn.Persist(ArtefactRow{report.rank.row.key, body});
+  report.turn.Persist(ArtefactRow{report.rank.row.key, body, report.turn.now.wall});
   Say(report.turn, report.job.row.id, "rank " + std::to_string(report.rank.row.key.rank) + " saved " + body.kind + " to " + body.path);
 }
 

@@ -163,6 +163,7 @@ struct AckRow {
 struct ArtefactRow {
   RankKey key;
   job::RankSaved saved;
+  base::WallMicros at = 0;
 };
 
 }  // namespace trainctl::core

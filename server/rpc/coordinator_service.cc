@@ -212,6 +212,29 @@ auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request
   return call;
 }
 
+auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRequest* request, v1::ReadArtifactResponse* response)
+    -> Unary* {
+  using WorkerNames = std::vector<std::string>;
+  Unary* call = context->DefaultReactor();
+  if (request->offset() < 0) return FinishNow(call, Invalid("offset: " + std::to_string(request->offset()) + ": expected a number from 0"));
+  coordinator::AskArtifact question{"", request->path(), request->file(), request->offset()};
+  backend_.reads.Ask<WorkerNames>(
+      [job = request->job(), path = request->path()](store::Reader& reader) { return coordinator::FindArtifact(reader, job, path); },
+      [this, call, response, question = std::move(question)](base::Result<WorkerNames> workers) {
+        if (!workers) return call->Finish(ToGrpc(workers));
+        backend_.coordinator.ReadArtifact(
+            *workers, question, AnswerWith<coordinator::ArtifactPiece>(call, [response](coordinator::ArtifactPiece piece) {
+              for (const coordinator::ArtifactFile& file : piece.files) {
+                v1::ArtifactFile* message = response->add_files();
+                message->set_path(file.path);
+                message->set_bytes(file.bytes);
+              }
+              response->set_data(std::move(piece.data));
+            }));
+      });
+  return call;
+}
+
 auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest*, v1::WorkersResponse* response) -> Unary* {
   Unary* call = context->DefaultReactor();
   backend_.loop.Post([this, call, response] {

@@ -29,6 +29,7 @@ class CoordinatorService : public v1::Coordinator::CallbackService {
   Unary* Inspect(Context* context, const v1::InspectRequest* request, v1::InspectResponse* response) override;
   Unary* EarlierRuns(Context* context, const v1::EarlierRunsRequest* request, v1::EarlierRunsResponse* response) override;
   Unary* Fence(Context* context, const v1::FenceRequest* request, v1::FenceResponse* response) override;
+  Unary* ReadArtifact(Context* context, const v1::ReadArtifactRequest* request, v1::ReadArtifactResponse* response) override;
   Unary* Workers(Context* context, const v1::WorkersRequest* request, v1::WorkersResponse* response) override;
   grpc::ServerWriteReactor<v1::JobView>* Watch(Context* context, const v1::WatchRequest* request) override;
   grpc::ServerWriteReactor<v1::LogChunk>* Logs(Context* context, const v1::LogsRequest* request) override;

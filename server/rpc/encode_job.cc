@@ -51,6 +51,22 @@ void EncodeSummary(const store::MetricSummary& summary, v1::MetricSummary* view)
   view->set_count(summary.count);
 }
 
+void EncodeArtifact(const core::ArtefactRow& row, const std::vector<store::StoredAttempt>& attempts, v1::Artifact* artifact) {
+  artifact->set_kind(row.saved.kind);
+  artifact->set_path(row.saved.path);
+  artifact->set_attempt(row.key.attempt);
+  artifact->set_rank(row.key.rank);
+  artifact->set_bytes(row.saved.bytes);
+  artifact->set_time(row.at);
+  for (const store::StoredAttempt& attempt : attempts) {
+    for (const core::RankRow& rank : attempt.ranks) {
+      if (rank.key != row.key) continue;
+      artifact->set_host(rank.host);
+      artifact->set_worker(rank.worker);
+    }
+  }
+}
+
 }  // namespace
 
 v1::JobView EncodeJob(const coordinator::JobSnapshot& snapshot) {
@@ -103,6 +119,7 @@ v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot, const coord
     event->set_text(row.text);
   }
   for (const store::MetricSummary& summary : detail.summaries) EncodeSummary(summary, message.add_summaries());
+  for (const core::ArtefactRow& row : detail.artefacts) EncodeArtifact(row, detail.attempts, message.add_artifacts());
   return message;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "common/base/result.h"
+#include "server/coordinator/artifact_reads.h"
 #include "server/coordinator/worker_channel.h"
 #include "server/coordinator/worker_sessions.h"
 #include "server/core/events.h"
@@ -15,6 +16,7 @@ class Hello;
 class HostSample;
 class LogReport;
 class RankReport;
+class ReadArtifactResponse;
 }  // namespace trainctl::v1
 
 namespace trainctl::rpc {
@@ -34,6 +36,11 @@ base::Result<LogPlace> DecodeLogPlace(const v1::LogReport& report);
 
 coordinator::DeviceSample DecodeSample(const v1::DeviceSample& sample);
 coordinator::HostSample DecodeSample(const v1::HostSample& sample);
+
+// Of at most kMaxFiles files and kMaxPieceBytes bytes; kInvalid otherwise.
+inline constexpr int kMaxFiles = 10'000;
+inline constexpr size_t kMaxPieceBytes = 1 << 20;
+base::Result<coordinator::ArtifactPiece> DecodeArtifactPiece(v1::ReadArtifactResponse* piece);
 
 v1::CoordinatorMessage EncodeCommand(const coordinator::WorkerCommand& command);
 

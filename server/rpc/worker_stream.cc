@@ -45,6 +45,7 @@ WorkerStream::Step WorkerStream::Decode() {
       return [this, result = std::move(*in_.mutable_inspect_result())] {
         backend_.coordinator.WorkerInspected(*this, worker_, result.request_id(), result.inspection_json(), result.error());
       };
+    case v1::WorkerMessage::kArtifactResult: return DecodeArtifactResult();
     case v1::WorkerMessage::kDeviceState:
       return [this, state = in_.device_state()] {
         backend_.coordinator.WorkerDeviceChanged(*this, {worker_, state.free(), state.reason()});
@@ -73,6 +74,15 @@ WorkerStream::Step WorkerStream::DecodeLog() {
   const auto place = DecodeLogPlace(in_.log());
   if (!place) return Skip(place.error());
   return [this, place = *place] { backend_.coordinator.WorkerLogged(*this, worker_, place.key, place.offset, in_.log().data()); };
+}
+
+WorkerStream::Step WorkerStream::DecodeArtifactResult() {
+  v1::ArtifactResult* result = in_.mutable_artifact_result();
+  auto piece = DecodeArtifactPiece(result->mutable_piece());
+  const std::string error = piece ? result->error() : piece.error().message;
+  return [this, request_id = result->request_id(), piece = piece ? std::move(*piece) : coordinator::ArtifactPiece(), error]() mutable {
+    backend_.coordinator.WorkerReadArtifact(*this, worker_, request_id, std::move(piece), error);
+  };
 }
 
 WorkerStream::Step WorkerStream::Refuse(const base::Error& error) {

@@ -43,6 +43,7 @@ class WorkerStream : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::Coord
   Step DecodeHello();
   Step DecodeReport();
   Step DecodeLog();
+  Step DecodeArtifactResult();
   Step Refuse(const base::Error& error);
   // What can't be read is said and skipped: a newer worker's message must not end its stream.
   Step Skip(const base::Error& error);

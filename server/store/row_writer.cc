@@ -83,8 +83,9 @@ void RowWriter::Write(const core::AckRow& row) {
 }
 
 void RowWriter::Write(const core::ArtefactRow& row) {
-  Statement& statement = database_.Prepared("INSERT INTO artefacts (job, attempt, rank, kind, path) VALUES (?, ?, ?, ?, ?)");
-  ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.saved.kind, row.saved.path);
+  Statement& statement =
+      database_.Prepared("INSERT INTO artefacts (job, attempt, rank, kind, path, bytes, at) VALUES (?, ?, ?, ?, ?, ?, ?)");
+  ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.saved.kind, row.saved.path, row.saved.bytes, row.at);
   statement.Run();
 }
 

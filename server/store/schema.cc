@@ -165,7 +165,13 @@ CREATE TRIGGER audit_is_append_only_1 BEFORE UPDATE ON audit BEGIN SELECT RAISE(
 CREATE TRIGGER audit_is_append_only_2 BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1};
+// bytes 0: not known.
+constexpr const char* kVersion2 = R"sql(
+ALTER TABLE artefacts ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE artefacts ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2};
 
 }  // namespace
 

@@ -24,6 +24,7 @@ class FakeCoordinator {
     std::map<wire::RankKey, std::string> logs;
     std::vector<v1::DeviceState> device_states;
     std::vector<v1::InspectResult> inspections;
+    std::vector<v1::ArtifactResult> artifacts;
     int64_t heartbeats = 0;
     v1::Heartbeat last_heartbeat;
     int64_t repeated_reports = 0;      // that were stored already

@@ -207,6 +207,7 @@ TEST_F(RankTest, TheFinalModelIsAHuggingFaceDirectoryWithTrainedWeights) {
   plan_.job.output.save = job::Save::kFinal;
   const RankEnd end = Run();
   ASSERT_EQ(end.All<job::RankSaved>().size(), 1u) << end.outcome().message;
+  EXPECT_GT(end.All<job::RankSaved>()[0].bytes, static_cast<int64_t>(std::filesystem::file_size(folder_ / "out" / "model.safetensors")));
   const auto before = files::SafetensorsFile::Open(plan_.job.model.path + "/model.safetensors").value();
   const auto after = files::SafetensorsFile::Open(folder_ / "out" / "model.safetensors").value();
   ASSERT_EQ(after.tensors().size(), before.tensors().size());

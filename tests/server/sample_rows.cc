@@ -88,7 +88,7 @@ Batch EveryRow() {
                 core::EventRow{id, 102, "placed"},
                 core::MetricRows{{id, 2, 0}, {{"loss", 0, std::nullopt, "", 2.5, 170}}},
                 core::AckRow{{id, 2, 1}, 41},
-                core::ArtefactRow{{id, 2, 0}, {"final", "/out"}}};
+                core::ArtefactRow{{id, 2, 0}, {"final", "/out", 4096}, 170}};
   batch.audit = {{105, "ann", "submit", "g1"}, {106, "bob", "cancel", "j1"}};
   return batch;
 }

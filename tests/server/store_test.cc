@@ -72,7 +72,10 @@ TEST_F(SqliteStoreTest, EveryRowComesBackForReaders) {
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[1].text, "placed");
   EXPECT_EQ(events[1].at, 102);
-  EXPECT_EQ(reader_->Artefacts(id).value().at(0).saved.path, "/out");
+  const core::ArtefactRow artefact = reader_->Artefacts(id).value().at(0);
+  EXPECT_EQ(artefact.saved.path, "/out");
+  EXPECT_EQ(artefact.saved.bytes, 4096);
+  EXPECT_EQ(artefact.at, 170);
   EXPECT_EQ(reader_->Workers().value().at(0).device.memory_bytes, int64_t{141} << 30);
   EXPECT_EQ(reader_->Audit(1).value().at(0).actor, "bob");
 }

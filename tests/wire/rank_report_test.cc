@@ -161,9 +161,10 @@ TEST(RankReport, ANegativeKindOfMemoryIsNamedDownToItsField) {
 }
 
 TEST(RankReport, ARanksOwnMessageBecomesTheSameBody) {
-  const ReportBody body = ToBody(job::RankSaved{"final", "/runs/a"});
+  const ReportBody body = ToBody(job::RankSaved{"final", "/runs/a", 4096});
   ASSERT_TRUE(std::holds_alternative<job::RankSaved>(body));
   EXPECT_EQ(std::get<job::RankSaved>(body).path, "/runs/a");
+  EXPECT_EQ(std::get<job::RankSaved>(body).bytes, 4096);
 }
 
 }  // namespace

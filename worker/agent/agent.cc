@@ -44,6 +44,7 @@ std::optional<wire::RankKey> KeyOf(const Message& message) {
 Agent::Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions options, Device& device)
     : io_(io), clock_(clock), options_(std::move(options)), device_(device), device_watch_(device, clock),
       inspections_(io, {options_.rank_program, WithVariables(options_.environment, device.Environment()), options_.inspect_timeout}),
+      artifact_reader_(io),
       tick_timer_(io), settle_timer_(io),
       uplink_(io, options_.uplink,
               {.on_up = [this](const std::string& local_address) { Up(local_address); },
@@ -93,6 +94,7 @@ void Agent::Receive(const v1::CoordinatorMessage& message) {
   switch (message.message_case()) {
     case v1::CoordinatorMessage::kWelcome: return Welcomed(message);
     case v1::CoordinatorMessage::kInspect: return Inspect(message.inspect().request_id(), message.inspect().job_json());
+    case v1::CoordinatorMessage::kArtifact: return ReadArtifact(message.artifact());
     case v1::CoordinatorMessage::kStart:
       if (const auto key = KeyOf(message.start())) StartRank(*key, message.start().plan_json());
       return;
@@ -155,6 +157,13 @@ void Agent::Inspect(const std::string& request_id, const std::string& job_json) 
     else message.mutable_inspect_result()->set_error(answer.error().message);
     uplink_.Send(std::move(message));
   });
+}
+
+void Agent::ReadArtifact(const v1::ArtifactAsk& ask) {
+  const auto send = [this, request_id = ask.request_id()](const base::Result<ArtifactPiece>& piece) {
+    uplink_.Send(Encode(request_id, piece));
+  };
+  artifact_reader_.Ask({ask.path(), ask.file(), ask.offset()}, send);
 }
 
 // ---- ranks ----

@@ -13,12 +13,17 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "worker/agent/artifact_reader.h"
 #include "worker/agent/device.h"
 #include "worker/agent/device_watch.h"
 #include "worker/agent/held_rank.h"
 #include "worker/agent/host_sampler.h"
 #include "worker/agent/inspection.h"
 #include "worker/agent/uplink.h"
+
+namespace trainctl::v1 {
+class ArtifactAsk;
+}  // namespace trainctl::v1
 
 namespace trainctl::agent {
 
@@ -53,6 +58,7 @@ class Agent {
   void Welcomed(const v1::CoordinatorMessage& message);
   void StartRank(const wire::RankKey& key, const std::string& plan_json);
   void Inspect(const std::string& request_id, const std::string& job_json);
+  void ReadArtifact(const v1::ArtifactAsk& ask);
 
   HeldRank& Hold(const wire::RankKey& key);
   HeldRank* Find(const std::optional<wire::RankKey>& key);  // nullptr: not held
@@ -75,6 +81,7 @@ class Agent {
   HostSampler host_sampler_;
   DeviceWatch device_watch_;
   Inspections inspections_;
+  ArtifactReader artifact_reader_;
   std::map<wire::RankKey, std::unique_ptr<HeldRank>> held_;
   boost::asio::steady_timer tick_timer_;
   boost::asio::steady_timer settle_timer_;

@@ -41,6 +41,23 @@ v1::WorkerMessage Encode(const DeviceWord& word) {
   return message;
 }
 
+v1::WorkerMessage Encode(const std::string& request_id, const base::Result<ArtifactPiece>& piece) {
+  v1::WorkerMessage message;
+  v1::ArtifactResult& result = *message.mutable_artifact_result();
+  result.set_request_id(request_id);
+  if (!piece) {
+    result.set_error(piece.error().message);
+    return message;
+  }
+  for (const ArtifactFile& file : piece->files) {
+    v1::ArtifactFile& listed = *result.mutable_piece()->add_files();
+    listed.set_path(file.path);
+    listed.set_bytes(file.bytes);
+  }
+  result.mutable_piece()->set_data(piece->data);
+  return message;
+}
+
 GpuSample SlotSample(const std::optional<RankSample>& rank, int64_t threads) {
   if (!rank) return {};
   return {.utilization_percent = std::min(100.0, rank->cpu_percent / static_cast<double>(std::max<int64_t>(1, threads))),

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "worker/agent/artifact_reader.h"
 #include "worker/agent/device.h"
 #include "worker/agent/device_watch.h"
 #include "worker/agent/host_sampler.h"
@@ -19,6 +20,7 @@ namespace trainctl::agent {
 v1::Device Encode(const DeviceInfo& info);
 v1::WorkerMessage EncodeHeartbeat(const GpuSample& device, const HostSample& host);
 v1::WorkerMessage Encode(const DeviceWord& word);
+v1::WorkerMessage Encode(const std::string& request_id, const base::Result<ArtifactPiece>& piece);
 
 // A CPU slot is used as much as its rank uses it: of its threads, and of its memory.
 GpuSample SlotSample(const std::optional<RankSample>& rank, int64_t threads);

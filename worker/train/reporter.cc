@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <utility>
 
 #include "common/job/rank_json.h"
 
@@ -13,6 +15,20 @@ namespace {
 
 constexpr auto kFlushInterval = std::chrono::milliseconds(250);
 constexpr size_t kPointsPerMessage = 500;
+
+// Of the files in it, or of the file; 0 where that can't be found out.
+int64_t BytesOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    const uintmax_t size = std::filesystem::file_size(path, error);
+    return error ? 0 : static_cast<int64_t>(size);
+  }
+  int64_t bytes = 0;
+  for (std::filesystem::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (at->is_regular_file(error)) bytes += static_cast<int64_t>(at->file_size(error));
+  }
+  return error ? 0 : bytes;
+}
 
 }  // namespace
 
@@ -33,6 +49,11 @@ void Reporter::Send(const job::RankMessage& message) {
     lines_.push_back(job::ToLine(message));
   }
   wake_.notify_one();
+}
+
+void Reporter::Saved(std::string kind, std::string path) {
+  const int64_t bytes = BytesOf(path);
+  Send(job::RankSaved{std::move(kind), std::move(path), bytes});
 }
 
 void Reporter::Metric(std::string name, int64_t step, double value, bool of_gang, std::string phase) {

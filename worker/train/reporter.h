@@ -26,6 +26,8 @@ class Reporter {
   ~Reporter();
 
   void Send(const job::RankMessage& message);
+  // What was written completely, a file or a folder; its size is looked up here.
+  void Saved(std::string kind, std::string path);
   // of_gang: a value of the whole gang, which only rank 0 reports.
   void Metric(std::string name, int64_t step, double value, bool of_gang, std::string phase = "");
   void Progress(const job::RankProgress& progress);

@@ -160,7 +160,7 @@ void RankRun::Save(const model::Model& model, strategy::Strategy& strategy) {
   Take(save(spec, model.parameters(), writes, strategy), "output.dir");
   if (!writes) return;
   const char* kind = adapter ? "adapter" : spec.output.save == job::Save::kMerged ? "merged" : "final";
-  reporter_.Send(job::RankSaved{.kind = kind, .path = *spec.output.dir});
+  reporter_.Saved(kind, *spec.output.dir);
   reporter_.Metric("save_seconds", 0, SecondsSince(begin), true);
 }
 

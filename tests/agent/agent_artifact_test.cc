@@ -1,0 +1,41 @@
+#include <gmock/gmock.h>
+
+#include "common/base/file.h"
+#include "tests/agent/agent_fixture.h"
+
+namespace trainctl::tests {
+namespace {
+
+using testing::HasSubstr;
+
+class AgentArtifactTest : public AgentFixture {
+ protected:
+  v1::ArtifactResult Ask(const std::string& path, const std::string& file) {
+    v1::CoordinatorMessage message;
+    message.mutable_artifact()->set_request_id("a1");
+    message.mutable_artifact()->set_path(path);
+    message.mutable_artifact()->set_file(file);
+    const size_t before = coordinator_.told().artifacts.size();
+    coordinator_.Send(message);
+    coordinator_.Await("the piece", [before](const auto& told) { return told.artifacts.size() > before; });
+    return coordinator_.told().artifacts.back();
+  }
+};
+
+TEST_F(AgentArtifactTest, ListsAndReadsWhatTheCoordinatorAsksFor) {
+  StartAgent();
+  ASSERT_TRUE(base::WriteFileAtomically(folder_.path() + "/weights", "0123456789"));
+  const auto listed = Ask(folder_.path() + "/weights", "");
+  EXPECT_EQ(listed.request_id(), "a1");
+  ASSERT_EQ(listed.piece().files_size(), 1);
+  EXPECT_EQ(listed.piece().files(0).bytes(), 10);
+  EXPECT_EQ(Ask(folder_.path() + "/weights", "weights").piece().data(), "0123456789");
+}
+
+TEST_F(AgentArtifactTest, TellsWhatCannotBeRead) {
+  StartAgent();
+  EXPECT_THAT(Ask("/no/such/model", "").error(), HasSubstr("/no/such/model"));
+}
+
+}  // namespace
+}  // namespace trainctl::tests
