@@ -1,6 +1,6 @@
 // What trainctl asks of a coordinator: the API of proto/trainctl.proto as calls that return values. GrpcApi (grpc_api.h) makes them over
 // the network; tests use a fake. Errors are those that the proto file lists, as base::Code; kUnavailable: the coordinator does not answer
-// (of Inspect also: no worker does), and the message says what to do.
+// (of Inspect and ReadArtifact also: no worker does), and the message says what to do.
 #pragma once
 
 #include <functional>
@@ -22,6 +22,7 @@ class Api {
   virtual base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) = 0;
   virtual base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) = 0;
   virtual base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) = 0;
+  virtual base::Result<v1::ReadArtifactResponse> ReadArtifact(const v1::ReadArtifactRequest& request) = 0;
   virtual base::Result<v1::WorkersResponse> Workers() = 0;
 
   // Streams: on_message is called for each message on the caller's thread; the call returns Ok when the stream ended or on_message

@@ -64,6 +64,10 @@ void Arguments::Positionals(std::string name, std::vector<std::string>* values, 
       {.kind = Kind::kPositionals, .names = std::move(name), .help = std::move(help), .required = required, .texts = values});
 }
 
+void Arguments::Words(std::string name, std::vector<std::string>* values, std::string help) {
+  arguments_.push_back({.kind = Kind::kWords, .names = std::move(name), .help = std::move(help), .required = true, .texts = values});
+}
+
 void Arguments::Switch(std::string names, bool* value, std::string help) {
   arguments_.push_back({.kind = Kind::kSwitch, .names = std::move(names), .help = std::move(help), .flag = value});
 }
@@ -137,8 +141,38 @@ base::Result<std::vector<std::string>> Arguments::TakeOverrides(const std::vecto
   return rest;
 }
 
+// The option that a word such as "--timeout=2h" names; nullptr: none of this verb's.
+const Arguments::Argument* Arguments::FindOption(const std::string& word) const {
+  const std::string name = word.substr(0, word.find('='));
+  for (const Argument& argument : arguments_) {
+    const std::vector<std::string> names = SplitNames(argument.names);
+    if (name.starts_with("-") && std::find(names.begin(), names.end(), name) != names.end()) return &argument;
+  }
+  return nullptr;
+}
+
+bool Arguments::Has(std::string_view flag) const { return FindOption(std::string(flag)) != nullptr; }
+
+std::vector<std::string> Arguments::TakeWords(const std::vector<std::string>& words) const {
+  const auto takes_words = [](const Argument& argument) { return argument.kind == Kind::kWords; };
+  const auto taker = std::find_if(arguments_.begin(), arguments_.end(), takes_words);
+  if (taker == arguments_.end()) return words;
+  std::vector<std::string> rest;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const Argument* option = FindOption(words[i]);
+    if (option == nullptr && words[i] != "--help" && words[i] != "-h") {
+      taker->texts->push_back(words[i]);
+      continue;
+    }
+    rest.push_back(words[i]);
+    const bool has_value = option != nullptr && option->kind != Kind::kSwitch && words[i].find('=') == std::string::npos;
+    if (has_value && i + 1 < words.size()) rest.push_back(words[++i]);
+  }
+  return rest;
+}
+
 base::Status Arguments::Parse(const std::vector<std::string>& words) {
-  const base::Result<std::vector<std::string>> rest = TakeOverrides(words);
+  const base::Result<std::vector<std::string>> rest = TakeOverrides(TakeWords(words));
   if (!rest.ok()) return rest.error();
   std::vector<std::string> sets;
   if (const base::Status read = Read(*rest, &sets); !read.ok() || wants_help_) return read;
@@ -161,6 +195,7 @@ base::Status Arguments::Read(const std::vector<std::string>& words, std::vector<
       case Kind::kPositional:
       case Kind::kText: app.add_option(argument.names, *argument.text); break;
       case Kind::kPositionals: app.add_option(argument.names, *argument.texts); break;
+      case Kind::kWords: break;
       case Kind::kSwitch: app.add_flag(argument.names, *argument.flag); break;
       case Kind::kSet: app.add_option(argument.names, *sets)->expected(1)->take_all(); break;
       case Kind::kNumber:
@@ -217,7 +252,7 @@ std::string Arguments::Help() const {
     lines += name + help + "\n";
   };
   for (const Argument& argument : arguments_) {
-    const bool many = argument.kind == Kind::kPositionals;
+    const bool many = argument.kind == Kind::kPositionals || argument.kind == Kind::kWords;
     if (!argument.names.starts_with("-")) {
       const std::string name = argument.names + (many ? "…" : "");
       usage += argument.required ? " " + name : " [" + name + "]";

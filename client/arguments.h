@@ -22,6 +22,8 @@ class Arguments {
 
   void Positional(std::string name, std::string* value, std::string help);  // exactly one
   void Positionals(std::string name, std::vector<std::string>* values, std::string help, bool required);
+  // Every word that is no option of this verb, as it is, options of another program too: a command line that is pasted whole. At least one.
+  void Words(std::string name, std::vector<std::string>* values, std::string help);
   void Switch(std::string names, bool* value, std::string help);  // "-w,--watch"
   void Text(std::string names, std::string placeholder, std::string* value, std::string help);
   void Number(std::string names, std::string placeholder, std::optional<int64_t>* value, std::string help);  // a whole number ≥ 0
@@ -37,11 +39,12 @@ class Arguments {
 
   // Examples first.
   std::string Help() const;
+  bool Has(std::string_view flag) const;
   // "--watch", "-w", …, without the job schema's keys.
   std::vector<std::string> Flags() const;
 
  private:
-  enum class Kind { kPositional, kPositionals, kSwitch, kText, kNumber, kDuration, kSet };
+  enum class Kind { kPositional, kPositionals, kWords, kSwitch, kText, kNumber, kDuration, kSet };
   struct Argument {
     Kind kind;
     std::string names;        // of a positional: its name
@@ -55,6 +58,8 @@ class Arguments {
   };
 
   base::Result<std::vector<std::string>> TakeOverrides(const std::vector<std::string>& words);
+  std::vector<std::string> TakeWords(const std::vector<std::string>& words) const;
+  const Argument* FindOption(const std::string& word) const;
   base::Status Read(const std::vector<std::string>& words, std::vector<std::string>* sets);
   base::Status ReadNumber(const Argument& argument, const std::string& text) const;
   base::Status CheckRequired() const;

@@ -34,9 +34,10 @@ struct Surroundings {
   Terminal err_terminal;
   const base::Clock* clock = nullptr;
 
-  std::string environment_server;  // TRAINCTL_SERVER; may be empty
-  std::string configuration_file;  // ~/.config/trainctl/config.json; may be empty or absent
-  std::string program_directory;   // where trainctl's own binary lies, for the programs beside it
+  std::string environment_server;   // TRAINCTL_SERVER; may be empty
+  std::string environment_recipes;  // TRAINCTL_RECIPES; may be empty
+  std::string configuration_file;   // ~/.config/trainctl/config.json; may be empty or absent
+  std::string program_directory;    // where trainctl's own binary lies, for the programs beside it
 
   std::function<std::unique_ptr<Api>(const std::string& server)> connect;
   std::function<void(double seconds)> sleep;

@@ -22,6 +22,8 @@ constexpr std::string_view kDataAlso[] = {"data", "alpaca", "format", "tokens"};
 constexpr std::string_view kOptimizerAlso[] = {"adamw", "sgd"};
 constexpr std::string_view kThroughputAlso[] = {"tokens per second", "time", "speed", "speedup"};
 constexpr std::string_view kOutcomesAlso[] = {"outcome", "states", "expect", "hang"};
+constexpr std::string_view kSweepAlso[] = {"curve", "stop at oom", "grid"};
+constexpr std::string_view kArtifactsAlso[] = {"artifact", "output", "save", "export", "checkpoint files"};
 constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "reproducibility"};
 
 constexpr Explanation kExplanations[] = {
@@ -180,6 +182,21 @@ chosen for it, which costs time. Without it, runs agree within rounding. seed dr
 split and shuffle of rows.
 )",
      "trainctl submit job.json --deterministic true"},
+    {"sweep", "one job for each value of a setting, and where memory ends", kSweepAlso,
+     R"(--set train.micro_batch_size=1,2,4,8 makes four jobs; a second --set with several values makes each combination.
+While the micro batch varies the global batch stays, so that accumulation adapts and the runs train alike: what is
+seen is time and memory. With --stop-at-oom they run one after the other, smallest first as typed, and the first that
+is out of memory ends its row: the one before it is the largest that fits. The predicted peak stands beside the
+measured one; what this site's devices can't hold is not even submitted.
+)",
+     "trainctl sweep job.json --set train.micro_batch_size=1,2,4,8 --stop-at-oom"},
+    {"artifacts", "what a job saves, where it lies, how to get it", kArtifactsAlso,
+     R"(output.dir and output.save say what is kept, on the host of rank 0: the model as a Hugging Face folder, or an
+adapter. Each is reported when it is written whole, with its size. artifacts get copies it: from the path where that
+is on this machine, else in pieces of 1 MiB through the coordinator and a worker of that host, which reads nothing
+but what ranks of that job reported. export keeps all the rest: job files, metrics, logs, comparison.
+)",
+     "trainctl artifacts ls JOB; trainctl artifacts get JOB model"},
 };
 
 }  // namespace

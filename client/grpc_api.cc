@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kCallSeconds = 30;
 constexpr double kInspectSeconds = 180;  // a worker reads and tokenizes the whole data file
+constexpr double kReadSeconds = 90;      // a worker reads from a slow disk
 constexpr int kMaxMessageBytes = 64 << 20;
 
 void SetDeadline(double seconds, grpc::ClientContext* context) {
@@ -50,13 +51,10 @@ class GrpcApi : public Api {
     return Call<v1::CompareResponse>(&v1::Coordinator::Stub::Compare, request, kCallSeconds);
   }
   base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override {
-    // UNAVAILABLE here is the coordinator's own word that no worker answers.
-    grpc::ClientContext context;
-    SetDeadline(kInspectSeconds, &context);
-    v1::InspectResponse response;
-    const grpc::Status status = stub_->Inspect(&context, request, &response);
-    if (!status.ok()) return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
-    return response;
+    return CallWorker<v1::InspectResponse>(&v1::Coordinator::Stub::Inspect, request, kInspectSeconds);
+  }
+  base::Result<v1::ReadArtifactResponse> ReadArtifact(const v1::ReadArtifactRequest& request) override {
+    return CallWorker<v1::ReadArtifactResponse>(&v1::Coordinator::Stub::ReadArtifact, request, kReadSeconds);
   }
   base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override {
     return Call<v1::EarlierRunsResponse>(&v1::Coordinator::Stub::EarlierRuns, request, kCallSeconds);
@@ -98,6 +96,17 @@ class GrpcApi : public Api {
     Response response;
     const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
     if (!status.ok()) return ToError(status);
+    return response;
+  }
+
+  // UNAVAILABLE is the coordinator's own word that no worker answers.
+  template <class Response, class Method, class Request>
+  base::Result<Response> CallWorker(Method method, const Request& request, double seconds) {
+    grpc::ClientContext context;
+    SetDeadline(seconds, &context);
+    Response response;
+    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+    if (!status.ok()) return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
     return response;
   }
 

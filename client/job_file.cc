@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/job/check_job.h"
 
 namespace trainctl::client {
 namespace {
@@ -37,6 +38,13 @@ job::ReadJob Read(const std::string& text, const JobFileOptions& options, bool w
   return job::ReadJobFile(text, read);
 }
 
+base::Result<JobFile> PickExperiment(const job::LabSpec& lab, const JobFileOptions& options) {
+  for (const job::JobSpec& job : lab.experiments) {
+    if (job.name == options.experiment) return JobFile{.jobs = {job}, .notes = job::NotesOn(job)};
+  }
+  return base::Error{base::Code::kNotFound, options.path + ": no experiment '" + options.experiment + "'"};
+}
+
 }  // namespace
 
 base::Result<JobFile> OpenJobFile(const JobFileOptions& options) {
@@ -53,6 +61,7 @@ base::Result<JobFile> OpenJobFile(const JobFileOptions& options) {
                        count + " in " + options.path + ", nothing was submitted\n" + job::Format(read.problems, options.path)};
   }
   if (read.job) return JobFile{.jobs = {std::move(*read.job)}, .notes = std::move(read.notes)};
+  if (!options.experiment.empty()) return PickExperiment(*read.lab, options);
   return JobFile{.jobs = std::move(read.lab->experiments),
                  .is_lab = true,
                  .group_name = options.name.empty() ? read.lab->name : options.name,

@@ -11,7 +11,8 @@ namespace trainctl::client {
 
 struct JobFileOptions {
   std::string path;
-  std::string name;  // of the job, or of a lab file's group; empty: the file's own
+  std::string name;        // of the job, or of a lab file's group; empty: the file's own
+  std::string experiment;  // of a lab file: only this one, as a job; empty: all
   std::vector<job::Override> overrides;
 };
 
@@ -22,8 +23,8 @@ struct JobFile {
   std::vector<std::string> notes;
 };
 
-// kNotFound: no such file. kInvalid: the message lists all problems, one a line. Paths in the file are relative to the file, those in
-// overrides to the current folder, as every path that is typed.
+// kNotFound: no such file, no such experiment. kInvalid: the message lists all problems, one a line. Paths in the file are relative to the
+// file, those in overrides to the current folder, as every path that is typed.
 base::Result<JobFile> OpenJobFile(const JobFileOptions& options);
 
 }  // namespace trainctl::client

@@ -63,6 +63,7 @@ int Main(const std::vector<std::string>& words) {
       .err_terminal = TerminalOf(STDERR_FILENO),
       .clock = &clock,
       .environment_server = Environment("TRAINCTL_SERVER"),
+      .environment_recipes = Environment("TRAINCTL_RECIPES"),
       .configuration_file = ConfigurationFile(),
       .program_directory = ProgramDirectory(),
       .connect = ConnectGrpc,

@@ -66,17 +66,24 @@ std::string RenderLine(const Json& record) { return Dump(record, -1) + "\n"; }
 std::string RenderCsv(const std::vector<Json>& records) {
   const std::vector<std::string> keys = KeysOf(records);
   if (keys.empty()) return "";
+  std::string text = RenderCsvHeader(keys);
+  for (const Json& record : records) text += RenderCsvLine(record, keys);
+  return text;
+}
+
+std::string RenderCsvHeader(const std::vector<std::string>& keys) {
   std::string text;
   for (const std::string& key : keys) text += (&key == &keys.front() ? "" : ",") + CsvField(key);
-  text += "\n";
-  for (const Json& record : records) {
-    for (const std::string& key : keys) {
-      if (&key != &keys.front()) text += ",";
-      if (record.contains(key)) text += CsvField(record[key]);
-    }
-    text += "\n";
+  return text + "\n";
+}
+
+std::string RenderCsvLine(const Json& record, const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) {
+    if (&key != &keys.front()) text += ",";
+    if (record.contains(key)) text += CsvField(record[key]);
   }
-  return text;
+  return text + "\n";
 }
 
 std::string Render(const Listing& listing, OutputFormat format, const TableLayout& layout) {

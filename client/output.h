@@ -37,5 +37,8 @@ std::string RenderLine(const Json& record);  // on one line, with a newline
 
 // RFC 4180, with a header of the union of keys in order of appearance; null is empty, lists and objects are their JSON.
 std::string RenderCsv(const std::vector<Json>& records);
+// The same in pieces, of tables that are too long to be kept.
+std::string RenderCsvHeader(const std::vector<std::string>& keys);
+std::string RenderCsvLine(const Json& record, const std::vector<std::string>& keys);
 
 }  // namespace trainctl::client

@@ -76,6 +76,7 @@ struct CommonOptions {
 
 void DeclareCommon(Arguments& arguments, CommonOptions* options) {
   arguments.Text("--server", "HOST:PORT", &options->server, "the coordinator (or TRAINCTL_SERVER)");
+  if (arguments.Has("-o")) return;  // a verb that writes a file
   arguments.Text("-o,--output", "FORMAT", &options->output, std::string(kOutputFormats));
 }
 

@@ -11,6 +11,23 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl submit job.json --set optimizer.lr=1e-4 --set devices=2\n"
      "  trainctl submit lab.json --wait && trainctl compare\n",
      MakeSubmit},
+    {"sweep", "one job for each value of a setting; the curve of time and memory over it",
+     "  trainctl sweep job.json --set train.micro_batch_size=1,2,4,8 --stop-at-oom\n"
+     "  trainctl sweep job.json --set train.micro_batch_size=1,2,4 --set precision=bf16-true,bf16-mixed --wait\n"
+     "  trainctl sweep job.json --set optimizer.lr=1e-4,2e-4,4e-4 --train.max_steps 50 --dry-run\n",
+     MakeSweep},
+    {"recipes", "job files that come with trainctl: the labs' experiments, ready to run",
+     "  trainctl recipes\n"
+     "  trainctl recipes submit single-4 --wait\n"
+     "  trainctl recipes submit lab-single --dry-run\n"
+     "  trainctl recipes submit single-4 --model.path ~/models/TinyLlama --model.init pretrained\n"
+     "  trainctl recipes show single-4 > job.json\n",
+     MakeRecipes},
+    {"import", "a job file out of a LitGPT recipe and the overrides of its command line",
+     "  trainctl import litgpt config.yaml --train.micro_batch_size 4 -o job.json\n"
+     "  trainctl import litgpt litgpt finetune_lora checkpoints/TinyLlama --config lora.yaml --lora_r 8 -o job.json\n"
+     "  trainctl import litgpt finetune_full checkpoints/TinyLlama --data JSON --data.json_path rows.json | tee job.json\n",
+     MakeImport},
     {"status", "the queue and what runs where",
      "  trainctl status\n"
      "  trainctl status -w\n"
@@ -46,6 +63,16 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl metrics j12 --name loss,val_loss -o csv > loss.csv\n"
      "  trainctl metrics j12 --name gpu_utilization_percent --rank 0\n",
      MakeMetrics},
+    {"export", "all that is known of a job or group as a folder of files, for when the site is gone",
+     "  trainctl export j12 ~/runs/tiny\n"
+     "  trainctl export my-lab ~/runs/my-lab\n"
+     "  trainctl export my-lab ~/runs/my-lab --overwrite\n",
+     MakeExport},
+    {"artifacts", "what jobs have saved: list it, or copy it to this machine",
+     "  trainctl artifacts ls j12\n"
+     "  trainctl artifacts get j12 ~/models/tiny\n"
+     "  trainctl artifacts get j12 step-100 ~/models/tiny-100\n",
+     MakeArtifacts},
     {"workers", "the site: every device, who holds it, its load",
      "  trainctl workers\n"
      "  trainctl workers -o json\n",

@@ -7,17 +7,22 @@
 
 namespace trainctl::client {
 
+std::unique_ptr<Verb> MakeArtifacts();
 std::unique_ptr<Verb> MakeCancel();
 std::unique_ptr<Verb> MakeCompare();
 std::unique_ptr<Verb> MakeCompletion();
 std::unique_ptr<Verb> MakeDescribe();
 std::unique_ptr<Verb> MakeDoctor();
 std::unique_ptr<Verb> MakeExplain();
+std::unique_ptr<Verb> MakeExport();
 std::unique_ptr<Verb> MakeFence();
+std::unique_ptr<Verb> MakeImport();
 std::unique_ptr<Verb> MakeLogs();
 std::unique_ptr<Verb> MakeMetrics();
+std::unique_ptr<Verb> MakeRecipes();
 std::unique_ptr<Verb> MakeStatus();
 std::unique_ptr<Verb> MakeSubmit();
+std::unique_ptr<Verb> MakeSweep();
 std::unique_ptr<Verb> MakeWait();
 std::unique_ptr<Verb> MakeWorkers();
 

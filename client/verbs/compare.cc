@@ -1,118 +1,9 @@
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
+#include "client/comparison.h"
 #include "client/exit_code.h"
-#include "client/format.h"
 #include "client/verbs.h"
 
 namespace trainctl::client {
 namespace {
-
-constexpr std::string_view kDefinitions =
-    "* best of the runs that succeeded; percentages are against the base, the first column of values.\n"
-    "time: the training loop from the first step to the end of the last, without load, evaluation and checkpoints.\n"
-    "tokens/s counts positions up to the longest row of each micro batch, trained tokens/s only those that count in the loss.\n"
-    "speed-up: samples/s over the base's. memory: the worst rank's; by kind at the phase where it was largest.\n";
-
-// Whole numbers as such: bytes and batch sizes are counts.
-Json NumberJson(double number) {
-  const bool is_whole = number == std::trunc(number) && std::abs(number) < 1e15;
-  return is_whole ? Json(static_cast<int64_t>(number)) : Json(number);
-}
-
-Json ValueJson(const v1::CompareValue& value) {
-  if (value.has_number()) return NumberJson(value.number());
-  if (value.has_text()) return value.text();
-  return nullptr;
-}
-
-Json RowRecord(const v1::CompareRow& row) {
-  Json values = Json::array(), deltas = Json::array(), best = Json::array(), notes = Json::array();
-  for (const v1::CompareValue& value : row.values()) {
-    values.push_back(ValueJson(value));
-    deltas.push_back(value.has_delta() ? Json(value.delta()) : Json(nullptr));
-    best.push_back(value.best());
-    notes.push_back(value.note());
-  }
-  return {{"key", row.key()}, {"label", row.label()}, {"unit", row.unit()}, {"section", row.section()},
-          {"values", values}, {"deltas", deltas},     {"best", best},       {"notes", notes}};
-}
-
-// One line of a spreadsheet a row: the values under the jobs' ids.
-Json FlatRecord(const v1::CompareResponse& response, const v1::CompareRow& row) {
-  Json record = {{"key", row.key()}, {"label", row.label()}, {"unit", row.unit()}, {"section", row.section()}};
-  for (int i = 0; i < row.values_size(); ++i) record[response.jobs(i).id()] = ValueJson(row.values(i));
-  return record;
-}
-
-std::string ValueText(const v1::CompareRow& row, const v1::CompareValue& value) {
-  if (value.has_text()) return value.text();
-  const bool label_tells_unit = row.unit().ends_with("/s");  // "tokens per second"
-  if (value.has_number()) return FormatWithUnit(value.number(), label_tells_unit ? "" : row.unit());
-  return row.section() == "changed" ? "none" : "–";
-}
-
-TextCell ValueCell(const v1::CompareRow& row, const v1::CompareValue& value) {
-  std::string text = ValueText(row, value);
-  if (value.has_delta()) text += "  " + FormatDelta(value.delta());
-  if (value.best()) text += " *";
-  if (!value.note().empty()) text += " (" + value.note() + ")";
-  return {std::move(text), value.best() ? Style::kGood : Style::kPlain};
-}
-
-// Of the jobs at these places, side by side.
-TextTable TableOf(const v1::CompareResponse& response, const std::vector<int>& places) {
-  std::vector<TextColumn> columns = {{""}};
-  for (const int i : places) columns.push_back({response.jobs(i).name() + " (" + response.jobs(i).id() + ")"});
-  TextTable table(std::move(columns));
-  std::string section;
-  for (const v1::CompareRow& row : response.rows()) {
-    if (row.section() != section) table.AddHeading(row.section() == row.label() ? "" : row.section());
-    section = row.section();
-    std::vector<TextCell> cells = {row.label()};
-    for (const int i : places) cells.push_back(ValueCell(row, row.values(i)));
-    table.AddRow(std::move(cells));
-  }
-  return table;
-}
-
-int WidthOf(const std::string& text) {
-  int width = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    width = std::max(width, DisplayWidth(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return width;
-}
-
-// As many jobs beside the base as the terminal is wide, then the next ones below, again beside the base.
-std::string RenderBlocks(const v1::CompareResponse& response, int base, const TableLayout& layout) {
-  std::vector<int> rest;
-  for (int i = 0; i < response.jobs_size(); ++i) {
-    if (i != base) rest.push_back(i);
-  }
-  const TableLayout unbounded{.width = 0, .colour = layout.colour};
-  std::string text;
-  size_t next = 0;
-  do {
-    std::vector<int> places = {base};
-    while (next < rest.size()) {
-      places.push_back(rest[next]);
-      const bool too_wide = layout.width > 0 && WidthOf(TableOf(response, places).Render({})) > layout.width;
-      if (too_wide && places.size() > 2) {
-        places.pop_back();
-        break;
-      }
-      ++next;
-    }
-    text += (text.empty() ? "" : "\n") + TableOf(response, places).Render(unbounded);
-  } while (next < rest.size());
-  return text;
-}
-
-std::vector<std::string> Strings(const auto& repeated) { return {repeated.begin(), repeated.end()}; }
 
 class Compare : public Verb {
  public:
@@ -136,11 +27,6 @@ class Compare : public Verb {
   }
 
  private:
-  static bool IsWhole(const v1::CompareResponse& response) {
-    return response.jobs_size() > 0 && std::all_of(response.rows().begin(), response.rows().end(),
-                                                   [&](const v1::CompareRow& row) { return row.values_size() == response.jobs_size(); });
-  }
-
   int BasePlace(const v1::CompareResponse& response) const {
     for (int i = 0; i < response.jobs_size(); ++i) {
       if (response.jobs(i).id() == base_ || response.jobs(i).name() == base_) return i;
@@ -150,11 +36,13 @@ class Compare : public Verb {
 
   int Show(Context& context, const v1::CompareResponse& response) const {
     switch (context.format) {
-      case OutputFormat::kTable: ShowTable(context, response); break;
-      case OutputFormat::kMarkdown: ShowMarkdown(context, response); break;
-      case OutputFormat::kJson: context.out << RenderDocument(Document(response)); break;
+      case OutputFormat::kTable:
+        context.out << ComparisonText(response, BasePlace(response), context.surroundings.out_terminal.layout);
+        break;
+      case OutputFormat::kMarkdown: context.out << ComparisonMarkdown(response, BasePlace(response)); break;
+      case OutputFormat::kJson: context.out << RenderDocument(ComparisonDocument(response)); break;
       case OutputFormat::kJsonl:
-        for (const v1::CompareRow& row : response.rows()) context.out << RenderLine(RowRecord(row));
+        for (const Json& record : RowRecords(response)) context.out << RenderLine(record);
         break;
       case OutputFormat::kCsv: context.out << RenderCsv(FlatRecords(response)); break;
       case OutputFormat::kName:
@@ -163,43 +51,6 @@ class Compare : public Verb {
     }
     context.out << std::flush;
     return kExitOk;
-  }
-
-  static Json Document(const v1::CompareResponse& response) {
-    Json jobs = Json::array(), rows = Json::array();
-    for (const v1::ComparedJob& job : response.jobs()) {
-      const Json outcome = job.outcome().empty() ? Json(nullptr) : Json(job.outcome());
-      jobs.push_back({{"id", job.id()}, {"name", job.name()}, {"state", job.state()}, {"outcome", outcome}});
-    }
-    for (const v1::CompareRow& row : response.rows()) rows.push_back(RowRecord(row));
-    return {{"jobs", jobs}, {"rows", rows}, {"same", Strings(response.same())}, {"warnings", Strings(response.warnings())}};
-  }
-
-  static std::vector<Json> FlatRecords(const v1::CompareResponse& response) {
-    std::vector<Json> records;
-    for (const v1::CompareRow& row : response.rows()) records.push_back(FlatRecord(response, row));
-    return records;
-  }
-
-  void ShowTable(Context& context, const v1::CompareResponse& response) const {
-    const TableLayout& layout = context.surroundings.out_terminal.layout;
-    context.out << RenderBlocks(response, BasePlace(response), layout) << "\n";
-    if (response.same_size() > 0) context.out << "Same: " << Join(response.same(), ", ") << ".\n";
-    for (const std::string& warning : response.warnings()) {
-      context.out << Styled("Not comparable:", Style::kWarning, layout.colour) << " " << warning << ".\n";
-    }
-    context.out << Styled(kDefinitions, Style::kFaint, layout.colour);
-  }
-
-  void ShowMarkdown(Context& context, const v1::CompareResponse& response) const {
-    std::vector<int> places = {BasePlace(response)};
-    for (int i = 0; i < response.jobs_size(); ++i) {
-      if (i != places.front()) places.push_back(i);
-    }
-    context.out << TableOf(response, places).Markdown() << "\n";
-    if (response.same_size() > 0) context.out << "Same: " << Join(response.same(), ", ") << ".\n\n";
-    for (const std::string& warning : response.warnings()) context.out << "**Not comparable:** " << warning << ".\n\n";
-    context.out << "\\" << kDefinitions;
   }
 
   std::vector<std::string> jobs_;

@@ -15,9 +15,23 @@ std::string FlagsOf(const VerbRow& row) {
   return Join(arguments.Flags(), " ") + " --server --output";
 }
 
-bool TakesJobs(std::string_view verb) {
-  return verb == "status" || verb == "describe" || verb == "logs" || verb == "wait" || verb == "cancel" || verb == "compare" ||
-         verb == "metrics";
+// What may stand behind a verb: words, and a command that lists more.
+struct Words {
+  std::string_view verb, words, command;
+};
+
+constexpr Words kWords[] = {
+    {"status", "", kJobs},    {"describe", "", kJobs},        {"logs", "", kJobs},
+    {"wait", "", kJobs},      {"cancel", "", kJobs},          {"compare", "", kJobs},
+    {"metrics", "", kJobs},   {"export", "", kJobs},          {"artifacts", "ls get", kJobs},
+    {"import", "litgpt", ""}, {"completion", "bash zsh", ""}, {"recipes", "ls show path submit", "$(trainctl recipes -o name 2>/dev/null)"},
+};
+
+Words WordsOf(std::string_view verb) {
+  for (const Words& words : kWords) {
+    if (words.verb == verb) return words;
+  }
+  return {};
 }
 
 std::string VerbNames() {
@@ -29,7 +43,7 @@ std::string VerbNames() {
 std::string BashScript() {
   std::string text = R"script(# trainctl completion for bash: source <(trainctl completion bash)
 _trainctl() {
-  local word=${COMP_WORDS[COMP_CWORD]} flags= jobs=
+  local word=${COMP_WORDS[COMP_CWORD]} flags= words=
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W ")script" +
                      VerbNames() + R"script( --help --version" -- "$word"))
@@ -38,12 +52,14 @@ _trainctl() {
   case ${COMP_WORDS[1]} in
 )script";
   for (const VerbRow& row : Verbs()) {
-    text += "    " + std::string(row.name) + ") flags=\"" + FlagsOf(row) + "\"" + (TakesJobs(row.name) ? " jobs=1" : "") + " ;;\n";
+    const Words words = WordsOf(row.name);
+    text += "    " + std::string(row.name) + ") flags=\"" + FlagsOf(row) + "\" words=\"" + std::string(words.words) + " " +
+            std::string(words.command) + "\" ;;\n";
   }
-  return text + "  esac\n  [ -z \"$jobs\" ] || jobs=" + std::string(kJobs) + R"script(
+  return text + R"script(  esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
-    *) COMPREPLY=($(compgen -W "$jobs" -- "$word")) ;;
+    *) COMPREPLY=($(compgen -W "$words" -- "$word")) ;;
   esac
 }
 complete -o default -F _trainctl trainctl
@@ -54,22 +70,24 @@ std::string ZshScript() {
   std::string text = R"script(#compdef trainctl
 # trainctl completion for zsh: trainctl completion zsh > ~/.zfunc/_trainctl, with fpath+=~/.zfunc before compinit
 _trainctl() {
-  local -a verbs flags jobs
+  local -a verbs flags words_here
   verbs=(
 )script";
   for (const VerbRow& row : Verbs()) text += "    '" + std::string(row.name) + ":" + std::string(row.summary) + "'\n";
   text += "  )\n  if (( CURRENT == 2 )); then\n    _describe verb verbs\n    return\n  fi\n  case $words[2] in\n";
   for (const VerbRow& row : Verbs()) {
     text += "    " + std::string(row.name) + ") flags=(" + FlagsOf(row) + ")";
-    if (TakesJobs(row.name)) text += "; jobs=(${(f)\"" + std::string(kJobs) + "\"})";
+    const Words words = WordsOf(row.name);
+    text += "; words_here=(" + std::string(words.words);
+    if (!words.command.empty()) text += " ${(f)\"" + std::string(words.command) + "\"}";
+    text += ")";
     text += " ;;\n";
   }
   return text + R"script(  esac
   if [[ $words[CURRENT] == -* ]]; then
     compadd -- $flags
-  elif (( $#jobs )); then
-    compadd -- $jobs
   else
+    (( $#words_here )) && compadd -- $words_here
     _files
   fi
 }

@@ -2,23 +2,13 @@
 
 #include "client/exit_code.h"
 #include "client/format.h"
-#include "client/job_listing.h"
+#include "client/point_record.h"
 #include "client/verbs.h"
 #include "common/base/did_you_mean.h"
 #include "common/job/metric.h"
 
 namespace trainctl::client {
 namespace {
-
-Json PointRecord(const v1::MetricPoint& point) {
-  Json record = {{"name", point.name()},
-                 {"step", point.step()},
-                 {"rank", point.has_rank() ? Json(point.rank()) : Json(nullptr)},
-                 {"value", point.value()},
-                 {"time", Seconds(point.time())}};
-  if (!point.phase().empty()) record["phase"] = point.phase();
-  return record;
-}
 
 std::vector<TextCell> PointRow(const v1::MetricPoint& point) {
   const job::MetricInfo* metric = job::FindMetric(point.name());

@@ -1,107 +1,14 @@
-#include <set>
-#include <utility>
-
-#include "client/exit_code.h"
-#include "client/follow.h"
-#include "client/format.h"
-#include "client/inspection.h"
-#include "client/job_file.h"
-#include "client/lab_time.h"
-#include "client/prediction.h"
+#include "client/submission.h"
 #include "client/verbs.h"
-#include "common/job/job_json.h"
-#include "common/job/prediction.h"
 
 namespace trainctl::client {
 namespace {
-
-constexpr int kSubmitTries = 5;
-constexpr double kRetrySeconds = 2;
-
-// ---- words ----
-
-std::string Facts(const Assessment& assessment) {
-  const job::OutputSpec& output = assessment.job.output;
-  const bool kept = output.dir && output.save != job::Save::kNone;
-  const std::optional<std::string>& choice = assessment.micro_batch_choice;
-  std::string text = "  batch   " + BatchText(assessment.batch) + "\n";
-  if (choice) text += "  micro   auto: " + *choice + "\n";
-  text += "  steps   " + StepsText(assessment) + "\n" + "  memory  " + MemoryText(assessment) + "\n";
-  if (assessment.time) text += "  time    " + job::TimeText(*assessment.time) + "\n";
-  if (kept) text += "  output  the model is kept in " + *output.dir + "\n";
-  return text;
-}
-
-std::string RefusalText(const Assessment& assessment) {
-  return "would be refused here: " + job::Format(assessment.site_problems, assessment.job.name) + "\n";
-}
-
-std::string DryRunText(const Assessment& assessment, bool site_known, const TableLayout& layout) {
-  std::string text = assessment.job.name + "\n" + Facts(assessment);
-  if (!assessment.site_problems.empty()) {
-    text += "  where   " + RefusalText(assessment);
-  } else {
-    text += "  where   " + (site_known ? PlaceText(assessment) : std::string("not known without a coordinator's answer")) + "\n";
-  }
-  if (assessment.prediction) text += "\n" + MemoryTableText(*assessment.prediction, layout);
-  return text + "\nResolved job\n" + Json::parse(job::ToJson(assessment.job)).dump(2) + "\n";
-}
-
-// ---- requests ----
-
-v1::SubmitRequest RequestFor(const JobFile& file, const std::vector<Assessment>& assessments, bool force, std::string request_id) {
-  v1::SubmitRequest request;
-  request.set_force(force);
-  request.set_request_id(std::move(request_id));
-  request.set_group_name(file.group_name);
-  for (size_t i = 0; i < file.jobs.size(); ++i) {
-    v1::JobSubmission& submission = *request.add_jobs();
-    job::JobSpec job = file.jobs[i];
-    job.train.micro_batch_size = assessments[i].job.train.micro_batch_size;
-    submission.set_job_json(job::ToJson(job));
-    if (assessments[i].inspection) submission.set_inspection_json(job::ToJson(*assessments[i].inspection));
-    if (assessments[i].prediction) {
-      submission.set_prediction_json(job::ToJson(job::Prediction{*assessments[i].prediction, assessments[i].time}));
-    }
-  }
-  return request;
-}
-
-// The same request id each time, so that an answer that was lost on the way is not a second submission.
-base::Result<v1::SubmitResponse> SubmitOnce(Context& context, Api& api, const v1::SubmitRequest& request) {
-  for (int tries = 1;; ++tries) {
-    base::Result<v1::SubmitResponse> response = api.Submit(request);
-    if (response.ok() || response.error().code != base::Code::kUnavailable || tries == kSubmitTries) return response;
-    Warn(context, "the coordinator does not answer; trying again");
-    context.surroundings.sleep(kRetrySeconds);
-  }
-}
-
-Json SubmittedRecord(const v1::SubmittedJob& job) { return {{"id", job.id()}, {"name", job.name()}}; }
-
-void PrintSubmitted(Context& context, const v1::SubmitResponse& response) {
-  Listing listing{.collection = "jobs", .table = TextTable({{"ID"}, {"NAME"}})};
-  for (const v1::SubmittedJob& job : response.jobs()) {
-    listing.records.push_back(SubmittedRecord(job));
-    listing.table.AddRow({job.id(), job.name()});
-  }
-  if (!response.group().empty()) listing.members["group"] = response.group();
-  if (context.format == OutputFormat::kJson && response.group().empty()) {
-    context.out << RenderDocument(listing.records.front()) << std::flush;
-    return;
-  }
-  Print(context, listing);
-}
 
 class Submit : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Positional("FILE", &file_.path, "a job file, or a lab file {\"base\": …, \"experiments\": […]}");
-    arguments.Switch("--wait", &wait_, "follow until the end; the exit status says how it ended");
-    arguments.Duration("--timeout", &timeout_seconds_, "with --wait: stop following after this time (exit status 124); the jobs go on");
-    arguments.Switch("--dry-run", &dry_run_, "submit nothing: show the resolved job, steps, predicted memory and where it would run");
-    arguments.Duration("--within", &within_seconds_, "with --dry-run: say whether all of it fits this time, such as 3h");
-    arguments.Switch("--force", &force_, "submit it though it is predicted to fit no device of the site");
+    DeclareSubmitOptions(arguments, &options_);
     arguments.Text("--name", "NAME", &file_.name, "of the job, or of a lab file's group; else the file's");
     arguments.Overrides(&file_.overrides, "override a setting; also --KEY VALUE, as in --train.micro_batch_size 8");
     arguments.Remark(
@@ -112,97 +19,13 @@ class Submit : public Verb {
   int Run(Context& context) override {
     const base::Result<JobFile> file = OpenJobFile(file_);
     if (!file.ok()) return Fail(context, file.error());
-    for (const std::string& note : file->notes) context.err << "note: " << note << std::endl;
-    if (dry_run_) return DryRun(context, *file);
-    const base::Result<Api*> api = NeedApi(context);
-    if (!api.ok()) return Fail(context, api.error());
-    return Send(context, **api, *file);
+    options_.source = file_.path;
+    return SubmitJobs(context, *file, options_);
   }
 
  private:
-  int DryRun(Context& context, const JobFile& file) const {
-    const Site site = AskSite(context);
-    const base::Result<std::vector<Assessment>> assessments = AssessAll(context, file, site);
-    if (!assessments.ok()) return Fail(context, assessments.error());
-    if (context.for_people()) {
-      Say(context, "Dry run of " + file_.path + ": nothing was submitted.\n");
-      for (const Assessment& assessment : *assessments) {
-        Say(context, "\n" + DryRunText(assessment, site.known, context.surroundings.out_terminal.layout));
-      }
-      if (ShowsLab(*assessments)) Say(context, "\nAll of it: " + LabText(PredictLab(*assessments), within_seconds_) + ".\n");
-      return kExitOk;
-    }
-    Listing listing{
-        .collection = "jobs", .table = TextTable({{"NAME"}, {"BATCH"}, {"STEPS"}, {"MEMORY"}, {"REFUSED"}}), .name_key = "name"};
-    listing.members["dry_run"] = true;
-    listing.members["time"] = LabJson(PredictLab(*assessments), within_seconds_);
-    for (const Assessment& assessment : *assessments) {
-      listing.records.push_back(AssessmentJson(assessment));
-      listing.table.AddRow({assessment.job.name, BatchText(assessment.batch), StepsText(assessment), MemoryText(assessment),
-                            job::Format(assessment.site_problems, assessment.job.name)});
-    }
-    return Print(context, listing);
-  }
-
-  bool ShowsLab(const std::vector<Assessment>& assessments) const { return assessments.size() > 1 || within_seconds_; }
-
-  int Send(Context& context, Api& api, const JobFile& file) const {
-    const base::Result<std::vector<Assessment>> assessments = AssessAll(context, file, AskSite(context));
-    if (!assessments.ok()) return Fail(context, assessments.error());
-    std::string refusals;
-    for (const Assessment& assessment : *assessments) {
-      if (!assessment.site_problems.empty()) {
-        refusals += (refusals.empty() ? "" : "\n") + job::Format(assessment.site_problems, assessment.job.name);
-      }
-    }
-    if (!refusals.empty()) return Fail(context, {base::Code::kInvalid, "refused by this site:\n" + refusals});
-    const v1::SubmitRequest request = RequestFor(file, *assessments, force_, context.surroundings.new_request_id());
-    const base::Result<v1::SubmitResponse> response = SubmitOnce(context, api, request);
-    if (!response.ok()) return Fail(context, response.error());
-    if (response->jobs_size() != static_cast<int>(file.jobs.size())) {
-      return Fail(context, {base::Code::kInternal, "the coordinator accepted another number of jobs than were sent"});
-    }
-    return Report(context, *response, *assessments);
-  }
-
-  int Report(Context& context, const v1::SubmitResponse& response, const std::vector<Assessment>& assessments) const {
-    for (const std::string& warning : response.warnings()) Warn(context, warning);
-    const std::string id = response.group().empty() ? response.jobs(0).id() : response.group();
-    if (!context.for_people()) PrintSubmitted(context, response);
-    if (!response.group().empty()) Say(context, "Submitted group " + id + " of " + std::to_string(response.jobs_size()) + " jobs.\n");
-    for (int i = 0; i < response.jobs_size(); ++i) {
-      Say(context,
-          "Submitted " + response.jobs(i).name() + " as " + response.jobs(i).id() + ".\n" + Facts(assessments[static_cast<size_t>(i)]));
-    }
-    if (wait_) {
-      return Follow(context, {.jobs = {id}, .again = id, .timeout_seconds = timeout_seconds_, .coordinator_answered = true}).exit_code;
-    }
-    Say(context, "Follow with: trainctl wait " + id + "\n");
-    return kExitOk;
-  }
-
-  base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile& file, const Site& site) const {
-    Inspector inspector(context, site.known);
-    std::vector<Assessment> assessments;
-    std::set<std::string> said(file.notes.begin(), file.notes.end());
-    for (const job::JobSpec& job : file.jobs) {
-      base::Result<Assessment> assessment = Assess(job, inspector.Inspect(job), site, force_);
-      if (!assessment.ok()) return base::Error{assessment.error().code, job.name + ": " + assessment.error().message};
-      for (const std::string& note : assessment->notes) {
-        if (said.insert(note).second) context.err << "note: " << job.name << ": " << note << std::endl;
-      }
-      assessments.push_back(std::move(*assessment));
-    }
-    PredictTimes(context, &assessments);
-    return assessments;
-  }
-
   JobFileOptions file_;
-  bool wait_ = false;
-  bool dry_run_ = false;
-  bool force_ = false;
-  std::optional<int64_t> timeout_seconds_;
-  std::optional<int64_t> within_seconds_;
+  SubmitOptions options_;
 };
 
 }  // namespace

@@ -36,20 +36,19 @@ base::Result<v1::SubmitResponse> FakeApi::Submit(const v1::SubmitRequest& reques
   v1::SubmitResponse response;
   const bool is_group = !request.group_name().empty();
   if (is_group) response.set_group("g1");
-  bool known = false;
-  for (const v1::SubmitRequest& earlier : fake_->submissions) known = known || earlier.request_id() == request.request_id();
   fake_->submissions.push_back(request);
+  const auto [accepted, is_new] = fake_->accepted.try_emplace(request.request_id());
   for (const v1::JobSubmission& submission : request.jobs()) {
-    if (!known) {
-      v1::JobView& job = fake_->jobs.emplace_back();
-      job.set_id("j" + std::to_string(fake_->jobs.size()));
-      job.set_name(NameIn(submission.job_json()));
-      job.set_state("QUEUED");
-      if (is_group) job.set_group("g1");
-      job.set_group_name(request.group_name());
-    }
+    if (!is_new) break;
+    v1::JobView& job = fake_->jobs.emplace_back();
+    job.set_id("j" + std::to_string(fake_->jobs.size()));
+    job.set_name(NameIn(submission.job_json()));
+    job.set_state("QUEUED");
+    if (is_group) job.set_group("g1");
+    job.set_group_name(request.group_name());
+    accepted->second.push_back(Submitted(job));
   }
-  for (const v1::JobView& job : fake_->jobs) *response.add_jobs() = Submitted(job);
+  for (const v1::SubmittedJob& job : accepted->second) *response.add_jobs() = job;
   if (fake_->lost_answers-- > 0) return Unreachable();
   return response;
 }
@@ -77,6 +76,9 @@ base::Result<v1::GetResponse> FakeApi::Get(const v1::GetRequest& request) {
     v1::JobDetail& detail = *response.add_jobs();
     if (const auto known = fake_->details.find(job->id()); known != fake_->details.end()) detail = known->second;
     *detail.mutable_view() = *job;
+    if (request.job() != job->group() && request.job() != job->group_name()) continue;
+    response.set_group(job->group());
+    response.set_group_name(job->group_name());
   }
   return response;
 }
@@ -125,6 +127,24 @@ base::Result<v1::EarlierRunsResponse> FakeApi::EarlierRuns(const v1::EarlierRuns
   return fake_->earlier_runs;
 }
 
+base::Result<v1::ReadArtifactResponse> FakeApi::ReadArtifact(const v1::ReadArtifactRequest& request) {
+  if (fake_->unreachable) return Unreachable();
+  const auto artifact = fake_->artifacts.find(request.path());
+  if (artifact == fake_->artifacts.end()) return base::Error{base::Code::kUnavailable, "no worker of host alpha is connected"};
+  v1::ReadArtifactResponse response;
+  if (!request.file().empty()) {
+    const std::string& content = artifact->second.at(request.file());
+    response.set_data(content.substr(static_cast<size_t>(request.offset()), fake_->artifact_piece_bytes));
+    return response;
+  }
+  for (const auto& [path, content] : artifact->second) {
+    v1::ArtifactFile& file = *response.add_files();
+    file.set_path(path);
+    file.set_bytes(static_cast<int64_t>(content.size()));
+  }
+  return response;
+}
+
 base::Result<v1::WorkersResponse> FakeApi::Workers() {
   if (fake_->unreachable) return Unreachable();
   v1::WorkersResponse response;
@@ -136,9 +156,11 @@ base::Result<v1::WorkersResponse> FakeApi::Workers() {
 base::Status FakeApi::Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) {
   if (fake_->unreachable) return Unreachable();
   fake_->logs_request = request;
-  for (const v1::LogChunk& chunk : fake_->log) {
+  const auto of_attempt = fake_->attempt_logs.find(request.attempt());
+  for (const v1::LogChunk& chunk : of_attempt == fake_->attempt_logs.end() ? fake_->log : of_attempt->second) {
     if (!on_message(chunk)) break;
   }
+  if (fake_->logs_break) return Unreachable();
   return base::Ok{};
 }
 

@@ -20,11 +20,15 @@ struct FakeCoordinator {
   std::vector<v1::MetricPoint> points;
   std::vector<v1::LogChunk> log;
   base::Result<v1::EarlierRunsResponse> earlier_runs = v1::EarlierRunsResponse();
+  std::map<int64_t, std::vector<v1::LogChunk>> attempt_logs;            // of attempts that wrote something else than `log`
+  std::map<std::string, std::map<std::string, std::string>> artifacts;  // contents by file, by the artifact's path; its worker is connected
+  size_t artifact_piece_bytes = 4;                                      // of an answer at most
   base::Result<v1::InspectResponse> inspection = base::Error{base::Code::kUnavailable, "no worker answers"};
 
   // ---- faults ----
   bool unreachable = false;
-  int lost_answers = 0;  // of the next submissions: accepted, but the answer does not arrive
+  bool logs_break = false;  // the connection, at the end of what is there
+  int lost_answers = 0;     // of the next submissions: accepted, but the answer does not arrive
 
   // ---- the script of Watch: each call takes the front; with none left all jobs are told as they are ----
   struct Watching {
@@ -35,6 +39,7 @@ struct FakeCoordinator {
 
   // ---- what it was asked ----
   std::vector<v1::SubmitRequest> submissions;
+  std::map<std::string, std::vector<v1::SubmittedJob>> accepted;  // by request id
   std::vector<v1::WatchRequest> watch_requests;
   std::vector<std::string> cancelled;
   std::vector<std::string> fenced;
@@ -59,6 +64,7 @@ class FakeApi : public Api {
   base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override;
   base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override;
   base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) override;
+  base::Result<v1::ReadArtifactResponse> ReadArtifact(const v1::ReadArtifactRequest& request) override;
   base::Result<v1::WorkersResponse> Workers() override;
   base::Status Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) override;
   base::Status Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) override;

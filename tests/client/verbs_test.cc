@@ -290,6 +290,7 @@ TEST_F(VerbsTest, EveryExplanationIsAParagraphOfReadableLinesWithSomethingToTry)
 TEST_F(VerbsTest, CompletionIsForTwoShells) {
   const std::string bash = Trainctl({"completion", "bash"}).out;
   EXPECT_NE(bash.find("submit) flags=\"--wait --timeout --dry-run"), std::string::npos);
+  EXPECT_NE(bash.find("words=\"ls show path submit $(trainctl recipes -o name 2>/dev/null)\""), std::string::npos);
   EXPECT_EQ(Trainctl({"completion", "zsh"}).out.find("#compdef trainctl"), 0u);
   EXPECT_EQ(Trainctl({"completion", "fish"}).code, kExitUsage);
 }

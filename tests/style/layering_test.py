@@ -18,6 +18,7 @@ LIBRARIES = {
     "nlohmann": r"nlohmann/",
     "PCRE2": r"pcre2",
     "CLI11": r"CLI/",
+    "yaml-cpp": r"yaml-cpp/",
     "spdlog": r"spdlog/",
 }
 RANK_ROOMS = ["worker/" + name for name in ("train", "strategy", "model", "ops", "adapter", "optim", "comm", "data", "files")]
@@ -45,12 +46,13 @@ ROOMS = {
     "worker/ops": (["common/base", "common/job"], ["LibTorch", "CUDA"]),
     **{f"worker/{name}": (["common/base", "common/job", *RANK_ROOMS], ["LibTorch", "CUDA", "CLI11"])
        for name in ("train", "strategy", "model", "adapter", "optim")},
-    "client": (["common/base", "common/job", "common/wire", "proto"], ["gRPC", "Protobuf", "CLI11", "nlohmann"]),
+    "client": (["common/base", "common/job", "common/wire", "proto"], ["gRPC", "Protobuf", "CLI11", "nlohmann", "yaml-cpp"]),
 }
 # Libraries that a room may know in these files only.
 ONLY_IN = {
     ("common/job", "nlohmann"): r"json|schema",
     ("client", "gRPC"): r"grpc_api\.cc$",
+    ("client", "yaml-cpp"): r"^yaml\.cc$",
     ("worker/ops", "CUDA"): r"\.cuh?$|fused",
 }
 # Words that a room must not use. The wall clock, the environment and randomness come from outside; only main.cc reads the environment.

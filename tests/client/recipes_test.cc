@@ -1,0 +1,117 @@
+#include "client/exit_code.h"
+#include "client/output.h"
+#include "common/job/job_json.h"
+#include "tests/client/client_test.h"
+#include "tests/client/scratch_folder.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr const char* kJob = R"({"version": 1, "name": "multi-2", "model": {"path": "../models/open_llama_7b"},
+ "data": {"path": "rows.json"}, "precision": "bf16-true", "devices": 4, "strategy": "ddp",
+ "train": {"global_batch_size": 16, "micro_batch_size": 4}})";
+
+constexpr const char* kLab = R"({"base": {"version": 1, "model": {"path": "tiny"}, "data": {"path": "rows.json"},
+ "train": {"global_batch_size": 32, "micro_batch_size": 8}, "optimizer": {"name": "sgd", "lr": 0.001}},
+ "experiments": [{"name": "single-10", "set": {"precision": "bf16-true"}}, {"name": "single-2", "set": {}, "expect": "OOM"}]})";
+
+class RecipesTest : public ClientTest {
+ protected:
+  RecipesTest() {
+    folder_.Write("multi-2.json", kJob);
+    folder_.Write("single/lab-single.json", kLab);
+    surroundings_.environment_recipes = folder_.path();
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(RecipesTest, AreListedByIdWithWhatTheyDo) {
+  const std::string wanted =
+      "ID          MODEL          METHOD                  BATCH  DEVICES  PRECISION\n"
+      "lab-single  tiny           lab of 2 runs            32/8        1  …\n"
+      "multi-2     open_llama_7b  full, ddp                16/4        4  bf16-true\n"
+      "single-2    tiny           full, sgd, expects OOM   32/8        1  32-true\n"
+      "single-10   tiny           full, sgd                32/8        1  bf16-true\n";
+  EXPECT_EQ(Trainctl({"recipes"}).out, wanted);
+  EXPECT_EQ(Trainctl({"recipes", "ls"}).out, wanted);
+  const Json json = Json::parse(Trainctl({"recipes", "-o", "json"}).out);
+  EXPECT_EQ(json["recipes"][0]["experiments"], Json({"single-10", "single-2"}));
+  EXPECT_EQ(json["recipes"][1]["path"], folder_ / "multi-2.json");
+}
+
+TEST_F(RecipesTest, AFileOfAnExperimentStandsForIt) {
+  folder_.Write("single-2.json", std::string(kJob).replace(std::string(kJob).find("multi-2"), 7, "single-2"));
+  EXPECT_EQ(Trainctl({"recipes", "path", "single-2"}).out, (folder_ / "single-2.json") + "\n");
+  EXPECT_EQ(Trainctl({"recipes", "path", "single-10"}).out, (folder_ / "single/lab-single.json") + "\n");
+}
+
+TEST_F(RecipesTest, AFileThatIsNoJobIsListedWithTheReason) {
+  folder_.Write("broken.json", "{\"version\": 1}");
+  const Ended ended = Trainctl({"recipes"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_NE(ended.out.find("broken"), std::string::npos);
+  EXPECT_NE(ended.out.find("refused: "), std::string::npos);
+  EXPECT_EQ(Trainctl({"recipes", "submit", "broken"}).code, kExitUsage);
+}
+
+TEST_F(RecipesTest, FoldersDeeperThanOneAreNotLookedAt) {
+  folder_.Write("a/b/deep.json", kJob);
+  EXPECT_EQ(Trainctl({"recipes"}).out.find("deep"), std::string::npos);
+}
+
+TEST_F(RecipesTest, OneIsShownAsAJobFileThatCanBeSubmitted) {
+  const job::ReadJob read = job::ReadJobFile(Trainctl({"recipes", "show", "single-10", "--devices", "2"}).out, {});
+  ASSERT_TRUE(read.job) << job::Format(read.problems, "shown");
+  EXPECT_EQ(read.job->name, "single-10");
+  EXPECT_EQ(read.job->devices, 2);
+  EXPECT_EQ(read.job->model.path, folder_ / "single/tiny");
+  const job::ReadJob lab = job::ReadJobFile(Trainctl({"recipes", "show", "lab-single"}).out, {});
+  ASSERT_TRUE(lab.lab) << job::Format(lab.problems, "shown");
+  EXPECT_EQ(lab.lab->experiments.size(), 2u);
+}
+
+TEST_F(RecipesTest, OneExperimentIsSubmittedAsAJobAndALabAsAGroup) {
+  coordinator_.workers = {CpuWorker("alpha/0", "READY")};
+  const Ended ended = Trainctl({"recipes", "submit", "single-2", "--train.micro_batch_size", "4"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  ASSERT_EQ(coordinator_.submissions.size(), 1u);
+  EXPECT_EQ(coordinator_.submissions[0].group_name(), "");
+  const job::JobSpec job = *job::FromJson(coordinator_.submissions[0].jobs(0).job_json());
+  EXPECT_EQ(job.name, "single-2");
+  EXPECT_EQ(job.train.micro_batch_size, 4);
+  coordinator_.jobs.clear();
+  EXPECT_EQ(Trainctl({"recipes", "submit", "lab-single"}).code, 0);
+  EXPECT_EQ(coordinator_.submissions.back().group_name(), "lab-single");
+}
+
+TEST_F(RecipesTest, AnUnknownIdOrActionIsRefused) {
+  const Ended unknown = Trainctl({"recipes", "show", "single-3"});
+  EXPECT_EQ(unknown.code, kExitNotFound);
+  EXPECT_NE(unknown.err.find("did you mean 'single-"), std::string::npos) << unknown.err;
+  EXPECT_EQ(Trainctl({"recipes", "run", "single-2"}).code, kExitUsage);
+  EXPECT_EQ(Trainctl({"recipes", "show"}).code, kExitUsage);
+}
+
+TEST_F(RecipesTest, TheFolderIsNamedOrFoundBesideTheProgram) {
+  surroundings_.environment_recipes.clear();
+  EXPECT_EQ(Trainctl({"recipes", "--dir", folder_.path(), "-o", "name"}).out, "lab-single\nmulti-2\nsingle-2\nsingle-10\n");
+  ScratchFolder checkout;
+  checkout.Write("deploy/jobs/multi-2.json", kJob);
+  surroundings_.program_directory = checkout / "build/bin";
+  EXPECT_EQ(Trainctl({"recipes", "-o", "name"}).out, "multi-2\n");
+  surroundings_.program_directory = "/no/such/bin";
+  const Ended ended = Trainctl({"recipes"});
+  EXPECT_EQ(ended.code, kExitNotFound);
+  EXPECT_NE(ended.err.find("/no/such/share/trainctl/jobs"), std::string::npos) << ended.err;
+}
+
+TEST_F(RecipesTest, TheShippedOnesHaveTheIdsOfTheLabs) {
+  const std::string ids = "\n" + Trainctl({"recipes", "--dir", std::string(TRAINCTL_SOURCE_DIR) + "/deploy/jobs", "-o", "name"}).out;
+  for (const char* id : {"single-1", "single-2", "single-5", "multi-1", "multi-2", "quickstart"}) {
+    EXPECT_NE(ids.find("\n" + std::string(id) + "\n"), std::string::npos) << id;
+  }
+}
+
+}  // namespace
+}  // namespace trainctl::client

@@ -1,0 +1,181 @@
+#include "client/exit_code.h"
+#include "client/output.h"
+#include "client/sweep_curve.h"
+#include "client/sweep_points.h"
+#include "common/job/batch.h"
+#include "common/job/job_json.h"
+#include "tests/client/client_test.h"
+#include "tests/client/scratch_folder.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr const char* kJob = R"({"version": 1, "name": "tiny", "model": {"path": "/models/tiny"}, "data": {"path": "/data/rows.json"},
+ "train": {"global_batch_size": 8, "micro_batch_size": 2}})";
+constexpr const char* kAccumulating = R"({"version": 1, "name": "tiny", "model": {"path": "/models/tiny"},
+ "data": {"path": "/data/rows.json"}, "train": {"accumulate_grad_batches": 4, "micro_batch_size": 2}})";
+
+class SweepTest : public ClientTest {
+ protected:
+  SweepTest() { coordinator_.workers = {CpuWorker("alpha/0", "READY"), CpuWorker("alpha/1", "READY")}; }
+
+  base::Result<Sweep> Plan(const char* job, std::vector<job::Override> overrides) {
+    return PlanSweep({.path = folder_.Write("job.json", job), .overrides = std::move(overrides)});
+  }
+
+  Ended SweepJob(std::vector<std::string> more, const char* job = kJob) {
+    more.insert(more.begin(), {"sweep", folder_.Write("job.json", job)});
+    return Trainctl(more);
+  }
+
+  // What each submitted job has in a setting, in order of submission.
+  std::vector<std::string> Submitted(const std::string& key) const {
+    std::vector<std::string> values;
+    for (const v1::SubmitRequest& request : coordinator_.submissions) {
+      for (const v1::JobSubmission& submission : request.jobs()) {
+        for (const auto& [name, value] : job::Flatten(*job::FromJson(submission.job_json()))) {
+          if (name == key) values.push_back(value);
+        }
+      }
+    }
+    return values;
+  }
+
+  // The next job to be followed ends so.
+  void WillEnd(const std::string& id, const std::string& outcome) {
+    coordinator_.watchings.push_back({.told = {FinishedJob(id, "", outcome)}});
+    v1::ComparedJob& job = *coordinator_.comparison.add_jobs();
+    job.set_id(id);
+    if (coordinator_.comparison.rows().empty()) coordinator_.comparison.add_rows()->set_key("step_seconds");
+    v1::CompareValue& seconds = *coordinator_.comparison.mutable_rows(0)->add_values();
+    if (outcome == "SUCCEEDED") seconds.set_number(2.0 * coordinator_.comparison.jobs_size());
+  }
+
+  ScratchFolder folder_;
+};
+
+using Words = std::vector<std::string>;
+
+TEST(SweepPointsTest, ValuesAreSplitAtCommasOutsideBracketsAndQuotes) {
+  EXPECT_EQ(SplitValues("1,2,4"), (Words{"1", "2", "4"}));
+  EXPECT_EQ(SplitValues("[0.9,0.95],[0.9,0.999]"), (Words{"[0.9,0.95]", "[0.9,0.999]"}));
+  EXPECT_EQ(SplitValues(R"("a,b",c)"), (Words{R"("a,b")", "c"}));
+  EXPECT_EQ(SplitValues("8"), Words{"8"});
+}
+
+TEST_F(SweepTest, SeveralAxesMakeEveryCombinationTheLastVariesFastest) {
+  const auto sweep = Plan(kJob, {{"precision", "32-true,bf16-true"}, {"train.micro_batch_size", "1,2"}, {"train.epochs", "3"}});
+  ASSERT_TRUE(sweep.ok()) << sweep.error().message;
+  ASSERT_EQ(sweep->points.size(), 4u);
+  EXPECT_EQ(sweep->points[0].job.name, "tiny-precision-32-true-micro_batch_size-1");
+  EXPECT_EQ(sweep->points[1].values, (Words{"32-true", "2"}));
+  EXPECT_EQ(sweep->points[2].values, (Words{"bf16-true", "1"}));
+  EXPECT_EQ(sweep->points[3].job.train.epochs, 3);
+}
+
+TEST_F(SweepTest, TheGlobalBatchStaysAndAccumulationAdapts) {
+  for (const char* job : {kJob, kAccumulating}) {
+    const auto sweep = Plan(job, {{"train.micro_batch_size", "1,8"}});
+    ASSERT_TRUE(sweep.ok()) << sweep.error().message;
+    EXPECT_EQ(job::PlanBatch(sweep->points[0].job)->accumulation, 8);
+    EXPECT_EQ(job::PlanBatch(sweep->points[1].job)->accumulation, 1);
+  }
+}
+
+TEST_F(SweepTest, AnotherRuleForTheGlobalBatchCanBeSaid) {
+  const auto sweep = Plan(kJob, {{"train.micro_batch_size", "1,8"}, {"train.accumulate_grad_batches", "2"}});
+  ASSERT_TRUE(sweep.ok()) << sweep.error().message;
+  EXPECT_EQ(job::PlanBatch(sweep->points[1].job)->global, 16);
+}
+
+TEST_F(SweepTest, AccumulationThatIsGivenKeepsItsMeaningWhereDevicesVary) {
+  const auto sweep = Plan(kAccumulating, {{"devices", "1,2"}});
+  ASSERT_TRUE(sweep.ok()) << sweep.error().message;
+  EXPECT_EQ(job::PlanBatch(sweep->points[1].job)->global, 16);
+}
+
+TEST_F(SweepTest, WhatCannotBeSweptIsRefused) {
+  EXPECT_NE(SweepJob({}).err.find("nothing varies"), std::string::npos);
+  EXPECT_NE(SweepJob({"--set", "notes=a,b"}).err.find("nothing varies"), std::string::npos);
+  EXPECT_NE(SweepJob({"--set", "devices=1,1"}).err.find("a value stands twice"), std::string::npos);
+  EXPECT_NE(SweepJob({"--set", "devices=1,2", "--set", "devices=1,4"}).err.find("is varied twice"), std::string::npos);
+  const Ended indivisible = SweepJob({"--set", "train.micro_batch_size=2,3"});
+  EXPECT_EQ(indivisible.code, kExitUsage);
+  EXPECT_NE(indivisible.err.find("tiny-micro_batch_size-3"), std::string::npos) << indivisible.err;
+  EXPECT_EQ(SweepJob({"--set", "train.micro_batch_size=2,x"}).code, kExitUsage);
+  EXPECT_TRUE(coordinator_.submissions.empty());
+}
+
+TEST_F(SweepTest, AllPointsAreSubmittedAsOneGroup) {
+  const Ended ended = SweepJob({"--set", "train.micro_batch_size=1,2,4"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  ASSERT_EQ(coordinator_.submissions.size(), 1u);
+  EXPECT_EQ(coordinator_.submissions[0].group_name(), "tiny-sweep");
+  EXPECT_EQ(Submitted("train.micro_batch_size"), (Words{"1", "2", "4"}));
+  EXPECT_NE(ended.out.find("trainctl compare g1"), std::string::npos) << ended.out;
+}
+
+TEST_F(SweepTest, WaitingShowsTheCurve) {
+  WillEnd("j1", "SUCCEEDED");
+  WillEnd("j2", "SUCCEEDED");
+  coordinator_.watchings[0].told.push_back(coordinator_.watchings[1].told[0]);
+  const Ended ended = SweepJob({"--set", "train.micro_batch_size=1,2", "--wait", "-o", "json"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const Json json = Json::parse(ended.out);
+  EXPECT_EQ(json["points"][1]["settings"]["train.micro_batch_size"], "2");
+  EXPECT_EQ(json["points"][1]["step_seconds"], 4.0);
+  EXPECT_EQ(json["points"][1]["outcome"], "SUCCEEDED");
+}
+
+TEST_F(SweepTest, StopAtOomRunsOneAfterTheOtherAndSkipsTheRest) {
+  WillEnd("j1", "SUCCEEDED");
+  WillEnd("j2", "OOM_GPU");
+  const Ended ended = SweepJob({"--set", "train.micro_batch_size=1,2,4,8", "--stop-at-oom", "-o", "json"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(coordinator_.submissions.size(), 2u);
+  const Json points = Json::parse(ended.out)["points"];
+  EXPECT_EQ(points[0]["outcome"], "SUCCEEDED");
+  EXPECT_EQ(points[1]["outcome"], "OOM_GPU");
+  EXPECT_EQ(points[1]["step_seconds"], nullptr);
+  EXPECT_EQ(points[2]["outcome"], "skipped");
+  EXPECT_EQ(points[3]["id"], nullptr);
+}
+
+TEST_F(SweepTest, StopAtOomGoesOnWithTheNextValueOfTheOtherSetting) {
+  WillEnd("j1", "OOM_GPU");
+  WillEnd("j2", "SUCCEEDED");
+  WillEnd("j3", "FAILED");
+  const Ended ended = SweepJob({"--set", "precision=32-true,bf16-true", "--set", "train.micro_batch_size=4,8", "--stop-at-oom"});
+  EXPECT_EQ(ended.code, kExitJobFailed);
+  EXPECT_EQ(Submitted("precision"), (Words{"32-true", "bf16-true", "bf16-true"}));
+  EXPECT_NE(ended.out.find("skipped"), std::string::npos) << ended.out;
+}
+
+TEST_F(SweepTest, ADryRunSubmitsNothing) {
+  const Ended ended = SweepJob({"--set", "train.micro_batch_size=1,2", "--dry-run"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_NE(ended.out.find("tiny-micro_batch_size-2"), std::string::npos);
+  EXPECT_TRUE(coordinator_.submissions.empty());
+}
+
+TEST_F(SweepTest, ALabFileIsNoJobToSweep) {
+  const Ended ended = SweepJob({"--set", "train.micro_batch_size=1,2"}, R"({"base": {"version": 1, "model": {"path": "/m"},
+    "data": {"path": "/d"}, "train": {"micro_batch_size": 2}}, "experiments": [{"name": "a", "set": {}}]})");
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("is a lab file"), std::string::npos) << ended.err;
+}
+
+TEST(SweepCurveTest, IsATableWithBars) {
+  SweepPoint small{{"1"}, {.name = "tiny-1"}}, large{{"8"}, {.name = "tiny-8"}};
+  const Sweep sweep{.name = "tiny", .axes = {{"train.micro_batch_size", {"1", "8"}}}, .points = {small, large}};
+  const std::vector<SweepResult> results = {
+      {&small, "j1", "SUCCEEDED", 4.0, 2.0, 512.0, 1.0 * (1 << 30), 1.5 * (1 << 30)},
+      {&large, "j2", "OOM_GPU", std::nullopt, std::nullopt, std::nullopt, std::nullopt, 9.0 * (1 << 30)}};
+  EXPECT_EQ(CurveOf(sweep, results).table.Render({}),
+            "JOB  train.micro_batch_size  OUTCOME    S/STEP                    TOKENS/S      PEAK                    PREDICTED\n"
+            "j1                        1  SUCCEEDED  4.00 s  ████████████████       512  1.00 GiB  ████████████████   1.50 GiB\n"
+            "j2                        8  OOM_GPU         –                           –         –                     9.00 GiB\n");
+}
+
+}  // namespace
+}  // namespace trainctl::client
