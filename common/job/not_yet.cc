@@ -4,9 +4,6 @@ namespace trainctl::job {
 namespace {
 
 constexpr NotYet kNotYet[] = {
-    {"offload_optimizer", [](const JobSpec& job) { return job.offload_optimizer; }, "false", "the optimizer in host memory"},
-    {"optimizer.name", [](const JobSpec& job) { return job.optimizer.name == OptimizerKind::kAdamW8bit; }, "\"adamw\" or \"sgd\"",
-     "8-bit AdamW"},
     {"checkpoint.every_steps", [](const JobSpec& job) { return job.checkpoint.every_steps.has_value(); }, "null", "checkpoints in mid-run"},
     {"profile", [](const JobSpec& job) { return job.profile.has_value(); }, "null", "the profiler"},
     {"resources.after", [](const JobSpec& job) { return job.resources.after.has_value(); }, "null", "one job after another"},

@@ -81,8 +81,6 @@ struct Unbuilt {
 };
 
 constexpr Unbuilt kUnbuilt[] = {
-    {"offload_optimizer", [](JobSpec& job) { job.offload_optimizer = true; }},
-    {"optimizer.name", [](JobSpec& job) { job.optimizer.name = OptimizerKind::kAdamW8bit; }},
     {"checkpoint.every_steps", [](JobSpec& job) { job.output.dir = "out", job.checkpoint.every_steps = 10; }},
     {"profile", [](JobSpec& job) { job.profile.emplace(); }},
     {"resources.after", [](JobSpec& job) { job.resources.after = "j1"; }},

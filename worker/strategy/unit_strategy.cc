@@ -42,7 +42,8 @@ UnitStrategy::UnitStrategy(const ops::ParameterTable& table, const StrategyOptio
   optimizer_ = optim::MakeOptimizer({.spec = options.job.optimizer,
                                      .engine = options.job.engine,
                                      .offload = options.job.offload_optimizer,
-                                     .threads = options.threads},
+                                     .threads = options.threads,
+                                     .device = options.device},
                                     Buffers());
 }
 
@@ -99,14 +100,15 @@ void UnitStrategy::AppendSlices(ops::UnitId unit, const PieceRange& piece, const
   const Range common = Intersect(Part(unit), {piece.offset, piece.numel});
   if (common.numel == 0) return;
   for (const optim::StateTensor& state : tensors) {
+    const at::Tensor values = state.Of(common.begin - Part(unit).begin, common.numel);
+    if (!values.defined()) continue;  // a kind that this tensor has no state of
     const int64_t per = state.elements_per_value;
-    const int64_t values = (common.numel + per - 1) / per, first = (common.begin - Part(unit).begin) / per;
     slices.push_back({.tensor = piece.name,
                       .kind = state.kind,
                       .elements_per_value = per,
                       .begin = (common.begin - piece.offset) / per,
                       .total = (piece.numel + per - 1) / per,
-                      .values = state.values.narrow(0, first, values),
+                      .values = values,
                       .writes = WritesState(unit)});
   }
 }
