@@ -76,14 +76,6 @@ Status WriteAndSync(const std::string& path, std::string_view content, unsigned 
   return Ok{};
 }
 
-Status SyncFolder(const std::string& folder) {
-  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.ok()) return SystemError("open the folder", folder);
-  // Some file systems cannot sync a folder and say EINVAL: there is nothing more to do then.
-  if (::fsync(directory.get()) != 0 && errno != EINVAL) return SystemError("sync the folder", folder);
-  return Ok{};
-}
-
 }  // namespace
 
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
@@ -112,6 +104,14 @@ Status WriteFileAtomically(const std::string& path, std::string_view content, un
     return written;
   }
   return SyncFolder(FolderOf(path));
+}
+
+Status SyncFolder(const std::string& folder) {
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.ok()) return SystemError("open the folder", folder);
+  // Some file systems cannot sync a folder and say EINVAL: there is nothing more to do then.
+  if (::fsync(directory.get()) != 0 && errno != EINVAL) return SystemError("sync the folder", folder);
+  return Ok{};
 }
 
 }  // namespace trainctl::base

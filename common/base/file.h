@@ -19,4 +19,8 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 // process's umask). kNotFound: the folder is missing. kExhausted: no space or quota left. kIo: everything else.
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode = 0644);
 
+// Names that were made, renamed or removed in the folder are so on the disk. A file system that cannot sync a folder is left at that.
+// kNotFound: no such folder. kIo: everything else.
+Status SyncFolder(const std::string& folder);
+
 }  // namespace trainctl::base

@@ -124,6 +124,10 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
   note_if(!is_fsdp && (job.sharding != Sharding::kFull || job.fsdp_unit != FsdpUnit::kBlock),
           "sharding and fsdp_unit have no effect without strategy fsdp");
   note_if(job.eval.every_steps && job.data.val_split_fraction == 0, "no evaluation: data.val_split_fraction is 0");
+  note_if(job.checkpoint.keep_best && job.data.val_split_fraction == 0,
+          "checkpoint.keep_best has no effect: without data.val_split_fraction nothing is evaluated");
+  note_if(job.resources.max_restarts > 0 && !job.checkpoint.every_steps,
+          "a restart begins at step 0: checkpoint.every_steps is null");
   note_if(job.optimizer.name != OptimizerKind::kSgd && job.optimizer.momentum != 0, "optimizer.momentum has no effect on adamw");
   note_if(job.train.max_steps && job.train.lr_warmup_steps.value_or(0) > *job.train.max_steps,
           "the warm-up (" + std::to_string(job.train.lr_warmup_steps.value_or(0)) +

@@ -84,6 +84,7 @@ struct CheckpointSpec {
   std::optional<int64_t> every_steps;
   int64_t keep_last = 2;
   bool keep_best = false;
+  std::optional<std::string> resume_from;
 };
 
 struct ProfileSpec {

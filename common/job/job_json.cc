@@ -28,6 +28,7 @@ void MakePathsAbsolute(JobSpec& job, const std::string& base_directory) {
   job.model.path = MakeAbsolute(job.model.path, base_directory);
   job.data.path = MakeAbsolute(job.data.path, base_directory);
   if (job.output.dir) job.output.dir = MakeAbsolute(*job.output.dir, base_directory);
+  if (job.checkpoint.resume_from) job.checkpoint.resume_from = MakeAbsolute(*job.checkpoint.resume_from, base_directory);
 }
 
 // Lays the overrides over what the file said, and checks the whole. What the check finds comes back with its place.

@@ -33,6 +33,7 @@ constexpr MetricInfo kMetrics[] = {
     {"time_seconds", "s", "time", true, false},
     {"load_seconds", "s", "time to load", true, true},
     {"evaluation_seconds", "s", "time in evaluation", true, false},
+    {"checkpoint_seconds", "s", "time in checkpoints", true, false},
     {"save_seconds", "s", "time to save", true, false},
 };
 

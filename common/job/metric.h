@@ -31,7 +31,8 @@ struct MetricInfo {
 // Every metric there is: loss, val_loss, lr, grad_norm, step_seconds, tokens_per_second, trained_tokens_per_second, samples_per_second,
 // memory_{params,grads,optimizer,optimizer_cpu,other,allocated,peak_allocated,reserved}_bytes,
 // gpu_{utilization_percent,memory_used_bytes,power_watts,temperature_celsius,energy_joules}, host_{cpu_percent,memory_used_bytes},
-// rank_{cpu_percent,memory_used_bytes}; and once a run (step = last): time_seconds, load_seconds, evaluation_seconds, save_seconds.
+// rank_{cpu_percent,memory_used_bytes}; once a run (step = last): time_seconds, load_seconds, evaluation_seconds, save_seconds; and after
+// each checkpoint checkpoint_seconds, what steps have waited for all checkpoints so far.
 std::span<const MetricInfo> Metrics();
 const MetricInfo* FindMetric(std::string_view name);
 

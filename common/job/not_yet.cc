@@ -4,7 +4,6 @@ namespace trainctl::job {
 namespace {
 
 constexpr NotYet kNotYet[] = {
-    {"checkpoint.every_steps", [](const JobSpec& job) { return job.checkpoint.every_steps.has_value(); }, "null", "checkpoints in mid-run"},
     {"profile", [](const JobSpec& job) { return job.profile.has_value(); }, "null", "the profiler"},
     {"resources.after", [](const JobSpec& job) { return job.resources.after.has_value(); }, "null", "one job after another"},
     {"resources.lease", [](const JobSpec& job) { return job.resources.lease.has_value(); }, "null", "leases"},

@@ -47,11 +47,17 @@ struct RankMetrics {
   std::vector<MetricPoint> points;
 };
 
-// An artefact was written completely: a file, or a folder with all below it. {"type":"saved","kind":"final","path":"…","bytes":n}
+// An artefact was written completely: a file, or a folder with all below it.
+// {"type":"saved","kind":"final" | "checkpoint" | …,"path":"…","bytes":n}
 struct RankSaved {
   std::string kind;  // "final", …: what it is
   std::string path;  // absolute, on the rank's host
   int64_t bytes = 0; // of all its files; 0: not known
+};
+
+// Something that people should know of the run, for its events. {"type":"notice","text":"…"}
+struct RankNotice {
+  std::string text;
 };
 
 // The rank's own view of its end, said before it exits. A rank that dies without it FAILED.
@@ -61,7 +67,7 @@ struct RankOutcome {
   std::optional<OomDetail> oom;
 };
 
-using RankMessage = std::variant<RankStarted, RankPhase, RankRendezvous, RankProgress, RankMetrics, RankSaved, RankOutcome>;
+using RankMessage = std::variant<RankStarted, RankPhase, RankRendezvous, RankProgress, RankMetrics, RankSaved, RankNotice, RankOutcome>;
 
 // {"type":"peers","blob":"…"}: to ranks other than 0, once rank 0 published.
 struct PeersCommand {

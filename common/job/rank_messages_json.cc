@@ -104,6 +104,10 @@ void ReadSaved(JsonFields& fields, RankSaved& saved) {
   fields.ReadIfPresent("bytes", saved.bytes);
 }
 
+JsonNode ToNode(const RankNotice& notice) { return Typed("notice").Add("text", notice.text); }
+
+void ReadNotice(JsonFields& fields, RankNotice& notice) { fields.Read("text", notice.text); }
+
 JsonNode ToNode(const OomDetail& oom) {
   JsonNode node = JsonNode::Object();
   node.Add("rank", oom.rank).Add("phase", oom.phase).Add("requested_bytes", oom.requested_bytes).Add("limit_bytes", oom.limit_bytes);
@@ -159,6 +163,7 @@ void ReadMessage(JsonFields& fields, RankMessage& message) {
   if (type == "progress") return ReadAs<RankProgress>(fields, message, ReadProgress);
   if (type == "metrics") return ReadAs<RankMetrics>(fields, message, ReadMetrics);
   if (type == "saved") return ReadAs<RankSaved>(fields, message, ReadSaved);
+  if (type == "notice") return ReadAs<RankNotice>(fields, message, ReadNotice);
   if (type == "outcome") return ReadAs<RankOutcome>(fields, message, ReadOutcome);
   fields.Fail("type", "'" + type + "' is not known");
 }

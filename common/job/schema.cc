@@ -168,7 +168,9 @@ std::vector<Field> RunFields() {
           "with the adapter added, as a Hugging Face directory."),
       Row("checkpoint.every_steps", OrNull(kCount), AT(checkpoint.every_steps), "Save the whole state at this interval."),
       Row("checkpoint.keep_last", IntegerType{1, 1'000}, AT(checkpoint.keep_last), "How many checkpoints stay."),
-      Row("checkpoint.keep_best", BoolType{}, AT(checkpoint.keep_best), "Keep the one of the best val_loss too."),
+      Row("checkpoint.keep_best", BoolType{}, AT(checkpoint.keep_best), "Keep the one of the best val_loss too; each is then evaluated."),
+      Row("checkpoint.resume_from", OrNull(folder), AT(checkpoint.resume_from),
+          "Go on from this checkpoint, or from the newest in this folder; on the workers' hosts, relative to the job file."),
       Row("profile.steps", IntegerType{1, 1'000}, AT(profile->steps), "Trace so many steps."),
   };
 }

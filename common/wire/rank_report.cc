@@ -58,6 +58,8 @@ void Write(const job::RankSaved& body, v1::RankReport* report) {
   report->mutable_saved()->set_bytes(body.bytes);
 }
 
+void Write(const job::RankNotice& body, v1::RankReport* report) { report->set_notice(body.text); }
+
 void Write(const job::RankOutcome& body, v1::RankReport* report) {
   v1::RankOutcome* message = report->mutable_outcome();
   message->set_outcome(std::string(job::Name(body.outcome)));
@@ -141,6 +143,7 @@ base::Result<ReportBody> ReadBody(const v1::RankReport& message) {
     case v1::RankReport::kRendezvous: return ReportBody(job::RankRendezvous{message.rendezvous()});
     case v1::RankReport::kProgress: return Read(message.progress());
     case v1::RankReport::kMetrics: return Read(message.metrics());
+    case v1::RankReport::kNotice: return ReportBody(job::RankNotice{message.notice()});
     case v1::RankReport::kSaved:
       return ReportBody(job::RankSaved{message.saved().kind(), message.saved().path(), message.saved().bytes()});
     case v1::RankReport::kOutcome: return Read(message.outcome());

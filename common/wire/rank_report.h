@@ -31,7 +31,7 @@ struct LaunchFailure {
 };
 
 using ReportBody = std::variant<job::RankStarted, job::RankPhase, job::RankRendezvous, job::RankProgress, job::RankMetrics, job::RankSaved,
-                                job::RankOutcome, RankExit, LaunchFailure>;
+                                job::RankNotice, job::RankOutcome, RankExit, LaunchFailure>;
 
 // One report. Numbered from 1 for each key, without gaps.
 struct RankReport {

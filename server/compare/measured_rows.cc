@@ -33,6 +33,7 @@ constexpr MeasuredRow kTimeRows[] = {
     {"time_seconds", "time", Latest},
     {"load_seconds", "time", Latest},
     {"evaluation_seconds", "time", LatestIfAny},
+    {"checkpoint_seconds", "time", LatestIfAny},
     {"save_seconds", "time", LatestIfAny},
     {"step_seconds", "time", StepSeconds},
     {"samples_per_second", "time", Rate},

@@ -60,7 +60,7 @@ struct WorkerFenced {
 // One report of or about a rank, numbered from 1 for each key, in order on each stream (after a reconnect from the first that Welcome does
 // not acknowledge). Step drops what it has seen already and what is of an old attempt.
 using ReportBody = std::variant<job::RankStarted, job::RankPhase, job::RankRendezvous, job::RankProgress, job::RankMetrics, job::RankSaved,
-                                job::RankOutcome, RankExit, LaunchFailure>;
+                                job::RankNotice, job::RankOutcome, RankExit, LaunchFailure>;
 struct RankReported {
   std::string worker;  // whose stream it came by: the acknowledgement goes there
   RankKey key;

@@ -62,6 +62,10 @@ void Apply(Report& report, const job::RankSaved& body) {
   Say(report.turn, report.job.row.id, "rank " + std::to_string(report.rank.row.key.rank) + " saved " + body.kind + " to " + body.path);
 }
 
+void Apply(Report& report, const job::RankNotice& body) {
+  Say(report.turn, report.job.row.id, "rank " + std::to_string(report.rank.row.key.rank) + ": " + body.text);
+}
+
 void Apply(Report& report, const job::RankOutcome& body) {
   report.rank.row.outcome = body;
   SaveRank(report.turn, report.rank);

@@ -56,6 +56,26 @@ TEST_F(DatasetTest, AnAlpacaRowIsPromptAndOutputBetweenBosAndEos) {
   EXPECT_EQ(dataset->tokens.size(), dataset->total_tokens);
 }
 
+TEST_F(DatasetTest, FromTheCacheItIsTheSame) {
+  data_.path = directory_.Write("data", R"([{"instruction": "Add.", "input": "1 2", "output": "3"},
+                                               {"instruction": "Go", "output": "ok"}])");
+  const std::string cache = directory_.path() + "/cache";
+  data_.mask_prompt = true;
+  const auto load = [&](const std::string& folder) { return LoadDataset(data_, model_, directory_.path(), 1000, folder).value(); };
+  const Dataset plain = load(""), made = load(cache), found = load(cache);
+  for (const Dataset* dataset : {&made, &found}) {
+    ASSERT_EQ(dataset->rows.size(), plain.rows.size());
+    EXPECT_EQ(dataset->total_tokens, plain.total_tokens);
+    EXPECT_EQ(dataset->train, plain.train);
+    for (size_t i = 0; i < plain.rows.size(); ++i) {
+      EXPECT_EQ(Text(*dataset, dataset->rows[i]), Text(plain, plain.rows[i]));
+      EXPECT_EQ(dataset->rows[i].ignored, plain.rows[i].ignored);
+    }
+  }
+  data_.mask_prompt = false;
+  EXPECT_EQ(load(cache).rows[0].ignored, 0);
+}
+
 TEST_F(DatasetTest, MaskPromptIgnoresBosAndPrompt) {
   data_.mask_prompt = true;
   auto dataset = Load(R"([{"instruction": "Go", "output": "ok"}])");

@@ -58,10 +58,11 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
     }
   }
   strategy->FinishLoading();
+  if (run.begin) run.begin(*strategy, comm);
 
   const int64_t batches = run.devices * run.accumulation;
   const Rows rows = RandomRows(run.steps * batches * run.micro, shape.vocab);
-  for (int64_t step = 0; step < run.steps; ++step) {
+  for (int64_t step = run.first_step; step < run.steps; ++step) {
     const at::Tensor step_targets = rows.targets.narrow(0, step * batches * run.micro, batches * run.micro);
     const auto tokens = static_cast<double>((step_targets >= 0).sum().item<int64_t>());
     const at::Tensor sums = at::zeros({batches}, at::kDouble);
@@ -82,6 +83,7 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
       tape.Backward();
     }
     const at::Tensor norm = strategy->FinishStep();
+    if (run.after_step) run.after_step(step + 1, *strategy, comm);
     if (comm.world_size() > 1) comm.Wait(comm.AllReduce(sums));
     if (comm.rank() != 0) continue;
     double sum = 0;

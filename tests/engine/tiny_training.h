@@ -24,6 +24,10 @@ struct TinyRun {
   int64_t accumulation = 1;
   int64_t micro = 2;
   int64_t steps = 5;
+  int64_t first_step = 0;  // the steps before it were another run's
+  // On every rank, before the first step and between steps.
+  std::function<void(strategy::Strategy& strategy, comm::Communicator& comm)> begin = {};
+  std::function<void(int64_t steps_done, strategy::Strategy& strategy, comm::Communicator& comm)> after_step = {};
 };
 
 struct TinyResult {

@@ -43,7 +43,8 @@ TEST(Weights, ShardsAreSeenAsOneSet) {
   EXPECT_THAT(weights.names(), ElementsAre("a", "b"));
   EXPECT_EQ(weights.total_bytes(), 11);
   weights.Release("b");
-  EXPECT_EQ(Text(weights.Bytes("b")), "second");
+  ASSERT_EQ(weights.Runs("b").size(), 1u);
+  EXPECT_EQ(Text(weights.Runs("b")[0]), "second");
 }
 
 TEST(Weights, AMissingShardIsNamed) {
@@ -75,11 +76,10 @@ TEST(Weights, AnIndexMustNotReachOutOfItsDirectory) {
   EXPECT_THAT(MessageOf(scratch), HasSubstr("expected a file name"));
 }
 
-TEST(Weights, PickledWeightsAreRefusedByName) {
+TEST(Weights, LitGptsWithoutConfigurationSayWhereItShouldBe) {
   const ScratchDirectory scratch;
-  scratch.Write("pytorch_model-00001-of-00002.bin", "PK");
-  EXPECT_THAT(MessageOf(scratch), HasSubstr("pytorch_model-00001-of-00002.bin"));
-  EXPECT_THAT(MessageOf(scratch), HasSubstr("not yet"));
+  scratch.Write("lit_model.pth", "PK");
+  EXPECT_THAT(MessageOf(scratch), HasSubstr("LitGPT keeps the model's config.json beside"));
 }
 
 TEST(Weights, NoWeightsAndNoDirectoryAreNotFound) {

@@ -81,7 +81,6 @@ struct Unbuilt {
 };
 
 constexpr Unbuilt kUnbuilt[] = {
-    {"checkpoint.every_steps", [](JobSpec& job) { job.output.dir = "out", job.checkpoint.every_steps = 10; }},
     {"profile", [](JobSpec& job) { job.profile.emplace(); }},
     {"resources.after", [](JobSpec& job) { job.resources.after = "j1"; }},
     {"resources.lease", [](JobSpec& job) { job.resources.lease = "l1"; }},

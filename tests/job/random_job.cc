@@ -95,6 +95,7 @@ JobSpec MakeJob() {
   job.output.save = OneOf<Save>(4);
   if (Bool()) job.output.dir = "/out" + Text();
   job.checkpoint = {.every_steps = MaybeInt(1, 100), .keep_last = Int(1, 9), .keep_best = Bool()};
+  if (Bool()) job.checkpoint.resume_from = "/checkpoints";
   if (Bool()) job.profile = ProfileSpec{.steps = Int(1, 9)};
   job.resources = RandomResources();
   if (Bool()) job.expect = OneOf<Expect>(2);

@@ -37,6 +37,7 @@ TEST(RankMessages, EveryKindIsReadBack) {
   ExpectSameLine(RankProgress{});
   ExpectSameLine(RankMetrics{{{"loss", 3, std::nullopt, "", 2.5, 1000}, {"memory_params_bytes", 0, 1, "after_forward", 7, 1001}}});
   ExpectSameLine(RankSaved{"final", "/out", 4096});
+  ExpectSameLine(RankNotice{"no checkpoint of step 5: disk full"});
   ExpectSameLine(RankOutcome{Outcome::kSucceeded, "done", std::nullopt});
   ExpectSameLine(RankOutcome{Outcome::kOomGpu, "out of memory", OomDetail{1, "forward", 100, 200, kMemory}});
 }

@@ -114,6 +114,7 @@ ReportBody ParseBody(const Words& words, const RankKey& key) {
   if (kind == "progress") return job::RankProgress{number(1, 0), number(2, 0), words.size() > 3 ? words[3] : "compute"};
   if (kind == "metrics") return job::RankMetrics{std::vector<job::MetricPoint>(number(1, 1), {.name = "loss"})};
   if (kind == "saved") return job::RankSaved{"final", words.at(1)};
+  if (kind == "notice") return job::RankNotice{Join(words, 1)};
   if (kind == "outcome") return job::RankOutcome{*job::ParseOutcome(words.at(1)), Join(words, 2)};
   if (kind == "exit") return RankExit{.exit_code = number(1, 0)};
   if (kind == "signal") return RankExit{.signal = number(1, 0)};

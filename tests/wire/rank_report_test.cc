@@ -160,6 +160,12 @@ TEST(RankReport, ANegativeKindOfMemoryIsNamedDownToItsField) {
   EXPECT_EQ(Refusal(report), "outcome.oom.memory.grads: -5: expected bytes, from 0");
 }
 
+TEST(RankReport, ANoticeComesBack) {
+  const auto report = FromWire(ToWire(RankReport{{1, 1, 0}, 3, job::RankNotice{"disk full"}}));
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(std::get<job::RankNotice>(report->body).text, "disk full");
+}
+
 TEST(RankReport, ARanksOwnMessageBecomesTheSameBody) {
   const ReportBody body = ToBody(job::RankSaved{"final", "/runs/a", 4096});
   ASSERT_TRUE(std::holds_alternative<job::RankSaved>(body));

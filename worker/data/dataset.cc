@@ -6,11 +6,12 @@
 #include <utility>
 
 #include "common/job/batch.h"
-#include "worker/data/digest.h"
+#include "worker/files/digest.h"
 #include "worker/data/json_rows.h"
 #include "worker/data/prompt.h"
 #include "worker/data/row_collector.h"
 #include "worker/data/shuffle.h"
+#include "worker/data/token_cache.h"
 #include "worker/data/token_file.h"
 #include "worker/data/tokenizer.h"
 
@@ -23,11 +24,16 @@ struct Source {
   const job::ModelShape& model;
   const std::string& model_directory;
   int64_t max_seq_length;
+  const std::string& digest;  // of the data file
+  const std::string& cache_folder;
 };
 
 // The tokens and rows of a data file; LoadDataset adds what is the same for all formats.
-struct Content {
-  TokenStore tokens;
+using Content = CachedTokens;
+
+// As a tokenizer made them.
+struct Tokenized {
+  std::vector<int32_t> tokens;
   std::vector<Row> rows;
 };
 
@@ -54,7 +60,7 @@ base::Status AddAlpacaRow(const files::JsonObject& row, bool mask_prompt, RowCol
   return rows->Add(prompt, row.Text("output"), mask_prompt);
 }
 
-base::Result<Content> ReadJsonContent(const files::MappedFile& file, const Source& source) {
+base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source& source) {
   auto tokenizer = TokenizerOf(source);
   if (!tokenizer) return tokenizer.error();
   RowCollector rows(**tokenizer, ReadBoundaryTokens(source.model, source.model_directory), source.model.vocab, source.max_seq_length);
@@ -63,10 +69,11 @@ base::Result<Content> ReadJsonContent(const files::MappedFile& file, const Sourc
     return alpaca ? AddAlpacaRow(row, source.data.mask_prompt, &rows) : rows.Add("", row.Text("text"), false);
   });
   if (!count) return count.error();
-  return Content{TokenStore(rows.TakeTokens()), rows.TakeRows()};
+  std::vector<int32_t> tokens = rows.TakeTokens();
+  return Tokenized{std::move(tokens), rows.TakeRows()};
 }
 
-base::Result<Content> ReadPlainContent(const files::MappedFile& file, const Source& source) {
+base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Source& source) {
   if (file.text().size() > kMaxTextBytes) {
     return Invalid(file.path() + ": " + std::to_string(file.text().size()) + " bytes, expected at most " + std::to_string(kMaxTextBytes) +
                    " of plain text; tokenize larger corpora into a .bin file (data.format \"bin\")");
@@ -77,7 +84,36 @@ base::Result<Content> ReadPlainContent(const files::MappedFile& file, const Sour
   const auto known = CheckVocabulary(ids, source.model.vocab, **tokenizer);
   if (!known) return Invalid(file.path() + ": " + known.error().message);
   std::vector<Row> rows = CutRows(static_cast<int64_t>(ids.size()), source);
-  return Content{TokenStore(std::move(ids)), std::move(rows)};
+  return Tokenized{std::move(ids), std::move(rows)};
+}
+
+// Everything that the tokens depend on. The number in front counts the changes of prompts and tokenizers in this program.
+std::string CacheKey(const Source& source) {
+  std::string key = "1 " + source.digest;
+  const auto add = [&](const auto& value) { key += " " + std::to_string(value); };
+  add(static_cast<int>(source.data.format));
+  add(source.data.max_rows.value_or(-1));
+  add(static_cast<int>(source.data.mask_prompt));
+  add(source.max_seq_length);
+  add(source.model.vocab);
+  add(source.model.bos_token);
+  add(source.model.eos_token);
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "tokenizer_config.json"}) {
+    const auto file = files::MappedFile::Open(source.model_directory + "/" + name);
+    key += file ? " " + files::Digest(file->bytes()) : std::string(" -");
+  }
+  return key;
+}
+
+base::Result<Content> ReadTextContent(const files::MappedFile& file, const Source& source) {
+  const std::string key = source.cache_folder.empty() ? "" : CacheKey(source);
+  if (!key.empty()) {
+    if (auto cached = FindCachedTokens(source.cache_folder, key, source.model.vocab)) return std::move(*cached);
+  }
+  auto made = source.data.format == job::DataFormat::kPlain ? TokenizePlain(file, source) : TokenizeJson(file, source);
+  if (!made) return made.error();
+  if (!key.empty() && !made->rows.empty()) CacheTokens(source.cache_folder, key, made->tokens, made->rows);
+  return Content{TokenStore(std::move(made->tokens)), std::move(made->rows)};
 }
 
 base::Result<Content> ReadBinContent(files::MappedFile file, const Source& source) {
@@ -99,9 +135,8 @@ base::Result<Content> ReadContent(files::MappedFile file, const Source& source) 
   switch (source.data.format) {
     case job::DataFormat::kAlpaca:
     case job::DataFormat::kText:
-      return ReadJsonContent(file, source);
     case job::DataFormat::kPlain:
-      return ReadPlainContent(file, source);
+      return ReadTextContent(file, source);
     case job::DataFormat::kBin:
       return ReadBinContent(std::move(file), source);
   }
@@ -123,13 +158,13 @@ void SplitTrainVal(const job::DataSpec& data, Dataset* dataset) {
 }  // namespace
 
 base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model, const std::string& model_directory,
-                                  int64_t max_seq_length) {
+                                  int64_t max_seq_length, const std::string& cache_folder) {
   CHECK(max_seq_length > 0) << max_seq_length;
   auto file = files::MappedFile::Open(data.path);
   if (!file) return file.error();
   Dataset dataset;
-  dataset.digest = Digest(file->bytes());
-  auto content = ReadContent(std::move(file).value(), {data, model, model_directory, max_seq_length});
+  dataset.digest = files::Digest(file->bytes());
+  auto content = ReadContent(std::move(file).value(), {data, model, model_directory, max_seq_length, dataset.digest, cache_folder});
   if (!content) return content.error();
   dataset.tokens = std::move(content->tokens);
   dataset.rows = std::move(content->rows);

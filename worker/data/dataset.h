@@ -42,7 +42,8 @@ struct Dataset {
 //
 // Errors: kNotFound (no data file, no tokenizer), kIo, kInvalid (a broken file: the message names file, row or line, and key; a token
 // beyond the model's vocabulary; no rows).
+// cache_folder: where tokens are kept by content (token_cache.h); "": nowhere.
 base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model, const std::string& model_directory,
-                                  int64_t max_seq_length);
+                                  int64_t max_seq_length, const std::string& cache_folder = "");
 
 }  // namespace trainctl::data

@@ -5,10 +5,10 @@
 
 namespace trainctl::data {
 
-base::Result<job::Inspection> Inspect(const job::JobSpec& job) {
+base::Result<job::Inspection> Inspect(const job::JobSpec& job, const std::string& cache_folder) {
   auto model = files::ReadModelConfig(job.model.path);
   if (!model) return model.error();
-  auto dataset = LoadDataset(job.data, *model, job.model.path, job.train.max_seq_length);
+  auto dataset = LoadDataset(job.data, *model, job.model.path, job.train.max_seq_length, cache_folder);
   if (!dataset) return dataset.error();
   job::Inspection inspection;
   inspection.model = *model;

@@ -36,6 +36,7 @@ class SafetensorsFile {
   const std::vector<TensorInfo>& tensors() const { return header_.tensors; }
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
   const std::string& path() const { return file_.path(); }
+  const MappedFile& file() const { return file_; }
 
   // nullptr: no such tensor.
   const TensorInfo* Find(std::string_view name) const;

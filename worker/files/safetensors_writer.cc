@@ -10,6 +10,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "common/base/file.h"
+
 namespace trainctl::files {
 namespace {
 
@@ -58,16 +60,9 @@ base::Result<std::string> Header(const std::string& path, const std::vector<Tens
   return header + text;
 }
 
-base::Status SyncDirectoryOf(const std::string& path) {
+std::string FolderOf(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const std::string directory = parent.empty() ? "." : parent.string();
-  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return WriteError("cannot open", directory);
-  const bool synced = fsync(fd) == 0 || errno == EINVAL;  // some file systems do not sync directories
-  const base::Error error = WriteError("cannot sync", directory);
-  close(fd);
-  if (!synced) return error;
-  return base::Ok{};
+  return parent.empty() ? "." : parent.string();
 }
 
 }  // namespace
@@ -119,7 +114,7 @@ base::Status SafetensorsWriter::Finish() {
   if (fsync(fd_) != 0) return WriteError("cannot sync", TemporaryName(path_));
   if (rename(TemporaryName(path_).c_str(), path_.c_str()) != 0) return WriteError("cannot rename to", path_);
   close(std::exchange(fd_, -1));
-  return SyncDirectoryOf(path_);
+  return base::SyncFolder(FolderOf(path_));
 }
 
 }  // namespace trainctl::files

@@ -79,11 +79,19 @@ int Fail(const base::Error& error) {
   return error.code == base::Code::kInvalid || error.code == base::Code::kNotFound ? kUsage : kFailure;
 }
 
+// Where tokenized data are kept, as XDG's Base Directory Specification says; "" where there is no home.
+std::string TokenCacheFolder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/trainctl/tokens";
+  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/trainctl/tokens" : "";
+}
+
 int Inspect() {
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   const base::Result<job::JobSpec> spec = job::FromJson(text);
   if (!spec) return Fail(spec.error());
-  const base::Result<job::Inspection> inspection = data::Inspect(*spec);
+  const base::Result<job::Inspection> inspection = data::Inspect(*spec, TokenCacheFolder());
   if (!inspection) return Fail(inspection.error());
   std::cout << job::ToJson(*inspection) << '\n';
   return 0;
@@ -108,7 +116,7 @@ int RunPlan(const Arguments& arguments) {
   job::RankOutcome outcome;
   {
     train::Reporter reporter(arguments.messages_fd, clock);  // its end writes all that is pending
-    outcome = train::RunRank(*plan, commands, reporter, clock);
+    outcome = train::RunRank(*plan, commands, reporter, clock, TokenCacheFolder());
     reporter.Send(outcome);
   }
   if (!outcome.message.empty()) std::cerr << "trainrank: " << job::Name(outcome.outcome) << ": " << outcome.message << std::endl;

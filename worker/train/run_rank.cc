@@ -20,9 +20,11 @@
 #include "worker/model/model.h"
 #include "worker/optim/host_memory.h"
 #include "worker/strategy/strategy.h"
+#include "worker/train/checkpointer.h"
 #include "worker/train/engine.h"
 #include "worker/train/initial_weights.h"
 #include "worker/train/load_weights.h"
+#include "worker/train/resume.h"
 #include "worker/train/save_adapter.h"
 #include "worker/train/save_model.h"
 #include "worker/train/trainer.h"
@@ -49,14 +51,20 @@ int64_t RoundUp(int64_t value, int64_t multiple) { return (value + multiple - 1)
 
 class RankRun {
  public:
-  RankRun(const job::RankPlan& plan, Commands& commands, Reporter& reporter, const base::Clock& clock)
-      : plan_(plan), commands_(commands), reporter_(reporter), clock_(clock) {}
+  RankRun(const job::RankPlan& plan, Commands& commands, Reporter& reporter, const base::Clock& clock, const std::string& cache_folder)
+      : plan_(plan), commands_(commands), reporter_(reporter), clock_(clock), cache_folder_(cache_folder) {}
 
   job::RankOutcome Run();
   job::OomDetail DescribeOom() const;
+  // The run failed: what goes on behind it leaves the reporter alone.
+  void Abandon();
 
  private:
   void JoinGang();
+  std::optional<files::CheckpointState> FindStart();
+  TrainingMoment Restore(files::CheckpointState& start, int64_t total_steps, const std::string& data_digest, strategy::Strategy& strategy);
+  bool WritesCheckpoints() const { return plan_.job.checkpoint.every_steps && plan_.job.output.dir; }
+  LoadProgress MakeProgress();
   void LoadWeights(const job::ModelShape& shape, const model::Model& model, strategy::Strategy& strategy);
   void Save(const model::Model& model, strategy::Strategy& strategy);
   int64_t TotalSteps(const data::Dataset& dataset, const job::BatchPlan& batch) const;
@@ -66,10 +74,16 @@ class RankRun {
   Commands& commands_;
   Reporter& reporter_;
   const base::Clock& clock_;
+  const std::string cache_folder_;
   std::unique_ptr<RankDevice> device_;
   std::unique_ptr<comm::Communicator> comm_;
+  std::unique_ptr<Checkpointer> checkpointer_;
   RunState state_;
 };
+
+bool HasFrozen(const ops::ParameterTable& table) {
+  return std::ranges::any_of(table.params, [](const ops::ParamSpec& spec) { return !spec.trainable; });
+}
 
 job::RankOutcome RankRun::Run() {
   const base::SteadyMicros begin = clock_.Steady();
@@ -83,7 +97,8 @@ job::RankOutcome RankRun::Run() {
   const job::JobSpec& spec = plan_.job;
   const job::BatchPlan batch = Take(job::PlanBatch(spec), "batch");
   const job::ModelShape shape = Take(files::ReadModelConfig(spec.model.path), "model.path");
-  const data::Dataset dataset = Take(data::LoadDataset(spec.data, shape, spec.model.path, spec.train.max_seq_length), "data.path");
+  const data::Dataset dataset =
+      Take(data::LoadDataset(spec.data, shape, spec.model.path, spec.train.max_seq_length, cache_folder_), "data.path");
   const int64_t total_steps = TotalSteps(dataset, batch);
   const model::ModelOptions options{.device = device_->device(),
                                     .max_length = RoundUp(spec.train.max_seq_length, data::kPadMultiple),
@@ -93,17 +108,35 @@ job::RankOutcome RankRun::Run() {
   const std::unique_ptr<model::Model> model = Take(model::MakeModel(shape, options), "model.path");
   JoinGang();
   state_.phase = "loading";
+  std::optional<files::CheckpointState> start = FindStart();
   const auto strategy = strategy::MakeStrategy(
       model->parameters(),
       {.job = spec, .accumulation = batch.accumulation, .device = device_->device(), .comm = comm_.get(), .threads = plan_.threads});
-  LoadWeights(shape, *model, *strategy);
+  if (!start || HasFrozen(model->parameters())) LoadWeights(shape, *model, *strategy);
+  const TrainingMoment begun = start ? Restore(*start, total_steps, dataset.digest, *strategy) : TrainingMoment{};
   if (plan_.rank == 0) reporter_.Metric("load_seconds", 0, SecondsSince(begin), true);
 
   MicroBatches batches(dataset, batch, spec.data.seed, plan_.rank, device_->device());
+  if (WritesCheckpoints()) {
+    std::vector<std::string> runs = start ? start->manifest().runs : std::vector<std::string>();
+    if (runs.empty() || runs.back() != plan_.job_id) runs.push_back(plan_.job_id);
+    checkpointer_ = std::make_unique<Checkpointer>(CheckpointerOptions{.plan = plan_,
+                                                                       .strategy = *strategy,
+                                                                       .reporter = reporter_,
+                                                                       .clock = clock_,
+                                                                       .device = device_->device(),
+                                                                       .total_steps = total_steps,
+                                                                       .steps_per_epoch = batches.steps_per_epoch(),
+                                                                       .data_digest = dataset.digest,
+                                                                       .runs = std::move(runs)});
+  }
+  start.reset();
   Trainer trainer({plan_, batch, *device_, *model, KernelsFor(spec.engine, device_->device()), *strategy, *comm_, batches, reporter_,
-                   commands_, state_},
-                  total_steps);
-  if (!trainer.Run()) return {.outcome = job::Outcome::kCancelled, .message = "stopped on request"};
+                   commands_, state_, checkpointer_.get()},
+                  total_steps, begun);
+  const bool to_the_end = trainer.Run();
+  if (checkpointer_) checkpointer_->Finish();
+  if (!to_the_end) return {.outcome = job::Outcome::kCancelled, .message = "stopped on request"};
   Save(*model, *strategy);
   return {.outcome = job::Outcome::kSucceeded};
 }
@@ -133,16 +166,57 @@ void RankRun::JoinGang() {
   comm_ = std::make_unique<WatchedCommunicator>(comm::Join(options), reporter_);
 }
 
-void RankRun::LoadWeights(const job::ModelShape& shape, const model::Model& model, strategy::Strategy& strategy) {
-  const LoadProgress progress = [&, last = base::SteadyMicros{0}](int64_t done, int64_t total) mutable {
+// The checkpoint that this attempt goes on from, opened on this host.
+std::optional<files::CheckpointState> RankRun::FindStart() {
+  const bool leads = plan_.rank == 0;
+  if (WritesCheckpoints()) {
+    const std::string directory = files::CheckpointsDirectory(*plan_.job.output.dir);
+    Take(CheckSharedFolder(directory, plan_, *comm_, device_->device()), "checkpoint.every_steps");
+    if (leads) files::RemoveLeftovers(directory);
+  }
+  std::optional<std::string> choice;
+  if (leads) choice = Take(ChooseCheckpoint(plan_), "checkpoint.resume_from");
+  choice = ShareChoice(choice, *comm_, device_->device());
+  if (!choice) return std::nullopt;
+  files::FoundCheckpoint found = Take(files::FindCheckpoint(*choice), "checkpoint");
+  return Take(files::CheckpointState::Open(std::move(found)), "checkpoint");
+}
+
+TrainingMoment RankRun::Restore(files::CheckpointState& start, int64_t total_steps, const std::string& data_digest,
+                                strategy::Strategy& strategy) {
+  const files::CheckpointManifest& manifest = start.manifest();
+  const std::string at = "step " + std::to_string(manifest.step) + " of " + std::to_string(total_steps);
+  if (manifest.step > total_steps) {
+    throw Failure{job::Outcome::kFailed, "checkpoint '" + start.path() + "' is at " + at + ": raise train.max_steps or train.epochs"};
+  }
+  Take(RestoreState(start, strategy, MakeProgress()), "checkpoint");
+  if (plan_.rank == 0) {
+    std::string text = "goes on from " + start.path() + " at " + at;
+    if (manifest.data_digest != data_digest) text += "; the data are not those it was trained on: rows are taken as if they were";
+    reporter_.Send(job::RankNotice{text});
+    std::fprintf(stderr, "trainrank: %s\n", text.c_str());
+  }
+  return {.steps_done = manifest.step,
+          .train_seconds = manifest.train_seconds,
+          .evaluation_seconds = manifest.evaluation_seconds,
+          .val_loss = manifest.val_loss};
+}
+
+LoadProgress RankRun::MakeProgress() {
+  return [this, last = base::SteadyMicros{0}](int64_t done, int64_t total) mutable {
     if (clock_.Steady() - last < 500'000 && done < total) return;
     last = clock_.Steady();
     reporter_.Send(job::RankPhase{.phase = "loading", .done_bytes = done, .total_bytes = total});
   };
+}
+
+void RankRun::LoadWeights(const job::ModelShape& shape, const model::Model& model, strategy::Strategy& strategy) {
+  const LoadProgress progress = MakeProgress();
   if (plan_.job.model.init == job::ModelInit::kRandom) {
     InitializeRandom(plan_.job.seed, model.parameters(), device_->device(), strategy, progress);
   } else {
-    Take(LoadPretrained(plan_.job.model.path, model.parameters(), shape.tied_head, strategy, progress), "model.path");
+    Take(LoadPretrained(plan_.job.model.path, model.parameters(), shape.tied_head, strategy, progress, device_->device()),
+         "model.path");
   }
   InitializeAdapters(plan_.job.seed, model.parameters(), device_->device(), strategy);
   strategy.FinishLoading();
@@ -162,6 +236,10 @@ void RankRun::Save(const model::Model& model, strategy::Strategy& strategy) {
   const char* kind = adapter ? "adapter" : spec.output.save == job::Save::kMerged ? "merged" : "final";
   reporter_.Saved(kind, *spec.output.dir);
   reporter_.Metric("save_seconds", 0, SecondsSince(begin), true);
+}
+
+void RankRun::Abandon() {
+  if (checkpointer_) checkpointer_->Abandon();
 }
 
 job::OomDetail RankRun::DescribeOom() const {
@@ -187,12 +265,8 @@ std::string OomMessage(const job::OomDetail& detail) {
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-}  // namespace
-
-job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter& reporter, const base::Clock& clock) {
-  const c10::NoGradGuard no_grad;
-  // Never destroyed: the process ends soon, and tearing down a broken NCCL group may hang.
-  RankRun& run = *new RankRun(plan, commands, reporter, clock);
+// Exceptions end here.
+job::RankOutcome RunToOutcome(RankRun& run) {
   try {
     return run.Run();
   } catch (const Failure& failure) {
@@ -212,6 +286,18 @@ job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter
   } catch (const std::exception& error) {
     return {.outcome = job::Outcome::kFailed, .message = error.what()};
   }
+}
+
+}  // namespace
+
+job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter& reporter, const base::Clock& clock,
+                         const std::string& cache_folder) {
+  const c10::NoGradGuard no_grad;
+  // Never destroyed: the process ends soon, and tearing down a broken NCCL group may hang.
+  RankRun& run = *new RankRun(plan, commands, reporter, clock, cache_folder);
+  const job::RankOutcome outcome = RunToOutcome(run);
+  run.Abandon();
+  return outcome;
 }
 
 }  // namespace trainctl::train

@@ -2,6 +2,7 @@
 
 #include "worker/files/hf_directory.h"
 #include "worker/train/adapter_merger.h"
+#include "worker/train/model_files.h"
 #include "worker/train/tensor_files.h"
 #include "worker/train/tensor_piece.h"
 
@@ -13,18 +14,18 @@ at::ScalarType SavedType(const job::JobSpec& job) {
   return job.precision == job::Precision::k32True || has_masters ? at::kFloat : at::kBFloat16;
 }
 
-void CreateModelFile(const job::JobSpec& job, TensorFile& file) {
+void CreateModelFile(const job::JobSpec& job, ModelFiles& file) {
   const std::string& directory = *job.output.dir;
   if (base::Status made = MakeFolder(directory); !made.ok()) return file.Fail(made.error());
   const auto copied = files::CopyCompanionFiles(job.model.path, directory);
   if (!copied) return file.Fail(copied.error());
-  file.Create(directory + "/model.safetensors");
+  file.Create(directory);
 }
 
 }  // namespace
 
 base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table, bool writes, strategy::Strategy& strategy) {
-  TensorFile file(SavedType(job));
+  ModelFiles file(SavedType(job));
   for (const ops::ParamSpec& spec : table.params) {
     if (spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces) file.Declare(piece.name, PieceShape(spec, piece));

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace trainctl::train {
@@ -29,21 +30,29 @@ double SumInOrder(const at::Tensor& values, int64_t count) {
 
 }  // namespace
 
-Trainer::Trainer(const TrainerParts& parts, int64_t total_steps)
-    : parts_(parts), total_steps_(total_steps), memory_(parts.device, parts.strategy, parts.reporter) {}
+Trainer::Trainer(const TrainerParts& parts, int64_t total_steps, const TrainingMoment& begin)
+    : parts_(parts),
+      total_steps_(total_steps),
+      first_step_(begin.steps_done),
+      memory_(parts.device, parts.strategy, parts.reporter),
+      train_seconds_(begin.train_seconds),
+      evaluation_seconds_(begin.evaluation_seconds),
+      saved_steps_(begin.steps_done) {}
 
 bool Trainer::Run() {
   parts_.reporter.Send(job::RankPhase{.phase = "training"});
-  parts_.reporter.Progress({.step = 0, .steps = total_steps_});
+  parts_.reporter.Progress({.step = first_step_, .steps = total_steps_});
   parts_.device.Synchronize();
   parts_.device.ResetPeak();
   last_mark_.emplace(parts_.device.device());
-  int64_t step = 0;
-  for (; step < total_steps_ && !parts_.commands.stop_requested(); ++step) {
+  int64_t step = first_step_;
+  for (; step < total_steps_ && !stop_agreed_; ++step) {
     Step(step);
     if (EvaluationIsDue(step)) Evaluate(step);
+    if (CheckpointIsDue(step + 1)) Checkpoint(step + 1);
   }
   Retire();
+  if (step < total_steps_ && parts_.checkpointer != nullptr && saved_steps_ != step) Checkpoint(step);
   const int64_t last_step = std::max<int64_t>(0, step - 1);
   memory_.ReportPeak(last_step);
   if (parts_.comm.rank() == 0) {
@@ -57,7 +66,7 @@ void Trainer::Step(int64_t step) {
   const StepCounts counts = parts_.batches.Counts(step);
   const double lr = job::LearningRate(parts_.plan.job, parts_.batch, step, total_steps_);
   const auto fp64 = at::TensorOptions().device(parts_.device.device()).dtype(at::kDouble);
-  const at::Tensor results = at::zeros({parts_.batch.accumulation * parts_.batch.devices + 1}, fp64);
+  const at::Tensor results = at::zeros({parts_.batch.accumulation * parts_.batch.devices + 2}, fp64);
 
   parts_.strategy.BeginStep(step, lr, MemoryMeter::Samples(step));
   for (int64_t micro_step = 0; micro_step < parts_.batch.accumulation; ++micro_step) MicroStep(step, micro_step, counts, results);
@@ -65,6 +74,7 @@ void Trainer::Step(int64_t step) {
   const at::Tensor norm = parts_.strategy.FinishStep();
   memory_.Sample(step, job::Phase::kAfterOptimizerStep);
 
+  if (parts_.commands.stop_requested()) results[-2].fill_(1);
   if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.AllReduce(results));
   results[-1].copy_(norm.defined() ? norm : at::full({}, std::numeric_limits<double>::quiet_NaN(), fp64));
   parts_.state.last_memory = memory_.last();
@@ -114,7 +124,8 @@ void Trainer::Report(const InFlight& done, double seconds) {
   const int64_t micro_batches = parts_.batch.accumulation * parts_.batch.devices;
   const double tokens = static_cast<double>(std::max<int64_t>(1, done.counts.trained_tokens));
   const double loss = SumInOrder(done.results, micro_batches) / tokens;
-  const double norm = done.results[micro_batches].item<double>();
+  const double norm = done.results[-1].item<double>();
+  stop_agreed_ = stop_agreed_ || done.results[-2].item<double>() > 0;
   const double tokens_per_second = static_cast<double>(done.counts.positions) / seconds;
   if (parts_.comm.rank() == 0) {
     reporter.Metric("step_seconds", done.step, seconds, true);  // ranks step together
@@ -134,6 +145,7 @@ void Trainer::Report(const InFlight& done, double seconds) {
 
 bool Trainer::EvaluationIsDue(int64_t step) const {
   const job::EvalSpec& eval = parts_.plan.job.eval;
+  if (parts_.plan.job.checkpoint.keep_best && CheckpointIsDue(step + 1)) return true;
   return step + 1 == total_steps_ || (eval.every_steps && (step + 1) % *eval.every_steps == 0);
 }
 
@@ -160,9 +172,27 @@ void Trainer::Evaluate(int64_t step) {
   last_mark_.emplace(parts_.device.device());
   last_mark_->Wait();
   evaluation_seconds_ += last_mark_->SecondsSince(begin);
-  if (parts_.comm.rank() != 0) return;
   const auto tokens = static_cast<double>(std::max<int64_t>(1, parts_.batches.ValidationTokens(max_rows)));
-  parts_.reporter.Metric("val_loss", step, SumInOrder(host, batches) / tokens, true);
+  val_loss_ = SumInOrder(host, batches) / tokens;
+  evaluated_steps_ = step + 1;
+  if (parts_.comm.rank() == 0) parts_.reporter.Metric("val_loss", step, val_loss_, true);
+}
+
+void Trainer::Checkpoint(int64_t steps_done) {
+  Retire();
+  const StreamMark begin(parts_.device.device());
+  parts_.state.phase = "checkpoint";
+  const bool evaluated = evaluated_steps_ == steps_done;
+  parts_.checkpointer->Save({.steps_done = steps_done,
+                             .train_seconds = train_seconds_,
+                             .evaluation_seconds = evaluation_seconds_,
+                             .val_loss = evaluated ? std::optional(val_loss_) : std::nullopt});
+  saved_steps_ = steps_done;
+  parts_.reporter.Send(job::RankPhase{.phase = "training"});
+  last_mark_.emplace(parts_.device.device());
+  last_mark_->Wait();
+  checkpoint_seconds_ += last_mark_->SecondsSince(begin);
+  if (parts_.comm.rank() == 0) parts_.reporter.Metric("checkpoint_seconds", steps_done - 1, checkpoint_seconds_, true);
 }
 
 ops::Context Trainer::MakeContext(ops::Tape& tape) const {

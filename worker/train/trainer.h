@@ -11,6 +11,7 @@
 #include "worker/model/model.h"
 #include "worker/ops/kernels.h"
 #include "worker/strategy/strategy.h"
+#include "worker/train/checkpointer.h"
 #include "worker/train/commands.h"
 #include "worker/train/memory_meter.h"
 #include "worker/train/micro_batches.h"
@@ -33,13 +34,16 @@ struct TrainerParts {
   Reporter& reporter;
   const Commands& commands;
   RunState& state;
+  Checkpointer* checkpointer = nullptr;  // none: the job writes no checkpoints
 };
 
 class Trainer {
  public:
-  Trainer(const TrainerParts& parts, int64_t total_steps);
+  // begin: of a run that goes on from a checkpoint, where it stood.
+  Trainer(const TrainerParts& parts, int64_t total_steps, const TrainingMoment& begin = {});
 
-  // Runs to the end, or to the end of the step in which a stop was asked for: then false. Throws what LibTorch and the communicator throw.
+  // Runs to the end, or to the end of a step after a stop was asked for, the same on all ranks: then false, and where the job writes
+  // checkpoints one has been begun. Throws what LibTorch and the communicator throw.
   bool Run();
 
  private:
@@ -48,7 +52,8 @@ class Trainer {
     int64_t step;
     double lr;
     StepCounts counts;
-    at::Tensor results;  // fp64, pinned: the sum of losses of each micro batch, then the gradient's norm (NaN: not wanted)
+    at::Tensor results;  // fp64, pinned: the sum of losses of each micro batch; how many ranks were asked to stop; the gradient's norm
+                         // (NaN: not wanted)
     StreamMark end;
   };
 
@@ -59,15 +64,23 @@ class Trainer {
   void Report(const InFlight& done, double seconds);
   void Evaluate(int64_t step);
   bool EvaluationIsDue(int64_t step) const;
+  void Checkpoint(int64_t steps_done);
+  bool CheckpointIsDue(int64_t steps_done) const { return parts_.checkpointer != nullptr && parts_.checkpointer->IsDue(steps_done); }
   ops::Context MakeContext(ops::Tape& tape) const;
 
   TrainerParts parts_;
   const int64_t total_steps_;
+  const int64_t first_step_;
   MemoryMeter memory_;
   std::optional<StreamMark> last_mark_;  // the end of the last retired step, or where the clock was started again
   std::optional<InFlight> in_flight_;
+  bool stop_agreed_ = false;
   double train_seconds_ = 0;
   double evaluation_seconds_ = 0;
+  double checkpoint_seconds_ = 0;
+  int64_t evaluated_steps_ = -1;  // val_loss_ is of the weights after so many
+  double val_loss_ = 0;
+  int64_t saved_steps_ = -1;  // the last checkpoint is of so many steps
 };
 
 }  // namespace trainctl::train

@@ -1,0 +1,75 @@
+#include "worker/data/token_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "common/base/file.h"
+#include "tests/files/scratch_directory.h"
+
+namespace trainctl::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<int32_t> kTokens = {1, 5, 9, 2, 1, 7, 2};
+const std::vector<Row> kRows = {{0, 4, 2}, {4, 3, 0}};
+constexpr int64_t kVocab = 10;
+
+std::string OnlyFile(const std::string& folder) { return fs::directory_iterator(folder)->path().string(); }
+
+TEST(TokenCache, GivesBackWhatWasKeptUnderItsKey) {
+  const ScratchDirectory scratch;
+  const std::string folder = scratch.path() + "/tokens";
+  EXPECT_FALSE(FindCachedTokens(folder, "key", kVocab));
+  CacheTokens(folder, "key", kTokens, kRows);
+  const auto cached = FindCachedTokens(folder, "key", kVocab);
+  ASSERT_TRUE(cached);
+  ASSERT_EQ(cached->tokens.size(), 7);
+  for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(cached->tokens[i], kTokens[static_cast<size_t>(i)]);
+  ASSERT_EQ(cached->rows.size(), 2u);
+  EXPECT_EQ(cached->rows[1].begin, 4);
+  EXPECT_EQ(cached->rows[0].ignored, 2);
+  EXPECT_FALSE(FindCachedTokens(folder, "other", kVocab));
+}
+
+TEST(TokenCache, ADamagedOrCutFileIsAMiss) {
+  const ScratchDirectory scratch;
+  CacheTokens(scratch.path(), "key", kTokens, kRows);
+  const std::string path = OnlyFile(scratch.path());
+  const std::string whole = base::ReadFile(path, 1 << 20).value();
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] ^= 1;
+    ASSERT_TRUE(base::WriteFileAtomically(path, damaged).ok());
+    EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kVocab)) << i;
+    ASSERT_TRUE(base::WriteFileAtomically(path, whole.substr(0, i)).ok());
+    EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kVocab)) << i;
+  }
+}
+
+TEST(TokenCache, WhatDoesNotFitTheModelIsAMiss) {
+  const ScratchDirectory scratch;
+  CacheTokens(scratch.path(), "key", kTokens, kRows);
+  EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", 9));
+  CacheTokens(scratch.path(), "key", kTokens, {{5, 3, 0}});
+  EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kVocab));
+}
+
+TEST(TokenCache, TheSetsUsedLastStay) {
+  const ScratchDirectory scratch;
+  for (size_t i = 0; i < kMostCachedSets + 3; ++i) CacheTokens(scratch.path(), std::to_string(i), kTokens, kRows);
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()), static_cast<ptrdiff_t>(kMostCachedSets));
+  EXPECT_TRUE(FindCachedTokens(scratch.path(), std::to_string(kMostCachedSets + 2), kVocab));
+  EXPECT_FALSE(FindCachedTokens(scratch.path(), "0", kVocab));
+}
+
+TEST(TokenCache, AFolderThatCannotBeMadeIsLeftOut) {
+  const ScratchDirectory scratch;
+  const std::string file = scratch.Write("file", "");
+  CacheTokens(file + "/tokens", "key", kTokens, kRows);
+  EXPECT_FALSE(FindCachedTokens(file + "/tokens", "key", kVocab));
+}
+
+}  // namespace
+}  // namespace trainctl::data
