@@ -19,7 +19,7 @@ std::string Absolute(const std::string& path) {
 }
 
 std::vector<job::Override> WithAbsolutePaths(std::vector<job::Override> overrides) {
-  static const std::set<std::string_view> kPathKeys = {"model.path", "data.path", "output.dir"};
+  static const std::set<std::string_view> kPathKeys = {"model.path", "data.path", "output.dir", "checkpoint.resume_from"};
   for (job::Override& override_ : overrides) {
     if (kPathKeys.contains(override_.key) && !override_.value.empty() && override_.value != "null") {
       override_.value = Absolute(override_.value);
@@ -53,8 +53,12 @@ base::Result<JobFile> OpenJobFile(const JobFileOptions& options) {
     const bool is_fault_of_file = text.error().code == base::Code::kExhausted;
     return base::Error{is_fault_of_file ? base::Code::kInvalid : text.error().code, text.error().message};
   }
-  job::ReadJob read = Read(*text, options, /*with_name=*/false);
-  if (!options.name.empty() && !read.lab) read = Read(*text, options, /*with_name=*/true);
+  return ReadJobText(*text, options);
+}
+
+base::Result<JobFile> ReadJobText(const std::string& text, const JobFileOptions& options) {
+  job::ReadJob read = Read(text, options, /*with_name=*/false);
+  if (!options.name.empty() && !read.lab) read = Read(text, options, /*with_name=*/true);
   if (!read.problems.empty()) {
     const std::string count = read.problems.size() == 1 ? "a problem" : std::to_string(read.problems.size()) + " problems";
     return base::Error{base::Code::kInvalid,

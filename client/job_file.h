@@ -27,4 +27,7 @@ struct JobFile {
 // file, those in overrides to the current folder, as every path that is typed.
 base::Result<JobFile> OpenJobFile(const JobFileOptions& options);
 
+// Of a text that came from elsewhere; options.path names it in messages.
+base::Result<JobFile> ReadJobText(const std::string& text, const JobFileOptions& options);
+
 }  // namespace trainctl::client

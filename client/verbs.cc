@@ -52,6 +52,11 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl cancel j12\n"
      "  trainctl cancel my-lab\n",
      MakeCancel},
+    {"resume", "a new job that goes on from an ended one's last checkpoint",
+     "  trainctl resume j12 --wait\n"
+     "  trainctl resume j12 --train.max_steps 2000\n"
+     "  trainctl resume j12 --set devices=2 --dry-run\n",
+     MakeResume},
     {"compare", "runs side by side: what was changed, time, memory, throughput, loss",
      "  trainctl compare                     the latest group\n"
      "  trainctl compare j12 j13 j14\n"

@@ -20,6 +20,7 @@ std::unique_ptr<Verb> MakeImport();
 std::unique_ptr<Verb> MakeLogs();
 std::unique_ptr<Verb> MakeMetrics();
 std::unique_ptr<Verb> MakeRecipes();
+std::unique_ptr<Verb> MakeResume();
 std::unique_ptr<Verb> MakeStatus();
 std::unique_ptr<Verb> MakeSubmit();
 std::unique_ptr<Verb> MakeSweep();

@@ -1,0 +1,83 @@
+#include <filesystem>
+#include <utility>
+
+#include "client/submission.h"
+#include "client/verbs.h"
+#include "common/job/job_json.h"
+
+namespace trainctl::client {
+namespace {
+
+// The last checkpoint that the job said was whole.
+const v1::Artifact* LastCheckpoint(const v1::JobDetail& detail) {
+  const v1::Artifact* last = nullptr;
+  for (const v1::Artifact& artifact : detail.artifacts()) {
+    if (artifact.kind() == "checkpoint") last = &artifact;
+  }
+  return last;
+}
+
+base::Error NoCheckpoint(const v1::JobView& view, const job::JobSpec& job) {
+  const std::string why = job.checkpoint.every_steps
+                              ? "it ended before the first one was whole; submit it again"
+                              : "checkpoint.every_steps was null; submit it again with --checkpoint.every_steps N and --output.dir DIR";
+  return {base::Code::kInvalid, view.name() + " (" + view.id() + ") has no checkpoint to resume from: " + why};
+}
+
+class Resume : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positional("JOB", &job_, "id or name of a job that has ended");
+    DeclareSubmitOptions(arguments, &options_);
+    arguments.Text("--name", "NAME", &name_, "of the new job; else the old one's");
+    arguments.Overrides(&overrides_, "override a setting; also --KEY VALUE, as in --train.max_steps 2000");
+    arguments.Remark(
+        "The new job goes on from the last checkpoint, with the old one's settings and output.dir. It may have other devices, another\n"
+        "strategy or micro batch; the same ones under \"deterministic\": true give the losses of a run that was never interrupted.\n"
+        "The old job stays as it is. Restarts by resources.max_restarts resume by themselves.");
+  }
+
+  int Run(Context& context) override {
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    v1::GetRequest request;
+    request.set_job(job_);
+    const base::Result<v1::GetResponse> response = (*api)->Get(request);
+    if (!response.ok()) return Fail(context, response.error());
+    const base::Result<JobFile> file = Continue(*response);
+    if (!file.ok()) return Fail(context, file.error());
+    options_.source = job_;
+    return SubmitJobs(context, *file, options_);
+  }
+
+ private:
+  base::Result<JobFile> Continue(const v1::GetResponse& response) const {
+    if (response.jobs_size() != 1) {
+      return base::Error{base::Code::kInvalid, job_ + " is a group of " + std::to_string(response.jobs_size()) + " jobs: name one of them"};
+    }
+    const v1::JobDetail& detail = response.jobs(0);
+    const v1::JobView& view = detail.view();
+    if (view.state() != "FINISHED") {
+      return base::Error{base::Code::kConflict, view.name() + " (" + view.id() + ") is " + view.state() +
+                                                    ": only a job that has ended is resumed; end it with: trainctl cancel " + view.id()};
+    }
+    const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+    if (!job.ok()) return job.error();
+    const v1::Artifact* checkpoint = LastCheckpoint(detail);
+    if (checkpoint == nullptr) return NoCheckpoint(view, *job);
+    JobFileOptions again{.path = view.id(), .name = name_, .overrides = overrides_};
+    const std::string folder = std::filesystem::path(checkpoint->path()).parent_path().string();
+    again.overrides.insert(again.overrides.begin(), {"checkpoint.resume_from", folder});
+    return ReadJobText(detail.job_json(), again);
+  }
+
+  std::string job_, name_;
+  std::vector<job::Override> overrides_;
+  SubmitOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeResume() { return std::make_unique<Resume>(); }
+
+}  // namespace trainctl::client
