@@ -141,7 +141,7 @@ class SweepVerb : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Positional("FILE", &file_.path, "a job file");
     arguments.Switch("--stop-at-oom", &stop_at_oom_,
-                     "one after the other, and no further along the last setting once a run is out of memory; waits");
+                     "one after the other, also what is predicted not to fit; no further along the last setting once out of memory; waits");
     DeclareSubmitOptions(arguments, &options_);
     arguments.Text("--name", "NAME", &file_.name, "what the jobs' names begin with; else the file's");
     arguments.Overrides(&file_.overrides, "KEY=VALUE,VALUE,…: one job for each; several --set: for each combination");
@@ -159,6 +159,7 @@ class SweepVerb : public Verb {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     for (const std::string& note : sweep->notes) context.err << "note: " << note << std::endl;
+    if (stop_at_oom_) options_.force = true;  // where memory ends is what it is to find
     SweepRun run(context, **api, *sweep, options_);
     if (const base::Status assessed = run.Assess(); !assessed.ok()) return Fail(context, assessed.error());
     return stop_at_oom_ ? run.SubmitUntilOutOfMemory() : run.SubmitGroup();

@@ -115,14 +115,17 @@ at::Tensor Decoded(const at::Tensor& map, const at::Tensor& codes, const at::Ten
   return (map.to(at::kCUDA).index_select(0, codes.to(at::kInt)).view({-1, 256}) * absmax.unsqueeze(1)).view({-1});
 }
 
-// The codes of moments by their definition, in fp32.
-at::Tensor CodesOf(const at::Tensor& map, const at::Tensor& moments, const at::Tensor& absmax) {
-  const at::Tensor scaled = moments.view({-1, 256}) * absmax.clamp_min(1e-38).reciprocal().unsqueeze(1);
-  return at::bucketize(scaled, ops::DynamicBounds(map).to(at::kCUDA)).view({-1}).to(at::kByte);
+// Whether the codes are those of the moments, give or take what fp32 rounds on the way: coarse gradients put many moments right between
+// two codes.
+bool AreCodesOf(const at::Tensor& codes, const at::Tensor& map, const at::Tensor& moments, const at::Tensor& absmax) {
+  constexpr double kRounding = 1e-6;
+  const at::Tensor scaled = moments.view({-1, 256}) / absmax.to(at::kDouble).clamp_min(1e-38).unsqueeze(1), slack = scaled.abs() * kRounding;
+  const at::Tensor bounds = ops::DynamicBounds(map).to(at::kCUDA, at::kDouble), actual = codes.view({-1, 256}).to(at::kLong);
+  const at::Tensor least = at::bucketize(scaled - slack, bounds), greatest = at::bucketize(scaled + slack, bounds);
+  return at::logical_and(actual >= least, actual <= greatest).all().item<bool>();
 }
 
-// Three steps, each from the kernel's own codes before it: parameters and absmax in float64, codes to the bit but for moments that the last
-// bit of fp32 decides.
+// Three steps, each from the kernel's own codes before it, against float64.
 void CheckAdamW8bit(Checks& checks, const FlatCase& c, int64_t count, bool scaled) {
   const std::string name = "AdamW8bit " + TextOf(c) + Text({count, scaled});
   const at::Tensor tables = ops::DynamicTables(at::kCUDA), signed_map = ops::DynamicMap(true), unsigned_map = ops::DynamicMap(false);
@@ -141,10 +144,8 @@ void CheckAdamW8bit(Checks& checks, const FlatCase& c, int64_t count, bool scale
     checks.Near(name + " parameters", flat.parameters, want);
     checks.Near(name + " first absmax", codes.first_absmax, first.abs().view({-1, 256}).amax(1));
     checks.Near(name + " second absmax", codes.second_absmax, second.view({-1, 256}).amax(1));
-    const at::Tensor first_off = codes.first != CodesOf(signed_map, first.to(at::kFloat), codes.first_absmax);
-    const at::Tensor second_off = codes.second != CodesOf(unsigned_map, second.to(at::kFloat), codes.second_absmax);
-    checks.True(name + " first codes", first_off.sum().item<int64_t>() <= 1 + count / 10'000);
-    checks.True(name + " second codes", second_off.sum().item<int64_t>() <= 1 + count / 10'000);
+    checks.True(name + " first codes", AreCodesOf(codes.first, signed_map, first, codes.first_absmax));
+    checks.True(name + " second codes", AreCodesOf(codes.second, unsigned_map, second, codes.second_absmax));
     if (c.with_copy) {
       checks.Equal(name + " copy", flat.copy, flat.parameters.to(at::kBFloat16));
     }

@@ -9,7 +9,7 @@
 
 namespace trainctl::gpu {
 
-void Checks::Near(const std::string& what, const at::Tensor& got, const at::Tensor& want, double fp32_tolerance) {
+void Checks::Near(const std::string& what, const at::Tensor& got, const at::Tensor& want, double fp32_tolerance, double floor) {
   if (got.sizes() != want.sizes()) {
     return Record(what, false, "another shape");
   }
@@ -20,7 +20,7 @@ void Checks::Near(const std::string& what, const at::Tensor& got, const at::Tens
   const at::Tensor wide = got.to(at::kDouble);
   const at::Tensor size = at::abs(want);
   const double rounding = got.scalar_type() == at::kBFloat16 ? kHalfUnitOfBf16 : 0;
-  const at::Tensor allowed = size * (rounding + fp32_tolerance) + size.max() * fp32_tolerance + 1e-30;
+  const at::Tensor allowed = size * (rounding + fp32_tolerance) + size.max() * fp32_tolerance + floor + 1e-30;
   const at::Tensor excess = at::abs(wide - want) / allowed;
   const double worst = excess.max().item<double>();
   const bool ok = !at::isnan(excess).any().item<bool>() && worst <= 1;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The ladder of trust on this host's devices: each rung trains the same rows in two ways, through the real coordinator and workers, and
-compares the loss of every step. DDP proves itself against one device, FSDP against DDP, and everything else against one of these.
+compares the loss of every step. DDP proves itself against one device, FSDP against DDP, a run that goes on from a checkpoint against the
+one that saved it, and everything else against one of these.
 
 usage: tests/gpu/ladder.py [--rungs NAME,…] [--steps N] [--bin DIR] [--cpu SLOTS] [--model DIR]
 
@@ -55,6 +56,26 @@ RUNGS = {
 }
 
 
+# The same, by a run that saved a checkpoint in its middle and another that went on from it.
+RESUMED = {
+    "resume": {**ONE, **EXACT, **MIXED},
+    "resume-ddp-lora": {**WIDE, **EXACT, **LORA},
+    "resume-fsdp": {**FSDP, **EXACT, **BF16},
+    "resume-fsdp-8bit": {**FSDP, **EXACT, "optimizer.name": "adamw_8bit"},
+    "resume-offload": {**ONE, **EXACT, "offload_optimizer": True},
+}
+SAVED_STEP = 3
+
+
+def resumed_rungs(folder):
+    """{name: (the run that goes on, the run that saved, 0)}"""
+    rungs = {}
+    for name, way in RESUMED.items():
+        saved = {**way, "output.dir": str(folder / name), "checkpoint.every_steps": SAVED_STEP, "checkpoint.keep_last": 100}
+        rungs[name] = ({**way, "checkpoint.resume_from": f"{saved['output.dir']}/checkpoints/step-{SAVED_STEP}"}, saved, 0)
+    return rungs
+
+
 def job_of(changes, options, name):
     return with_changes({"version": 1, "name": name, "model": {"path": str(options.model), "init": "random"},
                          "data": {"path": str(TOP / "deploy/data/alpaca.json"), "max_rows": 8 * options.steps}, "precision": "32-true",
@@ -79,24 +100,25 @@ class Runs:
         return self.names[key]
 
     def losses(self, changes):
-        """(losses by step, why there are none)"""
+        """({step: loss}, why there are none)"""
         name, refused = self.submit(changes)
         if refused:
-            return [], refused.strip()
+            return {}, refused.strip()
         if self.site.trainctl("wait", name).returncode != 0:
-            return [], self.site.why(name)
-        return [point["value"] for point in self.site.points(name) if point["name"] == "loss"], ""
+            return {}, self.site.why(name)
+        return {point["step"]: point["value"] for point in self.site.points(name) if point["name"] == "loss"}, ""
 
 
-def climb(runs, name):
-    one, other, tolerance = RUNGS[name]
-    (a, why_a), (b, why_b) = runs.losses(one), runs.losses(other)
+def climb(runs, name, rung):
+    one, other, tolerance = rung
+    (b, why_b), (a, why_a) = runs.losses(other), runs.losses(one)
     if why_a or why_b:
         print(f"{name:20} FAILED\n{why_a or why_b}", flush=True)
         return False
-    furthest = max(abs(x - y) for x, y in zip(a, b, strict=True))
-    good = furthest <= tolerance and len(a) == runs.options.steps and len(set(a)) > 1
-    print(f"{name:20} {'ok' if good else 'DIFFERS':8} {len(a)} losses {a[0]:.6f} → {a[-1]:.6f}, "
+    steps = range(SAVED_STEP if name in RESUMED else 0, runs.options.steps)
+    furthest = max(abs(a[step] - b[step]) if step in a and step in b else float("inf") for step in steps)
+    good = furthest <= tolerance and set(a) == set(steps) and len(set(a.values())) > 1
+    print(f"{name:20} {'ok' if good else 'DIFFERS':8} {len(a)} losses {a[steps[0]]:.6f} → {a[steps[-1]]:.6f}, "
           f"furthest apart {furthest:.3g} (allowed {tolerance:g})", flush=True)
     return good
 
@@ -110,21 +132,21 @@ def main():
     parser.add_argument("--model", type=pathlib.Path, default=TOP / "deploy/models/tiny")
     options = parser.parse_args()
     good = True
-    chosen = [name for name in RUNGS if any(fnmatch.fnmatch(name, pattern) for pattern in options.rungs.split(","))]
     with tempfile.TemporaryDirectory(prefix="trainctl-ladder-") as folder:
         site = Site(options.bin.resolve(), pathlib.Path(folder), *(("--workers", str(options.cpu), "--cpu") if options.cpu else ()))
         try:
             devices, runs = site.devices("cpu" if options.cpu else "cuda"), Runs(site, options)
-            if devices < 4:
-                for way in (way for rung in RUNGS.values() for way in rung[:2]):
-                    way["devices"] = min(way["devices"], 2)
-            fits = {name: max(way["devices"] for way in RUNGS[name][:2]) <= devices for name in chosen}
-            for name in chosen:
-                for way in RUNGS[name][:2] if fits[name] else ():
+            chosen = {name: rung for name, rung in {**RUNGS, **resumed_rungs(site.folder)}.items()
+                      if any(fnmatch.fnmatch(name, pattern) for pattern in options.rungs.split(","))}
+            ways = [way for rung in chosen.values() for way in rung[:2]]
+            for way in ways:
+                way["devices"] = min(way["devices"], 4 if devices >= 4 else 2)
+            for way in ways:
+                if way["devices"] <= devices and "checkpoint.resume_from" not in way:
                     runs.submit(way)
-            for name in chosen:
-                if fits[name]:
-                    good = climb(runs, name) and good
+            for name, rung in chosen.items():
+                if max(way["devices"] for way in rung[:2]) <= devices:
+                    good = climb(runs, name, rung) and good
                 else:
                     print(f"{name:20} needs more than the {devices} device here", flush=True)
         finally:

@@ -106,7 +106,8 @@ TEST(Overrides, WhatTheCheckFindsInOneNamesIt) {
 
 TEST(Overrides, RepairAFileWhoseValueTheyReplace) {
   constexpr char kSingle[] =
-      R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1}, "devices": 2, "strategy": "single"})";
+      R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1},
+          "devices": 2, "strategy": "single"})";
   EXPECT_EQ(With({{"strategy", "auto"}}, kSingle).strategy, StrategyKind::kAuto);
 }
 

@@ -1,7 +1,7 @@
-// fsdp (ZeRO-3 and ZeRO-2: Rajbhandari et al. 2020; FSDP: Zhao et al. 2023): a rank holds one shard of each unit's masters, optimizer state and
-// reduced gradient. Weights are whole while a unit is in use (sharding full), or from their first use in a step to their last (grad_op).
-// Gradients are reduce-scattered as a micro step's backward leaves a unit. fsdp_unit "model" treats the model as one unit, as the labs'
-// unwrapped run does: gathered at once, reduced at the end of the backward.
+// fsdp (ZeRO-3 and ZeRO-2: Rajbhandari et al. 2020; FSDP: Zhao et al. 2023): a rank holds one shard of each unit's masters, optimizer
+// state and reduced gradient. Weights are whole while a unit is in use (sharding full), or from their first use in a step to their last
+// (grad_op). Gradients are reduce-scattered as a micro step's backward leaves a unit. fsdp_unit "model" treats the model as one unit, as
+// the labs' unwrapped run does: gathered at once, reduced at the end of the backward.
 #pragma once
 
 #include "worker/strategy/unit_gatherer.h"

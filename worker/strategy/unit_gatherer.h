@@ -1,10 +1,11 @@
-// Makes units whole out of the ranks' shards while they are in use, and gathers the next unit during the use of this one (as PyTorch's FSDP:
-// Zhao et al. 2023; ZeRO-3: Rajbhandari et al. 2020). Which unit comes next is not declared by models but learned: in a run the same units
-// are used in the same order micro step after micro step, so the successor of the last time is the prediction. A wrong one costs a
-// gather, never a wrong result. All ranks use the same units in the same order, hence issue the same collectives in the same order.
+// Makes units whole out of the ranks' shards while they are in use, and gathers the next unit during the use of this one (as PyTorch's
+// FSDP: Zhao et al. 2023; ZeRO-3: Rajbhandari et al. 2020). Which unit comes next is not declared by models but learned: in a run the
+// same units are used in the same order micro step after micro step, so the successor of the last time is the prediction. A wrong one
+// costs a gather, never a wrong result. All ranks use the same units in the same order, hence issue the same collectives in the same
+// order.
 //
-// At most two units are whole at once under Residency::kUse. Nothing is gathered ahead across the end of a micro step, since the optimizer
-// changes the weights between. Not thread-safe. Errors: comm::CommError.
+// At most two units are whole at once under Residency::kUse. Nothing is gathered ahead across the end of a micro step, since the
+// optimizer changes the weights between. Not thread-safe. Errors: comm::CommError.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -249,11 +249,16 @@ at::Tensor UnitStrategy::FinishStep() {
 }
 
 HeldBytes UnitStrategy::Held() const {
-  HeldBytes held{.params = Bytes(compute_) + GatheredBytes(), .optimizer = optimizer_->StateBytes(), .optimizer_cpu = optimizer_->HostStateBytes()};
+  HeldBytes held{.params = Bytes(compute_) + GatheredBytes(),
+                 .grads = Bytes(leased_) + Bytes(held_),
+                 .optimizer = optimizer_->StateBytes(),
+                 .optimizer_cpu = optimizer_->HostStateBytes()};
   (options_.job.offload_optimizer ? held.optimizer_cpu : held.params) += Bytes(masters_);
   for (const auto& store : frozen_) held.params += store->HeldBytes();
-  held.grads = Bytes(leased_) + Bytes(held_);
-  for (const Pending& pending : pending_) held.grads += Bytes(pending.leased) + (pending.part.is_same(pending.leased) ? 0 : Bytes(pending.part));
+  for (const Pending& pending : pending_) {
+    held.grads += Bytes(pending.leased);
+    if (!pending.part.is_same(pending.leased)) held.grads += Bytes(pending.part);
+  }
   return held;
 }
 

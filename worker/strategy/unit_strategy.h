@@ -1,6 +1,6 @@
-// What all strategies share: the trainable parameters as one flat buffer a unit, of which a rank holds a part (Replicated: all of it; Sharded:
-// its shard), with the optimizer's state of that part; gradients that are leased a unit at a time; and the frozen parameters in stores of
-// their own.
+// What all strategies share: the trainable parameters as one flat buffer a unit, of which a rank holds a part (Replicated: all of it;
+// Sharded: its shard), with the optimizer's state of that part; gradients that are leased a unit at a time; and the frozen parameters in
+// stores of their own.
 //
 // As a micro step's last backward use of a unit ends, its gradient is reduced over the ranks, overlapped with the backward of the unit
 // before, into the held gradient of this rank's part. In the last micro step, and without max_norm, the optimizer updates the part right
