@@ -77,7 +77,7 @@ def resumed_rungs(folder):
 
 
 def job_of(changes, options, name):
-    return with_changes({"version": 1, "name": name, "model": {"path": str(options.model), "init": "random"},
+    return with_changes({"version": 1, "name": name, "model": {"path": str(options.model.resolve()), "init": "random"},
                          "data": {"path": str(TOP / "deploy/data/alpaca.json"), "max_rows": 8 * options.steps}, "precision": "32-true",
                          "train": {"max_steps": options.steps, "max_seq_length": 64}, "optimizer": {"lr": 2e-3},
                          "resources": {"step_timeout": "2min", "time_limit": "5min"}}, changes)

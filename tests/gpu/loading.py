@@ -43,7 +43,7 @@ class RankMemory(threading.Thread):
 
 def run(site, options, name, changes):
     """(load_seconds, most anonymous bytes of a rank)"""
-    job = with_changes({"version": 1, "name": name, "model": {"path": str(options.model), "init": "random"},
+    job = with_changes({"version": 1, "name": name, "model": {"path": str(options.model.resolve()), "init": "random"},
                         "data": {"path": str(TOP / "deploy/data/alpaca.json"), "max_rows": 8}, "precision": "bf16-true",
                         "train": {"micro_batch_size": 1, "max_steps": 1, "max_seq_length": 64},
                         "optimizer": {"name": "sgd", "lr": 1e-4}, "resources": {"step_timeout": "5min"}}, changes)
