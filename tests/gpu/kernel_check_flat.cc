@@ -119,7 +119,8 @@ at::Tensor Decoded(const at::Tensor& map, const at::Tensor& codes, const at::Ten
 // two codes.
 bool AreCodesOf(const at::Tensor& codes, const at::Tensor& map, const at::Tensor& moments, const at::Tensor& absmax) {
   constexpr double kRounding = 1e-6;
-  const at::Tensor scaled = moments.view({-1, 256}) / absmax.to(at::kDouble).clamp_min(1e-38).unsqueeze(1), slack = scaled.abs() * kRounding;
+  const at::Tensor scaled = moments.view({-1, 256}) / absmax.to(at::kDouble).clamp_min(1e-38).unsqueeze(1);
+  const at::Tensor slack = scaled.abs() * kRounding;
   const at::Tensor bounds = ops::DynamicBounds(map).to(at::kCUDA, at::kDouble), actual = codes.view({-1, 256}).to(at::kLong);
   const at::Tensor least = at::bucketize(scaled - slack, bounds), greatest = at::bucketize(scaled + slack, bounds);
   return at::logical_and(actual >= least, actual <= greatest).all().item<bool>();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How fast a checkpoint loads, and what it takes of host memory: a model with random weights is saved by one job and loaded by the next ones
-from the page cache, whole on one device and sharded over all.
+"""How fast a checkpoint loads, and what it takes of host memory: a model with random weights is saved by one job and loaded by the
+next ones from the page cache, whole on one device and sharded over all.
 
 usage: tests/gpu/loading.py [--model DIR] [--bin DIR] [--cpu SLOTS] [--folder DIR]
 
@@ -78,7 +78,8 @@ def main():
                 ways[f"{devices} devices, fsdp"] = {**loaded, "devices": devices, "strategy": "fsdp"}
             for way, changes in ways.items():
                 seconds, most = run(site, options, f"loading-{len(way)}", changes)
-                print(f"{way:20} {seconds:6.2f} s  {size / seconds / 1e9:5.2f} GB/s  anonymous memory {(most - usual) / 1e9:+.2f} GB", flush=True)
+                print(f"{way:20} {seconds:6.2f} s  {size / seconds / 1e9:5.2f} GB/s  anonymous memory {(most - usual) / 1e9:+.2f} GB",
+                      flush=True)
         finally:
             site.down()
 

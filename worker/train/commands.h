@@ -17,6 +17,8 @@ class Commands {
   ~Commands();
 
   bool stop_requested() const { return stop_requested_; }
+  // As the worker's stop command. Safe in a signal handler.
+  void RequestStop() { stop_requested_ = true; }
   // Blocks until the peers' blob is there; nullopt after the timeout, or when no command can come any more.
   std::optional<std::string> AwaitPeers(double timeout_seconds);
 

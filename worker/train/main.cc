@@ -103,6 +103,15 @@ void PrepareEnvironment(bool deterministic) {
   if (deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
 }
 
+train::Commands* signalled = nullptr;
+
+// A job that keeps checkpoints ends with one when it is stopped: at the end of its step, within the grace that it is given. Others have
+// nothing to save, and end at once.
+void StopAtTheNextStepOnSigterm(train::Commands& commands) {
+  signalled = &commands;
+  std::signal(SIGTERM, [](int) { signalled->RequestStop(); });
+}
+
 // Does not return where the plan could be read.
 int RunPlan(const Arguments& arguments) {
   const base::Result<std::string> text = base::ReadFile(arguments.plan, kMaxPlanBytes);
@@ -113,6 +122,7 @@ int RunPlan(const Arguments& arguments) {
   PrepareEnvironment(plan->job.deterministic);
   const base::SystemClock clock;
   train::Commands commands(arguments.commands_fd);
+  if (plan->job.checkpoint.every_steps) StopAtTheNextStepOnSigterm(commands);
   job::RankOutcome outcome;
   {
     train::Reporter reporter(arguments.messages_fd, clock);  // its end writes all that is pending
