@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kFewSteps = 12;      // warm-up, and rows that come again
+constexpr size_t kFewSteps = 6;      // warm-up, and rows that come again
 constexpr double kRelative = 1e-4;  // 1.3e-5 is the largest difference of 50 steps
 
 at::Tensor Matrix(const Json& rows) {
