@@ -14,7 +14,6 @@ class GatheredWeights : public WeightStore {
   GatheredWeights(const ops::ParameterTable& table, const FlatLayout::Group& group, const at::TensorOptions& options,
                   comm::Communicator& comm, Residency residency);
 
-  // Frozen weights never change: what is whole may stay so over steps.
   void BeginMicroStep(bool last) override { gatherer_.BeginMicroStep(last); }
   void BeginUnit(ops::UnitId unit, ops::Pass pass) override { gatherer_.BeginUnit(unit, pass); }
   void EndUnit(ops::UnitId unit, ops::Pass pass) override { gatherer_.EndUnit(unit, pass); }
