@@ -34,7 +34,7 @@
 //                temporaries of the reference loss.
 //   block        working buffers of the backward: the fused SwiGLU's 4 F and 1 H of e a position (LoRA on the matrix behind it: 5 F with
 //                dropout; without: 3 F), or the reference's fp32 temporaries.
-//   deterministic  beside a unit's gradient those of all ranks, one copy, and their sum.
+//   deterministic  beside a unit's gradient those of all ranks, and their sum.
 //   CPU slots    run the reference; bf16 matrices are multiplied in fp32 copies; on steps that report the gradient norm there are fp32
 //                temporaries of one unit's (shard of) gradient; optimizer_cpu is in the same memory and counts.
 //

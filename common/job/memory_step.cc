@@ -41,13 +41,12 @@ int64_t Grads(const MemorySetting& s, const LiveGrads& live) {
   return s.shards_trainable ? ShardedGrads(s, live) : ReplicatedGrads(s, live);
 }
 
-// Of deterministic, beside the unit's own gradient: those of all ranks, a copy that is added, and what it is added to.
+// Of deterministic, beside the unit's own gradient: those of all ranks, and what they are added to.
 int64_t OrderedWork(const MemorySetting& s, const UnitElements& unit) {
   if (!s.job.deterministic) return 0;
-  const int64_t part = s.TrainableHeld(unit);
   const int64_t gathered = s.reduces() ? s.world * unit.trainable : 0;
-  const int64_t sum = s.accumulates ? unit.trainable : (s.reduces() ? part : 0);
-  return (gathered + part + sum) * s.storage_bytes;
+  const int64_t sum = s.accumulates ? unit.trainable : s.TrainableHeld(unit);
+  return (gathered + sum) * s.storage_bytes;
 }
 
 // While a unit's gradient is finished: on CPUs, on steps that report the gradient norm, its fp32 temporaries; deterministic's copies.

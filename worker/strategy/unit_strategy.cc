@@ -174,7 +174,10 @@ void UnitStrategy::AddInOrder(ops::UnitId unit) {
     options_.comm->Wait(options_.comm->AllGather(parts, own));
   }
   const Range part = Part(unit);
-  for (int64_t rank = 0; rank < parts.size(0); ++rank) Hold(unit, parts[rank].narrow(0, part.begin, part.numel).clone());
+  for (int64_t rank = 0; rank < parts.size(0); ++rank) {
+    const at::Tensor own = parts[rank].narrow(0, part.begin, part.numel);
+    Hold(unit, held_[unit].defined() ? own : own.clone());
+  }
   if (last_micro_step_) Complete(unit);
 }
 
