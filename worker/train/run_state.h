@@ -1,4 +1,4 @@
-// What the rank is doing, for the report of an error: shared by the trainer, which says so, and run_rank, which reports.
+// What the rank is doing, for the report of an error: said by run_rank and the trainer, read by outcome_of.h.
 #pragma once
 
 #include "common/job/outcome.h"

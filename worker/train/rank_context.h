@@ -1,0 +1,22 @@
+// What every phase of a rank's run works with, once its gang has been joined. All of it outlives the run.
+#pragma once
+
+#include "common/base/clock.h"
+#include "common/job/rank_plan.h"
+#include "worker/comm/communicator.h"
+#include "worker/train/reporter.h"
+
+namespace trainctl::train {
+
+struct RankContext {
+  const job::RankPlan& plan;
+  Reporter& reporter;
+  const base::Clock& clock;
+  at::Device device;
+  comm::Communicator& comm;
+
+  bool leads() const { return plan.rank == 0; }
+  bool writes_checkpoints() const { return plan.job.checkpoint.every_steps && plan.job.output.dir; }
+};
+
+}  // namespace trainctl::train

@@ -1,0 +1,24 @@
+#include "worker/train/save_result.h"
+
+#include "worker/train/run_failure.h"
+#include "worker/train/save_adapter.h"
+#include "worker/train/save_model.h"
+
+namespace trainctl::train {
+
+bool SavesResult(const job::JobSpec& job) { return job.output.save != job::Save::kNone && job.output.dir; }
+
+void SaveResult(const RankContext& rank, const ops::ParameterTable& table, strategy::Strategy& strategy) {
+  const base::SteadyMicros begin = rank.clock.Steady();
+  const job::JobSpec& spec = rank.plan.job;
+  rank.reporter.Send(job::RankPhase{.phase = "saving"});
+  const bool adapter = spec.lora.has_value() && spec.output.save != job::Save::kMerged;
+  const auto save = adapter ? SaveAdapter : SaveModel;
+  Take(save(spec, table, /*writes=*/rank.leads(), strategy), "output.dir");
+  if (!rank.leads()) return;
+  const char* kind = adapter ? "adapter" : spec.output.save == job::Save::kMerged ? "merged" : "final";
+  rank.reporter.Saved(kind, *spec.output.dir);
+  rank.reporter.Metric("save_seconds", 0, static_cast<double>(rank.clock.Steady() - begin) / 1e6, true);
+}
+
+}  // namespace trainctl::train

@@ -1,0 +1,17 @@
+// What a run leaves in output.dir at its end.
+#pragma once
+
+#include "worker/ops/parameters.h"
+#include "worker/strategy/strategy.h"
+#include "worker/train/rank_context.h"
+
+namespace trainctl::train {
+
+// The job saves something at its end.
+bool SavesResult(const job::JobSpec& job);
+
+// By output.save: the adapter alone, or the model, with adapters merged in. Rank 0 writes, and reports what and how long. Collective.
+// Throws RunFailure.
+void SaveResult(const RankContext& rank, const ops::ParameterTable& table, strategy::Strategy& strategy);
+
+}  // namespace trainctl::train
