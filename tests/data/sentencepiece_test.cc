@@ -55,6 +55,11 @@ std::string MessageOf(const std::string& model) {
 
 TEST(SentencePiece, HigherScoresMergeFirst) { EXPECT_THAT(Encode(Model(kPieces), "ab a"), ElementsAre(4, 3, 2)); }
 
+TEST(SentencePiece, MergesAcrossASpaceHappenWhereThereIsSuchAPiece) {
+  EXPECT_THAT(Encode(Model(kPieces), "b b"), ElementsAre(4, 6, 4, 6));
+  EXPECT_THAT(Encode(Model(kPieces + Piece("b▁", -0.1f, PieceType::kNormal)), "b b"), ElementsAre(4, 8, 6));
+}
+
 TEST(SentencePiece, UserDefinedSymbolsAreFoundAndControlSymbolsAreNot) {
   EXPECT_THAT(Encode(Model(kPieces), "a<x>b"), ElementsAre(2, 7, 6));
   EXPECT_THAT(Encode(Model(kPieces), "<s>"), ElementsAre(4, 0));

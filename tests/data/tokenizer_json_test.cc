@@ -35,6 +35,26 @@ TEST(TokenizerJson, MergesGoByRankNotFromTheLeft) {
   EXPECT_THAT(Parse(late_ab)->Encode("abc"), ElementsAre(0, 4));
 }
 
+TEST(TokenizerJson, MergesAcrossASpaceHappenWhereTheVocabularyHasThem) {
+  const std::string vocab = R"({"a": 0, "▁": 1, "<unk>": 2, "a▁": 3, "▁a": 4, "▁▁": 5})";
+  const auto encode = [&](const std::string& merges, const std::string& options) {
+    return Parse(TokenizerJson(vocab, merges, "", options))->Encode("▁a▁a▁x▁");
+  };
+  EXPECT_THAT(encode(R"(["▁ a", "a ▁"])", R"("unk_token": "<unk>")"), ElementsAre(4, 4, 1, 2, 1));
+  EXPECT_THAT(encode(R"(["a ▁", "▁ a"])", R"("unk_token": "<unk>")"), ElementsAre(1, 3, 3, 2, 1));
+  EXPECT_THAT(encode(R"(["▁ ▁"])", ""), ElementsAre(1, 0, 1, 0, 5));  // x vanished
+}
+
+TEST(TokenizerJson, WordsOfAnyLengthMergeAlike) {
+  const std::string tokenizer = TokenizerJson(R"({"a": 0, "aa": 1, "aaaa": 2})", R"(["a a", "aa aa"])");
+  for (const int count : {31, 32, 33, 64, 65}) {
+    std::vector<int32_t> expected(count / 4, 2);
+    if (count % 4 >= 2) expected.push_back(1);
+    if (count % 2 == 1) expected.push_back(0);
+    EXPECT_EQ(Parse(tokenizer)->Encode(std::string(count, 'a')), expected) << count;
+  }
+}
+
 TEST(TokenizerJson, UnknownCharactersVanishOrBecomeUnk) {
   EXPECT_THAT(Encode("", "axyb"), ElementsAre(3));
   EXPECT_THAT(Encode("", "axyb", R"("unk_token": "<unk>")"), ElementsAre(0, 7, 7, 1));

@@ -9,25 +9,35 @@ TEST(WordCache, AKeptWordIsAppended) {
   WordCache cache;
   std::vector<int32_t> ids = {1};
   EXPECT_FALSE(cache.Append("word", &ids));
-  cache.Keep("word", {2, 3});
+  cache.Keep("word", std::vector<int32_t>{2, 3});
   EXPECT_TRUE(cache.Append("word", &ids));
   EXPECT_THAT(ids, testing::ElementsAre(1, 2, 3));
+}
+
+TEST(WordCache, EveryKeptWordHasItsOwnIds) {
+  WordCache cache;
+  for (int32_t i = 0; i < 50'000; ++i) cache.Keep(std::to_string(i), std::vector<int32_t>{i, i + 1});
+  for (int32_t i = 0; i < 50'000; ++i) {
+    std::vector<int32_t> ids;
+    ASSERT_TRUE(cache.Append(std::to_string(i), &ids));
+    ASSERT_THAT(ids, testing::ElementsAre(i, i + 1));
+  }
 }
 
 TEST(WordCache, LongWordsAreNotKept) {
   WordCache cache;
   std::vector<int32_t> ids;
   const std::string word(1000, 'x');
-  cache.Keep(word, {1});
+  cache.Keep(word, std::vector<int32_t>{1});
   EXPECT_FALSE(cache.Append(word, &ids));
 }
 
 TEST(WordCache, AFullCacheKeepsWhatItHas) {
   WordCache cache;
-  for (int i = 0; i < 100'000; ++i) cache.Keep(std::to_string(i), {i});
+  for (int32_t i = 0; i < 300'000; ++i) cache.Keep(std::to_string(i), std::span(&i, 1));
   std::vector<int32_t> ids;
   EXPECT_TRUE(cache.Append("0", &ids));
-  EXPECT_FALSE(cache.Append("99999", &ids));
+  EXPECT_FALSE(cache.Append("299999", &ids));
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "worker/data/bpe_model.h"
 
 #include <cstdio>
+#include <span>
 
 #include "worker/data/byte_level.h"
+#include "worker/data/space_words.h"
 #include "worker/data/utf8.h"
 
 namespace trainctl::data {
@@ -29,6 +31,8 @@ base::Result<BpeModel> BpeModel::Create(BpeSpec spec) {
 
 base::Status BpeModel::BuildMerges() {
   merges_ = MergeTable(spec_.merges.size());
+  // Without unk_token a character that vanishes makes neighbours of what a cut would part.
+  cuts_at_spaces_ = !spec_.byte_level && !spec_.ignore_merges && unk_id_ >= 0 && IdOf(kSpaceSymbol) >= 0;
   for (size_t rank = 0; rank < spec_.merges.size(); ++rank) {
     const auto& [left, right] = spec_.merges[rank];
     const int32_t left_id = IdOf(left), right_id = IdOf(right), new_id = IdOf(left + right);
@@ -37,6 +41,7 @@ base::Status BpeModel::BuildMerges() {
       return base::Error{base::Code::kInvalid, "merge " + std::to_string(rank) + " ('" + left + "' '" + right + "'): '" + missing +
                                                    "' is not in the vocabulary"};
     }
+    cuts_at_spaces_ = cuts_at_spaces_ && !HasInnerSpace(left + right);
     merges_.Insert(left_id, right_id, {static_cast<uint32_t>(rank), new_id});
   }
   spec_.merges.clear();
@@ -100,11 +105,11 @@ std::vector<Symbol> BpeModel::SymbolsOf(std::string_view word) const {
   return symbols;
 }
 
-void BpeModel::Encode(std::string_view word, std::vector<int32_t>* ids) const {
-  if (word.empty() || cache_->Append(word, ids)) return;
+void BpeModel::EncodeWord(std::string_view word, std::vector<int32_t>* ids) const {
+  if (cache_->Append(word, ids)) return;
   const size_t first = ids->size();
   const StringMap<int32_t>& words = spec_.byte_level ? words_ : spec_.vocab;
-  if (const auto whole = words.find(word); spec_.ignore_merges && whole != words.end()) {
+  if (const auto whole = spec_.ignore_merges ? words.find(word) : words.end(); whole != words.end()) {
     ids->push_back(whole->second);
   } else {
     std::vector<Symbol> symbols = SymbolsOf(word);
@@ -113,7 +118,15 @@ void BpeModel::Encode(std::string_view word, std::vector<int32_t>* ids) const {
       if (symbol.length > 0) ids->push_back(symbol.id);
     }
   }
-  cache_->Keep(word, std::vector<int32_t>(ids->begin() + first, ids->end()));
+  cache_->Keep(word, std::span(*ids).subspan(first));
+}
+
+void BpeModel::Encode(std::string_view word, std::vector<int32_t>* ids) const {
+  while (!word.empty()) {
+    const std::string_view part = cuts_at_spaces_ ? FirstSpaceWord(word) : word;
+    EncodeWord(part, ids);
+    word.remove_prefix(part.size());
+  }
 }
 
 }  // namespace trainctl::data

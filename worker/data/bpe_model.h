@@ -45,12 +45,14 @@ class BpeModel {
   explicit BpeModel(BpeSpec spec) : spec_(std::move(spec)) {}
   base::Status BuildMerges();
   void BuildBytes();
+  void EncodeWord(std::string_view word, std::vector<int32_t>* ids) const;
   std::vector<Symbol> SymbolsOf(std::string_view word) const;
   int32_t IdOfUnit(std::string_view unit) const;
   bool AppendBytes(std::string_view unit, std::vector<Symbol>* symbols) const;
 
   BpeSpec spec_;
   MergeTable merges_;
+  bool cuts_at_spaces_ = false;  // space_words.h
   int32_t unk_id_ = -1;
   std::array<int32_t, 256> byte_ids_{};      // of one-byte words (byte_level) or of <0x00> … <0xFF> (byte_fallback); −1: none
   StringMap<int32_t> words_;                 // with byte_level and ignore_merges: the entries as raw bytes

@@ -2,15 +2,18 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <span>
 #include <utility>
 
 #include "worker/data/bpe_merge.h"
 #include "worker/data/charsmap.h"
 #include "worker/data/prefix_trie.h"
 #include "worker/data/sentencepiece_model.h"
+#include "worker/data/space_words.h"
 #include "worker/data/string_map.h"
 #include "worker/data/tokenizer.h"
 #include "worker/data/utf8.h"
+#include "worker/data/word_cache.h"
 
 namespace trainctl::data {
 namespace {
@@ -32,6 +35,7 @@ class SentencePieceTokenizer : public Tokenizer {
   std::optional<Merge> FindMerge(std::string_view text, const Symbol& left, const Symbol& right) const;
   int32_t IdOf(std::string_view piece) const;
   void AppendUnknown(std::string_view text, bool after_unknown, std::vector<int32_t>* ids) const;
+  void EncodeWord(std::string_view word, std::vector<int32_t>* ids) const;
 
   const SentencePieceModel model_;
   const Charsmap charsmap_;
@@ -40,6 +44,8 @@ class SentencePieceTokenizer : public Tokenizer {
   std::vector<uint32_t> ranks_;      // by id: higher scores first, equal scores equal
   std::array<int32_t, 256> bytes_;   // ids of <0x00> … <0xFF>; −1: none
   int32_t unknown_id_ = 0;
+  bool cuts_at_spaces_ = false;  // space_words.h
+  mutable WordCache cache_;
 };
 
 std::string ByteText(int byte) {
@@ -71,6 +77,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model, Charsma
     if (piece.type == PieceType::kNormal || piece.type == PieceType::kUserDefined) ids_.emplace(piece.text, id);
     if (piece.type == PieceType::kUserDefined) user_defined_.Add(piece.text, id);
   }
+  cuts_at_spaces_ = IdOf(kSpaceSymbol) >= 0 && std::ranges::none_of(ids_, [](const auto& entry) { return HasInnerSpace(entry.first); });
   for (int byte = 0; byte < 256; ++byte) {
     if (const auto found = byte_pieces.find(ByteText(byte)); found != byte_pieces.end()) bytes_[byte] = found->second;
   }
@@ -143,20 +150,31 @@ void SentencePieceTokenizer::AppendUnknown(std::string_view text, bool after_unk
   }
 }
 
-void SentencePieceTokenizer::Encode(std::string_view text, std::vector<int32_t>* ids) const {
-  std::string storage;
-  const std::string normalized = Normalize(RepairUtf8(text, &storage));
-  std::vector<Symbol> symbols = SymbolsOf(normalized);
-  MergeSymbols([&](const Symbol& left, const Symbol& right) { return FindMerge(normalized, left, right); }, &symbols);
+void SentencePieceTokenizer::EncodeWord(std::string_view word, std::vector<int32_t>* ids) const {
+  if (cache_.Append(word, ids)) return;
+  const size_t first = ids->size();
+  std::vector<Symbol> symbols = SymbolsOf(word);
+  MergeSymbols([&](const Symbol& left, const Symbol& right) { return FindMerge(word, left, right); }, &symbols);
   bool after_unknown = false;
   for (const Symbol& symbol : symbols) {
     if (symbol.length == 0) continue;
     if (symbol.id >= 0) {
       ids->push_back(symbol.id);
     } else {
-      AppendUnknown(std::string_view(normalized).substr(symbol.begin, symbol.length), after_unknown, ids);
+      AppendUnknown(word.substr(symbol.begin, symbol.length), after_unknown, ids);
     }
     after_unknown = symbol.id < 0;
+  }
+  cache_.Keep(word, std::span(*ids).subspan(first));
+}
+
+void SentencePieceTokenizer::Encode(std::string_view text, std::vector<int32_t>* ids) const {
+  std::string storage;
+  const std::string normalized = Normalize(RepairUtf8(text, &storage));
+  for (std::string_view rest = normalized; !rest.empty();) {
+    const std::string_view word = cuts_at_spaces_ ? FirstSpaceWord(rest) : rest;
+    EncodeWord(word, ids);
+    rest.remove_prefix(word.size());
   }
 }
 

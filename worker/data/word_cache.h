@@ -3,37 +3,38 @@
 
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <vector>
 
-#include "worker/data/string_map.h"
-
 namespace trainctl::data {
 
-// Thread-safe.
+// Thread-safe. Open addressing; a word's ids and bytes lie side by side, so that a hit reads two cache lines.
 class WordCache {
  public:
   // Appends the word's ids and is true, where it is known.
-  bool Append(std::string_view word, std::vector<int32_t>* ids) const {
-    const std::lock_guard lock(mutex_);
-    const auto found = ids_.find(word);
-    if (found == ids_.end()) return false;
-    ids->insert(ids->end(), found->second.begin(), found->second.end());
-    return true;
-  }
-
-  void Keep(std::string_view word, std::vector<int32_t> ids) {
-    if (word.size() > kMaxWordBytes) return;
-    const std::lock_guard lock(mutex_);
-    if (ids_.size() < kMaxWords) ids_.emplace(word, std::move(ids));
-  }
+  bool Append(std::string_view word, std::vector<int32_t>* ids) const;
+  void Keep(std::string_view word, std::span<const int32_t> ids);
 
  private:
-  static constexpr size_t kMaxWords = 1 << 16;
+  static constexpr size_t kMaxWords = 1 << 18;
   static constexpr size_t kMaxWordBytes = 128;
 
+  struct Slot {
+    uint32_t hash = 0;
+    uint32_t place = 0;  // in entries_: the ids, then the bytes
+    uint8_t ids = 0;     // 0: the slot is free
+    uint8_t bytes = 0;
+  };
+
+  bool Holds(const Slot& slot, std::string_view word) const;
+  size_t Find(uint32_t hash, std::string_view word) const;
+  void Grow();
+
   mutable std::mutex mutex_;
-  StringMap<std::vector<int32_t>> ids_;
+  std::vector<Slot> slots_;  // a power of two, at most half of them taken
+  size_t words_ = 0;
+  std::vector<int32_t> entries_;
 };
 
 }  // namespace trainctl::data
