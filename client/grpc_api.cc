@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/wire/grpc_code.h"
+#include "common/wire/valid_text.h"
 #include "proto/trainctl.grpc.pb.h"
 
 namespace trainctl::client {
@@ -27,6 +28,13 @@ grpc::ChannelArguments ChannelOptions() {
   options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
   options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   return options;
+}
+
+// What was typed can hold any bytes.
+template <class Request>
+Request ValidText(Request request) {
+  wire::MakeTextValid(&request);
+  return request;
 }
 
 class GrpcApi : public Api {
@@ -68,18 +76,18 @@ class GrpcApi : public Api {
 
   base::Status Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) override {
     grpc::ClientContext context;
-    return ReadAll<v1::LogChunk>(stub_->Logs(&context, request), &context, on_message);
+    return ReadAll<v1::LogChunk>(stub_->Logs(&context, ValidText(request)), &context, on_message);
   }
   base::Status Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) override {
     grpc::ClientContext context;
-    return ReadAll<v1::MetricsResponse>(stub_->Metrics(&context, request), &context, on_message);
+    return ReadAll<v1::MetricsResponse>(stub_->Metrics(&context, ValidText(request)), &context, on_message);
   }
   base::Status Watch(const v1::WatchRequest& request, double period_seconds,
                      const std::function<bool(const v1::JobView&)>& on_message) override {
     grpc::ClientContext context;
     SetDeadline(period_seconds, &context);
     bool heard = false;
-    const base::Status status = ReadAll<v1::JobView>(stub_->Watch(&context, request), &context, [&](const v1::JobView& view) {
+    const base::Status status = ReadAll<v1::JobView>(stub_->Watch(&context, ValidText(request)), &context, [&](const v1::JobView& view) {
       heard = true;
       return on_message(view);
     });
@@ -94,7 +102,7 @@ class GrpcApi : public Api {
     grpc::ClientContext context;
     SetDeadline(seconds, &context);
     Response response;
-    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+    const grpc::Status status = (stub_.get()->*method)(&context, ValidText(request), &response);
     if (!status.ok()) return ToError(status);
     return response;
   }
@@ -105,7 +113,7 @@ class GrpcApi : public Api {
     grpc::ClientContext context;
     SetDeadline(seconds, &context);
     Response response;
-    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+    const grpc::Status status = (stub_.get()->*method)(&context, ValidText(request), &response);
     if (!status.ok()) return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
     return response;
   }

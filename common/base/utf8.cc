@@ -38,6 +38,16 @@ std::optional<size_t> FindInvalidUtf8(std::string_view text) {
   return std::nullopt;
 }
 
+void ReplaceInvalidUtf8(std::string* text) {
+  std::string valid;
+  std::string_view rest = *text;
+  while (const auto fault = FindInvalidUtf8(rest)) {
+    valid.append(rest.substr(0, *fault)).append("\uFFFD");
+    rest.remove_prefix(*fault + 1);
+  }
+  if (rest.size() < text->size()) *text = valid.append(rest);
+}
+
 std::string Excerpt(std::string_view text, size_t max_bytes) {
   constexpr std::string_view kEllipsis = "…";
   std::string shown;

@@ -11,6 +11,9 @@ namespace trainctl::base {
 // The offset of the first byte that begins no valid sequence; nullopt where the whole text is valid.
 std::optional<size_t> FindInvalidUtf8(std::string_view text);
 
+// U+FFFD in place of each byte that begins no valid sequence; a valid text is left as it is.
+void ReplaceInvalidUtf8(std::string* text);
+
 // At most max_bytes, cut between characters, with "…" (counted) where something was cut; invalid bytes and control characters become '?',
 // so that what a file holds can be shown on a terminal.
 std::string Excerpt(std::string_view text, size_t max_bytes);

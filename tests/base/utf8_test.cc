@@ -24,6 +24,18 @@ TEST(FindInvalidUtf8, RefusesSequencesThatEndEarly) {
   for (const char* text : {"\xC3", "\xE2\x82", "\xF0\x9F\x98", "\xE2\x28\xA1"}) EXPECT_EQ(FindInvalidUtf8(text), 0u);
 }
 
+TEST(ReplaceInvalidUtf8, KeepsAllButTheBytesThatAreNoText) {
+  std::string text = "é\xff€\xc3 \xf0\x9f\x98";
+  ReplaceInvalidUtf8(&text);
+  EXPECT_EQ(text, "é\uFFFD€\uFFFD \uFFFD\uFFFD\uFFFD");
+}
+
+TEST(ReplaceInvalidUtf8, LeavesValidTextAlone) {
+  std::string text = "héllo 😀";
+  ReplaceInvalidUtf8(&text);
+  EXPECT_EQ(text, "héllo 😀");
+}
+
 TEST(Excerpt, KeepsWhatIsShortEnough) { EXPECT_EQ(Excerpt("häßlich", 9), "häßlich"); }
 
 TEST(Excerpt, CutsBetweenCharacters) {

@@ -25,6 +25,16 @@ TEST(JsonRows, AListAndLinesAreTheSameRows) {
   EXPECT_THAT(Read("{\"text\": \"a\"}\r\n\n{\"text\": \"b\"}"), ElementsAre("a", "b"));
 }
 
+TEST(JsonRows, AByteOrderMarkIsNoRow) {
+  EXPECT_THAT(Read("\xEF\xBB\xBF[{\"text\": \"a\"}]"), ElementsAre("a"));
+  EXPECT_THAT(Read("\xEF\xBB\xBF{\"text\": \"a\"}\n"), ElementsAre("a"));
+}
+
+TEST(JsonRows, WhatIsNotJsonIsNamedByItsLineInTheFile) {
+  EXPECT_THAT(Read("{\"text\": \"a\"}\n{bad"), ElementsAre(HasSubstr("d.json: line 2: not JSON: column 2: syntax error")));
+  EXPECT_THAT(Read("[{\"text\": \"a\"},\n{bad]"), ElementsAre(HasSubstr("d.json: not JSON: line 2, column 2: syntax error")));
+}
+
 TEST(JsonRows, MaxRowsReadsNoFurther) {
   EXPECT_THAT(Read(R"([{"text": "a"}, {"text": "b"}])", 1), ElementsAre("a"));
   EXPECT_THAT(Read("{\"text\": \"a\"}\nnot JSON", 1), ElementsAre("a"));

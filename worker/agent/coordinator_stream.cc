@@ -9,6 +9,7 @@
 #include <future>
 #include <utility>
 
+#include "common/wire/valid_text.h"
 #include "proto/trainctl.grpc.pb.h"
 
 namespace trainctl::agent {
@@ -46,6 +47,7 @@ class CoordinatorStream::Reactor : public grpc::ClientBidiReactor<v1::WorkerMess
 
   void Send(v1::WorkerMessage message) {
     if (closing_) return;
+    wire::MakeTextValid(&message);
     outgoing_.push_back(std::move(message));
     if (outgoing_.size() == 1) StartWrite(&outgoing_.front());
   }

@@ -11,6 +11,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kJsonSpace = " \t\r\n";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors begin a file with it
 
 base::Status TakeOne(const json& value, const std::string& place, const TakeRow& take) {
   files::Fault fault;
@@ -50,6 +51,7 @@ base::Result<int64_t> ReadLines(std::string_view text, const std::string& source
 
 base::Result<int64_t> ReadJsonRows(std::string_view text, const std::string& source, std::optional<int64_t> max_rows, const TakeRow& take) {
   const int64_t most = max_rows.value_or(INT64_MAX);
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const size_t first = text.find_first_not_of(kJsonSpace);
   const bool is_list = first != std::string_view::npos && text[first] == '[';
   return is_list ? ReadList(text, source, most, take) : ReadLines(text, source, most, take);
