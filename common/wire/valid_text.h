@@ -1,6 +1,6 @@
-// Protobuf neither writes nor reads a string field that is not UTF-8: a message with one breaks its stream, and one that is sent again after
-// each reconnection breaks it for good. Texts of logs, files and command lines can hold any bytes, so every message passes here before it
-// is sent.
+// Protobuf neither writes nor reads a string field that is not UTF-8: a message with one breaks its stream, and one that is sent again
+// after each reconnection breaks it for good. Texts of logs, files and command lines can hold any bytes, so every message passes here
+// before it is sent.
 #pragma once
 
 namespace google::protobuf {
