@@ -31,7 +31,7 @@ class StrictRules {
   std::vector<std::unordered_set<std::string>> keys_;  // of the objects that are open
 };
 
-// Of "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error …" what follows "at"; a text of one line needs no line.
+// Of "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error …" what follows "at"; one line needs no number.
 std::string Reason(std::string_view what, std::string_view text) {
   const auto skip_to_after = [&what](std::string_view mark) {
     if (const size_t at = what.find(mark); at != std::string_view::npos) what.remove_prefix(at + mark.size());
