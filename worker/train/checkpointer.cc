@@ -8,13 +8,11 @@
 
 #include "common/base/size.h"
 #include "worker/train/element_types.h"
-#include "worker/train/host_memory.h"
 
 namespace trainctl::train {
 namespace {
 
 constexpr int64_t kBufferBytes = int64_t{64} << 20;
-constexpr int64_t kFewestBuffers = 2;              // one is filled while the other is written
 constexpr base::SteadyMicros kPartsTimeout = 600'000'000;
 constexpr auto kPartsPause = std::chrono::milliseconds(20);
 constexpr base::SteadyMicros kSayInterval = 500'000;
@@ -30,9 +28,19 @@ files::CheckpointSlice Describe(const strategy::StateSlice& slice) {
           .digest = ""};
 }
 
+int64_t SizeBytes(const std::vector<strategy::StateSlice>& slices) {
+  int64_t bytes = 0;
+  for (const strategy::StateSlice& slice : slices) bytes += static_cast<int64_t>(slice.values.nbytes());
+  return bytes;
+}
+
 }  // namespace
 
-Checkpointer::Checkpointer(CheckpointerOptions options) : options_(std::move(options)) {}
+Checkpointer::Checkpointer(CheckpointerOptions options) : options_(std::move(options)) {
+  const int64_t state_bytes = SizeBytes(WrittenSlices());
+  const int64_t buffer_bytes = std::clamp<int64_t>(state_bytes, 1, kBufferBytes);
+  staging_.emplace(options_.device, buffer_bytes, std::max<int64_t>(1, (state_bytes + buffer_bytes - 1) / buffer_bytes));
+}
 
 Checkpointer::~Checkpointer() { Finish(); }
 
@@ -41,31 +49,23 @@ bool Checkpointer::IsDue(int64_t steps_done) const {
   return every && steps_done % *every == 0;
 }
 
-// A quarter of what the host has left, over all ranks of the gang, holds the copies.
-void Checkpointer::MakeStaging(int64_t state_bytes) {
-  const int64_t buffer_bytes = std::clamp<int64_t>(state_bytes, 1, kBufferBytes);
-  const int64_t whole = (state_bytes + buffer_bytes - 1) / buffer_bytes;
-  const int64_t affordable = AvailableHostBytes() / 4 / options_.plan.world_size / buffer_bytes;
-  staging_.emplace(options_.device, buffer_bytes, std::clamp(affordable, kFewestBuffers, std::max(whole, kFewestBuffers)));
+std::vector<strategy::StateSlice> Checkpointer::WrittenSlices() const {
+  std::vector<strategy::StateSlice> slices = options_.strategy.State();
+  std::erase_if(slices, [](const strategy::StateSlice& slice) { return !slice.writes || slice.values.numel() == 0; });
+  return slices;
 }
 
 void Checkpointer::Save(const TrainingMoment& moment) {
   step_waits_ = true;
   Finish();
-  std::vector<strategy::StateSlice> slices = options_.strategy.State();
-  std::erase_if(slices, [](const strategy::StateSlice& slice) { return !slice.writes || slice.values.numel() == 0; });
+  const std::vector<strategy::StateSlice> slices = WrittenSlices();
   files::CheckpointPart::Options part{.place = {.directory = files::CheckpointsDirectory(*options_.plan.job.output.dir),
                                                 .step = moment.steps_done,
                                                 .tag = options_.plan.job_id + "." + std::to_string(options_.plan.attempt)},
                                       .rank = options_.plan.rank,
                                       .world_size = options_.plan.world_size,
                                       .slices = {}};
-  int64_t bytes = 0;
-  for (const strategy::StateSlice& slice : slices) {
-    part.slices.push_back(Describe(slice));
-    bytes += part.slices.back().size_bytes();
-  }
-  if (!staging_) MakeStaging(bytes);
+  for (const strategy::StateSlice& slice : slices) part.slices.push_back(Describe(slice));
   files::CheckpointManifest manifest{.step = moment.steps_done,
                                      .total_steps = options_.total_steps,
                                      .written_at = options_.clock.Wall(),

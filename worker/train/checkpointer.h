@@ -63,7 +63,7 @@ class Checkpointer {
 
  private:
   void Copy(const std::vector<strategy::StateSlice>& slices);
-  void MakeStaging(int64_t state_bytes);
+  std::vector<strategy::StateSlice> WrittenSlices() const;
   void Write(files::CheckpointPart::Options part, files::CheckpointManifest manifest);
   base::Status WriteOwnPart(files::CheckpointPart::Options part);
   base::Status WriteStaged(files::CheckpointPart& part);

@@ -8,8 +8,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "worker/train/stream_mark.h"
@@ -25,12 +27,17 @@ struct StagedBytes {
 
 class Staging {
  public:
-  // Buffers are made when they are first needed.
+  // Buffers are made by a thread of its own, ahead of the first Take: the first two in any case, then up to most_buffers for as long as the
+  // host keeps half of the memory that it can give now.
   Staging(at::Device device, int64_t buffer_bytes, int64_t most_buffers);
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
 
   int64_t buffer_bytes() const { return buffer_bytes_; }
 
-  // Producer. Take waits at the bound. After Close comes no more until the consumer has seen the end.
+  // Producer. Take waits at the bound; it throws what kept the first buffers from being made. After Close comes no more until the
+  // consumer has seen the end.
   at::Tensor Take();
   void Push(StagedBytes filled);
   void Close();
@@ -40,6 +47,8 @@ class Staging {
   void GiveBack(at::Tensor buffer);
 
  private:
+  void MakeBuffers();
+  void MakeAsManyAsTheHostSpares();
   at::Tensor MakeBuffer() const;
 
   const at::Device device_;
@@ -47,10 +56,12 @@ class Staging {
   const int64_t most_buffers_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int64_t made_ = 0;
   std::vector<at::Tensor> free_;
   std::deque<StagedBytes> filled_;
   bool closed_ = false;
+  bool ends_ = false;
+  std::exception_ptr no_buffers_;
+  std::thread maker_;
 };
 
 }  // namespace trainctl::train
