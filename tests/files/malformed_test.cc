@@ -4,6 +4,7 @@
 #include "common/base/file.h"
 #include "tests/files/mutate.h"
 #include "tests/files/safetensors_bytes.h"
+#include "worker/files/litgpt_config.h"
 #include "worker/files/model_config.h"
 #include "worker/files/safetensors.h"
 
@@ -38,6 +39,22 @@ TEST(Malformed, ConfigurationsAreRefusedOrPossible) {
   int refused = 0;
   for (int round = 0; round < kRounds; ++round) {
     auto shape = ParseModelConfig(Mutate(whole, &random), "config.json");
+    if (shape.ok()) {
+      EXPECT_GT(shape->Parameters(), 0);
+      EXPECT_EQ(shape->heads % shape->kv_heads, 0);
+    } else {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, kRounds / 4);
+}
+
+TEST(Malformed, ConfigurationsOfLitGptAreRefusedOrPossible) {
+  const std::string whole = base::ReadFile(TRAINCTL_SOURCE_DIR "/tests/baselines/litgpt/tiny-llama-1.1b.yaml", 1 << 20).value();
+  std::mt19937_64 random(3);
+  int refused = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    auto shape = ParseLitGptConfig(Mutate(whole, &random), "model_config.yaml");
     if (shape.ok()) {
       EXPECT_GT(shape->Parameters(), 0);
       EXPECT_EQ(shape->heads % shape->kv_heads, 0);

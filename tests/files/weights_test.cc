@@ -79,7 +79,7 @@ TEST(Weights, AnIndexMustNotReachOutOfItsDirectory) {
 TEST(Weights, LitGptsWithoutConfigurationSayWhereItShouldBe) {
   const ScratchDirectory scratch;
   scratch.Write("lit_model.pth", "PK");
-  EXPECT_THAT(MessageOf(scratch), HasSubstr("LitGPT keeps the model's config.json beside"));
+  EXPECT_THAT(MessageOf(scratch), HasSubstr("LitGPT keeps config.json or model_config.yaml beside"));
 }
 
 TEST(Weights, NoWeightsAndNoDirectoryAreNotFound) {

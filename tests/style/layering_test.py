@@ -41,7 +41,7 @@ ROOMS = {
                      ["gRPC", "Protobuf", "Asio", "NVML", "CLI11", "nlohmann", "spdlog"]),
     "worker/shim": (["common/base"], []),
     "worker/data": (["common/base", "common/job", "worker/files"], ["nlohmann", "PCRE2"]),
-    "worker/files": (["common/base", "common/job"], ["nlohmann"]),
+    "worker/files": (["common/base", "common/job"], ["nlohmann", "yaml-cpp"]),
     "worker/comm": (["common/base", "common/job"], ["LibTorch", "NCCL", "CUDA"]),
     "worker/ops": (["common/base", "common/job"], ["LibTorch", "CUDA"]),
     **{f"worker/{name}": (["common/base", "common/job", *RANK_ROOMS], ["LibTorch", "CUDA", "CLI11"])
@@ -53,6 +53,7 @@ ONLY_IN = {
     ("common/job", "nlohmann"): r"json|schema",
     ("client", "gRPC"): r"grpc_api\.cc$",
     ("client", "yaml-cpp"): r"^yaml\.cc$",
+    ("worker/files", "yaml-cpp"): r"^yaml_text\.cc$",  # LitGPT describes its models in YAML
     ("worker/ops", "CUDA"): r"\.cuh?$|fused",
 }
 # Words that a room must not use. The wall clock, the environment and randomness come from outside; only main.cc reads the environment.

@@ -2,6 +2,10 @@
 
 #include <filesystem>
 
+#include "common/base/file.h"
+#include "worker/files/litgpt_config.h"
+#include "worker/files/model_config.h"
+
 namespace trainctl::files {
 namespace {
 
@@ -30,8 +34,14 @@ const std::vector<std::string>& CompanionFiles() {
 }
 
 base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from, const std::string& to) {
-  if (!HasFile(from, "config.json")) return base::Error{base::Code::kNotFound, "no config.json in '" + from + "'"};
   std::vector<std::string> copied;
+  if (!HasFile(from, "config.json")) {
+    if (!HasFile(from, kLitGptConfigFile)) return base::Error{base::Code::kNotFound, "no config.json in '" + from + "'"};
+    const auto shape = ReadModelConfig(from);
+    if (!shape) return shape.error();
+    if (auto written = base::WriteFileAtomically(to + "/config.json", ModelConfigText(*shape)); !written) return written.error();
+    copied.push_back("config.json");
+  }
   for (const std::string& name : CompanionFiles()) {
     if (!HasFile(from, name)) continue;
     if (const std::error_code error = CopyWhole(from + "/" + name, to + "/" + name)) {

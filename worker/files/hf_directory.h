@@ -15,8 +15,9 @@ bool HasFile(const std::string& directory, const std::string& name);
 // The files' names within a Hugging Face directory that an export copies where they exist.
 const std::vector<std::string>& CompanionFiles();
 
-// Copies those that exist in `from` to `to` (an existing directory), each under a temporary name first, and returns their names.
-// Errors: kNotFound (no config.json in `from`), kIo.
+// Copies those that exist in `from` to `to` (an existing directory), each under a temporary name first, and returns their names. Where
+// `from` is LitGPT's, without a config.json, one is made of its model_config.yaml.
+// Errors: kNotFound (no configuration in `from`), kIo, kInvalid (ReadModelConfig's).
 base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from, const std::string& to);
 
 }  // namespace trainctl::files

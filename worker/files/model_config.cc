@@ -4,8 +4,11 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "worker/files/hf_directory.h"
 #include "worker/files/json_object.h"
 #include "worker/files/json_text.h"
+#include "worker/files/litgpt_config.h"
+#include "worker/files/model_limits.h"
 
 namespace trainctl::files {
 namespace {
@@ -13,8 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxConfigBytes = 1 << 20;
-// Far beyond any model, and small enough that no count of parameters or bytes overflows 63 bits.
-constexpr int64_t kMaxLayers = 1 << 11, kMaxHeads = 1 << 12, kMaxHeadDim = 1 << 12, kMaxHidden = 1 << 20, kMaxVocab = 1 << 24;
 
 void RefuseOtherArchitectures(const JsonObject& config) {
   const json* listed = config.Get("architectures");
@@ -98,6 +99,26 @@ job::ModelShape ReadShape(const JsonObject& config) {
   return shape;
 }
 
+// A LitGPT directory: the ids of tokens are those of the generation_config.json that LitGPT copies, where it is there.
+base::Result<job::ModelShape> ReadLitGptDirectory(const std::string& directory) {
+  const std::string path = directory + "/" + kLitGptConfigFile;
+  auto text = base::ReadFile(path, kMaxConfigBytes);
+  if (!text) return text.error();
+  auto shape = ParseLitGptConfig(*text, path);
+  const std::string generation_path = directory + "/generation_config.json";
+  if (!shape || !HasFile(directory, "generation_config.json")) return shape;
+  const auto generation_text = base::ReadFile(generation_path, kMaxConfigBytes);
+  if (!generation_text) return generation_text.error();
+  auto document = ParseJsonText(*generation_text, generation_path);
+  if (!document) return document.error();
+  Fault fault;
+  const JsonObject generation(*document, generation_path + ": ", &fault);
+  if (generation.Has("bos_token_id")) shape->bos_token = ReadTokenId(generation, "bos_token_id", -1, shape->vocab);
+  if (generation.Has("eos_token_id")) shape->eos_token = ReadTokenId(generation, "eos_token_id", -1, shape->vocab);
+  if (fault) return *fault;
+  return shape;
+}
+
 }  // namespace
 
 base::Result<job::ModelShape> ParseModelConfig(std::string_view text, const std::string& source) {
@@ -112,7 +133,29 @@ base::Result<job::ModelShape> ParseModelConfig(std::string_view text, const std:
   return shape;
 }
 
+std::string ModelConfigText(const job::ModelShape& shape) {
+  const auto id = [](int64_t token) { return token < 0 ? json() : json(token); };
+  const json config = {{"architectures", {"LlamaForCausalLM"}},
+                       {"model_type", "llama"},
+                       {"hidden_act", "silu"},
+                       {"num_hidden_layers", shape.layers},
+                       {"hidden_size", shape.hidden},
+                       {"intermediate_size", shape.intermediate},
+                       {"num_attention_heads", shape.heads},
+                       {"num_key_value_heads", shape.kv_heads},
+                       {"head_dim", shape.head_dim},
+                       {"vocab_size", shape.vocab},
+                       {"max_position_embeddings", shape.max_positions},
+                       {"tie_word_embeddings", shape.tied_head},
+                       {"rope_theta", shape.rope_theta},
+                       {"rms_norm_eps", shape.norm_eps},
+                       {"bos_token_id", id(shape.bos_token)},
+                       {"eos_token_id", id(shape.eos_token)}};
+  return config.dump(2) + "\n";
+}
+
 base::Result<job::ModelShape> ReadModelConfig(const std::string& directory) {
+  if (!HasFile(directory, "config.json") && HasFile(directory, kLitGptConfigFile)) return ReadLitGptDirectory(directory);
   const std::string path = directory + "/config.json";
   auto text = base::ReadFile(path, kMaxConfigBytes);
   if (!text) return text.error();

@@ -135,7 +135,9 @@ base::Status WeightFiles::AddShards(const std::string& directory, const std::str
 base::Status WeightFiles::AddLitGpt(const std::string& directory) {
   const std::string path = directory + "/" + kLitGptFile;
   const auto shape = ReadModelConfig(directory);
-  if (!shape) return base::Error{shape.error().code, shape.error().message + " (LitGPT keeps the model's config.json beside " + path + ")"};
+  if (!shape) {
+    return base::Error{shape.error().code, shape.error().message + " (LitGPT keeps config.json or model_config.yaml beside " + path + ")"};
+  }
   auto opened = TorchFile::Open(path);
   if (!opened) return opened.error();
   files_.emplace_back(std::move(opened).value());
@@ -150,7 +152,7 @@ base::Status WeightFiles::AddLitGpt(const std::string& directory) {
         const RowRun& last = parts->back().runs.back();
         if (tensor.info.shape.size() != 2 || tensor.info.shape[0] != last.row + last.rows) {
           return Invalid(path + ": tensor '" + tensor.info.name + "' does not have the " + std::to_string(last.row + last.rows) +
-                         " rows that config.json makes of q, k and v");
+                         " rows that the configuration makes of q, k and v");
         }
         place.runs = Cut(tensor.bytes, tensor.info.shape[1] * WidthBytes(tensor.info.dtype), part.runs);
         place.info.shape[0] = RowsOf(part.runs);

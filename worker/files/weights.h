@@ -1,7 +1,7 @@
 // The weights of a model's directory, whatever wrote it, seen as one set of tensors with Hugging Face's names:
 //   model.safetensors, or the shards that model.safetensors.index.json names
 //   pytorch_model.bin, or the shards that pytorch_model.bin.index.json names (torch_file.h)
-//   lit_model.pth, LitGPT's (litgpt_names.h), with the config.json that LitGPT keeps beside it
+//   lit_model.pth, LitGPT's (litgpt_names.h), with the config.json or model_config.yaml beside it
 // taken in this order.
 #pragma once
 
