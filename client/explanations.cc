@@ -13,9 +13,9 @@ constexpr std::string_view kCheckpointingAlso[] = {"checkpointing", "gradient ch
 constexpr std::string_view kLoraAlso[] = {"adapter", "adapters", "peft", "rank", "alpha"};
 constexpr std::string_view kQloraAlso[] = {"quantize", "nf4", "nf4 dq", "4 bit"};
 constexpr std::string_view kOffloadAlso[] = {"offload optimizer", "cpu adam", "optimizer cpu", "zero offload"};
-constexpr std::string_view kEightBitAlso[] = {"8 bit", "adamw 8bit", "8bit adam"};
+constexpr std::string_view kEightBitAlso[] = {"8 bit", "8bit", "adamw 8bit", "8bit adam"};
 constexpr std::string_view kMemoryAlso[] = {"memory", "params", "grads", "optimizer memory", "other", "reserved"};
-constexpr std::string_view kOomAlso[] = {"out of memory", "oom gpu", "oom host"};
+constexpr std::string_view kOomAlso[] = {"out of memory", "oom gpu", "oom host", "gpu memory limit"};
 constexpr std::string_view kLearningRateAlso[] = {"lr", "warmup", "warm up", "lr scaling", "schedule"};
 constexpr std::string_view kLossAlso[] = {"val loss", "validation", "evaluation"};
 constexpr std::string_view kDataAlso[] = {"data", "alpaca", "format", "tokens"};
@@ -23,7 +23,8 @@ constexpr std::string_view kOptimizerAlso[] = {"adamw", "sgd"};
 constexpr std::string_view kThroughputAlso[] = {"tokens per second", "time", "speed", "speedup"};
 constexpr std::string_view kOutcomesAlso[] = {"outcome", "states", "expect", "hang"};
 constexpr std::string_view kSweepAlso[] = {"curve", "stop at oom", "grid"};
-constexpr std::string_view kArtifactsAlso[] = {"artifact", "output", "save", "export", "checkpoint files"};
+constexpr std::string_view kArtifactsAlso[] = {"artifact", "output", "save", "export"};
+constexpr std::string_view kCheckpointAlso[] = {"checkpoints", "resume", "restart", "max restarts", "checkpoint files"};
 constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "reproducibility"};
 
 constexpr Explanation kExplanations[] = {
@@ -182,12 +183,21 @@ chosen for it, which costs time. Without it, runs agree within rounding. seed dr
 split and shuffle of rows.
 )",
      "trainctl submit job.json --deterministic true"},
+    {"checkpoint", "what a run can go on from, after a restart or later", kCheckpointAlso,
+     R"("checkpoint": {"every_steps": n} with an output.dir keeps weights, optimizer, data position and schedule every n
+steps under output.dir/checkpoints: the last keep_last of them, and the best by val_loss with keep_best. Each rank
+copies its part and writes it behind the training; one that was not written whole is never used. A restart by
+resources.max_restarts goes on from the last one; trainctl resume JOB makes a new job of an ended one that does, also
+with other devices or another strategy. A checkpoint has the size of weights and optimizer: 12 bytes a parameter with
+AdamW in fp32. (activation_checkpointing is another thing: trainctl explain activation checkpointing.)
+)",
+     "trainctl submit job.json --checkpoint.every_steps 100 --output.dir out; trainctl resume JOB"},
     {"sweep", "one job for each value of a setting, and where memory ends", kSweepAlso,
      R"(--set train.micro_batch_size=1,2,4,8 makes four jobs; a second --set with several values makes each combination.
 While the micro batch varies the global batch stays, so that accumulation adapts and the runs train alike: what is
 seen is time and memory. With --stop-at-oom they run one after the other, smallest first as typed, and the first that
-is out of memory ends its row: the one before it is the largest that fits. The predicted peak stands beside the
-measured one; what this site's devices can't hold is not even submitted.
+is out of memory ends its row: the one before it is the largest that fits. What is predicted not to fit is run too, as
+the proof; without --stop-at-oom it is refused. The predicted peak stands beside the measured one.
 )",
      "trainctl sweep job.json --set train.micro_batch_size=1,2,4,8 --stop-at-oom"},
     {"artifacts", "what a job saves, where it lies, how to get it", kArtifactsAlso,

@@ -1,12 +1,17 @@
+#include <algorithm>
+
 #include "client/exit_code.h"
+#include "client/explanations.h"
 #include "client/format.h"
 #include "client/verbs.h"
 
 namespace trainctl::client {
 namespace {
 
-// Jobs are completed by asking the coordinator; one that does not answer completes nothing.
+// Jobs and workers are completed by asking the coordinator; one that does not answer completes nothing.
 constexpr std::string_view kJobs = "$(trainctl status -o name 2>/dev/null)";
+constexpr std::string_view kWorkers = "$(trainctl workers -o name 2>/dev/null)";
+constexpr std::string_view kFormats = "table json jsonl csv md name";
 
 std::string FlagsOf(const VerbRow& row) {
   Arguments arguments(row.name, row.summary, row.examples);
@@ -15,19 +20,33 @@ std::string FlagsOf(const VerbRow& row) {
   return Join(arguments.Flags(), " ") + " --server --output";
 }
 
+// A topic is one word here; explain takes "micro_batch" for "micro batch".
+std::string Topics() {
+  std::string topics;
+  for (const Explanation& explanation : Explanations()) topics += std::string(explanation.topic) + "\n";
+  std::replace(topics.begin(), topics.end(), ' ', '_');
+  std::replace(topics.begin(), topics.end(), '\n', ' ');
+  return topics;
+}
+
 // What may stand behind a verb: words, and a command that lists more.
 struct Words {
   std::string_view verb, words, command;
 };
 
 constexpr Words kWords[] = {
-    {"status", "", kJobs},    {"describe", "", kJobs},        {"logs", "", kJobs},
-    {"wait", "", kJobs},      {"cancel", "", kJobs},          {"compare", "", kJobs},
-    {"metrics", "", kJobs},   {"export", "", kJobs},          {"artifacts", "ls get", kJobs},
-    {"import", "litgpt", ""}, {"completion", "bash zsh", ""}, {"recipes", "ls show path submit", "$(trainctl recipes -o name 2>/dev/null)"},
+    {"status", "", kJobs},    {"describe", "", kJobs},
+    {"logs", "", kJobs},      {"wait", "", kJobs},
+    {"cancel", "", kJobs},    {"resume", "", kJobs},
+    {"compare", "", kJobs},   {"metrics", "", kJobs},
+    {"export", "", kJobs},    {"artifacts", "ls get", kJobs},
+    {"import", "litgpt", ""}, {"completion", "bash zsh", ""},
+    {"fence", "", kWorkers},  {"recipes", "ls show path submit", "$(trainctl recipes -o name 2>/dev/null)"},
 };
 
 Words WordsOf(std::string_view verb) {
+  static const std::string topics = Topics();
+  if (verb == "explain") return {verb, topics, ""};
   for (const Words& words : kWords) {
     if (words.verb == verb) return words;
   }
@@ -57,6 +76,9 @@ _trainctl() {
             std::string(words.command) + "\" ;;\n";
   }
   return text + R"script(  esac
+  case ${COMP_WORDS[COMP_CWORD-1]} in
+    -o | --output) [ "${COMP_WORDS[1]}" = import ] || words=")script" + std::string(kFormats) + R"script(" ;;
+  esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
     *) COMPREPLY=($(compgen -W "$words" -- "$word")) ;;
@@ -66,14 +88,22 @@ complete -o default -F _trainctl trainctl
 )script";
 }
 
+// One word of a shell.
+std::string Quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string(R"('\'')") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string ZshScript() {
   std::string text = R"script(#compdef trainctl
-# trainctl completion for zsh: trainctl completion zsh > ~/.zfunc/_trainctl, with fpath+=~/.zfunc before compinit
+# trainctl completion for zsh: source <(trainctl completion zsh) after compinit; or trainctl completion zsh > ~/.zfunc/_trainctl, with
+# fpath+=~/.zfunc before compinit
 _trainctl() {
   local -a verbs flags words_here
   verbs=(
 )script";
-  for (const VerbRow& row : Verbs()) text += "    '" + std::string(row.name) + ":" + std::string(row.summary) + "'\n";
+  for (const VerbRow& row : Verbs()) text += "    " + Quoted(std::string(row.name) + ":" + std::string(row.summary)) + "\n";
   text += "  )\n  if (( CURRENT == 2 )); then\n    _describe verb verbs\n    return\n  fi\n  case $words[2] in\n";
   for (const VerbRow& row : Verbs()) {
     text += "    " + std::string(row.name) + ") flags=(" + FlagsOf(row) + ")";
@@ -84,14 +114,16 @@ _trainctl() {
     text += " ;;\n";
   }
   return text + R"script(  esac
-  if [[ $words[CURRENT] == -* ]]; then
+  if [[ $words[CURRENT-1] == (-o|--output) && $words[2] != import ]]; then
+    compadd -- )script" + std::string(kFormats) + R"script(
+  elif [[ $words[CURRENT] == -* ]]; then
     compadd -- $flags
   else
     (( $#words_here )) && compadd -- $words_here
     _files
   fi
 }
-_trainctl "$@"
+if [ "$funcstack[1]" = _trainctl ]; then _trainctl "$@"; else compdef _trainctl trainctl; fi
 )script";
 }
 

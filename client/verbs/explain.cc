@@ -17,7 +17,7 @@ std::string Normalized(std::string words) {
 
 const Explanation* Find(const std::string& topic) {
   for (const Explanation& explanation : Explanations()) {
-    if (explanation.topic == topic) return &explanation;
+    if (Normalized(std::string(explanation.topic)) == topic) return &explanation;
     for (const std::string_view other : explanation.also) {
       if (other == topic) return &explanation;
     }
@@ -41,6 +41,19 @@ Listing Topics() {
   return listing;
 }
 
+std::string Shown(const Explanation& explanation, OutputFormat format) {
+  const Json record = {{"topic", explanation.topic}, {"text", explanation.text}, {"try", explanation.attempt}};
+  switch (format) {
+    case OutputFormat::kJson: return RenderDocument(record);
+    case OutputFormat::kJsonl: return RenderLine(record);
+    case OutputFormat::kCsv: return RenderCsv({record});
+    case OutputFormat::kName: return std::string(explanation.topic) + "\n";
+    case OutputFormat::kTable:
+    case OutputFormat::kMarkdown: break;
+  }
+  return std::string(explanation.text) + "\nTry: " + std::string(explanation.attempt) + "\n";
+}
+
 class Explain : public Verb {
  public:
   void Declare(Arguments& arguments) override { arguments.Positionals("TOPIC", &words_, "none: the list of topics", /*required=*/false); }
@@ -50,12 +63,7 @@ class Explain : public Verb {
     const std::string topic = Normalized(Join(words_, " "));
     const Explanation* explanation = Find(topic);
     if (explanation == nullptr) return Fail(context, UnknownTopic(topic));
-    if (context.format == OutputFormat::kJson) {
-      context.out << RenderDocument({{"topic", explanation->topic}, {"text", explanation->text}, {"try", explanation->attempt}})
-                  << std::flush;
-    } else {
-      context.out << explanation->text << "\nTry: " << explanation->attempt << "\n" << std::flush;
-    }
+    context.out << Shown(*explanation, context.format) << std::flush;
     return kExitOk;
   }
 

@@ -265,6 +265,7 @@ TEST_F(VerbsTest, DoctorDoesNotTrustAProbeThatItCannotRead) {
 
 TEST_F(VerbsTest, ExplainKnowsItsTopicsByAllTheirNames) {
   EXPECT_EQ(Trainctl({"explain", "micro", "batch"}).out, Trainctl({"explain", "micro_batch_size"}).out);
+  EXPECT_EQ(Trainctl({"explain", "8-bit", "adam"}).code, 0);
   EXPECT_EQ(Trainctl({"explain", "OOM"}).code, 0);
   const Ended ended = Trainctl({"explain", "acumulation"});
   EXPECT_EQ(ended.code, kExitNotFound);
@@ -274,6 +275,11 @@ TEST_F(VerbsTest, ExplainKnowsItsTopicsByAllTheirNames) {
 TEST_F(VerbsTest, ExplainListsItsTopics) {
   const Json json = Json::parse(Trainctl({"explain", "-o", "json"}).out);
   EXPECT_EQ(json["topics"].size(), Explanations().size());
+}
+
+TEST_F(VerbsTest, AnExplanationIsALineOfJsonToo) {
+  const std::string line = Trainctl({"explain", "oom", "-o", "jsonl"}).out;
+  EXPECT_EQ(Json::parse(line)["topic"], "oom");
 }
 
 TEST_F(VerbsTest, EveryExplanationIsAParagraphOfReadableLinesWithSomethingToTry) {
@@ -291,7 +297,10 @@ TEST_F(VerbsTest, CompletionIsForTwoShells) {
   const std::string bash = Trainctl({"completion", "bash"}).out;
   EXPECT_NE(bash.find("submit) flags=\"--wait --timeout --dry-run"), std::string::npos);
   EXPECT_NE(bash.find("words=\"ls show path submit $(trainctl recipes -o name 2>/dev/null)\""), std::string::npos);
-  EXPECT_EQ(Trainctl({"completion", "zsh"}).out.find("#compdef trainctl"), 0u);
+  EXPECT_NE(bash.find(" micro_batch "), std::string::npos);
+  const std::string zsh = Trainctl({"completion", "zsh"}).out;
+  EXPECT_EQ(zsh.find("#compdef trainctl"), 0u);
+  EXPECT_NE(zsh.find(R"(the labs'\'' experiments, ready to run')"), std::string::npos);
   EXPECT_EQ(Trainctl({"completion", "fish"}).code, kExitUsage);
 }
 
