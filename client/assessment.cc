@@ -1,11 +1,13 @@
 #include "client/assessment.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "common/job/check_job.h"
 #include "common/job/check_model.h"
 #include "common/job/fit.h"
+#include "common/job/gradient_holding.h"
 #include "common/job/micro_batch_choice.h"
 #include "common/job/run_plan.h"
 
@@ -44,6 +46,17 @@ std::vector<SiteWorker> WithRoom(const Assessment& assessment) {
   return static_cast<int64_t>(roomy.size()) >= assessment.job.devices ? roomy : assessment.candidates;
 }
 
+// What a rank of the gang may use on the roomiest of the candidates; 0: they are too few, or of unknown size.
+int64_t Limit(const Assessment& assessment) {
+  std::vector<int64_t> limits;
+  for (const SiteWorker& worker : assessment.candidates) {
+    limits.push_back(worker.device.memory_bytes > 0 ? job::MemoryLimit(assessment.job, worker.device) : 0);
+  }
+  std::sort(limits.begin(), limits.end(), std::greater<>());
+  const auto wanted = static_cast<size_t>(assessment.job.devices);
+  return wanted >= 1 && limits.size() >= wanted ? limits[wanted - 1] : 0;
+}
+
 // "auto" becomes a number, or a problem.
 void ChooseMicroBatch(const Site& site, Assessment* assessment) {
   if (assessment->job.train.micro_batch_size) return;
@@ -64,8 +77,10 @@ base::Status Predict(Assessment* assessment) {
   assessment->split = plan->split;
   assessment->steps = plan->total_steps;
   assessment->notes = std::move(plan->notes);
-  assessment->prediction = job::EstimateMemory(assessment->job, *assessment->inspection, KindOf(assessment->candidates));
+  const job::DeviceKind kind = KindOf(assessment->candidates);
+  assessment->prediction = job::EstimateMemory(assessment->job, *assessment->inspection, kind);
   assessment->candidates = WithRoom(*assessment);
+  assessment->prediction = job::EstimateMemoryWithin(assessment->job, *assessment->inspection, kind, Limit(*assessment));
   return base::Ok{};
 }
 

@@ -72,7 +72,15 @@ std::string MemoryText(const Assessment& assessment) {
   std::string text = FormatMemory(assessment.prediction->peak_allocated) + " predicted peak a device";
   const int64_t limit = LargestLimit(assessment);
   if (limit > 0) text += ", of " + FormatMemory(limit);
-  return text;
+  const std::string gradients = GradientsText(*assessment.prediction);
+  return gradients.empty() ? text : text + "; gradients " + gradients;
+}
+
+std::string GradientsText(const job::MemoryEstimate& estimate) {
+  if (!estimate.holds_gradients) return "";
+  if (!*estimate.holds_gradients) return "reduced in each micro step";
+  const std::string added = estimate.holding_bytes > 0 ? " (+" + FormatMemory(estimate.holding_bytes) + ")" : "";
+  return "reduced once a step, held whole" + added;
 }
 
 std::string PlaceText(const Assessment& assessment) {

@@ -12,8 +12,10 @@ namespace trainctl::client {
 std::string BatchText(const job::BatchPlan& batch);
 // "62 optimizer steps: 1 epoch of 2,000 rows, 32 rows a step".
 std::string StepsText(const Assessment& assessment);
-// "9.81 GiB predicted peak a device, of 79.25 GiB".
+// "9.81 GiB predicted peak a device, of 79.25 GiB; gradients reduced in each micro step".
 std::string MemoryText(const Assessment& assessment);
+// "reduced once a step, held whole (+25.13 GiB)" | "reduced in each micro step"; empty where the job has no such choice.
+std::string GradientsText(const job::MemoryEstimate& estimate);
 // "host/0, host/1 (NVIDIA H200), free now", or what it would wait for.
 std::string PlaceText(const Assessment& assessment);
 

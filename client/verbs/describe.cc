@@ -118,6 +118,7 @@ std::string EventsText(const v1::JobDetail& detail) {
 
 std::string PredictionText(const job::Prediction& prediction, const v1::JobDetail& detail, const TableLayout& layout) {
   std::string text = "\n" + MemoryTableText(prediction.memory, layout);
+  if (const std::string gradients = GradientsText(prediction.memory); !gradients.empty()) text += "Gradients: " + gradients + "\n";
   if (prediction.time) text += "Time: " + job::TimeText(*prediction.time) + "\n";
   const std::string foresight = ForesightText(prediction, detail, layout);
   return text + (foresight.empty() ? "" : "\n" + foresight);

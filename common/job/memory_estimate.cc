@@ -33,10 +33,12 @@ int64_t SequenceLength(const JobSpec& job, const Inspection& inspection) {
   return (longest + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple;
 }
 
-MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device) {
+MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device, bool holds_gradients) {
   MemoryEstimate estimate;
   estimate.sequence_length = SequenceLength(job, inspection);
-  const MemorySetting setting = MemorySettingOf(job, inspection.model, device, estimate.sequence_length);
+  MemorySetting setting = MemorySettingOf(job, inspection.model, device, estimate.sequence_length);
+  setting.holds_gradients = holds_gradients && setting.may_hold_gradients();
+  if (setting.may_hold_gradients()) estimate.holds_gradients = setting.holds_gradients;
   const MemoryByKind kept = {.params = HeldParameterBytes(setting),
                              .optimizer = OptimizerBytes(setting),
                              .optimizer_cpu = HostOptimizerBytes(setting)};

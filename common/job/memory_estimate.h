@@ -27,7 +27,8 @@
 //                micro step on, with max_norm until the step's end.
 //   fsdp         params, moments and held gradients are 1/W, each unit padded to 256 W. Whole weights (e a parameter) of two units are
 //                alive at once, the one at work and the one fetched ahead; under sharding grad_op each from its first use to its last
-//                backward. Whole gradients of two units and one reduced shard. fsdp_unit model: all whole weights, and whole gradients
+//                backward. Whole gradients of two units and one reduced shard; where gradients are held whole over the micro steps
+//                (gradient_holding.h) those of all units, and no held shards. fsdp_unit model: all whole weights, and whole gradients
 //                of all units that have gone back. With LoRA only the frozen weights are sharded and gathered; adapters are as under
 //                ddp. On one device nothing is sharded.
 //   head         normalized input and its gradient, 2 n e H, and chunks of 2,048 rows of logits: e V a row where fused, else with the fp32
@@ -43,6 +44,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "common/base/result.h"
@@ -57,10 +59,13 @@ struct MemoryEstimate {
   std::array<MemoryByKind, 4> phases;  // indexed by Phase, of the step that holds most; peak_allocated and reserved are the step's in each
   int64_t peak_allocated = 0;          // of one rank; what the caching allocator reserves is at least that
   int64_t sequence_length = 0;         // the T it was made for: min(max_seq_length, longest row), up to a multiple of 64
+  std::optional<bool> holds_gradients; // whole, over the micro steps (gradient_holding.h); nullopt: the job has no such choice
+  int64_t holding_bytes = 0;           // by which that raises the peak
 };
 
 // strategy auto counts as what it resolves to, micro_batch_size "auto" as 1. An inspection without rows (longest_row 0): max_seq_length.
-MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device);
+// holds_gradients counts where the job has the choice.
+MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device, bool holds_gradients = false);
 
 // The T that a job's micro batches are padded to at most.
 int64_t SequenceLength(const JobSpec& job, const Inspection& inspection);

@@ -1,5 +1,5 @@
-// {"phases": {"before_forward": {memory by kind}, …}, "peak_allocated", "sequence_length"}, in bytes and tokens; and the prediction, which
-// is that with a "time".
+// {"phases": {"before_forward": {memory by kind}, …}, "peak_allocated", "sequence_length", "holds_gradients": true | false | null,
+// "holding_bytes"}, in bytes and tokens; and the prediction, which is that with a "time".
 #include "common/job/json_fields.h"
 #include "common/job/memory_estimate.h"
 #include "common/job/memory_json.h"
@@ -19,6 +19,8 @@ void ReadEstimate(JsonFields& fields, MemoryEstimate& estimate) {
   fields.ReadObject("phases", estimate, ReadPhases);
   fields.Read("peak_allocated", estimate.peak_allocated);
   fields.Read("sequence_length", estimate.sequence_length);
+  fields.Read("holds_gradients", estimate.holds_gradients);
+  fields.ReadIfPresent("holding_bytes", estimate.holding_bytes);
 }
 
 void ReadTime(JsonFields& fields, TimeEstimate& time) {
@@ -39,6 +41,8 @@ JsonNode ToNode(const MemoryEstimate& estimate) {
   for (size_t i = 0; i < estimate.phases.size(); ++i) phases.Add(std::string(NameOfPhase(i)), ToNode(estimate.phases[i]));
   JsonNode node = JsonNode::Object();
   node.Add("phases", std::move(phases)).Add("peak_allocated", estimate.peak_allocated).Add("sequence_length", estimate.sequence_length);
+  node.Add("holds_gradients", estimate.holds_gradients ? JsonNode(*estimate.holds_gradients) : JsonNode{});
+  node.Add("holding_bytes", estimate.holding_bytes);
   return node;
 }
 

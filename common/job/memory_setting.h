@@ -32,10 +32,12 @@ struct MemorySetting {
   Residency residency = Residency::kNone;
   bool accumulates = false;
   bool clips = false;
+  bool holds_gradients = false;  // whole, over the micro steps
 
   bool is_mixed() const { return job.precision == Precision::kBf16Mixed; }
   bool widens() const { return is_cpu && compute_bytes == kBf16Bytes; }  // bf16 is computed in fp32 there
   bool reduces() const { return world > 1; }
+  bool may_hold_gradients() const { return shards_trainable && accumulates && !job.deterministic; }
 
   // Elements of a buffer that this rank holds of `elements` whole ones: padded to world × 256 and divided under fsdp.
   int64_t ShardOf(int64_t elements) const;

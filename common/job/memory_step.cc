@@ -30,7 +30,17 @@ int64_t ReplicatedGrads(const MemorySetting& s, const LiveGrads& live) {
   return (live.in_backward + (one_more ? live.on_its_way : 0)) * s.storage_bytes;
 }
 
+// Whole gradients of all units, until each goes back in the last micro step.
+int64_t HeldWholeGrads(const MemorySetting& s, const LiveGrads& live) {
+  const int64_t all = AllTrainable(s);
+  if (s.residency == Residency::kModel) return all * s.storage_bytes;
+  const int64_t gone_back = live.so_far - live.in_backward;
+  const int64_t in_last = all - gone_back + live.on_its_way + s.ShardOf(s.clips ? gone_back : live.on_its_way);
+  return std::max(all, in_last) * s.storage_bytes;
+}
+
 int64_t ShardedGrads(const MemorySetting& s, const LiveGrads& live) {
+  if (s.holds_gradients) return HeldWholeGrads(s, live);
   const int64_t held_shards = s.accumulates ? AllTrainableHeld(s) : s.clips ? s.ShardOf(live.so_far) : 0;
   if (s.job.deterministic) return (live.in_backward + held_shards) * s.storage_bytes;
   if (s.residency == Residency::kModel) return (live.so_far + held_shards) * s.storage_bytes;  // reduced after the backward
@@ -110,8 +120,9 @@ int64_t AtEmbedding(const MemorySetting& s) {
 // The model as one unit: its gradients are reduced, into one more shard of each unit, after its whole weights are gone.
 int64_t AtReduction(const MemorySetting& s) {
   if (s.residency != Residency::kModel || !s.shards_trainable) return 0;
-  const int64_t weights = s.accumulates ? AllGatheredBytes(s) : 0;  // between micro steps they stay
-  const int64_t held = s.accumulates || s.clips ? AllTrainableHeld(s) : 0;
+  const bool accumulates_shards = s.accumulates && !s.holds_gradients;
+  const int64_t weights = accumulates_shards ? AllGatheredBytes(s) : 0;  // between micro steps they stay
+  const int64_t held = accumulates_shards || s.clips ? AllTrainableHeld(s) : 0;
   return weights + (AllTrainable(s) + held + s.ShardOf(s.units.embedding.trainable)) * s.storage_bytes;
 }
 
@@ -130,10 +141,10 @@ int64_t GradsAfterBackward(const MemorySetting& s) {
   const int64_t last = s.units.embedding.trainable > 0 ? s.units.embedding.trainable : s.units.block.trainable;
   const int64_t shard = s.shards_trainable ? s.ShardOf(last) : 0;
   if (s.residency == Residency::kModel && s.shards_trainable) {
-    return (AllTrainable(s) + (s.accumulates || s.clips ? held + last : 0)) * s.storage_bytes;
+    return (AllTrainable(s) + (!s.holds_gradients && (s.accumulates || s.clips) ? held + last : 0)) * s.storage_bytes;
   }
   if (s.clips) return (held + (s.shards_trainable ? last : 0)) * s.storage_bytes;
-  return (last + shard + (s.accumulates ? shard : 0)) * s.storage_bytes;
+  return (last + shard + (s.accumulates && !s.holds_gradients ? shard : 0)) * s.storage_bytes;
 }
 
 }  // namespace trainctl::job

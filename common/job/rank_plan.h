@@ -20,6 +20,7 @@ struct RankPlan {
   DeviceKind device = DeviceKind::kCpu;
   int64_t device_index = 0;           // CUDA ordinal on its host; on CPU the slot's number
   std::string device_uuid;            // as NVML names it; on CPU "cpu:<host>:<slot>"
+  bool holds_gradients = false;       // whole, over the micro steps (gradient_holding.h); equal on all ranks
   int64_t threads = 1;                // intra-op threads of a CPU rank, CPU-optimizer threads of a GPU rank
   std::string bind_address;           // the address other ranks reach this host by
   std::string directory;              // the attempt's folder on this host: scratch that may be written

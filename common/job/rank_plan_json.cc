@@ -1,5 +1,5 @@
-// {"job": {canonical job}, "job_id", "attempt", "rank", "world_size", "device": "cuda" | "cpu", "device_index", "device_uuid", "threads",
-//  "bind_address", "directory"}
+// {"job": {canonical job}, "job_id", "attempt", "rank", "world_size", "device": "cuda" | "cpu", "device_index", "device_uuid",
+//  "holds_gradients", "threads", "bind_address", "directory"}
 #include "common/job/job_node.h"
 #include "common/job/json_fields.h"
 #include "common/job/rank_json.h"
@@ -29,6 +29,7 @@ void ReadPlan(JsonFields& fields, RankPlan& plan) {
   fields.ReadName("device", plan.device, ParseDeviceKind);
   fields.Read("device_index", plan.device_index);
   fields.Read("device_uuid", plan.device_uuid);
+  fields.ReadIfPresent("holds_gradients", plan.holds_gradients);
   fields.Read("threads", plan.threads);
   fields.Read("bind_address", plan.bind_address);
   fields.Read("directory", plan.directory);
@@ -41,6 +42,7 @@ std::string ToJson(const RankPlan& plan) {
   node.Add("job", ToNode(plan.job)).Add("job_id", plan.job_id).Add("attempt", plan.attempt).Add("rank", plan.rank);
   node.Add("world_size", plan.world_size).Add("device", Name(plan.device)).Add("device_index", plan.device_index);
   node.Add("device_uuid", plan.device_uuid)
+      .Add("holds_gradients", plan.holds_gradients)
       .Add("threads", plan.threads)
       .Add("bind_address", plan.bind_address)
       .Add("directory", plan.directory);

@@ -1,6 +1,19 @@
 #include "server/core/plan.h"
 
+#include "common/job/fit.h"
+#include "common/job/gradient_holding.h"
+
 namespace trainctl::core {
+namespace {
+
+bool HoldsGradients(const Job& job, const Device& device) {
+  const base::Result<job::Inspection> inspection = job::InspectionFromJson(job.row.inspection_json);
+  if (!inspection) return false;
+  const int64_t limit = device.memory_bytes > 0 ? job::MemoryLimit(job.row.spec, {.memory_bytes = device.memory_bytes}) : 0;
+  return job::HoldsGradients(job.row.spec, *inspection, device.kind, limit);
+}
+
+}  // namespace
 
 job::RankPlan MakePlan(const Job& job, const RankKey& key, const Device& device) {
   job::RankPlan plan;
@@ -17,6 +30,7 @@ job::RankPlan MakePlan(const Job& job, const RankKey& key, const Device& device)
   plan.device_index = device.index;
   plan.device_uuid = device.uuid;
   plan.threads = device.threads;
+  plan.holds_gradients = HoldsGradients(job, device);
   return plan;
 }
 

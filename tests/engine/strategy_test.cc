@@ -120,6 +120,38 @@ TEST_P(FsdpTest, ARankHoldsItsShardOnly) {
   EXPECT_EQ(shard.grads, 0);
 }
 
+constexpr int64_t kUnits = 4;  // of the tiny model: embedding, two blocks, head
+
+TEST_P(FsdpTest, GradientsThatAreHeldWholeAreReducedOnceAStep) {
+  TinyRun each = With(2, 4), held = With(2, 4);
+  held.holds_gradients = true;
+  EXPECT_EQ(Train(each).reduce_scatters, each.steps * 4 * kUnits);
+  EXPECT_EQ(Train(held).reduce_scatters, held.steps * kUnits);
+}
+
+TEST_P(FsdpTest, GradientsThatAreHeldWholeAreDdpsBitForBit) {
+  for (const job::Precision precision : {job::Precision::k32True, job::Precision::kBf16True, job::Precision::kBf16Mixed}) {
+    TinyRun ddp{.devices = 2, .accumulation = 3}, held = With(2, 3);
+    ddp.job.precision = held.job.precision = precision;
+    held.holds_gradients = true;
+    const TinyResult expected = Train(ddp), actual = Train(held);
+    ExpectLearns(expected);
+    ExpectSame(actual, expected, 0);
+    EXPECT_EQ(actual.held.grads, 0);
+  }
+}
+
+TEST_P(FsdpTest, HeldWholeOrReducedInEachMicroStepIsTheSameUpToRounding) {
+  job::ModelShape tied = TinyShape();
+  tied.tied_head = true;
+  TinyRun each = With(2, 3), held = With(2, 3);
+  each.job.train.max_norm = held.job.train.max_norm = 0.05;
+  held.holds_gradients = true;
+  const TinyResult expected = Train(each, tied), actual = Train(held, tied);
+  ExpectSame(actual, expected, 2e-5);
+  for (size_t i = 0; i < expected.norms.size(); ++i) EXPECT_NEAR(actual.norms[i], expected.norms[i], 1e-5 * expected.norms[i]);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, FsdpTest,
                          ::testing::Values(FsdpCase{"Full"}, FsdpCase{"GradOp", job::Sharding::kGradOp},
                                            FsdpCase{"ModelUnit", job::Sharding::kFull, job::FsdpUnit::kModel},
@@ -142,6 +174,15 @@ TEST(OffloadedOptimizer, EqualsTheOneOnTheDeviceUpToRounding) {
       EXPECT_EQ(actual.held.optimizer_cpu, expected.held.optimizer / 2 * 3);
     }
   }
+}
+
+TEST(OffloadedOptimizer, TakesGradientsThatWereHeldWhole) {
+  TinyRun device{.devices = 2, .accumulation = 3};
+  device.job.strategy = job::StrategyKind::kFsdp;
+  device.holds_gradients = true;
+  TinyRun host = device;
+  host.job.offload_optimizer = true;
+  ExpectSame(Train(host), Train(device), 2e-5);
 }
 
 TEST(OffloadedOptimizer, ClipsByTheSameNorm) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "tests/engine/counting_communicator.h"
 #include "worker/model/model.h"
 
 namespace trainctl::engine_test {
@@ -43,14 +44,17 @@ Rows RandomRows(int64_t rows, int64_t vocab) {
   return result;
 }
 
-void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicator& comm, TinyResult& result, std::mutex& mutex) {
+void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicator& gang, TinyResult& result, std::mutex& mutex) {
+  CountingCommunicator comm(gang);
   const c10::NoGradGuard no_grad;
   at::set_num_threads(1);  // tiny products: threads would only wait for each other
   const model::ModelOptions options{.max_length = kLength, .checkpoint_every = run.job.activation_checkpointing, .lora = run.job.lora,
                                     .quantize = run.job.quantize.has_value()};
   const auto model = model::MakeModel(shape, options).value().release();
   const std::unique_ptr<model::Model> owned(model);
-  const auto strategy = strategy::MakeStrategy(model->parameters(), {.job = run.job, .accumulation = run.accumulation, .comm = &comm});
+  const auto strategy = strategy::MakeStrategy(
+      model->parameters(),
+      {.job = run.job, .accumulation = run.accumulation, .holds_gradients = run.holds_gradients, .comm = &comm});
   const std::vector<at::Tensor> weights = InitialWeights(model->parameters());
   for (size_t param = 0; param < weights.size(); ++param) {
     for (const ops::ParamPiece& piece : model->parameters().params[param].pieces) {
@@ -91,7 +95,10 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
     result.losses.push_back(sum / tokens);
     result.norms.push_back(norm.defined() ? norm.item<double>() : std::nan(""));
   }
-  if (comm.rank() == 0) result.held = strategy->Held();
+  if (comm.rank() == 0) {
+    result.held = strategy->Held();
+    result.reduce_scatters = comm.reduce_scatters();
+  }
   for (size_t param = 0; param < weights.size(); ++param) {
     const at::Tensor value = strategy->GetRows(static_cast<ops::ParamId>(param)).clone();  // a collective under fsdp
     const std::lock_guard lock(mutex);

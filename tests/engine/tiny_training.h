@@ -23,6 +23,7 @@ struct TinyRun {
   int64_t devices = 1;
   int64_t accumulation = 1;
   int64_t micro = 2;
+  bool holds_gradients = false;
   int64_t steps = 5;
   int64_t first_step = 0;  // the steps before it were another run's
   // On every rank, before the first step and between steps.
@@ -35,6 +36,7 @@ struct TinyResult {
   std::vector<double> norms;                   // NaN where not wanted
   strategy::HeldBytes held;                    // by rank 0 after the last step
   std::map<std::string, at::Tensor> weights;   // by Hugging Face name, of rank 0
+  int64_t reduce_scatters = 0;                 // of rank 0, in all steps
   bool ranks_agree = true;                     // all ranks hold the same weights
 };
 

@@ -76,6 +76,25 @@ TEST(FsdpMemory, AccumulationAndClippingHoldShardsOfAllGradients) {
   EXPECT_EQ(At(Estimate(clips), Phase::kAfterBackward).grads, kAll + 4 * kEmbedding) << "the embedding's is being reduced";
 }
 
+TEST(FsdpMemory, GradientsHeldWholeAreThoseOfAllUnitsAndNoShardButTheOneThatArrives) {
+  JobSpec job = Sharded(4);
+  job.train.accumulate_grad_batches = 2;
+  const MemoryEstimate held = EstimateMemory(job, TinyLlama(), DeviceKind::kCuda, /*holds_gradients=*/true);
+  const int64_t gathered = 4 * 2 * kBlock, grads = 4 * (kAll + kHead / 4);
+  EXPECT_EQ(held.peak_allocated, 3 * kAll + kActivations + kBlockWork + gathered + grads);
+  EXPECT_EQ(held.holds_gradients, true);
+  EXPECT_EQ(At(held, Phase::kAfterBackward).grads, 5 * kEmbedding) << "the embedding's is being reduced";
+}
+
+TEST(FsdpMemory, OfTheModelAsOneUnitGradientsHeldWholeAreAllThatThereAre) {
+  JobSpec job = Sharded(4);
+  job.fsdp_unit = FsdpUnit::kModel;
+  job.train.accumulate_grad_batches = 2;
+  const MemoryEstimate held = EstimateMemory(job, TinyLlama(), DeviceKind::kCuda, /*holds_gradients=*/true);
+  EXPECT_EQ(held.peak_allocated, 3 * kAll + kActivations + kBlockWork + 4 * kAll + 4 * kAll);
+  EXPECT_EQ(At(held, Phase::kAfterBackward).grads, 4 * kAll);
+}
+
 TEST(FsdpMemory, GradOpKeepsAUnitsWeightsToItsBackward) {
   JobSpec job = Sharded(4);
   const int64_t full = Estimate(job).peak_allocated;

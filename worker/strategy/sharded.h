@@ -1,7 +1,8 @@
 // fsdp (ZeRO-3 and ZeRO-2: Rajbhandari et al. 2020; FSDP: Zhao et al. 2023): a rank holds one shard of each unit's masters, optimizer
 // state and reduced gradient. Weights are whole while a unit is in use (sharding full), or from their first use in a step to their last
-// (grad_op). Gradients are reduce-scattered as a micro step's backward leaves a unit. fsdp_unit "model" treats the model as one unit, as
-// the labs' unwrapped run does: gathered at once, reduced at the end of the backward.
+// (grad_op). Gradients are reduce-scattered as a micro step's backward leaves a unit; with holds_gradients only the last micro step's does,
+// and until then whole gradients are added up. fsdp_unit "model" treats the model as one unit, as the labs' unwrapped run does: gathered at
+// once, reduced at the end of the backward.
 #pragma once
 
 #include "worker/strategy/unit_gatherer.h"
@@ -23,7 +24,7 @@ class Sharded : public UnitStrategy {
   void EndUse(ops::UnitId unit, ops::Pass pass) override { gatherer_.EndUnit(unit, pass); }
   void BeginUses(bool last_micro_step) override { gatherer_.BeginMicroStep(last_micro_step); }
   void EndUses() override;
-  bool ReducesEachMicroStep() const override { return true; }
+  bool ReducesEachMicroStep() const override { return !options_.holds_gradients; }
   bool ReducesAtEnd() const override { return options_.job.fsdp_unit == job::FsdpUnit::kModel; }
   std::optional<Ticket> StartReduction(const at::Tensor& leased, at::Tensor& part) override;
   void ReduceNorm(const at::Tensor& norm_squared) override;

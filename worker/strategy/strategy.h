@@ -21,6 +21,7 @@ namespace trainctl::strategy {
 struct StrategyOptions {
   job::JobSpec job;  // resolved
   int64_t accumulation = 1;
+  bool holds_gradients = false;  // fsdp: whole over the micro steps, and reduced once a step; not under deterministic
   at::Device device = at::kCPU;
   comm::Communicator* comm = nullptr;  // of the gang; outlives the strategy
   int64_t threads = 1;                 // of an offloaded optimizer

@@ -146,11 +146,11 @@ void UnitStrategy::EndUnit(ops::UnitId unit, ops::Pass pass) {
   if (layout_.numel(unit) == 0) return;
   EndUse(unit, pass);
   if (pass != ops::Pass::kBackward || --uses_left_[unit] > 0) return;
-  if (options_.job.deterministic) {
-    AddInOrder(unit);
-  } else if (ReducesAtEnd()) {
+  if (options_.job.deterministic) return AddInOrder(unit);
+  if (!last_micro_step_ && !ReducesEachMicroStep()) return;
+  if (ReducesAtEnd()) {
     deferred_.push_back(unit);
-  } else if (last_micro_step_ || ReducesEachMicroStep()) {
+  } else {
     Reduce(unit);
   }
 }

@@ -3,8 +3,9 @@
 // stores of their own.
 //
 // As a micro step's last backward use of a unit ends, its gradient is reduced over the ranks, overlapped with the backward of the unit
-// before, into the held gradient of this rank's part. In the last micro step, and without max_norm, the optimizer updates the part right
-// then and the storage is free again; at most two units' gradients are alive. With max_norm the held gradients live until FinishStep.
+// before, into the held gradient of this rank's part; or only in the last micro step, the lease being added to until then
+// (ReducesEachMicroStep). In the last micro step, and without max_norm, the optimizer updates the part right then and the storage is free
+// again: of what is reduced at most two units' gradients are alive. With max_norm the held gradients live until FinishStep.
 //
 // deterministic: each micro batch's gradient is formed alone, and added in the order of micro batches over all ranks.
 #pragma once

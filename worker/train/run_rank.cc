@@ -119,7 +119,12 @@ job::RankOutcome RankRun::Run() {
   std::optional<files::CheckpointState> start = FindStart(rank);
   const auto strategy = strategy::MakeStrategy(
       model->parameters(),
-      {.job = spec, .accumulation = batch.accumulation, .device = device, .comm = comm_.get(), .threads = plan_.threads});
+      {.job = spec,
+       .accumulation = batch.accumulation,
+       .holds_gradients = plan_.holds_gradients,
+       .device = device,
+       .comm = comm_.get(),
+       .threads = plan_.threads});
   if (!start || HasFrozen(model->parameters())) LoadWeights(rank, shape, model->parameters(), *strategy);
   const TrainingMoment begun = start ? Restore(rank, *start, total_steps, dataset.digest, *strategy) : TrainingMoment{};
   if (rank.leads()) reporter_.Metric("load_seconds", 0, static_cast<double>(clock_.Steady() - begin) / 1e6, true);

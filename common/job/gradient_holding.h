@@ -1,0 +1,22 @@
+// When fsdp reduces gradients in a step of several micro steps. In each micro step: a rank holds the sums of its shard only. Or once a step:
+// it holds whole gradients over the micro steps, which moves less and needs more memory. Pure, thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "common/job/job.h"
+#include "common/job/memory_estimate.h"
+#include "common/job/model_shape.h"
+#include "common/job/rank_plan.h"
+
+namespace trainctl::job {
+
+// The estimate of the way that ranks go on devices of which they may use limit_bytes (0: not known). They hold whole gradients where that
+// needs no more than to reduce in each micro step, or leaves the margin of fit.h. So a job that fits is never made one that does not: what
+// asks whether a job fits, and which micro batch does, goes by EstimateMemory.
+MemoryEstimate EstimateMemoryWithin(const JobSpec& job, const Inspection& inspection, DeviceKind device, int64_t limit_bytes);
+
+// Whether they hold whole gradients there.
+bool HoldsGradients(const JobSpec& job, const Inspection& inspection, DeviceKind device, int64_t limit_bytes);
+
+}  // namespace trainctl::job
