@@ -4,25 +4,27 @@
 #include <utility>
 
 #include "client/format.h"
+#include "client/patience.h"
 #include "client/progress.h"
 
 namespace trainctl::client {
 namespace {
 
 constexpr double kWatchPeriodSeconds = 60;
-constexpr double kRetrySeconds = 2;
-constexpr int64_t kSilenceBorneMicros = 600'000'000;
 
 class Follower {
  public:
   Follower(Context& context, const FollowOptions& options)
-      : context_(context), options_(options), progress_(Stream(context), TerminalOf(context), &context.clock()) {}
+      : context_(context),
+        options_(options),
+        progress_(Stream(context), TerminalOf(context), &context.clock()),
+        patience_(context.clock(), [this](const std::string& text) { progress_.Note(text); }) {}
 
   int Run() {
     const base::Result<Api*> api = NeedApi(context_);
     if (!api.ok()) return Fail(context_, api.error());
-    last_heard_ = started_ = context_.clock().Steady();
-    answered_ = options_.coordinator_answered;
+    started_ = context_.clock().Steady();
+    if (options_.coordinator_answered) patience_.Heard();
     context_.surroundings.set_farewell("Detached: the jobs go on. Follow again with: trainctl wait " + options_.again);
     const int exit_code = Loop(**api);
     context_.surroundings.set_farewell("");
@@ -49,16 +51,13 @@ class Follower {
       });
       if (AllEnded()) return WorstExitCode();
       if (SecondsLeft() <= 0) return TimedOut();
-      if (!status.ok() && !BearSilence(status.error())) return Fail(context_, status.error());
-      context_.surroundings.sleep(std::min(kRetrySeconds, SecondsLeft()));
+      if (!status.ok() && !patience_.Bear(status.error())) return Fail(context_, status.error());
+      context_.surroundings.sleep(std::min(Patience::kRetrySeconds, SecondsLeft()));
     }
   }
 
   void Hear(const v1::JobView& view) {
-    if (lost_) progress_.Note("The coordinator answers again.");
-    lost_ = false;
-    answered_ = true;
-    last_heard_ = context_.clock().Steady();
+    patience_.Heard();
     const auto same_id = [&](const v1::JobView& job) { return job.id() == view.id(); };
     const auto known = std::find_if(jobs_.begin(), jobs_.end(), same_id);
     if (known == jobs_.end()) {
@@ -67,14 +66,6 @@ class Follower {
       *known = view;
     }
     progress_.Update(view);
-  }
-
-  bool BearSilence(const base::Error& error) {
-    if (error.code != base::Code::kUnavailable || !answered_) return false;
-    if (context_.clock().Steady() - last_heard_ > kSilenceBorneMicros) return false;
-    if (!lost_) progress_.Note("The coordinator does not answer; the jobs go on without it. Trying again for ten minutes …");
-    lost_ = true;
-    return true;
   }
 
   double SecondsLeft() const {
@@ -104,10 +95,8 @@ class Follower {
   const FollowOptions& options_;
   Progress progress_;
   std::vector<v1::JobView> jobs_;
+  Patience patience_;
   int64_t started_ = 0;
-  int64_t last_heard_ = 0;
-  bool answered_ = false;
-  bool lost_ = false;
 };
 
 }  // namespace

@@ -16,6 +16,8 @@ constexpr double kCallSeconds = 30;
 constexpr double kInspectSeconds = 180;  // a worker reads and tokenizes the whole data file
 constexpr double kReadSeconds = 90;      // a worker reads from a slow disk
 constexpr int kMaxMessageBytes = 64 << 20;
+constexpr int kSilenceMillis = 20'000;  // then a ping; no answer to it: the connection is dead, and a stream ends
+constexpr int kPingMillis = 10'000;
 
 void SetDeadline(double seconds, grpc::ClientContext* context) {
   context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
@@ -27,6 +29,9 @@ grpc::ChannelArguments ChannelOptions() {
   options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a site's coordinator is never behind the proxy of the web
   options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
   options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kSilenceMillis);
+  options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingMillis);
+  options.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // no limit
   return options;
 }
 

@@ -3,6 +3,7 @@
 
 #include "client/exit_code.h"
 #include "client/format.h"
+#include "client/patience.h"
 #include "client/verbs.h"
 
 namespace trainctl::client {
@@ -56,21 +57,53 @@ class Logs : public Verb {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     if (tail_ == 0) return Fail(context, {base::Code::kInvalid, "--tail 0: expected 1 or more"});
-    v1::GetRequest get;
-    get.set_job(job_);
-    const base::Result<v1::GetResponse> job = (*api)->Get(get);
+    const base::Result<v1::JobView> job = Find(**api);
     if (!job.ok()) return Fail(context, job.error());
-    if (job->jobs_size() != 1) return Fail(context, IsGroup(*job));
     context.surroundings.set_farewell(follow_ ? "Detached: the job goes on. Follow again with: trainctl logs -f " + job_ : "");
-    LogWriter writer(&context.out, !rank_ && job->jobs(0).view().devices() > 1);
-    const base::Status status = (*api)->Logs(Request(), [&writer](const v1::LogChunk& chunk) {
-      writer.Write(chunk);
-      return true;
-    });
-    return status.ok() ? kExitOk : Fail(context, status.error());
+    LogWriter writer(&context.out, !rank_ && job->devices() > 1);
+    return Read(context, **api, &writer);
   }
 
  private:
+  // Where a stream that is followed breaks, the next one goes on behind what was written.
+  int Read(Context& context, Api& api, LogWriter* writer) const {
+    Patience patience(context.clock(), [&context](const std::string& text) { context.err << text << std::endl; });
+    patience.Heard();
+    v1::LogsRequest request = Request();
+    while (true) {
+      const base::Status read = api.Logs(v1::LogsRequest(request), [&](const v1::LogChunk& chunk) {
+        writer->Write(chunk);
+        GoOnBehind(chunk, &request);
+        return true;
+      });
+      if (read.ok()) return kExitOk;
+      if (!follow_ || !patience.Bear(read.error())) return Fail(context, read.error());
+      context.surroundings.sleep(Patience::kRetrySeconds);
+      if (Find(api).ok()) patience.Heard();  // a log may be silent for long
+    }
+  }
+
+  base::Result<v1::JobView> Find(Api& api) const {
+    v1::GetRequest get;
+    get.set_job(job_);
+    const base::Result<v1::GetResponse> job = api.Get(get);
+    if (!job.ok()) return job.error();
+    if (job->jobs_size() != 1) return IsGroup(*job);
+    return job->jobs(0).view();
+  }
+
+  static void GoOnBehind(const v1::LogChunk& chunk, v1::LogsRequest* request) {
+    if (!request->from().empty() && request->from(0).attempt() != chunk.attempt()) request->clear_from();
+    v1::LogPosition* behind = nullptr;
+    for (v1::LogPosition& position : *request->mutable_from()) {
+      if (position.rank() == chunk.rank()) behind = &position;
+    }
+    if (behind == nullptr) behind = request->add_from();
+    behind->set_attempt(chunk.attempt());
+    behind->set_rank(chunk.rank());
+    behind->set_offset(chunk.offset() + static_cast<int64_t>(chunk.data().size()));
+  }
+
   v1::LogsRequest Request() const {
     v1::LogsRequest request;
     request.set_job(job_);

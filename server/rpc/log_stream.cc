@@ -15,6 +15,25 @@ grpc::Status HasNo(const std::string& what, int64_t which, base::JobId job, int6
   return {grpc::StatusCode::NOT_FOUND, text};
 }
 
+grpc::Status InvalidPosition(const std::string& why) { return {grpc::StatusCode::INVALID_ARGUMENT, "from: " + why}; }
+
+// Ok: the ranks and the attempt that the request names are there.
+grpc::Status CheckNames(const v1::LogsRequest& request, base::JobId job, int64_t ranks, int64_t attempts) {
+  const auto is_rank = [&](int64_t rank) { return rank >= 0 && rank < ranks; };
+  const auto is_attempt = [&](int64_t attempt) { return attempt >= 1 && attempt <= attempts; };
+  if (request.has_rank() && !is_rank(request.rank())) return HasNo("rank", request.rank(), job, ranks);
+  if (request.has_attempt() && !is_attempt(request.attempt())) return HasNo("attempt", request.attempt(), job, attempts);
+  for (const v1::LogPosition& position : request.from()) {
+    if (!is_rank(position.rank())) return HasNo("rank", position.rank(), job, ranks);
+    if (!is_attempt(position.attempt())) return HasNo("attempt", position.attempt(), job, attempts);
+    if (position.offset() < 0) return InvalidPosition("offset " + std::to_string(position.offset()) + ": expected 0 or more");
+    const int64_t expected = request.has_attempt() ? request.attempt() : request.from(0).attempt();
+    if (position.attempt() == expected) continue;
+    return InvalidPosition("attempt " + std::to_string(position.attempt()) + ": expected " + std::to_string(expected) + ", as elsewhere");
+  }
+  return grpc::Status::OK;
+}
+
 }  // namespace
 
 LogStream::LogStream(Backend& backend, const v1::LogsRequest& request)
@@ -32,8 +51,9 @@ void LogStream::Pump() {
   const bool live = JobIsLive();
   if (WriteNext() == Progress::kWritten) return;
   if (!request_.follow()) return Close(grpc::Status::OK);
-  OpenNextAttempt();
-  if (WriteNext() == Progress::kWritten) return;
+  while (OpenNextAttempt()) {
+    if (WriteNext() == Progress::kWritten) return;
+  }
   if (!live) Close(grpc::Status::OK);
 }
 
@@ -51,44 +71,50 @@ void LogStream::OnFound(const store::StoredJob& stored) {
   const core::JobStatus status = coordinator::Snapshot(coordinator.state(), coordinator.Now(), stored).job.status;
   job_ = stored.row.id;
   world_size_ = stored.row.spec.devices;
+  latest_attempt_ = status.attempt;
   if (request_.follow()) Subscribe();
-  if (request_.has_rank() && (request_.rank() < 0 || request_.rank() >= world_size_)) {
-    return Close(HasNo("rank", request_.rank(), job_, world_size_));
-  }
-  if (request_.has_attempt() && (request_.attempt() < 1 || request_.attempt() > status.attempt)) {
-    return Close(HasNo("attempt", request_.attempt(), job_, status.attempt));
-  }
-  const int64_t attempt = request_.has_attempt() ? request_.attempt() : status.attempt;
-  if (attempt > 0) Open(attempt);
+  const grpc::Status named = CheckNames(request_, job_, world_size_, latest_attempt_);
+  if (!named.ok()) return Close(named);
+  first_attempt_ = request_.has_attempt() ? request_.attempt() : request_.from().empty() ? latest_attempt_ : request_.from(0).attempt();
+  if (first_attempt_ > 0) Open(first_attempt_);
 }
 
 void LogStream::Subscribe() {
   const auto pump = [this](const std::set<base::JobId>&) { PumpIfIdle(); };
   log_subscription_ = backend_.coordinator.log_changes().Subscribe({job_}, pump);
-  job_subscription_ = backend_.coordinator.job_changes().Subscribe({job_}, pump);
+  job_subscription_ = backend_.coordinator.job_changes().Subscribe({job_}, [this, pump](const std::set<base::JobId>& changed) {
+    const core::Job* live = core::FindJob(backend_.coordinator.state(), job_);
+    if (live != nullptr) latest_attempt_ = live->status.attempt;
+    pump(changed);
+  });
 }
 
 void LogStream::Open(int64_t attempt) {
-  const bool is_first = attempt_ == 0;
   attempt_ = attempt;
   cursors_.clear();
   for (int64_t rank = 0; rank < world_size_; ++rank) {
     if (request_.has_rank() && request_.rank() != rank) continue;
-    Cursor cursor{{job_, attempt, rank}, 0};
-    if (is_first && request_.tail_lines() > 0) {
-      const auto tail = backend_.coordinator.logs().TailOffset(cursor.key, request_.tail_lines());
-      if (!tail) return Close(ToGrpc(tail.error()));
-      cursor.offset = *tail;
-    }
-    cursors_.push_back(cursor);
+    const core::RankKey key{job_, attempt, rank};
+    const base::Result<int64_t> start = StartOf(key);
+    if (!start) return Close(ToGrpc(start.error()));
+    cursors_.push_back({key, *start});
   }
   next_cursor_ = 0;
 }
 
-void LogStream::OpenNextAttempt() {
-  if (request_.has_attempt()) return;
-  const core::Job* live = core::FindJob(backend_.coordinator.state(), job_);
-  if (live != nullptr && live->status.attempt > attempt_) Open(live->status.attempt);
+base::Result<int64_t> LogStream::StartOf(const core::RankKey& key) const {
+  if (key.attempt != first_attempt_) return 0;
+  for (const v1::LogPosition& position : request_.from()) {
+    if (position.rank() == key.rank) return position.offset();
+  }
+  if (!request_.from().empty() || request_.tail_lines() <= 0) return 0;
+  return backend_.coordinator.logs().TailOffset(key, request_.tail_lines());
+}
+
+bool LogStream::OpenNextAttempt() {
+  if (request_.has_attempt() || attempt_ >= latest_attempt_) return false;
+  Open(attempt_ + 1);
+  return true;
 }
 
 LogStream::Progress LogStream::WriteNext() {
@@ -103,7 +129,9 @@ LogStream::Progress LogStream::WriteNext() {
     cursor.offset = piece->next_offset;
     if (piece->data.empty()) continue;
     v1::LogChunk chunk;
+    chunk.set_attempt(cursor.key.attempt);
     chunk.set_rank(cursor.key.rank);
+    chunk.set_offset(piece->next_offset - static_cast<int64_t>(piece->data.size()));
     chunk.set_data(std::move(piece->data));
     Write(std::move(chunk));
     return Progress::kWritten;

@@ -33,7 +33,8 @@ class LogStream : public WriteStream<v1::LogChunk> {
   void OnFound(const store::StoredJob& job);
   void Subscribe();
   void Open(int64_t attempt);
-  void OpenNextAttempt();
+  base::Result<int64_t> StartOf(const core::RankKey& key) const;
+  bool OpenNextAttempt();
   Progress WriteNext();
   bool JobIsLive() const;
 
@@ -41,6 +42,8 @@ class LogStream : public WriteStream<v1::LogChunk> {
   const v1::LogsRequest request_;
   base::JobId job_;                // 0: not found yet
   int64_t world_size_ = 0;
+  int64_t first_attempt_ = 0;      // to which the request's tail_lines and from apply; 0: the job had none yet
+  int64_t latest_attempt_ = 0;     // of the job
   int64_t attempt_ = 0;            // 0: none yet
   std::vector<Cursor> cursors_;    // one a rank
   size_t next_cursor_ = 0;         // ranks take turns

@@ -155,12 +155,17 @@ base::Result<v1::WorkersResponse> FakeApi::Workers() {
 
 base::Status FakeApi::Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) {
   if (fake_->unreachable) return Unreachable();
-  fake_->logs_request = request;
+  fake_->logs_requests.push_back(request);
   const auto of_attempt = fake_->attempt_logs.find(request.attempt());
-  for (const v1::LogChunk& chunk : of_attempt == fake_->attempt_logs.end() ? fake_->log : of_attempt->second) {
+  FakeCoordinator::Telling telling{of_attempt == fake_->attempt_logs.end() ? fake_->log : of_attempt->second, fake_->logs_break};
+  if (!fake_->tellings.empty()) {
+    telling = fake_->tellings.front();
+    fake_->tellings.pop_front();
+  }
+  for (const v1::LogChunk& chunk : telling.told) {
     if (!on_message(chunk)) break;
   }
-  if (fake_->logs_break) return Unreachable();
+  if (telling.breaks) return Unreachable();
   return base::Ok{};
 }
 

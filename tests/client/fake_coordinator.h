@@ -37,13 +37,20 @@ struct FakeCoordinator {
   };
   std::deque<Watching> watchings;
 
+  // ---- the script of Logs: each call takes the front; with none left `log` or attempt_logs are told ----
+  struct Telling {
+    std::vector<v1::LogChunk> told;
+    bool breaks = false;  // the connection, after that
+  };
+  std::deque<Telling> tellings;
+
   // ---- what it was asked ----
   std::vector<v1::SubmitRequest> submissions;
   std::map<std::string, std::vector<v1::SubmittedJob>> accepted;  // by request id
   std::vector<v1::WatchRequest> watch_requests;
   std::vector<std::string> cancelled;
   std::vector<std::string> fenced;
-  v1::LogsRequest logs_request;
+  std::vector<v1::LogsRequest> logs_requests;
   v1::CompareRequest compare_request;
   v1::MetricsRequest metrics_request;
   int inspections_asked = 0;

@@ -143,9 +143,46 @@ TEST_F(VerbsTest, LogsOfOneRankAreAsTheyWereWritten) {
   coordinator_.jobs = {RunningJob("j1", "tiny")};
   coordinator_.log = {Chunk(1, "a\r50 %"), Chunk(1, "\r100 %")};
   EXPECT_EQ(Trainctl({"logs", "j1", "--rank", "1", "--tail", "5", "-f"}).out, "a\r50 %\r100 %");
-  EXPECT_EQ(coordinator_.logs_request.rank(), 1);
-  EXPECT_EQ(coordinator_.logs_request.tail_lines(), 5);
-  EXPECT_TRUE(coordinator_.logs_request.follow());
+  EXPECT_EQ(coordinator_.logs_requests.back().rank(), 1);
+  EXPECT_EQ(coordinator_.logs_requests.back().tail_lines(), 5);
+  EXPECT_TRUE(coordinator_.logs_requests.back().follow());
+}
+
+v1::LogChunk ChunkAt(int64_t attempt, int64_t rank, int64_t offset, const std::string& data) {
+  v1::LogChunk chunk = Chunk(rank, data);
+  chunk.set_attempt(attempt);
+  chunk.set_offset(offset);
+  return chunk;
+}
+
+std::string Positions(const v1::LogsRequest& request) {
+  std::string text;
+  for (const v1::LogPosition& from : request.from()) {
+    text += std::to_string(from.attempt()) + ":" + std::to_string(from.rank()) + "@" + std::to_string(from.offset()) + " ";
+  }
+  return text;
+}
+
+TEST_F(VerbsTest, LogsThatAreFollowedGoOnBehindWhatWasWrittenWhereTheStreamBreaks) {
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  coordinator_.tellings = {{{ChunkAt(1, 0, 100, "one\nha"), ChunkAt(1, 1, 0, "other\n")}, /*breaks=*/true},
+                           {{ChunkAt(1, 0, 106, "lf\n"), ChunkAt(2, 1, 0, "again\n")}, true},
+                           {{ChunkAt(2, 1, 6, "end\n")}}};
+  const Ended ended = Trainctl({"logs", "-f", "j1"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.out, "[0] one\n[1] other\n[0] half\n[1] again\n[1] end\n");
+  EXPECT_NE(ended.err.find("The coordinator does not answer"), std::string::npos);
+  EXPECT_NE(ended.err.find("The coordinator answers again."), std::string::npos);
+  ASSERT_EQ(coordinator_.logs_requests.size(), 3u);
+  EXPECT_EQ(Positions(coordinator_.logs_requests[0]), "");
+  EXPECT_EQ(Positions(coordinator_.logs_requests[1]), "1:0@106 1:1@6 ");
+  EXPECT_EQ(Positions(coordinator_.logs_requests[2]), "2:1@6 ");
+}
+
+TEST_F(VerbsTest, LogsThatAreNotFollowedSayThatTheStreamBroke) {
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  coordinator_.tellings = {{{ChunkAt(1, 0, 0, "one\n")}, /*breaks=*/true}};
+  EXPECT_EQ(Trainctl({"logs", "j1"}).code, kExitUnreachable);
 }
 
 TEST_F(VerbsTest, LogsOfAGroupNameItsJobs) {

@@ -70,6 +70,22 @@ class Faults(ClusterTest):
         self.assertEqual((job["outcome"], job["attempt"]), ("SUCCEEDED", 1), job)
         self.expect_each_step_once(job_id)
 
+    def test_logs_that_are_followed_lose_nothing_and_repeat_nothing_when_the_coordinator_is_killed(self):
+        job_id = self.submit(tiny_job(output__dir=str(self.dir / "out"), checkpoint__every_steps=1, **LONG_ENOUGH))  # a line a step
+        self.wait_for_step(job_id, 1)
+        with self.start_trainctl("logs", "-f", job_id) as following:
+            self.wait_for_step(job_id, 5)
+            self.process("traincoordinator").kill()
+            self.up()
+            self.assertEqual(self.wait_for_end(job_id)["outcome"], "SUCCEEDED")
+            followed, said = following.communicate(timeout=30)
+        self.assertEqual(following.returncode, 0, said)
+        self.assertIn("answers again", said)
+        self.assertEqual(followed, self.trainctl("logs", job_id).stdout)
+        lines = followed.splitlines()
+        self.assertGreater(len(lines), STEPS / 4)
+        self.assertEqual(len(set(lines)), len(lines))
+
     def test_a_job_outlives_the_death_of_coordinator_and_workers_together(self):
         job_id = self.submit(tiny_job(devices=2, **LONG_ENOUGH))
         self.wait_for_step(job_id, 5)

@@ -83,6 +83,33 @@ TEST(Logs, FollowGoesOnUntilTheJobEnds) {
   EXPECT_EQ(text, "first\nsecond\n");
 }
 
+TEST(Logs, FollowTellsOfEachAttemptInTurn) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  job::JobSpec restarts = SmallJob("restarts");
+  restarts.resources.max_restarts = 1;
+  const std::string job = site.Submit(restarts);
+  const wire::RankKey first = worker.Start();
+  worker.Log(first, 0, "one\n");
+  worker.WaitForLogAck(first, 4);
+  worker.Report(first, wire::RankExit{.signal = 9});
+  worker.SayFree();
+  const wire::RankKey second = worker.Start();
+  worker.Log(second, 0, "two\n");
+  worker.WaitForLogAck(second, 4);
+  v1::LogsRequest request;
+  request.set_job(job);
+  request.set_follow(true);
+  request.add_from()->set_attempt(1);
+  request.mutable_from(0)->set_offset(2);
+  std::string text;
+  auto followed = std::async(std::launch::async, [&] { return site.Logs(request, &text); });
+  worker.Succeed(second);
+  EXPECT_TRUE(followed.get().ok());
+  EXPECT_EQ(text, "e\ntwo\n");
+}
+
 class TalkingRanks : public testing::Test {
  protected:
   void SetUp() override {
@@ -117,6 +144,42 @@ TEST_F(TalkingRanks, AreHeardTogetherOrOneAlone) {
 
 TEST_F(TalkingRanks, TailCountsLinesOfEachRank) {
   EXPECT_EQ(Read([](v1::LogsRequest* request) { request->set_tail_lines(1); }), "end\nend\n");
+}
+
+v1::LogPosition* From(v1::LogsRequest* request, int64_t attempt, int64_t rank, int64_t offset) {
+  v1::LogPosition* position = request->add_from();
+  position->set_attempt(attempt);
+  position->set_rank(rank);
+  position->set_offset(offset);
+  return position;
+}
+
+TEST_F(TalkingRanks, AreReadOnFromWhereAnEarlierCallWasCutOff) {
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 1, 1, 7); }), "rank 0\nend\nend\n");
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 1, 0, 11), From(request, 1, 1, 9); }), "d\n");
+}
+
+TEST_F(TalkingRanks, APositionThatCannotBeIsRefused) {
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 1, 2, 0); }), "j1 has no rank 2: it has 2");
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 2, 0, 0); }), "j1 has no attempt 2: it has 1");
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 1, 0, -1); }), "from: offset -1: expected 0 or more");
+}
+
+TEST_F(TalkingRanks, EachChunkSaysWhereItBegins) {
+  v1::LogsRequest request;
+  request.set_job(job_);
+  From(&request, 1, 0, 7);
+  request.set_rank(0);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+  const auto reader = site_.stub().Logs(&context, request);
+  v1::LogChunk chunk;
+  ASSERT_TRUE(reader->Read(&chunk));
+  EXPECT_EQ(chunk.attempt(), 1);
+  EXPECT_EQ(chunk.offset(), 7);
+  EXPECT_EQ(chunk.data(), "end\n");
+  EXPECT_FALSE(reader->Read(&chunk));
+  EXPECT_TRUE(reader->Finish().ok());
 }
 
 TEST_F(TalkingRanks, AnUnknownRankOrAttemptIsNamed) {

@@ -8,15 +8,17 @@
 
 namespace trainctl::rpc_test {
 
-std::string JobJson(const std::string& name, int devices) {
+job::JobSpec SmallJob(const std::string& name, int devices) {
   job::JobSpec spec;
   spec.name = name;
   spec.devices = devices;
   spec.model.path = "/models/tiny";
   spec.data.path = "/data/rows.json";
   spec.train.micro_batch_size = 1;
-  return job::ToJson(spec);
+  return spec;
 }
+
+std::string JobJson(const std::string& name, int devices) { return job::ToJson(SmallJob(name, devices)); }
 
 void TestSite::Start() {
   coordinator::Options options;
@@ -37,10 +39,10 @@ void TestSite::Restart() {
   Start();
 }
 
-std::string TestSite::Submit(const std::string& name, int devices) {
+std::string TestSite::Submit(const job::JobSpec& spec) {
   v1::SubmitRequest request;
-  request.set_request_id("request of " + name);
-  request.add_jobs()->set_job_json(JobJson(name, devices));
+  request.set_request_id("request of " + spec.name);
+  request.add_jobs()->set_job_json(job::ToJson(spec));
   v1::SubmitResponse response;
   const grpc::Status status = Call(&v1::Coordinator::Stub::Submit, request, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/job/job.h"
 #include "proto/trainctl.grpc.pb.h"
 #include "server/coordinator/daemon.h"
 #include "tests/rpc/temporary_folder.h"
@@ -20,7 +21,8 @@ namespace trainctl::rpc_test {
 // Whatever a test waits for happens long before; it fails otherwise.
 inline constexpr std::chrono::seconds kDeadline{20};
 
-// The canonical JSON of a small valid job.
+// A small valid job, and its canonical JSON.
+job::JobSpec SmallJob(const std::string& name, int devices = 1);
 std::string JobJson(const std::string& name, int devices = 1);
 
 class QuietLog : public coordinator::EventLog {
@@ -53,7 +55,8 @@ class TestSite {
     return (stub_.get()->*method)(&context, request, response);
   }
   // The id of a new job.
-  std::string Submit(const std::string& name, int devices = 1);
+  std::string Submit(const job::JobSpec& spec);
+  std::string Submit(const std::string& name, int devices = 1) { return Submit(SmallJob(name, devices)); }
   v1::JobDetail Get(const std::string& job);
   // Follows the job until its view satisfies the condition.
   v1::JobView WaitFor(const std::string& job, const std::function<bool(const v1::JobView&)>& condition);
