@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -52,6 +53,16 @@ Value SettingValue(const std::string& text) {
   return value;
 }
 
+// What the schema means by an empty list of targets.
+std::string Worded(std::string_view key, const std::string& text) {
+  return key == "lora.targets" && text == "[]" ? "all linear layers" : text;
+}
+
+// Of a key such as "lora" that some runs leave out, its parts say all.
+bool HasParts(const std::string& key, const std::vector<std::string>& keys) {
+  return std::any_of(keys.begin(), keys.end(), [&](const std::string& other) { return other.starts_with(key + "."); });
+}
+
 std::string FileName(const std::string& path) {
   const size_t end = path.find_last_not_of('/');
   if (end == std::string::npos) return path;
@@ -102,9 +113,9 @@ std::vector<Row> ChangedRows(const std::vector<Run>& runs) {
   std::vector<Row> rows;
   for (const std::string& key : order) {
     const std::vector<std::string>& column = columns[key];
-    if (std::set<std::string>(column.begin(), column.end()).size() < 2) continue;
+    if (std::set<std::string>(column.begin(), column.end()).size() < 2 || HasParts(key, order)) continue;
     Row row{.key = key, .label = key, .unit = std::string(UnitOf(key)), .section = "changed"};
-    for (const std::string& text : column) row.values.push_back(SettingValue(text));
+    for (const std::string& text : column) row.values.push_back(SettingValue(Worded(key, text)));
     rows.push_back(std::move(row));
   }
   return rows;

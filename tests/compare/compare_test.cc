@@ -240,6 +240,17 @@ TEST(Compare, ASettingThatIsNullIsAnEmptyValueAndARemarkIsNoSetting) {
   EXPECT_EQ(Compare({a, b}, 0).rows.size(), 2u);  // and outcome
 }
 
+TEST(Compare, OfASettingThatSomeRunsLeaveOutThePartsAreShown) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.job.lora = job::LoraSpec{.r = 8, .dropout = 0};
+  std::string text;
+  for (const Row& row : Compare({a, b}, 0).rows) {
+    if (row.section == "changed") text += Print(row);
+  }
+  EXPECT_EQ(text,
+            "changed/lora.r: - | 8\nchanged/lora.alpha: - | 16\nchanged/lora.dropout: - | 0\nchanged/lora.targets: - | all linear layers\n");
+}
+
 TEST(Compare, WarnsOfDataBatchMachineAndRestarts) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   b.inspection->data_digest = "d2";
