@@ -33,8 +33,10 @@ void EnterPhase(Report& report, const job::RankPhase& phase) {
 }
 
 void Apply(Report& report, const job::RankStarted& body) {
+  Worker& worker = WorkerOf(report.turn.state, report.rank);
   report.rank.row.started = body;
-  WorkerOf(report.turn.state, report.rank).word = DeviceWord::kUnknown;  // what was said before is over
+  report.rank.row.started.driver = worker.row.device.driver;  // a rank does not know it
+  worker.word = DeviceWord::kUnknown;  // what was said before is over
   EnterPhase(report, {.phase = "started"});
 }
 

@@ -35,12 +35,16 @@ def peak_error(result):
     return result["predicted_peak"] / measured - 1
 
 
+def percent(error):
+    return f"{round(100 * error, 1) + 0.0:+.1f} %"  # never "-0.0 %"
+
+
 def cells(key, result):
     measured = result.get("measured", {})
     error = peak_error(result)
     return [key, outcome_text(result), number(result.get("step_seconds"), ".3f"), number(result.get("tokens_per_second"), ",.0f"),
             *(gib(measured.get(kind)) for kind in KINDS), gib(result.get("predicted_peak")), gib(measured.get("peak_allocated")),
-            "" if error is None else f"{100 * error:+.1f} %", gib(measured.get("reserved")), TODAY.get(result["id"], "")]
+            "" if error is None else percent(error), gib(measured.get("reserved")), TODAY.get(result["id"], "")]
 
 
 def heading(results):
@@ -76,7 +80,7 @@ def problems(results, judge_peaks):
         elif limit and predicted and (predicted > limit) != (result["outcome"] == "OOM_GPU"):
             found.append(f"{key}: {result['outcome']}, but a peak of {gib(predicted)} GiB was predicted, with a limit of {gib(limit)} GiB")
         elif judge_peaks and error is not None and abs(error) > WORST_ERROR:
-            found.append(f"{key}: the predicted peak is {100 * error:+.1f} % off")
+            found.append(f"{key}: the predicted peak is {percent(error)} off")
     return found
 
 

@@ -42,6 +42,7 @@ TEST(JobLife, FromSubmitToSuccess) {
   EXPECT_EQ(detail.attempts(0).outcome(), "SUCCEEDED");
   EXPECT_EQ(detail.attempts(0).ranks(0).pid(), 4711);
   EXPECT_EQ(detail.attempts(0).ranks(0).commit(), "c0ffee");
+  EXPECT_EQ(detail.attempts(0).ranks(0).driver(), "580.95");
   EXPECT_GT(detail.events_size(), 0);
   const auto points = site.Metrics(job);
   ASSERT_EQ(points.size(), 2u);
