@@ -1,5 +1,5 @@
-// When fsdp reduces gradients in a step of several micro steps. In each micro step: a rank holds the sums of its shard only. Or once a step:
-// it holds whole gradients over the micro steps, which moves less and needs more memory. Pure, thread-safe.
+// When fsdp reduces gradients in a step of several micro steps. In each micro step: a rank holds the sum of its shard only. Or once a
+// step: it holds whole gradients over the micro steps, which moves less and needs more memory. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -92,23 +92,27 @@ double ArithmeticSeconds(const JobSpec& job, const Inspection& inspection, const
 }
 
 // Of one micro step under fsdp.
-double ShardTraffic(const JobSpec& job, const Counts& n) {
+double ShardTraffic(const JobSpec& job, const Counts& n, bool reduces) {
   const double world = static_cast<double>(job.devices), share = (world - 1) / world;
   const double sharded = job.lora ? n.all - n.trainable : n.all;
   const bool gathers_once = job.sharding == Sharding::kGradOp || job.fsdp_unit == FsdpUnit::kModel;
   const double gathered = (gathers_once ? 1 : 2) * ComputeBytes(job) * sharded;
-  return share * (gathered + (job.lora ? 0 : GradBytes(job) * sharded));
+  return share * (gathered + (job.lora || !reduces ? 0 : GradBytes(job) * sharded));
 }
 
-double StepSeconds(const JobSpec& job, const Inspection& inspection, const RunPlan& plan, const DeviceRates& rates, bool is_cpu) {
+double StepSeconds(const JobSpec& job, const Inspection& inspection, const RunPlan& plan, const DeviceRates& rates, bool is_cpu,
+                   bool holds_gradients) {
   const Counts n = CountsOf(job, inspection.model);
   const double length = RowPositions(inspection, plan.batch.micro, static_cast<double>(SequenceLength(job, inspection)));
   const double positions = static_cast<double>(plan.batch.micro) * length;
   const double world = static_cast<double>(job.devices);
   const bool is_fsdp = job.strategy == StrategyKind::kFsdp;
-  double micro_step = ArithmeticSeconds(job, inspection, n, rates, is_cpu, positions, length);
-  if (is_fsdp) micro_step = std::max(micro_step, ShardTraffic(job, n) / rates.collective_bytes);
-  double last = micro_step;
+  const double arithmetic = ArithmeticSeconds(job, inspection, n, rates, is_cpu, positions, length);
+  const auto with_traffic = [&](bool reduces) {
+    return is_fsdp ? std::max(arithmetic, ShardTraffic(job, n, reduces) / rates.collective_bytes) : arithmetic;
+  };
+  const double micro_step = with_traffic(/*reduces=*/!holds_gradients);
+  double last = with_traffic(/*reduces=*/true);
   const bool reduces_whole = !is_fsdp || job.lora;
   const double reduction = reduces_whole ? 2 * GradBytes(job) * n.trainable * (world - 1) / world / rates.collective_bytes : 0;
   last += kExposedShare * reduction + std::max(0.0, (1 - kExposedShare) * reduction - last);
@@ -141,12 +145,13 @@ TimeEstimate Whole(const JobSpec& job, const Inspection& inspection, const RunPl
 
 }  // namespace
 
-std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection& inspection, std::string_view device_name) {
+std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection& inspection, std::string_view device_name,
+                                         bool holds_gradients) {
   const std::optional<DeviceRates> rates = RatesOf(device_name);
   const base::Result<RunPlan> plan = PlanRun(asked, inspection.rows);
   if (!rates || !plan) return std::nullopt;
   const bool is_cpu = device_name.starts_with("CPU");
-  const double step = StepSeconds(plan->job, inspection, *plan, *rates, is_cpu);
+  const double step = StepSeconds(plan->job, inspection, *plan, *rates, is_cpu, holds_gradients);
   return Whole(plan->job, inspection, *plan, device_name, step, 0);
 }
 

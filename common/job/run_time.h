@@ -9,8 +9,8 @@
 //   bytes    a position: e (L (30 H + 9 F) + 4 V) of norms, rotations, SwiGLU and logits; three times as many in reference kernels;
 //            2.6 a parameter of 4-bit matrices, twice, to unpack them
 //   traffic  fsdp: e P (W − 1) / W in forward and again in backward (once under grad_op and for the whole model as one unit), and s P of
-//            gradients; hidden behind the arithmetic up to its length. ddp: 2 s P (W − 1) / W once a step, half of it hidden behind the
-//            last micro step
+//            gradients (once a step where they are held whole: gradient_holding.h); hidden behind the arithmetic up to its length. ddp:
+//            2 s P (W − 1) / W once a step, half of it hidden behind the last micro step
 // Once a step: the optimizer's bytes a trainable parameter of this rank (read and written: 14 bf16-true, 28 32-true, 30 mixed with AdamW;
 // 6, 12, 14 with SGD; 10, 18, 20 in 8 bits) at the device's memory rate; or on the host, at 6e9 parameters a second for all its ranks,
 // hidden behind the last micro step, with e P / W both ways between host and device.
@@ -37,11 +37,14 @@ struct TimeEstimate {
 };
 
 // What the step time of a job depends on, as text: equal for runs of the same shape (model, data, T, micro batch, accumulation, precision,
-// strategy, devices, method, engine). Two runs with equal keys on equal devices take the same time a step.
+// strategy, devices, method, engine; with fsdp and accumulation the memory limit, by which gradients are held whole or not). Two runs with
+// equal keys on equal devices take the same time a step.
 std::string ShapeKey(const JobSpec& job, const Inspection& inspection);
 
-// From FLOPs and bytes. nullopt: the device is not in the table of rates, or the data do not make a step.
-std::optional<TimeEstimate> EstimateTime(const JobSpec& job, const Inspection& inspection, std::string_view device_name);
+// From FLOPs and bytes. holds_gradients as in the memory's estimate. nullopt: the device is not in the table of rates, or the data do not
+// make a step.
+std::optional<TimeEstimate> EstimateTime(const JobSpec& job, const Inspection& inspection, std::string_view device_name,
+                                         bool holds_gradients = false);
 
 // From the median step of earlier runs. nullopt: the data do not make a step.
 std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection, std::string_view device_name,

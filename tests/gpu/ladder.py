@@ -22,6 +22,7 @@ EXACT = {"deterministic": True}
 ONE = {"devices": 1, "train.global_batch_size": 8, "train.micro_batch_size": 2}
 WIDE = {**ONE, "devices": 4}  # on a host of two devices: 2
 FSDP = {**WIDE, "strategy": "fsdp"}
+HELD = {**FSDP, "train.micro_batch_size": 1}  # accumulates, on four devices twice, and holds whole gradients
 LORA = {"lora": {"r": 8, "alpha": 16, "dropout": 0.1}}
 MIXED = {"precision": "bf16-mixed"}
 BF16 = {"precision": "bf16-true"}
@@ -40,6 +41,14 @@ RUNGS = {
     "fsdp-fast": ({**FSDP}, {**WIDE}, 2e-4),
     "fsdp-fast-mixed": ({**FSDP, **MIXED}, {**WIDE, **MIXED}, 2e-2),
     "fsdp-clipped": ({**FSDP, "train.max_norm": 0.5}, {**WIDE, "train.max_norm": 0.5}, 2e-4),
+    "fsdp-held": ({**HELD}, {**WIDE, "train.micro_batch_size": 1}, 2e-4),
+    "fsdp-held-mixed": ({**HELD, **MIXED}, {**WIDE, **MIXED, "train.micro_batch_size": 1}, 2e-2),
+    "fsdp-held-bf16": ({**HELD, **BF16}, {**WIDE, **BF16, "train.micro_batch_size": 1}, 2e-2),
+    "fsdp-held-grad-op": ({**HELD, "sharding": "grad_op"}, {**WIDE, "train.micro_batch_size": 1}, 2e-4),
+    "fsdp-held-unwrapped": ({**HELD, "fsdp_unit": "model"}, {**WIDE, "train.micro_batch_size": 1}, 2e-4),
+    "fsdp-held-clipped": ({**HELD, "train.max_norm": 0.5}, {**WIDE, "train.max_norm": 0.5}, 2e-4),
+    "fsdp-held-offload": ({**HELD, "offload_optimizer": True}, {**HELD}, 2e-4),
+    "fsdp-held-once": ({**HELD}, {**FSDP}, 2e-4),
     "checkpointing": ({**ONE, **EXACT, "activation_checkpointing": True}, {**ONE, **EXACT}, 0),
     "checkpointing-2nd": ({**ONE, **EXACT, "activation_checkpointing": 2, **MIXED}, {**ONE, **EXACT, **MIXED}, 0),
     "accumulation": ({**ONE}, {**ONE, "train.micro_batch_size": 8}, 2e-4),
@@ -99,6 +108,10 @@ class Runs:
             self.names[key] = (name, "" if submitted.returncode == 0 else submitted.stderr)
         return self.names[key]
 
+    def holds_gradients(self, changes):
+        [detail] = self.site.json("describe", self.submit(changes)[0])["jobs"]
+        return detail["prediction"]["holds_gradients"]
+
     def losses(self, changes):
         """({step: loss}, why there are none)"""
         name, refused = self.submit(changes)
@@ -114,6 +127,9 @@ def climb(runs, name, rung):
     (b, why_b), (a, why_a) = runs.losses(other), runs.losses(one)
     if why_a or why_b:
         print(f"{name:20} FAILED\n{why_a or why_b}", flush=True)
+        return False
+    if name.startswith("fsdp-held") and not runs.holds_gradients(one):
+        print(f"{name:20} FAILED\nits gradients were not held whole", flush=True)
         return False
     steps = range(SAVED_STEP if name in RESUMED else 0, runs.options.steps)
     furthest = max(abs(a[step] - b[step]) if step in a and step in b else float("inf") for step in steps)

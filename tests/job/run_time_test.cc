@@ -92,6 +92,17 @@ TEST(EstimateTime, OfAnOptimizerInHostMemoryIsItsArithmeticThere) {
   ExpectWithin(0.1, EstimateTime(job, FullRows(OpenLlama13b(), 512), kH200)->step_seconds, 3 * 0.28 + 13.0 / 6);
 }
 
+TEST(EstimateTime, GradientsThatAreHeldWholeAreReducedOnceAStep) {
+  JobSpec job = Bf16(1, 4);  // 512 positions hide none of the traffic
+  job.precision = Precision::kBf16Mixed;
+  job.train.accumulate_grad_batches = 16;
+  const Inspection inspection = FullRows(OpenLlama7b(), 512);
+  const double each = EstimateTime(job, inspection, kH200)->step_seconds;
+  const double held = EstimateTime(job, inspection, kH200, /*holds_gradients=*/true)->step_seconds;
+  const double reduction = 4 * 6.74e9 * 3 / 4 / RatesOf(kH200)->collective_bytes;
+  ExpectWithin(0.02, each - held, 15 * reduction);
+}
+
 TEST(EstimateTime, CountsWhatEachMethodAddsAndSaves) {
   const Inspection inspection = FullRows(OpenLlama7b(), 512);
   const auto seconds = [&](auto change) {
@@ -174,6 +185,11 @@ TEST(ShapeKey, IsEqualForRunsOfTheSameShapeOnly) {
   EXPECT_NE(changed([](JobSpec& job) { job.lora.emplace(); }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.precision = Precision::kBf16Mixed; }), key);
   EXPECT_NE(ShapeKey(Bf16(8), FullRows(OpenLlama7b(), 512)), key);
+  JobSpec limited = Bf16(8, 4);
+  limited.train.accumulate_grad_batches = 2;
+  const std::string unlimited = ShapeKey(limited, inspection);
+  limited.resources.gpu_memory_limit_bytes = 8 << 20;
+  EXPECT_NE(ShapeKey(limited, inspection), unlimited) << "it may forbid to hold whole gradients";
   EXPECT_NE(ShapeKey(Bf16(8), FullRows(TinyLlama().model, 256)), key);
 }
 

@@ -14,6 +14,7 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 // TinyLlama under fsdp in 32-true: 7.5 GiB where gradients are reduced in each micro step, 10.6 where they are held whole.
 Job Accumulating() {
   Job job;
+  job.attempt.emplace();
   job.row.spec = job::SmallestJob();
   job.row.spec.devices = 4;
   job.row.spec.strategy = job::StrategyKind::kFsdp;
