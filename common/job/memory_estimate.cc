@@ -12,10 +12,12 @@ namespace {
 
 constexpr int64_t kLengthMultiple = 64;  // micro batches are padded to it
 
-// What is whole at the phases: the first unit is fetched before the forward, the head ahead of the backward.
+// What is whole at the phases: the first unit is fetched before the forward, the head ahead of the backward, beside which the last block
+// stays (a tied head is two units, and it does not).
 void AddGathered(const MemorySetting& s, std::array<MemoryByKind, 4>& phases) {
   const auto params = [&](Phase phase) -> int64_t& { return phases[static_cast<size_t>(phase)].params; };
-  const int64_t head = GatheredBytes(s, s.units.head), all = AllGatheredBytes(s);
+  const int64_t head = GatheredBytes(s, s.units.head) + (s.units.tied_head ? 0 : GatheredBytes(s, s.units.block));
+  const int64_t all = AllGatheredBytes(s);
   if (s.residency == Residency::kUse || s.residency == Residency::kStep) {
     params(Phase::kBeforeForward) += GatheredBytes(s, s.units.embedding);
     params(Phase::kAfterForward) += s.residency == Residency::kStep ? all : head;

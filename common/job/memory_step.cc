@@ -104,17 +104,19 @@ int64_t AtBlock(const MemorySetting& s, int64_t layer) {
   const LiveGrads live = {.in_backward = u.block.trainable + TiedTrainable(s),
                           .on_its_way = is_last ? u.head.trainable : u.block.trainable,
                           .so_far = so_far};
-  const int64_t block = GatheredBytes(s, u.block);
-  const LiveWeights weights = {
-      .unit = block, .next = layer == 0 ? 0 : block, .rest = GatheredBytes(s, u.embedding) + (layer + 1) * block};
+  const int64_t block = GatheredBytes(s, u.block), embedding = GatheredBytes(s, u.embedding);
+  const int64_t first_of_next = s.accumulates ? embedding : 0;
+  const LiveWeights weights = {.unit = block, .next = layer > 0 ? block : first_of_next, .rest = embedding + (layer + 1) * block};
   return ActivationsAtBlock(s, layer) + std::max(BlockWork(s), FinishWork(s, u.block)) + Grads(s, live) + Gathered(s, weights);
 }
 
 int64_t AtEmbedding(const MemorySetting& s) {
   const ModelUnits& u = s.units;
   const LiveGrads live = {.in_backward = u.embedding.trainable, .on_its_way = u.block.trainable, .so_far = AllTrainable(s)};
-  return HiddenBytes(s) + std::max(EmbeddingWork(s), FinishWork(s, u.embedding)) + Grads(s, live) +
-         Gathered(s, {.rest = GatheredBytes(s, u.embedding)});
+  // Between micro steps the next one's first two units are whole.
+  const int64_t embedding = GatheredBytes(s, u.embedding), block = GatheredBytes(s, u.block);
+  const LiveWeights weights = {.unit = s.accumulates ? embedding : 0, .next = s.accumulates ? block : 0, .rest = embedding};
+  return HiddenBytes(s) + std::max(EmbeddingWork(s), FinishWork(s, u.embedding)) + Grads(s, live) + Gathered(s, weights);
 }
 
 // The model as one unit: its gradients are reduced, into one more shard of each unit, after its whole weights are gone.

@@ -97,6 +97,7 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
   }
   if (comm.rank() == 0) {
     result.held = strategy->Held();
+    result.all_gathers = comm.all_gathers();
     result.reduce_scatters = comm.reduce_scatters();
   }
   for (size_t param = 0; param < weights.size(); ++param) {

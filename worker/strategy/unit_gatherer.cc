@@ -12,11 +12,11 @@ UnitGatherer::UnitGatherer(const std::vector<at::Tensor>& shards, comm::Communic
       residency_(residency),
       whole_(shards.size()),
       under_way_(shards.size()),
-      passes_(shards.size(), ops::Pass::kForward) {}
+      passes_(shards.size(), ops::Pass::kForward),
+      asked_(shards.size(), false) {}
 
 void UnitGatherer::BeginMicroStep(bool last) {
   last_micro_step_ = last;
-  last_use_.reset();
   if (first_use_ && residency_ != Residency::kModel) Start(first_use_->first);
 }
 
@@ -36,14 +36,25 @@ void UnitGatherer::Drop(ops::UnitId unit) {
   whole_[unit].reset();
 }
 
-// The next use of another unit. (A unit's recomputation and its backward follow each other.)
+// The use that is to follow, with the same weights: a step's last use has none.
+std::optional<UnitGatherer::Use> UnitGatherer::Next(Use use) const {
+  const auto next = next_.find(use);
+  if (next == next_.end() || (last_micro_step_ && next->second == first_use_)) return std::nullopt;
+  return next->second;
+}
+
+// One of the next two uses is of this unit.
+bool UnitGatherer::IsUsedAgain(Use use) const {
+  std::optional<Use> next = Next(use);
+  if (next && next->first != use.first) next = Next(*next);
+  return next && next->first == use.first;
+}
+
+// Of the next use of another unit. (A unit's recomputation and its backward follow each other.)
 void UnitGatherer::StartNext(Use use) {
-  for (int hops = 0; hops < 2; ++hops) {
-    const auto next = next_.find(use);
-    if (next == next_.end()) return;
-    use = next->second;
-    if (!whole_[use.first].defined()) return Start(use.first);
-  }
+  std::optional<Use> next = Next(use);
+  if (next && next->first == use.first) next = Next(*next);
+  if (next) Start(next->first);
 }
 
 const at::Tensor& UnitGatherer::Whole(ops::UnitId unit) {
@@ -53,6 +64,7 @@ const at::Tensor& UnitGatherer::Whole(ops::UnitId unit) {
   }
   Start(unit);
   Arrive(unit);
+  asked_[unit] = true;
   if (last_use_ == use) return whole_[unit];
   if (last_use_) {
     next_.insert_or_assign(*last_use_, use);
@@ -73,13 +85,17 @@ const at::Tensor& UnitGatherer::WholeAlone(ops::UnitId unit) {
 
 void UnitGatherer::EndUnit(ops::UnitId unit, ops::Pass pass) {
   if (pass == ops::Pass::kRecompute || residency_ == Residency::kModel) return;  // its backward follows at once
-  const bool done = residency_ == Residency::kUse || (pass == ops::Pass::kBackward && last_micro_step_);
+  const bool was_asked = asked_[unit];  // else what is whole was gathered ahead for a later use
+  asked_[unit] = false;
+  const bool done = residency_ == Residency::kUse ? was_asked && !IsUsedAgain({unit, pass})
+                                                  : pass == ops::Pass::kBackward && last_micro_step_;
   if (done && whole_[unit].defined()) Drop(unit);
 }
 
 void UnitGatherer::Release() {
   for (ops::UnitId unit = 0; unit < static_cast<ops::UnitId>(whole_.size()); ++unit) Drop(unit);
   last_use_.reset();
+  last_micro_step_ = false;
 }
 
 int64_t UnitGatherer::HeldBytes() const { return Bytes(whole_); }

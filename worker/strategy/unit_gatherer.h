@@ -4,8 +4,9 @@
 // costs a gather, never a wrong result. All ranks use the same units in the same order, hence issue the same collectives in the same
 // order.
 //
-// At most two units are whole at once under Residency::kUse. Nothing is gathered ahead across the end of a micro step, since the
-// optimizer changes the weights between. Not thread-safe. Errors: comm::CommError.
+// At most two units are whole at once under Residency::kUse; one that is used again after the next use stays whole meanwhile (the last
+// block beside the head, the first one beside the embedding of the next micro step). Nothing is gathered ahead or kept across the end of
+// a step, since the optimizer changes the weights between. Not thread-safe. Errors: comm::CommError.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -49,6 +50,8 @@ class UnitGatherer {
   void Start(ops::UnitId unit);
   void Arrive(ops::UnitId unit);
   void Drop(ops::UnitId unit);
+  std::optional<Use> Next(Use use) const;
+  bool IsUsedAgain(Use use) const;
   void StartNext(Use use);
 
   const std::vector<at::Tensor>& shards_;
@@ -58,7 +61,8 @@ class UnitGatherer {
   std::vector<at::Tensor> whole_;                                 // by unit; undefined: not gathered
   std::vector<std::optional<comm::Communicator::Ticket>> under_way_;  // by unit
   std::vector<ops::Pass> passes_;                                 // by unit: of its use now
-  std::optional<Use> last_use_;                                   // of this micro step whose weights were asked for
+  std::vector<bool> asked_;                                       // by unit: for its weights, in its use now
+  std::optional<Use> last_use_;                                   // of this step whose weights were asked for
   std::optional<Use> first_use_;                                  // of a micro step
   std::map<Use, Use> next_;                                       // learned
 };
