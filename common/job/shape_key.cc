@@ -36,7 +36,9 @@ std::string ShapeKey(const JobSpec& asked, const Inspection& inspection) {
   key << " T " << SequenceLength(job, inspection) << " data " << inspection.data_digest << " devices " << job.devices;
   if (batch) key << " micro " << batch->micro << " accumulation " << batch->accumulation;
   // The limit decides whether gradients are held whole (gradient_holding.h).
-  if (job.strategy == StrategyKind::kFsdp && batch && batch->accumulation > 1) key << " limit " << job.resources.gpu_memory_limit_bytes.value_or(0);
+  if (job.strategy == StrategyKind::kFsdp && batch && batch->accumulation > 1) {
+    key << " limit " << job.resources.gpu_memory_limit_bytes.value_or(0);
+  }
   key << " method ";
   AddMethod(key, job, inspection.model);
   return key.str();

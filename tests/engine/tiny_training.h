@@ -17,6 +17,7 @@
 namespace trainctl::engine_test {
 
 job::ModelShape TinyShape();
+inline constexpr int64_t kTinyUnits = 4;  // embedding, two blocks, head
 
 struct TinyRun {
   job::JobSpec job;  // precision, optimizer, deterministic, max_norm … as the test wants them; strategy auto: single or ddp
