@@ -13,6 +13,14 @@ base::Result<Api*> NeedApi(Context& context) {
                          "DIR/coordinator.addr"};
 }
 
+base::Result<v1::GetResponse> GetJobs(Context& context, const std::string& job) {
+  const base::Result<Api*> api = NeedApi(context);
+  if (!api.ok()) return api.error();
+  v1::GetRequest request;
+  request.set_job(job);
+  return (*api)->Get(request);
+}
+
 int Fail(Context& context, const base::Error& error) {
   context.err << Styled("trainctl:", Style::kBad, context.surroundings.err_terminal.layout.colour) << " " << error.message << std::endl;
   return ExitCodeOf(error.code);

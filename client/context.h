@@ -63,6 +63,9 @@ struct Context {
 // kInvalid where no server is known: how to name one.
 base::Result<Api*> NeedApi(Context& context);
 
+// The job, or the group's jobs, of that id or name. NeedApi's error, and those of Api::Get.
+base::Result<v1::GetResponse> GetJobs(Context& context, const std::string& job);
+
 // Prints "trainctl: <message>" and returns the exit code of the error.
 int Fail(Context& context, const base::Error& error);
 void Warn(Context& context, const std::string& message);

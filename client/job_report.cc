@@ -3,9 +3,9 @@
 #include "client/foresight.h"
 #include "client/format.h"
 #include "client/job_listing.h"
+#include "client/job_text.h"
 #include "client/memory_record.h"
 #include "client/text_table.h"
-#include "common/job/metric.h"
 #include "common/job/prediction.h"
 
 namespace trainctl::client {
@@ -17,8 +17,6 @@ std::string StateText(const v1::JobView& view) {
   return text;
 }
 
-std::string TimeText(int64_t micros) { return micros == 0 ? "" : FormatTime(micros); }
-
 std::string OverviewText(const v1::JobView& view) {
   TextTable table({{"What"}, {"Value"}});
   const auto add = [&table](const char* what, const std::string& value) {
@@ -26,9 +24,9 @@ std::string OverviewText(const v1::JobView& view) {
   };
   add("outcome", StateText(view));
   add("message", view.message());
-  add("group", view.group().empty() ? "" : view.group_name() + " (" + view.group() + ")");
+  add("group", GroupText(view));
   add("where", PlacementText(view));
-  add("steps", view.steps() == 0 ? "" : WithThousands(view.step()) + " of " + WithThousands(view.steps()));
+  add("steps", StepsText(view));
   add("submitted", TimeText(view.submitted_at()));
   add("started", TimeText(view.started_at()));
   add("ended", TimeText(view.ended_at()));
@@ -36,15 +34,8 @@ std::string OverviewText(const v1::JobView& view) {
 }
 
 std::string CauseText(const v1::AttemptView& attempt) {
-  std::vector<std::string> causes;
-  if (attempt.has_rank()) causes.push_back("rank " + std::to_string(attempt.rank()));
-  if (attempt.has_exit_code()) causes.push_back("exit code " + std::to_string(attempt.exit_code()));
-  if (attempt.has_signal()) causes.push_back("signal " + std::to_string(attempt.signal()));
-  if (attempt.has_oom()) {
-    const v1::OomDetail& oom = attempt.oom();
-    causes.push_back("asked for " + FormatMemory(oom.requested_bytes()) + " in " + oom.phase() + " with a limit of " +
-                     FormatMemory(oom.limit_bytes()));
-  }
+  std::vector<std::string> causes = Causes(attempt);
+  if (attempt.has_oom()) causes.push_back(OomText(attempt.oom()));
   return Join(causes, ", ");
 }
 
@@ -92,13 +83,7 @@ std::string MemoryText(const v1::JobDetail& detail) {
 std::string SummariesText(const v1::JobDetail& detail) {
   TextTable table(
       {{"Metric"}, {"Rank", true}, {"Phase"}, {"Latest", true}, {"Min", true}, {"Mean", true}, {"Max", true}, {"Points", true}});
-  for (const v1::MetricSummary& summary : detail.summaries()) {
-    const job::MetricInfo* metric = job::FindMetric(summary.name());
-    const std::string_view unit = metric != nullptr ? metric->unit : "";
-    table.AddRow({summary.name(), summary.has_rank() ? std::to_string(summary.rank()) : "", summary.phase(),
-                  FormatWithUnit(summary.latest(), unit), FormatWithUnit(summary.min(), unit), FormatWithUnit(summary.mean(), unit),
-                  FormatWithUnit(summary.max(), unit), WithThousands(summary.count())});
-  }
+  AddSummaries(detail, &table);
   return table.empty() ? "" : "\n## Metrics\n\n" + table.Markdown();
 }
 

@@ -105,7 +105,7 @@ class Artifacts : public Verb {
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
-    if (action_ == "ls" && words_.size() == 1) return List(context, **api);
+    if (action_ == "ls" && words_.size() == 1) return List(context);
     if (action_ == "get" && (words_.size() == 2 || words_.size() == 3)) return Get(context, **api);
     const std::string usage = action_ == "ls"    ? "ls: expected JOB"
                               : action_ == "get" ? "get: expected JOB [NAME] DIR"
@@ -115,8 +115,8 @@ class Artifacts : public Verb {
   }
 
  private:
-  int List(Context& context, Api& api) const {
-    const base::Result<v1::GetResponse> jobs = Find(api);
+  int List(Context& context) const {
+    const base::Result<v1::GetResponse> jobs = GetJobs(context, words_[0]);
     if (!jobs.ok()) return Fail(context, jobs.error());
     const Listing listing = ListArtifacts(*jobs);
     if (listing.records.empty()) Say(context, "nothing is saved\n");
@@ -125,7 +125,7 @@ class Artifacts : public Verb {
   }
 
   int Get(Context& context, Api& api) const {
-    const base::Result<v1::GetResponse> jobs = Find(api);
+    const base::Result<v1::GetResponse> jobs = GetJobs(context, words_[0]);
     if (!jobs.ok()) return Fail(context, jobs.error());
     if (jobs->jobs_size() != 1) return Fail(context, {base::Code::kInvalid, words_[0] + " is a group: name one of its jobs"});
     const v1::JobDetail& job = jobs->jobs(0);
@@ -138,12 +138,6 @@ class Artifacts : public Verb {
     if (!status.ok()) return Fail(context, status.error());
     Say(context, "Copied " + NameOf(*artifact) + " to " + (*draft)->folder() + ".\n");
     return kExitOk;
-  }
-
-  base::Result<v1::GetResponse> Find(Api& api) const {
-    v1::GetRequest request;
-    request.set_job(words_[0]);
-    return api.Get(request);
   }
 
   // A path of that name may be on this machine and be something else: then its size differs.

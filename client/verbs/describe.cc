@@ -6,10 +6,10 @@
 #include "client/format.h"
 #include "client/job_detail.h"
 #include "client/job_listing.h"
+#include "client/job_text.h"
 #include "client/prediction.h"
 #include "client/verbs.h"
 #include "common/job/job_json.h"
-#include "common/job/metric.h"
 #include "common/job/prediction.h"
 
 namespace trainctl::client {
@@ -26,16 +26,9 @@ std::string StateText(const v1::JobView& view) {
   return text;
 }
 
-std::string StepsText(const v1::JobView& view) {
-  if (view.steps() == 0) return "";
-  return WithThousands(view.step()) + " of " + WithThousands(view.steps());
-}
-
-std::string TimeText(int64_t micros) { return micros == 0 ? "" : FormatTime(micros); }
-
 std::string OverviewText(const v1::JobView& view, int64_t now) {
   return view.name() + " (" + view.id() + ")\n" + Line("state", StateText(view)) + Line("why", view.reason()) +
-         Line("message", view.message()) + Line("group", view.group().empty() ? "" : view.group_name() + " (" + view.group() + ")") +
+         Line("message", view.message()) + Line("group", GroupText(view)) +
          Line("where", PlacementText(view)) + Line("steps", StepsText(view)) + Line("submitted", TimeText(view.submitted_at())) +
          Line("started", TimeText(view.started_at())) + Line("ended", TimeText(view.ended_at())) +
          Line("took", view.started_at() == 0 ? "" : FormatClock(ElapsedSeconds(view, now)));
@@ -51,19 +44,15 @@ std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout)
   return "\n" + table.Render(layout);
 }
 
-std::string OomText(const v1::OomDetail& oom) {
+std::string OomLine(const v1::OomDetail& oom) {
   const v1::MemoryByKind& memory = oom.memory();
-  return "    rank " + std::to_string(oom.rank()) + " asked for " + FormatMemory(oom.requested_bytes()) + " in " + oom.phase() +
-         " with a limit of " + FormatMemory(oom.limit_bytes()) + "; last measured: parameters " + FormatMemory(memory.params()) +
+  return "    rank " + std::to_string(oom.rank()) + " " + OomText(oom) + "; last measured: parameters " + FormatMemory(memory.params()) +
          ", gradients " + FormatMemory(memory.grads()) + ", optimizer " + FormatMemory(memory.optimizer()) + ", other " +
          FormatMemory(memory.other()) + ". What to do: trainctl explain oom\n";
 }
 
 std::string CauseText(const v1::AttemptView& attempt) {
-  std::vector<std::string> causes;
-  if (attempt.has_rank()) causes.push_back("rank " + std::to_string(attempt.rank()));
-  if (attempt.has_exit_code()) causes.push_back("exit code " + std::to_string(attempt.exit_code()));
-  if (attempt.has_signal()) causes.push_back("signal " + std::to_string(attempt.signal()));
+  const std::vector<std::string> causes = Causes(attempt);
   return causes.empty() ? "" : " (" + Join(causes, ", ") + ")";
 }
 
@@ -82,7 +71,7 @@ std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layou
                      CauseText(attempt);
   if (!attempt.message().empty()) text += ": " + attempt.message();
   text += "\n";
-  if (attempt.has_oom()) text += OomText(attempt.oom());
+  if (attempt.has_oom()) text += OomLine(attempt.oom());
   TextTable ranks({{"  RANK", true}, {"WORKER"}, {"DEVICE"}, {"PHASE"}, {"STEP", true}, {"PID", true}, {"LIBTORCH"}, {"NCCL"}, {"COMMIT"}});
   for (const v1::RankView& rank : attempt.ranks()) {
     ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(), rank.phase(), WithThousands(rank.step()),
@@ -99,13 +88,7 @@ std::string SummariesText(const v1::JobDetail& detail, const TableLayout& layout
   if (detail.summaries().empty()) return "";
   TextTable table(
       {{"METRIC"}, {"RANK", true}, {"PHASE"}, {"LATEST", true}, {"MIN", true}, {"MEAN", true}, {"MAX", true}, {"POINTS", true}});
-  for (const v1::MetricSummary& summary : detail.summaries()) {
-    const job::MetricInfo* metric = job::FindMetric(summary.name());
-    const std::string_view unit = metric != nullptr ? metric->unit : "";
-    table.AddRow({summary.name(), summary.has_rank() ? std::to_string(summary.rank()) : "", summary.phase(),
-                  FormatWithUnit(summary.latest(), unit), FormatWithUnit(summary.min(), unit), FormatWithUnit(summary.mean(), unit),
-                  FormatWithUnit(summary.max(), unit), WithThousands(summary.count())});
-  }
+  AddSummaries(detail, &table);
   return "\n" + table.Render(layout);
 }
 
@@ -137,11 +120,7 @@ class Describe : public Verb {
   void Declare(Arguments& arguments) override { arguments.Positional("JOB", &job_, "id or name of a job or group"); }
 
   int Run(Context& context) override {
-    const base::Result<Api*> api = NeedApi(context);
-    if (!api.ok()) return Fail(context, api.error());
-    v1::GetRequest request;
-    request.set_job(job_);
-    const base::Result<v1::GetResponse> response = (*api)->Get(request);
+    const base::Result<v1::GetResponse> response = GetJobs(context, job_);
     if (!response.ok()) return Fail(context, response.error());
     if (context.for_people()) {
       for (const v1::JobDetail& detail : response->jobs()) {

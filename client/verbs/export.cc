@@ -78,9 +78,7 @@ class Export : public Verb {
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
-    v1::GetRequest request;
-    request.set_job(job_);
-    const base::Result<v1::GetResponse> jobs = (*api)->Get(request);
+    const base::Result<v1::GetResponse> jobs = GetJobs(context, job_);
     if (!jobs.ok()) return Fail(context, jobs.error());
     const base::Result<std::unique_ptr<FolderDraft>> draft = FolderDraft::Begin(folder_, overwrite_ ? kIndex : "");
     if (!draft.ok()) return Fail(context, WithAdvice(draft.error()));

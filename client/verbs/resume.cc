@@ -38,11 +38,7 @@ class Resume : public Verb {
   }
 
   int Run(Context& context) override {
-    const base::Result<Api*> api = NeedApi(context);
-    if (!api.ok()) return Fail(context, api.error());
-    v1::GetRequest request;
-    request.set_job(job_);
-    const base::Result<v1::GetResponse> response = (*api)->Get(request);
+    const base::Result<v1::GetResponse> response = GetJobs(context, job_);
     if (!response.ok()) return Fail(context, response.error());
     const base::Result<JobFile> file = Continue(*response);
     if (!file.ok()) return Fail(context, file.error());

@@ -6,20 +6,11 @@
 #include "client/output.h"
 #include "common/job/job_json.h"
 #include "tests/client/client_test.h"
+#include "tests/client/litgpt_recipe.h"
 #include "tests/client/scratch_folder.h"
 
 namespace trainctl::client {
 namespace {
-
-constexpr const char* kFull = R"(checkpoint_dir: /models/TinyLlama-1.1B
-out_dir: out/full
-precision: bf16-true
-devices: 1
-data: {class_path: litgpt.data.JSON, init_args: {json_path: rows.json, val_split_fraction: 0.05}}
-train: {global_batch_size: 32, micro_batch_size: 8, lr_warmup_steps: 100, epochs: 1, max_seq_length: 512}
-eval: {interval: 25, max_iters: 50}
-optimizer: AdamW
-)";
 
 TEST(ImportLitgptTest, BadYamlIsToldWithLineAndColumn) {
   for (const auto& [text, words] : std::vector<std::pair<std::string, std::string>>{
@@ -84,7 +75,7 @@ class ImportTest : public ClientTest {
 };
 
 TEST_F(ImportTest, TheJobFileIsOneThatSubmitTakes) {
-  const std::string config = folder_.Write("full.yaml", kFull);
+  const std::string config = folder_.Write("full.yaml", kFullRecipe);
   const Ended ended = Trainctl({"import", "litgpt", config, "--train.micro_batch_size", "4", "-o", folder_ / "job.json"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   const job::ReadJob read = job::ReadJobFile(folder_.Read("job.json"), {.base_directory = folder_.path()});
@@ -99,7 +90,7 @@ TEST_F(ImportTest, TheJobFileIsOneThatSubmitTakes) {
 
 TEST_F(ImportTest, WithoutAFileTheJobGoesToStdoutAndNotesToStderr) {
   const Ended ended = Trainctl({"import", "litgpt", "litgpt", "finetune_full", folder_.path(), "--config",
-                                folder_.Write("full.yaml", kFull), "--logger_name", "csv"});
+                                folder_.Write("full.yaml", kFullRecipe), "--logger_name", "csv"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(Json::parse(ended.out)["model"]["path"], folder_.path());
   EXPECT_EQ(ended.err.find("note: "), 0u);
@@ -107,7 +98,7 @@ TEST_F(ImportTest, WithoutAFileTheJobGoesToStdoutAndNotesToStderr) {
 
 TEST_F(ImportTest, WhatTheCheckRefusesIsNotWritten) {
   const Ended ended =
-      Trainctl({"import", "litgpt", folder_.Write("full.yaml", kFull), "--train.micro_batch_size", "5", "-o", folder_ / "job.json"});
+      Trainctl({"import", "litgpt", folder_.Write("full.yaml", kFullRecipe), "--train.micro_batch_size", "5", "-o", folder_ / "job.json"});
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_NE(ended.err.find("train.global_batch_size"), std::string::npos) << ended.err;
   EXPECT_FALSE(folder_.Has("job.json"));

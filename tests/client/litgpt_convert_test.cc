@@ -6,6 +6,7 @@
 #include "client/litgpt/convert.h"
 #include "client/litgpt/yaml.h"
 #include "client/output.h"
+#include "tests/client/litgpt_recipe.h"
 
 namespace trainctl::client {
 namespace {
@@ -63,16 +64,6 @@ optimizer:
     betas:
       - 0.9
       - 0.95
-)";
-
-constexpr const char* kFull = R"(checkpoint_dir: /models/TinyLlama-1.1B
-out_dir: out/full
-precision: bf16-true
-devices: 1
-data: {class_path: litgpt.data.JSON, init_args: {json_path: rows.json, val_split_fraction: 0.05}}
-train: {global_batch_size: 32, micro_batch_size: 8, lr_warmup_steps: 100, epochs: 1, max_seq_length: 512}
-eval: {interval: 25, max_iters: 50}
-optimizer: AdamW
 )";
 
 LitgptJob Convert(const std::string& yaml, const std::vector<std::string>& words = {}) {
@@ -195,12 +186,12 @@ TEST(ConvertLitgptTest, AnotherClassDoesNotTakeTheArgumentsOfTheEarlierOne) {
 }
 
 TEST(ConvertLitgptTest, SeveralDevicesAreFsdpAsInLitgpt) {
-  const LitgptJob imported = Convert(kFull, {"--devices", "4"});
+  const LitgptJob imported = Convert(kFullRecipe, {"--devices", "4"});
   EXPECT_EQ(imported.job["devices"], 4);
   EXPECT_EQ(imported.job["strategy"], "fsdp");
   EXPECT_EQ(imported.job["activation_checkpointing"], true);
-  EXPECT_EQ(Convert(kFull, {"--devices", "2", "--num_nodes", "2"}).job["devices"], 4);
-  const LitgptJob automatic = Convert(kFull, {"--devices", "auto"});
+  EXPECT_EQ(Convert(kFullRecipe, {"--devices", "2", "--num_nodes", "2"}).job["devices"], 4);
+  const LitgptJob automatic = Convert(kFullRecipe, {"--devices", "auto"});
   EXPECT_EQ(automatic.job["devices"], 1);
   EXPECT_TRUE(Has(automatic.notes, "devices (--devices): \"auto\""));
 }
@@ -223,7 +214,7 @@ TEST(ConvertLitgptTest, WhatCannotBeSaidIsAProblemWithItsPlace) {
 }
 
 TEST(ConvertLitgptTest, ATokenIsNeverCopied) {
-  const LitgptJob imported = Convert(kFull, {"--access_token", "hf_secret"});
+  const LitgptJob imported = Convert(kFullRecipe, {"--access_token", "hf_secret"});
   EXPECT_TRUE(Has(imported.notes, "access_token"));
   EXPECT_EQ((imported.job.dump() + Joined(imported.notes)).find("hf_secret"), std::string::npos);
 }
