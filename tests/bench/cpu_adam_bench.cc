@@ -42,8 +42,8 @@ struct Arrays {
 };
 
 double SecondsOfOnePass(const Arrays& arrays, const optim::AdamPath& path, int64_t threads) {
-  const optim::AdamRule rule{.beta1 = 0.9f, .one_minus_beta1 = 0.1f, .beta2 = 0.95f, .one_minus_beta2 = 0.05f, .step_size = 1e-4f,
-                             .eps = 1e-8f};
+  const optim::AdamRule rule{.factors = {.beta1 = 0.9f, .one_minus_beta1 = 0.1f, .beta2 = 0.95f, .one_minus_beta2 = 0.05f,
+                                          .step_size = 1e-4f, .eps = 1e-8f}};
   optim::TilePool pool(threads, optim::ShareOf(optim::HostTopology(), std::nullopt, 0, threads));
   std::vector<double> seconds;
   for (int round = 0; round < kRounds; ++round) {

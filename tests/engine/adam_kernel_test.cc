@@ -12,8 +12,9 @@
 namespace trainctl::optim {
 namespace {
 
-constexpr AdamRule kRule{.decay = 0.999f, .beta1 = 0.9f, .one_minus_beta1 = 0.1f, .beta2 = 0.95f, .one_minus_beta2 = 0.05f,
-                         .step_size = 0.02f, .second_scale = 1.7f, .eps = 1e-8f, .grad_scale = 0.37f};
+constexpr AdamRule kRule{.factors = {.decay = 0.999f, .beta1 = 0.9f, .one_minus_beta1 = 0.1f, .beta2 = 0.95f, .one_minus_beta2 = 0.05f,
+                                     .step_size = 0.02f, .second_scale = 1.7f, .eps = 1e-8f},
+                         .grad_scale = 0.37f};
 
 // Memory that one update reads and writes. The gradient's bytes serve as bf16 or as fp32; every 16-bit pattern occurs, NaN included.
 struct Memory {
@@ -73,7 +74,7 @@ TEST(AdamKernel, AllInstructionSetsAgreeBitForBit) {
 
 TEST(AdamKernel, TheCopyIsTheMasterRoundedToNearestEven) {
   Memory memory(1);
-  const AdamRule keep{.beta1 = 1, .one_minus_beta1 = 0, .beta2 = 1, .one_minus_beta2 = 0, .step_size = 0, .eps = 1};
+  const AdamRule keep{.factors = {.beta1 = 1, .one_minus_beta1 = 0, .beta2 = 1, .one_minus_beta2 = 0, .step_size = 0, .eps = 1}};
   const auto rounded = [&](uint32_t bits) {
     std::memcpy(memory.master.data(), &bits, sizeof bits);
     memory.grad[0] = 0;

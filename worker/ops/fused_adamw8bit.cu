@@ -1,8 +1,7 @@
 // AdamW with 8-bit moments: one pass over parameters, gradients and codes. A warp has a block of 256 elements, 8 a lane, in its registers:
 // decodes its moments, updates them and the parameters, and encodes the moments again by the block's new largest magnitudes. Bound by
 // memory: 10 bytes a parameter in bf16, 16 in fp32, 18 with a compute copy.
-#include <cmath>
-
+#include "worker/ops/fused_adamw.cuh"
 #include "worker/ops/fused_launch.cuh"
 #include "worker/ops/fused_pack.cuh"
 #include "worker/ops/fused_reduce.cuh"
@@ -13,15 +12,6 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
 static_assert(kMomentBlock == kWarp * kWide);
-
-struct Rule {
-  float decay;           // 1 − lr · weight_decay
-  float beta1, one_minus_beta1;
-  float beta2, one_minus_beta2;
-  float step_size;       // lr / (1 − beta1^step)
-  float second_scale;    // 1 / sqrt(1 − beta2^step)
-  float eps;
-};
 
 template <class P, class G>
 struct Buffers {
@@ -66,7 +56,8 @@ __device__ void Encode(const DynamicTable& table, const float (&moments)[kWide],
 
 // Moments are rounded exactly where bitsandbytes' CPU implementation rounds them, so that codes agree bit for bit.
 template <class P, class G>
-__device__ void UpdateBlock(const Buffers<P, G>& b, const DynamicTables& tables, const Rule& rule, float grad_scale, int64_t block) {
+__device__ void UpdateBlock(const Buffers<P, G>& b, const DynamicTables& tables, const AdamWFactors& factors, float grad_scale,
+                            int64_t block) {
   const int64_t at = block * kMomentBlock + threadIdx.x % kWarp * kWide;
   auto parameters = Load<kWide>(b.parameters + at);
   const auto grads = Load<kWide>(b.grads + at);
@@ -78,10 +69,9 @@ __device__ void UpdateBlock(const Buffers<P, G>& b, const DynamicTables& tables,
     const float grad = __fmul_rn(ToFloat(grads.value[k]), grad_scale);
     const float old_first = __fmul_rn(tables.of_signed.value[first_codes.value[k]], first_absmax);
     const float old_second = __fmul_rn(tables.of_unsigned.value[second_codes.value[k]], second_absmax);
-    first[k] = __fmaf_rn(grad, rule.one_minus_beta1, __fmul_rn(old_first, rule.beta1));
-    second[k] = __fadd_rn(__fmul_rn(old_second, rule.beta2), __fmul_rn(__fmul_rn(rule.one_minus_beta2, grad), grad));
-    const float change = rule.step_size * first[k] / (sqrtf(second[k]) * rule.second_scale + rule.eps);
-    const float updated = ToFloat(parameters.value[k]) * rule.decay - change;
+    first[k] = __fmaf_rn(grad, factors.one_minus_beta1, __fmul_rn(old_first, factors.beta1));
+    second[k] = __fadd_rn(__fmul_rn(old_second, factors.beta2), __fmul_rn(__fmul_rn(factors.one_minus_beta2, grad), grad));
+    const float updated = AdamWUpdated(factors, ToFloat(parameters.value[k]), first[k], second[k]);
     parameters.value[k] = FromFloat<P>(updated);
     copies.value[k] = FromFloat<__nv_bfloat16>(updated);
   }
@@ -94,7 +84,7 @@ __device__ void UpdateBlock(const Buffers<P, G>& b, const DynamicTables& tables,
 }
 
 template <class P, class G>
-__global__ void __launch_bounds__(kThreads) UpdateKernel(Buffers<P, G> b, Rule rule, int64_t blocks) {
+__global__ void __launch_bounds__(kThreads) UpdateKernel(Buffers<P, G> b, AdamWFactors factors, int64_t blocks) {
   __shared__ DynamicTables tables;
   static_assert(sizeof(DynamicTables) % sizeof(uint32_t) == 0);
   for (size_t word = threadIdx.x; word < sizeof(DynamicTables) / sizeof(uint32_t); word += kThreads) {
@@ -104,16 +94,16 @@ __global__ void __launch_bounds__(kThreads) UpdateKernel(Buffers<P, G> b, Rule r
   const float grad_scale = b.grad_scale != nullptr ? *b.grad_scale : 1.0f;
   for (int64_t block = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp; block < blocks;
        block += static_cast<int64_t>(gridDim.x) * kWarps) {
-    UpdateBlock(b, tables, rule, grad_scale, block);
+    UpdateBlock(b, tables, factors, grad_scale, block);
   }
 }
 
 template <class P, class G>
-cudaError_t LaunchUpdate(const FlatParameters& flat, const EightBitMoments& moments, const Rule& rule, cudaStream_t stream) {
+cudaError_t LaunchUpdate(const FlatParameters& flat, const EightBitMoments& moments, const AdamWFactors& factors, cudaStream_t stream) {
   const Buffers<P, G> buffers{static_cast<P*>(flat.parameters), static_cast<const G*>(flat.grads),
                               static_cast<__nv_bfloat16*>(flat.compute_copy), flat.grad_scale, moments};
   const int64_t blocks = flat.count / kMomentBlock;
-  return Launch(UpdateKernel<P, G>, StridedGrid(blocks * kWarp, kThreads), kThreads, stream, buffers, rule, blocks);
+  return Launch(UpdateKernel<P, G>, StridedGrid(blocks * kWarp, kThreads), kThreads, stream, buffers, factors, blocks);
 }
 
 }  // namespace
@@ -129,21 +119,12 @@ cudaError_t AdamW8bit(const FlatParameters& flat, const EightBitMoments& moments
   if (flat.count == 0) {
     return cudaSuccess;
   }
-  const double first_correction = 1 - std::pow(step.beta1, static_cast<double>(step.step));
-  const double second_correction = 1 - std::pow(step.beta2, static_cast<double>(step.step));
-  const Rule rule{static_cast<float>(1 - step.lr * step.weight_decay),
-                  static_cast<float>(step.beta1),
-                  static_cast<float>(1 - step.beta1),
-                  static_cast<float>(step.beta2),
-                  static_cast<float>(1 - step.beta2),
-                  static_cast<float>(step.lr / first_correction),
-                  static_cast<float>(1 / std::sqrt(second_correction)),
-                  static_cast<float>(step.eps)};
+  const AdamWFactors factors = FactorsOf(step);
   if (!is_master) {
-    return LaunchUpdate<__nv_bfloat16, __nv_bfloat16>(flat, moments, rule, stream);
+    return LaunchUpdate<__nv_bfloat16, __nv_bfloat16>(flat, moments, factors, stream);
   }
-  return flat.grad_type == Type::kF32 ? LaunchUpdate<float, float>(flat, moments, rule, stream)
-                                      : LaunchUpdate<float, __nv_bfloat16>(flat, moments, rule, stream);
+  return flat.grad_type == Type::kF32 ? LaunchUpdate<float, float>(flat, moments, factors, stream)
+                                      : LaunchUpdate<float, __nv_bfloat16>(flat, moments, factors, stream);
 }
 
 }  // namespace trainctl::ops::fused

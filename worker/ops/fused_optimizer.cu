@@ -1,7 +1,6 @@
 // AdamW and SGD over flat buffers: one pass over parameters, gradients and state, in 16-byte pieces. Bound by memory: 14 bytes a
 // parameter for AdamW all in bf16, 28 all in fp32, 30 with a compute copy.
-#include <cmath>
-
+#include "worker/ops/fused_adamw.cuh"
 #include "worker/ops/fused_launch.cuh"
 #include "worker/ops/fused_pack.cuh"
 
@@ -12,17 +11,12 @@ constexpr int kThreads = 256;
 
 // One element: parameter and state in, parameter and state out, in fp32.
 struct AdamWRule {
-  float decay;             // 1 − lr · weight_decay
-  float beta1, one_minus_beta1;
-  float beta2, one_minus_beta2;
-  float step_size;         // lr / (1 − beta1^step)
-  float second_scale;      // 1 / sqrt(1 − beta2^step)
-  float eps;
+  AdamWFactors factors;
 
   __device__ float operator()(float parameter, float grad, float& first, float& second) const {
-    first = beta1 * first + one_minus_beta1 * grad;
-    second = beta2 * second + one_minus_beta2 * grad * grad;
-    return parameter * decay - step_size * first / (sqrtf(second) * second_scale + eps);
+    first = factors.beta1 * first + factors.one_minus_beta1 * grad;
+    second = factors.beta2 * second + factors.one_minus_beta2 * grad * grad;
+    return AdamWUpdated(factors, parameter, first, second);
   }
 };
 
@@ -124,17 +118,7 @@ cudaError_t Update(const FlatParameters& flat, void* state0, void* state1, const
 }  // namespace
 
 cudaError_t AdamW(const FlatParameters& flat, void* first_moments, void* second_moments, const AdamWStep& step, cudaStream_t stream) {
-  const double first_correction = 1 - std::pow(step.beta1, static_cast<double>(step.step));
-  const double second_correction = 1 - std::pow(step.beta2, static_cast<double>(step.step));
-  const AdamWRule rule{static_cast<float>(1 - step.lr * step.weight_decay),
-                       static_cast<float>(step.beta1),
-                       static_cast<float>(1 - step.beta1),
-                       static_cast<float>(step.beta2),
-                       static_cast<float>(1 - step.beta2),
-                       static_cast<float>(step.lr / first_correction),
-                       static_cast<float>(1 / std::sqrt(second_correction)),
-                       static_cast<float>(step.eps)};
-  return Update<2>(flat, first_moments, second_moments, rule, stream);
+  return Update<2>(flat, first_moments, second_moments, AdamWRule{FactorsOf(step)}, stream);
 }
 
 cudaError_t Sgd(const FlatParameters& flat, void* momenta, const SgdStep& step, cudaStream_t stream) {

@@ -6,22 +6,17 @@
 #include <cstdint>
 #include <span>
 
+#include "worker/ops/adamw_factors.h"
+
 namespace trainctl::optim {
 
-// As the fused CUDA kernel's (worker/ops/fused_optimizer.cu), all in fp32; fma(a, b, c) is a · b + c rounded once:
+// As the fused CUDA kernel's (worker/ops/fused_optimizer.cu), all in fp32, by the step's factors; fma(a, b, c) is a · b + c rounded once:
 //   g = grad · grad_scale
 //   m = fma(beta1, m, (1 − beta1) · g)
 //   v = fma(beta2, v, (1 − beta2) · g · g)
 //   parameter = fma(parameter, decay, −(step_size · m / fma(√v, second_scale, eps)))
 struct AdamRule {
-  float decay = 1;         // 1 − lr · weight_decay
-  float beta1 = 0;
-  float one_minus_beta1 = 1;
-  float beta2 = 0;
-  float one_minus_beta2 = 1;
-  float step_size = 0;     // lr / (1 − beta1^step)
-  float second_scale = 1;  // 1 / √(1 − beta2^step)
-  float eps = 0;
+  ops::AdamWFactors factors;
   float grad_scale = 1;
 };
 

@@ -9,9 +9,11 @@ namespace trainctl::optim {
 
 template <class Lanes, bool kBf16Grad, AdamOut kOut, bool kStream>
 void UpdateLanes(const AdamRule& rule, const AdamTile& tile, int64_t count) {
-  const auto decay = Lanes::Set(rule.decay), beta1 = Lanes::Set(rule.beta1), one_minus_beta1 = Lanes::Set(rule.one_minus_beta1);
-  const auto beta2 = Lanes::Set(rule.beta2), one_minus_beta2 = Lanes::Set(rule.one_minus_beta2), step_size = Lanes::Set(rule.step_size);
-  const auto second_scale = Lanes::Set(rule.second_scale), eps = Lanes::Set(rule.eps), grad_scale = Lanes::Set(rule.grad_scale);
+  const ops::AdamWFactors& factors = rule.factors;
+  const auto decay = Lanes::Set(factors.decay), beta1 = Lanes::Set(factors.beta1), one_minus_beta1 = Lanes::Set(factors.one_minus_beta1);
+  const auto beta2 = Lanes::Set(factors.beta2), one_minus_beta2 = Lanes::Set(factors.one_minus_beta2);
+  const auto step_size = Lanes::Set(factors.step_size), second_scale = Lanes::Set(factors.second_scale), eps = Lanes::Set(factors.eps);
+  const auto grad_scale = Lanes::Set(rule.grad_scale);
   for (int64_t i = 0; i < count; i += Lanes::kWidth) {
     typename Lanes::Floats grad;
     if constexpr (kBf16Grad) {

@@ -19,19 +19,19 @@ ops::fused::FlatParameters Flat(const FlatUpdate& flat, const StepRates& rates) 
           .grad_scale = rates.grad_scale.defined() ? rates.grad_scale.const_data_ptr<float>() : nullptr};
 }
 
-ops::fused::AdamWStep Step(const job::OptimizerSpec& spec, const StepRates& rates) {
+}  // namespace
+
+ops::fused::AdamWStep AdamWStepOf(const job::OptimizerSpec& spec, const StepRates& rates) {
   return {.step = rates.step, .lr = rates.lr, .beta1 = spec.betas[0], .beta2 = spec.betas[1], .eps = spec.eps,
           .weight_decay = spec.weight_decay};
 }
-
-}  // namespace
 
 void FusedAdamW(const job::OptimizerSpec& spec, const FlatUpdate& flat, const at::Tensor& first, const at::Tensor& second,
                 const StepRates& rates) {
   ops::fused::FlatParameters parameters = Flat(flat, rates);
   parameters.fp32_moments = flat.master.scalar_type() != at::kFloat && first.scalar_type() == at::kFloat;
-  C10_CUDA_CHECK(
-      ops::fused::AdamW(parameters, first.data_ptr(), second.data_ptr(), Step(spec, rates), c10::cuda::getCurrentCUDAStream()));
+  C10_CUDA_CHECK(ops::fused::AdamW(parameters, first.data_ptr(), second.data_ptr(), AdamWStepOf(spec, rates),
+                                   c10::cuda::getCurrentCUDAStream()));
 }
 
 void FusedAdamW8bit(const job::OptimizerSpec& spec, const FlatUpdate& flat, const EightBitState& state, const StepRates& rates) {
@@ -40,7 +40,7 @@ void FusedAdamW8bit(const job::OptimizerSpec& spec, const FlatUpdate& flat, cons
                                             .first_absmax = state.first_absmax.data_ptr<float>(),
                                             .second_absmax = state.second_absmax.data_ptr<float>(),
                                             .tables = static_cast<const ops::fused::DynamicTables*>(state.tables.const_data_ptr())};
-  C10_CUDA_CHECK(ops::fused::AdamW8bit(Flat(flat, rates), moments, Step(spec, rates), c10::cuda::getCurrentCUDAStream()));
+  C10_CUDA_CHECK(ops::fused::AdamW8bit(Flat(flat, rates), moments, AdamWStepOf(spec, rates), c10::cuda::getCurrentCUDAStream()));
 }
 
 void FusedSgd(const job::OptimizerSpec& spec, const FlatUpdate& flat, const at::Tensor& momentum, const StepRates& rates) {

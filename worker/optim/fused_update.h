@@ -3,7 +3,13 @@
 
 #include "worker/optim/optimizer.h"
 
+namespace trainctl::ops::fused {
+struct AdamWStep;
+}
+
 namespace trainctl::optim {
+
+ops::fused::AdamWStep AdamWStepOf(const job::OptimizerSpec& spec, const StepRates& rates);
 
 // The moments: of the parameters' dtype, or fp32.
 void FusedAdamW(const job::OptimizerSpec& spec, const FlatUpdate& flat, const at::Tensor& first, const at::Tensor& second,

@@ -1,27 +1,11 @@
 #include "worker/optim/offloaded_adamw.h"
 
-#include <cmath>
-
 #include "common/base/check.h"
+#include "worker/ops/fused.h"
+#include "worker/optim/fused_update.h"
 #include "worker/optim/host_tensor.h"
 
 namespace trainctl::optim {
-namespace {
-
-AdamRule MakeRule(const job::OptimizerSpec& spec, const StepRates& rates) {
-  const double first_correction = 1 - std::pow(spec.betas[0], static_cast<double>(rates.step));
-  const double second_correction = 1 - std::pow(spec.betas[1], static_cast<double>(rates.step));
-  return {.decay = static_cast<float>(1 - rates.lr * spec.weight_decay),
-          .beta1 = static_cast<float>(spec.betas[0]),
-          .one_minus_beta1 = static_cast<float>(1 - spec.betas[0]),
-          .beta2 = static_cast<float>(spec.betas[1]),
-          .one_minus_beta2 = static_cast<float>(1 - spec.betas[1]),
-          .step_size = static_cast<float>(rates.lr / first_correction),
-          .second_scale = static_cast<float>(1 / std::sqrt(second_correction)),
-          .eps = static_cast<float>(spec.eps)};
-}
-
-}  // namespace
 
 OffloadedAdamW::OffloadedAdamW(const OptimizerOptions& options, const std::vector<FlatBuffer>& buffers)
     : spec_(options.spec), pipeline_(options.device, options.threads, AdamPaths().front().kernel, MakeChunkTransfer(options.device)) {
@@ -40,7 +24,7 @@ void OffloadedAdamW::Update(size_t index, const FlatUpdate& flat, const StepRate
   update->grad = flat.grad;
   update->compute = flat.compute;
   update->grad_scale = rates.grad_scale;
-  update->rule = MakeRule(spec_, rates);
+  update->rule = {.factors = ops::FactorsOf(AdamWStepOf(spec_, rates))};
   pipeline_.Enqueue(update);
 }
 
