@@ -12,7 +12,7 @@ namespace {
 std::vector<int64_t> Shuffled(int64_t size, int64_t seed, uint32_t instance) {
   std::vector<int64_t> values(size);
   std::iota(values.begin(), values.end(), 0);
-  Shuffle(seed, RandomStream::kEpochOrder, instance, &values);
+  Shuffle(seed, base::RandomStream::kEpochOrder, instance, &values);
   return values;
 }
 

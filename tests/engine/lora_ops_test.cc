@@ -3,8 +3,8 @@
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
+#include "common/base/philox.h"
 #include "tests/engine/held_parameters.h"
-#include "worker/data/philox.h"
 #include "worker/ops/layers.h"
 
 namespace trainctl::engine_test {
@@ -190,8 +190,8 @@ TEST_F(LoraOpsTest, ADropoutMaskIsAFunctionOfSampleModuleAndElement) {
   // Bit by bit: position 5 of sample 42.
   for (uint32_t column = 0; column < columns; ++column) {
     const uint32_t element = 5 * columns + column;
-    const auto words = data::Philox(99, data::RandomStream::kDropout, element / 8, 42, 2);
-    const uint32_t bits = words[element % 8 / 2] >> (element % 2 * 16) & 0xFFFF;
+    const auto words = base::Philox(99, base::RandomStream::kDropout, element / 8, 42, 2);
+    const uint32_t bits = words.word[element % 8 / 2] >> (element % 2 * 16) & 0xFFFF;
     EXPECT_EQ(keep[17][column].item<bool>(), bits >= 19661) << column;  // 0.3 · 65,536
   }
 }

@@ -22,7 +22,7 @@ void FillRow(const Dataset& dataset, const Row& row, std::span<int64_t> inputs, 
 
 std::vector<int64_t> EpochOrder(int64_t seed, int64_t epoch, std::span<const int64_t> rows) {
   std::vector<int64_t> order(rows.begin(), rows.end());
-  Shuffle(seed, RandomStream::kEpochOrder, static_cast<uint32_t>(epoch), &order);
+  Shuffle(seed, base::RandomStream::kEpochOrder, static_cast<uint32_t>(epoch), &order);
   return order;
 }
 

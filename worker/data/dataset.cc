@@ -147,7 +147,7 @@ base::Result<Content> ReadContent(files::MappedFile file, const Source& source) 
 void SplitTrainVal(const job::DataSpec& data, Dataset* dataset) {
   std::vector<int64_t> order(dataset->rows.size());
   std::iota(order.begin(), order.end(), 0);
-  Shuffle(data.seed, RandomStream::kSplit, 0, &order);
+  Shuffle(data.seed, base::RandomStream::kSplit, 0, &order);
   const auto split = order.begin() + job::SplitRows(data, static_cast<int64_t>(order.size())).val_rows;
   dataset->val.assign(order.begin(), split);
   dataset->train.assign(split, order.end());

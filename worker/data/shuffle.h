@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "worker/data/philox.h"
+#include "common/base/philox.h"
 
 namespace trainctl::data {
 
@@ -16,10 +16,11 @@ inline uint64_t UniformBelow(uint64_t bound, uint32_t high, uint32_t low) {
 }
 
 // A permutation that is a function of (seed, stream, instance, size) alone.
-inline void Shuffle(int64_t seed, RandomStream stream, uint32_t instance, std::vector<int64_t>* values) {
+inline void Shuffle(int64_t seed, base::RandomStream stream, uint32_t instance, std::vector<int64_t>* values) {
   for (uint64_t i = values->size(); i > 1; --i) {
-    const auto random = Philox(seed, stream, static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32), instance);
-    std::swap((*values)[i - 1], (*values)[UniformBelow(i, random[0], random[1])]);
+    const base::PhiloxWords random =
+        base::Philox(static_cast<uint64_t>(seed), stream, static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32), instance);
+    std::swap((*values)[i - 1], (*values)[UniformBelow(i, random.word[0], random.word[1])]);
   }
 }
 

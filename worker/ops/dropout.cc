@@ -17,7 +17,7 @@ constexpr int64_t kRowsATask = 16;
 // Elements [first, first + keep.size()) of one sample.
 void FillRow(const DropoutMask& mask, int64_t sample, int64_t first, int64_t columns, bool* keep) {
   for (int64_t element = first; element < first + columns;) {
-    const PhiloxWords words =
+    const base::PhiloxWords words =
         DropoutWords(static_cast<uint64_t>(mask.rows.seed), static_cast<uint64_t>(sample), mask.module, element / kDropoutGroup);
     const int64_t end = std::min(first + columns, (element / kDropoutGroup + 1) * kDropoutGroup);
     for (; element < end; ++element) *keep++ = DropoutKeeps(words, static_cast<int>(element % kDropoutGroup), mask.threshold());

@@ -9,7 +9,7 @@ namespace {
 constexpr int kThreads = 256;
 
 template <class T>
-__device__ float Masked(T x, const PhiloxWords& words, int lane, uint32_t threshold, float scale) {
+__device__ float Masked(T x, const base::PhiloxWords& words, int lane, uint32_t threshold, float scale) {
   return DropoutKeeps(words, lane, threshold) ? ToFloat(x) * scale : 0.0f;
 }
 
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kThreads) WideKernel(Dropout dropout, const T*
   T* to = out + static_cast<int64_t>(blockIdx.x) * dropout.columns;
   for (int group = threadIdx.x; group < dropout.columns / kWide; group += blockDim.x) {
     const auto values = Load<kWide>(from + static_cast<int64_t>(group) * kWide);
-    const PhiloxWords words = DropoutWords(dropout.seed, sample, dropout.module, first_group + group);
+    const base::PhiloxWords words = DropoutWords(dropout.seed, sample, dropout.module, first_group + group);
     Pack<T, kWide> result;
     if (kAdd) {
       result = Load<kWide>(to + static_cast<int64_t>(group) * kWide);
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads) NarrowKernel(Dropout dropout, const 
   for (int64_t column = threadIdx.x; column < dropout.columns; column += blockDim.x) {
     const uint64_t element = first + column;
     const int64_t place = static_cast<int64_t>(blockIdx.x) * dropout.columns + column;
-    const PhiloxWords words = DropoutWords(dropout.seed, sample, dropout.module, element / kDropoutGroup);
+    const base::PhiloxWords words = DropoutWords(dropout.seed, sample, dropout.module, element / kDropoutGroup);
     const float kept = Masked(x[place], words, static_cast<int>(element % kDropoutGroup), dropout.threshold, dropout.scale);
     out[place] = FromFloat<T>(kAdd ? ToFloat(out[place]) + kept : kept);
   }

@@ -1,7 +1,5 @@
 #include "worker/strategy/flat_layout.h"
 
-#include <algorithm>
-
 #include "worker/model/table_builder.h"
 
 namespace trainctl::strategy {
@@ -39,8 +37,6 @@ void FlatLayout::Place(const ops::ParamSpec& spec, ops::ParamId param) {
   if (padding > 0) gaps_[spec.unit].push_back({end, padding});
   end += padding;
 }
-
-int64_t FlatLayout::largest_unit() const { return numels_.empty() ? 0 : *std::max_element(numels_.begin(), numels_.end()); }
 
 at::Tensor FlatLayout::View(const at::Tensor& flat, ops::ParamId param) const {
   const ops::ParamSpec& spec = table_.params[param];
