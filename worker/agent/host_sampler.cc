@@ -1,26 +1,17 @@
 #include "worker/agent/host_sampler.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <sstream>
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/base/number_file.h"
 
 namespace trainctl::agent {
 namespace {
 
 constexpr size_t kMaxBytes = 1 << 20;
-
-// The file's number; nullopt where there is none ("max": no limit).
-std::optional<int64_t> ReadNumber(const std::string& path) {
-  const base::Result<std::string> text = base::ReadFile(path, kMaxBytes);
-  if (!text) return std::nullopt;
-  char* end = nullptr;
-  const long long value = std::strtoll(text->c_str(), &end, 10);
-  return end == text->c_str() ? std::nullopt : std::optional<int64_t>(value);
-}
 
 struct Memory {
   int64_t used = 0;
@@ -65,8 +56,9 @@ HostSample HostSampler::Sample() {
   if (passed > 0) sample.cpu_percent = std::clamp(100.0 * static_cast<double>(busy) / static_cast<double>(passed), 0.0, 100.0);
 
   Memory memory = ReadMeminfo(files_.proc + "/meminfo");
-  memory = Within(memory, ReadNumber(files_.cgroup_v2 + "/memory.max"), ReadNumber(files_.cgroup_v2 + "/memory.current"));
-  memory = Within(memory, ReadNumber(files_.cgroup_v1 + "/memory.limit_in_bytes"), ReadNumber(files_.cgroup_v1 + "/memory.usage_in_bytes"));
+  const std::string &v2 = files_.cgroup_v2, &v1 = files_.cgroup_v1;
+  memory = Within(memory, base::ReadNumberFile(v2 + "/memory.max"), base::ReadNumberFile(v2 + "/memory.current"));
+  memory = Within(memory, base::ReadNumberFile(v1 + "/memory.limit_in_bytes"), base::ReadNumberFile(v1 + "/memory.usage_in_bytes"));
   sample.memory_used_bytes = memory.used;
   sample.memory_total_bytes = memory.total;
   return sample;

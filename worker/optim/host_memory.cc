@@ -1,13 +1,13 @@
 #include "worker/optim/host_memory.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <initializer_list>
 #include <limits>
 #include <optional>
 #include <sstream>
 
 #include "common/base/file.h"
+#include "common/base/number_file.h"
 #include "common/base/size.h"
 
 namespace trainctl::optim {
@@ -15,15 +15,6 @@ namespace {
 
 constexpr size_t kMaxBytes = 1 << 20;
 constexpr int64_t kReserveBytes = 256 << 20;
-
-// The file's number; nullopt where there is none ("max": no limit).
-std::optional<int64_t> ReadNumber(const std::string& path) {
-  const base::Result<std::string> text = base::ReadFile(path, kMaxBytes);
-  if (!text) return std::nullopt;
-  char* end = nullptr;
-  const long long value = std::strtoll(text->c_str(), &end, 10);
-  return end == text->c_str() ? std::nullopt : std::optional<int64_t>(value);
-}
 
 // Σ of the values behind these words, each at the beginning of a line; 0 for those that are missing.
 int64_t SumOf(const std::string& path, std::initializer_list<const char*> words) {
@@ -47,7 +38,8 @@ struct CgroupVersion {
 void Tighten(const CgroupVersion& version, std::string path, AvailableMemory& available) {
   for (;;) {
     const std::string folder = version.root + (path == "/" ? "" : path);
-    const std::optional<int64_t> limit = ReadNumber(folder + version.limit), usage = ReadNumber(folder + version.usage);
+    const std::optional<int64_t> limit = base::ReadNumberFile(folder + version.limit);
+    const std::optional<int64_t> usage = base::ReadNumberFile(folder + version.usage);
     if (limit && usage) {
       const int64_t used = std::max<int64_t>(0, *usage - SumOf(folder + "/memory.stat", version.file_pages));
       const int64_t left = std::max<int64_t>(0, *limit - used);
