@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "common/job/job_node.h"
 #include "common/job/problem.h"
 #include "common/job/read_json.h"
 
@@ -23,51 +24,51 @@ std::optional<double> NonFinite(const JsonNode& node) {
 
 }  // namespace
 
-JsonFields::JsonFields(const JsonNode& object, std::string path, std::string* fault)
+FieldReader::FieldReader(const JsonNode& object, std::string path, std::string* fault)
     : object_(&object), path_(std::move(path)), fault_(fault) {
   if (!object.Is(Type::kObject) && fault_->empty()) *fault_ = (path_.empty() ? "" : path_ + ": ") + "expected an object";
 }
 
-std::string JsonFields::PathOf(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
+std::string FieldReader::PathOf(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
 
-void JsonFields::Fail(std::string_view key, std::string_view what) {
+void FieldReader::Fail(std::string_view key, std::string_view what) {
   if (fault_->empty()) *fault_ = PathOf(key) + ": " + std::string(what);
 }
 
-bool JsonFields::IsPresent(std::string_view key) const {
+bool FieldReader::IsPresent(std::string_view key) const {
   const JsonNode* node = object_->Find(key);
   return fault_->empty() && node != nullptr && !node->Is(Type::kNull);
 }
 
-const JsonNode* JsonFields::Require(std::string_view key) {
+const JsonNode* FieldReader::Require(std::string_view key) {
   if (!fault_->empty()) return nullptr;
   const JsonNode* node = object_->Find(key);
   if (node == nullptr) Fail(key, "missing");
   return node;
 }
 
-const JsonNode* JsonFields::RequireArray(std::string_view key) {
+const JsonNode* FieldReader::RequireArray(std::string_view key) {
   const JsonNode* node = Require(key);
   if (node == nullptr || node->Is(Type::kArray)) return node;
   Fail(key, "expected an array");
   return nullptr;
 }
 
-void JsonFields::Read(std::string_view key, bool& value) {
+void FieldReader::Member(std::string_view key, bool& value) {
   const JsonNode* node = Require(key);
   if (node == nullptr) return;
   if (node->Is(Type::kBool)) value = node->boolean;
   else Fail(key, "expected true or false");
 }
 
-void JsonFields::Read(std::string_view key, int64_t& value) {
+void FieldReader::Member(std::string_view key, int64_t& value) {
   const JsonNode* node = Require(key);
   if (node == nullptr) return;
   if (node->Is(Type::kInteger)) value = node->integer;
   else Fail(key, "expected an integer");
 }
 
-void JsonFields::Read(std::string_view key, double& value) {
+void FieldReader::Member(std::string_view key, double& value) {
   const JsonNode* node = Require(key);
   if (node == nullptr) return;
   if (node->Is(Type::kReal)) value = node->real;
@@ -76,12 +77,43 @@ void JsonFields::Read(std::string_view key, double& value) {
   else Fail(key, "expected a number");
 }
 
-void JsonFields::Read(std::string_view key, std::string& value) {
+void FieldReader::Member(std::string_view key, std::string& value) {
   const JsonNode* node = Require(key);
   if (node == nullptr) return;
   if (node->Is(Type::kString)) value = node->text;
   else Fail(key, "expected a string");
 }
+
+void FieldReader::Member(std::string_view key, std::vector<std::string>& values) {
+  const JsonNode* array = RequireArray(key);
+  if (array == nullptr) return;
+  for (const JsonNode& item : array->items) {
+    if (!item.Is(Type::kString)) return Fail(key, "expected strings");
+    values.push_back(item.text);
+  }
+}
+
+void FieldReader::Member(std::string_view key, JobSpec& job) {
+  const JsonNode* node = Require(key);
+  if (node == nullptr) return;
+  base::Result<JobSpec> read = FromNode(*node);
+  if (read) job = std::move(*read);
+  else Fail(key, read.error().message);
+}
+
+void FieldReader::Within(std::string_view key, int64_t& value, int64_t least, int64_t most) {
+  Member(key, value);
+  if (value >= least && value <= most) return;
+  Fail(key, std::to_string(value) + ": expected " + std::to_string(least) + " to " + std::to_string(most));
+}
+
+void FieldWriter::Member(std::string_view key, const std::vector<std::string>& values) {
+  JsonNode array = JsonNode::Array();
+  for (const std::string& value : values) array.Append(value);
+  Add(key, std::move(array));
+}
+
+void FieldWriter::Member(std::string_view key, const JobSpec& job) { Add(key, ToNode(job)); }
 
 std::optional<JsonNode> ReadRoot(std::string_view text, std::string* fault) {
   JsonText json = ReadJson(text, kMessageLimits);

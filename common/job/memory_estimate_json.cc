@@ -9,64 +9,43 @@
 namespace trainctl::job {
 namespace {
 
-std::string_view NameOfPhase(size_t index) { return Name(static_cast<Phase>(index)); }
+constexpr auto kPhasesFields = [](auto& fields, auto& phases) {
+  for (size_t i = 0; i < phases.size(); ++i) fields.Object(Name(static_cast<Phase>(i)), phases[i], kMemoryFields);
+};
 
-void ReadPhases(JsonFields& fields, MemoryEstimate& estimate) {
-  for (size_t i = 0; i < estimate.phases.size(); ++i) fields.ReadObject(NameOfPhase(i), estimate.phases[i], ReadMemory);
-}
+constexpr auto kEstimateFields = [](auto& fields, auto& estimate) {
+  fields.Object("phases", estimate.phases, kPhasesFields);
+  fields.Member("peak_allocated", estimate.peak_allocated);
+  fields.Member("sequence_length", estimate.sequence_length);
+  fields.Member("holds_gradients", estimate.holds_gradients);
+  fields.MemberOrDefault("holding_bytes", estimate.holding_bytes);
+};
 
-void ReadEstimate(JsonFields& fields, MemoryEstimate& estimate) {
-  fields.ReadObject("phases", estimate, ReadPhases);
-  fields.Read("peak_allocated", estimate.peak_allocated);
-  fields.Read("sequence_length", estimate.sequence_length);
-  fields.Read("holds_gradients", estimate.holds_gradients);
-  fields.ReadIfPresent("holding_bytes", estimate.holding_bytes);
-}
+constexpr auto kTimeFields = [](auto& fields, auto& time) {
+  fields.Member("step_seconds", time.step_seconds);
+  fields.Member("training_seconds", time.training_seconds);
+  fields.Member("total_seconds", time.total_seconds);
+  fields.Member("earlier_runs", time.earlier_runs);
+  fields.Member("device_name", time.device_name);
+};
 
-void ReadTime(JsonFields& fields, TimeEstimate& time) {
-  fields.Read("step_seconds", time.step_seconds);
-  fields.Read("training_seconds", time.training_seconds);
-  fields.Read("total_seconds", time.total_seconds);
-  fields.Read("earlier_runs", time.earlier_runs);
-  fields.Read("device_name", time.device_name);
-}
-
-void ReadPrediction(JsonFields& fields, Prediction& prediction) {
-  ReadEstimate(fields, prediction.memory);
-  fields.ReadObject("time", prediction.time, ReadTime);
-}
-
-JsonNode ToNode(const MemoryEstimate& estimate) {
-  JsonNode phases = JsonNode::Object();
-  for (size_t i = 0; i < estimate.phases.size(); ++i) phases.Add(std::string(NameOfPhase(i)), ToNode(estimate.phases[i]));
-  JsonNode node = JsonNode::Object();
-  node.Add("phases", std::move(phases)).Add("peak_allocated", estimate.peak_allocated).Add("sequence_length", estimate.sequence_length);
-  node.Add("holds_gradients", estimate.holds_gradients ? JsonNode(*estimate.holds_gradients) : JsonNode{});
-  node.Add("holding_bytes", estimate.holding_bytes);
-  return node;
-}
-
-JsonNode ToNode(const TimeEstimate& time) {
-  JsonNode node = JsonNode::Object();
-  node.Add("step_seconds", time.step_seconds).Add("training_seconds", time.training_seconds).Add("total_seconds", time.total_seconds);
-  node.Add("earlier_runs", time.earlier_runs).Add("device_name", time.device_name);
-  return node;
-}
+constexpr auto kPredictionFields = [](auto& fields, auto& prediction) {
+  kEstimateFields(fields, prediction.memory);
+  fields.Object("time", prediction.time, kTimeFields);
+};
 
 }  // namespace
 
-std::string ToJson(const MemoryEstimate& estimate) { return WriteJson(ToNode(estimate)); }
+std::string ToJson(const MemoryEstimate& estimate) { return WriteJson(WriteFields(estimate, kEstimateFields)); }
 
 base::Result<MemoryEstimate> MemoryEstimateFromJson(std::string_view text) {
-  return ReadFields<MemoryEstimate>(text, "memory estimate", ReadEstimate);
+  return ReadFields<MemoryEstimate>(text, "memory estimate", kEstimateFields);
 }
 
-std::string ToJson(const Prediction& prediction) {
-  JsonNode node = ToNode(prediction.memory);
-  node.Add("time", prediction.time ? ToNode(*prediction.time) : JsonNode{});
-  return WriteJson(node);
-}
+std::string ToJson(const Prediction& prediction) { return WriteJson(WriteFields(prediction, kPredictionFields)); }
 
-base::Result<Prediction> PredictionFromJson(std::string_view text) { return ReadFields<Prediction>(text, "prediction", ReadPrediction); }
+base::Result<Prediction> PredictionFromJson(std::string_view text) {
+  return ReadFields<Prediction>(text, "prediction", kPredictionFields);
+}
 
 }  // namespace trainctl::job

@@ -1,13 +1,20 @@
-// MemoryByKind as JSON: {"params", "grads", "optimizer", "optimizer_cpu", "other", "allocated", "peak_allocated", "reserved"}, in bytes.
+// MemoryByKind as JSON, in bytes.
 #pragma once
 
 #include "common/job/json_fields.h"
-#include "common/job/json_node.h"
 #include "common/job/outcome.h"
 
 namespace trainctl::job {
 
-JsonNode ToNode(const MemoryByKind& memory);
-void ReadMemory(JsonFields& fields, MemoryByKind& memory);
+inline constexpr auto kMemoryFields = [](auto& fields, auto& memory) {
+  fields.Member("params", memory.params);
+  fields.Member("grads", memory.grads);
+  fields.Member("optimizer", memory.optimizer);
+  fields.Member("optimizer_cpu", memory.optimizer_cpu);
+  fields.Member("other", memory.other);
+  fields.Member("allocated", memory.allocated);
+  fields.Member("peak_allocated", memory.peak_allocated);
+  fields.Member("reserved", memory.reserved);
+};
 
 }  // namespace trainctl::job

@@ -1,4 +1,7 @@
-// One line a message: {"type": …, members …}. Members that are null or empty are left out where the struct says so.
+// One line a message: {"type": …, members …}.
+#include <tuple>
+#include <type_traits>
+
 #include "common/job/json_fields.h"
 #include "common/job/memory_json.h"
 #include "common/job/rank_json.h"
@@ -7,187 +10,134 @@
 namespace trainctl::job {
 namespace {
 
-template <class... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
-
-JsonNode Typed(const char* type) { return JsonNode::Object().Add("type", type); }
-
-template <class T>
-void AddIfAny(JsonNode& node, const char* key, const std::optional<T>& value) {
-  if (value) node.Add(key, JsonNode(*value));
-}
-
 // ---- rank → worker ----
 
-JsonNode ToNode(const RankStarted& started) {
-  JsonNode node = Typed("started");
-  node.Add("pid", started.pid).Add("commit", started.commit).Add("libtorch", started.libtorch).Add("nccl", started.nccl);
-  node.Add("driver", started.driver).Add("device_name", started.device_name);
-  return node;
-}
+constexpr auto kStartedFields = [](auto& fields, auto& started) {
+  fields.Member("pid", started.pid);
+  fields.Member("commit", started.commit);
+  fields.Member("libtorch", started.libtorch);
+  fields.Member("nccl", started.nccl);
+  fields.Member("driver", started.driver);
+  fields.Member("device_name", started.device_name);
+};
 
-void ReadStarted(JsonFields& fields, RankStarted& started) {
-  fields.Read("pid", started.pid);
-  fields.Read("commit", started.commit);
-  fields.Read("libtorch", started.libtorch);
-  fields.Read("nccl", started.nccl);
-  fields.Read("driver", started.driver);
-  fields.Read("device_name", started.device_name);
-}
+constexpr auto kPhaseFields = [](auto& fields, auto& phase) {
+  fields.Member("phase", phase.phase);
+  fields.Member("done_bytes", phase.done_bytes);
+  fields.Member("total_bytes", phase.total_bytes);
+};
 
-JsonNode ToNode(const RankPhase& phase) {
-  JsonNode node = Typed("phase");
-  node.Add("phase", phase.phase).Add("done_bytes", phase.done_bytes).Add("total_bytes", phase.total_bytes);
-  return node;
-}
+constexpr auto kRendezvousFields = [](auto& fields, auto& rendezvous) { fields.Member("blob", rendezvous.blob); };
 
-void ReadPhase(JsonFields& fields, RankPhase& phase) {
-  fields.Read("phase", phase.phase);
-  fields.Read("done_bytes", phase.done_bytes);
-  fields.Read("total_bytes", phase.total_bytes);
-}
+constexpr auto kProgressFields = [](auto& fields, auto& progress) {
+  fields.Member("step", progress.step);
+  fields.Member("steps", progress.steps);
+  fields.Member("stage", progress.stage);
+  fields.MemberIfAny("loss", progress.loss);
+  fields.MemberIfAny("tokens_per_second", progress.tokens_per_second);
+  fields.Member("peak_allocated_bytes", progress.peak_allocated_bytes);
+};
 
-JsonNode ToNode(const RankRendezvous& rendezvous) { return Typed("rendezvous").Add("blob", rendezvous.blob); }
+constexpr auto kPointFields = [](auto& fields, auto& point) {
+  fields.Member("name", point.name);
+  fields.Member("step", point.step);
+  fields.Member("value", point.value);
+  fields.Member("time", point.time);
+  fields.MemberIfAny("rank", point.rank);
+  fields.MemberIfAny("phase", point.phase);
+};
 
-void ReadRendezvous(JsonFields& fields, RankRendezvous& rendezvous) { fields.Read("blob", rendezvous.blob); }
+constexpr auto kMetricsFields = [](auto& fields, auto& metrics) { fields.Objects("points", metrics.points, kPointFields); };
 
-JsonNode ToNode(const RankProgress& progress) {
-  JsonNode node = Typed("progress");
-  node.Add("step", progress.step).Add("steps", progress.steps).Add("stage", progress.stage);
-  AddIfAny(node, "loss", progress.loss);
-  AddIfAny(node, "tokens_per_second", progress.tokens_per_second);
-  node.Add("peak_allocated_bytes", progress.peak_allocated_bytes);
-  return node;
-}
+constexpr auto kSavedFields = [](auto& fields, auto& saved) {
+  fields.Member("kind", saved.kind);
+  fields.Member("path", saved.path);
+  fields.MemberOrDefault("bytes", saved.bytes);
+};
 
-void ReadProgress(JsonFields& fields, RankProgress& progress) {
-  fields.Read("step", progress.step);
-  fields.Read("steps", progress.steps);
-  fields.Read("stage", progress.stage);
-  fields.Read("loss", progress.loss);
-  fields.Read("tokens_per_second", progress.tokens_per_second);
-  fields.Read("peak_allocated_bytes", progress.peak_allocated_bytes);
-}
+constexpr auto kNoticeFields = [](auto& fields, auto& notice) { fields.Member("text", notice.text); };
 
-JsonNode ToNode(const MetricPoint& point) {
-  JsonNode node = JsonNode::Object();
-  node.Add("name", point.name).Add("step", point.step).Add("value", point.value).Add("time", point.time);
-  AddIfAny(node, "rank", point.rank);
-  if (!point.phase.empty()) node.Add("phase", point.phase);
-  return node;
-}
+constexpr auto kOomFields = [](auto& fields, auto& oom) {
+  fields.Member("rank", oom.rank);
+  fields.Member("phase", oom.phase);
+  fields.Member("requested_bytes", oom.requested_bytes);
+  fields.Member("limit_bytes", oom.limit_bytes);
+  fields.Object("memory", oom.memory, kMemoryFields);
+};
 
-void ReadPoint(JsonFields& fields, MetricPoint& point) {
-  fields.Read("name", point.name);
-  fields.Read("step", point.step);
-  fields.Read("value", point.value);
-  fields.Read("time", point.time);
-  fields.Read("rank", point.rank);
-  fields.ReadIfPresent("phase", point.phase);
-}
-
-JsonNode ToNode(const RankMetrics& metrics) {
-  JsonNode points = JsonNode::Array();
-  for (const MetricPoint& point : metrics.points) points.Append(ToNode(point));
-  return Typed("metrics").Add("points", std::move(points));
-}
-
-void ReadMetrics(JsonFields& fields, RankMetrics& metrics) { fields.ReadList("points", metrics.points, ReadPoint); }
-
-JsonNode ToNode(const RankSaved& saved) { return Typed("saved").Add("kind", saved.kind).Add("path", saved.path).Add("bytes", saved.bytes); }
-
-void ReadSaved(JsonFields& fields, RankSaved& saved) {
-  fields.Read("kind", saved.kind);
-  fields.Read("path", saved.path);
-  fields.ReadIfPresent("bytes", saved.bytes);
-}
-
-JsonNode ToNode(const RankNotice& notice) { return Typed("notice").Add("text", notice.text); }
-
-void ReadNotice(JsonFields& fields, RankNotice& notice) { fields.Read("text", notice.text); }
-
-JsonNode ToNode(const OomDetail& oom) {
-  JsonNode node = JsonNode::Object();
-  node.Add("rank", oom.rank).Add("phase", oom.phase).Add("requested_bytes", oom.requested_bytes).Add("limit_bytes", oom.limit_bytes);
-  node.Add("memory", ToNode(oom.memory));
-  return node;
-}
-
-void ReadOom(JsonFields& fields, OomDetail& oom) {
-  fields.Read("rank", oom.rank);
-  fields.Read("phase", oom.phase);
-  fields.Read("requested_bytes", oom.requested_bytes);
-  fields.Read("limit_bytes", oom.limit_bytes);
-  fields.ReadObject("memory", oom.memory, ReadMemory);
-}
-
-JsonNode ToNode(const RankOutcome& outcome) {
-  JsonNode node = Typed("outcome");
-  node.Add("outcome", Name(outcome.outcome)).Add("message", outcome.message);
-  if (outcome.oom) node.Add("oom", ToNode(*outcome.oom));
-  return node;
-}
-
-void ReadOutcome(JsonFields& fields, RankOutcome& outcome) {
-  fields.ReadName("outcome", outcome.outcome, ParseOutcome);
-  fields.Read("message", outcome.message);
-  fields.ReadObject("oom", outcome.oom, ReadOom);
-}
+constexpr auto kOutcomeFields = [](auto& fields, auto& outcome) {
+  fields.Named("outcome", outcome.outcome, ParseOutcome);
+  fields.Member("message", outcome.message);
+  fields.ObjectIfAny("oom", outcome.oom, kOomFields);
+};
 
 // ---- worker → rank ----
 
-JsonNode ToNode(const PeersCommand& peers) { return Typed("peers").Add("blob", peers.blob); }
+constexpr auto kPeersFields = [](auto& fields, auto& peers) { fields.Member("blob", peers.blob); };
 
-void ReadPeers(JsonFields& fields, PeersCommand& peers) { fields.Read("blob", peers.blob); }
-
-JsonNode ToNode(const StopCommand&) { return Typed("stop"); }
-
-void ReadStop(JsonFields&, StopCommand&) {}
+constexpr auto kStopFields = [](auto&, auto&) {};
 
 // ---- both ----
 
-// Reads the rest of a line into the alternative T of the variant.
-template <class T, class Variant>
-void ReadAs(JsonFields& fields, Variant& message, void (*read)(JsonFields&, T&)) {
-  read(fields, message.template emplace<T>());
+// One alternative of a variant: its "type", and its members.
+template <class T, class List>
+struct Kind {
+  using Message = T;
+  const char* type;
+  List list;
+};
+
+template <class T, class List>
+constexpr Kind<T, List> KindOf(const char* type, List list) {
+  return {type, list};
 }
 
-void ReadMessage(JsonFields& fields, RankMessage& message) {
-  std::string type;
-  fields.Read("type", type);
-  if (type == "started") return ReadAs<RankStarted>(fields, message, ReadStarted);
-  if (type == "phase") return ReadAs<RankPhase>(fields, message, ReadPhase);
-  if (type == "rendezvous") return ReadAs<RankRendezvous>(fields, message, ReadRendezvous);
-  if (type == "progress") return ReadAs<RankProgress>(fields, message, ReadProgress);
-  if (type == "metrics") return ReadAs<RankMetrics>(fields, message, ReadMetrics);
-  if (type == "saved") return ReadAs<RankSaved>(fields, message, ReadSaved);
-  if (type == "notice") return ReadAs<RankNotice>(fields, message, ReadNotice);
-  if (type == "outcome") return ReadAs<RankOutcome>(fields, message, ReadOutcome);
-  fields.Fail("type", "'" + type + "' is not known");
+constexpr auto kMessages = std::tuple(
+    KindOf<RankStarted>("started", kStartedFields), KindOf<RankPhase>("phase", kPhaseFields),
+    KindOf<RankRendezvous>("rendezvous", kRendezvousFields), KindOf<RankProgress>("progress", kProgressFields),
+    KindOf<RankMetrics>("metrics", kMetricsFields), KindOf<RankSaved>("saved", kSavedFields), KindOf<RankNotice>("notice", kNoticeFields),
+    KindOf<RankOutcome>("outcome", kOutcomeFields));
+static_assert(std::tuple_size_v<decltype(kMessages)> == std::variant_size_v<RankMessage>);
+
+constexpr auto kCommands = std::tuple(KindOf<PeersCommand>("peers", kPeersFields), KindOf<StopCommand>("stop", kStopFields));
+static_assert(std::tuple_size_v<decltype(kCommands)> == std::variant_size_v<RankCommand>);
+
+template <class Variant, class Kinds>
+std::string WriteLine(const Variant& message, const Kinds& kinds) {
+  FieldWriter fields;
+  const auto write = [&](const auto& kind) {
+    const auto* value = std::get_if<typename std::decay_t<decltype(kind)>::Message>(&message);
+    if (value == nullptr) return;
+    fields.Member("type", std::string(kind.type));
+    kind.list(fields, *value);
+  };
+  std::apply([&](const auto&... kind) { (write(kind), ...); }, kinds);
+  return WriteJson(std::move(fields).Take());
 }
 
-void ReadCommand(JsonFields& fields, RankCommand& command) {
-  std::string type;
-  fields.Read("type", type);
-  if (type == "peers") return ReadAs<PeersCommand>(fields, command, ReadPeers);
-  if (type == "stop") return ReadAs<StopCommand>(fields, command, ReadStop);
-  fields.Fail("type", "'" + type + "' is not known");
+template <class Variant, class Kinds>
+base::Result<Variant> ReadLine(std::string_view line, std::string_view what, const Kinds& kinds) {
+  return ReadFields<Variant>(line, what, [&](FieldReader& fields, Variant& message) {
+    std::string type;
+    fields.Member("type", type);
+    const auto read = [&](const auto& kind) {
+      if (type != kind.type) return false;
+      kind.list(fields, message.template emplace<typename std::decay_t<decltype(kind)>::Message>());
+      return true;
+    };
+    const bool known = std::apply([&](const auto&... kind) { return (read(kind) || ...); }, kinds);
+    fields.Expect("type", known, "'" + type + "' is not known");
+  });
 }
 
 }  // namespace
 
-std::string ToLine(const RankMessage& message) {
-  return std::visit([](const auto& alternative) { return WriteJson(ToNode(alternative)); }, message);
-}
+std::string ToLine(const RankMessage& message) { return WriteLine(message, kMessages); }
 
-base::Result<RankMessage> RankMessageFromLine(std::string_view line) { return ReadFields<RankMessage>(line, "rank message", ReadMessage); }
+base::Result<RankMessage> RankMessageFromLine(std::string_view line) { return ReadLine<RankMessage>(line, "rank message", kMessages); }
 
-std::string ToLine(const RankCommand& command) {
-  return std::visit([](const auto& alternative) { return WriteJson(ToNode(alternative)); }, command);
-}
+std::string ToLine(const RankCommand& command) { return WriteLine(command, kCommands); }
 
-base::Result<RankCommand> RankCommandFromLine(std::string_view line) { return ReadFields<RankCommand>(line, "rank command", ReadCommand); }
+base::Result<RankCommand> RankCommandFromLine(std::string_view line) { return ReadLine<RankCommand>(line, "rank command", kCommands); }
 
 }  // namespace trainctl::job

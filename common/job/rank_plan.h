@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "common/job/device.h"
 #include "common/job/job.h"
 
 namespace trainctl::job {
-
-enum class DeviceKind { kCuda, kCpu };
 
 struct RankPlan {
   JobSpec job;  // resolved: strategy is not auto, micro_batch_size is a number, paths are absolute

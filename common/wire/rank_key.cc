@@ -2,7 +2,7 @@
 
 namespace trainctl::wire {
 
-base::Result<RankKey> ReadRankKey(const std::string& job, int64_t attempt, int64_t rank) {
+base::Result<job::RankKey> ReadRankKey(const std::string& job, int64_t attempt, int64_t rank) {
   const auto id = base::ParseJobId(job);
   if (!id) return base::Error{base::Code::kInvalid, "job: '" + job.substr(0, 64) + "': expected a job id such as j12"};
   if (attempt < 1 || attempt > kMaxAttempt) {
@@ -11,11 +11,7 @@ base::Result<RankKey> ReadRankKey(const std::string& job, int64_t attempt, int64
   if (rank < 0 || rank > kMaxRank) {
     return base::Error{base::Code::kInvalid, "rank: " + std::to_string(rank) + ": expected a number from 0 to " + std::to_string(kMaxRank)};
   }
-  return RankKey{*id, attempt, rank};
-}
-
-std::string ToString(const RankKey& key) {
-  return base::ToString(key.job) + " attempt " + std::to_string(key.attempt) + " rank " + std::to_string(key.rank);
+  return job::RankKey{*id, attempt, rank};
 }
 
 }  // namespace trainctl::wire

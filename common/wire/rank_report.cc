@@ -4,6 +4,7 @@
 
 #include "common/wire/metric_point.h"
 #include "common/wire/oom_detail.h"
+#include "common/wire/rank_key.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::wire {
@@ -67,7 +68,7 @@ void Write(const job::RankOutcome& body, v1::RankReport* report) {
   if (body.oom) *message->mutable_oom() = ToWire(*body.oom);
 }
 
-void Write(const RankExit& body, v1::RankReport* report) {
+void Write(const job::RankExit& body, v1::RankReport* report) {
   v1::RankExit* message = report->mutable_exit();
   if (body.exit_code) message->set_exit_code(*body.exit_code);
   if (body.signal) message->set_signal(*body.signal);
@@ -75,21 +76,21 @@ void Write(const RankExit& body, v1::RankReport* report) {
   message->set_last_log_lines(body.last_log_lines);
 }
 
-void Write(const LaunchFailure& body, v1::RankReport* report) { report->mutable_launch_failure()->set_message(body.message); }
+void Write(const job::LaunchFailure& body, v1::RankReport* report) { report->mutable_launch_failure()->set_message(body.message); }
 
-base::Result<ReportBody> Read(const v1::RankStarted& message) {
+base::Result<job::ReportBody> Read(const v1::RankStarted& message) {
   if (message.pid() < 0) return NotNegative("started.pid", message.pid());
-  return ReportBody(
+  return job::ReportBody(
       job::RankStarted{message.pid(), message.commit(), message.libtorch(), message.nccl(), message.driver(), message.device_name()});
 }
 
-base::Result<ReportBody> Read(const v1::RankPhase& message) {
+base::Result<job::ReportBody> Read(const v1::RankPhase& message) {
   if (message.done_bytes() < 0) return NotNegative("phase.done_bytes", message.done_bytes());
   if (message.total_bytes() < 0) return NotNegative("phase.total_bytes", message.total_bytes());
-  return ReportBody(job::RankPhase{message.phase(), message.done_bytes(), message.total_bytes()});
+  return job::ReportBody(job::RankPhase{message.phase(), message.done_bytes(), message.total_bytes()});
 }
 
-base::Result<ReportBody> Read(const v1::RankProgress& message) {
+base::Result<job::ReportBody> Read(const v1::RankProgress& message) {
   if (message.step() < 0) return NotNegative("progress.step", message.step());
   if (message.steps() < 0) return NotNegative("progress.steps", message.steps());
   if (message.peak_allocated_bytes() < 0) return NotNegative("progress.peak_allocated_bytes", message.peak_allocated_bytes());
@@ -100,10 +101,10 @@ base::Result<ReportBody> Read(const v1::RankProgress& message) {
   if (message.has_loss()) body.loss = message.loss();
   if (message.has_tokens_per_second()) body.tokens_per_second = message.tokens_per_second();
   body.peak_allocated_bytes = message.peak_allocated_bytes();
-  return ReportBody(std::move(body));
+  return job::ReportBody(std::move(body));
 }
 
-base::Result<ReportBody> Read(const v1::MetricsBody& message) {
+base::Result<job::ReportBody> Read(const v1::MetricsBody& message) {
   job::RankMetrics body;
   body.points.reserve(message.points_size());
   for (int i = 0; i < message.points_size(); ++i) {
@@ -111,10 +112,10 @@ base::Result<ReportBody> Read(const v1::MetricsBody& message) {
     if (!point) return Within("metrics.points[" + std::to_string(i) + "]", point.error());
     body.points.push_back(std::move(*point));
   }
-  return ReportBody(std::move(body));
+  return job::ReportBody(std::move(body));
 }
 
-base::Result<ReportBody> Read(const v1::RankOutcome& message) {
+base::Result<job::ReportBody> Read(const v1::RankOutcome& message) {
   const auto outcome = job::ParseOutcome(message.outcome());
   if (!outcome) return Invalid("outcome.outcome: '" + message.outcome().substr(0, 64) + "': expected an outcome such as SUCCEEDED");
   job::RankOutcome body{*outcome, message.message(), std::nullopt};
@@ -123,32 +124,32 @@ base::Result<ReportBody> Read(const v1::RankOutcome& message) {
     if (!oom) return Within("outcome", oom.error());
     body.oom = std::move(*oom);
   }
-  return ReportBody(std::move(body));
+  return job::ReportBody(std::move(body));
 }
 
-base::Result<ReportBody> Read(const v1::RankExit& message) {
+base::Result<job::ReportBody> Read(const v1::RankExit& message) {
   if (message.has_exit_code() && message.has_signal()) return Invalid("exit: expected one of exit_code and signal, not both");
-  RankExit body;
+  job::RankExit body;
   if (message.has_exit_code()) body.exit_code = message.exit_code();
   if (message.has_signal()) body.signal = message.signal();
   body.oom_killed = message.oom_killed();
   body.last_log_lines = message.last_log_lines();
-  return ReportBody(std::move(body));
+  return job::ReportBody(std::move(body));
 }
 
-base::Result<ReportBody> ReadBody(const v1::RankReport& message) {
+base::Result<job::ReportBody> ReadBody(const v1::RankReport& message) {
   switch (message.body_case()) {
     case v1::RankReport::kStarted: return Read(message.started());
     case v1::RankReport::kPhase: return Read(message.phase());
-    case v1::RankReport::kRendezvous: return ReportBody(job::RankRendezvous{message.rendezvous()});
+    case v1::RankReport::kRendezvous: return job::ReportBody(job::RankRendezvous{message.rendezvous()});
     case v1::RankReport::kProgress: return Read(message.progress());
     case v1::RankReport::kMetrics: return Read(message.metrics());
-    case v1::RankReport::kNotice: return ReportBody(job::RankNotice{message.notice()});
+    case v1::RankReport::kNotice: return job::ReportBody(job::RankNotice{message.notice()});
     case v1::RankReport::kSaved:
-      return ReportBody(job::RankSaved{message.saved().kind(), message.saved().path(), message.saved().bytes()});
+      return job::ReportBody(job::RankSaved{message.saved().kind(), message.saved().path(), message.saved().bytes()});
     case v1::RankReport::kOutcome: return Read(message.outcome());
     case v1::RankReport::kExit: return Read(message.exit());
-    case v1::RankReport::kLaunchFailure: return ReportBody(LaunchFailure{message.launch_failure().message()});
+    case v1::RankReport::kLaunchFailure: return job::ReportBody(job::LaunchFailure{message.launch_failure().message()});
     case v1::RankReport::BODY_NOT_SET: break;
   }
   return Invalid("body: none that this version knows");
@@ -156,7 +157,7 @@ base::Result<ReportBody> ReadBody(const v1::RankReport& message) {
 
 }  // namespace
 
-v1::RankReport ToWire(const RankReport& report) {
+v1::RankReport ToWire(const job::RankReport& report) {
   v1::RankReport message;
   WriteRankKey(report.key, &message);
   message.set_sequence(report.sequence);
@@ -164,17 +165,13 @@ v1::RankReport ToWire(const RankReport& report) {
   return message;
 }
 
-ReportBody ToBody(job::RankMessage message) {
-  return std::visit([](auto&& body) { return ReportBody(std::forward<decltype(body)>(body)); }, std::move(message));
-}
-
-base::Result<RankReport> FromWire(const v1::RankReport& message) {
+base::Result<job::RankReport> FromWire(const v1::RankReport& message) {
   const auto key = ReadRankKey(message.job(), message.attempt(), message.rank());
   if (!key) return key.error();
   if (message.sequence() < 1) return Invalid("sequence: " + std::to_string(message.sequence()) + ": expected a number from 1");
   auto body = ReadBody(message);
   if (!body) return body.error();
-  return RankReport{*key, message.sequence(), std::move(*body)};
+  return job::RankReport{*key, message.sequence(), std::move(*body)};
 }
 
 }  // namespace trainctl::wire

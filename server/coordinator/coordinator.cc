@@ -155,7 +155,7 @@ void Coordinator::Perform(core::Welcome& welcome) {
   const WorkerSessions::Session* session = workers_.Find(welcome.worker);
   if (session == nullptr) return;
   WelcomeWorker command{std::move(welcome.acks), {}};
-  for (const core::RankKey& key : session->held) command.logs.push_back({key, parts_.logs.End(key)});
+  for (const job::RankKey& key : session->held) command.logs.push_back({key, parts_.logs.End(key)});
   session->channel->Send(command);
 }
 

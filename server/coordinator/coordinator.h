@@ -95,7 +95,7 @@ class Coordinator {
   void WorkerJoined(WorkerChannel& channel, core::WorkerHello hello);
   // `worker` is the name of this stream's Hello. What an older stream of that name still says is dropped.
   void WorkerReported(const WorkerChannel& channel, core::RankReported report);
-  void WorkerLogged(const WorkerChannel& channel, const std::string& worker, const core::RankKey& key, int64_t offset,
+  void WorkerLogged(const WorkerChannel& channel, const std::string& worker, const job::RankKey& key, int64_t offset,
                     std::string_view data);
   void WorkerSampled(const WorkerChannel& channel, const std::string& worker, const DeviceSample& device, const HostSample& host);
   void WorkerDeviceChanged(const WorkerChannel& channel, core::DeviceStateChanged change);
@@ -144,7 +144,7 @@ class Coordinator {
   template <class Command>
   void Perform(Command& command);
 
-  bool IsPlacedOn(const std::string& worker, const core::RankKey& key);
+  bool IsPlacedOn(const std::string& worker, const job::RankKey& key);
   void AnswerStored(const store::StoredSubmission& stored, const SubmitAnswer& answer);
   const std::vector<job::SiteDevice>& Site();
 

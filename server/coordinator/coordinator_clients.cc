@@ -34,11 +34,7 @@ std::string SiteProblems(const core::JobsSubmitted& jobs, const std::vector<job:
 const std::vector<job::SiteDevice>& Coordinator::Site() {
   if (site_) return *site_;
   site_.emplace();
-  for (const auto& [name, worker] : state_.workers) {
-    const core::Device& device = worker.row.device;
-    site_->push_back({device.kind == job::DeviceKind::kCuda ? "cuda" : "cpu", worker.row.host, device.name, device.memory_bytes,
-                      device.compute_capability});
-  }
+  for (const auto& [name, worker] : state_.workers) site_->push_back(core::SiteDeviceOf(worker.row));
   return *site_;
 }
 

@@ -16,7 +16,7 @@ void Coordinator::WorkerJoined(WorkerChannel& channel, core::WorkerHello hello) 
 }
 
 // Of the live attempt, or of one that ended before its log had arrived.
-bool Coordinator::IsPlacedOn(const std::string& worker, const core::RankKey& key) {
+bool Coordinator::IsPlacedOn(const std::string& worker, const job::RankKey& key) {
   const auto is_it = [&](const core::RankRow& row) { return row.key == key && row.worker == worker; };
   const core::Job* job = core::FindJob(state_, key.job);
   if (job != nullptr && job->attempt && job->attempt->row.attempt == key.attempt) {
@@ -30,16 +30,16 @@ void Coordinator::WorkerReported(const WorkerChannel& channel, core::RankReporte
   if (workers_.Hear(report.worker, channel, parts_.clock.Steady()) != nullptr) Apply(std::move(report));
 }
 
-void Coordinator::WorkerLogged(const WorkerChannel& channel, const std::string& worker, const core::RankKey& key, int64_t offset,
+void Coordinator::WorkerLogged(const WorkerChannel& channel, const std::string& worker, const job::RankKey& key, int64_t offset,
                                std::string_view data) {
   WorkerSessions::Session* session = workers_.Hear(worker, channel, parts_.clock.Steady());
   if (session == nullptr) return;
   const auto [placed, is_new] = session->placed_here.try_emplace(key);
   if (is_new) placed->second = IsPlacedOn(worker, key);
-  if (is_new && !placed->second) parts_.log.Warning("log_of_a_foreign_rank", {{"rank", core::ToString(key)}, {"worker", worker}});
+  if (is_new && !placed->second) parts_.log.Warning("log_of_a_foreign_rank", {{"rank", job::ToString(key)}, {"worker", worker}});
   if (!placed->second) return;
   const auto stored = parts_.logs.Append(key, offset, data);
-  if (!stored) return parts_.log.Warning("log_not_stored", {{"rank", core::ToString(key)}, {"error", stored.error().message}});
+  if (!stored) return parts_.log.Warning("log_not_stored", {{"rank", job::ToString(key)}, {"error", stored.error().message}});
   session->log_acks[key] = *stored;
   log_changes_.Mark(key.job);
 }

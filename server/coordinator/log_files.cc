@@ -72,16 +72,16 @@ std::optional<int64_t> SegmentOffset(std::string_view name, int64_t rank) {
 
 }  // namespace
 
-std::string LogFiles::Folder(const core::RankKey& key) const {
+std::string LogFiles::Folder(const job::RankKey& key) const {
   return folder_ + "/" + base::ToString(key.job) + "/" + std::to_string(key.attempt);
 }
 
-std::string LogFiles::Path(const core::RankKey& key, const Segment& segment) const {
+std::string LogFiles::Path(const job::RankKey& key, const Segment& segment) const {
   const std::string offset = segment.offset == 0 ? "" : "." + std::to_string(segment.offset);
   return Folder(key) + "/" + std::to_string(key.rank) + offset + ".log";
 }
 
-LogFiles::Segments LogFiles::Scan(const core::RankKey& key) const {
+LogFiles::Segments LogFiles::Scan(const job::RankKey& key) const {
   Segments segments;
   std::error_code error;
   for (fs::directory_iterator at(Folder(key), error), end; !error && at != end; at.increment(error)) {
@@ -93,19 +93,19 @@ LogFiles::Segments LogFiles::Scan(const core::RankKey& key) const {
   return segments;
 }
 
-LogFiles::Segments& LogFiles::Find(const core::RankKey& key) {
+LogFiles::Segments& LogFiles::Find(const job::RankKey& key) {
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   if (known_.size() >= kMaxKnown) known_.clear();
   return known_[key] = Scan(key);
 }
 
-int64_t LogFiles::End(const core::RankKey& key) {
+int64_t LogFiles::End(const job::RankKey& key) {
   const Segments& segments = Find(key);
   return segments.empty() ? 0 : segments.back().End();
 }
 
-base::Result<int64_t> LogFiles::Append(const core::RankKey& key, int64_t offset, std::string_view data) {
+base::Result<int64_t> LogFiles::Append(const job::RankKey& key, int64_t offset, std::string_view data) {
   Segments& segments = Find(key);
   const int64_t stored = segments.empty() ? 0 : segments.back().End();
   const int64_t skip = std::min<int64_t>(std::max<int64_t>(stored - offset, 0), data.size());
@@ -132,7 +132,7 @@ base::Result<int64_t> LogFiles::Append(const core::RankKey& key, int64_t offset,
   return offset + written;
 }
 
-void LogFiles::DropOldest(const core::RankKey& key, Segments* segments) {
+void LogFiles::DropOldest(const job::RankKey& key, Segments* segments) {
   int64_t bytes = 0;
   for (const Segment& segment : *segments) bytes += segment.size;
   while (segments->size() > 1 && (bytes > bounds_.rank_bytes || segments->size() > kMaxSegments)) {
@@ -142,7 +142,7 @@ void LogFiles::DropOldest(const core::RankKey& key, Segments* segments) {
   }
 }
 
-base::Result<LogFiles::Piece> LogFiles::Read(const core::RankKey& key, int64_t offset, int64_t max_bytes) {
+base::Result<LogFiles::Piece> LogFiles::Read(const job::RankKey& key, int64_t offset, int64_t max_bytes) {
   const Segments& segments = Find(key);
   const auto segment = std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.End() > offset; });
   if (segment == segments.end()) return Piece{"", std::max(offset, End(key))};
@@ -159,7 +159,7 @@ base::Result<LogFiles::Piece> LogFiles::Read(const core::RankKey& key, int64_t o
   return piece;
 }
 
-base::Result<int64_t> LogFiles::TailOffset(const core::RankKey& key, int64_t lines) {
+base::Result<int64_t> LogFiles::TailOffset(const job::RankKey& key, int64_t lines) {
   const Segments segments = Find(key);
   if (segments.empty()) return 0;
   if (lines <= 0) return segments.front().offset;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "server/core/rank_key.h"
+#include "common/job/rank_key.h"
 
 namespace trainctl::coordinator {
 
@@ -32,20 +32,20 @@ class LogFiles {
   LogFiles(std::string folder, Bounds bounds) : folder_(std::move(folder)), bounds_(bounds) {}
 
   // Stores what of the chunk is not stored yet, and returns the offset behind the last byte stored. kExhausted: disk full. kIo.
-  base::Result<int64_t> Append(const core::RankKey& key, int64_t offset, std::string_view data);
+  base::Result<int64_t> Append(const job::RankKey& key, int64_t offset, std::string_view data);
 
   // The offset behind the last byte stored; 0 where there is none.
-  int64_t End(const core::RankKey& key);
+  int64_t End(const job::RankKey& key);
 
   struct Piece {
     std::string data;
     int64_t next_offset = 0;  // of the byte behind data
   };
   // At most max_bytes from offset on; where those bytes are no longer kept, from the first that are. Empty data: the end is reached.
-  base::Result<Piece> Read(const core::RankKey& key, int64_t offset, int64_t max_bytes);
+  base::Result<Piece> Read(const job::RankKey& key, int64_t offset, int64_t max_bytes);
 
   // Where the last `lines` lines begin; a last line without its line break counts as one. 0 lines: the first byte kept.
-  base::Result<int64_t> TailOffset(const core::RankKey& key, int64_t lines);
+  base::Result<int64_t> TailOffset(const job::RankKey& key, int64_t lines);
 
  private:
   struct Segment {
@@ -55,15 +55,15 @@ class LogFiles {
   };
   using Segments = std::vector<Segment>;  // in order of offset
 
-  std::string Folder(const core::RankKey& key) const;
-  std::string Path(const core::RankKey& key, const Segment& segment) const;
-  Segments& Find(const core::RankKey& key);
-  Segments Scan(const core::RankKey& key) const;
-  void DropOldest(const core::RankKey& key, Segments* segments);
+  std::string Folder(const job::RankKey& key) const;
+  std::string Path(const job::RankKey& key, const Segment& segment) const;
+  Segments& Find(const job::RankKey& key);
+  Segments Scan(const job::RankKey& key) const;
+  void DropOldest(const job::RankKey& key, Segments* segments);
 
   std::string folder_;
   Bounds bounds_;
-  std::map<core::RankKey, Segments> known_;  // a cache of what the folder says
+  std::map<job::RankKey, Segments> known_;  // a cache of what the folder says
 };
 
 }  // namespace trainctl::coordinator

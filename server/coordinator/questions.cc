@@ -32,7 +32,7 @@ base::Result<JobDetail> ReadDetail(store::Reader& reader, store::StoredJob job) 
 }
 
 // The worker of the rank, then the others of its host.
-std::vector<std::string> WorkersBeside(const core::RankKey& key, const std::vector<store::StoredAttempt>& attempts,
+std::vector<std::string> WorkersBeside(const job::RankKey& key, const std::vector<store::StoredAttempt>& attempts,
                                        const std::vector<core::WorkerRow>& workers) {
   std::vector<std::string> names;
   std::string host;

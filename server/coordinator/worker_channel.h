@@ -13,7 +13,7 @@ namespace trainctl::coordinator {
 
 // The rank's output is stored up to here.
 struct LogStored {
-  core::RankKey key;
+  job::RankKey key;
   int64_t offset = 0;  // bytes
 };
 

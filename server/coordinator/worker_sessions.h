@@ -31,11 +31,11 @@ class WorkerSessions {
   struct Session {
     WorkerChannel* channel = nullptr;
     base::SteadyMicros last_heard = 0;
-    std::vector<core::RankKey> held;  // of its Hello
+    std::vector<job::RankKey> held;  // of its Hello
     std::optional<DeviceSample> device;
     std::optional<HostSample> host;
-    std::map<core::RankKey, int64_t> log_acks;  // stored and not yet said
-    std::map<core::RankKey, bool> placed_here;  // ranks that it sent logs of: whether they are its to speak of
+    std::map<job::RankKey, int64_t> log_acks;  // stored and not yet said
+    std::map<job::RankKey, bool> placed_here;  // ranks that it sent logs of: whether they are its to speak of
   };
 
   // Ends the older stream of that name.

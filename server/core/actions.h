@@ -28,33 +28,33 @@ using Persist =
 // To the worker: start the rank, unless it holds it already. The plan lacks bind_address and directory, which the worker fills in.
 struct StartRank {
   std::string worker;
-  RankKey key;
+  job::RankKey key;
   job::RankPlan plan;
 };
 
 struct SendPeers {
   std::string worker;
-  RankKey key;
+  job::RankKey key;
   std::string blob;
 };
 
 // End the rank's process tree: terminate, kill after the grace.
 struct StopRank {
   std::string worker;
-  RankKey key;
+  job::RankKey key;
   int64_t grace_us = 0;
 };
 
 // The rank's end is stored, or no longer of interest: its shim folder may be removed.
 struct ReleaseRank {
   std::string worker;
-  RankKey key;
+  job::RankKey key;
 };
 
 // The report (and all before it) is stored: the worker need not send it again.
 struct AckReport {
   std::string worker;
-  RankKey key;
+  job::RankKey key;
   int64_t sequence = 0;
 };
 

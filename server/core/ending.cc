@@ -37,7 +37,7 @@ std::string SignalText(int64_t signal) {
 
 std::string RankText(const RankRow& rank) { return "rank " + std::to_string(rank.key.rank) + " on " + rank.worker; }
 
-std::string ExitText(const RankExit& exit) {
+std::string ExitText(const job::RankExit& exit) {
   if (exit.signal) return "was ended by " + SignalText(*exit.signal);
   if (exit.exit_code) return "exited with code " + std::to_string(*exit.exit_code);
   return "left no record of how it ended";
@@ -89,7 +89,7 @@ job::AttemptEnd DecidedEnd(const Stop& stop, const LiveAttempt& attempt) {
   end.message = stop.message;
   end.rank = stop.rank;
   if (stop.rank) {
-    const RankExit& exit = attempt.ranks[*stop.rank].row.exit;
+    const job::RankExit& exit = attempt.ranks[*stop.rank].row.exit;
     end.exit_code = exit.exit_code;
     end.signal = exit.signal;
     end.last_log_lines = exit.last_log_lines;

@@ -8,7 +8,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/ids.h"
-#include "common/job/rank_messages.h"
+#include "common/job/rank_report.h"
 #include "server/core/rows.h"
 
 namespace trainctl::core {
@@ -35,7 +35,7 @@ struct CancelRequested {
 // A worker's stream is up and its inventory is here. The shell sends at most one stream's messages for a worker name: a newer stream's
 // Hello comes without a WorkerStreamLost for the older one.
 struct HeldRank {
-  RankKey key;
+  job::RankKey key;
   bool running = false;  // false: ended, its exit is among the unacknowledged reports, or was acknowledged and not released
 };
 struct WorkerHello {
@@ -59,13 +59,11 @@ struct WorkerFenced {
 
 // One report of or about a rank, numbered from 1 for each key, in order on each stream (after a reconnect from the first that Welcome does
 // not acknowledge). Step drops what it has seen already and what is of an old attempt.
-using ReportBody = std::variant<job::RankStarted, job::RankPhase, job::RankRendezvous, job::RankProgress, job::RankMetrics, job::RankSaved,
-                                job::RankNotice, job::RankOutcome, RankExit, LaunchFailure>;
 struct RankReported {
   std::string worker;  // whose stream it came by: the acknowledgement goes there
-  RankKey key;
+  job::RankKey key;
   int64_t sequence = 0;
-  ReportBody body;
+  job::ReportBody body;
 };
 
 // The worker's word on its device: after each rank's end, and when it changes while no rank of ours runs there.

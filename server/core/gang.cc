@@ -8,7 +8,7 @@
 namespace trainctl::core {
 namespace {
 
-Rank PlacedRank(const RankKey& key, const Worker& worker) {
+Rank PlacedRank(const job::RankKey& key, const Worker& worker) {
   Rank rank;
   rank.row.key = key;
   rank.row.worker = worker.row.name;

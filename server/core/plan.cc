@@ -6,7 +6,7 @@
 namespace trainctl::core {
 namespace {
 
-bool HoldsGradients(const Job& job, const Device& device) {
+bool HoldsGradients(const Job& job, const job::Device& device) {
   const base::Result<job::Inspection> inspection = job::InspectionFromJson(job.row.inspection_json);
   if (!inspection) return false;
   const int64_t limit = device.memory_bytes > 0 ? job::MemoryLimit(job.row.spec, {.memory_bytes = device.memory_bytes}) : 0;
@@ -15,7 +15,7 @@ bool HoldsGradients(const Job& job, const Device& device) {
 
 }  // namespace
 
-job::RankPlan MakePlan(const Job& job, const RankKey& key, const Device& device) {
+job::RankPlan MakePlan(const Job& job, const job::RankKey& key, const job::Device& device) {
   job::RankPlan plan;
   plan.job = job.row.spec;
   if (plan.job.strategy == job::StrategyKind::kAuto) {

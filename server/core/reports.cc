@@ -77,18 +77,20 @@ void Apply(Report& report, const job::RankOutcome& body) {
   StopGang(report.turn, report.job, {job::Outcome::kFailed, why, rank, report.turn.state.options.failure_grace_us});
 }
 
-void Apply(Report& report, const RankExit& body) {
+void Apply(Report& report, const job::RankExit& body) {
   report.rank.row.exit = body;
   const bool died_with_host = !body.exit_code && !body.signal && WorkerOf(report.turn.state, report.rank).host_restarted;
   EndRank(report.turn, report.job, report.rank, died_with_host ? Proof::kHostRestarted : Proof::kExited);
 }
 
-void Apply(Report& report, const LaunchFailure& body) {
+void Apply(Report& report, const job::LaunchFailure& body) {
   report.rank.row.failure = body.message;
   EndRank(report.turn, report.job, report.rank, Proof::kLaunchFailed);
 }
 
-bool IsEnd(const ReportBody& body) { return std::holds_alternative<RankExit>(body) || std::holds_alternative<LaunchFailure>(body); }
+bool IsEnd(const job::ReportBody& body) {
+  return std::holds_alternative<job::RankExit>(body) || std::holds_alternative<job::LaunchFailure>(body);
+}
 
 // Of an attempt that is over, or of nothing we know: acknowledged so that it is not sent again, and dropped.
 void Drop(Turn& turn, const RankReported& event) {

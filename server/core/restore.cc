@@ -9,14 +9,14 @@
 namespace trainctl::core {
 namespace {
 
-void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored, const std::map<RankKey, int64_t>& acks, const Now& now) {
+void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored, const std::map<job::RankKey, int64_t>& acks, const Now& now) {
   LiveAttempt& attempt = job.attempt.emplace();
   attempt.row = std::move(*stored.attempt);
   attempt.placed_steady = now.steady - std::max<int64_t>(0, now.wall - attempt.row.placed_at);
   attempt.progress_steady = now.steady;
   for (RankRow& row : stored.ranks) {
     const auto ack = acks.find(row.key);
-    const RankKey key = row.key;
+    const job::RankKey key = row.key;
     attempt.ranks.push_back({std::move(row), ack == acks.end() ? 0 : ack->second, now.steady});
     WorkerOf(state, attempt.ranks.back()).holder = key;
   }
@@ -24,7 +24,7 @@ void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored, const std::ma
   state.live[job.row.id] = &job;
 }
 
-void RestoreJob(State& state, UnfinishedJob& stored, const std::map<RankKey, int64_t>& acks, const Now& now) {
+void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey, int64_t>& acks, const Now& now) {
   Job& job = state.jobs[stored.row.id];
   job.row = std::move(stored.row);
   job.status = std::move(stored.status);

@@ -22,7 +22,7 @@ struct StoredState {
   int64_t next_group = 1;
   std::vector<UnfinishedJob> jobs;
   std::vector<WorkerRow> workers;
-  std::map<RankKey, int64_t> acks;  // last stored sequence of the ranks in `jobs`
+  std::map<job::RankKey, int64_t> acks;  // last stored sequence of the ranks in `jobs`
 };
 
 // Running jobs stay RUNNING; every worker is away (from now on) until its Hello, so no device is placeable yet. Needs no actions.

@@ -12,9 +12,9 @@
 #include "common/job/job.h"
 #include "common/job/metric.h"
 #include "common/job/outcome.h"
-#include "common/job/rank_messages.h"
+#include "common/job/rank_key.h"
 #include "common/job/rank_plan.h"
-#include "server/core/rank_key.h"
+#include "common/job/rank_report.h"
 
 namespace trainctl::core {
 
@@ -87,21 +87,8 @@ struct AttemptRow {
 // How it is known that a rank's processes are gone. kNone: they may be there.
 enum class Proof { kNone, kExited, kLaunchFailed, kHostRestarted, kNeverStarted, kRecordGone, kFenced };
 
-// The rank's process tree is gone: one of exit_code and signal is set.
-struct RankExit {
-  std::optional<int64_t> exit_code;
-  std::optional<int64_t> signal;
-  bool oom_killed = false;  // by the kernel's OOM killer
-  std::string last_log_lines;
-};
-
-// The rank never ran: no shim, no such path, folder not writable.
-struct LaunchFailure {
-  std::string message;
-};
-
 struct RankRow {
-  RankKey key;
+  job::RankKey key;
   std::string worker;       // "host/0"
   std::string host;         //
   std::string device_uuid;  //
@@ -112,21 +99,10 @@ struct RankRow {
   job::RankProgress progress;
   std::optional<job::RankOutcome> outcome;  // the rank's own word on its end
   Proof proof = Proof::kNone;
-  RankExit exit;                 // of kExited
+  job::RankExit exit;            // of kExited
   std::string failure;           // of kLaunchFailed: why
   bool ended_by_stop = false;    // its end is the doing of our StopRank: never the cause of the attempt's outcome
   base::WallMicros ended_at = 0; //
-};
-
-struct Device {
-  job::DeviceKind kind = job::DeviceKind::kCpu;
-  int64_t index = 0;  // CUDA ordinal on its host, or the CPU slot's number
-  std::string uuid;
-  std::string name;
-  int64_t memory_bytes = 0;
-  std::string compute_capability;  // "9.0"; empty on CPU
-  std::string driver;
-  int64_t threads = 1;
 };
 
 // One worker and its one device: the site's inventory, LOST ones included.
@@ -136,7 +112,7 @@ struct WorkerRow {
   std::string boot_id;
   std::string version;
   std::string address;
-  Device device;
+  job::Device device;
   base::WallMicros last_seen = 0;  // its last Hello, or its last word before its stream was lost; while connected its session knows
 };
 
@@ -149,19 +125,19 @@ struct EventRow {
 
 // Points of one rank's report, in its order. point.rank is as the wire gave it: set on points of the rank, null on the gang's.
 struct MetricRows {
-  RankKey key;
+  job::RankKey key;
   std::vector<job::MetricPoint> points;
 };
 
 // All reports of the rank up to `sequence` have had their effect: stored together with those effects, so that each has it once.
 struct AckRow {
-  RankKey key;
+  job::RankKey key;
   int64_t sequence = 0;
 };
 
 // An artefact that a rank wrote completely.
 struct ArtefactRow {
-  RankKey key;
+  job::RankKey key;
   job::RankSaved saved;
   base::WallMicros at = 0;
 };

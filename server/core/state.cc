@@ -16,6 +16,11 @@ std::string_view WorkerState(const Worker& worker) {
   return worker.word == DeviceWord::kFree && worker.strays.empty() ? "READY" : "DIRTY";
 }
 
+job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {
+  const job::Device& device = worker.device;
+  return {std::string(job::Name(device.kind)), worker.host, device.name, device.memory_bytes, device.compute_capability};
+}
+
 JobProgress Progress(const Job& job) {
   if (!job.attempt) return job.status.progress;
   const std::vector<Rank>& ranks = job.attempt->ranks;

@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/ids.h"
 #include "common/job/outcome.h"
+#include "common/job/site.h"
 #include "server/core/queue.h"
 #include "server/core/rows.h"
 #include "server/placement/free_devices.h"
@@ -67,8 +68,8 @@ struct Worker {
   bool host_restarted = false;        // since the holder was placed
   DeviceWord word = DeviceWord::kUnknown;
   std::string reason;                 // of kNotFree
-  std::optional<RankKey> holder;      // the rank placed here whose attempt has not ended
-  std::vector<RankKey> strays;        // running ranks of ended attempts: being stopped
+  std::optional<job::RankKey> holder;  // the rank placed here whose attempt has not ended
+  std::vector<job::RankKey> strays;    // running ranks of ended attempts: being stopped
   placement::DeviceId device = 0;     // in State::free
 };
 
@@ -95,6 +96,9 @@ const Job* FindJob(const State& state, base::JobId job);
 // "READY" | "BUSY" | "LOST" | "DIRTY", as people see a worker. DIRTY: its device is not free, or not known to be, though nothing of
 // ours should run on it.
 std::string_view WorkerState(const Worker& worker);
+
+// The worker's device, as constraints speak of it.
+job::SiteDevice SiteDeviceOf(const WorkerRow& worker);
 
 // Over the ranks of the live attempt; of a queued job: what its status kept.
 JobProgress Progress(const Job& job);

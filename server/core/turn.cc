@@ -25,7 +25,7 @@ Worker& WorkerOf(State& state, const Rank& rank) {
   return worker->second;
 }
 
-LiveRank FindLiveRank(State& state, const RankKey& key) {
+LiveRank FindLiveRank(State& state, const job::RankKey& key) {
   const auto live = state.live.find(key.job);
   if (live == state.live.end()) return {};
   LiveAttempt& attempt = *live->second->attempt;

@@ -34,7 +34,7 @@ struct LiveRank {
   Job* job = nullptr;
   Rank* rank = nullptr;
 };
-LiveRank FindLiveRank(State& state, const RankKey& key);
+LiveRank FindLiveRank(State& state, const job::RankKey& key);
 
 // Brings State::free in line with what is known of the worker; to be called after each change of it.
 void UpdateFree(Turn& turn, const Worker& worker);

@@ -8,12 +8,7 @@
 namespace trainctl::core {
 namespace {
 
-job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {
-  return {worker.device.kind == job::DeviceKind::kCuda ? "cuda" : "cpu", worker.host, worker.device.name, worker.device.memory_bytes,
-          worker.device.compute_capability};
-}
-
-const HeldRank* FindHeld(const WorkerHello& event, const RankKey& key) {
+const HeldRank* FindHeld(const WorkerHello& event, const job::RankKey& key) {
   const auto held = std::find_if(event.held.begin(), event.held.end(), [&](const HeldRank& candidate) { return candidate.key == key; });
   return held == event.held.end() ? nullptr : &*held;
 }

@@ -1,20 +1,10 @@
 #include "server/rpc/encode_worker.h"
 
+#include "common/wire/device.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::rpc {
 namespace {
-
-void EncodeDevice(const core::Device& device, v1::Device* message) {
-  message->set_kind(device.kind == job::DeviceKind::kCuda ? "cuda" : "cpu");
-  message->set_index(device.index);
-  message->set_uuid(device.uuid);
-  message->set_name(device.name);
-  message->set_memory_bytes(device.memory_bytes);
-  message->set_compute_capability(device.compute_capability);
-  message->set_driver(device.driver);
-  message->set_threads(device.threads);
-}
 
 void EncodeSample(const coordinator::DeviceSample& sample, v1::DeviceSample* message) {
   message->set_utilization_percent(sample.utilization_percent);
@@ -38,7 +28,7 @@ v1::WorkerView EncodeWorker(const core::Worker& worker, const coordinator::Worke
   view.set_host(worker.row.host);
   view.set_state(std::string(core::WorkerState(worker)));
   if (worker.holder) view.set_job(base::ToString(worker.holder->job));
-  EncodeDevice(worker.row.device, view.mutable_device());
+  *view.mutable_device() = wire::ToWire(worker.row.device);
   if (session != nullptr && session->device) EncodeSample(*session->device, view.mutable_device_sample());
   if (session != nullptr && session->host) EncodeSample(*session->host, view.mutable_host_sample());
   view.set_last_seen(session == nullptr ? worker.row.last_seen : now.wall - (now.steady - session->last_heard));

@@ -24,7 +24,7 @@ class LogStream : public WriteStream<v1::LogChunk> {
 
  private:
   struct Cursor {
-    core::RankKey key;
+    job::RankKey key;
     int64_t offset = 0;
   };
   enum class Progress { kWritten, kNothingNew };

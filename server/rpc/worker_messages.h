@@ -29,7 +29,7 @@ base::Result<core::RankReported> DecodeReport(const std::string& worker, const v
 
 // The place that the chunk belongs to.
 struct LogPlace {
-  core::RankKey key;
+  job::RankKey key;
   int64_t offset = 0;
 };
 base::Result<LogPlace> DecodeLogPlace(const v1::LogReport& report);

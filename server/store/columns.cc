@@ -27,7 +27,7 @@ constexpr std::array kProofs = {
 
 void ColumnWriter::Put(job::JobState state) { statement_.Put(job::Name(state)); }
 void ColumnWriter::Put(job::Outcome outcome) { statement_.Put(job::Name(outcome)); }
-void ColumnWriter::Put(job::DeviceKind kind) { statement_.Put(std::string_view(kind == job::DeviceKind::kCuda ? "cuda" : "cpu")); }
+void ColumnWriter::Put(job::DeviceKind kind) { statement_.Put(job::Name(kind)); }
 
 void ColumnWriter::Put(core::Proof proof) {
   const auto found = std::find_if(kProofs.begin(), kProofs.end(), [&](const ProofName& row) { return row.proof == proof; });
@@ -65,12 +65,7 @@ void ColumnReader::Get(bool& value) {
 
 void ColumnReader::Get(job::JobState& state) { GetNamed(state, job::ParseJobState, "state"); }
 void ColumnReader::Get(job::Outcome& outcome) { GetNamed(outcome, job::ParseOutcome, "outcome"); }
-
-void ColumnReader::Get(job::DeviceKind& kind) {
-  std::string name;
-  Get(name);
-  kind = name == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
-}
+void ColumnReader::Get(job::DeviceKind& kind) { GetNamed(kind, job::ParseDeviceKind, "device kind"); }
 
 void ColumnReader::Get(core::Proof& proof) {
   const auto parse = [](std::string_view name) -> std::optional<core::Proof> {

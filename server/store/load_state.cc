@@ -42,11 +42,11 @@ void LoadAttempt(Database& database, Statement& attempts, Statement& ranks, core
   while (ranks.Next()) VisitRank(job->ranks.emplace_back(), ColumnReader(database, ranks));
 }
 
-void LoadAcks(Database& database, const core::UnfinishedJob& job, std::map<core::RankKey, int64_t>* acks) {
+void LoadAcks(Database& database, const core::UnfinishedJob& job, std::map<job::RankKey, int64_t>* acks) {
   Statement& statement = database.Prepared("SELECT rank, sequence FROM acks WHERE job = ? AND attempt = ?");
   statement.Put(job.row.id.value, job.status.attempt);
   while (statement.Next()) {
-    core::RankKey key{job.row.id, job.status.attempt, 0};
+    job::RankKey key{job.row.id, job.status.attempt, 0};
     int64_t sequence = 0;
     statement.Get(key.rank, sequence);
     (*acks)[key] = sequence;

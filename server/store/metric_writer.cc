@@ -46,7 +46,7 @@ void MetricWriter::Forget() {
   series_.clear();
 }
 
-MetricWriter::Series& MetricWriter::Find(const core::RankKey& rank, const job::MetricPoint& point) {
+MetricWriter::Series& MetricWriter::Find(const job::RankKey& rank, const job::MetricPoint& point) {
   const std::tuple key(rank.job.value, point.rank.value_or(kGang), std::string_view(point.name), std::string_view(point.phase));
   const auto found = series_.find(key);
   if (found != series_.end()) return found->second;

@@ -42,7 +42,7 @@ class MetricWriter {
     bool is_written = true;
   };
 
-  Series& Find(const core::RankKey& rank, const job::MetricPoint& point);
+  Series& Find(const job::RankKey& rank, const job::MetricPoint& point);
   Series Load(const Key& key, int64_t attempt);
   void Rewind(Series& series, int64_t attempt, int64_t step);
   static void Add(Series& series, const job::MetricPoint& point);

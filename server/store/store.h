@@ -12,7 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/result.h"
 #include "server/core/actions.h"
-#include "server/core/rank_key.h"
+#include "common/job/rank_key.h"
 #include "server/core/restore.h"
 
 namespace trainctl::store {

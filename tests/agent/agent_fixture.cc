@@ -87,7 +87,7 @@ AgentFixture::AgentFixture() {
 
 AgentFixture::~AgentFixture() {
   StopAgent();
-  for (const wire::RankKey& key : agent::FindRanks(options_.directory)) {
+  for (const job::RankKey& key : agent::FindRanks(options_.directory)) {
     const auto rank = agent::ReadPidRecord(Folder(key));
     if (!rank || agent::ReadExitRecord(Folder(key))) continue;
     if (const auto shim = shim::ReadStat(rank->session)) shim::Signal(*shim, SIGKILL);
@@ -117,12 +117,12 @@ std::string AgentFixture::Plan(const std::string& script) {
   return job::ToJson(plan);
 }
 
-std::string AgentFixture::Folder(const wire::RankKey& key) const { return agent::RankFolder(options_.directory, key); }
+std::string AgentFixture::Folder(const job::RankKey& key) const { return agent::RankFolder(options_.directory, key); }
 
-std::map<int64_t, double> AgentFixture::Metric(const wire::RankKey& key, const std::string& name) const {
+std::map<int64_t, double> AgentFixture::Metric(const job::RankKey& key, const std::string& name) const {
   std::map<int64_t, double> values;
   FakeCoordinator::Told told = coordinator_.told();
-  for (const wire::RankReport& report : told.reports[key]) {
+  for (const job::RankReport& report : told.reports[key]) {
     const auto* metrics = std::get_if<job::RankMetrics>(&report.body);
     if (metrics == nullptr) continue;
     for (const job::MetricPoint& point : metrics->points) {
@@ -132,14 +132,14 @@ std::map<int64_t, double> AgentFixture::Metric(const wire::RankKey& key, const s
   return values;
 }
 
-void AgentFixture::AwaitReports(const wire::RankKey& key, size_t count) {
+void AgentFixture::AwaitReports(const job::RankKey& key, size_t count) {
   coordinator_.Await(std::to_string(count) + " reports", [&](const FakeCoordinator::Told& told) {
     const auto reports = told.reports.find(key);
     return reports != told.reports.end() && reports->second.size() >= count;
   });
 }
 
-void AgentFixture::AwaitStarted(const wire::RankKey& key) {
+void AgentFixture::AwaitStarted(const job::RankKey& key) {
   coordinator_.Await("the rank's own word of its start", [&](const FakeCoordinator::Told& told) {
     const auto reports = told.reports.find(key);
     return reports != told.reports.end() && std::any_of(reports->second.begin(), reports->second.end(), [](const auto& report) {
@@ -148,11 +148,11 @@ void AgentFixture::AwaitStarted(const wire::RankKey& key) {
   });
 }
 
-void AgentFixture::AwaitNoFolder(const wire::RankKey& key) {
+void AgentFixture::AwaitNoFolder(const job::RankKey& key) {
   AwaitThat("the removal of the rank's folder", [&] { return !std::filesystem::exists(Folder(key)); });
 }
 
-void AgentFixture::AwaitExitRecord(const wire::RankKey& key) {
+void AgentFixture::AwaitExitRecord(const job::RankKey& key) {
   AwaitThat("the rank's exit record", [&] { return agent::ReadExitRecord(Folder(key)).has_value(); });
 }
 

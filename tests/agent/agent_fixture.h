@@ -14,7 +14,7 @@
 
 namespace trainctl::tests {
 
-inline const wire::RankKey kRank0{base::JobId{1}, 1, 0};
+inline const job::RankKey kRank0{base::JobId{1}, 1, 0};
 
 // One life of a worker: from the constructor to the destructor, which leaves its ranks running.
 class RunningAgent {
@@ -42,16 +42,16 @@ class AgentFixture : public testing::Test {
 
   // A plan whose rank does what the script says.
   static std::string Plan(const std::string& script);
-  std::string Folder(const wire::RankKey& key) const;
+  std::string Folder(const job::RankKey& key) const;
   // The values of a metric, by step, from all reports of a rank.
-  std::map<int64_t, double> Metric(const wire::RankKey& key, const std::string& name) const;
+  std::map<int64_t, double> Metric(const job::RankKey& key, const std::string& name) const;
   // Waits until the rank has sent that many reports.
-  void AwaitReports(const wire::RankKey& key, size_t count);
+  void AwaitReports(const job::RankKey& key, size_t count);
   // The rank has said "started": the worker's samples may have come before.
-  void AwaitStarted(const wire::RankKey& key);
-  void AwaitNoFolder(const wire::RankKey& key);
+  void AwaitStarted(const job::RankKey& key);
+  void AwaitNoFolder(const job::RankKey& key);
   // Waits until the shim has written the rank's end, whether or not a worker is there.
-  void AwaitExitRecord(const wire::RankKey& key);
+  void AwaitExitRecord(const job::RankKey& key);
 
   TempFolder folder_;
   FakeCoordinator coordinator_;

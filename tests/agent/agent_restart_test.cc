@@ -38,7 +38,7 @@ TEST_F(AgentRestartTest, ARestartedWorkerTakesItsRankUpAgain) {
   EXPECT_FALSE(hello.device_free());
   EXPECT_EQ(agent::ReadPidRecord(Folder(kRank0))->pid, before->pid);
   coordinator_.Peers(kRank0, "ab");
-  EXPECT_EQ(std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
+  EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
   ExpectLossOfSteps(100);
   EXPECT_EQ(coordinator_.told().logs[kRank0], "one\ntwo\n");
 }
@@ -55,7 +55,7 @@ TEST_F(AgentRestartTest, AConnectionThatDiedWithoutAWordIsReplaced) {
   coordinator_.Await("the second hello", [](const auto& told) { return told.hellos.size() == 2; });
   EXPECT_TRUE(coordinator_.told().hellos[1].held(0).running());
   coordinator_.Peers(kRank0, "ab");
-  EXPECT_EQ(std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
+  EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
   ExpectLossOfSteps(10);
 }
 
@@ -69,7 +69,7 @@ TEST_F(AgentRestartTest, ARankThatEndedMeanwhileIsReportedWhole) {
   gate.Open();
   AwaitExitRecord(kRank0);
   StartAgent();
-  EXPECT_EQ(std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 4);
+  EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 4);
   ExpectLossOfSteps(40);
   EXPECT_FALSE(shim::ReadStat(rank.pid)) << "nothing of it is left";
   coordinator_.Await("the device's word", [](const auto& told) { return !told.device_states.empty() && told.device_states.back().free(); });
@@ -85,7 +85,7 @@ TEST_F(AgentRestartTest, ACoordinatorThatWasAwayGetsEverythingOnce) {
   AwaitExitRecord(kRank0);
   coordinator_.ComeBack();
   AnnounceCoordinator();
-  EXPECT_EQ(std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
+  EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
   ExpectLossOfSteps(300);
   EXPECT_EQ(coordinator_.told().logs[kRank0], "after\n");
 }
@@ -107,7 +107,7 @@ TEST_F(AgentRestartTest, AKilledShimIsAnEndByASignal) {
   AwaitStarted(kRank0);
   const auto rank = *agent::ReadPidRecord(Folder(kRank0));
   ::kill(rank.session, SIGKILL);
-  const auto exit = std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0));
+  const auto exit = std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0));
   EXPECT_EQ(exit.signal, SIGKILL);
   EXPECT_EQ(exit.last_log_lines, "last words\n");
   const auto left = shim::ReadStat(rank.pid);
@@ -122,7 +122,7 @@ TEST_F(AgentRestartTest, AShimThatWasKilledWhileTheWorkerWasAwayIsProvenGone) {
   StopAgent();
   ::kill(rank.session, SIGKILL);
   StartAgent();
-  EXPECT_EQ(std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0)).signal, SIGKILL);
+  EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).signal, SIGKILL);
   const auto left = shim::ReadStat(rank.pid);
   EXPECT_TRUE(!left || left->ended());
   EXPECT_TRUE(agent::ReadExitRecord(Folder(kRank0))) << "the next worker finds the same";

@@ -16,13 +16,13 @@ using testing::HasSubstr;
 class AgentTest : public AgentFixture {};
 
 // What the rank said, in order; metrics, which come from the worker's samples too, left out.
-std::vector<std::string> OwnMessages(const std::vector<wire::RankReport>& reports) {
+std::vector<std::string> OwnMessages(const std::vector<job::RankReport>& reports) {
   std::vector<std::string> names;
-  for (const wire::RankReport& report : reports) {
+  for (const job::RankReport& report : reports) {
     if (std::holds_alternative<job::RankStarted>(report.body)) names.push_back("started");
     if (std::holds_alternative<job::RankProgress>(report.body)) names.push_back("progress");
     if (std::holds_alternative<job::RankOutcome>(report.body)) names.push_back("outcome");
-    if (std::holds_alternative<wire::RankExit>(report.body)) names.push_back("exit");
+    if (std::holds_alternative<job::RankExit>(report.body)) names.push_back("exit");
   }
   return names;
 }
@@ -54,7 +54,7 @@ TEST_F(AgentTest, RelaysARankFromItsStartToItsRelease) {
   StartAgent();
   coordinator_.Start(kRank0, Plan("started c; train 0 3; print done; "
                                   "message {\"type\":\"outcome\",\"outcome\":\"SUCCEEDED\",\"message\":\"\"}; exit 0"));
-  const auto exit = std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0));
+  const auto exit = std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0));
   EXPECT_EQ(exit.exit_code, 0);
   EXPECT_EQ(exit.last_log_lines, "done\n");
   const auto told = coordinator_.told();
@@ -95,7 +95,7 @@ TEST_F(AgentTest, StartsARankOnlyOnceHoweverOftenItIsTold) {
   AwaitReports(kRank0, 1);
   coordinator_.Start(kRank0, Plan("exit 9"));
   coordinator_.Peers(kRank0, "ab");
-  EXPECT_EQ(std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
+  EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
   coordinator_.Start(kRank0, Plan("exit 9"));
   coordinator_.Release(kRank0);
   AwaitNoFolder(kRank0);
@@ -121,7 +121,7 @@ TEST_F(AgentTest, StopsARankThatDoesNotWantTo) {
   coordinator_.Start(kRank0, Plan("ignore-term; started here; wait"));
   AwaitStarted(kRank0);
   coordinator_.Stop(kRank0, 0.05);
-  const auto exit = std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0));
+  const auto exit = std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0));
   EXPECT_EQ(exit.signal, 9);
   EXPECT_EQ(exit.exit_code, std::nullopt);
 }
@@ -130,7 +130,7 @@ TEST_F(AgentTest, AMissingRankProgramIsALaunchFailure) {
   options_.rank_program = "/no/such/trainrank";
   StartAgent();
   coordinator_.Start(kRank0, Plan("exit 0"));
-  EXPECT_THAT(std::get<wire::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("/no/such/trainrank"));
+  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("/no/such/trainrank"));
   coordinator_.Await("the device's word", [](const auto& told) { return !told.device_states.empty() && told.device_states.back().free(); });
 }
 
@@ -139,7 +139,7 @@ TEST_F(AgentTest, AMissingModelIsALaunchFailureThatNamesHostAndPath) {
   job::RankPlan plan = *job::RankPlanFromJson(Plan("exit 0"));
   plan.job.model.path = "/no/such/model";
   coordinator_.Start(kRank0, job::ToJson(plan));
-  EXPECT_THAT(std::get<wire::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
+  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
               testing::AllOf(HasSubstr("testhost"), HasSubstr("/no/such/model"), HasSubstr("model.path")));
 }
 
@@ -147,14 +147,14 @@ TEST_F(AgentTest, AMissingShimProgramIsALaunchFailure) {
   options_.shim_program = "/no/such/trainshim";
   StartAgent();
   coordinator_.Start(kRank0, Plan("exit 0"));
-  EXPECT_THAT(std::get<wire::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("/no/such/trainshim"));
+  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("/no/such/trainshim"));
 }
 
 TEST_F(AgentTest, AShimThatCannotRunIsALaunchFailureWithItsWords) {
   options_.shim_arguments = {"--wrong", "option"};
   StartAgent();
   coordinator_.Start(kRank0, Plan("exit 0"));
-  EXPECT_THAT(std::get<wire::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("unknown option --wrong"));
+  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("unknown option --wrong"));
 }
 
 TEST_F(AgentTest, AFolderThatCannotBeMadeIsALaunchFailure) {
@@ -163,19 +163,19 @@ TEST_F(AgentTest, AFolderThatCannotBeMadeIsALaunchFailure) {
   std::filesystem::remove_all(options_.directory + "/ranks");
   ASSERT_TRUE(base::WriteFileAtomically(options_.directory + "/ranks", "in the way"));
   coordinator_.Start(kRank0, Plan("exit 0"));
-  EXPECT_THAT(std::get<wire::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("cannot make the rank's folder"));
+  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("cannot make the rank's folder"));
 }
 
 TEST_F(AgentTest, APlanThatCannotBeReadIsALaunchFailure) {
   StartAgent();
   coordinator_.Start(kRank0, "{}");
-  EXPECT_THAT(std::get<wire::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("plan can't be read"));
+  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("plan can't be read"));
 }
 
 TEST_F(AgentTest, RelaysALongLogWhole) {
   StartAgent();
   coordinator_.Start(kRank0, Plan("flood 9000000; exit 3"));
-  EXPECT_EQ(std::get<wire::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 3);
+  EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 3);
   coordinator_.Await("the whole log", [](const auto& told) { return told.logs.at(kRank0).size() == 9'000'000; });
   EXPECT_THAT(coordinator_.told().faults, testing::IsEmpty());
   EXPECT_TRUE(coordinator_.told().logs.at(kRank0).starts_with("line 0\nline 1\n"));
@@ -212,12 +212,12 @@ TEST_F(AgentTest, GivesTheRankItsEnvironmentWithoutGpus) {
 }
 
 TEST_F(AgentTest, HoldsSeveralRanksOneAfterTheOther) {
-  const wire::RankKey second{base::JobId{2}, 3, 1};
+  const job::RankKey second{base::JobId{2}, 3, 1};
   StartAgent();
   coordinator_.Start(kRank0, Plan("exit 1"));
   coordinator_.AwaitEnd(kRank0);
   coordinator_.Start(second, Plan("exit 2"));
-  EXPECT_EQ(std::get<wire::RankExit>(coordinator_.AwaitEnd(second)).exit_code, 2);
+  EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(second)).exit_code, 2);
   coordinator_.Release(kRank0);
   AwaitNoFolder(kRank0);
   EXPECT_TRUE(std::filesystem::exists(Folder(second)));

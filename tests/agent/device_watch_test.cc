@@ -7,7 +7,7 @@ namespace {
 
 class ScriptedDevice : public Device {
  public:
-  const DeviceInfo& info() const override { return info_; }
+  const job::Device& info() const override { return info_; }
   std::optional<GpuSample> Sample() override { return std::nullopt; }
   std::string WhyNotFree() override { return why_not_free; }
   std::vector<std::string> Environment() const override { return {}; }
@@ -15,7 +15,7 @@ class ScriptedDevice : public Device {
   std::string why_not_free;
 
  private:
-  DeviceInfo info_;
+  job::Device info_;
 };
 
 class DeviceWatchTest : public testing::Test {

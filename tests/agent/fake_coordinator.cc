@@ -15,12 +15,12 @@ namespace {
 constexpr auto kDeadline = std::chrono::seconds(30);
 
 template <class Message>
-wire::RankKey KeyOf(const Message& message) {
+job::RankKey KeyOf(const Message& message) {
   return *wire::ReadRankKey(message.job(), message.attempt(), message.rank());
 }
 
-bool IsEnd(const wire::ReportBody& body) {
-  return std::holds_alternative<wire::RankExit>(body) || std::holds_alternative<wire::LaunchFailure>(body);
+bool IsEnd(const job::ReportBody& body) {
+  return std::holds_alternative<job::RankExit>(body) || std::holds_alternative<job::LaunchFailure>(body);
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ class FakeCoordinator::Service : public v1::WorkerGateway::Service {
     v1::CoordinatorMessage message;
     message.mutable_welcome();
     for (const v1::HeldRank& held : hello.held()) {
-      const wire::RankKey key = KeyOf(held);
+      const job::RankKey key = KeyOf(held);
       v1::Ack& ack = *message.mutable_welcome()->add_acks();
       wire::WriteRankKey(key, &ack);
       ack.set_sequence(static_cast<int64_t>(owner_.told_.reports[key].size()));
@@ -149,28 +149,28 @@ void FakeCoordinator::Send(const v1::CoordinatorMessage& message) {
   running_->service.newest_->Write(message);
 }
 
-void FakeCoordinator::Start(const wire::RankKey& key, const std::string& plan_json) {
+void FakeCoordinator::Start(const job::RankKey& key, const std::string& plan_json) {
   v1::CoordinatorMessage message;
   wire::WriteRankKey(key, message.mutable_start());
   message.mutable_start()->set_plan_json(plan_json);
   Send(message);
 }
 
-void FakeCoordinator::Stop(const wire::RankKey& key, double grace_seconds) {
+void FakeCoordinator::Stop(const job::RankKey& key, double grace_seconds) {
   v1::CoordinatorMessage message;
   wire::WriteRankKey(key, message.mutable_stop());
   message.mutable_stop()->set_grace_seconds(grace_seconds);
   Send(message);
 }
 
-void FakeCoordinator::Peers(const wire::RankKey& key, const std::string& blob) {
+void FakeCoordinator::Peers(const job::RankKey& key, const std::string& blob) {
   v1::CoordinatorMessage message;
   wire::WriteRankKey(key, message.mutable_peers());
   message.mutable_peers()->set_blob(blob);
   Send(message);
 }
 
-void FakeCoordinator::Release(const wire::RankKey& key) {
+void FakeCoordinator::Release(const job::RankKey& key) {
   v1::CoordinatorMessage message;
   wire::WriteRankKey(key, message.mutable_release());
   Send(message);
@@ -181,8 +181,8 @@ void FakeCoordinator::Await(const std::string& what, const std::function<bool(co
   if (!changed_.wait_for(lock, kDeadline, [&] { return condition(told_); })) throw std::runtime_error("waited in vain for " + what);
 }
 
-wire::ReportBody FakeCoordinator::AwaitEnd(const wire::RankKey& key) {
-  Await("the end of " + wire::ToString(key), [&](const Told& told) {
+job::ReportBody FakeCoordinator::AwaitEnd(const job::RankKey& key) {
+  Await("the end of " + job::ToString(key), [&](const Told& told) {
     const auto reports = told.reports.find(key);
     return reports != told.reports.end() && !reports->second.empty() && IsEnd(reports->second.back().body);
   });

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/wire/rank_key.h"
 #include "common/wire/rank_report.h"
 #include "proto/trainctl.pb.h"
 
@@ -20,8 +21,8 @@ class FakeCoordinator {
   // All that a worker ever told, in order of arrival.
   struct Told {
     std::vector<v1::Hello> hellos;
-    std::map<wire::RankKey, std::vector<wire::RankReport>> reports;  // stored ones, by sequence from 1
-    std::map<wire::RankKey, std::string> logs;
+    std::map<job::RankKey, std::vector<job::RankReport>> reports;  // stored ones, by sequence from 1
+    std::map<job::RankKey, std::string> logs;
     std::vector<v1::DeviceState> device_states;
     std::vector<v1::InspectResult> inspections;
     std::vector<v1::ArtifactResult> artifacts;
@@ -44,15 +45,15 @@ class FakeCoordinator {
 
   // To the worker's newest stream; waits until there is one.
   void Send(const v1::CoordinatorMessage& message);
-  void Start(const wire::RankKey& key, const std::string& plan_json);
-  void Stop(const wire::RankKey& key, double grace_seconds);
-  void Peers(const wire::RankKey& key, const std::string& blob);
-  void Release(const wire::RankKey& key);
+  void Start(const job::RankKey& key, const std::string& plan_json);
+  void Stop(const job::RankKey& key, double grace_seconds);
+  void Peers(const job::RankKey& key, const std::string& blob);
+  void Release(const job::RankKey& key);
 
   // Waits until the condition holds; throws after a deadline, saying what was waited for.
   void Await(const std::string& what, const std::function<bool(const Told&)>& condition);
   // Waits for the rank's last report.
-  wire::ReportBody AwaitEnd(const wire::RankKey& key);
+  job::ReportBody AwaitEnd(const job::RankKey& key);
   Told told() const;
 
  private:

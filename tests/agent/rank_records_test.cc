@@ -48,24 +48,24 @@ TEST(RankRecords, DamagedRecordsAreNone) {
 
 TEST(RankRecords, RanksAreFoundByTheirFolders) {
   const tests::TempFolder folder;
-  const wire::RankKey key{base::JobId{12}, 3, 4};
+  const job::RankKey key{base::JobId{12}, 3, 4};
   EXPECT_EQ(RankFolder("/w", key), "/w/ranks/j12-3-4");
   EXPECT_THAT(FindRanks(folder.path()), testing::IsEmpty());
   for (const char* name : {"j12-3-4", "j2-1-0", "j2-1", "x2-1-0", "j2-1-x", "-1-0", "j2--1-0"}) {
     std::filesystem::create_directories(folder.path() + "/ranks/" + name);
   }
-  EXPECT_THAT(FindRanks(folder.path()), testing::ElementsAre(wire::RankKey{base::JobId{2}, 1, 0}, key));
+  EXPECT_THAT(FindRanks(folder.path()), testing::ElementsAre(job::RankKey{base::JobId{2}, 1, 0}, key));
 }
 
 TEST(ToReport, TellsTheEndWithTheLastLines) {
   const tests::TempFolder folder;
   shim::LogFile log(folder.path(), {});
   for (int i = 0; i < 30; ++i) log.Append("line " + std::to_string(i) + "\n");
-  const auto exit = std::get<wire::RankExit>(ToReport({.exit_code = 3}, folder.path()));
+  const auto exit = std::get<job::RankExit>(ToReport({.exit_code = 3}, folder.path()));
   EXPECT_EQ(exit.exit_code, 3);
   EXPECT_TRUE(exit.last_log_lines.starts_with("line 10\n")) << exit.last_log_lines;
-  EXPECT_EQ(std::get<wire::LaunchFailure>(ToReport({.launch_error = "no"}, folder.path())).message, "no");
-  EXPECT_EQ(std::get<wire::RankExit>(ToReport({.leftover_pids = {5}}, folder.path())).signal, 9) << "one of both is always set";
+  EXPECT_EQ(std::get<job::LaunchFailure>(ToReport({.launch_error = "no"}, folder.path())).message, "no");
+  EXPECT_EQ(std::get<job::RankExit>(ToReport({.leftover_pids = {5}}, folder.path())).signal, 9) << "one of both is always set";
 }
 
 }  // namespace

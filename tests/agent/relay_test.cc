@@ -36,7 +36,7 @@ class RelayTest : public testing::Test {
   tests::TempFolder folder_;
   shim::Spool spool_{folder_.path(), {}};
   shim::LogFile log_{folder_.path(), {}};
-  Relay relay_{wire::RankKey{base::JobId{1}, 1, 0}, folder_.path()};
+  Relay relay_{job::RankKey{base::JobId{1}, 1, 0}, folder_.path()};
 };
 
 TEST_F(RelayTest, TheEndFollowsMessagesAndLog) {
@@ -45,7 +45,7 @@ TEST_F(RelayTest, TheEndFollowsMessagesAndLog) {
   log_.Append("abc");
   EXPECT_EQ(Drain(), "1:progress1 log0+3");
   Say(2);
-  relay_.SetEnd(wire::RankExit{.exit_code = 0});
+  relay_.SetEnd(job::RankExit{.exit_code = 0});
   log_.Append("de");
   EXPECT_EQ(Drain(), "2:progress2 log3+2 3:exit");
   EXPECT_EQ(Drain(), "");
@@ -54,7 +54,7 @@ TEST_F(RelayTest, TheEndFollowsMessagesAndLog) {
 TEST_F(RelayTest, GoesOnBehindWhatTheCoordinatorHas) {
   for (int64_t step = 1; step <= 4; ++step) Say(step);
   log_.Append("abcdef");
-  relay_.SetEnd(wire::RankExit{.exit_code = 0});
+  relay_.SetEnd(job::RankExit{.exit_code = 0});
   relay_.Resume(3, 4);
   EXPECT_EQ(Drain(), "4:progress4 log4+2 5:exit");
   relay_.Resume(4, 6);
@@ -77,7 +77,7 @@ TEST_F(RelayTest, KeepsToItsWindows) {
 TEST_F(RelayTest, TheEndMayOvertakeALogThatWaitsForTheCoordinator) {
   relay_.Resume(0, 0);
   log_.Append(std::string(2 * Relay::kLogWindowBytes, 'x'));
-  relay_.SetEnd(wire::RankExit{.exit_code = 0});
+  relay_.SetEnd(job::RankExit{.exit_code = 0});
   const std::string before = Drain();
   EXPECT_THAT(before, testing::Not(testing::HasSubstr("exit")));
   relay_.LetEndOvertakeLog();
@@ -99,9 +99,9 @@ TEST_F(RelayTest, LinesThatAreNoMessagesKeepTheirNumbers) {
 
 TEST_F(RelayTest, KnowsTheStepAlsoOfAnAdoptedRank) {
   Say(7);
-  EXPECT_EQ(Relay(wire::RankKey{base::JobId{1}, 1, 0}, folder_.path()).step(), 7);
+  EXPECT_EQ(Relay(job::RankKey{base::JobId{1}, 1, 0}, folder_.path()).step(), 7);
   Say(10);
-  EXPECT_EQ(Relay(wire::RankKey{base::JobId{1}, 1, 0}, folder_.path()).step(), 9) << "the last step, from 0";
+  EXPECT_EQ(Relay(job::RankKey{base::JobId{1}, 1, 0}, folder_.path()).step(), 9) << "the last step, from 0";
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ class Bench {
     const std::vector<Rank> ranks = FindJob(state_, id)->attempt->ranks;
     for (const Rank& rank : ranks) {
       Feed(RankReported{rank.row.worker, rank.row.key, 1, job::RankOutcome{job::Outcome::kSucceeded, "", std::nullopt}});
-      Feed(RankReported{rank.row.worker, rank.row.key, 2, RankExit{.exit_code = 0}});
+      Feed(RankReported{rank.row.worker, rank.row.key, 2, job::RankExit{.exit_code = 0}});
     }
   }
 

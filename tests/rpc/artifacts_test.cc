@@ -38,7 +38,7 @@ class ArtifactsTest : public testing::Test {
   TestSite site_;
   FakeWorker worker_{"a/0"};
   std::string job_;
-  wire::RankKey key_;
+  job::RankKey key_;
   int64_t reports_ = 2;  // that began the training
   v1::ReadArtifactRequest request_;
   v1::ReadArtifactResponse response_;

@@ -164,9 +164,9 @@ TEST_F(CoordinatorTest, AnOperatorsFenceEndsTheRankOfALostWorkerAndIsRecorded) {
 TEST_F(CoordinatorTest, LogsAreKeptOfRanksThatTheWorkerHas) {
   Join(channel_);
   ASSERT_TRUE(Submit("r1").ok());
-  const core::RankKey own{base::JobId{1}, 1, 0}, foreign{base::JobId{7}, 1, 0};
+  const job::RankKey own{base::JobId{1}, 1, 0}, foreign{base::JobId{7}, 1, 0};
   loop_.Call([&] {
-    for (const core::RankKey& key : {own, foreign}) coordinator_.WorkerLogged(channel_, "a/0", key, 0, "a line");
+    for (const job::RankKey& key : {own, foreign}) coordinator_.WorkerLogged(channel_, "a/0", key, 0, "a line");
     EXPECT_EQ(logs_.End(own), 6);
     EXPECT_EQ(logs_.End(foreign), 0);
   });

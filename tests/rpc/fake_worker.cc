@@ -95,7 +95,7 @@ v1::CoordinatorMessage FakeWorker::Next(v1::CoordinatorMessage::MessageCase kind
   return Take("message " + std::to_string(kind), [kind](const v1::CoordinatorMessage& message) { return message.message_case() == kind; });
 }
 
-wire::RankKey FakeWorker::Start() {
+job::RankKey FakeWorker::Start() {
   const v1::StartRank start = Next(v1::CoordinatorMessage::kStart).start();
   const auto key = wire::ReadRankKey(start.job(), start.attempt(), start.rank());
   if (!key) {
@@ -106,8 +106,8 @@ wire::RankKey FakeWorker::Start() {
   return *key;
 }
 
-void FakeWorker::Report(const wire::RankKey& key, wire::ReportBody body) {
-  const bool is_exit = std::holds_alternative<wire::RankExit>(body);
+void FakeWorker::Report(const job::RankKey& key, job::ReportBody body) {
+  const bool is_exit = std::holds_alternative<job::RankExit>(body);
   reports_.push_back({key, ++held_[key], std::move(body)});
   if (is_exit) held_.erase(key);
   v1::WorkerMessage message;
@@ -116,14 +116,14 @@ void FakeWorker::Report(const wire::RankKey& key, wire::ReportBody body) {
 }
 
 void FakeWorker::SendAgain() {
-  for (const wire::RankReport& report : reports_) {
+  for (const job::RankReport& report : reports_) {
     v1::WorkerMessage message;
     *message.mutable_report() = wire::ToWire(report);
     Send(message);
   }
 }
 
-void FakeWorker::Log(const wire::RankKey& key, int64_t offset, const std::string& data) {
+void FakeWorker::Log(const job::RankKey& key, int64_t offset, const std::string& data) {
   v1::WorkerMessage message;
   wire::WriteRankKey(key, message.mutable_log());
   message.mutable_log()->set_offset(offset);
@@ -131,14 +131,14 @@ void FakeWorker::Log(const wire::RankKey& key, int64_t offset, const std::string
   Send(message);
 }
 
-void FakeWorker::WaitForAck(const wire::RankKey& key, int64_t sequence) {
+void FakeWorker::WaitForAck(const job::RankKey& key, int64_t sequence) {
   Take("the acknowledgement", [&](const v1::CoordinatorMessage& message) {
     const v1::Ack& ack = message.ack();
     return ack.job() == base::ToString(key.job) && ack.rank() == key.rank && ack.sequence() >= sequence;
   });
 }
 
-void FakeWorker::WaitForLogAck(const wire::RankKey& key, int64_t offset) {
+void FakeWorker::WaitForLogAck(const job::RankKey& key, int64_t offset) {
   Take("the acknowledgement of its log", [&](const v1::CoordinatorMessage& message) {
     const v1::LogAck& ack = message.log_ack();
     return ack.job() == base::ToString(key.job) && ack.rank() == key.rank && ack.offset() >= offset;
@@ -151,14 +151,14 @@ void FakeWorker::SayFree() {
   Send(message);
 }
 
-void FakeWorker::BeginTraining(const wire::RankKey& key) {
+void FakeWorker::BeginTraining(const job::RankKey& key) {
   Report(key, job::RankStarted{.pid = 4711, .commit = "c0ffee", .libtorch = "2.11.0", .nccl = "", .driver = "", .device_name = "CPU slot"});
   Report(key, job::RankPhase{.phase = "training"});
 }
 
-void FakeWorker::Succeed(const wire::RankKey& key) {
+void FakeWorker::Succeed(const job::RankKey& key) {
   Report(key, job::RankOutcome{job::Outcome::kSucceeded, "", std::nullopt});
-  wire::RankExit exit;
+  job::RankExit exit;
   exit.exit_code = 0;
   Report(key, std::move(exit));
   Next(v1::CoordinatorMessage::kRelease);

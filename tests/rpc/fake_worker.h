@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "common/wire/rank_key.h"
 #include "common/wire/rank_report.h"
 #include "proto/trainctl.grpc.pb.h"
 
@@ -35,21 +36,21 @@ class FakeWorker {
   // The next message of this kind, which is taken; others stay. Fails the test where none comes.
   v1::CoordinatorMessage Next(v1::CoordinatorMessage::MessageCase kind);
   // Waits for a start command and holds the rank.
-  wire::RankKey Start();
+  job::RankKey Start();
 
   // Numbers the report, sends it unless disconnected, and keeps it for SendAgain.
-  void Report(const wire::RankKey& key, wire::ReportBody body);
+  void Report(const job::RankKey& key, job::ReportBody body);
   // Every report again, whatever was acknowledged.
   void SendAgain();
-  void Log(const wire::RankKey& key, int64_t offset, const std::string& data);
+  void Log(const job::RankKey& key, int64_t offset, const std::string& data);
   // Until the report with this number, or a later one, is acknowledged.
-  void WaitForAck(const wire::RankKey& key, int64_t sequence);
-  void WaitForLogAck(const wire::RankKey& key, int64_t offset);
+  void WaitForAck(const job::RankKey& key, int64_t sequence);
+  void WaitForLogAck(const job::RankKey& key, int64_t offset);
   void SayFree();
 
   // The usual life of a rank: started, training, all that the test reports in between, then success and exit.
-  void BeginTraining(const wire::RankKey& key);
-  void Succeed(const wire::RankKey& key);
+  void BeginTraining(const job::RankKey& key);
+  void Succeed(const job::RankKey& key);
 
  private:
   using Stream = grpc::ClientReaderWriter<v1::WorkerMessage, v1::CoordinatorMessage>;
@@ -64,8 +65,8 @@ class FakeWorker {
   std::unique_ptr<Stream> stream_;
   std::thread reader_;
 
-  std::map<wire::RankKey, int64_t> held_;  // with the last report's number
-  std::deque<wire::RankReport> reports_;
+  std::map<job::RankKey, int64_t> held_;  // with the last report's number
+  std::deque<job::RankReport> reports_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -20,7 +20,7 @@ TEST(JobLife, FromSubmitToSuccess) {
   const std::string job = site.Submit("tiny");
   EXPECT_EQ(job, "j1");
 
-  const wire::RankKey rank = worker.Start();
+  const job::RankKey rank = worker.Start();
   EXPECT_EQ(site.WaitForState(job, "STARTING").placement(0), "a/0");
   worker.BeginTraining(rank);
   worker.Report(rank, job::RankProgress{.step = 1, .steps = 2, .loss = 3.5, .tokens_per_second = 100.0, .peak_allocated_bytes = 5});
@@ -56,10 +56,10 @@ TEST(JobLife, AGangMeetsThroughTheCoordinator) {
   first.Connect(site.channel());
   second.Connect(site.channel());
   site.Submit("pair", 2);
-  const wire::RankKey rank0 = first.Start(), rank1 = second.Start();
+  const job::RankKey rank0 = first.Start(), rank1 = second.Start();
   FakeWorker& leader = rank0.rank == 0 ? first : second;
   FakeWorker& other = rank0.rank == 0 ? second : first;
-  const wire::RankKey key0 = rank0.rank == 0 ? rank0 : rank1, key1 = rank0.rank == 0 ? rank1 : rank0;
+  const job::RankKey key0 = rank0.rank == 0 ? rank0 : rank1, key1 = rank0.rank == 0 ? rank1 : rank0;
   leader.Report(key0, job::RankPhase{.phase = "joining"});
   other.Report(key1, job::RankPhase{.phase = "joining"});
   leader.Report(key0, job::RankRendezvous{"abcdef"});
@@ -73,9 +73,9 @@ TEST(JobLife, ARankThatDiesIsToldWithItsLastLines) {
   FakeWorker worker("a/0");
   worker.Connect(site.channel());
   const std::string job = site.Submit("dies");
-  const wire::RankKey rank = worker.Start();
+  const job::RankKey rank = worker.Start();
   worker.BeginTraining(rank);
-  wire::RankExit exit;
+  job::RankExit exit;
   exit.exit_code = 3;
   exit.last_log_lines = "Traceback: no such file\n";
   worker.Report(rank, std::move(exit));
@@ -92,12 +92,12 @@ TEST(JobLife, OutOfMemoryIsAnOutcomeWithItsDetail) {
   FakeWorker worker("a/0");
   worker.Connect(site.channel());
   const std::string job = site.Submit("large");
-  const wire::RankKey rank = worker.Start();
+  const job::RankKey rank = worker.Start();
   worker.BeginTraining(rank);
   job::OomDetail oom{0, "backward", 1000, 2000, {}};
   oom.memory.params = 700;
   worker.Report(rank, job::RankOutcome{job::Outcome::kOomGpu, "out of memory", oom});
-  wire::RankExit exit;
+  job::RankExit exit;
   exit.exit_code = 1;
   worker.Report(rank, std::move(exit));
   worker.SayFree();
@@ -125,7 +125,7 @@ TEST(JobLife, ACancelledRankIsStoppedAndTheJobEndsWhenItsDeviceIsFree) {
   FakeWorker worker("a/0");
   worker.Connect(site.channel());
   const std::string job = site.Submit("unwanted");
-  const wire::RankKey rank = worker.Start();
+  const job::RankKey rank = worker.Start();
   worker.BeginTraining(rank);
   v1::CancelRequest request;
   request.add_jobs(job);
@@ -133,7 +133,7 @@ TEST(JobLife, ACancelledRankIsStoppedAndTheJobEndsWhenItsDeviceIsFree) {
   ASSERT_TRUE(site.Call(&Stub::Cancel, request, &response).ok());
   EXPECT_GT(worker.Next(v1::CoordinatorMessage::kStop).stop().grace_seconds(), 0);
   EXPECT_EQ(site.WaitForState(job, "STOPPING").outcome(), "");
-  wire::RankExit exit;
+  job::RankExit exit;
   exit.signal = 15;
   worker.Report(rank, std::move(exit));
   worker.SayFree();

@@ -9,7 +9,7 @@
 namespace trainctl::coordinator {
 namespace {
 
-const core::RankKey kRank{{7}, 1, 3};
+const job::RankKey kRank{{7}, 1, 3};
 
 std::string ReadAll(LogFiles& logs, int64_t offset = 0) {
   std::string text;

@@ -197,7 +197,7 @@ TEST(MalformedInput, AMessageThatCannotBeReadIsSkippedAndTheStreamGoesOn) {
   FakeWorker worker("a/0");
   worker.Connect(site.channel());
   const std::string job = site.Submit("tiny");
-  const wire::RankKey rank = worker.Start();
+  const job::RankKey rank = worker.Start();
   v1::WorkerMessage damaged;
   damaged.mutable_report()->set_job("../j1");
   worker.Send(damaged);

@@ -80,7 +80,7 @@ TEST_F(PredictionTest, EarlierRunsOfTheSameShapeAreToldByDevice) {
   v1::SubmitRequest forced = SubmitOf(TinyLlamaJob());
   forced.set_force(true);
   ASSERT_TRUE(Submit(forced).ok());
-  const wire::RankKey rank = worker_.Start();
+  const job::RankKey rank = worker_.Start();
   worker_.BeginTraining(rank);
   std::vector<job::MetricPoint> points;
   for (const double seconds : {9.0, 1.0, 3.0, 2.0}) {

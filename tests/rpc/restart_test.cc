@@ -53,7 +53,7 @@ TEST(Restart, ARunningJobGoesOnAndEachPointIsStoredOnce) {
   FakeWorker worker("a/0");
   worker.Connect(site.channel());
   const std::string job = site.Submit("survivor");
-  const wire::RankKey rank = worker.Start();
+  const job::RankKey rank = worker.Start();
   worker.BeginTraining(rank);
   worker.Report(rank, job::RankMetrics{{{"loss", 0, std::nullopt, "", 4.0, 1}}});
   worker.WaitForAck(rank, 3);
@@ -119,7 +119,7 @@ TEST(Restart, AWorkerThatBreaksOffMayComeBackAndGoOn) {
   FakeWorker worker("a/0");
   worker.Connect(site.channel());
   const std::string job = site.Submit("tiny");
-  const wire::RankKey rank = worker.Start();
+  const job::RankKey rank = worker.Start();
   worker.BeginTraining(rank);
   worker.WaitForAck(rank, 2);
   worker.Disconnect();

@@ -16,7 +16,7 @@ TEST(Watch, EndsWhenAllAreFinishedAndSaysLittleMoreThanNeeded) {
   FakeWorker worker("a/0");
   worker.Connect(site.channel());
   const std::string job = site.Submit("busy");
-  const wire::RankKey rank = worker.Start();
+  const job::RankKey rank = worker.Start();
   v1::WatchRequest request;
   request.add_jobs(job);
   grpc::ClientContext context;
@@ -73,7 +73,7 @@ TEST(Logs, FollowGoesOnUntilTheJobEnds) {
   request.set_follow(true);
   std::string text;
   auto followed = std::async(std::launch::async, [&] { return site.Logs(request, &text); });
-  const wire::RankKey rank = worker.Start();
+  const job::RankKey rank = worker.Start();
   worker.BeginTraining(rank);
   worker.Log(rank, 0, "first\n");
   worker.WaitForLogAck(rank, 6);
@@ -117,7 +117,7 @@ class TalkingRanks : public testing::Test {
     second_.Connect(site_.channel());
     job_ = site_.Submit("pair", 2);
     for (FakeWorker* worker : {&first_, &second_}) {
-      const wire::RankKey rank = worker->Start();
+      const job::RankKey rank = worker->Start();
       const std::string text = "rank " + std::to_string(rank.rank) + "\nend\n";
       worker->Log(rank, 0, text);
       worker->WaitForLogAck(rank, static_cast<int64_t>(text.size()));

@@ -90,7 +90,7 @@ void Print(const UnfinishedJob& job, std::ostringstream& out) {
 
 }  // namespace
 
-std::string Short(const RankKey& key) {
+std::string Short(const job::RankKey& key) {
   return base::ToString(key.job) + "/" + std::to_string(key.attempt) + "/" + std::to_string(key.rank);
 }
 

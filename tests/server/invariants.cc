@@ -11,7 +11,7 @@ namespace {
 
 // Each live attempt has all its devices, of one class; each device serves one attempt at most.
 void GangsAreWhole(const State& state) {
-  std::map<std::string, RankKey> holders;
+  std::map<std::string, job::RankKey> holders;
   for (const auto& [id, job] : state.live) {
     ASSERT_TRUE(job->attempt);
     ASSERT_EQ(static_cast<int64_t>(job->attempt->ranks.size()), job->row.spec.devices) << base::ToString(id);

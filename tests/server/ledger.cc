@@ -24,7 +24,7 @@ StoredState Ledger::LoadState() const {
     if (job.status.state == job::JobState::kQueued) continue;
     unfinished.attempt = attempts_.at({id, job.status.attempt});
     for (int64_t rank = 0; rank < job.row.spec.devices; ++rank) {
-      const RankKey key{id, job.status.attempt, rank};
+      const job::RankKey key{id, job.status.attempt, rank};
       unfinished.ranks.push_back(ranks_.at(key));
       if (acks_.contains(key)) state.acks[key] = acks_.at(key);
     }

@@ -23,9 +23,9 @@ class Ledger {
   };
   const std::map<base::JobId, StoredJob>& jobs() const { return jobs_; }
   const std::map<std::pair<base::JobId, int64_t>, AttemptRow>& attempts() const { return attempts_; }
-  const std::map<RankKey, RankRow>& ranks() const { return ranks_; }
+  const std::map<job::RankKey, RankRow>& ranks() const { return ranks_; }
   // Of each rank, in order of arrival.
-  const std::map<RankKey, std::vector<job::MetricPoint>>& points() const { return points_; }
+  const std::map<job::RankKey, std::vector<job::MetricPoint>>& points() const { return points_; }
 
  private:
   void Write(const SubmissionRow&) {}
@@ -43,10 +43,10 @@ class Ledger {
   std::map<base::JobId, StoredJob> jobs_;
   base::GroupId last_group_;
   std::map<std::pair<base::JobId, int64_t>, AttemptRow> attempts_;
-  std::map<RankKey, RankRow> ranks_;
+  std::map<job::RankKey, RankRow> ranks_;
   std::map<std::string, WorkerRow> workers_;
-  std::map<RankKey, int64_t> acks_;
-  std::map<RankKey, std::vector<job::MetricPoint>> points_;
+  std::map<job::RankKey, int64_t> acks_;
+  std::map<job::RankKey, std::vector<job::MetricPoint>> points_;
 };
 
 }  // namespace trainctl::core

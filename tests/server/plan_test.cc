@@ -25,7 +25,7 @@ Job Accumulating() {
 }
 
 bool HoldsGradients(const Job& job, int64_t memory_bytes) {
-  const Device device = {.kind = job::DeviceKind::kCuda, .memory_bytes = memory_bytes};
+  const job::Device device = {.kind = job::DeviceKind::kCuda, .memory_bytes = memory_bytes};
   return MakePlan(job, {{1}, 1, 0}, device).holds_gradients;
 }
 

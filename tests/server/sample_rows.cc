@@ -28,7 +28,7 @@ job::AttemptEnd SampleEnd() {
   return {job::Outcome::kOomGpu, "rank 1: asked \"too\" much\n", 1, 3, 9, oom, "last\nlines"};
 }
 
-core::RankRow SampleRank(const core::RankKey& key) {
+core::RankRow SampleRank(const job::RankKey& key) {
   core::RankRow row;
   row.key = key;
   row.worker = "a/" + std::to_string(key.rank);

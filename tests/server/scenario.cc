@@ -49,7 +49,7 @@ int64_t GetNumber(const Settings& settings, const std::string& key, int64_t othe
   return std::stoll(Get(settings, key, std::to_string(otherwise)));
 }
 
-RankKey ParseKey(const std::string& text) {
+job::RankKey ParseKey(const std::string& text) {
   const Words parts = Split(text, '/');
   return {*base::ParseJobId(parts.at(0)), std::stoll(parts.at(1)), std::stoll(parts.at(2))};
 }
@@ -105,7 +105,7 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
 // micro=N is of TinyLlama, whose memory is then predicted.
 std::string MakeInspection(const Settings& settings) { return settings.contains("micro") ? job::ToJson(job::tiny_llama::TinyLlama()) : ""; }
 
-ReportBody ParseBody(const Words& words, const RankKey& key) {
+job::ReportBody ParseBody(const Words& words, const job::RankKey& key) {
   const std::string& kind = words.at(0);
   const auto number = [&](size_t i, int64_t otherwise) { return i < words.size() ? std::stoll(words[i]) : otherwise; };
   if (kind == "started") return job::RankStarted{100 + key.rank};
@@ -116,12 +116,12 @@ ReportBody ParseBody(const Words& words, const RankKey& key) {
   if (kind == "saved") return job::RankSaved{"final", words.at(1)};
   if (kind == "notice") return job::RankNotice{Join(words, 1)};
   if (kind == "outcome") return job::RankOutcome{*job::ParseOutcome(words.at(1)), Join(words, 2)};
-  if (kind == "exit") return RankExit{.exit_code = number(1, 0)};
-  if (kind == "signal") return RankExit{.signal = number(1, 0)};
-  if (kind == "oom_killed") return RankExit{.signal = 9, .oom_killed = true};
-  if (kind == "lost_record") return RankExit{};
+  if (kind == "exit") return job::RankExit{.exit_code = number(1, 0)};
+  if (kind == "signal") return job::RankExit{.signal = number(1, 0)};
+  if (kind == "oom_killed") return job::RankExit{.signal = 9, .oom_killed = true};
+  if (kind == "lost_record") return job::RankExit{};
   EXPECT_EQ(kind, "launch_failure") << "no such report: " << Join(words, 0);
-  return LaunchFailure{Join(words, 1)};
+  return job::LaunchFailure{Join(words, 1)};
 }
 
 }  // namespace
@@ -170,17 +170,17 @@ std::string Scenario::Submit(const Words& all) {
 
 std::string Scenario::Report(const Words& all) {
   Words words = all;
-  std::vector<RankKey> ranks;
+  std::vector<job::RankKey> ranks;
   size_t next = 0;
   for (; words.at(next).find('/') != std::string::npos; ++next) {
-    for (const RankKey& key : RanksOf(words[next])) ranks.push_back(key);
+    for (const job::RankKey& key : RanksOf(words[next])) ranks.push_back(key);
   }
   words.erase(words.begin(), words.begin() + static_cast<int64_t>(next));
   show_acks_ = words.front().starts_with("seq=");
   const int64_t given = show_acks_ ? std::stoll(words.front().substr(4)) : 0;
   if (show_acks_) words.erase(words.begin());
   std::string text;
-  for (const RankKey& key : ranks) {
+  for (const job::RankKey& key : ranks) {
     const int64_t sequence = given > 0 ? given : ++sequences_[key];
     const auto row = ledger_.ranks().find(key);
     const std::string worker = row == ledger_.ranks().end() ? "a/0" : row->second.worker;
@@ -190,10 +190,10 @@ std::string Scenario::Report(const Words& all) {
   return text;
 }
 
-std::vector<RankKey> Scenario::RanksOf(const std::string& text) const {
+std::vector<job::RankKey> Scenario::RanksOf(const std::string& text) const {
   if (!text.ends_with("/*")) return {ParseKey(text)};
-  const RankKey first = ParseKey(text.substr(0, text.size() - 1) + "0");
-  std::vector<RankKey> ranks;
+  const job::RankKey first = ParseKey(text.substr(0, text.size() - 1) + "0");
+  std::vector<job::RankKey> ranks;
   for (const auto& [key, row] : ledger_.ranks()) {
     if (key.job == first.job && key.attempt == first.attempt) ranks.push_back(key);
   }

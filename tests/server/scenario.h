@@ -42,12 +42,12 @@ class Scenario {
   std::string Device(const Words& words);
   std::string Wait(int64_t seconds);
   std::string Restart();
-  std::vector<RankKey> RanksOf(const std::string& text) const;
+  std::vector<job::RankKey> RanksOf(const std::string& text) const;
 
   State state_;
   Ledger ledger_;
   Now now_{1'000'000'000, 1'000'000'000};
-  std::map<RankKey, int64_t> sequences_;
+  std::map<job::RankKey, int64_t> sequences_;
   int64_t requests_ = 0;
   bool show_acks_ = false;
 };

@@ -34,7 +34,7 @@ void SimWorker::Start(const StartRank& start, Random& random) {
   rank.world_size = start.plan.world_size;
   if (Chance(random, 3)) {
     rank.running = false;
-    return Report(rank, LaunchFailure{"no such path"});
+    return Report(rank, job::LaunchFailure{"no such path"});
   }
   Report(rank, job::RankStarted{1});
 }
@@ -53,26 +53,26 @@ void SimWorker::Stop(const StopRank& stop, int64_t now_s, Random& random) {
   }
 }
 
-void SimWorker::Release(const RankKey& key) {
+void SimWorker::Release(const job::RankKey& key) {
   const auto found = ranks_.find(key);
   if (found == ranks_.end()) return;
   ASSERT_FALSE(found->second.running) << Short(key) << " is released while it runs";
   ranks_.erase(found);
 }
 
-void SimWorker::Acknowledge(const RankKey& key, int64_t sequence) {
+void SimWorker::Acknowledge(const job::RankKey& key, int64_t sequence) {
   const auto found = ranks_.find(key);
   if (found == ranks_.end()) return;
   std::deque<RankReported>& reports = found->second.unacknowledged;
   while (!reports.empty() && reports.front().sequence <= sequence) reports.pop_front();
 }
 
-void SimWorker::Report(SimRank& rank, ReportBody body) {
+void SimWorker::Report(SimRank& rank, job::ReportBody body) {
   rank.unacknowledged.push_back({name_, rank.key, ++rank.sequence, std::move(body)});
   if (welcome_) to_coordinator.push_back(rank.unacknowledged.back());
 }
 
-void SimWorker::End(SimRank& rank, const RankExit& exit, Random& random) {
+void SimWorker::End(SimRank& rank, const job::RankExit& exit, Random& random) {
   rank.running = false;
   Report(rank, exit);
   dirty_ = Chance(random, 10);
@@ -86,7 +86,7 @@ void SimWorker::Reboot() {
   ++boot_;
   dirty_ = false;
   for (auto& [key, rank] : ranks_) {
-    if (rank.running) Report(rank, RankExit{});  // its shim went down with it: a record without an end
+    if (rank.running) Report(rank, job::RankExit{});  // its shim went down with it: a record without an end
     rank.running = false;
   }
 }

@@ -19,7 +19,7 @@ using Random = std::mt19937_64;
 inline bool Chance(Random& random, uint64_t percent) { return random() % 100 < percent; }
 
 struct SimRank {
-  RankKey key;
+  job::RankKey key;
   int64_t world_size = 1;
   bool running = true;
   bool succeeded = false;   // it did all its steps
@@ -53,7 +53,7 @@ class SimWorker {
 
   const std::string& name() const { return name_; }
   bool connected() const { return connected_; }
-  std::map<RankKey, SimRank>& ranks() { return ranks_; }
+  std::map<job::RankKey, SimRank>& ranks() { return ranks_; }
   // The running rank; null: none. There is never more than one: a second one fails the test.
   SimRank* Running();
 
@@ -63,10 +63,10 @@ class SimWorker {
  private:
   void Start(const StartRank& start, Random& random);
   void Stop(const StopRank& stop, int64_t now_s, Random& random);
-  void Release(const RankKey& key);
-  void Acknowledge(const RankKey& key, int64_t sequence);
-  void Report(SimRank& rank, ReportBody body);
-  void End(SimRank& rank, const RankExit& exit, Random& random);
+  void Release(const job::RankKey& key);
+  void Acknowledge(const job::RankKey& key, int64_t sequence);
+  void Report(SimRank& rank, job::ReportBody body);
+  void End(SimRank& rank, const job::RankExit& exit, Random& random);
   void DoStep(SimRank& rank, Random& random);
 
   std::string name_, host_, model_;
@@ -75,7 +75,7 @@ class SimWorker {
   bool connected_ = false;
   bool welcome_ = false;  // reports may be sent
   bool dirty_ = false;
-  std::map<RankKey, SimRank> ranks_;  // with a record: running, or ended and not released
+  std::map<job::RankKey, SimRank> ranks_;  // with a record: running, or ended and not released
 };
 
 }  // namespace trainctl::core

@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "common/wire/metric_point.h"
+#include "common/wire/rank_key.h"
 #include "common/wire/oom_detail.h"
 #include "proto/trainctl.pb.h"
 
@@ -161,13 +162,13 @@ TEST(RankReport, ANegativeKindOfMemoryIsNamedDownToItsField) {
 }
 
 TEST(RankReport, ANoticeComesBack) {
-  const auto report = FromWire(ToWire(RankReport{{1, 1, 0}, 3, job::RankNotice{"disk full"}}));
+  const auto report = FromWire(ToWire(job::RankReport{{1, 1, 0}, 3, job::RankNotice{"disk full"}}));
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(std::get<job::RankNotice>(report->body).text, "disk full");
 }
 
 TEST(RankReport, ARanksOwnMessageBecomesTheSameBody) {
-  const ReportBody body = ToBody(job::RankSaved{"final", "/runs/a", 4096});
+  const job::ReportBody body = ToBody(job::RankSaved{"final", "/runs/a", 4096});
   ASSERT_TRUE(std::holds_alternative<job::RankSaved>(body));
   EXPECT_EQ(std::get<job::RankSaved>(body).path, "/runs/a");
   EXPECT_EQ(std::get<job::RankSaved>(body).bytes, 4096);

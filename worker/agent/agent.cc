@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "common/base/version.h"
+#include "common/wire/device.h"
+#include "common/wire/rank_key.h"
 #include "proto/trainctl.pb.h"
 #include "worker/agent/encode.h"
 #include "worker/agent/rank_records.h"
@@ -32,8 +34,8 @@ base::Result<shim::Descriptor> LockDirectory(const std::string& directory) {
 
 // The rank that a message is about; nullopt, and a word in the log, where it names none.
 template <class Message>
-std::optional<wire::RankKey> KeyOf(const Message& message) {
-  const base::Result<wire::RankKey> key = wire::ReadRankKey(message.job(), message.attempt(), message.rank());
+std::optional<job::RankKey> KeyOf(const Message& message) {
+  const base::Result<job::RankKey> key = wire::ReadRankKey(message.job(), message.attempt(), message.rank());
   if (key) return *key;
   spdlog::error("a message of the coordinator is passed over: {}", key.error().message);
   return std::nullopt;
@@ -58,8 +60,8 @@ base::Status Agent::Start() {
   base::Result<shim::Descriptor> lock = LockDirectory(options_.directory);
   if (!lock) return lock.error();
   lock_ = std::move(*lock);
-  for (const wire::RankKey& key : FindRanks(options_.directory)) {
-    spdlog::info("{}: taken up again", wire::ToString(key));
+  for (const job::RankKey& key : FindRanks(options_.directory)) {
+    spdlog::info("{}: taken up again", job::ToString(key));
     Hold(key).Adopt();
   }
   uplink_.Start();
@@ -77,7 +79,7 @@ void Agent::Up(const std::string& local_address) {
   hello.set_host(options_.host);
   hello.set_boot_id(shim::BootId());
   hello.set_version(std::string(base::Version()));
-  *hello.mutable_device() = Encode(device_.info());
+  *hello.mutable_device() = wire::ToWire(device_.info());
   hello.set_device_free(device_watch_.Look(Use()).free);
   hello.set_address(address_);
   for (const auto& [key, rank] : held_) {
@@ -119,7 +121,7 @@ void Agent::Receive(const v1::CoordinatorMessage& message) {
 
 void Agent::Welcomed(const v1::CoordinatorMessage& message) {
   spdlog::info("connected to the coordinator as {}", options_.name);
-  std::map<wire::RankKey, std::pair<int64_t, int64_t>> stored;  // sequence, log offset
+  std::map<job::RankKey, std::pair<int64_t, int64_t>> stored;  // sequence, log offset
   for (const v1::Ack& ack : message.welcome().acks()) {
     if (const auto key = KeyOf(ack)) stored[*key].first = ack.sequence();
   }
@@ -134,9 +136,9 @@ void Agent::Welcomed(const v1::CoordinatorMessage& message) {
   Pump();
 }
 
-void Agent::StartRank(const wire::RankKey& key, const std::string& plan_json) {
+void Agent::StartRank(const job::RankKey& key, const std::string& plan_json) {
   if (Find(key)) return;  // said again after a reconnect
-  spdlog::info("{}: starting", wire::ToString(key));
+  spdlog::info("{}: starting", job::ToString(key));
   const std::optional<GpuSample> gpu = SampleUsage().gpu;  // and the host's CPU time counts from here
   HeldRank::Launch launch{.host = options_.host,
                           .plan_json = plan_json,
@@ -168,12 +170,12 @@ void Agent::ReadArtifact(const v1::ArtifactAsk& ask) {
 
 // ---- ranks ----
 
-HeldRank* Agent::Find(const std::optional<wire::RankKey>& key) {
+HeldRank* Agent::Find(const std::optional<job::RankKey>& key) {
   const auto found = key ? held_.find(*key) : held_.end();
   return found == held_.end() ? nullptr : found->second.get();
 }
 
-HeldRank& Agent::Hold(const wire::RankKey& key) {
+HeldRank& Agent::Hold(const job::RankKey& key) {
   HeldRank::Callbacks callbacks{.use = [this] { return SampleUsage(); },
                                 .on_news = [this] { Pump(); },
                                 .on_ended = [this] { RankEnded(); },
@@ -188,13 +190,13 @@ void Agent::RankEnded() {
 }
 
 // Not from inside the rank's own call.
-void Agent::RemoveLater(const wire::RankKey& key) {
+void Agent::RemoveLater(const job::RankKey& key) {
   boost::asio::post(io_, [this, alive = alive_, key] {
     if (!*alive) return;
     held_.erase(key);
     std::error_code error;
     std::filesystem::remove_all(RankFolder(options_.directory, key), error);
-    if (error) spdlog::error("{}: its folder can't be removed: {}", wire::ToString(key), error.message());
+    if (error) spdlog::error("{}: its folder can't be removed: {}", job::ToString(key), error.message());
   });
 }
 
@@ -252,7 +254,7 @@ DeviceUse Agent::Use() const {
   DeviceUse use;
   for (const auto& [key, rank] : held_) {
     if (rank->running()) use.rank_runs = true;
-    else if (!rank->gone()) use.leftovers = "processes of " + wire::ToString(key) + " could not be ended";
+    else if (!rank->gone()) use.leftovers = "processes of " + job::ToString(key) + " could not be ended";
   }
   return use;
 }

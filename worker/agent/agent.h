@@ -56,14 +56,14 @@ class Agent {
   void Down();
   void Receive(const v1::CoordinatorMessage& message);
   void Welcomed(const v1::CoordinatorMessage& message);
-  void StartRank(const wire::RankKey& key, const std::string& plan_json);
+  void StartRank(const job::RankKey& key, const std::string& plan_json);
   void Inspect(const std::string& request_id, const std::string& job_json);
   void ReadArtifact(const v1::ArtifactAsk& ask);
 
-  HeldRank& Hold(const wire::RankKey& key);
-  HeldRank* Find(const std::optional<wire::RankKey>& key);  // nullptr: not held
+  HeldRank& Hold(const job::RankKey& key);
+  HeldRank* Find(const std::optional<job::RankKey>& key);  // nullptr: not held
   void RankEnded();
-  void RemoveLater(const wire::RankKey& key);
+  void RemoveLater(const job::RankKey& key);
 
   void Pump();
   void Tick();
@@ -82,7 +82,7 @@ class Agent {
   DeviceWatch device_watch_;
   Inspections inspections_;
   ArtifactReader artifact_reader_;
-  std::map<wire::RankKey, std::unique_ptr<HeldRank>> held_;
+  std::map<job::RankKey, std::unique_ptr<HeldRank>> held_;
   boost::asio::steady_timer tick_timer_;
   boost::asio::steady_timer settle_timer_;
   std::string address_;    // of this host, for other ranks

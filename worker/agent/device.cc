@@ -24,14 +24,14 @@ class CpuSlot : public Device {
     info_.threads = options.threads;
   }
 
-  const DeviceInfo& info() const override { return info_; }
+  const job::Device& info() const override { return info_; }
   std::optional<GpuSample> Sample() override { return std::nullopt; }
   std::string WhyNotFree() override { return {}; }
   // Threads of OpenMP (libgomp's, which torch brings) that wait shall sleep, not spin: other slots' ranks want those cores.
   std::vector<std::string> Environment() const override { return {"CUDA_VISIBLE_DEVICES=", "OMP_WAIT_POLICY=PASSIVE"}; }
 
  private:
-  DeviceInfo info_;
+  job::Device info_;
 };
 
 // idle_baseline.json: {"boot_id", "uuid", "used_bytes"}; of another boot or GPU it says nothing.
@@ -57,7 +57,7 @@ class GpuDevice : public Device {
     info_.threads = threads;
   }
 
-  const DeviceInfo& info() const override { return info_; }
+  const job::Device& info() const override { return info_; }
 
   std::optional<GpuSample> Sample() override {
     const base::Result<GpuSample> sample = library_->Sample(info_.index);
@@ -92,7 +92,7 @@ class GpuDevice : public Device {
     return pids.empty() ? "" : " (processes" + pids + ")";
   }
 
-  DeviceInfo info_;
+  job::Device info_;
   std::unique_ptr<GpuLibrary> library_;
   const std::string path_;
   IdleBaseline baseline_;

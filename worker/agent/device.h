@@ -8,26 +8,15 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/job/rank_plan.h"
+#include "common/job/device.h"
 #include "worker/agent/gpu_library.h"
 
 namespace trainctl::agent {
 
-struct DeviceInfo {
-  job::DeviceKind kind = job::DeviceKind::kCpu;
-  int64_t index = 0;
-  std::string uuid;
-  std::string name;
-  int64_t memory_bytes = 0;
-  std::string compute_capability;  // "9.0"; empty on CPU
-  std::string driver;
-  int64_t threads = 1;
-};
-
 class Device {
  public:
   virtual ~Device() = default;
-  virtual const DeviceInfo& info() const = 0;
+  virtual const job::Device& info() const = 0;
   // nullopt: a CPU slot (its rank is what is sampled), or a GPU that does not answer now.
   virtual std::optional<GpuSample> Sample() = 0;
   // With no rank of ours on it: empty where the device is free, else why it is not.

@@ -6,19 +6,6 @@
 
 namespace trainctl::agent {
 
-v1::Device Encode(const DeviceInfo& info) {
-  v1::Device device;
-  device.set_kind(info.kind == job::DeviceKind::kCuda ? "cuda" : "cpu");
-  device.set_index(info.index);
-  device.set_uuid(info.uuid);
-  device.set_name(info.name);
-  device.set_memory_bytes(info.memory_bytes);
-  device.set_compute_capability(info.compute_capability);
-  device.set_driver(info.driver);
-  device.set_threads(info.threads);
-  return device;
-}
-
 v1::WorkerMessage EncodeHeartbeat(const GpuSample& device, const HostSample& host) {
   v1::WorkerMessage message;
   v1::DeviceSample& device_sample = *message.mutable_heartbeat()->mutable_device();

@@ -1,23 +1,20 @@
-// The worker's own facts as messages (proto/trainctl.proto). Reports about ranks: common/wire.
+// The worker's own facts as messages (proto/trainctl.proto). Devices and reports about ranks: common/wire.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "worker/agent/artifact_reader.h"
-#include "worker/agent/device.h"
 #include "worker/agent/device_watch.h"
 #include "worker/agent/host_sampler.h"
 #include "worker/agent/rank_sampler.h"
 
 namespace trainctl::v1 {
-class Device;
 class WorkerMessage;
-}  // namespace trainctl::v1
+}
 
 namespace trainctl::agent {
 
-v1::Device Encode(const DeviceInfo& info);
 v1::WorkerMessage EncodeHeartbeat(const GpuSample& device, const HostSample& host);
 v1::WorkerMessage Encode(const DeviceWord& word);
 v1::WorkerMessage Encode(const std::string& request_id, const base::Result<ArtifactPiece>& piece);

@@ -52,7 +52,7 @@ base::Result<std::string> CompletePlan(const HeldRank::Launch& launch, const std
 
 }  // namespace
 
-HeldRank::HeldRank(boost::asio::io_context& io, const base::Clock& clock, const wire::RankKey& key, std::string folder, Callbacks callbacks)
+HeldRank::HeldRank(boost::asio::io_context& io, const base::Clock& clock, const job::RankKey& key, std::string folder, Callbacks callbacks)
     : clock_(clock), key_(key), folder_(std::move(folder)), callbacks_(std::move(callbacks)), alive_(std::make_shared<bool>(true)),
       relay_(key, folder_),
       keeper_(io, clock, folder_, {.on_data = [this] { callbacks_.on_news(); }, .on_ended = [this](const auto& record) { Ended(record); }}),

@@ -41,7 +41,7 @@ class HeldRank {
     std::optional<double> energy_joules = {};   // of the GPU now
   };
 
-  HeldRank(boost::asio::io_context& io, const base::Clock& clock, const wire::RankKey& key, std::string folder, Callbacks callbacks);
+  HeldRank(boost::asio::io_context& io, const base::Clock& clock, const job::RankKey& key, std::string folder, Callbacks callbacks);
   ~HeldRank();
 
   // Makes the folder and starts the rank. Whatever goes wrong is the rank's end, a launch failure. So is a model or data path that is not
@@ -66,7 +66,7 @@ class HeldRank {
   void AcknowledgeLog(int64_t offset);
   std::optional<v1::WorkerMessage> Next();
 
-  const wire::RankKey& key() const { return key_; }
+  const job::RankKey& key() const { return key_; }
   const std::string& folder() const { return folder_; }
   bool running() const { return !end_; }
   // Ended, with nothing left of it.
@@ -81,7 +81,7 @@ class HeldRank {
   void MakeRemovable();
 
   const base::Clock& clock_;
-  const wire::RankKey key_;
+  const job::RankKey key_;
   const std::string folder_;
   const Callbacks callbacks_;
   const std::shared_ptr<bool> alive_;  // of timers whose handlers are queued already

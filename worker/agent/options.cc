@@ -24,11 +24,11 @@ std::optional<int64_t> ParseNumber(std::string_view text, int64_t least) {
 
 base::Status SetDevice(const std::string& value, Options& options) {
   const size_t colon = value.find(':');
-  const std::string kind = value.substr(0, colon);
+  const std::optional<job::DeviceKind> kind = job::ParseDeviceKind(value.substr(0, colon));
   const std::string number = colon == std::string::npos ? "" : value.substr(colon + 1);
   const std::optional<int64_t> index = ParseNumber(number, 0);
-  if ((kind != "cuda" && kind != "cpu") || !index) return Invalid("--device", value, "cuda:N or cpu:N");
-  options.device = kind == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
+  if (!kind || !index) return Invalid("--device", value, "cuda:N or cpu:N");
+  options.device = *kind;
   options.device_index = *index;
   return base::Ok{};
 }

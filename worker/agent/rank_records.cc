@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/file.h"
+#include "common/wire/rank_key.h"
 #include "worker/shim/log_file.h"
 
 namespace trainctl::agent {
@@ -21,14 +22,14 @@ std::optional<int64_t> ParseNumber(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-std::optional<wire::RankKey> ParseFolderName(const std::string& name) {
+std::optional<job::RankKey> ParseFolderName(const std::string& name) {
   const size_t second = name.rfind('-');
   const size_t first = second == std::string::npos || second == 0 ? std::string::npos : name.rfind('-', second - 1);
   if (first == std::string::npos) return std::nullopt;
   const auto attempt = ParseNumber(std::string_view(name).substr(first + 1, second - first - 1));
   const auto rank = ParseNumber(std::string_view(name).substr(second + 1));
   if (!attempt || !rank) return std::nullopt;
-  const base::Result<wire::RankKey> key = wire::ReadRankKey(name.substr(0, first), *attempt, *rank);
+  const base::Result<job::RankKey> key = wire::ReadRankKey(name.substr(0, first), *attempt, *rank);
   return key ? std::optional(*key) : std::nullopt;
 }
 
@@ -51,12 +52,12 @@ T Get(const nlohmann::json& json, const char* key, T otherwise) {
 
 }  // namespace
 
-std::string RankFolder(const std::string& directory, const wire::RankKey& key) {
+std::string RankFolder(const std::string& directory, const job::RankKey& key) {
   return directory + "/ranks/" + base::ToString(key.job) + "-" + std::to_string(key.attempt) + "-" + std::to_string(key.rank);
 }
 
-std::vector<wire::RankKey> FindRanks(const std::string& directory) {
-  std::vector<wire::RankKey> keys;
+std::vector<job::RankKey> FindRanks(const std::string& directory) {
+  std::vector<job::RankKey> keys;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(directory + "/ranks", error), end; !error && entry != end; entry.increment(error)) {
     if (const auto key = ParseFolderName(entry->path().filename().string())) keys.push_back(*key);
@@ -93,9 +94,9 @@ std::optional<shim::ExitRecord> ReadExitRecord(const std::string& folder) {
   return record;
 }
 
-wire::ReportBody ToReport(const shim::ExitRecord& record, const std::string& folder) {
-  if (!record.launch_error.empty()) return wire::LaunchFailure{record.launch_error};
-  wire::RankExit exit{.oom_killed = record.oom_killed, .last_log_lines = shim::LogTail(folder, kLastLogLines, kLastLogBytes)};
+job::ReportBody ToReport(const shim::ExitRecord& record, const std::string& folder) {
+  if (!record.launch_error.empty()) return job::LaunchFailure{record.launch_error};
+  job::RankExit exit{.oom_killed = record.oom_killed, .last_log_lines = shim::LogTail(folder, kLastLogLines, kLastLogBytes)};
   if (record.exit_code) exit.exit_code = *record.exit_code;
   if (record.signal) exit.signal = *record.signal;
   if (!exit.exit_code && !exit.signal) exit.signal = 9;  // it could not even be reaped: killed, as far as anybody can tell

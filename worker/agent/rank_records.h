@@ -6,23 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "common/wire/rank_key.h"
-#include "common/wire/rank_report.h"
+#include "common/job/rank_key.h"
+#include "common/job/rank_report.h"
 #include "worker/shim/rank_folder.h"
 
 namespace trainctl::agent {
 
 // <directory>/ranks/j12-1-0 for job j12, attempt 1, rank 0.
-std::string RankFolder(const std::string& directory, const wire::RankKey& key);
+std::string RankFolder(const std::string& directory, const job::RankKey& key);
 
 // The ranks that have a folder; other names are passed over.
-std::vector<wire::RankKey> FindRanks(const std::string& directory);
+std::vector<job::RankKey> FindRanks(const std::string& directory);
 
 // nullopt: there is no such record, or none that can be read.
 std::optional<shim::PidRecord> ReadPidRecord(const std::string& folder);
 std::optional<shim::ExitRecord> ReadExitRecord(const std::string& folder);
 
 // The end as the coordinator is told it, with the log's last lines.
-wire::ReportBody ToReport(const shim::ExitRecord& record, const std::string& folder);
+job::ReportBody ToReport(const shim::ExitRecord& record, const std::string& folder);
 
 }  // namespace trainctl::agent

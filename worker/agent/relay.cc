@@ -7,13 +7,15 @@
 #include <variant>
 
 #include "common/job/rank_json.h"
+#include "common/wire/rank_key.h"
+#include "common/wire/rank_report.h"
 #include "proto/trainctl.pb.h"
 #include "worker/shim/line_fields.h"
 #include "worker/shim/log_file.h"
 
 namespace trainctl::agent {
 
-Relay::Relay(wire::RankKey key, std::string folder) : key_(key), folder_(std::move(folder)), reader_(folder_) {
+Relay::Relay(job::RankKey key, std::string folder) : key_(key), folder_(std::move(folder)), reader_(folder_) {
   shim::SpoolReader kept(folder_);  // of an adopted rank: where it is, before anything is relayed again
   kept.Seek(1);
   while (const std::optional<shim::SpoolLine> line = kept.Next()) {
@@ -71,28 +73,28 @@ std::optional<v1::WorkerMessage> Relay::End() {
   return Report(sequence, *end_);
 }
 
-v1::WorkerMessage Relay::Report(int64_t sequence, wire::ReportBody body) {
+v1::WorkerMessage Relay::Report(int64_t sequence, job::ReportBody body) {
   v1::WorkerMessage message;
-  *message.mutable_report() = wire::ToWire(wire::RankReport{key_, sequence, std::move(body)});
+  *message.mutable_report() = wire::ToWire(job::RankReport{key_, sequence, std::move(body)});
   return message;
 }
 
 // A line that is no message of a rank still has a number: it goes as metrics without points, so that the numbers have no gap.
-wire::ReportBody Relay::Read(const shim::SpoolLine& line) {
+job::ReportBody Relay::Read(const shim::SpoolLine& line) {
   if (shim::HasType(line.text, "dropped")) {
     const auto count = static_cast<int64_t>(shim::NumberField(line.text, "messages").value_or(0));
-    spdlog::warn("{}: {} metrics and progress messages were dropped: the coordinator was away for too long", wire::ToString(key_), count);
+    spdlog::warn("{}: {} metrics and progress messages were dropped: the coordinator was away for too long", job::ToString(key_), count);
     return job::RankMetrics{};
   }
   base::Result<job::RankMessage> message = job::RankMessageFromLine(line.text);
   if (!message) {
-    spdlog::warn("{}: message {} is passed over: {}", wire::ToString(key_), line.sequence, message.error().message);
+    spdlog::warn("{}: message {} is passed over: {}", job::ToString(key_), line.sequence, message.error().message);
     return job::RankMetrics{};
   }
   if (const auto* progress = std::get_if<job::RankProgress>(&*message)) {
     step_ = std::max<int64_t>(0, progress->steps > 0 ? std::min(progress->step, progress->steps - 1) : progress->step);
   }
-  return wire::ToBody(std::move(*message));
+  return job::ToBody(std::move(*message));
 }
 
 }  // namespace trainctl::agent

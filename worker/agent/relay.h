@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "common/wire/rank_report.h"
+#include "common/job/rank_report.h"
 #include "worker/shim/spool.h"
 
 namespace trainctl::v1 {
@@ -24,7 +24,7 @@ class Relay {
   static constexpr int64_t kLogWindowBytes = 4 << 20;
   static constexpr size_t kLogChunkBytes = 64 << 10;
 
-  Relay(wire::RankKey key, std::string folder);
+  Relay(job::RankKey key, std::string folder);
 
   // The coordinator has messages up to this number and this much of the log: goes on behind them.
   void Resume(int64_t stored_sequence, int64_t stored_log_bytes);
@@ -32,7 +32,7 @@ class Relay {
   void AcknowledgeLog(int64_t offset);
 
   // The rank's tree is gone, its files are complete.
-  void SetEnd(wire::ReportBody end) { end_ = std::move(end); }
+  void SetEnd(job::ReportBody end) { end_ = std::move(end); }
   // A long log shall not keep the end back any more: the rest of the gang waits for it.
   void LetEndOvertakeLog() { end_overtakes_log_ = true; }
 
@@ -49,17 +49,17 @@ class Relay {
   std::optional<v1::WorkerMessage> NextMessage();
   std::optional<v1::WorkerMessage> NextLog();
   std::optional<v1::WorkerMessage> End();
-  v1::WorkerMessage Report(int64_t sequence, wire::ReportBody body);
-  wire::ReportBody Read(const shim::SpoolLine& line);
+  v1::WorkerMessage Report(int64_t sequence, job::ReportBody body);
+  job::ReportBody Read(const shim::SpoolLine& line);
 
-  const wire::RankKey key_;
+  const job::RankKey key_;
   const std::string folder_;
   shim::SpoolReader reader_;
   int64_t stored_sequence_ = 0;
   int64_t sent_sequence_ = 0;
   int64_t stored_log_bytes_ = 0;
   int64_t sent_log_bytes_ = 0;
-  std::optional<wire::ReportBody> end_;
+  std::optional<job::ReportBody> end_;
   bool end_sent_ = false;
   bool end_overtakes_log_ = false;
   int64_t step_ = 0;

@@ -1,4 +1,4 @@
-// Names one rank of one attempt of a job, as every event and action about a rank does.
+// Names one rank of one attempt of a job, as everything that is said about a rank does.
 #pragma once
 
 #include <compare>
@@ -7,7 +7,7 @@
 
 #include "common/base/ids.h"
 
-namespace trainctl::core {
+namespace trainctl::job {
 
 struct RankKey {
   base::JobId job;
@@ -16,7 +16,7 @@ struct RankKey {
   auto operator<=>(const RankKey&) const = default;
 };
 
-// "j12 attempt 1 rank 0": for messages to people.
+// "j12 attempt 1 rank 0": for messages to people and logs.
 std::string ToString(const RankKey& key);
 
-}  // namespace trainctl::core
+}  // namespace trainctl::job

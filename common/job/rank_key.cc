@@ -1,9 +1,9 @@
-#include "server/core/rank_key.h"
+#include "common/job/rank_key.h"
 
-namespace trainctl::core {
+namespace trainctl::job {
 
 std::string ToString(const RankKey& key) {
   return base::ToString(key.job) + " attempt " + std::to_string(key.attempt) + " rank " + std::to_string(key.rank);
 }
 
-}  // namespace trainctl::core
+}  // namespace trainctl::job

@@ -1,0 +1,28 @@
+// What a rank computes on: a GPU, or a CPU slot.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace trainctl::job {
+
+enum class DeviceKind { kCuda, kCpu };
+
+std::string_view Name(DeviceKind kind);  // "cuda"
+std::optional<DeviceKind> ParseDeviceKind(std::string_view name);
+
+// The one device that a worker offers.
+struct Device {
+  DeviceKind kind = DeviceKind::kCpu;
+  int64_t index = 0;  // CUDA ordinal on its host, or the CPU slot's number
+  std::string uuid;   // as NVML names it; on CPU "cpu:<host>:<slot>"
+  std::string name;
+  int64_t memory_bytes = 0;
+  std::string compute_capability;  // "9.0"; empty on CPU
+  std::string driver;              // empty on CPU
+  int64_t threads = 1;
+};
+
+}  // namespace trainctl::job

@@ -1,0 +1,52 @@
+#include "common/wire/device.h"
+
+#include <algorithm>
+#include <string>
+
+#include "common/wire/texts.h"
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::wire {
+namespace {
+
+base::Error Invalid(const std::string& text) { return {base::Code::kInvalid, text}; }
+
+}  // namespace
+
+v1::Device ToWire(const job::Device& device) {
+  v1::Device message;
+  message.set_kind(std::string(job::Name(device.kind)));
+  message.set_index(device.index);
+  message.set_uuid(device.uuid);
+  message.set_name(device.name);
+  message.set_memory_bytes(device.memory_bytes);
+  message.set_compute_capability(device.compute_capability);
+  message.set_driver(device.driver);
+  message.set_threads(device.threads);
+  return message;
+}
+
+base::Result<job::Device> FromWire(const v1::Device& message) {
+  const std::optional<job::DeviceKind> kind = job::ParseDeviceKind(message.kind());
+  if (!kind) return Invalid("device.kind: '" + message.kind().substr(0, kMaxTextBytes) + "': expected cuda or cpu");
+  if (message.index() < 0) return Invalid("device.index: " + std::to_string(message.index()) + ": expected a number from 0");
+  if (!IsName(message.uuid())) return Invalid("device.uuid: expected 1 to 256 plain characters");
+  if (message.memory_bytes() < 1) {
+    return Invalid("device.memory_bytes: " + std::to_string(message.memory_bytes()) + ": expected bytes, from 1");
+  }
+  if (message.threads() < 0) return Invalid("device.threads: " + std::to_string(message.threads()) + ": expected a number from 0");
+  const base::Status texts = CheckTexts({{"device.name", &message.name()},
+                                         {"device.compute_capability", &message.compute_capability()},
+                                         {"device.driver", &message.driver()}});
+  if (!texts) return texts.error();
+  return job::Device{.kind = *kind,
+                     .index = message.index(),
+                     .uuid = message.uuid(),
+                     .name = message.name(),
+                     .memory_bytes = message.memory_bytes(),
+                     .compute_capability = message.compute_capability(),
+                     .driver = message.driver(),
+                     .threads = std::max<int64_t>(1, message.threads())};
+}
+
+}  // namespace trainctl::wire
