@@ -28,16 +28,6 @@ const std::set<std::string, std::less<>>& SchemaKeys() {
   return *keys;
 }
 
-std::vector<std::string> SplitNames(const std::string& names) {
-  std::vector<std::string> list;
-  for (size_t begin = 0; begin <= names.size();) {
-    const size_t comma = std::min(names.find(',', begin), names.size());
-    list.push_back(names.substr(begin, comma - begin));
-    begin = comma + 1;
-  }
-  return list;
-}
-
 std::optional<int64_t> ParseWhole(const std::string& text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -145,7 +135,7 @@ base::Result<std::vector<std::string>> Arguments::TakeOverrides(const std::vecto
 const Arguments::Argument* Arguments::FindOption(const std::string& word) const {
   const std::string name = word.substr(0, word.find('='));
   for (const Argument& argument : arguments_) {
-    const std::vector<std::string> names = SplitNames(argument.names);
+    const std::vector<std::string> names = Split(argument.names, ',');
     if (name.starts_with("-") && std::find(names.begin(), names.end(), name) != names.end()) return &argument;
   }
   return nullptr;
@@ -222,7 +212,7 @@ base::Status Arguments::ReadNumber(const Argument& argument, const std::string& 
   *argument.number = is_time ? ParseSeconds(text) : ParseWhole(text);
   if (*argument.number) return base::Ok{};
   const std::string expected = is_time ? "a time such as 90s, 10min or 2h" : "a whole number, 0 or more";
-  return Wrong(SplitNames(argument.names).back() + " " + text + ": expected " + expected);
+  return Wrong(Split(argument.names, ',').back() + " " + text + ": expected " + expected);
 }
 
 base::Status Arguments::CheckRequired() const {
@@ -237,7 +227,7 @@ std::vector<std::string> Arguments::Flags() const {
   std::vector<std::string> flags;
   for (const Argument& argument : arguments_) {
     if (!argument.names.starts_with("-")) continue;
-    for (std::string& name : SplitNames(argument.names)) flags.push_back(std::move(name));
+    for (std::string& name : Split(argument.names, ',')) flags.push_back(std::move(name));
   }
   flags.push_back("--help");
   return flags;
@@ -257,7 +247,7 @@ std::string Arguments::Help() const {
       const std::string name = argument.names + (many ? "…" : "");
       usage += argument.required ? " " + name : " [" + name + "]";
     }
-    std::string name = Join(SplitNames(argument.names), ", ");
+    std::string name = Join(Split(argument.names, ','), ", ");
     if (!argument.placeholder.empty()) name += " " + argument.placeholder;
     add_line(name, argument.help);
   }

@@ -80,11 +80,7 @@ TextTable TableOf(const v1::CompareResponse& response, const std::vector<int>& p
 
 int WidthOf(const std::string& text) {
   int width = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    width = std::max(width, DisplayWidth(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
+  for (const std::string& line : Split(text, '\n')) width = std::max(width, DisplayWidth(line));
   return width;
 }
 

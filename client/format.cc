@@ -102,4 +102,14 @@ std::string Truncate(std::string_view text, int width) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> pieces;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    pieces.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return pieces;
+}
+
 }  // namespace trainctl::client

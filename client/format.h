@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace trainctl::client {
 
@@ -41,5 +42,8 @@ std::string Join(const auto& words, std::string_view separator) {
   }
   return text;
 }
+
+// The pieces between separators, the empty ones too; none behind a separator at the end.
+std::vector<std::string> Split(std::string_view text, char separator);
 
 }  // namespace trainctl::client

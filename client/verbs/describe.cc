@@ -58,11 +58,7 @@ std::string CauseText(const v1::AttemptView& attempt) {
 
 std::string Indented(const std::string& lines) {
   std::string text;
-  for (size_t begin = 0; begin < lines.size();) {
-    const size_t end = std::min(lines.find('\n', begin), lines.size());
-    text += "    | " + lines.substr(begin, end - begin) + "\n";
-    begin = end + 1;
-  }
+  for (const std::string& line : Split(lines, '\n')) text += "    | " + line + "\n";
   return text;
 }
 

@@ -52,12 +52,7 @@ class Metrics : public Verb {
   base::Result<v1::MetricsRequest> Request() const {
     v1::MetricsRequest request;
     request.set_job(job_);
-    std::vector<std::string> names;
-    for (size_t begin = 0; begin < names_.size();) {
-      const size_t comma = std::min(names_.find(',', begin), names_.size());
-      names.push_back(names_.substr(begin, comma - begin));
-      begin = comma + 1;
-    }
+    const std::vector<std::string> names = Split(names_, ',');
     if (const base::Status known = CheckNames(names); !known.ok()) return known.error();
     for (const std::string& name : names) request.add_names(name);
     if (rank_) request.set_rank(*rank_);

@@ -1,7 +1,7 @@
 // How many placement decisions a second the core makes with 10,000 jobs queued on 1,000 devices: gangs of 1 to 16, three priorities, two
 // models of device, some with constraints. Each placed job ends at once, its place in the queue is taken by a new one.
 //   scheduler_bench [placements=20000]
-// The bar (reliability.md) is 5,000 a second.
+// The bar is 5,000 a second.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

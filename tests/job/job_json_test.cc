@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
-// The whole example of design.md, in what is built today.
+// A job that names every key.
 constexpr char kWholeJob[] = R"({"$schema": "../job.schema.json", "version": 1, "name": "tiny-bf16", "tags": {"lab": "2"}, "notes": "n",
  "model": {"path": "models/TinyLlama-1.1B", "init": "random"},
  "data": {"path": "data/alpaca_2k.json", "format": "text", "max_rows": 10, "val_split_fraction": 0.05, "mask_prompt": false, "seed": 7},

@@ -1,4 +1,4 @@
-// What is predicted of each of the labs' experiments (LLaMA and chess, recipes.md) under the memory limit of the lab.
+// What is predicted of each of the labs' experiments (LLaMA and chess) under the memory limit of the lab.
 #include <gtest/gtest.h>
 
 #include <algorithm>

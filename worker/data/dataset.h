@@ -31,7 +31,7 @@ struct Dataset {
   std::string digest;  // of the data file's bytes (digest.h)
 };
 
-// Formats (formats.md holds the facts):
+// Formats:
 //   alpaca  .json (a list) or .jsonl of {"instruction", "input", "output"}: [bos] prompt, output [eos]; mask_prompt ignores the prompt
 //   text    .json or .jsonl of {"text"}: [bos] text [eos]
 //   plain   a text file, tokenized whole and cut into rows of max_seq_length; the rest is the last row

@@ -1,4 +1,4 @@
-// What a precision means for storage (design.md, "Precision"). Pure.
+// What a precision means for storage. Pure.
 #pragma once
 
 #include <c10/core/ScalarType.h>

@@ -1,4 +1,4 @@
-// Memory by kind at the phases of a step (design.md, "Memory by kind").
+// Memory by kind (job::MemoryByKind) at the phases of a step, as metrics.
 #pragma once
 
 #include "common/job/outcome.h"
