@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "client/exit_code.h"
 #include "client/format.h"
 #include "client/point_record.h"

@@ -94,7 +94,7 @@ void LogStream::Open(int64_t attempt) {
   cursors_.clear();
   for (int64_t rank = 0; rank < world_size_; ++rank) {
     if (request_.has_rank() && request_.rank() != rank) continue;
-    const core::RankKey key{job_, attempt, rank};
+    const job::RankKey key{job_, attempt, rank};
     const base::Result<int64_t> start = StartOf(key);
     if (!start) return Close(ToGrpc(start.error()));
     cursors_.push_back({key, *start});
@@ -102,7 +102,7 @@ void LogStream::Open(int64_t attempt) {
   next_cursor_ = 0;
 }
 
-base::Result<int64_t> LogStream::StartOf(const core::RankKey& key) const {
+base::Result<int64_t> LogStream::StartOf(const job::RankKey& key) const {
   if (key.attempt != first_attempt_) return 0;
   for (const v1::LogPosition& position : request_.from()) {
     if (position.rank() == key.rank) return position.offset();

@@ -33,7 +33,7 @@ class LogStream : public WriteStream<v1::LogChunk> {
   void OnFound(const store::StoredJob& job);
   void Subscribe();
   void Open(int64_t attempt);
-  base::Result<int64_t> StartOf(const core::RankKey& key) const;
+  base::Result<int64_t> StartOf(const job::RankKey& key) const;
   bool OpenNextAttempt();
   Progress WriteNext();
   bool JobIsLive() const;

@@ -90,12 +90,12 @@ TEST(Logs, FollowTellsOfEachAttemptInTurn) {
   job::JobSpec restarts = SmallJob("restarts");
   restarts.resources.max_restarts = 1;
   const std::string job = site.Submit(restarts);
-  const wire::RankKey first = worker.Start();
+  const job::RankKey first = worker.Start();
   worker.Log(first, 0, "one\n");
   worker.WaitForLogAck(first, 4);
-  worker.Report(first, wire::RankExit{.signal = 9});
+  worker.Report(first, job::RankExit{.signal = 9});
   worker.SayFree();
-  const wire::RankKey second = worker.Start();
+  const job::RankKey second = worker.Start();
   worker.Log(second, 0, "two\n");
   worker.WaitForLogAck(second, 4);
   v1::LogsRequest request;
