@@ -78,7 +78,7 @@ base::Status Predict(Assessment* assessment) {
   assessment->steps = plan->total_steps;
   assessment->notes = std::move(plan->notes);
   const job::DeviceKind kind = KindOf(assessment->candidates);
-  assessment->prediction = job::EstimateMemory(assessment->job, *assessment->inspection, kind);
+  assessment->prediction = job::EstimateMemoryWithin(assessment->job, *assessment->inspection, kind, 0);
   assessment->candidates = WithRoom(*assessment);
   assessment->prediction = job::EstimateMemoryWithin(assessment->job, *assessment->inspection, kind, Limit(*assessment));
   return base::Ok{};

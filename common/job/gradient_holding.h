@@ -11,9 +11,9 @@
 
 namespace trainctl::job {
 
-// The estimate of the way that ranks go on devices of which they may use limit_bytes (0: not known). They hold whole gradients where that
-// needs no more than to reduce in each micro step, or leaves the margin of fit.h. So a job that fits is never made one that does not: what
-// asks whether a job fits, and which micro batch does, goes by EstimateMemory.
+// The estimate of the way that ranks go on devices of which they may use limit_bytes. They hold whole gradients where that needs no more than
+// to reduce in each micro step, or leaves the margin of fit.h. So a job that fits is never made one that does not. 0, not known: the way that
+// needs less, by which it is told whether a job fits, and which micro batch does.
 MemoryEstimate EstimateMemoryWithin(const JobSpec& job, const Inspection& inspection, DeviceKind device, int64_t limit_bytes);
 
 // Whether they hold whole gradients there.

@@ -1,7 +1,9 @@
 """Memory as it is predicted at submit, against what the ranks' own allocator counted: every method, on CPU slots."""
+import json
+import shutil
 import unittest
 
-from cluster import ClusterTest, tiny_job
+from cluster import TINY, ClusterTest, tiny_job
 
 # Enough positions that what is no tensor of the model (token ids, tables of rotations) hardly counts.
 LARGE = {"train__micro_batch_size": 8, "train__global_batch_size": 8, "train__max_seq_length": 256, "train__max_steps": 2}
@@ -30,15 +32,29 @@ METHODS_OF_TWO = {
     "fsdp, checkpointing": {"strategy": "fsdp", "activation_checkpointing": True},
     "fsdp, lora": {"strategy": "fsdp", "lora": {"r": 8}},
 }
+# With accumulation, of which fsdp may hold whole gradients over the micro steps or reduce them in each.
+ACCUMULATING = {"devices": 2, "strategy": "fsdp", "model__init": "random", "train__micro_batch_size": 1, "train__global_batch_size": 6,
+                "train__max_seq_length": 64, "train__max_steps": 2}
+ACCUMULATING_METHODS = {
+    "fsdp": {},
+    "clipping": {"train__max_norm": 1.0},
+    "bf16-mixed": {"precision": "bf16-mixed"},
+    "grad_op": {"sharding": "grad_op"},
+    "one unit": {"fsdp_unit": "model"},
+}
 
 
 class Prediction(ClusterTest):
     def errors(self, name, changes):
         """By metric: the prediction's error of the measured."""
-        code, job = self.run_job(tiny_job(**{**LARGE, **changes}))
+        return self.run_and_describe(name, {**LARGE, **changes})[1]
+
+    def run_and_describe(self, name, changes):
+        """(describe's record, the errors)"""
+        code, job = self.run_job(tiny_job(**changes))
         self.assertEqual(code, 0, f"{name}: {job}")
         [detail] = self.json("describe", job["id"])["jobs"]
-        return {row["key"]: row["error"] for row in detail["prediction_errors"]}
+        return detail, {row["key"]: row["error"] for row in detail["prediction_errors"]}
 
     def expect_near(self, methods):
         wrong = {}
@@ -55,6 +71,33 @@ class Prediction(ClusterTest):
 
     def test_on_two_devices(self):
         self.expect_near({name: {**TWO, **changes} for name, changes in METHODS_OF_TWO.items()})
+
+    def wide_model(self):
+        """The folder of a model whose parameters are most of a job's memory."""
+        folder = self.dir / "wide"
+        shutil.copytree(TINY, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+        config = {**json.loads((folder / "config.json").read_text()), "hidden_size": 256, "intermediate_size": 1024, "head_dim": 64,
+                  "num_hidden_layers": 10, "tie_word_embeddings": False}
+        (folder / "config.json").write_text(json.dumps(config))
+        return str(folder)
+
+    def test_whether_gradients_are_held_whole_or_reduced_in_each_micro_step(self):
+        model = self.wide_model()
+        for name, changes in ACCUMULATING_METHODS.items():
+            ways = {**ACCUMULATING, **changes, "model__path": model}
+            held, held_errors = self.run_and_describe(name, ways)
+            self.assertIs(held["prediction"]["holds_gradients"], True, name)
+            self.assertLess(abs(held_errors["memory_peak_allocated_bytes"]), 0.05, f"{name}: {held_errors}")
+            if held["prediction"]["holding_bytes"] <= 0:  # all are whole at the end of a backward anyway
+                self.assertEqual(name, "one unit")
+                continue
+            # A limit that whole gradients would just fit leaves no margin for them.
+            tight = {**ways, "resources__gpu_memory_limit": f"{held['prediction']['peak_allocated']}B"}
+            each, each_errors = self.run_and_describe(name, tight)
+            self.assertIs(each["prediction"]["holds_gradients"], False, name)
+            self.assertLess(abs(each_errors["memory_peak_allocated_bytes"]), 0.05, f"{name}: {each_errors}")
+            for one, other in zip(self.losses(held["id"]), self.losses(each["id"]), strict=True):
+                self.assertAlmostEqual(one, other, delta=1e-3, msg=name)
 
 
 if __name__ == "__main__":
