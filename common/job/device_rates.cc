@@ -11,8 +11,9 @@ struct Row {
 };
 
 constexpr Row kGpus[] = {
-    // Measured: 650 TFLOP/s of 7B's matrix products at full power, device copy 4,270 GB/s, NCCL on four GPUs, four pinned copies at once.
-    {"H200", {650e12, 52e12, 4.27e12, 310e9, 33e9}},
+    // Measured 2026-11-21, deploy/jobs/README.md: 670 TFLOP/s of matrix products over single-4 to single-14 (700 to 780 in bursts, 650
+    // after minutes at full power), device copy 4,270 GB/s, NCCL on four GPUs in blocks of 7B, four pinned copies at once.
+    {"H200", {670e12, 52e12, 4.27e12, 300e9, 33e9}},
     {"H100 PCIe", {420e12, 40e12, 1.75e12, 40e9, 33e9}},
     {"H100 NVL", {520e12, 45e12, 3.4e12, 200e9, 33e9}},
     {"H100", {620e12, 52e12, 2.9e12, 310e9, 33e9}},
@@ -26,9 +27,9 @@ constexpr Row kGpus[] = {
     {"RTX 3090", {65e12, 25e12, 0.82e12, 12e9, 12e9}},
 };
 
-// One thread of a CPU slot: SmolLM2-135M trains at about 185 tokens/s on two.
+// One thread of a CPU slot: SmolLM2-135M trains at about 185 tokens/s on two (README.md, with rows of 128).
 constexpr DeviceRates kThread = {.bf16_flops = 60e9,
-                                 .fp32_flops = 90e9,
+                                 .fp32_flops = 107e9,
                                  .memory_bytes = 8e9,
                                  .collective_bytes = 1e9,
                                  .host_copy_bytes = 8e9};

@@ -1,4 +1,4 @@
-// What devices reach in long training runs, for predictions of run time. Measured where a comment says so, else scaled from data sheets by
+// What devices reach in training runs, for predictions of run time. Measured where a comment says so, else scaled from data sheets by
 // what was measured elsewhere. Pure, thread-safe.
 #pragma once
 
@@ -14,6 +14,7 @@ struct DeviceRates {
   double memory_bytes = 0;         // of the device, read and written
   double collective_bytes = 0;     // bus bandwidth of all-gather, reduce-scatter, all-reduce over the devices of one host
   double host_copy_bytes = 0;      // pinned, one way, all devices of the host at once
+  double kernel_seconds = 2.5e-6;  // to launch and end a kernel that has little to do; not a rate
 };
 
 // By the device's name as workers tell it: "NVIDIA H200", "CPU slot (2 threads)".

@@ -1,21 +1,6 @@
 // How long a job will take: a prediction, from earlier runs of the same shape on the same device where there are any, else from floating
-// point operations and bytes at the device's rates (device_rates.h). Pure, thread-safe.
-//
-// Legend as in memory_estimate.h; N_m parameters of matrices that a position is multiplied with (blocks and head), T positions of a row, W
-// devices, a accumulation. Of one micro step on one device:
-//   flops    a position: 6 N_m + 6 L h D T (causal attention; times five, for its kernels are slower by that, and ten for head sizes that
-//            they pad); a frozen base 4 N_m, and 6 for each parameter of the adapters; 2 N_m and 2 L h D T of a block more where it is
-//            checkpointed
-//   bytes    a position: e (L (30 H + 9 F) + 4 V) of norms, rotations, SwiGLU and logits; three times as many in reference kernels;
-//            2.6 a parameter of 4-bit matrices, twice, to unpack them
-//   traffic  fsdp: e P (W − 1) / W in forward and again in backward (once under grad_op and for the whole model as one unit), and s P of
-//            gradients (once a step where they are held whole: gradient_holding.h); hidden behind the arithmetic up to its length. ddp:
-//            2 s P (W − 1) / W once a step, half of it hidden behind the last micro step
-// Once a step: the optimizer's bytes a trainable parameter of this rank (read and written: 14 bf16-true, 28 32-true, 30 mixed with AdamW;
-// 6, 12, 14 with SGD; 10, 18, 20 in 8 bits) at the device's memory rate; or on the host, at 6e9 parameters a second for all its ranks,
-// hidden behind the last micro step, with e P / W both ways between host and device.
-// T of a micro batch is between the mean and the longest row, the nearer to the longest the more rows it has: mean + (longest − mean) ·
-// (1 − 1 / √rows). Evaluation is a third of training; loading is counted at 2 GB/s, and 10 s to start.
+// point operations and bytes at the device's rates (step_time.h). Evaluation is a third of training; loading is counted at 2 GB/s, and 10 s
+// to start. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +26,8 @@ struct TimeEstimate {
 // equal keys on equal devices take the same time a step.
 std::string ShapeKey(const JobSpec& job, const Inspection& inspection);
 
-// From FLOPs and bytes. holds_gradients as in the memory's estimate. nullopt: the device is not in the table of rates, or the data do not
-// make a step.
+// From FLOPs and bytes. nullopt: the device is not in the table of rates, or the data do not make a step. holds_gradients as in
+// gradient_holding.h.
 std::optional<TimeEstimate> EstimateTime(const JobSpec& job, const Inspection& inspection, std::string_view device_name,
                                          bool holds_gradients = false);
 

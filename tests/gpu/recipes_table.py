@@ -10,8 +10,8 @@ TODAY = {"single-1": "OOM", "single-7": "nearly fills 80 GB", "single-8": "OOM",
          "multi-4": "1:56, 60–63 / 63–68", "multi-5": "GPUs idle near the end of the step",
          "chess-1": "39–43 GiB; GPUs 56, 99, 100, 74 % busy", "chess-2": "OOM"}
 
-HEADER = ["id", "outcome", "s/step", "tokens/s", "params", "grads", "optimizer", "optimizer (CPU)", "other", "predicted peak",
-          "measured peak", "error", "reserved", "today"]
+HEADER = ["id", "outcome", "s/step", "predicted s/step", "error of the time", "tokens/s", "params", "grads", "optimizer",
+          "optimizer (CPU)", "other", "predicted peak", "measured peak", "error", "reserved", "today"]
 
 
 def gib(value):
@@ -35,16 +35,27 @@ def peak_error(result):
     return result["predicted_peak"] / measured - 1
 
 
+def predicted_step(result):
+    """Seconds, as the rates of the device have them; None of a device without rates, or where earlier runs were told instead."""
+    time = (result.get("prediction") or {}).get("time")
+    return time["step_seconds"] if time and not time["earlier_runs"] else None
+
+
 def percent(error):
-    return f"{round(100 * error, 1) + 0.0:+.1f} %"  # never "-0.0 %"
+    return "" if error is None else f"{round(100 * error, 1) + 0.0:+.1f} %"  # never "-0.0 %"
+
+
+def time_error(result):
+    predicted, measured = predicted_step(result), result.get("step_seconds")
+    return predicted / measured - 1 if predicted and measured else None
 
 
 def cells(key, result):
     measured = result.get("measured", {})
-    error = peak_error(result)
-    return [key, outcome_text(result), number(result.get("step_seconds"), ".3f"), number(result.get("tokens_per_second"), ",.0f"),
+    return [key, outcome_text(result), number(result.get("step_seconds"), ".3f"), number(predicted_step(result), ".3f"),
+            percent(time_error(result)), number(result.get("tokens_per_second"), ",.0f"),
             *(gib(measured.get(kind)) for kind in KINDS), gib(result.get("predicted_peak")), gib(measured.get("peak_allocated")),
-            "" if error is None else percent(error), gib(measured.get("reserved")), TODAY.get(result["id"], "")]
+            percent(peak_error(result)), gib(measured.get("reserved")), TODAY.get(result["id"], "")]
 
 
 def heading(results):
@@ -80,7 +91,7 @@ def problems(results, judge_peaks):
         elif limit and predicted and (predicted > limit) != (result["outcome"] == "OOM_GPU"):
             found.append(f"{key}: {result['outcome']}, but a peak of {gib(predicted)} GiB was predicted, with a limit of {gib(limit)} GiB")
         elif judge_peaks and error is not None and abs(error) > WORST_ERROR:
-            found.append(f"{key}: the predicted peak is {percent(error)} off")
+            found.append(f"{key}: the predicted peak is {100 * error:+.1f} % off")
     return found
 
 

@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "common/base/file.h"
 #include "common/job/memory_estimate.h"
+#include "tests/job/deployed_model.h"
 #include "tests/job/valid_job.h"
 
 namespace trainctl::job {
@@ -27,22 +26,7 @@ struct Recipe {
 
 void PrintTo(const Recipe& recipe, std::ostream* out) { *out << recipe.id; }
 
-Inspection ModelOf(const std::string& name) {
-  const auto text = base::ReadFile(std::string(TRAINCTL_SOURCE_DIR) + "/deploy/models/" + name + "/config.json", 1 << 20);
-  const nlohmann::json config = nlohmann::json::parse(*text);
-  Inspection inspection;
-  inspection.longest_row = 512;
-  ModelShape& model = inspection.model;
-  model.layers = config["num_hidden_layers"];
-  model.hidden = config["hidden_size"];
-  model.intermediate = config["intermediate_size"];
-  model.heads = config["num_attention_heads"];
-  model.kv_heads = config["num_key_value_heads"];
-  model.head_dim = model.hidden / model.heads;
-  model.vocab = config["vocab_size"];
-  model.tied_head = config["tie_word_embeddings"];
-  return inspection;
-}
+Inspection ModelOf(const std::string& name) { return {.model = DeployedModel(name), .longest_row = 512}; }
 
 void Batch(JobSpec& job, int64_t global, int64_t micro) {
   job.train.global_batch_size = global;

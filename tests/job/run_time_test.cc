@@ -88,8 +88,8 @@ TEST(EstimateTime, OfAnOptimizerInHostMemoryIsItsArithmeticThere) {
   JobSpec job = Bf16(4, 4);
   job.train.accumulate_grad_batches = 4;
   job.offload_optimizer = true;
-  // Four micro steps of 0.28 s, the last behind 13e9 parameters at 6e9 a second.
-  ExpectWithin(0.1, EstimateTime(job, FullRows(OpenLlama13b(), 512), kH200)->step_seconds, 3 * 0.28 + 13.0 / 6);
+  // Three micro steps of 0.36 s and the fourth's forward, then 13e9 parameters at 5.1e9 a second.
+  ExpectWithin(0.05, EstimateTime(job, FullRows(OpenLlama13b(), 512), kH200)->step_seconds, 3.33 * 0.36 + 13.0 / 5.1);
 }
 
 TEST(EstimateTime, GradientsThatAreHeldWholeAreReducedOnceAStep) {
@@ -114,7 +114,7 @@ TEST(EstimateTime, CountsWhatEachMethodAddsAndSaves) {
   EXPECT_GT(seconds([](JobSpec& job) { job.activation_checkpointing = 1; }), 1.2 * plain);
   EXPECT_GT(seconds([](JobSpec& job) { job.precision = Precision::k32True; }), 8 * plain);
   EXPECT_GT(seconds([](JobSpec& job) { job.engine = EngineKind::kReference; }), plain);
-  EXPECT_LT(seconds([](JobSpec& job) { job.lora.emplace(); }), 0.75 * plain);
+  EXPECT_LT(seconds([](JobSpec& job) { job.lora.emplace(); }), 0.8 * plain);
   EXPECT_LT(seconds([](JobSpec& job) { job.optimizer.name = OptimizerKind::kSgd; }), plain);
   EXPECT_GT(seconds([](JobSpec& job) { job.lora.emplace(), job.quantize = Quantize::kNf4; }),
             seconds([](JobSpec& job) { job.lora.emplace(); }));
@@ -125,6 +125,14 @@ TEST(EstimateTime, WithFewPositionsShardsWaitForTheirTraffic) {
   const Inspection inspection = FullRows(OpenLlama7b(), 128);
   const double sharded = EstimateTime(Bf16(1, 4), inspection, kH200)->step_seconds;
   EXPECT_GT(sharded, 3 * 2 * 6.7e9 * 0.75 / 310e9);
+}
+
+TEST(EstimateTime, WhereTheModelIsOneUnitItsTrafficIsNotHidden) {
+  const Inspection inspection = FullRows(OpenLlama7b(), 512);
+  JobSpec job = Bf16(4, 4);
+  const double by_block = EstimateTime(job, inspection, kH200)->step_seconds;
+  job.fsdp_unit = FsdpUnit::kModel;
+  EXPECT_GT(EstimateTime(job, inspection, kH200)->step_seconds, 1.05 * by_block);
 }
 
 TEST(EstimateTime, OfTheRunCountsStepsEvaluationsAndTheStart) {
