@@ -248,7 +248,8 @@ TEST(Compare, OfASettingThatSomeRunsLeaveOutThePartsAreShown) {
     if (row.section == "changed") text += Print(row);
   }
   EXPECT_EQ(text,
-            "changed/lora.r: - | 8\nchanged/lora.alpha: - | 16\nchanged/lora.dropout: - | 0\nchanged/lora.targets: - | all linear layers\n");
+            "changed/lora.r: - | 8\nchanged/lora.alpha: - | 16\nchanged/lora.dropout: - | 0\n"
+            "changed/lora.targets: - | all linear layers\n");
 }
 
 TEST(Compare, WarnsOfDataBatchMachineAndRestarts) {
