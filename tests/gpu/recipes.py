@@ -38,6 +38,7 @@ def options_of(arguments):
     parser.add_argument("--budget", type=float, help="start no row after so many seconds less a minute, and cancel what runs at their end")
     parser.add_argument("--parallel", action="store_true")
     parser.add_argument("--engine", choices=["fused", "reference"], default="fused")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of every row's job, such as devices=2")
     parser.add_argument("--shipped-data", action="store_true", help="the rows that the job file names")
     parser.add_argument("--tiny", action="store_true", help="deploy/models/tiny on CPU slots: a test of this script")
     parser.add_argument("--write", type=pathlib.Path, help="deploy/jobs/README.md")

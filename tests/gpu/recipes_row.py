@@ -12,8 +12,10 @@ LENGTH = 512
 class Row:
     def __init__(self, row_id, job, options):
         self.id, self.job, self.options = row_id, job, options
-        self.key = row_id if options.engine == "fused" else f"{row_id}-{options.engine}"
-        self.devices = job["devices"]
+        self.changes = dict(change.split("=", 1) for change in options.set)
+        engine = [options.engine] if options.engine != "fused" else []
+        self.key = "-".join([row_id, *engine, *(f"{key.split('.')[-1]}-{value}" for key, value in self.changes.items())])
+        self.devices = int(self.changes.get("devices", job["devices"]))
         self.folder = None
 
     def prepare(self, folder):
@@ -36,6 +38,7 @@ class Row:
             changed |= {"model.path": TOP / "deploy/models/tiny"}
             if "lora" in self.job:
                 changed |= {"lora.targets": "[]"}  # all but the head, which is tied here
+        changed |= self.changes
         return [word for key, value in changed.items() for word in ("--set", f"{key}={value}")]
 
     def submit(self, site):
