@@ -70,6 +70,11 @@ job::AttemptEnd EndOf(const RankRow& rank) {
   end.signal = rank.exit.signal;
   if (rank.outcome) end.oom = rank.outcome->oom;
   end.last_log_lines = rank.exit.last_log_lines;
+  if (end.outcome == Outcome::kCancelled) {  // of a rank that keeps checkpoints: it ends in order where others die of the signal
+    end.outcome = Outcome::kFailed;
+    end.signal = kSigTerm;
+    end.message = RankText(rank) + " was ended by " + SignalText(kSigTerm) + ", which nobody here sent: did its host shut down?";
+  }
   return end;
 }
 
