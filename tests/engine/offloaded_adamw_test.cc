@@ -179,7 +179,7 @@ std::shared_ptr<HostUpdate> MakeUpdate(int64_t numel) {
   update->second = at::zeros({numel});
   update->grad = at::randn({numel}).to(at::kBFloat16);
   update->compute = at::zeros({numel}, at::kBFloat16);
-  update->rule = {.beta1 = 0.9f, .one_minus_beta1 = 0.1f, .beta2 = 0.9f, .one_minus_beta2 = 0.1f, .step_size = 0.1f, .eps = 1e-8f};
+  update->rule.factors = {.beta1 = 0.9f, .one_minus_beta1 = 0.1f, .beta2 = 0.9f, .one_minus_beta2 = 0.1f, .step_size = 0.1f, .eps = 1e-8f};
   return update;
 }
 
