@@ -13,6 +13,7 @@
 #include "tests/files/scratch_directory.h"
 #include "worker/files/checkpoint_folder.h"
 #include "worker/train/checkpointer.h"
+#include "worker/train/restore_state.h"
 #include "worker/train/resume.h"
 
 namespace trainctl::engine_test {

@@ -191,6 +191,25 @@ TEST_F(CheckpointTest, AFlippedBitOfTheStateIsAnErrorThatNamesTheTensor) {
   }
 }
 
+TEST_F(CheckpointTest, CheckingManyRangesAtOnceFindsTheOneThatIsDamaged) {
+  Write(1);
+  const std::string file = Place(1).path() + "/rank-0-of-2.safetensors";
+  std::string bytes = base::ReadFile(file, 1 << 20).value();
+  bytes.back() ^= 1;
+  std::ofstream(file, std::ios::binary) << bytes;
+  std::vector<StateRange> ranges;
+  for (const char* kind : {"exp_avg", "master", "none"}) {
+    for (int64_t begin = 0; begin < kTotal; ++begin) {
+      ranges.push_back({.tensor = "w", .kind = kind, .begin = begin, .count = 1, .total = kTotal});
+    }
+  }
+  auto state = Open(1);
+  ASSERT_TRUE(state.ok());
+  EXPECT_THAT(state->Check(ranges).error().message, HasSubstr("w:master:0"));
+  std::erase_if(ranges, [](const StateRange& range) { return range.kind == "master" && range.begin < 6; });
+  EXPECT_TRUE(state->Check(ranges).ok());
+}
+
 TEST_F(CheckpointTest, ARangeThatIsMissingOrStoredTwiceIsNamed) {
   Write(1);
   WritePart(2, 0, 1, {Slice("master", 0, 6)});

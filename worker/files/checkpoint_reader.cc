@@ -1,13 +1,21 @@
 #include "worker/files/checkpoint_reader.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "worker/files/digest.h"
 
 namespace trainctl::files {
 namespace {
 
+constexpr size_t kCheckThreads = 4;
+
 std::string Values(int64_t begin, int64_t end) { return "values " + std::to_string(begin) + " to " + std::to_string(end); }
+
+bool Touches(const CheckpointSlice& slice, const StateRange& range) {
+  return slice.begin < range.begin + range.count && range.begin < slice.begin + slice.count;
+}
 
 std::string NameOf(const std::pair<std::string, std::string>& key) { return key.second + " of " + key.first; }
 
@@ -66,7 +74,37 @@ base::Status CheckpointState::CheckCoverage() {
   return base::Ok{};
 }
 
-base::Status CheckpointState::CheckDigest(Stored& stored) {
+std::vector<CheckpointState::Stored*> CheckpointState::Unchecked(std::span<const StateRange> ranges) {
+  std::vector<Stored*> unchecked;
+  for (const StateRange& range : ranges) {
+    const auto found = stored_.find({range.tensor, range.kind});
+    if (found == stored_.end()) continue;
+    for (Stored& stored : found->second) {
+      if (!stored.checked && Touches(*stored.slice, range)) unchecked.push_back(&stored);
+    }
+  }
+  std::ranges::sort(unchecked);
+  unchecked.erase(std::ranges::unique(unchecked).begin(), unchecked.end());
+  return unchecked;
+}
+
+base::Status CheckpointState::Check(std::span<const StateRange> ranges) {
+  const std::vector<Stored*> slices = Unchecked(ranges);
+  std::vector<base::Status> found(slices.size(), base::Ok{});
+  std::atomic<size_t> next = 0;
+  const auto check = [&] {
+    for (size_t i = next++; i < slices.size(); i = next++) found[i] = CheckDigest(*slices[i]);
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 1; i < std::min(kCheckThreads, slices.size()); ++i) threads.emplace_back(check);
+    check();
+  }
+  const auto wrong = std::ranges::find_if(found, [](const base::Status& status) { return !status.ok(); });
+  return wrong == found.end() ? base::Status(base::Ok{}) : *wrong;
+}
+
+base::Status CheckpointState::CheckDigest(Stored& stored) const {
   if (stored.checked) return base::Ok{};
   const std::string digest = Digest(files_[stored.file].Bytes(*stored.info));
   if (digest != stored.slice->digest) {
@@ -106,7 +144,7 @@ void CheckpointState::Release(const StateRange& range) {
   if (found == stored_.end()) return;
   for (const Stored& stored : found->second) {
     const CheckpointSlice& slice = *stored.slice;
-    if (slice.begin < range.begin + range.count && range.begin < slice.begin + slice.count) files_[stored.file].Release(*stored.info);
+    if (Touches(slice, range)) files_[stored.file].Release(*stored.info);
   }
 }
 

@@ -45,6 +45,10 @@ class CheckpointState {
   const CheckpointManifest& manifest() const { return found_.manifest; }
   const std::string& path() const { return found_.path; }
 
+  // Checks the digests of all slices that the ranges touch, each once, on some threads: they are most of what reading costs. Errors: a
+  // wrong digest, as Read; ranges of no state are left to Read.
+  base::Status Check(std::span<const StateRange> ranges);
+
   // The pieces that make up the range, in order. Each slice that is touched is checked against its digest, once. Spans live as long as
   // the object. Errors: kInvalid: no such state (the optimizer was another one), another total, a wrong digest.
   base::Result<std::vector<StatePiece>> Read(const StateRange& range);
@@ -64,7 +68,8 @@ class CheckpointState {
   explicit CheckpointState(FoundCheckpoint found) : found_(std::move(found)) {}
   base::Status AddFile(const CheckpointFile& file);
   base::Status CheckCoverage();
-  base::Status CheckDigest(Stored& stored);
+  std::vector<Stored*> Unchecked(std::span<const StateRange> ranges);
+  base::Status CheckDigest(Stored& stored) const;
   base::Error Invalid(const std::string& message) const;
 
   FoundCheckpoint found_;

@@ -1,6 +1,5 @@
 #include "worker/train/resume.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
 #include <unistd.h>
@@ -14,7 +13,7 @@
 
 #include "common/base/file.h"
 #include "common/job/job_json.h"
-#include "worker/train/element_types.h"
+#include "worker/files/checkpoint_folder.h"
 
 namespace trainctl::train {
 namespace {
@@ -43,20 +42,6 @@ bool Appears(const std::string& path) {
     std::this_thread::sleep_for(kLookPause);
   }
   return false;
-}
-
-bool CanConvert(at::ScalarType from, at::ScalarType to) { return from == to || (at::isFloatingType(from) && at::isFloatingType(to)); }
-
-base::Status Fill(const strategy::StateSlice& slice, const files::StatePiece& piece) {
-  const std::optional<at::ScalarType> type = ScalarTypeOf(piece.dtype);
-  if (!type || !CanConvert(*type, slice.values.scalar_type())) {
-    return base::Error{base::Code::kInvalid, slice.kind + " of " + slice.tensor + " is stored as " + std::string(files::Name(piece.dtype)) +
-                                                 ": expected " + std::string(files::Name(DTypeOf(slice.values.scalar_type())))};
-  }
-  const at::Tensor stored =
-      at::from_blob(const_cast<std::byte*>(piece.bytes.data()), {piece.count}, at::TensorOptions().dtype(*type));
-  slice.values.narrow(0, piece.begin - slice.begin, piece.count).copy_(stored.to(slice.values.device()));
-  return base::Ok{};
 }
 
 }  // namespace
@@ -116,33 +101,6 @@ base::Status CheckSharedFolder(const std::string& directory, const job::RankPlan
   if (seen_by_all || seen) return base::Ok{};
   return base::Error{base::Code::kInvalid, "output.dir: host " + HostName() + " does not see in '" + directory +
                                                "' what rank 0 wrote there: checkpoints of a gang need a folder that all its hosts share"};
-}
-
-base::Status RestoreState(files::CheckpointState& checkpoint, strategy::Strategy& strategy,
-                          const std::function<void(int64_t done_bytes, int64_t total_bytes)>& progress) {
-  const std::vector<strategy::StateSlice> slices = strategy.State();
-  int64_t done = 0, total = 0;
-  for (const strategy::StateSlice& slice : slices) total += static_cast<int64_t>(slice.values.nbytes());
-  for (const strategy::StateSlice& slice : slices) {
-    const files::StateRange range{.tensor = slice.tensor,
-                                  .kind = slice.kind,
-                                  .elements_per_value = slice.elements_per_value,
-                                  .begin = slice.begin,
-                                  .count = slice.values.numel(),
-                                  .total = slice.total};
-    const auto pieces = checkpoint.Read(range);
-    if (!pieces) return pieces.error();
-    for (const files::StatePiece& piece : pieces.value()) {
-      if (base::Status filled = Fill(slice, piece); !filled) {
-        return base::Error{filled.error().code, "checkpoint '" + checkpoint.path() + "': " + filled.error().message};
-      }
-    }
-    checkpoint.Release(range);
-    done += static_cast<int64_t>(slice.values.nbytes());
-    progress(done, total);
-  }
-  strategy.FinishLoading();
-  return base::Ok{};
 }
 
 }  // namespace trainctl::train

@@ -1,15 +1,12 @@
-// From which checkpoint an attempt goes on, and its state back into a strategy of any kind and world size.
+// From which checkpoint an attempt goes on.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
 #include "common/base/result.h"
 #include "common/job/rank_plan.h"
 #include "worker/comm/communicator.h"
-#include "worker/files/checkpoint_reader.h"
-#include "worker/strategy/strategy.h"
 
 namespace trainctl::train {
 
@@ -23,10 +20,5 @@ std::optional<std::string> ShareChoice(const std::optional<std::string>& choice,
 // Every rank sees, under `directory`, a file that rank 0 made there now. Collective. Errors: kIo (rank 0 cannot write there), kInvalid:
 // this host does not see the file.
 base::Status CheckSharedFolder(const std::string& directory, const job::RankPlan& plan, comm::Communicator& comm, at::Device device);
-
-// Fills every slice of strategy.State() and calls FinishLoading. Errors: those of files::CheckpointState; kInvalid also where a state
-// cannot be converted (8-bit codes against fp32 values).
-base::Status RestoreState(files::CheckpointState& checkpoint, strategy::Strategy& strategy,
-                          const std::function<void(int64_t done_bytes, int64_t total_bytes)>& progress);
 
 }  // namespace trainctl::train

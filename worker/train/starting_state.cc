@@ -4,6 +4,7 @@
 
 #include "worker/train/initial_weights.h"
 #include "worker/train/load_weights.h"
+#include "worker/train/restore_state.h"
 #include "worker/train/resume.h"
 #include "worker/train/run_failure.h"
 
