@@ -223,6 +223,26 @@ TEST_F(RankTest, TheFinalModelIsAHuggingFaceDirectoryWithTrainedWeights) {
   EXPECT_TRUE(fs::exists(folder_ / "out" / "tokenizer.json"));
 }
 
+TEST_F(RankTest, ALitGptDirectoryIsTrainedAndSavedAsAHuggingFaceDirectory) {
+  const std::string baselines = std::string(TRAINCTL_SOURCE_DIR) + "/tests/baselines/";
+  const fs::path model = folder_ / "litgpt";
+  fs::create_directories(model);
+  fs::copy_file(baselines + "litgpt/tiny.yaml", model / "model_config.yaml");
+  fs::copy_file(baselines + "pickled/litgpt/lit_model.pth", model / "lit_model.pth");
+  std::vector<uint16_t> tokens(640);
+  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<uint16_t>(i % 10);
+  std::ofstream(folder_ / "tokens.bin", std::ios::binary).write(reinterpret_cast<const char*>(tokens.data()), 2 * std::ssize(tokens));
+  plan_.job.model.path = model;
+  plan_.job.data = {.path = folder_ / "tokens.bin", .format = job::DataFormat::kBin};
+  plan_.job.output.dir = folder_ / "out";
+  plan_.job.output.save = job::Save::kFinal;
+  const RankEnd end = Run();
+  ASSERT_EQ(end.outcome().outcome, job::Outcome::kSucceeded) << end.outcome().message;
+  EXPECT_EQ(files::ModelConfigText(files::ReadModelConfig(folder_ / "out").value()),
+            files::ModelConfigText(files::ReadModelConfig(model).value()));
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "model.safetensors"));
+}
+
 TEST_F(RankTest, LoraSavesAnAdapterAndNothingElse) {
   plan_.job.lora = job::LoraSpec{};
   plan_.job.precision = job::Precision::kBf16Mixed;
