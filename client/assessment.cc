@@ -46,15 +46,13 @@ std::vector<SiteWorker> WithRoom(const Assessment& assessment) {
   return static_cast<int64_t>(roomy.size()) >= assessment.job.devices ? roomy : assessment.candidates;
 }
 
-// What a rank of the gang may use on the roomiest of the candidates; 0: they are too few, or of unknown size.
-int64_t Limit(const Assessment& assessment) {
-  std::vector<int64_t> limits;
-  for (const SiteWorker& worker : assessment.candidates) {
-    limits.push_back(worker.device.memory_bytes > 0 ? job::MemoryLimit(assessment.job, worker.device) : 0);
-  }
-  std::sort(limits.begin(), limits.end(), std::greater<>());
+// Of the smallest device of a gang on the roomiest of the candidates; 0: they are too few, or of unknown size.
+int64_t DeviceBytes(const Assessment& assessment) {
+  std::vector<int64_t> sizes;
+  for (const SiteWorker& worker : assessment.candidates) sizes.push_back(worker.device.memory_bytes);
+  std::sort(sizes.begin(), sizes.end(), std::greater<>());
   const auto wanted = static_cast<size_t>(assessment.job.devices);
-  return wanted >= 1 && limits.size() >= wanted ? limits[wanted - 1] : 0;
+  return wanted >= 1 && sizes.size() >= wanted ? sizes[wanted - 1] : 0;
 }
 
 // "auto" becomes a number, or a problem.
@@ -78,9 +76,9 @@ base::Status Predict(Assessment* assessment) {
   assessment->steps = plan->total_steps;
   assessment->notes = std::move(plan->notes);
   const job::DeviceKind kind = KindOf(assessment->candidates);
-  assessment->prediction = job::EstimateMemoryWithin(assessment->job, *assessment->inspection, kind, 0);
+  assessment->prediction = job::EstimateMemoryOn(assessment->job, *assessment->inspection, kind, 0);
   assessment->candidates = WithRoom(*assessment);
-  assessment->prediction = job::EstimateMemoryWithin(assessment->job, *assessment->inspection, kind, Limit(*assessment));
+  assessment->prediction = job::EstimateMemoryOn(assessment->job, *assessment->inspection, kind, DeviceBytes(*assessment));
   return base::Ok{};
 }
 

@@ -48,7 +48,7 @@ std::optional<Fit> BestFit(const JobSpec& job, const Inspection& inspection, con
   for (const DeviceKind kind : {DeviceKind::kCuda, DeviceKind::kCpu}) {
     const std::vector<int64_t> limits = Limits(job, devices, kind);
     if (job.devices < 1 || static_cast<int64_t>(limits.size()) < job.devices) continue;
-    const Fit fit = {kind, EstimateMemoryWithin(job, inspection, kind, 0).peak_allocated, limits[static_cast<size_t>(job.devices) - 1]};
+    const Fit fit = {kind, EstimateMemoryOn(job, inspection, kind, 0).peak_allocated, limits[static_cast<size_t>(job.devices) - 1]};
     if (!best || (!best->fits() && fit.peak_bytes - fit.limit_bytes < best->peak_bytes - best->limit_bytes)) best = fit;
   }
   return best;

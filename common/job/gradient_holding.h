@@ -11,12 +11,12 @@
 
 namespace trainctl::job {
 
-// The estimate of the way that ranks go on devices of which they may use limit_bytes. They hold whole gradients where that needs no more than
-// to reduce in each micro step, or leaves the margin of fit.h. So a job that fits is never made one that does not. 0, not known: the way that
-// needs less, by which it is told whether a job fits, and which micro batch does.
-MemoryEstimate EstimateMemoryWithin(const JobSpec& job, const Inspection& inspection, DeviceKind device, int64_t limit_bytes);
+// The estimate of the way that ranks go on devices of this size, or of the job's own limit where that is smaller. They hold whole gradients
+// where that needs no more than to reduce in each micro step, or leaves the margin of fit.h. So a job that fits is never made one that does
+// not. device_bytes 0, not known: the way that needs less, by which it is told whether a job fits, and which micro batch does.
+MemoryEstimate EstimateMemoryOn(const JobSpec& job, const Inspection& inspection, DeviceKind device, int64_t device_bytes);
 
 // Whether they hold whole gradients there.
-bool HoldsGradients(const JobSpec& job, const Inspection& inspection, DeviceKind device, int64_t limit_bytes);
+bool HoldsGradients(const JobSpec& job, const Inspection& inspection, DeviceKind device, int64_t device_bytes);
 
 }  // namespace trainctl::job

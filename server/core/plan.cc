@@ -1,6 +1,5 @@
 #include "server/core/plan.h"
 
-#include "common/job/fit.h"
 #include "common/job/gradient_holding.h"
 
 namespace trainctl::core {
@@ -8,9 +7,7 @@ namespace {
 
 bool HoldsGradients(const Job& job, const job::Device& device) {
   const base::Result<job::Inspection> inspection = job::InspectionFromJson(job.row.inspection_json);
-  if (!inspection) return false;
-  const int64_t limit = device.memory_bytes > 0 ? job::MemoryLimit(job.row.spec, {.memory_bytes = device.memory_bytes}) : 0;
-  return job::HoldsGradients(job.row.spec, *inspection, device.kind, limit);
+  return inspection && job::HoldsGradients(job.row.spec, *inspection, device.kind, device.memory_bytes);
 }
 
 }  // namespace

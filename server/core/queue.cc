@@ -12,7 +12,7 @@ Demand DemandOf(const job::JobSpec& spec, std::string_view inspection_json) {
   const base::Result<job::Inspection> inspection = job::InspectionFromJson(inspection_json);
   if (!inspection) return demand;
   const auto need = [&](job::DeviceKind kind) {
-    const int64_t peak = job::EstimateMemoryWithin(spec, *inspection, kind, 0).peak_allocated;
+    const int64_t peak = job::EstimateMemoryOn(spec, *inspection, kind, 0).peak_allocated;
     return std::min(peak, spec.resources.gpu_memory_limit_bytes.value_or(peak));
   };
   demand.gpu_bytes = need(job::DeviceKind::kCuda);

@@ -22,7 +22,7 @@ JobSpec Accumulating() {
   return job;
 }
 
-MemoryEstimate Within(const JobSpec& job, int64_t limit) { return EstimateMemoryWithin(job, TinyLlama(), DeviceKind::kCuda, limit); }
+MemoryEstimate Within(const JobSpec& job, int64_t limit) { return EstimateMemoryOn(job, TinyLlama(), DeviceKind::kCuda, limit); }
 
 int64_t Peak(const JobSpec& job, bool holds) { return EstimateMemory(job, TinyLlama(), DeviceKind::kCuda, holds).peak_allocated; }
 
