@@ -5,6 +5,8 @@
 #include <fstream>
 #include <utility>
 
+#include "common/base/saved_folder.h"
+
 namespace trainctl::client {
 namespace {
 
@@ -32,7 +34,7 @@ class LocalFiles : public ArtifactSource {
       is_file_ = true;
     } else {
       for (fs::recursive_directory_iterator at(path_, error), end; !error && at != end; at.increment(error)) {
-        if (!at->is_regular_file(error)) continue;
+        if (base::SkipCheckpoints(at) || !at->is_regular_file(error)) continue;
         files.push_back({at->path().lexically_relative(path_).string(), static_cast<int64_t>(at->file_size(error))});
       }
     }

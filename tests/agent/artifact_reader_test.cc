@@ -41,6 +41,12 @@ TEST_F(ArtifactReaderTest, ListsTheFilesOfAFolderWithTheirSizes) {
   EXPECT_EQ(piece->files[1].bytes, 10);
 }
 
+TEST_F(ArtifactReaderTest, CheckpointsAreNoPartOfTheModelBesideThem) {
+  std::filesystem::create_directories(folder_.path() + "/out/checkpoints/step-9");
+  Write("out/checkpoints/step-9/manifest.json", "{}");
+  EXPECT_EQ(Ask("")->files.size(), 2u);
+}
+
 TEST_F(ArtifactReaderTest, ReadsAFileFromAnOffsetToItsEnd) {
   EXPECT_EQ(Ask("sub/weights", 4)->data, "456789");
   EXPECT_EQ(Ask("sub/weights", 10)->data, "");

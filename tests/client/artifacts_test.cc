@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "client/exit_code.h"
 #include "client/output.h"
 #include "tests/client/client_test.h"
@@ -59,6 +61,16 @@ TEST_F(ArtifactsTest, AFolderOnThisMachineIsCopied) {
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(folder_.Read("got/config.json"), "{}");
   EXPECT_EQ(folder_.Read("got/sub/weights"), "12345");
+}
+
+TEST_F(ArtifactsTest, AModelIsCopiedWithoutTheCheckpointsBesideIt) {
+  folder_.Write("out/config.json", "{}");
+  folder_.Write("out/checkpoints/step-9/manifest.json", "{}");
+  Add("final", folder_ / "out", 2);
+  const Ended ended = Get();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(folder_.Read("got/config.json"), "{}");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "got/checkpoints"));
 }
 
 TEST_F(ArtifactsTest, AFileOnThisMachineIsCopiedUnderItsName) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/base/saved_folder.h"
 #include "worker/shim/descriptor.h"
 
 namespace trainctl::agent {
@@ -31,7 +32,7 @@ base::Result<ArtifactPiece> List(const std::string& path) {
     piece.files.push_back({fs::path(path).filename().string(), static_cast<int64_t>(fs::file_size(path, error))});
   } else {
     for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-      if (!fs::is_regular_file(at->symlink_status(error))) continue;
+      if (base::SkipCheckpoints(at) || !fs::is_regular_file(at->symlink_status(error))) continue;
       if (piece.files.size() == kMaxFiles) {
         return base::Error{base::Code::kExhausted, path + " has more than " + std::to_string(kMaxFiles) + " files"};
       }

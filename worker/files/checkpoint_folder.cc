@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/base/saved_folder.h"
 
 namespace trainctl::files {
 namespace {
@@ -91,7 +92,9 @@ const FoundCheckpoint* Best(const std::vector<FoundCheckpoint>& found) {
 
 }  // namespace
 
-std::string CheckpointsDirectory(const std::string& output_directory) { return output_directory + "/checkpoints"; }
+std::string CheckpointsDirectory(const std::string& output_directory) {
+  return output_directory + "/" + std::string(base::kCheckpointsFolder);
+}
 
 base::Result<CheckpointManifest> ReadCheckpointManifest(const std::string& path) {
   const std::string file = path + "/" + kManifest;

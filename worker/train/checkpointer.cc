@@ -151,11 +151,7 @@ void Checkpointer::Write(files::CheckpointPart::Options part, files::CheckpointM
   if (!leads) return;
   std::fprintf(stderr, "trainrank: checkpoint of step %lld written in %.1f s: %s\n", static_cast<long long>(place.step),
                static_cast<double>(options_.clock.Steady() - begin) / 1e6, place.path().c_str());
-  int64_t bytes = 0;
-  if (const auto written = files::ReadCheckpointManifest(place.path())) {
-    for (const files::CheckpointFile& file : written->files) bytes += file.size_bytes;
-  }
-  Report([&](Reporter& reporter) { reporter.Send(job::RankSaved{.kind = "checkpoint", .path = place.path(), .bytes = bytes}); });
+  Report([&](Reporter& reporter) { reporter.Saved("checkpoint", place.path()); });
 }
 
 base::Status Checkpointer::WriteOwnPart(files::CheckpointPart::Options options) {

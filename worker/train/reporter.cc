@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/base/saved_folder.h"
 #include "common/job/rank_json.h"
 
 namespace trainctl::train {
@@ -25,7 +26,7 @@ int64_t BytesOf(const std::string& path) {
   }
   int64_t bytes = 0;
   for (std::filesystem::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-    if (at->is_regular_file(error)) bytes += static_cast<int64_t>(at->file_size(error));
+    if (!base::SkipCheckpoints(at) && at->is_regular_file(error)) bytes += static_cast<int64_t>(at->file_size(error));
   }
   return error ? 0 : bytes;
 }
