@@ -92,6 +92,16 @@ class RankTest : public ::testing::Test {
   job::RankPlan plan_;
 };
 
+TEST_F(RankTest, AnOutputFolderThatCannotBeMadeEndsTheRunBeforeItsFirstStep) {
+  plan_.job.output.dir = folder_ / "plan.json" / "out";  // a file is in the way
+  plan_.job.output.save = job::Save::kFinal;
+  const RankEnd end = Run();
+  EXPECT_EQ(end.outcome().outcome, job::Outcome::kFailed);
+  EXPECT_NE(end.outcome().message.find("output.dir: "), std::string::npos);
+  EXPECT_NE(end.outcome().message.find("plan.json: Not a directory"), std::string::npos);
+  EXPECT_TRUE(end.Points("loss").empty());
+}
+
 TEST_F(RankTest, ReportsEveryStepOnceAndSucceeds) {
   const RankEnd end = Run();
   EXPECT_EQ(end.exit_code, 0);

@@ -8,6 +8,8 @@
 
 namespace trainctl::train {
 
+inline bool WritesCheckpoints(const job::JobSpec& job) { return job.checkpoint.every_steps && job.output.dir; }
+
 struct RankContext {
   const job::RankPlan& plan;
   Reporter& reporter;
@@ -16,7 +18,7 @@ struct RankContext {
   comm::Communicator& comm;
 
   bool leads() const { return plan.rank == 0; }
-  bool writes_checkpoints() const { return plan.job.checkpoint.every_steps && plan.job.output.dir; }
+  bool writes_checkpoints() const { return WritesCheckpoints(plan.job); }
 };
 
 }  // namespace trainctl::train

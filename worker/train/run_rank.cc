@@ -107,6 +107,7 @@ job::RankOutcome RankRun::Run() {
   OpenDevice();
   const at::Device device = device_->device();
   const job::JobSpec& spec = plan_.job;
+  CheckOutput(plan_);
   const job::BatchPlan batch = Take(job::PlanBatch(spec), "batch");
   const job::ModelShape shape = Take(files::ReadModelConfig(spec.model.path), "model.path");
   const data::Dataset dataset =

@@ -1,5 +1,6 @@
 #include "worker/train/save_result.h"
 
+#include "common/base/writable_folder.h"
 #include "worker/train/run_failure.h"
 #include "worker/train/save_adapter.h"
 #include "worker/train/save_model.h"
@@ -7,6 +8,14 @@
 namespace trainctl::train {
 
 bool SavesResult(const job::JobSpec& job) { return job.output.save != job::Save::kNone && job.output.dir; }
+
+void CheckOutput(const job::RankPlan& plan) {
+  const bool writes = WritesCheckpoints(plan.job) || (SavesResult(plan.job) && plan.rank == 0);
+  if (!writes) return;
+  if (const auto status = base::CheckWritableFolder(*plan.job.output.dir); !status) {
+    throw RunFailure{"output.dir: " + status.error().message};
+  }
+}
 
 void SaveResult(const RankContext& rank, const ops::ParameterTable& table, strategy::Strategy& strategy) {
   const base::SteadyMicros begin = rank.clock.Steady();

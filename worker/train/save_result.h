@@ -1,6 +1,7 @@
 // What a run leaves in output.dir at its end.
 #pragma once
 
+#include "common/job/rank_plan.h"
 #include "worker/ops/parameters.h"
 #include "worker/strategy/strategy.h"
 #include "worker/train/rank_context.h"
@@ -9,6 +10,9 @@ namespace trainctl::train {
 
 // The job saves something at its end.
 bool SavesResult(const job::JobSpec& job);
+
+// Before the training: whether this rank may write what it is to keep in output.dir. Throws RunFailure.
+void CheckOutput(const job::RankPlan& plan);
 
 // By output.save: the adapter alone, or the model, with adapters merged in. Rank 0 writes, and reports what and how long. Collective.
 // Throws RunFailure.

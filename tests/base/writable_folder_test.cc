@@ -1,0 +1,35 @@
+#include "common/base/writable_folder.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace trainctl::base {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WritableFolder : public testing::Test {
+ protected:
+  WritableFolder() { fs::create_directories(folder_); }
+  ~WritableFolder() override { fs::remove_all(folder_); }
+
+  const fs::path folder_ = fs::temp_directory_path() / ("writable_folder_test." + std::to_string(getpid()));
+};
+
+TEST_F(WritableFolder, AFolderThatIsNotThereYetCanBeMade) {
+  EXPECT_TRUE(CheckWritableFolder(folder_ / "a/b/c").ok());
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(WritableFolder, AFileInTheWayOfAFolderIsNamed) {
+  std::ofstream(folder_ / "f") << "x";
+  const auto status = CheckWritableFolder(folder_ / "f/out");
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, testing::HasSubstr((folder_ / "f").string() + ": Not a directory"));
+}
+
+}  // namespace
+}  // namespace trainctl::base
