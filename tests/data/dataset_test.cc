@@ -84,9 +84,20 @@ TEST_F(DatasetTest, MaskPromptIgnoresBosAndPrompt) {
 
 TEST_F(DatasetTest, RowsAreTruncatedAndSoIsTheirMask) {
   data_.mask_prompt = true;
-  auto dataset = Load(R"([{"instruction": "Go", "output": "ok"}])", 10);
-  EXPECT_EQ(Text(*dataset, dataset->rows[0]), "^Below is ");
-  EXPECT_EQ(dataset->rows[0].ignored, 10);
+  const auto length = static_cast<int64_t>(AlpacaPrompt("Go", "").size()) + 2;
+  auto dataset = Load(R"([{"instruction": "Go", "output": "ok"}, {"instruction": "Go on", "output": "ok"}])", length);
+  EXPECT_EQ(Text(*dataset, dataset->rows[0]), "^" + AlpacaPrompt("Go", "") + "o");
+  EXPECT_EQ(dataset->rows[0].ignored, length - 1);
+  EXPECT_EQ(Text(*dataset, dataset->rows[1]), ("^" + AlpacaPrompt("Go on", "")).substr(0, static_cast<size_t>(length)));
+  EXPECT_EQ(dataset->rows[1].ignored, length);
+}
+
+TEST_F(DatasetTest, PromptsThatFillEveryRowAreRefused) {
+  data_.mask_prompt = true;
+  EXPECT_THAT(MessageOf(R"([{"instruction": "Go", "output": "ok"}])", 10),
+              HasSubstr("no row has a token that counts in the loss; the prompts alone, which data.mask_prompt leaves out, fill"));
+  data_.mask_prompt = false;
+  EXPECT_EQ(MessageOf(R"([{"instruction": "Go", "output": "ok"}])", 10), "accepted");
 }
 
 TEST_F(DatasetTest, ATextRowStandsBetweenBosAndEos) {
@@ -100,8 +111,8 @@ TEST_F(DatasetTest, ATokenizerThatAddsNoBosAndAModelWithoutEosAreRespected) {
   data_.format = job::DataFormat::kText;
   directory_.Write("tokenizer_config.json", R"({"add_bos_token": false})");
   model_.eos_token = -1;
-  auto dataset = Load(R"({"text": "a"})");
-  EXPECT_EQ(Text(*dataset, dataset->rows[0]), "a");
+  auto dataset = Load(R"({"text": "ab"})");
+  EXPECT_EQ(Text(*dataset, dataset->rows[0]), "ab");
   EXPECT_THAT(MessageOf("{\"text\": \"a\"}\n{\"text\": \"\"}"), HasSubstr("line 2: no tokens"));
 }
 

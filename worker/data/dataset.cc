@@ -155,6 +155,15 @@ void SplitTrainVal(const job::DataSpec& data, Dataset* dataset) {
   std::sort(dataset->train.begin(), dataset->train.end());
 }
 
+// Some token of it is predicted, and counts.
+bool Trains(const Row& row) { return row.length > std::max<int64_t>(row.ignored, 1); }
+
+base::Error NothingTrains(const job::DataSpec& data, int64_t max_seq_length) {
+  const std::string hint = "; the prompts alone, which data.mask_prompt leaves out, fill train.max_seq_length " +
+                           std::to_string(max_seq_length) + ": raise it, or do without data.mask_prompt";
+  return Invalid(data.path + ": no row has a token that counts in the loss" + (data.mask_prompt ? hint : ""));
+}
+
 }  // namespace
 
 base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model, const std::string& model_directory,
@@ -169,6 +178,7 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
   dataset.tokens = std::move(content->tokens);
   dataset.rows = std::move(content->rows);
   if (dataset.rows.empty()) return Invalid(data.path + ": no rows");
+  if (std::ranges::none_of(dataset.rows, Trains)) return NothingTrains(data, max_seq_length);
   dataset.max_seq_length = max_seq_length;
   for (const Row& row : dataset.rows) {
     dataset.longest_row = std::max(dataset.longest_row, row.length);

@@ -41,7 +41,7 @@ struct Dataset {
 // max_rows keeps the first rows of the file. Which of them validate is a Philox shuffle of (data.seed), cut by job::SplitRows.
 //
 // Errors: kNotFound (no data file, no tokenizer), kIo, kInvalid (a broken file: the message names file, row or line, and key; a token
-// beyond the model's vocabulary; no rows).
+// beyond the model's vocabulary; no rows, or none with a token that counts).
 // cache_folder: where tokens are kept by content (token_cache.h); "": nowhere.
 base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model, const std::string& model_directory,
                                   int64_t max_seq_length, const std::string& cache_folder = "");
