@@ -125,9 +125,7 @@ size_t FindVerbPlace(const std::vector<std::string>& words) {
   return std::min(place, words.size());
 }
 
-}  // namespace
-
-int RunProgram(const std::vector<std::string>& words, const Surroundings& surroundings) {
+int Dispatch(const std::vector<std::string>& words, const Surroundings& surroundings) {
   Context context{.surroundings = surroundings, .out = *surroundings.out, .err = *surroundings.err};
   const size_t place = FindVerbPlace(words);
   if (place == words.size()) {
@@ -148,6 +146,15 @@ int RunProgram(const std::vector<std::string>& words, const Surroundings& surrou
   }
   const VerbRow* row = FindVerb(word);
   return row == nullptr ? UnknownVerb(context, word) : RunVerb(*row, rest, context);
+}
+
+}  // namespace
+
+int RunProgram(const std::vector<std::string>& words, const Surroundings& surroundings) {
+  const int code = Dispatch(words, surroundings);
+  if (surroundings.out->flush()) return code;
+  *surroundings.err << "trainctl: not all of the output could be written: is the disk full?\n" << std::flush;
+  return code == kExitOk ? kExitFailure : code;
 }
 
 }  // namespace trainctl::client

@@ -48,6 +48,15 @@ TEST_F(ProgramTest, AnUnknownOutputFormatIsRefused) {
   EXPECT_EQ(ended.err, "trainctl: -o yaml: expected one of table, json, jsonl, csv, md, name\n");
 }
 
+TEST_F(ProgramTest, OutputThatCannotBeWrittenIsAFailure) {
+  std::ostringstream out, err;
+  out.setstate(std::ios::badbit);
+  surroundings_.out = &out;
+  surroundings_.err = &err;
+  EXPECT_EQ(RunProgram({"explain", "oom"}, surroundings_), kExitFailure);
+  EXPECT_NE(err.str().find("not all of the output could be written"), std::string::npos);
+}
+
 TEST_F(ProgramTest, AMalformedServerIsRefused) { EXPECT_EQ(Trainctl({"status", "--server", "nowhere"}).code, kExitUsage); }
 
 TEST_F(ProgramTest, ACoordinatorThatDoesNotAnswerIs5ForEveryVerbThatNeedsIt) {
