@@ -76,9 +76,9 @@ is gathered before its use and let go of after it, while the next one is being g
 reduce-scattered as the backward leaves it; with accumulation only in the last micro step, where the devices
 have room for whole gradients until then (submit says which). AdamW in bf16-true: 8 bytes a parameter over
 W, and two units whole. The traffic is half again DDP's (two gathers, one reduce-scatter), and hides behind
-the compute of about 2,000 tokens a device and micro step. sharding "grad_op" (ZeRO-2) keeps weights whole from forward to
-backward: less traffic, more memory. fsdp_unit "model" treats the model as one unit, as a run that forgot
-to wrap its blocks does.
+the compute of about 2,000 tokens a device and micro step. sharding "grad_op" (ZeRO-2) keeps weights whole
+from forward to backward: less traffic, more memory. fsdp_unit "model" treats the model as one unit, as a
+run that forgot to wrap its blocks does.
 )",
      "trainctl submit job.json --devices 4 --strategy fsdp --name try-fsdp"},
     {"activation checkpointing", "activations computed again instead of kept", kCheckpointingAlso,

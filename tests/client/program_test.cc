@@ -49,6 +49,7 @@ TEST_F(ProgramTest, AnUnknownOutputFormatIsRefused) {
 }
 
 TEST_F(ProgramTest, OutputThatCannotBeWrittenIsAFailure) {
+  Trainctl({"explain"});  // a first run sets all of the surroundings
   std::ostringstream out, err;
   out.setstate(std::ios::badbit);
   surroundings_.out = &out;
