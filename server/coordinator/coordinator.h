@@ -99,8 +99,8 @@ class Coordinator {
                     std::string_view data);
   void WorkerSampled(const WorkerChannel& channel, const std::string& worker, const DeviceSample& device, const HostSample& host);
   void WorkerDeviceChanged(const WorkerChannel& channel, core::DeviceStateChanged change);
-  void WorkerInspected(const WorkerChannel& channel, const std::string& worker, const std::string& request_id, std::string inspection_json,
-                       const std::string& error);
+  void WorkerInspected(const WorkerChannel& channel, const std::string& worker, const std::string& request_id,
+                       base::Result<std::string> inspection_json);
   void WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker, const std::string& request_id, ArtifactPiece piece,
                           const std::string& error);
   void WorkerLeft(const WorkerChannel& channel, const std::string& worker);
@@ -141,6 +141,7 @@ class Coordinator {
   void Perform(core::SubmitAccepted& accepted);
   void Perform(core::SubmitRefused& refused);
   void Perform(core::JobChanged& changed);
+  void Perform(core::InspectJob& ask);
   template <class Command>
   void Perform(Command& command);
 

@@ -33,8 +33,7 @@ std::string SiteProblems(const core::JobsSubmitted& jobs, const std::vector<job:
 
 const std::vector<job::SiteDevice>& Coordinator::Site() {
   if (site_) return *site_;
-  site_.emplace();
-  for (const auto& [name, worker] : state_.workers) site_->push_back(core::SiteDeviceOf(worker.row));
+  site_ = core::Site(state_);
   return *site_;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/job/job_json.h"
 #include "server/coordinator/coordinator.h"
 
 namespace trainctl::coordinator {
@@ -57,9 +58,16 @@ void Coordinator::WorkerDeviceChanged(const WorkerChannel& channel, core::Device
 }
 
 void Coordinator::WorkerInspected(const WorkerChannel& channel, const std::string& worker, const std::string& request_id,
-                                  std::string inspection_json, const std::string& error) {
+                                  base::Result<std::string> inspection_json) {
   if (workers_.Hear(worker, channel, parts_.clock.Steady()) == nullptr) return;
-  inspections_.OnResult(request_id, std::move(inspection_json), error);
+  inspections_.OnResult(request_id, std::move(inspection_json));
+}
+
+void Coordinator::Perform(core::InspectJob& ask) {
+  const auto answer = [this, job = ask.job, worker = ask.worker](base::Result<std::string> inspection_json) {
+    Apply(core::JobInspected{job, worker, std::move(inspection_json)});
+  };
+  inspections_.AskWorker(workers_, ask.worker, job::ToJson(ask.spec), parts_.clock.Steady(), answer);
 }
 
 void Coordinator::WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker, const std::string& request_id,

@@ -12,14 +12,15 @@ void Inspections::Ask(WorkerSessions& workers, std::string job_json, base::Stead
   // Any worker may look; taking turns keeps one slow worker from answering all.
   auto chosen = workers.all().begin();
   std::advance(chosen, ++turns_ % workers.all().size());
-  const base::Result<std::string> id = pending_.Add(chosen->first, now, answer);
-  if (!id) return answer(id.error());
-  workers.Send(chosen->first, AskInspect{*id, std::move(job_json)});
+  AskWorker(workers, chosen->first, std::move(job_json), now, std::move(answer));
 }
 
-void Inspections::OnResult(const std::string& request_id, std::string inspection_json, const std::string& error) {
-  if (error.empty()) return pending_.Give(request_id, std::move(inspection_json));
-  pending_.Give(request_id, base::Error{base::Code::kInvalid, error});
+void Inspections::AskWorker(WorkerSessions& workers, const std::string& worker, std::string job_json, base::SteadyMicros now,
+                            Answer answer) {
+  if (workers.Find(worker) == nullptr) return answer(base::Error{base::Code::kUnavailable, "worker '" + worker + "' is not connected"});
+  const base::Result<std::string> id = pending_.Add(worker, now, answer);
+  if (!id) return answer(id.error());
+  workers.Send(worker, AskInspect{*id, std::move(job_json)});
 }
 
 }  // namespace trainctl::coordinator

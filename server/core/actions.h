@@ -21,9 +21,17 @@ struct UpdateJob {
   JobStatus status;
 };
 
+// What a job that was accepted without it turned out to be.
+struct UpdateInspection {
+  base::JobId job;
+  std::string inspection_json;
+  std::string prediction_json;
+};
+
 // Rows of attempts, ranks and workers are whole: inserted, or replacing the row of the same key.
 using Persist =
-    std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, AttemptRow, RankRow, WorkerRow, EventRow, MetricRows, AckRow, ArtefactRow>;
+    std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection, AttemptRow, RankRow, WorkerRow, EventRow, MetricRows, AckRow,
+                 ArtefactRow>;
 
 // To the worker: start the rank, unless it holds it already. The plan lacks bind_address and directory, which the worker fills in.
 struct StartRank {
@@ -43,6 +51,13 @@ struct StopRank {
   std::string worker;
   job::RankKey key;
   int64_t grace_us = 0;
+};
+
+// To the worker: look at the model and the data of this queued job. The shell makes a JobInspected of each, whatever becomes of it.
+struct InspectJob {
+  std::string worker;
+  base::JobId job;
+  job::JobSpec spec;
 };
 
 // The rank's end is stored, or no longer of interest: its shim folder may be removed.
@@ -80,7 +95,8 @@ struct SubmitRefused {
   base::Error error;  // kExhausted: the queue is full
 };
 
-using Effect = std::variant<StartRank, SendPeers, StopRank, ReleaseRank, AckReport, Welcome, JobChanged, SubmitAccepted, SubmitRefused>;
+using Effect =
+    std::variant<StartRank, SendPeers, StopRank, InspectJob, ReleaseRank, AckReport, Welcome, JobChanged, SubmitAccepted, SubmitRefused>;
 
 struct Actions {
   std::vector<Persist> persist;

@@ -1,6 +1,7 @@
 // Tick: what must end or be said because time has passed.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
@@ -66,6 +67,7 @@ void LookForHang(Turn& turn, Job& job) {
 
 void Handle(Turn& turn, const Tick&) {
   LookForLostWorkers(turn);
+  if (std::exchange(turn.state.inspect_again, false)) turn.placement_may_change = true;
   for (auto next = turn.state.live.begin(); next != turn.state.live.end();) {
     Job& job = *next++->second;
     LookAtTimeLimit(turn, job);

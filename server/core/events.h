@@ -8,6 +8,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/ids.h"
+#include "common/base/result.h"
 #include "common/job/rank_report.h"
 #include "server/core/rows.h"
 
@@ -24,7 +25,7 @@ struct JobsSubmitted {
   std::string request_id;
   std::string group_name;
   std::vector<Submission> jobs;
-  bool force = false;  // the shell has not asked whether they fit the site's devices
+  bool force = false;  // nobody asks whether they fit the site's devices
 };
 
 // Of a job that has ended or does not exist: nothing happens.
@@ -73,10 +74,18 @@ struct DeviceStateChanged {
   std::string reason;  // why it is not
 };
 
+// What became of InspectJob. kInvalid: the worker looked, and can't read the model or the data; other errors: nobody looked.
+struct JobInspected {
+  base::JobId job;
+  std::string worker;  // that was asked
+  base::Result<std::string> inspection_json;
+};
+
 // Once a second: deadlines are looked at.
 struct Tick {};
 
 using Event =
-    std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost, WorkerFenced, RankReported, DeviceStateChanged, Tick>;
+    std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost, WorkerFenced, RankReported, DeviceStateChanged,
+                 JobInspected, Tick>;
 
 }  // namespace trainctl::core

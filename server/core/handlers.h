@@ -13,6 +13,7 @@ void Handle(Turn& turn, const WorkerStreamLost& event);    // workers.cc
 void Handle(Turn& turn, const WorkerFenced& event);        // workers.cc
 void Handle(Turn& turn, const DeviceStateChanged& event);  // workers.cc
 void Handle(Turn& turn, const RankReported& event);        // reports.cc
+void Handle(Turn& turn, const JobInspected& event);        // inspect.cc
 void Handle(Turn& turn, const Tick& event);                // deadlines.cc
 
 // Places what can be placed, by the rules of step.h.

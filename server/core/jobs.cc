@@ -5,10 +5,11 @@
 namespace trainctl::core {
 namespace {
 
-void Accept(Turn& turn, const Submission& submission, const std::string& request_id, base::GroupId group, SubmitAccepted* accepted) {
+void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event, base::GroupId group, SubmitAccepted* accepted) {
   const base::JobId id{turn.state.next_job++};
   Job& job = turn.state.jobs[id];
-  job.row = {id, group, request_id, submission.spec, submission.inspection_json, submission.prediction_json, turn.now.wall};
+  job.row = {id, group, event.request_id, submission.spec, submission.inspection_json, submission.prediction_json, turn.now.wall,
+             event.force};
   turn.Persist(job.row);
   SaveJob(turn, job);
   Say(turn, id, "submitted");
@@ -34,7 +35,7 @@ void Handle(Turn& turn, const JobsSubmitted& event) {
   turn.Persist(SubmissionRow{event.request_id, group, turn.now.wall});
   if (group) turn.Persist(GroupRow{group, event.group_name, turn.now.wall});
   SubmitAccepted accepted{event.request_id, group, {}};
-  for (const Submission& submission : event.jobs) Accept(turn, submission, event.request_id, group, &accepted);
+  for (const Submission& submission : event.jobs) Accept(turn, submission, event, group, &accepted);
   turn.Perform(std::move(accepted));
   turn.placement_may_change = true;
 }

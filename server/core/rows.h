@@ -31,15 +31,16 @@ struct GroupRow {
   base::WallMicros submitted_at = 0;
 };
 
-// What never changes of a job.
+// What never changes of a job once it is placed.
 struct JobRow {
   base::JobId id;
   base::GroupId group;  // 0: none
   std::string request_id;
   job::JobSpec spec;            // paths absolute; spec.name is the job's name
-  std::string inspection_json;  // may be empty
+  std::string inspection_json;  // empty: not inspected yet, or nobody could look
   std::string prediction_json;  // may be empty
   base::WallMicros submitted_at = 0;
+  bool force = false;           // it may be placed though it is predicted to fit no device
 };
 
 // How far a run is, over all its ranks.

@@ -3,6 +3,7 @@
 
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
+#include "server/core/inspect.h"
 #include "server/core/waiting.h"
 #include "server/placement/placement.h"
 
@@ -43,13 +44,18 @@ class Pass {
       if (held_back_[id] || pool.free < job.row.spec.devices) continue;
       if (best == nullptr || placement::Prefer(pool.device_class, best->device_class)) best = &pool;
     }
-    if (best == nullptr) {
-      for (const ClassId id : usable) held_back_[id] = true;
-      return;
-    }
+    if (best == nullptr) return HoldBack(usable);
     const std::vector<placement::DeviceId> devices = placement::Policies().front().choose(*best, job.row.spec.devices);
+    if (NeedsInspection(turn_.state, job)) {
+      AskToInspect(turn_, job, *turn_.state.devices[devices.front()]);
+      return HoldBack(usable);
+    }
     turn_.state.queue.Remove(job.demand, job.place());
     StartGang(turn_, job, devices);
+  }
+
+  void HoldBack(const std::vector<ClassId>& usable) {
+    for (const ClassId id : usable) held_back_[id] = true;
   }
 
   Turn& turn_;

@@ -21,6 +21,12 @@ job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {
   return {std::string(job::Name(device.kind)), worker.host, device.name, device.memory_bytes, device.compute_capability};
 }
 
+std::vector<job::SiteDevice> Site(const State& state) {
+  std::vector<job::SiteDevice> devices;
+  for (const auto& [name, worker] : state.workers) devices.push_back(SiteDeviceOf(worker.row));
+  return devices;
+}
+
 JobProgress Progress(const Job& job) {
   if (!job.attempt) return job.status.progress;
   const std::vector<Rank>& ranks = job.attempt->ranks;

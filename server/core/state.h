@@ -32,6 +32,7 @@ struct Options {
   int64_t device_word_timeout_us = 30'000'000;  // from the last rank's end to its worker's word on the device
   int64_t stop_grace_us = 10'000'000;           // cancel and time limit: time to finish the step and to save
   int64_t failure_grace_us = 1'000'000;         // a rank failed or hangs: the others can't go on
+  int64_t max_inspections = 3;                  // of a job before it is placed, while nobody looks
 };
 
 struct Rank {
@@ -53,6 +54,8 @@ struct Job {
   JobStatus status;
   std::optional<LiveAttempt> attempt;
   Demand demand;  // what `row` asks of devices
+  bool inspecting = false;         // a worker is asked
+  int64_t failed_inspections = 0;  // nobody looked
 
   Place place() const { return {row.spec.resources.priority, row.id}; }
 };
@@ -83,12 +86,16 @@ struct State {
   std::map<std::string, Worker> workers;  // by name
   std::vector<Worker*> devices;           // by placement::DeviceId, into `workers`
   placement::FreeDevices free;
+  bool inspect_again = false;             // at the next Tick: a job that nobody looked at waits for it
 
   State() = default;
   State(State&&) = default;
   State& operator=(State&&) = default;
   State(const State&) = delete;
 };
+
+// Every device of the inventory, as checks of jobs want it.
+std::vector<job::SiteDevice> Site(const State& state);
 
 // nullptr: FINISHED, or never there.
 const Job* FindJob(const State& state, base::JobId job);

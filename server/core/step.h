@@ -5,6 +5,8 @@
 //   Queue      by priority (higher first), then by age. A job that cannot be placed now holds back every device that it could use: jobs
 //              behind it get only devices that it could not use. So nothing starves within its priority, at the price of idle devices
 //              while a big gang waits. A job that could not be placed even on the empty site holds nothing back.
+//   Inspection a job that was accepted uninspected is inspected by the worker that would have its rank 0, when it comes to be placed; its
+//              devices wait for that. What cannot be read, or fits no device, is LAUNCH_FAILED; where nobody looks it starts all the same.
 //   Placement  a gang gets all its devices in one Step, or none. A device is placeable while its worker is connected, says that it is
 //              free, and no attempt holds it.
 //   Stop       the first rank that fails stops its gang at once; so do cancel, time_limit, step_timeout, and a worker away for

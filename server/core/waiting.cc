@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "server/core/inspect.h"
+
 namespace trainctl::core {
 namespace {
 
@@ -98,6 +100,7 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   const job::JobSpec& spec = job.row.spec;
   const std::vector<ClassId> usable = UsableClasses(state, job);
   if (usable.empty()) return WhyUnplaceable(state, spec);
+  if (job.inspecting || (job.failed_inspections > 0 && NeedsInspection(state, job))) return "its model and data are being inspected";
   if (const Job* blocker = Blocker(state, job, usable)) {
     return "behind " + base::ToString(blocker->row.id) + ", which waits for " + Devices(blocker->row.spec.devices);
   }

@@ -135,6 +135,11 @@ base::Result<coordinator::ArtifactPiece> DecodeArtifactPiece(v1::ReadArtifactRes
   return piece;
 }
 
+base::Result<std::string> DecodeInspection(const v1::InspectResult& result) {
+  if (result.error().empty()) return result.inspection_json();
+  return base::Error{result.unavailable() ? base::Code::kUnavailable : base::Code::kInvalid, result.error()};
+}
+
 v1::CoordinatorMessage EncodeCommand(const coordinator::WorkerCommand& command) {
   v1::CoordinatorMessage message;
   std::visit([&message](const auto& concrete) { Write(concrete, &message); }, command);

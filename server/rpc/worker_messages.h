@@ -14,6 +14,7 @@ class CoordinatorMessage;
 class DeviceSample;
 class Hello;
 class HostSample;
+class InspectResult;
 class LogReport;
 class RankReport;
 class ReadArtifactResponse;
@@ -41,6 +42,9 @@ coordinator::HostSample DecodeSample(const v1::HostSample& sample);
 inline constexpr int kMaxFiles = 10'000;
 inline constexpr size_t kMaxPieceBytes = 1 << 20;
 base::Result<coordinator::ArtifactPiece> DecodeArtifactPiece(v1::ReadArtifactResponse* piece);
+
+// The inspection as JSON. kInvalid: the job's model or data is at fault. kUnavailable: the worker could not look.
+base::Result<std::string> DecodeInspection(const v1::InspectResult& result);
 
 v1::CoordinatorMessage EncodeCommand(const coordinator::WorkerCommand& command);
 

@@ -43,7 +43,7 @@ WorkerStream::Step WorkerStream::Decode() {
       };
     case v1::WorkerMessage::kInspectResult:
       return [this, result = std::move(*in_.mutable_inspect_result())] {
-        backend_.coordinator.WorkerInspected(*this, worker_, result.request_id(), result.inspection_json(), result.error());
+        backend_.coordinator.WorkerInspected(*this, worker_, result.request_id(), DecodeInspection(result));
       };
     case v1::WorkerMessage::kArtifactResult: return DecodeArtifactResult();
     case v1::WorkerMessage::kDeviceState:

@@ -7,7 +7,8 @@ namespace trainctl::store {
 core::JobRow ReadJob(Database& database, Statement& statement) {
   core::JobRow row;
   std::string spec;
-  ColumnReader(database, statement)(row.id, row.group, row.request_id, spec, row.inspection_json, row.prediction_json, row.submitted_at);
+  ColumnReader(database, statement)(row.id, row.group, row.request_id, spec, row.inspection_json, row.prediction_json, row.submitted_at,
+                                    row.force);
   base::Result<job::JobSpec> parsed = job::FromJson(spec);
   if (parsed.ok()) {
     row.spec = std::move(*parsed);

@@ -52,7 +52,7 @@ void VisitWorker(Row& row, Visit&& visit) {
 }
 
 // jobs. The spec is its canonical JSON: reading it is the only thing here that takes time.
-inline constexpr const char* kJobColumns = "id, group_id, request_id, spec, inspection, prediction, submitted_at";
+inline constexpr const char* kJobColumns = "id, group_id, request_id, spec, inspection, prediction, submitted_at, forced";
 core::JobRow ReadJob(Database& database, Statement& statement);
 
 // "?, ?, …", as many as there are names in the list.

@@ -42,9 +42,10 @@ void RowWriter::Write(const core::GroupRow& row) {
 
 void RowWriter::Write(const core::JobRow& row) {
   Statement& statement = database_.Prepared(
-      "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, submitted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+      "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, submitted_at, forced) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
   ColumnWriter{statement}(row.id, row.group, row.request_id, row.spec.name, job::ToJson(row.spec), row.inspection_json, row.prediction_json,
-                          row.submitted_at);
+                          row.submitted_at, row.force);
   statement.Run();
 }
 
@@ -53,6 +54,12 @@ void RowWriter::Write(const core::UpdateJob& row) {
   writer(row.job);
   VisitStatus(row.status, writer);
   status_.Run();
+}
+
+void RowWriter::Write(const core::UpdateInspection& row) {
+  Statement& statement = database_.Prepared("UPDATE jobs SET inspection = ?, prediction = ? WHERE id = ?");
+  ColumnWriter{statement}(row.inspection_json, row.prediction_json, row.job);
+  statement.Run();
 }
 
 void RowWriter::Write(const core::AttemptRow& row) {

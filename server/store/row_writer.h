@@ -22,6 +22,7 @@ class RowWriter {
   void Write(const core::GroupRow& row);
   void Write(const core::JobRow& row);
   void Write(const core::UpdateJob& row);
+  void Write(const core::UpdateInspection& row);
   void Write(const core::AttemptRow& row);
   void Write(const core::RankRow& row);
   void Write(const core::WorkerRow& row);

@@ -171,7 +171,12 @@ ALTER TABLE artefacts ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE artefacts ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2};
+// forced: submitted though it was predicted to fit no device, or before anybody could tell.
+constexpr const char* kVersion3 = R"sql(
+ALTER TABLE jobs ADD COLUMN forced INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3};
 
 }  // namespace
 

@@ -35,12 +35,15 @@ TEST_F(AgentInspectTest, TellsTheJobsFault) {
   StartAgent();
   const auto result = Ask("not a job");
   EXPECT_THAT(result.error(), HasSubstr("JSON"));
+  EXPECT_FALSE(result.unavailable());
   EXPECT_EQ(result.inspection_json(), "");
 }
 
 TEST_F(AgentInspectTest, TellsThatTheProgramCrashed) {
   StartAgent();
-  EXPECT_THAT(Ask(Job("signal 11")).error(), HasSubstr("signal 11"));
+  const auto result = Ask(Job("signal 11"));
+  EXPECT_THAT(result.error(), HasSubstr("signal 11"));
+  EXPECT_TRUE(result.unavailable());
 }
 
 TEST_F(AgentInspectTest, EndsAProgramThatTakesTooLong) {

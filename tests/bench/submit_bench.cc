@@ -27,6 +27,7 @@ v1::SubmitRequest MakeRequest(int client, int i) {
   v1::SubmitRequest request;
   request.set_request_id("bench " + std::to_string(client) + "/" + std::to_string(i));
   request.add_jobs()->set_job_json(JobJson("bench"));
+  request.mutable_jobs(0)->set_inspection_json(InspectionJson());
   return request;
 }
 

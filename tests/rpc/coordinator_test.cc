@@ -63,7 +63,8 @@ class CoordinatorTest : public testing::Test {
     auto answer = std::make_shared<std::promise<base::Result<Submitted>>>();
     const job::JobSpec spec = job::FromJson(rpc_test::JobJson("tiny")).value();
     loop_.Post([this, answer, spec, request_id] {
-      coordinator_.Submit({request_id, "", {{spec, "", ""}}}, "test", [answer](auto result) { answer->set_value(std::move(result)); });
+      const auto give = [answer](auto result) { answer->set_value(std::move(result)); };
+      coordinator_.Submit({request_id, "", {{spec, rpc_test::InspectionJson(), ""}}}, "test", give);
     });
     return answer->get_future();
   }

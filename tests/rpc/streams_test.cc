@@ -222,6 +222,68 @@ TEST(Inspect, TellsWhatTheWorkerCouldNotRead) {
   EXPECT_EQ(told.error_message(), "/models/tiny: no such folder");
 }
 
+TEST(Inspect, IsUnavailableWhereTheWorkerHasNoTime) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  v1::InspectRequest request;
+  request.set_job_json(JobJson("tiny"));
+  v1::InspectResponse response;
+  auto status = std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
+  v1::WorkerMessage answer;
+  answer.mutable_inspect_result()->set_request_id(worker.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
+  answer.mutable_inspect_result()->set_error("busy");
+  answer.mutable_inspect_result()->set_unavailable(true);
+  worker.Send(answer);
+  EXPECT_EQ(status.get().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+// The id of a job that was submitted uninspected.
+std::string SubmitUninspected(TestSite& site) {
+  v1::SubmitRequest request;
+  request.set_request_id("r1");
+  request.add_jobs()->set_job_json(JobJson("late"));
+  v1::SubmitResponse response;
+  EXPECT_TRUE(site.Call(&Stub::Submit, request, &response).ok());
+  return response.jobs_size() == 1 ? response.jobs(0).id() : "";
+}
+
+TEST(LateInspection, IsStoredWithItsPredictionBeforeTheJobStarts) {
+  TestSite site;
+  const std::string job = SubmitUninspected(site);
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  const v1::InspectAsk ask = worker.Next(v1::CoordinatorMessage::kInspect).inspect();
+  EXPECT_EQ(ask.job_json(), JobJson("late"));
+  EXPECT_EQ(site.WaitForState(job, "QUEUED").reason(), "its model and data are being inspected");
+  v1::WorkerMessage answer;
+  answer.mutable_inspect_result()->set_request_id(ask.request_id());
+  answer.mutable_inspect_result()->set_inspection_json(InspectionJson());
+  worker.Send(answer);
+  worker.Start();
+  site.Restart();
+  const v1::JobDetail detail = site.Get(job);
+  EXPECT_EQ(detail.inspection_json(), InspectionJson());
+  EXPECT_NE(detail.prediction_json().find("peak_allocated"), std::string::npos);
+}
+
+TEST(LateInspection, OfAWorkerThatGoesAwayIsAskedOfAnother) {
+  TestSite site;
+  const std::string job = SubmitUninspected(site);
+  FakeWorker first("a/0"), second("a/1");
+  first.Connect(site.channel());
+  first.Next(v1::CoordinatorMessage::kInspect);
+  first.Disconnect();
+  second.Connect(site.channel());
+  v1::WorkerMessage answer;
+  answer.mutable_inspect_result()->set_request_id(second.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
+  answer.mutable_inspect_result()->set_error("/data/rows.json: no such file");
+  second.Send(answer);
+  const v1::JobView view = site.WaitForState(job, "FINISHED");
+  EXPECT_EQ(view.outcome(), "LAUNCH_FAILED");
+  EXPECT_EQ(view.message(), "on host a: /data/rows.json: no such file");
+}
+
 TEST(Inspect, IsUnavailableWithoutAWorkerAndWhenItGoesAway) {
   TestSite site;
   v1::InspectRequest request;

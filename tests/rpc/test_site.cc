@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/job/job_json.h"
+#include "common/job/memory_estimate.h"
 
 namespace trainctl::rpc_test {
 
@@ -17,6 +18,8 @@ job::JobSpec SmallJob(const std::string& name, int devices) {
   spec.train.micro_batch_size = 1;
   return spec;
 }
+
+std::string InspectionJson() { return job::ToJson(job::Inspection{.rows = 1000}); }
 
 std::string JobJson(const std::string& name, int devices) { return job::ToJson(SmallJob(name, devices)); }
 
@@ -43,6 +46,7 @@ std::string TestSite::Submit(const job::JobSpec& spec) {
   v1::SubmitRequest request;
   request.set_request_id("request of " + spec.name);
   request.add_jobs()->set_job_json(job::ToJson(spec));
+  request.mutable_jobs(0)->set_inspection_json(InspectionJson());
   v1::SubmitResponse response;
   const grpc::Status status = Call(&v1::Coordinator::Stub::Submit, request, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();

@@ -21,6 +21,9 @@ namespace trainctl::rpc_test {
 // Whatever a test waits for happens long before; it fails otherwise.
 inline constexpr std::chrono::seconds kDeadline{20};
 
+// An inspection of 1,000 rows and a model of no size.
+std::string InspectionJson();
+
 // A small valid job, and its canonical JSON.
 job::JobSpec SmallJob(const std::string& name, int devices = 1);
 std::string JobJson(const std::string& name, int devices = 1);
@@ -54,7 +57,7 @@ class TestSite {
     context.set_deadline(std::chrono::system_clock::now() + kDeadline);
     return (stub_.get()->*method)(&context, request, response);
   }
-  // The id of a new job.
+  // The id of a new job, which has been inspected.
   std::string Submit(const job::JobSpec& spec);
   std::string Submit(const std::string& name, int devices = 1) { return Submit(SmallJob(name, devices)); }
   v1::JobDetail Get(const std::string& job);

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "common/job/prediction.h"
+
 namespace trainctl::core {
 namespace {
 
@@ -17,6 +19,10 @@ struct Printer {
     if (row.status.as_expected) out << (*row.status.as_expected ? " (as expected)" : " (not as expected)");
     out << "\n";
   }
+  void operator()(const UpdateInspection& row) {
+    const int64_t peak_bytes = job::PredictionFromJson(row.prediction_json)->memory.peak_allocated;
+    out << base::ToString(row.job) << " stores its inspection and a prediction of " << peak_bytes << " bytes\n";
+  }
   void operator()(const AttemptRow&) {}
   void operator()(const RankRow&) {}
   void operator()(const WorkerRow&) {}
@@ -30,6 +36,7 @@ struct Printer {
   void operator()(const StopRank& effect) {
     out << effect.worker << " <- stop " << Short(effect.key) << " grace " << effect.grace_us / 1'000'000 << " s\n";
   }
+  void operator()(const InspectJob& effect) { out << effect.worker << " <- inspect " << base::ToString(effect.job) << "\n"; }
   void operator()(const ReleaseRank& effect) { out << effect.worker << " <- release " << Short(effect.key) << "\n"; }
   void operator()(const AckReport& effect) { out << effect.worker << " <- ack " << Short(effect.key) << " " << effect.sequence << "\n"; }
   void operator()(const Welcome& effect) {
@@ -69,8 +76,9 @@ void Print(const RankRow& rank, std::ostringstream& out) {
 void Print(const UnfinishedJob& job, std::ostringstream& out) {
   const JobStatus& status = job.status;
   out << base::ToString(job.row.id) << " " << job.row.spec.name << " " << base::ToString(job.row.group) << " " << job.row.request_id << " "
-      << job.row.inspection_json << job.row.prediction_json << " " << job.row.submitted_at << " " << job::Name(status.state) << " "
-      << status.attempt << " " << status.restarts << (status.cancel_requested ? " cancel" : "") << " " << status.started_at << " "
+      << job.row.inspection_json << job.row.prediction_json << (job.row.force ? " forced" : "") << " " << job.row.submitted_at << " "
+      << job::Name(status.state) << " " << status.attempt << " " << status.restarts << (status.cancel_requested ? " cancel" : "")
+      << " " << status.started_at << " "
       << status.ended_at << " " << status.progress.step << "/" << status.progress.steps << " " << status.progress.loss.value_or(-1) << " "
       << status.progress.tokens_per_second.value_or(-1) << " " << status.progress.peak_allocated_bytes;
   PrintEnd(status.end, out);

@@ -32,6 +32,10 @@ class Ledger {
   void Write(const GroupRow& row) { last_group_ = row.id; }
   void Write(const JobRow& row) { jobs_[row.id].row = row; }
   void Write(const UpdateJob& row) { jobs_[row.job].status = row.status; }
+  void Write(const UpdateInspection& row) {
+    jobs_[row.job].row.inspection_json = row.inspection_json;
+    jobs_[row.job].row.prediction_json = row.prediction_json;
+  }
   void Write(const AttemptRow& row) { attempts_[{row.job, row.attempt}] = row; }
   void Write(const RankRow& row) { ranks_[row.key] = row; }
   void Write(const WorkerRow& row) { workers_[row.name] = row; }

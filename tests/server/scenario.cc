@@ -102,8 +102,22 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   return spec;
 }
 
-// micro=N is of TinyLlama, whose memory is then predicted.
-std::string MakeInspection(const Settings& settings) { return settings.contains("micro") ? job::ToJson(job::tiny_llama::TinyLlama()) : ""; }
+// micro=N is of TinyLlama, whose memory is then predicted; else of a model of no size.
+std::string MakeInspection(const Settings& settings) {
+  if (settings.contains("uninspected")) return "";
+  return job::ToJson(settings.contains("micro") ? job::tiny_llama::TinyLlama() : job::Inspection());
+}
+
+// "ok", "fault", "none": an inspection of TinyLlama, the job's fault, nobody looked.
+base::Result<std::string> MakeAnswer(const std::string& word) {
+  if (word == "ok") {
+    job::Inspection inspection = job::tiny_llama::TinyLlama();
+    inspection.rows = 1024;
+    return job::ToJson(inspection);
+  }
+  if (word == "fault") return base::Error{base::Code::kInvalid, "/data/rows.json: no such file"};
+  return base::Error{base::Code::kUnavailable, "worker 'a/0' went away while it looked"};
+}
 
 job::ReportBody ParseBody(const Words& words, const job::RankKey& key) {
   const std::string& kind = words.at(0);
@@ -133,6 +147,7 @@ std::string Scenario::Run(const std::string& line) {
   if (verb == "submit") return Submit(words);
   if (verb == "cancel") return Feed(CancelRequested{*base::ParseJobId(words.at(1))});
   if (verb == "device") return Device(words);
+  if (verb == "inspected") return Feed(JobInspected{*base::ParseJobId(words.at(1)), words.at(2), MakeAnswer(words.at(3))});
   if (verb == "wait") return Wait(std::stoll(words.at(1)));
   if (verb == "restart") return Restart();
   if (verb == "show") return Describe(state_, now_);
@@ -163,7 +178,7 @@ std::string Scenario::Submit(const Words& all) {
   Words words = all;
   const Settings settings = TakeSettings(&words);
   const int64_t copies = GetNumber(settings, "copies", 1);
-  JobsSubmitted event{"r" + std::to_string(++requests_), copies > 1 ? words.at(1) : "", {}};
+  JobsSubmitted event{"r" + std::to_string(++requests_), copies > 1 ? words.at(1) : "", {}, settings.contains("force")};
   for (int64_t i = 0; i < copies; ++i) event.jobs.push_back({MakeSpec(words.at(1), settings), MakeInspection(settings), ""});
   return Feed(event);
 }

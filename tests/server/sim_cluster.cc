@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/job/memory_estimate.h"
 #include "tests/server/describe.h"
 
 namespace trainctl::core {
@@ -59,12 +60,15 @@ void SimCluster::Feed(const Event& event) {
 
 void SimCluster::Perform(const std::vector<Effect>& effects) {
   for (const Effect& effect : effects) {
+    const auto* inspect = std::get_if<InspectJob>(&effect);
+    if (inspect != nullptr && !Named(inspect->worker).connected()) NobodyLooks(Named(inspect->worker), inspect->job);
     if (const auto* start = std::get_if<StartRank>(&effect)) NoJobRunsTwice(*start);
     std::visit(
         [&](const auto& value) {
           if constexpr (requires { value.worker; }) {
             SimWorker& worker = Named(value.worker);
             if (worker.connected()) worker.to_worker.push_back(value);
+            if (inspect != nullptr && worker.connected()) worker.asked.insert(inspect->job);
           }
         },
         effect);
@@ -72,7 +76,11 @@ void SimCluster::Perform(const std::vector<Effect>& effects) {
 }
 
 void SimCluster::RestartCoordinator() {
-  for (SimWorker& worker : workers_) worker.Disconnect();
+  for (SimWorker& worker : workers_) {
+    worker.Disconnect();
+    worker.asked.clear();
+  }
+  not_looked_.clear();
   now_.steady = 7'000'000;
   state_ = Restore(state_.options, ledger_.LoadState(), now_);
 }
@@ -89,7 +97,7 @@ void SimCluster::Submit() {
     spec.resources.max_restarts = static_cast<int64_t>(random_() % 3);
     spec.resources.step_timeout_seconds = 30;
     if (Chance(random_, 20)) spec.resources.time_limit_seconds = 40;
-    event.jobs.push_back({spec, "", ""});
+    event.jobs.push_back({spec, Chance(random_, 50) ? job::ToJson(job::Inspection()) : "", ""});
   }
   Feed(event);
 }
@@ -103,13 +111,13 @@ void SimCluster::Fault() {
   const uint64_t kind = random_() % 10;
   if (kind < 5 && worker.connected()) {
     worker.Disconnect();
-    Feed(WorkerStreamLost{worker.name()});
+    Lose(worker);
   } else if (kind < 8) {
     if (SimRank* rank = worker.Running()) worker.Kill(*rank, random_);
   } else if (kind < 9) {
     const bool was_connected = worker.connected();
     worker.Reboot();
-    if (was_connected) Feed(WorkerStreamLost{worker.name()});
+    if (was_connected) Lose(worker);
   } else {
     RestartCoordinator();
   }
@@ -125,6 +133,7 @@ void SimCluster::Deliver() {
   if (!worker.to_coordinator.empty()) {
     const Event event = worker.to_coordinator.front();
     worker.to_coordinator.pop_front();
+    if (const auto* inspected = std::get_if<JobInspected>(&event)) worker.asked.erase(inspected->job);
     Feed(event);
   }
 }
@@ -140,7 +149,17 @@ void SimCluster::AdvanceRanks(bool with_faults) {
 void SimCluster::Second() {
   now_.wall += 1'000'000;
   now_.steady += 1'000'000;
+  for (const JobInspected& event : std::exchange(not_looked_, {})) Feed(event);
   Feed(Tick{});
+}
+
+void SimCluster::NobodyLooks(const SimWorker& worker, base::JobId job) {
+  not_looked_.push_back({job, worker.name(), base::Error{base::Code::kUnavailable, "no worker"}});
+}
+
+void SimCluster::Lose(SimWorker& worker) {
+  for (const base::JobId job : std::exchange(worker.asked, {})) NobodyLooks(worker, job);
+  Feed(WorkerStreamLost{worker.name()});
 }
 
 void SimCluster::AWhile() {

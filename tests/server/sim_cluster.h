@@ -47,6 +47,9 @@ class SimCluster {
   void AWhile();
   void Connect(SimWorker& worker);
   bool PeersAlive(const SimRank& rank);
+  // As the shell answers for a worker that is not there, or goes away.
+  void NobodyLooks(const SimWorker& worker, base::JobId job);
+  void Lose(SimWorker& worker);
   void NoJobRunsTwice(const StartRank& start);
   SimWorker& Any() { return workers_[random_() % workers_.size()]; }
   SimWorker& Named(const std::string& name);
@@ -61,6 +64,7 @@ class SimCluster {
   std::map<std::pair<base::JobId, int64_t>, std::set<int64_t>> succeeded_ranks_;
   int64_t requests_ = 0;
   int64_t largest_gang_ = 0;  // that the site can run
+  std::vector<JobInspected> not_looked_;  // told at the next second
 };
 
 }  // namespace trainctl::core

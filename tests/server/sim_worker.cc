@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "common/job/memory_estimate.h"
 #include "tests/server/describe.h"
 
 namespace trainctl::core {
@@ -14,6 +15,7 @@ SimWorker::SimWorker(std::string name, std::string host, std::string model, int6
 void SimWorker::Receive(const Effect& effect, int64_t now_s, Random& random) {
   if (const auto* start = std::get_if<StartRank>(&effect)) Start(*start, random);
   if (const auto* stop = std::get_if<StopRank>(&effect)) Stop(*stop, now_s, random);
+  if (const auto* ask = std::get_if<InspectJob>(&effect)) Inspect(*ask, random);
   if (const auto* release = std::get_if<ReleaseRank>(&effect)) Release(release->key);
   if (const auto* ack = std::get_if<AckReport>(&effect)) Acknowledge(ack->key, ack->sequence);
   if (const auto* welcome = std::get_if<Welcome>(&effect)) {
@@ -51,6 +53,13 @@ void SimWorker::Stop(const StopRank& stop, int64_t now_s, Random& random) {
   } else {
     End(rank, {.signal = 15}, random);
   }
+}
+
+void SimWorker::Inspect(const InspectJob& ask, Random& random) {
+  JobInspected event{ask.job, name_, job::ToJson(job::Inspection{.rows = 1000})};
+  if (Chance(random, 10)) event.inspection_json = base::Error{base::Code::kInvalid, "no such path"};
+  if (Chance(random, 20)) event.inspection_json = base::Error{base::Code::kUnavailable, "busy"};
+  to_coordinator.push_back(event);
 }
 
 void SimWorker::Release(const job::RankKey& key) {

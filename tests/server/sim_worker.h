@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 
 #include "server/core/actions.h"
@@ -59,10 +60,12 @@ class SimWorker {
 
   std::deque<Event> to_coordinator;  // in order, lost with the stream
   std::deque<Effect> to_worker;      // likewise
+  std::set<base::JobId> asked;       // to inspect, and not answered
 
  private:
   void Start(const StartRank& start, Random& random);
   void Stop(const StopRank& stop, int64_t now_s, Random& random);
+  void Inspect(const InspectJob& ask, Random& random);
   void Release(const job::RankKey& key);
   void Acknowledge(const job::RankKey& key, int64_t sequence);
   void Report(SimRank& rank, job::ReportBody body);

@@ -155,8 +155,12 @@ void Agent::Inspect(const std::string& request_id, const std::string& job_json) 
   inspections_.Ask(job_json, [this, request_id](const base::Result<std::string>& answer) {
     v1::WorkerMessage message;
     message.mutable_inspect_result()->set_request_id(request_id);
-    if (answer) message.mutable_inspect_result()->set_inspection_json(*answer);
-    else message.mutable_inspect_result()->set_error(answer.error().message);
+    if (answer) {
+      message.mutable_inspect_result()->set_inspection_json(*answer);
+    } else {
+      message.mutable_inspect_result()->set_error(answer.error().message);
+      message.mutable_inspect_result()->set_unavailable(answer.error().code != base::Code::kInvalid);
+    }
     uplink_.Send(std::move(message));
   });
 }
