@@ -1,0 +1,75 @@
+"""kill -9 where nothing else is left that could tell of it, and words that are lost on the way."""
+import signal
+import unittest
+
+from cluster import ClusterTest, endless_job
+
+
+class Kills(ClusterTest):
+    def running_job(self, **changes):
+        job_id = self.submit(endless_job(**changes))
+        self.wait_for_step(job_id, 1)
+        return job_id
+
+    def kill_worker_of(self, job_id):
+        number = self.job(job_id)["placement"][0].rsplit("/", 1)[1]
+        self.process("trainworker", f"worker-{number}").kill()
+
+    def expect_failed_and_free(self, job_id):
+        job = self.wait_for_end(job_id, 30)
+        self.assertEqual((job["outcome"], job["attempt"]), ("FAILED", 1), job)
+        self.assertIn("rank 0", job["message"])
+        self.expect_devices_free(10)
+        self.assertEqual(self.processes("trainshim"), [])
+
+    def test_a_shim_killed_under_its_rank_ends_the_job_and_frees_the_device(self):
+        job_id = self.running_job()
+        self.process("trainshim").kill()
+        self.expect_failed_and_free(job_id)
+
+    def test_a_shim_killed_while_its_worker_is_away_is_found_out_by_the_next_worker(self):
+        job_id = self.running_job()
+        self.kill_worker_of(job_id)
+        self.process("trainshim").kill()
+        self.up()
+        self.expect_failed_and_free(job_id)
+
+    def test_a_rank_that_dies_while_the_coordinator_is_away_is_reported_when_it_is_back(self):
+        job_id = self.running_job()
+        self.process("traincoordinator").kill()
+        self.ranks()[0].kill(signal.SIGSEGV)
+        self.up()
+        self.expect_failed_and_free(job_id)
+        self.assertIn("signal 11", self.job(job_id)["message"])
+
+    def test_a_cancel_is_not_lost_with_the_coordinator(self):
+        job_id = self.running_job()
+        self.assertEqual(self.trainctl("cancel", job_id).returncode, 0)
+        self.process("traincoordinator").kill()
+        self.up()
+        self.assertEqual(self.wait_for_end(job_id, 30)["outcome"], "CANCELLED")
+        self.expect_devices_free(10)
+
+    def test_a_cancel_reaches_a_rank_whose_worker_was_away(self):
+        job_id = self.running_job()
+        self.kill_worker_of(job_id)
+        self.assertEqual(self.trainctl("cancel", job_id).returncode, 0)
+        self.assertEqual(self.job(job_id)["state"], "STOPPING")
+        self.up()
+        self.assertEqual(self.wait_for_end(job_id, 30)["outcome"], "CANCELLED")
+        self.expect_devices_free(10)
+
+    def test_a_job_that_was_accepted_is_there_after_a_kill_and_runs_once(self):
+        for number in range(2):
+            job_id = self.submit(endless_job(name=f"job-{number}"))
+            self.process("traincoordinator").kill()
+            self.up()
+            self.wait_for_step(job_id, 1)
+            self.assertEqual(self.job(job_id)["attempt"], 1)
+            self.assertEqual(len(self.ranks()), 1)
+            self.assertEqual(self.trainctl("cancel", job_id).returncode, 0)
+            self.assertEqual(self.wait_for_end(job_id, 30)["outcome"], "CANCELLED")
+
+
+if __name__ == "__main__":
+    unittest.main()
