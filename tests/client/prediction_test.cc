@@ -4,6 +4,9 @@
 #include "client/assessment.h"
 #include "client/foresight.h"
 #include "client/lab_time.h"
+#include "client/prediction.h"
+#include "tests/job/tiny_llama.h"
+#include "tests/job/valid_job.h"
 
 namespace trainctl::client {
 namespace {
@@ -39,6 +42,30 @@ TEST(LabText, SaysWhetherItFitsAndWhatIsNotCounted) {
                                     "1 experiment would be refused and not counted");
   EXPECT_EQ(LabText(PredictLab({Taking(3600)}), 1800), "1h predicted for 1 experiment on 2 devices; does not fit 30min");
   EXPECT_EQ(LabText(PredictLab({unknown}), std::nullopt), "not predicted; 1 experiment of unknown time not counted");
+}
+
+TEST(GradientsText, SaysWhichWayAndWhatItCosts) {
+  EXPECT_EQ(GradientsText({.holds_gradients = true, .holding_bytes = int64_t{25} << 30}),
+            "reduced once a step, held whole (+25.00 GiB)");
+  EXPECT_EQ(GradientsText({.holds_gradients = true, .holding_bytes = -1}), "reduced once a step, held whole");
+  EXPECT_EQ(GradientsText({.holds_gradients = false}), "reduced in each micro step");
+  EXPECT_EQ(GradientsText({}), "");
+}
+
+TEST(Assess, PredictsTheWayThatTheSitesDevicesHaveRoomFor) {
+  job::JobSpec job = job::SmallestJob();
+  job.devices = 2;
+  job.strategy = job::StrategyKind::kFsdp;
+  job.train.micro_batch_size = 2;
+  job.train.accumulate_grad_batches = 4;
+  job::Inspection inspection = job::tiny_llama::TinyLlama();
+  inspection.rows = 64;
+  const Site site = {.known = true, .workers = {Gpu("n/0"), Gpu("n/1")}};
+  const Assessment roomy = Assess(job, inspection, site, false).value();
+  EXPECT_EQ(roomy.prediction->holds_gradients, true);
+  EXPECT_NE(MemoryText(roomy).find("; gradients reduced once a step, held whole (+"), std::string::npos) << MemoryText(roomy);
+  job.resources.gpu_memory_limit_bytes = roomy.prediction->peak_allocated;
+  EXPECT_EQ(Assess(job, inspection, site, false).value().prediction->holds_gradients, false) << "no margin is left";
 }
 
 void AddSummary(v1::JobDetail* detail, const std::string& name, double max) {
