@@ -8,6 +8,7 @@
 #include <deque>
 #include <random>
 
+#include "common/job/memory_estimate.h"
 #include "server/core/step.h"
 
 namespace trainctl::core {
