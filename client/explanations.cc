@@ -51,7 +51,9 @@ proportion to it and to the sequence length; parameters, gradients and optimizer
 batch fills the GPU better until it is compute-bound; beyond that it only costs memory. With a global batch
 given, doubling the micro batch halves the accumulation: the same training, other time and memory. Rows are
 padded to the longest of their micro batch, so that larger ones also compute more padding. "auto" is the
-largest that is predicted to fit the site's devices, with some room to spare; submit says which and why.
+largest that is predicted to fit the site's devices, with some room to spare; submit says which and why. When
+the job starts, one step on the longest rows proves it before weights are loaded. Where that runs out of
+memory the job starts again with half of it and twice the accumulation; describe says what was proven.
 )",
      "trainctl submit job.json --train.micro_batch_size 8 --dry-run"},
     {"global batch", "rows of one optimizer step", kGlobalBatchAlso,
@@ -131,7 +133,8 @@ model. At the first optimizer step: the optimizer's 8 bytes a parameter (fp32) o
 without momentum needs none. In forward or backward: activations; halve the micro batch (accumulation keeps
 the global batch) or max_seq_length. OOM_HOST: the kernel ended the rank for the host's memory.
 submit predicts the peak before anything runs, and refuses what fits no device with settings that would fit;
-"expect": "OOM" says that it is meant to end so, --force submits it all the same.
+"expect": "OOM" says that it is meant to end so, --force submits it all the same. With micro_batch_size "auto"
+a trial at the start finds what fits, and only a micro batch of 1 that does not is OOM_GPU.
 )",
      "trainctl submit job.json --train.micro_batch_size 1 --dry-run"},
     {"learning rate", "lr, warm-up, schedule, scaling with the batch", kLearningRateAlso,

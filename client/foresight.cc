@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "client/auto_micro_batch.h"
 #include "client/format.h"
 
 namespace trainctl::client {
@@ -38,7 +39,7 @@ double LargestPhase(const job::MemoryEstimate& memory, int64_t MemoryByKind::* k
 
 // Time of a run that was not ended early.
 std::optional<double> MeasuredTime(const v1::JobDetail& detail) {
-  if (detail.view().outcome() != "SUCCEEDED" || detail.view().attempt() > 1) return std::nullopt;
+  if (detail.view().outcome() != "SUCCEEDED" || CountedAttempts(detail) > 1) return std::nullopt;
   const double seconds = Largest(detail, "time_seconds");
   return seconds > 0 ? std::optional(seconds) : std::nullopt;
 }

@@ -1,5 +1,6 @@
 #include "client/job_detail.h"
 
+#include "client/auto_micro_batch.h"
 #include "client/foresight.h"
 #include "client/job_listing.h"
 
@@ -44,6 +45,8 @@ Json AttemptJson(const v1::AttemptView& attempt) {
   Json json = {{"attempt", attempt.attempt()},
                {"outcome", attempt.outcome().empty() ? Json(nullptr) : Json(attempt.outcome())},
                {"message", attempt.message()},
+               {"micro_batch_size", attempt.micro_batch_size() > 0 ? Json(attempt.micro_batch_size()) : Json(nullptr)},
+               {"trial", attempt.trial()},
                {"started_at", Seconds(attempt.started_at())},
                {"ended_at", Seconds(attempt.ended_at())},
                {"rank", attempt.has_rank() ? Json(attempt.rank()) : Json(nullptr)},
@@ -72,6 +75,7 @@ Json DetailRecord(const v1::JobDetail& detail) {
   record["prediction"] = Parsed(detail.prediction_json());
   const base::Result<job::Prediction> prediction = job::PredictionFromJson(detail.prediction_json());
   record["prediction_errors"] = prediction.ok() ? ForesightJson(*prediction, detail) : Json::array();
+  record["auto_micro_batch"] = AutoMicroBatchRecord(detail);
   record["attempts"] = Json::array();
   for (const v1::AttemptView& attempt : detail.attempts()) record["attempts"].push_back(AttemptJson(attempt));
   record["events"] = Json::array();

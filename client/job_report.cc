@@ -1,5 +1,6 @@
 #include "client/job_report.h"
 
+#include "client/auto_micro_batch.h"
 #include "client/foresight.h"
 #include "client/format.h"
 #include "client/job_listing.h"
@@ -17,7 +18,8 @@ std::string StateText(const v1::JobView& view) {
   return text;
 }
 
-std::string OverviewText(const v1::JobView& view) {
+std::string OverviewText(const v1::JobDetail& detail) {
+  const v1::JobView& view = detail.view();
   TextTable table({{"What"}, {"Value"}});
   const auto add = [&table](const char* what, const std::string& value) {
     if (!value.empty()) table.AddRow({what, value});
@@ -27,6 +29,7 @@ std::string OverviewText(const v1::JobView& view) {
   add("group", GroupText(view));
   add("where", PlacementText(view));
   add("steps", StepsText(view));
+  add("micro batch", AutoMicroBatchText(detail));
   add("submitted", TimeText(view.submitted_at()));
   add("started", TimeText(view.started_at()));
   add("ended", TimeText(view.ended_at()));
@@ -42,8 +45,9 @@ std::string CauseText(const v1::AttemptView& attempt) {
 std::string AttemptsText(const v1::JobDetail& detail) {
   std::string text;
   for (const v1::AttemptView& attempt : detail.attempts()) {
-    text +=
-        "\n## Attempt " + std::to_string(attempt.attempt()) + ": " + (attempt.outcome().empty() ? "not ended" : attempt.outcome()) + "\n\n";
+    const std::string failed_trial = FailedTrialText(attempt);
+    const std::string end = attempt.outcome().empty() ? "not ended" : failed_trial.empty() ? attempt.outcome() : failed_trial;
+    text += "\n## Attempt " + std::to_string(attempt.attempt()) + ": " + end + "\n\n";
     if (!attempt.message().empty()) text += attempt.message() + "\n\n";
     if (const std::string cause = CauseText(attempt); !cause.empty()) text += "Cause: " + cause + ".\n\n";
     TextTable ranks({{"Rank", true}, {"Worker"}, {"Device"}, {"Phase"}, {"Step", true}, {"Driver"}, {"LibTorch"}, {"NCCL"}, {"Commit"}});
@@ -97,7 +101,7 @@ std::string EventsText(const v1::JobDetail& detail) {
 }  // namespace
 
 std::string JobReport(const v1::JobDetail& detail) {
-  return "# " + detail.view().name() + " (" + detail.view().id() + ")\n\n" + OverviewText(detail.view()) + AttemptsText(detail) +
+  return "# " + detail.view().name() + " (" + detail.view().id() + ")\n\n" + OverviewText(detail) + AttemptsText(detail) +
          MemoryText(detail) + SummariesText(detail) + EventsText(detail);
 }
 

@@ -24,7 +24,7 @@ std::string FactsText(const Assessment& assessment) {
   const bool kept = output.dir && output.save != job::Save::kNone;
   const std::optional<std::string>& choice = assessment.micro_batch_choice;
   std::string text = "  batch   " + BatchText(assessment.batch) + "\n";
-  if (choice) text += "  micro   auto: " + *choice + "\n";
+  if (choice) text += "  micro   auto: " + *choice + "; a trial proves it before the run, or halves it\n";
   text += "  steps   " + StepsText(assessment) + "\n" + "  memory  " + MemoryText(assessment) + "\n";
   if (assessment.time) text += "  time    " + job::TimeText(*assessment.time) + "\n";
   if (kept) text += "  output  the model is kept in " + *output.dir + "\n";
@@ -58,6 +58,7 @@ v1::SubmitRequest RequestFor(const JobFile& file, const std::vector<Assessment>&
     job::JobSpec job = file.jobs[i];
     job.train.micro_batch_size = assessments[i].job.train.micro_batch_size;
     submission.set_job_json(job::ToJson(job));
+    submission.set_micro_batch_auto(!file.jobs[i].train.micro_batch_size);
     if (assessments[i].inspection) submission.set_inspection_json(job::ToJson(*assessments[i].inspection));
     if (assessments[i].prediction) {
       submission.set_prediction_json(job::ToJson(job::Prediction{*assessments[i].prediction, assessments[i].time}));

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "client/auto_micro_batch.h"
 #include "client/exit_code.h"
 #include "client/foresight.h"
 #include "client/format.h"
@@ -25,10 +26,12 @@ std::string StateText(const v1::JobView& view) {
   return text;
 }
 
-std::string OverviewText(const v1::JobView& view, int64_t now) {
+std::string OverviewText(const v1::JobDetail& detail, int64_t now) {
+  const v1::JobView& view = detail.view();
   return view.name() + " (" + view.id() + ")\n" + Line("state", StateText(view)) + Line("why", view.reason()) +
          Line("message", view.message()) + Line("group", GroupText(view)) +
-         Line("where", PlacementText(view)) + Line("steps", StepsText(view)) + Line("submitted", TimeText(view.submitted_at())) +
+         Line("where", PlacementText(view)) + Line("steps", StepsText(view)) + Line("micro", AutoMicroBatchText(detail)) +
+         Line("submitted", TimeText(view.submitted_at())) +
          Line("started", TimeText(view.started_at())) + Line("ended", TimeText(view.ended_at())) +
          Line("took", view.started_at() == 0 ? "" : FormatClock(ElapsedSeconds(view, now)));
 }
@@ -61,9 +64,13 @@ std::string Indented(const std::string& lines) {
   return text;
 }
 
+std::string EndText(const v1::AttemptView& attempt) {
+  if (std::string failed_trial = FailedTrialText(attempt); !failed_trial.empty()) return failed_trial;
+  return attempt.outcome().empty() ? "running" : attempt.outcome();
+}
+
 std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layout) {
-  std::string text = "\nAttempt " + std::to_string(attempt.attempt()) + ": " + (attempt.outcome().empty() ? "running" : attempt.outcome()) +
-                     CauseText(attempt);
+  std::string text = "\nAttempt " + std::to_string(attempt.attempt()) + ": " + EndText(attempt) + CauseText(attempt);
   if (!attempt.message().empty()) text += ": " + attempt.message();
   text += "\n";
   if (attempt.has_oom()) text += OomLine(attempt.oom());
@@ -103,7 +110,7 @@ std::string PredictionText(const job::Prediction& prediction, const v1::JobDetai
 }
 
 std::string DetailText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
-  std::string text = OverviewText(detail.view(), now) + SettingsText(detail, layout);
+  std::string text = OverviewText(detail, now) + SettingsText(detail, layout);
   const base::Result<job::Prediction> prediction = job::PredictionFromJson(detail.prediction_json());
   if (prediction.ok()) text += PredictionText(*prediction, detail, layout);
   for (const v1::AttemptView& attempt : detail.attempts()) text += AttemptText(attempt, layout);

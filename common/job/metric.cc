@@ -31,6 +31,7 @@ constexpr MetricInfo kMetrics[] = {
     {"rank_cpu_percent", "%", "CPU of the rank", true, true},
     {"rank_memory_used_bytes", "bytes", "host memory of the rank", true, true},
     {"time_seconds", "s", "time", true, false},
+    {"trial_seconds", "s", "time of the trial", true, false},
     {"load_seconds", "s", "time to load", true, true},
     {"evaluation_seconds", "s", "time in evaluation", true, false},
     {"checkpoint_seconds", "s", "time in checkpoints", true, false},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/base/check.h"
 #include "common/base/size.h"
 #include "common/job/batch.h"
 #include "common/job/fit.h"
@@ -84,6 +85,19 @@ base::Result<MicroBatchChoice> ChooseMicroBatch(const JobSpec& asked, const Insp
     choice = {.job = job, .micro_batch_size = candidate, .peak_bytes = fit->peak_bytes, .limit_bytes = fit->limit_bytes};
   }
   return choice;
+}
+
+std::optional<JobSpec> WithSmallerMicroBatch(const JobSpec& job) {
+  const base::Result<BatchPlan> batch = PlanBatch(job);
+  CHECK(batch.ok()) << batch.error().message;
+  if (batch->micro == 1) return std::nullopt;
+  const int64_t rows = batch->micro * batch->accumulation;  // of one device's step
+  int64_t smaller = batch->micro / 2;
+  while (rows % smaller != 0) --smaller;
+  JobSpec smaller_job = job;
+  smaller_job.train.micro_batch_size = smaller;
+  if (!job.train.global_batch_size) smaller_job.train.accumulate_grad_batches = rows / smaller;
+  return smaller_job;
 }
 
 }  // namespace trainctl::job

@@ -1,5 +1,5 @@
-// "micro_batch_size": "auto": the largest micro batch that fits by estimate, the global batch kept by fewer accumulation steps. Pure,
-// thread-safe.
+// "micro_batch_size": "auto": the largest micro batch that fits by estimate, the global batch kept by fewer accumulation steps; and what is
+// tried after one that did not fit. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -31,5 +31,9 @@ struct MicroBatchChoice {
 // without devices counts as one of the job's own gpu_memory_limit.
 // kInvalid: neither is known, or the batch can't be divided.
 base::Result<MicroBatchChoice> ChooseMicroBatch(const JobSpec& job, const Inspection& inspection, const std::vector<SiteDevice>& devices);
+
+// The job with the next smaller micro batch, at most half of its own, and the same global batch: accumulation makes up for it. nullopt
+// where its own is 1. The job's batches have passed the check (batch.h).
+std::optional<JobSpec> WithSmallerMicroBatch(const JobSpec& job);
 
 }  // namespace trainctl::job

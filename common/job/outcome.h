@@ -32,7 +32,7 @@ struct MemoryByKind {
 
 struct OomDetail {
   int64_t rank = 0;
-  std::string phase;            // loading | forward | backward | optimizer_step | evaluation | saving
+  std::string phase;            // loading | forward | backward | optimizer_step | evaluation | saving; "trial forward", … of a trial
   int64_t requested_bytes = 0;  //
   int64_t limit_bytes = 0;      // the enforced limit, or the device's size
   MemoryByKind memory;          // the last measured

@@ -19,7 +19,8 @@ struct RankStarted {
   std::string commit, libtorch, nccl, driver, device_name;
 };
 
-// Start-up and the run, in phases: "loading" (done of total bytes), "joining", "training", "evaluating", "saving".
+// Start-up and the run, in phases: "joining", "trial" (where the plan asks for one; it is left once all ranks have passed), "loading"
+// (done of total bytes), "training", "evaluating", "saving".
 struct RankPhase {
   std::string phase;
   int64_t done_bytes = 0;

@@ -14,6 +14,7 @@ struct RankPlan {
   JobSpec job;  // resolved: strategy is not auto, micro_batch_size is a number, paths are absolute
   std::string job_id;
   int64_t attempt = 1;
+  bool trial = false;  // one step on a worst case before weights are loaded: whether the micro batch fits
   int64_t rank = 0;
   int64_t world_size = 1;
   DeviceKind device = DeviceKind::kCpu;

@@ -9,6 +9,7 @@ constexpr auto kPlanFields = [](auto& fields, auto& plan) {
   fields.Member("job", plan.job);
   fields.Member("job_id", plan.job_id);
   fields.Member("attempt", plan.attempt);
+  fields.MemberOrDefault("trial", plan.trial);
   fields.Member("rank", plan.rank);
   fields.Member("world_size", plan.world_size);
   fields.Named("device", plan.device, ParseDeviceKind);

@@ -40,7 +40,7 @@ struct Run {
   job::JobSpec job;                     // with the proven micro batch where "auto" was asked
   std::optional<job::Inspection> inspection;
   std::optional<job::Prediction> prediction;
-  int64_t attempts = 1;     // more than 1: restarted or preempted
+  int64_t attempts = 1;     // but those that a trial of the micro batch ended; more than 1: restarted or preempted
   bool preempted = false;   // some attempt ended PREEMPTED
   int64_t steps = 0;        // optimizer steps of the whole run; 0: not known
   std::string device_name;  // "NVIDIA H200"

@@ -31,6 +31,7 @@ struct MeasuredRow {
 
 constexpr MeasuredRow kTimeRows[] = {
     {"time_seconds", "time", Latest},
+    {"trial_seconds", "time", Latest},
     {"load_seconds", "time", Latest},
     {"evaluation_seconds", "time", LatestIfAny},
     {"checkpoint_seconds", "time", LatestIfAny},

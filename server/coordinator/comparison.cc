@@ -55,7 +55,10 @@ base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob
   run.steps = job.status.progress.steps;
   const auto attempts = reader.Attempts(job.row.id);
   if (!attempts) return attempts.error();
-  run.attempts = std::max<int64_t>(1, job.status.attempt);
+  const auto failed_trials = std::count_if(attempts->begin(), attempts->end(), [](const store::StoredAttempt& attempt) {
+    return attempt.row.trial == core::Trial::kFailed;
+  });
+  run.attempts = std::max<int64_t>(1, job.status.attempt - failed_trials);
   run.preempted = std::any_of(attempts->begin(), attempts->end(), [](const store::StoredAttempt& attempt) {
     return attempt.row.end && attempt.row.end->outcome == job::Outcome::kPreempted;
   });

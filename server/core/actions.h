@@ -28,10 +28,17 @@ struct UpdateInspection {
   std::string prediction_json;
 };
 
+// A micro batch that was asked as "auto" does not fit: the job goes on with a smaller one, of which this is predicted.
+struct UpdateSpec {
+  base::JobId job;
+  job::JobSpec spec;
+  std::string prediction_json;
+};
+
 // Rows of attempts, ranks and workers are whole: inserted, or replacing the row of the same key.
 using Persist =
-    std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection, AttemptRow, RankRow, WorkerRow, EventRow, MetricRows, AckRow,
-                 ArtefactRow>;
+    std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection, UpdateSpec, AttemptRow, RankRow, WorkerRow, EventRow,
+                 MetricRows, AckRow, ArtefactRow>;
 
 // To the worker: start the rank, unless it holds it already. The plan lacks bind_address and directory, which the worker fills in.
 struct StartRank {

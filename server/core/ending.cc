@@ -149,6 +149,17 @@ job::AttemptEnd ChooseEnd(const LiveAttempt& attempt) {
   return EndOf(Cause(attempt));
 }
 
+bool HasFailedTrial(const LiveAttempt& attempt, const job::AttemptEnd& end) {
+  if (attempt.row.trial != Trial::kDue || !end.rank) return false;
+  const RankRow& cause = attempt.ranks[*end.rank].row;
+  const bool out_of_memory = end.outcome == Outcome::kOomGpu || (end.outcome == Outcome::kOomHost && cause.exit.oom_killed);
+  return out_of_memory && cause.phase.phase == "trial";
+}
+
+bool MayTrySmaller(const Job& job, const job::AttemptEnd& end) {
+  return !job.status.cancel_requested && job.attempt->row.micro_batch_size > 1 && HasFailedTrial(*job.attempt, end);
+}
+
 bool MayRestart(const Job& job, const job::AttemptEnd& end) {
   if (job.status.cancel_requested || job.status.restarts >= job.row.spec.resources.max_restarts) return false;
   switch (end.outcome) {

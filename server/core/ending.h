@@ -26,7 +26,14 @@ std::string DescribeEnd(const RankRow& rank);
 // A rank's own CANCELLED without such a decision is a SIGTERM from outside: FAILED by that signal, so that it may restart.
 job::AttemptEnd ChooseEnd(const LiveAttempt& attempt);
 
-// Whether another attempt follows an attempt that ended so.
+// Whether a live attempt that ends so found out by its trial that its micro batch does not fit: the rank that caused the end ran out of
+// memory in it.
+bool HasFailedTrial(const LiveAttempt& attempt, const job::AttemptEnd& end);
+
+// Whether an attempt with a smaller micro batch follows it. It is not counted.
+bool MayTrySmaller(const Job& job, const job::AttemptEnd& end);
+
+// Whether another attempt, counted against max_restarts, follows an attempt that ended so.
 bool MayRestart(const Job& job, const job::AttemptEnd& end);
 
 // nullopt: the job expects nothing.

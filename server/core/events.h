@@ -20,6 +20,7 @@ struct Submission {
   job::JobSpec spec;
   std::string inspection_json;
   std::string prediction_json;
+  bool micro_batch_auto = false;  // spec's micro batch is the estimate's choice, to be proven by a trial
 };
 struct JobsSubmitted {
   std::string request_id;

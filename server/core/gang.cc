@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/core/ending.h"
+#include "server/core/micro_batch.h"
 #include "server/core/plan.h"
 
 namespace trainctl::core {
@@ -31,11 +32,11 @@ void SendStop(Turn& turn, const Rank& rank, int64_t grace_us) {
 }
 
 // A rank that another attempt would have to wait for, or whose worker may yet come back in time.
-bool IsUnproven(Turn& turn, const Rank& rank, bool will_restart) {
+bool IsUnproven(Turn& turn, const Rank& rank, bool goes_on) {
   if (rank.row.proof != Proof::kNone) return false;
   const Worker& worker = WorkerOf(turn.state, rank);
   const bool given_up = !worker.connected && turn.now.steady - worker.away_since >= turn.state.options.worker_grace_us;
-  return !given_up || will_restart;
+  return !given_up || goes_on;
 }
 
 // Whether the device's worker still owes its word after the rank's end.
@@ -54,15 +55,32 @@ void ReleaseDevices(Turn& turn, const LiveAttempt& attempt) {
 }
 
 void Requeue(Turn& turn, Job& job) {
-  ++job.status.restarts;
   job.status.state = job::JobState::kQueued;
   job.attempt.reset();
   turn.state.live.erase(job.row.id);
   turn.state.queue.Add(job.demand, job.place());
   turn.placement_may_change = true;
   SaveJob(turn, job);
+}
+
+void Restart(Turn& turn, Job& job) {
+  ++job.status.restarts;
+  Requeue(turn, job);
   Say(turn, job.row.id,
       "queued again: restart " + std::to_string(job.status.restarts) + " of " + std::to_string(job.row.spec.resources.max_restarts));
+}
+
+// A trial's end out of memory is no outcome of the job: it goes on with a smaller micro batch and the same global batch.
+void TrySmaller(Turn& turn, Job& job) {
+  const std::string failed = std::to_string(job.attempt->row.micro_batch_size);
+  UpdateSpec smaller = SmallerMicroBatch(job, WorkerOf(turn.state, job.attempt->ranks.front()).row.device.kind);
+  job.row.spec = smaller.spec;
+  job.row.prediction_json = smaller.prediction_json;
+  job.demand = DemandOf(job.row.spec, job.row.inspection_json);
+  turn.Persist(std::move(smaller));
+  Requeue(turn, job);
+  Say(turn, job.row.id,
+      "micro batch " + failed + " does not fit: queued again with " + std::to_string(*job.row.spec.train.micro_batch_size));
 }
 
 bool AllProven(const LiveAttempt& attempt) {
@@ -94,6 +112,8 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
   attempt.row.job = id;
   attempt.row.attempt = ++job.status.attempt;
   attempt.row.placed_at = turn.now.wall;
+  attempt.row.micro_batch_size = job.row.spec.train.micro_batch_size.value_or(1);
+  if (job.row.auto_micro_batch > 0 && job.status.proven_by == 0) attempt.row.trial = Trial::kDue;
   attempt.placed_steady = attempt.progress_steady = turn.now.steady;
   for (const placement::DeviceId device : devices) {
     Worker& worker = *state.devices[device];
@@ -146,18 +166,23 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   LiveAttempt& attempt = *job.attempt;
   if (!attempt.row.stop && !AllProven(attempt)) return;
   job::AttemptEnd end = ChooseEnd(attempt);
-  const bool will_restart = MayRestart(job, end);
+  const bool tries_smaller = MayTrySmaller(job, end), restarts = MayRestart(job, end);
   for (const Rank& rank : attempt.ranks) {
-    if (IsUnproven(turn, rank, will_restart) || AwaitsDeviceWord(turn, rank)) return;
+    if (IsUnproven(turn, rank, tries_smaller || restarts) || AwaitsDeviceWord(turn, rank)) return;
   }
+  if (HasFailedTrial(attempt, end)) attempt.row.trial = Trial::kFailed;
   attempt.row.end = end;
   attempt.row.ended_at = turn.now.wall;
   SaveAttempt(turn, attempt);
-  Say(turn, job.row.id,
-      "attempt " + std::to_string(attempt.row.attempt) + " ended: " + std::string(job::Name(end.outcome)) + ": " + end.message);
+  const std::string how = tries_smaller ? " in its trial" : ": " + std::string(job::Name(end.outcome));
+  Say(turn, job.row.id, "attempt " + std::to_string(attempt.row.attempt) + " ended" + how + ": " + end.message);
   ReleaseDevices(turn, attempt);
-  if (will_restart) {
-    Requeue(turn, job);
+  if (tries_smaller) {
+    TrySmaller(turn, job);
+  } else if (restarts) {
+    Restart(turn, job);
+  } else if (attempt.row.trial == Trial::kFailed && attempt.row.micro_batch_size > 1) {
+    Finish(turn, job, {job::Outcome::kCancelled, "cancelled before a smaller micro batch was tried"});
   } else {
     Finish(turn, job, std::move(end));
   }

@@ -20,7 +20,7 @@ Ranks Unended(const LiveAttempt& attempt) {
 
 // How far a rank is: in start-up, then steps.
 int64_t Advance(const RankRow& rank) {
-  static constexpr std::array kStartUp = {"placed", "started", "loading", "joining"};
+  static constexpr std::array kStartUp = {"placed", "started", "joining", "trial", "loading"};
   const auto place = std::find(kStartUp.begin(), kStartUp.end(), rank.phase.phase) - kStartUp.begin();
   const auto last = static_cast<int64_t>(kStartUp.size());
   return place < last ? place : last + rank.progress.step;

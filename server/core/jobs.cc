@@ -9,7 +9,7 @@ void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event
   const base::JobId id{turn.state.next_job++};
   Job& job = turn.state.jobs[id];
   job.row = {id, group, event.request_id, submission.spec, submission.inspection_json, submission.prediction_json, turn.now.wall,
-             event.force};
+             event.force, submission.micro_batch_auto ? submission.spec.train.micro_batch_size.value_or(1) : 0};
   turn.Persist(job.row);
   SaveJob(turn, job);
   Say(turn, id, "submitted");

@@ -5,7 +5,9 @@
 namespace trainctl::core {
 namespace {
 
+// Not where a trial has shown the estimate to be too low.
 bool HoldsGradients(const Job& job, const job::Device& device) {
+  if (job.row.auto_micro_batch > 0 && job.row.spec.train.micro_batch_size != job.row.auto_micro_batch) return false;
   const base::Result<job::Inspection> inspection = job::InspectionFromJson(job.row.inspection_json);
   return inspection && job::HoldsGradients(job.row.spec, *inspection, device.kind, device.memory_bytes);
 }
@@ -21,6 +23,7 @@ job::RankPlan MakePlan(const Job& job, const job::RankKey& key, const job::Devic
   plan.job.train.micro_batch_size = plan.job.train.micro_batch_size.value_or(1);
   plan.job_id = base::ToString(key.job);
   plan.attempt = key.attempt;
+  plan.trial = job.attempt->row.trial != Trial::kNone;
   plan.rank = key.rank;
   plan.world_size = plan.job.devices;
   plan.device = device.kind;

@@ -43,11 +43,12 @@ std::string StartReason(const LiveAttempt& attempt) {
   if (placed.size() == attempt.ranks.size()) return "placed; its ranks are being started";
   if (!placed.empty()) return "starting: waits for " + RankNames(placed);
   if (!InPhase(attempt, "started").empty()) return "starting";
-  const std::vector<const RankRow*> loading = InPhase(attempt, "loading");
-  if (!loading.empty()) return LoadingText(loading);
   const std::vector<const RankRow*> joining = InPhase(attempt, "joining");
   if (joining.size() == attempt.ranks.size()) return "joining";
-  return joining.empty() ? "first step" : "joining: waits for " + RankNames(joining);
+  if (!joining.empty()) return "joining: waits for " + RankNames(joining);
+  if (!InPhase(attempt, "trial").empty()) return "trial of micro batch " + std::to_string(attempt.row.micro_batch_size);
+  const std::vector<const RankRow*> loading = InPhase(attempt, "loading");
+  return loading.empty() ? "first step" : LoadingText(loading);
 }
 
 std::string StopReason(const State& state, const LiveAttempt& attempt) {

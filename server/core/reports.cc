@@ -24,9 +24,21 @@ void BecomeRunningIfAllJoined(Report& report) {
   Say(report.turn, report.job.row.id, "all ranks joined");
 }
 
+// A rank leaves its trial only when all ranks have passed.
+void ProveMicroBatch(Report& report) {
+  AttemptRow& attempt = report.attempt.row;
+  if (attempt.trial != Trial::kDue) return;
+  attempt.trial = Trial::kPassed;
+  report.job.status.proven_by = attempt.attempt;
+  SaveAttempt(report.turn, report.attempt);
+  SaveJob(report.turn, report.job);
+  Say(report.turn, attempt.job, "micro batch " + std::to_string(attempt.micro_batch_size) + " fits: proven by trial");
+}
+
 void EnterPhase(Report& report, const job::RankPhase& phase) {
   const job::RankPhase& old = report.rank.row.phase;
   if (phase.phase != old.phase || phase.done_bytes > old.done_bytes) report.NoteProgress();
+  if (old.phase == "trial" && phase.phase != "trial") ProveMicroBatch(report);
   report.rank.row.phase = phase;
   SaveRank(report.turn, report.rank);
   BecomeRunningIfAllJoined(report);

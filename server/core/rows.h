@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -31,7 +32,7 @@ struct GroupRow {
   base::WallMicros submitted_at = 0;
 };
 
-// What never changes of a job once it is placed.
+// What never changes of a job once it is placed, but for what UpdateSpec says of a micro batch that was asked as "auto".
 struct JobRow {
   base::JobId id;
   base::GroupId group;  // 0: none
@@ -41,6 +42,7 @@ struct JobRow {
   std::string prediction_json;  // may be empty
   base::WallMicros submitted_at = 0;
   bool force = false;           // it may be placed though it is predicted to fit no device
+  int64_t auto_micro_batch = 0;  // the estimate's choice, where "auto" was asked; 0: a number was. spec has the one to run, or to try
 };
 
 // How far a run is, over all its ranks.
@@ -57,6 +59,7 @@ struct JobStatus {
   job::JobState state = job::JobState::kQueued;
   int64_t attempt = 0;   // the latest; 0: none yet
   int64_t restarts = 0;  // attempts counted against max_restarts
+  int64_t proven_by = 0; // the attempt whose trial proved the micro batch; 0: none yet, or there is nothing to prove
   bool cancel_requested = false;
   std::optional<job::AttemptEnd> end;  // of FINISHED: the last attempt's, or CANCELLED of a job that never started
   std::optional<bool> as_expected;     // of FINISHED jobs with an expectation
@@ -75,6 +78,11 @@ struct Stop {
   base::WallMicros at = 0;
 };
 
+// Whether an attempt tries its micro batch before it loads weights, and what came of it: kFailed where it does not fit.
+enum class Trial { kNone, kDue, kPassed, kFailed };
+std::string_view Name(Trial trial);  // "none", "due", …, as it is stored and sent
+std::optional<Trial> ParseTrial(std::string_view name);
+
 struct AttemptRow {
   base::JobId job;
   int64_t attempt = 1;
@@ -83,6 +91,8 @@ struct AttemptRow {
   std::string blob;                    // rank 0's rendezvous; empty: not published yet
   std::optional<Stop> stop;            //
   std::optional<job::AttemptEnd> end;  // immutable once there
+  int64_t micro_batch_size = 0;        // 0: of a coordinator that did not say it
+  Trial trial = Trial::kNone;
 };
 
 // How it is known that a rank's processes are gone. kNone: they may be there.

@@ -14,6 +14,8 @@
 //   End        an attempt ends when each rank's processes are proven gone and each connected worker of it has said whether its device is
 //              free. A rank whose worker stays away for worker_grace is given up, unless another attempt would follow: that one waits
 //              for proof: an exit record, a new boot id, or an operator's fence. Its device waits for its worker's word in any case.
+//   Trial      of a micro batch that was asked as "auto", in the job's first attempt: a gang that runs out of memory in it is started again
+//              with a smaller one, at the job's place in the queue and not counted, down to 1. Once proven, later attempts keep it.
 //   Restart    up to max_restarts after FAILED by a signal, HANG, NCCL_ERROR, GPU_FAULT, NODE_LOST; the job queues again at its place.
 #pragma once
 

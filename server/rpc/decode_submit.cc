@@ -48,7 +48,7 @@ void CheckAnnex(const std::string& field, const std::string& text, Read read, Pr
 core::Submission DecodeJob(const v1::JobSubmission& message, const std::string& place, Problems* problems) {
   CheckAnnex(place + ".inspection_json", message.inspection_json(), job::InspectionFromJson, problems);
   CheckAnnex(place + ".prediction_json", message.prediction_json(), job::PredictionFromJson, problems);
-  core::Submission submission{{}, message.inspection_json(), message.prediction_json()};
+  core::Submission submission{{}, message.inspection_json(), message.prediction_json(), message.micro_batch_auto()};
   if (message.job_json().size() > kMaxJobBytes) {
     problems->push_back(TooLong(place + ".job_json", message.job_json().size(), kMaxJobBytes));
     return submission;

@@ -101,6 +101,8 @@ v1::AttemptView EncodeAttempt(const store::StoredAttempt& attempt) {
   view.set_attempt(attempt.row.attempt);
   view.set_started_at(attempt.row.placed_at);
   view.set_ended_at(attempt.row.ended_at);
+  view.set_micro_batch_size(attempt.row.micro_batch_size);
+  view.set_trial(std::string(core::Name(attempt.row.trial)));
   if (attempt.row.end) EncodeEnd(*attempt.row.end, &view);
   for (const core::RankRow& rank : attempt.ranks) EncodeRank(rank, view.add_ranks());
   return view;
@@ -112,6 +114,7 @@ v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot, const coord
   message.set_job_json(job::ToJson(snapshot.job.row.spec));
   message.set_inspection_json(snapshot.job.row.inspection_json);
   message.set_prediction_json(snapshot.job.row.prediction_json);
+  message.set_auto_micro_batch(snapshot.job.row.auto_micro_batch);
   for (const store::StoredAttempt& attempt : detail.attempts) *message.add_attempts() = EncodeAttempt(attempt);
   for (const core::EventRow& row : detail.events) {
     v1::JobEvent* event = message.add_events();

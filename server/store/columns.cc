@@ -29,6 +29,8 @@ void ColumnWriter::Put(job::JobState state) { statement_.Put(job::Name(state)); 
 void ColumnWriter::Put(job::Outcome outcome) { statement_.Put(job::Name(outcome)); }
 void ColumnWriter::Put(job::DeviceKind kind) { statement_.Put(job::Name(kind)); }
 
+void ColumnWriter::Put(core::Trial trial) { statement_.Put(core::Name(trial)); }
+
 void ColumnWriter::Put(core::Proof proof) {
   const auto found = std::find_if(kProofs.begin(), kProofs.end(), [&](const ProofName& row) { return row.proof == proof; });
   CHECK(found != kProofs.end()) << static_cast<int>(proof);
@@ -66,6 +68,8 @@ void ColumnReader::Get(bool& value) {
 void ColumnReader::Get(job::JobState& state) { GetNamed(state, job::ParseJobState, "state"); }
 void ColumnReader::Get(job::Outcome& outcome) { GetNamed(outcome, job::ParseOutcome, "outcome"); }
 void ColumnReader::Get(job::DeviceKind& kind) { GetNamed(kind, job::ParseDeviceKind, "device kind"); }
+
+void ColumnReader::Get(core::Trial& trial) { GetNamed(trial, core::ParseTrial, "trial"); }
 
 void ColumnReader::Get(core::Proof& proof) {
   const auto parse = [](std::string_view name) -> std::optional<core::Proof> {

@@ -39,6 +39,7 @@ class ColumnWriter {
   void Put(job::Outcome outcome);
   void Put(job::DeviceKind kind);
   void Put(core::Proof proof);
+  void Put(core::Trial trial);
   void Put(const job::OomDetail& oom);
   // Of several columns, null where there is none:
   void Put(const std::optional<job::AttemptEnd>& end);
@@ -76,6 +77,7 @@ class ColumnReader {
   void Get(job::Outcome& outcome);
   void Get(job::DeviceKind& kind);
   void Get(core::Proof& proof);
+  void Get(core::Trial& trial);
   void Get(job::OomDetail& oom);
   void Get(std::optional<job::AttemptEnd>& end);
   void Get(std::optional<core::Stop>& stop);

@@ -8,7 +8,7 @@ core::JobRow ReadJob(Database& database, Statement& statement) {
   core::JobRow row;
   std::string spec;
   ColumnReader(database, statement)(row.id, row.group, row.request_id, spec, row.inspection_json, row.prediction_json, row.submitted_at,
-                                    row.force);
+                                    row.force, row.auto_micro_batch);
   base::Result<job::JobSpec> parsed = job::FromJson(spec);
   if (parsed.ok()) {
     row.spec = std::move(*parsed);

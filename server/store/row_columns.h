@@ -10,19 +10,20 @@ namespace trainctl::store {
 // job_status, without its key `job`.
 inline constexpr const char* kStatusColumns =
     "state, attempt, restarts, cancel_requested, outcome, message, end_rank, exit_code, signal, oom, last_log_lines, as_expected, "
-    "started_at, ended_at, step, steps, loss, tokens_per_second, peak_allocated_bytes";
+    "started_at, ended_at, step, steps, loss, tokens_per_second, peak_allocated_bytes, proven_by";
 template <class Row, class Visit>
 void VisitStatus(Row& row, Visit&& visit) {
   visit(row.state, row.attempt, row.restarts, row.cancel_requested, row.end, row.as_expected, row.started_at, row.ended_at,
-        row.progress.step, row.progress.steps, row.progress.loss, row.progress.tokens_per_second, row.progress.peak_allocated_bytes);
+        row.progress.step, row.progress.steps, row.progress.loss, row.progress.tokens_per_second, row.progress.peak_allocated_bytes,
+        row.proven_by);
 }
 
 inline constexpr const char* kAttemptColumns =
     "job, attempt, placed_at, ended_at, blob, stop_outcome, stop_message, stop_rank, stop_grace_us, stop_at, outcome, message, end_rank, "
-    "exit_code, signal, oom, last_log_lines";
+    "exit_code, signal, oom, last_log_lines, micro_batch_size, trial";
 template <class Row, class Visit>
 void VisitAttempt(Row& row, Visit&& visit) {
-  visit(row.job, row.attempt, row.placed_at, row.ended_at, row.blob, row.stop, row.end);
+  visit(row.job, row.attempt, row.placed_at, row.ended_at, row.blob, row.stop, row.end, row.micro_batch_size, row.trial);
 }
 
 inline constexpr const char* kRankColumns =
@@ -52,7 +53,8 @@ void VisitWorker(Row& row, Visit&& visit) {
 }
 
 // jobs. The spec is its canonical JSON: reading it is the only thing here that takes time.
-inline constexpr const char* kJobColumns = "id, group_id, request_id, spec, inspection, prediction, submitted_at, forced";
+inline constexpr const char* kJobColumns =
+    "id, group_id, request_id, spec, inspection, prediction, submitted_at, forced, auto_micro_batch";
 core::JobRow ReadJob(Database& database, Statement& statement);
 
 // "?, ?, …", as many as there are names in the list.

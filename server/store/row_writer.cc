@@ -42,10 +42,16 @@ void RowWriter::Write(const core::GroupRow& row) {
 
 void RowWriter::Write(const core::JobRow& row) {
   Statement& statement = database_.Prepared(
-      "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, submitted_at, forced) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, submitted_at, forced, auto_micro_batch) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   ColumnWriter{statement}(row.id, row.group, row.request_id, row.spec.name, job::ToJson(row.spec), row.inspection_json, row.prediction_json,
-                          row.submitted_at, row.force);
+                          row.submitted_at, row.force, row.auto_micro_batch);
+  statement.Run();
+}
+
+void RowWriter::Write(const core::UpdateSpec& row) {
+  Statement& statement = database_.Prepared("UPDATE jobs SET spec = ?, prediction = ? WHERE id = ?");
+  ColumnWriter{statement}(job::ToJson(row.spec), row.prediction_json, row.job);
   statement.Run();
 }
 

@@ -23,6 +23,7 @@ class RowWriter {
   void Write(const core::JobRow& row);
   void Write(const core::UpdateJob& row);
   void Write(const core::UpdateInspection& row);
+  void Write(const core::UpdateSpec& row);
   void Write(const core::AttemptRow& row);
   void Write(const core::RankRow& row);
   void Write(const core::WorkerRow& row);

@@ -176,7 +176,15 @@ constexpr const char* kVersion3 = R"sql(
 ALTER TABLE jobs ADD COLUMN forced INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3};
+// auto_micro_batch 0: a number was asked for. micro_batch_size 0: not known.
+constexpr const char* kVersion4 = R"sql(
+ALTER TABLE jobs ADD COLUMN auto_micro_batch INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE job_status ADD COLUMN proven_by INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempts ADD COLUMN micro_batch_size INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempts ADD COLUMN trial TEXT NOT NULL DEFAULT 'none';
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4};
 
 }  // namespace
 

@@ -196,6 +196,12 @@ TEST_F(SubmitTest, AnAutomaticMicroBatchIsChosenSaidAndSentAsANumber) {
   EXPECT_NE(ended.out.find("micro   auto: 8 fits: "), std::string::npos) << ended.out;
   EXPECT_EQ(SubmittedJob().train.micro_batch_size, 8);
   EXPECT_EQ(SubmittedJob().train.global_batch_size, 8);
+  EXPECT_TRUE(coordinator_.submissions.at(0).jobs(0).micro_batch_auto()) << "the number is to be proven";
+}
+
+TEST_F(SubmitTest, ANumberNeedsNoProof) {
+  EXPECT_EQ(Trainctl({"submit", File("tiny.json", kJob)}).code, 0);
+  EXPECT_FALSE(coordinator_.submissions.at(0).jobs(0).micro_batch_auto());
 }
 
 TEST_F(SubmitTest, AnAutomaticMicroBatchNeedsTheModel) {

@@ -131,6 +131,34 @@ TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
   EXPECT_EQ(json["jobs"][0]["summaries"][0]["latest"], 2.5);
 }
 
+TEST_F(VerbsTest, DescribeTellsWhatTrialsMadeOfAnAutomaticMicroBatch) {
+  coordinator_.jobs = {ThreeJobs()[2]};
+  v1::JobDetail& detail = coordinator_.details["j1"];
+  job::JobSpec job{.name = "big", .model = {.path = "/models/big"}, .data = {.path = "/data/rows.json"}};
+  job.train.micro_batch_size = 16;
+  detail.set_job_json(job::ToJson(job));
+  detail.set_auto_micro_batch(16);
+  const auto described = [&] { return Trainctl({"describe", "big"}).out; };
+  EXPECT_NE(described().find("auto: 16 by the estimate, 16 never proven"), std::string::npos) << described();
+  const auto add_attempt = [&](int64_t number, int64_t micro_batch, const std::string& trial) {
+    v1::AttemptView& attempt = *detail.add_attempts();
+    attempt.set_attempt(number);
+    attempt.set_outcome(trial == "failed" ? "OOM_GPU" : "SUCCEEDED");
+    attempt.set_micro_batch_size(micro_batch);
+    attempt.set_trial(trial);
+  };
+  add_attempt(1, 16, "failed");
+  add_attempt(2, 8, "passed");
+  job.train.micro_batch_size = 8;
+  detail.set_job_json(job::ToJson(job));
+  EXPECT_NE(described().find("auto: 16 by the estimate, 8 proven by trial (attempt 2)"), std::string::npos) << described();
+  EXPECT_NE(described().find("Attempt 1: micro batch 16 does not fit, found by trial"), std::string::npos) << described();
+  const Json json = Json::parse(Trainctl({"describe", "big", "-o", "json"}).out)["jobs"][0];
+  EXPECT_EQ(json["auto_micro_batch"], (Json{{"estimated", 16}, {"size", 8}, {"proven_by", 2}}));
+  EXPECT_EQ(json["attempts"][0]["trial"], "failed");
+  EXPECT_EQ(json["attempts"][1]["micro_batch_size"], 8);
+}
+
 // ---- logs ----
 
 TEST_F(VerbsTest, LogsOfSeveralRanksCarryTheRankBeforeEachLine) {

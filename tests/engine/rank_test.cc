@@ -1,96 +1,20 @@
 // trainrank as a process, on the tiny model that ships: what it reports, and how it ends.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <vector>
 
 #include "common/job/rank_json.h"
+#include "tests/engine/rank_process.h"
 #include "worker/files/model_config.h"
 #include "worker/files/safetensors.h"
 
 namespace trainctl::engine_test {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct RankEnd {
-  int exit_code = -1;
-  std::vector<job::RankMessage> messages;
-
-  template <class T>
-  std::vector<T> All() const {
-    std::vector<T> found;
-    for (const job::RankMessage& message : messages) {
-      if (const T* value = std::get_if<T>(&message)) found.push_back(*value);
-    }
-    return found;
-  }
-  job::RankOutcome outcome() const {
-    const auto outcomes = All<job::RankOutcome>();
-    EXPECT_EQ(outcomes.size(), 1u);
-    return outcomes.empty() ? job::RankOutcome{} : outcomes[0];
-  }
-  std::vector<job::MetricPoint> Points(const std::string& name) const {
-    std::vector<job::MetricPoint> points;
-    for (const job::RankMetrics& metrics : All<job::RankMetrics>()) {
-      for (const job::MetricPoint& point : metrics.points) {
-        if (point.name == name) points.push_back(point);
-      }
-    }
-    return points;
-  }
-};
-
-class RankTest : public ::testing::Test {
- protected:
-  RankTest() : folder_(fs::temp_directory_path() / ("rank_test." + std::to_string(getpid()))) {
-    fs::create_directories(folder_);
-    plan_.job.name = "tiny";
-    plan_.job.model.path = std::string(TRAINCTL_SOURCE_DIR) + "/deploy/models/tiny";
-    plan_.job.data.path = std::string(TRAINCTL_SOURCE_DIR) + "/deploy/data/alpaca.json";
-    plan_.job.data.val_split_fraction = 0.1;
-    plan_.job.strategy = job::StrategyKind::kSingle;
-    plan_.job.train.micro_batch_size = 2;
-    plan_.job.train.max_steps = 4;
-    plan_.job.train.max_seq_length = 64;
-    plan_.job_id = "j1";
-    plan_.directory = folder_;
-  }
-  ~RankTest() override { fs::remove_all(folder_); }
-
-  RankEnd Run(const std::string& commands = "") {
-    std::ofstream(folder_ / "plan.json") << job::ToJson(plan_);
-    std::ofstream(folder_ / "commands") << commands;
-    const std::string command = std::string(TRAINCTL_BIN_DIR) + "/trainrank --commands-fd 0 --plan '" + (folder_ / "plan.json").string() +
-                                "' < '" + (folder_ / "commands").string() + "' 2> '" + (folder_ / "log").string() + "'";
-    RankEnd end;
-    std::FILE* pipe = popen(command.c_str(), "r");
-    std::string line;
-    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) {
-      if (c != '\n') {
-        line += static_cast<char>(c);
-        continue;
-      }
-      const auto message = job::RankMessageFromLine(line);
-      EXPECT_TRUE(message.ok()) << line;
-      if (message) end.messages.push_back(*message);
-      line.clear();
-    }
-    const int status = pclose(pipe);
-    end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return end;
-  }
-
-  fs::path folder_;
-  job::RankPlan plan_;
-};
 
 TEST_F(RankTest, AnOutputFolderThatCannotBeMadeEndsTheRunBeforeItsFirstStep) {
   plan_.job.output.dir = folder_ / "plan.json" / "out";  // a file is in the way

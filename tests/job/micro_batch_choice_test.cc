@@ -72,5 +72,40 @@ TEST(ChooseMicroBatch, ASiteWithoutDevicesCountsAsTheJobsOwnLimit) {
   EXPECT_EQ(ChooseMicroBatch(job, TinyLlama(), {})->micro_batch_size, 16);
 }
 
+std::vector<std::pair<int64_t, int64_t>> MicroAndAccumulationDownToOne(JobSpec job) {
+  std::vector<std::pair<int64_t, int64_t>> all;
+  const int64_t global = PlanBatch(job)->global;
+  for (std::optional<JobSpec> next = job; next; next = WithSmallerMicroBatch(*next)) {
+    const BatchPlan batch = PlanBatch(*next).value();
+    EXPECT_EQ(batch.global, global);
+    all.emplace_back(batch.micro, batch.accumulation);
+  }
+  return all;
+}
+
+TEST(WithSmallerMicroBatch, HalvesAndAccumulatesTwiceAsOften) {
+  JobSpec job = SmallestJob();
+  job.train.micro_batch_size = 8;
+  using testing::ElementsAre;
+  using testing::Pair;
+  const auto halved = ElementsAre(Pair(8, 1), Pair(4, 2), Pair(2, 4), Pair(1, 8));
+  EXPECT_THAT(MicroAndAccumulationDownToOne(job), halved);
+  job.devices = 2;
+  job.train.global_batch_size = 16;
+  EXPECT_THAT(MicroAndAccumulationDownToOne(job), halved);
+  job.train.global_batch_size.reset();
+  job.train.accumulate_grad_batches = 3;
+  EXPECT_THAT(MicroAndAccumulationDownToOne(job), ElementsAre(Pair(8, 3), Pair(4, 6), Pair(2, 12), Pair(1, 24)));
+}
+
+TEST(WithSmallerMicroBatch, TakesTheLargestUpToTheHalfThatDivides) {
+  JobSpec job = SmallestJob();
+  job.train.global_batch_size = 45;
+  job.train.micro_batch_size = 15;
+  using testing::ElementsAre;
+  using testing::Pair;
+  EXPECT_THAT(MicroAndAccumulationDownToOne(job), ElementsAre(Pair(15, 3), Pair(5, 9), Pair(1, 45)));
+}
+
 }  // namespace
 }  // namespace trainctl::job

@@ -90,6 +90,7 @@ TEST(RankCommands, EveryKindIsReadBack) {
 TEST(RankPlanJson, IsReadBack) {
   RankPlan plan{
       .job = SmallestJob(), .job_id = "j1", .attempt = 2, .rank = 3, .world_size = 4, .device = DeviceKind::kCuda, .device_index = 1};
+  plan.trial = true;
   plan.device_uuid = "GPU-1";
   plan.threads = 8;
   plan.bind_address = "10.0.0.1";
@@ -100,6 +101,7 @@ TEST(RankPlanJson, IsReadBack) {
   EXPECT_EQ(ToJson(read->job), ToJson(plan.job));
   EXPECT_EQ(read->device, DeviceKind::kCuda);
   EXPECT_EQ(read->rank, 3);
+  EXPECT_TRUE(read->trial);
 }
 
 TEST(RankPlanJson, AFaultInTheJobIsNamed) {

@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "common/job/batch.h"
 #include "common/job/prediction.h"
 
 namespace trainctl::core {
@@ -23,6 +24,10 @@ struct Printer {
     const int64_t peak_bytes = job::PredictionFromJson(row.prediction_json)->memory.peak_allocated;
     out << base::ToString(row.job) << " stores its inspection and a prediction of " << peak_bytes << " bytes\n";
   }
+  void operator()(const UpdateSpec& row) {
+    out << base::ToString(row.job) << " micro batch " << *row.spec.train.micro_batch_size << " × accumulation "
+        << job::PlanBatch(row.spec)->accumulation << "\n";
+  }
   void operator()(const AttemptRow&) {}
   void operator()(const RankRow&) {}
   void operator()(const WorkerRow&) {}
@@ -31,7 +36,11 @@ struct Printer {
   void operator()(const AckRow&) {}
   void operator()(const ArtefactRow& row) { out << Short(row.key) << " stores " << row.saved.path << "\n"; }
 
-  void operator()(const StartRank& effect) { out << effect.worker << " <- start " << Short(effect.key) << "\n"; }
+  void operator()(const StartRank& effect) {
+    out << effect.worker << " <- start " << Short(effect.key);
+    if (effect.plan.trial) out << " with a trial of micro batch " << *effect.plan.job.train.micro_batch_size;
+    out << "\n";
+  }
   void operator()(const SendPeers& effect) { out << effect.worker << " <- peers " << Short(effect.key) << " " << effect.blob << "\n"; }
   void operator()(const StopRank& effect) {
     out << effect.worker << " <- stop " << Short(effect.key) << " grace " << effect.grace_us / 1'000'000 << " s\n";
@@ -80,12 +89,14 @@ void Print(const UnfinishedJob& job, std::ostringstream& out) {
       << job::Name(status.state) << " " << status.attempt << " " << status.restarts << (status.cancel_requested ? " cancel" : "")
       << " " << status.started_at << " "
       << status.ended_at << " " << status.progress.step << "/" << status.progress.steps << " " << status.progress.loss.value_or(-1) << " "
-      << status.progress.tokens_per_second.value_or(-1) << " " << status.progress.peak_allocated_bytes;
+      << status.progress.tokens_per_second.value_or(-1) << " " << status.progress.peak_allocated_bytes << " micro "
+      << job.row.spec.train.micro_batch_size.value_or(0) << " of " << job.row.auto_micro_batch << " proven by " << status.proven_by;
   PrintEnd(status.end, out);
   out << "\n";
   if (job.attempt) {
     const AttemptRow& attempt = *job.attempt;
-    out << " attempt " << attempt.attempt << " " << attempt.placed_at << " " << attempt.ended_at << " " << attempt.blob;
+    out << " attempt " << attempt.attempt << " " << attempt.placed_at << " " << attempt.ended_at << " " << attempt.blob << " micro "
+        << attempt.micro_batch_size << " trial " << Name(attempt.trial);
     if (const std::optional<Stop>& stop = job.attempt->stop) {
       out << " stop=" << job::Name(stop->outcome) << "|" << stop->message << "|" << stop->rank.value_or(-1) << "|" << stop->grace_us << "|"
           << stop->at;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "common/job/batch.h"
 #include "tests/server/describe.h"
 
 namespace trainctl::core {
@@ -64,10 +66,26 @@ void PointsAreStoredOnce(const SimCluster& cluster) {
   }
 }
 
+// Each trial that failed halves the micro batch, each other attempt after the first is counted; the global batch stays.
+void MicroBatchesAreHalved(const JobRow& row, const JobStatus& status, const Ledger& ledger) {
+  const auto failed_trials = std::ranges::count_if(ledger.attempts(), [&](const auto& entry) {
+    return entry.second.job == row.id && entry.second.trial == Trial::kFailed;
+  });
+  ASSERT_LE(status.attempt, 1 + status.restarts + failed_trials) << base::ToString(row.id);
+  if (row.auto_micro_batch == 0) return;
+  ASSERT_EQ(row.auto_micro_batch, SimCluster::kAutoMicroBatch);
+  const int64_t micro_batch = *row.spec.train.micro_batch_size;
+  const int64_t halvings = std::max<int64_t>(0, failed_trials - 1);
+  const bool is_due = status.cancel_requested && micro_batch == SimCluster::kAutoMicroBatch >> halvings;  // and never tried
+  ASSERT_TRUE(is_due || micro_batch == std::max<int64_t>(1, SimCluster::kAutoMicroBatch >> failed_trials)) << base::ToString(row.id);
+  ASSERT_EQ(job::PlanBatch(row.spec)->global, SimCluster::kAutoMicroBatch * row.spec.devices) << base::ToString(row.id);
+}
+
 // SUCCEEDED is said only of work that was done, and restarts keep to their bound.
 void OutcomesAreTrue(const SimCluster& cluster) {
   for (const auto& [id, job] : cluster.ledger().jobs()) {
     ASSERT_LE(job.status.restarts, job.row.spec.resources.max_restarts) << base::ToString(id);
+    MicroBatchesAreHalved(job.row, job.status, cluster.ledger());
     ASSERT_EQ(job.status.attempt > 0, job.status.started_at > 0) << base::ToString(id);
     if (job.status.end->outcome != job::Outcome::kSucceeded) continue;
     const auto ranks = cluster.succeeded_ranks().find({id, job.status.attempt});

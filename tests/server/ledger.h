@@ -36,6 +36,10 @@ class Ledger {
     jobs_[row.job].row.inspection_json = row.inspection_json;
     jobs_[row.job].row.prediction_json = row.prediction_json;
   }
+  void Write(const UpdateSpec& row) {
+    jobs_[row.job].row.spec = row.spec;
+    jobs_[row.job].row.prediction_json = row.prediction_json;
+  }
   void Write(const AttemptRow& row) { attempts_[{row.job, row.attempt}] = row; }
   void Write(const RankRow& row) { ranks_[row.key] = row; }
   void Write(const WorkerRow& row) { workers_[row.name] = row; }

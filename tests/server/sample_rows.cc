@@ -15,6 +15,7 @@ core::JobRow SampleJob(int64_t id, const std::string& name, const std::string& r
   row.inspection_json = "{\"rows\":7}";
   row.prediction_json = "{\"peak\":8}";
   row.submitted_at = 100 + id;
+  row.auto_micro_batch = 8;
   return row;
 }
 
@@ -70,6 +71,7 @@ Batch EveryRow() {
   status.attempt = 2;
   status.restarts = 1;
   status.cancel_requested = true;
+  status.proven_by = 2;
   status.started_at = 150;
   status.progress = {6, 12, 1.25, 99.5, 1 << 21};
   const core::Stop stop{job::Outcome::kHang, "no progress", 1, 1'000'000, 160};
@@ -78,8 +80,8 @@ Batch EveryRow() {
                 core::GroupRow{{1}, "lab", 100},
                 SampleJob(1, "first", "request-1", 1),
                 core::UpdateJob{id, status},
-                core::AttemptRow{id, 1, 110, 120, "blob-1", std::nullopt, SampleEnd()},
-                core::AttemptRow{id, 2, 130, 0, "blob-2", stop, std::nullopt},
+                core::AttemptRow{id, 1, 110, 120, "blob-1", std::nullopt, SampleEnd(), 8, core::Trial::kFailed},
+                core::AttemptRow{id, 2, 130, 0, "blob-2", stop, std::nullopt, 4, core::Trial::kPassed},
                 SampleRank({id, 1, 0}),
                 SampleRank({id, 2, 0}),
                 SampleRank({id, 2, 1}),

@@ -97,6 +97,8 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   if (settings.contains("time_limit")) spec.resources.time_limit_seconds = GetNumber(settings, "time_limit", 0);
   if (settings.contains("expect")) spec.expect = settings.at("expect") == "OOM" ? job::Expect::kOom : job::Expect::kSucceeded;
   if (settings.contains("micro")) spec.train.micro_batch_size = GetNumber(settings, "micro", 1);
+  if (settings.contains("auto")) spec.train.micro_batch_size = GetNumber(settings, "auto", 1);
+  if (settings.contains("global")) spec.train.global_batch_size = GetNumber(settings, "global", 1);
   if (settings.contains("limit_gib")) spec.resources.gpu_memory_limit_bytes = GetNumber(settings, "limit_gib", 0) << 30;
   if (settings.contains("memory")) spec.resources.constraints["gpu.memory"] = settings.at("memory");
   return spec;
@@ -179,7 +181,9 @@ std::string Scenario::Submit(const Words& all) {
   const Settings settings = TakeSettings(&words);
   const int64_t copies = GetNumber(settings, "copies", 1);
   JobsSubmitted event{"r" + std::to_string(++requests_), copies > 1 ? words.at(1) : "", {}, settings.contains("force")};
-  for (int64_t i = 0; i < copies; ++i) event.jobs.push_back({MakeSpec(words.at(1), settings), MakeInspection(settings), ""});
+  for (int64_t i = 0; i < copies; ++i) {
+    event.jobs.push_back({MakeSpec(words.at(1), settings), MakeInspection(settings), "", settings.contains("auto")});
+  }
   return Feed(event);
 }
 

@@ -97,7 +97,10 @@ void SimCluster::Submit() {
     spec.resources.max_restarts = static_cast<int64_t>(random_() % 3);
     spec.resources.step_timeout_seconds = 30;
     if (Chance(random_, 20)) spec.resources.time_limit_seconds = 40;
-    event.jobs.push_back({spec, Chance(random_, 50) ? job::ToJson(job::Inspection()) : "", ""});
+    const bool micro_batch_auto = Chance(random_, 15);
+    if (micro_batch_auto) spec.train.micro_batch_size = kAutoMicroBatch;
+    const bool is_inspected = micro_batch_auto || Chance(random_, 50);
+    event.jobs.push_back({spec, is_inspected ? job::ToJson(job::Inspection()) : "", "", micro_batch_auto});
   }
   Feed(event);
 }

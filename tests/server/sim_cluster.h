@@ -17,6 +17,8 @@ namespace trainctl::core {
 
 class SimCluster {
  public:
+  static constexpr int64_t kAutoMicroBatch = 8;  // of the jobs that asked for "auto"
+
   // Told of every commit.
   using Committed = std::function<void(const std::vector<Persist>&)>;
 

@@ -34,6 +34,7 @@ void SimWorker::Start(const StartRank& start, Random& random) {
   SimRank& rank = ranks_[start.key];
   rank.key = start.key;
   rank.world_size = start.plan.world_size;
+  rank.trial = start.plan.trial;
   if (Chance(random, 3)) {
     rank.running = false;
     return Report(rank, job::LaunchFailure{"no such path"});
@@ -120,6 +121,7 @@ void SimWorker::Advance(int64_t now_s, bool peers_alive, bool with_faults, Rando
     rank->hangs = true;
     return;
   }
+  if (rank->trial) return TryMicroBatch(*rank, random);
   if (rank->phase < 3) {
     ++rank->phase;
     if (rank->phase == 1) Report(*rank, job::RankPhase{"loading", 1, 2});
@@ -133,6 +135,14 @@ void SimWorker::Advance(int64_t now_s, bool peers_alive, bool with_faults, Rando
   } else {
     rank->hangs = true;
   }
+}
+
+void SimWorker::TryMicroBatch(SimRank& rank, Random& random) {
+  rank.trial = false;
+  Report(rank, job::RankPhase{"trial"});
+  if (!Chance(random, 40)) return;
+  Report(rank, job::RankOutcome{job::Outcome::kOomGpu, "in its trial", std::nullopt});
+  End(rank, {.exit_code = 1}, random);
 }
 
 void SimWorker::DoStep(SimRank& rank, Random& random) {

@@ -22,11 +22,12 @@ inline bool Chance(Random& random, uint64_t percent) { return random() % 100 < p
 struct SimRank {
   job::RankKey key;
   int64_t world_size = 1;
+  bool trial = false;       // it owes one
   bool running = true;
   bool succeeded = false;   // it did all its steps
   bool hangs = false;       // from now on
   int64_t step = 0;
-  int64_t phase = 0;        // 0 started, 1 loading, 2 joining, 3 steps
+  int64_t phase = 0;        // 0 started, 1 loading, 2 joining, 3 steps; a trial comes before 1
   int64_t kill_at_s = 0;    // 0: nobody stops it
   int64_t sequence = 0;
   int64_t points = 0;       // metric points made so far
@@ -70,6 +71,7 @@ class SimWorker {
   void Acknowledge(const job::RankKey& key, int64_t sequence);
   void Report(SimRank& rank, job::ReportBody body);
   void End(SimRank& rank, const job::RankExit& exit, Random& random);
+  void TryMicroBatch(SimRank& rank, Random& random);
   void DoStep(SimRank& rank, Random& random);
 
   std::string name_, host_, model_;

@@ -12,7 +12,7 @@
 namespace trainctl::core {
 namespace {
 
-constexpr uint64_t kSeeds = 40;
+constexpr uint64_t kSeeds = 80;
 constexpr int kStepsPerSeed = 600;
 
 using Outcomes = std::map<job::Outcome, int>;

@@ -7,8 +7,10 @@
 #include <array>
 #include <fstream>
 
+#include "common/job/job_json.h"
 #include "server/store/database.h"
 #include "server/store/file_system.h"
+#include "server/store/load_state.h"
 #include "server/store/migrate.h"
 #include "server/store/row_writer.h"
 #include "server/store/sqlite_store.h"
@@ -188,6 +190,31 @@ TEST(Migrate, CopiesTheFileBeforeAnUpgradeAndKeepsWhatItHolds) {
   Statement old(*backup, "SELECT a FROM t");
   while (old.Next()) old.Get(a);
   EXPECT_EQ(a, 7);
+}
+
+TEST(Migrate, AJobOfAnOlderCoordinatorAskedForANumber) {
+  TemporaryFolder folder;
+  auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+  ASSERT_TRUE(Migrate(*database, Schema().first(2)).ok());
+  Statement job(*database,
+                "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, submitted_at) "
+                "VALUES (1, 0, 'r', 'old', ?, '', '', 5)");
+  job.Put(std::string_view(job::ToJson(SampleJob(1, "old", "r").spec)));
+  database->Execute("INSERT INTO submissions VALUES ('r', 0, 5)");
+  job.Run();
+  database->Execute(
+      "INSERT INTO job_status (job, state, attempt, restarts, cancel_requested, started_at, ended_at, step, steps, peak_allocated_bytes) "
+      "VALUES (1, 'STARTING', 1, 0, 0, 6, 0, 0, 0, 0); "
+      "INSERT INTO attempts (job, attempt, placed_at, ended_at, blob) VALUES (1, 1, 6, 0, '')");
+  ASSERT_TRUE(Migrate(*database, Schema()).ok());
+  const core::StoredState state = LoadState(*database);
+  ASSERT_TRUE(database->TakeStatus().ok());
+  ASSERT_EQ(state.jobs.size(), 1u);
+  EXPECT_EQ(state.jobs[0].row.spec.train.micro_batch_size, 4);
+  EXPECT_EQ(state.jobs[0].row.auto_micro_batch, 0);
+  EXPECT_EQ(state.jobs[0].status.proven_by, 0);
+  EXPECT_EQ(state.jobs[0].attempt->micro_batch_size, 0);
+  EXPECT_EQ(state.jobs[0].attempt->trial, core::Trial::kNone);
 }
 
 TEST(Migrate, AStepThatFailsChangesNothing) {

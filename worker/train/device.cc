@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/cuda/CUDAContextLight.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
@@ -79,6 +80,13 @@ void RankDevice::ResetPeak() const {
   } else {
     cuda_allocator::resetPeakStats(device_.index());
   }
+}
+
+void RankDevice::ReleaseCached() const {
+  if (device_.is_cpu()) return;
+  Synchronize();
+  at::cuda::clearCublasWorkspaces();
+  cuda_allocator::emptyCache();
 }
 
 void RankDevice::Synchronize() const {

@@ -25,6 +25,8 @@ class RankDevice {
   AllocatorStats Memory() const;
   Refusal LastRefusal() const;
   void ResetPeak() const;
+  // What the allocator keeps for later, and libraries' workspaces, go back to the device.
+  void ReleaseCached() const;
   // Waits until the device has done all that was asked of it.
   void Synchronize() const;
 

@@ -14,7 +14,8 @@ namespace trainctl::train {
 namespace {
 
 job::OomDetail DescribeOom(const FailedRun& run) {
-  job::OomDetail detail{.rank = run.rank, .phase = run.state.phase, .memory = run.state.last_memory};
+  const std::string trial = run.state.in_trial ? "trial " : "";
+  job::OomDetail detail{.rank = run.rank, .phase = trial + run.state.phase, .memory = run.state.last_memory};
   if (run.device == nullptr) return detail;
   const Refusal refusal = run.device->LastRefusal();
   detail.requested_bytes = refusal.requested_bytes;
@@ -34,14 +35,20 @@ std::string OomMessage(const job::OomDetail& detail) {
   return message;
 }
 
-job::RankOutcome OutOfDeviceMemory(const c10::OutOfMemoryError& error, const FailedRun& run) {
+job::RankOutcome OutOfDeviceMemory(const c10::Error& error, const FailedRun& run) {
   const job::OomDetail detail = DescribeOom(run);
   std::fprintf(stderr, "%s\n", error.what_without_backtrace());
   return {.outcome = job::Outcome::kOomGpu, .message = OomMessage(detail), .oom = detail};
 }
 
-job::RankOutcome LibTorchError(const c10::Error& error) {
+// Libraries take memory of the device beside the allocator: cuBLAS for a handle, CUDA for a kernel.
+bool SaysOutOfMemory(const std::string& message) {
+  return message.find("CUDA error: out of memory") != std::string::npos || message.find("CUBLAS_STATUS_ALLOC_FAILED") != std::string::npos;
+}
+
+job::RankOutcome LibTorchError(const c10::Error& error, const FailedRun& run) {
   const std::string message = error.what_without_backtrace();
+  if (SaysOutOfMemory(message)) return OutOfDeviceMemory(error, run);
   const bool fault = message.find("CUDA error") != std::string::npos;
   return {.outcome = fault ? job::Outcome::kGpuFault : job::Outcome::kFailed, .message = message.substr(0, message.find('\n'))};
 }
@@ -60,7 +67,7 @@ job::RankOutcome OutcomeOf(const std::exception_ptr& error, const FailedRun& run
   } catch (const comm::CommError& failed) {
     return {.outcome = job::Outcome::kNcclError, .message = failed.what()};
   } catch (const c10::Error& failed) {
-    return LibTorchError(failed);
+    return LibTorchError(failed, run);
   } catch (const std::exception& failed) {
     return {.outcome = job::Outcome::kFailed, .message = failed.what()};
   }

@@ -16,16 +16,17 @@
 #include "worker/data/dataset.h"
 #include "worker/files/model_config.h"
 #include "worker/model/model.h"
-#include "worker/strategy/strategy.h"
 #include "worker/train/checkpointer.h"
 #include "worker/train/engine.h"
 #include "worker/train/join_gang.h"
 #include "worker/train/outcome_of.h"
 #include "worker/train/rank_context.h"
+#include "worker/train/rank_strategy.h"
 #include "worker/train/run_failure.h"
 #include "worker/train/save_result.h"
 #include "worker/train/starting_state.h"
 #include "worker/train/trainer.h"
+#include "worker/train/trial.h"
 
 namespace trainctl::train {
 namespace {
@@ -117,18 +118,12 @@ job::RankOutcome RankRun::Run() {
   Join();
   const RankContext rank{.plan = plan_, .reporter = reporter_, .clock = clock_, .device = device, .comm = *comm_};
   state_.phase = "loading";
+  const double trial_seconds = plan_.trial ? TryMicroBatch(rank, {batch, dataset, *model, *device_, commands_, state_}) : 0;
   std::optional<files::CheckpointState> start = FindStart(rank);
-  const auto strategy = strategy::MakeStrategy(
-      model->parameters(),
-      {.job = spec,
-       .accumulation = batch.accumulation,
-       .holds_gradients = plan_.holds_gradients,
-       .device = device,
-       .comm = comm_.get(),
-       .threads = plan_.threads});
+  const auto strategy = MakeRankStrategy(rank, *model, batch.accumulation);
   if (!start || HasFrozen(model->parameters())) LoadWeights(rank, shape, model->parameters(), *strategy);
   const TrainingMoment begun = start ? Restore(rank, *start, total_steps, dataset.digest, *strategy) : TrainingMoment{};
-  if (rank.leads()) reporter_.Metric("load_seconds", 0, static_cast<double>(clock_.Steady() - begin) / 1e6, true);
+  if (rank.leads()) reporter_.Metric("load_seconds", 0, static_cast<double>(clock_.Steady() - begin) / 1e6 - trial_seconds, true);
 
   MicroBatches batches(dataset, batch, spec.data.seed, plan_.rank, device);
   if (rank.writes_checkpoints()) {

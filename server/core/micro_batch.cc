@@ -1,0 +1,32 @@
+#include "server/core/micro_batch.h"
+
+#include <optional>
+#include <string>
+
+#include "common/base/check.h"
+#include "common/job/memory_estimate.h"
+#include "common/job/micro_batch_choice.h"
+#include "common/job/prediction.h"
+
+namespace trainctl::core {
+namespace {
+
+// The job's own prediction with the memory of another spec.
+std::string PredictionOf(const job::JobSpec& spec, const JobRow& row, job::DeviceKind kind) {
+  const base::Result<job::Inspection> inspection = job::InspectionFromJson(row.inspection_json);
+  base::Result<job::Prediction> prediction = job::PredictionFromJson(row.prediction_json);
+  if (!inspection || !prediction) return row.prediction_json;
+  prediction->memory = job::EstimateMemory(spec, *inspection, kind);
+  return job::ToJson(*prediction);
+}
+
+}  // namespace
+
+UpdateSpec SmallerMicroBatch(const Job& job, job::DeviceKind kind) {
+  std::optional<job::JobSpec> smaller = job::WithSmallerMicroBatch(job.row.spec);
+  CHECK(smaller.has_value()) << base::ToString(job.row.id) << " has no smaller micro batch";
+  std::string prediction = PredictionOf(*smaller, job.row, kind);
+  return {job.row.id, *std::move(smaller), std::move(prediction)};
+}
+
+}  // namespace trainctl::core
