@@ -3,7 +3,7 @@
 compares the loss of every step. DDP proves itself against one device, FSDP against DDP, a run that goes on from a checkpoint against the
 one that saved it, and everything else against one of these.
 
-usage: tests/gpu/ladder.py [--rungs NAME,…] [--steps N] [--bin DIR] [--cpu SLOTS] [--model DIR]
+usage: tests/gpu/ladder.py [--rungs NAME,…] [--steps N] [--bin DIR] [--cpu SLOTS] [--length T] [--model DIR]
 
 A rung that needs more devices than there are says so. Exit status 1 where a rung's two runs differ by more than its tolerance (0: bit for
 bit, under "deterministic") or a run fails.
@@ -87,8 +87,9 @@ def resumed_rungs(folder):
 
 def job_of(changes, options, name):
     return with_changes({"version": 1, "name": name, "model": {"path": str(options.model.resolve()), "init": "random"},
-                         "data": {"path": str(TOP / "deploy/data/alpaca.json"), "max_rows": 8 * options.steps}, "precision": "32-true",
-                         "train": {"max_steps": options.steps, "max_seq_length": 64}, "optimizer": {"lr": 2e-3},
+                         "data": {"path": str(TOP / "deploy/data/chess.jsonl"), "format": "text", "max_rows": 8 * options.steps},
+                         "precision": "32-true", "train": {"max_steps": options.steps, "max_seq_length": options.length},
+                         "optimizer": {"lr": 2e-3},
                          "resources": {"step_timeout": "2min", "time_limit": "5min"}}, changes)
 
 
@@ -145,6 +146,7 @@ def main():
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--bin", type=pathlib.Path, default=TOP / "build/bin")
     parser.add_argument("--cpu", type=int, help="climb on so many CPU slots")
+    parser.add_argument("--length", type=int, default=320, help="of the rows: several blocks of the attention kernels")
     parser.add_argument("--model", type=pathlib.Path, default=TOP / "deploy/models/tiny")
     options = parser.parse_args()
     good = True

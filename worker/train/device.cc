@@ -30,7 +30,8 @@ base::Result<RankDevice> RankDevice::Open(const job::RankPlan& plan) {
   RankDevice rank_device;
   at::set_num_threads(static_cast<int>(plan.threads));
   const int64_t limit = plan.job.resources.gpu_memory_limit_bytes.value_or(0);
-  at::globalContext().setDeterministicAlgorithms(plan.job.deterministic, /*warn_only=*/true);
+  // With warn_only LibTorch's attention kernels would warn, and add in any order all the same.
+  at::globalContext().setDeterministicAlgorithms(plan.job.deterministic, /*warn_only=*/false);
   if (plan.device == job::DeviceKind::kCpu) {
     InstallCountingAllocator(limit);
     rank_device.name_ = "CPU slot (" + std::to_string(plan.threads) + " threads)";
