@@ -121,12 +121,13 @@ Row ScalingRow(const std::vector<Run>& runs, const Row& speedup, size_t base) {
   return row;
 }
 
-// "+2.1 % of the measured", where it was.
+// "+2.1 % of the measured", where it was; "as measured" where that says +0.0 %.
 std::string ErrorNote(double predicted, const Value& measured) {
   const double* number = std::get_if<double>(&measured.value);
   if (number == nullptr || *number <= 0) return "";
-  char text[48];
   const double percent = 100 * (predicted - *number) / *number;
+  if (std::abs(percent) < 0.05) return "as measured";
+  char text[48];
   std::snprintf(text, sizeof text, "%s%.1f %% of the measured", percent < 0 ? "−" : "+", std::abs(percent));
   return text;
 }

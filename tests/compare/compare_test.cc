@@ -154,6 +154,13 @@ TEST(Compare, APredictionStandsBesideItsMeasurementWithItsError) {
   EXPECT_EQ(PrintRow(table, "predicted_time_seconds"), "time/predicted_time_seconds [s]: 9 (−10.0 % of the measured)\n");
 }
 
+TEST(Compare, APredictionThatIsRightIsSaidToBe) {
+  Column run = SomeRun("j1", "a");
+  run.prediction.emplace().memory.peak_allocated = 100'010;
+  run.metrics = {OfRank(Summary("memory_peak_allocated_bytes", 100'000), 0, "")};
+  EXPECT_EQ(PrintRow(Compare({run}, 0), "predicted_peak_bytes"), "memory/predicted_peak_bytes [bytes]: 100010 (as measured)\n");
+}
+
 TEST(Compare, TheTimeOfARunThatWasStoppedProvesNoPrediction) {
   Column run = SomeRun("j1", "a");
   run.outcome = job::Outcome::kCancelled;
