@@ -57,7 +57,7 @@ class Logs : public Verb {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     if (tail_ == 0) return Fail(context, {base::Code::kInvalid, "--tail 0: expected 1 or more"});
-    const base::Result<v1::JobView> job = Find(**api);
+    const base::Result<v1::JobView> job = Find(context);
     if (!job.ok()) return Fail(context, job.error());
     context.surroundings.set_farewell(follow_ ? "Detached: the job goes on. Follow again with: trainctl logs -f " + job_ : "");
     LogWriter writer(&context.out, !rank_ && job->devices() > 1);
@@ -79,14 +79,12 @@ class Logs : public Verb {
       if (read.ok()) return kExitOk;
       if (!follow_ || !patience.Bear(read.error())) return Fail(context, read.error());
       context.surroundings.sleep(Patience::kRetrySeconds);
-      if (Find(api).ok()) patience.Heard();  // a log may be silent for long
+      if (Find(context).ok()) patience.Heard();  // a log may be silent for long
     }
   }
 
-  base::Result<v1::JobView> Find(Api& api) const {
-    v1::GetRequest get;
-    get.set_job(job_);
-    const base::Result<v1::GetResponse> job = api.Get(get);
+  base::Result<v1::JobView> Find(Context& context) const {
+    const base::Result<v1::GetResponse> job = GetJobs(context, job_);
     if (!job.ok()) return job.error();
     if (job->jobs_size() != 1) return IsGroup(*job);
     return job->jobs(0).view();

@@ -39,8 +39,8 @@ std::vector<job::Problem> ProblemsOf(const State& state, const JobRow& row, cons
 job::Prediction Predict(const Found& found, const WorkerRow& worker) {
   const job::JobSpec& job = found.plan.job;
   const job::Device& device = worker.device;
-  return {job::EstimateMemoryOn(job, found.inspection, device.kind, device.memory_bytes),
-          job::EstimateTime(job, found.inspection, device.name)};
+  const job::MemoryEstimate memory = job::EstimateMemoryOn(job, found.inspection, device.kind, device.memory_bytes);
+  return {memory, job::EstimateTime(job, found.inspection, device.name, memory.holds_gradients.value_or(false))};
 }
 
 void Refuse(Turn& turn, Job& job, const std::string& why) {

@@ -11,8 +11,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/result.h"
-#include "server/core/actions.h"
 #include "common/job/rank_key.h"
+#include "server/core/actions.h"
 #include "server/core/restore.h"
 
 namespace trainctl::store {

@@ -13,6 +13,24 @@ namespace {
 
 constexpr int kRounds = 4000;
 
+// Of mutations of a configuration some are refused; what is taken is a model.
+template <class Parse>
+void ExpectRefusedOrPossible(const std::string& path, uint64_t seed, Parse parse) {
+  const std::string whole = base::ReadFile(TRAINCTL_SOURCE_DIR + path, 1 << 20).value();
+  std::mt19937_64 random(seed);
+  int refused = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    auto shape = parse(Mutate(whole, &random), path);
+    if (shape.ok()) {
+      EXPECT_GT(shape->Parameters(), 0);
+      EXPECT_EQ(shape->heads % shape->kv_heads, 0);
+    } else {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, kRounds / 4);
+}
+
 TEST(Malformed, SafetensorsAreRefusedOrKeepWithinTheirFile) {
   const std::string whole = SafetensorsBytes(
       R"({"__metadata__":{"format":"pt"},"a":{"dtype":"BF16","shape":[1,3],"data_offsets":[0,6]},)"
@@ -34,35 +52,11 @@ TEST(Malformed, SafetensorsAreRefusedOrKeepWithinTheirFile) {
 }
 
 TEST(Malformed, ConfigurationsAreRefusedOrPossible) {
-  const std::string whole = base::ReadFile(TRAINCTL_SOURCE_DIR "/deploy/models/TinyLlama-1.1B/config.json", 1 << 20).value();
-  std::mt19937_64 random(2);
-  int refused = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    auto shape = ParseModelConfig(Mutate(whole, &random), "config.json");
-    if (shape.ok()) {
-      EXPECT_GT(shape->Parameters(), 0);
-      EXPECT_EQ(shape->heads % shape->kv_heads, 0);
-    } else {
-      ++refused;
-    }
-  }
-  EXPECT_GT(refused, kRounds / 4);
+  ExpectRefusedOrPossible("/deploy/models/TinyLlama-1.1B/config.json", 2, ParseModelConfig);
 }
 
 TEST(Malformed, ConfigurationsOfLitGptAreRefusedOrPossible) {
-  const std::string whole = base::ReadFile(TRAINCTL_SOURCE_DIR "/tests/baselines/litgpt/tiny-llama-1.1b.yaml", 1 << 20).value();
-  std::mt19937_64 random(3);
-  int refused = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    auto shape = ParseLitGptConfig(Mutate(whole, &random), "model_config.yaml");
-    if (shape.ok()) {
-      EXPECT_GT(shape->Parameters(), 0);
-      EXPECT_EQ(shape->heads % shape->kv_heads, 0);
-    } else {
-      ++refused;
-    }
-  }
-  EXPECT_GT(refused, kRounds / 4);
+  ExpectRefusedOrPossible("/tests/baselines/litgpt/tiny-llama-1.1b.yaml", 3, ParseLitGptConfig);
 }
 
 }  // namespace

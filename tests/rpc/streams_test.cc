@@ -205,7 +205,8 @@ TEST(Inspect, IsAnsweredByAWorker) {
   EXPECT_EQ(response.inspection_json(), "{\"rows\": 7}");
 }
 
-TEST(Inspect, TellsWhatTheWorkerCouldNotRead) {
+// What Inspect says where the worker answers so.
+grpc::Status Inspected(const std::string& error, bool unavailable) {
   TestSite site;
   FakeWorker worker("a/0");
   worker.Connect(site.channel());
@@ -215,27 +216,20 @@ TEST(Inspect, TellsWhatTheWorkerCouldNotRead) {
   auto status = std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
   v1::WorkerMessage answer;
   answer.mutable_inspect_result()->set_request_id(worker.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
-  answer.mutable_inspect_result()->set_error("/models/tiny: no such folder");
+  answer.mutable_inspect_result()->set_error(error);
+  answer.mutable_inspect_result()->set_unavailable(unavailable);
   worker.Send(answer);
-  const grpc::Status told = status.get();
+  return status.get();
+}
+
+TEST(Inspect, TellsWhatTheWorkerCouldNotRead) {
+  const grpc::Status told = Inspected("/models/tiny: no such folder", /*unavailable=*/false);
   EXPECT_EQ(told.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(told.error_message(), "/models/tiny: no such folder");
 }
 
 TEST(Inspect, IsUnavailableWhereTheWorkerHasNoTime) {
-  TestSite site;
-  FakeWorker worker("a/0");
-  worker.Connect(site.channel());
-  v1::InspectRequest request;
-  request.set_job_json(JobJson("tiny"));
-  v1::InspectResponse response;
-  auto status = std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
-  v1::WorkerMessage answer;
-  answer.mutable_inspect_result()->set_request_id(worker.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
-  answer.mutable_inspect_result()->set_error("busy");
-  answer.mutable_inspect_result()->set_unavailable(true);
-  worker.Send(answer);
-  EXPECT_EQ(status.get().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(Inspected("busy", /*unavailable=*/true).error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
 // The id of a job that was submitted uninspected.

@@ -44,6 +44,19 @@ void RunOutOfMemory(FakeWorker& worker, const job::RankKey& rank) {
   worker.SayFree();
 }
 
+// Tried with 8, which does not fit, then with 4.
+void SucceedWithHalf(TestSite& site, FakeWorker& worker, const std::string& job, job::RankKey rank) {
+  RunOutOfMemory(worker, rank);
+  const job::RankPlan second = BeginTrial(worker, &rank);
+  EXPECT_TRUE(second.trial);
+  EXPECT_EQ(second.job.train.micro_batch_size, 4);
+  EXPECT_EQ(second.job.train.global_batch_size, 16);
+  worker.Report(rank, job::RankPhase{.phase = "loading"});
+  worker.BeginTraining(rank);
+  worker.Succeed(rank);
+  EXPECT_EQ(site.WaitForState(job, "FINISHED").outcome(), "SUCCEEDED");
+}
+
 TEST(Trial, WhatDoesNotFitIsHalvedWithTheGlobalBatchKeptAndTheProvenValueIsTold) {
   TestSite site;
   FakeWorker worker("a/0");
@@ -54,16 +67,7 @@ TEST(Trial, WhatDoesNotFitIsHalvedWithTheGlobalBatchKeptAndTheProvenValueIsTold)
   EXPECT_TRUE(first.trial);
   EXPECT_EQ(first.job.train.micro_batch_size, 8);
   site.WaitFor(job, [](const v1::JobView& view) { return view.reason() == "trial of micro batch 8"; });
-  RunOutOfMemory(worker, rank);
-
-  const job::RankPlan second = BeginTrial(worker, &rank);
-  EXPECT_TRUE(second.trial);
-  EXPECT_EQ(second.job.train.micro_batch_size, 4);
-  EXPECT_EQ(second.job.train.global_batch_size, 16);
-  worker.Report(rank, job::RankPhase{.phase = "loading"});
-  worker.BeginTraining(rank);
-  worker.Succeed(rank);
-  EXPECT_EQ(site.WaitForState(job, "FINISHED").outcome(), "SUCCEEDED");
+  SucceedWithHalf(site, worker, job, rank);
 
   const v1::JobDetail detail = site.Get(job);
   EXPECT_EQ(detail.auto_micro_batch(), 8);
@@ -82,12 +86,7 @@ TEST(Trial, CompareShowsTheProvenValueAndDoesNotCallTheRunRestarted) {
   const std::string job = SubmitAuto(site, 8);
   job::RankKey rank;
   BeginTrial(worker, &rank);
-  RunOutOfMemory(worker, rank);
-  BeginTrial(worker, &rank);
-  worker.Report(rank, job::RankPhase{.phase = "loading"});
-  worker.BeginTraining(rank);
-  worker.Succeed(rank);
-  site.WaitForState(job, "FINISHED");
+  SucceedWithHalf(site, worker, job, rank);
   v1::CompareRequest request;
   request.add_jobs(job);
   v1::CompareResponse compared;

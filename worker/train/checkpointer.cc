@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/size.h"
+#include "worker/strategy/tensor_bytes.h"
 #include "worker/train/element_types.h"
 
 namespace trainctl::train {
@@ -28,19 +29,16 @@ files::CheckpointSlice Describe(const strategy::StateSlice& slice) {
           .digest = ""};
 }
 
-int64_t SizeBytes(const std::vector<strategy::StateSlice>& slices) {
-  int64_t bytes = 0;
-  for (const strategy::StateSlice& slice : slices) bytes += static_cast<int64_t>(slice.values.nbytes());
-  return bytes;
+// Room for a whole state.
+Staging StagingFor(int64_t state_bytes, at::Device device) {
+  const int64_t buffer_bytes = std::clamp<int64_t>(state_bytes, 1, kBufferBytes);
+  return Staging(device, buffer_bytes, std::max<int64_t>(1, (state_bytes + buffer_bytes - 1) / buffer_bytes));
 }
 
 }  // namespace
 
-Checkpointer::Checkpointer(CheckpointerOptions options) : options_(std::move(options)) {
-  const int64_t state_bytes = SizeBytes(WrittenSlices());
-  const int64_t buffer_bytes = std::clamp<int64_t>(state_bytes, 1, kBufferBytes);
-  staging_.emplace(options_.device, buffer_bytes, std::max<int64_t>(1, (state_bytes + buffer_bytes - 1) / buffer_bytes));
-}
+Checkpointer::Checkpointer(CheckpointerOptions options)
+    : options_(std::move(options)), staging_(StagingFor(strategy::Bytes(WrittenSlices()), options_.device)) {}
 
 Checkpointer::~Checkpointer() { Finish(); }
 
@@ -88,18 +86,18 @@ void Checkpointer::Save(const TrainingMoment& moment) {
 
 // The slices' bytes one after another, through as many buffers as they fill.
 void Checkpointer::Copy(const std::vector<strategy::StateSlice>& slices) {
-  const int64_t capacity = staging_->buffer_bytes();
+  const int64_t capacity = staging_.buffer_bytes();
   at::Tensor buffer;
   int64_t filled = 0;
   const auto push = [&] {
-    if (buffer.defined()) staging_->Push({std::exchange(buffer, at::Tensor()), filled, StreamMark(options_.device)});
+    if (buffer.defined()) staging_.Push({std::exchange(buffer, at::Tensor()), filled, StreamMark(options_.device)});
   };
   for (const strategy::StateSlice& slice : slices) {
     const at::Tensor bytes = slice.values.contiguous().view(at::kByte);
     for (int64_t done = 0; done < bytes.numel();) {
       if (buffer.defined() && filled == capacity) push();
       if (!buffer.defined()) {
-        buffer = staging_->Take();
+        buffer = staging_.Take();
         filled = 0;
       }
       const int64_t count = std::min(capacity - filled, bytes.numel() - done);
@@ -109,7 +107,7 @@ void Checkpointer::Copy(const std::vector<strategy::StateSlice>& slices) {
     }
   }
   push();
-  staging_->Close();
+  staging_.Close();
   StreamMark(options_.device).Wait();
 }
 
@@ -157,7 +155,7 @@ void Checkpointer::Write(files::CheckpointPart::Options part, files::CheckpointM
 base::Status Checkpointer::WriteOwnPart(files::CheckpointPart::Options options) {
   base::Result<files::CheckpointPart> part = files::CheckpointPart::Create(std::move(options));
   if (part) return WriteStaged(*part);
-  while (std::optional<StagedBytes> staged = staging_->Pop()) staging_->GiveBack(std::move(staged->buffer));
+  while (std::optional<StagedBytes> staged = staging_.Pop()) staging_.GiveBack(std::move(staged->buffer));
   return part.error();
 }
 
@@ -165,7 +163,7 @@ base::Status Checkpointer::WriteOwnPart(files::CheckpointPart::Options options) 
 base::Status Checkpointer::WriteStaged(files::CheckpointPart& part) {
   base::Status status = base::Ok{};
   int64_t written = 0;
-  while (std::optional<StagedBytes> staged = staging_->Pop()) {
+  while (std::optional<StagedBytes> staged = staging_.Pop()) {
     if (status.ok()) {
       try {
         staged->ready.Wait();
@@ -175,7 +173,7 @@ base::Status Checkpointer::WriteStaged(files::CheckpointPart& part) {
       }
     }
     written += staged->bytes;
-    staging_->GiveBack(std::move(staged->buffer));
+    staging_.GiveBack(std::move(staged->buffer));
     SayWaiting(written);
   }
   return status.ok() ? part.Finish() : status;

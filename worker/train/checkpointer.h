@@ -74,7 +74,7 @@ class Checkpointer {
   void Report(const std::function<void(Reporter&)>& report);
 
   const CheckpointerOptions options_;
-  std::optional<Staging> staging_;
+  Staging staging_;
   std::thread writer_;
   std::atomic<bool> step_waits_ = false;
   base::SteadyMicros said_at_ = 0;

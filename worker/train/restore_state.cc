@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "worker/strategy/tensor_bytes.h"
 #include "worker/train/element_types.h"
 #include "worker/train/read_ahead.h"
 
@@ -95,13 +96,13 @@ base::Status RestoreGroup(files::CheckpointState& checkpoint, std::span<const St
 base::Status RestoreState(files::CheckpointState& checkpoint, strategy::Strategy& strategy,
                           const std::function<void(int64_t done_bytes, int64_t total_bytes)>& progress) {
   const std::vector<StateSlice> slices = strategy.State();
-  int64_t done = 0, total = 0;
-  for (const StateSlice& slice : slices) total += static_cast<int64_t>(slice.values.nbytes());
+  const int64_t total = strategy::Bytes(slices);
+  int64_t done = 0;
   for (size_t first = 0; first < slices.size();) {
     const int64_t before = done;
     size_t end = first;
     while (end < slices.size() && (end == first || done - before < kGroupBytes)) {
-      done += static_cast<int64_t>(slices[end++].values.nbytes());
+      done += strategy::Bytes(slices[end++].values);
     }
     if (base::Status restored = RestoreGroup(checkpoint, std::span(slices).subspan(first, end - first)); !restored) return restored;
     first = end;

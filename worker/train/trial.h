@@ -23,8 +23,7 @@ struct TrialParts {
 
 // Every row is the data's longest, and micro steps accumulate where the job's do. Says the phase "trial" once the parameters and the
 // optimizer's state have their memory, which no micro batch changes. Returns its seconds, and says the phase "loading", when all ranks have
-// passed. Collective. Throws
-// what LibTorch and the communicator throw: c10::OutOfMemoryError where the micro batch does not fit.
+// passed. Collective. Throws what LibTorch and the communicator throw: c10::OutOfMemoryError where the micro batch does not fit.
 double TryMicroBatch(const RankContext& rank, const TrialParts& parts);
 
 }  // namespace trainctl::train
