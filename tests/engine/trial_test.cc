@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "tests/engine/rank_process.h"
@@ -24,8 +25,18 @@ class TrialTest : public RankTest {
     return values;
   }
 
-  // Every number of the run is that of the run without a trial, to the last bit and the last byte.
-  void ExpectNoTrace() {
+  // The largest difference of two values of the same place, over the value.
+  static double Difference(const Values& one, const Values& other) {
+    double most = one.size() == other.size() ? 0 : 1;
+    for (const auto& [place, value] : one) {
+      const auto same = other.find(place);
+      most = std::max(most, same == other.end() ? 1 : std::abs(value - same->second) / std::max(1.0, value));
+    }
+    return most;
+  }
+
+  // Every number of the run is that of the run without a trial: to the last bit, and bytes of memory within memory_tolerance.
+  void ExpectNoTrace(double memory_tolerance = 0) {
     plan_.trial = false;
     const RankEnd without = Run();
     ASSERT_EQ(without.outcome().outcome, job::Outcome::kSucceeded) << without.outcome().message;
@@ -34,9 +45,11 @@ class TrialTest : public RankTest {
     ASSERT_EQ(with.outcome().outcome, job::Outcome::kSucceeded) << with.outcome().message;
     EXPECT_EQ(ValuesOf(with, "trial_seconds").size(), 1u);
     EXPECT_EQ(ValuesOf(with, "loss").size(), 4u);
-    for (const char* name : {"loss", "val_loss", "grad_norm", "memory_params_bytes", "memory_grads_bytes", "memory_optimizer_bytes",
-                             "memory_allocated_bytes", "memory_peak_allocated_bytes"}) {
+    for (const char* name : {"loss", "val_loss", "grad_norm", "memory_params_bytes", "memory_grads_bytes", "memory_optimizer_bytes"}) {
       EXPECT_EQ(ValuesOf(with, name), ValuesOf(without, name)) << name;
+    }
+    for (const char* name : {"memory_allocated_bytes", "memory_peak_allocated_bytes"}) {
+      EXPECT_LE(Difference(ValuesOf(with, name), ValuesOf(without, name)), memory_tolerance) << name;
     }
   }
 };
@@ -59,9 +72,9 @@ TEST_F(TrialTest, LeavesNoTraceInQloraWithDropout) {
 
 TEST_F(TrialTest, LeavesNoTraceInAnOptimizerInHostMemory) {
   plan_.job.offload_optimizer = true;
-  plan_.job.train.max_norm = 1.0;  // else the optimizer's threads take gradients away while memory is read after the backward
+  plan_.job.train.max_norm = 1.0;  // else its threads take gradients away while memory is read after the backward
   plan_.threads = 2;
-  ExpectNoTrace();
+  ExpectNoTrace(/*memory_tolerance=*/1e-4);  // they hold some bytes of their own, now here, now there
 }
 
 TEST_F(TrialTest, IsSaidAsAPhaseBeforeLoading) {
