@@ -1,6 +1,7 @@
-// What trainctl asks of a coordinator: the API of proto/trainctl.proto as calls that return values. GrpcApi (grpc_api.h) makes them over
-// the network; tests use a fake. Errors are those that the proto file lists, as base::Code; kUnavailable: the coordinator does not answer
-// (of Inspect and ReadArtifact also: no worker does), and the message says what to do.
+// What trainctl asks of a coordinator: the API of proto/trainctl.proto as calls that return values.
+// GrpcApi (grpc_api.h) makes them over the network; tests use a fake. Errors are those that the
+// proto file lists, as base::Code; kUnavailable: the coordinator does not answer (of Inspect and
+// ReadArtifact also: no worker does), and the message says what to do.
 #pragma once
 
 #include <functional>
@@ -20,16 +21,22 @@ class Api {
   virtual base::Result<v1::CancelResponse> Cancel(const v1::CancelRequest& request) = 0;
   virtual base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) = 0;
   virtual base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) = 0;
-  virtual base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) = 0;
+  virtual base::Result<v1::EarlierRunsResponse> EarlierRuns(
+      const v1::EarlierRunsRequest& request) = 0;
   virtual base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) = 0;
-  virtual base::Result<v1::ReadArtifactResponse> ReadArtifact(const v1::ReadArtifactRequest& request) = 0;
+  virtual base::Result<v1::ReadArtifactResponse> ReadArtifact(
+      const v1::ReadArtifactRequest& request) = 0;
   virtual base::Result<v1::WorkersResponse> Workers() = 0;
 
-  // Streams: on_message is called for each message on the caller's thread; the call returns Ok when the stream ended or on_message
-  // returned false.
-  virtual base::Status Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) = 0;
-  virtual base::Status Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) = 0;
-  // Ends with Ok after period_seconds too, so that a connection that died silently is noticed and deadlines are kept.
+  // Streams: on_message is called for each message on the caller's thread; the call returns Ok when
+  // the stream ended or on_message returned false.
+  virtual base::Status Logs(const v1::LogsRequest& request,
+                            const std::function<bool(const v1::LogChunk&)>& on_message) = 0;
+  virtual base::Status Metrics(
+      const v1::MetricsRequest& request,
+      const std::function<bool(const v1::MetricsResponse&)>& on_message) = 0;
+  // Ends with Ok after period_seconds too, so that a connection that died silently is noticed and
+  // deadlines are kept.
   virtual base::Status Watch(const v1::WatchRequest& request, double period_seconds,
                              const std::function<bool(const v1::JobView&)>& on_message) = 0;
 };

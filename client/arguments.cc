@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "client/format.h"
+#include "client/show/format.h"
 #include "common/base/did_you_mean.h"
 #include "common/base/size.h"
 
@@ -20,7 +20,8 @@ const std::set<std::string, std::less<>>& SchemaKeys() {
   static const auto* const keys = [] {
     auto* found = new std::set<std::string, std::less<>>();
     for (const auto& [key, value] : job::Flatten(job::JobSpec{})) {
-      for (size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1)) found->insert(key.substr(0, dot));
+      for (size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1))
+        found->insert(key.substr(0, dot));
       found->insert(key);
     }
     return found;
@@ -46,40 +47,65 @@ Arguments::Arguments(std::string_view verb, std::string_view summary, std::strin
     : verb_(verb), summary_(summary), examples_(examples) {}
 
 void Arguments::Positional(std::string name, std::string* value, std::string help) {
-  arguments_.push_back({.kind = Kind::kPositional, .names = std::move(name), .help = std::move(help), .required = true, .text = value});
+  arguments_.push_back({.kind = Kind::kPositional,
+                        .names = std::move(name),
+                        .help = std::move(help),
+                        .required = true,
+                        .text = value});
 }
 
-void Arguments::Positionals(std::string name, std::vector<std::string>* values, std::string help, bool required) {
-  arguments_.push_back(
-      {.kind = Kind::kPositionals, .names = std::move(name), .help = std::move(help), .required = required, .texts = values});
+void Arguments::Positionals(std::string name, std::vector<std::string>* values, std::string help,
+                            bool required) {
+  arguments_.push_back({.kind = Kind::kPositionals,
+                        .names = std::move(name),
+                        .help = std::move(help),
+                        .required = required,
+                        .texts = values});
 }
 
 void Arguments::Words(std::string name, std::vector<std::string>* values, std::string help) {
-  arguments_.push_back({.kind = Kind::kWords, .names = std::move(name), .help = std::move(help), .required = true, .texts = values});
+  arguments_.push_back({.kind = Kind::kWords,
+                        .names = std::move(name),
+                        .help = std::move(help),
+                        .required = true,
+                        .texts = values});
 }
 
 void Arguments::Switch(std::string names, bool* value, std::string help) {
-  arguments_.push_back({.kind = Kind::kSwitch, .names = std::move(names), .help = std::move(help), .flag = value});
+  arguments_.push_back(
+      {.kind = Kind::kSwitch, .names = std::move(names), .help = std::move(help), .flag = value});
 }
 
-void Arguments::Text(std::string names, std::string placeholder, std::string* value, std::string help) {
-  arguments_.push_back(
-      {.kind = Kind::kText, .names = std::move(names), .placeholder = std::move(placeholder), .help = std::move(help), .text = value});
+void Arguments::Text(std::string names, std::string placeholder, std::string* value,
+                     std::string help) {
+  arguments_.push_back({.kind = Kind::kText,
+                        .names = std::move(names),
+                        .placeholder = std::move(placeholder),
+                        .help = std::move(help),
+                        .text = value});
 }
 
-void Arguments::Number(std::string names, std::string placeholder, std::optional<int64_t>* value, std::string help) {
-  arguments_.push_back(
-      {.kind = Kind::kNumber, .names = std::move(names), .placeholder = std::move(placeholder), .help = std::move(help), .number = value});
+void Arguments::Number(std::string names, std::string placeholder, std::optional<int64_t>* value,
+                       std::string help) {
+  arguments_.push_back({.kind = Kind::kNumber,
+                        .names = std::move(names),
+                        .placeholder = std::move(placeholder),
+                        .help = std::move(help),
+                        .number = value});
 }
 
 void Arguments::Duration(std::string names, std::optional<int64_t>* seconds, std::string help) {
-  arguments_.push_back(
-      {.kind = Kind::kDuration, .names = std::move(names), .placeholder = "TIME", .help = std::move(help), .number = seconds});
+  arguments_.push_back({.kind = Kind::kDuration,
+                        .names = std::move(names),
+                        .placeholder = "TIME",
+                        .help = std::move(help),
+                        .number = seconds});
 }
 
 void Arguments::Overrides(std::vector<job::Override>* overrides, std::string help) {
   overrides_ = overrides;
-  arguments_.push_back({.kind = Kind::kSet, .names = "--set", .placeholder = "KEY=VALUE", .help = std::move(help)});
+  arguments_.push_back(
+      {.kind = Kind::kSet, .names = "--set", .placeholder = "KEY=VALUE", .help = std::move(help)});
 }
 
 base::Error Arguments::Wrong(const std::string& what) const {
@@ -106,9 +132,11 @@ base::Status Arguments::AddSet(const std::string& text) {
   return base::Ok{};
 }
 
-// CLI11 knows nothing of the job's schema, so "--train.micro_batch_size 8" is taken out before it reads the rest. A dot makes an option an
-// override even where the schema has no such key: reading the job then says so, with its own did-you-mean.
-base::Result<std::vector<std::string>> Arguments::TakeOverrides(const std::vector<std::string>& words) {
+// CLI11 knows nothing of the job's schema, so "--train.micro_batch_size 8" is taken out before it
+// reads the rest. A dot makes an option an override even where the schema has no such key: reading
+// the job then says so, with its own did-you-mean.
+base::Result<std::vector<std::string>> Arguments::TakeOverrides(
+    const std::vector<std::string>& words) {
   if (overrides_ == nullptr) return words;
   const std::vector<std::string> flags = Flags();
   std::vector<std::string> rest;
@@ -136,12 +164,15 @@ const Arguments::Argument* Arguments::FindOption(const std::string& word) const 
   const std::string name = word.substr(0, word.find('='));
   for (const Argument& argument : arguments_) {
     const std::vector<std::string> names = Split(argument.names, ',');
-    if (name.starts_with("-") && std::find(names.begin(), names.end(), name) != names.end()) return &argument;
+    if (name.starts_with("-") && std::find(names.begin(), names.end(), name) != names.end())
+      return &argument;
   }
   return nullptr;
 }
 
-bool Arguments::Has(std::string_view flag) const { return FindOption(std::string(flag)) != nullptr; }
+bool Arguments::Has(std::string_view flag) const {
+  return FindOption(std::string(flag)) != nullptr;
+}
 
 std::vector<std::string> Arguments::TakeWords(const std::vector<std::string>& words) const {
   const auto takes_words = [](const Argument& argument) { return argument.kind == Kind::kWords; };
@@ -155,7 +186,8 @@ std::vector<std::string> Arguments::TakeWords(const std::vector<std::string>& wo
       continue;
     }
     rest.push_back(words[i]);
-    const bool has_value = option != nullptr && option->kind != Kind::kSwitch && words[i].find('=') == std::string::npos;
+    const bool has_value = option != nullptr && option->kind != Kind::kSwitch &&
+                           words[i].find('=') == std::string::npos;
     if (has_value && i + 1 < words.size()) rest.push_back(words[++i]);
   }
   return rest;
@@ -172,8 +204,10 @@ base::Status Arguments::Parse(const std::vector<std::string>& words) {
   return CheckRequired();
 }
 
-// CLI11 takes texts only; numbers are read from them here, so that what it says of a wrong one is our own.
-base::Status Arguments::Read(const std::vector<std::string>& words, std::vector<std::string>* sets) {
+// CLI11 takes texts only; numbers are read from them here, so that what it says of a wrong one is
+// our own.
+base::Status Arguments::Read(const std::vector<std::string>& words,
+                             std::vector<std::string>* sets) {
   CLI::App app;
   app.set_help_flag();
   app.add_flag("-h,--help", wants_help_);
@@ -198,7 +232,8 @@ base::Status Arguments::Read(const std::vector<std::string>& words, std::vector<
     return Wrong(error.what());
   }
   for (const std::string& extra : app.remaining()) {
-    return extra.starts_with("-") ? UnknownOption(extra) : Wrong("unexpected argument '" + extra + "'");
+    return extra.starts_with("-") ? UnknownOption(extra)
+                                  : Wrong("unexpected argument '" + extra + "'");
   }
   for (size_t i = 0; i < arguments_.size(); ++i) {
     if (numbers[i].empty()) continue;
@@ -211,13 +246,15 @@ base::Status Arguments::ReadNumber(const Argument& argument, const std::string& 
   const bool is_time = argument.kind == Kind::kDuration;
   *argument.number = is_time ? ParseSeconds(text) : ParseWhole(text);
   if (*argument.number) return base::Ok{};
-  const std::string expected = is_time ? "a time such as 90s, 10min or 2h" : "a whole number, 0 or more";
+  const std::string expected =
+      is_time ? "a time such as 90s, 10min or 2h" : "a whole number, 0 or more";
   return Wrong(Split(argument.names, ',').back() + " " + text + ": expected " + expected);
 }
 
 base::Status Arguments::CheckRequired() const {
   for (const Argument& argument : arguments_) {
-    const bool missing = argument.required && (argument.text != nullptr ? argument.text->empty() : argument.texts->empty());
+    const bool missing = argument.required && (argument.text != nullptr ? argument.text->empty()
+                                                                        : argument.texts->empty());
     if (missing) return Wrong(argument.names + " is missing: " + argument.help);
   }
   return base::Ok{};
@@ -238,7 +275,8 @@ std::string Arguments::Help() const {
   constexpr size_t kHelpColumn = 26;
   const auto add_line = [&lines](std::string name, const std::string& help) {
     name = "  " + name;
-    name += name.size() + 2 <= kHelpColumn ? std::string(kHelpColumn - name.size(), ' ') : "\n" + std::string(kHelpColumn, ' ');
+    name += name.size() + 2 <= kHelpColumn ? std::string(kHelpColumn - name.size(), ' ')
+                                           : "\n" + std::string(kHelpColumn, ' ');
     lines += name + help + "\n";
   };
   for (const Argument& argument : arguments_) {
@@ -252,8 +290,8 @@ std::string Arguments::Help() const {
     add_line(name, argument.help);
   }
   add_line("-h, --help", "show this");
-  std::string text =
-      "trainctl " + verb_ + ": " + summary_ + "\n\nExamples\n" + examples_ + "\nUsage\n  " + usage + " [options]\n\n" + lines;
+  std::string text = "trainctl " + verb_ + ": " + summary_ + "\n\nExamples\n" + examples_ +
+                     "\nUsage\n  " + usage + " [options]\n\n" + lines;
   for (const std::string& remark : remarks_) text += "\n" + remark + "\n";
   return text;
 }

@@ -1,5 +1,5 @@
-// The command line of one verb: declared once, then parsed, printed as help and listed for shell completion. CLI11 does the parsing, and
-// stays in arguments.cc. Not thread-safe.
+// The command line of one verb: declared once, then parsed, printed as help and listed for shell
+// completion. CLI11 does the parsing, and stays in arguments.cc. Not thread-safe.
 //
 // The declared variables are written by Parse and must outlive it.
 #pragma once
@@ -21,19 +21,24 @@ class Arguments {
   Arguments(std::string_view verb, std::string_view summary, std::string_view examples);
 
   void Positional(std::string name, std::string* value, std::string help);  // exactly one
-  void Positionals(std::string name, std::vector<std::string>* values, std::string help, bool required);
-  // Every word that is no option of this verb, as it is, options of another program too: a command line that is pasted whole. At least one.
+  void Positionals(std::string name, std::vector<std::string>* values, std::string help,
+                   bool required);
+  // Every word that is no option of this verb, as it is, options of another program too: a command
+  // line that is pasted whole. At least one.
   void Words(std::string name, std::vector<std::string>* values, std::string help);
   void Switch(std::string names, bool* value, std::string help);  // "-w,--watch"
   void Text(std::string names, std::string placeholder, std::string* value, std::string help);
-  void Number(std::string names, std::string placeholder, std::optional<int64_t>* value, std::string help);  // a whole number ≥ 0
-  void Duration(std::string names, std::optional<int64_t>* seconds, std::string help);  // "90s", "10min", or bare seconds
+  void Number(std::string names, std::string placeholder, std::optional<int64_t>* value,
+              std::string help);  // a whole number ≥ 0
+  void Duration(std::string names, std::optional<int64_t>* seconds,
+                std::string help);  // "90s", "10min", or bare seconds
   // --set key=value, and --key value or --key=value where key is one of the job schema's.
   void Overrides(std::vector<job::Override>* overrides, std::string help);
   // Said after the options.
   void Remark(std::string text) { remarks_.push_back(std::move(text)); }
 
-  // kInvalid: what is wrong, with a did-you-mean, and which help to read. Asking for help is no error: see wants_help.
+  // kInvalid: what is wrong, with a did-you-mean, and which help to read. Asking for help is no
+  // error: see wants_help.
   base::Status Parse(const std::vector<std::string>& words);
   bool wants_help() const { return wants_help_; }
 

@@ -7,7 +7,8 @@ namespace trainctl::client {
 base::Result<Api*> NeedApi(Context& context) {
   if (context.api != nullptr) return context.api.get();
   return base::Error{base::Code::kInvalid,
-                     "no coordinator is known: name it with --server HOST:PORT, in TRAINCTL_SERVER, or as {\"server\": \"HOST:PORT\"} in " +
+                     "no coordinator is known: name it with --server HOST:PORT, in "
+                     "TRAINCTL_SERVER, or as {\"server\": \"HOST:PORT\"} in " +
                          context.surroundings.configuration_file +
                          "; deploy/local up --dir DIR starts one here and writes its address to "
                          "DIR/coordinator.addr"};
@@ -22,12 +23,15 @@ base::Result<v1::GetResponse> GetJobs(Context& context, const std::string& job) 
 }
 
 int Fail(Context& context, const base::Error& error) {
-  context.err << Styled("trainctl:", Style::kBad, context.surroundings.err_terminal.layout.colour) << " " << error.message << std::endl;
+  context.err << Styled("trainctl:", Style::kBad, context.surroundings.err_terminal.layout.colour)
+              << " " << error.message << std::endl;
   return ExitCodeOf(error.code);
 }
 
 void Warn(Context& context, const std::string& message) {
-  context.err << Styled("warning:", Style::kWarning, context.surroundings.err_terminal.layout.colour) << " " << message << std::endl;
+  context.err << Styled("warning:", Style::kWarning,
+                        context.surroundings.err_terminal.layout.colour)
+              << " " << message << std::endl;
 }
 
 void Say(Context& context, const std::string& text) {
@@ -35,7 +39,8 @@ void Say(Context& context, const std::string& text) {
 }
 
 int Print(Context& context, const Listing& listing) {
-  context.out << Render(listing, context.format, context.surroundings.out_terminal.layout) << std::flush;
+  context.out << Render(listing, context.format, context.surroundings.out_terminal.layout)
+              << std::flush;
   return kExitOk;
 }
 

@@ -1,5 +1,5 @@
-// All that a verb may touch: the coordinator, two streams, time, and facts about terminal and machine that main.cc found out. Tests fill it
-// with fakes.
+// All that a verb may touch: the coordinator, two streams, time, and facts about terminal and
+// machine that main.cc found out. Tests fill it with fakes.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "client/api.h"
-#include "client/output.h"
-#include "client/text_table.h"
+#include "client/show/output.h"
+#include "client/show/text_table.h"
 #include "common/base/clock.h"
 #include "common/base/result.h"
 
@@ -41,10 +41,13 @@ struct Surroundings {
 
   std::function<std::unique_ptr<Api>(const std::string& server)> connect;
   std::function<void(double seconds)> sleep;
-  std::function<std::string()> new_request_id;                 // unique for each submission
-  std::function<void(const std::string& words)> set_farewell;  // what Ctrl-C says before it ends trainctl
+  std::function<std::string()> new_request_id;  // unique for each submission
+  std::function<void(const std::string& words)>
+      set_farewell;  // what Ctrl-C says before it ends trainctl
   // Runs a program to its end with this on its stdin. kNotFound: there is no such file.
-  std::function<base::Result<ProgramOutput>(const std::vector<std::string>& command, const std::string& input)> run;
+  std::function<base::Result<ProgramOutput>(const std::vector<std::string>& command,
+                                            const std::string& input)>
+      run;
 };
 
 struct Context {

@@ -1,4 +1,5 @@
-// Ctrl-C ends trainctl at once, and says first what goes on without it. Used by main.cc only: it changes the process's signal handling.
+// Ctrl-C ends trainctl at once, and says first what goes on without it. Used by main.cc only: it
+// changes the process's signal handling.
 #pragma once
 
 #include <string>

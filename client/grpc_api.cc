@@ -16,17 +16,20 @@ constexpr double kCallSeconds = 30;
 constexpr double kInspectSeconds = 180;  // a worker reads and tokenizes the whole data file
 constexpr double kReadSeconds = 90;      // a worker reads from a slow disk
 constexpr int kMaxMessageBytes = 64 << 20;
-constexpr int kSilenceMillis = 20'000;  // then a ping; no answer to it: the connection is dead, and a stream ends
+constexpr int kSilenceMillis =
+    20'000;  // then a ping; no answer to it: the connection is dead, and a stream ends
 constexpr int kPingMillis = 10'000;
 
 void SetDeadline(double seconds, grpc::ClientContext* context) {
-  context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
+  context->set_deadline(std::chrono::system_clock::now() +
+                        std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
 }
 
 grpc::ChannelArguments ChannelOptions() {
   grpc::ChannelArguments options;
   options.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a site's coordinator is never behind the proxy of the web
+  options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY,
+                 0);  // a site's coordinator is never behind the proxy of the web
   options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
   options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kSilenceMillis);
@@ -46,7 +49,8 @@ class GrpcApi : public Api {
  public:
   explicit GrpcApi(const std::string& server)
       : server_(server),
-        stub_(v1::Coordinator::NewStub(grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), ChannelOptions()))) {}
+        stub_(v1::Coordinator::NewStub(grpc::CreateCustomChannel(
+            server, grpc::InsecureChannelCredentials(), ChannelOptions()))) {}
 
   base::Result<v1::SubmitResponse> Submit(const v1::SubmitRequest& request) override {
     return Call<v1::SubmitResponse>(&v1::Coordinator::Stub::Submit, request, kCallSeconds);
@@ -64,40 +68,51 @@ class GrpcApi : public Api {
     return Call<v1::CompareResponse>(&v1::Coordinator::Stub::Compare, request, kCallSeconds);
   }
   base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override {
-    return CallWorker<v1::InspectResponse>(&v1::Coordinator::Stub::Inspect, request, kInspectSeconds);
+    return CallWorker<v1::InspectResponse>(&v1::Coordinator::Stub::Inspect, request,
+                                           kInspectSeconds);
   }
-  base::Result<v1::ReadArtifactResponse> ReadArtifact(const v1::ReadArtifactRequest& request) override {
-    return CallWorker<v1::ReadArtifactResponse>(&v1::Coordinator::Stub::ReadArtifact, request, kReadSeconds);
+  base::Result<v1::ReadArtifactResponse> ReadArtifact(
+      const v1::ReadArtifactRequest& request) override {
+    return CallWorker<v1::ReadArtifactResponse>(&v1::Coordinator::Stub::ReadArtifact, request,
+                                                kReadSeconds);
   }
-  base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override {
-    return Call<v1::EarlierRunsResponse>(&v1::Coordinator::Stub::EarlierRuns, request, kCallSeconds);
+  base::Result<v1::EarlierRunsResponse> EarlierRuns(
+      const v1::EarlierRunsRequest& request) override {
+    return Call<v1::EarlierRunsResponse>(&v1::Coordinator::Stub::EarlierRuns, request,
+                                         kCallSeconds);
   }
   base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) override {
     return Call<v1::FenceResponse>(&v1::Coordinator::Stub::Fence, request, kCallSeconds);
   }
   base::Result<v1::WorkersResponse> Workers() override {
-    return Call<v1::WorkersResponse>(&v1::Coordinator::Stub::Workers, v1::WorkersRequest(), kCallSeconds);
+    return Call<v1::WorkersResponse>(&v1::Coordinator::Stub::Workers, v1::WorkersRequest(),
+                                     kCallSeconds);
   }
 
-  base::Status Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) override {
+  base::Status Logs(const v1::LogsRequest& request,
+                    const std::function<bool(const v1::LogChunk&)>& on_message) override {
     grpc::ClientContext context;
     return ReadAll<v1::LogChunk>(stub_->Logs(&context, ValidText(request)), &context, on_message);
   }
-  base::Status Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) override {
+  base::Status Metrics(const v1::MetricsRequest& request,
+                       const std::function<bool(const v1::MetricsResponse&)>& on_message) override {
     grpc::ClientContext context;
-    return ReadAll<v1::MetricsResponse>(stub_->Metrics(&context, ValidText(request)), &context, on_message);
+    return ReadAll<v1::MetricsResponse>(stub_->Metrics(&context, ValidText(request)), &context,
+                                        on_message);
   }
   base::Status Watch(const v1::WatchRequest& request, double period_seconds,
                      const std::function<bool(const v1::JobView&)>& on_message) override {
     grpc::ClientContext context;
     SetDeadline(period_seconds, &context);
     bool heard = false;
-    const base::Status status = ReadAll<v1::JobView>(stub_->Watch(&context, ValidText(request)), &context, [&](const v1::JobView& view) {
-      heard = true;
-      return on_message(view);
-    });
+    const base::Status status = ReadAll<v1::JobView>(stub_->Watch(&context, ValidText(request)),
+                                                     &context, [&](const v1::JobView& view) {
+                                                       heard = true;
+                                                       return on_message(view);
+                                                     });
     // Nothing heard in a whole period is a dead connection; otherwise the period's end is no error.
-    if (heard && !status.ok() && context.deadline() <= std::chrono::system_clock::now()) return base::Ok{};
+    if (heard && !status.ok() && context.deadline() <= std::chrono::system_clock::now())
+      return base::Ok{};
     return status;
   }
 
@@ -119,7 +134,8 @@ class GrpcApi : public Api {
     SetDeadline(seconds, &context);
     Response response;
     const grpc::Status status = (stub_.get()->*method)(&context, ValidText(request), &response);
-    if (!status.ok()) return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
+    if (!status.ok())
+      return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
     return response;
   }
 
@@ -140,13 +156,13 @@ class GrpcApi : public Api {
 
   // Of what did not come from the coordinator, gRPC's wording says little to people.
   base::Error ToError(const grpc::Status& status) const {
-    const bool unreachable =
-        status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+    const bool unreachable = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                             status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
     base::Error error{wire::FromGrpcCode(status.error_code()), status.error_message()};
     if (!unreachable) return error;
-    error.message =
-        "no answer from the coordinator at " + server_ + ": " + status.error_message() +
-        ". Is it running there (deploy/local status --dir DIR, systemctl status traincoordinator)? Another one: --server HOST:PORT";
+    error.message = "no answer from the coordinator at " + server_ + ": " + status.error_message() +
+                    ". Is it running there (deploy/local status --dir DIR, systemctl status "
+                    "traincoordinator)? Another one: --server HOST:PORT";
     return error;
   }
 
@@ -156,6 +172,8 @@ class GrpcApi : public Api {
 
 }  // namespace
 
-std::unique_ptr<Api> ConnectGrpc(const std::string& server) { return std::make_unique<GrpcApi>(server); }
+std::unique_ptr<Api> ConnectGrpc(const std::string& server) {
+  return std::make_unique<GrpcApi>(server);
+}
 
 }  // namespace trainctl::client

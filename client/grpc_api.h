@@ -8,7 +8,8 @@
 
 namespace trainctl::client {
 
-// Of a coordinator at "host:port". Connects at the first call; later ones share the connection and reconnect by themselves.
+// Of a coordinator at "host:port". Connects at the first call; later ones share the connection and
+// reconnect by themselves.
 std::unique_ptr<Api> ConnectGrpc(const std::string& server);
 
 }  // namespace trainctl::client

@@ -12,8 +12,8 @@
 #include "client/exit_code.h"
 #include "client/farewell.h"
 #include "client/grpc_api.h"
-#include "client/program.h"
 #include "client/run_program.h"
+#include "client/verbs/program.h"
 
 namespace trainctl::client {
 namespace {
@@ -28,7 +28,8 @@ Terminal TerminalOf(int file) {
   const bool dumb = Environment("TERM") == "dumb";
   winsize size{};
   const int width = ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-  return {.interactive = !dumb, .layout = {.width = width, .colour = !dumb && Environment("NO_COLOR").empty()}};
+  return {.interactive = !dumb,
+          .layout = {.width = width, .colour = !dumb && Environment("NO_COLOR").empty()}};
 }
 
 std::string ConfigurationFile() {
@@ -67,7 +68,10 @@ int Main(const std::vector<std::string>& words) {
       .configuration_file = ConfigurationFile(),
       .program_directory = ProgramDirectory(),
       .connect = ConnectGrpc,
-      .sleep = [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); },
+      .sleep =
+          [](double seconds) {
+            std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+          },
       .new_request_id = RandomId,
       .set_farewell = SetFarewell,
       .run = RunToEnd,

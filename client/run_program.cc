@@ -39,14 +39,18 @@ class Pipe {
   bool open_ = false;
 };
 
-base::Error SystemError(const std::string& what, int error) { return {base::Code::kIo, what + ": " + std::strerror(error)}; }
+base::Error SystemError(const std::string& what, int error) {
+  return {base::Code::kIo, what + ": " + std::strerror(error)};
+}
 
-// Before the program starts, so that its end can't race with it; the pipe's buffer holds it until it is read.
+// Before the program starts, so that its end can't race with it; the pipe's buffer holds it until
+// it is read.
 base::Status FillPipe(const Pipe& pipe, const std::string& input) {
   fcntl(pipe.write_end(), F_SETFL, O_NONBLOCK);
   const ssize_t written = write(pipe.write_end(), input.data(), input.size());
   if (written == static_cast<ssize_t>(input.size())) return base::Ok{};
-  return base::Error{base::Code::kExhausted, std::to_string(input.size()) + " bytes do not fit a pipe"};
+  return base::Error{base::Code::kExhausted,
+                     std::to_string(input.size()) + " bytes do not fit a pipe"};
 }
 
 std::string ReadToEnd(int file) {
@@ -81,7 +85,8 @@ int Spawn(const std::vector<std::string>& command, int in, int out, pid_t* pid) 
 
 }  // namespace
 
-base::Result<ProgramOutput> RunToEnd(const std::vector<std::string>& command, const std::string& input) {
+base::Result<ProgramOutput> RunToEnd(const std::vector<std::string>& command,
+                                     const std::string& input) {
   Pipe in, out;
   if (!in.ok() || !out.ok()) return SystemError("can't open a pipe", errno);
   if (const base::Status filled = FillPipe(in, input); !filled.ok()) return filled.error();

@@ -8,8 +8,10 @@
 
 namespace trainctl::client {
 
-// command[0] is a path. kNotFound: no such file. kIo: it could not be started. Ended by signal n: exit code 128 + n. Safe beside gRPC's
-// threads (posix_spawn). input must fit a pipe's buffer (64 KiB), as a job does; what does not fit is an error (kExhausted).
-base::Result<ProgramOutput> RunToEnd(const std::vector<std::string>& command, const std::string& input);
+// command[0] is a path. kNotFound: no such file. kIo: it could not be started. Ended by signal n:
+// exit code 128 + n. Safe beside gRPC's threads (posix_spawn). input must fit a pipe's buffer (64
+// KiB), as a job does; what does not fit is an error (kExhausted).
+base::Result<ProgramOutput> RunToEnd(const std::vector<std::string>& command,
+                                     const std::string& input);
 
 }  // namespace trainctl::client

@@ -11,7 +11,9 @@ namespace {
 constexpr size_t kMaxConfigurationBytes = 1 << 20;
 
 base::Error Malformed(const std::string& path) {
-  return {base::Code::kInvalid, path + ": expected a JSON object such as {\"server\": \"host:7070\"}; correct or remove the file"};
+  return {base::Code::kInvalid, path +
+                                    ": expected a JSON object such as {\"server\": \"host:7070\"}; "
+                                    "correct or remove the file"};
 }
 
 base::Result<std::string> ServerOfFile(const std::string& path) {
@@ -27,7 +29,8 @@ base::Result<std::string> ServerOfFile(const std::string& path) {
 
 base::Result<std::string> Checked(const std::string& address, const std::string& place) {
   if (address.empty() || IsServerAddress(address)) return address;
-  return base::Error{base::Code::kInvalid, place + ": '" + address + "': expected HOST:PORT, such as 127.0.0.1:7070"};
+  return base::Error{base::Code::kInvalid,
+                     place + ": '" + address + "': expected HOST:PORT, such as 127.0.0.1:7070"};
 }
 
 }  // namespace
@@ -43,7 +46,8 @@ bool IsServerAddress(const std::string& text) {
   return error == std::errc() && stop == end && port >= 1 && port <= 65535;
 }
 
-base::Result<std::string> ResolveServer(const std::string& option, const std::string& environment, const std::string& configuration_file) {
+base::Result<std::string> ResolveServer(const std::string& option, const std::string& environment,
+                                        const std::string& configuration_file) {
   if (!option.empty()) return Checked(option, "--server");
   if (!environment.empty()) return Checked(environment, "TRAINCTL_SERVER");
   if (configuration_file.empty()) return std::string();

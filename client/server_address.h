@@ -1,4 +1,5 @@
-// Which coordinator is meant: --server, then TRAINCTL_SERVER, then the user's configuration file {"server": "HOST:PORT"}.
+// Which coordinator is meant: --server, then TRAINCTL_SERVER, then the user's configuration file
+// {"server": "HOST:PORT"}.
 #pragma once
 
 #include <string>
@@ -10,8 +11,9 @@ namespace trainctl::client {
 // "host:port" with a port of 1 … 65535; IPv6 as "[::1]:7070".
 bool IsServerAddress(const std::string& text);
 
-// Empty where none is named anywhere. kInvalid: an address that is none, or a configuration file that can't be read; the message says where
-// it stands.
-base::Result<std::string> ResolveServer(const std::string& option, const std::string& environment, const std::string& configuration_file);
+// Empty where none is named anywhere. kInvalid: an address that is none, or a configuration file
+// that can't be read; the message says where it stands.
+base::Result<std::string> ResolveServer(const std::string& option, const std::string& environment,
+                                        const std::string& configuration_file);
 
 }  // namespace trainctl::client

@@ -25,17 +25,20 @@ std::vector<std::string> SplitPasted(std::vector<std::string> words) {
 // What people have before it: CUDA_VISIBLE_DEVICES=0 python -m litgpt.
 void DropLauncher(std::vector<std::string>* words) {
   const auto is_launcher = [](const std::string& word) {
-    return word == "-m" || word.find("python") != std::string::npos || (!word.starts_with("-") && word.find('=') != std::string::npos);
+    return word == "-m" || word.find("python") != std::string::npos ||
+           (!word.starts_with("-") && word.find('=') != std::string::npos);
   };
   const auto first = std::find_if_not(words->begin(), words->end(), is_launcher);
-  if (first != words->end() && (*first == "litgpt" || first->ends_with("/litgpt"))) words->erase(words->begin(), first + 1);
+  if (first != words->end() && (*first == "litgpt" || first->ends_with("/litgpt")))
+    words->erase(words->begin(), first + 1);
 }
 
 // The verb, also as "finetune lora". kInvalid: one that has no counterpart.
 base::Result<LitgptMethod> TakeVerb(std::vector<std::string>* words) {
   if (words->empty()) return LitgptMethod::kUnsaid;
   std::string verb = words->front();
-  if (verb == "finetune" && words->size() > 1 && ((*words)[1] == "lora" || (*words)[1] == "full" || (*words)[1].starts_with("adapter"))) {
+  if (verb == "finetune" && words->size() > 1 &&
+      ((*words)[1] == "lora" || (*words)[1] == "full" || (*words)[1].starts_with("adapter"))) {
     verb += "_" + (*words)[1];
     words->erase(words->begin());
   }
@@ -44,22 +47,29 @@ base::Result<LitgptMethod> TakeVerb(std::vector<std::string>* words) {
     words->erase(words->begin());
     return is_lora ? LitgptMethod::kLora : LitgptMethod::kFull;
   }
-  for (const char* other : {"finetune_adapter", "finetune_adapter_v2", "pretrain", "download", "chat", "generate", "evaluate", "serve",
-                            "merge_lora", "convert_to_litgpt", "convert_from_litgpt"}) {
-    if (verb == other) return Invalid("litgpt " + verb + " has no counterpart here: expected finetune_full or finetune_lora");
+  for (const char* other :
+       {"finetune_adapter", "finetune_adapter_v2", "pretrain", "download", "chat", "generate",
+        "evaluate", "serve", "merge_lora", "convert_to_litgpt", "convert_from_litgpt"}) {
+    if (verb == other)
+      return Invalid("litgpt " + verb +
+                     " has no counterpart here: expected finetune_full or finetune_lora");
   }
   return LitgptMethod::kUnsaid;
 }
 
 base::Status TakePositional(const std::string& word, LitgptCommand* command) {
   if (IsYaml(word)) {
-    if (!command->config.empty()) return Invalid("two configuration files: " + command->config + " and " + word);
+    if (!command->config.empty())
+      return Invalid("two configuration files: " + command->config + " and " + word);
     command->config = word;
     return base::Ok{};
   }
-  const auto is_model = [](const LitgptSetting& setting) { return setting.key == "checkpoint_dir"; };
+  const auto is_model = [](const LitgptSetting& setting) {
+    return setting.key == "checkpoint_dir";
+  };
   const auto earlier = std::find_if(command->overrides.begin(), command->overrides.end(), is_model);
-  if (earlier != command->overrides.end()) return Invalid("two models: " + earlier->value + " and " + word);
+  if (earlier != command->overrides.end())
+    return Invalid("two models: " + earlier->value + " and " + word);
   command->overrides.push_back({"checkpoint_dir", word, "the command line"});
   return base::Ok{};
 }
@@ -75,7 +85,8 @@ base::Result<LitgptCommand> ReadLitgptCommand(std::vector<std::string> words) {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (!word.starts_with("--")) {
-      if (const base::Status taken = TakePositional(word, &command); !taken.ok()) return taken.error();
+      if (const base::Status taken = TakePositional(word, &command); !taken.ok())
+        return taken.error();
       continue;
     }
     const size_t equals = word.find('=');
@@ -85,7 +96,8 @@ base::Result<LitgptCommand> ReadLitgptCommand(std::vector<std::string> words) {
     }
     const std::string value = equals == std::string::npos ? words[++i] : word.substr(equals + 1);
     if (option == "--config") {
-      if (const base::Status taken = TakePositional(value, &command); !taken.ok()) return taken.error();
+      if (const base::Status taken = TakePositional(value, &command); !taken.ok())
+        return taken.error();
       if (command.config != value) return Invalid("--config " + value + ": expected a .yaml file");
     } else {
       command.overrides.push_back({PlainLitgptKey(option.substr(2)), value, option});

@@ -17,8 +17,9 @@ struct LitgptCommand {
   LitgptSettings overrides;  // of the command line; checkpoint_dir too
 };
 
-// "litgpt finetune_lora CKPT --config x.yaml --train.epochs 3", without what stands before "litgpt", with or without that and the verb;
-// or all of it as one quoted word. kInvalid: another verb than finetune_full and finetune_lora, an option without its value, two files.
+// "litgpt finetune_lora CKPT --config x.yaml --train.epochs 3", without what stands before
+// "litgpt", with or without that and the verb; or all of it as one quoted word. kInvalid: another
+// verb than finetune_full and finetune_lora, an option without its value, two files.
 base::Result<LitgptCommand> ReadLitgptCommand(std::vector<std::string> words);
 
 }  // namespace trainctl::client

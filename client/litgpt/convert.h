@@ -1,4 +1,5 @@
-// LitGPT's settings (0.5.7's finetune_full and finetune_lora, with their defaults) as a job file. Pure.
+// LitGPT's settings (0.5.7's finetune_full and finetune_lora, with their defaults) as a job file.
+// Pure.
 #pragma once
 
 #include <functional>
@@ -7,7 +8,7 @@
 
 #include "client/litgpt/command.h"
 #include "client/litgpt/setting.h"
-#include "client/output.h"
+#include "client/show/output.h"
 
 namespace trainctl::client {
 
@@ -17,12 +18,14 @@ struct LitgptSource {
   std::string name;                             // of the job
   std::string origin;                           // "config.yaml": for the job's notes
   std::function<bool(const std::string& path)> exists;
-  std::function<std::string(const std::string& path)> place_path;  // a path from here, as the job file has it
+  std::function<std::string(const std::string& path)>
+      place_path;  // a path from here, as the job file has it
 };
 
 struct LitgptJob {
-  Json job;                           // not checked yet: the schema's checker does
-  std::vector<std::string> notes;     // a sentence for each key that has no counterpart or means something else
+  Json job;  // not checked yet: the schema's checker does
+  std::vector<std::string>
+      notes;  // a sentence for each key that has no counterpart or means something else
   std::vector<std::string> problems;  // what can't be said in a job file; then the job is not whole
 };
 

@@ -32,7 +32,8 @@ constexpr struct {
 };
 
 std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -42,8 +43,8 @@ Json Typed(const std::string& text) {
   if (lower == "true" || lower == "false") return lower == "true";
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_number() || json.is_array()) return json;
-  const bool is_number =
-      text.find_first_not_of("0123456789+-.eE") == std::string::npos && text.find_first_of("0123456789") != std::string::npos;
+  const bool is_number = text.find_first_not_of("0123456789+-.eE") == std::string::npos &&
+                         text.find_first_of("0123456789") != std::string::npos;
   return is_number ? Json(std::strtod(text.c_str(), nullptr)) : Json(text);
 }
 
@@ -55,7 +56,9 @@ LitgptDraft::LitgptDraft(const LitgptSettings& settings) {
     const bool is_class = setting.key == "data" || setting.key == "optimizer";
     const auto known = settings_.find(setting.key);
     if (is_class && known != settings_.end() && known->second.value != setting.value) {
-      std::erase_if(settings_, [&](const auto& earlier) { return earlier.first.starts_with(setting.key + "."); });
+      std::erase_if(settings_, [&](const auto& earlier) {
+        return earlier.first.starts_with(setting.key + ".");
+      });
     }
     settings_[setting.key] = setting;
   }
@@ -98,8 +101,10 @@ void LitgptDraft::Refuse(const std::string& key, const std::string& expected) {
 void LitgptDraft::NoteTheRest() {
   for (const auto& [key, setting] : settings_) {
     if (taken_.contains(key) || !Take(key)) continue;
-    const auto known = std::find_if(std::begin(kNoCounterpart), std::end(kNoCounterpart), [&](const auto& row) { return row.key == key; });
-    NoteOf(key, known != std::end(kNoCounterpart) ? "no counterpart: " + std::string(known->why) : "not known here, and left out");
+    const auto known = std::find_if(std::begin(kNoCounterpart), std::end(kNoCounterpart),
+                                    [&](const auto& row) { return row.key == key; });
+    NoteOf(key, known != std::end(kNoCounterpart) ? "no counterpart: " + std::string(known->why)
+                                                  : "not known here, and left out");
   }
 }
 

@@ -1,4 +1,5 @@
-// A job file in the making out of LitGPT's settings: what was taken, what was said about the rest, what is wrong. Not thread-safe.
+// A job file in the making out of LitGPT's settings: what was taken, what was said about the rest,
+// what is wrong. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "client/litgpt/setting.h"
-#include "client/output.h"
+#include "client/show/output.h"
 
 namespace trainctl::client {
 
@@ -24,8 +25,10 @@ class LitgptDraft {
 
   // A sentence for people: what has no counterpart, or is done otherwise.
   void Note(std::string text) { notes_.push_back(std::move(text)); }
-  void NoteOf(const std::string& key, const std::string& text);      // "train.min_lr (config.yaml:9:3): …"
-  void Refuse(const std::string& key, const std::string& expected);  // "config.yaml:4:12: precision: 16-true: expected …"
+  void NoteOf(const std::string& key,
+              const std::string& text);  // "train.min_lr (config.yaml:9:3): …"
+  void Refuse(const std::string& key,
+              const std::string& expected);  // "config.yaml:4:12: precision: 16-true: expected …"
 
   // Notes of all that was not taken: by the table of what has no counterpart, or as unknown.
   void NoteTheRest();

@@ -1,4 +1,5 @@
-// The sections of LitGPT's settings that name a class with arguments of its own. Internal to convert.cc.
+// The sections of LitGPT's settings that name a class with arguments of its own. Internal to
+// convert.cc.
 #pragma once
 
 #include "client/litgpt/convert.h"

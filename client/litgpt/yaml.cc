@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "client/output.h"
+#include "client/show/output.h"
 
 namespace trainctl::client {
 namespace {
@@ -23,13 +23,18 @@ class Flattener {
 
   // Of a map; false: error() says why.
   bool Take(const YAML::Node& node, const std::string& prefix, int depth) {
-    if (!node.IsMap()) return Refuse(node, prefix.empty() ? "expected a map of settings, such as train:" : prefix + ": expected a map");
-    if (depth > kDeepest) return Refuse(node, prefix + ": nested more than " + std::to_string(kDeepest) + " deep");
+    if (!node.IsMap())
+      return Refuse(node, prefix.empty() ? "expected a map of settings, such as train:"
+                                         : prefix + ": expected a map");
+    if (depth > kDeepest)
+      return Refuse(node, prefix + ": nested more than " + std::to_string(kDeepest) + " deep");
     std::set<std::string> seen;
     for (const auto& member : node) {
       if (!member.first.IsScalar()) return Refuse(member.first, "expected a key");
-      const std::string name = member.first.Scalar(), key = prefix.empty() ? name : prefix + "." + name;
-      if (!seen.insert(name).second) return Refuse(member.first, "the key '" + key + "' stands twice");
+      const std::string name = member.first.Scalar(),
+                        key = prefix.empty() ? name : prefix + "." + name;
+      if (!seen.insert(name).second)
+        return Refuse(member.first, "the key '" + key + "' stands twice");
       if (!TakeMember(member.second, key, depth)) return false;
     }
     return true;
@@ -40,14 +45,16 @@ class Flattener {
 
  private:
   bool TakeMember(const YAML::Node& value, const std::string& key, int depth) {
-    if (settings_.size() == kMostSettings) return Refuse(value, "more than " + std::to_string(kMostSettings) + " settings");
+    if (settings_.size() == kMostSettings)
+      return Refuse(value, "more than " + std::to_string(kMostSettings) + " settings");
     if (value.IsMap()) return Take(value, key, depth + 1);
     std::string text = "null";
     if (value.IsScalar()) text = value.Scalar();
     if (value.IsSequence()) {
       Json list = Json::array();
       for (const YAML::Node& item : value) {
-        if (!item.IsScalar() || list.size() == kMostSettings) return Refuse(item, key + ": expected a short list of plain values");
+        if (!item.IsScalar() || list.size() == kMostSettings)
+          return Refuse(item, key + ": expected a short list of plain values");
         const Json number = Json::parse(item.Scalar(), nullptr, /*allow_exceptions=*/false);
         list.push_back(number.is_number() ? number : Json(item.Scalar()));
       }
@@ -75,7 +82,8 @@ base::Result<LitgptSettings> ReadLitgptYaml(std::string_view text, const std::st
     if (flattener.Take(YAML::Load(std::string(text)), "", 0)) return flattener.TakeSettings();
     return base::Error{base::Code::kInvalid, flattener.error()};
   } catch (const YAML::Exception& error) {
-    return base::Error{base::Code::kInvalid, PlaceOf(source, error.mark) + ": not valid YAML: " + error.msg};
+    return base::Error{base::Code::kInvalid,
+                       PlaceOf(source, error.mark) + ": not valid YAML: " + error.msg};
   }
 }
 

@@ -1,4 +1,5 @@
-// A LitGPT configuration file as settings. The only file pair that knows yaml-cpp; its exceptions end here.
+// A LitGPT configuration file as settings. The only file pair that knows yaml-cpp; its exceptions
+// end here.
 #pragma once
 
 #include <string>
@@ -9,7 +10,8 @@
 
 namespace trainctl::client {
 
-// kInvalid: not YAML, a key twice, not a map of maps and scalars, too deep or too many; the message names source, line and column.
+// kInvalid: not YAML, a key twice, not a map of maps and scalars, too deep or too many; the message
+// names source, line and column.
 base::Result<LitgptSettings> ReadLitgptYaml(std::string_view text, const std::string& source);
 
 }  // namespace trainctl::client

@@ -2,11 +2,11 @@
 #include <optional>
 #include <utility>
 
-#include "client/artifact_source.h"
 #include "client/exit_code.h"
-#include "client/format.h"
-#include "client/job_listing.h"
-#include "client/verbs.h"
+#include "client/files/artifact_source.h"
+#include "client/show/format.h"
+#include "client/show/job_listing.h"
+#include "client/verbs/verbs.h"
 
 namespace trainctl::client {
 namespace {
@@ -23,22 +23,25 @@ std::string NameOf(const v1::Artifact& artifact) {
 
 Listing ListArtifacts(const v1::GetResponse& jobs) {
   Listing listing{.collection = "artifacts",
-                  .table = TextTable({{"JOB"}, {"NAME"}, {"KIND"}, {"SIZE", true}, {"SAVED"}, {"HOST"}, {"PATH"}}),
+                  .table = TextTable(
+                      {{"JOB"}, {"NAME"}, {"KIND"}, {"SIZE", true}, {"SAVED"}, {"HOST"}, {"PATH"}}),
                   .name_key = "name"};
   for (const v1::JobDetail& detail : jobs.jobs()) {
     for (const v1::Artifact& artifact : detail.artifacts()) {
-      listing.records.push_back({{"job", detail.view().id()},
-                                 {"name", NameOf(artifact)},
-                                 {"kind", artifact.kind()},
-                                 {"path", artifact.path()},
-                                 {"host", artifact.host()},
-                                 {"attempt", artifact.attempt()},
-                                 {"rank", artifact.rank()},
-                                 {"bytes", artifact.bytes() > 0 ? Json(artifact.bytes()) : Json(nullptr)},
-                                 {"time", Seconds(artifact.time())}});
+      listing.records.push_back(
+          {{"job", detail.view().id()},
+           {"name", NameOf(artifact)},
+           {"kind", artifact.kind()},
+           {"path", artifact.path()},
+           {"host", artifact.host()},
+           {"attempt", artifact.attempt()},
+           {"rank", artifact.rank()},
+           {"bytes", artifact.bytes() > 0 ? Json(artifact.bytes()) : Json(nullptr)},
+           {"time", Seconds(artifact.time())}});
       listing.table.AddRow({detail.view().id(), NameOf(artifact), artifact.kind(),
                             artifact.bytes() > 0 ? FormatMemory(artifact.bytes()) : "–",
-                            artifact.time() > 0 ? FormatTime(artifact.time()) : "", artifact.host(), artifact.path()});
+                            artifact.time() > 0 ? FormatTime(artifact.time()) : "", artifact.host(),
+                            artifact.path()});
     }
   }
   return listing;
@@ -50,22 +53,27 @@ std::string Names(const v1::JobDetail& job) {
   return Join(names, ", ");
 }
 
-// By name, path or kind, of several the latest; without a name the only one, or the last that is no checkpoint.
+// By name, path or kind, of several the latest; without a name the only one, or the last that is no
+// checkpoint.
 base::Result<v1::Artifact> Choose(const v1::JobDetail& job, const std::string& name) {
   if (job.artifacts().empty()) {
-    return base::Error{base::Code::kNotFound, job.view().name() +
-                                                  " has saved nothing: a job keeps its model where \"output\" has a dir "
-                                                  "and a save"};
+    return base::Error{base::Code::kNotFound,
+                       job.view().name() +
+                           " has saved nothing: a job keeps its model where \"output\" has a dir "
+                           "and a save"};
   }
   const v1::Artifact* found = nullptr;
   for (const v1::Artifact& artifact : job.artifacts()) {
     const bool wanted = name.empty() ? job.artifacts_size() == 1 || artifact.kind() != "checkpoint"
-                                     : name == NameOf(artifact) || name == artifact.path() || name == artifact.kind();
+                                     : name == NameOf(artifact) || name == artifact.path() ||
+                                           name == artifact.kind();
     if (wanted) found = &artifact;
   }
   if (found != nullptr) return *found;
-  const std::string what = name.empty() ? "has several checkpoints: name one of " : "has saved no '" + name + "', but ";
-  return base::Error{name.empty() ? base::Code::kInvalid : base::Code::kNotFound, job.view().name() + " " + what + Names(job)};
+  const std::string what =
+      name.empty() ? "has several checkpoints: name one of " : "has saved no '" + name + "', but ";
+  return base::Error{name.empty() ? base::Code::kInvalid : base::Code::kNotFound,
+                     job.view().name() + " " + what + Names(job)};
 }
 
 std::string CopyLine(const v1::Artifact& artifact, const std::string& folder) {
@@ -75,7 +83,8 @@ std::string CopyLine(const v1::Artifact& artifact, const std::string& folder) {
 // How far a copy is, once a second, on stderr.
 class CopyProgress {
  public:
-  CopyProgress(Context& context, int64_t total) : context_(context), total_(total), last_(context.clock().Steady()) {}
+  CopyProgress(Context& context, int64_t total)
+      : context_(context), total_(total), last_(context.clock().Steady()) {}
 
   void operator()(int64_t done) {
     const int64_t now = context_.clock().Steady();
@@ -94,12 +103,15 @@ class Artifacts : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Positional("ls|get", &action_,
-                         "ls JOB lists what a job or group has saved; get JOB [NAME] DIR copies one of it to this machine");
+                         "ls JOB lists what a job or group has saved; get JOB [NAME] DIR copies "
+                         "one of it to this machine");
     arguments.Positionals("WORD", &words_, "of ls: JOB; of get: JOB [NAME] DIR", /*required=*/true);
     arguments.Remark(
-        "NAME is one that ls shows, or a kind; without it the model, or the only checkpoint. DIR appears when all is there, and must not "
+        "NAME is one that ls shows, or a kind; without it the model, or the only checkpoint. DIR "
+        "appears when all is there, and must not "
         "be\n"
-        "there, or be empty. Where the path is on this machine too it is copied, else read through the coordinator.");
+        "there, or be empty. Where the path is on this machine too it is copied, else read through "
+        "the coordinator.");
   }
 
   int Run(Context& context) override {
@@ -110,8 +122,9 @@ class Artifacts : public Verb {
     const std::string usage = action_ == "ls"    ? "ls: expected JOB"
                               : action_ == "get" ? "get: expected JOB [NAME] DIR"
                                                  : "expected ls or get";
-    return Fail(context, {base::Code::kInvalid, "artifacts " + (usage.starts_with("expected") ? action_ + ": " : "") + usage +
-                                                    "; see: trainctl artifacts --help"});
+    return Fail(context, {base::Code::kInvalid,
+                          "artifacts " + (usage.starts_with("expected") ? action_ + ": " : "") +
+                              usage + "; see: trainctl artifacts --help"});
   }
 
  private:
@@ -127,7 +140,8 @@ class Artifacts : public Verb {
   int Get(Context& context, Api& api) const {
     const base::Result<v1::GetResponse> jobs = GetJobs(context, words_[0]);
     if (!jobs.ok()) return Fail(context, jobs.error());
-    if (jobs->jobs_size() != 1) return Fail(context, {base::Code::kInvalid, words_[0] + " is a group: name one of its jobs"});
+    if (jobs->jobs_size() != 1)
+      return Fail(context, {base::Code::kInvalid, words_[0] + " is a group: name one of its jobs"});
     const v1::JobDetail& job = jobs->jobs(0);
     const base::Result<v1::Artifact> artifact = Choose(job, words_.size() == 3 ? words_[1] : "");
     if (!artifact.ok()) return Fail(context, artifact.error());
@@ -141,28 +155,32 @@ class Artifacts : public Verb {
   }
 
   // A path of that name may be on this machine and be something else: then its size differs.
-  base::Status Copy(Context& context, Api& api, const std::string& job, const v1::Artifact& artifact, FolderDraft* draft) const {
+  base::Status Copy(Context& context, Api& api, const std::string& job,
+                    const v1::Artifact& artifact, FolderDraft* draft) const {
     const std::unique_ptr<ArtifactSource> local = LocalArtifact(artifact.path());
     const base::Result<std::vector<SavedFile>> here = local->List();
     if (here.ok() && artifact.bytes() > 0 && BytesOf(*here) == artifact.bytes()) {
       return CopyFiles(*local, *here, draft, CopyProgress(context, artifact.bytes()));
     }
-    const std::unique_ptr<ArtifactSource> remote =
-        RemoteArtifact(api, job, artifact.path(), [&context] { context.surroundings.sleep(kRetrySeconds); });
+    const std::unique_ptr<ArtifactSource> remote = RemoteArtifact(
+        api, job, artifact.path(), [&context] { context.surroundings.sleep(kRetrySeconds); });
     base::Result<std::vector<SavedFile>> files = remote->List();
     if (!files.ok()) return WithAdvice(files.error(), artifact);
     if (artifact.bytes() > 0 && BytesOf(*files) != artifact.bytes()) {
-      return base::Error{base::Code::kConflict, artifact.path() + " on " + artifact.host() + " has changed since it was saved: it had " +
-                                                    WithThousands(artifact.bytes()) + " bytes, now " + WithThousands(BytesOf(*files)) +
-                                                    "; as it is: " + CopyLine(artifact, words_.back())};
+      return base::Error{
+          base::Code::kConflict,
+          artifact.path() + " on " + artifact.host() + " has changed since it was saved: it had " +
+              WithThousands(artifact.bytes()) + " bytes, now " + WithThousands(BytesOf(*files)) +
+              "; as it is: " + CopyLine(artifact, words_.back())};
     }
-    const base::Status copied = CopyFiles(*remote, *files, draft, CopyProgress(context, BytesOf(*files)));
+    const base::Status copied =
+        CopyFiles(*remote, *files, draft, CopyProgress(context, BytesOf(*files)));
     return copied.ok() ? copied : base::Status(WithAdvice(copied.error(), artifact));
   }
 
   base::Error WithAdvice(base::Error error, const v1::Artifact& artifact) const {
-    error.message +=
-        "\n  it was saved on " + artifact.host() + " as " + artifact.path() + "; by hand: " + CopyLine(artifact, words_.back());
+    error.message += "\n  it was saved on " + artifact.host() + " as " + artifact.path() +
+                     "; by hand: " + CopyLine(artifact, words_.back());
     return error;
   }
 

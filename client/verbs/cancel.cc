@@ -1,5 +1,5 @@
-#include "client/format.h"
-#include "client/verbs.h"
+#include "client/show/format.h"
+#include "client/verbs/verbs.h"
 
 namespace trainctl::client {
 namespace {
@@ -18,7 +18,8 @@ class Cancel : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Positionals("JOB", &jobs_, "ids or names of jobs and groups", /*required=*/true);
     arguments.Remark(
-        "Asks for the end and returns at once; a job is STOPPING until its devices are free. Cancelling an ended job changes nothing.");
+        "Asks for the end and returns at once; a job is STOPPING until its devices are free. "
+        "Cancelling an ended job changes nothing.");
   }
 
   int Run(Context& context) override {
@@ -29,7 +30,8 @@ class Cancel : public Verb {
     const base::Result<v1::CancelResponse> response = (*api)->Cancel(request);
     if (!response.ok()) return Fail(context, response.error());
     if (!context.for_people()) return Print(context, CancelledJobs(*response));
-    for (const v1::SubmittedJob& job : response->jobs()) Say(context, "Asked " + job.name() + " (" + job.id() + ") to end.\n");
+    for (const v1::SubmittedJob& job : response->jobs())
+      Say(context, "Asked " + job.name() + " (" + job.id() + ") to end.\n");
     return 0;
   }
 

@@ -1,6 +1,6 @@
-#include "client/comparison.h"
 #include "client/exit_code.h"
-#include "client/verbs.h"
+#include "client/show/comparison.h"
+#include "client/verbs/verbs.h"
 
 namespace trainctl::client {
 namespace {
@@ -8,8 +8,10 @@ namespace {
 class Compare : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positionals("JOB", &jobs_, "ids or names of jobs and groups; none: the latest group", /*required=*/false);
-    arguments.Text("--base", "JOB", &base_, "the job the others are measured against; else the first");
+    arguments.Positionals("JOB", &jobs_, "ids or names of jobs and groups; none: the latest group",
+                          /*required=*/false);
+    arguments.Text("--base", "JOB", &base_,
+                   "the job the others are measured against; else the first");
   }
 
   int Run(Context& context) override {
@@ -21,7 +23,9 @@ class Compare : public Verb {
     const base::Result<v1::CompareResponse> response = (*api)->Compare(request);
     if (!response.ok()) return Fail(context, response.error());
     if (!IsWhole(*response)) {
-      return Fail(context, {base::Code::kInternal, "the coordinator's comparison has rows of another width than its jobs"});
+      return Fail(context,
+                  {base::Code::kInternal,
+                   "the coordinator's comparison has rows of another width than its jobs"});
     }
     return Show(context, *response);
   }
@@ -37,9 +41,12 @@ class Compare : public Verb {
   int Show(Context& context, const v1::CompareResponse& response) const {
     switch (context.format) {
       case OutputFormat::kTable:
-        context.out << ComparisonText(response, BasePlace(response), context.surroundings.out_terminal.layout);
+        context.out << ComparisonText(response, BasePlace(response),
+                                      context.surroundings.out_terminal.layout);
         break;
-      case OutputFormat::kMarkdown: context.out << ComparisonMarkdown(response, BasePlace(response)); break;
+      case OutputFormat::kMarkdown:
+        context.out << ComparisonMarkdown(response, BasePlace(response));
+        break;
       case OutputFormat::kJson: context.out << RenderDocument(ComparisonDocument(response)); break;
       case OutputFormat::kJsonl:
         for (const Json& record : RowRecords(response)) context.out << RenderLine(record);

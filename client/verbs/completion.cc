@@ -1,14 +1,15 @@
 #include <algorithm>
 
 #include "client/exit_code.h"
-#include "client/explanations.h"
-#include "client/format.h"
-#include "client/verbs.h"
+#include "client/show/explanations.h"
+#include "client/show/format.h"
+#include "client/verbs/verbs.h"
 
 namespace trainctl::client {
 namespace {
 
-// Jobs and workers are completed by asking the coordinator; one that does not answer completes nothing.
+// Jobs and workers are completed by asking the coordinator; one that does not answer completes
+// nothing.
 constexpr std::string_view kJobs = "$(trainctl status -o name 2>/dev/null)";
 constexpr std::string_view kWorkers = "$(trainctl workers -o name 2>/dev/null)";
 constexpr std::string_view kFormats = "table json jsonl csv md name";
@@ -23,7 +24,8 @@ std::string FlagsOf(const VerbRow& row) {
 // A topic is one word here; explain takes "micro_batch" for "micro batch".
 std::string Topics() {
   std::string topics;
-  for (const Explanation& explanation : Explanations()) topics += std::string(explanation.topic) + "\n";
+  for (const Explanation& explanation : Explanations())
+    topics += std::string(explanation.topic) + "\n";
   std::replace(topics.begin(), topics.end(), ' ', '_');
   std::replace(topics.begin(), topics.end(), '\n', ' ');
   return topics;
@@ -35,13 +37,20 @@ struct Words {
 };
 
 constexpr Words kWords[] = {
-    {"status", "", kJobs},    {"describe", "", kJobs},
-    {"logs", "", kJobs},      {"wait", "", kJobs},
-    {"cancel", "", kJobs},    {"resume", "", kJobs},
-    {"compare", "", kJobs},   {"metrics", "", kJobs},
-    {"export", "", kJobs},    {"artifacts", "ls get", kJobs},
-    {"import", "litgpt", ""}, {"completion", "bash zsh", ""},
-    {"fence", "", kWorkers},  {"recipes", "ls show path submit", "$(trainctl recipes -o name 2>/dev/null)"},
+    {"status", "", kJobs},
+    {"describe", "", kJobs},
+    {"logs", "", kJobs},
+    {"wait", "", kJobs},
+    {"cancel", "", kJobs},
+    {"resume", "", kJobs},
+    {"compare", "", kJobs},
+    {"metrics", "", kJobs},
+    {"export", "", kJobs},
+    {"artifacts", "ls get", kJobs},
+    {"import", "litgpt", ""},
+    {"completion", "bash zsh", ""},
+    {"fence", "", kWorkers},
+    {"recipes", "ls show path submit", "$(trainctl recipes -o name 2>/dev/null)"},
 };
 
 Words WordsOf(std::string_view verb) {
@@ -72,12 +81,13 @@ _trainctl() {
 )script";
   for (const VerbRow& row : Verbs()) {
     const Words words = WordsOf(row.name);
-    text += "    " + std::string(row.name) + ") flags=\"" + FlagsOf(row) + "\" words=\"" + std::string(words.words) + " " +
-            std::string(words.command) + "\" ;;\n";
+    text += "    " + std::string(row.name) + ") flags=\"" + FlagsOf(row) + "\" words=\"" +
+            std::string(words.words) + " " + std::string(words.command) + "\" ;;\n";
   }
   return text + R"script(  esac
   case ${COMP_WORDS[COMP_CWORD-1]} in
-    -o | --output) [ "${COMP_WORDS[1]}" = import ] || words=")script" + std::string(kFormats) + R"script(" ;;
+    -o | --output) [ "${COMP_WORDS[1]}" = import ] || words=")script" +
+         std::string(kFormats) + R"script(" ;;
   esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
@@ -103,8 +113,11 @@ _trainctl() {
   local -a verbs flags words_here
   verbs=(
 )script";
-  for (const VerbRow& row : Verbs()) text += "    " + Quoted(std::string(row.name) + ":" + std::string(row.summary)) + "\n";
-  text += "  )\n  if (( CURRENT == 2 )); then\n    _describe verb verbs\n    return\n  fi\n  case $words[2] in\n";
+  for (const VerbRow& row : Verbs())
+    text += "    " + Quoted(std::string(row.name) + ":" + std::string(row.summary)) + "\n";
+  text +=
+      "  )\n  if (( CURRENT == 2 )); then\n    _describe verb verbs\n    return\n  fi\n  case "
+      "$words[2] in\n";
   for (const VerbRow& row : Verbs()) {
     text += "    " + std::string(row.name) + ") flags=(" + FlagsOf(row) + ")";
     const Words words = WordsOf(row.name);
@@ -115,7 +128,8 @@ _trainctl() {
   }
   return text + R"script(  esac
   if [[ $words[CURRENT-1] == (-o|--output) && $words[2] != import ]]; then
-    compadd -- )script" + std::string(kFormats) + R"script(
+    compadd -- )script" +
+         std::string(kFormats) + R"script(
   elif [[ $words[CURRENT] == -* ]]; then
     compadd -- $flags
   else
@@ -129,11 +143,14 @@ if [ "$funcstack[1]" = _trainctl ]; then _trainctl "$@"; else compdef _trainctl 
 
 class Completion : public Verb {
  public:
-  void Declare(Arguments& arguments) override { arguments.Positional("SHELL", &shell_, "bash or zsh"); }
+  void Declare(Arguments& arguments) override {
+    arguments.Positional("SHELL", &shell_, "bash or zsh");
+  }
 
   int Run(Context& context) override {
     if (shell_ != "bash" && shell_ != "zsh") {
-      return Fail(context, {base::Code::kInvalid, "completion " + shell_ + ": expected bash or zsh"});
+      return Fail(context,
+                  {base::Code::kInvalid, "completion " + shell_ + ": expected bash or zsh"});
     }
     context.out << (shell_ == "bash" ? BashScript() : ZshScript()) << std::flush;
     return kExitOk;

@@ -1,22 +1,24 @@
 #include <utility>
 
-#include "client/auto_micro_batch.h"
 #include "client/exit_code.h"
-#include "client/foresight.h"
-#include "client/format.h"
-#include "client/job_detail.h"
-#include "client/job_listing.h"
-#include "client/job_text.h"
-#include "client/prediction.h"
-#include "client/verbs.h"
+#include "client/show/auto_micro_batch.h"
+#include "client/show/foresight.h"
+#include "client/show/format.h"
+#include "client/show/job_detail.h"
+#include "client/show/job_listing.h"
+#include "client/show/job_text.h"
+#include "client/submit/prediction.h"
+#include "client/verbs/verbs.h"
+#include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
-#include "common/job/prediction.h"
 
 namespace trainctl::client {
 namespace {
 
 std::string Line(const std::string& label, const std::string& text) {
-  return text.empty() ? "" : "  " + label + std::string(label.size() < 11 ? 11 - label.size() : 1, ' ') + text + "\n";
+  return text.empty() ? ""
+                      : "  " + label + std::string(label.size() < 11 ? 11 - label.size() : 1, ' ') +
+                            text + "\n";
 }
 
 std::string StateText(const v1::JobView& view) {
@@ -28,9 +30,10 @@ std::string StateText(const v1::JobView& view) {
 
 std::string OverviewText(const v1::JobDetail& detail, int64_t now) {
   const v1::JobView& view = detail.view();
-  return view.name() + " (" + view.id() + ")\n" + Line("state", StateText(view)) + Line("why", view.reason()) +
-         Line("message", view.message()) + Line("group", GroupText(view)) +
-         Line("where", PlacementText(view)) + Line("steps", StepsText(view)) + Line("micro", AutoMicroBatchText(detail)) +
+  return view.name() + " (" + view.id() + ")\n" + Line("state", StateText(view)) +
+         Line("why", view.reason()) + Line("message", view.message()) +
+         Line("group", GroupText(view)) + Line("where", PlacementText(view)) +
+         Line("steps", StepsText(view)) + Line("micro", AutoMicroBatchText(detail)) +
          Line("submitted", TimeText(view.submitted_at())) +
          Line("started", TimeText(view.started_at())) + Line("ended", TimeText(view.ended_at())) +
          Line("took", view.started_at() == 0 ? "" : FormatClock(ElapsedSeconds(view, now)));
@@ -48,9 +51,10 @@ std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout)
 
 std::string OomLine(const v1::OomDetail& oom) {
   const v1::MemoryByKind& memory = oom.memory();
-  return "    rank " + std::to_string(oom.rank()) + " " + OomText(oom) + "; last measured: parameters " + FormatMemory(memory.params()) +
-         ", gradients " + FormatMemory(memory.grads()) + ", optimizer " + FormatMemory(memory.optimizer()) + ", other " +
-         FormatMemory(memory.other()) + ". What to do: trainctl explain oom\n";
+  return "    rank " + std::to_string(oom.rank()) + " " + OomText(oom) +
+         "; last measured: parameters " + FormatMemory(memory.params()) + ", gradients " +
+         FormatMemory(memory.grads()) + ", optimizer " + FormatMemory(memory.optimizer()) +
+         ", other " + FormatMemory(memory.other()) + ". What to do: trainctl explain oom\n";
 }
 
 std::string CauseText(const v1::AttemptView& attempt) {
@@ -65,19 +69,30 @@ std::string Indented(const std::string& lines) {
 }
 
 std::string EndText(const v1::AttemptView& attempt) {
-  if (std::string failed_trial = FailedTrialText(attempt); !failed_trial.empty()) return failed_trial;
+  if (std::string failed_trial = FailedTrialText(attempt); !failed_trial.empty())
+    return failed_trial;
   return attempt.outcome().empty() ? "running" : attempt.outcome();
 }
 
 std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layout) {
-  std::string text = "\nAttempt " + std::to_string(attempt.attempt()) + ": " + EndText(attempt) + CauseText(attempt);
+  std::string text = "\nAttempt " + std::to_string(attempt.attempt()) + ": " + EndText(attempt) +
+                     CauseText(attempt);
   if (!attempt.message().empty()) text += ": " + attempt.message();
   text += "\n";
   if (attempt.has_oom()) text += OomLine(attempt.oom());
-  TextTable ranks({{"  RANK", true}, {"WORKER"}, {"DEVICE"}, {"PHASE"}, {"STEP", true}, {"PID", true}, {"LIBTORCH"}, {"NCCL"}, {"COMMIT"}});
+  TextTable ranks({{"  RANK", true},
+                   {"WORKER"},
+                   {"DEVICE"},
+                   {"PHASE"},
+                   {"STEP", true},
+                   {"PID", true},
+                   {"LIBTORCH"},
+                   {"NCCL"},
+                   {"COMMIT"}});
   for (const v1::RankView& rank : attempt.ranks()) {
-    ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(), rank.phase(), WithThousands(rank.step()),
-                  rank.pid() > 0 ? std::to_string(rank.pid()) : "", rank.libtorch(), rank.nccl(), rank.commit()});
+    ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(), rank.phase(),
+                  WithThousands(rank.step()), rank.pid() > 0 ? std::to_string(rank.pid()) : "",
+                  rank.libtorch(), rank.nccl(), rank.commit()});
   }
   if (!ranks.empty()) text += ranks.Render(layout);
   if (!attempt.last_log_lines().empty() && attempt.outcome() != "SUCCEEDED") {
@@ -88,8 +103,14 @@ std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layou
 
 std::string SummariesText(const v1::JobDetail& detail, const TableLayout& layout) {
   if (detail.summaries().empty()) return "";
-  TextTable table(
-      {{"METRIC"}, {"RANK", true}, {"PHASE"}, {"LATEST", true}, {"MIN", true}, {"MEAN", true}, {"MAX", true}, {"POINTS", true}});
+  TextTable table({{"METRIC"},
+                   {"RANK", true},
+                   {"PHASE"},
+                   {"LATEST", true},
+                   {"MIN", true},
+                   {"MEAN", true},
+                   {"MAX", true},
+                   {"POINTS", true}});
   AddSummaries(detail, &table);
   return "\n" + table.Render(layout);
 }
@@ -97,13 +118,16 @@ std::string SummariesText(const v1::JobDetail& detail, const TableLayout& layout
 std::string EventsText(const v1::JobDetail& detail) {
   if (detail.events().empty()) return "";
   std::string text = "\nEvents\n";
-  for (const v1::JobEvent& event : detail.events()) text += "  " + FormatTime(event.time()) + "  " + event.text() + "\n";
+  for (const v1::JobEvent& event : detail.events())
+    text += "  " + FormatTime(event.time()) + "  " + event.text() + "\n";
   return text;
 }
 
-std::string PredictionText(const job::Prediction& prediction, const v1::JobDetail& detail, const TableLayout& layout) {
+std::string PredictionText(const job::Prediction& prediction, const v1::JobDetail& detail,
+                           const TableLayout& layout) {
   std::string text = "\n" + MemoryTableText(prediction.memory, layout);
-  if (const std::string gradients = GradientsText(prediction.memory); !gradients.empty()) text += "Gradients: " + gradients + "\n";
+  if (const std::string gradients = GradientsText(prediction.memory); !gradients.empty())
+    text += "Gradients: " + gradients + "\n";
   if (prediction.time) text += "Time: " + job::TimeText(*prediction.time) + "\n";
   const std::string foresight = ForesightText(prediction, detail, layout);
   return text + (foresight.empty() ? "" : "\n" + foresight);
@@ -111,7 +135,8 @@ std::string PredictionText(const job::Prediction& prediction, const v1::JobDetai
 
 std::string DetailText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
   std::string text = OverviewText(detail, now) + SettingsText(detail, layout);
-  const base::Result<job::Prediction> prediction = job::PredictionFromJson(detail.prediction_json());
+  const base::Result<job::Prediction> prediction =
+      job::PredictionFromJson(detail.prediction_json());
   if (prediction.ok()) text += PredictionText(*prediction, detail, layout);
   for (const v1::AttemptView& attempt : detail.attempts()) text += AttemptText(attempt, layout);
   return text + SummariesText(detail, layout) + EventsText(detail);
@@ -119,7 +144,9 @@ std::string DetailText(const v1::JobDetail& detail, int64_t now, const TableLayo
 
 class Describe : public Verb {
  public:
-  void Declare(Arguments& arguments) override { arguments.Positional("JOB", &job_, "id or name of a job or group"); }
+  void Declare(Arguments& arguments) override {
+    arguments.Positional("JOB", &job_, "id or name of a job or group");
+  }
 
   int Run(Context& context) override {
     const base::Result<v1::GetResponse> response = GetJobs(context, job_);
@@ -127,7 +154,8 @@ class Describe : public Verb {
     if (context.for_people()) {
       for (const v1::JobDetail& detail : response->jobs()) {
         if (&detail != &response->jobs(0)) context.out << "\n";
-        context.out << DetailText(detail, context.clock().Wall(), context.surroundings.out_terminal.layout);
+        context.out << DetailText(detail, context.clock().Wall(),
+                                  context.surroundings.out_terminal.layout);
       }
       context.out << std::flush;
       return kExitOk;
@@ -141,8 +169,10 @@ class Describe : public Verb {
     for (const v1::JobDetail& detail : response.jobs()) views.push_back(detail.view());
     Listing listing = ListJobs(views, context.clock().Wall());
     listing.records.clear();
-    for (const v1::JobDetail& detail : response.jobs()) listing.records.push_back(DetailRecord(detail));
-    if (!response.group().empty()) listing.members = {{"group", response.group()}, {"group_name", response.group_name()}};
+    for (const v1::JobDetail& detail : response.jobs())
+      listing.records.push_back(DetailRecord(detail));
+    if (!response.group().empty())
+      listing.members = {{"group", response.group()}, {"group_name", response.group_name()}};
     return listing;
   }
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "client/exit_code.h"
-#include "client/format.h"
-#include "client/verbs.h"
+#include "client/show/format.h"
+#include "client/verbs/verbs.h"
 #include "common/base/version.h"
 
 namespace trainctl::client {
@@ -52,16 +52,20 @@ Finding ReadCheck(const Json& check) {
 std::vector<Finding> ReadLinks(const Json& links) {
   std::vector<Finding> findings;
   for (const Json& link : links) {
-    const std::string pair = "GPU " + std::to_string(link.value("from", 0)) + " – " + std::to_string(link.value("to", 0));
+    const std::string pair = "GPU " + std::to_string(link.value("from", 0)) + " – " +
+                             std::to_string(link.value("to", 0));
     findings.push_back({pair, Verdict::kOk, "linked by " + link.value("link", "unknown")});
   }
   return findings;
 }
 
 std::vector<Finding> ReadProbe(const Json& probe) {
-  const auto lists = [&probe](const char* key) { return probe.is_object() && probe.contains(key) && probe[key].is_array(); };
+  const auto lists = [&probe](const char* key) {
+    return probe.is_object() && probe.contains(key) && probe[key].is_array();
+  };
   if (!lists("checks") || !lists("links")) {
-    return {{"this host", Verdict::kFailure, "trainworker --probe printed no checks: is it of the same version as this trainctl?"}};
+    return {{"this host", Verdict::kFailure,
+             "trainworker --probe printed no checks: is it of the same version as this trainctl?"}};
   }
   std::vector<Finding> findings;
   for (const Json& check : probe["checks"]) findings.push_back(ReadCheck(check));
@@ -75,7 +79,8 @@ Host ExamineHost(const Context& context) {
   if (!output.ok()) {
     return {nullptr,
             {{"this host", Verdict::kWarning,
-              "not examined, only the coordinator's reachability: there is no trainworker beside this trainctl"}}};
+              "not examined, only the coordinator's reachability: there is no trainworker beside "
+              "this trainctl"}}};
   }
   const Json probe = Json::parse(output->out, nullptr, /*allow_exceptions=*/false);
   return {probe.is_discarded() ? Json(nullptr) : probe, ReadProbe(probe)};
@@ -85,8 +90,11 @@ Host ExamineHost(const Context& context) {
 
 Finding CheckVersion(const std::string& version) {
   const std::string own(base::Version());
-  if (version.starts_with(own)) return {"version", Verdict::kOk, "the coordinator is version " + version};
-  return {"version", Verdict::kWarning, "the coordinator is version " + version + ", this trainctl " + own + ": update the older one"};
+  if (version.starts_with(own))
+    return {"version", Verdict::kOk, "the coordinator is version " + version};
+  return {"version", Verdict::kWarning,
+          "the coordinator is version " + version + ", this trainctl " + own +
+              ": update the older one"};
 }
 
 Finding CheckWorkers(const v1::WorkersResponse& response) {
@@ -94,12 +102,15 @@ Finding CheckWorkers(const v1::WorkersResponse& response) {
   std::vector<std::string> bad;
   for (const v1::WorkerView& worker : response.workers()) {
     ++count[worker.state()];
-    if (worker.state() == "LOST" || worker.state() == "DIRTY") bad.push_back(worker.name() + " is " + worker.state());
+    if (worker.state() == "LOST" || worker.state() == "DIRTY")
+      bad.push_back(worker.name() + " is " + worker.state());
   }
-  std::string text = std::to_string(response.workers_size()) + " registered, " + std::to_string(count["READY"]) + " ready, " +
-                     std::to_string(count["BUSY"]) + " busy";
+  std::string text = std::to_string(response.workers_size()) + " registered, " +
+                     std::to_string(count["READY"]) + " ready, " + std::to_string(count["BUSY"]) +
+                     " busy";
   if (response.workers().empty()) {
-    return {"workers", Verdict::kWarning, "none registered: start trainworker on each host (systemctl start trainworker@0)"};
+    return {"workers", Verdict::kWarning,
+            "none registered: start trainworker on each host (systemctl start trainworker@0)"};
   }
   if (bad.empty()) return {"workers", Verdict::kOk, text};
   return {"workers", Verdict::kWarning, text + "; " + Join(bad, ", ")};
@@ -110,24 +121,33 @@ std::vector<Finding> ExamineCoordinator(Context& context) {
   if (!api.ok()) return {{"coordinator", Verdict::kFailure, api.error().message}};
   const base::Result<v1::WorkersResponse> response = (*api)->Workers();
   if (!response.ok()) return {{"coordinator", Verdict::kFailure, response.error().message}};
-  return {{"coordinator", Verdict::kOk, "answers at " + context.server}, CheckVersion(response->version()), CheckWorkers(*response)};
+  return {{"coordinator", Verdict::kOk, "answers at " + context.server},
+          CheckVersion(response->version()),
+          CheckWorkers(*response)};
 }
 
 class Doctor : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Remark("Exit status: 0 all is well or only warned of, 1 something failed, 5 only the coordinator does not answer.");
+    arguments.Remark(
+        "Exit status: 0 all is well or only warned of, 1 something failed, 5 only the coordinator "
+        "does not answer.");
   }
 
   int Run(Context& context) override {
     const Host host = ExamineHost(context);
     const std::vector<Finding> coordinator = ExamineCoordinator(context);
-    Listing listing{.collection = "checks", .table = TextTable({{"CHECK"}, {"VERDICT"}, {"WHAT"}}), .name_key = "name"};
+    Listing listing{.collection = "checks",
+                    .table = TextTable({{"CHECK"}, {"VERDICT"}, {"WHAT"}}),
+                    .name_key = "name"};
     listing.members["host"] = host.probe;
     for (const std::vector<Finding>* findings : {&host.findings, &coordinator}) {
       for (const Finding& finding : *findings) {
-        listing.records.push_back({{"name", finding.name}, {"verdict", Name(finding.verdict)}, {"text", finding.text}});
-        listing.table.AddRow({finding.name, {std::string(Name(finding.verdict)), StyleOf(finding.verdict)}, finding.text});
+        listing.records.push_back(
+            {{"name", finding.name}, {"verdict", Name(finding.verdict)}, {"text", finding.text}});
+        listing.table.AddRow({finding.name,
+                              {std::string(Name(finding.verdict)), StyleOf(finding.verdict)},
+                              finding.text});
       }
     }
     Print(context, listing);
@@ -137,7 +157,8 @@ class Doctor : public Verb {
 
  private:
   static bool AnyFailed(const std::vector<Finding>& findings) {
-    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.verdict == Verdict::kFailure; });
+    return std::any_of(findings.begin(), findings.end(),
+                       [](const Finding& finding) { return finding.verdict == Verdict::kFailure; });
   }
 };
 

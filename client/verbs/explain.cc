@@ -1,17 +1,18 @@
 #include <algorithm>
 
 #include "client/exit_code.h"
-#include "client/explanations.h"
-#include "client/format.h"
-#include "client/verbs.h"
+#include "client/show/explanations.h"
+#include "client/show/format.h"
+#include "client/verbs/verbs.h"
 #include "common/base/did_you_mean.h"
 
 namespace trainctl::client {
 namespace {
 
 std::string Normalized(std::string words) {
-  std::transform(words.begin(), words.end(), words.begin(),
-                 [](unsigned char c) { return c == '-' || c == '_' ? ' ' : static_cast<char>(std::tolower(c)); });
+  std::transform(words.begin(), words.end(), words.begin(), [](unsigned char c) {
+    return c == '-' || c == '_' ? ' ' : static_cast<char>(std::tolower(c));
+  });
   return words;
 }
 
@@ -29,11 +30,13 @@ base::Error UnknownTopic(const std::string& topic) {
   std::vector<std::string_view> topics;
   for (const Explanation& explanation : Explanations()) topics.push_back(explanation.topic);
   const std::string hint = base::DidYouMean(topic, topics);
-  return {base::Code::kNotFound, "no topic '" + topic + "'" + (hint.empty() ? "" : ": " + hint) + "; there are " + Join(topics, ", ")};
+  return {base::Code::kNotFound, "no topic '" + topic + "'" + (hint.empty() ? "" : ": " + hint) +
+                                     "; there are " + Join(topics, ", ")};
 }
 
 Listing Topics() {
-  Listing listing{.collection = "topics", .table = TextTable({{"TOPIC"}, {"ABOUT"}}), .name_key = "topic"};
+  Listing listing{
+      .collection = "topics", .table = TextTable({{"TOPIC"}, {"ABOUT"}}), .name_key = "topic"};
   for (const Explanation& explanation : Explanations()) {
     listing.records.push_back({{"topic", explanation.topic}, {"about", explanation.about}});
     listing.table.AddRow({std::string(explanation.topic), std::string(explanation.about)});
@@ -42,7 +45,8 @@ Listing Topics() {
 }
 
 std::string Shown(const Explanation& explanation, OutputFormat format) {
-  const Json record = {{"topic", explanation.topic}, {"text", explanation.text}, {"try", explanation.attempt}};
+  const Json record = {
+      {"topic", explanation.topic}, {"text", explanation.text}, {"try", explanation.attempt}};
   switch (format) {
     case OutputFormat::kJson: return RenderDocument(record);
     case OutputFormat::kJsonl: return RenderLine(record);
@@ -56,7 +60,9 @@ std::string Shown(const Explanation& explanation, OutputFormat format) {
 
 class Explain : public Verb {
  public:
-  void Declare(Arguments& arguments) override { arguments.Positionals("TOPIC", &words_, "none: the list of topics", /*required=*/false); }
+  void Declare(Arguments& arguments) override {
+    arguments.Positionals("TOPIC", &words_, "none: the list of topics", /*required=*/false);
+  }
 
   int Run(Context& context) override {
     if (words_.empty()) return Print(context, Topics());

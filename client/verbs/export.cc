@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/comparison.h"
 #include "client/exit_code.h"
-#include "client/folder_draft.h"
-#include "client/format.h"
-#include "client/job_export.h"
-#include "client/lab_file_text.h"
-#include "client/verbs.h"
+#include "client/files/folder_draft.h"
+#include "client/files/job_export.h"
+#include "client/files/lab_file_text.h"
+#include "client/show/comparison.h"
+#include "client/show/format.h"
+#include "client/verbs/verbs.h"
 #include "common/job/job_json.h"
 
 namespace trainctl::client {
@@ -20,28 +20,34 @@ constexpr std::string_view kFilesOfAGroup =
     "- `lab.json`: all of them as one lab file; `trainctl submit lab.json` runs them again\n"
     "- a folder for each job, with the files below\n";
 constexpr std::string_view kFilesOfAJob =
-    "- `comparison.md`, `comparison.csv`, `comparison.json`: the run's numbers, as `trainctl compare` has them\n";
+    "- `comparison.md`, `comparison.csv`, `comparison.json`: the run's numbers, as `trainctl "
+    "compare` has them\n";
 constexpr std::string_view kFilesOfEachJob =
-    "- `job.json`: the resolved job; `trainctl submit job.json` runs it again (its paths are paths on the hosts it ran on)\n"
+    "- `job.json`: the resolved job; `trainctl submit job.json` runs it again (its paths are paths "
+    "on the hosts it ran on)\n"
     "- `report.md`: outcome, attempts, memory predicted and measured, events\n"
     "- `detail.json`: the same for programs\n"
     "- `memory.csv`: memory by kind and phase, predicted and measured, in bytes\n"
-    "- `metrics.csv`, `metrics.jsonl`: every metric point; times are seconds since the epoch, an empty rank is the whole gang\n"
+    "- `metrics.csv`, `metrics.jsonl`: every metric point; times are seconds since the epoch, an "
+    "empty rank is the whole gang\n"
     "- `logs/attempt-N/rank-R.log`: what the ranks wrote, as far as the coordinator kept it\n";
 
 // "j12-tiny-bf16": the name as far as every file system takes it.
 std::string FolderOf(const v1::JobView& view) {
   std::string folder = view.id() + "-" + view.name();
   std::replace_if(
-      folder.begin(), folder.end(), [](unsigned char c) { return c != '-' && c != '.' && !std::isalnum(c); }, '_');
+      folder.begin(), folder.end(),
+      [](unsigned char c) { return c != '-' && c != '.' && !std::isalnum(c); }, '_');
   return folder.substr(0, 100);
 }
 
 std::string JobsText(const v1::GetResponse& jobs, bool is_group) {
-  TextTable table({{"Job"}, {"Name"}, {"Outcome"}, {"Steps", true}, {"Peak allocated", true}, {"Why"}});
+  TextTable table(
+      {{"Job"}, {"Name"}, {"Outcome"}, {"Steps", true}, {"Peak allocated", true}, {"Why"}});
   for (const v1::JobDetail& detail : jobs.jobs()) {
     const v1::JobView& view = detail.view();
-    const std::string link = is_group ? "[" + view.id() + "](" + FolderOf(view) + "/report.md)" : "[" + view.id() + "](report.md)";
+    const std::string link = is_group ? "[" + view.id() + "](" + FolderOf(view) + "/report.md)"
+                                      : "[" + view.id() + "](report.md)";
     table.AddRow({link, view.name(), view.outcome().empty() ? view.state() : view.outcome(),
                   WithThousands(view.step()) + "/" + WithThousands(view.steps()),
                   view.peak_allocated_bytes() > 0 ? FormatMemory(view.peak_allocated_bytes()) : "–",
@@ -55,8 +61,9 @@ v1::CompareResponse Predictions(const v1::CompareResponse& comparison) {
   v1::CompareResponse found;
   *found.mutable_jobs() = comparison.jobs();
   for (const v1::CompareRow& row : comparison.rows()) {
-    const bool wanted = row.key() == "outcome" || row.key() == "time_seconds" || row.key() == "step_seconds" ||
-                        row.key() == "memory_peak_allocated_bytes" || row.key().starts_with("predicted");
+    const bool wanted = row.key() == "outcome" || row.key() == "time_seconds" ||
+                        row.key() == "step_seconds" || row.key() == "memory_peak_allocated_bytes" ||
+                        row.key().starts_with("predicted");
     if (!wanted) continue;
     *found.add_rows() = row;
     found.mutable_rows()->rbegin()->set_section("");
@@ -69,10 +76,13 @@ class Export : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Positional("JOB", &job_, "id or name of a job or group");
     arguments.Positional("DIR", &folder_, "a folder that is not there, or empty");
-    arguments.Switch("--overwrite", &overwrite_, "take the place of an earlier export in DIR; nothing else is ever replaced");
+    arguments.Switch("--overwrite", &overwrite_,
+                     "take the place of an earlier export in DIR; nothing else is ever replaced");
     arguments.Remark(
-        "Job files, metrics, logs of every rank, comparison, predictions and measurements, readable without the site; DIR/README.md says\n"
-        "what is where. DIR appears when all of it is written. Models are not part of it: trainctl artifacts get.");
+        "Job files, metrics, logs of every rank, comparison, predictions and measurements, "
+        "readable without the site; DIR/README.md says\n"
+        "what is where. DIR appears when all of it is written. Models are not part of it: trainctl "
+        "artifacts get.");
   }
 
   int Run(Context& context) override {
@@ -80,7 +90,8 @@ class Export : public Verb {
     if (!api.ok()) return Fail(context, api.error());
     const base::Result<v1::GetResponse> jobs = GetJobs(context, job_);
     if (!jobs.ok()) return Fail(context, jobs.error());
-    const base::Result<std::unique_ptr<FolderDraft>> draft = FolderDraft::Begin(folder_, overwrite_ ? kIndex : "");
+    const base::Result<std::unique_ptr<FolderDraft>> draft =
+        FolderDraft::Begin(folder_, overwrite_ ? kIndex : "");
     if (!draft.ok()) return Fail(context, WithAdvice(draft.error()));
     FolderDraft& filled = **draft;
     base::Status status = Fill(context, **api, *jobs, &filled);
@@ -90,21 +101,25 @@ class Export : public Verb {
 
  private:
   base::Error WithAdvice(base::Error error) const {
-    if (error.code == base::Code::kConflict && !overwrite_) error.message += "; --overwrite replaces an earlier export";
+    if (error.code == base::Code::kConflict && !overwrite_)
+      error.message += "; --overwrite replaces an earlier export";
     return error;
   }
 
-  static base::Status Fill(Context& context, Api& api, const v1::GetResponse& jobs, FolderDraft* draft) {
+  static base::Status Fill(Context& context, Api& api, const v1::GetResponse& jobs,
+                           FolderDraft* draft) {
     v1::CompareRequest request;
     const bool is_group = !jobs.group().empty();
     request.add_jobs(is_group ? jobs.group() : jobs.jobs(0).view().id());
     const base::Result<v1::CompareResponse> comparison = api.Compare(request);
     if (!comparison.ok()) return comparison.error();
     if (!IsWhole(*comparison)) {
-      return base::Error{base::Code::kInternal, "the coordinator's comparison has rows of another width than its jobs"};
+      return base::Error{base::Code::kInternal,
+                         "the coordinator's comparison has rows of another width than its jobs"};
     }
     for (const v1::JobDetail& detail : jobs.jobs()) {
-      const base::Status exported = ExportJob(api, detail, is_group ? FolderOf(detail.view()) : "", draft);
+      const base::Status exported =
+          ExportJob(api, detail, is_group ? FolderOf(detail.view()) : "", draft);
       if (!exported.ok()) return exported;
     }
     if (is_group) {
@@ -122,18 +137,22 @@ class Export : public Verb {
     return draft->Append("lab.json", LabFileText(specs));
   }
 
-  static base::Status WriteTop(Context& context, const v1::GetResponse& jobs, const v1::CompareResponse& comparison, bool is_group,
+  static base::Status WriteTop(Context& context, const v1::GetResponse& jobs,
+                               const v1::CompareResponse& comparison, bool is_group,
                                FolderDraft* draft) {
     const v1::JobView& first = jobs.jobs(0).view();
-    const std::string title = is_group ? jobs.group_name() + " (" + jobs.group() + ")" : first.name() + " (" + first.id() + ")";
+    const std::string title = is_group ? jobs.group_name() + " (" + jobs.group() + ")"
+                                       : first.name() + " (" + first.id() + ")";
     const std::string now = FormatTime(context.clock().Wall());
     const std::pair<const char*, std::string> files[] = {
         {"comparison.md", "# " + title + "\n\n" + ComparisonMarkdown(comparison, 0)},
         {"comparison.csv", RenderCsv(FlatRecords(comparison))},
         {"comparison.json", RenderDocument(ComparisonDocument(comparison))},
-        {"README.md", "# " + title + "\n\nExported " + now + " from " + context.server + ".\n\n" + JobsText(jobs, is_group) +
-                          "\n## Predicted and measured\n\n" + ComparisonTable(Predictions(comparison)) + "\n## Files\n\n" +
-                          std::string(is_group ? kFilesOfAGroup : kFilesOfAJob) + std::string(kFilesOfEachJob)},
+        {"README.md", "# " + title + "\n\nExported " + now + " from " + context.server + ".\n\n" +
+                          JobsText(jobs, is_group) + "\n## Predicted and measured\n\n" +
+                          ComparisonTable(Predictions(comparison)) + "\n## Files\n\n" +
+                          std::string(is_group ? kFilesOfAGroup : kFilesOfAJob) +
+                          std::string(kFilesOfEachJob)},
         {kIndex, RenderDocument({{"exported", title}, {"at", now}, {"server", context.server}})},
     };
     for (const auto& [path, text] : files) {
@@ -143,7 +162,8 @@ class Export : public Verb {
   }
 
   static int Report(Context& context, const v1::GetResponse& jobs, const FolderDraft& draft) {
-    Listing listing{.collection = "files", .table = TextTable({{"FILE"}, {"BYTES", true}}), .name_key = "path"};
+    Listing listing{
+        .collection = "files", .table = TextTable({{"FILE"}, {"BYTES", true}}), .name_key = "path"};
     listing.members["folder"] = draft.folder();
     int64_t bytes = 0;
     for (const auto& [path, size] : draft.files()) {
@@ -152,10 +172,13 @@ class Export : public Verb {
       bytes += size;
     }
     if (!context.for_people()) return Print(context, listing);
-    Say(context, "Exported " + std::to_string(jobs.jobs_size()) + (jobs.jobs_size() == 1 ? " job" : " jobs") + " to " + draft.folder() +
-                     ": " + std::to_string(draft.files().size()) + " files, " + FormatMemory(bytes) + ". Begin with README.md.\n");
+    Say(context, "Exported " + std::to_string(jobs.jobs_size()) +
+                     (jobs.jobs_size() == 1 ? " job" : " jobs") + " to " + draft.folder() + ": " +
+                     std::to_string(draft.files().size()) + " files, " + FormatMemory(bytes) +
+                     ". Begin with README.md.\n");
     for (const v1::JobDetail& detail : jobs.jobs()) {
-      if (detail.view().state() != "FINISHED") Warn(context, detail.view().name() + " goes on: this is what was known of it now");
+      if (detail.view().state() != "FINISHED")
+        Warn(context, detail.view().name() + " goes on: this is what was known of it now");
     }
     return kExitOk;
   }

@@ -2,11 +2,11 @@
 #include <utility>
 
 #include "client/exit_code.h"
-#include "client/format.h"
 #include "client/litgpt/command.h"
 #include "client/litgpt/convert.h"
 #include "client/litgpt/yaml.h"
-#include "client/verbs.h"
+#include "client/show/format.h"
+#include "client/verbs/verbs.h"
 #include "common/base/file.h"
 #include "common/job/job_json.h"
 
@@ -20,31 +20,39 @@ constexpr size_t kMaxConfigBytes = 1 << 20;
 class Import : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Words("WORD", &words_, "litgpt, then a LitGPT configuration file with overrides, or a whole LitGPT command line");
+    arguments.Words(
+        "WORD", &words_,
+        "litgpt, then a LitGPT configuration file with overrides, or a whole LitGPT command line");
     arguments.Text("-o,--output", "FILE", &output_, "where the job file goes; else to stdout");
     arguments.Switch("--overwrite", &overwrite_, "replace FILE");
-    arguments.Text("--job-name", "NAME", &name_, "of the job; else the configuration's, or the model's");
+    arguments.Text("--job-name", "NAME", &name_,
+                   "of the job; else the configuration's, or the model's");
     arguments.Remark(
-        "Settings that are not given have LitGPT's defaults (0.5.7), not ours. Each key that has no counterpart is noted on stderr, none "
+        "Settings that are not given have LitGPT's defaults (0.5.7), not ours. Each key that has "
+        "no counterpart is noted on stderr, none "
         "is\n"
-        "dropped in silence. The job is checked as submit does. Typed relative paths are relative to here, as LitGPT has them; in the job "
+        "dropped in silence. The job is checked as submit does. Typed relative paths are relative "
+        "to here, as LitGPT has them; in the job "
         "file\n"
         "they are relative to FILE. The model is read as a Hugging Face folder.");
   }
 
   int Run(Context& context) override {
     if (words_.front() != "litgpt" || words_.size() < 2) {
-      return Fail(context,
-                  {base::Code::kInvalid, words_.front() == "litgpt"
-                                             ? "import litgpt: expected a .yaml file or a command behind it; see: trainctl import --help"
-                                             : "import " + words_.front() + ": expected litgpt; see: trainctl import --help"});
+      return Fail(context, {base::Code::kInvalid,
+                            words_.front() == "litgpt"
+                                ? "import litgpt: expected a .yaml file or a command behind it; "
+                                  "see: trainctl import --help"
+                                : "import " + words_.front() +
+                                      ": expected litgpt; see: trainctl import --help"});
     }
     const base::Result<LitgptSource> source = ReadSource();
     if (!source.ok()) return Fail(context, source.error());
     const LitgptJob job = ConvertLitgpt(*source);
     for (const std::string& note : job.notes) context.err << "note: " << note << std::endl;
     if (!job.problems.empty())
-      return Fail(context, {base::Code::kInvalid, "this can't be said in a job file\n" + Join(job.problems, "\n")});
+      return Fail(context, {base::Code::kInvalid,
+                            "this can't be said in a job file\n" + Join(job.problems, "\n")});
     return Write(context, job.job.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   }
 
@@ -52,7 +60,9 @@ class Import : public Verb {
   base::Result<LitgptSource> ReadSource() const {
     base::Result<LitgptCommand> command = ReadLitgptCommand({words_.begin() + 1, words_.end()});
     if (!command.ok()) return command.error();
-    LitgptSource source{.method = command->method, .name = name_, .origin = command->config.empty() ? "a command line" : command->config};
+    LitgptSource source{.method = command->method,
+                        .name = name_,
+                        .origin = command->config.empty() ? "a command line" : command->config};
     if (!command->config.empty()) {
       const base::Result<std::string> text = base::ReadFile(command->config, kMaxConfigBytes);
       if (!text.ok()) return text.error();
@@ -73,7 +83,8 @@ class Import : public Verb {
   static std::string NameOf(const std::string& config, const LitgptSettings& settings) {
     std::string name = fs::path(config).stem().string();
     for (const LitgptSetting& setting : settings) {
-      if (name.empty() && setting.key == "checkpoint_dir") name = fs::path(setting.value).lexically_normal().filename().string();
+      if (name.empty() && setting.key == "checkpoint_dir")
+        name = fs::path(setting.value).lexically_normal().filename().string();
     }
     return name.empty() ? "litgpt" : name;
   }
@@ -89,7 +100,8 @@ class Import : public Verb {
   int Write(Context& context, const std::string& text) const {
     const job::ReadJob read = job::ReadJobFile(text, {.source = "the job", .base_directory = "/"});
     if (!read.problems.empty()) {
-      return Fail(context, {base::Code::kInvalid, "the job would be refused\n" + job::Format(read.problems, "the job")});
+      return Fail(context, {base::Code::kInvalid,
+                            "the job would be refused\n" + job::Format(read.problems, "the job")});
     }
     for (const std::string& note : read.notes) context.err << "note: " << note << std::endl;
     if (output_.empty()) {
@@ -98,10 +110,13 @@ class Import : public Verb {
     }
     std::error_code error;
     if (!overwrite_ && fs::exists(output_, error)) {
-      return Fail(context, {base::Code::kConflict, output_ + " is there already: --overwrite replaces it"});
+      return Fail(context,
+                  {base::Code::kConflict, output_ + " is there already: --overwrite replaces it"});
     }
-    if (const base::Status written = base::WriteFileAtomically(output_, text); !written.ok()) return Fail(context, written.error());
-    Say(context, "Wrote " + output_ + ". What it would do: trainctl submit " + output_ + " --dry-run\n");
+    if (const base::Status written = base::WriteFileAtomically(output_, text); !written.ok())
+      return Fail(context, written.error());
+    Say(context,
+        "Wrote " + output_ + ". What it would do: trainctl submit " + output_ + " --dry-run\n");
     return kExitOk;
   }
 

@@ -2,14 +2,15 @@
 #include <string>
 
 #include "client/exit_code.h"
-#include "client/format.h"
-#include "client/patience.h"
-#include "client/verbs.h"
+#include "client/show/format.h"
+#include "client/submit/patience.h"
+#include "client/verbs/verbs.h"
 
 namespace trainctl::client {
 namespace {
 
-// Writes the output of several ranks line by line, each line behind its rank; of one rank byte by byte.
+// Writes the output of several ranks line by line, each line behind its rank; of one rank byte by
+// byte.
 class LogWriter {
  public:
   LogWriter(std::ostream* out, bool prefixed) : out_(out), prefixed_(prefixed) {}
@@ -59,7 +60,8 @@ class Logs : public Verb {
     if (tail_ == 0) return Fail(context, {base::Code::kInvalid, "--tail 0: expected 1 or more"});
     const base::Result<v1::JobView> job = Find(context);
     if (!job.ok()) return Fail(context, job.error());
-    context.surroundings.set_farewell(follow_ ? "Detached: the job goes on. Follow again with: trainctl logs -f " + job_ : "");
+    context.surroundings.set_farewell(
+        follow_ ? "Detached: the job goes on. Follow again with: trainctl logs -f " + job_ : "");
     LogWriter writer(&context.out, !rank_ && job->devices() > 1);
     return Read(context, **api, &writer);
   }
@@ -67,7 +69,8 @@ class Logs : public Verb {
  private:
   // Where a stream that is followed breaks, the next one goes on behind what was written.
   int Read(Context& context, Api& api, LogWriter* writer) const {
-    Patience patience(context.clock(), [&context](const std::string& text) { context.err << text << std::endl; });
+    Patience patience(context.clock(),
+                      [&context](const std::string& text) { context.err << text << std::endl; });
     patience.Heard();
     v1::LogsRequest request = Request();
     while (true) {
@@ -91,7 +94,8 @@ class Logs : public Verb {
   }
 
   static void GoOnBehind(const v1::LogChunk& chunk, v1::LogsRequest* request) {
-    if (!request->from().empty() && request->from(0).attempt() != chunk.attempt()) request->clear_from();
+    if (!request->from().empty() && request->from(0).attempt() != chunk.attempt())
+      request->clear_from();
     v1::LogPosition* behind = nullptr;
     for (v1::LogPosition& position : *request->mutable_from()) {
       if (position.rank() == chunk.rank()) behind = &position;
@@ -115,7 +119,8 @@ class Logs : public Verb {
   base::Error IsGroup(const v1::GetResponse& response) const {
     std::vector<std::string> ids;
     for (const v1::JobDetail& job : response.jobs()) ids.push_back(job.view().id());
-    return {base::Code::kInvalid, "'" + job_ + "' is a group: name one of its jobs, " + Join(ids, ", ")};
+    return {base::Code::kInvalid,
+            "'" + job_ + "' is a group: name one of its jobs, " + Join(ids, ", ")};
   }
 
   std::string job_;

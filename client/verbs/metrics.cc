@@ -1,16 +1,17 @@
 #include "client/exit_code.h"
-#include "client/format.h"
-#include "client/point_record.h"
-#include "client/verbs.h"
+#include "client/show/format.h"
+#include "client/show/point_record.h"
+#include "client/verbs/verbs.h"
 #include "common/base/did_you_mean.h"
-#include "common/job/metric.h"
+#include "common/rank/metric.h"
 
 namespace trainctl::client {
 namespace {
 
 std::vector<TextCell> PointRow(const v1::MetricPoint& point) {
   const job::MetricInfo* metric = job::FindMetric(point.name());
-  return {point.name(), WithThousands(point.step()), point.has_rank() ? std::to_string(point.rank()) : "", point.phase(),
+  return {point.name(), WithThousands(point.step()),
+          point.has_rank() ? std::to_string(point.rank()) : "", point.phase(),
           FormatWithUnit(point.value(), metric != nullptr ? metric->unit : "")};
 }
 
@@ -20,8 +21,9 @@ base::Status CheckNames(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (job::FindMetric(name) != nullptr) continue;
     const std::string hint = base::DidYouMean(name, known);
-    return base::Error{base::Code::kInvalid,
-                       "no metric '" + name + "'" + (hint.empty() ? "" : ": " + hint) + "; there are " + Join(known, ", ")};
+    return base::Error{base::Code::kInvalid, "no metric '" + name + "'" +
+                                                 (hint.empty() ? "" : ": " + hint) +
+                                                 "; there are " + Join(known, ", ")};
   }
   return base::Ok{};
 }
@@ -33,7 +35,8 @@ class Metrics : public Verb {
     arguments.Text("--name", "NAME,…", &names_, "only these metrics");
     arguments.Number("--rank", "N", &rank_, "only this rank's own points");
     arguments.Remark(
-        "Without -o each point is a line of JSON: {\"name\", \"step\", \"rank\", \"value\", \"time\"}; rank is null for the whole gang,\n"
+        "Without -o each point is a line of JSON: {\"name\", \"step\", \"rank\", \"value\", "
+        "\"time\"}; rank is null for the whole gang,\n"
         "time is in seconds since the epoch, and points of memory have their \"phase\".");
   }
 
@@ -42,7 +45,8 @@ class Metrics : public Verb {
     if (!api.ok()) return Fail(context, api.error());
     const base::Result<v1::MetricsRequest> request = Request();
     if (!request.ok()) return Fail(context, request.error());
-    if (!context.format_given || context.format == OutputFormat::kJsonl) return StreamLines(context, **api, *request);
+    if (!context.format_given || context.format == OutputFormat::kJsonl)
+      return StreamLines(context, **api, *request);
     return PrintAll(context, **api, *request);
   }
 
@@ -59,25 +63,29 @@ class Metrics : public Verb {
 
   // Long runs have millions of points: they go through without being kept.
   static int StreamLines(Context& context, Api& api, const v1::MetricsRequest& request) {
-    const base::Status status = api.Metrics(request, [&context](const v1::MetricsResponse& response) {
-      for (const v1::MetricPoint& point : response.points()) context.out << RenderLine(PointRecord(point));
-      return static_cast<bool>(context.out);
-    });
+    const base::Status status =
+        api.Metrics(request, [&context](const v1::MetricsResponse& response) {
+          for (const v1::MetricPoint& point : response.points())
+            context.out << RenderLine(PointRecord(point));
+          return static_cast<bool>(context.out);
+        });
     context.out << std::flush;
     return status.ok() ? kExitOk : Fail(context, status.error());
   }
 
   static int PrintAll(Context& context, Api& api, const v1::MetricsRequest& request) {
     Listing listing{.collection = "points",
-                    .table = TextTable({{"METRIC"}, {"STEP", true}, {"RANK", true}, {"PHASE"}, {"VALUE", true}}),
+                    .table = TextTable(
+                        {{"METRIC"}, {"STEP", true}, {"RANK", true}, {"PHASE"}, {"VALUE", true}}),
                     .name_key = "name"};
-    const base::Status status = api.Metrics(request, [&listing](const v1::MetricsResponse& response) {
-      for (const v1::MetricPoint& point : response.points()) {
-        listing.records.push_back(PointRecord(point));
-        listing.table.AddRow(PointRow(point));
-      }
-      return true;
-    });
+    const base::Status status =
+        api.Metrics(request, [&listing](const v1::MetricsResponse& response) {
+          for (const v1::MetricPoint& point : response.points()) {
+            listing.records.push_back(PointRecord(point));
+            listing.table.AddRow(PointRow(point));
+          }
+          return true;
+        });
     return status.ok() ? Print(context, listing) : Fail(context, status.error());
   }
 

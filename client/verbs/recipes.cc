@@ -1,11 +1,11 @@
 #include <utility>
 
 #include "client/exit_code.h"
-#include "client/format.h"
-#include "client/lab_file_text.h"
-#include "client/recipe_folder.h"
-#include "client/submission.h"
-#include "client/verbs.h"
+#include "client/files/lab_file_text.h"
+#include "client/show/format.h"
+#include "client/submit/recipe_folder.h"
+#include "client/submit/submission.h"
+#include "client/verbs/verbs.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
@@ -24,26 +24,33 @@ std::string Setting(const job::JobSpec& job, std::string_view key) {
 // "LoRA r 32, ddp, sgd, expects OOM".
 std::string MethodOf(const job::JobSpec& job) {
   std::vector<std::string> words = {"full"};
-  if (job.lora) words = {(job.quantize ? "QLoRA " + Setting(job, "quantize") + " r " : "LoRA r ") + std::to_string(job.lora->r)};
+  if (job.lora)
+    words = {(job.quantize ? "QLoRA " + Setting(job, "quantize") + " r " : "LoRA r ") +
+             std::to_string(job.lora->r)};
   const std::string strategy = Setting(job::ResolveJob(job), "strategy");
   if (strategy != "single") words.push_back(strategy);
   if (strategy == "fsdp" && job.sharding == job::Sharding::kGradOp) words.push_back("grad_op");
   if (job.offload_optimizer) words.push_back("offload");
   if (job.activation_checkpointing != 0) words.push_back("checkpointing");
-  if (job.optimizer.name != job::OptimizerKind::kAdamW) words.push_back(Setting(job, "optimizer.name"));
+  if (job.optimizer.name != job::OptimizerKind::kAdamW)
+    words.push_back(Setting(job, "optimizer.name"));
   if (job.expect == job::Expect::kOom) words.push_back("expects OOM");
   return Join(words, ", ");
 }
 
 std::string BatchOf(const job::JobSpec& job) {
   const base::Result<job::BatchPlan> plan = job::PlanBatch(job);
-  const std::string global = job.train.global_batch_size ? std::to_string(*job.train.global_batch_size)
-                             : plan.ok()                 ? std::to_string(plan->global)
-                                                         : "?";
-  return global + "/" + (job.train.micro_batch_size ? std::to_string(*job.train.micro_batch_size) : "auto");
+  const std::string global = job.train.global_batch_size
+                                 ? std::to_string(*job.train.global_batch_size)
+                             : plan.ok() ? std::to_string(plan->global)
+                                         : "?";
+  return global + "/" +
+         (job.train.micro_batch_size ? std::to_string(*job.train.micro_batch_size) : "auto");
 }
 
-std::string ModelOf(const job::JobSpec& job) { return job.model.path.substr(job.model.path.rfind('/') + 1); }
+std::string ModelOf(const job::JobSpec& job) {
+  return job.model.path.substr(job.model.path.rfind('/') + 1);
+}
 
 // What all jobs have in common; else "…".
 template <class Of>
@@ -56,15 +63,20 @@ std::string Common(const std::vector<job::JobSpec>& jobs, Of of) {
 
 void AddRow(const Recipe& recipe, Listing* listing) {
   if (recipe.jobs.empty()) {
-    listing->records.push_back({{"id", recipe.id}, {"path", recipe.path}, {"problem", recipe.problem}});
-    listing->table.AddRow({recipe.id, "", "", "", "", "", {"refused: " + recipe.problem, Style::kWarning}});
+    listing->records.push_back(
+        {{"id", recipe.id}, {"path", recipe.path}, {"problem", recipe.problem}});
+    listing->table.AddRow(
+        {recipe.id, "", "", "", "", "", {"refused: " + recipe.problem, Style::kWarning}});
     return;
   }
   const std::string model = Common(recipe.jobs, ModelOf), batch = Common(recipe.jobs, BatchOf);
-  const std::string devices = Common(recipe.jobs, [](const job::JobSpec& job) { return std::to_string(job.devices); });
-  const std::string precision = Common(recipe.jobs, [](const job::JobSpec& job) { return Setting(job, "precision"); });
+  const std::string devices =
+      Common(recipe.jobs, [](const job::JobSpec& job) { return std::to_string(job.devices); });
+  const std::string precision =
+      Common(recipe.jobs, [](const job::JobSpec& job) { return Setting(job, "precision"); });
   const bool is_lab = recipe.jobs.size() > 1;
-  const std::string method = is_lab ? "lab of " + std::to_string(recipe.jobs.size()) + " runs" : MethodOf(recipe.jobs.front());
+  const std::string method = is_lab ? "lab of " + std::to_string(recipe.jobs.size()) + " runs"
+                                    : MethodOf(recipe.jobs.front());
   listing->table.AddRow({recipe.id, model, method, batch, devices, precision});
   Json experiments = Json::array();
   for (const job::JobSpec& job : recipe.jobs) experiments.push_back(job.name);
@@ -81,12 +93,18 @@ void AddRow(const Recipe& recipe, Listing* listing) {
 class Recipes : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positionals("WORD", &words_, "ls, show ID, path ID or submit ID; none: ls", /*required=*/false);
-    arguments.Text("--dir", "DIR", &folder_, "where the job files are; else TRAINCTL_RECIPES, else those that came with this program");
+    arguments.Positionals("WORD", &words_, "ls, show ID, path ID or submit ID; none: ls",
+                          /*required=*/false);
+    arguments.Text(
+        "--dir", "DIR", &folder_,
+        "where the job files are; else TRAINCTL_RECIPES, else those that came with this program");
     DeclareSubmitOptions(arguments, &options_);
-    arguments.Overrides(&overrides_, "with show and submit: override a setting; also --KEY VALUE, as in --model.init random");
+    arguments.Overrides(
+        &overrides_,
+        "with show and submit: override a setting; also --KEY VALUE, as in --model.init random");
     arguments.Remark(
-        "batch is global/micro. show prints the resolved job or lab, ready to be kept and changed: trainctl recipes show single-4 > "
+        "batch is global/micro. show prints the resolved job or lab, ready to be kept and changed: "
+        "trainctl recipes show single-4 > "
         "job.json.\n"
         "submit takes the options of trainctl submit.");
   }
@@ -96,10 +114,13 @@ class Recipes : public Verb {
     const bool takes_id = action == "show" || action == "path" || action == "submit";
     if (!takes_id && action != "ls") {
       return Fail(context,
-                  {base::Code::kInvalid, "recipes " + action + ": expected ls, show, path or submit; see: trainctl recipes --help"});
+                  {base::Code::kInvalid,
+                   "recipes " + action +
+                       ": expected ls, show, path or submit; see: trainctl recipes --help"});
     }
     if (words_.size() > (takes_id ? 2u : 1u) || (takes_id && words_.size() != 2)) {
-      return Fail(context, {base::Code::kInvalid, "recipes " + action + ": expected " + (takes_id ? "one ID" : "nothing behind it") +
+      return Fail(context, {base::Code::kInvalid, "recipes " + action + ": expected " +
+                                                      (takes_id ? "one ID" : "nothing behind it") +
                                                       "; see: trainctl recipes --help"});
     }
     const base::Result<std::string> folder = FindRecipeFolder(context.surroundings, folder_);
@@ -115,7 +136,13 @@ class Recipes : public Verb {
  private:
   static int List(Context& context, const std::vector<Recipe>& recipes) {
     Listing listing{.collection = "recipes",
-                    .table = TextTable({{"ID"}, {"MODEL"}, {"METHOD"}, {"BATCH", true}, {"DEVICES", true}, {"PRECISION"}, {""}})};
+                    .table = TextTable({{"ID"},
+                                        {"MODEL"},
+                                        {"METHOD"},
+                                        {"BATCH", true},
+                                        {"DEVICES", true},
+                                        {"PRECISION"},
+                                        {""}})};
     for (const Recipe& recipe : recipes) AddRow(recipe, &listing);
     return Print(context, listing);
   }
@@ -125,7 +152,8 @@ class Recipes : public Verb {
       context.out << recipe.path << std::endl;
       return kExitOk;
     }
-    const base::Result<JobFile> file = OpenJobFile({.path = recipe.path, .experiment = recipe.experiment, .overrides = overrides_});
+    const base::Result<JobFile> file = OpenJobFile(
+        {.path = recipe.path, .experiment = recipe.experiment, .overrides = overrides_});
     if (!file.ok()) return Fail(context, file.error());
     if (action == "show") return Show(context, *file);
     options_.source = recipe.path;
@@ -133,7 +161,8 @@ class Recipes : public Verb {
   }
 
   static int Show(Context& context, const JobFile& file) {
-    const std::string job = Json::parse(job::ToJson(job::ResolveJob(file.jobs.front()))).dump(2) + "\n";
+    const std::string job =
+        Json::parse(job::ToJson(job::ResolveJob(file.jobs.front()))).dump(2) + "\n";
     context.out << (file.is_lab ? LabFileText(file.jobs) : job) << std::flush;
     return kExitOk;
   }

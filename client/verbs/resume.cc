@@ -1,8 +1,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "client/submission.h"
-#include "client/verbs.h"
+#include "client/submit/submission.h"
+#include "client/verbs/verbs.h"
 #include "common/job/job_json.h"
 
 namespace trainctl::client {
@@ -20,8 +20,10 @@ const v1::Artifact* LastCheckpoint(const v1::JobDetail& detail) {
 base::Error NoCheckpoint(const v1::JobView& view, const job::JobSpec& job) {
   const std::string why = job.checkpoint.every_steps
                               ? "it ended before the first one was whole; submit it again"
-                              : "checkpoint.every_steps was null; submit it again with --checkpoint.every_steps N and --output.dir DIR";
-  return {base::Code::kInvalid, view.name() + " (" + view.id() + ") has no checkpoint to resume from: " + why};
+                              : "checkpoint.every_steps was null; submit it again with "
+                                "--checkpoint.every_steps N and --output.dir DIR";
+  return {base::Code::kInvalid,
+          view.name() + " (" + view.id() + ") has no checkpoint to resume from: " + why};
 }
 
 class Resume : public Verb {
@@ -30,10 +32,13 @@ class Resume : public Verb {
     arguments.Positional("JOB", &job_, "id or name of a job that has ended");
     DeclareSubmitOptions(arguments, &options_);
     arguments.Text("--name", "NAME", &name_, "of the new job; else the old one's");
-    arguments.Overrides(&overrides_, "override a setting; also --KEY VALUE, as in --train.max_steps 2000");
+    arguments.Overrides(&overrides_,
+                        "override a setting; also --KEY VALUE, as in --train.max_steps 2000");
     arguments.Remark(
-        "The new job goes on from the last checkpoint, with the old one's settings and output.dir. It may have other devices, another\n"
-        "strategy or micro batch; the same ones under \"deterministic\": true give the losses of a run that was never interrupted.\n"
+        "The new job goes on from the last checkpoint, with the old one's settings and output.dir. "
+        "It may have other devices, another\n"
+        "strategy or micro batch; the same ones under \"deterministic\": true give the losses of a "
+        "run that was never interrupted.\n"
         "The old job stays as it is. Restarts by resources.max_restarts resume by themselves.");
   }
 
@@ -49,13 +54,17 @@ class Resume : public Verb {
  private:
   base::Result<JobFile> Continue(const v1::GetResponse& response) const {
     if (response.jobs_size() != 1) {
-      return base::Error{base::Code::kInvalid, job_ + " is a group of " + std::to_string(response.jobs_size()) + " jobs: name one of them"};
+      return base::Error{base::Code::kInvalid, job_ + " is a group of " +
+                                                   std::to_string(response.jobs_size()) +
+                                                   " jobs: name one of them"};
     }
     const v1::JobDetail& detail = response.jobs(0);
     const v1::JobView& view = detail.view();
     if (view.state() != "FINISHED") {
-      return base::Error{base::Code::kConflict, view.name() + " (" + view.id() + ") is " + view.state() +
-                                                    ": only a job that has ended is resumed; end it with: trainctl cancel " + view.id()};
+      return base::Error{
+          base::Code::kConflict,
+          view.name() + " (" + view.id() + ") is " + view.state() +
+              ": only a job that has ended is resumed; end it with: trainctl cancel " + view.id()};
     }
     const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
     if (!job.ok()) return job.error();

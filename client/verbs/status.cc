@@ -2,9 +2,9 @@
 #include <map>
 
 #include "client/exit_code.h"
-#include "client/format.h"
-#include "client/job_listing.h"
-#include "client/verbs.h"
+#include "client/show/format.h"
+#include "client/show/job_listing.h"
+#include "client/verbs/verbs.h"
 
 namespace trainctl::client {
 namespace {
@@ -26,8 +26,8 @@ std::string HostsText(const v1::ListResponse& response) {
   }
   std::string text;
   for (const auto& [name, host] : hosts) {
-    text += name + ": " + std::to_string(host.busy) + " of " + std::to_string(host.devices) + (host.devices == 1 ? " device" : " devices") +
-            " busy";
+    text += name + ": " + std::to_string(host.busy) + " of " + std::to_string(host.devices) +
+            (host.devices == 1 ? " device" : " devices") + " busy";
     if (host.lost > 0) text += ", " + std::to_string(host.lost) + " lost";
     if (host.dirty > 0) text += ", " + std::to_string(host.dirty) + " not free of other processes";
     text += "\n";
@@ -38,8 +38,10 @@ std::string HostsText(const v1::ListResponse& response) {
 class Status : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positionals("JOB", &jobs_, "ids or names of jobs and groups; none: all", /*required=*/false);
-    arguments.Switch("-w,--watch", &watch_, "show again every two seconds until the jobs ended, or Ctrl-C");
+    arguments.Positionals("JOB", &jobs_, "ids or names of jobs and groups; none: all",
+                          /*required=*/false);
+    arguments.Switch("-w,--watch", &watch_,
+                     "show again every two seconds until the jobs ended, or Ctrl-C");
     arguments.Switch("--unfinished", &unfinished_, "only jobs that have not ended");
     arguments.Number("-n,--limit", "N", &limit_, "the newest N jobs");
   }
@@ -49,14 +51,17 @@ class Status : public Verb {
     if (!api.ok()) return Fail(context, api.error());
     while (true) {
       const base::Result<v1::ListResponse> response = (*api)->List(Request());
-      if (!response.ok() && !(watch_ && shown_ && response.error().code == base::Code::kUnavailable)) {
+      if (!response.ok() &&
+          !(watch_ && shown_ && response.error().code == base::Code::kUnavailable)) {
         return Fail(context, response.error());
       }
       if (response.ok()) {
-        if (!jobs_.empty() && response->jobs().empty() && !unfinished_) return Fail(context, NotFound());
+        if (!jobs_.empty() && response->jobs().empty() && !unfinished_)
+          return Fail(context, NotFound());
         Show(context, *response);
         const bool all_ended =
-            std::all_of(response->jobs().begin(), response->jobs().end(), [](const v1::JobView& job) { return job.state() == "FINISHED"; });
+            std::all_of(response->jobs().begin(), response->jobs().end(),
+                        [](const v1::JobView& job) { return job.state() == "FINISHED"; });
         if (!watch_ || all_ended) return kExitOk;
       }
       context.surroundings.sleep(kRefreshSeconds);
@@ -73,7 +78,8 @@ class Status : public Verb {
   }
 
   base::Error NotFound() const {
-    return {base::Code::kNotFound, "no job or group '" + Join(jobs_, "', '") + "'; trainctl status lists all"};
+    return {base::Code::kNotFound,
+            "no job or group '" + Join(jobs_, "', '") + "'; trainctl status lists all"};
   }
 
   void Show(Context& context, const v1::ListResponse& response) {

@@ -1,5 +1,5 @@
-#include "client/submission.h"
-#include "client/verbs.h"
+#include "client/submit/submission.h"
+#include "client/verbs/verbs.h"
 
 namespace trainctl::client {
 namespace {
@@ -7,12 +7,16 @@ namespace {
 class Submit : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positional("FILE", &file_.path, "a job file, or a lab file {\"base\": …, \"experiments\": […]}");
+    arguments.Positional("FILE", &file_.path,
+                         "a job file, or a lab file {\"base\": …, \"experiments\": […]}");
     DeclareSubmitOptions(arguments, &options_);
-    arguments.Text("--name", "NAME", &file_.name, "of the job, or of a lab file's group; else the file's");
-    arguments.Overrides(&file_.overrides, "override a setting; also --KEY VALUE, as in --train.micro_batch_size 8");
+    arguments.Text("--name", "NAME", &file_.name,
+                   "of the job, or of a lab file's group; else the file's");
+    arguments.Overrides(&file_.overrides,
+                        "override a setting; also --KEY VALUE, as in --train.micro_batch_size 8");
     arguments.Remark(
-        "Relative paths in the file are relative to the file, those typed here to the current folder; the workers must see them too.\n"
+        "Relative paths in the file are relative to the file, those typed here to the current "
+        "folder; the workers must see them too.\n"
         "Ctrl-C during --wait detaches and never ends a job.");
   }
 

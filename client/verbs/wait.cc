@@ -1,7 +1,7 @@
-#include "client/follow.h"
-#include "client/format.h"
-#include "client/job_listing.h"
-#include "client/verbs.h"
+#include "client/show/format.h"
+#include "client/show/job_listing.h"
+#include "client/submit/follow.h"
+#include "client/verbs/verbs.h"
 
 namespace trainctl::client {
 namespace {
@@ -9,10 +9,13 @@ namespace {
 class Wait : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positionals("JOB", &options_.jobs, "ids or names of jobs and groups", /*required=*/true);
-    arguments.Duration("--timeout", &options_.timeout_seconds, "stop waiting after this time (exit status 124); the jobs go on");
+    arguments.Positionals("JOB", &options_.jobs, "ids or names of jobs and groups",
+                          /*required=*/true);
+    arguments.Duration("--timeout", &options_.timeout_seconds,
+                       "stop waiting after this time (exit status 124); the jobs go on");
     arguments.Remark(
-        "Exit status: 0 all succeeded or ended as expected, 10 failed or not as expected, 11 out of memory, 12 cancelled, 124 timeout.\n"
+        "Exit status: 0 all succeeded or ended as expected, 10 failed or not as expected, 11 out "
+        "of memory, 12 cancelled, 124 timeout.\n"
         "Ctrl-C stops waiting and never ends a job.");
   }
 

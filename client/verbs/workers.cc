@@ -1,6 +1,6 @@
-#include "client/format.h"
-#include "client/job_listing.h"
-#include "client/verbs.h"
+#include "client/show/format.h"
+#include "client/show/job_listing.h"
+#include "client/verbs/verbs.h"
 
 namespace trainctl::client {
 namespace {
@@ -47,7 +47,9 @@ Style StateStyle(const std::string& state) {
   return state == "BUSY" ? Style::kPlain : Style::kBad;
 }
 
-std::string MemoryText(int64_t used, int64_t total) { return total > 0 ? FormatMemory(used) + " of " + FormatMemory(total) : ""; }
+std::string MemoryText(int64_t used, int64_t total) {
+  return total > 0 ? FormatMemory(used) + " of " + FormatMemory(total) : "";
+}
 
 std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
   const v1::DeviceSample& gpu = worker.device_sample();
@@ -69,7 +71,8 @@ class Workers : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Remark(
-        "READY: free. BUSY: holds a job. LOST: not heard of for 15 s. DIRTY: the device is not free though nothing of ours runs there.");
+        "READY: free. BUSY: holds a job. LOST: not heard of for 15 s. DIRTY: the device is not "
+        "free though nothing of ours runs there.");
   }
 
   int Run(Context& context) override {

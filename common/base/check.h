@@ -1,5 +1,5 @@
-// CHECK(condition) << context: an error of the programmer, never of a user or of the world. Stays on in release builds: prints
-// file, line, the condition and the context to stderr, then aborts.
+// CHECK(condition) << context: an error of the programmer, never of a user or of the world. Stays
+// on in release builds: prints file, line, the condition and the context to stderr, then aborts.
 #pragma once
 
 #include <cstdlib>
@@ -29,9 +29,10 @@ class CheckFailure {
 
 }  // namespace trainctl::base
 
-// c10's logging header, which LibTorch includes, defines a macro of this name and meaning; ours stands.
+// c10's logging header, which LibTorch includes, defines a macro of this name and meaning; ours
+// stands.
 #undef CHECK
-#define CHECK(condition)  \
-  if (condition) {        \
-  } else                  \
+#define CHECK(condition) \
+  if (condition) {       \
+  } else                 \
     ::trainctl::base::CheckFailure(__FILE__, __LINE__, #condition)

@@ -1,4 +1,5 @@
-// Time is injected: nothing but main.cc files and this room's SystemClock reads the machine's clocks.
+// Time is injected: nothing but main.cc files and this room's SystemClock reads the machine's
+// clocks.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,8 @@ constexpr size_t kLongestName = 64;
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Optimal string alignment distance (Damerau–Levenshtein without repeated edits of one place). Both at most kLongestName long.
+// Optimal string alignment distance (Damerau–Levenshtein without repeated edits of one place). Both
+// at most kLongestName long.
 size_t EditDistance(std::string_view a, std::string_view b) {
   using Row = std::array<size_t, kLongestName + 1>;
   Row before_last{}, last{}, row{};
@@ -21,7 +22,8 @@ size_t EditDistance(std::string_view a, std::string_view b) {
     for (size_t j = 1; j <= b.size(); ++j) {
       const bool same = Lower(a[i - 1]) == Lower(b[j - 1]);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && Lower(a[i - 1]) == Lower(b[j - 2]) && Lower(a[i - 2]) == Lower(b[j - 1]);
+      const bool swapped = i > 1 && j > 1 && Lower(a[i - 1]) == Lower(b[j - 2]) &&
+                           Lower(a[i - 2]) == Lower(b[j - 1]);
       if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
     }
     before_last = last;
@@ -32,7 +34,8 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::optional<std::string_view> Closest(std::string_view name, std::span<const std::string_view> candidates) {
+std::optional<std::string_view> Closest(std::string_view name,
+                                        std::span<const std::string_view> candidates) {
   std::optional<std::string_view> closest;
   size_t fewest = 0;
   for (const std::string_view candidate : candidates) {

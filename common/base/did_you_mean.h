@@ -1,4 +1,5 @@
-// The nearest of a list of names to one that was mistyped, for hints: "did you mean 'micro_batch_size'?".
+// The nearest of a list of names to one that was mistyped, for hints: "did you mean
+// 'micro_batch_size'?".
 #pragma once
 
 #include <optional>
@@ -8,10 +9,12 @@
 
 namespace trainctl::base {
 
-// The candidate with the fewest edits (insert, delete, replace, swap of neighbours; letter case is free), the first of equals. nullopt
-// where even that needs more than a third of the longer name's letters (at least one edit is always allowed). Work is bounded: names longer
-// than 64 bytes have no nearest.
-std::optional<std::string_view> Closest(std::string_view name, std::span<const std::string_view> candidates);
+// The candidate with the fewest edits (insert, delete, replace, swap of neighbours; letter case is
+// free), the first of equals. nullopt where even that needs more than a third of the longer name's
+// letters (at least one edit is always allowed). Work is bounded: names longer than 64 bytes have
+// no nearest.
+std::optional<std::string_view> Closest(std::string_view name,
+                                        std::span<const std::string_view> candidates);
 
 // "did you mean 'x'?" or "".
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> candidates);

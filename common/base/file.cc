@@ -89,7 +89,8 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
     if (count < 0) return SystemError("read", path);
     if (count == 0) return content;
     if (static_cast<size_t>(count) > max_bytes - content.size()) {
-      return Error{Code::kExhausted, path + " is larger than " + std::to_string(max_bytes) + " bytes, the most that is read here"};
+      return Error{Code::kExhausted, path + " is larger than " + std::to_string(max_bytes) +
+                                         " bytes, the most that is read here"};
     }
     content.append(buffer, static_cast<size_t>(count));
   }
@@ -98,7 +99,8 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode) {
   const std::string temporary = TemporaryName(path);
   Status written = WriteAndSync(temporary, content, mode);
-  if (written.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) written = SystemError("rename " + temporary + " to", path);
+  if (written.ok() && ::rename(temporary.c_str(), path.c_str()) != 0)
+    written = SystemError("rename " + temporary + " to", path);
   if (!written.ok()) {
     ::unlink(temporary.c_str());
     return written;
@@ -110,7 +112,8 @@ Status SyncFolder(const std::string& folder) {
   const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.ok()) return SystemError("open the folder", folder);
   // Some file systems cannot sync a folder and say EINVAL: there is nothing more to do then.
-  if (::fsync(directory.get()) != 0 && errno != EINVAL) return SystemError("sync the folder", folder);
+  if (::fsync(directory.get()) != 0 && errno != EINVAL)
+    return SystemError("sync the folder", folder);
   return Ok{};
 }
 

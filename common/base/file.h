@@ -1,5 +1,5 @@
-// Small whole files: configuration, plans, records. Errors name the path and what the operating system said.
-// Thread-safe; two writers of one path leave one of the two contents, whole.
+// Small whole files: configuration, plans, records. Errors name the path and what the operating
+// system said. Thread-safe; two writers of one path leave one of the two contents, whole.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,18 @@
 
 namespace trainctl::base {
 
-// The whole file, at most max_bytes. kNotFound: no such file. kExhausted: larger than max_bytes. kInvalid: a directory. kIo: everything
-// else. Pipes and files of /proc are read to their end too.
+// The whole file, at most max_bytes. kNotFound: no such file. kExhausted: larger than max_bytes.
+// kInvalid: a directory. kIo: everything else. Pipes and files of /proc are read to their end too.
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
-// After success the content is on the disk under that name, also past a power failure; after an error or a kill the old file is still
-// whole. Writes "<path>.<pid>.<n>.tmp" in the same folder, fsyncs it, renames it, fsyncs the folder. mode applies to a new file (less the
-// process's umask). kNotFound: the folder is missing. kExhausted: no space or quota left. kIo: everything else.
+// After success the content is on the disk under that name, also past a power failure; after an
+// error or a kill the old file is still whole. Writes "<path>.<pid>.<n>.tmp" in the same folder,
+// fsyncs it, renames it, fsyncs the folder. mode applies to a new file (less the process's umask).
+// kNotFound: the folder is missing. kExhausted: no space or quota left. kIo: everything else.
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode = 0644);
 
-// Names that were made, renamed or removed in the folder are so on the disk. A file system that cannot sync a folder is left at that.
-// kNotFound: no such folder. kIo: everything else.
+// Names that were made, renamed or removed in the folder are so on the disk. A file system that
+// cannot sync a folder is left at that. kNotFound: no such folder. kIo: everything else.
 Status SyncFolder(const std::string& folder);
 
 }  // namespace trainctl::base

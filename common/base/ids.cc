@@ -5,7 +5,8 @@
 namespace trainctl::base {
 namespace {
 
-// The digits behind the prefix letter, in the one spelling that ToString writes: no sign, no leading zero, not 0.
+// The digits behind the prefix letter, in the one spelling that ToString writes: no sign, no
+// leading zero, not 0.
 std::optional<int64_t> ParseNumbered(char prefix, std::string_view text) {
   if (text.size() < 2 || text[0] != prefix || text[1] < '1' || text[1] > '9') return std::nullopt;
   int64_t value = 0;

@@ -1,5 +1,5 @@
-// Strong ids. A job is j1, j2, … and a group g1, g2, … in everything that people read; inside they are integers that the
-// coordinator's store hands out, never reused.
+// Strong ids. A job is j1, j2, … and a group g1, g2, … in everything that people read; inside they
+// are integers that the coordinator's store hands out, never reused.
 #pragma once
 
 #include <compare>

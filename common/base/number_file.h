@@ -7,7 +7,8 @@
 
 namespace trainctl::base {
 
-// The number that the file begins with; nullopt where there is no such file, or no number ("max": no limit). Thread-safe.
+// The number that the file begins with; nullopt where there is no such file, or no number ("max":
+// no limit). Thread-safe.
 std::optional<int64_t> ReadNumberFile(const std::string& path);
 
 }  // namespace trainctl::base

@@ -1,6 +1,7 @@
-// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011), for
-// host and device. Randomness is counted, not kept: a number is a pure function of (seed, stream, place), so it is the same under
-// recomputation, at any world size and after a resume. Pure.
+// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror, Shaw: "Parallel Random
+// Numbers: As Easy as 1, 2, 3" (SC 2011), for host and device. Randomness is counted, not kept: a
+// number is a pure function of (seed, stream, place), so it is the same under recomputation, at any
+// world size and after a resume. Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct PhiloxWords {
 TRAINCTL_HOST_DEVICE constexpr PhiloxWords Philox(PhiloxWords counter, uint64_t key) {
   uint32_t low = static_cast<uint32_t>(key), high = static_cast<uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
-    const uint64_t a = uint64_t{0xD2511F53} * counter.word[0], b = uint64_t{0xCD9E8D57} * counter.word[2];
+    const uint64_t a = uint64_t{0xD2511F53} * counter.word[0],
+                   b = uint64_t{0xCD9E8D57} * counter.word[2];
     counter = {{static_cast<uint32_t>(b >> 32) ^ counter.word[1] ^ low, static_cast<uint32_t>(b),
                 static_cast<uint32_t>(a >> 32) ^ counter.word[3] ^ high, static_cast<uint32_t>(a)}};
     low += 0x9E3779B9;
@@ -30,12 +32,13 @@ TRAINCTL_HOST_DEVICE constexpr PhiloxWords Philox(PhiloxWords counter, uint64_t 
   return counter;
 }
 
-// What a number is for: word 3 of the counter, so that no two uses ever share a number under one seed. Fixed: other values would be other
-// shuffles and masks.
+// What a number is for: word 3 of the counter, so that no two uses ever share a number under one
+// seed. Fixed: other values would be other shuffles and masks.
 enum class RandomStream : uint32_t { kSplit = 1, kEpochOrder = 2, kDropout = 4 };
 
 // (a, b, c): the use's own place (element, row, step, layer …).
-TRAINCTL_HOST_DEVICE constexpr PhiloxWords Philox(uint64_t seed, RandomStream stream, uint32_t a, uint32_t b = 0, uint32_t c = 0) {
+TRAINCTL_HOST_DEVICE constexpr PhiloxWords Philox(uint64_t seed, RandomStream stream, uint32_t a,
+                                                  uint32_t b = 0, uint32_t c = 0) {
   return Philox({{a, b, c, static_cast<uint32_t>(stream)}}, seed);
 }
 

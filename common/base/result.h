@@ -1,4 +1,5 @@
-// Result<T>: a value, or the error of a user or of the world. Errors are values; exceptions of libraries end in one named file each.
+// Result<T>: a value, or the error of a user or of the world. Errors are values; exceptions of
+// libraries end in one named file each.
 #pragma once
 
 #include <string>

@@ -26,11 +26,12 @@ constexpr std::array<Unit, 11> kByteUnits = {{{"", 1},
                                               {"GB", 1'000'000'000},
                                               {"TB", 1'000'000'000'000},
                                               {"KiB", kKi},
-                                              {"MiB", kKi * kKi},
-                                              {"GiB", kKi * kKi * kKi},
-                                              {"TiB", kKi * kKi * kKi * kKi}}};
+                                              {"MiB", kKi* kKi},
+                                              {"GiB", kKi* kKi* kKi},
+                                              {"TiB", kKi* kKi* kKi* kKi}}};
 
-constexpr std::array<Unit, 4> kDurationUnits = {{{"d", 86'400}, {"h", 3'600}, {"min", 60}, {"s", 1}}};
+constexpr std::array<Unit, 4> kDurationUnits = {
+    {{"d", 86'400}, {"h", 3'600}, {"min", 60}, {"s", 1}}};
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -44,11 +45,13 @@ std::string_view TakeWhile(std::string_view& text, Accept accept) {
   return taken;
 }
 
-// "12" × 1000 exactly, "1.5" × 1000 through a double; nullopt for what is no decimal number or beyond int64.
+// "12" × 1000 exactly, "1.5" × 1000 through a double; nullopt for what is no decimal number or
+// beyond int64.
 std::optional<int64_t> Scale(std::string_view number, int64_t factor) {
   const char* const end = number.data() + number.size();
   int64_t whole = 0;
-  if (const auto [stop, error] = std::from_chars(number.data(), end, whole); error == std::errc() && stop == end) {
+  if (const auto [stop, error] = std::from_chars(number.data(), end, whole);
+      error == std::errc() && stop == end) {
     int64_t product = 0;
     if (__builtin_mul_overflow(whole, factor, &product)) return std::nullopt;
     return product;
@@ -61,7 +64,8 @@ std::optional<int64_t> Scale(std::string_view number, int64_t factor) {
   return static_cast<int64_t>(product);
 }
 
-// One part of a duration, such as "30min", from the front of text; units before `first` were used already.
+// One part of a duration, such as "30min", from the front of text; units before `first` were used
+// already.
 std::optional<int64_t> TakeDurationPart(std::string_view& text, size_t& first) {
   const std::string_view number = TakeWhile(text, IsDigit);
   const std::string_view unit = TakeWhile(text, [](char c) { return c >= 'a' && c <= 'z'; });
@@ -99,7 +103,8 @@ std::optional<int64_t> ParseDuration(std::string_view text) {
 
 std::string FormatBytes(int64_t bytes) {
   char buffer[40];
-  std::snprintf(buffer, sizeof buffer, "%.2f GiB", static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0));
+  std::snprintf(buffer, sizeof buffer, "%.2f GiB",
+                static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0));
   return buffer;
 }
 

@@ -1,5 +1,5 @@
-// Sizes and durations as people write and read them. Bytes and seconds are what the system stores; GiB is what it shows.
-// Pure, thread-safe; parsing never throws and never rounds a whole number.
+// Sizes and durations as people write and read them. Bytes and seconds are what the system stores;
+// GiB is what it shows. Pure, thread-safe; parsing never throws and never rounds a whole number.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,25 @@
 
 namespace trainctl::base {
 
-// "80GB" = 80e9, "80GiB" = 80·2^30, "512MiB", "1.5TB", "4096B", "4096". Units: B, kB/KB, MB, GB, TB (powers of 1,000) and KiB, MiB, GiB,
-// TiB (powers of 1,024); one space may stand before the unit. nullopt for anything else, negative numbers and more than 2^63 − 1 bytes
-// included.
+// "80GB" = 80e9, "80GiB" = 80·2^30, "512MiB", "1.5TB", "4096B", "4096". Units: B, kB/KB, MB, GB, TB
+// (powers of 1,000) and KiB, MiB, GiB, TiB (powers of 1,024); one space may stand before the unit.
+// nullopt for anything else, negative numbers and more than 2^63 − 1 bytes included.
 std::optional<int64_t> ParseBytes(std::string_view text);
 
-// Seconds. "2h", "10min", "90s", "1h30min", "2d", "1d 12h": units d, h, min, s, each at most once and in this order, whole numbers; one
-// space may stand between the parts. A bare number is refused, since nobody could tell its unit. nullopt for anything else.
+// Seconds. "2h", "10min", "90s", "1h30min", "2d", "1d 12h": units d, h, min, s, each at most once
+// and in this order, whole numbers; one space may stand between the parts. A bare number is
+// refused, since nobody could tell its unit. nullopt for anything else.
 std::optional<int64_t> ParseDuration(std::string_view text);
 
 // "44.20 GiB": always GiB, two digits, so that columns compare at a glance.
 std::string FormatBytes(int64_t bytes);
 
-// The shortest spelling that ParseBytes reads back to the same number: "80GB", "40GiB", "1536MiB", "1000001B".
+// The shortest spelling that ParseBytes reads back to the same number: "80GB", "40GiB", "1536MiB",
+// "1000001B".
 std::string SpellBytes(int64_t bytes);
 
-// "0s", "45s", "3min 32s", "2h", "1d 2h 5min": the parts that are not zero; ParseDuration reads it back. Negative: "-" in front.
+// "0s", "45s", "3min 32s", "2h", "1d 2h 5min": the parts that are not zero; ParseDuration reads it
+// back. Negative: "-" in front.
 std::string FormatDuration(int64_t seconds);
 
 }  // namespace trainctl::base

@@ -5,9 +5,12 @@
 namespace trainctl::base {
 namespace {
 
-// The length of the valid sequence at the front of text (not empty), 0 where there is none. Bounds: Unicode's table 3-7.
+// The length of the valid sequence at the front of text (not empty), 0 where there is none. Bounds:
+// Unicode's table 3-7.
 size_t SequenceLength(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0};
+  };
   const auto is_tail = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
   const uint8_t lead = byte(0);
   if (lead < 0x80) return 1;
@@ -57,7 +60,8 @@ std::string Excerpt(std::string_view text, size_t max_bytes) {
     const bool printable = length > 0 && !IsControl(text[0]);
     shown.append(printable ? text.substr(0, length) : "?");
     text.remove_prefix(length > 0 ? length : 1);
-    if (shown.size() > max_bytes) return shown.substr(0, cut).append(cut + kEllipsis.size() <= max_bytes ? kEllipsis : "");
+    if (shown.size() > max_bytes)
+      return shown.substr(0, cut).append(cut + kEllipsis.size() <= max_bytes ? kEllipsis : "");
     if (shown.size() + kEllipsis.size() <= max_bytes) cut = shown.size();
   }
   return shown;

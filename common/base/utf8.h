@@ -1,4 +1,5 @@
-// UTF-8 as the standard defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF. Pure.
+// UTF-8 as the standard defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +9,15 @@
 
 namespace trainctl::base {
 
-// The offset of the first byte that begins no valid sequence; nullopt where the whole text is valid.
+// The offset of the first byte that begins no valid sequence; nullopt where the whole text is
+// valid.
 std::optional<size_t> FindInvalidUtf8(std::string_view text);
 
 // U+FFFD in place of each byte that begins no valid sequence; a valid text is left as it is.
 void ReplaceInvalidUtf8(std::string* text);
 
-// At most max_bytes, cut between characters, with "…" (counted) where something was cut; invalid bytes and control characters become '?',
-// so that what a file holds can be shown on a terminal.
+// At most max_bytes, cut between characters, with "…" (counted) where something was cut; invalid
+// bytes and control characters become '?', so that what a file holds can be shown on a terminal.
 std::string Excerpt(std::string_view text, size_t max_bytes);
 
 }  // namespace trainctl::base

@@ -1,5 +1,5 @@
-// What was built, for --version, for the coordinator's report and for the record of each run. In a library of its own
-// (trainctl_version), so that a commit relinks the programs and not the tests.
+// What was built, for --version, for the coordinator's report and for the record of each run. In a
+// library of its own (trainctl_version), so that a commit relinks the programs and not the tests.
 #pragma once
 
 #include <string_view>
@@ -7,6 +7,7 @@
 namespace trainctl::base {
 
 std::string_view Version();  // "0.1.0"
-std::string_view Commit();   // "82ac421b0c"; "82ac421b0c+" with uncommitted changes; "unknown" outside a git checkout
+std::string_view
+Commit();  // "82ac421b0c"; "82ac421b0c+" with uncommitted changes; "unknown" outside a git checkout
 
 }  // namespace trainctl::base

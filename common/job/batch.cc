@@ -35,7 +35,9 @@ base::Result<BatchPlan> PlanBatch(const JobSpec& job) {
   const int64_t unit = plan.micro * plan.devices;
   if (plan.micro < 1 || plan.devices < 1 || job.train.accumulate_grad_batches.value_or(1) < 1 ||
       job.train.global_batch_size.value_or(1) < 1) {
-    return base::Error{base::Code::kInvalid, "micro_batch_size, devices, accumulate_grad_batches and global_batch_size are positive"};
+    return base::Error{
+        base::Code::kInvalid,
+        "micro_batch_size, devices, accumulate_grad_batches and global_batch_size are positive"};
   }
   if (!job.train.global_batch_size) {
     plan.accumulation = job.train.accumulate_grad_batches.value_or(1);
@@ -45,19 +47,24 @@ base::Result<BatchPlan> PlanBatch(const JobSpec& job) {
   plan.global = *job.train.global_batch_size;
   plan.accumulation = plan.global / unit;
   if (plan.global % unit == 0) return plan;
-  return base::Error{base::Code::kInvalid, "global_batch_size " + std::to_string(plan.global) +
-                                               " is not a multiple of micro_batch_size × devices = " + std::to_string(plan.micro) + " × " +
-                                               std::to_string(plan.devices) + " = " + std::to_string(unit) +
-                                               ": the nearest that work are " + NearestMultiples(plan.global, unit)};
+  return base::Error{
+      base::Code::kInvalid,
+      "global_batch_size " + std::to_string(plan.global) +
+          " is not a multiple of micro_batch_size × devices = " + std::to_string(plan.micro) +
+          " × " + std::to_string(plan.devices) + " = " + std::to_string(unit) +
+          ": the nearest that work are " + NearestMultiples(plan.global, unit)};
 }
 
 Split SplitRows(const DataSpec& data, int64_t rows) {
   const int64_t used = std::min(rows, data.max_rows.value_or(rows));
-  const auto validation = static_cast<int64_t>(std::floor(static_cast<double>(used) * data.val_split_fraction));
+  const auto validation =
+      static_cast<int64_t>(std::floor(static_cast<double>(used) * data.val_split_fraction));
   return {.train_rows = used - validation, .val_rows = validation};
 }
 
-int64_t StepsPerEpoch(const BatchPlan& batch, int64_t train_rows) { return train_rows / batch.global; }
+int64_t StepsPerEpoch(const BatchPlan& batch, int64_t train_rows) {
+  return train_rows / batch.global;
+}
 
 int64_t TotalSteps(const JobSpec& job, const BatchPlan& batch, int64_t train_rows) {
   const int64_t steps = job.train.epochs * StepsPerEpoch(batch, train_rows);
@@ -66,17 +73,21 @@ int64_t TotalSteps(const JobSpec& job, const BatchPlan& batch, int64_t train_row
 
 int64_t WarmupSteps(const TrainSpec& train, int64_t total_steps) {
   if (!train.lr_warmup_fraction) return train.lr_warmup_steps.value_or(0);
-  return static_cast<int64_t>(std::ceil(static_cast<double>(total_steps) * *train.lr_warmup_fraction));
+  return static_cast<int64_t>(
+      std::ceil(static_cast<double>(total_steps) * *train.lr_warmup_fraction));
 }
 
 double LearningRate(const JobSpec& job, const BatchPlan& batch, int64_t step, int64_t total_steps) {
-  const double scale = job.optimizer.lr_scaling == LrScaling::kLinear ? static_cast<double>(batch.devices) : 1;
+  const double scale =
+      job.optimizer.lr_scaling == LrScaling::kLinear ? static_cast<double>(batch.devices) : 1;
   const double peak = job.optimizer.lr * scale;
   const int64_t warmup = WarmupSteps(job.train, total_steps);
   if (step < warmup) return peak * static_cast<double>(step + 1) / static_cast<double>(warmup);
   const int64_t rest = total_steps - warmup;
   const int64_t since = step - warmup;
-  return since >= rest && job.train.lr_schedule != LrSchedule::kConstant ? 0 : peak * Decay(job.train.lr_schedule, since, rest);
+  return since >= rest && job.train.lr_schedule != LrSchedule::kConstant
+             ? 0
+             : peak * Decay(job.train.lr_schedule, since, rest);
 }
 
 }  // namespace trainctl::job

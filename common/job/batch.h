@@ -1,4 +1,5 @@
-// Batch arithmetic: global = micro × devices × accumulation; steps and learning rate as LitGPT counts them. Pure, thread-safe.
+// Batch arithmetic: global = micro × devices × accumulation; steps and learning rate as LitGPT
+// counts them. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,20 @@ struct BatchPlan {
   int64_t global = 1;        // rows per optimizer step
 };
 
-// kInvalid where global is not divisible by micro × devices (the message names the nearest that work), and where a number is below 1.
-// micro_batch_size "auto" counts as 1.
+// kInvalid where global is not divisible by micro × devices (the message names the nearest that
+// work), and where a number is below 1. micro_batch_size "auto" counts as 1.
 base::Result<BatchPlan> PlanBatch(const JobSpec& job);
 
-// Optimizer steps of one epoch: floor(train_rows / global); the rows that are left over are not trained on in that epoch.
+// Optimizer steps of one epoch: floor(train_rows / global); the rows that are left over are not
+// trained on in that epoch.
 int64_t StepsPerEpoch(const BatchPlan& batch, int64_t train_rows);
 
 // Optimizer steps of the run: epochs × StepsPerEpoch, or max_steps where that is smaller.
 int64_t TotalSteps(const JobSpec& job, const BatchPlan& batch, int64_t train_rows);
 
-// Rows that go to validation and to training: floor(rows × fraction) to validation, after max_rows. The product is made in double precision
-// and the rest goes to training, as torch's random_split does for LitGPT: 2,000 × 0.05 → 100, but 100 × 0.29 → 28 (28.999…96).
+// Rows that go to validation and to training: floor(rows × fraction) to validation, after max_rows.
+// The product is made in double precision and the rest goes to training, as torch's random_split
+// does for LitGPT: 2,000 × 0.05 → 100, but 100 × 0.29 → 28 (28.999…96).
 struct Split {
   int64_t train_rows = 0;
   int64_t val_rows = 0;
@@ -36,11 +39,13 @@ Split SplitRows(const DataSpec& data, int64_t rows);
 // lr_warmup_steps, or ceil(total × lr_warmup_fraction) as transformers has it; may exceed the run.
 int64_t WarmupSteps(const TrainSpec& train, int64_t total_steps);
 
-// The learning rate of optimizer step `step` (0-based) of total. With w warm-up steps and peak = lr (× devices under lr_scaling linear,
-// which is global / (micro × accumulation)):
-//   step < w   peak · (step + 1) / w, so that the first step already learns and step w − 1 has the peak
-//   after      with t = step − w of n = total − w: cosine peak · (1 + cos(π t / n)) / 2 (torch's CosineAnnealingLR with T_max = n),
-//              linear peak · (1 − t / n), or constant. Step w has the peak again; zero would be reached at `total`, which is no step.
+// The learning rate of optimizer step `step` (0-based) of total. With w warm-up steps and peak = lr
+// (× devices under lr_scaling linear, which is global / (micro × accumulation)):
+//   step < w   peak · (step + 1) / w, so that the first step already learns and step w − 1 has the
+//   peak after      with t = step − w of n = total − w: cosine peak · (1 + cos(π t / n)) / 2
+//   (torch's CosineAnnealingLR with T_max = n),
+//              linear peak · (1 − t / n), or constant. Step w has the peak again; zero would be
+//              reached at `total`, which is no step.
 double LearningRate(const JobSpec& job, const BatchPlan& batch, int64_t step, int64_t total_steps);
 
 }  // namespace trainctl::job

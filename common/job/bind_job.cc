@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "common/base/utf8.h"
-#include "common/job/read_json.h"
 #include "common/job/schema.h"
-#include "common/job/write_json.h"
+#include "common/json/read_json.h"
+#include "common/json/write_json.h"
 
 namespace trainctl::job {
 namespace {
@@ -17,7 +17,9 @@ constexpr size_t kShownBytes = 60;
 // An editor finds the published schema by this key; it is no setting.
 constexpr std::string_view kSchemaKey = "$schema";
 
-std::string Join(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
+std::string Join(const std::string& path, const std::string& key) {
+  return path.empty() ? key : path + "." + key;
+}
 
 // A value as it was written, shortened.
 std::string Show(const JsonNode& value) {
@@ -40,36 +42,42 @@ JsonNode ValueOfOverride(const Override& override) {
     const Section* section = SectionOf(override.key);
     if (section != nullptr && section->nullable()) section->set_present(scratch, true);
     if (field != nullptr) return field->read(node, scratch);
-    return FindSection(override.key) != nullptr || (FindMapOfEntry(override.key) != nullptr && node.Is(Type::kString));
+    return FindSection(override.key) != nullptr ||
+           (FindMapOfEntry(override.key) != nullptr && node.Is(Type::kString));
   });
 }
 
 }  // namespace
 
-void JobBinder::ApplyObject(const JsonNode& object, const std::string& path, bool dotted, std::vector<Problem>* problems) {
+void JobBinder::ApplyObject(const JsonNode& object, const std::string& path, bool dotted,
+                            std::vector<Problem>* problems) {
   Layer layer{.dotted = dotted, .problems = problems};
   const Place place{path, object.line};
   places_.try_emplace("", place);
   if (object.Is(Type::kObject)) {
     ApplyMembers("", object, place, layer);
   } else {
-    problems->push_back({path.empty() ? "(file)" : path, object.line, Show(object), "an object of settings", ""});
+    problems->push_back(
+        {path.empty() ? "(file)" : path, object.line, Show(object), "an object of settings", ""});
   }
 }
 
-void JobBinder::ApplyValue(const std::string& key, const JsonNode& value, const std::string& path, std::vector<Problem>* problems) {
+void JobBinder::ApplyValue(const std::string& key, const JsonNode& value, const std::string& path,
+                           std::vector<Problem>* problems) {
   Layer layer{.problems = problems};
   Apply(key, value, {path, value.line}, layer);
 }
 
-void JobBinder::ApplyOverrides(const std::vector<Override>& overrides, std::vector<Problem>* problems) {
+void JobBinder::ApplyOverrides(const std::vector<Override>& overrides,
+                               std::vector<Problem>* problems) {
   Layer layer{.dotted = true, .problems = problems};
   for (const Override& override : overrides) {
     Apply(override.key, ValueOfOverride(override), {"--set " + override.key, 0}, layer);
   }
 }
 
-void JobBinder::ApplyMembers(const std::string& section, const JsonNode& object, const Place& place, Layer& layer) {
+void JobBinder::ApplyMembers(const std::string& section, const JsonNode& object, const Place& place,
+                             Layer& layer) {
   for (size_t i = 0; i < object.items.size(); ++i) {
     const std::string& name = object.keys[i];
     if (section.empty() && name == kSchemaKey) continue;
@@ -77,48 +85,61 @@ void JobBinder::ApplyMembers(const std::string& section, const JsonNode& object,
     const Place member{Join(place.path, name), value.line};
     const bool dotted = name.find('.') != std::string::npos;
     if (dotted && !(layer.dotted && section.empty())) {
-      Refuse(Join(section, name), member, "unknown key", "nested objects instead of dots", "", layer);
+      Refuse(Join(section, name), member, "unknown key", "nested objects instead of dots", "",
+             layer);
     } else {
       Apply(Join(section, name), value, member, layer);
     }
   }
 }
 
-void JobBinder::Apply(const std::string& key, const JsonNode& value, const Place& place, Layer& layer) {
+void JobBinder::Apply(const std::string& key, const JsonNode& value, const Place& place,
+                      Layer& layer) {
   if (const Section* section = FindSection(key)) return ApplySection(*section, value, place, layer);
   if (const Field* field = FindField(key)) return ApplyField(*field, value, place, layer);
   const Field* map = layer.dotted ? FindMapOfEntry(key) : nullptr;
-  if (map != nullptr) return ApplyMapEntry(*map, key.substr(map->key.size() + 1), value, place, layer);
+  if (map != nullptr)
+    return ApplyMapEntry(*map, key.substr(map->key.size() + 1), value, place, layer);
   const Section* section = SectionOf(key);
-  Refuse(key, place, "unknown key", section == nullptr ? "a key of a job" : "a key of \"" + section->key + '"', SuggestKey(key), layer);
+  Refuse(key, place, "unknown key",
+         section == nullptr ? "a key of a job" : "a key of \"" + section->key + '"',
+         SuggestKey(key), layer);
 }
 
-void JobBinder::ApplySection(const Section& section, const JsonNode& value, const Place& place, Layer& layer) {
+void JobBinder::ApplySection(const Section& section, const JsonNode& value, const Place& place,
+                             Layer& layer) {
   places_[section.key] = place;
   if (value.Is(Type::kNull) && section.nullable()) return section.set_present(job_, false);
   if (!value.Is(Type::kObject)) {
-    return Refuse(section.key, place, Show(value), section.nullable() ? "an object or null" : "an object", "", layer);
+    return Refuse(section.key, place, Show(value),
+                  section.nullable() ? "an object or null" : "an object", "", layer);
   }
   if (section.nullable()) section.set_present(job_, true);
   ApplyMembers(section.key, value, place, layer);
 }
 
-void JobBinder::ApplyField(const Field& field, const JsonNode& value, const Place& place, Layer& layer) {
+void JobBinder::ApplyField(const Field& field, const JsonNode& value, const Place& place,
+                           Layer& layer) {
   places_[field.key] = place;
   for (size_t i = 0; field.is_map && i < value.keys.size(); ++i) {
-    places_[Join(field.key, value.keys[i])] = {Join(place.path, value.keys[i]), value.items[i].line};
+    places_[Join(field.key, value.keys[i])] = {Join(place.path, value.keys[i]),
+                                               value.items[i].line};
   }
   unreadable_.erase(field.key);
   const Section* section = SectionOf(field.key);
   if (section != nullptr && section->nullable()) section->set_present(job_, true);
-  if (!field.read(value, job_)) return Refuse(field.key, place, Show(value), field.expected, field.hint(value), layer);
+  if (!field.read(value, job_))
+    return Refuse(field.key, place, Show(value), field.expected, field.hint(value), layer);
   if (!value.Is(Type::kNull)) SettleExclusive(field, place, layer);
 }
 
-void JobBinder::ApplyMapEntry(const Field& field, const std::string& entry, const JsonNode& value, const Place& place, Layer& layer) {
+void JobBinder::ApplyMapEntry(const Field& field, const std::string& entry, const JsonNode& value,
+                              const Place& place, Layer& layer) {
   JsonNode map = field.write(job_);
-  if (JsonNode* old = map.Find(entry)) *old = value;
-  else map.Add(entry, value);
+  if (JsonNode* old = map.Find(entry))
+    *old = value;
+  else
+    map.Add(entry, value);
   places_[Join(field.key, entry)] = place;
   if (!field.read(map, job_)) Refuse(field.key, place, Show(value), "a string", "", layer);
 }
@@ -128,7 +149,8 @@ void JobBinder::SettleExclusive(const Field& field, const Place& place, Layer& l
   const Field* partner = ExclusivePartner(field.key);
   if (partner == nullptr) return;
   if (layer.given.contains(partner->key)) {
-    Refuse(field.key, place, Show(field.write(job_)), "only one of " + field.key + " and " + partner->key, "", layer);
+    Refuse(field.key, place, Show(field.write(job_)),
+           "only one of " + field.key + " and " + partner->key, "", layer);
   }
   partner->read(JsonNode(), job_);
   places_.erase(partner->key);
@@ -137,7 +159,8 @@ void JobBinder::SettleExclusive(const Field& field, const Place& place, Layer& l
 void JobBinder::RequireAll(std::vector<Problem>* problems) {
   for (const Field& field : Fields()) {
     if (!field.required || IsSet(field.key)) continue;
-    std::optional<Problem> problem = Locate({field.key, 0, "missing", field.expected, "the key is required"});
+    std::optional<Problem> problem =
+        Locate({field.key, 0, "missing", field.expected, "the key is required"});
     if (problem) problems->push_back(std::move(*problem));
     unreadable_.insert(field.key);
   }
@@ -159,9 +182,10 @@ std::optional<Problem> JobBinder::Locate(Problem problem) const {
   return problem;
 }
 
-void JobBinder::Refuse(const std::string& key, const Place& place, std::string value, std::string expected, std::string hint,
-                       Layer& layer) {
-  layer.problems->push_back({place.path, place.line, std::move(value), std::move(expected), std::move(hint)});
+void JobBinder::Refuse(const std::string& key, const Place& place, std::string value,
+                       std::string expected, std::string hint, Layer& layer) {
+  layer.problems->push_back(
+      {place.path, place.line, std::move(value), std::move(expected), std::move(hint)});
   unreadable_.insert(key);
 }
 

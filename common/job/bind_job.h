@@ -1,6 +1,7 @@
-// Lays layers of settings over a job: the file's object, then a lab's "set", then overrides from the command line; each is typed by the
-// schema and each problem names its place. Remembers where every setting came from, so that what a later check finds has its line too.
-// Copyable: the experiments of a lab are copies of its base.
+// Lays layers of settings over a job: the file's object, then a lab's "set", then overrides from
+// the command line; each is typed by the schema and each problem names its place. Remembers where
+// every setting came from, so that what a later check finds has its line too. Copyable: the
+// experiments of a lab are copies of its base.
 #pragma once
 
 #include <map>
@@ -12,8 +13,8 @@
 
 #include "common/job/job.h"
 #include "common/job/job_json.h"
-#include "common/job/json_node.h"
-#include "common/job/problem.h"
+#include "common/json/json_node.h"
+#include "common/json/problem.h"
 
 namespace trainctl::job {
 
@@ -28,11 +29,14 @@ struct Place {
 
 class JobBinder {
  public:
-  // An object of keys. Its own place is that of the keys it does not have. Dotted keys ("train.epochs") count where `dotted` says so.
-  void ApplyObject(const JsonNode& object, const std::string& path, bool dotted, std::vector<Problem>* problems);
+  // An object of keys. Its own place is that of the keys it does not have. Dotted keys
+  // ("train.epochs") count where `dotted` says so.
+  void ApplyObject(const JsonNode& object, const std::string& path, bool dotted,
+                   std::vector<Problem>* problems);
 
   // One key of the schema with its value; a layer of its own.
-  void ApplyValue(const std::string& key, const JsonNode& value, const std::string& path, std::vector<Problem>* problems);
+  void ApplyValue(const std::string& key, const JsonNode& value, const std::string& path,
+                  std::vector<Problem>* problems);
 
   // All together one layer. A value is typed by its key: JSON where that fits, else a bare string.
   void ApplyOverrides(const std::vector<Override>& overrides, std::vector<Problem>* problems);
@@ -40,8 +44,8 @@ class JobBinder {
   // Required keys that no layer had.
   void RequireAll(std::vector<Problem>* problems);
 
-  // The problem of a check, at the place of the layer that set its key. Problems of keys that could not be read at all have no place:
-  // nullopt.
+  // The problem of a check, at the place of the layer that set its key. Problems of keys that could
+  // not be read at all have no place: nullopt.
   std::optional<Problem> Locate(Problem problem) const;
 
   bool IsSet(const std::string& key) const { return places_.contains(key); }
@@ -49,7 +53,8 @@ class JobBinder {
   const JobSpec& job() const { return job_; }
 
  private:
-  // One source of settings. Two keys that exclude each other are a problem within a layer; across layers the later one clears the other.
+  // One source of settings. Two keys that exclude each other are a problem within a layer; across
+  // layers the later one clears the other.
   struct Layer {
     bool dotted = false;
     std::vector<Problem>* problems = nullptr;
@@ -57,12 +62,16 @@ class JobBinder {
   };
 
   void Apply(const std::string& key, const JsonNode& value, const Place& place, Layer& layer);
-  void ApplyMembers(const std::string& section, const JsonNode& object, const Place& place, Layer& layer);
-  void ApplySection(const Section& section, const JsonNode& value, const Place& place, Layer& layer);
+  void ApplyMembers(const std::string& section, const JsonNode& object, const Place& place,
+                    Layer& layer);
+  void ApplySection(const Section& section, const JsonNode& value, const Place& place,
+                    Layer& layer);
   void ApplyField(const Field& field, const JsonNode& value, const Place& place, Layer& layer);
-  void ApplyMapEntry(const Field& field, const std::string& entry, const JsonNode& value, const Place& place, Layer& layer);
+  void ApplyMapEntry(const Field& field, const std::string& entry, const JsonNode& value,
+                     const Place& place, Layer& layer);
   void SettleExclusive(const Field& field, const Place& place, Layer& layer);
-  void Refuse(const std::string& key, const Place& place, std::string value, std::string expected, std::string hint, Layer& layer);
+  void Refuse(const std::string& key, const Place& place, std::string value, std::string expected,
+              std::string hint, Layer& layer);
 
   JobSpec job_;
   std::map<std::string, Place> places_;  // by key; sections too, and "" for the whole

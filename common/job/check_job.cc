@@ -11,7 +11,7 @@
 #include "common/job/constraint.h"
 #include "common/job/not_yet.h"
 #include "common/job/schema.h"
-#include "common/job/write_json.h"
+#include "common/json/write_json.h"
 
 namespace trainctl::job {
 namespace {
@@ -36,7 +36,8 @@ class Check {
     problems_.push_back({key, 0, Show(job_, key), std::move(expected), std::move(hint)});
   }
 
-  // Each value, written and read again by its own type: jobs that no file made obey the same ranges.
+  // Each value, written and read again by its own type: jobs that no file made obey the same
+  // ranges.
   void Ranges() {
     JobSpec scratch = job_;
     for (const Field& field : Fields()) {
@@ -48,37 +49,43 @@ class Check {
 
   void Name() {
     if (IsUsableName(job_.name)) return;
-    Refuse("name", "1 to 128 bytes without '/' and control characters, not of the form j1 or g1", "name it by \"name\" or --name");
+    Refuse("name", "1 to 128 bytes without '/' and control characters, not of the form j1 or g1",
+           "name it by \"name\" or --name");
   }
 
   void Batches() {
     const TrainSpec& train = job_.train;
     if (train.global_batch_size && train.accumulate_grad_batches) {
-      Refuse("train.accumulate_grad_batches", "only one of train.global_batch_size and train.accumulate_grad_batches");
+      Refuse("train.accumulate_grad_batches",
+             "only one of train.global_batch_size and train.accumulate_grad_batches");
     } else if (const auto plan = PlanBatch(job_); !plan) {
       const std::string message = plan.error().message;
       Refuse("train.global_batch_size", "a multiple of micro_batch_size × devices", message);
     }
     if (train.lr_warmup_steps && train.lr_warmup_fraction) {
-      Refuse("train.lr_warmup_fraction", "only one of train.lr_warmup_steps and train.lr_warmup_fraction");
+      Refuse("train.lr_warmup_fraction",
+             "only one of train.lr_warmup_steps and train.lr_warmup_fraction");
     }
   }
 
   void Combinations() {
-    for (Problem& problem : FindClashes(job_)) Refuse(problem.path, std::move(problem.expected), std::move(problem.hint));
+    for (Problem& problem : FindClashes(job_))
+      Refuse(problem.path, std::move(problem.expected), std::move(problem.hint));
   }
 
   void Constraints() {
     for (const auto& [key, text] : job_.resources.constraints) {
       const auto constraint = ParseConstraint(key, text);
       if (!constraint) {
-        problems_.push_back({"resources.constraints." + key, 0, base::Excerpt(text, kShownBytes), constraint.error().message, ""});
+        problems_.push_back({"resources.constraints." + key, 0, base::Excerpt(text, kShownBytes),
+                             constraint.error().message, ""});
       }
     }
   }
 
   void NotBuiltYet() {
-    for (Problem& problem : FindNotYet(job_)) Refuse(problem.path, std::move(problem.expected), std::move(problem.hint));
+    for (Problem& problem : FindNotYet(job_))
+      Refuse(problem.path, std::move(problem.expected), std::move(problem.hint));
   }
 
   std::vector<Problem> Take() { return std::move(problems_); }
@@ -89,16 +96,19 @@ class Check {
 };
 
 bool IsId(std::string_view name) {
-  const bool digits = name.size() > 1 && std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits = name.size() > 1 && std::all_of(name.begin() + 1, name.end(),
+                                                     [](char c) { return c >= '0' && c <= '9'; });
   return digits && (name[0] == 'j' || name[0] == 'g');
 }
 
 }  // namespace
 
 bool IsUsableName(std::string_view name) {
-  const auto is_forbidden = [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7F || c == '/'; };
-  return !name.empty() && name.size() <= kLongestName && !IsId(name) && std::none_of(name.begin(), name.end(), is_forbidden) &&
-         !base::FindInvalidUtf8(name);
+  const auto is_forbidden = [](char c) {
+    return static_cast<uint8_t>(c) < 0x20 || c == 0x7F || c == '/';
+  };
+  return !name.empty() && name.size() <= kLongestName && !IsId(name) &&
+         std::none_of(name.begin(), name.end(), is_forbidden) && !base::FindInvalidUtf8(name);
 }
 
 std::vector<Problem> CheckJob(const JobSpec& job) {
@@ -123,12 +133,15 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
           "nothing is written to output.dir: output.save is \"none\"");
   note_if(!is_fsdp && (job.sharding != Sharding::kFull || job.fsdp_unit != FsdpUnit::kBlock),
           "sharding and fsdp_unit have no effect without strategy fsdp");
-  note_if(job.eval.every_steps && job.data.val_split_fraction == 0, "no evaluation: data.val_split_fraction is 0");
-  note_if(job.checkpoint.keep_best && job.data.val_split_fraction == 0,
-          "checkpoint.keep_best has no effect: without data.val_split_fraction nothing is evaluated");
+  note_if(job.eval.every_steps && job.data.val_split_fraction == 0,
+          "no evaluation: data.val_split_fraction is 0");
+  note_if(
+      job.checkpoint.keep_best && job.data.val_split_fraction == 0,
+      "checkpoint.keep_best has no effect: without data.val_split_fraction nothing is evaluated");
   note_if(job.resources.max_restarts > 0 && !job.checkpoint.every_steps,
           "a restart begins at step 0: checkpoint.every_steps is null");
-  note_if(job.optimizer.name != OptimizerKind::kSgd && job.optimizer.momentum != 0, "optimizer.momentum has no effect on adamw");
+  note_if(job.optimizer.name != OptimizerKind::kSgd && job.optimizer.momentum != 0,
+          "optimizer.momentum has no effect on adamw");
   note_if(job.train.max_steps && job.train.lr_warmup_steps.value_or(0) > *job.train.max_steps,
           "the warm-up (" + std::to_string(job.train.lr_warmup_steps.value_or(0)) +
               " steps) is longer than the run: the learning rate stays on the ramp");
@@ -136,7 +149,8 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
 }
 
 JobSpec ResolveJob(JobSpec job) {
-  if (job.strategy == StrategyKind::kAuto) job.strategy = job.devices > 1 ? StrategyKind::kDdp : StrategyKind::kSingle;
+  if (job.strategy == StrategyKind::kAuto)
+    job.strategy = job.devices > 1 ? StrategyKind::kDdp : StrategyKind::kSingle;
   return job;
 }
 

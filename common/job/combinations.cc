@@ -5,42 +5,69 @@
 namespace trainctl::job {
 namespace {
 
-bool SavesAdapter(const JobSpec& job) { return job.output.save == Save::kAdapter || job.output.save == Save::kMerged; }
+bool SavesAdapter(const JobSpec& job) {
+  return job.output.save == Save::kAdapter || job.output.save == Save::kMerged;
+}
 
 constexpr Clash kClashes[] = {
     // ---- strategy ----
-    {"strategy", [](const JobSpec& job) { return job.strategy == StrategyKind::kSingle && job.devices > 1; },
-     "\"auto\", \"ddp\" or \"fsdp\" on more than one device", "single runs on one device: set devices to 1"},
+    {"strategy",
+     [](const JobSpec& job) { return job.strategy == StrategyKind::kSingle && job.devices > 1; },
+     "\"auto\", \"ddp\" or \"fsdp\" on more than one device",
+     "single runs on one device: set devices to 1"},
 
     // ---- optimizer in host memory ----
-    {"offload_optimizer", [](const JobSpec& job) { return job.offload_optimizer && job.strategy == StrategyKind::kDdp; },
+    {"offload_optimizer",
+     [](const JobSpec& job) { return job.offload_optimizer && job.strategy == StrategyKind::kDdp; },
      "false under ddp",
-     "each rank would keep, and update, the whole optimizer state in the memory of one host: with strategy fsdp each keeps its shard"},
-    {"offload_optimizer", [](const JobSpec& job) { return job.offload_optimizer && job.optimizer.name == OptimizerKind::kAdamW8bit; },
+     "each rank would keep, and update, the whole optimizer state in the memory of one host: with "
+     "strategy fsdp each keeps its shard"},
+    {"offload_optimizer",
+     [](const JobSpec& job) {
+       return job.offload_optimizer && job.optimizer.name == OptimizerKind::kAdamW8bit;
+     },
      "false with optimizer.name \"adamw_8bit\"",
-     "the host keeps fp32 states, which 8 bits are there to avoid: choose one of the two, or optimizer.name \"adamw\""},
-    {"offload_optimizer", [](const JobSpec& job) { return job.offload_optimizer && job.optimizer.name == OptimizerKind::kSgd; },
+     "the host keeps fp32 states, which 8 bits are there to avoid: choose one of the two, or "
+     "optimizer.name \"adamw\""},
+    {"offload_optimizer",
+     [](const JobSpec& job) {
+       return job.offload_optimizer && job.optimizer.name == OptimizerKind::kSgd;
+     },
      "false with optimizer.name \"sgd\"",
-     "SGD keeps one state at most, and without momentum none: moving weights and gradients through the host would cost more than it saves"},
-    {"offload_optimizer", [](const JobSpec& job) { return job.offload_optimizer && job.lora.has_value(); }, "false with lora",
+     "SGD keeps one state at most, and without momentum none: moving weights and gradients through "
+     "the host would cost more than it saves"},
+    {"offload_optimizer",
+     [](const JobSpec& job) { return job.offload_optimizer && job.lora.has_value(); },
+     "false with lora",
      "only the adapters have optimizer states, a few hundred MB at most: leave them on the device"},
 
     // ---- LoRA and 4-bit weights ----
-    {"quantize", [](const JobSpec& job) { return job.quantize.has_value() && !job.lora; }, "null without lora",
-     "4-bit weights can't be trained themselves: add \"lora\": {}"},
-    {"quantize", [](const JobSpec& job) { return job.quantize.has_value() && job.strategy == StrategyKind::kFsdp; },
-     "null under fsdp", "4-bit codes are not sharded: with strategy ddp each device holds them whole, at an eighth of fp32's size"},
+    {"quantize", [](const JobSpec& job) { return job.quantize.has_value() && !job.lora; },
+     "null without lora", "4-bit weights can't be trained themselves: add \"lora\": {}"},
+    {"quantize",
+     [](const JobSpec& job) {
+       return job.quantize.has_value() && job.strategy == StrategyKind::kFsdp;
+     },
+     "null under fsdp",
+     "4-bit codes are not sharded: with strategy ddp each device holds them whole, at an eighth of "
+     "fp32's size"},
 
     // ---- output ----
-    {"output.dir", [](const JobSpec& job) { return job.output.save != Save::kNone && !job.output.dir; },
+    {"output.dir",
+     [](const JobSpec& job) { return job.output.save != Save::kNone && !job.output.dir; },
      "a folder, since output.save is not \"none\"", "without a folder there is nowhere to save to"},
-    {"output.dir", [](const JobSpec& job) { return job.checkpoint.every_steps.has_value() && !job.output.dir; },
-     "a folder, since checkpoint.every_steps is set", "without a folder there is nowhere to save to"},
-    {"output.save", [](const JobSpec& job) { return SavesAdapter(job) && !job.lora; }, "\"none\" or \"final\" without lora",
-     "there is no adapter"},
+    {"output.dir",
+     [](const JobSpec& job) { return job.checkpoint.every_steps.has_value() && !job.output.dir; },
+     "a folder, since checkpoint.every_steps is set",
+     "without a folder there is nowhere to save to"},
+    {"output.save", [](const JobSpec& job) { return SavesAdapter(job) && !job.lora; },
+     "\"none\" or \"final\" without lora", "there is no adapter"},
 
     // ---- data ----
-    {"data.mask_prompt", [](const JobSpec& job) { return job.data.mask_prompt && job.data.format != DataFormat::kAlpaca; },
+    {"data.mask_prompt",
+     [](const JobSpec& job) {
+       return job.data.mask_prompt && job.data.format != DataFormat::kAlpaca;
+     },
      "false unless data.format is \"alpaca\"", "only alpaca rows have a prompt"},
 };
 
@@ -53,7 +80,8 @@ std::vector<Problem> FindClashes(const JobSpec& job) {
   std::vector<Problem> problems;
   for (const Clash& clash : kClashes) {
     if (!clash.is_asked(resolved)) continue;
-    problems.push_back({std::string(clash.key), 0, "", std::string(clash.expected), std::string(clash.reason)});
+    problems.push_back(
+        {std::string(clash.key), 0, "", std::string(clash.expected), std::string(clash.reason)});
   }
   return problems;
 }

@@ -24,7 +24,8 @@ constexpr std::array<Operator, 6> kOperators = {{{">=", Comparison::kGreaterEqua
                                                  {">", Comparison::kGreater},
                                                  {"<", Comparison::kLess}}};
 
-constexpr std::array<std::string_view, 4> kKeys = {"gpu.memory", "gpu.compute_capability", "gpu.name", "host"};
+constexpr std::array<std::string_view, 4> kKeys = {"gpu.memory", "gpu.compute_capability",
+                                                   "gpu.name", "host"};
 
 base::Error Invalid(std::string message) { return {base::Code::kInvalid, std::move(message)}; }
 
@@ -38,7 +39,8 @@ std::optional<int64_t> ParseCapability(std::string_view text) {
     at = fraction.ptr;
     error = fraction.ec;
   }
-  if (error != std::errc() || at != end || major < 0 || major > 999 || minor < 0 || minor > 999) return std::nullopt;
+  if (error != std::errc() || at != end || major < 0 || major > 999 || minor < 0 || minor > 999)
+    return std::nullopt;
   return major * 1000 + minor;
 }
 
@@ -65,14 +67,16 @@ std::optional<Comparison> TakeOperator(std::string_view& text) {
   return std::nullopt;
 }
 
-base::Result<Constraint> WithNumber(Constraint constraint, std::optional<int64_t> number, const char* expected) {
+base::Result<Constraint> WithNumber(Constraint constraint, std::optional<int64_t> number,
+                                    const char* expected) {
   if (!number) return Invalid(expected);
   constraint.number = *number;
   return constraint;
 }
 
 base::Result<Constraint> WithName(Constraint constraint, std::string_view name) {
-  const bool is_equality = constraint.comparison == Comparison::kEqual || constraint.comparison == Comparison::kNotEqual;
+  const bool is_equality =
+      constraint.comparison == Comparison::kEqual || constraint.comparison == Comparison::kNotEqual;
   if (!is_equality || name.empty()) return Invalid("= or != and a name");
   constraint.text = name;
   return constraint;
@@ -82,23 +86,30 @@ base::Result<Constraint> WithName(Constraint constraint, std::string_view name) 
 
 base::Result<Constraint> ParseConstraint(std::string_view key, std::string_view text) {
   const std::optional<Comparison> comparison = TakeOperator(text);
-  Constraint constraint{.key = std::string(key), .comparison = comparison.value_or(Comparison::kEqual)};
+  Constraint constraint{.key = std::string(key),
+                        .comparison = comparison.value_or(Comparison::kEqual)};
   if (key == "gpu.memory") {
-    return WithNumber(constraint, comparison ? base::ParseBytes(text) : std::nullopt, "an operator and a size, such as \">=40GiB\"");
+    return WithNumber(constraint, comparison ? base::ParseBytes(text) : std::nullopt,
+                      "an operator and a size, such as \">=40GiB\"");
   }
   if (key == "gpu.compute_capability") {
-    return WithNumber(constraint, comparison ? ParseCapability(text) : std::nullopt, "an operator and a capability, such as \">=8.0\"");
+    return WithNumber(constraint, comparison ? ParseCapability(text) : std::nullopt,
+                      "an operator and a capability, such as \">=8.0\"");
   }
   if (key == "gpu.name" || key == "host") return WithName(constraint, comparison ? text : "");
   const std::string hint = base::DidYouMean(key, kKeys);
-  return Invalid("one of gpu.memory, gpu.compute_capability, gpu.name, host" + (hint.empty() ? "" : "; " + hint));
+  return Invalid("one of gpu.memory, gpu.compute_capability, gpu.name, host" +
+                 (hint.empty() ? "" : "; " + hint));
 }
 
 bool Meets(const Constraint& constraint, const SiteDevice& device) {
-  if (constraint.key == "host") return Holds(constraint.comparison, device.host <=> constraint.text);
+  if (constraint.key == "host")
+    return Holds(constraint.comparison, device.host <=> constraint.text);
   if (device.kind != "cuda") return false;
-  if (constraint.key == "gpu.name") return Holds(constraint.comparison, device.name <=> constraint.text);
-  if (constraint.key == "gpu.memory") return Holds(constraint.comparison, device.memory_bytes <=> constraint.number);
+  if (constraint.key == "gpu.name")
+    return Holds(constraint.comparison, device.name <=> constraint.text);
+  if (constraint.key == "gpu.memory")
+    return Holds(constraint.comparison, device.memory_bytes <=> constraint.number);
   const std::optional<int64_t> capability = ParseCapability(device.compute_capability);
   return capability && Holds(constraint.comparison, *capability <=> constraint.number);
 }

@@ -1,4 +1,5 @@
-// What a job asks of its devices: "gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0", "gpu.name": "=NVIDIA H200", "host":
+// What a job asks of its devices: "gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0",
+// "gpu.name": "=NVIDIA H200", "host":
 // "!=node3". Pure.
 #pragma once
 
@@ -19,7 +20,8 @@ struct Constraint {
   std::string text;    // of the others
 };
 
-// An operator (=, !=, <, <=, >, >=) and a value; names know = and != only. kInvalid says what was expected.
+// An operator (=, !=, <, <=, >, >=) and a value; names know = and != only. kInvalid says what was
+// expected.
 base::Result<Constraint> ParseConstraint(std::string_view key, std::string_view text);
 
 // GPU constraints are never met by a CPU slot.

@@ -1,5 +1,6 @@
-// The job: what a person asks for, as plain structs. The JSON file's schema is schema.h; reading is job_json.h; checking is check.h.
-// Field names are the JSON keys. nullopt stands for JSON null. Thread-safe: values.
+// The job: what a person asks for, as plain structs. The JSON file's schema is schema.h; reading is
+// job_json.h; checking is check.h. Field names are the JSON keys. nullopt stands for JSON null.
+// Thread-safe: values.
 #pragma once
 
 #include <array>
@@ -41,7 +42,8 @@ struct DataSpec {
 };
 
 struct TrainSpec {
-  std::optional<int64_t> global_batch_size;        // exactly one of these two, or neither (then accumulation is 1)
+  std::optional<int64_t>
+      global_batch_size;  // exactly one of these two, or neither (then accumulation is 1)
   std::optional<int64_t> accumulate_grad_batches;  //
   std::optional<int64_t> micro_batch_size;         // nullopt = "auto"
   int64_t epochs = 1;
@@ -93,7 +95,8 @@ struct ProfileSpec {
 
 struct ResourceSpec {
   std::optional<int64_t> gpu_memory_limit_bytes;
-  std::map<std::string, std::string> constraints;  // "gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0"
+  std::map<std::string, std::string>
+      constraints;  // "gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0"
   std::optional<int64_t> time_limit_seconds;
   int64_t step_timeout_seconds = 600;
   int64_t priority = 50;  // 0 … 100, higher first

@@ -10,9 +10,9 @@
 #include "common/job/check_job.h"
 #include "common/job/job_node.h"
 #include "common/job/lab_file.h"
-#include "common/job/read_json.h"
 #include "common/job/schema.h"
-#include "common/job/write_json.h"
+#include "common/json/read_json.h"
+#include "common/json/write_json.h"
 
 namespace trainctl::job {
 namespace {
@@ -28,11 +28,14 @@ void MakePathsAbsolute(JobSpec& job, const std::string& base_directory) {
   job.model.path = MakeAbsolute(job.model.path, base_directory);
   job.data.path = MakeAbsolute(job.data.path, base_directory);
   if (job.output.dir) job.output.dir = MakeAbsolute(*job.output.dir, base_directory);
-  if (job.checkpoint.resume_from) job.checkpoint.resume_from = MakeAbsolute(*job.checkpoint.resume_from, base_directory);
+  if (job.checkpoint.resume_from)
+    job.checkpoint.resume_from = MakeAbsolute(*job.checkpoint.resume_from, base_directory);
 }
 
-// Lays the overrides over what the file said, and checks the whole. What the check finds comes back with its place.
-std::vector<Problem> Complete(JobBinder& binder, const ReadOptions& options, std::vector<Problem>* problems) {
+// Lays the overrides over what the file said, and checks the whole. What the check finds comes back
+// with its place.
+std::vector<Problem> Complete(JobBinder& binder, const ReadOptions& options,
+                              std::vector<Problem>* problems) {
   binder.ApplyOverrides(options.overrides, problems);
   binder.RequireAll(problems);
   if (!binder.IsSet("name")) binder.job().name = options.default_name;
@@ -45,17 +48,22 @@ std::vector<Problem> Complete(JobBinder& binder, const ReadOptions& options, std
 }
 
 bool IsSame(const Problem& a, const Problem& b) {
-  return a.path == b.path && a.line == b.line && a.value == b.value && a.expected == b.expected && a.hint == b.hint;
+  return a.path == b.path && a.line == b.line && a.value == b.value && a.expected == b.expected &&
+         a.hint == b.hint;
 }
 
-// Of an experiments' problem: one that stands in the base of all is said once; one that only some have says which.
-void AddProblemsOfExperiments(const std::vector<Experiment>& experiments, std::vector<std::vector<Problem>> found,
+// Of an experiments' problem: one that stands in the base of all is said once; one that only some
+// have says which.
+void AddProblemsOfExperiments(const std::vector<Experiment>& experiments,
+                              std::vector<std::vector<Problem>> found,
                               std::vector<Problem>* problems) {
   const auto has = [](const std::vector<Problem>& list, const Problem& problem) {
-    return std::any_of(list.begin(), list.end(), [&](const Problem& other) { return IsSame(problem, other); });
+    return std::any_of(list.begin(), list.end(),
+                       [&](const Problem& other) { return IsSame(problem, other); });
   };
   const auto everywhere = [&](const Problem& problem) {
-    return std::all_of(found.begin(), found.end(), [&](const auto& list) { return has(list, problem); });
+    return std::all_of(found.begin(), found.end(),
+                       [&](const auto& list) { return has(list, problem); });
   };
   for (size_t i = 0; i < found.size(); ++i) {
     for (Problem problem : found[i]) {
@@ -76,7 +84,8 @@ void RefuseEqualNames(const std::vector<Experiment>& experiments, std::vector<Pr
     const std::string& name = experiment.binder.job().name;
     const auto [known, is_new] = first.try_emplace(name, experiment.path);
     if (!is_new) {
-      problems->push_back({experiment.path + ".name", experiment.line, name, "a name of its own", known->second + " has it too"});
+      problems->push_back({experiment.path + ".name", experiment.line, name, "a name of its own",
+                           known->second + " has it too"});
     }
   }
 }
@@ -89,8 +98,10 @@ std::vector<std::string> NotesOnLab(const LabSpec& lab) {
   }
   std::vector<std::string> notes;
   for (const auto& [note, experiments] : names) {
-    if (experiments.size() == lab.experiments.size()) notes.push_back(note);
-    else for (const std::string& name : experiments) notes.push_back(name + ": " + note);
+    if (experiments.size() == lab.experiments.size())
+      notes.push_back(note);
+    else
+      for (const std::string& name : experiments) notes.push_back(name + ": " + note);
   }
   return notes;
 }
@@ -99,7 +110,8 @@ void ReadOneJob(const JsonNode& root, const ReadOptions& options, ReadJob* resul
   JobBinder binder;
   binder.ApplyObject(root, "", false, &result->problems);
   if (!root.Is(Type::kObject)) return;
-  for (Problem& problem : Complete(binder, options, &result->problems)) result->problems.push_back(std::move(problem));
+  for (Problem& problem : Complete(binder, options, &result->problems))
+    result->problems.push_back(std::move(problem));
   if (!result->problems.empty()) return;
   result->notes = NotesOn(binder.job());
   result->job = binder.job();
@@ -112,13 +124,15 @@ void ReadLab(const JsonNode& root, const ReadOptions& options, ReadJob* result) 
     std::vector<Problem> bound;
     std::vector<Problem> checked = Complete(experiments[i].binder, options, &bound);
     found[i] = std::move(bound);
-    found[i].insert(found[i].end(), std::make_move_iterator(checked.begin()), std::make_move_iterator(checked.end()));
+    found[i].insert(found[i].end(), std::make_move_iterator(checked.begin()),
+                    std::make_move_iterator(checked.end()));
   }
   AddProblemsOfExperiments(experiments, std::move(found), &result->problems);
   RefuseEqualNames(experiments, &result->problems);
   if (!result->problems.empty()) return;
   LabSpec lab{.name = options.default_name};
-  for (const Experiment& experiment : experiments) lab.experiments.push_back(experiment.binder.job());
+  for (const Experiment& experiment : experiments)
+    lab.experiments.push_back(experiment.binder.job());
   result->notes = NotesOnLab(lab);
   result->lab = std::move(lab);
 }
@@ -133,7 +147,9 @@ JsonNode& SectionNode(JsonNode& root, const Section* section) {
 std::string LastPart(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
 // As people write it in an override: strings bare.
-std::string Spell(const JsonNode& node) { return node.Is(Type::kString) ? node.text : WriteJson(node); }
+std::string Spell(const JsonNode& node) {
+  return node.Is(Type::kString) ? node.text : WriteJson(node);
+}
 
 }  // namespace
 
@@ -142,9 +158,12 @@ ReadJob ReadJobFile(std::string_view text, const ReadOptions& options) {
   JsonText json = ReadJson(text);
   result.problems = std::move(json.problems);
   if (!json.root) return result;
-  if (IsLab(*json.root)) ReadLab(*json.root, options, &result);
-  else ReadOneJob(*json.root, options, &result);
-  std::stable_sort(result.problems.begin(), result.problems.end(), [](const Problem& a, const Problem& b) { return a.line < b.line; });
+  if (IsLab(*json.root))
+    ReadLab(*json.root, options, &result);
+  else
+    ReadOneJob(*json.root, options, &result);
+  std::stable_sort(result.problems.begin(), result.problems.end(),
+                   [](const Problem& a, const Problem& b) { return a.line < b.line; });
   return result;
 }
 
@@ -174,7 +193,8 @@ base::Result<JobSpec> FromNode(const JsonNode& root) {
 
 base::Result<JobSpec> FromJson(std::string_view text) {
   const JsonText json = ReadJson(text);
-  if (!json.problems.empty()) return base::Error{base::Code::kInvalid, Format(json.problems, "job")};
+  if (!json.problems.empty())
+    return base::Error{base::Code::kInvalid, Format(json.problems, "job")};
   return FromNode(*json.root);
 }
 

@@ -1,6 +1,6 @@
-// Job and lab files ↔ structs. Strict: unknown keys, duplicate keys, wrong types, overflow, invalid UTF-8, nesting beyond 64 and files
-// beyond 1 MiB are problems with their place. Includes the pure check of check_job.h: what comes back without problems is runnable in
-// principle.
+// Job and lab files ↔ structs. Strict: unknown keys, duplicate keys, wrong types, overflow, invalid
+// UTF-8, nesting beyond 64 and files beyond 1 MiB are problems with their place. Includes the pure
+// check of check_job.h: what comes back without problems is runnable in principle.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,12 @@
 
 #include "common/base/result.h"
 #include "common/job/job.h"
-#include "common/job/problem.h"
+#include "common/json/problem.h"
 
 namespace trainctl::job {
 
-// One override: "train.micro_batch_size" = "8"; the text is typed by the schema ("null", "true", numbers, bare strings, JSON for lists).
+// One override: "train.micro_batch_size" = "8"; the text is typed by the schema ("null", "true",
+// numbers, bare strings, JSON for lists).
 struct Override {
   std::string key;
   std::string value;
@@ -24,8 +25,10 @@ struct Override {
 struct ReadOptions {
   std::string source = "job.json";   // shown in problems
   std::string default_name = "job";  // file stem
-  std::string base_directory;        // absolute; relative paths in the file are relative to it. Empty: left as they are
-  std::vector<Override> overrides;   // an override that names one of an exclusive pair clears the other
+  std::string base_directory;  // absolute; relative paths in the file are relative to it. Empty:
+                               // left as they are
+  std::vector<Override>
+      overrides;  // an override that names one of an exclusive pair clears the other
 };
 
 struct ReadJob {
@@ -41,14 +44,17 @@ ReadJob ReadJobFile(std::string_view text, const ReadOptions& options);
 // Canonical JSON: every key, in the schema's order; ReadJobFile reads it back to an equal job.
 std::string ToJson(const JobSpec& job);
 
-// Of canonical JSON that another process sent or a store kept: types and ranges only, so that what was accepted once stays readable.
-// kInvalid lists the problems. Whoever accepts a job from outside calls CheckJob (check_job.h) on it too.
+// Of canonical JSON that another process sent or a store kept: types and ranges only, so that what
+// was accepted once stays readable. kInvalid lists the problems. Whoever accepts a job from outside
+// calls CheckJob (check_job.h) on it too.
 base::Result<JobSpec> FromJson(std::string_view text);
 
-// The JSON Schema (draft 2020-12) of job and lab files, for editors. Made from the same table as the checker.
+// The JSON Schema (draft 2020-12) of job and lab files, for editors. Made from the same table as
+// the checker.
 std::string JsonSchema();
 
-// The settings of a job as dotted key → canonical text ("train.micro_batch_size" → "8"), in the schema's order: for compare and describe.
+// The settings of a job as dotted key → canonical text ("train.micro_batch_size" → "8"), in the
+// schema's order: for compare and describe.
 std::vector<std::pair<std::string, std::string>> Flatten(const JobSpec& job);
 
 }  // namespace trainctl::job

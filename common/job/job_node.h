@@ -3,7 +3,7 @@
 
 #include "common/base/result.h"
 #include "common/job/job.h"
-#include "common/job/json_node.h"
+#include "common/json/json_node.h"
 
 namespace trainctl::job {
 

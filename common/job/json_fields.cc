@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "common/job/job_node.h"
-#include "common/job/problem.h"
-#include "common/job/read_json.h"
+#include "common/json/problem.h"
+#include "common/json/read_json.h"
 
 namespace trainctl::job {
 namespace {
@@ -26,10 +26,13 @@ std::optional<double> NonFinite(const JsonNode& node) {
 
 FieldReader::FieldReader(const JsonNode& object, std::string path, std::string* fault)
     : object_(&object), path_(std::move(path)), fault_(fault) {
-  if (!object.Is(Type::kObject) && fault_->empty()) *fault_ = (path_.empty() ? "" : path_ + ": ") + "expected an object";
+  if (!object.Is(Type::kObject) && fault_->empty())
+    *fault_ = (path_.empty() ? "" : path_ + ": ") + "expected an object";
 }
 
-std::string FieldReader::PathOf(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
+std::string FieldReader::PathOf(std::string_view key) const {
+  return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+}
 
 void FieldReader::Fail(std::string_view key, std::string_view what) {
   if (fault_->empty()) *fault_ = PathOf(key) + ": " + std::string(what);
@@ -57,31 +60,41 @@ const JsonNode* FieldReader::RequireArray(std::string_view key) {
 void FieldReader::Member(std::string_view key, bool& value) {
   const JsonNode* node = Require(key);
   if (node == nullptr) return;
-  if (node->Is(Type::kBool)) value = node->boolean;
-  else Fail(key, "expected true or false");
+  if (node->Is(Type::kBool))
+    value = node->boolean;
+  else
+    Fail(key, "expected true or false");
 }
 
 void FieldReader::Member(std::string_view key, int64_t& value) {
   const JsonNode* node = Require(key);
   if (node == nullptr) return;
-  if (node->Is(Type::kInteger)) value = node->integer;
-  else Fail(key, "expected an integer");
+  if (node->Is(Type::kInteger))
+    value = node->integer;
+  else
+    Fail(key, "expected an integer");
 }
 
 void FieldReader::Member(std::string_view key, double& value) {
   const JsonNode* node = Require(key);
   if (node == nullptr) return;
-  if (node->Is(Type::kReal)) value = node->real;
-  else if (node->Is(Type::kInteger)) value = static_cast<double>(node->integer);
-  else if (const auto special = NonFinite(*node)) value = *special;
-  else Fail(key, "expected a number");
+  if (node->Is(Type::kReal))
+    value = node->real;
+  else if (node->Is(Type::kInteger))
+    value = static_cast<double>(node->integer);
+  else if (const auto special = NonFinite(*node))
+    value = *special;
+  else
+    Fail(key, "expected a number");
 }
 
 void FieldReader::Member(std::string_view key, std::string& value) {
   const JsonNode* node = Require(key);
   if (node == nullptr) return;
-  if (node->Is(Type::kString)) value = node->text;
-  else Fail(key, "expected a string");
+  if (node->Is(Type::kString))
+    value = node->text;
+  else
+    Fail(key, "expected a string");
 }
 
 void FieldReader::Member(std::string_view key, std::vector<std::string>& values) {
@@ -97,14 +110,17 @@ void FieldReader::Member(std::string_view key, JobSpec& job) {
   const JsonNode* node = Require(key);
   if (node == nullptr) return;
   base::Result<JobSpec> read = FromNode(*node);
-  if (read) job = std::move(*read);
-  else Fail(key, read.error().message);
+  if (read)
+    job = std::move(*read);
+  else
+    Fail(key, read.error().message);
 }
 
 void FieldReader::Within(std::string_view key, int64_t& value, int64_t least, int64_t most) {
   Member(key, value);
   if (value >= least && value <= most) return;
-  Fail(key, std::to_string(value) + ": expected " + std::to_string(least) + " to " + std::to_string(most));
+  Fail(key, std::to_string(value) + ": expected " + std::to_string(least) + " to " +
+                std::to_string(most));
 }
 
 void FieldWriter::Member(std::string_view key, const std::vector<std::string>& values) {
@@ -119,7 +135,8 @@ std::optional<JsonNode> ReadRoot(std::string_view text, std::string* fault) {
   JsonText json = ReadJson(text, kMessageLimits);
   if (json.problems.empty()) return std::move(json.root);
   const Problem& problem = json.problems.front();
-  *fault = problem.path + ": expected " + problem.expected + (problem.hint.empty() ? "" : "; " + problem.hint);
+  *fault = problem.path + ": expected " + problem.expected +
+           (problem.hint.empty() ? "" : "; " + problem.hint);
   return std::nullopt;
 }
 

@@ -1,13 +1,14 @@
-// The members of machine-written JSON objects (messages, plans, predictions, manifests), listed once and used both ways: a list is a
-// function of (fields, value), and fields is a FieldReader or a FieldWriter. Members are written in the list's order.
+// The members of machine-written JSON objects (messages, plans, predictions, manifests), listed
+// once and used both ways: a list is a function of (fields, value), and fields is a FieldReader or
+// a FieldWriter. Members are written in the list's order.
 //
 //   constexpr auto kSavedFields = [](auto& fields, auto& saved) {
 //     fields.Member("kind", saved.kind);
 //     fields.MemberOrDefault("bytes", saved.bytes);
 //   };
 //
-// Unknown members are skipped, so that a newer writer does not break an older reader. The first fault is kept and names its key; after it
-// the reads leave their targets alone. Not thread-safe.
+// Unknown members are skipped, so that a newer writer does not break an older reader. The first
+// fault is kept and names its key; after it the reads leave their targets alone. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 #include "common/base/result.h"
 #include "common/job/job.h"
-#include "common/job/json_node.h"
+#include "common/json/json_node.h"
 
 namespace trainctl::job {
 
@@ -65,8 +66,10 @@ class FieldReader {
     Member(key, name);
     if (!fault_->empty()) return;
     const std::optional<T> parsed = parse(name);
-    if (parsed) value = *parsed;
-    else Fail(key, "'" + name + "' is not known");
+    if (parsed)
+      value = *parsed;
+    else
+      Fail(key, "'" + name + "' is not known");
   }
 
   // An object, by the list of its members.
@@ -137,7 +140,9 @@ class FieldWriter {
     if (value != T{}) Member(key, value);
   }
 
-  void Within(std::string_view key, int64_t value, int64_t /*least*/, int64_t /*most*/) { Member(key, value); }
+  void Within(std::string_view key, int64_t value, int64_t /*least*/, int64_t /*most*/) {
+    Member(key, value);
+  }
 
   template <class T>
   void Named(std::string_view key, const T& value, std::optional<T> (*)(std::string_view)) {
@@ -152,8 +157,10 @@ class FieldWriter {
   }
   template <class T, class List>
   void Object(std::string_view key, const std::optional<T>& value, const List& list) {
-    if (value) Object(key, *value, list);
-    else Add(key, JsonNode());
+    if (value)
+      Object(key, *value, list);
+    else
+      Add(key, JsonNode());
   }
   template <class T, class List>
   void ObjectIfAny(std::string_view key, const std::optional<T>& value, const List& list) {
@@ -184,7 +191,8 @@ class FieldWriter {
 // The root of a machine-written text (up to 16 MiB), or a fault.
 std::optional<JsonNode> ReadRoot(std::string_view text, std::string* fault);
 
-// The text as a JSON object of the list's members. kInvalid: "rank message: memory.params: expected an integer".
+// The text as a JSON object of the list's members. kInvalid: "rank message: memory.params: expected
+// an integer".
 template <class T, class List>
 base::Result<T> ReadFields(std::string_view text, std::string_view what, const List& list) {
   std::string fault;

@@ -1,12 +1,13 @@
-// A lab file as a tree: {"base": {job}, "experiments": [{"name", "set", "expect"}]}. Used by job_json.cc.
+// A lab file as a tree: {"base": {job}, "experiments": [{"name", "set", "expect"}]}. Used by
+// job_json.cc.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "common/job/bind_job.h"
-#include "common/job/json_node.h"
-#include "common/job/problem.h"
+#include "common/json/json_node.h"
+#include "common/json/problem.h"
 
 namespace trainctl::job {
 

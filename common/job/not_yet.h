@@ -1,12 +1,12 @@
-// Keys of the published schema whose feature is not built yet. Such a job is refused by the check as "not built yet", never as unknown.
-// When a feature comes, its row in not_yet.cc goes.
+// Keys of the published schema whose feature is not built yet. Such a job is refused by the check
+// as "not built yet", never as unknown. When a feature comes, its row in not_yet.cc goes.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
 #include "common/job/job.h"
-#include "common/job/problem.h"
+#include "common/json/problem.h"
 
 namespace trainctl::job {
 

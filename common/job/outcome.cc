@@ -6,11 +6,13 @@ namespace trainctl::job {
 namespace {
 
 // In the order of the enum.
-constexpr std::array<std::string_view, 5> kStateNames = {"QUEUED", "STARTING", "RUNNING", "STOPPING", "FINISHED"};
-constexpr std::array<std::string_view, 13> kOutcomeNames = {"SUCCEEDED",  "FAILED",    "OOM_GPU",      "OOM_HOST", "HANG",
-                                                            "NCCL_ERROR", "GPU_FAULT", "NODE_LOST",    "TIMEOUT",  "LEASE_ENDED",
-                                                            "PREEMPTED",  "CANCELLED", "LAUNCH_FAILED"};
-constexpr std::array<std::string_view, 4> kPhaseNames = {"before_forward", "after_forward", "after_backward", "after_optimizer_step"};
+constexpr std::array<std::string_view, 5> kStateNames = {"QUEUED", "STARTING", "RUNNING",
+                                                         "STOPPING", "FINISHED"};
+constexpr std::array<std::string_view, 13> kOutcomeNames = {
+    "SUCCEEDED", "FAILED",  "OOM_GPU",     "OOM_HOST",  "HANG",      "NCCL_ERROR",   "GPU_FAULT",
+    "NODE_LOST", "TIMEOUT", "LEASE_ENDED", "PREEMPTED", "CANCELLED", "LAUNCH_FAILED"};
+constexpr std::array<std::string_view, 4> kPhaseNames = {"before_forward", "after_forward",
+                                                         "after_backward", "after_optimizer_step"};
 
 static_assert(kStateNames.size() == static_cast<size_t>(JobState::kFinished) + 1);
 static_assert(kOutcomeNames.size() == static_cast<size_t>(Outcome::kLaunchFailed) + 1);
@@ -30,8 +32,12 @@ std::string_view Name(JobState state) { return kStateNames.at(static_cast<size_t
 std::string_view Name(Outcome outcome) { return kOutcomeNames.at(static_cast<size_t>(outcome)); }
 std::string_view Name(Phase phase) { return kPhaseNames.at(static_cast<size_t>(phase)); }
 
-std::optional<JobState> ParseJobState(std::string_view name) { return Parse<JobState>(kStateNames, name); }
-std::optional<Outcome> ParseOutcome(std::string_view name) { return Parse<Outcome>(kOutcomeNames, name); }
+std::optional<JobState> ParseJobState(std::string_view name) {
+  return Parse<JobState>(kStateNames, name);
+}
+std::optional<Outcome> ParseOutcome(std::string_view name) {
+  return Parse<Outcome>(kOutcomeNames, name);
+}
 std::optional<Phase> ParsePhase(std::string_view name) { return Parse<Phase>(kPhaseNames, name); }
 
 }  // namespace trainctl::job

@@ -1,4 +1,5 @@
-// States of jobs and outcomes of attempts. Names() below are what people, the store and the API see.
+// States of jobs and outcomes of attempts. Names() below are what people, the store and the API
+// see.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,26 @@ namespace trainctl::job {
 enum class JobState { kQueued, kStarting, kRunning, kStopping, kFinished };
 
 enum class Outcome {
-  kSucceeded, kFailed, kOomGpu, kOomHost, kHang, kNcclError, kGpuFault, kNodeLost, kTimeout, kLeaseEnded, kPreempted, kCancelled,
+  kSucceeded,
+  kFailed,
+  kOomGpu,
+  kOomHost,
+  kHang,
+  kNcclError,
+  kGpuFault,
+  kNodeLost,
+  kTimeout,
+  kLeaseEnded,
+  kPreempted,
+  kCancelled,
   kLaunchFailed
 };
 
 // The four phases of a step at which memory is measured, in order.
 enum class Phase { kBeforeForward, kAfterForward, kAfterBackward, kAfterOptimizerStep };
 
-// Bytes of one rank. other = max(0, allocated − params − grads − optimizer) (on CPU slots − optimizer_cpu too).
+// Bytes of one rank. other = max(0, allocated − params − grads − optimizer) (on CPU slots −
+// optimizer_cpu too).
 struct MemoryByKind {
   int64_t params = 0;         // masters and compute copies included
   int64_t grads = 0;          //
@@ -32,7 +45,8 @@ struct MemoryByKind {
 
 struct OomDetail {
   int64_t rank = 0;
-  std::string phase;            // loading | forward | backward | optimizer_step | evaluation | saving; "trial forward", … of a trial
+  std::string phase;  // loading | forward | backward | optimizer_step | evaluation | saving; "trial
+                      // forward", … of a trial
   int64_t requested_bytes = 0;  //
   int64_t limit_bytes = 0;      // the enforced limit, or the device's size
   MemoryByKind memory;          // the last measured
@@ -41,17 +55,17 @@ struct OomDetail {
 // The immutable end of an attempt.
 struct AttemptEnd {
   Outcome outcome = Outcome::kFailed;
-  std::string message;             // one sentence for people
-  std::optional<int64_t> rank;     // that caused it
+  std::string message;          // one sentence for people
+  std::optional<int64_t> rank;  // that caused it
   std::optional<int64_t> exit_code;
   std::optional<int64_t> signal;
   std::optional<OomDetail> oom;
   std::string last_log_lines;
 };
 
-std::string_view Name(JobState state);  // "QUEUED"
-std::string_view Name(Outcome outcome); // "OOM_GPU"
-std::string_view Name(Phase phase);     // "before_forward"
+std::string_view Name(JobState state);   // "QUEUED"
+std::string_view Name(Outcome outcome);  // "OOM_GPU"
+std::string_view Name(Phase phase);      // "before_forward"
 std::optional<JobState> ParseJobState(std::string_view name);
 std::optional<Outcome> ParseOutcome(std::string_view name);
 std::optional<Phase> ParsePhase(std::string_view name);

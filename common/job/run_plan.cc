@@ -9,13 +9,17 @@ namespace {
 
 void AddNotes(RunPlan& plan) {
   plan.notes = NotesOn(plan.job);
-  const bool already_noted = plan.job.train.max_steps && plan.job.train.lr_warmup_steps.value_or(0) > *plan.job.train.max_steps;
+  const bool already_noted = plan.job.train.max_steps &&
+                             plan.job.train.lr_warmup_steps.value_or(0) > *plan.job.train.max_steps;
   if (plan.warmup_steps > plan.total_steps && !already_noted) {
-    plan.notes.push_back("the warm-up (" + std::to_string(plan.warmup_steps) + " steps) is longer than the run (" +
-                         std::to_string(plan.total_steps) + "): the learning rate stays on the ramp");
+    plan.notes.push_back("the warm-up (" + std::to_string(plan.warmup_steps) +
+                         " steps) is longer than the run (" + std::to_string(plan.total_steps) +
+                         "): the learning rate stays on the ramp");
   }
   const int64_t left_over = plan.split.train_rows % plan.batch.global;
-  if (left_over > 0) plan.notes.push_back(std::to_string(left_over) + " rows an epoch are left over: they fill no global batch");
+  if (left_over > 0)
+    plan.notes.push_back(std::to_string(left_over) +
+                         " rows an epoch are left over: they fill no global batch");
 }
 
 }  // namespace
@@ -26,9 +30,11 @@ base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows) {
   RunPlan plan{.job = ResolveJob(job), .batch = *batch, .split = SplitRows(job.data, rows)};
   plan.steps_per_epoch = StepsPerEpoch(plan.batch, plan.split.train_rows);
   if (plan.steps_per_epoch == 0) {
-    return base::Error{base::Code::kInvalid, std::to_string(plan.split.train_rows) + " training rows do not fill one global batch of " +
-                                                 std::to_string(plan.batch.global) +
-                                                 ": use a smaller train.global_batch_size or more data"};
+    return base::Error{base::Code::kInvalid,
+                       std::to_string(plan.split.train_rows) +
+                           " training rows do not fill one global batch of " +
+                           std::to_string(plan.batch.global) +
+                           ": use a smaller train.global_batch_size or more data"};
   }
   plan.total_steps = TotalSteps(job, plan.batch, plan.split.train_rows);
   plan.warmup_steps = WarmupSteps(job.train, plan.total_steps);

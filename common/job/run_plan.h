@@ -1,5 +1,5 @@
-// What a job amounts to once its rows are known: batches, steps, warm-up. Everything that `submit --dry-run` prints and a rank counts by.
-// Pure.
+// What a job amounts to once its rows are known: batches, steps, warm-up. Everything that `submit
+// --dry-run` prints and a rank counts by. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,12 @@ struct RunPlan {
   int64_t steps_per_epoch = 0;
   int64_t total_steps = 0;  // optimizer steps
   int64_t warmup_steps = 0;
-  std::vector<std::string> notes;  // NotesOn(job), and a warm-up that outlasts the run, rows that no step trains on
+  std::vector<std::string>
+      notes;  // NotesOn(job), and a warm-up that outlasts the run, rows that no step trains on
 };
 
-// rows: of the data file (Inspection.rows). kInvalid: indivisible batches, or fewer training rows than one global batch.
+// rows: of the data file (Inspection.rows). kInvalid: indivisible batches, or fewer training rows
+// than one global batch.
 base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows);
 
 }  // namespace trainctl::job

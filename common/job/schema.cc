@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kMostRows = int64_t{1} << 40;
 constexpr int64_t kMostSteps = int64_t{1} << 40;
-constexpr int64_t kLargestBatch = int64_t{1} << 24;  // micro × devices × accumulation stays within 64 bits
+constexpr int64_t kLargestBatch = int64_t{1}
+                                  << 24;  // micro × devices × accumulation stays within 64 bits
 constexpr int64_t kMostDevices = 4096;
 constexpr int64_t kLongestSequence = int64_t{1} << 20;
 constexpr int64_t kLargestSeed = int64_t{1} << 53;  // exact in every JSON reader
@@ -31,7 +32,10 @@ constexpr TextType kId = {.what = "an id", .min_bytes = 1, .max_bytes = 128};
 // `at` gives the member of a job, const or not.
 template <class ValueType, class At>
 Field Row(std::string key, ValueType type, At at, std::string doc) {
-  Field field{.key = std::move(key), .doc = std::move(doc), .expected = type.Expected(), .schema = type.Schema()};
+  Field field{.key = std::move(key),
+              .doc = std::move(doc),
+              .expected = type.Expected(),
+              .schema = type.Schema()};
   field.is_map = std::is_same_v<ValueType, TextMapType>;
   field.read = [type, at](const JsonNode& node, JobSpec& job) {
     auto value = type.Read(node);
@@ -56,71 +60,98 @@ Field Required(Field field) {
 std::vector<Field> TopFields() {
   return {
       Required(Row("version", IntegerType{1, 1}, AT(version), "Version of this schema: 1.")),
-      Row("name", TextType{.max_bytes = 128}, AT(name), "Shown everywhere; the file's name without .json where it is not given."),
-      Row("tags", TextMapType{}, AT(tags), "Words of your own to find jobs by, such as {\"lab\": \"2\"}."),
+      Row("name", TextType{.max_bytes = 128}, AT(name),
+          "Shown everywhere; the file's name without .json where it is not given."),
+      Row("tags", TextMapType{}, AT(tags),
+          "Words of your own to find jobs by, such as {\"lab\": \"2\"}."),
       Row("notes", TextType{}, AT(notes), "Free text, kept with the job."),
   };
 }
 
 std::vector<Field> ModelFields() {
   const TextType path = {.what = "a path", .min_bytes = 1, .max_bytes = 4096};
-  const NameType<ModelInit> init = {{{"pretrained", ModelInit::kPretrained}, {"random", ModelInit::kRandom}}};
+  const NameType<ModelInit> init = {
+      {{"pretrained", ModelInit::kPretrained}, {"random", ModelInit::kRandom}}};
   return {
-      Required(Row("model.path", path, AT(model.path), "A Hugging Face directory on the workers' hosts, relative to the job file.")),
-      Row("model.init", init, AT(model.init), "pretrained reads the weights; random needs config.json and a tokenizer only."),
+      Required(Row("model.path", path, AT(model.path),
+                   "A Hugging Face directory on the workers' hosts, relative to the job file.")),
+      Row("model.init", init, AT(model.init),
+          "pretrained reads the weights; random needs config.json and a tokenizer only."),
   };
 }
 
 std::vector<Field> DataFields() {
   const TextType path = {.what = "a path", .min_bytes = 1, .max_bytes = 4096};
-  const NameType<DataFormat> format = {
-      {{"alpaca", DataFormat::kAlpaca}, {"text", DataFormat::kText}, {"plain", DataFormat::kPlain}, {"bin", DataFormat::kBin}}};
+  const NameType<DataFormat> format = {{{"alpaca", DataFormat::kAlpaca},
+                                        {"text", DataFormat::kText},
+                                        {"plain", DataFormat::kPlain},
+                                        {"bin", DataFormat::kBin}}};
   return {
-      Required(Row("data.path", path, AT(data.path), "The data file on the workers' hosts, relative to the job file.")),
-      Row("data.format", format, AT(data.format), "alpaca: instruction rows; text: {\"text\"} rows; plain: a text file; bin: tokens."),
-      Row("data.max_rows", OrNull(kRows), AT(data.max_rows), "Only the first rows of the file; null: all."),
-      Row("data.val_split_fraction", kFractionBelowOne, AT(data.val_split_fraction), "Share of the rows that is kept for validation."),
-      Row("data.mask_prompt", BoolType{}, AT(data.mask_prompt), "Train on the answers only (alpaca)."),
+      Required(Row("data.path", path, AT(data.path),
+                   "The data file on the workers' hosts, relative to the job file.")),
+      Row("data.format", format, AT(data.format),
+          "alpaca: instruction rows; text: {\"text\"} rows; plain: a text file; bin: tokens."),
+      Row("data.max_rows", OrNull(kRows), AT(data.max_rows),
+          "Only the first rows of the file; null: all."),
+      Row("data.val_split_fraction", kFractionBelowOne, AT(data.val_split_fraction),
+          "Share of the rows that is kept for validation."),
+      Row("data.mask_prompt", BoolType{}, AT(data.mask_prompt),
+          "Train on the answers only (alpaca)."),
       Row("data.seed", kSeed, AT(data.seed), "Seed of the split and the shuffle."),
   };
 }
 
 std::vector<Field> ExecutionFields() {
-  const NameType<Precision> precision = {
-      {{"32-true", Precision::k32True}, {"bf16-true", Precision::kBf16True}, {"bf16-mixed", Precision::kBf16Mixed}}};
-  const NameType<EngineKind> engine = {{{"fused", EngineKind::kFused}, {"reference", EngineKind::kReference}}};
-  const NameType<StrategyKind> strategy = {
-      {{"auto", StrategyKind::kAuto}, {"single", StrategyKind::kSingle}, {"ddp", StrategyKind::kDdp}, {"fsdp", StrategyKind::kFsdp}}};
+  const NameType<Precision> precision = {{{"32-true", Precision::k32True},
+                                          {"bf16-true", Precision::kBf16True},
+                                          {"bf16-mixed", Precision::kBf16Mixed}}};
+  const NameType<EngineKind> engine = {
+      {{"fused", EngineKind::kFused}, {"reference", EngineKind::kReference}}};
+  const NameType<StrategyKind> strategy = {{{"auto", StrategyKind::kAuto},
+                                            {"single", StrategyKind::kSingle},
+                                            {"ddp", StrategyKind::kDdp},
+                                            {"fsdp", StrategyKind::kFsdp}}};
   const NameType<Sharding> sharding = {{{"full", Sharding::kFull}, {"grad_op", Sharding::kGradOp}}};
   const NameType<FsdpUnit> unit = {{{"block", FsdpUnit::kBlock}, {"model", FsdpUnit::kModel}}};
   return {
-      Row("precision", precision, AT(precision), "32-true, bf16-true (weights and optimizer too), or bf16-mixed (fp32 master weights)."),
+      Row("precision", precision, AT(precision),
+          "32-true, bf16-true (weights and optimizer too), or bf16-mixed (fp32 master weights)."),
       Row("devices", IntegerType{1, kMostDevices}, AT(devices), "How many GPUs (or CPU slots)."),
-      Row("engine", engine, AT(engine), "fused: our kernels where there is a GPU; reference: plain ATen operations."),
+      Row("engine", engine, AT(engine),
+          "fused: our kernels where there is a GPU; reference: plain ATen operations."),
       Row("deterministic", BoolType{}, AT(deterministic), "Bit-exact results, at some speed."),
       Row("strategy", strategy, AT(strategy), "auto: single on one device, ddp on more."),
       Row("sharding", sharding, AT(sharding),
-          "Of fsdp. full: parameters, gradients, optimizer (ZeRO-3); grad_op: not the parameters (ZeRO-2)."),
+          "Of fsdp. full: parameters, gradients, optimizer (ZeRO-3); grad_op: not the parameters "
+          "(ZeRO-2)."),
       Row("fsdp_unit", unit, AT(fsdp_unit), "Of fsdp: what is gathered at once."),
-      Row("offload_optimizer", BoolType{}, AT(offload_optimizer), "Keep and step the optimizer in host memory."),
-      Row("activation_checkpointing", EveryNthType{}, AT(activation_checkpointing), "Recompute blocks in the backward: all, or each n-th."),
+      Row("offload_optimizer", BoolType{}, AT(offload_optimizer),
+          "Keep and step the optimizer in host memory."),
+      Row("activation_checkpointing", EveryNthType{}, AT(activation_checkpointing),
+          "Recompute blocks in the backward: all, or each n-th."),
   };
 }
 
 std::vector<Field> TrainFields() {
-  const NameType<LrSchedule> schedule = {
-      {{"cosine", LrSchedule::kCosine}, {"linear", LrSchedule::kLinear}, {"constant", LrSchedule::kConstant}}};
+  const NameType<LrSchedule> schedule = {{{"cosine", LrSchedule::kCosine},
+                                          {"linear", LrSchedule::kLinear},
+                                          {"constant", LrSchedule::kConstant}}};
   return {
       Row("train.global_batch_size", OrNull(kBatch), AT(train.global_batch_size),
           "Rows per optimizer step: micro × devices × accumulation."),
       Row("train.accumulate_grad_batches", OrNull(kBatch), AT(train.accumulate_grad_batches),
           "Micro batches per step, instead of global_batch_size."),
-      Required(Row("train.micro_batch_size", OrAuto(kBatch), AT(train.micro_batch_size), "Rows that one device computes at once.")),
-      Row("train.epochs", IntegerType{1, 1'000'000}, AT(train.epochs), "The run ends at the smaller of epochs and max_steps."),
+      Required(Row("train.micro_batch_size", OrAuto(kBatch), AT(train.micro_batch_size),
+                   "Rows that one device computes at once.")),
+      Row("train.epochs", IntegerType{1, 1'000'000}, AT(train.epochs),
+          "The run ends at the smaller of epochs and max_steps."),
       Row("train.max_steps", OrNull(kCount), AT(train.max_steps), "Optimizer steps at most."),
-      Row("train.max_seq_length", IntegerType{1, kLongestSequence}, AT(train.max_seq_length), "Longer rows are cut; in tokens."),
-      Row("train.lr_schedule", schedule, AT(train.lr_schedule), "After the warm-up: down to 0 as cosine or linear, or constant."),
-      Row("train.lr_warmup_steps", OrNull(IntegerType{0, kMostSteps}), AT(train.lr_warmup_steps), "Linear warm-up; may exceed the run."),
+      Row("train.max_seq_length", IntegerType{1, kLongestSequence}, AT(train.max_seq_length),
+          "Longer rows are cut; in tokens."),
+      Row("train.lr_schedule", schedule, AT(train.lr_schedule),
+          "After the warm-up: down to 0 as cosine or linear, or constant."),
+      Row("train.lr_warmup_steps", OrNull(IntegerType{0, kMostSteps}), AT(train.lr_warmup_steps),
+          "Linear warm-up; may exceed the run."),
       Row("train.lr_warmup_fraction", OrNull(kFraction), AT(train.lr_warmup_fraction),
           "The warm-up as a share of the run, instead of steps."),
       Row("train.max_norm", OrNull(kPositive), AT(train.max_norm), "Clip the gradient's norm."),
@@ -128,49 +159,67 @@ std::vector<Field> TrainFields() {
 }
 
 std::vector<Field> OptimizerFields() {
-  const NameType<OptimizerKind> name = {
-      {{"adamw", OptimizerKind::kAdamW}, {"sgd", OptimizerKind::kSgd}, {"adamw_8bit", OptimizerKind::kAdamW8bit}}};
-  const NameType<LrScaling> scaling = {{{"none", LrScaling::kNone}, {"linear", LrScaling::kLinear}}};
+  const NameType<OptimizerKind> name = {{{"adamw", OptimizerKind::kAdamW},
+                                         {"sgd", OptimizerKind::kSgd},
+                                         {"adamw_8bit", OptimizerKind::kAdamW8bit}}};
+  const NameType<LrScaling> scaling = {
+      {{"none", LrScaling::kNone}, {"linear", LrScaling::kLinear}}};
   return {
       Row("optimizer.name", name, AT(optimizer.name), "adamw, sgd, or adamw_8bit."),
       Row("optimizer.lr", kPositive, AT(optimizer.lr), "The peak learning rate."),
-      Row("optimizer.lr_scaling", scaling, AT(optimizer.lr_scaling), "linear: lr × the number of devices."),
-      Row("optimizer.weight_decay", kNotNegative, AT(optimizer.weight_decay), "Decoupled for adamw; added to the gradient for sgd."),
+      Row("optimizer.lr_scaling", scaling, AT(optimizer.lr_scaling),
+          "linear: lr × the number of devices."),
+      Row("optimizer.weight_decay", kNotNegative, AT(optimizer.weight_decay),
+          "Decoupled for adamw; added to the gradient for sgd."),
       Row("optimizer.betas", RealPairType{kFractionBelowOne}, AT(optimizer.betas), "Of adamw."),
       Row("optimizer.eps", kPositive, AT(optimizer.eps), "Of adamw."),
-      Row("optimizer.momentum", kFractionBelowOne, AT(optimizer.momentum), "Of sgd; 0 keeps no state."),
+      Row("optimizer.momentum", kFractionBelowOne, AT(optimizer.momentum),
+          "Of sgd; 0 keeps no state."),
   };
 }
 
 std::vector<Field> AdapterFields() {
   const WordsType targets = {{"q", "k", "v", "o", "gate", "up", "down", "head"}};
-  const NameType<Quantize> quantize = {{{"nf4", Quantize::kNf4}, {"nf4-dq", Quantize::kNf4Dq}},
-                                       {{"bnb.nf4", Quantize::kNf4}, {"bnb.nf4-dq", Quantize::kNf4Dq}}};
+  const NameType<Quantize> quantize = {
+      {{"nf4", Quantize::kNf4}, {"nf4-dq", Quantize::kNf4Dq}},
+      {{"bnb.nf4", Quantize::kNf4}, {"bnb.nf4-dq", Quantize::kNf4Dq}}};
   return {
       Row("lora.r", IntegerType{1, 65'536}, AT(lora->r), "Rank of the adapters."),
       Row("lora.alpha", kPositive, AT(lora->alpha), "Scale: alpha / r."),
       Row("lora.dropout", kFractionBelowOne, AT(lora->dropout), "Before the adapters."),
       Row("lora.targets", targets, AT(lora->targets), "Which matrices; empty: all."),
-      Row("quantize", OrNull(quantize), AT(quantize), "4-bit base weights; nf4-dq quantizes their scales too."),
+      Row("quantize", OrNull(quantize), AT(quantize),
+          "4-bit base weights; nf4-dq quantizes their scales too."),
   };
 }
 
 std::vector<Field> RunFields() {
-  const NameType<Save> save = {{{"none", Save::kNone}, {"final", Save::kFinal}, {"adapter", Save::kAdapter}, {"merged", Save::kMerged}}};
+  const NameType<Save> save = {{{"none", Save::kNone},
+                                {"final", Save::kFinal},
+                                {"adapter", Save::kAdapter},
+                                {"merged", Save::kMerged}}};
   const TextType folder = {.what = "a path", .min_bytes = 1, .max_bytes = 4096};
   return {
-      Row("eval.every_steps", OrNull(kCount), AT(eval.every_steps), "Evaluate at this interval; null: at the end only."),
-      Row("eval.max_rows", OrNull(kRows), AT(eval.max_rows), "Evaluate on so many validation rows at most."),
+      Row("eval.every_steps", OrNull(kCount), AT(eval.every_steps),
+          "Evaluate at this interval; null: at the end only."),
+      Row("eval.max_rows", OrNull(kRows), AT(eval.max_rows),
+          "Evaluate on so many validation rows at most."),
       Row("seed", kSeed, AT(seed), "Seed of random weights and dropout."),
-      Row("output.dir", OrNull(folder), AT(output.dir), "A folder on the workers' hosts, relative to the job file; null: nothing is kept."),
+      Row("output.dir", OrNull(folder), AT(output.dir),
+          "A folder on the workers' hosts, relative to the job file; null: nothing is kept."),
       Row("output.save", save, AT(output.save),
-          "final: the trained model as a Hugging Face directory, or with lora what adapter saves: a folder for peft; merged: the model "
+          "final: the trained model as a Hugging Face directory, or with lora what adapter saves: "
+          "a folder for peft; merged: the model "
           "with the adapter added, as a Hugging Face directory."),
-      Row("checkpoint.every_steps", OrNull(kCount), AT(checkpoint.every_steps), "Save the whole state at this interval."),
-      Row("checkpoint.keep_last", IntegerType{1, 1'000}, AT(checkpoint.keep_last), "How many checkpoints stay."),
-      Row("checkpoint.keep_best", BoolType{}, AT(checkpoint.keep_best), "Keep the one of the best val_loss too; each is then evaluated."),
+      Row("checkpoint.every_steps", OrNull(kCount), AT(checkpoint.every_steps),
+          "Save the whole state at this interval."),
+      Row("checkpoint.keep_last", IntegerType{1, 1'000}, AT(checkpoint.keep_last),
+          "How many checkpoints stay."),
+      Row("checkpoint.keep_best", BoolType{}, AT(checkpoint.keep_best),
+          "Keep the one of the best val_loss too; each is then evaluated."),
       Row("checkpoint.resume_from", OrNull(folder), AT(checkpoint.resume_from),
-          "Go on from this checkpoint, or from the newest in this folder; on the workers' hosts, relative to the job file."),
+          "Go on from this checkpoint, or from the newest in this folder; on the workers' hosts, "
+          "relative to the job file."),
       Row("profile.steps", IntegerType{1, 1'000}, AT(profile->steps), "Trace so many steps."),
   };
 }
@@ -178,14 +227,17 @@ std::vector<Field> RunFields() {
 std::vector<Field> ResourceFields() {
   const NameType<Expect> expect = {{{"OOM", Expect::kOom}, {"SUCCEEDED", Expect::kSucceeded}}};
   return {
-      Row("resources.gpu_memory_limit", OrNull(BytesType{kSmallestMemoryLimit}), AT(resources.gpu_memory_limit_bytes),
-          "What a rank may reserve, as on a smaller card."),
-      Row("resources.constraints", TextMapType{}, AT(resources.constraints), "Which devices will do: {\"gpu.memory\": \">=40GiB\"}."),
-      Row("resources.time_limit", OrNull(DurationType{}), AT(resources.time_limit_seconds), "The job ends as TIMEOUT after it."),
+      Row("resources.gpu_memory_limit", OrNull(BytesType{kSmallestMemoryLimit}),
+          AT(resources.gpu_memory_limit_bytes), "What a rank may reserve, as on a smaller card."),
+      Row("resources.constraints", TextMapType{}, AT(resources.constraints),
+          "Which devices will do: {\"gpu.memory\": \">=40GiB\"}."),
+      Row("resources.time_limit", OrNull(DurationType{}), AT(resources.time_limit_seconds),
+          "The job ends as TIMEOUT after it."),
       Row("resources.step_timeout", DurationType{}, AT(resources.step_timeout_seconds),
           "A step that takes longer ends the attempt as HANG."),
       Row("resources.priority", IntegerType{0, 100}, AT(resources.priority), "Higher first."),
-      Row("resources.max_restarts", IntegerType{0, 1'000}, AT(resources.max_restarts), "New attempts after crashes, hangs and lost nodes."),
+      Row("resources.max_restarts", IntegerType{0, 1'000}, AT(resources.max_restarts),
+          "New attempts after crashes, hangs and lost nodes."),
       Row("resources.after", OrNull(kId), AT(resources.after), "Start when this job has ended."),
       Row("resources.lease", OrNull(kId), AT(resources.lease), "Run within this lease."),
       Row("expect", OrNull(expect), AT(expect), "The outcome that this run is meant to have."),
@@ -196,8 +248,8 @@ std::vector<Field> ResourceFields() {
 
 std::vector<Field> AllFields() {
   std::vector<Field> all;
-  for (const auto& part :
-       {TopFields, ModelFields, DataFields, ExecutionFields, TrainFields, OptimizerFields, AdapterFields, RunFields, ResourceFields}) {
+  for (const auto& part : {TopFields, ModelFields, DataFields, ExecutionFields, TrainFields,
+                           OptimizerFields, AdapterFields, RunFields, ResourceFields}) {
     for (Field& field : part()) all.push_back(std::move(field));
   }
   return all;
@@ -209,8 +261,10 @@ Section Nullable(std::string key, std::string doc, At at) {
   Section section{.key = std::move(key), .doc = std::move(doc)};
   section.is_present = [at](const JobSpec& job) { return at(job).has_value(); };
   section.set_present = [at](JobSpec& job, bool present) {
-    if (!present) at(job).reset();
-    else if (!at(job)) at(job).emplace();
+    if (!present)
+      at(job).reset();
+    else if (!at(job))
+      at(job).emplace();
   };
   return section;
 }
@@ -221,11 +275,13 @@ std::vector<Section> AllSections() {
       {"data", "What it is trained on."},
       {"train", "Batches, length and learning-rate rule."},
       {"optimizer", "The optimizer and its numbers."},
-      Nullable("lora", "Train low-rank adapters instead of all weights; null: all weights.", [](auto& job) -> auto& { return job.lora; }),
+      Nullable("lora", "Train low-rank adapters instead of all weights; null: all weights.",
+               [](auto& job) -> auto& { return job.lora; }),
       {"eval", "When and on how much the validation loss is measured."},
       {"output", "What is kept."},
       {"checkpoint", "Checkpoints to resume from."},
-      Nullable("profile", "Trace some steps; null: none.", [](auto& job) -> auto& { return job.profile; }),
+      Nullable("profile", "Trace some steps; null: none.",
+               [](auto& job) -> auto& { return job.profile; }),
       {"resources", "Where, when and how long."},
   };
 }
@@ -285,7 +341,9 @@ const Section* SectionOf(std::string_view key) { return FindSection(Parent(key))
 
 const Field* FindMapOfEntry(std::string_view key) {
   for (const Field& field : Fields()) {
-    if (field.is_map && key.size() > field.key.size() + 1 && key.starts_with(field.key) && key[field.key.size()] == '.') return &field;
+    if (field.is_map && key.size() > field.key.size() + 1 && key.starts_with(field.key) &&
+        key[field.key.size()] == '.')
+      return &field;
   }
   return nullptr;
 }

@@ -1,5 +1,6 @@
-// The job file's schema: one table, and all that reads, overrides, writes, flattens, publishes or suggests keys goes through it. A key is
-// dotted ("train.micro_batch_size"). To add one: a member in job.h and a row in schema.cc; then tests/job's goldens with UPDATE_GOLDEN=1.
+// The job file's schema: one table, and all that reads, overrides, writes, flattens, publishes or
+// suggests keys goes through it. A key is dotted ("train.micro_batch_size"). To add one: a member
+// in job.h and a row in schema.cc; then tests/job's goldens with UPDATE_GOLDEN=1.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "common/job/job.h"
-#include "common/job/json_node.h"
+#include "common/json/json_node.h"
 
 namespace trainctl::job {
 
@@ -23,9 +24,11 @@ struct Field {
   bool required = false;
   bool is_map = false;  // an object with keys of the user's own: tags.lab names one of its entries
 
-  std::function<bool(const JsonNode&, JobSpec&)> read;  // false, and nothing is changed, where the value is not as expected
+  std::function<bool(const JsonNode&, JobSpec&)>
+      read;  // false, and nothing is changed, where the value is not as expected
   std::function<JsonNode(const JobSpec&)> write;
-  std::function<std::string(const JsonNode&)> hint;  // for a refused value: did you mean …; may be empty
+  std::function<std::string(const JsonNode&)>
+      hint;  // for a refused value: did you mean …; may be empty
 };
 
 // One key that has an object of fields. Only sections that may be null have the functions.
@@ -33,7 +36,8 @@ struct Section {
   std::string key;
   std::string doc;
   std::function<bool(const JobSpec&)> is_present = nullptr;
-  std::function<void(JobSpec&, bool)> set_present = nullptr;  // true: with its defaults, unless it is there
+  std::function<void(JobSpec&, bool)> set_present =
+      nullptr;  // true: with its defaults, unless it is there
 
   bool nullable() const { return set_present != nullptr; }
   bool IsPresent(const JobSpec& job) const { return !nullable() || is_present(job); }
@@ -53,7 +57,8 @@ const Field* FindMapOfEntry(std::string_view key);
 // The other one of two keys that exclude each other, e.g. of train.global_batch_size.
 const Field* ExclusivePartner(std::string_view key);
 
-// "did you mean 'micro_batch_size'?" for an unknown key: the nearest key of the same section, else a key of that name elsewhere. Or "".
+// "did you mean 'micro_batch_size'?" for an unknown key: the nearest key of the same section, else
+// a key of that name elsewhere. Or "".
 std::string SuggestKey(std::string_view key);
 
 }  // namespace trainctl::job

@@ -1,18 +1,23 @@
-// The published JSON Schema, made from the table that reads the files. A lab's settings are the job's without required keys; its "set" may
-// use dotted keys too.
+// The published JSON Schema, made from the table that reads the files. A lab's settings are the
+// job's without required keys; its "set" may use dotted keys too.
 #include "common/job/job_json.h"
 #include "common/job/schema.h"
-#include "common/job/write_json.h"
+#include "common/json/write_json.h"
 
 namespace trainctl::job {
 namespace {
 
 JsonNode Object() { return JsonNode::Object(); }
 
-JsonNode Ref(const std::string& definition) { return Object().Add("$ref", "#/$defs/" + definition); }
+JsonNode Ref(const std::string& definition) {
+  return Object().Add("$ref", "#/$defs/" + definition);
+}
 
 JsonNode Closed(JsonNode properties) {
-  return Object().Add("type", "object").Add("additionalProperties", false).Add("properties", std::move(properties));
+  return Object()
+      .Add("type", "object")
+      .Add("additionalProperties", false)
+      .Add("properties", std::move(properties));
 }
 
 std::string LastPart(const std::string& key) { return key.substr(key.rfind('.') + 1); }
@@ -40,7 +45,9 @@ JsonNode SectionSchema(const Section& section) {
   }
   JsonNode schema = Closed(std::move(properties)).Add("description", section.doc);
   if (!section.nullable()) return schema;
-  return Object().Add("anyOf", JsonNode::Array().Append(std::move(schema)).Append(Object().Add("const", JsonNode())));
+  return Object().Add(
+      "anyOf",
+      JsonNode::Array().Append(std::move(schema)).Append(Object().Add("const", JsonNode())));
 }
 
 // Every key of a job, none required.
@@ -48,8 +55,10 @@ JsonNode SettingsProperties() {
   JsonNode properties = Object().Add("$schema", Object().Add("type", "string"));
   for (const Field& field : Fields()) {
     const Section* section = SectionOf(field.key);
-    if (section == nullptr) properties.Add(field.key, FieldSchema(field));
-    else if (properties.Find(section->key) == nullptr) properties.Add(section->key, SectionSchema(*section));
+    if (section == nullptr)
+      properties.Add(field.key, FieldSchema(field));
+    else if (properties.Find(section->key) == nullptr)
+      properties.Add(section->key, SectionSchema(*section));
   }
   return properties;
 }
@@ -92,25 +101,37 @@ JsonNode JobSchema() {
 
 JsonNode LabSchema() {
   JsonNode experiment = Object();
-  experiment.Add("name", FindField("name")->schema).Add("set", Ref("set")).Add("expect", FindField("expect")->schema);
+  experiment.Add("name", FindField("name")->schema)
+      .Add("set", Ref("set"))
+      .Add("expect", FindField("expect")->schema);
   JsonNode list = Object().Add("type", "array").Add("minItems", int64_t{1});
-  list.Add("items", Closed(std::move(experiment)).Add("required", JsonNode::Array().Append("name")));
+  list.Add("items",
+           Closed(std::move(experiment)).Add("required", JsonNode::Array().Append("name")));
   JsonNode properties = Object().Add("$schema", Object().Add("type", "string"));
   properties.Add("base", Ref("settings")).Add("experiments", std::move(list));
-  return Closed(std::move(properties)).Add("required", JsonNode::Array().Append("base").Append("experiments"));
+  return Closed(std::move(properties))
+      .Add("required", JsonNode::Array().Append("base").Append("experiments"));
 }
 
 }  // namespace
 
 std::string JsonSchema() {
   JsonNode definitions = Object();
-  definitions.Add("job", JobSchema()).Add("lab", LabSchema()).Add("settings", Closed(SettingsProperties())).Add("set", SetSchema());
-  JsonNode is_lab = Object().Add("anyOf", JsonNode::Array()
-                                              .Append(Object().Add("required", JsonNode::Array().Append("experiments")))
-                                              .Append(Object().Add("required", JsonNode::Array().Append("base"))));
+  definitions.Add("job", JobSchema())
+      .Add("lab", LabSchema())
+      .Add("settings", Closed(SettingsProperties()))
+      .Add("set", SetSchema());
+  JsonNode is_lab = Object().Add(
+      "anyOf", JsonNode::Array()
+                   .Append(Object().Add("required", JsonNode::Array().Append("experiments")))
+                   .Append(Object().Add("required", JsonNode::Array().Append("base"))));
   JsonNode schema = Object();
-  schema.Add("$schema", "https://json-schema.org/draft/2020-12/schema").Add("title", "trainctl job or lab file");
-  schema.Add("type", "object").Add("if", std::move(is_lab)).Add("then", Ref("lab")).Add("else", Ref("job"));
+  schema.Add("$schema", "https://json-schema.org/draft/2020-12/schema")
+      .Add("title", "trainctl job or lab file");
+  schema.Add("type", "object")
+      .Add("if", std::move(is_lab))
+      .Add("then", Ref("lab"))
+      .Add("else", Ref("job"));
   schema.Add("$defs", std::move(definitions));
   return WriteIndentedJson(schema);
 }

@@ -13,7 +13,9 @@ std::string Describe(const SiteDevice& device) { return device.host + " " + devi
 
 int64_t CountMeeting(const JobSpec& job, const std::vector<SiteDevice>& devices) {
   std::string reason;
-  return std::count_if(devices.begin(), devices.end(), [&](const SiteDevice& device) { return MeetsConstraints(job, device, &reason); });
+  return std::count_if(devices.begin(), devices.end(), [&](const SiteDevice& device) {
+    return MeetsConstraints(job, device, &reason);
+  });
 }
 
 // bf16 matrices need a GPU of compute capability 8.0; CPU slots store bf16 and compute in fp32.
@@ -23,17 +25,26 @@ bool ComputesIn(Precision precision, const SiteDevice& device) {
 }
 
 // The constraints that no device of the site meets, each by itself.
-std::vector<Problem> UnmeetableConstraints(const JobSpec& job, const std::vector<SiteDevice>& devices) {
+std::vector<Problem> UnmeetableConstraints(const JobSpec& job,
+                                           const std::vector<SiteDevice>& devices) {
   std::vector<Problem> problems;
   for (const auto& [key, text] : job.resources.constraints) {
     const auto constraint = ParseConstraint(key, text);
     const bool met =
-        constraint && std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& device) { return Meets(*constraint, device); });
-    if (!met) problems.push_back({"resources.constraints." + key, 0, text, "what at least one device of this site meets", ""});
+        constraint && std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& device) {
+          return Meets(*constraint, device);
+        });
+    if (!met)
+      problems.push_back({"resources.constraints." + key, 0, text,
+                          "what at least one device of this site meets", ""});
   }
-  const bool computes = std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& d) { return ComputesIn(job.precision, d); });
+  const bool computes = std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& d) {
+    return ComputesIn(job.precision, d);
+  });
   if (!computes && !devices.empty()) {
-    problems.push_back({"precision", 0, "", "32-true: no GPU of this site computes in bf16, which needs compute capability 8.0", ""});
+    problems.push_back(
+        {"precision", 0, "",
+         "32-true: no GPU of this site computes in bf16, which needs compute capability 8.0", ""});
   }
   return problems;
 }
@@ -56,7 +67,8 @@ int64_t LargestKind(const JobSpec& job, const std::vector<SiteDevice>& devices) 
 
 bool MeetsConstraints(const JobSpec& job, const SiteDevice& device, std::string* reason) {
   if (!ComputesIn(job.precision, device)) {
-    *reason = Describe(device) + " does not compute in bf16 (compute capability " + device.compute_capability + ", 8.0 is needed)";
+    *reason = Describe(device) + " does not compute in bf16 (compute capability " +
+              device.compute_capability + ", 8.0 is needed)";
     return false;
   }
   for (const auto& [key, text] : job.resources.constraints) {
@@ -76,7 +88,8 @@ std::vector<Problem> CheckSite(const JobSpec& job, const std::vector<SiteDevice>
   if (job.devices <= most) return problems;
   const std::string suffix = job.resources.constraints.empty() ? "" : " that meet the constraints";
   problems.push_back(
-      {"devices", 0, std::to_string(job.devices), "at most " + std::to_string(most) + ": this site has no more devices" + suffix, ""});
+      {"devices", 0, std::to_string(job.devices),
+       "at most " + std::to_string(most) + ": this site has no more devices" + suffix, ""});
   return problems;
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/base/size.h"
-#include "common/job/write_json.h"
+#include "common/json/write_json.h"
 
 namespace trainctl::job {
 namespace {
@@ -18,11 +18,14 @@ constexpr IntegerType kEveryNth = {.min = 0, .max = 1'000'000};
 
 JsonNode TypeSchema(std::string_view type) { return JsonNode::Object().Add("type", type); }
 
-JsonNode PatternSchema(std::string_view pattern) { return TypeSchema("string").Add("pattern", pattern); }
+JsonNode PatternSchema(std::string_view pattern) {
+  return TypeSchema("string").Add("pattern", pattern);
+}
 
 // A bound, in words.
 std::string Spell(double value) {
-  return value == std::floor(value) ? WriteJson(JsonNode(static_cast<int64_t>(value))) : WriteJson(JsonNode(value));
+  return value == std::floor(value) ? WriteJson(JsonNode(static_cast<int64_t>(value)))
+                                    : WriteJson(JsonNode(value));
 }
 
 }  // namespace
@@ -37,7 +40,8 @@ JsonNode BoolType::Schema() const { return TypeSchema("boolean"); }
 std::optional<int64_t> IntegerType::Read(const JsonNode& node) const {
   int64_t value = node.integer;
   if (node.Is(Type::kReal)) {
-    if (node.real != std::floor(node.real) || std::abs(node.real) > kLargestExactInteger) return std::nullopt;
+    if (node.real != std::floor(node.real) || std::abs(node.real) > kLargestExactInteger)
+      return std::nullopt;
     value = static_cast<int64_t>(node.real);
   } else if (!node.Is(Type::kInteger)) {
     return std::nullopt;
@@ -48,7 +52,8 @@ std::optional<int64_t> IntegerType::Read(const JsonNode& node) const {
 
 std::string IntegerType::Expected() const {
   if (min == max) return std::to_string(min);
-  if (max == kUnbounded) return min == 1 ? "a positive integer" : "an integer from " + std::to_string(min);
+  if (max == kUnbounded)
+    return min == 1 ? "a positive integer" : "an integer from " + std::to_string(min);
   return "an integer from " + std::to_string(min) + " to " + std::to_string(max);
 }
 
@@ -80,7 +85,8 @@ JsonNode RealType::Schema() const {
 }
 
 std::optional<std::string> TextType::Read(const JsonNode& node) const {
-  if (!node.Is(Type::kString) || node.text.size() < min_bytes || node.text.size() > max_bytes) return std::nullopt;
+  if (!node.Is(Type::kString) || node.text.size() < min_bytes || node.text.size() > max_bytes)
+    return std::nullopt;
   if (node.text.find('\0') != std::string::npos) return std::nullopt;
   return node.text;
 }
@@ -100,9 +106,13 @@ std::optional<int64_t> BytesType::Read(const JsonNode& node) const {
 
 JsonNode BytesType::Write(int64_t value) const { return base::SpellBytes(value); }
 
-std::string BytesType::Expected() const { return "a size such as \"80GB\" or \"40GiB\", at least " + base::SpellBytes(min); }
+std::string BytesType::Expected() const {
+  return "a size such as \"80GB\" or \"40GiB\", at least " + base::SpellBytes(min);
+}
 
-JsonNode BytesType::Schema() const { return PatternSchema("^[0-9]+(\\.[0-9]+)? ?([kKMGT]B|[KMGT]iB|B)$"); }
+JsonNode BytesType::Schema() const {
+  return PatternSchema("^[0-9]+(\\.[0-9]+)? ?([kKMGT]B|[KMGT]iB|B)$");
+}
 
 std::optional<int64_t> DurationType::Read(const JsonNode& node) const {
   if (!node.Is(Type::kString)) return std::nullopt;
@@ -113,7 +123,8 @@ std::optional<int64_t> DurationType::Read(const JsonNode& node) const {
 JsonNode DurationType::Write(int64_t value) const { return base::FormatDuration(value); }
 
 JsonNode DurationType::Schema() const {
-  return PatternSchema("^([0-9]+d)? ?([0-9]+h)? ?([0-9]+min)? ?([0-9]+s)?$").Add("minLength", int64_t{2});
+  return PatternSchema("^([0-9]+d)? ?([0-9]+h)? ?([0-9]+min)? ?([0-9]+s)?$")
+      .Add("minLength", int64_t{2});
 }
 
 std::optional<int64_t> EveryNthType::Read(const JsonNode& node) const {
@@ -127,7 +138,8 @@ JsonNode EveryNthType::Write(int64_t value) const {
 }
 
 JsonNode EveryNthType::Schema() const {
-  return JsonNode::Object().Add("anyOf", JsonNode::Array().Append(TypeSchema("boolean")).Append(kEveryNth.Schema()));
+  return JsonNode::Object().Add(
+      "anyOf", JsonNode::Array().Append(TypeSchema("boolean")).Append(kEveryNth.Schema()));
 }
 
 std::optional<RealPairType::Value> RealPairType::Read(const JsonNode& node) const {
@@ -137,18 +149,25 @@ std::optional<RealPairType::Value> RealPairType::Read(const JsonNode& node) cons
   return Value{*first, *second};
 }
 
-JsonNode RealPairType::Write(const Value& value) const { return JsonNode::Array().Append(value[0]).Append(value[1]); }
+JsonNode RealPairType::Write(const Value& value) const {
+  return JsonNode::Array().Append(value[0]).Append(value[1]);
+}
 
 JsonNode RealPairType::Schema() const {
-  return TypeSchema("array").Add("items", each.Schema()).Add("minItems", int64_t{2}).Add("maxItems", int64_t{2});
+  return TypeSchema("array")
+      .Add("items", each.Schema())
+      .Add("minItems", int64_t{2})
+      .Add("maxItems", int64_t{2});
 }
 
 std::optional<WordsType::Value> WordsType::Read(const JsonNode& node) const {
   if (!node.Is(Type::kArray)) return std::nullopt;
   Value words;
   for (const JsonNode& item : node.items) {
-    const bool known = item.Is(Type::kString) && std::find(allowed.begin(), allowed.end(), item.text) != allowed.end();
-    if (!known || std::find(words.begin(), words.end(), item.text) != words.end()) return std::nullopt;
+    const bool known = item.Is(Type::kString) &&
+                       std::find(allowed.begin(), allowed.end(), item.text) != allowed.end();
+    if (!known || std::find(words.begin(), words.end(), item.text) != words.end())
+      return std::nullopt;
     words.push_back(item.text);
   }
   return words;
@@ -169,7 +188,9 @@ std::string WordsType::Expected() const {
 JsonNode WordsType::Schema() const {
   JsonNode words = JsonNode::Array();
   for (const std::string_view word : allowed) words.Append(word);
-  return TypeSchema("array").Add("items", JsonNode::Object().Add("enum", std::move(words))).Add("uniqueItems", true);
+  return TypeSchema("array")
+      .Add("items", JsonNode::Object().Add("enum", std::move(words)))
+      .Add("uniqueItems", true);
 }
 
 std::optional<TextMapType::Value> TextMapType::Read(const JsonNode& node) const {
@@ -191,7 +212,9 @@ JsonNode TextMapType::Write(const Value& value) const {
 
 JsonNode TextMapType::Schema() const {
   JsonNode names = JsonNode::Object().Add("minLength", int64_t{1});
-  return TypeSchema("object").Add("additionalProperties", TypeSchema("string")).Add("propertyNames", std::move(names))
+  return TypeSchema("object")
+      .Add("additionalProperties", TypeSchema("string"))
+      .Add("propertyNames", std::move(names))
       .Add("maxProperties", static_cast<int64_t>(kMapEntries));
 }
 

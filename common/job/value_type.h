@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "common/base/did_you_mean.h"
-#include "common/job/json_node.h"
+#include "common/json/json_node.h"
 
 namespace trainctl::job {
 
@@ -110,7 +110,8 @@ struct NameType {
   }
 };
 
-// "80GB", "40GiB" (common/base/size.h): bytes, at least min. The unit is required: nobody could tell what 80 was meant to be.
+// "80GB", "40GiB" (common/base/size.h): bytes, at least min. The unit is required: nobody could
+// tell what 80 was meant to be.
 struct BytesType {
   using Value = int64_t;
   int64_t min = 1;
@@ -180,9 +181,14 @@ struct OrWord {
     return Value(std::move(value));
   }
   JsonNode Write(const Value& value) const { return value ? inner.Write(*value) : word; }
-  std::string Expected() const { return inner.Expected() + " or " + (word.Is(JsonNode::Type::kNull) ? "null" : '"' + word.text + '"'); }
+  std::string Expected() const {
+    return inner.Expected() + " or " +
+           (word.Is(JsonNode::Type::kNull) ? "null" : '"' + word.text + '"');
+  }
   JsonNode Schema() const {
-    return JsonNode::Object().Add("anyOf", JsonNode::Array().Append(inner.Schema()).Append(JsonNode::Object().Add("const", word)));
+    return JsonNode::Object().Add(
+        "anyOf",
+        JsonNode::Array().Append(inner.Schema()).Append(JsonNode::Object().Add("const", word)));
   }
   std::string Hint(const JsonNode& node) const {
     if constexpr (requires { inner.Hint(node); }) return inner.Hint(node);

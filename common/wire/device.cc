@@ -28,16 +28,24 @@ v1::Device ToWire(const job::Device& device) {
 
 base::Result<job::Device> FromWire(const v1::Device& message) {
   const std::optional<job::DeviceKind> kind = job::ParseDeviceKind(message.kind());
-  if (!kind) return Invalid("device.kind: '" + message.kind().substr(0, kMaxTextBytes) + "': expected cuda or cpu");
-  if (message.index() < 0) return Invalid("device.index: " + std::to_string(message.index()) + ": expected a number from 0");
+  if (!kind)
+    return Invalid("device.kind: '" + message.kind().substr(0, kMaxTextBytes) +
+                   "': expected cuda or cpu");
+  if (message.index() < 0)
+    return Invalid("device.index: " + std::to_string(message.index()) +
+                   ": expected a number from 0");
   if (!IsName(message.uuid())) return Invalid("device.uuid: expected 1 to 256 plain characters");
   if (message.memory_bytes() < 1) {
-    return Invalid("device.memory_bytes: " + std::to_string(message.memory_bytes()) + ": expected bytes, from 1");
+    return Invalid("device.memory_bytes: " + std::to_string(message.memory_bytes()) +
+                   ": expected bytes, from 1");
   }
-  if (message.threads() < 0) return Invalid("device.threads: " + std::to_string(message.threads()) + ": expected a number from 0");
-  const base::Status texts = CheckTexts({{"device.name", &message.name()},
-                                         {"device.compute_capability", &message.compute_capability()},
-                                         {"device.driver", &message.driver()}});
+  if (message.threads() < 0)
+    return Invalid("device.threads: " + std::to_string(message.threads()) +
+                   ": expected a number from 0");
+  const base::Status texts =
+      CheckTexts({{"device.name", &message.name()},
+                  {"device.compute_capability", &message.compute_capability()},
+                  {"device.driver", &message.driver()}});
   if (!texts) return texts.error();
   return job::Device{.kind = *kind,
                      .index = message.index(),

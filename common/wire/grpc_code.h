@@ -1,5 +1,5 @@
-// base::Code ↔ gRPC status codes, as the numbers that gRPC specifies, so that nobody links gRPC for them. The API's promise of codes
-// stands at the top of proto/trainctl.proto.
+// base::Code ↔ gRPC status codes, as the numbers that gRPC specifies, so that nobody links gRPC for
+// them. The API's promise of codes stands at the top of proto/trainctl.proto.
 #pragma once
 
 #include "common/base/result.h"
@@ -9,8 +9,8 @@ namespace trainctl::wire {
 // kIo and kInternal are both INTERNAL (13): the other side can do nothing about either.
 int ToGrpcCode(base::Code code);
 
-// Of any status but OK (0). CANCELLED, DEADLINE_EXCEEDED and ABORTED are kUnavailable: trying again may help. Codes that this API does
-// not use are kInternal.
+// Of any status but OK (0). CANCELLED, DEADLINE_EXCEEDED and ABORTED are kUnavailable: trying again
+// may help. Codes that this API does not use are kInternal.
 base::Code FromGrpcCode(int code);
 
 }  // namespace trainctl::wire

@@ -25,14 +25,18 @@ v1::MetricPoint ToWire(const job::MetricPoint& point) {
 base::Result<job::MetricPoint> FromWire(const v1::MetricPoint& message) {
   if (message.name().empty()) return Invalid("name: empty: expected a metric's name");
   if (message.name().size() > kMaxMetricNameBytes) {
-    return Invalid("name: " + std::to_string(message.name().size()) + " bytes: expected at most " + std::to_string(kMaxMetricNameBytes));
+    return Invalid("name: " + std::to_string(message.name().size()) + " bytes: expected at most " +
+                   std::to_string(kMaxMetricNameBytes));
   }
-  if (message.step() < 0) return Invalid("step: " + std::to_string(message.step()) + ": expected a number from 0");
+  if (message.step() < 0)
+    return Invalid("step: " + std::to_string(message.step()) + ": expected a number from 0");
   if (message.has_rank() && (message.rank() < 0 || message.rank() > kMaxRank)) {
-    return Invalid("rank: " + std::to_string(message.rank()) + ": expected a number from 0 to " + std::to_string(kMaxRank));
+    return Invalid("rank: " + std::to_string(message.rank()) + ": expected a number from 0 to " +
+                   std::to_string(kMaxRank));
   }
   if (!message.phase().empty() && !job::ParsePhase(message.phase())) {
-    return Invalid("phase: '" + message.phase().substr(0, 64) + "': expected a phase of a step such as after_forward");
+    return Invalid("phase: '" + message.phase().substr(0, 64) +
+                   "': expected a phase of a step such as after_forward");
   }
   job::MetricPoint point;
   point.name = message.name();

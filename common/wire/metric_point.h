@@ -1,10 +1,11 @@
-// job::MetricPoint ↔ v1::MetricPoint. Any value travels, NaN too: a diverged loss is a fact; who stores it decides.
+// job::MetricPoint ↔ v1::MetricPoint. Any value travels, NaN too: a diverged loss is a fact; who
+// stores it decides.
 #pragma once
 
 #include <cstddef>
 
 #include "common/base/result.h"
-#include "common/job/metric.h"
+#include "common/rank/metric.h"
 
 namespace trainctl::v1 {
 class MetricPoint;
@@ -17,7 +18,8 @@ inline constexpr size_t kMaxMetricNameBytes = 128;
 
 v1::MetricPoint ToWire(const job::MetricPoint& point);
 
-// kInvalid names the field: an empty or overlong name, a negative step or rank, a phase that is no Phase.
+// kInvalid names the field: an empty or overlong name, a negative step or rank, a phase that is no
+// Phase.
 base::Result<job::MetricPoint> FromWire(const v1::MetricPoint& message);
 
 }  // namespace trainctl::wire

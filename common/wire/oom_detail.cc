@@ -58,13 +58,16 @@ base::Result<job::MemoryByKind> FromWire(const v1::MemoryByKind& message) {
 
 base::Result<job::OomDetail> FromWire(const v1::OomDetail& message) {
   if (message.rank() < 0 || message.rank() > kMaxRank) {
-    return base::Error{base::Code::kInvalid, "oom.rank: " + std::to_string(message.rank()) + ": expected a number from 0"};
+    return base::Error{base::Code::kInvalid, "oom.rank: " + std::to_string(message.rank()) +
+                                                 ": expected a number from 0"};
   }
-  if (message.requested_bytes() < 0) return Negative("oom.requested_bytes", message.requested_bytes());
+  if (message.requested_bytes() < 0)
+    return Negative("oom.requested_bytes", message.requested_bytes());
   if (message.limit_bytes() < 0) return Negative("oom.limit_bytes", message.limit_bytes());
   const auto memory = FromWire(message.memory());
   if (!memory) return base::Error{memory.error().code, "oom." + memory.error().message};
-  return job::OomDetail{message.rank(), message.phase(), message.requested_bytes(), message.limit_bytes(), *memory};
+  return job::OomDetail{message.rank(), message.phase(), message.requested_bytes(),
+                        message.limit_bytes(), *memory};
 }
 
 }  // namespace trainctl::wire

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/base/result.h"
-#include "common/job/rank_key.h"
+#include "common/rank/rank_key.h"
 
 namespace trainctl::wire {
 

@@ -12,7 +12,9 @@ namespace {
 
 base::Error Invalid(const std::string& text) { return {base::Code::kInvalid, text}; }
 
-base::Error Within(const std::string& field, const base::Error& error) { return {error.code, field + "." + error.message}; }
+base::Error Within(const std::string& field, const base::Error& error) {
+  return {error.code, field + "." + error.message};
+}
 
 base::Error NotNegative(const std::string& field, int64_t value) {
   return Invalid(field + ": " + std::to_string(value) + ": expected a number from 0");
@@ -35,7 +37,9 @@ void Write(const job::RankPhase& body, v1::RankReport* report) {
   message->set_total_bytes(body.total_bytes);
 }
 
-void Write(const job::RankRendezvous& body, v1::RankReport* report) { report->set_rendezvous(body.blob); }
+void Write(const job::RankRendezvous& body, v1::RankReport* report) {
+  report->set_rendezvous(body.blob);
+}
 
 void Write(const job::RankProgress& body, v1::RankReport* report) {
   v1::RankProgress* message = report->mutable_progress();
@@ -76,24 +80,28 @@ void Write(const job::RankExit& body, v1::RankReport* report) {
   message->set_last_log_lines(body.last_log_lines);
 }
 
-void Write(const job::LaunchFailure& body, v1::RankReport* report) { report->mutable_launch_failure()->set_message(body.message); }
+void Write(const job::LaunchFailure& body, v1::RankReport* report) {
+  report->mutable_launch_failure()->set_message(body.message);
+}
 
 base::Result<job::ReportBody> Read(const v1::RankStarted& message) {
   if (message.pid() < 0) return NotNegative("started.pid", message.pid());
-  return job::ReportBody(
-      job::RankStarted{message.pid(), message.commit(), message.libtorch(), message.nccl(), message.driver(), message.device_name()});
+  return job::ReportBody(job::RankStarted{message.pid(), message.commit(), message.libtorch(),
+                                          message.nccl(), message.driver(), message.device_name()});
 }
 
 base::Result<job::ReportBody> Read(const v1::RankPhase& message) {
   if (message.done_bytes() < 0) return NotNegative("phase.done_bytes", message.done_bytes());
   if (message.total_bytes() < 0) return NotNegative("phase.total_bytes", message.total_bytes());
-  return job::ReportBody(job::RankPhase{message.phase(), message.done_bytes(), message.total_bytes()});
+  return job::ReportBody(
+      job::RankPhase{message.phase(), message.done_bytes(), message.total_bytes()});
 }
 
 base::Result<job::ReportBody> Read(const v1::RankProgress& message) {
   if (message.step() < 0) return NotNegative("progress.step", message.step());
   if (message.steps() < 0) return NotNegative("progress.steps", message.steps());
-  if (message.peak_allocated_bytes() < 0) return NotNegative("progress.peak_allocated_bytes", message.peak_allocated_bytes());
+  if (message.peak_allocated_bytes() < 0)
+    return NotNegative("progress.peak_allocated_bytes", message.peak_allocated_bytes());
   job::RankProgress body;
   body.step = message.step();
   body.steps = message.steps();
@@ -117,7 +125,9 @@ base::Result<job::ReportBody> Read(const v1::MetricsBody& message) {
 
 base::Result<job::ReportBody> Read(const v1::RankOutcome& message) {
   const auto outcome = job::ParseOutcome(message.outcome());
-  if (!outcome) return Invalid("outcome.outcome: '" + message.outcome().substr(0, 64) + "': expected an outcome such as SUCCEEDED");
+  if (!outcome)
+    return Invalid("outcome.outcome: '" + message.outcome().substr(0, 64) +
+                   "': expected an outcome such as SUCCEEDED");
   job::RankOutcome body{*outcome, message.message(), std::nullopt};
   if (message.has_oom()) {
     auto oom = FromWire(message.oom());
@@ -128,7 +138,8 @@ base::Result<job::ReportBody> Read(const v1::RankOutcome& message) {
 }
 
 base::Result<job::ReportBody> Read(const v1::RankExit& message) {
-  if (message.has_exit_code() && message.has_signal()) return Invalid("exit: expected one of exit_code and signal, not both");
+  if (message.has_exit_code() && message.has_signal())
+    return Invalid("exit: expected one of exit_code and signal, not both");
   job::RankExit body;
   if (message.has_exit_code()) body.exit_code = message.exit_code();
   if (message.has_signal()) body.signal = message.signal();
@@ -141,15 +152,18 @@ base::Result<job::ReportBody> ReadBody(const v1::RankReport& message) {
   switch (message.body_case()) {
     case v1::RankReport::kStarted: return Read(message.started());
     case v1::RankReport::kPhase: return Read(message.phase());
-    case v1::RankReport::kRendezvous: return job::ReportBody(job::RankRendezvous{message.rendezvous()});
+    case v1::RankReport::kRendezvous:
+      return job::ReportBody(job::RankRendezvous{message.rendezvous()});
     case v1::RankReport::kProgress: return Read(message.progress());
     case v1::RankReport::kMetrics: return Read(message.metrics());
     case v1::RankReport::kNotice: return job::ReportBody(job::RankNotice{message.notice()});
     case v1::RankReport::kSaved:
-      return job::ReportBody(job::RankSaved{message.saved().kind(), message.saved().path(), message.saved().bytes()});
+      return job::ReportBody(
+          job::RankSaved{message.saved().kind(), message.saved().path(), message.saved().bytes()});
     case v1::RankReport::kOutcome: return Read(message.outcome());
     case v1::RankReport::kExit: return Read(message.exit());
-    case v1::RankReport::kLaunchFailure: return job::ReportBody(job::LaunchFailure{message.launch_failure().message()});
+    case v1::RankReport::kLaunchFailure:
+      return job::ReportBody(job::LaunchFailure{message.launch_failure().message()});
     case v1::RankReport::BODY_NOT_SET: break;
   }
   return Invalid("body: none that this version knows");
@@ -168,7 +182,9 @@ v1::RankReport ToWire(const job::RankReport& report) {
 base::Result<job::RankReport> FromWire(const v1::RankReport& message) {
   const auto key = ReadRankKey(message.job(), message.attempt(), message.rank());
   if (!key) return key.error();
-  if (message.sequence() < 1) return Invalid("sequence: " + std::to_string(message.sequence()) + ": expected a number from 1");
+  if (message.sequence() < 1)
+    return Invalid("sequence: " + std::to_string(message.sequence()) +
+                   ": expected a number from 1");
   auto body = ReadBody(message);
   if (!body) return body.error();
   return job::RankReport{*key, message.sequence(), std::move(*body)};

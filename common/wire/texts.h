@@ -14,7 +14,8 @@ inline constexpr size_t kMaxTextBytes = 256;
 // 1 to kMaxTextBytes printable ASCII characters, no spaces.
 bool IsName(const std::string& text);
 
-// What people see may be any text, but not a long one. kInvalid names the first field of more than kMaxTextBytes.
+// What people see may be any text, but not a long one. kInvalid names the first field of more than
+// kMaxTextBytes.
 base::Status CheckTexts(std::initializer_list<std::pair<const char*, const std::string*>> fields);
 
 }  // namespace trainctl::wire

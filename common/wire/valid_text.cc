@@ -22,7 +22,8 @@ std::string Valid(std::string text) {
   return text;
 }
 
-void MakeStringsValid(const Reflection& reflection, const FieldDescriptor* field, Message* message) {
+void MakeStringsValid(const Reflection& reflection, const FieldDescriptor* field,
+                      Message* message) {
   std::string scratch;
   if (!field->is_repeated()) {
     const std::string& text = reflection.GetStringReference(*message, field, &scratch);
@@ -35,9 +36,11 @@ void MakeStringsValid(const Reflection& reflection, const FieldDescriptor* field
   }
 }
 
-void MakeMessagesValid(const Reflection& reflection, const FieldDescriptor* field, Message* message) {
+void MakeMessagesValid(const Reflection& reflection, const FieldDescriptor* field,
+                       Message* message) {
   if (!field->is_repeated()) return MakeTextValid(reflection.MutableMessage(message, field));
-  for (int i = 0; i < reflection.FieldSize(*message, field); ++i) MakeTextValid(reflection.MutableRepeatedMessage(message, field, i));
+  for (int i = 0; i < reflection.FieldSize(*message, field); ++i)
+    MakeTextValid(reflection.MutableRepeatedMessage(message, field, i));
 }
 
 }  // namespace
@@ -48,7 +51,8 @@ void MakeTextValid(Message* message) {
   reflection.ListFields(*message, &fields);
   for (const FieldDescriptor* field : fields) {
     if (field->type() == FieldDescriptor::TYPE_STRING) MakeStringsValid(reflection, field, message);
-    if (field->type() == FieldDescriptor::TYPE_MESSAGE) MakeMessagesValid(reflection, field, message);
+    if (field->type() == FieldDescriptor::TYPE_MESSAGE)
+      MakeMessagesValid(reflection, field, message);
   }
 }
 

@@ -36,6 +36,22 @@ function(trainctl_library name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
 endfunction()
 
+# trainctl_room(NAME [FOLDERS below this one …] [EXCEPT files …] [DEPENDS …] [PRIVATE …] [FRUGAL]): a library of every .cc and .cu in this
+# folder but main.cc. A new file needs no line anywhere: CMake looks again at each build.
+function(trainctl_room name)
+  cmake_parse_arguments(ROOM "" "" "FOLDERS;EXCEPT;DEPENDS;PRIVATE" ${ARGN})
+  set(patterns *.cc *.cu)
+  foreach(folder ${ROOM_FOLDERS})
+    list(APPEND patterns ${folder}/*.cc)
+  endforeach()
+  file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${patterns})
+  list(REMOVE_ITEM sources main.cc ${ROOM_EXCEPT})
+  if(NOT TRAINCTL_TORCH)
+    list(FILTER sources EXCLUDE REGEX "\\.cu$")
+  endif()
+  trainctl_library(${name} SOURCES ${sources} DEPENDS ${ROOM_DEPENDS} PRIVATE ${ROOM_PRIVATE} ${ROOM_UNPARSED_ARGUMENTS})
+endfunction()
+
 # trainctl_program(NAME SOURCES main.cc … DEPENDS targets …): a binary in build/bin
 function(trainctl_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;DEPENDS" ${ARGN})

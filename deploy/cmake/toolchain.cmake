@@ -8,8 +8,10 @@ if(NOT DEFINED TRAINCTL_TOOLCHAIN)
 endif()
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Precompiled headers are cached too; ccache wants to be told that they may be.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+  # Precompiled headers are cached too; ccache wants to be told that they may be. Paths are hashed relative to the build folder, so that a
+  # second clone or worktree finds what the first one compiled.
+  set(ccache ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_CURRENT_SOURCE_DIR} CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${ccache})
 endif()

@@ -7,13 +7,17 @@ A game is a random walk: 1. e2e4 g8f6 2. … in coordinates, each a move that th
 is drawn. Nobody looks at checks, but kings are not taken; castling and en passant do not occur. The same seed gives the same bytes on any
 Python 3.
 """
+
 import json
 import pathlib
 import random
 
 SEED = 20240608
 GAMES = 1024
-SHORTEST, LONGEST = 25, 75  # moves, of both sides each; more than 52 fill 512 tokens of deploy/models/tokenizer.json
+SHORTEST, LONGEST = (
+    25,
+    75,
+)  # moves, of both sides each; more than 52 fill 512 tokens of deploy/models/tokenizer.json
 
 DIAGONAL = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
 STRAIGHT = [(-1, 0), (1, 0), (0, -1), (0, 1)]

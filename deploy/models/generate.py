@@ -9,6 +9,7 @@ usage: deploy/models/generate.py
 
 Needs only Python. The same input gives the same bytes.
 """
+
 import array
 import collections
 import json
@@ -22,28 +23,76 @@ HERE = pathlib.Path(__file__).resolve().parent
 WORD_START = "▁"  # stands for the space before a word, as in SentencePiece
 
 SHAPES = {
-    "TinyLlama-1.1B": {"num_hidden_layers": 22, "hidden_size": 2048, "intermediate_size": 5632, "num_attention_heads": 32,
-                       "num_key_value_heads": 4},
-    "open_llama_3b": {"num_hidden_layers": 26, "hidden_size": 3200, "intermediate_size": 8640, "num_attention_heads": 32,
-                      "rms_norm_eps": 1e-6},
-    "open_llama_7b": {"num_hidden_layers": 32, "hidden_size": 4096, "intermediate_size": 11008, "num_attention_heads": 32,
-                      "rms_norm_eps": 1e-6},
-    "open_llama_13b": {"num_hidden_layers": 40, "hidden_size": 5120, "intermediate_size": 13824, "num_attention_heads": 40,
-                       "rms_norm_eps": 1e-6},
-    "CodeLlama-7b": {"num_hidden_layers": 32, "hidden_size": 4096, "intermediate_size": 11008, "num_attention_heads": 32,
-                     "vocab_size": 32016,
-                     "max_position_embeddings": 16384, "rope_theta": 1000000.0},
+    "TinyLlama-1.1B": {
+        "num_hidden_layers": 22,
+        "hidden_size": 2048,
+        "intermediate_size": 5632,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 4,
+    },
+    "open_llama_3b": {
+        "num_hidden_layers": 26,
+        "hidden_size": 3200,
+        "intermediate_size": 8640,
+        "num_attention_heads": 32,
+        "rms_norm_eps": 1e-6,
+    },
+    "open_llama_7b": {
+        "num_hidden_layers": 32,
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "num_attention_heads": 32,
+        "rms_norm_eps": 1e-6,
+    },
+    "open_llama_13b": {
+        "num_hidden_layers": 40,
+        "hidden_size": 5120,
+        "intermediate_size": 13824,
+        "num_attention_heads": 40,
+        "rms_norm_eps": 1e-6,
+    },
+    "CodeLlama-7b": {
+        "num_hidden_layers": 32,
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "num_attention_heads": 32,
+        "vocab_size": 32016,
+        "max_position_embeddings": 16384,
+        "rope_theta": 1000000.0,
+    },
 }
-COMMON = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "attention_bias": False, "vocab_size": 32000,
-          "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": False,
-          "initializer_range": 0.02,
-          "bos_token_id": 1, "eos_token_id": 2, "torch_dtype": "float16"}
-TINY = {"num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4, "num_key_value_heads": 2,
-        "head_dim": 16,
-        "vocab_size": 512, "bos_token_id": 0, "eos_token_id": 1, "tie_word_embeddings": True, "torch_dtype": "float32"}
+COMMON = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_act": "silu",
+    "attention_bias": False,
+    "vocab_size": 32000,
+    "max_position_embeddings": 2048,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 10000.0,
+    "tie_word_embeddings": False,
+    "initializer_range": 0.02,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "torch_dtype": "float16",
+}
+TINY = {
+    "num_hidden_layers": 4,
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "vocab_size": 512,
+    "bos_token_id": 0,
+    "eos_token_id": 1,
+    "tie_word_embeddings": True,
+    "torch_dtype": "float32",
+}
 
 
 # ---- byte pair encoding ----
+
 
 def most_frequent_pair(counts, words):
     pairs = collections.Counter()
@@ -56,7 +105,7 @@ def most_frequent_pair(counts, words):
 def merged(symbols, pair):
     out, i = [], 0
     while i < len(symbols):
-        if tuple(symbols[i:i + 2]) == pair:
+        if tuple(symbols[i : i + 2]) == pair:
             out.append(symbols[i] + symbols[i + 1])
             i += 2
         else:
@@ -73,7 +122,10 @@ def train_merges(counts, count):
         if pair is None:
             break
         merges.append(pair)
-        words = {word: merged(symbols, pair) if pair[0] in symbols else symbols for word, symbols in words.items()}
+        words = {
+            word: merged(symbols, pair) if pair[0] in symbols else symbols
+            for word, symbols in words.items()
+        }
     return merges
 
 
@@ -83,71 +135,144 @@ def vocabulary(first, merges):
 
 
 def special_token(identity, content):
-    return {"id": identity, "content": content, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
-            "special": True}
+    return {
+        "id": identity,
+        "content": content,
+        "single_word": False,
+        "lstrip": False,
+        "rstrip": False,
+        "normalized": False,
+        "special": True,
+    }
 
 
 # ---- the two kinds of tokenizer ----
+
 
 def byte_alphabet():
     """GPT-2's printable stand-in for each byte."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
-    return {**{byte: chr(byte) for byte in printable}, **{byte: chr(256 + i) for i, byte in enumerate(others)}}
+    return {
+        **{byte: chr(byte) for byte in printable},
+        **{byte: chr(256 + i) for i, byte in enumerate(others)},
+    }
 
 
 def byte_level_tokenizer(text, size):
     specials, alphabet = ["<|begin|>", "<|end|>"], byte_alphabet()
     words = re.findall(r" ?[^\W\d_]+| ?\d+| ?[^\s\w]+|\s+", text)
-    counts = collections.Counter("".join(alphabet[byte] for byte in word.encode()) for word in words)
+    counts = collections.Counter(
+        "".join(alphabet[byte] for byte in word.encode()) for word in words
+    )
     first = [*specials, *(alphabet[byte] for byte in range(256))]
     merges = train_merges(counts, size - len(first))
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    byte_level = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": True,
+    }
     return {
-        "version": "1.0", "truncation": None, "padding": None,
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
         "added_tokens": [special_token(i, token) for i, token in enumerate(specials)],
-        "normalizer": None, "pre_tokenizer": byte_level, "post_processor": None, "decoder": byte_level,
-        "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
-                  "fuse_unk": False, "byte_fallback": False, "vocab": vocabulary(first, merges), "merges": [f"{a} {b}" for a, b in merges]},
+        "normalizer": None,
+        "pre_tokenizer": byte_level,
+        "post_processor": None,
+        "decoder": byte_level,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "vocab": vocabulary(first, merges),
+            "merges": [f"{a} {b}" for a, b in merges],
+        },
     }
 
 
 def llama_tokenizer(text, size):
     specials, pieces = ["<unk>", "<s>", "</s>"], [f"<0x{byte:02X}>" for byte in range(256)]
-    words = collections.Counter(re.findall(f"{WORD_START}?[^{WORD_START}\n]+", WORD_START + text.replace(" ", WORD_START)))
+    words = collections.Counter(
+        re.findall(f"{WORD_START}?[^{WORD_START}\n]+", WORD_START + text.replace(" ", WORD_START))
+    )
     letters = sorted(set("".join(words)))
     first = [*specials, *pieces, *letters]
     merges = train_merges(words, size - len(first))
     sequence = {"id": "A", "type_id": 0}
     return {
-        "version": "1.0", "truncation": None, "padding": None,
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
         "added_tokens": [special_token(i, token) for i, token in enumerate(specials)],
-        "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": WORD_START},
-                                                           {"type": "Replace", "pattern": {"String": " "}, "content": WORD_START}]},
+        "normalizer": {
+            "type": "Sequence",
+            "normalizers": [
+                {"type": "Prepend", "prepend": WORD_START},
+                {"type": "Replace", "pattern": {"String": " "}, "content": WORD_START},
+            ],
+        },
         "pre_tokenizer": None,
-        "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": sequence}],
-                           "pair": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": sequence},
-                                    {"Sequence": {"id": "B", "type_id": 0}}],
-                           "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}},
-        "decoder": {"type": "Sequence",
-                    "decoders": [{"type": "Replace", "pattern": {"String": WORD_START}, "content": " "}, {"type": "ByteFallback"},
-                                                     {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
-        "model": {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None, "end_of_word_suffix": None,
-                  "fuse_unk": True, "byte_fallback": True, "vocab": vocabulary(first, merges), "merges": [f"{a} {b}" for a, b in merges]},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": sequence}],
+            "pair": [
+                {"SpecialToken": {"id": "<s>", "type_id": 0}},
+                {"Sequence": sequence},
+                {"Sequence": {"id": "B", "type_id": 0}},
+            ],
+            "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}},
+        },
+        "decoder": {
+            "type": "Sequence",
+            "decoders": [
+                {"type": "Replace", "pattern": {"String": WORD_START}, "content": " "},
+                {"type": "ByteFallback"},
+                {"type": "Fuse"},
+                {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+            ],
+        },
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": "<unk>",
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": True,
+            "byte_fallback": True,
+            "vocab": vocabulary(first, merges),
+            "merges": [f"{a} {b}" for a, b in merges],
+        },
     }
 
 
 # ---- weights ----
 
+
 def tensor_shapes(config):
     hidden, ffn = config["hidden_size"], config["intermediate_size"]
-    q, kv = config["num_attention_heads"] * config["head_dim"], config["num_key_value_heads"] * config["head_dim"]
+    q, kv = (
+        config["num_attention_heads"] * config["head_dim"],
+        config["num_key_value_heads"] * config["head_dim"],
+    )
     shapes = {"model.embed_tokens.weight": (config["vocab_size"], hidden)}
     for layer in range(config["num_hidden_layers"]):
-        block = {"input_layernorm": (hidden,), "self_attn.q_proj": (q, hidden), "self_attn.k_proj": (kv, hidden),
-                 "self_attn.v_proj": (kv, hidden),
-                 "self_attn.o_proj": (hidden, q), "post_attention_layernorm": (hidden,), "mlp.gate_proj": (ffn, hidden),
-                 "mlp.up_proj": (ffn, hidden), "mlp.down_proj": (hidden, ffn)}
+        block = {
+            "input_layernorm": (hidden,),
+            "self_attn.q_proj": (q, hidden),
+            "self_attn.k_proj": (kv, hidden),
+            "self_attn.v_proj": (kv, hidden),
+            "self_attn.o_proj": (hidden, q),
+            "post_attention_layernorm": (hidden,),
+            "mlp.gate_proj": (ffn, hidden),
+            "mlp.up_proj": (ffn, hidden),
+            "mlp.down_proj": (hidden, ffn),
+        }
         shapes |= {f"model.layers.{layer}.{name}.weight": shape for name, shape in block.items()}
     return {**shapes, "model.norm.weight": (hidden,)}
 
@@ -165,7 +290,11 @@ def safetensors(config, seed):
         values = random_values(shape, config["initializer_range"], rng)
         if sys.byteorder == "big":
             values.byteswap()
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * len(values)]}
+        header[name] = {
+            "dtype": "F32",
+            "shape": shape,
+            "data_offsets": [len(data), len(data) + 4 * len(values)],
+        }
         data += values.tobytes()
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
@@ -173,6 +302,7 @@ def safetensors(config, seed):
 
 
 # ---- the folders ----
+
 
 def write_json(path, value, indent=None):
     path.write_text(json.dumps(value, ensure_ascii=False, indent=indent) + "\n", encoding="utf-8")
@@ -182,7 +312,9 @@ def make_tiny(where, text):
     folder, config = where / "tiny", {**COMMON, **TINY}
     folder.mkdir(exist_ok=True)
     write_json(folder / "config.json", config, indent=1)
-    write_json(folder / "tokenizer.json", byte_level_tokenizer(text, config["vocab_size"]), indent=0)
+    write_json(
+        folder / "tokenizer.json", byte_level_tokenizer(text, config["vocab_size"]), indent=0
+    )
     (folder / "model.safetensors").write_bytes(safetensors(config, seed=1))
 
 

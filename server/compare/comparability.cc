@@ -8,8 +8,10 @@
 namespace trainctl::compare {
 namespace {
 
-// The distinct known values in order of the runs: "8, 32". Empty where fewer than two are known to differ.
-std::string Differing(const std::vector<Run>& runs, const std::function<std::string(const Run&)>& value_of) {
+// The distinct known values in order of the runs: "8, 32". Empty where fewer than two are known to
+// differ.
+std::string Differing(const std::vector<Run>& runs,
+                      const std::function<std::string(const Run&)>& value_of) {
   std::set<std::string> seen;
   std::string text;
   for (const Run& run : runs) {
@@ -27,7 +29,9 @@ std::string GlobalBatch(const Run& run) {
 
 std::string DataDigest(const Run& run) { return run.inspection ? run.inspection->data_digest : ""; }
 
-std::string LrScaling(const Run& run) { return run.job.optimizer.lr_scaling == job::LrScaling::kLinear ? "linear" : "none"; }
+std::string LrScaling(const Run& run) {
+  return run.job.optimizer.lr_scaling == job::LrScaling::kLinear ? "linear" : "none";
+}
 
 struct Circumstance {
   const char* name;
@@ -53,13 +57,15 @@ void WarnOfData(const std::vector<Run>& runs, std::vector<std::string>* warnings
 void WarnOfBatch(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
   const std::string rules = Differing(runs, LrScaling);
   if (!rules.empty()) {
-    warnings->push_back("the learning-rate rule differs (lr_scaling " + rules + "): losses are not comparable");
+    warnings->push_back("the learning-rate rule differs (lr_scaling " + rules +
+                        "): losses are not comparable");
     return;
   }
   const std::string batches = Differing(runs, GlobalBatch);
   if (batches.empty() || LrScaling(runs.front()) == "linear") return;
   warnings->push_back("the global batch differs (" + batches +
-                      ") without a learning-rate rule: fewer, larger steps at the same lr; set optimizer.lr_scaling to \"linear\", "
+                      ") without a learning-rate rule: fewer, larger steps at the same lr; set "
+                      "optimizer.lr_scaling to \"linear\", "
                       "or compare time and memory only");
 }
 
@@ -77,15 +83,18 @@ std::vector<std::string> ComparabilityWarnings(const std::vector<Run>& runs) {
   WarnOfData(runs, &warnings);
   WarnOfBatch(runs, &warnings);
   for (const Circumstance& circumstance : kCircumstances) {
-    const std::string values = Differing(runs, [&](const Run& run) { return run.*circumstance.value; });
+    const std::string values =
+        Differing(runs, [&](const Run& run) { return run.*circumstance.value; });
     if (!values.empty()) {
-      warnings.push_back(std::string("the ") + circumstance.name + " differs (" + values + "): " + circumstance.consequence);
+      warnings.push_back(std::string("the ") + circumstance.name + " differs (" + values +
+                         "): " + circumstance.consequence);
     }
   }
   for (const Run& run : runs) WarnOfInterruptions(run, &warnings);
   for (const Run& run : runs) {
     if (run.state != job::JobState::kFinished) {
-      warnings.push_back(run.name + " (" + run.id + ") has not finished: its numbers are of the run so far");
+      warnings.push_back(run.name + " (" + run.id +
+                         ") has not finished: its numbers are of the run so far");
     }
   }
   return warnings;

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "common/job/metric.h"
+#include "common/rank/metric.h"
 #include "server/compare/sections.h"
 
 namespace trainctl::compare {
@@ -13,10 +13,12 @@ constexpr double kEqual = 0.0005;
 
 enum class Better { kLower, kHigher, kNeither };
 
-// Of derived keys and of metrics that only describe the machine; the rest is said by the table of metrics.
+// Of derived keys and of metrics that only describe the machine; the rest is said by the table of
+// metrics.
 Better BetterDirection(std::string_view key) {
   if (key == "speedup" || key == "scaling_efficiency") return Better::kHigher;
-  if (key == "host_cpu_percent" || key == "outcome" || key.starts_with("predicted_")) return Better::kNeither;
+  if (key == "host_cpu_percent" || key == "outcome" || key.starts_with("predicted_"))
+    return Better::kNeither;
   const job::MetricInfo* metric = job::FindMetric(key);
   if (metric == nullptr) return Better::kNeither;
   return metric->lower_is_better ? Better::kLower : Better::kHigher;
@@ -29,19 +31,23 @@ void SetDeltas(size_t base, Row* row) {
   if (reference == nullptr || *reference == 0) return;
   for (size_t i = 0; i < row->values.size(); ++i) {
     const double* number = Number(row->values[i]);
-    if (i != base && number != nullptr) row->values[i].delta = (*number - *reference) / std::abs(*reference);
+    if (i != base && number != nullptr)
+      row->values[i].delta = (*number - *reference) / std::abs(*reference);
   }
 }
 
-// A run that failed or was stopped early proves nothing by being short or small, so only those that SUCCEEDED compete.
+// A run that failed or was stopped early proves nothing by being short or small, so only those that
+// SUCCEEDED compete.
 void MarkBest(const std::vector<Run>& runs, bool lower, Row* row) {
   std::vector<Value*> competing;
   for (size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].outcome == job::Outcome::kSucceeded && Number(row->values[i]) != nullptr) competing.push_back(&row->values[i]);
+    if (runs[i].outcome == job::Outcome::kSucceeded && Number(row->values[i]) != nullptr)
+      competing.push_back(&row->values[i]);
   }
   if (competing.size() < 2) return;
   const auto [least, most] =
-      std::minmax_element(competing.begin(), competing.end(), [](const Value* a, const Value* b) { return *Number(*a) < *Number(*b); });
+      std::minmax_element(competing.begin(), competing.end(),
+                          [](const Value* a, const Value* b) { return *Number(*a) < *Number(*b); });
   const double lowest = *Number(**least);
   const double highest = *Number(**most);
   if (highest - lowest <= kEqual * std::max(std::abs(lowest), std::abs(highest))) return;

@@ -5,15 +5,18 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/job/metric.h"
+#include "common/rank/metric.h"
 #include "server/compare/reduction.h"
 #include "server/compare/sections.h"
 
 namespace trainctl::compare {
 namespace {
 
-// What was measured of a run that ended out of memory is not of the whole run: nothing of it is comparable.
-bool HasMeasurements(const Run& run) { return run.outcome != job::Outcome::kOomGpu && run.outcome != job::Outcome::kOomHost; }
+// What was measured of a run that ended out of memory is not of the whole run: nothing of it is
+// comparable.
+bool HasMeasurements(const Run& run) {
+  return run.outcome != job::Outcome::kOomGpu && run.outcome != job::Outcome::kOomHost;
+}
 
 Summaries SummariesOf(const Run& run, std::string_view name) {
   Summaries found;
@@ -43,9 +46,12 @@ constexpr MeasuredRow kTimeRows[] = {
 };
 
 constexpr MeasuredRow kMemoryRows[] = {
-    {"memory_peak_allocated_bytes", "memory", WorstBytes}, {"memory_reserved_bytes", "memory", WorstBytes},
-    {"memory_params_bytes", "memory", LargestPhase},       {"memory_grads_bytes", "memory", LargestPhase},
-    {"memory_optimizer_bytes", "memory", LargestPhase},    {"memory_optimizer_cpu_bytes", "memory", LargestPhaseIfAny},
+    {"memory_peak_allocated_bytes", "memory", WorstBytes},
+    {"memory_reserved_bytes", "memory", WorstBytes},
+    {"memory_params_bytes", "memory", LargestPhase},
+    {"memory_grads_bytes", "memory", LargestPhase},
+    {"memory_optimizer_bytes", "memory", LargestPhase},
+    {"memory_optimizer_cpu_bytes", "memory", LargestPhaseIfAny},
     {"memory_other_bytes", "memory", LargestPhase},
 };
 
@@ -69,7 +75,8 @@ Row ToRow(const MeasuredRow& measured, const std::vector<Run>& runs) {
           .unit = std::string(metric->unit),
           .section = std::string(measured.section)};
   for (const Run& run : runs) {
-    row.values.push_back(HasMeasurements(run) ? measured.value(SummariesOf(run, measured.metric)) : Value{});
+    row.values.push_back(HasMeasurements(run) ? measured.value(SummariesOf(run, measured.metric))
+                                              : Value{});
   }
   return row;
 }
@@ -78,7 +85,9 @@ Row ToRow(const MeasuredRow& measured, const std::vector<Run>& runs) {
 
 std::string OutcomeNote(const Run& run) {
   std::string note;
-  const auto add = [&note](const std::string& words) { note += (note.empty() ? "" : ", ") + words; };
+  const auto add = [&note](const std::string& words) {
+    note += (note.empty() ? "" : ", ") + words;
+  };
   if (run.as_expected) add(*run.as_expected ? "as expected" : "not as expected");
   if (run.preempted) add("preempted");
   if (run.attempts > 1) add(std::to_string(run.attempts) + " attempts");
@@ -95,11 +104,16 @@ Row OutcomeRow(const std::vector<Run>& runs) {
 }
 
 Row SpeedupRow(const std::vector<Run>& runs, const Row& samples_per_second, size_t base) {
-  Row row{.key = "speedup", .label = "speed-up", .unit = "×", .section = "time", .values = std::vector<Value>(runs.size())};
+  Row row{.key = "speedup",
+          .label = "speed-up",
+          .unit = "×",
+          .section = "time",
+          .values = std::vector<Value>(runs.size())};
   const double* reference = std::get_if<double>(&samples_per_second.values[base].value);
   if (reference == nullptr || *reference <= 0) return row;
   for (size_t i = 0; i < runs.size(); ++i) {
-    if (const double* rate = std::get_if<double>(&samples_per_second.values[i].value)) row.values[i].value = *rate / *reference;
+    if (const double* rate = std::get_if<double>(&samples_per_second.values[i].value))
+      row.values[i].value = *rate / *reference;
   }
   return row;
 }
@@ -110,12 +124,14 @@ Row ScalingRow(const std::vector<Run>& runs, const Row& speedup, size_t base) {
           .unit = "%",
           .section = "time",
           .values = std::vector<Value>(runs.size())};
-  const bool same_devices =
-      std::all_of(runs.begin(), runs.end(), [&](const Run& run) { return run.job.devices == runs.front().job.devices; });
+  const bool same_devices = std::all_of(runs.begin(), runs.end(), [&](const Run& run) {
+    return run.job.devices == runs.front().job.devices;
+  });
   if (same_devices) return row;
   for (size_t i = 0; i < runs.size(); ++i) {
     const double* times = std::get_if<double>(&speedup.values[i].value);
-    const double ratio = static_cast<double>(runs[i].job.devices) / static_cast<double>(runs[base].job.devices);
+    const double ratio =
+        static_cast<double>(runs[i].job.devices) / static_cast<double>(runs[base].job.devices);
     if (times != nullptr) row.values[i].value = 100 * *times / ratio;
   }
   return row;
@@ -128,12 +144,16 @@ std::string ErrorNote(double predicted, const Value& measured) {
   const double percent = 100 * (predicted - *number) / *number;
   if (std::abs(percent) < 0.05) return "as measured";
   char text[48];
-  std::snprintf(text, sizeof text, "%s%.1f %% of the measured", percent < 0 ? "−" : "+", std::abs(percent));
+  std::snprintf(text, sizeof text, "%s%.1f %% of the measured", percent < 0 ? "−" : "+",
+                std::abs(percent));
   return text;
 }
 
 Row PredictedPeakRow(const std::vector<Run>& runs, const Row& measured) {
-  Row row{.key = "predicted_peak_bytes", .label = "predicted peak", .unit = "bytes", .section = "memory"};
+  Row row{.key = "predicted_peak_bytes",
+          .label = "predicted peak",
+          .unit = "bytes",
+          .section = "memory"};
   for (size_t i = 0; i < runs.size(); ++i) {
     Value& value = row.values.emplace_back();
     if (!runs[i].prediction) continue;
@@ -145,7 +165,8 @@ Row PredictedPeakRow(const std::vector<Run>& runs, const Row& measured) {
 
 // Of the training loop, as `time` is.
 Row PredictedTimeRow(const std::vector<Run>& runs, const Row& measured) {
-  Row row{.key = "predicted_time_seconds", .label = "predicted time", .unit = "s", .section = "time"};
+  Row row{
+      .key = "predicted_time_seconds", .label = "predicted time", .unit = "s", .section = "time"};
   for (size_t i = 0; i < runs.size(); ++i) {
     Value& value = row.values.emplace_back();
     if (!runs[i].prediction || !runs[i].prediction->time) continue;
@@ -158,10 +179,12 @@ Row PredictedTimeRow(const std::vector<Run>& runs, const Row& measured) {
 
 // Where runs made a different number of steps, their times say little without it.
 void NoteSteps(const std::vector<Run>& runs, Row* time) {
-  const bool same = std::all_of(runs.begin(), runs.end(), [&](const Run& run) { return run.steps == runs.front().steps; });
+  const bool same = std::all_of(runs.begin(), runs.end(),
+                                [&](const Run& run) { return run.steps == runs.front().steps; });
   if (same) return;
   for (size_t i = 0; i < runs.size(); ++i) {
-    if (!time->values[i].empty() && runs[i].steps > 0) time->values[i].note = std::to_string(runs[i].steps) + " steps";
+    if (!time->values[i].empty() && runs[i].steps > 0)
+      time->values[i].note = std::to_string(runs[i].steps) + " steps";
   }
 }
 
@@ -186,7 +209,8 @@ std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base) {
   AddTimeRows(runs, base, &rows);
   for (const MeasuredRow& measured : kMemoryRows) {
     rows.push_back(ToRow(measured, runs));
-    if (measured.metric == "memory_peak_allocated_bytes") rows.push_back(PredictedPeakRow(runs, rows.back()));
+    if (measured.metric == "memory_peak_allocated_bytes")
+      rows.push_back(PredictedPeakRow(runs, rows.back()));
   }
   for (const MeasuredRow& measured : kDeviceRows) rows.push_back(ToRow(measured, runs));
   for (const MeasuredRow& measured : kLossRows) rows.push_back(ToRow(measured, runs));

@@ -9,7 +9,9 @@
 namespace trainctl::compare {
 namespace {
 
-Value Number(double number, std::string note = "") { return Value{.value = number, .note = std::move(note)}; }
+Value Number(double number, std::string note = "") {
+  return Value{.value = number, .note = std::move(note)};
+}
 
 const MetricSummary* OfGang(const Summaries& summaries) {
   for (const MetricSummary* summary : summaries) {
@@ -43,7 +45,9 @@ Value LatestIfAny(const Summaries& summaries) { return NoneIfZero(Latest(summari
 
 Value StepSeconds(const Summaries& summaries) {
   if (summaries.empty()) return {};
-  const auto typical = [](const MetricSummary* summary) { return summary->median.value_or(summary->mean); };
+  const auto typical = [](const MetricSummary* summary) {
+    return summary->median.value_or(summary->mean);
+  };
   if (const MetricSummary* gang = OfGang(summaries)) return Number(typical(gang));
   double slowest = 0;
   for (const MetricSummary* summary : summaries) slowest = std::max(slowest, typical(summary));
@@ -69,13 +73,15 @@ Value WorstBytes(const Summaries& summaries) {
   const double least = std::min_element(of_rank.begin(), of_rank.end(), less)->second;
   const double most = std::max_element(of_rank.begin(), of_rank.end(), less)->second;
   if (least > 0.9995 * most) return Number(most);
-  return Number(most, "the least of " + std::to_string(of_rank.size()) + " ranks " + Percent(least / most) + " of it");
+  return Number(most, "the least of " + std::to_string(of_rank.size()) + " ranks " +
+                          Percent(least / most) + " of it");
 }
 
 Value LargestPhase(const Summaries& summaries) {
   if (summaries.empty()) return {};
-  const auto [least, largest] = std::minmax_element(summaries.begin(), summaries.end(),
-                                                    [](const MetricSummary* a, const MetricSummary* b) { return a->max < b->max; });
+  const auto [least, largest] = std::minmax_element(
+      summaries.begin(), summaries.end(),
+      [](const MetricSummary* a, const MetricSummary* b) { return a->max < b->max; });
   return Number((*largest)->max, (*least)->max < (*largest)->max ? (*largest)->phase : "");
 }
 

@@ -16,10 +16,12 @@ using Setting = std::pair<std::string, std::string>;
 
 // Words about a run rather than settings of it.
 bool IsRemark(std::string_view key) {
-  return key == "version" || key == "name" || key == "notes" || key == "expect" || key == "tags" || key.starts_with("tags.");
+  return key == "version" || key == "name" || key == "notes" || key == "expect" || key == "tags" ||
+         key.starts_with("tags.");
 }
 
-// Which of global_batch_size and accumulate_grad_batches the file names is a matter of taste; both are compared as they work out.
+// Which of global_batch_size and accumulate_grad_batches the file names is a matter of taste; both
+// are compared as they work out.
 std::vector<Setting> ResolvedSettings(const job::JobSpec& job) {
   job::JobSpec resolved = job;
   const base::Result<job::BatchPlan> batch = job::PlanBatch(job);
@@ -60,7 +62,8 @@ std::string Worded(std::string_view key, const std::string& text) {
 
 // Of a key such as "lora" that some runs leave out, its parts say all.
 bool HasParts(const std::string& key, const std::vector<std::string>& keys) {
-  return std::any_of(keys.begin(), keys.end(), [&](const std::string& other) { return other.starts_with(key + "."); });
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const std::string& other) { return other.starts_with(key + "."); });
 }
 
 std::string FileName(const std::string& path) {
@@ -113,7 +116,8 @@ std::vector<Row> ChangedRows(const std::vector<Run>& runs) {
   std::vector<Row> rows;
   for (const std::string& key : order) {
     const std::vector<std::string>& column = columns[key];
-    if (std::set<std::string>(column.begin(), column.end()).size() < 2 || HasParts(key, order)) continue;
+    if (std::set<std::string>(column.begin(), column.end()).size() < 2 || HasParts(key, order))
+      continue;
     Row row{.key = key, .label = key, .unit = std::string(UnitOf(key)), .section = "changed"};
     for (const std::string& text : column) row.values.push_back(SettingValue(Worded(key, text)));
     rows.push_back(std::move(row));

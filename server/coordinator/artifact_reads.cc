@@ -5,13 +5,17 @@
 
 namespace trainctl::coordinator {
 
-void ArtifactReads::Ask(WorkerSessions& sessions, const std::vector<std::string>& workers, AskArtifact question, base::SteadyMicros now,
-                        Answer answer) {
-  const auto connected = std::find_if(workers.begin(), workers.end(), [&](const auto& name) { return sessions.Find(name) != nullptr; });
+void ArtifactReads::Ask(WorkerSessions& sessions, const std::vector<std::string>& workers,
+                        AskArtifact question, base::SteadyMicros now, Answer answer) {
+  const auto connected = std::find_if(workers.begin(), workers.end(), [&](const auto& name) {
+    return sessions.Find(name) != nullptr;
+  });
   if (connected == workers.end()) {
-    const std::string host = workers.empty() ? "" : workers.front().substr(0, workers.front().rfind('/'));
-    return answer(
-        base::Error{base::Code::kUnavailable, "no worker of host " + host + " is connected, so nobody can read " + question.path});
+    const std::string host =
+        workers.empty() ? "" : workers.front().substr(0, workers.front().rfind('/'));
+    return answer(base::Error{
+        base::Code::kUnavailable,
+        "no worker of host " + host + " is connected, so nobody can read " + question.path});
   }
   const base::Result<std::string> id = pending_.Add(*connected, now, answer);
   if (!id) return answer(id.error());
@@ -19,7 +23,8 @@ void ArtifactReads::Ask(WorkerSessions& sessions, const std::vector<std::string>
   sessions.Send(*connected, std::move(question));
 }
 
-void ArtifactReads::OnResult(const std::string& request_id, ArtifactPiece piece, const std::string& error) {
+void ArtifactReads::OnResult(const std::string& request_id, ArtifactPiece piece,
+                             const std::string& error) {
   if (error.empty()) return pending_.Give(request_id, std::move(piece));
   pending_.Give(request_id, base::Error{base::Code::kIo, error});
 }

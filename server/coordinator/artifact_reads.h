@@ -1,5 +1,6 @@
-// Questions to workers for pieces of what ranks have saved, on their way. Whoever asks decides what may be read (questions.h); a piece
-// is at most 1 MiB, so that what waits here is bounded. The loop's thread only.
+// Questions to workers for pieces of what ranks have saved, on their way. Whoever asks decides what
+// may be read (questions.h); a piece is at most 1 MiB, so that what waits here is bounded. The
+// loop's thread only.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,12 @@ class ArtifactReads {
   static constexpr int64_t kDeadlineMicros = 60'000'000;
   static constexpr size_t kMaxWaiting = 64;
 
-  // kUnavailable: none of these workers is connected, it went away, or it did not answer within the deadline. kExhausted: too many wait.
-  // kIo: the worker can't read it (its words).
+  // kUnavailable: none of these workers is connected, it went away, or it did not answer within the
+  // deadline. kExhausted: too many wait. kIo: the worker can't read it (its words).
   using Answer = PendingAnswers<ArtifactPiece>::Answer;
   // workers: of the host, the first that is connected is asked.
-  void Ask(WorkerSessions& sessions, const std::vector<std::string>& workers, AskArtifact question, base::SteadyMicros now, Answer answer);
+  void Ask(WorkerSessions& sessions, const std::vector<std::string>& workers, AskArtifact question,
+           base::SteadyMicros now, Answer answer);
 
   // error empty: it succeeded. An unknown id: answered too late, dropped.
   void OnResult(const std::string& request_id, ArtifactPiece piece, const std::string& error);

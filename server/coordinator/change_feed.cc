@@ -4,7 +4,8 @@
 
 namespace trainctl::coordinator {
 
-ChangeFeed::Subscription ChangeFeed::Subscribe(const std::vector<base::JobId>& jobs, Callback callback) {
+ChangeFeed::Subscription ChangeFeed::Subscribe(const std::vector<base::JobId>& jobs,
+                                               Callback callback) {
   const Subscription subscription = next_++;
   for (base::JobId job : jobs) by_job_[job].insert(subscription);
   subscribers_[subscription] = {jobs, std::move(callback)};

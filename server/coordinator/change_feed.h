@@ -1,5 +1,6 @@
-// Tells subscribers which of their jobs changed, however often they did since the last Flush: so a stream hears of a job at most once a
-// flush. The loop's thread only; a callback may subscribe and unsubscribe.
+// Tells subscribers which of their jobs changed, however often they did since the last Flush: so a
+// stream hears of a job at most once a flush. The loop's thread only; a callback may subscribe and
+// unsubscribe.
 #pragma once
 
 #include <cstdint>

@@ -10,12 +10,15 @@
 namespace trainctl::coordinator {
 namespace {
 
-base::Result<std::vector<compare::MetricSummary>> ReadMetrics(store::Reader& reader, base::JobId job) {
+base::Result<std::vector<compare::MetricSummary>> ReadMetrics(store::Reader& reader,
+                                                              base::JobId job) {
   auto summaries = reader.Summaries(job);
   if (!summaries) return summaries.error();
   std::vector<compare::MetricSummary> metrics;
   for (store::MetricSummary& s : *summaries) {
-    compare::MetricSummary metric{std::move(s.name), s.rank, std::move(s.phase), s.latest, s.min, s.max, s.mean, s.count, std::nullopt};
+    compare::MetricSummary metric{
+        std::move(s.name), s.rank,      std::move(s.phase), s.latest, s.min, s.max, s.mean,
+        s.count,           std::nullopt};
     if (metric.name == "step_seconds" && !metric.rank) {
       auto median = SteadyMedian(reader, job, metric.name);
       if (!median) return median.error();
@@ -50,18 +53,22 @@ base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob
   if (job.status.end) run.outcome = job.status.end->outcome;
   run.as_expected = job.status.as_expected;
   run.job = job.row.spec;
-  if (auto inspection = job::InspectionFromJson(job.row.inspection_json)) run.inspection = std::move(*inspection);
-  if (auto prediction = job::PredictionFromJson(job.row.prediction_json)) run.prediction = std::move(*prediction);
+  if (auto inspection = job::InspectionFromJson(job.row.inspection_json))
+    run.inspection = std::move(*inspection);
+  if (auto prediction = job::PredictionFromJson(job.row.prediction_json))
+    run.prediction = std::move(*prediction);
   run.steps = job.status.progress.steps;
   const auto attempts = reader.Attempts(job.row.id);
   if (!attempts) return attempts.error();
-  const auto failed_trials = std::count_if(attempts->begin(), attempts->end(), [](const store::StoredAttempt& attempt) {
-    return attempt.row.trial == core::Trial::kFailed;
-  });
+  const auto failed_trials =
+      std::count_if(attempts->begin(), attempts->end(), [](const store::StoredAttempt& attempt) {
+        return attempt.row.trial == core::Trial::kFailed;
+      });
   run.attempts = std::max<int64_t>(1, job.status.attempt - failed_trials);
-  run.preempted = std::any_of(attempts->begin(), attempts->end(), [](const store::StoredAttempt& attempt) {
-    return attempt.row.end && attempt.row.end->outcome == job::Outcome::kPreempted;
-  });
+  run.preempted =
+      std::any_of(attempts->begin(), attempts->end(), [](const store::StoredAttempt& attempt) {
+        return attempt.row.end && attempt.row.end->outcome == job::Outcome::kPreempted;
+      });
   if (!attempts->empty()) FillPlace(attempts->back(), &run);
   auto metrics = ReadMetrics(reader, job.row.id);
   if (!metrics) return metrics.error();
@@ -69,15 +76,18 @@ base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob
   return run;
 }
 
-base::Result<std::vector<base::JobId>> JobsToCompare(store::Reader& reader, const std::vector<std::string>& names) {
+base::Result<std::vector<base::JobId>> JobsToCompare(store::Reader& reader,
+                                                     const std::vector<std::string>& names) {
   if (!names.empty()) return FindJobs(reader, names);
   auto group = reader.LatestGroup();
   if (!group) return group.error();
-  if (group->jobs.empty()) return base::Error{base::Code::kInvalid, "there is no group yet: name the jobs to compare"};
+  if (group->jobs.empty())
+    return base::Error{base::Code::kInvalid, "there is no group yet: name the jobs to compare"};
   return std::move(group->jobs);
 }
 
-base::Result<size_t> IndexOfBase(store::Reader& reader, const std::string& base, const std::vector<base::JobId>& jobs) {
+base::Result<size_t> IndexOfBase(store::Reader& reader, const std::string& base,
+                                 const std::vector<base::JobId>& jobs) {
   if (base.empty()) return size_t{0};
   const auto found = FindOne(reader, base);
   if (!found) return found.error();
@@ -90,7 +100,8 @@ base::Result<size_t> IndexOfBase(store::Reader& reader, const std::string& base,
 
 }  // namespace
 
-base::Result<Comparison> CompareJobs(store::Reader& reader, const std::vector<std::string>& names, const std::string& base) {
+base::Result<Comparison> CompareJobs(store::Reader& reader, const std::vector<std::string>& names,
+                                     const std::string& base) {
   const auto ids = JobsToCompare(reader, names);
   if (!ids) return ids.error();
   const auto jobs = ReadJobs(reader, *ids);

@@ -15,8 +15,9 @@ struct Comparison {
   compare::Table table;
 };
 
-// `names`: jobs and groups, by id or name; none: the newest group. `base`: one of those jobs; empty: the first.
-// kNotFound; kInvalid: nothing to compare, or a base that is not among them; kIo.
-base::Result<Comparison> CompareJobs(store::Reader& reader, const std::vector<std::string>& names, const std::string& base);
+// `names`: jobs and groups, by id or name; none: the newest group. `base`: one of those jobs;
+// empty: the first. kNotFound; kInvalid: nothing to compare, or a base that is not among them; kIo.
+base::Result<Comparison> CompareJobs(store::Reader& reader, const std::vector<std::string>& names,
+                                     const std::string& base);
 
 }  // namespace trainctl::coordinator

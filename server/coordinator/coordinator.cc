@@ -7,13 +7,15 @@ namespace {
 
 // Nobody is waiting for it: its rows may wait for company.
 bool MayWait(const core::Effect& effect) {
-  return std::holds_alternative<core::AckReport>(effect) || std::holds_alternative<core::JobChanged>(effect);
+  return std::holds_alternative<core::AckReport>(effect) ||
+         std::holds_alternative<core::JobChanged>(effect);
 }
 
 void LogEvents(const std::vector<core::Persist>& rows, EventLog& log) {
   for (const core::Persist& row : rows) {
     const auto* event = std::get_if<core::EventRow>(&row);
-    if (event != nullptr) log.Info("job", {{"job", base::ToString(event->job)}, {"text", event->text}});
+    if (event != nullptr)
+      log.Info("job", {{"job", base::ToString(event->job)}, {"text", event->text}});
   }
 }
 
@@ -42,7 +44,8 @@ base::Status Coordinator::Load() {
   state_ = core::Restore(core::Options(), std::move(*stored), Now());
   site_.reset();
   stale_ = false;
-  parts_.log.Info("loaded", {{"unfinished_jobs", std::to_string(state_.jobs.size())}, {"workers", std::to_string(state_.workers.size())}});
+  parts_.log.Info("loaded", {{"unfinished_jobs", std::to_string(state_.jobs.size())},
+                             {"workers", std::to_string(state_.workers.size())}});
   return base::Ok{};
 }
 
@@ -79,7 +82,8 @@ void Coordinator::Hold(core::Actions actions) {
   for (core::Effect& effect : actions.effects) {
     urgent_ = urgent_ || !MayWait(effect);
     if (const auto* accepted = std::get_if<core::SubmitAccepted>(&effect)) {
-      for (base::JobId job : accepted->jobs) Audit(submissions_[accepted->request_id].actor, "submit", base::ToString(job));
+      for (base::JobId job : accepted->jobs)
+        Audit(submissions_[accepted->request_id].actor, "submit", base::ToString(job));
     }
     effects_.push_back(std::move(effect));
   }
@@ -105,7 +109,8 @@ void Coordinator::Fail(const base::Error& error) {
   effects_.clear();
   held_rows_ = 0;
   urgent_ = false;
-  workers_.EndAll({base::Code::kUnavailable, "the coordinator can't store what it hears: " + error.message});
+  workers_.EndAll(
+      {base::Code::kUnavailable, "the coordinator can't store what it hears: " + error.message});
   for (Queued& queued : std::exchange(queue_, {})) {
     if (queued.committed) committed_.push_back(std::move(queued.committed));
   }
@@ -136,7 +141,8 @@ void Coordinator::OnTick() {
   Apply(core::Tick{});
 }
 
-void Coordinator::Audit(const std::string& actor, const std::string& action, const std::string& subject) {
+void Coordinator::Audit(const std::string& actor, const std::string& action,
+                        const std::string& subject) {
   batch_.audit.push_back({parts_.clock.Wall(), actor, action, subject});
 }
 

@@ -1,12 +1,16 @@
-// The shell around the scheduler's pure core, on one thread: events go in, rows are committed, then effects are performed.
+// The shell around the scheduler's pure core, on one thread: events go in, rows are committed, then
+// effects are performed.
 //
-// Group commit. Events that wait in the loop's queue together share one transaction. Rows that nobody waits for (progress, metrics,
-// acknowledgements) are held for up to kFlushPeriod or kMaxHeldRows, so that a busy site costs a few transactions a second; whatever else
-// happens takes them along, in order. Nothing is answered, acknowledged or sent to a worker before its rows are on the disk.
+// Group commit. Events that wait in the loop's queue together share one transaction. Rows that
+// nobody waits for (progress, metrics, acknowledgements) are held for up to kFlushPeriod or
+// kMaxHeldRows, so that a busy site costs a few transactions a second; whatever else happens takes
+// them along, in order. Nothing is answered, acknowledged or sent to a worker before its rows are
+// on the disk.
 //
-// Where the disk refuses a commit, everybody who waits is told so, the state is loaded again from what is stored, and the workers'
-// streams are ended: they come back and say again what was not acknowledged. Nothing is accepted that was not stored, and nobody needs
-// to restart the coordinator when the disk has space again.
+// Where the disk refuses a commit, everybody who waits is told so, the state is loaded again from
+// what is stored, and the workers' streams are ended: they come back and say again what was not
+// acknowledged. Nothing is accepted that was not stored, and nobody needs to restart the
+// coordinator when the disk has space again.
 //
 // Not thread-safe: every method runs on the loop's thread.
 #pragma once
@@ -52,7 +56,8 @@ class Coordinator {
   static constexpr std::chrono::milliseconds kFlushPeriod{200};
   static constexpr std::chrono::milliseconds kTickPeriod{1000};
   static constexpr size_t kMaxHeldRows = 1000;  // a metric point is one
-  // A stream is silent if nothing came for this long, with heartbeats every 2 s. Below the core's lost_after.
+  // A stream is silent if nothing came for this long, with heartbeats every 2 s. Below the core's
+  // lost_after.
   static constexpr int64_t kSilentMicros = 10'000'000;
 
   // What it works with; all outlive it. The reader is the loop's own.
@@ -66,42 +71,50 @@ class Coordinator {
   };
   explicit Coordinator(const Parts& parts) : parts_(parts) {}
 
-  // Loads the state; then the loop's timers drive it. Before the loop starts. Errors as the store's.
+  // Loads the state; then the loop's timers drive it. Before the loop starts. Errors as the
+  // store's.
   base::Status Start();
-  // Commits what is held back, ends the workers' streams and answers who waits for a worker. Jobs go on; clients are still answered.
+  // Commits what is held back, ends the workers' streams and answers who waits for a worker. Jobs
+  // go on; clients are still answered.
   void Finish();
 
   // ---- clients ----
 
   using SubmitAnswer = std::function<void(base::Result<Submitted>)>;
-  // kInvalid: the site can't run these jobs, all problems listed. kExhausted: the queue, or the disk, is full. kIo. The same request_id
-  // again, also after a restart, gets the first one's jobs. `actor`: who asks, for the audit.
+  // kInvalid: the site can't run these jobs, all problems listed. kExhausted: the queue, or the
+  // disk, is full. kIo. The same request_id again, also after a restart, gets the first one's jobs.
+  // `actor`: who asks, for the audit.
   void Submit(core::JobsSubmitted submission, std::string actor, SubmitAnswer answer);
 
   using Answer = std::function<void(base::Status)>;
   // Of jobs that have ended: nothing happens, and that succeeds.
   void Cancel(const std::vector<base::JobId>& jobs, std::string actor, Answer answer);
 
-  // An operator vouches that nothing runs on the LOST worker's host any more. kNotFound; kConflict: it is not LOST.
+  // An operator vouches that nothing runs on the LOST worker's host any more. kNotFound; kConflict:
+  // it is not LOST.
   void Fence(const std::string& worker, std::string actor, Answer answer);
 
   void Inspect(std::string job_json, Inspections::Answer answer);
 
   // `workers`: of the host that has it.
-  void ReadArtifact(const std::vector<std::string>& workers, AskArtifact question, ArtifactReads::Answer answer);
+  void ReadArtifact(const std::vector<std::string>& workers, AskArtifact question,
+                    ArtifactReads::Answer answer);
 
   // ---- workers ----
 
   void WorkerJoined(WorkerChannel& channel, core::WorkerHello hello);
-  // `worker` is the name of this stream's Hello. What an older stream of that name still says is dropped.
+  // `worker` is the name of this stream's Hello. What an older stream of that name still says is
+  // dropped.
   void WorkerReported(const WorkerChannel& channel, core::RankReported report);
-  void WorkerLogged(const WorkerChannel& channel, const std::string& worker, const job::RankKey& key, int64_t offset,
-                    std::string_view data);
-  void WorkerSampled(const WorkerChannel& channel, const std::string& worker, const DeviceSample& device, const HostSample& host);
+  void WorkerLogged(const WorkerChannel& channel, const std::string& worker,
+                    const job::RankKey& key, int64_t offset, std::string_view data);
+  void WorkerSampled(const WorkerChannel& channel, const std::string& worker,
+                     const DeviceSample& device, const HostSample& host);
   void WorkerDeviceChanged(const WorkerChannel& channel, core::DeviceStateChanged change);
-  void WorkerInspected(const WorkerChannel& channel, const std::string& worker, const std::string& request_id,
-                       base::Result<std::string> inspection_json);
-  void WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker, const std::string& request_id, ArtifactPiece piece,
+  void WorkerInspected(const WorkerChannel& channel, const std::string& worker,
+                       const std::string& request_id, base::Result<std::string> inspection_json);
+  void WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker,
+                          const std::string& request_id, ArtifactPiece piece,
                           const std::string& error);
   void WorkerLeft(const WorkerChannel& channel, const std::string& worker);
 
@@ -161,7 +174,7 @@ class Coordinator {
   size_t held_rows_ = 0;
   bool urgent_ = false;
 
-  std::map<std::string, Submission> submissions_;  // on their way, by request id
+  std::map<std::string, Submission> submissions_;     // on their way, by request id
   std::optional<std::vector<job::SiteDevice>> site_;  // until a worker's row changes
   WorkerSessions workers_;
   Inspections inspections_;

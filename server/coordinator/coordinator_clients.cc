@@ -1,15 +1,16 @@
 // What clients ask the coordinator to do.
 #include <utility>
 
-#include "common/job/check_model.h"
-#include "common/job/fit.h"
-#include "common/job/memory_estimate.h"
+#include "common/estimate/check_model.h"
+#include "common/estimate/fit.h"
+#include "common/estimate/memory_estimate.h"
 #include "server/coordinator/coordinator.h"
 
 namespace trainctl::coordinator {
 namespace {
 
-std::vector<job::Problem> ProblemsOf(const core::Submission& submission, const std::vector<job::SiteDevice>& site, bool force) {
+std::vector<job::Problem> ProblemsOf(const core::Submission& submission,
+                                     const std::vector<job::SiteDevice>& site, bool force) {
   std::vector<job::Problem> problems = job::CheckSite(submission.spec, site);
   const auto inspection = job::InspectionFromJson(submission.inspection_json);
   if (!inspection || !problems.empty()) return problems;
@@ -18,7 +19,8 @@ std::vector<job::Problem> ProblemsOf(const core::Submission& submission, const s
 }
 
 // All problems of all jobs with the site and their models; empty: none.
-std::string SiteProblems(const core::JobsSubmitted& jobs, const std::vector<job::SiteDevice>& site) {
+std::string SiteProblems(const core::JobsSubmitted& jobs,
+                         const std::vector<job::SiteDevice>& site) {
   std::string text;
   for (const core::Submission& submission : jobs.jobs) {
     const auto problems = ProblemsOf(submission, site, jobs.force);
@@ -49,7 +51,9 @@ void Coordinator::Submit(core::JobsSubmitted submission, std::string actor, Subm
 
   Submission entry{submission.jobs, {}, std::move(actor), {}};
   if (Site().empty()) {
-    entry.warnings.push_back("no worker has registered yet, so nothing was checked against the site's devices; the job waits for them");
+    entry.warnings.push_back(
+        "no worker has registered yet, so nothing was checked against the site's devices; the job "
+        "waits for them");
   } else if (const std::string problems = SiteProblems(submission, Site()); !problems.empty()) {
     return answer(base::Error{base::Code::kInvalid, problems});
   }
@@ -78,7 +82,8 @@ void Coordinator::Perform(core::SubmitAccepted& accepted) {
   Submission& entry = node.mapped();
   Submitted submitted;
   submitted.group = accepted.group;
-  for (size_t i = 0; i < accepted.jobs.size(); ++i) submitted.jobs.push_back({accepted.jobs[i], entry.jobs[i].spec.name});
+  for (size_t i = 0; i < accepted.jobs.size(); ++i)
+    submitted.jobs.push_back({accepted.jobs[i], entry.jobs[i].spec.name});
   submitted.warnings = std::move(entry.warnings);
   for (const SubmitAnswer& answer : entry.answers) answer(submitted);
 }
@@ -101,11 +106,14 @@ void Coordinator::Cancel(const std::vector<base::JobId>& jobs, std::string actor
 void Coordinator::Fence(const std::string& worker, std::string actor, Answer answer) {
   const auto found = state_.workers.find(worker);
   if (found == state_.workers.end()) {
-    return answer(base::Error{base::Code::kNotFound, "no worker '" + worker + "'; trainctl workers lists them"});
+    return answer(base::Error{base::Code::kNotFound,
+                              "no worker '" + worker + "'; trainctl workers lists them"});
   }
   if (!found->second.lost) {
-    return answer(base::Error{base::Code::kConflict, "worker '" + worker + "' is " + std::string(core::WorkerState(found->second)) +
-                                                         ": only a LOST worker can be fenced; trainctl cancel ends a job"});
+    return answer(
+        base::Error{base::Code::kConflict,
+                    "worker '" + worker + "' is " + std::string(core::WorkerState(found->second)) +
+                        ": only a LOST worker can be fenced; trainctl cancel ends a job"});
   }
   Audit(actor, "fence", worker);
   Apply(core::WorkerFenced{worker}, std::move(answer));
@@ -115,8 +123,10 @@ void Coordinator::Inspect(std::string job_json, Inspections::Answer answer) {
   inspections_.Ask(workers_, std::move(job_json), parts_.clock.Steady(), std::move(answer));
 }
 
-void Coordinator::ReadArtifact(const std::vector<std::string>& workers, AskArtifact question, ArtifactReads::Answer answer) {
-  artifact_reads_.Ask(workers_, workers, std::move(question), parts_.clock.Steady(), std::move(answer));
+void Coordinator::ReadArtifact(const std::vector<std::string>& workers, AskArtifact question,
+                               ArtifactReads::Answer answer) {
+  artifact_reads_.Ask(workers_, workers, std::move(question), parts_.clock.Steady(),
+                      std::move(answer));
 }
 
 }  // namespace trainctl::coordinator

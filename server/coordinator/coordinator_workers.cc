@@ -11,67 +11,82 @@ void Coordinator::WorkerJoined(WorkerChannel& channel, core::WorkerHello hello) 
   const std::string worker = hello.worker.name;
   WorkerSessions::Session& session = workers_.Join(worker, channel, parts_.clock.Steady());
   for (const core::HeldRank& held : hello.held) session.held.push_back(held.key);
-  parts_.log.Info("worker_joined",
-                  {{"worker", worker}, {"device", hello.worker.device.name}, {"held_ranks", std::to_string(hello.held.size())}});
+  parts_.log.Info("worker_joined", {{"worker", worker},
+                                    {"device", hello.worker.device.name},
+                                    {"held_ranks", std::to_string(hello.held.size())}});
   Apply(std::move(hello));
 }
 
 // Of the live attempt, or of one that ended before its log had arrived.
 bool Coordinator::IsPlacedOn(const std::string& worker, const job::RankKey& key) {
-  const auto is_it = [&](const core::RankRow& row) { return row.key == key && row.worker == worker; };
+  const auto is_it = [&](const core::RankRow& row) {
+    return row.key == key && row.worker == worker;
+  };
   const core::Job* job = core::FindJob(state_, key.job);
   if (job != nullptr && job->attempt && job->attempt->row.attempt == key.attempt) {
     return std::ranges::any_of(job->attempt->ranks, is_it, &core::Rank::row);
   }
   const auto attempts = parts_.reader.Attempts(key.job);
-  return attempts && std::ranges::any_of(*attempts, [&](const auto& attempt) { return std::ranges::any_of(attempt.ranks, is_it); });
+  return attempts && std::ranges::any_of(*attempts, [&](const auto& attempt) {
+           return std::ranges::any_of(attempt.ranks, is_it);
+         });
 }
 
 void Coordinator::WorkerReported(const WorkerChannel& channel, core::RankReported report) {
-  if (workers_.Hear(report.worker, channel, parts_.clock.Steady()) != nullptr) Apply(std::move(report));
+  if (workers_.Hear(report.worker, channel, parts_.clock.Steady()) != nullptr)
+    Apply(std::move(report));
 }
 
-void Coordinator::WorkerLogged(const WorkerChannel& channel, const std::string& worker, const job::RankKey& key, int64_t offset,
-                               std::string_view data) {
+void Coordinator::WorkerLogged(const WorkerChannel& channel, const std::string& worker,
+                               const job::RankKey& key, int64_t offset, std::string_view data) {
   WorkerSessions::Session* session = workers_.Hear(worker, channel, parts_.clock.Steady());
   if (session == nullptr) return;
   const auto [placed, is_new] = session->placed_here.try_emplace(key);
   if (is_new) placed->second = IsPlacedOn(worker, key);
-  if (is_new && !placed->second) parts_.log.Warning("log_of_a_foreign_rank", {{"rank", job::ToString(key)}, {"worker", worker}});
+  if (is_new && !placed->second)
+    parts_.log.Warning("log_of_a_foreign_rank", {{"rank", job::ToString(key)}, {"worker", worker}});
   if (!placed->second) return;
   const auto stored = parts_.logs.Append(key, offset, data);
-  if (!stored) return parts_.log.Warning("log_not_stored", {{"rank", job::ToString(key)}, {"error", stored.error().message}});
+  if (!stored)
+    return parts_.log.Warning("log_not_stored",
+                              {{"rank", job::ToString(key)}, {"error", stored.error().message}});
   session->log_acks[key] = *stored;
   log_changes_.Mark(key.job);
 }
 
-void Coordinator::WorkerSampled(const WorkerChannel& channel, const std::string& worker, const DeviceSample& device,
-                                const HostSample& host) {
+void Coordinator::WorkerSampled(const WorkerChannel& channel, const std::string& worker,
+                                const DeviceSample& device, const HostSample& host) {
   WorkerSessions::Session* session = workers_.Hear(worker, channel, parts_.clock.Steady());
   if (session == nullptr) return;
   session->device = device;
   session->host = host;
 }
 
-void Coordinator::WorkerDeviceChanged(const WorkerChannel& channel, core::DeviceStateChanged change) {
-  if (workers_.Hear(change.worker, channel, parts_.clock.Steady()) != nullptr) Apply(std::move(change));
+void Coordinator::WorkerDeviceChanged(const WorkerChannel& channel,
+                                      core::DeviceStateChanged change) {
+  if (workers_.Hear(change.worker, channel, parts_.clock.Steady()) != nullptr)
+    Apply(std::move(change));
 }
 
-void Coordinator::WorkerInspected(const WorkerChannel& channel, const std::string& worker, const std::string& request_id,
+void Coordinator::WorkerInspected(const WorkerChannel& channel, const std::string& worker,
+                                  const std::string& request_id,
                                   base::Result<std::string> inspection_json) {
   if (workers_.Hear(worker, channel, parts_.clock.Steady()) == nullptr) return;
   inspections_.OnResult(request_id, std::move(inspection_json));
 }
 
 void Coordinator::Perform(core::InspectJob& ask) {
-  const auto answer = [this, job = ask.job, worker = ask.worker](base::Result<std::string> inspection_json) {
+  const auto answer = [this, job = ask.job,
+                       worker = ask.worker](base::Result<std::string> inspection_json) {
     Apply(core::JobInspected{job, worker, std::move(inspection_json)});
   };
-  inspections_.AskWorker(workers_, ask.worker, job::ToJson(ask.spec), parts_.clock.Steady(), answer);
+  inspections_.AskWorker(workers_, ask.worker, job::ToJson(ask.spec), parts_.clock.Steady(),
+                         answer);
 }
 
-void Coordinator::WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker, const std::string& request_id,
-                                     ArtifactPiece piece, const std::string& error) {
+void Coordinator::WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker,
+                                     const std::string& request_id, ArtifactPiece piece,
+                                     const std::string& error) {
   if (workers_.Hear(worker, channel, parts_.clock.Steady()) == nullptr) return;
   artifact_reads_.OnResult(request_id, std::move(piece), error);
 }

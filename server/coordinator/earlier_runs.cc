@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "common/job/memory_estimate.h"
-#include "common/job/run_time.h"
+#include "common/estimate/memory_estimate.h"
+#include "common/estimate/run_time.h"
 #include "server/coordinator/steady_median.h"
 
 namespace trainctl::coordinator {
@@ -18,7 +18,9 @@ struct Measured {
   std::vector<double> medians;
 };
 
-bool Succeeded(const store::StoredJob& job) { return job.status.end && job.status.end->outcome == job::Outcome::kSucceeded; }
+bool Succeeded(const store::StoredJob& job) {
+  return job.status.end && job.status.end->outcome == job::Outcome::kSucceeded;
+}
 
 // Adds the run to its device's, unless that has enough, or the run has no steady state.
 base::Status Add(store::Reader& reader, base::JobId job, std::vector<Measured>* devices) {
@@ -26,8 +28,11 @@ base::Status Add(store::Reader& reader, base::JobId job, std::vector<Measured>* 
   if (!attempts) return attempts.error();
   if (attempts->empty() || attempts->back().ranks.empty()) return base::Ok{};
   const std::string& name = attempts->back().ranks.front().device_name;
-  auto found = std::find_if(devices->begin(), devices->end(), [&](const Measured& measured) { return measured.device_name == name; });
-  if (found != devices->end() && static_cast<int64_t>(found->medians.size()) >= EarlierRuns::kMostRuns) return base::Ok{};
+  auto found = std::find_if(devices->begin(), devices->end(),
+                            [&](const Measured& measured) { return measured.device_name == name; });
+  if (found != devices->end() &&
+      static_cast<int64_t>(found->medians.size()) >= EarlierRuns::kMostRuns)
+    return base::Ok{};
   const auto median = SteadyMedian(reader, job, "step_seconds");
   if (!median) return median.error();
   if (!*median) return base::Ok{};
@@ -37,14 +42,17 @@ base::Status Add(store::Reader& reader, base::JobId job, std::vector<Measured>* 
 }
 
 EarlierRuns Summarize(Measured measured) {
-  const auto middle = measured.medians.begin() + static_cast<std::ptrdiff_t>(measured.medians.size() / 2);
+  const auto middle =
+      measured.medians.begin() + static_cast<std::ptrdiff_t>(measured.medians.size() / 2);
   std::nth_element(measured.medians.begin(), middle, measured.medians.end());
-  return {measured.device_name, *middle, static_cast<int64_t>(measured.medians.size()), measured.latest};
+  return {measured.device_name, *middle, static_cast<int64_t>(measured.medians.size()),
+          measured.latest};
 }
 
 }  // namespace
 
-base::Result<std::vector<std::vector<EarlierRuns>>> FindEarlierRuns(store::Reader& reader, const std::vector<std::string>& shapes) {
+base::Result<std::vector<std::vector<EarlierRuns>>> FindEarlierRuns(
+    store::Reader& reader, const std::vector<std::string>& shapes) {
   store::JobFilter filter;
   filter.states = {job::JobState::kFinished};
   filter.limit = EarlierRuns::kMostJobs;

@@ -23,6 +23,7 @@ struct EarlierRuns {
 };
 
 // By shape (job::ShapeKey), in the order asked; each by device, the one that ran last first. kIo.
-base::Result<std::vector<std::vector<EarlierRuns>>> FindEarlierRuns(store::Reader& reader, const std::vector<std::string>& shapes);
+base::Result<std::vector<std::vector<EarlierRuns>>> FindEarlierRuns(
+    store::Reader& reader, const std::vector<std::string>& shapes);
 
 }  // namespace trainctl::coordinator

@@ -12,7 +12,8 @@ namespace {
 
 spdlog::logger& Logger() {
   static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto made = std::make_shared<spdlog::logger>("events", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("events",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
     return made;
   }();
@@ -20,7 +21,8 @@ spdlog::logger& Logger() {
 }
 
 bool IsPlain(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_-./:,+").find(c) != std::string_view::npos;
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_-./:,+").find(c) != std::string_view::npos;
 }
 
 // One line whatever the value holds: a line break in a worker's message must not forge an event.
@@ -29,9 +31,12 @@ std::string Quoted(const std::string& value) {
   std::string text = "\"";
   for (char c : value) {
     if (c == '"' || c == '\\') text += '\\';
-    if (c == '\n') text += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) text += ' ';
-    else text += c;
+    if (c == '\n')
+      text += "\\n";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      text += ' ';
+    else
+      text += c;
   }
   return text + '"';
 }
@@ -47,7 +52,8 @@ spdlog::level::level_enum ToSpdlog(EventLog::Level level) {
 
 }  // namespace
 
-void StderrEventLog::Write(Level level, std::string_view event, std::initializer_list<Field> fields) {
+void StderrEventLog::Write(Level level, std::string_view event,
+                           std::initializer_list<Field> fields) {
   std::string line(event);
   for (const Field& field : fields) {
     line += ' ';

@@ -1,4 +1,5 @@
-// What the coordinator did, one line an event: "2026-11-21T03:55:00.123Z info submitted jobs=j12 group=g3". Never secrets, never job files.
+// What the coordinator did, one line an event: "2026-11-21T03:55:00.123Z info submitted jobs=j12
+// group=g3". Never secrets, never job files.
 #pragma once
 
 #include <initializer_list>
@@ -18,9 +19,15 @@ class EventLog {
   virtual ~EventLog() = default;
   virtual void Write(Level level, std::string_view event, std::initializer_list<Field> fields) = 0;
 
-  void Info(std::string_view event, std::initializer_list<Field> fields = {}) { Write(Level::kInfo, event, fields); }
-  void Warning(std::string_view event, std::initializer_list<Field> fields = {}) { Write(Level::kWarning, event, fields); }
-  void Error(std::string_view event, std::initializer_list<Field> fields = {}) { Write(Level::kError, event, fields); }
+  void Info(std::string_view event, std::initializer_list<Field> fields = {}) {
+    Write(Level::kInfo, event, fields);
+  }
+  void Warning(std::string_view event, std::initializer_list<Field> fields = {}) {
+    Write(Level::kWarning, event, fields);
+  }
+  void Error(std::string_view event, std::initializer_list<Field> fields = {}) {
+    Write(Level::kError, event, fields);
+  }
 };
 
 // Thread-safe.

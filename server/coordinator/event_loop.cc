@@ -36,7 +36,8 @@ void EventLoop::Start() {
 void EventLoop::Post(std::function<void()> work) { boost::asio::post(asio_->io, std::move(work)); }
 
 void EventLoop::Every(std::chrono::milliseconds period, std::function<void()> work) {
-  asio_->periodic.push_back(std::make_unique<Periodic>(Periodic{boost::asio::steady_timer(asio_->io), period, std::move(work)}));
+  asio_->periodic.push_back(std::make_unique<Periodic>(
+      Periodic{boost::asio::steady_timer(asio_->io), period, std::move(work)}));
   Arm(asio_->periodic.back().get());
 }
 

@@ -1,4 +1,5 @@
-// The one thread that owns the coordinator's state. Everything else only posts to it. Boost.Asio ends here.
+// The one thread that owns the coordinator's state. Everything else only posts to it. Boost.Asio
+// ends here.
 #pragma once
 
 #include <chrono>
@@ -18,16 +19,20 @@ class EventLoop {
   // Starts the thread. Work posted earlier runs first.
   void Start();
 
-  // Any thread, the loop's own too. Work runs in the order posted; what is posted after Stop is dropped.
+  // Any thread, the loop's own too. Work runs in the order posted; what is posted after Stop is
+  // dropped.
   void Post(std::function<void()> work);
 
-  // Runs work again and again, a period after its last end. Before Start or on the loop's thread only.
+  // Runs work again and again, a period after its last end. Before Start or on the loop's thread
+  // only.
   void Every(std::chrono::milliseconds period, std::function<void()> work);
 
-  // Runs work on the loop's thread and waits for its end. Not on the loop's thread. False where the loop is not running: nothing ran.
+  // Runs work on the loop's thread and waits for its end. Not on the loop's thread. False where the
+  // loop is not running: nothing ran.
   bool Call(std::function<void()> work);
 
-  // Runs what was posted before, then ends the thread and waits for it. Not on the loop's thread. Idempotent.
+  // Runs what was posted before, then ends the thread and waits for it. Not on the loop's thread.
+  // Idempotent.
   void Stop();
 
  private:

@@ -14,12 +14,14 @@ class Inspections {
   static constexpr int64_t kDeadlineMicros = 60'000'000;
   static constexpr size_t kMaxWaiting = 256;
 
-  // The inspection's JSON. kUnavailable: no worker is connected, it went away, had no time, or did not answer within the deadline.
-  // kExhausted: too many questions wait. kInvalid: the worker looked, and can't read the model or the data (its words).
+  // The inspection's JSON. kUnavailable: no worker is connected, it went away, had no time, or did
+  // not answer within the deadline. kExhausted: too many questions wait. kInvalid: the worker
+  // looked, and can't read the model or the data (its words).
   using Answer = PendingAnswers<std::string>::Answer;
   void Ask(WorkerSessions& workers, std::string job_json, base::SteadyMicros now, Answer answer);
   // Of this worker, and no other.
-  void AskWorker(WorkerSessions& workers, const std::string& worker, std::string job_json, base::SteadyMicros now, Answer answer);
+  void AskWorker(WorkerSessions& workers, const std::string& worker, std::string job_json,
+                 base::SteadyMicros now, Answer answer);
 
   // An unknown id: answered too late, dropped.
   void OnResult(const std::string& request_id, base::Result<std::string> inspection_json) {

@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxKnown = 4096;     // ranks whose segments are remembered; beyond it all are forgotten and scanned again
+constexpr size_t kMaxKnown =
+    4096;  // ranks whose segments are remembered; beyond it all are forgotten and scanned again
 constexpr size_t kMaxSegments = 16;    // of one rank: many gaps make many small ones
 constexpr int64_t kTailBlock = 65536;  // bytes read at a time when lines are counted from the end
 
@@ -59,7 +60,8 @@ std::optional<int64_t> ParseNumber(std::string_view text) {
   return value;
 }
 
-// The offset that a file's name says, where it is a segment of this rank: "3.log" → 0, "3.4096.log" → 4096.
+// The offset that a file's name says, where it is a segment of this rank: "3.log" → 0, "3.4096.log"
+// → 4096.
 std::optional<int64_t> SegmentOffset(std::string_view name, int64_t rank) {
   const std::string prefix = std::to_string(rank) + ".";
   constexpr std::string_view kSuffix = "log";
@@ -84,12 +86,14 @@ std::string LogFiles::Path(const job::RankKey& key, const Segment& segment) cons
 LogFiles::Segments LogFiles::Scan(const job::RankKey& key) const {
   Segments segments;
   std::error_code error;
-  for (fs::directory_iterator at(Folder(key), error), end; !error && at != end; at.increment(error)) {
+  for (fs::directory_iterator at(Folder(key), error), end; !error && at != end;
+       at.increment(error)) {
     const auto offset = SegmentOffset(at->path().filename().string(), key.rank);
     const auto size = offset ? at->file_size(error) : 0;
     if (offset && !error) segments.push_back({*offset, static_cast<int64_t>(size)});
   }
-  std::sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) { return a.offset < b.offset; });
+  std::sort(segments.begin(), segments.end(),
+            [](const Segment& a, const Segment& b) { return a.offset < b.offset; });
   return segments;
 }
 
@@ -105,7 +109,8 @@ int64_t LogFiles::End(const job::RankKey& key) {
   return segments.empty() ? 0 : segments.back().End();
 }
 
-base::Result<int64_t> LogFiles::Append(const job::RankKey& key, int64_t offset, std::string_view data) {
+base::Result<int64_t> LogFiles::Append(const job::RankKey& key, int64_t offset,
+                                       std::string_view data) {
   Segments& segments = Find(key);
   const int64_t stored = segments.empty() ? 0 : segments.back().End();
   const int64_t skip = std::min<int64_t>(std::max<int64_t>(stored - offset, 0), data.size());
@@ -142,16 +147,19 @@ void LogFiles::DropOldest(const job::RankKey& key, Segments* segments) {
   }
 }
 
-base::Result<LogFiles::Piece> LogFiles::Read(const job::RankKey& key, int64_t offset, int64_t max_bytes) {
+base::Result<LogFiles::Piece> LogFiles::Read(const job::RankKey& key, int64_t offset,
+                                             int64_t max_bytes) {
   const Segments& segments = Find(key);
-  const auto segment = std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.End() > offset; });
+  const auto segment = std::find_if(segments.begin(), segments.end(),
+                                    [&](const Segment& s) { return s.End() > offset; });
   if (segment == segments.end()) return Piece{"", std::max(offset, End(key))};
   const int64_t from = std::max(offset, segment->offset);
   Piece piece{std::string(std::min(max_bytes, segment->End() - from), '\0'), from};
   const std::string path = Path(key, *segment);
   const File file(path, O_RDONLY);
   if (!file.ok()) return OsError(path, errno);
-  const ssize_t n = ::pread(file.fd(), piece.data.data(), piece.data.size(), from - segment->offset);
+  const ssize_t n =
+      ::pread(file.fd(), piece.data.data(), piece.data.size(), from - segment->offset);
   if (n < 0) return OsError(path, errno);
   if (n == 0) return base::Error{base::Code::kIo, path + ": shorter than it was"};
   piece.data.resize(n);

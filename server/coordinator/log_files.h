@@ -1,10 +1,12 @@
 // What ranks wrote to stdout and stderr, kept in bounded files under one folder.
 //
-// Layout: FOLDER/<job>/<attempt>/<rank>.log holds a rank's output from its first byte; where that file is full, or bytes are missing
-// because the worker's bounded spool dropped them, <rank>.<offset>.log goes on, and the oldest segments are deleted so that a rank keeps
-// at most its bound. An offset counts bytes of the rank's whole output, so that each byte is stored once whatever is sent again, and
-// what is stored is known from names and sizes alone, also after a kill in the middle of a write. Nothing is fsynced: a failure of the
-// host's power may lose the last seconds of a log.
+// Layout: FOLDER/<job>/<attempt>/<rank>.log holds a rank's output from its first byte; where that
+// file is full, or bytes are missing because the worker's bounded spool dropped them,
+// <rank>.<offset>.log goes on, and the oldest segments are deleted so that a rank keeps at most its
+// bound. An offset counts bytes of the rank's whole output, so that each byte is stored once
+// whatever is sent again, and what is stored is known from names and sizes alone, also after a kill
+// in the middle of a write. Nothing is fsynced: a failure of the host's power may lose the last
+// seconds of a log.
 //
 // Not thread-safe: the loop's thread only.
 #pragma once
@@ -16,22 +18,25 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/job/rank_key.h"
+#include "common/rank/rank_key.h"
 
 namespace trainctl::coordinator {
 
 class LogFiles {
  public:
   struct Bounds {
-    int64_t rank_bytes = int64_t{64} << 20;     // kept of one rank
-    int64_t segment_bytes = int64_t{16} << 20;  // of one file; a chunk is never split, so a file may be longer by one chunk
+    int64_t rank_bytes = int64_t{64} << 20;  // kept of one rank
+    int64_t segment_bytes =
+        int64_t{16}
+        << 20;  // of one file; a chunk is never split, so a file may be longer by one chunk
   };
 
   // The folder is made at the first append.
   explicit LogFiles(std::string folder) : LogFiles(std::move(folder), Bounds()) {}
   LogFiles(std::string folder, Bounds bounds) : folder_(std::move(folder)), bounds_(bounds) {}
 
-  // Stores what of the chunk is not stored yet, and returns the offset behind the last byte stored. kExhausted: disk full. kIo.
+  // Stores what of the chunk is not stored yet, and returns the offset behind the last byte stored.
+  // kExhausted: disk full. kIo.
   base::Result<int64_t> Append(const job::RankKey& key, int64_t offset, std::string_view data);
 
   // The offset behind the last byte stored; 0 where there is none.
@@ -41,10 +46,12 @@ class LogFiles {
     std::string data;
     int64_t next_offset = 0;  // of the byte behind data
   };
-  // At most max_bytes from offset on; where those bytes are no longer kept, from the first that are. Empty data: the end is reached.
+  // At most max_bytes from offset on; where those bytes are no longer kept, from the first that
+  // are. Empty data: the end is reached.
   base::Result<Piece> Read(const job::RankKey& key, int64_t offset, int64_t max_bytes);
 
-  // Where the last `lines` lines begin; a last line without its line break counts as one. 0 lines: the first byte kept.
+  // Where the last `lines` lines begin; a last line without its line break counts as one. 0 lines:
+  // the first byte kept.
   base::Result<int64_t> TailOffset(const job::RankKey& key, int64_t lines);
 
  private:

@@ -6,11 +6,14 @@
 namespace trainctl::coordinator {
 namespace {
 
-// At the speed of this attempt so far, its start-up included: an upper estimate that gets better with each step.
-double RemainingSeconds(const core::LiveAttempt& attempt, const core::JobProgress& progress, const core::Now& now) {
+// At the speed of this attempt so far, its start-up included: an upper estimate that gets better
+// with each step.
+double RemainingSeconds(const core::LiveAttempt& attempt, const core::JobProgress& progress,
+                        const core::Now& now) {
   if (progress.step <= 0 || progress.steps <= progress.step) return 0;
   const double elapsed = static_cast<double>(now.wall - attempt.row.placed_at) / 1e6;
-  return std::max(0.0, elapsed * static_cast<double>(progress.steps - progress.step) / static_cast<double>(progress.step));
+  return std::max(0.0, elapsed * static_cast<double>(progress.steps - progress.step) /
+                           static_cast<double>(progress.step));
 }
 
 }  // namespace
@@ -25,16 +28,20 @@ JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::Stor
   if (!live->attempt) return snapshot;
   snapshot.remaining_seconds = RemainingSeconds(*live->attempt, snapshot.job.status.progress, now);
   snapshot.job.placement.clear();
-  for (const core::Rank& rank : live->attempt->ranks) snapshot.job.placement.push_back(rank.row.worker);
+  for (const core::Rank& rank : live->attempt->ranks)
+    snapshot.job.placement.push_back(rank.row.worker);
   return snapshot;
 }
 
-void BringUpToDate(const core::State& state, base::JobId job, std::vector<store::StoredAttempt>* attempts) {
+void BringUpToDate(const core::State& state, base::JobId job,
+                   std::vector<store::StoredAttempt>* attempts) {
   const core::Job* live = core::FindJob(state, job);
   if (live == nullptr || !live->attempt) return;
   store::StoredAttempt attempt{live->attempt->row, {}};
   for (const core::Rank& rank : live->attempt->ranks) attempt.ranks.push_back(rank.row);
-  std::erase_if(*attempts, [&](const store::StoredAttempt& stored) { return stored.row.attempt == attempt.row.attempt; });
+  std::erase_if(*attempts, [&](const store::StoredAttempt& stored) {
+    return stored.row.attempt == attempt.row.attempt;
+  });
   attempts->push_back(std::move(attempt));
 }
 

@@ -1,5 +1,5 @@
-// The store is behind the scheduler's state by what is live: progress, phases, and what is being committed. These bring what was read up
-// to date. The loop's thread.
+// The store is behind the scheduler's state by what is live: progress, phases, and what is being
+// committed. These bring what was read up to date. The loop's thread.
 #pragma once
 
 #include <string>
@@ -20,6 +20,7 @@ struct JobSnapshot {
 JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::StoredJob stored);
 
 // Replaces the stored record of the live attempt, where there is one.
-void BringUpToDate(const core::State& state, base::JobId job, std::vector<store::StoredAttempt>* attempts);
+void BringUpToDate(const core::State& state, base::JobId job,
+                   std::vector<store::StoredAttempt>* attempts);
 
 }  // namespace trainctl::coordinator

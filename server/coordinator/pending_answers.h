@@ -1,5 +1,5 @@
-// Those who wait for a worker's answer to a question: each gets one, if only that the worker went away or took too long. The loop's thread
-// only.
+// Those who wait for a worker's answer to a question: each gets one, if only that the worker went
+// away or took too long. The loop's thread only.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,16 @@ class PendingAnswers {
 
   // prefix: of request ids. what: is asked for, in the plural ("inspections").
   PendingAnswers(std::string prefix, std::string what, size_t most, int64_t deadline_micros)
-      : prefix_(std::move(prefix)), what_(std::move(what)), most_(most), deadline_micros_(deadline_micros) {}
+      : prefix_(std::move(prefix)),
+        what_(std::move(what)),
+        most_(most),
+        deadline_micros_(deadline_micros) {}
 
   // The id of the question to send. kExhausted: too many wait.
   base::Result<std::string> Add(const std::string& worker, base::SteadyMicros now, Answer answer) {
     if (waiting_.size() >= most_) {
-      return base::Error{base::Code::kExhausted, std::to_string(most_) + " " + what_ + " wait already: try again"};
+      return base::Error{base::Code::kExhausted,
+                         std::to_string(most_) + " " + what_ + " wait already: try again"};
     }
     const std::string id = prefix_ + std::to_string(next_++);
     waiting_[id] = {worker, now + deadline_micros_, std::move(answer)};
@@ -40,11 +44,13 @@ class PendingAnswers {
   }
 
   void OnWorkerLeft(const std::string& worker) {
-    FailWhere([&](const Waiting& w) { return w.worker == worker; }, "worker '" + worker + "' went away while it looked: try again");
+    FailWhere([&](const Waiting& w) { return w.worker == worker; },
+              "worker '" + worker + "' went away while it looked: try again");
   }
   void OnTick(base::SteadyMicros now) {
     FailWhere([&](const Waiting& w) { return w.deadline <= now; },
-              "no worker answered within " + std::to_string(deadline_micros_ / 1'000'000) + " s: try again");
+              "no worker answered within " + std::to_string(deadline_micros_ / 1'000'000) +
+                  " s: try again");
   }
   void FailAll(const std::string& message) {
     FailWhere([](const Waiting&) { return true; }, message);

@@ -32,7 +32,8 @@ base::Result<JobDetail> ReadDetail(store::Reader& reader, store::StoredJob job) 
 }
 
 // The worker of the rank, then the others of its host.
-std::vector<std::string> WorkersBeside(const job::RankKey& key, const std::vector<store::StoredAttempt>& attempts,
+std::vector<std::string> WorkersBeside(const job::RankKey& key,
+                                       const std::vector<store::StoredAttempt>& attempts,
                                        const std::vector<core::WorkerRow>& workers) {
   std::vector<std::string> names;
   std::string host;
@@ -54,12 +55,14 @@ std::vector<std::string> WorkersBeside(const job::RankKey& key, const std::vecto
 base::Result<store::Reader::Found> FindOne(store::Reader& reader, const std::string& name) {
   auto found = reader.Find(name);
   if (found && found->jobs.empty()) {
-    return base::Error{base::Code::kNotFound, "no job or group '" + name.substr(0, 256) + "': trainctl status lists them"};
+    return base::Error{base::Code::kNotFound,
+                       "no job or group '" + name.substr(0, 256) + "': trainctl status lists them"};
   }
   return found;
 }
 
-base::Result<std::vector<base::JobId>> FindJobs(store::Reader& reader, const std::vector<std::string>& names) {
+base::Result<std::vector<base::JobId>> FindJobs(store::Reader& reader,
+                                                const std::vector<std::string>& names) {
   std::vector<base::JobId> jobs;
   std::set<base::JobId> seen;
   for (const std::string& name : names) {
@@ -72,7 +75,8 @@ base::Result<std::vector<base::JobId>> FindJobs(store::Reader& reader, const std
   return jobs;
 }
 
-base::Result<std::vector<store::StoredJob>> ReadJobs(store::Reader& reader, const std::vector<base::JobId>& jobs) {
+base::Result<std::vector<store::StoredJob>> ReadJobs(store::Reader& reader,
+                                                     const std::vector<base::JobId>& jobs) {
   if (jobs.empty()) return std::vector<store::StoredJob>();
   store::JobFilter filter;
   filter.jobs = jobs;
@@ -103,15 +107,19 @@ base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name
   return details;
 }
 
-base::Result<std::vector<std::string>> FindArtifact(store::Reader& reader, const std::string& name, const std::string& path) {
+base::Result<std::vector<std::string>> FindArtifact(store::Reader& reader, const std::string& name,
+                                                    const std::string& path) {
   const auto job = ReadOneJob(reader, name);
   if (!job) return job.error();
   const auto artefacts = reader.Artefacts(job->row.id);
   if (!artefacts) return artefacts.error();
-  const auto saved = std::find_if(artefacts->rbegin(), artefacts->rend(), [&](const auto& row) { return row.saved.path == path; });
+  const auto saved = std::find_if(artefacts->rbegin(), artefacts->rend(),
+                                  [&](const auto& row) { return row.saved.path == path; });
   if (saved == artefacts->rend()) {
-    return base::Error{base::Code::kNotFound, "no rank of " + base::ToString(job->row.id) + " has reported '" + path.substr(0, 256) +
-                                                  "' as saved: trainctl artifacts ls lists what was"};
+    return base::Error{base::Code::kNotFound,
+                       "no rank of " + base::ToString(job->row.id) + " has reported '" +
+                           path.substr(0, 256) +
+                           "' as saved: trainctl artifacts ls lists what was"};
   }
   const auto attempts = reader.Attempts(job->row.id);
   if (!attempts) return attempts.error();
@@ -124,7 +132,8 @@ base::Result<store::StoredJob> ReadOneJob(store::Reader& reader, const std::stri
   const auto found = FindOne(reader, name);
   if (!found) return found.error();
   if (found->jobs.size() > 1) {
-    std::string text = "'" + name + "' is a group of " + std::to_string(found->jobs.size()) + " jobs; name one of them:";
+    std::string text = "'" + name + "' is a group of " + std::to_string(found->jobs.size()) +
+                       " jobs; name one of them:";
     for (base::JobId job : found->jobs) text += " " + base::ToString(job);
     return base::Error{base::Code::kInvalid, text};
   }

@@ -1,4 +1,5 @@
-// What clients ask of the store, for the read thread. Errors: kNotFound with the name that nothing is called by; kIo.
+// What clients ask of the store, for the read thread. Errors: kNotFound with the name that nothing
+// is called by; kIo.
 #pragma once
 
 #include <optional>
@@ -15,10 +16,12 @@ namespace trainctl::coordinator {
 base::Result<store::Reader::Found> FindOne(store::Reader& reader, const std::string& name);
 
 // The jobs of several jobs and groups in the order named, each once.
-base::Result<std::vector<base::JobId>> FindJobs(store::Reader& reader, const std::vector<std::string>& names);
+base::Result<std::vector<base::JobId>> FindJobs(store::Reader& reader,
+                                                const std::vector<std::string>& names);
 
 // Exactly these jobs, in this order.
-base::Result<std::vector<store::StoredJob>> ReadJobs(store::Reader& reader, const std::vector<base::JobId>& jobs);
+base::Result<std::vector<store::StoredJob>> ReadJobs(store::Reader& reader,
+                                                     const std::vector<base::JobId>& jobs);
 
 struct JobDetail {
   store::StoredJob job;
@@ -34,9 +37,10 @@ struct Details {
 };
 base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name);
 
-// The workers of the host on which a rank of the job has saved this path, the rank's own first. kNotFound: none has; the message lists what
-// was. kInvalid: a group of several.
-base::Result<std::vector<std::string>> FindArtifact(store::Reader& reader, const std::string& job, const std::string& path);
+// The workers of the host on which a rank of the job has saved this path, the rank's own first.
+// kNotFound: none has; the message lists what was. kInvalid: a group of several.
+base::Result<std::vector<std::string>> FindArtifact(store::Reader& reader, const std::string& job,
+                                                    const std::string& path);
 
 // The one job that is named. kInvalid: a group of several; the message lists them.
 base::Result<store::StoredJob> ReadOneJob(store::Reader& reader, const std::string& name);

@@ -1,5 +1,5 @@
-// Questions to the store that may take a while, on a thread of their own, so that no listing or comparison delays a submission or a
-// worker. Answers come back on the coordinator's loop.
+// Questions to the store that may take a while, on a thread of their own, so that no listing or
+// comparison delays a submission or a worker. Answers come back on the coordinator's loop.
 #pragma once
 
 #include <atomic>
@@ -19,14 +19,21 @@ class ReadThread {
  public:
   static constexpr size_t kMaxWaiting = 1024;
 
-  ReadThread(EventLoop& loop, std::unique_ptr<store::Reader> reader) : loop_(loop), reader_(std::move(reader)) { reads_.Start(); }
+  ReadThread(EventLoop& loop, std::unique_ptr<store::Reader> reader)
+      : loop_(loop), reader_(std::move(reader)) {
+    reads_.Start();
+  }
 
-  // Any thread. `read` runs on this thread, `answer` then on the loop's; kExhausted where too many questions wait.
+  // Any thread. `read` runs on this thread, `answer` then on the loop's; kExhausted where too many
+  // questions wait.
   template <class T>
-  void Ask(std::function<base::Result<T>(store::Reader&)> read, std::function<void(base::Result<T>)> answer) {
+  void Ask(std::function<base::Result<T>(store::Reader&)> read,
+           std::function<void(base::Result<T>)> answer) {
     if (waiting_.fetch_add(1) >= kMaxWaiting) {
       waiting_.fetch_sub(1);
-      const base::Error busy{base::Code::kExhausted, std::to_string(kMaxWaiting) + " questions wait already: try again in a moment"};
+      const base::Error busy{
+          base::Code::kExhausted,
+          std::to_string(kMaxWaiting) + " questions wait already: try again in a moment"};
       return loop_.Post([answer = std::move(answer), busy] { answer(busy); });
     }
     reads_.Post([this, read = std::move(read), answer = std::move(answer)] {

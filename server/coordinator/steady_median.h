@@ -10,7 +10,9 @@
 
 namespace trainctl::coordinator {
 
-// Of the gang's points of one metric, the first step (allocation, compilation, cold caches) left out. nullopt: there are no others. kIo.
-base::Result<std::optional<double>> SteadyMedian(store::Reader& reader, base::JobId job, const std::string& metric);
+// Of the gang's points of one metric, the first step (allocation, compilation, cold caches) left
+// out. nullopt: there are no others. kIo.
+base::Result<std::optional<double>> SteadyMedian(store::Reader& reader, base::JobId job,
+                                                 const std::string& metric);
 
 }  // namespace trainctl::coordinator

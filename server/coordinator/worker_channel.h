@@ -1,4 +1,5 @@
-// The way to one connected worker, as the shell sees it: what it may be told, and that its stream can be ended.
+// The way to one connected worker, as the shell sees it: what it may be told, and that its stream
+// can be ended.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct AskInspect {
   std::string job_json;
 };
 
-// One file of what a rank on the worker's host has saved under `path`, from offset on; file empty: list the files.
+// One file of what a rank on the worker's host has saved under `path`, from offset on; file empty:
+// list the files.
 struct AskArtifact {
   std::string request_id;
   std::string path;
@@ -36,15 +38,16 @@ struct AskArtifact {
   int64_t offset = 0;
 };
 
-using WorkerCommand = std::variant<WelcomeWorker, core::StartRank, core::SendPeers, core::StopRank, core::ReleaseRank, core::AckReport,
-                                   LogStored, AskInspect, AskArtifact>;
+using WorkerCommand =
+    std::variant<WelcomeWorker, core::StartRank, core::SendPeers, core::StopRank, core::ReleaseRank,
+                 core::AckReport, LogStored, AskInspect, AskArtifact>;
 
 // The loop's thread only.
 class WorkerChannel {
  public:
   virtual ~WorkerChannel() = default;
-  // In order; never blocks. A worker that does not read loses its stream once its bounded queue is full, and is told all again when it
-  // comes back.
+  // In order; never blocks. A worker that does not read loses its stream once its bounded queue is
+  // full, and is told all again when it comes back.
   virtual void Send(const WorkerCommand& command) = 0;
   // Idempotent.
   virtual void End(const base::Error& reason) = 0;

@@ -4,14 +4,19 @@
 
 namespace trainctl::coordinator {
 
-WorkerSessions::Session& WorkerSessions::Join(const std::string& worker, WorkerChannel& channel, base::SteadyMicros now) {
+WorkerSessions::Session& WorkerSessions::Join(const std::string& worker, WorkerChannel& channel,
+                                              base::SteadyMicros now) {
   Session& session = sessions_[worker];
   WorkerChannel* older = std::exchange(session, Session{&channel, now, {}, {}, {}, {}, {}}).channel;
-  if (older != nullptr) older->End({base::Code::kConflict, "another stream of worker '" + worker + "' has taken this one's place"});
+  if (older != nullptr)
+    older->End({base::Code::kConflict,
+                "another stream of worker '" + worker + "' has taken this one's place"});
   return session;
 }
 
-WorkerSessions::Session* WorkerSessions::Hear(const std::string& worker, const WorkerChannel& channel, base::SteadyMicros now) {
+WorkerSessions::Session* WorkerSessions::Hear(const std::string& worker,
+                                              const WorkerChannel& channel,
+                                              base::SteadyMicros now) {
   Session* session = Find(worker);
   if (session == nullptr || session->channel != &channel) return nullptr;
   session->last_heard = now;
@@ -37,7 +42,8 @@ void WorkerSessions::Send(const std::string& worker, const WorkerCommand& comman
 
 void WorkerSessions::SendLogAcks() {
   for (auto& [worker, session] : sessions_) {
-    for (const auto& [key, offset] : std::exchange(session.log_acks, {})) session.channel->Send(LogStored{key, offset});
+    for (const auto& [key, offset] : std::exchange(session.log_acks, {}))
+      session.channel->Send(LogStored{key, offset});
   }
 }
 
@@ -48,7 +54,8 @@ std::vector<WorkerSessions::Silent> WorkerSessions::EndSilent(base::SteadyMicros
       ++at;
       continue;
     }
-    at->second.channel->End({base::Code::kUnavailable, "nothing was heard of worker '" + at->first + "'"});
+    at->second.channel->End(
+        {base::Code::kUnavailable, "nothing was heard of worker '" + at->first + "'"});
     silent.push_back({at->first, at->second.last_heard});
     at = sessions_.erase(at);
   }

@@ -35,12 +35,14 @@ class WorkerSessions {
     std::optional<DeviceSample> device;
     std::optional<HostSample> host;
     std::map<job::RankKey, int64_t> log_acks;  // stored and not yet said
-    std::map<job::RankKey, bool> placed_here;  // ranks that it sent logs of: whether they are its to speak of
+    std::map<job::RankKey, bool>
+        placed_here;  // ranks that it sent logs of: whether they are its to speak of
   };
 
   // Ends the older stream of that name.
   Session& Join(const std::string& worker, WorkerChannel& channel, base::SteadyMicros now);
-  // The session that this stream is, after noting that it was heard; nullptr: a newer stream has taken its place.
+  // The session that this stream is, after noting that it was heard; nullptr: a newer stream has
+  // taken its place.
   Session* Hear(const std::string& worker, const WorkerChannel& channel, base::SteadyMicros now);
   // False: a newer stream had taken its place already.
   bool Leave(const std::string& worker, const WorkerChannel& channel);

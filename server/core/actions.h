@@ -1,6 +1,7 @@
-// What a Step asks of its shell. The type is the rule: all of `persist` is committed in one transaction before any of `effects` is
-// performed, both in order. Several Steps' rows may share one transaction. If the commit fails, no effect of those Steps may be
-// performed, and the State is ahead of the store: the shell must stop (a restart restores what was stored).
+// What a Step asks of its shell. The type is the rule: all of `persist` is committed in one
+// transaction before any of `effects` is performed, both in order. Several Steps' rows may share
+// one transaction. If the commit fails, no effect of those Steps may be performed, and the State is
+// ahead of the store: the shell must stop (a restart restores what was stored).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/result.h"
-#include "common/job/rank_plan.h"
+#include "common/rank/rank_plan.h"
 #include "server/core/rows.h"
 
 namespace trainctl::core {
@@ -28,7 +29,8 @@ struct UpdateInspection {
   std::string prediction_json;
 };
 
-// A micro batch that was asked as "auto" does not fit: the job goes on with a smaller one, of which this is predicted.
+// A micro batch that was asked as "auto" does not fit: the job goes on with a smaller one, of which
+// this is predicted.
 struct UpdateSpec {
   base::JobId job;
   job::JobSpec spec;
@@ -37,10 +39,11 @@ struct UpdateSpec {
 
 // Rows of attempts, ranks and workers are whole: inserted, or replacing the row of the same key.
 using Persist =
-    std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection, UpdateSpec, AttemptRow, RankRow, WorkerRow, EventRow,
-                 MetricRows, AckRow, ArtefactRow>;
+    std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection, UpdateSpec,
+                 AttemptRow, RankRow, WorkerRow, EventRow, MetricRows, AckRow, ArtefactRow>;
 
-// To the worker: start the rank, unless it holds it already. The plan lacks bind_address and directory, which the worker fills in.
+// To the worker: start the rank, unless it holds it already. The plan lacks bind_address and
+// directory, which the worker fills in.
 struct StartRank {
   std::string worker;
   job::RankKey key;
@@ -60,7 +63,8 @@ struct StopRank {
   int64_t grace_us = 0;
 };
 
-// To the worker: look at the model and the data of this queued job. The shell makes a JobInspected of each, whatever becomes of it.
+// To the worker: look at the model and the data of this queued job. The shell makes a JobInspected
+// of each, whatever becomes of it.
 struct InspectJob {
   std::string worker;
   base::JobId job;
@@ -80,7 +84,8 @@ struct AckReport {
   int64_t sequence = 0;
 };
 
-// Answers Hello: for each held rank that is known, the last report stored. The shell adds the logs' offsets.
+// Answers Hello: for each held rank that is known, the last report stored. The shell adds the logs'
+// offsets.
 struct Welcome {
   std::string worker;
   std::vector<AckRow> acks;
@@ -102,8 +107,8 @@ struct SubmitRefused {
   base::Error error;  // kExhausted: the queue is full
 };
 
-using Effect =
-    std::variant<StartRank, SendPeers, StopRank, InspectJob, ReleaseRank, AckReport, Welcome, JobChanged, SubmitAccepted, SubmitRefused>;
+using Effect = std::variant<StartRank, SendPeers, StopRank, InspectJob, ReleaseRank, AckReport,
+                            Welcome, JobChanged, SubmitAccepted, SubmitRefused>;
 
 struct Actions {
   std::vector<Persist> persist;

@@ -14,7 +14,9 @@ constexpr int64_t kSecond = 1'000'000;
 
 void LookForLostWorkers(Turn& turn) {
   for (auto& [name, worker] : turn.state.workers) {
-    if (worker.connected || worker.lost || turn.now.steady - worker.away_since < turn.state.options.lost_after_us) continue;
+    if (worker.connected || worker.lost ||
+        turn.now.steady - worker.away_since < turn.state.options.lost_after_us)
+      continue;
     worker.lost = true;
     if (!worker.holder) continue;
     Say(turn, worker.holder->job, "worker " + name + " is LOST; its rank may go on without it");
@@ -25,15 +27,17 @@ void LookForLostWorkers(Turn& turn) {
 void LookAtTimeLimit(Turn& turn, Job& job) {
   const std::optional<int64_t> limit = job.row.spec.resources.time_limit_seconds;
   if (!limit || turn.now.steady - job.attempt->placed_steady < *limit * kSecond) return;
-  StopGang(turn, job, {job::Outcome::kTimeout, "the time limit of " + std::to_string(*limit) + " s is over", std::nullopt,
-                       turn.state.options.stop_grace_us});
+  StopGang(turn, job,
+           {job::Outcome::kTimeout, "the time limit of " + std::to_string(*limit) + " s is over",
+            std::nullopt, turn.state.options.stop_grace_us});
 }
 
 // The rank whose worker has been away for longer than the grace, or null.
 const Rank* RankOutOfReach(Turn& turn, const LiveAttempt& attempt) {
   for (const Rank& rank : attempt.ranks) {
     const Worker& worker = WorkerOf(turn.state, rank);
-    const bool is_away = !worker.connected && turn.now.steady - worker.away_since >= turn.state.options.worker_grace_us;
+    const bool is_away = !worker.connected &&
+                         turn.now.steady - worker.away_since >= turn.state.options.worker_grace_us;
     if (rank.row.proof == Proof::kNone && is_away) return &rank;
   }
   return nullptr;
@@ -43,9 +47,11 @@ void LookForLostRanks(Turn& turn, Job& job) {
   const Rank* rank = RankOutOfReach(turn, *job.attempt);
   if (rank == nullptr) return;
   const std::string grace = std::to_string(turn.state.options.worker_grace_us / kSecond);
-  StopGang(turn, job, {job::Outcome::kNodeLost, "worker " + rank->row.worker + " of rank " + std::to_string(rank->row.key.rank) +
-                                                    " has been away for " + grace + " s",
-                       rank->row.key.rank, turn.state.options.failure_grace_us});
+  StopGang(turn, job,
+           {job::Outcome::kNodeLost,
+            "worker " + rank->row.worker + " of rank " + std::to_string(rank->row.key.rank) +
+                " has been away for " + grace + " s",
+            rank->row.key.rank, turn.state.options.failure_grace_us});
 }
 
 // Silence of a rank whose worker is away says nothing.
@@ -58,9 +64,13 @@ bool AllCanBeHeard(Turn& turn, const LiveAttempt& attempt) {
 void LookForHang(Turn& turn, Job& job) {
   const int64_t timeout_seconds = job.row.spec.resources.step_timeout_seconds;
   const bool is_late = turn.now.steady - job.attempt->progress_steady >= timeout_seconds * kSecond;
-  if (job.status.state == job::JobState::kStopping || !is_late || !AllCanBeHeard(turn, *job.attempt)) return;
+  if (job.status.state == job::JobState::kStopping || !is_late ||
+      !AllCanBeHeard(turn, *job.attempt))
+    return;
   const Hang hang = FindHang(*job.attempt, timeout_seconds);
-  StopGang(turn, job, {job::Outcome::kHang, hang.message, hang.ranks.front(), turn.state.options.failure_grace_us});
+  StopGang(
+      turn, job,
+      {job::Outcome::kHang, hang.message, hang.ranks.front(), turn.state.options.failure_grace_us});
 }
 
 }  // namespace

@@ -14,10 +14,13 @@ constexpr int64_t kSigKill = 9;
 constexpr int64_t kSigTerm = 15;
 
 // From cause to consequence.
-constexpr std::array kByWeight = {Outcome::kOomGpu,   Outcome::kOomHost, Outcome::kGpuFault,  Outcome::kLaunchFailed,
-                                  Outcome::kNodeLost, Outcome::kFailed,  Outcome::kNcclError, Outcome::kHang};
+constexpr std::array kByWeight = {Outcome::kOomGpu,       Outcome::kOomHost,  Outcome::kGpuFault,
+                                  Outcome::kLaunchFailed, Outcome::kNodeLost, Outcome::kFailed,
+                                  Outcome::kNcclError,    Outcome::kHang};
 
-size_t Weight(Outcome outcome) { return std::find(kByWeight.begin(), kByWeight.end(), outcome) - kByWeight.begin(); }
+size_t Weight(Outcome outcome) {
+  return std::find(kByWeight.begin(), kByWeight.end(), outcome) - kByWeight.begin();
+}
 
 std::string SignalText(int64_t signal) {
   static constexpr std::array<std::pair<int64_t, const char*>, 9> kNames = {{{1, "SIGHUP"},
@@ -35,7 +38,9 @@ std::string SignalText(int64_t signal) {
   return "signal " + std::to_string(signal);
 }
 
-std::string RankText(const RankRow& rank) { return "rank " + std::to_string(rank.key.rank) + " on " + rank.worker; }
+std::string RankText(const RankRow& rank) {
+  return "rank " + std::to_string(rank.key.rank) + " on " + rank.worker;
+}
 
 std::string ExitText(const job::RankExit& exit) {
   if (exit.signal) return "was ended by " + SignalText(*exit.signal);
@@ -47,16 +52,13 @@ Outcome OutcomeOf(const RankRow& rank) {
   switch (rank.proof) {
     case Proof::kNone:
     case Proof::kHostRestarted:
-    case Proof::kFenced:
-      return rank.outcome ? rank.outcome->outcome : Outcome::kNodeLost;
-    case Proof::kLaunchFailed:
-      return Outcome::kLaunchFailed;
+    case Proof::kFenced: return rank.outcome ? rank.outcome->outcome : Outcome::kNodeLost;
+    case Proof::kLaunchFailed: return Outcome::kLaunchFailed;
     case Proof::kExited:
       if (rank.exit.oom_killed) return Outcome::kOomHost;
       return rank.outcome ? rank.outcome->outcome : Outcome::kFailed;
     case Proof::kNeverStarted:
-    case Proof::kRecordGone:
-      return rank.outcome ? rank.outcome->outcome : Outcome::kFailed;
+    case Proof::kRecordGone: return rank.outcome ? rank.outcome->outcome : Outcome::kFailed;
   }
   return Outcome::kFailed;
 }
@@ -70,10 +72,12 @@ job::AttemptEnd EndOf(const RankRow& rank) {
   end.signal = rank.exit.signal;
   if (rank.outcome) end.oom = rank.outcome->oom;
   end.last_log_lines = rank.exit.last_log_lines;
-  if (end.outcome == Outcome::kCancelled) {  // of a rank that keeps checkpoints: it ends in order where others die of the signal
+  if (end.outcome == Outcome::kCancelled) {  // of a rank that keeps checkpoints: it ends in order
+                                             // where others die of the signal
     end.outcome = Outcome::kFailed;
     end.signal = kSigTerm;
-    end.message = RankText(rank) + " was ended by " + SignalText(kSigTerm) + ", which nobody here sent: did its host shut down?";
+    end.message = RankText(rank) + " was ended by " + SignalText(kSigTerm) +
+                  ", which nobody here sent: did its host shut down?";
   }
   return end;
 }
@@ -81,10 +85,12 @@ job::AttemptEnd EndOf(const RankRow& rank) {
 // Ranks that ended by our stop are no cause, unless there is nothing else.
 const RankRow& Cause(const LiveAttempt& attempt) {
   const auto key = [](const RankRow& rank) {
-    return std::tuple(HasSucceeded(rank), rank.ended_by_stop, Weight(OutcomeOf(rank)), rank.ended_at, rank.key.rank);
+    return std::tuple(HasSucceeded(rank), rank.ended_by_stop, Weight(OutcomeOf(rank)),
+                      rank.ended_at, rank.key.rank);
   };
-  const auto cause = std::min_element(attempt.ranks.begin(), attempt.ranks.end(),
-                                      [&](const Rank& left, const Rank& right) { return key(left.row) < key(right.row); });
+  const auto cause = std::min_element(
+      attempt.ranks.begin(), attempt.ranks.end(),
+      [&](const Rank& left, const Rank& right) { return key(left.row) < key(right.row); });
   return cause->row;
 }
 
@@ -104,7 +110,9 @@ job::AttemptEnd DecidedEnd(const Stop& stop, const LiveAttempt& attempt) {
 
 }  // namespace
 
-bool HasSucceeded(const RankRow& rank) { return rank.outcome && rank.outcome->outcome == Outcome::kSucceeded; }
+bool HasSucceeded(const RankRow& rank) {
+  return rank.outcome && rank.outcome->outcome == Outcome::kSucceeded;
+}
 
 bool IsEndedByStop(const RankRow& rank, const AttemptRow& attempt) {
   if (!attempt.stop) return false;
@@ -120,28 +128,28 @@ std::string DescribeEnd(const RankRow& rank) {
   switch (rank.proof) {
     case Proof::kNone:
       return who + " is out of reach: its worker stays away, whether it still runs is not known";
-    case Proof::kHostRestarted:
-      return who + " ended with its host, which restarted";
-    case Proof::kFenced:
-      return who + " was lost with its worker, which an operator fenced";
-    case Proof::kLaunchFailed:
-      return who + " could not be started: " + rank.failure;
-    case Proof::kNeverStarted:
-      return who + " had not started yet";
-    case Proof::kRecordGone:
-      return who + ": the rank's record is gone; how it ended is not known";
-    case Proof::kExited:
-      break;
+    case Proof::kHostRestarted: return who + " ended with its host, which restarted";
+    case Proof::kFenced: return who + " was lost with its worker, which an operator fenced";
+    case Proof::kLaunchFailed: return who + " could not be started: " + rank.failure;
+    case Proof::kNeverStarted: return who + " had not started yet";
+    case Proof::kRecordGone: return who + ": the rank's record is gone; how it ended is not known";
+    case Proof::kExited: break;
   }
   if (rank.exit.oom_killed) return who + " was killed by the kernel: the host is out of memory";
-  if (HasSucceeded(rank)) return who + (rank.exit.exit_code == 0 ? " succeeded" : " reported success, then " + ExitText(rank.exit));
-  if (!rank.outcome) return who + " " + ExitText(rank.exit) + (rank.exit.exit_code ? " without reporting an outcome" : "");
+  if (HasSucceeded(rank))
+    return who + (rank.exit.exit_code == 0 ? " succeeded"
+                                           : " reported success, then " + ExitText(rank.exit));
+  if (!rank.outcome)
+    return who + " " + ExitText(rank.exit) +
+           (rank.exit.exit_code ? " without reporting an outcome" : "");
   if (!rank.outcome->message.empty()) return who + ": " + rank.outcome->message;
-  return who + " reported " + std::string(job::Name(rank.outcome->outcome)) + " and " + ExitText(rank.exit);
+  return who + " reported " + std::string(job::Name(rank.outcome->outcome)) + " and " +
+         ExitText(rank.exit);
 }
 
 job::AttemptEnd ChooseEnd(const LiveAttempt& attempt) {
-  if (std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [](const Rank& rank) { return HasSucceeded(rank.row); })) {
+  if (std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
+                  [](const Rank& rank) { return HasSucceeded(rank.row); })) {
     return {Outcome::kSucceeded, "finished"};
   }
   const std::optional<Stop>& stop = attempt.row.stop;
@@ -152,26 +160,26 @@ job::AttemptEnd ChooseEnd(const LiveAttempt& attempt) {
 bool HasFailedTrial(const LiveAttempt& attempt, const job::AttemptEnd& end) {
   if (attempt.row.trial != Trial::kDue || !end.rank) return false;
   const RankRow& cause = attempt.ranks[*end.rank].row;
-  const bool out_of_memory = end.outcome == Outcome::kOomGpu || (end.outcome == Outcome::kOomHost && cause.exit.oom_killed);
+  const bool out_of_memory = end.outcome == Outcome::kOomGpu ||
+                             (end.outcome == Outcome::kOomHost && cause.exit.oom_killed);
   return out_of_memory && cause.phase.phase == "trial";
 }
 
 bool MayTrySmaller(const Job& job, const job::AttemptEnd& end) {
-  return !job.status.cancel_requested && job.attempt->row.micro_batch_size > 1 && HasFailedTrial(*job.attempt, end);
+  return !job.status.cancel_requested && job.attempt->row.micro_batch_size > 1 &&
+         HasFailedTrial(*job.attempt, end);
 }
 
 bool MayRestart(const Job& job, const job::AttemptEnd& end) {
-  if (job.status.cancel_requested || job.status.restarts >= job.row.spec.resources.max_restarts) return false;
+  if (job.status.cancel_requested || job.status.restarts >= job.row.spec.resources.max_restarts)
+    return false;
   switch (end.outcome) {
     case Outcome::kHang:
     case Outcome::kNcclError:
     case Outcome::kGpuFault:
-    case Outcome::kNodeLost:
-      return true;
-    case Outcome::kFailed:
-      return end.signal.has_value();
-    default:
-      return false;
+    case Outcome::kNodeLost: return true;
+    case Outcome::kFailed: return end.signal.has_value();
+    default: return false;
   }
 }
 

@@ -1,4 +1,5 @@
-// What can happen to the scheduler. The shell makes one event of each message, of each stream that ends, and of each second.
+// What can happen to the scheduler. The shell makes one event of each message, of each stream that
+// ends, and of each second.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +10,20 @@
 #include "common/base/clock.h"
 #include "common/base/ids.h"
 #include "common/base/result.h"
-#include "common/job/rank_report.h"
+#include "common/rank/rank_report.h"
 #include "server/core/rows.h"
 
 namespace trainctl::core {
 
-// One job (group_name empty), or the experiments of a lab file as one group: all or nothing. Answered by SubmitAccepted or
-// SubmitRefused. The shell has asked the store before that request_id is new, and has checked each job.
+// One job (group_name empty), or the experiments of a lab file as one group: all or nothing.
+// Answered by SubmitAccepted or SubmitRefused. The shell has asked the store before that request_id
+// is new, and has checked each job.
 struct Submission {
   job::JobSpec spec;
   std::string inspection_json;
   std::string prediction_json;
-  bool micro_batch_auto = false;  // spec's micro batch is the estimate's choice, to be proven by a trial
+  bool micro_batch_auto =
+      false;  // spec's micro batch is the estimate's choice, to be proven by a trial
 };
 struct JobsSubmitted {
   std::string request_id;
@@ -34,11 +37,12 @@ struct CancelRequested {
   base::JobId job;
 };
 
-// A worker's stream is up and its inventory is here. The shell sends at most one stream's messages for a worker name: a newer stream's
-// Hello comes without a WorkerStreamLost for the older one.
+// A worker's stream is up and its inventory is here. The shell sends at most one stream's messages
+// for a worker name: a newer stream's Hello comes without a WorkerStreamLost for the older one.
 struct HeldRank {
   job::RankKey key;
-  bool running = false;  // false: ended, its exit is among the unacknowledged reports, or was acknowledged and not released
+  bool running = false;  // false: ended, its exit is among the unacknowledged reports, or was
+                         // acknowledged and not released
 };
 struct WorkerHello {
   WorkerRow worker;  // last_seen is set by Step
@@ -47,20 +51,22 @@ struct WorkerHello {
   std::string device_reason;  // why it is not; may be empty
 };
 
-// The worker's stream ended. last_heard: when its last message came (a shell that ends a silent stream knows it); 0: just now.
+// The worker's stream ended. last_heard: when its last message came (a shell that ends a silent
+// stream knows it); 0: just now.
 struct WorkerStreamLost {
   std::string worker;
   base::SteadyMicros last_heard = 0;
 };
 
-// An operator's word that nothing of ours runs on the LOST worker's host any more: proof that its rank has ended. Of a worker that is not
-// LOST: nothing happens.
+// An operator's word that nothing of ours runs on the LOST worker's host any more: proof that its
+// rank has ended. Of a worker that is not LOST: nothing happens.
 struct WorkerFenced {
   std::string worker;
 };
 
-// One report of or about a rank, numbered from 1 for each key, in order on each stream (after a reconnect from the first that Welcome does
-// not acknowledge). Step drops what it has seen already and what is of an old attempt.
+// One report of or about a rank, numbered from 1 for each key, in order on each stream (after a
+// reconnect from the first that Welcome does not acknowledge). Step drops what it has seen already
+// and what is of an old attempt.
 struct RankReported {
   std::string worker;  // whose stream it came by: the acknowledgement goes there
   job::RankKey key;
@@ -68,14 +74,16 @@ struct RankReported {
   job::ReportBody body;
 };
 
-// The worker's word on its device: after each rank's end, and when it changes while no rank of ours runs there.
+// The worker's word on its device: after each rank's end, and when it changes while no rank of ours
+// runs there.
 struct DeviceStateChanged {
   std::string worker;
   bool free = false;
   std::string reason;  // why it is not
 };
 
-// What became of InspectJob. kInvalid: the worker looked, and can't read the model or the data; other errors: nobody looked.
+// What became of InspectJob. kInvalid: the worker looked, and can't read the model or the data;
+// other errors: nobody looked.
 struct JobInspected {
   base::JobId job;
   std::string worker;  // that was asked
@@ -85,8 +93,7 @@ struct JobInspected {
 // Once a second: deadlines are looked at.
 struct Tick {};
 
-using Event =
-    std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost, WorkerFenced, RankReported, DeviceStateChanged,
-                 JobInspected, Tick>;
+using Event = std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost,
+                           WorkerFenced, RankReported, DeviceStateChanged, JobInspected, Tick>;
 
 }  // namespace trainctl::core

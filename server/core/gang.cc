@@ -35,7 +35,8 @@ void SendStop(Turn& turn, const Rank& rank, int64_t grace_us) {
 bool IsUnproven(Turn& turn, const Rank& rank, bool goes_on) {
   if (rank.row.proof != Proof::kNone) return false;
   const Worker& worker = WorkerOf(turn.state, rank);
-  const bool given_up = !worker.connected && turn.now.steady - worker.away_since >= turn.state.options.worker_grace_us;
+  const bool given_up = !worker.connected &&
+                        turn.now.steady - worker.away_since >= turn.state.options.worker_grace_us;
   return !given_up || goes_on;
 }
 
@@ -67,24 +68,29 @@ void Restart(Turn& turn, Job& job) {
   ++job.status.restarts;
   Requeue(turn, job);
   Say(turn, job.row.id,
-      "queued again: restart " + std::to_string(job.status.restarts) + " of " + std::to_string(job.row.spec.resources.max_restarts));
+      "queued again: restart " + std::to_string(job.status.restarts) + " of " +
+          std::to_string(job.row.spec.resources.max_restarts));
 }
 
-// A trial's end out of memory is no outcome of the job: it goes on with a smaller micro batch and the same global batch.
+// A trial's end out of memory is no outcome of the job: it goes on with a smaller micro batch and
+// the same global batch.
 void TrySmaller(Turn& turn, Job& job) {
   const std::string failed = std::to_string(job.attempt->row.micro_batch_size);
-  UpdateSpec smaller = SmallerMicroBatch(job, WorkerOf(turn.state, job.attempt->ranks.front()).row.device.kind);
+  UpdateSpec smaller =
+      SmallerMicroBatch(job, WorkerOf(turn.state, job.attempt->ranks.front()).row.device.kind);
   job.row.spec = smaller.spec;
   job.row.prediction_json = smaller.prediction_json;
   job.demand = DemandOf(job.row.spec, job.row.inspection_json);
   turn.Persist(std::move(smaller));
   Requeue(turn, job);
   Say(turn, job.row.id,
-      "micro batch " + failed + " does not fit: queued again with " + std::to_string(*job.row.spec.train.micro_batch_size));
+      "micro batch " + failed + " does not fit: queued again with " +
+          std::to_string(*job.row.spec.train.micro_batch_size));
 }
 
 bool AllProven(const LiveAttempt& attempt) {
-  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [](const Rank& rank) { return rank.row.proof != Proof::kNone; });
+  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
+                     [](const Rank& rank) { return rank.row.proof != Proof::kNone; });
 }
 
 }  // namespace
@@ -96,12 +102,15 @@ bool HasJoined(const Rank& rank) {
 
 void SendStart(Turn& turn, const Job& job, const Rank& rank) {
   const Worker& worker = WorkerOf(turn.state, rank);
-  if (worker.connected) turn.Perform(StartRank{worker.row.name, rank.row.key, MakePlan(job, rank.row.key, worker.row.device)});
+  if (worker.connected)
+    turn.Perform(
+        StartRank{worker.row.name, rank.row.key, MakePlan(job, rank.row.key, worker.row.device)});
 }
 
 void SendPeersIfNeeded(Turn& turn, const LiveAttempt& attempt, const Rank& rank) {
-  const bool is_needed = !attempt.row.blob.empty() && !attempt.row.stop && rank.row.key.rank != 0 && rank.row.proof == Proof::kNone &&
-                         !HasJoined(rank) && WorkerOf(turn.state, rank).connected;
+  const bool is_needed = !attempt.row.blob.empty() && !attempt.row.stop && rank.row.key.rank != 0 &&
+                         rank.row.proof == Proof::kNone && !HasJoined(rank) &&
+                         WorkerOf(turn.state, rank).connected;
   if (is_needed) turn.Perform(SendPeers{rank.row.worker, rank.row.key, attempt.row.blob});
 }
 
@@ -117,7 +126,8 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
   attempt.placed_steady = attempt.progress_steady = turn.now.steady;
   for (const placement::DeviceId device : devices) {
     Worker& worker = *state.devices[device];
-    attempt.ranks.push_back(PlacedRank({id, attempt.row.attempt, static_cast<int64_t>(attempt.ranks.size())}, worker));
+    attempt.ranks.push_back(
+        PlacedRank({id, attempt.row.attempt, static_cast<int64_t>(attempt.ranks.size())}, worker));
     worker.holder = attempt.ranks.back().row.key;
     worker.host_restarted = false;
     UpdateFree(turn, worker);
@@ -128,7 +138,8 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
   SaveJob(turn, job);
   SaveAttempt(turn, attempt);
   for (const Rank& rank : attempt.ranks) SaveRank(turn, rank);
-  Say(turn, id, "attempt " + std::to_string(attempt.row.attempt) + " placed on " + Placement(attempt));
+  Say(turn, id,
+      "attempt " + std::to_string(attempt.row.attempt) + " placed on " + Placement(attempt));
   for (const Rank& rank : attempt.ranks) SendStart(turn, job, rank);
 }
 
@@ -153,7 +164,9 @@ void EndRank(Turn& turn, Job& job, Rank& rank, Proof proof) {
   SaveRank(turn, rank);
   Say(turn, job.row.id, DescribeEnd(rank.row));
   if (!HasSucceeded(rank.row) && !rank.row.ended_by_stop) {
-    StopGang(turn, job, {job::Outcome::kFailed, DescribeEnd(rank.row), rank.row.key.rank, turn.state.options.failure_grace_us});
+    StopGang(turn, job,
+             {job::Outcome::kFailed, DescribeEnd(rank.row), rank.row.key.rank,
+              turn.state.options.failure_grace_us});
   }
   if (AllProven(attempt) && job.status.state != job::JobState::kStopping) {
     job.status.state = job::JobState::kStopping;
@@ -174,15 +187,18 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   attempt.row.end = end;
   attempt.row.ended_at = turn.now.wall;
   SaveAttempt(turn, attempt);
-  const std::string how = tries_smaller ? " in its trial" : ": " + std::string(job::Name(end.outcome));
-  Say(turn, job.row.id, "attempt " + std::to_string(attempt.row.attempt) + " ended" + how + ": " + end.message);
+  const std::string how =
+      tries_smaller ? " in its trial" : ": " + std::string(job::Name(end.outcome));
+  Say(turn, job.row.id,
+      "attempt " + std::to_string(attempt.row.attempt) + " ended" + how + ": " + end.message);
   ReleaseDevices(turn, attempt);
   if (tries_smaller) {
     TrySmaller(turn, job);
   } else if (restarts) {
     Restart(turn, job);
   } else if (attempt.row.trial == Trial::kFailed && attempt.row.micro_batch_size > 1) {
-    Finish(turn, job, {job::Outcome::kCancelled, "cancelled before a smaller micro batch was tried"});
+    Finish(turn, job,
+           {job::Outcome::kCancelled, "cancelled before a smaller micro batch was tried"});
   } else {
     Finish(turn, job, std::move(end));
   }

@@ -21,7 +21,8 @@ Ranks Unended(const LiveAttempt& attempt) {
 // How far a rank is: in start-up, then steps.
 int64_t Advance(const RankRow& rank) {
   static constexpr std::array kStartUp = {"placed", "started", "joining", "trial", "loading"};
-  const auto place = std::find(kStartUp.begin(), kStartUp.end(), rank.phase.phase) - kStartUp.begin();
+  const auto place =
+      std::find(kStartUp.begin(), kStartUp.end(), rank.phase.phase) - kStartUp.begin();
   const auto last = static_cast<int64_t>(kStartUp.size());
   return place < last ? place : last + rank.progress.step;
 }
@@ -30,7 +31,8 @@ Ranks LeastAdvanced(const Ranks& ranks) {
   int64_t least = Advance(*ranks.front());
   for (const RankRow* rank : ranks) least = std::min(least, Advance(*rank));
   Ranks result;
-  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(result), [&](const RankRow* rank) { return Advance(*rank) == least; });
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(result),
+               [&](const RankRow* rank) { return Advance(*rank) == least; });
   return result;
 }
 
@@ -54,7 +56,8 @@ Hang FindHang(const LiveAttempt& attempt, int64_t timeout_seconds) {
   std::string names;
   for (const RankRow* rank : hung) {
     hang.ranks.push_back(rank->key.rank);
-    names += (names.empty() ? "" : "; ") + ("rank " + std::to_string(rank->key.rank)) + " on " + rank->worker + " (" + Where(*rank) + ")";
+    names += (names.empty() ? "" : "; ") + ("rank " + std::to_string(rank->key.rank)) + " on " +
+             rank->worker + " (" + Where(*rank) + ")";
   }
   hang.message = "no progress for " + std::to_string(timeout_seconds) + " s; not joined: " + names;
   return hang;

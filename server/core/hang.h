@@ -13,8 +13,9 @@ struct Hang {
   std::string message;         // for people
 };
 
-// Of a gang without progress. While some rank has not joined: the ranks least far in start-up. Later: of the ranks with the lowest step,
-// those that are not waiting in a collective (all of them, where all wait).
+// Of a gang without progress. While some rank has not joined: the ranks least far in start-up.
+// Later: of the ranks with the lowest step, those that are not waiting in a collective (all of
+// them, where all wait).
 Hang FindHang(const LiveAttempt& attempt, int64_t timeout_seconds);
 
 }  // namespace trainctl::core

@@ -5,11 +5,19 @@
 namespace trainctl::core {
 namespace {
 
-void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event, base::GroupId group, SubmitAccepted* accepted) {
+void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event,
+            base::GroupId group, SubmitAccepted* accepted) {
   const base::JobId id{turn.state.next_job++};
   Job& job = turn.state.jobs[id];
-  job.row = {id, group, event.request_id, submission.spec, submission.inspection_json, submission.prediction_json, turn.now.wall,
-             event.force, submission.micro_batch_auto ? submission.spec.train.micro_batch_size.value_or(1) : 0};
+  job.row = {id,
+             group,
+             event.request_id,
+             submission.spec,
+             submission.inspection_json,
+             submission.prediction_json,
+             turn.now.wall,
+             event.force,
+             submission.micro_batch_auto ? submission.spec.train.micro_batch_size.value_or(1) : 0};
   turn.Persist(job.row);
   SaveJob(turn, job);
   Say(turn, id, "submitted");
@@ -25,10 +33,12 @@ void Handle(Turn& turn, const JobsSubmitted& event) {
   const auto queued = static_cast<int64_t>(state.queue.size());
   const auto submitted = static_cast<int64_t>(event.jobs.size());
   if (queued + submitted > state.options.max_queued_jobs) {
-    turn.Perform(SubmitRefused{event.request_id,
-                               {base::Code::kExhausted, "the queue is full: " + std::to_string(queued) + " jobs wait, " +
-                                                            std::to_string(submitted) + " more would pass the bound of " +
-                                                            std::to_string(state.options.max_queued_jobs) + "; submit again later"}});
+    turn.Perform(SubmitRefused{
+        event.request_id,
+        {base::Code::kExhausted, "the queue is full: " + std::to_string(queued) + " jobs wait, " +
+                                     std::to_string(submitted) + " more would pass the bound of " +
+                                     std::to_string(state.options.max_queued_jobs) +
+                                     "; submit again later"}});
     return;
   }
   const base::GroupId group{event.group_name.empty() ? 0 : state.next_group++};
@@ -48,7 +58,9 @@ void Handle(Turn& turn, const CancelRequested& event) {
   Say(turn, job.row.id, "cancel requested");
   if (job.attempt && job.attempt->row.stop) return SaveJob(turn, job);
   if (job.attempt) {
-    return StopGang(turn, job, {job::Outcome::kCancelled, "cancelled", std::nullopt, turn.state.options.stop_grace_us});
+    return StopGang(
+        turn, job,
+        {job::Outcome::kCancelled, "cancelled", std::nullopt, turn.state.options.stop_grace_us});
   }
   turn.state.queue.Remove(job.demand, job.place());
   turn.placement_may_change = true;

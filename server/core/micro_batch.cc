@@ -4,9 +4,9 @@
 #include <string>
 
 #include "common/base/check.h"
-#include "common/job/memory_estimate.h"
-#include "common/job/micro_batch_choice.h"
-#include "common/job/prediction.h"
+#include "common/estimate/memory_estimate.h"
+#include "common/estimate/micro_batch_choice.h"
+#include "common/estimate/prediction.h"
 
 namespace trainctl::core {
 namespace {

@@ -1,15 +1,18 @@
 #include "server/core/plan.h"
 
-#include "common/job/gradient_holding.h"
+#include "common/estimate/gradient_holding.h"
 
 namespace trainctl::core {
 namespace {
 
 // Not where a trial has shown the estimate to be too low.
 bool HoldsGradients(const Job& job, const job::Device& device) {
-  if (job.row.auto_micro_batch > 0 && job.row.spec.train.micro_batch_size != job.row.auto_micro_batch) return false;
+  if (job.row.auto_micro_batch > 0 &&
+      job.row.spec.train.micro_batch_size != job.row.auto_micro_batch)
+    return false;
   const base::Result<job::Inspection> inspection = job::InspectionFromJson(job.row.inspection_json);
-  return inspection && job::HoldsGradients(job.row.spec, *inspection, device.kind, device.memory_bytes);
+  return inspection &&
+         job::HoldsGradients(job.row.spec, *inspection, device.kind, device.memory_bytes);
 }
 
 }  // namespace
@@ -18,7 +21,8 @@ job::RankPlan MakePlan(const Job& job, const job::RankKey& key, const job::Devic
   job::RankPlan plan;
   plan.job = job.row.spec;
   if (plan.job.strategy == job::StrategyKind::kAuto) {
-    plan.job.strategy = plan.job.devices == 1 ? job::StrategyKind::kSingle : job::StrategyKind::kDdp;
+    plan.job.strategy =
+        plan.job.devices == 1 ? job::StrategyKind::kSingle : job::StrategyKind::kDdp;
   }
   plan.job.train.micro_batch_size = plan.job.train.micro_batch_size.value_or(1);
   plan.job_id = base::ToString(key.job);

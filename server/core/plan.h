@@ -5,9 +5,10 @@
 
 namespace trainctl::core {
 
-// The job of the live attempt resolved for its gang: strategy auto is single on one device and ddp on more; micro_batch_size auto is 1 as
-// in job::PlanBatch. holds_gradients by the device's memory, which all ranks' devices have alike (placement/free_devices.h).
-// bind_address and directory are the worker's to fill in.
+// The job of the live attempt resolved for its gang: strategy auto is single on one device and ddp
+// on more; micro_batch_size auto is 1 as in job::PlanBatch. holds_gradients by the device's memory,
+// which all ranks' devices have alike (placement/free_devices.h). bind_address and directory are
+// the worker's to fill in.
 job::RankPlan MakePlan(const Job& job, const job::RankKey& key, const job::Device& device);
 
 }  // namespace trainctl::core

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "common/base/check.h"
-#include "common/job/gradient_holding.h"
+#include "common/estimate/gradient_holding.h"
 
 namespace trainctl::core {
 
 Demand DemandOf(const job::JobSpec& spec, std::string_view inspection_json) {
-  Demand demand = {.devices = spec.devices, .precision = spec.precision, .constraints = spec.resources.constraints};
+  Demand demand = {.devices = spec.devices,
+                   .precision = spec.precision,
+                   .constraints = spec.resources.constraints};
   const base::Result<job::Inspection> inspection = job::InspectionFromJson(inspection_json);
   if (!inspection) return demand;
   const auto need = [&](job::DeviceKind kind) {

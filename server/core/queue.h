@@ -1,6 +1,6 @@
-// The waiting jobs, in lanes: one lane for each different demand (how many devices, of which kind), because jobs of one lane can be
-// placed exactly when its first can. So a scheduler looks at lanes, never at jobs: 10,000 waiting jobs cost what their few
-// demands cost.
+// The waiting jobs, in lanes: one lane for each different demand (how many devices, of which kind),
+// because jobs of one lane can be placed exactly when its first can. So a scheduler looks at lanes,
+// never at jobs: 10,000 waiting jobs cost what their few demands cost.
 #pragma once
 
 #include <compare>
@@ -33,7 +33,9 @@ Demand DemandOf(const job::JobSpec& spec, std::string_view inspection_json);
 struct Place {
   int64_t priority = 0;
   base::JobId job;
-  bool operator<(const Place& other) const { return priority != other.priority ? priority > other.priority : job < other.job; }
+  bool operator<(const Place& other) const {
+    return priority != other.priority ? priority > other.priority : job < other.job;
+  }
   bool operator==(const Place&) const = default;
 };
 
@@ -51,8 +53,8 @@ class Queue {
   const std::map<Place, const Demand*>& heads() const { return heads_; }
 
  private:
-  Lanes lanes_;                            // none is empty
-  std::map<Place, const Demand*> heads_;   // into keys of lanes_
+  Lanes lanes_;                           // none is empty
+  std::map<Place, const Demand*> heads_;  // into keys of lanes_
   size_t size_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// What workers report about ranks. Each report has its effect once: its number is stored in the same transaction as the effect.
+// What workers report about ranks. Each report has its effect once: its number is stored in the
+// same transaction as the effect.
 #include <algorithm>
 
 #include "server/core/gang.h"
@@ -17,7 +18,8 @@ struct Report {
 };
 
 void BecomeRunningIfAllJoined(Report& report) {
-  const bool all_joined = std::all_of(report.attempt.ranks.begin(), report.attempt.ranks.end(), HasJoined);
+  const bool all_joined =
+      std::all_of(report.attempt.ranks.begin(), report.attempt.ranks.end(), HasJoined);
   if (report.job.status.state != job::JobState::kStarting || !all_joined) return;
   report.job.status.state = job::JobState::kRunning;
   SaveJob(report.turn, report.job);
@@ -32,7 +34,8 @@ void ProveMicroBatch(Report& report) {
   report.job.status.proven_by = attempt.attempt;
   SaveAttempt(report.turn, report.attempt);
   SaveJob(report.turn, report.job);
-  Say(report.turn, attempt.job, "micro batch " + std::to_string(attempt.micro_batch_size) + " fits: proven by trial");
+  Say(report.turn, attempt.job,
+      "micro batch " + std::to_string(attempt.micro_batch_size) + " fits: proven by trial");
 }
 
 void EnterPhase(Report& report, const job::RankPhase& phase) {
@@ -48,7 +51,7 @@ void Apply(Report& report, const job::RankStarted& body) {
   Worker& worker = WorkerOf(report.turn.state, report.rank);
   report.rank.row.started = body;
   report.rank.row.started.driver = worker.row.device.driver;  // a rank does not know it
-  worker.word = DeviceWord::kUnknown;  // what was said before is over
+  worker.word = DeviceWord::kUnknown;                         // what was said before is over
   EnterPhase(report, {.phase = "started"});
 }
 
@@ -59,7 +62,8 @@ void Apply(Report& report, const job::RankRendezvous& body) {
   report.attempt.row.blob = body.blob;
   report.NoteProgress();
   SaveAttempt(report.turn, report.attempt);
-  for (const Rank& rank : report.attempt.ranks) SendPeersIfNeeded(report.turn, report.attempt, rank);
+  for (const Rank& rank : report.attempt.ranks)
+    SendPeersIfNeeded(report.turn, report.attempt, rank);
 }
 
 void Apply(Report& report, const job::RankProgress& body) {
@@ -69,15 +73,20 @@ void Apply(Report& report, const job::RankProgress& body) {
   SaveRank(report.turn, report.rank);
 }
 
-void Apply(Report& report, const job::RankMetrics& body) { report.turn.Persist(MetricRows{report.rank.row.key, body.points}); }
+void Apply(Report& report, const job::RankMetrics& body) {
+  report.turn.Persist(MetricRows{report.rank.row.key, body.points});
+}
 
 void Apply(Report& report, const job::RankSaved& body) {
   report.turn.Persist(ArtefactRow{report.rank.row.key, body, report.turn.now.wall});
-  Say(report.turn, report.job.row.id, "rank " + std::to_string(report.rank.row.key.rank) + " saved " + body.kind + " to " + body.path);
+  Say(report.turn, report.job.row.id,
+      "rank " + std::to_string(report.rank.row.key.rank) + " saved " + body.kind + " to " +
+          body.path);
 }
 
 void Apply(Report& report, const job::RankNotice& body) {
-  Say(report.turn, report.job.row.id, "rank " + std::to_string(report.rank.row.key.rank) + ": " + body.text);
+  Say(report.turn, report.job.row.id,
+      "rank " + std::to_string(report.rank.row.key.rank) + ": " + body.text);
 }
 
 void Apply(Report& report, const job::RankOutcome& body) {
@@ -85,14 +94,18 @@ void Apply(Report& report, const job::RankOutcome& body) {
   SaveRank(report.turn, report.rank);
   if (body.outcome == job::Outcome::kSucceeded) return;
   const int64_t rank = report.rank.row.key.rank;
-  const std::string why = "rank " + std::to_string(rank) + " reported " + std::string(job::Name(body.outcome));
-  StopGang(report.turn, report.job, {job::Outcome::kFailed, why, rank, report.turn.state.options.failure_grace_us});
+  const std::string why =
+      "rank " + std::to_string(rank) + " reported " + std::string(job::Name(body.outcome));
+  StopGang(report.turn, report.job,
+           {job::Outcome::kFailed, why, rank, report.turn.state.options.failure_grace_us});
 }
 
 void Apply(Report& report, const job::RankExit& body) {
   report.rank.row.exit = body;
-  const bool died_with_host = !body.exit_code && !body.signal && WorkerOf(report.turn.state, report.rank).host_restarted;
-  EndRank(report.turn, report.job, report.rank, died_with_host ? Proof::kHostRestarted : Proof::kExited);
+  const bool died_with_host =
+      !body.exit_code && !body.signal && WorkerOf(report.turn.state, report.rank).host_restarted;
+  EndRank(report.turn, report.job, report.rank,
+          died_with_host ? Proof::kHostRestarted : Proof::kExited);
 }
 
 void Apply(Report& report, const job::LaunchFailure& body) {
@@ -101,10 +114,12 @@ void Apply(Report& report, const job::LaunchFailure& body) {
 }
 
 bool IsEnd(const job::ReportBody& body) {
-  return std::holds_alternative<job::RankExit>(body) || std::holds_alternative<job::LaunchFailure>(body);
+  return std::holds_alternative<job::RankExit>(body) ||
+         std::holds_alternative<job::LaunchFailure>(body);
 }
 
-// Of an attempt that is over, or of nothing we know: acknowledged so that it is not sent again, and dropped.
+// Of an attempt that is over, or of nothing we know: acknowledged so that it is not sent again, and
+// dropped.
 void Drop(Turn& turn, const RankReported& event) {
   turn.Perform(AckReport{event.worker, event.key, event.sequence});
   if (!IsEnd(event.body)) return;

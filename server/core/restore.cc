@@ -9,7 +9,8 @@
 namespace trainctl::core {
 namespace {
 
-void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored, const std::map<job::RankKey, int64_t>& acks, const Now& now) {
+void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
+                    const std::map<job::RankKey, int64_t>& acks, const Now& now) {
   LiveAttempt& attempt = job.attempt.emplace();
   attempt.row = std::move(*stored.attempt);
   attempt.placed_steady = now.steady - std::max<int64_t>(0, now.wall - attempt.row.placed_at);
@@ -20,17 +21,20 @@ void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored, const std::ma
     attempt.ranks.push_back({std::move(row), ack == acks.end() ? 0 : ack->second, now.steady});
     WorkerOf(state, attempt.ranks.back()).holder = key;
   }
-  CHECK(static_cast<int64_t>(attempt.ranks.size()) == job.row.spec.devices) << base::ToString(job.row.id) << " has a torn gang";
+  CHECK(static_cast<int64_t>(attempt.ranks.size()) == job.row.spec.devices)
+      << base::ToString(job.row.id) << " has a torn gang";
   state.live[job.row.id] = &job;
 }
 
-void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey, int64_t>& acks, const Now& now) {
+void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey, int64_t>& acks,
+                const Now& now) {
   Job& job = state.jobs[stored.row.id];
   job.row = std::move(stored.row);
   job.status = std::move(stored.status);
   job.demand = DemandOf(job.row.spec, job.row.inspection_json);
   if (stored.attempt) return RestoreAttempt(state, job, stored, acks, now);
-  CHECK(job.status.state == job::JobState::kQueued) << base::ToString(job.row.id) << " is " << job::Name(job.status.state);
+  CHECK(job.status.state == job::JobState::kQueued)
+      << base::ToString(job.row.id) << " is " << job::Name(job.status.state);
   state.queue.Add(job.demand, job.place());
 }
 

@@ -25,7 +25,8 @@ struct StoredState {
   std::map<job::RankKey, int64_t> acks;  // last stored sequence of the ranks in `jobs`
 };
 
-// Running jobs stay RUNNING; every worker is away (from now on) until its Hello, so no device is placeable yet. Needs no actions.
+// Running jobs stay RUNNING; every worker is away (from now on) until its Hello, so no device is
+// placeable yet. Needs no actions.
 State Restore(const Options& options, StoredState stored, const Now& now);
 
 }  // namespace trainctl::core

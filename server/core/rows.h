@@ -1,5 +1,6 @@
-// What the coordinator remembers, as plain rows: the core makes them, the store keeps them, a restart gives them back (restore.h).
-// Times are wall micros, 0 = not yet. Nothing here is derived: what people see is made from rows when they ask.
+// What the coordinator remembers, as plain rows: the core makes them, the store keeps them, a
+// restart gives them back (restore.h). Times are wall micros, 0 = not yet. Nothing here is derived:
+// what people see is made from rows when they ask.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,16 @@
 #include "common/base/clock.h"
 #include "common/base/ids.h"
 #include "common/job/job.h"
-#include "common/job/metric.h"
 #include "common/job/outcome.h"
-#include "common/job/rank_key.h"
-#include "common/job/rank_plan.h"
-#include "common/job/rank_report.h"
+#include "common/rank/metric.h"
+#include "common/rank/rank_key.h"
+#include "common/rank/rank_plan.h"
+#include "common/rank/rank_report.h"
 
 namespace trainctl::core {
 
-// One accepted call of Submit. request_id is unique: a second submission under it is the first one's answer (the store is asked before).
+// One accepted call of Submit. request_id is unique: a second submission under it is the first
+// one's answer (the store is asked before).
 struct SubmissionRow {
   std::string request_id;
   base::GroupId group;  // 0: a single job
@@ -32,7 +34,8 @@ struct GroupRow {
   base::WallMicros submitted_at = 0;
 };
 
-// What never changes of a job once it is placed, but for what UpdateSpec says of a micro batch that was asked as "auto".
+// What never changes of a job once it is placed, but for what UpdateSpec says of a micro batch that
+// was asked as "auto".
 struct JobRow {
   base::JobId id;
   base::GroupId group;  // 0: none
@@ -41,14 +44,15 @@ struct JobRow {
   std::string inspection_json;  // empty: not inspected yet, or nobody could look
   std::string prediction_json;  // may be empty
   base::WallMicros submitted_at = 0;
-  bool force = false;           // it may be placed though it is predicted to fit no device
-  int64_t auto_micro_batch = 0;  // the estimate's choice, where "auto" was asked; 0: a number was. spec has the one to run, or to try
+  bool force = false;            // it may be placed though it is predicted to fit no device
+  int64_t auto_micro_batch = 0;  // the estimate's choice, where "auto" was asked; 0: a number was.
+                                 // spec has the one to run, or to try
 };
 
 // How far a run is, over all its ranks.
 struct JobProgress {
-  int64_t step = 0;   // optimizer steps done, of the rank that did fewest
-  int64_t steps = 0;  // of the whole run; 0: not known yet
+  int64_t step = 0;                         // optimizer steps done, of the rank that did fewest
+  int64_t steps = 0;                        // of the whole run; 0: not known yet
   std::optional<double> loss;               // as rank 0 said last
   std::optional<double> tokens_per_second;  // of the whole gang, as rank 0 said last
   int64_t peak_allocated_bytes = 0;         // of the rank with the most
@@ -57,19 +61,23 @@ struct JobProgress {
 // What changes of a job.
 struct JobStatus {
   job::JobState state = job::JobState::kQueued;
-  int64_t attempt = 0;   // the latest; 0: none yet
-  int64_t restarts = 0;  // attempts counted against max_restarts
-  int64_t proven_by = 0; // the attempt whose trial proved the micro batch; 0: none yet, or there is nothing to prove
+  int64_t attempt = 0;    // the latest; 0: none yet
+  int64_t restarts = 0;   // attempts counted against max_restarts
+  int64_t proven_by = 0;  // the attempt whose trial proved the micro batch; 0: none yet, or there
+                          // is nothing to prove
   bool cancel_requested = false;
-  std::optional<job::AttemptEnd> end;  // of FINISHED: the last attempt's, or CANCELLED of a job that never started
-  std::optional<bool> as_expected;     // of FINISHED jobs with an expectation
-  base::WallMicros started_at = 0;     // of the first attempt
+  std::optional<job::AttemptEnd>
+      end;  // of FINISHED: the last attempt's, or CANCELLED of a job that never started
+  std::optional<bool> as_expected;  // of FINISHED jobs with an expectation
+  base::WallMicros started_at = 0;  // of the first attempt
   base::WallMicros ended_at = 0;
-  JobProgress progress;                // as of the last time this row was written; a live job's is core::Progress(job)
+  JobProgress
+      progress;  // as of the last time this row was written; a live job's is core::Progress(job)
 };
 
-// Why the coordinator began to end a gang. `outcome` is CANCELLED, TIMEOUT, HANG or NODE_LOST where that is the attempt's outcome; FAILED
-// where a rank failed and the outcome is chosen from the ranks' ends (ending.h).
+// Why the coordinator began to end a gang. `outcome` is CANCELLED, TIMEOUT, HANG or NODE_LOST where
+// that is the attempt's outcome; FAILED where a rank failed and the outcome is chosen from the
+// ranks' ends (ending.h).
 struct Stop {
   job::Outcome outcome = job::Outcome::kFailed;
   std::string message;          // for people
@@ -78,7 +86,8 @@ struct Stop {
   base::WallMicros at = 0;
 };
 
-// Whether an attempt tries its micro batch before it loads weights, and what came of it: kFailed where it does not fit.
+// Whether an attempt tries its micro batch before it loads weights, and what came of it: kFailed
+// where it does not fit.
 enum class Trial { kNone, kDue, kPassed, kFailed };
 std::string_view Name(Trial trial);  // "none", "due", …, as it is stored and sent
 std::optional<Trial> ParseTrial(std::string_view name);
@@ -96,24 +105,33 @@ struct AttemptRow {
 };
 
 // How it is known that a rank's processes are gone. kNone: they may be there.
-enum class Proof { kNone, kExited, kLaunchFailed, kHostRestarted, kNeverStarted, kRecordGone, kFenced };
+enum class Proof {
+  kNone,
+  kExited,
+  kLaunchFailed,
+  kHostRestarted,
+  kNeverStarted,
+  kRecordGone,
+  kFenced
+};
 
 struct RankRow {
   job::RankKey key;
-  std::string worker;       // "host/0"
-  std::string host;         //
-  std::string device_uuid;  //
-  std::string device_name;  //
-  bool confirmed = false;   // the worker has said that it knows the rank
-  job::RankStarted started; // empty until its process is up
-  job::RankPhase phase;     // "placed" until it says one; "training" once it makes steps
+  std::string worker;        // "host/0"
+  std::string host;          //
+  std::string device_uuid;   //
+  std::string device_name;   //
+  bool confirmed = false;    // the worker has said that it knows the rank
+  job::RankStarted started;  // empty until its process is up
+  job::RankPhase phase;      // "placed" until it says one; "training" once it makes steps
   job::RankProgress progress;
   std::optional<job::RankOutcome> outcome;  // the rank's own word on its end
   Proof proof = Proof::kNone;
-  job::RankExit exit;            // of kExited
-  std::string failure;           // of kLaunchFailed: why
-  bool ended_by_stop = false;    // its end is the doing of our StopRank: never the cause of the attempt's outcome
-  base::WallMicros ended_at = 0; //
+  job::RankExit exit;   // of kExited
+  std::string failure;  // of kLaunchFailed: why
+  bool ended_by_stop =
+      false;  // its end is the doing of our StopRank: never the cause of the attempt's outcome
+  base::WallMicros ended_at = 0;  //
 };
 
 // One worker and its one device: the site's inventory, LOST ones included.
@@ -124,7 +142,8 @@ struct WorkerRow {
   std::string version;
   std::string address;
   job::Device device;
-  base::WallMicros last_seen = 0;  // its last Hello, or its last word before its stream was lost; while connected its session knows
+  base::WallMicros last_seen = 0;  // its last Hello, or its last word before its stream was lost;
+                                   // while connected its session knows
 };
 
 // One line of a job's history.
@@ -134,13 +153,15 @@ struct EventRow {
   std::string text;
 };
 
-// Points of one rank's report, in its order. point.rank is as the wire gave it: set on points of the rank, null on the gang's.
+// Points of one rank's report, in its order. point.rank is as the wire gave it: set on points of
+// the rank, null on the gang's.
 struct MetricRows {
   job::RankKey key;
   std::vector<job::MetricPoint> points;
 };
 
-// All reports of the rank up to `sequence` have had their effect: stored together with those effects, so that each has it once.
+// All reports of the rank up to `sequence` have had their effect: stored together with those
+// effects, so that each has it once.
 struct AckRow {
   job::RankKey key;
   int64_t sequence = 0;

@@ -13,7 +13,8 @@ namespace {
 using placement::ClassId;
 using placement::FreeDevices;
 
-// One pass over the lanes' first jobs, in the queue's order. Whoever can't be placed holds back the classes that it could use.
+// One pass over the lanes' first jobs, in the queue's order. Whoever can't be placed holds back the
+// classes that it could use.
 class Pass {
  public:
   explicit Pass(Turn& turn) : turn_(turn), held_back_(turn.state.free.pools().size()) {}
@@ -45,7 +46,8 @@ class Pass {
       if (best == nullptr || placement::Prefer(pool.device_class, best->device_class)) best = &pool;
     }
     if (best == nullptr) return HoldBack(usable);
-    const std::vector<placement::DeviceId> devices = placement::Policies().front().choose(*best, job.row.spec.devices);
+    const std::vector<placement::DeviceId> devices =
+        placement::Policies().front().choose(*best, job.row.spec.devices);
     if (NeedsInspection(turn_.state, job)) {
       AskToInspect(turn_, job, *turn_.state.devices[devices.front()]);
       return HoldBack(usable);

@@ -18,7 +18,8 @@ std::string_view WorkerState(const Worker& worker) {
 
 job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {
   const job::Device& device = worker.device;
-  return {std::string(job::Name(device.kind)), worker.host, device.name, device.memory_bytes, device.compute_capability};
+  return {std::string(job::Name(device.kind)), worker.host, device.name, device.memory_bytes,
+          device.compute_capability};
 }
 
 std::vector<job::SiteDevice> Site(const State& state) {
@@ -35,7 +36,8 @@ JobProgress Progress(const Job& job) {
   for (const Rank& rank : ranks) {
     progress.step = std::min(progress.step, rank.row.progress.step);
     progress.steps = std::max(progress.steps, rank.row.progress.steps);
-    progress.peak_allocated_bytes = std::max(progress.peak_allocated_bytes, rank.row.progress.peak_allocated_bytes);
+    progress.peak_allocated_bytes =
+        std::max(progress.peak_allocated_bytes, rank.row.progress.peak_allocated_bytes);
   }
   progress.loss = ranks.front().row.progress.loss;
   progress.tokens_per_second = ranks.front().row.progress.tokens_per_second;

@@ -1,5 +1,5 @@
-// The scheduler's state: the jobs that have not ended and the site. Finished jobs are only in the store. Only Step and Restore change it;
-// everybody may read it. Not thread-safe.
+// The scheduler's state: the jobs that have not ended and the site. Finished jobs are only in the
+// store. Only Step and Restore change it; everybody may read it. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@
 
 namespace trainctl::core {
 
-// Wall time goes into rows; deadlines are measured on the steady clock, so that a clock jump ends nothing.
+// Wall time goes into rows; deadlines are measured on the steady clock, so that a clock jump ends
+// nothing.
 struct Now {
   base::WallMicros wall = 0;
   base::SteadyMicros steady = 0;
@@ -27,18 +28,19 @@ struct Now {
 
 struct Options {
   int64_t max_queued_jobs = 10'000;
-  int64_t lost_after_us = 15'000'000;           // without a stream: the worker is LOST
-  int64_t worker_grace_us = 120'000'000;        // without a stream: its gangs are stopped
-  int64_t device_word_timeout_us = 30'000'000;  // from the last rank's end to its worker's word on the device
-  int64_t stop_grace_us = 10'000'000;           // cancel and time limit: time to finish the step and to save
-  int64_t failure_grace_us = 1'000'000;         // a rank failed or hangs: the others can't go on
-  int64_t max_inspections = 3;                  // of a job before it is placed, while nobody looks
+  int64_t lost_after_us = 15'000'000;     // without a stream: the worker is LOST
+  int64_t worker_grace_us = 120'000'000;  // without a stream: its gangs are stopped
+  int64_t device_word_timeout_us =
+      30'000'000;  // from the last rank's end to its worker's word on the device
+  int64_t stop_grace_us = 10'000'000;  // cancel and time limit: time to finish the step and to save
+  int64_t failure_grace_us = 1'000'000;  // a rank failed or hangs: the others can't go on
+  int64_t max_inspections = 3;           // of a job before it is placed, while nobody looks
 };
 
 struct Rank {
   RankRow row;
-  int64_t sequence = 0;                // last report that had its effect
-  base::SteadyMicros ended_steady = 0; // of proven ranks
+  int64_t sequence = 0;                 // last report that had its effect
+  base::SteadyMicros ended_steady = 0;  // of proven ranks
 };
 
 // The attempt of a STARTING, RUNNING or STOPPING job.
@@ -46,14 +48,15 @@ struct LiveAttempt {
   AttemptRow row;
   std::vector<Rank> ranks;
   base::SteadyMicros placed_steady = 0;
-  base::SteadyMicros progress_steady = 0;  // last step, phase or loaded byte of any rank; or its worker's return
+  base::SteadyMicros progress_steady =
+      0;  // last step, phase or loaded byte of any rank; or its worker's return
 };
 
 struct Job {
   JobRow row;
   JobStatus status;
   std::optional<LiveAttempt> attempt;
-  Demand demand;  // what `row` asks of devices
+  Demand demand;                   // what `row` asks of devices
   bool inspecting = false;         // a worker is asked
   int64_t failed_inspections = 0;  // nobody looked
 
@@ -70,23 +73,24 @@ struct Worker {
   bool lost = false;                  // away for lost_after
   bool host_restarted = false;        // since the holder was placed
   DeviceWord word = DeviceWord::kUnknown;
-  std::string reason;                 // of kNotFree
+  std::string reason;                  // of kNotFree
   std::optional<job::RankKey> holder;  // the rank placed here whose attempt has not ended
   std::vector<job::RankKey> strays;    // running ranks of ended attempts: being stopped
-  placement::DeviceId device = 0;     // in State::free
+  placement::DeviceId device = 0;      // in State::free
 };
 
 struct State {
   Options options;
   int64_t next_job = 1;
   int64_t next_group = 1;
-  std::map<base::JobId, Job> jobs;        // not FINISHED
-  Queue queue;                            // those of them that are QUEUED
-  std::map<base::JobId, Job*> live;       // those that are not: into `jobs`, whose nodes stay where they are
+  std::map<base::JobId, Job> jobs;  // not FINISHED
+  Queue queue;                      // those of them that are QUEUED
+  std::map<base::JobId, Job*>
+      live;  // those that are not: into `jobs`, whose nodes stay where they are
   std::map<std::string, Worker> workers;  // by name
   std::vector<Worker*> devices;           // by placement::DeviceId, into `workers`
   placement::FreeDevices free;
-  bool inspect_again = false;             // at the next Tick: a job that nobody looked at waits for it
+  bool inspect_again = false;  // at the next Tick: a job that nobody looked at waits for it
 
   State() = default;
   State(State&&) = default;
@@ -100,8 +104,8 @@ std::vector<job::SiteDevice> Site(const State& state);
 // nullptr: FINISHED, or never there.
 const Job* FindJob(const State& state, base::JobId job);
 
-// "READY" | "BUSY" | "LOST" | "DIRTY", as people see a worker. DIRTY: its device is not free, or not known to be, though nothing of
-// ours should run on it.
+// "READY" | "BUSY" | "LOST" | "DIRTY", as people see a worker. DIRTY: its device is not free, or
+// not known to be, though nothing of ours should run on it.
 std::string_view WorkerState(const Worker& worker);
 
 // The worker's device, as constraints speak of it.
@@ -111,9 +115,10 @@ job::SiteDevice SiteDeviceOf(const WorkerRow& worker);
 JobProgress Progress(const Job& job);
 
 // Why a job is where it is, in plain words; empty where there is nothing to say (RUNNING).
-//   QUEUED    "waits for 4 devices: 2 of 4 free; j7 (2 devices, about 12 min left)" | "behind j3, which waits for 4 devices" | …
-//   STARTING  "joining: waits for rank 2 on b/0" | "trial of micro batch 16" | "loading 1.2 of 13.5 GiB" | …
-//   STOPPING  "waits for rank 2 on worker b/0, which is LOST" | …
+//   QUEUED    "waits for 4 devices: 2 of 4 free; j7 (2 devices, about 12 min left)" | "behind j3,
+//   which waits for 4 devices" | … STARTING  "joining: waits for rank 2 on b/0" | "trial of micro
+//   batch 16" | "loading 1.2 of 13.5 GiB" | … STOPPING  "waits for rank 2 on worker b/0, which is
+//   LOST" | …
 std::string Reason(const State& state, const Job& job, const Now& now);
 
 }  // namespace trainctl::core

@@ -6,7 +6,8 @@
 namespace trainctl::core {
 namespace {
 
-constexpr std::array<std::string_view, 4> kTrials = {"none", "due", "passed", "failed"};  // in the order of the enum
+constexpr std::array<std::string_view, 4> kTrials = {"none", "due", "passed",
+                                                     "failed"};  // in the order of the enum
 
 }  // namespace
 

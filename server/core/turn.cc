@@ -17,11 +17,14 @@ void SaveRank(Turn& turn, const Rank& rank) {
   turn.changed.insert(rank.row.key.job);
 }
 
-void Say(Turn& turn, base::JobId job, std::string text) { turn.Persist(EventRow{job, turn.now.wall, std::move(text)}); }
+void Say(Turn& turn, base::JobId job, std::string text) {
+  turn.Persist(EventRow{job, turn.now.wall, std::move(text)});
+}
 
 Worker& WorkerOf(State& state, const Rank& rank) {
   const auto worker = state.workers.find(rank.row.worker);
-  CHECK(worker != state.workers.end()) << ToString(rank.row.key) << " is on '" << rank.row.worker << "', which is not in the inventory";
+  CHECK(worker != state.workers.end()) << ToString(rank.row.key) << " is on '" << rank.row.worker
+                                       << "', which is not in the inventory";
   return worker->second;
 }
 
@@ -29,13 +32,15 @@ LiveRank FindLiveRank(State& state, const job::RankKey& key) {
   const auto live = state.live.find(key.job);
   if (live == state.live.end()) return {};
   LiveAttempt& attempt = *live->second->attempt;
-  const bool is_there = attempt.row.attempt == key.attempt && key.rank >= 0 && key.rank < static_cast<int64_t>(attempt.ranks.size());
+  const bool is_there = attempt.row.attempt == key.attempt && key.rank >= 0 &&
+                        key.rank < static_cast<int64_t>(attempt.ranks.size());
   if (!is_there) return {};
   return {live->second, &attempt.ranks[key.rank]};
 }
 
 void UpdateFree(Turn& turn, const Worker& worker) {
-  const bool placeable = worker.connected && worker.word == DeviceWord::kFree && !worker.holder && worker.strays.empty();
+  const bool placeable = worker.connected && worker.word == DeviceWord::kFree && !worker.holder &&
+                         worker.strays.empty();
   turn.state.free.SetFree(worker.device, placeable);
   if (placeable) turn.placement_may_change = true;
 }

@@ -13,8 +13,8 @@ struct Turn {
   State& state;
   const Now& now;
   Actions actions;
-  std::set<base::JobId> changed;     // becomes JobChanged effects
-  bool placement_may_change = false; // a device became free, a job was queued or left the queue
+  std::set<base::JobId> changed;      // becomes JobChanged effects
+  bool placement_may_change = false;  // a device became free, a job was queued or left the queue
 
   void Persist(core::Persist row) { actions.persist.push_back(std::move(row)); }
   void Perform(Effect effect) { actions.effects.push_back(std::move(effect)); }
@@ -36,7 +36,8 @@ struct LiveRank {
 };
 LiveRank FindLiveRank(State& state, const job::RankKey& key);
 
-// Brings State::free in line with what is known of the worker; to be called after each change of it.
+// Brings State::free in line with what is known of the worker; to be called after each change of
+// it.
 void UpdateFree(Turn& turn, const Worker& worker);
 
 }  // namespace trainctl::core

@@ -13,7 +13,8 @@ using placement::ClassId;
 using placement::FreeDevices;
 
 job::SiteDevice Example(const placement::DeviceClass& device_class) {
-  return {device_class.kind, device_class.kind, device_class.name, device_class.memory_bytes, device_class.compute_capability};
+  return {device_class.kind, device_class.kind, device_class.name, device_class.memory_bytes,
+          device_class.compute_capability};
 }
 
 // A device whose size is not known has.
@@ -22,7 +23,9 @@ bool HasRoom(const Demand& demand, const placement::DeviceClass& device_class) {
   return device_class.memory_bytes == 0 || need <= device_class.memory_bytes;
 }
 
-std::string Devices(int64_t count) { return std::to_string(count) + (count == 1 ? " device" : " devices"); }
+std::string Devices(int64_t count) {
+  return std::to_string(count) + (count == 1 ? " device" : " devices");
+}
 
 // Why no class will ever do for the job as the site is.
 std::string WhyUnplaceable(const State& state, const job::JobSpec& spec) {
@@ -30,7 +33,8 @@ std::string WhyUnplaceable(const State& state, const job::JobSpec& spec) {
   std::string reason;
   int64_t most = 0;
   for (const FreeDevices::Pool& pool : state.free.pools()) {
-    if (job::MeetsConstraints(spec, Example(pool.device_class), &reason)) most = std::max(most, pool.total);
+    if (job::MeetsConstraints(spec, Example(pool.device_class), &reason))
+      most = std::max(most, pool.total);
   }
   if (most == 0) return "no device of the site meets its constraints: " + reason;
   return "needs " + Devices(spec.devices) + " of one model; the site has " + std::to_string(most);
@@ -55,7 +59,8 @@ std::string Remaining(const Job& job, const Now& now) {
   const JobProgress progress = Progress(job);
   if (progress.step == 0 || progress.steps <= progress.step || !job.attempt) return "";
   const double seconds = static_cast<double>(now.steady - job.attempt->placed_steady) / 1e6;
-  const double remaining = seconds * static_cast<double>(progress.steps - progress.step) / static_cast<double>(progress.step);
+  const double remaining = seconds * static_cast<double>(progress.steps - progress.step) /
+                           static_cast<double>(progress.step);
   if (remaining < 60) return ", less than a minute left";
   return ", about " + std::to_string(std::llround(remaining / 60)) + " min left";
 }
@@ -75,9 +80,11 @@ std::string WhoHas(const State& state, ClassId id, const Now& now) {
   }
   std::string text;
   for (const auto& [job, count] : jobs) {
-    text += "; " + base::ToString(job) + " has " + std::to_string(count) + Remaining(state.jobs.at(job), now);
+    text += "; " + base::ToString(job) + " has " + std::to_string(count) +
+            Remaining(state.jobs.at(job), now);
   }
-  for (const auto& [name, count] : others) text += "; " + std::to_string(count) + " " + std::string(name);
+  for (const auto& [name, count] : others)
+    text += "; " + std::to_string(count) + " " + std::string(name);
   return text;
 }
 
@@ -100,16 +107,19 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   const job::JobSpec& spec = job.row.spec;
   const std::vector<ClassId> usable = UsableClasses(state, job);
   if (usable.empty()) return WhyUnplaceable(state, spec);
-  if (job.inspecting || (job.failed_inspections > 0 && NeedsInspection(state, job))) return "its model and data are being inspected";
+  if (job.inspecting || (job.failed_inspections > 0 && NeedsInspection(state, job)))
+    return "its model and data are being inspected";
   if (const Job* blocker = Blocker(state, job, usable)) {
-    return "behind " + base::ToString(blocker->row.id) + ", which waits for " + Devices(blocker->row.spec.devices);
+    return "behind " + base::ToString(blocker->row.id) + ", which waits for " +
+           Devices(blocker->row.spec.devices);
   }
-  const auto best = *std::max_element(usable.begin(), usable.end(), [&](ClassId left, ClassId right) {
-    return state.free.pools()[left].free < state.free.pools()[right].free;
-  });
+  const auto best =
+      *std::max_element(usable.begin(), usable.end(), [&](ClassId left, ClassId right) {
+        return state.free.pools()[left].free < state.free.pools()[right].free;
+      });
   const FreeDevices::Pool& pool = state.free.pools()[best];
-  return "waits for " + Devices(spec.devices) + ": " + std::to_string(pool.free) + " of " + std::to_string(pool.total) + " free" +
-         WhoHas(state, best, now);
+  return "waits for " + Devices(spec.devices) + ": " + std::to_string(pool.free) + " of " +
+         std::to_string(pool.total) + " free" + WhoHas(state, best, now);
 }
 
 }  // namespace trainctl::core

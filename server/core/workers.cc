@@ -9,16 +9,19 @@ namespace trainctl::core {
 namespace {
 
 const HeldRank* FindHeld(const WorkerHello& event, const job::RankKey& key) {
-  const auto held = std::find_if(event.held.begin(), event.held.end(), [&](const HeldRank& candidate) { return candidate.key == key; });
+  const auto held = std::find_if(event.held.begin(), event.held.end(),
+                                 [&](const HeldRank& candidate) { return candidate.key == key; });
   return held == event.held.end() ? nullptr : &*held;
 }
 
-// Ranks that the worker holds and that are not its to hold: stopped, or released where they have ended.
+// Ranks that the worker holds and that are not its to hold: stopped, or released where they have
+// ended.
 void DealWithStrays(Turn& turn, Worker& worker, const WorkerHello& event) {
   worker.strays.clear();
   for (const HeldRank& held : event.held) {
     const LiveRank live = FindLiveRank(turn.state, held.key);
-    const bool is_ours = live.rank != nullptr && live.rank->row.worker == worker.row.name && live.rank->row.proof == Proof::kNone;
+    const bool is_ours = live.rank != nullptr && live.rank->row.worker == worker.row.name &&
+                         live.rank->row.proof == Proof::kNone;
     if (is_ours) continue;
     if (held.running) {
       worker.strays.push_back(held.key);
@@ -31,7 +34,8 @@ void DealWithStrays(Turn& turn, Worker& worker, const WorkerHello& event) {
 
 void TakeUpRunning(Turn& turn, Job& job, Rank& rank) {
   rank.row.confirmed = true;
-  WorkerOf(turn.state, rank).word = DeviceWord::kUnknown;  // not free while the rank runs; its end brings a word
+  WorkerOf(turn.state, rank).word =
+      DeviceWord::kUnknown;  // not free while the rank runs; its end brings a word
   SaveRank(turn, rank);
   const std::optional<Stop>& stop = job.attempt->row.stop;
   if (stop) {
@@ -44,10 +48,12 @@ void TakeUpRunning(Turn& turn, Job& job, Rank& rank) {
 void TakeUpMissing(Turn& turn, Job& job, Rank& rank) {
   if (!rank.row.confirmed && !job.attempt->row.stop) return SendStart(turn, job, rank);
   if (!rank.row.confirmed) return EndRank(turn, job, rank, Proof::kNeverStarted);
-  EndRank(turn, job, rank, WorkerOf(turn.state, rank).host_restarted ? Proof::kHostRestarted : Proof::kRecordGone);
+  EndRank(turn, job, rank,
+          WorkerOf(turn.state, rank).host_restarted ? Proof::kHostRestarted : Proof::kRecordGone);
 }
 
-// The rank that the worker should hold, as it does or does not. One that ended there has its exit among the reports to come.
+// The rank that the worker should hold, as it does or does not. One that ended there has its exit
+// among the reports to come.
 void TakeUpHolder(Turn& turn, Worker& worker, const WorkerHello& event) {
   const LiveRank live = FindLiveRank(turn.state, *worker.holder);
   live.job->attempt->progress_steady = turn.now.steady;
@@ -67,7 +73,9 @@ Welcome MakeWelcome(State& state, const WorkerHello& event) {
   return welcome;
 }
 
-Job* HolderJob(State& state, const Worker& worker) { return worker.holder ? FindLiveRank(state, *worker.holder).job : nullptr; }
+Job* HolderJob(State& state, const Worker& worker) {
+  return worker.holder ? FindLiveRank(state, *worker.holder).job : nullptr;
+}
 
 }  // namespace
 
@@ -87,7 +95,8 @@ Worker& DescribeWorker(State& state, const WorkerRow& row) {
 
 void Handle(Turn& turn, const WorkerHello& event) {
   Worker& worker = DescribeWorker(turn.state, event.worker);
-  if (worker.lost && worker.holder) Say(turn, worker.holder->job, "worker " + worker.row.name + " is back");
+  if (worker.lost && worker.holder)
+    Say(turn, worker.holder->job, "worker " + worker.row.name + " is back");
   worker.row.last_seen = turn.now.wall;
   worker.connected = true;
   worker.lost = false;
@@ -117,7 +126,8 @@ void Handle(Turn& turn, const WorkerFenced& event) {
   if (found == turn.state.workers.end() || !found->second.lost || !found->second.holder) return;
   const LiveRank live = FindLiveRank(turn.state, *found->second.holder);
   if (live.rank->row.proof != Proof::kNone) return;
-  Say(turn, live.job->row.id, "worker " + event.worker + " was fenced by an operator: its rank is taken as ended");
+  Say(turn, live.job->row.id,
+      "worker " + event.worker + " was fenced by an operator: its rank is taken as ended");
   EndRank(turn, *live.job, *live.rank, Proof::kFenced);
 }
 
@@ -130,8 +140,10 @@ void Handle(Turn& turn, const DeviceStateChanged& event) {
   UpdateFree(turn, worker);
   Job* job = HolderJob(turn.state, worker);
   if (job == nullptr) return;
-  const bool is_dirty = !event.free && FindLiveRank(turn.state, *worker.holder).rank->row.proof != Proof::kNone;
-  if (is_dirty) Say(turn, job->row.id, "the device of " + worker.row.name + " is DIRTY: " + event.reason);
+  const bool is_dirty =
+      !event.free && FindLiveRank(turn.state, *worker.holder).rank->row.proof != Proof::kNone;
+  if (is_dirty)
+    Say(turn, job->row.id, "the device of " + worker.row.name + " is DIRTY: " + event.reason);
   EndAttemptIfSettled(turn, *job);
 }
 

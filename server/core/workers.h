@@ -5,7 +5,8 @@
 
 namespace trainctl::core {
 
-// The worker as the row describes it, registered where it is new; its device is not free afterwards.
+// The worker as the row describes it, registered where it is new; its device is not free
+// afterwards.
 Worker& DescribeWorker(State& state, const WorkerRow& row);
 
 }  // namespace trainctl::core

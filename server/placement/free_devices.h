@@ -1,5 +1,5 @@
-// The devices that a gang could get now, indexed so that choosing never scans the site: by class (devices that ranks of one gang may
-// share), then by host. Not thread-safe.
+// The devices that a gang could get now, indexed so that choosing never scans the site: by class
+// (devices that ranks of one gang may share), then by host. Not thread-safe.
 #pragma once
 
 #include <compare>
@@ -17,7 +17,8 @@ namespace trainctl::placement {
 using DeviceId = int64_t;  // from 0, handed out by FreeDevices::Register
 using ClassId = int64_t;   // from 0
 
-// Devices of one class are alike: kind, model, memory, compute capability. All ranks of a gang are on one class.
+// Devices of one class are alike: kind, model, memory, compute capability. All ranks of a gang are
+// on one class.
 struct DeviceClass {
   std::string kind;
   std::string name;
@@ -37,10 +38,11 @@ class FreeDevices {
   // Of one class.
   struct Pool {
     DeviceClass device_class;
-    int64_t total = 0;                                                      // registered, free or not
-    int64_t free = 0;                                                       //
-    std::map<std::string, std::set<std::pair<int64_t, DeviceId>>> hosts;    // free devices by (index, id); no host is empty
-    std::set<std::pair<int64_t, std::string>> by_count;                     // (number of free devices, host)
+    int64_t total = 0;  // registered, free or not
+    int64_t free = 0;   //
+    std::map<std::string, std::set<std::pair<int64_t, DeviceId>>>
+        hosts;  // free devices by (index, id); no host is empty
+    std::set<std::pair<int64_t, std::string>> by_count;  // (number of free devices, host)
   };
 
   // A device of the site, not free yet.

@@ -5,7 +5,8 @@
 namespace trainctl::placement {
 namespace {
 
-void TakeLowest(const FreeDevices::Pool& pool, const std::string& host, int64_t count, std::vector<DeviceId>* taken) {
+void TakeLowest(const FreeDevices::Pool& pool, const std::string& host, int64_t count,
+                std::vector<DeviceId>* taken) {
   for (const auto& [index, id] : pool.hosts.at(host)) {
     if (static_cast<int64_t>(taken->size()) == count) return;
     taken->push_back(id);
@@ -24,7 +25,8 @@ std::vector<DeviceId> Pack(const FreeDevices::Pool& pool, int64_t count) {
   }
   for (auto end = pool.by_count.end(); end != pool.by_count.begin();) {
     const auto with_the_most = pool.by_count.lower_bound({std::prev(end)->first, std::string()});
-    for (auto host = with_the_most; host != end; ++host) TakeLowest(pool, host->second, count, &taken);
+    for (auto host = with_the_most; host != end; ++host)
+      TakeLowest(pool, host->second, count, &taken);
     end = with_the_most;
   }
   return taken;

@@ -1,5 +1,5 @@
-// The policy "pack" (placement.h): ranks of a gang on as few hosts as possible, and small gangs where little is free, so that whole
-// hosts stay free for big ones.
+// The policy "pack" (placement.h): ranks of a gang on as few hosts as possible, and small gangs
+// where little is free, so that whole hosts stay free for big ones.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,10 @@ namespace trainctl::placement {
 
 std::span<const Policy> Policies() {
   static constexpr std::array kPolicies = {
-      Policy{"pack", "on one host where one has enough free devices, the fullest such; else on the hosts with the most", Pack},
+      Policy{"pack",
+             "on one host where one has enough free devices, the fullest such; else on the hosts "
+             "with the most",
+             Pack},
   };
   return kPolicies;
 }

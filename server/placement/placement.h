@@ -1,5 +1,5 @@
-// Which devices a gang gets: an explicit table of policies. Pure: a policy looks at the free devices of one class and names some; who
-// asks takes them.
+// Which devices a gang gets: an explicit table of policies. Pure: a policy looks at the free
+// devices of one class and names some; who asks takes them.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,12 @@ struct Policy {
   Choose choose;
 };
 
-// pack: on one host where one has enough, the fullest such; else over the hosts with the most free devices. Lowest indices first.
-// The first is the default.
+// pack: on one host where one has enough, the fullest such; else over the hosts with the most free
+// devices. Lowest indices first. The first is the default.
 std::span<const Policy> Policies();
 
-// Of two classes that would do: a GPU before a CPU slot, then the one with less memory, so that big devices stay free for who needs them.
+// Of two classes that would do: a GPU before a CPU slot, then the one with less memory, so that big
+// devices stay free for who needs them.
 bool Prefer(const DeviceClass& left, const DeviceClass& right);
 
 }  // namespace trainctl::placement

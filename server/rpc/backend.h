@@ -1,4 +1,5 @@
-// What the services work with. Their callbacks run on gRPC's threads and touch only what says "any thread"; all else they post.
+// What the services work with. Their callbacks run on gRPC's threads and touch only what says "any
+// thread"; all else they post.
 #pragma once
 
 #include "server/coordinator/coordinator.h"
@@ -9,12 +10,12 @@
 namespace trainctl::rpc {
 
 struct Backend {
-  coordinator::EventLoop& loop;              // any thread
-  coordinator::ReadThread& reads;            // any thread
-  coordinator::Coordinator& coordinator;     // the loop's thread
-  coordinator::EventLog& log;                // any thread
-  StreamSet client_streams{1024};            // the loop's thread
-  StreamSet worker_streams{4096};            // the loop's thread
+  coordinator::EventLoop& loop;           // any thread
+  coordinator::ReadThread& reads;         // any thread
+  coordinator::Coordinator& coordinator;  // the loop's thread
+  coordinator::EventLog& log;             // any thread
+  StreamSet client_streams{1024};         // the loop's thread
+  StreamSet worker_streams{4096};         // the loop's thread
 };
 
 }  // namespace trainctl::rpc

@@ -25,9 +25,11 @@ using StoredJobs = std::vector<store::StoredJob>;
 base::Error Invalid(const std::string& text) { return {base::Code::kInvalid, text}; }
 
 base::Result<std::vector<std::string>> DecodeNames(const Names& names, bool required) {
-  if (required && names.empty()) return Invalid("jobs: empty: expected ids or names of jobs or groups");
+  if (required && names.empty())
+    return Invalid("jobs: empty: expected ids or names of jobs or groups");
   if (names.size() > CoordinatorService::kMaxNames) {
-    return Invalid("jobs: " + std::to_string(names.size()) + ": expected at most " + std::to_string(CoordinatorService::kMaxNames));
+    return Invalid("jobs: " + std::to_string(names.size()) + ": expected at most " +
+                   std::to_string(CoordinatorService::kMaxNames));
   }
   return std::vector<std::string>(names.begin(), names.end());
 }
@@ -36,10 +38,13 @@ base::Result<store::JobFilter> DecodeFilter(const v1::ListRequest& request) {
   store::JobFilter filter;
   for (const std::string& name : request.states()) {
     const auto state = job::ParseJobState(name);
-    if (!state) return Invalid("states: '" + name + "': expected QUEUED, STARTING, RUNNING, STOPPING or FINISHED");
+    if (!state)
+      return Invalid("states: '" + name +
+                     "': expected QUEUED, STARTING, RUNNING, STOPPING or FINISHED");
     filter.states.push_back(*state);
   }
-  if (request.limit() < 0) return Invalid("limit: " + std::to_string(request.limit()) + ": expected a number from 0");
+  if (request.limit() < 0)
+    return Invalid("limit: " + std::to_string(request.limit()) + ": expected a number from 0");
   filter.unfinished_only = request.unfinished_only();
   if (request.limit() > 0) filter.limit = std::min(request.limit(), CoordinatorService::kMaxListed);
   return filter;
@@ -84,7 +89,8 @@ void EncodeWorkers(const coordinator::Coordinator& coordinator, Response* respon
   const auto& sessions = coordinator.workers().all();
   for (const auto& [name, worker] : coordinator.state().workers) {
     const auto session = sessions.find(name);
-    *response->add_workers() = EncodeWorker(worker, session == sessions.end() ? nullptr : &session->second, coordinator.Now());
+    *response->add_workers() = EncodeWorker(
+        worker, session == sessions.end() ? nullptr : &session->second, coordinator.Now());
   }
 }
 
@@ -95,56 +101,69 @@ coordinator::JobSnapshot CoordinatorService::Snapshot(store::StoredJob job) cons
   return coordinator::Snapshot(coordinator.state(), coordinator.Now(), std::move(job));
 }
 
-auto CoordinatorService::Submit(Context* context, const v1::SubmitRequest* request, v1::SubmitResponse* response) -> Unary* {
+auto CoordinatorService::Submit(Context* context, const v1::SubmitRequest* request,
+                                v1::SubmitResponse* response) -> Unary* {
   Unary* call = context->DefaultReactor();
   auto submission = DecodeSubmit(*request);
   if (!submission) return FinishNow(call, submission.error());
-  backend_.loop.Post([this, call, response, actor = context->peer(), submission = std::move(*submission)]() mutable {
+  backend_.loop.Post([this, call, response, actor = context->peer(),
+                      submission = std::move(*submission)]() mutable {
     backend_.coordinator.Submit(std::move(submission), std::move(actor),
-                                AnswerWith<coordinator::Submitted>(call, [response](const coordinator::Submitted& submitted) {
-                                  EncodeSubmitted(submitted, response);
-                                }));
+                                AnswerWith<coordinator::Submitted>(
+                                    call, [response](const coordinator::Submitted& submitted) {
+                                      EncodeSubmitted(submitted, response);
+                                    }));
   });
   return call;
 }
 
-auto CoordinatorService::List(Context* context, const v1::ListRequest* request, v1::ListResponse* response) -> Unary* {
+auto CoordinatorService::List(Context* context, const v1::ListRequest* request,
+                              v1::ListResponse* response) -> Unary* {
   Unary* call = context->DefaultReactor();
   const auto names = DecodeNames(request->jobs(), false);
   if (!names) return FinishNow(call, names.error());
   const auto filter = DecodeFilter(*request);
   if (!filter) return FinishNow(call, filter.error());
-  const auto read = [names = *names, filter = *filter](store::Reader& reader) mutable -> base::Result<StoredJobs> {
+  const auto read = [names = *names,
+                     filter = *filter](store::Reader& reader) mutable -> base::Result<StoredJobs> {
     if (names.empty()) return reader.Jobs(filter);
     auto jobs = coordinator::FindJobs(reader, names);
     if (!jobs) return jobs.error();
     filter.jobs = std::move(*jobs);
     return reader.Jobs(filter);
   };
-  backend_.reads.Ask<StoredJobs>(read, AnswerWith<StoredJobs>(call, [this, response](StoredJobs jobs) {
-                                   for (store::StoredJob& job : jobs) *response->add_jobs() = EncodeJob(Snapshot(std::move(job)));
+  backend_.reads.Ask<StoredJobs>(read,
+                                 AnswerWith<StoredJobs>(call, [this, response](StoredJobs jobs) {
+                                   for (store::StoredJob& job : jobs)
+                                     *response->add_jobs() = EncodeJob(Snapshot(std::move(job)));
                                    EncodeWorkers(backend_.coordinator, response);
                                  }));
   return call;
 }
 
-auto CoordinatorService::Get(Context* context, const v1::GetRequest* request, v1::GetResponse* response) -> Unary* {
+auto CoordinatorService::Get(Context* context, const v1::GetRequest* request,
+                             v1::GetResponse* response) -> Unary* {
   using coordinator::Details;
   Unary* call = context->DefaultReactor();
-  backend_.reads.Ask<Details>([name = request->job()](store::Reader& reader) { return coordinator::ReadDetails(reader, name); },
-                              AnswerWith<Details>(call, [this, response](Details details) {
-                                if (details.group) response->set_group(base::ToString(details.group));
-                                response->set_group_name(details.group_name);
-                                for (coordinator::JobDetail& detail : details.jobs) {
-                                  coordinator::BringUpToDate(backend_.coordinator.state(), detail.job.row.id, &detail.attempts);
-                                  const auto snapshot = Snapshot(std::move(detail.job));
-                                  *response->add_jobs() = EncodeDetail(snapshot, detail);
-                                }
-                              }));
+  backend_.reads.Ask<Details>(
+      [name = request->job()](store::Reader& reader) {
+        return coordinator::ReadDetails(reader, name);
+      },
+      AnswerWith<Details>(call, [this, response](Details details) {
+        if (details.group) response->set_group(base::ToString(details.group));
+        response->set_group_name(details.group_name);
+        for (coordinator::JobDetail& detail : details.jobs) {
+          coordinator::BringUpToDate(backend_.coordinator.state(), detail.job.row.id,
+                                     &detail.attempts);
+          const auto snapshot = Snapshot(std::move(detail.job));
+          *response->add_jobs() = EncodeDetail(snapshot, detail);
+        }
+      }));
   return call;
 }
 
-auto CoordinatorService::Cancel(Context* context, const v1::CancelRequest* request, v1::CancelResponse* response) -> Unary* {
+auto CoordinatorService::Cancel(Context* context, const v1::CancelRequest* request,
+                                v1::CancelResponse* response) -> Unary* {
   Unary* call = context->DefaultReactor();
   const auto names = DecodeNames(request->jobs(), true);
   if (!names) return FinishNow(call, names.error());
@@ -153,89 +172,113 @@ auto CoordinatorService::Cancel(Context* context, const v1::CancelRequest* reque
     if (!jobs) return jobs.error();
     return coordinator::ReadJobs(reader, *jobs);
   };
-  backend_.reads.Ask<StoredJobs>(read, [this, call, response, actor = context->peer()](base::Result<StoredJobs> jobs) {
-    if (!jobs) return call->Finish(ToGrpc(jobs));
-    std::vector<base::JobId> ids;
-    for (const store::StoredJob& job : *jobs) {
-      ids.push_back(job.row.id);
-      response->add_jobs()->set_id(base::ToString(job.row.id));
-      response->mutable_jobs()->rbegin()->set_name(job.row.spec.name);
-    }
-    backend_.coordinator.Cancel(ids, actor, [call](base::Status status) { call->Finish(ToGrpc(status)); });
-  });
+  backend_.reads.Ask<StoredJobs>(
+      read, [this, call, response, actor = context->peer()](base::Result<StoredJobs> jobs) {
+        if (!jobs) return call->Finish(ToGrpc(jobs));
+        std::vector<base::JobId> ids;
+        for (const store::StoredJob& job : *jobs) {
+          ids.push_back(job.row.id);
+          response->add_jobs()->set_id(base::ToString(job.row.id));
+          response->mutable_jobs()->rbegin()->set_name(job.row.spec.name);
+        }
+        backend_.coordinator.Cancel(ids, actor,
+                                    [call](base::Status status) { call->Finish(ToGrpc(status)); });
+      });
   return call;
 }
 
-auto CoordinatorService::Compare(Context* context, const v1::CompareRequest* request, v1::CompareResponse* response) -> Unary* {
+auto CoordinatorService::Compare(Context* context, const v1::CompareRequest* request,
+                                 v1::CompareResponse* response) -> Unary* {
   using coordinator::Comparison;
   Unary* call = context->DefaultReactor();
   const auto names = DecodeNames(request->jobs(), false);
   if (!names) return FinishNow(call, names.error());
   backend_.reads.Ask<Comparison>(
-      [names = *names, base = request->base()](store::Reader& reader) { return coordinator::CompareJobs(reader, names, base); },
-      AnswerWith<Comparison>(call, [response](const Comparison& comparison) { *response = EncodeComparison(comparison); }));
+      [names = *names, base = request->base()](store::Reader& reader) {
+        return coordinator::CompareJobs(reader, names, base);
+      },
+      AnswerWith<Comparison>(call, [response](const Comparison& comparison) {
+        *response = EncodeComparison(comparison);
+      }));
   return call;
 }
 
-auto CoordinatorService::Inspect(Context* context, const v1::InspectRequest* request, v1::InspectResponse* response) -> Unary* {
+auto CoordinatorService::Inspect(Context* context, const v1::InspectRequest* request,
+                                 v1::InspectResponse* response) -> Unary* {
   Unary* call = context->DefaultReactor();
   if (request->job_json().size() > kMaxJobBytes) {
-    return FinishNow(call, Invalid("job_json: longer than " + std::to_string(kMaxJobBytes) + " bytes"));
+    return FinishNow(call,
+                     Invalid("job_json: longer than " + std::to_string(kMaxJobBytes) + " bytes"));
   }
   const auto spec = job::FromJson(request->job_json());
   if (!spec) return FinishNow(call, spec.error());
   backend_.loop.Post([this, call, response, job_json = request->job_json()] {
-    backend_.coordinator.Inspect(
-        job_json, AnswerWith<std::string>(call, [response](std::string json) { response->set_inspection_json(std::move(json)); }));
+    backend_.coordinator.Inspect(job_json,
+                                 AnswerWith<std::string>(call, [response](std::string json) {
+                                   response->set_inspection_json(std::move(json));
+                                 }));
   });
   return call;
 }
 
-auto CoordinatorService::EarlierRuns(Context* context, const v1::EarlierRunsRequest* request, v1::EarlierRunsResponse* response) -> Unary* {
+auto CoordinatorService::EarlierRuns(Context* context, const v1::EarlierRunsRequest* request,
+                                     v1::EarlierRunsResponse* response) -> Unary* {
   using Found = std::vector<std::vector<coordinator::EarlierRuns>>;
   Unary* call = context->DefaultReactor();
   auto shapes = DecodeShapes(*request);
   if (!shapes) return FinishNow(call, shapes.error());
   backend_.reads.Ask<Found>(
-      [shapes = std::move(*shapes)](store::Reader& reader) { return coordinator::FindEarlierRuns(reader, shapes); },
+      [shapes = std::move(*shapes)](store::Reader& reader) {
+        return coordinator::FindEarlierRuns(reader, shapes);
+      },
       AnswerWith<Found>(call, [response](const Found& found) {
-        for (const std::vector<coordinator::EarlierRuns>& runs : found) EncodeRuns(runs, response->add_jobs());
+        for (const std::vector<coordinator::EarlierRuns>& runs : found)
+          EncodeRuns(runs, response->add_jobs());
       }));
   return call;
 }
 
-auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request, v1::FenceResponse*) -> Unary* {
+auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request,
+                               v1::FenceResponse*) -> Unary* {
   Unary* call = context->DefaultReactor();
   backend_.loop.Post([this, call, worker = request->worker(), actor = context->peer()] {
-    backend_.coordinator.Fence(worker, actor, [call](base::Status status) { call->Finish(ToGrpc(status)); });
+    backend_.coordinator.Fence(worker, actor,
+                               [call](base::Status status) { call->Finish(ToGrpc(status)); });
   });
   return call;
 }
 
-auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRequest* request, v1::ReadArtifactResponse* response)
-    -> Unary* {
+auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRequest* request,
+                                      v1::ReadArtifactResponse* response) -> Unary* {
   using WorkerNames = std::vector<std::string>;
   Unary* call = context->DefaultReactor();
-  if (request->offset() < 0) return FinishNow(call, Invalid("offset: " + std::to_string(request->offset()) + ": expected a number from 0"));
+  if (request->offset() < 0)
+    return FinishNow(call, Invalid("offset: " + std::to_string(request->offset()) +
+                                   ": expected a number from 0"));
   coordinator::AskArtifact question{"", request->path(), request->file(), request->offset()};
   backend_.reads.Ask<WorkerNames>(
-      [job = request->job(), path = request->path()](store::Reader& reader) { return coordinator::FindArtifact(reader, job, path); },
+      [job = request->job(), path = request->path()](store::Reader& reader) {
+        return coordinator::FindArtifact(reader, job, path);
+      },
       [this, call, response, question = std::move(question)](base::Result<WorkerNames> workers) {
         if (!workers) return call->Finish(ToGrpc(workers));
         backend_.coordinator.ReadArtifact(
-            *workers, question, AnswerWith<coordinator::ArtifactPiece>(call, [response](coordinator::ArtifactPiece piece) {
-              for (const coordinator::ArtifactFile& file : piece.files) {
-                v1::ArtifactFile* message = response->add_files();
-                message->set_path(file.path);
-                message->set_bytes(file.bytes);
-              }
-              response->set_data(std::move(piece.data));
-            }));
+            *workers, question,
+            AnswerWith<coordinator::ArtifactPiece>(
+                call, [response](coordinator::ArtifactPiece piece) {
+                  for (const coordinator::ArtifactFile& file : piece.files) {
+                    v1::ArtifactFile* message = response->add_files();
+                    message->set_path(file.path);
+                    message->set_bytes(file.bytes);
+                  }
+                  response->set_data(std::move(piece.data));
+                }));
       });
   return call;
 }
 
-auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest*, v1::WorkersResponse* response) -> Unary* {
+auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest*,
+                                 v1::WorkersResponse* response) -> Unary* {
   Unary* call = context->DefaultReactor();
   backend_.loop.Post([this, call, response] {
     EncodeWorkers(backend_.coordinator, response);
@@ -245,19 +288,23 @@ auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest*, v1
   return call;
 }
 
-grpc::ServerWriteReactor<v1::JobView>* CoordinatorService::Watch(Context*, const v1::WatchRequest* request) {
-  auto* stream = new WatchStream(backend_, *request);  // streams own themselves: deleted after gRPC's last callback
+grpc::ServerWriteReactor<v1::JobView>* CoordinatorService::Watch(Context*,
+                                                                 const v1::WatchRequest* request) {
+  auto* stream = new WatchStream(
+      backend_, *request);  // streams own themselves: deleted after gRPC's last callback
   stream->Begin();
   return stream;
 }
 
-grpc::ServerWriteReactor<v1::LogChunk>* CoordinatorService::Logs(Context*, const v1::LogsRequest* request) {
+grpc::ServerWriteReactor<v1::LogChunk>* CoordinatorService::Logs(Context*,
+                                                                 const v1::LogsRequest* request) {
   auto* stream = new LogStream(backend_, *request);
   stream->Begin();
   return stream;
 }
 
-grpc::ServerWriteReactor<v1::MetricsResponse>* CoordinatorService::Metrics(Context*, const v1::MetricsRequest* request) {
+grpc::ServerWriteReactor<v1::MetricsResponse>* CoordinatorService::Metrics(
+    Context*, const v1::MetricsRequest* request) {
   auto* stream = new MetricsStream(backend_, *request);
   stream->Begin();
   return stream;

@@ -1,4 +1,5 @@
-// Coordinator of proto/trainctl.proto: each call is decoded, posted to the loop or asked of the read thread, and encoded. No policy.
+// Coordinator of proto/trainctl.proto: each call is decoded, posted to the loop or asked of the
+// read thread, and encoded. No policy.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +14,40 @@ namespace trainctl::rpc {
 
 class CoordinatorService : public v1::Coordinator::CallbackService {
  public:
-  static constexpr int kMaxNames = 1000;        // of jobs in one request
+  static constexpr int kMaxNames = 1000;         // of jobs in one request
   static constexpr int64_t kMaxListed = 10'000;  // jobs in one answer
 
   // version: of the coordinator, as Workers tells it.
-  CoordinatorService(Backend& backend, std::string version) : backend_(backend), version_(std::move(version)) {}
+  CoordinatorService(Backend& backend, std::string version)
+      : backend_(backend), version_(std::move(version)) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
-  Unary* Submit(Context* context, const v1::SubmitRequest* request, v1::SubmitResponse* response) override;
-  Unary* List(Context* context, const v1::ListRequest* request, v1::ListResponse* response) override;
+  Unary* Submit(Context* context, const v1::SubmitRequest* request,
+                v1::SubmitResponse* response) override;
+  Unary* List(Context* context, const v1::ListRequest* request,
+              v1::ListResponse* response) override;
   Unary* Get(Context* context, const v1::GetRequest* request, v1::GetResponse* response) override;
-  Unary* Cancel(Context* context, const v1::CancelRequest* request, v1::CancelResponse* response) override;
-  Unary* Compare(Context* context, const v1::CompareRequest* request, v1::CompareResponse* response) override;
-  Unary* Inspect(Context* context, const v1::InspectRequest* request, v1::InspectResponse* response) override;
-  Unary* EarlierRuns(Context* context, const v1::EarlierRunsRequest* request, v1::EarlierRunsResponse* response) override;
-  Unary* Fence(Context* context, const v1::FenceRequest* request, v1::FenceResponse* response) override;
-  Unary* ReadArtifact(Context* context, const v1::ReadArtifactRequest* request, v1::ReadArtifactResponse* response) override;
-  Unary* Workers(Context* context, const v1::WorkersRequest* request, v1::WorkersResponse* response) override;
-  grpc::ServerWriteReactor<v1::JobView>* Watch(Context* context, const v1::WatchRequest* request) override;
-  grpc::ServerWriteReactor<v1::LogChunk>* Logs(Context* context, const v1::LogsRequest* request) override;
-  grpc::ServerWriteReactor<v1::MetricsResponse>* Metrics(Context* context, const v1::MetricsRequest* request) override;
+  Unary* Cancel(Context* context, const v1::CancelRequest* request,
+                v1::CancelResponse* response) override;
+  Unary* Compare(Context* context, const v1::CompareRequest* request,
+                 v1::CompareResponse* response) override;
+  Unary* Inspect(Context* context, const v1::InspectRequest* request,
+                 v1::InspectResponse* response) override;
+  Unary* EarlierRuns(Context* context, const v1::EarlierRunsRequest* request,
+                     v1::EarlierRunsResponse* response) override;
+  Unary* Fence(Context* context, const v1::FenceRequest* request,
+               v1::FenceResponse* response) override;
+  Unary* ReadArtifact(Context* context, const v1::ReadArtifactRequest* request,
+                      v1::ReadArtifactResponse* response) override;
+  Unary* Workers(Context* context, const v1::WorkersRequest* request,
+                 v1::WorkersResponse* response) override;
+  grpc::ServerWriteReactor<v1::JobView>* Watch(Context* context,
+                                               const v1::WatchRequest* request) override;
+  grpc::ServerWriteReactor<v1::LogChunk>* Logs(Context* context,
+                                               const v1::LogsRequest* request) override;
+  grpc::ServerWriteReactor<v1::MetricsResponse>* Metrics(
+      Context* context, const v1::MetricsRequest* request) override;
 
  private:
   coordinator::JobSnapshot Snapshot(store::StoredJob job) const;

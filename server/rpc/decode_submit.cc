@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "common/estimate/prediction.h"
+#include "common/estimate/run_time.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
-#include "common/job/prediction.h"
-#include "common/job/run_time.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::rpc {
@@ -20,19 +20,25 @@ std::string TooLong(const std::string& field, size_t bytes, size_t bound) {
 }
 
 void CheckFrame(const v1::SubmitRequest& request, Problems* problems) {
-  if (request.request_id().empty()) problems->push_back("request_id: empty: expected an id that the client chose for this submission");
+  if (request.request_id().empty())
+    problems->push_back(
+        "request_id: empty: expected an id that the client chose for this submission");
   if (request.request_id().size() > kMaxRequestIdBytes) {
     problems->push_back(TooLong("request_id", request.request_id().size(), kMaxRequestIdBytes));
   }
   if (!request.group_name().empty() && !job::IsUsableName(request.group_name())) {
-    problems->push_back("group_name: expected 1 to 128 bytes without control characters and '/', and no id such as g3");
+    problems->push_back(
+        "group_name: expected 1 to 128 bytes without control characters and '/', and no id such as "
+        "g3");
   }
   if (request.jobs_size() == 0) problems->push_back("jobs: empty: expected at least one");
   if (request.jobs_size() > kMaxJobsPerSubmit) {
-    problems->push_back("jobs: " + std::to_string(request.jobs_size()) + ": expected at most " + std::to_string(kMaxJobsPerSubmit));
+    problems->push_back("jobs: " + std::to_string(request.jobs_size()) + ": expected at most " +
+                        std::to_string(kMaxJobsPerSubmit));
   }
   if (request.jobs_size() > 1 && request.group_name().empty()) {
-    problems->push_back("group_name: empty: expected a name, since " + std::to_string(request.jobs_size()) + " jobs are a group");
+    problems->push_back("group_name: empty: expected a name, since " +
+                        std::to_string(request.jobs_size()) + " jobs are a group");
   }
 }
 
@@ -40,15 +46,20 @@ void CheckFrame(const v1::SubmitRequest& request, Problems* problems) {
 template <class Read>
 void CheckAnnex(const std::string& field, const std::string& text, Read read, Problems* problems) {
   if (text.empty()) return;
-  if (text.size() > kMaxAnnexBytes) return problems->push_back(TooLong(field, text.size(), kMaxAnnexBytes));
+  if (text.size() > kMaxAnnexBytes)
+    return problems->push_back(TooLong(field, text.size(), kMaxAnnexBytes));
   const auto value = read(text);
   if (!value) problems->push_back(field + ": " + value.error().message);
 }
 
-core::Submission DecodeJob(const v1::JobSubmission& message, const std::string& place, Problems* problems) {
-  CheckAnnex(place + ".inspection_json", message.inspection_json(), job::InspectionFromJson, problems);
-  CheckAnnex(place + ".prediction_json", message.prediction_json(), job::PredictionFromJson, problems);
-  core::Submission submission{{}, message.inspection_json(), message.prediction_json(), message.micro_batch_auto()};
+core::Submission DecodeJob(const v1::JobSubmission& message, const std::string& place,
+                           Problems* problems) {
+  CheckAnnex(place + ".inspection_json", message.inspection_json(), job::InspectionFromJson,
+             problems);
+  CheckAnnex(place + ".prediction_json", message.prediction_json(), job::PredictionFromJson,
+             problems);
+  core::Submission submission{
+      {}, message.inspection_json(), message.prediction_json(), message.micro_batch_auto()};
   if (message.job_json().size() > kMaxJobBytes) {
     problems->push_back(TooLong(place + ".job_json", message.job_json().size(), kMaxJobBytes));
     return submission;
@@ -61,7 +72,9 @@ core::Submission DecodeJob(const v1::JobSubmission& message, const std::string& 
   const auto faults = job::CheckJob(*spec);
   if (!faults.empty()) problems->push_back(job::Format(faults, place));
   if (!spec->train.micro_batch_size) {
-    problems->push_back(place + ": train.micro_batch_size: \"auto\": expected a number, which the client chooses (trainctl submit)");
+    problems->push_back(place +
+                        ": train.micro_batch_size: \"auto\": expected a number, which the client "
+                        "chooses (trainctl submit)");
   }
   submission.spec = std::move(*spec);
   return submission;
@@ -71,7 +84,8 @@ core::Submission DecodeJob(const v1::JobSubmission& message, const std::string& 
 
 base::Result<std::vector<std::string>> DecodeShapes(const v1::EarlierRunsRequest& request) {
   if (request.jobs_size() > kMaxJobsPerSubmit) {
-    return base::Error{base::Code::kInvalid, "jobs: " + std::to_string(request.jobs_size()) + ": expected at most " +
+    return base::Error{base::Code::kInvalid, "jobs: " + std::to_string(request.jobs_size()) +
+                                                 ": expected at most " +
                                                  std::to_string(kMaxJobsPerSubmit)};
   }
   std::vector<std::string> shapes;
@@ -90,7 +104,8 @@ base::Result<core::JobsSubmitted> DecodeSubmit(const v1::SubmitRequest& request)
   CheckFrame(request, &problems);
   core::JobsSubmitted submission{request.request_id(), request.group_name(), {}, request.force()};
   for (int i = 0; i < request.jobs_size() && i < kMaxJobsPerSubmit; ++i) {
-    submission.jobs.push_back(DecodeJob(request.jobs(i), "jobs[" + std::to_string(i) + "]", &problems));
+    submission.jobs.push_back(
+        DecodeJob(request.jobs(i), "jobs[" + std::to_string(i) + "]", &problems));
   }
   if (problems.empty()) return submission;
   std::string text;

@@ -1,4 +1,5 @@
-// SubmitRequest → the submission that the coordinator takes, with every job checked again: nothing that a client sent is believed.
+// SubmitRequest → the submission that the coordinator takes, with every job checked again: nothing
+// that a client sent is believed.
 #pragma once
 
 #include <cstddef>

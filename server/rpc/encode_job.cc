@@ -51,7 +51,8 @@ void EncodeSummary(const store::MetricSummary& summary, v1::MetricSummary* view)
   view->set_count(summary.count);
 }
 
-void EncodeArtifact(const core::ArtefactRow& row, const std::vector<store::StoredAttempt>& attempts, v1::Artifact* artifact) {
+void EncodeArtifact(const core::ArtefactRow& row, const std::vector<store::StoredAttempt>& attempts,
+                    v1::Artifact* artifact) {
   artifact->set_kind(row.saved.kind);
   artifact->set_path(row.saved.path);
   artifact->set_attempt(row.key.attempt);
@@ -108,21 +109,25 @@ v1::AttemptView EncodeAttempt(const store::StoredAttempt& attempt) {
   return view;
 }
 
-v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot, const coordinator::JobDetail& detail) {
+v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot,
+                           const coordinator::JobDetail& detail) {
   v1::JobDetail message;
   *message.mutable_view() = EncodeJob(snapshot);
   message.set_job_json(job::ToJson(snapshot.job.row.spec));
   message.set_inspection_json(snapshot.job.row.inspection_json);
   message.set_prediction_json(snapshot.job.row.prediction_json);
   message.set_auto_micro_batch(snapshot.job.row.auto_micro_batch);
-  for (const store::StoredAttempt& attempt : detail.attempts) *message.add_attempts() = EncodeAttempt(attempt);
+  for (const store::StoredAttempt& attempt : detail.attempts)
+    *message.add_attempts() = EncodeAttempt(attempt);
   for (const core::EventRow& row : detail.events) {
     v1::JobEvent* event = message.add_events();
     event->set_time(row.at);
     event->set_text(row.text);
   }
-  for (const store::MetricSummary& summary : detail.summaries) EncodeSummary(summary, message.add_summaries());
-  for (const core::ArtefactRow& row : detail.artefacts) EncodeArtifact(row, detail.attempts, message.add_artifacts());
+  for (const store::MetricSummary& summary : detail.summaries)
+    EncodeSummary(summary, message.add_summaries());
+  for (const core::ArtefactRow& row : detail.artefacts)
+    EncodeArtifact(row, detail.attempts, message.add_artifacts());
   return message;
 }
 

@@ -15,6 +15,7 @@ namespace trainctl::rpc {
 v1::JobView EncodeJob(const coordinator::JobSnapshot& snapshot);
 v1::AttemptView EncodeAttempt(const store::StoredAttempt& attempt);
 // `detail.job` is not looked at: the snapshot stands for it.
-v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot, const coordinator::JobDetail& detail);
+v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot,
+                           const coordinator::JobDetail& detail);
 
 }  // namespace trainctl::rpc

@@ -22,16 +22,20 @@ void EncodeSample(const coordinator::HostSample& sample, v1::HostSample* message
 
 }  // namespace
 
-v1::WorkerView EncodeWorker(const core::Worker& worker, const coordinator::WorkerSessions::Session* session, const core::Now& now) {
+v1::WorkerView EncodeWorker(const core::Worker& worker,
+                            const coordinator::WorkerSessions::Session* session,
+                            const core::Now& now) {
   v1::WorkerView view;
   view.set_name(worker.row.name);
   view.set_host(worker.row.host);
   view.set_state(std::string(core::WorkerState(worker)));
   if (worker.holder) view.set_job(base::ToString(worker.holder->job));
   *view.mutable_device() = wire::ToWire(worker.row.device);
-  if (session != nullptr && session->device) EncodeSample(*session->device, view.mutable_device_sample());
+  if (session != nullptr && session->device)
+    EncodeSample(*session->device, view.mutable_device_sample());
   if (session != nullptr && session->host) EncodeSample(*session->host, view.mutable_host_sample());
-  view.set_last_seen(session == nullptr ? worker.row.last_seen : now.wall - (now.steady - session->last_heard));
+  view.set_last_seen(session == nullptr ? worker.row.last_seen
+                                        : now.wall - (now.steady - session->last_heard));
   return view;
 }
 

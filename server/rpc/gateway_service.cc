@@ -4,8 +4,10 @@
 
 namespace trainctl::rpc {
 
-grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* GatewayService::Connect(grpc::CallbackServerContext* context) {
-  auto* stream = new WorkerStream(backend_, *context);  // owns itself: deleted after gRPC's last callback
+grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* GatewayService::Connect(
+    grpc::CallbackServerContext* context) {
+  auto* stream =
+      new WorkerStream(backend_, *context);  // owns itself: deleted after gRPC's last callback
   stream->Begin();
   return stream;
 }

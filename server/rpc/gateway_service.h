@@ -10,7 +10,8 @@ class GatewayService : public v1::WorkerGateway::CallbackService {
  public:
   explicit GatewayService(Backend& backend) : backend_(backend) {}
 
-  grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* Connect(grpc::CallbackServerContext* context) override;
+  grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* Connect(
+      grpc::CallbackServerContext* context) override;
 
  private:
   Backend& backend_;

@@ -22,20 +22,26 @@ bool IsLoopback(const std::string& host) {
 
 base::Result<ListenAddress> ParseListenAddress(std::string_view text) {
   const size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return Invalid(text, "expected HOST:PORT, such as 127.0.0.1:7070");
+  if (colon == std::string_view::npos)
+    return Invalid(text, "expected HOST:PORT, such as 127.0.0.1:7070");
   std::string host(text.substr(0, colon));
   const std::string_view digits = text.substr(colon + 1);
   ListenAddress address;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
-  if (error != std::errc() || end != digits.data() + digits.size() || address.port < 0 || address.port > 65535) {
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
+  if (error != std::errc() || end != digits.data() + digits.size() || address.port < 0 ||
+      address.port > 65535) {
     return Invalid(text, "expected a port from 0 to 65535 behind the last colon");
   }
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
   if (host == "localhost") host = "127.0.0.1";
   if (!IsLoopback(host)) {
-    return Invalid(text,
-                   "refused: without TLS the coordinator listens on loopback only (127.0.0.1 or [::1]), and TLS is not built yet; "
-                   "reach it from another machine through an SSH tunnel: ssh -L 7070:127.0.0.1:7070 HOST");
+    return Invalid(
+        text,
+        "refused: without TLS the coordinator listens on loopback only (127.0.0.1 or [::1]), and "
+        "TLS is not built yet; "
+        "reach it from another machine through an SSH tunnel: ssh -L 7070:127.0.0.1:7070 HOST");
   }
   address.host = host;
   return address;

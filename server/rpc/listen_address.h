@@ -1,4 +1,5 @@
-// Where the coordinator may listen: "127.0.0.1:7070", "localhost:0", "[::1]:7070". Port 0 lets the kernel choose.
+// Where the coordinator may listen: "127.0.0.1:7070", "localhost:0", "[::1]:7070". Port 0 lets the
+// kernel choose.
 #pragma once
 
 #include <string>
@@ -13,8 +14,8 @@ struct ListenAddress {
   int port = 0;
 };
 
-// kInvalid: not HOST:PORT, or an address that others could reach. Without TLS only loopback is safe, since whoever can submit a job runs
-// code on the GPUs; TLS and tokens are not built yet.
+// kInvalid: not HOST:PORT, or an address that others could reach. Without TLS only loopback is
+// safe, since whoever can submit a job runs code on the GPUs; TLS and tokens are not built yet.
 base::Result<ListenAddress> ParseListenAddress(std::string_view text);
 
 // As gRPC and clients spell it: "127.0.0.1:7070", "[::1]:7070".

@@ -11,25 +11,34 @@ namespace trainctl::rpc {
 namespace {
 
 grpc::Status HasNo(const std::string& what, int64_t which, base::JobId job, int64_t count) {
-  const std::string text = base::ToString(job) + " has no " + what + " " + std::to_string(which) + ": it has " + std::to_string(count);
+  const std::string text = base::ToString(job) + " has no " + what + " " + std::to_string(which) +
+                           ": it has " + std::to_string(count);
   return {grpc::StatusCode::NOT_FOUND, text};
 }
 
-grpc::Status InvalidPosition(const std::string& why) { return {grpc::StatusCode::INVALID_ARGUMENT, "from: " + why}; }
+grpc::Status InvalidPosition(const std::string& why) {
+  return {grpc::StatusCode::INVALID_ARGUMENT, "from: " + why};
+}
 
 // Ok: the ranks and the attempt that the request names are there.
-grpc::Status CheckNames(const v1::LogsRequest& request, base::JobId job, int64_t ranks, int64_t attempts) {
+grpc::Status CheckNames(const v1::LogsRequest& request, base::JobId job, int64_t ranks,
+                        int64_t attempts) {
   const auto is_rank = [&](int64_t rank) { return rank >= 0 && rank < ranks; };
   const auto is_attempt = [&](int64_t attempt) { return attempt >= 1 && attempt <= attempts; };
-  if (request.has_rank() && !is_rank(request.rank())) return HasNo("rank", request.rank(), job, ranks);
-  if (request.has_attempt() && !is_attempt(request.attempt())) return HasNo("attempt", request.attempt(), job, attempts);
+  if (request.has_rank() && !is_rank(request.rank()))
+    return HasNo("rank", request.rank(), job, ranks);
+  if (request.has_attempt() && !is_attempt(request.attempt()))
+    return HasNo("attempt", request.attempt(), job, attempts);
   for (const v1::LogPosition& position : request.from()) {
     if (!is_rank(position.rank())) return HasNo("rank", position.rank(), job, ranks);
     if (!is_attempt(position.attempt())) return HasNo("attempt", position.attempt(), job, attempts);
-    if (position.offset() < 0) return InvalidPosition("offset " + std::to_string(position.offset()) + ": expected 0 or more");
+    if (position.offset() < 0)
+      return InvalidPosition("offset " + std::to_string(position.offset()) +
+                             ": expected 0 or more");
     const int64_t expected = request.has_attempt() ? request.attempt() : request.from(0).attempt();
     if (position.attempt() == expected) continue;
-    return InvalidPosition("attempt " + std::to_string(position.attempt()) + ": expected " + std::to_string(expected) + ", as elsewhere");
+    return InvalidPosition("attempt " + std::to_string(position.attempt()) + ": expected " +
+                           std::to_string(expected) + ", as elsewhere");
   }
   return grpc::Status::OK;
 }
@@ -59,34 +68,41 @@ void LogStream::Pump() {
 
 void LogStream::Find() {
   waiting_ = true;
-  backend_.reads.Ask<store::StoredJob>([name = request_.job()](store::Reader& reader) { return coordinator::ReadOneJob(reader, name); },
-                                       Later<store::StoredJob>([this](const store::StoredJob& job) {
-                                         waiting_ = false;
-                                         OnFound(job);
-                                       }));
+  backend_.reads.Ask<store::StoredJob>(
+      [name = request_.job()](store::Reader& reader) {
+        return coordinator::ReadOneJob(reader, name);
+      },
+      Later<store::StoredJob>([this](const store::StoredJob& job) {
+        waiting_ = false;
+        OnFound(job);
+      }));
 }
 
 void LogStream::OnFound(const store::StoredJob& stored) {
   const coordinator::Coordinator& coordinator = backend_.coordinator;
-  const core::JobStatus status = coordinator::Snapshot(coordinator.state(), coordinator.Now(), stored).job.status;
+  const core::JobStatus status =
+      coordinator::Snapshot(coordinator.state(), coordinator.Now(), stored).job.status;
   job_ = stored.row.id;
   world_size_ = stored.row.spec.devices;
   latest_attempt_ = status.attempt;
   if (request_.follow()) Subscribe();
   const grpc::Status named = CheckNames(request_, job_, world_size_, latest_attempt_);
   if (!named.ok()) return Close(named);
-  first_attempt_ = request_.has_attempt() ? request_.attempt() : request_.from().empty() ? latest_attempt_ : request_.from(0).attempt();
+  first_attempt_ = request_.has_attempt()    ? request_.attempt()
+                   : request_.from().empty() ? latest_attempt_
+                                             : request_.from(0).attempt();
   if (first_attempt_ > 0) Open(first_attempt_);
 }
 
 void LogStream::Subscribe() {
   const auto pump = [this](const std::set<base::JobId>&) { PumpIfIdle(); };
   log_subscription_ = backend_.coordinator.log_changes().Subscribe({job_}, pump);
-  job_subscription_ = backend_.coordinator.job_changes().Subscribe({job_}, [this, pump](const std::set<base::JobId>& changed) {
-    const core::Job* live = core::FindJob(backend_.coordinator.state(), job_);
-    if (live != nullptr) latest_attempt_ = live->status.attempt;
-    pump(changed);
-  });
+  job_subscription_ = backend_.coordinator.job_changes().Subscribe(
+      {job_}, [this, pump](const std::set<base::JobId>& changed) {
+        const core::Job* live = core::FindJob(backend_.coordinator.state(), job_);
+        if (live != nullptr) latest_attempt_ = live->status.attempt;
+        pump(changed);
+      });
 }
 
 void LogStream::Open(int64_t attempt) {
@@ -139,6 +155,8 @@ LogStream::Progress LogStream::WriteNext() {
   return Progress::kNothingNew;
 }
 
-bool LogStream::JobIsLive() const { return core::FindJob(backend_.coordinator.state(), job_) != nullptr; }
+bool LogStream::JobIsLive() const {
+  return core::FindJob(backend_.coordinator.state(), job_) != nullptr;
+}
 
 }  // namespace trainctl::rpc

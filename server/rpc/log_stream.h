@@ -1,4 +1,5 @@
-// Logs: what the ranks of one attempt wrote; with follow, also what they will write, in later attempts too, until the job is FINISHED.
+// Logs: what the ranks of one attempt wrote; with follow, also what they will write, in later
+// attempts too, until the job is FINISHED.
 #pragma once
 
 #include <cstddef>
@@ -40,14 +41,15 @@ class LogStream : public WriteStream<v1::LogChunk> {
 
   Backend& backend_;
   const v1::LogsRequest request_;
-  base::JobId job_;                // 0: not found yet
+  base::JobId job_;  // 0: not found yet
   int64_t world_size_ = 0;
-  int64_t first_attempt_ = 0;      // to which the request's tail_lines and from apply; 0: the job had none yet
-  int64_t latest_attempt_ = 0;     // of the job
-  int64_t attempt_ = 0;            // 0: none yet
-  std::vector<Cursor> cursors_;    // one a rank
-  size_t next_cursor_ = 0;         // ranks take turns
-  bool waiting_ = false;           // for an answer of the store
+  int64_t first_attempt_ =
+      0;  // to which the request's tail_lines and from apply; 0: the job had none yet
+  int64_t latest_attempt_ = 0;   // of the job
+  int64_t attempt_ = 0;          // 0: none yet
+  std::vector<Cursor> cursors_;  // one a rank
+  size_t next_cursor_ = 0;       // ranks take turns
+  bool waiting_ = false;         // for an answer of the store
   std::optional<coordinator::ChangeFeed::Subscription> log_subscription_;
   std::optional<coordinator::ChangeFeed::Subscription> job_subscription_;
 };

@@ -44,12 +44,13 @@ void MetricsStream::Pump() {
 
 void MetricsStream::Find() {
   waiting_ = true;
-  backend_.reads.Ask<Series>([request = request_](store::Reader& reader) { return FindSeries(reader, request); },
-                             Later<Series>([this](const Series& series) {
-                               waiting_ = false;
-                               job_ = series.job;
-                               names_.assign(series.names.begin(), series.names.end());
-                             }));
+  backend_.reads.Ask<Series>(
+      [request = request_](store::Reader& reader) { return FindSeries(reader, request); },
+      Later<Series>([this](const Series& series) {
+        waiting_ = false;
+        job_ = series.job;
+        names_.assign(series.names.begin(), series.names.end());
+      }));
 }
 
 void MetricsStream::ReadMetric() {
@@ -60,10 +61,11 @@ void MetricsStream::ReadMetric() {
   if (request_.has_rank()) filter.rank = request_.rank();
   const auto read = [job = job_, filter](store::Reader& reader) -> base::Result<Points> {
     Points points;
-    const base::Status done = reader.Points(job, filter, [&points](std::span<const job::MetricPoint> piece) {
-      points.insert(points.end(), piece.begin(), piece.end());
-      return true;
-    });
+    const base::Status done =
+        reader.Points(job, filter, [&points](std::span<const job::MetricPoint> piece) {
+          points.insert(points.end(), piece.begin(), piece.end());
+          return true;
+        });
     if (!done) return done.error();
     return points;
   };

@@ -1,4 +1,5 @@
-// Metrics: the stored points of a job, one metric after another, so that neither side holds more than one metric's points.
+// Metrics: the stored points of a job, one metric after another, so that neither side holds more
+// than one metric's points.
 #pragma once
 
 #include <deque>
@@ -28,11 +29,11 @@ class MetricsStream : public WriteStream<v1::MetricsResponse> {
 
   Backend& backend_;
   const v1::MetricsRequest request_;
-  base::JobId job_;                        // 0: not found yet
-  std::deque<std::string> names_;          // still to be read
-  std::vector<job::MetricPoint> points_;   // of one metric
-  size_t written_ = 0;                     // of points_
-  bool waiting_ = false;                   // for an answer of the store
+  base::JobId job_;                       // 0: not found yet
+  std::deque<std::string> names_;         // still to be read
+  std::vector<job::MetricPoint> points_;  // of one metric
+  size_t written_ = 0;                    // of points_
+  bool waiting_ = false;                  // for an answer of the store
 };
 
 }  // namespace trainctl::rpc

@@ -19,25 +19,31 @@ constexpr auto kStopDeadline = std::chrono::seconds(2);
 constexpr int kMaxStreamsPerConnection = 1024;
 constexpr int kKeepaliveMillis = 10'000;
 constexpr int kKeepaliveTimeoutMillis = 5'000;
-constexpr int kShortestPingMillis = 1'000;  // workers ping, so that they learn soon that the coordinator's host is gone
+constexpr int kShortestPingMillis =
+    1'000;  // workers ping, so that they learn soon that the coordinator's host is gone
 
-// Idle connections are pinged in both directions: a peer whose host vanished is noticed without waiting for TCP.
+// Idle connections are pinged in both directions: a peer whose host vanished is noticed without
+// waiting for TCP.
 void SetChannelArguments(grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(Server::kMaxMessageBytes);
   builder->SetMaxSendMessageSize(-1);
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second coordinator must not share the port
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT,
+                              0);  // a second coordinator must not share the port
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kShortestPingMillis);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                              kShortestPingMillis);
 }
 
 }  // namespace
 
 struct Server::Services {
   explicit Services(const Parts& parts)
-      : backend{parts.loop, parts.reads, parts.coordinator, parts.log}, coordinator(backend, parts.version), gateway(backend) {}
+      : backend{parts.loop, parts.reads, parts.coordinator, parts.log},
+        coordinator(backend, parts.version),
+        gateway(backend) {}
 
   Backend backend;
   CoordinatorService coordinator;
@@ -47,7 +53,8 @@ struct Server::Services {
 
 Server::Server() = default;
 
-base::Result<std::unique_ptr<Server>> Server::Start(const ListenAddress& address, const Parts& parts) {
+base::Result<std::unique_ptr<Server>> Server::Start(const ListenAddress& address,
+                                                    const Parts& parts) {
   std::unique_ptr<Server> server(new Server());
   server->address_ = address;
   server->loop_ = &parts.loop;
@@ -56,13 +63,16 @@ base::Result<std::unique_ptr<Server>> Server::Start(const ListenAddress& address
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetChannelArguments(&builder);
-  builder.AddListeningPort(ToString(address), grpc::InsecureServerCredentials(), &server->address_.port);
+  builder.AddListeningPort(ToString(address), grpc::InsecureServerCredentials(),
+                           &server->address_.port);
   builder.RegisterService(&server->services_->coordinator);
   builder.RegisterService(&server->services_->gateway);
   server->services_->server = builder.BuildAndStart();
   if (server->services_->server == nullptr || server->address_.port == 0) {
-    return base::Error{base::Code::kConflict,
-                       ToString(address) + ": can't listen there; another process has the port: choose another one, or port 0"};
+    return base::Error{
+        base::Code::kConflict,
+        ToString(address) +
+            ": can't listen there; another process has the port: choose another one, or port 0"};
   }
   server->services_->server->GetHealthCheckService()->SetServingStatus(true);
   return server;

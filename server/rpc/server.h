@@ -1,4 +1,5 @@
-// The port: both services, health checking (grpc.health.v1) and reflection, over one address without TLS.
+// The port: both services, health checking (grpc.health.v1) and reflection, over one address
+// without TLS.
 #pragma once
 
 #include <memory>
@@ -25,15 +26,17 @@ class Server {
     std::string version;
   };
 
-  // Listens when it returns, the loop may start later. kConflict: the port is taken by another process.
-  static base::Result<std::unique_ptr<Server>> Start(const ListenAddress& address, const Parts& parts);
+  // Listens when it returns, the loop may start later. kConflict: the port is taken by another
+  // process.
+  static base::Result<std::unique_ptr<Server>> Start(const ListenAddress& address,
+                                                     const Parts& parts);
   ~Server();  // stops
 
   // With the port that the kernel chose.
   const ListenAddress& address() const { return address_; }
 
-  // Ends the open streams with UNAVAILABLE, lets calls finish for a moment, and waits until the last has. The loop must be running; not on
-  // its thread. Idempotent.
+  // Ends the open streams with UNAVAILABLE, lets calls finish for a moment, and waits until the
+  // last has. The loop must be running; not on its thread. Idempotent.
   void Stop();
 
  private:

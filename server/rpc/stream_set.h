@@ -1,4 +1,5 @@
-// The calls that stay open, so that their number is bounded and all end at once when the coordinator stops. The loop's thread only.
+// The calls that stay open, so that their number is bounded and all end at once when the
+// coordinator stops. The loop's thread only.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,9 @@
 namespace trainctl::rpc {
 
 WatchStream::WatchStream(Backend& backend, const v1::WatchRequest& request)
-    : WriteStream(backend.loop, backend.client_streams), backend_(backend), names_(request.jobs().begin(), request.jobs().end()) {}
+    : WriteStream(backend.loop, backend.client_streams),
+      backend_(backend),
+      names_(request.jobs().begin(), request.jobs().end()) {}
 
 WatchStream::~WatchStream() {
   if (subscription_) backend_.coordinator.job_changes().Unsubscribe(*subscription_);
@@ -27,20 +29,22 @@ void WatchStream::Pump() {
 
 void WatchStream::Find() {
   if (names_.empty() || names_.size() > kMaxNames) {
-    return Close({grpc::StatusCode::INVALID_ARGUMENT,
-                  "jobs: " + std::to_string(names_.size()) + " names: expected from 1 to " + std::to_string(kMaxNames)});
+    return Close({grpc::StatusCode::INVALID_ARGUMENT, "jobs: " + std::to_string(names_.size()) +
+                                                          " names: expected from 1 to " +
+                                                          std::to_string(kMaxNames)});
   }
   waiting_ = true;
-  backend_.reads.Ask<std::vector<base::JobId>>([names = names_](store::Reader& reader) { return coordinator::FindJobs(reader, names); },
-                                               Later<std::vector<base::JobId>>([this](const std::vector<base::JobId>& jobs) {
-                                                 waiting_ = false;
-                                                 unfinished_ = changed_ = {jobs.begin(), jobs.end()};
-                                                 subscription_ = backend_.coordinator.job_changes().Subscribe(
-                                                     jobs, [this](const std::set<base::JobId>& changed) {
-                                                       changed_.insert(changed.begin(), changed.end());
-                                                       PumpIfIdle();
-                                                     });
-                                               }));
+  backend_.reads.Ask<std::vector<base::JobId>>(
+      [names = names_](store::Reader& reader) { return coordinator::FindJobs(reader, names); },
+      Later<std::vector<base::JobId>>([this](const std::vector<base::JobId>& jobs) {
+        waiting_ = false;
+        unfinished_ = changed_ = {jobs.begin(), jobs.end()};
+        subscription_ = backend_.coordinator.job_changes().Subscribe(
+            jobs, [this](const std::set<base::JobId>& changed) {
+              changed_.insert(changed.begin(), changed.end());
+              PumpIfIdle();
+            });
+      }));
 }
 
 void WatchStream::ReadChanged() {
@@ -48,15 +52,19 @@ void WatchStream::ReadChanged() {
   waiting_ = true;
   const std::vector<base::JobId> jobs(changed_.begin(), changed_.end());
   changed_.clear();
-  backend_.reads.Ask<Jobs>([jobs](store::Reader& reader) { return coordinator::ReadJobs(reader, jobs); }, Later<Jobs>([this](Jobs stored) {
-                             waiting_ = false;
-                             const coordinator::Coordinator& coordinator = backend_.coordinator;
-                             for (store::StoredJob& job : stored) {
-                               const auto snapshot = coordinator::Snapshot(coordinator.state(), coordinator.Now(), std::move(job));
-                               if (snapshot.job.status.state == job::JobState::kFinished) unfinished_.erase(snapshot.job.row.id);
-                               views_.push_back(EncodeJob(snapshot));
-                             }
-                           }));
+  backend_.reads.Ask<Jobs>(
+      [jobs](store::Reader& reader) { return coordinator::ReadJobs(reader, jobs); },
+      Later<Jobs>([this](Jobs stored) {
+        waiting_ = false;
+        const coordinator::Coordinator& coordinator = backend_.coordinator;
+        for (store::StoredJob& job : stored) {
+          const auto snapshot =
+              coordinator::Snapshot(coordinator.state(), coordinator.Now(), std::move(job));
+          if (snapshot.job.status.state == job::JobState::kFinished)
+            unfinished_.erase(snapshot.job.row.id);
+          views_.push_back(EncodeJob(snapshot));
+        }
+      }));
 }
 
 }  // namespace trainctl::rpc

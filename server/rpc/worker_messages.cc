@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 #include "common/wire/device.h"
 #include "common/wire/rank_key.h"
 #include "common/wire/rank_report.h"
@@ -33,8 +33,10 @@ v1::LogAck EncodeLogAck(const coordinator::LogStored& stored) {
 
 void Write(const coordinator::WelcomeWorker& command, v1::CoordinatorMessage* message) {
   v1::Welcome* welcome = message->mutable_welcome();
-  for (const core::AckRow& ack : command.acks) *welcome->add_acks() = EncodeAck(ack.key, ack.sequence);
-  for (const coordinator::LogStored& stored : command.logs) *welcome->add_log_acks() = EncodeLogAck(stored);
+  for (const core::AckRow& ack : command.acks)
+    *welcome->add_acks() = EncodeAck(ack.key, ack.sequence);
+  for (const coordinator::LogStored& stored : command.logs)
+    *welcome->add_log_acks() = EncodeLogAck(stored);
 }
 
 void Write(const core::StartRank& command, v1::CoordinatorMessage* message) {
@@ -60,7 +62,9 @@ void Write(const core::AckReport& command, v1::CoordinatorMessage* message) {
   *message->mutable_ack() = EncodeAck(command.key, command.sequence);
 }
 
-void Write(const coordinator::LogStored& command, v1::CoordinatorMessage* message) { *message->mutable_log_ack() = EncodeLogAck(command); }
+void Write(const coordinator::LogStored& command, v1::CoordinatorMessage* message) {
+  *message->mutable_log_ack() = EncodeLogAck(command);
+}
 
 void Write(const coordinator::AskInspect& command, v1::CoordinatorMessage* message) {
   message->mutable_inspect()->set_request_id(command.request_id);
@@ -78,13 +82,17 @@ void Write(const coordinator::AskArtifact& command, v1::CoordinatorMessage* mess
 }  // namespace
 
 base::Result<core::WorkerHello> DecodeHello(const v1::Hello& message) {
-  if (!wire::IsName(message.name())) return Invalid("hello.name: expected 1 to 256 plain characters, such as host/0");
-  if (!wire::IsName(message.host())) return Invalid("hello.host: expected 1 to 256 plain characters");
-  if (message.held_size() > kMaxHeldRanks) return Invalid("hello.held: " + std::to_string(message.held_size()) + " ranks: damaged");
+  if (!wire::IsName(message.name()))
+    return Invalid("hello.name: expected 1 to 256 plain characters, such as host/0");
+  if (!wire::IsName(message.host()))
+    return Invalid("hello.host: expected 1 to 256 plain characters");
+  if (message.held_size() > kMaxHeldRanks)
+    return Invalid("hello.held: " + std::to_string(message.held_size()) + " ranks: damaged");
   auto device = wire::FromWire(message.device());
   if (!device) return Invalid("hello." + device.error().message);
-  const base::Status texts =
-      wire::CheckTexts({{"boot_id", &message.boot_id()}, {"version", &message.version()}, {"address", &message.address()}});
+  const base::Status texts = wire::CheckTexts({{"boot_id", &message.boot_id()},
+                                               {"version", &message.version()},
+                                               {"address", &message.address()}});
   if (!texts) return Invalid("hello." + texts.error().message);
   core::WorkerHello hello;
   hello.worker.name = message.name();
@@ -102,7 +110,8 @@ base::Result<core::WorkerHello> DecodeHello(const v1::Hello& message) {
   return hello;
 }
 
-base::Result<core::RankReported> DecodeReport(const std::string& worker, const v1::RankReport& message) {
+base::Result<core::RankReported> DecodeReport(const std::string& worker,
+                                              const v1::RankReport& message) {
   auto report = wire::FromWire(message);
   if (!report) return report.error();
   return core::RankReported{worker, report->key, report->sequence, std::move(report->body)};
@@ -111,13 +120,14 @@ base::Result<core::RankReported> DecodeReport(const std::string& worker, const v
 base::Result<LogPlace> DecodeLogPlace(const v1::LogReport& report) {
   const auto key = wire::ReadRankKey(report.job(), report.attempt(), report.rank());
   if (!key) return key.error();
-  if (report.offset() < 0) return Invalid("offset: " + std::to_string(report.offset()) + ": expected a number from 0");
+  if (report.offset() < 0)
+    return Invalid("offset: " + std::to_string(report.offset()) + ": expected a number from 0");
   return LogPlace{*key, report.offset()};
 }
 
 coordinator::DeviceSample DecodeSample(const v1::DeviceSample& sample) {
-  return {sample.utilization_percent(), sample.memory_used_bytes(), sample.power_watts(), sample.temperature_celsius(),
-          sample.energy_joules()};
+  return {sample.utilization_percent(), sample.memory_used_bytes(), sample.power_watts(),
+          sample.temperature_celsius(), sample.energy_joules()};
 }
 
 coordinator::HostSample DecodeSample(const v1::HostSample& sample) {
@@ -126,18 +136,21 @@ coordinator::HostSample DecodeSample(const v1::HostSample& sample) {
 
 base::Result<coordinator::ArtifactPiece> DecodeArtifactPiece(v1::ReadArtifactResponse* message) {
   if (message->files_size() > kMaxFiles || message->data().size() > kMaxPieceBytes) {
-    return Invalid("artifact_result: " + std::to_string(message->files_size()) + " files, " + std::to_string(message->data().size()) +
+    return Invalid("artifact_result: " + std::to_string(message->files_size()) + " files, " +
+                   std::to_string(message->data().size()) +
                    " bytes: more than may be in one answer");
   }
   coordinator::ArtifactPiece piece;
-  for (v1::ArtifactFile& file : *message->mutable_files()) piece.files.push_back({std::move(*file.mutable_path()), file.bytes()});
+  for (v1::ArtifactFile& file : *message->mutable_files())
+    piece.files.push_back({std::move(*file.mutable_path()), file.bytes()});
   piece.data = std::move(*message->mutable_data());
   return piece;
 }
 
 base::Result<std::string> DecodeInspection(const v1::InspectResult& result) {
   if (result.error().empty()) return result.inspection_json();
-  return base::Error{result.unavailable() ? base::Code::kUnavailable : base::Code::kInvalid, result.error()};
+  return base::Error{result.unavailable() ? base::Code::kUnavailable : base::Code::kInvalid,
+                     result.error()};
 }
 
 v1::CoordinatorMessage EncodeCommand(const coordinator::WorkerCommand& command) {

@@ -1,4 +1,5 @@
-// The worker's stream, between messages and the core's words. Reading never throws; kInvalid names the field.
+// The worker's stream, between messages and the core's words. Reading never throws; kInvalid names
+// the field.
 #pragma once
 
 #include <string>
@@ -26,7 +27,8 @@ inline constexpr int kMaxHeldRanks = 10'000;
 
 base::Result<core::WorkerHello> DecodeHello(const v1::Hello& hello);
 
-base::Result<core::RankReported> DecodeReport(const std::string& worker, const v1::RankReport& report);
+base::Result<core::RankReported> DecodeReport(const std::string& worker,
+                                              const v1::RankReport& report);
 
 // The place that the chunk belongs to.
 struct LogPlace {
@@ -43,7 +45,8 @@ inline constexpr int kMaxFiles = 10'000;
 inline constexpr size_t kMaxPieceBytes = 1 << 20;
 base::Result<coordinator::ArtifactPiece> DecodeArtifactPiece(v1::ReadArtifactResponse* piece);
 
-// The inspection as JSON. kInvalid: the job's model or data is at fault. kUnavailable: the worker could not look.
+// The inspection as JSON. kInvalid: the job's model or data is at fault. kUnavailable: the worker
+// could not look.
 base::Result<std::string> DecodeInspection(const v1::InspectResult& result);
 
 v1::CoordinatorMessage EncodeCommand(const coordinator::WorkerCommand& command);

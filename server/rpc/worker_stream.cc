@@ -33,17 +33,20 @@ void WorkerStream::OnReadDone(bool ok) {
 
 WorkerStream::Step WorkerStream::Decode() {
   if (in_.has_hello()) return DecodeHello();
-  if (worker_.empty()) return Refuse({base::Code::kInvalid, "the first message of a worker's stream must be Hello"});
+  if (worker_.empty())
+    return Refuse({base::Code::kInvalid, "the first message of a worker's stream must be Hello"});
   switch (in_.message_case()) {
     case v1::WorkerMessage::kReport: return DecodeReport();
     case v1::WorkerMessage::kLog: return DecodeLog();
     case v1::WorkerMessage::kHeartbeat:
-      return [this, device = DecodeSample(in_.heartbeat().device()), host = DecodeSample(in_.heartbeat().host())] {
+      return [this, device = DecodeSample(in_.heartbeat().device()),
+              host = DecodeSample(in_.heartbeat().host())] {
         backend_.coordinator.WorkerSampled(*this, worker_, device, host);
       };
     case v1::WorkerMessage::kInspectResult:
       return [this, result = std::move(*in_.mutable_inspect_result())] {
-        backend_.coordinator.WorkerInspected(*this, worker_, result.request_id(), DecodeInspection(result));
+        backend_.coordinator.WorkerInspected(*this, worker_, result.request_id(),
+                                             DecodeInspection(result));
       };
     case v1::WorkerMessage::kArtifactResult: return DecodeArtifactResult();
     case v1::WorkerMessage::kDeviceState:
@@ -57,7 +60,9 @@ WorkerStream::Step WorkerStream::Decode() {
 WorkerStream::Step WorkerStream::DecodeHello() {
   auto hello = rpc::DecodeHello(in_.hello());
   if (!hello) return Refuse(hello.error());
-  if (!worker_.empty()) return Refuse({base::Code::kInvalid, "a second Hello on the stream of worker '" + worker_ + "'"});
+  if (!worker_.empty())
+    return Refuse(
+        {base::Code::kInvalid, "a second Hello on the stream of worker '" + worker_ + "'"});
   return [this, hello = std::move(*hello)] {
     worker_ = hello.worker.name;
     backend_.coordinator.WorkerJoined(*this, hello);
@@ -67,20 +72,25 @@ WorkerStream::Step WorkerStream::DecodeHello() {
 WorkerStream::Step WorkerStream::DecodeReport() {
   auto report = rpc::DecodeReport(worker_, in_.report());
   if (!report) return Skip(report.error());
-  return [this, report = std::move(*report)]() mutable { backend_.coordinator.WorkerReported(*this, std::move(report)); };
+  return [this, report = std::move(*report)]() mutable {
+    backend_.coordinator.WorkerReported(*this, std::move(report));
+  };
 }
 
 WorkerStream::Step WorkerStream::DecodeLog() {
   const auto place = DecodeLogPlace(in_.log());
   if (!place) return Skip(place.error());
-  return [this, place = *place] { backend_.coordinator.WorkerLogged(*this, worker_, place.key, place.offset, in_.log().data()); };
+  return [this, place = *place] {
+    backend_.coordinator.WorkerLogged(*this, worker_, place.key, place.offset, in_.log().data());
+  };
 }
 
 WorkerStream::Step WorkerStream::DecodeArtifactResult() {
   v1::ArtifactResult* result = in_.mutable_artifact_result();
   auto piece = DecodeArtifactPiece(result->mutable_piece());
   const std::string error = piece ? result->error() : piece.error().message;
-  return [this, request_id = result->request_id(), piece = piece ? std::move(*piece) : coordinator::ArtifactPiece(), error]() mutable {
+  return [this, request_id = result->request_id(),
+          piece = piece ? std::move(*piece) : coordinator::ArtifactPiece(), error]() mutable {
     backend_.coordinator.WorkerReadArtifact(*this, worker_, request_id, std::move(piece), error);
   };
 }
@@ -94,13 +104,16 @@ WorkerStream::Step WorkerStream::Refuse(const base::Error& error) {
 }
 
 WorkerStream::Step WorkerStream::Skip(const base::Error& error) {
-  return [this, error] { backend_.log.Warning("worker_message_skipped", {{"worker", worker_}, {"error", error.message}}); };
+  return [this, error] {
+    backend_.log.Warning("worker_message_skipped", {{"worker", worker_}, {"error", error.message}});
+  };
 }
 
 void WorkerStream::Send(const coordinator::WorkerCommand& command) {
   if (closed_) return;
   if (out_.size() >= kMaxOutgoing) {
-    return End({base::Code::kExhausted, "the worker reads too slowly: " + std::to_string(kMaxOutgoing) + " messages wait"});
+    return End({base::Code::kExhausted,
+                "the worker reads too slowly: " + std::to_string(kMaxOutgoing) + " messages wait"});
   }
   out_.push_back(EncodeCommand(command));
   WriteNext();

@@ -1,5 +1,6 @@
-// One worker's stream. Messages are read and decoded on gRPC's threads, one at a time: the next is read once the loop has taken the last,
-// so a flood from one worker holds back only itself. What the coordinator says waits in a bounded queue.
+// One worker's stream. Messages are read and decoded on gRPC's threads, one at a time: the next is
+// read once the loop has taken the last, so a flood from one worker holds back only itself. What
+// the coordinator says waits in a bounded queue.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -22,7 +23,8 @@ class WorkerStream : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::Coord
   // Beyond it the worker does not read, and loses its stream.
   static constexpr size_t kMaxOutgoing = 4096;
 
-  WorkerStream(Backend& backend, grpc::CallbackServerContext& context) : backend_(backend), context_(context) {}
+  WorkerStream(Backend& backend, grpc::CallbackServerContext& context)
+      : backend_(backend), context_(context) {}
   // Once, by whoever made it.
   void Begin();
 

@@ -1,8 +1,10 @@
-// A server-streaming call whose state lives on the loop: gRPC's callbacks only post to it, so that no subclass knows a lock.
+// A server-streaming call whose state lives on the loop: gRPC's callbacks only post to it, so that
+// no subclass knows a lock.
 //
-// A subclass says in Pump what comes next: it calls Write once, or Close, or neither and pumps again when something happened. At most
-// one message is on its way, so a slow reader holds back nobody but itself and nothing is queued for it. A stream owns itself: it is
-// deleted on the loop after gRPC's last callback.
+// A subclass says in Pump what comes next: it calls Write once, or Close, or neither and pumps
+// again when something happened. At most one message is on its way, so a slow reader holds back
+// nobody but itself and nothing is queued for it. A stream owns itself: it is deleted on the loop
+// after gRPC's last callback.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -67,7 +69,8 @@ class WriteStream : public grpc::ServerWriteReactor<Message>, public OpenStream 
     this->Finish(status);
   }
 
-  // An answer that comes later, on the loop: dropped where the stream is closed by then; an error closes it; else `take`, then Pump.
+  // An answer that comes later, on the loop: dropped where the stream is closed by then; an error
+  // closes it; else `take`, then Pump.
   template <class T, class Take>
   std::function<void(base::Result<T>)> Later(Take take) {
     return [this, take, alive = std::weak_ptr<bool>(alive_)](base::Result<T> result) {

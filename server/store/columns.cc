@@ -4,7 +4,7 @@
 #include <array>
 
 #include "common/base/check.h"
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 
 namespace trainctl::store {
 namespace {
@@ -32,17 +32,21 @@ void ColumnWriter::Put(job::DeviceKind kind) { statement_.Put(job::Name(kind)); 
 void ColumnWriter::Put(core::Trial trial) { statement_.Put(core::Name(trial)); }
 
 void ColumnWriter::Put(core::Proof proof) {
-  const auto found = std::find_if(kProofs.begin(), kProofs.end(), [&](const ProofName& row) { return row.proof == proof; });
+  const auto found = std::find_if(kProofs.begin(), kProofs.end(),
+                                  [&](const ProofName& row) { return row.proof == proof; });
   CHECK(found != kProofs.end()) << static_cast<int>(proof);
   statement_.Put(found->name);
 }
 
-// As the line of an outcome message, whose JSON is specified in common/job/rank_messages.h.
-void ColumnWriter::Put(const job::OomDetail& oom) { Put(job::ToLine(job::RankOutcome{job::Outcome::kOomGpu, "", oom})); }
+// As the line of an outcome message, whose JSON is specified in common/rank/rank_messages.h.
+void ColumnWriter::Put(const job::OomDetail& oom) {
+  Put(job::ToLine(job::RankOutcome{job::Outcome::kOomGpu, "", oom}));
+}
 
 void ColumnWriter::Put(const std::optional<job::AttemptEnd>& end) {
   if (!end) return PutNulls(7);
-  (*this)(end->outcome, end->message, end->rank, end->exit_code, end->signal, end->oom, end->last_log_lines);
+  (*this)(end->outcome, end->message, end->rank, end->exit_code, end->signal, end->oom,
+          end->last_log_lines);
 }
 
 void ColumnWriter::Put(const std::optional<core::Stop>& stop) {
@@ -67,13 +71,16 @@ void ColumnReader::Get(bool& value) {
 
 void ColumnReader::Get(job::JobState& state) { GetNamed(state, job::ParseJobState, "state"); }
 void ColumnReader::Get(job::Outcome& outcome) { GetNamed(outcome, job::ParseOutcome, "outcome"); }
-void ColumnReader::Get(job::DeviceKind& kind) { GetNamed(kind, job::ParseDeviceKind, "device kind"); }
+void ColumnReader::Get(job::DeviceKind& kind) {
+  GetNamed(kind, job::ParseDeviceKind, "device kind");
+}
 
 void ColumnReader::Get(core::Trial& trial) { GetNamed(trial, core::ParseTrial, "trial"); }
 
 void ColumnReader::Get(core::Proof& proof) {
   const auto parse = [](std::string_view name) -> std::optional<core::Proof> {
-    const auto found = std::find_if(kProofs.begin(), kProofs.end(), [&](const ProofName& row) { return row.name == name; });
+    const auto found = std::find_if(kProofs.begin(), kProofs.end(),
+                                    [&](const ProofName& row) { return row.name == name; });
     return found == kProofs.end() ? std::nullopt : std::optional(found->proof);
   };
   GetNamed(proof, parse, "proof");
@@ -83,16 +90,19 @@ void ColumnReader::Get(job::OomDetail& oom) {
   std::string line;
   Get(line);
   base::Result<job::RankMessage> message = job::RankMessageFromLine(line);
-  if (!message.ok()) return database_.Refuse("a stored out-of-memory detail is damaged: " + message.error().message);
+  if (!message.ok())
+    return database_.Refuse("a stored out-of-memory detail is damaged: " + message.error().message);
   const auto* outcome = std::get_if<job::RankOutcome>(&*message);
-  if (outcome == nullptr || !outcome->oom) return database_.Refuse("a stored out-of-memory detail is damaged: " + line);
+  if (outcome == nullptr || !outcome->oom)
+    return database_.Refuse("a stored out-of-memory detail is damaged: " + line);
   oom = *outcome->oom;
 }
 
 void ColumnReader::Get(std::optional<job::AttemptEnd>& end) {
   if (statement_.NextIsNull()) return SkipColumns(7);
   job::AttemptEnd& value = end.emplace();
-  (*this)(value.outcome, value.message, value.rank, value.exit_code, value.signal, value.oom, value.last_log_lines);
+  (*this)(value.outcome, value.message, value.rank, value.exit_code, value.signal, value.oom,
+          value.last_log_lines);
 }
 
 void ColumnReader::Get(std::optional<core::Stop>& stop) {

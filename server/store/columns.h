@@ -12,7 +12,8 @@
 
 namespace trainctl::store {
 
-// Reads and writes the columns of rows, in order. What is read and makes no sense is refused by the database (Database::Refuse).
+// Reads and writes the columns of rows, in order. What is read and makes no sense is refused by the
+// database (Database::Refuse).
 class ColumnWriter {
  public:
   explicit ColumnWriter(Statement& statement) : statement_(statement) {}
@@ -52,7 +53,8 @@ class ColumnWriter {
 
 class ColumnReader {
  public:
-  ColumnReader(Database& database, Statement& statement) : database_(database), statement_(statement) {}
+  ColumnReader(Database& database, Statement& statement)
+      : database_(database), statement_(statement) {}
 
   template <class... T>
   void operator()(T&... values) {
@@ -88,7 +90,8 @@ class ColumnReader {
     std::string name;
     Get(name);
     const std::optional<T> parsed = parse(name);
-    if (!parsed) return database_.Refuse("a stored " + std::string(what) + " is damaged: '" + name + "'");
+    if (!parsed)
+      return database_.Refuse("a stored " + std::string(what) + " is damaged: '" + name + "'");
     value = *parsed;
   }
 

@@ -11,33 +11,37 @@ constexpr int kBusyTimeoutMs = 5000;
 base::Error ToError(const std::string& path, int code, const std::string& text) {
   const std::string what = path + ": " + text;
   switch (code & 0xff) {
-    case SQLITE_FULL:
-      return {base::Code::kExhausted, what + ": free some space on its disk"};
+    case SQLITE_FULL: return {base::Code::kExhausted, what + ": free some space on its disk"};
     case SQLITE_READONLY:
       return {base::Code::kIo, what + ": make the file, its folder and its disk writable"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return {base::Code::kIo, what + ": the file is damaged; stop the coordinator and put a backup in its place"};
-    case SQLITE_CONSTRAINT:
-      return {base::Code::kConflict, what};
-    default:
-      return {base::Code::kIo, what};
+      return {base::Code::kIo,
+              what + ": the file is damaged; stop the coordinator and put a backup in its place"};
+    case SQLITE_CONSTRAINT: return {base::Code::kConflict, what};
+    default: return {base::Code::kIo, what};
   }
 }
 
 // Every pragma that matters for safety, set rather than assumed.
 constexpr const char* kWriterPragmas =
-    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA mmap_size=0; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;";
-constexpr const char* kReaderPragmas = "PRAGMA mmap_size=0; PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA mmap_size=0; PRAGMA foreign_keys=ON; "
+    "PRAGMA trusted_schema=OFF;";
+constexpr const char* kReaderPragmas =
+    "PRAGMA mmap_size=0; PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
 
 }  // namespace
 
 base::Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode mode) {
   std::unique_ptr<Database> database(new Database(path));
-  const int access = mode == Mode::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-  const int code = sqlite3_open_v2(path.c_str(), &database->handle_, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  const int access =
+      mode == Mode::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  const int code = sqlite3_open_v2(path.c_str(), &database->handle_,
+                                   access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (code != SQLITE_OK && mode == Mode::kRead && (code & 0xff) == SQLITE_CANTOPEN) {
-    return base::Error{base::Code::kNotFound, path + ": there is no such database; start the coordinator on its folder first"};
+    return base::Error{
+        base::Code::kNotFound,
+        path + ": there is no such database; start the coordinator on its folder first"};
   }
   database->Note(code);
   if (database->ok()) sqlite3_busy_timeout(database->handle_, kBusyTimeoutMs);
@@ -77,7 +81,9 @@ void Database::Refuse(std::string message) {
   if (ok()) status_ = base::Error{base::Code::kIo, path_ + ": " + std::move(message)};
 }
 
-Transaction::Transaction(Database& database) : database_(database) { database_.Execute("BEGIN IMMEDIATE"); }
+Transaction::Transaction(Database& database) : database_(database) {
+  database_.Execute("BEGIN IMMEDIATE");
+}
 
 Transaction::~Transaction() {
   if (is_open_) Rollback();
@@ -93,7 +99,8 @@ base::Status Transaction::Commit() {
 // SQLite itself has rolled back after some errors: then there is nothing left to do.
 void Transaction::Rollback() {
   is_open_ = false;
-  if (sqlite3_get_autocommit(database_.handle()) == 0) sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  if (sqlite3_get_autocommit(database_.handle()) == 0)
+    sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 }  // namespace trainctl::store

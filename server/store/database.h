@@ -24,7 +24,8 @@ class Database {
 
   // A script without parameters and rows.
   void Execute(const std::string& sql);
-  // The statement of that text, prepared once and ready for its values. `sql` must outlive the database: a literal.
+  // The statement of that text, prepared once and ready for its values. `sql` must outlive the
+  // database: a literal.
   Statement& Prepared(std::string_view sql);
 
   // The first error since the last TakeStatus.

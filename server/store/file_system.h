@@ -10,7 +10,8 @@
 
 namespace trainctl::store {
 
-// The name of the network file system with that magic number of statfs(2); nullopt: local, or not known to be one.
+// The name of the network file system with that magic number of statfs(2); nullopt: local, or not
+// known to be one.
 std::optional<std::string_view> NetworkFileSystem(uint64_t magic);
 
 // Makes the folder where it is missing. kInvalid: it lies on a network file system. kIo.

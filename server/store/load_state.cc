@@ -17,15 +17,18 @@ int64_t NextId(Database& database, std::string_view table) {
 }
 
 std::vector<core::WorkerRow> LoadWorkers(Database& database) {
-  Statement statement(database, "SELECT " + std::string(kWorkerColumns) + " FROM workers ORDER BY name");
+  Statement statement(database,
+                      "SELECT " + std::string(kWorkerColumns) + " FROM workers ORDER BY name");
   std::vector<core::WorkerRow> workers;
   while (statement.Next()) VisitWorker(workers.emplace_back(), ColumnReader(database, statement));
   return workers;
 }
 
 std::vector<core::UnfinishedJob> LoadJobs(Database& database) {
-  Statement statement(database, "SELECT " + std::string(kJobColumns) + ", " + kStatusColumns +
-                                    " FROM job_status JOIN jobs ON id = job WHERE state != 'FINISHED' ORDER BY job");
+  Statement statement(
+      database,
+      "SELECT " + std::string(kJobColumns) + ", " + kStatusColumns +
+          " FROM job_status JOIN jobs ON id = job WHERE state != 'FINISHED' ORDER BY job");
   std::vector<core::UnfinishedJob> jobs;
   while (statement.Next()) {
     core::UnfinishedJob& job = jobs.emplace_back();
@@ -35,15 +38,18 @@ std::vector<core::UnfinishedJob> LoadJobs(Database& database) {
   return jobs;
 }
 
-void LoadAttempt(Database& database, Statement& attempts, Statement& ranks, core::UnfinishedJob* job) {
+void LoadAttempt(Database& database, Statement& attempts, Statement& ranks,
+                 core::UnfinishedJob* job) {
   attempts.Put(job->row.id.value, job->status.attempt);
   while (attempts.Next()) VisitAttempt(job->attempt.emplace(), ColumnReader(database, attempts));
   ranks.Put(job->row.id.value, job->status.attempt);
   while (ranks.Next()) VisitRank(job->ranks.emplace_back(), ColumnReader(database, ranks));
 }
 
-void LoadAcks(Database& database, const core::UnfinishedJob& job, std::map<job::RankKey, int64_t>* acks) {
-  Statement& statement = database.Prepared("SELECT rank, sequence FROM acks WHERE job = ? AND attempt = ?");
+void LoadAcks(Database& database, const core::UnfinishedJob& job,
+              std::map<job::RankKey, int64_t>* acks) {
+  Statement& statement =
+      database.Prepared("SELECT rank, sequence FROM acks WHERE job = ? AND attempt = ?");
   statement.Put(job.row.id.value, job.status.attempt);
   while (statement.Next()) {
     job::RankKey key{job.row.id, job.status.attempt, 0};
@@ -62,8 +68,10 @@ core::StoredState LoadState(Database& database) {
   state.workers = LoadWorkers(database);
   state.jobs = LoadJobs(database);
   const std::string of_attempt = " WHERE job = ? AND attempt = ?";
-  Statement attempts(database, "SELECT " + std::string(kAttemptColumns) + " FROM attempts" + of_attempt);
-  Statement ranks(database, "SELECT " + std::string(kRankColumns) + " FROM ranks" + of_attempt + " ORDER BY rank");
+  Statement attempts(database,
+                     "SELECT " + std::string(kAttemptColumns) + " FROM attempts" + of_attempt);
+  Statement ranks(database, "SELECT " + std::string(kRankColumns) + " FROM ranks" + of_attempt +
+                                " ORDER BY rank");
   for (core::UnfinishedJob& job : state.jobs) {
     if (job.status.state == job::JobState::kQueued) continue;
     LoadAttempt(database, attempts, ranks, &job);

@@ -20,10 +20,13 @@ std::string ReadOwner(int descriptor) {
 
 bool WriteOwner(int descriptor) {
   const std::string owner = std::to_string(getpid()) + "\n";
-  return ftruncate(descriptor, 0) == 0 && pwrite(descriptor, owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
+  return ftruncate(descriptor, 0) == 0 &&
+         pwrite(descriptor, owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
 }
 
-base::Error IoError(const std::string& path) { return {base::Code::kIo, path + ": " + std::strerror(errno)}; }
+base::Error IoError(const std::string& path) {
+  return {base::Code::kIo, path + ": " + std::strerror(errno)};
+}
 
 }  // namespace
 
@@ -33,8 +36,9 @@ base::Result<std::unique_ptr<LockFile>> LockFile::Take(const std::string& path) 
   std::unique_ptr<LockFile> lock(new LockFile(descriptor));
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return IoError(path);
-    return base::Error{base::Code::kConflict, path + ": another coordinator (pid " + ReadOwner(descriptor) +
-                                                  ") has this folder: stop it first, or name another folder"};
+    return base::Error{base::Code::kConflict,
+                       path + ": another coordinator (pid " + ReadOwner(descriptor) +
+                           ") has this folder: stop it first, or name another folder"};
   }
   if (!WriteOwner(descriptor)) return IoError(path);
   return lock;

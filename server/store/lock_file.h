@@ -1,4 +1,5 @@
-// A lock that ends with its process: an flock on a file that names who has it. Internal to this room.
+// A lock that ends with its process: an flock on a file that names who has it. Internal to this
+// room.
 #pragma once
 
 #include <memory>

@@ -15,7 +15,8 @@ constexpr int64_t kGang = -1;
 }  // namespace
 
 void MetricWriter::Write(const core::MetricRows& rows) {
-  Statement& insert = database_.Prepared("INSERT OR REPLACE INTO points (series, step, attempt, value, time) VALUES (?, ?, ?, ?, ?)");
+  Statement& insert = database_.Prepared(
+      "INSERT OR REPLACE INTO points (series, step, attempt, value, time) VALUES (?, ?, ?, ?, ?)");
   for (const job::MetricPoint& point : rows.points) {
     Series& series = Find(rows.key, point);
     if (series.attempt > rows.key.attempt) continue;
@@ -30,9 +31,11 @@ void MetricWriter::Write(const core::MetricRows& rows) {
 
 void MetricWriter::WriteSummaries() {
   Statement& update = database_.Prepared(
-      "UPDATE series SET attempt = ?, latest_step = ?, latest = ?, minimum = ?, maximum = ?, total = ?, count = ? WHERE id = ?");
+      "UPDATE series SET attempt = ?, latest_step = ?, latest = ?, minimum = ?, maximum = ?, total "
+      "= ?, count = ? WHERE id = ?");
   for (Series* series : unwritten_) {
-    update.Put(series->attempt, series->latest_step, series->latest, series->minimum, series->maximum, series->total, series->count);
+    update.Put(series->attempt, series->latest_step, series->latest, series->minimum,
+               series->maximum, series->total, series->count);
     update.Put(series->id);
     update.Run();
     series->is_written = true;
@@ -47,7 +50,8 @@ void MetricWriter::Forget() {
 }
 
 MetricWriter::Series& MetricWriter::Find(const job::RankKey& rank, const job::MetricPoint& point) {
-  const std::tuple key(rank.job.value, point.rank.value_or(kGang), std::string_view(point.name), std::string_view(point.phase));
+  const std::tuple key(rank.job.value, point.rank.value_or(kGang), std::string_view(point.name),
+                       std::string_view(point.phase));
   const auto found = series_.find(key);
   if (found != series_.end()) return found->second;
   const Key own(key);
@@ -57,7 +61,8 @@ MetricWriter::Series& MetricWriter::Find(const job::RankKey& rank, const job::Me
 MetricWriter::Series MetricWriter::Load(const Key& key, int64_t attempt) {
   const auto& [job, rank, name, phase] = key;
   Statement& insert = database_.Prepared(
-      "INSERT OR IGNORE INTO series (job, name, rank, phase, attempt, latest_step, total, count) VALUES (?, ?, ?, ?, ?, -1, 0, 0)");
+      "INSERT OR IGNORE INTO series (job, name, rank, phase, attempt, latest_step, total, count) "
+      "VALUES (?, ?, ?, ?, ?, -1, 0, 0)");
   insert.Put(job, std::string_view(name), rank, std::string_view(phase), attempt);
   insert.Run();
   Statement& select = database_.Prepared(
@@ -66,14 +71,16 @@ MetricWriter::Series MetricWriter::Load(const Key& key, int64_t attempt) {
   select.Put(job, std::string_view(name), rank, std::string_view(phase));
   Series series;
   while (select.Next()) {
-    select.Get(series.id, series.attempt, series.latest_step, series.latest, series.minimum, series.maximum, series.total, series.count);
+    select.Get(series.id, series.attempt, series.latest_step, series.latest, series.minimum,
+               series.maximum, series.total, series.count);
   }
   return series;
 }
 
 void MetricWriter::Rewind(Series& series, int64_t attempt, int64_t step) {
-  Statement& select =
-      database_.Prepared("SELECT MIN(value), MAX(value), TOTAL(value), COUNT(value) FROM points WHERE series = ? AND step < ?");
+  Statement& select = database_.Prepared(
+      "SELECT MIN(value), MAX(value), TOTAL(value), COUNT(value) FROM points WHERE series = ? AND "
+      "step < ?");
   select.Put(series.id, step);
   while (select.Next()) select.Get(series.minimum, series.maximum, series.total, series.count);
   series.attempt = attempt;

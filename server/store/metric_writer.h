@@ -1,8 +1,9 @@
-// Points and the summaries kept at their ingestion, inside a transaction that somebody else opened. Internal to this room.
+// Points and the summaries kept at their ingestion, inside a transaction that somebody else opened.
+// Internal to this room.
 //
-// A summary covers every point that came (several of one step too: samples within a step), NaN only as `latest`. When a later attempt's
-// first point comes, the summary is made anew from the points of the steps before it, so that what a restart does again counts once.
-// Not thread-safe.
+// A summary covers every point that came (several of one step too: samples within a step), NaN only
+// as `latest`. When a later attempt's first point comes, the summary is made anew from the points
+// of the steps before it, so that what a restart does again counts once. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ class MetricWriter {
   void Forget();
 
  private:
-  using Key = std::tuple<int64_t, int64_t, std::string, std::string>;  // job, rank (-1: the gang), name, phase
+  using Key = std::tuple<int64_t, int64_t, std::string,
+                         std::string>;  // job, rank (-1: the gang), name, phase
   struct Series {
     int64_t id = 0;
     int64_t attempt = 0;

@@ -24,7 +24,9 @@ base::Status Backup(Database& database, int64_t version) {
   statement.Put(std::string_view(partial));
   statement.Run();
   base::Status status = database.TakeStatus();
-  if (!status.ok()) return base::Error{status.error().code, "no backup before the upgrade: " + status.error().message};
+  if (!status.ok())
+    return base::Error{status.error().code,
+                       "no backup before the upgrade: " + status.error().message};
   std::filesystem::rename(partial, target, error);
   if (error) return base::Error{base::Code::kIo, target + ": " + error.message()};
   return base::Ok{};
@@ -44,14 +46,17 @@ base::Status Migrate(Database& database, Migrations migrations) {
   const auto target = static_cast<int64_t>(migrations.size());
   if (base::Status status = database.TakeStatus(); !status.ok()) return status;
   if (version > target) {
-    return base::Error{base::Code::kInvalid, database.path() + " was written by a newer coordinator (schema " + std::to_string(version) +
-                                                 ", this one knows " + std::to_string(target) + "): run that one"};
+    return base::Error{base::Code::kInvalid, database.path() +
+                                                 " was written by a newer coordinator (schema " +
+                                                 std::to_string(version) + ", this one knows " +
+                                                 std::to_string(target) + "): run that one"};
   }
   if (version > 0 && version < target) {
     if (base::Status status = Backup(database, version); !status.ok()) return status;
   }
   for (int64_t next = version; next < target; ++next) {
-    if (base::Status status = Upgrade(database, migrations[next], next + 1); !status.ok()) return status;
+    if (base::Status status = Upgrade(database, migrations[next], next + 1); !status.ok())
+      return status;
   }
   return base::Ok{};
 }

@@ -7,8 +7,9 @@
 
 namespace trainctl::store {
 
-// Before the first step of a database that holds something, it is copied to "<path>.v<version>.bak". Each step is one transaction.
-// kInvalid: the file is of a newer program. kExhausted, kIo.
+// Before the first step of a database that holds something, it is copied to
+// "<path>.v<version>.bak". Each step is one transaction. kInvalid: the file is of a newer program.
+// kExhausted, kIo.
 base::Status Migrate(Database& database, Migrations migrations);
 
 }  // namespace trainctl::store

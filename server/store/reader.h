@@ -1,7 +1,9 @@
-// Questions about what is stored: jobs (finished ones too), attempts, metrics, logs. A Reader sees what was committed before each call;
-// for live jobs the core's State is ahead of it by what is being committed.
+// Questions about what is stored: jobs (finished ones too), attempts, metrics, logs. A Reader sees
+// what was committed before each call; for live jobs the core's State is ahead of it by what is
+// being committed.
 //
-// Errors of every method: kIo. Each Reader is used by one thread at a time; several Readers work beside each other and beside the Store.
+// Errors of every method: kIo. Each Reader is used by one thread at a time; several Readers work
+// beside each other and beside the Store.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/result.h"
-#include "common/job/metric.h"
+#include "common/rank/metric.h"
 #include "server/core/rows.h"
 #include "server/store/store.h"
 
@@ -47,8 +49,8 @@ struct StoredSubmission {
   std::vector<base::JobId> jobs;  // in the order of the request
 };
 
-// Of one run, metric, rank and phase: one value a step, of the latest attempt that reached it. NaN values are counted in no number but
-// `latest`.
+// Of one run, metric, rank and phase: one value a step, of the latest attempt that reached it. NaN
+// values are counted in no number but `latest`.
 struct MetricSummary {
   std::string name;
   std::optional<int64_t> rank;
@@ -70,10 +72,11 @@ class Reader {
   virtual ~Reader() = default;
 
   // nullopt: never seen.
-  virtual base::Result<std::optional<StoredSubmission>> FindSubmission(std::string_view request_id) = 0;
+  virtual base::Result<std::optional<StoredSubmission>> FindSubmission(
+      std::string_view request_id) = 0;
 
-  // What people call a job or a group: its id, or its name (the newest of that name; a group's name before a job's). Jobs in order of
-  // id; empty: nothing is called so. A group: all its jobs.
+  // What people call a job or a group: its id, or its name (the newest of that name; a group's name
+  // before a job's). Jobs in order of id; empty: nothing is called so. A group: all its jobs.
   struct Found {
     base::GroupId group;  // 0: a job was meant
     std::string group_name;
@@ -100,9 +103,11 @@ class Reader {
   // By name, rank (the gang's first), phase.
   virtual base::Result<std::vector<MetricSummary>> Summaries(base::JobId job) = 0;
 
-  // The points by name, rank (the gang's first), phase, step, handed over in pieces of at most 4,096; `take` returns false to stop.
+  // The points by name, rank (the gang's first), phase, step, handed over in pieces of at most
+  // 4,096; `take` returns false to stop.
   using TakePoints = std::function<bool(std::span<const job::MetricPoint>)>;
-  virtual base::Status Points(base::JobId job, const MetricFilter& filter, const TakePoints& take) = 0;
+  virtual base::Status Points(base::JobId job, const MetricFilter& filter,
+                              const TakePoints& take) = 0;
 
   // Newest first.
   virtual base::Result<std::vector<AuditRow>> Audit(int64_t limit) = 0;

@@ -1,5 +1,5 @@
-// The columns of each kind of row: their names for SQL, and one function that visits them in that order, for writing and reading alike.
-// Internal to this room.
+// The columns of each kind of row: their names for SQL, and one function that visits them in that
+// order, for writing and reading alike. Internal to this room.
 #pragma once
 
 #include "server/core/rows.h"
@@ -9,52 +9,64 @@ namespace trainctl::store {
 
 // job_status, without its key `job`.
 inline constexpr const char* kStatusColumns =
-    "state, attempt, restarts, cancel_requested, outcome, message, end_rank, exit_code, signal, oom, last_log_lines, as_expected, "
+    "state, attempt, restarts, cancel_requested, outcome, message, end_rank, exit_code, signal, "
+    "oom, last_log_lines, as_expected, "
     "started_at, ended_at, step, steps, loss, tokens_per_second, peak_allocated_bytes, proven_by";
 template <class Row, class Visit>
 void VisitStatus(Row& row, Visit&& visit) {
-  visit(row.state, row.attempt, row.restarts, row.cancel_requested, row.end, row.as_expected, row.started_at, row.ended_at,
-        row.progress.step, row.progress.steps, row.progress.loss, row.progress.tokens_per_second, row.progress.peak_allocated_bytes,
-        row.proven_by);
+  visit(row.state, row.attempt, row.restarts, row.cancel_requested, row.end, row.as_expected,
+        row.started_at, row.ended_at, row.progress.step, row.progress.steps, row.progress.loss,
+        row.progress.tokens_per_second, row.progress.peak_allocated_bytes, row.proven_by);
 }
 
 inline constexpr const char* kAttemptColumns =
-    "job, attempt, placed_at, ended_at, blob, stop_outcome, stop_message, stop_rank, stop_grace_us, stop_at, outcome, message, end_rank, "
+    "job, attempt, placed_at, ended_at, blob, stop_outcome, stop_message, stop_rank, "
+    "stop_grace_us, stop_at, outcome, message, end_rank, "
     "exit_code, signal, oom, last_log_lines, micro_batch_size, trial";
 template <class Row, class Visit>
 void VisitAttempt(Row& row, Visit&& visit) {
-  visit(row.job, row.attempt, row.placed_at, row.ended_at, row.blob, row.stop, row.end, row.micro_batch_size, row.trial);
+  visit(row.job, row.attempt, row.placed_at, row.ended_at, row.blob, row.stop, row.end,
+        row.micro_batch_size, row.trial);
 }
 
 inline constexpr const char* kRankColumns =
-    "job, attempt, rank, worker, host, device_uuid, device_name, confirmed, pid, source_commit, libtorch, nccl, driver, "
-    "started_device_name, phase, done_bytes, total_bytes, step, steps, stage, loss, tokens_per_second, peak_allocated_bytes, outcome, "
-    "message, oom, proof, exit_code, signal, oom_killed, last_log_lines, failure, ended_by_stop, ended_at";
+    "job, attempt, rank, worker, host, device_uuid, device_name, confirmed, pid, source_commit, "
+    "libtorch, nccl, driver, "
+    "started_device_name, phase, done_bytes, total_bytes, step, steps, stage, loss, "
+    "tokens_per_second, peak_allocated_bytes, outcome, "
+    "message, oom, proof, exit_code, signal, oom_killed, last_log_lines, failure, ended_by_stop, "
+    "ended_at";
 template <class Row, class Visit>
 void VisitRank(Row& row, Visit&& visit) {
-  visit(row.key.job, row.key.attempt, row.key.rank, row.worker, row.host, row.device_uuid, row.device_name, row.confirmed);
-  visit(row.started.pid, row.started.commit, row.started.libtorch, row.started.nccl, row.started.driver, row.started.device_name);
+  visit(row.key.job, row.key.attempt, row.key.rank, row.worker, row.host, row.device_uuid,
+        row.device_name, row.confirmed);
+  visit(row.started.pid, row.started.commit, row.started.libtorch, row.started.nccl,
+        row.started.driver, row.started.device_name);
   visit(row.phase.phase, row.phase.done_bytes, row.phase.total_bytes);
-  visit(row.progress.step, row.progress.steps, row.progress.stage, row.progress.loss, row.progress.tokens_per_second,
-        row.progress.peak_allocated_bytes);
-  visit(row.outcome, row.proof, row.exit.exit_code, row.exit.signal, row.exit.oom_killed, row.exit.last_log_lines);
+  visit(row.progress.step, row.progress.steps, row.progress.stage, row.progress.loss,
+        row.progress.tokens_per_second, row.progress.peak_allocated_bytes);
+  visit(row.outcome, row.proof, row.exit.exit_code, row.exit.signal, row.exit.oom_killed,
+        row.exit.last_log_lines);
   visit(row.failure, row.ended_by_stop, row.ended_at);
 }
 
 inline constexpr const char* kWorkerColumns =
-    "name, host, boot_id, version, address, device_kind, device_index, device_uuid, device_name, memory_bytes, compute_capability, driver, "
+    "name, host, boot_id, version, address, device_kind, device_index, device_uuid, device_name, "
+    "memory_bytes, compute_capability, driver, "
     "threads, last_seen";
 template <class Row, class Visit>
 void VisitWorker(Row& row, Visit&& visit) {
   visit(row.name, row.host, row.boot_id, row.version, row.address);
-  visit(row.device.kind, row.device.index, row.device.uuid, row.device.name, row.device.memory_bytes, row.device.compute_capability,
-        row.device.driver, row.device.threads);
+  visit(row.device.kind, row.device.index, row.device.uuid, row.device.name,
+        row.device.memory_bytes, row.device.compute_capability, row.device.driver,
+        row.device.threads);
   visit(row.last_seen);
 }
 
 // jobs. The spec is its canonical JSON: reading it is the only thing here that takes time.
 inline constexpr const char* kJobColumns =
-    "id, group_id, request_id, spec, inspection, prediction, submitted_at, forced, auto_micro_batch";
+    "id, group_id, request_id, spec, inspection, prediction, submitted_at, forced, "
+    "auto_micro_batch";
 core::JobRow ReadJob(Database& database, Statement& statement);
 
 // "?, ?, …", as many as there are names in the list.

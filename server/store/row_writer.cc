@@ -7,7 +7,8 @@ namespace trainctl::store {
 namespace {
 
 std::string Replace(const std::string& table, const std::string& columns) {
-  return "INSERT OR REPLACE INTO " + table + " (" + columns + ") VALUES (" + Placeholders(columns.c_str()) + ")";
+  return "INSERT OR REPLACE INTO " + table + " (" + columns + ") VALUES (" +
+         Placeholders(columns.c_str()) + ")";
 }
 
 }  // namespace
@@ -29,28 +30,33 @@ void RowWriter::Write(const Batch& batch) {
 }
 
 void RowWriter::Write(const core::SubmissionRow& row) {
-  Statement& statement = database_.Prepared("INSERT INTO submissions (request_id, group_id, at) VALUES (?, ?, ?)");
+  Statement& statement =
+      database_.Prepared("INSERT INTO submissions (request_id, group_id, at) VALUES (?, ?, ?)");
   ColumnWriter{statement}(row.request_id, row.group, row.at);
   statement.Run();
 }
 
 void RowWriter::Write(const core::GroupRow& row) {
-  Statement& statement = database_.Prepared("INSERT INTO groups (id, name, submitted_at) VALUES (?, ?, ?)");
+  Statement& statement =
+      database_.Prepared("INSERT INTO groups (id, name, submitted_at) VALUES (?, ?, ?)");
   ColumnWriter{statement}(row.id, row.name, row.submitted_at);
   statement.Run();
 }
 
 void RowWriter::Write(const core::JobRow& row) {
   Statement& statement = database_.Prepared(
-      "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, submitted_at, forced, auto_micro_batch) "
+      "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, "
+      "submitted_at, forced, auto_micro_batch) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  ColumnWriter{statement}(row.id, row.group, row.request_id, row.spec.name, job::ToJson(row.spec), row.inspection_json, row.prediction_json,
-                          row.submitted_at, row.force, row.auto_micro_batch);
+  ColumnWriter{statement}(row.id, row.group, row.request_id, row.spec.name, job::ToJson(row.spec),
+                          row.inspection_json, row.prediction_json, row.submitted_at, row.force,
+                          row.auto_micro_batch);
   statement.Run();
 }
 
 void RowWriter::Write(const core::UpdateSpec& row) {
-  Statement& statement = database_.Prepared("UPDATE jobs SET spec = ?, prediction = ? WHERE id = ?");
+  Statement& statement =
+      database_.Prepared("UPDATE jobs SET spec = ?, prediction = ? WHERE id = ?");
   ColumnWriter{statement}(job::ToJson(row.spec), row.prediction_json, row.job);
   statement.Run();
 }
@@ -63,7 +69,8 @@ void RowWriter::Write(const core::UpdateJob& row) {
 }
 
 void RowWriter::Write(const core::UpdateInspection& row) {
-  Statement& statement = database_.Prepared("UPDATE jobs SET inspection = ?, prediction = ? WHERE id = ?");
+  Statement& statement =
+      database_.Prepared("UPDATE jobs SET inspection = ?, prediction = ? WHERE id = ?");
   ColumnWriter{statement}(row.inspection_json, row.prediction_json, row.job);
   statement.Run();
 }
@@ -90,20 +97,24 @@ void RowWriter::Write(const core::EventRow& row) {
 }
 
 void RowWriter::Write(const core::AckRow& row) {
-  Statement& statement = database_.Prepared("INSERT OR REPLACE INTO acks (job, attempt, rank, sequence) VALUES (?, ?, ?, ?)");
+  Statement& statement = database_.Prepared(
+      "INSERT OR REPLACE INTO acks (job, attempt, rank, sequence) VALUES (?, ?, ?, ?)");
   ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.sequence);
   statement.Run();
 }
 
 void RowWriter::Write(const core::ArtefactRow& row) {
-  Statement& statement =
-      database_.Prepared("INSERT INTO artefacts (job, attempt, rank, kind, path, bytes, at) VALUES (?, ?, ?, ?, ?, ?, ?)");
-  ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.saved.kind, row.saved.path, row.saved.bytes, row.at);
+  Statement& statement = database_.Prepared(
+      "INSERT INTO artefacts (job, attempt, rank, kind, path, bytes, at) VALUES (?, ?, ?, ?, ?, ?, "
+      "?)");
+  ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.saved.kind,
+                          row.saved.path, row.saved.bytes, row.at);
   statement.Run();
 }
 
 void RowWriter::Write(const AuditRow& row) {
-  Statement& statement = database_.Prepared("INSERT INTO audit (at, actor, action, subject) VALUES (?, ?, ?, ?)");
+  Statement& statement =
+      database_.Prepared("INSERT INTO audit (at, actor, action, subject) VALUES (?, ?, ?, ?)");
   ColumnWriter{statement}(row.at, row.actor, row.action, row.subject);
   statement.Run();
 }

@@ -1,4 +1,5 @@
-// Writes a batch's rows inside a transaction that somebody else opened. Internal to this room. Not thread-safe.
+// Writes a batch's rows inside a transaction that somebody else opened. Internal to this room. Not
+// thread-safe.
 #pragma once
 
 #include <string>

@@ -5,11 +5,13 @@
 namespace trainctl::store {
 namespace {
 
-// Times are wall micros, 0 = not yet. Names of states and outcomes are those that people see. What a job or an attempt came to stands in
-// seven columns: outcome … last_log_lines, all null until the end.
+// Times are wall micros, 0 = not yet. Names of states and outcomes are those that people see. What
+// a job or an attempt came to stands in seven columns: outcome … last_log_lines, all null until the
+// end.
 //
-// series + points: a series is one metric of one run, rank (-1: of the whole gang) and phase, with the summary that is kept at
-// ingestion; its points hold one value a step, of the latest attempt that reached it. A null value is NaN.
+// series + points: a series is one metric of one run, rank (-1: of the whole gang) and phase, with
+// the summary that is kept at ingestion; its points hold one value a step, of the latest attempt
+// that reached it. A null value is NaN.
 constexpr const char* kVersion1 = R"sql(
 CREATE TABLE submissions (
   request_id TEXT PRIMARY KEY,

@@ -5,7 +5,8 @@
 
 namespace trainctl::store {
 
-// SQL that leads from version i (its index) to version i + 1. Released ones are never changed, only followed.
+// SQL that leads from version i (its index) to version i + 1. Released ones are never changed, only
+// followed.
 using Migrations = std::span<const char* const>;
 
 Migrations Schema();

@@ -13,12 +13,14 @@ class SqliteReader : public Reader {
  public:
   explicit SqliteReader(std::unique_ptr<Database> database) : database_(std::move(database)) {}
 
-  base::Result<std::optional<StoredSubmission>> FindSubmission(std::string_view request_id) override {
+  base::Result<std::optional<StoredSubmission>> FindSubmission(
+      std::string_view request_id) override {
     Statement& statement = Query("SELECT group_id FROM submissions WHERE request_id = ?");
     statement.Put(request_id);
     std::optional<StoredSubmission> found;
     while (statement.Next()) statement.Get(found.emplace().group.value);
-    if (found) found->jobs = JobsOf("SELECT id FROM jobs WHERE request_id = ? ORDER BY id", request_id);
+    if (found)
+      found->jobs = JobsOf("SELECT id FROM jobs WHERE request_id = ? ORDER BY id", request_id);
     return Answer(std::move(found));
   }
 
@@ -32,13 +34,17 @@ class SqliteReader : public Reader {
       Found found = GroupOf("SELECT id, name FROM groups WHERE id = ?", group->value);
       if (found.group) return Answer(std::move(found));
     }
-    Found found = GroupOf("SELECT id, name FROM groups WHERE name = ? ORDER BY id DESC LIMIT 1", id_or_name);
-    if (!found.group) found.jobs = JobsOf("SELECT id FROM jobs WHERE name = ? ORDER BY id DESC LIMIT 1", id_or_name);
+    Found found =
+        GroupOf("SELECT id, name FROM groups WHERE name = ? ORDER BY id DESC LIMIT 1", id_or_name);
+    if (!found.group)
+      found.jobs =
+          JobsOf("SELECT id FROM jobs WHERE name = ? ORDER BY id DESC LIMIT 1", id_or_name);
     return Answer(std::move(found));
   }
 
   base::Result<Found> LatestGroup() override {
-    return Answer(GroupOf("SELECT id, name FROM groups WHERE id >= ? ORDER BY id DESC LIMIT 1", int64_t{0}));
+    return Answer(
+        GroupOf("SELECT id, name FROM groups WHERE id >= ? ORDER BY id DESC LIMIT 1", int64_t{0}));
   }
 
   base::Result<std::vector<StoredJob>> Jobs(const JobFilter& filter) override {
@@ -59,11 +65,14 @@ class SqliteReader : public Reader {
   }
 
   base::Result<std::vector<StoredAttempt>> Attempts(base::JobId job) override {
-    Statement statement(*database_, "SELECT " + std::string(kAttemptColumns) + " FROM attempts WHERE job = ? ORDER BY attempt");
+    Statement statement(*database_, "SELECT " + std::string(kAttemptColumns) +
+                                        " FROM attempts WHERE job = ? ORDER BY attempt");
     statement.Put(job.value);
     std::vector<StoredAttempt> attempts;
-    while (statement.Next()) VisitAttempt(attempts.emplace_back().row, ColumnReader(*database_, statement));
-    Statement ranks(*database_, "SELECT " + std::string(kRankColumns) + " FROM ranks WHERE job = ? AND attempt = ? ORDER BY rank");
+    while (statement.Next())
+      VisitAttempt(attempts.emplace_back().row, ColumnReader(*database_, statement));
+    Statement ranks(*database_, "SELECT " + std::string(kRankColumns) +
+                                    " FROM ranks WHERE job = ? AND attempt = ? ORDER BY rank");
     for (StoredAttempt& attempt : attempts) {
       ranks.Put(job.value, attempt.row.attempt);
       while (ranks.Next()) VisitRank(attempt.ranks.emplace_back(), ColumnReader(*database_, ranks));
@@ -83,42 +92,50 @@ class SqliteReader : public Reader {
   }
 
   base::Result<std::vector<core::ArtefactRow>> Artefacts(base::JobId job) override {
-    Statement& statement = Query("SELECT attempt, rank, kind, path, bytes, at FROM artefacts WHERE job = ? ORDER BY id");
+    Statement& statement = Query(
+        "SELECT attempt, rank, kind, path, bytes, at FROM artefacts WHERE job = ? ORDER BY id");
     statement.Put(job.value);
     std::vector<core::ArtefactRow> artefacts;
     while (statement.Next()) {
       core::ArtefactRow& row = artefacts.emplace_back();
       row.key.job = job;
-      statement.Get(row.key.attempt, row.key.rank, row.saved.kind, row.saved.path, row.saved.bytes, row.at);
+      statement.Get(row.key.attempt, row.key.rank, row.saved.kind, row.saved.path, row.saved.bytes,
+                    row.at);
     }
     return Answer(std::move(artefacts));
   }
 
   base::Result<std::vector<core::WorkerRow>> Workers() override {
-    Statement statement(*database_, "SELECT " + std::string(kWorkerColumns) + " FROM workers ORDER BY name");
+    Statement statement(*database_,
+                        "SELECT " + std::string(kWorkerColumns) + " FROM workers ORDER BY name");
     std::vector<core::WorkerRow> workers;
-    while (statement.Next()) VisitWorker(workers.emplace_back(), ColumnReader(*database_, statement));
+    while (statement.Next())
+      VisitWorker(workers.emplace_back(), ColumnReader(*database_, statement));
     return Answer(std::move(workers));
   }
 
   base::Result<std::vector<MetricSummary>> Summaries(base::JobId job) override {
-    Statement& statement =
-        Query("SELECT name, rank, phase, latest, minimum, maximum, total, count FROM series WHERE job = ? ORDER BY name, rank, phase");
+    Statement& statement = Query(
+        "SELECT name, rank, phase, latest, minimum, maximum, total, count FROM series WHERE job = "
+        "? ORDER BY name, rank, phase");
     statement.Put(job.value);
     std::vector<MetricSummary> summaries;
     while (statement.Next()) {
       MetricSummary& summary = summaries.emplace_back();
       int64_t rank = 0;
       double total = 0;
-      statement.Get(summary.name, rank, summary.phase, summary.latest, summary.min, summary.max, total, summary.count);
+      statement.Get(summary.name, rank, summary.phase, summary.latest, summary.min, summary.max,
+                    total, summary.count);
       if (rank >= 0) summary.rank = rank;
       if (summary.count > 0) summary.mean = total / static_cast<double>(summary.count);
     }
     return Answer(std::move(summaries));
   }
 
-  base::Status Points(base::JobId job, const MetricFilter& filter, const TakePoints& take) override {
-    Statement& statement = Query("SELECT step, value, time FROM points WHERE series = ? ORDER BY step");
+  base::Status Points(base::JobId job, const MetricFilter& filter,
+                      const TakePoints& take) override {
+    Statement& statement =
+        Query("SELECT step, value, time FROM points WHERE series = ? ORDER BY step");
     std::vector<job::MetricPoint> piece;
     for (const Series& series : SeriesOf(job, filter)) {
       statement.Put(series.id);
@@ -135,7 +152,8 @@ class SqliteReader : public Reader {
   }
 
   base::Result<std::vector<AuditRow>> Audit(int64_t limit) override {
-    Statement& statement = Query("SELECT at, actor, action, subject FROM audit ORDER BY id DESC LIMIT ?");
+    Statement& statement =
+        Query("SELECT at, actor, action, subject FROM audit ORDER BY id DESC LIMIT ?");
     statement.Put(limit);
     std::vector<AuditRow> rows;
     while (statement.Next()) {
@@ -175,7 +193,9 @@ class SqliteReader : public Reader {
     statement.Put(parameter);
     Found found;
     while (statement.Next()) statement.Get(found.group.value, found.group_name);
-    if (found.group) found.jobs = JobsOf("SELECT id FROM jobs WHERE group_id = ? AND group_id != 0 ORDER BY id", found.group.value);
+    if (found.group)
+      found.jobs = JobsOf("SELECT id FROM jobs WHERE group_id = ? AND group_id != 0 ORDER BY id",
+                          found.group.value);
     return found;
   }
 
@@ -196,7 +216,8 @@ class SqliteReader : public Reader {
   }
 
   std::vector<std::string> PlacementOf(const StoredJob& job) {
-    Statement& statement = Query("SELECT worker FROM ranks WHERE job = ? AND attempt = ? ORDER BY rank");
+    Statement& statement =
+        Query("SELECT worker FROM ranks WHERE job = ? AND attempt = ? ORDER BY rank");
     statement.Put(job.row.id.value, job.status.attempt);
     std::vector<std::string> workers;
     while (statement.Next()) statement.Get(workers.emplace_back());
@@ -209,7 +230,8 @@ class SqliteReader : public Reader {
   };
 
   std::vector<Series> SeriesOf(base::JobId job, const MetricFilter& filter) {
-    Statement& statement = Query("SELECT id, name, rank, phase FROM series WHERE job = ? ORDER BY name, rank, phase");
+    Statement& statement =
+        Query("SELECT id, name, rank, phase FROM series WHERE job = ? ORDER BY name, rank, phase");
     statement.Put(job.value);
     std::vector<Series> found;
     while (statement.Next()) {
@@ -223,7 +245,9 @@ class SqliteReader : public Reader {
   }
 
   static bool Passes(const MetricFilter& filter, const job::MetricPoint& point) {
-    const bool has_name = filter.names.empty() || std::find(filter.names.begin(), filter.names.end(), point.name) != filter.names.end();
+    const bool has_name =
+        filter.names.empty() ||
+        std::find(filter.names.begin(), filter.names.end(), point.name) != filter.names.end();
     return has_name && (!filter.rank || filter.rank == point.rank);
   }
 

@@ -48,7 +48,8 @@ base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& director
   if (!database.ok()) return database.error();
   base::Status migrated = Migrate(**database, Schema());
   if (!migrated.ok()) return migrated.error();
-  return std::unique_ptr<Store>(std::make_unique<SqliteStore>(std::move(*lock), std::move(*database)));
+  return std::unique_ptr<Store>(
+      std::make_unique<SqliteStore>(std::move(*lock), std::move(*database)));
 }
 
 }  // namespace trainctl::store

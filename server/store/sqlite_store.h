@@ -1,10 +1,12 @@
 // Store and Reader in one SQLite file (schema: schema.h).
 //
 //   durability  WAL, synchronous=FULL: Apply returns after the fsync. mmap_size=0.
-//   one writer  exactly one connection writes and checkpoints (SQLite before 3.51.3 can corrupt a WAL database otherwise): the folder is
+//   one writer  exactly one connection writes and checkpoints (SQLite before 3.51.3 can corrupt a
+//   WAL database otherwise): the folder is
 //               locked against a second coordinator, and Readers' connections are read-only.
-//   place       a local disk: a network file system is refused, since neither its locks nor its shared memory can be trusted.
-//   upgrades    PRAGMA user_version; before a migration the file is copied beside itself (coordinator.db.v1.bak). A file of a newer
+//   place       a local disk: a network file system is refused, since neither its locks nor its
+//   shared memory can be trusted. upgrades    PRAGMA user_version; before a migration the file is
+//   copied beside itself (coordinator.db.v1.bak). A file of a newer
 //               version is refused.
 #pragma once
 
@@ -17,8 +19,9 @@
 
 namespace trainctl::store {
 
-// <directory>/coordinator.db, made where it is missing (the folder too). kConflict: another coordinator has it, with its pid; kInvalid: a
-// network file system, or a file of a newer version; kExhausted, kIo as Store.
+// <directory>/coordinator.db, made where it is missing (the folder too). kConflict: another
+// coordinator has it, with its pid; kInvalid: a network file system, or a file of a newer version;
+// kExhausted, kIo as Store.
 base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory);
 
 // The store must be open, here or in another process. kNotFound, kIo.

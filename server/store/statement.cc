@@ -12,14 +12,17 @@ namespace trainctl::store {
 
 Statement::Statement(Database& database, std::string_view sql) : database_(database) {
   const auto size = static_cast<int>(sql.size());
-  const int code = sqlite3_prepare_v3(database.handle(), sql.data(), size, SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
+  const int code = sqlite3_prepare_v3(database.handle(), sql.data(), size,
+                                      SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
   CHECK(code != SQLITE_ERROR) << sqlite3_errmsg(database.handle()) << " in: " << sql;
   database.Note(code);
 }
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
-void Statement::PutOne(int64_t value) { database_.Note(sqlite3_bind_int64(statement_, ++parameter_, value)); }
+void Statement::PutOne(int64_t value) {
+  database_.Note(sqlite3_bind_int64(statement_, ++parameter_, value));
+}
 
 void Statement::PutOne(double value) {
   if (std::isnan(value)) return PutNull();
@@ -28,7 +31,8 @@ void Statement::PutOne(double value) {
 
 void Statement::PutOne(std::string_view value) {
   const char* data = value.data() == nullptr ? "" : value.data();
-  database_.Note(sqlite3_bind_text64(statement_, ++parameter_, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  database_.Note(sqlite3_bind_text64(statement_, ++parameter_, data, value.size(), SQLITE_TRANSIENT,
+                                     SQLITE_UTF8));
 }
 
 void Statement::PutNull() { database_.Note(sqlite3_bind_null(statement_, ++parameter_)); }
@@ -57,7 +61,8 @@ void Statement::GetOne(int64_t& value) { value = sqlite3_column_int64(statement_
 
 void Statement::GetOne(double& value) {
   const bool is_null = NextIsNull();
-  value = is_null ? std::numeric_limits<double>::quiet_NaN() : sqlite3_column_double(statement_, column_);
+  value = is_null ? std::numeric_limits<double>::quiet_NaN()
+                  : sqlite3_column_double(statement_, column_);
   ++column_;
 }
 
@@ -67,6 +72,8 @@ void Statement::GetOne(std::string& value) {
   value.assign(static_cast<const char*>(text == nullptr ? "" : text), size);
 }
 
-bool Statement::NextIsNull() const { return sqlite3_column_type(statement_, column_) == SQLITE_NULL; }
+bool Statement::NextIsNull() const {
+  return sqlite3_column_type(statement_, column_) == SQLITE_NULL;
+}
 
 }  // namespace trainctl::store

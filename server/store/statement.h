@@ -1,8 +1,9 @@
-// A prepared SQLite statement: values in by Put, run by Run or Next, columns out by Get, both in the order of the SQL. Internal to this
-// room.
+// A prepared SQLite statement: values in by Put, run by Run or Next, columns out by Get, both in
+// the order of the SQL. Internal to this room.
 //
-// Errors stick to the statement's Database: after the first, nothing is executed and columns read as zero, until somebody takes the error
-// (database.h). So a writer of many rows asks once, at its commit. Not thread-safe.
+// Errors stick to the statement's Database: after the first, nothing is executed and columns read
+// as zero, until somebody takes the error (database.h). So a writer of many rows asks once, at its
+// commit. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,9 @@
-// What the coordinator remembers across restarts. One Store writes; Readers (reader.h) read beside it.
+// What the coordinator remembers across restarts. One Store writes; Readers (reader.h) read beside
+// it.
 //
-// Errors of every method: kExhausted (disk full), kIo (read-only, damaged, any other refusal of the disk); the message names the file,
-// what the disk said and what to do. After an error nothing of the batch is stored.
+// Errors of every method: kExhausted (disk full), kIo (read-only, damaged, any other refusal of the
+// disk); the message names the file, what the disk said and what to do. After an error nothing of
+// the batch is stored.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +13,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/result.h"
-#include "common/job/rank_key.h"
+#include "common/rank/rank_key.h"
 #include "server/core/actions.h"
 #include "server/core/restore.h"
 

@@ -17,7 +17,8 @@ class AgentArtifactTest : public AgentFixture {
     message.mutable_artifact()->set_file(file);
     const size_t before = coordinator_.told().artifacts.size();
     coordinator_.Send(message);
-    coordinator_.Await("the piece", [before](const auto& told) { return told.artifacts.size() > before; });
+    coordinator_.Await("the piece",
+                       [before](const auto& told) { return told.artifacts.size() > before; });
     return coordinator_.told().artifacts.back();
   }
 };

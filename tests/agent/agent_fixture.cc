@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "common/base/file.h"
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 #include "worker/agent/rank_records.h"
 #include "worker/agent/remains.h"
 #include "worker/shim/process_table.h"
@@ -29,7 +29,8 @@ constexpr auto kDeadline = std::chrono::seconds(30);
 void AwaitThat(const std::string& what, const std::function<bool()>& condition) {
   const auto give_up = std::chrono::steady_clock::now() + kDeadline;
   while (!condition()) {
-    if (std::chrono::steady_clock::now() > give_up) throw std::runtime_error("waited in vain for " + what);
+    if (std::chrono::steady_clock::now() > give_up)
+      throw std::runtime_error("waited in vain for " + what);
     std::this_thread::yield();
   }
 }
@@ -61,7 +62,8 @@ class RunningAgent::Thread {
   std::unique_ptr<base::Status> started_;
 };
 
-RunningAgent::RunningAgent(const agent::AgentOptions& options, std::unique_ptr<agent::Device> device)
+RunningAgent::RunningAgent(const agent::AgentOptions& options,
+                           std::unique_ptr<agent::Device> device)
     : thread_(std::make_unique<Thread>(options, std::move(device))) {}
 
 RunningAgent::~RunningAgent() = default;
@@ -101,7 +103,8 @@ void AgentFixture::StartAgent() {
 }
 
 void AgentFixture::AnnounceCoordinator() {
-  ASSERT_TRUE(base::WriteFileAtomically(options_.uplink.coordinator_file, coordinator_.address() + "\n"));
+  ASSERT_TRUE(
+      base::WriteFileAtomically(options_.uplink.coordinator_file, coordinator_.address() + "\n"));
 }
 
 std::string AgentFixture::Plan(const std::string& script) {
@@ -117,9 +120,12 @@ std::string AgentFixture::Plan(const std::string& script) {
   return job::ToJson(plan);
 }
 
-std::string AgentFixture::Folder(const job::RankKey& key) const { return agent::RankFolder(options_.directory, key); }
+std::string AgentFixture::Folder(const job::RankKey& key) const {
+  return agent::RankFolder(options_.directory, key);
+}
 
-std::map<int64_t, double> AgentFixture::Metric(const job::RankKey& key, const std::string& name) const {
+std::map<int64_t, double> AgentFixture::Metric(const job::RankKey& key,
+                                               const std::string& name) const {
   std::map<int64_t, double> values;
   FakeCoordinator::Told told = coordinator_.told();
   for (const job::RankReport& report : told.reports[key]) {
@@ -142,18 +148,21 @@ void AgentFixture::AwaitReports(const job::RankKey& key, size_t count) {
 void AgentFixture::AwaitStarted(const job::RankKey& key) {
   coordinator_.Await("the rank's own word of its start", [&](const FakeCoordinator::Told& told) {
     const auto reports = told.reports.find(key);
-    return reports != told.reports.end() && std::any_of(reports->second.begin(), reports->second.end(), [](const auto& report) {
+    return reports != told.reports.end() &&
+           std::any_of(reports->second.begin(), reports->second.end(), [](const auto& report) {
              return std::holds_alternative<job::RankStarted>(report.body);
            });
   });
 }
 
 void AgentFixture::AwaitNoFolder(const job::RankKey& key) {
-  AwaitThat("the removal of the rank's folder", [&] { return !std::filesystem::exists(Folder(key)); });
+  AwaitThat("the removal of the rank's folder",
+            [&] { return !std::filesystem::exists(Folder(key)); });
 }
 
 void AgentFixture::AwaitExitRecord(const job::RankKey& key) {
-  AwaitThat("the rank's exit record", [&] { return agent::ReadExitRecord(Folder(key)).has_value(); });
+  AwaitThat("the rank's exit record",
+            [&] { return agent::ReadExitRecord(Folder(key)).has_value(); });
 }
 
 Gate::Gate(std::string path) : path_(std::move(path)) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "common/job/rank_plan.h"
+#include "common/rank/rank_plan.h"
 #include "tests/agent/fake_coordinator.h"
 #include "tests/shim/temp_folder.h"
 #include "worker/agent/agent.h"

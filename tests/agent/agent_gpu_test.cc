@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "common/base/file.h"
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 #include "tests/agent/agent_fixture.h"
 #include "tests/agent/fake_gpu_library.h"
 
@@ -18,7 +18,8 @@ class AgentGpuTest : public AgentFixture {
   AgentGpuTest() {
     make_device_ = [this] {
       std::filesystem::create_directories(options_.directory);
-      return agent::MakeGpu(std::make_unique<FakeGpuLibrary>(driver_), 0, 8, options_.directory).value();
+      return agent::MakeGpu(std::make_unique<FakeGpuLibrary>(driver_), 0, 8, options_.directory)
+          .value();
     };
   }
 
@@ -37,7 +38,9 @@ TEST_F(AgentGpuTest, TheRankSeesItsGpuAloneAsTheFirst) {
   coordinator_.Start(kRank0, GpuPlan("environment CUDA_VISIBLE_DEVICES; exit 0"));
   coordinator_.AwaitEnd(kRank0);
   EXPECT_EQ(coordinator_.told().logs[kRank0], "GPU-aaaa\n");
-  EXPECT_EQ(job::RankPlanFromJson(*base::ReadFile(Folder(kRank0) + "/plan.json", 1 << 20))->device_index, 0);
+  EXPECT_EQ(
+      job::RankPlanFromJson(*base::ReadFile(Folder(kRank0) + "/plan.json", 1 << 20))->device_index,
+      0);
   const v1::Device device = coordinator_.told().hellos[0].device();
   EXPECT_EQ(device.kind(), "cuda");
   EXPECT_EQ(device.uuid(), "GPU-aaaa");
@@ -85,7 +88,9 @@ TEST_F(AgentGpuTest, ARunShorterThanASampleHasItsEnergyAndTheHostsCpuTime) {
 
 TEST_F(AgentGpuTest, IsFreeOnlyOnceItsMemoryIsBack) {
   StartAgent();
-  coordinator_.Await("hello", [](const auto& told) { return !told.hellos.empty() && told.hellos[0].device_free(); });
+  coordinator_.Await("hello", [](const auto& told) {
+    return !told.hellos.empty() && told.hellos[0].device_free();
+  });
   coordinator_.Start(kRank0, GpuPlan("started here; command; exit 0"));
   AwaitReports(kRank0, 1);
   driver_.Set([](FakeDriver& driver) { driver.sample.memory_used_bytes = int64_t{90} << 30; });
@@ -94,23 +99,29 @@ TEST_F(AgentGpuTest, IsFreeOnlyOnceItsMemoryIsBack) {
   coordinator_.AwaitEnd(kRank0);
   const int64_t beats = coordinator_.told().heartbeats;
   coordinator_.Await("some time", [&](const auto& told) { return told.heartbeats > beats + 3; });
-  EXPECT_EQ(coordinator_.told().device_states.size(), words) << "nothing is said while the memory comes back";
+  EXPECT_EQ(coordinator_.told().device_states.size(), words)
+      << "nothing is said while the memory comes back";
   driver_.Set([](FakeDriver& driver) { driver.sample.memory_used_bytes = int64_t{610} << 20; });
-  coordinator_.Await("the device's word", [&](const auto& told) { return told.device_states.size() > words; });
+  coordinator_.Await("the device's word",
+                     [&](const auto& told) { return told.device_states.size() > words; });
   EXPECT_TRUE(coordinator_.told().device_states.back().free());
 }
 
 TEST_F(AgentGpuTest, SaysWhenSomebodyElseTakesTheGpu) {
   StartAgent();
-  coordinator_.Await("the device's word", [](const auto& told) { return !told.device_states.empty(); });
+  coordinator_.Await("the device's word",
+                     [](const auto& told) { return !told.device_states.empty(); });
   driver_.Set([](FakeDriver& driver) {
     driver.sample.memory_used_bytes = int64_t{20} << 30;
     driver.processes = {{4711, int64_t{19} << 30}};
   });
-  coordinator_.Await("that it is not free", [](const auto& told) { return !told.device_states.back().free(); });
-  EXPECT_THAT(coordinator_.told().device_states.back().reason(), testing::AllOf(HasSubstr("20.00 GiB"), HasSubstr("4711")));
+  coordinator_.Await("that it is not free",
+                     [](const auto& told) { return !told.device_states.back().free(); });
+  EXPECT_THAT(coordinator_.told().device_states.back().reason(),
+              testing::AllOf(HasSubstr("20.00 GiB"), HasSubstr("4711")));
   driver_.Set([](FakeDriver& driver) { driver.sample.memory_used_bytes = int64_t{600} << 20; });
-  coordinator_.Await("that it is free again", [](const auto& told) { return told.device_states.back().free(); });
+  coordinator_.Await("that it is free again",
+                     [](const auto& told) { return told.device_states.back().free(); });
 }
 
 TEST_F(AgentGpuTest, ABusyGpuIsNotFreeFromTheStart) {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "common/job/job_json.h"
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 #include "tests/agent/agent_fixture.h"
 
 namespace trainctl::tests {
@@ -16,11 +16,14 @@ class AgentInspectTest : public AgentFixture {
     message.mutable_inspect()->set_request_id("r1");
     message.mutable_inspect()->set_job_json(job_json);
     coordinator_.Send(message);
-    coordinator_.Await("the inspection", [](const auto& told) { return !told.inspections.empty(); });
+    coordinator_.Await("the inspection",
+                       [](const auto& told) { return !told.inspections.empty(); });
     return coordinator_.told().inspections.back();
   }
 
-  static std::string Job(const std::string& script) { return job::ToJson(job::RankPlanFromJson(Plan(script))->job); }
+  static std::string Job(const std::string& script) {
+    return job::ToJson(job::RankPlanFromJson(Plan(script))->job);
+  }
 };
 
 TEST_F(AgentInspectTest, AnswersWhatTheProgramPrints) {

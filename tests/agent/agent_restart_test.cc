@@ -25,7 +25,8 @@ class AgentRestartTest : public AgentFixture {
 
 TEST_F(AgentRestartTest, ARestartedWorkerTakesItsRankUpAgain) {
   StartAgent();
-  coordinator_.Start(kRank0, Plan("train 0 50; print one; command; train 50 100; print two; exit 0"));
+  coordinator_.Start(kRank0,
+                     Plan("train 0 50; print one; command; train 50 100; print two; exit 0"));
   AwaitReports(kRank0, 60);
   const auto before = agent::ReadPidRecord(Folder(kRank0));
   StopAgent();
@@ -72,13 +73,16 @@ TEST_F(AgentRestartTest, ARankThatEndedMeanwhileIsReportedWhole) {
   EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 4);
   ExpectLossOfSteps(40);
   EXPECT_FALSE(shim::ReadStat(rank.pid)) << "nothing of it is left";
-  coordinator_.Await("the device's word", [](const auto& told) { return !told.device_states.empty() && told.device_states.back().free(); });
+  coordinator_.Await("the device's word", [](const auto& told) {
+    return !told.device_states.empty() && told.device_states.back().free();
+  });
 }
 
 TEST_F(AgentRestartTest, ACoordinatorThatWasAwayGetsEverythingOnce) {
   Gate gate(folder_.path() + "/gate");
   StartAgent();
-  coordinator_.Start(kRank0, Plan("train 0 20; gate " + gate.path() + "; train 20 300; print after; exit 0"));
+  coordinator_.Start(
+      kRank0, Plan("train 0 20; gate " + gate.path() + "; train 20 300; print after; exit 0"));
   AwaitReports(kRank0, 40);
   coordinator_.GoAway();
   gate.Open();

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "common/base/file.h"
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 #include "tests/agent/agent_fixture.h"
 #include "worker/shim/process_table.h"
 
@@ -52,18 +52,23 @@ TEST_F(AgentTest, SendsHeartbeatsWithTheHostsSample) {
 
 TEST_F(AgentTest, RelaysARankFromItsStartToItsRelease) {
   StartAgent();
-  coordinator_.Start(kRank0, Plan("started c; train 0 3; print done; "
-                                  "message {\"type\":\"outcome\",\"outcome\":\"SUCCEEDED\",\"message\":\"\"}; exit 0"));
+  coordinator_.Start(
+      kRank0,
+      Plan("started c; train 0 3; print done; "
+           "message {\"type\":\"outcome\",\"outcome\":\"SUCCEEDED\",\"message\":\"\"}; exit 0"));
   const auto exit = std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0));
   EXPECT_EQ(exit.exit_code, 0);
   EXPECT_EQ(exit.last_log_lines, "done\n");
   const auto told = coordinator_.told();
   EXPECT_THAT(told.faults, testing::IsEmpty());
-  EXPECT_THAT(OwnMessages(told.reports.at(kRank0)), testing::ElementsAre("started", "progress", "progress", "progress", "outcome", "exit"));
+  EXPECT_THAT(
+      OwnMessages(told.reports.at(kRank0)),
+      testing::ElementsAre("started", "progress", "progress", "progress", "outcome", "exit"));
   EXPECT_EQ(Metric(kRank0, "loss"), (std::map<int64_t, double>{{0, 0}, {1, 1}, {2, 2}}));
   EXPECT_EQ(told.logs.at(kRank0), "done\n");
 
-  coordinator_.Await("the device's word", [](const auto& now) { return !now.device_states.empty(); });
+  coordinator_.Await("the device's word",
+                     [](const auto& now) { return !now.device_states.empty(); });
   EXPECT_TRUE(coordinator_.told().device_states.back().free());
   coordinator_.Release(kRank0);
   AwaitNoFolder(kRank0);
@@ -86,7 +91,9 @@ TEST_F(AgentTest, ADataInterfaceReplacesTheAddress) {
   coordinator_.Start(kRank0, Plan("exit 0"));
   coordinator_.AwaitEnd(kRank0);
   EXPECT_EQ(coordinator_.told().hellos[0].address(), "10.1.2.3");
-  EXPECT_EQ(job::RankPlanFromJson(*base::ReadFile(Folder(kRank0) + "/plan.json", 1 << 20))->bind_address, "10.1.2.3");
+  EXPECT_EQ(
+      job::RankPlanFromJson(*base::ReadFile(Folder(kRank0) + "/plan.json", 1 << 20))->bind_address,
+      "10.1.2.3");
 }
 
 TEST_F(AgentTest, StartsARankOnlyOnceHoweverOftenItIsTold) {
@@ -111,9 +118,11 @@ TEST_F(AgentTest, BringsTheRankItsPeersOnce) {
   std::vector<std::string> commands;
   const auto told = coordinator_.told();
   for (const auto& report : told.reports.at(kRank0)) {
-    if (const auto* started = std::get_if<job::RankStarted>(&report.body)) commands.push_back(started->commit);
+    if (const auto* started = std::get_if<job::RankStarted>(&report.body))
+      commands.push_back(started->commit);
   }
-  EXPECT_THAT(commands, testing::ElementsAre(HasSubstr("61626364"), HasSubstr("6566"))) << "the blobs, as hex of the lines";
+  EXPECT_THAT(commands, testing::ElementsAre(HasSubstr("61626364"), HasSubstr("6566")))
+      << "the blobs, as hex of the lines";
 }
 
 TEST_F(AgentTest, StopsARankThatDoesNotWantTo) {
@@ -130,8 +139,11 @@ TEST_F(AgentTest, AMissingRankProgramIsALaunchFailure) {
   options_.rank_program = "/no/such/trainrank";
   StartAgent();
   coordinator_.Start(kRank0, Plan("exit 0"));
-  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("/no/such/trainrank"));
-  coordinator_.Await("the device's word", [](const auto& told) { return !told.device_states.empty() && told.device_states.back().free(); });
+  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
+              HasSubstr("/no/such/trainrank"));
+  coordinator_.Await("the device's word", [](const auto& told) {
+    return !told.device_states.empty() && told.device_states.back().free();
+  });
 }
 
 TEST_F(AgentTest, AMissingModelIsALaunchFailureThatNamesHostAndPath) {
@@ -139,22 +151,25 @@ TEST_F(AgentTest, AMissingModelIsALaunchFailureThatNamesHostAndPath) {
   job::RankPlan plan = *job::RankPlanFromJson(Plan("exit 0"));
   plan.job.model.path = "/no/such/model";
   coordinator_.Start(kRank0, job::ToJson(plan));
-  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
-              testing::AllOf(HasSubstr("testhost"), HasSubstr("/no/such/model"), HasSubstr("model.path")));
+  EXPECT_THAT(
+      std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
+      testing::AllOf(HasSubstr("testhost"), HasSubstr("/no/such/model"), HasSubstr("model.path")));
 }
 
 TEST_F(AgentTest, AMissingShimProgramIsALaunchFailure) {
   options_.shim_program = "/no/such/trainshim";
   StartAgent();
   coordinator_.Start(kRank0, Plan("exit 0"));
-  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("/no/such/trainshim"));
+  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
+              HasSubstr("/no/such/trainshim"));
 }
 
 TEST_F(AgentTest, AShimThatCannotRunIsALaunchFailureWithItsWords) {
   options_.shim_arguments = {"--wrong", "option"};
   StartAgent();
   coordinator_.Start(kRank0, Plan("exit 0"));
-  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("unknown option --wrong"));
+  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
+              HasSubstr("unknown option --wrong"));
 }
 
 TEST_F(AgentTest, AFolderThatCannotBeMadeIsALaunchFailure) {
@@ -163,20 +178,23 @@ TEST_F(AgentTest, AFolderThatCannotBeMadeIsALaunchFailure) {
   std::filesystem::remove_all(options_.directory + "/ranks");
   ASSERT_TRUE(base::WriteFileAtomically(options_.directory + "/ranks", "in the way"));
   coordinator_.Start(kRank0, Plan("exit 0"));
-  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("cannot make the rank's folder"));
+  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
+              HasSubstr("cannot make the rank's folder"));
 }
 
 TEST_F(AgentTest, APlanThatCannotBeReadIsALaunchFailure) {
   StartAgent();
   coordinator_.Start(kRank0, "{}");
-  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message, HasSubstr("plan can't be read"));
+  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
+              HasSubstr("plan can't be read"));
 }
 
 TEST_F(AgentTest, RelaysALongLogWhole) {
   StartAgent();
   coordinator_.Start(kRank0, Plan("flood 9000000; exit 3"));
   EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 3);
-  coordinator_.Await("the whole log", [](const auto& told) { return told.logs.at(kRank0).size() == 9'000'000; });
+  coordinator_.Await("the whole log",
+                     [](const auto& told) { return told.logs.at(kRank0).size() == 9'000'000; });
   EXPECT_THAT(coordinator_.told().faults, testing::IsEmpty());
   EXPECT_TRUE(coordinator_.told().logs.at(kRank0).starts_with("line 0\nline 1\n"));
 }
@@ -193,7 +211,8 @@ TEST_F(AgentTest, SamplesWhatTheRankAndTheHostUse) {
   EXPECT_TRUE(Metric(kRank0, "host_cpu_percent").contains(4));
   EXPECT_GT(Metric(kRank0, "host_memory_used_bytes")[4], 0);
   EXPECT_FALSE(Metric(kRank0, "gpu_power_watts").contains(4)) << "a CPU slot has no GPU";
-  EXPECT_GT(coordinator_.told().last_heartbeat.device().memory_used_bytes(), 0) << "a slot is used as its rank uses it";
+  EXPECT_GT(coordinator_.told().last_heartbeat.device().memory_used_bytes(), 0)
+      << "a slot is used as its rank uses it";
 }
 
 TEST_F(AgentTest, PassesOverAMessageThatIsNone) {
@@ -201,12 +220,14 @@ TEST_F(AgentTest, PassesOverAMessageThatIsNone) {
   coordinator_.Start(kRank0, Plan("message rubbish; started after; exit 0"));
   coordinator_.AwaitEnd(kRank0);
   EXPECT_THAT(coordinator_.told().faults, testing::IsEmpty()) << "the numbers have no gap";
-  EXPECT_THAT(OwnMessages(coordinator_.told().reports[kRank0]), testing::ElementsAre("started", "exit"));
+  EXPECT_THAT(OwnMessages(coordinator_.told().reports[kRank0]),
+              testing::ElementsAre("started", "exit"));
 }
 
 TEST_F(AgentTest, GivesTheRankItsEnvironmentWithoutGpus) {
   StartAgent();
-  coordinator_.Start(kRank0, Plan("environment AGENT_TEST; environment CUDA_VISIBLE_DEVICES; exit 0"));
+  coordinator_.Start(kRank0,
+                     Plan("environment AGENT_TEST; environment CUDA_VISIBLE_DEVICES; exit 0"));
   coordinator_.AwaitEnd(kRank0);
   EXPECT_EQ(coordinator_.told().logs[kRank0], "passed on\n\n");
 }

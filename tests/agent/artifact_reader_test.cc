@@ -67,7 +67,8 @@ TEST_F(ArtifactReaderTest, AFileIsListedAndReadByItsName) {
 
 TEST_F(ArtifactReaderTest, NoPathLeadsOutOfTheFolder) {
   for (const std::string& file :
-       std::vector<std::string>{"../secret", "sub/../../secret", "/etc/passwd", ".", "sub/..", "sub//weights/../../../secret"}) {
+       std::vector<std::string>{"../secret", "sub/../../secret", "/etc/passwd", ".", "sub/..",
+                                "sub//weights/../../../secret"}) {
     const base::Result<ArtifactPiece> piece = Ask(file);
     EXPECT_FALSE(piece) << file;
   }
@@ -89,7 +90,9 @@ TEST_F(ArtifactReaderTest, WhatIsGoneIsSaid) {
   EXPECT_EQ(Ask("gone").error().code, base::Code::kNotFound);
 }
 
-TEST_F(ArtifactReaderTest, AFolderIsNoFile) { EXPECT_THAT(Ask("sub").error().message, HasSubstr("sub is no file")); }
+TEST_F(ArtifactReaderTest, AFolderIsNoFile) {
+  EXPECT_THAT(Ask("sub").error().message, HasSubstr("sub is no file"));
+}
 
 }  // namespace
 }  // namespace trainctl::agent

@@ -21,7 +21,8 @@ TEST(Backoff, DoublesUpToItsLastWithJitter) {
 }
 
 TEST(Backoff, DiffersBetweenWorkers) {
-  Backoff first(milliseconds(100000), milliseconds(100000), 1), second(milliseconds(100000), milliseconds(100000), 2);
+  Backoff first(milliseconds(100000), milliseconds(100000), 1),
+      second(milliseconds(100000), milliseconds(100000), 2);
   EXPECT_NE(first.Next(), second.Next());
 }
 
@@ -29,7 +30,8 @@ TEST(ParseHostPort, TakesNamesAndBothKindsOfAddresses) {
   EXPECT_EQ(ParseHostPort("gpu1:7070")->host, "gpu1");
   EXPECT_EQ(ParseHostPort("127.0.0.1:7070")->port, "7070");
   EXPECT_EQ(ParseHostPort("[::1]:7070")->host, "::1");
-  for (const char* wrong : {"", "gpu1", ":1", "gpu1:", "gpu1:http"}) EXPECT_FALSE(ParseHostPort(wrong)) << wrong;
+  for (const char* wrong : {"", "gpu1", ":1", "gpu1:", "gpu1:http"})
+    EXPECT_FALSE(ParseHostPort(wrong)) << wrong;
 }
 
 }  // namespace

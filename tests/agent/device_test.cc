@@ -36,9 +36,13 @@ TEST(GpuDevice, KeepsItsBaselineForTheNextWorkerOfThisBoot) {
   const tests::TempFolder folder;
   FakeDriver driver;
   driver.sample.memory_used_bytes = 100 * kMiB;
-  EXPECT_EQ((*MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, folder.path()))->WhyNotFree(), "");
-  driver.sample.memory_used_bytes = 1 * kGiB;  // a rank's remains, below what a first look takes for idle
-  EXPECT_THAT((*MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, folder.path()))->WhyNotFree(), HasSubstr("1.00 GiB"));
+  EXPECT_EQ((*MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, folder.path()))->WhyNotFree(),
+            "");
+  driver.sample.memory_used_bytes =
+      1 * kGiB;  // a rank's remains, below what a first look takes for idle
+  EXPECT_THAT(
+      (*MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, folder.path()))->WhyNotFree(),
+      HasSubstr("1.00 GiB"));
 }
 
 TEST(GpuDevice, IsNotFreeWhileItsDriverDoesNotAnswer) {
@@ -62,7 +66,9 @@ TEST(MakeGpu, NamesTheGpusThereAre) {
 TEST(MakeGpu, RefusesAV100AndAnOldDriverInPlainWords) {
   FakeDriver driver;
   driver.gpus = {{0, "GPU-aaaa", "Tesla V100-SXM2-32GB", 32 * kGiB, 7, 0}};
-  const auto refusal = [&] { return MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, "/tmp").error().message; };
+  const auto refusal = [&] {
+    return MakeGpu(std::make_unique<FakeGpuLibrary>(driver), 0, 1, "/tmp").error().message;
+  };
   EXPECT_THAT(refusal(), HasSubstr("V100-SXM2-32GB) has compute capability 7.0"));
   driver.version = "570.11";
   EXPECT_THAT(refusal(), HasSubstr("570.11, but CUDA 13 needs 580"));

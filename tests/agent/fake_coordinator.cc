@@ -20,7 +20,8 @@ job::RankKey KeyOf(const Message& message) {
 }
 
 bool IsEnd(const job::ReportBody& body) {
-  return std::holds_alternative<job::RankExit>(body) || std::holds_alternative<job::LaunchFailure>(body);
+  return std::holds_alternative<job::RankExit>(body) ||
+         std::holds_alternative<job::LaunchFailure>(body);
 }
 
 }  // namespace
@@ -86,10 +87,13 @@ class FakeCoordinator::Service : public v1::WorkerGateway::Service {
     auto& stored = told.reports[report->key];
     const auto next = static_cast<int64_t>(stored.size()) + 1;
     if (report->sequence > next) {
-      return told.faults.push_back("report " + std::to_string(report->sequence) + " came before " + std::to_string(next));
+      return told.faults.push_back("report " + std::to_string(report->sequence) + " came before " +
+                                   std::to_string(next));
     }
-    if (report->sequence < next) ++told.repeated_reports;
-    else stored.push_back(*report);
+    if (report->sequence < next)
+      ++told.repeated_reports;
+    else
+      stored.push_back(*report);
     if (!owner_.acks_) return;
     v1::CoordinatorMessage answer;
     wire::WriteRankKey(report->key, answer.mutable_ack());
@@ -100,9 +104,11 @@ class FakeCoordinator::Service : public v1::WorkerGateway::Service {
   void TakeLog(const v1::LogReport& message, Stream& stream) {
     std::string& log = owner_.told_.logs[KeyOf(message)];
     const auto stored = static_cast<int64_t>(log.size());
-    if (message.offset() > stored) owner_.told_.faults.push_back("a gap in the log at " + std::to_string(stored));
+    if (message.offset() > stored)
+      owner_.told_.faults.push_back("a gap in the log at " + std::to_string(stored));
     const int64_t known = stored - message.offset();
-    if (known < static_cast<int64_t>(message.data().size())) log += message.data().substr(static_cast<size_t>(known));
+    if (known < static_cast<int64_t>(message.data().size()))
+      log += message.data().substr(static_cast<size_t>(known));
     v1::CoordinatorMessage answer;
     wire::WriteRankKey(KeyOf(message), answer.mutable_log_ack());
     answer.mutable_log_ack()->set_offset(static_cast<int64_t>(log.size()));
@@ -131,7 +137,9 @@ FakeCoordinator::FakeCoordinator() { ComeBack(); }
 
 FakeCoordinator::~FakeCoordinator() = default;
 
-std::string FakeCoordinator::address() const { return "127.0.0.1:" + std::to_string(running_->port); }
+std::string FakeCoordinator::address() const {
+  return "127.0.0.1:" + std::to_string(running_->port);
+}
 
 void FakeCoordinator::GoAway() { running_.reset(); }
 
@@ -144,7 +152,8 @@ void FakeCoordinator::WithholdAcks() {
 
 void FakeCoordinator::Send(const v1::CoordinatorMessage& message) {
   std::unique_lock lock(mutex_);
-  const bool connected = changed_.wait_for(lock, kDeadline, [&] { return running_->service.newest_ != nullptr; });
+  const bool connected =
+      changed_.wait_for(lock, kDeadline, [&] { return running_->service.newest_ != nullptr; });
   if (!connected) throw std::runtime_error("no worker connected");
   running_->service.newest_->Write(message);
 }
@@ -176,15 +185,18 @@ void FakeCoordinator::Release(const job::RankKey& key) {
   Send(message);
 }
 
-void FakeCoordinator::Await(const std::string& what, const std::function<bool(const Told&)>& condition) {
+void FakeCoordinator::Await(const std::string& what,
+                            const std::function<bool(const Told&)>& condition) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kDeadline, [&] { return condition(told_); })) throw std::runtime_error("waited in vain for " + what);
+  if (!changed_.wait_for(lock, kDeadline, [&] { return condition(told_); }))
+    throw std::runtime_error("waited in vain for " + what);
 }
 
 job::ReportBody FakeCoordinator::AwaitEnd(const job::RankKey& key) {
   Await("the end of " + job::ToString(key), [&](const Told& told) {
     const auto reports = told.reports.find(key);
-    return reports != told.reports.end() && !reports->second.empty() && IsEnd(reports->second.back().body);
+    return reports != told.reports.end() && !reports->second.empty() &&
+           IsEnd(reports->second.back().body);
   });
   return told().reports[key].back().body;
 }

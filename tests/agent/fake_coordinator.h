@@ -1,5 +1,6 @@
-// A coordinator as a worker sees it: WorkerGateway on loopback on a port of the kernel's choice. It keeps what it is told as the real one
-// does (each report once, logs by offset), acknowledges it, and welcomes a worker with how far it is. It can go away and come back.
+// A coordinator as a worker sees it: WorkerGateway on loopback on a port of the kernel's choice. It
+// keeps what it is told as the real one does (each report once, logs by offset), acknowledges it,
+// and welcomes a worker with how far it is. It can go away and come back.
 #pragma once
 
 #include <condition_variable>
@@ -21,14 +22,15 @@ class FakeCoordinator {
   // All that a worker ever told, in order of arrival.
   struct Told {
     std::vector<v1::Hello> hellos;
-    std::map<job::RankKey, std::vector<job::RankReport>> reports;  // stored ones, by sequence from 1
+    std::map<job::RankKey, std::vector<job::RankReport>>
+        reports;  // stored ones, by sequence from 1
     std::map<job::RankKey, std::string> logs;
     std::vector<v1::DeviceState> device_states;
     std::vector<v1::InspectResult> inspections;
     std::vector<v1::ArtifactResult> artifacts;
     int64_t heartbeats = 0;
     v1::Heartbeat last_heartbeat;
-    int64_t repeated_reports = 0;      // that were stored already
+    int64_t repeated_reports = 0;     // that were stored already
     std::vector<std::string> faults;  // gaps and unreadable reports: a worker's bugs
   };
 

@@ -15,12 +15,18 @@ namespace {
 class HostSamplerTest : public testing::Test {
  protected:
   HostSamplerTest() {
-    for (const char* name : {"proc", "v2", "v1"}) std::filesystem::create_directory(folder_.path() + "/" + name);
+    for (const char* name : {"proc", "v2", "v1"})
+      std::filesystem::create_directory(folder_.path() + "/" + name);
     Write("proc/stat", "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1 2 3 4\n");
-    Write("proc/meminfo", "MemTotal:       1000 kB\nMemFree:         100 kB\nMemAvailable:    600 kB\n");
+    Write("proc/meminfo",
+          "MemTotal:       1000 kB\nMemFree:         100 kB\nMemAvailable:    600 kB\n");
   }
-  void Write(const std::string& name, const std::string& text) { std::ofstream(folder_.path() + "/" + name) << text; }
-  HostFiles Files() { return {folder_.path() + "/proc", folder_.path() + "/v2", folder_.path() + "/v1"}; }
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_.path() + "/" + name) << text;
+  }
+  HostFiles Files() {
+    return {folder_.path() + "/proc", folder_.path() + "/v2", folder_.path() + "/v1"};
+  }
 
   tests::TempFolder folder_;
 };

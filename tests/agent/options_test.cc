@@ -9,8 +9,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(WorkerOptions, ReadsBothForms) {
-  const auto options =
-      ParseOptions({"--coordinator", "127.0.0.1:1", "--dir=/tmp/w", "--device", "cuda:3", "--threads=4", "--memory", "8GiB"});
+  const auto options = ParseOptions({"--coordinator", "127.0.0.1:1", "--dir=/tmp/w", "--device",
+                                     "cuda:3", "--threads=4", "--memory", "8GiB"});
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_EQ(options->coordinator, "127.0.0.1:1");
   EXPECT_EQ(options->directory, "/tmp/w");
@@ -45,8 +45,9 @@ TEST(WorkerOptions, ProbeAndHelpNeedNothingElse) {
 }
 
 TEST(WorkerOptions, HelpNamesEveryOption) {
-  for (const char* option : {"--coordinator", "--coordinator-file", "--dir", "--device", "--threads", "--memory", "--name",
-                             "--data-interface", "--rank-program", "--shim-program", "--probe"}) {
+  for (const char* option :
+       {"--coordinator", "--coordinator-file", "--dir", "--device", "--threads", "--memory",
+        "--name", "--data-interface", "--rank-program", "--shim-program", "--probe"}) {
     EXPECT_THAT(Help(), HasSubstr(option));
   }
 }

@@ -14,11 +14,18 @@ using nlohmann::json;
 using testing::HasSubstr;
 using tests::FakeDriver;
 
-const HostFacts kGoodHost = {.host = "gpu1", .cores = 64, .memory_bytes = int64_t{512} << 30, .cgroup = "v2", .cgroup_leaf = true,
-                             .shm_bytes = int64_t{64} << 30, .memlock_bytes = -1, .nofile = 1 << 20};
+const HostFacts kGoodHost = {.host = "gpu1",
+                             .cores = 64,
+                             .memory_bytes = int64_t{512} << 30,
+                             .cgroup = "v2",
+                             .cgroup_leaf = true,
+                             .shm_bytes = int64_t{64} << 30,
+                             .memlock_bytes = -1,
+                             .nofile = 1 << 20};
 
 json ProbeOf(const HostFacts& host, FakeDriver& driver) {
-  return json::parse(Probe(host, std::unique_ptr<GpuLibrary>(std::make_unique<tests::FakeGpuLibrary>(driver))));
+  return json::parse(
+      Probe(host, std::unique_ptr<GpuLibrary>(std::make_unique<tests::FakeGpuLibrary>(driver))));
 }
 
 // The texts of the checks with a verdict, joined.
@@ -46,7 +53,8 @@ TEST(Probe, AFitHostIsFit) {
 TEST(Probe, RefusesAV100InPlainWords) {
   FakeDriver driver;
   driver.gpus = {{0, "GPU-aaaa", "Tesla V100", int64_t{32} << 30, 7, 0}};
-  EXPECT_THAT(Texts(ProbeOf(kGoodHost, driver), "failure"), HasSubstr("V100) has compute capability 7.0, but CUDA 13 needs 7.5"));
+  EXPECT_THAT(Texts(ProbeOf(kGoodHost, driver), "failure"),
+              HasSubstr("V100) has compute capability 7.0, but CUDA 13 needs 7.5"));
 }
 
 TEST(Probe, WarnsOfAGpuWithoutBf16) {
@@ -60,7 +68,8 @@ TEST(Probe, WarnsOfAGpuWithoutBf16) {
 TEST(Probe, FailsAnOldDriver) {
   FakeDriver driver;
   driver.version = "535.104";
-  EXPECT_THAT(Texts(ProbeOf(kGoodHost, driver), "failure"), HasSubstr("535.104, but CUDA 13 needs 580"));
+  EXPECT_THAT(Texts(ProbeOf(kGoodHost, driver), "failure"),
+              HasSubstr("535.104, but CUDA 13 needs 580"));
 }
 
 TEST(Probe, NamesForeignProcesses) {
@@ -84,11 +93,13 @@ TEST(Probe, WarnsOfSmallLimits) {
 }
 
 TEST(Probe, AHostWithoutGpusCanTrainOnItsCpu) {
-  const json probe = json::parse(Probe(kGoodHost, base::Error{base::Code::kNotFound, "no NVIDIA driver here"}));
+  const json probe =
+      json::parse(Probe(kGoodHost, base::Error{base::Code::kNotFound, "no NVIDIA driver here"}));
   EXPECT_TRUE(probe["driver"].is_null());
   EXPECT_TRUE(probe["gpus"].empty());
   EXPECT_THAT(Texts(probe, "warning"), HasSubstr("jobs run on CPU slots"));
-  const json broken = json::parse(Probe(kGoodHost, base::Error{base::Code::kUnavailable, "the NVIDIA driver does not answer"}));
+  const json broken = json::parse(
+      Probe(kGoodHost, base::Error{base::Code::kUnavailable, "the NVIDIA driver does not answer"}));
   EXPECT_THAT(Texts(broken, "failure"), HasSubstr("does not answer"));
 }
 

@@ -25,7 +25,8 @@ TEST(RankRecords, ReadBackWhatTheShimWrites) {
   EXPECT_EQ(pid->cgroup, "/sys/fs/cgroup/a\"b");
 
   EXPECT_FALSE(ReadExitRecord(folder.path()));
-  const shim::ExitRecord written = {.signal = 9, .oom_killed = true, .leftover_pids = {1, 2}, .boot_id = "boot", .ended_at = 5};
+  const shim::ExitRecord written = {
+      .signal = 9, .oom_killed = true, .leftover_pids = {1, 2}, .boot_id = "boot", .ended_at = 5};
   ASSERT_TRUE(shim::Write(folder.path(), written));
   const auto exit = ReadExitRecord(folder.path());
   ASSERT_TRUE(exit);
@@ -54,7 +55,8 @@ TEST(RankRecords, RanksAreFoundByTheirFolders) {
   for (const char* name : {"j12-3-4", "j2-1-0", "j2-1", "x2-1-0", "j2-1-x", "-1-0", "j2--1-0"}) {
     std::filesystem::create_directories(folder.path() + "/ranks/" + name);
   }
-  EXPECT_THAT(FindRanks(folder.path()), testing::ElementsAre(job::RankKey{base::JobId{2}, 1, 0}, key));
+  EXPECT_THAT(FindRanks(folder.path()),
+              testing::ElementsAre(job::RankKey{base::JobId{2}, 1, 0}, key));
 }
 
 TEST(ToReport, TellsTheEndWithTheLastLines) {
@@ -64,8 +66,10 @@ TEST(ToReport, TellsTheEndWithTheLastLines) {
   const auto exit = std::get<job::RankExit>(ToReport({.exit_code = 3}, folder.path()));
   EXPECT_EQ(exit.exit_code, 3);
   EXPECT_TRUE(exit.last_log_lines.starts_with("line 10\n")) << exit.last_log_lines;
-  EXPECT_EQ(std::get<job::LaunchFailure>(ToReport({.launch_error = "no"}, folder.path())).message, "no");
-  EXPECT_EQ(std::get<job::RankExit>(ToReport({.leftover_pids = {5}}, folder.path())).signal, 9) << "one of both is always set";
+  EXPECT_EQ(std::get<job::LaunchFailure>(ToReport({.launch_error = "no"}, folder.path())).message,
+            "no");
+  EXPECT_EQ(std::get<job::RankExit>(ToReport({.leftover_pids = {5}}, folder.path())).signal, 9)
+      << "one of both is always set";
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 #include "proto/trainctl.pb.h"
 #include "tests/shim/temp_folder.h"
 #include "worker/shim/log_file.h"
@@ -26,10 +26,15 @@ class RelayTest : public testing::Test {
     return all;
   }
   static std::string Short(const v1::WorkerMessage& message) {
-    if (message.has_log()) return "log" + std::to_string(message.log().offset()) + "+" + std::to_string(message.log().data().size());
+    if (message.has_log())
+      return "log" + std::to_string(message.log().offset()) + "+" +
+             std::to_string(message.log().data().size());
     const v1::RankReport& report = message.report();
-    const std::string body = report.has_progress() ? "progress" + std::to_string(report.progress().step()) : report.has_exit() ? "exit"
-                             : report.has_metrics() ? "metrics" + std::to_string(report.metrics().points_size()) : "other";
+    const std::string body =
+        report.has_progress()  ? "progress" + std::to_string(report.progress().step())
+        : report.has_exit()    ? "exit"
+        : report.has_metrics() ? "metrics" + std::to_string(report.metrics().points_size())
+                               : "other";
     return std::to_string(report.sequence()) + ":" + body;
   }
 
@@ -101,7 +106,8 @@ TEST_F(RelayTest, KnowsTheStepAlsoOfAnAdoptedRank) {
   Say(7);
   EXPECT_EQ(Relay(job::RankKey{base::JobId{1}, 1, 0}, folder_.path()).step(), 7);
   Say(10);
-  EXPECT_EQ(Relay(job::RankKey{base::JobId{1}, 1, 0}, folder_.path()).step(), 9) << "the last step, from 0";
+  EXPECT_EQ(Relay(job::RankKey{base::JobId{1}, 1, 0}, folder_.path()).step(), 9)
+      << "the last step, from 0";
 }
 
 }  // namespace

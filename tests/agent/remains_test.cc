@@ -24,7 +24,9 @@ class Child {
     ::waitpid(pid_, nullptr, 0);
   }
   pid_t pid() const { return pid_; }
-  shim::PidRecord Record() const { return {.pid = pid_, .start_time = shim::ReadStat(pid_)->start_time, .boot_id = shim::BootId()}; }
+  shim::PidRecord Record() const {
+    return {.pid = pid_, .start_time = shim::ReadStat(pid_)->start_time, .boot_id = shim::BootId()};
+  }
   // Waits for its end, which stays to be reaped.
   int AwaitEnd() const {
     siginfo_t info;
@@ -53,7 +55,8 @@ TEST(EndRemains, NeverTouchesAnotherProcessWithItsId) {
 
 TEST(EndRemains, NeverTouchesASessionThatGotTheShimsNumber) {
   const Child stranger(true);
-  shim::PidRecord record{.pid = 999'999'999, .start_time = 0, .session = stranger.pid(), .boot_id = shim::BootId()};
+  shim::PidRecord record{
+      .pid = 999'999'999, .start_time = 0, .session = stranger.pid(), .boot_id = shim::BootId()};
   EXPECT_THAT(EndRemains(record), testing::IsEmpty());
   EXPECT_FALSE(shim::ReadStat(stranger.pid())->ended());
 }

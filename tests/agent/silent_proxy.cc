@@ -12,16 +12,19 @@ using boost::system::error_code;
 struct SilentProxy::Connection {
   using Pointer = std::shared_ptr<Connection>;
 
-  Connection(tcp::socket accepted, boost::asio::io_context& io) : client(std::move(accepted)), server(io) {}
+  Connection(tcp::socket accepted, boost::asio::io_context& io)
+      : client(std::move(accepted)), server(io) {}
 
-  static void Forward(const Pointer& connection, tcp::socket& from, tcp::socket& to, std::array<char, 4096>& bytes) {
-    from.async_read_some(boost::asio::buffer(bytes), [=, &from, &to, &bytes](error_code error, size_t size) {
-      if (connection->silent) return;
-      if (error) return connection->Close();
-      boost::asio::write(to, boost::asio::buffer(bytes, size), error);
-      if (error) return connection->Close();
-      Forward(connection, from, to, bytes);
-    });
+  static void Forward(const Pointer& connection, tcp::socket& from, tcp::socket& to,
+                      std::array<char, 4096>& bytes) {
+    from.async_read_some(boost::asio::buffer(bytes),
+                         [=, &from, &to, &bytes](error_code error, size_t size) {
+                           if (connection->silent) return;
+                           if (error) return connection->Close();
+                           boost::asio::write(to, boost::asio::buffer(bytes, size), error);
+                           if (error) return connection->Close();
+                           Forward(connection, from, to, bytes);
+                         });
   }
 
   void Close() {
@@ -36,7 +39,8 @@ struct SilentProxy::Connection {
 };
 
 SilentProxy::SilentProxy(const std::string& to)
-    : to_(boost::asio::ip::make_address("127.0.0.1"), static_cast<uint16_t>(std::stoi(to.substr(to.rfind(':') + 1)))),
+    : to_(boost::asio::ip::make_address("127.0.0.1"),
+          static_cast<uint16_t>(std::stoi(to.substr(to.rfind(':') + 1)))),
       acceptor_(io_, tcp::endpoint(boost::asio::ip::make_address("127.0.0.1"), 0)) {
   Accept();
   thread_ = std::thread([this] { io_.run(); });
@@ -47,7 +51,9 @@ SilentProxy::~SilentProxy() {
   thread_.join();
 }
 
-std::string SilentProxy::address() const { return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()); }
+std::string SilentProxy::address() const {
+  return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
+}
 
 void SilentProxy::FallSilent() {
   boost::asio::post(io_, [this] {

@@ -1,5 +1,6 @@
-// A network between a worker and its coordinator that can go dead: a TCP proxy on loopback that forwards until it falls silent. Connections
-// that were open then stay open and nothing goes through them any more, as where packets are dropped; later ones are forwarded again.
+// A network between a worker and its coordinator that can go dead: a TCP proxy on loopback that
+// forwards until it falls silent. Connections that were open then stay open and nothing goes
+// through them any more, as where packets are dropped; later ones are forwarded again.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

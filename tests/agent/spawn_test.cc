@@ -19,12 +19,14 @@ int ExitStatus(pid_t pid) {
 TEST(Spawn, RunsAProgramInASessionOfItsOwn) {
   const tests::TempFolder folder;
   const std::string output = folder.path() + "/output";
-  const auto pid = Spawn({.arguments = {"/bin/sh", "-c", "cat; echo $A; ps -o sid= -p $$ >&2; exit 3"},
-                          .environment = {"A=b", "PATH=/bin:/usr/bin"},
-                          .output_path = output});
+  const auto pid =
+      Spawn({.arguments = {"/bin/sh", "-c", "cat; echo $A; ps -o sid= -p $$ >&2; exit 3"},
+             .environment = {"A=b", "PATH=/bin:/usr/bin"},
+             .output_path = output});
   ASSERT_TRUE(pid) << pid.error().message;
   EXPECT_EQ(ExitStatus(*pid), 3);
-  EXPECT_THAT(*base::ReadFile(output, 1000), testing::AllOf(testing::StartsWith("b\n"), testing::HasSubstr(std::to_string(*pid))));
+  EXPECT_THAT(*base::ReadFile(output, 1000),
+              testing::AllOf(testing::StartsWith("b\n"), testing::HasSubstr(std::to_string(*pid))));
 }
 
 TEST(Spawn, SaysThatThereIsNoSuchProgram) {
@@ -34,7 +36,8 @@ TEST(Spawn, SaysThatThereIsNoSuchProgram) {
 }
 
 TEST(WithVariables, ReplacesByName) {
-  EXPECT_THAT(WithVariables({"A=1", "AB=2", "C=3"}, {"A=4", "D="}), testing::UnorderedElementsAre("AB=2", "C=3", "A=4", "D="));
+  EXPECT_THAT(WithVariables({"A=1", "AB=2", "C=3"}, {"A=4", "D="}),
+              testing::UnorderedElementsAre("AB=2", "C=3", "A=4", "D="));
 }
 
 }  // namespace

@@ -7,9 +7,12 @@
 namespace trainctl::base {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKeys = {"micro_batch_size", "global_batch_size", "epochs", "max_steps", "lr"};
+constexpr std::array<std::string_view, 5> kKeys = {"micro_batch_size", "global_batch_size",
+                                                   "epochs", "max_steps", "lr"};
 
-TEST(Closest, FindsAMissingLetter) { EXPECT_EQ(Closest("micro_bach_size", kKeys), "micro_batch_size"); }
+TEST(Closest, FindsAMissingLetter) {
+  EXPECT_EQ(Closest("micro_bach_size", kKeys), "micro_batch_size");
+}
 
 TEST(Closest, FindsSwappedNeighbours) { EXPECT_EQ(Closest("ephocs", kKeys), "epochs"); }
 

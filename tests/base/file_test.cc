@@ -24,7 +24,10 @@ class File : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
   std::string Path(const std::string& name) const { return folder_ + "/" + name; }
-  size_t Entries() const { return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator())); }
+  size_t Entries() const {
+    return static_cast<size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
 
   std::string folder_;
 };
@@ -65,7 +68,7 @@ TEST_F(File, WritingIntoAMissingFolderNamesPathAndReason) {
 
 TEST_F(File, TheModeIsThatOfTheNewFile) {
   ASSERT_TRUE(WriteFileAtomically(Path("secret"), "x", 0600).ok());
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(stat(Path("secret").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0600u);
 }
@@ -74,7 +77,8 @@ TEST_F(File, ConcurrentWritersLeaveOneWholeContent) {
   const std::string a(100'000, 'a'), b(100'000, 'b');
   std::vector<std::thread> writers;
   for (const std::string& content : {a, b, a, b}) {
-    writers.emplace_back([&, content] { EXPECT_TRUE(WriteFileAtomically(Path("f"), content).ok()); });
+    writers.emplace_back(
+        [&, content] { EXPECT_TRUE(WriteFileAtomically(Path("f"), content).ok()); });
   }
   for (std::thread& writer : writers) writer.join();
   const std::string result = *ReadFile(Path("f"), 200'000);
@@ -104,7 +108,9 @@ TEST_F(File, AFolderIsNoFile) {
   EXPECT_EQ(result.error().code, Code::kInvalid);
 }
 
-TEST_F(File, FilesWithoutASizeAreReadToTheirEnd) { EXPECT_THAT(*ReadFile("/proc/self/status", 1 << 20), HasSubstr("Pid:")); }
+TEST_F(File, FilesWithoutASizeAreReadToTheirEnd) {
+  EXPECT_THAT(*ReadFile("/proc/self/status", 1 << 20), HasSubstr("Pid:"));
+}
 
 }  // namespace
 }  // namespace trainctl::base

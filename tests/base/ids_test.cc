@@ -17,7 +17,8 @@ TEST(Ids, WhatWasWrittenIsReadBack) {
 }
 
 TEST(Ids, OnlyTheExactSpellingIsAnId) {
-  for (const char* text : {"", "j", "j0", "j01", "j-1", "j+1", "j 1", "j1 ", "J1", "j1x", "1", "g1", "j9223372036854775808"}) {
+  for (const char* text : {"", "j", "j0", "j01", "j-1", "j+1", "j 1", "j1 ", "J1", "j1x", "1", "g1",
+                           "j9223372036854775808"}) {
     EXPECT_EQ(ParseJobId(text), std::nullopt) << text;
   }
   EXPECT_EQ(ParseGroupId("j1"), std::nullopt);

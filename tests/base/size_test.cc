@@ -40,8 +40,8 @@ TEST(ParseBytes, WholeNumbersAreExactUpToTheLargest) {
 }
 
 TEST(ParseBytes, AnythingElseIsRefused) {
-  for (const char* text :
-       {"", "GB", "-1GB", "+1GB", "1gb", "1G", "1 .5GB", "1..5GB", ".5GB", "5.GB", "1e9", "0x10", "1GB ", "nan", "inf"}) {
+  for (const char* text : {"", "GB", "-1GB", "+1GB", "1gb", "1G", "1 .5GB", "1..5GB", ".5GB",
+                           "5.GB", "1e9", "0x10", "1GB ", "nan", "inf"}) {
     EXPECT_EQ(ParseBytes(text), std::nullopt) << text;
   }
 }
@@ -61,7 +61,8 @@ TEST(ParseDuration, PartsAddUpInFallingOrder) {
 }
 
 TEST(ParseDuration, AnythingElseIsRefused) {
-  for (const char* text : {"", "10", "h", "-1h", "1.5h", "1m", "1 h", "1h ", "1H", "1h  2s", "9223372036854775807d"}) {
+  for (const char* text :
+       {"", "10", "h", "-1h", "1.5h", "1m", "1 h", "1h ", "1H", "1h  2s", "9223372036854775807d"}) {
     EXPECT_EQ(ParseDuration(text), std::nullopt) << text;
   }
 }

@@ -6,7 +6,9 @@
 namespace trainctl::base {
 namespace {
 
-TEST(FindInvalidUtf8, AcceptsEveryLength) { EXPECT_EQ(FindInvalidUtf8("a é € 😀 \xF4\x8F\xBF\xBF"), std::nullopt); }
+TEST(FindInvalidUtf8, AcceptsEveryLength) {
+  EXPECT_EQ(FindInvalidUtf8("a é € 😀 \xF4\x8F\xBF\xBF"), std::nullopt);
+}
 
 TEST(FindInvalidUtf8, SaysWhereTheFirstFaultBegins) {
   EXPECT_EQ(FindInvalidUtf8("ab\xff"), 2u);
@@ -14,14 +16,15 @@ TEST(FindInvalidUtf8, SaysWhereTheFirstFaultBegins) {
 }
 
 TEST(FindInvalidUtf8, RefusesWhatTheStandardRefuses) {
-  for (const char* text :
-       {"\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80"}) {
+  for (const char* text : {"\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF",
+                           "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80"}) {
     EXPECT_EQ(FindInvalidUtf8(text), 0u);
   }
 }
 
 TEST(FindInvalidUtf8, RefusesSequencesThatEndEarly) {
-  for (const char* text : {"\xC3", "\xE2\x82", "\xF0\x9F\x98", "\xE2\x28\xA1"}) EXPECT_EQ(FindInvalidUtf8(text), 0u);
+  for (const char* text : {"\xC3", "\xE2\x82", "\xF0\x9F\x98", "\xE2\x28\xA1"})
+    EXPECT_EQ(FindInvalidUtf8(text), 0u);
 }
 
 TEST(ReplaceInvalidUtf8, KeepsAllButTheBytesThatAreNoText) {
@@ -43,7 +46,9 @@ TEST(Excerpt, CutsBetweenCharacters) {
   EXPECT_EQ(Excerpt("äöüß", 7), "äö…");
 }
 
-TEST(Excerpt, MakesBytesOfATerminalHarmless) { EXPECT_EQ(Excerpt("a\x1b[31m\n\xff", 20), "a?[31m??"); }
+TEST(Excerpt, MakesBytesOfATerminalHarmless) {
+  EXPECT_EQ(Excerpt("a\x1b[31m\n\xff", 20), "a?[31m??");
+}
 
 RC_GTEST_PROP(Excerpt, IsAlwaysValidAndWithinItsBound, (const std::string& text)) {
   const size_t bound = *rc::gen::inRange<size_t>(0, 20);

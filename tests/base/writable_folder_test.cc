@@ -16,7 +16,8 @@ class WritableFolder : public testing::Test {
   WritableFolder() { fs::create_directories(folder_); }
   ~WritableFolder() override { fs::remove_all(folder_); }
 
-  const fs::path folder_ = fs::temp_directory_path() / ("writable_folder_test." + std::to_string(getpid()));
+  const fs::path folder_ =
+      fs::temp_directory_path() / ("writable_folder_test." + std::to_string(getpid()));
 };
 
 TEST_F(WritableFolder, AFolderThatIsNotThereYetCanBeMade) {
@@ -28,7 +29,8 @@ TEST_F(WritableFolder, AFileInTheWayOfAFolderIsNamed) {
   std::ofstream(folder_ / "f") << "x";
   const auto status = CheckWritableFolder(folder_ / "f/out");
   ASSERT_FALSE(status.ok());
-  EXPECT_THAT(status.error().message, testing::HasSubstr((folder_ / "f").string() + ": Not a directory"));
+  EXPECT_THAT(status.error().message,
+              testing::HasSubstr((folder_ / "f").string() + ": Not a directory"));
 }
 
 }  // namespace

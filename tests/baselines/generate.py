@@ -49,24 +49,57 @@ MAKE = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
 
 CASES = {
     # Grouped queries: two query heads share each key and value head.
-    "gqa": dict(vocab_size=300, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
-                num_key_value_heads=2, rms_norm_eps=1e-5, rope_theta=1e4, tie_word_embeddings=False),
+    "gqa": dict(
+        vocab_size=300,
+        hidden_size=64,
+        intermediate_size=96,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        rms_norm_eps=1e-5,
+        rope_theta=1e4,
+        tie_word_embeddings=False,
+    ),
     # One matrix is embedding and head, so its gradient has two parts. An odd vocabulary and a long rotary period.
-    "tied": dict(vocab_size=301, hidden_size=48, intermediate_size=80, num_hidden_layers=2, num_attention_heads=3,
-                 num_key_value_heads=3, rms_norm_eps=1e-6, rope_theta=1e5, tie_word_embeddings=True),
+    "tied": dict(
+        vocab_size=301,
+        hidden_size=48,
+        intermediate_size=80,
+        num_hidden_layers=2,
+        num_attention_heads=3,
+        num_key_value_heads=3,
+        rms_norm_eps=1e-6,
+        rope_theta=1e5,
+        tie_word_embeddings=True,
+    ),
     # OpenLLaMA 3B's head dimension, which fused attention kernels pad.
-    "head_dim_100": dict(vocab_size=96, hidden_size=200, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2,
-                         num_key_value_heads=1, rms_norm_eps=1e-6, rope_theta=1e4, tie_word_embeddings=False),
+    "head_dim_100": dict(
+        vocab_size=96,
+        hidden_size=200,
+        intermediate_size=24,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        rms_norm_eps=1e-6,
+        rope_theta=1e4,
+        tie_word_embeddings=False,
+    ),
 }
 
-FINAL = ["model.layers.0.input_layernorm.weight", "model.layers.0.mlp.down_proj.weight", "model.norm.weight"]
+FINAL = [
+    "model.layers.0.input_layernorm.weight",
+    "model.layers.0.mlp.down_proj.weight",
+    "model.norm.weight",
+]
 
 
 def make_model(case, generator):
     """A model whose every parameter matters: weights large enough for sharp attention, norms that are not all one."""
     case = dict(case)
     rope = {"rope_type": "default", "rope_theta": case.pop("rope_theta")}
-    config = transformers.LlamaConfig(max_position_embeddings=64, bos_token_id=1, eos_token_id=2, rope_parameters=rope, **case)
+    config = transformers.LlamaConfig(
+        max_position_embeddings=64, bos_token_id=1, eos_token_id=2, rope_parameters=rope, **case
+    )
     config.dtype = "float32"
     model = transformers.LlamaForCausalLM._from_config(config, attn_implementation="eager").train()
     with torch.no_grad():
@@ -92,7 +125,9 @@ def make_batches(vocab, generator):
 
 def loss_of(model, inputs, targets):
     logits = model(input_ids=inputs, use_cache=False).logits
-    loss = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
+    loss = torch.nn.functional.cross_entropy(
+        logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORED
+    )
     return loss, logits
 
 
@@ -109,7 +144,11 @@ def train_fp32(model, optimizer, inputs, targets):
 
 def train_bf16_mixed(model, optimizer, inputs, targets):
     """model holds the fp32 masters; each step rewrites a bf16 copy from them and takes its gradients back in fp32."""
-    compute = transformers.LlamaForCausalLM._from_config(model.config, attn_implementation="eager").to(torch.bfloat16).train()
+    compute = (
+        transformers.LlamaForCausalLM._from_config(model.config, attn_implementation="eager")
+        .to(torch.bfloat16)
+        .train()
+    )
     losses = []
     for step in range(STEPS):
         with torch.no_grad():
@@ -127,7 +166,9 @@ def train_bf16_mixed(model, optimizer, inputs, targets):
 
 def trained(model, name, train, inputs, targets):
     """A copy of the model after STEPS of the optimizer, and the losses."""
-    copy = transformers.LlamaForCausalLM._from_config(model.config, attn_implementation="eager").train()
+    copy = transformers.LlamaForCausalLM._from_config(
+        model.config, attn_implementation="eager"
+    ).train()
     copy.load_state_dict(model.state_dict())
     losses = train(copy, MAKE[name](copy.parameters(), **OPTIMIZERS[name]), inputs, targets)
     return copy, losses
@@ -136,18 +177,28 @@ def trained(model, name, train, inputs, targets):
 def baseline_of(model, inputs, targets):
     loss, logits = loss_of(model, inputs[0], targets[0])
     loss.backward()
-    tensors = {"input_ids": inputs, "targets": targets, "logits": logits.detach(), "loss": loss.detach()}
+    tensors = {
+        "input_ids": inputs,
+        "targets": targets,
+        "logits": logits.detach(),
+        "loss": loss.detach(),
+    }
     tensors |= {"grad." + name: parameter.grad for name, parameter in model.named_parameters()}
     for name in OPTIMIZERS:
         after, tensors[f"{name}.fp32.losses"] = trained(model, name, train_fp32, inputs, targets)
         parameters = dict(after.named_parameters())
         tensors |= {f"{name}.fp32.final.{key}": parameters[key].detach() for key in FINAL}
-        _, tensors[f"{name}.bf16-mixed.losses"] = trained(model, name, train_bf16_mixed, inputs, targets)
+        _, tensors[f"{name}.bf16-mixed.losses"] = trained(
+            model, name, train_bf16_mixed, inputs, targets
+        )
     return tensors
 
 
 def config_json(model, old_dialect):
-    config = model.config.to_diff_dict() | {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
+    config = model.config.to_diff_dict() | {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+    }
     config.pop("transformers_version", None)
     config |= {key: getattr(model.config, key) for key in CASES["gqa"] if key != "rope_theta"}
     if old_dialect:
@@ -164,24 +215,41 @@ def write_case(folder, name, case):
     weights = {key: parameter.detach() for key, parameter in model.named_parameters()}
     safetensors.torch.save_file(weights, folder / "model.safetensors", {"format": "pt"})
     (folder / "config.json").write_text(config_json(model, old_dialect=name == "gqa"))
-    tensors = {key: tensor.detach().clone().contiguous() for key, tensor in baseline_of(model, inputs, targets).items()}
-    origin = {"torch": torch.__version__, "transformers": transformers.__version__, "seed": SEED, "optimizers": OPTIMIZERS}
+    tensors = {
+        key: tensor.detach().clone().contiguous()
+        for key, tensor in baseline_of(model, inputs, targets).items()
+    }
+    origin = {
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "seed": SEED,
+        "optimizers": OPTIMIZERS,
+    }
     # One key, since safetensors writes several in no fixed order.
-    safetensors.torch.save_file(tensors, folder / "baseline.safetensors", {"made_by": json.dumps(origin)})
+    safetensors.torch.save_file(
+        tensors, folder / "baseline.safetensors", {"made_by": json.dumps(origin)}
+    )
     check(folder, inputs, tensors)
-    print(f"{folder}: loss {tensors['loss']:.4f}, after {STEPS} steps", *(f"{o} {tensors[o + '.fp32.losses'][-1]:.4f}" for o in OPTIMIZERS))
+    print(
+        f"{folder}: loss {tensors['loss']:.4f}, after {STEPS} steps",
+        *(f"{o} {tensors[o + '.fp32.losses'][-1]:.4f}" for o in OPTIMIZERS),
+    )
 
 
 def check(folder, inputs, tensors):
     """What was written is what a stranger reads: transformers loads the folder and gets the stored logits."""
-    model = transformers.LlamaForCausalLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)
+    model = transformers.LlamaForCausalLM.from_pretrained(
+        folder, attn_implementation="eager", dtype=torch.float32
+    )
     with torch.no_grad():
         logits = model(input_ids=inputs[0], use_cache=False).logits
     torch.testing.assert_close(logits, tensors["logits"], rtol=1e-6, atol=1e-6)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "llama")
     arguments = parser.parse_args()
     transformers.utils.logging.disable_progress_bar()

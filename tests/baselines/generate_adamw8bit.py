@@ -35,7 +35,12 @@ import torch
 
 SIZES = {"large": 4352, "tail": 4100, "small": 300}
 STEPS = (1, 10, 100)
-STATES = {"state1": "exp_avg", "state2": "exp_avg_sq", "absmax1": "exp_avg_absmax", "absmax2": "exp_avg_sq_absmax"}
+STATES = {
+    "state1": "exp_avg",
+    "state2": "exp_avg_sq",
+    "absmax1": "exp_avg_absmax",
+    "absmax2": "exp_avg_sq_absmax",
+}
 OPTIONS = {"lr": 1e-2, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1}
 MASK = 0xFFFFFFFF
 
@@ -50,13 +55,17 @@ def numbers(size, seed):
 
 def encode(values, code, absmax_out, out, blocksize):
     kernel = torch.ops.bitsandbytes.quantize_blockwise.default
-    codes, absmax = kernel._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, values, code, blocksize)
+    codes, absmax = kernel._op_dk(
+        torch._C.DispatchKey.CompositeExplicitAutograd, values, code, blocksize
+    )
     out.copy_(codes)
     absmax_out.copy_(absmax)
 
 
 def run(dtype):
-    parameters = {name: torch.nn.Parameter(numbers(size, 0).to(dtype)) for name, size in SIZES.items()}
+    parameters = {
+        name: torch.nn.Parameter(numbers(size, 0).to(dtype)) for name, size in SIZES.items()
+    }
     optimizer = bnb.optim.AdamW8bit(parameters.values(), **OPTIONS)
     tensors = {}
     for step in range(1, max(STEPS) + 1):
@@ -76,18 +85,29 @@ def run(dtype):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "adamw8bit")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "adamw8bit"
+    )
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     cpu_ops._quant_blockwise_fp32_direct = encode
-    tensors = {"map.signed": F.create_dynamic_map(signed=True), "map.unsigned": F.create_dynamic_map(signed=False)}
+    tensors = {
+        "map.signed": F.create_dynamic_map(signed=True),
+        "map.unsigned": F.create_dynamic_map(signed=False),
+    }
     for name, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
         tensors |= {f"{name}.{key}": value for key, value in run(dtype).items()}
     arguments.out.mkdir(parents=True, exist_ok=True)
     made_by = f"generate_adamw8bit.py, torch {torch.__version__}, bitsandbytes {bnb.__version__}"
-    safetensors.torch.save_file(tensors, arguments.out / "baseline.safetensors", {"made_by": made_by})
-    used = {name: len(tensors[f"fp32.100.large.{name}"].unique()) for name in ("exp_avg", "exp_avg_sq")}
+    safetensors.torch.save_file(
+        tensors, arguments.out / "baseline.safetensors", {"made_by": made_by}
+    )
+    used = {
+        name: len(tensors[f"fp32.100.large.{name}"].unique()) for name in ("exp_avg", "exp_avg_sq")
+    }
     print(f"{len(tensors)} tensors; codes in use after 100 steps: {used}")
 
 

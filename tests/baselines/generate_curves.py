@@ -29,24 +29,45 @@ HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parents[1] / "deploy" / "data" / "alpaca.json"
 ROWS, MICRO, LENGTH, STEPS = 20, 2, 96, 50
 IGNORED = -100
-TARGETS = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "o_proj", "gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
+TARGETS = {
+    "q": "q_proj",
+    "k": "k_proj",
+    "v": "v_proj",
+    "o": "o_proj",
+    "gate": "gate_proj",
+    "up": "up_proj",
+    "down": "down_proj",
+}
 
 TRAIN = {"lr_schedule": "cosine", "lr_warmup_steps": 5}
 ADAMW = {"name": "adamw", "betas": [0.9, 0.95], "eps": 1e-8}
 JOBS = {
-    "full": {"precision": "32-true", "train": TRAIN, "optimizer": {**ADAMW, "lr": 2e-5, "weight_decay": 0.01}, "lora": None},
-    "lora": {"precision": "32-true", "train": TRAIN, "optimizer": {**ADAMW, "lr": 5e-4, "weight_decay": 0.0},
-             "lora": {"r": 8, "alpha": 16, "dropout": 0.0, "targets": list(TARGETS)}},
+    "full": {
+        "precision": "32-true",
+        "train": TRAIN,
+        "optimizer": {**ADAMW, "lr": 2e-5, "weight_decay": 0.01},
+        "lora": None,
+    },
+    "lora": {
+        "precision": "32-true",
+        "train": TRAIN,
+        "optimizer": {**ADAMW, "lr": 5e-4, "weight_decay": 0.0},
+        "lora": {"r": 8, "alpha": 16, "dropout": 0.0, "targets": list(TARGETS)},
+    },
 }
 
 
 def prompt(row):
     if row["input"]:
-        return ("Below is an instruction that describes a task, paired with an input that provides further context. Write a response that "
-                f"appropriately completes the request.\n\n### Instruction:\n{row['instruction']}\n\n### Input:\n{row['input']}\n\n"
-                "### Response:\n")
-    return ("Below is an instruction that describes a task. Write a response that appropriately completes the request.\n\n"
-            f"### Instruction:\n{row['instruction']}\n\n### Response:\n")
+        return (
+            "Below is an instruction that describes a task, paired with an input that provides further context. Write a response that "
+            f"appropriately completes the request.\n\n### Instruction:\n{row['instruction']}\n\n### Input:\n{row['input']}\n\n"
+            "### Response:\n"
+        )
+    return (
+        "Below is an instruction that describes a task. Write a response that appropriately completes the request.\n\n"
+        f"### Instruction:\n{row['instruction']}\n\n### Response:\n"
+    )
 
 
 def padded(tokens, value):
@@ -76,8 +97,14 @@ def first_a(shape, layer, target):
 
 
 def with_adapters(model, lora):
-    config = peft.LoraConfig(r=lora["r"], lora_alpha=lora["alpha"], lora_dropout=lora["dropout"], bias="none", task_type="CAUSAL_LM",
-                             target_modules=[TARGETS[name] for name in lora["targets"]])
+    config = peft.LoraConfig(
+        r=lora["r"],
+        lora_alpha=lora["alpha"],
+        lora_dropout=lora["dropout"],
+        bias="none",
+        task_type="CAUSAL_LM",
+        target_modules=[TARGETS[name] for name in lora["targets"]],
+    )
     model = peft.get_peft_model(model, config)
     with torch.no_grad():
         for layer, block in enumerate(model.base_model.model.model.layers):
@@ -94,14 +121,21 @@ def curve(folder, job, inputs, targets):
     if job["lora"]:
         model = with_adapters(model, job["lora"])
     numbers = job["optimizer"]
-    optimizer = torch.optim.AdamW([parameter for parameter in model.parameters() if parameter.requires_grad], lr=numbers["lr"],
-                                  betas=numbers["betas"], eps=numbers["eps"], weight_decay=numbers["weight_decay"])
+    optimizer = torch.optim.AdamW(
+        [parameter for parameter in model.parameters() if parameter.requires_grad],
+        lr=numbers["lr"],
+        betas=numbers["betas"],
+        eps=numbers["eps"],
+        weight_decay=numbers["weight_decay"],
+    )
     losses, rates = [], []
     for step in range(STEPS):
         rows = [(MICRO * step + i) % ROWS for i in range(MICRO)]
         optimizer.param_groups[0]["lr"] = learning_rate(job, step)
         logits = model(input_ids=inputs[rows]).logits
-        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets[rows].flatten(), ignore_index=IGNORED)
+        loss = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), targets[rows].flatten(), ignore_index=IGNORED
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -112,13 +146,18 @@ def curve(folder, job, inputs, targets):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("model", help="the folder of SmolLM2-135M")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     inputs, targets = tokenized_rows(options.model)
-    made = {"made_by": f"transformers {transformers.__version__}, peft {peft.__version__}, torch {torch.__version__}", "micro": MICRO}
+    made = {
+        "made_by": f"transformers {transformers.__version__}, peft {peft.__version__}, torch {torch.__version__}",
+        "micro": MICRO,
+    }
     for name, job in JOBS.items():
         made[name] = curve(options.model, job, torch.tensor(inputs), torch.tensor(targets))
     made |= {"inputs": inputs, "targets": targets}

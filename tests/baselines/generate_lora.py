@@ -33,8 +33,12 @@ IGNORED = -100
 
 
 def adapted(case):
-    model = transformers.LlamaForCausalLM.from_pretrained(LLAMA / case, attn_implementation="eager", dtype=torch.float32)
-    config = peft.LoraConfig(r=R, lora_alpha=ALPHA, lora_dropout=0.0, target_modules=CASES[case], task_type="CAUSAL_LM")
+    model = transformers.LlamaForCausalLM.from_pretrained(
+        LLAMA / case, attn_implementation="eager", dtype=torch.float32
+    )
+    config = peft.LoraConfig(
+        r=R, lora_alpha=ALPHA, lora_dropout=0.0, target_modules=CASES[case], task_type="CAUSAL_LM"
+    )
     model = peft.get_peft_model(model, config)
     generator = torch.Generator().manual_seed(SEED)
     with torch.no_grad():
@@ -45,7 +49,9 @@ def adapted(case):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "lora")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -55,7 +61,9 @@ def main():
         batch = safetensors.torch.load_file(LLAMA / case / "baseline.safetensors")
         inputs, targets = batch["input_ids"][0], batch["targets"][0]
         logits = model(input_ids=inputs, use_cache=False).logits
-        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
+        loss = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED
+        )
         loss.backward()
         tensors = {"logits": logits.detach(), "loss": loss.detach()}
         for name, parameter in model.named_parameters():
@@ -69,7 +77,11 @@ def main():
         keys = set(safetensors.torch.load_file(folder / "adapter_model.safetensors"))
         assert keys == {name[5:] for name in tensors if name.startswith("grad.")}
         tensors = {key: tensor.clone().contiguous() for key, tensor in tensors.items()}
-        safetensors.torch.save_file(tensors, folder / "baseline.safetensors", {"made_by": f"peft {peft.__version__}, seed {SEED}"})
+        safetensors.torch.save_file(
+            tensors,
+            folder / "baseline.safetensors",
+            {"made_by": f"peft {peft.__version__}, seed {SEED}"},
+        )
         print(f"{folder}: loss {loss:.4f}, {len(keys)} adapters")
 
 

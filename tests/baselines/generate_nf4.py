@@ -32,30 +32,47 @@ def cases():
     normal = torch.randn((96, 80), generator=generator)
     heavy = torch.randn((300, 64), generator=generator) ** 3
     heavy[7] = 0
-    return {"normal": normal * 0.02, "heavy": heavy, "bf16": (torch.randn((16, 64), generator=generator) * 0.05).bfloat16().float()}
+    return {
+        "normal": normal * 0.02,
+        "heavy": heavy,
+        "bf16": (torch.randn((16, 64), generator=generator) * 0.05).bfloat16().float(),
+    }
 
 
 def dequantized(codes, scales, values, dtype):
-    return _dequantize_4bit_compute(codes.flatten(), scales, bnb.get_4bit_type("nf4", device="cpu"), 64, values.shape, dtype)
+    return _dequantize_4bit_compute(
+        codes.flatten(), scales, bnb.get_4bit_type("nf4", device="cpu"), 64, values.shape, dtype
+    )
 
 
 def main():
     tensors = {"map": bnb.create_dynamic_map(signed=True)}
     for name, values in cases().items():
-        codes, state = bnb.quantize_4bit(values, blocksize=64, quant_type="nf4", compress_statistics=False)
+        codes, state = bnb.quantize_4bit(
+            values, blocksize=64, quant_type="nf4", compress_statistics=False
+        )
         tensors[f"{name}.values"] = values
         tensors[f"{name}.codes"] = codes.flatten()
         tensors[f"{name}.scales"] = state.absmax
         tensors[f"{name}.dequantized"] = dequantized(codes, state.absmax, values, torch.float32)
-        tensors[f"{name}.dequantized_bf16"] = dequantized(codes, state.absmax, values, torch.bfloat16)
+        tensors[f"{name}.dequantized_bf16"] = dequantized(
+            codes, state.absmax, values, torch.bfloat16
+        )
         offset = state.absmax.mean()
         # float64 takes the general implementation; it computes in fp32.
         wide = (state.absmax - offset).double()
-        scale_codes, scale_scales = torch.ops.bitsandbytes.quantize_blockwise.default(wide, tensors["map"], 256)
+        scale_codes, scale_scales = torch.ops.bitsandbytes.quantize_blockwise.default(
+            wide, tensors["map"], 256
+        )
         tensors[f"{name}.dq.scale_codes"] = scale_codes
         tensors[f"{name}.dq.scale_scales"] = scale_scales
         tensors[f"{name}.dq.offset"] = offset
-        scales = bnb.dequantize_blockwise(scale_codes, absmax=scale_scales, code=tensors["map"], blocksize=256) + offset
+        scales = (
+            bnb.dequantize_blockwise(
+                scale_codes, absmax=scale_scales, code=tensors["map"], blocksize=256
+            )
+            + offset
+        )
         tensors[f"{name}.dq.dequantized"] = dequantized(codes, scales, values, torch.float32)
     tensors = {key: tensor.clone().contiguous() for key, tensor in tensors.items()}
     origin = {"made_by": f"bitsandbytes {bitsandbytes.__version__}, seed {SEED}"}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files of torch.save for the reader of worker/files/torch_file.h: the same tiny LLaMA in every form in which people have weights.
+"""Files of torch.save for the reader of worker/rank/files/torch_file.h: the same tiny LLaMA in every form in which people have weights.
 
 Run it in an environment that has torch 2.11 and safetensors (CPU is enough):
 
@@ -26,22 +26,48 @@ import safetensors.torch
 import torch
 
 HIDDEN, INTERMEDIATE, HEADS, KV_HEADS, HEAD_DIM, VOCAB, LAYERS = 8, 12, 4, 2, 2, 10, 2
-CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": HIDDEN, "intermediate_size": INTERMEDIATE,
-          "num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "num_hidden_layers": LAYERS, "vocab_size": VOCAB,
-          "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "tie_word_embeddings": False}
-LITGPT_NAMES = {"input_layernorm": "norm_1", "post_attention_layernorm": "norm_2", "self_attn.o_proj": "attn.proj",
-                "mlp.gate_proj": "mlp.fc_1", "mlp.up_proj": "mlp.fc_2", "mlp.down_proj": "mlp.proj"}
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": HIDDEN,
+    "intermediate_size": INTERMEDIATE,
+    "num_attention_heads": HEADS,
+    "num_key_value_heads": KV_HEADS,
+    "num_hidden_layers": LAYERS,
+    "vocab_size": VOCAB,
+    "max_position_embeddings": 64,
+    "rms_norm_eps": 1e-5,
+    "tie_word_embeddings": False,
+}
+LITGPT_NAMES = {
+    "input_layernorm": "norm_1",
+    "post_attention_layernorm": "norm_2",
+    "self_attn.o_proj": "attn.proj",
+    "mlp.gate_proj": "mlp.fc_1",
+    "mlp.up_proj": "mlp.fc_2",
+    "mlp.down_proj": "mlp.proj",
+}
 
 
 def weights():
-    shapes = {"model.embed_tokens": [VOCAB, HIDDEN], "model.norm": [HIDDEN], "lm_head": [VOCAB, HIDDEN]}
+    shapes = {
+        "model.embed_tokens": [VOCAB, HIDDEN],
+        "model.norm": [HIDDEN],
+        "lm_head": [VOCAB, HIDDEN],
+    }
     for layer in range(LAYERS):
         block = f"model.layers.{layer}."
-        shapes |= {block + "input_layernorm": [HIDDEN], block + "post_attention_layernorm": [HIDDEN],
-                   block + "self_attn.q_proj": [HEADS * HEAD_DIM, HIDDEN], block + "self_attn.k_proj": [KV_HEADS * HEAD_DIM, HIDDEN],
-                   block + "self_attn.v_proj": [KV_HEADS * HEAD_DIM, HIDDEN], block + "self_attn.o_proj": [HIDDEN, HEADS * HEAD_DIM],
-                   block + "mlp.gate_proj": [INTERMEDIATE, HIDDEN], block + "mlp.up_proj": [INTERMEDIATE, HIDDEN],
-                   block + "mlp.down_proj": [HIDDEN, INTERMEDIATE]}
+        shapes |= {
+            block + "input_layernorm": [HIDDEN],
+            block + "post_attention_layernorm": [HIDDEN],
+            block + "self_attn.q_proj": [HEADS * HEAD_DIM, HIDDEN],
+            block + "self_attn.k_proj": [KV_HEADS * HEAD_DIM, HIDDEN],
+            block + "self_attn.v_proj": [KV_HEADS * HEAD_DIM, HIDDEN],
+            block + "self_attn.o_proj": [HIDDEN, HEADS * HEAD_DIM],
+            block + "mlp.gate_proj": [INTERMEDIATE, HIDDEN],
+            block + "mlp.up_proj": [INTERMEDIATE, HIDDEN],
+            block + "mlp.down_proj": [HIDDEN, INTERMEDIATE],
+        }
     made = collections.OrderedDict()
     for place, (name, shape) in enumerate(shapes.items()):
         values = (torch.arange(torch.Size(shape).numel()) * 7 + place * 13) % 256 - 128
@@ -57,8 +83,11 @@ def packed(state, layer, by_group):
     rows = []
     for group in range(KV_HEADS):
         queries = HEADS // KV_HEADS * HEAD_DIM
-        rows += [q[group * queries:(group + 1) * queries], k[group * HEAD_DIM:(group + 1) * HEAD_DIM],
-                 v[group * HEAD_DIM:(group + 1) * HEAD_DIM]]
+        rows += [
+            q[group * queries : (group + 1) * queries],
+            k[group * HEAD_DIM : (group + 1) * HEAD_DIM],
+            v[group * HEAD_DIM : (group + 1) * HEAD_DIM],
+        ]
     return torch.cat(rows)
 
 
@@ -69,8 +98,12 @@ def litgpt(state, by_group):
     made["transformer.ln_f.weight"] = state["model.norm.weight"]
     for layer in range(LAYERS):
         for ours, theirs in LITGPT_NAMES.items():
-            made[f"transformer.h.{layer}.{theirs}.weight"] = state[f"model.layers.{layer}.{ours}.weight"]
-        made[f"transformer.h.{layer}.attn.{'attn' if by_group else 'qkv'}.weight"] = packed(state, layer, by_group)
+            made[f"transformer.h.{layer}.{theirs}.weight"] = state[
+                f"model.layers.{layer}.{ours}.weight"
+            ]
+        made[f"transformer.h.{layer}.attn.{'attn' if by_group else 'qkv'}.weight"] = packed(
+            state, layer, by_group
+        )
     return made
 
 
@@ -81,7 +114,10 @@ class Program:
 
 def save_sharded(state, folder):
     names = list(state)
-    halves = {"pytorch_model-00001-of-00002.bin": names[:9], "pytorch_model-00002-of-00002.bin": names[9:]}
+    halves = {
+        "pytorch_model-00001-of-00002.bin": names[:9],
+        "pytorch_model-00002-of-00002.bin": names[9:],
+    }
     for file, part in halves.items():
         shard = collections.OrderedDict((name, state[name].clone()) for name in part)
         shard._metadata = collections.OrderedDict({"": {"version": 1}})
@@ -91,7 +127,10 @@ def save_sharded(state, folder):
         shard[part[-1]] = both[cut:].reshape(shard[part[-1]].shape)
         shard[part[-2]] = both[:cut].reshape(shard[part[-2]].shape)
         torch.save(shard, folder / file)
-    index = {"metadata": {}, "weight_map": {name: file for file, part in halves.items() for name in part}}
+    index = {
+        "metadata": {},
+        "weight_map": {name: file for file, part in halves.items() for name in part},
+    }
     (folder / "pytorch_model.bin.index.json").write_text(json.dumps(index))
 
 
@@ -100,24 +139,35 @@ def save_refused(state, folder):
     torch.save({"w": state["model.embed_tokens.weight"].t()}, folder / "strided.bin")
     whole = folder / "whole.bin"
     torch.save({"w": state["model.norm.weight"]}, whole)
-    with zipfile.ZipFile(whole) as stored, zipfile.ZipFile(folder / "compressed.bin", "w", zipfile.ZIP_DEFLATED) as compressed:
+    with (
+        zipfile.ZipFile(whole) as stored,
+        zipfile.ZipFile(folder / "compressed.bin", "w", zipfile.ZIP_DEFLATED) as compressed,
+    ):
         for name in stored.namelist():
             compressed.writestr(zipfile.ZipInfo(name), stored.read(name), zipfile.ZIP_DEFLATED)
     whole.unlink()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "pickled")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "pickled"
+    )
     out = parser.parse_args().out
     folders = {name: out / name for name in ("sharded", "litgpt", "litgpt_by_group", "refused")}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
     state = weights()
-    safetensors.torch.save_file(dict(state), out / "expected.safetensors", metadata={"format": "pt"})
+    safetensors.torch.save_file(
+        dict(state), out / "expected.safetensors", metadata={"format": "pt"}
+    )
     save_sharded(state, folders["sharded"])
     for name, by_group in (("litgpt", False), ("litgpt_by_group", True)):
-        torch.save({"model": litgpt(state, by_group)}, folders[name] / "lit_model.pth", pickle_protocol=5)
+        torch.save(
+            {"model": litgpt(state, by_group)}, folders[name] / "lit_model.pth", pickle_protocol=5
+        )
         (folders[name] / "config.json").write_text(json.dumps(CONFIG, indent=2) + "\n")
     save_refused(state, folders["refused"])
 

@@ -34,11 +34,24 @@ def main():
     targets = torch.tensor([row[1:] + [-100] * (length - len(row) + 1) for row in rows])
     with torch.no_grad():
         logits = model(input_ids=inputs).logits
-    sums = [torch.nn.functional.cross_entropy(l, t, ignore_index=-100, reduction="sum").item() for l, t in zip(logits, targets)]
+    sums = [
+        torch.nn.functional.cross_entropy(l, t, ignore_index=-100, reduction="sum").item()
+        for l, t in zip(logits, targets)
+    ]
     tokens = int((targets != -100).sum())
     out = pathlib.Path(__file__).parent / "smollm2.json"
-    out.write_text(json.dumps({"made_by": f"transformers {transformers.__version__}, torch {torch.__version__}", "inputs": inputs.tolist(),
-                               "targets": targets.tolist(), "sums": sums, "loss": sum(sums) / tokens}) + "\n")
+    out.write_text(
+        json.dumps(
+            {
+                "made_by": f"transformers {transformers.__version__}, torch {torch.__version__}",
+                "inputs": inputs.tolist(),
+                "targets": targets.tolist(),
+                "sums": sums,
+                "loss": sum(sums) / tokens,
+            }
+        )
+        + "\n"
+    )
     print(out, sum(sums) / tokens)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the baselines of worker/data's tokenizers: small tokenizers trained on text of our own, strings, and the ids that Hugging Face
+"""Writes the baselines of worker/rank/tokenizer: small tokenizers trained on text of our own, strings, and the ids that Hugging Face
 tokenizers and SentencePiece give for them. Run by people, not by the tests; the result is checked in.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install tokenizers==0.23.* sentencepiece==0.2.*
@@ -9,6 +9,7 @@ tokenizers and SentencePiece give for them. Run by people, not by the tests; the
     <kind>/tokenizer.json …   the tokenizer
     <kind>/ids.txt            line i: the ids of string i, without tokens around it
 """
+
 import json
 import pathlib
 import random
@@ -16,7 +17,16 @@ import shutil
 import tempfile
 
 import sentencepiece
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    trainers,
+)
 
 from tokenizer_text import SPACE, make_corpus, make_strings
 
@@ -24,8 +34,10 @@ FOLDER = pathlib.Path(__file__).resolve().parent / "tokenizers"
 SEED = 20240607
 STRINGS = 5400
 
-LLAMA3_PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-                  r"|\s*[\r\n]+|\s+(?!\S)|\s+")
+LLAMA3_PATTERN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 
 
 def added(content, **options):
@@ -34,16 +46,29 @@ def added(content, **options):
 
 def add_tokens(tokenizer, specials):
     tokenizer.add_special_tokens([added(token, special=True) for token in specials])
-    tokenizer.add_tokens([added("<|user|>"), added("<tool>", lstrip=True, rstrip=True), added("keyword", single_word=True),
-                          added("<norm>", normalized=True)])
+    tokenizer.add_tokens(
+        [
+            added("<|user|>"),
+            added("<tool>", lstrip=True, rstrip=True),
+            added("keyword", single_word=True),
+            added("<norm>", normalized=True),
+        ]
+    )
 
 
 def train_byte_level(corpus, pre_tokenizer, vocab_size, ignore_merges=False):
     tokenizer = Tokenizer(models.BPE(ignore_merges=ignore_merges))
     tokenizer.pre_tokenizer = pre_tokenizer
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.train_from_iterator(corpus, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["<|endoftext|>"], show_progress=False,
-                                                              initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    tokenizer.train_from_iterator(
+        corpus,
+        trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=["<|endoftext|>"],
+            show_progress=False,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        ),
+    )
     return tokenizer
 
 
@@ -52,14 +77,20 @@ def gpt2(corpus):
 
 
 def smollm(corpus):
-    split = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    split = [
+        pre_tokenizers.Digits(individual_digits=True),
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+    ]
     tokenizer = train_byte_level(corpus, pre_tokenizers.Sequence(split), 1500)
     add_tokens(tokenizer, ["<|endoftext|>", "<|eot|>", "<s>"])
     return tokenizer
 
 
 def llama3(corpus):
-    split = [pre_tokenizers.Split(Regex(LLAMA3_PATTERN), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    split = [
+        pre_tokenizers.Split(Regex(LLAMA3_PATTERN), "isolated"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+    ]
     tokenizer = train_byte_level(corpus, pre_tokenizers.Sequence(split), 2000)
     specification = json.loads(tokenizer.to_str())
     specification["model"]["ignore_merges"] = True
@@ -75,21 +106,39 @@ def llama3(corpus):
 def train_sentencepiece(corpus, folder, **options):
     text = pathlib.Path(folder) / "corpus.txt"
     text.write_text("\n".join(line.replace("\n", " ") for line in corpus), encoding="utf-8")
-    sentencepiece.SentencePieceTrainer.train(input=str(text), model_prefix=str(pathlib.Path(folder) / "m"), model_type="bpe", num_threads=1,
-                                             minloglevel=2, pad_id=-1, **options)
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(text),
+        model_prefix=str(pathlib.Path(folder) / "m"),
+        model_type="bpe",
+        num_threads=1,
+        minloglevel=2,
+        pad_id=-1,
+        **options,
+    )
     return (pathlib.Path(folder) / "m.model").read_bytes()
 
 
 def llama_model(corpus, folder):
     """As LLaMA's: identity normalization, spaces kept, digits apart, bytes for what is unknown."""
-    return train_sentencepiece(corpus, folder, vocab_size=1500, byte_fallback=True, normalization_rule_name="identity", split_digits=True,
-                               remove_extra_whitespaces=False, allow_whitespace_only_pieces=True, character_coverage=0.995,
-                               user_defined_symbols=["<|user|>", "<tool>"])
+    return train_sentencepiece(
+        corpus,
+        folder,
+        vocab_size=1500,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        split_digits=True,
+        remove_extra_whitespaces=False,
+        allow_whitespace_only_pieces=True,
+        character_coverage=0.995,
+        user_defined_symbols=["<|user|>", "<tool>"],
+    )
 
 
 def nfkc_model(corpus, folder):
     """SentencePiece's defaults: NFKC by a precompiled map, extra spaces removed, one unknown piece."""
-    return train_sentencepiece(corpus, folder, vocab_size=1200, character_coverage=0.99, user_defined_symbols=["<|user|>"])
+    return train_sentencepiece(
+        corpus, folder, vocab_size=1200, character_coverage=0.99, user_defined_symbols=["<|user|>"]
+    )
 
 
 def llama_bpe(processor):
@@ -101,7 +150,10 @@ def llama_bpe(processor):
             continue
         halves = [(piece[:i], piece[i:]) for i in range(1, len(piece))]
         found = [(left, right) for left, right in halves if left in vocab and right in vocab]
-        merges += [(-processor.get_score(rank), vocab[left], vocab[right], left, right) for left, right in found]
+        merges += [
+            (-processor.get_score(rank), vocab[left], vocab[right], left, right)
+            for left, right in found
+        ]
     ordered = [(left, right) for *_, left, right in sorted(merges)]
     return models.BPE(vocab, ordered, unk_token="<unk>", fuse_unk=True, byte_fallback=True)
 
@@ -109,8 +161,15 @@ def llama_bpe(processor):
 def llama(processor):
     """LLaMA 2's tokenizer.json: the added space is a normalizer's work."""
     tokenizer = Tokenizer(llama_bpe(processor))
-    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend(SPACE), normalizers.Replace(" ", SPACE)])
-    steps = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Prepend(SPACE), normalizers.Replace(" ", SPACE)]
+    )
+    steps = [
+        decoders.Replace(SPACE, " "),
+        decoders.ByteFallback(),
+        decoders.Fuse(),
+        decoders.Strip(" ", 1, 0),
+    ]
     tokenizer.decoder = decoders.Sequence(steps)
     add_tokens(tokenizer, ["<unk>", "<s>", "</s>"])
     return tokenizer
@@ -119,7 +178,9 @@ def llama(processor):
 def metaspace(processor):
     """The newer form: Metaspace that prefixes the first word only, and splits."""
     tokenizer = Tokenizer(llama_bpe(processor))
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="first", split=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(
+        replacement=SPACE, prepend_scheme="first", split=True
+    )
     tokenizer.decoder = decoders.Metaspace(replacement=SPACE, prepend_scheme="first", split=True)
     add_tokens(tokenizer, ["<unk>", "<s>", "</s>"])
     return tokenizer

@@ -1,4 +1,5 @@
 """Text of our own for generate_tokenizers.py: what its tokenizers are trained on, and what they are asked for."""
+
 import unicodedata
 
 SPACE = "\u2581"  # SentencePiece's sign for a space
@@ -21,23 +22,121 @@ WORDS = {
     "japanese": "これ は です モデル 学習 メモリ 言語 カタカナ ひらがな ありがとう".split(),
     "korean": "이 그 것 수 모델 학습 메모리 언어 안녕하세요".split(),
 }
-CODE = ["def f(x):\n    return x ** 2\n", "for (int i = 0; i < n; ++i) {\n\tsum += a[i];\n}", "x = {'a': [1, 2, 3], \"b\": None}",
-        "#include <vector>",
-        "SELECT * FROM runs WHERE loss < 0.5;", "git commit -m 'fix'", "if __name__ == \"__main__\":",
-        "std::unique_ptr<T>&& p", "a->b != c::d",
-        "<div class=\"row\">&nbsp;</div>", "https://a.example/p?q=1&r=%20#x", "C:\\Temp\\new.txt", "\\frac{\\partial L}{\\partial w_i}",
-        "λ x. x", "let s = r#\"raw\"#;", "\tif err != nil {\n\t\treturn err\n\t}\n", "$HOME/.cache/*.{json,txt}", "0x1F4A9 0b1010 1e-5 .5f"]
-EMOJI = ["😀", "🤖", "👩‍👩‍👧‍👦", "👍🏽", "🇪🇸", "🏳️‍🌈", "❤️", "☕", "✅", "💩", "🧑‍💻", "𝓐", "𝟘", "🀄", "➡️", "©", "™"]
-ODD_SPACES = [" ", "  ", "   ", "\t", "\n", "\r\n", "\u00a0", "\u2003", "\u3000", "\u2028",
-              "\u0085", "\u180e", "\u200b", "\ufeff", "\v", "\f"]
+CODE = [
+    "def f(x):\n    return x ** 2\n",
+    "for (int i = 0; i < n; ++i) {\n\tsum += a[i];\n}",
+    "x = {'a': [1, 2, 3], \"b\": None}",
+    "#include <vector>",
+    "SELECT * FROM runs WHERE loss < 0.5;",
+    "git commit -m 'fix'",
+    'if __name__ == "__main__":',
+    "std::unique_ptr<T>&& p",
+    "a->b != c::d",
+    '<div class="row">&nbsp;</div>',
+    "https://a.example/p?q=1&r=%20#x",
+    "C:\\Temp\\new.txt",
+    "\\frac{\\partial L}{\\partial w_i}",
+    "λ x. x",
+    'let s = r#"raw"#;',
+    "\tif err != nil {\n\t\treturn err\n\t}\n",
+    "$HOME/.cache/*.{json,txt}",
+    "0x1F4A9 0b1010 1e-5 .5f",
+]
+EMOJI = [
+    "😀",
+    "🤖",
+    "👩‍👩‍👧‍👦",
+    "👍🏽",
+    "🇪🇸",
+    "🏳️‍🌈",
+    "❤️",
+    "☕",
+    "✅",
+    "💩",
+    "🧑‍💻",
+    "𝓐",
+    "𝟘",
+    "🀄",
+    "➡️",
+    "©",
+    "™",
+]
+ODD_SPACES = [
+    " ",
+    "  ",
+    "   ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\u00a0",
+    "\u2003",
+    "\u3000",
+    "\u2028",
+    "\u0085",
+    "\u180e",
+    "\u200b",
+    "\ufeff",
+    "\v",
+    "\f",
+]
 PUNCTUATION = ".,;:!?()[]{}-—…*/\\'\"«»“”"
-CONTROLS = [chr(c) for c in [*range(0, 32), 127, 0x80, 0x9F, 0xAD, 0x202E, 0xFFFD, 0xFFFE, 0xE000, 0x10FFFF]]
-COMBINED = ["e\u0301", "A\u030a", "\u1112\u1161\u11ab", "ﬁ", "Ⅷ", "①", "²", "½", "ｆｕｌｌ", "ﾊﾝｶｸ", "Ω", "İ",
-            "ß", "ŉ", "ﷺ", "K", "ſ", "'S", "'LL", "’s", "٣٤", "५", "〇",
-            "ǅ", "ʰ", "ˈ", "_", "__init__", SPACE, SPACE + SPACE, "Ġ", "<0x41>", "<0x0A>"]
-ADDED = ["<s>", "</s>", "<unk>", "<|user|>", "<|user|", "<tool>", " <tool> ", "<tool>  <tool>", "keyword", " keyword,",
-         "keywords", "<norm>",
-         "<|endoftext|>", "<|eot|>", "<pad>", "<s", "s>"]
+CONTROLS = [
+    chr(c) for c in [*range(0, 32), 127, 0x80, 0x9F, 0xAD, 0x202E, 0xFFFD, 0xFFFE, 0xE000, 0x10FFFF]
+]
+COMBINED = [
+    "e\u0301",
+    "A\u030a",
+    "\u1112\u1161\u11ab",
+    "ﬁ",
+    "Ⅷ",
+    "①",
+    "²",
+    "½",
+    "ｆｕｌｌ",
+    "ﾊﾝｶｸ",
+    "Ω",
+    "İ",
+    "ß",
+    "ŉ",
+    "ﷺ",
+    "K",
+    "ſ",
+    "'S",
+    "'LL",
+    "’s",
+    "٣٤",
+    "५",
+    "〇",
+    "ǅ",
+    "ʰ",
+    "ˈ",
+    "_",
+    "__init__",
+    SPACE,
+    SPACE + SPACE,
+    "Ġ",
+    "<0x41>",
+    "<0x0A>",
+]
+ADDED = [
+    "<s>",
+    "</s>",
+    "<unk>",
+    "<|user|>",
+    "<|user|",
+    "<tool>",
+    " <tool> ",
+    "<tool>  <tool>",
+    "keyword",
+    " keyword,",
+    "keywords",
+    "<norm>",
+    "<|endoftext|>",
+    "<|eot|>",
+    "<pad>",
+    "<s",
+    "s>",
+]
 
 
 def sentence(rng, languages=None, words=8):
@@ -47,38 +146,75 @@ def sentence(rng, languages=None, words=8):
 
 
 def number(rng):
-    return rng.choice([str(rng.randint(0, 10 ** rng.randint(1, 12))), f"{rng.random():.5f}", f"{rng.randint(1, 99)}/{rng.randint(1, 99)}",
-                       f"{rng.randint(1, 12)}:{rng.randint(10, 59)}", f"${rng.randint(1, 10 ** 6):,}", "3.14159e-10"])
+    return rng.choice(
+        [
+            str(rng.randint(0, 10 ** rng.randint(1, 12))),
+            f"{rng.random():.5f}",
+            f"{rng.randint(1, 99)}/{rng.randint(1, 99)}",
+            f"{rng.randint(1, 12)}:{rng.randint(10, 59)}",
+            f"${rng.randint(1, 10**6):,}",
+            "3.14159e-10",
+        ]
+    )
 
 
 def random_character(rng):
     """Of Python 3.11's Unicode 14, which is PCRE2 10.42's too: what came later is classified by each library's own version."""
     assert unicodedata.unidata_version == "14.0.0", unicodedata.unidata_version
     while True:
-        code = rng.randint(*rng.choice([(0x20, 0x24F), (0x250, 0x2FFF), (0x3000, 0xFFFD), (0x10000, 0x1FAFF)]))
+        code = rng.randint(
+            *rng.choice([(0x20, 0x24F), (0x250, 0x2FFF), (0x3000, 0xFFFD), (0x10000, 0x1FAFF)])
+        )
         if unicodedata.category(chr(code)) not in ("Cn", "Cs"):
             return chr(code)
 
 
 def contraction(rng):
     word = rng.choice(WORDS["english"])
-    ending = rng.choice(["'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "'RE", "''s", "'x", "’ll"])
+    ending = rng.choice(
+        ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "'RE", "''s", "'x", "’ll"]
+    )
     return word + ending
 
 
 def fragment(rng):
-    return rng.choice([
-        lambda: sentence(rng), lambda: sentence(rng, ["english"]), lambda: sentence(rng, words=3),
-        lambda: number(rng), lambda: contraction(rng), lambda: rng.choice(CODE),
-        lambda: rng.choice(EMOJI) * rng.randint(1, 3), lambda: rng.choice(ODD_SPACES) * rng.randint(1, 5),
-        lambda: rng.choice(CONTROLS), lambda: rng.choice(COMBINED), lambda: rng.choice(ADDED),
-        lambda: rng.choice(PUNCTUATION) * rng.randint(1, 4), lambda: rng.choice("abzAZ09") * rng.randint(1, 40),
-        lambda: "".join(random_character(rng) for _ in range(rng.randint(1, 6))),
-    ])()
+    return rng.choice(
+        [
+            lambda: sentence(rng),
+            lambda: sentence(rng, ["english"]),
+            lambda: sentence(rng, words=3),
+            lambda: number(rng),
+            lambda: contraction(rng),
+            lambda: rng.choice(CODE),
+            lambda: rng.choice(EMOJI) * rng.randint(1, 3),
+            lambda: rng.choice(ODD_SPACES) * rng.randint(1, 5),
+            lambda: rng.choice(CONTROLS),
+            lambda: rng.choice(COMBINED),
+            lambda: rng.choice(ADDED),
+            lambda: rng.choice(PUNCTUATION) * rng.randint(1, 4),
+            lambda: rng.choice("abzAZ09") * rng.randint(1, 40),
+            lambda: "".join(random_character(rng) for _ in range(rng.randint(1, 6))),
+        ]
+    )()
 
 
 def make_strings(rng, count):
-    strings = ["", " ", "  ", "\n", "a", " a", "a ", SPACE, *EMOJI, *ODD_SPACES, *CONTROLS, *COMBINED, *ADDED, *CODE]
+    strings = [
+        "",
+        " ",
+        "  ",
+        "\n",
+        "a",
+        " a",
+        "a ",
+        SPACE,
+        *EMOJI,
+        *ODD_SPACES,
+        *CONTROLS,
+        *COMBINED,
+        *ADDED,
+        *CODE,
+    ]
     around = [("a ", " b"), ("a", "b"), ("  ", "  "), ("\n", "\t"), ("!", "?")]
     strings += [before + token + after for token in ADDED for before, after in around]
     while len(strings) < count:
@@ -92,6 +228,10 @@ def make_corpus(rng):
     """What the tokenizers are trained on: sentences, numbers and code, with a share of every script."""
     lines = []
     for _ in range(6000):
-        other = rng.choice([sentence(rng), number(rng), rng.choice(CODE), contraction(rng), rng.choice(EMOJI)])
-        lines.append(sentence(rng, ["english"], 14) + " " + other + rng.choice([".", "!", "?", ",", ":"]))
+        other = rng.choice(
+            [sentence(rng), number(rng), rng.choice(CODE), contraction(rng), rng.choice(EMOJI)]
+        )
+        lines.append(
+            sentence(rng, ["english"], 14) + " " + other + rng.choice([".", "!", "?", ",", ":"])
+        )
     return lines

@@ -1,5 +1,6 @@
-// How many placement decisions a second the core makes with 10,000 jobs queued on 1,000 devices: gangs of 1 to 16, three priorities, two
-// models of device, some with constraints. Each placed job ends at once, its place in the queue is taken by a new one.
+// How many placement decisions a second the core makes with 10,000 jobs queued on 1,000 devices:
+// gangs of 1 to 16, three priorities, two models of device, some with constraints. Each placed job
+// ends at once, its place in the queue is taken by a new one.
 //   scheduler_bench [placements=20000]
 // The bar is 5,000 a second.
 #include <chrono>
@@ -8,7 +9,7 @@
 #include <deque>
 #include <random>
 
-#include "common/job/memory_estimate.h"
+#include "common/estimate/memory_estimate.h"
 #include "server/core/step.h"
 
 namespace trainctl::core {
@@ -78,7 +79,8 @@ class Bench {
   void End(base::JobId id) {
     const std::vector<Rank> ranks = FindJob(state_, id)->attempt->ranks;
     for (const Rank& rank : ranks) {
-      Feed(RankReported{rank.row.worker, rank.row.key, 1, job::RankOutcome{job::Outcome::kSucceeded, "", std::nullopt}});
+      Feed(RankReported{rank.row.worker, rank.row.key, 1,
+                        job::RankOutcome{job::Outcome::kSucceeded, "", std::nullopt}});
       Feed(RankReported{rank.row.worker, rank.row.key, 2, job::RankExit{.exit_code = 0}});
     }
   }
@@ -102,8 +104,11 @@ int main(int argc, char** argv) {
   const int64_t events_before = bench.events();
   const auto start = std::chrono::steady_clock::now();
   bench.Place(placements);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto events = static_cast<double>(bench.events() - events_before);
-  std::printf("%lld jobs placed with 10,000 queued on 1,000 devices: %.0f placements/s, %.0f events/s\n",
-              static_cast<long long>(placements), static_cast<double>(placements) / seconds, events / seconds);
+  std::printf(
+      "%lld jobs placed with 10,000 queued on 1,000 devices: %.0f placements/s, %.0f events/s\n",
+      static_cast<long long>(placements), static_cast<double>(placements) / seconds,
+      events / seconds);
 }

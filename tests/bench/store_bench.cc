@@ -1,5 +1,6 @@
-// What the store takes, durably, on this disk: single submits (one transaction each), submits in groups of 20 (as a shell that collects
-// what waits), metric points in batches of 1,000, and the load of a restart with 10,000 jobs queued.
+// What the store takes, durably, on this disk: single submits (one transaction each), submits in
+// groups of 20 (as a shell that collects what waits), metric points in batches of 1,000, and the
+// load of a restart with 10,000 jobs queued.
 //   store_bench [submits=2000] [folder]
 // The bars: 500 submits/s, 100,000 points/s, a restart in 2 s.
 #include <algorithm>
@@ -15,7 +16,9 @@
 namespace trainctl::store {
 namespace {
 
-double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 void Apply(Store& store, const Batch& batch) {
   const base::Status status = store.Apply(batch);
@@ -48,8 +51,9 @@ void Submits(Store& store, int64_t count, int64_t per_batch, int64_t* next_id) {
   }
   const double total = Now() - start;
   std::sort(seconds.begin(), seconds.end());
-  std::printf("submits, %3lld a transaction: %8.0f/s, p99 of a transaction %.2f ms\n", static_cast<long long>(per_batch),
-              static_cast<double>(count) / total, seconds[seconds.size() * 99 / 100] * 1e3);
+  std::printf("submits, %3lld a transaction: %8.0f/s, p99 of a transaction %.2f ms\n",
+              static_cast<long long>(per_batch), static_cast<double>(count) / total,
+              seconds[seconds.size() * 99 / 100] * 1e3);
 }
 
 // 16 series, as a gang of some ranks reports them.
@@ -59,7 +63,8 @@ void Points(Store& store, int64_t count) {
   for (int64_t done = 0; done < count; done += 1000) {
     core::MetricRows rows{{{1}, 1, 0}, {}};
     for (int64_t i = 0; i < 1000; ++i) {
-      rows.points.push_back({"metric_" + std::to_string(i % 16), step + i / 16, i % 4, "", 1.5 * static_cast<double>(i), 1});
+      rows.points.push_back({"metric_" + std::to_string(i % 16), step + i / 16, i % 4, "",
+                             1.5 * static_cast<double>(i), 1});
     }
     step += 1000 / 16 + 1;
     Batch batch;
@@ -67,7 +72,8 @@ void Points(Store& store, int64_t count) {
     batch.rows.push_back(core::AckRow{{{1}, 1, 0}, done});
     Apply(store, batch);
   }
-  std::printf("metric points, 1,000 a transaction: %.0f/s\n", static_cast<double>(count) / (Now() - start));
+  std::printf("metric points, 1,000 a transaction: %.0f/s\n",
+              static_cast<double>(count) / (Now() - start));
 }
 
 void Run(const std::string& folder, int64_t submits) {

@@ -1,4 +1,5 @@
-// Durable submissions over loopback: a coordinator in this process, concurrent clients, each waiting for its answer.
+// Durable submissions over loopback: a coordinator in this process, concurrent clients, each
+// waiting for its answer.
 //   submit_bench [SUBMISSIONS] [CLIENTS]
 // Bars: 500 submissions/s, p99 below 20 ms, reads again within 2 s of a restart.
 #include <grpcpp/create_channel.h>
@@ -21,7 +22,9 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-double Milliseconds(Steady::duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
+double Milliseconds(Steady::duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
 
 v1::SubmitRequest MakeRequest(int client, int i) {
   v1::SubmitRequest request;
@@ -35,7 +38,8 @@ v1::SubmitRequest MakeRequest(int client, int i) {
 std::vector<double> SubmitMany(const std::string& address, int client, int count) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  const auto stub = v1::Coordinator::NewStub(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+  const auto stub = v1::Coordinator::NewStub(
+      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
   std::vector<double> latencies_ms;
   for (int i = 0; i < count; ++i) {
     const v1::SubmitRequest request = MakeRequest(client, i);
@@ -50,7 +54,8 @@ std::vector<double> SubmitMany(const std::string& address, int client, int count
 }
 
 double Percentile(const std::vector<double>& sorted, double fraction) {
-  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(fraction * static_cast<double>(sorted.size())))];
+  return sorted[std::min(sorted.size() - 1,
+                         static_cast<size_t>(fraction * static_cast<double>(sorted.size())))];
 }
 
 void Run(int submissions, int clients) {
@@ -69,14 +74,16 @@ void Run(int submissions, int clients) {
   for (std::thread& thread : threads) thread.join();
   const double seconds = Milliseconds(Steady::now() - start) / 1000;
   std::sort(latencies_ms.begin(), latencies_ms.end());
-  std::cout << clients << " clients: " << static_cast<double>(latencies_ms.size()) / seconds << " submissions/s, p50 "
-            << Percentile(latencies_ms, 0.5) << " ms, p99 " << Percentile(latencies_ms, 0.99) << " ms\n";
+  std::cout << clients << " clients: " << static_cast<double>(latencies_ms.size()) / seconds
+            << " submissions/s, p50 " << Percentile(latencies_ms, 0.5) << " ms, p99 "
+            << Percentile(latencies_ms, 0.99) << " ms\n";
 
   site.Stop();
   const auto restart = Steady::now();
   site.Start();
   site.Submit("after the restart");
-  std::cout << "restart with " << latencies_ms.size() << " queued jobs: the first submission is answered after "
+  std::cout << "restart with " << latencies_ms.size()
+            << " queued jobs: the first submission is answered after "
             << Milliseconds(Steady::now() - restart) << " ms\n";
 }
 

@@ -19,7 +19,8 @@ class ArgumentsTest : public testing::Test {
   // "key=value …" of the overrides, in order.
   std::string Overrides() const {
     std::string text;
-    for (const job::Override& setting : overrides_) text += (text.empty() ? "" : " ") + setting.key + "=" + setting.value;
+    for (const job::Override& setting : overrides_)
+      text += (text.empty() ? "" : " ") + setting.key + "=" + setting.value;
     return text;
   }
 
@@ -36,7 +37,10 @@ class ArgumentsTest : public testing::Test {
 };
 
 TEST_F(ArgumentsTest, AKeyOfTheSchemaIsAnOverrideWhereverItStands) {
-  ASSERT_TRUE(arguments_.Parse({"--train.micro_batch_size", "8", "job.json", "--devices=2", "--precision", "bf16-true", "-w"}).ok());
+  ASSERT_TRUE(arguments_
+                  .Parse({"--train.micro_batch_size", "8", "job.json", "--devices=2", "--precision",
+                          "bf16-true", "-w"})
+                  .ok());
   EXPECT_EQ(Overrides(), "train.micro_batch_size=8 devices=2 precision=bf16-true");
   EXPECT_EQ(file_, "job.json");
   EXPECT_TRUE(wait_);
@@ -59,19 +63,23 @@ TEST_F(ArgumentsTest, AnOptionOfTheVerbWinsOverAKeyOfTheSchema) {
 }
 
 TEST_F(ArgumentsTest, AMistypedOptionIsNoOverrideAndSwallowsNothing) {
-  EXPECT_EQ(ErrorOf({"--wiat", "job.json"}), "unknown option '--wiat': did you mean '--wait'?; see: trainctl submit --help");
+  EXPECT_EQ(ErrorOf({"--wiat", "job.json"}),
+            "unknown option '--wiat': did you mean '--wait'?; see: trainctl submit --help");
 }
 
 TEST_F(ArgumentsTest, AMistypedKeyIsToldLikeAnOption) {
-  EXPECT_EQ(ErrorOf({"job.json", "--precison", "bf16-true"}),
-            "unknown option '--precison': did you mean '--precision'?; see: trainctl submit --help");
+  EXPECT_EQ(
+      ErrorOf({"job.json", "--precison", "bf16-true"}),
+      "unknown option '--precison': did you mean '--precision'?; see: trainctl submit --help");
 }
 
 TEST_F(ArgumentsTest, WhatIsMissingOrTooMuchIsNamed) {
   EXPECT_EQ(ErrorOf({}), "FILE is missing: the file; see: trainctl submit --help");
-  EXPECT_EQ(ErrorOf({"a.json", "b.json"}), "unexpected argument 'b.json'; see: trainctl submit --help");
+  EXPECT_EQ(ErrorOf({"a.json", "b.json"}),
+            "unexpected argument 'b.json'; see: trainctl submit --help");
   EXPECT_EQ(ErrorOf({"a.json", "--train.epochs"}),
-            "--train.epochs: expected a value after it, as in --train.epochs VALUE; see: trainctl submit --help");
+            "--train.epochs: expected a value after it, as in --train.epochs VALUE; see: trainctl "
+            "submit --help");
 }
 
 TEST_F(ArgumentsTest, NumbersAndTimesAreChecked) {
@@ -86,23 +94,28 @@ TEST_F(ArgumentsTest, ABareNumberIsATimeInSeconds) {
 }
 
 TEST_F(ArgumentsTest, WhatIsNoNumberIsRefused) {
-  EXPECT_EQ(ErrorOf({"f", "--tail", "few"}), "--tail few: expected a whole number, 0 or more; see: trainctl submit --help");
+  EXPECT_EQ(ErrorOf({"f", "--tail", "few"}),
+            "--tail few: expected a whole number, 0 or more; see: trainctl submit --help");
 }
 
 TEST_F(ArgumentsTest, WhatIsNoTimeIsRefused) {
-  EXPECT_EQ(ErrorOf({"f", "--timeout", "soon"}), "--timeout soon: expected a time such as 90s, 10min or 2h; see: trainctl submit --help");
+  EXPECT_EQ(
+      ErrorOf({"f", "--timeout", "soon"}),
+      "--timeout soon: expected a time such as 90s, 10min or 2h; see: trainctl submit --help");
 }
 
 TEST_F(ArgumentsTest, ASetWithoutAValueIsRefused) {
   EXPECT_EQ(ErrorOf({"f", "--set", "devices"}),
-            "--set devices: expected KEY=VALUE, such as train.micro_batch_size=8; see: trainctl submit --help");
+            "--set devices: expected KEY=VALUE, such as train.micro_batch_size=8; see: trainctl "
+            "submit --help");
 }
 
 TEST_F(ArgumentsTest, HelpNeedsNothingElseAndLeadsWithExamples) {
   ASSERT_TRUE(arguments_.Parse({"--help"}).ok());
   EXPECT_TRUE(arguments_.wants_help());
   const std::string help = arguments_.Help();
-  EXPECT_LT(help.find("Examples\n  trainctl submit f"), help.find("Usage\n  trainctl submit FILE [options]"));
+  EXPECT_LT(help.find("Examples\n  trainctl submit f"),
+            help.find("Usage\n  trainctl submit FILE [options]"));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "client/exit_code.h"
-#include "client/output.h"
+#include "client/show/output.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
 
@@ -36,10 +36,11 @@ class ArtifactsTest : public ClientTest {
 TEST_F(ArtifactsTest, WhatAJobHasSavedIsListed) {
   Add("checkpoint", "/runs/tiny/step-100", 3 << 20);
   Add("final", "/runs/tiny/", 0);
-  EXPECT_EQ(Trainctl({"artifacts", "ls", "tiny"}).out,
-            "JOB  NAME      KIND            SIZE  SAVED                    HOST   PATH\n"
-            "j1   step-100  checkpoint  3.00 MiB  1970-01-01 00:00:01 UTC  alpha  /runs/tiny/step-100\n"
-            "j1   tiny      final              –  1970-01-01 00:00:01 UTC  alpha  /runs/tiny/\n");
+  EXPECT_EQ(
+      Trainctl({"artifacts", "ls", "tiny"}).out,
+      "JOB  NAME      KIND            SIZE  SAVED                    HOST   PATH\n"
+      "j1   step-100  checkpoint  3.00 MiB  1970-01-01 00:00:01 UTC  alpha  /runs/tiny/step-100\n"
+      "j1   tiny      final              –  1970-01-01 00:00:01 UTC  alpha  /runs/tiny/\n");
   const Json json = Json::parse(Trainctl({"artifacts", "ls", "j1", "-o", "json"}).out);
   EXPECT_EQ(json["artifacts"][0]["bytes"], 3 << 20);
   EXPECT_EQ(json["artifacts"][1]["bytes"], nullptr);
@@ -99,7 +100,8 @@ TEST_F(ArtifactsTest, AHostThatCannotBeReachedIsNamedWithTheLineThatCopiesByHand
   Add("final", "/runs/tiny", 4);
   const Ended ended = Get();
   EXPECT_EQ(ended.code, kExitUnreachable);
-  EXPECT_NE(ended.err.find("scp -r alpha:/runs/tiny " + (folder_ / "got")), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("scp -r alpha:/runs/tiny " + (folder_ / "got")), std::string::npos)
+      << ended.err;
   EXPECT_FALSE(folder_.Has("got"));
   EXPECT_FALSE(folder_.Has("got.partial"));
 }
@@ -109,7 +111,9 @@ TEST_F(ArtifactsTest, WhatHasChangedSinceItWasSavedIsRefused) {
   coordinator_.artifacts["/runs/tiny"] = {{"weights", "1234"}};
   const Ended ended = Get();
   EXPECT_EQ(ended.code, kExitFailure);
-  EXPECT_NE(ended.err.find("has changed since it was saved: it had 5 bytes, now 4"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("has changed since it was saved: it had 5 bytes, now 4"),
+            std::string::npos)
+      << ended.err;
 }
 
 TEST_F(ArtifactsTest, AWorkerThatNamesAPathOutsideIsNotFollowed) {

@@ -1,4 +1,5 @@
-// Runs trainctl as a function against a fake coordinator: what it printed, its exit code, and what it asked for.
+// Runs trainctl as a function against a fake coordinator: what it printed, its exit code, and what
+// it asked for.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "client/program.h"
+#include "client/verbs/program.h"
 #include "tests/client/fake_coordinator.h"
 
 namespace trainctl::client {
@@ -38,20 +39,26 @@ class ClientTest : public testing::Test {
     surroundings_.set_farewell = [this](const std::string& farewell) {
       if (!farewell.empty()) farewell_ = farewell;
     };
-    surroundings_.run = [this](const std::vector<std::string>& command, const std::string& input) { return Run(command, input); };
+    surroundings_.run = [this](const std::vector<std::string>& command, const std::string& input) {
+      return Run(command, input);
+    };
     const int code = RunProgram(words, surroundings_);
     return {code, out.str(), err.str()};
   }
 
   // Programs beside trainctl, by their path; what is not here does not exist.
-  base::Result<ProgramOutput> Run(const std::vector<std::string>& command, const std::string& input) {
+  base::Result<ProgramOutput> Run(const std::vector<std::string>& command,
+                                  const std::string& input) {
     const auto program = programs_.find(command.front());
-    if (program == programs_.end()) return base::Error{base::Code::kNotFound, "there is no " + command.front()};
+    if (program == programs_.end())
+      return base::Error{base::Code::kNotFound, "there is no " + command.front()};
     program_input_ = input;
     return program->second;
   }
 
-  void SetTerminal(int width) { surroundings_.out_terminal = {.interactive = true, .layout = {.width = width}}; }
+  void SetTerminal(int width) {
+    surroundings_.out_terminal = {.interactive = true, .layout = {.width = width}};
+  }
 
   FakeCoordinator coordinator_;
   base::FakeClock clock_;

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "client/output.h"
+#include "client/show/output.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
 
@@ -13,7 +13,8 @@ v1::CompareValue* Add(v1::CompareRow* row, double number) {
   return value;
 }
 
-v1::CompareRow* AddRow(v1::CompareResponse* response, const char* section, const char* key, const char* label, const char* unit) {
+v1::CompareRow* AddRow(v1::CompareResponse* response, const char* section, const char* key,
+                       const char* label, const char* unit) {
   v1::CompareRow* row = response->add_rows();
   row->set_section(section);
   row->set_key(key);
@@ -34,7 +35,8 @@ v1::CompareResponse ThreeRuns() {
     job.set_state("FINISHED");
     job.set_outcome(outcomes[i]);
   }
-  v1::CompareRow* micro = AddRow(&response, "changed", "train.micro_batch_size", "train.micro_batch_size", "");
+  v1::CompareRow* micro =
+      AddRow(&response, "changed", "train.micro_batch_size", "train.micro_batch_size", "");
   for (const double value : {2, 4, 64}) Add(micro, value);
   v1::CompareRow* norm = AddRow(&response, "changed", "train.max_norm", "train.max_norm", "");
   Add(norm, 1);
@@ -49,7 +51,8 @@ v1::CompareResponse ThreeRuns() {
   faster->set_delta(-0.5);
   faster->set_best(true);
   time->add_values();
-  v1::CompareRow* memory = AddRow(&response, "memory", "memory_peak_allocated_bytes", "memory: peak allocated", "bytes");
+  v1::CompareRow* memory =
+      AddRow(&response, "memory", "memory_peak_allocated_bytes", "memory: peak allocated", "bytes");
   Add(memory, 62.0 * (1 << 30))->set_best(true);
   v1::CompareValue* more = Add(memory, 70.5 * (1 << 30));
   more->set_delta(0.137);
@@ -57,7 +60,8 @@ v1::CompareResponse ThreeRuns() {
   memory->add_values();
   response.add_same("model TinyLlama-1.1B");
   response.add_same("bf16-true");
-  response.add_warnings("the device differs (A100, H200): time and memory are of different hardware");
+  response.add_warnings(
+      "the device differs (A100, H200): time and memory are of different hardware");
   return response;
 }
 
@@ -90,7 +94,9 @@ TEST_F(CompareTest, Markdown) { ExpectGolden("compare.md", Trainctl({"compare", 
 TEST_F(CompareTest, JsonIsTheContract) {
   const Json json = Json::parse(Trainctl({"compare", "-o", "json"}).out);
   EXPECT_EQ(json.begin().key(), "schema");
-  EXPECT_EQ(json["jobs"][2], Json({{"id", "j3"}, {"name", "micro-64"}, {"state", "FINISHED"}, {"outcome", "OOM_GPU"}}));
+  EXPECT_EQ(
+      json["jobs"][2],
+      Json({{"id", "j3"}, {"name", "micro-64"}, {"state", "FINISHED"}, {"outcome", "OOM_GPU"}}));
   const Json& time = json["rows"][3];
   EXPECT_EQ(time["key"], "time_seconds");
   EXPECT_EQ(time["label"], "time");
@@ -101,13 +107,14 @@ TEST_F(CompareTest, JsonIsTheContract) {
 }
 
 TEST_F(CompareTest, CsvHasAColumnAJob) {
-  EXPECT_EQ(Trainctl({"compare", "-o", "csv"}).out,
-            "key,label,unit,section,j1,j2,j3\n"
-            "train.micro_batch_size,train.micro_batch_size,,changed,2,4,64\n"
-            "train.max_norm,train.max_norm,,changed,1,,\n"
-            "outcome,outcome,,outcome,SUCCEEDED,SUCCEEDED,OOM_GPU\n"
-            "time_seconds,time,s,time,212,106,\n"
-            "memory_peak_allocated_bytes,memory: peak allocated,bytes,memory,66571993088,75698798592,\n");
+  EXPECT_EQ(
+      Trainctl({"compare", "-o", "csv"}).out,
+      "key,label,unit,section,j1,j2,j3\n"
+      "train.micro_batch_size,train.micro_batch_size,,changed,2,4,64\n"
+      "train.max_norm,train.max_norm,,changed,1,,\n"
+      "outcome,outcome,,outcome,SUCCEEDED,SUCCEEDED,OOM_GPU\n"
+      "time_seconds,time,s,time,212,106,\n"
+      "memory_peak_allocated_bytes,memory: peak allocated,bytes,memory,66571993088,75698798592,\n");
 }
 
 TEST_F(CompareTest, RowsOfAnotherWidthThanTheJobsAreRefused) {

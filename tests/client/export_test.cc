@@ -2,12 +2,12 @@
 #include <sstream>
 
 #include "client/exit_code.h"
-#include "client/folder_draft.h"
-#include "client/lab_file_text.h"
-#include "client/output.h"
+#include "client/files/folder_draft.h"
+#include "client/files/lab_file_text.h"
+#include "client/show/output.h"
+#include "common/estimate/memory_estimate.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
-#include "common/job/memory_estimate.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
 
@@ -15,7 +15,8 @@ namespace trainctl::client {
 namespace {
 
 job::JobSpec Tiny(const std::string& name, int64_t micro) {
-  job::JobSpec job{.name = name, .model = {.path = "/models/tiny"}, .data = {.path = "/data/rows.json"}};
+  job::JobSpec job{
+      .name = name, .model = {.path = "/models/tiny"}, .data = {.path = "/data/rows.json"}};
   job.train.global_batch_size = 8;
   job.train.micro_batch_size = micro;
   return job;
@@ -34,7 +35,8 @@ class ExportTest : public ClientTest {
  protected:
   ExportTest() { coordinator_.points = {Loss(0, 2.5), Loss(1, 2.25)}; }
 
-  void AddJob(const std::string& id, const std::string& name, int64_t micro, const std::string& group = "") {
+  void AddJob(const std::string& id, const std::string& name, int64_t micro,
+              const std::string& group = "") {
     v1::JobView& view = coordinator_.jobs.emplace_back(FinishedJob(id, name, "SUCCEEDED"));
     if (!group.empty()) {
       view.set_group("g1");
@@ -104,8 +106,9 @@ TEST_F(ExportTest, AJobIsAFolderOfFilesThatSayWhatTheyAre) {
   const Ended ended = Export("tiny");
   EXPECT_EQ(ended.code, 0) << ended.err;
   const std::string index = folder_.Read("out/README.md");
-  for (const char* file : {"comparison.md", "comparison.csv", "comparison.json", "job.json", "report.md", "detail.json", "memory.csv",
-                           "metrics.csv", "metrics.jsonl"}) {
+  for (const char* file :
+       {"comparison.md", "comparison.csv", "comparison.json", "job.json", "report.md",
+        "detail.json", "memory.csv", "metrics.csv", "metrics.jsonl"}) {
     EXPECT_TRUE(folder_.Has(std::string("out/") + file)) << file;
     EXPECT_NE(index.find(file), std::string::npos) << file;
   }
@@ -125,8 +128,11 @@ TEST_F(ExportTest, TheJobFileIsResolvedAndCanBeSubmittedAgain) {
 TEST_F(ExportTest, MetricsAreATableAndLines) {
   AddJob("j1", "tiny", 2);
   Export("j1");
-  EXPECT_EQ(folder_.Read("out/metrics.csv"), "name,step,rank,phase,value,time\nloss,0,,,2.5,1.5\nloss,1,,,2.25,1.5\n");
-  EXPECT_EQ(Json::parse(folder_.Read("out/metrics.jsonl").substr(0, folder_.Read("out/metrics.jsonl").find('\n')))["value"], 2.5);
+  EXPECT_EQ(folder_.Read("out/metrics.csv"),
+            "name,step,rank,phase,value,time\nloss,0,,,2.5,1.5\nloss,1,,,2.25,1.5\n");
+  EXPECT_EQ(Json::parse(folder_.Read("out/metrics.jsonl")
+                            .substr(0, folder_.Read("out/metrics.jsonl").find('\n')))["value"],
+            2.5);
 }
 
 TEST_F(ExportTest, EachRankOfEachAttemptHasItsLog) {
@@ -143,7 +149,8 @@ TEST_F(ExportTest, EachRankOfEachAttemptHasItsLog) {
 TEST_F(ExportTest, PredictionsStandBesideTheWorstRanksMeasurements) {
   AddJob("j1", "tiny", 2);
   Export("j1");
-  EXPECT_NE(folder_.Read("out/memory.csv").find("params,after_forward,1100,1000,0.1\n"), std::string::npos);
+  EXPECT_NE(folder_.Read("out/memory.csv").find("params,after_forward,1100,1000,0.1\n"),
+            std::string::npos);
   EXPECT_NE(folder_.Read("out/report.md").find("+10.0 %"), std::string::npos);
 }
 
@@ -155,7 +162,8 @@ TEST_F(ExportTest, AGroupHasAFolderForEachJobAndALabFile) {
   EXPECT_TRUE(folder_.Has("out/j1-a_b/job.json"));
   EXPECT_TRUE(folder_.Has("out/j2-tiny-4/logs/attempt-1/rank-0.log"));
   EXPECT_NE(folder_.Read("out/README.md").find("[j2](j2-tiny-4/report.md)"), std::string::npos);
-  EXPECT_EQ(Json::parse(folder_.Read("out/lab.json"))["experiments"][1]["set"], Json({{"train.micro_batch_size", 4}}));
+  EXPECT_EQ(Json::parse(folder_.Read("out/lab.json"))["experiments"][1]["set"],
+            Json({{"train.micro_batch_size", 4}}));
 }
 
 TEST_F(ExportTest, AFolderThatIsNotEmptyIsLeftAlone) {
@@ -226,19 +234,23 @@ TEST(LabFileTextTest, SubmitsTheSameJobsAgain) {
   steps.train.global_batch_size.reset();
   steps.train.accumulate_grad_batches = 3;
   steps.resources.constraints = {{"gpu.memory", ">=40GiB"}};
-  for (const std::vector<job::JobSpec>& jobs : {std::vector{Tiny("full", 2), steps}, {steps, Tiny("full", 4)}}) {
+  for (const std::vector<job::JobSpec>& jobs :
+       {std::vector{Tiny("full", 2), steps}, {steps, Tiny("full", 4)}}) {
     const job::ReadJob read = job::ReadJobFile(LabFileText(jobs), {});
     ASSERT_TRUE(read.lab) << job::Format(read.problems, "lab.json");
     ASSERT_EQ(read.lab->experiments.size(), jobs.size());
-    for (size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(job::ToJson(read.lab->experiments[i]), job::ToJson(jobs[i]));
+    for (size_t i = 0; i < jobs.size(); ++i)
+      EXPECT_EQ(job::ToJson(read.lab->experiments[i]), job::ToJson(jobs[i]));
   }
 }
 
 TEST(LabFileTextTest, ASectionThatOnlyOneJobHasIsSetAsAWhole) {
   job::JobSpec lora = Tiny("lora", 2);
   lora.lora = job::LoraSpec{.r = 8};
-  EXPECT_EQ(Json::parse(LabFileText({Tiny("full", 2), lora}))["experiments"][1]["set"]["lora"]["r"], 8);
-  EXPECT_EQ(Json::parse(LabFileText({lora, Tiny("full", 2)}))["experiments"][1]["set"], Json({{"lora", nullptr}}));
+  EXPECT_EQ(Json::parse(LabFileText({Tiny("full", 2), lora}))["experiments"][1]["set"]["lora"]["r"],
+            8);
+  EXPECT_EQ(Json::parse(LabFileText({lora, Tiny("full", 2)}))["experiments"][1]["set"],
+            Json({{"lora", nullptr}}));
 }
 
 }  // namespace

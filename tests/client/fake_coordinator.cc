@@ -3,9 +3,13 @@
 namespace trainctl::client {
 namespace {
 
-base::Error Unreachable() { return {base::Code::kUnavailable, "no answer from the coordinator at fake:1: connection refused"}; }
+base::Error Unreachable() {
+  return {base::Code::kUnavailable, "no answer from the coordinator at fake:1: connection refused"};
+}
 
-base::Error NotFound(const std::string& name) { return {base::Code::kNotFound, "no job or group '" + name + "'"}; }
+base::Error NotFound(const std::string& name) {
+  return {base::Code::kNotFound, "no job or group '" + name + "'"};
+}
 
 v1::SubmittedJob Submitted(const v1::JobView& view) {
   v1::SubmittedJob job;
@@ -26,7 +30,8 @@ std::string NameIn(const std::string& job_json) {
 std::vector<const v1::JobView*> FakeCoordinator::Find(const std::string& name) const {
   std::vector<const v1::JobView*> found;
   for (const v1::JobView& job : jobs) {
-    if (name == job.id() || name == job.name() || name == job.group() || name == job.group_name()) found.push_back(&job);
+    if (name == job.id() || name == job.name() || name == job.group() || name == job.group_name())
+      found.push_back(&job);
   }
   return found;
 }
@@ -61,7 +66,8 @@ base::Result<v1::ListResponse> FakeApi::List(const v1::ListRequest& request) {
     for (const std::string& name : request.jobs()) {
       for (const v1::JobView* found : fake_->Find(name)) wanted = wanted || found == &job;
     }
-    if (wanted && !(request.unfinished_only() && job.state() == "FINISHED")) *response.add_jobs() = job;
+    if (wanted && !(request.unfinished_only() && job.state() == "FINISHED"))
+      *response.add_jobs() = job;
   }
   for (const v1::WorkerView& worker : fake_->workers) *response.add_workers() = worker;
   return response;
@@ -74,7 +80,8 @@ base::Result<v1::GetResponse> FakeApi::Get(const v1::GetRequest& request) {
   v1::GetResponse response;
   for (const v1::JobView* job : found) {
     v1::JobDetail& detail = *response.add_jobs();
-    if (const auto known = fake_->details.find(job->id()); known != fake_->details.end()) detail = known->second;
+    if (const auto known = fake_->details.find(job->id()); known != fake_->details.end())
+      detail = known->second;
     *detail.mutable_view() = *job;
     if (request.job() != job->group() && request.job() != job->group_name()) continue;
     response.set_group(job->group());
@@ -100,7 +107,9 @@ base::Result<v1::CancelResponse> FakeApi::Cancel(const v1::CancelRequest& reques
 base::Result<v1::FenceResponse> FakeApi::Fence(const v1::FenceRequest& request) {
   for (const v1::WorkerView& worker : fake_->workers) {
     if (worker.name() != request.worker()) continue;
-    if (worker.state() != "LOST") return base::Error{base::Code::kConflict, "worker '" + worker.name() + "' is " + worker.state()};
+    if (worker.state() != "LOST")
+      return base::Error{base::Code::kConflict,
+                         "worker '" + worker.name() + "' is " + worker.state()};
     fake_->fenced.push_back(worker.name());
     return v1::FenceResponse();
   }
@@ -127,14 +136,17 @@ base::Result<v1::EarlierRunsResponse> FakeApi::EarlierRuns(const v1::EarlierRuns
   return fake_->earlier_runs;
 }
 
-base::Result<v1::ReadArtifactResponse> FakeApi::ReadArtifact(const v1::ReadArtifactRequest& request) {
+base::Result<v1::ReadArtifactResponse> FakeApi::ReadArtifact(
+    const v1::ReadArtifactRequest& request) {
   if (fake_->unreachable) return Unreachable();
   const auto artifact = fake_->artifacts.find(request.path());
-  if (artifact == fake_->artifacts.end()) return base::Error{base::Code::kUnavailable, "no worker of host alpha is connected"};
+  if (artifact == fake_->artifacts.end())
+    return base::Error{base::Code::kUnavailable, "no worker of host alpha is connected"};
   v1::ReadArtifactResponse response;
   if (!request.file().empty()) {
     const std::string& content = artifact->second.at(request.file());
-    response.set_data(content.substr(static_cast<size_t>(request.offset()), fake_->artifact_piece_bytes));
+    response.set_data(
+        content.substr(static_cast<size_t>(request.offset()), fake_->artifact_piece_bytes));
     return response;
   }
   for (const auto& [path, content] : artifact->second) {
@@ -153,11 +165,13 @@ base::Result<v1::WorkersResponse> FakeApi::Workers() {
   return response;
 }
 
-base::Status FakeApi::Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) {
+base::Status FakeApi::Logs(const v1::LogsRequest& request,
+                           const std::function<bool(const v1::LogChunk&)>& on_message) {
   if (fake_->unreachable) return Unreachable();
   fake_->logs_requests.push_back(request);
   const auto of_attempt = fake_->attempt_logs.find(request.attempt());
-  FakeCoordinator::Telling telling{of_attempt == fake_->attempt_logs.end() ? fake_->log : of_attempt->second, fake_->logs_break};
+  FakeCoordinator::Telling telling{
+      of_attempt == fake_->attempt_logs.end() ? fake_->log : of_attempt->second, fake_->logs_break};
   if (!fake_->tellings.empty()) {
     telling = fake_->tellings.front();
     fake_->tellings.pop_front();
@@ -169,7 +183,8 @@ base::Status FakeApi::Logs(const v1::LogsRequest& request, const std::function<b
   return base::Ok{};
 }
 
-base::Status FakeApi::Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) {
+base::Status FakeApi::Metrics(const v1::MetricsRequest& request,
+                              const std::function<bool(const v1::MetricsResponse&)>& on_message) {
   if (fake_->unreachable) return Unreachable();
   fake_->metrics_request = request;
   if (fake_->Find(request.job()).empty()) return NotFound(request.job());
@@ -179,7 +194,8 @@ base::Status FakeApi::Metrics(const v1::MetricsRequest& request, const std::func
   return base::Ok{};
 }
 
-base::Status FakeApi::Watch(const v1::WatchRequest& request, double, const std::function<bool(const v1::JobView&)>& on_message) {
+base::Status FakeApi::Watch(const v1::WatchRequest& request, double,
+                            const std::function<bool(const v1::JobView&)>& on_message) {
   if (fake_->unreachable) return Unreachable();
   fake_->watch_requests.push_back(request);
   FakeCoordinator::Watching watching;
@@ -221,7 +237,8 @@ v1::JobView RunningJob(const std::string& id, const std::string& name) {
   return job;
 }
 
-v1::JobView FinishedJob(const std::string& id, const std::string& name, const std::string& outcome) {
+v1::JobView FinishedJob(const std::string& id, const std::string& name,
+                        const std::string& outcome) {
   v1::JobView job = RunningJob(id, name);
   job.set_state("FINISHED");
   job.set_outcome(outcome);

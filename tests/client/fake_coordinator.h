@@ -1,5 +1,6 @@
-// A coordinator in memory: it keeps what was submitted, answers a repeated request id with the first answer, and finds jobs by id, name
-// and group as the real one does. What it says while jobs run is a script, since nothing runs.
+// A coordinator in memory: it keeps what was submitted, answers a repeated request id with the
+// first answer, and finds jobs by id, name and group as the real one does. What it says while jobs
+// run is a script, since nothing runs.
 #pragma once
 
 #include <deque>
@@ -20,24 +21,29 @@ struct FakeCoordinator {
   std::vector<v1::MetricPoint> points;
   std::vector<v1::LogChunk> log;
   base::Result<v1::EarlierRunsResponse> earlier_runs = v1::EarlierRunsResponse();
-  std::map<int64_t, std::vector<v1::LogChunk>> attempt_logs;            // of attempts that wrote something else than `log`
-  std::map<std::string, std::map<std::string, std::string>> artifacts;  // contents by file, by the artifact's path; its worker is connected
-  size_t artifact_piece_bytes = 4;                                      // of an answer at most
-  base::Result<v1::InspectResponse> inspection = base::Error{base::Code::kUnavailable, "no worker answers"};
+  std::map<int64_t, std::vector<v1::LogChunk>>
+      attempt_logs;  // of attempts that wrote something else than `log`
+  std::map<std::string, std::map<std::string, std::string>>
+      artifacts;  // contents by file, by the artifact's path; its worker is connected
+  size_t artifact_piece_bytes = 4;  // of an answer at most
+  base::Result<v1::InspectResponse> inspection =
+      base::Error{base::Code::kUnavailable, "no worker answers"};
 
   // ---- faults ----
   bool unreachable = false;
   bool logs_break = false;  // the connection, at the end of what is there
   int lost_answers = 0;     // of the next submissions: accepted, but the answer does not arrive
 
-  // ---- the script of Watch: each call takes the front; with none left all jobs are told as they are ----
+  // ---- the script of Watch: each call takes the front; with none left all jobs are told as they
+  // are ----
   struct Watching {
     std::vector<v1::JobView> told;
     bool breaks = false;  // the connection, after that
   };
   std::deque<Watching> watchings;
 
-  // ---- the script of Logs: each call takes the front; with none left `log` or attempt_logs are told ----
+  // ---- the script of Logs: each call takes the front; with none left `log` or attempt_logs are
+  // told ----
   struct Telling {
     std::vector<v1::LogChunk> told;
     bool breaks = false;  // the connection, after that
@@ -71,10 +77,13 @@ class FakeApi : public Api {
   base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override;
   base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override;
   base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) override;
-  base::Result<v1::ReadArtifactResponse> ReadArtifact(const v1::ReadArtifactRequest& request) override;
+  base::Result<v1::ReadArtifactResponse> ReadArtifact(
+      const v1::ReadArtifactRequest& request) override;
   base::Result<v1::WorkersResponse> Workers() override;
-  base::Status Logs(const v1::LogsRequest& request, const std::function<bool(const v1::LogChunk&)>& on_message) override;
-  base::Status Metrics(const v1::MetricsRequest& request, const std::function<bool(const v1::MetricsResponse&)>& on_message) override;
+  base::Status Logs(const v1::LogsRequest& request,
+                    const std::function<bool(const v1::LogChunk&)>& on_message) override;
+  base::Status Metrics(const v1::MetricsRequest& request,
+                       const std::function<bool(const v1::MetricsResponse&)>& on_message) override;
   base::Status Watch(const v1::WatchRequest& request, double period_seconds,
                      const std::function<bool(const v1::JobView&)>& on_message) override;
 

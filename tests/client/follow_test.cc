@@ -1,6 +1,6 @@
+#include "client/submit/follow.h"
 #include "client/exit_code.h"
-#include "client/follow.h"
-#include "client/output.h"
+#include "client/show/output.h"
 #include "tests/client/client_test.h"
 
 namespace trainctl::client {
@@ -23,11 +23,13 @@ class FollowTest : public ClientTest {
 };
 
 TEST_F(FollowTest, TheExitCodeSaysHowAJobEnded) {
-  const std::vector<std::pair<std::string, int>> codes = {{"SUCCEEDED", 0},     {"FAILED", 10},      {"OOM_GPU", 11},   {"OOM_HOST", 11},
-                                                          {"HANG", 10},         {"NCCL_ERROR", 10},  {"GPU_FAULT", 10}, {"NODE_LOST", 10},
-                                                          {"TIMEOUT", 124},     {"LEASE_ENDED", 10}, {"PREEMPTED", 10}, {"CANCELLED", 12},
-                                                          {"LAUNCH_FAILED", 10}};
-  for (const auto& [outcome, code] : codes) EXPECT_EQ(ExitCodeFor({FinishedJob("j1", "a", outcome)}), code) << outcome;
+  const std::vector<std::pair<std::string, int>> codes = {
+      {"SUCCEEDED", 0},     {"FAILED", 10},      {"OOM_GPU", 11},   {"OOM_HOST", 11},
+      {"HANG", 10},         {"NCCL_ERROR", 10},  {"GPU_FAULT", 10}, {"NODE_LOST", 10},
+      {"TIMEOUT", 124},     {"LEASE_ENDED", 10}, {"PREEMPTED", 10}, {"CANCELLED", 12},
+      {"LAUNCH_FAILED", 10}};
+  for (const auto& [outcome, code] : codes)
+    EXPECT_EQ(ExitCodeFor({FinishedJob("j1", "a", outcome)}), code) << outcome;
 }
 
 TEST_F(FollowTest, AnExpectationThatWasMetIsZeroWhateverTheOutcome) {
@@ -41,8 +43,10 @@ TEST_F(FollowTest, AnExpectationThatWasNotMetIsAFailure) {
 }
 
 TEST_F(FollowTest, OfSeveralJobsTheWorstCounts) {
-  const v1::JobView good = FinishedJob("j1", "a", "SUCCEEDED"), oom = FinishedJob("j2", "b", "OOM_GPU");
-  const v1::JobView cancelled = FinishedJob("j3", "c", "CANCELLED"), failed = FinishedJob("j4", "d", "FAILED");
+  const v1::JobView good = FinishedJob("j1", "a", "SUCCEEDED"),
+                    oom = FinishedJob("j2", "b", "OOM_GPU");
+  const v1::JobView cancelled = FinishedJob("j3", "c", "CANCELLED"),
+                    failed = FinishedJob("j4", "d", "FAILED");
   EXPECT_EQ(ExitCodeFor({good, cancelled}), 12);
   EXPECT_EQ(ExitCodeFor({good, cancelled, oom}), 11);
   EXPECT_EQ(ExitCodeFor({good, cancelled, oom, failed}), 10);
@@ -53,13 +57,15 @@ TEST_F(FollowTest, WaitTellsPhasesStepsAndTheEnd) {
   starting.set_state("STARTING");
   starting.set_reason("loading 1.20 of 13.50 GiB");
   coordinator_.jobs = {starting};
-  coordinator_.watchings = {{{starting, RunningJob("j1", "tiny"), FinishedJob("j1", "tiny", "SUCCEEDED")}}};
+  coordinator_.watchings = {
+      {{starting, RunningJob("j1", "tiny"), FinishedJob("j1", "tiny", "SUCCEEDED")}}};
   const Ended ended = Trainctl({"wait", "tiny"});
   EXPECT_EQ(ended.code, 0);
-  EXPECT_EQ(ended.out,
-            "tiny (j1): starting: loading 1.20 of 13.50 GiB\n"
-            "tiny (j1): step 31/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50, 0:49 left\n"
-            "tiny (j1): SUCCEEDED after 0:50, step 62/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB\n");
+  EXPECT_EQ(
+      ended.out,
+      "tiny (j1): starting: loading 1.20 of 13.50 GiB\n"
+      "tiny (j1): step 31/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50, 0:49 left\n"
+      "tiny (j1): SUCCEEDED after 0:50, step 62/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB\n");
 }
 
 TEST_F(FollowTest, CtrlCSaysHowToFollowAgain) {
@@ -69,10 +75,13 @@ TEST_F(FollowTest, CtrlCSaysHowToFollowAgain) {
 }
 
 TEST_F(FollowTest, ALostCoordinatorIsAskedAgainUntilItAnswers) {
-  coordinator_.watchings = {{{RunningJob("j1", "tiny")}, /*breaks=*/true}, {{}, true}, {{FinishedJob("j1", "tiny", "SUCCEEDED")}}};
+  coordinator_.watchings = {{{RunningJob("j1", "tiny")}, /*breaks=*/true},
+                            {{}, true},
+                            {{FinishedJob("j1", "tiny", "SUCCEEDED")}}};
   const Ended ended = Trainctl({"wait", "j1"});
   EXPECT_EQ(ended.code, 0);
-  EXPECT_NE(ended.out.find("The coordinator does not answer; the jobs go on without it."), std::string::npos);
+  EXPECT_NE(ended.out.find("The coordinator does not answer; the jobs go on without it."),
+            std::string::npos);
   EXPECT_NE(ended.out.find("The coordinator answers again."), std::string::npos);
   EXPECT_EQ(coordinator_.watch_requests.size(), 3u);
 }
@@ -96,11 +105,14 @@ TEST_F(FollowTest, TheTimeoutEndsWaitingAndNotTheJob) {
   coordinator_.jobs = {RunningJob("j1", "tiny")};
   const Ended ended = Trainctl({"wait", "j1", "--timeout", "10s"});
   EXPECT_EQ(ended.code, kExitTimeout);
-  EXPECT_NE(ended.err.find("the jobs go on; follow again with: trainctl wait j1"), std::string::npos);
+  EXPECT_NE(ended.err.find("the jobs go on; follow again with: trainctl wait j1"),
+            std::string::npos);
   EXPECT_TRUE(coordinator_.cancelled.empty());
 }
 
-TEST_F(FollowTest, AnUnknownJobIsNotFound) { EXPECT_EQ(Trainctl({"wait", "j9"}).code, kExitNotFound); }
+TEST_F(FollowTest, AnUnknownJobIsNotFound) {
+  EXPECT_EQ(Trainctl({"wait", "j9"}).code, kExitNotFound);
+}
 
 TEST_F(FollowTest, ForScriptsProgressGoesToStderrAndTheJobsToStdout) {
   coordinator_.jobs = {FinishedJob("j1", "tiny", "OOM_GPU")};

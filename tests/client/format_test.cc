@@ -1,4 +1,4 @@
-#include "client/format.h"
+#include "client/show/format.h"
 
 #include <gtest/gtest.h>
 

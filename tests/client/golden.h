@@ -1,4 +1,5 @@
-// Texts that are compared as a whole with files under tests/client/goldens; UPDATE_GOLDEN=1 writes them anew.
+// Texts that are compared as a whole with files under tests/client/goldens; UPDATE_GOLDEN=1 writes
+// them anew.
 #pragma once
 
 #include <string>

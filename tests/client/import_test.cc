@@ -3,7 +3,7 @@
 #include "client/exit_code.h"
 #include "client/litgpt/command.h"
 #include "client/litgpt/yaml.h"
-#include "client/output.h"
+#include "client/show/output.h"
 #include "common/job/job_json.h"
 #include "tests/client/client_test.h"
 #include "tests/client/litgpt_recipe.h"
@@ -31,17 +31,20 @@ TEST(ImportLitgptTest, YamlThatExpandsWithoutBoundIsRefused) {
   std::string text = "a: &a {b: 1, c: 2, d: 3, e: 4, f: 5, g: 6, h: 7, i: 8}\n";
   for (char name = 'b'; name < 'i'; ++name) {
     const std::string before(1, static_cast<char>(name - 1));
-    text += std::string(1, name) + ": &" + name + " {b: *" + before + ", c: *" + before + ", d: *" + before + ", e: *" + before + "}\n";
+    text += std::string(1, name) + ": &" + name + " {b: *" + before + ", c: *" + before + ", d: *" +
+            before + ", e: *" + before + "}\n";
   }
   const base::Result<LitgptSettings> read = ReadLitgptYaml(text, "x.yaml");
   ASSERT_FALSE(read.ok());
-  EXPECT_NE(read.error().message.find("more than 1000 settings"), std::string::npos) << read.error().message;
+  EXPECT_NE(read.error().message.find("more than 1000 settings"), std::string::npos)
+      << read.error().message;
 }
 
 TEST(ImportLitgptTest, APastedLineIsReadWhole) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"litgpt", "finetune_full", "CKPT", "--config", "a.yaml", "--train.epochs", "3"},
-           {"CUDA_VISIBLE_DEVICES=0", "python", "-m", "litgpt", "finetune", "full", "CKPT", "--config=a.yaml", "--train.epochs=3"},
+           {"CUDA_VISIBLE_DEVICES=0", "python", "-m", "litgpt", "finetune", "full", "CKPT",
+            "--config=a.yaml", "--train.epochs=3"},
            {"litgpt finetune_full CKPT \\\n  --config a.yaml \\\n  --train.epochs 3"},
            {"finetune_full", "a.yaml", "CKPT", "--train.epochs", "3"},
        }) {
@@ -76,29 +79,33 @@ class ImportTest : public ClientTest {
 
 TEST_F(ImportTest, TheJobFileIsOneThatSubmitTakes) {
   const std::string config = folder_.Write("full.yaml", kFullRecipe);
-  const Ended ended = Trainctl({"import", "litgpt", config, "--train.micro_batch_size", "4", "-o", folder_ / "job.json"});
+  const Ended ended = Trainctl(
+      {"import", "litgpt", config, "--train.micro_batch_size", "4", "-o", folder_ / "job.json"});
   EXPECT_EQ(ended.code, 0) << ended.err;
-  const job::ReadJob read = job::ReadJobFile(folder_.Read("job.json"), {.base_directory = folder_.path()});
+  const job::ReadJob read =
+      job::ReadJobFile(folder_.Read("job.json"), {.base_directory = folder_.path()});
   ASSERT_TRUE(read.job) << job::Format(read.problems, "job.json");
   EXPECT_EQ(read.job->name, "full");
   EXPECT_EQ(read.job->train.micro_batch_size, 4);
   EXPECT_EQ(read.job->model.path, "/models/TinyLlama-1.1B");
   EXPECT_EQ(read.job->data.path, std::filesystem::current_path() / "rows.json");
   EXPECT_EQ(Trainctl({"import", "litgpt", config, "-o", folder_ / "job.json"}).code, kExitFailure);
-  EXPECT_EQ(Trainctl({"import", "litgpt", config, "-o", folder_ / "job.json", "--overwrite"}).code, 0);
+  EXPECT_EQ(Trainctl({"import", "litgpt", config, "-o", folder_ / "job.json", "--overwrite"}).code,
+            0);
 }
 
 TEST_F(ImportTest, WithoutAFileTheJobGoesToStdoutAndNotesToStderr) {
-  const Ended ended = Trainctl({"import", "litgpt", "litgpt", "finetune_full", folder_.path(), "--config",
-                                folder_.Write("full.yaml", kFullRecipe), "--logger_name", "csv"});
+  const Ended ended =
+      Trainctl({"import", "litgpt", "litgpt", "finetune_full", folder_.path(), "--config",
+                folder_.Write("full.yaml", kFullRecipe), "--logger_name", "csv"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(Json::parse(ended.out)["model"]["path"], folder_.path());
   EXPECT_EQ(ended.err.find("note: "), 0u);
 }
 
 TEST_F(ImportTest, WhatTheCheckRefusesIsNotWritten) {
-  const Ended ended =
-      Trainctl({"import", "litgpt", folder_.Write("full.yaml", kFullRecipe), "--train.micro_batch_size", "5", "-o", folder_ / "job.json"});
+  const Ended ended = Trainctl({"import", "litgpt", folder_.Write("full.yaml", kFullRecipe),
+                                "--train.micro_batch_size", "5", "-o", folder_ / "job.json"});
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_NE(ended.err.find("train.global_batch_size"), std::string::npos) << ended.err;
   EXPECT_FALSE(folder_.Has("job.json"));

@@ -1,4 +1,4 @@
-#include "client/output.h"
+#include "client/show/output.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,8 @@ namespace {
 
 Listing TwoThings() {
   Listing listing{.collection = "things", .table = TextTable({{"ID"}, {"SIZE", true}, {"WHY"}})};
-  listing.records = {{{"id", "a"}, {"size", 1}, {"why", "said \"so\", twice"}}, {{"id", "b"}, {"size", nullptr}, {"tags", {"x", "y"}}}};
+  listing.records = {{{"id", "a"}, {"size", 1}, {"why", "said \"so\", twice"}},
+                     {{"id", "b"}, {"size", nullptr}, {"tags", {"x", "y"}}}};
   listing.table.AddRow({"a", "1", "said \"so\", twice"});
   listing.table.AddRow({"b", "1,000", "x | y"});
   return listing;
@@ -32,7 +33,9 @@ TEST(Output, CsvQuotesAndLeavesNullEmptyAndKnowsAllKeys) {
             "b,,,\"[\"\"x\"\",\"\"y\"\"]\"\n");
 }
 
-TEST(Output, NamesAreOneALine) { EXPECT_EQ(Render(TwoThings(), OutputFormat::kName, {}), "a\nb\n"); }
+TEST(Output, NamesAreOneALine) {
+  EXPECT_EQ(Render(TwoThings(), OutputFormat::kName, {}), "a\nb\n");
+}
 
 TEST(Output, TableIsAligned) {
   EXPECT_EQ(Render(TwoThings(), OutputFormat::kTable, {}),
@@ -50,7 +53,8 @@ TEST(Output, MarkdownEscapesBars) {
 }
 
 TEST(Output, TextThatIsNoUtf8IsReplacedAndNumbersThatAreNoneAreNull) {
-  EXPECT_EQ(RenderLine({{"text", "a\xff"}, {"loss", std::nan("")}}), "{\"text\":\"a\xEF\xBF\xBD\",\"loss\":null}\n");
+  EXPECT_EQ(RenderLine({{"text", "a\xff"}, {"loss", std::nan("")}}),
+            "{\"text\":\"a\xEF\xBF\xBD\",\"loss\":null}\n");
 }
 
 TEST(Output, FormatsAreKnownByName) {
@@ -83,7 +87,8 @@ TEST(TextTable, ColoursDoNotCountAsWidth) {
   TextTable table({{"A"}, {"B"}});
   table.AddRow({{"x", Style::kGood}, "y"});
   table.AddRow({"xyz", "y"});
-  EXPECT_EQ(table.Render({.colour = true}), "\x1b[2mA\x1b[0m    \x1b[2mB\x1b[0m\n\x1b[32mx\x1b[0m    y\nxyz  y\n");
+  EXPECT_EQ(table.Render({.colour = true}),
+            "\x1b[2mA\x1b[0m    \x1b[2mB\x1b[0m\n\x1b[32mx\x1b[0m    y\nxyz  y\n");
 }
 
 }  // namespace

@@ -1,17 +1,19 @@
 // What is predicted of run time: of one job, of a lab, and beside what was measured.
 #include <gtest/gtest.h>
 
-#include "client/assessment.h"
-#include "client/foresight.h"
-#include "client/lab_time.h"
-#include "client/prediction.h"
+#include "client/show/foresight.h"
+#include "client/submit/assessment.h"
+#include "client/submit/lab_time.h"
+#include "client/submit/prediction.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
 namespace trainctl::client {
 namespace {
 
-SiteWorker Gpu(const std::string& name) { return {name, "READY", {"cuda", "node1", "NVIDIA H200", int64_t{141} << 30, "9.0"}}; }
+SiteWorker Gpu(const std::string& name) {
+  return {name, "READY", {"cuda", "node1", "NVIDIA H200", int64_t{141} << 30, "9.0"}};
+}
 
 Assessment Taking(double seconds, int64_t devices = 1) {
   Assessment assessment;
@@ -25,7 +27,9 @@ TEST(PredictLab, ExperimentsRunBesideEachOtherWhereThereAreDevices) {
   EXPECT_EQ(PredictLab({Taking(100), Taking(60), Taking(50)}).seconds, 110);
 }
 
-TEST(PredictLab, AGangWaitsForAllItsDevices) { EXPECT_EQ(PredictLab({Taking(100), Taking(60, 2), Taking(50)}).seconds, 210); }
+TEST(PredictLab, AGangWaitsForAllItsDevices) {
+  EXPECT_EQ(PredictLab({Taking(100), Taking(60, 2), Taking(50)}).seconds, 210);
+}
 
 TEST(PredictLab, WhatIsExpectedToRunOutOfMemoryTakesItsStartOnly) {
   Assessment assessment = Taking(100);
@@ -38,16 +42,21 @@ TEST(LabText, SaysWhetherItFitsAndWhatIsNotCounted) {
   unknown.time.reset();
   refused.site_problems.emplace_back();
   const LabTime lab = PredictLab({Taking(3600), Taking(3600), unknown, refused});
-  EXPECT_EQ(LabText(lab, 3 * 3600), "1h predicted for 2 experiments on 2 devices; fits 3h; 1 experiment of unknown time not counted; "
-                                    "1 experiment would be refused and not counted");
-  EXPECT_EQ(LabText(PredictLab({Taking(3600)}), 1800), "1h predicted for 1 experiment on 2 devices; does not fit 30min");
-  EXPECT_EQ(LabText(PredictLab({unknown}), std::nullopt), "not predicted; 1 experiment of unknown time not counted");
+  EXPECT_EQ(LabText(lab, 3 * 3600),
+            "1h predicted for 2 experiments on 2 devices; fits 3h; 1 experiment of unknown time "
+            "not counted; "
+            "1 experiment would be refused and not counted");
+  EXPECT_EQ(LabText(PredictLab({Taking(3600)}), 1800),
+            "1h predicted for 1 experiment on 2 devices; does not fit 30min");
+  EXPECT_EQ(LabText(PredictLab({unknown}), std::nullopt),
+            "not predicted; 1 experiment of unknown time not counted");
 }
 
 TEST(GradientsText, SaysWhichWayAndWhatItCosts) {
   EXPECT_EQ(GradientsText({.holds_gradients = true, .holding_bytes = int64_t{25} << 30}),
             "reduced once a step, held whole (+25.00 GiB)");
-  EXPECT_EQ(GradientsText({.holds_gradients = true, .holding_bytes = -1}), "reduced once a step, held whole");
+  EXPECT_EQ(GradientsText({.holds_gradients = true, .holding_bytes = -1}),
+            "reduced once a step, held whole");
   EXPECT_EQ(GradientsText({.holds_gradients = false}), "reduced in each micro step");
   EXPECT_EQ(GradientsText({}), "");
 }
@@ -63,9 +72,12 @@ TEST(Assess, PredictsTheWayThatTheSitesDevicesHaveRoomFor) {
   const Site site = {.known = true, .workers = {Gpu("n/0"), Gpu("n/1")}};
   const Assessment roomy = Assess(job, inspection, site, false).value();
   EXPECT_EQ(roomy.prediction->holds_gradients, true);
-  EXPECT_NE(MemoryText(roomy).find("; gradients reduced once a step, held whole (+"), std::string::npos) << MemoryText(roomy);
+  EXPECT_NE(MemoryText(roomy).find("; gradients reduced once a step, held whole (+"),
+            std::string::npos)
+      << MemoryText(roomy);
   job.resources.gpu_memory_limit_bytes = roomy.prediction->peak_allocated;
-  EXPECT_EQ(Assess(job, inspection, site, false).value().prediction->holds_gradients, false) << "no margin is left";
+  EXPECT_EQ(Assess(job, inspection, site, false).value().prediction->holds_gradients, false)
+      << "no margin is left";
 }
 
 void AddSummary(v1::JobDetail* detail, const std::string& name, double max) {
@@ -87,7 +99,10 @@ TEST(Foresight, IsThePredictionsErrorOfWhatWasMeasured) {
   AddSummary(&detail, "time_seconds", 40);
   const Json rows = ForesightJson(prediction, detail);
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0], Json({{"key", "memory_peak_allocated_bytes"}, {"predicted", 990.0}, {"measured", 1000.0}, {"error", -0.01}}));
+  EXPECT_EQ(rows[0], Json({{"key", "memory_peak_allocated_bytes"},
+                           {"predicted", 990.0},
+                           {"measured", 1000.0},
+                           {"error", -0.01}}));
   EXPECT_EQ(rows[1]["error"], 0.1);
   EXPECT_EQ(rows[2]["error"], -0.25);
   EXPECT_NE(ForesightText(prediction, detail, {}).find("−25.0 %"), std::string::npos);

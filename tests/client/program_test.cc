@@ -1,5 +1,5 @@
 #include "client/exit_code.h"
-#include "client/verb.h"
+#include "client/verbs/verb.h"
 #include "tests/client/client_test.h"
 
 namespace trainctl::client {
@@ -10,7 +10,8 @@ using ProgramTest = ClientTest;
 TEST_F(ProgramTest, AnUnknownVerbIsAUsageErrorWithADidYouMean) {
   const Ended ended = Trainctl({"sumbit", "job.json"});
   EXPECT_EQ(ended.code, kExitUsage);
-  EXPECT_EQ(ended.err, "trainctl: unknown verb 'sumbit': did you mean 'submit'?; see: trainctl --help\n");
+  EXPECT_EQ(ended.err,
+            "trainctl: unknown verb 'sumbit': did you mean 'submit'?; see: trainctl --help\n");
 }
 
 TEST_F(ProgramTest, WithoutAVerbTheOverviewGoesToStderr) {
@@ -32,7 +33,8 @@ TEST_F(ProgramTest, EachVerbHasHelpThatLeadsWithExamplesOfItself) {
 
 TEST_F(ProgramTest, TheOverviewNamesEveryVerb) {
   const std::string overview = Trainctl({"--help"}).out;
-  for (const VerbRow& verb : Verbs()) EXPECT_NE(overview.find("\n  " + std::string(verb.name) + " "), std::string::npos) << verb.name;
+  for (const VerbRow& verb : Verbs())
+    EXPECT_NE(overview.find("\n  " + std::string(verb.name) + " "), std::string::npos) << verb.name;
 }
 
 TEST_F(ProgramTest, OptionsOfAllVerbsMayStandBeforeTheVerb) {
@@ -58,19 +60,22 @@ TEST_F(ProgramTest, OutputThatCannotBeWrittenIsAFailure) {
   EXPECT_NE(err.str().find("not all of the output could be written"), std::string::npos);
 }
 
-TEST_F(ProgramTest, AMalformedServerIsRefused) { EXPECT_EQ(Trainctl({"status", "--server", "nowhere"}).code, kExitUsage); }
+TEST_F(ProgramTest, AMalformedServerIsRefused) {
+  EXPECT_EQ(Trainctl({"status", "--server", "nowhere"}).code, kExitUsage);
+}
 
 TEST_F(ProgramTest, ACoordinatorThatDoesNotAnswerIs5ForEveryVerbThatNeedsIt) {
   coordinator_.unreachable = true;
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"status"},
-                                                                                     {"describe", "j1"},
-                                                                                     {"logs", "j1"},
-                                                                                     {"wait", "j1"},
-                                                                                     {"cancel", "j1"},
-                                                                                     {"compare"},
-                                                                                     {"metrics", "j1"},
-                                                                                     {"workers"},
-                                                                                     {"doctor"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"status"},
+                                             {"describe", "j1"},
+                                             {"logs", "j1"},
+                                             {"wait", "j1"},
+                                             {"cancel", "j1"},
+                                             {"compare"},
+                                             {"metrics", "j1"},
+                                             {"workers"},
+                                             {"doctor"}}) {
     EXPECT_EQ(Trainctl(words).code, kExitUnreachable) << words.front();
   }
 }
@@ -89,7 +94,8 @@ TEST_F(ProgramTest, VersionNamesTheRankBesideIt) {
 }
 
 TEST_F(ProgramTest, VersionWithoutARankSaysSo) {
-  EXPECT_NE(Trainctl({"--version"}).out.find("no trainrank runs beside this binary"), std::string::npos);
+  EXPECT_NE(Trainctl({"--version"}).out.find("no trainrank runs beside this binary"),
+            std::string::npos);
 }
 
 }  // namespace

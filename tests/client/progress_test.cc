@@ -1,4 +1,4 @@
-#include "client/progress.h"
+#include "client/submit/progress.h"
 
 #include <gtest/gtest.h>
 
@@ -63,7 +63,8 @@ TEST_F(ProgressTest, TheEndIsToldOnceWithItsReason) {
   progress.Update(job);
   progress.Update(job);
   EXPECT_EQ(out_.str(),
-            "tiny (j1): FAILED after 0:50, step 62/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB\n  rank 1 was ended by signal 9\n");
+            "tiny (j1): FAILED after 0:50, step 62/62  loss 2.346  12,346 tokens/s  peak 9.00 "
+            "GiB\n  rank 1 was ended by signal 9\n");
 }
 
 TEST_F(ProgressTest, OnATerminalABarIsRedrawnInPlaceWithinTheWidth) {
@@ -71,8 +72,10 @@ TEST_F(ProgressTest, OnATerminalABarIsRedrawnInPlaceWithinTheWidth) {
   progress.Update(AtStep(31));
   progress.Update(AtStep(62));
   EXPECT_EQ(out_.str(),
-            "\rtiny (j1) [=======>       ] 31/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50, 0:49 left\n"
-            "\x1b[1A\x1b[2K\rtiny (j1) [===============] 62/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  0:50, 0:49 left\n");
+            "\rtiny (j1) [=======>       ] 31/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  "
+            "0:50, 0:49 left\n"
+            "\x1b[1A\x1b[2K\rtiny (j1) [===============] 62/62  loss 2.346  12,346 tokens/s  peak "
+            "9.00 GiB  0:50, 0:49 left\n");
 }
 
 TEST_F(ProgressTest, ANarrowTerminalLosesTheBarAndThenTheEndOfTheLine) {
@@ -87,7 +90,8 @@ TEST_F(ProgressTest, OnATerminalAnEndedJobLeavesItsLineAboveTheOthersBars) {
   out_.str("");
   progress.Update(FinishedJob("j2", "other", "SUCCEEDED"));
   EXPECT_EQ(out_.str(),
-            "\x1b[1A\x1b[2K\rother (j2): SUCCEEDED after 0:50, step 62/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB\n"
+            "\x1b[1A\x1b[2K\rother (j2): SUCCEEDED after 0:50, step 62/62  loss 2.346  12,346 "
+            "tokens/s  peak 9.00 GiB\n"
             "tiny (j1)  starting  joining\n");
 }
 

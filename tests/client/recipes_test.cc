@@ -1,5 +1,5 @@
 #include "client/exit_code.h"
-#include "client/output.h"
+#include "client/show/output.h"
 #include "common/job/job_json.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
@@ -7,11 +7,13 @@
 namespace trainctl::client {
 namespace {
 
-constexpr const char* kJob = R"({"version": 1, "name": "multi-2", "model": {"path": "../models/open_llama_7b"},
+constexpr const char* kJob =
+    R"({"version": 1, "name": "multi-2", "model": {"path": "../models/open_llama_7b"},
  "data": {"path": "rows.json"}, "precision": "bf16-true", "devices": 4, "strategy": "ddp",
  "train": {"global_batch_size": 16, "micro_batch_size": 4}})";
 
-constexpr const char* kLab = R"({"base": {"version": 1, "model": {"path": "tiny"}, "data": {"path": "rows.json"},
+constexpr const char* kLab =
+    R"({"base": {"version": 1, "model": {"path": "tiny"}, "data": {"path": "rows.json"},
  "train": {"global_batch_size": 32, "micro_batch_size": 8}, "optimizer": {"name": "sgd", "lr": 0.001}},
  "experiments": [{"name": "single-10", "set": {"precision": "bf16-true"}}, {"name": "single-2", "set": {}, "expect": "OOM"}]})";
 
@@ -41,9 +43,11 @@ TEST_F(RecipesTest, AreListedByIdWithWhatTheyDo) {
 }
 
 TEST_F(RecipesTest, AFileOfAnExperimentStandsForIt) {
-  folder_.Write("single-2.json", std::string(kJob).replace(std::string(kJob).find("multi-2"), 7, "single-2"));
+  folder_.Write("single-2.json",
+                std::string(kJob).replace(std::string(kJob).find("multi-2"), 7, "single-2"));
   EXPECT_EQ(Trainctl({"recipes", "path", "single-2"}).out, (folder_ / "single-2.json") + "\n");
-  EXPECT_EQ(Trainctl({"recipes", "path", "single-10"}).out, (folder_ / "single/lab-single.json") + "\n");
+  EXPECT_EQ(Trainctl({"recipes", "path", "single-10"}).out,
+            (folder_ / "single/lab-single.json") + "\n");
 }
 
 TEST_F(RecipesTest, AFileThatIsNoJobIsListedWithTheReason) {
@@ -61,7 +65,8 @@ TEST_F(RecipesTest, FoldersDeeperThanOneAreNotLookedAt) {
 }
 
 TEST_F(RecipesTest, OneIsShownAsAJobFileThatCanBeSubmitted) {
-  const job::ReadJob read = job::ReadJobFile(Trainctl({"recipes", "show", "single-10", "--devices", "2"}).out, {});
+  const job::ReadJob read =
+      job::ReadJobFile(Trainctl({"recipes", "show", "single-10", "--devices", "2"}).out, {});
   ASSERT_TRUE(read.job) << job::Format(read.problems, "shown");
   EXPECT_EQ(read.job->name, "single-10");
   EXPECT_EQ(read.job->devices, 2);
@@ -95,19 +100,23 @@ TEST_F(RecipesTest, AnUnknownIdOrActionIsRefused) {
 
 TEST_F(RecipesTest, TheFolderIsNamedOrFoundBesideTheProgram) {
   surroundings_.environment_recipes.clear();
-  EXPECT_EQ(Trainctl({"recipes", "--dir", folder_.path(), "-o", "name"}).out, "lab-single\nmulti-2\nsingle-2\nsingle-10\n");
+  EXPECT_EQ(Trainctl({"recipes", "--dir", folder_.path(), "-o", "name"}).out,
+            "lab-single\nmulti-2\nsingle-2\nsingle-10\n");
   ScratchFolder checkout;
-  checkout.Write("deploy/jobs/multi-2.json", kJob);
+  checkout.Write("deploy/recipes/multi-2.json", kJob);
   surroundings_.program_directory = checkout / "build/bin";
   EXPECT_EQ(Trainctl({"recipes", "-o", "name"}).out, "multi-2\n");
   surroundings_.program_directory = "/no/such/bin";
   const Ended ended = Trainctl({"recipes"});
   EXPECT_EQ(ended.code, kExitNotFound);
-  EXPECT_NE(ended.err.find("/no/such/share/trainctl/jobs"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("/no/such/share/trainctl/recipes"), std::string::npos) << ended.err;
 }
 
 TEST_F(RecipesTest, TheShippedOnesHaveTheIdsOfTheLabs) {
-  const std::string ids = "\n" + Trainctl({"recipes", "--dir", std::string(TRAINCTL_SOURCE_DIR) + "/deploy/jobs", "-o", "name"}).out;
+  const std::string ids =
+      "\n" + Trainctl({"recipes", "--dir", std::string(TRAINCTL_SOURCE_DIR) + "/deploy/recipes",
+                       "-o", "name"})
+                 .out;
   for (const char* id : {"single-1", "single-2", "single-5", "multi-1", "multi-2", "quickstart"}) {
     EXPECT_NE(ids.find("\n" + std::string(id) + "\n"), std::string::npos) << id;
   }

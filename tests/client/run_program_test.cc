@@ -24,7 +24,9 @@ TEST(RunToEnd, ASignalIs128More) {
   EXPECT_EQ(output->exit_code, 137);
 }
 
-TEST(RunToEnd, AMissingProgramIsNotFound) { EXPECT_EQ(RunToEnd({"/no/such/program"}, "").error().code, base::Code::kNotFound); }
+TEST(RunToEnd, AMissingProgramIsNotFound) {
+  EXPECT_EQ(RunToEnd({"/no/such/program"}, "").error().code, base::Code::kNotFound);
+}
 
 TEST(RunToEnd, InputThatDoesNotFitAPipeIsAnError) {
   EXPECT_EQ(RunToEnd({"/bin/cat"}, std::string(1 << 20, 'x')).error().code, base::Code::kExhausted);

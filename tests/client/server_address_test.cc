@@ -49,12 +49,15 @@ TEST_F(ServerAddressTest, AMalformedFileIsNamed) {
 }
 
 TEST_F(ServerAddressTest, AnAddressWithoutAPortIsRefusedWithItsPlace) {
-  EXPECT_EQ(ResolveServer("", "host", "").error().message, "TRAINCTL_SERVER: 'host': expected HOST:PORT, such as 127.0.0.1:7070");
+  EXPECT_EQ(ResolveServer("", "host", "").error().message,
+            "TRAINCTL_SERVER: 'host': expected HOST:PORT, such as 127.0.0.1:7070");
 }
 
 TEST_F(ServerAddressTest, AddressesAreHostAndPort) {
-  for (const char* good : {"host:1", "127.0.0.1:65535", "[::1]:7070"}) EXPECT_TRUE(IsServerAddress(good)) << good;
-  for (const char* bad : {"host", ":1", "host:", "host:0", "host:65536", "host:7o", "::1:7070"}) EXPECT_FALSE(IsServerAddress(bad)) << bad;
+  for (const char* good : {"host:1", "127.0.0.1:65535", "[::1]:7070"})
+    EXPECT_TRUE(IsServerAddress(good)) << good;
+  for (const char* bad : {"host", ":1", "host:", "host:0", "host:65536", "host:7o", "::1:7070"})
+    EXPECT_FALSE(IsServerAddress(bad)) << bad;
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <filesystem>
 
 #include "client/exit_code.h"
-#include "client/output.h"
+#include "client/show/output.h"
 #include "common/base/file.h"
+#include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
-#include "common/job/prediction.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
 
@@ -18,7 +18,8 @@ constexpr const char* kJob = R"({"version": 1, "name": "tiny",
  "data": {"path": "/data/rows.json", "val_split_fraction": 0.1},
  "train": {"global_batch_size": 8, "micro_batch_size": 2, "max_seq_length": 128}})";
 
-constexpr const char* kLab = R"({"base": {"version": 1, "model": {"path": "/models/tiny"}, "data": {"path": "/data/rows.json"},
+constexpr const char* kLab =
+    R"({"base": {"version": 1, "model": {"path": "/models/tiny"}, "data": {"path": "/data/rows.json"},
  "train": {"global_batch_size": 8, "micro_batch_size": 2}},
  "experiments": [{"name": "micro-2", "set": {}}, {"name": "micro-4", "set": {"train.micro_batch_size": 4}}]})";
 
@@ -62,12 +63,14 @@ class SubmitTest : public ClientTest {
 
   // Without the name of the temporary folder.
   std::string Portable(std::string text) const {
-    for (size_t at = text.find(folder_); at != std::string::npos; at = text.find(folder_)) text.replace(at, folder_.size(), "FOLDER");
+    for (size_t at = text.find(folder_); at != std::string::npos; at = text.find(folder_))
+      text.replace(at, folder_.size(), "FOLDER");
     return text;
   }
 
   job::JobSpec SubmittedJob(int i = 0) const {
-    const base::Result<job::JobSpec> job = job::FromJson(coordinator_.submissions.back().jobs(i).job_json());
+    const base::Result<job::JobSpec> job =
+        job::FromJson(coordinator_.submissions.back().jobs(i).job_json());
     EXPECT_TRUE(job.ok());
     return *job;
   }
@@ -82,7 +85,8 @@ TEST_F(SubmitTest, SaysWhatWasAcceptedAndHowToFollow) {
 }
 
 TEST_F(SubmitTest, SendsTheResolvedJobWithInspectionAndPrediction) {
-  Trainctl({"submit", File("tiny.json", kJob), "--train.micro_batch_size", "4", "--set", "optimizer.lr=1e-3", "--name", "other"});
+  Trainctl({"submit", File("tiny.json", kJob), "--train.micro_batch_size", "4", "--set",
+            "optimizer.lr=1e-3", "--name", "other"});
   ASSERT_EQ(coordinator_.submissions.size(), 1u);
   const v1::SubmitRequest& request = coordinator_.submissions.front();
   EXPECT_EQ(request.request_id(), "request-1");
@@ -119,7 +123,8 @@ TEST_F(SubmitTest, ANameOfALabFileIsTheGroups) {
 }
 
 TEST_F(SubmitTest, AllProblemsOfAFileAreListedAndNothingIsSent) {
-  const Ended ended = Trainctl({"submit", File("bad.json", "{\"version\": 1,\n \"presicion\": 3}")});
+  const Ended ended =
+      Trainctl({"submit", File("bad.json", "{\"version\": 1,\n \"presicion\": 3}")});
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_EQ(ended.out, "");
   EXPECT_NE(ended.err.find("bad.json:2: presicion"), std::string::npos) << ended.err;
@@ -139,7 +144,8 @@ TEST_F(SubmitTest, AnAnswerThatIsLostIsAskedForAgainWithTheSameRequestId) {
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.out, "j1\n");
   ASSERT_EQ(coordinator_.submissions.size(), 3u);
-  for (const v1::SubmitRequest& request : coordinator_.submissions) EXPECT_EQ(request.request_id(), "request-1");
+  for (const v1::SubmitRequest& request : coordinator_.submissions)
+    EXPECT_EQ(request.request_id(), "request-1");
   EXPECT_EQ(coordinator_.jobs.size(), 1u);
 }
 
@@ -164,11 +170,14 @@ TEST_F(SubmitTest, MoreDevicesThanTheSiteHasAreRefusedBySubmitAndToldByDryRun) {
   EXPECT_TRUE(coordinator_.submissions.empty());
   const Ended told = Trainctl({"submit", path, "--devices", "4", "--dry-run"});
   EXPECT_EQ(told.code, 0);
-  EXPECT_NE(told.out.find("would be refused here: tiny: devices: 4: expected at most 2"), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find("would be refused here: tiny: devices: 4: expected at most 2"),
+            std::string::npos)
+      << told.out;
 }
 
 TEST_F(SubmitTest, AModelThatFitsNoDeviceIsRefusedUnlessThatIsExpected) {
-  for (v1::WorkerView& worker : coordinator_.workers) worker.mutable_device()->set_memory_bytes(100'000);
+  for (v1::WorkerView& worker : coordinator_.workers)
+    worker.mutable_device()->set_memory_bytes(100'000);
   const std::string path = File("tiny.json", kJob);
   const Ended refused = Trainctl({"submit", path});
   EXPECT_EQ(refused.code, kExitUsage);
@@ -177,26 +186,30 @@ TEST_F(SubmitTest, AModelThatFitsNoDeviceIsRefusedUnlessThatIsExpected) {
 }
 
 TEST_F(SubmitTest, ALimitOfItsOwnThatIsTooSmallIsRefusedWithTheSettingsThatWouldFit) {
-  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "5MiB"});
+  const Ended ended =
+      Trainctl({"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "5MiB"});
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_NE(ended.err.find("its resources.gpu_memory_limit"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("--train.micro_batch_size 1 ("), std::string::npos) << ended.err;
 }
 
 TEST_F(SubmitTest, ForceSubmitsWhatIsPredictedNotToFitAndSaysSo) {
-  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "5MiB", "--force"});
+  const Ended ended = Trainctl(
+      {"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "5MiB", "--force"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.err.find("it will probably end OOM_GPU"), std::string::npos) << ended.err;
   EXPECT_TRUE(coordinator_.submissions.at(0).force());
 }
 
 TEST_F(SubmitTest, AnAutomaticMicroBatchIsChosenSaidAndSentAsANumber) {
-  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--train.micro_batch_size", "auto"});
+  const Ended ended =
+      Trainctl({"submit", File("tiny.json", kJob), "--train.micro_batch_size", "auto"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.out.find("micro   auto: 8 fits: "), std::string::npos) << ended.out;
   EXPECT_EQ(SubmittedJob().train.micro_batch_size, 8);
   EXPECT_EQ(SubmittedJob().train.global_batch_size, 8);
-  EXPECT_TRUE(coordinator_.submissions.at(0).jobs(0).micro_batch_auto()) << "the number is to be proven";
+  EXPECT_TRUE(coordinator_.submissions.at(0).jobs(0).micro_batch_auto())
+      << "the number is to be proven";
 }
 
 TEST_F(SubmitTest, ANumberNeedsNoProof) {
@@ -206,9 +219,12 @@ TEST_F(SubmitTest, ANumberNeedsNoProof) {
 
 TEST_F(SubmitTest, AnAutomaticMicroBatchNeedsTheModel) {
   coordinator_.inspection = base::Error{base::Code::kUnavailable, "no worker answers"};
-  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--train.micro_batch_size", "auto"});
+  const Ended ended =
+      Trainctl({"submit", File("tiny.json", kJob), "--train.micro_batch_size", "auto"});
   EXPECT_EQ(ended.code, kExitUsage);
-  EXPECT_NE(ended.err.find("train.micro_batch_size: \"auto\": expected a number"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("train.micro_batch_size: \"auto\": expected a number"),
+            std::string::npos)
+      << ended.err;
 }
 
 TEST_F(SubmitTest, FewerRowsThanAGlobalBatchAreAFaultOfTheFile) {
@@ -228,7 +244,8 @@ TEST_F(SubmitTest, DryRunShowsBatchStepsMemoryPlaceAndTheResolvedJob) {
 }
 
 TEST_F(SubmitTest, DryRunAsJson) {
-  const Json json = Json::parse(Trainctl({"submit", File("tiny.json", kJob), "--dry-run", "-o", "json"}).out);
+  const Json json =
+      Json::parse(Trainctl({"submit", File("tiny.json", kJob), "--dry-run", "-o", "json"}).out);
   EXPECT_EQ(json.begin().key(), "schema");
   const Json& job = json["jobs"][0];
   EXPECT_EQ(job["steps"], 11);  // floor(90 / 8)
@@ -264,7 +281,8 @@ TEST_F(SubmitTest, SubmitWithoutACoordinatorSaysHowToNameOne) {
 TEST_F(SubmitTest, TheTimeIsPredictedFromEarlierRunsOnTheSameDevice) {
   v1::EarlierRunsResponse earlier;
   v1::ShapeRuns* runs = earlier.add_jobs();
-  for (const auto& [device, seconds] : {std::pair("NVIDIA H200", 0.01), std::pair("CPU slot (1 thread)", 0.5)}) {
+  for (const auto& [device, seconds] :
+       {std::pair("NVIDIA H200", 0.01), std::pair("CPU slot (1 thread)", 0.5)}) {
     v1::DeviceRuns* of_device = runs->add_devices();
     of_device->set_device_name(device);
     of_device->set_step_seconds(seconds);
@@ -272,8 +290,11 @@ TEST_F(SubmitTest, TheTimeIsPredictedFromEarlierRunsOnTheSameDevice) {
   }
   coordinator_.earlier_runs = earlier;
   const Ended ended = Trainctl({"submit", File("tiny.json", kJob)});
-  EXPECT_NE(ended.out.find("(0.5 s a step), predicted from 2 earlier runs on CPU slot (1 thread)"), std::string::npos) << ended.out;
-  const auto prediction = job::PredictionFromJson(coordinator_.submissions.at(0).jobs(0).prediction_json());
+  EXPECT_NE(ended.out.find("(0.5 s a step), predicted from 2 earlier runs on CPU slot (1 thread)"),
+            std::string::npos)
+      << ended.out;
+  const auto prediction =
+      job::PredictionFromJson(coordinator_.submissions.at(0).jobs(0).prediction_json());
   EXPECT_EQ(prediction->time->training_seconds, 5.5);
 }
 
@@ -281,14 +302,17 @@ TEST_F(SubmitTest, ADryRunOfALabSaysWhetherItFitsATime) {
   const std::string path = File("my-lab.json", kLab);
   EXPECT_NE(Trainctl({"submit", path, "--dry-run"}).out.find("All of it: "), std::string::npos);
   const Ended ended = Trainctl({"submit", path, "--dry-run", "--within", "3h"});
-  EXPECT_NE(ended.out.find("predicted for 2 experiments on 2 devices; fits 3h."), std::string::npos) << ended.out;
-  const Json json = Json::parse(Trainctl({"submit", path, "--dry-run", "--within", "1s", "-o", "json"}).out);
+  EXPECT_NE(ended.out.find("predicted for 2 experiments on 2 devices; fits 3h."), std::string::npos)
+      << ended.out;
+  const Json json =
+      Json::parse(Trainctl({"submit", path, "--dry-run", "--within", "1s", "-o", "json"}).out);
   EXPECT_EQ(json["time"]["fits"], false);
   EXPECT_EQ(json["time"]["experiments"], 2);
 }
 
 TEST_F(SubmitTest, WaitFollowsTheGroupAndEndsWithItsExitCode) {
-  coordinator_.watchings = {{{FinishedJob("j1", "micro-2", "SUCCEEDED"), FinishedJob("j2", "micro-4", "OOM_GPU")}}};
+  coordinator_.watchings = {
+      {{FinishedJob("j1", "micro-2", "SUCCEEDED"), FinishedJob("j2", "micro-4", "OOM_GPU")}}};
   const Ended ended = Trainctl({"submit", File("my-lab.json", kLab), "--wait"});
   EXPECT_EQ(ended.code, kExitOutOfMemory);
   EXPECT_EQ(coordinator_.watch_requests.front().jobs(0), "g1");

@@ -1,7 +1,7 @@
 #include "client/exit_code.h"
-#include "client/output.h"
-#include "client/sweep_curve.h"
-#include "client/sweep_points.h"
+#include "client/show/output.h"
+#include "client/submit/sweep_curve.h"
+#include "client/submit/sweep_points.h"
 #include "common/job/batch.h"
 #include "common/job/job_json.h"
 #include "tests/client/client_test.h"
@@ -10,14 +10,18 @@
 namespace trainctl::client {
 namespace {
 
-constexpr const char* kJob = R"({"version": 1, "name": "tiny", "model": {"path": "/models/tiny"}, "data": {"path": "/data/rows.json"},
+constexpr const char* kJob =
+    R"({"version": 1, "name": "tiny", "model": {"path": "/models/tiny"}, "data": {"path": "/data/rows.json"},
  "train": {"global_batch_size": 8, "micro_batch_size": 2}})";
-constexpr const char* kAccumulating = R"({"version": 1, "name": "tiny", "model": {"path": "/models/tiny"},
+constexpr const char* kAccumulating =
+    R"({"version": 1, "name": "tiny", "model": {"path": "/models/tiny"},
  "data": {"path": "/data/rows.json"}, "train": {"accumulate_grad_batches": 4, "micro_batch_size": 2}})";
 
 class SweepTest : public ClientTest {
  protected:
-  SweepTest() { coordinator_.workers = {CpuWorker("alpha/0", "READY"), CpuWorker("alpha/1", "READY")}; }
+  SweepTest() {
+    coordinator_.workers = {CpuWorker("alpha/0", "READY"), CpuWorker("alpha/1", "READY")};
+  }
 
   base::Result<Sweep> Plan(const char* job, std::vector<job::Override> overrides) {
     return PlanSweep({.path = folder_.Write("job.json", job), .overrides = std::move(overrides)});
@@ -46,7 +50,8 @@ class SweepTest : public ClientTest {
     coordinator_.watchings.push_back({.told = {FinishedJob(id, "", outcome)}});
     v1::ComparedJob& job = *coordinator_.comparison.add_jobs();
     job.set_id(id);
-    if (coordinator_.comparison.rows().empty()) coordinator_.comparison.add_rows()->set_key("step_seconds");
+    if (coordinator_.comparison.rows().empty())
+      coordinator_.comparison.add_rows()->set_key("step_seconds");
     v1::CompareValue& seconds = *coordinator_.comparison.mutable_rows(0)->add_values();
     if (outcome == "SUCCEEDED") seconds.set_number(2.0 * coordinator_.comparison.jobs_size());
   }
@@ -64,7 +69,9 @@ TEST(SweepPointsTest, ValuesAreSplitAtCommasOutsideBracketsAndQuotes) {
 }
 
 TEST_F(SweepTest, SeveralAxesMakeEveryCombinationTheLastVariesFastest) {
-  const auto sweep = Plan(kJob, {{"precision", "32-true,bf16-true"}, {"train.micro_batch_size", "1,2"}, {"train.epochs", "3"}});
+  const auto sweep = Plan(kJob, {{"precision", "32-true,bf16-true"},
+                                 {"train.micro_batch_size", "1,2"},
+                                 {"train.epochs", "3"}});
   ASSERT_TRUE(sweep.ok()) << sweep.error().message;
   ASSERT_EQ(sweep->points.size(), 4u);
   EXPECT_EQ(sweep->points[0].job.name, "tiny-precision-32-true-micro_batch_size-1");
@@ -83,7 +90,8 @@ TEST_F(SweepTest, TheGlobalBatchStaysAndAccumulationAdapts) {
 }
 
 TEST_F(SweepTest, AnotherRuleForTheGlobalBatchCanBeSaid) {
-  const auto sweep = Plan(kJob, {{"train.micro_batch_size", "1,8"}, {"train.accumulate_grad_batches", "2"}});
+  const auto sweep =
+      Plan(kJob, {{"train.micro_batch_size", "1,8"}, {"train.accumulate_grad_batches", "2"}});
   ASSERT_TRUE(sweep.ok()) << sweep.error().message;
   EXPECT_EQ(job::PlanBatch(sweep->points[1].job)->global, 16);
 }
@@ -98,7 +106,8 @@ TEST_F(SweepTest, WhatCannotBeSweptIsRefused) {
   EXPECT_NE(SweepJob({}).err.find("nothing varies"), std::string::npos);
   EXPECT_NE(SweepJob({"--set", "notes=a,b"}).err.find("nothing varies"), std::string::npos);
   EXPECT_NE(SweepJob({"--set", "devices=1,1"}).err.find("a value stands twice"), std::string::npos);
-  EXPECT_NE(SweepJob({"--set", "devices=1,2", "--set", "devices=1,4"}).err.find("is varied twice"), std::string::npos);
+  EXPECT_NE(SweepJob({"--set", "devices=1,2", "--set", "devices=1,4"}).err.find("is varied twice"),
+            std::string::npos);
   const Ended indivisible = SweepJob({"--set", "train.micro_batch_size=2,3"});
   EXPECT_EQ(indivisible.code, kExitUsage);
   EXPECT_NE(indivisible.err.find("tiny-micro_batch_size-3"), std::string::npos) << indivisible.err;
@@ -130,7 +139,8 @@ TEST_F(SweepTest, WaitingShowsTheCurve) {
 TEST_F(SweepTest, StopAtOomRunsOneAfterTheOtherAndSkipsTheRest) {
   WillEnd("j1", "SUCCEEDED");
   WillEnd("j2", "OOM_GPU");
-  const Ended ended = SweepJob({"--set", "train.micro_batch_size=1,2,4,8", "--stop-at-oom", "-o", "json"});
+  const Ended ended =
+      SweepJob({"--set", "train.micro_batch_size=1,2,4,8", "--stop-at-oom", "-o", "json"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(coordinator_.submissions.size(), 2u);
   const Json points = Json::parse(ended.out)["points"];
@@ -145,7 +155,8 @@ TEST_F(SweepTest, StopAtOomGoesOnWithTheNextValueOfTheOtherSetting) {
   WillEnd("j1", "OOM_GPU");
   WillEnd("j2", "SUCCEEDED");
   WillEnd("j3", "FAILED");
-  const Ended ended = SweepJob({"--set", "precision=32-true,bf16-true", "--set", "train.micro_batch_size=4,8", "--stop-at-oom"});
+  const Ended ended = SweepJob({"--set", "precision=32-true,bf16-true", "--set",
+                                "train.micro_batch_size=4,8", "--stop-at-oom"});
   EXPECT_EQ(ended.code, kExitJobFailed);
   EXPECT_EQ(Submitted("precision"), (Words{"32-true", "bf16-true", "bf16-true"}));
   EXPECT_NE(ended.out.find("skipped"), std::string::npos) << ended.out;
@@ -159,7 +170,8 @@ TEST_F(SweepTest, ADryRunSubmitsNothing) {
 }
 
 TEST_F(SweepTest, ALabFileIsNoJobToSweep) {
-  const Ended ended = SweepJob({"--set", "train.micro_batch_size=1,2"}, R"({"base": {"version": 1, "model": {"path": "/m"},
+  const Ended ended = SweepJob({"--set", "train.micro_batch_size=1,2"},
+                               R"({"base": {"version": 1, "model": {"path": "/m"},
     "data": {"path": "/d"}, "train": {"micro_batch_size": 2}}, "experiments": [{"name": "a", "set": {}}]})");
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_NE(ended.err.find("is a lab file"), std::string::npos) << ended.err;
@@ -167,14 +179,19 @@ TEST_F(SweepTest, ALabFileIsNoJobToSweep) {
 
 TEST(SweepCurveTest, IsATableWithBars) {
   SweepPoint small{{"1"}, {.name = "tiny-1"}}, large{{"8"}, {.name = "tiny-8"}};
-  const Sweep sweep{.name = "tiny", .axes = {{"train.micro_batch_size", {"1", "8"}}}, .points = {small, large}};
+  const Sweep sweep{
+      .name = "tiny", .axes = {{"train.micro_batch_size", {"1", "8"}}}, .points = {small, large}};
   const std::vector<SweepResult> results = {
       {&small, "j1", "SUCCEEDED", 4.0, 2.0, 512.0, 1.0 * (1 << 30), 1.5 * (1 << 30)},
-      {&large, "j2", "OOM_GPU", std::nullopt, std::nullopt, std::nullopt, std::nullopt, 9.0 * (1 << 30)}};
+      {&large, "j2", "OOM_GPU", std::nullopt, std::nullopt, std::nullopt, std::nullopt,
+       9.0 * (1 << 30)}};
   EXPECT_EQ(CurveOf(sweep, results).table.Render({}),
-            "JOB  train.micro_batch_size  OUTCOME    S/STEP                    TOKENS/S      PEAK                    PREDICTED\n"
-            "j1                        1  SUCCEEDED  4.00 s  ████████████████       512  1.00 GiB  ████████████████   1.50 GiB\n"
-            "j2                        8  OOM_GPU         –                           –         –                     9.00 GiB\n");
+            "JOB  train.micro_batch_size  OUTCOME    S/STEP                    TOKENS/S      PEAK  "
+            "                  PREDICTED\n"
+            "j1                        1  SUCCEEDED  4.00 s  ████████████████       512  1.00 GiB  "
+            "████████████████   1.50 GiB\n"
+            "j2                        8  OOM_GPU         –                           –         –  "
+            "                   9.00 GiB\n");
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include <sstream>
 
 #include "client/exit_code.h"
-#include "client/explanations.h"
-#include "client/output.h"
+#include "client/show/explanations.h"
+#include "client/show/output.h"
 #include "common/job/job_json.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
@@ -45,12 +45,14 @@ v1::MetricPoint Point(const std::string& name, int64_t step, double value) {
 
 TEST_F(VerbsTest, StatusShowsJobsWithReasonsAndHosts) {
   coordinator_.jobs = ThreeJobs();
-  coordinator_.workers = {CpuWorker("alpha/0", "BUSY"), CpuWorker("alpha/1", "BUSY"), CpuWorker("beta/0", "LOST")};
+  coordinator_.workers = {CpuWorker("alpha/0", "BUSY"), CpuWorker("alpha/1", "BUSY"),
+                          CpuWorker("beta/0", "LOST")};
   ExpectGolden("status.txt", Trainctl({"status"}).out);
 }
 
 TEST_F(VerbsTest, StatusInAnEmptySiteSaysSo) {
-  EXPECT_EQ(Trainctl({"status"}).out, "no jobs\n\nno workers: jobs stay queued until a trainworker registers\n");
+  EXPECT_EQ(Trainctl({"status"}).out,
+            "no jobs\n\nno workers: jobs stay queued until a trainworker registers\n");
 }
 
 TEST_F(VerbsTest, StatusAsJsonIsTheContract) {
@@ -72,7 +74,8 @@ TEST_F(VerbsTest, StatusAsJsonIsTheContract) {
 TEST_F(VerbsTest, StatusAsNamesAndCsvAndLines) {
   coordinator_.jobs = ThreeJobs();
   EXPECT_EQ(Trainctl({"status", "-o", "name"}).out, "j3\nj2\nj1\n");
-  EXPECT_EQ(Trainctl({"status", "-o", "csv"}).out.find("id,name,group,group_name,state,outcome,"), 0u);
+  EXPECT_EQ(Trainctl({"status", "-o", "csv"}).out.find("id,name,group,group_name,state,outcome,"),
+            0u);
   std::istringstream lines(Trainctl({"status", "-o", "jsonl"}).out);
   std::string line;
   int count = 0;
@@ -122,7 +125,8 @@ TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
   v1::JobEvent& event = *detail.add_events();
   event.set_time(1'000'000);
   event.set_text("submitted");
-  job::JobSpec job{.name = "big", .model = {.path = "/models/big"}, .data = {.path = "/data/rows.json"}};
+  job::JobSpec job{
+      .name = "big", .model = {.path = "/models/big"}, .data = {.path = "/data/rows.json"}};
   job.train.micro_batch_size = 4;
   detail.set_job_json(job::ToJson(job));
   ExpectGolden("describe.txt", Trainctl({"describe", "big"}).out);
@@ -134,12 +138,14 @@ TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
 TEST_F(VerbsTest, DescribeTellsWhatTrialsMadeOfAnAutomaticMicroBatch) {
   coordinator_.jobs = {ThreeJobs()[2]};
   v1::JobDetail& detail = coordinator_.details["j1"];
-  job::JobSpec job{.name = "big", .model = {.path = "/models/big"}, .data = {.path = "/data/rows.json"}};
+  job::JobSpec job{
+      .name = "big", .model = {.path = "/models/big"}, .data = {.path = "/data/rows.json"}};
   job.train.micro_batch_size = 16;
   detail.set_job_json(job::ToJson(job));
   detail.set_auto_micro_batch(16);
   const auto described = [&] { return Trainctl({"describe", "big"}).out; };
-  EXPECT_NE(described().find("auto: 16 by the estimate, 16 never proven"), std::string::npos) << described();
+  EXPECT_NE(described().find("auto: 16 by the estimate, 16 never proven"), std::string::npos)
+      << described();
   const auto add_attempt = [&](int64_t number, int64_t micro_batch, const std::string& trial) {
     v1::AttemptView& attempt = *detail.add_attempts();
     attempt.set_attempt(number);
@@ -151,8 +157,12 @@ TEST_F(VerbsTest, DescribeTellsWhatTrialsMadeOfAnAutomaticMicroBatch) {
   add_attempt(2, 8, "passed");
   job.train.micro_batch_size = 8;
   detail.set_job_json(job::ToJson(job));
-  EXPECT_NE(described().find("auto: 16 by the estimate, 8 proven by trial (attempt 2)"), std::string::npos) << described();
-  EXPECT_NE(described().find("Attempt 1: micro batch 16 does not fit, found by trial"), std::string::npos) << described();
+  EXPECT_NE(described().find("auto: 16 by the estimate, 8 proven by trial (attempt 2)"),
+            std::string::npos)
+      << described();
+  EXPECT_NE(described().find("Attempt 1: micro batch 16 does not fit, found by trial"),
+            std::string::npos)
+      << described();
   const Json json = Json::parse(Trainctl({"describe", "big", "-o", "json"}).out)["jobs"][0];
   EXPECT_EQ(json["auto_micro_batch"], (Json{{"estimated", 16}, {"size", 8}, {"proven_by", 2}}));
   EXPECT_EQ(json["attempts"][0]["trial"], "failed");
@@ -186,16 +196,18 @@ v1::LogChunk ChunkAt(int64_t attempt, int64_t rank, int64_t offset, const std::s
 std::string Positions(const v1::LogsRequest& request) {
   std::string text;
   for (const v1::LogPosition& from : request.from()) {
-    text += std::to_string(from.attempt()) + ":" + std::to_string(from.rank()) + "@" + std::to_string(from.offset()) + " ";
+    text += std::to_string(from.attempt()) + ":" + std::to_string(from.rank()) + "@" +
+            std::to_string(from.offset()) + " ";
   }
   return text;
 }
 
 TEST_F(VerbsTest, LogsThatAreFollowedGoOnBehindWhatWasWrittenWhereTheStreamBreaks) {
   coordinator_.jobs = {RunningJob("j1", "tiny")};
-  coordinator_.tellings = {{{ChunkAt(1, 0, 100, "one\nha"), ChunkAt(1, 1, 0, "other\n")}, /*breaks=*/true},
-                           {{ChunkAt(1, 0, 106, "lf\n"), ChunkAt(2, 1, 0, "again\n")}, true},
-                           {{ChunkAt(2, 1, 6, "end\n")}}};
+  coordinator_.tellings = {
+      {{ChunkAt(1, 0, 100, "one\nha"), ChunkAt(1, 1, 0, "other\n")}, /*breaks=*/true},
+      {{ChunkAt(1, 0, 106, "lf\n"), ChunkAt(2, 1, 0, "again\n")}, true},
+      {{ChunkAt(2, 1, 6, "end\n")}}};
   const Ended ended = Trainctl({"logs", "-f", "j1"});
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.out, "[0] one\n[1] other\n[0] half\n[1] again\n[1] end\n");
@@ -254,10 +266,11 @@ TEST_F(VerbsTest, MetricsAreALineAPoint) {
   coordinator_.points = {Point("loss", 0, 2.5), Point("memory_params_bytes", 0, 1024)};
   coordinator_.points[1].set_rank(1);
   coordinator_.points[1].set_phase("before_forward");
-  const std::string lines = R"({"name":"loss","step":0,"rank":null,"value":2.5,"time":1.5})"
-                            "\n"
-                            R"({"name":"memory_params_bytes","step":0,"rank":1,"value":1024.0,"time":1.5,"phase":"before_forward"})"
-                            "\n";
+  const std::string lines =
+      R"({"name":"loss","step":0,"rank":null,"value":2.5,"time":1.5})"
+      "\n"
+      R"({"name":"memory_params_bytes","step":0,"rank":1,"value":1024.0,"time":1.5,"phase":"before_forward"})"
+      "\n";
   EXPECT_EQ(Trainctl({"metrics", "j1"}).out, lines);
   EXPECT_EQ(Trainctl({"metrics", "j1", "-o", "jsonl"}).out, lines);
 }
@@ -266,8 +279,10 @@ TEST_F(VerbsTest, MetricsInTheOtherFormats) {
   coordinator_.jobs = {RunningJob("j1", "tiny")};
   coordinator_.points = {Point("loss", 0, 2.5)};
   EXPECT_EQ(Json::parse(Trainctl({"metrics", "j1", "-o", "json"}).out)["points"][0]["value"], 2.5);
-  EXPECT_EQ(Trainctl({"metrics", "j1", "-o", "csv"}).out, "name,step,rank,value,time\nloss,0,,2.5,1.5\n");
-  EXPECT_EQ(Trainctl({"metrics", "j1", "-o", "table"}).out, "METRIC  STEP  RANK  PHASE  VALUE\nloss       0                 2.5\n");
+  EXPECT_EQ(Trainctl({"metrics", "j1", "-o", "csv"}).out,
+            "name,step,rank,value,time\nloss,0,,2.5,1.5\n");
+  EXPECT_EQ(Trainctl({"metrics", "j1", "-o", "table"}).out,
+            "METRIC  STEP  RANK  PHASE  VALUE\nloss       0                 2.5\n");
 }
 
 TEST_F(VerbsTest, MetricsAreAskedForByNameAndRank) {
@@ -302,7 +317,8 @@ TEST_F(VerbsTest, WorkersShowsDevicesAndLoad) {
 }
 
 TEST_F(VerbsTest, DoctorTellsThisHostAndTheCoordinator) {
-  programs_["/bin/trainworker"] = {.out = R"({"checks": [{"name": "driver", "verdict": "ok", "text": "NVIDIA driver 580.1"},
+  programs_["/bin/trainworker"] = {
+      .out = R"({"checks": [{"name": "driver", "verdict": "ok", "text": "NVIDIA driver 580.1"},
     {"name": "GPU 0", "verdict": "warning", "text": "in use"}], "links": [{"from": 0, "to": 1, "link": "NVLink"}]})"};
   coordinator_.workers = {CpuWorker("alpha/0", "READY"), CpuWorker("alpha/1", "LOST")};
   const Ended ended = Trainctl({"doctor"});
@@ -311,7 +327,9 @@ TEST_F(VerbsTest, DoctorTellsThisHostAndTheCoordinator) {
 }
 
 TEST_F(VerbsTest, DoctorFailsWhereThisHostIsUnfit) {
-  programs_["/bin/trainworker"] = {.out = R"({"checks": [{"name": "GPU 0", "verdict": "failure", "text": "V100"}], "links": []})"};
+  programs_["/bin/trainworker"] = {
+      .out =
+          R"({"checks": [{"name": "GPU 0", "verdict": "failure", "text": "V100"}], "links": []})"};
   EXPECT_EQ(Trainctl({"doctor"}).code, kExitFailure);
 }
 
@@ -329,7 +347,8 @@ TEST_F(VerbsTest, DoctorDoesNotTrustAProbeThatItCannotRead) {
 // ---- explain and completion ----
 
 TEST_F(VerbsTest, ExplainKnowsItsTopicsByAllTheirNames) {
-  EXPECT_EQ(Trainctl({"explain", "micro", "batch"}).out, Trainctl({"explain", "micro_batch_size"}).out);
+  EXPECT_EQ(Trainctl({"explain", "micro", "batch"}).out,
+            Trainctl({"explain", "micro_batch_size"}).out);
   EXPECT_EQ(Trainctl({"explain", "8-bit", "adam"}).code, 0);
   EXPECT_EQ(Trainctl({"explain", "OOM"}).code, 0);
   const Ended ended = Trainctl({"explain", "acumulation"});
@@ -361,7 +380,8 @@ TEST_F(VerbsTest, EveryExplanationIsAParagraphOfReadableLinesWithSomethingToTry)
 TEST_F(VerbsTest, CompletionIsForTwoShells) {
   const std::string bash = Trainctl({"completion", "bash"}).out;
   EXPECT_NE(bash.find("submit) flags=\"--wait --timeout --dry-run"), std::string::npos);
-  EXPECT_NE(bash.find("words=\"ls show path submit $(trainctl recipes -o name 2>/dev/null)\""), std::string::npos);
+  EXPECT_NE(bash.find("words=\"ls show path submit $(trainctl recipes -o name 2>/dev/null)\""),
+            std::string::npos);
   EXPECT_NE(bash.find(" micro_batch "), std::string::npos);
   const std::string zsh = Trainctl({"completion", "zsh"}).out;
   EXPECT_EQ(zsh.find("#compdef trainctl"), 0u);

@@ -1,5 +1,5 @@
 // The contract of communicator.h on CPU tensors, through Join.
-#include "worker/comm/communicator.h"
+#include "worker/rank/comm/communicator.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -14,7 +14,7 @@
 #include <future>
 
 #include "tests/comm/ranks.h"
-#include "worker/comm/host_communicator.h"
+#include "worker/rank/comm/host_communicator.h"
 
 namespace trainctl::comm {
 namespace {
@@ -41,7 +41,8 @@ TEST_P(EveryWorldSize, RunsEveryCollectiveOnTensors) {
     EXPECT_EQ(n, GetParam());
     EXPECT_TRUE(at::equal(sum, at::full({5, 7}, n * (n + 1) / 2, at::kFloat)));
     EXPECT_TRUE(at::equal(gathered, at::arange(n, at::kBFloat16).unsqueeze(1).expand({n, 3})));
-    EXPECT_TRUE(at::equal(scattered, at::arange(2 * group.rank(), 2 * group.rank() + 2, at::kDouble).mul(n)));
+    EXPECT_TRUE(at::equal(scattered,
+                          at::arange(2 * group.rank(), 2 * group.rank() + 2, at::kDouble).mul(n)));
     EXPECT_TRUE(at::equal(broadcast, at::full({4}, true, at::kBool)));
     group.CheckHealth();
   });
@@ -77,7 +78,9 @@ TEST(Communicator, TakesMoreCollectivesThanItQueues) {
 TEST(Communicator, ACollectiveKeepsItsTensorsAlive) {
   RunCommunicators(2, [](Communicator& group) {
     const auto gathered = at::zeros({2, 100'000}, at::kFloat);
-    const auto ticket = group.AllGather(gathered, at::full({100'000}, group.rank() + 1.5, at::kFloat));  // nobody else holds the input
+    const auto ticket = group.AllGather(
+        gathered,
+        at::full({100'000}, group.rank() + 1.5, at::kFloat));  // nobody else holds the input
     group.Wait(ticket);
     EXPECT_EQ(gathered.sum(at::kDouble).item<double>(), 400'000);
   });
@@ -103,7 +106,8 @@ TEST(Communicator, AbortFromAnotherThreadEndsAWait) {
       return;
     }
     const auto ticket = group.AllReduce(at::zeros({10}, at::kFloat));
-    auto waiter = std::async(std::launch::async, [&] { EXPECT_THROW(group.Wait(ticket), CommError); });
+    auto waiter =
+        std::async(std::launch::async, [&] { EXPECT_THROW(group.Wait(ticket), CommError); });
     group.Abort();
     waiter.get();
     rank0_is_done.set_value();

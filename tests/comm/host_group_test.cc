@@ -1,4 +1,4 @@
-#include "worker/comm/host_group.h"
+#include "worker/rank/comm/host_group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "tests/comm/ranks.h"
-#include "worker/comm/comm_error.h"
-#include "worker/comm/host_rendezvous.h"
+#include "worker/rank/comm/comm_error.h"
+#include "worker/rank/comm/host_rendezvous.h"
 
 namespace trainctl::comm {
 namespace {
@@ -74,9 +74,11 @@ class Collectives : public ::testing::TestWithParam<std::tuple<int64_t, size_t>>
 };
 
 INSTANTIATE_TEST_SUITE_P(Host, Collectives,
-                         ::testing::Combine(::testing::Values<int64_t>(1, 2, 3, 4), ::testing::Values<size_t>(0, 1, 3, 1001, 2'500'003)),
+                         ::testing::Combine(::testing::Values<int64_t>(1, 2, 3, 4),
+                                            ::testing::Values<size_t>(0, 1, 3, 1001, 2'500'003)),
                          [](const auto& parameters) {
-                           return std::to_string(std::get<0>(parameters.param)) + "RanksOf" + std::to_string(std::get<1>(parameters.param));
+                           return std::to_string(std::get<0>(parameters.param)) + "RanksOf" +
+                                  std::to_string(std::get<1>(parameters.param));
                          });
 
 TEST_P(Collectives, AllReduceSumsInRankOrderOnEveryRank) {
@@ -85,7 +87,10 @@ TEST_P(Collectives, AllReduceSumsInRankOrderOnEveryRank) {
     group.AllReduce(Data(values), count(), Element::kF32);
     size_t wrong = 0;
     for (size_t i = 0; i < count(); ++i) {
-      wrong += std::bit_cast<uint32_t>(values[i]) != std::bit_cast<uint32_t>(SumInOrder(world_size(), i)) ? 1 : 0;
+      wrong +=
+          std::bit_cast<uint32_t>(values[i]) != std::bit_cast<uint32_t>(SumInOrder(world_size(), i))
+              ? 1
+              : 0;
     }
     EXPECT_EQ(wrong, 0u) << "on rank " << group.rank();
   });
@@ -98,7 +103,10 @@ TEST_P(Collectives, ReduceScatterGivesEachRankItsPart) {
     group.ReduceScatter(Data(output), Data(input), count(), Element::kF32);
     size_t wrong = 0;
     for (size_t i = 0; i < count(); ++i) {
-      wrong += output[i] != SumInOrder(world_size(), static_cast<size_t>(group.rank()) * count() + i) ? 1 : 0;
+      wrong +=
+          output[i] != SumInOrder(world_size(), static_cast<size_t>(group.rank()) * count() + i)
+              ? 1
+              : 0;
     }
     EXPECT_EQ(wrong, 0u) << "on rank " << group.rank();
   });
@@ -157,7 +165,8 @@ TEST(HostGroup, RanksThatCallDifferentCollectivesAllLearnWhatTheOtherCalled) {
   RunGroup(2, [](HostGroup& group) {
     std::vector<float> values(8);
     const std::string error = ErrorOf([&] {
-      group.rank() == 0 ? group.AllReduce(Data(values), 8, Element::kF32) : group.Broadcast(Data(values), 4, 1);
+      group.rank() == 0 ? group.AllReduce(Data(values), 8, Element::kF32)
+                        : group.Broadcast(Data(values), 4, 1);
     });
     EXPECT_THAT(error, HasSubstr("all-reduce of 32 bytes (fp32"));
     EXPECT_THAT(error, HasSubstr("broadcast of 4 bytes"));
@@ -168,8 +177,11 @@ TEST(HostGroup, RanksThatCallDifferentCollectivesAllLearnWhatTheOtherCalled) {
 TEST(HostGroup, AGroupThatFailedOnceFailsForEver) {
   RunGroup(2, [](HostGroup& group) {
     std::vector<float> values(8);
-    EXPECT_NE(ErrorOf([&] { group.AllReduce(Data(values), group.rank() == 0 ? 8 : 4, Element::kF32); }), "");
-    EXPECT_THAT(ErrorOf([&] { group.AllReduce(Data(values), 8, Element::kF32); }), HasSubstr("failed before"));
+    EXPECT_NE(
+        ErrorOf([&] { group.AllReduce(Data(values), group.rank() == 0 ? 8 : 4, Element::kF32); }),
+        "");
+    EXPECT_THAT(ErrorOf([&] { group.AllReduce(Data(values), 8, Element::kF32); }),
+                HasSubstr("failed before"));
   });
 }
 
@@ -177,7 +189,8 @@ TEST(HostGroup, ARankThatLeavesIsAnErrorForAllOthers) {
   RunGroup(4, [](HostGroup& group) {
     std::vector<float> values(1'000'000);
     if (group.rank() != 2) {
-      EXPECT_THAT(ErrorOf([&] { group.AllReduce(Data(values), values.size(), Element::kF32); }), HasSubstr("lost rank"));
+      EXPECT_THAT(ErrorOf([&] { group.AllReduce(Data(values), values.size(), Element::kF32); }),
+                  HasSubstr("lost rank"));
     }
   });
 }
@@ -202,7 +215,9 @@ TEST(HostGroup, AbortFromAnotherThreadEndsACollectiveThatWaits) {
       return;
     }
     std::vector<float> values(8);
-    auto error = std::async(std::launch::async, [&] { return ErrorOf([&] { group.AllReduce(Data(values), 8, Element::kF32); }); });
+    auto error = std::async(std::launch::async, [&] {
+      return ErrorOf([&] { group.AllReduce(Data(values), 8, Element::kF32); });
+    });
     group.Abort();
     EXPECT_THAT(error.get(), HasSubstr("aborted"));
     rank0_is_done.set_value();
@@ -216,7 +231,9 @@ struct BlobPipe {
     close(ends[0]);
     close(ends[1]);
   }
-  void Write(const std::string& blob) { EXPECT_EQ(write(ends[1], blob.data(), blob.size()), static_cast<ssize_t>(blob.size())); }
+  void Write(const std::string& blob) {
+    EXPECT_EQ(write(ends[1], blob.data(), blob.size()), static_cast<ssize_t>(blob.size()));
+  }
   std::string Read() {
     std::array<char, 256> text;
     const ssize_t size = read(ends[0], text.data(), text.size());
@@ -240,7 +257,9 @@ TEST(HostGroup, AKilledProcessIsAnErrorAtOnce) {
   }
   HostGroup group(0, JoinMesh(options));
   std::vector<float> values(8);
-  auto error = std::async(std::launch::async, [&] { return ErrorOf([&] { group.AllReduce(Data(values), 8, Element::kF32); }); });
+  auto error = std::async(std::launch::async, [&] {
+    return ErrorOf([&] { group.AllReduce(Data(values), 8, Element::kF32); });
+  });
   kill(child, SIGKILL);
   EXPECT_THAT(error.get(), HasSubstr("lost rank 1"));
   waitpid(child, nullptr, 0);

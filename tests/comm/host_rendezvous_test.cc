@@ -1,4 +1,4 @@
-#include "worker/comm/host_rendezvous.h"
+#include "worker/rank/comm/host_rendezvous.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <future>
 
 #include "tests/comm/ranks.h"
-#include "worker/comm/comm_error.h"
+#include "worker/rank/comm/comm_error.h"
 
 namespace trainctl::comm {
 namespace {
@@ -82,10 +82,12 @@ TEST(HostRendezvous, JoinsOverIpv6) {
 
 TEST(HostRendezvous, AStrangerWithAWrongSecretIsRefusedAndTheGroupStillForms) {
   Blackboard blackboard;
-  auto rank0 = std::async(std::launch::async, [&] { return JoinMesh(blackboard.OptionsFor(0, 2)); });
+  auto rank0 =
+      std::async(std::launch::async, [&] { return JoinMesh(blackboard.OptionsFor(0, 2)); });
   std::string blob = blackboard.AwaitBlob();
   blob.back() = blob.back() == '0' ? '1' : '0';
-  EXPECT_THAT(ErrorOfJoin(Stranger(blob)), HasSubstr("refuses whoever does not show this attempt's secret"));
+  EXPECT_THAT(ErrorOfJoin(Stranger(blob)),
+              HasSubstr("refuses whoever does not show this attempt's secret"));
 
   const auto sockets = JoinMesh(blackboard.OptionsFor(1, 2));
   EXPECT_TRUE(sockets[0].is_open());
@@ -94,10 +96,12 @@ TEST(HostRendezvous, AStrangerWithAWrongSecretIsRefusedAndTheGroupStillForms) {
 
 TEST(HostRendezvous, AConnectionThatSpeaksSomethingElseIsRefused) {
   Blackboard blackboard;
-  auto rank0 = std::async(std::launch::async, [&] { return JoinMesh(blackboard.OptionsFor(0, 2)); });
+  auto rank0 =
+      std::async(std::launch::async, [&] { return JoinMesh(blackboard.OptionsFor(0, 2)); });
   const std::string blob = blackboard.AwaitBlob();
   const size_t colon = blob.find(':');
-  const Endpoint endpoint{blob.substr(0, colon), static_cast<uint16_t>(std::stoi(blob.substr(colon + 1)))};
+  const Endpoint endpoint{blob.substr(0, colon),
+                          static_cast<uint16_t>(std::stoi(blob.substr(colon + 1)))};
   const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   const Socket stranger = Connect(endpoint, deadline);
   SendAll(stranger, std::vector<std::byte>(96, std::byte{'x'}), deadline, "rank 0");
@@ -110,7 +114,8 @@ TEST(HostRendezvous, AConnectionThatSpeaksSomethingElseIsRefused) {
 
 TEST(HostRendezvous, ATimeoutNamesTheRanksThatAreMissing) {
   Blackboard blackboard;
-  auto rank1 = std::async(std::launch::async, [&] { return ErrorOfJoin(blackboard.OptionsFor(1, 4)); });
+  auto rank1 =
+      std::async(std::launch::async, [&] { return ErrorOfJoin(blackboard.OptionsFor(1, 4)); });
   JoinOptions options = blackboard.OptionsFor(0, 4);
   options.timeout_seconds = 1;
   const std::string error = ErrorOfJoin(options);
@@ -120,15 +125,18 @@ TEST(HostRendezvous, ATimeoutNamesTheRanksThatAreMissing) {
 
 TEST(HostRendezvous, RanksOfAnotherWorldSizeAreAnError) {
   Blackboard blackboard;
-  auto rank1 = std::async(std::launch::async, [&] { return ErrorOfJoin(blackboard.OptionsFor(1, 3)); });
-  EXPECT_THAT(ErrorOfJoin(blackboard.OptionsFor(0, 2)), HasSubstr("rank 1 joins a group of 3, this one has 2"));
+  auto rank1 =
+      std::async(std::launch::async, [&] { return ErrorOfJoin(blackboard.OptionsFor(1, 3)); });
+  EXPECT_THAT(ErrorOfJoin(blackboard.OptionsFor(0, 2)),
+              HasSubstr("rank 1 joins a group of 3, this one has 2"));
   EXPECT_NE(rank1.get(), "");
 }
 
 TEST(HostRendezvous, MalformedBlobsAreErrors) {
-  for (const char* blob : {"", ":", "127.0.0.1", "127.0.0.1:99", "127.0.0.1:port:00112233445566778899aabbccddeeff",
-                           "127.0.0.1:99:0011", "127.0.0.1:99999:00112233445566778899aabbccddeeff",
-                           "127.0.0.1:99:00112233445566778899aabbccddeefg"}) {
+  for (const char* blob :
+       {"", ":", "127.0.0.1", "127.0.0.1:99", "127.0.0.1:port:00112233445566778899aabbccddeeff",
+        "127.0.0.1:99:0011", "127.0.0.1:99999:00112233445566778899aabbccddeeff",
+        "127.0.0.1:99:00112233445566778899aabbccddeefg"}) {
     EXPECT_THAT(ErrorOfJoin(Stranger(blob)), HasSubstr("rendezvous blob")) << blob;
   }
 }

@@ -1,4 +1,4 @@
-#include "worker/comm/rank_order_sum.h"
+#include "worker/rank/comm/rank_order_sum.h"
 
 #include <gtest/gtest.h>
 
@@ -42,20 +42,23 @@ TEST(RankOrderSum, RoundsBf16TiesToEven) {
 
 TEST(RankOrderSum, KeepsNanAndInfinityInBf16) {
   const float infinity = std::numeric_limits<float>::infinity();
-  const auto sum = SumOf<uint16_t>({{Bf16(infinity), Bf16(infinity)}, {Bf16(-infinity), Bf16(1)}}, Element::kBf16);
+  const auto sum = SumOf<uint16_t>({{Bf16(infinity), Bf16(infinity)}, {Bf16(-infinity), Bf16(1)}},
+                                   Element::kBf16);
   EXPECT_TRUE(std::isnan(Float(sum[0])));
   EXPECT_EQ(Float(sum[1]), infinity);
 }
 
 TEST(RankOrderSum, WrapsInt64) {
   const int64_t largest = std::numeric_limits<int64_t>::max();
-  EXPECT_EQ(SumOf<int64_t>({{largest, 5}, {1, -7}}, Element::kI64), (std::vector<int64_t>{std::numeric_limits<int64_t>::min(), -2}));
+  EXPECT_EQ(SumOf<int64_t>({{largest, 5}, {1, -7}}, Element::kI64),
+            (std::vector<int64_t>{std::numeric_limits<int64_t>::min(), -2}));
 }
 
 TEST(RankOrderSum, MayWriteOverAContribution) {
   std::vector<float> a(5000, 1.5f);
   std::vector<float> b(5000, 2.0f);
-  const std::vector<const std::byte*> pointers = {reinterpret_cast<std::byte*>(a.data()), reinterpret_cast<std::byte*>(b.data())};
+  const std::vector<const std::byte*> pointers = {reinterpret_cast<std::byte*>(a.data()),
+                                                  reinterpret_cast<std::byte*>(b.data())};
   SumInRankOrder(reinterpret_cast<std::byte*>(b.data()), pointers, b.size(), Element::kF32);
   EXPECT_EQ(b, std::vector<float>(5000, 3.5f));
 }

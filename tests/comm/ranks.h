@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "worker/comm/join_options.h"
+#include "worker/rank/comm/join_options.h"
 
 namespace trainctl::comm {
 
@@ -31,7 +31,8 @@ class Blackboard {
   std::shared_future<std::string> future_ = blob_.get_future().share();
 };
 
-// Runs body(options) for every rank on a thread of its own; rethrows the first rank's exception when all have ended.
+// Runs body(options) for every rank on a thread of its own; rethrows the first rank's exception
+// when all have ended.
 inline void RunRanks(int64_t world_size, const std::function<void(const JoinOptions&)>& body) {
   Blackboard blackboard;
   std::vector<std::exception_ptr> errors(static_cast<size_t>(world_size));

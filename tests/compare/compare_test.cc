@@ -11,7 +11,10 @@ using Column = Run;  // the name Run is taken inside a GoogleTest body
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 Run SomeRun(const std::string& id, const std::string& name) {
-  Run run{.id = id, .name = name, .state = job::JobState::kFinished, .outcome = job::Outcome::kSucceeded};
+  Run run{.id = id,
+          .name = name,
+          .state = job::JobState::kFinished,
+          .outcome = job::Outcome::kSucceeded};
   run.job.name = name;
   run.job.model.path = "/models/tiny";
   run.job.data.path = "/data/rows.json";
@@ -33,13 +36,16 @@ MetricSummary OfRank(MetricSummary summary, int64_t rank, std::string phase = ""
   return summary;
 }
 
-// "key [unit]: value Δdelta best (note) | …", one row a line: the whole table as people would check it by eye.
+// "key [unit]: value Δdelta best (note) | …", one row a line: the whole table as people would check
+// it by eye.
 std::string Print(const Row& row) {
-  std::string text = row.section + "/" + row.key + (row.unit.empty() ? "" : " [" + row.unit + "]") + ":";
+  std::string text =
+      row.section + "/" + row.key + (row.unit.empty() ? "" : " [" + row.unit + "]") + ":";
   for (size_t i = 0; i < row.values.size(); ++i) {
     const Value& value = row.values[i];
     char number[64] = "-";
-    if (const double* found = std::get_if<double>(&value.value)) std::snprintf(number, sizeof number, "%g", *found);
+    if (const double* found = std::get_if<double>(&value.value))
+      std::snprintf(number, sizeof number, "%g", *found);
     const std::string* words = std::get_if<std::string>(&value.value);
     text += (i == 0 ? " " : " | ") + (words != nullptr ? *words : std::string(number));
     if (value.delta) {
@@ -125,7 +131,8 @@ TEST(Compare, DeltasAreAgainstTheBaseThatWasAskedFor) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   a.metrics = {Summary("time_seconds", 10)};
   b.metrics = {Summary("time_seconds", 20)};
-  EXPECT_EQ(PrintRow(Compare({a, b}, 1), "time_seconds"), "time/time_seconds [s]: 10 Δ-0.500 best | 20\n");
+  EXPECT_EQ(PrintRow(Compare({a, b}, 1), "time_seconds"),
+            "time/time_seconds [s]: 10 Δ-0.500 best | 20\n");
 }
 
 TEST(Compare, AnOutOfMemoryRunHasItsOutcomeAndPredictionAndIsEmptyElsewhere) {
@@ -133,13 +140,15 @@ TEST(Compare, AnOutOfMemoryRunHasItsOutcomeAndPredictionAndIsEmptyElsewhere) {
   oom.outcome = job::Outcome::kOomGpu;
   oom.as_expected = true;
   oom.prediction.emplace().memory.peak_allocated = 1000;
-  fits.metrics =
-      oom.metrics = {Summary("time_seconds", 10), OfRank(Summary("memory_params_bytes", 5), 0, "before_forward"), Summary("loss", 3)};
+  fits.metrics = oom.metrics = {Summary("time_seconds", 10),
+                                OfRank(Summary("memory_params_bytes", 5), 0, "before_forward"),
+                                Summary("loss", 3)};
   const Table table = Compare({fits, oom}, 0);
   EXPECT_EQ(PrintRow(table, "outcome"), "outcome/outcome: SUCCEEDED | OOM_GPU (as expected)\n");
   EXPECT_EQ(PrintRow(table, "time_seconds"), "time/time_seconds [s]: 10 | -\n");
   EXPECT_EQ(PrintRow(table, "memory_params_bytes"), "memory/memory_params_bytes [bytes]: 5 | -\n");
-  EXPECT_EQ(PrintRow(table, "predicted_peak_bytes"), "memory/predicted_peak_bytes [bytes]: - | 1000\n");
+  EXPECT_EQ(PrintRow(table, "predicted_peak_bytes"),
+            "memory/predicted_peak_bytes [bytes]: - | 1000\n");
   EXPECT_EQ(PrintRow(table, "loss"), "loss/loss: 3 | -\n");
 }
 
@@ -147,18 +156,21 @@ TEST(Compare, APredictionStandsBesideItsMeasurementWithItsError) {
   Column run = SomeRun("j1", "a");
   run.prediction.emplace().memory.peak_allocated = 1020;
   run.prediction->time.emplace().training_seconds = 9;
-  run.metrics = {Summary("time_seconds", 10), OfRank(Summary("memory_peak_allocated_bytes", 1000), 0, "")};
+  run.metrics = {Summary("time_seconds", 10),
+                 OfRank(Summary("memory_peak_allocated_bytes", 1000), 0, "")};
   const Table table = Compare({run}, 0);
   EXPECT_EQ(PrintRow(table, "predicted_peak_bytes"),
             "memory/predicted_peak_bytes [bytes]: 1020 (+2.0 % of the measured)\n");
-  EXPECT_EQ(PrintRow(table, "predicted_time_seconds"), "time/predicted_time_seconds [s]: 9 (−10.0 % of the measured)\n");
+  EXPECT_EQ(PrintRow(table, "predicted_time_seconds"),
+            "time/predicted_time_seconds [s]: 9 (−10.0 % of the measured)\n");
 }
 
 TEST(Compare, APredictionThatIsRightIsSaidToBe) {
   Column run = SomeRun("j1", "a");
   run.prediction.emplace().memory.peak_allocated = 100'010;
   run.metrics = {OfRank(Summary("memory_peak_allocated_bytes", 100'000), 0, "")};
-  EXPECT_EQ(PrintRow(Compare({run}, 0), "predicted_peak_bytes"), "memory/predicted_peak_bytes [bytes]: 100010 (as measured)\n");
+  EXPECT_EQ(PrintRow(Compare({run}, 0), "predicted_peak_bytes"),
+            "memory/predicted_peak_bytes [bytes]: 100010 (as measured)\n");
 }
 
 TEST(Compare, TheTimeOfARunThatWasStoppedProvesNoPrediction) {
@@ -166,7 +178,8 @@ TEST(Compare, TheTimeOfARunThatWasStoppedProvesNoPrediction) {
   run.outcome = job::Outcome::kCancelled;
   run.prediction.emplace().time.emplace().training_seconds = 9;
   run.metrics = {Summary("time_seconds", 1)};
-  EXPECT_EQ(PrintRow(Compare({run}, 0), "predicted_time_seconds"), "time/predicted_time_seconds [s]: 9\n");
+  EXPECT_EQ(PrintRow(Compare({run}, 0), "predicted_time_seconds"),
+            "time/predicted_time_seconds [s]: 9\n");
 }
 
 TEST(Compare, OfValuesThatArePracticallyEqualNoneIsTheBest) {
@@ -188,28 +201,41 @@ TEST(Compare, ARunThatFailedIsNeverTheBest) {
   a.metrics = {Summary("time_seconds", 10)};
   b.metrics = {Summary("time_seconds", 8)};
   c.metrics = {Summary("time_seconds", 1)};
-  EXPECT_EQ(PrintRow(Compare({a, b, c}, 0), "time_seconds"), "time/time_seconds [s]: 10 | 8 Δ-0.200 best | 1 Δ-0.900\n");
+  EXPECT_EQ(PrintRow(Compare({a, b, c}, 0), "time_seconds"),
+            "time/time_seconds [s]: 10 | 8 Δ-0.200 best | 1 Δ-0.900\n");
 }
 
 TEST(Compare, MemoryIsTheWorstRanksWithTheSpreadAndByKindAtItsLargestPhase) {
   Column a = SomeRun("j1", "a");
   a.metrics = {OfRank(Summary("memory_peak_allocated_bytes", 70 * kGiB), 0, "after_forward"),
                OfRank(Summary("memory_peak_allocated_bytes", 74 * kGiB), 1, "after_forward"),
-               OfRank(Summary("memory_grads_bytes", 0), 0, "before_forward"), OfRank(Summary("memory_grads_bytes", 8), 0, "after_backward"),
+               OfRank(Summary("memory_grads_bytes", 0), 0, "before_forward"),
+               OfRank(Summary("memory_grads_bytes", 8), 0, "after_backward"),
                OfRank(Summary("memory_grads_bytes", 9), 1, "after_backward")};
   const Table table = Compare({a}, 0);
   EXPECT_EQ(PrintRow(table, "memory_peak_allocated_bytes"),
-            "memory/memory_peak_allocated_bytes [bytes]: 7.94569e+10 (the least of 2 ranks 94.6 % of it)\n");
-  EXPECT_EQ(PrintRow(table, "memory_grads_bytes"), "memory/memory_grads_bytes [bytes]: 9 (after_backward)\n");
+            "memory/memory_peak_allocated_bytes [bytes]: 7.94569e+10 (the least of 2 ranks 94.6 % "
+            "of it)\n");
+  EXPECT_EQ(PrintRow(table, "memory_grads_bytes"),
+            "memory/memory_grads_bytes [bytes]: 9 (after_backward)\n");
 }
 
 TEST(Compare, UtilizationIsShownPerGpuAndEnergyIsWhatTheCountersGrew) {
   Column a = SomeRun("j1", "a");
-  a.metrics = {OfRank(Summary("gpu_utilization_percent", 56), 0), OfRank(Summary("gpu_utilization_percent", 100), 1),
-               OfRank(MetricSummary{.name = "gpu_energy_joules", .latest = 1500, .min = 1000, .max = 1500, .count = 5}, 0),
-               OfRank(MetricSummary{.name = "gpu_energy_joules", .latest = 90, .min = 50, .max = 90, .count = 5}, 1)};
+  a.metrics = {
+      OfRank(Summary("gpu_utilization_percent", 56), 0),
+      OfRank(Summary("gpu_utilization_percent", 100), 1),
+      OfRank(
+          MetricSummary{
+              .name = "gpu_energy_joules", .latest = 1500, .min = 1000, .max = 1500, .count = 5},
+          0),
+      OfRank(
+          MetricSummary{
+              .name = "gpu_energy_joules", .latest = 90, .min = 50, .max = 90, .count = 5},
+          1)};
   const Table table = Compare({a}, 0);
-  EXPECT_EQ(PrintRow(table, "gpu_utilization_percent"), "device/gpu_utilization_percent [%]: 78 (56, 100)\n");
+  EXPECT_EQ(PrintRow(table, "gpu_utilization_percent"),
+            "device/gpu_utilization_percent [%]: 78 (56, 100)\n");
   EXPECT_EQ(PrintRow(table, "gpu_energy_joules"), "device/gpu_energy_joules [J]: 540\n");
 }
 
@@ -217,7 +243,8 @@ TEST(Compare, SpeedupOverMoreDevicesBecomesScalingEfficiency) {
   Column one = SomeRun("j1", "one"), two = SomeRun("j2", "two");
   two.job.devices = 2;
   one.metrics = {Summary("samples_per_second", 10)};
-  two.metrics = {OfRank(Summary("samples_per_second", 9), 0), OfRank(Summary("samples_per_second", 9), 1)};
+  two.metrics = {OfRank(Summary("samples_per_second", 9), 0),
+                 OfRank(Summary("samples_per_second", 9), 1)};
   const Table table = Compare({one, two}, 0);
   EXPECT_EQ(PrintRow(table, "speedup"), "time/speedup [×]: 1 | 1.8 best\n");
   EXPECT_EQ(PrintRow(table, "scaling_efficiency"), "time/scaling_efficiency [%]: 100 best | 90\n");
@@ -226,7 +253,13 @@ TEST(Compare, SpeedupOverMoreDevicesBecomesScalingEfficiency) {
 
 TEST(Compare, SecondsPerStepIsTheMedianOfTheSteadyStateWhereItIsKnown) {
   Column a = SomeRun("j1", "a");
-  a.metrics = {MetricSummary{.name = "step_seconds", .latest = 1, .min = 1, .max = 9, .mean = 2, .count = 10, .median = 1.1}};
+  a.metrics = {MetricSummary{.name = "step_seconds",
+                             .latest = 1,
+                             .min = 1,
+                             .max = 9,
+                             .mean = 2,
+                             .count = 10,
+                             .median = 1.1}};
   EXPECT_EQ(PrintRow(Compare({a}, 0), "step_seconds"), "time/step_seconds [s]: 1.1\n");
 }
 
@@ -234,7 +267,8 @@ TEST(Compare, TimesOfDifferentNumbersOfStepsSayHowMany) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   b.steps = 24;
   a.metrics = b.metrics = {Summary("time_seconds", 10)};
-  EXPECT_EQ(PrintRow(Compare({a, b}, 0), "time_seconds"), "time/time_seconds [s]: 10 (12 steps) | 10 Δ0.000 (24 steps)\n");
+  EXPECT_EQ(PrintRow(Compare({a, b}, 0), "time_seconds"),
+            "time/time_seconds [s]: 10 (12 steps) | 10 Δ0.000 (24 steps)\n");
 }
 
 TEST(Compare, ASettingThatIsNullIsAnEmptyValueAndARemarkIsNoSetting) {
@@ -268,7 +302,8 @@ TEST(Compare, WarnsOfDataBatchMachineAndRestarts) {
   a.driver = b.driver = "580.1";
   const std::vector<std::string> expected = {
       "the data differ (other bytes in the file): losses are not comparable",
-      "the global batch differs (8, 16) without a learning-rate rule: fewer, larger steps at the same lr; set optimizer.lr_scaling to "
+      "the global batch differs (8, 16) without a learning-rate rule: fewer, larger steps at the "
+      "same lr; set optimizer.lr_scaling to "
       "\"linear\", or compare time and memory only",
       "the device differs (NVIDIA H200, NVIDIA A100): time and memory are of different hardware",
       "b (j2) was restarted (2 attempts): its time is not that of one undisturbed run"};
@@ -285,7 +320,8 @@ TEST(Compare, AGlobalBatchWithALearningRateRuleIsNotWarnedOf) {
 TEST(Compare, ARuleForOneOfTwoIsWarnedOf) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   b.job.optimizer.lr_scaling = job::LrScaling::kLinear;
-  const std::vector<std::string> expected = {"the learning-rate rule differs (lr_scaling none, linear): losses are not comparable"};
+  const std::vector<std::string> expected = {
+      "the learning-rate rule differs (lr_scaling none, linear): losses are not comparable"};
   EXPECT_EQ(Compare({a, b}, 0).warnings, expected);
 }
 
@@ -295,7 +331,8 @@ TEST(Compare, ARunThatHasNotFinishedIsShownByItsStateAndWarnedOf) {
   a.outcome.reset();
   const Table table = Compare({a}, 0);
   EXPECT_EQ(PrintRow(table, "outcome"), "outcome/outcome: RUNNING\n");
-  const std::vector<std::string> expected = {"a (j1) has not finished: its numbers are of the run so far"};
+  const std::vector<std::string> expected = {
+      "a (j1) has not finished: its numbers are of the run so far"};
   EXPECT_EQ(table.warnings, expected);
 }
 
@@ -303,7 +340,8 @@ TEST(Compare, MarksOfRestartsAndPreemptionsStandInTheOutcome) {
   Column a = SomeRun("j1", "a");
   a.attempts = 3;
   a.preempted = true;
-  EXPECT_EQ(PrintRow(Compare({a}, 0), "outcome"), "outcome/outcome: SUCCEEDED (preempted, 3 attempts)\n");
+  EXPECT_EQ(PrintRow(Compare({a}, 0), "outcome"),
+            "outcome/outcome: SUCCEEDED (preempted, 3 attempts)\n");
 }
 
 }  // namespace

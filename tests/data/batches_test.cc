@@ -1,4 +1,4 @@
-#include "worker/data/batches.h"
+#include "worker/rank/data/batches.h"
 
 #include <gmock/gmock.h>
 
@@ -10,7 +10,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// Rows of lengths 3, 1, 70 with tokens 100, 101, … in a row; the first row's first two labels are masked.
+// Rows of lengths 3, 1, 70 with tokens 100, 101, … in a row; the first row's first two labels are
+// masked.
 Dataset SmallDataset() {
   Dataset dataset;
   std::vector<int32_t> tokens(74);
@@ -21,7 +22,9 @@ Dataset SmallDataset() {
   return dataset;
 }
 
-Batch BatchOf(std::vector<int64_t> rows, int64_t pad_multiple) { return MakeBatch(SmallDataset(), rows, pad_multiple); }
+Batch BatchOf(std::vector<int64_t> rows, int64_t pad_multiple) {
+  return MakeBatch(SmallDataset(), rows, pad_multiple);
+}
 
 TEST(MakeBatch, TargetsAreShiftedAndPaddedOnTheRight) {
   Dataset dataset = SmallDataset();
@@ -52,7 +55,8 @@ TEST(MakeBatch, LengthIsThatOfTheLongestRowUpToTheMultiple) {
 TEST(MakeBatch, TrainedTokensAreTheTargetsThatCount) {
   for (const auto& rows : {std::vector<int64_t>{0, 1, 2}, {1}, {2, 2}, {0}}) {
     const Batch batch = BatchOf(rows, 64);
-    const auto counted = batch.targets.size() - std::count(batch.targets.begin(), batch.targets.end(), kIgnored);
+    const auto counted =
+        batch.targets.size() - std::count(batch.targets.begin(), batch.targets.end(), kIgnored);
     EXPECT_EQ(batch.trained_tokens, static_cast<int64_t>(counted));
     EXPECT_EQ(TrainedTokens(SmallDataset(), rows), batch.trained_tokens);
   }
@@ -86,7 +90,8 @@ TEST(MicroBatchRows, RanksTimesAccumulationSeeTheSameMicroBatches) {
   std::vector<int64_t> order(32);
   std::iota(order.begin(), order.end(), 0);
   const auto sequence = [&](int64_t devices) {
-    const job::BatchPlan plan{.micro = 2, .devices = devices, .accumulation = 4 / devices, .global = 8};
+    const job::BatchPlan plan{
+        .micro = 2, .devices = devices, .accumulation = 4 / devices, .global = 8};
     std::vector<int64_t> seen;
     for (int64_t step = 0; step < 4; ++step) {
       for (int64_t k = 0; k < 4; ++k) {

@@ -1,12 +1,12 @@
-#include "worker/data/dataset.h"
+#include "worker/rank/data/dataset.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "tests/data/small_tokenizers.h"
-#include "worker/data/inspect.h"
-#include "worker/data/prompt.h"
+#include "worker/rank/data/inspect.h"
+#include "worker/rank/data/prompt.h"
 
 namespace trainctl::data {
 namespace {
@@ -61,7 +61,9 @@ TEST_F(DatasetTest, FromTheCacheItIsTheSame) {
                                                {"instruction": "Go", "output": "ok"}])");
   const std::string cache = directory_.path() + "/cache";
   data_.mask_prompt = true;
-  const auto load = [&](const std::string& folder) { return LoadDataset(data_, model_, directory_.path(), 1000, folder).value(); };
+  const auto load = [&](const std::string& folder) {
+    return LoadDataset(data_, model_, directory_.path(), 1000, folder).value();
+  };
   const Dataset plain = load(""), made = load(cache), found = load(cache);
   for (const Dataset* dataset : {&made, &found}) {
     ASSERT_EQ(dataset->rows.size(), plain.rows.size());
@@ -85,17 +87,21 @@ TEST_F(DatasetTest, MaskPromptIgnoresBosAndPrompt) {
 TEST_F(DatasetTest, RowsAreTruncatedAndSoIsTheirMask) {
   data_.mask_prompt = true;
   const auto length = static_cast<int64_t>(AlpacaPrompt("Go", "").size()) + 2;
-  auto dataset = Load(R"([{"instruction": "Go", "output": "ok"}, {"instruction": "Go on", "output": "ok"}])", length);
+  auto dataset =
+      Load(R"([{"instruction": "Go", "output": "ok"}, {"instruction": "Go on", "output": "ok"}])",
+           length);
   EXPECT_EQ(Text(*dataset, dataset->rows[0]), "^" + AlpacaPrompt("Go", "") + "o");
   EXPECT_EQ(dataset->rows[0].ignored, length - 1);
-  EXPECT_EQ(Text(*dataset, dataset->rows[1]), ("^" + AlpacaPrompt("Go on", "")).substr(0, static_cast<size_t>(length)));
+  EXPECT_EQ(Text(*dataset, dataset->rows[1]),
+            ("^" + AlpacaPrompt("Go on", "")).substr(0, static_cast<size_t>(length)));
   EXPECT_EQ(dataset->rows[1].ignored, length);
 }
 
 TEST_F(DatasetTest, PromptsThatFillEveryRowAreRefused) {
   data_.mask_prompt = true;
   EXPECT_THAT(MessageOf(R"([{"instruction": "Go", "output": "ok"}])", 10),
-              HasSubstr("no row has a token that counts in the loss; the prompts alone, which data.mask_prompt leaves out, fill"));
+              HasSubstr("no row has a token that counts in the loss; the prompts alone, which "
+                        "data.mask_prompt leaves out, fill"));
   data_.mask_prompt = false;
   EXPECT_EQ(MessageOf(R"([{"instruction": "Go", "output": "ok"}])", 10), "accepted");
 }
@@ -138,7 +144,8 @@ TEST_F(DatasetTest, TokenFilesNeedNoTokenizer) {
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   ASSERT_EQ(dataset->rows.size(), 2u);
   EXPECT_EQ(dataset->tokens[dataset->rows[1].begin], 299);
-  EXPECT_THAT(MessageOf(std::string("\x01\x00\x2C\x01", 4)), HasSubstr("token 1 is 300, beyond the model's vocabulary of 300"));
+  EXPECT_THAT(MessageOf(std::string("\x01\x00\x2C\x01", 4)),
+              HasSubstr("token 1 is 300, beyond the model's vocabulary of 300"));
 }
 
 TEST_F(DatasetTest, WithoutATokenizerOtherFormatsSayWhatToDo) {
@@ -173,15 +180,18 @@ TEST_F(DatasetTest, TheSplitIsByShareAndSeed) {
 
 TEST_F(DatasetTest, ATokenBeyondTheVocabularyIsNamedWithItsRow) {
   model_.vocab = 256;
-  EXPECT_THAT(MessageOf(R"([{"instruction": "a", "output": "b"}, {"instruction": "a", "output": "x<|end|>"}])"),
-              HasSubstr("[1]: token 256 ('<|end|>') is beyond the model's vocabulary of 256"));
+  EXPECT_THAT(
+      MessageOf(
+          R"([{"instruction": "a", "output": "b"}, {"instruction": "a", "output": "x<|end|>"}])"),
+      HasSubstr("[1]: token 256 ('<|end|>') is beyond the model's vocabulary of 256"));
   data_.format = job::DataFormat::kPlain;
   EXPECT_THAT(MessageOf("x<|end|>"), HasSubstr("token 256"));
 }
 
 TEST_F(DatasetTest, BadRowsAreNamed) {
   EXPECT_THAT(MessageOf(R"([{"instruction": "a"}])"), HasSubstr("data: [0].output: missing"));
-  EXPECT_THAT(MessageOf(R"([{"instruction": "a", "input": 3, "output": "b"}])"), HasSubstr("[0].input: 3"));
+  EXPECT_THAT(MessageOf(R"([{"instruction": "a", "input": 3, "output": "b"}])"),
+              HasSubstr("[0].input: 3"));
   EXPECT_THAT(MessageOf("[]"), HasSubstr("no rows"));
 }
 

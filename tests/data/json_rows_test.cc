@@ -1,4 +1,4 @@
-#include "worker/data/json_rows.h"
+#include "worker/rank/data/json_rows.h"
 
 #include <gmock/gmock.h>
 
@@ -8,13 +8,15 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> Read(std::string_view text, std::optional<int64_t> max_rows = std::nullopt) {
+std::vector<std::string> Read(std::string_view text,
+                              std::optional<int64_t> max_rows = std::nullopt) {
   std::vector<std::string> texts;
-  auto count = ReadJsonRows(text, "d.json", max_rows, [&](const files::JsonObject& row) -> base::Status {
-    texts.push_back(row.Text("text"));
-    if (texts.back() == "bad") return base::Error{base::Code::kInvalid, "is bad"};
-    return base::Ok{};
-  });
+  auto count =
+      ReadJsonRows(text, "d.json", max_rows, [&](const files::JsonObject& row) -> base::Status {
+        texts.push_back(row.Text("text"));
+        if (texts.back() == "bad") return base::Error{base::Code::kInvalid, "is bad"};
+        return base::Ok{};
+      });
   if (!count) return {count.error().message};
   EXPECT_EQ(*count, static_cast<int64_t>(texts.size()));
   return texts;
@@ -31,8 +33,10 @@ TEST(JsonRows, AByteOrderMarkIsNoRow) {
 }
 
 TEST(JsonRows, WhatIsNotJsonIsNamedByItsLineInTheFile) {
-  EXPECT_THAT(Read("{\"text\": \"a\"}\n{bad"), ElementsAre(HasSubstr("d.json: line 2: not JSON: column 2: syntax error")));
-  EXPECT_THAT(Read("[{\"text\": \"a\"},\n{bad]"), ElementsAre(HasSubstr("d.json: not JSON: line 2, column 2: syntax error")));
+  EXPECT_THAT(Read("{\"text\": \"a\"}\n{bad"),
+              ElementsAre(HasSubstr("d.json: line 2: not JSON: column 2: syntax error")));
+  EXPECT_THAT(Read("[{\"text\": \"a\"},\n{bad]"),
+              ElementsAre(HasSubstr("d.json: not JSON: line 2, column 2: syntax error")));
 }
 
 TEST(JsonRows, MaxRowsReadsNoFurther) {
@@ -46,13 +50,16 @@ TEST(JsonRows, NoRowsAreNone) {
 }
 
 TEST(JsonRows, FaultsAreNamedWithTheirPlace) {
-  EXPECT_THAT(Read(R"([{"text": "a"}, {"txt": "b"}])"), ElementsAre("d.json: [1].text: missing: expected a string"));
+  EXPECT_THAT(Read(R"([{"text": "a"}, {"txt": "b"}])"),
+              ElementsAre("d.json: [1].text: missing: expected a string"));
   EXPECT_THAT(Read(R"([{"text": 5}])"), ElementsAre("d.json: [0].text: 5: expected a string"));
   EXPECT_THAT(Read(R"(["a"])"), ElementsAre("d.json: [0]: \"a\": expected an object"));
   EXPECT_THAT(Read("\n{\"text\": \"bad\"}"), ElementsAre("d.json: line 2: is bad"));
-  EXPECT_THAT(Read("{\"text\": \"a\"}\n{\"text\""), ElementsAre(HasSubstr("d.json: line 2: not JSON")));
+  EXPECT_THAT(Read("{\"text\": \"a\"}\n{\"text\""),
+              ElementsAre(HasSubstr("d.json: line 2: not JSON")));
   EXPECT_THAT(Read("[{\"text\": \"\xFF\"}]"), ElementsAre(HasSubstr("d.json: not JSON")));
-  EXPECT_THAT(Read(R"([{"text": "a", "text": "b"}])"), ElementsAre(HasSubstr("\"text\" stands twice")));
+  EXPECT_THAT(Read(R"([{"text": "a", "text": "b"}])"),
+              ElementsAre(HasSubstr("\"text\" stands twice")));
   EXPECT_THAT(Read(std::string(100, '[')), ElementsAre(HasSubstr("nested deeper")));
 }
 

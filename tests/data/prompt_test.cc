@@ -1,4 +1,4 @@
-#include "worker/data/prompt.h"
+#include "worker/rank/data/prompt.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,8 @@ namespace {
 
 TEST(AlpacaPrompt, WithoutInput) {
   EXPECT_EQ(AlpacaPrompt("Name a colour.", ""),
-            "Below is an instruction that describes a task. Write a response that appropriately completes the request.\n"
+            "Below is an instruction that describes a task. Write a response that appropriately "
+            "completes the request.\n"
             "\n"
             "### Instruction:\n"
             "Name a colour.\n"
@@ -17,7 +18,8 @@ TEST(AlpacaPrompt, WithoutInput) {
 
 TEST(AlpacaPrompt, WithInput) {
   EXPECT_EQ(AlpacaPrompt("Translate.\n", " Hola "),
-            "Below is an instruction that describes a task, paired with an input that provides further context. Write a response that "
+            "Below is an instruction that describes a task, paired with an input that provides "
+            "further context. Write a response that "
             "appropriately completes the request.\n"
             "\n"
             "### Instruction:\n"

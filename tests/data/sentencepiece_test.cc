@@ -3,9 +3,9 @@
 #include <bit>
 
 #include "common/base/file.h"
-#include "worker/data/charsmap.h"
-#include "worker/data/sentencepiece_model.h"
-#include "worker/data/tokenizer.h"
+#include "worker/rank/tokenizer/charsmap.h"
+#include "worker/rank/tokenizer/sentencepiece_model.h"
+#include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
 namespace {
@@ -33,13 +33,15 @@ std::string Piece(const std::string& text, float score, PieceType type) {
 
 constexpr int kBpe = 2, kUnigram = 1;
 
-std::string Model(const std::string& pieces, int type = kBpe, const std::string& trainer = "", const std::string& normalizer = "") {
+std::string Model(const std::string& pieces, int type = kBpe, const std::string& trainer = "",
+                  const std::string& normalizer = "") {
   return pieces + Message(2, Number(3, type) + trainer) + Message(3, normalizer);
 }
 
 const std::string kPieces =
-    Piece("<unk>", 0, PieceType::kUnknown) + Piece("<s>", 0, PieceType::kControl) + Piece("▁a", -1, PieceType::kNormal) +
-    Piece("ab", -0.5, PieceType::kNormal) + Piece("▁", -9, PieceType::kNormal) + Piece("a", -9, PieceType::kNormal) +
+    Piece("<unk>", 0, PieceType::kUnknown) + Piece("<s>", 0, PieceType::kControl) +
+    Piece("▁a", -1, PieceType::kNormal) + Piece("ab", -0.5, PieceType::kNormal) +
+    Piece("▁", -9, PieceType::kNormal) + Piece("a", -9, PieceType::kNormal) +
     Piece("b", -9, PieceType::kNormal) + Piece("<x>", 0, PieceType::kUserDefined);
 
 std::vector<int32_t> Encode(const std::string& model, std::string_view text) {
@@ -53,11 +55,14 @@ std::string MessageOf(const std::string& model) {
   return tokenizer.ok() ? "accepted" : tokenizer.error().message;
 }
 
-TEST(SentencePiece, HigherScoresMergeFirst) { EXPECT_THAT(Encode(Model(kPieces), "ab a"), ElementsAre(4, 3, 2)); }
+TEST(SentencePiece, HigherScoresMergeFirst) {
+  EXPECT_THAT(Encode(Model(kPieces), "ab a"), ElementsAre(4, 3, 2));
+}
 
 TEST(SentencePiece, MergesAcrossASpaceHappenWhereThereIsSuchAPiece) {
   EXPECT_THAT(Encode(Model(kPieces), "b b"), ElementsAre(4, 6, 4, 6));
-  EXPECT_THAT(Encode(Model(kPieces + Piece("b▁", -0.1f, PieceType::kNormal)), "b b"), ElementsAre(4, 8, 6));
+  EXPECT_THAT(Encode(Model(kPieces + Piece("b▁", -0.1f, PieceType::kNormal)), "b b"),
+              ElementsAre(4, 8, 6));
 }
 
 TEST(SentencePiece, UserDefinedSymbolsAreFoundAndControlSymbolsAreNot) {
@@ -78,24 +83,30 @@ TEST(SentencePiece, UnknownCharactersAreOnePieceOrBytes) {
 }
 
 TEST(SentencePiece, DecodingJoinsPiecesAndBytes) {
-  const std::string bytes = Piece("<0xC3>", 0, PieceType::kByte) + Piece("<0xA9>", 0, PieceType::kByte);
+  const std::string bytes =
+      Piece("<0xC3>", 0, PieceType::kByte) + Piece("<0xA9>", 0, PieceType::kByte);
   auto tokenizer = ParseSentencePieceModel(Model(kPieces + bytes), "t.model");
   EXPECT_EQ((*tokenizer)->Decode(std::vector<int32_t>{1, 2, 3, 4, 8, 9, 7}), "aab é<x>");
   EXPECT_EQ((*tokenizer)->vocab_size(), 10);
 }
 
 TEST(SentencePiece, WhatIsNotSupportedIsRefusedByName) {
-  EXPECT_THAT(MessageOf(Model(kPieces, kUnigram)), HasSubstr("t.model: trainer_spec.model_type UNIGRAM"));
-  EXPECT_THAT(MessageOf(Model(kPieces + Piece("u", 0, PieceType::kUnused))), HasSubstr("piece 8 ('u') is of type UNUSED"));
-  EXPECT_THAT(MessageOf(Model(kPieces + Piece("a", 0, PieceType::kNormal))), HasSubstr("piece 'a' stands twice"));
+  EXPECT_THAT(MessageOf(Model(kPieces, kUnigram)),
+              HasSubstr("t.model: trainer_spec.model_type UNIGRAM"));
+  EXPECT_THAT(MessageOf(Model(kPieces + Piece("u", 0, PieceType::kUnused))),
+              HasSubstr("piece 8 ('u') is of type UNUSED"));
+  EXPECT_THAT(MessageOf(Model(kPieces + Piece("a", 0, PieceType::kNormal))),
+              HasSubstr("piece 'a' stands twice"));
   EXPECT_THAT(MessageOf(kPieces), HasSubstr("no trainer_spec"));
   EXPECT_THAT(MessageOf(""), HasSubstr("no pieces"));
   EXPECT_THAT(MessageOf("not a model"), HasSubstr("not a SentencePiece model"));
-  EXPECT_THAT(MessageOf(Model(kPieces, kBpe, "", Message(2, "abc"))), HasSubstr("precompiled_charsmap"));
+  EXPECT_THAT(MessageOf(Model(kPieces, kBpe, "", Message(2, "abc"))),
+              HasSubstr("precompiled_charsmap"));
 }
 
 TEST(Charsmap, TheLongestRuleApplies) {
-  const std::string path = TRAINCTL_SOURCE_DIR "/tests/baselines/tokenizers/sentencepiece_nfkc/tokenizer.model";
+  const std::string path =
+      TRAINCTL_SOURCE_DIR "/tests/baselines/tokenizers/sentencepiece_nfkc/tokenizer.model";
   const auto model = ReadSentencePieceModel(base::ReadFile(path, 1 << 20).value(), path).value();
   const auto charsmap = Charsmap::Parse(model.precompiled_charsmap).value();
   EXPECT_EQ(charsmap.Longest("ﬁx").replacement, "fi");

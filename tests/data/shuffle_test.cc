@@ -1,4 +1,4 @@
-#include "worker/data/shuffle.h"
+#include "worker/rank/data/shuffle.h"
 
 #include <gtest/gtest.h>
 

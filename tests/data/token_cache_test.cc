@@ -1,4 +1,4 @@
-#include "worker/data/token_cache.h"
+#include "worker/rank/data/token_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,9 @@ const std::vector<int32_t> kTokens = {1, 5, 9, 2, 1, 7, 2};
 const std::vector<Row> kRows = {{0, 4, 2}, {4, 3, 0}};
 constexpr int64_t kVocab = 10;
 
-std::string OnlyFile(const std::string& folder) { return fs::directory_iterator(folder)->path().string(); }
+std::string OnlyFile(const std::string& folder) {
+  return fs::directory_iterator(folder)->path().string();
+}
 
 TEST(TokenCache, GivesBackWhatWasKeptUnderItsKey) {
   const ScratchDirectory scratch;
@@ -58,8 +60,10 @@ TEST(TokenCache, WhatDoesNotFitTheModelIsAMiss) {
 
 TEST(TokenCache, TheSetsUsedLastStay) {
   const ScratchDirectory scratch;
-  for (size_t i = 0; i < kMostCachedSets + 3; ++i) CacheTokens(scratch.path(), std::to_string(i), kTokens, kRows);
-  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()), static_cast<ptrdiff_t>(kMostCachedSets));
+  for (size_t i = 0; i < kMostCachedSets + 3; ++i)
+    CacheTokens(scratch.path(), std::to_string(i), kTokens, kRows);
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()),
+            static_cast<ptrdiff_t>(kMostCachedSets));
   EXPECT_TRUE(FindCachedTokens(scratch.path(), std::to_string(kMostCachedSets + 2), kVocab));
   EXPECT_FALSE(FindCachedTokens(scratch.path(), "0", kVocab));
 }

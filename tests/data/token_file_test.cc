@@ -1,4 +1,4 @@
-#include "worker/data/token_file.h"
+#include "worker/rank/data/token_file.h"
 
 #include <gmock/gmock.h>
 
@@ -32,18 +32,24 @@ std::pair<std::vector<int64_t>, std::string> Read(const std::string& content) {
   return {all, ""};
 }
 
-TEST(TokenFile, RawWordsAreNanoGpts) { EXPECT_THAT(Read(Raw<uint16_t>({1, 65535, 7})).first, testing::ElementsAre(1, 65535, 7)); }
+TEST(TokenFile, RawWordsAreNanoGpts) {
+  EXPECT_THAT(Read(Raw<uint16_t>({1, 65535, 7})).first, testing::ElementsAre(1, 65535, 7));
+}
 
 TEST(TokenFile, LlmcsHeaderSaysTheWidth) {
-  EXPECT_THAT(Read(Header(20240520, 1, 2) + Raw<uint16_t>({5, 50256})).first, testing::ElementsAre(5, 50256));
-  EXPECT_THAT(Read(Header(20240801, 7, 2) + Raw<uint32_t>({5, 128000})).first, testing::ElementsAre(5, 128000));
+  EXPECT_THAT(Read(Header(20240520, 1, 2) + Raw<uint16_t>({5, 50256})).first,
+              testing::ElementsAre(5, 50256));
+  EXPECT_THAT(Read(Header(20240801, 7, 2) + Raw<uint32_t>({5, 128000})).first,
+              testing::ElementsAre(5, 128000));
 }
 
 TEST(TokenFile, SizesThatDoNotFitAreRefused) {
   EXPECT_THAT(Read("abc").second, testing::HasSubstr("3 bytes, expected an even number"));
-  EXPECT_THAT(Read(Header(20240520, 1, 3) + Raw<uint16_t>({5, 6})).second, testing::HasSubstr("counts 3 tokens"));
+  EXPECT_THAT(Read(Header(20240520, 1, 3) + Raw<uint16_t>({5, 6})).second,
+              testing::HasSubstr("counts 3 tokens"));
   EXPECT_THAT(Read(Header(20240520, 1, -1)).second, testing::HasSubstr("counts -1 tokens"));
-  EXPECT_THAT(Read(Header(20240801, 1, 0)).second, testing::HasSubstr("version 1 of llm.c's format, expected 7"));
+  EXPECT_THAT(Read(Header(20240801, 1, 0)).second,
+              testing::HasSubstr("version 1 of llm.c's format, expected 7"));
 }
 
 TEST(TokenFile, AnEmptyFileHasNoTokens) { EXPECT_THAT(Read("").first, testing::IsEmpty()); }

@@ -1,11 +1,12 @@
-// The tokenizers agree, id for id, with Hugging Face tokenizers and SentencePiece (tests/baselines/generate_tokenizers.py).
+// The tokenizers agree, id for id, with Hugging Face tokenizers and SentencePiece
+// (tests/baselines/generate_tokenizers.py).
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "common/base/file.h"
-#include "worker/data/tokenizer.h"
+#include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
 namespace {
@@ -15,7 +16,8 @@ constexpr size_t kMaxBytes = 16 << 20;
 const std::string kBaselines = TRAINCTL_SOURCE_DIR "/tests/baselines/tokenizers/";
 
 std::vector<std::string> Strings() {
-  return nlohmann::json::parse(base::ReadFile(kBaselines + "strings.json", kMaxBytes).value()).get<std::vector<std::string>>();
+  return nlohmann::json::parse(base::ReadFile(kBaselines + "strings.json", kMaxBytes).value())
+      .get<std::vector<std::string>>();
 }
 
 std::vector<std::vector<int32_t>> ExpectedIds(const std::string& kind) {
@@ -49,7 +51,8 @@ TEST_P(TokenizerBaseline, EveryStringHasTheIdsOfTheOriginal) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerBaseline,
-                         testing::Values("gpt2", "smollm", "llama3", "llama", "metaspace", "sentencepiece", "sentencepiece_nfkc"),
+                         testing::Values("gpt2", "smollm", "llama3", "llama", "metaspace",
+                                         "sentencepiece", "sentencepiece_nfkc"),
                          [](const auto& kind) { return kind.param; });
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/data/small_tokenizers.h"
-#include "worker/data/tokenizer.h"
+#include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
 namespace {
@@ -10,7 +10,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // a b c space ▁ <unk> and the merges ab, abc; ▁a is only a word.
-constexpr char kVocab[] = R"({"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4, "▁": 5, "▁a": 6, "<unk>": 7, " ": 8, "bc": 9})";
+constexpr char kVocab[] =
+    R"({"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4, "▁": 5, "▁a": 6, "<unk>": 7, " ": 8, "bc": 9})";
 constexpr char kMerges[] = R"(["a b", ["ab", "c"], ["b", "c"]])";
 
 std::unique_ptr<Tokenizer> Parse(const std::string& json) {
@@ -24,14 +25,16 @@ std::string MessageOf(const std::string& json) {
   return tokenizer.ok() ? "accepted" : tokenizer.error().message;
 }
 
-std::vector<int32_t> Encode(const std::string& more, std::string_view text, const std::string& options = "") {
+std::vector<int32_t> Encode(const std::string& more, std::string_view text,
+                            const std::string& options = "") {
   return Parse(TokenizerJson(kVocab, kMerges, more, options))->Encode(text);
 }
 
 TEST(TokenizerJson, MergesGoByRankNotFromTheLeft) {
   EXPECT_THAT(Encode("", "abc"), ElementsAre(4));
   EXPECT_THAT(Encode("", "bcab"), ElementsAre(9, 3));
-  const std::string late_ab = TokenizerJson(R"({"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4})", R"(["b c", "a b"])");
+  const std::string late_ab =
+      TokenizerJson(R"({"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4})", R"(["b c", "a b"])");
   EXPECT_THAT(Parse(late_ab)->Encode("abc"), ElementsAre(0, 4));
 }
 
@@ -46,7 +49,8 @@ TEST(TokenizerJson, MergesAcrossASpaceHappenWhereTheVocabularyHasThem) {
 }
 
 TEST(TokenizerJson, WordsOfAnyLengthMergeAlike) {
-  const std::string tokenizer = TokenizerJson(R"({"a": 0, "aa": 1, "aaaa": 2})", R"(["a a", "aa aa"])");
+  const std::string tokenizer =
+      TokenizerJson(R"({"a": 0, "aa": 1, "aaaa": 2})", R"(["a a", "aa aa"])");
   for (const int count : {31, 32, 33, 64, 65}) {
     std::vector<int32_t> expected(count / 4, 2);
     if (count % 4 >= 2) expected.push_back(1);
@@ -58,12 +62,14 @@ TEST(TokenizerJson, WordsOfAnyLengthMergeAlike) {
 TEST(TokenizerJson, UnknownCharactersVanishOrBecomeUnk) {
   EXPECT_THAT(Encode("", "axyb"), ElementsAre(3));
   EXPECT_THAT(Encode("", "axyb", R"("unk_token": "<unk>")"), ElementsAre(0, 7, 7, 1));
-  EXPECT_THAT(Encode("", "axyb", R"("unk_token": "<unk>", "fuse_unk": true)"), ElementsAre(0, 7, 1));
+  EXPECT_THAT(Encode("", "axyb", R"("unk_token": "<unk>", "fuse_unk": true)"),
+              ElementsAre(0, 7, 1));
 }
 
 TEST(TokenizerJson, ByteFallbackNeedsAllBytesOfACharacter) {
   const std::string vocab = R"({"a": 0, "<0xC3>": 1, "<0xA9>": 2, "<unk>": 3})";
-  const auto tokenizer = Parse(TokenizerJson(vocab, "[]", "", R"("byte_fallback": true, "unk_token": "<unk>")"));
+  const auto tokenizer =
+      Parse(TokenizerJson(vocab, "[]", "", R"("byte_fallback": true, "unk_token": "<unk>")"));
   EXPECT_THAT(tokenizer->Encode("aéè"), ElementsAre(0, 1, 2, 3));
 }
 
@@ -73,11 +79,15 @@ TEST(TokenizerJson, IgnoreMergesTakesAWholeWord) {
 }
 
 TEST(TokenizerJson, NormalizersPrependAndReplace) {
-  const std::string normalizer = R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
+  const std::string normalizer =
+      R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
       {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]})";
   EXPECT_THAT(Encode(normalizer, "ab c"), ElementsAre(5, 3, 5, 2));
   EXPECT_THAT(Encode(normalizer, ""), ElementsAre());
-  EXPECT_THAT(Encode(R"("normalizer": {"type": "Replace", "pattern": {"Regex": "x+"}, "content": "b"})", "axxxc"), ElementsAre(4));
+  EXPECT_THAT(
+      Encode(R"("normalizer": {"type": "Replace", "pattern": {"Regex": "x+"}, "content": "b"})",
+             "axxxc"),
+      ElementsAre(4));
 }
 
 TEST(TokenizerJson, MetaspaceSchemesDecideThePrefix) {
@@ -87,14 +97,18 @@ TEST(TokenizerJson, MetaspaceSchemesDecideThePrefix) {
   EXPECT_THAT(Encode(metaspace(""), "a b"), ElementsAre(5, 0, 5, 1));
   EXPECT_THAT(Encode(metaspace(R"(, "prepend_scheme": "never")"), "a b"), ElementsAre(0, 5, 1));
   EXPECT_THAT(Encode(metaspace(R"(, "add_prefix_space": false)"), "a b"), ElementsAre(0, 5, 1));
-  const std::string added = R"("added_tokens": [{"id": 20, "content": "<s>", "normalized": false}], )";
-  EXPECT_THAT(Encode(added + metaspace(R"(, "prepend_scheme": "first")"), "a<s>a"), ElementsAre(5, 0, 20, 0));
-  EXPECT_THAT(Encode(added + metaspace(R"(, "prepend_scheme": "always")"), "a<s>a"), ElementsAre(5, 0, 20, 5, 0));
+  const std::string added =
+      R"("added_tokens": [{"id": 20, "content": "<s>", "normalized": false}], )";
+  EXPECT_THAT(Encode(added + metaspace(R"(, "prepend_scheme": "first")"), "a<s>a"),
+              ElementsAre(5, 0, 20, 0));
+  EXPECT_THAT(Encode(added + metaspace(R"(, "prepend_scheme": "always")"), "a<s>a"),
+              ElementsAre(5, 0, 20, 5, 0));
 }
 
 TEST(TokenizerJson, SplitBehaviorsDecideWhereWordsEnd) {
   const auto split = [](const std::string& behavior, const std::string& more = "") {
-    return R"("pre_tokenizer": {"type": "Split", "pattern": {"String": "b"}, "behavior": ")" + behavior + "\"" + more + "}";
+    return R"("pre_tokenizer": {"type": "Split", "pattern": {"String": "b"}, "behavior": ")" +
+           behavior + "\"" + more + "}";
   };
   EXPECT_THAT(Encode(split("Isolated"), "abc"), ElementsAre(0, 1, 2));
   EXPECT_THAT(Encode(split("Removed"), "abc"), ElementsAre(0, 2));
@@ -115,7 +129,10 @@ TEST(TokenizerJson, AddedTokensHonourTheirFlags) {
 }
 
 TEST(TokenizerJson, TheLongestAddedTokenIsTaken) {
-  EXPECT_THAT(Encode(R"("added_tokens": [{"id": 20, "content": "ca"}, {"id": 21, "content": "cab"}])", "cacab"), ElementsAre(20, 21));
+  EXPECT_THAT(
+      Encode(R"("added_tokens": [{"id": 20, "content": "ca"}, {"id": 21, "content": "cab"}])",
+             "cacab"),
+      ElementsAre(20, 21));
 }
 
 TEST(TokenizerJson, AnAddedTokenOfTheVocabularyKeepsItsIdThere) {
@@ -145,33 +162,49 @@ TEST(TokenizerJson, LlamasDecoderUndoesSpacesBytesAndPrefix) {
 }
 
 TEST(TokenizerJson, UnsupportedComponentsAreRefusedByPathAndName) {
-  const auto with = [](const std::string& more) { return MessageOf(TokenizerJson(kVocab, kMerges, more)); };
+  const auto with = [](const std::string& more) {
+    return MessageOf(TokenizerJson(kVocab, kMerges, more));
+  };
   EXPECT_THAT(with(R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}]})"),
               HasSubstr("t.json: normalizer.normalizers[0].type: \"NFC\""));
-  EXPECT_THAT(with(R"("pre_tokenizer": {"type": "BertPreTokenizer"})"), HasSubstr("pre_tokenizer.type: \"BertPreTokenizer\""));
-  EXPECT_THAT(with(R"("decoder": {"type": "WordPiece"})"), HasSubstr("decoder.type: \"WordPiece\""));
-  EXPECT_THAT(with(R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]})"),
-              HasSubstr("pre_tokenizer.pretokenizers[1]: \"Digits\" after ByteLevel"));
-  EXPECT_THAT(with(R"("pre_tokenizer": {"type": "Split", "behavior": "Isolated", "pattern": {"Regex": "("}})"),
-              HasSubstr("pre_tokenizer.pattern: regular expression '('"));
-  EXPECT_THAT(MessageOf(R"({"model": {"type": "Unigram"}})"), HasSubstr("t.json: model.type: \"Unigram\""));
-  EXPECT_THAT(MessageOf(TokenizerJson(kVocab, kMerges, "", R"("dropout": 0.1)")), HasSubstr("model.dropout: 0.1"));
-  EXPECT_THAT(MessageOf(TokenizerJson(kVocab, kMerges, "", R"("end_of_word_suffix": "</w>")")), HasSubstr("model.end_of_word_suffix"));
+  EXPECT_THAT(with(R"("pre_tokenizer": {"type": "BertPreTokenizer"})"),
+              HasSubstr("pre_tokenizer.type: \"BertPreTokenizer\""));
+  EXPECT_THAT(with(R"("decoder": {"type": "WordPiece"})"),
+              HasSubstr("decoder.type: \"WordPiece\""));
+  EXPECT_THAT(
+      with(
+          R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]})"),
+      HasSubstr("pre_tokenizer.pretokenizers[1]: \"Digits\" after ByteLevel"));
+  EXPECT_THAT(
+      with(
+          R"("pre_tokenizer": {"type": "Split", "behavior": "Isolated", "pattern": {"Regex": "("}})"),
+      HasSubstr("pre_tokenizer.pattern: regular expression '('"));
+  EXPECT_THAT(MessageOf(R"({"model": {"type": "Unigram"}})"),
+              HasSubstr("t.json: model.type: \"Unigram\""));
+  EXPECT_THAT(MessageOf(TokenizerJson(kVocab, kMerges, "", R"("dropout": 0.1)")),
+              HasSubstr("model.dropout: 0.1"));
+  EXPECT_THAT(MessageOf(TokenizerJson(kVocab, kMerges, "", R"("end_of_word_suffix": "</w>")")),
+              HasSubstr("model.end_of_word_suffix"));
 }
 
 TEST(TokenizerJson, BrokenModelsAreNamed) {
   EXPECT_THAT(MessageOf("{}"), HasSubstr("t.json: model: missing"));
-  EXPECT_THAT(MessageOf(TokenizerJson(R"({"a": -1})", "[]")), HasSubstr("vocabulary entry \"a\": -1"));
+  EXPECT_THAT(MessageOf(TokenizerJson(R"({"a": -1})", "[]")),
+              HasSubstr("vocabulary entry \"a\": -1"));
   EXPECT_THAT(MessageOf(TokenizerJson(R"({"a": 0})", R"(["a"])")), HasSubstr("merges[0]: \"a\""));
-  EXPECT_THAT(MessageOf(TokenizerJson(R"({"a": 0})", R"(["a a"])")), HasSubstr("'aa' is not in the vocabulary"));
-  EXPECT_THAT(MessageOf(TokenizerJson(R"({"a": 0})", "[]", "", R"("unk_token": "u")")), HasSubstr("unk_token 'u'"));
+  EXPECT_THAT(MessageOf(TokenizerJson(R"({"a": 0})", R"(["a a"])")),
+              HasSubstr("'aa' is not in the vocabulary"));
+  EXPECT_THAT(MessageOf(TokenizerJson(R"({"a": 0})", "[]", "", R"("unk_token": "u")")),
+              HasSubstr("unk_token 'u'"));
 }
 
 TEST(VocabAndMerges, CommentsAndLineEndsAreNoMerges) {
-  auto tokenizer = ParseVocabAndMerges(R"({"a": 0, "b": 1, "ab": 2, "<|endoftext|>": 3})", "#version: 0.2\r\na b\r\n", "dir");
+  auto tokenizer = ParseVocabAndMerges(R"({"a": 0, "b": 1, "ab": 2, "<|endoftext|>": 3})",
+                                       "#version: 0.2\r\na b\r\n", "dir");
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
   EXPECT_THAT((*tokenizer)->Encode("ab<|endoftext|>a"), ElementsAre(2, 3, 0));
-  EXPECT_THAT(ParseVocabAndMerges("{}", "a b c\n", "dir").error().message, HasSubstr("dir (merges): line 1"));
+  EXPECT_THAT(ParseVocabAndMerges("{}", "a b c\n", "dir").error().message,
+              HasSubstr("dir (merges): line 1"));
 }
 
 TEST(LoadTokenizer, ADirectoryWithoutOneIsNotFound) {

@@ -1,4 +1,4 @@
-#include "worker/data/utf8.h"
+#include "worker/rank/tokenizer/utf8.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,8 @@ std::string Repaired(std::string_view text) {
 }
 
 TEST(Utf8, CharactersOfEveryLengthAreDecodedAndEncoded) {
-  for (const char32_t code : {U'a', U'\x7F', U'\x80', U'é', U'\x7FF', U'\x800', U'▁', U'\xFFFF', U'\x10000', U'😀', U'\x10FFFF'}) {
+  for (const char32_t code : {U'a', U'\x7F', U'\x80', U'é', U'\x7FF', U'\x800', U'▁', U'\xFFFF',
+                              U'\x10000', U'😀', U'\x10FFFF'}) {
     std::string text;
     AppendUtf8(code, &text);
     const Utf8Char character = FirstChar(text + "x");
@@ -29,7 +30,9 @@ TEST(Utf8, WellFormedTextIsNotCopied) {
 
 // The expectations are Python's bytes.decode(errors="replace").
 TEST(Utf8, EachIllFormedSequenceBecomesOneReplacement) {
-  EXPECT_EQ(Repaired("a\xFF" "b"), "a\uFFFDb");
+  EXPECT_EQ(Repaired("a\xFF"
+                     "b"),
+            "a\uFFFDb");
   EXPECT_EQ(Repaired("\xC0\xAF"), "\uFFFD\uFFFD");
   EXPECT_EQ(Repaired("\xE2\x96"), "\uFFFD");
   EXPECT_EQ(Repaired("\xE2\x96x"), "\uFFFDx");

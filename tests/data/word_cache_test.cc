@@ -1,4 +1,4 @@
-#include "worker/data/word_cache.h"
+#include "worker/rank/tokenizer/word_cache.h"
 
 #include <gmock/gmock.h>
 
@@ -16,7 +16,8 @@ TEST(WordCache, AKeptWordIsAppended) {
 
 TEST(WordCache, EveryKeptWordHasItsOwnIds) {
   WordCache cache;
-  for (int32_t i = 0; i < 50'000; ++i) cache.Keep(std::to_string(i), std::vector<int32_t>{i, i + 1});
+  for (int32_t i = 0; i < 50'000; ++i)
+    cache.Keep(std::to_string(i), std::vector<int32_t>{i, i + 1});
   for (int32_t i = 0; i < 50'000; ++i) {
     std::vector<int32_t> ids;
     ASSERT_TRUE(cache.Append(std::to_string(i), &ids));

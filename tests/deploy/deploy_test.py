@@ -1,4 +1,5 @@
 """deploy/ as a folder of files: generated files are what their generator makes, units and scripts are well-formed."""
+
 import importlib.util
 import json
 import os
@@ -33,10 +34,20 @@ class SystemdUnits(unittest.TestCase):
             program = re.search(r"^ExecStart=(\S+)", text, re.MULTILINE).group(1)
             self.assertIn(pathlib.Path(program).name, ("traincoordinator", "trainworker"))
             path = pathlib.Path(folder) / name.replace("@", f"@{instance}")
-            path.write_text(text.replace(program, shutil.which("true")).replace("file:///opt/trainctl/README.md", "https://example.org/"))
-            result = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True,
-                                    env={**os.environ, "SYSTEMD_UNIT_PATH": f"{folder}:"})
-        complaints = [line for line in result.stderr.splitlines() if folder in line or path.name in line]
+            path.write_text(
+                text.replace(program, shutil.which("true")).replace(
+                    "file:///opt/trainctl/README.md", "https://example.org/"
+                )
+            )
+            result = subprocess.run(
+                ["systemd-analyze", "verify", "--man=no", path],
+                capture_output=True,
+                text=True,
+                env={**os.environ, "SYSTEMD_UNIT_PATH": f"{folder}:"},
+            )
+        complaints = [
+            line for line in result.stderr.splitlines() if folder in line or path.name in line
+        ]
         self.assertEqual((result.returncode, complaints), (0, []))
 
     def test_coordinator_verifies(self):
@@ -47,9 +58,21 @@ class SystemdUnits(unittest.TestCase):
 
     def test_a_worker_restart_spares_its_ranks_and_cuda_keeps_what_it_needs(self):
         text = (DEPLOY / "systemd" / "trainworker@.service").read_text()
-        for line in ("KillMode=process", "OOMPolicy=continue", "Delegate=yes", "Restart=on-failure"):
+        for line in (
+            "KillMode=process",
+            "OOMPolicy=continue",
+            "Delegate=yes",
+            "Restart=on-failure",
+        ):
             self.assertRegex(text, f"(?m)^{line}$")
-        for setting in ("MemoryDenyWriteExecute", "PrivateDevices", "PrivateUsers", "PrivateIPC", "DynamicUser", "ProtectClock"):
+        for setting in (
+            "MemoryDenyWriteExecute",
+            "PrivateDevices",
+            "PrivateUsers",
+            "PrivateIPC",
+            "DynamicUser",
+            "ProtectClock",
+        ):
             self.assertNotRegex(text, f"(?m)^{setting}=")
 
 
@@ -60,11 +83,15 @@ class GeneratedFiles(unittest.TestCase):
         generate = load(DEPLOY / "data" / "generate.py")
         for name, count in generate.FILES.items():
             with self.subTest(name):
-                self.assertEqual((DEPLOY / "data" / name).read_text(encoding="utf-8"), generate.text(count))
+                self.assertEqual(
+                    (DEPLOY / "data" / name).read_text(encoding="utf-8"), generate.text(count)
+                )
 
     def test_chess_games_are_what_their_generator_makes(self):
         generate = load(DEPLOY / "data" / "generate_chess.py")
-        self.assertEqual((DEPLOY / "data" / "chess.jsonl").read_text(encoding="utf-8"), generate.text())
+        self.assertEqual(
+            (DEPLOY / "data" / "chess.jsonl").read_text(encoding="utf-8"), generate.text()
+        )
 
     def test_example_rows_are_alpaca_rows_and_distinct(self):
         rows = json.loads((DEPLOY / "data" / "alpaca_2k.json").read_text(encoding="utf-8"))
@@ -78,7 +105,11 @@ class GeneratedFiles(unittest.TestCase):
         here = DEPLOY / "models"
         with tempfile.TemporaryDirectory() as folder:
             generate.make_all(pathlib.Path(folder))
-            made = sorted(path.relative_to(folder) for path in pathlib.Path(folder).rglob("*") if path.is_file())
+            made = sorted(
+                path.relative_to(folder)
+                for path in pathlib.Path(folder).rglob("*")
+                if path.is_file()
+            )
             self.assertGreater(len(made), 10)
             for path in made:
                 with self.subTest(str(path)):
@@ -86,24 +117,40 @@ class GeneratedFiles(unittest.TestCase):
 
 
 class Jobs(unittest.TestCase):
-    ROWS = [*(f"single-{n}" for n in range(1, 15)), "multi-1", "multi-1a", *(f"multi-{n}" for n in range(2, 6)), "chess-1", "chess-2",
-            *(f"chess-3-micro-{n}" for n in (2, 4, 8, 16)), "chess-3-auto", *(f"chess-4-micro-{n}" for n in (1, 4, 8, 16)),
-            "further-sgd", "further-adamw-8bit", "further-checkpointing", "further-zero2-offload"]
+    ROWS = [
+        *(f"single-{n}" for n in range(1, 15)),
+        "multi-1",
+        "multi-1a",
+        *(f"multi-{n}" for n in range(2, 6)),
+        "chess-1",
+        "chess-2",
+        *(f"chess-3-micro-{n}" for n in (2, 4, 8, 16)),
+        "chess-3-auto",
+        *(f"chess-4-micro-{n}" for n in (1, 4, 8, 16)),
+        "further-sgd",
+        "further-adamw-8bit",
+        "further-checkpointing",
+        "further-zero2-offload",
+    ]
 
     def test_each_row_of_the_labs_is_a_job_file_made_of_its_lab_file(self):
-        made = load(DEPLOY / "jobs" / "generate.py").single_jobs()
+        made = load(DEPLOY / "recipes" / "generate.py").single_jobs()
         self.assertEqual(sorted(made), sorted(f"{row}.json" for row in self.ROWS))
         for name, text in made.items():
             with self.subTest(name):
-                self.assertEqual((DEPLOY / "jobs" / name).read_text(encoding="utf-8"), text)
+                self.assertEqual((DEPLOY / "recipes" / name).read_text(encoding="utf-8"), text)
 
     def test_each_names_a_model_and_data_that_are_shipped_or_made_by_example_model(self):
-        for path in sorted((DEPLOY / "jobs").glob("*.json")):
+        for path in sorted((DEPLOY / "recipes").glob("*.json")):
             with self.subTest(path.name):
                 job = json.loads(path.read_text())
                 job = job.get("base", job)
                 model = job["model"]["path"]
-                self.assertTrue(model == "../models/SmolLM2-135M" or (path.parent / model / "config.json").is_file(), model)
+                self.assertTrue(
+                    model == "../models/SmolLM2-135M"
+                    or (path.parent / model / "config.json").is_file(),
+                    model,
+                )
                 self.assertTrue((path.parent / job["data"]["path"]).is_file())
 
 
@@ -124,17 +171,29 @@ fi
 
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        packages = (DEPLOY / "packages.apt").read_text()
-        for name, text in (("python3", self.PYTHON), ("dpkg-query", f"#!/bin/sh\nsed 's/^/installed /' <<'END'\n{packages}END\n")):
+        packages = (DEPLOY / "packages/apt").read_text()
+        for name, text in (
+            ("python3", self.PYTHON),
+            ("dpkg-query", f"#!/bin/sh\nsed 's/^/installed /' <<'END'\n{packages}END\n"),
+        ):
             (self.folder / name).write_text(text)
             (self.folder / name).chmod(0o755)
         for fifo in ("reached", "never"):
             os.mkfifo(self.folder / fifo)
-        self.environment = {"PATH": f"{self.folder}:/usr/bin:/bin", "HOME": str(self.folder), "FIFOS": str(self.folder)}
+        self.environment = {
+            "PATH": f"{self.folder}:/usr/bin:/bin",
+            "HOME": str(self.folder),
+            "FIFOS": str(self.folder),
+        }
 
     def kill_at(self, moment):
-        process = subprocess.Popen([DEPLOY / "setup"], env={**self.environment, "STALL": moment}, stdin=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(
+            [DEPLOY / "setup"],
+            env={**self.environment, "STALL": moment},
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         self.assertEqual((self.folder / "reached").read_text(), "reached\n")
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -144,7 +203,13 @@ fi
             with self.subTest(moment):
                 shutil.rmtree(self.folder / ".cache", ignore_errors=True)
                 self.kill_at(moment)
-                again = subprocess.run([DEPLOY / "setup"], env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+                again = subprocess.run(
+                    [DEPLOY / "setup"],
+                    env=self.environment,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                )
                 self.assertEqual(again.returncode, 0, again.stderr)
                 found = {path.name for path in (self.folder / ".cache" / "trainctl").rglob("*")}
                 self.assertEqual(found & {"complete", "whole", "torn"}, {"complete", "whole"})
@@ -152,19 +217,30 @@ fi
 
 class Scripts(unittest.TestCase):
     TOP = DEPLOY.parent
-    SCRIPTS = ["deploy/setup", "deploy/build", "deploy/local", "deploy/quickstart", "tests/run", ".ci/run"]
+    SCRIPTS = [
+        "deploy/setup",
+        "deploy/build",
+        "deploy/local",
+        "deploy/quickstart",
+        "tests/run",
+        ".ci/run",
+    ]
 
     def test_each_parses_and_is_executable(self):
         for name in self.SCRIPTS:
             with self.subTest(name):
                 self.assertTrue(os.access(self.TOP / name, os.X_OK))
-                result = subprocess.run(["bash", "-n", self.TOP / name], capture_output=True, text=True)
+                result = subprocess.run(
+                    ["bash", "-n", self.TOP / name], capture_output=True, text=True
+                )
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_a_wrong_option_exits_2_and_shows_the_usage(self):
         for name in ("setup", "build", "local", "quickstart"):
             with self.subTest(name):
-                result = subprocess.run([DEPLOY / name, "--no-such-option"], capture_output=True, text=True)
+                result = subprocess.run(
+                    [DEPLOY / name, "--no-such-option"], capture_output=True, text=True
+                )
                 self.assertEqual(result.returncode, 2)
                 self.assertIn(f"usage: deploy/{name}", result.stderr)
 
@@ -173,14 +249,18 @@ class Scripts(unittest.TestCase):
             deploy, path = pathlib.Path(folder) / "deploy", pathlib.Path(folder) / "path"
             deploy.mkdir(), path.mkdir()
             shutil.copy(DEPLOY / "setup", deploy)
-            (deploy / "packages.apt").write_text("bash\nno-such-package-1\nno-such-package-2\n")
-            (deploy / "packages.pip").write_text("")
+            (deploy / "packages/apt").write_text("bash\nno-such-package-1\nno-such-package-2\n")
+            (deploy / "packages/pip").write_text("")
             for tool in ("bash", "dirname", "sha256sum", "cut", "dpkg-query", "sed", "grep"):
                 (path / tool).symlink_to(shutil.which(tool))
             (path / "id").write_text("#!/bin/sh\necho 1000\n")
             (path / "id").chmod(0o755)
-            result = subprocess.run([shutil.which("bash"), deploy / "setup"], capture_output=True, text=True,
-                                    env={"PATH": str(path), "HOME": folder, "TRAINCTL_TOOLCHAIN": "/no/such/folder"})
+            result = subprocess.run(
+                [shutil.which("bash"), deploy / "setup"],
+                capture_output=True,
+                text=True,
+                env={"PATH": str(path), "HOME": folder, "TRAINCTL_TOOLCHAIN": "/no/such/folder"},
+            )
         self.assertIn("apt-get install no-such-package-1 no-such-package-2\n", result.stderr)
         self.assertIn("TRAINCTL_TOOLCHAIN=/no/such/folder holds no LibTorch", result.stderr)
         self.assertEqual(result.returncode, 1)

@@ -1,4 +1,5 @@
 """Malformed jobs, models, tokenizers and data: an exit status and a message that names the place; the cluster goes on."""
+
 import json
 import shutil
 import unittest
@@ -37,9 +38,19 @@ class BadInput(ClusterTest):
         self.assertIn("bad.json:1", self.refused('{"version": 1,,}'))
 
     def test_all_problems_of_a_job_are_listed_at_once(self):
-        job = tiny_job(train__micro_batch_size=0, optimiser={"lr": 1}, precision="fp64", train__global_batch_size="four")
+        job = tiny_job(
+            train__micro_batch_size=0,
+            optimiser={"lr": 1},
+            precision="fp64",
+            train__global_batch_size="four",
+        )
         text = self.refused(json.dumps(job, indent=1))
-        for place in ("train.micro_batch_size", "optimiser", "precision", "train.global_batch_size"):
+        for place in (
+            "train.micro_batch_size",
+            "optimiser",
+            "precision",
+            "train.global_batch_size",
+        ):
             self.assertIn(place, text)
         self.assertIn("optimizer", text)  # did you mean
 
@@ -50,8 +61,15 @@ class BadInput(ClusterTest):
         self.refused("[" + " " * (1 << 20) + "]")
 
     def test_a_batch_that_does_not_divide_and_more_devices_than_there_are(self):
-        self.assertIn("global_batch_size", self.refused(json.dumps(tiny_job(train__global_batch_size=5))))
-        self.assertIn("devices", self.refused(json.dumps(tiny_job(devices=64, train__global_batch_size=128, data__max_rows=400))))
+        self.assertIn(
+            "global_batch_size", self.refused(json.dumps(tiny_job(train__global_batch_size=5)))
+        )
+        self.assertIn(
+            "devices",
+            self.refused(
+                json.dumps(tiny_job(devices=64, train__global_batch_size=128, data__max_rows=400))
+            ),
+        )
 
     def test_a_file_that_is_not_there_exits_3(self):
         result = self.trainctl("submit", self.dir / "none.json")
@@ -67,19 +85,32 @@ class BadInput(ClusterTest):
     def test_a_configuration_without_a_size(self):
         config = json.loads((TINY / "config.json").read_text())
         del config["hidden_size"]
-        self.ends_with(tiny_job(model__path=self.broken_model(config__json=json.dumps(config).encode())), "hidden_size")
+        self.ends_with(
+            tiny_job(model__path=self.broken_model(config__json=json.dumps(config).encode())),
+            "hidden_size",
+        )
 
     def test_weights_that_are_cut_short(self):
         weights = (TINY / "model.safetensors").read_bytes()
-        self.ends_with(tiny_job(model__path=self.broken_model(model__safetensors=weights[:len(weights) // 2])), "model.safetensors")
+        self.ends_with(
+            tiny_job(
+                model__path=self.broken_model(model__safetensors=weights[: len(weights) // 2])
+            ),
+            "model.safetensors",
+        )
 
     def test_weights_of_another_shape(self):
         config = json.loads((TINY / "config.json").read_text())
         config["intermediate_size"] = 96
-        self.ends_with(tiny_job(model__path=self.broken_model(config__json=json.dumps(config).encode())), "mlp")
+        self.ends_with(
+            tiny_job(model__path=self.broken_model(config__json=json.dumps(config).encode())), "mlp"
+        )
 
     def test_a_tokenizer_that_is_broken(self):
-        self.ends_with(tiny_job(model__path=self.broken_model(tokenizer__json=b'{"model": {"type": "BPE"}}')), "tokenizer.json")
+        self.ends_with(
+            tiny_job(model__path=self.broken_model(tokenizer__json=b'{"model": {"type": "BPE"}}')),
+            "tokenizer.json",
+        )
 
     def test_data_with_a_broken_row(self):
         rows = json.loads(ALPACA.read_text())[:10]

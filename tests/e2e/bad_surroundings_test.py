@@ -1,4 +1,5 @@
 """A coordinator to whom anybody says anything, or whose disk is full."""
+
 import random
 import socket
 import struct
@@ -11,8 +12,23 @@ from cluster import ClusterTest, tiny_job
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY = 0, 1, 3, 4, 7
 END_STREAM, END_HEADERS = 1, 4
-METHODS = [b"Coordinator/" + name for name in (b"Submit", b"List", b"Get", b"Watch", b"Logs", b"Cancel", b"Compare", b"Metrics", b"Inspect",
-                                               b"EarlierRuns", b"Fence", b"ReadArtifact")] + [b"WorkerGateway/Connect"]
+METHODS = [
+    b"Coordinator/" + name
+    for name in (
+        b"Submit",
+        b"List",
+        b"Get",
+        b"Watch",
+        b"Logs",
+        b"Cancel",
+        b"Compare",
+        b"Metrics",
+        b"Inspect",
+        b"EarlierRuns",
+        b"Fence",
+        b"ReadArtifact",
+    )
+] + [b"WorkerGateway/Connect"]
 
 
 def frame(kind, flags, stream, payload):
@@ -27,11 +43,21 @@ def literal(name, value):
 
 def call(path, message):
     """A gRPC call with these bytes as its message."""
-    headers = [(b":method", b"POST"), (b":scheme", b"http"), (b":path", path), (b":authority", b"x"),
-               (b"content-type", b"application/grpc"), (b"te", b"trailers")]
+    headers = [
+        (b":method", b"POST"),
+        (b":scheme", b"http"),
+        (b":path", path),
+        (b":authority", b"x"),
+        (b"content-type", b"application/grpc"),
+        (b"te", b"trailers"),
+    ]
     data = struct.pack(">BI", 0, len(message)) + message
-    return (PREFACE + frame(SETTINGS, 0, 0, b"") + frame(HEADERS, END_HEADERS, 1, b"".join(literal(*header) for header in headers)) +
-            frame(DATA, END_STREAM, 1, data))
+    return (
+        PREFACE
+        + frame(SETTINGS, 0, 0, b"")
+        + frame(HEADERS, END_HEADERS, 1, b"".join(literal(*header) for header in headers))
+        + frame(DATA, END_STREAM, 1, data)
+    )
 
 
 def is_answered(heard):
@@ -40,7 +66,7 @@ def is_answered(heard):
         size, kind, flags = struct.unpack(">I", b"\0" + heard[:3])[0], heard[3], heard[4]
         if (kind == HEADERS and flags & END_STREAM) or kind in (RST_STREAM, GOAWAY):
             return True
-        heard = heard[9 + size:]
+        heard = heard[9 + size :]
     return False
 
 
@@ -72,16 +98,29 @@ class BadWords(ClusterTest):
 
     def test_bytes_that_are_no_call_harm_nobody(self):
         coordinator = self.process("traincoordinator")
-        for words in (b"\0" * 4096, b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 65536, random.Random(1).randbytes(65536),
-                      PREFACE + b"\xff" * 9, call(b"/trainctl.v1.Nothing/Submit", b"")):
+        for words in (
+            b"\0" * 4096,
+            b"GET / HTTP/1.1\r\n\r\n",
+            b"\xff" * 65536,
+            random.Random(1).randbytes(65536),
+            PREFACE + b"\xff" * 9,
+            call(b"/trainctl.v1.Nothing/Submit", b""),
+        ):
             self.assertTrue(self.answers(words), words[:30])
         self.expect_goes_on(coordinator)
 
     def test_messages_that_cannot_be_read_are_refused(self):
         coordinator = self.process("traincoordinator")
         for method in METHODS:
-            for message in (b"\xff" * 32, b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x02\xc3\x28", b"\x0b" * 1000):
-                self.assertTrue(self.answers(call(b"/trainctl.v1." + method, message)), (method, message))
+            for message in (
+                b"\xff" * 32,
+                b"\x0a\xff\xff\xff\xff\x0f",
+                b"\x0a\x02\xc3\x28",
+                b"\x0b" * 1000,
+            ):
+                self.assertTrue(
+                    self.answers(call(b"/trainctl.v1." + method, message)), (method, message)
+                )
         self.expect_goes_on(coordinator)
 
 
@@ -92,7 +131,9 @@ class FullDisk(ClusterTest):
         folder = self.dir / "coordinator"
         if not folder.exists():
             folder.mkdir()
-            mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", folder], capture_output=True)
+            mounted = subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", "size=8m", "none", folder], capture_output=True
+            )
             if mounted.returncode != 0:
                 self.skipTest("no small disk can be mounted here")
             self.addCleanup(subprocess.run, ["umount", "-l", folder], check=True)
@@ -116,7 +157,11 @@ class FullDisk(ClusterTest):
         self.assertIn("full", submitted.stderr)
         self.assertEqual(len(self.json("status")["jobs"]), accepted)
         filler.unlink()
-        self.eventually("a job is accepted", 15, lambda: self.trainctl("submit", self.write_job(tiny_job(name="last"))).returncode == 0)
+        self.eventually(
+            "a job is accepted",
+            15,
+            lambda: self.trainctl("submit", self.write_job(tiny_job(name="last"))).returncode == 0,
+        )
         self.assertEqual(self.trainctl("wait", "last").returncode, 0)
         self.assertEqual(self.process("traincoordinator"), coordinator)
 

@@ -1,4 +1,5 @@
 """A cluster of CPU slots for one test, and what a person does with it. TRAINCTL_BIN_DIR names the programs (CTest sets it)."""
+
 import json
 import os
 import pathlib
@@ -19,8 +20,19 @@ POLL_SECONDS = 0.05
 
 def tiny_job(**changes):
     """A job of the tiny model that takes a second or two. A change's double underscore is the dot of a key: train__max_steps=3."""
-    job = {"version": 1, "name": "tiny", "model": {"path": str(TINY)}, "data": {"path": str(ALPACA), "max_rows": 64},
-           "train": {"global_batch_size": 4, "micro_batch_size": 2, "max_steps": 6, "epochs": 1000, "max_seq_length": 64}}
+    job = {
+        "version": 1,
+        "name": "tiny",
+        "model": {"path": str(TINY)},
+        "data": {"path": str(ALPACA), "max_rows": 64},
+        "train": {
+            "global_batch_size": 4,
+            "micro_batch_size": 2,
+            "max_steps": 6,
+            "epochs": 1000,
+            "max_seq_length": 64,
+        },
+    }
     for key, value in changes.items():
         *outer, last = key.split("__")
         place = job
@@ -32,11 +44,14 @@ def tiny_job(**changes):
 
 def endless_job(**changes):
     """Runs for an hour or until it is stopped."""
-    return tiny_job(**{"name": "endless", "train__max_steps": 10_000_000, "train__epochs": 1_000_000, **changes})
+    return tiny_job(
+        **{"name": "endless", "train__max_steps": 10_000_000, "train__epochs": 1_000_000, **changes}
+    )
 
 
 class ClusterTest(unittest.TestCase):
     """Each test has a cluster of its own; afterwards nothing of it may be left."""
+
     WORKERS = 2
 
     def setUp(self):
@@ -51,7 +66,9 @@ class ClusterTest(unittest.TestCase):
     def local(self, verb, *arguments, timeout=120):
         environment = {**os.environ, "TRAINCTL_BIN_DIR": str(BIN)}
         command = [TOP / "deploy" / "local", verb, "--dir", self.dir, *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout)
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=timeout
+        )
 
     def up(self):
         result = self.local("up", "--workers", str(self.WORKERS), "--cpu")
@@ -71,11 +88,19 @@ class ClusterTest(unittest.TestCase):
             print(f"---- {log.name}", *lines[-40:], sep="\n")
 
     def processes(self, program=None):
-        return [process for process in processes.processes_of(self.dir) if program in (None, process.program)]
+        return [
+            process
+            for process in processes.processes_of(self.dir)
+            if program in (None, process.program)
+        ]
 
     def process(self, program, path=None):
         """The only one, or the one whose --dir is the path under the cluster's folder."""
-        found = [process for process in self.processes(program) if path is None or process.value_of("--dir") == str(self.dir / path)]
+        found = [
+            process
+            for process in self.processes(program)
+            if path is None or process.value_of("--dir") == str(self.dir / path)
+        ]
         self.assertEqual(len(found), 1, found)
         return found[0]
 
@@ -87,8 +112,13 @@ class ClusterTest(unittest.TestCase):
 
     def start_trainctl(self, *arguments):
         command = [BIN / "trainctl", *map(str, arguments)]
-        environment = {**os.environ, "TRAINCTL_SERVER": (self.dir / "coordinator.addr").read_text().strip()}
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        environment = {
+            **os.environ,
+            "TRAINCTL_SERVER": (self.dir / "coordinator.addr").read_text().strip(),
+        }
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
 
     def trainctl(self, *arguments, timeout=120):
         with self.start_trainctl(*arguments) as process:
@@ -120,14 +150,18 @@ class ClusterTest(unittest.TestCase):
         return self.json("status", job_id)["jobs"][0]
 
     def workers(self):
-        return {worker["name"].rsplit("/", 1)[1]: worker for worker in self.json("workers")["workers"]}
+        return {
+            worker["name"].rsplit("/", 1)[1]: worker for worker in self.json("workers")["workers"]
+        }
 
     def points(self, job_id, name):
         """The job's metric points of this name, in order of step."""
         result = self.trainctl("metrics", job_id, "-o", "jsonl")
         self.assertEqual(result.returncode, 0, result.stderr)
         found = [json.loads(line) for line in result.stdout.splitlines()]
-        return sorted((point for point in found if point.get("name") == name), key=lambda point: point["step"])
+        return sorted(
+            (point for point in found if point.get("name") == name), key=lambda point: point["step"]
+        )
 
     def losses(self, job_id):
         return [point["value"] for point in self.points(job_id, "loss")]
@@ -143,12 +177,20 @@ class ClusterTest(unittest.TestCase):
         return value
 
     def wait_for_step(self, job_id, step):
-        self.eventually(f"{job_id} reaches step {step}", 60, lambda: self.job(job_id)["step"] >= step)
+        self.eventually(
+            f"{job_id} reaches step {step}", 60, lambda: self.job(job_id)["step"] >= step
+        )
 
     def wait_for_end(self, job_id, seconds=150):
         self.eventually(f"{job_id} ends", seconds, lambda: self.job(job_id)["state"] == "FINISHED")
         return self.job(job_id)
 
     def expect_devices_free(self, seconds):
-        self.eventually("all workers READY and no rank left", seconds,
-                        lambda: not self.processes("trainrank") and all(worker["state"] == "READY" for worker in self.workers().values()))
+        self.eventually(
+            "all workers READY and no rank left",
+            seconds,
+            lambda: (
+                not self.processes("trainrank")
+                and all(worker["state"] == "READY" for worker in self.workers().values())
+            ),
+        )

@@ -1,4 +1,5 @@
 """Checkpoints under real faults: what is killed goes on as if nothing had happened."""
+
 import signal
 import time
 import unittest
@@ -7,8 +8,13 @@ from cluster import ClusterTest, tiny_job
 
 STEPS = 40
 # Long enough to be caught in the act; a checkpoint after each step.
-JOB = {"deterministic": True, "train__max_steps": STEPS, "train__max_seq_length": 128, "checkpoint__every_steps": 1,
-       "resources__max_restarts": 3}
+JOB = {
+    "deterministic": True,
+    "train__max_steps": STEPS,
+    "train__max_seq_length": 128,
+    "checkpoint__every_steps": 1,
+    "resources__max_restarts": 3,
+}
 
 
 class Durable(ClusterTest):
@@ -57,7 +63,9 @@ class Durable(ClusterTest):
         self.assertEqual(self.losses(job_id), whole)
         self.assertEqual(self.half_written(), [])
         self.assertEqual(len(self.written()), 2)
-        events = " ".join(event["text"] for event in self.json("describe", job_id)["jobs"][0]["events"])
+        events = " ".join(
+            event["text"] for event in self.json("describe", job_id)["jobs"][0]["events"]
+        )
         self.assertIn("goes on from", events)
 
     def test_a_rank_killed_in_mid_checkpoint_goes_on_bit_for_bit(self):

@@ -1,4 +1,5 @@
 """Processes that die or hang under a job."""
+
 import signal
 import time
 import unittest
@@ -6,7 +7,12 @@ import unittest
 from cluster import ClusterTest, endless_job, tiny_job
 
 STEPS = 200
-LONG_ENOUGH = {"train__max_steps": STEPS, "train__micro_batch_size": 4, "train__max_seq_length": 128, "train__global_batch_size": 8}
+LONG_ENOUGH = {
+    "train__max_steps": STEPS,
+    "train__micro_batch_size": 4,
+    "train__max_seq_length": 128,
+    "train__global_batch_size": 8,
+}
 
 
 class Faults(ClusterTest):
@@ -18,11 +24,15 @@ class Faults(ClusterTest):
         return job_id, time.monotonic()
 
     def expect_each_step_once(self, job_id):
-        self.assertEqual([point["step"] for point in self.points(job_id, "loss")], list(range(STEPS)))
+        self.assertEqual(
+            [point["step"] for point in self.points(job_id, "loss")], list(range(STEPS))
+        )
 
     def test_a_killed_rank_stops_its_gang_and_is_named(self):
         job_id, killed_at = self.killed_rank(1)
-        self.eventually("the job stops", 2, lambda: self.job(job_id)["state"] in ("STOPPING", "FINISHED"))
+        self.eventually(
+            "the job stops", 2, lambda: self.job(job_id)["state"] in ("STOPPING", "FINISHED")
+        )
         job = self.wait_for_end(job_id, 10)
         self.assertEqual(job["outcome"], "FAILED", job)
         self.assertIn("rank 1", job["message"])
@@ -33,7 +43,11 @@ class Faults(ClusterTest):
 
     def test_max_restarts_starts_the_whole_gang_again(self):
         job_id, _ = self.killed_rank(0, resources__max_restarts=1)
-        self.eventually("a second attempt runs", 30, lambda: self.job(job_id)["attempt"] == 2 and self.job(job_id)["state"] == "RUNNING")
+        self.eventually(
+            "a second attempt runs",
+            30,
+            lambda: self.job(job_id)["attempt"] == 2 and self.job(job_id)["state"] == "RUNNING",
+        )
         self.wait_for_step(job_id, 1)
         self.assertEqual([rank.plan()["attempt"] for rank in self.ranks()], [2, 2])
         self.ranks()[0].kill()
@@ -70,8 +84,12 @@ class Faults(ClusterTest):
         self.assertEqual((job["outcome"], job["attempt"]), ("SUCCEEDED", 1), job)
         self.expect_each_step_once(job_id)
 
-    def test_logs_that_are_followed_lose_nothing_and_repeat_nothing_when_the_coordinator_is_killed(self):
-        job_id = self.submit(tiny_job(output__dir=str(self.dir / "out"), checkpoint__every_steps=1, **LONG_ENOUGH))  # a line a step
+    def test_logs_that_are_followed_lose_nothing_and_repeat_nothing_when_the_coordinator_is_killed(
+        self,
+    ):
+        job_id = self.submit(
+            tiny_job(output__dir=str(self.dir / "out"), checkpoint__every_steps=1, **LONG_ENOUGH)
+        )  # a line a step
         self.wait_for_step(job_id, 1)
         with self.start_trainctl("logs", "-f", job_id) as following:
             self.wait_for_step(job_id, 5)

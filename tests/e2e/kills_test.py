@@ -1,4 +1,5 @@
 """kill -9 where nothing else is left that could tell of it, and words that are lost on the way."""
+
 import signal
 import unittest
 

@@ -1,4 +1,5 @@
 """Jobs that nobody could look at when they were submitted: they are inspected before they start."""
+
 import shutil
 import unittest
 
@@ -12,13 +13,19 @@ class LateInspection(ClusterTest):
         [detail] = self.json("describe", job_id)["jobs"]
         self.assertEqual(detail["inspection"]["rows"], rows)
         self.assertEqual(detail["steps"], 6)
-        self.assertIn("memory_peak_allocated_bytes", {row["key"] for row in detail["prediction_errors"]})
+        self.assertIn(
+            "memory_peak_allocated_bytes", {row["key"] for row in detail["prediction_errors"]}
+        )
         compared = {row["key"]: row["values"] for row in self.json("compare", job_id)["rows"]}
         self.assertGreater(compared["predicted_peak_bytes"][0], 0)
 
     def test_no_worker_was_there(self):
         self.process("trainworker").kill()
-        self.eventually("its stream is gone", 5, lambda: "worker_left" in (self.dir / "log" / "coordinator.log").read_text())
+        self.eventually(
+            "its stream is gone",
+            5,
+            lambda: "worker_left" in (self.dir / "log" / "coordinator.log").read_text(),
+        )
         submitted = self.trainctl("submit", self.write_job(tiny_job()), "-o", "name")
         self.assertIn("it is tried again before the job starts", submitted.stderr)
         job_id = submitted.stdout.strip()

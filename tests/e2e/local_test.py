@@ -1,4 +1,5 @@
 """deploy/local, the shipped jobs, and each program's --help and --version."""
+
 import json
 import pathlib
 import re
@@ -13,7 +14,10 @@ PROGRAMS = ("trainctl", "traincoordinator", "trainworker", "trainshim", "trainra
 class Local(ClusterTest):
     def test_up_again_changes_nothing(self):
         before = self.processes()
-        self.assertEqual(sorted(process.program for process in before), ["traincoordinator", "trainworker", "trainworker"])
+        self.assertEqual(
+            sorted(process.program for process in before),
+            ["traincoordinator", "trainworker", "trainworker"],
+        )
         self.up()
         self.assertEqual(set(self.processes()), set(before))
 
@@ -49,8 +53,10 @@ class Local(ClusterTest):
         self.assertEqual(self.processes(), [])
 
     def test_what_is_written_lies_under_the_folder_for_its_owner_only(self):
-        self.assertEqual({path.name for path in self.dir.iterdir()},
-                         {"coordinator", "coordinator.addr", "log", "lock", "worker-0", "worker-1"})
+        self.assertEqual(
+            {path.name for path in self.dir.iterdir()},
+            {"coordinator", "coordinator.addr", "log", "lock", "worker-0", "worker-1"},
+        )
         self.assertEqual([path for path in self.dir.iterdir() if path.stat().st_mode & 0o077], [])
 
 
@@ -59,24 +65,41 @@ class Shipped(ClusterTest):
         """False where the file asks for what is not built yet, and nothing else is wrong with it."""
         result = self.trainctl("submit", path, "--dry-run", "-o", "json")
         problems = [line for line in result.stderr.splitlines() if line.startswith(str(path))]
-        if result.returncode == 2 and problems and all("is not built yet" in problem for problem in problems):
+        if (
+            result.returncode == 2
+            and problems
+            and all("is not built yet" in problem for problem in problems)
+        ):
             return False
         self.assertEqual(result.returncode, 0, result.stderr)
         for job in json.loads(result.stdout)["jobs"]:
-            if pathlib.Path(job["job"]["model"]["path"]).exists():  # the example model is made at use
+            if pathlib.Path(
+                job["job"]["model"]["path"]
+            ).exists():  # the example model is made at use
                 self.assertGreater(job["steps"], 0, job["name"])
                 self.assertGreater(job["memory"]["peak_allocated"], 0, job["name"])
-                self.assertEqual(job["memory"]["sequence_length"], job["job"]["train"]["max_seq_length"], "no row is that long")
+                self.assertEqual(
+                    job["memory"]["sequence_length"],
+                    job["job"]["train"]["max_seq_length"],
+                    "no row is that long",
+                )
             if job["job"]["devices"] > self.WORKERS:
                 self.assertIn("devices", "".join(job["refused"]), job["name"])
         return True
 
     def test_each_job_file_passes_a_dry_run(self):
         """Experiments of a lab are job files of their own, equal to the lab's (tests/deploy): they are asked one by one where it fails."""
-        experiments = {path: [path.with_name(experiment["name"] + ".json") for experiment in json.loads(path.read_text())["experiments"]]
-                       for path in sorted((TOP / "deploy" / "jobs").glob("lab-*.json"))}
+        experiments = {
+            path: [
+                path.with_name(experiment["name"] + ".json")
+                for experiment in json.loads(path.read_text())["experiments"]
+            ]
+            for path in sorted((TOP / "deploy" / "recipes").glob("lab-*.json"))
+        }
         self.assertGreater(len(experiments), 4)
-        others = set((TOP / "deploy" / "jobs").glob("*.json")) - {job for jobs in experiments.values() for job in jobs}
+        others = set((TOP / "deploy" / "recipes").glob("*.json")) - {
+            job for jobs in experiments.values() for job in jobs
+        }
         for path in sorted(others):
             with self.subTest(path.name):
                 if not self.passes_dry_run(path):
@@ -84,7 +107,9 @@ class Shipped(ClusterTest):
                         self.passes_dry_run(job)
 
     def test_the_job_of_the_readme_passes_a_dry_run(self):
-        [job] = re.findall(r"```json\n(.*?)```", (TOP / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+        [job] = re.findall(
+            r"```json\n(.*?)```", (TOP / "README.md").read_text(encoding="utf-8"), re.DOTALL
+        )
         path = self.dir / "readme.json"
         path.write_text(job)
         result = self.trainctl("submit", path, "--dry-run")
@@ -99,14 +124,26 @@ class Programs(unittest.TestCase):
     def test_each_tells_its_version_and_shows_examples_first(self):
         for name in PROGRAMS:
             with self.subTest(name):
-                version = subprocess.run([BIN / name, "--version"], capture_output=True, text=True, timeout=30)
+                version = subprocess.run(
+                    [BIN / name, "--version"], capture_output=True, text=True, timeout=30
+                )
                 self.assertEqual(version.returncode, 0, version.stderr)
                 self.assertRegex(version.stdout, rf"{name} 0\.1\.0")
-                text = subprocess.run([BIN / name, "--help"], capture_output=True, text=True, timeout=30)
+                text = subprocess.run(
+                    [BIN / name, "--help"], capture_output=True, text=True, timeout=30
+                )
                 self.assertEqual(text.returncode, 0, text.stderr)
                 lines = text.stdout.splitlines()
-                example = next(number for number, line in enumerate(lines) if line.startswith("  ") and name in line)
-                options = next(number for number, line in enumerate(lines) if line.lower().startswith(("options", "everywhere")))
+                example = next(
+                    number
+                    for number, line in enumerate(lines)
+                    if line.startswith("  ") and name in line
+                )
+                options = next(
+                    number
+                    for number, line in enumerate(lines)
+                    if line.lower().startswith(("options", "everywhere"))
+                )
                 self.assertLess(example, options)
 
 

@@ -1,4 +1,5 @@
 """How jobs end, and what is known of them then."""
+
 import json
 import signal
 import subprocess
@@ -13,24 +14,51 @@ TOO_LITTLE = "2400KiB"  # weights and moments fit, a step does not
 class Outcomes(ClusterTest):
     def test_a_job_succeeds_and_its_numbers_are_there(self):
         code, job = self.run_job(tiny_job(data__val_split_fraction=0.125))
-        self.assertEqual((code, job["state"], job["outcome"], job["step"], job["steps"]), (0, "FINISHED", "SUCCEEDED", 6, 6), job)
+        self.assertEqual(
+            (code, job["state"], job["outcome"], job["step"], job["steps"]),
+            (0, "FINISHED", "SUCCEEDED", 6, 6),
+            job,
+        )
         losses = self.points(job["id"], "loss")
-        self.assertEqual([(point["step"], point["rank"]) for point in losses], [(step, None) for step in range(6)])
-        self.assertTrue(all(5 < point["value"] < 8 for point in losses), losses)  # ln 512 = 6.2: the weights are random
-        for name in ("step_seconds", "tokens_per_second", "trained_tokens_per_second", "samples_per_second", "lr", "val_loss",
-                     "memory_params_bytes", "memory_optimizer_bytes", "memory_peak_allocated_bytes"):
+        self.assertEqual(
+            [(point["step"], point["rank"]) for point in losses],
+            [(step, None) for step in range(6)],
+        )
+        self.assertTrue(
+            all(5 < point["value"] < 8 for point in losses), losses
+        )  # ln 512 = 6.2: the weights are random
+        for name in (
+            "step_seconds",
+            "tokens_per_second",
+            "trained_tokens_per_second",
+            "samples_per_second",
+            "lr",
+            "val_loss",
+            "memory_params_bytes",
+            "memory_optimizer_bytes",
+            "memory_peak_allocated_bytes",
+        ):
             self.assertTrue(self.points(job["id"], name), name)
         for point in self.points(job["id"], "memory_params_bytes"):
-            self.assertAlmostEqual(point["value"], TINY_PARAMETERS * 4, delta=TINY_PARAMETERS * 4 / 50)  # each tensor is padded
+            self.assertAlmostEqual(
+                point["value"], TINY_PARAMETERS * 4, delta=TINY_PARAMETERS * 4 / 50
+            )  # each tensor is padded
         self.expect_devices_free(5)
 
     def test_the_host_and_the_rank_are_sampled_where_there_is_no_gpu(self):
         job_id = self.submit(endless_job())
-        for name in ("host_cpu_percent", "host_memory_used_bytes", "rank_cpu_percent", "rank_memory_used_bytes"):
+        for name in (
+            "host_cpu_percent",
+            "host_memory_used_bytes",
+            "rank_cpu_percent",
+            "rank_memory_used_bytes",
+        ):
             self.eventually(f"a point of {name}", 30, lambda name=name: self.points(job_id, name))
 
     def test_the_loss_falls_on_data_that_is_learnt(self):
-        code, job = self.run_job(tiny_job(data__max_rows=4, train__max_steps=30, optimizer__lr=5e-3))
+        code, job = self.run_job(
+            tiny_job(data__max_rows=4, train__max_steps=30, optimizer__lr=5e-3)
+        )
         self.assertEqual(code, 0, job)
         losses = self.losses(job["id"])
         self.assertLess(losses[-1], losses[0] - 1)
@@ -39,14 +67,26 @@ class Outcomes(ClusterTest):
         out = self.dir / "out"
         code, job = self.run_job(tiny_job(output__dir=str(out), output__save="final"))
         self.assertEqual(code, 0, job)
-        self.assertLessEqual({"config.json", "tokenizer.json", "model.safetensors"}, {path.name for path in out.rglob("*")})
+        self.assertLessEqual(
+            {"config.json", "tokenizer.json", "model.safetensors"},
+            {path.name for path in out.rglob("*")},
+        )
 
     def test_a_lab_file_runs_all_and_compares_them(self):
         base = tiny_job()
         del base["name"]
         lab = self.dir / "lab.json"
-        lab.write_text(json.dumps({"base": base, "experiments": [{"name": "micro-2", "set": {}},
-                                                                 {"name": "micro-4", "set": {"train.micro_batch_size": 4}}]}))
+        lab.write_text(
+            json.dumps(
+                {
+                    "base": base,
+                    "experiments": [
+                        {"name": "micro-2", "set": {}},
+                        {"name": "micro-4", "set": {"train.micro_batch_size": 4}},
+                    ],
+                }
+            )
+        )
         submitted = self.json("submit", lab)
         self.assertEqual([job["name"] for job in submitted["jobs"]], ["micro-2", "micro-4"])
         self.assertEqual(self.trainctl("wait", submitted["group"]).returncode, 0)
@@ -55,7 +95,9 @@ class Outcomes(ClusterTest):
         self.assertEqual(rows["train.micro_batch_size"], [2, 4])
         self.assertEqual(rows["outcome"], ["SUCCEEDED", "SUCCEEDED"])
         self.assertTrue(all(seconds > 0 for seconds in rows["time_seconds"]))
-        self.assertGreater(rows["memory_peak_allocated_bytes"][1], rows["memory_peak_allocated_bytes"][0])
+        self.assertGreater(
+            rows["memory_peak_allocated_bytes"][1], rows["memory_peak_allocated_bytes"][0]
+        )
 
     def test_out_of_memory_is_an_outcome(self):
         code, job = self.run_job(tiny_job(resources__gpu_memory_limit=TOO_LITTLE), "--force")
@@ -72,7 +114,9 @@ class Outcomes(ClusterTest):
         self.expect_devices_free(5)
 
     def test_what_is_predicted_not_to_fit_is_refused_with_the_settings_that_would(self):
-        result = self.trainctl("submit", self.write_job(tiny_job(resources__gpu_memory_limit=TOO_LITTLE)))
+        result = self.trainctl(
+            "submit", self.write_job(tiny_job(resources__gpu_memory_limit=TOO_LITTLE))
+        )
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn("predicted peak", result.stderr)
         self.assertIn("--force", result.stderr)

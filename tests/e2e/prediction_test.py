@@ -1,4 +1,5 @@
 """Memory as it is predicted at submit, against what the ranks' own allocator counted: every method, on CPU slots."""
+
 import json
 import shutil
 import unittest
@@ -6,7 +7,12 @@ import unittest
 from cluster import TINY, ClusterTest, tiny_job
 
 # Enough positions that what is no tensor of the model (token ids, tables of rotations) hardly counts.
-LARGE = {"train__micro_batch_size": 8, "train__global_batch_size": 8, "train__max_seq_length": 256, "train__max_steps": 2}
+LARGE = {
+    "train__micro_batch_size": 8,
+    "train__global_batch_size": 8,
+    "train__max_seq_length": 256,
+    "train__max_steps": 2,
+}
 METHODS = {
     "single": {},
     "bf16-true": {"precision": "bf16-true"},
@@ -18,7 +24,11 @@ METHODS = {
     "every second block": {"activation_checkpointing": 2},
     "deterministic": {"deterministic": True},
     "lora": {"lora": {"r": 8}},
-    "lora, checkpointing, bf16-true": {"lora": {"r": 8}, "activation_checkpointing": True, "precision": "bf16-true"},
+    "lora, checkpointing, bf16-true": {
+        "lora": {"r": 8},
+        "activation_checkpointing": True,
+        "precision": "bf16-true",
+    },
     "qlora": {"lora": {"r": 8}, "quantize": "nf4"},
 }
 TWO = {"devices": 2, "train__global_batch_size": 16}
@@ -33,8 +43,15 @@ METHODS_OF_TWO = {
     "fsdp, lora": {"strategy": "fsdp", "lora": {"r": 8}},
 }
 # With accumulation, of which fsdp may hold whole gradients over the micro steps or reduce them in each.
-ACCUMULATING = {"devices": 2, "strategy": "fsdp", "model__init": "random", "train__micro_batch_size": 1, "train__global_batch_size": 6,
-                "train__max_seq_length": 64, "train__max_steps": 2}
+ACCUMULATING = {
+    "devices": 2,
+    "strategy": "fsdp",
+    "model__init": "random",
+    "train__micro_batch_size": 1,
+    "train__global_batch_size": 6,
+    "train__max_seq_length": 64,
+    "train__max_steps": 2,
+}
 ACCUMULATING_METHODS = {
     "fsdp": {},
     "clipping": {"train__max_norm": 1.0},
@@ -60,7 +77,11 @@ class Prediction(ClusterTest):
         wrong = {}
         for name, changes in methods.items():
             errors = self.errors(name, changes)
-            for key, most in (("memory_params_bytes", 0.01), ("memory_optimizer_bytes", 0.01), ("memory_peak_allocated_bytes", 0.05)):
+            for key, most in (
+                ("memory_params_bytes", 0.01),
+                ("memory_optimizer_bytes", 0.01),
+                ("memory_peak_allocated_bytes", 0.05),
+            ):
                 if key in errors and abs(errors[key]) > most:
                     wrong[f"{name}: {key}"] = errors[key]
             self.assertIn("memory_peak_allocated_bytes", errors, name)
@@ -76,8 +97,14 @@ class Prediction(ClusterTest):
         """The folder of a model whose parameters are most of a job's memory."""
         folder = self.dir / "wide"
         shutil.copytree(TINY, folder, ignore=shutil.ignore_patterns("*.safetensors"))
-        config = {**json.loads((folder / "config.json").read_text()), "hidden_size": 256, "intermediate_size": 1024, "head_dim": 64,
-                  "num_hidden_layers": 10, "tie_word_embeddings": False}
+        config = {
+            **json.loads((folder / "config.json").read_text()),
+            "hidden_size": 256,
+            "intermediate_size": 1024,
+            "head_dim": 64,
+            "num_hidden_layers": 10,
+            "tie_word_embeddings": False,
+        }
         (folder / "config.json").write_text(json.dumps(config))
         return str(folder)
 
@@ -87,15 +114,24 @@ class Prediction(ClusterTest):
             ways = {**ACCUMULATING, **changes, "model__path": model}
             held, held_errors = self.run_and_describe(name, ways)
             self.assertIs(held["prediction"]["holds_gradients"], True, name)
-            self.assertLess(abs(held_errors["memory_peak_allocated_bytes"]), 0.05, f"{name}: {held_errors}")
-            if held["prediction"]["holding_bytes"] <= 0:  # all are whole at the end of a backward anyway
+            self.assertLess(
+                abs(held_errors["memory_peak_allocated_bytes"]), 0.05, f"{name}: {held_errors}"
+            )
+            if (
+                held["prediction"]["holding_bytes"] <= 0
+            ):  # all are whole at the end of a backward anyway
                 self.assertEqual(name, "one unit")
                 continue
             # A limit that whole gradients would just fit leaves no margin for them.
-            tight = {**ways, "resources__gpu_memory_limit": f"{held['prediction']['peak_allocated']}B"}
+            tight = {
+                **ways,
+                "resources__gpu_memory_limit": f"{held['prediction']['peak_allocated']}B",
+            }
             each, each_errors = self.run_and_describe(name, tight)
             self.assertIs(each["prediction"]["holds_gradients"], False, name)
-            self.assertLess(abs(each_errors["memory_peak_allocated_bytes"]), 0.05, f"{name}: {each_errors}")
+            self.assertLess(
+                abs(each_errors["memory_peak_allocated_bytes"]), 0.05, f"{name}: {each_errors}"
+            )
             for one, other in zip(self.losses(held["id"]), self.losses(each["id"]), strict=True):
                 self.assertAlmostEqual(one, other, delta=1e-3, msg=name)
 

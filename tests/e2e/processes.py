@@ -1,4 +1,5 @@
 """Our processes as /proc shows them."""
+
 import dataclasses
 import json
 import os
@@ -23,7 +24,7 @@ class Process:
             if argument == option:
                 return after
             if argument.startswith(option + "="):
-                return argument[len(option) + 1:]
+                return argument[len(option) + 1 :]
         return None
 
     def plan(self):
@@ -33,7 +34,12 @@ class Process:
 
 def read_process(pid):
     try:
-        arguments = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+        arguments = (
+            pathlib.Path(f"/proc/{pid}/cmdline")
+            .read_bytes()
+            .decode(errors="replace")
+            .split("\0")[:-1]
+        )
     except OSError:
         return None
     program = os.path.basename(arguments[0]) if arguments else ""
@@ -43,4 +49,8 @@ def read_process(pid):
 def processes_of(folder):
     """Those whose command line names a path under the folder."""
     found = [read_process(pid) for pid in os.listdir("/proc") if pid.isdigit()]
-    return [process for process in found if process and any(str(folder) in argument for argument in process.arguments)]
+    return [
+        process
+        for process in found
+        if process and any(str(folder) in argument for argument in process.arguments)
+    ]

@@ -1,4 +1,5 @@
 """What is kept of jobs: sweeps over settings, exports, and the models they saved."""
+
 import csv
 import shutil
 import subprocess
@@ -44,17 +45,28 @@ class Verbs(ClusterTest):
 
     def test_a_model_that_is_not_on_this_machine_comes_through_the_coordinator(self):
         job_id, out = self.saved_job()
-        if shutil.which("unshare") is None or subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode != 0:
+        if (
+            shutil.which("unshare") is None
+            or subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode != 0
+        ):
             self.skipTest("a path can't be hidden from trainctl alone: no user namespaces here")
         server = (self.dir / "coordinator.addr").read_text().strip()
         hidden = f"mount -t tmpfs none '{out}' && exec '{BIN}/trainctl' artifacts get {job_id} '{self.dir}/copy' --server {server}"
-        result = subprocess.run(["unshare", "-rm", "sh", "-c", hidden], capture_output=True, text=True, timeout=120)
+        result = subprocess.run(
+            ["unshare", "-rm", "sh", "-c", hidden], capture_output=True, text=True, timeout=120
+        )
         self.assertEqual(result.returncode, 0, result.stderr)
         self.expect_same(out, self.dir / "copy")
 
     def expect_same(self, folder, copy):
-        wanted = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        found = {path.relative_to(copy): path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+        wanted = {
+            path.relative_to(folder): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+        found = {
+            path.relative_to(copy): path.read_bytes() for path in copy.rglob("*") if path.is_file()
+        }
         self.assertEqual(wanted.keys(), found.keys())
         self.assertTrue(all(found[path] == content for path, content in wanted.items()))
 
@@ -62,7 +74,9 @@ class Verbs(ClusterTest):
         path = self.write_job(tiny_job())
         points = self.json("sweep", path, "--set", "train.micro_batch_size=1,4", "--wait")["points"]
         self.assertEqual([point["outcome"] for point in points], ["SUCCEEDED", "SUCCEEDED"])
-        self.assertEqual([point["settings"]["train.micro_batch_size"] for point in points], ["1", "4"])
+        self.assertEqual(
+            [point["settings"]["train.micro_batch_size"] for point in points], ["1", "4"]
+        )
         for point in points:
             self.assertGreater(point["step_seconds"], 0)
             self.assertGreater(point["peak_allocated_bytes"], 0)
@@ -72,7 +86,9 @@ class Verbs(ClusterTest):
 
     def test_a_sweep_stops_at_the_first_that_is_out_of_memory(self):
         path = self.write_job(tiny_job(resources__gpu_memory_limit=TOO_LITTLE))
-        points = self.json("sweep", path, "--set", "train.micro_batch_size=2,4", "--stop-at-oom")["points"]
+        points = self.json("sweep", path, "--set", "train.micro_batch_size=2,4", "--stop-at-oom")[
+            "points"
+        ]
         self.assertEqual([point["outcome"] for point in points], ["OOM_GPU", "skipped"])
         self.assertEqual(len(self.json("status")["jobs"]), 1)
 

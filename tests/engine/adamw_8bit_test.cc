@@ -1,5 +1,5 @@
 // AdamW with 8-bit states against bitsandbytes (tests/baselines/generate_adamw8bit.py).
-#include "worker/optim/adamw_8bit.h"
+#include "worker/rank/optim/adamw_8bit.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -7,9 +7,9 @@
 
 #include <cstring>
 
-#include "worker/files/safetensors.h"
-#include "worker/ops/dynamic_map.h"
-#include "worker/ops/fused.h"
+#include "worker/rank/files/safetensors.h"
+#include "worker/rank/ops/dynamic_map.h"
+#include "worker/rank/ops/fused.h"
 
 namespace trainctl::optim {
 namespace {
@@ -24,11 +24,13 @@ constexpr Piece kPieces[] = {{"large", 4352}, {"tail", 4100}, {"small", 300}};
 at::Tensor Numbers(int64_t size, uint64_t seed) {
   std::vector<float> values(size);
   for (int64_t i = 0; i < size; ++i) {
-    uint32_t h = static_cast<uint32_t>(static_cast<uint64_t>(i) * 2654435761 + seed * 2246822519 + 374761393);
+    uint32_t h = static_cast<uint32_t>(static_cast<uint64_t>(i) * 2654435761 + seed * 2246822519 +
+                                       374761393);
     h ^= h >> 15;
     h = (h & 0xffff) * 40503 + (h >> 16) * 30011;
     h ^= h >> 13;
-    values[i] = std::ldexp(static_cast<float>(static_cast<int32_t>(h & 0xffff) - 32768), -15 - static_cast<int>((h >> 16) & 7));
+    values[i] = std::ldexp(static_cast<float>(static_cast<int32_t>(h & 0xffff) - 32768),
+                           -15 - static_cast<int>((h >> 16) & 7));
   }
   return at::tensor(values);
 }
@@ -41,9 +43,11 @@ job::OptimizerSpec Spec() {
   return spec;
 }
 
-// The elements [begin, end) of a flat buffer in which each piece starts at a multiple of 256: a shard of it.
+// The elements [begin, end) of a flat buffer in which each piece starts at a multiple of 256: a
+// shard of it.
 struct Shard {
-  Shard(at::ScalarType type, bool with_compute, int64_t begin = 0, int64_t end = 4352 + 4352 + 512) : begin_(begin), end_(end) {
+  Shard(at::ScalarType type, bool with_compute, int64_t begin = 0, int64_t end = 4352 + 4352 + 512)
+      : begin_(begin), end_(end) {
     FlatBuffer buffer{at::zeros({end - begin}, type), {}};
     master = buffer.master;
     if (with_compute) compute = at::zeros({end - begin}, at::kBFloat16);
@@ -89,12 +93,15 @@ struct Shard {
 class AdamW8bitTest : public ::testing::Test {
  protected:
   AdamW8bitTest()
-      : file_(files::SafetensorsFile::Open(std::string(TRAINCTL_SOURCE_DIR) + "/tests/baselines/adamw8bit/baseline.safetensors").value()) {}
+      : file_(files::SafetensorsFile::Open(std::string(TRAINCTL_SOURCE_DIR) +
+                                           "/tests/baselines/adamw8bit/baseline.safetensors")
+                  .value()) {}
 
   at::Tensor Get(const std::string& name) const {
     const files::TensorInfo* info = file_.Find(name);
     if (info == nullptr) return {};
-    const at::Tensor tensor = at::empty(info->shape, info->dtype == files::DType::kU8 ? at::kByte : at::kFloat);
+    const at::Tensor tensor =
+        at::empty(info->shape, info->dtype == files::DType::kU8 ? at::kByte : at::kFloat);
     std::memcpy(tensor.data_ptr(), file_.Bytes(*info).data(), tensor.nbytes());
     return tensor;
   }
@@ -102,21 +109,25 @@ class AdamW8bitTest : public ::testing::Test {
   void ExpectAtBaseline(const Shard& shard, const std::string& prefix, double tolerance) const {
     shard.ForEachPart([&](const Piece& piece, int64_t, int64_t at, int64_t numel) {
       for (const char* kind : {"exp_avg", "exp_avg_sq", "exp_avg_absmax", "exp_avg_sq_absmax"}) {
-        const at::Tensor expected = Get(prefix + piece.name + "." + kind), actual = shard.State(kind, at, numel);
+        const at::Tensor expected = Get(prefix + piece.name + "." + kind),
+                         actual = shard.State(kind, at, numel);
         ASSERT_EQ(expected.defined(), actual.defined()) << prefix << piece.name << " " << kind;
         if (!expected.defined()) continue;
         ASSERT_EQ(actual.scalar_type(), expected.scalar_type());
         if (expected.scalar_type() == at::kByte) {
-          EXPECT_EQ((actual != expected).sum().item<int64_t>(), 0) << prefix << piece.name << " " << kind;
+          EXPECT_EQ((actual != expected).sum().item<int64_t>(), 0)
+              << prefix << piece.name << " " << kind;
         } else {
           // Moments are sums that cancel: their error is to the largest of the tensor.
           const double allowed = 1e-6 * expected.abs().max().item<double>();
-          EXPECT_LE((actual - expected).abs().max().item<double>(), allowed) << prefix << piece.name << " " << kind;
+          EXPECT_LE((actual - expected).abs().max().item<double>(), allowed)
+              << prefix << piece.name << " " << kind;
         }
       }
       const at::Tensor expected = Get(prefix + piece.name + ".param");
       const at::Tensor error = (shard.master.narrow(0, at, numel).to(at::kFloat) - expected).abs();
-      EXPECT_LE((error / (expected.abs() + 1e-2)).max().item<double>(), tolerance) << prefix << piece.name;
+      EXPECT_LE((error / (expected.abs() + 1e-2)).max().item<double>(), tolerance)
+          << prefix << piece.name;
     });
   }
 
@@ -133,7 +144,8 @@ TEST_F(AdamW8bitTest, AHundredStepsGiveBitsandbytesCodesInFp32) {
   Shard shard(at::kFloat, false);
   for (int64_t step = 1; step <= 100; ++step) {
     shard.Step(step, at::kFloat);
-    if (step == 1 || step == 10 || step == 100) ExpectAtBaseline(shard, "fp32." + std::to_string(step) + ".", 5e-6);
+    if (step == 1 || step == 10 || step == 100)
+      ExpectAtBaseline(shard, "fp32." + std::to_string(step) + ".", 5e-6);
   }
 }
 
@@ -141,7 +153,8 @@ TEST_F(AdamW8bitTest, AHundredStepsGiveBitsandbytesCodesInBf16) {
   Shard shard(at::kBFloat16, false);
   for (int64_t step = 1; step <= 100; ++step) {
     shard.Step(step, at::kBFloat16);
-    if (step == 1 || step == 10 || step == 100) ExpectAtBaseline(shard, "bf16." + std::to_string(step) + ".", 5e-6);
+    if (step == 1 || step == 10 || step == 100)
+      ExpectAtBaseline(shard, "bf16." + std::to_string(step) + ".", 5e-6);
   }
 }
 
@@ -156,7 +169,8 @@ TEST_F(AdamW8bitTest, AMasterHasACopyRoundedFromIt) {
 TEST_F(AdamW8bitTest, ShardsOfABufferGiveWhatTheWholeGives) {
   Shard whole(at::kFloat, false);
   std::vector<Shard> shards;
-  for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 3072}, {3072, 6144}, {6144, 9216}}) {
+  for (const auto& [begin, end] :
+       {std::pair<int64_t, int64_t>{0, 3072}, {3072, 6144}, {6144, 9216}}) {
     shards.emplace_back(at::kFloat, false, begin, end);
   }
   for (int64_t step = 1; step <= 3; ++step) {
@@ -167,7 +181,8 @@ TEST_F(AdamW8bitTest, ShardsOfABufferGiveWhatTheWholeGives) {
   for (const Shard& shard : shards) {
     shard.ForEachPart([&](const Piece&, int64_t, int64_t at, int64_t numel) {
       const int64_t begin = shard.begin_ + at;
-      EXPECT_TRUE(at::equal(shard.master.narrow(0, at, numel), whole.master.narrow(0, begin, numel)));
+      EXPECT_TRUE(
+          at::equal(shard.master.narrow(0, at, numel), whole.master.narrow(0, begin, numel)));
       for (const char* kind : {"exp_avg", "exp_avg_sq", "exp_avg_absmax", "exp_avg_sq_absmax"}) {
         const at::Tensor part = shard.State(kind, at, numel), all = whole.State(kind, begin, numel);
         ASSERT_EQ(part.defined(), all.defined());
@@ -188,7 +203,8 @@ TEST_F(AdamW8bitTest, AGradientOfZeroLeavesMomentsOfZero) {
   const at::Tensor master = at::ones({8192});
   const auto optimizer = MakeOptimizer({.spec = Spec()}, {{master, {{0, 8192, 8192}}}});
   for (int64_t step = 1; step <= 3; ++step) {
-    optimizer->Update(0, {master, at::zeros({8192}), {}}, {.step = step, .lr = 0.5, .grad_scale = {}});
+    optimizer->Update(0, {master, at::zeros({8192}), {}},
+                      {.step = step, .lr = 0.5, .grad_scale = {}});
   }
   EXPECT_TRUE(at::allclose(master, at::full({8192}, std::pow(0.95, 3))));  // weight decay alone
 }
@@ -197,10 +213,12 @@ TEST_F(AdamW8bitTest, AGradientOfZeroLeavesMomentsOfZero) {
 TEST_F(AdamW8bitTest, TheTablesOfTheFusedKernelFindTheSameCodes) {
   const at::Tensor bytes = ops::DynamicTables(at::kCPU);
   const auto& tables = *static_cast<const ops::fused::DynamicTables*>(bytes.const_data_ptr());
-  const at::Tensor magnitudes = at::cat({at::pow(10.0, at::linspace(-9, 0, 200'000)), at::linspace(0, 1, 200'000), at::zeros({1})});
+  const at::Tensor magnitudes = at::cat(
+      {at::pow(10.0, at::linspace(-9, 0, 200'000)), at::linspace(0, 1, 200'000), at::zeros({1})});
   for (const bool is_signed : {true, false}) {
     const at::Tensor map = ops::DynamicMap(is_signed), bounds = ops::DynamicBounds(map);
-    const at::Tensor values = at::cat({is_signed ? at::cat({magnitudes, -magnitudes}) : magnitudes, map.to(at::kFloat), bounds});
+    const at::Tensor values = at::cat(
+        {is_signed ? at::cat({magnitudes, -magnitudes}) : magnitudes, map.to(at::kFloat), bounds});
     const at::Tensor expected = at::bucketize(values, bounds);
     const ops::fused::DynamicTable& table = is_signed ? tables.of_signed : tables.of_unsigned;
     int64_t wrong = 0;
@@ -209,9 +227,12 @@ TEST_F(AdamW8bitTest, TheTablesOfTheFusedKernelFindTheSameCodes) {
       uint32_t bits = 0;
       std::memcpy(&bits, &x, sizeof bits);
       const uint32_t magnitude = (bits & 0x7fffffff) >> 16;
-      const uint32_t cell = std::min(std::max(magnitude, ops::fused::kFirstCell) - ops::fused::kFirstCell, ops::fused::kCells - 1);
+      const uint32_t cell =
+          std::min(std::max(magnitude, ops::fused::kFirstCell) - ops::fused::kFirstCell,
+                   ops::fused::kCells - 1);
       const int first = table.first[bits >> 31][cell];
-      wrong += first + (table.bound[first] < x ? 1 : 0) != expected.const_data_ptr<int64_t>()[i] ? 1 : 0;
+      wrong +=
+          first + (table.bound[first] < x ? 1 : 0) != expected.const_data_ptr<int64_t>()[i] ? 1 : 0;
     }
     EXPECT_EQ(wrong, 0) << (is_signed ? "signed" : "unsigned");
   }

@@ -1,15 +1,16 @@
-// Logits, loss, every gradient and 20 optimizer steps against Hugging Face transformers and torch.optim (tests/baselines/generate.py).
+// Logits, loss, every gradient and 20 optimizer steps against Hugging Face transformers and
+// torch.optim (tests/baselines/generate.py).
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include "tests/engine/held_parameters.h"
-#include "worker/files/model_config.h"
-#include "worker/files/safetensors.h"
-#include "worker/model/model.h"
-#include "worker/ops/matmul.h"
-#include "worker/strategy/strategy.h"
-#include "worker/train/load_weights.h"
+#include "worker/rank/files/model_config.h"
+#include "worker/rank/files/safetensors.h"
+#include "worker/rank/model/model.h"
+#include "worker/rank/ops/matmul.h"
+#include "worker/rank/state/load_weights.h"
+#include "worker/rank/strategy/strategy.h"
 
 namespace trainctl::engine_test {
 namespace {
@@ -25,7 +26,8 @@ class Baseline {
     const files::TensorInfo* info = file_.Find(name);
     EXPECT_NE(info, nullptr) << name;
     const at::ScalarType type = info->dtype == files::DType::kI64 ? at::kLong : at::kFloat;
-    return at::from_blob(const_cast<std::byte*>(file_.Bytes(*info).data()), info->shape, type).clone();
+    return at::from_blob(const_cast<std::byte*>(file_.Bytes(*info).data()), info->shape, type)
+        .clone();
   }
   bool Has(const std::string& name) const { return file_.Find(name) != nullptr; }
 
@@ -35,9 +37,12 @@ class Baseline {
 };
 
 // Relative to the expected tensor's largest magnitude.
-void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, double relative, const std::string& what) {
+void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, double relative,
+                const std::string& what) {
   ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
-  EXPECT_LE((actual - expected).abs().max().item<double>(), relative * expected.abs().max().item<double>()) << what;
+  EXPECT_LE((actual - expected).abs().max().item<double>(),
+            relative * expected.abs().max().item<double>())
+      << what;
 }
 
 class BaselineTest : public ::testing::TestWithParam<const char*> {
@@ -53,7 +58,8 @@ class BaselineTest : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<strategy::Strategy> Load(const job::JobSpec& job) const {
     auto strategy = strategy::MakeStrategy(model_->parameters(), {.job = job});
     const base::Status loaded =
-        train::LoadPretrained(baseline_.directory(), model_->parameters(), shape_.tied_head, *strategy, [](int64_t, int64_t) {});
+        train::LoadPretrained(baseline_.directory(), model_->parameters(), shape_.tied_head,
+                              *strategy, [](int64_t, int64_t) {});
     EXPECT_TRUE(loaded.ok()) << loaded.error().message;
     strategy->FinishLoading();
     return strategy;
@@ -61,10 +67,16 @@ class BaselineTest : public ::testing::TestWithParam<const char*> {
 
   model::MicroBatch Batch(int64_t step, const at::Tensor& loss_sum) const {
     const at::Tensor targets = targets_[step].reshape({-1});
-    return {.rows = inputs_.size(1), .length = inputs_.size(2), .inputs = inputs_[step].reshape({-1}), .targets = targets,
-            .loss_sum = loss_sum, .grad_scale = 1 / Tokens(step)};
+    return {.rows = inputs_.size(1),
+            .length = inputs_.size(2),
+            .inputs = inputs_[step].reshape({-1}),
+            .targets = targets,
+            .loss_sum = loss_sum,
+            .grad_scale = 1 / Tokens(step)};
   }
-  double Tokens(int64_t step) const { return static_cast<double>((targets_[step] >= 0).sum().item<int64_t>()); }
+  double Tokens(int64_t step) const {
+    return static_cast<double>((targets_[step] >= 0).sum().item<int64_t>());
+  }
 
   static job::JobSpec Job(job::Precision precision, job::OptimizerKind optimizer) {
     job::JobSpec spec;
@@ -118,20 +130,23 @@ TEST_P(BaselineTest, LogitsLossAndEveryGradientAgree) {
     }
     return at::Tensor();
   };
-  const at::Tensor normalized = ops::AtenKernels().RmsNorm(hidden, find("model.norm.weight"), model_->norm_eps()).first;
+  const at::Tensor normalized =
+      ops::AtenKernels().RmsNorm(hidden, find("model.norm.weight"), model_->norm_eps()).first;
   const at::Tensor head = find(shape_.tied_head ? "model.embed_tokens.weight" : "lm_head.weight");
-  ExpectNear(ops::Linear(normalized, head).view(baseline_.Get("logits").sizes()), baseline_.Get("logits"), 1e-5, "logits");
+  ExpectNear(ops::Linear(normalized, head).view(baseline_.Get("logits").sizes()),
+             baseline_.Get("logits"), 1e-5, "logits");
 
   ops::Tape tape(true);
   ops::Context context{tape, parameters, ops::AtenKernels(), model_->norm_eps(), false};
   model_->Loss(context, Batch(0, sum));
   tape.Backward();
   EXPECT_TRUE(parameters.AllUnitsClosed());
-  EXPECT_NEAR(sum.item<double>() / Tokens(0), baseline_.Get("loss").item<double>(), 1e-5 * baseline_.Get("loss").item<double>());
+  EXPECT_NEAR(sum.item<double>() / Tokens(0), baseline_.Get("loss").item<double>(),
+              1e-5 * baseline_.Get("loss").item<double>());
   for (size_t i = 0; i < weights.size(); ++i) {
     for (const ops::ParamPiece& piece : model_->parameters().params[i].pieces) {
-      ExpectNear(parameters.grad(static_cast<ops::ParamId>(i)).narrow(0, piece.row, piece.rows), baseline_.Get("grad." + piece.name), 1e-5,
-                 piece.name);
+      ExpectNear(parameters.grad(static_cast<ops::ParamId>(i)).narrow(0, piece.row, piece.rows),
+                 baseline_.Get("grad." + piece.name), 1e-5, piece.name);
     }
   }
 }
@@ -140,22 +155,29 @@ struct Course {
   const char* name;
   job::OptimizerKind optimizer;
 };
-constexpr Course kCourses[] = {{"adamw", job::OptimizerKind::kAdamW}, {"sgd", job::OptimizerKind::kSgd}};
+constexpr Course kCourses[] = {{"adamw", job::OptimizerKind::kAdamW},
+                               {"sgd", job::OptimizerKind::kSgd}};
 
 TEST_P(BaselineTest, TwentyStepsInFp32FollowTorchOptim) {
   for (const Course& course : kCourses) {
     const job::JobSpec job = Job(job::Precision::k32True, course.optimizer);
     const auto strategy = Load(job);
     const std::string prefix = std::string(course.name) + ".fp32.";
-    ExpectNear(TrainLosses(job, *strategy), baseline_.Get(prefix + "losses"), 1e-4, prefix + "losses");
+    ExpectNear(TrainLosses(job, *strategy), baseline_.Get(prefix + "losses"), 1e-4,
+               prefix + "losses");
     int compared = 0;
     for (size_t i = 0; i < model_->parameters().params.size(); ++i) {
       for (const ops::ParamPiece& piece : model_->parameters().params[i].pieces) {
         if (!baseline_.Has(prefix + "final." + piece.name)) continue;
-        const at::Tensor actual = strategy->GetRows(static_cast<ops::ParamId>(i)).narrow(0, piece.row, piece.rows);
-        const at::Tensor off = (actual - baseline_.Get(prefix + "final." + piece.name)).abs() > 1e-4;
-        // AdamW divides by a gradient's own magnitude: an element whose gradient is rounding noise may move either way.
-        EXPECT_LE(off.sum().item<int64_t>(), course.optimizer == job::OptimizerKind::kAdamW ? off.numel() / 200 : 0) << piece.name;
+        const at::Tensor actual =
+            strategy->GetRows(static_cast<ops::ParamId>(i)).narrow(0, piece.row, piece.rows);
+        const at::Tensor off =
+            (actual - baseline_.Get(prefix + "final." + piece.name)).abs() > 1e-4;
+        // AdamW divides by a gradient's own magnitude: an element whose gradient is rounding noise
+        // may move either way.
+        EXPECT_LE(off.sum().item<int64_t>(),
+                  course.optimizer == job::OptimizerKind::kAdamW ? off.numel() / 200 : 0)
+            << piece.name;
         ++compared;
       }
     }
@@ -168,7 +190,8 @@ TEST_P(BaselineTest, TwentyStepsInMixedPrecisionFollowTorchOptim) {
     const job::JobSpec job = Job(job::Precision::kBf16Mixed, course.optimizer);
     const auto strategy = Load(job);
     const at::Tensor expected = baseline_.Get(std::string(course.name) + ".bf16-mixed.losses");
-    EXPECT_LE((TrainLosses(job, *strategy) - expected).abs().max().item<double>(), 0.05) << course.name;
+    EXPECT_LE((TrainLosses(job, *strategy) - expected).abs().max().item<double>(), 0.05)
+        << course.name;
   }
 }
 

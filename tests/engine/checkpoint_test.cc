@@ -1,4 +1,5 @@
-// The state of a run through a checkpoint and back: the same run, at the same or another world size.
+// The state of a run through a checkpoint and back: the same run, at the same or another world
+// size.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,13 +9,13 @@
 #include <fstream>
 #include <future>
 
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 #include "tests/engine/tiny_training.h"
 #include "tests/files/scratch_directory.h"
-#include "worker/files/checkpoint_folder.h"
-#include "worker/train/checkpointer.h"
-#include "worker/train/restore_state.h"
-#include "worker/train/resume.h"
+#include "worker/rank/files/checkpoint_folder.h"
+#include "worker/rank/state/checkpointer.h"
+#include "worker/rank/state/restore_state.h"
+#include "worker/rank/state/resume.h"
 
 namespace trainctl::engine_test {
 namespace {
@@ -47,13 +48,21 @@ class CheckpointTest : public ::testing::TestWithParam<job::Precision> {
 
   // The same run, which saves its state after kSavedSteps.
   TinyRun Saving(TinyRun run) const {
-    run.after_step = [this, run](int64_t steps_done, strategy::Strategy& strategy, comm::Communicator& comm) {
+    run.after_step = [this, run](int64_t steps_done, strategy::Strategy& strategy,
+                                 comm::Communicator& comm) {
       if (steps_done != kSavedSteps) return;
       const job::RankPlan plan = PlanOf(run, comm.rank(), scratch_.path());
       const base::SystemClock clock;
       train::Reporter reporter(-1, clock);
-      train::Checkpointer checkpointer({.plan = plan, .strategy = strategy, .reporter = reporter, .clock = clock, .device = at::kCPU,
-                                        .total_steps = kSteps, .steps_per_epoch = kSteps, .data_digest = "d", .runs = {"j1"}});
+      train::Checkpointer checkpointer({.plan = plan,
+                                        .strategy = strategy,
+                                        .reporter = reporter,
+                                        .clock = clock,
+                                        .device = at::kCPU,
+                                        .total_steps = kSteps,
+                                        .steps_per_epoch = kSteps,
+                                        .data_digest = "d",
+                                        .runs = {"j1"}});
       EXPECT_TRUE(checkpointer.IsDue(steps_done));
       checkpointer.Save({.steps_done = steps_done});
     };
@@ -76,14 +85,18 @@ class CheckpointTest : public ::testing::TestWithParam<job::Precision> {
   }
 
   // What a run that was resumed after kSavedSteps should have given.
-  static void ExpectContinues(const TinyResult& resumed, const TinyResult& whole, double tolerance) {
+  static void ExpectContinues(const TinyResult& resumed, const TinyResult& whole,
+                              double tolerance) {
     ASSERT_EQ(resumed.losses.size(), static_cast<size_t>(kSteps - kSavedSteps));
     for (size_t i = 0; i < resumed.losses.size(); ++i) {
       const double expected = whole.losses[kSavedSteps + i];
       EXPECT_NEAR(resumed.losses[i], expected, tolerance * expected) << "step " << kSavedSteps + i;
     }
     for (const auto& [name, weight] : whole.weights) {
-      const double error = (resumed.weights.at(name).to(at::kFloat) - weight.to(at::kFloat)).abs().max().item<double>();
+      const double error = (resumed.weights.at(name).to(at::kFloat) - weight.to(at::kFloat))
+                               .abs()
+                               .max()
+                               .item<double>();
       EXPECT_LE(error, tolerance) << name;
     }
     EXPECT_TRUE(resumed.ranks_agree);
@@ -132,7 +145,8 @@ TEST_P(CheckpointTest, ShardedStateGoesOnReplicatedAndBackUpToRounding) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, CheckpointTest,
-                         ::testing::Values(job::Precision::k32True, job::Precision::kBf16True, job::Precision::kBf16Mixed));
+                         ::testing::Values(job::Precision::k32True, job::Precision::kBf16True,
+                                           job::Precision::kBf16Mixed));
 
 class CheckpointFaultTest : public CheckpointTest {};
 
@@ -141,7 +155,8 @@ TEST_P(CheckpointFaultTest, StateOfAnotherOptimizerIsNamed) {
   TinyRun run = With(1, 1);
   run.job.optimizer = {.name = job::OptimizerKind::kSgd, .lr = 0.1, .momentum = 0.9};
   run.begin = [this](strategy::Strategy& strategy, comm::Communicator&) {
-    auto state = files::CheckpointState::Open(files::FindCheckpoint(scratch_.path()).value()).value();
+    auto state =
+        files::CheckpointState::Open(files::FindCheckpoint(scratch_.path()).value()).value();
     const auto restored = train::RestoreState(state, strategy, [](int64_t, int64_t) {});
     ASSERT_FALSE(restored.ok());
     EXPECT_THAT(restored.error().message, HasSubstr("optimizer"));
@@ -158,8 +173,15 @@ TEST_P(CheckpointFaultTest, AFolderThatCannotBeWrittenIsSaidAndTrainingGoesOn) {
     const job::RankPlan plan = PlanOf(run, 0, scratch_.path());
     const base::SystemClock clock;
     train::Reporter reporter(ends[1], clock);
-    train::Checkpointer checkpointer({.plan = plan, .strategy = strategy, .reporter = reporter, .clock = clock, .device = at::kCPU,
-                                      .total_steps = kSteps, .steps_per_epoch = kSteps, .data_digest = "d", .runs = {"j1"}});
+    train::Checkpointer checkpointer({.plan = plan,
+                                      .strategy = strategy,
+                                      .reporter = reporter,
+                                      .clock = clock,
+                                      .device = at::kCPU,
+                                      .total_steps = kSteps,
+                                      .steps_per_epoch = kSteps,
+                                      .data_digest = "d",
+                                      .runs = {"j1"}});
     checkpointer.Save({.steps_done = steps_done});
     checkpointer.Save({.steps_done = steps_done});
   };
@@ -176,7 +198,8 @@ TEST_P(CheckpointFaultTest, AFolderThatAHostDoesNotSeeIsRefused) {
   InGang(2, [&](comm::Communicator& comm) {
     TinyRun run = With(2, 1);
     const job::RankPlan plan = PlanOf(run, comm.rank(), scratch_.path());
-    EXPECT_TRUE(train::CheckSharedFolder(scratch_.path() + "/checkpoints", plan, comm, at::kCPU).ok());
+    EXPECT_TRUE(
+        train::CheckSharedFolder(scratch_.path() + "/checkpoints", plan, comm, at::kCPU).ok());
     const std::string own = scratch_.path() + "/host-" + std::to_string(comm.rank());
     const auto checked = train::CheckSharedFolder(own, plan, comm, at::kCPU);
     EXPECT_EQ(checked.ok(), comm.rank() == 0);
@@ -187,7 +210,8 @@ TEST_P(CheckpointFaultTest, AFolderThatAHostDoesNotSeeIsRefused) {
   EXPECT_TRUE(fs::is_empty(scratch_.path() + "/checkpoints"));
 }
 
-INSTANTIATE_TEST_SUITE_P(OnePrecision, CheckpointFaultTest, ::testing::Values(job::Precision::k32True));
+INSTANTIATE_TEST_SUITE_P(OnePrecision, CheckpointFaultTest,
+                         ::testing::Values(job::Precision::k32True));
 
 TEST(Staging, AtItsBoundTheProducerWaitsForTheConsumer) {
   train::Staging staging(at::kCPU, 8, 1);
@@ -211,7 +235,8 @@ TEST(Staging, AtItsBoundTheProducerWaitsForTheConsumer) {
 
 TEST(ShareChoice, IsRankZerosAtEveryRank) {
   InGang(3, [](comm::Communicator& comm) {
-    const std::optional<std::string> own = comm.rank() == 0 ? std::optional<std::string>("/out/checkpoints/step-8") : std::nullopt;
+    const std::optional<std::string> own =
+        comm.rank() == 0 ? std::optional<std::string>("/out/checkpoints/step-8") : std::nullopt;
     EXPECT_EQ(train::ShareChoice(own, comm, at::kCPU), "/out/checkpoints/step-8");
     EXPECT_EQ(train::ShareChoice(std::nullopt, comm, at::kCPU), std::nullopt);
   });

@@ -1,7 +1,7 @@
 // A communicator that hands everything on to another, and counts.
 #pragma once
 
-#include "worker/comm/communicator.h"
+#include "worker/rank/comm/communicator.h"
 
 namespace trainctl::engine_test {
 
@@ -23,7 +23,9 @@ class CountingCommunicator : public comm::Communicator {
     ++reduce_scatters_;
     return inner_.ReduceScatter(output, input);
   }
-  Ticket Broadcast(const at::Tensor& tensor, int64_t root) override { return inner_.Broadcast(tensor, root); }
+  Ticket Broadcast(const at::Tensor& tensor, int64_t root) override {
+    return inner_.Broadcast(tensor, root);
+  }
   void Wait(Ticket ticket) override { inner_.Wait(ticket); }
   void CheckHealth() override { inner_.CheckHealth(); }
   void Abort() noexcept override { inner_.Abort(); }

@@ -1,5 +1,6 @@
-// A real pretrained model follows transformers' and peft's loss curves (tests/baselines/generate_curves.py). A step takes seconds on a CPU:
-// the first steps are tested, and all 50 where TRAINCTL_ALL_STEPS is set.
+// A real pretrained model follows transformers' and peft's loss curves
+// (tests/baselines/generate_curves.py). A step takes seconds on a CPU: the first steps are tested,
+// and all 50 where TRAINCTL_ALL_STEPS is set.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
@@ -13,17 +14,17 @@
 #include <regex>
 
 #include "common/job/batch.h"
-#include "worker/files/model_config.h"
-#include "worker/model/model.h"
-#include "worker/strategy/strategy.h"
-#include "worker/train/load_weights.h"
+#include "worker/rank/files/model_config.h"
+#include "worker/rank/model/model.h"
+#include "worker/rank/state/load_weights.h"
+#include "worker/rank/strategy/strategy.h"
 
 namespace trainctl::engine_test {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kFewSteps = 6;      // warm-up, and rows that come again
+constexpr size_t kFewSteps = 6;     // warm-up, and rows that come again
 constexpr double kRelative = 1e-4;  // 1.3e-5 is the largest difference of 50 steps
 
 at::Tensor Matrix(const Json& rows) {
@@ -41,14 +42,18 @@ job::JobSpec JobOf(const Json& settings, int64_t micro) {
   job.optimizer.lr = optimizer["lr"];
   job.optimizer.weight_decay = optimizer["weight_decay"];
   if (const Json& lora = settings["lora"]; !lora.is_null()) {
-    job.lora = {.r = lora["r"], .alpha = lora["alpha"], .dropout = lora["dropout"], .targets = lora["targets"]};
+    job.lora = {.r = lora["r"],
+                .alpha = lora["alpha"],
+                .dropout = lora["dropout"],
+                .targets = lora["targets"]};
   }
   return job;
 }
 
 // What the generator starts adapters from.
 at::Tensor FirstA(int64_t rows, int64_t columns, int64_t layer, int64_t target) {
-  const at::Tensor i = at::arange(rows, at::kLong).unsqueeze(1), j = at::arange(columns, at::kLong).unsqueeze(0);
+  const at::Tensor i = at::arange(rows, at::kLong).unsqueeze(1),
+                   j = at::arange(columns, at::kLong).unsqueeze(0);
   const at::Tensor residue = (i * 7919 + j * 104729 + 1009 * target + 31 * layer).remainder(2003);
   return (residue.to(at::kDouble) / 2003 - 0.5) * 2 / std::sqrt(static_cast<double>(columns));
 }
@@ -63,8 +68,9 @@ void SetAdapters(const ops::ParameterTable& table, strategy::Strategy& strategy)
       std::smatch part;
       ASSERT_TRUE(std::regex_match(piece.name, part, form)) << piece.name;
       const auto target = std::ranges::find(targets, part[2].str()) - targets.begin();
-      const at::Tensor values = part[3] == "A" ? FirstA(piece.rows, spec.columns(), std::stoll(part[1]), target)
-                                               : at::zeros({piece.rows, spec.columns()});
+      const at::Tensor values =
+          part[3] == "A" ? FirstA(piece.rows, spec.columns(), std::stoll(part[1]), target)
+                         : at::zeros({piece.rows, spec.columns()});
       strategy.SetRows(static_cast<ops::ParamId>(param), piece.row, values);
     }
   }
@@ -84,16 +90,22 @@ class CurvesTest : public ::testing::Test {
   }
 
   // The loss of the step's rows before its update.
-  double Step(const model::Model& model, strategy::Strategy& strategy, int64_t step, double lr) const {
+  double Step(const model::Model& model, strategy::Strategy& strategy, int64_t step,
+              double lr) const {
     const int64_t first = step * micro_ % inputs_.size(0);
-    const at::Tensor targets = targets_.narrow(0, first, micro_).reshape({-1}), sum = at::zeros({}, at::kDouble);
+    const at::Tensor targets = targets_.narrow(0, first, micro_).reshape({-1}),
+                     sum = at::zeros({}, at::kDouble);
     const auto tokens = static_cast<double>((targets >= 0).sum().item<int64_t>());
     strategy.BeginStep(step, lr, false);
     strategy.BeginMicroStep(0);
     ops::Tape tape(true);
     ops::Context context{tape, strategy, ops::AtenKernels(), model.norm_eps(), false};
-    model.Loss(context, {.rows = micro_, .length = inputs_.size(1), .inputs = inputs_.narrow(0, first, micro_).reshape({-1}),
-                         .targets = targets, .loss_sum = sum, .grad_scale = 1 / tokens});
+    model.Loss(context, {.rows = micro_,
+                         .length = inputs_.size(1),
+                         .inputs = inputs_.narrow(0, first, micro_).reshape({-1}),
+                         .targets = targets,
+                         .loss_sum = sum,
+                         .grad_scale = 1 / tokens});
     tape.Backward();
     strategy.FinishStep();
     return sum.item<double>() / tokens;
@@ -107,18 +119,23 @@ class CurvesTest : public ::testing::Test {
     const model::ModelOptions options{.max_length = inputs_.size(1), .lora = job.lora};
     const std::unique_ptr<model::Model> model = std::move(model::MakeModel(shape, options).value());
     const auto strategy = strategy::MakeStrategy(model->parameters(), {.job = job});
-    const base::Status loaded = train::LoadPretrained(directory_, model->parameters(), shape.tied_head, *strategy, [](int64_t, int64_t) {});
+    const base::Status loaded = train::LoadPretrained(
+        directory_, model->parameters(), shape.tied_head, *strategy, [](int64_t, int64_t) {});
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     SetAdapters(model->parameters(), *strategy);
     strategy->FinishLoading();
 
-    const size_t all = curve["losses"].size(), steps = std::getenv("TRAINCTL_ALL_STEPS") != nullptr ? all : kFewSteps;
+    const size_t all = curve["losses"].size(),
+                 steps = std::getenv("TRAINCTL_ALL_STEPS") != nullptr ? all : kFewSteps;
     const job::BatchPlan batch = job::PlanBatch(job).value();
     for (size_t step = 0; step < steps; ++step) {
-      const double lr = job::LearningRate(job, batch, static_cast<int64_t>(step), static_cast<int64_t>(all));
+      const double lr =
+          job::LearningRate(job, batch, static_cast<int64_t>(step), static_cast<int64_t>(all));
       EXPECT_NEAR(lr, curve["learning_rates"][step].get<double>(), 1e-12) << "step " << step;
       const auto expected = curve["losses"][step].get<double>();
-      EXPECT_NEAR(Step(*model, *strategy, static_cast<int64_t>(step), lr), expected, kRelative * expected) << "step " << step;
+      EXPECT_NEAR(Step(*model, *strategy, static_cast<int64_t>(step), lr), expected,
+                  kRelative * expected)
+          << "step " << step;
     }
   }
 

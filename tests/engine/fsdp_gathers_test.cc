@@ -12,8 +12,8 @@ TEST(FsdpGathers, AUnitThatIsUsedAgainAfterTheNextIsGatheredOnce) {
     TinyRun run{.devices = 2, .accumulation = 3};
     run.job.strategy = job::StrategyKind::kFsdp;
     run.job.activation_checkpointing = checkpoint_every;
-    // embedding, 0, 1, head, 0; from the second micro step on without the first 0. The very first micro step learns the order, and
-    // the second what follows it.
+    // embedding, 0, 1, head, 0; from the second micro step on without the first 0. The very first
+    // micro step learns the order, and the second what follows it.
     EXPECT_EQ(Train(run).all_gathers, run.steps * (5 + 4 + 4) + 2);
     run.job.sharding = job::Sharding::kGradOp;
     EXPECT_EQ(Train(run).all_gathers, run.steps * kTinyUnits);

@@ -1,4 +1,5 @@
-// A fake of a strategy: parameters as plain tensors, gradients held to the end. Checks the order of units.
+// A fake of a strategy: parameters as plain tensors, gradients held to the end. Checks the order of
+// units.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "worker/ops/parameters.h"
+#include "worker/rank/ops/parameters.h"
 
 namespace trainctl::engine_test {
 
@@ -16,7 +17,8 @@ class HeldParameters : public ops::ParameterAccess {
  public:
   explicit HeldParameters(std::vector<at::Tensor> weights, std::set<ops::ParamId> frozen = {})
       : weights_(std::move(weights)), frozen_(std::move(frozen)) {
-    for (const at::Tensor& weight : weights_) grads_.push_back(weight.new_empty(weight.sizes()).fill_(std::nan("")));  // poisoned
+    for (const at::Tensor& weight : weights_)
+      grads_.push_back(weight.new_empty(weight.sizes()).fill_(std::nan("")));  // poisoned
     written_.resize(weights_.size());
   }
 

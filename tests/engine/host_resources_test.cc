@@ -8,10 +8,10 @@
 #include <fstream>
 #include <limits>
 
-#include "worker/optim/cpu_share.h"
-#include "worker/optim/host_block.h"
-#include "worker/optim/host_memory.h"
-#include "worker/optim/tile_pool.h"
+#include "worker/rank/optim/cpu_share.h"
+#include "worker/rank/optim/host_block.h"
+#include "worker/rank/optim/host_memory.h"
+#include "worker/rank/optim/tile_pool.h"
 
 namespace trainctl::optim {
 namespace {
@@ -28,10 +28,11 @@ TEST(TilePool, EveryElementIsVisitedOnceByWhicheverThread) {
   std::vector<std::atomic<int>> visits(5 * TilePool::kTile + 17);
   std::vector<TilePool::Ticket> tickets;
   for (int round = 0; round < 4; ++round) {
-    tickets.push_back(pool.Submit(static_cast<int64_t>(visits.size()), [&](int64_t begin, int64_t end) {
-      EXPECT_EQ(begin % TilePool::kTile, 0);
-      for (int64_t i = begin; i < end; ++i) ++visits[i];
-    }));
+    tickets.push_back(
+        pool.Submit(static_cast<int64_t>(visits.size()), [&](int64_t begin, int64_t end) {
+          EXPECT_EQ(begin % TilePool::kTile, 0);
+          for (int64_t i = begin; i < end; ++i) ++visits[i];
+        }));
   }
   for (const TilePool::Ticket& ticket : tickets) pool.Wait(ticket);
   for (const std::atomic<int>& count : visits) ASSERT_EQ(count, 4);
@@ -59,8 +60,10 @@ TEST(CpuShare, NeighboursShareTheHostWithoutOverlap) {
 }
 
 TEST(CpuShare, StaysOnTheNodeOfItsGpu) {
-  // Two nodes of two cores with two threads each, numbered as Linux does: the second threads come after all first ones.
-  const CpuTopology host{{0, 1, 2, 3, 4, 5, 6, 7}, {{0, 0}, {1, 0}, {4, 0}, {5, 0}, {2, 1}, {3, 1}, {6, 1}, {7, 1}}};
+  // Two nodes of two cores with two threads each, numbered as Linux does: the second threads come
+  // after all first ones.
+  const CpuTopology host{{0, 1, 2, 3, 4, 5, 6, 7},
+                         {{0, 0}, {1, 0}, {4, 0}, {5, 0}, {2, 1}, {3, 1}, {6, 1}, {7, 1}}};
   EXPECT_THAT(ShareOf(host, 0, 0, 2), ElementsAre(0, 1));
   EXPECT_THAT(ShareOf(host, 0, 1, 2), ElementsAre(4, 5));
   EXPECT_THAT(ShareOf(host, 1, 2, 2), ElementsAre(2, 3));
@@ -71,9 +74,11 @@ TEST(CpuShare, StaysOnTheNodeOfItsGpu) {
 
 class HostMemoryTest : public ::testing::Test {
  protected:
-  HostMemoryTest() : folder_(fs::temp_directory_path() / ("host_memory_test." + std::to_string(getpid()))) {
+  HostMemoryTest()
+      : folder_(fs::temp_directory_path() / ("host_memory_test." + std::to_string(getpid()))) {
     files_ = {folder_ / "proc", folder_ / "cgroup"};
-    Write("proc/meminfo", "MemTotal: 67108864 kB\nMemFree: 1 kB\nMemAvailable: 33554432 kB\n");  // 32 GiB
+    Write("proc/meminfo",
+          "MemTotal: 67108864 kB\nMemFree: 1 kB\nMemAvailable: 33554432 kB\n");  // 32 GiB
   }
   ~HostMemoryTest() override { fs::remove_all(folder_); }
 
@@ -100,7 +105,8 @@ TEST_F(HostMemoryTest, TheTightestLimitAboveTheProcessCountsAndPagesOfFilesAreFr
   EXPECT_EQ(AvailableHostMemory(files_).bytes, 15 * kGiB);
   Write("cgroup/jobs/memory.max", std::to_string(10 * kGiB));
   Write("cgroup/jobs/memory.current", std::to_string(9 * kGiB));
-  Write("cgroup/jobs/memory.stat", "anon 1\ninactive_file " + std::to_string(2 * kGiB) + "\nactive_file " + std::to_string(kGiB) + "\n");
+  Write("cgroup/jobs/memory.stat", "anon 1\ninactive_file " + std::to_string(2 * kGiB) +
+                                       "\nactive_file " + std::to_string(kGiB) + "\n");
   EXPECT_EQ(AvailableHostMemory(files_).bytes, 4 * kGiB);
   EXPECT_THAT(AvailableHostMemory(files_).bound, HasSubstr("/jobs/memory.max"));
 }
@@ -120,7 +126,8 @@ TEST_F(HostMemoryTest, TooMuchIsRefusedWithBothNumbers) {
     FAIL() << "32 GiB of 32 GiB leave nothing";
   } catch (const HostMemoryError& error) {
     EXPECT_THAT(error.what(), HasSubstr("a state needs 32.00 GiB"));
-    EXPECT_THAT(error.what(), HasSubstr(std::to_string(32 * kGiB) + " bytes, by the host's available memory"));
+    EXPECT_THAT(error.what(),
+                HasSubstr(std::to_string(32 * kGiB) + " bytes, by the host's available memory"));
   }
 }
 

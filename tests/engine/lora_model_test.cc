@@ -1,4 +1,5 @@
-// A whole model with adapters against peft (tests/baselines/generate_lora.py): logits, loss, gradients; what is saved, for peft and merged.
+// A whole model with adapters against peft (tests/baselines/generate_lora.py): logits, loss,
+// gradients; what is saved, for peft and merged.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
@@ -9,14 +10,14 @@
 #include <fstream>
 
 #include "tests/engine/held_parameters.h"
-#include "worker/files/model_config.h"
-#include "worker/files/safetensors.h"
-#include "worker/model/model.h"
-#include "worker/ops/matmul.h"
-#include "worker/strategy/strategy.h"
-#include "worker/train/load_weights.h"
-#include "worker/train/save_adapter.h"
-#include "worker/train/save_model.h"
+#include "worker/rank/files/model_config.h"
+#include "worker/rank/files/safetensors.h"
+#include "worker/rank/model/model.h"
+#include "worker/rank/ops/matmul.h"
+#include "worker/rank/state/load_weights.h"
+#include "worker/rank/state/save_adapter.h"
+#include "worker/rank/state/save_model.h"
+#include "worker/rank/strategy/strategy.h"
 
 namespace trainctl::engine_test {
 namespace {
@@ -34,9 +35,12 @@ at::Tensor Read(const files::SafetensorsFile& file, const std::string& name) {
   return at::from_blob(const_cast<std::byte*>(file.Bytes(*info).data()), info->shape, type).clone();
 }
 
-void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, double relative, const std::string& what) {
+void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, double relative,
+                const std::string& what) {
   ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
-  EXPECT_LE((actual - expected).abs().max().item<double>(), relative * expected.abs().max().item<double>()) << what;
+  EXPECT_LE((actual - expected).abs().max().item<double>(),
+            relative * expected.abs().max().item<double>())
+      << what;
 }
 
 class LoraModelTest : public ::testing::TestWithParam<const char*> {
@@ -44,32 +48,45 @@ class LoraModelTest : public ::testing::TestWithParam<const char*> {
   LoraModelTest()
       : llama_(kBaselines + "llama/" + GetParam()),
         batch_(files::SafetensorsFile::Open(llama_ + "/baseline.safetensors").value()),
-        adapters_(files::SafetensorsFile::Open(kBaselines + "lora/" + GetParam() + "/adapter_model.safetensors").value()),
-        baseline_(files::SafetensorsFile::Open(kBaselines + "lora/" + GetParam() + "/baseline.safetensors").value()),
+        adapters_(files::SafetensorsFile::Open(kBaselines + "lora/" + GetParam() +
+                                               "/adapter_model.safetensors")
+                      .value()),
+        baseline_(files::SafetensorsFile::Open(kBaselines + "lora/" + GetParam() +
+                                               "/baseline.safetensors")
+                      .value()),
         shape_(files::ReadModelConfig(llama_).value()),
         inputs_(Read(batch_, "input_ids")[0]),
         targets_(Read(batch_, "targets")[0].reshape({-1})),
-        folder_(std::filesystem::temp_directory_path() / ("lora_model_test." + std::to_string(getpid()))) {
+        folder_(std::filesystem::temp_directory_path() /
+                ("lora_model_test." + std::to_string(getpid()))) {
     job_.model.path = llama_;
     job_.strategy = job::StrategyKind::kSingle;
-    job_.lora = job::LoraSpec{.r = 4, .alpha = 6, .dropout = 0.5, .targets = {}};  // dropout is of no effect in an evaluation
+    job_.lora = job::LoraSpec{.r = 4,
+                              .alpha = 6,
+                              .dropout = 0.5,
+                              .targets = {}};  // dropout is of no effect in an evaluation
     job_.output.dir = folder_;
   }
   ~LoraModelTest() override { std::filesystem::remove_all(folder_); }
 
   std::unique_ptr<model::Model> MakeModel(const std::optional<job::LoraSpec>& lora) const {
-    return std::move(model::MakeModel(shape_, {.max_length = inputs_.size(1), .lora = lora}).value());
+    return std::move(
+        model::MakeModel(shape_, {.max_length = inputs_.size(1), .lora = lora}).value());
   }
 
   // Weights of `directory`, and peft's adapters where the model has some.
-  std::unique_ptr<strategy::Strategy> Load(const job::JobSpec& job, const model::Model& model, const std::string& directory) const {
+  std::unique_ptr<strategy::Strategy> Load(const job::JobSpec& job, const model::Model& model,
+                                           const std::string& directory) const {
     auto strategy = strategy::MakeStrategy(model.parameters(), {.job = job});
-    const base::Status loaded = train::LoadPretrained(directory, model.parameters(), shape_.tied_head, *strategy, [](int64_t, int64_t) {});
+    const base::Status loaded = train::LoadPretrained(
+        directory, model.parameters(), shape_.tied_head, *strategy, [](int64_t, int64_t) {});
     EXPECT_TRUE(loaded.ok()) << loaded.error().message;
     for (size_t param = 0; param < model.parameters().params.size(); ++param) {
       const ops::ParamSpec& spec = model.parameters().params[param];
       for (const ops::ParamPiece& piece : spec.pieces) {
-        if (spec.adapter) strategy->SetRows(static_cast<ops::ParamId>(param), piece.row, Read(adapters_, kPrefix + piece.name));
+        if (spec.adapter)
+          strategy->SetRows(static_cast<ops::ParamId>(param), piece.row,
+                            Read(adapters_, kPrefix + piece.name));
       }
     }
     strategy->FinishLoading();
@@ -77,8 +94,12 @@ class LoraModelTest : public ::testing::TestWithParam<const char*> {
   }
 
   model::MicroBatch Batch(const at::Tensor& loss_sum) const {
-    return {.rows = inputs_.size(0), .length = inputs_.size(1), .inputs = inputs_.reshape({-1}), .targets = targets_,
-            .loss_sum = loss_sum, .grad_scale = 1 / Tokens()};
+    return {.rows = inputs_.size(0),
+            .length = inputs_.size(1),
+            .inputs = inputs_.reshape({-1}),
+            .targets = targets_,
+            .loss_sum = loss_sum,
+            .grad_scale = 1 / Tokens()};
   }
   double Tokens() const { return static_cast<double>((targets_ >= 0).sum().item<int64_t>()); }
 
@@ -147,7 +168,8 @@ TEST_P(LoraModelTest, TheAdapterIsSavedAsPeftSavesIt) {
   }
   std::ifstream config(folder_ / "adapter_config.json");
   const std::string text{std::istreambuf_iterator<char>(config), {}};
-  for (const char* part : {R"("peft_type": "LORA")", R"("r": 4)", R"("lora_alpha": 6)", R"("lora_dropout": 0.5)", R"("q_proj")"}) {
+  for (const char* part : {R"("peft_type": "LORA")", R"("r": 4)", R"("lora_alpha": 6)",
+                           R"("lora_dropout": 0.5)", R"("q_proj")"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
   }
   EXPECT_EQ(text.find("lm_head") != std::string::npos, !shape_.tied_head);
@@ -164,7 +186,8 @@ TEST_P(LoraModelTest, TheMergedModelStandsAloneWithTheSameLoss) {
   const auto merged_model = MakeModel(std::nullopt);
   const auto merged = Load(plain, *merged_model, folder_);
   EXPECT_NEAR(Loss(*merged_model, *merged), unmerged, 1e-5 * unmerged);
-  EXPECT_GT(std::abs(Loss(*merged_model, *Load(plain, *merged_model, llama_)) - unmerged), 1e-2) << "the adapters are of no effect";
+  EXPECT_GT(std::abs(Loss(*merged_model, *Load(plain, *merged_model, llama_)) - unmerged), 1e-2)
+      << "the adapters are of no effect";
 }
 
 TEST_P(LoraModelTest, LogitsArePefts) {
@@ -172,19 +195,25 @@ TEST_P(LoraModelTest, LogitsArePefts) {
   const auto strategy = Load(job_, *model, llama_);
   const std::vector<ops::ParamSpec>& specs = model->parameters().params;
   const auto weight = [&](const std::string& name) {
-    const auto found = std::ranges::find_if(specs, [&](const ops::ParamSpec& spec) { return spec.pieces[0].name == name; });
-    return found == specs.end() ? at::Tensor() : strategy->Weight(static_cast<ops::ParamId>(found - specs.begin()));
+    const auto found = std::ranges::find_if(
+        specs, [&](const ops::ParamSpec& spec) { return spec.pieces[0].name == name; });
+    return found == specs.end()
+               ? at::Tensor()
+               : strategy->Weight(static_cast<ops::ParamId>(found - specs.begin()));
   };
   ops::Tape silent(false);
   ops::Context context{silent, *strategy, ops::AtenKernels(), model->norm_eps(), false};
   const at::Tensor hidden = model->Hidden(context, Batch({})).value;
-  const at::Tensor normalized = ops::AtenKernels().RmsNorm(hidden, weight("model.norm.weight"), model->norm_eps()).first;
-  at::Tensor logits = ops::Linear(normalized, weight(shape_.tied_head ? "model.embed_tokens.weight" : "lm_head.weight"));
+  const at::Tensor normalized =
+      ops::AtenKernels().RmsNorm(hidden, weight("model.norm.weight"), model->norm_eps()).first;
+  at::Tensor logits = ops::Linear(
+      normalized, weight(shape_.tied_head ? "model.embed_tokens.weight" : "lm_head.weight"));
   if (!shape_.tied_head) {
     const at::Tensor down = ops::Linear(normalized, weight("lm_head.lora_A.weight"));
     logits = logits + 1.5 * ops::Linear(down, weight("lm_head.lora_B.weight"));
   }
-  ExpectNear(logits.view(Read(baseline_, "logits").sizes()), Read(baseline_, "logits"), 1e-5, "logits");
+  ExpectNear(logits.view(Read(baseline_, "logits").sizes()), Read(baseline_, "logits"), 1e-5,
+             "logits");
   ExpectNear(Read(baseline_, "merged"), Read(baseline_, "logits"), 1e-5, "merged by peft");
 }
 
@@ -193,31 +222,52 @@ INSTANTIATE_TEST_SUITE_P(Models, LoraModelTest, ::testing::Values("gqa", "tied")
 int64_t Adapters(const job::ModelShape& shape, const job::LoraSpec& lora) {
   const auto model = std::move(model::MakeModel(shape, {.max_length = 64, .lora = lora}).value());
   int64_t count = 0;
-  for (const ops::ParamSpec& spec : model->parameters().params) count += spec.trainable ? spec.numel() : 0;
+  for (const ops::ParamSpec& spec : model->parameters().params)
+    count += spec.trainable ? spec.numel() : 0;
   return count;
 }
 
 TEST(LoraModel, TheRecipesTrainAsManyParametersAsInLitGptAndPeft) {
-  const job::ModelShape seven_b{.layers = 32, .hidden = 4096, .intermediate = 11008, .heads = 32, .kv_heads = 32, .head_dim = 128,
+  const job::ModelShape seven_b{.layers = 32,
+                                .hidden = 4096,
+                                .intermediate = 11008,
+                                .heads = 32,
+                                .kv_heads = 32,
+                                .head_dim = 128,
                                 .vocab = 32000};
   EXPECT_EQ(Adapters(seven_b, {.r = 32}), 81'108'992);
   EXPECT_EQ(Adapters(seven_b, {.r = 16, .targets = {"q", "v"}}), 32 * 2 * 16 * (4096 + 4096));
 }
 
 TEST(LoraModel, NamingAHeadThatIsTiedIsRefused) {
-  job::ModelShape tied{.layers = 1, .hidden = 64, .intermediate = 64, .heads = 4, .kv_heads = 4, .head_dim = 16, .vocab = 32,
+  job::ModelShape tied{.layers = 1,
+                       .hidden = 64,
+                       .intermediate = 64,
+                       .heads = 4,
+                       .kv_heads = 4,
+                       .head_dim = 16,
+                       .vocab = 32,
                        .tied_head = true};
-  const auto model = model::MakeModel(tied, {.max_length = 8, .lora = job::LoraSpec{.targets = {"q", "head"}}});
+  const auto model =
+      model::MakeModel(tied, {.max_length = 8, .lora = job::LoraSpec{.targets = {"q", "head"}}});
   ASSERT_FALSE(model.ok());
   EXPECT_EQ(model.error().code, base::Code::kInvalid);
   EXPECT_NE(model.error().message.find("lora.targets"), std::string::npos) << model.error().message;
 }
 
 TEST(LoraModel, AMatrixThatDoesNotDivideIntoBlocksOf64IsNotQuantized) {
-  const job::ModelShape odd{.layers = 1, .hidden = 20, .intermediate = 12, .heads = 2, .kv_heads = 1, .head_dim = 10, .vocab = 32};
-  const auto model = model::MakeModel(odd, {.max_length = 8, .lora = job::LoraSpec{}, .quantize = true});
+  const job::ModelShape odd{.layers = 1,
+                            .hidden = 20,
+                            .intermediate = 12,
+                            .heads = 2,
+                            .kv_heads = 1,
+                            .head_dim = 10,
+                            .vocab = 32};
+  const auto model =
+      model::MakeModel(odd, {.max_length = 8, .lora = job::LoraSpec{}, .quantize = true});
   ASSERT_FALSE(model.ok());
-  EXPECT_NE(model.error().message.find("model.layers.0.self_attn.q_proj.weight has 400 elements"), std::string::npos)
+  EXPECT_NE(model.error().message.find("model.layers.0.self_attn.q_proj.weight has 400 elements"),
+            std::string::npos)
       << model.error().message;
 }
 

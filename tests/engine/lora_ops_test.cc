@@ -1,11 +1,12 @@
-// Linear layers with LoRA adapters, against torch's autograd in float64; dropout's counted masks; nothing is made of frozen weights.
+// Linear layers with LoRA adapters, against torch's autograd in float64; dropout's counted masks;
+// nothing is made of frozen weights.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include "common/base/philox.h"
 #include "tests/engine/held_parameters.h"
-#include "worker/ops/layers.h"
+#include "worker/rank/ops/layers.h"
 
 namespace trainctl::engine_test {
 namespace {
@@ -21,7 +22,9 @@ void ExpectClose(const at::Tensor& actual, const at::Tensor& expected, const cha
   EXPECT_LE((actual - expected).abs().max().item<double>(), kTolerance) << what;
 }
 
-at::Tensor Norm(const at::Tensor& x, const at::Tensor& weight) { return x * at::rsqrt((x * x).mean(-1, true) + kEps) * weight; }
+at::Tensor Norm(const at::Tensor& x, const at::Tensor& weight) {
+  return x * at::rsqrt((x * x).mean(-1, true) + kEps) * weight;
+}
 
 ops::DropoutRows Samples(int64_t batch, int64_t length) {
   return {.seed = 99, .samples = at::arange(40, 40 + batch, at::kLong), .length = length};
@@ -40,7 +43,8 @@ at::Tensor Lora(const at::Tensor& dropped, const at::Tensor& a, const at::Tensor
 class LoraOpsTest : public ::testing::Test {
  protected:
   void SetUp() override { at::manual_seed(7); }
-  ops::Context Context(HeldParameters& parameters, int64_t batch = kBatch, int64_t length = kLength) {
+  ops::Context Context(HeldParameters& parameters, int64_t batch = kBatch,
+                       int64_t length = kLength) {
     return {tape_, parameters, ops::AtenKernels(), kEps, false, Samples(batch, length)};
   }
   at::Tensor Backward(const ops::Var& in) {
@@ -54,14 +58,19 @@ class LoraOpsTest : public ::testing::Test {
 };
 
 TEST_F(LoraOpsTest, APackedNormLinearWithTwoAdaptedModulesEqualsAutograd) {
-  const at::Tensor x = Random({kRows, kHidden}), norm = Random({kHidden}), weight = Random({10, kHidden}), a = Random({2 * kRank, kHidden});
-  const at::Tensor first = Random({6, kRank}), second = Random({3, kRank}), out_grad = Random({kRows, 10});
+  const at::Tensor x = Random({kRows, kHidden}), norm = Random({kHidden}),
+                   weight = Random({10, kHidden}), a = Random({2 * kRank, kHidden});
+  const at::Tensor first = Random({6, kRank}), second = Random({3, kRank}),
+                   out_grad = Random({kRows, 10});
   HeldParameters parameters({norm, weight, a, first, second}, {0, 1});
   ops::Context context = Context(parameters);
   const ops::Var in = tape_.Output(x);
-  const ops::Var out = ops::NormLinear(
-      context, in, 0,
-      {.weights = {1}, .frozen = true, .adapters = {{2, {{3, 0, 5}, {4, 7, 8}}}}, .scale = kScale, .dropout = kDropout});
+  const ops::Var out = ops::NormLinear(context, in, 0,
+                                       {.weights = {1},
+                                        .frozen = true,
+                                        .adapters = {{2, {{3, 0, 5}, {4, 7, 8}}}},
+                                        .scale = kScale,
+                                        .dropout = kDropout});
   tape_.PutGrad(out, out_grad);
   const at::Tensor x_grad = Backward(in);
 
@@ -69,8 +78,10 @@ TEST_F(LoraOpsTest, APackedNormLinearWithTwoAdaptedModulesEqualsAutograd) {
   const at::Tensor lx = Leaf(x), la = Leaf(a), lfirst = Leaf(first), lsecond = Leaf(second);
   const at::Tensor normalized = Norm(lx, norm);
   const at::Tensor plain = at::matmul(normalized, weight.t());
-  const at::Tensor one = Lora(Dropped(normalized, context.dropout, 5), la.narrow(0, 0, kRank), lfirst);
-  const at::Tensor two = Lora(Dropped(normalized, context.dropout, 8), la.narrow(0, kRank, kRank), lsecond);
+  const at::Tensor one =
+      Lora(Dropped(normalized, context.dropout, 5), la.narrow(0, 0, kRank), lfirst);
+  const at::Tensor two =
+      Lora(Dropped(normalized, context.dropout, 8), la.narrow(0, kRank, kRank), lsecond);
   const at::Tensor expected =
       at::cat({plain.narrow(1, 0, 6) + one, plain.narrow(1, 6, 1), plain.narrow(1, 7, 3) + two}, 1);
   expected.backward(out_grad);
@@ -82,24 +93,30 @@ TEST_F(LoraOpsTest, APackedNormLinearWithTwoAdaptedModulesEqualsAutograd) {
 }
 
 TEST_F(LoraOpsTest, SeparateMatricesWithSeparateAdaptersEqualAutograd) {
-  const at::Tensor x = Random({kRows, kHidden}), norm = Random({kHidden}), out_grad = Random({kRows, 9});
-  const at::Tensor w1 = Random({4, kHidden}), w2 = Random({5, kHidden}), a1 = Random({kRank, kHidden}), a2 = Random({kRank, kHidden});
+  const at::Tensor x = Random({kRows, kHidden}), norm = Random({kHidden}),
+                   out_grad = Random({kRows, 9});
+  const at::Tensor w1 = Random({4, kHidden}), w2 = Random({5, kHidden}),
+                   a1 = Random({kRank, kHidden}), a2 = Random({kRank, kHidden});
   const at::Tensor b1 = Random({4, kRank}), b2 = Random({5, kRank});
   HeldParameters parameters({norm, w1, w2, a1, a2, b1, b2}, {0, 1, 2});
   ops::Context context = Context(parameters);
   context.dropout = {};  // evaluation: dropout's probability is of no effect
   const ops::Var in = tape_.Output(x);
   const ops::Var out = ops::NormLinear(context, in, 0,
-                                       {.weights = {1, 2}, .frozen = true, .adapters = {{3, {{5, 0, 0}}}, {4, {{6, 4, 1}}}},
-                                        .scale = kScale, .dropout = kDropout});
+                                       {.weights = {1, 2},
+                                        .frozen = true,
+                                        .adapters = {{3, {{5, 0, 0}}}, {4, {{6, 4, 1}}}},
+                                        .scale = kScale,
+                                        .dropout = kDropout});
   tape_.PutGrad(out, out_grad);
   const at::Tensor x_grad = Backward(in);
 
   c10::AutoGradMode autograd(true);
   const at::Tensor lx = Leaf(x), la1 = Leaf(a1), la2 = Leaf(a2), lb1 = Leaf(b1), lb2 = Leaf(b2);
   const at::Tensor normalized = Norm(lx, norm);
-  const at::Tensor expected = at::cat(
-      {at::matmul(normalized, w1.t()) + Lora(normalized, la1, lb1), at::matmul(normalized, w2.t()) + Lora(normalized, la2, lb2)}, 1);
+  const at::Tensor expected = at::cat({at::matmul(normalized, w1.t()) + Lora(normalized, la1, lb1),
+                                       at::matmul(normalized, w2.t()) + Lora(normalized, la2, lb2)},
+                                      1);
   expected.backward(out_grad);
   ExpectClose(out.value, expected, "value");
   ExpectClose(x_grad, lx.grad(), "x");
@@ -110,13 +127,19 @@ TEST_F(LoraOpsTest, SeparateMatricesWithSeparateAdaptersEqualAutograd) {
 }
 
 TEST_F(LoraOpsTest, ABlockOnAFrozenEmbeddingTrainsItsAdaptersOnly) {
-  const at::Tensor table = Random({7, kHidden}), norm = Random({kHidden}), gate_up = Random({8, kHidden}), down = Random({kHidden, 4});
-  const at::Tensor a = Random({kRank, kHidden}), b = Random({8, kRank}), down_a = Random({kRank, 4}), down_b = Random({kHidden, kRank});
+  const at::Tensor table = Random({7, kHidden}), norm = Random({kHidden}),
+                   gate_up = Random({8, kHidden}), down = Random({kHidden, 4});
+  const at::Tensor a = Random({kRank, kHidden}), b = Random({8, kRank}),
+                   down_a = Random({kRank, 4}), down_b = Random({kHidden, kRank});
   const at::Tensor ids = at::randint(0, 7, {kRows}, at::kLong), out_grad = Random({kRows, kHidden});
   HeldParameters parameters({table, norm, gate_up, down, a, b, down_a, down_b}, {0, 1, 2, 3});
   ops::Context context = Context(parameters);
-  const auto adapted = [](ops::ParamId weight, ops::ParamId own_a, ops::ParamId own_b, uint32_t module) {
-    return ops::LinearParams{.weights = {weight}, .frozen = true, .adapters = {{own_a, {{own_b, 0, module}}}}, .scale = kScale,
+  const auto adapted = [](ops::ParamId weight, ops::ParamId own_a, ops::ParamId own_b,
+                          uint32_t module) {
+    return ops::LinearParams{.weights = {weight},
+                             .frozen = true,
+                             .adapters = {{own_a, {{own_b, 0, module}}}},
+                             .scale = kScale,
                              .dropout = kDropout};
   };
   const ops::Var x = ops::Embedding(context, 0, ids, /*frozen=*/true);
@@ -128,9 +151,12 @@ TEST_F(LoraOpsTest, ABlockOnAFrozenEmbeddingTrainsItsAdaptersOnly) {
   c10::AutoGradMode autograd(true);
   const at::Tensor la = Leaf(a), lb = Leaf(b), lda = Leaf(down_a), ldb = Leaf(down_b);
   const at::Tensor rows = table.index({ids}), normalized = Norm(rows, norm);
-  const auto halves = (at::matmul(normalized, gate_up.t()) + Lora(Dropped(normalized, context.dropout, 0), la, lb)).chunk(2, 1);
+  const auto halves =
+      (at::matmul(normalized, gate_up.t()) + Lora(Dropped(normalized, context.dropout, 0), la, lb))
+          .chunk(2, 1);
   const at::Tensor product = at::silu(halves[0]) * halves[1];
-  const at::Tensor expected = rows + at::matmul(product, down.t()) + Lora(Dropped(product, context.dropout, 1), lda, ldb);
+  const at::Tensor expected =
+      rows + at::matmul(product, down.t()) + Lora(Dropped(product, context.dropout, 1), lda, ldb);
   expected.backward(out_grad);
   ExpectClose(out.value, expected, "value");
   ExpectClose(parameters.grad(4), la.grad(), "A");
@@ -140,20 +166,34 @@ TEST_F(LoraOpsTest, ABlockOnAFrozenEmbeddingTrainsItsAdaptersOnly) {
 }
 
 TEST_F(LoraOpsTest, AnAdaptedHeadInChunksEqualsAutograd) {
-  const int64_t batch = 3, length = 700, rows = batch * length, vocab = 17;  // more rows than a chunk has
-  const at::Tensor x = Random({rows, kHidden}), norm = Random({kHidden}), head = Random({vocab, kHidden});
+  const int64_t batch = 3, length = 700, rows = batch * length,
+                vocab = 17;  // more rows than a chunk has
+  const at::Tensor x = Random({rows, kHidden}), norm = Random({kHidden}),
+                   head = Random({vocab, kHidden});
   const at::Tensor a = Random({kRank, kHidden}), b = Random({vocab, kRank});
-  const at::Tensor targets = at::randint(0, vocab, {rows}, at::kLong), sum = at::zeros({}, at::kDouble);
+  const at::Tensor targets = at::randint(0, vocab, {rows}, at::kLong),
+                   sum = at::zeros({}, at::kDouble);
   HeldParameters parameters({norm, head, a, b}, {0, 1});
   ops::Context context = Context(parameters, batch, length);
   const ops::Var in = tape_.Output(x);
-  const ops::LinearParams adapted{.weights = {1}, .frozen = true, .adapters = {{2, {{3, 0, 4}}}}, .scale = kScale, .dropout = kDropout};
-  ops::NormHeadLoss(context, in, {.norm = 0, .head = adapted, .units = {0}, .targets = targets, .loss_sum = sum, .grad_scale = 0.25});
+  const ops::LinearParams adapted{.weights = {1},
+                                  .frozen = true,
+                                  .adapters = {{2, {{3, 0, 4}}}},
+                                  .scale = kScale,
+                                  .dropout = kDropout};
+  ops::NormHeadLoss(context, in,
+                    {.norm = 0,
+                     .head = adapted,
+                     .units = {0},
+                     .targets = targets,
+                     .loss_sum = sum,
+                     .grad_scale = 0.25});
   const at::Tensor x_grad = Backward(in);
 
   c10::AutoGradMode autograd(true);
   const at::Tensor lx = Leaf(x), la = Leaf(a), lb = Leaf(b), normalized = Norm(lx, norm);
-  const at::Tensor logits = at::matmul(normalized, head.t()) + Lora(Dropped(normalized, context.dropout, 4), la, lb);
+  const at::Tensor logits =
+      at::matmul(normalized, head.t()) + Lora(Dropped(normalized, context.dropout, 4), la, lb);
   const at::Tensor expected = at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum, -100);
   (expected * 0.25).backward();
   EXPECT_NEAR(sum.item<double>(), expected.item<double>(), 1e-8);

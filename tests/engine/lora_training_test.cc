@@ -1,4 +1,5 @@
-// LoRA and QLoRA train their adapters and nothing else, the same however a batch is spread and whatever is recomputed.
+// LoRA and QLoRA train their adapters and nothing else, the same however a batch is spread and
+// whatever is recomputed.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -18,14 +19,18 @@ TinyRun LoraRun(double dropout) {
   return run;
 }
 
-double Difference(const at::Tensor& a, const at::Tensor& b) { return (a.to(at::kFloat) - b.to(at::kFloat)).abs().max().item<double>(); }
+double Difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kFloat) - b.to(at::kFloat)).abs().max().item<double>();
+}
 
 void ExpectSame(const TinyResult& actual, const TinyResult& expected, double tolerance) {
   ASSERT_EQ(actual.losses.size(), expected.losses.size());
   for (size_t i = 0; i < expected.losses.size(); ++i) {
-    EXPECT_NEAR(actual.losses[i], expected.losses[i], tolerance * std::abs(expected.losses[i])) << "step " << i;
+    EXPECT_NEAR(actual.losses[i], expected.losses[i], tolerance * std::abs(expected.losses[i]))
+        << "step " << i;
   }
-  for (const auto& [name, weight] : expected.weights) EXPECT_LE(Difference(actual.weights.at(name), weight), tolerance) << name;
+  for (const auto& [name, weight] : expected.weights)
+    EXPECT_LE(Difference(actual.weights.at(name), weight), tolerance) << name;
   EXPECT_TRUE(actual.ranks_agree);
 }
 
@@ -42,7 +47,8 @@ TEST(LoraTraining, OnlyAdaptersMove) {
 TEST(LoraTraining, OptimizerStateIsOfTheAdaptersOnly) {
   const TinyResult result = Train(LoraRun(0));
   int64_t adapters = 0;
-  for (const auto& [name, weight] : result.weights) adapters += IsAdapter(name) ? weight.numel() : 0;
+  for (const auto& [name, weight] : result.weights)
+    adapters += IsAdapter(name) ? weight.numel() : 0;
   EXPECT_GE(result.held.optimizer, adapters * 8);
   EXPECT_LE(result.held.optimizer, adapters * 8 + 3 * 16 * 256 * 8);  // padding
 }
@@ -86,7 +92,8 @@ TEST_P(QloraTest, FourBitWeightsTrainNearTheDenseOnes) {
   run.job.quantize = GetParam();
   const TinyResult quantized = Train(run);
   EXPECT_LT(quantized.held.params, dense.held.params);
-  for (size_t i = 0; i < dense.losses.size(); ++i) EXPECT_NEAR(quantized.losses[i], dense.losses[i], 0.1) << "step " << i;
+  for (size_t i = 0; i < dense.losses.size(); ++i)
+    EXPECT_NEAR(quantized.losses[i], dense.losses[i], 0.1) << "step " << i;
   EXPECT_NE(quantized.losses[0], dense.losses[0]);
 }
 
@@ -100,7 +107,8 @@ TEST_P(QloraTest, RanksTrainAsOne) {
   ExpectSame(Train(run), one, 2e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, QloraTest, ::testing::Values(job::Quantize::kNf4, job::Quantize::kNf4Dq));
+INSTANTIATE_TEST_SUITE_P(Formats, QloraTest,
+                         ::testing::Values(job::Quantize::kNf4, job::Quantize::kNf4Dq));
 
 }  // namespace
 }  // namespace trainctl::engine_test

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "tests/files/scratch_directory.h"
-#include "worker/files/weights.h"
-#include "worker/train/model_files.h"
+#include "worker/rank/files/weights.h"
+#include "worker/rank/state/model_files.h"
 
 namespace trainctl::engine_test {
 namespace {

@@ -1,19 +1,23 @@
-// 4-bit weights, bit for bit as bitsandbytes stores and reads them (tests/baselines/generate_nf4.py), and the store that holds them.
+// 4-bit weights, bit for bit as bitsandbytes stores and reads them
+// (tests/baselines/generate_nf4.py), and the store that holds them.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
-#include "worker/files/safetensors.h"
-#include "worker/ops/dynamic_map.h"
-#include "worker/ops/nf4.h"
-#include "worker/strategy/nf4_weights.h"
+#include "worker/rank/files/safetensors.h"
+#include "worker/rank/ops/dynamic_map.h"
+#include "worker/rank/ops/nf4.h"
+#include "worker/rank/strategy/nf4_weights.h"
 
 namespace trainctl::engine_test {
 namespace {
 
 class Nf4Test : public ::testing::TestWithParam<const char*> {
  protected:
-  Nf4Test() : file_(files::SafetensorsFile::Open(std::string(TRAINCTL_SOURCE_DIR) + "/tests/baselines/nf4.safetensors").value()) {}
+  Nf4Test()
+      : file_(files::SafetensorsFile::Open(std::string(TRAINCTL_SOURCE_DIR) +
+                                           "/tests/baselines/nf4.safetensors")
+                  .value()) {}
 
   at::Tensor Get(const std::string& name) const {
     const files::TensorInfo* info = file_.Find(name);
@@ -21,9 +25,12 @@ class Nf4Test : public ::testing::TestWithParam<const char*> {
     const at::ScalarType type = info->dtype == files::DType::kU8     ? at::kByte
                                 : info->dtype == files::DType::kBF16 ? at::kBFloat16
                                                                      : at::kFloat;
-    return at::from_blob(const_cast<std::byte*>(file_.Bytes(*info).data()), info->shape, type).clone();
+    return at::from_blob(const_cast<std::byte*>(file_.Bytes(*info).data()), info->shape, type)
+        .clone();
   }
-  at::Tensor OfCase(const std::string& name) const { return Get(std::string(GetParam()) + "." + name); }
+  at::Tensor OfCase(const std::string& name) const {
+    return Get(std::string(GetParam()) + "." + name);
+  }
 
   static at::Tensor Dequantized(const ops::Nf4Matrix& matrix, at::ScalarType type) {
     const at::Tensor out = at::empty(matrix.shape, type);
@@ -52,14 +59,19 @@ TEST_P(Nf4Test, DoubleQuantizationIsBitsandbytes) {
   EXPECT_TRUE(at::equal(Dequantized(matrix, at::kFloat), OfCase("dq.dequantized")));
 }
 
-TEST_P(Nf4Test, TheDynamicMapIsBitsandbytes) { EXPECT_TRUE(at::equal(ops::DynamicMap(true), Get("map"))); }
+TEST_P(Nf4Test, TheDynamicMapIsBitsandbytes) {
+  EXPECT_TRUE(at::equal(ops::DynamicMap(true), Get("map")));
+}
 
 INSTANTIATE_TEST_SUITE_P(Cases, Nf4Test, ::testing::Values("normal", "heavy", "bf16"));
 
 ops::ParameterTable PackedTable() {
   ops::ParameterTable table;
   table.units.push_back({.name = "block.0", .params = {0, 1}});
-  table.params.push_back({.shape = {12, 64}, .pieces = {{"q", 0, 8}, {"k", 8, 4}}, .trainable = false, .quantized = true});
+  table.params.push_back({.shape = {12, 64},
+                          .pieces = {{"q", 0, 8}, {"k", 8, 4}},
+                          .trainable = false,
+                          .quantized = true});
   table.params.push_back({.shape = {64}, .pieces = {{"norm", 0, 64}}, .trainable = false});
   return table;
 }
@@ -68,7 +80,8 @@ TEST(Nf4Weights, EachTensorOfAPackedMatrixIsQuantizedForItself) {
   at::manual_seed(3);
   const at::Tensor q = at::randn({8, 64}), k = 5 * at::randn({4, 64});
   const ops::ParameterTable table = PackedTable();
-  strategy::Nf4Weights store(table, {.compute = at::TensorOptions().dtype(at::kBFloat16), .double_quantization = true});
+  strategy::Nf4Weights store(
+      table, {.compute = at::TensorOptions().dtype(at::kBFloat16), .double_quantization = true});
   store.SetRows(0, 0, q);
   store.SetRows(0, 8, k);
   EXPECT_TRUE(store.Holds(0));

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/held_parameters.h"
-#include "worker/ops/layers.h"
-#include "worker/ops/matmul.h"
+#include "worker/rank/ops/layers.h"
+#include "worker/rank/ops/matmul.h"
 
 namespace trainctl::engine_test {
 namespace {
@@ -39,21 +39,25 @@ at::Tensor AttentionOracle(const at::Tensor& q, const at::Tensor& k, const at::T
   const int64_t group = q.size(1) / k.size(1), length = q.size(2);
   const at::Tensor keys = k.repeat_interleave(group, 1), values = v.repeat_interleave(group, 1);
   const at::Tensor mask = at::ones({length, length}, at::kBool).triu(1);
-  const at::Tensor scores = at::matmul(q, keys.transpose(2, 3)) / std::sqrt(static_cast<double>(q.size(3)));
+  const at::Tensor scores =
+      at::matmul(q, keys.transpose(2, 3)) / std::sqrt(static_cast<double>(q.size(3)));
   return at::matmul(at::softmax(scores.masked_fill(mask, -INFINITY), -1), values);
 }
 
 class OpsTest : public ::testing::Test {
  protected:
   void SetUp() override { at::manual_seed(7); }
-  ops::Context Context(HeldParameters& parameters) { return {tape_, parameters, ops::AtenKernels(), 1e-5, false}; }
+  ops::Context Context(HeldParameters& parameters) {
+    return {tape_, parameters, ops::AtenKernels(), 1e-5, false};
+  }
 
   const c10::NoGradGuard no_grad_;
   ops::Tape tape_{true};
 };
 
 TEST_F(OpsTest, NormLinearAndItsGradientsEqualAutograd) {
-  const at::Tensor x = Random({kRows, kHidden}), norm = Random({kHidden}), a = Random({7, kHidden}), b = Random({3, kHidden});
+  const at::Tensor x = Random({kRows, kHidden}), norm = Random({kHidden}), a = Random({7, kHidden}),
+                   b = Random({3, kHidden});
   const at::Tensor out_grad = Random({kRows, 10});
   HeldParameters parameters({norm, a, b});
   ops::Context context = Context(parameters);
@@ -75,7 +79,8 @@ TEST_F(OpsTest, NormLinearAndItsGradientsEqualAutograd) {
 }
 
 TEST_F(OpsTest, NormLinearAddsToAGradientThatIsThereAlready) {
-  const at::Tensor x = Random({kRows, kHidden}), out_grad = Random({kRows, 4}), residual_grad = Random({kRows, kHidden});
+  const at::Tensor x = Random({kRows, kHidden}), out_grad = Random({kRows, 4}),
+                   residual_grad = Random({kRows, kHidden});
   HeldParameters parameters({Random({kHidden}), Random({4, kHidden})});
   const auto run = [&](bool with_residual) {
     ops::Tape tape(true);
@@ -91,13 +96,15 @@ TEST_F(OpsTest, NormLinearAddsToAGradientThatIsThereAlready) {
   ExpectClose(run(true), run(false) + residual_grad, "sum");
 }
 
-class AttentionTest : public OpsTest, public ::testing::WithParamInterface<std::pair<int64_t, int64_t>> {};
+class AttentionTest : public OpsTest,
+                      public ::testing::WithParamInterface<std::pair<int64_t, int64_t>> {};
 
 TEST_P(AttentionTest, RotatedCausalAttentionEqualsAutograd) {
   const auto [heads, kv_heads] = GetParam();
   const ops::HeadShape shape{kBatch, kLength, heads, kv_heads, 6};
   const at::Tensor qkv = Random({kRows, shape.packed()}), out_grad = Random({kRows, heads * 6});
-  const at::Tensor angles = at::outer(at::arange(kLength, at::kDouble), at::tensor({1.0, 0.3, 0.1}, at::kDouble));
+  const at::Tensor angles =
+      at::outer(at::arange(kLength, at::kDouble), at::tensor({1.0, 0.3, 0.1}, at::kDouble));
   const at::Tensor cos = angles.cos(), sin = angles.sin();
   HeldParameters parameters({});
   ops::Context context = Context(parameters);
@@ -110,18 +117,22 @@ TEST_P(AttentionTest, RotatedCausalAttentionEqualsAutograd) {
   c10::AutoGradMode autograd(true);
   const at::Tensor leaf = Leaf(qkv);
   const at::Tensor all = leaf.view({kBatch, kLength, heads + 2 * kv_heads, 6}).transpose(1, 2);
-  const at::Tensor q = RotateOracle(all.narrow(1, 0, heads), cos, sin), k = RotateOracle(all.narrow(1, heads, kv_heads), cos, sin);
-  const at::Tensor expected =
-      AttentionOracle(q, k, all.narrow(1, heads + kv_heads, kv_heads)).transpose(1, 2).reshape({kRows, heads * 6});
+  const at::Tensor q = RotateOracle(all.narrow(1, 0, heads), cos, sin),
+                   k = RotateOracle(all.narrow(1, heads, kv_heads), cos, sin);
+  const at::Tensor expected = AttentionOracle(q, k, all.narrow(1, heads + kv_heads, kv_heads))
+                                  .transpose(1, 2)
+                                  .reshape({kRows, heads * 6});
   expected.backward(out_grad);
   ExpectClose(out.value, expected, "value");
   ExpectClose(grad, leaf.grad(), "qkv");
 }
 
-INSTANTIATE_TEST_SUITE_P(Heads, AttentionTest, ::testing::Values(std::pair{3, 3}, std::pair{4, 2}, std::pair{4, 1}));
+INSTANTIATE_TEST_SUITE_P(Heads, AttentionTest,
+                         ::testing::Values(std::pair{3, 3}, std::pair{4, 2}, std::pair{4, 1}));
 
 TEST_F(OpsTest, LinearResidualEqualsAutograd) {
-  const at::Tensor x = Random({kRows, 4}), weight = Random({kHidden, 4}), residual = Random({kRows, kHidden});
+  const at::Tensor x = Random({kRows, 4}), weight = Random({kHidden, 4}),
+                   residual = Random({kRows, kHidden});
   const at::Tensor out_grad = Random({kRows, kHidden});
   HeldParameters parameters({weight});
   ops::Context context = Context(parameters);
@@ -140,7 +151,8 @@ TEST_F(OpsTest, LinearResidualEqualsAutograd) {
 }
 
 TEST_F(OpsTest, SwiGluLinearResidualEqualsAutograd) {
-  const at::Tensor gate_up = Random({kRows, 8}), weight = Random({kHidden, 4}), residual = Random({kRows, kHidden});
+  const at::Tensor gate_up = Random({kRows, 8}), weight = Random({kHidden, 4}),
+                   residual = Random({kRows, kHidden});
   const at::Tensor out_grad = Random({kRows, kHidden});
   HeldParameters parameters({weight});
   ops::Context context = Context(parameters);
@@ -153,7 +165,8 @@ TEST_F(OpsTest, SwiGluLinearResidualEqualsAutograd) {
   c10::AutoGradMode autograd(true);
   const at::Tensor leaf = Leaf(gate_up), leaf_weight = Leaf(weight);
   const auto halves = leaf.chunk(2, 1);
-  const at::Tensor expected = residual + at::matmul(at::silu(halves[0]) * halves[1], leaf_weight.t());
+  const at::Tensor expected =
+      residual + at::matmul(at::silu(halves[0]) * halves[1], leaf_weight.t());
   expected.backward(out_grad);
   ExpectClose(out.value, expected, "value");
   ExpectClose(grad, leaf.grad(), "gate_up");
@@ -168,7 +181,8 @@ struct LossResult {
 TEST_F(OpsTest, NormHeadLossIgnoresMaskedTargetsAndEqualsAutograd) {
   // More rows than a chunk of the head has.
   const int64_t rows = 2100;
-  const at::Tensor x = Random({rows, kHidden}), norm = Random({kHidden}), head = Random({kVocab, kHidden});
+  const at::Tensor x = Random({rows, kHidden}), norm = Random({kHidden}),
+                   head = Random({kVocab, kHidden});
   at::Tensor targets = at::randint(0, kVocab, {rows}, at::kLong);
   targets.narrow(0, 3, 1000).fill_(-100);
   HeldParameters parameters({norm, head});
@@ -176,7 +190,13 @@ TEST_F(OpsTest, NormHeadLossIgnoresMaskedTargetsAndEqualsAutograd) {
   const ops::Var in = tape_.Output(x);
   const at::Tensor sum = at::zeros({}, at::kDouble);
   const double scale = 0.25;
-  ops::NormHeadLoss(context, in, {.norm = 0, .head = {{1}}, .units = {0}, .targets = targets, .loss_sum = sum, .grad_scale = scale});
+  ops::NormHeadLoss(context, in,
+                    {.norm = 0,
+                     .head = {{1}},
+                     .units = {0},
+                     .targets = targets,
+                     .loss_sum = sum,
+                     .grad_scale = scale});
   at::Tensor x_grad;
   tape_.BackwardInto(in, [&](at::Tensor grad) { x_grad = grad; });
   EXPECT_TRUE(parameters.AllUnitsClosed());
@@ -193,15 +213,18 @@ TEST_F(OpsTest, NormHeadLossIgnoresMaskedTargetsAndEqualsAutograd) {
 }
 
 TEST_F(OpsTest, WithoutRecordingTheHeadOnlyAddsTheLoss) {
-  const at::Tensor x = Random({kRows, kHidden}), norm = Random({kHidden}), head = Random({kVocab, kHidden});
+  const at::Tensor x = Random({kRows, kHidden}), norm = Random({kHidden}),
+                   head = Random({kVocab, kHidden});
   const at::Tensor targets = at::randint(0, kVocab, {kRows}, at::kLong);
   HeldParameters parameters({norm, head});
   ops::Tape silent(false);
   ops::Context context{silent, parameters, ops::AtenKernels(), 1e-5, false};
   const at::Tensor sum = at::zeros({}, at::kDouble);
-  ops::NormHeadLoss(context, {x, -1}, {.norm = 0, .head = {{1}}, .units = {0}, .targets = targets, .loss_sum = sum});
+  ops::NormHeadLoss(context, {x, -1},
+                    {.norm = 0, .head = {{1}}, .units = {0}, .targets = targets, .loss_sum = sum});
   const at::Tensor logits = at::matmul(NormOracle(x, norm, 1e-5), head.t());
-  EXPECT_NEAR(sum.item<double>(), at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum).item<double>(), 1e-9);
+  EXPECT_NEAR(sum.item<double>(),
+              at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum).item<double>(), 1e-9);
   EXPECT_TRUE(at::isnan(parameters.grad(1)).all().item<bool>()) << "a gradient was written";
 }
 
@@ -221,15 +244,17 @@ TEST_F(OpsTest, EmbeddingGradientIsTheSumOverEqualIds) {
 
 TEST_F(OpsTest, ARecomputedUnitHasTheSameGradients) {
   const at::Tensor x = Random({kRows, kHidden}), out_grad = Random({kRows, kHidden});
-  const std::vector<at::Tensor> weights = {Random({kHidden}), Random({8, kHidden}), Random({kHidden, 4})};
+  const std::vector<at::Tensor> weights = {Random({kHidden}), Random({8, kHidden}),
+                                           Random({kHidden, 4})};
   const auto run = [&](bool recompute) {
     HeldParameters parameters(weights);
     ops::Tape tape(true);
     ops::Context context{tape, parameters, ops::AtenKernels(), 1e-5, false};
     const ops::Var in = tape.Output(x);
-    const ops::Var out = ops::InUnit(context, 0, in, recompute, [](ops::Context& c, const ops::Var& v) {
-      return ops::SwiGluLinearResidual(c, ops::NormLinear(c, v, 0, {{1}}), {{2}}, v);
-    });
+    const ops::Var out =
+        ops::InUnit(context, 0, in, recompute, [](ops::Context& c, const ops::Var& v) {
+          return ops::SwiGluLinearResidual(c, ops::NormLinear(c, v, 0, {{1}}), {{2}}, v);
+        });
     tape.PutGrad(out, out_grad);
     std::vector<at::Tensor> grads;
     tape.BackwardInto(in, [&](at::Tensor grad) { grads.push_back(grad); });
@@ -254,8 +279,10 @@ TEST_F(OpsTest, ATapeFreesWhatARecordSavedAsSoonAsItRan) {
 }
 
 TEST_F(OpsTest, Bf16ProductsOnACpuAreComputedInFp32) {
-  const at::Tensor x = at::randn({64, 512}).to(at::kBFloat16), weight = at::randn({32, 512}).to(at::kBFloat16);
-  const at::Tensor exact = at::matmul(x.to(at::kFloat), weight.to(at::kFloat).t()).to(at::kBFloat16);
+  const at::Tensor x = at::randn({64, 512}).to(at::kBFloat16),
+                   weight = at::randn({32, 512}).to(at::kBFloat16);
+  const at::Tensor exact =
+      at::matmul(x.to(at::kFloat), weight.to(at::kFloat).t()).to(at::kBFloat16);
   EXPECT_TRUE(at::equal(ops::Linear(x, weight), exact));
 }
 

@@ -1,4 +1,5 @@
-// trainrank as a process: a plan on the tiny model that ships, run to its end, with all that it reported.
+// trainrank as a process: a plan on the tiny model that ships, run to its end, with all that it
+// reported.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 
 namespace trainctl::engine_test {
 
@@ -65,8 +66,10 @@ class RankTest : public ::testing::Test {
   RankEnd Run(const std::string& commands = "") {
     std::ofstream(folder_ / "plan.json") << job::ToJson(plan_);
     std::ofstream(folder_ / "commands") << commands;
-    const std::string command = std::string(TRAINCTL_BIN_DIR) + "/trainrank --commands-fd 0 --plan '" + (folder_ / "plan.json").string() +
-                                "' < '" + (folder_ / "commands").string() + "' 2> '" + (folder_ / "log").string() + "'";
+    const std::string command =
+        std::string(TRAINCTL_BIN_DIR) + "/trainrank --commands-fd 0 --plan '" +
+        (folder_ / "plan.json").string() + "' < '" + (folder_ / "commands").string() + "' 2> '" +
+        (folder_ / "log").string() + "'";
     RankEnd end;
     std::FILE* pipe = popen(command.c_str(), "r");
     std::string line;

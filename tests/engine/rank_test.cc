@@ -8,10 +8,10 @@
 #include <map>
 #include <vector>
 
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 #include "tests/engine/rank_process.h"
-#include "worker/files/model_config.h"
-#include "worker/files/safetensors.h"
+#include "worker/rank/files/model_config.h"
+#include "worker/rank/files/safetensors.h"
 
 namespace trainctl::engine_test {
 namespace {
@@ -31,10 +31,12 @@ TEST_F(RankTest, ReportsEveryStepOnceAndSucceeds) {
   EXPECT_EQ(end.exit_code, 0);
   EXPECT_EQ(end.outcome().outcome, job::Outcome::kSucceeded) << end.outcome().message;
   EXPECT_EQ(end.All<job::RankStarted>().size(), 1u);
-  for (const char* name : {"loss", "lr", "step_seconds", "tokens_per_second", "trained_tokens_per_second", "samples_per_second"}) {
+  for (const char* name : {"loss", "lr", "step_seconds", "tokens_per_second",
+                           "trained_tokens_per_second", "samples_per_second"}) {
     const auto points = end.Points(name);
     ASSERT_EQ(points.size(), 4u) << name;
-    for (size_t step = 0; step < points.size(); ++step) EXPECT_EQ(points[step].step, static_cast<int64_t>(step)) << name;
+    for (size_t step = 0; step < points.size(); ++step)
+      EXPECT_EQ(points[step].step, static_cast<int64_t>(step)) << name;
   }
   EXPECT_EQ(end.Points("val_loss").size(), 1u);
   EXPECT_EQ(end.Points("time_seconds").size(), 1u);
@@ -57,12 +59,15 @@ TEST_F(RankTest, MemoryByKindIsTheArithmeticOfThePrecision) {
     plan_.job.precision = precision;
     const RankEnd end = Run();
     ASSERT_FALSE(end.Points("memory_params_bytes").empty());
-    EXPECT_NEAR(end.Points("memory_params_bytes")[0].value, parameters * param_bytes, 0.05 * parameters * param_bytes);
-    EXPECT_NEAR(end.Points("memory_optimizer_bytes")[0].value, parameters * 2 * moment_bytes, 0.05 * parameters * 2 * moment_bytes);
+    EXPECT_NEAR(end.Points("memory_params_bytes")[0].value, parameters * param_bytes,
+                0.05 * parameters * param_bytes);
+    EXPECT_NEAR(end.Points("memory_optimizer_bytes")[0].value, parameters * 2 * moment_bytes,
+                0.05 * parameters * 2 * moment_bytes);
     // Four phases on steps 0 and 1.
     EXPECT_EQ(end.Points("memory_allocated_bytes").size(), 8u);
     // The optimizer runs inside the backward: no gradient is left behind it.
-    for (const job::MetricPoint& point : end.Points("memory_grads_bytes")) EXPECT_EQ(point.value, 0) << point.phase;
+    for (const job::MetricPoint& point : end.Points("memory_grads_bytes"))
+      EXPECT_EQ(point.value, 0) << point.phase;
   };
   expect(job::Precision::k32True, 4, 4);
   expect(job::Precision::kBf16True, 2, 2);
@@ -70,7 +75,8 @@ TEST_F(RankTest, MemoryByKindIsTheArithmeticOfThePrecision) {
 }
 
 TEST_F(RankTest, TheOptimizerInHostMemoryLearnsAsTheOneOnTheDevice) {
-  const auto parameters = static_cast<double>(files::ReadModelConfig(plan_.job.model.path).value().Parameters());
+  const auto parameters =
+      static_cast<double>(files::ReadModelConfig(plan_.job.model.path).value().Parameters());
   const auto device = Run().Points("loss");
   plan_.job.offload_optimizer = true;
   plan_.threads = 2;
@@ -78,13 +84,15 @@ TEST_F(RankTest, TheOptimizerInHostMemoryLearnsAsTheOneOnTheDevice) {
   ASSERT_EQ(end.outcome().outcome, job::Outcome::kSucceeded) << end.outcome().message;
   const auto host = end.Points("loss");
   ASSERT_EQ(host.size(), device.size());
-  for (size_t step = 0; step < host.size(); ++step) EXPECT_NEAR(host[step].value, device[step].value, 1e-4);
+  for (size_t step = 0; step < host.size(); ++step)
+    EXPECT_NEAR(host[step].value, device[step].value, 1e-4);
   EXPECT_NEAR(end.Points("memory_optimizer_cpu_bytes")[0].value, 12 * parameters, 0.6 * parameters);
   EXPECT_EQ(end.Points("memory_optimizer_bytes")[0].value, 0);
 }
 
 TEST_F(RankTest, EightBitStatesLearnAsFp32OnesInLessMemory) {
-  const auto parameters = static_cast<double>(files::ReadModelConfig(plan_.job.model.path).value().Parameters());
+  const auto parameters =
+      static_cast<double>(files::ReadModelConfig(plan_.job.model.path).value().Parameters());
   const auto wide = Run().Points("loss");
   plan_.job.optimizer.name = job::OptimizerKind::kAdamW8bit;
   const RankEnd end = Run();
@@ -93,7 +101,8 @@ TEST_F(RankTest, EightBitStatesLearnAsFp32OnesInLessMemory) {
   ASSERT_EQ(narrow.size(), wide.size());
   EXPECT_EQ(narrow[0].value, wide[0].value);
   EXPECT_NEAR(narrow.back().value, wide.back().value, 0.05);
-  // Small tensors, of which this model has many, keep 8 bytes a parameter; the others have 2 and a little.
+  // Small tensors, of which this model has many, keep 8 bytes a parameter; the others have 2 and a
+  // little.
   EXPECT_LT(end.Points("memory_optimizer_bytes")[0].value, 0.4 * 8 * parameters);
 }
 
@@ -122,17 +131,21 @@ TEST_F(RankTest, AStopEndsItAfterTheStepAsCancelled) {
 TEST_F(RankTest, AMissingWeightIsNamed) {
   const fs::path broken = folder_ / "model";
   fs::create_directories(broken);
-  for (const char* file : {"model.safetensors", "tokenizer.json"}) fs::copy_file(fs::path(plan_.job.model.path) / file, broken / file);
+  for (const char* file : {"model.safetensors", "tokenizer.json"})
+    fs::copy_file(fs::path(plan_.job.model.path) / file, broken / file);
   std::ifstream config(plan_.job.model.path + "/config.json");
   std::string text{std::istreambuf_iterator<char>(config), {}};
   const auto shape = files::ReadModelConfig(plan_.job.model.path).value();
   const std::string key = "\"num_hidden_layers\": ";
-  text.replace(text.find(key), key.size() + std::to_string(shape.layers).size(), key + std::to_string(shape.layers + 1));
+  text.replace(text.find(key), key.size() + std::to_string(shape.layers).size(),
+               key + std::to_string(shape.layers + 1));
   std::ofstream(broken / "config.json") << text;
   plan_.job.model.path = broken;
   const job::RankOutcome outcome = Run().outcome();
   EXPECT_EQ(outcome.outcome, job::Outcome::kFailed);
-  EXPECT_NE(outcome.message.find("model.layers." + std::to_string(shape.layers) + ".mlp.down_proj.weight"), std::string::npos)
+  EXPECT_NE(outcome.message.find("model.layers." + std::to_string(shape.layers) +
+                                 ".mlp.down_proj.weight"),
+            std::string::npos)
       << outcome.message;
 }
 
@@ -141,8 +154,11 @@ TEST_F(RankTest, TheFinalModelIsAHuggingFaceDirectoryWithTrainedWeights) {
   plan_.job.output.save = job::Save::kFinal;
   const RankEnd end = Run();
   ASSERT_EQ(end.All<job::RankSaved>().size(), 1u) << end.outcome().message;
-  EXPECT_GT(end.All<job::RankSaved>()[0].bytes, static_cast<int64_t>(std::filesystem::file_size(folder_ / "out" / "model.safetensors")));
-  const auto before = files::SafetensorsFile::Open(plan_.job.model.path + "/model.safetensors").value();
+  EXPECT_GT(
+      end.All<job::RankSaved>()[0].bytes,
+      static_cast<int64_t>(std::filesystem::file_size(folder_ / "out" / "model.safetensors")));
+  const auto before =
+      files::SafetensorsFile::Open(plan_.job.model.path + "/model.safetensors").value();
   const auto after = files::SafetensorsFile::Open(folder_ / "out" / "model.safetensors").value();
   ASSERT_EQ(after.tensors().size(), before.tensors().size());
   int changed = 0;
@@ -165,7 +181,8 @@ TEST_F(RankTest, ALitGptDirectoryIsTrainedAndSavedAsAHuggingFaceDirectory) {
   fs::copy_file(baselines + "pickled/litgpt/lit_model.pth", model / "lit_model.pth");
   std::vector<uint16_t> tokens(640);
   for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<uint16_t>(i % 10);
-  std::ofstream(folder_ / "tokens.bin", std::ios::binary).write(reinterpret_cast<const char*>(tokens.data()), 2 * std::ssize(tokens));
+  std::ofstream(folder_ / "tokens.bin", std::ios::binary)
+      .write(reinterpret_cast<const char*>(tokens.data()), 2 * std::ssize(tokens));
   plan_.job.model.path = model;
   plan_.job.data = {.path = folder_ / "tokens.bin", .format = job::DataFormat::kBin};
   plan_.job.output.dir = folder_ / "out";
@@ -188,12 +205,17 @@ TEST_F(RankTest, LoraSavesAnAdapterAndNothingElse) {
   EXPECT_EQ(saved[0].kind, "adapter");
   EXPECT_TRUE(fs::exists(folder_ / "out" / "adapter_config.json"));
   EXPECT_FALSE(fs::exists(folder_ / "out" / "model.safetensors"));
-  const auto adapter = files::SafetensorsFile::Open(folder_ / "out" / "adapter_model.safetensors").value();
-  const files::TensorInfo* b = adapter.Find("base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight");
+  const auto adapter =
+      files::SafetensorsFile::Open(folder_ / "out" / "adapter_model.safetensors").value();
+  const files::TensorInfo* b =
+      adapter.Find("base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight");
   ASSERT_NE(b, nullptr);
   EXPECT_EQ(b->dtype, files::DType::kF32);  // the masters
-  EXPECT_TRUE(std::ranges::any_of(adapter.Bytes(*b), [](std::byte value) { return value != std::byte{}; })) << "B did not train";
-  EXPECT_LT(end.Points("memory_optimizer_bytes")[0].value, end.Points("memory_params_bytes")[0].value);
+  EXPECT_TRUE(std::ranges::any_of(adapter.Bytes(*b), [](std::byte value) {
+    return value != std::byte{};
+  })) << "B did not train";
+  EXPECT_LT(end.Points("memory_optimizer_bytes")[0].value,
+            end.Points("memory_params_bytes")[0].value);
 }
 
 TEST_F(RankTest, ALoraRunIsTheSameEachTimeAndWithoutItsDropoutAnother) {
@@ -219,7 +241,8 @@ TEST_F(RankTest, QloraMergesIntoAHuggingFaceDirectoryInBf16) {
   const RankEnd end = Run();
   ASSERT_EQ(end.All<job::RankSaved>().size(), 1u) << end.outcome().message;
   EXPECT_EQ(end.All<job::RankSaved>()[0].kind, "merged");
-  const auto before = files::SafetensorsFile::Open(plan_.job.model.path + "/model.safetensors").value();
+  const auto before =
+      files::SafetensorsFile::Open(plan_.job.model.path + "/model.safetensors").value();
   const auto merged = files::SafetensorsFile::Open(folder_ / "out" / "model.safetensors").value();
   ASSERT_EQ(merged.tensors().size(), before.tensors().size());
   for (const files::TensorInfo& info : before.tensors()) {
@@ -249,7 +272,9 @@ class ResumeTest : public RankTest {
     std::erase_if(values, [&](const auto& point) { return point.first < step; });
     return values;
   }
-  fs::path Checkpoint(int step) const { return folder_ / "out" / "checkpoints" / ("step-" + std::to_string(step)); }
+  fs::path Checkpoint(int step) const {
+    return folder_ / "out" / "checkpoints" / ("step-" + std::to_string(step));
+  }
 };
 
 TEST_F(ResumeTest, GoesOnFromACheckpointBitForBit) {
@@ -305,7 +330,8 @@ TEST_F(ResumeTest, TheBestIsKeptBesideTheLast) {
   plan_.job.checkpoint = {.every_steps = 1, .keep_last = 1, .keep_best = true};
   const auto val_loss = ByStep(Run().Points("val_loss"));
   ASSERT_EQ(val_loss.size(), 6u);
-  const auto best = std::ranges::min_element(val_loss, {}, [](const auto& point) { return point.second; });
+  const auto best =
+      std::ranges::min_element(val_loss, {}, [](const auto& point) { return point.second; });
   EXPECT_TRUE(fs::exists(Checkpoint(static_cast<int>(best->first) + 1)));
   EXPECT_TRUE(fs::exists(Checkpoint(6)));
 }

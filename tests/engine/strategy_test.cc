@@ -10,10 +10,12 @@ namespace {
 void ExpectSame(const TinyResult& actual, const TinyResult& expected, double tolerance) {
   ASSERT_EQ(actual.losses.size(), expected.losses.size());
   for (size_t i = 0; i < expected.losses.size(); ++i) {
-    EXPECT_NEAR(actual.losses[i], expected.losses[i], tolerance * std::abs(expected.losses[i])) << "step " << i;
+    EXPECT_NEAR(actual.losses[i], expected.losses[i], tolerance * std::abs(expected.losses[i]))
+        << "step " << i;
   }
   for (const auto& [name, weight] : expected.weights) {
-    const double error = (actual.weights.at(name).to(at::kFloat) - weight.to(at::kFloat)).abs().max().item<double>();
+    const double error =
+        (actual.weights.at(name).to(at::kFloat) - weight.to(at::kFloat)).abs().max().item<double>();
     EXPECT_LE(error, tolerance) << name;
   }
   EXPECT_TRUE(actual.ranks_agree);
@@ -43,7 +45,8 @@ TEST_P(DdpTest, DeterministicRanksTimesAccumulationEqualOneRankBitForBit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, DdpTest,
-                         ::testing::Values(job::Precision::k32True, job::Precision::kBf16True, job::Precision::kBf16Mixed));
+                         ::testing::Values(job::Precision::k32True, job::Precision::kBf16True,
+                                           job::Precision::kBf16Mixed));
 
 TEST(Ddp, WithoutDeterminismEqualsOneRankUpToRounding) {
   const TinyResult one = Train({.devices = 1, .accumulation = 4});
@@ -61,7 +64,8 @@ TEST(Ddp, ClippingAndGradientNormEqualOneRank) {
   run.accumulation = 2;
   const TinyResult two = Train(run);
   ExpectSame(two, one, 2e-5);
-  for (size_t i = 0; i < one.norms.size(); ++i) EXPECT_NEAR(two.norms[i], one.norms[i], 1e-5 * one.norms[i]);
+  for (size_t i = 0; i < one.norms.size(); ++i)
+    EXPECT_NEAR(two.norms[i], one.norms[i], 1e-5 * one.norms[i]);
 }
 
 struct FsdpCase {
@@ -84,7 +88,8 @@ class FsdpTest : public ::testing::TestWithParam<FsdpCase> {
 };
 
 TEST_P(FsdpTest, DeterministicEqualsOneRankBitForBit) {
-  for (const job::Precision precision : {job::Precision::k32True, job::Precision::kBf16True, job::Precision::kBf16Mixed}) {
+  for (const job::Precision precision :
+       {job::Precision::k32True, job::Precision::kBf16True, job::Precision::kBf16Mixed}) {
     TinyRun one{.accumulation = 4}, two = With(2, 2), four = With(4, 1);
     for (TinyRun* run : {&one, &two, &four}) {
       run->job.precision = precision;
@@ -110,13 +115,16 @@ TEST_P(FsdpTest, ClippingAndGradientNormEqualDdp) {
   ddp.job.train.max_norm = fsdp.job.train.max_norm = 0.05;
   const TinyResult expected = Train(ddp), actual = Train(fsdp);
   ExpectSame(actual, expected, 2e-5);
-  for (size_t i = 0; i < expected.norms.size(); ++i) EXPECT_NEAR(actual.norms[i], expected.norms[i], 1e-5 * expected.norms[i]);
+  for (size_t i = 0; i < expected.norms.size(); ++i)
+    EXPECT_NEAR(actual.norms[i], expected.norms[i], 1e-5 * expected.norms[i]);
 }
 
 TEST_P(FsdpTest, ARankHoldsItsShardOnly) {
   const strategy::HeldBytes whole = Train({.accumulation = 4}).held, shard = Train(With(4, 1)).held;
-  EXPECT_NEAR(static_cast<double>(shard.params), static_cast<double>(whole.params) / 4, 0.05 * static_cast<double>(whole.params));
-  EXPECT_NEAR(static_cast<double>(shard.optimizer), static_cast<double>(whole.optimizer) / 4, 0.05 * static_cast<double>(whole.optimizer));
+  EXPECT_NEAR(static_cast<double>(shard.params), static_cast<double>(whole.params) / 4,
+              0.05 * static_cast<double>(whole.params));
+  EXPECT_NEAR(static_cast<double>(shard.optimizer), static_cast<double>(whole.optimizer) / 4,
+              0.05 * static_cast<double>(whole.optimizer));
   EXPECT_EQ(shard.grads, 0);
 }
 
@@ -128,7 +136,8 @@ TEST_P(FsdpTest, GradientsThatAreHeldWholeAreReducedOnceAStep) {
 }
 
 TEST_P(FsdpTest, GradientsThatAreHeldWholeAreDdpsBitForBit) {
-  for (const job::Precision precision : {job::Precision::k32True, job::Precision::kBf16True, job::Precision::kBf16Mixed}) {
+  for (const job::Precision precision :
+       {job::Precision::k32True, job::Precision::kBf16True, job::Precision::kBf16Mixed}) {
     TinyRun ddp{.devices = 2, .accumulation = 3}, held = With(2, 3);
     ddp.job.precision = held.job.precision = precision;
     held.holds_gradients = true;
@@ -147,19 +156,22 @@ TEST_P(FsdpTest, HeldWholeOrReducedInEachMicroStepIsTheSameUpToRounding) {
   held.holds_gradients = true;
   const TinyResult expected = Train(each, tied), actual = Train(held, tied);
   ExpectSame(actual, expected, 2e-5);
-  for (size_t i = 0; i < expected.norms.size(); ++i) EXPECT_NEAR(actual.norms[i], expected.norms[i], 1e-5 * expected.norms[i]);
+  for (size_t i = 0; i < expected.norms.size(); ++i)
+    EXPECT_NEAR(actual.norms[i], expected.norms[i], 1e-5 * expected.norms[i]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, FsdpTest,
-                         ::testing::Values(FsdpCase{"Full"}, FsdpCase{"GradOp", job::Sharding::kGradOp},
-                                           FsdpCase{"ModelUnit", job::Sharding::kFull, job::FsdpUnit::kModel},
-                                           FsdpCase{"Checkpointed", job::Sharding::kFull, job::FsdpUnit::kBlock, 1}),
-                         [](const auto& tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, FsdpTest,
+    ::testing::Values(FsdpCase{"Full"}, FsdpCase{"GradOp", job::Sharding::kGradOp},
+                      FsdpCase{"ModelUnit", job::Sharding::kFull, job::FsdpUnit::kModel},
+                      FsdpCase{"Checkpointed", job::Sharding::kFull, job::FsdpUnit::kBlock, 1}),
+    [](const auto& tested) { return tested.param.name; });
 
 // The same arithmetic, but for where AdamW's formula is rounded.
 TEST(OffloadedOptimizer, EqualsTheOneOnTheDeviceUpToRounding) {
   for (const job::Precision precision : {job::Precision::k32True, job::Precision::kBf16Mixed}) {
-    for (const job::StrategyKind strategy : {job::StrategyKind::kSingle, job::StrategyKind::kFsdp}) {
+    for (const job::StrategyKind strategy :
+         {job::StrategyKind::kSingle, job::StrategyKind::kFsdp}) {
       TinyRun device{.devices = strategy == job::StrategyKind::kFsdp ? 2 : 1, .accumulation = 2};
       device.job.precision = precision;
       device.job.strategy = strategy;

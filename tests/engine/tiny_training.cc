@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "tests/engine/counting_communicator.h"
-#include "worker/model/model.h"
+#include "worker/rank/model/model.h"
 
 namespace trainctl::engine_test {
 namespace {
@@ -44,21 +44,27 @@ Rows RandomRows(int64_t rows, int64_t vocab) {
   return result;
 }
 
-void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicator& gang, TinyResult& result, std::mutex& mutex) {
+void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicator& gang,
+             TinyResult& result, std::mutex& mutex) {
   CountingCommunicator comm(gang);
   const c10::NoGradGuard no_grad;
   at::set_num_threads(1);  // tiny products: threads would only wait for each other
-  const model::ModelOptions options{.max_length = kLength, .checkpoint_every = run.job.activation_checkpointing, .lora = run.job.lora,
+  const model::ModelOptions options{.max_length = kLength,
+                                    .checkpoint_every = run.job.activation_checkpointing,
+                                    .lora = run.job.lora,
                                     .quantize = run.job.quantize.has_value()};
   const auto model = model::MakeModel(shape, options).value().release();
   const std::unique_ptr<model::Model> owned(model);
-  const auto strategy = strategy::MakeStrategy(
-      model->parameters(),
-      {.job = run.job, .accumulation = run.accumulation, .holds_gradients = run.holds_gradients, .comm = &comm});
+  const auto strategy =
+      strategy::MakeStrategy(model->parameters(), {.job = run.job,
+                                                   .accumulation = run.accumulation,
+                                                   .holds_gradients = run.holds_gradients,
+                                                   .comm = &comm});
   const std::vector<at::Tensor> weights = InitialWeights(model->parameters());
   for (size_t param = 0; param < weights.size(); ++param) {
     for (const ops::ParamPiece& piece : model->parameters().params[param].pieces) {
-      strategy->SetRows(static_cast<ops::ParamId>(param), piece.row, weights[param].narrow(0, piece.row, piece.rows));
+      strategy->SetRows(static_cast<ops::ParamId>(param), piece.row,
+                        weights[param].narrow(0, piece.row, piece.rows));
     }
   }
   strategy->FinishLoading();
@@ -67,7 +73,8 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
   const int64_t batches = run.devices * run.accumulation;
   const Rows rows = RandomRows(run.steps * batches * run.micro, shape.vocab);
   for (int64_t step = run.first_step; step < run.steps; ++step) {
-    const at::Tensor step_targets = rows.targets.narrow(0, step * batches * run.micro, batches * run.micro);
+    const at::Tensor step_targets =
+        rows.targets.narrow(0, step * batches * run.micro, batches * run.micro);
     const auto tokens = static_cast<double>((step_targets >= 0).sum().item<int64_t>());
     const at::Tensor sums = at::zeros({batches}, at::kDouble);
     strategy->BeginStep(step, 1e-3, false);
@@ -76,8 +83,13 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
       const int64_t k = micro_step * run.devices + comm.rank();
       const int64_t first = (step * batches + k) * run.micro;
       ops::Tape tape(true);
-      ops::Context context{tape, *strategy, ops::AtenKernels(), model->norm_eps(), run.job.deterministic,
-                           {.seed = kSeed, .samples = at::arange(first, first + run.micro), .length = kLength}};
+      ops::Context context{
+          tape,
+          *strategy,
+          ops::AtenKernels(),
+          model->norm_eps(),
+          run.job.deterministic,
+          {.seed = kSeed, .samples = at::arange(first, first + run.micro), .length = kLength}};
       model->Loss(context, {.rows = run.micro,
                             .length = kLength,
                             .inputs = rows.inputs.narrow(0, first, run.micro).reshape({-1}),
@@ -101,7 +113,8 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
     result.reduce_scatters = comm.reduce_scatters();
   }
   for (size_t param = 0; param < weights.size(); ++param) {
-    const at::Tensor value = strategy->GetRows(static_cast<ops::ParamId>(param)).clone();  // a collective under fsdp
+    const at::Tensor value =
+        strategy->GetRows(static_cast<ops::ParamId>(param)).clone();  // a collective under fsdp
     const std::lock_guard lock(mutex);
     for (const ops::ParamPiece& piece : model->parameters().params[param].pieces) {
       const at::Tensor rows_of_piece = value.narrow(0, piece.row, piece.rows);
@@ -114,7 +127,14 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
 }  // namespace
 
 job::ModelShape TinyShape() {
-  return {.layers = 2, .hidden = 32, .intermediate = 48, .heads = 4, .kv_heads = 2, .head_dim = 8, .vocab = 40, .max_positions = 64};
+  return {.layers = 2,
+          .hidden = 32,
+          .intermediate = 48,
+          .heads = 4,
+          .kv_heads = 2,
+          .head_dim = 8,
+          .vocab = 40,
+          .max_positions = 64};
 }
 
 void InGang(int64_t world_size, const std::function<void(comm::Communicator&)>& body) {
@@ -126,9 +146,12 @@ void InGang(int64_t world_size, const std::function<void(comm::Communicator&)>& 
   for (int64_t rank = 0; rank < world_size; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        const auto comm = comm::Join({.rank = rank, .world_size = world_size, .timeout_seconds = 30,
-                                      .publish = [&](const std::string& blob) { address.set_value(blob); },
-                                      .await_blob = [&] { return published.get(); }});
+        const auto comm =
+            comm::Join({.rank = rank,
+                        .world_size = world_size,
+                        .timeout_seconds = 30,
+                        .publish = [&](const std::string& blob) { address.set_value(blob); },
+                        .await_blob = [&] { return published.get(); }});
         body(*comm);
       } catch (...) {
         const std::lock_guard lock(mutex);
@@ -147,7 +170,8 @@ TinyResult Train(const TinyRun& run, const job::ModelShape& shape) {
   }
   TinyResult result;
   std::mutex mutex;
-  InGang(run.devices, [&](comm::Communicator& comm) { RunRank(resolved, shape, comm, result, mutex); });
+  InGang(run.devices,
+         [&](comm::Communicator& comm) { RunRank(resolved, shape, comm, result, mutex); });
   return result;
 }
 

@@ -21,7 +21,8 @@ class TrialTest : public RankTest {
   using Values = std::map<std::pair<int64_t, std::string>, double>;
   static Values ValuesOf(const RankEnd& end, const std::string& name) {
     Values values;
-    for (const job::MetricPoint& point : end.Points(name)) values[{point.step, point.phase}] = point.value;
+    for (const job::MetricPoint& point : end.Points(name))
+      values[{point.step, point.phase}] = point.value;
     return values;
   }
 
@@ -30,12 +31,14 @@ class TrialTest : public RankTest {
     double most = one.size() == other.size() ? 0 : 1;
     for (const auto& [place, value] : one) {
       const auto same = other.find(place);
-      most = std::max(most, same == other.end() ? 1 : std::abs(value - same->second) / std::max(1.0, value));
+      most = std::max(
+          most, same == other.end() ? 1 : std::abs(value - same->second) / std::max(1.0, value));
     }
     return most;
   }
 
-  // Every number of the run is that of the run without a trial: to the last bit, and bytes of memory within memory_tolerance.
+  // Every number of the run is that of the run without a trial: to the last bit, and bytes of
+  // memory within memory_tolerance.
   void ExpectNoTrace(double memory_tolerance = 0) {
     plan_.trial = false;
     const RankEnd without = Run();
@@ -45,11 +48,13 @@ class TrialTest : public RankTest {
     ASSERT_EQ(with.outcome().outcome, job::Outcome::kSucceeded) << with.outcome().message;
     EXPECT_EQ(ValuesOf(with, "trial_seconds").size(), 1u);
     EXPECT_EQ(ValuesOf(with, "loss").size(), 4u);
-    for (const char* name : {"loss", "val_loss", "grad_norm", "memory_params_bytes", "memory_grads_bytes", "memory_optimizer_bytes"}) {
+    for (const char* name : {"loss", "val_loss", "grad_norm", "memory_params_bytes",
+                             "memory_grads_bytes", "memory_optimizer_bytes"}) {
       EXPECT_EQ(ValuesOf(with, name), ValuesOf(without, name)) << name;
     }
     for (const char* name : {"memory_allocated_bytes", "memory_peak_allocated_bytes"}) {
-      EXPECT_LE(Difference(ValuesOf(with, name), ValuesOf(without, name)), memory_tolerance) << name;
+      EXPECT_LE(Difference(ValuesOf(with, name), ValuesOf(without, name)), memory_tolerance)
+          << name;
     }
   }
 };
@@ -72,9 +77,11 @@ TEST_F(TrialTest, LeavesNoTraceInQloraWithDropout) {
 
 TEST_F(TrialTest, LeavesNoTraceInAnOptimizerInHostMemory) {
   plan_.job.offload_optimizer = true;
-  plan_.job.train.max_norm = 1.0;  // else its threads take gradients away while memory is read after the backward
+  plan_.job.train.max_norm =
+      1.0;  // else its threads take gradients away while memory is read after the backward
   plan_.threads = 2;
-  ExpectNoTrace(/*memory_tolerance=*/1e-4);  // they hold some bytes of their own, now here, now there
+  ExpectNoTrace(
+      /*memory_tolerance=*/1e-4);  // they hold some bytes of their own, now here, now there
 }
 
 TEST_F(TrialTest, IsSaidAsAPhaseBeforeLoading) {
@@ -86,7 +93,8 @@ TEST_F(TrialTest, IsSaidAsAPhaseBeforeLoading) {
   }
   EXPECT_EQ(phases, (std::vector<std::string>{"joining", "trial", "loading", "training"}));
   ASSERT_FALSE(end.All<job::RankNotice>().empty());
-  EXPECT_EQ(end.All<job::RankNotice>()[0].text.rfind("trial of micro batch 4: peak ", 0), 0u) << end.All<job::RankNotice>()[0].text;
+  EXPECT_EQ(end.All<job::RankNotice>()[0].text.rfind("trial of micro batch 4: peak ", 0), 0u)
+      << end.All<job::RankNotice>()[0].text;
 }
 
 // Short rows first: a run that would meet its longest row late meets it in the trial.
@@ -125,7 +133,8 @@ TEST_F(TrialTest, ThatDoesNotFitEndsTheRankBeforeItLoads) {
   EXPECT_EQ(end.exit_code, 1);
   EXPECT_EQ(end.outcome().outcome, job::Outcome::kOomGpu) << end.outcome().message;
   EXPECT_EQ(end.All<job::RankPhase>().back().phase, "trial");
-  EXPECT_NE(end.outcome().message.find("out of device memory in trial "), std::string::npos) << end.outcome().message;
+  EXPECT_NE(end.outcome().message.find("out of device memory in trial "), std::string::npos)
+      << end.outcome().message;
 }
 
 TEST_F(TrialTest, ParametersThatDoNotFitAreNoMatterOfTheMicroBatch) {

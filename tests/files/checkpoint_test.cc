@@ -1,4 +1,5 @@
-// Checkpoints: what is written is read, by any range; what is not whole is never taken; what is damaged is named.
+// Checkpoints: what is written is read, by any range; what is not whole is never taken; what is
+// damaged is named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,9 +11,9 @@
 #include "common/base/file.h"
 #include "tests/files/mutate.h"
 #include "tests/files/scratch_directory.h"
-#include "worker/files/checkpoint_folder.h"
-#include "worker/files/checkpoint_reader.h"
-#include "worker/files/checkpoint_writer.h"
+#include "worker/rank/files/checkpoint_folder.h"
+#include "worker/rank/files/checkpoint_reader.h"
+#include "worker/rank/files/checkpoint_writer.h"
 
 namespace trainctl::files {
 namespace {
@@ -32,15 +33,23 @@ std::vector<float> Values(int64_t step, int64_t begin, int64_t count) {
 }
 
 CheckpointSlice Slice(const std::string& kind, int64_t begin, int64_t count) {
-  return {.tensor = "w", .kind = kind, .dtype = DType::kF32, .begin = begin, .count = count, .total = kTotal};
+  return {.tensor = "w",
+          .kind = kind,
+          .dtype = DType::kF32,
+          .begin = begin,
+          .count = count,
+          .total = kTotal};
 }
 
 class CheckpointTest : public ::testing::Test {
  protected:
   std::string directory() const { return scratch_.path() + "/checkpoints"; }
-  CheckpointPlace Place(int64_t step) const { return {.directory = directory(), .step = step, .tag = "j1.1"}; }
+  CheckpointPlace Place(int64_t step) const {
+    return {.directory = directory(), .step = step, .tag = "j1.1"};
+  }
 
-  void WritePart(int64_t step, int64_t rank, int64_t world_size, std::vector<CheckpointSlice> slices) const {
+  void WritePart(int64_t step, int64_t rank, int64_t world_size,
+                 std::vector<CheckpointSlice> slices) const {
     auto part = CheckpointPart::Create({Place(step), rank, world_size, slices});
     ASSERT_TRUE(part.ok()) << part.error().message;
     for (const CheckpointSlice& slice : slices) {
@@ -53,8 +62,12 @@ class CheckpointTest : public ::testing::Test {
   }
 
   CheckpointManifest Manifest(int64_t step, int64_t world_size) const {
-    CheckpointManifest manifest{
-        .step = step, .total_steps = 50, .written_at = ++written_, .world_size = world_size, .runs = {"j1"}, .data_digest = "d"};
+    CheckpointManifest manifest{.step = step,
+                                .total_steps = 50,
+                                .written_at = ++written_,
+                                .world_size = world_size,
+                                .runs = {"j1"},
+                                .data_digest = "d"};
     manifest.job.name = "tiny";
     manifest.job.model.path = "/model";
     manifest.job.data.path = "/data";
@@ -68,7 +81,8 @@ class CheckpointTest : public ::testing::Test {
     WritePart(step, 1, 2, {Slice("exp_avg", 0, kTotal), Slice("master", 6, 4)});
   }
 
-  void Write(int64_t step, std::optional<double> val_loss = std::nullopt, const std::string& run = "j1") const {
+  void Write(int64_t step, std::optional<double> val_loss = std::nullopt,
+             const std::string& run = "j1") const {
     WriteParts(step);
     CheckpointManifest manifest = Manifest(step, 2);
     manifest.val_loss = val_loss;
@@ -79,7 +93,8 @@ class CheckpointTest : public ::testing::Test {
 
   std::vector<int64_t> Steps() const {
     std::vector<int64_t> steps;
-    for (const FoundCheckpoint& found : ListCheckpoints(directory())) steps.push_back(found.manifest.step);
+    for (const FoundCheckpoint& found : ListCheckpoints(directory()))
+      steps.push_back(found.manifest.step);
     return steps;
   }
 
@@ -90,8 +105,10 @@ class CheckpointTest : public ::testing::Test {
   }
 
   // The values of a range, in order.
-  static std::vector<float> Read(CheckpointState& state, const std::string& kind, int64_t begin, int64_t count) {
-    auto pieces = state.Read({.tensor = "w", .kind = kind, .begin = begin, .count = count, .total = kTotal});
+  static std::vector<float> Read(CheckpointState& state, const std::string& kind, int64_t begin,
+                                 int64_t count) {
+    auto pieces =
+        state.Read({.tensor = "w", .kind = kind, .begin = begin, .count = count, .total = kTotal});
     EXPECT_TRUE(pieces.ok());
     std::vector<float> values;
     for (const StatePiece& piece : pieces.value()) {
@@ -106,7 +123,8 @@ class CheckpointTest : public ::testing::Test {
   void EditManifest(int64_t step, const std::function<void(CheckpointManifest&)>& edit) const {
     CheckpointManifest manifest = ReadCheckpointManifest(Place(step).path()).value();
     edit(manifest);
-    ASSERT_TRUE(base::WriteFileAtomically(Place(step).path() + "/manifest.json", ToJson(manifest)).ok());
+    ASSERT_TRUE(
+        base::WriteFileAtomically(Place(step).path() + "/manifest.json", ToJson(manifest)).ok());
   }
 
   ScratchDirectory scratch_;
@@ -118,7 +136,8 @@ TEST_F(CheckpointTest, AnyRangeIsReadAcrossTheRanksThatWroteIt) {
   auto state = Open(3);
   ASSERT_TRUE(state.ok()) << state.error().message;
   for (int64_t begin = 0; begin < kTotal; ++begin) {
-    for (int64_t count = 1; begin + count <= kTotal; ++count) EXPECT_EQ(Read(*state, "master", begin, count), Values(3, begin, count));
+    for (int64_t count = 1; begin + count <= kTotal; ++count)
+      EXPECT_EQ(Read(*state, "master", begin, count), Values(3, begin, count));
   }
   EXPECT_EQ(Read(*state, "exp_avg", 2, 5), Values(3, 2, 5));
 }
@@ -138,7 +157,10 @@ TEST_F(CheckpointTest, AWriterKilledAtAnyPointLeavesThePreviousOneToServe) {
   Write(1);
   const auto newest = [&] { return FindCheckpoint(directory()).value().manifest.step; };
   // Killed in the middle of a file: it has its temporary name still.
-  { auto part = CheckpointPart::Create({Place(2), 0, 2, {Slice("master", 0, 6)}}).value(); EXPECT_EQ(newest(), 1); }
+  {
+    auto part = CheckpointPart::Create({Place(2), 0, 2, {Slice("master", 0, 6)}}).value();
+    EXPECT_EQ(newest(), 1);
+  }
   WritePart(2, 0, 2, {Slice("master", 0, 6)});
   EXPECT_EQ(newest(), 1);
   WritePart(2, 1, 2, {Slice("exp_avg", 0, kTotal), Slice("master", 6, 4)});
@@ -184,7 +206,8 @@ TEST_F(CheckpointTest, AFlippedBitOfTheStateIsAnErrorThatNamesTheTensor) {
     std::ofstream(file, std::ios::binary) << damaged;
     auto state = Open(1);
     ASSERT_TRUE(state.ok());
-    const auto pieces = state->Read({.tensor = "w", .kind = "master", .begin = 5, .count = 1, .total = kTotal});
+    const auto pieces =
+        state->Read({.tensor = "w", .kind = "master", .begin = 5, .count = 1, .total = kTotal});
     ASSERT_FALSE(pieces.ok());
     EXPECT_THAT(pieces.error().message, HasSubstr("w:master:0"));
     EXPECT_EQ(Read(*state, "master", 6, 4), Values(1, 6, 4));
@@ -206,7 +229,8 @@ TEST_F(CheckpointTest, CheckingManyRangesAtOnceFindsTheOneThatIsDamaged) {
   auto state = Open(1);
   ASSERT_TRUE(state.ok());
   EXPECT_THAT(state->Check(ranges).error().message, HasSubstr("w:master:0"));
-  std::erase_if(ranges, [](const StateRange& range) { return range.kind == "master" && range.begin < 6; });
+  std::erase_if(ranges,
+                [](const StateRange& range) { return range.kind == "master" && range.begin < 6; });
   EXPECT_TRUE(state->Check(ranges).ok());
 }
 
@@ -227,9 +251,14 @@ TEST_F(CheckpointTest, StateThatItDoesNotHoldIsNamed) {
   Write(1);
   auto state = Open(1);
   ASSERT_TRUE(state.ok());
-  EXPECT_THAT(state->Read({.tensor = "w", .kind = "momentum", .begin = 0, .count = 1, .total = kTotal}).error().message,
-              HasSubstr("no momentum of w"));
-  EXPECT_THAT(state->Read({.tensor = "w", .kind = "master", .begin = 0, .count = 1, .total = 12}).error().message,
+  EXPECT_THAT(
+      state->Read({.tensor = "w", .kind = "momentum", .begin = 0, .count = 1, .total = kTotal})
+          .error()
+          .message,
+      HasSubstr("no momentum of w"));
+  EXPECT_THAT(state->Read({.tensor = "w", .kind = "master", .begin = 0, .count = 1, .total = 12})
+                  .error()
+                  .message,
               HasSubstr("10 values: expected 12"));
 }
 
@@ -303,7 +332,9 @@ TEST_F(CheckpointTest, AMutatedManifestIsRefusedOrStaysInRange) {
     if (round % 10 != 0) continue;
     std::ofstream(Place(1).path() + "/manifest.json", std::ios::binary) << text;
     auto state = Open(1);
-    if (state.ok()) static_cast<void>(state->Read({.tensor = "w", .kind = "master", .begin = 0, .count = kTotal, .total = kTotal}));
+    if (state.ok())
+      static_cast<void>(state->Read(
+          {.tensor = "w", .kind = "master", .begin = 0, .count = kTotal, .total = kTotal}));
   }
   EXPECT_GT(refused, 500);
 }

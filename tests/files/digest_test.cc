@@ -1,4 +1,4 @@
-#include "worker/files/digest.h"
+#include "worker/rank/files/digest.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,8 @@ TEST(Digest, OfPiecesIsThatOfTheWhole) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
   for (const size_t piece : {1, 7, 31, 32, 33, 64, 100, 999}) {
     Xxh64Stream stream;
-    for (size_t at = 0; at < bytes.size(); at += piece) stream.Update(bytes.subspan(at, std::min(piece, bytes.size() - at)));
+    for (size_t at = 0; at < bytes.size(); at += piece)
+      stream.Update(bytes.subspan(at, std::min(piece, bytes.size() - at)));
     EXPECT_EQ(stream.Digest(), Digest(bytes)) << piece;
   }
 }

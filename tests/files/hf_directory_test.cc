@@ -1,4 +1,4 @@
-#include "worker/files/hf_directory.h"
+#include "worker/rank/files/hf_directory.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // model_config.yaml as LitGPT 0.5.11 writes it (tests/baselines/generate_litgpt_configs.py).
-#include "worker/files/litgpt_config.h"
+#include "worker/rank/files/litgpt_config.h"
 
 #include <gmock/gmock.h>
 
@@ -7,9 +7,9 @@
 
 #include "common/base/file.h"
 #include "tests/files/scratch_directory.h"
-#include "worker/files/hf_directory.h"
-#include "worker/files/model_config.h"
-#include "worker/files/weights.h"
+#include "worker/rank/files/hf_directory.h"
+#include "worker/rank/files/model_config.h"
+#include "worker/rank/files/weights.h"
 
 namespace trainctl::files {
 namespace {
@@ -18,7 +18,9 @@ using testing::HasSubstr;
 
 const std::string kBaselines = TRAINCTL_SOURCE_DIR "/tests/baselines/";
 
-std::string Yaml(const std::string& model) { return base::ReadFile(kBaselines + "litgpt/" + model + ".yaml", 1 << 20).value(); }
+std::string Yaml(const std::string& model) {
+  return base::ReadFile(kBaselines + "litgpt/" + model + ".yaml", 1 << 20).value();
+}
 
 job::ModelShape ShapeOf(const std::string& yaml) {
   auto shape = ParseLitGptConfig(yaml, "m.yaml");
@@ -35,7 +37,8 @@ std::string MessageOf(const std::string& yaml) {
 void WriteTiny(const ScratchDirectory& directory) {
   directory.Write("model_config.yaml", Yaml("tiny"));
   directory.Write("tokenizer.json", "{}");
-  std::filesystem::copy_file(kBaselines + "pickled/litgpt/lit_model.pth", directory.path() + "/lit_model.pth");
+  std::filesystem::copy_file(kBaselines + "pickled/litgpt/lit_model.pth",
+                             directory.path() + "/lit_model.pth");
 }
 
 void ExpectEqual(const job::ModelShape& a, const job::ModelShape& b) {
@@ -43,9 +46,11 @@ void ExpectEqual(const job::ModelShape& a, const job::ModelShape& b) {
 }
 
 TEST(LitGptConfig, LlamasHaveTheShapesOfTheirConfigJson) {
-  for (const auto& [ours, theirs] : {std::pair("TinyLlama-1.1B", "tiny-llama-1.1b"), std::pair("open_llama_7b", "open_llama_7b"),
-                                     std::pair("CodeLlama-7b", "CodeLlama-7b-hf")}) {
-    ExpectEqual(ShapeOf(Yaml(theirs)), ReadModelConfig(TRAINCTL_SOURCE_DIR "/deploy/models/" + std::string(ours)).value());
+  for (const auto& [ours, theirs] :
+       {std::pair("TinyLlama-1.1B", "tiny-llama-1.1b"), std::pair("open_llama_7b", "open_llama_7b"),
+        std::pair("CodeLlama-7b", "CodeLlama-7b-hf")}) {
+    ExpectEqual(ShapeOf(Yaml(theirs)),
+                ReadModelConfig(TRAINCTL_SOURCE_DIR "/deploy/models/" + std::string(ours)).value());
   }
   EXPECT_EQ(ShapeOf(Yaml("Llama-3-8B")).rope_theta, 500000);
   EXPECT_EQ(ShapeOf(Yaml("Llama-3-8B")).kv_heads, 8);
@@ -61,7 +66,8 @@ TEST(LitGptConfig, OtherArchitecturesAreRefusedByField) {
       {"OLMo-2-1124-7B", "norm_1: false: expected true"},
       {"phi-2", "norm_class_name"},
   };
-  for (const auto& [model, expected] : cases) EXPECT_THAT(MessageOf(Yaml(model)), HasSubstr(expected)) << model;
+  for (const auto& [model, expected] : cases)
+    EXPECT_THAT(MessageOf(Yaml(model)), HasSubstr(expected)) << model;
 }
 
 std::string With(const std::string& field, const std::string& value) {
@@ -72,7 +78,8 @@ std::string With(const std::string& field, const std::string& value) {
 
 TEST(LitGptConfig, ASettingOfAnotherModelIsRefusedByName) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {With("parallel_residual", "true"), "m.yaml: parallel_residual: true: expected false; anything else is not yet supported"},
+      {With("parallel_residual", "true"),
+       "m.yaml: parallel_residual: true: expected false; anything else is not yet supported"},
       {With("bias", "true"), "bias: true"},
       {With("rotary_percentage", "0.25"), "rotary_percentage: 0.25: expected 1"},
       {With("rope_condense_ratio", "2"), "rope_condense_ratio: 2: expected 1"},
@@ -80,12 +87,14 @@ TEST(LitGptConfig, ASettingOfAnotherModelIsRefusedByName) {
       {With("n_query_groups", "3"), "n_query_groups: 3: expected a divisor of n_head 4"},
       {With("n_layer", "many"), "n_layer: \"many\": expected an integer"},
       {Yaml("tiny") + "unheard_of: 3\n", "unheard_of: 3: expected null, false or 0"},
-      {"n_layer: 2\n", "norm_class_name: missing: expected \"RMSNorm\" (LitGPT's default is LayerNorm)"},
+      {"n_layer: 2\n",
+       "norm_class_name: missing: expected \"RMSNorm\" (LitGPT's default is LayerNorm)"},
       {"n_layer: 2\nn_layer: 3\n", "m.yaml:2:1: not valid YAML: the key 'n_layer' stands twice"},
       {"a: &a [1, 2]\nb: [*a, *a\n", "m.yaml:3:1: not valid YAML"},
       {"- 1\n", "m.yaml: [1]: expected an object"},
   };
-  for (const auto& [yaml, expected] : cases) EXPECT_THAT(MessageOf(yaml), HasSubstr(expected)) << yaml;
+  for (const auto& [yaml, expected] : cases)
+    EXPECT_THAT(MessageOf(yaml), HasSubstr(expected)) << yaml;
 }
 
 TEST(LitGptConfig, NestedAliasesEndAtTheBound) {
@@ -100,10 +109,12 @@ TEST(LitGptConfig, NestedAliasesEndAtTheBound) {
 TEST(LitGptConfig, ALitGptDirectoryNeedsNoConfigJson) {
   const ScratchDirectory directory;
   WriteTiny(directory);
-  ExpectEqual(ReadModelConfig(directory.path()).value(), ReadModelConfig(kBaselines + "pickled/litgpt").value());
+  ExpectEqual(ReadModelConfig(directory.path()).value(),
+              ReadModelConfig(kBaselines + "pickled/litgpt").value());
   const auto weights = WeightFiles::Open(directory.path());
   ASSERT_TRUE(weights.ok()) << weights.error().message;
-  EXPECT_EQ(weights->Find("model.layers.1.self_attn.k_proj.weight")->shape, (std::vector<int64_t>{4, 8}));
+  EXPECT_EQ(weights->Find("model.layers.1.self_attn.k_proj.weight")->shape,
+            (std::vector<int64_t>{4, 8}));
 }
 
 TEST(LitGptConfig, TokenIdsAreThoseOfTheGenerationConfig) {
@@ -113,7 +124,8 @@ TEST(LitGptConfig, TokenIdsAreThoseOfTheGenerationConfig) {
   EXPECT_EQ(ReadModelConfig(directory.path()).value().bos_token, 5);
   EXPECT_EQ(ReadModelConfig(directory.path()).value().eos_token, 7);
   directory.Write("generation_config.json", R"({"eos_token_id": 70})");
-  EXPECT_THAT(ReadModelConfig(directory.path()).error().message, HasSubstr("generation_config.json: eos_token_id: 70: expected"));
+  EXPECT_THAT(ReadModelConfig(directory.path()).error().message,
+              HasSubstr("generation_config.json: eos_token_id: 70: expected"));
 }
 
 TEST(LitGptConfig, AnExportGetsAConfigJson) {

@@ -4,9 +4,9 @@
 #include "common/base/file.h"
 #include "tests/files/mutate.h"
 #include "tests/files/safetensors_bytes.h"
-#include "worker/files/litgpt_config.h"
-#include "worker/files/model_config.h"
-#include "worker/files/safetensors.h"
+#include "worker/rank/files/litgpt_config.h"
+#include "worker/rank/files/model_config.h"
+#include "worker/rank/files/safetensors.h"
 
 namespace trainctl::files {
 namespace {
@@ -42,7 +42,8 @@ TEST(Malformed, SafetensorsAreRefusedOrKeepWithinTheirFile) {
     const std::string file = Mutate(whole, &random);
     auto header = ParseSafetensorsHeader(std::as_bytes(std::span(file)), "m");
     if (header.ok()) {
-      for (const TensorInfo& tensor : header->tensors) EXPECT_LE(header->data_begin + tensor.end, static_cast<int64_t>(file.size()));
+      for (const TensorInfo& tensor : header->tensors)
+        EXPECT_LE(header->data_begin + tensor.end, static_cast<int64_t>(file.size()));
     } else {
       ++refused;
       EXPECT_FALSE(header.error().message.empty());

@@ -1,4 +1,4 @@
-#include "worker/files/model_config.h"
+#include "worker/rank/files/model_config.h"
 
 #include <gmock/gmock.h>
 
@@ -13,7 +13,9 @@ using testing::HasSubstr;
 constexpr char kSizes[] =
     R"("num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 8, "vocab_size": 100)";
 
-std::string Llama(const std::string& more) { return R"({"architectures": ["LlamaForCausalLM"], )" + std::string(kSizes) + more + "}"; }
+std::string Llama(const std::string& more) {
+  return R"({"architectures": ["LlamaForCausalLM"], )" + std::string(kSizes) + more + "}";
+}
 
 job::ModelShape ShapeOf(const std::string& config) {
   auto shape = ParseModelConfig(config, "config.json");
@@ -55,22 +57,28 @@ TEST(ModelConfig, TheOldDialectIsRead) {
 }
 
 TEST(ModelConfig, TheNewDialectIsRead) {
-  const std::string config = Llama(R"(, "rope_parameters": {"rope_theta": 100000, "rope_type": "default"}, "dtype": "float32")");
+  const std::string config = Llama(
+      R"(, "rope_parameters": {"rope_theta": 100000, "rope_type": "default"}, "dtype": "float32")");
   EXPECT_EQ(ShapeOf(config).rope_theta, 100000);
 }
 
 TEST(ModelConfig, MistralWithoutAWindowIsLlama) {
-  const std::string mistral = R"({"architectures": ["MistralForCausalLM"], "num_key_value_heads": 2, )" + std::string(kSizes);
+  const std::string mistral =
+      R"({"architectures": ["MistralForCausalLM"], "num_key_value_heads": 2, )" +
+      std::string(kSizes);
   EXPECT_EQ(ShapeOf(mistral + R"(, "sliding_window": null})").kv_heads, 2);
-  EXPECT_THAT(MessageOf(mistral + R"(, "sliding_window": 4096})"), HasSubstr("sliding_window: 4096: expected null"));
+  EXPECT_THAT(MessageOf(mistral + R"(, "sliding_window": 4096})"),
+              HasSubstr("sliding_window: 4096: expected null"));
   EXPECT_THAT(MessageOf(mistral + "}"), HasSubstr("sliding_window: missing"));
 }
 
 TEST(ModelConfig, WhatIsNotComputedIsRefusedByName) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0})", "rope_scaling.rope_type: \"llama3\""},
+      {R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0})",
+       "rope_scaling.rope_type: \"llama3\""},
       {R"(, "rope_scaling": {"type": "linear", "factor": 2.0})", "rope_scaling.type: \"linear\""},
-      {R"(, "rope_parameters": {"rope_theta": 1e4, "rope_type": "yarn"})", "rope_parameters.rope_type: \"yarn\""},
+      {R"(, "rope_parameters": {"rope_theta": 1e4, "rope_type": "yarn"})",
+       "rope_parameters.rope_type: \"yarn\""},
       {R"(, "attention_bias": true)", "attention_bias: true: expected false"},
       {R"(, "mlp_bias": true)", "mlp_bias: true"},
       {R"(, "hidden_act": "gelu")", "hidden_act: \"gelu\": expected \"silu\""},
@@ -78,12 +86,15 @@ TEST(ModelConfig, WhatIsNotComputedIsRefusedByName) {
       {R"(, "quantization_config": {"bits": 4})", "quantization_config"},
   };
   for (const auto& [more, expected] : cases) {
-    EXPECT_THAT(MessageOf(Llama(more)), AllOf(HasSubstr("config.json: "), HasSubstr(expected), HasSubstr("not yet"))) << more;
+    EXPECT_THAT(MessageOf(Llama(more)),
+                AllOf(HasSubstr("config.json: "), HasSubstr(expected), HasSubstr("not yet")))
+        << more;
   }
 }
 
 TEST(ModelConfig, OtherArchitecturesAreRefusedByName) {
-  EXPECT_THAT(MessageOf(R"({"architectures": ["OPTForCausalLM"]})"), HasSubstr("architectures: [\"OPTForCausalLM\"]"));
+  EXPECT_THAT(MessageOf(R"({"architectures": ["OPTForCausalLM"]})"),
+              HasSubstr("architectures: [\"OPTForCausalLM\"]"));
   EXPECT_THAT(MessageOf(R"({"model_type": "gpt2"})"), HasSubstr("model_type: \"gpt2\""));
   EXPECT_THAT(MessageOf("{}"), HasSubstr("architectures: missing"));
 }
@@ -100,11 +111,13 @@ TEST(ModelConfig, ImpossibleSizesAreRefused) {
       {R"(, "eos_token_id": 100)", "eos_token_id: 100"},
       {R"(, "eos_token_id": [])", "eos_token_id: []"},
   };
-  for (const auto& [more, expected] : cases) EXPECT_THAT(MessageOf(Llama(more)), HasSubstr(expected)) << more;
+  for (const auto& [more, expected] : cases)
+    EXPECT_THAT(MessageOf(Llama(more)), HasSubstr(expected)) << more;
 }
 
 TEST(ModelConfig, AMissingSizeIsNamed) {
-  EXPECT_THAT(MessageOf(R"({"model_type": "llama", "num_hidden_layers": 1})"), HasSubstr("hidden_size: missing"));
+  EXPECT_THAT(MessageOf(R"({"model_type": "llama", "num_hidden_layers": 1})"),
+              HasSubstr("hidden_size: missing"));
 }
 
 TEST(ModelConfig, ADirectoryWithoutConfigIsNotFound) {
@@ -113,7 +126,8 @@ TEST(ModelConfig, ADirectoryWithoutConfigIsNotFound) {
 }
 
 TEST(ModelConfig, TheShippedModelsAreRead) {
-  for (const char* name : {"TinyLlama-1.1B", "CodeLlama-7b", "open_llama_3b", "open_llama_7b", "open_llama_13b", "tiny"}) {
+  for (const char* name : {"TinyLlama-1.1B", "CodeLlama-7b", "open_llama_3b", "open_llama_7b",
+                           "open_llama_13b", "tiny"}) {
     auto shape = ReadModelConfig(std::string(TRAINCTL_SOURCE_DIR "/deploy/models/") + name);
     EXPECT_TRUE(shape.ok()) << shape.error().message;
   }

@@ -18,7 +18,9 @@ inline std::string Mutate(std::string bytes, std::mt19937_64* random) {
       case 2: bytes.erase(at, 1 + below(4)); break;
       case 3: bytes.insert(at, bytes.substr(at, 1 + below(16))); break;
       case 4: bytes[at] = "{}[]\",:0-\\"[below(10)]; break;
-      default: if (below(8) == 0) bytes.resize(at); break;
+      default:
+        if (below(8) == 0) bytes.resize(at);
+        break;
     }
   }
   return bytes;

@@ -1,4 +1,5 @@
-// Safetensors files spelled out by hand, so that the reader is not tested against our own writer only.
+// Safetensors files spelled out by hand, so that the reader is not tested against our own writer
+// only.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,8 @@ inline std::string SafetensorsBytes(const std::string& header, const std::string
   return file + header + data;
 }
 
-inline std::string Text(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+inline std::string Text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 }  // namespace trainctl::files

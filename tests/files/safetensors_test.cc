@@ -1,4 +1,4 @@
-#include "worker/files/safetensors.h"
+#include "worker/rank/files/safetensors.h"
 
 #include <gmock/gmock.h>
 
@@ -22,7 +22,8 @@ std::string MessageOf(const std::string& header, const std::string& data) {
 
 TEST(Safetensors, TensorsComeInTheOrderOfTheirBytes) {
   const ScratchDirectory scratch;
-  auto file = SafetensorsFile::Open(scratch.Write("m.safetensors", SafetensorsBytes(kTwoTensors, "aaaaaabbbb")));
+  auto file = SafetensorsFile::Open(
+      scratch.Write("m.safetensors", SafetensorsBytes(kTwoTensors, "aaaaaabbbb")));
   ASSERT_TRUE(file.ok()) << file.error().message;
   ASSERT_EQ(file->tensors().size(), 2u);
   const TensorInfo& a = file->tensors()[0];
@@ -37,7 +38,8 @@ TEST(Safetensors, TensorsComeInTheOrderOfTheirBytes) {
 
 TEST(Safetensors, ReleasedBytesCanBeReadAgain) {
   const ScratchDirectory scratch;
-  auto file = SafetensorsFile::Open(scratch.Write("m.safetensors", SafetensorsBytes(kTwoTensors, "aaaaaabbbb")));
+  auto file = SafetensorsFile::Open(
+      scratch.Write("m.safetensors", SafetensorsBytes(kTwoTensors, "aaaaaabbbb")));
   file->AdviseSequential();
   file->Release(file->tensors()[0]);
   EXPECT_EQ(Text(file->Bytes(file->tensors()[0])), "aaaaaa");
@@ -45,7 +47,8 @@ TEST(Safetensors, ReleasedBytesCanBeReadAgain) {
 
 TEST(Safetensors, SpansOutliveAMoveOfTheFile) {
   const ScratchDirectory scratch;
-  auto file = SafetensorsFile::Open(scratch.Write("m.safetensors", SafetensorsBytes(kTwoTensors, "aaaaaabbbb")));
+  auto file = SafetensorsFile::Open(
+      scratch.Write("m.safetensors", SafetensorsBytes(kTwoTensors, "aaaaaabbbb")));
   const auto bytes = file->Bytes(*file->Find("b"));
   const SafetensorsFile moved = std::move(file).value();
   EXPECT_EQ(Text(bytes), "bbbb");
@@ -62,7 +65,9 @@ TEST(Safetensors, AMissingFileIsNotFound) {
   EXPECT_EQ(SafetensorsFile::Open("/nowhere/m.safetensors").error().code, base::Code::kNotFound);
 }
 
-TEST(Safetensors, ADirectoryIsNoFile) { EXPECT_EQ(SafetensorsFile::Open("/tmp").error().code, base::Code::kIo); }
+TEST(Safetensors, ADirectoryIsNoFile) {
+  EXPECT_EQ(SafetensorsFile::Open("/tmp").error().code, base::Code::kIo);
+}
 
 TEST(Safetensors, FaultsAreNamedWithFileAndTensor) {
   const auto tensor = [](const std::string& fields) { return R"({"w":{)" + fields + "}}"; };
@@ -73,11 +78,15 @@ TEST(Safetensors, FaultsAreNamedWithFileAndTensor) {
       {tensor(R"("dtype":"F32","shape":[2],"data_offsets":[0,8])"), "1234", "complete"},
       {tensor(R"("dtype":"F3","shape":[1],"data_offsets":[0,4])"), "1234", "unknown dtype \"F3\""},
       {tensor(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), "1234", "shape must be"},
-      {tensor(R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0])"), "", "do not fit shape"},
-      {tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,18446744073709551615])"), "1234", "data_offsets must be"},
+      {tensor(R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0])"), "",
+       "do not fit shape"},
+      {tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,18446744073709551615])"), "1234",
+       "data_offsets must be"},
       {tensor(R"("dtype":"F32","shape":[1])"), "1234", "expected an object of"},
-      {R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"v":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})", "123", "an overlap"},
-      {R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"w":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "12", "twice"},
+      {R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"v":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
+       "123", "an overlap"},
+      {R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"w":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+       "12", "twice"},
       {R"({"__metadata__":{"format":1}})", "", "__metadata__"},
       {R"([])", "", "not a JSON object"},
       {R"({"w")", "", "not JSON"},
@@ -90,11 +99,14 @@ TEST(Safetensors, FaultsAreNamedWithFileAndTensor) {
 
 TEST(Safetensors, AHeaderLengthBeyondTheFileIsRefused) {
   const std::string short_file = "1234";
-  EXPECT_THAT(ParseSafetensorsHeader(std::as_bytes(std::span(short_file)), "m").error().message, HasSubstr("too few"));
+  EXPECT_THAT(ParseSafetensorsHeader(std::as_bytes(std::span(short_file)), "m").error().message,
+              HasSubstr("too few"));
   const std::string beyond = SafetensorsBytes("{}", "").replace(0, 1, "\x03");
-  EXPECT_THAT(ParseSafetensorsHeader(std::as_bytes(std::span(beyond)), "m").error().message, HasSubstr("complete"));
+  EXPECT_THAT(ParseSafetensorsHeader(std::as_bytes(std::span(beyond)), "m").error().message,
+              HasSubstr("complete"));
   const std::string huge = std::string(8, '\xFF') + "{}";
-  EXPECT_THAT(ParseSafetensorsHeader(std::as_bytes(std::span(huge)), "m").error().message, HasSubstr("not a safetensors file"));
+  EXPECT_THAT(ParseSafetensorsHeader(std::as_bytes(std::span(huge)), "m").error().message,
+              HasSubstr("not a safetensors file"));
 }
 
 }  // namespace

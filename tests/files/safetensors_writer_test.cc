@@ -1,11 +1,11 @@
-#include "worker/files/safetensors_writer.h"
+#include "worker/rank/files/safetensors_writer.h"
 
 #include <gmock/gmock.h>
 
 #include "common/base/file.h"
 #include "tests/files/safetensors_bytes.h"
 #include "tests/files/scratch_directory.h"
-#include "worker/files/safetensors.h"
+#include "worker/rank/files/safetensors.h"
 
 namespace trainctl::files {
 namespace {
@@ -21,7 +21,8 @@ TEST(SafetensorsWriter, WhatIsWrittenInPiecesIsReadBack) {
   auto writer = SafetensorsWriter::Create(path, kTensors);
   ASSERT_TRUE(writer.ok()) << writer.error().message;
   EXPECT_EQ(writer->total_bytes(), 11);
-  for (const char* piece : {"1", "23456", "", "78abc"}) ASSERT_TRUE(writer->Append(Bytes(piece)).ok());
+  for (const char* piece : {"1", "23456", "", "78abc"})
+    ASSERT_TRUE(writer->Append(Bytes(piece)).ok());
   ASSERT_TRUE(writer->Finish().ok());
   auto file = SafetensorsFile::Open(path);
   ASSERT_TRUE(file.ok()) << file.error().message;
@@ -58,12 +59,15 @@ TEST(SafetensorsWriter, ImpossibleDeclarationsAreRefused) {
   const auto message = [&](std::vector<TensorInfo> tensors) {
     return SafetensorsWriter::Create(scratch.path() + "/m", std::move(tensors)).error().message;
   };
-  EXPECT_THAT(message({{.name = "w", .shape = {1}}, {.name = "w", .shape = {1}}}), testing::HasSubstr("'w' stands twice"));
-  EXPECT_THAT(message({{.name = "w", .shape = {int64_t{1} << 62}}}), testing::HasSubstr("impossible shape"));
+  EXPECT_THAT(message({{.name = "w", .shape = {1}}, {.name = "w", .shape = {1}}}),
+              testing::HasSubstr("'w' stands twice"));
+  EXPECT_THAT(message({{.name = "w", .shape = {int64_t{1} << 62}}}),
+              testing::HasSubstr("impossible shape"));
 }
 
 TEST(SafetensorsWriter, AMissingFolderIsAnErrorOfTheSystem) {
-  EXPECT_EQ(SafetensorsWriter::Create("/nowhere/m.safetensors", kTensors).error().code, base::Code::kIo);
+  EXPECT_EQ(SafetensorsWriter::Create("/nowhere/m.safetensors", kTensors).error().code,
+            base::Code::kIo);
 }
 
 TEST(SafetensorsWriterDeathTest, MoreBytesThanDeclaredAreTheProgrammersError) {

@@ -7,10 +7,10 @@
 #include "common/base/file.h"
 #include "tests/files/mutate.h"
 #include "tests/files/scratch_directory.h"
-#include "worker/files/state_pickle.h"
-#include "worker/files/torch_file.h"
-#include "worker/files/weights.h"
-#include "worker/files/zip_directory.h"
+#include "worker/rank/files/state_pickle.h"
+#include "worker/rank/files/torch_file.h"
+#include "worker/rank/files/weights.h"
+#include "worker/rank/files/zip_directory.h"
 
 namespace trainctl::files {
 namespace {
@@ -22,7 +22,8 @@ const std::string kFolder = TRAINCTL_SOURCE_DIR "/tests/baselines/pickled/";
 // All runs of a tensor, one after another.
 std::string BytesOf(const WeightFiles& weights, const std::string& name) {
   std::string bytes;
-  for (const std::span<const std::byte> run : weights.Runs(name)) bytes.append(reinterpret_cast<const char*>(run.data()), run.size());
+  for (const std::span<const std::byte> run : weights.Runs(name))
+    bytes.append(reinterpret_cast<const char*>(run.data()), run.size());
   return bytes;
 }
 
@@ -40,14 +41,17 @@ TEST_P(PickledWeights, AreThoseOfHuggingFace) {
     EXPECT_EQ(found->dtype, info.dtype) << info.name;
     EXPECT_EQ(found->shape, info.shape) << info.name;
     const auto bytes = expected.Bytes(info);
-    EXPECT_EQ(BytesOf(*weights, info.name), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())) << info.name;
+    EXPECT_EQ(BytesOf(*weights, info.name),
+              std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()))
+        << info.name;
     total += info.size_bytes();
     weights->Release(info.name);
   }
   EXPECT_EQ(weights->total_bytes(), total);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, PickledWeights, ::testing::Values("sharded", "litgpt", "litgpt_by_group"));
+INSTANTIATE_TEST_SUITE_P(Forms, PickledWeights,
+                         ::testing::Values("sharded", "litgpt", "litgpt_by_group"));
 
 std::string Refusal(const std::string& path) {
   const auto file = TorchFile::Open(path);
@@ -59,10 +63,13 @@ TEST(TorchFile, APickleThatWouldRunAProgramIsRefusedByName) {
 }
 
 TEST(TorchFile, ATensorThatIsAViewOfAnotherIsRefusedByName) {
-  EXPECT_THAT(Refusal(kFolder + "refused/strided.bin"), HasSubstr("tensor 'w' is not stored row by row"));
+  EXPECT_THAT(Refusal(kFolder + "refused/strided.bin"),
+              HasSubstr("tensor 'w' is not stored row by row"));
 }
 
-TEST(TorchFile, ACompressedArchiveIsRefused) { EXPECT_THAT(Refusal(kFolder + "refused/compressed.bin"), HasSubstr("compressed")); }
+TEST(TorchFile, ACompressedArchiveIsRefused) {
+  EXPECT_THAT(Refusal(kFolder + "refused/compressed.bin"), HasSubstr("compressed"));
+}
 
 TEST(TorchFile, ACutFileIsRefusedAtEveryLength) {
   const ScratchDirectory scratch;
@@ -75,15 +82,18 @@ TEST(TorchFile, ACutFileIsRefusedAtEveryLength) {
 // The pickle within a file.
 std::string PickleOf(const std::string& path, std::string* file) {
   *file = base::ReadFile(path, 1 << 20).value();
-  const std::vector<ZipEntry> entries = ReadZipDirectory(std::as_bytes(std::span(*file)), path).value();
+  const std::vector<ZipEntry> entries =
+      ReadZipDirectory(std::as_bytes(std::span(*file)), path).value();
   for (const ZipEntry& entry : entries) {
-    if (entry.name.ends_with("data.pkl")) return {reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size()};
+    if (entry.name.ends_with("data.pkl"))
+      return {reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size()};
   }
   return "";
 }
 
 TEST(Malformed, ArchivesAreRefusedOrKeepWithinTheirFile) {
-  const std::string whole = base::ReadFile(kFolder + "sharded/pytorch_model-00001-of-00002.bin", 1 << 20).value();
+  const std::string whole =
+      base::ReadFile(kFolder + "sharded/pytorch_model-00001-of-00002.bin", 1 << 20).value();
   std::mt19937_64 random(3);
   int refused = 0;
   for (int round = 0; round < 4000; ++round) {
@@ -126,7 +136,8 @@ TEST(Malformed, PicklesThatGrowOrLoopAreRefusedInBoundedTime) {
   for (int i = 0; i < 1'000'000; ++i) deep += '\x85';
   EXPECT_TRUE(refused(deep + "."));
   EXPECT_TRUE(refused(std::string(3'000'000, 'N') + "."));
-  EXPECT_TRUE(refused("]q" + std::string(1, '\0') + "h" + std::string(1, '\0') + "a."));  // a list that holds itself
+  EXPECT_TRUE(refused("]q" + std::string(1, '\0') + "h" + std::string(1, '\0') +
+                      "a."));  // a list that holds itself
   EXPECT_TRUE(refused("r\xff\xff\xff\xff."));
   EXPECT_TRUE(refused(std::string("X\xff\xff\xff\xff") + "a."));
   EXPECT_TRUE(refused(std::string(2'500'000, '(')));

@@ -1,4 +1,4 @@
-#include "worker/files/weights.h"
+#include "worker/rank/files/weights.h"
 
 #include <gmock/gmock.h>
 
@@ -13,7 +13,9 @@ using testing::HasSubstr;
 
 std::string OneTensor(const std::string& name, const std::string& data) {
   const std::string size = std::to_string(data.size());
-  return SafetensorsBytes(R"({")" + name + R"(":{"dtype":"U8","shape":[)" + size + R"(],"data_offsets":[0,)" + size + "]}}", data);
+  return SafetensorsBytes(R"({")" + name + R"(":{"dtype":"U8","shape":[)" + size +
+                              R"(],"data_offsets":[0,)" + size + "]}}",
+                          data);
 }
 
 std::string MessageOf(const ScratchDirectory& scratch) {
@@ -36,7 +38,8 @@ TEST(Weights, ShardsAreSeenAsOneSet) {
   const ScratchDirectory scratch;
   scratch.Write("s1.safetensors", OneTensor("a", "first"));
   scratch.Write("s2.safetensors", OneTensor("b", "second"));
-  scratch.Write("model.safetensors.index.json", R"({"weight_map": {"b": "s2.safetensors", "a": "s1.safetensors"}})");
+  scratch.Write("model.safetensors.index.json",
+                R"({"weight_map": {"b": "s2.safetensors", "a": "s1.safetensors"}})");
   auto opened = WeightFiles::Open(scratch.path());
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   const WeightFiles weights = std::move(opened).value();
@@ -58,7 +61,9 @@ TEST(Weights, ATensorThatIsNotInItsShardIsNamed) {
   const ScratchDirectory scratch;
   scratch.Write("s1.safetensors", OneTensor("a", "first"));
   scratch.Write("s2.safetensors", OneTensor("b", "second"));
-  scratch.Write("model.safetensors.index.json", R"({"weight_map": {"a": "s2.safetensors", "b": "s2.safetensors", "c": "s1.safetensors"}})");
+  scratch.Write(
+      "model.safetensors.index.json",
+      R"({"weight_map": {"a": "s2.safetensors", "b": "s2.safetensors", "c": "s1.safetensors"}})");
   EXPECT_THAT(MessageOf(scratch), HasSubstr("tensor 'a' is not in its shard 's2.safetensors'"));
 }
 
@@ -66,7 +71,8 @@ TEST(Weights, ATensorInTwoShardsIsNamed) {
   const ScratchDirectory scratch;
   scratch.Write("s1.safetensors", OneTensor("a", "first"));
   scratch.Write("s2.safetensors", OneTensor("a", "second"));
-  scratch.Write("model.safetensors.index.json", R"({"weight_map": {"a": "s1.safetensors", "b": "s2.safetensors"}})");
+  scratch.Write("model.safetensors.index.json",
+                R"({"weight_map": {"a": "s1.safetensors", "b": "s2.safetensors"}})");
   EXPECT_THAT(MessageOf(scratch), HasSubstr("tensor 'a' stands in"));
 }
 
@@ -79,7 +85,8 @@ TEST(Weights, AnIndexMustNotReachOutOfItsDirectory) {
 TEST(Weights, LitGptsWithoutConfigurationSayWhereItShouldBe) {
   const ScratchDirectory scratch;
   scratch.Write("lit_model.pth", "PK");
-  EXPECT_THAT(MessageOf(scratch), HasSubstr("LitGPT keeps config.json or model_config.yaml beside"));
+  EXPECT_THAT(MessageOf(scratch),
+              HasSubstr("LitGPT keeps config.json or model_config.yaml beside"));
 }
 
 TEST(Weights, NoWeightsAndNoDirectoryAreNotFound) {

@@ -38,11 +38,23 @@ def submit(site, name, job):
 
 
 def measure(site, options, folder):
-    job = {"version": 1, "model": {"path": str(options.model.resolve()), "init": "random"},
-           "data": {"path": str(TOP / "deploy/data/alpaca.json"), "max_rows": 512}, "precision": "bf16-true",
-           "devices": options.devices, "strategy": options.strategy,
-           "train": {"micro_batch_size": 4, "max_steps": STEPS, "max_seq_length": 512, "accumulate_grad_batches": 1, "epochs": 100},
-           "optimizer": {"name": "adamw", "lr": 1e-4}, "resources": {"step_timeout": "5min"}}
+    job = {
+        "version": 1,
+        "model": {"path": str(options.model.resolve()), "init": "random"},
+        "data": {"path": str(TOP / "deploy/data/alpaca.json"), "max_rows": 512},
+        "precision": "bf16-true",
+        "devices": options.devices,
+        "strategy": options.strategy,
+        "train": {
+            "micro_batch_size": 4,
+            "max_steps": STEPS,
+            "max_seq_length": 512,
+            "accumulate_grad_batches": 1,
+            "epochs": 100,
+        },
+        "optimizer": {"name": "adamw", "lr": 1e-4},
+        "resources": {"step_timeout": "5min"},
+    }
     for change in options.set:
         key, value = change.split("=", 1)
         try:
@@ -54,20 +66,41 @@ def measure(site, options, folder):
     out = folder / "out"
     # The next one would be due at twice as many steps, when the run has ended.
     saved = {"output": {"dir": str(out)}, "checkpoint": {"every_steps": SAVED_STEP, "keep_last": 1}}
-    submit(site, "with", {**job, **saved, "train": {**job["train"], "max_steps": 2 * SAVED_STEP - 1}})
+    submit(
+        site, "with", {**job, **saved, "train": {**job["train"], "max_steps": 2 * SAVED_STEP - 1}}
+    )
     size = sum(file.stat().st_size for file in (out / "checkpoints").rglob("*") if file.is_file())
     waited = sum(of(site, "with", "checkpoint_seconds").values())
-    behind = [seconds for step, seconds in of(site, "with", "step_seconds").items() if step > SAVED_STEP]
-    usual = [seconds for step, seconds in of(site, "without", "step_seconds").items() if step > SAVED_STEP]
-    succeed(site, "resumed", "resume", "with", "--name", "resumed", "--train.max_steps", str(2 * SAVED_STEP - 1 + RESUMED_STEPS))
+    behind = [
+        seconds for step, seconds in of(site, "with", "step_seconds").items() if step > SAVED_STEP
+    ]
+    usual = [
+        seconds
+        for step, seconds in of(site, "without", "step_seconds").items()
+        if step > SAVED_STEP
+    ]
+    succeed(
+        site,
+        "resumed",
+        "resume",
+        "with",
+        "--name",
+        "resumed",
+        "--train.max_steps",
+        str(2 * SAVED_STEP - 1 + RESUMED_STEPS),
+    )
     ready = sum(of(site, "resumed", "load_seconds").values())
-    print(f"{size / 1e9:.2f} GB; training waited {waited:.2f} s ({size / waited / 1e9:.1f} GB/s over all devices); a step took "
-          f"{statistics.median(behind):.3f} s while it was written, {statistics.median(usual):.3f} s without; "
-          f"the resumed run was ready after {ready:.1f} s ({size / ready / 1e9:.1f} GB/s)")
+    print(
+        f"{size / 1e9:.2f} GB; training waited {waited:.2f} s ({size / waited / 1e9:.1f} GB/s over all devices); a step took "
+        f"{statistics.median(behind):.3f} s while it was written, {statistics.median(usual):.3f} s without; "
+        f"the resumed run was ready after {ready:.1f} s ({size / ready / 1e9:.1f} GB/s)"
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", type=pathlib.Path, default=TOP / "deploy/models/open_llama_7b")
     parser.add_argument("--strategy", default="auto")
     parser.add_argument("--devices", type=int, default=1)
@@ -76,9 +109,15 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, help="where the checkpoint is written")
     parser.add_argument("--cpu", type=int, help="on so many CPU slots")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="trainctl-checkpointing-", dir=options.folder) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="trainctl-checkpointing-", dir=options.folder
+    ) as folder:
         folder = pathlib.Path(folder)
-        site = Site(options.bin.resolve(), folder, *(("--workers", str(options.cpu), "--cpu") if options.cpu else ()))
+        site = Site(
+            options.bin.resolve(),
+            folder,
+            *(("--workers", str(options.cpu), "--cpu") if options.cpu else ()),
+        )
         try:
             measure(site, options, folder)
         finally:

@@ -1,6 +1,8 @@
-// On a GPU: loss and every gradient of small LLaMAs, by both engines and in every precision, against the plain engine in fp32 on the CPU.
-// Shapes cover each attention backend (equal and grouped heads, head_dim 64, 100, 128), packed and separate matrices, tied and untied
-// heads; LoRA with and without dropout, whose masks are the same everywhere. Exit status 77 where there is no GPU.
+// On a GPU: loss and every gradient of small LLaMAs, by both engines and in every precision,
+// against the plain engine in fp32 on the CPU. Shapes cover each attention backend (equal and
+// grouped heads, head_dim 64, 100, 128), packed and separate matrices, tied and untied heads; LoRA
+// with and without dropout, whose masks are the same everywhere. Exit status 77 where there is no
+// GPU.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <cuda_runtime_api.h>
@@ -12,8 +14,8 @@
 #include <vector>
 
 #include "tests/engine/held_parameters.h"
-#include "worker/model/model.h"
-#include "worker/ops/fused_kernels.h"
+#include "worker/rank/model/model.h"
+#include "worker/rank/ops/fused_kernels.h"
 
 namespace trainctl::gpu_check {
 namespace {
@@ -26,9 +28,17 @@ struct Case {
   std::optional<job::LoraSpec> lora = {};
 };
 
-job::ModelShape Shape(int64_t hidden, int64_t heads, int64_t kv_heads, int64_t head_dim, int64_t vocab, bool tied) {
-  return {.layers = 2, .hidden = hidden, .intermediate = 2 * hidden + 8, .heads = heads, .kv_heads = kv_heads, .head_dim = head_dim,
-          .vocab = vocab, .max_positions = 512, .tied_head = tied};
+job::ModelShape Shape(int64_t hidden, int64_t heads, int64_t kv_heads, int64_t head_dim,
+                      int64_t vocab, bool tied) {
+  return {.layers = 2,
+          .hidden = hidden,
+          .intermediate = 2 * hidden + 8,
+          .heads = heads,
+          .kv_heads = kv_heads,
+          .head_dim = head_dim,
+          .vocab = vocab,
+          .max_positions = 512,
+          .tied_head = tied};
 }
 
 const std::vector<Case>& Cases() {
@@ -39,10 +49,12 @@ const std::vector<Case>& Cases() {
       {"head_dim 100, grouped, odd vocabulary", Shape(400, 4, 2, 100, 1003, false)},
       {"tied head", Shape(576, 9, 3, 64, 2048, true)},
       {"separate matrices", Shape(360, 3, 1, 120, 777, false)},
-      {"LoRA", Shape(512, 4, 4, 128, 1000, false), job::LoraSpec{.r = 16, .alpha = 32, .dropout = 0.1, .targets = {}}},
+      {"LoRA", Shape(512, 4, 4, 128, 1000, false),
+       job::LoraSpec{.r = 16, .alpha = 32, .dropout = 0.1, .targets = {}}},
       {"LoRA of some matrices, no dropout", Shape(512, 8, 2, 64, 1000, true),
        job::LoraSpec{.r = 8, .dropout = 0, .targets = {"q", "v", "up"}}},
-      {"LoRA, separate matrices", Shape(360, 3, 1, 120, 777, false), job::LoraSpec{.r = 5, .alpha = 5, .dropout = 0.3, .targets = {}}},
+      {"LoRA, separate matrices", Shape(360, 3, 1, 120, 777, false),
+       job::LoraSpec{.r = 5, .alpha = 5, .dropout = 0.3, .targets = {}}},
   };
   return cases;
 }
@@ -52,9 +64,11 @@ struct Gradients {
   std::vector<at::Tensor> params;  // of the trainable ones, fp32, on the CPU
 };
 
-Gradients Compute(const Case& c, const std::vector<at::Tensor>& weights, const at::Tensor& inputs, const at::Tensor& targets,
-                  at::Device device, at::ScalarType type, const ops::Kernels& kernels, bool deterministic) {
-  const auto model = std::move(model::MakeModel(c.shape, {.device = device, .max_length = kLength, .lora = c.lora}).value());
+Gradients Compute(const Case& c, const std::vector<at::Tensor>& weights, const at::Tensor& inputs,
+                  const at::Tensor& targets, at::Device device, at::ScalarType type,
+                  const ops::Kernels& kernels, bool deterministic) {
+  const auto model = std::move(
+      model::MakeModel(c.shape, {.device = device, .max_length = kLength, .lora = c.lora}).value());
   std::vector<at::Tensor> local;
   std::set<ops::ParamId> frozen;
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -65,14 +79,22 @@ Gradients Compute(const Case& c, const std::vector<at::Tensor>& weights, const a
   const at::Tensor sum = at::zeros({}, at::TensorOptions().device(device).dtype(at::kDouble));
   const double tokens = static_cast<double>((targets >= 0).sum().item<int64_t>());
   ops::Tape tape(true);
-  const at::Tensor samples = at::arange(100, 100 + kRows, at::TensorOptions().device(device).dtype(at::kLong));
-  ops::Context context{tape, parameters, kernels, c.shape.norm_eps, deterministic, {.seed = 3, .samples = samples, .length = kLength}};
-  model->Loss(context, {.rows = kRows, .length = kLength, .inputs = inputs.to(device), .targets = targets.to(device), .loss_sum = sum,
+  const at::Tensor samples =
+      at::arange(100, 100 + kRows, at::TensorOptions().device(device).dtype(at::kLong));
+  ops::Context context{tape,          parameters,
+                       kernels,       c.shape.norm_eps,
+                       deterministic, {.seed = 3, .samples = samples, .length = kLength}};
+  model->Loss(context, {.rows = kRows,
+                        .length = kLength,
+                        .inputs = inputs.to(device),
+                        .targets = targets.to(device),
+                        .loss_sum = sum,
                         .grad_scale = 1 / tokens});
   tape.Backward();
   Gradients result{.loss = sum.item<double>() / tokens};
   for (ops::ParamId param = 0; param < static_cast<ops::ParamId>(weights.size()); ++param) {
-    if (!frozen.contains(param)) result.params.push_back(parameters.grad(param).to(at::kCPU, at::kFloat));
+    if (!frozen.contains(param))
+      result.params.push_back(parameters.grad(param).to(at::kCPU, at::kFloat));
   }
   return result;
 }
@@ -83,7 +105,8 @@ double RelativeError(const at::Tensor& actual, const at::Tensor& expected) {
 }
 
 // Prints one line; false where an error is beyond its tolerance.
-bool Check(const char* name, const char* engine, const Gradients& actual, const Gradients& expected, double tolerance) {
+bool Check(const char* name, const char* engine, const Gradients& actual, const Gradients& expected,
+           double tolerance) {
   double worst = std::abs(actual.loss - expected.loss) / expected.loss;
   size_t worst_param = 0;
   for (size_t i = 0; i < expected.params.size(); ++i) {
@@ -94,30 +117,39 @@ bool Check(const char* name, const char* engine, const Gradients& actual, const 
     }
   }
   const bool good = worst <= tolerance;
-  std::printf("%-40s %-28s loss %.6f (%.6f)  worst relative error %.2e (parameter %zu)  %s\n", name, engine, actual.loss, expected.loss,
-              worst, worst_param, good ? "ok" : "BEYOND TOLERANCE");
+  std::printf("%-40s %-28s loss %.6f (%.6f)  worst relative error %.2e (parameter %zu)  %s\n", name,
+              engine, actual.loss, expected.loss, worst, worst_param,
+              good ? "ok" : "BEYOND TOLERANCE");
   return good;
 }
 
 bool CheckCase(const Case& c) {
   at::manual_seed(5);
-  const auto model = std::move(model::MakeModel(c.shape, {.max_length = kLength, .lora = c.lora}).value());
+  const auto model =
+      std::move(model::MakeModel(c.shape, {.max_length = kLength, .lora = c.lora}).value());
   std::vector<at::Tensor> weights, rounded;
   for (const ops::ParamSpec& spec : model->parameters().params) {
-    weights.push_back(spec.init == ops::Init::kOnes ? at::randn(spec.shape).mul_(0.1).add_(1) : at::randn(spec.shape).mul_(0.05));
+    weights.push_back(spec.init == ops::Init::kOnes ? at::randn(spec.shape).mul_(0.1).add_(1)
+                                                    : at::randn(spec.shape).mul_(0.05));
     rounded.push_back(weights.back().to(at::kBFloat16).to(at::kFloat));
   }
   const at::Tensor inputs = at::randint(0, c.shape.vocab, {kRows * kLength}, at::kLong);
   at::Tensor targets = at::randint(0, c.shape.vocab, {kRows * kLength}, at::kLong);
   targets.narrow(0, 20, 90).fill_(-100);
 
-  const Gradients exact = Compute(c, weights, inputs, targets, at::kCPU, at::kFloat, ops::AtenKernels(), false);
-  const Gradients exact_of_rounded = Compute(c, rounded, inputs, targets, at::kCPU, at::kFloat, ops::AtenKernels(), false);
+  const Gradients exact =
+      Compute(c, weights, inputs, targets, at::kCPU, at::kFloat, ops::AtenKernels(), false);
+  const Gradients exact_of_rounded =
+      Compute(c, rounded, inputs, targets, at::kCPU, at::kFloat, ops::AtenKernels(), false);
   const at::Device gpu(at::kCUDA, 0);
   bool good = true;
-  const auto check = [&](const char* engine, at::ScalarType type, const ops::Kernels& kernels, bool deterministic, double tolerance) {
-    const Gradients actual = Compute(c, weights, inputs, targets, gpu, type, kernels, deterministic);
-    good = Check(c.name, engine, actual, type == at::kFloat ? exact : exact_of_rounded, tolerance) && good;
+  const auto check = [&](const char* engine, at::ScalarType type, const ops::Kernels& kernels,
+                         bool deterministic, double tolerance) {
+    const Gradients actual =
+        Compute(c, weights, inputs, targets, gpu, type, kernels, deterministic);
+    good =
+        Check(c.name, engine, actual, type == at::kFloat ? exact : exact_of_rounded, tolerance) &&
+        good;
     if (!deterministic) return;
     const Gradients again = Compute(c, weights, inputs, targets, gpu, type, kernels, deterministic);
     for (size_t i = 0; i < again.params.size(); ++i) {

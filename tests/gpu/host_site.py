@@ -1,4 +1,5 @@
 """A coordinator and workers of this host for one script, and random tokens to train on. Used by training.py, ladder.py and recipes.py."""
+
 import json
 import os
 import pathlib
@@ -21,18 +22,29 @@ class Site:
         self.environment["TRAINCTL_SERVER"] = (folder / "coordinator.addr").read_text().strip()
 
     def _local(self, verb, *arguments):
-        subprocess.run([TOP / "deploy/local", verb, "--dir", self.folder, *arguments], check=True, env=self.environment)
+        subprocess.run(
+            [TOP / "deploy/local", verb, "--dir", self.folder, *arguments],
+            check=True,
+            env=self.environment,
+        )
 
     def down(self):
         self._local("down")
 
     def trainctl(self, *arguments):
-        return subprocess.run([self.bin / "trainctl", *map(str, arguments)], env=self.environment, capture_output=True, text=True)
+        return subprocess.run(
+            [self.bin / "trainctl", *map(str, arguments)],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+        )
 
     def json(self, *arguments):
         done = self.trainctl(*arguments, "-o", "json")
         if done.returncode != 0:
-            raise SystemExit(f"trainctl {' '.join(map(str, arguments))}: exit {done.returncode}\n{done.stderr}")
+            raise SystemExit(
+                f"trainctl {' '.join(map(str, arguments))}: exit {done.returncode}\n{done.stderr}"
+            )
         return json.loads(done.stdout)
 
     def devices(self, kind="cuda"):
@@ -40,11 +52,17 @@ class Site:
 
     def points(self, job):
         """Every metric point of the job."""
-        return [json.loads(line) for line in self.trainctl("metrics", job, "-o", "jsonl").stdout.splitlines()]
+        return [
+            json.loads(line)
+            for line in self.trainctl("metrics", job, "-o", "jsonl").stdout.splitlines()
+        ]
 
     def why(self, job):
         """What a person would look at after a failure."""
-        return (self.trainctl("describe", job).stdout + self.trainctl("logs", job, "--tail", "30").stdout)[-3000:]
+        return (
+            self.trainctl("describe", job).stdout
+            + self.trainctl("logs", job, "--tail", "30").stdout
+        )[-3000:]
 
 
 def with_changes(job, changes):
@@ -58,4 +76,6 @@ def with_changes(job, changes):
 def random_tokens(path, rows, length, vocab=32000):
     """A .bin of raw uint16, as nanoGPT's, that is cut into so many rows of this length."""
     source = random.Random(7)
-    path.write_bytes(b"".join(struct.pack("<H", source.randrange(vocab)) for _ in range(rows * length)))
+    path.write_bytes(
+        b"".join(struct.pack("<H", source.randrange(vocab)) for _ in range(rows * length))
+    )

@@ -1,6 +1,7 @@
-// On a GPU: each fused kernel against plain ATen in float64 on random inputs, over the shapes and dtypes that worker/ops/fused.h
-// promises, fast paths and slow ones; then the time of each at OpenLLaMA 7B's shapes beside the bytes that it has to move. Exit status 77
-// where there is no GPU, 1 where a check failed.
+// On a GPU: each fused kernel against plain ATen in float64 on random inputs, over the shapes and
+// dtypes that worker/rank/ops/fused.h promises, fast paths and slow ones; then the time of each at
+// OpenLLaMA 7B's shapes beside the bytes that it has to move. Exit status 77 where there is no GPU,
+// 1 where a check failed.
 //
 // gpu_kernel_check [--no-timing]
 #include <cuda_runtime_api.h>
@@ -20,8 +21,10 @@ struct Section {
 };
 
 constexpr Section kSections[] = {
-    {"norm", CheckNorms},           {"rope", CheckRope}, {"swiglu", CheckSwiGlus},    {"cross-entropy", CheckCrossEntropies},
-    {"embedding", CheckEmbeddings}, {"flat", CheckFlat}, {"dropout", CheckDropouts},  {"nf4", CheckNf4s},
+    {"norm", CheckNorms},           {"rope", CheckRope},
+    {"swiglu", CheckSwiGlus},       {"cross-entropy", CheckCrossEntropies},
+    {"embedding", CheckEmbeddings}, {"flat", CheckFlat},
+    {"dropout", CheckDropouts},     {"nf4", CheckNf4s},
     {"refusals", CheckRefusals},
 };
 
@@ -35,7 +38,8 @@ int Run(bool with_timing) {
   for (const auto& [name, check] : kSections) {
     const int failed = checks.failed(), done = checks.done();
     check(checks);
-    std::printf("%-14s %d checks, %d failed\n", name, checks.done() - done, checks.failed() - failed);
+    std::printf("%-14s %d checks, %d failed\n", name, checks.done() - done,
+                checks.failed() - failed);
   }
   if (with_timing) {
     TimeKernels();

@@ -19,8 +19,10 @@ namespace {
 
 namespace fused = ops::fused;
 
-void CheckCrossEntropy(Checks& checks, int64_t rows, int64_t vocab, at::ScalarType type, bool misaligned, double spread) {
-  const std::string name = "CrossEntropy " + NameOf(type) + Text({rows, vocab, misaligned, static_cast<int64_t>(spread)});
+void CheckCrossEntropy(Checks& checks, int64_t rows, int64_t vocab, at::ScalarType type,
+                       bool misaligned, double spread) {
+  const std::string name = "CrossEntropy " + NameOf(type) +
+                           Text({rows, vocab, misaligned, static_cast<int64_t>(spread)});
   at::Tensor logits = (Random({rows, vocab}, at::kFloat) * spread).to(type);
   if (misaligned) {
     logits = Misaligned(logits);
@@ -31,29 +33,44 @@ void CheckCrossEntropy(Checks& checks, int64_t rows, int64_t vocab, at::ScalarTy
     targets.narrow(0, 1, 1).fill_(-100);
     targets.narrow(0, 2, 1).fill_(vocab - 1);
   }
-  const at::Tensor losses = at::empty({rows}, On(at::kFloat)), device_scale = at::full({}, 0.25, On(at::kFloat));
-  const fused::CrossEntropy loss{.element = TypeOf(logits), .rows = rows, .vocab = vocab, .logits = logits.data_ptr(),
-                                 .targets = targets.data_ptr<int64_t>(), .losses = losses.data_ptr<float>()};
-  const at::Tensor wide = original.to(at::kDouble), ignored = targets < 0, index = at::clamp_min(targets, 0).unsqueeze(1);
-  const at::Tensor want = (at::logsumexp(wide, 1) - wide.gather(1, index).squeeze(1)).masked_fill(ignored, 0);
+  const at::Tensor losses = at::empty({rows}, On(at::kFloat)),
+                   device_scale = at::full({}, 0.25, On(at::kFloat));
+  const fused::CrossEntropy loss{.element = TypeOf(logits),
+                                 .rows = rows,
+                                 .vocab = vocab,
+                                 .logits = logits.data_ptr(),
+                                 .targets = targets.data_ptr<int64_t>(),
+                                 .losses = losses.data_ptr<float>()};
+  const at::Tensor wide = original.to(at::kDouble), ignored = targets < 0,
+                   index = at::clamp_min(targets, 0).unsqueeze(1);
+  const at::Tensor want =
+      (at::logsumexp(wide, 1) - wide.gather(1, index).squeeze(1)).masked_fill(ignored, 0);
   // A loss is a difference of numbers as large as the logits, whose rounding it inherits.
-  const double rounding = wide.numel() == 0 ? 0 : 4 * std::numeric_limits<float>::epsilon() * wide.abs().max().item<double>();
+  const double rounding = wide.numel() == 0 ? 0
+                                            : 4 * std::numeric_limits<float>::epsilon() *
+                                                  wide.abs().max().item<double>();
   C10_CUDA_CHECK(fused::CrossEntropyForward(loss, Stream()));
   checks.Near(name + " forward", losses, want, 1e-5, rounding);
   checks.Equal(name + " forward leaves the logits", logits, original);
   losses.fill_(-1);
-  C10_CUDA_CHECK(fused::CrossEntropyForwardBackward(loss, 2.0f, device_scale.data_ptr<float>(), Stream()));
+  C10_CUDA_CHECK(
+      fused::CrossEntropyForwardBackward(loss, 2.0f, device_scale.data_ptr<float>(), Stream()));
   checks.Near(name + " losses", losses, want, 1e-5, rounding);
   at::Tensor gradient = at::softmax(wide, 1);
   gradient.scatter_add_(1, index, at::full({rows, 1}, -1.0, On(at::kDouble)));
-  checks.Near(name + " gradient", logits, gradient.masked_fill(ignored.unsqueeze(1), 0) * 0.5, 1e-5, rounding);
+  checks.Near(name + " gradient", logits, gradient.masked_fill(ignored.unsqueeze(1), 0) * 0.5, 1e-5,
+              rounding);
 }
 
 void CheckCrossEntropyOfForeignTarget(Checks& checks) {
   const at::Tensor logits = Random({2, 10}, at::kFloat), losses = at::zeros({2}, On(at::kFloat));
   const at::Tensor targets = at::arange(9, 11, On(at::kLong));  // 10 is beyond
-  C10_CUDA_CHECK(fused::CrossEntropyForward({.element = fused::Type::kF32, .rows = 2, .vocab = 10, .logits = logits.data_ptr(),
-                                             .targets = targets.data_ptr<int64_t>(), .losses = losses.data_ptr<float>()},
+  C10_CUDA_CHECK(fused::CrossEntropyForward({.element = fused::Type::kF32,
+                                             .rows = 2,
+                                             .vocab = 10,
+                                             .logits = logits.data_ptr(),
+                                             .targets = targets.data_ptr<int64_t>(),
+                                             .losses = losses.data_ptr<float>()},
                                             Stream()));
   checks.True("CrossEntropy of a target beyond the vocabulary is NaN",
               !at::isnan(losses)[0].item<bool>() && at::isnan(losses)[1].item<bool>());

@@ -1,4 +1,5 @@
-// The checks of worker/ops/fused.h's kernels, a file each (kernel_check_*.cc), and what they share.
+// The checks of worker/rank/ops/fused.h's kernels, a file each (kernel_check_*.cc), and what they
+// share.
 #pragma once
 
 #include <initializer_list>

@@ -10,11 +10,13 @@ namespace trainctl::gpu {
 // Checks of one program. Not thread-safe.
 class Checks {
  public:
-  // got, of any dtype, is want (float64) rounded once to got's dtype, give or take the error of fp32 arithmetic: half a unit in the last
-  // place of bf16, and fp32_tolerance relative to the element and to the largest element (sums cancel), and
-  // floor whatever its size.
-  void Near(const std::string& what, const at::Tensor& got, const at::Tensor& want, double fp32_tolerance = 4e-6, double floor = 0);
-  void Equal(const std::string& what, const at::Tensor& got, const at::Tensor& want);  // bit for bit
+  // got, of any dtype, is want (float64) rounded once to got's dtype, give or take the error of
+  // fp32 arithmetic: half a unit in the last place of bf16, and fp32_tolerance relative to the
+  // element and to the largest element (sums cancel), and floor whatever its size.
+  void Near(const std::string& what, const at::Tensor& got, const at::Tensor& want,
+            double fp32_tolerance = 4e-6, double floor = 0);
+  void Equal(const std::string& what, const at::Tensor& got,
+             const at::Tensor& want);  // bit for bit
   void True(const std::string& what, bool condition);
 
   int done() const { return done_; }

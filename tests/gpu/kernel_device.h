@@ -1,4 +1,4 @@
-// Tensors on the device that the kernels are tried on, and their way into worker/ops/fused.h.
+// Tensors on the device that the kernels are tried on, and their way into worker/rank/ops/fused.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,19 +7,23 @@
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAStream.h>
 
-#include "worker/ops/fused.h"
+#include "worker/rank/ops/fused.h"
 
 namespace trainctl::gpu {
 
 inline cudaStream_t Stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
-inline at::TensorOptions On(at::ScalarType type) { return at::TensorOptions().device(at::kCUDA).dtype(type); }
+inline at::TensorOptions On(at::ScalarType type) {
+  return at::TensorOptions().device(at::kCUDA).dtype(type);
+}
 
 inline ops::fused::Type TypeOf(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kBFloat16 ? ops::fused::Type::kBf16 : ops::fused::Type::kF32;
 }
 
-inline at::Tensor Random(at::IntArrayRef shape, at::ScalarType type) { return at::randn(shape, On(at::kFloat)).to(type); }
+inline at::Tensor Random(at::IntArrayRef shape, at::ScalarType type) {
+  return at::randn(shape, On(at::kFloat)).to(type);
+}
 
 // The same values in memory that no 16-byte piece fits: one element off.
 inline at::Tensor Misaligned(const at::Tensor& tensor) {

@@ -22,7 +22,10 @@ EXACT = {"deterministic": True}
 ONE = {"devices": 1, "train.global_batch_size": 8, "train.micro_batch_size": 2}
 WIDE = {**ONE, "devices": 4}  # on a host of two devices: 2
 FSDP = {**WIDE, "strategy": "fsdp"}
-HELD = {**FSDP, "train.micro_batch_size": 1}  # accumulates, on four devices twice, and holds whole gradients
+HELD = {
+    **FSDP,
+    "train.micro_batch_size": 1,
+}  # accumulates, on four devices twice, and holds whole gradients
 LORA = {"lora": {"r": 8, "alpha": 16, "dropout": 0.1}}
 MIXED = {"precision": "bf16-mixed"}
 BF16 = {"precision": "bf16-true"}
@@ -37,31 +40,59 @@ RUNGS = {
     "fsdp-bf16": ({**FSDP, **EXACT, **BF16}, {**WIDE, **EXACT, **BF16}, 0),
     "fsdp-grad-op": ({**FSDP, **EXACT, "sharding": "grad_op"}, {**WIDE, **EXACT}, 0),
     "fsdp-unwrapped": ({**FSDP, **EXACT, "fsdp_unit": "model"}, {**WIDE, **EXACT}, 0),
-    "fsdp-checkpointed": ({**FSDP, **EXACT, "activation_checkpointing": True}, {**WIDE, **EXACT}, 0),
+    "fsdp-checkpointed": (
+        {**FSDP, **EXACT, "activation_checkpointing": True},
+        {**WIDE, **EXACT},
+        0,
+    ),
     "fsdp-fast": ({**FSDP}, {**WIDE}, 2e-4),
     "fsdp-fast-mixed": ({**FSDP, **MIXED}, {**WIDE, **MIXED}, 2e-2),
     "fsdp-clipped": ({**FSDP, "train.max_norm": 0.5}, {**WIDE, "train.max_norm": 0.5}, 2e-4),
     "fsdp-held": ({**HELD}, {**WIDE, "train.micro_batch_size": 1}, 2e-4),
     "fsdp-held-mixed": ({**HELD, **MIXED}, {**WIDE, **MIXED, "train.micro_batch_size": 1}, 2e-2),
     "fsdp-held-bf16": ({**HELD, **BF16}, {**WIDE, **BF16, "train.micro_batch_size": 1}, 2e-2),
-    "fsdp-held-grad-op": ({**HELD, "sharding": "grad_op"}, {**WIDE, "train.micro_batch_size": 1}, 2e-4),
-    "fsdp-held-unwrapped": ({**HELD, "fsdp_unit": "model"}, {**WIDE, "train.micro_batch_size": 1}, 2e-4),
+    "fsdp-held-grad-op": (
+        {**HELD, "sharding": "grad_op"},
+        {**WIDE, "train.micro_batch_size": 1},
+        2e-4,
+    ),
+    "fsdp-held-unwrapped": (
+        {**HELD, "fsdp_unit": "model"},
+        {**WIDE, "train.micro_batch_size": 1},
+        2e-4,
+    ),
     "fsdp-held-clipped": ({**HELD, "train.max_norm": 0.5}, {**WIDE, "train.max_norm": 0.5}, 2e-4),
     "fsdp-held-offload": ({**HELD, "offload_optimizer": True}, {**HELD}, 2e-4),
     "fsdp-held-once": ({**HELD}, {**FSDP}, 2e-4),
     "checkpointing": ({**ONE, **EXACT, "activation_checkpointing": True}, {**ONE, **EXACT}, 0),
-    "checkpointing-2nd": ({**ONE, **EXACT, "activation_checkpointing": 2, **MIXED}, {**ONE, **EXACT, **MIXED}, 0),
+    "checkpointing-2nd": (
+        {**ONE, **EXACT, "activation_checkpointing": 2, **MIXED},
+        {**ONE, **EXACT, **MIXED},
+        0,
+    ),
     "accumulation": ({**ONE}, {**ONE, "train.micro_batch_size": 8}, 2e-4),
     "engine": ({**ONE, "engine": "reference"}, {**ONE}, 2e-4),
     "engine-mixed": ({**ONE, **MIXED, "engine": "reference"}, {**ONE, **MIXED}, 2e-2),
     "offload": ({**ONE, "offload_optimizer": True}, {**ONE}, 2e-4),
     "offload-mixed": ({**ONE, **MIXED, "offload_optimizer": True}, {**ONE, **MIXED}, 2e-2),
     "offload-fsdp": ({**FSDP, "offload_optimizer": True}, {**FSDP}, 2e-4),
-    "adamw-8bit-fsdp": ({**FSDP, **EXACT, "optimizer.name": "adamw_8bit"}, {**ONE, **EXACT, "optimizer.name": "adamw_8bit"}, 0),
+    "adamw-8bit-fsdp": (
+        {**FSDP, **EXACT, "optimizer.name": "adamw_8bit"},
+        {**ONE, **EXACT, "optimizer.name": "adamw_8bit"},
+        0,
+    ),
     "lora-ddp": ({**WIDE, **EXACT, **LORA}, {**ONE, **EXACT, **LORA}, 0),
     "lora-fsdp": ({**FSDP, **EXACT, **LORA, **BF16}, {**WIDE, **EXACT, **LORA, **BF16}, 0),
-    "lora-checkpointed": ({**ONE, **EXACT, **LORA, "activation_checkpointing": True}, {**ONE, **EXACT, **LORA}, 0),
-    "qlora-ddp": ({**WIDE, **EXACT, **LORA, **BF16, "quantize": "nf4"}, {**ONE, **EXACT, **LORA, **BF16, "quantize": "nf4"}, 0),
+    "lora-checkpointed": (
+        {**ONE, **EXACT, **LORA, "activation_checkpointing": True},
+        {**ONE, **EXACT, **LORA},
+        0,
+    ),
+    "qlora-ddp": (
+        {**WIDE, **EXACT, **LORA, **BF16, "quantize": "nf4"},
+        {**ONE, **EXACT, **LORA, **BF16, "quantize": "nf4"},
+        0,
+    ),
 }
 
 
@@ -80,17 +111,41 @@ def resumed_rungs(folder):
     """{name: (the run that goes on, the run that saved, 0)}"""
     rungs = {}
     for name, way in RESUMED.items():
-        saved = {**way, "output.dir": str(folder / name), "checkpoint.every_steps": SAVED_STEP, "checkpoint.keep_last": 100}
-        rungs[name] = ({**way, "checkpoint.resume_from": f"{saved['output.dir']}/checkpoints/step-{SAVED_STEP}"}, saved, 0)
+        saved = {
+            **way,
+            "output.dir": str(folder / name),
+            "checkpoint.every_steps": SAVED_STEP,
+            "checkpoint.keep_last": 100,
+        }
+        rungs[name] = (
+            {
+                **way,
+                "checkpoint.resume_from": f"{saved['output.dir']}/checkpoints/step-{SAVED_STEP}",
+            },
+            saved,
+            0,
+        )
     return rungs
 
 
 def job_of(changes, options, name):
-    return with_changes({"version": 1, "name": name, "model": {"path": str(options.model.resolve()), "init": "random"},
-                         "data": {"path": str(TOP / "deploy/data/chess.jsonl"), "format": "text", "max_rows": 8 * options.steps},
-                         "precision": "32-true", "train": {"max_steps": options.steps, "max_seq_length": options.length},
-                         "optimizer": {"lr": 2e-3},
-                         "resources": {"step_timeout": "2min", "time_limit": "5min"}}, changes)
+    return with_changes(
+        {
+            "version": 1,
+            "name": name,
+            "model": {"path": str(options.model.resolve()), "init": "random"},
+            "data": {
+                "path": str(TOP / "deploy/data/chess.jsonl"),
+                "format": "text",
+                "max_rows": 8 * options.steps,
+            },
+            "precision": "32-true",
+            "train": {"max_steps": options.steps, "max_seq_length": options.length},
+            "optimizer": {"lr": 2e-3},
+            "resources": {"step_timeout": "2min", "time_limit": "5min"},
+        },
+        changes,
+    )
 
 
 class Runs:
@@ -120,7 +175,11 @@ class Runs:
             return {}, refused.strip()
         if self.site.trainctl("wait", name).returncode != 0:
             return {}, self.site.why(name)
-        return {point["step"]: point["value"] for point in self.site.points(name) if point["name"] == "loss"}, ""
+        return {
+            point["step"]: point["value"]
+            for point in self.site.points(name)
+            if point["name"] == "loss"
+        }, ""
 
 
 def climb(runs, name, rung):
@@ -133,29 +192,48 @@ def climb(runs, name, rung):
         print(f"{name:20} FAILED\nits gradients were not held whole", flush=True)
         return False
     steps = range(SAVED_STEP if name in RESUMED else 0, runs.options.steps)
-    furthest = max(abs(a[step] - b[step]) if step in a and step in b else float("inf") for step in steps)
+    furthest = max(
+        abs(a[step] - b[step]) if step in a and step in b else float("inf") for step in steps
+    )
     good = furthest <= tolerance and set(a) == set(steps) and len(set(a.values())) > 1
-    print(f"{name:20} {'ok' if good else 'DIFFERS':8} {len(a)} losses {a[steps[0]]:.6f} → {a[steps[-1]]:.6f}, "
-          f"furthest apart {furthest:.3g} (allowed {tolerance:g})", flush=True)
+    print(
+        f"{name:20} {'ok' if good else 'DIFFERS':8} {len(a)} losses {a[steps[0]]:.6f} → {a[steps[-1]]:.6f}, "
+        f"furthest apart {furthest:.3g} (allowed {tolerance:g})",
+        flush=True,
+    )
     return good
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rungs", default="*", help="names or patterns, comma-separated")
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--bin", type=pathlib.Path, default=TOP / "build/bin")
     parser.add_argument("--cpu", type=int, help="climb on so many CPU slots")
-    parser.add_argument("--length", type=int, default=320, help="of the rows: several blocks of the attention kernels")
+    parser.add_argument(
+        "--length",
+        type=int,
+        default=320,
+        help="of the rows: several blocks of the attention kernels",
+    )
     parser.add_argument("--model", type=pathlib.Path, default=TOP / "deploy/models/tiny")
     options = parser.parse_args()
     good = True
     with tempfile.TemporaryDirectory(prefix="trainctl-ladder-") as folder:
-        site = Site(options.bin.resolve(), pathlib.Path(folder), *(("--workers", str(options.cpu), "--cpu") if options.cpu else ()))
+        site = Site(
+            options.bin.resolve(),
+            pathlib.Path(folder),
+            *(("--workers", str(options.cpu), "--cpu") if options.cpu else ()),
+        )
         try:
             devices, runs = site.devices("cpu" if options.cpu else "cuda"), Runs(site, options)
-            chosen = {name: rung for name, rung in {**RUNGS, **resumed_rungs(site.folder)}.items()
-                      if any(fnmatch.fnmatch(name, pattern) for pattern in options.rungs.split(","))}
+            chosen = {
+                name: rung
+                for name, rung in {**RUNGS, **resumed_rungs(site.folder)}.items()
+                if any(fnmatch.fnmatch(name, pattern) for pattern in options.rungs.split(","))
+            }
             ways = [way for rung in chosen.values() for way in rung[:2]]
             for way in ways:
                 way["devices"] = min(way["devices"], 4 if devices >= 4 else 2)

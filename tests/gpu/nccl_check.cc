@@ -1,6 +1,7 @@
-// On a host with GPUs: the NCCL communicator, one process a GPU as in a job. Every collective against its exact result, a collective that
-// overlaps what the caller computes, and an abort while a peer never comes. Prints all-reduce bandwidth. Exit status 77 with fewer than
-// two GPUs, 1 where a check failed.
+// On a host with GPUs: the NCCL communicator, one process a GPU as in a job. Every collective
+// against its exact result, a collective that overlaps what the caller computes, and an abort while
+// a peer never comes. Prints all-reduce bandwidth. Exit status 77 with fewer than two GPUs, 1 where
+// a check failed.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -17,16 +18,20 @@
 #include <vector>
 
 #include "tests/gpu/kernel_compare.h"
-#include "worker/comm/communicator.h"
+#include "worker/rank/comm/communicator.h"
 
 namespace trainctl::gpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
-at::TensorOptions On(at::ScalarType type) { return at::TensorOptions().device(at::kCUDA).dtype(type); }
+at::TensorOptions On(at::ScalarType type) {
+  return at::TensorOptions().device(at::kCUDA).dtype(type);
+}
 
 // What rank 0 writes, each other rank reads: a pipe a rank.
 class Pipes {
@@ -58,7 +63,8 @@ class Pipes {
 void CheckCollectives(Checks& checks, comm::Communicator& group, at::ScalarType type) {
   const int64_t n = group.world_size(), rank = group.rank();
   const std::string name = c10::toString(type);
-  const at::Tensor sum = at::full({1'000'003}, rank + 1, On(type)), gathered = at::zeros({n, 1001}, On(type));
+  const at::Tensor sum = at::full({1'000'003}, rank + 1, On(type)),
+                   gathered = at::zeros({n, 1001}, On(type));
   const at::Tensor part = at::zeros({7}, On(type)), broadcast = at::full({33}, rank, On(type));
   const auto first = group.AllReduce(sum);
   group.AllGather(gathered, at::full({1001}, rank, On(type)));
@@ -66,12 +72,15 @@ void CheckCollectives(Checks& checks, comm::Communicator& group, at::ScalarType 
   group.Wait(group.Broadcast(broadcast, n - 1));
   group.Wait(first);
   checks.Equal(name + " all-reduce", sum, at::full({1'000'003}, n * (n + 1) / 2, On(type)));
-  checks.Equal(name + " all-gather", gathered, at::arange(n, On(at::kLong)).unsqueeze(1).expand({n, 1001}).to(type));
-  checks.Equal(name + " reduce-scatter", part, (at::arange(7 * rank, 7 * rank + 7, On(at::kLong)) * n).to(type));
+  checks.Equal(name + " all-gather", gathered,
+               at::arange(n, On(at::kLong)).unsqueeze(1).expand({n, 1001}).to(type));
+  checks.Equal(name + " reduce-scatter", part,
+               (at::arange(7 * rank, 7 * rank + 7, On(at::kLong)) * n).to(type));
   checks.Equal(name + " broadcast", broadcast, at::full({33}, n - 1, On(type)));
 }
 
-// More collectives than the communicator keeps events of, each over what the one before left, while the caller's stream goes on.
+// More collectives than the communicator keeps events of, each over what the one before left, while
+// the caller's stream goes on.
 void CheckOrder(Checks& checks, comm::Communicator& group) {
   const at::Tensor sum = at::full({1 << 20}, 1.0, On(at::kDouble));
   double want = 1;
@@ -94,9 +103,11 @@ void TimeAllReduce(comm::Communicator& group, int64_t mebibytes) {
   }
   cudaDeviceSynchronize();
   const double seconds = SecondsSince(begin) / 10;
-  const double bus = 2.0 * static_cast<double>(group.world_size() - 1) / static_cast<double>(group.world_size());
+  const double bus =
+      2.0 * static_cast<double>(group.world_size() - 1) / static_cast<double>(group.world_size());
   if (group.rank() == 0) {
-    std::printf("all-reduce of %4ld MiB: %.0f GB/s on the bus\n", mebibytes, static_cast<double>(data.nbytes()) * bus / seconds * 1e-9);
+    std::printf("all-reduce of %4ld MiB: %.0f GB/s on the bus\n", mebibytes,
+                static_cast<double>(data.nbytes()) * bus / seconds * 1e-9);
   }
 }
 
@@ -109,7 +120,8 @@ bool AllReduceThrows(comm::Communicator& group) {
   return false;
 }
 
-// Rank 0 alone calls a collective (which may throw at once, where a peer gave up before), and gives up.
+// Rank 0 alone calls a collective (which may throw at once, where a peer gave up before), and gives
+// up.
 void CheckAbort(Checks& checks, comm::Communicator& group) {
   if (group.rank() == 0) {
     AllReduceThrows(group);
@@ -122,7 +134,10 @@ void CheckAbort(Checks& checks, comm::Communicator& group) {
 
 int RunRank(int rank, int ranks, const Pipes& pipes) {
   cudaSetDevice(rank);
-  const auto group = comm::Join({.cuda = true, .rank = rank, .world_size = ranks, .timeout_seconds = 120,
+  const auto group = comm::Join({.cuda = true,
+                                 .rank = rank,
+                                 .world_size = ranks,
+                                 .timeout_seconds = 120,
                                  .publish = [&](const std::string& blob) { pipes.Publish(blob); },
                                  .await_blob = [&] { return pipes.Await(rank); }});
   Checks checks;

@@ -1,6 +1,8 @@
-// On a GPU: AdamW in host memory against the fused kernel with fp32 states on the device, whose arithmetic is the same; that gradients are
-// read when they are ready and not before, and let go of; then the rate of the whole pipeline over four of OpenLLaMA 7B's blocks (10 GB of
-// host memory), beside the copies' own (cpu_adam_bench has the CPU's). Exit status 77 where there is no GPU, 1 where a check failed.
+// On a GPU: AdamW in host memory against the fused kernel with fp32 states on the device, whose
+// arithmetic is the same; that gradients are read when they are ready and not before, and let go
+// of; then the rate of the whole pipeline over four of OpenLLaMA 7B's blocks (10 GB of host
+// memory), beside the copies' own (cpu_adam_bench has the CPU's). Exit status 77 where there is no
+// GPU, 1 where a check failed.
 //
 // gpu_offload_check [--no-timing] [THREADS]        (all CPUs that this process may use)
 #include <ATen/TensorOperators.h>
@@ -18,10 +20,10 @@
 
 #include "tests/gpu/kernel_compare.h"
 #include "tests/gpu/kernel_device.h"
-#include "worker/optim/adam_kernel.h"
-#include "worker/optim/cpu_share.h"
-#include "worker/optim/host_tensor.h"
-#include "worker/optim/optimizer.h"
+#include "worker/rank/optim/adam_kernel.h"
+#include "worker/rank/optim/cpu_share.h"
+#include "worker/rank/optim/host_tensor.h"
+#include "worker/rank/optim/optimizer.h"
 
 namespace trainctl::gpu {
 namespace {
@@ -33,7 +35,8 @@ const at::Device kDevice(at::kCUDA, 0);
 struct Types {
   at::ScalarType grad, compute;
 };
-constexpr Types kTypes[] = {{at::kBFloat16, at::kBFloat16}, {at::kFloat, at::kBFloat16}, {at::kFloat, at::kFloat}};
+constexpr Types kTypes[] = {
+    {at::kBFloat16, at::kBFloat16}, {at::kFloat, at::kBFloat16}, {at::kFloat, at::kFloat}};
 
 job::OptimizerSpec Spec() {
   job::OptimizerSpec spec;
@@ -41,8 +44,10 @@ job::OptimizerSpec Spec() {
   return spec;
 }
 
-std::unique_ptr<optim::Optimizer> Offloaded(const std::vector<optim::FlatBuffer>& buffers, int64_t threads) {
-  return optim::MakeOptimizer({.spec = Spec(), .offload = true, .threads = threads, .device = kDevice}, buffers);
+std::unique_ptr<optim::Optimizer> Offloaded(const std::vector<optim::FlatBuffer>& buffers,
+                                            int64_t threads) {
+  return optim::MakeOptimizer(
+      {.spec = Spec(), .offload = true, .threads = threads, .device = kDevice}, buffers);
 }
 
 struct Unit {
@@ -61,8 +66,9 @@ Unit MakeUnit(int64_t numel, at::ScalarType compute) {
 
 // Five steps of three units, on the host and on the device.
 void CheckAgainstTheDevice(Checks& checks, const Types& types, bool scaled, int64_t threads) {
-  const std::string name = std::string(types.grad == at::kBFloat16 ? "bf16" : "fp32") + " gradients, " +
-                           (types.compute == at::kBFloat16 ? "bf16" : "fp32") + " copies" + (scaled ? ", clipped" : "");
+  const std::string name = std::string(types.grad == at::kBFloat16 ? "bf16" : "fp32") +
+                           " gradients, " + (types.compute == at::kBFloat16 ? "bf16" : "fp32") +
+                           " copies" + (scaled ? ", clipped" : "");
   std::vector<Unit> units;
   std::vector<optim::FlatBuffer> host, device;
   for (const int64_t numel : {30'000'128, 256, 5'000'192}) {
@@ -73,10 +79,16 @@ void CheckAgainstTheDevice(Checks& checks, const Types& types, bool scaled, int6
   const auto offloaded = Offloaded(host, threads);
   const auto fused = optim::MakeOptimizer({.spec = Spec()}, device);
   for (int64_t step = 1; step <= 5; ++step) {
-    const optim::StepRates rates{.step = step, .lr = 1e-2, .grad_scale = scaled ? at::full({}, 0.3, On(at::kFloat)) : at::Tensor()};
+    const optim::StepRates rates{
+        .step = step,
+        .lr = 1e-2,
+        .grad_scale = scaled ? at::full({}, 0.3, On(at::kFloat)) : at::Tensor()};
     for (size_t i = 0; i < units.size(); ++i) {
       const at::Tensor grad = Random(units[i].host_master.sizes(), types.grad);
-      fused->Update(i, {units[i].device_master, grad.to(at::kFloat, false, /*copy=*/true), units[i].device_copy}, rates);
+      fused->Update(
+          i,
+          {units[i].device_master, grad.to(at::kFloat, false, /*copy=*/true), units[i].device_copy},
+          rates);
       offloaded->Update(i, {units[i].host_master, grad, units[i].compute}, rates);
     }
     offloaded->Finish();
@@ -87,25 +99,30 @@ void CheckAgainstTheDevice(Checks& checks, const Types& types, bool scaled, int6
     checks.Near(name + ": masters", master, units[i].device_master.to(at::kDouble), 1e-6);
     checks.Equal(name + ": copies", compute, master.to(types.compute));
     for (size_t s = 0; s < 2; ++s) {
-      checks.Near(name + ": moments", offloaded->State(i)[s].values.to(kDevice), fused->State(i)[s].values.to(at::kDouble), 1e-6);
+      checks.Near(name + ": moments", offloaded->State(i)[s].values.to(kDevice),
+                  fused->State(i)[s].values.to(at::kDouble), 1e-6);
     }
   }
 }
 
-// The gradient is written by the current stream long after Update was called, and the copy is read by it right after Finish.
+// The gradient is written by the current stream long after Update was called, and the copy is read
+// by it right after Finish.
 void CheckOrder(Checks& checks, int64_t threads) {
   constexpr int64_t kNumel = 20'000'000;
   const Unit unit = MakeUnit(kNumel, at::kBFloat16);
   const auto optimizer = Offloaded({{unit.host_master, {}}}, threads);
-  const at::Tensor before = unit.host_master.clone(), busy = at::empty({int64_t{1} << 31}, On(at::kByte));
+  const at::Tensor before = unit.host_master.clone(),
+                   busy = at::empty({int64_t{1} << 31}, On(at::kByte));
   at::Tensor grad = at::zeros({kNumel}, On(at::kBFloat16));
   for (int i = 0; i < 200; ++i) busy.fill_(i);
   grad.fill_(1);
-  optimizer->Update(0, {unit.host_master, grad, unit.compute}, {.step = 1, .lr = 0.5, .grad_scale = {}});
+  optimizer->Update(0, {unit.host_master, grad, unit.compute},
+                    {.step = 1, .lr = 0.5, .grad_scale = {}});
   optimizer->Finish();
   const at::Tensor seen = unit.compute.clone();
   // AdamW's first step is lr · sign of the gradient.
-  checks.Near("a gradient is read when it is ready", unit.host_master, (before * (1 - 0.5 * 0.1) - 0.5).to(at::kDouble), 1e-6);
+  checks.Near("a gradient is read when it is ready", unit.host_master,
+              (before * (1 - 0.5 * 0.1) - 0.5).to(at::kDouble), 1e-6);
   checks.Equal("the copy is there after Finish", seen.cpu(), unit.host_master.to(at::kBFloat16));
   checks.True("the gradient was let go of", grad.use_count() == 1);
 }
@@ -123,8 +140,8 @@ double CopySeconds(const at::Tensor& to, const at::Tensor& from) {
 }
 
 void Row(const char* name, double parameters, double seconds, double bytes_of_one) {
-  std::printf("%-40s %9.1f ms %7.2f G parameters/s %7.1f GB/s\n", name, seconds * 1e3, parameters / seconds * 1e-9,
-              parameters * bytes_of_one / seconds * 1e-9);
+  std::printf("%-40s %9.1f ms %7.2f G parameters/s %7.1f GB/s\n", name, seconds * 1e3,
+              parameters / seconds * 1e-9, parameters * bytes_of_one / seconds * 1e-9);
 }
 
 void TimePipeline(int64_t threads) {
@@ -133,21 +150,28 @@ void TimePipeline(int64_t threads) {
   std::vector<optim::FlatBuffer> buffers;
   const auto made = std::chrono::steady_clock::now();
   for (int64_t i = 0; i < kTimedUnits; ++i) {
-    units.push_back({optim::HostTensor(kBlockParameters, kDevice), {}, at::zeros({kBlockParameters}, On(at::kBFloat16)), {}});
+    units.push_back({optim::HostTensor(kBlockParameters, kDevice),
+                     {},
+                     at::zeros({kBlockParameters}, On(at::kBFloat16)),
+                     {}});
     buffers.push_back({units.back().host_master, {}});
   }
   const auto optimizer = Offloaded(buffers, threads);
-  std::printf("%ld threads; host memory made in %.1f s\n", static_cast<long>(threads), SecondsSince(made));
+  std::printf("%ld threads; host memory made in %.1f s\n", static_cast<long>(threads),
+              SecondsSince(made));
   const at::Tensor half = units[0].host_master.view(at::kBFloat16).narrow(0, 0, kBlockParameters);
-  Row("one block down", static_cast<double>(kBlockParameters), CopySeconds(half, units[0].compute), 2);
-  Row("one block up", static_cast<double>(kBlockParameters), CopySeconds(units[0].compute, half), 2);
+  Row("one block down", static_cast<double>(kBlockParameters), CopySeconds(half, units[0].compute),
+      2);
+  Row("one block up", static_cast<double>(kBlockParameters), CopySeconds(units[0].compute, half),
+      2);
   units[0].host_master.zero_();
   for (int64_t step = 1; step <= 4; ++step) {
     c10::cuda::device_synchronize();
     const auto begin = std::chrono::steady_clock::now();
     for (int64_t i = 0; i < kTimedUnits; ++i) {
       optimizer->Update(static_cast<size_t>(i),
-                        {units[i].host_master, at::full({kBlockParameters}, 1e-3, On(at::kBFloat16)), units[i].compute},
+                        {units[i].host_master,
+                         at::full({kBlockParameters}, 1e-3, On(at::kBFloat16)), units[i].compute},
                         {.step = step, .lr = 1e-5, .grad_scale = {}});
     }
     optimizer->Finish();
@@ -168,7 +192,8 @@ int Run(bool with_timing, int64_t threads) {
     for (const bool scaled : {false, true}) CheckAgainstTheDevice(checks, types, scaled, threads);
   }
   CheckOrder(checks, threads);
-  std::printf("offloaded AdamW: %d checks, %d failed (%s)\n", checks.done(), checks.failed(), optim::AdamPaths().front().name);
+  std::printf("offloaded AdamW: %d checks, %d failed (%s)\n", checks.done(), checks.failed(),
+              optim::AdamPaths().front().name);
   if (with_timing) TimePipeline(threads);
   return checks.failed() == 0 ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The labs' experiments (deploy/jobs/lab-*.json) through the real coordinator and workers of this host: one table of time, and of memory
+"""The labs' experiments (deploy/recipes/lab-*.json) through the real coordinator and workers of this host: one table of time, and of memory
 predicted and measured.
 
 usage: tests/gpu/recipes.py [--rows PATTERN,…] [--steps N] [--results FILE] [--budget SECONDS] [--parallel] [--write README] [--bin DIR]
@@ -10,9 +10,10 @@ full length of 512, so that a short run meets the longest row and its times can 
 are left out, and so are rows that --results shows as done (succeeded, or out of memory): the script can be killed and started again. Rows
 of one device run one after another, or with --parallel on as many devices as there are; those of several devices always one after another.
 
---write puts the table, with date and machine, between the markers of deploy/jobs/README.md; --table-only prints what --results holds.
+--write puts the table, with date and machine, between the markers of deploy/recipes/README.md; --table-only prints what --results holds.
 Exit status 1 where a row failed or its prediction was wrong: another outcome, or a peak more than 5 % off. Needs python3.
 """
+
 import argparse
 import fnmatch
 import json
@@ -30,18 +31,36 @@ POLL_SECONDS = 0.5
 
 
 def options_of(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", default="*", help="ids or patterns, such as single-3,multi-*")
     parser.add_argument("--steps", type=int, default=8)
-    parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("recipes-results.json"))
+    parser.add_argument(
+        "--results", type=pathlib.Path, default=pathlib.Path("recipes-results.json")
+    )
     parser.add_argument("--again", action="store_true", help="run rows that have a result, too")
-    parser.add_argument("--budget", type=float, help="start no row after so many seconds less a minute, and cancel what runs at their end")
+    parser.add_argument(
+        "--budget",
+        type=float,
+        help="start no row after so many seconds less a minute, and cancel what runs at their end",
+    )
     parser.add_argument("--parallel", action="store_true")
     parser.add_argument("--engine", choices=["fused", "reference"], default="fused")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of every row's job, such as devices=2")
-    parser.add_argument("--shipped-data", action="store_true", help="the rows that the job file names")
-    parser.add_argument("--tiny", action="store_true", help="deploy/models/tiny on CPU slots: a test of this script")
-    parser.add_argument("--write", type=pathlib.Path, help="deploy/jobs/README.md")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="of every row's job, such as devices=2",
+    )
+    parser.add_argument(
+        "--shipped-data", action="store_true", help="the rows that the job file names"
+    )
+    parser.add_argument(
+        "--tiny", action="store_true", help="deploy/models/tiny on CPU slots: a test of this script"
+    )
+    parser.add_argument("--write", type=pathlib.Path, help="deploy/recipes/README.md")
     parser.add_argument("--table-only", action="store_true")
     parser.add_argument("--bin", type=pathlib.Path, default=TOP / "build/bin")
     return parser.parse_args(arguments)
@@ -76,15 +95,24 @@ class Run:
     def all(self, rows):
         for row in rows:
             if row.devices > self.devices:
-                print(f"{row.id}: needs {row.devices} devices, this host has {self.devices}", flush=True)
+                print(
+                    f"{row.id}: needs {row.devices} devices, this host has {self.devices}",
+                    flush=True,
+                )
         rows = [row for row in rows if row.devices <= self.devices]
-        self.some([row for row in rows if row.devices == 1], self.devices if self.options.parallel else 1)
+        self.some(
+            [row for row in rows if row.devices == 1], self.devices if self.options.parallel else 1
+        )
         self.some([row for row in rows if row.devices > 1], 1)
 
     def some(self, rows, at_once):
         waiting = list(rows)
         while waiting or self.under_way:
-            while waiting and len(self.under_way) < at_once and time.monotonic() < self.end - min(60, (self.options.budget or 0) / 2):
+            while (
+                waiting
+                and len(self.under_way) < at_once
+                and time.monotonic() < self.end - min(60, (self.options.budget or 0) / 2)
+            ):
                 self.start(waiting.pop(0))
             if not self.under_way:
                 break
@@ -107,7 +135,15 @@ class Run:
                 row = self.under_way.pop(state["id"])
                 result = row.result(self.site, state["id"])
                 self.results.add(row.key, result)
-                print("\n".join([f"{row.key}: {result['outcome']} {result['message']}".rstrip(), *result["last_log_lines"]]), flush=True)
+                print(
+                    "\n".join(
+                        [
+                            f"{row.key}: {result['outcome']} {result['message']}".rstrip(),
+                            *result["last_log_lines"],
+                        ]
+                    ),
+                    flush=True,
+                )
 
     def give_up(self):
         print("out of time: " + ", ".join(row.key for row in self.under_way.values()), flush=True)
@@ -126,7 +162,11 @@ def run_rows(options, results, rows):
             row.prepare(folder)
         tokens = max(row.tokens_file_rows() for row in rows)
         random_tokens(folder / "tokens.bin", tokens, LENGTH, vocab=512 if options.tiny else 32000)
-        site = Site(options.bin.resolve(), folder / "site", *(("--workers", "4", "--cpu") if options.tiny else ()))
+        site = Site(
+            options.bin.resolve(),
+            folder / "site",
+            *(("--workers", "4", "--cpu") if options.tiny else ()),
+        )
         try:
             Run(site, options, results).all(rows)
         finally:
@@ -135,10 +175,16 @@ def run_rows(options, results, rows):
 
 def main(arguments):
     options = options_of(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the cluster goes down with the script
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # so that the cluster goes down with the script
     results = Results(options.results)
     every_row = read_rows(options)
-    rows = [row for row in every_row if is_asked(row, options.rows) and (options.again or not results.is_done(row.key))]
+    rows = [
+        row
+        for row in every_row
+        if is_asked(row, options.rows) and (options.again or not results.is_done(row.key))
+    ]
     if rows and not options.table_only:
         run_rows(options, results, rows)
     table = markdown(every_row, results.rows)

@@ -1,17 +1,44 @@
 """The table of recipes.py: Markdown of the results, and what in them contradicts the predictions."""
+
 from host_site import GIB, KINDS
 
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
 WORST_ERROR = 0.05
 
 # The labs' own notes on 4× A100 80 GB: time of the run, allocated / reserved memory of a GPU in GB.
-TODAY = {"single-1": "OOM", "single-7": "nearly fills 80 GB", "single-8": "OOM", "single-9": "fits, slow",
-         "multi-1": "3:32, 62.0 / 71.4", "multi-1a": "2:45, 62.0 / 73.3", "multi-2": "2:43, 70–74 / 78", "multi-3": "2:53, 32–36 / 56",
-         "multi-4": "1:56, 60–63 / 63–68", "multi-5": "GPUs idle near the end of the step",
-         "chess-1": "39–43 GiB; GPUs 56, 99, 100, 74 % busy", "chess-2": "OOM"}
+TODAY = {
+    "single-1": "OOM",
+    "single-7": "nearly fills 80 GB",
+    "single-8": "OOM",
+    "single-9": "fits, slow",
+    "multi-1": "3:32, 62.0 / 71.4",
+    "multi-1a": "2:45, 62.0 / 73.3",
+    "multi-2": "2:43, 70–74 / 78",
+    "multi-3": "2:53, 32–36 / 56",
+    "multi-4": "1:56, 60–63 / 63–68",
+    "multi-5": "GPUs idle near the end of the step",
+    "chess-1": "39–43 GiB; GPUs 56, 99, 100, 74 % busy",
+    "chess-2": "OOM",
+}
 
-HEADER = ["id", "outcome", "s/step", "predicted s/step", "error of the time", "tokens/s", "params", "grads", "optimizer",
-          "optimizer (CPU)", "other", "predicted peak", "measured peak", "error", "reserved", "today"]
+HEADER = [
+    "id",
+    "outcome",
+    "s/step",
+    "predicted s/step",
+    "error of the time",
+    "tokens/s",
+    "params",
+    "grads",
+    "optimizer",
+    "optimizer (CPU)",
+    "other",
+    "predicted peak",
+    "measured peak",
+    "error",
+    "reserved",
+    "today",
+]
 
 
 def gib(value):
@@ -52,10 +79,20 @@ def time_error(result):
 
 def cells(key, result):
     measured = result.get("measured", {})
-    return [key, outcome_text(result), number(result.get("step_seconds"), ".3f"), number(predicted_step(result), ".3f"),
-            percent(time_error(result)), number(result.get("tokens_per_second"), ",.0f"),
-            *(gib(measured.get(kind)) for kind in KINDS), gib(result.get("predicted_peak")), gib(measured.get("peak_allocated")),
-            percent(peak_error(result)), gib(measured.get("reserved")), TODAY.get(result["id"], "")]
+    return [
+        key,
+        outcome_text(result),
+        number(result.get("step_seconds"), ".3f"),
+        number(predicted_step(result), ".3f"),
+        percent(time_error(result)),
+        number(result.get("tokens_per_second"), ",.0f"),
+        *(gib(measured.get(kind)) for kind in KINDS),
+        gib(result.get("predicted_peak")),
+        gib(measured.get("peak_allocated")),
+        percent(peak_error(result)),
+        gib(measured.get("reserved")),
+        TODAY.get(result["id"], ""),
+    ]
 
 
 def heading(results):
@@ -64,32 +101,55 @@ def heading(results):
     for result in results:
         machine = result.get("machine")
         if machine:
-            texts.append(f"{machine['device_name']}, driver {machine['driver'] or '–'}, LibTorch {machine['libtorch']}")
+            texts.append(
+                f"{machine['device_name']}, driver {machine['driver'] or '–'}, LibTorch {machine['libtorch']}"
+            )
     dates = sorted({result["date"] for result in results})
     steps = sorted({result["steps"] for result in results})
     data = sorted({result["data"] for result in results})
-    return (f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {'; '.join(dict.fromkeys(texts)) or 'no device'}. "
-            f"Steps a run: {' to '.join(str(n) for n in dict.fromkeys((steps[0], steps[-1])))}; data: {'; '.join(data)}. Memory in GiB.")
+    return (
+        f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {'; '.join(dict.fromkeys(texts)) or 'no device'}. "
+        f"Steps a run: {' to '.join(str(n) for n in dict.fromkeys((steps[0], steps[-1])))}; data: {'; '.join(data)}. Memory in GiB."
+    )
 
 
 def markdown(rows, results):
     """In the order of the rows, an engine's variant after its row."""
-    shown = [(key, results[key]) for row in rows for key in sorted(results) if results[key]["id"] == row.id]
+    shown = [
+        (key, results[key])
+        for row in rows
+        for key in sorted(results)
+        if results[key]["id"] == row.id
+    ]
     if not shown:
         return "Nothing was measured yet.\n"
-    lines = [HEADER, ["---"] * len(HEADER), *(cells(key, result) for key, result in dict(shown).items())]
-    return heading([result for _, result in shown]) + "\n\n" + "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    lines = [
+        HEADER,
+        ["---"] * len(HEADER),
+        *(cells(key, result) for key, result in dict(shown).items()),
+    ]
+    return (
+        heading([result for _, result in shown])
+        + "\n\n"
+        + "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    )
 
 
 def problems(results, judge_peaks):
     """Rows that failed or went another way than was predicted."""
     found = []
     for key, result in results.items():
-        error, limit, predicted = peak_error(result), result.get("limit_bytes"), result.get("predicted_peak")
+        error, limit, predicted = (
+            peak_error(result),
+            result.get("limit_bytes"),
+            result.get("predicted_peak"),
+        )
         if result["outcome"] not in ("SUCCEEDED", "OOM_GPU"):
             found.append(f"{key}: {result['outcome']}: {result['message']}")
         elif limit and predicted and (predicted > limit) != (result["outcome"] == "OOM_GPU"):
-            found.append(f"{key}: {result['outcome']}, but a peak of {gib(predicted)} GiB was predicted, with a limit of {gib(limit)} GiB")
+            found.append(
+                f"{key}: {result['outcome']}, but a peak of {gib(predicted)} GiB was predicted, with a limit of {gib(limit)} GiB"
+            )
         elif judge_peaks and error is not None and abs(error) > WORST_ERROR:
             found.append(f"{key}: the predicted peak is {100 * error:+.1f} % off")
     return found

@@ -33,38 +33,158 @@ OFFLOADED = {"strategy": "fsdp", "offload_optimizer": True, "train.accumulate_gr
 # name: model, devices, micro batch, what the job sets beside bf16-true, peers as (label, script, arguments)
 ROWS = {
     "tiny-1gpu": ("TinyLlama-1.1B", 1, 8, {}, [("lightning", LIGHTNING, TINY)]),
-    "tiny-1gpu-32": ("TinyLlama-1.1B", 1, 8, {"precision": "32-true"}, [("lightning", LIGHTNING, [*TINY, "--precision", "32-true"])]),
-    "tiny-1gpu-mixed": ("TinyLlama-1.1B", 1, 8, {"precision": "bf16-mixed"},
-                        [("lightning", LIGHTNING, [*TINY, "--precision", "bf16-mixed"])]),
-    "7b-1gpu": ("open_llama_7b", 1, 4, {},
-                [("lightning", LIGHTNING, ["--mbs", "4"]), ("torch best", TORCH, ["--compile", "--mbs", "4"])]),
-    "3b-1gpu": ("open_llama_3b", 1, 8, {}, [("lightning", LIGHTNING, ["--model", "open_llama_3b", "--mbs", "8"])]),
-    "13b-1gpu-sgd": ("open_llama_13b", 1, 1, {"optimizer.name": "sgd"},
-                     [("litgpt", LITGPT, ["--model", "open_llama_13b", "--full", "--optim", "sgd", "--mbs", "1"])]),
+    "tiny-1gpu-32": (
+        "TinyLlama-1.1B",
+        1,
+        8,
+        {"precision": "32-true"},
+        [("lightning", LIGHTNING, [*TINY, "--precision", "32-true"])],
+    ),
+    "tiny-1gpu-mixed": (
+        "TinyLlama-1.1B",
+        1,
+        8,
+        {"precision": "bf16-mixed"},
+        [("lightning", LIGHTNING, [*TINY, "--precision", "bf16-mixed"])],
+    ),
+    "7b-1gpu": (
+        "open_llama_7b",
+        1,
+        4,
+        {},
+        [
+            ("lightning", LIGHTNING, ["--mbs", "4"]),
+            ("torch best", TORCH, ["--compile", "--mbs", "4"]),
+        ],
+    ),
+    "3b-1gpu": (
+        "open_llama_3b",
+        1,
+        8,
+        {},
+        [("lightning", LIGHTNING, ["--model", "open_llama_3b", "--mbs", "8"])],
+    ),
+    "13b-1gpu-sgd": (
+        "open_llama_13b",
+        1,
+        1,
+        {"optimizer.name": "sgd"},
+        [
+            (
+                "litgpt",
+                LITGPT,
+                ["--model", "open_llama_13b", "--full", "--optim", "sgd", "--mbs", "1"],
+            )
+        ],
+    ),
     "tiny-1gpu-8bit": ("TinyLlama-1.1B", 1, 8, {"optimizer.name": "adamw_8bit"}, []),
-    "tiny-4gpu-ddp": ("TinyLlama-1.1B", 4, 8, {}, [("lightning", LIGHTNING, [*TINY, "--strategy", "ddp"])]),
-    "7b-4gpu-ddp": ("open_llama_7b", 4, 4, {}, [("lightning", LIGHTNING, ["--mbs", "4", "--strategy", "ddp"]),
-                                                ("torch best", TORCH, ["--compile", "--ddp", "--mbs", "4"])]),
-    "7b-4gpu-fsdp": ("open_llama_7b", 4, 4, SHARDED, [("lightning", LIGHTNING, ["--mbs", "4", "--strategy", "fsdp_wrap"]),
-                                                      ("torch best", TORCH, ["--compile", "--mbs", "4"])]),
-    "7b-4gpu-fsdp-unwrapped": ("open_llama_7b", 4, 4, {**SHARDED, "fsdp_unit": "model"},
-                               [("lightning", LIGHTNING, ["--mbs", "4", "--strategy", "fsdp"])]),
-    "7b-4gpu-fsdp-micro8": ("open_llama_7b", 4, 8, SHARDED, [("torch best", TORCH, ["--compile", "--mbs", "8"])]),
-    "13b-4gpu-fsdp-micro8": ("open_llama_13b", 4, 8, SHARDED,
-                             [("torch best", TORCH, ["--model", "open_llama_13b", "--compile", "--mbs", "8"])]),
-    "7b-4gpu-chess4": ("CodeLlama-7b", 4, 16, CHECKPOINTED, [("torch best", TORCH, ["--compile", "--ckpt", "--mixed", "--mbs", "16"])]),
+    "tiny-4gpu-ddp": (
+        "TinyLlama-1.1B",
+        4,
+        8,
+        {},
+        [("lightning", LIGHTNING, [*TINY, "--strategy", "ddp"])],
+    ),
+    "7b-4gpu-ddp": (
+        "open_llama_7b",
+        4,
+        4,
+        {},
+        [
+            ("lightning", LIGHTNING, ["--mbs", "4", "--strategy", "ddp"]),
+            ("torch best", TORCH, ["--compile", "--ddp", "--mbs", "4"]),
+        ],
+    ),
+    "7b-4gpu-fsdp": (
+        "open_llama_7b",
+        4,
+        4,
+        SHARDED,
+        [
+            ("lightning", LIGHTNING, ["--mbs", "4", "--strategy", "fsdp_wrap"]),
+            ("torch best", TORCH, ["--compile", "--mbs", "4"]),
+        ],
+    ),
+    "7b-4gpu-fsdp-unwrapped": (
+        "open_llama_7b",
+        4,
+        4,
+        {**SHARDED, "fsdp_unit": "model"},
+        [("lightning", LIGHTNING, ["--mbs", "4", "--strategy", "fsdp"])],
+    ),
+    "7b-4gpu-fsdp-micro8": (
+        "open_llama_7b",
+        4,
+        8,
+        SHARDED,
+        [("torch best", TORCH, ["--compile", "--mbs", "8"])],
+    ),
+    "13b-4gpu-fsdp-micro8": (
+        "open_llama_13b",
+        4,
+        8,
+        SHARDED,
+        [("torch best", TORCH, ["--model", "open_llama_13b", "--compile", "--mbs", "8"])],
+    ),
+    "7b-4gpu-chess4": (
+        "CodeLlama-7b",
+        4,
+        16,
+        CHECKPOINTED,
+        [("torch best", TORCH, ["--compile", "--ckpt", "--mixed", "--mbs", "16"])],
+    ),
     "13b-4gpu-offload": ("open_llama_13b", 4, 4, OFFLOADED, []),
-    "tiny-1gpu-lora": ("TinyLlama-1.1B", 1, 4, LORA, [("litgpt", LITGPT, ["--model", "tiny-llama-1.1b", "--mbs", "4"])]),
-    "7b-1gpu-lora": ("open_llama_7b", 1, 4, LORA, [("litgpt", LITGPT, ["--model", "open_llama_7b", "--mbs", "4"]),
-                                                   ("torch best", LITGPT, ["--model", "open_llama_7b", "--mbs", "4", "--compile"])]),
-    "13b-1gpu-lora": ("open_llama_13b", 1, 4, LORA, [("litgpt", LITGPT, ["--model", "open_llama_13b", "--mbs", "4"])]),
-    "7b-1gpu-qlora": ("open_llama_7b", 1, 4, {**LORA, "quantize": "nf4"},
-                      [("litgpt", "qlora_llama.py", ["--model", "open_llama_7b", "--mbs", "4"])]),
-    "13b-1gpu-qlora": ("open_llama_13b", 1, 4, {**LORA, "quantize": "nf4-dq"},
-                       [("litgpt", "qlora_llama.py", ["--model", "open_llama_13b", "--mbs", "4", "--quantize", "nf4-dq"])]),
+    "tiny-1gpu-lora": (
+        "TinyLlama-1.1B",
+        1,
+        4,
+        LORA,
+        [("litgpt", LITGPT, ["--model", "tiny-llama-1.1b", "--mbs", "4"])],
+    ),
+    "7b-1gpu-lora": (
+        "open_llama_7b",
+        1,
+        4,
+        LORA,
+        [
+            ("litgpt", LITGPT, ["--model", "open_llama_7b", "--mbs", "4"]),
+            ("torch best", LITGPT, ["--model", "open_llama_7b", "--mbs", "4", "--compile"]),
+        ],
+    ),
+    "13b-1gpu-lora": (
+        "open_llama_13b",
+        1,
+        4,
+        LORA,
+        [("litgpt", LITGPT, ["--model", "open_llama_13b", "--mbs", "4"])],
+    ),
+    "7b-1gpu-qlora": (
+        "open_llama_7b",
+        1,
+        4,
+        {**LORA, "quantize": "nf4"},
+        [("litgpt", "qlora_llama.py", ["--model", "open_llama_7b", "--mbs", "4"])],
+    ),
+    "13b-1gpu-qlora": (
+        "open_llama_13b",
+        1,
+        4,
+        {**LORA, "quantize": "nf4-dq"},
+        [
+            (
+                "litgpt",
+                "qlora_llama.py",
+                ["--model", "open_llama_13b", "--mbs", "4", "--quantize", "nf4-dq"],
+            )
+        ],
+    ),
 }
 
-BYTES = {"bf16-true": (2, 2), "32-true": (4, 4), "bf16-mixed": (6, 4)}  # parameters with copies, and each of AdamW's two moments
+BYTES = {
+    "bf16-true": (2, 2),
+    "32-true": (4, 4),
+    "bf16-mixed": (6, 4),
+}  # parameters with copies, and each of AdamW's two moments
 
 
 def parameters(model):
@@ -72,12 +192,21 @@ def parameters(model):
     h, f, heads = c["hidden_size"], c["intermediate_size"], c["num_attention_heads"]
     kv, d = c.get("num_key_value_heads", heads), c.get("head_dim", h // heads)
     block = h * d * (2 * heads + 2 * kv) + 3 * h * f + 2 * h
-    return c["num_hidden_layers"] * block + c["vocab_size"] * h * (1 if c.get("tie_word_embeddings") else 2) + h
+    return (
+        c["num_hidden_layers"] * block
+        + c["vocab_size"] * h * (1 if c.get("tie_word_embeddings") else 2)
+        + h
+    )
 
 
 def arithmetic(model, devices, job):
     """(bytes of parameters, of AdamW's moments) that a rank of a full fine-tuning holds; none where it holds others too."""
-    if "lora" in job or "offload_optimizer" in job or "fsdp_unit" in job or job["optimizer"]["name"] != "adamw":
+    if (
+        "lora" in job
+        or "offload_optimizer" in job
+        or "fsdp_unit" in job
+        or job["optimizer"]["name"] != "adamw"
+    ):
         return None
     weight, moment = BYTES[job["precision"]]
     held = parameters(model) / (devices if job.get("strategy") == "fsdp" else 1)
@@ -86,11 +215,25 @@ def arithmetic(model, devices, job):
 
 def ours(site, name, steps):
     model, devices, micro, changes, _ = ROWS[name]
-    job = with_changes({"version": 1, "name": name, "model": {"path": str(TOP / "deploy/models" / model), "init": "random"},
-                        "data": {"path": str(site.folder / f"{name}.bin"), "format": "bin"}, "precision": "bf16-true", "devices": devices,
-                        "train": {"micro_batch_size": micro, "max_steps": steps, "max_seq_length": LENGTH},
-                        "optimizer": {"name": "adamw", "lr": 2e-4}, "resources": {"step_timeout": "2min"}}, changes)
-    random_tokens(site.folder / f"{name}.bin", micro * devices * steps * job["train"].get("accumulate_grad_batches", 1), LENGTH)
+    job = with_changes(
+        {
+            "version": 1,
+            "name": name,
+            "model": {"path": str(TOP / "deploy/models" / model), "init": "random"},
+            "data": {"path": str(site.folder / f"{name}.bin"), "format": "bin"},
+            "precision": "bf16-true",
+            "devices": devices,
+            "train": {"micro_batch_size": micro, "max_steps": steps, "max_seq_length": LENGTH},
+            "optimizer": {"name": "adamw", "lr": 2e-4},
+            "resources": {"step_timeout": "2min"},
+        },
+        changes,
+    )
+    random_tokens(
+        site.folder / f"{name}.bin",
+        micro * devices * steps * job["train"].get("accumulate_grad_batches", 1),
+        LENGTH,
+    )
     job_file = site.folder / f"{name}.json"
     job_file.write_text(json.dumps(job))
     submitted = site.trainctl("submit", job_file, "--wait", "-o", "json")
@@ -100,13 +243,23 @@ def ours(site, name, steps):
     rates = [p["value"] for p in points if p["name"] == "tokens_per_second"]
     losses = [p["value"] for p in points if p["name"] == "loss"]
     most = lambda metric: max((p["value"] for p in points if p["name"] == metric), default=0)
-    result = {"row": name, "tokens_per_second": statistics.median(rates[len(rates) // 2:]),
-              "first_loss": losses[0], "last_loss": losses[-1], "steps": len(losses), "power_watts": most("gpu_power_watts")}
+    result = {
+        "row": name,
+        "tokens_per_second": statistics.median(rates[len(rates) // 2 :]),
+        "first_loss": losses[0],
+        "last_loss": losses[-1],
+        "steps": len(losses),
+        "power_watts": most("gpu_power_watts"),
+    }
     for kind in (*KINDS, "peak_allocated", "reserved"):
         result[kind] = most(f"memory_{kind}_bytes")
     if expected := arithmetic(model, devices, job):
         # After a step a rank holds what is its own, no unit that is whole for its use.
-        own = max(p["value"] for p in points if p["name"] == "memory_params_bytes" and p["phase"] == "after_optimizer_step")
+        own = max(
+            p["value"]
+            for p in points
+            if p["name"] == "memory_params_bytes" and p["phase"] == "after_optimizer_step"
+        )
         result["ratios"] = [own / expected[0], result["optimizer"] / expected[1]]
     result["described"] = site.json("describe", name)
     return result
@@ -115,15 +268,31 @@ def ours(site, name, steps):
 def peer(folder, name, label, script, arguments, devices, steps):
     command = [sys.executable]
     if script == "fsdp2_llama.py":
-        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(devices)]
+        command = [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            "--nproc-per-node",
+            str(devices),
+        ]
         arguments = arguments if devices > 1 else arguments + ["--single"]
     elif devices > 1:
         arguments = arguments + ["--devices", str(devices)]
-    done = subprocess.run([*command, str(folder / script), *arguments, "--iters", str(steps)], capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, str(folder / script), *arguments, "--iters", str(steps)],
+        capture_output=True,
+        text=True,
+    )
     found = re.search(r"tok/s=(\d+).*?peak=([\d.]+)GiB", done.stdout)
     if not found:
         return {"row": name, "peer": label, "error": (done.stdout + done.stderr)[-600:]}
-    return {"row": name, "peer": label, "tokens_per_second": float(found[1]), "peak_allocated": float(found[2]) * GIB}
+    return {
+        "row": name,
+        "peer": label,
+        "tokens_per_second": float(found[1]),
+        "peak_allocated": float(found[2]) * GIB,
+    }
 
 
 def print_row(result, peers):
@@ -132,23 +301,31 @@ def print_row(result, peers):
         return False
     ratios = result.get("ratios", [])
     good = all(abs(ratio - 1) < 0.05 for ratio in ratios)
-    print(f"{result['row']:16} {result['tokens_per_second']:9,.0f} tok/s  peak {result['peak_allocated'] / GIB:6.2f} GiB  reserved "
-          f"{result['reserved'] / GIB:6.2f}  params {result['params'] / GIB:.2f}  grads {result['grads'] / GIB:.2f}  optimizer "
-          f"{result['optimizer'] / GIB:.2f}, on the host {result['optimizer_cpu'] / GIB:.2f}  (of the arithmetic: "
-          f"{', '.join(f'{ratio:.3f}' for ratio in ratios) or 'not compared'})  loss "
-          f"{result['first_loss']:.3f} → {result['last_loss']:.3f}  {result['power_watts']:.0f} W", flush=True)
+    print(
+        f"{result['row']:16} {result['tokens_per_second']:9,.0f} tok/s  peak {result['peak_allocated'] / GIB:6.2f} GiB  reserved "
+        f"{result['reserved'] / GIB:6.2f}  params {result['params'] / GIB:.2f}  grads {result['grads'] / GIB:.2f}  optimizer "
+        f"{result['optimizer'] / GIB:.2f}, on the host {result['optimizer_cpu'] / GIB:.2f}  (of the arithmetic: "
+        f"{', '.join(f'{ratio:.3f}' for ratio in ratios) or 'not compared'})  loss "
+        f"{result['first_loss']:.3f} → {result['last_loss']:.3f}  {result['power_watts']:.0f} W",
+        flush=True,
+    )
     for other in peers:
         if "error" in other:
             print(f"    {other['peer']:12} FAILED: {other['error']}", flush=True)
         else:
-            print(f"    {other['peer']:12} {other['tokens_per_second']:9,.0f} tok/s  peak {other['peak_allocated'] / GIB:6.2f} GiB   "
-                  f"ours is {result['tokens_per_second'] / other['tokens_per_second']:.2f}x as fast, "
-                  f"{result['peak_allocated'] / other['peak_allocated']:.2f}x the memory", flush=True)
+            print(
+                f"    {other['peer']:12} {other['tokens_per_second']:9,.0f} tok/s  peak {other['peak_allocated'] / GIB:6.2f} GiB   "
+                f"ours is {result['tokens_per_second'] / other['tokens_per_second']:.2f}x as fast, "
+                f"{result['peak_allocated'] / other['peak_allocated']:.2f}x the memory",
+                flush=True,
+            )
     return good
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--peers", type=pathlib.Path)
     parser.add_argument("--rows", default="tiny-1gpu,7b-1gpu,tiny-4gpu-ddp,7b-4gpu-ddp")
     parser.add_argument("--steps", type=int, default=24)
@@ -166,7 +343,14 @@ def main():
                     print(f"{name:16} needs {devices} GPUs: this host has {gpus}", flush=True)
                     continue
                 result = ours(site, name, options.steps)
-                peers = [peer(options.peers, name, *spec, devices, options.steps) for spec in ROWS[name][4]] if options.peers else []
+                peers = (
+                    [
+                        peer(options.peers, name, *spec, devices, options.steps)
+                        for spec in ROWS[name][4]
+                    ]
+                    if options.peers
+                    else []
+                )
                 good = print_row(result, peers) and good
                 figures.append({"ours": result, "peers": peers})
         finally:

@@ -67,7 +67,9 @@ TEST(SplitRows, TakesTheFloorForValidation) {
   EXPECT_EQ(SplitRows({.val_split_fraction = 0.5}, 7).train_rows, 4);
 }
 
-TEST(SplitRows, MultipliesInDoublePrecisionAsTorchDoes) { EXPECT_EQ(SplitRows({.val_split_fraction = 0.29}, 100).val_rows, 28); }
+TEST(SplitRows, MultipliesInDoublePrecisionAsTorchDoes) {
+  EXPECT_EQ(SplitRows({.val_split_fraction = 0.29}, 100).val_rows, 28);
+}
 
 TEST(SplitRows, SplitsWhatMaxRowsLeaves) {
   const Split split = SplitRows({.max_rows = 10, .val_split_fraction = 0.2}, 1000);
@@ -98,7 +100,9 @@ TEST(WarmupSteps, AreGivenOrTheCeilingOfTheFraction) {
 
 class LearningRateOf : public testing::Test {
  protected:
-  double At(int64_t step, int64_t total) const { return LearningRate(job_, *PlanBatch(job_), step, total); }
+  double At(int64_t step, int64_t total) const {
+    return LearningRate(job_, *PlanBatch(job_), step, total);
+  }
   JobSpec WithWarmup() const {
     JobSpec job = SmallestJob();
     job.optimizer.lr = 1;
@@ -115,7 +119,8 @@ TEST_F(LearningRateOf, TheLastWarmupStepHasThePeak) { EXPECT_DOUBLE_EQ(At(9, 30)
 TEST_F(LearningRateOf, CosineStartsAtThePeakAndIsHalfInTheMiddle) {
   EXPECT_DOUBLE_EQ(At(10, 30), 1);
   EXPECT_DOUBLE_EQ(At(20, 30), 0.5);
-  EXPECT_NEAR(At(29, 30), 0.006155829702431115, 1e-15);  // torch CosineAnnealingLR(T_max=20) after 19 steps
+  EXPECT_NEAR(At(29, 30), 0.006155829702431115,
+              1e-15);  // torch CosineAnnealingLR(T_max=20) after 19 steps
 }
 
 TEST_F(LearningRateOf, LinearFallsByEqualSteps) {

@@ -31,15 +31,20 @@ JobSpec Job(Change change) {
 TEST(CheckJob, TheSmallestJobIsFine) { EXPECT_THAT(CheckJob(SmallestJob()), IsEmpty()); }
 
 TEST(CheckJob, RangesHoldForJobsThatNoFileMade) {
-  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.optimizer.betas = {1, 0}; })), ElementsAre("optimizer.betas"));
-  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.data.val_split_fraction = -0.1; })), ElementsAre("data.val_split_fraction"));
-  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.model.path.clear(); })), ElementsAre("model.path"));
-  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.resources.priority = 101; })), ElementsAre("resources.priority"));
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.optimizer.betas = {1, 0}; })),
+              ElementsAre("optimizer.betas"));
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.data.val_split_fraction = -0.1; })),
+              ElementsAre("data.val_split_fraction"));
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.model.path.clear(); })),
+              ElementsAre("model.path"));
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.resources.priority = 101; })),
+              ElementsAre("resources.priority"));
 }
 
 TEST(CheckJob, SurvivesBatchesOfNothing) {
   EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.devices = 0; })), Contains("devices"));
-  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.train.micro_batch_size = 0; })), Contains("train.micro_batch_size"));
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.train.micro_batch_size = 0; })),
+              Contains("train.micro_batch_size"));
 }
 
 TEST(CheckJob, ListsAllProblemsAtOnce) {
@@ -51,7 +56,8 @@ TEST(CheckJob, ListsAllProblemsAtOnce) {
     j.train.micro_batch_size = 2;
     j.profile.emplace();
   });
-  EXPECT_THAT(PathsOf(job), ElementsAre("seed", "name", "train.global_batch_size", "output.dir", "profile"));
+  EXPECT_THAT(PathsOf(job),
+              ElementsAre("seed", "name", "train.global_batch_size", "output.dir", "profile"));
 }
 
 TEST(CheckJob, DdpOnOneDeviceIsFine) {
@@ -90,7 +96,8 @@ TEST(CheckJob, EveryFeatureThatIsNotBuiltYetIsSaid) {
   for (const Unbuilt& unbuilt : kUnbuilt) {
     const JobSpec job = Job(unbuilt.ask);
     EXPECT_THAT(PathsOf(job), Contains(unbuilt.key));
-    for (const Problem& problem : CheckJob(job)) EXPECT_THAT(problem.hint, HasSubstr("not built yet")) << problem.path;
+    for (const Problem& problem : CheckJob(job))
+      EXPECT_THAT(problem.hint, HasSubstr("not built yet")) << problem.path;
   }
 }
 
@@ -104,17 +111,21 @@ TEST(CheckJob, WhatIsNotBuiltYetIsStillReadAndWritten) {
 }
 
 TEST(CheckJob, SavingAnAdapterNeedsOne) {
-  const auto problems = CheckJob(Job([](JobSpec& job) { job.output = {.dir = "out", .save = Save::kMerged}; }));
+  const auto problems =
+      CheckJob(Job([](JobSpec& job) { job.output = {.dir = "out", .save = Save::kMerged}; }));
   EXPECT_THAT(problems.at(0).hint, HasSubstr("there is no adapter"));
 }
 
 TEST(CheckJob, QuantizedWeightsNeedAnAdapter) {
-  EXPECT_THAT(CheckJob(Job([](JobSpec& job) { job.quantize = Quantize::kNf4; })).at(0).hint, HasSubstr("can't be trained"));
+  EXPECT_THAT(CheckJob(Job([](JobSpec& job) { job.quantize = Quantize::kNf4; })).at(0).hint,
+              HasSubstr("can't be trained"));
 }
 
 TEST(IsUsableName, TakesWhatCommandsCanTellFromIds) {
-  for (const char* name : {"a", "tiny-bf16", "j", "job1", "j1x", "1", "Ünïcode name", "g"}) EXPECT_TRUE(IsUsableName(name)) << name;
-  for (const char* name : {"", "j1", "g12", "j007", "a/b", "a\nb", "a\x7f", "\xff"}) EXPECT_FALSE(IsUsableName(name)) << name;
+  for (const char* name : {"a", "tiny-bf16", "j", "job1", "j1x", "1", "Ünïcode name", "g"})
+    EXPECT_TRUE(IsUsableName(name)) << name;
+  for (const char* name : {"", "j1", "g12", "j007", "a/b", "a\nb", "a\x7f", "\xff"})
+    EXPECT_FALSE(IsUsableName(name)) << name;
   EXPECT_TRUE(IsUsableName(std::string(128, 'x')));
   EXPECT_FALSE(IsUsableName(std::string(129, 'x')));
 }
@@ -125,7 +136,8 @@ TEST(ResolveJob, AutoIsSingleOnOneDeviceAndDdpOnMore) {
 }
 
 TEST(ResolveJob, WhatIsNamedStays) {
-  EXPECT_EQ(ResolveJob(Job([](JobSpec& job) { job.strategy = StrategyKind::kDdp; })).strategy, StrategyKind::kDdp);
+  EXPECT_EQ(ResolveJob(Job([](JobSpec& job) { job.strategy = StrategyKind::kDdp; })).strategy,
+            StrategyKind::kDdp);
 }
 
 TEST(NotesOn, AWarmupThatOutlastsTheRunIsNoError) {
@@ -138,14 +150,19 @@ TEST(NotesOn, AWarmupThatOutlastsTheRunIsNoError) {
 }
 
 TEST(NotesOn, SettingsWithoutEffectAreSaid) {
-  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.sharding = Sharding::kGradOp; })), Contains(HasSubstr("no effect without strategy fsdp")));
-  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.optimizer.momentum = 0.9; })), Contains(HasSubstr("optimizer.momentum")));
-  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.eval.every_steps = 5; })), Contains(HasSubstr("no evaluation")));
-  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.output.dir = "out"; })), Contains(HasSubstr("nothing is written to output.dir")));
+  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.sharding = Sharding::kGradOp; })),
+              Contains(HasSubstr("no effect without strategy fsdp")));
+  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.optimizer.momentum = 0.9; })),
+              Contains(HasSubstr("optimizer.momentum")));
+  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.eval.every_steps = 5; })),
+              Contains(HasSubstr("no evaluation")));
+  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.output.dir = "out"; })),
+              Contains(HasSubstr("nothing is written to output.dir")));
 }
 
 TEST(NotesOn, AJobThatKeepsItsModelHasNone) {
-  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.output = {.dir = "out", .save = Save::kFinal}; })), IsEmpty());
+  EXPECT_THAT(NotesOn(Job([](JobSpec& job) { job.output = {.dir = "out", .save = Save::kFinal}; })),
+              IsEmpty());
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <functional>
 #include <set>
 
-#include "common/job/check_model.h"
-#include "common/job/memory_estimate.h"
+#include "common/estimate/check_model.h"
+#include "common/estimate/memory_estimate.h"
 #include "tests/job/valid_job.h"
 
 namespace trainctl::job {
@@ -20,7 +20,8 @@ using Change = std::function<void(JobSpec&)>;
 using Axis = std::vector<Change>;
 
 // Calls visit with every member of the product of the axes.
-void Walk(const std::vector<Axis>& axes, JobSpec& job, const std::function<void(const JobSpec&)>& visit, size_t depth = 0) {
+void Walk(const std::vector<Axis>& axes, JobSpec& job,
+          const std::function<void(const JobSpec&)>& visit, size_t depth = 0) {
   if (depth == axes.size()) return visit(job);
   for (const Change& change : axes[depth]) {
     change(job);
@@ -29,19 +30,28 @@ void Walk(const std::vector<Axis>& axes, JobSpec& job, const std::function<void(
 }
 
 std::vector<Axis> Axes() {
-  const auto set = [](auto member, auto... values) { return Axis{[member, values](JobSpec& job) { job.*member = values; }...}; };
-  const auto optimizer = [](OptimizerKind name) { return [name](JobSpec& job) { job.optimizer.name = name; }; };
-  const auto save = [](Save what) { return [what](JobSpec& job) { job.output = {.dir = "out", .save = what}; }; };
+  const auto set = [](auto member, auto... values) {
+    return Axis{[member, values](JobSpec& job) { job.*member = values; }...};
+  };
+  const auto optimizer = [](OptimizerKind name) {
+    return [name](JobSpec& job) { job.optimizer.name = name; };
+  };
+  const auto save = [](Save what) {
+    return [what](JobSpec& job) { job.output = {.dir = "out", .save = what}; };
+  };
   return {
       set(&JobSpec::devices, 1, 2),
-      set(&JobSpec::strategy, StrategyKind::kAuto, StrategyKind::kSingle, StrategyKind::kDdp, StrategyKind::kFsdp),
+      set(&JobSpec::strategy, StrategyKind::kAuto, StrategyKind::kSingle, StrategyKind::kDdp,
+          StrategyKind::kFsdp),
       set(&JobSpec::sharding, Sharding::kFull, Sharding::kGradOp),
       set(&JobSpec::fsdp_unit, FsdpUnit::kBlock, FsdpUnit::kModel),
       set(&JobSpec::offload_optimizer, false, true),
       set(&JobSpec::precision, Precision::k32True, Precision::kBf16True, Precision::kBf16Mixed),
-      {optimizer(OptimizerKind::kAdamW), optimizer(OptimizerKind::kSgd), optimizer(OptimizerKind::kAdamW8bit)},
+      {optimizer(OptimizerKind::kAdamW), optimizer(OptimizerKind::kSgd),
+       optimizer(OptimizerKind::kAdamW8bit)},
       {[](JobSpec& job) { job.lora.reset(); }, [](JobSpec& job) { job.lora.emplace(); }},
-      set(&JobSpec::quantize, std::optional<Quantize>(), std::optional(Quantize::kNf4), std::optional(Quantize::kNf4Dq)),
+      set(&JobSpec::quantize, std::optional<Quantize>(), std::optional(Quantize::kNf4),
+          std::optional(Quantize::kNf4Dq)),
       set(&JobSpec::activation_checkpointing, 0, 1, 2),
       set(&JobSpec::engine, EngineKind::kFused, EngineKind::kReference),
       set(&JobSpec::deterministic, false, true),
@@ -53,9 +63,11 @@ std::vector<Axis> Axes() {
 bool Combines(const JobSpec& job) {
   const bool several = job.devices > 1;
   const bool is_fsdp = job.strategy == StrategyKind::kFsdp;
-  const bool is_ddp = job.strategy == StrategyKind::kDdp || (job.strategy == StrategyKind::kAuto && several);
+  const bool is_ddp =
+      job.strategy == StrategyKind::kDdp || (job.strategy == StrategyKind::kAuto && several);
   if (job.strategy == StrategyKind::kSingle && several) return false;
-  if (job.offload_optimizer && (is_ddp || job.optimizer.name != OptimizerKind::kAdamW || job.lora)) return false;
+  if (job.offload_optimizer && (is_ddp || job.optimizer.name != OptimizerKind::kAdamW || job.lora))
+    return false;
   if (job.quantize && (is_fsdp || !job.lora)) return false;
   const bool is_adapter = job.output.save == Save::kAdapter || job.output.save == Save::kMerged;
   return !is_adapter || job.lora.has_value();
@@ -64,7 +76,13 @@ bool Combines(const JobSpec& job) {
 Inspection SmallModel() {
   Inspection inspection;
   inspection.longest_row = 64;
-  inspection.model = {.layers = 3, .hidden = 256, .intermediate = 512, .heads = 4, .kv_heads = 2, .head_dim = 64, .vocab = 512};
+  inspection.model = {.layers = 3,
+                      .hidden = 256,
+                      .intermediate = 512,
+                      .heads = 4,
+                      .kv_heads = 2,
+                      .head_dim = 64,
+                      .vocab = 512};
   return inspection;
 }
 
@@ -90,7 +108,9 @@ TEST(Combinations, EveryMemberThatCombinesHasAMemoryEstimateThatAddsUp) {
       const MemoryEstimate estimate = EstimateMemory(member, inspection, device);
       for (const MemoryByKind& phase : estimate.phases) {
         const int64_t host = device == DeviceKind::kCpu ? phase.optimizer_cpu : 0;
-        ASSERT_EQ(phase.allocated, phase.params + phase.grads + phase.optimizer + phase.other + host) << ToJson(member);
+        ASSERT_EQ(phase.allocated,
+                  phase.params + phase.grads + phase.optimizer + phase.other + host)
+            << ToJson(member);
         ASSERT_LE(phase.allocated, estimate.peak_allocated) << ToJson(member);
         ASSERT_GT(phase.params, 0) << ToJson(member);
         ASSERT_EQ(phase.optimizer_cpu > 0, member.offload_optimizer) << ToJson(member);
@@ -116,7 +136,8 @@ TEST(Combinations, EveryRowIsTheOnlyReasonForSomeJob) {
   JobSpec masked = SmallestJob();
   masked.data = {.path = "d", .format = DataFormat::kText, .mask_prompt = true};
   visit(masked);
-  for (const Clash& clash : Clashes()) EXPECT_TRUE(reasons.contains(clash.reason)) << clash.key << ": " << clash.reason;
+  for (const Clash& clash : Clashes())
+    EXPECT_TRUE(reasons.contains(clash.reason)) << clash.key << ": " << clash.reason;
 }
 
 TEST(Combinations, SavingNeedsAFolder) {
@@ -130,7 +151,8 @@ TEST(CheckModel, AnAdapterOfATiedHeadIsRefusedWhereItIsNamed) {
   job.lora.emplace();
   Inspection inspection = SmallModel();
   inspection.model.tied_head = true;
-  EXPECT_THAT(CheckModel(job, inspection.model), IsEmpty()) << "all targets leave the tied head out";
+  EXPECT_THAT(CheckModel(job, inspection.model), IsEmpty())
+      << "all targets leave the tied head out";
   job.lora->targets = {"q", "head"};
   const std::vector<Problem> problems = CheckModel(job, inspection.model);
   ASSERT_EQ(problems.size(), 1u);

@@ -6,10 +6,16 @@
 namespace trainctl::job {
 namespace {
 
-const SiteDevice kGpu = {
-    .kind = "cuda", .host = "node1", .name = "NVIDIA H200", .memory_bytes = int64_t{140} << 30, .compute_capability = "9.0"};
-const SiteDevice kSlot = {
-    .kind = "cpu", .host = "node1", .name = "CPU slot 0", .memory_bytes = int64_t{500} << 30, .compute_capability = ""};
+const SiteDevice kGpu = {.kind = "cuda",
+                         .host = "node1",
+                         .name = "NVIDIA H200",
+                         .memory_bytes = int64_t{140} << 30,
+                         .compute_capability = "9.0"};
+const SiteDevice kSlot = {.kind = "cpu",
+                          .host = "node1",
+                          .name = "CPU slot 0",
+                          .memory_bytes = int64_t{500} << 30,
+                          .compute_capability = ""};
 
 bool Met(const char* key, const char* text, const SiteDevice& device = kGpu) {
   const auto constraint = ParseConstraint(key, text);

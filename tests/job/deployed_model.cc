@@ -7,7 +7,8 @@
 namespace trainctl::job {
 
 ModelShape DeployedModel(const std::string& name) {
-  const auto text = base::ReadFile(std::string(TRAINCTL_SOURCE_DIR) + "/deploy/models/" + name + "/config.json", 1 << 20);
+  const auto text = base::ReadFile(
+      std::string(TRAINCTL_SOURCE_DIR) + "/deploy/models/" + name + "/config.json", 1 << 20);
   const nlohmann::json config = nlohmann::json::parse(*text);
   ModelShape model;
   model.layers = config["num_hidden_layers"];

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/job/model_shape.h"
+#include "common/estimate/model_shape.h"
 
 namespace trainctl::job {
 

@@ -1,13 +1,13 @@
-#include "common/job/fit.h"
+#include "common/estimate/fit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "common/estimate/fitting_settings.h"
+#include "common/estimate/memory_estimate.h"
 #include "common/job/check_job.h"
-#include "common/job/fitting_settings.h"
-#include "common/job/memory_estimate.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
@@ -23,7 +23,8 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 
 std::vector<SiteDevice> Gpus(std::initializer_list<int64_t> sizes_gib) {
   std::vector<SiteDevice> devices;
-  for (const int64_t size : sizes_gib) devices.push_back({"cuda", "node1", "GPU", size * kGiB, "9.0"});
+  for (const int64_t size : sizes_gib)
+    devices.push_back({"cuda", "node1", "GPU", size * kGiB, "9.0"});
   return devices;
 }
 
@@ -39,7 +40,8 @@ TEST(BestFit, IsOnTheRoomiestDevices) {
   const std::optional<Fit> fit = BestFit(Large(), TinyLlama(), Gpus({24, 80, 40}));
   ASSERT_TRUE(fit.has_value());
   EXPECT_EQ(fit->limit_bytes, 80 * kGiB);
-  EXPECT_EQ(fit->peak_bytes, EstimateMemory(Large(), TinyLlama(), DeviceKind::kCuda).peak_allocated);
+  EXPECT_EQ(fit->peak_bytes,
+            EstimateMemory(Large(), TinyLlama(), DeviceKind::kCuda).peak_allocated);
   EXPECT_TRUE(fit->fits());
 }
 
@@ -74,7 +76,8 @@ TEST(CheckFit, SaysWhatIsPredictedWhatThereIsAndWhatWouldFit) {
   const std::vector<Problem> problems = CheckFit(Large(), TinyLlama(), Gpus({26, 26}));
   ASSERT_THAT(problems, SizeIs(1));
   EXPECT_EQ(problems[0].path, "train.micro_batch_size");
-  EXPECT_THAT(problems[0].expected, HasSubstr("at most 26.00 GiB a device, the most that this site has"));
+  EXPECT_THAT(problems[0].expected,
+              HasSubstr("at most 26.00 GiB a device, the most that this site has"));
   EXPECT_THAT(problems[0].hint, HasSubstr("predicted peak 40.94 GiB"));
   EXPECT_THAT(problems[0].hint, HasSubstr("--train.micro_batch_size 8 ("));
   EXPECT_THAT(problems[0].hint, HasSubstr("--force"));
@@ -83,7 +86,8 @@ TEST(CheckFit, SaysWhatIsPredictedWhatThereIsAndWhatWouldFit) {
 TEST(CheckFit, NamesTheJobsOwnLimit) {
   JobSpec job = Large();
   job.resources.gpu_memory_limit_bytes = 24 * kGiB;
-  EXPECT_THAT(CheckFit(job, TinyLlama(), Gpus({80})).at(0).expected, HasSubstr("its resources.gpu_memory_limit"));
+  EXPECT_THAT(CheckFit(job, TinyLlama(), Gpus({80})).at(0).expected,
+              HasSubstr("its resources.gpu_memory_limit"));
 }
 
 TEST(CheckFit, IsSilentWhereItFitsAndWhereRunningOutOfMemoryIsExpected) {
@@ -122,7 +126,8 @@ TEST(FittingSettings, EachFitsPassesTheCheckAndIsWhatItsOverridesSay) {
         overrides.push_back({key.substr(2), value});
       }
       const ReadJob read = Read(R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"},
-                                    "train": {"global_batch_size": 32, "micro_batch_size": 32}})", overrides);
+                                    "train": {"global_batch_size": 32, "micro_batch_size": 32}})",
+                                overrides);
       ASSERT_TRUE(read.job.has_value()) << setting.overrides << "\n" << Format(read.problems, "");
       EXPECT_EQ(ToJson(ResolveJob(*read.job)), ToJson(setting.job)) << setting.overrides;
     }
@@ -130,12 +135,15 @@ TEST(FittingSettings, EachFitsPassesTheCheckAndIsWhatItsOverridesSay) {
 }
 
 TEST(FittingSettings, LeaveAMargin) {
-  const auto settings = FindFittingSettings(Large(), TinyLlama(), Gpus({24}));  // 23.51 GiB would only just fit
+  const auto settings =
+      FindFittingSettings(Large(), TinyLlama(), Gpus({24}));  // 23.51 GiB would only just fit
   ASSERT_FALSE(settings.empty());
   EXPECT_EQ(settings[0].overrides, "--train.micro_batch_size 4");
 }
 
-TEST(FittingSettings, NoneWhereNothingHelps) { EXPECT_THAT(FindFittingSettings(Large(), TinyLlama(), Gpus({1})), IsEmpty()); }
+TEST(FittingSettings, NoneWhereNothingHelps) {
+  EXPECT_THAT(FindFittingSettings(Large(), TinyLlama(), Gpus({1})), IsEmpty());
+}
 
 }  // namespace
 }  // namespace trainctl::job

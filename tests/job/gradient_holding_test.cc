@@ -1,8 +1,8 @@
-#include "common/job/gradient_holding.h"
+#include "common/estimate/gradient_holding.h"
 
 #include <gtest/gtest.h>
 
-#include "common/job/fit.h"
+#include "common/estimate/fit.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
@@ -22,13 +22,18 @@ JobSpec Accumulating() {
   return job;
 }
 
-MemoryEstimate Within(const JobSpec& job, int64_t limit) { return EstimateMemoryOn(job, TinyLlama(), DeviceKind::kCuda, limit); }
+MemoryEstimate Within(const JobSpec& job, int64_t limit) {
+  return EstimateMemoryOn(job, TinyLlama(), DeviceKind::kCuda, limit);
+}
 
-int64_t Peak(const JobSpec& job, bool holds) { return EstimateMemory(job, TinyLlama(), DeviceKind::kCuda, holds).peak_allocated; }
+int64_t Peak(const JobSpec& job, bool holds) {
+  return EstimateMemory(job, TinyLlama(), DeviceKind::kCuda, holds).peak_allocated;
+}
 
 TEST(GradientHolding, IsChosenWhereItLeavesTheMargin) {
   const JobSpec job = Accumulating();
-  const int64_t held = Peak(job, true), enough = static_cast<int64_t>(static_cast<double>(held) / kSafeShare) + 1;
+  const int64_t held = Peak(job, true),
+                enough = static_cast<int64_t>(static_cast<double>(held) / kSafeShare) + 1;
   EXPECT_EQ(Within(job, enough).holds_gradients, true);
   EXPECT_EQ(Within(job, enough).peak_allocated, held);
   EXPECT_EQ(Within(job, enough).holding_bytes, held - Peak(job, false));
@@ -43,7 +48,8 @@ TEST(GradientHolding, IsNotChosenWhereTheMemoryIsNotKnown) {
 }
 
 TEST(GradientHolding, IsChosenWhereItNeedsNoMoreWhateverTheMemory) {
-  JobSpec job = Accumulating();  // its gradients are all whole at the end of a backward anyway, and its activations few
+  JobSpec job = Accumulating();  // its gradients are all whole at the end of a backward anyway, and
+                                 // its activations few
   job.train.max_seq_length = 64;
   job.fsdp_unit = FsdpUnit::kModel;
   EXPECT_LE(Peak(job, true), Peak(job, false));
@@ -67,13 +73,15 @@ TEST(GradientHolding, IsNoChoiceWhereEachGradientIsReducedOnceOrFormedAlone) {
 }
 
 TEST(GradientHolding, NeverMakesAJobThatFitsOneThatDoesNot) {
-  for (const Precision precision : {Precision::k32True, Precision::kBf16True, Precision::kBf16Mixed}) {
+  for (const Precision precision :
+       {Precision::k32True, Precision::kBf16True, Precision::kBf16Mixed}) {
     for (const Sharding sharding : {Sharding::kFull, Sharding::kGradOp}) {
       JobSpec job = Accumulating();
       job.precision = precision;
       job.sharding = sharding;
       for (int64_t limit = Peak(job, false); limit < 2 * Peak(job, true); limit += kGiB / 4) {
-        EXPECT_LE(Within(job, limit).peak_allocated, limit) << "precision " << static_cast<int>(precision);
+        EXPECT_LE(Within(job, limit).peak_allocated, limit)
+            << "precision " << static_cast<int>(precision);
       }
     }
   }

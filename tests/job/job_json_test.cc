@@ -14,7 +14,8 @@ using testing::IsEmpty;
 using testing::Pair;
 
 // A job that names every key.
-constexpr char kWholeJob[] = R"({"$schema": "../job.schema.json", "version": 1, "name": "tiny-bf16", "tags": {"lab": "2"}, "notes": "n",
+constexpr char kWholeJob[] =
+    R"({"$schema": "../job.schema.json", "version": 1, "name": "tiny-bf16", "tags": {"lab": "2"}, "notes": "n",
  "model": {"path": "models/TinyLlama-1.1B", "init": "random"},
  "data": {"path": "data/alpaca_2k.json", "format": "text", "max_rows": 10, "val_split_fraction": 0.05, "mask_prompt": false, "seed": 7},
  "precision": "bf16-true", "devices": 4, "engine": "reference", "deterministic": true,
@@ -81,9 +82,9 @@ TEST(ReadJobFile, RelativePathsAreRelativeToTheFile) {
 }
 
 TEST(ReadJobFile, PathsAreNormalizedAndAbsoluteOnesStay) {
-  const ReadJob read =
-      ReadJobFile(R"({"version": 1, "model": {"path": "../m"}, "data": {"path": "/d/x"}, "train": {"micro_batch_size": 1}})",
-                  {.base_directory = "/lab/jobs"});
+  const ReadJob read = ReadJobFile(
+      R"({"version": 1, "model": {"path": "../m"}, "data": {"path": "/d/x"}, "train": {"micro_batch_size": 1}})",
+      {.base_directory = "/lab/jobs"});
   EXPECT_EQ(read.job->model.path, "/lab/m");
   EXPECT_EQ(read.job->data.path, "/d/x");
 }
@@ -94,16 +95,26 @@ TEST(ReadJobFile, ReadsLitGptsSpellingOfQuantize) {
   EXPECT_EQ(FromJson(text)->quantize, Quantize::kNf4Dq);
 }
 
-TEST(ReadJobFile, SaysWhereNothingIsKept) { EXPECT_THAT(Read(kSmallestJob).notes, Contains(HasSubstr("nothing is kept"))); }
+TEST(ReadJobFile, SaysWhereNothingIsKept) {
+  EXPECT_THAT(Read(kSmallestJob).notes, Contains(HasSubstr("nothing is kept")));
+}
 
 TEST(ToJson, HasEveryKeyInTheSchemasOrder) {
   const std::string text = ToJson(SmallestJob());
-  EXPECT_THAT(text,
-              testing::StartsWith(R"({"version":1,"name":"job","tags":{},"notes":"","model":{"path":"m","init":"pretrained"},"data":{)"));
   EXPECT_THAT(
-      text, HasSubstr(R"("optimizer":{"name":"adamw","lr":0.0002,"lr_scaling":"none","weight_decay":0.0,"betas":[0.9,0.95],"eps":1e-08,)"));
-  EXPECT_THAT(text, HasSubstr(R"("lora":null,"quantize":null,"eval":{"every_steps":null,"max_rows":null},"seed":1337,)"));
-  EXPECT_THAT(text, testing::EndsWith(R"("max_restarts":0,"after":null,"lease":null},"expect":null})"));
+      text,
+      testing::StartsWith(
+          R"({"version":1,"name":"job","tags":{},"notes":"","model":{"path":"m","init":"pretrained"},"data":{)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"("optimizer":{"name":"adamw","lr":0.0002,"lr_scaling":"none","weight_decay":0.0,"betas":[0.9,0.95],"eps":1e-08,)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"("lora":null,"quantize":null,"eval":{"every_steps":null,"max_rows":null},"seed":1337,)"));
+  EXPECT_THAT(text,
+              testing::EndsWith(R"("max_restarts":0,"after":null,"lease":null},"expect":null})"));
 }
 
 TEST(ToJson, SizesAndDurationsAreSpelledForPeople) {
@@ -115,7 +126,8 @@ TEST(ToJson, SizesAndDurationsAreSpelledForPeople) {
 TEST(ToJson, SectionsThatArePresentHaveTheirKeys) {
   JobSpec job = SmallestJob();
   job.lora.emplace().targets = {"q", "v"};
-  EXPECT_THAT(ToJson(job), HasSubstr(R"("lora":{"r":32,"alpha":16.0,"dropout":0.05,"targets":["q","v"]})"));
+  EXPECT_THAT(ToJson(job),
+              HasSubstr(R"("lora":{"r":32,"alpha":16.0,"dropout":0.05,"targets":["q","v"]})"));
   EXPECT_EQ(FromJson(ToJson(job))->lora->targets, (std::vector<std::string>{"q", "v"}));
 }
 

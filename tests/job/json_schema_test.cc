@@ -1,4 +1,5 @@
-// The published schema says the same as the reader, wherever a schema can: types, ranges, names, required and unknown keys.
+// The published schema says the same as the reader, wherever a schema can: types, ranges, names,
+// required and unknown keys.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -7,7 +8,7 @@
 
 #include "common/job/job_json.h"
 #include "common/job/schema.h"
-#include "common/job/write_json.h"
+#include "common/json/write_json.h"
 #include "tests/job/json_schema_validator.h"
 #include "tests/job/random_job.h"
 #include "tests/job/valid_job.h"
@@ -23,7 +24,9 @@ const json& Schema() {
   return schema;
 }
 
-std::vector<std::string> FaultsOf(const std::string& text) { return Validate(Schema(), json::parse(text)); }
+std::vector<std::string> FaultsOf(const std::string& text) {
+  return Validate(Schema(), json::parse(text));
+}
 
 // A job with one key set to a value of JSON text; sections that may be null are there.
 std::string JobWith(const std::string& key, const json& value) {
@@ -32,8 +35,10 @@ std::string JobWith(const std::string& key, const json& value) {
   job.profile.emplace();
   json root = json::parse(ToJson(job));
   const size_t dot = key.find('.');
-  if (dot == std::string::npos) root[key] = value;
-  else root[key.substr(0, dot)][key.substr(dot + 1)] = value;
+  if (dot == std::string::npos)
+    root[key] = value;
+  else
+    root[key.substr(0, dot)][key.substr(dot + 1)] = value;
   return root.dump();
 }
 
@@ -57,20 +62,26 @@ TEST(PublishedSchema, AgreesWithTheReaderOnEveryKeyAndManyValues) {
 }
 
 TEST(PublishedSchema, RefusesUnknownAndMissingKeys) {
-  EXPECT_THAT(FaultsOf(JobWith("devises", 1)), testing::ElementsAre("/devises: additionalProperties"));
-  EXPECT_THAT(FaultsOf(JobWith("train.epoch", 1)), testing::ElementsAre("/train/epoch: additionalProperties"));
+  EXPECT_THAT(FaultsOf(JobWith("devises", 1)),
+              testing::ElementsAre("/devises: additionalProperties"));
+  EXPECT_THAT(FaultsOf(JobWith("train.epoch", 1)),
+              testing::ElementsAre("/train/epoch: additionalProperties"));
   EXPECT_THAT(FaultsOf(R"({"version": 1, "model": {}, "data": {"path": "d"}})"),
               testing::UnorderedElementsAre("/model/path: required", "/train: required"));
 }
 
 TEST(PublishedSchema, KnowsLabFiles) {
   const std::string base = R"({"base": {"version": 1, "model": {"path": "m"}}, "experiments": )";
-  constexpr char kSet[] = R"([{"name": "a", "set": {"train": {"epochs": 2}, "train.max_steps": 3, "tags.lab": "2"}, "expect": "OOM"}]})";
+  constexpr char kSet[] =
+      R"([{"name": "a", "set": {"train": {"epochs": 2}, "train.max_steps": 3, "tags.lab": "2"}, "expect": "OOM"}]})";
   EXPECT_THAT(FaultsOf(base + kSet), IsEmpty());
-  EXPECT_THAT(FaultsOf(base + R"([{"name": "a", "set": {"train.max_step": 3}}]})"), testing::Not(IsEmpty()));
-  EXPECT_THAT(FaultsOf(base + R"([{"set": {}}]})"), testing::ElementsAre("/experiments/0/name: required"));
+  EXPECT_THAT(FaultsOf(base + R"([{"name": "a", "set": {"train.max_step": 3}}]})"),
+              testing::Not(IsEmpty()));
+  EXPECT_THAT(FaultsOf(base + R"([{"set": {}}]})"),
+              testing::ElementsAre("/experiments/0/name: required"));
   EXPECT_THAT(FaultsOf(base + "[]}"), testing::ElementsAre("/experiments: minItems"));
-  EXPECT_THAT(FaultsOf(R"({"experiments": [{"name": "a"}]})"), testing::ElementsAre("/base: required"));
+  EXPECT_THAT(FaultsOf(R"({"experiments": [{"name": "a"}]})"),
+              testing::ElementsAre("/base: required"));
 }
 
 TEST(PublishedSchema, TellsEveryKeysMeaningAndDefault) {

@@ -15,7 +15,8 @@ class Validator {
   explicit Validator(const json& root) : root_(root) {}
 
   void Check(const json& schema, const json& value, const std::string& place) {
-    for (const auto& [keyword, argument] : schema.items()) Keyword(schema, keyword, argument, value, place);
+    for (const auto& [keyword, argument] : schema.items())
+      Keyword(schema, keyword, argument, value, place);
   }
 
   std::vector<std::string> faults;
@@ -37,53 +38,77 @@ class Validator {
     if (type == "string") return value.is_string();
     if (type == "boolean") return value.is_boolean();
     if (type == "number") return value.is_number();
-    if (type == "integer") return value.is_number() && std::floor(value.get<double>()) == value.get<double>();
+    if (type == "integer")
+      return value.is_number() && std::floor(value.get<double>()) == value.get<double>();
     return false;
   }
 
-  void Keyword(const json& schema, const std::string& keyword, const json& argument, const json& value, const std::string& place) {
-    static const std::set<std::string> kAnnotations = {"$schema", "$defs", "title", "description",
-                                                       "default", "then",  "else",  "patternProperties"};
+  void Keyword(const json& schema, const std::string& keyword, const json& argument,
+               const json& value, const std::string& place) {
+    static const std::set<std::string> kAnnotations = {
+        "$schema", "$defs", "title", "description", "default", "then", "else", "patternProperties"};
     if (kAnnotations.contains(keyword)) return;
-    if (keyword == "$ref") return Check(root_.at(json::json_pointer(argument.get<std::string>().substr(1))), value, place);
-    if (keyword == "if") return Check(schema.at(Fits(argument, value) ? "then" : "else"), value, place);
+    if (keyword == "$ref")
+      return Check(root_.at(json::json_pointer(argument.get<std::string>().substr(1))), value,
+                   place);
+    if (keyword == "if")
+      return Check(schema.at(Fits(argument, value) ? "then" : "else"), value, place);
     if (keyword == "anyOf") {
-      return Require(std::any_of(argument.begin(), argument.end(), [&](const json& one) { return Fits(one, value); }), place, keyword);
+      return Require(std::any_of(argument.begin(), argument.end(),
+                                 [&](const json& one) { return Fits(one, value); }),
+                     place, keyword);
     }
     if (keyword == "type") return Require(IsOfType(value, argument), place, keyword);
     if (keyword == "const") return Require(value == argument, place, keyword);
-    if (keyword == "enum") return Require(std::find(argument.begin(), argument.end(), value) != argument.end(), place, keyword);
+    if (keyword == "enum")
+      return Require(std::find(argument.begin(), argument.end(), value) != argument.end(), place,
+                     keyword);
     if (value.is_number() && Bound(keyword, argument, value, place)) return;
     if (value.is_string() && OfString(keyword, argument, value, place)) return;
     if (value.is_array() && OfArray(keyword, argument, value, place)) return;
     if (value.is_object() && OfObject(schema, keyword, argument, value, place)) return;
     static const std::set<std::string> kOfOtherTypes = {
-        "minimum",  "maximum",  "exclusiveMinimum", "exclusiveMaximum",     "minLength",  "maxLength",     "pattern",  "items",
-        "minItems", "maxItems", "uniqueItems",      "additionalProperties", "properties", "propertyNames", "required", "maxProperties"};
+        "minimum",    "maximum",       "exclusiveMinimum", "exclusiveMaximum",
+        "minLength",  "maxLength",     "pattern",          "items",
+        "minItems",   "maxItems",      "uniqueItems",      "additionalProperties",
+        "properties", "propertyNames", "required",         "maxProperties"};
     Require(kOfOtherTypes.contains(keyword), place, "unknown keyword " + keyword);
   }
 
   bool Bound(const std::string& keyword, double bound, double value, const std::string& place) {
-    if (keyword == "minimum") Require(value >= bound, place, keyword);
-    else if (keyword == "maximum") Require(value <= bound, place, keyword);
-    else if (keyword == "exclusiveMinimum") Require(value > bound, place, keyword);
-    else if (keyword == "exclusiveMaximum") Require(value < bound, place, keyword);
-    else return false;
+    if (keyword == "minimum")
+      Require(value >= bound, place, keyword);
+    else if (keyword == "maximum")
+      Require(value <= bound, place, keyword);
+    else if (keyword == "exclusiveMinimum")
+      Require(value > bound, place, keyword);
+    else if (keyword == "exclusiveMaximum")
+      Require(value < bound, place, keyword);
+    else
+      return false;
     return true;
   }
-  bool Bound(const std::string& keyword, const json& argument, const json& value, const std::string& place) {
-    return argument.is_number() && Bound(keyword, argument.get<double>(), value.get<double>(), place);
+  bool Bound(const std::string& keyword, const json& argument, const json& value,
+             const std::string& place) {
+    return argument.is_number() &&
+           Bound(keyword, argument.get<double>(), value.get<double>(), place);
   }
 
-  bool OfString(const std::string& keyword, const json& argument, const std::string& value, const std::string& place) {
-    if (keyword == "minLength") Require(value.size() >= argument.get<size_t>(), place, keyword);
-    else if (keyword == "maxLength") Require(value.size() <= argument.get<size_t>(), place, keyword);
-    else if (keyword == "pattern") Require(std::regex_search(value, std::regex(argument.get<std::string>())), place, keyword);
-    else return false;
+  bool OfString(const std::string& keyword, const json& argument, const std::string& value,
+                const std::string& place) {
+    if (keyword == "minLength")
+      Require(value.size() >= argument.get<size_t>(), place, keyword);
+    else if (keyword == "maxLength")
+      Require(value.size() <= argument.get<size_t>(), place, keyword);
+    else if (keyword == "pattern")
+      Require(std::regex_search(value, std::regex(argument.get<std::string>())), place, keyword);
+    else
+      return false;
     return true;
   }
 
-  bool OfArray(const std::string& keyword, const json& argument, const json& value, const std::string& place) {
+  bool OfArray(const std::string& keyword, const json& argument, const json& value,
+               const std::string& place) {
     if (keyword == "minItems") {
       Require(value.size() >= argument.get<size_t>(), place, keyword);
     } else if (keyword == "maxItems") {
@@ -91,16 +116,19 @@ class Validator {
     } else if (keyword == "uniqueItems") {
       Require(std::set<json>(value.begin(), value.end()).size() == value.size(), place, keyword);
     } else if (keyword == "items") {
-      for (size_t i = 0; i < value.size(); ++i) Check(argument, value[i], place + "/" + std::to_string(i));
+      for (size_t i = 0; i < value.size(); ++i)
+        Check(argument, value[i], place + "/" + std::to_string(i));
     } else {
       return false;
     }
     return true;
   }
 
-  bool OfObject(const json& schema, const std::string& keyword, const json& argument, const json& value, const std::string& place) {
+  bool OfObject(const json& schema, const std::string& keyword, const json& argument,
+                const json& value, const std::string& place) {
     if (keyword == "required") {
-      for (const json& name : argument) Require(value.contains(name), place + "/" + name.get<std::string>(), keyword);
+      for (const json& name : argument)
+        Require(value.contains(name), place + "/" + name.get<std::string>(), keyword);
     } else if (keyword == "maxProperties") {
       Require(value.size() <= argument.get<size_t>(), place, keyword);
     } else if (keyword == "propertyNames") {
@@ -118,10 +146,12 @@ class Validator {
   }
 
   // Members that neither properties nor patternProperties describe.
-  void Others(const json& schema, const json& argument, const json& value, const std::string& place) {
+  void Others(const json& schema, const json& argument, const json& value,
+              const std::string& place) {
     const json none = json::object();
     const json& known = schema.contains("properties") ? schema["properties"] : none;
-    const json& patterns = schema.contains("patternProperties") ? schema["patternProperties"] : none;
+    const json& patterns =
+        schema.contains("patternProperties") ? schema["patternProperties"] : none;
     for (const auto& [name, member] : value.items()) {
       bool described = known.contains(name);
       for (const auto& [pattern, one] : patterns.items()) {
@@ -130,8 +160,10 @@ class Validator {
         Check(one, member, place + "/" + name);
       }
       if (described) continue;
-      if (argument.is_object()) Check(argument, member, place + "/" + name);
-      else Require(argument.get<bool>(), place + "/" + name, "additionalProperties");
+      if (argument.is_object())
+        Check(argument, member, place + "/" + name);
+      else
+        Require(argument.get<bool>(), place + "/" + name, "additionalProperties");
     }
   }
 

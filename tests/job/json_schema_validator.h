@@ -1,5 +1,5 @@
-// The part of JSON Schema 2020-12 that the published schema uses; any other keyword fails the test, so that nothing is taken as checked
-// that is not. For tests.
+// The part of JSON Schema 2020-12 that the published schema uses; any other keyword fails the test,
+// so that nothing is taken as checked that is not. For tests.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -12,7 +12,8 @@ using testing::IsEmpty;
 
 // A lab over the smallest job; experiments begin in line 3.
 std::string Lab(const std::string& experiments, const std::string& more_of_base = "") {
-  return "{\"base\": {\"version\": 1, \"model\": {\"path\": \"m\"}, \"data\": {\"path\": \"d\"}, \"train\": {\"micro_batch_size\": "
+  return "{\"base\": {\"version\": 1, \"model\": {\"path\": \"m\"}, \"data\": {\"path\": \"d\"}, "
+         "\"train\": {\"micro_batch_size\": "
          "4},\n\"devices\": 1" +
          more_of_base + "}, \"experiments\": [\n" + experiments + "]}";
 }
@@ -31,7 +32,8 @@ std::vector<Problem> Problems(const std::string& text) {
 }
 
 TEST(LabFile, EachExperimentIsTheBaseWithItsSet) {
-  const LabSpec lab = Experiments(Lab(R"({"name": "a"}, {"name": "b", "set": {"precision": "bf16-true"}, "expect": "OOM"})"));
+  const LabSpec lab = Experiments(
+      Lab(R"({"name": "a"}, {"name": "b", "set": {"precision": "bf16-true"}, "expect": "OOM"})"));
   EXPECT_EQ(lab.name, "job");
   ASSERT_EQ(lab.experiments.size(), 2u);
   EXPECT_EQ(lab.experiments[0].name, "a");
@@ -54,7 +56,8 @@ TEST(LabFile, ASetTakesDottedKeysAndNestedObjects) {
 }
 
 TEST(LabFile, ASetClearsTheOtherOfAnExclusivePair) {
-  const LabSpec lab = Experiments(R"({"base": {"version": 1, "model": {"path": "m"}, "data": {"path": "d"},
+  const LabSpec lab =
+      Experiments(R"({"base": {"version": 1, "model": {"path": "m"}, "data": {"path": "d"},
     "train": {"micro_batch_size": 4, "global_batch_size": 8}},
     "experiments": [{"name": "a", "set": {"train.accumulate_grad_batches": 3}}, {"name": "b"}]})");
   EXPECT_EQ(lab.experiments.at(0).train.accumulate_grad_batches, 3);
@@ -63,20 +66,23 @@ TEST(LabFile, ASetClearsTheOtherOfAnExclusivePair) {
 }
 
 TEST(LabFile, OverridesCountForEveryExperiment) {
-  const LabSpec lab = Experiments(Lab(R"({"name": "a", "set": {"seed": 1}}, {"name": "b"})"), {{"seed", "7"}});
+  const LabSpec lab =
+      Experiments(Lab(R"({"name": "a", "set": {"seed": 1}}, {"name": "b"})"), {{"seed", "7"}});
   EXPECT_EQ(lab.experiments[0].seed, 7);
   EXPECT_EQ(lab.experiments[1].seed, 7);
 }
 
 TEST(LabFile, TheBaseMayLackWhatEveryExperimentSets) {
-  const LabSpec lab = Experiments(R"({"base": {"version": 1, "model": {"path": "m"}, "data": {"path": "d"}},
+  const LabSpec lab =
+      Experiments(R"({"base": {"version": 1, "model": {"path": "m"}, "data": {"path": "d"}},
     "experiments": [{"name": "a", "set": {"train.micro_batch_size": 2}}]})");
   EXPECT_EQ(lab.experiments.at(0).train.micro_batch_size, 2);
 }
 
 TEST(LabFile, AProblemWithinASetHasItsPathAndLine) {
   const auto problems =
-      Problems(Lab("{\"name\": \"a\"},\n{\"name\": \"b\",\n\"set\": {\"train\": {\n\"epochs\": 0},\n\"optimizer.lr\": -1}}"));
+      Problems(Lab("{\"name\": \"a\"},\n{\"name\": \"b\",\n\"set\": {\"train\": {\n\"epochs\": "
+                   "0},\n\"optimizer.lr\": -1}}"));
   ASSERT_EQ(problems.size(), 2u) << Format(problems, "lab.json");
   EXPECT_EQ(problems[0].path, "experiments[1].set.train.epochs");
   EXPECT_EQ(problems[0].line, 6);
@@ -85,7 +91,8 @@ TEST(LabFile, AProblemWithinASetHasItsPathAndLine) {
 }
 
 TEST(LabFile, WhatTheCheckFindsInASetHasItsPathAndLine) {
-  const auto problems = Problems(Lab("{\"name\": \"a\"},\n{\"name\": \"b\", \"set\": {\n\"train.global_batch_size\": 6}}"));
+  const auto problems = Problems(
+      Lab("{\"name\": \"a\"},\n{\"name\": \"b\", \"set\": {\n\"train.global_batch_size\": 6}}"));
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].path, "experiments[1].set.train.global_batch_size");
   EXPECT_EQ(problems[0].line, 5);
@@ -93,14 +100,16 @@ TEST(LabFile, WhatTheCheckFindsInASetHasItsPathAndLine) {
 }
 
 TEST(LabFile, AProblemOfTheBaseIsSaidOnce) {
-  const auto problems = Problems(Lab(R"({"name": "a"}, {"name": "b"}, {"name": "c"})", ",\n\"profile\": {\"steps\": 1}"));
+  const auto problems = Problems(
+      Lab(R"({"name": "a"}, {"name": "b"}, {"name": "c"})", ",\n\"profile\": {\"steps\": 1}"));
   ASSERT_EQ(problems.size(), 1u) << Format(problems, "lab.json");
   EXPECT_EQ(problems[0].path, "base.profile");
   EXPECT_EQ(problems[0].line, 3);
 }
 
 TEST(LabFile, AProblemOfTheBaseInSomeExperimentsNamesThem) {
-  const auto problems = Problems(Lab(R"({"name": "a"}, {"name": "b", "set": {"devices": 2}})", ",\n\"strategy\": \"single\""));
+  const auto problems = Problems(
+      Lab(R"({"name": "a"}, {"name": "b", "set": {"devices": 2}})", ",\n\"strategy\": \"single\""));
   ASSERT_EQ(problems.size(), 1u) << Format(problems, "lab.json");
   EXPECT_EQ(problems[0].path, "base.strategy");
   EXPECT_THAT(problems[0].hint, HasSubstr("in experiments[1]"));
@@ -118,7 +127,8 @@ TEST(LabFile, NamesAreRequiredAndUnique) {
 }
 
 TEST(LabFile, UnknownKeysAreRefusedEverywhere) {
-  const auto problems = Problems("{\"bases\": {},\n" + Lab("{\"name\": \"a\", \"sets\": {}}").substr(1));
+  const auto problems =
+      Problems("{\"bases\": {},\n" + Lab("{\"name\": \"a\", \"sets\": {}}").substr(1));
   std::vector<std::string> paths, hints;
   for (const Problem& problem : problems) {
     paths.push_back(problem.path);
@@ -144,9 +154,11 @@ TEST(LabFile, HalfALabIsNoJob) {
 }
 
 TEST(LabFile, ANoteThatAllShareIsSaidOnce) {
-  const ReadJob read = Read(Lab(R"({"name": "a", "set": {"optimizer.momentum": 0.5}}, {"name": "b"})"));
+  const ReadJob read =
+      Read(Lab(R"({"name": "a", "set": {"optimizer.momentum": 0.5}}, {"name": "b"})"));
   EXPECT_THAT(read.notes,
-              testing::UnorderedElementsAre(HasSubstr("a: optimizer.momentum has no effect"), "nothing is kept: output.dir is null"));
+              testing::UnorderedElementsAre(HasSubstr("a: optimizer.momentum has no effect"),
+                                            "nothing is kept: output.dir is null"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Numbers are worked out by hand from the formulas of the header.
-#include "common/job/memory_estimate.h"
+#include "common/estimate/memory_estimate.h"
 
 #include <gtest/gtest.h>
 
@@ -17,11 +17,14 @@ JobSpec Job() {
   return job;
 }
 
-MemoryEstimate Estimate(const JobSpec& job, const Inspection& inspection = TinyLlama(), DeviceKind device = DeviceKind::kCuda) {
+MemoryEstimate Estimate(const JobSpec& job, const Inspection& inspection = TinyLlama(),
+                        DeviceKind device = DeviceKind::kCuda) {
   return EstimateMemory(job, inspection, device);
 }
 
-const MemoryByKind& At(const MemoryEstimate& estimate, Phase phase) { return estimate.phases[static_cast<size_t>(phase)]; }
+const MemoryByKind& At(const MemoryEstimate& estimate, Phase phase) {
+  return estimate.phases[static_cast<size_t>(phase)];
+}
 
 TEST(EstimateMemory, Fp32IsFourBytesAParameterAndEightOfAdamW) {
   const MemoryByKind memory = At(Estimate(Job()), Phase::kBeforeForward);
@@ -69,9 +72,11 @@ TEST(EstimateMemory, ThePeakOnOneDeviceIsTheHeadWithItsOwnGradientOnly) {
 TEST(EstimateMemory, UnderDdpTheUnitBeingReducedIsAliveToo) {
   JobSpec job = Job();
   job.devices = 2;
-  // The last block's backward, while the head's gradient is all-reduced: 4 F + H of fp32 a position.
+  // The last block's backward, while the head's gradient is all-reduced: 4 F + H of fp32 a
+  // position.
   const int64_t block_work = kPositions * 4 * (4 * 5632 + 2048);
-  EXPECT_EQ(Estimate(job).peak_allocated, 12 * kAll + kActivations + block_work + 4 * (kBlock + kHead));
+  EXPECT_EQ(Estimate(job).peak_allocated,
+            12 * kAll + kActivations + block_work + 4 * (kBlock + kHead));
   EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).grads, 4 * kEmbedding);
 }
 
@@ -81,7 +86,8 @@ TEST(EstimateMemory, AccumulationHoldsAllGradients) {
   job.train.accumulate_grad_batches = 4;
   EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).grads, 0);
   // All gradients instead of the head's, at the last block, whose work is larger than the head's.
-  const int64_t block_work = kPositions * 4 * (4 * 5632 + 2048), head_work = 2 * kPositions * 8192 + 2048 * 4 * 32000;
+  const int64_t block_work = kPositions * 4 * (4 * 5632 + 2048),
+                head_work = 2 * kPositions * 8192 + 2048 * 4 * 32000;
   EXPECT_EQ(Estimate(job).peak_allocated, leased - 4 * kHead - head_work + 4 * kAll + block_work);
 }
 
@@ -99,7 +105,8 @@ TEST(EstimateMemory, ATiedHeadIsCountedOnceAndItsGradientLivesThroughTheBackward
   const int64_t all = kAll - kEmbedding;
   EXPECT_EQ(At(estimate, Phase::kBeforeForward).params, 4 * all);
   const int64_t block_work = kPositions * 4 * (4 * 5632 + 2048);
-  EXPECT_EQ(estimate.peak_allocated, 12 * all + kActivations + block_work + 4 * (kBlock + kEmbedding));
+  EXPECT_EQ(estimate.peak_allocated,
+            12 * all + kActivations + block_work + 4 * (kBlock + kEmbedding));
 }
 
 TEST(EstimateMemory, TheReferenceNeedsMoreThanTheFusedEngine) {
@@ -121,7 +128,8 @@ TEST(EstimateMemory, Bf16OnACpuMultipliesFp32Copies) {
   JobSpec job = Job();
   job.precision = Precision::kBf16True;
   job.engine = EngineKind::kReference;
-  EXPECT_GT(Estimate(job, TinyLlama(), DeviceKind::kCpu).peak_allocated, Estimate(job).peak_allocated);
+  EXPECT_GT(Estimate(job, TinyLlama(), DeviceKind::kCpu).peak_allocated,
+            Estimate(job).peak_allocated);
 }
 
 TEST(EstimateMemory, TheLengthIsTheLongestRowsRoundedUpTo64) {

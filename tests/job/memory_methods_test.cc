@@ -1,8 +1,9 @@
-// The memory of sharding, offload, checkpointing, LoRA, 4-bit weights and 8-bit states, worked out by hand for TinyLlama in 32-true.
+// The memory of sharding, offload, checkpointing, LoRA, 4-bit weights and 8-bit states, worked out
+// by hand for TinyLlama in 32-true.
 #include <gtest/gtest.h>
 
-#include "common/job/lora_targets.h"
-#include "common/job/memory_estimate.h"
+#include "common/estimate/lora_targets.h"
+#include "common/estimate/memory_estimate.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
@@ -37,11 +38,14 @@ JobSpec Lora() {
   return job;
 }
 
-MemoryEstimate Estimate(const JobSpec& job, const Inspection& inspection = TinyLlama(), DeviceKind device = DeviceKind::kCuda) {
+MemoryEstimate Estimate(const JobSpec& job, const Inspection& inspection = TinyLlama(),
+                        DeviceKind device = DeviceKind::kCuda) {
   return EstimateMemory(job, inspection, device);
 }
 
-const MemoryByKind& At(const MemoryEstimate& estimate, Phase phase) { return estimate.phases[static_cast<size_t>(phase)]; }
+const MemoryByKind& At(const MemoryEstimate& estimate, Phase phase) {
+  return estimate.phases[static_cast<size_t>(phase)];
+}
 
 TEST(FsdpMemory, EachRankHoldsItsShardOfMastersCopiesAndMoments) {
   // Every unit is a multiple of 4 × 256 elements, so nothing is lost to padding.
@@ -55,15 +59,25 @@ TEST(FsdpMemory, EachRankHoldsItsShardOfMastersCopiesAndMoments) {
 
 TEST(FsdpMemory, UnitsArePaddedToAMultipleOfTheRanks) {
   Inspection inspection = TinyLlama();
-  inspection.model = {.layers = 1, .hidden = 16, .intermediate = 16, .heads = 1, .kv_heads = 1, .head_dim = 16, .vocab = 16};
-  // Tensors of 256 elements, norms padded to as many: embedding 1, block 9, head 2; over 4 ranks 1, 3 and 1 of 256 each.
-  EXPECT_EQ(At(Estimate(Sharded(4), inspection), Phase::kAfterBackward).params, 4 * 256 * (1 + 3 + 1));
+  inspection.model = {.layers = 1,
+                      .hidden = 16,
+                      .intermediate = 16,
+                      .heads = 1,
+                      .kv_heads = 1,
+                      .head_dim = 16,
+                      .vocab = 16};
+  // Tensors of 256 elements, norms padded to as many: embedding 1, block 9, head 2; over 4 ranks 1,
+  // 3 and 1 of 256 each.
+  EXPECT_EQ(At(Estimate(Sharded(4), inspection), Phase::kAfterBackward).params,
+            4 * 256 * (1 + 3 + 1));
 }
 
 TEST(FsdpMemory, AtItsPeakTwoUnitsAreGatheredAndTwoHaveGradients) {
-  // In the last block: gathered itself and the one before it; its gradient, the head's being reduced and the head's shard.
+  // In the last block: gathered itself and the one before it; its gradient, the head's being
+  // reduced and the head's shard.
   const int64_t gathered = 4 * 2 * kBlock, grads = 4 * (kBlock + kHead + kHead / 4);
-  EXPECT_EQ(Estimate(Sharded(4)).peak_allocated, 3 * kAll + kActivations + kBlockWork + gathered + grads);
+  EXPECT_EQ(Estimate(Sharded(4)).peak_allocated,
+            3 * kAll + kActivations + kBlockWork + gathered + grads);
 }
 
 TEST(FsdpMemory, AccumulationAndClippingHoldShardsOfAllGradients) {
@@ -72,25 +86,30 @@ TEST(FsdpMemory, AccumulationAndClippingHoldShardsOfAllGradients) {
   accumulates.train.accumulate_grad_batches = 2;
   clips.train.max_norm = 1;
   EXPECT_EQ(Estimate(accumulates).peak_allocated, plain + kAll);
-  EXPECT_EQ(Estimate(clips).peak_allocated, plain + kHead + kBlock) << "those that are there at the peak, in the last block";
-  EXPECT_EQ(At(Estimate(clips), Phase::kAfterBackward).grads, kAll + 4 * kEmbedding) << "the embedding's is being reduced";
+  EXPECT_EQ(Estimate(clips).peak_allocated, plain + kHead + kBlock)
+      << "those that are there at the peak, in the last block";
+  EXPECT_EQ(At(Estimate(clips), Phase::kAfterBackward).grads, kAll + 4 * kEmbedding)
+      << "the embedding's is being reduced";
 }
 
 TEST(FsdpMemory, GradientsHeldWholeAreThoseOfAllUnitsAndNoShardButTheOneThatArrives) {
   JobSpec job = Sharded(4);
   job.train.accumulate_grad_batches = 2;
-  const MemoryEstimate held = EstimateMemory(job, TinyLlama(), DeviceKind::kCuda, /*holds_gradients=*/true);
+  const MemoryEstimate held =
+      EstimateMemory(job, TinyLlama(), DeviceKind::kCuda, /*holds_gradients=*/true);
   const int64_t gathered = 4 * 2 * kBlock, grads = 4 * (kAll + kHead / 4);
   EXPECT_EQ(held.peak_allocated, 3 * kAll + kActivations + kBlockWork + gathered + grads);
   EXPECT_EQ(held.holds_gradients, true);
-  EXPECT_EQ(At(held, Phase::kAfterBackward).grads, 5 * kEmbedding) << "the embedding's is being reduced";
+  EXPECT_EQ(At(held, Phase::kAfterBackward).grads, 5 * kEmbedding)
+      << "the embedding's is being reduced";
 }
 
 TEST(FsdpMemory, OfTheModelAsOneUnitGradientsHeldWholeAreAllThatThereAre) {
   JobSpec job = Sharded(4);
   job.fsdp_unit = FsdpUnit::kModel;
   job.train.accumulate_grad_batches = 2;
-  const MemoryEstimate held = EstimateMemory(job, TinyLlama(), DeviceKind::kCuda, /*holds_gradients=*/true);
+  const MemoryEstimate held =
+      EstimateMemory(job, TinyLlama(), DeviceKind::kCuda, /*holds_gradients=*/true);
   EXPECT_EQ(held.peak_allocated, 3 * kAll + kActivations + kBlockWork + 4 * kAll + 4 * kAll);
   EXPECT_EQ(At(held, Phase::kAfterBackward).grads, 4 * kAll);
 }
@@ -107,7 +126,8 @@ TEST(FsdpMemory, GradOpKeepsAUnitsWeightsToItsBackward) {
 TEST(FsdpMemory, TheModelAsOneUnitHasAllWeightsWholeAndReducesNoGradientBeforeTheEnd) {
   JobSpec job = Sharded(4);
   job.fsdp_unit = FsdpUnit::kModel;
-  EXPECT_EQ(Estimate(job).peak_allocated, 3 * kAll + kActivations + kBlockWork + 4 * kAll + 4 * (kBlock + kHead));
+  EXPECT_EQ(Estimate(job).peak_allocated,
+            3 * kAll + kActivations + kBlockWork + 4 * kAll + 4 * (kBlock + kHead));
   EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).grads, 4 * kAll);
   EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).params, kAll + 4 * kAll);
 }
@@ -147,7 +167,8 @@ TEST(OffloadMemory, UnderFsdpEachRankHasItsShardOfThem) {
 TEST(OffloadMemory, AUnitsGradientLivesUntilItIsCopied) {
   JobSpec job = Job();
   job.offload_optimizer = true;
-  EXPECT_EQ(Estimate(job).peak_allocated, 4 * kAll + kActivations + kBlockWork + 4 * (kBlock + kHead));
+  EXPECT_EQ(Estimate(job).peak_allocated,
+            4 * kAll + kActivations + kBlockWork + 4 * (kBlock + kHead));
 }
 
 TEST(OffloadMemory, OnACpuSlotItIsTheSameMemory) {
@@ -166,13 +187,15 @@ TEST(CheckpointingMemory, ACheckpointedBlockSavesItsInputOnly) {
 TEST(CheckpointingMemory, OfEveryThirdBlockEightOfTwentyTwoAre) {
   JobSpec job = Job();
   job.activation_checkpointing = 3;
-  EXPECT_EQ(At(Estimate(job), Phase::kAfterForward).other, 8 * kHidden + 14 * kBlockActivations + kHidden);
+  EXPECT_EQ(At(Estimate(job), Phase::kAfterForward).other,
+            8 * kHidden + 14 * kBlockActivations + kHidden);
 }
 
 TEST(CheckpointingMemory, InItsBackwardABlocksActivationsExistAgain) {
   JobSpec job = Job();
   job.activation_checkpointing = 1;
-  EXPECT_EQ(Estimate(job).peak_allocated, 12 * kAll + 23 * kHidden + kBlockActivations + kBlockWork + 4 * kBlock);
+  EXPECT_EQ(Estimate(job).peak_allocated,
+            12 * kAll + 23 * kHidden + kBlockActivations + kBlockWork + 4 * kBlock);
 }
 
 TEST(LoraTargets, AreAllButATiedHead) {
@@ -192,10 +215,12 @@ TEST(LoraMemory, TheBaseIsFrozenInTheComputeDtypeAndAdaptersAreTrained) {
 }
 
 TEST(LoraMemory, EachAdapterSavesItsInnerProduct) {
-  EXPECT_EQ(At(Estimate(Lora()), Phase::kAfterForward).other, kActivations + 22 * kPositions * 4 * 32 * 7);
+  EXPECT_EQ(At(Estimate(Lora()), Phase::kAfterForward).other,
+            kActivations + 22 * kPositions * 4 * 32 * 7);
   JobSpec few = Lora();
   few.lora->targets = {"q", "v"};
-  EXPECT_EQ(At(Estimate(few), Phase::kAfterForward).other, kActivations + 22 * kPositions * 4 * 32 * 2);
+  EXPECT_EQ(At(Estimate(few), Phase::kAfterForward).other,
+            kActivations + 22 * kPositions * 4 * 32 * 2);
 }
 
 TEST(LoraMemory, UnderFsdpTheBaseIsShardedAndAdaptersAreNot) {
@@ -213,7 +238,9 @@ TEST(QuantizedMemory, BlockMatricesAreCodesAndTheRestStays) {
   const int64_t whole = 2 * (kAll - 22 * kBlockMatrices + kAdapters);
   EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).params, whole + 22 * kBlockMatrices * 9 / 16);
   job.quantize = Quantize::kNf4Dq;
-  const double bits = 8.0 * static_cast<double>(At(Estimate(job), Phase::kBeforeForward).params - whole) / (22.0 * kBlockMatrices);
+  const double bits = 8.0 *
+                      static_cast<double>(At(Estimate(job), Phase::kBeforeForward).params - whole) /
+                      (22.0 * kBlockMatrices);
   EXPECT_NEAR(bits, 4.127, 0.001);
 }
 
@@ -223,7 +250,8 @@ TEST(QuantizedMemory, AUnitIsUnpackedWhileItIsAtWork) {
   const MemoryEstimate lora = Estimate(job);
   job.quantize = Quantize::kNf4;
   const MemoryEstimate quantized = Estimate(job);
-  const int64_t saved = At(lora, Phase::kBeforeForward).params - At(quantized, Phase::kBeforeForward).params;
+  const int64_t saved =
+      At(lora, Phase::kBeforeForward).params - At(quantized, Phase::kBeforeForward).params;
   EXPECT_EQ(lora.peak_allocated - quantized.peak_allocated, saved - 2 * kBlockMatrices);
 }
 
@@ -232,13 +260,16 @@ TEST(EightBitMemory, StatesAreABytePlusAScaleForEach256) {
   job.optimizer.name = OptimizerKind::kAdamW8bit;
   // The norms of 2,048 elements (two a block, one of the head) stay fp32.
   const int64_t small = 45 * 2048;
-  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).optimizer, (kAll - small) * 2 * 65 / 64 + 8 * small);
+  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).optimizer,
+            (kAll - small) * 2 * 65 / 64 + 8 * small);
 }
 
 TEST(HeadSize, OneThatKernelsPadKeepsThePaddedAttentionOutputToo) {
   Inspection inspection = TinyLlama();
   inspection.model.head_dim = 100;
-  const auto saved = [&](DeviceKind device) { return At(Estimate(Job(), inspection, device), Phase::kAfterForward).other; };
+  const auto saved = [&](DeviceKind device) {
+    return At(Estimate(Job(), inspection, device), Phase::kAfterForward).other;
+  };
   EXPECT_EQ(saved(DeviceKind::kCuda) - saved(DeviceKind::kCpu), 22 * kPositions * 4 * 32 * 104);
 }
 

@@ -1,11 +1,11 @@
-#include "common/job/micro_batch_choice.h"
+#include "common/estimate/micro_batch_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/estimate/fit.h"
+#include "common/estimate/memory_estimate.h"
 #include "common/job/batch.h"
-#include "common/job/fit.h"
-#include "common/job/memory_estimate.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
@@ -17,7 +17,9 @@ using tiny_llama::TinyLlama;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 
-std::vector<SiteDevice> Gpus(size_t count, int64_t gib) { return std::vector<SiteDevice>(count, {"cuda", "n", "GPU", gib * kGiB, "9.0"}); }
+std::vector<SiteDevice> Gpus(size_t count, int64_t gib) {
+  return std::vector<SiteDevice>(count, {"cuda", "n", "GPU", gib * kGiB, "9.0"});
+}
 
 JobSpec Auto(std::optional<int64_t> global, int64_t devices = 1) {
   JobSpec job = SmallestJob();
@@ -46,8 +48,10 @@ TEST(ChooseMicroBatch, TakesTheLargestThatFitsAndKeepsTheGlobalBatch) {
 TEST(ChooseMicroBatch, SaysWhy) {
   const auto choice = ChooseMicroBatch(Auto(64), TinyLlama(), Gpus(1, 40));
   EXPECT_EQ(choice->Text(), "16 fits: 30.63 of 40.00 GiB predicted; 32 would need 44.88 GiB");
-  EXPECT_THAT(ChooseMicroBatch(Auto(64), TinyLlama(), Gpus(1, 140))->Text(), HasSubstr("it is the largest that the batch allows"));
-  EXPECT_THAT(ChooseMicroBatch(Auto(64), TinyLlama(), Gpus(1, 4))->Text(), HasSubstr("1 is the smallest"));
+  EXPECT_THAT(ChooseMicroBatch(Auto(64), TinyLlama(), Gpus(1, 140))->Text(),
+              HasSubstr("it is the largest that the batch allows"));
+  EXPECT_THAT(ChooseMicroBatch(Auto(64), TinyLlama(), Gpus(1, 4))->Text(),
+              HasSubstr("1 is the smallest"));
 }
 
 TEST(ChooseMicroBatch, DividesTheGlobalBatchAmongTheDevices) {
@@ -95,7 +99,8 @@ TEST(WithSmallerMicroBatch, HalvesAndAccumulatesTwiceAsOften) {
   EXPECT_THAT(MicroAndAccumulationDownToOne(job), halved);
   job.train.global_batch_size.reset();
   job.train.accumulate_grad_batches = 3;
-  EXPECT_THAT(MicroAndAccumulationDownToOne(job), ElementsAre(Pair(8, 3), Pair(4, 6), Pair(2, 12), Pair(1, 24)));
+  EXPECT_THAT(MicroAndAccumulationDownToOne(job),
+              ElementsAre(Pair(8, 3), Pair(4, 6), Pair(2, 12), Pair(1, 24)));
 }
 
 TEST(WithSmallerMicroBatch, TakesTheLargestUpToTheHalfThatDivides) {
@@ -104,7 +109,8 @@ TEST(WithSmallerMicroBatch, TakesTheLargestUpToTheHalfThatDivides) {
   job.train.micro_batch_size = 15;
   using testing::ElementsAre;
   using testing::Pair;
-  EXPECT_THAT(MicroAndAccumulationDownToOne(job), ElementsAre(Pair(15, 3), Pair(5, 9), Pair(1, 45)));
+  EXPECT_THAT(MicroAndAccumulationDownToOne(job),
+              ElementsAre(Pair(15, 3), Pair(5, 9), Pair(1, 45)));
 }
 
 }  // namespace

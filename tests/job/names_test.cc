@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "common/job/metric.h"
 #include "common/job/outcome.h"
+#include "common/rank/metric.h"
 
 namespace trainctl::job {
 namespace {
@@ -46,7 +46,8 @@ TEST(Names, OthersAreUnknown) {
 
 TEST(Metrics, EachNameStandsOnce) {
   std::set<std::string_view> names;
-  for (const MetricInfo& metric : Metrics()) EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
+  for (const MetricInfo& metric : Metrics())
+    EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
 }
 
 TEST(Metrics, EachIsFoundByItsName) {
@@ -59,8 +60,8 @@ TEST(Metrics, OnlyThroughputAndUtilizationAreBetterWhenHigher) {
   for (const MetricInfo& metric : Metrics()) {
     if (!metric.lower_is_better) higher.insert(metric.name);
   }
-  EXPECT_EQ(higher, (std::set<std::string_view>{"tokens_per_second", "trained_tokens_per_second", "samples_per_second",
-                                                "gpu_utilization_percent"}));
+  EXPECT_EQ(higher, (std::set<std::string_view>{"tokens_per_second", "trained_tokens_per_second",
+                                                "samples_per_second", "gpu_utilization_percent"}));
 }
 
 }  // namespace

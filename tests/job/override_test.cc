@@ -27,12 +27,14 @@ TEST(Overrides, AreTypedByTheirKey) {
   EXPECT_TRUE(With({{"deterministic", "true"}}).deterministic);
   EXPECT_EQ(With({{"precision", "bf16-true"}}).precision, Precision::kBf16True);
   EXPECT_EQ(With({{"resources.time_limit", "2h"}}).resources.time_limit_seconds, 7200);
-  EXPECT_EQ(With({{"resources.gpu_memory_limit", "40GiB"}}).resources.gpu_memory_limit_bytes, int64_t{40} << 30);
+  EXPECT_EQ(With({{"resources.gpu_memory_limit", "40GiB"}}).resources.gpu_memory_limit_bytes,
+            int64_t{40} << 30);
   EXPECT_EQ(With({{"optimizer.betas", "[0.8, 0.9]"}}).optimizer.betas[0], 0.8);
 }
 
 TEST(Overrides, NullIsNullWhereTheKeyMayBeNull) {
-  EXPECT_EQ(With({{"train.max_steps", "5"}, {"train.max_steps", "null"}}).train.max_steps, std::nullopt);
+  EXPECT_EQ(With({{"train.max_steps", "5"}, {"train.max_steps", "null"}}).train.max_steps,
+            std::nullopt);
   EXPECT_EQ(With({{"name", "null"}}).name, "null");
 }
 
@@ -55,16 +57,21 @@ TEST(Overrides, SetAWholeSectionByJson) {
 }
 
 TEST(Overrides, GiveWhatTheFileDoesNot) {
-  EXPECT_EQ(With({{"model.path", "m"}, {"train.micro_batch_size", "2"}}, R"({"version": 1, "data": {"path": "d"}})").train.micro_batch_size,
+  EXPECT_EQ(With({{"model.path", "m"}, {"train.micro_batch_size", "2"}},
+                 R"({"version": 1, "data": {"path": "d"}})")
+                .train.micro_batch_size,
             2);
 }
 
-TEST(Overrides, TheLastOfOneKeyCounts) { EXPECT_EQ(With({{"devices", "2"}, {"devices", "3"}}).devices, 3); }
+TEST(Overrides, TheLastOfOneKeyCounts) {
+  EXPECT_EQ(With({{"devices", "2"}, {"devices", "3"}}).devices, 3);
+}
 
 TEST(Overrides, OneOfAnExclusivePairClearsTheOther) {
   constexpr char kGlobal[] = R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"},
     "train": {"micro_batch_size": 1, "global_batch_size": 8, "lr_warmup_steps": 5}})";
-  const JobSpec job = With({{"train.accumulate_grad_batches", "4"}, {"train.lr_warmup_fraction", "0.1"}}, kGlobal);
+  const JobSpec job =
+      With({{"train.accumulate_grad_batches", "4"}, {"train.lr_warmup_fraction", "0.1"}}, kGlobal);
   EXPECT_EQ(job.train.accumulate_grad_batches, 4);
   EXPECT_EQ(job.train.global_batch_size, std::nullopt);
   EXPECT_EQ(job.train.lr_warmup_fraction, 0.1);
@@ -78,7 +85,8 @@ TEST(Overrides, NullClearsOnlyItself) {
 }
 
 TEST(Overrides, BothOfAnExclusivePairAreRefused) {
-  const ReadJob read = Read(kSmallestJob, {{"train.global_batch_size", "8"}, {"train.accumulate_grad_batches", "4"}});
+  const ReadJob read = Read(
+      kSmallestJob, {{"train.global_batch_size", "8"}, {"train.accumulate_grad_batches", "4"}});
   ASSERT_EQ(read.problems.size(), 1u);
   EXPECT_EQ(read.problems[0].path, "--set train.accumulate_grad_batches");
   EXPECT_THAT(read.problems[0].expected, HasSubstr("only one of"));

@@ -9,20 +9,29 @@ int64_t Int(int64_t min, int64_t max) { return *rc::gen::inRange<int64_t>(min, m
 
 bool Bool() { return *rc::gen::arbitrary<bool>(); }
 
-std::optional<int64_t> MaybeInt(int64_t min, int64_t max) { return Bool() ? std::optional<int64_t>(Int(min, max)) : std::nullopt; }
+std::optional<int64_t> MaybeInt(int64_t min, int64_t max) {
+  return Bool() ? std::optional<int64_t>(Int(min, max)) : std::nullopt;
+}
 
 // From 0 to below 1.
-double Fraction() { return static_cast<double>(Int(0, (int64_t{1} << 53) - 1)) / 9007199254740992.0; }
+double Fraction() {
+  return static_cast<double>(Int(0, (int64_t{1} << 53) - 1)) / 9007199254740992.0;
+}
 
 // Above 0, over many magnitudes.
-double Positive() { return (Fraction() + 0.1) * *rc::gen::element(1e-12, 1e-8, 1e-4, 1.0, 1e3, 1e12); }
+double Positive() {
+  return (Fraction() + 0.1) * *rc::gen::element(1e-12, 1e-8, 1e-4, 1.0, 1e3, 1e12);
+}
 
 std::string Text() {
-  return *rc::gen::container<std::string>(rc::gen::element('a', 'Z', '0', ' ', '"', '\\', '\n', '.', '\x01')) +
+  return *rc::gen::container<std::string>(
+             rc::gen::element('a', 'Z', '0', ' ', '"', '\\', '\n', '.', '\x01')) +
          *rc::gen::element<std::string>("", "é", "😀");
 }
 
-std::optional<std::string> MaybeId() { return Bool() ? std::optional<std::string>("j" + std::to_string(Int(1, 99))) : std::nullopt; }
+std::optional<std::string> MaybeId() {
+  return Bool() ? std::optional<std::string>("j" + std::to_string(Int(1, 99))) : std::nullopt;
+}
 
 template <class Enum>
 Enum OneOf(int count) {
@@ -31,15 +40,19 @@ Enum OneOf(int count) {
 
 TrainSpec RandomTrain() {
   TrainSpec train;
-  if (Bool()) train.global_batch_size = MaybeInt(1, 4096);
-  else train.accumulate_grad_batches = MaybeInt(1, 64);
+  if (Bool())
+    train.global_batch_size = MaybeInt(1, 4096);
+  else
+    train.accumulate_grad_batches = MaybeInt(1, 64);
   train.micro_batch_size = MaybeInt(1, 512);
   train.epochs = Int(1, 100);
   train.max_steps = MaybeInt(1, 100'000);
   train.max_seq_length = Int(1, 1 << 20);
   train.lr_schedule = OneOf<LrSchedule>(3);
-  if (Bool()) train.lr_warmup_steps = MaybeInt(0, 1000);
-  else train.lr_warmup_fraction = Fraction();
+  if (Bool())
+    train.lr_warmup_steps = MaybeInt(0, 1000);
+  else
+    train.lr_warmup_fraction = Fraction();
   if (Bool()) train.max_norm = Positive();
   return train;
 }
@@ -73,7 +86,8 @@ JobSpec MakeJob() {
   if (Bool()) job.tags = {{"k" + Text(), Text()}, {"lab", "2"}};
   job.notes = Text();
   job.model = {.path = "m" + Text(), .init = OneOf<ModelInit>(2)};
-  job.data = {.path = "d" + Text(), .format = OneOf<DataFormat>(4), .max_rows = MaybeInt(1, 1'000'000)};
+  job.data = {
+      .path = "d" + Text(), .format = OneOf<DataFormat>(4), .max_rows = MaybeInt(1, 1'000'000)};
   job.data.val_split_fraction = Fraction();
   job.data.mask_prompt = Bool();
   job.data.seed = Int(0, int64_t{1} << 53);
@@ -88,7 +102,9 @@ JobSpec MakeJob() {
   job.activation_checkpointing = Int(0, 4);
   job.train = RandomTrain();
   job.optimizer = RandomOptimizer();
-  if (Bool()) job.lora = LoraSpec{.r = Int(1, 256), .alpha = Positive(), .dropout = Fraction(), .targets = {"q", "head"}};
+  if (Bool())
+    job.lora = LoraSpec{
+        .r = Int(1, 256), .alpha = Positive(), .dropout = Fraction(), .targets = {"q", "head"}};
   if (Bool()) job.quantize = OneOf<Quantize>(2);
   job.eval = {.every_steps = MaybeInt(1, 100), .max_rows = MaybeInt(1, 100)};
   job.seed = Int(0, 1'000'000);

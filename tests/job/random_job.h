@@ -1,4 +1,5 @@
-// Random jobs of the whole schema, features that are not built yet included; each value is one that the schema allows.
+// Random jobs of the whole schema, features that are not built yet included; each value is one that
+// the schema allows.
 #pragma once
 
 #include <rapidcheck.h>

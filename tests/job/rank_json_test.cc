@@ -1,4 +1,4 @@
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
-#include "common/job/memory_estimate.h"
 #include "tests/job/valid_job.h"
 
 namespace trainctl::job {
@@ -15,8 +15,14 @@ namespace {
 
 using testing::HasSubstr;
 
-const MemoryByKind kMemory = {
-    .params = 1, .grads = 2, .optimizer = 3, .optimizer_cpu = 4, .other = 5, .allocated = 6, .peak_allocated = 7, .reserved = 8};
+const MemoryByKind kMemory = {.params = 1,
+                              .grads = 2,
+                              .optimizer = 3,
+                              .optimizer_cpu = 4,
+                              .other = 5,
+                              .allocated = 6,
+                              .peak_allocated = 7,
+                              .reserved = 8};
 
 // What comes out of one line is written as the same line again.
 template <class Message>
@@ -35,15 +41,18 @@ TEST(RankMessages, EveryKindIsReadBack) {
   ExpectSameLine(RankRendezvous{"00ff"});
   ExpectSameLine(RankProgress{3, 100, "collective", 2.5, 1234.5, 99});
   ExpectSameLine(RankProgress{});
-  ExpectSameLine(RankMetrics{{{"loss", 3, std::nullopt, "", 2.5, 1000}, {"memory_params_bytes", 0, 1, "after_forward", 7, 1001}}});
+  ExpectSameLine(RankMetrics{{{"loss", 3, std::nullopt, "", 2.5, 1000},
+                              {"memory_params_bytes", 0, 1, "after_forward", 7, 1001}}});
   ExpectSameLine(RankSaved{"final", "/out", 4096});
   ExpectSameLine(RankNotice{"no checkpoint of step 5: disk full"});
   ExpectSameLine(RankOutcome{Outcome::kSucceeded, "done", std::nullopt});
-  ExpectSameLine(RankOutcome{Outcome::kOomGpu, "out of memory", OomDetail{1, "forward", 100, 200, kMemory}});
+  ExpectSameLine(
+      RankOutcome{Outcome::kOomGpu, "out of memory", OomDetail{1, "forward", 100, 200, kMemory}});
 }
 
 TEST(RankMessages, AMetricPointKeepsItsFields) {
-  const auto read = RankMessageFromLine(ToLine(RankMessage(RankMetrics{{{"memory_params_bytes", 5, 2, "after_forward", 7.5, 1001}}})));
+  const auto read = RankMessageFromLine(ToLine(
+      RankMessage(RankMetrics{{{"memory_params_bytes", 5, 2, "after_forward", 7.5, 1001}}})));
   const MetricPoint& point = std::get<RankMetrics>(*read).points.at(0);
   EXPECT_EQ(point.name, "memory_params_bytes");
   EXPECT_EQ(point.step, 5);
@@ -54,26 +63,34 @@ TEST(RankMessages, AMetricPointKeepsItsFields) {
 }
 
 TEST(RankMessages, ALossThatIsNoNumberArrives) {
-  const auto read = RankMessageFromLine(ToLine(RankMessage(RankProgress{.loss = std::numeric_limits<double>::quiet_NaN()})));
+  const auto read = RankMessageFromLine(
+      ToLine(RankMessage(RankProgress{.loss = std::numeric_limits<double>::quiet_NaN()})));
   EXPECT_TRUE(std::isnan(std::get<RankProgress>(*read).loss.value()));
 }
 
 TEST(RankMessages, AMessageOfAnyBytesIsOneValidLine) {
-  const auto read = RankMessageFromLine(ToLine(RankMessage(RankOutcome{Outcome::kFailed, "a\n\xff\x01", std::nullopt})));
+  const auto read = RankMessageFromLine(
+      ToLine(RankMessage(RankOutcome{Outcome::kFailed, "a\n\xff\x01", std::nullopt})));
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(std::get<RankOutcome>(*read).message, "a\n\xEF\xBF\xBD\x01");
 }
 
-TEST(RankMessages, UnknownMembersAreSkipped) { EXPECT_TRUE(RankMessageFromLine(R"({"type":"rendezvous","blob":"00","new":[1]})").ok()); }
+TEST(RankMessages, UnknownMembersAreSkipped) {
+  EXPECT_TRUE(RankMessageFromLine(R"({"type":"rendezvous","blob":"00","new":[1]})").ok());
+}
 
 TEST(RankMessages, AFaultNamesTheKey) {
-  const auto message = [](std::string_view line) { return RankMessageFromLine(line).error().message; };
+  const auto message = [](std::string_view line) {
+    return RankMessageFromLine(line).error().message;
+  };
   EXPECT_THAT(message(R"({"blob":"00"})"), HasSubstr("type: missing"));
   EXPECT_THAT(message(R"({"type":"what"})"), HasSubstr("type: 'what' is not known"));
   EXPECT_THAT(message(R"({"type":"rendezvous","blob":1})"), HasSubstr("blob: expected a string"));
-  EXPECT_THAT(message(R"({"type":"metrics","points":[{"name":"loss","step":0,"value":true,"time":0}]})"),
-              HasSubstr("points[0].value: expected a number"));
-  EXPECT_THAT(message(R"({"type":"outcome","outcome":"GOOD","message":""})"), HasSubstr("outcome: 'GOOD' is not known"));
+  EXPECT_THAT(
+      message(R"({"type":"metrics","points":[{"name":"loss","step":0,"value":true,"time":0}]})"),
+      HasSubstr("points[0].value: expected a number"));
+  EXPECT_THAT(message(R"({"type":"outcome","outcome":"GOOD","message":""})"),
+              HasSubstr("outcome: 'GOOD' is not known"));
   EXPECT_THAT(message("[]"), HasSubstr("expected an object"));
   EXPECT_THAT(message("{"), HasSubstr("valid JSON"));
 }
@@ -88,8 +105,13 @@ TEST(RankCommands, EveryKindIsReadBack) {
 }
 
 TEST(RankPlanJson, IsReadBack) {
-  RankPlan plan{
-      .job = SmallestJob(), .job_id = "j1", .attempt = 2, .rank = 3, .world_size = 4, .device = DeviceKind::kCuda, .device_index = 1};
+  RankPlan plan{.job = SmallestJob(),
+                .job_id = "j1",
+                .attempt = 2,
+                .rank = 3,
+                .world_size = 4,
+                .device = DeviceKind::kCuda,
+                .device_index = 1};
   plan.trial = true;
   plan.device_uuid = "GPU-1";
   plan.threads = 8;
@@ -128,8 +150,9 @@ TEST(InspectionJson, IsReadBack) {
 }
 
 TEST(InspectionJson, AFaultNamesTheKey) {
-  EXPECT_THAT(InspectionFromJson(R"({"model": {"family": "llama", "layers": "x"}})").error().message,
-              HasSubstr("model.layers: expected an integer"));
+  EXPECT_THAT(
+      InspectionFromJson(R"({"model": {"family": "llama", "layers": "x"}})").error().message,
+      HasSubstr("model.layers: expected an integer"));
 }
 
 TEST(MemoryEstimateJson, IsReadBack) {

@@ -1,10 +1,10 @@
-#include "common/job/read_json.h"
+#include "common/json/read_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "common/job/write_json.h"
+#include "common/json/write_json.h"
 
 namespace trainctl::job {
 namespace {
@@ -19,7 +19,8 @@ Problem OnlyProblem(std::string_view text, const JsonLimits& limits = {}) {
 }
 
 TEST(ReadJson, KeepsEveryKindOfValue) {
-  const JsonText json = ReadJson(R"({"n": null, "b": true, "i": -3, "r": 2e-4, "s": "x\u00e9", "a": [1, {}]})");
+  const JsonText json =
+      ReadJson(R"({"n": null, "b": true, "i": -3, "r": 2e-4, "s": "x\u00e9", "a": [1, {}]})");
   ASSERT_TRUE(json.root);
   EXPECT_TRUE(json.root->Find("n")->Is(Type::kNull));
   EXPECT_TRUE(json.root->Find("b")->boolean);
@@ -31,7 +32,8 @@ TEST(ReadJson, KeepsEveryKindOfValue) {
 }
 
 TEST(ReadJson, KnowsTheLineOfEveryValue) {
-  const JsonText json = ReadJson("{\n\"a\": 1\n,\n\"b\":\n2.5\n,\"c\": {\n\"d\": \"x\"\n}, \"e\": [\n\n3\n]}\n");
+  const JsonText json =
+      ReadJson("{\n\"a\": 1\n,\n\"b\":\n2.5\n,\"c\": {\n\"d\": \"x\"\n}, \"e\": [\n\n3\n]}\n");
   ASSERT_TRUE(json.root);
   EXPECT_EQ(json.root->line, 1);
   EXPECT_EQ(json.root->Find("a")->line, 2);
@@ -49,8 +51,8 @@ TEST(ReadJson, NamesPlaceAndReasonOfASyntaxFault) {
 }
 
 TEST(ReadJson, RefusesWhatOtherReadersLetPass) {
-  for (const char* text : {"", " ", "{", "{\"a\": 1,}", "[1,]", "// c\n{}", "{'a': 1}", "{a: 1}", "{} {}", "NaN", "[01]", "[1.]", "[.5]",
-                           "[+1]", "\"\t\"", "tru"}) {
+  for (const char* text : {"", " ", "{", "{\"a\": 1,}", "[1,]", "// c\n{}", "{'a': 1}", "{a: 1}",
+                           "{} {}", "NaN", "[01]", "[1.]", "[.5]", "[+1]", "\"\t\"", "tru"}) {
     EXPECT_EQ(OnlyProblem(text).expected, "valid JSON") << text;
   }
 }
@@ -66,7 +68,9 @@ TEST(ReadJson, ListsEveryDuplicateAndKeepsTheFirst) {
   EXPECT_EQ(json.root->Find("a")->integer, 1);
 }
 
-TEST(ReadJson, DuplicatesAreComparedAfterUnescaping) { EXPECT_EQ(OnlyProblem(R"({"a": 1, "\u0061": 2})").value, "duplicate key"); }
+TEST(ReadJson, DuplicatesAreComparedAfterUnescaping) {
+  EXPECT_EQ(OnlyProblem(R"({"a": 1, "\u0061": 2})").value, "duplicate key");
+}
 
 TEST(ReadJson, RefusesInvalidUtf8) {
   const Problem problem = OnlyProblem("{\n\"name\": \"\xff\"}");
@@ -86,11 +90,14 @@ TEST(ReadJson, RefusesNumbersThatNoDoubleHolds) {
 TEST(ReadJson, IntegersBeyond64BitsAreReals) {
   EXPECT_EQ(ReadJson("9223372036854775807").root->integer, INT64_MAX);
   EXPECT_TRUE(ReadJson("9223372036854775808").root->Is(Type::kReal));
-  EXPECT_EQ(ReadJson("123456789012345678901234567890").root->text, "123456789012345678901234567890");
+  EXPECT_EQ(ReadJson("123456789012345678901234567890").root->text,
+            "123456789012345678901234567890");
 }
 
 TEST(ReadJson, ReadsNestingUpToTheLimit) {
-  const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
   EXPECT_TRUE(ReadJson(nested(64)).problems.empty());
   EXPECT_THAT(OnlyProblem(nested(65)).expected, HasSubstr("64 nested"));
   EXPECT_THAT(OnlyProblem(std::string(1'000'000, '[')).expected, HasSubstr("64 nested"));
@@ -112,16 +119,21 @@ TEST(WriteJson, NonFiniteNumbersAreStrings) {
   EXPECT_EQ(WriteJson(JsonNode(-1.0 / 0.0)), "\"-Infinity\"");
 }
 
-TEST(WriteJson, InvalidUtf8IsReplaced) { EXPECT_EQ(WriteJson(JsonNode("a\xff")), "\"a\xEF\xBF\xBD\""); }
+TEST(WriteJson, InvalidUtf8IsReplaced) {
+  EXPECT_EQ(WriteJson(JsonNode("a\xff")), "\"a\xEF\xBF\xBD\"");
+}
 
-RC_GTEST_PROP(WriteJson, EveryStringAndNumberIsReadBack, (const std::vector<int64_t>& integers, const std::vector<double>& reals)) {
+RC_GTEST_PROP(WriteJson, EveryStringAndNumberIsReadBack,
+              (const std::vector<int64_t>& integers, const std::vector<double>& reals)) {
   JsonNode array = JsonNode::Array();
   for (const int64_t value : integers) array.Append(value);
   for (const double value : reals) array.Append(value);
   const JsonText json = ReadJson(WriteJson(array));
   RC_ASSERT(json.root.has_value());
-  for (size_t i = 0; i < integers.size(); ++i) RC_ASSERT(json.root->items[i].integer == integers[i]);
-  for (size_t i = 0; i < reals.size(); ++i) RC_ASSERT(json.root->items[integers.size() + i].real == reals[i]);
+  for (size_t i = 0; i < integers.size(); ++i)
+    RC_ASSERT(json.root->items[i].integer == integers[i]);
+  for (size_t i = 0; i < reals.size(); ++i)
+    RC_ASSERT(json.root->items[integers.size() + i].real == reals[i]);
 }
 
 }  // namespace

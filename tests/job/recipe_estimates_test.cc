@@ -1,9 +1,10 @@
-// What is predicted of each of the labs' experiments (LLaMA and chess) under the memory limit of the lab.
+// What is predicted of each of the labs' experiments (LLaMA and chess) under the memory limit of
+// the lab.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "common/job/memory_estimate.h"
+#include "common/estimate/memory_estimate.h"
 #include "tests/job/deployed_model.h"
 #include "tests/job/valid_job.h"
 
@@ -26,7 +27,9 @@ struct Recipe {
 
 void PrintTo(const Recipe& recipe, std::ostream* out) { *out << recipe.id; }
 
-Inspection ModelOf(const std::string& name) { return {.model = DeployedModel(name), .longest_row = 512}; }
+Inspection ModelOf(const std::string& name) {
+  return {.model = DeployedModel(name), .longest_row = 512};
+}
 
 void Batch(JobSpec& job, int64_t global, int64_t micro) {
   job.train.global_batch_size = global;
@@ -59,11 +62,14 @@ const Recipe kRecipes[] = {
     {"single-2", "TinyLlama-1.1B", [](JobSpec& j) { Batch(j, 8, 8); }},
     {"single-3", "TinyLlama-1.1B", [](JobSpec& j) { Batch(j, 32, 8); }},
     {"single-4", "TinyLlama-1.1B", [](JobSpec& j) { Full(j, 32, 8); }},
-    {"single-5", "TinyLlama-1.1B", [](JobSpec& j) { Batch(j, 32, 8), j.precision = Precision::kBf16Mixed; }},
+    {"single-5", "TinyLlama-1.1B",
+     [](JobSpec& j) { Batch(j, 32, 8), j.precision = Precision::kBf16Mixed; }},
     {"single-6", "open_llama_3b", [](JobSpec& j) { Full(j, 32, 8); }},
     {"single-7", "open_llama_7b", [](JobSpec& j) { Full(j, 16, 4); }},
-    {"single-8", "open_llama_13b", [](JobSpec& j) { Full(j, 1, 1); }, k80GB, Lab::kOutOfMemory, false},
-    {"single-9", "open_llama_13b", [](JobSpec& j) { Full(j, 1, 1), j.optimizer.name = OptimizerKind::kSgd; }},
+    {"single-8", "open_llama_13b", [](JobSpec& j) { Full(j, 1, 1); }, k80GB, Lab::kOutOfMemory,
+     false},
+    {"single-9", "open_llama_13b",
+     [](JobSpec& j) { Full(j, 1, 1), j.optimizer.name = OptimizerKind::kSgd; }},
     {"single-10", "TinyLlama-1.1B", Lora},
     {"single-11", "open_llama_3b", Lora},
     {"single-12", "open_llama_7b", Lora},
@@ -74,21 +80,31 @@ const Recipe kRecipes[] = {
     {"multi-2", "open_llama_7b", [](JobSpec& j) { Full(j, 16, 4), j.devices = 4; }},
     {"multi-3", "open_llama_7b", [](JobSpec& j) { Sharded(j, 16, 4); }},
     {"multi-4", "open_llama_7b", [](JobSpec& j) { Sharded(j, 32, 8); }},
-    {"multi-3-unwrapped", "open_llama_7b", [](JobSpec& j) { Sharded(j, 16, 4), j.fsdp_unit = FsdpUnit::kModel; }},
-    {"multi-4-unwrapped", "open_llama_7b", [](JobSpec& j) { Sharded(j, 32, 8), j.fsdp_unit = FsdpUnit::kModel; }},
-    {"multi-5", "open_llama_13b", [](JobSpec& j) { Sharded(j, 64, 4), j.offload_optimizer = true; }},
+    {"multi-3-unwrapped", "open_llama_7b",
+     [](JobSpec& j) { Sharded(j, 16, 4), j.fsdp_unit = FsdpUnit::kModel; }},
+    {"multi-4-unwrapped", "open_llama_7b",
+     [](JobSpec& j) { Sharded(j, 32, 8), j.fsdp_unit = FsdpUnit::kModel; }},
+    {"multi-5", "open_llama_13b",
+     [](JobSpec& j) { Sharded(j, 64, 4), j.offload_optimizer = true; }},
     {"chess-1", "CodeLlama-7b", [](JobSpec& j) { Chess(j, 1); }, k64GiB},
-    {"chess-2", "CodeLlama-7b", [](JobSpec& j) { Chess(j, 1), j.strategy = StrategyKind::kDdp; }, k64GiB, Lab::kOutOfMemory, false},
+    {"chess-2", "CodeLlama-7b", [](JobSpec& j) { Chess(j, 1), j.strategy = StrategyKind::kDdp; },
+     k64GiB, Lab::kOutOfMemory, false},
     {"chess-3-2", "CodeLlama-7b", [](JobSpec& j) { Chess(j, 2); }, k64GiB},
     {"chess-3-4", "CodeLlama-7b", [](JobSpec& j) { Chess(j, 4); }, k64GiB, Lab::kNotSaid},
     {"chess-3-8", "CodeLlama-7b", [](JobSpec& j) { Chess(j, 8); }, k64GiB, Lab::kNotSaid},
     {"chess-3-16", "CodeLlama-7b", [](JobSpec& j) { Chess(j, 16); }, k64GiB, Lab::kNotSaid},
-    {"chess-4", "CodeLlama-7b", [](JobSpec& j) { Chess(j, 16), j.activation_checkpointing = 1; }, k64GiB, Lab::kNotSaid},
-    {"further-sgd", "open_llama_7b", [](JobSpec& j) { Full(j, 4, 4), j.optimizer.name = OptimizerKind::kSgd; }},
-    {"further-8bit", "open_llama_7b", [](JobSpec& j) { Full(j, 4, 4), j.optimizer.name = OptimizerKind::kAdamW8bit; }},
-    {"further-ckpt", "open_llama_7b", [](JobSpec& j) { Full(j, 4, 4), j.activation_checkpointing = 1; }},
+    {"chess-4", "CodeLlama-7b", [](JobSpec& j) { Chess(j, 16), j.activation_checkpointing = 1; },
+     k64GiB, Lab::kNotSaid},
+    {"further-sgd", "open_llama_7b",
+     [](JobSpec& j) { Full(j, 4, 4), j.optimizer.name = OptimizerKind::kSgd; }},
+    {"further-8bit", "open_llama_7b",
+     [](JobSpec& j) { Full(j, 4, 4), j.optimizer.name = OptimizerKind::kAdamW8bit; }},
+    {"further-ckpt", "open_llama_7b",
+     [](JobSpec& j) { Full(j, 4, 4), j.activation_checkpointing = 1; }},
     {"further-zero-2", "open_llama_7b",
-     [](JobSpec& j) { Sharded(j, 16, 4), j.sharding = Sharding::kGradOp, j.offload_optimizer = true; }},
+     [](JobSpec& j) {
+       Sharded(j, 16, 4), j.sharding = Sharding::kGradOp, j.offload_optimizer = true;
+     }},
 };
 
 class RecipeEstimates : public ::testing::TestWithParam<Recipe> {};
@@ -99,8 +115,10 @@ TEST_P(RecipeEstimates, OutcomeUnderTheLabsLimitWithBothEngines) {
   recipe.set(job);
   for (const EngineKind engine : {EngineKind::kFused, EngineKind::kReference}) {
     job.engine = engine;
-    const int64_t peak = EstimateMemory(job, ModelOf(recipe.model), DeviceKind::kCuda).peak_allocated;
-    EXPECT_EQ(peak <= recipe.limit, recipe.fits) << "predicted " << static_cast<double>(peak) / kGiB << " GiB";
+    const int64_t peak =
+        EstimateMemory(job, ModelOf(recipe.model), DeviceKind::kCuda).peak_allocated;
+    EXPECT_EQ(peak <= recipe.limit, recipe.fits)
+        << "predicted " << static_cast<double>(peak) / kGiB << " GiB";
     EXPECT_TRUE(recipe.lab != Lab::kRan || peak <= recipe.limit) << "it ran in the lab";
   }
 }

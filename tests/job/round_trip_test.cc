@@ -39,7 +39,8 @@ RC_GTEST_PROP(Reader, SurvivesMutatedFiles, ()) {
     const auto at = *rc::gen::inRange<size_t>(0, text.size());
     const auto length = *rc::gen::inRange<size_t>(0, 4);
     text.replace(at, length,
-                 *rc::gen::element<std::string>("", "{", "}", "[", "]", ",", ":", "\"", "null", "1e999", "\xff", "-", "\\u", "9"));
+                 *rc::gen::element<std::string>("", "{", "}", "[", "]", ",", ":", "\"", "null",
+                                                "1e999", "\xff", "-", "\\u", "9"));
   }
   const ReadJob read = Read(text);
   RC_ASSERT(read.job.has_value() || read.lab.has_value() || !read.problems.empty());

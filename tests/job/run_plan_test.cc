@@ -35,12 +35,15 @@ TEST(PlanRun, CountsFromFileToSteps) {
   EXPECT_EQ(plan->warmup_steps, 24);
 }
 
-TEST(PlanRun, NotesRowsThatFillNoBatch) { EXPECT_THAT(PlanRun(Job(), 2000)->notes, Contains(HasSubstr("12 rows an epoch are left over"))); }
+TEST(PlanRun, NotesRowsThatFillNoBatch) {
+  EXPECT_THAT(PlanRun(Job(), 2000)->notes, Contains(HasSubstr("12 rows an epoch are left over")));
+}
 
 TEST(PlanRun, NotesAWarmupThatOutlastsTheRunOnce) {
   JobSpec job = Job();
   job.train.lr_warmup_steps = 500;
-  EXPECT_THAT(PlanRun(job, 2000)->notes, Contains(HasSubstr("warm-up (500 steps) is longer than the run (118)")));
+  EXPECT_THAT(PlanRun(job, 2000)->notes,
+              Contains(HasSubstr("warm-up (500 steps) is longer than the run (118)")));
   job.train.max_steps = 100;
   EXPECT_THAT(PlanRun(job, 2000)->notes, Contains(HasSubstr("warm-up")).Times(1));
 }

@@ -1,10 +1,10 @@
-#include "common/job/run_time.h"
+#include "common/estimate/run_time.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/job/device_rates.h"
-#include "common/job/prediction.h"
+#include "common/estimate/device_rates.h"
+#include "common/estimate/prediction.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
@@ -18,17 +18,40 @@ constexpr const char* kH200 = "NVIDIA H200";
 
 // Rows that are all full, as where peers were measured.
 Inspection FullRows(ModelShape model, int64_t length) {
-  return {.model = std::move(model), .rows = 4096, .longest_row = length, .total_tokens = 4096 * length, .data_digest = "d"};
+  return {.model = std::move(model),
+          .rows = 4096,
+          .longest_row = length,
+          .total_tokens = 4096 * length,
+          .data_digest = "d"};
 }
 
 ModelShape OpenLlama7b() {
-  return {.layers = 32, .hidden = 4096, .intermediate = 11008, .heads = 32, .kv_heads = 32, .head_dim = 128, .vocab = 32000};
+  return {.layers = 32,
+          .hidden = 4096,
+          .intermediate = 11008,
+          .heads = 32,
+          .kv_heads = 32,
+          .head_dim = 128,
+          .vocab = 32000};
 }
 ModelShape OpenLlama13b() {
-  return {.layers = 40, .hidden = 5120, .intermediate = 13824, .heads = 40, .kv_heads = 40, .head_dim = 128, .vocab = 32000};
+  return {.layers = 40,
+          .hidden = 5120,
+          .intermediate = 13824,
+          .heads = 40,
+          .kv_heads = 40,
+          .head_dim = 128,
+          .vocab = 32000};
 }
 ModelShape SmolLm2() {
-  return {.layers = 30, .hidden = 576, .intermediate = 1536, .heads = 9, .kv_heads = 3, .head_dim = 64, .vocab = 49152, .tied_head = true};
+  return {.layers = 30,
+          .hidden = 576,
+          .intermediate = 1536,
+          .heads = 9,
+          .kv_heads = 3,
+          .head_dim = 64,
+          .vocab = 49152,
+          .tied_head = true};
 }
 
 JobSpec Bf16(int64_t micro, int64_t devices = 1) {
@@ -40,12 +63,17 @@ JobSpec Bf16(int64_t micro, int64_t devices = 1) {
   return job;
 }
 
-double TokensPerSecond(const JobSpec& job, const Inspection& inspection, std::string_view device = kH200) {
-  const double rows = static_cast<double>(*job.train.micro_batch_size * job.devices * job.train.accumulate_grad_batches.value_or(1));
-  return rows * static_cast<double>(inspection.longest_row) / EstimateTime(job, inspection, device)->step_seconds;
+double TokensPerSecond(const JobSpec& job, const Inspection& inspection,
+                       std::string_view device = kH200) {
+  const double rows = static_cast<double>(*job.train.micro_batch_size * job.devices *
+                                          job.train.accumulate_grad_batches.value_or(1));
+  return rows * static_cast<double>(inspection.longest_row) /
+         EstimateTime(job, inspection, device)->step_seconds;
 }
 
-void ExpectWithin(double share, double value, double expected) { EXPECT_NEAR(value, expected, share * expected); }
+void ExpectWithin(double share, double value, double expected) {
+  EXPECT_NEAR(value, expected, share * expected);
+}
 
 TEST(EstimateTime, IsNearWhatWasMeasuredInLongRuns) {
   const Inspection seven = FullRows(OpenLlama7b(), 512);
@@ -66,11 +94,19 @@ TEST(Estimates, AreNearWhatThisEngineWasMeasuredToNeed) {
     double gib, tokens_per_second;
   };
   const ModelShape tiny = TinyLlama().model;
-  const ModelShape three = {
-      .layers = 26, .hidden = 3200, .intermediate = 8640, .heads = 32, .kv_heads = 32, .head_dim = 100, .vocab = 32000};
-  const Measured rows[] = {{tiny, Precision::kBf16True, 8, 1, 9.8, 78'085},   {tiny, Precision::kBf16Mixed, 8, 1, 18.2, 71'052},
-                           {tiny, Precision::k32True, 8, 1, 19.6, 7'402},     {three, Precision::kBf16True, 8, 1, 27.5, 23'919},
-                           {OpenLlama7b(), Precision::kBf16True, 4, 1, 43.8, 12'910}, {tiny, Precision::kBf16True, 8, 4, 9.8, 281'631},
+  const ModelShape three = {.layers = 26,
+                            .hidden = 3200,
+                            .intermediate = 8640,
+                            .heads = 32,
+                            .kv_heads = 32,
+                            .head_dim = 100,
+                            .vocab = 32000};
+  const Measured rows[] = {{tiny, Precision::kBf16True, 8, 1, 9.8, 78'085},
+                           {tiny, Precision::kBf16Mixed, 8, 1, 18.2, 71'052},
+                           {tiny, Precision::k32True, 8, 1, 19.6, 7'402},
+                           {three, Precision::kBf16True, 8, 1, 27.5, 23'919},
+                           {OpenLlama7b(), Precision::kBf16True, 4, 1, 43.8, 12'910},
+                           {tiny, Precision::kBf16True, 8, 4, 9.8, 281'631},
                            {OpenLlama7b(), Precision::kBf16True, 4, 4, 44.1, 43'159}};
   for (const Measured& row : rows) {
     JobSpec job = SmallestJob();
@@ -78,7 +114,8 @@ TEST(Estimates, AreNearWhatThisEngineWasMeasuredToNeed) {
     job.train.micro_batch_size = row.micro;
     job.devices = row.devices;
     const Inspection inspection = FullRows(row.model, 512);
-    const auto peak = static_cast<double>(EstimateMemory(job, inspection, DeviceKind::kCuda).peak_allocated);
+    const auto peak =
+        static_cast<double>(EstimateMemory(job, inspection, DeviceKind::kCuda).peak_allocated);
     ExpectWithin(0.02, peak / static_cast<double>(int64_t{1} << 30), row.gib);
     ExpectWithin(0.1, TokensPerSecond(job, inspection), row.tokens_per_second);
   }
@@ -89,7 +126,8 @@ TEST(EstimateTime, OfAnOptimizerInHostMemoryIsItsArithmeticThere) {
   job.train.accumulate_grad_batches = 4;
   job.offload_optimizer = true;
   // Three micro steps of 0.36 s and the fourth's forward, then 13e9 parameters at 5.1e9 a second.
-  ExpectWithin(0.05, EstimateTime(job, FullRows(OpenLlama13b(), 512), kH200)->step_seconds, 3.33 * 0.36 + 13.0 / 5.1);
+  ExpectWithin(0.05, EstimateTime(job, FullRows(OpenLlama13b(), 512), kH200)->step_seconds,
+               3.33 * 0.36 + 13.0 / 5.1);
 }
 
 TEST(EstimateTime, GradientsThatAreHeldWholeAreReducedOnceAStep) {
@@ -165,17 +203,22 @@ TEST(EstimateTime, NothingIsSaidOfDevicesWithoutRatesOrDataWithoutAStep) {
 }
 
 TEST(EstimateTimeFromRuns, TakesTheirStepAsItIs) {
-  const TimeEstimate estimate = *EstimateTimeFromRuns(Bf16(8), FullRows(TinyLlama().model, 512), kH200, 0.5, 3);
+  const TimeEstimate estimate =
+      *EstimateTimeFromRuns(Bf16(8), FullRows(TinyLlama().model, 512), kH200, 0.5, 3);
   EXPECT_EQ(estimate.step_seconds, 0.5);
   EXPECT_EQ(estimate.training_seconds, 0.5 * 512);
-  EXPECT_THAT(TimeText(estimate), HasSubstr("(0.5 s a step), predicted from 3 earlier runs on NVIDIA H200"));
+  EXPECT_THAT(TimeText(estimate),
+              HasSubstr("(0.5 s a step), predicted from 3 earlier runs on NVIDIA H200"));
 }
 
 TEST(RatesOf, AreFoundByTheDevicesName) {
   EXPECT_GT(RatesOf("NVIDIA H200")->memory_bytes, RatesOf("NVIDIA H100 80GB HBM3")->memory_bytes);
-  EXPECT_GT(RatesOf("NVIDIA H100 80GB HBM3")->bf16_flops, RatesOf("NVIDIA A100-SXM4-80GB")->bf16_flops);
-  EXPECT_EQ(RatesOf("CPU slot (4 threads)")->fp32_flops, 4 * RatesOf("CPU slot (1 thread)")->fp32_flops);
-  for (const char* name : {"", "CPU slot", "CPU slot (x)", "CPU slot (0 threads)"}) EXPECT_FALSE(RatesOf(name).has_value()) << name;
+  EXPECT_GT(RatesOf("NVIDIA H100 80GB HBM3")->bf16_flops,
+            RatesOf("NVIDIA A100-SXM4-80GB")->bf16_flops);
+  EXPECT_EQ(RatesOf("CPU slot (4 threads)")->fp32_flops,
+            4 * RatesOf("CPU slot (1 thread)")->fp32_flops);
+  for (const char* name : {"", "CPU slot", "CPU slot (x)", "CPU slot (0 threads)"})
+    EXPECT_FALSE(RatesOf(name).has_value()) << name;
 }
 
 TEST(ShapeKey, IsEqualForRunsOfTheSameShapeOnly) {
@@ -186,8 +229,12 @@ TEST(ShapeKey, IsEqualForRunsOfTheSameShapeOnly) {
     change(job);
     return ShapeKey(job, inspection);
   };
-  EXPECT_EQ(changed([](JobSpec& job) { job.name = "other", job.seed = 1, job.optimizer.lr = 1, job.train.epochs = 9; }), key);
-  EXPECT_EQ(changed([](JobSpec& job) { job.strategy = StrategyKind::kSingle; }), key) << "auto is single on one device";
+  EXPECT_EQ(changed([](JobSpec& job) {
+              job.name = "other", job.seed = 1, job.optimizer.lr = 1, job.train.epochs = 9;
+            }),
+            key);
+  EXPECT_EQ(changed([](JobSpec& job) { job.strategy = StrategyKind::kSingle; }), key)
+      << "auto is single on one device";
   EXPECT_NE(changed([](JobSpec& job) { job.train.micro_batch_size = 4; }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.train.accumulate_grad_batches = 2; }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.lora.emplace(); }), key);
@@ -210,7 +257,8 @@ TEST(PredictionJson, IsReadBackAndIsAMemoryEstimateToo) {
   EXPECT_EQ(MemoryEstimateFromJson(text)->peak_allocated, prediction.memory.peak_allocated);
   prediction.time.reset();
   EXPECT_FALSE(PredictionFromJson(ToJson(prediction))->time.has_value());
-  EXPECT_TRUE(PredictionFromJson(ToJson(prediction.memory)).ok()) << "as earlier versions stored it";
+  EXPECT_TRUE(PredictionFromJson(ToJson(prediction.memory)).ok())
+      << "as earlier versions stored it";
   EXPECT_FALSE(PredictionFromJson("{}").ok());
 }
 

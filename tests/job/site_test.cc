@@ -13,8 +13,10 @@ using testing::IsEmpty;
 
 std::vector<SiteDevice> Site(int gpus, int slots) {
   std::vector<SiteDevice> devices;
-  for (int i = 0; i < gpus; ++i) devices.push_back({"cuda", "node1", "NVIDIA H200", int64_t{140} << 30, "9.0"});
-  for (int i = 0; i < slots; ++i) devices.push_back({"cpu", "node1", "CPU slot", int64_t{64} << 30, ""});
+  for (int i = 0; i < gpus; ++i)
+    devices.push_back({"cuda", "node1", "NVIDIA H200", int64_t{140} << 30, "9.0"});
+  for (int i = 0; i < slots; ++i)
+    devices.push_back({"cpu", "node1", "CPU slot", int64_t{64} << 30, ""});
   return devices;
 }
 
@@ -25,7 +27,9 @@ JobSpec On(int64_t devices, std::map<std::string, std::string> constraints = {})
   return job;
 }
 
-TEST(CheckSite, AJobThatTheSiteCanHoldIsFine) { EXPECT_THAT(CheckSite(On(4), Site(4, 0)), IsEmpty()); }
+TEST(CheckSite, AJobThatTheSiteCanHoldIsFine) {
+  EXPECT_THAT(CheckSite(On(4), Site(4, 0)), IsEmpty());
+}
 
 TEST(CheckSite, MoreDevicesThanThereAreIsAFault) {
   const auto problems = CheckSite(On(5), Site(4, 0));
@@ -35,13 +39,16 @@ TEST(CheckSite, MoreDevicesThanThereAreIsAFault) {
   EXPECT_THAT(problems[0].expected, HasSubstr("at most 4"));
 }
 
-TEST(CheckSite, AGangDoesNotMixGpusAndCpuSlots) { EXPECT_THAT(CheckSite(On(4), Site(2, 2)).at(0).expected, HasSubstr("at most 2")); }
+TEST(CheckSite, AGangDoesNotMixGpusAndCpuSlots) {
+  EXPECT_THAT(CheckSite(On(4), Site(2, 2)).at(0).expected, HasSubstr("at most 2"));
+}
 
 TEST(CheckSite, OnlyDevicesThatMeetTheConstraintsCount) {
   std::vector<SiteDevice> devices = Site(4, 0);
   devices[0].memory_bytes = int64_t{40} << 30;
   EXPECT_THAT(CheckSite(On(3, {{"gpu.memory", ">=80GB"}}), devices), IsEmpty());
-  EXPECT_THAT(CheckSite(On(4, {{"gpu.memory", ">=80GB"}}), devices).at(0).expected, HasSubstr("at most 3"));
+  EXPECT_THAT(CheckSite(On(4, {{"gpu.memory", ">=80GB"}}), devices).at(0).expected,
+              HasSubstr("at most 3"));
 }
 
 TEST(CheckSite, AConstraintThatNoDeviceMeetsIsNamed) {
@@ -62,7 +69,9 @@ TEST(CheckSite, Bf16NeedsAGpuOfCapability8OrACpuSlot) {
   EXPECT_THAT(CheckSite(job, Site(0, 1)), IsEmpty());
 }
 
-TEST(CheckSite, AnEmptySiteHoldsNothing) { EXPECT_THAT(CheckSite(On(1), {}).at(0).expected, HasSubstr("at most 0")); }
+TEST(CheckSite, AnEmptySiteHoldsNothing) {
+  EXPECT_THAT(CheckSite(On(1), {}).at(0).expected, HasSubstr("at most 0"));
+}
 
 TEST(MeetsConstraints, SaysWhyNot) {
   std::string reason = "old";

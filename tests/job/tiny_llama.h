@@ -1,7 +1,8 @@
-// TinyLlama 1.1B, whose memory tests work out by hand: 22 layers, hidden 2048, FFN 5632, 32 heads and 4 kv heads of 64, vocabulary 32000.
+// TinyLlama 1.1B, whose memory tests work out by hand: 22 layers, hidden 2048, FFN 5632, 32 heads
+// and 4 kv heads of 64, vocabulary 32000.
 #pragma once
 
-#include "common/job/model_shape.h"
+#include "common/estimate/model_shape.h"
 
 namespace trainctl::job::tiny_llama {
 
@@ -13,7 +14,8 @@ inline constexpr int64_t kHead = 65'538'048;  // with the final norm
 inline constexpr int64_t kBlockMatrices = kBlock - 2 * 2048;
 
 inline constexpr int64_t kPositions = 4096;  // micro 8 × T 512
-// 32-true: 4 · (2·2048 + 40·64 + 32·64 + 2·5632) + 4 · 34 = 80,008 bytes a position and block; the head's input 4 · 2048.
+// 32-true: 4 · (2·2048 + 40·64 + 32·64 + 2·5632) + 4 · 34 = 80,008 bytes a position and block; the
+// head's input 4 · 2048.
 inline constexpr int64_t kBlockActivations = kPositions * 80'008;
 inline constexpr int64_t kHidden = kPositions * 8192;
 inline constexpr int64_t kActivations = 22 * kBlockActivations + kHidden;

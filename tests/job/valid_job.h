@@ -9,10 +9,14 @@
 
 namespace trainctl::job {
 
-inline constexpr char kSmallestJob[] = R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1}})";
+inline constexpr char kSmallestJob[] =
+    R"({"version": 1, "model": {"path": "m"}, "data": {"path": "d"}, "train": {"micro_batch_size": 1}})";
 
 inline ReadJob Read(std::string_view text, std::vector<Override> overrides = {}) {
-  return ReadJobFile(text, {.source = "job.json", .default_name = "job", .base_directory = "", .overrides = std::move(overrides)});
+  return ReadJobFile(text, {.source = "job.json",
+                            .default_name = "job",
+                            .base_directory = "",
+                            .overrides = std::move(overrides)});
 }
 
 inline JobSpec SmallestJob() {

@@ -32,7 +32,8 @@ class ArtifactsTest : public testing::Test {
     request_.set_job(job_);
     request_.set_path(path);
     request_.set_file(file);
-    return std::async(std::launch::async, [this] { return site_.Call(&Stub::ReadArtifact, request_, &response_); });
+    return std::async(std::launch::async,
+                      [this] { return site_.Call(&Stub::ReadArtifact, request_, &response_); });
   }
 
   TestSite site_;
@@ -88,7 +89,8 @@ TEST_F(ArtifactsTest, AreListedByAWorkerOfTheirHost) {
 }
 
 TEST_F(ArtifactsTest, NothingElseOfTheHostCanBeRead) {
-  for (const std::string& path : std::vector<std::string>{"/etc", "/out", "/out/final/../secret", ""}) {
+  for (const std::string& path :
+       std::vector<std::string>{"/etc", "/out", "/out/final/../secret", ""}) {
     const grpc::Status status = Read(path, "passwd").get();
     EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND) << path;
   }
@@ -97,7 +99,8 @@ TEST_F(ArtifactsTest, NothingElseOfTheHostCanBeRead) {
 TEST_F(ArtifactsTest, WhatTheWorkerCannotReadIsTold) {
   auto status = Read("/out/final", "weights");
   v1::WorkerMessage answer;
-  answer.mutable_artifact_result()->set_request_id(worker_.Next(v1::CoordinatorMessage::kArtifact).artifact().request_id());
+  answer.mutable_artifact_result()->set_request_id(
+      worker_.Next(v1::CoordinatorMessage::kArtifact).artifact().request_id());
   answer.mutable_artifact_result()->set_error("/out/final/weights: No such file or directory");
   worker_.Send(answer);
   EXPECT_EQ(status.get().error_message(), "/out/final/weights: No such file or directory");
@@ -106,7 +109,8 @@ TEST_F(ArtifactsTest, WhatTheWorkerCannotReadIsTold) {
 TEST_F(ArtifactsTest, AnAnswerBeyondItsBoundIsNotPassedOn) {
   auto status = Read("/out/final", "weights");
   v1::WorkerMessage answer;
-  answer.mutable_artifact_result()->set_request_id(worker_.Next(v1::CoordinatorMessage::kArtifact).artifact().request_id());
+  answer.mutable_artifact_result()->set_request_id(
+      worker_.Next(v1::CoordinatorMessage::kArtifact).artifact().request_id());
   answer.mutable_artifact_result()->mutable_piece()->set_data(std::string((1 << 20) + 1, 'x'));
   worker_.Send(answer);
   EXPECT_FALSE(status.get().ok());
@@ -122,7 +126,8 @@ TEST_F(ArtifactsTest, AreUnavailableWithoutAWorkerOfTheirHostAndWhenItGoesAway) 
   elsewhere.Connect(site_.channel());
   const grpc::Status none = Read("/out/final", "weights").get();
   EXPECT_EQ(none.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_NE(none.error_message().find("no worker of host a is connected"), std::string::npos) << none.error_message();
+  EXPECT_NE(none.error_message().find("no worker of host a is connected"), std::string::npos)
+      << none.error_message();
 }
 
 }  // namespace

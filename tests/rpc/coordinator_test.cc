@@ -1,4 +1,5 @@
-// The shell by itself: what it does when the disk refuses, how events share transactions, and when a silent worker is given up.
+// The shell by itself: what it does when the disk refuses, how events share transactions, and when
+// a silent worker is given up.
 #include "server/coordinator/coordinator.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,9 @@ class FakeChannel : public WorkerChannel {
   }
   template <class Command>
   int Count() const {
-    return static_cast<int>(std::count_if(sent.begin(), sent.end(), [](const auto& c) { return std::holds_alternative<Command>(c); }));
+    return static_cast<int>(std::count_if(sent.begin(), sent.end(), [](const auto& c) {
+      return std::holds_alternative<Command>(c);
+    }));
   }
 
   std::vector<WorkerCommand> sent;
@@ -68,7 +71,9 @@ class CoordinatorTest : public testing::Test {
     });
     return answer->get_future();
   }
-  base::Result<Submitted> Submit(const std::string& request_id) { return PostSubmit(request_id).get(); }
+  base::Result<Submitted> Submit(const std::string& request_id) {
+    return PostSubmit(request_id).get();
+  }
 
   void Join(FakeChannel& channel) {
     core::WorkerHello hello;
@@ -106,7 +111,8 @@ TEST_F(CoordinatorTest, WhatTheDiskRefusesIsAcceptedByNobody) {
   });
   const auto accepted = Submit("r1");
   ASSERT_TRUE(accepted.ok()) << accepted.error().message;
-  EXPECT_EQ(base::ToString(accepted->jobs[0].id), "j1") << "the refused submission left nothing behind";
+  EXPECT_EQ(base::ToString(accepted->jobs[0].id), "j1")
+      << "the refused submission left nothing behind";
   loop_.Call([&] { EXPECT_EQ(coordinator_.state().jobs.size(), 1u); });
 }
 
@@ -145,7 +151,10 @@ TEST_F(CoordinatorTest, AnOperatorsFenceEndsTheRankOfALostWorkerAndIsRecorded) {
   ASSERT_TRUE(Submit("r1").ok());
   const auto fence = [&](const std::string& worker) {
     std::promise<base::Status> answer;
-    loop_.Call([&] { coordinator_.Fence(worker, "ops", [&](base::Status status) { answer.set_value(std::move(status)); }); });
+    loop_.Call([&] {
+      coordinator_.Fence(worker, "ops",
+                         [&](base::Status status) { answer.set_value(std::move(status)); });
+    });
     const base::Status status = answer.get_future().get();
     return status.ok() ? std::nullopt : std::optional(status.error().code);
   };
@@ -167,7 +176,8 @@ TEST_F(CoordinatorTest, LogsAreKeptOfRanksThatTheWorkerHas) {
   ASSERT_TRUE(Submit("r1").ok());
   const job::RankKey own{base::JobId{1}, 1, 0}, foreign{base::JobId{7}, 1, 0};
   loop_.Call([&] {
-    for (const job::RankKey& key : {own, foreign}) coordinator_.WorkerLogged(channel_, "a/0", key, 0, "a line");
+    for (const job::RankKey& key : {own, foreign})
+      coordinator_.WorkerLogged(channel_, "a/0", key, 0, "a line");
     EXPECT_EQ(logs_.End(own), 6);
     EXPECT_EQ(logs_.End(foreign), 0);
   });
@@ -182,7 +192,10 @@ TEST_F(CoordinatorTest, AConnectedWorkerWasSeenWhenItWasLastHeard) {
     const base::WallMicros heard = clock_.Wall();
     clock_.Advance(2'000'000);
     const auto& session = coordinator_.workers().all().at("a/0");
-    EXPECT_EQ(rpc::EncodeWorker(coordinator_.state().workers.at("a/0"), &session, coordinator_.Now()).last_seen(), heard);
+    EXPECT_EQ(
+        rpc::EncodeWorker(coordinator_.state().workers.at("a/0"), &session, coordinator_.Now())
+            .last_seen(),
+        heard);
   });
 }
 

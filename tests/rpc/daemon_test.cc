@@ -1,5 +1,5 @@
 // Where a coordinator may not start.
-#include "server/coordinator/daemon.h"
+#include "server/daemon/daemon.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,9 @@ TEST(ListenAddress, OnlyLoopbackIsAccepted) {
   for (const char* text : {"127.0.0.1:0", "127.9.9.9:80", "localhost:7070", "[::1]:7070"}) {
     EXPECT_TRUE(rpc::ParseListenAddress(text).ok()) << text;
   }
-  for (const char* text : {"0.0.0.0:7070", "[::]:7070", "192.168.0.1:7070", "example.org:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536",
-                           "127.0.0.1:-1", "127.0.0.1:70x", ":7070", ""}) {
+  for (const char* text :
+       {"0.0.0.0:7070", "[::]:7070", "192.168.0.1:7070", "example.org:80", "127.0.0.1",
+        "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:70x", ":7070", ""}) {
     EXPECT_FALSE(rpc::ParseListenAddress(text).ok()) << text;
   }
   EXPECT_NE(rpc::ParseListenAddress("0.0.0.0:7070").error().message.find("TLS"), std::string::npos);

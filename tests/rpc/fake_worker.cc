@@ -65,7 +65,8 @@ void FakeWorker::Disconnect() {
 grpc::Status FakeWorker::WaitForEnd() {
   {
     std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, kDeadline, [this] { return ended_; })) << "the stream goes on";
+    EXPECT_TRUE(changed_.wait_for(lock, kDeadline, [this] { return ended_; }))
+        << "the stream goes on";
   }
   reader_.join();
   const grpc::Status status = stream_->Finish();
@@ -75,12 +76,17 @@ grpc::Status FakeWorker::WaitForEnd() {
   return status;
 }
 
-bool FakeWorker::Send(const v1::WorkerMessage& message) { return stream_ != nullptr && stream_->Write(message); }
+bool FakeWorker::Send(const v1::WorkerMessage& message) {
+  return stream_ != nullptr && stream_->Write(message);
+}
 
-v1::CoordinatorMessage FakeWorker::Take(const std::string& what, const std::function<bool(const v1::CoordinatorMessage&)>& wanted) {
+v1::CoordinatorMessage FakeWorker::Take(
+    const std::string& what, const std::function<bool(const v1::CoordinatorMessage&)>& wanted) {
   std::unique_lock lock(mutex_);
   auto found = inbox_.end();
-  const auto is_there = [&] { return (found = std::find_if(inbox_.begin(), inbox_.end(), wanted)) != inbox_.end(); };
+  const auto is_there = [&] {
+    return (found = std::find_if(inbox_.begin(), inbox_.end(), wanted)) != inbox_.end();
+  };
   changed_.wait_for(lock, kDeadline, [&] { return is_there() || ended_; });
   if (!is_there()) {
     ADD_FAILURE() << name_ << " never heard " << what;
@@ -92,7 +98,9 @@ v1::CoordinatorMessage FakeWorker::Take(const std::string& what, const std::func
 }
 
 v1::CoordinatorMessage FakeWorker::Next(v1::CoordinatorMessage::MessageCase kind) {
-  return Take("message " + std::to_string(kind), [kind](const v1::CoordinatorMessage& message) { return message.message_case() == kind; });
+  return Take("message " + std::to_string(kind), [kind](const v1::CoordinatorMessage& message) {
+    return message.message_case() == kind;
+  });
 }
 
 job::RankKey FakeWorker::Start() {
@@ -134,7 +142,8 @@ void FakeWorker::Log(const job::RankKey& key, int64_t offset, const std::string&
 void FakeWorker::WaitForAck(const job::RankKey& key, int64_t sequence) {
   Take("the acknowledgement", [&](const v1::CoordinatorMessage& message) {
     const v1::Ack& ack = message.ack();
-    return ack.job() == base::ToString(key.job) && ack.rank() == key.rank && ack.sequence() >= sequence;
+    return ack.job() == base::ToString(key.job) && ack.rank() == key.rank &&
+           ack.sequence() >= sequence;
   });
 }
 
@@ -152,7 +161,12 @@ void FakeWorker::SayFree() {
 }
 
 void FakeWorker::BeginTraining(const job::RankKey& key) {
-  Report(key, job::RankStarted{.pid = 4711, .commit = "c0ffee", .libtorch = "2.11.0", .nccl = "", .driver = "", .device_name = "CPU slot"});
+  Report(key, job::RankStarted{.pid = 4711,
+                               .commit = "c0ffee",
+                               .libtorch = "2.11.0",
+                               .nccl = "",
+                               .driver = "",
+                               .device_name = "CPU slot"});
   Report(key, job::RankPhase{.phase = "training"});
 }
 

@@ -1,4 +1,5 @@
-// A worker that speaks the real stream and does what the test says, holding what ranks it was told to start.
+// A worker that speaks the real stream and does what the test says, holding what ranks it was told
+// to start.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -48,7 +49,8 @@ class FakeWorker {
   void WaitForLogAck(const job::RankKey& key, int64_t offset);
   void SayFree();
 
-  // The usual life of a rank: started, training, all that the test reports in between, then success and exit.
+  // The usual life of a rank: started, training, all that the test reports in between, then success
+  // and exit.
   void BeginTraining(const job::RankKey& key);
   void Succeed(const job::RankKey& key);
 
@@ -57,7 +59,8 @@ class FakeWorker {
 
   v1::WorkerMessage Hello() const;
   void ReadAll();
-  v1::CoordinatorMessage Take(const std::string& what, const std::function<bool(const v1::CoordinatorMessage&)>& wanted);
+  v1::CoordinatorMessage Take(const std::string& what,
+                              const std::function<bool(const v1::CoordinatorMessage&)>& wanted);
 
   const std::string name_;
   std::unique_ptr<v1::WorkerGateway::Stub> stub_;

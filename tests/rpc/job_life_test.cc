@@ -11,7 +11,9 @@ namespace {
 
 using Stub = v1::Coordinator::Stub;
 
-job::MetricPoint Loss(int64_t step, double value) { return {"loss", step, std::nullopt, "", value, 1'700'000'000'000'000 + step}; }
+job::MetricPoint Loss(int64_t step, double value) {
+  return {"loss", step, std::nullopt, "", value, 1'700'000'000'000'000 + step};
+}
 
 TEST(JobLife, FromSubmitToSuccess) {
   TestSite site;
@@ -23,8 +25,13 @@ TEST(JobLife, FromSubmitToSuccess) {
   const job::RankKey rank = worker.Start();
   EXPECT_EQ(site.WaitForState(job, "STARTING").placement(0), "a/0");
   worker.BeginTraining(rank);
-  worker.Report(rank, job::RankProgress{.step = 1, .steps = 2, .loss = 3.5, .tokens_per_second = 100.0, .peak_allocated_bytes = 5});
-  const v1::JobView running = site.WaitFor(job, [](const v1::JobView& view) { return view.step() == 1; });
+  worker.Report(rank, job::RankProgress{.step = 1,
+                                        .steps = 2,
+                                        .loss = 3.5,
+                                        .tokens_per_second = 100.0,
+                                        .peak_allocated_bytes = 5});
+  const v1::JobView running =
+      site.WaitFor(job, [](const v1::JobView& view) { return view.step() == 1; });
   EXPECT_EQ(running.state(), "RUNNING");
   EXPECT_EQ(running.steps(), 2);
   EXPECT_EQ(running.loss(), 3.5);
@@ -117,7 +124,8 @@ TEST(JobLife, ACancelledJobInTheQueueEndsAtOnce) {
   ASSERT_TRUE(site.Call(&Stub::Cancel, request, &response).ok());
   EXPECT_EQ(response.jobs(0).id(), job);
   EXPECT_EQ(site.WaitForState(job, "FINISHED").outcome(), "CANCELLED");
-  EXPECT_TRUE(site.Call(&Stub::Cancel, request, &response).ok()) << "a second time changes nothing and succeeds";
+  EXPECT_TRUE(site.Call(&Stub::Cancel, request, &response).ok())
+      << "a second time changes nothing and succeeds";
 }
 
 TEST(JobLife, ACancelledRankIsStoppedAndTheJobEndsWhenItsDeviceIsFree) {
@@ -154,7 +162,8 @@ TEST(JobLife, AGroupIsSubmittedWholeAndCompared) {
   EXPECT_EQ(submitted.jobs(1).name(), "second");
 
   v1::CompareResponse compared;
-  ASSERT_TRUE(site.Call(&Stub::Compare, v1::CompareRequest(), &compared).ok()) << "none named: the newest group";
+  ASSERT_TRUE(site.Call(&Stub::Compare, v1::CompareRequest(), &compared).ok())
+      << "none named: the newest group";
   ASSERT_EQ(compared.jobs_size(), 2);
   EXPECT_EQ(compared.jobs(0).name(), "first");
 

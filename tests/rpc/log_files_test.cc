@@ -80,7 +80,8 @@ TEST(LogFiles, TheNewestBytesAreKeptWithinTheBound) {
   EXPECT_GE(kept.size(), 50u);
   EXPECT_TRUE(all.ends_with(kept));
   uintmax_t bytes = 0;
-  for (const auto& file : std::filesystem::directory_iterator(folder.path() + "/j7/1")) bytes += file.file_size();
+  for (const auto& file : std::filesystem::directory_iterator(folder.path() + "/j7/1"))
+    bytes += file.file_size();
   EXPECT_EQ(bytes, kept.size());
   EXPECT_EQ(logs.End(kRank), static_cast<int64_t>(all.size()));
 }

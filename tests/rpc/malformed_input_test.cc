@@ -1,4 +1,5 @@
-// Nothing that a client or a worker sends is believed: each fault is an error that names its place, and the coordinator goes on.
+// Nothing that a client or a worker sends is believed: each fault is an error that names its place,
+// and the coordinator goes on.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +36,10 @@ TEST(MalformedInput, EachFaultOfASubmissionIsRefusedWithItsPlace) {
       {"request_id:", [](auto& r) { r.clear_request_id(); }},
       {"request_id:", [](auto& r) { r.set_request_id(std::string(1000, 'x')); }},
       {"jobs:", [](auto& r) { r.clear_jobs(); }},
-      {"jobs:", [](auto& r) { while (r.jobs_size() <= 1000) *r.add_jobs() = r.jobs(0); }},
+      {"jobs:",
+       [](auto& r) {
+         while (r.jobs_size() <= 1000) *r.add_jobs() = r.jobs(0);
+       }},
       {"group_name:", [](auto& r) { *r.add_jobs() = r.jobs(0); }},
       {"group_name:", [](auto& r) { r.set_group_name("a\nb"); }},
       {"jobs[0]", [](auto& r) { r.mutable_jobs(0)->set_job_json(""); }},
@@ -43,13 +47,25 @@ TEST(MalformedInput, EachFaultOfASubmissionIsRefusedWithItsPlace) {
       {"jobs[0]", [](auto& r) { r.mutable_jobs(0)->set_job_json("[1, 2]"); }},
       {"jobs[0]", [](auto& r) { r.mutable_jobs(0)->set_job_json(std::string(100'000, '[')); }},
       {"jobs[0]", [](auto& r) { r.mutable_jobs(0)->set_job_json("{\"version\": 1e999}"); }},
-      {"jobs[0].job_json:", [](auto& r) { r.mutable_jobs(0)->set_job_json(std::string(2 << 20, ' ')); }},
-      {"devices", [](auto& r) { r.mutable_jobs(0)->set_job_json(JobWith([](auto& spec) { spec.devices = -1; })); }},
-      {"devices", [](auto& r) { r.mutable_jobs(0)->set_job_json(JobWith([](auto& spec) { spec.devices = int64_t{1} << 60; })); }},
-      {"lr", [](auto& r) { r.mutable_jobs(0)->set_job_json(JobWith([](auto& spec) { spec.optimizer.lr = -1; })); }},
+      {"jobs[0].job_json:",
+       [](auto& r) { r.mutable_jobs(0)->set_job_json(std::string(2 << 20, ' ')); }},
+      {"devices",
+       [](auto& r) {
+         r.mutable_jobs(0)->set_job_json(JobWith([](auto& spec) { spec.devices = -1; }));
+       }},
+      {"devices",
+       [](auto& r) {
+         r.mutable_jobs(0)->set_job_json(
+             JobWith([](auto& spec) { spec.devices = int64_t{1} << 60; }));
+       }},
+      {"lr",
+       [](auto& r) {
+         r.mutable_jobs(0)->set_job_json(JobWith([](auto& spec) { spec.optimizer.lr = -1; }));
+       }},
       {"jobs[0].inspection_json", [](auto& r) { r.mutable_jobs(0)->set_inspection_json("{"); }},
       {"jobs[0].prediction_json", [](auto& r) { r.mutable_jobs(0)->set_prediction_json("7"); }},
-      {"jobs[0].prediction_json", [](auto& r) { r.mutable_jobs(0)->set_prediction_json(std::string(1 << 20, ' ')); }},
+      {"jobs[0].prediction_json",
+       [](auto& r) { r.mutable_jobs(0)->set_prediction_json(std::string(1 << 20, ' ')); }},
   };
   TestSite site;
   for (const Case& c : cases) {
@@ -84,7 +100,8 @@ TEST(MalformedInput, ARequestBeyondTheMessageBoundIsRefused) {
   v1::SubmitRequest request = ValidSubmit();
   request.mutable_jobs(0)->set_job_json(std::string(20 << 20, ' '));
   v1::SubmitResponse response;
-  EXPECT_EQ(site.Call(&Stub::Submit, request, &response).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(site.Call(&Stub::Submit, request, &response).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
 TEST(MalformedInput, ASiteWithoutWorkersAcceptsWithAWarning) {
@@ -122,7 +139,8 @@ TEST(MalformedInput, UnknownNamesAreNotFound) {
   v1::CompareRequest compare;
   compare.add_jobs("'; DROP TABLE jobs; --");
   v1::CompareResponse compared;
-  EXPECT_EQ(site.Call(&Stub::Compare, compare, &compared).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(site.Call(&Stub::Compare, compare, &compared).error_code(),
+            grpc::StatusCode::NOT_FOUND);
   v1::LogsRequest logs;
   logs.set_job("../../etc/passwd");
   std::string text;
@@ -134,14 +152,18 @@ TEST(MalformedInput, BadFiltersAreNamed) {
   v1::ListRequest request;
   request.add_states("SLEEPING");
   v1::ListResponse response;
-  EXPECT_EQ(site.Call(&Stub::List, request, &response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(site.Call(&Stub::List, request, &response).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
   request.clear_states();
   request.set_limit(-1);
-  EXPECT_EQ(site.Call(&Stub::List, request, &response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(site.Call(&Stub::List, request, &response).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
   v1::CancelResponse cancelled;
-  EXPECT_EQ(site.Call(&Stub::Cancel, v1::CancelRequest(), &cancelled).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(site.Call(&Stub::Cancel, v1::CancelRequest(), &cancelled).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
   v1::CompareResponse compared;
-  EXPECT_EQ(site.Call(&Stub::Compare, v1::CompareRequest(), &compared).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(site.Call(&Stub::Compare, v1::CompareRequest(), &compared).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 // The end of a stream on which this was the first message.
@@ -159,7 +181,8 @@ grpc::Status EndAfter(TestSite& site, const v1::WorkerMessage& message) {
 
 TEST(MalformedInput, AWorkerIsRefusedForEachFaultOfItsHello) {
   TestSite site;
-  EXPECT_EQ(EndAfter(site, v1::WorkerMessage()).error_code(), grpc::StatusCode::INVALID_ARGUMENT) << "not a Hello";
+  EXPECT_EQ(EndAfter(site, v1::WorkerMessage()).error_code(), grpc::StatusCode::INVALID_ARGUMENT)
+      << "not a Hello";
   struct Case {
     std::string place;
     std::function<void(v1::Hello&)> damage;

@@ -1,8 +1,9 @@
-// Predictions as the coordinator uses them: what fits no device is refused, and earlier runs are told by shape.
+// Predictions as the coordinator uses them: what fits no device is refused, and earlier runs are
+// told by shape.
 #include <gtest/gtest.h>
 
+#include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
-#include "common/job/memory_estimate.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
@@ -13,7 +14,8 @@ namespace {
 using Stub = v1::Coordinator::Stub;
 
 // TinyLlama in 32-true: 13.6 GiB at the least, and a CPU slot has 8.
-v1::JobSubmission TinyLlamaJob(const std::function<void(job::JobSpec&)>& change = [](job::JobSpec&) {}) {
+v1::JobSubmission TinyLlamaJob(const std::function<void(job::JobSpec&)>& change =
+                                   [](job::JobSpec&) {}) {
   job::JobSpec spec = job::FromJson(JobJson("tiny")).value();
   change(spec);
   v1::JobSubmission submission;
@@ -45,15 +47,20 @@ class PredictionTest : public testing::Test {
 TEST_F(PredictionTest, AJobThatFitsNoDeviceIsRefusedWithTheSettingsThatWould) {
   const grpc::Status refused = Submit(SubmitOf(TinyLlamaJob()));
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_NE(refused.error_message().find("at most 8.00 GiB a device"), std::string::npos) << refused.error_message();
-  EXPECT_NE(refused.error_message().find("--precision bf16-true ("), std::string::npos) << refused.error_message();
+  EXPECT_NE(refused.error_message().find("at most 8.00 GiB a device"), std::string::npos)
+      << refused.error_message();
+  EXPECT_NE(refused.error_message().find("--precision bf16-true ("), std::string::npos)
+      << refused.error_message();
 }
 
 TEST_F(PredictionTest, ItIsAcceptedByForceAndWhereThatIsExpected) {
   v1::SubmitRequest forced = SubmitOf(TinyLlamaJob());
   forced.set_force(true);
   EXPECT_TRUE(Submit(forced).ok());
-  EXPECT_TRUE(Submit(SubmitOf(TinyLlamaJob([](job::JobSpec& spec) { spec.expect = job::Expect::kOom; }), "r2")).ok());
+  EXPECT_TRUE(
+      Submit(
+          SubmitOf(TinyLlamaJob([](job::JobSpec& spec) { spec.expect = job::Expect::kOom; }), "r2"))
+          .ok());
 }
 
 TEST_F(PredictionTest, WithoutAnInspectionNothingIsRefused) {
@@ -63,9 +70,11 @@ TEST_F(PredictionTest, WithoutAnInspectionNothingIsRefused) {
 }
 
 TEST_F(PredictionTest, AnAutomaticMicroBatchMustBeANumberByNow) {
-  const grpc::Status refused = Submit(SubmitOf(TinyLlamaJob([](job::JobSpec& spec) { spec.train.micro_batch_size.reset(); })));
+  const grpc::Status refused = Submit(
+      SubmitOf(TinyLlamaJob([](job::JobSpec& spec) { spec.train.micro_batch_size.reset(); })));
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_NE(refused.error_message().find("train.micro_batch_size: \"auto\""), std::string::npos) << refused.error_message();
+  EXPECT_NE(refused.error_message().find("train.micro_batch_size: \"auto\""), std::string::npos)
+      << refused.error_message();
 }
 
 TEST_F(PredictionTest, SizesThatAreNoModelsAreRefused) {
@@ -84,7 +93,8 @@ TEST_F(PredictionTest, EarlierRunsOfTheSameShapeAreToldByDevice) {
   worker_.BeginTraining(rank);
   std::vector<job::MetricPoint> points;
   for (const double seconds : {9.0, 1.0, 3.0, 2.0}) {
-    points.push_back({"step_seconds", static_cast<int64_t>(points.size()), std::nullopt, "", seconds, 1'700'000'000'000'000});
+    points.push_back({"step_seconds", static_cast<int64_t>(points.size()), std::nullopt, "",
+                      seconds, 1'700'000'000'000'000});
   }
   worker_.Report(rank, job::RankMetrics{points});
   worker_.Succeed(rank);
@@ -109,7 +119,8 @@ TEST_F(PredictionTest, WhatIsNoJobHasNoEarlierRuns) {
   v1::EarlierRunsRequest request;
   request.add_jobs()->set_job_json("{");
   v1::EarlierRunsResponse response;
-  EXPECT_EQ(site_.Call(&Stub::EarlierRuns, request, &response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(site_.Call(&Stub::EarlierRuns, request, &response).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ TEST(Restart, TheSameRequestIsOneJobAlsoAfterARestart) {
 TEST(Restart, TheSameRequestFromManyAtOnceIsOneJob) {
   TestSite site;
   std::vector<std::future<std::string>> answers;
-  for (int i = 0; i < 8; ++i) answers.push_back(std::async(std::launch::async, [&site] { return SubmitAs(site, "r1"); }));
+  for (int i = 0; i < 8; ++i)
+    answers.push_back(std::async(std::launch::async, [&site] { return SubmitAs(site, "r1"); }));
   std::set<std::string> ids;
   for (auto& answer : answers) ids.insert(answer.get());
   EXPECT_EQ(ids, std::set<std::string>{"j1 once"});
@@ -109,7 +110,8 @@ TEST(Restart, ANewerStreamOfAWorkerTakesTheOlderOnesPlace) {
   newer.Connect(site.channel());
   // FAILED_PRECONDITION, or CANCELLED where the Welcome was still being written.
   const grpc::StatusCode code = older.WaitForEnd().error_code();
-  EXPECT_TRUE(code == grpc::StatusCode::FAILED_PRECONDITION || code == grpc::StatusCode::CANCELLED) << code;
+  EXPECT_TRUE(code == grpc::StatusCode::FAILED_PRECONDITION || code == grpc::StatusCode::CANCELLED)
+      << code;
   site.Submit("tiny");
   EXPECT_EQ(base::ToString(newer.Start().job), "j1");
 }

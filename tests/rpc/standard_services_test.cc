@@ -1,4 +1,5 @@
-// Health checking and reflection, called as any client would that knows nothing of trainctl: with raw bytes.
+// Health checking and reflection, called as any client would that knows nothing of trainctl: with
+// raw bytes.
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <gtest/gtest.h>
@@ -14,7 +15,8 @@ std::string ToString(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
   if (!buffer.Dump(&slices).ok()) return "";
   std::string text;
-  for (const grpc::Slice& slice : slices) text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  for (const grpc::Slice& slice : slices)
+    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
   return text;
 }
 
@@ -31,7 +33,8 @@ TEST(StandardServices, HealthSaysServing) {
   const grpc::ByteBuffer request = ToBuffer("");  // of the whole server
   grpc::ByteBuffer response;
   std::promise<grpc::Status> done;
-  stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response, [&](grpc::Status status) { done.set_value(status); });
+  stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
+                 [&](grpc::Status status) { done.set_value(status); });
   ASSERT_TRUE(done.get_future().get().ok());
   EXPECT_EQ(ToString(response), std::string("\x08\x01")) << "field 1 (status) = 1 (SERVING)";
 }
@@ -39,7 +42,8 @@ TEST(StandardServices, HealthSaysServing) {
 // Writes one request, reads one answer, ends.
 class OneAnswer : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  OneAnswer(grpc::GenericStub& stub, grpc::ClientContext& context, const std::string& method, const std::string& request)
+  OneAnswer(grpc::GenericStub& stub, grpc::ClientContext& context, const std::string& method,
+            const std::string& request)
       : request_(ToBuffer(request)) {
     stub.PrepareBidiStreamingCall(&context, method, {}, this);
     StartWriteLast(&request_, {});
@@ -62,7 +66,8 @@ TEST(StandardServices, ReflectionListsBothServices) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kDeadline);
   const std::string list_services("\x3a\x01*");  // field 7 (list_services) = "*"
-  OneAnswer call(stub, context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", list_services);
+  OneAnswer call(stub, context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                 list_services);
   ASSERT_TRUE(call.Wait().ok());
   EXPECT_NE(call.response().find("trainctl.v1.Coordinator"), std::string::npos);
   EXPECT_NE(call.response().find("trainctl.v1.WorkerGateway"), std::string::npos);

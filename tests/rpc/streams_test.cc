@@ -24,7 +24,8 @@ TEST(Watch, EndsWhenAllAreFinishedAndSaysLittleMoreThanNeeded) {
   const auto watch = site.stub().Watch(&context, request);
   worker.BeginTraining(rank);
   constexpr int kSteps = 500;
-  for (int step = 1; step <= kSteps; ++step) worker.Report(rank, job::RankProgress{.step = step, .steps = kSteps});
+  for (int step = 1; step <= kSteps; ++step)
+    worker.Report(rank, job::RankProgress{.step = step, .steps = kSteps});
   worker.Succeed(rank);
   std::vector<v1::JobView> views;
   for (v1::JobView view; watch->Read(&view);) views.push_back(view);
@@ -32,7 +33,8 @@ TEST(Watch, EndsWhenAllAreFinishedAndSaysLittleMoreThanNeeded) {
   ASSERT_FALSE(views.empty());
   EXPECT_EQ(views.back().state(), "FINISHED");
   EXPECT_EQ(views.back().step(), kSteps);
-  EXPECT_LT(views.size(), 100u) << "views are coalesced: " << kSteps << " steps are not as many views";
+  EXPECT_LT(views.size(), 100u) << "views are coalesced: " << kSteps
+                                << " steps are not as many views";
 }
 
 grpc::StatusCode RefusalOfWatch(TestSite& site, const v1::WatchRequest& request) {
@@ -156,13 +158,17 @@ v1::LogPosition* From(v1::LogsRequest* request, int64_t attempt, int64_t rank, i
 
 TEST_F(TalkingRanks, AreReadOnFromWhereAnEarlierCallWasCutOff) {
   EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 1, 1, 7); }), "rank 0\nend\nend\n");
-  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 1, 0, 11), From(request, 1, 1, 9); }), "d\n");
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 1, 0, 11), From(request, 1, 1, 9); }),
+            "d\n");
 }
 
 TEST_F(TalkingRanks, APositionThatCannotBeIsRefused) {
-  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 1, 2, 0); }), "j1 has no rank 2: it has 2");
-  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 2, 0, 0); }), "j1 has no attempt 2: it has 1");
-  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 1, 0, -1); }), "from: offset -1: expected 0 or more");
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 1, 2, 0); }),
+            "j1 has no rank 2: it has 2");
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 2, 0, 0); }),
+            "j1 has no attempt 2: it has 1");
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { From(request, 1, 0, -1); }),
+            "from: offset -1: expected 0 or more");
 }
 
 TEST_F(TalkingRanks, EachChunkSaysWhereItBegins) {
@@ -183,8 +189,10 @@ TEST_F(TalkingRanks, EachChunkSaysWhereItBegins) {
 }
 
 TEST_F(TalkingRanks, AnUnknownRankOrAttemptIsNamed) {
-  EXPECT_EQ(Read([](v1::LogsRequest* request) { request->set_rank(2); }), "j1 has no rank 2: it has 2");
-  EXPECT_EQ(Read([](v1::LogsRequest* request) { request->set_attempt(2); }), "j1 has no attempt 2: it has 1");
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { request->set_rank(2); }),
+            "j1 has no rank 2: it has 2");
+  EXPECT_EQ(Read([](v1::LogsRequest* request) { request->set_attempt(2); }),
+            "j1 has no attempt 2: it has 1");
 }
 
 TEST(Inspect, IsAnsweredByAWorker) {
@@ -194,7 +202,8 @@ TEST(Inspect, IsAnsweredByAWorker) {
   v1::InspectRequest request;
   request.set_job_json(JobJson("tiny"));
   v1::InspectResponse response;
-  auto status = std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
+  auto status =
+      std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
   const v1::InspectAsk ask = worker.Next(v1::CoordinatorMessage::kInspect).inspect();
   EXPECT_EQ(ask.job_json(), JobJson("tiny"));
   v1::WorkerMessage answer;
@@ -213,9 +222,11 @@ grpc::Status Inspected(const std::string& error, bool unavailable) {
   v1::InspectRequest request;
   request.set_job_json(JobJson("tiny"));
   v1::InspectResponse response;
-  auto status = std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
+  auto status =
+      std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
   v1::WorkerMessage answer;
-  answer.mutable_inspect_result()->set_request_id(worker.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
+  answer.mutable_inspect_result()->set_request_id(
+      worker.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
   answer.mutable_inspect_result()->set_error(error);
   answer.mutable_inspect_result()->set_unavailable(unavailable);
   worker.Send(answer);
@@ -270,7 +281,8 @@ TEST(LateInspection, OfAWorkerThatGoesAwayIsAskedOfAnother) {
   first.Disconnect();
   second.Connect(site.channel());
   v1::WorkerMessage answer;
-  answer.mutable_inspect_result()->set_request_id(second.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
+  answer.mutable_inspect_result()->set_request_id(
+      second.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
   answer.mutable_inspect_result()->set_error("/data/rows.json: no such file");
   second.Send(answer);
   const v1::JobView view = site.WaitForState(job, "FINISHED");
@@ -283,10 +295,12 @@ TEST(Inspect, IsUnavailableWithoutAWorkerAndWhenItGoesAway) {
   v1::InspectRequest request;
   request.set_job_json(JobJson("tiny"));
   v1::InspectResponse response;
-  EXPECT_EQ(site.Call(&Stub::Inspect, request, &response).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(site.Call(&Stub::Inspect, request, &response).error_code(),
+            grpc::StatusCode::UNAVAILABLE);
   FakeWorker worker("a/0");
   worker.Connect(site.channel());
-  auto status = std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
+  auto status =
+      std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &response); });
   worker.Next(v1::CoordinatorMessage::kInspect);
   worker.Disconnect();
   EXPECT_EQ(status.get().error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -299,13 +313,16 @@ TEST(Workers, AreShownWithWhatTheySaidLast) {
   v1::InspectRequest request;
   request.set_job_json(JobJson("tiny"));
   v1::InspectResponse inspected;
-  auto status = std::async(std::launch::async, [&] { return site.Call(&Stub::Inspect, request, &inspected); });
+  auto status = std::async(std::launch::async,
+                           [&] { return site.Call(&Stub::Inspect, request, &inspected); });
   v1::WorkerMessage heartbeat;
   heartbeat.mutable_heartbeat()->mutable_device()->set_power_watts(350);
   heartbeat.mutable_heartbeat()->mutable_host()->set_cpu_percent(12);
   worker.Send(heartbeat);
-  v1::WorkerMessage answer;  // comes behind the heartbeat, so that its effect is there when Inspect returns
-  answer.mutable_inspect_result()->set_request_id(worker.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
+  v1::WorkerMessage
+      answer;  // comes behind the heartbeat, so that its effect is there when Inspect returns
+  answer.mutable_inspect_result()->set_request_id(
+      worker.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
   worker.Send(answer);
   ASSERT_TRUE(status.get().ok());
 

@@ -4,8 +4,8 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
+#include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
-#include "common/job/memory_estimate.h"
 
 namespace trainctl::rpc_test {
 
@@ -21,7 +21,9 @@ job::JobSpec SmallJob(const std::string& name, int devices) {
 
 std::string InspectionJson() { return job::ToJson(job::Inspection{.rows = 1000}); }
 
-std::string JobJson(const std::string& name, int devices) { return job::ToJson(SmallJob(name, devices)); }
+std::string JobJson(const std::string& name, int devices) {
+  return job::ToJson(SmallJob(name, devices));
+}
 
 void TestSite::Start() {
   coordinator::Options options;
@@ -62,7 +64,8 @@ v1::JobDetail TestSite::Get(const std::string& job) {
   return response.jobs_size() == 1 ? response.jobs(0) : v1::JobDetail();
 }
 
-v1::JobView TestSite::WaitFor(const std::string& job, const std::function<bool(const v1::JobView&)>& condition) {
+v1::JobView TestSite::WaitFor(const std::string& job,
+                              const std::function<bool(const v1::JobView&)>& condition) {
   v1::WatchRequest request;
   request.add_jobs(job);
   grpc::ClientContext context;
@@ -75,7 +78,8 @@ v1::JobView TestSite::WaitFor(const std::string& job, const std::function<bool(c
     reader->Finish();
     return view;
   }
-  ADD_FAILURE() << "never came: " << reader->Finish().error_message() << "; the last view was " << view.ShortDebugString();
+  ADD_FAILURE() << "never came: " << reader->Finish().error_message() << "; the last view was "
+                << view.ShortDebugString();
   return view;
 }
 
@@ -83,7 +87,8 @@ v1::JobView TestSite::WaitForState(const std::string& job, const std::string& st
   return WaitFor(job, [&](const v1::JobView& view) { return view.state() == state; });
 }
 
-std::vector<v1::MetricPoint> TestSite::Metrics(const std::string& job, const std::vector<std::string>& names) {
+std::vector<v1::MetricPoint> TestSite::Metrics(const std::string& job,
+                                               const std::vector<std::string>& names) {
   v1::MetricsRequest request;
   request.set_job(job);
   for (const std::string& name : names) request.add_names(name);
@@ -92,7 +97,8 @@ std::vector<v1::MetricPoint> TestSite::Metrics(const std::string& job, const std
   const auto reader = stub_->Metrics(&context, request);
   std::vector<v1::MetricPoint> points;
   v1::MetricsResponse response;
-  while (reader->Read(&response)) points.insert(points.end(), response.points().begin(), response.points().end());
+  while (reader->Read(&response))
+    points.insert(points.end(), response.points().begin(), response.points().end());
   const grpc::Status status = reader->Finish();
   EXPECT_TRUE(status.ok()) << status.error_message();
   return points;

@@ -1,4 +1,5 @@
-// A coordinator in this process on a port of the kernel's choice, over a folder that outlives its restarts, and a client of it.
+// A coordinator in this process on a port of the kernel's choice, over a folder that outlives its
+// restarts, and a client of it.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -13,7 +14,7 @@
 #include "common/base/clock.h"
 #include "common/job/job.h"
 #include "proto/trainctl.grpc.pb.h"
-#include "server/coordinator/daemon.h"
+#include "server/daemon/daemon.h"
 #include "tests/rpc/temporary_folder.h"
 
 namespace trainctl::rpc_test {
@@ -51,20 +52,25 @@ class TestSite {
 
   // One call: Call(&v1::Coordinator::Stub::List, request, &response).
   template <class Request, class Response>
-  grpc::Status Call(grpc::Status (v1::Coordinator::Stub::*method)(grpc::ClientContext*, const Request&, Response*), const Request& request,
-                    Response* response) {
+  grpc::Status Call(grpc::Status (v1::Coordinator::Stub::*method)(grpc::ClientContext*,
+                                                                  const Request&, Response*),
+                    const Request& request, Response* response) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kDeadline);
     return (stub_.get()->*method)(&context, request, response);
   }
   // The id of a new job, which has been inspected.
   std::string Submit(const job::JobSpec& spec);
-  std::string Submit(const std::string& name, int devices = 1) { return Submit(SmallJob(name, devices)); }
+  std::string Submit(const std::string& name, int devices = 1) {
+    return Submit(SmallJob(name, devices));
+  }
   v1::JobDetail Get(const std::string& job);
   // Follows the job until its view satisfies the condition.
-  v1::JobView WaitFor(const std::string& job, const std::function<bool(const v1::JobView&)>& condition);
+  v1::JobView WaitFor(const std::string& job,
+                      const std::function<bool(const v1::JobView&)>& condition);
   v1::JobView WaitForState(const std::string& job, const std::string& state);
-  std::vector<v1::MetricPoint> Metrics(const std::string& job, const std::vector<std::string>& names = {});
+  std::vector<v1::MetricPoint> Metrics(const std::string& job,
+                                       const std::vector<std::string>& names = {});
   // All chunks of a call that ends by itself, joined.
   grpc::Status Logs(const v1::LogsRequest& request, std::string* text);
 

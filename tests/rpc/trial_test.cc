@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "common/job/job_json.h"
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
 
@@ -37,7 +37,8 @@ job::RankPlan BeginTrial(FakeWorker& worker, job::RankKey* rank) {
 }
 
 void RunOutOfMemory(FakeWorker& worker, const job::RankKey& rank) {
-  worker.Report(rank, job::RankOutcome{job::Outcome::kOomGpu, "out of device memory", job::OomDetail{0, "trial backward", 1000, 2000, {}}});
+  worker.Report(rank, job::RankOutcome{job::Outcome::kOomGpu, "out of device memory",
+                                       job::OomDetail{0, "trial backward", 1000, 2000, {}}});
   job::RankExit exit;
   exit.exit_code = 1;
   worker.Report(rank, std::move(exit));
@@ -45,7 +46,8 @@ void RunOutOfMemory(FakeWorker& worker, const job::RankKey& rank) {
 }
 
 // Tried with 8, which does not fit, then with 4.
-void SucceedWithHalf(TestSite& site, FakeWorker& worker, const std::string& job, job::RankKey rank) {
+void SucceedWithHalf(TestSite& site, FakeWorker& worker, const std::string& job,
+                     job::RankKey rank) {
   RunOutOfMemory(worker, rank);
   const job::RankPlan second = BeginTrial(worker, &rank);
   EXPECT_TRUE(second.trial);
@@ -66,7 +68,8 @@ TEST(Trial, WhatDoesNotFitIsHalvedWithTheGlobalBatchKeptAndTheProvenValueIsTold)
   const job::RankPlan first = BeginTrial(worker, &rank);
   EXPECT_TRUE(first.trial);
   EXPECT_EQ(first.job.train.micro_batch_size, 8);
-  site.WaitFor(job, [](const v1::JobView& view) { return view.reason() == "trial of micro batch 8"; });
+  site.WaitFor(job,
+               [](const v1::JobView& view) { return view.reason() == "trial of micro batch 8"; });
   SucceedWithHalf(site, worker, job, rank);
 
   const v1::JobDetail detail = site.Get(job);
@@ -102,7 +105,9 @@ TEST(Trial, ANumberIsNotTried) {
   FakeWorker worker("a/0");
   worker.Connect(site.channel());
   site.Submit("tiny");
-  EXPECT_FALSE(job::RankPlanFromJson(worker.Next(v1::CoordinatorMessage::kStart).start().plan_json())->trial);
+  EXPECT_FALSE(
+      job::RankPlanFromJson(worker.Next(v1::CoordinatorMessage::kStart).start().plan_json())
+          ->trial);
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 #include <sstream>
 
+#include "common/estimate/prediction.h"
 #include "common/job/batch.h"
-#include "common/job/prediction.h"
 
 namespace trainctl::core {
 namespace {
@@ -12,42 +12,63 @@ struct Printer {
   std::ostringstream& out;
 
   void operator()(const SubmissionRow&) {}
-  void operator()(const GroupRow& row) { out << "group " << base::ToString(row.id) << " " << row.name << "\n"; }
+  void operator()(const GroupRow& row) {
+    out << "group " << base::ToString(row.id) << " " << row.name << "\n";
+  }
   void operator()(const JobRow&) {}
   void operator()(const UpdateJob& row) {
     out << base::ToString(row.job) << " " << job::Name(row.status.state);
-    if (row.status.end) out << " " << job::Name(row.status.end->outcome) << ": " << row.status.end->message;
-    if (row.status.as_expected) out << (*row.status.as_expected ? " (as expected)" : " (not as expected)");
+    if (row.status.end)
+      out << " " << job::Name(row.status.end->outcome) << ": " << row.status.end->message;
+    if (row.status.as_expected)
+      out << (*row.status.as_expected ? " (as expected)" : " (not as expected)");
     out << "\n";
   }
   void operator()(const UpdateInspection& row) {
     const int64_t peak_bytes = job::PredictionFromJson(row.prediction_json)->memory.peak_allocated;
-    out << base::ToString(row.job) << " stores its inspection and a prediction of " << peak_bytes << " bytes\n";
+    out << base::ToString(row.job) << " stores its inspection and a prediction of " << peak_bytes
+        << " bytes\n";
   }
   void operator()(const UpdateSpec& row) {
-    out << base::ToString(row.job) << " micro batch " << *row.spec.train.micro_batch_size << " × accumulation "
-        << job::PlanBatch(row.spec)->accumulation << "\n";
+    out << base::ToString(row.job) << " micro batch " << *row.spec.train.micro_batch_size
+        << " × accumulation " << job::PlanBatch(row.spec)->accumulation << "\n";
   }
   void operator()(const AttemptRow&) {}
   void operator()(const RankRow&) {}
   void operator()(const WorkerRow&) {}
-  void operator()(const EventRow& row) { out << base::ToString(row.job) << " says: " << row.text << "\n"; }
-  void operator()(const MetricRows& rows) { out << Short(rows.key) << " stores " << rows.points.size() << " points\n"; }
+  void operator()(const EventRow& row) {
+    out << base::ToString(row.job) << " says: " << row.text << "\n";
+  }
+  void operator()(const MetricRows& rows) {
+    out << Short(rows.key) << " stores " << rows.points.size() << " points\n";
+  }
   void operator()(const AckRow&) {}
-  void operator()(const ArtefactRow& row) { out << Short(row.key) << " stores " << row.saved.path << "\n"; }
+  void operator()(const ArtefactRow& row) {
+    out << Short(row.key) << " stores " << row.saved.path << "\n";
+  }
 
   void operator()(const StartRank& effect) {
     out << effect.worker << " <- start " << Short(effect.key);
-    if (effect.plan.trial) out << " with a trial of micro batch " << *effect.plan.job.train.micro_batch_size;
+    if (effect.plan.trial)
+      out << " with a trial of micro batch " << *effect.plan.job.train.micro_batch_size;
     out << "\n";
   }
-  void operator()(const SendPeers& effect) { out << effect.worker << " <- peers " << Short(effect.key) << " " << effect.blob << "\n"; }
-  void operator()(const StopRank& effect) {
-    out << effect.worker << " <- stop " << Short(effect.key) << " grace " << effect.grace_us / 1'000'000 << " s\n";
+  void operator()(const SendPeers& effect) {
+    out << effect.worker << " <- peers " << Short(effect.key) << " " << effect.blob << "\n";
   }
-  void operator()(const InspectJob& effect) { out << effect.worker << " <- inspect " << base::ToString(effect.job) << "\n"; }
-  void operator()(const ReleaseRank& effect) { out << effect.worker << " <- release " << Short(effect.key) << "\n"; }
-  void operator()(const AckReport& effect) { out << effect.worker << " <- ack " << Short(effect.key) << " " << effect.sequence << "\n"; }
+  void operator()(const StopRank& effect) {
+    out << effect.worker << " <- stop " << Short(effect.key) << " grace "
+        << effect.grace_us / 1'000'000 << " s\n";
+  }
+  void operator()(const InspectJob& effect) {
+    out << effect.worker << " <- inspect " << base::ToString(effect.job) << "\n";
+  }
+  void operator()(const ReleaseRank& effect) {
+    out << effect.worker << " <- release " << Short(effect.key) << "\n";
+  }
+  void operator()(const AckReport& effect) {
+    out << effect.worker << " <- ack " << Short(effect.key) << " " << effect.sequence << "\n";
+  }
   void operator()(const Welcome& effect) {
     out << effect.worker << " <- welcome";
     for (const AckRow& ack : effect.acks) out << " " << Short(ack.key) << " " << ack.sequence;
@@ -59,47 +80,60 @@ struct Printer {
     for (const base::JobId job : effect.jobs) out << " " << base::ToString(job);
     out << "\n";
   }
-  void operator()(const SubmitRefused& effect) { out << "refused " << effect.request_id << ": " << effect.error.message << "\n"; }
+  void operator()(const SubmitRefused& effect) {
+    out << "refused " << effect.request_id << ": " << effect.error.message << "\n";
+  }
 };
 
 void PrintEnd(const std::optional<job::AttemptEnd>& end, std::ostringstream& out) {
   if (!end) return;
-  out << " end=" << job::Name(end->outcome) << "|" << end->message << "|" << end->rank.value_or(-1) << "|" << end->exit_code.value_or(-1)
-      << "|" << end->signal.value_or(-1) << "|" << end->last_log_lines;
-  if (end->oom) out << "|oom " << end->oom->rank << " " << end->oom->phase << " " << end->oom->requested_bytes;
+  out << " end=" << job::Name(end->outcome) << "|" << end->message << "|" << end->rank.value_or(-1)
+      << "|" << end->exit_code.value_or(-1) << "|" << end->signal.value_or(-1) << "|"
+      << end->last_log_lines;
+  if (end->oom)
+    out << "|oom " << end->oom->rank << " " << end->oom->phase << " " << end->oom->requested_bytes;
 }
 
 void Print(const RankRow& rank, std::ostringstream& out) {
-  out << "  " << Short(rank.key) << " " << rank.worker << " " << rank.host << " " << rank.device_uuid << " " << rank.device_name
-      << (rank.confirmed ? " confirmed" : "") << " pid " << rank.started.pid << " " << rank.started.commit << rank.started.libtorch
-      << rank.started.nccl << rank.started.driver << rank.started.device_name << " " << rank.phase.phase << " " << rank.phase.done_bytes
-      << "/" << rank.phase.total_bytes << " " << rank.progress.step << "/" << rank.progress.steps << " " << rank.progress.stage << " "
-      << rank.progress.loss.value_or(-1) << " " << rank.progress.tokens_per_second.value_or(-1) << " "
-      << rank.progress.peak_allocated_bytes << " proof " << static_cast<int>(rank.proof) << " exit " << rank.exit.exit_code.value_or(-1)
-      << " " << rank.exit.signal.value_or(-1) << (rank.exit.oom_killed ? " oom_killed" : "") << " " << rank.exit.last_log_lines << " "
+  out << "  " << Short(rank.key) << " " << rank.worker << " " << rank.host << " "
+      << rank.device_uuid << " " << rank.device_name << (rank.confirmed ? " confirmed" : "")
+      << " pid " << rank.started.pid << " " << rank.started.commit << rank.started.libtorch
+      << rank.started.nccl << rank.started.driver << rank.started.device_name << " "
+      << rank.phase.phase << " " << rank.phase.done_bytes << "/" << rank.phase.total_bytes << " "
+      << rank.progress.step << "/" << rank.progress.steps << " " << rank.progress.stage << " "
+      << rank.progress.loss.value_or(-1) << " " << rank.progress.tokens_per_second.value_or(-1)
+      << " " << rank.progress.peak_allocated_bytes << " proof " << static_cast<int>(rank.proof)
+      << " exit " << rank.exit.exit_code.value_or(-1) << " " << rank.exit.signal.value_or(-1)
+      << (rank.exit.oom_killed ? " oom_killed" : "") << " " << rank.exit.last_log_lines << " "
       << rank.failure << (rank.ended_by_stop ? " ended_by_stop" : "") << " " << rank.ended_at;
-  if (rank.outcome) out << " outcome " << job::Name(rank.outcome->outcome) << " " << rank.outcome->message;
+  if (rank.outcome)
+    out << " outcome " << job::Name(rank.outcome->outcome) << " " << rank.outcome->message;
   out << "\n";
 }
 
 void Print(const UnfinishedJob& job, std::ostringstream& out) {
   const JobStatus& status = job.status;
-  out << base::ToString(job.row.id) << " " << job.row.spec.name << " " << base::ToString(job.row.group) << " " << job.row.request_id << " "
-      << job.row.inspection_json << job.row.prediction_json << (job.row.force ? " forced" : "") << " " << job.row.submitted_at << " "
-      << job::Name(status.state) << " " << status.attempt << " " << status.restarts << (status.cancel_requested ? " cancel" : "")
-      << " " << status.started_at << " "
-      << status.ended_at << " " << status.progress.step << "/" << status.progress.steps << " " << status.progress.loss.value_or(-1) << " "
-      << status.progress.tokens_per_second.value_or(-1) << " " << status.progress.peak_allocated_bytes << " micro "
-      << job.row.spec.train.micro_batch_size.value_or(0) << " of " << job.row.auto_micro_batch << " proven by " << status.proven_by;
+  out << base::ToString(job.row.id) << " " << job.row.spec.name << " "
+      << base::ToString(job.row.group) << " " << job.row.request_id << " "
+      << job.row.inspection_json << job.row.prediction_json << (job.row.force ? " forced" : "")
+      << " " << job.row.submitted_at << " " << job::Name(status.state) << " " << status.attempt
+      << " " << status.restarts << (status.cancel_requested ? " cancel" : "") << " "
+      << status.started_at << " " << status.ended_at << " " << status.progress.step << "/"
+      << status.progress.steps << " " << status.progress.loss.value_or(-1) << " "
+      << status.progress.tokens_per_second.value_or(-1) << " "
+      << status.progress.peak_allocated_bytes << " micro "
+      << job.row.spec.train.micro_batch_size.value_or(0) << " of " << job.row.auto_micro_batch
+      << " proven by " << status.proven_by;
   PrintEnd(status.end, out);
   out << "\n";
   if (job.attempt) {
     const AttemptRow& attempt = *job.attempt;
-    out << " attempt " << attempt.attempt << " " << attempt.placed_at << " " << attempt.ended_at << " " << attempt.blob << " micro "
-        << attempt.micro_batch_size << " trial " << Name(attempt.trial);
+    out << " attempt " << attempt.attempt << " " << attempt.placed_at << " " << attempt.ended_at
+        << " " << attempt.blob << " micro " << attempt.micro_batch_size << " trial "
+        << Name(attempt.trial);
     if (const std::optional<Stop>& stop = job.attempt->stop) {
-      out << " stop=" << job::Name(stop->outcome) << "|" << stop->message << "|" << stop->rank.value_or(-1) << "|" << stop->grace_us << "|"
-          << stop->at;
+      out << " stop=" << job::Name(stop->outcome) << "|" << stop->message << "|"
+          << stop->rank.value_or(-1) << "|" << stop->grace_us << "|" << stop->at;
     }
     PrintEnd(job.attempt->end, out);
     out << "\n";
@@ -110,7 +144,8 @@ void Print(const UnfinishedJob& job, std::ostringstream& out) {
 }  // namespace
 
 std::string Short(const job::RankKey& key) {
-  return base::ToString(key.job) + "/" + std::to_string(key.attempt) + "/" + std::to_string(key.rank);
+  return base::ToString(key.job) + "/" + std::to_string(key.attempt) + "/" +
+         std::to_string(key.rank);
 }
 
 std::string Describe(const Actions& actions) {
@@ -123,12 +158,14 @@ std::string Describe(const Actions& actions) {
 std::string Describe(const State& state, const Now& now) {
   std::ostringstream out;
   for (const auto& [id, job] : state.jobs) {
-    out << base::ToString(id) << " " << job::Name(job.status.state) << " " << Progress(job).step << "/" << Progress(job).steps;
+    out << base::ToString(id) << " " << job::Name(job.status.state) << " " << Progress(job).step
+        << "/" << Progress(job).steps;
     const std::string reason = Reason(state, job, now);
     out << (reason.empty() ? "" : ": ") << reason << "\n";
   }
   for (const auto& [name, worker] : state.workers) {
-    out << name << " " << WorkerState(worker) << (worker.holder ? " " + Short(*worker.holder) : "") << "\n";
+    out << name << " " << WorkerState(worker) << (worker.holder ? " " + Short(*worker.holder) : "")
+        << "\n";
   }
   return out.str();
 }
@@ -138,12 +175,14 @@ std::string Describe(const StoredState& stored) {
   out << "next " << stored.next_job << " " << stored.next_group << "\n";
   for (const UnfinishedJob& job : stored.jobs) Print(job, out);
   for (const WorkerRow& worker : stored.workers) {
-    out << worker.name << " " << worker.host << " " << worker.boot_id << " " << worker.version << " " << worker.address << " "
-        << static_cast<int>(worker.device.kind) << " " << worker.device.index << " " << worker.device.uuid << " " << worker.device.name
-        << " " << worker.device.memory_bytes << " " << worker.device.compute_capability << " " << worker.device.driver << " "
-        << worker.device.threads << " " << worker.last_seen << "\n";
+    out << worker.name << " " << worker.host << " " << worker.boot_id << " " << worker.version
+        << " " << worker.address << " " << static_cast<int>(worker.device.kind) << " "
+        << worker.device.index << " " << worker.device.uuid << " " << worker.device.name << " "
+        << worker.device.memory_bytes << " " << worker.device.compute_capability << " "
+        << worker.device.driver << " " << worker.device.threads << " " << worker.last_seen << "\n";
   }
-  for (const auto& [key, sequence] : stored.acks) out << "ack " << Short(key) << " " << sequence << "\n";
+  for (const auto& [key, sequence] : stored.acks)
+    out << "ack " << Short(key) << " " << sequence << "\n";
   return out.str();
 }
 

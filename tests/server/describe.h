@@ -12,7 +12,8 @@ namespace trainctl::core {
 // "j1/1/0": job, attempt, rank.
 std::string Short(const job::RankKey& key);
 
-// What a reader of a transcript wants to know: status changes, events, ends of attempts; then the effects.
+// What a reader of a transcript wants to know: status changes, events, ends of attempts; then the
+// effects.
 std::string Describe(const Actions& actions);
 
 // Every job with its reason, every worker.

@@ -16,11 +16,13 @@ void GangsAreWhole(const State& state) {
   std::map<std::string, job::RankKey> holders;
   for (const auto& [id, job] : state.live) {
     ASSERT_TRUE(job->attempt);
-    ASSERT_EQ(static_cast<int64_t>(job->attempt->ranks.size()), job->row.spec.devices) << base::ToString(id);
+    ASSERT_EQ(static_cast<int64_t>(job->attempt->ranks.size()), job->row.spec.devices)
+        << base::ToString(id);
     std::set<placement::ClassId> classes;
     for (const Rank& rank : job->attempt->ranks) {
       const auto [other, is_new] = holders.try_emplace(rank.row.worker, rank.row.key);
-      ASSERT_TRUE(is_new) << rank.row.worker << " serves " << Short(rank.row.key) << " and " << Short(other->second);
+      ASSERT_TRUE(is_new) << rank.row.worker << " serves " << Short(rank.row.key) << " and "
+                          << Short(other->second);
       classes.insert(state.free.entry(state.workers.at(rank.row.worker).device).device_class);
     }
     ASSERT_EQ(classes.size(), 1u) << base::ToString(id);
@@ -29,7 +31,8 @@ void GangsAreWhole(const State& state) {
     const auto holder = holders.find(name);
     ASSERT_EQ(worker.holder.has_value(), holder != holders.end()) << name;
     ASSERT_TRUE(!worker.holder || *worker.holder == holder->second) << name;
-    ASSERT_FALSE(state.free.entry(worker.device).free && (worker.holder || !worker.connected)) << name;
+    ASSERT_FALSE(state.free.entry(worker.device).free && (worker.holder || !worker.connected))
+        << name;
   }
 }
 
@@ -39,7 +42,8 @@ void MemoryIsWhatIsStored(const SimCluster& cluster) {
   in_memory.jobs.clear();
   in_memory.acks.clear();
   for (const auto& [id, job] : cluster.state().jobs) {
-    UnfinishedJob& unfinished = in_memory.jobs.emplace_back(UnfinishedJob{job.row, job.status, std::nullopt, {}});
+    UnfinishedJob& unfinished =
+        in_memory.jobs.emplace_back(UnfinishedJob{job.row, job.status, std::nullopt, {}});
     if (!job.attempt) continue;
     unfinished.attempt = job.attempt->row;
     for (const Rank& rank : job.attempt->ranks) {
@@ -62,11 +66,13 @@ void NoJobIsLost(const SimCluster& cluster) {
 
 void PointsAreStoredOnce(const SimCluster& cluster) {
   for (const auto& [key, points] : cluster.ledger().points()) {
-    for (size_t i = 0; i < points.size(); ++i) ASSERT_EQ(points[i].step, static_cast<int64_t>(i)) << Short(key);
+    for (size_t i = 0; i < points.size(); ++i)
+      ASSERT_EQ(points[i].step, static_cast<int64_t>(i)) << Short(key);
   }
 }
 
-// Each trial that failed halves the micro batch, each other attempt after the first is counted; the global batch stays.
+// Each trial that failed halves the micro batch, each other attempt after the first is counted; the
+// global batch stays.
 void MicroBatchesAreHalved(const JobRow& row, const JobStatus& status, const Ledger& ledger) {
   const auto failed_trials = std::ranges::count_if(ledger.attempts(), [&](const auto& entry) {
     return entry.second.job == row.id && entry.second.trial == Trial::kFailed;
@@ -76,9 +82,13 @@ void MicroBatchesAreHalved(const JobRow& row, const JobStatus& status, const Led
   ASSERT_EQ(row.auto_micro_batch, SimCluster::kAutoMicroBatch);
   const int64_t micro_batch = *row.spec.train.micro_batch_size;
   const int64_t halvings = std::max<int64_t>(0, failed_trials - 1);
-  const bool is_due = status.cancel_requested && micro_batch == SimCluster::kAutoMicroBatch >> halvings;  // and never tried
-  ASSERT_TRUE(is_due || micro_batch == std::max<int64_t>(1, SimCluster::kAutoMicroBatch >> failed_trials)) << base::ToString(row.id);
-  ASSERT_EQ(job::PlanBatch(row.spec)->global, SimCluster::kAutoMicroBatch * row.spec.devices) << base::ToString(row.id);
+  const bool is_due = status.cancel_requested &&
+                      micro_batch == SimCluster::kAutoMicroBatch >> halvings;  // and never tried
+  ASSERT_TRUE(is_due ||
+              micro_batch == std::max<int64_t>(1, SimCluster::kAutoMicroBatch >> failed_trials))
+      << base::ToString(row.id);
+  ASSERT_EQ(job::PlanBatch(row.spec)->global, SimCluster::kAutoMicroBatch * row.spec.devices)
+      << base::ToString(row.id);
 }
 
 // SUCCEEDED is said only of work that was done, and restarts keep to their bound.
@@ -90,7 +100,8 @@ void OutcomesAreTrue(const SimCluster& cluster) {
     if (job.status.end->outcome != job::Outcome::kSucceeded) continue;
     const auto ranks = cluster.succeeded_ranks().find({id, job.status.attempt});
     ASSERT_TRUE(ranks != cluster.succeeded_ranks().end()) << base::ToString(id);
-    ASSERT_EQ(static_cast<int64_t>(ranks->second.size()), job.row.spec.devices) << base::ToString(id);
+    ASSERT_EQ(static_cast<int64_t>(ranks->second.size()), job.row.spec.devices)
+        << base::ToString(id);
   }
 }
 
@@ -116,7 +127,8 @@ void Invariants::TerminalStatesStay(const SimCluster& cluster) {
       ASSERT_FALSE(ends_.contains(id)) << base::ToString(id) << " came back";
       continue;
     }
-    const std::string end = std::string(job::Name(job.status.end->outcome)) + ": " + job.status.end->message;
+    const std::string end =
+        std::string(job::Name(job.status.end->outcome)) + ": " + job.status.end->message;
     ASSERT_EQ(ends_.try_emplace(id, end).first->second, end) << base::ToString(id);
   }
 }

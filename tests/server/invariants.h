@@ -1,4 +1,5 @@
-// What must hold after every step of the cluster, whatever happened. Each reports what it finds wrong as a test failure.
+// What must hold after every step of the cluster, whatever happened. Each reports what it finds
+// wrong as a test failure.
 #pragma once
 
 #include <map>

@@ -20,7 +20,8 @@ StoredState Ledger::LoadState() const {
   for (const auto& [name, worker] : workers_) state.workers.push_back(worker);
   for (const auto& [id, job] : jobs_) {
     if (job.status.state == job::JobState::kFinished) continue;
-    UnfinishedJob& unfinished = state.jobs.emplace_back(UnfinishedJob{job.row, job.status, std::nullopt, {}});
+    UnfinishedJob& unfinished =
+        state.jobs.emplace_back(UnfinishedJob{job.row, job.status, std::nullopt, {}});
     if (job.status.state == job::JobState::kQueued) continue;
     unfinished.attempt = attempts_.at({id, job.status.attempt});
     for (int64_t rank = 0; rank < job.row.spec.devices; ++rank) {

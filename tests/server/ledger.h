@@ -1,5 +1,5 @@
-// A store of rows in memory, for tests of the core: keeps what Step persists, gives back what Restore wants. simulation_test.cc holds it
-// to the answers of the SQLite store.
+// A store of rows in memory, for tests of the core: keeps what Step persists, gives back what
+// Restore wants. simulation_test.cc holds it to the answers of the SQLite store.
 #pragma once
 
 #include <map>
@@ -22,7 +22,9 @@ class Ledger {
     JobStatus status;
   };
   const std::map<base::JobId, StoredJob>& jobs() const { return jobs_; }
-  const std::map<std::pair<base::JobId, int64_t>, AttemptRow>& attempts() const { return attempts_; }
+  const std::map<std::pair<base::JobId, int64_t>, AttemptRow>& attempts() const {
+    return attempts_;
+  }
   const std::map<job::RankKey, RankRow>& ranks() const { return ranks_; }
   // Of each rank, in order of arrival.
   const std::map<job::RankKey, std::vector<job::MetricPoint>>& points() const { return points_; }

@@ -5,19 +5,25 @@
 namespace trainctl::placement {
 namespace {
 
-// Free devices of one class on the hosts given as "aabbb": device i is on host text[i], with its index there.
+// Free devices of one class on the hosts given as "aabbb": device i is on host text[i], with its
+// index there.
 FreeDevices Site(const std::string& hosts) {
   FreeDevices site;
   std::map<char, int64_t> next_index;
   for (const char host : hosts) {
-    site.SetFree(site.Register({"cuda", std::string(1, host), "H200", 80, "9.0"}, next_index[host]++), true);
+    site.SetFree(
+        site.Register({"cuda", std::string(1, host), "H200", 80, "9.0"}, next_index[host]++), true);
   }
   return site;
 }
 
-std::vector<DeviceId> Choose(const FreeDevices& site, int64_t count) { return Policies().front().choose(site.pools()[0], count); }
+std::vector<DeviceId> Choose(const FreeDevices& site, int64_t count) {
+  return Policies().front().choose(site.pools()[0], count);
+}
 
-TEST(Pack, TakesTheLowestIndicesOfOneHost) { EXPECT_EQ(Choose(Site("aaaa"), 2), (std::vector<DeviceId>{0, 1})); }
+TEST(Pack, TakesTheLowestIndicesOfOneHost) {
+  EXPECT_EQ(Choose(Site("aaaa"), 2), (std::vector<DeviceId>{0, 1}));
+}
 
 TEST(Pack, FillsTheHostWithTheFewestFreeDevicesThatAreEnough) {
   EXPECT_EQ(Choose(Site("aaaabbcccc"), 2), (std::vector<DeviceId>{4, 5}));
@@ -62,7 +68,8 @@ TEST(FreeDevices, ADeviceDescribedAnewMovesToItsNewClassAndIsNotFree) {
 }
 
 TEST(Prefer, AGpuBeforeACpuSlotThenTheSmaller) {
-  const DeviceClass cpu{"cpu", "slot", 10, ""}, small{"cuda", "A10", 24, "8.6"}, large{"cuda", "H200", 141, "9.0"};
+  const DeviceClass cpu{"cpu", "slot", 10, ""}, small{"cuda", "A10", 24, "8.6"},
+      large{"cuda", "H200", 141, "9.0"};
   EXPECT_TRUE(Prefer(small, cpu));
   EXPECT_TRUE(Prefer(small, large));
   EXPECT_FALSE(Prefer(large, small));

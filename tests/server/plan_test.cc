@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/job/memory_estimate.h"
+#include "common/estimate/memory_estimate.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 
-// TinyLlama under fsdp in 32-true: 7.5 GiB where gradients are reduced in each micro step, 10.6 where they are held whole.
+// TinyLlama under fsdp in 32-true: 7.5 GiB where gradients are reduced in each micro step, 10.6
+// where they are held whole.
 Job Accumulating() {
   Job job;
   job.attempt.emplace();

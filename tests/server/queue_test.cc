@@ -7,9 +7,13 @@
 namespace trainctl::core {
 namespace {
 
-void Add(Queue& queue, int64_t devices, int64_t priority, int64_t job) { queue.Add({.devices = devices}, {priority, {job}}); }
+void Add(Queue& queue, int64_t devices, int64_t priority, int64_t job) {
+  queue.Add({.devices = devices}, {priority, {job}});
+}
 
-void Remove(Queue& queue, int64_t devices, int64_t priority, int64_t job) { queue.Remove({.devices = devices}, {priority, {job}}); }
+void Remove(Queue& queue, int64_t devices, int64_t priority, int64_t job) {
+  queue.Remove({.devices = devices}, {priority, {job}});
+}
 
 std::vector<int64_t> Heads(const Queue& queue) {
   std::vector<int64_t> jobs;

@@ -2,7 +2,8 @@
 
 namespace trainctl::store {
 
-core::JobRow SampleJob(int64_t id, const std::string& name, const std::string& request_id, int64_t group) {
+core::JobRow SampleJob(int64_t id, const std::string& name, const std::string& request_id,
+                       int64_t group) {
   core::JobRow row;
   row.id = {id};
   row.group = {group};
@@ -76,21 +77,23 @@ Batch EveryRow() {
   status.progress = {6, 12, 1.25, 99.5, 1 << 21};
   const core::Stop stop{job::Outcome::kHang, "no progress", 1, 1'000'000, 160};
   Batch batch;
-  batch.rows = {core::SubmissionRow{"request-1", {1}, 100},
-                core::GroupRow{{1}, "lab", 100},
-                SampleJob(1, "first", "request-1", 1),
-                core::UpdateJob{id, status},
-                core::AttemptRow{id, 1, 110, 120, "blob-1", std::nullopt, SampleEnd(), 8, core::Trial::kFailed},
-                core::AttemptRow{id, 2, 130, 0, "blob-2", stop, std::nullopt, 4, core::Trial::kPassed},
-                SampleRank({id, 1, 0}),
-                SampleRank({id, 2, 0}),
-                SampleRank({id, 2, 1}),
-                SampleWorker("a/0"),
-                core::EventRow{id, 101, "submitted"},
-                core::EventRow{id, 102, "placed"},
-                core::MetricRows{{id, 2, 0}, {{"loss", 0, std::nullopt, "", 2.5, 170}}},
-                core::AckRow{{id, 2, 1}, 41},
-                core::ArtefactRow{{id, 2, 0}, {"final", "/out", 4096}, 170}};
+  batch.rows = {
+      core::SubmissionRow{"request-1", {1}, 100},
+      core::GroupRow{{1}, "lab", 100},
+      SampleJob(1, "first", "request-1", 1),
+      core::UpdateJob{id, status},
+      core::AttemptRow{id, 1, 110, 120, "blob-1", std::nullopt, SampleEnd(), 8,
+                       core::Trial::kFailed},
+      core::AttemptRow{id, 2, 130, 0, "blob-2", stop, std::nullopt, 4, core::Trial::kPassed},
+      SampleRank({id, 1, 0}),
+      SampleRank({id, 2, 0}),
+      SampleRank({id, 2, 1}),
+      SampleWorker("a/0"),
+      core::EventRow{id, 101, "submitted"},
+      core::EventRow{id, 102, "placed"},
+      core::MetricRows{{id, 2, 0}, {{"loss", 0, std::nullopt, "", 2.5, 170}}},
+      core::AckRow{{id, 2, 1}, 41},
+      core::ArtefactRow{{id, 2, 0}, {"final", "/out", 4096}, 170}};
   batch.audit = {{105, "ann", "submit", "g1"}, {106, "bob", "cancel", "j1"}};
   return batch;
 }

@@ -8,7 +8,8 @@
 
 namespace trainctl::store {
 
-core::JobRow SampleJob(int64_t id, const std::string& name, const std::string& request_id, int64_t group = 0);
+core::JobRow SampleJob(int64_t id, const std::string& name, const std::string& request_id,
+                       int64_t group = 0);
 job::AttemptEnd SampleEnd();
 core::RankRow SampleRank(const job::RankKey& key);
 core::WorkerRow SampleWorker(const std::string& name);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "common/job/memory_estimate.h"
+#include "common/estimate/memory_estimate.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/server/describe.h"
 
@@ -75,12 +75,14 @@ WorkerHello MakeHello(const std::string& name, const Settings& settings, bool is
   hello.worker.name = name;
   hello.worker.host = parts.at(0);
   hello.worker.boot_id = Get(settings, "boot", "b1");
-  hello.worker.device.kind = Get(settings, "kind", "cuda") == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
+  hello.worker.device.kind =
+      Get(settings, "kind", "cuda") == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
   hello.worker.device.index = std::stoll(parts.at(1));
   hello.worker.device.name = Get(settings, "model", "H200");
   hello.worker.device.memory_bytes = GetNumber(settings, "memory_gib", 80) << 30;
   hello.held = ParseHeld(Get(settings, "held", ""));
-  const bool is_busy = std::any_of(hello.held.begin(), hello.held.end(), [](const HeldRank& held) { return held.running; });
+  const bool is_busy = std::any_of(hello.held.begin(), hello.held.end(),
+                                   [](const HeldRank& held) { return held.running; });
   hello.device_free = !is_dirty && !is_busy;
   hello.device_reason = is_dirty ? "12.0 GiB in use" : "";
   return hello;
@@ -94,12 +96,15 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   spec.resources.priority = GetNumber(settings, "priority", 50);
   spec.resources.step_timeout_seconds = GetNumber(settings, "step_timeout", 600);
   spec.resources.max_restarts = GetNumber(settings, "max_restarts", 0);
-  if (settings.contains("time_limit")) spec.resources.time_limit_seconds = GetNumber(settings, "time_limit", 0);
-  if (settings.contains("expect")) spec.expect = settings.at("expect") == "OOM" ? job::Expect::kOom : job::Expect::kSucceeded;
+  if (settings.contains("time_limit"))
+    spec.resources.time_limit_seconds = GetNumber(settings, "time_limit", 0);
+  if (settings.contains("expect"))
+    spec.expect = settings.at("expect") == "OOM" ? job::Expect::kOom : job::Expect::kSucceeded;
   if (settings.contains("micro")) spec.train.micro_batch_size = GetNumber(settings, "micro", 1);
   if (settings.contains("auto")) spec.train.micro_batch_size = GetNumber(settings, "auto", 1);
   if (settings.contains("global")) spec.train.global_batch_size = GetNumber(settings, "global", 1);
-  if (settings.contains("limit_gib")) spec.resources.gpu_memory_limit_bytes = GetNumber(settings, "limit_gib", 0) << 30;
+  if (settings.contains("limit_gib"))
+    spec.resources.gpu_memory_limit_bytes = GetNumber(settings, "limit_gib", 0) << 30;
   if (settings.contains("memory")) spec.resources.constraints["gpu.memory"] = settings.at("memory");
   return spec;
 }
@@ -123,12 +128,16 @@ base::Result<std::string> MakeAnswer(const std::string& word) {
 
 job::ReportBody ParseBody(const Words& words, const job::RankKey& key) {
   const std::string& kind = words.at(0);
-  const auto number = [&](size_t i, int64_t otherwise) { return i < words.size() ? std::stoll(words[i]) : otherwise; };
+  const auto number = [&](size_t i, int64_t otherwise) {
+    return i < words.size() ? std::stoll(words[i]) : otherwise;
+  };
   if (kind == "started") return job::RankStarted{100 + key.rank};
   if (kind == "phase") return job::RankPhase{words.at(1), number(2, 0), number(3, 0)};
   if (kind == "rendezvous") return job::RankRendezvous{words.at(1)};
-  if (kind == "progress") return job::RankProgress{number(1, 0), number(2, 0), words.size() > 3 ? words[3] : "compute"};
-  if (kind == "metrics") return job::RankMetrics{std::vector<job::MetricPoint>(number(1, 1), {.name = "loss"})};
+  if (kind == "progress")
+    return job::RankProgress{number(1, 0), number(2, 0), words.size() > 3 ? words[3] : "compute"};
+  if (kind == "metrics")
+    return job::RankMetrics{std::vector<job::MetricPoint>(number(1, 1), {.name = "loss"})};
   if (kind == "saved") return job::RankSaved{"final", words.at(1)};
   if (kind == "notice") return job::RankNotice{Join(words, 1)};
   if (kind == "outcome") return job::RankOutcome{*job::ParseOutcome(words.at(1)), Join(words, 2)};
@@ -149,20 +158,24 @@ std::string Scenario::Run(const std::string& line) {
   if (verb == "submit") return Submit(words);
   if (verb == "cancel") return Feed(CancelRequested{*base::ParseJobId(words.at(1))});
   if (verb == "device") return Device(words);
-  if (verb == "inspected") return Feed(JobInspected{*base::ParseJobId(words.at(1)), words.at(2), MakeAnswer(words.at(3))});
+  if (verb == "inspected")
+    return Feed(JobInspected{*base::ParseJobId(words.at(1)), words.at(2), MakeAnswer(words.at(3))});
   if (verb == "wait") return Wait(std::stoll(words.at(1)));
   if (verb == "restart") return Restart();
   if (verb == "show") return Describe(state_, now_);
   if (verb != "lost" && verb != "fence") return Report(words);
   std::string text;
-  for (size_t i = 1; i < words.size(); ++i) text += Feed(verb == "lost" ? Event(WorkerStreamLost{words[i]}) : WorkerFenced{words[i]});
+  for (size_t i = 1; i < words.size(); ++i)
+    text += Feed(verb == "lost" ? Event(WorkerStreamLost{words[i]}) : WorkerFenced{words[i]});
   return text;
 }
 
 std::string Scenario::Feed(const Event& event) {
   Actions actions = Step(state_, event, now_);
   ledger_.Apply(actions.persist);
-  if (!show_acks_) std::erase_if(actions.effects, [](const Effect& effect) { return std::holds_alternative<AckReport>(effect); });
+  if (!show_acks_)
+    std::erase_if(actions.effects,
+                  [](const Effect& effect) { return std::holds_alternative<AckReport>(effect); });
   return Describe(actions);
 }
 
@@ -180,9 +193,13 @@ std::string Scenario::Submit(const Words& all) {
   Words words = all;
   const Settings settings = TakeSettings(&words);
   const int64_t copies = GetNumber(settings, "copies", 1);
-  JobsSubmitted event{"r" + std::to_string(++requests_), copies > 1 ? words.at(1) : "", {}, settings.contains("force")};
+  JobsSubmitted event{"r" + std::to_string(++requests_),
+                      copies > 1 ? words.at(1) : "",
+                      {},
+                      settings.contains("force")};
   for (int64_t i = 0; i < copies; ++i) {
-    event.jobs.push_back({MakeSpec(words.at(1), settings), MakeInspection(settings), "", settings.contains("auto")});
+    event.jobs.push_back(
+        {MakeSpec(words.at(1), settings), MakeInspection(settings), "", settings.contains("auto")});
   }
   return Feed(event);
 }
@@ -222,7 +239,8 @@ std::vector<job::RankKey> Scenario::RanksOf(const std::string& text) const {
 std::string Scenario::Device(const Words& words) {
   const bool is_free = words.back() == "free";
   std::string text;
-  for (size_t i = 1; i + 1 < words.size(); ++i) text += Feed(DeviceStateChanged{words[i], is_free, is_free ? "" : "12.0 GiB in use"});
+  for (size_t i = 1; i + 1 < words.size(); ++i)
+    text += Feed(DeviceStateChanged{words[i], is_free, is_free ? "" : "12.0 GiB in use"});
   return text;
 }
 

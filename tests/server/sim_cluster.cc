@@ -4,19 +4,21 @@
 
 #include <algorithm>
 
-#include "common/job/memory_estimate.h"
+#include "common/estimate/memory_estimate.h"
 #include "tests/server/describe.h"
 
 namespace trainctl::core {
 
-SimCluster::SimCluster(uint64_t seed, Committed committed) : random_(seed), committed_(std::move(committed)) {
+SimCluster::SimCluster(uint64_t seed, Committed committed)
+    : random_(seed), committed_(std::move(committed)) {
   const uint64_t hosts = 1 + random_() % 4;
   for (uint64_t host = 0; host < hosts; ++host) {
     const std::string name(1, static_cast<char>('a' + host));
     const std::string model = host == 3 ? "A100" : "H200";
     const auto devices = static_cast<int64_t>(1 + random_() % 4);
     if (model == "H200") largest_gang_ += devices;
-    for (int64_t device = 0; device < devices; ++device) workers_.emplace_back(name + "/" + std::to_string(device), name, model, device);
+    for (int64_t device = 0; device < devices; ++device)
+      workers_.emplace_back(name + "/" + std::to_string(device), name, model, device);
   }
   for (SimWorker& worker : workers_) Connect(worker);
 }
@@ -39,13 +41,16 @@ bool SimCluster::Settle() {
     for (int i = 0; i < 20; ++i) Deliver();
     AdvanceRanks(false);
     Second();
-    const bool all_quiet = std::all_of(workers_.begin(), workers_.end(), [](SimWorker& worker) { return worker.Running() == nullptr; });
+    const bool all_quiet = std::all_of(workers_.begin(), workers_.end(), [](SimWorker& worker) {
+      return worker.Running() == nullptr;
+    });
     if (state_.jobs.empty() && all_quiet) return true;
   }
   return false;
 }
 
-// As the shell does: commit, then perform. A kill before the commit loses the event, one after it the effects.
+// As the shell does: commit, then perform. A kill before the commit loses the event, one after it
+// the effects.
 void SimCluster::Feed(const Event& event) {
   const Actions actions = Step(state_, event, now_);
   if (random_() % 400 == 0) return RestartCoordinator();
@@ -61,7 +66,8 @@ void SimCluster::Feed(const Event& event) {
 void SimCluster::Perform(const std::vector<Effect>& effects) {
   for (const Effect& effect : effects) {
     const auto* inspect = std::get_if<InspectJob>(&effect);
-    if (inspect != nullptr && !Named(inspect->worker).connected()) NobodyLooks(Named(inspect->worker), inspect->job);
+    if (inspect != nullptr && !Named(inspect->worker).connected())
+      NobodyLooks(Named(inspect->worker), inspect->job);
     if (const auto* start = std::get_if<StartRank>(&effect)) NoJobRunsTwice(*start);
     std::visit(
         [&](const auto& value) {
@@ -92,7 +98,9 @@ void SimCluster::Submit() {
     job::JobSpec spec;
     spec.model.path = spec.data.path = "/data";
     spec.train.micro_batch_size = 1;
-    spec.devices = Chance(random_, 60) ? 1 : 1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(largest_gang_));
+    spec.devices = Chance(random_, 60)
+                       ? 1
+                       : 1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(largest_gang_));
     spec.resources.priority = static_cast<int64_t>(random_() % 3) * 25;
     spec.resources.max_restarts = static_cast<int64_t>(random_() % 3);
     spec.resources.step_timeout_seconds = 30;
@@ -100,13 +108,16 @@ void SimCluster::Submit() {
     const bool micro_batch_auto = Chance(random_, 15);
     if (micro_batch_auto) spec.train.micro_batch_size = kAutoMicroBatch;
     const bool is_inspected = micro_batch_auto || Chance(random_, 50);
-    event.jobs.push_back({spec, is_inspected ? job::ToJson(job::Inspection()) : "", "", micro_batch_auto});
+    event.jobs.push_back(
+        {spec, is_inspected ? job::ToJson(job::Inspection()) : "", "", micro_batch_auto});
   }
   Feed(event);
 }
 
 void SimCluster::Cancel() {
-  if (!accepted_.empty()) Feed(CancelRequested{{1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(accepted_.rbegin()->value))}});
+  if (!accepted_.empty())
+    Feed(CancelRequested{
+        {1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(accepted_.rbegin()->value))}});
 }
 
 void SimCluster::Fault() {
@@ -136,7 +147,8 @@ void SimCluster::Deliver() {
   if (!worker.to_coordinator.empty()) {
     const Event event = worker.to_coordinator.front();
     worker.to_coordinator.pop_front();
-    if (const auto* inspected = std::get_if<JobInspected>(&event)) worker.asked.erase(inspected->job);
+    if (const auto* inspected = std::get_if<JobInspected>(&event))
+      worker.asked.erase(inspected->job);
     Feed(event);
   }
 }
@@ -144,8 +156,10 @@ void SimCluster::Deliver() {
 void SimCluster::AdvanceRanks(bool with_faults) {
   for (SimWorker& worker : workers_) {
     SimRank* rank = worker.Running();
-    worker.Advance(now_.steady / 1'000'000, rank == nullptr || PeersAlive(*rank), with_faults, random_);
-    if (rank != nullptr && rank->succeeded) succeeded_ranks_[{rank->key.job, rank->key.attempt}].insert(rank->key.rank);
+    worker.Advance(now_.steady / 1'000'000, rank == nullptr || PeersAlive(*rank), with_faults,
+                   random_);
+    if (rank != nullptr && rank->succeeded)
+      succeeded_ranks_[{rank->key.job, rank->key.attempt}].insert(rank->key.rank);
   }
 }
 
@@ -178,7 +192,8 @@ bool SimCluster::PeersAlive(const SimRank& rank) {
   std::set<int64_t> alive = succeeded_ranks_[{rank.key.job, rank.key.attempt}];
   for (SimWorker& worker : workers_) {
     const SimRank* peer = worker.Running();
-    if (peer != nullptr && peer->key.job == rank.key.job && peer->key.attempt == rank.key.attempt) alive.insert(peer->key.rank);
+    if (peer != nullptr && peer->key.job == rank.key.job && peer->key.attempt == rank.key.attempt)
+      alive.insert(peer->key.rank);
   }
   return static_cast<int64_t>(alive.size()) == rank.world_size;
 }
@@ -186,13 +201,16 @@ bool SimCluster::PeersAlive(const SimRank& rank) {
 void SimCluster::NoJobRunsTwice(const StartRank& start) {
   for (SimWorker& worker : workers_) {
     const SimRank* other = worker.Running();
-    const bool is_older = other != nullptr && other->key.job == start.key.job && other->key.attempt < start.key.attempt;
-    ASSERT_FALSE(is_older) << Short(start.key) << " starts while " << Short(other->key) << " still runs";
+    const bool is_older = other != nullptr && other->key.job == start.key.job &&
+                          other->key.attempt < start.key.attempt;
+    ASSERT_FALSE(is_older) << Short(start.key) << " starts while " << Short(other->key)
+                           << " still runs";
   }
 }
 
 SimWorker& SimCluster::Named(const std::string& name) {
-  return *std::find_if(workers_.begin(), workers_.end(), [&](const SimWorker& worker) { return worker.name() == name; });
+  return *std::find_if(workers_.begin(), workers_.end(),
+                       [&](const SimWorker& worker) { return worker.name() == name; });
 }
 
 }  // namespace trainctl::core

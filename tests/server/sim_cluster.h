@@ -1,5 +1,6 @@
-// A whole cluster under one seed: the core with its rows, workers with ranks, a network that loses streams, hosts that restart, a
-// coordinator that is killed before or after its commit. Everything that happens is chosen by the seed, so a failure can be replayed.
+// A whole cluster under one seed: the core with its rows, workers with ranks, a network that loses
+// streams, hosts that restart, a coordinator that is killed before or after its commit. Everything
+// that happens is chosen by the seed, so a failure can be replayed.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,9 @@ class SimCluster {
   const Ledger& ledger() const { return ledger_; }
   const std::set<base::JobId>& accepted() const { return accepted_; }
   // Attempts all of whose ranks did all their steps.
-  const std::map<std::pair<base::JobId, int64_t>, std::set<int64_t>>& succeeded_ranks() const { return succeeded_ranks_; }
+  const std::map<std::pair<base::JobId, int64_t>, std::set<int64_t>>& succeeded_ranks() const {
+    return succeeded_ranks_;
+  }
   const Now& now() const { return now_; }
 
  private:
@@ -65,7 +68,7 @@ class SimCluster {
   std::set<base::JobId> accepted_;
   std::map<std::pair<base::JobId, int64_t>, std::set<int64_t>> succeeded_ranks_;
   int64_t requests_ = 0;
-  int64_t largest_gang_ = 0;  // that the site can run
+  int64_t largest_gang_ = 0;              // that the site can run
   std::vector<JobInspected> not_looked_;  // told at the next second
 };
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "common/job/memory_estimate.h"
+#include "common/estimate/memory_estimate.h"
 #include "tests/server/describe.h"
 
 namespace trainctl::core {
@@ -30,7 +30,8 @@ void SimWorker::Receive(const Effect& effect, int64_t now_s, Random& random) {
 void SimWorker::Start(const StartRank& start, Random& random) {
   if (ranks_.contains(start.key)) return;
   SimRank* running = Running();
-  ASSERT_EQ(running, nullptr) << name_ << " is to start " << Short(start.key) << " while " << Short(running->key) << " runs";
+  ASSERT_EQ(running, nullptr) << name_ << " is to start " << Short(start.key) << " while "
+                              << Short(running->key) << " runs";
   SimRank& rank = ranks_[start.key];
   rank.key = start.key;
   rank.world_size = start.plan.world_size;
@@ -86,7 +87,8 @@ void SimWorker::End(SimRank& rank, const job::RankExit& exit, Random& random) {
   rank.running = false;
   Report(rank, exit);
   dirty_ = Chance(random, 10);
-  if (connected_) to_coordinator.push_back(DeviceStateChanged{name_, !dirty_, dirty_ ? "memory in use" : ""});
+  if (connected_)
+    to_coordinator.push_back(DeviceStateChanged{name_, !dirty_, dirty_ ? "memory in use" : ""});
 }
 
 void SimWorker::Kill(SimRank& rank, Random& random) { End(rank, {.signal = 9}, random); }
@@ -96,7 +98,8 @@ void SimWorker::Reboot() {
   ++boot_;
   dirty_ = false;
   for (auto& [key, rank] : ranks_) {
-    if (rank.running) Report(rank, job::RankExit{});  // its shim went down with it: a record without an end
+    if (rank.running)
+      Report(rank, job::RankExit{});  // its shim went down with it: a record without an end
     rank.running = false;
   }
 }
@@ -147,7 +150,8 @@ void SimWorker::TryMicroBatch(SimRank& rank, Random& random) {
 
 void SimWorker::DoStep(SimRank& rank, Random& random) {
   if (Chance(random, 4)) {
-    const job::Outcome outcome = Chance(random, 50) ? job::Outcome::kOomGpu : job::Outcome::kNcclError;
+    const job::Outcome outcome =
+        Chance(random, 50) ? job::Outcome::kOomGpu : job::Outcome::kNcclError;
     Report(rank, job::RankOutcome{outcome, "of its own", std::nullopt});
     return End(rank, {.exit_code = 1}, random);
   }

@@ -1,5 +1,6 @@
-// A worker of the simulated cluster, with its host's processes: it obeys StartRank, StopRank and ReleaseRank, keeps reports until they
-// are acknowledged, and sends them again after a reconnect, as proto/trainctl.proto asks. Its ranks go on while it has no stream.
+// A worker of the simulated cluster, with its host's processes: it obeys StartRank, StopRank and
+// ReleaseRank, keeps reports until they are acknowledged, and sends them again after a reconnect,
+// as proto/trainctl.proto asks. Its ranks go on while it has no stream.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,15 @@ inline bool Chance(Random& random, uint64_t percent) { return random() % 100 < p
 struct SimRank {
   job::RankKey key;
   int64_t world_size = 1;
-  bool trial = false;       // it owes one
+  bool trial = false;  // it owes one
   bool running = true;
-  bool succeeded = false;   // it did all its steps
-  bool hangs = false;       // from now on
+  bool succeeded = false;  // it did all its steps
+  bool hangs = false;      // from now on
   int64_t step = 0;
-  int64_t phase = 0;        // 0 started, 1 loading, 2 joining, 3 steps; a trial comes before 1
-  int64_t kill_at_s = 0;    // 0: nobody stops it
+  int64_t phase = 0;      // 0 started, 1 loading, 2 joining, 3 steps; a trial comes before 1
+  int64_t kill_at_s = 0;  // 0: nobody stops it
   int64_t sequence = 0;
-  int64_t points = 0;       // metric points made so far
+  int64_t points = 0;  // metric points made so far
   std::deque<RankReported> unacknowledged;
 };
 
@@ -42,7 +43,8 @@ class SimWorker {
 
   // What the coordinator performed, as it arrives.
   void Receive(const Effect& effect, int64_t now_s, Random& random);
-  // One running rank gets on, dies, or hangs; a rank whose grace is over is killed. `peers_alive`: of its attempt.
+  // One running rank gets on, dies, or hangs; a rank whose grace is over is killed. `peers_alive`:
+  // of its attempt.
   void Advance(int64_t now_s, bool peers_alive, bool with_faults, Random& random);
   // kill -9 from outside.
   void Kill(SimRank& rank, Random& random);

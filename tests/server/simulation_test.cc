@@ -1,4 +1,5 @@
-// The core against a cluster in which everything goes wrong, under many seeds. A failure names its seed; TRAINCTL_SEED=n replays that one.
+// The core against a cluster in which everything goes wrong, under many seeds. A failure names its
+// seed; TRAINCTL_SEED=n replays that one.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -26,7 +27,8 @@ void Simulate(uint64_t seed, Outcomes* outcomes) {
     invariants.Check(cluster);
   }
   if (testing::Test::HasFailure()) return;
-  EXPECT_TRUE(cluster.Settle()) << "jobs that do not end:\n" << Describe(cluster.state(), cluster.now());
+  EXPECT_TRUE(cluster.Settle()) << "jobs that do not end:\n"
+                                << Describe(cluster.state(), cluster.now());
   if (testing::Test::HasFailure()) return;
   invariants.CheckEnd(cluster);
   for (const auto& [id, job] : cluster.ledger().jobs()) ++(*outcomes)[job.status.end->outcome];
@@ -34,11 +36,14 @@ void Simulate(uint64_t seed, Outcomes* outcomes) {
 
 TEST(Simulation, EveryInvariantHoldsAndEveryJobEndsUnderAnyFaults) {
   Outcomes outcomes;
-  if (const char* seed = std::getenv("TRAINCTL_SEED")) return Simulate(std::strtoull(seed, nullptr, 10), &outcomes);
+  if (const char* seed = std::getenv("TRAINCTL_SEED"))
+    return Simulate(std::strtoull(seed, nullptr, 10), &outcomes);
   for (uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) Simulate(seed, &outcomes);
   using enum job::Outcome;
-  for (const job::Outcome outcome : {kSucceeded, kFailed, kOomGpu, kHang, kNcclError, kNodeLost, kTimeout, kCancelled, kLaunchFailed}) {
-    EXPECT_GE(outcomes[outcome], 5) << job::Name(outcome) << ": the faults do not reach what they are there for";
+  for (const job::Outcome outcome : {kSucceeded, kFailed, kOomGpu, kHang, kNcclError, kNodeLost,
+                                     kTimeout, kCancelled, kLaunchFailed}) {
+    EXPECT_GE(outcomes[outcome], 5)
+        << job::Name(outcome) << ": the faults do not reach what they are there for";
   }
 }
 
@@ -56,7 +61,9 @@ TEST(Simulation, TheSqliteStoreRestoresWhatTheLedgerRestores) {
   store::TemporaryFolder folder;
   auto store = store::OpenSqliteStore(folder.path()).value();
   store::Batch batch;
-  SimCluster cluster(11, [&](const std::vector<Persist>& rows) { batch.rows.insert(batch.rows.end(), rows.begin(), rows.end()); });
+  SimCluster cluster(11, [&](const std::vector<Persist>& rows) {
+    batch.rows.insert(batch.rows.end(), rows.begin(), rows.end());
+  });
   for (int step = 1; step <= 2000; ++step) {
     cluster.Disturb();
     if (step % 100 != 0) continue;

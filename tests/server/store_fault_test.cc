@@ -1,4 +1,5 @@
-// What the store does when something is wrong: with the batch, the disk, the process, the file, a second coordinator.
+// What the store does when something is wrong: with the batch, the disk, the process, the file, a
+// second coordinator.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -82,7 +83,8 @@ TEST(StoreFault, AKilledProcessLosesNothingThatItAnsweredAndTearsNoBatch) {
 
   ASSERT_GE(answered, 25);
   auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
-  Statement& statement = database->Prepared("SELECT (SELECT sequence FROM acks), COUNT(*) FROM events");
+  Statement& statement =
+      database->Prepared("SELECT (SELECT sequence FROM acks), COUNT(*) FROM events");
   ASSERT_TRUE(statement.Next());
   int64_t stored = 0, parts = 0;
   statement.Get(stored, parts);
@@ -100,11 +102,13 @@ TEST(StoreFault, AFullDiskIsSaidAndSurvived) {
     writer.Write(SubmitBatch(1, "first"));
     ASSERT_TRUE(transaction.Commit().ok());
   }
-  database->Execute("PRAGMA max_page_count = 1");  // SQLite makes it the file's present size: no page more
+  database->Execute(
+      "PRAGMA max_page_count = 1");  // SQLite makes it the file's present size: no page more
   {
     Transaction transaction(*database);
     Batch batch;
-    for (int i = 0; i < 100; ++i) batch.rows.push_back(core::EventRow{{1}, 0, std::string(1000, 'x')});
+    for (int i = 0; i < 100; ++i)
+      batch.rows.push_back(core::EventRow{{1}, 0, std::string(1000, 'x')});
     writer.Write(batch);
     const base::Status status = transaction.Commit();
     ASSERT_FALSE(status.ok());
@@ -142,7 +146,9 @@ TEST(StoreFault, ADamagedRowIsNamed) {
   auto store = OpenSqliteStore(folder.path()).value();
   ASSERT_TRUE(store->Apply(SubmitBatch(1, "first")).ok());
   store.reset();
-  Database::Open(folder.database(), Database::Mode::kWrite).value()->Execute("UPDATE jobs SET spec = '{'");
+  Database::Open(folder.database(), Database::Mode::kWrite)
+      .value()
+      ->Execute("UPDATE jobs SET spec = '{'");
   const auto state = OpenSqliteStore(folder.path()).value()->LoadState();
   ASSERT_FALSE(state.ok());
   EXPECT_NE(state.error().message.find("j1"), std::string::npos);
@@ -162,7 +168,8 @@ TEST(StoreFault, ASecondCoordinatorIsRefusedWithTheFirstOnesPid) {
   const auto second = OpenSqliteStore(folder.path());
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, base::Code::kConflict);
-  EXPECT_NE(second.error().message.find("pid " + std::to_string(getpid())), std::string::npos) << second.error().message;
+  EXPECT_NE(second.error().message.find("pid " + std::to_string(getpid())), std::string::npos)
+      << second.error().message;
   std::move(*first).reset();
   EXPECT_TRUE(OpenSqliteStore(folder.path()).ok()) << "the lock ends with its owner";
 }
@@ -179,7 +186,8 @@ TEST(Migrate, CopiesTheFileBeforeAnUpgradeAndKeepsWhatItHolds) {
   const std::array first = {"CREATE TABLE t (a INTEGER) STRICT; INSERT INTO t VALUES (7);"};
   const std::array both = {first[0], "ALTER TABLE t ADD COLUMN b INTEGER; UPDATE t SET b = a + 1;"};
   ASSERT_TRUE(Migrate(*database, first).ok());
-  EXPECT_FALSE(std::filesystem::exists(folder.database() + ".v0.bak")) << "an empty file needs no backup";
+  EXPECT_FALSE(std::filesystem::exists(folder.database() + ".v0.bak"))
+      << "an empty file needs no backup";
   ASSERT_TRUE(Migrate(*database, both).ok());
   int64_t b = 0;
   Statement upgraded(*database, "SELECT b FROM t");
@@ -197,13 +205,15 @@ TEST(Migrate, AJobOfAnOlderCoordinatorAskedForANumber) {
   auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
   ASSERT_TRUE(Migrate(*database, Schema().first(2)).ok());
   Statement job(*database,
-                "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, submitted_at) "
+                "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, "
+                "submitted_at) "
                 "VALUES (1, 0, 'r', 'old', ?, '', '', 5)");
   job.Put(std::string_view(job::ToJson(SampleJob(1, "old", "r").spec)));
   database->Execute("INSERT INTO submissions VALUES ('r', 0, 5)");
   job.Run();
   database->Execute(
-      "INSERT INTO job_status (job, state, attempt, restarts, cancel_requested, started_at, ended_at, step, steps, peak_allocated_bytes) "
+      "INSERT INTO job_status (job, state, attempt, restarts, cancel_requested, started_at, "
+      "ended_at, step, steps, peak_allocated_bytes) "
       "VALUES (1, 'STARTING', 1, 0, 0, 6, 0, 0, 0, 0); "
       "INSERT INTO attempts (job, attempt, placed_at, ended_at, blob) VALUES (1, 1, 6, 0, '')");
   ASSERT_TRUE(Migrate(*database, Schema()).ok());
@@ -220,9 +230,12 @@ TEST(Migrate, AJobOfAnOlderCoordinatorAskedForANumber) {
 TEST(Migrate, AStepThatFailsChangesNothing) {
   TemporaryFolder folder;
   auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
-  const std::array broken = {"CREATE TABLE t (a INTEGER) STRICT;", "CREATE TABLE u (a INTEGER) STRICT; INSERT INTO missing VALUES (1);"};
+  const std::array broken = {"CREATE TABLE t (a INTEGER) STRICT;",
+                             "CREATE TABLE u (a INTEGER) STRICT; INSERT INTO missing VALUES (1);"};
   EXPECT_FALSE(Migrate(*database, broken).ok());
-  Statement statement(*database, "SELECT COUNT(*), (SELECT user_version FROM pragma_user_version) FROM sqlite_schema");
+  Statement statement(
+      *database,
+      "SELECT COUNT(*), (SELECT user_version FROM pragma_user_version) FROM sqlite_schema");
   int64_t tables = 0, version = 0;
   while (statement.Next()) statement.Get(tables, version);
   EXPECT_EQ(tables, 1);

@@ -26,22 +26,25 @@ class StoreMetricsTest : public testing::Test {
     store_ = OpenSqliteStore(folder_.path()).value();
   }
   void Put(int64_t attempt, std::vector<job::MetricPoint> points) {
-    const base::Status status = store_->Apply({{core::MetricRows{{kJob, attempt, 0}, std::move(points)}}, {}});
+    const base::Status status =
+        store_->Apply({{core::MetricRows{{kJob, attempt, 0}, std::move(points)}}, {}});
     ASSERT_TRUE(status.ok()) << status.error().message;
   }
   // Losses of the gang from `step` on.
   void PutLosses(int64_t attempt, int64_t step, const std::vector<double>& values) {
     std::vector<job::MetricPoint> points;
-    for (const double value : values) points.push_back({"loss", step++, std::nullopt, "", value, 1000 + step});
+    for (const double value : values)
+      points.push_back({"loss", step++, std::nullopt, "", value, 1000 + step});
     Put(attempt, std::move(points));
   }
   MetricSummary Summary() { return reader_->Summaries(kJob).value().at(0); }
   std::vector<job::MetricPoint> Points(const MetricFilter& filter = {}) {
     std::vector<job::MetricPoint> all;
-    const base::Status status = reader_->Points(kJob, filter, [&](std::span<const job::MetricPoint> piece) {
-      all.insert(all.end(), piece.begin(), piece.end());
-      return true;
-    });
+    const base::Status status =
+        reader_->Points(kJob, filter, [&](std::span<const job::MetricPoint> piece) {
+          all.insert(all.end(), piece.begin(), piece.end());
+          return true;
+        });
     EXPECT_TRUE(status.ok());
     return all;
   }
@@ -71,7 +74,10 @@ TEST_F(StoreMetricsTest, PointsComeBackInOrderOfNameRankPhaseAndStep) {
 }
 
 TEST_F(StoreMetricsTest, FiltersByNameAndRank) {
-  Put(1, {{"a", 0, 0, "", 1, 0}, {"b", 0, 0, "", 2, 0}, {"b", 0, 1, "", 3, 0}, {"b", 0, std::nullopt, "", 4, 0}});
+  Put(1, {{"a", 0, 0, "", 1, 0},
+          {"b", 0, 0, "", 2, 0},
+          {"b", 0, 1, "", 3, 0},
+          {"b", 0, std::nullopt, "", 4, 0}});
   EXPECT_EQ(Points({.names = {"b"}}).size(), 3u);
   ASSERT_EQ(Points({.names = {"b"}, .rank = 1}).size(), 1u);
   EXPECT_EQ(Points({.names = {"b"}, .rank = 1})[0].value, 3);
@@ -131,7 +137,9 @@ TEST_F(StoreMetricsTest, ADivergedLossIsAFact) {
 TEST_F(StoreMetricsTest, WhoHasSeenEnoughIsNotGivenMore) {
   PutLosses(1, 0, std::vector<double>(10'000, 1.0));
   int pieces = 0;
-  EXPECT_TRUE(reader_->Points(kJob, {}, [&](std::span<const job::MetricPoint>) { return ++pieces < 2; }).ok());
+  EXPECT_TRUE(
+      reader_->Points(kJob, {}, [&](std::span<const job::MetricPoint>) { return ++pieces < 2; })
+          .ok());
   EXPECT_EQ(pieces, 2);
   EXPECT_EQ(Points().size(), 10'000u);
 }

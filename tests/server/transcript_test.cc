@@ -1,5 +1,6 @@
-// The core's behaviour as text: each file of transcripts/ is a sequence of commands (scenario.h), each group followed by "----" and by
-// what the core answered. UPDATE_GOLDEN=1 rewrites the answers; then the diff is what is reviewed.
+// The core's behaviour as text: each file of transcripts/ is a sequence of commands (scenario.h),
+// each group followed by "----" and by what the core answered. UPDATE_GOLDEN=1 rewrites the
+// answers; then the diff is what is reviewed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,11 +14,13 @@
 namespace trainctl::core {
 namespace {
 
-const std::filesystem::path kFolder = std::filesystem::path(TRAINCTL_SOURCE_DIR) / "tests/server/transcripts";
+const std::filesystem::path kFolder =
+    std::filesystem::path(TRAINCTL_SOURCE_DIR) / "tests/server/transcripts";
 
 std::vector<std::string> Transcripts() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) names.push_back(entry.path().stem().string());
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder))
+    names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -62,7 +65,8 @@ TEST_P(Transcript, IsWhatTheCoreDoes) {
   EXPECT_EQ(actual, std::getenv("UPDATE_GOLDEN") != nullptr ? actual : expected) << path;
 }
 
-INSTANTIATE_TEST_SUITE_P(Server, Transcript, testing::ValuesIn(Transcripts()), [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Server, Transcript, testing::ValuesIn(Transcripts()),
+                         [](const auto& test) { return test.param; });
 
 }  // namespace
 }  // namespace trainctl::core

@@ -15,7 +15,8 @@ void WriteText(const std::string& path, const std::string& text) { std::ofstream
 
 TEST(CgroupLeaf, WritesTheKernelsFiles) {
   const tests::TempFolder leaf_folder;  // a folder with a cgroup's files in it
-  for (const char* name : {"/cgroup.procs", "/cgroup.kill"}) WriteText(leaf_folder.path() + name, "");
+  for (const char* name : {"/cgroup.procs", "/cgroup.kill"})
+    WriteText(leaf_folder.path() + name, "");
   WriteText(leaf_folder.path() + "/cgroup.events", "populated 1\nfrozen 0\n");
   const CgroupLeaf leaf(leaf_folder.path());
   EXPECT_TRUE(leaf.Add(1234));
@@ -30,7 +31,8 @@ TEST(CgroupLeaf, WritesTheKernelsFiles) {
 TEST(CgroupLeaf, IsRefusedWhereTheKernelCannotKillIt) {
   const tests::TempFolder plain;
   EXPECT_FALSE(CgroupLeaf::Create(plain.path(), "leaf"));
-  EXPECT_FALSE(std::filesystem::exists(plain.path() + "/leaf")) << "the attempt leaves nothing behind";
+  EXPECT_FALSE(std::filesystem::exists(plain.path() + "/leaf"))
+      << "the attempt leaves nothing behind";
   EXPECT_FALSE(CgroupLeaf::Create("", "leaf"));
 }
 
@@ -45,7 +47,8 @@ TEST(CgroupLeaf, NeverSharesAnothersFolder) {
 
 TEST(OomKills, AreReadFromEveryKindOfFile) {
   const tests::TempFolder folder;
-  WriteText(folder.path() + "/memory.events", "low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n");
+  WriteText(folder.path() + "/memory.events",
+            "low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n");
   WriteText(folder.path() + "/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n");
   EXPECT_EQ(ReadOomKills(folder.path() + "/memory.events"), 2);
   EXPECT_EQ(ReadOomKills(folder.path() + "/memory.oom_control"), 5);

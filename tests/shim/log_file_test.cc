@@ -14,7 +14,8 @@ constexpr LogLimits kSmall = {.first_bytes = 4, .segment_bytes = 10, .newest_seg
 std::string ReadAll(const std::string& folder) {
   std::string text;
   int64_t at = 0;
-  for (LogChunk chunk = ReadLog(folder, at, 3); !chunk.data.empty(); chunk = ReadLog(folder, at, 3)) {
+  for (LogChunk chunk = ReadLog(folder, at, 3); !chunk.data.empty();
+       chunk = ReadLog(folder, at, 3)) {
     if (chunk.offset > at) text += "[" + std::to_string(chunk.offset - at) + " lost]";
     text += chunk.data;
     at = chunk.offset + static_cast<int64_t>(chunk.data.size());
@@ -25,7 +26,8 @@ std::string ReadAll(const std::string& folder) {
 TEST(LogFile, KeepsItsStartAndItsEndWithTheirOffsets) {
   const tests::TempFolder folder;
   LogFile log(folder.path(), kSmall);
-  for (const char c : std::string("abcdefghijklmnopqrstuvwxyz0123456789")) log.Append(std::string(1, c));
+  for (const char c : std::string("abcdefghijklmnopqrstuvwxyz0123456789"))
+    log.Append(std::string(1, c));
   EXPECT_EQ(log.end(), 36);
   EXPECT_EQ(ReadAll(folder.path()), "abcd[20 lost]yz0123456789");
 }
@@ -58,7 +60,8 @@ TEST(LogTail, GivesWholeLinesFromTheEnd) {
   log.Append("\n");
   EXPECT_EQ(LogTail(folder.path(), 1), "four\n");
   EXPECT_EQ(LogTail(folder.path(), 9), "one\ntwo\nthree\nfour\n");
-  EXPECT_EQ(LogTail(folder.path(), 9, 12), "three\nfour\n") << "a line cut by the bound is left out";
+  EXPECT_EQ(LogTail(folder.path(), 9, 12), "three\nfour\n")
+      << "a line cut by the bound is left out";
 }
 
 }  // namespace

@@ -11,7 +11,9 @@ namespace trainctl::shim {
 namespace {
 
 TEST(ParseStat, ReadsNamesThatHoldParentheses) {
-  const auto stat = ParseStat("42 (a) R 1 (b)) S 7 8 9 0 -1 4194560 1 2 3 4 10 20 5 6 20 0 1 0 12345 99999 321 18446744073709551615 1");
+  const auto stat = ParseStat(
+      "42 (a) R 1 (b)) S 7 8 9 0 -1 4194560 1 2 3 4 10 20 5 6 20 0 1 0 12345 99999 321 "
+      "18446744073709551615 1");
   ASSERT_TRUE(stat);
   EXPECT_EQ(stat->pid, 42);
   EXPECT_EQ(stat->state, 'S');
@@ -31,7 +33,8 @@ TEST(ProcessTable, SignalsOnlyTheProcessThatIsMeant) {
   }
   ProcessStat stat = *ReadStat(child);
   const auto descendants = Descendants(::getpid());
-  EXPECT_TRUE(std::ranges::any_of(descendants, [&](const ProcessStat& found) { return found.pid == child; }));
+  EXPECT_TRUE(std::ranges::any_of(descendants,
+                                  [&](const ProcessStat& found) { return found.pid == child; }));
   ProcessStat another = stat;
   another.start_time += 1;
   EXPECT_FALSE(Signal(another, SIGKILL));

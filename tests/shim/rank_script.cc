@@ -31,18 +31,21 @@ void SayMessages(const std::string& argument) {
   int count = 0;
   if (std::sscanf(argument.c_str(), "%d %31s", &count, type) != 2) std::abort();
   std::string lines;
-  for (int i = 1; i <= count; ++i) lines += "{\"type\":\"" + std::string(type) + "\",\"n\":" + std::to_string(i) + "}\n";
+  for (int i = 1; i <= count; ++i)
+    lines += "{\"type\":\"" + std::string(type) + "\",\"n\":" + std::to_string(i) + "}\n";
   WriteAll(kMessagesFd, lines);
 }
 
 void Train(const std::string& argument) {
   int from = 0, to = 0;
   if (std::sscanf(argument.c_str(), "%d %d", &from, &to) != 2) std::abort();
-  const std::string rest = ",\"steps\":" + std::to_string(to) + ",\"stage\":\"compute\",\"peak_allocated_bytes\":0}";
+  const std::string rest =
+      ",\"steps\":" + std::to_string(to) + ",\"stage\":\"compute\",\"peak_allocated_bytes\":0}";
   for (int step = from; step < to; ++step) {
     const std::string number = std::to_string(step);
     Say("{\"type\":\"progress\",\"step\":" + std::to_string(step + 1) + rest);
-    Say("{\"type\":\"metrics\",\"points\":[{\"name\":\"loss\",\"step\":" + number + ",\"value\":" + number + ",\"time\":1}]}");
+    Say("{\"type\":\"metrics\",\"points\":[{\"name\":\"loss\",\"step\":" + number +
+        ",\"value\":" + number + ",\"time\":1}]}");
   }
 }
 
@@ -63,7 +66,8 @@ void ReportCommand() {
   char c = 0;
   while (::read(kCommandsFd, &c, 1) == 1 && c != '\n') {
     char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    std::snprintf(digits, sizeof digits, "%02x",
+                  static_cast<unsigned>(static_cast<unsigned char>(c)));
     hex += digits;
   }
   SayStarted(hex);
@@ -79,7 +83,8 @@ void StartGrandchild() {
   ::setsid();
   if (::fork() != 0) ::_exit(0);  // the grandchild's parent is gone: it falls to the subreaper
   ::signal(SIGTERM, SIG_IGN);
-  Say("{\"type\":\"saved\",\"kind\":\"grandchild\",\"path\":\"" + std::to_string(::getpid()) + "\"}");
+  Say("{\"type\":\"saved\",\"kind\":\"grandchild\",\"path\":\"" + std::to_string(::getpid()) +
+      "\"}");
   for (;;) ::pause();
 }
 
@@ -92,22 +97,38 @@ void StartGrandchild() {
 
 // The exit code, where the step ends the rank.
 std::optional<int> RunStep(const std::string& word, const std::string& argument) {
-  if (word == "print") WriteAll(STDOUT_FILENO, argument + "\n");
-  else if (word == "started") SayStarted(argument);
-  else if (word == "message") Say(argument);
-  else if (word == "messages") SayMessages(argument);
-  else if (word == "train") Train(argument);
-  else if (word == "gate") PassGate(argument);
-  else if (word == "overlong") Say(std::string(std::stoul(argument), 'x'));
-  else if (word == "flood") Flood(std::stoul(argument));
-  else if (word == "command") ReportCommand();
-  else if (word == "ignore-term") ::signal(SIGTERM, SIG_IGN);
-  else if (word == "grandchild") StartGrandchild();
-  else if (word == "environment") PrintVariable(argument);
-  else if (word == "wait") for (;;) ::pause();
-  else if (word == "exit") return std::stoi(argument);
-  else if (word == "signal") DieOf(std::stoi(argument));
-  else std::abort();
+  if (word == "print")
+    WriteAll(STDOUT_FILENO, argument + "\n");
+  else if (word == "started")
+    SayStarted(argument);
+  else if (word == "message")
+    Say(argument);
+  else if (word == "messages")
+    SayMessages(argument);
+  else if (word == "train")
+    Train(argument);
+  else if (word == "gate")
+    PassGate(argument);
+  else if (word == "overlong")
+    Say(std::string(std::stoul(argument), 'x'));
+  else if (word == "flood")
+    Flood(std::stoul(argument));
+  else if (word == "command")
+    ReportCommand();
+  else if (word == "ignore-term")
+    ::signal(SIGTERM, SIG_IGN);
+  else if (word == "grandchild")
+    StartGrandchild();
+  else if (word == "environment")
+    PrintVariable(argument);
+  else if (word == "wait")
+    for (;;) ::pause();
+  else if (word == "exit")
+    return std::stoi(argument);
+  else if (word == "signal")
+    DieOf(std::stoi(argument));
+  else
+    std::abort();
   return std::nullopt;
 }
 

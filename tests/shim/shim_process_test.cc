@@ -134,7 +134,8 @@ TEST_P(ShimTree, GrandchildrenEndOnTerminate) {
   EXPECT_FALSE(shim::ReadStat(grandchild));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cgroups, ShimTree, testing::Values("own", "none"), [](const auto& cgroup) { return cgroup.param; });
+INSTANTIATE_TEST_SUITE_P(Cgroups, ShimTree, testing::Values("own", "none"),
+                         [](const auto& cgroup) { return cgroup.param; });
 
 TEST(ShimProcess, AKilledShimTakesItsRankAlong) {
   ShimUnderTest shim(std::string(kStarted) + "ignore-term; wait");
@@ -161,7 +162,8 @@ TEST(ShimProcess, IgnoresTheSignalsOfATerminalAndHandlesSigterm) {
 }
 
 TEST(ShimProcess, WorksInAFolderWhosePathIsLongerThanASocketsName) {
-  ShimUnderTest shim("command; exit 0", {.subfolder = std::string(120, 'a') + "/" + std::string(120, 'b')});
+  ShimUnderTest shim("command; exit 0",
+                     {.subfolder = std::string(120, 'a') + "/" + std::string(120, 'b')});
   const Descriptor worker = shim.Connect();
   ShimUnderTest::Send(worker, "x");
   EXPECT_EQ(shim.Wait(), 0);
@@ -178,7 +180,8 @@ TEST(ShimProcess, TheRanksEnvironmentPassesAsItIs) {
 TEST(ShimProcess, TheRankHasItsOwnDescriptorsAndNoOthers) {
   ShimUnderTest shim("", {.command = {"/bin/sh", "-c", "exec ls /proc/self/fd"}});
   EXPECT_EQ(shim.Wait(), 0);
-  EXPECT_EQ(shim::ReadLog(shim.folder(), 0, 100).data, "0\n1\n2\n3\n4\n5\n") << "5 is ls's own view of the folder";
+  EXPECT_EQ(shim::ReadLog(shim.folder(), 0, 100).data, "0\n1\n2\n3\n4\n5\n")
+      << "5 is ls's own view of the folder";
 }
 
 TEST(ShimProcess, HelpAndWrongCommandLines) {

@@ -14,7 +14,8 @@ using testing::HasSubstr;
 
 TEST(ShimStreams, KeepsAFloodedLogWithinItsBoundAndKnowsItsWholeLength) {
   constexpr int64_t kBytes = 20'000'000, kLimit = 1'000'000;
-  ShimUnderTest shim("flood 20000000; exit 0", {.arguments = {"--log-limit", std::to_string(kLimit) + "B"}});
+  ShimUnderTest shim("flood 20000000; exit 0",
+                     {.arguments = {"--log-limit", std::to_string(kLimit) + "B"}});
   EXPECT_EQ(shim.Wait(), 0);
   int64_t kept = 0;
   for (const auto& segment : shim::ListSegments(shim.folder(), "rank.log")) kept += segment.bytes;
@@ -26,15 +27,19 @@ TEST(ShimStreams, KeepsAFloodedLogWithinItsBoundAndKnowsItsWholeLength) {
 }
 
 TEST(ShimStreams, DropsOnlyWhatMayBeLostWhenTheSpoolIsFull) {
-  ShimUnderTest shim("messages 5000 metrics; message {\"type\":\"saved\"}; message {\"type\":\"outcome\"}; exit 0",
-                     {.arguments = {"--spool-limit", "8KiB"}});
+  ShimUnderTest shim(
+      "messages 5000 metrics; message {\"type\":\"saved\"}; message {\"type\":\"outcome\"}; exit 0",
+      {.arguments = {"--spool-limit", "8KiB"}});
   EXPECT_EQ(shim.Wait(), 0);
   int64_t metrics = 0, dropped = 0;
   std::vector<std::string> others;
   for (const auto& message : shim.Messages()) {
-    if (message["type"] == "metrics") ++metrics;
-    else if (message["type"] == "dropped") dropped += message["messages"].get<int64_t>();
-    else others.push_back(message["type"]);
+    if (message["type"] == "metrics")
+      ++metrics;
+    else if (message["type"] == "dropped")
+      dropped += message["messages"].get<int64_t>();
+    else
+      others.push_back(message["type"]);
   }
   EXPECT_EQ(metrics + dropped, 5000);
   EXPECT_GT(dropped, 4000);
@@ -44,8 +49,9 @@ TEST(ShimStreams, DropsOnlyWhatMayBeLostWhenTheSpoolIsFull) {
 TEST(ShimStreams, CountsAMessageThatIsTooLong) {
   ShimUnderTest shim("overlong 2000000; message {\"type\":\"outcome\"}; exit 0");
   EXPECT_EQ(shim.Wait(), 0);
-  EXPECT_THAT(shim.Messages(), testing::UnorderedElementsAre(nlohmann::json{{"type", "outcome"}},
-                                                             nlohmann::json{{"type", "dropped"}, {"messages", 1}}));
+  EXPECT_THAT(shim.Messages(),
+              testing::UnorderedElementsAre(nlohmann::json{{"type", "outcome"}},
+                                            nlohmann::json{{"type", "dropped"}, {"messages", 1}}));
 }
 
 TEST(ShimStreams, PassesCommandsToTheRankAsTheyAre) {
@@ -55,7 +61,8 @@ TEST(ShimStreams, PassesCommandsToTheRankAsTheyAre) {
   ShimUnderTest::Send(worker, "{}");
   EXPECT_EQ(shim.Wait(), 0);
   ASSERT_EQ(shim.Messages().size(), 2u);
-  EXPECT_EQ(shim.Messages()[0]["commit"], "7b2274797065223a227065657273222c22626c6f62223a226162227d");
+  EXPECT_EQ(shim.Messages()[0]["commit"],
+            "7b2274797065223a227065657273222c22626c6f62223a226162227d");
   EXPECT_EQ(shim.Messages()[1]["commit"], "7b7d");
 }
 
@@ -87,7 +94,8 @@ TEST(ShimStreams, AWorkersMetricsAreNumberedWithTheRanksOwnMessages) {
 }
 
 TEST(ShimStreams, ForgetsMessagesThatAreStored) {
-  ShimUnderTest shim("messages 300 saved; command; wait", {.arguments = {"--spool-limit", "16KiB"}});
+  ShimUnderTest shim("messages 300 saved; command; wait",
+                     {.arguments = {"--spool-limit", "16KiB"}});
   const Descriptor worker = shim.Connect();
   ShimUnderTest::AwaitMessages(worker, 300);
   ShimUnderTest::Send(worker, R"({"type":"stored","sequence":299})");
@@ -106,7 +114,8 @@ TEST(ShimStreams, SaysOnTheSocketThatItEnds) {
   EXPECT_EQ(shim.Wait(), 0);
   std::string text(4096, '\0');
   std::string all;
-  for (ssize_t got; (got = ::read(worker.get(), text.data(), text.size())) > 0;) all.append(text, 0, static_cast<size_t>(got));
+  for (ssize_t got; (got = ::read(worker.get(), text.data(), text.size())) > 0;)
+    all.append(text, 0, static_cast<size_t>(got));
   EXPECT_THAT(all, HasSubstr("{\"type\":\"exit\"}\n"));
 }
 

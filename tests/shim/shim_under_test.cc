@@ -43,12 +43,14 @@ ShimUnderTest::ShimUnderTest(const std::string& script, const Options& options) 
   std::vector<std::string> arguments = {TRAINCTL_BIN_DIR "/trainshim", "--dir", folder_};
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   arguments.push_back("--");
-  const std::vector<std::string> command = options.command.empty() ? std::vector<std::string>{FAKE_RANK, script} : options.command;
+  const std::vector<std::string> command =
+      options.command.empty() ? std::vector<std::string>{FAKE_RANK, script} : options.command;
   arguments.insert(arguments.end(), command.begin(), command.end());
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  if (::posix_spawn(&pid_, pointers[0], nullptr, nullptr, pointers.data(), environ) != 0) throw std::runtime_error("no trainshim");
+  if (::posix_spawn(&pid_, pointers[0], nullptr, nullptr, pointers.data(), environ) != 0)
+    throw std::runtime_error("no trainshim");
 }
 
 ShimUnderTest::~ShimUnderTest() {
@@ -101,7 +103,9 @@ shim::Descriptor ShimUnderTest::Connect() const {
   name->path.copy(address.sun_path, sizeof address.sun_path - 1);
   while (std::chrono::steady_clock::now() < give_up) {
     shim::Descriptor connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return connection;
+    if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
+        0)
+      return connection;
     std::this_thread::yield();
   }
   throw std::runtime_error("the shim does not listen");
@@ -111,7 +115,8 @@ void ShimUnderTest::AwaitMessages(const shim::Descriptor& connection, int64_t me
   shim::LineBuffer lines(1 << 20);
   int64_t seen = -1;
   while (seen < messages) {
-    AwaitReadable(connection.get(), std::to_string(messages) + " messages, not " + std::to_string(seen));
+    AwaitReadable(connection.get(),
+                  std::to_string(messages) + " messages, not " + std::to_string(seen));
     char bytes[4096];
     const ssize_t got = ::read(connection.get(), bytes, sizeof bytes);
     if (got <= 0) throw std::runtime_error("the shim closed the connection");
@@ -124,7 +129,8 @@ void ShimUnderTest::AwaitMessages(const shim::Descriptor& connection, int64_t me
 
 void ShimUnderTest::Send(const shim::Descriptor& connection, const std::string& line) {
   const std::string bytes = line + "\n";
-  ASSERT_EQ(::send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  ASSERT_EQ(::send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
 }
 
 bool Ends(pid_t pid) {

@@ -1,4 +1,5 @@
-// A real trainshim around a real fake_rank in a folder of its own, and a worker's end of its socket.
+// A real trainshim around a real fake_rank in a folder of its own, and a worker's end of its
+// socket.
 #pragma once
 
 #include <sys/types.h>
@@ -15,9 +16,9 @@ namespace trainctl::tests {
 class ShimUnderTest {
  public:
   struct Options {
-    std::string subfolder;                // below the test's own, made if missing
-    std::vector<std::string> arguments;   // to the shim
-    std::vector<std::string> command;     // instead of fake_rank with the script
+    std::string subfolder;               // below the test's own, made if missing
+    std::vector<std::string> arguments;  // to the shim
+    std::vector<std::string> command;    // instead of fake_rank with the script
   };
 
   explicit ShimUnderTest(const std::string& script) : ShimUnderTest(script, Options()) {}

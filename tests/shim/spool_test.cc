@@ -17,7 +17,8 @@ std::vector<std::string> ReadFrom(const std::string& folder, int64_t sequence) {
   SpoolReader reader(folder);
   reader.Seek(sequence);
   std::vector<std::string> lines;
-  while (const auto line = reader.Next()) lines.push_back(std::to_string(line->sequence) + ":" + line->text);
+  while (const auto line = reader.Next())
+    lines.push_back(std::to_string(line->sequence) + ":" + line->text);
   return lines;
 }
 
@@ -27,7 +28,8 @@ TEST(Spool, NumbersLinesFromOneAcrossItsFiles) {
   for (const char* line : {"first line", "second line", "third", "fourth"}) spool.Append(line);
   EXPECT_EQ(spool.lines(), 4);
   EXPECT_GT(ListSegments(folder.path(), "spool.jsonl").size(), 1u);
-  EXPECT_THAT(ReadFrom(folder.path(), 1), testing::ElementsAre("1:first line", "2:second line", "3:third", "4:fourth"));
+  EXPECT_THAT(ReadFrom(folder.path(), 1),
+              testing::ElementsAre("1:first line", "2:second line", "3:third", "4:fourth"));
   EXPECT_THAT(ReadFrom(folder.path(), 4), testing::ElementsAre("4:fourth"));
   EXPECT_THAT(ReadFrom(folder.path(), 5), testing::IsEmpty());
 }
@@ -59,7 +61,8 @@ TEST(Spool, ALineIsAppendedBehindOneThatWasTorn) {
   Spool(folder.path(), kSmall).Append("first");
   std::ofstream(SegmentPath(folder.path(), "spool.jsonl", 1), std::ios::app) << "{\"type\":\"met";
   AppendToEndedSpool(folder.path(), "last");
-  EXPECT_THAT(ReadFrom(folder.path(), 1), testing::ElementsAre("1:first", "2:{\"type\":\"met", "3:last"));
+  EXPECT_THAT(ReadFrom(folder.path(), 1),
+              testing::ElementsAre("1:first", "2:{\"type\":\"met", "3:last"));
 }
 
 TEST(Spool, ALineIsAppendedWhereTheRankSaidNothing) {
@@ -73,7 +76,8 @@ TEST(Spool, AReaderStartsAtTheFirstLineThatIsKept) {
   Spool spool(folder.path(), kSmall);
   for (int i = 1; i <= 4; ++i) spool.Append("a line of twenty-one!");
   spool.Acknowledge(2);
-  EXPECT_THAT(ReadFrom(folder.path(), 1), testing::ElementsAre("3:a line of twenty-one!", "4:a line of twenty-one!"));
+  EXPECT_THAT(ReadFrom(folder.path(), 1),
+              testing::ElementsAre("3:a line of twenty-one!", "4:a line of twenty-one!"));
 }
 
 TEST(Spool, AcknowledgedLinesMakeRoom) {
@@ -86,8 +90,10 @@ TEST(Spool, AcknowledgedLinesMakeRoom) {
   spool.Acknowledge(full);
   spool.Append(metrics);
   EXPECT_THAT(ReadFrom(folder.path(), full + 1),
-              testing::ElementsAre(std::to_string(full + 1) + ":{\"type\":\"dropped\",\"messages\":" + std::to_string(10 - full) + "}",
-                                   std::to_string(full + 2) + ":" + metrics));
+              testing::ElementsAre(
+                  std::to_string(full + 1) +
+                      ":{\"type\":\"dropped\",\"messages\":" + std::to_string(10 - full) + "}",
+                  std::to_string(full + 2) + ":" + metrics));
 }
 
 TEST(Spool, HoldsLinesBackWhileTheDiskRefusesThem) {

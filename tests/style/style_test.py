@@ -1,4 +1,5 @@
 """The rules of style that a program can check."""
+
 import re
 import subprocess
 import unittest
@@ -9,13 +10,23 @@ LONGEST_LINE = 140
 LONG_FILE, LONGEST_FILE = 250, 500
 LONG_FUNCTION, LONGEST_FUNCTION = 70, 120
 BANNED_FILE = re.compile(r"(^|_)(util|utils|helpers|misc|common)\.(h|cc|cu|py)$")
-BANNED_TYPE = re.compile(r"\b(?:class|struct)\s+(\w*(?:Impl|Manager|Helper)|I[A-Z][a-z]\w*(?=\s*(?:final\s*)?[:{]))\b")
+BANNED_TYPE = re.compile(
+    r"\b(?:class|struct)\s+(\w*(?:Impl|Manager|Helper)|I[A-Z][a-z]\w*(?=\s*(?:final\s*)?[:{]))\b"
+)
 GENERATED = ("proto/trainctl.pb.h", "proto/trainctl.grpc.pb.h", "common/base/commit.h")
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
 # Where packages come from is the machine's setting, never the project's. (In pieces, so that this file passes too.)
-REGISTRIES = ["py" + "pi.org", "python" + "hosted.org", "deb.debian" + ".org", "archive.ubuntu" + ".com", "pytorch" + ".org/whl",
-              "crates" + ".io",
-              "npm" + "js.org", "proxy.golang" + ".org", "developer.download.nvidia" + ".com"]
+REGISTRIES = [
+    "py" + "pi.org",
+    "python" + "hosted.org",
+    "deb.debian" + ".org",
+    "archive.ubuntu" + ".com",
+    "pytorch" + ".org/whl",
+    "crates" + ".io",
+    "npm" + "js.org",
+    "proxy.golang" + ".org",
+    "developer.download.nvidia" + ".com",
+]
 
 
 def headers():
@@ -26,7 +37,11 @@ def functions(path):
     """(first line, length) of what looks like a function at the start of a line and ends with a brace there, as our format has it."""
     start = None
     for number, line in enumerate(tree.lines(path), 1):
-        if start is None and re.match(r"[A-Za-z].*\)[^;]*\{$", line) and not line.startswith("namespace"):
+        if (
+            start is None
+            and re.match(r"[A-Za-z].*\)[^;]*\{$", line)
+            and not line.startswith("namespace")
+        ):
             start = number
         elif start is not None and line.startswith("}"):
             yield start, number - start + 1
@@ -40,7 +55,11 @@ def own_header(path):
 
 class Style(tree.TestCase):
     def test_headers_begin_with_a_comment_and_pragma_once(self):
-        wrong = [str(path) for path in headers() if not (tree.lines(path)[0].startswith("//") and "#pragma once" in tree.lines(path))]
+        wrong = [
+            str(path)
+            for path in headers()
+            if not (tree.lines(path)[0].startswith("//") and "#pragma once" in tree.lines(path))
+        ]
         self.expect_none(wrong)
 
     def test_a_source_includes_its_own_header_first(self):
@@ -49,7 +68,9 @@ class Style(tree.TestCase):
             header = own_header(path) if path.suffix in (".cc", ".cu") else None
             first = next(tree.includes(path), None)
             if header is not None and (first is None or first[1] != str(header)):
-                wrong.append(f"{path}: expected {header} as its first include, not {first and first[1]}")
+                wrong.append(
+                    f"{path}: expected {header} as its first include, not {first and first[1]}"
+                )
         self.expect_none(wrong)
 
     def test_includes_start_at_the_root(self):
@@ -61,49 +82,93 @@ class Style(tree.TestCase):
         self.expect_none(wrong)
 
     def test_lines_are_not_too_long(self):
-        wrong = [f"{path}:{number}: {len(line)} columns" for path in [*tree.code_files(), *tree.script_files()]
-                 for number, line in enumerate(tree.lines(path), 1) if len(line) > LONGEST_LINE]
+        wrong = [
+            f"{path}:{number}: {len(line)} columns"
+            for path in [*tree.code_files(), *tree.script_files()]
+            for number, line in enumerate(tree.lines(path), 1)
+            if len(line) > LONGEST_LINE
+        ]
         self.expect_none(wrong)
 
     def test_lines_have_no_tabs_and_no_spaces_at_the_end(self):
-        wrong = [f"{path}:{number}" for path in [*tree.code_files(), *tree.script_files()]
-                 for number, line in enumerate(tree.lines(path), 1) if "\t" in line or line != line.rstrip()]
+        wrong = [
+            f"{path}:{number}"
+            for path in [*tree.code_files(), *tree.script_files()]
+            for number, line in enumerate(tree.lines(path), 1)
+            if "\t" in line or line != line.rstrip()
+        ]
         self.expect_none(wrong)
 
     def test_names_say_something(self):
-        files = [str(path) for path in [*tree.code_files(), *tree.script_files()] if BANNED_FILE.search(path.name)]
-        types = [f"{path}:{number}: {match.group(1)}" for path in tree.code_files()
-                 for number, line in enumerate(tree.lines(path), 1) if (match := BANNED_TYPE.search(line.split("//")[0]))]
+        files = [
+            str(path)
+            for path in [*tree.code_files(), *tree.script_files()]
+            if BANNED_FILE.search(path.name)
+        ]
+        types = [
+            f"{path}:{number}: {match.group(1)}"
+            for path in tree.code_files()
+            for number, line in enumerate(tree.lines(path), 1)
+            if (match := BANNED_TYPE.search(line.split("//")[0]))
+        ]
         self.expect_none(files + types)
 
     def test_unit_tests_do_not_sleep(self):
-        wrong = [f"{path}:{number}: {line.strip()}" for path in tree.code_files() if path.parts[0] == "tests"
-                 for number, line in enumerate(tree.lines(path), 1) if SLEEP.search(line.split("//")[0])]
+        wrong = [
+            f"{path}:{number}: {line.strip()}"
+            for path in tree.code_files()
+            if path.parts[0] == "tests"
+            for number, line in enumerate(tree.lines(path), 1)
+            if SLEEP.search(line.split("//")[0])
+        ]
         self.expect_none(wrong)
 
     def test_files_are_of_one_idea(self):
-        sizes = {path: len(tree.lines(path)) for path in [*tree.code_files(), *tree.script_files()] if path.suffix != ".proto"}
+        sizes = {
+            path: len(tree.lines(path))
+            for path in [*tree.code_files(), *tree.script_files()]
+            if path.suffix != ".proto"
+        }
         for path, size in sorted(sizes.items(), key=lambda item: -item[1]):
             if LONG_FILE < size <= LONGEST_FILE:
                 print(f"long: {path}: {size} lines")
-        self.expect_none([f"{path}: {size} lines" for path, size in sizes.items() if size > LONGEST_FILE])
+        self.expect_none(
+            [f"{path}: {size} lines" for path, size in sizes.items() if size > LONGEST_FILE]
+        )
 
     def test_functions_are_read_at_a_glance(self):
-        found = [(length, f"{path}:{start}: {length} lines") for path in tree.code_files() if path.parts[0] != "tests" for start,
-                 length in functions(path)]
+        found = [
+            (length, f"{path}:{start}: {length} lines")
+            for path in tree.code_files()
+            if path.parts[0] != "tests"
+            for start, length in functions(path)
+        ]
         for length, place in sorted(found, reverse=True):
             if LONG_FUNCTION < length <= LONGEST_FUNCTION:
                 print(f"long: {place}")
         self.expect_none([place for length, place in found if length > LONGEST_FUNCTION])
 
     def test_no_file_names_a_package_registry(self):
-        command = ["git", "-C", tree.TOP, "grep", "-I", "-n", "-F", *(word for name in REGISTRIES for word in ("-e", name))]
+        command = [
+            "git",
+            "-C",
+            tree.TOP,
+            "grep",
+            "-I",
+            "-n",
+            "-F",
+            *(word for name in REGISTRIES for word in ("-e", name)),
+        ]
         self.assertEqual(subprocess.run(command, capture_output=True, text=True).stdout, "")
 
     def test_no_trace_of_unfinished_work(self):
         words = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
-        wrong = [f"{path}:{number}" for path in [*tree.code_files(), *tree.script_files()]
-                 for number, line in enumerate(tree.lines(path), 1) if words.search(line)]
+        wrong = [
+            f"{path}:{number}"
+            for path in [*tree.code_files(), *tree.script_files()]
+            for number, line in enumerate(tree.lines(path), 1)
+            if words.search(line)
+        ]
         self.expect_none(wrong)
 
 

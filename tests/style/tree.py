@@ -1,4 +1,5 @@
 """The checkout's own files, read once."""
+
 import functools
 import pathlib
 import re
@@ -18,7 +19,12 @@ class TestCase(unittest.TestCase):
 @functools.cache
 def code_files():
     """Paths relative to the checkout, sorted."""
-    return sorted(path.relative_to(TOP) for folder in CODE_FOLDERS for path in (TOP / folder).rglob("*") if path.suffix in CODE_SUFFIXES)
+    return sorted(
+        path.relative_to(TOP)
+        for folder in CODE_FOLDERS
+        for path in (TOP / folder).rglob("*")
+        if path.suffix in CODE_SUFFIXES
+    )
 
 
 @functools.cache
@@ -27,7 +33,11 @@ def script_files():
     found = []
     for folder in ("deploy", "tests", ".ci"):
         for path in sorted((TOP / folder).rglob("*")):
-            if path.is_file() and not path.is_symlink() and (path.suffix == ".py" or path.suffix == "" and path.read_bytes()[:2] == b"#!"):
+            if (
+                path.is_file()
+                and not path.is_symlink()
+                and (path.suffix == ".py" or path.suffix == "" and path.read_bytes()[:2] == b"#!")
+            ):
                 found.append(path.relative_to(TOP))
     return found
 
@@ -46,6 +56,11 @@ def includes(path):
 
 
 def room(path):
-    """common/base, server/core, worker/agent …; client and proto are rooms themselves."""
+    """common/base, server/core, client/show, worker/rank/ops …; the mains of client and rank, which join all, are rooms themselves."""
     parts = path.parts
-    return parts[0] if parts[0] in ("client", "proto") else "/".join(parts[:2])
+    if parts[0] == "proto":
+        return "proto"
+    if path.name == "main.cc" and parts[:-1] in (("client",), ("worker", "rank")):
+        return str(path)
+    depth = 3 if parts[:2] == ("worker", "rank") else 2
+    return "/".join(parts[: min(depth, len(parts) - 1)])

@@ -8,7 +8,8 @@ namespace {
 using base::Code;
 
 TEST(GrpcCode, EveryCodeThatAClientReactsToComesBackAsItself) {
-  for (Code code : {Code::kInvalid, Code::kNotFound, Code::kUnavailable, Code::kExhausted, Code::kConflict, Code::kInternal}) {
+  for (Code code : {Code::kInvalid, Code::kNotFound, Code::kUnavailable, Code::kExhausted,
+                    Code::kConflict, Code::kInternal}) {
     EXPECT_EQ(FromGrpcCode(ToGrpcCode(code)), code);
   }
   EXPECT_EQ(FromGrpcCode(ToGrpcCode(Code::kIo)), Code::kInternal);

@@ -1,4 +1,5 @@
-// Messages are filled by protobuf's reflection, every field at random: a field that either direction forgets fails the round trip.
+// Messages are filled by protobuf's reflection, every field at random: a field that either
+// direction forgets fails the round trip.
 #include "common/wire/rank_report.h"
 
 #include <google/protobuf/descriptor.h>
@@ -12,8 +13,8 @@
 #include <functional>
 
 #include "common/wire/metric_point.h"
-#include "common/wire/rank_key.h"
 #include "common/wire/oom_detail.h"
+#include "common/wire/rank_key.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::wire {
@@ -28,7 +29,8 @@ std::string AnyValidText(const FieldDescriptor& field) {
   static const std::array<std::string, 3> kPhases = {"", "before_forward", "after_optimizer_step"};
   static const std::array<std::string, 3> kOutcomes = {"SUCCEEDED", "OOM_GPU", "LAUNCH_FAILED"};
   const std::string& name = field.full_name();
-  if (name == "trainctl.v1.RankReport.job") return "j" + std::to_string(*rc::gen::inRange(1, 1'000'000));
+  if (name == "trainctl.v1.RankReport.job")
+    return "j" + std::to_string(*rc::gen::inRange(1, 1'000'000));
   if (name == "trainctl.v1.MetricPoint.name") return "m" + AnyName();
   if (name == "trainctl.v1.MetricPoint.phase") return *rc::gen::elementOf(kPhases);
   if (name == "trainctl.v1.RankOutcome.outcome") return *rc::gen::elementOf(kOutcomes);
@@ -37,7 +39,8 @@ std::string AnyValidText(const FieldDescriptor& field) {
 
 int64_t AnyValidNumber(const FieldDescriptor& field) {
   if (field.name() == "rank") return *rc::gen::inRange<int64_t>(0, kMaxRank + 1);
-  if (field.name() == "attempt" || field.name() == "sequence") return *rc::gen::inRange<int64_t>(1, kMaxAttempt);
+  if (field.name() == "attempt" || field.name() == "sequence")
+    return *rc::gen::inRange<int64_t>(1, kMaxAttempt);
   return *rc::gen::inRange<int64_t>(0, int64_t{1} << 50);
 }
 
@@ -51,10 +54,14 @@ void FillField(Message* message, const FieldDescriptor& field) {
   }
   if (field.has_presence() && *rc::gen::arbitrary<bool>()) return;
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_STRING: return reflection->SetString(message, &field, AnyValidText(field));
-    case FieldDescriptor::CPPTYPE_INT64: return reflection->SetInt64(message, &field, AnyValidNumber(field));
-    case FieldDescriptor::CPPTYPE_DOUBLE: return reflection->SetDouble(message, &field, *rc::gen::arbitrary<double>());
-    case FieldDescriptor::CPPTYPE_BOOL: return reflection->SetBool(message, &field, *rc::gen::arbitrary<bool>());
+    case FieldDescriptor::CPPTYPE_STRING:
+      return reflection->SetString(message, &field, AnyValidText(field));
+    case FieldDescriptor::CPPTYPE_INT64:
+      return reflection->SetInt64(message, &field, AnyValidNumber(field));
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return reflection->SetDouble(message, &field, *rc::gen::arbitrary<double>());
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection->SetBool(message, &field, *rc::gen::arbitrary<bool>());
     case FieldDescriptor::CPPTYPE_MESSAGE: return Fill(reflection->MutableMessage(message, &field));
     default: FAIL() << "no generator for " << field.full_name();
   }
@@ -133,11 +140,16 @@ TEST(RankReport, EachBadFieldIsNamed) {
       {"phase.total_bytes:", [](auto& r) { r.mutable_phase()->set_total_bytes(-1); }},
       {"progress.step:", [](auto& r) { r.mutable_progress()->set_step(-1); }},
       {"progress.steps:", [](auto& r) { r.mutable_progress()->set_steps(-1); }},
-      {"progress.peak_allocated_bytes:", [](auto& r) { r.mutable_progress()->set_peak_allocated_bytes(-1); }},
+      {"progress.peak_allocated_bytes:",
+       [](auto& r) { r.mutable_progress()->set_peak_allocated_bytes(-1); }},
       {"metrics.points[0].name:", [](auto& r) { r.mutable_metrics()->add_points(); }},
-      {"metrics.points[0].name:", [](auto& r) { r.mutable_metrics()->add_points()->set_name(std::string(kMaxMetricNameBytes + 1, 'x')); }},
+      {"metrics.points[0].name:",
+       [](auto& r) {
+         r.mutable_metrics()->add_points()->set_name(std::string(kMaxMetricNameBytes + 1, 'x'));
+       }},
       {"outcome.outcome:", [](auto& r) { r.mutable_outcome()->set_outcome("EXPLODED"); }},
-      {"exit:", [](auto& r) { r.mutable_exit()->set_exit_code(1), r.mutable_exit()->set_signal(9); }},
+      {"exit:",
+       [](auto& r) { r.mutable_exit()->set_exit_code(1), r.mutable_exit()->set_signal(9); }},
   };
   for (const Case& c : cases) {
     v1::RankReport report = ValidReport();
@@ -151,7 +163,9 @@ TEST(RankReport, ABadPointIsNamedByItsPlace) {
   v1::RankReport report = ValidReport();
   for (int i = 0; i < 3; ++i) report.mutable_metrics()->add_points()->set_name("loss");
   report.mutable_metrics()->mutable_points(2)->set_phase("afterwards");
-  EXPECT_EQ(Refusal(report), "metrics.points[2].phase: 'afterwards': expected a phase of a step such as after_forward");
+  EXPECT_EQ(
+      Refusal(report),
+      "metrics.points[2].phase: 'afterwards': expected a phase of a step such as after_forward");
 }
 
 TEST(RankReport, ANegativeKindOfMemoryIsNamedDownToItsField) {

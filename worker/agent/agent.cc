@@ -20,11 +20,14 @@
 namespace trainctl::agent {
 namespace {
 
-// Held as long as the descriptor is open: two workers in one directory would both take up its ranks.
+// Held as long as the descriptor is open: two workers in one directory would both take up its
+// ranks.
 base::Result<shim::Descriptor> LockDirectory(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory + "/ranks", error);
-  if (error) return base::Error{base::Code::kIo, "cannot make the worker's directory " + directory + ": " + error.message()};
+  if (error)
+    return base::Error{base::Code::kIo,
+                       "cannot make the worker's directory " + directory + ": " + error.message()};
   const std::string path = directory + "/worker.lock";
   shim::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.open()) return base::Error{base::Code::kIo, "cannot open " + path};
@@ -35,7 +38,8 @@ base::Result<shim::Descriptor> LockDirectory(const std::string& directory) {
 // The rank that a message is about; nullopt, and a word in the log, where it names none.
 template <class Message>
 std::optional<job::RankKey> KeyOf(const Message& message) {
-  const base::Result<job::RankKey> key = wire::ReadRankKey(message.job(), message.attempt(), message.rank());
+  const base::Result<job::RankKey> key =
+      wire::ReadRankKey(message.job(), message.attempt(), message.rank());
   if (key) return *key;
   spdlog::error("a message of the coordinator is passed over: {}", key.error().message);
   return std::nullopt;
@@ -43,11 +47,19 @@ std::optional<job::RankKey> KeyOf(const Message& message) {
 
 }  // namespace
 
-Agent::Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions options, Device& device)
-    : io_(io), clock_(clock), options_(std::move(options)), device_(device), device_watch_(device, clock),
-      inspections_(io, {options_.rank_program, WithVariables(options_.environment, device.Environment()), options_.inspect_timeout}),
+Agent::Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions options,
+             Device& device)
+    : io_(io),
+      clock_(clock),
+      options_(std::move(options)),
+      device_(device),
+      device_watch_(device, clock),
+      inspections_(
+          io, {options_.rank_program, WithVariables(options_.environment, device.Environment()),
+               options_.inspect_timeout}),
       artifact_reader_(io),
-      tick_timer_(io), settle_timer_(io),
+      tick_timer_(io),
+      settle_timer_(io),
       uplink_(io, options_.uplink,
               {.on_up = [this](const std::string& local_address) { Up(local_address); },
                .on_message = [this](const v1::CoordinatorMessage& message) { Receive(message); },
@@ -95,7 +107,8 @@ void Agent::Down() { welcomed_ = false; }
 void Agent::Receive(const v1::CoordinatorMessage& message) {
   switch (message.message_case()) {
     case v1::CoordinatorMessage::kWelcome: return Welcomed(message);
-    case v1::CoordinatorMessage::kInspect: return Inspect(message.inspect().request_id(), message.inspect().job_json());
+    case v1::CoordinatorMessage::kInspect:
+      return Inspect(message.inspect().request_id(), message.inspect().job_json());
     case v1::CoordinatorMessage::kArtifact: return ReadArtifact(message.artifact());
     case v1::CoordinatorMessage::kStart:
       if (const auto key = KeyOf(message.start())) StartRank(*key, message.start().plan_json());
@@ -113,9 +126,11 @@ void Agent::Receive(const v1::CoordinatorMessage& message) {
       if (HeldRank* rank = Find(KeyOf(message.ack()))) rank->Acknowledge(message.ack().sequence());
       return Pump();
     case v1::CoordinatorMessage::kLogAck:
-      if (HeldRank* rank = Find(KeyOf(message.log_ack()))) rank->AcknowledgeLog(message.log_ack().offset());
+      if (HeldRank* rank = Find(KeyOf(message.log_ack())))
+        rank->AcknowledgeLog(message.log_ack().offset());
       return Pump();
-    default: spdlog::warn("a message of the coordinator is passed over: this version does not know it");
+    default:
+      spdlog::warn("a message of the coordinator is passed over: this version does not know it");
   }
 }
 
@@ -139,14 +154,16 @@ void Agent::Welcomed(const v1::CoordinatorMessage& message) {
 void Agent::StartRank(const job::RankKey& key, const std::string& plan_json) {
   if (Find(key)) return;  // said again after a reconnect
   spdlog::info("{}: starting", job::ToString(key));
-  const std::optional<GpuSample> gpu = SampleUsage().gpu;  // and the host's CPU time counts from here
-  HeldRank::Launch launch{.host = options_.host,
-                          .plan_json = plan_json,
-                          .bind_address = address_,
-                          .rank_program = options_.rank_program,
-                          .shim = {.program = options_.shim_program,
-                                   .arguments = options_.shim_arguments,
-                                   .environment = WithVariables(options_.environment, device_.Environment())}};
+  const std::optional<GpuSample> gpu =
+      SampleUsage().gpu;  // and the host's CPU time counts from here
+  HeldRank::Launch launch{
+      .host = options_.host,
+      .plan_json = plan_json,
+      .bind_address = address_,
+      .rank_program = options_.rank_program,
+      .shim = {.program = options_.shim_program,
+               .arguments = options_.shim_arguments,
+               .environment = WithVariables(options_.environment, device_.Environment())}};
   if (gpu) launch.energy_joules = gpu->energy_joules;
   Hold(key).Start(launch);
 }
@@ -159,14 +176,16 @@ void Agent::Inspect(const std::string& request_id, const std::string& job_json) 
       message.mutable_inspect_result()->set_inspection_json(*answer);
     } else {
       message.mutable_inspect_result()->set_error(answer.error().message);
-      message.mutable_inspect_result()->set_unavailable(answer.error().code != base::Code::kInvalid);
+      message.mutable_inspect_result()->set_unavailable(answer.error().code !=
+                                                        base::Code::kInvalid);
     }
     uplink_.Send(std::move(message));
   });
 }
 
 void Agent::ReadArtifact(const v1::ArtifactAsk& ask) {
-  const auto send = [this, request_id = ask.request_id()](const base::Result<ArtifactPiece>& piece) {
+  const auto send = [this,
+                     request_id = ask.request_id()](const base::Result<ArtifactPiece>& piece) {
     uplink_.Send(Encode(request_id, piece));
   };
   artifact_reader_.Ask({ask.path(), ask.file(), ask.offset()}, send);
@@ -184,7 +203,8 @@ HeldRank& Agent::Hold(const job::RankKey& key) {
                                 .on_news = [this] { Pump(); },
                                 .on_ended = [this] { RankEnded(); },
                                 .on_removable = [this, key] { RemoveLater(key); }};
-  return *(held_[key] = std::make_unique<HeldRank>(io_, clock_, key, RankFolder(options_.directory, key), std::move(callbacks)));
+  return *(held_[key] = std::make_unique<HeldRank>(
+               io_, clock_, key, RankFolder(options_.directory, key), std::move(callbacks)));
 }
 
 void Agent::RankEnded() {
@@ -200,7 +220,8 @@ void Agent::RemoveLater(const job::RankKey& key) {
     held_.erase(key);
     std::error_code error;
     std::filesystem::remove_all(RankFolder(options_.directory, key), error);
-    if (error) spdlog::error("{}: its folder can't be removed: {}", job::ToString(key), error.message());
+    if (error)
+      spdlog::error("{}: its folder can't be removed: {}", job::ToString(key), error.message());
   });
 }
 
@@ -246,7 +267,8 @@ void Agent::TickLater() {
 // While the coordinator is away nothing is told: the next Hello says how the device is.
 void Agent::CheckDevice() {
   if (!welcomed_) return;
-  if (const std::optional<DeviceWord> word = device_watch_.Check(Use())) uplink_.Send(Encode(*word));
+  if (const std::optional<DeviceWord> word = device_watch_.Check(Use()))
+    uplink_.Send(Encode(*word));
   if (!device_watch_.settling()) return;
   settle_timer_.expires_after(options_.settle_interval);
   settle_timer_.async_wait([this, alive = alive_](boost::system::error_code error) {
@@ -257,8 +279,10 @@ void Agent::CheckDevice() {
 DeviceUse Agent::Use() const {
   DeviceUse use;
   for (const auto& [key, rank] : held_) {
-    if (rank->running()) use.rank_runs = true;
-    else if (!rank->gone()) use.leftovers = "processes of " + job::ToString(key) + " could not be ended";
+    if (rank->running())
+      use.rank_runs = true;
+    else if (!rank->gone())
+      use.leftovers = "processes of " + job::ToString(key) + " could not be ended";
   }
   return use;
 }

@@ -1,6 +1,7 @@
-// The worker: one device, its ranks, one stream to the coordinator. It decides nothing; it does what it is told, once, and reports what is.
-// All that it must not forget lies in its ranks' folders and with the coordinator, so that it can be killed and started again at any moment
-// while its ranks go on. Runs on the io_context's one thread.
+// The worker: one device, its ranks, one stream to the coordinator. It decides nothing; it does
+// what it is told, once, and reports what is. All that it must not forget lies in its ranks'
+// folders and with the coordinator, so that it can be killed and started again at any moment while
+// its ranks go on. Runs on the io_context's one thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -28,27 +29,31 @@ class ArtifactAsk;
 namespace trainctl::agent {
 
 struct AgentOptions {
-  std::string name;            // stable: "host/0"
-  std::string host;            //
-  std::string directory;       // the worker's own; ranks/ in it holds the ranks' folders
-  std::string rank_program;    // trainrank
-  std::string shim_program;    // trainshim
+  std::string name;          // stable: "host/0"
+  std::string host;          //
+  std::string directory;     // the worker's own; ranks/ in it holds the ranks' folders
+  std::string rank_program;  // trainrank
+  std::string shim_program;  // trainshim
   std::vector<std::string> shim_arguments;
-  std::string data_interface;  // the address that other ranks reach this host by; empty: that towards the coordinator
+  std::string data_interface;  // the address that other ranks reach this host by; empty: that
+                               // towards the coordinator
   std::vector<std::string> environment;  // of ranks, before the device's own variables; NAME=value
   UplinkOptions uplink;
   std::chrono::milliseconds sample_interval{2000};  // of heartbeats and samples
-  std::chrono::milliseconds settle_interval{100};   // between looks at a device that a rank has just left
+  std::chrono::milliseconds settle_interval{
+      100};  // between looks at a device that a rank has just left
   std::chrono::milliseconds inspect_timeout{60'000};
 };
 
 class Agent {
  public:
   // device outlives the agent.
-  Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions options, Device& device);
+  Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions options,
+        Device& device);
   ~Agent();
 
-  // Takes up the ranks that are there, and dials. kConflict: another worker uses the directory. kIo: it can't be used.
+  // Takes up the ranks that are there, and dials. kConflict: another worker uses the directory.
+  // kIo: it can't be used.
   base::Status Start();
 
  private:

@@ -1,6 +1,7 @@
-// Reads what ranks on this host have saved, for the coordinator, which has checked that a rank reported the path. Symbolic links below it
-// are neither listed nor followed. Files are read on a thread of its own, so that a slow disk holds up nothing else; answers come on the
-// io_context's thread.
+// Reads what ranks on this host have saved, for the coordinator, which has checked that a rank
+// reported the path. Symbolic links below it are neither listed nor followed. Files are read on a
+// thread of its own, so that a slow disk holds up nothing else; answers come on the io_context's
+// thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -35,7 +36,8 @@ struct ArtifactQuestion {
 inline constexpr size_t kMaxPieceBytes = 1 << 20;
 inline constexpr size_t kMaxFiles = 10'000;
 
-// kInvalid: no path within the artifact. kNotFound: there is no such file. kExhausted: more files than are listed. kIo. Blocks.
+// kInvalid: no path within the artifact. kNotFound: there is no such file. kExhausted: more files
+// than are listed. kIo. Blocks.
 base::Result<ArtifactPiece> ReadArtifact(const ArtifactQuestion& question);
 
 class ArtifactReader {

@@ -1,5 +1,5 @@
-// How long to wait before the next try: doubling from first to last, each with jitter (half to whole), so that the workers of a site do
-// not all come at once. Not thread-safe.
+// How long to wait before the next try: doubling from first to last, each with jitter (half to
+// whole), so that the workers of a site do not all come at once. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@ class Backoff {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  Backoff(Milliseconds first, Milliseconds last, uint64_t seed) : first_(first), last_(last), next_(first), random_(seed) {}
+  Backoff(Milliseconds first, Milliseconds last, uint64_t seed)
+      : first_(first), last_(last), next_(first), random_(seed) {}
 
   Milliseconds Next() {
     const int64_t whole = next_.count();

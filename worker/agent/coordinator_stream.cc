@@ -15,8 +15,10 @@
 namespace trainctl::agent {
 namespace {
 
-// A channel of its own for each try, so that gRPC's backoff, which channels share, does not come on top of ours.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, const KeepAlive& keep_alive) {
+// A channel of its own for each try, so that gRPC's backoff, which channels share, does not come on
+// top of ours.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
+                                           const KeepAlive& keep_alive) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(keep_alive.silence.count()));
@@ -28,10 +30,14 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, const Kee
 
 }  // namespace
 
-class CoordinatorStream::Reactor : public grpc::ClientBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage> {
+class CoordinatorStream::Reactor
+    : public grpc::ClientBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage> {
  public:
-  Reactor(boost::asio::io_context& io, const std::string& address, const KeepAlive& keep_alive, Callbacks callbacks)
-      : io_(io), callbacks_(std::move(callbacks)), stub_(v1::WorkerGateway::NewStub(MakeChannel(address, keep_alive))) {
+  Reactor(boost::asio::io_context& io, const std::string& address, const KeepAlive& keep_alive,
+          Callbacks callbacks)
+      : io_(io),
+        callbacks_(std::move(callbacks)),
+        stub_(v1::WorkerGateway::NewStub(MakeChannel(address, keep_alive))) {
     stub_->async()->Connect(&context_, this);
     AddHold();  // operations are started from the loop, outside of reactions
     StartRead(&incoming_);
@@ -56,12 +62,18 @@ class CoordinatorStream::Reactor : public grpc::ClientBidiReactor<v1::WorkerMess
 
  private:
   // The gRPC side: any thread.
-  void OnReadDone(bool ok) override { Post([this, ok] { Received(ok); }); }
-  void OnWriteDone(bool ok) override { Post([this, ok] { Written(ok); }); }
+  void OnReadDone(bool ok) override {
+    Post([this, ok] { Received(ok); });
+  }
+  void OnWriteDone(bool ok) override {
+    Post([this, ok] { Written(ok); });
+  }
   void OnDone(const grpc::Status& status) override {
-    const std::string reason = status.ok() ? "the coordinator ended the stream" : status.error_message();
+    const std::string reason =
+        status.ok() ? "the coordinator ended the stream" : status.error_message();
     Post([this, reason] { callbacks_.on_closed(reason); });
-    const auto done = done_;  // outlives this object, whose destructor may run as soon as the value is there
+    const auto done =
+        done_;  // outlives this object, whose destructor may run as soon as the value is there
     done->set_value();
   }
 
@@ -106,8 +118,8 @@ class CoordinatorStream::Reactor : public grpc::ClientBidiReactor<v1::WorkerMess
   const std::shared_ptr<std::promise<void>> done_ = std::make_shared<std::promise<void>>();
 };
 
-CoordinatorStream::CoordinatorStream(boost::asio::io_context& io, const std::string& address, const KeepAlive& keep_alive,
-                                     Callbacks callbacks)
+CoordinatorStream::CoordinatorStream(boost::asio::io_context& io, const std::string& address,
+                                     const KeepAlive& keep_alive, Callbacks callbacks)
     : reactor_(std::make_unique<Reactor>(io, address, keep_alive, std::move(callbacks))) {}
 
 CoordinatorStream::~CoordinatorStream() = default;

@@ -1,5 +1,6 @@
-// One connection to the coordinator: the bidirectional stream WorkerGateway.Connect. Made, used and destroyed on the io_context's thread;
-// gRPC's own threads only post to it. Once closed it stays closed: a new connection is a new object.
+// One connection to the coordinator: the bidirectional stream WorkerGateway.Connect. Made, used and
+// destroyed on the io_context's thread; gRPC's own threads only post to it. Once closed it stays
+// closed: a new connection is a new object.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -15,7 +16,8 @@ class WorkerMessage;
 
 namespace trainctl::agent {
 
-// A connection whose packets vanish is closed after both: before the coordinator (15 s) calls this worker lost.
+// A connection whose packets vanish is closed after both: before the coordinator (15 s) calls this
+// worker lost.
 struct KeepAlive {
   std::chrono::milliseconds silence{5000};  // until a ping; gRPC sends at most one a second
   std::chrono::milliseconds answer{5000};   // until it is answered
@@ -25,17 +27,19 @@ class CoordinatorStream {
  public:
   struct Callbacks {
     std::function<void(const v1::CoordinatorMessage&)> on_message;
-    std::function<void()> on_writable;                        // it may take more
+    std::function<void()> on_writable;                         // it may take more
     std::function<void(const std::string& reason)> on_closed;  // once, last of all
   };
 
-  CoordinatorStream(boost::asio::io_context& io, const std::string& address, const KeepAlive& keep_alive, Callbacks callbacks);
+  CoordinatorStream(boost::asio::io_context& io, const std::string& address,
+                    const KeepAlive& keep_alive, Callbacks callbacks);
   // Cancels what is under way and waits for gRPC to let go; no callback comes any more.
   ~CoordinatorStream();
 
   // In order. Dropped where the stream is closed.
   void Send(v1::WorkerMessage message);
-  // Whether fewer than kMaxQueued messages wait to be written; who has much to send stops here until on_writable.
+  // Whether fewer than kMaxQueued messages wait to be written; who has much to send stops here
+  // until on_writable.
   bool writable() const;
   static constexpr size_t kMaxQueued = 16;
 

@@ -19,7 +19,8 @@ class CpuSlot : public Device {
   explicit CpuSlot(const CpuSlotOptions& options) {
     info_.index = options.index;
     info_.uuid = "cpu:" + options.host + ":" + std::to_string(options.index);
-    info_.name = "CPU slot (" + std::to_string(options.threads) + (options.threads == 1 ? " thread)" : " threads)");
+    info_.name = "CPU slot (" + std::to_string(options.threads) +
+                 (options.threads == 1 ? " thread)" : " threads)");
     info_.memory_bytes = options.memory_bytes;
     info_.threads = options.threads;
   }
@@ -27,8 +28,11 @@ class CpuSlot : public Device {
   const job::Device& info() const override { return info_; }
   std::optional<GpuSample> Sample() override { return std::nullopt; }
   std::string WhyNotFree() override { return {}; }
-  // Threads of OpenMP (libgomp's, which torch brings) that wait shall sleep, not spin: other slots' ranks want those cores.
-  std::vector<std::string> Environment() const override { return {"CUDA_VISIBLE_DEVICES=", "OMP_WAIT_POLICY=PASSIVE"}; }
+  // Threads of OpenMP (libgomp's, which torch brings) that wait shall sleep, not spin: other slots'
+  // ranks want those cores.
+  std::vector<std::string> Environment() const override {
+    return {"CUDA_VISIBLE_DEVICES=", "OMP_WAIT_POLICY=PASSIVE"};
+  }
 
  private:
   job::Device info_;
@@ -39,20 +43,26 @@ std::optional<int64_t> ReadBaseline(const std::string& path, const std::string& 
   const base::Result<std::string> text = base::ReadFile(path, 4096);
   if (!text) return std::nullopt;
   const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
-  if (!json.is_object() || json.value("boot_id", "") != shim::BootId() || json.value("uuid", "") != uuid) return std::nullopt;
+  if (!json.is_object() || json.value("boot_id", "") != shim::BootId() ||
+      json.value("uuid", "") != uuid)
+    return std::nullopt;
   return json.value("used_bytes", int64_t{0});
 }
 
 class GpuDevice : public Device {
  public:
-  GpuDevice(std::unique_ptr<GpuLibrary> library, const Gpu& gpu, int64_t threads, const std::string& directory)
-      : library_(std::move(library)), path_(directory + "/idle_baseline.json"), baseline_(gpu.memory_bytes, ReadBaseline(path_, gpu.uuid)) {
+  GpuDevice(std::unique_ptr<GpuLibrary> library, const Gpu& gpu, int64_t threads,
+            const std::string& directory)
+      : library_(std::move(library)),
+        path_(directory + "/idle_baseline.json"),
+        baseline_(gpu.memory_bytes, ReadBaseline(path_, gpu.uuid)) {
     info_.kind = job::DeviceKind::kCuda;
     info_.index = gpu.index;
     info_.uuid = gpu.uuid;
     info_.name = gpu.name;
     info_.memory_bytes = gpu.memory_bytes;
-    info_.compute_capability = std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor);
+    info_.compute_capability =
+        std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor);
     info_.driver = library_->DriverVersion();
     info_.threads = threads;
   }
@@ -72,23 +82,30 @@ class GpuDevice : public Device {
     if (baseline_.baseline() != before) Store(*baseline_.baseline());
     if (idle) return {};
     return base::FormatBytes(sample->memory_used_bytes) + " of its memory are in use, " +
-           (before ? "not the " + base::FormatBytes(*before) + " of an idle GPU" : std::string("and no rank runs here")) + Users();
+           (before ? "not the " + base::FormatBytes(*before) + " of an idle GPU"
+                   : std::string("and no rank runs here")) +
+           Users();
   }
 
   // By UUID: ordinals change with the environment and with the order of the PCI bus.
-  std::vector<std::string> Environment() const override { return {"CUDA_VISIBLE_DEVICES=" + info_.uuid}; }
+  std::vector<std::string> Environment() const override {
+    return {"CUDA_VISIBLE_DEVICES=" + info_.uuid};
+  }
 
  private:
   // Only a hint, and lost where the folder can't be written: then the next worker learns it anew.
   void Store(int64_t used_bytes) {
-    const nlohmann::json json = {{"boot_id", shim::BootId()}, {"uuid", info_.uuid}, {"used_bytes", used_bytes}};
-    [[maybe_unused]] const base::Status written = base::WriteFileAtomically(path_, json.dump() + "\n");
+    const nlohmann::json json = {
+        {"boot_id", shim::BootId()}, {"uuid", info_.uuid}, {"used_bytes", used_bytes}};
+    [[maybe_unused]] const base::Status written =
+        base::WriteFileAtomically(path_, json.dump() + "\n");
   }
 
   std::string Users() {
     const base::Result<std::vector<GpuProcess>> processes = library_->Processes(info_.index);
     std::string pids;
-    for (const GpuProcess& process : processes ? *processes : std::vector<GpuProcess>()) pids += " " + std::to_string(process.pid);
+    for (const GpuProcess& process : processes ? *processes : std::vector<GpuProcess>())
+      pids += " " + std::to_string(process.pid);
     return pids.empty() ? "" : " (processes" + pids + ")";
   }
 
@@ -100,32 +117,40 @@ class GpuDevice : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> MakeCpuSlot(const CpuSlotOptions& options) { return std::make_unique<CpuSlot>(options); }
+std::unique_ptr<Device> MakeCpuSlot(const CpuSlotOptions& options) {
+  return std::make_unique<CpuSlot>(options);
+}
 
-base::Result<std::unique_ptr<Device>> MakeGpu(std::unique_ptr<GpuLibrary> library, int64_t index, int64_t threads,
-                                              const std::string& directory) {
-  if (const std::string unfit = WhyUnfitDriver(library->DriverVersion()); !unfit.empty()) return base::Error{base::Code::kInvalid, unfit};
+base::Result<std::unique_ptr<Device>> MakeGpu(std::unique_ptr<GpuLibrary> library, int64_t index,
+                                              int64_t threads, const std::string& directory) {
+  if (const std::string unfit = WhyUnfitDriver(library->DriverVersion()); !unfit.empty())
+    return base::Error{base::Code::kInvalid, unfit};
   std::string others;
   for (const Gpu& gpu : library->Gpus()) {
     if (gpu.index == index) {
-      if (const std::string unfit = WhyUnfitGpu(gpu); !unfit.empty()) return base::Error{base::Code::kInvalid, unfit};
-      return std::unique_ptr<Device>(std::make_unique<GpuDevice>(std::move(library), gpu, threads, directory));
+      if (const std::string unfit = WhyUnfitGpu(gpu); !unfit.empty())
+        return base::Error{base::Code::kInvalid, unfit};
+      return std::unique_ptr<Device>(
+          std::make_unique<GpuDevice>(std::move(library), gpu, threads, directory));
     }
     others += (others.empty() ? "cuda:" : ", cuda:") + std::to_string(gpu.index);
   }
-  return base::Error{base::Code::kNotFound, "no GPU cuda:" + std::to_string(index) + " on this host; there " +
+  return base::Error{base::Code::kNotFound, "no GPU cuda:" + std::to_string(index) +
+                                                " on this host; there " +
                                                 (others.empty() ? "are none" : "are " + others)};
 }
 
 std::string WhyUnfitDriver(const std::string& driver_version) {
   if (std::atoi(driver_version.c_str()) >= kLeastDriver) return {};
-  return "the NVIDIA driver is " + driver_version + ", but CUDA 13 needs 580 or newer: update the driver";
+  return "the NVIDIA driver is " + driver_version +
+         ", but CUDA 13 needs 580 or newer: update the driver";
 }
 
 std::string WhyUnfitGpu(const Gpu& gpu) {
   if (std::pair(gpu.compute_major, gpu.compute_minor) >= std::pair(7, 5)) return {};
-  return "GPU " + std::to_string(gpu.index) + " (" + gpu.name + ") has compute capability " + std::to_string(gpu.compute_major) + "." +
-         std::to_string(gpu.compute_minor) + ", but CUDA 13 needs 7.5 or newer: it cannot be used (CUDA 12 was the last for V100s)";
+  return "GPU " + std::to_string(gpu.index) + " (" + gpu.name + ") has compute capability " +
+         std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor) +
+         ", but CUDA 13 needs 7.5 or newer: it cannot be used (CUDA 12 was the last for V100s)";
 }
 
 }  // namespace trainctl::agent

@@ -33,12 +33,13 @@ struct CpuSlotOptions {
 };
 std::unique_ptr<Device> MakeCpuSlot(const CpuSlotOptions& options);
 
-// directory keeps the idle baseline for later workers of the same boot. kNotFound: no such GPU; the message names those there are.
-// kInvalid: the driver or the GPU is too old for CUDA 13.
-base::Result<std::unique_ptr<Device>> MakeGpu(std::unique_ptr<GpuLibrary> library, int64_t index, int64_t threads,
-                                              const std::string& directory);
+// directory keeps the idle baseline for later workers of the same boot. kNotFound: no such GPU; the
+// message names those there are. kInvalid: the driver or the GPU is too old for CUDA 13.
+base::Result<std::unique_ptr<Device>> MakeGpu(std::unique_ptr<GpuLibrary> library, int64_t index,
+                                              int64_t threads, const std::string& directory);
 
-// Fit for CUDA 13: a driver from 580 on; compute capability from 7.5 on. Empty: it is; else what is wrong, in plain words.
+// Fit for CUDA 13: a driver from 580 on; compute capability from 7.5 on. Empty: it is; else what is
+// wrong, in plain words.
 std::string WhyUnfitDriver(const std::string& driver_version);
 std::string WhyUnfitGpu(const Gpu& gpu);
 

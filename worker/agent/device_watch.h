@@ -1,5 +1,6 @@
-// When to tell the coordinator what about the device: after each rank's end, as soon as the device is free, or once it has not become free
-// in time; and whenever it changes while no rank of ours runs. Not thread-safe.
+// When to tell the coordinator what about the device: after each rank's end, as soon as the device
+// is free, or once it has not become free in time; and whenever it changes while no rank of ours
+// runs. Not thread-safe.
 #pragma once
 
 #include <optional>

@@ -47,7 +47,8 @@ v1::WorkerMessage Encode(const std::string& request_id, const base::Result<Artif
 
 GpuSample SlotSample(const std::optional<RankSample>& rank, int64_t threads) {
   if (!rank) return {};
-  return {.utilization_percent = std::min(100.0, rank->cpu_percent / static_cast<double>(std::max<int64_t>(1, threads))),
+  return {.utilization_percent = std::min(
+              100.0, rank->cpu_percent / static_cast<double>(std::max<int64_t>(1, threads))),
           .memory_used_bytes = rank->memory_used_bytes};
 }
 

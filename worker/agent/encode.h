@@ -1,4 +1,5 @@
-// The worker's own facts as messages (proto/trainctl.proto). Devices and reports about ranks: common/wire.
+// The worker's own facts as messages (proto/trainctl.proto). Devices and reports about ranks:
+// common/wire.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// What the driver tells about this host's GPUs. NVML is the implementation (nvml.cc), found at run time: a host without it has no GPUs.
+// What the driver tells about this host's GPUs. NVML is the implementation (nvml.cc), found at run
+// time: a host without it has no GPUs.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +42,8 @@ class GpuLibrary {
   virtual std::vector<Gpu> Gpus() = 0;
   virtual base::Result<GpuSample> Sample(int64_t index) = 0;
   virtual base::Result<std::vector<GpuProcess>> Processes(int64_t index) = 0;
-  // How two GPUs reach each other: "NVLink", "one PCIe switch", "PCIe switches", "PCIe host bridge", "NUMA node", "between sockets",
-  // "unknown".
+  // How two GPUs reach each other: "NVLink", "one PCIe switch", "PCIe switches", "PCIe host
+  // bridge", "NUMA node", "between sockets", "unknown".
   virtual std::string Link(int64_t from, int64_t to) = 0;
 };
 

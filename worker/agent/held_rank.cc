@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/base/file.h"
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 #include "proto/trainctl.pb.h"
 #include "worker/agent/rank_records.h"
 #include "worker/shim/process_table.h"
@@ -25,16 +25,20 @@ std::optional<double> ReadEnergyAtStart(const std::string& folder) {
   if (!text) return std::nullopt;
   const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
   if (!json.is_object() || !json.contains("energy_joules_at_start")) return std::nullopt;
-  return json["energy_joules_at_start"].is_number() ? std::optional(json["energy_joules_at_start"].get<double>()) : std::nullopt;
+  return json["energy_joules_at_start"].is_number()
+             ? std::optional(json["energy_joules_at_start"].get<double>())
+             : std::nullopt;
 }
 
 base::Status CheckPaths(const job::JobSpec& job, const std::string& host) {
-  for (const auto& [key, path] : {std::pair("model.path", job.model.path), std::pair("data.path", job.data.path)}) {
+  for (const auto& [key, path] :
+       {std::pair("model.path", job.model.path), std::pair("data.path", job.data.path)}) {
     std::error_code error;
     if (std::filesystem::exists(path, error)) continue;
-    return base::Error{base::Code::kNotFound, "host " + host + " has no " + path + " (" + key + ")" +
-                                                  (error ? ": " + error.message() : "") +
-                                                  "; put it there, or name a path that every host can read"};
+    return base::Error{base::Code::kNotFound,
+                       "host " + host + " has no " + path + " (" + key + ")" +
+                           (error ? ": " + error.message() : "") +
+                           "; put it there, or name a path that every host can read"};
   }
   return base::Ok{};
 }
@@ -42,21 +46,32 @@ base::Status CheckPaths(const job::JobSpec& job, const std::string& host) {
 // Whatever the coordinator left to this host.
 base::Result<std::string> CompletePlan(const HeldRank::Launch& launch, const std::string& scratch) {
   base::Result<job::RankPlan> plan = job::RankPlanFromJson(launch.plan_json);
-  if (!plan) return base::Error{plan.error().code, "the coordinator's plan can't be read: " + plan.error().message};
+  if (!plan)
+    return base::Error{plan.error().code,
+                       "the coordinator's plan can't be read: " + plan.error().message};
   if (const base::Status paths = CheckPaths(plan->job, launch.host); !paths) return paths.error();
   plan->bind_address = launch.bind_address;
   plan->directory = scratch;
-  if (plan->device == job::DeviceKind::kCuda) plan->device_index = 0;  // the only one that its environment shows
+  if (plan->device == job::DeviceKind::kCuda)
+    plan->device_index = 0;  // the only one that its environment shows
   return job::ToJson(*plan);
 }
 
 }  // namespace
 
-HeldRank::HeldRank(boost::asio::io_context& io, const base::Clock& clock, const job::RankKey& key, std::string folder, Callbacks callbacks)
-    : clock_(clock), key_(key), folder_(std::move(folder)), callbacks_(std::move(callbacks)), alive_(std::make_shared<bool>(true)),
+HeldRank::HeldRank(boost::asio::io_context& io, const base::Clock& clock, const job::RankKey& key,
+                   std::string folder, Callbacks callbacks)
+    : clock_(clock),
+      key_(key),
+      folder_(std::move(folder)),
+      callbacks_(std::move(callbacks)),
+      alive_(std::make_shared<bool>(true)),
       relay_(key, folder_),
-      keeper_(io, clock, folder_, {.on_data = [this] { callbacks_.on_news(); }, .on_ended = [this](const auto& record) { Ended(record); }}),
-      end_timer_(io), release_timer_(io) {}
+      keeper_(io, clock, folder_,
+              {.on_data = [this] { callbacks_.on_news(); },
+               .on_ended = [this](const auto& record) { Ended(record); }}),
+      end_timer_(io),
+      release_timer_(io) {}
 
 HeldRank::~HeldRank() { *alive_ = false; }
 
@@ -64,8 +79,10 @@ void HeldRank::Start(const Launch& launch) {
   ShimCommand command = launch.shim;
   const base::Status prepared = Prepare(launch);
   if (!prepared) return keeper_.Fail(prepared.error().message);
-  for (const std::string& argument : {std::string("--"), launch.rank_program, std::string("--plan"), folder_ + "/plan.json",
-                                      std::string("--messages-fd"), std::string("3"), std::string("--commands-fd"), std::string("4")}) {
+  for (const std::string& argument :
+       {std::string("--"), launch.rank_program, std::string("--plan"), folder_ + "/plan.json",
+        std::string("--messages-fd"), std::string("3"), std::string("--commands-fd"),
+        std::string("4")}) {
     command.arguments.push_back(argument);
   }
   energy_at_start_joules_ = launch.energy_joules;
@@ -77,12 +94,17 @@ base::Status HeldRank::Prepare(const Launch& launch) {
   std::error_code error;
   const std::string scratch = folder_ + "/scratch";
   std::filesystem::create_directories(scratch, error);
-  if (error) return base::Error{base::Code::kIo, "cannot make the rank's folder " + folder_ + ": " + error.message()};
+  if (error)
+    return base::Error{base::Code::kIo,
+                       "cannot make the rank's folder " + folder_ + ": " + error.message()};
   const base::Result<std::string> plan = CompletePlan(launch, scratch);
   if (!plan) return plan.error();
   nlohmann::json attempt = nlohmann::json::object();
   if (launch.energy_joules) attempt["energy_joules_at_start"] = *launch.energy_joules;
-  if (const base::Status written = base::WriteFileAtomically(folder_ + "/attempt.json", attempt.dump() + "\n"); !written) return written;
+  if (const base::Status written =
+          base::WriteFileAtomically(folder_ + "/attempt.json", attempt.dump() + "\n");
+      !written)
+    return written;
   return base::WriteFileAtomically(folder_ + "/plan.json", *plan);
 }
 
@@ -92,7 +114,8 @@ void HeldRank::Adopt() {
 }
 
 void HeldRank::GivePeers(const std::string& blob) {
-  if (std::exchange(peers_, blob) != blob) keeper_.Send(job::ToLine(job::RankCommand(job::PeersCommand{blob})));
+  if (std::exchange(peers_, blob) != blob)
+    keeper_.Send(job::ToLine(job::RankCommand(job::PeersCommand{blob})));
 }
 
 void HeldRank::Stop(double grace_seconds) {
@@ -101,9 +124,9 @@ void HeldRank::Stop(double grace_seconds) {
 
 bool HeldRank::gone() const {
   return end_ && std::ranges::all_of(end_->leftover_pids, [](pid_t pid) {
-    const std::optional<shim::ProcessStat> process = shim::ReadStat(pid);
-    return !process || process->ended();
-  });
+           const std::optional<shim::ProcessStat> process = shim::ReadStat(pid);
+           return !process || process->ended();
+         });
 }
 
 void HeldRank::Release() {
@@ -126,7 +149,8 @@ void HeldRank::MakeRemovable() {
 
 void HeldRank::Ended(const shim::ExitRecord& record) {
   end_ = record;
-  if (seen_running_ && record.launch_error.empty()) shim::AppendToEndedSpool(folder_, SampleLine(callbacks_.use(), std::nullopt));
+  if (seen_running_ && record.launch_error.empty())
+    shim::AppendToEndedSpool(folder_, SampleLine(callbacks_.use(), std::nullopt));
   relay_.SetEnd(ToReport(record, folder_));
   end_timer_.expires_after(kEndWaitsForLog);
   end_timer_.async_wait([this, alive = alive_](boost::system::error_code error) {
@@ -141,7 +165,8 @@ void HeldRank::Ended(const shim::ExitRecord& record) {
 void HeldRank::Sample(const Usage& usage) {
   if (!running()) return;
   if (!sampler_) {
-    if (const std::optional<shim::PidRecord> rank = ReadPidRecord(folder_)) sampler_.emplace(rank->pid, clock_);
+    if (const std::optional<shim::PidRecord> rank = ReadPidRecord(folder_))
+      sampler_.emplace(rank->pid, clock_);
   }
   last_sample_ = sampler_ ? sampler_->Sample() : std::nullopt;
   if (!last_sample_) return;
@@ -152,14 +177,19 @@ void HeldRank::Sample(const Usage& usage) {
 std::string HeldRank::SampleLine(const Usage& usage, const std::optional<RankSample>& rank) const {
   job::RankMetrics metrics;
   const auto add = [&](const char* name, double value) {
-    metrics.points.push_back({.name = name, .step = relay_.step(), .rank = key_.rank, .value = value, .time = clock_.Wall()});
+    metrics.points.push_back({.name = name,
+                              .step = relay_.step(),
+                              .rank = key_.rank,
+                              .value = value,
+                              .time = clock_.Wall()});
   };
   if (usage.gpu) {
     add("gpu_utilization_percent", usage.gpu->utilization_percent);
     if (rank) add("gpu_memory_used_bytes", static_cast<double>(usage.gpu->memory_used_bytes));
     add("gpu_power_watts", usage.gpu->power_watts);
     add("gpu_temperature_celsius", usage.gpu->temperature_celsius);
-    if (energy_at_start_joules_) add("gpu_energy_joules", usage.gpu->energy_joules - *energy_at_start_joules_);
+    if (energy_at_start_joules_)
+      add("gpu_energy_joules", usage.gpu->energy_joules - *energy_at_start_joules_);
   }
   add("host_cpu_percent", usage.host.cpu_percent);
   add("host_memory_used_bytes", static_cast<double>(usage.host.memory_used_bytes));
@@ -170,7 +200,9 @@ std::string HeldRank::SampleLine(const Usage& usage, const std::optional<RankSam
   return job::ToLine(job::RankMessage(std::move(metrics)));
 }
 
-void HeldRank::Resume(int64_t stored_sequence, int64_t stored_log_bytes) { relay_.Resume(stored_sequence, stored_log_bytes); }
+void HeldRank::Resume(int64_t stored_sequence, int64_t stored_log_bytes) {
+  relay_.Resume(stored_sequence, stored_log_bytes);
+}
 
 void HeldRank::Acknowledge(int64_t sequence) {
   relay_.Acknowledge(sequence);

@@ -1,5 +1,6 @@
-// One rank of one attempt on this worker, from StartRank (or from the folder that an earlier worker left) to ReleaseRank: its shim, what it
-// said, and samples of what it uses. Runs on the io_context's thread.
+// One rank of one attempt on this worker, from StartRank (or from the folder that an earlier worker
+// left) to ReleaseRank: its shim, what it said, and samples of what it uses. Runs on the
+// io_context's thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -27,25 +28,29 @@ struct Usage {
 class HeldRank {
  public:
   struct Callbacks {
-    std::function<Usage()> use;          // asked once more at the rank's end, so that the shortest run has its energy too
-    std::function<void()> on_news;       // Next may have something
-    std::function<void()> on_ended;      // the tree is gone, or what is left of it can't be ended
-    std::function<void()> on_removable;  // released, and nothing of it is needed any more; called once
+    std::function<Usage()>
+        use;  // asked once more at the rank's end, so that the shortest run has its energy too
+    std::function<void()> on_news;   // Next may have something
+    std::function<void()> on_ended;  // the tree is gone, or what is left of it can't be ended
+    std::function<void()>
+        on_removable;  // released, and nothing of it is needed any more; called once
   };
   struct Launch {
-    std::string host;                           // this one, for people
-    std::string plan_json;                      // as StartRank brought it
-    std::string bind_address;                   // filled into the plan
-    std::string rank_program;                   //
-    ShimCommand shim;                           //
-    std::optional<double> energy_joules = {};   // of the GPU now
+    std::string host;                          // this one, for people
+    std::string plan_json;                     // as StartRank brought it
+    std::string bind_address;                  // filled into the plan
+    std::string rank_program;                  //
+    ShimCommand shim;                          //
+    std::optional<double> energy_joules = {};  // of the GPU now
   };
 
-  HeldRank(boost::asio::io_context& io, const base::Clock& clock, const job::RankKey& key, std::string folder, Callbacks callbacks);
+  HeldRank(boost::asio::io_context& io, const base::Clock& clock, const job::RankKey& key,
+           std::string folder, Callbacks callbacks);
   ~HeldRank();
 
-  // Makes the folder and starts the rank. Whatever goes wrong is the rank's end, a launch failure. So is a model or data path that is not
-  // there: submit may have been accepted without an answer to Inspect, or by the word of another host.
+  // Makes the folder and starts the rank. Whatever goes wrong is the rank's end, a launch failure.
+  // So is a model or data path that is not there: submit may have been accepted without an answer
+  // to Inspect, or by the word of another host.
   void Start(const Launch& launch);
   // Takes up what an earlier worker started.
   void Adopt();
@@ -53,10 +58,12 @@ class HeldRank {
   // {"type":"peers"} to the rank; the same blob only once.
   void GivePeers(const std::string& blob);
   void Stop(double grace_seconds);
-  // The coordinator has no more interest: removable once the rank has ended and its log is delivered, or after a while without that.
+  // The coordinator has no more interest: removable once the rank has ended and its log is
+  // delivered, or after a while without that.
   void Release();
 
-  // What the rank, its GPU and the host use now, as metric points in the rank's own stream of messages.
+  // What the rank, its GPU and the host use now, as metric points in the rank's own stream of
+  // messages.
   void Sample(const Usage& usage);
   std::optional<RankSample> last_sample() const { return last_sample_; }
 

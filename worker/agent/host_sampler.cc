@@ -47,18 +47,23 @@ HostSample HostSampler::Sample() {
   std::string cpu;
   line >> cpu;
   int64_t all = 0, idle = 0, ticks = 0;
-  for (int column = 0; column < 8 && line >> ticks; ++column) {  // user nice system idle iowait irq softirq steal
+  for (int column = 0; column < 8 && line >> ticks;
+       ++column) {  // user nice system idle iowait irq softirq steal
     all += ticks;
     if (column == 3 || column == 4) idle += ticks;
   }
   const int64_t passed = all - std::exchange(all_ticks_, all);
   const int64_t busy = all - idle - std::exchange(busy_ticks_, all - idle);
-  if (passed > 0) sample.cpu_percent = std::clamp(100.0 * static_cast<double>(busy) / static_cast<double>(passed), 0.0, 100.0);
+  if (passed > 0)
+    sample.cpu_percent =
+        std::clamp(100.0 * static_cast<double>(busy) / static_cast<double>(passed), 0.0, 100.0);
 
   Memory memory = ReadMeminfo(files_.proc + "/meminfo");
   const std::string &v2 = files_.cgroup_v2, &v1 = files_.cgroup_v1;
-  memory = Within(memory, base::ReadNumberFile(v2 + "/memory.max"), base::ReadNumberFile(v2 + "/memory.current"));
-  memory = Within(memory, base::ReadNumberFile(v1 + "/memory.limit_in_bytes"), base::ReadNumberFile(v1 + "/memory.usage_in_bytes"));
+  memory = Within(memory, base::ReadNumberFile(v2 + "/memory.max"),
+                  base::ReadNumberFile(v2 + "/memory.current"));
+  memory = Within(memory, base::ReadNumberFile(v1 + "/memory.limit_in_bytes"),
+                  base::ReadNumberFile(v1 + "/memory.usage_in_bytes"));
   sample.memory_used_bytes = memory.used;
   sample.memory_total_bytes = memory.total;
   return sample;

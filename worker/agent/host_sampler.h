@@ -1,4 +1,5 @@
-// This host's CPU and memory from /proc, and where this process runs in a container with a memory limit, from its cgroup. Not thread-safe.
+// This host's CPU and memory from /proc, and where this process runs in a container with a memory
+// limit, from its cgroup. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,9 @@ struct HostSample {
 // Where to read; tests give folders of their own.
 struct HostFiles {
   std::string proc = "/proc";
-  std::string cgroup_v2 = "/sys/fs/cgroup";         // memory.max and memory.current of this container
-  std::string cgroup_v1 = "/sys/fs/cgroup/memory";  // memory.limit_in_bytes and memory.usage_in_bytes
+  std::string cgroup_v2 = "/sys/fs/cgroup";  // memory.max and memory.current of this container
+  std::string cgroup_v1 =
+      "/sys/fs/cgroup/memory";  // memory.limit_in_bytes and memory.usage_in_bytes
 };
 
 class HostSampler {

@@ -32,7 +32,8 @@ struct Pipe {
 
 base::Result<Pipe> MakePipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return base::Error{base::Code::kUnavailable, "no pipe can be made: too many open files"};
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return base::Error{base::Code::kUnavailable, "no pipe can be made: too many open files"};
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
@@ -51,8 +52,13 @@ std::string WithoutLastNewline(std::string text) {
 // One run of the program. Its handlers keep it alive until it has answered or is abandoned.
 class Inspections::Run : public std::enable_shared_from_this<Run> {
  public:
-  Run(asio::io_context& io, Answer answer) : input_(io), output_{asio::posix::stream_descriptor(io), {}, {}},
-      errors_{asio::posix::stream_descriptor(io), {}, {}}, timer_(io), reap_timer_(io), answer_(std::move(answer)) {}
+  Run(asio::io_context& io, Answer answer)
+      : input_(io),
+        output_{asio::posix::stream_descriptor(io), {}, {}},
+        errors_{asio::posix::stream_descriptor(io), {}, {}},
+        timer_(io),
+        reap_timer_(io),
+        answer_(std::move(answer)) {}
 
   ~Run() {
     if (pid_ == 0) return;
@@ -63,15 +69,20 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
   base::Status Start(const InspectionOptions& options, std::string job_json) {
     job_json_ = std::move(job_json);
     base::Result<Pipe> in = MakePipe(), out = MakePipe(), err = MakePipe();
-    if (!in || !out || !err) return base::Error{base::Code::kUnavailable, "no pipe can be made: too many open files"};
-    const base::Result<pid_t> pid = Spawn({.arguments = {options.rank_program, "--inspect"}, .environment = options.environment,
-                                           .input_fd = in->read.get(), .output_fd = out->write.get(), .error_fd = err->write.get()});
+    if (!in || !out || !err)
+      return base::Error{base::Code::kUnavailable, "no pipe can be made: too many open files"};
+    const base::Result<pid_t> pid = Spawn({.arguments = {options.rank_program, "--inspect"},
+                                           .environment = options.environment,
+                                           .input_fd = in->read.get(),
+                                           .output_fd = out->write.get(),
+                                           .error_fd = err->write.get()});
     if (!pid) return base::Error{base::Code::kUnavailable, pid.error().message};
     pid_ = *pid;
     input_.assign(in->write.Release());
     output_.pipe.assign(out->read.Release());
     errors_.pipe.assign(err->read.Release());
-    asio::async_write(input_, asio::buffer(job_json_), [self = shared_from_this()](error_code, size_t) { self->input_.close(); });
+    asio::async_write(input_, asio::buffer(job_json_),
+                      [self = shared_from_this()](error_code, size_t) { self->input_.close(); });
     Read(output_);
     Read(errors_);
     timer_.expires_after(options.timeout);
@@ -95,7 +106,8 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
   };
 
   void Read(Stream& stream) {
-    stream.pipe.async_read_some(asio::buffer(stream.bytes), [self = shared_from_this(), &stream](error_code error, size_t size) {
+    stream.pipe.async_read_some(asio::buffer(stream.bytes), [self = shared_from_this(), &stream](
+                                                                error_code error, size_t size) {
       if (!self->answer_) return;
       if (!error && stream.text.size() + size <= kMaxOutputBytes) {
         stream.text.append(stream.bytes.data(), size);
@@ -119,13 +131,17 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
     pid_ = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Finish(output_.text);
     const std::string said = WithoutLastNewline(errors_.text);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 2) return Finish(base::Error{base::Code::kInvalid, said});
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+      return Finish(base::Error{base::Code::kInvalid, said});
     const std::string why = said.empty() ? "" : ": " + said;
-    Finish(base::Error{base::Code::kUnavailable, "trainrank --inspect ended with " + HowItEnded(status) + why});
+    Finish(base::Error{base::Code::kUnavailable,
+                       "trainrank --inspect ended with " + HowItEnded(status) + why});
   }
 
   void TimeOut() {
-    if (answer_) Finish(base::Error{base::Code::kUnavailable, "trainrank --inspect took too long and was ended"});
+    if (answer_)
+      Finish(
+          base::Error{base::Code::kUnavailable, "trainrank --inspect took too long and was ended"});
   }
 
   void Finish(base::Result<std::string> result) {
@@ -136,7 +152,8 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
 
   void Close() {
     error_code ignored;
-    for (asio::posix::stream_descriptor* pipe : {&input_, &output_.pipe, &errors_.pipe}) pipe->close(ignored);
+    for (asio::posix::stream_descriptor* pipe : {&input_, &output_.pipe, &errors_.pipe})
+      pipe->close(ignored);
     timer_.cancel();
     reap_timer_.cancel();
   }
@@ -151,14 +168,17 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
   pid_t pid_ = 0;  // 0: reaped
 };
 
-Inspections::Inspections(asio::io_context& io, InspectionOptions options) : io_(io), options_(std::move(options)) {}
+Inspections::Inspections(asio::io_context& io, InspectionOptions options)
+    : io_(io), options_(std::move(options)) {}
 
 Inspections::~Inspections() {
   for (const std::shared_ptr<Run>& run : running_) run->Abandon();
 }
 
 void Inspections::Ask(const std::string& job_json, Answer answer) {
-  if (running_.size() >= kMaxRunning) return answer(base::Error{base::Code::kUnavailable, "this worker is busy with other inspections"});
+  if (running_.size() >= kMaxRunning)
+    return answer(
+        base::Error{base::Code::kUnavailable, "this worker is busy with other inspections"});
   const auto place = running_.emplace(running_.end());
   *place = std::make_shared<Run>(io_, [this, place, answer](base::Result<std::string> result) {
     const std::shared_ptr<Run> ended = std::move(*place);

@@ -1,6 +1,6 @@
-// Answers the coordinator's Inspect: what shape a job's model and data have, as `trainrank --inspect` finds it. The program gets the job
-// as JSON on stdin and answers JSON on stdout; exit status 2 means that the job is at fault, and stderr says how. Runs on the io_context's
-// thread.
+// Answers the coordinator's Inspect: what shape a job's model and data have, as `trainrank
+// --inspect` finds it. The program gets the job as JSON on stdin and answers JSON on stdout; exit
+// status 2 means that the job is at fault, and stderr says how. Runs on the io_context's thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -23,8 +23,8 @@ struct InspectionOptions {
 
 class Inspections {
  public:
-  // The inspection as JSON. kInvalid: the job's model or data is at fault. kUnavailable: the program failed, took too long, or too many
-  // run already.
+  // The inspection as JSON. kInvalid: the job's model or data is at fault. kUnavailable: the
+  // program failed, took too long, or too many run already.
   using Answer = std::function<void(base::Result<std::string>)>;
 
   Inspections(boost::asio::io_context& io, InspectionOptions options);

@@ -30,13 +30,15 @@ base::Result<std::unique_ptr<Device>> MakeDevice(const Options& options) {
   const HostFacts facts = ReadHostFacts();
   if (options.device == job::DeviceKind::kCpu) {
     const int64_t threads = options.threads > 0 ? options.threads : facts.cores;
-    const int64_t memory_bytes = options.memory_bytes > 0 ? options.memory_bytes : facts.memory_bytes;
+    const int64_t memory_bytes =
+        options.memory_bytes > 0 ? options.memory_bytes : facts.memory_bytes;
     return MakeCpuSlot({HostName(), options.device_index, threads, memory_bytes});
   }
   base::Result<std::unique_ptr<GpuLibrary>> library = OpenNvml();
   if (!library) return library.error();
   const auto gpus = std::max<int64_t>(1, static_cast<int64_t>((*library)->Gpus().size()));
-  const int64_t threads = options.threads > 0 ? options.threads : std::max<int64_t>(1, facts.cores / gpus);
+  const int64_t threads =
+      options.threads > 0 ? options.threads : std::max<int64_t>(1, facts.cores / gpus);
   return MakeGpu(std::move(*library), options.device_index, threads, options.directory);
 }
 
@@ -44,7 +46,8 @@ AgentOptions MakeAgentOptions(const Options& options) {
   const std::string beside = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   AgentOptions made;
   made.host = HostName();
-  made.name = options.name.empty() ? made.host + "/" + std::to_string(options.device_index) : options.name;
+  made.name =
+      options.name.empty() ? made.host + "/" + std::to_string(options.device_index) : options.name;
   made.directory = std::filesystem::absolute(options.directory).lexically_normal().string();
   made.rank_program = options.rank_program.empty() ? beside + "/trainrank" : options.rank_program;
   made.shim_program = options.shim_program.empty() ? beside + "/trainshim" : options.shim_program;
@@ -82,7 +85,9 @@ int Main(const std::vector<std::string>& arguments) {
   if (!options) return Fail(options.error().message + " (trainworker --help)", 2);
   switch (options->task) {
     case Options::Task::kHelp: std::cout << Help(); return 0;
-    case Options::Task::kVersion: std::cout << "trainworker " << base::Version() << " (commit " << base::Commit() << ")\n"; return 0;
+    case Options::Task::kVersion:
+      std::cout << "trainworker " << base::Version() << " (commit " << base::Commit() << ")\n";
+      return 0;
     case Options::Task::kProbe: std::cout << Probe(ReadHostFacts(), OpenNvml()); return 0;
     case Options::Task::kWork: break;
   }

@@ -1,5 +1,6 @@
-// NVML by dlopen. The declarations follow NVIDIA's nvml.h (NVML API reference, https://docs.nvidia.com/deploy/nvml-api/), whose functions
-// and structures keep their binary form; only what is used here is declared, so that no CUDA toolkit is needed to build.
+// NVML by dlopen. The declarations follow NVIDIA's nvml.h (NVML API reference,
+// https://docs.nvidia.com/deploy/nvml-api/), whose functions and structures keep their binary form;
+// only what is used here is declared, so that no CUDA toolkit is needed to build.
 #include <dlfcn.h>
 
 #include <array>
@@ -41,9 +42,9 @@ struct Functions {
   int (*compute_capability)(NvmlDevice, int*, int*);
   int (*memory)(NvmlDevice, Memory*);
   int (*utilization)(NvmlDevice, Utilization*);
-  int (*power)(NvmlDevice, unsigned*);               // milliwatts
-  int (*temperature)(NvmlDevice, int, unsigned*);    // °C
-  int (*energy)(NvmlDevice, unsigned long long*);    // millijoules
+  int (*power)(NvmlDevice, unsigned*);             // milliwatts
+  int (*temperature)(NvmlDevice, int, unsigned*);  // °C
+  int (*energy)(NvmlDevice, unsigned long long*);  // millijoules
   int (*processes)(NvmlDevice, unsigned*, ProcessInfo*);
   int (*p2p_status)(NvmlDevice, NvmlDevice, int, int*);
   int (*common_ancestor)(NvmlDevice, NvmlDevice, int*);
@@ -57,12 +58,17 @@ bool Load(void* library, const char* name, Function& function) {
 
 bool LoadAll(void* library, Functions& nvml) {
   return Load(library, "nvmlInit_v2", nvml.init) && Load(library, "nvmlShutdown", nvml.shutdown) &&
-         Load(library, "nvmlErrorString", nvml.error_string) && Load(library, "nvmlSystemGetDriverVersion", nvml.driver_version) &&
-         Load(library, "nvmlDeviceGetCount_v2", nvml.count) && Load(library, "nvmlDeviceGetHandleByIndex_v2", nvml.handle) &&
-         Load(library, "nvmlDeviceGetUUID", nvml.uuid) && Load(library, "nvmlDeviceGetName", nvml.name) &&
+         Load(library, "nvmlErrorString", nvml.error_string) &&
+         Load(library, "nvmlSystemGetDriverVersion", nvml.driver_version) &&
+         Load(library, "nvmlDeviceGetCount_v2", nvml.count) &&
+         Load(library, "nvmlDeviceGetHandleByIndex_v2", nvml.handle) &&
+         Load(library, "nvmlDeviceGetUUID", nvml.uuid) &&
+         Load(library, "nvmlDeviceGetName", nvml.name) &&
          Load(library, "nvmlDeviceGetCudaComputeCapability", nvml.compute_capability) &&
-         Load(library, "nvmlDeviceGetMemoryInfo", nvml.memory) && Load(library, "nvmlDeviceGetUtilizationRates", nvml.utilization) &&
-         Load(library, "nvmlDeviceGetPowerUsage", nvml.power) && Load(library, "nvmlDeviceGetTemperature", nvml.temperature) &&
+         Load(library, "nvmlDeviceGetMemoryInfo", nvml.memory) &&
+         Load(library, "nvmlDeviceGetUtilizationRates", nvml.utilization) &&
+         Load(library, "nvmlDeviceGetPowerUsage", nvml.power) &&
+         Load(library, "nvmlDeviceGetTemperature", nvml.temperature) &&
          Load(library, "nvmlDeviceGetTotalEnergyConsumption", nvml.energy) &&
          Load(library, "nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes) &&
          Load(library, "nvmlDeviceGetP2PStatus", nvml.p2p_status) &&
@@ -103,7 +109,9 @@ class Nvml : public GpuLibrary {
       Memory memory = {};
       char uuid[96] = "", name[96] = "";
       Gpu gpu{.index = index};
-      if (nvml_.handle(index, &device) != kSuccess || nvml_.uuid(device, uuid, sizeof uuid) != kSuccess) continue;
+      if (nvml_.handle(index, &device) != kSuccess ||
+          nvml_.uuid(device, uuid, sizeof uuid) != kSuccess)
+        continue;
       nvml_.name(device, name, sizeof name);
       nvml_.memory(device, &memory);
       nvml_.compute_capability(device, &gpu.compute_major, &gpu.compute_minor);
@@ -118,22 +126,27 @@ class Nvml : public GpuLibrary {
   base::Result<GpuSample> Sample(int64_t index) override {
     NvmlDevice device = nullptr;
     Memory memory = {};
-    if (const int error = nvml_.handle(static_cast<unsigned>(index), &device)) return Failure(index, error);
+    if (const int error = nvml_.handle(static_cast<unsigned>(index), &device))
+      return Failure(index, error);
     if (const int error = nvml_.memory(device, &memory)) return Failure(index, error);
     GpuSample sample{.memory_used_bytes = static_cast<int64_t>(memory.used)};
     Utilization utilization = {};
     unsigned milliwatts = 0, celsius = 0;
     unsigned long long millijoules = 0;
-    if (nvml_.utilization(device, &utilization) == kSuccess) sample.utilization_percent = utilization.gpu;
+    if (nvml_.utilization(device, &utilization) == kSuccess)
+      sample.utilization_percent = utilization.gpu;
     if (nvml_.power(device, &milliwatts) == kSuccess) sample.power_watts = milliwatts / 1e3;
-    if (nvml_.temperature(device, kTemperatureGpu, &celsius) == kSuccess) sample.temperature_celsius = celsius;
-    if (nvml_.energy(device, &millijoules) == kSuccess) sample.energy_joules = static_cast<double>(millijoules) / 1e3;
+    if (nvml_.temperature(device, kTemperatureGpu, &celsius) == kSuccess)
+      sample.temperature_celsius = celsius;
+    if (nvml_.energy(device, &millijoules) == kSuccess)
+      sample.energy_joules = static_cast<double>(millijoules) / 1e3;
     return sample;
   }
 
   base::Result<std::vector<GpuProcess>> Processes(int64_t index) override {
     NvmlDevice device = nullptr;
-    if (const int error = nvml_.handle(static_cast<unsigned>(index), &device)) return Failure(index, error);
+    if (const int error = nvml_.handle(static_cast<unsigned>(index), &device))
+      return Failure(index, error);
     std::array<ProcessInfo, 256> infos;
     unsigned count = infos.size();
     const int error = nvml_.processes(device, &count, infos.data());
@@ -157,7 +170,8 @@ class Nvml : public GpuLibrary {
 
  private:
   base::Error Failure(int64_t index, int error) const {
-    return {base::Code::kUnavailable, "the driver does not answer for GPU " + std::to_string(index) + ": " + nvml_.error_string(error)};
+    return {base::Code::kUnavailable, "the driver does not answer for GPU " +
+                                          std::to_string(index) + ": " + nvml_.error_string(error)};
   }
 
   void* library_;
@@ -168,14 +182,18 @@ class Nvml : public GpuLibrary {
 
 base::Result<std::unique_ptr<GpuLibrary>> OpenNvml() {
   void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return base::Error{base::Code::kNotFound, "no NVIDIA driver here (libnvidia-ml.so.1 is missing)"};
+  if (!library)
+    return base::Error{base::Code::kNotFound,
+                       "no NVIDIA driver here (libnvidia-ml.so.1 is missing)"};
   Functions nvml = {};
   if (!LoadAll(library, nvml)) {
     ::dlclose(library);
-    return base::Error{base::Code::kUnavailable, "libnvidia-ml.so.1 lacks functions that a driver from 580 on has"};
+    return base::Error{base::Code::kUnavailable,
+                       "libnvidia-ml.so.1 lacks functions that a driver from 580 on has"};
   }
   if (const int error = nvml.init()) {
-    std::string message = std::string("the NVIDIA driver does not answer: ") + nvml.error_string(error);
+    std::string message =
+        std::string("the NVIDIA driver does not answer: ") + nvml.error_string(error);
     ::dlclose(library);
     return base::Error{base::Code::kUnavailable, std::move(message)};
   }

@@ -11,14 +11,16 @@
 namespace trainctl::agent {
 namespace {
 
-base::Error Invalid(const std::string& option, const std::string& value, const std::string& expected) {
+base::Error Invalid(const std::string& option, const std::string& value,
+                    const std::string& expected) {
   return {base::Code::kInvalid, option + " " + value + ": expected " + expected};
 }
 
 std::optional<int64_t> ParseNumber(std::string_view text, int64_t least) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || value < least)
+    return std::nullopt;
   return value;
 }
 
@@ -60,9 +62,12 @@ base::Status SetOption(const std::string& name, const std::string& value, Option
   if (name == "--threads") return SetThreads(value, options);
   if (name == "--memory") return SetMemory(value, options);
   const std::pair<std::string_view, std::string*> texts[] = {
-      {"--coordinator-file", &options.coordinator_file}, {"--dir", &options.directory},
-      {"--name", &options.name},                         {"--rank-program", &options.rank_program},
-      {"--shim-program", &options.shim_program},         {"--data-interface", &options.data_interface}};
+      {"--coordinator-file", &options.coordinator_file},
+      {"--dir", &options.directory},
+      {"--name", &options.name},
+      {"--rank-program", &options.rank_program},
+      {"--shim-program", &options.shim_program},
+      {"--data-interface", &options.data_interface}};
   for (const auto& [known, text] : texts) {
     if (name != known) continue;
     *text = value;
@@ -73,7 +78,8 @@ base::Status SetOption(const std::string& name, const std::string& value, Option
 
 base::Status CheckWhole(const Options& options) {
   if (options.coordinator.empty() == options.coordinator_file.empty()) {
-    return base::Error{base::Code::kInvalid, "one of --coordinator HOST:PORT and --coordinator-file FILE is needed"};
+    return base::Error{base::Code::kInvalid,
+                       "one of --coordinator HOST:PORT and --coordinator-file FILE is needed"};
   }
   if (options.directory.empty()) return base::Error{base::Code::kInvalid, "--dir DIR is needed"};
   return base::Ok{};
@@ -90,9 +96,12 @@ base::Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
     if (name == "--probe") return Options{.task = Options::Task::kProbe};
     const size_t equals = name.find('=');
     const bool has_value = equals != std::string::npos || at + 1 < arguments.size();
-    if (!name.starts_with("--") || !has_value) return base::Error{base::Code::kInvalid, name + ": unknown, or its value is missing"};
-    const std::string value = equals != std::string::npos ? name.substr(equals + 1) : arguments[++at];
-    if (const base::Status set = SetOption(name.substr(0, equals), value, options); !set) return set.error();
+    if (!name.starts_with("--") || !has_value)
+      return base::Error{base::Code::kInvalid, name + ": unknown, or its value is missing"};
+    const std::string value =
+        equals != std::string::npos ? name.substr(equals + 1) : arguments[++at];
+    if (const base::Status set = SetOption(name.substr(0, equals), value, options); !set)
+      return set.error();
   }
   if (const base::Status whole = CheckWhole(options); !whole) return whole.error();
   return options;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/job/rank_plan.h"
+#include "common/rank/rank_plan.h"
 
 namespace trainctl::agent {
 

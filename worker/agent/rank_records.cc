@@ -19,12 +19,14 @@ constexpr size_t kLastLogBytes = 16 << 10;
 std::optional<int64_t> ParseNumber(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
+                                                                  : std::nullopt;
 }
 
 std::optional<job::RankKey> ParseFolderName(const std::string& name) {
   const size_t second = name.rfind('-');
-  const size_t first = second == std::string::npos || second == 0 ? std::string::npos : name.rfind('-', second - 1);
+  const size_t first =
+      second == std::string::npos || second == 0 ? std::string::npos : name.rfind('-', second - 1);
   if (first == std::string::npos) return std::nullopt;
   const auto attempt = ParseNumber(std::string_view(name).substr(first + 1, second - first - 1));
   const auto rank = ParseNumber(std::string_view(name).substr(second + 1));
@@ -45,21 +47,26 @@ template <class T>
 T Get(const nlohmann::json& json, const char* key, T otherwise) {
   const auto found = json.find(key);
   if (found == json.end()) return otherwise;
-  if constexpr (std::is_same_v<T, std::string>) return found->is_string() ? found->get<T>() : otherwise;
-  else if constexpr (std::is_same_v<T, bool>) return found->is_boolean() ? found->get<T>() : otherwise;
-  else return found->is_number_integer() ? found->get<T>() : otherwise;
+  if constexpr (std::is_same_v<T, std::string>)
+    return found->is_string() ? found->get<T>() : otherwise;
+  else if constexpr (std::is_same_v<T, bool>)
+    return found->is_boolean() ? found->get<T>() : otherwise;
+  else
+    return found->is_number_integer() ? found->get<T>() : otherwise;
 }
 
 }  // namespace
 
 std::string RankFolder(const std::string& directory, const job::RankKey& key) {
-  return directory + "/ranks/" + base::ToString(key.job) + "-" + std::to_string(key.attempt) + "-" + std::to_string(key.rank);
+  return directory + "/ranks/" + base::ToString(key.job) + "-" + std::to_string(key.attempt) + "-" +
+         std::to_string(key.rank);
 }
 
 std::vector<job::RankKey> FindRanks(const std::string& directory) {
   std::vector<job::RankKey> keys;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(directory + "/ranks", error), end; !error && entry != end; entry.increment(error)) {
+  for (std::filesystem::directory_iterator entry(directory + "/ranks", error), end;
+       !error && entry != end; entry.increment(error)) {
     if (const auto key = ParseFolderName(entry->path().filename().string())) keys.push_back(*key);
   }
   std::ranges::sort(keys);
@@ -96,10 +103,12 @@ std::optional<shim::ExitRecord> ReadExitRecord(const std::string& folder) {
 
 job::ReportBody ToReport(const shim::ExitRecord& record, const std::string& folder) {
   if (!record.launch_error.empty()) return job::LaunchFailure{record.launch_error};
-  job::RankExit exit{.oom_killed = record.oom_killed, .last_log_lines = shim::LogTail(folder, kLastLogLines, kLastLogBytes)};
+  job::RankExit exit{.oom_killed = record.oom_killed,
+                     .last_log_lines = shim::LogTail(folder, kLastLogLines, kLastLogBytes)};
   if (record.exit_code) exit.exit_code = *record.exit_code;
   if (record.signal) exit.signal = *record.signal;
-  if (!exit.exit_code && !exit.signal) exit.signal = 9;  // it could not even be reaped: killed, as far as anybody can tell
+  if (!exit.exit_code && !exit.signal)
+    exit.signal = 9;  // it could not even be reaped: killed, as far as anybody can tell
   return exit;
 }
 

@@ -1,4 +1,5 @@
-// The worker's side of a rank's folder (worker/shim/rank_folder.h): its place under the worker's own, and its records read back.
+// The worker's side of a rank's folder (worker/shim/rank_folder.h): its place under the worker's
+// own, and its records read back.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "common/job/rank_key.h"
-#include "common/job/rank_report.h"
+#include "common/rank/rank_key.h"
+#include "common/rank/rank_report.h"
 #include "worker/shim/rank_folder.h"
 
 namespace trainctl::agent {

@@ -22,9 +22,12 @@ std::optional<RankSample> RankSampler::Sample() {
   const base::SteadyMicros passed = now - std::exchange(sampled_at_, now);
   const uint64_t before = std::exchange(cpu_ticks_, ticks);
   RankSample sample{.memory_used_bytes = pages * ::sysconf(_SC_PAGESIZE)};
-  const bool comparable = passed > 0 && passed < now && ticks >= before;  // a helper that ended takes its ticks along
+  const bool comparable =
+      passed > 0 && passed < now && ticks >= before;  // a helper that ended takes its ticks along
   const double ticks_a_micro = static_cast<double>(::sysconf(_SC_CLK_TCK)) / 1e6;
-  if (comparable) sample.cpu_percent = 100.0 * static_cast<double>(ticks - before) / (ticks_a_micro * static_cast<double>(passed));
+  if (comparable)
+    sample.cpu_percent =
+        100.0 * static_cast<double>(ticks - before) / (ticks_a_micro * static_cast<double>(passed));
   return sample;
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "common/job/rank_json.h"
+#include "common/rank/rank_json.h"
 #include "common/wire/rank_key.h"
 #include "common/wire/rank_report.h"
 #include "proto/trainctl.pb.h"
@@ -15,8 +15,10 @@
 
 namespace trainctl::agent {
 
-Relay::Relay(job::RankKey key, std::string folder) : key_(key), folder_(std::move(folder)), reader_(folder_) {
-  shim::SpoolReader kept(folder_);  // of an adopted rank: where it is, before anything is relayed again
+Relay::Relay(job::RankKey key, std::string folder)
+    : key_(key), folder_(std::move(folder)), reader_(folder_) {
+  shim::SpoolReader kept(
+      folder_);  // of an adopted rank: where it is, before anything is relayed again
   kept.Seek(1);
   while (const std::optional<shim::SpoolLine> line = kept.Next()) {
     if (shim::HasType(line->text, "progress")) Read(*line);
@@ -30,9 +32,13 @@ void Relay::Resume(int64_t stored_sequence, int64_t stored_log_bytes) {
   reader_.Seek(stored_sequence + 1);
 }
 
-void Relay::Acknowledge(int64_t sequence) { stored_sequence_ = std::max(stored_sequence_, sequence); }
+void Relay::Acknowledge(int64_t sequence) {
+  stored_sequence_ = std::max(stored_sequence_, sequence);
+}
 
-void Relay::AcknowledgeLog(int64_t offset) { stored_log_bytes_ = std::max(stored_log_bytes_, offset); }
+void Relay::AcknowledgeLog(int64_t offset) {
+  stored_log_bytes_ = std::max(stored_log_bytes_, offset);
+}
 
 std::optional<v1::WorkerMessage> Relay::Next() {
   const bool message_room = sent_sequence_ - stored_sequence_ < kMessageWindow;
@@ -79,20 +85,25 @@ v1::WorkerMessage Relay::Report(int64_t sequence, job::ReportBody body) {
   return message;
 }
 
-// A line that is no message of a rank still has a number: it goes as metrics without points, so that the numbers have no gap.
+// A line that is no message of a rank still has a number: it goes as metrics without points, so
+// that the numbers have no gap.
 job::ReportBody Relay::Read(const shim::SpoolLine& line) {
   if (shim::HasType(line.text, "dropped")) {
     const auto count = static_cast<int64_t>(shim::NumberField(line.text, "messages").value_or(0));
-    spdlog::warn("{}: {} metrics and progress messages were dropped: the coordinator was away for too long", job::ToString(key_), count);
+    spdlog::warn(
+        "{}: {} metrics and progress messages were dropped: the coordinator was away for too long",
+        job::ToString(key_), count);
     return job::RankMetrics{};
   }
   base::Result<job::RankMessage> message = job::RankMessageFromLine(line.text);
   if (!message) {
-    spdlog::warn("{}: message {} is passed over: {}", job::ToString(key_), line.sequence, message.error().message);
+    spdlog::warn("{}: message {} is passed over: {}", job::ToString(key_), line.sequence,
+                 message.error().message);
     return job::RankMetrics{};
   }
   if (const auto* progress = std::get_if<job::RankProgress>(&*message)) {
-    step_ = std::max<int64_t>(0, progress->steps > 0 ? std::min(progress->step, progress->steps - 1) : progress->step);
+    step_ = std::max<int64_t>(
+        0, progress->steps > 0 ? std::min(progress->step, progress->steps - 1) : progress->step);
   }
   return job::ToBody(std::move(*message));
 }

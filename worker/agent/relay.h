@@ -1,15 +1,18 @@
-// What a rank said, from its folder's files to the coordinator: messages by number, the log by offset, and last of all the end. Nothing is
-// kept here that the files and the coordinator's acknowledgements don't tell, so a restarted worker goes on where the coordinator is.
-// The end follows the messages, and the log too unless that takes too long (LetEndOvertakeLog). Not thread-safe.
+// What a rank said, from its folder's files to the coordinator: messages by number, the log by
+// offset, and last of all the end. Nothing is kept here that the files and the coordinator's
+// acknowledgements don't tell, so a restarted worker goes on where the coordinator is. The end
+// follows the messages, and the log too unless that takes too long (LetEndOvertakeLog). Not
+// thread-safe.
 //
-// Bounds: at most kMessageWindow messages and kLogWindowBytes of log are sent without being acknowledged.
+// Bounds: at most kMessageWindow messages and kLogWindowBytes of log are sent without being
+// acknowledged.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "common/job/rank_report.h"
+#include "common/rank/rank_report.h"
 #include "worker/shim/spool.h"
 
 namespace trainctl::v1 {

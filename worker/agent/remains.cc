@@ -10,11 +10,13 @@
 namespace trainctl::agent {
 namespace {
 
-// Whether the shim's session can still be told by its number: once a session's leader and members have all ended, the number may name
-// another session, whose leader then has it as its own id.
+// Whether the shim's session can still be told by its number: once a session's leader and members
+// have all ended, the number may name another session, whose leader then has it as its own id.
 bool IsSessionOurs(const std::vector<shim::ProcessStat>& processes, const shim::PidRecord& rank) {
   if (rank.session == 0) return false;
-  return std::ranges::none_of(processes, [&](const shim::ProcessStat& process) { return process.pid == rank.session && !process.ended(); });
+  return std::ranges::none_of(processes, [&](const shim::ProcessStat& process) {
+    return process.pid == rank.session && !process.ended();
+  });
 }
 
 }  // namespace
@@ -27,7 +29,8 @@ std::vector<pid_t> EndRemains(const shim::PidRecord& rank) {
   const bool session_is_ours = IsSessionOurs(processes, rank);
   for (const shim::ProcessStat& process : processes) {
     const bool is_rank = process.pid == rank.pid && process.start_time == rank.start_time;
-    const bool is_of_session = session_is_ours && process.session == rank.session && process.start_time >= rank.start_time;
+    const bool is_of_session =
+        session_is_ours && process.session == rank.session && process.start_time >= rank.start_time;
     if (process.ended() || !(is_rank || is_of_session)) continue;
     shim::Signal(process, SIGKILL);
     left.push_back(process.pid);

@@ -23,12 +23,19 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr auto kLookInterval = std::chrono::milliseconds(20);
-constexpr base::SteadyMicros kProveMicros = 30'000'000;  // then what is left is in uninterruptible sleep, and said to be
+constexpr base::SteadyMicros kProveMicros =
+    30'000'000;  // then what is left is in uninterruptible sleep, and said to be
 
 }  // namespace
 
-ShimKeeper::ShimKeeper(asio::io_context& io, const base::Clock& clock, std::string folder, Callbacks callbacks)
-    : io_(io), clock_(clock), folder_(std::move(folder)), callbacks_(std::move(callbacks)), socket_(io), timer_(io) {}
+ShimKeeper::ShimKeeper(asio::io_context& io, const base::Clock& clock, std::string folder,
+                       Callbacks callbacks)
+    : io_(io),
+      clock_(clock),
+      folder_(std::move(folder)),
+      callbacks_(std::move(callbacks)),
+      socket_(io),
+      timer_(io) {}
 
 ShimKeeper::~ShimKeeper() {
   *alive_ = false;
@@ -38,7 +45,9 @@ ShimKeeper::~ShimKeeper() {
 void ShimKeeper::Launch(const ShimCommand& command) {
   std::vector<std::string> arguments = {command.program, "--dir", folder_};
   arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
-  base::Result<pid_t> pid = Spawn({.arguments = arguments, .environment = command.environment, .output_path = folder_ + "/shim.err"});
+  base::Result<pid_t> pid = Spawn({.arguments = arguments,
+                                   .environment = command.environment,
+                                   .output_path = folder_ + "/shim.err"});
   if (!pid) return Fail(pid.error().message);
   own_shim_ = *pid;
   Look();
@@ -50,7 +59,8 @@ void ShimKeeper::Fail(const std::string& launch_error) {
 
 void ShimKeeper::Adopt() { Look(); }
 
-// Connects to a shim that listens; else finds out whether one is still to come, or has ended, or was killed.
+// Connects to a shim that listens; else finds out whether one is still to come, or has ended, or
+// was killed.
 void ShimKeeper::Look() {
   if (ended_ || socket_.is_open()) return;
   if (prove_until_ != 0) return ProveEnd();
@@ -59,7 +69,8 @@ void ShimKeeper::Look() {
   if (OwnShimRuns()) return LookLater();
   base::Result<shim::Descriptor> lock = shim::LockFolder(folder_);
   if (!lock) return LookLater();
-  if (const std::optional<shim::ExitRecord> record = ReadExitRecord(folder_)) return End(*record);  // written just before the lock was free
+  if (const std::optional<shim::ExitRecord> record = ReadExitRecord(folder_))
+    return End(*record);     // written just before the lock was free
   lock_ = std::move(*lock);  // no shim lives here, and none can start any more
   prove_until_ = clock_.Steady() + kProveMicros;
   ProveEnd();
@@ -112,13 +123,14 @@ void ShimKeeper::Offer(const std::string& line) {
 void ShimKeeper::Write() {
   if (writing_ || outgoing_.empty()) return;
   writing_ = true;
-  asio::async_write(socket_, asio::buffer(outgoing_.front()), [this, alive = alive_](error_code error, size_t) {
-    if (!*alive) return;
-    writing_ = false;
-    if (error) return;  // the reader sees the end too
-    outgoing_.pop_front();
-    Write();
-  });
+  asio::async_write(socket_, asio::buffer(outgoing_.front()),
+                    [this, alive = alive_](error_code error, size_t) {
+                      if (!*alive) return;
+                      writing_ = false;
+                      if (error) return;  // the reader sees the end too
+                      outgoing_.pop_front();
+                      Write();
+                    });
 }
 
 // Reaps the shim that this process started, if it has ended.
@@ -133,7 +145,8 @@ void ShimKeeper::ProveEnd() {
   const std::optional<shim::PidRecord> rank = ReadPidRecord(folder_);
   if (!rank) {
     const base::Result<std::string> said = base::ReadFile(folder_ + "/shim.err", 64 << 10);
-    record.launch_error = "trainshim ended before it started the rank" + (said && !said->empty() ? ": " + *said : std::string());
+    record.launch_error = "trainshim ended before it started the rank" +
+                          (said && !said->empty() ? ": " + *said : std::string());
     return End(record);
   }
   const std::vector<pid_t> left = EndRemains(*rank);
@@ -148,7 +161,8 @@ void ShimKeeper::End(const shim::ExitRecord& record) {
   ended_ = true;
   outgoing_.clear();
   if (!ReadExitRecord(folder_)) {
-    if (const base::Status written = shim::Write(folder_, record); !written) spdlog::error("{}", written.error().message);
+    if (const base::Status written = shim::Write(folder_, record); !written)
+      spdlog::error("{}", written.error().message);
   }
   lock_.Close();
   asio::post(io_, [this, alive = alive_, record] {

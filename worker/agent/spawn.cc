@@ -32,11 +32,14 @@ struct Actions {
     ::sigemptyset(&none);
     ::posix_spawnattr_setsigdefault(&attributes, &all);
     ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    ::posix_spawnattr_setflags(&attributes,
+                               POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   }
 
   void Place(int fd, int number) { ::posix_spawn_file_actions_adddup2(&files, fd, number); }
-  void Open(const char* path, int flags, int number) { ::posix_spawn_file_actions_addopen(&files, number, path, flags, 0644); }
+  void Open(const char* path, int flags, int number) {
+    ::posix_spawn_file_actions_addopen(&files, number, path, flags, 0644);
+  }
 };
 
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
@@ -51,21 +54,28 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
 base::Result<pid_t> Spawn(const SpawnOptions& options) {
   Actions actions;
   actions.ResetSignals();
-  if (options.input_fd >= 0) actions.Place(options.input_fd, STDIN_FILENO);
-  else actions.Open("/dev/null", O_RDONLY, STDIN_FILENO);
-  for (const auto& [fd, number] : {std::pair(options.output_fd, STDOUT_FILENO), std::pair(options.error_fd, STDERR_FILENO)}) {
-    if (fd >= 0) actions.Place(fd, number);
-    else actions.Open(options.output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, number);
+  if (options.input_fd >= 0)
+    actions.Place(options.input_fd, STDIN_FILENO);
+  else
+    actions.Open("/dev/null", O_RDONLY, STDIN_FILENO);
+  for (const auto& [fd, number] :
+       {std::pair(options.output_fd, STDOUT_FILENO), std::pair(options.error_fd, STDERR_FILENO)}) {
+    if (fd >= 0)
+      actions.Place(fd, number);
+    else
+      actions.Open(options.output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, number);
   }
   pid_t pid = 0;
-  const int error = ::posix_spawnp(&pid, options.arguments[0].c_str(), &actions.files, &actions.attributes,
-                                   Pointers(options.arguments).data(), Pointers(options.environment).data());
+  const int error =
+      ::posix_spawnp(&pid, options.arguments[0].c_str(), &actions.files, &actions.attributes,
+                     Pointers(options.arguments).data(), Pointers(options.environment).data());
   if (error == 0) return pid;
   return base::Error{error == ENOENT ? base::Code::kNotFound : base::Code::kIo,
                      "cannot run " + options.arguments[0] + ": " + std::strerror(error)};
 }
 
-std::vector<std::string> WithVariables(std::vector<std::string> base, const std::vector<std::string>& additions) {
+std::vector<std::string> WithVariables(std::vector<std::string> base,
+                                       const std::vector<std::string>& additions) {
   for (const std::string& addition : additions) {
     const std::string name = addition.substr(0, addition.find('=') + 1);
     std::erase_if(base, [&](const std::string& entry) { return entry.starts_with(name); });

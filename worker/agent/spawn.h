@@ -1,5 +1,6 @@
-// Starts a process without forking this one, which holds gRPC's threads: posix_spawn(3). The child leads a session of its own, has default
-// signals and stdin from /dev/null, and inherits no descriptor but those named here (all of this process's are close-on-exec).
+// Starts a process without forking this one, which holds gRPC's threads: posix_spawn(3). The child
+// leads a session of its own, has default signals and stdin from /dev/null, and inherits no
+// descriptor but those named here (all of this process's are close-on-exec).
 #pragma once
 
 #include <sys/types.h>
@@ -24,6 +25,7 @@ struct SpawnOptions {
 base::Result<pid_t> Spawn(const SpawnOptions& options);
 
 // base with the additions; an addition replaces the entry of the same name.
-std::vector<std::string> WithVariables(std::vector<std::string> base, const std::vector<std::string>& additions);
+std::vector<std::string> WithVariables(std::vector<std::string> base,
+                                       const std::vector<std::string>& additions);
 
 }  // namespace trainctl::agent

@@ -39,14 +39,21 @@ base::Result<HostPort> ParseHostPort(const std::string& text) {
   const size_t colon = text.rfind(':');
   HostPort parts;
   if (colon != std::string::npos) parts = {text.substr(0, colon), text.substr(colon + 1)};
-  if (parts.host.starts_with('[') && parts.host.ends_with(']')) parts.host = parts.host.substr(1, parts.host.size() - 2);
-  const bool is_number = !parts.port.empty() && parts.port.find_first_not_of("0123456789") == std::string::npos;
-  if (parts.host.empty() || !is_number) return base::Error{base::Code::kInvalid, "'" + text + "' is no address: expected host:port"};
+  if (parts.host.starts_with('[') && parts.host.ends_with(']'))
+    parts.host = parts.host.substr(1, parts.host.size() - 2);
+  const bool is_number =
+      !parts.port.empty() && parts.port.find_first_not_of("0123456789") == std::string::npos;
+  if (parts.host.empty() || !is_number)
+    return base::Error{base::Code::kInvalid, "'" + text + "' is no address: expected host:port"};
   return parts;
 }
 
 Uplink::Uplink(asio::io_context& io, UplinkOptions options, Callbacks callbacks)
-    : io_(io), options_(std::move(options)), callbacks_(std::move(callbacks)), resolver_(io), timer_(io),
+    : io_(io),
+      options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      resolver_(io),
+      timer_(io),
       backoff_(options_.first_retry, options_.last_retry, options_.seed) {}
 
 Uplink::~Uplink() { *alive_ = false; }
@@ -56,18 +63,23 @@ void Uplink::Dial() {
   if (!address) return DialLater(address.error().message);
   const base::Result<HostPort> parts = ParseHostPort(*address);
   if (!parts) return DialLater(parts.error().message);
-  resolver_.async_resolve(parts->host, parts->port, [this, alive = alive_, address = *address](error_code error, const auto& endpoints) {
-    if (!*alive) return;
-    if (error || endpoints.empty()) return DialLater("cannot resolve " + address + ": " + error.message());
-    Open(address, endpoints);
-  });
+  resolver_.async_resolve(
+      parts->host, parts->port,
+      [this, alive = alive_, address = *address](error_code error, const auto& endpoints) {
+        if (!*alive) return;
+        if (error || endpoints.empty())
+          return DialLater("cannot resolve " + address + ": " + error.message());
+        Open(address, endpoints);
+      });
 }
 
 void Uplink::Open(const std::string& address, const tcp::resolver::results_type& endpoints) {
-  CoordinatorStream::Callbacks callbacks{.on_message = callbacks_.on_message,
-                                         .on_writable = callbacks_.on_writable,
-                                         .on_closed = [this](const std::string& reason) { Closed(reason); }};
-  stream_ = std::make_unique<CoordinatorStream>(io_, address, options_.keep_alive, std::move(callbacks));
+  CoordinatorStream::Callbacks callbacks{
+      .on_message = callbacks_.on_message,
+      .on_writable = callbacks_.on_writable,
+      .on_closed = [this](const std::string& reason) { Closed(reason); }};
+  stream_ =
+      std::make_unique<CoordinatorStream>(io_, address, options_.keep_alive, std::move(callbacks));
   callbacks_.on_up(LocalAddress(io_, endpoints.begin()->endpoint()));
 }
 
@@ -78,7 +90,8 @@ void Uplink::Closed(const std::string& reason) {
 }
 
 void Uplink::DialLater(const std::string& reason) {
-  if (std::exchange(last_reason_, reason) != reason) spdlog::warn("no connection to the coordinator: {}; trying again", reason);
+  if (std::exchange(last_reason_, reason) != reason)
+    spdlog::warn("no connection to the coordinator: {}; trying again", reason);
   timer_.expires_after(backoff_.Next());
   timer_.async_wait([this, alive = alive_](error_code error) {
     if (*alive && !error) Dial();

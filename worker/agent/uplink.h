@@ -1,5 +1,5 @@
-// Keeps this worker connected to its coordinator: finds its address, dials, and dials again with backoff whenever the stream ends. Runs on
-// the io_context's thread.
+// Keeps this worker connected to its coordinator: finds its address, dials, and dials again with
+// backoff whenever the stream ends. Runs on the io_context's thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -17,17 +17,19 @@ namespace trainctl::agent {
 
 struct UplinkOptions {
   std::string coordinator;       // host:port; or empty, and
-  std::string coordinator_file;  // a file that holds it, read at each try: a restarted coordinator may have another port
+  std::string coordinator_file;  // a file that holds it, read at each try: a restarted coordinator
+                                 // may have another port
   std::chrono::milliseconds first_retry{200};
   std::chrono::milliseconds last_retry{5000};
-  uint64_t seed = 0;      // of the backoff's jitter
+  uint64_t seed = 0;  // of the backoff's jitter
   KeepAlive keep_alive;
 };
 
 class Uplink {
  public:
   struct Callbacks {
-    // The stream is open, its first message is due. local_address: of this host, towards the coordinator.
+    // The stream is open, its first message is due. local_address: of this host, towards the
+    // coordinator.
     std::function<void(const std::string& local_address)> on_up;
     std::function<void(const v1::CoordinatorMessage&)> on_message;
     std::function<void()> on_writable;
@@ -46,7 +48,8 @@ class Uplink {
 
  private:
   void Dial();
-  void Open(const std::string& address, const boost::asio::ip::tcp::resolver::results_type& endpoints);
+  void Open(const std::string& address,
+            const boost::asio::ip::tcp::resolver::results_type& endpoints);
   void Closed(const std::string& reason);
   void DialLater(const std::string& reason);
 

@@ -19,10 +19,12 @@ bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0;
 
 bool WriteTo(const std::string& path, const std::string& text) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  return file.open() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  return file.open() &&
+         ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// The path behind "<hierarchy>:<controllers>:" of this process; empty where it is in no such hierarchy.
+// The path behind "<hierarchy>:<controllers>:" of this process; empty where it is in no such
+// hierarchy.
 std::string OwnPath(std::string_view controllers) {
   const base::Result<std::string> text = base::ReadFile("/proc/self/cgroup", kMaxBytes);
   if (!text) return {};
@@ -30,7 +32,8 @@ std::string OwnPath(std::string_view controllers) {
   for (std::string line; std::getline(lines, line);) {
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
-    if (second != std::string::npos && line.substr(first + 1, second - first - 1) == controllers) return line.substr(second + 1);
+    if (second != std::string::npos && line.substr(first + 1, second - first - 1) == controllers)
+      return line.substr(second + 1);
   }
   return {};
 }
@@ -41,7 +44,8 @@ std::string OwnCgroup() {
   const std::string path = OwnPath("");
   if (path.empty()) return {};
   for (const std::string mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
-    if (Exists(mount + "/cgroup.procs") && Exists(mount + path)) return path == "/" ? mount : mount + path;
+    if (Exists(mount + "/cgroup.procs") && Exists(mount + path))
+      return path == "/" ? mount : mount + path;
   }
   return {};
 }
@@ -55,7 +59,9 @@ std::optional<CgroupLeaf> CgroupLeaf::Create(const std::string& parent, const st
   return std::nullopt;
 }
 
-bool CgroupLeaf::Add(pid_t pid) const { return WriteTo(path_ + "/cgroup.procs", std::to_string(pid)); }
+bool CgroupLeaf::Add(pid_t pid) const {
+  return WriteTo(path_ + "/cgroup.procs", std::to_string(pid));
+}
 
 bool CgroupLeaf::Kill() const { return WriteTo(path_ + "/cgroup.kill", "1"); }
 
@@ -78,8 +84,10 @@ std::optional<int64_t> ReadOomKills(const std::string& path) {
 }
 
 int64_t OomKills() {
-  for (const std::string& path : {OwnCgroup() + "/memory.events", "/sys/fs/cgroup/memory" + OwnPath("memory") + "/memory.oom_control",
-                                  std::string("/proc/vmstat")}) {
+  for (const std::string& path :
+       {OwnCgroup() + "/memory.events",
+        "/sys/fs/cgroup/memory" + OwnPath("memory") + "/memory.oom_control",
+        std::string("/proc/vmstat")}) {
     if (const std::optional<int64_t> kills = ReadOomKills(path)) return *kills;
   }
   return 0;

@@ -11,7 +11,9 @@
 namespace trainctl::shim {
 namespace {
 
-base::Error SystemError(const std::string& what) { return {base::Code::kIo, what + ": " + std::strerror(errno)}; }
+base::Error SystemError(const std::string& what) {
+  return {base::Code::kIo, what + ": " + std::strerror(errno)};
+}
 
 }  // namespace
 
@@ -32,8 +34,10 @@ base::Result<ControlSocket> ControlSocket::Listen(const std::string& folder) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, name->path.c_str(), name->path.size() + 1);
-  const bool bound = ::bind(control.listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  if (!bound || ::chmod(name->path.c_str(), 0600) != 0 || ::listen(control.listener_.get(), 8) != 0) {
+  const bool bound = ::bind(control.listener_.get(), reinterpret_cast<const sockaddr*>(&address),
+                            sizeof address) == 0;
+  if (!bound || ::chmod(name->path.c_str(), 0600) != 0 ||
+      ::listen(control.listener_.get(), 8) != 0) {
     return SystemError("cannot listen on " + folder + "/shim.sock");
   }
   return control;
@@ -72,7 +76,8 @@ bool ControlSocket::Send(const std::string& line) {
 
 void ControlSocket::Flush() {
   while (!outgoing_.empty()) {
-    const ssize_t sent = ::send(connection_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
+    const ssize_t sent =
+        ::send(connection_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno != EAGAIN) return Disconnect();
     if (sent <= 0) return;

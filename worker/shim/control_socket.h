@@ -1,13 +1,18 @@
-// Where a worker speaks to the shim: a Unix stream socket <folder>/shim.sock, newline-delimited JSON both ways. Several workers may connect
-// over time; the newest wins and the one before is closed. Worker → shim, one object a line:
-//   {"type":"terminate","grace_seconds":n}   SIGTERM to the rank's group, after the grace SIGKILL to the whole tree
-//   {"type":"stored","sequence":n}           messages up to n are stored elsewhere: the spool may forget them
+// Where a worker speaks to the shim: a Unix stream socket <folder>/shim.sock, newline-delimited
+// JSON both ways. Several workers may connect over time; the newest wins and the one before is
+// closed. Worker → shim, one object a line:
+//   {"type":"terminate","grace_seconds":n}   SIGTERM to the rank's group, after the grace SIGKILL
+//   to the whole tree
+//   {"type":"stored","sequence":n}           messages up to n are stored elsewhere: the spool may
+//   forget them
 //   {"type":"metrics", …}                    a message for the spool, in order with the rank's own
 //   anything else                            a command for the rank, passed on as it is
 // Shim → worker:
-//   {"type":"data","messages":n,"log_bytes":m}   how much there is in all; the data itself is read from the files
+//   {"type":"data","messages":n,"log_bytes":m}   how much there is in all; the data itself is read
+//   from the files
 //   {"type":"exit"}                              exit.json is written; the shim ends
-// Folders whose path is longer than a socket's name may be (108 bytes) work: the name goes through /proc/self/fd.
+// Folders whose path is longer than a socket's name may be (108 bytes) work: the name goes through
+// /proc/self/fd.
 #pragma once
 
 #include <functional>
@@ -20,7 +25,8 @@
 
 namespace trainctl::shim {
 
-// A name for <folder>/shim.sock that is short enough to bind or connect to, and what must stay open for as long as it is used.
+// A name for <folder>/shim.sock that is short enough to bind or connect to, and what must stay open
+// for as long as it is used.
 struct SocketName {
   Descriptor folder;
   std::string path;

@@ -1,4 +1,5 @@
-// Bytes in, whole lines out. A line longer than the bound is skipped to its end and counted, so that memory stays bounded whatever is sent.
+// Bytes in, whole lines out. A line longer than the bound is skipped to its end and counted, so
+// that memory stays bounded whatever is sent.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +13,12 @@ class LineBuffer {
  public:
   explicit LineBuffer(size_t max_line_bytes) : max_line_bytes_(max_line_bytes) {}
 
-  // Calls take(std::string_view) for each line that bytes complete, without its newline. The view lives until take returns.
+  // Calls take(std::string_view) for each line that bytes complete, without its newline. The view
+  // lives until take returns.
   template <class Take>
   void Append(std::string_view bytes, Take&& take) {
-    for (size_t newline; (newline = bytes.find('\n')) != std::string_view::npos; bytes.remove_prefix(newline + 1)) {
+    for (size_t newline; (newline = bytes.find('\n')) != std::string_view::npos;
+         bytes.remove_prefix(newline + 1)) {
       Grow(bytes.substr(0, newline));
       if (skipping_) {
         ++skipped_;

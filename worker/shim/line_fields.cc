@@ -14,7 +14,8 @@ std::string_view WithoutSpaces(std::string_view text) {
 // What stands behind "key":, from its first character on; empty where the key is missing.
 std::string_view Behind(std::string_view line, std::string_view key) {
   const std::string quoted = Quoted(key);
-  for (size_t at = line.find(quoted); at != std::string_view::npos; at = line.find(quoted, at + 1)) {
+  for (size_t at = line.find(quoted); at != std::string_view::npos;
+       at = line.find(quoted, at + 1)) {
     const std::string_view rest = WithoutSpaces(line.substr(at + quoted.size()));
     if (rest.starts_with(':')) return WithoutSpaces(rest.substr(1));
   }
@@ -23,7 +24,9 @@ std::string_view Behind(std::string_view line, std::string_view key) {
 
 }  // namespace
 
-bool HasType(std::string_view line, std::string_view type) { return Behind(line, "type").starts_with(Quoted(type)); }
+bool HasType(std::string_view line, std::string_view type) {
+  return Behind(line, "type").starts_with(Quoted(type));
+}
 
 std::optional<double> NumberField(std::string_view line, std::string_view key) {
   const std::string text(Behind(line, key).substr(0, 64));

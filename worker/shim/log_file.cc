@@ -21,8 +21,10 @@ void LogFile::Append(std::string_view bytes) {
   while (!bytes.empty()) {
     size_t taken = 0;
     if (Room()) {
-      const int64_t capacity = writer_.segments().size() <= 1 ? limits_.first_bytes : limits_.segment_bytes;
-      const std::string_view part = bytes.substr(0, static_cast<size_t>(capacity - writer_.segments().back().bytes));
+      const int64_t capacity =
+          writer_.segments().size() <= 1 ? limits_.first_bytes : limits_.segment_bytes;
+      const std::string_view part =
+          bytes.substr(0, static_cast<size_t>(capacity - writer_.segments().back().bytes));
       taken = writer_.Write(part);
       if (taken == part.size()) {
         end_ += static_cast<int64_t>(taken);
@@ -40,10 +42,13 @@ LogChunk ReadLog(const std::string& folder, int64_t offset, size_t max_bytes) {
   for (const Segment& segment : ListSegments(folder, "rank.log")) {
     if (segment.start + segment.bytes <= offset) continue;
     LogChunk chunk{std::max(offset, segment.start), {}};
-    const Descriptor file(::open(SegmentPath(folder, "rank.log", segment.start).c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor file(
+        ::open(SegmentPath(folder, "rank.log", segment.start).c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.open()) continue;  // dropped since it was listed
-    chunk.data.resize(std::min(max_bytes, static_cast<size_t>(segment.start + segment.bytes - chunk.offset)));
-    const ssize_t got = ::pread(file.get(), chunk.data.data(), chunk.data.size(), chunk.offset - segment.start);
+    chunk.data.resize(
+        std::min(max_bytes, static_cast<size_t>(segment.start + segment.bytes - chunk.offset)));
+    const ssize_t got =
+        ::pread(file.get(), chunk.data.data(), chunk.data.size(), chunk.offset - segment.start);
     chunk.data.resize(got > 0 ? static_cast<size_t>(got) : 0);
     return chunk;
   }
@@ -57,7 +62,8 @@ std::string LogTail(const std::string& folder, size_t max_lines, size_t max_byte
   int64_t at = std::max<int64_t>(0, end - static_cast<int64_t>(max_bytes));
   bool cut = at > 0;
   std::string text;
-  for (LogChunk chunk = ReadLog(folder, at, max_bytes); !chunk.data.empty(); chunk = ReadLog(folder, at, max_bytes)) {
+  for (LogChunk chunk = ReadLog(folder, at, max_bytes); !chunk.data.empty();
+       chunk = ReadLog(folder, at, max_bytes)) {
     text += chunk.data;
     at = chunk.offset + static_cast<int64_t>(chunk.data.size());
     if (at >= end) break;

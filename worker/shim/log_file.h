@@ -1,6 +1,7 @@
-// What a rank wrote to stdout and stderr: rank.log.<offset of its first byte> (segments.h). The first segment (how the rank began) and the
-// newest ones are kept, what lies between is dropped, so that a flood stays within the bound and every byte keeps its absolute offset.
-// A full disk loses bytes, never the rank: they count in the offset, and the next segment starts behind them.
+// What a rank wrote to stdout and stderr: rank.log.<offset of its first byte> (segments.h). The
+// first segment (how the rank began) and the newest ones are kept, what lies between is dropped, so
+// that a flood stays within the bound and every byte keeps its absolute offset. A full disk loses
+// bytes, never the rank: they count in the offset, and the next segment starts behind them.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ struct LogLimits {
 
 class LogFile {
  public:
-  LogFile(std::string folder, LogLimits limits) : limits_(limits), writer_(std::move(folder), "rank.log") {}
+  LogFile(std::string folder, LogLimits limits)
+      : limits_(limits), writer_(std::move(folder), "rank.log") {}
   void Append(std::string_view bytes);
   int64_t end() const { return end_; }  // bytes the rank ever wrote
 

@@ -36,18 +36,26 @@ or was used before.
 
 constexpr int64_t kLeastLimitBytes = 4096;
 
-std::string VersionLine() { return "trainshim " + std::string(base::Version()) + " (commit " + std::string(base::Commit()) + ")\n"; }
+std::string VersionLine() {
+  return "trainshim " + std::string(base::Version()) + " (commit " + std::string(base::Commit()) +
+         ")\n";
+}
 
-base::Error Invalid(const std::string& message) { return {base::Code::kInvalid, message + " (trainshim --help)"}; }
+base::Error Invalid(const std::string& message) {
+  return {base::Code::kInvalid, message + " (trainshim --help)"};
+}
 
 // Splits the log's bound into its parts in the proportion of the default.
 LogLimits LogLimitsOf(int64_t total_bytes) {
   const int64_t first_bytes = total_bytes / 64;
-  return {.first_bytes = first_bytes, .segment_bytes = (total_bytes - first_bytes) / 9, .newest_segments = 9};
+  return {.first_bytes = first_bytes,
+          .segment_bytes = (total_bytes - first_bytes) / 9,
+          .newest_segments = 9};
 }
 
 // nullopt: done; else what is wrong with it.
-std::optional<base::Error> SetOption(std::string_view name, const std::string& value, ShimOptions& options) {
+std::optional<base::Error> SetOption(std::string_view name, const std::string& value,
+                                     ShimOptions& options) {
   if (name == "--dir") {
     options.folder = value;
     return std::nullopt;
@@ -59,20 +67,26 @@ std::optional<base::Error> SetOption(std::string_view name, const std::string& v
   if (name == "--grace") {
     char* end = nullptr;
     options.grace_seconds = std::strtod(value.c_str(), &end);
-    const bool valid = end != value.c_str() && *end == '\0' && std::isfinite(options.grace_seconds) && options.grace_seconds >= 0;
-    return valid ? std::nullopt : std::optional(Invalid("--grace " + value + ": expected seconds from 0"));
+    const bool valid = end != value.c_str() && *end == '\0' &&
+                       std::isfinite(options.grace_seconds) && options.grace_seconds >= 0;
+    return valid ? std::nullopt
+                 : std::optional(Invalid("--grace " + value + ": expected seconds from 0"));
   }
-  if (name != "--log-limit" && name != "--spool-limit") return Invalid("unknown option " + std::string(name));
+  if (name != "--log-limit" && name != "--spool-limit")
+    return Invalid("unknown option " + std::string(name));
   const std::optional<int64_t> bytes = base::ParseBytes(value);
-  if (!bytes || *bytes < kLeastLimitBytes) return Invalid(std::string(name) + " " + value + ": expected a size from 4KiB");
+  if (!bytes || *bytes < kLeastLimitBytes)
+    return Invalid(std::string(name) + " " + value + ": expected a size from 4KiB");
   if (name == "--log-limit") options.log = LogLimitsOf(*bytes);
-  if (name == "--spool-limit") options.spool = {.total_bytes = *bytes, .segment_bytes = *bytes / 16};
+  if (name == "--spool-limit")
+    options.spool = {.total_bytes = *bytes, .segment_bytes = *bytes / 16};
   return std::nullopt;
 }
 
 }  // namespace
 
-base::Result<std::variant<ShimOptions, Information>> ParseOptions(int argc, const char* const* argv) {
+base::Result<std::variant<ShimOptions, Information>> ParseOptions(int argc,
+                                                                  const char* const* argv) {
   using Parsed = std::variant<ShimOptions, Information>;
   ShimOptions options;
   options.cgroup_parent = OwnCgroup();
@@ -81,8 +95,10 @@ base::Result<std::variant<ShimOptions, Information>> ParseOptions(int argc, cons
     const std::string_view name = argv[at];
     if (name == "--help") return Parsed(Information{kHelp});
     if (name == "--version") return Parsed(Information{VersionLine()});
-    if (at + 1 >= argc) return Invalid(std::string(name) + ": unknown option, or its value is missing");
-    if (const std::optional<base::Error> error = SetOption(name, argv[at + 1], options)) return *error;
+    if (at + 1 >= argc)
+      return Invalid(std::string(name) + ": unknown option, or its value is missing");
+    if (const std::optional<base::Error> error = SetOption(name, argv[at + 1], options))
+      return *error;
   }
   for (++at; at < argc; ++at) options.command.emplace_back(argv[at]);
   if (options.folder.empty()) return Invalid("--dir is missing");

@@ -15,6 +15,7 @@ struct Information {
 };
 
 // kInvalid: what is wrong with the command line.
-base::Result<std::variant<ShimOptions, Information>> ParseOptions(int argc, const char* const* argv);
+base::Result<std::variant<ShimOptions, Information>> ParseOptions(int argc,
+                                                                  const char* const* argv);
 
 }  // namespace trainctl::shim

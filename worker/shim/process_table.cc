@@ -22,9 +22,10 @@ std::optional<ProcessStat> ParseStat(std::string_view text) {
   unsigned long long user = 0, system = 0, start = 0;
   long long resident = 0;
   const std::string rest(text.substr(name_end + 1));
-  const int read = std::sscanf(rest.c_str(),
-                               " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld",
-                               &stat.state, &stat.parent, &stat.group, &stat.session, &user, &system, &start, &resident);
+  const int read = std::sscanf(
+      rest.c_str(),
+      " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld",
+      &stat.state, &stat.parent, &stat.group, &stat.session, &user, &system, &start, &resident);
   if (read != 8) return std::nullopt;
   stat.cpu_ticks = user + system;
   stat.start_time = start;
@@ -33,7 +34,8 @@ std::optional<ProcessStat> ParseStat(std::string_view text) {
 }
 
 std::optional<ProcessStat> ReadStat(pid_t pid) {
-  const base::Result<std::string> text = base::ReadFile("/proc/" + std::to_string(pid) + "/stat", 8192);
+  const base::Result<std::string> text =
+      base::ReadFile("/proc/" + std::to_string(pid) + "/stat", 8192);
   return text ? ParseStat(*text) : std::nullopt;
 }
 
@@ -60,14 +62,16 @@ std::vector<ProcessStat> Descendants(pid_t ancestor) {
     }
   };
   add_children(ancestor);
-  for (size_t i = 0; i < found.size() && found.size() <= children.size(); ++i) add_children(found[i].pid);
+  for (size_t i = 0; i < found.size() && found.size() <= children.size(); ++i)
+    add_children(found[i].pid);
   return found;
 }
 
 bool Signal(const ProcessStat& process, int signal) {
   const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   if (!handle.open()) return false;
-  const std::optional<ProcessStat> now = ReadStat(process.pid);  // after the handle: it can't become another one any more
+  const std::optional<ProcessStat> now =
+      ReadStat(process.pid);  // after the handle: it can't become another one any more
   if (!now || now->start_time != process.start_time || now->ended()) return false;
   return ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0) == 0;
 }

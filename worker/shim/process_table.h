@@ -1,5 +1,5 @@
-// What /proc says about processes. A process is named by its id and its start time together: ids are used again, the pair is not (within
-// one boot). Thread-safe: reads only.
+// What /proc says about processes. A process is named by its id and its start time together: ids
+// are used again, the pair is not (within one boot). Thread-safe: reads only.
 #pragma once
 
 #include <sys/types.h>
@@ -35,7 +35,8 @@ std::vector<ProcessStat> ListProcesses();
 // Children, their children, … of a process; those that have ended are left out.
 std::vector<ProcessStat> Descendants(pid_t ancestor);
 
-// Sends the signal to exactly this process: never to another that got its id. False: it is gone, or may not be signalled.
+// Sends the signal to exactly this process: never to another that got its id. False: it is gone, or
+// may not be signalled.
 bool Signal(const ProcessStat& process, int signal);
 
 // Of the running kernel: changes with every boot. Empty where /proc is not there.

@@ -15,7 +15,9 @@ namespace {
 // Joins "key":value pairs to an object.
 class JsonObject {
  public:
-  void Raw(std::string_view key, const std::string& value) { text_ += (text_.empty() ? "" : ",") + Quoted(key) + ":" + value; }
+  void Raw(std::string_view key, const std::string& value) {
+    text_ += (text_.empty() ? "" : ",") + Quoted(key) + ":" + value;
+  }
   void Number(std::string_view key, int64_t value) { Raw(key, std::to_string(value)); }
   void Text(std::string_view key, std::string_view value) {
     if (!value.empty()) Raw(key, Quoted(value));
@@ -64,12 +66,14 @@ base::Result<Descriptor> LockFolder(const std::string& folder) {
     return base::Error{code, "cannot open " + path + ": " + std::strerror(errno)};
   }
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
-  if (errno == EWOULDBLOCK) return base::Error{base::Code::kConflict, path + " is held: a shim is alive in this folder"};
+  if (errno == EWOULDBLOCK)
+    return base::Error{base::Code::kConflict, path + " is held: a shim is alive in this folder"};
   return base::Error{base::Code::kIo, "cannot lock " + path + ": " + std::strerror(errno)};
 }
 
 bool HasRun(const std::string& folder) {
-  return ::access((folder + "/rank.pid").c_str(), F_OK) == 0 || ::access((folder + "/exit.json").c_str(), F_OK) == 0;
+  return ::access((folder + "/rank.pid").c_str(), F_OK) == 0 ||
+         ::access((folder + "/exit.json").c_str(), F_OK) == 0;
 }
 
 }  // namespace trainctl::shim

@@ -1,4 +1,5 @@
-// The folder of one rank of one attempt: the whole contract between shim and worker, so that a restarted worker knows all from it.
+// The folder of one rank of one attempt: the whole contract between shim and worker, so that a
+// restarted worker knows all from it.
 //   plan.json          what the rank runs (the worker writes it)
 //   shim.lock          held by the shim with flock(2) as long as it lives
 //   shim.sock          where the shim listens (control_socket.h)
@@ -6,7 +7,8 @@
 //   rank.log.*         what the rank printed (log_file.h)
 //   spool.jsonl.*      what the rank and the worker said in messages (spool.h)
 //   exit.json          ExitRecord, written once the whole process tree is gone
-// Records are JSON objects and are written atomically. A folder runs a rank once: with rank.pid or exit.json there, a shim refuses it.
+// Records are JSON objects and are written atomically. A folder runs a rank once: with rank.pid or
+// exit.json there, a shim refuses it.
 #pragma once
 
 #include <sys/types.h>
@@ -26,18 +28,22 @@ namespace trainctl::shim {
 struct PidRecord {
   pid_t pid = 0;            // also the rank's process group
   uint64_t start_time = 0;  // ticks since boot; with pid it names the process for this boot
-  pid_t session = 0;        // the shim's own, which all of the tree is in that made none itself; 0: the shim leads no session
+  pid_t session = 0;  // the shim's own, which all of the tree is in that made none itself; 0: the
+                      // shim leads no session
   std::string boot_id;
   std::string cgroup;  // the rank's leaf; empty: none
 };
 
-// {"exit_code" or "signal" or neither, "oom_killed", "launch_error", "leftover_pids", "boot_id", "ended_at"}; empty ones are left out.
+// {"exit_code" or "signal" or neither, "oom_killed", "launch_error", "leftover_pids", "boot_id",
+// "ended_at"}; empty ones are left out.
 struct ExitRecord {
   std::optional<int> exit_code;
   std::optional<int> signal;
-  bool oom_killed = false;           // SIGKILL that nobody here sent, while the kernel's count of OOM kills rose
+  bool oom_killed =
+      false;  // SIGKILL that nobody here sent, while the kernel's count of OOM kills rose
   std::string launch_error;          // the program never ran, and why
-  std::vector<pid_t> leftover_pids;  // could not be ended in time (uninterruptible sleep): the tree is not proven gone
+  std::vector<pid_t> leftover_pids;  // could not be ended in time (uninterruptible sleep): the tree
+                                     // is not proven gone
   std::string boot_id;
   base::WallMicros ended_at = 0;
 };

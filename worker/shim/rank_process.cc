@@ -27,12 +27,14 @@ struct Pipe {
 
 void SetNonBlocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
-// The child's ends, all above the numbers that they will get, so that placing one never closes another.
+// The child's ends, all above the numbers that they will get, so that placing one never closes
+// another.
 struct ChildEnds {
   int null, log, messages, commands, gate, failure;
 
   void MoveUp() {
-    for (int* fd : {&null, &log, &messages, &commands, &gate, &failure}) *fd = ::fcntl(*fd, F_DUPFD_CLOEXEC, 10);
+    for (int* fd : {&null, &log, &messages, &commands, &gate, &failure})
+      *fd = ::fcntl(*fd, F_DUPFD_CLOEXEC, 10);
   }
 };
 
@@ -48,7 +50,8 @@ void ResetSignals() {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   char go = 0;
-  if (::getppid() != shim || ::read(ends.gate, &go, 1) != 1) ::_exit(127);  // the shim died or gave up meanwhile
+  if (::getppid() != shim || ::read(ends.gate, &go, 1) != 1)
+    ::_exit(127);  // the shim died or gave up meanwhile
   ResetSignals();
   ::dup2(ends.null, STDIN_FILENO);
   ::dup2(ends.log, STDOUT_FILENO);
@@ -67,19 +70,23 @@ base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& comm
   Pipe log, messages, commands, gate, failure;
   const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!log.ok || !messages.ok || !commands.ok || !gate.ok || !failure.ok || !null.open()) {
-    return base::Error{base::Code::kIo, std::string("cannot make the rank's pipes: ") + std::strerror(errno)};
+    return base::Error{base::Code::kIo,
+                       std::string("cannot make the rank's pipes: ") + std::strerror(errno)};
   }
   std::vector<char*> arguments;
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : command)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
 
   const pid_t shim = ::getpid();
   const pid_t pid = ::fork();
-  if (pid < 0) return base::Error{base::Code::kIo, std::string("cannot fork: ") + std::strerror(errno)};
+  if (pid < 0)
+    return base::Error{base::Code::kIo, std::string("cannot fork: ") + std::strerror(errno)};
   if (pid == 0) {
     gate.write.Close();
     failure.read.Close();
-    const ChildEnds ends = {null.get(), log.write.get(), messages.write.get(), commands.read.get(), gate.read.get(), failure.write.get()};
+    const ChildEnds ends = {null.get(),          log.write.get(), messages.write.get(),
+                            commands.read.get(), gate.read.get(), failure.write.get()};
     RunChild(ends, shim, arguments);
   }
   ::setpgid(pid, pid);  // also here, so that it holds whoever comes first
@@ -101,7 +108,8 @@ base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& comm
 base::Status RankProcess::Release() {
   const ssize_t told = ::write(gate_.get(), "g", 1);
   gate_.Close();
-  if (told != 1) return base::Error{base::Code::kIo, "the rank's process ended before its program was started"};
+  if (told != 1)
+    return base::Error{base::Code::kIo, "the rank's process ended before its program was started"};
   int error = 0;
   ssize_t got = 0;
   do {

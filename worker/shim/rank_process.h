@@ -1,8 +1,10 @@
-// Starts the rank's program: in a process group of its own, with stdin from /dev/null, stdout and stderr into the log pipe, messages out on
-// descriptor 3, commands in on descriptor 4, and the kernel's word that it dies with its shim (PR_SET_PDEATHSIG). Environment, working
-// directory and umask pass as they are; signals are as after a fresh start.
+// Starts the rank's program: in a process group of its own, with stdin from /dev/null, stdout and
+// stderr into the log pipe, messages out on descriptor 3, commands in on descriptor 4, and the
+// kernel's word that it dies with its shim (PR_SET_PDEATHSIG). Environment, working directory and
+// umask pass as they are; signals are as after a fresh start.
 //
-// In two steps, so that no rank ever runs off the record: Fork makes a process that waits; Release lets it run the program.
+// In two steps, so that no rank ever runs off the record: Fork makes a process that waits; Release
+// lets it run the program.
 #pragma once
 
 #include <sys/types.h>

@@ -19,7 +19,9 @@ namespace {
 constexpr size_t kDigits = 15;
 
 std::optional<int64_t> StartOf(std::string_view name, std::string_view prefix) {
-  if (name.size() != prefix.size() + 1 + kDigits || !name.starts_with(prefix) || name[prefix.size()] != '.') return std::nullopt;
+  if (name.size() != prefix.size() + 1 + kDigits || !name.starts_with(prefix) ||
+      name[prefix.size()] != '.')
+    return std::nullopt;
   const std::string_view digits = name.substr(prefix.size() + 1);
   int64_t start = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), start);
@@ -42,7 +44,8 @@ std::vector<Segment> ListSegments(const std::string& folder, std::string_view pr
   while (const dirent* entry = ::readdir(directory.get())) {
     const std::optional<int64_t> start = StartOf(entry->d_name, prefix);
     struct stat status;
-    if (start && ::fstatat(::dirfd(directory.get()), entry->d_name, &status, 0) == 0) segments.push_back({*start, status.st_size});
+    if (start && ::fstatat(::dirfd(directory.get()), entry->d_name, &status, 0) == 0)
+      segments.push_back({*start, status.st_size});
   }
   std::ranges::sort(segments, {}, &Segment::start);
   return segments;
@@ -51,7 +54,8 @@ std::vector<Segment> ListSegments(const std::string& folder, std::string_view pr
 bool SegmentWriter::Begin(int64_t start) {
   file_.Close();
   if (!segments_.empty() && segments_.back().bytes == 0) Drop(segments_.size() - 1);
-  file_ = Descriptor(::open(SegmentPath(folder_, prefix_, start).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  file_ = Descriptor(::open(SegmentPath(folder_, prefix_, start).c_str(),
+                            O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (file_.open()) segments_.push_back({start, 0});
   return file_.open();
 }

@@ -1,5 +1,7 @@
-// A stream kept as a chain of files, so that any part of it can be dropped while it grows and every position keeps its meaning:
-//   <folder>/<prefix>.<start>     start = the position of the file's first byte or line, in 15 decimal digits
+// A stream kept as a chain of files, so that any part of it can be dropped while it grows and every
+// position keeps its meaning:
+//   <folder>/<prefix>.<start>     start = the position of the file's first byte or line, in 15
+//   decimal digits
 // `cat <prefix>.*` prints the chain in order. One process writes; others read at any time.
 #pragma once
 
@@ -25,11 +27,14 @@ std::vector<Segment> ListSegments(const std::string& folder, std::string_view pr
 
 class SegmentWriter {
  public:
-  SegmentWriter(std::string folder, std::string prefix) : folder_(std::move(folder)), prefix_(std::move(prefix)) {}
+  SegmentWriter(std::string folder, std::string prefix)
+      : folder_(std::move(folder)), prefix_(std::move(prefix)) {}
 
-  // Ends the newest segment (an empty one is removed) and begins the next. False: the operating system refused; then none is open.
+  // Ends the newest segment (an empty one is removed) and begins the next. False: the operating
+  // system refused; then none is open.
   bool Begin(int64_t start);
-  // Appends to the open segment; returns how many bytes it took: fewer than given where the disk is full.
+  // Appends to the open segment; returns how many bytes it took: fewer than given where the disk is
+  // full.
   size_t Write(std::string_view bytes);
   // Writing goes on only after Begin.
   void Close();
@@ -37,8 +42,10 @@ class SegmentWriter {
   void Drop(size_t index);
 
   bool open() const { return file_.open(); }
-  const std::vector<Segment>& segments() const { return segments_; }  // those that are kept, by start; the last is the open one
-  int64_t bytes() const;                                              // of all that are kept
+  const std::vector<Segment>& segments() const {
+    return segments_;
+  }                       // those that are kept, by start; the last is the open one
+  int64_t bytes() const;  // of all that are kept
 
  private:
   const std::string folder_;

@@ -19,7 +19,8 @@ namespace trainctl::shim {
 namespace {
 
 constexpr size_t kReadBytes = 64 << 10;
-constexpr size_t kMaxCommandBytes = 1 << 20;  // waiting for the rank to read them; beyond it commands are dropped
+constexpr size_t kMaxCommandBytes =
+    1 << 20;  // waiting for the rank to read them; beyond it commands are dropped
 constexpr double kMaxGraceSeconds = 3600;
 constexpr int kKillIntervalMs = 20;
 
@@ -45,7 +46,10 @@ std::string NameOf(const std::string& folder) {
 }  // namespace
 
 Shim::Shim(ShimOptions options, const base::Clock& clock)
-    : options_(std::move(options)), clock_(clock), log_(options_.folder, options_.log), spool_(options_.folder, options_.spool) {}
+    : options_(std::move(options)),
+      clock_(clock),
+      log_(options_.folder, options_.log),
+      spool_(options_.folder, options_.spool) {}
 
 base::Status Shim::Run() {
   if (const base::Status prepared = Prepare(); !prepared) return prepared;
@@ -67,11 +71,14 @@ base::Status Shim::Prepare() {
   base::Result<Descriptor> lock = LockFolder(options_.folder);
   if (!lock) return lock.error();
   lock_ = std::move(*lock);
-  if (HasRun(options_.folder)) return base::Error{base::Code::kConflict, options_.folder + " has run a rank before: it runs only once"};
+  if (HasRun(options_.folder))
+    return base::Error{base::Code::kConflict,
+                       options_.folder + " has run a rank before: it runs only once"};
 
   ::setsid();  // fails where the caller made us a leader already
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  for (const int signal : {SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU}) ::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU})
+    ::signal(signal, SIG_IGN);
   sigset_t handled;
   ::sigemptyset(&handled);
   ::sigaddset(&handled, SIGCHLD);
@@ -92,7 +99,8 @@ base::Status Shim::Launch() {
   base::Result<RankProcess> rank = RankProcess::Fork(options_.command);
   if (!rank) return rank.error();
   rank_ = std::move(*rank);
-  leaf_ = CgroupLeaf::Create(options_.cgroup_parent, "trainctl-" + NameOf(options_.folder) + "-" + std::to_string(::getpid()));
+  leaf_ = CgroupLeaf::Create(options_.cgroup_parent, "trainctl-" + NameOf(options_.folder) + "-" +
+                                                         std::to_string(::getpid()));
   if (leaf_ && !leaf_->Add(rank_->pid())) {
     leaf_->Remove();
     leaf_.reset();
@@ -108,16 +116,18 @@ base::Status Shim::Launch() {
 }
 
 void Shim::WaitForEvents() {
-  pollfd fds[] = {{signals_.get(), POLLIN, 0},
-                  {control_->listener(), POLLIN, 0},
-                  {control_->connection(), static_cast<short>(POLLIN | (control_->sending() ? POLLOUT : 0)), 0},
-                  {rank_ ? rank_->log().get() : -1, POLLIN, 0},
-                  {rank_ ? rank_->messages().get() : -1, POLLIN, 0},
-                  {rank_ && !commands_.empty() ? rank_->commands().get() : -1, POLLOUT, 0}};
+  pollfd fds[] = {
+      {signals_.get(), POLLIN, 0},
+      {control_->listener(), POLLIN, 0},
+      {control_->connection(), static_cast<short>(POLLIN | (control_->sending() ? POLLOUT : 0)), 0},
+      {rank_ ? rank_->log().get() : -1, POLLIN, 0},
+      {rank_ ? rank_->messages().get() : -1, POLLIN, 0},
+      {rank_ && !commands_.empty() ? rank_->commands().get() : -1, POLLOUT, 0}};
   int timeout_ms = -1;
   if (stage_ == Stage::kKilling) timeout_ms = kKillIntervalMs;
   if (stage_ == Stage::kTerminating) {
-    timeout_ms = static_cast<int>(std::clamp<int64_t>((deadline_ - clock_.Steady()) / 1000 + 1, 0, 60'000));
+    timeout_ms =
+        static_cast<int>(std::clamp<int64_t>((deadline_ - clock_.Steady()) / 1000 + 1, 0, 60'000));
   }
   if (!rank_) timeout_ms = 0;
   if (::poll(fds, std::size(fds), timeout_ms) <= 0) return;
@@ -129,7 +139,8 @@ void Shim::WaitForEvents() {
     control_->Read([this](std::string_view line) { Take(line); });
     control_->Flush();
   }
-  if (fds[1].revents && control_->Accept()) told_lines_ = -1;  // tell the new worker how much there is
+  if (fds[1].revents && control_->Accept())
+    told_lines_ = -1;  // tell the new worker how much there is
 }
 
 void Shim::ReadSignals() {
@@ -154,13 +165,16 @@ bool Shim::ReadMessages() {
 void Shim::SendCommands() {
   const ssize_t sent = ::write(rank_->commands().get(), commands_.data(), commands_.size());
   if (sent > 0) commands_.erase(0, static_cast<size_t>(sent));
-  if (sent < 0 && errno != EAGAIN && errno != EINTR) commands_.clear();  // the rank reads no commands any more
+  if (sent < 0 && errno != EAGAIN && errno != EINTR)
+    commands_.clear();  // the rank reads no commands any more
 }
 
 // A line of the worker (control_socket.h).
 void Shim::Take(std::string_view line) {
-  if (HasType(line, "terminate")) return Terminate(NumberField(line, "grace_seconds").value_or(options_.grace_seconds));
-  if (HasType(line, "stored")) return spool_.Acknowledge(static_cast<int64_t>(NumberField(line, "sequence").value_or(0)));
+  if (HasType(line, "terminate"))
+    return Terminate(NumberField(line, "grace_seconds").value_or(options_.grace_seconds));
+  if (HasType(line, "stored"))
+    return spool_.Acknowledge(static_cast<int64_t>(NumberField(line, "sequence").value_or(0)));
   if (HasType(line, "metrics")) return spool_.Append(line);
   if (commands_.size() + line.size() < kMaxCommandBytes) commands_.append(line).push_back('\n');
 }
@@ -168,7 +182,8 @@ void Shim::Take(std::string_view line) {
 // Wakes the worker up where there is more than it knows of.
 void Shim::Tell() {
   if (told_lines_ == spool_.lines() && told_log_bytes_ == log_.end()) return;
-  const std::string counts = "\"messages\":" + std::to_string(spool_.lines()) + ",\"log_bytes\":" + std::to_string(log_.end());
+  const std::string counts = "\"messages\":" + std::to_string(spool_.lines()) +
+                             ",\"log_bytes\":" + std::to_string(log_.end());
   if (!control_->Send("{\"type\":\"data\"," + counts + "}")) return;
   told_lines_ = spool_.lines();
   told_log_bytes_ = log_.end();
@@ -177,7 +192,9 @@ void Shim::Tell() {
 // A second call may shorten the grace, never lengthen it.
 void Shim::Terminate(double grace_seconds) {
   if (stage_ == Stage::kKilling || stage_ == Stage::kGone || !rank_) return;
-  const double grace = std::isfinite(grace_seconds) ? std::clamp(grace_seconds, 0.0, kMaxGraceSeconds) : options_.grace_seconds;
+  const double grace = std::isfinite(grace_seconds)
+                           ? std::clamp(grace_seconds, 0.0, kMaxGraceSeconds)
+                           : options_.grace_seconds;
   const base::SteadyMicros deadline = clock_.Steady() + Micros(grace);
   deadline_ = stage_ == Stage::kTerminating ? std::min(deadline_, deadline) : deadline;
   if (stage_ == Stage::kRunning) ::kill(-rank_->pid(), SIGTERM);
@@ -212,7 +229,8 @@ void Shim::Advance() {
   } else if (clock_.Steady() < deadline_) {
     KillTree();
   } else {
-    for (const ProcessStat& process : Descendants(::getpid())) exit_.leftover_pids.push_back(process.pid);
+    for (const ProcessStat& process : Descendants(::getpid()))
+      exit_.leftover_pids.push_back(process.pid);
     stage_ = Stage::kGone;
   }
 }

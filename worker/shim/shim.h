@@ -1,9 +1,12 @@
-// One rank's keeper, a single thread around poll(2). It starts the rank, is the parent of everything the rank leaves behind (child
-// subreaper), and outlives the worker, so that the rank does too; a rank never outlives its shim.
+// One rank's keeper, a single thread around poll(2). It starts the rank, is the parent of
+// everything the rank leaves behind (child subreaper), and outlives the worker, so that the rank
+// does too; a rank never outlives its shim.
 //
-// Life: Launch → the rank runs → it ends, or is asked to (SIGTERM to its group, after the grace SIGKILL to the tree) → whatever is left of
-// the tree is killed and reaped → exit.json. Processes that can't be ended (uninterruptible sleep) are waited for up to a bound, then named
-// in exit.json. The rank never waits for the shim's files: see log_file.h and spool.h for what is dropped when.
+// Life: Launch → the rank runs → it ends, or is asked to (SIGTERM to its group, after the grace
+// SIGKILL to the tree) → whatever is left of the tree is killed and reaped → exit.json. Processes
+// that can't be ended (uninterruptible sleep) are waited for up to a bound, then named in
+// exit.json. The rank never waits for the shim's files: see log_file.h and spool.h for what is
+// dropped when.
 #pragma once
 
 #include <optional>
@@ -24,9 +27,10 @@ namespace trainctl::shim {
 struct ShimOptions {
   std::string folder;                // rank_folder.h; must be there
   std::vector<std::string> command;  // the rank's program and arguments
-  std::string cgroup_parent;         // a cgroup v2 folder in which the rank gets a leaf where that is allowed; empty: none
-  double grace_seconds = 10;         // of a SIGTERM to the shim itself
-  double unkillable_seconds = 30;    // how long killed processes are waited for
+  std::string cgroup_parent;       // a cgroup v2 folder in which the rank gets a leaf where that is
+                                   // allowed; empty: none
+  double grace_seconds = 10;       // of a SIGTERM to the shim itself
+  double unkillable_seconds = 30;  // how long killed processes are waited for
   LogLimits log;
   SpoolLimits spool;
 };
@@ -35,8 +39,9 @@ class Shim {
  public:
   Shim(ShimOptions options, const base::Clock& clock);
 
-  // Until the rank's tree is gone and exit.json is written. The program's failure to start is in exit.json too. kConflict: the folder is in
-  // use or was used before. kNotFound, kIo: the folder can't be used.
+  // Until the rank's tree is gone and exit.json is written. The program's failure to start is in
+  // exit.json too. kConflict: the folder is in use or was used before. kNotFound, kIo: the folder
+  // can't be used.
   base::Status Run();
 
  private:

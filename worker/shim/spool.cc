@@ -14,7 +14,9 @@ namespace {
 
 constexpr char kPrefix[] = "spool.jsonl";
 
-bool MayBeLost(std::string_view line) { return HasType(line, "metrics") || HasType(line, "progress"); }
+bool MayBeLost(std::string_view line) {
+  return HasType(line, "metrics") || HasType(line, "progress");
+}
 
 }  // namespace
 
@@ -24,7 +26,8 @@ void Spool::Append(std::string_view line) {
     ++dropped_;
     return;
   }
-  if (const int64_t dropped = std::exchange(dropped_, 0)) Push("{\"type\":\"dropped\",\"messages\":" + std::to_string(dropped) + "}");
+  if (const int64_t dropped = std::exchange(dropped_, 0))
+    Push("{\"type\":\"dropped\",\"messages\":" + std::to_string(dropped) + "}");
   Push(line);
 }
 
@@ -40,7 +43,8 @@ void Spool::Flush() {
     if ((full || !writer_.open()) && at_line_start_ && !writer_.Begin(written_lines_ + 1)) return;
     const size_t written = writer_.Write(pending_);
     if (written == 0) return;
-    written_lines_ += std::count(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(written), '\n');
+    written_lines_ +=
+        std::count(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(written), '\n');
     at_line_start_ = pending_[written - 1] == '\n';
     pending_.erase(0, written);
   }
@@ -52,21 +56,25 @@ void Spool::Acknowledge(int64_t sequence) {
 }
 
 void Spool::Finish() {
-  if (const int64_t dropped = std::exchange(dropped_, 0)) Push("{\"type\":\"dropped\",\"messages\":" + std::to_string(dropped) + "}");
+  if (const int64_t dropped = std::exchange(dropped_, 0))
+    Push("{\"type\":\"dropped\",\"messages\":" + std::to_string(dropped) + "}");
   Flush();
 }
 
 void AppendToEndedSpool(const std::string& folder, std::string_view line) {
   const std::vector<Segment> segments = ListSegments(folder, kPrefix);
-  const std::string path = SegmentPath(folder, kPrefix, segments.empty() ? 1 : segments.back().start);
+  const std::string path =
+      SegmentPath(folder, kPrefix, segments.empty() ? 1 : segments.back().start);
   const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!file.open()) return;
   const off_t size = ::lseek(file.get(), 0, SEEK_END);
   char last = '\n';
   const bool torn = size > 0 && ::pread(file.get(), &last, 1, size - 1) == 1 && last != '\n';
   const std::string text = (torn ? "\n" : "") + std::string(line) + "\n";
-  const bool whole = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (!whole) [[maybe_unused]] const int cut = ::ftruncate(file.get(), size);
+  const bool whole =
+      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (!whole) [[maybe_unused]]
+    const int cut = ::ftruncate(file.get(), size);
 }
 
 SpoolReader::SpoolReader(std::string folder) : folder_(std::move(folder)) {}
@@ -107,7 +115,8 @@ std::optional<SpoolLine> SpoolReader::Next() {
     const ssize_t got = file_.open() ? ::read(file_.get(), bytes, sizeof bytes) : 0;
     if (got <= 0 && !Follow()) return std::nullopt;
     if (got > 0) {
-      partial_.Append({bytes, static_cast<size_t>(got)}, [this](std::string_view line) { ready_.emplace_back(line); });
+      partial_.Append({bytes, static_cast<size_t>(got)},
+                      [this](std::string_view line) { ready_.emplace_back(line); });
     }
   }
   SpoolLine line{next_++, std::move(ready_.front())};

@@ -1,9 +1,12 @@
-// The messages of a rank, one JSON line each, numbered from 1: spool.jsonl.<number of its first line> (segments.h). The worker relays them
-// by number and says how far they are stored; files that are stored wholly are removed, so that the bound is on what nobody has yet.
+// The messages of a rank, one JSON line each, numbered from 1: spool.jsonl.<number of its first
+// line> (segments.h). The worker relays them by number and says how far they are stored; files that
+// are stored wholly are removed, so that the bound is on what nobody has yet.
 //
-// Overflow: beyond the bound, lines that may be lost (progress, metrics) are dropped and counted; the count stands in one
-// {"type":"dropped","messages":n} as soon as there is room again, at the latest at the end. All others are kept up to twice the bound.
-// A full disk holds lines back in memory under the same rule. The rank never waits.
+// Overflow: beyond the bound, lines that may be lost (progress, metrics) are dropped and counted;
+// the count stands in one
+// {"type":"dropped","messages":n} as soon as there is room again, at the latest at the end. All
+// others are kept up to twice the bound. A full disk holds lines back in memory under the same
+// rule. The rank never waits.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +32,8 @@ struct SpoolLimits {
 
 class Spool {
  public:
-  Spool(std::string folder, SpoolLimits limits) : limits_(limits), writer_(std::move(folder), "spool.jsonl") {}
+  Spool(std::string folder, SpoolLimits limits)
+      : limits_(limits), writer_(std::move(folder), "spool.jsonl") {}
 
   // line without its newline.
   void Append(std::string_view line);
@@ -37,7 +41,8 @@ class Spool {
   void CountDropped(int64_t messages) { dropped_ += messages; }
   // Lines up to this number are stored elsewhere.
   void Acknowledge(int64_t sequence);
-  // Nothing more will come: says what was dropped, and tries once more to write what a full disk held back.
+  // Nothing more will come: says what was dropped, and tries once more to write what a full disk
+  // held back.
   void Finish();
 
   int64_t lines() const { return lines_; }
@@ -56,7 +61,8 @@ class Spool {
   int64_t dropped_ = 0;
 };
 
-// One more line at the end of a spool whose writer has ended, as its process may have in the middle of a line. Lost where the disk is full.
+// One more line at the end of a spool whose writer has ended, as its process may have in the middle
+// of a line. Lost where the disk is full.
 void AppendToEndedSpool(const std::string& folder, std::string_view line);
 
 struct SpoolLine {

@@ -1,0 +1,32 @@
+// The coordinator's comparison of runs as text, Markdown and records: what compare prints and
+// export writes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/show/output.h"
+#include "client/show/text_table.h"
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::client {
+
+// There are jobs, and each row has a value for each of them. What follows expects it.
+bool IsWhole(const v1::CompareResponse& response);
+
+// {"jobs", "rows", "same", "warnings"}.
+Json ComparisonDocument(const v1::CompareResponse& response);
+// A record for each row: its values as a list.
+std::vector<Json> RowRecords(const v1::CompareResponse& response);
+// A line of a spreadsheet for each row: its values under the jobs' ids.
+std::vector<Json> FlatRecords(const v1::CompareResponse& response);
+
+// base: the place of the job that the others are measured against, which stands first. Text: as
+// many jobs beside it as the terminal is wide, then the next ones below, again beside the base.
+std::string ComparisonText(const v1::CompareResponse& response, int base,
+                           const TableLayout& layout);
+std::string ComparisonMarkdown(const v1::CompareResponse& response, int base);
+// Its table alone, the jobs in their order.
+std::string ComparisonTable(const v1::CompareResponse& response);
+
+}  // namespace trainctl::client

@@ -1,0 +1,117 @@
+#include "client/show/format.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+#include "common/base/size.h"
+
+namespace trainctl::client {
+namespace {
+
+std::string Print(const char* format, auto... values) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+std::string FormatSeconds(double seconds) {
+  if (seconds < 1) return Print("%.3f s", seconds);
+  if (seconds < 60) return Print("%.2f s", seconds);
+  return base::FormatDuration(std::llround(seconds));
+}
+
+std::string WithoutTrailingZeros(std::string text) {
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::string WithThousands(int64_t value) {
+  std::string text = std::to_string(value);
+  const size_t first_digit = value < 0 ? 1 : 0;
+  for (size_t end = text.size(); end > first_digit + 3; end -= 3) text.insert(end - 3, ",");
+  return text;
+}
+
+std::string FormatNumber(double value) {
+  const double size = std::abs(value);
+  if (!std::isfinite(value)) return Print("%g", value);
+  if (size >= 1e15) return Print("%.3e", value);
+  if (size >= 1000 || value == std::trunc(value)) return WithThousands(std::llround(value));
+  if (size < 1e-5) return Print("%.4g", value);
+  const int digits = std::max(0, 3 - static_cast<int>(std::floor(std::log10(size))));
+  return WithoutTrailingZeros(Print("%.*f", digits, value));
+}
+
+std::string FormatMemory(int64_t bytes) {
+  const double gib = static_cast<double>(bytes) / (1 << 30);
+  if (bytes == 0) return "0 GiB";
+  return std::abs(gib) < 0.1 ? Print("%.2f MiB", gib * 1024) : base::FormatBytes(bytes);
+}
+
+std::string FormatWithUnit(double value, std::string_view unit) {
+  if (!std::isfinite(value)) return FormatNumber(value);
+  if (unit == "bytes") return FormatMemory(std::llround(value));
+  if (unit == "s") return FormatSeconds(value);
+  if (unit == "%") return Print("%.0f %%", value);
+  if (unit == "×") return Print("%.2f×", value);
+  if (unit.empty()) return FormatNumber(value);
+  return FormatNumber(value) + " " + std::string(unit);
+}
+
+std::string FormatDelta(double ratio) {
+  const double percent = 100 * ratio;
+  if (!std::isfinite(percent) || std::abs(percent) < 0.05) return "±0 %";
+  const char* sign = percent > 0 ? "+" : "−";
+  return sign + Print(std::abs(percent) < 999.95 ? "%.1f %%" : "%.0f %%", std::abs(percent));
+}
+
+std::string FormatClock(double seconds) {
+  const int64_t whole = std::max<int64_t>(0, std::llround(seconds));
+  const long long hours = whole / 3600, minutes = whole / 60 % 60, rest = whole % 60;
+  return hours > 0 ? Print("%lld:%02lld:%02lld", hours, minutes, rest)
+                   : Print("%lld:%02lld", minutes, rest);
+}
+
+std::string FormatTime(int64_t micros) {
+  const std::time_t seconds = micros / 1'000'000;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char text[64];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
+  return text;
+}
+
+int DisplayWidth(std::string_view text) {
+  return static_cast<int>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return !IsContinuation(byte); }));
+}
+
+std::string Truncate(std::string_view text, int width) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  if (width <= 0) return "";
+  size_t end = 0;
+  for (int columns = 0; end < text.size(); ++end) {
+    if (!IsContinuation(text[end]) && ++columns == width) break;
+  }
+  return std::string(text.substr(0, end)) + "…";
+}
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> pieces;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    pieces.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return pieces;
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,51 @@
+// Numbers and words as people read them. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainctl::client {
+
+std::string WithThousands(int64_t value);  // "1,234,567"
+
+// Four significant digits, without an exponent where people would not write one: "2.345", "1,235",
+// "0.0002", "2e-08", "nan".
+std::string FormatNumber(double value);
+
+// "9.81 GiB"; below 0.1 GiB "12.50 MiB", since tiny models are tried too; "0 GiB".
+std::string FormatMemory(int64_t bytes);
+
+// By a metric's unit (job::MetricInfo): bytes as FormatMemory, seconds as "0.412 s" or "3min 32s",
+// rates with thousands separators.
+std::string FormatWithUnit(double value, std::string_view unit);
+
+// "+12.3 %", "−45.0 %"; "±0 %" where it would print as zero.
+std::string FormatDelta(double ratio);
+
+// Elapsed or remaining, as on a clock: "0:07", "12:03", "3:02:11".
+std::string FormatClock(double seconds);
+
+// Wall time in UTC: "2026-11-21 03:53:21 UTC".
+std::string FormatTime(int64_t micros);
+
+// Columns on a terminal: one for each code point of UTF-8.
+int DisplayWidth(std::string_view text);
+
+// The first `width` columns; "…" stands for what was cut.
+std::string Truncate(std::string_view text, int width);
+
+std::string Join(const auto& words, std::string_view separator) {
+  std::string text;
+  for (const auto& word : words) {
+    if (!text.empty()) text += separator;
+    text += word;
+  }
+  return text;
+}
+
+// The pieces between separators, the empty ones too; none behind a separator at the end.
+std::vector<std::string> Split(std::string_view text, char separator);
+
+}  // namespace trainctl::client

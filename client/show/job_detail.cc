@@ -1,0 +1,103 @@
+#include "client/show/job_detail.h"
+
+#include "client/show/auto_micro_batch.h"
+#include "client/show/foresight.h"
+#include "client/show/job_listing.h"
+
+namespace trainctl::client {
+namespace {
+
+// What the coordinator stored as JSON; null where there is none.
+Json Parsed(const std::string& text) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return json.is_discarded() ? Json(nullptr) : json;
+}
+
+Json MemoryJson(const v1::MemoryByKind& memory) {
+  return {{"params", memory.params()},
+          {"grads", memory.grads()},
+          {"optimizer", memory.optimizer()},
+          {"optimizer_cpu", memory.optimizer_cpu()},
+          {"other", memory.other()},
+          {"allocated", memory.allocated()},
+          {"peak_allocated", memory.peak_allocated()},
+          {"reserved", memory.reserved()}};
+}
+
+Json RankJson(const v1::RankView& rank) {
+  return {{"rank", rank.rank()},
+          {"worker", rank.worker()},
+          {"host", rank.host()},
+          {"device_uuid", rank.device_uuid()},
+          {"device_name", rank.device_name()},
+          {"phase", rank.phase()},
+          {"step", rank.step()},
+          {"pid", rank.pid()},
+          {"commit", rank.commit()},
+          {"libtorch", rank.libtorch()},
+          {"nccl", rank.nccl()},
+          {"driver", rank.driver()}};
+}
+
+Json AttemptJson(const v1::AttemptView& attempt) {
+  Json ranks = Json::array();
+  for (const v1::RankView& rank : attempt.ranks()) ranks.push_back(RankJson(rank));
+  Json json = {{"attempt", attempt.attempt()},
+               {"outcome", attempt.outcome().empty() ? Json(nullptr) : Json(attempt.outcome())},
+               {"message", attempt.message()},
+               {"micro_batch_size",
+                attempt.micro_batch_size() > 0 ? Json(attempt.micro_batch_size()) : Json(nullptr)},
+               {"trial", attempt.trial()},
+               {"started_at", Seconds(attempt.started_at())},
+               {"ended_at", Seconds(attempt.ended_at())},
+               {"rank", attempt.has_rank() ? Json(attempt.rank()) : Json(nullptr)},
+               {"exit_code", attempt.has_exit_code() ? Json(attempt.exit_code()) : Json(nullptr)},
+               {"signal", attempt.has_signal() ? Json(attempt.signal()) : Json(nullptr)},
+               {"oom", nullptr},
+               {"last_log_lines", attempt.last_log_lines()},
+               {"ranks", ranks}};
+  if (attempt.has_oom()) {
+    const v1::OomDetail& oom = attempt.oom();
+    json["oom"] = {{"rank", oom.rank()},
+                   {"phase", oom.phase()},
+                   {"requested_bytes", oom.requested_bytes()},
+                   {"limit_bytes", oom.limit_bytes()},
+                   {"memory", MemoryJson(oom.memory())}};
+  }
+  return json;
+}
+
+}  // namespace
+
+Json DetailRecord(const v1::JobDetail& detail) {
+  Json record = JobRecord(detail.view());
+  record["job"] = Parsed(detail.job_json());
+  record["inspection"] = Parsed(detail.inspection_json());
+  record["prediction"] = Parsed(detail.prediction_json());
+  const base::Result<job::Prediction> prediction =
+      job::PredictionFromJson(detail.prediction_json());
+  record["prediction_errors"] =
+      prediction.ok() ? ForesightJson(*prediction, detail) : Json::array();
+  record["auto_micro_batch"] = AutoMicroBatchRecord(detail);
+  record["attempts"] = Json::array();
+  for (const v1::AttemptView& attempt : detail.attempts())
+    record["attempts"].push_back(AttemptJson(attempt));
+  record["events"] = Json::array();
+  for (const v1::JobEvent& event : detail.events())
+    record["events"].push_back({{"time", Seconds(event.time())}, {"text", event.text()}});
+  record["summaries"] = Json::array();
+  for (const v1::MetricSummary& summary : detail.summaries()) {
+    record["summaries"].push_back(
+        {{"name", summary.name()},
+         {"rank", summary.has_rank() ? Json(summary.rank()) : Json(nullptr)},
+         {"phase", summary.phase()},
+         {"latest", summary.latest()},
+         {"min", summary.min()},
+         {"max", summary.max()},
+         {"mean", summary.mean()},
+         {"count", summary.count()}});
+  }
+  return record;
+}
+
+}  // namespace trainctl::client

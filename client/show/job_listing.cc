@@ -1,0 +1,125 @@
+#include "client/show/job_listing.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/show/format.h"
+
+namespace trainctl::client {
+namespace {
+
+template <class T>
+Json Known(bool known, const T& value) {
+  return known ? Json(value) : Json(nullptr);
+}
+
+Json TextOrNull(const std::string& text) { return Known(!text.empty(), text); }
+
+std::string StepText(const v1::JobView& view) {
+  if (view.steps() == 0 && view.step() == 0) return "";
+  return view.steps() > 0 ? WithThousands(view.step()) + "/" + WithThousands(view.steps())
+                          : WithThousands(view.step());
+}
+
+// Why it waits, where it runs, or why it ended so.
+std::string WhereOrWhy(const v1::JobView& view) {
+  const std::string place = PlacementText(view);
+  if (view.outcome() == "SUCCEEDED") return place;
+  const std::string& why = view.state() == "FINISHED" ? view.message() : view.reason();
+  if (place.empty() || why.empty()) return place.empty() ? why : place;
+  return place + ": " + why;
+}
+
+TextCell StateCell(const v1::JobView& view) {
+  std::string text = view.outcome().empty() ? view.state() : view.outcome();
+  if (view.has_as_expected()) text += view.as_expected() ? " (as expected)" : " (not as expected)";
+  return {std::move(text), OutcomeStyle(view)};
+}
+
+}  // namespace
+
+Json Seconds(int64_t micros) { return Known(micros != 0, static_cast<double>(micros) / 1e6); }
+
+Style OutcomeStyle(const v1::JobView& view) {
+  if (view.has_as_expected()) return view.as_expected() ? Style::kGood : Style::kBad;
+  if (view.outcome() == "SUCCEEDED") return Style::kGood;
+  if (view.outcome() == "CANCELLED" || view.state() == "STOPPING") return Style::kWarning;
+  if (!view.outcome().empty()) return Style::kBad;
+  return view.state() == "QUEUED" ? Style::kFaint : Style::kPlain;
+}
+
+double ElapsedSeconds(const v1::JobView& view, int64_t now) {
+  if (view.started_at() == 0) return 0;
+  const int64_t end = view.ended_at() != 0 ? view.ended_at() : now;
+  return static_cast<double>(std::max<int64_t>(0, end - view.started_at())) / 1e6;
+}
+
+std::string PlacementText(const v1::JobView& view) {
+  std::vector<std::pair<std::string, std::string>> hosts;
+  for (const std::string& place : view.placement()) {
+    const size_t slash = place.rfind('/');
+    const std::string host = place.substr(0, slash);
+    const std::string device = slash == std::string::npos ? "" : place.substr(slash + 1);
+    if (hosts.empty() || hosts.back().first != host) {
+      hosts.emplace_back(host, device);
+    } else {
+      hosts.back().second += "," + device;
+    }
+  }
+  std::string text;
+  for (const auto& [host, devices] : hosts)
+    text += (text.empty() ? "" : " ") + host + (devices.empty() ? "" : "/" + devices);
+  return text;
+}
+
+Json JobRecord(const v1::JobView& view) {
+  return {
+      {"id", view.id()},
+      {"name", view.name()},
+      {"group", TextOrNull(view.group())},
+      {"group_name", TextOrNull(view.group_name())},
+      {"state", view.state()},
+      {"outcome", TextOrNull(view.outcome())},
+      {"as_expected", Known(view.has_as_expected(), view.as_expected())},
+      {"step", view.step()},
+      {"steps", Known(view.steps() > 0, view.steps())},
+      {"loss", Known(view.has_loss(), view.loss())},
+      {"tokens_per_second", Known(view.has_tokens_per_second(), view.tokens_per_second())},
+      {"peak_allocated_bytes", Known(view.peak_allocated_bytes() > 0, view.peak_allocated_bytes())},
+      {"reason", TextOrNull(view.reason())},
+      {"message", TextOrNull(view.message())},
+      {"placement", std::vector<std::string>(view.placement().begin(), view.placement().end())},
+      {"devices", view.devices()},
+      {"attempt", view.attempt()},
+      {"priority", view.priority()},
+      {"submitted_at", Seconds(view.submitted_at())},
+      {"started_at", Seconds(view.started_at())},
+      {"ended_at", Seconds(view.ended_at())},
+      {"remaining_seconds", Known(view.remaining_seconds() > 0, view.remaining_seconds())},
+  };
+}
+
+Listing ListJobs(const std::vector<v1::JobView>& views, int64_t now) {
+  Listing listing{.collection = "jobs",
+                  .table = TextTable({{"ID"},
+                                      {"NAME"},
+                                      {"STATE"},
+                                      {"STEP", true},
+                                      {"LOSS", true},
+                                      {"TOKENS/S", true},
+                                      {"PEAK", true},
+                                      {"TIME", true},
+                                      {"WHERE OR WHY"}})};
+  for (const v1::JobView& view : views) {
+    listing.records.push_back(JobRecord(view));
+    listing.table.AddRow(
+        {view.id(), view.name(), StateCell(view), StepText(view),
+         view.has_loss() ? FormatNumber(view.loss()) : "",
+         view.has_tokens_per_second() ? FormatNumber(view.tokens_per_second()) : "",
+         view.peak_allocated_bytes() > 0 ? FormatMemory(view.peak_allocated_bytes()) : "",
+         view.started_at() != 0 ? FormatClock(ElapsedSeconds(view, now)) : "", WhereOrWhy(view)});
+  }
+  return listing;
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,136 @@
+#include "client/show/job_report.h"
+
+#include "client/show/auto_micro_batch.h"
+#include "client/show/foresight.h"
+#include "client/show/format.h"
+#include "client/show/job_listing.h"
+#include "client/show/job_text.h"
+#include "client/show/memory_record.h"
+#include "client/show/text_table.h"
+#include "common/estimate/prediction.h"
+
+namespace trainctl::client {
+namespace {
+
+std::string StateText(const v1::JobView& view) {
+  std::string text = view.outcome().empty() ? view.state() : view.outcome();
+  if (view.has_as_expected()) text += view.as_expected() ? " (as expected)" : " (not as expected)";
+  return text;
+}
+
+std::string OverviewText(const v1::JobDetail& detail) {
+  const v1::JobView& view = detail.view();
+  TextTable table({{"What"}, {"Value"}});
+  const auto add = [&table](const char* what, const std::string& value) {
+    if (!value.empty()) table.AddRow({what, value});
+  };
+  add("outcome", StateText(view));
+  add("message", view.message());
+  add("group", GroupText(view));
+  add("where", PlacementText(view));
+  add("steps", StepsText(view));
+  add("micro batch", AutoMicroBatchText(detail));
+  add("submitted", TimeText(view.submitted_at()));
+  add("started", TimeText(view.started_at()));
+  add("ended", TimeText(view.ended_at()));
+  return table.Markdown();
+}
+
+std::string CauseText(const v1::AttemptView& attempt) {
+  std::vector<std::string> causes = Causes(attempt);
+  if (attempt.has_oom()) causes.push_back(OomText(attempt.oom()));
+  return Join(causes, ", ");
+}
+
+std::string AttemptsText(const v1::JobDetail& detail) {
+  std::string text;
+  for (const v1::AttemptView& attempt : detail.attempts()) {
+    const std::string failed_trial = FailedTrialText(attempt);
+    const std::string end = attempt.outcome().empty() ? "not ended"
+                            : failed_trial.empty()    ? attempt.outcome()
+                                                      : failed_trial;
+    text += "\n## Attempt " + std::to_string(attempt.attempt()) + ": " + end + "\n\n";
+    if (!attempt.message().empty()) text += attempt.message() + "\n\n";
+    if (const std::string cause = CauseText(attempt); !cause.empty())
+      text += "Cause: " + cause + ".\n\n";
+    TextTable ranks({{"Rank", true},
+                     {"Worker"},
+                     {"Device"},
+                     {"Phase"},
+                     {"Step", true},
+                     {"Driver"},
+                     {"LibTorch"},
+                     {"NCCL"},
+                     {"Commit"}});
+    for (const v1::RankView& rank : attempt.ranks()) {
+      ranks.AddRow({std::to_string(rank.rank()), rank.worker(), rank.device_name(), rank.phase(),
+                    WithThousands(rank.step()), rank.driver(), rank.libtorch(), rank.nccl(),
+                    rank.commit()});
+    }
+    text += ranks.Markdown();
+    if (!attempt.last_log_lines().empty() && attempt.outcome() != "SUCCEEDED") {
+      text += "\nLast log lines:\n\n````\n" + attempt.last_log_lines() + "\n````\n";
+    }
+  }
+  return text;
+}
+
+std::string BytesText(const std::optional<int64_t>& bytes) {
+  return bytes ? FormatMemory(*bytes) : "–";
+}
+
+// The whole of it: peak, time.
+std::string ForesightSection(const v1::JobDetail& detail) {
+  const base::Result<job::Prediction> prediction =
+      job::PredictionFromJson(detail.prediction_json());
+  const std::string text = prediction.ok() ? ForesightText(*prediction, detail, {}) : "";
+  return text.empty() ? "" : "\n## Predicted and measured\n\n```\n" + text + "```\n";
+}
+
+std::string MemoryText(const v1::JobDetail& detail) {
+  TextTable table({{"Memory"},
+                   {"Phase"},
+                   {"Predicted", true},
+                   {"Measured", true},
+                   {"Error of the prediction", true}});
+  for (const MemoryRow& row : MemoryRows(detail)) {
+    const Json error = MemoryRecord(row)["error"];
+    table.AddRow({row.kind, row.phase, BytesText(row.predicted), BytesText(row.measured),
+                  error.is_null() ? "–" : FormatDelta(error.get<double>())});
+  }
+  if (table.empty()) return "";
+  return ForesightSection(detail) +
+         "\n## Memory, predicted and measured\n\nOf one rank; measured is the most that any rank "
+         "had.\n\n" +
+         table.Markdown();
+}
+
+std::string SummariesText(const v1::JobDetail& detail) {
+  TextTable table({{"Metric"},
+                   {"Rank", true},
+                   {"Phase"},
+                   {"Latest", true},
+                   {"Min", true},
+                   {"Mean", true},
+                   {"Max", true},
+                   {"Points", true}});
+  AddSummaries(detail, &table);
+  return table.empty() ? "" : "\n## Metrics\n\n" + table.Markdown();
+}
+
+std::string EventsText(const v1::JobDetail& detail) {
+  if (detail.events().empty()) return "";
+  TextTable table({{"Time"}, {"Event"}});
+  for (const v1::JobEvent& event : detail.events())
+    table.AddRow({FormatTime(event.time()), event.text()});
+  return "\n## Events\n\n" + table.Markdown();
+}
+
+}  // namespace
+
+std::string JobReport(const v1::JobDetail& detail) {
+  return "# " + detail.view().name() + " (" + detail.view().id() + ")\n\n" + OverviewText(detail) +
+         AttemptsText(detail) + MemoryText(detail) + SummariesText(detail) + EventsText(detail);
+}
+
+}  // namespace trainctl::client

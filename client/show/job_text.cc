@@ -1,0 +1,43 @@
+#include "client/show/job_text.h"
+
+#include "client/show/format.h"
+#include "common/rank/metric.h"
+
+namespace trainctl::client {
+
+std::string GroupText(const v1::JobView& view) {
+  return view.group().empty() ? "" : view.group_name() + " (" + view.group() + ")";
+}
+
+std::string StepsText(const v1::JobView& view) {
+  return view.steps() == 0 ? "" : WithThousands(view.step()) + " of " + WithThousands(view.steps());
+}
+
+std::string TimeText(int64_t micros) { return micros == 0 ? "" : FormatTime(micros); }
+
+std::vector<std::string> Causes(const v1::AttemptView& attempt) {
+  std::vector<std::string> causes;
+  if (attempt.has_rank()) causes.push_back("rank " + std::to_string(attempt.rank()));
+  if (attempt.has_exit_code()) causes.push_back("exit code " + std::to_string(attempt.exit_code()));
+  if (attempt.has_signal()) causes.push_back("signal " + std::to_string(attempt.signal()));
+  return causes;
+}
+
+std::string OomText(const v1::OomDetail& oom) {
+  return "asked for " + FormatMemory(oom.requested_bytes()) + " in " + oom.phase() +
+         " with a limit of " + FormatMemory(oom.limit_bytes());
+}
+
+void AddSummaries(const v1::JobDetail& detail, TextTable* table) {
+  for (const v1::MetricSummary& summary : detail.summaries()) {
+    const job::MetricInfo* metric = job::FindMetric(summary.name());
+    const auto value = [unit = metric != nullptr ? metric->unit : ""](double number) {
+      return FormatWithUnit(number, unit);
+    };
+    table->AddRow({summary.name(), summary.has_rank() ? std::to_string(summary.rank()) : "",
+                   summary.phase(), value(summary.latest()), value(summary.min()),
+                   value(summary.mean()), value(summary.max()), WithThousands(summary.count())});
+  }
+}
+
+}  // namespace trainctl::client

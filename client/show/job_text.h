@@ -1,0 +1,27 @@
+// A job's facts in words, the same on the terminal (trainctl describe) and in a report
+// (job_report.h). Pure; empty where there is nothing to say.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/show/text_table.h"
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::client {
+
+std::string GroupText(const v1::JobView& view);  // "lab (g3)"
+std::string StepsText(const v1::JobView& view);  // "1,200 of 2,000"
+std::string TimeText(int64_t micros);            // of 0: empty
+
+// What ended the attempt: "rank 1", "exit code 3", "signal 9".
+std::vector<std::string> Causes(const v1::AttemptView& attempt);
+
+// "asked for 2.00 GiB in backward with a limit of 10.00 GiB"
+std::string OomText(const v1::OomDetail& oom);
+
+// A row for each summary: metric, rank, phase, latest, min, mean, max, points.
+void AddSummaries(const v1::JobDetail& detail, TextTable* table);
+
+}  // namespace trainctl::client

@@ -1,0 +1,30 @@
+// Predictions beside measurements, of one job. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/show/output.h"
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::client {
+
+// Memory of a rank, in bytes: a kind ("params", …, "allocated", "peak_allocated", "reserved") at a
+// phase of a step. Measured: the most that any rank had there.
+struct MemoryRow {
+  std::string kind;
+  std::string phase;
+  std::optional<int64_t> predicted;
+  std::optional<int64_t> measured;
+};
+
+// In the order of kinds, then phases; only rows where one of the two is known.
+std::vector<MemoryRow> MemoryRows(const v1::JobDetail& detail);
+
+// {"kind", "phase", "predicted_bytes", "measured_bytes", "error"}: error is (predicted − measured)
+// / measured; null: not known.
+Json MemoryRecord(const MemoryRow& row);
+
+}  // namespace trainctl::client

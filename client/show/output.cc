@@ -1,0 +1,108 @@
+#include "client/show/output.h"
+
+#include <algorithm>
+
+namespace trainctl::client {
+namespace {
+
+constexpr struct {
+  std::string_view name;
+  OutputFormat format;
+} kFormats[] = {
+    {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson},
+    {"jsonl", OutputFormat::kJsonl}, {"csv", OutputFormat::kCsv},
+    {"md", OutputFormat::kMarkdown}, {"name", OutputFormat::kName},
+};
+
+std::string Dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string CsvField(const Json& value) {
+  if (value.is_null()) return "";
+  const std::string text = value.is_string() ? value.get<std::string>() : Dump(value, -1);
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::vector<std::string> KeysOf(const std::vector<Json>& records) {
+  std::vector<std::string> keys;
+  for (const Json& record : records) {
+    for (const auto& [key, value] : record.items()) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
+std::string RenderLines(const std::vector<Json>& records) {
+  std::string text;
+  for (const Json& record : records) text += RenderLine(record);
+  return text;
+}
+
+std::string RenderNames(const Listing& listing) {
+  std::string text;
+  for (const Json& record : listing.records) text += record.value(listing.name_key, "") + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::optional<OutputFormat> ParseOutputFormat(std::string_view name) {
+  for (const auto& format : kFormats) {
+    if (format.name == name) return format.format;
+  }
+  return std::nullopt;
+}
+
+std::string RenderDocument(const Json& members) {
+  Json document = {{"schema", "trainctl/v1"}};
+  document.update(members);
+  return Dump(document, 2) + "\n";
+}
+
+std::string RenderLine(const Json& record) { return Dump(record, -1) + "\n"; }
+
+std::string RenderCsv(const std::vector<Json>& records) {
+  const std::vector<std::string> keys = KeysOf(records);
+  if (keys.empty()) return "";
+  std::string text = RenderCsvHeader(keys);
+  for (const Json& record : records) text += RenderCsvLine(record, keys);
+  return text;
+}
+
+std::string RenderCsvHeader(const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) text += (&key == &keys.front() ? "" : ",") + CsvField(key);
+  return text + "\n";
+}
+
+std::string RenderCsvLine(const Json& record, const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) {
+    if (&key != &keys.front()) text += ",";
+    if (record.contains(key)) text += CsvField(record[key]);
+  }
+  return text + "\n";
+}
+
+std::string Render(const Listing& listing, OutputFormat format, const TableLayout& layout) {
+  switch (format) {
+    case OutputFormat::kTable: return listing.table.Render(layout);
+    case OutputFormat::kMarkdown: return listing.table.Markdown();
+    case OutputFormat::kCsv: return RenderCsv(listing.records);
+    case OutputFormat::kJsonl: return RenderLines(listing.records);
+    case OutputFormat::kName: return RenderNames(listing);
+    case OutputFormat::kJson: {
+      Json document = listing.members;
+      document[listing.collection] = listing.records;
+      return RenderDocument(document);
+    }
+  }
+  return "";
+}
+
+}  // namespace trainctl::client

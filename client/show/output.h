@@ -1,0 +1,47 @@
+// -o table|json|jsonl|csv|md|name: one listing in every format. What people read may change; the
+// JSON is a contract, and its first member is always "schema": "trainctl/v1". In jsonl and csv
+// there is one record a line, without the schema; name is one id a line.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/show/text_table.h"
+
+namespace trainctl::client {
+
+using Json = nlohmann::ordered_json;
+
+enum class OutputFormat { kTable, kJson, kJsonl, kCsv, kMarkdown, kName };
+
+inline constexpr std::string_view kOutputFormats = "table, json, jsonl, csv, md, name";
+
+std::optional<OutputFormat> ParseOutputFormat(std::string_view name);
+
+struct Listing {
+  std::string collection;     // the member of the JSON that holds the records: "jobs"
+  std::vector<Json> records;  // objects
+  TextTable table;            // the same for people
+  std::string name_key = "id";
+  Json members = Json::object();  // of the JSON, before the records
+};
+
+// Ends with a newline where it is not empty.
+std::string Render(const Listing& listing, OutputFormat format, const TableLayout& layout);
+
+// {"schema": "trainctl/v1", …members}, indented, with a newline. Text that is no UTF-8 is replaced,
+// never an exception.
+std::string RenderDocument(const Json& members);
+std::string RenderLine(const Json& record);  // on one line, with a newline
+
+// RFC 4180, with a header of the union of keys in order of appearance; null is empty, lists and
+// objects are their JSON.
+std::string RenderCsv(const std::vector<Json>& records);
+// The same in pieces, of tables that are too long to be kept.
+std::string RenderCsvHeader(const std::vector<std::string>& keys);
+std::string RenderCsvLine(const Json& record, const std::vector<std::string>& keys);
+
+}  // namespace trainctl::client

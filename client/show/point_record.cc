@@ -1,0 +1,17 @@
+#include "client/show/point_record.h"
+
+#include "client/show/job_listing.h"
+
+namespace trainctl::client {
+
+Json PointRecord(const v1::MetricPoint& point) {
+  Json record = {{"name", point.name()},
+                 {"step", point.step()},
+                 {"rank", point.has_rank() ? Json(point.rank()) : Json(nullptr)},
+                 {"value", point.value()},
+                 {"time", Seconds(point.time())}};
+  if (!point.phase().empty()) record["phase"] = point.phase();
+  return record;
+}
+
+}  // namespace trainctl::client

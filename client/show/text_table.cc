@@ -1,0 +1,165 @@
+#include "client/show/text_table.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "client/show/format.h"
+#include "common/base/check.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr int kGap = 2;
+constexpr int kNarrowestLastColumn = 24;
+constexpr size_t kIndentBelow = 4;
+
+const char* ColourOf(Style style) {
+  switch (style) {
+    case Style::kPlain: return "";
+    case Style::kStrong: return "\x1b[1m";
+    case Style::kGood: return "\x1b[32m";
+    case Style::kWarning: return "\x1b[33m";
+    case Style::kBad: return "\x1b[31m";
+    case Style::kFaint: return "\x1b[2m";
+  }
+  return "";
+}
+
+// Broken at spaces into lines of at most `width`; a longer word stands alone.
+std::vector<std::string> Wrap(const std::string& text, int width) {
+  std::vector<std::string> lines = {""};
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (!lines.back().empty() && DisplayWidth(lines.back()) + 1 + DisplayWidth(word) > width)
+      lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::string EscapedForMarkdown(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '|') escaped += '\\';
+    escaped += c == '\n' ? ' ' : c;
+  }
+  return escaped;
+}
+
+std::string Padded(const TextCell& cell, int width, bool right, bool colour) {
+  const std::string padding(static_cast<size_t>(std::max(0, width - DisplayWidth(cell.text))), ' ');
+  const std::string styled = Styled(cell.text, cell.style, colour);
+  return right ? padding + styled : styled + padding;
+}
+
+void TrimRight(std::string* text) { text->erase(text->find_last_not_of(' ') + 1); }
+
+}  // namespace
+
+std::string Styled(std::string_view text, Style style, bool colour) {
+  if (!colour || style == Style::kPlain || text.empty()) return std::string(text);
+  return ColourOf(style) + std::string(text) + "\x1b[0m";
+}
+
+void TextTable::AddRow(std::vector<TextCell> cells) {
+  CHECK(cells.size() <= columns_.size())
+      << cells.size() << " cells in " << columns_.size() << " columns";
+  cells.resize(columns_.size());
+  rows_.push_back({.cells = std::move(cells)});
+}
+
+void TextTable::AddHeading(std::string text) {
+  rows_.push_back({.heading = true, .cells = {TextCell(std::move(text), Style::kStrong)}});
+}
+
+std::vector<int> TextTable::Widths() const {
+  std::vector<int> widths;
+  for (const TextColumn& column : columns_) widths.push_back(DisplayWidth(column.header));
+  for (const Row& row : rows_) {
+    if (row.heading) continue;
+    for (size_t i = 0; i < widths.size(); ++i)
+      widths[i] = std::max(widths[i], DisplayWidth(row.cells[i].text));
+  }
+  return widths;
+}
+
+// The lines of the last cell: the first stands in the row, the others below each other; or all of
+// them below the row.
+std::string TextTable::RenderRow(const Row& row, const Columns& columns, bool colour) const {
+  const TextCell& last = row.cells.back();
+  std::string text;
+  for (size_t i = 0; i + 1 < columns.widths.size(); ++i) {
+    text +=
+        Padded(row.cells[i], columns.widths[i], columns_[i].right, colour) + std::string(kGap, ' ');
+  }
+  if (DisplayWidth(last.text) <= columns.widths.back()) {
+    text += Padded(last, columns.widths.back(), columns_.back().right, colour);
+    TrimRight(&text);
+    return text + "\n";
+  }
+  std::vector<std::string> lines = Wrap(last.text, columns.wrap_width);
+  if (columns.last_below) {
+    TrimRight(&text);
+  } else {
+    text += Styled(lines.front(), last.style, colour);
+    lines.erase(lines.begin());
+  }
+  for (const std::string& line : lines)
+    text += "\n" + std::string(columns.indent, ' ') + Styled(line, last.style, colour);
+  return text + "\n";
+}
+
+TextTable::Columns TextTable::LayOut(int width) const {
+  Columns columns{.widths = Widths()};
+  const int last = columns.widths.back();
+  const int before = std::accumulate(columns.widths.begin(), columns.widths.end() - 1,
+                                     kGap * static_cast<int>(columns.widths.size() - 1));
+  if (width <= 0 || before + last <= width) return columns;
+  columns.last_below = width - before < std::min(last, kNarrowestLastColumn);
+  columns.indent = columns.last_below ? kIndentBelow : static_cast<size_t>(before);
+  columns.wrap_width = std::max(kNarrowestLastColumn, width - static_cast<int>(columns.indent));
+  columns.widths.back() =
+      columns.last_below ? DisplayWidth(columns_.back().header) : columns.wrap_width;
+  return columns;
+}
+
+std::string TextTable::Render(const TableLayout& layout) const {
+  const Columns columns = LayOut(layout.width);
+  Row header;
+  for (const TextColumn& column : columns_) header.cells.emplace_back(column.header, Style::kFaint);
+  std::string text = RenderRow(header, columns, layout.colour);
+  for (const Row& row : rows_) {
+    if (!row.heading) {
+      text += RenderRow(row, columns, layout.colour);
+      continue;
+    }
+    const std::string heading = Styled(row.cells[0].text, row.cells[0].style, layout.colour);
+    text += heading.empty() ? "\n" : "\n" + heading + "\n";
+  }
+  return text;
+}
+
+std::string TextTable::Markdown() const {
+  std::string text = "|", rule = "|";
+  for (const TextColumn& column : columns_) {
+    text += " " + EscapedForMarkdown(column.header) + " |";
+    rule += column.right ? "---:|" : "---|";
+  }
+  text += "\n" + rule + "\n";
+  for (const Row& row : rows_) {
+    if (row.heading && row.cells[0].text.empty()) continue;
+    text += "|";
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const std::string words = i < row.cells.size() ? EscapedForMarkdown(row.cells[i].text) : "";
+      text += row.heading && i == 0 ? " **" + words + "** |" : " " + words + " |";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace trainctl::client

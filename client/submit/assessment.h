@@ -1,0 +1,65 @@
+// What is known of a job before it runs: batch arithmetic, steps, memory by kind, and whether and
+// where this site can run it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/estimate/memory_estimate.h"
+#include "common/estimate/model_shape.h"
+#include "common/estimate/run_time.h"
+#include "common/job/batch.h"
+#include "common/job/job.h"
+#include "common/job/site.h"
+#include "common/json/problem.h"
+
+namespace trainctl::client {
+
+struct SiteWorker {
+  std::string name;   // "host/0"
+  std::string state;  // READY | BUSY | LOST | DIRTY
+  job::SiteDevice device;
+};
+
+struct Assessment {
+  job::JobSpec job;  // with its strategy resolved, and its micro batch where that is "auto" and
+                     // could be chosen
+  std::optional<std::string> micro_batch_choice;  // why that one
+  job::BatchPlan batch;
+  std::optional<job::Inspection> inspection;
+  std::optional<job::Split> split;                // of an inspected data set
+  std::optional<int64_t> steps;                   // optimizer steps of the run
+  std::optional<job::MemoryEstimate> prediction;  // of an inspected model
+  std::optional<job::TimeEstimate> time;  // of an inspected model on the first of the candidates
+  std::vector<job::Problem>
+      site_problems;  // why this site would refuse it: devices, constraints, model, fit
+  std::vector<std::string> notes;      // it would be accepted, but
+  std::vector<SiteWorker> candidates;  // devices that it could run on
+};
+
+struct Site {
+  bool known = false;               // the coordinator answered; else nothing is said about it
+  std::vector<SiteWorker> workers;  // the stored inventory
+};
+
+// Steps of earlier runs of the same shape, by device.
+struct EarlierRuns {
+  std::string device_name;
+  double step_seconds = 0;
+  int64_t runs = 0;
+};
+
+// Predicts the time: from the runs on the device where the job would run, else from its rates.
+// Nothing where neither is known.
+void PredictTime(const std::vector<EarlierRuns>& earlier, Assessment* assessment);
+
+// Of a job that was read without problems. force: that it fits no device is a note, not a problem.
+// kInvalid: the inspected data do not fill one global batch.
+base::Result<Assessment> Assess(const job::JobSpec& job,
+                                const std::optional<job::Inspection>& inspection, const Site& site,
+                                bool force);
+
+}  // namespace trainctl::client

@@ -1,0 +1,131 @@
+#include "client/submit/follow.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/show/format.h"
+#include "client/submit/patience.h"
+#include "client/submit/progress.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr double kWatchPeriodSeconds = 60;
+
+class Follower {
+ public:
+  Follower(Context& context, const FollowOptions& options)
+      : context_(context),
+        options_(options),
+        progress_(Stream(context), TerminalOf(context), &context.clock()),
+        patience_(context.clock(), [this](const std::string& text) { progress_.Note(text); }) {}
+
+  int Run() {
+    const base::Result<Api*> api = NeedApi(context_);
+    if (!api.ok()) return Fail(context_, api.error());
+    started_ = context_.clock().Steady();
+    if (options_.coordinator_answered) patience_.Heard();
+    context_.surroundings.set_farewell(
+        "Detached: the jobs go on. Follow again with: trainctl wait " + options_.again);
+    const int exit_code = Loop(**api);
+    context_.surroundings.set_farewell("");
+    progress_.Finish();
+    return exit_code;
+  }
+
+  std::vector<v1::JobView> Jobs() const { return jobs_; }
+
+ private:
+  // What scripts read from stdout stays free of progress.
+  static std::ostream* Stream(Context& context) {
+    return context.for_people() ? &context.out : &context.err;
+  }
+  static const Terminal& TerminalOf(const Context& context) {
+    return context.for_people() ? context.surroundings.out_terminal
+                                : context.surroundings.err_terminal;
+  }
+
+  int Loop(Api& api) {
+    v1::WatchRequest request;
+    for (const std::string& job : options_.jobs) request.add_jobs(job);
+    while (true) {
+      const base::Status status = api.Watch(request, std::min(kWatchPeriodSeconds, SecondsLeft()),
+                                            [this](const v1::JobView& view) {
+                                              Hear(view);
+                                              return SecondsLeft() > 0;
+                                            });
+      if (AllEnded()) return WorstExitCode();
+      if (SecondsLeft() <= 0) return TimedOut();
+      if (!status.ok() && !patience_.Bear(status.error())) return Fail(context_, status.error());
+      context_.surroundings.sleep(std::min(Patience::kRetrySeconds, SecondsLeft()));
+    }
+  }
+
+  void Hear(const v1::JobView& view) {
+    patience_.Heard();
+    const auto same_id = [&](const v1::JobView& job) { return job.id() == view.id(); };
+    const auto known = std::find_if(jobs_.begin(), jobs_.end(), same_id);
+    if (known == jobs_.end()) {
+      jobs_.push_back(view);
+    } else {
+      *known = view;
+    }
+    progress_.Update(view);
+  }
+
+  double SecondsLeft() const {
+    if (!options_.timeout_seconds) return 1e9;
+    return static_cast<double>(*options_.timeout_seconds) -
+           static_cast<double>(context_.clock().Steady() - started_) / 1e6;
+  }
+
+  bool AllEnded() const {
+    return !jobs_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [](const v1::JobView& job) {
+      return job.state() == "FINISHED";
+    });
+  }
+
+  int TimedOut() {
+    progress_.Finish();
+    context_.err
+        << "trainctl: the time is over and the jobs go on; follow again with: trainctl wait "
+        << options_.again << std::endl;
+    return kExitTimeout;
+  }
+
+  // Of several jobs: what a person would want to hear of first.
+  int WorstExitCode() const {
+    for (const ExitCode code : {kExitJobFailed, kExitOutOfMemory, kExitTimeout, kExitCancelled}) {
+      if (std::any_of(jobs_.begin(), jobs_.end(),
+                      [&](const v1::JobView& job) { return ExitCodeOfJob(job) == code; }))
+        return code;
+    }
+    return kExitOk;
+  }
+
+  Context& context_;
+  const FollowOptions& options_;
+  Progress progress_;
+  std::vector<v1::JobView> jobs_;
+  Patience patience_;
+  int64_t started_ = 0;
+};
+
+}  // namespace
+
+ExitCode ExitCodeOfJob(const v1::JobView& view) {
+  if (view.has_as_expected() && view.as_expected()) return kExitOk;
+  if (view.outcome() == "OOM_GPU" || view.outcome() == "OOM_HOST") return kExitOutOfMemory;
+  if (view.outcome() == "CANCELLED") return kExitCancelled;
+  if (view.outcome() == "TIMEOUT") return kExitTimeout;
+  if (view.outcome() == "SUCCEEDED" && !view.has_as_expected()) return kExitOk;
+  return kExitJobFailed;
+}
+
+Followed Follow(Context& context, const FollowOptions& options) {
+  Follower follower(context, options);
+  const int exit_code = follower.Run();
+  return {exit_code, follower.Jobs()};
+}
+
+}  // namespace trainctl::client

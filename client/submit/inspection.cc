@@ -1,0 +1,108 @@
+#include "client/submit/inspection.h"
+
+#include "common/job/job_json.h"
+
+namespace trainctl::client {
+namespace {
+
+SiteWorker FromMessage(const v1::WorkerView& worker) {
+  const v1::Device& device = worker.device();
+  return {worker.name(),
+          worker.state(),
+          {device.kind(), worker.host(), device.name(), device.memory_bytes(),
+           device.compute_capability()}};
+}
+
+// The job with all that an inspection does not depend on left at its defaults.
+std::string InspectionKey(const job::JobSpec& job) {
+  job::JobSpec key;
+  key.model = job.model;
+  key.data = job.data;
+  key.train.max_seq_length = job.train.max_seq_length;
+  return job::ToJson(key);
+}
+
+}  // namespace
+
+Site AskSite(Context& context) {
+  if (context.api == nullptr) {
+    Warn(context,
+         "no coordinator is known (--server, TRAINCTL_SERVER): nothing is known of the site");
+    return {};
+  }
+  const base::Result<v1::WorkersResponse> response = context.api->Workers();
+  if (!response.ok()) {
+    Warn(context, response.error().message);
+    return {};
+  }
+  Site site{.known = true};
+  for (const v1::WorkerView& worker : response->workers())
+    site.workers.push_back(FromMessage(worker));
+  if (site.workers.empty())
+    Warn(context, "no worker has registered with this coordinator yet: jobs will wait for one");
+  return site;
+}
+
+std::optional<job::Inspection> Inspector::Inspect(const job::JobSpec& job) {
+  const auto [answer, is_new] = answers_.try_emplace(InspectionKey(job));
+  if (!is_new) return answer->second;
+  const base::Result<job::Inspection> inspection =
+      coordinator_answers_ ? AskWorker(job) : AskLocally(job);
+  if (inspection.ok()) {
+    answer->second = *inspection;
+  } else {
+    Warn(context_, job.name + ": model and data could not be inspected (" +
+                       inspection.error().message +
+                       "): steps and memory stay unknown; it is tried again before the job starts");
+  }
+  return answer->second;
+}
+
+void PredictTimes(Context& context, std::vector<Assessment>* assessments) {
+  v1::EarlierRunsRequest request;
+  std::vector<Assessment*> inspected;
+  for (Assessment& assessment : *assessments) {
+    if (!assessment.inspection) continue;
+    inspected.push_back(&assessment);
+    request.add_jobs()->set_job_json(job::ToJson(assessment.job));
+    request.mutable_jobs()->rbegin()->set_inspection_json(job::ToJson(*assessment.inspection));
+  }
+  if (inspected.empty()) return;
+  // A coordinator that can't say has no earlier runs to tell of.
+  const base::Result<v1::EarlierRunsResponse> response =
+      context.api != nullptr ? context.api->EarlierRuns(request)
+                             : base::Result<v1::EarlierRunsResponse>(v1::EarlierRunsResponse());
+  for (size_t i = 0; i < inspected.size(); ++i) {
+    std::vector<EarlierRuns> earlier;
+    if (response.ok() && static_cast<int>(i) < response->jobs_size()) {
+      for (const v1::DeviceRuns& runs : response->jobs(static_cast<int>(i)).devices()) {
+        earlier.push_back({runs.device_name(), runs.step_seconds(), runs.runs()});
+      }
+    }
+    PredictTime(earlier, inspected[i]);
+  }
+}
+
+base::Result<job::Inspection> Inspector::AskWorker(const job::JobSpec& job) {
+  v1::InspectRequest request;
+  request.set_job_json(job::ToJson(job));
+  const base::Result<v1::InspectResponse> response = context_.api->Inspect(request);
+  if (!response.ok()) return response.error();
+  return job::InspectionFromJson(response->inspection_json());
+}
+
+base::Result<job::Inspection> Inspector::AskLocally(const job::JobSpec& job) {
+  const Surroundings& surroundings = context_.surroundings;
+  const base::Result<ProgramOutput> output = surroundings.run(
+      {surroundings.program_directory + "/trainrank", "--inspect"}, job::ToJson(job));
+  if (!output.ok())
+    return base::Error{base::Code::kUnavailable,
+                       "no coordinator answers, and there is no trainrank beside this binary"};
+  if (output->exit_code != 0) {
+    return base::Error{base::Code::kInvalid, "trainrank --inspect ended with exit code " +
+                                                 std::to_string(output->exit_code)};
+  }
+  return job::InspectionFromJson(output->out);
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,43 @@
+// What submit asks before it submits: the site's devices, and what model and data look like from
+// there. Neither is needed to submit; what can't be had is warned of.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/context.h"
+#include "client/submit/assessment.h"
+
+namespace trainctl::client {
+
+// Warns where there is no coordinator or it does not answer; then nothing is known of the site.
+Site AskSite(Context& context);
+
+// Asks once for all jobs that have model and data in common, as the experiments of a lab mostly
+// have: a worker through the coordinator, or, where none answers, the trainrank beside this binary.
+// Not thread-safe.
+class Inspector {
+ public:
+  Inspector(Context& context, bool coordinator_answers)
+      : context_(context), coordinator_answers_(coordinator_answers) {}
+
+  // nullopt with a warning: nobody could look, or model or data can't be read.
+  std::optional<job::Inspection> Inspect(const job::JobSpec& job);
+
+ private:
+  base::Result<job::Inspection> AskWorker(const job::JobSpec& job);
+  base::Result<job::Inspection> AskLocally(const job::JobSpec& job);
+
+  Context& context_;
+  bool coordinator_answers_;
+  std::map<std::string, std::optional<job::Inspection>>
+      answers_;  // by what an inspection depends on
+};
+
+// Asks the coordinator for earlier runs of the same shapes, and predicts the time of each
+// assessment whose model was inspected.
+void PredictTimes(Context& context, std::vector<Assessment>* assessments);
+
+}  // namespace trainctl::client

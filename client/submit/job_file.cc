@@ -1,0 +1,82 @@
+#include "client/submit/job_file.h"
+
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "common/base/file.h"
+#include "common/job/check_job.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr size_t kMaxJobFileBytes = 1 << 20;
+
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
+std::vector<job::Override> WithAbsolutePaths(std::vector<job::Override> overrides) {
+  static const std::set<std::string_view> kPathKeys = {"model.path", "data.path", "output.dir",
+                                                       "checkpoint.resume_from"};
+  for (job::Override& override_ : overrides) {
+    if (kPathKeys.contains(override_.key) && !override_.value.empty() &&
+        override_.value != "null") {
+      override_.value = Absolute(override_.value);
+    }
+  }
+  return overrides;
+}
+
+job::ReadJob Read(const std::string& text, const JobFileOptions& options, bool with_name) {
+  const std::filesystem::path path = Absolute(options.path);
+  job::ReadOptions read{.source = options.path,
+                        .default_name = path.stem().string(),
+                        .base_directory = path.parent_path().string(),
+                        .overrides = WithAbsolutePaths(options.overrides)};
+  if (with_name) read.overrides.push_back({"name", options.name});
+  return job::ReadJobFile(text, read);
+}
+
+base::Result<JobFile> PickExperiment(const job::LabSpec& lab, const JobFileOptions& options) {
+  for (const job::JobSpec& job : lab.experiments) {
+    if (job.name == options.experiment) return JobFile{.jobs = {job}, .notes = job::NotesOn(job)};
+  }
+  return base::Error{base::Code::kNotFound,
+                     options.path + ": no experiment '" + options.experiment + "'"};
+}
+
+}  // namespace
+
+base::Result<JobFile> OpenJobFile(const JobFileOptions& options) {
+  const base::Result<std::string> text = base::ReadFile(options.path, kMaxJobFileBytes);
+  if (!text.ok()) {
+    const bool is_fault_of_file = text.error().code == base::Code::kExhausted;
+    return base::Error{is_fault_of_file ? base::Code::kInvalid : text.error().code,
+                       text.error().message};
+  }
+  return ReadJobText(*text, options);
+}
+
+base::Result<JobFile> ReadJobText(const std::string& text, const JobFileOptions& options) {
+  job::ReadJob read = Read(text, options, /*with_name=*/false);
+  if (!options.name.empty() && !read.lab) read = Read(text, options, /*with_name=*/true);
+  if (!read.problems.empty()) {
+    const std::string count = read.problems.size() == 1
+                                  ? "a problem"
+                                  : std::to_string(read.problems.size()) + " problems";
+    return base::Error{base::Code::kInvalid, count + " in " + options.path +
+                                                 ", nothing was submitted\n" +
+                                                 job::Format(read.problems, options.path)};
+  }
+  if (read.job) return JobFile{.jobs = {std::move(*read.job)}, .notes = std::move(read.notes)};
+  if (!options.experiment.empty()) return PickExperiment(*read.lab, options);
+  return JobFile{.jobs = std::move(read.lab->experiments),
+                 .is_lab = true,
+                 .group_name = options.name.empty() ? read.lab->name : options.name,
+                 .notes = std::move(read.notes)};
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,34 @@
+// Reads what submit was given: a job or lab file with the command line's overrides applied.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/job/job_json.h"
+
+namespace trainctl::client {
+
+struct JobFileOptions {
+  std::string path;
+  std::string name;        // of the job, or of a lab file's group; empty: the file's own
+  std::string experiment;  // of a lab file: only this one, as a job; empty: all
+  std::vector<job::Override> overrides;
+};
+
+struct JobFile {
+  std::vector<job::JobSpec> jobs;  // paths absolute
+  bool is_lab = false;
+  std::string group_name;  // of a lab file
+  std::vector<std::string> notes;
+};
+
+// kNotFound: no such file, no such experiment. kInvalid: the message lists all problems, one a
+// line. Paths in the file are relative to the file, those in overrides to the current folder, as
+// every path that is typed.
+base::Result<JobFile> OpenJobFile(const JobFileOptions& options);
+
+// Of a text that came from elsewhere; options.path names it in messages.
+base::Result<JobFile> ReadJobText(const std::string& text, const JobFileOptions& options);
+
+}  // namespace trainctl::client

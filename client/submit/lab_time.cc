@@ -1,0 +1,82 @@
+#include "client/submit/lab_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/size.h"
+
+namespace trainctl::client {
+namespace {
+
+// An experiment that is to run out of memory does so in its first step.
+double SecondsOf(const Assessment& assessment) {
+  const job::TimeEstimate& time = *assessment.time;
+  return assessment.job.expect == job::Expect::kOom ? time.total_seconds - time.training_seconds
+                                                    : time.total_seconds;
+}
+
+int64_t MostDevices(const std::vector<Assessment>& assessments) {
+  int64_t most = 1;
+  for (const Assessment& assessment : assessments) {
+    most = std::max(
+        {most, static_cast<int64_t>(assessment.candidates.size()), assessment.job.devices});
+  }
+  return most;
+}
+
+bool Fits(const LabTime& lab, int64_t within_seconds) {
+  return lab.seconds <= static_cast<double>(within_seconds);
+}
+
+std::string Count(int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+LabTime PredictLab(const std::vector<Assessment>& assessments) {
+  LabTime lab{.devices = MostDevices(assessments)};
+  std::vector<double> free_at(static_cast<size_t>(lab.devices), 0.0);
+  for (const Assessment& assessment : assessments) {
+    if (!assessment.site_problems.empty()) {
+      ++lab.refused;
+    } else if (!assessment.time) {
+      ++lab.unknown;
+    } else {
+      ++lab.experiments;
+      std::sort(free_at.begin(), free_at.end());
+      const auto taken = static_cast<size_t>(assessment.job.devices);
+      const double end = free_at[taken - 1] + SecondsOf(assessment);
+      std::fill_n(free_at.begin(), taken, end);
+      lab.seconds = std::max(lab.seconds, end);
+    }
+  }
+  return lab;
+}
+
+std::string LabText(const LabTime& lab, std::optional<int64_t> within_seconds) {
+  std::string left_out;
+  if (lab.unknown > 0)
+    left_out += "; " + Count(lab.unknown, "experiment") + " of unknown time not counted";
+  if (lab.refused > 0)
+    left_out += "; " + Count(lab.refused, "experiment") + " would be refused and not counted";
+  if (lab.experiments == 0) return "not predicted" + left_out;
+  std::string text = base::FormatDuration(std::llround(lab.seconds)) + " predicted for " +
+                     Count(lab.experiments, "experiment") + " on " + Count(lab.devices, "device");
+  if (within_seconds) {
+    text += std::string(Fits(lab, *within_seconds) ? "; fits " : "; does not fit ") +
+            base::FormatDuration(*within_seconds);
+  }
+  return text + left_out;
+}
+
+Json LabJson(const LabTime& lab, std::optional<int64_t> within_seconds) {
+  return {{"seconds", lab.seconds},
+          {"devices", lab.devices},
+          {"experiments", lab.experiments},
+          {"unknown", lab.unknown},
+          {"refused", lab.refused},
+          {"fits", within_seconds ? Json(Fits(lab, *within_seconds)) : Json(nullptr)}};
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,149 @@
+#include "client/submit/prediction.h"
+
+#include <algorithm>
+#include <set>
+
+#include "client/show/format.h"
+#include "common/estimate/fit.h"
+#include "common/job/job_json.h"
+
+namespace trainctl::client {
+namespace {
+
+using job::MemoryByKind;
+
+struct MemoryKind {
+  const char* label;
+  int64_t MemoryByKind::* bytes;
+};
+
+constexpr MemoryKind kMemoryKinds[] = {
+    {"parameters", &MemoryByKind::params},
+    {"gradients", &MemoryByKind::grads},
+    {"optimizer", &MemoryByKind::optimizer},
+    {"optimizer (host)", &MemoryByKind::optimizer_cpu},
+    {"other", &MemoryByKind::other},
+    {"allocated", &MemoryByKind::allocated},
+    {"peak allocated", &MemoryByKind::peak_allocated},
+};
+
+std::string Plural(int64_t count, const std::string& noun) {
+  return WithThousands(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+int64_t LargestLimit(const Assessment& assessment) {
+  int64_t largest = 0;
+  for (const SiteWorker& worker : assessment.candidates)
+    largest = std::max(largest, job::MemoryLimit(assessment.job, worker.device));
+  return largest;
+}
+
+bool IsFree(const SiteWorker& worker) { return worker.state == "READY"; }
+
+Json TimeJson(const job::TimeEstimate& time) {
+  return {{"step_seconds", time.step_seconds},
+          {"training_seconds", time.training_seconds},
+          {"total_seconds", time.total_seconds},
+          {"earlier_runs", time.earlier_runs},
+          {"device_name", time.device_name}};
+}
+
+Json Parsed(const std::string& text) { return Json::parse(text); }
+
+}  // namespace
+
+std::string BatchText(const job::BatchPlan& batch) {
+  return "global " + WithThousands(batch.global) + " = micro " + WithThousands(batch.micro) +
+         " × " + Plural(batch.devices, "device") + " × accumulation " +
+         WithThousands(batch.accumulation);
+}
+
+std::string StepsText(const Assessment& assessment) {
+  const job::TrainSpec& train = assessment.job.train;
+  if (!assessment.steps) {
+    return (train.max_steps ? "at most " + Plural(*train.max_steps, "optimizer step") + ", " : "") +
+           "not known before the data are inspected";
+  }
+  std::string text = Plural(*assessment.steps, "optimizer step") + ": " +
+                     Plural(train.epochs, "epoch") + " of " +
+                     Plural(assessment.split->train_rows, "row") + ", " +
+                     WithThousands(assessment.batch.global) + " a step";
+  if (train.max_steps == assessment.steps) text += ", ended by max_steps";
+  if (assessment.split->val_rows > 0)
+    text += "; " + Plural(assessment.split->val_rows, "row") + " for validation";
+  return text;
+}
+
+std::string MemoryText(const Assessment& assessment) {
+  if (!assessment.prediction) return "not predicted before the model is inspected";
+  std::string text =
+      FormatMemory(assessment.prediction->peak_allocated) + " predicted peak a device";
+  const int64_t limit = LargestLimit(assessment);
+  if (limit > 0) text += ", of " + FormatMemory(limit);
+  const std::string gradients = GradientsText(*assessment.prediction);
+  return gradients.empty() ? text : text + "; gradients " + gradients;
+}
+
+std::string GradientsText(const job::MemoryEstimate& estimate) {
+  if (!estimate.holds_gradients) return "";
+  if (!*estimate.holds_gradients) return "reduced in each micro step";
+  const std::string added =
+      estimate.holding_bytes > 0 ? " (+" + FormatMemory(estimate.holding_bytes) + ")" : "";
+  return "reduced once a step, held whole" + added;
+}
+
+std::string PlaceText(const Assessment& assessment) {
+  const int64_t wanted = assessment.job.devices;
+  std::vector<std::string> free;
+  std::set<std::string> names;
+  for (const SiteWorker& worker : assessment.candidates) {
+    names.insert(worker.device.name);
+    if (IsFree(worker) && static_cast<int64_t>(free.size()) < wanted) free.push_back(worker.name);
+  }
+  const std::string kinds = " (" + Join(names, ", ") + ")";
+  if (static_cast<int64_t>(free.size()) == wanted) return Join(free, ", ") + kinds + ", free now";
+  return "waits: " + std::to_string(free.size()) + " of the " + Plural(wanted, "device") +
+         " it needs are free now, " +
+         Plural(static_cast<int64_t>(assessment.candidates.size()), "device") + " would do" + kinds;
+}
+
+std::string MemoryTableText(const job::MemoryEstimate& estimate, const TableLayout& layout) {
+  std::vector<TextColumn> columns = {{"MEMORY A DEVICE, PREDICTED"}};
+  for (size_t phase = 0; phase < estimate.phases.size(); ++phase) {
+    columns.push_back({std::string(job::Name(static_cast<job::Phase>(phase))), true});
+  }
+  TextTable table(std::move(columns));
+  for (const MemoryKind& kind : kMemoryKinds) {
+    std::vector<TextCell> cells = {kind.label};
+    for (const MemoryByKind& memory : estimate.phases)
+      cells.emplace_back(FormatMemory(memory.*kind.bytes));
+    table.AddRow(std::move(cells));
+  }
+  return table.Render(layout);
+}
+
+Json AssessmentJson(const Assessment& assessment) {
+  Json places = Json::array(), refused = Json::array();
+  for (const SiteWorker& worker : assessment.candidates) places.push_back(worker.name);
+  for (const job::Problem& problem : assessment.site_problems)
+    refused.push_back(job::Format({problem}, assessment.job.name));
+  const job::BatchPlan& batch = assessment.batch;
+  return {{"name", assessment.job.name},
+          {"job", Parsed(job::ToJson(assessment.job))},
+          {"batch",
+           {{"global", batch.global},
+            {"micro", batch.micro},
+            {"devices", batch.devices},
+            {"accumulation", batch.accumulation}}},
+          {"steps", assessment.steps ? Json(*assessment.steps) : Json(nullptr)},
+          {"micro_batch_choice",
+           assessment.micro_batch_choice ? Json(*assessment.micro_batch_choice) : Json(nullptr)},
+          {"time", assessment.time ? TimeJson(*assessment.time) : Json(nullptr)},
+          {"memory",
+           assessment.prediction ? Parsed(job::ToJson(*assessment.prediction)) : Json(nullptr)},
+          {"would_run_on", places},
+          {"refused", refused},
+          {"notes", assessment.notes}};
+}
+
+}  // namespace trainctl::client

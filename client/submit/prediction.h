@@ -1,0 +1,30 @@
+// An assessment in words and as JSON: what submit and submit --dry-run print.
+#pragma once
+
+#include <string>
+
+#include "client/show/output.h"
+#include "client/submit/assessment.h"
+
+namespace trainctl::client {
+
+// "global 32 = micro 8 × 1 device × accumulation 4".
+std::string BatchText(const job::BatchPlan& batch);
+// "62 optimizer steps: 1 epoch of 2,000 rows, 32 rows a step".
+std::string StepsText(const Assessment& assessment);
+// "9.81 GiB predicted peak a device, of 79.25 GiB; gradients reduced in each micro step".
+std::string MemoryText(const Assessment& assessment);
+// "reduced once a step, held whole (+25.13 GiB)" | "reduced in each micro step"; empty where the
+// job has no such choice.
+std::string GradientsText(const job::MemoryEstimate& estimate);
+// "host/0, host/1 (NVIDIA H200), free now", or what it would wait for.
+std::string PlaceText(const Assessment& assessment);
+
+// Memory by kind at the four phases of a step, in GiB.
+std::string MemoryTableText(const job::MemoryEstimate& estimate, const TableLayout& layout);
+
+// {"name", "job", "batch", "steps", "micro_batch_choice", "time", "memory", "would_run_on",
+// "refused", "notes"}.
+Json AssessmentJson(const Assessment& assessment);
+
+}  // namespace trainctl::client

@@ -1,0 +1,235 @@
+#include "client/submit/submission.h"
+
+#include <set>
+#include <utility>
+
+#include "client/exit_code.h"
+#include "client/show/format.h"
+#include "client/submit/follow.h"
+#include "client/submit/lab_time.h"
+#include "client/submit/prediction.h"
+#include "common/estimate/prediction.h"
+#include "common/job/job_json.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr int kSubmitTries = 5;
+constexpr double kRetrySeconds = 2;
+
+// ---- words ----
+
+std::string FactsText(const Assessment& assessment) {
+  const job::OutputSpec& output = assessment.job.output;
+  const bool kept = output.dir && output.save != job::Save::kNone;
+  const std::optional<std::string>& choice = assessment.micro_batch_choice;
+  std::string text = "  batch   " + BatchText(assessment.batch) + "\n";
+  if (choice)
+    text += "  micro   auto: " + *choice + "; a trial proves it before the run, or halves it\n";
+  text +=
+      "  steps   " + StepsText(assessment) + "\n" + "  memory  " + MemoryText(assessment) + "\n";
+  if (assessment.time) text += "  time    " + job::TimeText(*assessment.time) + "\n";
+  if (kept) text += "  output  the model is kept in " + *output.dir + "\n";
+  return text;
+}
+
+std::string RefusalText(const Assessment& assessment) {
+  return "would be refused here: " + job::Format(assessment.site_problems, assessment.job.name) +
+         "\n";
+}
+
+std::string DryRunText(const Assessment& assessment, bool site_known, const TableLayout& layout) {
+  std::string text = assessment.job.name + "\n" + FactsText(assessment);
+  if (!assessment.site_problems.empty()) {
+    text += "  where   " + RefusalText(assessment);
+  } else {
+    text += "  where   " +
+            (site_known ? PlaceText(assessment)
+                        : std::string("not known without a coordinator's answer")) +
+            "\n";
+  }
+  if (assessment.prediction) text += "\n" + MemoryTableText(*assessment.prediction, layout);
+  return text + "\nResolved job\n" + Json::parse(job::ToJson(assessment.job)).dump(2) + "\n";
+}
+
+// ---- requests ----
+
+v1::SubmitRequest RequestFor(const JobFile& file, const std::vector<Assessment>& assessments,
+                             bool force, std::string request_id) {
+  v1::SubmitRequest request;
+  request.set_force(force);
+  request.set_request_id(std::move(request_id));
+  request.set_group_name(file.group_name);
+  for (size_t i = 0; i < file.jobs.size(); ++i) {
+    v1::JobSubmission& submission = *request.add_jobs();
+    job::JobSpec job = file.jobs[i];
+    job.train.micro_batch_size = assessments[i].job.train.micro_batch_size;
+    submission.set_job_json(job::ToJson(job));
+    submission.set_micro_batch_auto(!file.jobs[i].train.micro_batch_size);
+    if (assessments[i].inspection)
+      submission.set_inspection_json(job::ToJson(*assessments[i].inspection));
+    if (assessments[i].prediction) {
+      submission.set_prediction_json(
+          job::ToJson(job::Prediction{*assessments[i].prediction, assessments[i].time}));
+    }
+  }
+  return request;
+}
+
+// The same request id each time, so that an answer that was lost on the way is not a second
+// submission.
+base::Result<v1::SubmitResponse> SubmitOnce(Context& context, Api& api,
+                                            const v1::SubmitRequest& request) {
+  for (int tries = 1;; ++tries) {
+    base::Result<v1::SubmitResponse> response = api.Submit(request);
+    if (response.ok() || response.error().code != base::Code::kUnavailable || tries == kSubmitTries)
+      return response;
+    Warn(context, "the coordinator does not answer; trying again");
+    context.surroundings.sleep(kRetrySeconds);
+  }
+}
+
+Json SubmittedRecord(const v1::SubmittedJob& job) {
+  return {{"id", job.id()}, {"name", job.name()}};
+}
+
+void PrintSubmitted(Context& context, const v1::SubmitResponse& response) {
+  Listing listing{.collection = "jobs", .table = TextTable({{"ID"}, {"NAME"}})};
+  for (const v1::SubmittedJob& job : response.jobs()) {
+    listing.records.push_back(SubmittedRecord(job));
+    listing.table.AddRow({job.id(), job.name()});
+  }
+  if (!response.group().empty()) listing.members["group"] = response.group();
+  if (context.format == OutputFormat::kJson && response.group().empty()) {
+    context.out << RenderDocument(listing.records.front()) << std::flush;
+    return;
+  }
+  Print(context, listing);
+}
+
+int DryRun(Context& context, const JobFile& file, const SubmitOptions& options) {
+  const Site site = AskSite(context);
+  const base::Result<std::vector<Assessment>> assessments =
+      AssessAll(context, file, site, options.force);
+  if (!assessments.ok()) return Fail(context, assessments.error());
+  if (context.for_people()) {
+    Say(context, "Dry run of " + options.source + ": nothing was submitted.\n");
+    for (const Assessment& assessment : *assessments) {
+      Say(context,
+          "\n" + DryRunText(assessment, site.known, context.surroundings.out_terminal.layout));
+    }
+    if (assessments->size() > 1 || options.within_seconds) {
+      Say(context,
+          "\nAll of it: " + LabText(PredictLab(*assessments), options.within_seconds) + ".\n");
+    }
+    return kExitOk;
+  }
+  Listing listing{.collection = "jobs",
+                  .table = TextTable({{"NAME"}, {"BATCH"}, {"STEPS"}, {"MEMORY"}, {"REFUSED"}}),
+                  .name_key = "name"};
+  listing.members["dry_run"] = true;
+  listing.members["time"] = LabJson(PredictLab(*assessments), options.within_seconds);
+  for (const Assessment& assessment : *assessments) {
+    listing.records.push_back(AssessmentJson(assessment));
+    listing.table.AddRow({assessment.job.name, BatchText(assessment.batch), StepsText(assessment),
+                          MemoryText(assessment),
+                          job::Format(assessment.site_problems, assessment.job.name)});
+  }
+  return Print(context, listing);
+}
+
+int Report(Context& context, const v1::SubmitResponse& response,
+           const std::vector<Assessment>& assessments, const SubmitOptions& options) {
+  for (const std::string& warning : response.warnings()) Warn(context, warning);
+  const std::string id = response.group().empty() ? response.jobs(0).id() : response.group();
+  if (!context.for_people()) PrintSubmitted(context, response);
+  if (!response.group().empty())
+    Say(context,
+        "Submitted group " + id + " of " + std::to_string(response.jobs_size()) + " jobs.\n");
+  for (int i = 0; i < response.jobs_size(); ++i) {
+    Say(context, "Submitted " + response.jobs(i).name() + " as " + response.jobs(i).id() + ".\n" +
+                     FactsText(assessments[static_cast<size_t>(i)]));
+  }
+  if (options.wait) {
+    return Follow(context, {.jobs = {id},
+                            .again = id,
+                            .timeout_seconds = options.timeout_seconds,
+                            .coordinator_answered = true})
+        .exit_code;
+  }
+  Say(context, "Follow with: trainctl wait " + id + "\n");
+  return kExitOk;
+}
+
+}  // namespace
+
+base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile& file,
+                                                const Site& site, bool force) {
+  Inspector inspector(context, site.known);
+  std::vector<Assessment> assessments;
+  std::set<std::string> said(file.notes.begin(), file.notes.end());
+  for (const job::JobSpec& job : file.jobs) {
+    base::Result<Assessment> assessment = Assess(job, inspector.Inspect(job), site, force);
+    if (!assessment.ok())
+      return base::Error{assessment.error().code, job.name + ": " + assessment.error().message};
+    for (const std::string& note : assessment->notes) {
+      if (said.insert(note).second)
+        context.err << "note: " << job.name << ": " << note << std::endl;
+    }
+    assessments.push_back(std::move(*assessment));
+  }
+  PredictTimes(context, &assessments);
+  return assessments;
+}
+
+base::Result<v1::SubmitResponse> Send(Context& context, Api& api, const JobFile& file,
+                                      const std::vector<Assessment>& assessments, bool force) {
+  std::string refusals;
+  for (const Assessment& assessment : assessments) {
+    if (!assessment.site_problems.empty()) {
+      refusals += (refusals.empty() ? "" : "\n") +
+                  job::Format(assessment.site_problems, assessment.job.name);
+    }
+  }
+  if (!refusals.empty())
+    return base::Error{base::Code::kInvalid, "refused by this site:\n" + refusals};
+  const v1::SubmitRequest request =
+      RequestFor(file, assessments, force, context.surroundings.new_request_id());
+  base::Result<v1::SubmitResponse> response = SubmitOnce(context, api, request);
+  if (response.ok() && response->jobs_size() != static_cast<int>(file.jobs.size())) {
+    return base::Error{base::Code::kInternal,
+                       "the coordinator accepted another number of jobs than were sent"};
+  }
+  return response;
+}
+
+void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options) {
+  arguments.Switch("--wait", &options->wait,
+                   "follow until the end; the exit status says how it ended");
+  arguments.Duration(
+      "--timeout", &options->timeout_seconds,
+      "with --wait: stop following after this time (exit status 124); the jobs go on");
+  arguments.Switch(
+      "--dry-run", &options->dry_run,
+      "submit nothing: show the resolved job, steps, predicted memory and where it would run");
+  arguments.Duration("--within", &options->within_seconds,
+                     "with --dry-run: say whether all of it fits this time, such as 3h");
+  arguments.Switch("--force", &options->force,
+                   "submit it though it is predicted to fit no device of the site");
+}
+
+int SubmitJobs(Context& context, const JobFile& file, const SubmitOptions& options) {
+  for (const std::string& note : file.notes) context.err << "note: " << note << std::endl;
+  if (options.dry_run) return DryRun(context, file, options);
+  const base::Result<Api*> api = NeedApi(context);
+  if (!api.ok()) return Fail(context, api.error());
+  const base::Result<std::vector<Assessment>> assessments =
+      AssessAll(context, file, AskSite(context), options.force);
+  if (!assessments.ok()) return Fail(context, assessments.error());
+  const base::Result<v1::SubmitResponse> response =
+      Send(context, **api, file, *assessments, options.force);
+  if (!response.ok()) return Fail(context, response.error());
+  return Report(context, *response, *assessments, options);
+}
+
+}  // namespace trainctl::client

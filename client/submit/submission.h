@@ -1,0 +1,44 @@
+// What every verb that submits shares: jobs are assessed against the site, then shown as a dry run
+// or sent as one submission.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/arguments.h"
+#include "client/context.h"
+#include "client/submit/assessment.h"
+#include "client/submit/inspection.h"
+#include "client/submit/job_file.h"
+
+namespace trainctl::client {
+
+struct SubmitOptions {
+  std::string source;  // where the jobs came from, for people: "job.json"
+  bool wait = false;
+  bool dry_run = false;
+  bool force = false;                      // also what is predicted to fit no device
+  std::optional<int64_t> timeout_seconds;  // of waiting
+  std::optional<int64_t> within_seconds;   // of a dry run: what all of it is to fit
+};
+
+// --wait, --timeout, --dry-run, --within, --force.
+void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options);
+
+// Prints notes, what was submitted or would be, and with `wait` the progress. Returns the exit
+// code; errors are printed.
+int SubmitJobs(Context& context, const JobFile& file, const SubmitOptions& options);
+
+// One for each job, in order, with its predicted time; notes that the file did not have are
+// printed. kInvalid: names the job whose data do not fill one batch.
+base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile& file,
+                                                const Site& site, bool force);
+
+// All or nothing. kInvalid: jobs that this site refuses, all listed. kUnavailable: after some tries
+// under one request id, so that an answer that was lost on the way is no second submission.
+base::Result<v1::SubmitResponse> Send(Context& context, Api& api, const JobFile& file,
+                                      const std::vector<Assessment>& assessments, bool force);
+
+}  // namespace trainctl::client

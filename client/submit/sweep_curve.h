@@ -1,0 +1,31 @@
+// What came of a sweep: time and memory over the varied settings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/show/output.h"
+#include "client/submit/sweep_points.h"
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::client {
+
+struct SweepResult {
+  const SweepPoint* point = nullptr;
+  std::string id;  // of the job; empty: not submitted
+  std::string
+      outcome;  // SUCCEEDED, OOM_GPU, …; of a point that was not submitted "refused" or "skipped"
+  std::optional<double> step_seconds, samples_per_second, tokens_per_second, peak_bytes;
+  std::optional<double> predicted_peak_bytes;
+};
+
+// Takes the measurements out of the comparison, by job.
+void TakeMeasurements(const v1::CompareResponse& comparison, std::vector<SweepResult>* results);
+
+// A row a point: its settings, outcome, seconds a step, tokens a second, measured and predicted
+// peak, and bars of the time and memory.
+Listing CurveOf(const Sweep& sweep, const std::vector<SweepResult>& results);
+
+}  // namespace trainctl::client

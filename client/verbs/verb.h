@@ -1,0 +1,32 @@
+// A verb of trainctl: what it accepts, and what it does. To add one: a file in verbs/ with a class
+// and a maker, and a row in verbs.cc.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "client/arguments.h"
+#include "client/context.h"
+
+namespace trainctl::client {
+
+class Verb {
+ public:
+  virtual ~Verb() = default;
+  virtual void Declare(Arguments& arguments) = 0;
+  virtual int Run(Context& context) = 0;  // returns the exit code
+};
+
+struct VerbRow {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view examples;  // lines that begin with two spaces
+  std::unique_ptr<Verb> (*make)();
+};
+
+// In the order of the help.
+std::span<const VerbRow> Verbs();
+const VerbRow* FindVerb(std::string_view name);
+
+}  // namespace trainctl::client

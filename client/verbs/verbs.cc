@@ -1,0 +1,118 @@
+#include "client/verbs/verbs.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr VerbRow kVerbs[] = {
+    {"submit", "submit a job, or a lab file as a group of jobs",
+     "  trainctl submit job.json --wait\n"
+     "  trainctl submit job.json --dry-run\n"
+     "  trainctl submit job.json --train.micro_batch_size 4 --name tiny-mb4\n"
+     "  trainctl submit job.json --set optimizer.lr=1e-4 --set devices=2\n"
+     "  trainctl submit lab.json --wait && trainctl compare\n",
+     MakeSubmit},
+    {"sweep", "one job for each value of a setting; the curve of time and memory over it",
+     "  trainctl sweep job.json --set train.micro_batch_size=1,2,4,8 --stop-at-oom\n"
+     "  trainctl sweep job.json --set train.micro_batch_size=1,2,4 --set "
+     "precision=bf16-true,bf16-mixed --wait\n"
+     "  trainctl sweep job.json --set optimizer.lr=1e-4,2e-4,4e-4 --train.max_steps 50 --dry-run\n",
+     MakeSweep},
+    {"recipes", "job files that come with trainctl: the labs' experiments, ready to run",
+     "  trainctl recipes\n"
+     "  trainctl recipes submit single-4 --wait\n"
+     "  trainctl recipes submit lab-single --dry-run\n"
+     "  trainctl recipes submit single-4 --model.path ~/models/TinyLlama --model.init pretrained\n"
+     "  trainctl recipes show single-4 > job.json\n",
+     MakeRecipes},
+    {"import", "a job file out of a LitGPT recipe and the overrides of its command line",
+     "  trainctl import litgpt config.yaml --train.micro_batch_size 4 -o job.json\n"
+     "  trainctl import litgpt litgpt finetune_lora checkpoints/TinyLlama --config lora.yaml "
+     "--lora_r 8 -o job.json\n"
+     "  trainctl import litgpt finetune_full checkpoints/TinyLlama --data JSON --data.json_path "
+     "rows.json | tee job.json\n",
+     MakeImport},
+    {"status", "the queue and what runs where",
+     "  trainctl status\n"
+     "  trainctl status -w\n"
+     "  trainctl status j12 my-lab -o json\n"
+     "  trainctl status --unfinished -o name\n",
+     MakeStatus},
+    {"describe", "everything about a job: settings, attempts, outcome, memory, events",
+     "  trainctl describe j12\n"
+     "  trainctl describe tiny-bf16 -o json\n",
+     MakeDescribe},
+    {"logs", "what the ranks wrote",
+     "  trainctl logs j12\n"
+     "  trainctl logs j12 -f\n"
+     "  trainctl logs j12 --rank 0 --tail 50\n",
+     MakeLogs},
+    {"wait", "wait for jobs to end; the exit status says how",
+     "  trainctl wait j12\n"
+     "  trainctl wait my-lab --timeout 2h\n"
+     "  trainctl wait j12 j13 && trainctl compare j12 j13\n",
+     MakeWait},
+    {"cancel", "end jobs or groups",
+     "  trainctl cancel j12\n"
+     "  trainctl cancel my-lab\n",
+     MakeCancel},
+    {"resume", "a new job that goes on from an ended one's last checkpoint",
+     "  trainctl resume j12 --wait\n"
+     "  trainctl resume j12 --train.max_steps 2000\n"
+     "  trainctl resume j12 --set devices=2 --dry-run\n",
+     MakeResume},
+    {"compare", "runs side by side: what was changed, time, memory, throughput, loss",
+     "  trainctl compare                     the latest group\n"
+     "  trainctl compare j12 j13 j14\n"
+     "  trainctl compare my-lab --base tiny-fp32\n"
+     "  trainctl compare my-lab -o md > table.md\n",
+     MakeCompare},
+    {"metrics", "the points of a run's curves, one a line",
+     "  trainctl metrics j12 --name loss\n"
+     "  trainctl metrics j12 --name loss,val_loss -o csv > loss.csv\n"
+     "  trainctl metrics j12 --name gpu_utilization_percent --rank 0\n",
+     MakeMetrics},
+    {"export",
+     "all that is known of a job or group as a folder of files, for when the site is gone",
+     "  trainctl export j12 ~/runs/tiny\n"
+     "  trainctl export my-lab ~/runs/my-lab\n"
+     "  trainctl export my-lab ~/runs/my-lab --overwrite\n",
+     MakeExport},
+    {"artifacts", "what jobs have saved: list it, or copy it to this machine",
+     "  trainctl artifacts ls j12\n"
+     "  trainctl artifacts get j12 ~/models/tiny\n"
+     "  trainctl artifacts get j12 step-100 ~/models/tiny-100\n",
+     MakeArtifacts},
+    {"workers", "the site: every device, who holds it, its load",
+     "  trainctl workers\n"
+     "  trainctl workers -o json\n",
+     MakeWorkers},
+    {"fence",
+     "vouch that a lost worker's host runs nothing any more, so that its job can start again",
+     "  trainctl fence node3/0 --yes\n", MakeFence},
+    {"doctor", "is this host fit to train, and does the coordinator answer",
+     "  trainctl doctor\n"
+     "  trainctl doctor --server 127.0.0.1:7070\n",
+     MakeDoctor},
+    {"explain", "a paragraph on precision, accumulation, memory, out of memory, …",
+     "  trainctl explain\n"
+     "  trainctl explain oom\n"
+     "  trainctl explain micro batch\n",
+     MakeExplain},
+    {"completion", "completion of verbs and options for bash or zsh",
+     "  source <(trainctl completion bash)\n"
+     "  trainctl completion zsh > ~/.zfunc/_trainctl\n",
+     MakeCompletion},
+};
+
+}  // namespace
+
+std::span<const VerbRow> Verbs() { return kVerbs; }
+
+const VerbRow* FindVerb(std::string_view name) {
+  for (const VerbRow& verb : kVerbs) {
+    if (verb.name == name) return &verb;
+  }
+  return nullptr;
+}
+
+}  // namespace trainctl::client

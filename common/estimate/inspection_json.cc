@@ -1,0 +1,51 @@
+#include "common/estimate/memory_estimate.h"
+#include "common/job/json_fields.h"
+#include "common/json/write_json.h"
+
+namespace trainctl::job {
+namespace {
+
+// Sizes that estimates can be made of in 64 bits: larger ones are no model's.
+constexpr int64_t kMostLayers = 1 << 10;
+constexpr int64_t kMostHeads = 1 << 10;
+constexpr int64_t kLargestHidden = 1 << 16;
+constexpr int64_t kLargestIntermediate = 1 << 18;
+constexpr int64_t kLargestVocab = 1 << 22;
+constexpr int64_t kMostTokens = int64_t{1} << 50;
+
+constexpr auto kModelFields = [](auto& fields, auto& model) {
+  fields.Member("family", model.family);
+  fields.Within("layers", model.layers, 0, kMostLayers);
+  fields.Within("hidden", model.hidden, 0, kLargestHidden);
+  fields.Within("intermediate", model.intermediate, 0, kLargestIntermediate);
+  fields.Within("heads", model.heads, 0, kMostHeads);
+  fields.Within("kv_heads", model.kv_heads, 0, kMostHeads);
+  fields.Within("head_dim", model.head_dim, 0, kMostHeads);
+  fields.Within("vocab", model.vocab, 0, kLargestVocab);
+  fields.Within("max_positions", model.max_positions, 0, kMostTokens);
+  fields.Member("tied_head", model.tied_head);
+  fields.Member("rope_theta", model.rope_theta);
+  fields.Member("norm_eps", model.norm_eps);
+  fields.Member("bos_token", model.bos_token);
+  fields.Member("eos_token", model.eos_token);
+};
+
+constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
+  fields.Object("model", inspection.model, kModelFields);
+  fields.Within("rows", inspection.rows, 0, kMostTokens);
+  fields.Within("longest_row", inspection.longest_row, 0, kMostTokens);
+  fields.Within("total_tokens", inspection.total_tokens, 0, kMostTokens);
+  fields.Member("data_digest", inspection.data_digest);
+};
+
+}  // namespace
+
+std::string ToJson(const Inspection& inspection) {
+  return WriteJson(WriteFields(inspection, kInspectionFields));
+}
+
+base::Result<Inspection> InspectionFromJson(std::string_view text) {
+  return ReadFields<Inspection>(text, "inspection", kInspectionFields);
+}
+
+}  // namespace trainctl::job

@@ -1,0 +1,24 @@
+// Which matrices a LoRA job adapts. Pure, thread-safe.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "common/estimate/model_shape.h"
+#include "common/job/job.h"
+
+namespace trainctl::job {
+
+// One adapted matrix, [out, in] as Hugging Face stores it; its adapters are A [r, in] and B [out,
+// r].
+struct LoraTarget {
+  std::string_view name;  // q k v o gate up down head
+  int64_t in = 0;
+  int64_t out = 0;
+};
+
+// The targets named, or all; in the order above. The head is left out where it is tied to the
+// embedding (naming it there is a problem of check_model.h).
+std::vector<LoraTarget> LoraTargets(const LoraSpec& lora, const ModelShape& model);
+
+}  // namespace trainctl::job

@@ -1,0 +1,66 @@
+#include "common/estimate/memory_estimate.h"
+
+#include <algorithm>
+
+#include "common/estimate/memory_activations.h"
+#include "common/estimate/memory_setting.h"
+#include "common/estimate/memory_state.h"
+#include "common/estimate/memory_step.h"
+
+namespace trainctl::job {
+namespace {
+
+constexpr int64_t kLengthMultiple = 64;  // micro batches are padded to it
+
+// What is whole at the phases: the first unit is fetched before the forward, the head ahead of the
+// backward, beside which the last block stays (a tied head is two units, and it does not).
+void AddGathered(const MemorySetting& s, std::array<MemoryByKind, 4>& phases) {
+  const auto params = [&](Phase phase) -> int64_t& {
+    return phases[static_cast<size_t>(phase)].params;
+  };
+  const int64_t head =
+      GatheredBytes(s, s.units.head) + (s.units.tied_head ? 0 : GatheredBytes(s, s.units.block));
+  const int64_t all = AllGatheredBytes(s);
+  if (s.residency == Residency::kUse || s.residency == Residency::kStep) {
+    params(Phase::kBeforeForward) += GatheredBytes(s, s.units.embedding);
+    params(Phase::kAfterForward) += s.residency == Residency::kStep ? all : head;
+  } else if (s.residency == Residency::kModel) {
+    params(Phase::kAfterForward) += all;
+    params(Phase::kAfterBackward) += all;
+  }
+}
+
+}  // namespace
+
+int64_t SequenceLength(const JobSpec& job, const Inspection& inspection) {
+  const int64_t most = job.train.max_seq_length;
+  const int64_t longest =
+      inspection.longest_row > 0 ? std::min(most, inspection.longest_row) : most;
+  return (longest + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple;
+}
+
+MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device,
+                              bool holds_gradients) {
+  MemoryEstimate estimate;
+  estimate.sequence_length = SequenceLength(job, inspection);
+  MemorySetting setting = MemorySettingOf(job, inspection.model, device, estimate.sequence_length);
+  setting.holds_gradients = holds_gradients && setting.may_hold_gradients();
+  if (setting.may_hold_gradients()) estimate.holds_gradients = setting.holds_gradients;
+  const MemoryByKind kept = {.params = HeldParameterBytes(setting),
+                             .optimizer = OptimizerBytes(setting),
+                             .optimizer_cpu = HostOptimizerBytes(setting)};
+  const int64_t host = setting.is_cpu ? kept.optimizer_cpu : 0;
+  estimate.peak_allocated = kept.params + kept.optimizer + host + PeakOfStep(setting);
+  estimate.phases.fill(kept);
+  MemoryByKind& after_forward = estimate.phases[static_cast<size_t>(Phase::kAfterForward)];
+  after_forward.other = AllActivations(setting);
+  AddGathered(setting, estimate.phases);
+  estimate.phases[static_cast<size_t>(Phase::kAfterBackward)].grads = GradsAfterBackward(setting);
+  for (MemoryByKind& phase : estimate.phases) {
+    phase.allocated = phase.params + phase.grads + phase.optimizer + host + phase.other;
+    phase.peak_allocated = phase.reserved = estimate.peak_allocated;
+  }
+  return estimate;
+}
+
+}  // namespace trainctl::job

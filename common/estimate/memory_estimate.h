@@ -1,0 +1,102 @@
+// Memory by kind, predicted before launch by a pure function of job, model and data; the same
+// taxonomy as is measured (outcome.h). Thread-safe.
+//
+// Legend: N parameters, each tensor rounded up to 256 elements (padded); L layers, H hidden, F FFN
+// width, V vocabulary, h and k heads and kv heads, D head_dim; W devices; n = micro_batch_size · T
+// positions; e bytes of the compute dtype, s of the storage dtype (below).
+//
+//   precision     trainable params               s (gradients, moments)   e (frozen params)
+//   32-true       4 N                            4                        4
+//   bf16-true     2 N                            2                        2
+//   bf16-mixed    6 N (fp32 master + bf16 copy)  4                        2
+//
+//   frozen       with LoRA the base is frozen: e a parameter, no gradient, no moments; trainable
+//   are A [r, in] and B [out, r] of each
+//                target.
+//   quantize     the matrices of the blocks are 4-bit codes: nf4 4.5, nf4-dq 4.127 bits a
+//   parameter. A unit's are unpacked into e a
+//                parameter while it is at work.
+//   optimizer    AdamW 2 s N, SGD s N with momentum, else 0; AdamW in 8 bits 2 (1 + 4/256) a
+//   parameter, 8 in tensors below 4,096 elements.
+//                N counts what is trainable. Allocated before the first step.
+//   offload      the device holds e a trainable parameter and no moments; optimizer_cpu is 12 N of
+//   host memory. Pinned staging buffers are
+//                not counted.
+//   activations  saved of each block: n · (e · (2 H + (h + 2 k) D + h D + 2 F) + 4 · (2 + h)),
+//   which are block input, packed qkv,
+//                attention output, residual stream between attention and FFN, gate and up; two rstd
+//                and the logsumexp in fp32. LoRA adds n e r for each adapted matrix; a head size
+//                that is no multiple of 8 (GPUs) the padded attention output. A checkpointed block
+//                saves its input, n e H, and all of the above again during its own backward. The
+//                head saves its input, n e H.
+//   grads        of units: embedding; block; head with the final norm. A tied embedding and head
+//   are one unit, alive from the head to the
+//                end of the backward. Without accumulation and max_norm only the unit in backward
+//                has storage, under ddp (and offload) also the one being reduced (copied).
+//                Otherwise all units' accumulated gradients have: with accumulation from the first
+//                micro step on, with max_norm until the step's end.
+//   fsdp         params, moments and held gradients are 1/W, each unit padded to 256 W. Whole
+//   weights (e a parameter) of two units are
+//                alive at once, the one at work and the one fetched ahead; under sharding grad_op
+//                each from its first use to its last backward. Whole gradients of two units and one
+//                reduced shard; where gradients are held whole over the micro steps
+//                (gradient_holding.h) those of all units, and no held shards. fsdp_unit model: all
+//                whole weights, and whole gradients of all units that have gone back. With LoRA
+//                only the frozen weights are sharded and gathered; adapters are as under ddp. On
+//                one device nothing is sharded.
+//   head         normalized input and its gradient, 2 n e H, and chunks of 2,048 rows of logits: e
+//   V a row where fused, else with the fp32
+//                temporaries of the reference loss.
+//   block        working buffers of the backward: the fused SwiGLU's 4 F and 1 H of e a position
+//   (LoRA on the matrix behind it: 5 F with
+//                dropout; without: 3 F), or the reference's fp32 temporaries.
+//   deterministic  beside a unit's gradient those of all ranks, and their sum.
+//   CPU slots    run the reference; bf16 matrices are multiplied in fp32 copies; on steps that
+//   report the gradient norm there are fp32
+//                temporaries of one unit's (shard of) gradient; optimizer_cpu is in the same memory
+//                and counts.
+//
+// peak = params + optimizer + the largest over the moments of the backward: the head, each block,
+// the embedding. Workspaces of libraries are left out. Where it is worked out: memory_units
+// (elements), memory_state (what is held), memory_activations, memory_step (moments).
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "common/base/result.h"
+#include "common/estimate/model_shape.h"
+#include "common/job/job.h"
+#include "common/job/outcome.h"
+#include "common/rank/rank_plan.h"
+
+namespace trainctl::job {
+
+struct MemoryEstimate {
+  std::array<MemoryByKind, 4> phases;  // indexed by Phase, of the step that holds most;
+                                       // peak_allocated and reserved are the step's in each
+  int64_t peak_allocated = 0;  // of one rank; what the caching allocator reserves is at least that
+  int64_t sequence_length =
+      0;  // the T it was made for: min(max_seq_length, longest row), up to a multiple of 64
+  std::optional<bool> holds_gradients;  // whole, over the micro steps (gradient_holding.h);
+                                        // nullopt: the job has no such choice
+  int64_t holding_bytes = 0;            // by which that raises the peak
+};
+
+// strategy auto counts as what it resolves to, micro_batch_size "auto" as 1. An inspection without
+// rows (longest_row 0): max_seq_length. holds_gradients counts where the job has the choice.
+MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device,
+                              bool holds_gradients = false);
+
+// The T that a job's micro batches are padded to at most.
+int64_t SequenceLength(const JobSpec& job, const Inspection& inspection);
+
+std::string ToJson(const MemoryEstimate& estimate);
+base::Result<MemoryEstimate> MemoryEstimateFromJson(std::string_view text);
+
+// {"model": {…}, "rows", "longest_row", "total_tokens", "data_digest"}
+std::string ToJson(const Inspection& inspection);
+base::Result<Inspection> InspectionFromJson(std::string_view text);
+
+}  // namespace trainctl::job

@@ -1,0 +1,49 @@
+#include "common/estimate/memory_setting.h"
+
+#include <algorithm>
+
+#include "common/job/batch.h"
+#include "common/job/check_job.h"
+
+namespace trainctl::job {
+namespace {
+
+constexpr int64_t kAlignment = 256;
+constexpr int64_t kMostPositions = int64_t{1}
+                                   << 28;  // more fit no device; bytes stay within 64 bits
+
+}  // namespace
+
+int64_t MemorySetting::ShardOf(int64_t elements) const {
+  if (!is_fsdp) return elements;
+  const int64_t multiple = world * kAlignment;
+  return (elements + multiple - 1) / multiple * kAlignment;
+}
+
+MemorySetting MemorySettingOf(const JobSpec& asked, const ModelShape& model, DeviceKind device,
+                              int64_t sequence_length) {
+  const JobSpec job = ResolveJob(asked);
+  const auto batch = PlanBatch(job);
+  const bool is_fsdp = job.strategy == StrategyKind::kFsdp && job.devices > 1;
+  const bool is_one_unit = is_fsdp && job.fsdp_unit == FsdpUnit::kModel;
+  return {.job = job,
+          .model = model,
+          .units = UnitsOf(job, model),
+          .positions =
+              std::min(job.train.micro_batch_size.value_or(1) * sequence_length, kMostPositions),
+          .storage_bytes = job.precision == Precision::kBf16True ? kBf16Bytes : kFp32Bytes,
+          .compute_bytes = job.precision == Precision::k32True ? kFp32Bytes : kBf16Bytes,
+          .world = job.devices,
+          .is_cpu = device == DeviceKind::kCpu,
+          .is_reference = device == DeviceKind::kCpu || job.engine == EngineKind::kReference,
+          .is_fsdp = is_fsdp,
+          .shards_trainable = is_fsdp && !job.lora,
+          .residency = !is_fsdp                            ? Residency::kNone
+                       : is_one_unit                       ? Residency::kModel
+                       : job.sharding == Sharding::kGradOp ? Residency::kStep
+                                                           : Residency::kUse,
+          .accumulates = batch && batch->accumulation > 1,
+          .clips = job.train.max_norm.has_value()};
+}
+
+}  // namespace trainctl::job

@@ -1,0 +1,43 @@
+// The flat buffers that a job's parameters lie in, in elements: one for each unit (embedding;
+// block; head) × {trainable, frozen}, and the codes of 4-bit matrices. Each Hugging Face tensor is
+// rounded up to 256 elements (worker/rank/strategy/flat_layout.h). Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "common/estimate/model_shape.h"
+#include "common/job/job.h"
+
+namespace trainctl::job {
+
+struct UnitElements {
+  int64_t trainable = 0;
+  int64_t trainable_small =
+      0;  // those of them in tensors below 4,096 elements, whose 8-bit optimizer states stay fp32
+  int64_t frozen = 0;     // of the compute dtype
+  int64_t quantized = 0;  // matrices stored as 4-bit codes
+
+  int64_t all() const { return trainable + frozen + quantized; }
+};
+
+struct ModelUnits {
+  UnitElements embedding;
+  UnitElements block;
+  UnitElements head;  // the final norm; with its matrix, unless that is the embedding
+  int64_t layers = 0;
+  bool tied_head = false;
+  int64_t block_adapters = 0;  // adapted matrices of a block; 0 without LoRA
+  bool adapts_down = false;    // the FFN's second matrix is one of them
+};
+
+// Full fine-tuning: everything is trainable. LoRA: the base is frozen and each target's A and B are
+// trainable, in its unit. quantize: the seven matrices of each block are codes.
+ModelUnits UnitsOf(const JobSpec& job, const ModelShape& model);
+
+// The sum of f over all units.
+template <class F>
+int64_t SumOverUnits(const ModelUnits& units, const F& f) {
+  return f(units.embedding) + units.layers * f(units.block) + f(units.head);
+}
+
+}  // namespace trainctl::job

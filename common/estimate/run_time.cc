@@ -1,0 +1,74 @@
+#include "common/estimate/run_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "common/base/size.h"
+#include "common/estimate/device_rates.h"
+#include "common/estimate/step_time.h"
+#include "common/job/run_plan.h"
+
+namespace trainctl::job {
+namespace {
+
+constexpr double kStartSeconds = 10;
+constexpr double kLoadBytes = 2e9;         // a second
+constexpr double kForwardShare = 1.0 / 3;  // of a training step
+
+int64_t Evaluations(const JobSpec& job, const RunPlan& plan) {
+  if (plan.split.val_rows == 0) return 0;
+  const int64_t every = job.eval.every_steps.value_or(plan.total_steps);
+  return plan.total_steps / every + (plan.total_steps % every == 0 ? 0 : 1);
+}
+
+TimeEstimate Whole(const JobSpec& job, const Inspection& inspection, const RunPlan& plan,
+                   std::string_view device_name, double step_seconds, int64_t earlier_runs) {
+  TimeEstimate estimate{.step_seconds = step_seconds,
+                        .earlier_runs = earlier_runs,
+                        .device_name = std::string(device_name)};
+  estimate.training_seconds = step_seconds * static_cast<double>(plan.total_steps);
+  const int64_t rows =
+      std::min(plan.split.val_rows, job.eval.max_rows.value_or(plan.split.val_rows));
+  const double row_seconds = kForwardShare * step_seconds / static_cast<double>(plan.batch.global);
+  const double load = LoadedBytes(job, inspection.model) / kLoadBytes;
+  estimate.total_seconds = kStartSeconds + load + estimate.training_seconds +
+                           static_cast<double>(Evaluations(job, plan) * rows) * row_seconds;
+  return estimate;
+}
+
+}  // namespace
+
+std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection& inspection,
+                                         std::string_view device_name, bool holds_gradients) {
+  const std::optional<DeviceRates> rates = RatesOf(device_name);
+  const base::Result<RunPlan> plan = PlanRun(asked, inspection.rows);
+  if (!rates || !plan) return std::nullopt;
+  const StepSetting setting{.rates = *rates,
+                            .is_cpu = device_name.starts_with("CPU"),
+                            .holds_gradients = holds_gradients};
+  return Whole(plan->job, inspection, *plan, device_name, StepSeconds(*plan, inspection, setting),
+               0);
+}
+
+std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection,
+                                                 std::string_view device_name,
+                                                 double median_step_seconds, int64_t runs) {
+  const base::Result<RunPlan> plan = PlanRun(job, inspection.rows);
+  if (!plan) return std::nullopt;
+  return Whole(plan->job, inspection, *plan, device_name, median_step_seconds, runs);
+}
+
+std::string TimeText(const TimeEstimate& estimate) {
+  char step[32];
+  std::snprintf(step, sizeof step, "%.3g", estimate.step_seconds);
+  const std::string source = estimate.earlier_runs == 0 ? "the rates"
+                             : estimate.earlier_runs == 1
+                                 ? "1 earlier run"
+                                 : std::to_string(estimate.earlier_runs) + " earlier runs";
+  return base::FormatDuration(std::llround(estimate.total_seconds)) + " (" + step +
+         " s a step), predicted from " + source + (estimate.earlier_runs == 0 ? " of " : " on ") +
+         estimate.device_name;
+}
+
+}  // namespace trainctl::job

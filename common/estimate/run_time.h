@@ -1,0 +1,46 @@
+// How long a job will take: a prediction, from earlier runs of the same shape on the same device
+// where there are any, else from floating point operations and bytes at the device's rates
+// (step_time.h). Evaluation is a third of training; loading is counted at 2 GB/s, and 10 s to
+// start. Pure, thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/estimate/model_shape.h"
+#include "common/job/job.h"
+
+namespace trainctl::job {
+
+struct TimeEstimate {
+  double step_seconds = 0;      // of one optimizer step
+  double training_seconds = 0;  // the training loop: what the runs' `time` is compared with
+  double total_seconds = 0;     // with start, load and evaluation
+  int64_t earlier_runs = 0;     // that it is taken from; 0: from rates
+  std::string device_name;
+};
+
+// What the step time of a job depends on, as text: equal for runs of the same shape (model, data,
+// T, micro batch, accumulation, precision, strategy, devices, method, engine; with fsdp and
+// accumulation the memory limit, by which gradients are held whole or not). Two runs with equal
+// keys on equal devices take the same time a step.
+std::string ShapeKey(const JobSpec& job, const Inspection& inspection);
+
+// From FLOPs and bytes. nullopt: the device is not in the table of rates, or the data do not make a
+// step. holds_gradients as in gradient_holding.h.
+std::optional<TimeEstimate> EstimateTime(const JobSpec& job, const Inspection& inspection,
+                                         std::string_view device_name,
+                                         bool holds_gradients = false);
+
+// From the median step of earlier runs. nullopt: the data do not make a step.
+std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection,
+                                                 std::string_view device_name,
+                                                 double median_step_seconds, int64_t runs);
+
+// "1h 3min (0.84 s a step), predicted from 3 earlier runs on NVIDIA H200" | "…, predicted from the
+// rates of NVIDIA H200".
+std::string TimeText(const TimeEstimate& estimate);
+
+}  // namespace trainctl::job

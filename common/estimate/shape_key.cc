@@ -1,0 +1,53 @@
+#include <sstream>
+
+#include "common/estimate/lora_targets.h"
+#include "common/estimate/memory_estimate.h"
+#include "common/estimate/run_time.h"
+#include "common/job/batch.h"
+#include "common/job/check_job.h"
+
+namespace trainctl::job {
+namespace {
+
+void AddModel(std::ostream& key, const ModelShape& m) {
+  for (const int64_t size :
+       {m.layers, m.hidden, m.intermediate, m.heads, m.kv_heads, m.head_dim, m.vocab})
+    key << size << ' ';
+  key << m.family << ' ' << m.tied_head;
+}
+
+void AddMethod(std::ostream& key, const JobSpec& job, const ModelShape& model) {
+  const auto number = [](auto value) { return static_cast<int>(value); };
+  key << number(job.precision) << ' ' << number(job.engine) << ' ' << job.deterministic << ' '
+      << number(job.strategy);
+  if (job.strategy == StrategyKind::kFsdp)
+    key << ' ' << number(job.sharding) << ' ' << number(job.fsdp_unit);
+  key << " offload " << job.offload_optimizer << " checkpointing " << job.activation_checkpointing
+      << " optimizer " << number(job.optimizer.name) << ' ' << (job.optimizer.momentum > 0)
+      << " clips " << job.train.max_norm.has_value();
+  if (job.quantize) key << " quantize " << number(*job.quantize);
+  if (!job.lora) return;
+  key << " lora " << job.lora->r << ' ' << (job.lora->dropout > 0);
+  for (const LoraTarget& target : LoraTargets(*job.lora, model)) key << ' ' << target.name;
+}
+
+}  // namespace
+
+std::string ShapeKey(const JobSpec& asked, const Inspection& inspection) {
+  const JobSpec job = ResolveJob(asked);
+  const base::Result<BatchPlan> batch = PlanBatch(job);
+  std::ostringstream key;
+  AddModel(key, inspection.model);
+  key << " T " << SequenceLength(job, inspection) << " data " << inspection.data_digest
+      << " devices " << job.devices;
+  if (batch) key << " micro " << batch->micro << " accumulation " << batch->accumulation;
+  // The limit decides whether gradients are held whole (gradient_holding.h).
+  if (job.strategy == StrategyKind::kFsdp && batch && batch->accumulation > 1) {
+    key << " limit " << job.resources.gpu_memory_limit_bytes.value_or(0);
+  }
+  key << " method ";
+  AddMethod(key, job, inspection.model);
+  return key.str();
+}
+
+}  // namespace trainctl::job

@@ -1,0 +1,208 @@
+#include "common/estimate/step_time.h"
+
+#include <algorithm>
+
+#include "common/estimate/lora_targets.h"
+#include "common/estimate/memory_estimate.h"
+#include "common/estimate/memory_units.h"
+
+namespace trainctl::job {
+namespace {
+
+// Each with the rows of deploy/recipes/README.md that show it.
+constexpr double kAttentionFactor =
+    4;  // its kernels reach a quarter of a matrix product's rate: single-7, multi-4
+constexpr double kPaddedFactor =
+    4;  // more, where a head's size is padded and copied: single-6, single-11
+constexpr double kReferenceAttention = 5;  // plain products and softmax: quickstart on CPU slots
+constexpr double kReferenceFactor =
+    3;  // bytes that reference kernels move for each that fused ones do
+constexpr double kBlockKernels = 40;               // forward and backward: single-10
+constexpr double kAdapterKernels = 14;             // single-10 to single-13
+constexpr double kAdapterIn = 8, kAdapterOut = 4;  // passes over an adapted matrix's input and
+                                                   // output, dropout's included: single-12
+constexpr double kCpuAdapterSlowness =
+    5;                                // products with 8 to 32 columns on a CPU: quickstart's LoRA
+constexpr double kUnpackBytes = 2.6;  // a 4-bit parameter: read, and written in bf16: single-14
+constexpr double kExposedShare =
+    0.45;  // of the shorter of traffic and arithmetic: chess-1 to chess-4, multi-2 to multi-4
+constexpr double k8bitSlowness = 1.7;  // further-adamw-8bit
+constexpr double kHostAdamParameters =
+    5.1e9;  // a second, all ranks of a host: further-zero2-offload, multi-5
+constexpr double kForwardShare = 1.0 / 3;  // of a training step
+constexpr double kLengthMultiple = 64;     // of the rows of a micro batch
+
+struct Counts {
+  double block_matrices = 0;
+  double matrices = 0;  // with the head
+  double adapters = 0;
+  double adapted = 0;        // matrices
+  double adapter_bytes = 0;  // elements passed over, a position
+  double trainable = 0;
+  double all = 0;
+  double quantized = 0;
+};
+
+Counts CountsOf(const JobSpec& job, const ModelShape& m) {
+  const ModelUnits units = UnitsOf(job, m);
+  const auto sum = [&](auto member) {
+    return static_cast<double>(
+        SumOverUnits(units, [&](const UnitElements& unit) { return unit.*member; }));
+  };
+  Counts counts;
+  counts.block_matrices = static_cast<double>(m.layers * (m.BlockParameters() - 2 * m.hidden));
+  counts.matrices = counts.block_matrices + static_cast<double>(m.vocab * m.hidden);
+  counts.trainable = sum(&UnitElements::trainable);
+  counts.quantized = sum(&UnitElements::quantized);
+  counts.all = counts.trainable + counts.quantized + sum(&UnitElements::frozen);
+  if (!job.lora) return counts;
+  counts.adapters = counts.trainable;
+  for (const LoraTarget& target : LoraTargets(*job.lora, m)) {
+    const double times = target.name == "head" ? 1 : static_cast<double>(m.layers);
+    counts.adapted += times;
+    counts.adapter_bytes += times * (kAdapterIn * static_cast<double>(target.in) +
+                                     kAdapterOut * static_cast<double>(target.out));
+  }
+  return counts;
+}
+
+double ComputeBytes(const JobSpec& job) { return job.precision == Precision::k32True ? 4 : 2; }
+double GradBytes(const JobSpec& job) { return job.precision == Precision::kBf16True ? 2 : 4; }
+
+// The micro steps of one rank, all alike.
+class MicroStep {
+ public:
+  MicroStep(const RunPlan& plan, const Inspection& inspection, const StepSetting& setting)
+      : job_(plan.job), m_(inspection.model), setting_(setting), n_(CountsOf(job_, m_)) {
+    length_ = RowPositions(inspection, plan.batch.micro);
+    positions_ = static_cast<double>(plan.batch.micro) * length_;
+    if (job_.activation_checkpointing > 0)
+      again_ = 1.0 / static_cast<double>(job_.activation_checkpointing);
+  }
+
+  const Counts& counts() const { return n_; }
+
+  // accumulates: adds to gradients that are there.
+  double Arithmetic(bool accumulates) const {
+    const double flops = job_.precision == Precision::k32True ? setting_.rates.fp32_flops
+                                                              : setting_.rates.bf16_flops;
+    const double gradients = accumulates ? GradBytes(job_) * n_.trainable : 0;
+    const double kernels =
+        kBlockKernels * static_cast<double>(m_.layers) * (1 + again_ * kForwardShare) +
+        kAdapterKernels * n_.adapted;
+    const double bytes = positions_ * Bytes() + 2 * kUnpackBytes * n_.quantized + gradients;
+    return positions_ * Flops() / flops + bytes / setting_.rates.memory_bytes +
+           kernels * setting_.rates.kernel_seconds;
+  }
+
+ private:
+  bool is_reference() const { return setting_.is_cpu || job_.engine == EngineKind::kReference; }
+
+  // Mean positions of a row as micro batches pad it.
+  double RowPositions(const Inspection& inspection, int64_t micro) const {
+    const auto longest = static_cast<double>(SequenceLength(job_, inspection));
+    if (inspection.rows <= 0 || inspection.total_tokens <= 0) return longest;
+    const double mean =
+        static_cast<double>(inspection.total_tokens) / static_cast<double>(inspection.rows);
+    const auto rows = static_cast<double>(micro);
+    return std::min(longest, mean + std::max(0.0, longest - mean) * (rows - 1) / (rows + 7) +
+                                 kLengthMultiple / 2);
+  }
+
+  // Of a position.
+  double Flops() const {
+    const bool is_padded = m_.head_dim % 8 != 0;
+    const double factor =
+        is_reference() ? kReferenceAttention : kAttentionFactor * (is_padded ? kPaddedFactor : 1);
+    const double attention =
+        factor * 6 * static_cast<double>(m_.layers * m_.heads * m_.head_dim) * length_;
+    const double adapters = 6 * n_.adapters * (setting_.is_cpu ? kCpuAdapterSlowness : 1);
+    const double forward_of_blocks = 2 * n_.block_matrices + kForwardShare * attention;
+    return (job_.lora ? 4 : 6) * n_.matrices + attention + adapters + again_ * forward_of_blocks;
+  }
+
+  double Bytes() const {
+    const auto blocks = static_cast<double>(m_.layers * (30 * m_.hidden + 9 * m_.intermediate));
+    const double elements =
+        blocks * (1 + again_ * kForwardShare) + static_cast<double>(4 * m_.vocab);
+    return ComputeBytes(job_) *
+           (elements * (is_reference() ? kReferenceFactor : 1) + n_.adapter_bytes);
+  }
+
+  const JobSpec& job_;
+  const ModelShape& m_;
+  const StepSetting& setting_;
+  const Counts n_;
+  double length_ = 0, positions_ = 0;
+  double again_ = 0;  // the share of blocks that are computed again
+};
+
+// What one rank sends in a step: gathers in each micro step, reductions in each or in the last.
+struct Traffic {
+  double gather_bytes = 0;
+  double reduce_bytes = 0;
+  bool reduces_in_each = false;
+  bool hides = true;
+};
+
+Traffic TrafficOf(const JobSpec& job, const Counts& n, bool holds_gradients) {
+  const double world = static_cast<double>(job.devices), share = (world - 1) / world;
+  const bool is_fsdp = job.strategy == StrategyKind::kFsdp, reduces_whole = !is_fsdp || job.lora;
+  Traffic traffic;
+  traffic.reduce_bytes = share * GradBytes(job) * n.trainable * (reduces_whole ? 2 : 1);
+  if (!is_fsdp) return traffic;
+  const bool is_one_unit = job.fsdp_unit == FsdpUnit::kModel;
+  const double gathers = job.sharding == Sharding::kGradOp || is_one_unit ? 1 : 2;
+  traffic.gather_bytes =
+      share * gathers * ComputeBytes(job) * (job.lora ? n.all - n.trainable : n.all);
+  traffic.reduces_in_each = !job.lora && !holds_gradients;
+  traffic.hides = !is_one_unit;
+  return traffic;
+}
+
+double Together(double arithmetic, double traffic, bool hides) {
+  return std::max(arithmetic, traffic) +
+         (hides ? kExposedShare : 1) * std::min(arithmetic, traffic);
+}
+
+double OptimizerBytes(const JobSpec& job) {
+  const int precision = static_cast<int>(job.precision);  // 32-true, bf16-true, bf16-mixed
+  constexpr double kAdamW[] = {28, 14, 30}, kSgd[] = {12, 6, 14}, k8bit[] = {18, 10, 20};
+  if (job.optimizer.name == OptimizerKind::kSgd) return kSgd[precision];
+  return job.optimizer.name == OptimizerKind::kAdamW8bit ? k8bitSlowness * k8bit[precision]
+                                                         : kAdamW[precision];
+}
+
+}  // namespace
+
+double StepSeconds(const RunPlan& plan, const Inspection& inspection, const StepSetting& setting) {
+  const JobSpec& job = plan.job;
+  const MicroStep micro_step(plan, inspection, setting);
+  const Counts& n = micro_step.counts();
+  const Traffic traffic = TrafficOf(job, n, setting.holds_gradients);
+  const auto seconds = [&](bool is_first, bool is_last) {
+    const double bytes =
+        traffic.gather_bytes + (is_last || traffic.reduces_in_each ? traffic.reduce_bytes : 0);
+    return Together(micro_step.Arithmetic(!is_first), bytes / setting.rates.collective_bytes,
+                    traffic.hides);
+  };
+  const int64_t accumulation = plan.batch.accumulation;
+  double all_but_last = 0;
+  if (accumulation > 1)
+    all_but_last =
+        seconds(true, false) + static_cast<double>(accumulation - 2) * seconds(false, false);
+  const double last = seconds(accumulation == 1, true);
+  const bool shards = job.strategy == StrategyKind::kFsdp && !job.lora;
+  const double held = n.trainable / static_cast<double>(shards ? job.devices : 1);
+  if (!job.offload_optimizer)
+    return all_but_last + last + OptimizerBytes(job) * held / setting.rates.memory_bytes;
+  const double copies = 2 * ComputeBytes(job) * held / setting.rates.host_copy_bytes;
+  return all_but_last + kForwardShare * last +
+         std::max({(1 - kForwardShare) * last, n.trainable / kHostAdamParameters, copies});
+}
+
+double LoadedBytes(const JobSpec& job, const ModelShape& model) {
+  return ComputeBytes(job) * CountsOf(job, model).all;
+}
+
+}  // namespace trainctl::job

@@ -1,0 +1,86 @@
+// What rank, shim and worker say to each other: newline-delimited JSON, one object a line with a
+// "type" (rank_json.h). Rank → worker on --messages-fd, worker → rank on --commands-fd. stdout and
+// stderr of the rank are its log.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/job/outcome.h"
+#include "common/rank/metric.h"
+
+namespace trainctl::job {
+
+// The rank's process is up. {"type":"started", …}
+struct RankStarted {
+  int64_t pid = 0;
+  std::string commit, libtorch, nccl, driver, device_name;
+};
+
+// Start-up and the run, in phases: "joining", "trial" (where the plan asks for one; it is left once
+// all ranks have passed), "loading" (done of total bytes), "training", "evaluating", "saving".
+struct RankPhase {
+  std::string phase;
+  int64_t done_bytes = 0;
+  int64_t total_bytes = 0;
+};
+
+// Rank 0 only: the opaque blob by which the others join (hex). {"type":"rendezvous","blob":"…"}
+struct RankRendezvous {
+  std::string blob;
+};
+
+// Sent when it changes, at most a few times a second, also from inside a long step. stage tells a
+// hung rank from one that waits for it: "compute", or "collective" while the rank waits for others.
+struct RankProgress {
+  int64_t step = 0;   // optimizer steps done
+  int64_t steps = 0;  // of the whole run
+  std::string stage = "compute";
+  std::optional<double> loss;
+  std::optional<double> tokens_per_second;
+  int64_t peak_allocated_bytes = 0;
+};
+
+// {"type":"metrics","points":[{"name","step","value","time","rank"?,"phase"?}]}; a point without
+// "rank" is of the whole gang.
+struct RankMetrics {
+  std::vector<MetricPoint> points;
+};
+
+// An artefact was written completely: a file, or a folder with all below it.
+// {"type":"saved","kind":"final" | "checkpoint" | …,"path":"…","bytes":n}
+struct RankSaved {
+  std::string kind;   // "final", …: what it is
+  std::string path;   // absolute, on the rank's host
+  int64_t bytes = 0;  // of all its files; 0: not known
+};
+
+// Something that people should know of the run, for its events. {"type":"notice","text":"…"}
+struct RankNotice {
+  std::string text;
+};
+
+// The rank's own view of its end, said before it exits. A rank that dies without it FAILED.
+struct RankOutcome {
+  Outcome outcome = Outcome::kSucceeded;
+  std::string message;
+  std::optional<OomDetail> oom;
+};
+
+using RankMessage = std::variant<RankStarted, RankPhase, RankRendezvous, RankProgress, RankMetrics,
+                                 RankSaved, RankNotice, RankOutcome>;
+
+// {"type":"peers","blob":"…"}: to ranks other than 0, once rank 0 published.
+struct PeersCommand {
+  std::string blob;
+};
+// {"type":"stop"}: finish the step, checkpoint where the job asks for it, and exit with outcome
+// CANCELLED.
+struct StopCommand {};
+
+using RankCommand = std::variant<PeersCommand, StopCommand>;
+
+}  // namespace trainctl::job

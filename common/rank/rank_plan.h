@@ -1,0 +1,31 @@
+// What a worker gives a rank to run: one JSON file (rank_json.h), named on the rank's command line:
+//   trainrank --plan FILE --messages-fd N --commands-fd M
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/job/device.h"
+#include "common/job/job.h"
+
+namespace trainctl::job {
+
+struct RankPlan {
+  JobSpec job;  // resolved: strategy is not auto, micro_batch_size is a number, paths are absolute
+  std::string job_id;
+  int64_t attempt = 1;
+  bool trial =
+      false;  // one step on a worst case before weights are loaded: whether the micro batch fits
+  int64_t rank = 0;
+  int64_t world_size = 1;
+  DeviceKind device = DeviceKind::kCpu;
+  int64_t device_index = 0;  // CUDA ordinal on its host; on CPU the slot's number
+  std::string device_uuid;   // as NVML names it; on CPU "cpu:<host>:<slot>"
+  bool holds_gradients =
+      false;                 // whole, over the micro steps (gradient_holding.h); equal on all ranks
+  int64_t threads = 1;       // intra-op threads of a CPU rank, CPU-optimizer threads of a GPU rank
+  std::string bind_address;  // the address other ranks reach this host by
+  std::string directory;     // the attempt's folder on this host: scratch that may be written
+};
+
+}  // namespace trainctl::job

@@ -1,0 +1,42 @@
+// What a worker reports about a rank: the rank's own messages, and the two facts that only the
+// worker knows, how its process tree ended and that it could not be started.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "common/rank/rank_key.h"
+#include "common/rank/rank_messages.h"
+
+namespace trainctl::job {
+
+// The rank's whole process tree is gone: one of exit_code and signal is set, or neither where
+// nobody saw the end (the host restarted).
+struct RankExit {
+  std::optional<int64_t> exit_code;
+  std::optional<int64_t> signal;
+  bool oom_killed = false;  // by the kernel's OOM killer
+  std::string last_log_lines;
+};
+
+// The rank never ran: no shim, no such path, folder not writable.
+struct LaunchFailure {
+  std::string message;
+};
+
+using ReportBody = std::variant<RankStarted, RankPhase, RankRendezvous, RankProgress, RankMetrics,
+                                RankSaved, RankNotice, RankOutcome, RankExit, LaunchFailure>;
+
+// A rank's message as a report's body.
+ReportBody ToBody(RankMessage message);
+
+// One report. Numbered from 1 for each key, without gaps.
+struct RankReport {
+  RankKey key;
+  int64_t sequence = 0;
+  ReportBody body;
+};
+
+}  // namespace trainctl::job

@@ -1,0 +1,90 @@
+#include "server/daemon/daemon.h"
+
+#include <utility>
+
+#include "common/base/file.h"
+#include "common/base/version.h"
+#include "server/coordinator/coordinator.h"
+#include "server/coordinator/event_loop.h"
+#include "server/coordinator/log_files.h"
+#include "server/coordinator/read_thread.h"
+#include "server/rpc/listen_address.h"
+#include "server/rpc/server.h"
+#include "server/store/sqlite_store.h"
+
+namespace trainctl::coordinator {
+
+// In order of construction: what is used stands before its users.
+struct Daemon::Parts {
+  Parts(const Options& options, const base::Clock& clock, EventLog& log_,
+        std::unique_ptr<store::Store> store_, std::unique_ptr<store::Reader> loop_reader,
+        std::unique_ptr<store::Reader> reader)
+      : log(log_),
+        store(std::move(store_)),
+        own_reader(std::move(loop_reader)),
+        logs(options.directory + "/logs"),
+        coordinator({loop, clock, *store, *own_reader, logs, log}),
+        reads(loop, std::move(reader)) {}
+
+  // From the outside in, so that whoever waits is answered.
+  ~Parts() {
+    log.Info("stopping");
+    loop.Call([this] { coordinator.Finish(); });
+    if (server) server->Stop();
+    reads.Stop();
+    loop.Stop();
+  }
+
+  EventLog& log;
+  std::unique_ptr<store::Store> store;
+  std::unique_ptr<store::Reader> own_reader;
+  LogFiles logs;
+  EventLoop loop;
+  Coordinator coordinator;
+  ReadThread reads;
+  std::unique_ptr<rpc::Server> server;
+  std::string address;
+};
+
+Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
+                                                    const base::Clock& clock, EventLog& log) {
+  const auto address = rpc::ParseListenAddress(options.listen);
+  if (!address) return address.error();
+  auto store = store::OpenSqliteStore(options.directory);
+  if (!store) return store.error();
+  auto loop_reader = store::OpenSqliteReader(options.directory);
+  if (!loop_reader) return loop_reader.error();
+  auto reader = store::OpenSqliteReader(options.directory);
+  if (!reader) return reader.error();
+
+  auto parts = std::make_unique<Parts>(options, clock, log, std::move(*store),
+                                       std::move(*loop_reader), std::move(*reader));
+  const base::Status loaded = parts->coordinator.Start();
+  if (!loaded) return loaded.error();
+  parts->loop.Start();
+  const std::string version =
+      std::string(base::Version()) + " (" + std::string(base::Commit()) + ")";
+  auto server =
+      rpc::Server::Start(*address, {parts->loop, parts->reads, parts->coordinator, log, version});
+  if (!server) return server.error();
+  parts->server = std::move(*server);
+  parts->address = rpc::ToString(parts->server->address());
+  std::unique_ptr<Daemon> daemon(new Daemon(std::move(parts)));
+  if (!options.address_file.empty()) {
+    const base::Status written =
+        base::WriteFileAtomically(options.address_file, daemon->address() + "\n");
+    if (!written) return written.error();
+  }
+  log.Info(
+      "listening",
+      {{"address", daemon->address()}, {"directory", options.directory}, {"version", version}});
+  return daemon;
+}
+
+Daemon::~Daemon() = default;
+
+const std::string& Daemon::address() const { return parts_->address; }
+
+}  // namespace trainctl::coordinator

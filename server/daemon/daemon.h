@@ -1,0 +1,34 @@
+// The whole coordinator in one object: store, loop, read thread and port. main.cc and the tests run
+// the same one.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/result.h"
+#include "server/coordinator/event_log.h"
+#include "server/daemon/options.h"
+
+namespace trainctl::coordinator {
+
+class Daemon {
+ public:
+  // Serves when it returns. kInvalid: an address that is not loopback, a folder that can't be used;
+  // kConflict: another coordinator has the folder or the port; kExhausted, kIo. Clock and log
+  // outlive it.
+  static base::Result<std::unique_ptr<Daemon>> Start(const Options& options,
+                                                     const base::Clock& clock, EventLog& log);
+  ~Daemon();  // stops cleanly; jobs go on
+
+  // "127.0.0.1:PORT".
+  const std::string& address() const;
+
+ private:
+  struct Parts;
+  explicit Daemon(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace trainctl::coordinator

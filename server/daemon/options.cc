@@ -1,0 +1,55 @@
+#include "server/daemon/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "common/base/version.h"
+
+namespace trainctl::coordinator {
+namespace {
+
+constexpr const char* kDescription =
+    "Examples:\n"
+    "  traincoordinator --dir /var/lib/trainctl                       serve on 127.0.0.1:7070\n"
+    "  traincoordinator --dir ./site --listen 127.0.0.1:0 --address-file ./site/coordinator.addr\n"
+    "                                                                 on a port that the kernel "
+    "chooses, told in that file\n"
+    "  ssh -L 7070:127.0.0.1:7070 HOST                                reach it from a laptop\n"
+    "\n"
+    "The coordinator of a site: accepts jobs, places them on the workers' devices, keeps their "
+    "states, metrics and\n"
+    "logs in one folder, and answers trainctl. It can be stopped, killed and started again at any "
+    "time: running jobs\n"
+    "go on without it. Events go to stderr, one a line.";
+
+std::string VersionText() {
+  return "traincoordinator " + std::string(base::Version()) + " (commit " +
+         std::string(base::Commit()) + ")";
+}
+
+}  // namespace
+
+std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit_code) {
+  Options options;
+  CLI::App app(kDescription, "traincoordinator");
+  app.add_option("--dir", options.directory,
+                 "Folder of the database and the logs; made where it is missing. On a local disk")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--listen", options.listen,
+                 "Loopback address and port; port 0: the kernel chooses. TLS, and with it other "
+                 "addresses, not yet")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--address-file", options.address_file, "Write HOST:PORT there once it listens")
+      ->type_name("FILE");
+  app.set_version_flag("--version", VersionText(), "Print version and commit");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    *exit_code = app.exit(error) == 0 ? 0 : 2;
+    return std::nullopt;
+  }
+  return options;
+}
+
+}  // namespace trainctl::coordinator

@@ -1,0 +1,241 @@
+#include "worker/rank/comm/host_rendezvous.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "common/base/check.h"
+#include "worker/rank/comm/comm_error.h"
+#include "worker/rank/comm/hex.h"
+
+namespace trainctl::comm {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "frames are structs in memory order");
+
+using Secret = std::array<std::byte, 16>;
+constexpr std::array<char, 8> kMagic = {'T', 'C', 'T', 'L', 'M', 'S', 'H', '1'};
+// A connection that says nothing for this long is a stranger's.
+constexpr std::chrono::seconds kHelloTimeout{5};
+
+struct WireEndpoint {
+  std::array<char, 62> address{};  // zero-padded
+  uint16_t port = 0;
+};
+
+struct Hello {
+  std::array<char, 8> magic = kMagic;
+  Secret secret{};
+  int32_t rank = 0;
+  int32_t world_size = 0;
+  WireEndpoint listens_at;
+};
+static_assert(sizeof(WireEndpoint) == 64 && sizeof(Hello) == 96, "no padding on the wire");
+
+template <class T>
+std::span<std::byte> Bytes(T& value) {
+  return std::as_writable_bytes(std::span(&value, 1));
+}
+
+WireEndpoint ToWire(const Endpoint& endpoint) {
+  WireEndpoint wire;
+  if (endpoint.address.size() >= wire.address.size()) {
+    throw CommError("the address '" + endpoint.address + "' is too long");
+  }
+  std::ranges::copy(endpoint.address, wire.address.begin());
+  wire.port = endpoint.port;
+  return wire;
+}
+
+Endpoint FromWire(const WireEndpoint& wire) {
+  return {std::string(wire.address.data(), strnlen(wire.address.data(), wire.address.size())),
+          wire.port};
+}
+
+Secret MakeSecret() {
+  Secret secret;
+  if (getrandom(secret.data(), secret.size(), 0) != static_cast<ssize_t>(secret.size())) {
+    throw CommError("the kernel gave no random bytes for the group's secret");
+  }
+  return secret;
+}
+
+// In time that does not depend on where they differ.
+bool Same(const Secret& a, const Secret& b) {
+  std::byte difference{0};
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference |= a[i] ^ b[i];
+  }
+  return difference == std::byte{0};
+}
+
+struct Invitation {
+  Endpoint rank0;
+  Secret secret;
+};
+
+std::string ToBlob(const Invitation& invitation) {
+  return invitation.rank0.address + ":" + std::to_string(invitation.rank0.port) + ":" +
+         ToHex(invitation.secret);
+}
+
+Invitation FromBlob(std::string_view blob) {
+  Invitation invitation;
+  const size_t before_secret = blob.rfind(':');
+  const size_t before_port = before_secret == blob.npos || before_secret == 0
+                                 ? blob.npos
+                                 : blob.rfind(':', before_secret - 1);
+  if (before_port == blob.npos) {
+    throw CommError("the rendezvous blob is not 'address:port:secret'");
+  }
+  const std::string_view port = blob.substr(before_port + 1, before_secret - before_port - 1);
+  const auto parsed =
+      std::from_chars(port.data(), port.data() + port.size(), invitation.rank0.port);
+  if (parsed.ec != std::errc() || parsed.ptr != port.data() + port.size() ||
+      !FromHex(blob.substr(before_secret + 1), invitation.secret)) {
+    throw CommError(
+        "the rendezvous blob is not 'address:port:secret': its port or secret is malformed");
+  }
+  invitation.rank0.address = blob.substr(0, before_port);
+  return invitation;
+}
+
+// One rank's side of the rendezvous, from its listener to the whole mesh.
+class MeshBuilder {
+ public:
+  explicit MeshBuilder(const JoinOptions& options)
+      : options_(options),
+        deadline_(std::chrono::steady_clock::now() +
+                  std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                      std::chrono::duration<double>(options.timeout_seconds))),
+        listener_(Listen(options.bind_address)),
+        sockets_(static_cast<size_t>(options.world_size)),
+        endpoints_(static_cast<size_t>(options.world_size)) {
+    endpoints_[Index(options.rank)] = ToWire({options.bind_address, LocalPort(listener_)});
+  }
+
+  std::vector<Socket> Invite() {
+    secret_ = MakeSecret();
+    options_.publish(ToBlob({FromWire(endpoints_[0]), secret_}));
+    AcceptRanksFrom(1);
+    for (int64_t rank = 1; rank < options_.world_size; ++rank) {
+      SendAll(sockets_[Index(rank)], std::as_bytes(std::span(endpoints_)), deadline_, Name(rank));
+    }
+    return std::move(sockets_);
+  }
+
+  std::vector<Socket> Follow() {
+    const Invitation invitation = FromBlob(options_.await_blob());
+    secret_ = invitation.secret;
+    Greet(0, invitation.rank0);
+    ReceiveTable(invitation.rank0);
+    for (int64_t rank = 1; rank < options_.rank; ++rank) {
+      Greet(rank, FromWire(endpoints_[Index(rank)]));
+    }
+    AcceptRanksFrom(options_.rank + 1);
+    return std::move(sockets_);
+  }
+
+ private:
+  static size_t Index(int64_t rank) { return static_cast<size_t>(rank); }
+  static std::string Name(int64_t rank) { return "rank " + std::to_string(rank); }
+
+  void Greet(int64_t rank, const Endpoint& endpoint) {
+    Socket socket = Connect(endpoint, deadline_);
+    Hello hello{.secret = secret_,
+                .rank = static_cast<int32_t>(options_.rank),
+                .world_size = static_cast<int32_t>(options_.world_size),
+                .listens_at = endpoints_[Index(options_.rank)]};
+    SendAll(socket, Bytes(hello), deadline_, Name(rank));
+    sockets_[Index(rank)] = std::move(socket);
+  }
+
+  void ReceiveTable(const Endpoint& rank0) {
+    try {
+      ReceiveAll(sockets_[0], std::as_writable_bytes(std::span(endpoints_)), deadline_,
+                 "rank 0 at " + ToString(rank0));
+    } catch (const CommError& error) {
+      throw CommError(
+          Name(options_.rank) + " waited for rank 0 to introduce the " +
+          std::to_string(options_.world_size) +
+          " ranks of the group (it refuses whoever does not show this attempt's secret): " +
+          error.what());
+    }
+  }
+
+  void AcceptRanksFrom(int64_t first) {
+    for (int64_t missing = options_.world_size - first; missing > 0;) {
+      Socket socket = AcceptOrExplain(first);
+      const std::optional<Hello> hello = ReadHello(socket);
+      if (hello && Admit(*hello, first)) {
+        sockets_[Index(hello->rank)] = std::move(socket);
+        endpoints_[Index(hello->rank)] = hello->listens_at;
+        --missing;
+      }
+    }
+  }
+
+  Socket AcceptOrExplain(int64_t first) {
+    try {
+      return Accept(listener_, deadline_);
+    } catch (const CommError& error) {
+      std::string missing;
+      for (int64_t rank = first; rank < options_.world_size; ++rank) {
+        missing += sockets_[Index(rank)].is_open()
+                       ? ""
+                       : (missing.empty() ? "" : ", ") + std::to_string(rank);
+      }
+      throw CommError(Name(options_.rank) + " waited for rank " + missing + " of " +
+                      std::to_string(options_.world_size) + " to connect to " +
+                      ToString(FromWire(endpoints_[Index(options_.rank)])) + ": " + error.what());
+    }
+  }
+
+  // nullopt: a stranger, or a peer that went away again.
+  std::optional<Hello> ReadHello(const Socket& socket) const {
+    Hello hello;
+    try {
+      ReceiveAll(socket, Bytes(hello),
+                 std::min(deadline_, std::chrono::steady_clock::now() + kHelloTimeout),
+                 "a new connection");
+    } catch (const CommError&) {
+      return std::nullopt;
+    }
+    return hello.magic == kMagic && Same(hello.secret, secret_) ? std::optional(hello)
+                                                                : std::nullopt;
+  }
+
+  bool Admit(const Hello& hello, int64_t first) const {
+    if (hello.world_size != options_.world_size) {
+      throw CommError(Name(hello.rank) + " joins a group of " + std::to_string(hello.world_size) +
+                      ", this one has " + std::to_string(options_.world_size) + " ranks");
+    }
+    return hello.rank >= first && hello.rank < options_.world_size &&
+           !sockets_[Index(hello.rank)].is_open();
+  }
+
+  const JoinOptions& options_;
+  const Deadline deadline_;
+  const Socket listener_;
+  Secret secret_{};
+  std::vector<Socket> sockets_;
+  std::vector<WireEndpoint> endpoints_;
+};
+
+}  // namespace
+
+std::vector<Socket> JoinMesh(const JoinOptions& options) {
+  CHECK(options.world_size >= 1 && options.world_size <= kMaxHostRanks) << options.world_size;
+  CHECK(options.rank >= 0 && options.rank < options.world_size)
+      << options.rank << " of " << options.world_size;
+  MeshBuilder builder(options);
+  return options.rank == 0 ? builder.Invite() : builder.Follow();
+}
+
+}  // namespace trainctl::comm

@@ -1,0 +1,53 @@
+// A data file as rows of token ids, split into training and validation rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/estimate/model_shape.h"
+#include "common/job/job.h"
+#include "worker/rank/data/token_store.h"
+
+namespace trainctl::data {
+
+// One row's place in Dataset::tokens. Labels are the tokens themselves, the first `ignored` of them
+// −100 (a masked prompt).
+struct Row {
+  int64_t begin = 0;
+  int64_t length = 0;
+  int64_t ignored = 0;
+};
+
+// Immutable after LoadDataset; thread-safe.
+struct Dataset {
+  TokenStore tokens;
+  std::vector<Row> rows;       // in the file's order, after max_rows
+  std::vector<int64_t> train;  // indices into rows, ascending; EpochOrder (batches.h) shuffles them
+  std::vector<int64_t> val;    // indices into rows, ascending
+  int64_t max_seq_length = 0;  // no row is longer
+  int64_t longest_row = 0;
+  int64_t total_tokens = 0;
+  std::string digest;  // of the data file's bytes (digest.h)
+};
+
+// Formats:
+//   alpaca  .json (a list) or .jsonl of {"instruction", "input", "output"}: [bos] prompt, output
+//   [eos]; mask_prompt ignores the prompt text    .json or .jsonl of {"text"}: [bos] text [eos]
+//   plain   a text file, tokenized whole and cut into rows of max_seq_length; the rest is the last
+//   row bin     nanoGPT's raw uint16, or llm.c's 256-int32 header and uint16 or uint32; cut in the
+//   same way. Needs no tokenizer
+// Rows are truncated to max_seq_length. bos and eos are the model's; bos is left out where
+// tokenizer_config.json says "add_bos_token": false or the model has none. A rest of a single
+// token, which can train nothing, is dropped. max_rows keeps the first rows of the file. Which of
+// them validate is a Philox shuffle of (data.seed), cut by job::SplitRows.
+//
+// Errors: kNotFound (no data file, no tokenizer), kIo, kInvalid (a broken file: the message names
+// file, row or line, and key; a token beyond the model's vocabulary; no rows, or none with a token
+// that counts). cache_folder: where tokens are kept by content (token_cache.h); "": nowhere.
+base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model,
+                                  const std::string& model_directory, int64_t max_seq_length,
+                                  const std::string& cache_folder = "");
+
+}  // namespace trainctl::data

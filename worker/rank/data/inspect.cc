@@ -1,0 +1,23 @@
+#include "worker/rank/data/inspect.h"
+
+#include "worker/rank/data/dataset.h"
+#include "worker/rank/files/model_config.h"
+
+namespace trainctl::data {
+
+base::Result<job::Inspection> Inspect(const job::JobSpec& job, const std::string& cache_folder) {
+  auto model = files::ReadModelConfig(job.model.path);
+  if (!model) return model.error();
+  auto dataset =
+      LoadDataset(job.data, *model, job.model.path, job.train.max_seq_length, cache_folder);
+  if (!dataset) return dataset.error();
+  job::Inspection inspection;
+  inspection.model = *model;
+  inspection.rows = static_cast<int64_t>(dataset->rows.size());
+  inspection.longest_row = dataset->longest_row;
+  inspection.total_tokens = dataset->total_tokens;
+  inspection.data_digest = dataset->digest;
+  return inspection;
+}
+
+}  // namespace trainctl::data

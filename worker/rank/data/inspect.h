@@ -1,0 +1,17 @@
+// What model and data of a job hold, before anything runs: the answer of `trainrank --inspect`.
+#pragma once
+
+#include <string>
+
+#include "common/base/result.h"
+#include "common/estimate/model_shape.h"
+#include "common/job/job.h"
+
+namespace trainctl::data {
+
+// Reads config.json and loads the data set whole (so that a broken row or a foreign token is found
+// now, not at step 900). Errors: those of files::ReadModelConfig and LoadDataset.
+base::Result<job::Inspection> Inspect(const job::JobSpec& job,
+                                      const std::string& cache_folder = "");
+
+}  // namespace trainctl::data

@@ -1,0 +1,65 @@
+#include "worker/rank/data/json_rows.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "worker/rank/files/json_text.h"
+
+namespace trainctl::data {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kJsonSpace = " \t\r\n";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors begin a file with it
+
+base::Status TakeOne(const json& value, const std::string& place, const TakeRow& take) {
+  files::Fault fault;
+  const files::JsonObject row(value, place, &fault);
+  base::Status taken = take(row);
+  if (fault) return *fault;  // a missing key explains more than what came of it
+  if (!taken) return base::Error{taken.error().code, place + ": " + taken.error().message};
+  return base::Ok{};
+}
+
+base::Result<int64_t> ReadList(std::string_view text, const std::string& source, int64_t max_rows,
+                               const TakeRow& take) {
+  auto document = files::ParseJsonText(text, source);
+  if (!document) return document.error();
+  const int64_t rows = std::min<int64_t>(max_rows, static_cast<int64_t>(document->size()));
+  for (int64_t i = 0; i < rows; ++i) {
+    if (auto taken = TakeOne((*document)[i], source + ": [" + std::to_string(i) + "]", take);
+        !taken)
+      return taken.error();
+  }
+  return rows;
+}
+
+base::Result<int64_t> ReadLines(std::string_view text, const std::string& source, int64_t max_rows,
+                                const TakeRow& take) {
+  int64_t rows = 0;
+  for (int64_t number = 1; !text.empty() && rows < max_rows; ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.find_first_not_of(kJsonSpace) == std::string_view::npos) continue;
+    const std::string place = source + ": line " + std::to_string(number);
+    auto value = files::ParseJsonText(line, place);
+    if (!value) return value.error();
+    if (auto taken = TakeOne(*value, place, take); !taken) return taken.error();
+    ++rows;
+  }
+  return rows;
+}
+
+}  // namespace
+
+base::Result<int64_t> ReadJsonRows(std::string_view text, const std::string& source,
+                                   std::optional<int64_t> max_rows, const TakeRow& take) {
+  const int64_t most = max_rows.value_or(INT64_MAX);
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const size_t first = text.find_first_not_of(kJsonSpace);
+  const bool is_list = first != std::string_view::npos && text[first] == '[';
+  return is_list ? ReadList(text, source, most, take) : ReadLines(text, source, most, take);
+}
+
+}  // namespace trainctl::data

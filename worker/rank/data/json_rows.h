@@ -1,0 +1,25 @@
+// The rows of a JSON data file: one list of objects, or JSON lines (an object a line, empty lines
+// skipped). Which of the two a file is, its first character says: '['.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+#include "worker/rank/files/json_object.h"
+
+namespace trainctl::data {
+
+// Takes one row; reading stops at the first error. The row's own faults (row.Text("text") of a
+// missing key) end it too.
+using TakeRow = std::function<base::Status(const files::JsonObject& row)>;
+
+// The first max_rows rows, in order; returns how many. Messages name source, row ("[12]", from 0)
+// or line ("line 13", from 1), and key.
+base::Result<int64_t> ReadJsonRows(std::string_view text, const std::string& source,
+                                   std::optional<int64_t> max_rows, const TakeRow& take);
+
+}  // namespace trainctl::data

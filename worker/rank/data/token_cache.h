@@ -1,0 +1,37 @@
+// Tokenized data sets, kept by content: the same data file, tokenizer and settings are tokenized
+// once on a host. A cache only: a file that is missing, damaged or of something else is a miss, and
+// one that cannot be written is left out. A file <digest of key>.tokens:
+//   "TRAINCTL TOKENS1" | u64 bytes of the key, rows, tokens, XXH64 of all that follows | the key,
+//   padded with zeros to 8 bytes | rows × {i64 begin, length, ignored} | tokens × i32 (little
+//   endian)
+// Written under a temporary name and renamed; the kMostCachedSets used last stay. Processes may
+// share the folder.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "worker/rank/data/dataset.h"
+#include "worker/rank/data/token_store.h"
+
+namespace trainctl::data {
+
+constexpr size_t kMostCachedSets = 16;
+
+struct CachedTokens {
+  TokenStore tokens;
+  std::vector<Row> rows;
+};
+
+// nullopt: a miss. Every row lies within the tokens, every token is below `vocab`. The tokens stay
+// in the mapped file.
+std::optional<CachedTokens> FindCachedTokens(const std::string& folder, const std::string& key,
+                                             int64_t vocab);
+
+void CacheTokens(const std::string& folder, const std::string& key, std::span<const int32_t> tokens,
+                 const std::vector<Row>& rows);
+
+}  // namespace trainctl::data

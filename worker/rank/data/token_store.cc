@@ -1,0 +1,33 @@
+#include "worker/rank/data/token_store.h"
+
+#include <cstring>
+#include <utility>
+
+namespace trainctl::data {
+
+TokenStore::TokenStore(files::MappedFile file, int64_t offset_bytes, int width_bytes)
+    : source_(Mapped{std::move(file), offset_bytes, width_bytes}) {
+  const Mapped& mapped = std::get<Mapped>(source_);
+  CHECK((width_bytes == 2 || width_bytes == 4) &&
+        offset_bytes <= static_cast<int64_t>(mapped.file.bytes().size()))
+      << offset_bytes;
+}
+
+int64_t TokenStore::size() const {
+  if (const auto* tokens = std::get_if<std::vector<int32_t>>(&source_))
+    return static_cast<int64_t>(tokens->size());
+  const Mapped& mapped = std::get<Mapped>(source_);
+  return (static_cast<int64_t>(mapped.file.bytes().size()) - mapped.offset_bytes) /
+         mapped.width_bytes;
+}
+
+int64_t TokenStore::operator[](int64_t index) const {
+  if (const auto* tokens = std::get_if<std::vector<int32_t>>(&source_)) return (*tokens)[index];
+  const Mapped& mapped = std::get<Mapped>(source_);
+  uint32_t token = 0;  // little endian, as every machine this runs on
+  std::memcpy(&token, mapped.file.bytes().data() + mapped.offset_bytes + index * mapped.width_bytes,
+              mapped.width_bytes);
+  return token;
+}
+
+}  // namespace trainctl::data

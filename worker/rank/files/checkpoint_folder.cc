@@ -1,0 +1,193 @@
+#include "worker/rank/files/checkpoint_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "common/base/file.h"
+#include "common/base/saved_folder.h"
+
+namespace trainctl::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kManifest[] = "manifest.json";
+constexpr char kPrefix[] = "step-";
+constexpr char kWriting[] = ".writing";
+constexpr char kRemoving[] = ".removing";
+constexpr size_t kMaxManifestBytes = size_t{16} << 20;
+
+// "step-12" → 12; nullopt for any other name.
+std::optional<int64_t> StepOf(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const char* begin = name.data() + std::strlen(kPrefix);
+  const char* end = name.data() + name.size();
+  int64_t step = 0;
+  const auto [rest, error] = std::from_chars(begin, end, step);
+  if (error != std::errc() || rest != end || step < 0) return std::nullopt;
+  return step;
+}
+
+std::vector<std::string> NamesIn(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  return names;
+}
+
+// The manifest of a checkpoint whose files are there. kInvalid where one is missing or has another
+// size.
+base::Result<FoundCheckpoint> OpenWhole(const std::string& path) {
+  auto manifest = ReadCheckpointManifest(path);
+  if (!manifest) return manifest.error();
+  for (const CheckpointFile& file : manifest->files) {
+    std::error_code error;
+    const auto size = fs::file_size(path + "/" + file.name, error);
+    if (error)
+      return base::Error{base::Code::kInvalid,
+                         "checkpoint '" + path + "': " + file.name + ": " + error.message()};
+    if (static_cast<int64_t>(size) != file.size_bytes) {
+      return base::Error{base::Code::kInvalid, "checkpoint '" + path + "': " + file.name + " has " +
+                                                   std::to_string(size) +
+                                                   " bytes: its manifest says " +
+                                                   std::to_string(file.size_bytes)};
+    }
+  }
+  return FoundCheckpoint{path, std::move(*manifest)};
+}
+
+base::Error RenameError(const std::string& from, const std::string& to) {
+  const base::Code code = errno == ENOENT ? base::Code::kNotFound : base::Code::kIo;
+  return {code, "cannot rename '" + from + "' to '" + to + "': " + std::strerror(errno)};
+}
+
+// Under another name first: a folder that is half removed never looks like a checkpoint.
+base::Status Remove(const std::string& path) {
+  const std::string doomed = path + kRemoving;
+  std::error_code error;
+  fs::remove_all(doomed, error);
+  if (std::rename(path.c_str(), doomed.c_str()) != 0) return RenameError(path, doomed);
+  fs::remove_all(doomed, error);
+  if (error)
+    return base::Error{base::Code::kIo, "cannot remove '" + doomed + "': " + error.message()};
+  return base::Ok{};
+}
+
+bool SharesRun(const CheckpointManifest& manifest, const std::vector<std::string>& runs) {
+  return std::ranges::any_of(manifest.runs, [&](const std::string& run) {
+    return std::ranges::find(runs, run) != runs.end();
+  });
+}
+
+const FoundCheckpoint* Best(const std::vector<FoundCheckpoint>& found) {
+  const FoundCheckpoint* best = nullptr;
+  for (const FoundCheckpoint& checkpoint : found) {
+    const auto& loss = checkpoint.manifest.val_loss;
+    if (loss && (best == nullptr || *loss <= *best->manifest.val_loss)) best = &checkpoint;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string CheckpointsDirectory(const std::string& output_directory) {
+  return output_directory + "/" + std::string(base::kCheckpointsFolder);
+}
+
+base::Result<CheckpointManifest> ReadCheckpointManifest(const std::string& path) {
+  const std::string file = path + "/" + kManifest;
+  const auto text = base::ReadFile(file, kMaxManifestBytes);
+  if (!text) return text.error();
+  return CheckpointManifestFromJson(*text, file);
+}
+
+std::vector<FoundCheckpoint> ListCheckpoints(const std::string& directory) {
+  std::vector<FoundCheckpoint> found;
+  for (const std::string& name : NamesIn(directory)) {
+    if (!StepOf(name)) continue;
+    auto checkpoint = OpenWhole(directory + "/" + name);
+    if (checkpoint) found.push_back(std::move(*checkpoint));
+  }
+  std::ranges::sort(found, {}, [](const FoundCheckpoint& checkpoint) {
+    return std::pair(checkpoint.manifest.written_at, checkpoint.manifest.step);
+  });
+  return found;
+}
+
+base::Result<FoundCheckpoint> FindCheckpoint(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error))
+    return base::Error{base::Code::kNotFound, "no folder '" + path + "' on this host"};
+  if (fs::exists(path + "/" + kManifest, error)) return OpenWhole(path);
+  for (const std::string& directory : {path, CheckpointsDirectory(path)}) {
+    std::vector<FoundCheckpoint> found = ListCheckpoints(directory);
+    if (!found.empty()) return std::move(found.back());
+    for (const std::string& name : NamesIn(directory)) {
+      if (!StepOf(name)) continue;
+      const auto damaged = OpenWhole(directory + "/" + name);
+      if (!damaged)
+        return base::Error{base::Code::kInvalid, "no whole checkpoint in '" + directory +
+                                                     "': " + damaged.error().message};
+    }
+  }
+  return base::Error{
+      base::Code::kNotFound,
+      "no checkpoint in '" + path + "': expected manifest.json, or folders step-<n> that have one"};
+}
+
+void RemoveLeftovers(const std::string& directory) {
+  for (const std::string& name : NamesIn(directory)) {
+    if (!name.ends_with(kWriting) && !name.ends_with(kRemoving)) continue;
+    std::error_code error;
+    fs::remove_all(directory + "/" + name, error);
+  }
+}
+
+base::Status RotateCheckpoints(const std::string& directory, const KeptCheckpoints& kept,
+                               const std::vector<std::string>& runs) {
+  std::vector<FoundCheckpoint> found = ListCheckpoints(directory);
+  std::erase_if(found, [&](const FoundCheckpoint& checkpoint) {
+    return !SharesRun(checkpoint.manifest, runs);
+  });
+  const FoundCheckpoint* best = kept.best ? Best(found) : nullptr;
+  base::Status status = base::Ok{};
+  for (size_t i = 0; i + static_cast<size_t>(kept.last) < found.size(); ++i) {
+    if (&found[i] == best) continue;
+    if (base::Status removed = Remove(found[i].path); !removed) status = removed;
+  }
+  return status;
+}
+
+base::Status PublishCheckpoint(const CheckpointPlace& place) {
+  const std::string from = place.temporary_path(), to = place.path();
+  std::error_code error;
+  if (!fs::exists(to, error)) {
+    if (std::rename(from.c_str(), to.c_str()) != 0) return RenameError(from, to);
+    return base::SyncFolder(place.directory);
+  }
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
+    if (base::Status synced = base::SyncFolder(place.directory); !synced) return synced;
+    return Remove(from);
+  }
+  if (errno != EINVAL && errno != ENOSYS) return RenameError(from, to);
+  if (base::Status removed = Remove(to); !removed) return removed;
+  if (std::rename(from.c_str(), to.c_str()) != 0) return RenameError(from, to);
+  return base::SyncFolder(place.directory);
+}
+
+void AbandonCheckpoint(const CheckpointPlace& place) {
+  static_cast<void>(Remove(place.temporary_path()));
+}
+
+}  // namespace trainctl::files

@@ -1,0 +1,63 @@
+#include "worker/rank/files/hf_directory.h"
+
+#include <filesystem>
+
+#include "common/base/file.h"
+#include "worker/rank/files/litgpt_config.h"
+#include "worker/rank/files/model_config.h"
+
+namespace trainctl::files {
+namespace {
+
+// Under a temporary name first: a file that is there is whole.
+std::error_code CopyWhole(const std::string& from, const std::string& to) {
+  std::error_code error;
+  const std::string temporary = to + ".writing";
+  std::filesystem::copy_file(from, temporary, std::filesystem::copy_options::overwrite_existing,
+                             error);
+  if (!error) std::filesystem::rename(temporary, to, error);
+  return error;
+}
+
+}  // namespace
+
+bool HasFile(const std::string& directory, const std::string& name) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(directory + "/" + name, ignored);
+}
+
+const std::vector<std::string>& CompanionFiles() {
+  static const std::vector<std::string> files = {
+      "config.json",         "generation_config.json",  "tokenizer.json",
+      "tokenizer.model",     "tokenizer_config.json",   "vocab.json",
+      "merges.txt",          "special_tokens_map.json", "added_tokens.json",
+      "chat_template.jinja",
+  };
+  return files;
+}
+
+base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from,
+                                                          const std::string& to) {
+  std::vector<std::string> copied;
+  if (!HasFile(from, "config.json")) {
+    if (!HasFile(from, kLitGptConfigFile))
+      return base::Error{base::Code::kNotFound, "no config.json in '" + from + "'"};
+    const auto shape = ReadModelConfig(from);
+    if (!shape) return shape.error();
+    if (auto written = base::WriteFileAtomically(to + "/config.json", ModelConfigText(*shape));
+        !written)
+      return written.error();
+    copied.push_back("config.json");
+  }
+  for (const std::string& name : CompanionFiles()) {
+    if (!HasFile(from, name)) continue;
+    if (const std::error_code error = CopyWhole(from + "/" + name, to + "/" + name)) {
+      return base::Error{base::Code::kIo, "cannot copy '" + from + "/" + name + "' to '" + to +
+                                              "': " + error.message()};
+    }
+    copied.push_back(name);
+  }
+  return copied;
+}
+
+}  // namespace trainctl::files

@@ -1,0 +1,26 @@
+// The files of a Hugging Face directory beside its weights: configuration and tokenizer, copied
+// byte for byte on export, so that transformers loads what was trained exactly as it loaded what
+// was started from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace trainctl::files {
+
+// A regular file of that name, or a link to one, is in the directory.
+bool HasFile(const std::string& directory, const std::string& name);
+
+// The files' names within a Hugging Face directory that an export copies where they exist.
+const std::vector<std::string>& CompanionFiles();
+
+// Copies those that exist in `from` to `to` (an existing directory), each under a temporary name
+// first, and returns their names. Where `from` is LitGPT's, without a config.json, one is made of
+// its model_config.yaml. Errors: kNotFound (no configuration in `from`), kIo, kInvalid
+// (ReadModelConfig's).
+base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from,
+                                                          const std::string& to);
+
+}  // namespace trainctl::files

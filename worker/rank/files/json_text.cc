@@ -1,0 +1,66 @@
+#include "worker/rank/files/json_text.h"
+
+#include <stdexcept>
+#include <unordered_set>
+#include <vector>
+
+#include "common/base/utf8.h"
+
+namespace trainctl::files {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMaxDepth = 64;
+constexpr size_t kShownBytes = 300;
+
+// Sees each parser event and throws std::invalid_argument at the first rule that is broken. Keeps
+// every value.
+class StrictRules {
+ public:
+  bool Check(int depth, json::parse_event_t event, const json& parsed) {
+    if (depth > kMaxDepth)
+      throw std::invalid_argument("nested deeper than " + std::to_string(kMaxDepth) + " levels");
+    if (event == json::parse_event_t::object_start) keys_.emplace_back();
+    if (event == json::parse_event_t::object_end) keys_.pop_back();
+    if (event == json::parse_event_t::key &&
+        !keys_.back().insert(parsed.get_ref<const std::string&>()).second) {
+      throw std::invalid_argument("the key " + parsed.dump() + " stands twice in one object");
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::unordered_set<std::string>> keys_;  // of the objects that are open
+};
+
+// Of "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error …" what
+// follows "at"; one line needs no number.
+std::string Reason(std::string_view what, std::string_view text) {
+  const auto skip_to_after = [&what](std::string_view mark) {
+    if (const size_t at = what.find(mark); at != std::string_view::npos)
+      what.remove_prefix(at + mark.size());
+  };
+  skip_to_after("] ");
+  skip_to_after("parse error at ");
+  if (text.find('\n') == std::string_view::npos) skip_to_after("line 1, ");
+  return base::Excerpt(what, kShownBytes);
+}
+
+}  // namespace
+
+base::Result<json> ParseJsonText(std::string_view text, const std::string& source) {
+  StrictRules rules;
+  const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
+    return rules.Check(depth, event, parsed);
+  };
+  try {
+    return json::parse(text.begin(), text.end(), check);
+  } catch (const json::exception& error) {
+    return base::Error{base::Code::kInvalid, source + ": not JSON: " + Reason(error.what(), text)};
+  } catch (const std::invalid_argument& error) {
+    return base::Error{base::Code::kInvalid, source + ": " + error.what()};
+  }
+}
+
+}  // namespace trainctl::files

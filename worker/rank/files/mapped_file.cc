@@ -1,0 +1,71 @@
+#include "worker/rank/files/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace trainctl::files {
+namespace {
+
+base::Error ErrnoError(const std::string& what, const std::string& path) {
+  const base::Code code =
+      errno == ENOENT || errno == ENOTDIR ? base::Code::kNotFound : base::Code::kIo;
+  return {code, what + " '" + path + "': " + std::strerror(errno)};
+}
+
+base::Result<std::span<const std::byte>> Map(int fd, const std::string& path) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) return ErrnoError("cannot stat", path);
+  if (!S_ISREG(status.st_mode)) return base::Error{base::Code::kIo, "'" + path + "' is not a file"};
+  if (status.st_size == 0) return std::span<const std::byte>();
+  void* address = mmap(nullptr, status.st_size, PROT_READ, MAP_SHARED, fd, 0);
+  if (address == MAP_FAILED) return ErrnoError("cannot map", path);
+  return std::span(static_cast<const std::byte*>(address), status.st_size);
+}
+
+}  // namespace
+
+base::Result<MappedFile> MappedFile::Open(const std::string& path) {
+  const int fd = open(path.c_str(),
+                      O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // non-blocking: a FIFO must not stall us
+  if (fd < 0) return ErrnoError("cannot open", path);
+  auto bytes = Map(fd, path);
+  close(fd);
+  if (!bytes) return bytes.error();
+  return MappedFile(path, *bytes);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void MappedFile::AdviseSequential() const {
+  if (!bytes_.empty())
+    madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_SEQUENTIAL);
+}
+
+void MappedFile::Release(std::span<const std::byte> part) const {
+  if (part.empty()) return;
+  CHECK(part.data() >= bytes_.data() && part.data() + part.size() <= bytes_.data() + bytes_.size())
+      << path_;
+  const size_t page = sysconf(_SC_PAGESIZE);
+  const size_t begin = (part.data() - bytes_.data()) / page * page;
+  const size_t end = part.data() + part.size() - bytes_.data();
+  madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
+}
+
+}  // namespace trainctl::files

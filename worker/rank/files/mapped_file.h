@@ -1,0 +1,46 @@
+// A whole file, mapped read-only. Its pages are the kernel's page cache: no copy in anonymous
+// memory, and the kernel may take them back. Thread-safe after Open. A file that somebody shortens
+// while it is mapped ends the process with SIGBUS, as with every mmap.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+
+namespace trainctl::files {
+
+class MappedFile {
+ public:
+  // Errors: kNotFound (no such file), kIo (a directory, no permission, mmap refused). An empty file
+  // has empty bytes.
+  static base::Result<MappedFile> Open(const std::string& path);
+
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
+  }
+  const std::string& path() const { return path_; }
+
+  // Reading goes from front to back: the kernel reads ahead further.
+  void AdviseSequential() const;
+
+  // The process no longer needs these bytes resident: they leave its RSS, stay in the page cache
+  // for the next run of the same model, and come back by themselves when touched again.
+  void Release(std::span<const std::byte> part) const;
+
+ private:
+  MappedFile(std::string path, std::span<const std::byte> bytes)
+      : path_(std::move(path)), bytes_(bytes) {}
+
+  std::string path_;
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace trainctl::files

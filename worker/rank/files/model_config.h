@@ -1,0 +1,30 @@
+// config.json of a Hugging Face directory → the model's shape. Both dialects: rope_theta +
+// torch_dtype (transformers 4) and rope_parameters {rope_theta, rope_type} + dtype (transformers
+// 5). Absent optional keys have transformers' defaults; head_dim defaults to hidden_size /
+// num_attention_heads, num_key_value_heads to num_attention_heads; of a list of eos ids the first
+// is taken. What the engine does not compute is refused by name, never ignored: other
+// architectures, rope scaling, biases, activations other than SiLU, sliding windows, quantized
+// weights. A directory without config.json is LitGPT's where it has a model_config.yaml
+// (litgpt_config.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+#include "common/estimate/model_shape.h"
+
+namespace trainctl::files {
+
+// Errors: kNotFound (no directory, neither of the files), kIo, kInvalid (not JSON or YAML, a key
+// that is missing, of a wrong type or range, or refused: the message names file, key, value and
+// what was expected).
+base::Result<job::ModelShape> ReadModelConfig(const std::string& directory);
+
+// The same of a text in memory; source stands in messages.
+base::Result<job::ModelShape> ParseModelConfig(std::string_view text, const std::string& source);
+
+// The config.json of a model that came without one; ParseModelConfig gives the same shape.
+std::string ModelConfigText(const job::ModelShape& shape);
+
+}  // namespace trainctl::files

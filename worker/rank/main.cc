@@ -1,0 +1,164 @@
+// trainrank: one rank of one attempt of one job. Started by trainshim; by hand for --inspect and
+// --version.
+#include <torch/headeronly/version.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/file.h"
+#include "common/base/version.h"
+#include "common/estimate/memory_estimate.h"
+#include "common/job/job_json.h"
+#include "common/rank/rank_json.h"
+#include "worker/rank/comm/nccl_version.h"
+#include "worker/rank/data/inspect.h"
+#include "worker/rank/train/run_rank.h"
+
+namespace {
+
+using namespace trainctl;
+
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+constexpr int64_t kMaxPlanBytes = 4 << 20;
+
+constexpr const char* kHelp =
+    R"(trainrank: one rank of a training job. trainshim starts it; by hand:
+
+  trainrank --inspect < job.json      what model and data hold, as JSON (exit 2: the job names something that is not usable)
+  trainrank --plan plan.json          run a rank whose world size is 1, without a worker: messages go to stdout
+  trainrank --version
+
+options
+  --plan FILE           what to run (common/rank/rank_plan.h)
+  --messages-fd N       where messages to the worker go (default 1)
+  --commands-fd N       where the worker's commands come from (default: none)
+  --inspect             read a job from standard input, print its inspection
+  --version, --help
+)";
+
+struct Arguments {
+  std::string plan;
+  int messages_fd = 1;
+  int commands_fd = -1;
+  bool inspect = false, version = false, help = false;
+};
+
+std::optional<Arguments> Parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (option == "--inspect") {
+      arguments.inspect = true;
+    } else if (option == "--version") {
+      arguments.version = true;
+    } else if (option == "--help" || option == "-h") {
+      arguments.help = true;
+    } else if (option == "--plan" && has_value) {
+      arguments.plan = argv[++i];
+    } else if (option == "--messages-fd" && has_value) {
+      arguments.messages_fd = std::atoi(argv[++i]);
+    } else if (option == "--commands-fd" && has_value) {
+      arguments.commands_fd = std::atoi(argv[++i]);
+    } else {
+      std::cerr << "trainrank: '" << option
+                << "' is not an option, or lacks its value; see trainrank --help\n";
+      return std::nullopt;
+    }
+  }
+  return arguments;
+}
+
+int Fail(const base::Error& error) {
+  std::cerr << error.message << '\n';
+  return error.code == base::Code::kInvalid || error.code == base::Code::kNotFound ? kUsage
+                                                                                   : kFailure;
+}
+
+// Where tokenized data are kept, as XDG's Base Directory Specification says; "" where there is no
+// home.
+std::string TokenCacheFolder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/trainctl/tokens";
+  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/trainctl/tokens" : "";
+}
+
+int Inspect() {
+  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  const base::Result<job::JobSpec> spec = job::FromJson(text);
+  if (!spec) return Fail(spec.error());
+  const base::Result<job::Inspection> inspection = data::Inspect(*spec, TokenCacheFolder());
+  if (!inspection) return Fail(inspection.error());
+  std::cout << job::ToJson(*inspection) << '\n';
+  return 0;
+}
+
+// What LibTorch and CUDA read from the environment at their first use; what is set already stands.
+void PrepareEnvironment(bool deterministic) {
+  setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", /*overwrite=*/0);
+  if (deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
+}
+
+train::Commands* signalled = nullptr;
+
+// A job that keeps checkpoints ends with one when it is stopped: at the end of its step, within the
+// grace that it is given. Others have nothing to save, and end at once.
+void StopAtTheNextStepOnSigterm(train::Commands& commands) {
+  signalled = &commands;
+  std::signal(SIGTERM, [](int) { signalled->RequestStop(); });
+}
+
+// Does not return where the plan could be read.
+int RunPlan(const Arguments& arguments) {
+  const base::Result<std::string> text = base::ReadFile(arguments.plan, kMaxPlanBytes);
+  if (!text) return Fail(text.error());
+  const base::Result<job::RankPlan> plan = job::RankPlanFromJson(*text);
+  if (!plan) return Fail(plan.error());
+  std::signal(SIGPIPE, SIG_IGN);
+  PrepareEnvironment(plan->job.deterministic);
+  const base::SystemClock clock;
+  train::Commands commands(arguments.commands_fd);
+  if (plan->job.checkpoint.every_steps) StopAtTheNextStepOnSigterm(commands);
+  job::RankOutcome outcome;
+  {
+    train::Reporter reporter(arguments.messages_fd, clock);  // its end writes all that is pending
+    outcome = train::RunRank(*plan, commands, reporter, clock, TokenCacheFolder());
+    reporter.Send(outcome);
+  }
+  if (!outcome.message.empty())
+    std::cerr << "trainrank: " << job::Name(outcome.outcome) << ": " << outcome.message
+              << std::endl;
+  std::cout.flush();
+  std::_Exit(outcome.outcome == job::Outcome::kSucceeded ||
+                     outcome.outcome == job::Outcome::kCancelled
+                 ? 0
+                 : kFailure);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::optional<Arguments> arguments = Parse(argc, argv);
+  if (!arguments) return kUsage;
+  if (arguments->help) {
+    std::cout << kHelp;
+    return 0;
+  }
+  if (arguments->version) {
+    std::cout << "trainrank " << base::Version() << " (" << base::Commit() << "), LibTorch "
+              << TORCH_VERSION << ", NCCL " << comm::NcclVersion() << '\n';
+    return 0;
+  }
+  if (arguments->inspect) return Inspect();
+  if (!arguments->plan.empty()) return RunPlan(*arguments);
+  std::cerr << kHelp;
+  return kUsage;
+}

@@ -1,0 +1,57 @@
+// A model: forward-only code for one device, written in ops::layers. It names its parameters and
+// units; strategies and precision are none of its business. Thread-safe: immutable after
+// construction.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "common/base/result.h"
+#include "common/estimate/model_shape.h"
+#include "common/job/job.h"
+#include "worker/rank/ops/layers.h"
+
+namespace trainctl::model {
+
+// Rows of one micro step, padded to one length.
+struct MicroBatch {
+  int64_t rows = 0;
+  int64_t length = 0;
+  at::Tensor inputs;        // [rows · length] int64, on the device
+  at::Tensor targets;       // [rows · length] int64, shifted by one already; −100: ignored
+  at::Tensor samples = {};  // [rows] int64, on the device: each row's number among all rows of the
+                            // run's steps, in order; none: evaluation
+  at::Tensor loss_sum;      // fp64 scalar on the device: receives the sum of the rows' losses
+  double grad_scale = 1;    // 1 / non-ignored targets of the global batch
+};
+
+struct ModelOptions {
+  at::Device device = at::kCPU;
+  int64_t max_length = 0;        // of any micro batch
+  int64_t checkpoint_every = 0;  // activation checkpointing: 0 none, n every n-th block
+  std::optional<job::LoraSpec> lora = {};
+  bool quantize = false;  // the frozen matrices of blocks, in 4 bits
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const ops::ParameterTable& parameters() const = 0;
+  // The last hidden state [rows · length, H], before the final norm.
+  virtual ops::Var Hidden(ops::Context& context, const MicroBatch& batch) const = 0;
+  // Hidden, then head and loss. With a recording tape, tape.Backward() leaves the gradients with
+  // the strategy.
+  virtual void Loss(ops::Context& context, const MicroBatch& batch) const = 0;
+  virtual double norm_eps() const = 0;
+};
+
+// The table of families. kInvalid: a family that is not in it; an adapted head that is tied to the
+// embedding; a matrix to be quantized whose elements are not a multiple of 64. The message names
+// it.
+base::Result<std::unique_ptr<Model>> MakeModel(const job::ModelShape& shape,
+                                               const ModelOptions& options);
+
+}  // namespace trainctl::model

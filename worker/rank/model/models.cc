@@ -1,0 +1,65 @@
+#include "common/estimate/check_model.h"
+#include "worker/rank/model/llama.h"
+
+namespace trainctl::model {
+namespace {
+
+using Make = std::unique_ptr<Model> (*)(const job::ModelShape&, const ModelOptions&);
+
+struct Family {
+  const char* name;
+  Make make;
+};
+
+template <class M>
+std::unique_ptr<Model> MakeOf(const job::ModelShape& shape, const ModelOptions& options) {
+  return std::make_unique<M>(shape, options);
+}
+
+// One family, one file, one row.
+constexpr Family kFamilies[] = {
+    {"llama", MakeOf<Llama>},
+};
+
+constexpr int64_t kQuantizedBlock = 64;  // elements that share a scale
+
+base::Status CheckAdapters(const job::ModelShape& shape, const ModelOptions& options) {
+  job::JobSpec job;
+  job.lora = options.lora;
+  const std::vector<job::Problem> problems = job::CheckModel(job, shape);
+  if (problems.empty()) return base::Ok{};
+  return base::Error{base::Code::kInvalid,
+                     problems[0].path + ": " + problems[0].value + ": " + problems[0].hint};
+}
+
+base::Status CheckQuantized(const ops::ParameterTable& table) {
+  for (const ops::ParamSpec& spec : table.params) {
+    for (const ops::ParamPiece& piece : spec.pieces) {
+      if (!spec.quantized || piece.rows * spec.columns() % kQuantizedBlock == 0) continue;
+      return base::Error{base::Code::kInvalid,
+                         "quantize: " + piece.name + " has " +
+                             std::to_string(piece.rows * spec.columns()) +
+                             " elements: expected a multiple of 64; leave quantize null"};
+    }
+  }
+  return base::Ok{};
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Model>> MakeModel(const job::ModelShape& shape,
+                                               const ModelOptions& options) {
+  if (const base::Status adapters = CheckAdapters(shape, options); !adapters.ok())
+    return adapters.error();
+  for (const Family& family : kFamilies) {
+    if (shape.family != family.name) continue;
+    std::unique_ptr<Model> model = family.make(shape, options);
+    if (const base::Status quantized = CheckQuantized(model->parameters()); !quantized.ok())
+      return quantized.error();
+    return model;
+  }
+  return base::Error{base::Code::kInvalid,
+                     "model family '" + shape.family + "' is not known; llama is"};
+}
+
+}  // namespace trainctl::model

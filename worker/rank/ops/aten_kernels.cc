@@ -1,0 +1,152 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/embedding_dense_backward.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/rsqrt.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/zeros.h>
+
+#include "worker/rank/ops/fused_kernels.h"
+#include "worker/rank/ops/kernels.h"
+#include "worker/rank/ops/matmul.h"
+
+namespace trainctl::ops {
+namespace {
+
+// fp32 for statistics; float64 inputs (the tests' oracle) stay float64.
+at::Tensor Wide(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kDouble ? tensor : tensor.to(at::kFloat);
+}
+
+// The two halves of each head of [..., heads, D], as [..., heads, D / 2].
+std::pair<at::Tensor, at::Tensor> Halves(const at::Tensor& heads) {
+  const int64_t half = heads.size(-1) / 2;
+  return {heads.narrow(-1, 0, half), heads.narrow(-1, half, half)};
+}
+
+// from, to: [batch, length, heads, D]; cos, sin: [length, 1, D / 2]. sign −1 rotates back.
+void Rotate(const at::Tensor& from, const at::Tensor& to, const at::Tensor& cos,
+            const at::Tensor& sin, double sign) {
+  const auto [a, b] = Halves(Wide(from));
+  const at::Tensor s = sin * sign;
+  const at::Tensor first = a * cos - b * s;
+  const at::Tensor second = b * cos + a * s;
+  const auto [first_out, second_out] = Halves(to);
+  first_out.copy_(first);
+  second_out.copy_(second);
+}
+
+// What the mask keeps of x. On a GPU the fused kernel draws the same bits.
+at::Tensor Keep(const DropoutMask& mask, const at::Tensor& x) {
+  if (x.is_cpu()) return KeepMask(mask, x.size(0), x.size(1));
+  return FusedKernels().Dropout(at::ones(x.sizes(), x.options().dtype(at::kFloat)), mask) != 0;
+}
+
+class Aten : public Kernels {
+ public:
+  std::pair<at::Tensor, at::Tensor> RmsNorm(const at::Tensor& x, const at::Tensor& weight,
+                                            double eps) const override {
+    const at::Tensor wide = Wide(x);
+    const at::Tensor rstd = at::rsqrt((wide * wide).mean(-1) + eps);
+    return {(wide * rstd.unsqueeze(-1) * Wide(weight)).to(x.scalar_type()), rstd};
+  }
+
+  NormBackward RmsNormBackward(const at::Tensor& grad, const at::Tensor& x,
+                               const at::Tensor& weight, const at::Tensor& rstd,
+                               const at::Tensor& residual_grad, const GradView& weight_grad,
+                               bool normalized_wanted) const override {
+    const at::Tensor scale = rstd.unsqueeze(-1);
+    const at::Tensor wide_grad = Wide(grad);
+    const at::Tensor unit = Wide(x) * scale;
+    if (weight_grad.view.defined()) AccumulateInto(weight_grad, (wide_grad * unit).sum(0));
+    const at::Tensor weighted = wide_grad * Wide(weight);
+    at::Tensor dx = (weighted - unit * (weighted * unit).mean(-1, true)) * scale;
+    if (residual_grad.defined()) dx = dx + residual_grad;
+    return {dx.to(x.scalar_type()),
+            normalized_wanted ? (unit * Wide(weight)).to(x.scalar_type()) : at::Tensor()};
+  }
+
+  void Rope(const at::Tensor& qkv, const at::Tensor& cos, const at::Tensor& sin,
+            const HeadShape& s) const override {
+    const at::Tensor heads = qkv.view({s.batch, s.length, s.heads + 2 * s.kv_heads, s.head_dim})
+                                 .narrow(2, 0, s.heads + s.kv_heads);
+    Rotate(heads, heads, cos.unsqueeze(1), sin.unsqueeze(1), 1);
+  }
+
+  at::Tensor RopeBackward(const at::Tensor& q_grad, const at::Tensor& k_grad,
+                          const at::Tensor& v_grad, const at::Tensor& cos, const at::Tensor& sin,
+                          const HeadShape& s) const override {
+    const at::Tensor packed = at::empty({s.batch * s.length, s.packed()}, q_grad.options());
+    const at::Tensor heads = packed.view({s.batch, s.length, s.heads + 2 * s.kv_heads, s.head_dim});
+    const at::Tensor c = cos.unsqueeze(1), n = sin.unsqueeze(1);
+    Rotate(q_grad.transpose(1, 2), heads.narrow(2, 0, s.heads), c, n, -1);
+    Rotate(k_grad.transpose(1, 2), heads.narrow(2, s.heads, s.kv_heads), c, n, -1);
+    heads.narrow(2, s.heads + s.kv_heads, s.kv_heads).copy_(v_grad.transpose(1, 2));
+    return packed;
+  }
+
+  at::Tensor SwiGlu(const at::Tensor& gate_up) const override {
+    const auto [gate, up] = Halves(gate_up);
+    return (at::silu(Wide(gate)) * Wide(up)).to(gate_up.scalar_type());
+  }
+
+  std::pair<at::Tensor, at::Tensor> SwiGluBackward(const at::Tensor& grad,
+                                                   const at::Tensor& gate_up,
+                                                   bool output_wanted) const override {
+    const auto [gate_half, up_half] = Halves(gate_up);
+    const at::Tensor gate = Wide(gate_half), up = Wide(up_half), out_grad = Wide(grad);
+    const at::Tensor sigmoid = at::sigmoid(gate);
+    const at::Tensor silu = gate * sigmoid;
+    const at::Tensor input_grad = at::empty_like(gate_up);
+    const auto [gate_grad, up_grad] = Halves(input_grad);
+    gate_grad.copy_(out_grad * up * sigmoid * (1 + gate * (1 - sigmoid)));
+    up_grad.copy_(out_grad * silu);
+    return {input_grad, output_wanted ? (silu * up).to(gate_up.scalar_type()) : at::Tensor()};
+  }
+
+  at::Tensor Dropout(const at::Tensor& x, const DropoutMask& mask) const override {
+    return (Wide(x) * Keep(mask, x)).mul_(mask.scale()).to(x.scalar_type());
+  }
+
+  void AddDropout(const at::Tensor& sum, const at::Tensor& grad,
+                  const DropoutMask& mask) const override {
+    sum.copy_((Wide(grad) * Keep(mask, grad)).mul_(mask.scale()).add_(Wide(sum)));
+  }
+
+  at::Tensor CrossEntropy(const at::Tensor& logits, const at::Tensor& targets,
+                          std::optional<double> grad_scale) const override {
+    const at::Tensor wide = Wide(logits);
+    const at::Tensor ignored = targets < 0;
+    const at::Tensor index = at::clamp_min(targets, 0).unsqueeze(1);
+    const at::Tensor normalizer = at::logsumexp(wide, 1, true);
+    const at::Tensor loss = (normalizer - wide.gather(1, index)).squeeze(1).masked_fill(ignored, 0);
+    if (grad_scale) {
+      at::Tensor gradient = (wide - normalizer).exp();
+      gradient.scatter_add_(1, index, at::zeros(index.sizes(), gradient.options()).sub_(1));
+      gradient.masked_fill_(ignored.unsqueeze(1), 0);
+      logits.copy_(gradient.mul_(*grad_scale));
+    }
+    return loss;
+  }
+
+  void EmbeddingBackward(const at::Tensor& grad, const at::Tensor& ids,
+                         const GradView& target) const override {
+    AccumulateInto(target, at::embedding_dense_backward(grad.to(target.view.scalar_type()), ids,
+                                                        target.view.size(0), -1, false));
+  }
+};
+
+}  // namespace
+
+const Kernels& AtenKernels() {
+  static const Aten kernels;
+  return kernels;
+}
+
+}  // namespace trainctl::ops

@@ -1,0 +1,185 @@
+#include "worker/rank/ops/fused_kernels.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include "worker/rank/ops/cuda_element.h"
+#include "worker/rank/ops/fused.h"
+
+namespace trainctl::ops {
+namespace {
+
+cudaStream_t Stream() { return c10::cuda::getCurrentCUDAStream(); }
+
+fused::PackedHeads Packed(at::ScalarType type, const at::Tensor& cos, const at::Tensor& sin,
+                          const HeadShape& shape) {
+  return {.element = ElementType(type),
+          .batch = shape.batch,
+          .length = shape.length,
+          .heads = shape.heads,
+          .kv_heads = shape.kv_heads,
+          .head_dim = shape.head_dim,
+          .cos = cos.const_data_ptr<float>(),
+          .sin = sin.const_data_ptr<float>()};
+}
+
+fused::StridedHeads Strided(const at::Tensor& heads) {
+  return {.data = heads.const_data_ptr(),
+          .batch_stride = heads.stride(0),
+          .head_stride = heads.stride(1),
+          .position_stride = heads.stride(2),
+          .element_stride = heads.stride(3)};
+}
+
+fused::Dropout Described(const at::Tensor& x, const DropoutMask& mask) {
+  return {.element = ElementType(x.scalar_type()),
+          .rows = x.size(0),
+          .columns = x.size(1),
+          .x = x.const_data_ptr(),
+          .samples = mask.rows.samples.const_data_ptr<int64_t>(),
+          .length = mask.rows.length,
+          .first_row = mask.first_row,
+          .seed = static_cast<uint64_t>(mask.rows.seed),
+          .module = mask.module,
+          .threshold = mask.threshold(),
+          .scale = static_cast<float>(mask.scale())};
+}
+
+class Fused : public Kernels {
+ public:
+  std::pair<at::Tensor, at::Tensor> RmsNorm(const at::Tensor& x, const at::Tensor& weight,
+                                            double eps) const override {
+    const at::Tensor out = at::empty_like(x),
+                     rstd = at::empty({x.size(0)}, x.options().dtype(at::kFloat));
+    C10_CUDA_CHECK(fused::RmsNormForward({.element = ElementType(x.scalar_type()),
+                                          .rows = x.size(0),
+                                          .hidden = x.size(1),
+                                          .x = x.const_data_ptr(),
+                                          .weight = weight.const_data_ptr(),
+                                          .out = out.data_ptr(),
+                                          .rstd = rstd.data_ptr<float>(),
+                                          .eps = static_cast<float>(eps)},
+                                         Stream()));
+    return {out, rstd};
+  }
+
+  NormBackward RmsNormBackward(const at::Tensor& grad, const at::Tensor& x,
+                               const at::Tensor& weight, const at::Tensor& rstd,
+                               const at::Tensor& residual_grad, const GradView& weight_grad,
+                               bool normalized_wanted) const override {
+    const int64_t rows = x.size(0), hidden = x.size(1);
+    const at::Tensor input_grad = at::empty_like(x);
+    const at::Tensor workspace =
+        at::empty({static_cast<int64_t>(fused::RmsNormWorkspaceFloats(rows, hidden))},
+                  x.options().dtype(at::kFloat));
+    const at::Tensor& target = weight_grad.view;
+    C10_CUDA_CHECK(fused::RmsNormBackward(
+        {.element = ElementType(x.scalar_type()),
+         .rows = rows,
+         .hidden = hidden,
+         .grad = grad.const_data_ptr(),
+         .x = x.const_data_ptr(),
+         .weight = weight.const_data_ptr(),
+         .rstd = rstd.const_data_ptr<float>(),
+         .residual_grad = residual_grad.defined() ? residual_grad.const_data_ptr() : nullptr,
+         .input_grad = input_grad.data_ptr(),
+         .normalized = normalized_wanted ? grad.data_ptr() : nullptr,
+         .weight_grad = target.defined() ? target.data_ptr() : nullptr,
+         .weight_grad_type = ElementType(target.defined() ? target.scalar_type() : x.scalar_type()),
+         .weight_grad_beta = static_cast<float>(weight_grad.beta),
+         .workspace = workspace.data_ptr<float>()},
+        Stream()));
+    return {input_grad, normalized_wanted ? grad : at::Tensor()};
+  }
+
+  void Rope(const at::Tensor& qkv, const at::Tensor& cos, const at::Tensor& sin,
+            const HeadShape& shape) const override {
+    C10_CUDA_CHECK(
+        fused::RopeForward(Packed(qkv.scalar_type(), cos, sin, shape), qkv.data_ptr(), Stream()));
+  }
+
+  at::Tensor RopeBackward(const at::Tensor& q_grad, const at::Tensor& k_grad,
+                          const at::Tensor& v_grad, const at::Tensor& cos, const at::Tensor& sin,
+                          const HeadShape& shape) const override {
+    const at::Tensor packed =
+        at::empty({shape.batch * shape.length, shape.packed()}, q_grad.options());
+    C10_CUDA_CHECK(fused::RopeBackward(Packed(q_grad.scalar_type(), cos, sin, shape),
+                                       Strided(q_grad), Strided(k_grad), Strided(v_grad),
+                                       packed.data_ptr(), Stream()));
+    return packed;
+  }
+
+  at::Tensor SwiGlu(const at::Tensor& gate_up) const override {
+    const int64_t rows = gate_up.size(0), ffn = gate_up.size(1) / 2;
+    const at::Tensor out = at::empty({rows, ffn}, gate_up.options());
+    C10_CUDA_CHECK(fused::SwiGluForward(ElementType(gate_up.scalar_type()), rows, ffn,
+                                        gate_up.const_data_ptr(), out.data_ptr(), Stream()));
+    return out;
+  }
+
+  std::pair<at::Tensor, at::Tensor> SwiGluBackward(const at::Tensor& grad,
+                                                   const at::Tensor& gate_up,
+                                                   bool output_wanted) const override {
+    C10_CUDA_CHECK(fused::SwiGluBackward(ElementType(gate_up.scalar_type()), gate_up.size(0),
+                                         gate_up.size(1) / 2, grad.data_ptr(), gate_up.data_ptr(),
+                                         output_wanted, Stream()));
+    return {gate_up, output_wanted ? grad : at::Tensor()};
+  }
+
+  at::Tensor Dropout(const at::Tensor& x, const DropoutMask& mask) const override {
+    const at::Tensor out = at::empty_like(x);
+    C10_CUDA_CHECK(fused::DropoutForward(Described(x, mask), out.data_ptr(), Stream()));
+    return out;
+  }
+
+  void AddDropout(const at::Tensor& sum, const at::Tensor& grad,
+                  const DropoutMask& mask) const override {
+    C10_CUDA_CHECK(fused::DropoutAdd(Described(grad, mask), sum.data_ptr(), Stream()));
+  }
+
+  at::Tensor CrossEntropy(const at::Tensor& logits, const at::Tensor& targets,
+                          std::optional<double> grad_scale) const override {
+    const at::Tensor losses = at::empty({logits.size(0)}, logits.options().dtype(at::kFloat));
+    const fused::CrossEntropy loss{.element = ElementType(logits.scalar_type()),
+                                   .rows = logits.size(0),
+                                   .vocab = logits.size(1),
+                                   .logits = logits.data_ptr(),
+                                   .targets = targets.const_data_ptr<int64_t>(),
+                                   .losses = losses.data_ptr<float>()};
+    C10_CUDA_CHECK(grad_scale ? fused::CrossEntropyForwardBackward(
+                                    loss, static_cast<float>(*grad_scale), nullptr, Stream())
+                              : fused::CrossEntropyForward(loss, Stream()));
+    return losses;
+  }
+
+  void EmbeddingBackward(const at::Tensor& grad, const at::Tensor& ids,
+                         const GradView& target) const override {
+    const int64_t rows = grad.size(0), vocab = target.view.size(0);
+    const at::Tensor workspace =
+        at::empty({static_cast<int64_t>(fused::EmbeddingWorkspaceBytes(rows))},
+                  grad.options().dtype(at::kByte));
+    C10_CUDA_CHECK(
+        fused::EmbeddingBackward({.element = ElementType(grad.scalar_type()),
+                                  .rows = rows,
+                                  .hidden = grad.size(1),
+                                  .vocab = vocab,
+                                  .grad = grad.const_data_ptr(),
+                                  .ids = ids.const_data_ptr<int64_t>(),
+                                  .weight_grad = target.view.data_ptr(),
+                                  .weight_grad_type = ElementType(target.view.scalar_type()),
+                                  .beta = static_cast<float>(target.beta),
+                                  .workspace = workspace.data_ptr()},
+                                 Stream()));
+  }
+};
+
+}  // namespace
+
+const Kernels& FusedKernels() {
+  static const Fused kernels;
+  return kernels;
+}
+
+}  // namespace trainctl::ops

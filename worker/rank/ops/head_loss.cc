@@ -1,0 +1,75 @@
+#include <ATen/ops/empty_like.h>
+
+#include <algorithm>
+
+#include "worker/rank/ops/layers.h"
+
+namespace trainctl::ops {
+namespace {
+
+// Large enough for the tensor cores, small enough that logits are a small part of memory.
+constexpr int64_t kChunkRows = 2048;
+
+void BeginUnits(Context& context, const HeadLoss& loss, Pass pass) {
+  for (const UnitId unit : loss.units) context.params.BeginUnit(unit, pass);
+}
+
+void EndUnits(Context& context, const HeadLoss& loss, Pass pass) {
+  for (auto unit = loss.units.rbegin(); unit != loss.units.rend(); ++unit)
+    context.params.EndUnit(*unit, pass);
+}
+
+// Calls body(first row, rows) for each chunk.
+template <class Body>
+void ForChunks(int64_t rows, const Body& body) {
+  for (int64_t first = 0; first < rows; first += kChunkRows)
+    body(first, std::min(kChunkRows, rows - first));
+}
+
+void AddLosses(const HeadLoss& loss, const at::Tensor& rows) {
+  loss.loss_sum.add_(rows.sum(at::kDouble));
+}
+
+void Evaluate(Context& context, const Var& x, const HeadLoss& loss) {
+  BeginUnits(context, loss, Pass::kForward);
+  const at::Tensor normalized =
+      context.kernels.RmsNorm(x.value, context.params.Weight(loss.norm), context.norm_eps).first;
+  ForChunks(normalized.size(0), [&](int64_t first, int64_t rows) {
+    const at::Tensor logits =
+        LinearUse(context, loss.head, first).Forward(normalized.narrow(0, first, rows));
+    AddLosses(loss, context.kernels.CrossEntropy(logits, loss.targets.narrow(0, first, rows),
+                                                 std::nullopt));
+  });
+  EndUnits(context, loss, Pass::kForward);
+}
+
+void ForwardBackward(Context& context, const Var& x, const HeadLoss& loss) {
+  BeginUnits(context, loss, Pass::kBackward);
+  const at::Tensor norm = context.params.Weight(loss.norm);
+  auto [normalized, rstd] = context.kernels.RmsNorm(x.value, norm, context.norm_eps);
+  const at::Tensor normalized_grad = at::empty_like(normalized);
+  ForChunks(normalized.size(0), [&, &normalized = normalized](int64_t first, int64_t rows) {
+    const at::Tensor input = normalized.narrow(0, first, rows);
+    LinearUse use(context, loss.head, first);
+    const at::Tensor logits = use.Forward(input);
+    AddLosses(loss, context.kernels.CrossEntropy(logits, loss.targets.narrow(0, first, rows),
+                                                 loss.grad_scale));
+    use.BackwardInput(logits, normalized_grad.narrow(0, first, rows));
+    use.BackwardWeights(logits, input);
+  });
+  const NormBackward back =
+      context.kernels.RmsNormBackward(normalized_grad, x.value, norm, rstd,
+                                      context.tape.TakeGrad(x), context.params.Grad(loss.norm),
+                                      /*normalized_wanted=*/false);
+  context.tape.PutGrad(x, back.input_grad);
+  EndUnits(context, loss, Pass::kBackward);
+}
+
+}  // namespace
+
+void NormHeadLoss(Context& context, const Var& x, const HeadLoss& loss) {
+  if (!context.tape.recording()) return Evaluate(context, x, loss);
+  context.tape.Record([context, x, loss]() mutable { ForwardBackward(context, x, loss); });
+}
+
+}  // namespace trainctl::ops

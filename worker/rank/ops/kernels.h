@@ -1,0 +1,89 @@
+// The row-wise kernels under the ops, in two implementations of equal meaning: plain ATen (the
+// reference, and what CPU runs), and fused CUDA (fused_kernels.h). Legend: N rows (batch × length),
+// H hidden, F FFN width, V vocabulary, D head_dim; "compute dtype" is that of the activations,
+// statistics are fp32 inside whatever it is.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "worker/rank/ops/dropout.h"
+#include "worker/rank/ops/parameters.h"
+
+namespace trainctl::ops {
+
+// Of packed q, k, v rows: [heads · D | kv_heads · D | kv_heads · D].
+struct HeadShape {
+  int64_t batch = 0;
+  int64_t length = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t head_dim = 0;
+
+  int64_t packed() const { return (heads + 2 * kv_heads) * head_dim; }
+};
+
+struct NormBackward {
+  at::Tensor input_grad;  // [N, H], the residual's gradient included
+  at::Tensor normalized;  // [N, H], the forward's output again, for the weight gradient behind it;
+                          // undefined where not wanted
+};
+
+// Not thread-safe. All tensors on one device; outputs are fresh unless said otherwise.
+class Kernels {
+ public:
+  virtual ~Kernels() = default;
+
+  // x [N, H], weight [H] → x / rms(x) · weight, and rstd [N] fp32 (Zhang and Sennrich 2019).
+  virtual std::pair<at::Tensor, at::Tensor> RmsNorm(const at::Tensor& x, const at::Tensor& weight,
+                                                    double eps) const = 0;
+  // residual_grad may be undefined (zero); it is not written to, grad may be. weight_grad may be
+  // undefined: not wanted.
+  virtual NormBackward RmsNormBackward(const at::Tensor& grad, const at::Tensor& x,
+                                       const at::Tensor& weight, const at::Tensor& rstd,
+                                       const at::Tensor& residual_grad, const GradView& weight_grad,
+                                       bool normalized_wanted) const = 0;
+
+  // Rotary embedding (Su et al. 2021, rotate-half), in place on the q and k heads of qkv [N,
+  // packed]; cos, sin [length, D / 2] fp32.
+  virtual void Rope(const at::Tensor& qkv, const at::Tensor& cos, const at::Tensor& sin,
+                    const HeadShape& shape) const = 0;
+  // Gradients of q, k, v as [batch, heads, length, D] of any strides → packed [N, packed], rotated
+  // back.
+  virtual at::Tensor RopeBackward(const at::Tensor& q_grad, const at::Tensor& k_grad,
+                                  const at::Tensor& v_grad, const at::Tensor& cos,
+                                  const at::Tensor& sin, const HeadShape& shape) const = 0;
+
+  // gate_up [N, 2F] → silu(gate) · up [N, F] (Shazeer 2020).
+  virtual at::Tensor SwiGlu(const at::Tensor& gate_up) const = 0;
+  // grad [N, F] of the output → {gradient of gate_up [N, 2F], the forward's output again [N, F]
+  // (undefined where not wanted)}; both tensors may be overwritten.
+  virtual std::pair<at::Tensor, at::Tensor> SwiGluBackward(const at::Tensor& grad,
+                                                           const at::Tensor& gate_up,
+                                                           bool output_wanted) const = 0;
+
+  // x [n, columns] without what the mask drops, the rest scaled by the mask's scale; and sum += the
+  // same of grad, in place.
+  virtual at::Tensor Dropout(const at::Tensor& x, const DropoutMask& mask) const = 0;
+  virtual void AddDropout(const at::Tensor& sum, const at::Tensor& grad,
+                          const DropoutMask& mask) const = 0;
+
+  // logits [n, V], targets [n] int64 (−100: ignored) → loss of each row [n] fp32, 0 where ignored.
+  // With grad_scale, logits become their own gradient: (softmax − onehot) · grad_scale, 0 in
+  // ignored rows.
+  virtual at::Tensor CrossEntropy(const at::Tensor& logits, const at::Tensor& targets,
+                                  std::optional<double> grad_scale) const = 0;
+
+  // grad [N, H] scattered to the rows ids [N] of weight_grad [V, H], which is defined.
+  // Deterministic.
+  virtual void EmbeddingBackward(const at::Tensor& grad, const at::Tensor& ids,
+                                 const GradView& weight_grad) const = 0;
+};
+
+// For any device and dtype.
+const Kernels& AtenKernels();
+
+}  // namespace trainctl::ops

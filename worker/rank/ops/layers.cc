@@ -1,0 +1,98 @@
+#include "worker/rank/ops/layers.h"
+
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+namespace trainctl::ops {
+
+Var Embedding(Context& context, ParamId table, const at::Tensor& ids, bool frozen) {
+  const at::Tensor rows = at::embedding(context.params.Weight(table), ids);
+  if (frozen) return {rows, -1};
+  Var out = context.tape.Output(rows);
+  context.tape.Record([context, table, ids, slot = Var{{}, out.slot}]() mutable {
+    context.kernels.EmbeddingBackward(context.tape.TakeGrad(slot), ids, context.params.Grad(table));
+  });
+  return out;
+}
+
+Var NormLinear(Context& context, const Var& x, ParamId norm, const LinearParams& linear) {
+  auto [normalized, rstd] =
+      context.kernels.RmsNorm(x.value, context.params.Weight(norm), context.norm_eps);
+  LinearUse use(context, linear);
+  Var out = context.tape.Output(use.Forward(normalized));
+  const bool needs_input = linear.NeedsInput();
+  context.tape.Record([context, x, norm, needs_input, rstd, use = std::move(use),
+                       slot = Var{{}, out.slot}]() mutable {
+    const at::Tensor grad = context.tape.TakeGrad(slot), weight = context.params.Weight(norm);
+    const GradView norm_grad = context.params.Grad(norm);
+    if (x.slot < 0 && !norm_grad.view.defined()) {
+      use.BackwardInput(grad, {});
+      if (needs_input)
+        use.BackwardWeights(grad, context.kernels.RmsNorm(x.value, weight, context.norm_eps).first);
+      return;
+    }
+    const at::Tensor normalized_grad = at::empty_like(x.value);
+    use.BackwardInput(grad, normalized_grad);
+    const at::Tensor residual_grad = x.slot < 0 ? at::Tensor() : context.tape.TakeGrad(x);
+    const NormBackward back = context.kernels.RmsNormBackward(
+        normalized_grad, x.value, weight, rstd, residual_grad, norm_grad, needs_input);
+    context.tape.PutGrad(x, back.input_grad);
+    use.BackwardWeights(grad, back.normalized);
+  });
+  return out;
+}
+
+Var SelfAttention(Context& context, const Var& qkv, const at::Tensor& cos, const at::Tensor& sin,
+                  const HeadShape& shape) {
+  context.kernels.Rope(qkv.value, cos, sin, shape);
+  auto [rows, saved] = Attention(qkv.value, shape, context.deterministic);
+  Var out = context.tape.Output(rows);
+  context.tape.Record([context, qkv, cos, sin, shape, saved = std::move(saved),
+                       slot = Var{{}, out.slot}]() mutable {
+    const AttentionGrads grads =
+        AttentionBackward(context.tape.TakeGrad(slot), qkv.value, saved, shape);
+    context.tape.PutGrad(qkv,
+                         context.kernels.RopeBackward(grads.q, grads.k, grads.v, cos, sin, shape));
+  });
+  return out;
+}
+
+Var LinearResidual(Context& context, const Var& x, const LinearParams& linear,
+                   const Var& residual) {
+  LinearUse use(context, linear);
+  Var out = context.tape.Output(use.Forward(x.value, residual.value));
+  const Var input{linear.NeedsInput() ? x.value : at::Tensor(), x.slot};
+  context.tape.Record([context, input, columns = x.value.size(1), use = std::move(use),
+                       residual = Var{{}, residual.slot}, slot = Var{{}, out.slot}]() mutable {
+    const at::Tensor grad = context.tape.TakeGrad(slot);
+    context.tape.PutGrad(residual, grad);
+    const at::Tensor input_grad = at::empty({grad.size(0), columns}, grad.options());
+    use.BackwardInput(grad, input_grad);
+    context.tape.PutGrad(input, input_grad);
+    use.BackwardWeights(grad, input.value);
+  });
+  return out;
+}
+
+Var SwiGluLinearResidual(Context& context, const Var& gate_up, const LinearParams& linear,
+                         const Var& residual) {
+  LinearUse use(context, linear);
+  Var out = context.tape.Output(use.Forward(context.kernels.SwiGlu(gate_up.value), residual.value));
+  const bool needs_input = linear.NeedsInput();
+  context.tape.Record([context, gate_up, needs_input, use = std::move(use),
+                       residual = Var{{}, residual.slot}, slot = Var{{}, out.slot}]() mutable {
+    const at::Tensor grad = context.tape.TakeGrad(slot);
+    context.tape.PutGrad(residual, grad);
+    const at::Tensor product_grad =
+        at::empty({grad.size(0), gate_up.value.size(1) / 2}, grad.options());
+    use.BackwardInput(grad, product_grad);
+    const auto [gate_up_grad, product] =
+        context.kernels.SwiGluBackward(product_grad, gate_up.value, needs_input);
+    context.tape.PutGrad(gate_up, gate_up_grad);
+    use.BackwardWeights(grad, product);
+  });
+  return out;
+}
+
+}  // namespace trainctl::ops

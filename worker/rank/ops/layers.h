@@ -1,0 +1,58 @@
+// The ops that models are written in: each computes its value and records its backward on the tape.
+// What each saves for its backward is said, since that is what activations cost. N = batch × length
+// rows.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <vector>
+
+#include "worker/rank/ops/attention.h"
+#include "worker/rank/ops/context.h"
+#include "worker/rank/ops/linear.h"
+
+namespace trainctl::ops {
+
+// Runs body as one use of a unit: the strategy's BeginUnit and EndUnit around its forward and, in
+// reverse order, around its backward. With recompute only the input is saved, and the body runs
+// again before its backward.
+Var InUnit(Context& context, UnitId unit, const Var& input, bool recompute,
+           const std::function<Var(Context&, const Var&)>& body);
+
+// ids [N] → rows of the table [N, H]. Saves ids. frozen: the table is, and no gradient of the rows
+// is wanted.
+Var Embedding(Context& context, ParamId table, const at::Tensor& ids, bool frozen = false);
+
+// The linear layer of norm(x): [N, Σ out]. Saves x, rstd and what LinearUse keeps; the normalized
+// input is computed again.
+Var NormLinear(Context& context, const Var& x, ParamId norm, const LinearParams& linear);
+
+// Rotates qkv in place, attends. Saves qkv, the output and its logsumexp.
+Var SelfAttention(Context& context, const Var& qkv, const at::Tensor& cos, const at::Tensor& sin,
+                  const HeadShape& shape);
+
+// residual + linear(x). Saves x (not where the layer is frozen and has no adapters) and what
+// LinearUse keeps.
+Var LinearResidual(Context& context, const Var& x, const LinearParams& linear, const Var& residual);
+
+// residual + linear(silu(gate) · up). Saves gate_up and what LinearUse keeps; the product is
+// computed again.
+Var SwiGluLinearResidual(Context& context, const Var& gate_up, const LinearParams& linear,
+                         const Var& residual);
+
+// The end of a language model: norm, head, cross entropy against targets [N] (−100: ignored), in
+// chunks of rows, so that whole logits never exist; gradients are made in the same pass, at the
+// start of the backward. Saves x.
+struct HeadLoss {
+  ParamId norm = 0;
+  LinearParams head;
+  std::vector<UnitId> units;  // that hold them, begun in order
+  at::Tensor targets;         // [N] int64
+  at::Tensor loss_sum;  // fp64 scalar: the rows' losses are added to it, in the backward or, where
+                        // nothing is recorded, at once
+  double grad_scale = 1;  // 1 / tokens of the global batch
+};
+void NormHeadLoss(Context& context, const Var& x, const HeadLoss& loss);
+
+}  // namespace trainctl::ops

@@ -1,0 +1,135 @@
+#include "worker/rank/process/reporter.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "common/base/saved_folder.h"
+#include "common/rank/rank_json.h"
+
+namespace trainctl::train {
+namespace {
+
+constexpr auto kFlushInterval = std::chrono::milliseconds(250);
+constexpr size_t kPointsPerMessage = 500;
+
+// Of the files in it, or of the file; 0 where that can't be found out.
+int64_t BytesOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    const uintmax_t size = std::filesystem::file_size(path, error);
+    return error ? 0 : static_cast<int64_t>(size);
+  }
+  int64_t bytes = 0;
+  for (std::filesystem::recursive_directory_iterator at(path, error), end; !error && at != end;
+       at.increment(error)) {
+    if (!base::SkipCheckpoints(at) && at->is_regular_file(error))
+      bytes += static_cast<int64_t>(at->file_size(error));
+  }
+  return error ? 0 : bytes;
+}
+
+}  // namespace
+
+Reporter::Reporter(int fd, const base::Clock& clock)
+    : fd_(fd), clock_(clock), thread_([this] { Run(); }) {}
+
+Reporter::~Reporter() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void Reporter::Send(const job::RankMessage& message) {
+  {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(job::ToLine(message));
+  }
+  wake_.notify_one();
+}
+
+void Reporter::Saved(std::string kind, std::string path) {
+  const int64_t bytes = BytesOf(path);
+  Send(job::RankSaved{std::move(kind), std::move(path), bytes});
+}
+
+void Reporter::Metric(std::string name, int64_t step, double value, bool of_gang,
+                      std::string phase) {
+  const std::lock_guard lock(mutex_);
+  if (points_.size() >= kMaxPendingPoints) {
+    points_.pop_front();
+    ++dropped_points_;
+  }
+  const std::optional<int64_t> own_rank =
+      of_gang ? std::nullopt : std::optional<int64_t>(0);  // the worker fills in which
+  points_.push_back({std::move(name), step, own_rank, std::move(phase), value, clock_.Wall()});
+}
+
+void Reporter::Progress(const job::RankProgress& progress) {
+  const std::lock_guard lock(mutex_);
+  std::string stage = std::move(progress_.stage);
+  progress_ = progress;
+  progress_.stage = std::move(stage);
+  progress_changed_ = true;
+}
+
+void Reporter::Stage(const char* stage) {
+  const std::lock_guard lock(mutex_);
+  if (progress_.stage == stage) return;
+  progress_.stage = stage;
+  progress_changed_ = true;
+}
+
+// All that is pending as lines: messages first, in order, then metrics, then the latest progress.
+std::string Reporter::TakePending() {
+  std::string text;
+  for (const std::string& line : lines_) text += line + '\n';
+  lines_.clear();
+  while (!points_.empty()) {
+    job::RankMetrics message;
+    while (!points_.empty() && message.points.size() < kPointsPerMessage) {
+      message.points.push_back(std::move(points_.front()));
+      points_.pop_front();
+    }
+    text += job::ToLine(message) + '\n';
+  }
+  if (progress_changed_ && progress_.steps > 0) text += job::ToLine(progress_) + '\n';
+  progress_changed_ = false;
+  return text;
+}
+
+void Reporter::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait_for(lock, kFlushInterval, [this] { return stopping_ || !lines_.empty(); });
+    const bool last = stopping_;
+    const std::string text = TakePending();
+    const int64_t dropped = std::exchange(dropped_points_, 0);
+    lock.unlock();
+    if (dropped > 0)
+      std::fprintf(stderr, "trainrank: %lld metric points dropped: the worker reads too slowly\n",
+                   static_cast<long long>(dropped));
+    Write(text);
+    lock.lock();
+    if (last && lines_.empty() && points_.empty()) return;
+  }
+}
+
+void Reporter::Write(const std::string& text) {
+  size_t done = 0;
+  while (fd_ >= 0 && done < text.size()) {
+    const ssize_t written = ::write(fd_, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // the shim is gone, and this process with it
+    done += static_cast<size_t>(written);
+  }
+}
+
+}  // namespace trainctl::train

@@ -1,0 +1,56 @@
+// The rank's voice: messages to the worker, one JSON line each, written by a thread of its own, so
+// that a step never waits for them. Thread-safe. Bound: kMaxPendingPoints metric points; beyond it
+// the oldest are dropped and counted on stderr. Other messages are few and never dropped. Progress
+// is sent when it changed, at most every kFlushInterval.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "common/base/clock.h"
+#include "common/rank/rank_messages.h"
+
+namespace trainctl::train {
+
+constexpr size_t kMaxPendingPoints = 100'000;
+
+class Reporter {
+ public:
+  // fd < 0: messages are dropped (a rank run by hand).
+  Reporter(int fd, const base::Clock& clock);
+  // Writes all that is pending.
+  ~Reporter();
+
+  void Send(const job::RankMessage& message);
+  // What was written completely, a file or a folder; its size is looked up here.
+  void Saved(std::string kind, std::string path);
+  // of_gang: a value of the whole gang, which only rank 0 reports.
+  void Metric(std::string name, int64_t step, double value, bool of_gang, std::string phase = "");
+  void Progress(const job::RankProgress& progress);
+  // "compute", or "collective" while the rank waits for others.
+  void Stage(const char* stage);
+
+ private:
+  void Run();
+  std::string TakePending();
+  void Write(const std::string& text);
+
+  const int fd_;
+  const base::Clock& clock_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::deque<std::string> lines_;
+  std::deque<job::MetricPoint> points_;
+  int64_t dropped_points_ = 0;
+  job::RankProgress progress_;
+  bool progress_changed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace trainctl::train

@@ -1,0 +1,91 @@
+// Checkpoints of a run, written behind the training: between two steps the rank copies its slices
+// of the state into host buffers (staging.h), and a thread digests and writes them
+// (worker/rank/files/checkpoint_writer.h) while the next steps run. Rank 0's thread makes the
+// checkpoint whole, removes those that are no longer kept, and says so to the worker. What fails (a
+// full disk, a rank whose part never comes) is said in the log and in the job's events; training
+// goes on, and the older checkpoint serves.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/rank/rank_plan.h"
+#include "worker/rank/files/checkpoint_writer.h"
+#include "worker/rank/process/reporter.h"
+#include "worker/rank/state/staging.h"
+#include "worker/rank/strategy/strategy.h"
+
+namespace trainctl::train {
+
+// Of the moment between two steps.
+struct TrainingMoment {
+  int64_t steps_done = 0;
+  double train_seconds = 0;
+  double evaluation_seconds = 0;
+  std::optional<double> val_loss;  // of exactly these weights
+};
+
+struct CheckpointerOptions {
+  const job::RankPlan& plan;  // all references outlive the checkpointer
+  strategy::Strategy& strategy;
+  Reporter& reporter;
+  const base::Clock& clock;
+  at::Device device;
+  int64_t total_steps = 0;
+  int64_t steps_per_epoch = 1;
+  std::string data_digest;
+  std::vector<std::string> runs;  // CheckpointManifest's
+};
+
+// Driven by the training thread.
+class Checkpointer {
+ public:
+  explicit Checkpointer(CheckpointerOptions options);
+  ~Checkpointer();  // waits as Finish does
+
+  // The job asks for a checkpoint after so many steps.
+  bool IsDue(int64_t steps_done) const;
+
+  // Returns once the state is copied, and may be changed. Waits first for a write that is still
+  // under way.
+  void Save(const TrainingMoment& moment);
+
+  // Waits for the write under way.
+  void Finish();
+
+  // The run has failed: the writer touches the reporter no more, and stops waiting for other ranks.
+  // From any thread.
+  void Abandon();
+
+ private:
+  void Copy(const std::vector<strategy::StateSlice>& slices);
+  std::vector<strategy::StateSlice> WrittenSlices() const;
+  void Write(files::CheckpointPart::Options part, files::CheckpointManifest manifest);
+  base::Status WriteOwnPart(files::CheckpointPart::Options part);
+  base::Status WriteStaged(files::CheckpointPart& part);
+  base::Status Complete(const files::CheckpointPlace& place,
+                        const files::CheckpointManifest& manifest);
+  bool KeepWaiting(base::SteadyMicros deadline);
+  void SayWaiting(int64_t written_bytes);
+  // Unless abandoned.
+  void Report(const std::function<void(Reporter&)>& report);
+
+  const CheckpointerOptions options_;
+  Staging staging_;
+  std::thread writer_;
+  std::atomic<bool> step_waits_ = false;
+  base::SteadyMicros said_at_ = 0;
+  std::mutex mutex_;
+  std::condition_variable abandoned_changed_;
+  bool abandoned_ = false;
+};
+
+}  // namespace trainctl::train

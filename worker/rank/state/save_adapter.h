@@ -1,0 +1,18 @@
+// What LoRA trained, as a folder that peft loads: adapter_model.safetensors and
+// adapter_config.json.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/job/job.h"
+#include "worker/rank/ops/parameters.h"
+#include "worker/rank/strategy/strategy.h"
+
+namespace trainctl::train {
+
+// To job.output.dir, of a job with lora; bf16 under bf16-true, else fp32. Every rank calls it
+// alike; where `writes`, the files are written. Errors: kIo, kExhausted; all ranks have gathered
+// all adapters by then.
+base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& table, bool writes,
+                         strategy::Strategy& strategy);
+
+}  // namespace trainctl::train

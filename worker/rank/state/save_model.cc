@@ -1,0 +1,45 @@
+#include "worker/rank/state/save_model.h"
+
+#include "worker/rank/files/hf_directory.h"
+#include "worker/rank/state/adapter_merger.h"
+#include "worker/rank/state/model_files.h"
+#include "worker/rank/state/tensor_files.h"
+#include "worker/rank/state/tensor_piece.h"
+
+namespace trainctl::train {
+namespace {
+
+at::ScalarType SavedType(const job::JobSpec& job) {
+  const bool has_masters = job.precision == job::Precision::kBf16Mixed && !job.lora;
+  return job.precision == job::Precision::k32True || has_masters ? at::kFloat : at::kBFloat16;
+}
+
+void CreateModelFile(const job::JobSpec& job, ModelFiles& file) {
+  const std::string& directory = *job.output.dir;
+  if (base::Status made = MakeFolder(directory); !made.ok()) return file.Fail(made.error());
+  const auto copied = files::CopyCompanionFiles(job.model.path, directory);
+  if (!copied) return file.Fail(copied.error());
+  file.Create(directory);
+}
+
+}  // namespace
+
+base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table, bool writes,
+                       strategy::Strategy& strategy) {
+  ModelFiles file(SavedType(job));
+  for (const ops::ParamSpec& spec : table.params) {
+    if (spec.adapter) continue;
+    for (const ops::ParamPiece& piece : spec.pieces)
+      file.Declare(piece.name, PieceShape(spec, piece));
+  }
+  if (writes) CreateModelFile(job, file);
+  const AdapterMerger merger(job, table, strategy);
+  for (size_t param = 0; param < table.params.size(); ++param) {
+    if (table.params[param].adapter) continue;
+    for (const at::Tensor& piece : merger.Pieces(static_cast<ops::ParamId>(param)))
+      file.Append(piece);
+  }
+  return file.Finish();
+}
+
+}  // namespace trainctl::train

@@ -1,0 +1,20 @@
+// The trained model as a Hugging Face directory that transformers loads: model.safetensors, and
+// config.json and the tokenizer's files of the directory that it was started from, unchanged.
+// Streamed tensor by tensor.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/job/job.h"
+#include "worker/rank/ops/parameters.h"
+#include "worker/rank/strategy/strategy.h"
+
+namespace trainctl::train {
+
+// To job.output.dir; adapters are merged into the weights (W + scale · B · A, from what 4-bit
+// weights dequantize to). fp32 under 32-true, and under bf16-mixed where there are fp32 masters
+// (without lora), else bf16. Every rank calls it alike; where `writes`, the files are written.
+// Errors: kNotFound, kIo, kExhausted; all ranks have gathered all weights by then.
+base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table, bool writes,
+                       strategy::Strategy& strategy);
+
+}  // namespace trainctl::train

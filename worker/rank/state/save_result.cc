@@ -1,0 +1,39 @@
+#include "worker/rank/state/save_result.h"
+
+#include "common/base/writable_folder.h"
+#include "worker/rank/process/run_failure.h"
+#include "worker/rank/state/save_adapter.h"
+#include "worker/rank/state/save_model.h"
+
+namespace trainctl::train {
+
+bool SavesResult(const job::JobSpec& job) {
+  return job.output.save != job::Save::kNone && job.output.dir;
+}
+
+void CheckOutput(const job::RankPlan& plan) {
+  const bool writes = WritesCheckpoints(plan.job) || (SavesResult(plan.job) && plan.rank == 0);
+  if (!writes) return;
+  if (const auto status = base::CheckWritableFolder(*plan.job.output.dir); !status) {
+    throw RunFailure{"output.dir: " + status.error().message};
+  }
+}
+
+void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
+                strategy::Strategy& strategy) {
+  const base::SteadyMicros begin = rank.clock.Steady();
+  const job::JobSpec& spec = rank.plan.job;
+  rank.reporter.Send(job::RankPhase{.phase = "saving"});
+  const bool adapter = spec.lora.has_value() && spec.output.save != job::Save::kMerged;
+  const auto save = adapter ? SaveAdapter : SaveModel;
+  Take(save(spec, table, /*writes=*/rank.leads(), strategy), "output.dir");
+  if (!rank.leads()) return;
+  const char* kind = adapter                                  ? "adapter"
+                     : spec.output.save == job::Save::kMerged ? "merged"
+                                                              : "final";
+  rank.reporter.Saved(kind, *spec.output.dir);
+  rank.reporter.Metric("save_seconds", 0, static_cast<double>(rank.clock.Steady() - begin) / 1e6,
+                       true);
+}
+
+}  // namespace trainctl::train

@@ -1,0 +1,50 @@
+// The pipeline of Hugging Face tokenizers: added tokens → normalizer → added tokens → pre-tokenizer
+// → BPE. The post-processor, which only adds tokens around a text, is not part of it; neither are
+// truncation and padding.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "worker/rank/tokenizer/added_tokens.h"
+#include "worker/rank/tokenizer/bpe_model.h"
+#include "worker/rank/tokenizer/decoder.h"
+#include "worker/rank/tokenizer/normalizer.h"
+#include "worker/rank/tokenizer/pre_tokenizer.h"
+#include "worker/rank/tokenizer/tokenizer.h"
+
+namespace trainctl::data {
+
+struct TokenizerParts {
+  std::vector<AddedToken> added_tokens;
+  Normalizer normalizer;
+  PreTokenizer pre_tokenizer;
+  BpeModel model;
+  Decoder decoder;
+};
+
+class HuggingFaceTokenizer : public Tokenizer {
+ public:
+  explicit HuggingFaceTokenizer(TokenizerParts parts);
+
+  using Tokenizer::Encode;
+  void Encode(std::string_view text, std::vector<int32_t>* ids) const override;
+  std::string Decode(std::span<const int32_t> ids) const override;
+  int64_t vocab_size() const override { return static_cast<int64_t>(entries_.size()); }
+
+ private:
+  void EncodeNormalized(std::string_view text, bool at_start, std::vector<int32_t>* ids) const;
+
+  Normalizer normalizer_;
+  PreTokenizer pre_tokenizer_;
+  BpeModel model_;
+  Decoder decoder_;
+  AddedTokenMatcher in_original_;     // added tokens with normalized = false
+  AddedTokenMatcher in_normalized_;   // the others
+  std::vector<std::string> entries_;  // by id; empty: no token has it
+};
+
+}  // namespace trainctl::data

@@ -1,0 +1,39 @@
+#include "worker/rank/files/hf_directory.h"
+#include "worker/rank/files/mapped_file.h"
+#include "worker/rank/tokenizer/tokenizer.h"
+
+namespace trainctl::data {
+namespace {
+
+using TokenizerResult = base::Result<std::unique_ptr<Tokenizer>>;
+using Parse = TokenizerResult (*)(std::string_view text, const std::string& source);
+
+TokenizerResult ParseFile(const std::string& path, Parse parse) {
+  auto file = files::MappedFile::Open(path);
+  if (!file) return file.error();
+  return parse(file->text(), path);
+}
+
+TokenizerResult ParseGpt2Files(const std::string& directory) {
+  auto vocab = files::MappedFile::Open(directory + "/vocab.json");
+  if (!vocab) return vocab.error();
+  auto merges = files::MappedFile::Open(directory + "/merges.txt");
+  if (!merges) return merges.error();
+  return ParseVocabAndMerges(vocab->text(), merges->text(), directory);
+}
+
+}  // namespace
+
+TokenizerResult LoadTokenizer(const std::string& directory) {
+  const auto has = [&](const char* name) { return files::HasFile(directory, name); };
+  if (has("tokenizer.json")) return ParseFile(directory + "/tokenizer.json", ParseTokenizerJson);
+  if (has("tokenizer.model"))
+    return ParseFile(directory + "/tokenizer.model", ParseSentencePieceModel);
+  if (has("vocab.json")) return ParseGpt2Files(directory);
+  return base::Error{
+      base::Code::kNotFound,
+      "no tokenizer in '" + directory +
+          "': expected tokenizer.json, tokenizer.model, or vocab.json with merges.txt"};
+}
+
+}  // namespace trainctl::data

@@ -1,0 +1,59 @@
+// Text → token ids, as Hugging Face tokenizers (tokenizer.json; vocab.json + merges.txt) and
+// SentencePiece (tokenizer.model) make them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace trainctl::data {
+
+// The longest text that Encode takes: what becomes of it (normalized, up to 11 times as long) is
+// addressed by 31 bits, and needs some tens of bytes of memory for each of its own.
+constexpr size_t kMaxTextBytes = size_t{128} << 20;
+
+// Thread-safe: Encode and Decode may be called from several threads at once.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  // The ids of a text of at most kMaxTextBytes, appended to ids. No beginning- or end-of-sequence
+  // token is added. Added and special tokens that stand in the text are recognized as the original
+  // does by default: tokenizers those of its added_tokens, SentencePiece its user-defined symbols.
+  // Bytes that are not UTF-8 count as U+FFFD, one for each maximal broken sequence, as Python's
+  // decode(errors="replace") gives them.
+  virtual void Encode(std::string_view text, std::vector<int32_t>* ids) const = 0;
+  std::vector<int32_t> Encode(std::string_view text) const {
+    std::vector<int32_t> ids;
+    Encode(text, &ids);
+    return ids;
+  }
+
+  // The text of ids, special tokens included. Ids out of range are skipped. The result is UTF-8:
+  // bytes that do not form it are U+FFFD.
+  virtual std::string Decode(std::span<const int32_t> ids) const = 0;
+
+  // One more than the largest id that Encode can give.
+  virtual int64_t vocab_size() const = 0;
+};
+
+// From tokenizer.json, else tokenizer.model, else vocab.json with merges.txt.
+// Errors: kNotFound (none of them there), kIo, kInvalid (broken, or a component that is not
+// supported: the message has the file, the JSON path and the component's name).
+base::Result<std::unique_ptr<Tokenizer>> LoadTokenizer(const std::string& directory);
+
+// The three readers behind it, of texts in memory; source stands in messages.
+base::Result<std::unique_ptr<Tokenizer>> ParseTokenizerJson(std::string_view json,
+                                                            const std::string& source);
+base::Result<std::unique_ptr<Tokenizer>> ParseSentencePieceModel(std::string_view model,
+                                                                 const std::string& source);
+base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vocab,
+                                                             std::string_view merges,
+                                                             const std::string& source);
+
+}  // namespace trainctl::data

@@ -1,0 +1,80 @@
+#include "worker/rank/train/micro_batches.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/from_blob.h>
+
+#include <algorithm>
+
+namespace trainctl::train {
+
+MicroBatches::MicroBatches(const data::Dataset& dataset, const job::BatchPlan& plan, int64_t seed,
+                           int64_t rank, at::Device device)
+    : dataset_(dataset), plan_(plan), seed_(seed), rank_(rank), device_(device) {}
+
+std::span<const int64_t> MicroBatches::Rows(int64_t step, int64_t micro_step, int64_t rank) {
+  const int64_t epoch = step / steps_per_epoch();
+  if (epoch != epoch_) {
+    order_ = data::EpochOrder(seed_, epoch, dataset_.train);
+    epoch_ = epoch;
+  }
+  return data::MicroBatchRows(order_, step % steps_per_epoch(), micro_step, rank, plan_);
+}
+
+StepCounts MicroBatches::Counts(int64_t step) {
+  StepCounts counts;
+  for (int64_t micro_step = 0; micro_step < plan_.accumulation; ++micro_step) {
+    for (int64_t rank = 0; rank < plan_.devices; ++rank) {
+      const auto rows = Rows(step, micro_step, rank);
+      int64_t longest = 0;
+      for (const int64_t row : rows) longest = std::max(longest, dataset_.rows[row].length);
+      counts.trained_tokens += data::TrainedTokens(dataset_, rows);
+      counts.positions += longest * static_cast<int64_t>(rows.size());
+      counts.rows += static_cast<int64_t>(rows.size());
+    }
+  }
+  return counts;
+}
+
+model::MicroBatch MicroBatches::ToDevice(const data::Batch& batch) const {
+  // Pageable memory: the copy has read the source when the call returns.
+  const auto copy = [&](const std::vector<int64_t>& values) {
+    return at::from_blob(const_cast<int64_t*>(values.data()), {static_cast<int64_t>(values.size())},
+                         at::TensorOptions().dtype(at::kLong))
+        .to(device_, at::kLong, /*non_blocking=*/false, /*copy=*/true);
+  };
+  return {.rows = batch.rows,
+          .length = batch.length,
+          .inputs = copy(batch.inputs),
+          .targets = copy(batch.targets),
+          .loss_sum = {}};
+}
+
+model::MicroBatch MicroBatches::Training(int64_t step, int64_t micro_step) {
+  model::MicroBatch batch = ToDevice(data::MakeBatch(dataset_, Rows(step, micro_step, rank_)));
+  const int64_t first = step * plan_.global + (micro_step * plan_.devices + rank_) * plan_.micro;
+  batch.samples =
+      at::arange(first, first + plan_.micro, at::TensorOptions().device(device_).dtype(at::kLong));
+  return batch;
+}
+
+int64_t MicroBatches::ValidationBatches(int64_t max_rows) const {
+  const int64_t rows = std::min<int64_t>(max_rows, static_cast<int64_t>(dataset_.val.size()));
+  return (rows + plan_.micro - 1) / plan_.micro;
+}
+
+std::span<const int64_t> MicroBatches::ValidationRows(int64_t index, int64_t max_rows) const {
+  const int64_t rows = std::min<int64_t>(max_rows, static_cast<int64_t>(dataset_.val.size()));
+  const int64_t first = index * plan_.micro;
+  return std::span(dataset_.val).subspan(first, std::min(plan_.micro, rows - first));
+}
+
+model::MicroBatch MicroBatches::Validation(int64_t index, int64_t max_rows) const {
+  return ToDevice(data::MakeBatch(dataset_, ValidationRows(index, max_rows)));
+}
+
+int64_t MicroBatches::ValidationTokens(int64_t max_rows) const {
+  const int64_t rows = std::min<int64_t>(max_rows, static_cast<int64_t>(dataset_.val.size()));
+  return data::TrainedTokens(dataset_, std::span(dataset_.val).first(rows));
+}
+
+}  // namespace trainctl::train

@@ -1,0 +1,57 @@
+// The training data as device tensors, and what every rank can know of the whole gang's batch
+// without asking: since all ranks read the same data, the count of trained tokens needs no
+// all-reduce.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/job/batch.h"
+#include "worker/rank/data/batches.h"
+#include "worker/rank/model/model.h"
+
+namespace trainctl::train {
+
+// Of one optimizer step, over all ranks and micro steps.
+struct StepCounts {
+  int64_t trained_tokens = 0;  // targets that are not ignored
+  int64_t positions =
+      0;  // rows × longest row of each micro batch: what tokens_per_second counts (LitGPT's)
+  int64_t rows = 0;
+};
+
+class MicroBatches {
+ public:
+  MicroBatches(const data::Dataset& dataset, const job::BatchPlan& plan, int64_t seed, int64_t rank,
+               at::Device device);
+
+  int64_t steps_per_epoch() const {
+    return static_cast<int64_t>(dataset_.train.size()) / plan_.global;
+  }
+
+  // step counts over epochs.
+  StepCounts Counts(int64_t step);
+  // loss_sum and grad_scale are left to the caller.
+  model::MicroBatch Training(int64_t step, int64_t micro_step);
+
+  // Validation in micro batches of plan.micro rows, over the first max_rows of the validation rows.
+  // Batch i belongs to rank i mod n.
+  int64_t ValidationBatches(int64_t max_rows) const;
+  model::MicroBatch Validation(int64_t index, int64_t max_rows) const;
+  int64_t ValidationTokens(int64_t max_rows) const;
+
+ private:
+  std::span<const int64_t> Rows(int64_t step, int64_t micro_step, int64_t rank);
+  std::span<const int64_t> ValidationRows(int64_t index, int64_t max_rows) const;
+  model::MicroBatch ToDevice(const data::Batch& batch) const;
+
+  const data::Dataset& dataset_;
+  const job::BatchPlan plan_;
+  const int64_t seed_;
+  const int64_t rank_;
+  const at::Device device_;
+  int64_t epoch_ = -1;          // of order_
+  std::vector<int64_t> order_;  //
+};
+
+}  // namespace trainctl::train

@@ -1,0 +1,80 @@
+#include "worker/rank/train/outcome_of.h"
+
+#include <c10/util/Exception.h>
+
+#include <cstdio>
+#include <string>
+
+#include "common/base/size.h"
+#include "worker/rank/comm/comm_error.h"
+#include "worker/rank/optim/host_memory.h"
+#include "worker/rank/process/run_failure.h"
+
+namespace trainctl::train {
+namespace {
+
+job::OomDetail DescribeOom(const FailedRun& run) {
+  const std::string trial = run.state.in_trial ? "trial " : "";
+  job::OomDetail detail{
+      .rank = run.rank, .phase = trial + run.state.phase, .memory = run.state.last_memory};
+  if (run.device == nullptr) return detail;
+  const Refusal refusal = run.device->LastRefusal();
+  detail.requested_bytes = refusal.requested_bytes;
+  detail.limit_bytes = run.device->limit_bytes();
+  const AllocatorStats stats = run.device->Memory();
+  detail.memory.allocated = refusal.allocated_bytes;
+  detail.memory.peak_allocated = stats.peak_bytes;
+  detail.memory.reserved = stats.reserved_bytes;
+  return detail;
+}
+
+// "out of device memory in backward: 0.17 GiB asked for with 9.18 GiB allocated, limit 9.31 GiB"
+std::string OomMessage(const job::OomDetail& detail) {
+  std::string message = "out of device memory in " + detail.phase + ": " +
+                        base::FormatBytes(detail.requested_bytes) + " asked for with " +
+                        base::FormatBytes(detail.memory.allocated) + " allocated";
+  if (detail.limit_bytes > 0) message += ", limit " + base::FormatBytes(detail.limit_bytes);
+  return message;
+}
+
+job::RankOutcome OutOfDeviceMemory(const c10::Error& error, const FailedRun& run) {
+  const job::OomDetail detail = DescribeOom(run);
+  std::fprintf(stderr, "%s\n", error.what_without_backtrace());
+  return {.outcome = job::Outcome::kOomGpu, .message = OomMessage(detail), .oom = detail};
+}
+
+// Libraries take memory of the device beside the allocator: cuBLAS for a handle, CUDA for a kernel.
+bool SaysOutOfMemory(const std::string& message) {
+  return message.find("CUDA error: out of memory") != std::string::npos ||
+         message.find("CUBLAS_STATUS_ALLOC_FAILED") != std::string::npos;
+}
+
+job::RankOutcome LibTorchError(const c10::Error& error, const FailedRun& run) {
+  const std::string message = error.what_without_backtrace();
+  if (SaysOutOfMemory(message)) return OutOfDeviceMemory(error, run);
+  const bool fault = message.find("CUDA error") != std::string::npos;
+  return {.outcome = fault ? job::Outcome::kGpuFault : job::Outcome::kFailed,
+          .message = message.substr(0, message.find('\n'))};
+}
+
+}  // namespace
+
+job::RankOutcome OutcomeOf(const std::exception_ptr& error, const FailedRun& run) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const RunFailure& failure) {
+    return {.outcome = job::Outcome::kFailed, .message = failure.message};
+  } catch (const c10::OutOfMemoryError& out_of_memory) {
+    return OutOfDeviceMemory(out_of_memory, run);
+  } catch (const optim::HostMemoryError& out_of_memory) {
+    return {.outcome = job::Outcome::kOomHost, .message = out_of_memory.what()};
+  } catch (const comm::CommError& failed) {
+    return {.outcome = job::Outcome::kNcclError, .message = failed.what()};
+  } catch (const c10::Error& failed) {
+    return LibTorchError(failed, run);
+  } catch (const std::exception& failed) {
+    return {.outcome = job::Outcome::kFailed, .message = failed.what()};
+  }
+}
+
+}  // namespace trainctl::train

@@ -1,0 +1,200 @@
+#include "worker/rank/train/run_rank.h"
+
+#include <c10/core/GradMode.h>
+#include <torch/headeronly/version.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/version.h"
+#include "common/job/batch.h"
+#include "worker/rank/comm/nccl_version.h"
+#include "worker/rank/data/dataset.h"
+#include "worker/rank/files/model_config.h"
+#include "worker/rank/model/model.h"
+#include "worker/rank/process/rank_context.h"
+#include "worker/rank/process/run_failure.h"
+#include "worker/rank/state/checkpointer.h"
+#include "worker/rank/state/save_result.h"
+#include "worker/rank/state/starting_state.h"
+#include "worker/rank/train/engine.h"
+#include "worker/rank/train/join_gang.h"
+#include "worker/rank/train/outcome_of.h"
+#include "worker/rank/train/rank_strategy.h"
+#include "worker/rank/train/trainer.h"
+#include "worker/rank/train/trial.h"
+
+namespace trainctl::train {
+namespace {
+
+int64_t RoundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+bool HasFrozen(const ops::ParameterTable& table) {
+  return std::ranges::any_of(table.params,
+                             [](const ops::ParamSpec& spec) { return !spec.trainable; });
+}
+
+model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, at::Device device) {
+  return {.device = device,
+          .max_length = RoundUp(spec.train.max_seq_length, data::kPadMultiple),
+          .checkpoint_every = spec.activation_checkpointing,
+          .lora = spec.lora,
+          .quantize = spec.quantize.has_value()};
+}
+
+int64_t StepsOfRun(const job::JobSpec& spec, const job::BatchPlan& batch,
+                   const data::Dataset& dataset) {
+  const auto train_rows = static_cast<int64_t>(dataset.train.size());
+  const int64_t steps = job::TotalSteps(spec, batch, train_rows);
+  if (steps > 0) return steps;
+  throw RunFailure{"data.path: " + std::to_string(train_rows) +
+                   " training rows do not fill one global batch of " +
+                   std::to_string(batch.global) +
+                   ": lower train.global_batch_size, or give more data"};
+}
+
+// The jobs that trained these weights, this one last.
+std::vector<std::string> RunsWith(const std::string& job_id,
+                                  const std::optional<files::CheckpointState>& start) {
+  std::vector<std::string> runs = start ? start->manifest().runs : std::vector<std::string>();
+  if (runs.empty() || runs.back() != job_id) runs.push_back(job_id);
+  return runs;
+}
+
+class RankRun {
+ public:
+  RankRun(const job::RankPlan& plan, Commands& commands, Reporter& reporter,
+          const base::Clock& clock, const std::string& cache_folder)
+      : plan_(plan),
+        commands_(commands),
+        reporter_(reporter),
+        clock_(clock),
+        cache_folder_(cache_folder) {}
+
+  job::RankOutcome Run();
+  job::RankOutcome OutcomeOfFailure(const std::exception_ptr& error) const {
+    return OutcomeOf(error, {.rank = plan_.rank, .device = device_.get(), .state = state_});
+  }
+  // The run failed: what goes on behind it leaves the reporter alone.
+  void Abandon();
+
+ private:
+  void OpenDevice();
+  void Join();
+
+  const job::RankPlan& plan_;
+  Commands& commands_;
+  Reporter& reporter_;
+  const base::Clock& clock_;
+  const std::string cache_folder_;
+  std::unique_ptr<RankDevice> device_;
+  std::unique_ptr<comm::Communicator> comm_;
+  std::unique_ptr<Checkpointer> checkpointer_;
+  RunState state_;
+};
+
+void RankRun::OpenDevice() {
+  device_ = std::make_unique<RankDevice>(Take(RankDevice::Open(plan_), "device"));
+  reporter_.Send(job::RankStarted{.pid = getpid(),
+                                  .commit = std::string(base::Commit()),
+                                  .libtorch = TORCH_VERSION,
+                                  .nccl = comm::NcclVersion(),
+                                  .driver = "",
+                                  .device_name = device_->name()});
+}
+
+void RankRun::Join() {
+  reporter_.Send(job::RankPhase{.phase = "joining"});
+  state_.phase = "joining";
+  comm_ = JoinGang(plan_, device_->device(), commands_, reporter_);
+}
+
+job::RankOutcome RankRun::Run() {
+  const base::SteadyMicros begin = clock_.Steady();
+  OpenDevice();
+  const at::Device device = device_->device();
+  const job::JobSpec& spec = plan_.job;
+  CheckOutput(plan_);
+  const job::BatchPlan batch = Take(job::PlanBatch(spec), "batch");
+  const job::ModelShape shape = Take(files::ReadModelConfig(spec.model.path), "model.path");
+  const data::Dataset dataset = Take(data::LoadDataset(spec.data, shape, spec.model.path,
+                                                       spec.train.max_seq_length, cache_folder_),
+                                     "data.path");
+  const int64_t total_steps = StepsOfRun(spec, batch, dataset);
+  const std::unique_ptr<model::Model> model =
+      Take(model::MakeModel(shape, ModelOptionsOf(spec, device)), "model.path");
+  Join();
+  const RankContext rank{
+      .plan = plan_, .reporter = reporter_, .clock = clock_, .device = device, .comm = *comm_};
+  state_.phase = "loading";
+  const double trial_seconds =
+      plan_.trial ? TryMicroBatch(rank, {batch, dataset, *model, *device_, commands_, state_}) : 0;
+  std::optional<files::CheckpointState> start = FindStart(rank);
+  const auto strategy = MakeRankStrategy(rank, *model, batch.accumulation);
+  if (!start || HasFrozen(model->parameters()))
+    LoadWeights(rank, shape, model->parameters(), *strategy);
+  const TrainingMoment begun =
+      start ? Restore(rank, *start, total_steps, dataset.digest, *strategy) : TrainingMoment{};
+  if (rank.leads())
+    reporter_.Metric("load_seconds", 0,
+                     static_cast<double>(clock_.Steady() - begin) / 1e6 - trial_seconds, true);
+
+  MicroBatches batches(dataset, batch, spec.data.seed, plan_.rank, device);
+  if (rank.writes_checkpoints()) {
+    checkpointer_ = std::make_unique<Checkpointer>(
+        CheckpointerOptions{.plan = plan_,
+                            .strategy = *strategy,
+                            .reporter = reporter_,
+                            .clock = clock_,
+                            .device = device,
+                            .total_steps = total_steps,
+                            .steps_per_epoch = batches.steps_per_epoch(),
+                            .data_digest = dataset.digest,
+                            .runs = RunsWith(plan_.job_id, start)});
+  }
+  start.reset();
+  Trainer trainer({plan_, batch, *device_, *model, KernelsFor(spec.engine, device), *strategy,
+                   *comm_, batches, reporter_, commands_, state_, checkpointer_.get()},
+                  total_steps, begun);
+  const bool to_the_end = trainer.Run();
+  if (checkpointer_) checkpointer_->Finish();
+  if (!to_the_end) return {.outcome = job::Outcome::kCancelled, .message = "stopped on request"};
+  if (SavesResult(spec)) {
+    state_.phase = "saving";
+    SaveResult(rank, model->parameters(), *strategy);
+  }
+  return {.outcome = job::Outcome::kSucceeded};
+}
+
+void RankRun::Abandon() {
+  if (checkpointer_) checkpointer_->Abandon();
+}
+
+// Exceptions end here.
+job::RankOutcome RunToOutcome(RankRun& run) {
+  try {
+    return run.Run();
+  } catch (...) {
+    return run.OutcomeOfFailure(std::current_exception());
+  }
+}
+
+}  // namespace
+
+job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter& reporter,
+                         const base::Clock& clock, const std::string& cache_folder) {
+  const c10::NoGradGuard no_grad;
+  // Never destroyed: the process ends soon, and tearing down a broken NCCL group may hang.
+  RankRun& run = *new RankRun(plan, commands, reporter, clock, cache_folder);
+  const job::RankOutcome outcome = RunToOutcome(run);
+  run.Abandon();
+  return outcome;
+}
+
+}  // namespace trainctl::train

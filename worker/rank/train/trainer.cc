@@ -1,0 +1,217 @@
+#include "worker/rank/train/trainer.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace trainctl::train {
+namespace {
+
+// A copy under way into pinned memory; the values themselves where they are on the host already.
+at::Tensor ToHost(const at::Tensor& values) {
+  if (values.is_cpu()) return values;
+  const at::Tensor host =
+      at::empty(values.sizes(), values.options().device(at::kCPU).pinned_memory(true));
+  host.copy_(values, /*non_blocking=*/true);
+  return host;
+}
+
+// In the order of micro batches: the same sum whatever the world size.
+double SumInOrder(const at::Tensor& values, int64_t count) {
+  const double* data = values.const_data_ptr<double>();
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += data[i];
+  return sum;
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainerParts& parts, int64_t total_steps, const TrainingMoment& begin)
+    : parts_(parts),
+      total_steps_(total_steps),
+      first_step_(begin.steps_done),
+      memory_(parts.device, parts.strategy, parts.reporter),
+      train_seconds_(begin.train_seconds),
+      evaluation_seconds_(begin.evaluation_seconds),
+      saved_steps_(begin.steps_done) {}
+
+bool Trainer::Run() {
+  parts_.reporter.Send(job::RankPhase{.phase = "training"});
+  parts_.reporter.Progress({.step = first_step_, .steps = total_steps_});
+  parts_.device.Synchronize();
+  parts_.device.ResetPeak();
+  last_mark_.emplace(parts_.device.device());
+  int64_t step = first_step_;
+  for (; step < total_steps_ && !stop_agreed_; ++step) {
+    Step(step);
+    if (EvaluationIsDue(step)) Evaluate(step);
+    if (CheckpointIsDue(step + 1)) Checkpoint(step + 1);
+  }
+  Retire();
+  if (step < total_steps_ && parts_.checkpointer != nullptr && saved_steps_ != step)
+    Checkpoint(step);
+  const int64_t last_step = std::max<int64_t>(0, step - 1);
+  memory_.ReportPeak(last_step);
+  if (parts_.comm.rank() == 0) {
+    parts_.reporter.Metric("time_seconds", last_step, train_seconds_, true);
+    parts_.reporter.Metric("evaluation_seconds", last_step, evaluation_seconds_, true);
+  }
+  return step == total_steps_;
+}
+
+void Trainer::Step(int64_t step) {
+  const StepCounts counts = parts_.batches.Counts(step);
+  const double lr = job::LearningRate(parts_.plan.job, parts_.batch, step, total_steps_);
+  const auto fp64 = at::TensorOptions().device(parts_.device.device()).dtype(at::kDouble);
+  const at::Tensor results =
+      at::zeros({parts_.batch.accumulation * parts_.batch.devices + 2}, fp64);
+
+  parts_.strategy.BeginStep(step, lr, MemoryMeter::Samples(step));
+  for (int64_t micro_step = 0; micro_step < parts_.batch.accumulation; ++micro_step)
+    MicroStep(step, micro_step, counts, results);
+  parts_.state.phase = "optimizer_step";
+  const at::Tensor norm = parts_.strategy.FinishStep();
+  memory_.Sample(step, job::Phase::kAfterOptimizerStep);
+
+  if (parts_.commands.stop_requested()) results[-2].fill_(1);
+  if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.AllReduce(results));
+  results[-1].copy_(norm.defined() ? norm
+                                   : at::full({}, std::numeric_limits<double>::quiet_NaN(), fp64));
+  parts_.state.last_memory = memory_.last();
+  InFlight launched{step, lr, counts, ToHost(results), StreamMark(parts_.device.device())};
+  Retire();
+  in_flight_ = std::move(launched);
+  if (parts_.device.device().is_cpu()) Retire();
+  parts_.comm.CheckHealth();
+}
+
+void Trainer::MicroStep(int64_t step, int64_t micro_step, const StepCounts& counts,
+                        const at::Tensor& losses) {
+  parts_.strategy.BeginMicroStep(micro_step);
+  model::MicroBatch batch = parts_.batches.Training(step, micro_step);
+  batch.loss_sum = losses[micro_step * parts_.batch.devices + parts_.comm.rank()];
+  batch.grad_scale = 1.0 / static_cast<double>(std::max<int64_t>(1, counts.trained_tokens));
+
+  const bool first = micro_step == 0, last = micro_step + 1 == parts_.batch.accumulation;
+  ops::Tape tape(/*recording=*/true);
+  ops::Context context = MakeContext(tape);
+  context.dropout = {
+      .seed = parts_.plan.job.seed, .samples = batch.samples, .length = batch.length};
+  if (first) memory_.Sample(step, job::Phase::kBeforeForward);
+  parts_.state.last_memory = memory_.last();
+  parts_.state.phase = "forward";
+  parts_.model.Loss(context, batch);
+  if (first) memory_.Sample(step, job::Phase::kAfterForward);
+  parts_.state.phase = "backward";
+  parts_.state.last_memory = memory_.last();
+  tape.Backward();
+  if (last) memory_.Sample(step, job::Phase::kAfterBackward);
+}
+
+void Trainer::Retire() {
+  if (!in_flight_) return;
+  InFlight done = std::move(*in_flight_);
+  in_flight_.reset();
+  if (parts_.comm.world_size() > 1) parts_.reporter.Stage("collective");
+  done.end.Wait();
+  parts_.reporter.Stage("compute");
+  const double seconds = done.end.SecondsSince(*last_mark_);
+  train_seconds_ += seconds;
+  Report(done, seconds);
+  last_mark_ = std::move(done.end);
+}
+
+void Trainer::Report(const InFlight& done, double seconds) {
+  Reporter& reporter = parts_.reporter;
+  const int64_t micro_batches = parts_.batch.accumulation * parts_.batch.devices;
+  const double tokens = static_cast<double>(std::max<int64_t>(1, done.counts.trained_tokens));
+  const double loss = SumInOrder(done.results, micro_batches) / tokens;
+  const double norm = done.results[-1].item<double>();
+  stop_agreed_ = stop_agreed_ || done.results[-2].item<double>() > 0;
+  const double tokens_per_second = static_cast<double>(done.counts.positions) / seconds;
+  if (parts_.comm.rank() == 0) {
+    reporter.Metric("step_seconds", done.step, seconds, true);  // ranks step together
+    reporter.Metric("loss", done.step, loss, true);
+    reporter.Metric("lr", done.step, done.lr, true);
+    if (!std::isnan(norm)) reporter.Metric("grad_norm", done.step, norm, true);
+    reporter.Metric("tokens_per_second", done.step, tokens_per_second, true);
+    reporter.Metric("trained_tokens_per_second", done.step,
+                    static_cast<double>(done.counts.trained_tokens) / seconds, true);
+    reporter.Metric("samples_per_second", done.step,
+                    static_cast<double>(done.counts.rows) / seconds, true);
+  }
+  reporter.Progress({.step = done.step + 1,
+                     .steps = total_steps_,
+                     .loss = loss,
+                     .tokens_per_second = tokens_per_second,
+                     .peak_allocated_bytes = parts_.device.Memory().peak_bytes});
+}
+
+bool Trainer::EvaluationIsDue(int64_t step) const {
+  const job::EvalSpec& eval = parts_.plan.job.eval;
+  if (parts_.plan.job.checkpoint.keep_best && CheckpointIsDue(step + 1)) return true;
+  return step + 1 == total_steps_ || (eval.every_steps && (step + 1) % *eval.every_steps == 0);
+}
+
+void Trainer::Evaluate(int64_t step) {
+  const int64_t max_rows =
+      parts_.plan.job.eval.max_rows.value_or(std::numeric_limits<int64_t>::max());
+  const int64_t batches = parts_.batches.ValidationBatches(max_rows);
+  if (batches == 0) return;
+  Retire();
+  const StreamMark begin(parts_.device.device());
+  parts_.state.phase = "evaluation";
+  const at::Tensor sums =
+      at::zeros({batches}, at::TensorOptions().device(parts_.device.device()).dtype(at::kDouble));
+  const at::Tensor unused = at::zeros({}, sums.options());
+  // Every rank runs equally many, since sharded weights are gathered by all together; what is
+  // beyond the last batch does not count.
+  for (int64_t first = 0; first < batches; first += parts_.comm.world_size()) {
+    const int64_t index = first + parts_.comm.rank();
+    model::MicroBatch batch = parts_.batches.Validation(std::min(index, batches - 1), max_rows);
+    batch.loss_sum = index < batches ? sums[index] : unused;
+    ops::Tape tape(/*recording=*/false);
+    ops::Context context = MakeContext(tape);
+    parts_.model.Loss(context, batch);
+  }
+  if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.AllReduce(sums));
+  const at::Tensor host = sums.cpu();
+  last_mark_.emplace(parts_.device.device());
+  last_mark_->Wait();
+  evaluation_seconds_ += last_mark_->SecondsSince(begin);
+  const auto tokens =
+      static_cast<double>(std::max<int64_t>(1, parts_.batches.ValidationTokens(max_rows)));
+  val_loss_ = SumInOrder(host, batches) / tokens;
+  evaluated_steps_ = step + 1;
+  if (parts_.comm.rank() == 0) parts_.reporter.Metric("val_loss", step, val_loss_, true);
+}
+
+void Trainer::Checkpoint(int64_t steps_done) {
+  Retire();
+  const StreamMark begin(parts_.device.device());
+  parts_.state.phase = "checkpoint";
+  const bool evaluated = evaluated_steps_ == steps_done;
+  parts_.checkpointer->Save({.steps_done = steps_done,
+                             .train_seconds = train_seconds_,
+                             .evaluation_seconds = evaluation_seconds_,
+                             .val_loss = evaluated ? std::optional(val_loss_) : std::nullopt});
+  saved_steps_ = steps_done;
+  parts_.reporter.Send(job::RankPhase{.phase = "training"});
+  last_mark_.emplace(parts_.device.device());
+  last_mark_->Wait();
+  checkpoint_seconds_ += last_mark_->SecondsSince(begin);
+  if (parts_.comm.rank() == 0)
+    parts_.reporter.Metric("checkpoint_seconds", steps_done - 1, checkpoint_seconds_, true);
+}
+
+ops::Context Trainer::MakeContext(ops::Tape& tape) const {
+  return {tape, parts_.strategy, parts_.kernels, parts_.model.norm_eps(),
+          parts_.plan.job.deterministic};
+}
+
+}  // namespace trainctl::train

@@ -1,0 +1,92 @@
+// The training loop of one rank.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/job/batch.h"
+#include "common/rank/rank_plan.h"
+#include "worker/rank/comm/communicator.h"
+#include "worker/rank/model/model.h"
+#include "worker/rank/ops/kernels.h"
+#include "worker/rank/process/commands.h"
+#include "worker/rank/process/reporter.h"
+#include "worker/rank/process/stream_mark.h"
+#include "worker/rank/state/checkpointer.h"
+#include "worker/rank/strategy/strategy.h"
+#include "worker/rank/train/memory_meter.h"
+#include "worker/rank/train/micro_batches.h"
+#include "worker/rank/train/run_state.h"
+
+namespace trainctl::train {
+
+// Everything that a trainer works with; all of it outlives the trainer.
+struct TrainerParts {
+  const job::RankPlan& plan;
+  const job::BatchPlan& batch;
+  const RankDevice& device;
+  const model::Model& model;
+  const ops::Kernels& kernels;
+  strategy::Strategy& strategy;
+  comm::Communicator& comm;
+  MicroBatches& batches;
+  Reporter& reporter;
+  const Commands& commands;
+  RunState& state;
+  Checkpointer* checkpointer = nullptr;  // none: the job writes no checkpoints
+};
+
+class Trainer {
+ public:
+  // begin: of a run that goes on from a checkpoint, where it stood.
+  Trainer(const TrainerParts& parts, int64_t total_steps, const TrainingMoment& begin = {});
+
+  // Runs to the end, or to the end of a step after a stop was asked for, the same on all ranks:
+  // then false, and where the job writes checkpoints one has been begun. Throws what LibTorch and
+  // the communicator throw.
+  bool Run();
+
+ private:
+  // A step that the device still works on: its results are read one step later, so that the device
+  // never waits for the host.
+  struct InFlight {
+    int64_t step;
+    double lr;
+    StepCounts counts;
+    at::Tensor results;  // fp64, pinned: the sum of losses of each micro batch; how many ranks were
+                         // asked to stop; the gradient's norm (NaN: not wanted)
+    StreamMark end;
+  };
+
+  void Step(int64_t step);
+  void MicroStep(int64_t step, int64_t micro_step, const StepCounts& counts,
+                 const at::Tensor& losses);
+  // Reports the step that is in flight, once the device has done it.
+  void Retire();
+  void Report(const InFlight& done, double seconds);
+  void Evaluate(int64_t step);
+  bool EvaluationIsDue(int64_t step) const;
+  void Checkpoint(int64_t steps_done);
+  bool CheckpointIsDue(int64_t steps_done) const {
+    return parts_.checkpointer != nullptr && parts_.checkpointer->IsDue(steps_done);
+  }
+  ops::Context MakeContext(ops::Tape& tape) const;
+
+  TrainerParts parts_;
+  const int64_t total_steps_;
+  const int64_t first_step_;
+  MemoryMeter memory_;
+  std::optional<StreamMark>
+      last_mark_;  // the end of the last retired step, or where the clock was started again
+  std::optional<InFlight> in_flight_;
+  bool stop_agreed_ = false;
+  double train_seconds_ = 0;
+  double evaluation_seconds_ = 0;
+  double checkpoint_seconds_ = 0;
+  int64_t evaluated_steps_ = -1;  // val_loss_ is of the weights after so many
+  double val_loss_ = 0;
+  int64_t saved_steps_ = -1;  // the last checkpoint is of so many steps
+};
+
+}  // namespace trainctl::train

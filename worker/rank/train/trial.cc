@@ -1,0 +1,112 @@
+#include "worker/rank/train/trial.h"
+
+#include <ATen/ops/full.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/size.h"
+#include "worker/rank/state/tensor_piece.h"
+#include "worker/rank/train/engine.h"
+#include "worker/rank/train/micro_batches.h"
+#include "worker/rank/train/rank_strategy.h"
+#include "worker/rank/train/trainer.h"
+
+namespace trainctl::train {
+namespace {
+
+constexpr int64_t kSteps = 1;
+constexpr int64_t kMostAccumulation =
+    2;  // from there on each micro step holds what the one before held
+constexpr double kAnyWeight = 0.01;
+
+job::BatchPlan TrialBatch(const job::BatchPlan& batch) {
+  job::BatchPlan trial = batch;
+  trial.accumulation = std::min(batch.accumulation, kMostAccumulation);
+  trial.global = trial.micro * trial.devices * trial.accumulation;
+  return trial;
+}
+
+// As many copies of the longest row as the trial's steps take, all of whose tokens are trained.
+data::Dataset WorstCase(const data::Dataset& dataset, const job::BatchPlan& batch) {
+  const data::Row longest = *std::ranges::max_element(dataset.rows, {}, &data::Row::length);
+  std::vector<int32_t> tokens;
+  for (int64_t t = 0; t < longest.length; ++t)
+    tokens.push_back(static_cast<int32_t>(dataset.tokens[longest.begin + t]));
+  data::Dataset worst;
+  worst.tokens = data::TokenStore(std::move(tokens));
+  worst.rows = {{.begin = 0, .length = longest.length, .ignored = 0}};
+  worst.train.assign(static_cast<size_t>(kSteps * batch.global), 0);
+  worst.max_seq_length = dataset.max_seq_length;
+  worst.longest_row = worst.total_tokens = longest.length;
+  return worst;
+}
+
+// Weights have their memory from the start, but for quantized ones: those only once they have a
+// value.
+void FillQuantized(const ops::ParameterTable& table, at::Device device,
+                   strategy::Strategy& strategy) {
+  for (size_t param = 0; param < table.params.size(); ++param) {
+    const ops::ParamSpec& spec = table.params[param];
+    if (!spec.quantized) continue;
+    for (const ops::ParamPiece& piece : spec.pieces) {
+      const at::Tensor values = at::full(PieceShape(spec, piece), kAnyWeight,
+                                         at::TensorOptions().device(device).dtype(at::kFloat));
+      strategy.SetRows(static_cast<ops::ParamId>(param), piece.row, values);
+    }
+  }
+  strategy.FinishLoading();
+}
+
+// The trainer's own step. A step's results are summed over all ranks: who has the sum knows that
+// all have done it.
+void RunStep(const RankContext& rank, const TrialParts& parts, const job::BatchPlan& batch,
+             strategy::Strategy& strategy) {
+  const data::Dataset worst = WorstCase(parts.dataset, batch);
+  MicroBatches batches(worst, batch, rank.plan.job.data.seed, rank.plan.rank, rank.device);
+  Reporter silent(/*fd=*/-1, rank.clock);
+  Trainer trainer(
+      {rank.plan, batch, parts.device, parts.model, KernelsFor(rank.plan.job.engine, rank.device),
+       strategy, rank.comm, batches, silent, parts.commands, parts.state},
+      kSteps);
+  trainer.Run();
+  parts.device.Synchronize();
+}
+
+void Report(const RankContext& rank, const TrialParts& parts, double seconds) {
+  char time[32];
+  std::snprintf(time, sizeof time, "%.1f s", seconds);
+  const int64_t limit = parts.device.limit_bytes();
+  const std::string text = "trial of micro batch " + std::to_string(parts.batch.micro) + ": peak " +
+                           base::FormatBytes(parts.device.Memory().peak_bytes) +
+                           (limit > 0 ? " of " + base::FormatBytes(limit) : "") + " allocated, " +
+                           time;
+  rank.reporter.Send(job::RankNotice{text});
+  rank.reporter.Metric("trial_seconds", 0, seconds, true);
+}
+
+}  // namespace
+
+double TryMicroBatch(const RankContext& rank, const TrialParts& parts) {
+  const base::SteadyMicros begin = rank.clock.Steady();
+  const job::BatchPlan batch = TrialBatch(parts.batch);
+  std::unique_ptr<strategy::Strategy> strategy =
+      MakeRankStrategy(rank, parts.model, batch.accumulation);
+  FillQuantized(parts.model.parameters(), rank.device, *strategy);
+  rank.reporter.Send(job::RankPhase{.phase = "trial"});
+  parts.state.in_trial = true;
+  RunStep(rank, parts, batch, *strategy);
+  const double seconds = static_cast<double>(rank.clock.Steady() - begin) / 1e6;
+  if (rank.leads()) Report(rank, parts, seconds);
+  strategy.reset();
+  parts.device.ReleaseCached();
+  parts.device.ResetPeak();
+  parts.state = {};
+  rank.reporter.Send(job::RankPhase{.phase = "loading"});
+  return seconds;
+}
+
+}  // namespace trainctl::train
