@@ -73,7 +73,7 @@ endfunction()
 
 # trainctl_test(NAME SOURCES … DEPENDS … [WHOLE] [OPTIMIZED] [TIMEOUT s]): a GoogleTest program; WHOLE makes it one CTest entry
 # (for programs that are slow to load), otherwise each test is an entry; OPTIMIZED is for tests that compute much themselves. Each entry's
-# label is its folder's name. Tests find the checkout by TRAINCTL_SOURCE_DIR and the programs by TRAINCTL_BIN_DIR (compile definitions).
+# label is its folder's name. Tests find files and programs by tests/checkout.h.
 function(trainctl_test name)
   cmake_parse_arguments(TEST "WHOLE;OPTIMIZED" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   if(NOT TEST_TIMEOUT)
@@ -86,7 +86,6 @@ function(trainctl_test name)
     trainctl_test_code(${name})
     trainctl_precompile(${name} REUSE_FROM trainctl_test_main)
   endif()
-  target_compile_definitions(${name} PRIVATE TRAINCTL_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TRAINCTL_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
   if(TEST_WHOLE)
     add_test(NAME ${name} COMMAND ${name})

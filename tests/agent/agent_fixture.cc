@@ -16,6 +16,7 @@
 
 #include "common/base/file.h"
 #include "common/rank/rank_json.h"
+#include "tests/checkout.h"
 #include "worker/agent/rank_records.h"
 #include "worker/agent/remains.h"
 #include "worker/shim/process_table.h"
@@ -75,8 +76,8 @@ AgentFixture::AgentFixture() {
   options_.name = "testhost/0";
   options_.host = "testhost";
   options_.directory = folder_.path() + "/worker";
-  options_.rank_program = FAKE_TRAINRANK;
-  options_.shim_program = TRAINCTL_BIN_DIR "/trainshim";
+  options_.rank_program = checkout::TestProgram("fake_trainrank");
+  options_.shim_program = checkout::Program("trainshim");
   options_.environment = {"PATH=/usr/bin:/bin", "AGENT_TEST=passed on"};
   options_.uplink.coordinator_file = folder_.path() + "/coordinator.addr";
   options_.uplink.first_retry = std::chrono::milliseconds(5);

@@ -5,11 +5,12 @@
 #include <cstdlib>
 
 #include "common/base/file.h"
+#include "tests/checkout.h"
 
 namespace trainctl::client {
 
 void ExpectGolden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(TRAINCTL_SOURCE_DIR) + "/tests/client/goldens/" + name;
+  const std::string path = checkout::File("tests/client/goldens/") + name;
   if (std::getenv("UPDATE_GOLDEN") != nullptr) {
     const base::Status written = base::WriteFileAtomically(path, text);
     ASSERT_TRUE(written.ok()) << written.error().message;

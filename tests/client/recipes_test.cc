@@ -1,6 +1,7 @@
 #include "client/exit_code.h"
 #include "client/show/output.h"
 #include "common/job/job_json.h"
+#include "tests/checkout.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
 
@@ -114,9 +115,7 @@ TEST_F(RecipesTest, TheFolderIsNamedOrFoundBesideTheProgram) {
 
 TEST_F(RecipesTest, TheShippedOnesHaveTheIdsOfTheLabs) {
   const std::string ids =
-      "\n" + Trainctl({"recipes", "--dir", std::string(TRAINCTL_SOURCE_DIR) + "/deploy/recipes",
-                       "-o", "name"})
-                 .out;
+      "\n" + Trainctl({"recipes", "--dir", checkout::File("deploy/recipes"), "-o", "name"}).out;
   for (const char* id : {"single-1", "single-2", "single-5", "multi-1", "multi-2", "quickstart"}) {
     EXPECT_NE(ids.find("\n" + std::string(id) + "\n"), std::string::npos) << id;
   }

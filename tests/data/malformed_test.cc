@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/file.h"
+#include "tests/checkout.h"
 #include "tests/data/small_tokenizers.h"
 #include "tests/files/mutate.h"
 #include "worker/rank/data/dataset.h"
@@ -61,7 +62,7 @@ TEST(Malformed, TokenizerJson) {
 }
 
 TEST(Malformed, SentencePieceModels) {
-  const std::string folder = TRAINCTL_SOURCE_DIR "/tests/baselines/tokenizers/";
+  const std::string folder = checkout::File("tests/baselines/tokenizers/");
   const auto read = [&](const std::string& kind) {
     return base::ReadFile(folder + kind + "/tokenizer.model", 1 << 20).value();
   };

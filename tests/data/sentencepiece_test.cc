@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "common/base/file.h"
+#include "tests/checkout.h"
 #include "worker/rank/tokenizer/charsmap.h"
 #include "worker/rank/tokenizer/sentencepiece_model.h"
 #include "worker/rank/tokenizer/tokenizer.h"
@@ -106,7 +107,7 @@ TEST(SentencePiece, WhatIsNotSupportedIsRefusedByName) {
 
 TEST(Charsmap, TheLongestRuleApplies) {
   const std::string path =
-      TRAINCTL_SOURCE_DIR "/tests/baselines/tokenizers/sentencepiece_nfkc/tokenizer.model";
+      checkout::File("tests/baselines/tokenizers/sentencepiece_nfkc/tokenizer.model");
   const auto model = ReadSentencePieceModel(base::ReadFile(path, 1 << 20).value(), path).value();
   const auto charsmap = Charsmap::Parse(model.precompiled_charsmap).value();
   EXPECT_EQ(charsmap.Longest("ﬁx").replacement, "fi");

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "common/base/file.h"
+#include "tests/checkout.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kShown = 5;
 constexpr size_t kMaxBytes = 16 << 20;
-const std::string kBaselines = TRAINCTL_SOURCE_DIR "/tests/baselines/tokenizers/";
+const std::string kBaselines = checkout::File("tests/baselines/tokenizers/");
 
 std::vector<std::string> Strings() {
   return nlohmann::json::parse(base::ReadFile(kBaselines + "strings.json", kMaxBytes).value())

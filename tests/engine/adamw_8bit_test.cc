@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "tests/checkout.h"
 #include "worker/rank/files/safetensors.h"
 #include "worker/rank/ops/dynamic_map.h"
 #include "worker/rank/ops/fused.h"
@@ -93,8 +94,8 @@ struct Shard {
 class AdamW8bitTest : public ::testing::Test {
  protected:
   AdamW8bitTest()
-      : file_(files::SafetensorsFile::Open(std::string(TRAINCTL_SOURCE_DIR) +
-                                           "/tests/baselines/adamw8bit/baseline.safetensors")
+      : file_(files::SafetensorsFile::Open(
+                  checkout::File("tests/baselines/adamw8bit/baseline.safetensors"))
                   .value()) {}
 
   at::Tensor Get(const std::string& name) const {

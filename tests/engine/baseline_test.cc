@@ -4,6 +4,7 @@
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
+#include "tests/checkout.h"
 #include "tests/engine/held_parameters.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/files/safetensors.h"
@@ -18,7 +19,7 @@ namespace {
 class Baseline {
  public:
   explicit Baseline(const std::string& name)
-      : directory_(std::string(TRAINCTL_SOURCE_DIR) + "/tests/baselines/llama/" + name),
+      : directory_(checkout::File("tests/baselines/llama/") + name),
         file_(files::SafetensorsFile::Open(directory_ + "/baseline.safetensors").value()) {}
 
   const std::string& directory() const { return directory_; }

@@ -14,6 +14,7 @@
 #include <regex>
 
 #include "common/job/batch.h"
+#include "tests/checkout.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/model/model.h"
 #include "worker/rank/state/load_weights.h"
@@ -82,7 +83,7 @@ class CurvesTest : public ::testing::Test {
     if (!std::filesystem::exists(directory_ + "/model.safetensors")) {
       GTEST_SKIP() << "no " << directory_ << ": deploy/example_model makes it";
     }
-    std::ifstream file(std::string(TRAINCTL_SOURCE_DIR) + "/tests/baselines/curves.json");
+    std::ifstream file(checkout::File("tests/baselines/curves.json"));
     baseline_ = Json::parse(file);
     inputs_ = Matrix(baseline_["inputs"]);
     targets_ = Matrix(baseline_["targets"]);
@@ -139,7 +140,7 @@ class CurvesTest : public ::testing::Test {
     }
   }
 
-  const std::string directory_ = std::string(TRAINCTL_SOURCE_DIR) + "/deploy/models/SmolLM2-135M";
+  const std::string directory_ = checkout::File("deploy/models/SmolLM2-135M");
   Json baseline_;
   at::Tensor inputs_, targets_;  // [rows, T]
   int64_t micro_ = 0;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/checkout.h"
 #include "tests/engine/held_parameters.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/files/safetensors.h"
@@ -23,7 +24,7 @@ namespace trainctl::engine_test {
 namespace {
 
 constexpr char kPrefix[] = "base_model.model.";
-const std::string kBaselines = std::string(TRAINCTL_SOURCE_DIR) + "/tests/baselines/";
+const std::string kBaselines = checkout::File("tests/baselines/");
 
 at::Tensor Read(const files::SafetensorsFile& file, const std::string& name) {
   const files::TensorInfo* info = file.Find(name);

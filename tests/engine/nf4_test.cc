@@ -4,6 +4,7 @@
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
+#include "tests/checkout.h"
 #include "worker/rank/files/safetensors.h"
 #include "worker/rank/ops/dynamic_map.h"
 #include "worker/rank/ops/nf4.h"
@@ -15,8 +16,7 @@ namespace {
 class Nf4Test : public ::testing::TestWithParam<const char*> {
  protected:
   Nf4Test()
-      : file_(files::SafetensorsFile::Open(std::string(TRAINCTL_SOURCE_DIR) +
-                                           "/tests/baselines/nf4.safetensors")
+      : file_(files::SafetensorsFile::Open(checkout::File("tests/baselines/nf4.safetensors"))
                   .value()) {}
 
   at::Tensor Get(const std::string& name) const {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/rank/rank_json.h"
+#include "tests/checkout.h"
 
 namespace trainctl::engine_test {
 
@@ -51,8 +52,8 @@ class RankTest : public ::testing::Test {
   RankTest() : folder_(fs::temp_directory_path() / ("rank_test." + std::to_string(getpid()))) {
     fs::create_directories(folder_);
     plan_.job.name = "tiny";
-    plan_.job.model.path = std::string(TRAINCTL_SOURCE_DIR) + "/deploy/models/tiny";
-    plan_.job.data.path = std::string(TRAINCTL_SOURCE_DIR) + "/deploy/data/alpaca.json";
+    plan_.job.model.path = checkout::File("deploy/models/tiny");
+    plan_.job.data.path = checkout::File("deploy/data/alpaca.json");
     plan_.job.data.val_split_fraction = 0.1;
     plan_.job.strategy = job::StrategyKind::kSingle;
     plan_.job.train.micro_batch_size = 2;
@@ -66,10 +67,10 @@ class RankTest : public ::testing::Test {
   RankEnd Run(const std::string& commands = "") {
     std::ofstream(folder_ / "plan.json") << job::ToJson(plan_);
     std::ofstream(folder_ / "commands") << commands;
-    const std::string command =
-        std::string(TRAINCTL_BIN_DIR) + "/trainrank --commands-fd 0 --plan '" +
-        (folder_ / "plan.json").string() + "' < '" + (folder_ / "commands").string() + "' 2> '" +
-        (folder_ / "log").string() + "'";
+    const std::string command = checkout::Program("trainrank") + " --commands-fd 0 --plan '" +
+                                (folder_ / "plan.json").string() + "' < '" +
+                                (folder_ / "commands").string() + "' 2> '" +
+                                (folder_ / "log").string() + "'";
     RankEnd end;
     std::FILE* pipe = popen(command.c_str(), "r");
     std::string line;

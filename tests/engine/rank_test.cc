@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/rank/rank_json.h"
+#include "tests/checkout.h"
 #include "tests/engine/rank_process.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/files/safetensors.h"
@@ -174,7 +175,7 @@ TEST_F(RankTest, TheFinalModelIsAHuggingFaceDirectoryWithTrainedWeights) {
 }
 
 TEST_F(RankTest, ALitGptDirectoryIsTrainedAndSavedAsAHuggingFaceDirectory) {
-  const std::string baselines = std::string(TRAINCTL_SOURCE_DIR) + "/tests/baselines/";
+  const std::string baselines = checkout::File("tests/baselines/");
   const fs::path model = folder_ / "litgpt";
   fs::create_directories(model);
   fs::copy_file(baselines + "litgpt/tiny.yaml", model / "model_config.yaml");

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/checkout.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/model/model.h"
 #include "worker/rank/state/load_weights.h"
@@ -23,10 +24,10 @@ at::Tensor Matrix(const nlohmann::json& rows) {
 }
 
 TEST(SmolLM2, LossOnFixedRowsAgreesWithTransformers) {
-  const std::string directory = std::string(TRAINCTL_SOURCE_DIR) + "/deploy/models/SmolLM2-135M";
+  const std::string directory = checkout::File("deploy/models/SmolLM2-135M");
   if (!std::filesystem::exists(directory + "/model.safetensors"))
     GTEST_SKIP() << "no " << directory << ": deploy/example_model makes it";
-  std::ifstream file(std::string(TRAINCTL_SOURCE_DIR) + "/tests/baselines/smollm2.json");
+  std::ifstream file(checkout::File("tests/baselines/smollm2.json"));
   const nlohmann::json baseline = nlohmann::json::parse(file);
   const auto rows = static_cast<int64_t>(baseline["inputs"].size()),
              length = static_cast<int64_t>(baseline["inputs"][0].size());

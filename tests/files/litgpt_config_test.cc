@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "common/base/file.h"
+#include "tests/checkout.h"
 #include "tests/files/scratch_directory.h"
 #include "worker/rank/files/hf_directory.h"
 #include "worker/rank/files/model_config.h"
@@ -16,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kBaselines = TRAINCTL_SOURCE_DIR "/tests/baselines/";
+const std::string kBaselines = checkout::File("tests/baselines/");
 
 std::string Yaml(const std::string& model) {
   return base::ReadFile(kBaselines + "litgpt/" + model + ".yaml", 1 << 20).value();
@@ -50,7 +51,7 @@ TEST(LitGptConfig, LlamasHaveTheShapesOfTheirConfigJson) {
        {std::pair("TinyLlama-1.1B", "tiny-llama-1.1b"), std::pair("open_llama_7b", "open_llama_7b"),
         std::pair("CodeLlama-7b", "CodeLlama-7b-hf")}) {
     ExpectEqual(ShapeOf(Yaml(theirs)),
-                ReadModelConfig(TRAINCTL_SOURCE_DIR "/deploy/models/" + std::string(ours)).value());
+                ReadModelConfig(checkout::File("deploy/models/" + std::string(ours))).value());
   }
   EXPECT_EQ(ShapeOf(Yaml("Llama-3-8B")).rope_theta, 500000);
   EXPECT_EQ(ShapeOf(Yaml("Llama-3-8B")).kv_heads, 8);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/file.h"
+#include "tests/checkout.h"
 #include "tests/files/mutate.h"
 #include "tests/files/safetensors_bytes.h"
 #include "worker/rank/files/litgpt_config.h"
@@ -16,7 +17,7 @@ constexpr int kRounds = 4000;
 // Of mutations of a configuration some are refused; what is taken is a model.
 template <class Parse>
 void ExpectRefusedOrPossible(const std::string& path, uint64_t seed, Parse parse) {
-  const std::string whole = base::ReadFile(TRAINCTL_SOURCE_DIR + path, 1 << 20).value();
+  const std::string whole = base::ReadFile(checkout::File(path), 1 << 20).value();
   std::mt19937_64 random(seed);
   int refused = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -53,11 +54,11 @@ TEST(Malformed, SafetensorsAreRefusedOrKeepWithinTheirFile) {
 }
 
 TEST(Malformed, ConfigurationsAreRefusedOrPossible) {
-  ExpectRefusedOrPossible("/deploy/models/TinyLlama-1.1B/config.json", 2, ParseModelConfig);
+  ExpectRefusedOrPossible("deploy/models/TinyLlama-1.1B/config.json", 2, ParseModelConfig);
 }
 
 TEST(Malformed, ConfigurationsOfLitGptAreRefusedOrPossible) {
-  ExpectRefusedOrPossible("/tests/baselines/litgpt/tiny-llama-1.1b.yaml", 3, ParseLitGptConfig);
+  ExpectRefusedOrPossible("tests/baselines/litgpt/tiny-llama-1.1b.yaml", 3, ParseLitGptConfig);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/checkout.h"
 #include "tests/files/scratch_directory.h"
 
 namespace trainctl::files {
@@ -128,7 +129,7 @@ TEST(ModelConfig, ADirectoryWithoutConfigIsNotFound) {
 TEST(ModelConfig, TheShippedModelsAreRead) {
   for (const char* name : {"TinyLlama-1.1B", "CodeLlama-7b", "open_llama_3b", "open_llama_7b",
                            "open_llama_13b", "tiny"}) {
-    auto shape = ReadModelConfig(std::string(TRAINCTL_SOURCE_DIR "/deploy/models/") + name);
+    auto shape = ReadModelConfig(checkout::File("deploy/models/" + std::string(name)));
     EXPECT_TRUE(shape.ok()) << shape.error().message;
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/base/file.h"
+#include "tests/checkout.h"
 #include "tests/files/mutate.h"
 #include "tests/files/scratch_directory.h"
 #include "worker/rank/files/state_pickle.h"
@@ -17,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kFolder = TRAINCTL_SOURCE_DIR "/tests/baselines/pickled/";
+const std::string kFolder = checkout::File("tests/baselines/pickled/");
 
 // All runs of a tensor, one after another.
 std::string BytesOf(const WeightFiles& weights, const std::string& name) {

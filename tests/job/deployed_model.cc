@@ -3,12 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/file.h"
+#include "tests/checkout.h"
 
 namespace trainctl::job {
 
 ModelShape DeployedModel(const std::string& name) {
-  const auto text = base::ReadFile(
-      std::string(TRAINCTL_SOURCE_DIR) + "/deploy/models/" + name + "/config.json", 1 << 20);
+  const auto text =
+      base::ReadFile(checkout::File("deploy/models/") + name + "/config.json", 1 << 20);
   const nlohmann::json config = nlohmann::json::parse(*text);
   ModelShape model;
   model.layers = config["num_hidden_layers"];

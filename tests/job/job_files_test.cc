@@ -8,6 +8,7 @@
 
 #include "common/base/file.h"
 #include "common/job/job_json.h"
+#include "tests/checkout.h"
 #include "tests/job/json_schema_validator.h"
 
 namespace trainctl::job {
@@ -19,7 +20,7 @@ constexpr size_t kMaxBytes = 1 << 20;
 
 std::vector<fs::path> ShippedJobs() {
   std::vector<fs::path> files;
-  const fs::path folder = fs::path(TRAINCTL_SOURCE_DIR) / "deploy" / "recipes";
+  const fs::path folder = fs::path(checkout::File("deploy/recipes"));
   if (!fs::exists(folder)) return files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
@@ -28,7 +29,7 @@ std::vector<fs::path> ShippedJobs() {
 }
 
 TEST(ShippedSchema, IsWhatTheProgramPublishes) {
-  const std::string path = std::string(TRAINCTL_SOURCE_DIR) + "/deploy/job.schema.json";
+  const std::string path = checkout::File("deploy/job.schema.json");
   if (std::getenv("UPDATE_GOLDEN") != nullptr) {
     const auto written = base::WriteFileAtomically(path, JsonSchema());
     ASSERT_TRUE(written.ok()) << written.error().message;

@@ -10,6 +10,7 @@
 #include "common/base/file.h"
 #include "common/estimate/run_time.h"
 #include "common/job/job_json.h"
+#include "tests/checkout.h"
 #include "tests/job/deployed_model.h"
 
 namespace trainctl::job {
@@ -18,7 +19,7 @@ namespace {
 constexpr double kWorst = 0.10;  // of every row
 constexpr double kUsual = 0.08;  // of nine rows in ten
 constexpr const char* kDevice = "NVIDIA H200";
-const std::string kJobs = TRAINCTL_SOURCE_DIR "/deploy/recipes/";
+const std::string kJobs = checkout::File("deploy/recipes/");
 
 struct Measured {
   const char* id;

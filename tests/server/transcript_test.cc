@@ -9,13 +9,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/checkout.h"
 #include "tests/server/scenario.h"
 
 namespace trainctl::core {
 namespace {
 
-const std::filesystem::path kFolder =
-    std::filesystem::path(TRAINCTL_SOURCE_DIR) / "tests/server/transcripts";
+const std::filesystem::path kFolder = checkout::File("tests/server/transcripts");
 
 std::vector<std::string> Transcripts() {
   std::vector<std::string> names;

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/checkout.h"
 #include "worker/shim/cgroup_leaf.h"
 #include "worker/shim/control_socket.h"
 #include "worker/shim/process_table.h"
@@ -40,11 +41,12 @@ ShimUnderTest::ShimUnderTest(const std::string& script, const Options& options) 
   root_ = ::mkdtemp(pattern.data());
   folder_ = options.subfolder.empty() ? root_ : root_ + "/" + options.subfolder;
   std::filesystem::create_directories(folder_);
-  std::vector<std::string> arguments = {TRAINCTL_BIN_DIR "/trainshim", "--dir", folder_};
+  std::vector<std::string> arguments = {checkout::Program("trainshim"), "--dir", folder_};
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   arguments.push_back("--");
   const std::vector<std::string> command =
-      options.command.empty() ? std::vector<std::string>{FAKE_RANK, script} : options.command;
+      options.command.empty() ? std::vector<std::string>{checkout::TestProgram("fake_rank"), script}
+                              : options.command;
   arguments.insert(arguments.end(), command.begin(), command.end());
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
