@@ -14,10 +14,11 @@ base::Error ToError(const std::string& path, int code, const std::string& text) 
     case SQLITE_FULL: return {base::Code::kExhausted, what + ": free some space on its disk"};
     case SQLITE_READONLY:
       return {base::Code::kIo, what + ": make the file, its folder and its disk writable"};
+    case SQLITE_ERROR:  // our SQL is right: the tables are not as this program made them
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return {base::Code::kIo,
-              what + ": the file is damaged; stop the coordinator and put a backup in its place"};
+    case SQLITE_FORMAT:
+    case SQLITE_MISMATCH:
+    case SQLITE_NOTADB: return {base::Code::kIo, Damaged(what)};
     case SQLITE_CONSTRAINT: return {base::Code::kConflict, what};
     default: return {base::Code::kIo, what};
   }
@@ -26,11 +27,18 @@ base::Error ToError(const std::string& path, int code, const std::string& text) 
 // Every pragma that matters for safety, set rather than assumed.
 constexpr const char* kWriterPragmas =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA mmap_size=0; PRAGMA foreign_keys=ON; "
-    "PRAGMA trusted_schema=OFF;";
+    "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;";
 constexpr const char* kReaderPragmas =
-    "PRAGMA mmap_size=0; PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
+    "PRAGMA mmap_size=0; PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; "
+    "PRAGMA cell_size_check=ON;";
 
 }  // namespace
+
+std::string Damaged(const std::string& what) {
+  return what +
+         ": the file is damaged; stop the coordinator and put a backup in its place, or move it "
+         "away to begin with an empty one";
+}
 
 base::Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode mode) {
   std::unique_ptr<Database> database(new Database(path));

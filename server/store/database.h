@@ -13,6 +13,9 @@ struct sqlite3;
 
 namespace trainctl::store {
 
+// "WHAT: the file is damaged; …", with what to do.
+std::string Damaged(const std::string& what);
+
 class Database {
  public:
   enum class Mode { kWrite, kRead };

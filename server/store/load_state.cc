@@ -1,5 +1,6 @@
 #include "server/store/load_state.h"
 
+#include <limits>
 #include <string>
 
 #include "server/store/row_columns.h"
@@ -13,7 +14,7 @@ int64_t NextId(Database& database, std::string_view table) {
   statement.Put(table);
   int64_t last = 0;
   while (statement.Next()) statement.Get(last);
-  return last + 1;
+  return last < std::numeric_limits<int64_t>::max() ? last + 1 : 0;
 }
 
 std::vector<core::WorkerRow> LoadWorkers(Database& database) {

@@ -7,6 +7,8 @@
 namespace trainctl::store {
 namespace {
 
+constexpr int64_t kHighestVersion = 10'000;  // no program ever gets there
+
 int64_t ReadVersion(Database& database) {
   Statement statement(database, "PRAGMA user_version");
   int64_t version = 0;
@@ -45,6 +47,10 @@ base::Status Migrate(Database& database, Migrations migrations) {
   const int64_t version = ReadVersion(database);
   const auto target = static_cast<int64_t>(migrations.size());
   if (base::Status status = database.TakeStatus(); !status.ok()) return status;
+  if (version < 0 || version > kHighestVersion) {
+    return base::Error{base::Code::kIo,
+                       Damaged(database.path() + ": schema version " + std::to_string(version))};
+  }
   if (version > target) {
     return base::Error{base::Code::kInvalid, database.path() +
                                                  " was written by a newer coordinator (schema " +

@@ -9,7 +9,7 @@ namespace trainctl::store {
 
 // Before the first step of a database that holds something, it is copied to
 // "<path>.v<version>.bak". Each step is one transaction. kInvalid: the file is of a newer program.
-// kExhausted, kIo.
+// kExhausted, kIo (a version that never was, too).
 base::Status Migrate(Database& database, Migrations migrations);
 
 }  // namespace trainctl::store

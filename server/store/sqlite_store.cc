@@ -2,6 +2,7 @@
 
 #include "server/store/database.h"
 #include "server/store/file_system.h"
+#include "server/store/find_fault.h"
 #include "server/store/load_state.h"
 #include "server/store/lock_file.h"
 #include "server/store/migrate.h"
@@ -28,8 +29,13 @@ class SqliteStore : public Store {
     core::StoredState state = store::LoadState(*database_);
     base::Status status = database_->TakeStatus();
     if (!status.ok()) return status.error();
+    if (const std::string fault = FindFault(state); !fault.empty())
+      return base::Error{base::Code::kIo, Damaged(database_->path() + ": " + fault)};
     return state;
   }
+
+  // Of the statements that were prepared before there was work.
+  base::Status Prepared() { return database_->TakeStatus(); }
 
  private:
   std::unique_ptr<LockFile> lock_;  // outlives the connection
@@ -48,8 +54,10 @@ base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& director
   if (!database.ok()) return database.error();
   base::Status migrated = Migrate(**database, Schema());
   if (!migrated.ok()) return migrated.error();
-  return std::unique_ptr<Store>(
-      std::make_unique<SqliteStore>(std::move(*lock), std::move(*database)));
+  auto store = std::make_unique<SqliteStore>(std::move(*lock), std::move(*database));
+  base::Status prepared = store->Prepared();
+  if (!prepared.ok()) return prepared.error();
+  return std::unique_ptr<Store>(std::move(store));
 }
 
 }  // namespace trainctl::store

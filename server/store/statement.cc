@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "common/base/check.h"
 #include "server/store/database.h"
 
 namespace trainctl::store {
@@ -14,37 +13,47 @@ Statement::Statement(Database& database, std::string_view sql) : database_(datab
   const auto size = static_cast<int>(sql.size());
   const int code = sqlite3_prepare_v3(database.handle(), sql.data(), size,
                                       SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
-  CHECK(code != SQLITE_ERROR) << sqlite3_errmsg(database.handle()) << " in: " << sql;
   database.Note(code);
+  if (statement_ == nullptr) unusable_ = sqlite3_errmsg(database.handle());
 }
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
+void Statement::Bound(int code) {
+  if (statement_ == nullptr) return database_.Refuse(Damaged(unusable_));
+  database_.Note(code);
+}
+
 void Statement::PutOne(int64_t value) {
-  database_.Note(sqlite3_bind_int64(statement_, ++parameter_, value));
+  Bound(sqlite3_bind_int64(statement_, ++parameter_, value));
 }
 
 void Statement::PutOne(double value) {
   if (std::isnan(value)) return PutNull();
-  database_.Note(sqlite3_bind_double(statement_, ++parameter_, value));
+  Bound(sqlite3_bind_double(statement_, ++parameter_, value));
 }
 
 void Statement::PutOne(std::string_view value) {
   const char* data = value.data() == nullptr ? "" : value.data();
-  database_.Note(sqlite3_bind_text64(statement_, ++parameter_, data, value.size(), SQLITE_TRANSIENT,
-                                     SQLITE_UTF8));
+  Bound(sqlite3_bind_text64(statement_, ++parameter_, data, value.size(), SQLITE_TRANSIENT,
+                            SQLITE_UTF8));
 }
 
-void Statement::PutNull() { database_.Note(sqlite3_bind_null(statement_, ++parameter_)); }
+void Statement::PutNull() { Bound(sqlite3_bind_null(statement_, ++parameter_)); }
+
+int Statement::Step() {
+  if (statement_ == nullptr) database_.Refuse(Damaged(unusable_));
+  return database_.ok() ? sqlite3_step(statement_) : SQLITE_DONE;
+}
 
 void Statement::Run() {
-  if (database_.ok()) database_.Note(sqlite3_step(statement_));
+  database_.Note(Step());
   Reset();
 }
 
 bool Statement::Next() {
   column_ = 0;
-  const int code = database_.ok() ? sqlite3_step(statement_) : SQLITE_DONE;
+  const int code = Step();
   if (code == SQLITE_ROW) return true;
   database_.Note(code);
   Reset();

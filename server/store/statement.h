@@ -19,7 +19,7 @@ class Database;
 
 class Statement {
  public:
-  // CHECKs that the SQL is right.
+  // SQL that does not fit the file's tables is the file's fault: whatever is done then is refused.
   Statement(Database& database, std::string_view sql);
   ~Statement();
   Statement(const Statement&) = delete;
@@ -55,10 +55,14 @@ class Statement {
   void Skip() { ++column_; }
 
  private:
+  void Bound(int code);
+  int Step();
+
   Database& database_;
   sqlite3_stmt* statement_ = nullptr;
-  int parameter_ = 0;  // bound so far
-  int column_ = 0;     // read so far
+  std::string unusable_;  // why statement_ is null
+  int parameter_ = 0;     // bound so far
+  int column_ = 0;        // read so far
 };
 
 }  // namespace trainctl::store

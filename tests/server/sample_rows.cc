@@ -89,6 +89,7 @@ Batch EveryRow() {
       SampleRank({id, 2, 0}),
       SampleRank({id, 2, 1}),
       SampleWorker("a/0"),
+      SampleWorker("a/1"),
       core::EventRow{id, 101, "submitted"},
       core::EventRow{id, 102, "placed"},
       core::MetricRows{{id, 2, 0}, {{"loss", 0, std::nullopt, "", 2.5, 170}}},
