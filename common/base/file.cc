@@ -76,11 +76,7 @@ Status WriteAndSync(const std::string& path, std::string_view content, unsigned 
   return Ok{};
 }
 
-}  // namespace
-
-Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.ok()) return SystemError("open", path);
+Result<std::string> ReadAll(const Descriptor& file, const std::string& path, size_t max_bytes) {
   std::string content;
   char buffer[1 << 16];
   while (true) {
@@ -94,6 +90,40 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
     }
     content.append(buffer, static_cast<size_t>(count));
   }
+}
+
+std::string_view KindOf(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR: return "a directory";
+    case S_IFIFO: return "a FIFO";
+    case S_IFSOCK: return "a socket";
+    case S_IFCHR:
+    case S_IFBLK: return "a device";
+    default: return "of an unknown kind";
+  }
+}
+
+}  // namespace
+
+Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.ok()) return SystemError("open", path);
+  return ReadAll(file, path, max_bytes);
+}
+
+Status CheckRegular(int fd, const std::string& path) {
+  struct stat status;
+  if (::fstat(fd, &status) != 0) return SystemError("stat", path);
+  if (S_ISREG(status.st_mode)) return Ok{};
+  return Error{Code::kInvalid,
+               path + " is " + std::string(KindOf(status.st_mode)) + ", expected a regular file"};
+}
+
+Result<std::string> ReadRegularFile(const std::string& path, size_t max_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.ok()) return SystemError("open", path);
+  if (auto regular = CheckRegular(file.get(), path); !regular) return regular.error();
+  return ReadAll(file, path, max_bytes);
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode) {

@@ -14,6 +14,13 @@ namespace trainctl::base {
 // kInvalid: a directory. kIo: everything else. Pipes and files of /proc are read to their end too.
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
+// As ReadFile, but never blocks on a FIFO: kInvalid for all that is no regular file.
+Result<std::string> ReadRegularFile(const std::string& path, size_t max_bytes);
+
+// Of an open file, kInvalid if it is no regular file: the message says what it is. path stands in
+// messages. Open with O_NONBLOCK, so that a FIFO does not wait for its writer.
+Status CheckRegular(int fd, const std::string& path);
+
 // After success the content is on the disk under that name, also past a power failure; after an
 // error or a kill the old file is still whole. Writes "<path>.<pid>.<n>.tmp" in the same folder,
 // fsyncs it, renames it, fsyncs the folder. mode applies to a new file (less the process's umask).

@@ -107,7 +107,7 @@ std::string CheckpointsDirectory(const std::string& output_directory) {
 
 base::Result<CheckpointManifest> ReadCheckpointManifest(const std::string& path) {
   const std::string file = path + "/" + kManifest;
-  const auto text = base::ReadFile(file, kMaxManifestBytes);
+  const auto text = base::ReadRegularFile(file, kMaxManifestBytes);
   if (!text) return text.error();
   return CheckpointManifestFromJson(*text, file);
 }

@@ -62,7 +62,7 @@ base::Status AwaitParts(const std::string& folder, int64_t world_size,
 }
 
 base::Result<CheckpointFile> ReadPart(const std::string& path) {
-  const auto text = base::ReadFile(path, kMaxPartBytes);
+  const auto text = base::ReadRegularFile(path, kMaxPartBytes);
   if (!text) return text.error();
   return CheckpointFileFromJson(*text, path);
 }

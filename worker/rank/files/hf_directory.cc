@@ -23,7 +23,7 @@ std::error_code CopyWhole(const std::string& from, const std::string& to) {
 
 bool HasFile(const std::string& directory, const std::string& name) {
   std::error_code ignored;
-  return std::filesystem::is_regular_file(directory + "/" + name, ignored);
+  return std::filesystem::exists(directory + "/" + name, ignored);
 }
 
 const std::vector<std::string>& CompanionFiles() {

@@ -10,7 +10,7 @@
 
 namespace trainctl::files {
 
-// A regular file of that name, or a link to one, is in the directory.
+// Something of that name is in the directory. It may be no regular file: reading it says so.
 bool HasFile(const std::string& directory, const std::string& name);
 
 // The files' names within a Hugging Face directory that an export copies where they exist.

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/file.h"
+
 namespace trainctl::files {
 namespace {
 
@@ -19,9 +21,9 @@ base::Error ErrnoError(const std::string& what, const std::string& path) {
 }
 
 base::Result<std::span<const std::byte>> Map(int fd, const std::string& path) {
+  if (auto regular = base::CheckRegular(fd, path); !regular) return regular.error();
   struct stat status;
   if (fstat(fd, &status) != 0) return ErrnoError("cannot stat", path);
-  if (!S_ISREG(status.st_mode)) return base::Error{base::Code::kIo, "'" + path + "' is not a file"};
   if (status.st_size == 0) return std::span<const std::byte>();
   void* address = mmap(nullptr, status.st_size, PROT_READ, MAP_SHARED, fd, 0);
   if (address == MAP_FAILED) return ErrnoError("cannot map", path);

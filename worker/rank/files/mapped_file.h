@@ -14,8 +14,8 @@ namespace trainctl::files {
 
 class MappedFile {
  public:
-  // Errors: kNotFound (no such file), kIo (a directory, no permission, mmap refused). An empty file
-  // has empty bytes.
+  // Errors: kNotFound (no such file), kInvalid (a directory, a FIFO, a device: said at once), kIo
+  // (no permission, mmap refused). An empty file has empty bytes.
   static base::Result<MappedFile> Open(const std::string& path);
 
   MappedFile(MappedFile&& other) noexcept;

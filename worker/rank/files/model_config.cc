@@ -116,12 +116,12 @@ job::ModelShape ReadShape(const JsonObject& config) {
 // where it is there.
 base::Result<job::ModelShape> ReadLitGptDirectory(const std::string& directory) {
   const std::string path = directory + "/" + kLitGptConfigFile;
-  auto text = base::ReadFile(path, kMaxConfigBytes);
+  auto text = base::ReadRegularFile(path, kMaxConfigBytes);
   if (!text) return text.error();
   auto shape = ParseLitGptConfig(*text, path);
   const std::string generation_path = directory + "/generation_config.json";
   if (!shape || !HasFile(directory, "generation_config.json")) return shape;
-  const auto generation_text = base::ReadFile(generation_path, kMaxConfigBytes);
+  const auto generation_text = base::ReadRegularFile(generation_path, kMaxConfigBytes);
   if (!generation_text) return generation_text.error();
   auto document = ParseJsonText(*generation_text, generation_path);
   if (!document) return document.error();
@@ -174,7 +174,7 @@ base::Result<job::ModelShape> ReadModelConfig(const std::string& directory) {
   if (!HasFile(directory, "config.json") && HasFile(directory, kLitGptConfigFile))
     return ReadLitGptDirectory(directory);
   const std::string path = directory + "/config.json";
-  auto text = base::ReadFile(path, kMaxConfigBytes);
+  auto text = base::ReadRegularFile(path, kMaxConfigBytes);
   if (!text) return text.error();
   return ParseModelConfig(*text, path);
 }

@@ -37,7 +37,7 @@ bool IsFileName(const std::string& name) {
 
 // tensor → shard
 base::Result<std::map<std::string, std::string>> ReadIndex(const std::string& path) {
-  auto text = base::ReadFile(path, kMaxIndexBytes);
+  auto text = base::ReadRegularFile(path, kMaxIndexBytes);
   if (!text) return text.error();
   auto document = ParseJsonText(*text, path);
   if (!document) return document.error();
