@@ -1,12 +1,14 @@
 #include "worker/rank/data/dataset.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
 #include "tests/data/small_tokenizers.h"
 #include "worker/rank/data/inspect.h"
 #include "worker/rank/data/prompt.h"
+#include "worker/rank/files/model_config.h"
 
 namespace trainctl::data {
 namespace {
@@ -120,6 +122,85 @@ TEST_F(DatasetTest, ATokenizerThatAddsNoBosAndAModelWithoutEosAreRespected) {
   auto dataset = Load(R"({"text": "ab"})");
   EXPECT_EQ(Text(*dataset, dataset->rows[0]), "ab");
   EXPECT_THAT(MessageOf("{\"text\": \"a\"}\n{\"text\": \"\"}"), HasSubstr("line 2: no tokens"));
+}
+
+TEST_F(DatasetTest, ATextThatSpellsOutBosOrEosGetsNoSecond) {
+  data_.format = job::DataFormat::kText;
+  directory_.Write("tokenizer_config.json", R"({"add_bos_token": true, "bos_token": "<|end|>",
+                                                "eos_token": {"content": "<|end|>"}})");
+  const auto ends = [](const Dataset& dataset, int64_t row) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < dataset.rows[row].length; ++i)
+      count += dataset.tokens[dataset.rows[row].begin + i] == 256;
+    return count;
+  };
+  auto dataset = Load("{\"text\": \"a\"}\n{\"text\": \"<|end|>a<|end|>\"}\n{\"text\": \"\"}");
+  for (int64_t row = 0; row < 3; ++row) EXPECT_EQ(ends(*dataset, row), 2) << row;
+}
+
+TEST_F(DatasetTest, AnotherRuleOfBosIsAnotherEntryOfTheCache) {
+  data_.format = job::DataFormat::kText;
+  data_.path = directory_.Write("data", R"({"text": "ab"})");
+  const std::string cache = directory_.path() + "/cache";
+  const auto length = [&] {
+    return LoadDataset(data_, model_, directory_.path(), 8, cache)->longest_row;
+  };
+  EXPECT_EQ(length(), 4);
+  directory_.Write("tokenizer_config.json", R"({"add_bos_token": false})");
+  EXPECT_EQ(length(), 3);
+}
+
+TEST_F(DatasetTest, ReadingTellsHowManyBytesAreDone) {
+  constexpr int64_t kMiB = 1 << 20;
+  std::string lines, list = "[";
+  for (int i = 0; i < 300; ++i) {
+    const std::string row = R"({"text": ")" + std::string(10'000, 'x') + R"("})";
+    lines += row + "\n";
+    list += (i == 0 ? "" : ",") + row;
+  }
+  for (const std::string& content : {lines, list + "]"}) {
+    data_.format = job::DataFormat::kText;
+    data_.path = directory_.Write("data", content);
+    std::vector<int64_t> told;
+    auto dataset =
+        LoadDataset(data_, model_, directory_.path(), 8, "", [&](int64_t done, int64_t total) {
+          EXPECT_EQ(total, 2 * std::ssize(content));
+          told.push_back(done);
+        });
+    ASSERT_TRUE(dataset.ok());
+    ASSERT_GE(told.size(), 5u);
+    EXPECT_TRUE(std::ranges::is_sorted(told));
+    EXPECT_EQ(told.back(), 2 * std::ssize(content));
+    for (size_t i = 1; i < told.size(); ++i) EXPECT_LE(told[i] - told[i - 1], 2 * kMiB);
+  }
+}
+
+// Opening a FIFO would wait for its writer.
+TEST_F(DatasetTest, FifosAndFoldersInPlaceOfFilesAreRefusedAtOnce) {
+  const auto replace = [&](const std::string& name, bool fifo) {
+    const std::string path = directory_.path() + "/" + name;
+    std::filesystem::remove_all(path);
+    fifo ? mkfifo(path.c_str(), 0600) : mkdir(path.c_str(), 0700);
+    return path;
+  };
+  for (const bool fifo : {true, false}) {
+    const std::string kind =
+        fifo ? " is a FIFO, expected a regular file" : " is a directory, expected a regular file";
+    EXPECT_THAT(
+        LoadDataset({.path = replace("data", fifo)}, model_, directory_.path(), 8).error().message,
+        HasSubstr("/data" + kind));
+    std::filesystem::remove_all(directory_.path() + "/data");
+    for (const char* name : {"tokenizer_config.json", "tokenizer.json"}) {
+      replace(name, fifo);
+      EXPECT_THAT(MessageOf(R"([{"instruction": "a", "output": "b"}])"), HasSubstr(name + kind));
+    }
+    replace("config.json", fifo);
+    const auto config = files::ReadModelConfig(directory_.path());
+    EXPECT_THAT(config.error().message, HasSubstr("config.json" + kind));
+    for (const char* name : {"tokenizer_config.json", "tokenizer.json", "config.json"})
+      std::filesystem::remove_all(directory_.path() + "/" + name);
+    WriteByteModel(directory_);
+  }
 }
 
 TEST_F(DatasetTest, PlainTextIsCutIntoRows) {

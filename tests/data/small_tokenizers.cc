@@ -42,6 +42,7 @@ job::ModelShape WriteByteModel(const ScratchDirectory& directory) {
       "config.json",
       R"({"architectures": ["LlamaForCausalLM"], "num_hidden_layers": 1, "hidden_size": 8,
       "intermediate_size": 8, "num_attention_heads": 2, "vocab_size": 300, "bos_token_id": 254, "eos_token_id": 255})");
+  directory.Write("tokenizer_config.json", R"({"add_bos_token": true})");
   job::ModelShape shape;
   shape.vocab = 300;
   shape.bos_token = 254;

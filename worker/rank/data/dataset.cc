@@ -18,6 +18,8 @@
 namespace trainctl::data {
 namespace {
 
+constexpr int64_t kToldBytes = 1 << 20;
+
 // What is being read, and for which model.
 struct Source {
   const job::DataSpec& data;
@@ -26,7 +28,35 @@ struct Source {
   int64_t max_seq_length;
   const std::string& digest;  // of the data file
   const std::string& cache_folder;
+  const RowProgress& progress;
 };
+
+// The file's bytes count twice: for its digest, and for its tokens. Tells every kToldBytes.
+class ProgressTeller {
+ public:
+  ProgressTeller(const Progress& progress, int64_t file_bytes)
+      : progress_(progress), file_bytes_(file_bytes) {}
+
+  void Tell(int64_t done) {
+    if (!progress_ || (done - told_ < kToldBytes && done < 2 * file_bytes_)) return;
+    told_ = done;
+    progress_(done, 2 * file_bytes_);
+  }
+
+ private:
+  const Progress& progress_;
+  const int64_t file_bytes_;
+  int64_t told_ = 0;
+};
+
+std::string DigestOf(std::span<const std::byte> bytes, ProgressTeller* teller) {
+  files::Xxh64Stream digest;
+  for (size_t done = 0; done < bytes.size(); done += kToldBytes) {
+    digest.Update(bytes.subspan(done, std::min<size_t>(kToldBytes, bytes.size() - done)));
+    teller->Tell(static_cast<int64_t>(done));
+  }
+  return digest.Digest();
+}
 
 // The tokens and rows of a data file; LoadDataset adds what is the same for all formats.
 using Content = CachedTokens;
@@ -67,14 +97,16 @@ base::Status AddAlpacaRow(const files::JsonObject& row, bool mask_prompt, RowCol
 base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source& source) {
   auto tokenizer = TokenizerOf(source);
   if (!tokenizer) return tokenizer.error();
-  RowCollector rows(**tokenizer, ReadBoundaryTokens(source.model, source.model_directory),
-                    source.model.vocab, source.max_seq_length);
+  auto boundary = ReadBoundaryTokens(**tokenizer, source.model, source.model_directory);
+  if (!boundary) return boundary.error();
+  RowCollector rows(**tokenizer, std::move(boundary).value(), source.model.vocab,
+                    source.max_seq_length);
   const bool alpaca = source.data.format == job::DataFormat::kAlpaca;
-  auto count = ReadJsonRows(file.text(), file.path(), source.data.max_rows,
-                            [&](const files::JsonObject& row) {
-                              return alpaca ? AddAlpacaRow(row, source.data.mask_prompt, &rows)
-                                            : rows.Add("", row.Text("text"), false);
-                            });
+  const auto add = [&](const files::JsonObject& row) {
+    return alpaca ? AddAlpacaRow(row, source.data.mask_prompt, &rows)
+                  : rows.Add("", row.Text("text"), false);
+  };
+  auto count = ReadJsonRows(file.text(), file.path(), source.data.max_rows, add, source.progress);
   if (!count) return count.error();
   std::vector<int32_t> tokens = rows.TakeTokens();
   return Tokenized{std::move(tokens), rows.TakeRows()};
@@ -96,10 +128,10 @@ base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Sourc
   return Tokenized{std::move(ids), std::move(rows)};
 }
 
-// Everything that the tokens depend on. The number in front counts the changes of prompts and
-// tokenizers in this program.
+// Everything that the tokens depend on. The number in front counts the changes of prompts,
+// tokenizers and the rule of bos and eos in this program.
 std::string CacheKey(const Source& source) {
-  std::string key = "1 " + source.digest;
+  std::string key = "2 " + source.digest;
   const auto add = [&](const auto& value) { key += " " + std::to_string(value); };
   add(static_cast<int>(source.data.format));
   add(source.data.max_rows.value_or(-1));
@@ -132,11 +164,13 @@ base::Result<Content> ReadTextContent(const files::MappedFile& file, const Sourc
 
 base::Result<Content> ReadBinContent(files::MappedFile file, const Source& source) {
   const std::string path = file.path();
+  const int64_t file_bytes = std::ssize(file.bytes());
   auto tokens = ReadTokenFile(std::move(file));
   if (!tokens) return tokens.error();
   std::vector<Row> rows = CutRows(tokens->size(), source);
   const int64_t used = rows.empty() ? 0 : rows.back().begin + rows.back().length;
   for (int64_t i = 0; i < used; ++i) {
+    if (i % kToldBytes == 0) source.progress(file_bytes / std::max<int64_t>(tokens->size(), 1) * i);
     if ((*tokens)[i] >= source.model.vocab) {
       return Invalid(path + ": token " + std::to_string(i) + " is " + std::to_string((*tokens)[i]) +
                      ", beyond the model's vocabulary of " + std::to_string(source.model.vocab) +
@@ -184,15 +218,19 @@ base::Error NothingTrains(const job::DataSpec& data, int64_t max_seq_length) {
 
 base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model,
                                   const std::string& model_directory, int64_t max_seq_length,
-                                  const std::string& cache_folder) {
+                                  const std::string& cache_folder, const Progress& progress) {
   CHECK(max_seq_length > 0) << max_seq_length;
   auto file = files::MappedFile::Open(data.path);
   if (!file) return file.error();
   Dataset dataset;
-  dataset.digest = files::Digest(file->bytes());
+  const int64_t file_bytes = std::ssize(file->bytes());
+  ProgressTeller teller(progress, file_bytes);
+  dataset.digest = DigestOf(file->bytes(), &teller);
+  const RowProgress tell = [&](int64_t done_bytes) { teller.Tell(file_bytes + done_bytes); };
   auto content = ReadContent(std::move(file).value(), {data, model, model_directory, max_seq_length,
-                                                       dataset.digest, cache_folder});
+                                                       dataset.digest, cache_folder, tell});
   if (!content) return content.error();
+  teller.Tell(2 * file_bytes);
   dataset.tokens = std::move(content->tokens);
   dataset.rows = std::move(content->rows);
   if (dataset.rows.empty()) return Invalid(data.path + ": no rows");

@@ -23,7 +23,7 @@ base::Status TakeOne(const json& value, const std::string& place, const TakeRow&
 }
 
 base::Result<int64_t> ReadList(std::string_view text, const std::string& source, int64_t max_rows,
-                               const TakeRow& take) {
+                               const TakeRow& take, const RowProgress& progress) {
   auto document = files::ParseJsonText(text, source);
   if (!document) return document.error();
   const int64_t rows = std::min<int64_t>(max_rows, static_cast<int64_t>(document->size()));
@@ -31,12 +31,16 @@ base::Result<int64_t> ReadList(std::string_view text, const std::string& source,
     if (auto taken = TakeOne((*document)[i], source + ": [" + std::to_string(i) + "]", take);
         !taken)
       return taken.error();
+    if (progress)
+      progress(static_cast<int64_t>(static_cast<double>(text.size()) * static_cast<double>(i + 1) /
+                                    static_cast<double>(rows)));
   }
   return rows;
 }
 
 base::Result<int64_t> ReadLines(std::string_view text, const std::string& source, int64_t max_rows,
-                                const TakeRow& take) {
+                                const TakeRow& take, const RowProgress& progress) {
+  const int64_t all = std::ssize(text);
   int64_t rows = 0;
   for (int64_t number = 1; !text.empty() && rows < max_rows; ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -47,6 +51,7 @@ base::Result<int64_t> ReadLines(std::string_view text, const std::string& source
     if (!value) return value.error();
     if (auto taken = TakeOne(*value, place, take); !taken) return taken.error();
     ++rows;
+    if (progress) progress(all - std::ssize(text));
   }
   return rows;
 }
@@ -54,12 +59,14 @@ base::Result<int64_t> ReadLines(std::string_view text, const std::string& source
 }  // namespace
 
 base::Result<int64_t> ReadJsonRows(std::string_view text, const std::string& source,
-                                   std::optional<int64_t> max_rows, const TakeRow& take) {
+                                   std::optional<int64_t> max_rows, const TakeRow& take,
+                                   const RowProgress& progress) {
   const int64_t most = max_rows.value_or(INT64_MAX);
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const size_t first = text.find_first_not_of(kJsonSpace);
   const bool is_list = first != std::string_view::npos && text[first] == '[';
-  return is_list ? ReadList(text, source, most, take) : ReadLines(text, source, most, take);
+  return is_list ? ReadList(text, source, most, take, progress)
+                 : ReadLines(text, source, most, take, progress);
 }
 
 }  // namespace trainctl::data

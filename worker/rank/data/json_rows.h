@@ -17,9 +17,13 @@ namespace trainctl::data {
 // missing key) end it too.
 using TakeRow = std::function<base::Status(const files::JsonObject& row)>;
 
+// Told after each row how many of the text's bytes are done; of a list, their share by rows.
+using RowProgress = std::function<void(int64_t done_bytes)>;
+
 // The first max_rows rows, in order; returns how many. Messages name source, row ("[12]", from 0)
 // or line ("line 13", from 1), and key.
 base::Result<int64_t> ReadJsonRows(std::string_view text, const std::string& source,
-                                   std::optional<int64_t> max_rows, const TakeRow& take);
+                                   std::optional<int64_t> max_rows, const TakeRow& take,
+                                   const RowProgress& progress = {});
 
 }  // namespace trainctl::data

@@ -1,25 +1,17 @@
 #include "worker/rank/data/row_collector.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "common/base/file.h"
-#include "worker/rank/files/json_text.h"
 
 namespace trainctl::data {
 
-BoundaryTokens ReadBoundaryTokens(const job::ModelShape& model,
-                                  const std::string& model_directory) {
-  constexpr size_t kMaxConfigBytes = 64 << 20;  // it may list every added token
-  BoundaryTokens boundary{model.bos_token, model.eos_token};
-  const std::string path = model_directory + "/tokenizer_config.json";
-  const auto text = base::ReadFile(path, kMaxConfigBytes);
-  if (!text) return boundary;
-  const auto config = files::ParseJsonText(*text, path);
-  if (config && config->is_object() && config->value("add_bos_token", nlohmann::json()) == false)
-    boundary.bos = -1;
-  return boundary;
+namespace {
+
+bool StartsTwice(std::span<const int32_t> ids, std::span<const int32_t> bos) {
+  return !bos.empty() && ids.size() >= 2 * bos.size() &&
+         std::ranges::equal(ids.subspan(bos.size(), bos.size()), bos);
 }
+
+}  // namespace
 
 base::Status CheckVocabulary(std::span<const int32_t> ids, int64_t vocab,
                              const Tokenizer& tokenizer) {
@@ -39,12 +31,16 @@ base::Status RowCollector::Add(std::string_view prompt, std::string_view complet
     return base::Error{base::Code::kInvalid,
                        "a text of more than " + std::to_string(kMaxTextBytes) + " bytes"};
   }
-  std::vector<int32_t> ids;
-  if (boundary_.bos >= 0) ids.push_back(static_cast<int32_t>(boundary_.bos));
+  std::vector<int32_t> ids = boundary_.bos;
   tokenizer_.Encode(prompt, &ids);
-  const int64_t prompt_length = static_cast<int64_t>(ids.size());
+  int64_t prompt_length = static_cast<int64_t>(ids.size());
   tokenizer_.Encode(completion, &ids);
-  if (boundary_.eos >= 0) ids.push_back(static_cast<int32_t>(boundary_.eos));
+  if (const auto bos = std::ssize(boundary_.bos); StartsTwice(ids, boundary_.bos)) {
+    ids.erase(ids.begin(), ids.begin() + bos);
+    prompt_length = std::max(prompt_length - bos, bos);
+  }
+  const bool spelled_out = std::ssize(ids) > prompt_length && ids.back() == boundary_.eos;
+  if (boundary_.eos >= 0 && !spelled_out) ids.push_back(static_cast<int32_t>(boundary_.eos));
   if (ids.empty())
     return base::Error{base::Code::kInvalid,
                        "no tokens: the text is empty, and the model has neither bos nor eos"};

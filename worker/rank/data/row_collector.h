@@ -8,34 +8,24 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/estimate/model_shape.h"
+#include "worker/rank/data/boundary_tokens.h"
 #include "worker/rank/data/dataset.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
-
-// Ids that stand around a row; −1: none.
-struct BoundaryTokens {
-  int64_t bos = -1;
-  int64_t eos = -1;
-};
-
-// The model's, less a bos that tokenizer_config.json of the directory turns off ("add_bos_token":
-// false).
-BoundaryTokens ReadBoundaryTokens(const job::ModelShape& model, const std::string& model_directory);
 
 class RowCollector {
  public:
   RowCollector(const Tokenizer& tokenizer, BoundaryTokens boundary, int64_t vocab,
                int64_t max_seq_length)
       : tokenizer_(tokenizer),
-        boundary_(boundary),
+        boundary_(std::move(boundary)),
         vocab_(vocab),
         max_seq_length_(max_seq_length) {}
 
-  // [bos] prompt, completion [eos], each encoded alone, then truncated. With mask_prompt the labels
-  // of bos and prompt are ignored. kInvalid: no tokens at all, one beyond the model's vocabulary,
-  // or more than kMaxTextBytes.
+  // [bos] prompt, completion [eos], each encoded alone, then truncated. A text that spells bos or
+  // eos out itself gets no second. With mask_prompt the labels of bos and prompt are ignored.
+  // kInvalid: no tokens at all, one beyond the model's vocabulary, or more than kMaxTextBytes.
   base::Status Add(std::string_view prompt, std::string_view completion, bool mask_prompt);
 
   std::vector<int32_t> TakeTokens() { return std::move(tokens_); }

@@ -1,5 +1,6 @@
 #include "worker/rank/tokenizer/hugging_face_tokenizer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "worker/rank/tokenizer/utf8.h"
@@ -10,7 +11,8 @@ HuggingFaceTokenizer::HuggingFaceTokenizer(TokenizerParts parts)
     : normalizer_(std::move(parts.normalizer)),
       pre_tokenizer_(std::move(parts.pre_tokenizer)),
       model_(std::move(parts.model)),
-      decoder_(std::move(parts.decoder)) {
+      decoder_(std::move(parts.decoder)),
+      prefix_(std::move(parts.prefix)) {
   const auto name = [this](int32_t id, const std::string& entry) {
     if (static_cast<size_t>(id) >= entries_.size()) entries_.resize(id + 1);
     entries_[id] = entry;
@@ -52,6 +54,12 @@ void HuggingFaceTokenizer::EncodeNormalized(std::string_view text, bool at_start
     pre_tokenizer_.Split(&words);
     for (const Piece& word : words.list) model_.Encode(word.text, ids);
   }
+}
+
+int32_t HuggingFaceTokenizer::IdOf(std::string_view token) const {
+  const auto found = std::ranges::find(entries_, token);
+  return token.empty() || found == entries_.end() ? -1
+                                                  : static_cast<int32_t>(found - entries_.begin());
 }
 
 std::string HuggingFaceTokenizer::Decode(std::span<const int32_t> ids) const {

@@ -1,9 +1,10 @@
 // The pipeline of Hugging Face tokenizers: added tokens → normalizer → added tokens → pre-tokenizer
-// → BPE. The post-processor, which only adds tokens around a text, is not part of it; neither are
-// truncation and padding.
+// → BPE. Of the post-processor, which only adds tokens around a text, the prefix is kept.
+// Truncation and padding are left out.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@ struct TokenizerParts {
   PreTokenizer pre_tokenizer;
   BpeModel model;
   Decoder decoder;
+  std::optional<std::vector<int32_t>> prefix;  // post_processor.h
 };
 
 class HuggingFaceTokenizer : public Tokenizer {
@@ -34,6 +36,8 @@ class HuggingFaceTokenizer : public Tokenizer {
   void Encode(std::string_view text, std::vector<int32_t>* ids) const override;
   std::string Decode(std::span<const int32_t> ids) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(entries_.size()); }
+  int32_t IdOf(std::string_view token) const override;
+  const std::optional<std::vector<int32_t>>& prefix() const override { return prefix_; }
 
  private:
   void EncodeNormalized(std::string_view text, bool at_start, std::vector<int32_t>* ids) const;
@@ -45,6 +49,7 @@ class HuggingFaceTokenizer : public Tokenizer {
   AddedTokenMatcher in_original_;     // added tokens with normalized = false
   AddedTokenMatcher in_normalized_;   // the others
   std::vector<std::string> entries_;  // by id; empty: no token has it
+  std::optional<std::vector<int32_t>> prefix_;
 };
 
 }  // namespace trainctl::data

@@ -27,6 +27,7 @@ class SentencePieceTokenizer : public Tokenizer {
   void Encode(std::string_view text, std::vector<int32_t>* ids) const override;
   std::string Decode(std::span<const int32_t> ids) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(model_.pieces.size()); }
+  int32_t IdOf(std::string_view token) const override;
 
  private:
   std::string Normalize(std::string_view text) const;
@@ -35,7 +36,7 @@ class SentencePieceTokenizer : public Tokenizer {
   std::vector<Symbol> SymbolsOf(std::string_view text) const;
   std::optional<Merge> FindMerge(std::string_view text, const Symbol& left,
                                  const Symbol& right) const;
-  int32_t IdOf(std::string_view piece) const;
+  int32_t TextIdOf(std::string_view piece) const;
   void AppendUnknown(std::string_view text, bool after_unknown, std::vector<int32_t>* ids) const;
   void EncodeWord(std::string_view word, std::vector<int32_t>* ids) const;
 
@@ -81,9 +82,9 @@ SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model, Charsma
       ids_.emplace(piece.text, id);
     if (piece.type == PieceType::kUserDefined) user_defined_.Add(piece.text, id);
   }
-  cuts_at_spaces_ = IdOf(kSpaceSymbol) >= 0 && std::ranges::none_of(ids_, [](const auto& entry) {
-                      return HasInnerSpace(entry.first);
-                    });
+  cuts_at_spaces_ =
+      TextIdOf(kSpaceSymbol) >= 0 &&
+      std::ranges::none_of(ids_, [](const auto& entry) { return HasInnerSpace(entry.first); });
   for (int byte = 0; byte < 256; ++byte) {
     if (const auto found = byte_pieces.find(ByteText(byte)); found != byte_pieces.end())
       bytes_[byte] = found->second;
@@ -124,9 +125,14 @@ std::string SentencePieceTokenizer::Normalize(std::string_view text) const {
   return normalized;
 }
 
-int32_t SentencePieceTokenizer::IdOf(std::string_view piece) const {
+int32_t SentencePieceTokenizer::TextIdOf(std::string_view piece) const {
   const auto found = ids_.find(piece);
   return found == ids_.end() ? -1 : found->second;
+}
+
+int32_t SentencePieceTokenizer::IdOf(std::string_view token) const {
+  const auto found = std::ranges::find(model_.pieces, token, &SentencePiece::text);
+  return found == model_.pieces.end() ? -1 : static_cast<int32_t>(found - model_.pieces.begin());
 }
 
 std::vector<Symbol> SentencePieceTokenizer::SymbolsOf(std::string_view text) const {
@@ -135,7 +141,7 @@ std::vector<Symbol> SentencePieceTokenizer::SymbolsOf(std::string_view text) con
     const std::string_view rest = text.substr(begin);
     const auto defined = user_defined_.Longest(rest);
     const size_t length = defined.length > 0 ? defined.length : FirstChar(rest).length;
-    symbols.push_back({.id = IdOf(rest.substr(0, length)),
+    symbols.push_back({.id = TextIdOf(rest.substr(0, length)),
                        .begin = static_cast<int32_t>(begin),
                        .length = static_cast<int32_t>(length),
                        .frozen = defined.length > 0});
@@ -147,7 +153,7 @@ std::vector<Symbol> SentencePieceTokenizer::SymbolsOf(std::string_view text) con
 // Two symbols merge where their text is a piece.
 std::optional<Merge> SentencePieceTokenizer::FindMerge(std::string_view text, const Symbol& left,
                                                        const Symbol& right) const {
-  const int32_t id = IdOf(text.substr(left.begin, left.length + right.length));
+  const int32_t id = TextIdOf(text.substr(left.begin, left.length + right.length));
   if (id < 0) return std::nullopt;
   return Merge{ranks_[id], id};
 }

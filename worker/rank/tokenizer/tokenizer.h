@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,15 @@ class Tokenizer {
 
   // One more than the largest id that Encode can give.
   virtual int64_t vocab_size() const = 0;
+
+  // The id of a token by its whole text, special tokens included; −1: none has it.
+  virtual int32_t IdOf(std::string_view token) const = 0;
+
+  // The ids that its own post-processor puts before a text; nullopt: it has none that adds tokens.
+  virtual const std::optional<std::vector<int32_t>>& prefix() const {
+    static const std::optional<std::vector<int32_t>> none;
+    return none;
+  }
 };
 
 // From tokenizer.json, else tokenizer.model, else vocab.json with merges.txt.

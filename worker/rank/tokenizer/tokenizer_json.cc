@@ -5,6 +5,7 @@
 #include "worker/rank/files/json_object.h"
 #include "worker/rank/files/json_text.h"
 #include "worker/rank/tokenizer/hugging_face_tokenizer.h"
+#include "worker/rank/tokenizer/post_processor.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
@@ -148,6 +149,7 @@ base::Result<std::unique_ptr<Tokenizer>> ParseTokenizerJson(std::string_view tex
   Normalizer normalizer = Normalizer::Read(root);
   PreTokenizer pre_tokenizer = PreTokenizer::Read(root);
   Decoder decoder = Decoder::Read(root);
+  auto prefix = ReadPrefixIds(root);
   BpeSpec spec = ReadModel(root.Object("model"), pre_tokenizer.byte_level());
   if (fault) return *fault;
   auto model = BpeModel::Create(std::move(spec));
@@ -155,7 +157,7 @@ base::Result<std::unique_ptr<Tokenizer>> ParseTokenizerJson(std::string_view tex
   std::vector<AddedToken> added_tokens = ReadAddedTokens(root, *model);
   if (fault) return *fault;
   return Assemble({std::move(added_tokens), std::move(normalizer), std::move(pre_tokenizer),
-                   std::move(model).value(), std::move(decoder)});
+                   std::move(model).value(), std::move(decoder), std::move(prefix)});
 }
 
 base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vocab,

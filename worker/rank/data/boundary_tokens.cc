@@ -1,0 +1,90 @@
+#include "worker/rank/data/boundary_tokens.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "common/base/file.h"
+#include "worker/rank/files/hf_directory.h"
+#include "worker/rank/files/json_object.h"
+#include "worker/rank/files/json_text.h"
+
+namespace trainctl::data {
+namespace {
+
+using files::JsonObject;
+using nlohmann::json;
+
+constexpr size_t kMaxConfigBytes = 64 << 20;  // it may list every added token
+constexpr char kConfigName[] = "tokenizer_config.json";
+
+// What tokenizer_config.json says; all absent where there is none.
+struct TokenizerConfig {
+  std::optional<bool> add_bos_token;
+  std::string tokenizer_class;
+  std::string bos_token;  // its text; "": none
+  std::string eos_token;
+};
+
+// "<s>", {"content": "<s>", …} or null.
+std::string ReadToken(const JsonObject& config, const std::string& key) {
+  const json* value = config.Get(key);
+  if (value == nullptr) return "";
+  return value->is_object() ? config.Object(key).Text("content") : config.Text(key);
+}
+
+base::Result<TokenizerConfig> ReadConfig(const std::string& directory) {
+  if (!files::HasFile(directory, kConfigName)) return TokenizerConfig{};
+  const std::string path = directory + "/" + kConfigName;
+  const auto text = base::ReadRegularFile(path, kMaxConfigBytes);
+  if (!text) return text.error();
+  const auto document = files::ParseJsonText(*text, path);
+  if (!document) return document.error();
+  files::Fault fault;
+  const JsonObject json_config(*document, path + ": ", &fault);
+  TokenizerConfig config;
+  if (json_config.Get("add_bos_token") != nullptr)
+    config.add_bos_token = json_config.Flag("add_bos_token");
+  config.tokenizer_class = json_config.Text("tokenizer_class", "");
+  config.bos_token = ReadToken(json_config, "bos_token");
+  config.eos_token = ReadToken(json_config, "eos_token");
+  if (fault) return *fault;
+  return config;
+}
+
+bool AddsBos(const TokenizerConfig& config) {
+  if (config.add_bos_token) return *config.add_bos_token;
+  return config.tokenizer_class.starts_with("LlamaTokenizer");
+}
+
+int64_t IdOf(const Tokenizer& tokenizer, const std::string& token, int64_t otherwise) {
+  const int32_t id = token.empty() ? -1 : tokenizer.IdOf(token);
+  return id >= 0 ? id : otherwise;
+}
+
+}  // namespace
+
+base::Result<BoundaryTokens> ReadBoundaryTokens(const Tokenizer& tokenizer,
+                                                const job::ModelShape& model,
+                                                const std::string& model_directory) {
+  const auto config = ReadConfig(model_directory);
+  if (!config) return config.error();
+  BoundaryTokens boundary;
+  boundary.eos = IdOf(tokenizer, config->eos_token, model.eos_token);
+  if (const auto& prefix = tokenizer.prefix()) {
+    boundary.bos = *prefix;
+    return boundary;
+  }
+  if (!AddsBos(*config)) return boundary;
+  const int64_t bos = IdOf(tokenizer, config->bos_token, model.bos_token);
+  if (bos >= 0) {
+    boundary.bos = {static_cast<int32_t>(bos)};
+  } else if (config->add_bos_token) {
+    return base::Error{base::Code::kInvalid,
+                       model_directory + "/" + kConfigName +
+                           ": add_bos_token is true, but neither it nor the model's "
+                           "configuration names a bos token of this tokenizer"};
+  }
+  return boundary;
+}
+
+}  // namespace trainctl::data

@@ -1,0 +1,33 @@
+// The tokens that stand around each row.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/estimate/model_shape.h"
+#include "worker/rank/tokenizer/tokenizer.h"
+
+namespace trainctl::data {
+
+struct BoundaryTokens {
+  std::vector<int32_t> bos;  // mostly one; empty: none
+  int64_t eos = -1;          // −1: none
+};
+
+// bos is added as the tokenizer's authors do. The first that speaks decides:
+//   the post-processor of tokenizer.json, if it adds or orders tokens at all
+//   "add_bos_token" of tokenizer_config.json
+//   the LLaMA tokenizer's default, which adds it: "tokenizer_class" LlamaTokenizer or
+//     LlamaTokenizerFast
+// Otherwise there is none. Its id is the post-processor's, else that of "bos_token" in
+// tokenizer_config.json, else the model's.
+// eos ends every row, as in LitGPT: "eos_token" of tokenizer_config.json, else the model's.
+//
+// Errors: kInvalid (a broken tokenizer_config.json; "add_bos_token" without such a token), kIo.
+base::Result<BoundaryTokens> ReadBoundaryTokens(const Tokenizer& tokenizer,
+                                                const job::ModelShape& model,
+                                                const std::string& model_directory);
+
+}  // namespace trainctl::data
