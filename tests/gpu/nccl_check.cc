@@ -1,7 +1,7 @@
 // On a host with GPUs: the NCCL communicator, one process a GPU as in a job. Every collective
-// against its exact result, a collective that overlaps what the caller computes, and an abort while
-// a peer never comes. Prints all-reduce bandwidth. Exit status 77 with fewer than two GPUs, 1 where
-// a check failed.
+// against its exact result, a collective that overlaps what the caller computes, how long a caller
+// is held up by one, and peers that never come: to a collective, to the first one, and to the join.
+// Prints all-reduce bandwidth. Exit status 77 with fewer than two GPUs, 1 where a check failed.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -51,7 +51,7 @@ class Pipes {
     }
   }
   std::string Await(int rank) const {
-    std::array<char, 1024> blob;
+    std::array<char, 256> blob;  // NCCL's unique id in hex: one blob, where two lie in the pipe
     const ssize_t size = read(ends_[static_cast<size_t>(rank)][0], blob.data(), blob.size());
     return {blob.data(), size > 0 ? static_cast<size_t>(size) : 0};
   }
@@ -64,11 +64,13 @@ void CheckCollectives(Checks& checks, comm::Communicator& group, at::ScalarType 
   const int64_t n = group.world_size(), rank = group.rank();
   const std::string name = c10::toString(type);
   const at::Tensor sum = at::full({1'000'003}, rank + 1, On(type)),
-                   gathered = at::zeros({n, 1001}, On(type));
+                   gathered = at::zeros({n, 1001}, On(type)),
+                   own = at::full({1001}, rank, On(type));
+  const at::Tensor parts = at::arange(7 * n, On(at::kLong)).to(type);
   const at::Tensor part = at::zeros({7}, On(type)), broadcast = at::full({33}, rank, On(type));
   const auto first = group.AllReduce(sum);
-  group.AllGather(gathered, at::full({1001}, rank, On(type)));
-  group.ReduceScatter(part, at::arange(7 * n, On(at::kLong)).to(type));
+  group.AllGather(gathered, own);
+  group.ReduceScatter(part, parts);
   group.Wait(group.Broadcast(broadcast, n - 1));
   group.Wait(first);
   checks.Equal(name + " all-reduce", sum, at::full({1'000'003}, n * (n + 1) / 2, On(type)));
@@ -111,6 +113,24 @@ void TimeAllReduce(comm::Communicator& group, int64_t mebibytes) {
   }
 }
 
+// Small collectives are issued in a few microseconds each: their callers are the training loop.
+void CheckIssueTime(Checks& checks, comm::Communicator& group) {
+  constexpr int kCollectives = 200;
+  const at::Tensor data = at::zeros({1024}, On(at::kFloat));
+  group.Wait(group.AllReduce(data));
+  cudaDeviceSynchronize();
+  const auto begin = Clock::now();
+  for (int i = 0; i < kCollectives; ++i) {
+    group.Wait(group.AllReduce(data));
+  }
+  const double microseconds = SecondsSince(begin) / kCollectives * 1e6;
+  cudaDeviceSynchronize();
+  if (group.rank() == 0) {
+    std::printf("a small all-reduce holds its caller up for %.1f us\n", microseconds);
+  }
+  checks.True("a small all-reduce holds its caller up for less than 200 us", microseconds < 200);
+}
+
 bool AllReduceThrows(comm::Communicator& group) {
   try {
     group.AllReduce(at::zeros({1 << 20}, On(at::kFloat)));
@@ -132,14 +152,59 @@ void CheckAbort(Checks& checks, comm::Communicator& group) {
   checks.True("a collective after an abort throws", AllReduceThrows(group));
 }
 
+struct Gang {
+  int rank, ranks;
+  const Pipes& pipes;
+
+  std::unique_ptr<comm::Communicator> Join(double timeout_seconds) const {
+    return comm::Join({.cuda = true,
+                       .rank = rank,
+                       .world_size = ranks,
+                       .timeout_seconds = timeout_seconds,
+                       .publish = [&](const std::string& blob) { pipes.Publish(blob); },
+                       .await_blob = [&] { return pipes.Await(rank); }});
+  }
+};
+
+// A group's first collective connects its ranks, and rank 0 alone calls it: that throws or is left
+// on the stream, and then an abort ends it.
+void CheckFirstCollectiveAlone(Checks& checks, const Gang& gang) {
+  const auto group = gang.Join(/*timeout_seconds=*/4);
+  if (gang.rank != 0) {
+    gang.pipes.Await(gang.rank);
+    return group->Abort();
+  }
+  const auto begin = Clock::now();
+  const bool thrown = AllReduceThrows(*group);
+  group->Abort();
+  std::printf("the first collective without its peers %s; it and an abort took %.1f s\n",
+              thrown ? "threw" : "was left on the stream", SecondsSince(begin));
+  checks.True("the first collective without its peers ends in time", SecondsSince(begin) < 15);
+  checks.True("the stream is free after the abort", cudaDeviceSynchronize() == cudaSuccess);
+  gang.pipes.Publish("done");
+}
+
+void CheckJoinAlone(Checks& checks, const Gang& gang) {
+  if (gang.rank != 0) {
+    gang.pipes.Await(gang.rank);
+    return;
+  }
+  const auto begin = Clock::now();
+  std::string why;
+  try {
+    gang.Join(/*timeout_seconds=*/4);
+  } catch (const comm::CommError& error) {
+    why = error.what();
+  }
+  std::printf("a join without peers: %s (%.1f s)\n", why.c_str(), SecondsSince(begin));
+  checks.True("a join without peers says so", why.find("not all ranks came") != std::string::npos);
+  checks.True("a join without peers ends in time", SecondsSince(begin) < 12);
+}
+
 int RunRank(int rank, int ranks, const Pipes& pipes) {
   cudaSetDevice(rank);
-  const auto group = comm::Join({.cuda = true,
-                                 .rank = rank,
-                                 .world_size = ranks,
-                                 .timeout_seconds = 120,
-                                 .publish = [&](const std::string& blob) { pipes.Publish(blob); },
-                                 .await_blob = [&] { return pipes.Await(rank); }});
+  const Gang gang{rank, ranks, pipes};
+  const auto group = gang.Join(/*timeout_seconds=*/120);
   Checks checks;
   for (const at::ScalarType type : {at::kBFloat16, at::kFloat, at::kDouble, at::kLong}) {
     CheckCollectives(checks, *group, type);
@@ -148,7 +213,10 @@ int RunRank(int rank, int ranks, const Pipes& pipes) {
   for (const int64_t mebibytes : {16, 400, 1600}) {
     TimeAllReduce(*group, mebibytes);
   }
+  CheckIssueTime(checks, *group);
   CheckAbort(checks, *group);
+  CheckFirstCollectiveAlone(checks, gang);
+  CheckJoinAlone(checks, gang);
   std::printf("rank %d: %d checks, %d failed\n", rank, checks.done(), checks.failed());
   return checks.failed() == 0 ? 0 : 1;
 }

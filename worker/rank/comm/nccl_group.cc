@@ -2,9 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include <condition_variable>
+#include <algorithm>
 #include <string>
-#include <thread>
 
 #include "worker/rank/comm/comm_error.h"
 
@@ -13,88 +12,90 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPollInterval{1};
 constexpr std::chrono::seconds kFinalizeTimeout{10};
 constexpr std::chrono::seconds kAbortTimeout{5};
 // How long an abort waits for another thread to leave NCCL before it calls in all the same.
 constexpr std::chrono::seconds kMutexTimeout{1};
+constexpr std::chrono::milliseconds kEnterInterval{1};
+constexpr steady_clock::duration kWatchInterval = std::chrono::seconds(1);
 
-steady_clock::time_point After(std::chrono::duration<double> timeout) {
-  return steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(timeout);
+// Runs work on a thread that is left behind if it is not done in time. Returns whether it is done.
+// Throws std::system_error if no thread can be had.
+bool IsDoneWithin(steady_clock::duration timeout, std::function<void()> work) {
+  auto done = std::make_shared<Latch>();
+  std::thread([work = std::move(work), done] {
+    work();
+    done->Set();
+  }).detach();
+  return done->WaitFor(timeout);
 }
 
-// Set once, awaited under a deadline, by threads of which one may never end.
-class Latch {
- public:
-  void Set() {
-    const std::lock_guard lock(mutex_);
-    is_set_ = true;
-    changed_.notify_all();
-  }
-  void WaitFor(std::chrono::seconds timeout) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, timeout, [this] { return is_set_; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_set_ = false;
-};
+std::string Seconds(steady_clock::duration duration) {
+  return std::to_string(std::chrono::duration<double>(duration).count()) + " s";
+}
 
 }  // namespace
 
 NcclGroup::NcclGroup(const JoinOptions& options, const ncclUniqueId& id, int device)
-    : rank_(options.rank), timeout_(options.timeout_seconds) {
+    : rank_(options.rank),
+      timeout_(std::chrono::duration_cast<Clock::duration>(
+          std::chrono::duration<double>(options.timeout_seconds))) {
   state_->device = device;
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;
-  const ncclResult_t started =
-      ncclCommInitRankConfig(&state_->comm, static_cast<int>(options.world_size), id,
-                             static_cast<int>(options.rank), &config);
-  const ncclResult_t result = started == ncclInProgress || started == ncclSuccess
-                                  ? AwaitCompletion(After(timeout_))
-                                  : started;
-  if (result != ncclSuccess) {
-    const std::string waited = "joining the NCCL group as rank " + std::to_string(options.rank) +
-                               " of " + std::to_string(options.world_size) + " on CUDA device " +
-                               std::to_string(device);
-    const std::string late =
-        ": not all ranks came within " + std::to_string(options.timeout_seconds) + " s";
-    Fail(result == ncclInProgress ? waited + late : waited, result);
-  }
+  Join(options, id);
+  watch_ = std::thread([this] { Watch(); });
+}
+
+void NcclGroup::Join(const JoinOptions& options, const ncclUniqueId& id) {
+  auto result = std::make_shared<std::atomic<ncclResult_t>>(ncclInProgress);
+  const bool done = IsDoneWithin(
+      timeout_, [state = state_, result, id, ranks = static_cast<int>(options.world_size),
+                 rank = static_cast<int>(options.rank)] {
+        cudaSetDevice(state->device);
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = 1;
+        ncclComm_t comm = nullptr;
+        *result = ncclCommInitRankConfig(&comm, ranks, id, rank, &config);
+        const std::lock_guard lock(state->mutex);
+        state->comm = comm;
+      });
+  if (*result == ncclSuccess) return;
+  const std::string waited = "joining the NCCL group as rank " + std::to_string(options.rank) +
+                             " of " + std::to_string(options.world_size) + " on CUDA device " +
+                             std::to_string(state_->device);
+  Fail(done ? waited : waited + ": not all ranks came within " + Seconds(timeout_), *result);
 }
 
 NcclGroup::~NcclGroup() {
-  if (state_->aborted) {
-    return;
+  ending_.Set();
+  watch_.join();
+  if (state_->aborted) return;
+  auto result = std::make_shared<std::atomic<ncclResult_t>>(ncclInProgress);
+  try {
+    IsDoneWithin(kFinalizeTimeout, [state = state_, result] {
+      cudaSetDevice(state->device);
+      const std::lock_guard lock(state->mutex);
+      const ncclResult_t finalized = ncclCommFinalize(state->comm);
+      *result = finalized == ncclSuccess ? ncclCommDestroy(state->comm) : finalized;
+    });
+  } catch (const std::exception&) {
+    // No thread is left for it: aborted below.
   }
-  ncclResult_t result = ncclInvalidUsage;
-  if (const auto lock = Enter()) {
-    result = ncclCommFinalize(state_->comm);
-  }
-  if (result == ncclInProgress || result == ncclSuccess) {
-    result = AwaitCompletion(steady_clock::now() + kFinalizeTimeout);
-  }
-  if (result != ncclSuccess) {
-    Abort();
-    return;
-  }
-  ncclCommDestroy(state_->comm);
+  if (*result != ncclSuccess) Abort();
 }
 
 void NcclGroup::Enqueue(const char* name,
                         const std::function<ncclResult_t(ncclComm_t)>& operation) {
   ncclResult_t result = ncclInvalidUsage;
+  const Clock::time_point ends_by = Clock::now() + timeout_;
   if (const auto lock = Enter()) {
+    state_->call_ends_by = ends_by;
     result = operation(state_->comm);
+    state_->call_ends_by = Clock::time_point::max();
   }
-  if (result == ncclInProgress) {
-    result = AwaitCompletion(After(timeout_));
-  }
-  if (result != ncclSuccess) {
-    Fail(std::string(name) + " on rank " + std::to_string(rank_), result);
-  }
+  if (result == ncclSuccess) return;
+  const std::string what = std::string(name) + " on rank " + std::to_string(rank_);
+  Fail(Clock::now() < ends_by ? what : what + ": not all ranks came within " + Seconds(timeout_),
+       result);
 }
 
 void NcclGroup::CheckHealth() {
@@ -112,14 +113,16 @@ void NcclGroup::Abort() noexcept {
     return;
   }
   try {
-    auto done = std::make_shared<Latch>();
-    std::thread([state = state_, done] {
-      AbortNow(state);
-      done->Set();
-    }).detach();
-    done->WaitFor(kAbortTimeout);
+    IsDoneWithin(kAbortTimeout, [state = state_] { AbortNow(state); });
   } catch (const std::exception&) {
-    // No memory or thread left for it: the process's end aborts.
+    // No memory or thread is left for it: the process's end aborts.
+  }
+}
+
+// Ends a call that waits for a peer which never comes.
+void NcclGroup::Watch() {
+  while (!ending_.WaitFor(std::min(kWatchInterval, timeout_))) {
+    if (Clock::now() >= state_->call_ends_by.load()) Abort();
   }
 }
 
@@ -127,7 +130,7 @@ void NcclGroup::Abort() noexcept {
 // must not wait for an abort that hangs.
 std::unique_lock<std::timed_mutex> NcclGroup::Enter() {
   std::unique_lock lock(state_->mutex, std::defer_lock);
-  while (!state_->aborted && !lock.try_lock_for(kPollInterval)) {
+  while (!state_->aborted && !lock.try_lock_for(kEnterInterval)) {
   }
   if (state_->aborted && lock.owns_lock()) {
     lock.unlock();
@@ -140,22 +143,6 @@ void NcclGroup::AbortNow(const std::shared_ptr<State>& state) {
   const std::unique_lock lock(state->mutex, kMutexTimeout);
   if (state->comm != nullptr) {
     ncclCommAbort(state->comm);
-  }
-}
-
-// ncclInProgress: not done at the deadline. Between two questions the mutex is free, so that an
-// abort gets in.
-ncclResult_t NcclGroup::AwaitCompletion(steady_clock::time_point deadline) {
-  for (;;) {
-    ncclResult_t state = ncclInvalidUsage;
-    if (const auto lock = Enter()) {
-      const ncclResult_t asked = ncclCommGetAsyncError(state_->comm, &state);
-      state = asked == ncclSuccess ? state : asked;
-    }
-    if (state != ncclInProgress || steady_clock::now() >= deadline) {
-      return state;
-    }
-    std::this_thread::sleep_for(kPollInterval);
   }
 }
 

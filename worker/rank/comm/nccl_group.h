@@ -1,11 +1,14 @@
-// One NCCL communicator whose calls never block for longer than a deadline, and which can be ended
-// from another thread whatever state it is in.
+// One NCCL communicator, which can be ended from another thread whatever state it is in.
 //
-// NCCL is used in its non-blocking mode (ncclCommInitRankConfig, blocking = 0): a call that is not
-// done returns ncclInProgress, and ncclCommGetAsyncError is asked until it is. ncclCommAbort itself
-// has been seen to hang, so it runs in a thread of its own; when it does not return in time that
-// thread is left behind with the communicator, and ending the process is what frees the GPU (the
-// shim does it).
+// The communicator is blocking: a call returns when NCCL has put its work on the stream. (In the
+// non-blocking mode NCCL 2.28 starts a thread for each collective, and each must be polled for.)
+// A call may wait for a peer that never comes: at the join, and where a collective first connects
+// to it. Therefore the join runs on a thread that may be given up, and a thread of the group aborts
+// the communicator when a call outlasts the timeout, which makes the call return.
+//
+// ncclCommAbort itself has been seen to hang, so it runs on a thread of its own. If it does not
+// return in time, that thread is left behind with the communicator. The end of the process then
+// frees the GPU (the shim does it).
 //
 // NCCL reads its NCCL_* settings from the rank's environment; nothing is added to them here.
 #pragma once
@@ -17,8 +20,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "worker/rank/comm/join_options.h"
+#include "worker/rank/comm/latch.h"
 
 namespace trainctl::comm {
 
@@ -31,8 +36,8 @@ class NcclGroup {
   ~NcclGroup();
   NcclGroup(const NcclGroup&) = delete;
 
-  // Calls operation with the communicator and waits until NCCL has enqueued all of it on the stream
-  // (not until the stream is done).
+  // Calls operation with the communicator. NCCL has then enqueued all of it on the stream (which
+  // is not done with it). Throws CommError, within seconds of the timeout where a peer never comes.
   void Enqueue(const char* name, const std::function<ncclResult_t(ncclComm_t)>& operation);
   // Throws where NCCL has met an error in the background.
   void CheckHealth();
@@ -40,22 +45,28 @@ class NcclGroup {
   void Abort() noexcept;
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   // What an abort that hangs takes with it: outlives the group while the thread does.
   struct State {
     std::timed_mutex mutex;  // around each call of NCCL with comm
     ncclComm_t comm = nullptr;
     std::atomic<bool> aborted = false;
+    std::atomic<Clock::time_point> call_ends_by = Clock::time_point::max();  // max: no call
     int device = 0;
   };
 
   static void AbortNow(const std::shared_ptr<State>& state);
+  void Join(const JoinOptions& options, const ncclUniqueId& id);
+  void Watch();
   std::unique_lock<std::timed_mutex> Enter();
-  ncclResult_t AwaitCompletion(std::chrono::steady_clock::time_point deadline);
   [[noreturn]] void Fail(const std::string& what, ncclResult_t result);
 
   const std::shared_ptr<State> state_ = std::make_shared<State>();
   const int64_t rank_;
-  const std::chrono::duration<double> timeout_;
+  const Clock::duration timeout_;
+  Latch ending_;
+  std::thread watch_;
 };
 
 }  // namespace trainctl::comm
