@@ -20,6 +20,8 @@ struct RankPlan {
   int64_t world_size = 1;
   DeviceKind device = DeviceKind::kCpu;
   int64_t device_index = 0;  // CUDA ordinal on its host; on CPU the slot's number
+  int64_t host_place = 0;    // the device's number on its host, as its worker counts: which CPUs
+                             // are the rank's, whatever ordinal its process sees the device by
   std::string device_uuid;   // as NVML names it; on CPU "cpu:<host>:<slot>"
   bool holds_gradients =
       false;                 // whole, over the micro steps (gradient_holding.h); equal on all ranks

@@ -14,6 +14,7 @@ constexpr auto kPlanFields = [](auto& fields, auto& plan) {
   fields.Member("world_size", plan.world_size);
   fields.Named("device", plan.device, ParseDeviceKind);
   fields.Member("device_index", plan.device_index);
+  fields.MemberOrDefault("host_place", plan.host_place);
   fields.Member("device_uuid", plan.device_uuid);
   fields.MemberOrDefault("holds_gradients", plan.holds_gradients);
   fields.Member("threads", plan.threads);

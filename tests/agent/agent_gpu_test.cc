@@ -18,7 +18,7 @@ class AgentGpuTest : public AgentFixture {
   AgentGpuTest() {
     make_device_ = [this] {
       std::filesystem::create_directories(options_.directory);
-      return agent::MakeGpu(std::make_unique<FakeGpuLibrary>(driver_), 0, 8, options_.directory)
+      return agent::MakeGpu(std::make_unique<FakeGpuLibrary>(driver_), gpu_, 8, options_.directory)
           .value();
     };
   }
@@ -31,6 +31,7 @@ class AgentGpuTest : public AgentFixture {
   }
 
   FakeDriver driver_;
+  int64_t gpu_ = 0;
 };
 
 TEST_F(AgentGpuTest, TheRankSeesItsGpuAloneAsTheFirst) {
@@ -46,6 +47,17 @@ TEST_F(AgentGpuTest, TheRankSeesItsGpuAloneAsTheFirst) {
   EXPECT_EQ(device.uuid(), "GPU-aaaa");
   EXPECT_EQ(device.compute_capability(), "9.0");
   EXPECT_EQ(device.driver(), "580.95.05");
+}
+
+TEST_F(AgentGpuTest, TheRankIsToldItsGpusPlaceOnTheHost) {
+  driver_.gpus.push_back(driver_.gpus.front());
+  driver_.gpus.back().index = gpu_ = 1;
+  StartAgent();
+  coordinator_.Start(kRank0, GpuPlan("exit 0"));
+  coordinator_.AwaitEnd(kRank0);
+  const auto plan = job::RankPlanFromJson(*base::ReadFile(Folder(kRank0) + "/plan.json", 1 << 20));
+  EXPECT_EQ(plan->device_index, 0);
+  EXPECT_EQ(plan->host_place, 1);
 }
 
 TEST_F(AgentGpuTest, SamplesTheGpuAndItsEnergySinceTheStart) {

@@ -1,8 +1,11 @@
-"""Data parallel and sharded on CPU slots against one slot."""
+"""Data parallel and sharded on CPU slots against one slot; what ranks of one host share."""
 
+import os
+import pathlib
+import re
 import unittest
 
-from cluster import ClusterTest, tiny_job
+from cluster import ClusterTest, endless_job, tiny_job
 
 # The smallest micro batch, so that one, two and four devices share it: rank r's micro batch k is the one device's micro batch.
 SAME_BATCH = {
@@ -44,6 +47,30 @@ class Ddp(ClusterTest):
         one, two = self.losses_on(1, deterministic=False), self.losses_on(2, deterministic=False)
         for a, b in zip(one, two, strict=True):
             self.assertAlmostEqual(a, b, delta=1e-4)
+
+
+def bound_cpus(process):
+    """The CPUs of each thread that may not run wherever the process's first may."""
+    tasks = pathlib.Path(f"/proc/{process.pid}/task")
+    cpus = {
+        int(task.name): re.search(r"\nCpus_allowed_list:\s*(\S+)", (task / "status").read_text())[1]
+        for task in tasks.iterdir()
+    }
+    return [allowed for allowed in cpus.values() if allowed != cpus[process.pid]]
+
+
+@unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one CPU can't be shared out")
+class OffloadedOptimizers(ClusterTest):
+    WORKERS = 2
+
+    def test_ranks_of_one_host_update_on_cpus_of_their_own(self):
+        job = self.submit(endless_job(devices=2, strategy="fsdp", offload_optimizer=True))
+        self.wait_for_step(job, 1)
+        shares = [bound_cpus(rank) for rank in self.ranks()]
+        self.assertEqual([len(share) for share in shares], [1, 1], shares)
+        self.assertNotEqual(*shares)
+        self.trainctl("cancel", job)
+        self.wait_for_end(job)
 
 
 if __name__ == "__main__":

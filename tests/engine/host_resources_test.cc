@@ -59,6 +59,13 @@ TEST(CpuShare, NeighboursShareTheHostWithoutOverlap) {
   }
 }
 
+TEST(CpuShare, WithTooFewCpusNoneIsIdleWhileAnotherIsSharedTwice) {
+  CpuTopology host;
+  for (int cpu = 0; cpu < 6; ++cpu) host.allowed.push_back(cpu);
+  EXPECT_THAT(ShareOf(host, std::nullopt, 0, 4), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(ShareOf(host, std::nullopt, 1, 4), ElementsAre(4, 5, 0, 1));
+}
+
 TEST(CpuShare, StaysOnTheNodeOfItsGpu) {
   // Two nodes of two cores with two threads each, numbered as Linux does: the second threads come
   // after all first ones.

@@ -114,6 +114,7 @@ TEST(RankPlanJson, IsReadBack) {
                 .device_index = 1};
   plan.trial = true;
   plan.device_uuid = "GPU-1";
+  plan.host_place = 5;
   plan.threads = 8;
   plan.bind_address = "10.0.0.1";
   plan.directory = "/scratch";
@@ -123,6 +124,7 @@ TEST(RankPlanJson, IsReadBack) {
   EXPECT_EQ(ToJson(read->job), ToJson(plan.job));
   EXPECT_EQ(read->device, DeviceKind::kCuda);
   EXPECT_EQ(read->rank, 3);
+  EXPECT_EQ(read->host_place, 5);
   EXPECT_TRUE(read->trial);
 }
 

@@ -160,6 +160,7 @@ void Agent::StartRank(const job::RankKey& key, const std::string& plan_json) {
       .host = options_.host,
       .plan_json = plan_json,
       .bind_address = address_,
+      .host_place = device_.info().index,
       .rank_program = options_.rank_program,
       .shim = {.program = options_.shim_program,
                .arguments = options_.shim_arguments,

@@ -52,6 +52,7 @@ base::Result<std::string> CompletePlan(const HeldRank::Launch& launch, const std
   if (const base::Status paths = CheckPaths(plan->job, launch.host); !paths) return paths.error();
   plan->bind_address = launch.bind_address;
   plan->directory = scratch;
+  plan->host_place = launch.host_place;
   if (plan->device == job::DeviceKind::kCuda)
     plan->device_index = 0;  // the only one that its environment shows
   return job::ToJson(*plan);

@@ -39,6 +39,7 @@ class HeldRank {
     std::string host;                          // this one, for people
     std::string plan_json;                     // as StartRank brought it
     std::string bind_address;                  // filled into the plan
+    int64_t host_place = 0;                    // likewise
     std::string rank_program;                  //
     ShimCommand shim;                          //
     std::optional<double> energy_joules = {};  // of the GPU now

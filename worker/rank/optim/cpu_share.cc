@@ -92,16 +92,17 @@ std::vector<int> NearbyCpus(const CpuTopology& topology, std::optional<int> node
   return cpus.empty() ? topology.allowed : cpus;
 }
 
-std::vector<int> ShareOf(const CpuTopology& topology, std::optional<int> node, int64_t index,
+std::vector<int> ShareOf(const CpuTopology& topology, std::optional<int> node, int64_t place,
                          int64_t threads) {
   std::vector<int> cpus = NearbyCpus(topology, node);
   if (static_cast<int64_t>(cpus.size()) < threads) cpus = topology.allowed;
   if (threads < 1 || static_cast<int64_t>(cpus.size()) < threads) return {};
   std::stable_sort(cpus.begin(), cpus.end(),
                    [&](int a, int b) { return NodeOfCpu(topology, a) < NodeOfCpu(topology, b); });
-  const int64_t shares = static_cast<int64_t>(cpus.size()) / threads;
-  const auto begin = cpus.begin() + index % shares * threads;
-  return {begin, begin + threads};
+  const auto count = static_cast<int64_t>(cpus.size());
+  std::rotate(cpus.begin(), cpus.begin() + place * threads % count, cpus.end());
+  cpus.resize(static_cast<size_t>(threads));
+  return cpus;
 }
 
 void BindThisThread(const std::vector<int>& cpus) {

@@ -21,8 +21,8 @@ class TilePool::Work {
 TilePool::TilePool(int64_t threads, const std::vector<int>& cpus) {
   CHECK(threads >= 1) << threads << " threads";
   for (int64_t i = 0; i < threads; ++i) {
-    threads_.emplace_back([this, cpus, i] {
-      if (!cpus.empty()) BindThisThread({cpus[static_cast<size_t>(i) % cpus.size()]});
+    threads_.emplace_back([this, cpus] {
+      if (!cpus.empty()) BindThisThread(cpus);
       Run();
     });
   }

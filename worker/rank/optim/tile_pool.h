@@ -23,7 +23,7 @@ class TilePool {
 
   static constexpr int64_t kTile = 32 * 1024;  // begins are multiples of it
 
-  // threads ≥ 1. cpus: what the threads are bound to, one each in turn; empty: not bound.
+  // threads ≥ 1. cpus: what all the threads are bound to; empty: not bound.
   TilePool(int64_t threads, const std::vector<int>& cpus);
   // Everything submitted is done first.
   ~TilePool();

@@ -14,19 +14,15 @@ namespace {
 constexpr int64_t kGradients = 2;  // alive at once
 constexpr size_t kComputing = 2;   // chunks: the pool has the next one before it has finished one
 
-std::vector<int> CpusFor(c10::Device device, int64_t threads) {
-  if (!device.is_cuda()) return {};  // CPU slots share the host as their worker says
-  return ShareOf(HostTopology(), NodeOf(device), device.index(), threads);
-}
-
 }  // namespace
 
-UpdatePipeline::UpdatePipeline(c10::Device device, int64_t threads, AdamKernel kernel,
+UpdatePipeline::UpdatePipeline(const Place& place, AdamKernel kernel,
                                std::unique_ptr<ChunkTransfer> transfer)
-    : device_(device),
+    : device_(place.device),
       kernel_(kernel),
       transfer_(std::move(transfer)),
-      pool_(threads, CpusFor(device, threads)),
+      pool_(place.threads,
+            ShareOf(HostTopology(), NodeOf(place.device), place.host_place, place.threads)),
       thread_([this] { Run(); }) {}
 
 UpdatePipeline::~UpdatePipeline() {

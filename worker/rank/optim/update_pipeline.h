@@ -25,10 +25,15 @@ namespace trainctl::optim {
 
 class UpdatePipeline {
  public:
-  // kernel: of adam_kernel.h. threads: of the pool; beside a GPU they are bound to its share of the
-  // host's CPUs.
-  UpdatePipeline(c10::Device device, int64_t threads, AdamKernel kernel,
-                 std::unique_ptr<ChunkTransfer> transfer);
+  // Where it works: the pool's threads are bound to the device's share of the host's CPUs.
+  struct Place {
+    c10::Device device;
+    int64_t threads = 1;
+    int64_t host_place = 0;  // the device's number on its host
+  };
+
+  // kernel: of adam_kernel.h.
+  UpdatePipeline(const Place& place, AdamKernel kernel, std::unique_ptr<ChunkTransfer> transfer);
   // What was enqueued is done first.
   ~UpdatePipeline();
 

@@ -27,6 +27,7 @@ struct StrategyOptions {
   at::Device device = at::kCPU;
   comm::Communicator* comm = nullptr;  // of the gang; outlives the strategy
   int64_t threads = 1;                 // of an offloaded optimizer
+  int64_t host_place = 0;              // the device's number on its host
 };
 
 // Bytes that this rank holds now.

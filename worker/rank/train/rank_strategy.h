@@ -18,7 +18,8 @@ inline std::unique_ptr<strategy::Strategy> MakeRankStrategy(const RankContext& r
                                                      .holds_gradients = rank.plan.holds_gradients,
                                                      .device = rank.device,
                                                      .comm = &rank.comm,
-                                                     .threads = rank.plan.threads});
+                                                     .threads = rank.plan.threads,
+                                                     .host_place = rank.plan.host_place});
 }
 
 }  // namespace trainctl::train
