@@ -34,7 +34,9 @@ constexpr double kLengthMultiple = 64;     // of the rows of a micro batch
 
 struct Counts {
   double block_matrices = 0;
-  double matrices = 0;  // with the head
+  double matrices = 0;    // with the head
+  double recomputed = 0;  // matrices of blocks without each one's last, whose product is not saved
+  bool trains_blocks = true;  // else their backward does not run
   double adapters = 0;
   double adapted = 0;        // matrices
   double adapter_bytes = 0;  // elements passed over, a position
@@ -52,6 +54,9 @@ Counts CountsOf(const JobSpec& job, const ModelShape& m) {
   Counts counts;
   counts.block_matrices = static_cast<double>(m.layers * (m.BlockParameters() - 2 * m.hidden));
   counts.matrices = counts.block_matrices + static_cast<double>(m.vocab * m.hidden);
+  counts.recomputed =
+      counts.block_matrices - static_cast<double>(m.layers * m.intermediate * m.hidden);
+  counts.trains_blocks = units.block.trainable > 0;
   counts.trainable = sum(&UnitElements::trainable);
   counts.quantized = sum(&UnitElements::quantized);
   counts.all = counts.trainable + counts.quantized + sum(&UnitElements::frozen);
@@ -76,7 +81,8 @@ class MicroStep {
       : job_(plan.job), m_(inspection.model), setting_(setting), n_(CountsOf(job_, m_)) {
     length_ = RowPositions(inspection, plan.batch.micro);
     positions_ = static_cast<double>(plan.batch.micro) * length_;
-    if (job_.activation_checkpointing > 0)
+    block_passes_ = n_.trains_blocks ? 1 : kForwardShare;
+    if (job_.activation_checkpointing > 0 && n_.trains_blocks)
       again_ = 1.0 / static_cast<double>(job_.activation_checkpointing);
   }
 
@@ -88,7 +94,7 @@ class MicroStep {
                                                               : setting_.rates.bf16_flops;
     const double gradients = accumulates ? GradBytes(job_) * n_.trainable : 0;
     const double kernels =
-        kBlockKernels * static_cast<double>(m_.layers) * (1 + again_ * kForwardShare) +
+        kBlockKernels * static_cast<double>(m_.layers) * (block_passes_ + again_ * kForwardShare) +
         kAdapterKernels * n_.adapted;
     const double bytes = positions_ * Bytes() + 2 * kUnpackBytes * n_.quantized + gradients;
     return positions_ * Flops() / flops + bytes / setting_.rates.memory_bytes +
@@ -117,14 +123,17 @@ class MicroStep {
     const double attention =
         factor * 6 * static_cast<double>(m_.layers * m_.heads * m_.head_dim) * length_;
     const double adapters = 6 * n_.adapters * (setting_.is_cpu ? kCpuAdapterSlowness : 1);
-    const double forward_of_blocks = 2 * n_.block_matrices + kForwardShare * attention;
-    return (job_.lora ? 4 : 6) * n_.matrices + attention + adapters + again_ * forward_of_blocks;
+    const double frozen_or_trained = job_.lora ? 4 : 6, forward = 2;
+    const double of_blocks = n_.trains_blocks ? frozen_or_trained : forward;
+    return frozen_or_trained * (n_.matrices - n_.block_matrices) + of_blocks * n_.block_matrices +
+           block_passes_ * attention + adapters +
+           again_ * (forward * n_.recomputed + kForwardShare * attention);
   }
 
   double Bytes() const {
     const auto blocks = static_cast<double>(m_.layers * (30 * m_.hidden + 9 * m_.intermediate));
     const double elements =
-        blocks * (1 + again_ * kForwardShare) + static_cast<double>(4 * m_.vocab);
+        blocks * (block_passes_ + again_ * kForwardShare) + static_cast<double>(4 * m_.vocab);
     return ComputeBytes(job_) *
            (elements * (is_reference() ? kReferenceFactor : 1) + n_.adapter_bytes);
   }
@@ -134,7 +143,8 @@ class MicroStep {
   const StepSetting& setting_;
   const Counts n_;
   double length_ = 0, positions_ = 0;
-  double again_ = 0;  // the share of blocks that are computed again
+  double again_ = 0;         // the share of blocks that are computed again
+  double block_passes_ = 1;  // of a block's forward and backward, the share that runs
 };
 
 // What one rank sends in a step: gathers in each micro step, reductions in each or in the last.

@@ -9,8 +9,9 @@
 // device:
 //   flops    a position: 6 N_m; a frozen base 4 N_m, and 6 for each parameter of the adapters;
 //   attention 6 L h D T (causal), times four,
-//            for its kernels are slower by that, and sixteen for head sizes that they pad; a third
-//            of blocks and attention more where blocks are checkpointed
+//            for its kernels are slower by that, and sixteen for head sizes that they pad; where
+//            blocks are checkpointed, their forward again but for each one's last matrix; 2 N_m of
+//            blocks and a third of attention where nothing in them is trained
 //   bytes    a position: e (L (30 H + 9 F) + 4 V) of norms, rotations, SwiGLU and logits, a third
 //   of a block's again where it is
 //            checkpointed, three times as many in reference kernels; of each adapted matrix e (8 in

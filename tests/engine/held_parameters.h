@@ -15,8 +15,12 @@ namespace trainctl::engine_test {
 
 class HeldParameters : public ops::ParameterAccess {
  public:
-  explicit HeldParameters(std::vector<at::Tensor> weights, std::set<ops::ParamId> frozen = {})
-      : weights_(std::move(weights)), frozen_(std::move(frozen)) {
+  // frozen_units: those that have nothing but frozen parameters.
+  explicit HeldParameters(std::vector<at::Tensor> weights, std::set<ops::ParamId> frozen = {},
+                          std::set<ops::UnitId> frozen_units = {})
+      : weights_(std::move(weights)),
+        frozen_(std::move(frozen)),
+        frozen_units_(std::move(frozen_units)) {
     for (const at::Tensor& weight : weights_)
       grads_.push_back(weight.new_empty(weight.sizes()).fill_(std::nan("")));  // poisoned
     written_.resize(weights_.size());
@@ -36,12 +40,15 @@ class HeldParameters : public ops::ParameterAccess {
     return {grads_[param], beta};
   }
 
+  bool Trains(ops::UnitId unit) const override { return !frozen_units_.contains(unit); }
+
   const at::Tensor& grad(ops::ParamId param) const { return grads_[param]; }
   bool AllUnitsClosed() const { return open_.empty(); }
 
  private:
   std::vector<at::Tensor> weights_, grads_;
   std::set<ops::ParamId> frozen_;
+  std::set<ops::UnitId> frozen_units_;
   std::vector<bool> written_;
   std::vector<ops::UnitId> open_;
 };

@@ -16,10 +16,11 @@ struct Context {
   double norm_eps = 1e-5;
   bool deterministic = false;
   DropoutRows dropout = {};
+  bool recomputes = false;  // a unit's forward runs again, for what its backward needs alone
 
   // The same, recorded elsewhere.
   Context On(Tape& other) const {
-    return {other, params, kernels, norm_eps, deterministic, dropout};
+    return {other, params, kernels, norm_eps, deterministic, dropout, recomputes};
   }
 };
 

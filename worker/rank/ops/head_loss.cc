@@ -47,21 +47,25 @@ void ForwardBackward(Context& context, const Var& x, const HeadLoss& loss) {
   BeginUnits(context, loss, Pass::kBackward);
   const at::Tensor norm = context.params.Weight(loss.norm);
   auto [normalized, rstd] = context.kernels.RmsNorm(x.value, norm, context.norm_eps);
-  const at::Tensor normalized_grad = at::empty_like(normalized);
+  const GradView norm_grad = context.params.Grad(loss.norm);
+  const bool goes_on = x.slot >= 0 || norm_grad.view.defined();
+  const at::Tensor normalized_grad = goes_on ? at::empty_like(normalized) : at::Tensor();
   ForChunks(normalized.size(0), [&, &normalized = normalized](int64_t first, int64_t rows) {
     const at::Tensor input = normalized.narrow(0, first, rows);
     LinearUse use(context, loss.head, first);
     const at::Tensor logits = use.Forward(input);
     AddLosses(loss, context.kernels.CrossEntropy(logits, loss.targets.narrow(0, first, rows),
                                                  loss.grad_scale));
-    use.BackwardInput(logits, normalized_grad.narrow(0, first, rows));
+    use.BackwardInput(logits, goes_on ? normalized_grad.narrow(0, first, rows) : at::Tensor());
     use.BackwardWeights(logits, input);
   });
-  const NormBackward back =
-      context.kernels.RmsNormBackward(normalized_grad, x.value, norm, rstd,
-                                      context.tape.TakeGrad(x), context.params.Grad(loss.norm),
-                                      /*normalized_wanted=*/false);
-  context.tape.PutGrad(x, back.input_grad);
+  if (goes_on) {
+    const at::Tensor residual_grad = x.slot < 0 ? at::Tensor() : context.tape.TakeGrad(x);
+    const NormBackward back =
+        context.kernels.RmsNormBackward(normalized_grad, x.value, norm, rstd, residual_grad,
+                                        norm_grad, /*normalized_wanted=*/false);
+    context.tape.PutGrad(x, back.input_grad);
+  }
   EndUnits(context, loss, Pass::kBackward);
 }
 

@@ -78,7 +78,12 @@ Var LinearResidual(Context& context, const Var& x, const LinearParams& linear,
 Var SwiGluLinearResidual(Context& context, const Var& gate_up, const LinearParams& linear,
                          const Var& residual) {
   LinearUse use(context, linear);
-  Var out = context.tape.Output(use.Forward(context.kernels.SwiGlu(gate_up.value), residual.value));
+  Var out = context.tape.Output({});
+  if (!context.recomputes) {
+    out.value = use.Forward(context.kernels.SwiGlu(gate_up.value), residual.value);
+  } else if (!linear.adapters.empty()) {
+    use.Keep(context.kernels.SwiGlu(gate_up.value));
+  }
   const bool needs_input = linear.NeedsInput();
   context.tape.Record([context, gate_up, needs_input, use = std::move(use),
                        residual = Var{{}, residual.slot}, slot = Var{{}, out.slot}]() mutable {

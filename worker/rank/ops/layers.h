@@ -16,7 +16,8 @@ namespace trainctl::ops {
 
 // Runs body as one use of a unit: the strategy's BeginUnit and EndUnit around its forward and, in
 // reverse order, around its backward. With recompute only the input is saved, and the body runs
-// again before its backward.
+// again before its backward. A unit with nothing to train, on an input whose gradient is not
+// wanted, has no backward and saves nothing.
 Var InUnit(Context& context, UnitId unit, const Var& input, bool recompute,
            const std::function<Var(Context&, const Var&)>& body);
 
@@ -37,7 +38,7 @@ Var SelfAttention(Context& context, const Var& qkv, const at::Tensor& cos, const
 Var LinearResidual(Context& context, const Var& x, const LinearParams& linear, const Var& residual);
 
 // residual + linear(silu(gate) · up). Saves gate_up and what LinearUse keeps; the product is
-// computed again.
+// computed again. Ends a unit: nobody saves its value, so a recomputation leaves it undefined.
 Var SwiGluLinearResidual(Context& context, const Var& gate_up, const LinearParams& linear,
                          const Var& residual);
 

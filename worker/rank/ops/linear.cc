@@ -74,17 +74,22 @@ at::Tensor LinearUse::Forward(const at::Tensor& x, const at::Tensor& residual) {
       column += weight.size(0);
     }
   }
-  downs_.clear();
-  for (const LoraGroup& group : params_.adapters) {
-    const at::Tensor down = Down(group, x);
+  Keep(x);
+  for (size_t g = 0; g < params_.adapters.size(); ++g) {
+    const LoraGroup& group = params_.adapters[g];
+    const at::Tensor& down = downs_[g];
     const int64_t rank = down.size(1) / static_cast<int64_t>(group.branches.size());
     ForBranches(group, rank, [&](const LoraBranch& branch, int64_t first) {
       const at::Tensor b = context_.params.Weight(branch.b);
       AddProduct(Columns(out, branch.column, b.size(0)), Columns(down, first, rank), b.t());
     });
-    downs_.push_back(down);
   }
   return out;
+}
+
+void LinearUse::Keep(const at::Tensor& x) {
+  downs_.clear();
+  for (const LoraGroup& group : params_.adapters) downs_.push_back(Down(group, x));
 }
 
 void LinearUse::AddInputGrad(const LoraGroup& group, const at::Tensor& down_grad,

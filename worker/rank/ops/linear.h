@@ -46,6 +46,8 @@ class LinearUse {
 
   // x [N, in] → [N, Σ out]; added to `residual` where that is given (of one weight).
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& residual = {});
+  // What Forward keeps, without its value.
+  void Keep(const at::Tensor& x);
 
   // grad [N, Σ out]: makes the Bs' gradients and, where it is defined, input_grad [N, in] (dense,
   // overwritten).

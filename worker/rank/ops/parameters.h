@@ -74,6 +74,8 @@ class ParameterAccess {
   virtual at::Tensor Weight(ParamId param) = 0;
   // Only in Pass::kBackward. Each call is one addition: the first of a gradient gets beta 0.
   virtual GradView Grad(ParamId param) = 0;
+  // Whether the unit has a parameter that is trained. At any time.
+  virtual bool Trains(UnitId unit) const = 0;
 };
 
 }  // namespace trainctl::ops

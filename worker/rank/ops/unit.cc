@@ -11,17 +11,25 @@ Var Run(Context& context, UnitId unit, Pass pass, const Var& input,
   return out;
 }
 
-// Backward of a body whose forward was not kept: runs it again on a tape of its own, then back.
+// Backward of a body whose forward was not kept: runs it again on a tape of its own, as far as the
+// last tensor that it saves, then back.
 void RecomputeBackward(Context context, UnitId unit, const Var& input, const Var& output,
                        const std::function<Var(Context&, const Var&)>& body) {
   Tape& outer = context.tape;
   Tape inner(true);
   Context again = context.On(inner);
-  const Var inner_input = inner.Output(input.value);
+  again.recomputes = true;
+  const bool goes_on = input.slot >= 0;
+  const Var inner_input = goes_on ? inner.Output(input.value) : input;
   const Var inner_output = Run(again, unit, Pass::kRecompute, inner_input, body);
   inner.PutGrad(inner_output, outer.TakeGrad(output));
   context.params.BeginUnit(unit, Pass::kBackward);
-  inner.BackwardInto(inner_input, [&](at::Tensor grad) { outer.PutGrad(input, std::move(grad)); });
+  if (goes_on) {
+    inner.BackwardInto(inner_input,
+                       [&](at::Tensor grad) { outer.PutGrad(input, std::move(grad)); });
+  } else {
+    inner.Backward();
+  }
   context.params.EndUnit(unit, Pass::kBackward);
 }
 
@@ -31,9 +39,12 @@ Var InUnit(Context& context, UnitId unit, const Var& input, bool recompute,
            const std::function<Var(Context&, const Var&)>& body) {
   Tape& tape = context.tape;
   if (!tape.recording()) return Run(context, unit, Pass::kForward, input, body);
+  Tape silent(false);
+  Context forward_only = context.On(silent);
+  // Nothing here is trained, nor before: no backward comes this far.
+  if (input.slot < 0 && !context.params.Trains(unit))
+    return Run(forward_only, unit, Pass::kForward, input, body);
   if (recompute) {
-    Tape silent(false);
-    Context forward_only = context.On(silent);
     Var out = tape.Output(Run(forward_only, unit, Pass::kForward, {input.value, -1}, body).value);
     tape.Record(
         [=, slot = Var{{}, out.slot}]() { RecomputeBackward(context, unit, input, slot, body); });

@@ -34,6 +34,7 @@ class UnitStrategy : public Strategy {
   void EndUnit(ops::UnitId unit, ops::Pass pass) override;
   at::Tensor Weight(ops::ParamId param) override;
   ops::GradView Grad(ops::ParamId param) override;
+  bool Trains(ops::UnitId unit) const override { return layout_.numel(unit) > 0; }
 
   void SetRows(ops::ParamId param, int64_t row, const at::Tensor& values) override;
   at::Tensor GetRows(ops::ParamId param) override;
