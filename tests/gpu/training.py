@@ -7,7 +7,8 @@ Each row trains a shape with random weights on random tokens (T 512, bf16-true A
 waited for, read back with `trainctl metrics`. With --peers DIR (the folder of lightning_llama.py and fsdp2_llama.py; PYTHONPATH must hold
 litgpt) each row's peers run right after it, equally long, and the ratio is printed: only such ratios count, since an H200 in a long run
 lowers its clock. --rows takes the names below, or a comma-separated part. Rows that need more GPUs than there are say so. Needs python3
-and, for the peers, torch and lightning. Exit status 1 where a job fails or memory by kind is not within 5 % of the arithmetic.
+and, for the peers, torch and lightning. Exit status 1 if a job or a peer fails, a peer is faster, or memory by kind is not within 5 % of
+the arithmetic.
 """
 
 import argparse
@@ -134,6 +135,51 @@ ROWS = {
         [("torch best", TORCH, ["--compile", "--ckpt", "--mixed", "--mbs", "16"])],
     ),
     "13b-4gpu-offload": ("open_llama_13b", 4, 4, OFFLOADED, []),
+    "tiny-2gpu-ddp": (
+        "TinyLlama-1.1B",
+        2,
+        8,
+        {},
+        [("lightning", LIGHTNING, [*TINY, "--strategy", "ddp"])],
+    ),
+    "7b-2gpu-ddp": (
+        "open_llama_7b",
+        2,
+        4,
+        {},
+        [("torch best", TORCH, ["--compile", "--ddp", "--mbs", "4"])],
+    ),
+    "7b-2gpu-fsdp": (
+        "open_llama_7b",
+        2,
+        4,
+        SHARDED,
+        [("torch best", TORCH, ["--compile", "--mbs", "4"])],
+    ),
+    "7b-2gpu-fsdp-micro8": (
+        "open_llama_7b",
+        2,
+        8,
+        SHARDED,
+        [("torch best", TORCH, ["--compile", "--mbs", "8"])],
+    ),
+    # Many small collectives: what issuing one costs shows here first.
+    "tiny-2gpu-fsdp-micro1": (
+        "TinyLlama-1.1B",
+        2,
+        1,
+        {**SHARDED, "train.accumulate_grad_batches": 4},
+        [],
+    ),
+    "7b-2gpu-fsdp-micro1": (
+        "open_llama_7b",
+        2,
+        1,
+        {**SHARDED, "train.accumulate_grad_batches": 8},
+        [],
+    ),
+    "7b-2gpu-offload": ("open_llama_7b", 2, 4, OFFLOADED, []),
+    "13b-2gpu-offload": ("open_llama_13b", 2, 4, OFFLOADED, []),
     "tiny-1gpu-lora": (
         "TinyLlama-1.1B",
         1,
@@ -312,7 +358,9 @@ def print_row(result, peers):
     for other in peers:
         if "error" in other:
             print(f"    {other['peer']:12} FAILED: {other['error']}", flush=True)
+            good = False
         else:
+            good = good and result["tokens_per_second"] >= other["tokens_per_second"]
             print(
                 f"    {other['peer']:12} {other['tokens_per_second']:9,.0f} tok/s  peak {other['peak_allocated'] / GIB:6.2f} GiB   "
                 f"ours is {result['tokens_per_second'] / other['tokens_per_second']:.2f}x as fast, "

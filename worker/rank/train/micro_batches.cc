@@ -1,7 +1,7 @@
 #include "worker/rank/train/micro_batches.h"
 
 #include <ATen/ops/arange.h>
-#include <ATen/ops/from_blob.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 
@@ -36,11 +36,14 @@ StepCounts MicroBatches::Counts(int64_t step) {
 }
 
 model::MicroBatch MicroBatches::ToDevice(const data::Batch& batch) const {
-  // Pageable memory: the copy has read the source when the call returns.
+  // From pinned memory, which the allocator gives out again when the copy has read it: a copy from
+  // pageable memory waits for all that the stream still has to do.
   const auto copy = [&](const std::vector<int64_t>& values) {
-    return at::from_blob(const_cast<int64_t*>(values.data()), {static_cast<int64_t>(values.size())},
-                         at::TensorOptions().dtype(at::kLong))
-        .to(device_, at::kLong, /*non_blocking=*/false, /*copy=*/true);
+    const at::Tensor host =
+        at::empty({static_cast<int64_t>(values.size())},
+                  at::TensorOptions().dtype(at::kLong).pinned_memory(device_.is_cuda()));
+    std::ranges::copy(values, host.mutable_data_ptr<int64_t>());
+    return host.to(device_, /*non_blocking=*/true);
   };
   return {.rows = batch.rows,
           .length = batch.length,
