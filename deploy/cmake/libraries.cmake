@@ -1,4 +1,5 @@
-# Debian's libraries, found once. Protobuf before gRPC: gRPC's config would otherwise look for Protobuf's own config package.
+# Debian's libraries, found once. Protobuf comes before gRPC: gRPC's config would otherwise look for
+# Protobuf's own config package.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(Protobuf REQUIRED)
@@ -11,10 +12,15 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-cpp)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 
-# Boost.Asio 1.74 under C++20 uses std::exchange without including <utility>.
+# Boost.Asio 1.74 under C++20 uses std::exchange without including <utility>. Precompiled headers
+# hold it; g++ takes those only where nothing is included before them.
+set(precompiled
+  "$<TARGET_PROPERTY:PRECOMPILE_HEADERS>$<TARGET_PROPERTY:PRECOMPILE_HEADERS_REUSE_FROM>")
+set(has_no_utility "$<AND:$<COMPILE_LANGUAGE:CXX>,$<STREQUAL:,${precompiled}>>")
 add_library(trainctl_asio INTERFACE)
-target_compile_options(trainctl_asio INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-include utility>)
+target_compile_options(trainctl_asio INTERFACE "$<${has_no_utility}:SHELL:-include utility>")
 target_link_libraries(trainctl_asio INTERFACE Threads::Threads)
-if(TRAINCTL_SANITIZE MATCHES thread)  # g++'s ThreadSanitizer knows no fences; Asio's are not needed beside its mutex
+# g++'s ThreadSanitizer knows no fences; Asio's are not needed beside its mutex.
+if(TRAINCTL_SANITIZE MATCHES thread)
   target_compile_definitions(trainctl_asio INTERFACE BOOST_ASIO_DISABLE_FENCED_BLOCK)
 endif()

@@ -1,4 +1,5 @@
-# Rooms: each folder is one static library with private dependencies, and each test folder one or more test programs.
+# Rooms: each folder is one static library with private dependencies. Each folder of tests is one or
+# more test programs.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -7,37 +8,49 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 include(GoogleTest)
 
+# trainctl_cxx_options(TARGET VISIBILITY options …): compile options of C++ alone, never of CUDA.
+function(trainctl_cxx_options name visibility)
+  foreach(option ${ARGN})
+    target_compile_options(${name} ${visibility} $<$<COMPILE_LANGUAGE:CXX>:${option}>)
+  endforeach()
+endfunction()
+
 # -Wno-restrict: g++ 12 warns falsely of every "literal" + std::string (GCC bug 105651).
 add_library(trainctl_flags INTERFACE)
-target_compile_options(trainctl_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Werror -Wno-missing-field-initializers -Wno-restrict>)
+trainctl_cxx_options(trainctl_flags INTERFACE
+  -Wall -Wextra -Wshadow -Werror -Wno-missing-field-initializers -Wno-restrict)
 # -Wno-maybe-uninitialized: g++ 13 (Ubuntu 24.04) warns falsely of moves of a std::variant.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-  target_compile_options(trainctl_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
+  trainctl_cxx_options(trainctl_flags INTERFACE -Wno-maybe-uninitialized)
 endif()
 target_include_directories(trainctl_flags INTERFACE ${CMAKE_SOURCE_DIR})
 if(TRAINCTL_SANITIZE)
-  # -Wno-maybe-uninitialized: the sanitizers' instrumentation makes g++ warn falsely, of libstdc++'s <regex> for one.
-  add_compile_options(-fsanitize=${TRAINCTL_SANITIZE} -fno-omit-frame-pointer -g1 -O1 $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
+  # -Wno-maybe-uninitialized: the sanitizers' instrumentation makes g++ warn falsely, of libstdc++'s
+  # <regex> for one.
+  add_compile_options(-fsanitize=${TRAINCTL_SANITIZE} -fno-omit-frame-pointer -g1 -O1
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${TRAINCTL_SANITIZE})
   if(TRAINCTL_SANITIZE MATCHES undefined)
     add_compile_options(-fno-sanitize-recover=undefined)
   endif()
 endif()
 
-# trainctl_library(NAME SOURCES a.cc … [DEPENDS public targets …] [PRIVATE private targets …] [FRUGAL]): FRUGAL rooms are -O1, a third less
-# to compile: their time goes into waiting for terminals, files and networks.
+# trainctl_library(NAME SOURCES a.cc … [DEPENDS public targets …] [PRIVATE private targets …]
+# [FRUGAL]). FRUGAL rooms are compiled with -O1, which takes a quarter to a third less: their time
+# goes into waiting for terminals, files and networks.
 function(trainctl_library name)
   cmake_parse_arguments(ROOM "FRUGAL" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ROOM_SOURCES})
   if(ROOM_FRUGAL)
-    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+    trainctl_cxx_options(${name} PRIVATE -O1)
   endif()
   target_link_libraries(${name} PUBLIC ${ROOM_DEPENDS} PRIVATE trainctl_flags ${ROOM_PRIVATE})
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
 endfunction()
 
-# trainctl_room(NAME [FOLDERS below this one …] [EXCEPT files …] [DEPENDS …] [PRIVATE …] [FRUGAL]): a library of every .cc and .cu in this
-# folder but main.cc. A new file needs no line anywhere: CMake looks again at each build.
+# trainctl_room(NAME [FOLDERS below this one …] [EXCEPT files …] [DEPENDS …] [PRIVATE …] [FRUGAL]):
+# a library of every .cc and .cu in this folder but main.cc. A new file needs no line anywhere:
+# CMake looks again at each build.
 function(trainctl_room name)
   cmake_parse_arguments(ROOM "" "" "FOLDERS;EXCEPT;DEPENDS;PRIVATE" ${ARGN})
   set(patterns *.cc *.cu)
@@ -49,7 +62,8 @@ function(trainctl_room name)
   if(NOT TRAINCTL_TORCH)
     list(FILTER sources EXCLUDE REGEX "\\.cu$")
   endif()
-  trainctl_library(${name} SOURCES ${sources} DEPENDS ${ROOM_DEPENDS} PRIVATE ${ROOM_PRIVATE} ${ROOM_UNPARSED_ARGUMENTS})
+  trainctl_library(${name} SOURCES ${sources} DEPENDS ${ROOM_DEPENDS} PRIVATE ${ROOM_PRIVATE}
+    ${ROOM_UNPARSED_ARGUMENTS})
 endfunction()
 
 # trainctl_program(NAME SOURCES main.cc … DEPENDS targets …): a binary in build/bin
@@ -59,32 +73,57 @@ function(trainctl_program name)
   target_link_libraries(${name} PRIVATE trainctl_flags ${PROGRAM_DEPENDS})
 endfunction()
 
-# trainctl_precompile(TARGET PRIVATE headers of libraries, never our own …) or (TARGET REUSE_FROM another with the same flags).
+# trainctl_precompile(TARGET PRIVATE headers of libraries, never our own …)
+# trainctl_precompile(TARGET REUSE_FROM another target with the same flags)
 function(trainctl_precompile name)
-  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # ccache wants it
+  trainctl_cxx_options(${name} PRIVATE -fpch-preprocess)  # ccache wants it
   target_precompile_headers(${name} ${ARGN})
 endfunction()
 
-# trainctl_test_code(TARGET): code of tests is not optimized, which takes a third off its compile time; what it tests is. -pthread, which
-# some libraries bring along, is for all: precompiled headers fit only where it is the same.
+# trainctl_test_code(TARGET): code of tests is not optimized, which takes a third off its compile
+# time; what it tests is. -pthread, which some libraries bring along, is for all: precompiled
+# headers fit only where it is the same.
 function(trainctl_test_code name)
-  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0> $<$<COMPILE_LANGUAGE:CXX>:-pthread>)
+  trainctl_cxx_options(${name} PRIVATE -O0 -pthread)
 endfunction()
 
-# trainctl_test(NAME SOURCES … DEPENDS … [WHOLE] [OPTIMIZED] [TIMEOUT s]): a GoogleTest program; WHOLE makes it one CTest entry
-# (for programs that are slow to load), otherwise each test is an entry; OPTIMIZED is for tests that compute much themselves. Each entry's
-# label is its folder's name. Tests find files and programs by tests/checkout.h.
+# trainctl_test_main(NAME HEADERS … [DEPENDS …]): main() of test programs, where they find the
+# checkout, and the headers of libraries that are precompiled for all of them.
+function(trainctl_test_main name)
+  cmake_parse_arguments(MAIN "" "" "HEADERS;DEPENDS" ${ARGN})
+  add_library(${name} STATIC checkout.cc test_main.cc)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  trainctl_cxx_options(${name} PRIVATE -fPIE)  # the flag of programs
+  target_link_libraries(${name}
+    PUBLIC GTest::gtest GTest::gmock ${MAIN_DEPENDS} PRIVATE trainctl_flags)
+  trainctl_test_code(${name})
+  trainctl_precompile(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${MAIN_HEADERS})
+endfunction()
+
+# trainctl_test(NAME [SOURCES …] [EXCEPT …] DEPENDS … [MAIN target] [WHOLE] [OPTIMIZED] [TIMEOUT
+# s]): a GoogleTest program of these sources, or of every .cc of the folder but the EXCEPT ones.
+# MAIN is trainctl_test_main, or another whose precompiled headers fit. WHOLE makes it one CTest
+# entry, for programs that are slow to load; otherwise each test is an entry. OPTIMIZED is for tests
+# that compute much themselves. Each entry's label is its folder's name. Tests find files and
+# programs by tests/checkout.h.
 function(trainctl_test name)
-  cmake_parse_arguments(TEST "WHOLE;OPTIMIZED" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(TEST "WHOLE;OPTIMIZED" "TIMEOUT;MAIN" "SOURCES;EXCEPT;DEPENDS" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()
+  if(NOT TEST_MAIN)
+    set(TEST_MAIN trainctl_test_main)
+  endif()
+  if(NOT TEST_SOURCES)
+    file(GLOB TEST_SOURCES RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.cc)
+    list(REMOVE_ITEM TEST_SOURCES ${TEST_EXCEPT})
+  endif()
   add_executable(${name} ${TEST_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_link_libraries(${name} PRIVATE trainctl_flags trainctl_test_main ${TEST_DEPENDS})
+  target_link_libraries(${name} PRIVATE trainctl_flags ${TEST_MAIN} ${TEST_DEPENDS})
   if(NOT TEST_OPTIMIZED)
     trainctl_test_code(${name})
-    trainctl_precompile(${name} REUSE_FROM trainctl_test_main)
+    trainctl_precompile(${name} REUSE_FROM ${TEST_MAIN})
   endif()
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
   if(TEST_WHOLE)
@@ -96,8 +135,9 @@ function(trainctl_test name)
   endif()
 endfunction()
 
-# trainctl_python_tests(FILE [SERIAL] [TIMEOUT s]): a file of Python's unittest; each of its tests is a CTest entry <room>.<class>.<test>.
-# A test that skips itself is shown as skipped, with the reason. Tests find the programs by TRAINCTL_BIN_DIR in their environment.
+# trainctl_python_tests(FILE [SERIAL] [TIMEOUT s]): a file of Python's unittest; each of its tests
+# is a CTest entry <room>.<class>.<test>. A test that skips itself is shown as skipped, with the
+# reason. Tests find the programs by TRAINCTL_BIN_DIR in their environment.
 function(trainctl_python_tests file)
   cmake_parse_arguments(TEST "SERIAL" "TIMEOUT" "" ${ARGN})
   if(NOT TEST_TIMEOUT)
@@ -110,9 +150,11 @@ function(trainctl_python_tests file)
     if(line MATCHES "^class ([A-Za-z]+)")
       set(class ${CMAKE_MATCH_1})
     elseif(line MATCHES "def (test_[a-z0-9_]+)")
-      set(name ${room}.${class}.${CMAKE_MATCH_1})
-      add_test(NAME ${name} COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/${file} -v ${class}.${CMAKE_MATCH_1})
-      set_tests_properties(${name} PROPERTIES LABELS ${room} TIMEOUT ${TEST_TIMEOUT} SKIP_REGULAR_EXPRESSION "OK .skipped="
+      set(test ${class}.${CMAKE_MATCH_1})
+      add_test(NAME ${room}.${test}
+        COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/${file} -v ${test})
+      set_tests_properties(${room}.${test} PROPERTIES
+        LABELS ${room} TIMEOUT ${TEST_TIMEOUT} SKIP_REGULAR_EXPRESSION "OK .skipped="
         ENVIRONMENT "TRAINCTL_BIN_DIR=${CMAKE_BINARY_DIR}/bin" RUN_SERIAL "${TEST_SERIAL}")
     endif()
   endforeach()

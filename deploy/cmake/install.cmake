@@ -1,0 +1,29 @@
+# cmake --install: the programs in bin/, what they read in share/trainctl/, and systemd's units with
+# the paths of the prefix in lib/systemd/system/. The rank finds LibTorch where the build found it.
+include(GNUInstallDirs)
+set(share ${CMAKE_INSTALL_DATADIR}/trainctl)
+
+set(programs trainctl traincoordinator trainworker trainshim)
+if(TRAINCTL_TORCH)
+  list(APPEND programs trainrank)
+  set_target_properties(trainrank PROPERTIES INSTALL_RPATH "${torch_rpath}")
+endif()
+install(TARGETS ${programs} RUNTIME)
+
+# Recipes name models and data beside them.
+install(DIRECTORY deploy/recipes deploy/models deploy/data DESTINATION ${share}
+  PATTERN "*.py" EXCLUDE PATTERN .gitignore EXCLUDE PATTERN SmolLM2-135M* EXCLUDE)
+install(FILES deploy/job.schema.json deploy/systemd/worker.env DESTINATION ${share})
+install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(CODE "
+  set(units \"${CMAKE_SOURCE_DIR}/deploy/systemd\")
+  set(prefix \"\${CMAKE_INSTALL_PREFIX}\")
+  foreach(name traincoordinator.service trainworker@.service)
+    file(READ \${units}/\${name} text)
+    string(REPLACE /opt/trainctl/build/bin \${prefix}/${CMAKE_INSTALL_BINDIR} text \"\${text}\")
+    string(REPLACE /opt/trainctl/README.md \${prefix}/${CMAKE_INSTALL_DOCDIR}/README.md
+      text \"\${text}\")
+    set(file \$ENV{DESTDIR}\${prefix}/lib/systemd/system/\${name})
+    message(STATUS \"Installing: \${file}\")
+    file(WRITE \${file} \"\${text}\")
+  endforeach()")
