@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes chess.jsonl: games of our own making as {"text": …} lines, a line a game, for the chess lab.
+"""Makes chess.jsonl: games of our own making, {"text": …}, a line a game, for the chess lab.
 
 usage: deploy/data/generate_chess.py        writes chess.jsonl (1,024 games) beside this file
 
-A game is a random walk: 1. e2e4 g8f6 2. … in coordinates, each a move that the piece can make on the board as it stands, of a length that
-is drawn. Nobody looks at checks, but kings are not taken; castling and en passant do not occur. The same seed gives the same bytes on any
-Python 3.
+A game is a random walk: 1. e2e4 g8f6 2. … in coordinates, each a move that the piece can make on
+the board as it stands, of a length that is drawn. Nobody looks at checks, but kings are not taken;
+castling and en passant do not occur. The same seed gives the same bytes on any Python 3.
 """
 
 import json

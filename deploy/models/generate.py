@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Makes what lies beside this file: a tiny LLaMA with weights, and the shapes of the labs' models with a small tokenizer.
+"""Makes what lies beside this file: a tiny LLaMA with weights, and the shapes of the labs' models
+with a small tokenizer.
 
 usage: deploy/models/generate.py
 
-  tiny/                     4 layers of 64, vocabulary 512: config.json, tokenizer.json (byte-level BPE), model.safetensors (random weights)
-  tokenizer.json            a LLaMA-style BPE with byte fallback, 2,000 pieces, trained on ../data/alpaca.json
-  TinyLlama-1.1B/ …         config.json of the real model, for "init": "random"; tokenizer.json is a link to the one above
+  tiny/                     4 layers of 64, vocabulary 512: config.json, tokenizer.json (byte-level
+                            BPE), model.safetensors (random weights)
+  tokenizer.json            a LLaMA-style BPE with byte fallback, 2,000 pieces, trained on
+                            ../data/alpaca.json
+  TinyLlama-1.1B/ …         config.json of the real model, for "init": "random"; tokenizer.json is a
+                            link to the one above
 
 Needs only Python. The same input gives the same bytes.
 """

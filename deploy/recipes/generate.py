@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes a job file of each experiment of the lab files beside this script: lab-single.json's "single-3" becomes single-3.json.
+"""Makes a job file of each experiment of the lab files beside this script: lab-single.json's
+"single-3" becomes single-3.json.
 
 usage: deploy/recipes/generate.py
 

@@ -36,7 +36,8 @@ VALUES = ["common/base", "common/json", "common/job", "common/rank", "common/est
 TENSORS = ["worker/rank/" + name for name in ("ops", "model", "optim", "comm", "strategy")]
 FILES = ["worker/rank/" + name for name in ("files", "tokenizer", "data")]
 
-# room: (the rooms it may know beside itself, the libraries it may know). A room that is not there, or that nobody includes, is a fault.
+# room: (the rooms it may know beside itself, the libraries it may know). A room that is not there,
+# or that nobody includes, is a fault.
 ROOMS = {
     "common/base": ([], []),
     "common/json": (["common/base"], ["nlohmann"]),
@@ -111,7 +112,8 @@ ONLY_IN = {
     ("worker/rank/files", "yaml-cpp"): r"^yaml_text\.cc$",  # LitGPT describes its models in YAML
     ("worker/rank/ops", "CUDA"): r"\.cuh?$|fused",
 }
-# Words that a room must not use. The wall clock, the environment and randomness come from outside; only main.cc reads the environment.
+# Words that a room must not use. The wall clock, the environment and randomness come from outside;
+# only main.cc reads the environment.
 FORBIDDEN_WORDS = {
     r"\bstd::getenv\b|\bsecure_getenv\b|[^_\w]getenv\(": lambda path: path.name != "main.cc",
     r"system_clock|gettimeofday|clock_gettime|\btime\((NULL|nullptr|0)\)": lambda path: (

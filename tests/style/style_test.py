@@ -15,7 +15,8 @@ BANNED_TYPE = re.compile(
 )
 GENERATED = ("proto/trainctl.pb.h", "proto/trainctl.grpc.pb.h", "common/base/commit.h")
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
-# Where packages come from is the machine's setting, never the project's. (In pieces, so that this file passes too.)
+# Where packages come from is the machine's setting, never the project's. (In pieces, so that this
+# file passes too.)
 REGISTRIES = [
     "py" + "pi.org",
     "python" + "hosted.org",
@@ -34,7 +35,8 @@ def headers():
 
 
 def functions(path):
-    """(first line, length) of what looks like a function at the start of a line and ends with a brace there, as our format has it."""
+    """(first line, length) of what looks like a function at the start of a line and ends with a
+    brace there, as our format has it."""
     start = None
     for number, line in enumerate(tree.lines(path), 1):
         if (

@@ -56,7 +56,8 @@ def includes(path):
 
 
 def room(path):
-    """common/base, server/core, client/show, worker/rank/ops …; the mains of client and rank, which join all, are rooms themselves."""
+    """common/base, server/core, client/show, worker/rank/ops …; the mains of client and rank, which
+    join all, are rooms themselves."""
     parts = path.parts
     if parts[0] == "proto":
         return "proto"

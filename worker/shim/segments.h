@@ -42,9 +42,8 @@ class SegmentWriter {
   void Drop(size_t index);
 
   bool open() const { return file_.open(); }
-  const std::vector<Segment>& segments() const {
-    return segments_;
-  }                       // those that are kept, by start; the last is the open one
+  // Those that are kept, by start; the last is the open one.
+  const std::vector<Segment>& segments() const { return segments_; }
   int64_t bytes() const;  // of all that are kept
 
  private:

@@ -1,0 +1,65 @@
+"""cmake --install into a folder of its own: the programs run from there, and find what they need."""
+
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+import checkout
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        checkout.require_programs()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.prefix = pathlib.Path(folder.name) / "usr-local"
+        subprocess.run(
+            ["cmake", "--install", checkout.BIN.parent, "--prefix", cls.prefix],
+            check=True,
+            capture_output=True,
+        )
+
+    def run_program(self, name, *arguments):
+        environment = {"PATH": "/usr/bin:/bin", "HOME": os.environ["HOME"]}
+        return subprocess.run(
+            [self.prefix / "bin" / name, *arguments],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd="/",
+        )
+
+    def test_each_program_tells_its_version_so_trainrank_finds_libtorch(self):
+        for name in checkout.PROGRAMS:
+            with self.subTest(name):
+                result = self.run_program(name, "--version")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn("0.1.0", result.stdout)
+
+    def test_trainctl_finds_the_recipes_and_those_their_models_and_data(self):
+        result = self.run_program("trainctl", "recipes", "ls")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("single-4", result.stdout)
+        path = self.run_program("trainctl", "recipes", "path", "oom").stdout.strip()
+        self.assertTrue(path.startswith(str(self.prefix)) or (self.prefix / "bin" / path).exists())
+        share = self.prefix / "share/trainctl"
+        for name in ("models/tiny/model.safetensors", "data/alpaca.json", "job.schema.json"):
+            self.assertTrue((share / name).is_file(), name)
+        self.assertFalse((share / "models/SmolLM2-135M").exists())
+
+    def test_units_name_programs_and_pages_that_are_installed(self):
+        for name in ("traincoordinator.service", "trainworker@.service"):
+            text = (self.prefix / "lib/systemd/system" / name).read_text()
+            program = re.search(r"^ExecStart=(.*?/bin/\w+)", text, re.M).group(1)
+            self.assertTrue(os.access(program, os.X_OK), program)
+            page = re.search(r"^Documentation=file://(.*)$", text, re.M).group(1)
+            self.assertTrue(pathlib.Path(page).is_file(), page)
+            self.assertNotIn("/opt/trainctl", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
