@@ -50,11 +50,7 @@ std::string FormatNumber(double value) {
   return WithoutTrailingZeros(Print("%.*f", digits, value));
 }
 
-std::string FormatMemory(int64_t bytes) {
-  const double gib = static_cast<double>(bytes) / (1 << 30);
-  if (bytes == 0) return "0 GiB";
-  return std::abs(gib) < 0.1 ? Print("%.2f MiB", gib * 1024) : base::FormatBytes(bytes);
-}
+std::string FormatMemory(int64_t bytes) { return base::FormatBytes(bytes); }
 
 std::string FormatWithUnit(double value, std::string_view unit) {
   if (!std::isfinite(value)) return FormatNumber(value);

@@ -14,7 +14,7 @@ std::string WithThousands(int64_t value);  // "1,234,567"
 // "0.0002", "2e-08", "nan".
 std::string FormatNumber(double value);
 
-// "9.81 GiB"; below 0.1 GiB "12.50 MiB", since tiny models are tried too; "0 GiB".
+// As base::FormatBytes.
 std::string FormatMemory(int64_t bytes);
 
 // By a metric's unit (job::MetricInfo): bytes as FormatMemory, seconds as "0.412 s" or "3min 32s",

@@ -102,9 +102,19 @@ std::optional<int64_t> ParseDuration(std::string_view text) {
 }
 
 std::string FormatBytes(int64_t bytes) {
+  constexpr double kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
+  const double value = static_cast<double>(bytes), size = std::abs(value);
+  if (bytes == 0) return "0 GiB";
+  if (size < kKiB) return std::to_string(bytes) + " B";
+  const bool is_small = size < kMiB, is_medium = size < kGiB / 10;
   char buffer[40];
-  std::snprintf(buffer, sizeof buffer, "%.2f GiB",
-                static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0));
+  std::snprintf(buffer, sizeof buffer, "%.2f %s",
+                value / (is_small    ? kKiB
+                         : is_medium ? kMiB
+                                     : kGiB),
+                is_small    ? "KiB"
+                : is_medium ? "MiB"
+                            : "GiB");
   return buffer;
 }
 

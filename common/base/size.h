@@ -1,5 +1,6 @@
 // Sizes and durations as people write and read them. Bytes and seconds are what the system stores;
-// GiB is what it shows. Pure, thread-safe; parsing never throws and never rounds a whole number.
+// GiB, or a smaller unit where that fits, is what it shows. Pure, thread-safe; parsing never throws
+// and never rounds a whole number.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ std::optional<int64_t> ParseBytes(std::string_view text);
 // refused, since nobody could tell its unit. nullopt for anything else.
 std::optional<int64_t> ParseDuration(std::string_view text);
 
-// "44.20 GiB": always GiB, two digits, so that columns compare at a glance.
+// "44.20 GiB"; below 0.1 GiB "12.50 MiB", below 1 MiB "3.00 KiB", below 1 KiB "17 B"; "0 GiB".
+// Two digits, so that columns compare at a glance. The one way in which sizes are shown.
 std::string FormatBytes(int64_t bytes);
 
 // The shortest spelling that ParseBytes reads back to the same number: "80GB", "40GiB", "1536MiB",

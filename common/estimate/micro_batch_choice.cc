@@ -1,7 +1,6 @@
 #include "common/estimate/micro_batch_choice.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "common/base/check.h"
 #include "common/base/size.h"
@@ -40,14 +39,6 @@ std::vector<int64_t> Candidates(const JobSpec& job, const Inspection& inspection
   return powers;
 }
 
-// "61.20", without the unit.
-std::string Gibibytes(int64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f",
-                static_cast<double>(bytes) / static_cast<double>(int64_t{1} << 30));
-  return text;
-}
-
 std::vector<SiteDevice> SiteOf(const JobSpec& job, const std::vector<SiteDevice>& devices) {
   if (!devices.empty() || !job.resources.gpu_memory_limit_bytes) return devices;
   const SiteDevice device = {"cuda", "", "a device of its gpu_memory_limit",
@@ -60,13 +51,14 @@ std::vector<SiteDevice> SiteOf(const JobSpec& job, const std::vector<SiteDevice>
 std::string MicroBatchChoice::Text() const {
   std::string text = std::to_string(micro_batch_size);
   if (!FitsSafely(peak_bytes, limit_bytes)) {
-    return text + " is the smallest: " + Gibibytes(peak_bytes) + " GiB predicted, of " +
-           Gibibytes(limit_bytes) + " GiB";
+    return text + " is the smallest: " + base::FormatBytes(peak_bytes) + " predicted, of " +
+           base::FormatBytes(limit_bytes);
   }
-  text += " fits: " + Gibibytes(peak_bytes) + " of " + Gibibytes(limit_bytes) + " GiB predicted";
+  text += " fits: " + base::FormatBytes(peak_bytes) + " of " + base::FormatBytes(limit_bytes) +
+          " predicted";
   if (!next_micro_batch_size) return text + "; it is the largest that the batch allows";
   return text + "; " + std::to_string(*next_micro_batch_size) + " would need " +
-         Gibibytes(next_peak_bytes) + " GiB";
+         base::FormatBytes(next_peak_bytes);
 }
 
 base::Result<MicroBatchChoice> ChooseMicroBatch(const JobSpec& asked, const Inspection& inspection,

@@ -23,7 +23,7 @@ struct MicroBatchChoice {
       next_micro_batch_size;  // the next larger that was possible, which does not fit
   int64_t next_peak_bytes = 0;
 
-  // "16 fits: 61.20 of 74.51 GiB predicted; 32 would need 98.10 GiB".
+  // "16 fits: 61.20 GiB of 74.51 GiB predicted; 32 would need 98.10 GiB".
   std::string Text() const;
 };
 

@@ -1,18 +1,12 @@
 #include <algorithm>
-#include <cstdio>
 
+#include "common/base/size.h"
 #include "server/core/gang.h"
 #include "server/core/state.h"
 #include "server/core/waiting.h"
 
 namespace trainctl::core {
 namespace {
-
-std::string Gibibytes(int64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", static_cast<double>(bytes) / (1 << 30));
-  return text;
-}
 
 std::string RankNames(const std::vector<const RankRow*>& ranks) {
   std::string text;
@@ -37,8 +31,8 @@ std::string LoadingText(const std::vector<const RankRow*>& loading) {
                                            return left->phase.done_bytes < right->phase.done_bytes;
                                          });
   if (slowest->phase.total_bytes == 0) return "loading";
-  return "loading " + Gibibytes(slowest->phase.done_bytes) + " of " +
-         Gibibytes(slowest->phase.total_bytes) + " GiB";
+  return "loading " + base::FormatBytes(slowest->phase.done_bytes) + " of " +
+         base::FormatBytes(slowest->phase.total_bytes);
 }
 
 // What the ranks least far in start-up do.

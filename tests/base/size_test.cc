@@ -67,8 +67,14 @@ TEST(ParseDuration, AnythingElseIsRefused) {
   }
 }
 
-TEST(FormatBytes, IsGibibytesWithTwoDigits) {
-  EXPECT_EQ(FormatBytes(0), "0.00 GiB");
+TEST(FormatBytes, TakesTheUnitThatFits) {
+  EXPECT_EQ(FormatBytes(0), "0 GiB");
+  EXPECT_EQ(FormatBytes(17), "17 B");
+  EXPECT_EQ(FormatBytes(3 * 1024), "3.00 KiB");
+  EXPECT_EQ(FormatBytes(25 << 19), "12.50 MiB");
+  EXPECT_EQ(FormatBytes(-(25 << 19)), "-12.50 MiB");
+  EXPECT_EQ(FormatBytes(100 << 20), "100.00 MiB");
+  EXPECT_EQ(FormatBytes(103 << 20), "0.10 GiB");
   EXPECT_EQ(FormatBytes(kGiB * 3 / 2), "1.50 GiB");
   EXPECT_EQ(FormatBytes(80'000'000'000), "74.51 GiB");
 }
