@@ -2,23 +2,13 @@
 
 #include <algorithm>
 
+#include "common/estimate/memory_reference.h"
+
 namespace trainctl::job {
 namespace {
 
-constexpr int64_t kHeadChunkRows = 2048;
 constexpr int64_t kHeadDimMultiple =
     8;  // attention kernels on GPUs take padded copies of other head sizes
-
-// fp32 temporaries alive at once in the reference kernels, in elements: a logit of the loss, and an
-// FFN element of SwiGLU's backward. Where the compute dtype is bf16 the inputs are widened too.
-constexpr int64_t kReferenceLossTemporaries = 2;
-constexpr int64_t kReferenceSwiGluTemporaries = 8;
-constexpr int64_t kWidenedLossInputs = 1;
-constexpr int64_t kWidenedSwiGluInputs = 3;
-
-int64_t WidenedInputs(const MemorySetting& s, int64_t inputs) {
-  return s.compute_bytes == kFp32Bytes ? 0 : inputs;
-}
 
 // The attention's own output, kept beside the rows that are made of it where the head size had to
 // be padded.
@@ -71,35 +61,30 @@ int64_t ActivationsAtBlock(const MemorySetting& s, int64_t layer) {
                       : 0);  // its input is there already; its output is made again too
 }
 
+int64_t ActivationsAfterBlock(const MemorySetting& s, int64_t layer) {
+  const int64_t again = IsCheckpointed(s, layer) ? 2 * HiddenBytes(s) : 0;
+  return HiddenBytes(s) + SavedOfBlocks(s, layer) + again;
+}
+
 int64_t AllActivations(const MemorySetting& s) {
   return HiddenBytes(s) + SavedOfBlocks(s, s.model.layers);
 }
 
 int64_t HeadWork(const MemorySetting& s) {
-  int64_t bytes_per_logit = s.compute_bytes;
-  if (s.is_reference)
-    bytes_per_logit +=
-        kFp32Bytes * (kReferenceLossTemporaries + WidenedInputs(s, kWidenedLossInputs));
+  if (s.is_reference) return ReferenceHeadWork(s);
   const int64_t rows = std::min(s.positions, kHeadChunkRows);
-  const int64_t widened_matrix = s.widens() ? kFp32Bytes * s.model.vocab * s.model.hidden : 0;
-  return 2 * HiddenBytes(s) + rows * s.model.vocab * bytes_per_logit + widened_matrix;
+  return 2 * HiddenBytes(s) + rows * s.model.vocab * s.compute_bytes;
 }
 
 int64_t BlockWork(const MemorySetting& s) {
+  if (s.is_reference) return ReferenceBlockWork(s);
   const ModelShape& m = s.model;
-  const int64_t dequantized = s.compute_bytes * s.units.block.quantized;
-  if (!s.is_reference)
-    return s.positions * s.compute_bytes * (FusedSwiGluWidths(s) * m.intermediate + m.hidden) +
-           dequantized;
-  const int64_t temporaries = kReferenceSwiGluTemporaries + WidenedInputs(s, kWidenedSwiGluInputs);
-  const int64_t widened_matrix = s.widens() ? kFp32Bytes * 2 * m.intermediate * m.hidden : 0;
-  const int64_t swiglu =
-      s.positions * m.intermediate * (3 * s.compute_bytes + kFp32Bytes * temporaries);
-  return swiglu + widened_matrix + dequantized;
+  return s.positions * s.compute_bytes * (FusedSwiGluWidths(s) * m.intermediate + m.hidden) +
+         s.compute_bytes * s.units.block.quantized;
 }
 
 int64_t EmbeddingWork(const MemorySetting& s) {
-  return s.is_reference ? s.units.embedding.trainable * s.storage_bytes : 0;
+  return s.is_reference ? ReferenceEmbeddingWork(s) : 0;
 }
 
 }  // namespace trainctl::job

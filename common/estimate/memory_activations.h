@@ -8,6 +8,8 @@
 
 namespace trainctl::job {
 
+inline constexpr int64_t kHeadChunkRows = 2048;  // of logits at once (worker/rank/ops/head_loss.cc)
+
 // n · H of the compute dtype: the hidden state between two units.
 int64_t HiddenBytes(const MemorySetting& setting);
 
@@ -18,6 +20,9 @@ bool IsCheckpointed(const MemorySetting& setting, int64_t layer);
 // Alive while block `layer`, the last that has not gone back yet, is in its backward: what blocks 0
 // … layer saved, its own again where it is checkpointed, and the hidden gradient.
 int64_t ActivationsAtBlock(const MemorySetting& setting, int64_t layer);
+// As that block's gradient is finished: its own activations are gone, but for the input and the
+// output of one that was computed again.
+int64_t ActivationsAfterBlock(const MemorySetting& setting, int64_t layer);
 // At the end of the forward.
 int64_t AllActivations(const MemorySetting& setting);
 

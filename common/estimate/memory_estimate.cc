@@ -11,6 +11,18 @@ namespace trainctl::job {
 namespace {
 
 constexpr int64_t kLengthMultiple = 64;  // micro batches are padded to it
+constexpr int64_t kMostLength = int64_t{1} << 40;
+
+int64_t RoundUp(int64_t length) {
+  return (length + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple;
+}
+
+// Token ids and targets of the micro batch, and the rotary tables of the longest row allowed.
+int64_t BesideModel(const MemorySetting& s) {
+  constexpr int64_t kIdBytes = 8;
+  const int64_t longest = RoundUp(std::min(s.job.train.max_seq_length, kMostLength));
+  return 2 * kIdBytes * s.positions + kFp32Bytes * longest * s.model.head_dim;
+}
 
 // What is whole at the phases: the first unit is fetched before the forward, the head ahead of the
 // backward, beside which the last block stays (a tied head is two units, and it does not).
@@ -36,7 +48,7 @@ int64_t SequenceLength(const JobSpec& job, const Inspection& inspection) {
   const int64_t most = job.train.max_seq_length;
   const int64_t longest =
       inspection.longest_row > 0 ? std::min(most, inspection.longest_row) : most;
-  return (longest + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple;
+  return RoundUp(longest);
 }
 
 MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device,
@@ -50,10 +62,12 @@ MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, 
                              .optimizer = OptimizerBytes(setting),
                              .optimizer_cpu = HostOptimizerBytes(setting)};
   const int64_t host = setting.is_cpu ? kept.optimizer_cpu : 0;
-  estimate.peak_allocated = kept.params + kept.optimizer + host + PeakOfStep(setting);
+  const int64_t beside = BesideModel(setting);
+  estimate.peak_allocated = kept.params + kept.optimizer + host + beside + PeakOfStep(setting);
   estimate.phases.fill(kept);
+  for (MemoryByKind& phase : estimate.phases) phase.other = beside;
   MemoryByKind& after_forward = estimate.phases[static_cast<size_t>(Phase::kAfterForward)];
-  after_forward.other = AllActivations(setting);
+  after_forward.other += AllActivations(setting);
   AddGathered(setting, estimate.phases);
   estimate.phases[static_cast<size_t>(Phase::kAfterBackward)].grads = GradsAfterBackward(setting);
   for (MemoryByKind& phase : estimate.phases) {

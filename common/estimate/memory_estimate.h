@@ -51,14 +51,16 @@
 //   (LoRA on the matrix behind it: 5 F with
 //                dropout; without: 3 F), or the reference's fp32 temporaries.
 //   deterministic  beside a unit's gradient those of all ranks, and their sum.
-//   CPU slots    run the reference; bf16 matrices are multiplied in fp32 copies; on steps that
-//   report the gradient norm there are fp32
-//                temporaries of one unit's (shard of) gradient; optimizer_cpu is in the same memory
-//                and counts.
+//   CPU slots    run the reference; bf16 matrices are multiplied in fp32 copies; optimizer_cpu is
+//   in the same memory and counts. The gradient norm has fp64 temporaries of a piece; AdamW in 8
+//   bits has fp32 ones of a piece (memory_reference.h).
+//   beside       token ids and targets, 16 n; rotary tables, 4 D for each position up to
+//   max_seq_length.
 //
 // peak = params + optimizer + the largest over the moments of the backward: the head, each block,
 // the embedding. Workspaces of libraries are left out. Where it is worked out: memory_units
-// (elements), memory_state (what is held), memory_activations, memory_step (moments).
+// (elements), memory_state (what is held), memory_activations, memory_reference (the reference
+// kernels), memory_step (moments).
 #pragma once
 
 #include <array>

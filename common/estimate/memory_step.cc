@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/estimate/memory_activations.h"
+#include "common/estimate/memory_reference.h"
 #include "common/estimate/memory_state.h"
 
 namespace trainctl::job {
@@ -65,12 +66,23 @@ int64_t OrderedWork(const MemorySetting& s, const UnitElements& unit) {
   return (gathered + sum) * s.storage_bytes;
 }
 
-// While a unit's gradient is finished: on CPUs, on steps that report the gradient norm, its fp32
-// temporaries; deterministic's copies.
+// While a unit's gradient is finished: deterministic's copies; on CPUs its norm, and its update
+// unless that waits for the norm of all.
 int64_t FinishWork(const MemorySetting& s, const UnitElements& unit) {
-  const int64_t norm =
-      s.is_cpu ? s.TrainableHeld(unit) * kFp32Bytes * (s.storage_bytes == kFp32Bytes ? 1 : 2) : 0;
-  return std::max(norm, OrderedWork(s, unit));
+  const int64_t update = s.clips ? 0 : ReferenceUpdateWork(s, unit);
+  const int64_t on_cpu = s.is_cpu ? std::max(ReferenceNormWork(s, unit), update) : 0;
+  return std::max(on_cpu, OrderedWork(s, unit));
+}
+
+// As a unit is finished, in the last micro step: those finished before have given theirs back.
+int64_t GradsAtFinish(const MemorySetting& s, const LiveGrads& live) {
+  const int64_t grads = Grads(s, live);
+  if (!s.accumulates || s.clips || s.holds_gradients) return grads;
+  const int64_t gone_back = live.so_far - live.in_backward;
+  if (s.shards_trainable)
+    return grads - s.ShardOf(std::max<int64_t>(0, gone_back - live.on_its_way)) * s.storage_bytes;
+  const int64_t on_its_way = s.reduces() && !s.job.deterministic ? live.on_its_way : 0;
+  return grads - (gone_back - on_its_way) * s.storage_bytes;
 }
 
 // Whole weights that may be alive, in bytes.
@@ -99,8 +111,10 @@ int64_t AtHead(const MemorySetting& s) {
   const int64_t trainable = u.head.trainable + TiedTrainable(s);
   const int64_t weights =
       GatheredBytes(s, u.head) + (u.tied_head ? GatheredBytes(s, u.embedding) : 0);
-  return AllActivations(s) + std::max(HeadWork(s), 2 * HiddenBytes(s) + FinishWork(s, u.head)) +
-         Grads(s, {.in_backward = trainable, .so_far = trainable}) +
+  const LiveGrads live = {.in_backward = trainable, .so_far = trainable};
+  return AllActivations(s) +
+         std::max(HeadWork(s) + Grads(s, live),
+                  3 * HiddenBytes(s) + FinishWork(s, u.head) + GradsAtFinish(s, live)) +
          Gathered(
              s, {.unit = weights, .next = GatheredBytes(s, u.block), .rest = AllGatheredBytes(s)});
 }
@@ -118,8 +132,10 @@ int64_t AtBlock(const MemorySetting& s, int64_t layer) {
   const LiveWeights weights = {.unit = block,
                                .next = layer > 0 ? block : first_of_next,
                                .rest = embedding + (layer + 1) * block};
-  return ActivationsAtBlock(s, layer) + std::max(BlockWork(s), FinishWork(s, u.block)) +
-         Grads(s, live) + Gathered(s, weights);
+  return std::max(
+             ActivationsAtBlock(s, layer) + BlockWork(s) + Grads(s, live),
+             ActivationsAfterBlock(s, layer) + FinishWork(s, u.block) + GradsAtFinish(s, live)) +
+         Gathered(s, weights);
 }
 
 int64_t AtEmbedding(const MemorySetting& s) {
@@ -131,7 +147,8 @@ int64_t AtEmbedding(const MemorySetting& s) {
   const int64_t embedding = GatheredBytes(s, u.embedding), block = GatheredBytes(s, u.block);
   const LiveWeights weights = {
       .unit = s.accumulates ? embedding : 0, .next = s.accumulates ? block : 0, .rest = embedding};
-  return HiddenBytes(s) + std::max(EmbeddingWork(s), FinishWork(s, u.embedding)) + Grads(s, live) +
+  return std::max(HiddenBytes(s) + EmbeddingWork(s) + Grads(s, live),
+                  FinishWork(s, u.embedding) + GradsAtFinish(s, live)) +
          Gathered(s, weights);
 }
 
@@ -147,10 +164,21 @@ int64_t AtReduction(const MemorySetting& s) {
          (AllTrainable(s) + held + s.ShardOf(s.units.embedding.trainable)) * s.storage_bytes;
 }
 
+// Clipped gradients are applied after the backward, unit by unit from the embedding on.
+int64_t AtClippedUpdate(const MemorySetting& s) {
+  if (!s.clips || !s.is_cpu) return 0;
+  const ModelUnits& u = s.units;
+  const int64_t all = AllTrainableHeld(s);
+  return std::max(
+      {all * s.storage_bytes + ReferenceUpdateWork(s, u.embedding),
+       (all - s.TrainableHeld(u.embedding)) * s.storage_bytes + ReferenceUpdateWork(s, u.block),
+       s.TrainableHeld(u.head) * s.storage_bytes + ReferenceUpdateWork(s, u.head)});
+}
+
 }  // namespace
 
 int64_t PeakOfStep(const MemorySetting& s) {
-  int64_t peak = std::max({AtHead(s), AtEmbedding(s), AtReduction(s)});
+  int64_t peak = std::max({AtHead(s), AtEmbedding(s), AtReduction(s), AtClippedUpdate(s)});
   for (int64_t layer = 0; layer < s.units.layers; ++layer) peak = std::max(peak, AtBlock(s, layer));
   return peak;
 }

@@ -1,5 +1,7 @@
 #include "common/estimate/memory_units.h"
 
+#include <algorithm>
+
 #include "common/estimate/lora_targets.h"
 
 namespace trainctl::job {
@@ -26,6 +28,8 @@ class UnitBuilder {
   void AddTrainable(int64_t elements) {
     unit_.trainable += Pad(elements);
     if (elements < kSmallTensor) unit_.trainable_small += Pad(elements);
+    run_ = elements < kSmallTensor ? 0 : run_ + Pad(elements);
+    unit_.longest_run = std::max(unit_.longest_run, run_);
   }
 
   UnitElements Take() const { return unit_; }
@@ -33,15 +37,17 @@ class UnitBuilder {
  private:
   bool is_lora_;
   bool is_quantized_;
+  int64_t run_ = 0;
   UnitElements unit_;
 };
 
 void AddBlock(const ModelShape& m, UnitBuilder* block) {
   const int64_t q = m.heads * m.head_dim * m.hidden, kv = m.kv_heads * m.head_dim * m.hidden,
                 ffn = m.intermediate * m.hidden;
-  for (int i = 0; i < 2; ++i) block->Add(Kind::kVector, m.hidden);
-  for (const int64_t elements : {q, kv, kv, q, ffn, ffn, ffn})
-    block->Add(Kind::kBlockMatrix, elements);
+  block->Add(Kind::kVector, m.hidden);
+  for (const int64_t elements : {q, kv, kv, q}) block->Add(Kind::kBlockMatrix, elements);
+  block->Add(Kind::kVector, m.hidden);
+  for (int i = 0; i < 3; ++i) block->Add(Kind::kBlockMatrix, ffn);
 }
 
 }  // namespace

@@ -14,8 +14,9 @@ struct UnitElements {
   int64_t trainable = 0;
   int64_t trainable_small =
       0;  // those of them in tensors below 4,096 elements, whose 8-bit optimizer states stay fp32
-  int64_t frozen = 0;     // of the compute dtype
-  int64_t quantized = 0;  // matrices stored as 4-bit codes
+  int64_t longest_run = 0;  // the most of the others that lie side by side: updated piece by piece
+  int64_t frozen = 0;       // of the compute dtype
+  int64_t quantized = 0;    // matrices stored as 4-bit codes
 
   int64_t all() const { return trainable + frozen + quantized; }
 };

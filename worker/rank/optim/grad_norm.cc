@@ -9,11 +9,18 @@
 #include "worker/rank/ops/fused.h"
 
 namespace trainctl::optim {
+namespace {
+
+constexpr int64_t kPiece = 1 << 16;  // elements that a CPU has in fp32 and fp64 at once
+
+}  // namespace
 
 void AddNormSquared(const at::Tensor& grad, const at::Tensor& sum) {
   if (grad.is_cpu()) {
-    const at::Tensor wide = grad.to(at::kFloat);
-    sum.add_((wide * wide).sum(at::kDouble));
+    for (const at::Tensor& piece : grad.split(kPiece)) {
+      const at::Tensor wide = piece.to(at::kFloat);
+      sum.add_((wide * wide).sum(at::kDouble));
+    }
     return;
   }
   const at::Tensor workspace =

@@ -1,0 +1,162 @@
+#include "common/estimate/memory_reference.h"
+
+#include <algorithm>
+
+#include "common/estimate/memory_activations.h"
+
+namespace trainctl::job {
+namespace {
+
+constexpr int64_t kNormPiece = 1 << 16;      // worker/rank/optim/grad_norm.cc
+constexpr int64_t kEightBitPiece = 1 << 20;  // worker/rank/optim/adamw_8bit.cc
+
+// fp32 temporaries alive at once, in elements.
+constexpr int64_t kLoss = 2;          // of a logit
+constexpr int64_t kSwiGlu = 8;        // of an FFN element: sigmoid, silu and six of one expression
+constexpr int64_t kNormBackward = 6;  // of a hidden element: unit, weighted and four of one
+constexpr int64_t kDequantize = 3;    // of a 4-bit code: its index, its value, the scaled value
+
+// The sizes that the formulas are made of. Activations are bytes of all positions.
+struct Sizes {
+  const MemorySetting& s;
+  int64_t n = s.positions, e = s.compute_bytes;
+  int64_t hidden = s.model.hidden, ffn = s.model.intermediate;
+  int64_t q = s.model.heads * s.model.head_dim, kv = s.model.kv_heads * s.model.head_dim;
+  // fp32 copies of bf16 values: of what kernels read, and of the operands of products.
+  int64_t wide_input = e == kFp32Bytes ? 0 : kFp32Bytes;
+  int64_t wide_operand = s.widens() ? kFp32Bytes : 0;
+
+  int64_t Kept(int64_t width) const { return n * e * width; }
+  int64_t Wide(int64_t width) const { return n * kFp32Bytes * width; }
+
+  // out = a · b into a given tensor: both operands and the product in fp32, then in bf16.
+  int64_t Product(int64_t in, int64_t out) const {
+    return wide_operand == 0 ? 0
+                             : wide_operand * (n * in + n * out + in * out) + kBf16Bytes * n * out;
+  }
+  // The gradient of a matrix: none where it is frozen.
+  int64_t WeightGrad(int64_t in, int64_t out) const {
+    if (wide_operand == 0 || s.job.lora) return 0;
+    const bool adds = s.accumulates && s.storage_bytes == kBf16Bytes;
+    return wide_operand * (n * in + n * out + in * out) + (adds ? kBf16Bytes * in * out : 0);
+  }
+  // Beyond what is kept: RmsNormBackward's own.
+  int64_t Norm() const { return n * hidden * (kFp32Bytes * kNormBackward + wide_input); }
+};
+
+// Whole 4-bit matrices of a block, in elements, as they are unpacked on the way back.
+struct Unpacked {
+  int64_t down, gate_up, all;
+};
+
+Unpacked UnpackedOf(const Sizes& z) {
+  if (z.s.units.block.quantized == 0) return {0, 0, 0};
+  return {z.ffn * z.hidden, 3 * z.ffn * z.hidden, z.s.units.block.quantized};
+}
+
+// While a matrix of the FFN is unpacked.
+int64_t Unpacking(const Sizes& z) {
+  return z.s.units.block.quantized == 0 ? 0 : kFp32Bytes * kDequantize * z.ffn * z.hidden;
+}
+
+// The adapter of the matrix behind SwiGLU adds a product in fp32 to its input's gradient; with
+// dropout it also masks its input.
+int64_t DownAdapter(const Sizes& z) {
+  if (!z.s.units.adapts_down || !z.s.is_cpu) return 0;
+  return z.Wide(z.ffn) * (z.s.job.lora->dropout > 0 ? 2 : 1);
+}
+
+// What SwiGLU and the matrix behind it hold: they go back first.
+int64_t FfnEnd(const Sizes& z) {
+  const int64_t unpacked = z.e * UnpackedOf(z).down;
+  const int64_t swiglu =
+      3 * z.Kept(z.ffn) + z.n * z.ffn * (kFp32Bytes * kSwiGlu + 3 * z.wide_input);
+  const int64_t input =
+      z.Kept(z.ffn) + std::max({z.Product(z.hidden, z.ffn), DownAdapter(z), Unpacking(z)});
+  const int64_t weight = 4 * z.Kept(z.ffn) + z.WeightGrad(z.hidden, z.ffn);
+  return unpacked + std::max({swiglu, input, weight});
+}
+
+// Then gate and up, with the norm before them: the gradient stands in the place of their output.
+int64_t FfnBegin(const Sizes& z) {
+  const int64_t unpacked = z.e * UnpackedOf(z).gate_up, hidden = z.Kept(z.hidden);
+  const int64_t input = hidden + std::max(z.Product(2 * z.ffn, z.hidden), Unpacking(z));
+  const int64_t weight = 3 * hidden + z.WeightGrad(2 * z.ffn, z.hidden);
+  return unpacked + std::max({input, hidden + z.Norm(), weight});
+}
+
+// Then attention, after FFN and the second norm have given back what they saved. On CPUs keys and
+// values are repeated for each head.
+int64_t AttentionWork(const Sizes& z) {
+  if (!z.s.is_cpu) return 0;
+  const int64_t freed = z.Kept(2 * z.ffn + z.hidden);
+  const int64_t repeated = z.q == z.kv ? 0 : z.Wide(2 * z.q + 2 * z.kv);
+  const int64_t widened = z.wide_operand == 0 ? 0 : z.Wide(3 * z.q + 2 * z.kv) + z.Kept(3 * z.q);
+  return z.e * UnpackedOf(z).all + z.Kept(z.hidden + z.q) + z.Wide(3 * z.q) + repeated + widened -
+         freed;
+}
+
+// Then the first norm and its matrix, after attention.
+int64_t QkvWork(const Sizes& z) {
+  const int64_t qkv = z.q + 2 * z.kv, freed = z.Kept(2 * z.ffn + z.hidden + z.q);
+  const int64_t kept = 2 * z.Kept(z.hidden) - freed;
+  return z.e * UnpackedOf(z).all + kept +
+         std::max({z.Product(qkv, z.hidden), z.Norm(),
+                   z.Kept(2 * z.hidden) + z.WeightGrad(qkv, z.hidden)});
+}
+
+// The last block's forward with 4-bit weights, all unpacked: the hidden gradient is not there yet.
+int64_t UnpackedForward(const Sizes& z) {
+  if (z.s.units.block.quantized == 0) return 0;
+  return z.e * UnpackedOf(z).all + Unpacking(z) + z.Kept(z.ffn - z.hidden);
+}
+
+// AdamW in 8 bits, a piece at a time: the states in fp32, and what decodes, applies or encodes one.
+int64_t EightBitWork(const MemorySetting& s, int64_t elements) {
+  constexpr int64_t kStates = 2, kAlongside = 2;
+  const bool is_narrow = s.storage_bytes == kBf16Bytes;
+  const int64_t wide_master = is_narrow ? 1 : 0, wide_grad = is_narrow || s.clips ? 1 : 0;
+  return std::min(elements, kEightBitPiece) * kFp32Bytes *
+         (kStates + kAlongside + wide_master + wide_grad);
+}
+
+}  // namespace
+
+int64_t ReferenceBlockWork(const MemorySetting& s) {
+  const Sizes z{.s = s};
+  return std::max({FfnEnd(z), FfnBegin(z), AttentionWork(z), QkvWork(z), UnpackedForward(z)});
+}
+
+int64_t ReferenceHeadWork(const MemorySetting& s) {
+  const Sizes z{.s = s};
+  const int64_t rows = std::min(s.positions, kHeadChunkRows), vocab = s.model.vocab;
+  const int64_t loss = rows * vocab * (z.e + kFp32Bytes * kLoss + z.wide_input);
+  // The logits, and the operands and the result of a product with the head's matrix.
+  const int64_t products =
+      z.wide_operand == 0
+          ? 0
+          : rows * vocab * z.e +
+                z.wide_operand * (rows * vocab + rows * z.hidden + vocab * z.hidden) +
+                kBf16Bytes * rows * z.hidden;
+  return 2 * HiddenBytes(s) + std::max({loss, products, z.Norm()});
+}
+
+int64_t ReferenceEmbeddingWork(const MemorySetting& s) {
+  const int64_t widened =
+      s.storage_bytes == s.compute_bytes ? 0 : s.positions * kFp32Bytes * s.model.hidden;
+  return s.units.embedding.trainable > 0 ? widened + s.units.embedding.trainable * s.storage_bytes
+                                         : 0;
+}
+
+int64_t ReferenceNormWork(const MemorySetting& s, const UnitElements& unit) {
+  // The square of each element in fp32 and in fp64, of bf16 also the element itself.
+  return std::min(s.TrainableHeld(unit), kNormPiece) *
+         (kFp32Bytes + 8 + (s.storage_bytes == kBf16Bytes ? kFp32Bytes : 0));
+}
+
+int64_t ReferenceUpdateWork(const MemorySetting& s, const UnitElements& unit) {
+  if (s.job.optimizer.name != OptimizerKind::kAdamW8bit) return 0;
+  return EightBitWork(s, std::min(unit.longest_run, s.TrainableHeld(unit)));
+}
+
+}  // namespace trainctl::job

@@ -1,0 +1,27 @@
+// The working buffers of the reference kernels (worker/rank/ops: layers, aten_kernels, matmul,
+// attention), which CPU slots and "engine": "reference" run. Inside this room only. Pure.
+//
+// Temporaries of an expression live to its end, so that a line of such code holds several tensors.
+// On CPU slots a product of bf16 matrices is made of fp32 copies of both.
+#pragma once
+
+#include <cstdint>
+
+#include "common/estimate/memory_setting.h"
+
+namespace trainctl::job {
+
+// The most that a block's backward holds beyond ActivationsAtBlock.
+int64_t ReferenceBlockWork(const MemorySetting& setting);
+
+// The most that the head's backward holds beyond AllActivations.
+int64_t ReferenceHeadWork(const MemorySetting& setting);
+
+// While the embedding's gradient is made.
+int64_t ReferenceEmbeddingWork(const MemorySetting& setting);
+
+// While a unit's gradient is measured, and while it is applied, on a CPU slot.
+int64_t ReferenceNormWork(const MemorySetting& setting, const UnitElements& unit);
+int64_t ReferenceUpdateWork(const MemorySetting& setting, const UnitElements& unit);
+
+}  // namespace trainctl::job
