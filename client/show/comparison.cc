@@ -17,6 +17,8 @@ constexpr std::string_view kDefinitions =
     "and checkpoints.\n"
     "tokens/s counts positions up to the longest row of each micro batch, trained tokens/s only "
     "those that count in the loss.\n"
+    "samples/s and tokens/s: all of the run over its time. seconds per step: the median, without "
+    "the first step.\n"
     "speed-up: samples/s over the base's. memory: the worst rank's; by kind at the phase where it "
     "was largest.\n";
 

@@ -1,34 +1,34 @@
 #include "client/show/foresight.h"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "client/show/auto_micro_batch.h"
 #include "client/show/format.h"
+#include "client/show/job_text.h"
+#include "common/job/job_json.h"
+#include "common/rank/memory_kind.h"
+#include "common/rank/reduction.h"
 
 namespace trainctl::client {
 namespace {
 
 using job::MemoryByKind;
 
+using Summaries = std::vector<job::MetricSummary>;
+
 struct Row {
-  std::string key;  // the metric
-  std::string label;
-  std::string unit;
+  const job::MetricInfo* metric = nullptr;
   double predicted = 0;
   double measured = 0;
 
   double error() const { return (predicted - measured) / measured; }
 };
 
-// Of any rank and phase; 0: never measured.
-double Largest(const v1::JobDetail& detail, const std::string& metric) {
-  double largest = 0;
-  for (const v1::MetricSummary& summary : detail.summaries()) {
-    if (summary.name() == metric && summary.count() > 0) largest = std::max(largest, summary.max());
-  }
-  return largest;
+// 0: never measured.
+double Measured(const Summaries& summaries, job::Metric metric) {
+  const auto measured = job::Reduce(metric, summaries);
+  return measured ? measured->value : 0;
 }
 
 double LargestPhase(const job::MemoryEstimate& memory, int64_t MemoryByKind::* kind) {
@@ -37,34 +37,27 @@ double LargestPhase(const job::MemoryEstimate& memory, int64_t MemoryByKind::* k
   return static_cast<double>(largest);
 }
 
-// Time of a run that was not ended early.
-std::optional<double> MeasuredTime(const v1::JobDetail& detail) {
-  if (detail.view().outcome() != "SUCCEEDED" || CountedAttempts(detail) > 1) return std::nullopt;
-  const double seconds = Largest(detail, "time_seconds");
-  return seconds > 0 ? std::optional(seconds) : std::nullopt;
+// A prediction of time is of the whole run, undisturbed.
+bool IsWhole(const v1::JobDetail& detail) {
+  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+  return detail.view().outcome() == "SUCCEEDED" && CountedAttempts(detail) <= 1 &&
+         !(job.ok() && job->checkpoint.resume_from);
+}
+
+Row RowOf(job::Metric metric, double predicted, const Summaries& summaries) {
+  return {&job::Info(metric), predicted, Measured(summaries, metric)};
 }
 
 std::vector<Row> Rows(const job::Prediction& prediction, const v1::JobDetail& detail) {
-  struct Kind {
-    const char* key;
-    const char* label;
-    int64_t MemoryByKind::* bytes;
-  };
-  constexpr Kind kKinds[] = {
-      {"memory_peak_allocated_bytes", "peak allocated", &MemoryByKind::peak_allocated},
-      {"memory_params_bytes", "parameters", &MemoryByKind::params},
-      {"memory_grads_bytes", "gradients", &MemoryByKind::grads},
-      {"memory_optimizer_bytes", "optimizer", &MemoryByKind::optimizer},
-      {"memory_optimizer_cpu_bytes", "optimizer (host)", &MemoryByKind::optimizer_cpu},
-      {"memory_other_bytes", "other", &MemoryByKind::other}};
+  const Summaries summaries = SummariesOf(detail);
   std::vector<Row> rows;
-  for (const Kind& kind : kKinds) {
-    rows.push_back({kind.key, kind.label, "bytes", LargestPhase(prediction.memory, kind.bytes),
-                    Largest(detail, kind.key)});
+  for (const job::MetricInfo& metric : job::Metrics()) {
+    if (metric.section != job::Section::kMemory) continue;
+    const auto kind = std::ranges::find(job::kMemoryKinds, metric.id, &job::MemoryKind::metric);
+    rows.push_back(RowOf(metric.id, LargestPhase(prediction.memory, kind->bytes), summaries));
   }
-  if (prediction.time)
-    rows.push_back({"time_seconds", "time", "s", prediction.time->training_seconds,
-                    MeasuredTime(detail).value_or(0)});
+  if (prediction.time && IsWhole(detail))
+    rows.push_back(RowOf(job::Metric::kTimeSeconds, prediction.time->training_seconds, summaries));
   std::erase_if(rows, [](const Row& row) { return row.predicted <= 0 || row.measured <= 0; });
   return rows;
 }
@@ -76,8 +69,8 @@ std::string ForesightText(const job::Prediction& prediction, const v1::JobDetail
   TextTable table(
       {{"PREDICTION AND MEASUREMENT"}, {"PREDICTED", true}, {"MEASURED", true}, {"ERROR", true}});
   for (const Row& row : Rows(prediction, detail)) {
-    table.AddRow({row.label, FormatWithUnit(row.predicted, row.unit),
-                  FormatWithUnit(row.measured, row.unit), FormatDelta(row.error())});
+    table.AddRow({std::string(row.metric->label), FormatWithUnit(row.predicted, row.metric->unit),
+                  FormatWithUnit(row.measured, row.metric->unit), FormatDelta(row.error())});
   }
   return table.empty() ? "" : table.Render(layout);
 }
@@ -85,7 +78,7 @@ std::string ForesightText(const job::Prediction& prediction, const v1::JobDetail
 Json ForesightJson(const job::Prediction& prediction, const v1::JobDetail& detail) {
   Json rows = Json::array();
   for (const Row& row : Rows(prediction, detail)) {
-    rows.push_back({{"key", row.key},
+    rows.push_back({{"key", row.metric->name},
                     {"predicted", row.predicted},
                     {"measured", row.measured},
                     {"error", row.error()}});

@@ -3,6 +3,8 @@
 #include "client/show/auto_micro_batch.h"
 #include "client/show/foresight.h"
 #include "client/show/job_listing.h"
+#include "client/show/job_text.h"
+#include "common/rank/reduction.h"
 
 namespace trainctl::client {
 namespace {
@@ -86,16 +88,16 @@ Json DetailRecord(const v1::JobDetail& detail) {
   for (const v1::JobEvent& event : detail.events())
     record["events"].push_back({{"time", Seconds(event.time())}, {"text", event.text()}});
   record["summaries"] = Json::array();
-  for (const v1::MetricSummary& summary : detail.summaries()) {
-    record["summaries"].push_back(
-        {{"name", summary.name()},
-         {"rank", summary.has_rank() ? Json(summary.rank()) : Json(nullptr)},
-         {"phase", summary.phase()},
-         {"latest", summary.latest()},
-         {"min", summary.min()},
-         {"max", summary.max()},
-         {"mean", summary.mean()},
-         {"count", summary.count()}});
+  const std::vector<job::MetricSummary> summaries = SummariesOf(detail);
+  for (const job::MetricSummary& summary : summaries) {
+    record["summaries"].push_back({{"name", summary.name},
+                                   {"rank", summary.rank ? Json(*summary.rank) : Json(nullptr)},
+                                   {"phase", summary.phase},
+                                   {"latest", summary.latest},
+                                   {"min", summary.min},
+                                   {"max", summary.max},
+                                   {"mean", job::Average(summary, summaries)},
+                                   {"count", summary.count}});
   }
   return record;
 }

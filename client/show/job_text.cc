@@ -1,7 +1,8 @@
 #include "client/show/job_text.h"
 
 #include "client/show/format.h"
-#include "common/rank/metric.h"
+#include "common/rank/reduction.h"
+#include "common/wire/metric_point.h"
 
 namespace trainctl::client {
 
@@ -28,15 +29,24 @@ std::string OomText(const v1::OomDetail& oom) {
          " with a limit of " + FormatMemory(oom.limit_bytes());
 }
 
+std::vector<job::MetricSummary> SummariesOf(const v1::JobDetail& detail) {
+  std::vector<job::MetricSummary> summaries;
+  for (const v1::MetricSummary& summary : detail.summaries())
+    summaries.push_back(wire::FromWire(summary));
+  return summaries;
+}
+
 void AddSummaries(const v1::JobDetail& detail, TextTable* table) {
-  for (const v1::MetricSummary& summary : detail.summaries()) {
-    const job::MetricInfo* metric = job::FindMetric(summary.name());
+  const std::vector<job::MetricSummary> summaries = SummariesOf(detail);
+  for (const job::MetricSummary& summary : summaries) {
+    const job::MetricInfo* metric = job::FindMetric(summary.name);
     const auto value = [unit = metric != nullptr ? metric->unit : ""](double number) {
       return FormatWithUnit(number, unit);
     };
-    table->AddRow({summary.name(), summary.has_rank() ? std::to_string(summary.rank()) : "",
-                   summary.phase(), value(summary.latest()), value(summary.min()),
-                   value(summary.mean()), value(summary.max()), WithThousands(summary.count())});
+    table->AddRow({summary.name, summary.rank ? std::to_string(*summary.rank) : "", summary.phase,
+                   value(summary.latest), value(summary.min),
+                   value(job::Average(summary, summaries)), value(summary.max),
+                   WithThousands(summary.count)});
   }
 }
 

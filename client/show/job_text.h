@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/show/text_table.h"
+#include "common/rank/metric.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::client {
@@ -21,7 +22,10 @@ std::vector<std::string> Causes(const v1::AttemptView& attempt);
 // "asked for 2.00 GiB in backward with a limit of 10.00 GiB"
 std::string OomText(const v1::OomDetail& oom);
 
-// A row for each summary: metric, rank, phase, latest, min, mean, max, points.
+// What is kept of its metrics.
+std::vector<job::MetricSummary> SummariesOf(const v1::JobDetail& detail);
+
+// A row for each summary: metric, rank, phase, latest, min, mean (job::Average), max, points.
 void AddSummaries(const v1::JobDetail& detail, TextTable* table);
 
 }  // namespace trainctl::client

@@ -4,32 +4,16 @@
 #include <cmath>
 
 #include "common/estimate/memory_estimate.h"
-#include "common/job/outcome.h"
+#include "common/rank/memory_kind.h"
 
 namespace trainctl::client {
 namespace {
 
-struct Kind {
-  const char* name;
-  int64_t job::MemoryByKind::* bytes;
-};
-
-constexpr Kind kKinds[] = {
-    {"params", &job::MemoryByKind::params},
-    {"grads", &job::MemoryByKind::grads},
-    {"optimizer", &job::MemoryByKind::optimizer},
-    {"optimizer_cpu", &job::MemoryByKind::optimizer_cpu},
-    {"other", &job::MemoryByKind::other},
-    {"allocated", &job::MemoryByKind::allocated},
-    {"peak_allocated", &job::MemoryByKind::peak_allocated},
-    {"reserved", &job::MemoryByKind::reserved},
-};
-
-std::optional<int64_t> MostMeasured(const v1::JobDetail& detail, const std::string& kind,
+std::optional<int64_t> MostMeasured(const v1::JobDetail& detail, job::Metric metric,
                                     std::string_view phase) {
   std::optional<int64_t> most;
   for (const v1::MetricSummary& summary : detail.summaries()) {
-    if (summary.name() != "memory_" + kind + "_bytes" || summary.phase() != phase ||
+    if (summary.name() != job::Name(metric) || summary.phase() != phase ||
         !std::isfinite(summary.max()))
       continue;
     most = std::max(most.value_or(0), static_cast<int64_t>(summary.max()));
@@ -45,10 +29,11 @@ std::vector<MemoryRow> MemoryRows(const v1::JobDetail& detail) {
   const base::Result<job::MemoryEstimate> prediction =
       job::MemoryEstimateFromJson(detail.prediction_json());
   std::vector<MemoryRow> rows;
-  for (const Kind& kind : kKinds) {
+  for (const job::MemoryKind& kind : job::kMemoryKinds) {
     for (size_t i = 0; i < std::tuple_size_v<decltype(job::MemoryEstimate::phases)>; ++i) {
-      MemoryRow row{.kind = kind.name, .phase = std::string(job::Name(static_cast<job::Phase>(i)))};
-      row.measured = MostMeasured(detail, kind.name, row.phase);
+      MemoryRow row{.kind = std::string(kind.name),
+                    .phase = std::string(job::Name(static_cast<job::Phase>(i)))};
+      row.measured = MostMeasured(detail, kind.metric, row.phase);
       if (prediction.ok()) row.predicted = prediction->phases[i].*kind.bytes;
       if (row.measured || row.predicted) rows.push_back(std::move(row));
     }

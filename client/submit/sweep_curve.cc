@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/show/format.h"
+#include "common/rank/metric.h"
 
 namespace trainctl::client {
 namespace {
@@ -59,15 +60,15 @@ Json Record(const Sweep& sweep, const SweepResult& result) {
 }  // namespace
 
 void TakeMeasurements(const v1::CompareResponse& comparison, std::vector<SweepResult>* results) {
-  static constexpr std::pair<std::string_view, std::optional<double> SweepResult::*> kRows[] = {
-      {"step_seconds", &SweepResult::step_seconds},
-      {"samples_per_second", &SweepResult::samples_per_second},
-      {"tokens_per_second", &SweepResult::tokens_per_second},
-      {"memory_peak_allocated_bytes", &SweepResult::peak_bytes},
+  static constexpr std::pair<job::Metric, std::optional<double> SweepResult::*> kRows[] = {
+      {job::Metric::kStepSeconds, &SweepResult::step_seconds},
+      {job::Metric::kSamplesPerSecond, &SweepResult::samples_per_second},
+      {job::Metric::kTokensPerSecond, &SweepResult::tokens_per_second},
+      {job::Metric::kMemoryPeakAllocated, &SweepResult::peak_bytes},
   };
   for (const v1::CompareRow& row : comparison.rows()) {
-    for (const auto& [key, member] : kRows) {
-      if (row.key() != key) continue;
+    for (const auto& [metric, member] : kRows) {
+      if (row.key() != job::Name(metric)) continue;
       for (int i = 0; i < comparison.jobs_size(); ++i) {
         const auto of_job = [&](const SweepResult& result) {
           return result.id == comparison.jobs(i).id();

@@ -9,6 +9,7 @@
 #include "client/show/format.h"
 #include "client/verbs/verbs.h"
 #include "common/job/job_json.h"
+#include "common/rank/metric.h"
 
 namespace trainctl::client {
 namespace {
@@ -61,9 +62,11 @@ v1::CompareResponse Predictions(const v1::CompareResponse& comparison) {
   v1::CompareResponse found;
   *found.mutable_jobs() = comparison.jobs();
   for (const v1::CompareRow& row : comparison.rows()) {
-    const bool wanted = row.key() == "outcome" || row.key() == "time_seconds" ||
-                        row.key() == "step_seconds" || row.key() == "memory_peak_allocated_bytes" ||
-                        row.key().starts_with("predicted");
+    const job::MetricInfo* metric = job::FindMetric(row.key());
+    const bool wanted = row.key() == "outcome" || row.key().starts_with("predicted") ||
+                        (metric != nullptr && (metric->id == job::Metric::kTimeSeconds ||
+                                               metric->id == job::Metric::kStepSeconds ||
+                                               metric->id == job::Metric::kMemoryPeakAllocated));
     if (!wanted) continue;
     *found.add_rows() = row;
     found.mutable_rows()->rbegin()->set_section("");

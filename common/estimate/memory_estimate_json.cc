@@ -5,7 +5,7 @@
 #include "common/estimate/prediction.h"
 #include "common/job/json_fields.h"
 #include "common/json/write_json.h"
-#include "common/rank/memory_json.h"
+#include "common/rank/memory_kind.h"
 
 namespace trainctl::job {
 namespace {

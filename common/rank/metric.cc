@@ -1,53 +1,105 @@
 #include "common/rank/metric.h"
 
+#include <algorithm>
+#include <array>
+
 namespace trainctl::job {
 namespace {
 
-// Throughput and utilization are better when higher; what is neither (lr, temperature of an idle
-// card) counts as lower is better.
+using enum Metric;
+using enum Scope;
+using enum Reduction;
+using enum Better;
+
+constexpr Section kTime = Section::kTime, kMemory = Section::kMemory, kDevice = Section::kDevice,
+                  kLosses = Section::kLoss;
+
+// Throughput is a total over the time of the loop: a mean of the steps' rates would overstate it.
 constexpr MetricInfo kMetrics[] = {
-    {"loss", "", "training loss", true, false},
-    {"val_loss", "", "validation loss", true, false},
-    {"lr", "", "learning rate", true, false},
-    {"grad_norm", "", "gradient norm", true, false},
-    {"step_seconds", "s", "seconds per step", true, false},
-    {"tokens_per_second", "tokens/s", "tokens per second", false, false},
-    {"trained_tokens_per_second", "tokens/s", "trained tokens per second", false, false},
-    {"samples_per_second", "samples/s", "samples per second", false, false},
-    {"memory_params_bytes", "bytes", "memory: parameters", true, true},
-    {"memory_grads_bytes", "bytes", "memory: gradients", true, true},
-    {"memory_optimizer_bytes", "bytes", "memory: optimizer", true, true},
-    {"memory_optimizer_cpu_bytes", "bytes", "memory: optimizer (host)", true, true},
-    {"memory_other_bytes", "bytes", "memory: other", true, true},
-    {"memory_allocated_bytes", "bytes", "memory: allocated", true, true},
-    {"memory_peak_allocated_bytes", "bytes", "memory: peak allocated", true, true},
-    {"memory_reserved_bytes", "bytes", "memory: reserved", true, true},
-    {"gpu_utilization_percent", "%", "GPU utilization", false, true},
-    {"gpu_memory_used_bytes", "bytes", "GPU memory used", true, true},
-    {"gpu_power_watts", "W", "GPU power", true, true},
-    {"gpu_temperature_celsius", "°C", "GPU temperature", true, true},
-    {"gpu_energy_joules", "J", "GPU energy", true, true},
-    {"host_cpu_percent", "%", "host CPU", true, true},
-    {"host_memory_used_bytes", "bytes", "host memory used", true, true},
-    {"rank_cpu_percent", "%", "CPU of the rank", true, true},
-    {"rank_memory_used_bytes", "bytes", "host memory of the rank", true, true},
-    {"time_seconds", "s", "time", true, false},
-    {"trial_seconds", "s", "time of the trial", true, false},
-    {"load_seconds", "s", "time to load", true, true},
-    {"evaluation_seconds", "s", "time in evaluation", true, false},
-    {"checkpoint_seconds", "s", "time in checkpoints", true, false},
-    {"save_seconds", "s", "time to save", true, false},
+    {kTimeSeconds, "time_seconds", "s", "time", kGang, kTotal, kTime, kLower, kStepSeconds},
+    {kTrialSeconds, "trial_seconds", "s", "time of the trial", kGang, kLatest, kTime, kLower},
+    {kLoadSeconds, "load_seconds", "s", "time to load", kRank, kLatest, kTime, kLower},
+    {kEvaluationSeconds, "evaluation_seconds", "s", "time in evaluation", kGang, kTotal, kTime,
+     kLower},
+    {kCheckpointSeconds, "checkpoint_seconds", "s", "time in checkpoints", kGang, kTotal, kTime,
+     kLower},
+    {kSaveSeconds, "save_seconds", "s", "time to save", kGang, kLatest, kTime, kLower},
+    {kStepSeconds, "step_seconds", "s", "median seconds per step", kGang, kMedian, kTime, kLower},
+    {kSamples, "samples", "", "samples trained", kGang, kTotal, kTime},
+    {kSamplesPerSecond, "samples_per_second", "samples/s", "samples per second", kGang, kRate,
+     kTime, kHigher, kSamples},
+    {kTokensPerSecond, "tokens_per_second", "tokens/s", "tokens per second", kGang, kRate, kTime,
+     kHigher, kTokens},
+    {kTrainedTokensPerSecond, "trained_tokens_per_second", "tokens/s", "trained tokens per second",
+     kGang, kRate, kTime, kHigher, kTrainedTokens},
+
+    {kMemoryPeakAllocated, "memory_peak_allocated_bytes", "bytes", "memory: peak allocated", kRank,
+     kWorstRank, kMemory, kLower},
+    {kMemoryReserved, "memory_reserved_bytes", "bytes", "memory: reserved", kRank, kWorstRank,
+     kMemory, kLower},
+    {kMemoryParams, "memory_params_bytes", "bytes", "memory: parameters", kRank, kLargestPhase,
+     kMemory, kLower},
+    {kMemoryGrads, "memory_grads_bytes", "bytes", "memory: gradients", kRank, kLargestPhase,
+     kMemory, kLower},
+    {kMemoryOptimizer, "memory_optimizer_bytes", "bytes", "memory: optimizer", kRank, kLargestPhase,
+     kMemory, kLower},
+    {kMemoryOptimizerCpu, "memory_optimizer_cpu_bytes", "bytes", "memory: optimizer (host)", kRank,
+     kLargestPhaseIfAny, kMemory, kLower},
+    {kMemoryOther, "memory_other_bytes", "bytes", "memory: other", kRank, kLargestPhase, kMemory,
+     kLower},
+
+    {kGpuUtilization, "gpu_utilization_percent", "%", "GPU utilization", kRank, kMean, kDevice,
+     kHigher},
+    {kGpuPower, "gpu_power_watts", "W", "GPU power", kRank, kMean, kDevice, kLower},
+    {kGpuEnergy, "gpu_energy_joules", "J", "GPU energy", kRank, kCounter, kDevice, kLower},
+    {kHostCpu, "host_cpu_percent", "%", "host CPU", kRank, kMean, kDevice},
+
+    {kLoss, "loss", "", "training loss", kGang, kLatest, kLosses, kLower},
+    {kValLoss, "val_loss", "", "validation loss", kGang, kLatest, kLosses, kLower},
+
+    {kLr, "lr", "", "learning rate", kGang, kLatest},
+    {kGradNorm, "grad_norm", "", "gradient norm", kGang, kLatest},
+    {kTokens, "tokens", "", "tokens", kGang, kTotal},
+    {kTrainedTokens, "trained_tokens", "", "trained tokens", kGang, kTotal},
+    {kMemoryAllocated, "memory_allocated_bytes", "bytes", "memory: allocated", kRank, kWorstRank},
+    {kGpuMemoryUsed, "gpu_memory_used_bytes", "bytes", "GPU memory used", kRank, kWorstRank},
+    {kGpuTemperature, "gpu_temperature_celsius", "°C", "GPU temperature", kRank, kMean},
+    {kHostMemoryUsed, "host_memory_used_bytes", "bytes", "host memory used", kRank, kWorstRank},
+    {kRankCpu, "rank_cpu_percent", "%", "CPU of the rank", kRank, kMean},
+    {kRankMemoryUsed, "rank_memory_used_bytes", "bytes", "host memory of the rank", kRank,
+     kWorstRank},
 };
+
+constexpr bool IsInOrder() {
+  for (size_t i = 0; i < std::size(kMetrics); ++i) {
+    if (kMetrics[i].id != static_cast<Metric>(i)) return false;
+  }
+  return std::size(kMetrics) == static_cast<size_t>(kRankMemoryUsed) + 1;
+}
+static_assert(IsInOrder(), "a row for each Metric, in their order");
 
 }  // namespace
 
 std::span<const MetricInfo> Metrics() { return kMetrics; }
 
+const MetricInfo& Info(Metric metric) { return kMetrics[static_cast<size_t>(metric)]; }
+
 const MetricInfo* FindMetric(std::string_view name) {
-  for (const MetricInfo& metric : kMetrics) {
-    if (metric.name == name) return &metric;
+  const auto* found = std::ranges::find(kMetrics, name, &MetricInfo::name);
+  return found == std::end(kMetrics) ? nullptr : found;
+}
+
+std::string_view Name(Metric metric) { return Info(metric).name; }
+
+std::string_view Name(Section section) {
+  switch (section) {
+    case Section::kNone: return "";
+    case Section::kTime: return "time";
+    case Section::kMemory: return "memory";
+    case Section::kDevice: return "device";
+    case Section::kLoss: return "loss";
   }
-  return nullptr;
+  return "";
 }
 
 }  // namespace trainctl::job

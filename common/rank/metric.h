@@ -1,5 +1,6 @@
-// Metric points and the table of their names. The name is the key in `compare`, `metrics`, /metrics
-// and every export.
+// Metrics: the one table that says all about each, their points, and what is kept of a run's
+// points. A metric is a row of the table in metric.cc; everybody else asks the row. To add one: its
+// enumerator here, its row there, and the line that measures it.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,85 @@
 
 namespace trainctl::job {
 
+// In the order of `compare`; behind them those that it does not show.
+enum class Metric {
+  kTimeSeconds,
+  kTrialSeconds,
+  kLoadSeconds,
+  kEvaluationSeconds,
+  kCheckpointSeconds,
+  kSaveSeconds,
+  kStepSeconds,
+  kSamples,
+  kSamplesPerSecond,
+  kTokensPerSecond,
+  kTrainedTokensPerSecond,
+  kMemoryPeakAllocated,
+  kMemoryReserved,
+  kMemoryParams,
+  kMemoryGrads,
+  kMemoryOptimizer,
+  kMemoryOptimizerCpu,
+  kMemoryOther,
+  kGpuUtilization,
+  kGpuPower,
+  kGpuEnergy,
+  kHostCpu,
+  kLoss,
+  kValLoss,
+  kLr,
+  kGradNorm,
+  kTokens,
+  kTrainedTokens,
+  kMemoryAllocated,
+  kGpuMemoryUsed,
+  kGpuTemperature,
+  kHostMemoryUsed,
+  kRankCpu,
+  kRankMemoryUsed,
+};
+
+// Whose a point is: of the whole gang, as rank 0 reports it, or of the rank that reports it.
+enum class Scope { kGang, kRank };
+
+// How the points of a run become its one value (reduction.h).
+enum class Reduction {
+  kLatest,             // the newest; the worst rank's
+  kMedian,             // of the steps but the first, which allocates and compiles
+  kTotal,              // the sum of `of`
+  kRate,               // the sum of `of` over the time of the training loop
+  kWorstRank,          // the most that any rank had, with the spread over ranks
+  kLargestPhase,       // the most of any rank and phase
+  kLargestPhaseIfAny,  // no value for zero: of what most jobs do not have
+  kMean,               // over samples and ranks, with each rank's own
+  kCounter,            // grows from 0 at the job's start, over all attempts; summed over ranks
+};
+
+// Where compare shows it.
+enum class Section { kNone, kTime, kMemory, kDevice, kLoss };
+
+enum class Better { kLower, kHigher, kNeither };
+
+struct MetricInfo {
+  Metric id;
+  std::string_view name;   // the key in `compare`, `metrics`, /metrics and every export
+  std::string_view unit;   // "", "s", "tokens/s", "bytes", "%", "W", "J", "°C"
+  std::string_view label;  // for people
+  Scope scope;
+  Reduction reduction;
+  Section section = Section::kNone;
+  Better better = Better::kNeither;
+  Metric of = id;  // what kTotal and kRate sum up
+};
+
+std::span<const MetricInfo> Metrics();
+const MetricInfo& Info(Metric metric);
+// nullptr: no metric that this version knows.
+const MetricInfo* FindMetric(std::string_view name);
+
+std::string_view Name(Metric metric);
+std::string_view Name(Section section);  // "time"; of kNone empty
+
 struct MetricPoint {
   std::string name;
   int64_t step = 0;             // optimizer step, from 0
@@ -21,22 +101,20 @@ struct MetricPoint {
   base::WallMicros time = 0;
 };
 
-struct MetricInfo {
-  std::string_view name;
-  std::string_view unit;   // "", "s", "tokens/s", "bytes", "%", "W", "J", "°C"
-  std::string_view label;  // for people
-  bool lower_is_better = true;
-  bool per_rank = false;
-};
+// Of one run, metric, rank and phase, as it is kept at ingestion: one value a step, of the latest
+// attempt that reached it. NaN values are counted in no number but `latest`.
+struct MetricSummary {
+  std::string name;
+  std::optional<int64_t> rank;
+  std::string phase;
+  double latest = 0;  // of the highest step
+  double min = 0;
+  double max = 0;
+  double total = 0;
+  int64_t count = 0;             // a summary of none is ignored
+  std::optional<double> median;  // of kMedian metrics, where somebody has looked at the points
 
-// Every metric there is: loss, val_loss, lr, grad_norm, step_seconds, tokens_per_second,
-// trained_tokens_per_second, samples_per_second,
-// memory_{params,grads,optimizer,optimizer_cpu,other,allocated,peak_allocated,reserved}_bytes,
-// gpu_{utilization_percent,memory_used_bytes,power_watts,temperature_celsius,energy_joules},
-// host_{cpu_percent,memory_used_bytes}, rank_{cpu_percent,memory_used_bytes}; once a run (step =
-// last): time_seconds, load_seconds, evaluation_seconds, save_seconds; and after each checkpoint
-// checkpoint_seconds, what steps have waited for all checkpoints so far.
-std::span<const MetricInfo> Metrics();
-const MetricInfo* FindMetric(std::string_view name);
+  double mean() const { return count > 0 ? total / static_cast<double>(count) : 0; }
+};
 
 }  // namespace trainctl::job

@@ -36,11 +36,11 @@ struct RankRendezvous {
 // Sent when it changes, at most a few times a second, also from inside a long step. stage tells a
 // hung rank from one that waits for it: "compute", or "collective" while the rank waits for others.
 struct RankProgress {
-  int64_t step = 0;   // optimizer steps done
-  int64_t steps = 0;  // of the whole run
+  int64_t step = 0;        // optimizer steps done, those before a resume included
+  int64_t first_step = 0;  // that this attempt began behind: of a resumed run its checkpoint's
+  int64_t steps = 0;       // of the whole run
   std::string stage = "compute";
   std::optional<double> loss;
-  std::optional<double> tokens_per_second;
   int64_t peak_allocated_bytes = 0;
 };
 

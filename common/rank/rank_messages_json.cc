@@ -4,7 +4,7 @@
 
 #include "common/job/json_fields.h"
 #include "common/json/write_json.h"
-#include "common/rank/memory_json.h"
+#include "common/rank/memory_kind.h"
 #include "common/rank/rank_json.h"
 
 namespace trainctl::job {
@@ -33,10 +33,10 @@ constexpr auto kRendezvousFields = [](auto& fields, auto& rendezvous) {
 
 constexpr auto kProgressFields = [](auto& fields, auto& progress) {
   fields.Member("step", progress.step);
+  fields.MemberOrDefault("first_step", progress.first_step);
   fields.Member("steps", progress.steps);
   fields.Member("stage", progress.stage);
   fields.MemberIfAny("loss", progress.loss);
-  fields.MemberIfAny("tokens_per_second", progress.tokens_per_second);
   fields.Member("peak_allocated_bytes", progress.peak_allocated_bytes);
 };
 

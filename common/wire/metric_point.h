@@ -1,5 +1,5 @@
-// job::MetricPoint ↔ v1::MetricPoint. Any value travels, NaN too: a diverged loss is a fact; who
-// stores it decides.
+// Metric points and summaries ↔ messages. Any value travels, NaN too: a diverged loss is a fact;
+// who stores it decides.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace trainctl::v1 {
 class MetricPoint;
-}
+class MetricSummary;
+}  // namespace trainctl::v1
 
 namespace trainctl::wire {
 
@@ -21,5 +22,8 @@ v1::MetricPoint ToWire(const job::MetricPoint& point);
 // kInvalid names the field: an empty or overlong name, a negative step or rank, a phase that is no
 // Phase.
 base::Result<job::MetricPoint> FromWire(const v1::MetricPoint& message);
+
+v1::MetricSummary ToWire(const job::MetricSummary& summary);
+job::MetricSummary FromWire(const v1::MetricSummary& message);
 
 }  // namespace trainctl::wire

@@ -44,10 +44,10 @@ void Write(const job::RankRendezvous& body, v1::RankReport* report) {
 void Write(const job::RankProgress& body, v1::RankReport* report) {
   v1::RankProgress* message = report->mutable_progress();
   message->set_step(body.step);
+  message->set_first_step(body.first_step);
   message->set_steps(body.steps);
   message->set_stage(body.stage);
   if (body.loss) message->set_loss(*body.loss);
-  if (body.tokens_per_second) message->set_tokens_per_second(*body.tokens_per_second);
   message->set_peak_allocated_bytes(body.peak_allocated_bytes);
 }
 
@@ -99,15 +99,16 @@ base::Result<job::ReportBody> Read(const v1::RankPhase& message) {
 
 base::Result<job::ReportBody> Read(const v1::RankProgress& message) {
   if (message.step() < 0) return NotNegative("progress.step", message.step());
+  if (message.first_step() < 0) return NotNegative("progress.first_step", message.first_step());
   if (message.steps() < 0) return NotNegative("progress.steps", message.steps());
   if (message.peak_allocated_bytes() < 0)
     return NotNegative("progress.peak_allocated_bytes", message.peak_allocated_bytes());
   job::RankProgress body;
   body.step = message.step();
+  body.first_step = message.first_step();
   body.steps = message.steps();
   body.stage = message.stage();
   if (message.has_loss()) body.loss = message.loss();
-  if (message.has_tokens_per_second()) body.tokens_per_second = message.tokens_per_second();
   body.peak_allocated_bytes = message.peak_allocated_bytes();
   return job::ReportBody(std::move(body));
 }

@@ -14,22 +14,15 @@
 #include "common/estimate/prediction.h"
 #include "common/job/job.h"
 #include "common/job/outcome.h"
+#include "common/rank/metric.h"
 
 namespace trainctl::compare {
 
-// A metric of a run as kept at ingestion, for each name, rank and phase (the store's MetricSummary,
-// plus the median where it is known).
-struct MetricSummary {
-  std::string name;
-  std::optional<int64_t> rank;  // null: of the whole gang
-  std::string phase;            // of memory metrics: a job::Phase's name; else empty
-  double latest = 0;
-  double min = 0;
-  double max = 0;
-  double mean = 0;
-  int64_t count = 0;  // points; a summary of none is ignored
-  std::optional<double>
-      median;  // of the steady state: of step_seconds it stands for the run instead of the mean
+// Another job that ran on a host of a run's while it ran there.
+struct Neighbour {
+  std::string id;  // "j7"
+  std::string host;
+  bool on_slots = false;  // both on CPU slots: on the same processors
 };
 
 // One column. Strings that are not known are empty and then neither compared nor warned about.
@@ -45,14 +38,14 @@ struct Run {
   int64_t attempts =
       1;  // but those that a trial of the micro batch ended; more than 1: restarted or preempted
   bool preempted = false;   // some attempt ended PREEMPTED
-  int64_t steps = 0;        // optimizer steps of the whole run; 0: not known
   std::string device_name;  // "NVIDIA H200"
   std::string host;         // of several: joined by the caller, in order of rank
   std::string driver;
   std::string libtorch;
   std::string nccl;
   std::string commit;
-  std::vector<MetricSummary> metrics;
+  std::vector<Neighbour> neighbours;
+  std::vector<job::MetricSummary> metrics;  // with medians
 };
 
 // A cell. monostate: not known, never measured, or null in the job file.
@@ -83,9 +76,9 @@ struct Table {
 // Compares in the order given; `base` is an index into runs, of which there is at least one.
 //
 // A run that ended OOM has its settings, outcome and prediction; nothing was measured that could be
-// compared. speedup is samples/s over the base's; scaling_efficiency is speedup over the ratio of
-// device counts, shown where those differ. Memory is the worst rank's; memory by kind is taken at
-// the phase where the kind was largest. Energy is the sum over GPUs of what their counters grew.
+// compared. Metrics are reduced as their rows say (common/rank/metric.h). speedup is samples/s over
+// the base's, both as shown; scaling_efficiency is speedup over the ratio of device counts, shown
+// where those differ.
 Table Compare(const std::vector<Run>& runs, size_t base);
 
 }  // namespace trainctl::compare

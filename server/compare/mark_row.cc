@@ -11,17 +11,13 @@ namespace {
 // Values that differ by less are shown as ±0 %, and none of them is better.
 constexpr double kEqual = 0.0005;
 
-enum class Better { kLower, kHigher, kNeither };
+using job::Better;
 
-// Of derived keys and of metrics that only describe the machine; the rest is said by the table of
-// metrics.
+// Of a metric as its row says; of other rows, speed-up and scaling alone can be better.
 Better BetterDirection(std::string_view key) {
   if (key == "speedup" || key == "scaling_efficiency") return Better::kHigher;
-  if (key == "host_cpu_percent" || key == "outcome" || key.starts_with("predicted_"))
-    return Better::kNeither;
   const job::MetricInfo* metric = job::FindMetric(key);
-  if (metric == nullptr) return Better::kNeither;
-  return metric->lower_is_better ? Better::kLower : Better::kHigher;
+  return metric == nullptr ? Better::kNeither : metric->better;
 }
 
 const double* Number(const Value& value) { return std::get_if<double>(&value.value); }

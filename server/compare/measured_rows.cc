@@ -1,12 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <string_view>
 #include <utility>
 
-#include "common/base/check.h"
-#include "common/rank/metric.h"
-#include "server/compare/reduction.h"
+#include "common/rank/reduction.h"
 #include "server/compare/sections.h"
 
 namespace trainctl::compare {
@@ -18,65 +17,16 @@ bool HasMeasurements(const Run& run) {
   return run.outcome != job::Outcome::kOomGpu && run.outcome != job::Outcome::kOomHost;
 }
 
-Summaries SummariesOf(const Run& run, std::string_view name) {
-  Summaries found;
-  for (const MetricSummary& summary : run.metrics) {
-    if (summary.name == name && summary.count > 0) found.push_back(&summary);
-  }
-  return found;
-}
-
-struct MeasuredRow {
-  std::string_view metric;  // the row's key
-  std::string_view section;
-  Value (*value)(const Summaries&);
-};
-
-constexpr MeasuredRow kTimeRows[] = {
-    {"time_seconds", "time", Latest},
-    {"trial_seconds", "time", Latest},
-    {"load_seconds", "time", Latest},
-    {"evaluation_seconds", "time", LatestIfAny},
-    {"checkpoint_seconds", "time", LatestIfAny},
-    {"save_seconds", "time", LatestIfAny},
-    {"step_seconds", "time", StepSeconds},
-    {"samples_per_second", "time", Rate},
-    {"tokens_per_second", "time", Rate},
-    {"trained_tokens_per_second", "time", Rate},
-};
-
-constexpr MeasuredRow kMemoryRows[] = {
-    {"memory_peak_allocated_bytes", "memory", WorstBytes},
-    {"memory_reserved_bytes", "memory", WorstBytes},
-    {"memory_params_bytes", "memory", LargestPhase},
-    {"memory_grads_bytes", "memory", LargestPhase},
-    {"memory_optimizer_bytes", "memory", LargestPhase},
-    {"memory_optimizer_cpu_bytes", "memory", LargestPhaseIfAny},
-    {"memory_other_bytes", "memory", LargestPhase},
-};
-
-constexpr MeasuredRow kDeviceRows[] = {
-    {"gpu_utilization_percent", "device", MeanOverDevices},
-    {"gpu_power_watts", "device", MeanOverDevices},
-    {"gpu_energy_joules", "device", GrowthOverDevices},
-    {"host_cpu_percent", "device", MeanOverDevices},
-};
-
-constexpr MeasuredRow kLossRows[] = {
-    {"loss", "loss", Latest},
-    {"val_loss", "loss", Latest},
-};
-
-Row ToRow(const MeasuredRow& measured, const std::vector<Run>& runs) {
-  const job::MetricInfo* metric = job::FindMetric(measured.metric);
-  CHECK(metric != nullptr) << measured.metric;
-  Row row{.key = std::string(measured.metric),
-          .label = std::string(metric->label),
-          .unit = std::string(metric->unit),
-          .section = std::string(measured.section)};
+Row ToRow(const job::MetricInfo& metric, const std::vector<Run>& runs) {
+  Row row{.key = std::string(metric.name),
+          .label = std::string(metric.label),
+          .unit = std::string(metric.unit),
+          .section = std::string(job::Name(metric.section))};
   for (const Run& run : runs) {
-    row.values.push_back(HasMeasurements(run) ? measured.value(SummariesOf(run, measured.metric))
-                                              : Value{});
+    Value& value = row.values.emplace_back();
+    if (!HasMeasurements(run)) continue;
+    if (auto measured = job::Reduce(metric.id, run.metrics))
+      value = {.value = measured->value, .note = std::move(measured->note)};
   }
   return row;
 }
@@ -171,7 +121,8 @@ Row PredictedTimeRow(const std::vector<Run>& runs, const Row& measured) {
     Value& value = row.values.emplace_back();
     if (!runs[i].prediction || !runs[i].prediction->time) continue;
     const double seconds = runs[i].prediction->time->training_seconds;
-    const bool is_whole = runs[i].outcome == job::Outcome::kSucceeded && runs[i].attempts == 1;
+    const bool is_whole = runs[i].outcome == job::Outcome::kSucceeded && runs[i].attempts == 1 &&
+                          !runs[i].job.checkpoint.resume_from;
     value = {.value = seconds, .note = is_whole ? ErrorNote(seconds, measured.values[i]) : ""};
   }
   return row;
@@ -179,41 +130,40 @@ Row PredictedTimeRow(const std::vector<Run>& runs, const Row& measured) {
 
 // Where runs made a different number of steps, their times say little without it.
 void NoteSteps(const std::vector<Run>& runs, Row* time) {
-  const bool same = std::all_of(runs.begin(), runs.end(),
-                                [&](const Run& run) { return run.steps == runs.front().steps; });
-  if (same) return;
+  std::vector<int64_t> steps;
+  for (const Run& run : runs) steps.push_back(job::StepsTrained(run.metrics));
+  if (std::ranges::adjacent_find(steps, std::not_equal_to<>()) == steps.end()) return;
   for (size_t i = 0; i < runs.size(); ++i) {
-    if (!time->values[i].empty() && runs[i].steps > 0)
-      time->values[i].note = std::to_string(runs[i].steps) + " steps";
+    if (!time->values[i].empty()) time->values[i].note = std::to_string(steps[i]) + " steps";
   }
 }
 
-void AddTimeRows(const std::vector<Run>& runs, size_t base, std::vector<Row>* rows) {
-  Row samples_per_second;
-  for (const MeasuredRow& measured : kTimeRows) {
-    rows->push_back(ToRow(measured, runs));
-    if (measured.metric == "time_seconds") {
-      NoteSteps(runs, &rows->back());
-      rows->push_back(PredictedTimeRow(runs, rows->back()));
-    }
-    if (measured.metric == "samples_per_second") samples_per_second = rows->back();
+// Rows that are made of the metric's and stand below it.
+void AddDerivedRows(const std::vector<Run>& runs, size_t base, job::Metric metric,
+                    std::vector<Row>* rows) {
+  Row& measured = rows->back();
+  switch (metric) {
+    case job::Metric::kTimeSeconds:
+      NoteSteps(runs, &measured);
+      return rows->push_back(PredictedTimeRow(runs, measured));
+    case job::Metric::kSamplesPerSecond:
+      rows->push_back(SpeedupRow(runs, measured, base));
+      return rows->push_back(ScalingRow(runs, rows->back(), base));
+    case job::Metric::kMemoryPeakAllocated:
+      return rows->push_back(PredictedPeakRow(runs, measured));
+    default: return;
   }
-  rows->push_back(SpeedupRow(runs, samples_per_second, base));
-  rows->push_back(ScalingRow(runs, rows->back(), base));
 }
 
 }  // namespace
 
 std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base) {
   std::vector<Row> rows = {OutcomeRow(runs)};
-  AddTimeRows(runs, base, &rows);
-  for (const MeasuredRow& measured : kMemoryRows) {
-    rows.push_back(ToRow(measured, runs));
-    if (measured.metric == "memory_peak_allocated_bytes")
-      rows.push_back(PredictedPeakRow(runs, rows.back()));
+  for (const job::MetricInfo& metric : job::Metrics()) {
+    if (metric.section == job::Section::kNone) continue;
+    rows.push_back(ToRow(metric, runs));
+    AddDerivedRows(runs, base, metric.id, &rows);
   }
-  for (const MeasuredRow& measured : kDeviceRows) rows.push_back(ToRow(measured, runs));
-  for (const MeasuredRow& measured : kLossRows) rows.push_back(ToRow(measured, runs));
   return rows;
 }
 

@@ -5,29 +5,10 @@
 #include <utility>
 
 #include "server/coordinator/questions.h"
-#include "server/coordinator/steady_median.h"
+#include "server/coordinator/summaries.h"
 
 namespace trainctl::coordinator {
 namespace {
-
-base::Result<std::vector<compare::MetricSummary>> ReadMetrics(store::Reader& reader,
-                                                              base::JobId job) {
-  auto summaries = reader.Summaries(job);
-  if (!summaries) return summaries.error();
-  std::vector<compare::MetricSummary> metrics;
-  for (store::MetricSummary& s : *summaries) {
-    compare::MetricSummary metric{
-        std::move(s.name), s.rank,      std::move(s.phase), s.latest, s.min, s.max, s.mean,
-        s.count,           std::nullopt};
-    if (metric.name == "step_seconds" && !metric.rank) {
-      auto median = SteadyMedian(reader, job, metric.name);
-      if (!median) return median.error();
-      metric.median = *median;
-    }
-    metrics.push_back(std::move(metric));
-  }
-  return metrics;
-}
 
 // Where the run ran and with what, of its last attempt.
 void FillPlace(const store::StoredAttempt& attempt, compare::Run* run) {
@@ -57,7 +38,6 @@ base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob
     run.inspection = std::move(*inspection);
   if (auto prediction = job::PredictionFromJson(job.row.prediction_json))
     run.prediction = std::move(*prediction);
-  run.steps = job.status.progress.steps;
   const auto attempts = reader.Attempts(job.row.id);
   if (!attempts) return attempts.error();
   const auto failed_trials =
@@ -70,7 +50,11 @@ base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob
         return attempt.row.end && attempt.row.end->outcome == job::Outcome::kPreempted;
       });
   if (!attempts->empty()) FillPlace(attempts->back(), &run);
-  auto metrics = ReadMetrics(reader, job.row.id);
+  const auto neighbours = reader.Neighbours(job.row.id);
+  if (!neighbours) return neighbours.error();
+  for (const store::Neighbour& other : *neighbours)
+    run.neighbours.push_back({base::ToString(other.job), other.host, other.on_slots});
+  auto metrics = ReadSummaries(reader, job.row.id);
   if (!metrics) return metrics.error();
   run.metrics = std::move(*metrics);
   return run;

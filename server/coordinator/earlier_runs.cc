@@ -6,10 +6,13 @@
 
 #include "common/estimate/memory_estimate.h"
 #include "common/estimate/run_time.h"
-#include "server/coordinator/steady_median.h"
+#include "common/rank/reduction.h"
+#include "server/coordinator/summaries.h"
 
 namespace trainctl::coordinator {
 namespace {
+
+constexpr int64_t kFewestSteps = 2;  // a run of one step has no steady state
 
 // The medians of one device's runs, newest first.
 struct Measured {
@@ -33,20 +36,18 @@ base::Status Add(store::Reader& reader, base::JobId job, std::vector<Measured>* 
   if (found != devices->end() &&
       static_cast<int64_t>(found->medians.size()) >= EarlierRuns::kMostRuns)
     return base::Ok{};
-  const auto median = SteadyMedian(reader, job, "step_seconds");
-  if (!median) return median.error();
-  if (!*median) return base::Ok{};
+  const auto summaries = ReadSummaries(reader, job);
+  if (!summaries) return summaries.error();
+  if (job::StepsTrained(*summaries) < kFewestSteps) return base::Ok{};
+  const auto step_seconds = job::Reduce(job::Metric::kStepSeconds, *summaries);
   if (found == devices->end()) found = devices->insert(devices->end(), {name, job, {}});
-  found->medians.push_back(**median);
+  found->medians.push_back(step_seconds->value);
   return base::Ok{};
 }
 
-EarlierRuns Summarize(Measured measured) {
-  const auto middle =
-      measured.medians.begin() + static_cast<std::ptrdiff_t>(measured.medians.size() / 2);
-  std::nth_element(measured.medians.begin(), middle, measured.medians.end());
-  return {measured.device_name, *middle, static_cast<int64_t>(measured.medians.size()),
-          measured.latest};
+EarlierRuns Summarize(const Measured& measured) {
+  return {measured.device_name, job::Median(measured.medians).value_or(0),
+          static_cast<int64_t>(measured.medians.size()), measured.latest};
 }
 
 }  // namespace

@@ -4,20 +4,6 @@
 #include <utility>
 
 namespace trainctl::coordinator {
-namespace {
-
-// At the speed of this attempt so far, its start-up included: an upper estimate that gets better
-// with each step.
-double RemainingSeconds(const core::LiveAttempt& attempt, const core::JobProgress& progress,
-                        const core::Now& now) {
-  if (progress.step <= 0 || progress.steps <= progress.step) return 0;
-  const double elapsed = static_cast<double>(now.wall - attempt.row.placed_at) / 1e6;
-  return std::max(0.0, elapsed * static_cast<double>(progress.steps - progress.step) /
-                           static_cast<double>(progress.step));
-}
-
-}  // namespace
-
 JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::StoredJob stored) {
   JobSnapshot snapshot{std::move(stored), "", 0};
   const core::Job* live = core::FindJob(state, snapshot.job.row.id);
@@ -26,7 +12,7 @@ JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::Stor
   snapshot.job.status.progress = core::Progress(*live);
   snapshot.reason = core::Reason(state, *live, now);
   if (!live->attempt) return snapshot;
-  snapshot.remaining_seconds = RemainingSeconds(*live->attempt, snapshot.job.status.progress, now);
+  snapshot.remaining_seconds = core::RemainingSeconds(*live, now).value_or(0);
   snapshot.job.placement.clear();
   for (const core::Rank& rank : live->attempt->ranks)
     snapshot.job.placement.push_back(rank.row.worker);

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "server/coordinator/summaries.h"
+
 namespace trainctl::coordinator {
 namespace {
 
@@ -23,7 +25,7 @@ base::Result<JobDetail> ReadDetail(store::Reader& reader, store::StoredJob job) 
   if (!attempts) return attempts.error();
   auto events = reader.Events(job.row.id);
   if (!events) return events.error();
-  auto summaries = reader.Summaries(job.row.id);
+  auto summaries = ReadSummaries(reader, job.row.id);
   if (!summaries) return summaries.error();
   auto artefacts = reader.Artefacts(job.row.id);
   if (!artefacts) return artefacts.error();

@@ -27,7 +27,7 @@ struct JobDetail {
   store::StoredJob job;
   std::vector<store::StoredAttempt> attempts;
   std::vector<core::EventRow> events;
-  std::vector<store::MetricSummary> summaries;
+  std::vector<job::MetricSummary> summaries;
   std::vector<core::ArtefactRow> artefacts;  // oldest first; of each path the latest
 };
 struct Details {

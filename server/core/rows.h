@@ -51,11 +51,10 @@ struct JobRow {
 
 // How far a run is, over all its ranks.
 struct JobProgress {
-  int64_t step = 0;                         // optimizer steps done, of the rank that did fewest
-  int64_t steps = 0;                        // of the whole run; 0: not known yet
-  std::optional<double> loss;               // as rank 0 said last
-  std::optional<double> tokens_per_second;  // of the whole gang, as rank 0 said last
-  int64_t peak_allocated_bytes = 0;         // of the rank with the most
+  int64_t step = 0;                  // optimizer steps done, of the rank that did fewest
+  int64_t steps = 0;                 // of the whole run; 0: not known yet
+  std::optional<double> loss;        // as rank 0 said last
+  int64_t peak_allocated_bytes = 0;  // of the rank with the most
 };
 
 // What changes of a job.

@@ -40,8 +40,17 @@ JobProgress Progress(const Job& job) {
         std::max(progress.peak_allocated_bytes, rank.row.progress.peak_allocated_bytes);
   }
   progress.loss = ranks.front().row.progress.loss;
-  progress.tokens_per_second = ranks.front().row.progress.tokens_per_second;
   return progress;
+}
+
+std::optional<double> RemainingSeconds(const Job& job, const Now& now) {
+  if (!job.attempt) return std::nullopt;
+  const JobProgress progress = Progress(job);
+  const int64_t done = progress.step - job.attempt->ranks.front().row.progress.first_step;
+  if (done <= 0 || progress.steps <= progress.step) return std::nullopt;
+  const double elapsed = static_cast<double>(now.steady - job.attempt->placed_steady) / 1e6;
+  return std::max(0.0, elapsed) * static_cast<double>(progress.steps - progress.step) /
+         static_cast<double>(done);
 }
 
 }  // namespace trainctl::core

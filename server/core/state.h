@@ -114,6 +114,10 @@ job::SiteDevice SiteDeviceOf(const WorkerRow& worker);
 // Over the ranks of the live attempt; of a queued job: what its status kept.
 JobProgress Progress(const Job& job);
 
+// Until the live attempt's last step, at its own speed so far with its start-up: an upper estimate
+// that gets better with each step. nullopt: it has made no step yet, or has made the last one.
+std::optional<double> RemainingSeconds(const Job& job, const Now& now);
+
 // Why a job is where it is, in plain words; empty where there is nothing to say (RUNNING).
 //   QUEUED    "waits for 4 devices: 2 of 4 free; j7 (2 devices, about 12 min left)" | "behind j3,
 //   which waits for 4 devices" | … STARTING  "joining: waits for rank 2 on b/0" | "trial of micro

@@ -56,13 +56,10 @@ const Job* Blocker(const State& state, const Job& job, const std::vector<ClassId
 }
 
 std::string Remaining(const Job& job, const Now& now) {
-  const JobProgress progress = Progress(job);
-  if (progress.step == 0 || progress.steps <= progress.step || !job.attempt) return "";
-  const double seconds = static_cast<double>(now.steady - job.attempt->placed_steady) / 1e6;
-  const double remaining = seconds * static_cast<double>(progress.steps - progress.step) /
-                           static_cast<double>(progress.step);
-  if (remaining < 60) return ", less than a minute left";
-  return ", about " + std::to_string(std::llround(remaining / 60)) + " min left";
+  const std::optional<double> seconds = RemainingSeconds(job, now);
+  if (!seconds) return "";
+  if (*seconds < 60) return ", less than a minute left";
+  return ", about " + std::to_string(std::llround(*seconds / 60)) + " min left";
 }
 
 // Who has the class's devices that are not free: "; j7 has 2, about 12 min left; 1 LOST".

@@ -1,6 +1,7 @@
 #include "server/rpc/encode_job.h"
 
 #include "common/job/job_json.h"
+#include "common/wire/metric_point.h"
 #include "common/wire/oom_detail.h"
 #include "proto/trainctl.pb.h"
 
@@ -11,7 +12,6 @@ void EncodeProgress(const core::JobProgress& progress, v1::JobView* view) {
   view->set_step(progress.step);
   view->set_steps(progress.steps);
   if (progress.loss) view->set_loss(*progress.loss);
-  if (progress.tokens_per_second) view->set_tokens_per_second(*progress.tokens_per_second);
   view->set_peak_allocated_bytes(progress.peak_allocated_bytes);
 }
 
@@ -38,17 +38,6 @@ void EncodeRank(const core::RankRow& row, v1::RankView* view) {
   view->set_libtorch(row.started.libtorch);
   view->set_nccl(row.started.nccl);
   view->set_driver(row.started.driver);
-}
-
-void EncodeSummary(const store::MetricSummary& summary, v1::MetricSummary* view) {
-  view->set_name(summary.name);
-  if (summary.rank) view->set_rank(*summary.rank);
-  view->set_phase(summary.phase);
-  view->set_latest(summary.latest);
-  view->set_min(summary.min);
-  view->set_max(summary.max);
-  view->set_mean(summary.mean);
-  view->set_count(summary.count);
 }
 
 void EncodeArtifact(const core::ArtefactRow& row, const std::vector<store::StoredAttempt>& attempts,
@@ -85,6 +74,7 @@ v1::JobView EncodeJob(const coordinator::JobSnapshot& snapshot) {
   }
   view.set_reason(snapshot.reason);
   EncodeProgress(status.progress, &view);
+  if (snapshot.job.tokens_per_second) view.set_tokens_per_second(*snapshot.job.tokens_per_second);
   view.set_attempt(status.attempt);
   view.set_devices(row.spec.devices);
   for (const std::string& worker : snapshot.job.placement) view.add_placement(worker);
@@ -124,8 +114,8 @@ v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot,
     event->set_time(row.at);
     event->set_text(row.text);
   }
-  for (const store::MetricSummary& summary : detail.summaries)
-    EncodeSummary(summary, message.add_summaries());
+  for (const job::MetricSummary& summary : detail.summaries)
+    *message.add_summaries() = wire::ToWire(summary);
   for (const core::ArtefactRow& row : detail.artefacts)
     EncodeArtifact(row, detail.attempts, message.add_artifacts());
   return message;

@@ -23,7 +23,7 @@ base::Result<Series> FindSeries(store::Reader& reader, const v1::MetricsRequest&
   if (!summaries) return summaries.error();
   const std::set<std::string> wanted(request.names().begin(), request.names().end());
   Series series{job->row.id, {}};
-  for (const store::MetricSummary& summary : *summaries) {
+  for (const job::MetricSummary& summary : *summaries) {
     if (wanted.empty() || wanted.contains(summary.name)) series.names.insert(summary.name);
   }
   return series;

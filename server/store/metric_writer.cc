@@ -21,9 +21,10 @@ void MetricWriter::Write(const core::MetricRows& rows) {
     Series& series = Find(rows.key, point);
     if (series.attempt > rows.key.attempt) continue;
     if (series.attempt < rows.key.attempt) Rewind(series, rows.key.attempt, point.step);
-    insert.Put(series.id, point.step, rows.key.attempt, point.value, point.time);
+    const double value = point.value + (series.is_counter ? series.total : 0);
+    insert.Put(series.id, point.step, rows.key.attempt, value, point.time);
     insert.Run();
-    Add(series, point);
+    Add(series, point.step, value);
     if (series.is_written) unwritten_.push_back(&series);
     series.is_written = false;
   }
@@ -69,7 +70,9 @@ MetricWriter::Series MetricWriter::Load(const Key& key, int64_t attempt) {
       "SELECT id, attempt, latest_step, latest, minimum, maximum, total, count FROM series "
       "WHERE job = ? AND name = ? AND rank = ? AND phase = ?");
   select.Put(job, std::string_view(name), rank, std::string_view(phase));
+  const job::MetricInfo* info = job::FindMetric(name);
   Series series;
+  series.is_counter = info != nullptr && info->reduction == job::Reduction::kCounter;
   while (select.Next()) {
     select.Get(series.id, series.attempt, series.latest_step, series.latest, series.minimum,
                series.maximum, series.total, series.count);
@@ -78,24 +81,28 @@ MetricWriter::Series MetricWriter::Load(const Key& key, int64_t attempt) {
 }
 
 void MetricWriter::Rewind(Series& series, int64_t attempt, int64_t step) {
+  series.attempt = attempt;
+  series.latest_step = -1;
+  if (series.is_counter) {
+    series.total = series.maximum;
+    return;
+  }
   Statement& select = database_.Prepared(
       "SELECT MIN(value), MAX(value), TOTAL(value), COUNT(value) FROM points WHERE series = ? AND "
       "step < ?");
   select.Put(series.id, step);
   while (select.Next()) select.Get(series.minimum, series.maximum, series.total, series.count);
-  series.attempt = attempt;
-  series.latest_step = -1;
 }
 
-void MetricWriter::Add(Series& series, const job::MetricPoint& point) {
-  if (point.step >= series.latest_step) {
-    series.latest_step = point.step;
-    series.latest = point.value;
+void MetricWriter::Add(Series& series, int64_t step, double value) {
+  if (step >= series.latest_step) {
+    series.latest_step = step;
+    series.latest = value;
   }
-  if (std::isnan(point.value)) return;
-  series.minimum = series.count == 0 ? point.value : std::min(series.minimum, point.value);
-  series.maximum = series.count == 0 ? point.value : std::max(series.maximum, point.value);
-  series.total += point.value;
+  if (std::isnan(value)) return;
+  series.minimum = series.count == 0 ? value : std::min(series.minimum, value);
+  series.maximum = series.count == 0 ? value : std::max(series.maximum, value);
+  if (!series.is_counter) series.total += value;
   ++series.count;
 }
 

@@ -3,7 +3,9 @@
 //
 // A summary covers every point that came (several of one step too: samples within a step), NaN only
 // as `latest`. When a later attempt's first point comes, the summary is made anew from the points
-// of the steps before it, so that what a restart does again counts once. Not thread-safe.
+// of the steps before it, so that what a restart does again counts once. A counter's points
+// (Reduction::kCounter) begin at 0 in each attempt; stored are those of the whole job, which go on
+// from where the attempt before ended, and `total` is that. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -41,13 +43,14 @@ class MetricWriter {
     double maximum = 0;
     double total = 0;
     int64_t count = 0;
+    bool is_counter = false;
     bool is_written = true;
   };
 
   Series& Find(const job::RankKey& rank, const job::MetricPoint& point);
   Series Load(const Key& key, int64_t attempt);
   void Rewind(Series& series, int64_t attempt, int64_t step);
-  static void Add(Series& series, const job::MetricPoint& point);
+  static void Add(Series& series, int64_t step, double value);
 
   Database& database_;
   std::map<Key, Series, std::less<>> series_;  // a cache: forgotten whole when it is large

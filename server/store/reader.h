@@ -27,8 +27,9 @@ namespace trainctl::store {
 struct StoredJob {
   core::JobRow row;
   core::JobStatus status;
-  std::string group_name;              // empty: no group
-  std::vector<std::string> placement;  // of the latest attempt, by rank: worker names
+  std::string group_name;                   // empty: no group
+  std::vector<std::string> placement;       // of the latest attempt, by rank: worker names
+  std::optional<double> tokens_per_second;  // over all steps so far
 };
 
 // All conditions hold; an empty list is no condition.
@@ -49,17 +50,11 @@ struct StoredSubmission {
   std::vector<base::JobId> jobs;  // in the order of the request
 };
 
-// Of one run, metric, rank and phase: one value a step, of the latest attempt that reached it. NaN
-// values are counted in no number but `latest`.
-struct MetricSummary {
-  std::string name;
-  std::optional<int64_t> rank;
-  std::string phase;
-  double latest = 0;  // of the highest step
-  double min = 0;
-  double max = 0;
-  double mean = 0;
-  int64_t count = 0;
+// Another job with a rank on one of a job's hosts, while the job ran there.
+struct Neighbour {
+  base::JobId job;
+  std::string host;
+  bool on_slots = false;  // both ran on CPU slots there: on the same processors
 };
 
 struct MetricFilter {
@@ -100,8 +95,11 @@ class Reader {
   // By name.
   virtual base::Result<std::vector<core::WorkerRow>> Workers() = 0;
 
-  // By name, rank (the gang's first), phase.
-  virtual base::Result<std::vector<MetricSummary>> Summaries(base::JobId job) = 0;
+  // By host and job, each once.
+  virtual base::Result<std::vector<Neighbour>> Neighbours(base::JobId job) = 0;
+
+  // By name, rank (the gang's first), phase; without medians.
+  virtual base::Result<std::vector<job::MetricSummary>> Summaries(base::JobId job) = 0;
 
   // The points by name, rank (the gang's first), phase, step, handed over in pieces of at most
   // 4,096; `take` returns false to stop.

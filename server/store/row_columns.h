@@ -11,12 +11,12 @@ namespace trainctl::store {
 inline constexpr const char* kStatusColumns =
     "state, attempt, restarts, cancel_requested, outcome, message, end_rank, exit_code, signal, "
     "oom, last_log_lines, as_expected, "
-    "started_at, ended_at, step, steps, loss, tokens_per_second, peak_allocated_bytes, proven_by";
+    "started_at, ended_at, step, steps, loss, peak_allocated_bytes, proven_by";
 template <class Row, class Visit>
 void VisitStatus(Row& row, Visit&& visit) {
   visit(row.state, row.attempt, row.restarts, row.cancel_requested, row.end, row.as_expected,
         row.started_at, row.ended_at, row.progress.step, row.progress.steps, row.progress.loss,
-        row.progress.tokens_per_second, row.progress.peak_allocated_bytes, row.proven_by);
+        row.progress.peak_allocated_bytes, row.proven_by);
 }
 
 inline constexpr const char* kAttemptColumns =
@@ -32,8 +32,8 @@ void VisitAttempt(Row& row, Visit&& visit) {
 inline constexpr const char* kRankColumns =
     "job, attempt, rank, worker, host, device_uuid, device_name, confirmed, pid, source_commit, "
     "libtorch, nccl, driver, "
-    "started_device_name, phase, done_bytes, total_bytes, step, steps, stage, loss, "
-    "tokens_per_second, peak_allocated_bytes, outcome, "
+    "started_device_name, phase, done_bytes, total_bytes, step, first_step, steps, stage, loss, "
+    "peak_allocated_bytes, outcome, "
     "message, oom, proof, exit_code, signal, oom_killed, last_log_lines, failure, ended_by_stop, "
     "ended_at";
 template <class Row, class Visit>
@@ -43,8 +43,8 @@ void VisitRank(Row& row, Visit&& visit) {
   visit(row.started.pid, row.started.commit, row.started.libtorch, row.started.nccl,
         row.started.driver, row.started.device_name);
   visit(row.phase.phase, row.phase.done_bytes, row.phase.total_bytes);
-  visit(row.progress.step, row.progress.steps, row.progress.stage, row.progress.loss,
-        row.progress.tokens_per_second, row.progress.peak_allocated_bytes);
+  visit(row.progress.step, row.progress.first_step, row.progress.steps, row.progress.stage,
+        row.progress.loss, row.progress.peak_allocated_bytes);
   visit(row.outcome, row.proof, row.exit.exit_code, row.exit.signal, row.exit.oom_killed,
         row.exit.last_log_lines);
   visit(row.failure, row.ended_by_stop, row.ended_at);

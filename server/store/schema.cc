@@ -186,7 +186,14 @@ ALTER TABLE attempts ADD COLUMN micro_batch_size INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE attempts ADD COLUMN trial TEXT NOT NULL DEFAULT 'none';
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4};
+// first_step: what a resumed attempt began behind. Rates are made from the totals of their series.
+constexpr const char* kVersion5 = R"sql(
+ALTER TABLE ranks ADD COLUMN first_step INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE ranks DROP COLUMN tokens_per_second;
+ALTER TABLE job_status DROP COLUMN tokens_per_second;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
 
 }  // namespace
 

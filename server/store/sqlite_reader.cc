@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "common/rank/reduction.h"
 #include "server/store/database.h"
 #include "server/store/row_columns.h"
 #include "server/store/sqlite_store.h"
@@ -60,7 +61,10 @@ class SqliteReader : public Reader {
       VisitStatus(job.status, reader);
       reader(job.group_name);
     }
-    for (StoredJob& job : jobs) job.placement = PlacementOf(job);
+    for (StoredJob& job : jobs) {
+      job.placement = PlacementOf(job);
+      job.tokens_per_second = TokensPerSecond(job.row.id);
+    }
     return Answer(std::move(jobs));
   }
 
@@ -114,22 +118,32 @@ class SqliteReader : public Reader {
     return Answer(std::move(workers));
   }
 
-  base::Result<std::vector<MetricSummary>> Summaries(base::JobId job) override {
+  base::Result<std::vector<Neighbour>> Neighbours(base::JobId job) override {
     Statement& statement = Query(
-        "SELECT name, rank, phase, latest, minimum, maximum, total, count FROM series WHERE job = "
-        "? ORDER BY name, rank, phase");
+        "SELECT own.host, other.job, "
+        "MAX(own.device_uuid LIKE 'cpu:%' AND other.device_uuid LIKE 'cpu:%') "
+        "FROM ranks AS own JOIN attempts AS mine USING (job, attempt) "
+        "JOIN ranks AS other ON other.host = own.host AND other.job != own.job "
+        "JOIN attempts AS theirs ON theirs.job = other.job AND theirs.attempt = other.attempt "
+        "WHERE own.job = ? AND (mine.ended_at = 0 OR theirs.placed_at < mine.ended_at) "
+        "AND (theirs.ended_at = 0 OR mine.placed_at < theirs.ended_at) "
+        "GROUP BY own.host, other.job ORDER BY own.host, other.job");
     statement.Put(job.value);
-    std::vector<MetricSummary> summaries;
+    std::vector<Neighbour> neighbours;
     while (statement.Next()) {
-      MetricSummary& summary = summaries.emplace_back();
-      int64_t rank = 0;
-      double total = 0;
-      statement.Get(summary.name, rank, summary.phase, summary.latest, summary.min, summary.max,
-                    total, summary.count);
-      if (rank >= 0) summary.rank = rank;
-      if (summary.count > 0) summary.mean = total / static_cast<double>(summary.count);
+      Neighbour& neighbour = neighbours.emplace_back();
+      int64_t on_slots = 0;
+      statement.Get(neighbour.host, neighbour.job.value, on_slots);
+      neighbour.on_slots = on_slots != 0;
     }
-    return Answer(std::move(summaries));
+    return Answer(std::move(neighbours));
+  }
+
+  base::Result<std::vector<job::MetricSummary>> Summaries(base::JobId job) override {
+    Statement& statement = Query("SELECT " + std::string(kSummaryColumns) +
+                                 " FROM series WHERE job = ? ORDER BY name, rank, phase");
+    statement.Put(job.value);
+    return Answer(ReadSummaries(statement));
   }
 
   base::Status Points(base::JobId job, const MetricFilter& filter,
@@ -222,6 +236,31 @@ class SqliteReader : public Reader {
     std::vector<std::string> workers;
     while (statement.Next()) statement.Get(workers.emplace_back());
     return workers;
+  }
+
+  static constexpr const char* kSummaryColumns =
+      "name, rank, phase, latest, minimum, maximum, total, count";
+
+  static std::vector<job::MetricSummary> ReadSummaries(Statement& statement) {
+    std::vector<job::MetricSummary> summaries;
+    while (statement.Next()) {
+      job::MetricSummary& summary = summaries.emplace_back();
+      int64_t rank = 0;
+      statement.Get(summary.name, rank, summary.phase, summary.latest, summary.min, summary.max,
+                    summary.total, summary.count);
+      if (rank >= 0) summary.rank = rank;
+    }
+    return summaries;
+  }
+
+  // Of a listing's job: two rows of an index.
+  std::optional<double> TokensPerSecond(base::JobId job) {
+    Statement& statement =
+        Query("SELECT " + std::string(kSummaryColumns) +
+              " FROM series WHERE job = ? AND rank = -1 AND phase = '' AND name IN (?, ?)");
+    statement.Put(job.value, job::Name(job::Metric::kTokens), job::Name(job::Metric::kStepSeconds));
+    const auto rate = job::Reduce(job::Metric::kTokensPerSecond, ReadSummaries(statement));
+    return rate ? std::optional(rate->value) : std::nullopt;
   }
 
   struct Series {

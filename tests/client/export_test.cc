@@ -70,6 +70,7 @@ class ExportTest : public ClientTest {
       summary.set_phase("after_forward");
       summary.set_rank(rank);
       summary.set_max(1000 - static_cast<double>(rank));
+      summary.set_count(1);
     }
   }
 

@@ -84,6 +84,7 @@ void AddSummary(v1::JobDetail* detail, const std::string& name, double max) {
   v1::MetricSummary* summary = detail->add_summaries();
   summary->set_name(name);
   summary->set_max(max);
+  summary->set_total(max);
   summary->set_count(1);
 }
 
@@ -96,7 +97,7 @@ TEST(Foresight, IsThePredictionsErrorOfWhatWasMeasured) {
   AddSummary(&detail, "memory_params_bytes", 100);
   AddSummary(&detail, "memory_peak_allocated_bytes", 900);
   AddSummary(&detail, "memory_peak_allocated_bytes", 1000);
-  AddSummary(&detail, "time_seconds", 40);
+  AddSummary(&detail, "step_seconds", 40);
   const Json rows = ForesightJson(prediction, detail);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0], Json({{"key", "memory_peak_allocated_bytes"},
@@ -113,7 +114,7 @@ TEST(Foresight, OfARunThatDidNotSucceedLeavesItsTimeOut) {
   prediction.time = job::TimeEstimate{.training_seconds = 30};
   v1::JobDetail detail;
   detail.mutable_view()->set_outcome("CANCELLED");
-  AddSummary(&detail, "time_seconds", 40);
+  AddSummary(&detail, "step_seconds", 40);
   EXPECT_EQ(ForesightJson(prediction, detail), Json::array());
   EXPECT_EQ(ForesightText(prediction, detail, {}), "");
 }

@@ -120,7 +120,7 @@ TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
   summary.set_latest(2.5);
   summary.set_min(2.25);
   summary.set_max(3.5);
-  summary.set_mean(2.75);
+  summary.set_total(27.5);
   summary.set_count(10);
   v1::JobEvent& event = *detail.add_events();
   event.set_time(1'000'000);

@@ -21,13 +21,28 @@ Run SomeRun(const std::string& id, const std::string& name) {
   run.job.train.global_batch_size = 8;
   run.job.train.micro_batch_size = 4;
   run.inspection.emplace().data_digest = "d1";
-  run.steps = 12;
   run.device_name = "NVIDIA H200";
   return run;
 }
 
+using job::MetricSummary;
+
 MetricSummary Summary(const std::string& name, double value) {
-  return {.name = name, .latest = value, .min = value, .max = value, .mean = value, .count = 1};
+  return {.name = name, .latest = value, .min = value, .max = value, .total = value, .count = 1};
+}
+
+// Of a run of so many steps that took so long, with all it counted.
+std::vector<MetricSummary> Loop(int64_t steps, double seconds, double samples, double tokens) {
+  std::vector<MetricSummary> summaries = {Summary("step_seconds", seconds),
+                                          Summary("samples", samples), Summary("tokens", tokens)};
+  for (MetricSummary& summary : summaries) summary.count = steps;
+  return summaries;
+}
+
+std::vector<MetricSummary> With(std::vector<MetricSummary> summaries,
+                                const std::vector<MetricSummary>& more) {
+  summaries.insert(summaries.end(), more.begin(), more.end());
+  return summaries;
 }
 
 MetricSummary OfRank(MetricSummary summary, int64_t rank, std::string phase = "") {
@@ -82,31 +97,24 @@ TEST(Compare, TwoRunsThatDifferInOneSettingGiveTheWholeTable) {
   Column a = SomeRun("j1", "micro-4");
   Column b = SomeRun("j2", "micro-2");
   b.job.train.micro_batch_size = 2;
-  a.metrics = {Summary("time_seconds", 10),
-               Summary("step_seconds", 0.8),
-               Summary("samples_per_second", 10),
-               Summary("tokens_per_second", 1000),
-               OfRank(Summary("memory_peak_allocated_bytes", 4 * kGiB), 0, "after_backward"),
-               OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"),
-               OfRank(Summary("host_cpu_percent", 50), 0),
-               Summary("loss", 2)};
-  b.metrics = {Summary("time_seconds", 12),
-               Summary("step_seconds", 1),
-               Summary("samples_per_second", 8),
-               Summary("tokens_per_second", 900),
-               OfRank(Summary("memory_peak_allocated_bytes", 3 * kGiB), 0, "after_backward"),
-               OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"),
-               OfRank(Summary("host_cpu_percent", 60), 0),
-               Summary("loss", 2)};
+  a.metrics = With(Loop(10, 10, 100, 10'000),
+                   {OfRank(Summary("memory_peak_allocated_bytes", 4 * kGiB), 0, "after_backward"),
+                    OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"),
+                    OfRank(Summary("host_cpu_percent", 50), 0), Summary("loss", 2)});
+  b.metrics = With(Loop(10, 12.5, 100, 11'250),
+                   {OfRank(Summary("memory_peak_allocated_bytes", 3 * kGiB), 0, "after_backward"),
+                    OfRank(Summary("memory_params_bytes", kGiB), 0, "before_forward"),
+                    OfRank(Summary("host_cpu_percent", 60), 0), Summary("loss", 2)});
   EXPECT_EQ(Print(Compare({a, b}, 0)),
             "changed/train.accumulate_grad_batches: 2 | 4\n"
             "changed/train.micro_batch_size: 4 | 2\n"
             "outcome/outcome: SUCCEEDED | SUCCEEDED\n"
-            "time/time_seconds [s]: 10 best | 12 Δ0.200\n"
-            "time/step_seconds [s]: 0.8 best | 1 Δ0.250\n"
+            "time/time_seconds [s]: 10 best | 12.5 Δ0.250\n"
+            "time/step_seconds [s]: 1 best | 1.25 Δ0.250\n"
+            "time/samples: 100 | 100 Δ0.000\n"
             "time/samples_per_second [samples/s]: 10 best | 8 Δ-0.200\n"
-            "time/tokens_per_second [tokens/s]: 1000 best | 900 Δ-0.100\n"
             "time/speedup [×]: 1 best | 0.8\n"
+            "time/tokens_per_second [tokens/s]: 1000 best | 900 Δ-0.100\n"
             "memory/memory_peak_allocated_bytes [bytes]: 4.29497e+09 | 3.22123e+09 Δ-0.250 best\n"
             "memory/memory_params_bytes [bytes]: 1.07374e+09 | 1.07374e+09 Δ0.000\n"
             "device/host_cpu_percent [%]: 50 | 60 Δ0.200\n"
@@ -129,8 +137,8 @@ TEST(Compare, TwoRunsThatDifferInOneSettingGiveTheWholeTable) {
 
 TEST(Compare, DeltasAreAgainstTheBaseThatWasAskedFor) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
-  a.metrics = {Summary("time_seconds", 10)};
-  b.metrics = {Summary("time_seconds", 20)};
+  a.metrics = {Summary("step_seconds", 10)};
+  b.metrics = {Summary("step_seconds", 20)};
   EXPECT_EQ(PrintRow(Compare({a, b}, 1), "time_seconds"),
             "time/time_seconds [s]: 10 Δ-0.500 best | 20\n");
 }
@@ -140,7 +148,7 @@ TEST(Compare, AnOutOfMemoryRunHasItsOutcomeAndPredictionAndIsEmptyElsewhere) {
   oom.outcome = job::Outcome::kOomGpu;
   oom.as_expected = true;
   oom.prediction.emplace().memory.peak_allocated = 1000;
-  fits.metrics = oom.metrics = {Summary("time_seconds", 10),
+  fits.metrics = oom.metrics = {Summary("step_seconds", 10),
                                 OfRank(Summary("memory_params_bytes", 5), 0, "before_forward"),
                                 Summary("loss", 3)};
   const Table table = Compare({fits, oom}, 0);
@@ -156,7 +164,7 @@ TEST(Compare, APredictionStandsBesideItsMeasurementWithItsError) {
   Column run = SomeRun("j1", "a");
   run.prediction.emplace().memory.peak_allocated = 1020;
   run.prediction->time.emplace().training_seconds = 9;
-  run.metrics = {Summary("time_seconds", 10),
+  run.metrics = {Summary("step_seconds", 10),
                  OfRank(Summary("memory_peak_allocated_bytes", 1000), 0, "")};
   const Table table = Compare({run}, 0);
   EXPECT_EQ(PrintRow(table, "predicted_peak_bytes"),
@@ -177,7 +185,7 @@ TEST(Compare, TheTimeOfARunThatWasStoppedProvesNoPrediction) {
   Column run = SomeRun("j1", "a");
   run.outcome = job::Outcome::kCancelled;
   run.prediction.emplace().time.emplace().training_seconds = 9;
-  run.metrics = {Summary("time_seconds", 1)};
+  run.metrics = {Summary("step_seconds", 1)};
   EXPECT_EQ(PrintRow(Compare({run}, 0), "predicted_time_seconds"),
             "time/predicted_time_seconds [s]: 9\n");
 }
@@ -198,9 +206,9 @@ TEST(Compare, AnOptimizerInHostMemoryIsARowOnlyWhereThereIsOne) {
 TEST(Compare, ARunThatFailedIsNeverTheBest) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), c = SomeRun("j3", "c");
   c.outcome = job::Outcome::kCancelled;
-  a.metrics = {Summary("time_seconds", 10)};
-  b.metrics = {Summary("time_seconds", 8)};
-  c.metrics = {Summary("time_seconds", 1)};
+  a.metrics = {Summary("step_seconds", 10)};
+  b.metrics = {Summary("step_seconds", 8)};
+  c.metrics = {Summary("step_seconds", 1)};
   EXPECT_EQ(PrintRow(Compare({a, b, c}, 0), "time_seconds"),
             "time/time_seconds [s]: 10 | 8 Δ-0.200 best | 1 Δ-0.900\n");
 }
@@ -220,31 +228,27 @@ TEST(Compare, MemoryIsTheWorstRanksWithTheSpreadAndByKindAtItsLargestPhase) {
             "memory/memory_grads_bytes [bytes]: 9 (after_backward)\n");
 }
 
-TEST(Compare, UtilizationIsShownPerGpuAndEnergyIsWhatTheCountersGrew) {
+TEST(Compare, UtilizationIsShownPerGpuAndEnergyIsTheSumOfTheirCounters) {
   Column a = SomeRun("j1", "a");
-  a.metrics = {
-      OfRank(Summary("gpu_utilization_percent", 56), 0),
-      OfRank(Summary("gpu_utilization_percent", 100), 1),
-      OfRank(
-          MetricSummary{
-              .name = "gpu_energy_joules", .latest = 1500, .min = 1000, .max = 1500, .count = 5},
-          0),
-      OfRank(
-          MetricSummary{
-              .name = "gpu_energy_joules", .latest = 90, .min = 50, .max = 90, .count = 5},
-          1)};
+  const auto counter = [](double first, double last, int64_t count) {
+    return MetricSummary{
+        .name = "gpu_energy_joules", .latest = last, .min = first, .max = last, .count = count};
+  };
+  a.metrics = {OfRank(Summary("gpu_utilization_percent", 56), 0),
+               OfRank(Summary("gpu_utilization_percent", 100), 1), OfRank(counter(100, 1500, 5), 0),
+               OfRank(counter(90, 90, 1), 1)};
   const Table table = Compare({a}, 0);
   EXPECT_EQ(PrintRow(table, "gpu_utilization_percent"),
             "device/gpu_utilization_percent [%]: 78 (56, 100)\n");
-  EXPECT_EQ(PrintRow(table, "gpu_energy_joules"), "device/gpu_energy_joules [J]: 540\n");
+  EXPECT_EQ(PrintRow(table, "gpu_energy_joules"), "device/gpu_energy_joules [J]: 1590\n")
+      << "a counter begins at 0, also one of a single sample";
 }
 
 TEST(Compare, SpeedupOverMoreDevicesBecomesScalingEfficiency) {
   Column one = SomeRun("j1", "one"), two = SomeRun("j2", "two");
   two.job.devices = 2;
-  one.metrics = {Summary("samples_per_second", 10)};
-  two.metrics = {OfRank(Summary("samples_per_second", 9), 0),
-                 OfRank(Summary("samples_per_second", 9), 1)};
+  one.metrics = Loop(1, 1, 10, 10);
+  two.metrics = Loop(1, 1, 18, 18);
   const Table table = Compare({one, two}, 0);
   EXPECT_EQ(PrintRow(table, "speedup"), "time/speedup [×]: 1 | 1.8 best\n");
   EXPECT_EQ(PrintRow(table, "scaling_efficiency"), "time/scaling_efficiency [%]: 100 best | 90\n");
@@ -257,7 +261,7 @@ TEST(Compare, SecondsPerStepIsTheMedianOfTheSteadyStateWhereItIsKnown) {
                              .latest = 1,
                              .min = 1,
                              .max = 9,
-                             .mean = 2,
+                             .total = 20,
                              .count = 10,
                              .median = 1.1}};
   EXPECT_EQ(PrintRow(Compare({a}, 0), "step_seconds"), "time/step_seconds [s]: 1.1\n");
@@ -265,8 +269,8 @@ TEST(Compare, SecondsPerStepIsTheMedianOfTheSteadyStateWhereItIsKnown) {
 
 TEST(Compare, TimesOfDifferentNumbersOfStepsSayHowMany) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
-  b.steps = 24;
-  a.metrics = b.metrics = {Summary("time_seconds", 10)};
+  a.metrics = Loop(12, 10, 12, 12);
+  b.metrics = Loop(24, 10, 24, 24);
   EXPECT_EQ(PrintRow(Compare({a, b}, 0), "time_seconds"),
             "time/time_seconds [s]: 10 (12 steps) | 10 Δ0.000 (24 steps)\n");
 }

@@ -53,7 +53,7 @@ class CheckpointTest : public ::testing::TestWithParam<job::Precision> {
       if (steps_done != kSavedSteps) return;
       const job::RankPlan plan = PlanOf(run, comm.rank(), scratch_.path());
       const base::SystemClock clock;
-      train::Reporter reporter(-1, clock);
+      train::Reporter reporter(-1, clock, comm.rank());
       train::Checkpointer checkpointer({.plan = plan,
                                         .strategy = strategy,
                                         .reporter = reporter,
@@ -172,7 +172,7 @@ TEST_P(CheckpointFaultTest, AFolderThatCannotBeWrittenIsSaidAndTrainingGoesOn) {
   run.after_step = [&](int64_t steps_done, strategy::Strategy& strategy, comm::Communicator&) {
     const job::RankPlan plan = PlanOf(run, 0, scratch_.path());
     const base::SystemClock clock;
-    train::Reporter reporter(ends[1], clock);
+    train::Reporter reporter(ends[1], clock, 0);
     train::Checkpointer checkpointer({.plan = plan,
                                       .strategy = strategy,
                                       .reporter = reporter,

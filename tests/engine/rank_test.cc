@@ -32,17 +32,19 @@ TEST_F(RankTest, ReportsEveryStepOnceAndSucceeds) {
   EXPECT_EQ(end.exit_code, 0);
   EXPECT_EQ(end.outcome().outcome, job::Outcome::kSucceeded) << end.outcome().message;
   EXPECT_EQ(end.All<job::RankStarted>().size(), 1u);
-  for (const char* name : {"loss", "lr", "step_seconds", "tokens_per_second",
-                           "trained_tokens_per_second", "samples_per_second"}) {
+  for (const char* name :
+       {"loss", "lr", "step_seconds", "samples", "tokens", "trained_tokens", "tokens_per_second",
+        "trained_tokens_per_second", "samples_per_second"}) {
     const auto points = end.Points(name);
     ASSERT_EQ(points.size(), 4u) << name;
     for (size_t step = 0; step < points.size(); ++step)
       EXPECT_EQ(points[step].step, static_cast<int64_t>(step)) << name;
   }
   EXPECT_EQ(end.Points("val_loss").size(), 1u);
-  EXPECT_EQ(end.Points("time_seconds").size(), 1u);
+  EXPECT_EQ(end.Points("evaluation_seconds").size(), 1u);
   EXPECT_EQ(end.All<job::RankProgress>().back().step, 4);
   EXPECT_TRUE(end.Points("loss")[0].rank == std::nullopt);
+  EXPECT_EQ(end.Points("load_seconds").at(0).rank, 0);
 }
 
 TEST_F(RankTest, RandomWeightsStartAtTheLossOfChance) {
@@ -299,6 +301,7 @@ TEST_F(ResumeTest, GoesOnFromACheckpointBitForBit) {
   EXPECT_EQ(ByStep(resumed.Points("loss")), From(4, ByStep(whole.Points("loss"))));
   EXPECT_EQ(ByStep(resumed.Points("lr")), From(4, ByStep(whole.Points("lr"))));
   EXPECT_EQ(ByStep(resumed.Points("val_loss")), From(4, ByStep(whole.Points("val_loss"))));
+  EXPECT_EQ(resumed.All<job::RankProgress>().back().first_step, 4);
   EXPECT_EQ(resumed.All<job::RankProgress>().back().step, 6);
 }
 

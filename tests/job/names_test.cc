@@ -58,7 +58,7 @@ TEST(Metrics, EachIsFoundByItsName) {
 TEST(Metrics, OnlyThroughputAndUtilizationAreBetterWhenHigher) {
   std::set<std::string_view> higher;
   for (const MetricInfo& metric : Metrics()) {
-    if (!metric.lower_is_better) higher.insert(metric.name);
+    if (metric.better == Better::kHigher) higher.insert(metric.name);
   }
   EXPECT_EQ(higher, (std::set<std::string_view>{"tokens_per_second", "trained_tokens_per_second",
                                                 "samples_per_second", "gpu_utilization_percent"}));

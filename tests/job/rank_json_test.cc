@@ -39,7 +39,7 @@ TEST(RankMessages, EveryKindIsReadBack) {
   ExpectSameLine(RankStarted{12, "abc", "2.11", "2.28", "580", "H200"});
   ExpectSameLine(RankPhase{"loading", 10, 20});
   ExpectSameLine(RankRendezvous{"00ff"});
-  ExpectSameLine(RankProgress{3, 100, "collective", 2.5, 1234.5, 99});
+  ExpectSameLine(RankProgress{3, 2, 100, "collective", 2.5, 99});
   ExpectSameLine(RankProgress{});
   ExpectSameLine(RankMetrics{{{"loss", 3, std::nullopt, "", 2.5, 1000},
                               {"memory_params_bytes", 0, 1, "after_forward", 7, 1001}}});

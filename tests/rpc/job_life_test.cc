@@ -25,11 +25,8 @@ TEST(JobLife, FromSubmitToSuccess) {
   const job::RankKey rank = worker.Start();
   EXPECT_EQ(site.WaitForState(job, "STARTING").placement(0), "a/0");
   worker.BeginTraining(rank);
-  worker.Report(rank, job::RankProgress{.step = 1,
-                                        .steps = 2,
-                                        .loss = 3.5,
-                                        .tokens_per_second = 100.0,
-                                        .peak_allocated_bytes = 5});
+  worker.Report(rank,
+                job::RankProgress{.step = 1, .steps = 2, .loss = 3.5, .peak_allocated_bytes = 5});
   const v1::JobView running =
       site.WaitFor(job, [](const v1::JobView& view) { return view.step() == 1; });
   EXPECT_EQ(running.state(), "RUNNING");

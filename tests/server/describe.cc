@@ -100,10 +100,10 @@ void Print(const RankRow& rank, std::ostringstream& out) {
       << " pid " << rank.started.pid << " " << rank.started.commit << rank.started.libtorch
       << rank.started.nccl << rank.started.driver << rank.started.device_name << " "
       << rank.phase.phase << " " << rank.phase.done_bytes << "/" << rank.phase.total_bytes << " "
-      << rank.progress.step << "/" << rank.progress.steps << " " << rank.progress.stage << " "
-      << rank.progress.loss.value_or(-1) << " " << rank.progress.tokens_per_second.value_or(-1)
-      << " " << rank.progress.peak_allocated_bytes << " proof " << static_cast<int>(rank.proof)
-      << " exit " << rank.exit.exit_code.value_or(-1) << " " << rank.exit.signal.value_or(-1)
+      << rank.progress.step << " behind " << rank.progress.first_step << "/" << rank.progress.steps
+      << " " << rank.progress.stage << " " << rank.progress.loss.value_or(-1) << " "
+      << rank.progress.peak_allocated_bytes << " proof " << static_cast<int>(rank.proof) << " exit "
+      << rank.exit.exit_code.value_or(-1) << " " << rank.exit.signal.value_or(-1)
       << (rank.exit.oom_killed ? " oom_killed" : "") << " " << rank.exit.last_log_lines << " "
       << rank.failure << (rank.ended_by_stop ? " ended_by_stop" : "") << " " << rank.ended_at;
   if (rank.outcome)
@@ -120,7 +120,6 @@ void Print(const UnfinishedJob& job, std::ostringstream& out) {
       << " " << status.restarts << (status.cancel_requested ? " cancel" : "") << " "
       << status.started_at << " " << status.ended_at << " " << status.progress.step << "/"
       << status.progress.steps << " " << status.progress.loss.value_or(-1) << " "
-      << status.progress.tokens_per_second.value_or(-1) << " "
       << status.progress.peak_allocated_bytes << " micro "
       << job.row.spec.train.micro_batch_size.value_or(0) << " of " << job.row.auto_micro_batch
       << " proven by " << status.proven_by;

@@ -40,7 +40,7 @@ core::RankRow SampleRank(const job::RankKey& key) {
   row.confirmed = true;
   row.started = {4711, "abc", "2.11", "2.27", "580.1", "NVIDIA H200"};
   row.phase = {"loading", 5, 10};
-  row.progress = {6, 12, "collective", 1.5, 250.25, 1 << 20};
+  row.progress = {6, 2, 12, "collective", 1.5, 1 << 20};
   row.outcome = job::RankOutcome{job::Outcome::kOomGpu, "out of memory", SampleEnd().oom};
   row.proof = core::Proof::kExited;
   row.exit = {1, 9, true, "the end"};
@@ -74,7 +74,7 @@ Batch EveryRow() {
   status.cancel_requested = true;
   status.proven_by = 2;
   status.started_at = 150;
-  status.progress = {6, 12, 1.25, 99.5, 1 << 21};
+  status.progress = {6, 12, 1.25, 1 << 21};
   const core::Stop stop{job::Outcome::kHang, "no progress", 1, 1'000'000, 160};
   Batch batch;
   batch.rows = {

@@ -135,7 +135,10 @@ job::ReportBody ParseBody(const Words& words, const job::RankKey& key) {
   if (kind == "phase") return job::RankPhase{words.at(1), number(2, 0), number(3, 0)};
   if (kind == "rendezvous") return job::RankRendezvous{words.at(1)};
   if (kind == "progress")
-    return job::RankProgress{number(1, 0), number(2, 0), words.size() > 3 ? words[3] : "compute"};
+    return job::RankProgress{.step = number(1, 0),
+                             .first_step = number(4, 0),
+                             .steps = number(2, 0),
+                             .stage = words.size() > 3 ? words[3] : "compute"};
   if (kind == "metrics")
     return job::RankMetrics{std::vector<job::MetricPoint>(number(1, 1), {.name = "loss"})};
   if (kind == "saved") return job::RankSaved{"final", words.at(1)};

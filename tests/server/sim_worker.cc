@@ -156,7 +156,7 @@ void SimWorker::DoStep(SimRank& rank, Random& random) {
     return End(rank, {.exit_code = 1}, random);
   }
   ++rank.step;
-  Report(rank, job::RankProgress{rank.step, kSteps});
+  Report(rank, job::RankProgress{.step = rank.step, .steps = kSteps});
   Report(rank, job::RankMetrics{{{.name = "loss", .step = rank.points++}}});
   if (rank.step < kSteps) return;
   rank.succeeded = true;

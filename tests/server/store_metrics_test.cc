@@ -37,7 +37,7 @@ class StoreMetricsTest : public testing::Test {
       points.push_back({"loss", step++, std::nullopt, "", value, 1000 + step});
     Put(attempt, std::move(points));
   }
-  MetricSummary Summary() { return reader_->Summaries(kJob).value().at(0); }
+  job::MetricSummary Summary() { return reader_->Summaries(kJob).value().at(0); }
   std::vector<job::MetricPoint> Points(const MetricFilter& filter = {}) {
     std::vector<job::MetricPoint> all;
     const base::Status status =
@@ -88,11 +88,11 @@ TEST_F(StoreMetricsTest, SummariesAreKeptOverBatchesAndRestarts) {
   PutLosses(1, 0, {4, 2});
   Reopen();
   PutLosses(1, 2, {6});
-  const MetricSummary summary = Summary();
+  const job::MetricSummary summary = Summary();
   EXPECT_EQ(summary.latest, 6);
   EXPECT_EQ(summary.min, 2);
   EXPECT_EQ(summary.max, 6);
-  EXPECT_EQ(summary.mean, 4);
+  EXPECT_EQ(summary.mean(), 4);
   EXPECT_EQ(summary.count, 3);
 }
 
@@ -103,7 +103,7 @@ TEST_F(StoreMetricsTest, ALaterAttemptReplacesTheStepsThatItReaches) {
   for (const job::MetricPoint& point : Points()) values.push_back(point.value);
   EXPECT_EQ(values, (std::vector<double>{10, 20, 3, 4}));
   EXPECT_EQ(Summary().count, 4);
-  EXPECT_EQ(Summary().mean, 37.0 / 4);
+  EXPECT_EQ(Summary().mean(), 37.0 / 4);
   EXPECT_EQ(Summary().max, 20);
   EXPECT_EQ(Summary().latest, 4);
 }
@@ -144,6 +144,36 @@ TEST_F(StoreMetricsTest, WhoHasSeenEnoughIsNotGivenMore) {
   EXPECT_EQ(Points().size(), 10'000u);
 }
 
+TEST_F(StoreMetricsTest, ACounterGoesOnOverAttemptsFromWhereItBegins) {
+  const auto put = [&](int64_t attempt, int64_t step, double joules) {
+    Put(attempt, {{"gpu_energy_joules", step, 0, "", joules, 0}});
+  };
+  put(1, 5, 250);
+  EXPECT_EQ(Summary().max, 250) << "of one sample";
+  put(1, 9, 400);
+  put(2, 3, 100);  // again from 0, from an earlier step
+  Reopen();
+  put(2, 8, 150);
+  put(3, 0, 10);
+  EXPECT_EQ(Summary().max, 560);
+  EXPECT_EQ(Summary().latest, 560);
+  const std::vector<job::MetricPoint> points = Points();
+  ASSERT_EQ(points.size(), 5u);
+  EXPECT_EQ(points[0].value, 560);
+  EXPECT_EQ(points[1].value, 500);
+}
+
+TEST_F(StoreMetricsTest, AListingsThroughputIsTheTotalOverTheTimeOfTheSteps) {
+  EXPECT_EQ(reader_->Jobs({}).value().at(0).tokens_per_second, std::nullopt);
+  Put(1, {{"step_seconds", 0, std::nullopt, "", 3, 0},
+          {"tokens", 0, std::nullopt, "", 300, 0},
+          {"tokens_per_second", 0, std::nullopt, "", 100, 0},
+          {"step_seconds", 1, std::nullopt, "", 1, 0},
+          {"tokens", 1, std::nullopt, "", 500, 0},
+          {"tokens_per_second", 1, std::nullopt, "", 500, 0}});
+  EXPECT_EQ(reader_->Jobs({}).value().at(0).tokens_per_second, 200);
+}
+
 TEST_F(StoreMetricsTest, ABatchThatFailsLeavesTheSummaryAsItWas) {
   PutLosses(1, 0, {4});
   Batch batch;
@@ -151,7 +181,7 @@ TEST_F(StoreMetricsTest, ABatchThatFailsLeavesTheSummaryAsItWas) {
   batch.rows.push_back(core::EventRow{{999}, 0, "of no job"});
   EXPECT_FALSE(store_->Apply(batch).ok());
   PutLosses(1, 1, {6});
-  EXPECT_EQ(Summary().mean, 5);
+  EXPECT_EQ(Summary().mean(), 5);
   EXPECT_EQ(Points().size(), 2u);
 }
 

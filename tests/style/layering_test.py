@@ -90,7 +90,7 @@ ROOMS = {
         VALUES + ["worker/rank/comm", "worker/rank/data", "worker/rank/train"],
         ["LibTorch", "CLI11"],
     ),
-    "client/show": (VALUES + ["proto"], ["Protobuf", "nlohmann"]),
+    "client/show": (VALUES + ["common/wire", "proto"], ["Protobuf", "nlohmann"]),
     "client": (
         ["common/base", "common/job", "common/wire", "proto", "client/show"],
         ["gRPC", "Protobuf", "CLI11", "nlohmann"],

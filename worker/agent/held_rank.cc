@@ -177,26 +177,27 @@ void HeldRank::Sample(const Usage& usage) {
 
 std::string HeldRank::SampleLine(const Usage& usage, const std::optional<RankSample>& rank) const {
   job::RankMetrics metrics;
-  const auto add = [&](const char* name, double value) {
-    metrics.points.push_back({.name = name,
+  const auto add = [&](job::Metric metric, auto value) {
+    metrics.points.push_back({.name = std::string(job::Name(metric)),
                               .step = relay_.step(),
                               .rank = key_.rank,
-                              .value = value,
+                              .value = static_cast<double>(value),
                               .time = clock_.Wall()});
   };
+  using enum job::Metric;
   if (usage.gpu) {
-    add("gpu_utilization_percent", usage.gpu->utilization_percent);
-    if (rank) add("gpu_memory_used_bytes", static_cast<double>(usage.gpu->memory_used_bytes));
-    add("gpu_power_watts", usage.gpu->power_watts);
-    add("gpu_temperature_celsius", usage.gpu->temperature_celsius);
+    add(kGpuUtilization, usage.gpu->utilization_percent);
+    if (rank) add(kGpuMemoryUsed, usage.gpu->memory_used_bytes);
+    add(kGpuPower, usage.gpu->power_watts);
+    add(kGpuTemperature, usage.gpu->temperature_celsius);
     if (energy_at_start_joules_)
-      add("gpu_energy_joules", usage.gpu->energy_joules - *energy_at_start_joules_);
+      add(kGpuEnergy, usage.gpu->energy_joules - *energy_at_start_joules_);
   }
-  add("host_cpu_percent", usage.host.cpu_percent);
-  add("host_memory_used_bytes", static_cast<double>(usage.host.memory_used_bytes));
+  add(kHostCpu, usage.host.cpu_percent);
+  add(kHostMemoryUsed, usage.host.memory_used_bytes);
   if (rank) {
-    add("rank_cpu_percent", rank->cpu_percent);
-    add("rank_memory_used_bytes", static_cast<double>(rank->memory_used_bytes));
+    add(kRankCpu, rank->cpu_percent);
+    add(kRankMemoryUsed, rank->memory_used_bytes);
   }
   return job::ToLine(job::RankMessage(std::move(metrics)));
 }

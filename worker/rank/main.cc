@@ -129,7 +129,8 @@ int RunPlan(const Arguments& arguments) {
   if (plan->job.checkpoint.every_steps) StopAtTheNextStepOnSigterm(commands);
   job::RankOutcome outcome;
   {
-    train::Reporter reporter(arguments.messages_fd, clock);  // its end writes all that is pending
+    train::Reporter reporter(arguments.messages_fd, clock,
+                             plan->rank);  // its end writes all that is pending
     outcome = train::RunRank(*plan, commands, reporter, clock, TokenCacheFolder());
     reporter.Send(outcome);
   }

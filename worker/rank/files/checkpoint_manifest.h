@@ -5,7 +5,7 @@
 //     rank-<r>-of-<w>.safetensors                      the slices that rank r wrote, one 1-D tensor
 //     "<tensor>:<kind>:<begin>" each manifest.json                                    {"version":
 //     1, "step", "total_steps", "written_at", "world_size", "runs": ["j1", …],
-//       "train_seconds", "evaluation_seconds", "val_loss": null | number, "job": {canonical job},
+//       "val_loss": null | number, "job": {canonical job},
 //       "data": {"digest", "epoch", "step_in_epoch"},
 //       "files": [{"name", "size_bytes",
 //                  "slices": [{"tensor", "kind", "dtype", "elements_per_value", "begin", "count",
@@ -58,8 +58,6 @@ struct CheckpointManifest {
   int64_t world_size = 1;
   std::vector<std::string>
       runs;  // ids of the jobs whose training this is, oldest first: of a resumed run more than one
-  double train_seconds = 0;        // of the steps until here, and of the evaluations
-  double evaluation_seconds = 0;   //
   std::optional<double> val_loss;  // of exactly this state
   job::JobSpec job;
   std::string data_digest;

@@ -50,8 +50,6 @@ constexpr auto kManifestFields = [](auto& fields, auto& manifest) {
   fields.Member("written_at", manifest.written_at);
   fields.Within("world_size", manifest.world_size, 1, kMostValues);
   fields.Member("runs", manifest.runs);
-  fields.Member("train_seconds", manifest.train_seconds);
-  fields.Member("evaluation_seconds", manifest.evaluation_seconds);
   fields.Member("val_loss", manifest.val_loss);
   fields.Member("job", manifest.job);
   fields.Object("data", manifest, kDataFields);

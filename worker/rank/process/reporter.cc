@@ -35,8 +35,8 @@ int64_t BytesOf(const std::string& path) {
 
 }  // namespace
 
-Reporter::Reporter(int fd, const base::Clock& clock)
-    : fd_(fd), clock_(clock), thread_([this] { Run(); }) {}
+Reporter::Reporter(int fd, const base::Clock& clock, int64_t rank)
+    : fd_(fd), clock_(clock), rank_(rank), thread_([this] { Run(); }) {}
 
 Reporter::~Reporter() {
   {
@@ -60,16 +60,22 @@ void Reporter::Saved(std::string kind, std::string path) {
   Send(job::RankSaved{std::move(kind), std::move(path), bytes});
 }
 
-void Reporter::Metric(std::string name, int64_t step, double value, bool of_gang,
-                      std::string phase) {
+void Reporter::Record(job::Metric metric, int64_t step, double value,
+                      std::optional<job::Phase> phase) {
+  const job::MetricInfo& info = job::Info(metric);
+  const bool of_gang = info.scope == job::Scope::kGang;
+  if (of_gang && rank_ != 0) return;
   const std::lock_guard lock(mutex_);
   if (points_.size() >= kMaxPendingPoints) {
     points_.pop_front();
     ++dropped_points_;
   }
-  const std::optional<int64_t> own_rank =
-      of_gang ? std::nullopt : std::optional<int64_t>(0);  // the worker fills in which
-  points_.push_back({std::move(name), step, own_rank, std::move(phase), value, clock_.Wall()});
+  points_.push_back({.name = std::string(info.name),
+                     .step = step,
+                     .rank = of_gang ? std::nullopt : std::optional(rank_),
+                     .phase = phase ? std::string(job::Name(*phase)) : "",
+                     .value = value,
+                     .time = clock_.Wall()});
 }
 
 void Reporter::Progress(const job::RankProgress& progress) {

@@ -21,16 +21,17 @@ constexpr size_t kMaxPendingPoints = 100'000;
 
 class Reporter {
  public:
-  // fd < 0: messages are dropped (a rank run by hand).
-  Reporter(int fd, const base::Clock& clock);
+  // fd < 0: messages are dropped (a rank run by hand). Points of the rank bear its number.
+  Reporter(int fd, const base::Clock& clock, int64_t rank);
   // Writes all that is pending.
   ~Reporter();
 
   void Send(const job::RankMessage& message);
   // What was written completely, a file or a folder; its size is looked up here.
   void Saved(std::string kind, std::string path);
-  // of_gang: a value of the whole gang, which only rank 0 reports.
-  void Metric(std::string name, int64_t step, double value, bool of_gang, std::string phase = "");
+  // A point of the metric. One of the whole gang is reported by rank 0; from others it is nothing.
+  void Record(job::Metric metric, int64_t step, double value,
+              std::optional<job::Phase> phase = std::nullopt);
   void Progress(const job::RankProgress& progress);
   // "compute", or "collective" while the rank waits for others.
   void Stage(const char* stage);
@@ -42,6 +43,7 @@ class Reporter {
 
   const int fd_;
   const base::Clock& clock_;
+  const int64_t rank_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;

@@ -74,8 +74,6 @@ void Checkpointer::Save(const TrainingMoment& moment) {
                                      .written_at = options_.clock.Wall(),
                                      .world_size = options_.plan.world_size,
                                      .runs = options_.runs,
-                                     .train_seconds = moment.train_seconds,
-                                     .evaluation_seconds = moment.evaluation_seconds,
                                      .val_loss = moment.val_loss,
                                      .job = options_.plan.job,
                                      .data_digest = options_.data_digest,

@@ -28,8 +28,6 @@ namespace trainctl::train {
 // Of the moment between two steps.
 struct TrainingMoment {
   int64_t steps_done = 0;
-  double train_seconds = 0;
-  double evaluation_seconds = 0;
   std::optional<double> val_loss;  // of exactly these weights
 };
 

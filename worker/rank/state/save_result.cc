@@ -32,8 +32,8 @@ void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
                      : spec.output.save == job::Save::kMerged ? "merged"
                                                               : "final";
   rank.reporter.Saved(kind, *spec.output.dir);
-  rank.reporter.Metric("save_seconds", 0, static_cast<double>(rank.clock.Steady() - begin) / 1e6,
-                       true);
+  rank.reporter.Record(job::Metric::kSaveSeconds, 0,
+                       static_cast<double>(rank.clock.Steady() - begin) / 1e6);
 }
 
 }  // namespace trainctl::train

@@ -70,10 +70,7 @@ TrainingMoment Restore(const RankContext& rank, files::CheckpointState& start, i
     rank.reporter.Send(job::RankNotice{text});
     std::fprintf(stderr, "trainrank: %s\n", text.c_str());
   }
-  return {.steps_done = manifest.step,
-          .train_seconds = manifest.train_seconds,
-          .evaluation_seconds = manifest.evaluation_seconds,
-          .val_loss = manifest.val_loss};
+  return {.steps_done = manifest.step, .val_loss = manifest.val_loss};
 }
 
 }  // namespace trainctl::train

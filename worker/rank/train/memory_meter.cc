@@ -1,7 +1,8 @@
 #include "worker/rank/train/memory_meter.h"
 
 #include <algorithm>
-#include <string>
+
+#include "common/rank/memory_kind.h"
 
 namespace trainctl::train {
 
@@ -24,25 +25,14 @@ job::MemoryByKind MemoryMeter::Measure() const {
 void MemoryMeter::Sample(int64_t step, job::Phase phase) {
   last_ = Measure();
   if (!Samples(step)) return;
-  const std::string name(job::Name(phase));
-  const auto point = [&](const char* metric, int64_t bytes) {
-    reporter_.Metric(metric, step, static_cast<double>(bytes), false, name);
-  };
-  point("memory_params_bytes", last_.params);
-  point("memory_grads_bytes", last_.grads);
-  point("memory_optimizer_bytes", last_.optimizer);
-  point("memory_optimizer_cpu_bytes", last_.optimizer_cpu);
-  point("memory_other_bytes", last_.other);
-  point("memory_allocated_bytes", last_.allocated);
-  point("memory_peak_allocated_bytes", last_.peak_allocated);
-  point("memory_reserved_bytes", last_.reserved);
+  for (const job::MemoryKind& kind : job::kMemoryKinds)
+    reporter_.Record(kind.metric, step, static_cast<double>(last_.*kind.bytes), phase);
 }
 
 void MemoryMeter::ReportPeak(int64_t step) {
   const AllocatorStats stats = device_.Memory();
-  reporter_.Metric("memory_peak_allocated_bytes", step, static_cast<double>(stats.peak_bytes),
-                   false);
-  reporter_.Metric("memory_reserved_bytes", step, static_cast<double>(stats.reserved_bytes), false);
+  reporter_.Record(job::Metric::kMemoryPeakAllocated, step, static_cast<double>(stats.peak_bytes));
+  reporter_.Record(job::Metric::kMemoryReserved, step, static_cast<double>(stats.reserved_bytes));
 }
 
 }  // namespace trainctl::train

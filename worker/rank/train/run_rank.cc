@@ -141,9 +141,8 @@ job::RankOutcome RankRun::Run() {
     LoadWeights(rank, shape, model->parameters(), *strategy);
   const TrainingMoment begun =
       start ? Restore(rank, *start, total_steps, dataset.digest, *strategy) : TrainingMoment{};
-  if (rank.leads())
-    reporter_.Metric("load_seconds", 0,
-                     static_cast<double>(clock_.Steady() - begin) / 1e6 - trial_seconds, true);
+  reporter_.Record(job::Metric::kLoadSeconds, 0,
+                   static_cast<double>(clock_.Steady() - begin) / 1e6 - trial_seconds);
 
   MicroBatches batches(dataset, batch, spec.data.seed, plan_.rank, device);
   if (rank.writes_checkpoints()) {

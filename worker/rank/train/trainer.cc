@@ -36,13 +36,11 @@ Trainer::Trainer(const TrainerParts& parts, int64_t total_steps, const TrainingM
       total_steps_(total_steps),
       first_step_(begin.steps_done),
       memory_(parts.device, parts.strategy, parts.reporter),
-      train_seconds_(begin.train_seconds),
-      evaluation_seconds_(begin.evaluation_seconds),
       saved_steps_(begin.steps_done) {}
 
 bool Trainer::Run() {
   parts_.reporter.Send(job::RankPhase{.phase = "training"});
-  parts_.reporter.Progress({.step = first_step_, .steps = total_steps_});
+  parts_.reporter.Progress({.step = first_step_, .first_step = first_step_, .steps = total_steps_});
   parts_.device.Synchronize();
   parts_.device.ResetPeak();
   last_mark_.emplace(parts_.device.device());
@@ -57,10 +55,6 @@ bool Trainer::Run() {
     Checkpoint(step);
   const int64_t last_step = std::max<int64_t>(0, step - 1);
   memory_.ReportPeak(last_step);
-  if (parts_.comm.rank() == 0) {
-    parts_.reporter.Metric("time_seconds", last_step, train_seconds_, true);
-    parts_.reporter.Metric("evaluation_seconds", last_step, evaluation_seconds_, true);
-  }
   return step == total_steps_;
 }
 
@@ -121,7 +115,6 @@ void Trainer::Retire() {
   done.end.Wait();
   parts_.reporter.Stage("compute");
   const double seconds = done.end.SecondsSince(*last_mark_);
-  train_seconds_ += seconds;
   Report(done, seconds);
   last_mark_ = std::move(done.end);
 }
@@ -133,22 +126,25 @@ void Trainer::Report(const InFlight& done, double seconds) {
   const double loss = SumInOrder(done.results, micro_batches) / tokens;
   const double norm = done.results[-1].item<double>();
   stop_agreed_ = stop_agreed_ || done.results[-2].item<double>() > 0;
-  const double tokens_per_second = static_cast<double>(done.counts.positions) / seconds;
-  if (parts_.comm.rank() == 0) {
-    reporter.Metric("step_seconds", done.step, seconds, true);  // ranks step together
-    reporter.Metric("loss", done.step, loss, true);
-    reporter.Metric("lr", done.step, done.lr, true);
-    if (!std::isnan(norm)) reporter.Metric("grad_norm", done.step, norm, true);
-    reporter.Metric("tokens_per_second", done.step, tokens_per_second, true);
-    reporter.Metric("trained_tokens_per_second", done.step,
-                    static_cast<double>(done.counts.trained_tokens) / seconds, true);
-    reporter.Metric("samples_per_second", done.step,
-                    static_cast<double>(done.counts.rows) / seconds, true);
-  }
+  const auto record = [&](job::Metric metric, double value) {
+    reporter.Record(metric, done.step, value);
+  };
+  record(job::Metric::kStepSeconds, seconds);  // ranks step together
+  record(job::Metric::kLoss, loss);
+  record(job::Metric::kLr, done.lr);
+  if (!std::isnan(norm)) record(job::Metric::kGradNorm, norm);
+  const auto count = [&](job::Metric counted, job::Metric rate, int64_t number) {
+    record(counted, static_cast<double>(number));
+    record(rate, static_cast<double>(number) / seconds);
+  };
+  count(job::Metric::kSamples, job::Metric::kSamplesPerSecond, done.counts.rows);
+  count(job::Metric::kTokens, job::Metric::kTokensPerSecond, done.counts.positions);
+  count(job::Metric::kTrainedTokens, job::Metric::kTrainedTokensPerSecond,
+        done.counts.trained_tokens);
   reporter.Progress({.step = done.step + 1,
+                     .first_step = first_step_,
                      .steps = total_steps_,
                      .loss = loss,
-                     .tokens_per_second = tokens_per_second,
                      .peak_allocated_bytes = parts_.device.Memory().peak_bytes});
 }
 
@@ -183,12 +179,12 @@ void Trainer::Evaluate(int64_t step) {
   const at::Tensor host = sums.cpu();
   last_mark_.emplace(parts_.device.device());
   last_mark_->Wait();
-  evaluation_seconds_ += last_mark_->SecondsSince(begin);
+  parts_.reporter.Record(job::Metric::kEvaluationSeconds, step, last_mark_->SecondsSince(begin));
   const auto tokens =
       static_cast<double>(std::max<int64_t>(1, parts_.batches.ValidationTokens(max_rows)));
   val_loss_ = SumInOrder(host, batches) / tokens;
   evaluated_steps_ = step + 1;
-  if (parts_.comm.rank() == 0) parts_.reporter.Metric("val_loss", step, val_loss_, true);
+  parts_.reporter.Record(job::Metric::kValLoss, step, val_loss_);
 }
 
 void Trainer::Checkpoint(int64_t steps_done) {
@@ -196,17 +192,14 @@ void Trainer::Checkpoint(int64_t steps_done) {
   const StreamMark begin(parts_.device.device());
   parts_.state.phase = "checkpoint";
   const bool evaluated = evaluated_steps_ == steps_done;
-  parts_.checkpointer->Save({.steps_done = steps_done,
-                             .train_seconds = train_seconds_,
-                             .evaluation_seconds = evaluation_seconds_,
-                             .val_loss = evaluated ? std::optional(val_loss_) : std::nullopt});
+  parts_.checkpointer->Save(
+      {.steps_done = steps_done, .val_loss = evaluated ? std::optional(val_loss_) : std::nullopt});
   saved_steps_ = steps_done;
   parts_.reporter.Send(job::RankPhase{.phase = "training"});
   last_mark_.emplace(parts_.device.device());
   last_mark_->Wait();
-  checkpoint_seconds_ += last_mark_->SecondsSince(begin);
-  if (parts_.comm.rank() == 0)
-    parts_.reporter.Metric("checkpoint_seconds", steps_done - 1, checkpoint_seconds_, true);
+  parts_.reporter.Record(job::Metric::kCheckpointSeconds, steps_done - 1,
+                         last_mark_->SecondsSince(begin));
 }
 
 ops::Context Trainer::MakeContext(ops::Tape& tape) const {

@@ -81,9 +81,6 @@ class Trainer {
       last_mark_;  // the end of the last retired step, or where the clock was started again
   std::optional<InFlight> in_flight_;
   bool stop_agreed_ = false;
-  double train_seconds_ = 0;
-  double evaluation_seconds_ = 0;
-  double checkpoint_seconds_ = 0;
   int64_t evaluated_steps_ = -1;  // val_loss_ is of the weights after so many
   double val_loss_ = 0;
   int64_t saved_steps_ = -1;  // the last checkpoint is of so many steps

@@ -67,7 +67,7 @@ void RunStep(const RankContext& rank, const TrialParts& parts, const job::BatchP
              strategy::Strategy& strategy) {
   const data::Dataset worst = WorstCase(parts.dataset, batch);
   MicroBatches batches(worst, batch, rank.plan.job.data.seed, rank.plan.rank, rank.device);
-  Reporter silent(/*fd=*/-1, rank.clock);
+  Reporter silent(/*fd=*/-1, rank.clock, rank.plan.rank);
   Trainer trainer(
       {rank.plan, batch, parts.device, parts.model, KernelsFor(rank.plan.job.engine, rank.device),
        strategy, rank.comm, batches, silent, parts.commands, parts.state},
@@ -85,7 +85,7 @@ void Report(const RankContext& rank, const TrialParts& parts, double seconds) {
                            (limit > 0 ? " of " + base::FormatBytes(limit) : "") + " allocated, " +
                            time;
   rank.reporter.Send(job::RankNotice{text});
-  rank.reporter.Metric("trial_seconds", 0, seconds, true);
+  rank.reporter.Record(job::Metric::kTrialSeconds, 0, seconds);
 }
 
 }  // namespace
