@@ -1,8 +1,12 @@
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "common/job/batch.h"
+#include "common/job/job_json.h"
+#include "common/rank/reduction.h"
 #include "server/compare/sections.h"
 
 namespace trainctl::compare {
@@ -29,9 +33,35 @@ std::string GlobalBatch(const Run& run) {
 
 std::string DataDigest(const Run& run) { return run.inspection ? run.inspection->data_digest : ""; }
 
+std::string Setting(const Run& run, std::string_view key) {
+  for (const auto& [name, text] : job::Flatten(run.job)) {
+    if (name == key) return text;
+  }
+  return "";
+}
+
+std::string NameAndId(const Run& run) { return run.name + " (" + run.id + ")"; }
+
 std::string LrScaling(const Run& run) {
   return run.job.optimizer.lr_scaling == job::LrScaling::kLinear ? "linear" : "none";
 }
+
+// What besides the file decides which tokens are trained on, and in which order.
+struct DataSetting {
+  std::string_view key;
+  const char* consequence;
+};
+
+constexpr DataSetting kDataSettings[] = {
+    {"data.format", "the rows are read in another way"},
+    {"data.max_rows", "one has rows that another never sees"},
+    {"data.val_split_fraction", "other rows are trained on and validated with"},
+    {"data.mask_prompt", "other tokens count in the loss"},
+    {"data.seed", "the rows are split and shuffled in another way"},
+};
+
+// A host is saturated from here on.
+constexpr double kSaturatedPercent = 95;
 
 struct Circumstance {
   const char* name;
@@ -52,6 +82,48 @@ void WarnOfData(const std::vector<Run>& runs, std::vector<std::string>* warnings
   if (!Differing(runs, DataDigest).empty()) {
     warnings->push_back("the data differ (other bytes in the file): losses are not comparable");
   }
+  for (const DataSetting& setting : kDataSettings) {
+    const std::string values =
+        Differing(runs, [&](const Run& run) { return Setting(run, setting.key); });
+    if (values.empty()) continue;
+    warnings->push_back(std::string(setting.key) + " differs (" + values +
+                        "): " + setting.consequence + "; losses are not comparable");
+  }
+}
+
+bool HasCutRows(const Run& run) {
+  return run.inspection && run.inspection->longest_row >= run.job.train.max_seq_length;
+}
+
+void WarnOfLength(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
+  const std::string lengths =
+      Differing(runs, [](const Run& run) { return std::to_string(run.job.train.max_seq_length); });
+  if (lengths.empty() || std::ranges::none_of(runs, HasCutRows)) return;
+  warnings->push_back("rows are cut at different lengths (train.max_seq_length " + lengths +
+                      "): other tokens are trained on; losses are not comparable");
+}
+
+// The jobs with which the run shared processors; empty: none, or the host had some to spare.
+std::string SharedWith(const Run& run) {
+  const auto cpu = job::Reduce(job::Metric::kHostCpu, run.metrics);
+  const bool is_saturated = cpu && cpu->value >= kSaturatedPercent;
+  std::string text;
+  for (const Neighbour& other : run.neighbours) {
+    if (other.on_slots || is_saturated)
+      text += (text.empty() ? "" : ", ") + other.id + " on " + other.host;
+  }
+  return text;
+}
+
+void WarnOfSharing(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
+  std::string text;
+  for (const Run& run : runs) {
+    const std::string others = SharedWith(run);
+    if (!others.empty()) text += (text.empty() ? "" : "; ") + NameAndId(run) + " with " + others;
+  }
+  if (text.empty()) return;
+  warnings->push_back("runs shared a host's processors with other jobs (" + text +
+                      "): their times are not those of a host of their own");
 }
 
 void WarnOfBatch(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
@@ -72,7 +144,7 @@ void WarnOfBatch(const std::vector<Run>& runs, std::vector<std::string>* warning
 void WarnOfInterruptions(const Run& run, std::vector<std::string>* warnings) {
   if (run.attempts <= 1 && !run.preempted) return;
   const std::string what = run.preempted ? "was preempted" : "was restarted";
-  warnings->push_back(run.name + " (" + run.id + ") " + what + " (" + std::to_string(run.attempts) +
+  warnings->push_back(NameAndId(run) + " " + what + " (" + std::to_string(run.attempts) +
                       " attempts): its time is not that of one undisturbed run");
 }
 
@@ -81,6 +153,7 @@ void WarnOfInterruptions(const Run& run, std::vector<std::string>* warnings) {
 std::vector<std::string> ComparabilityWarnings(const std::vector<Run>& runs) {
   std::vector<std::string> warnings;
   WarnOfData(runs, &warnings);
+  WarnOfLength(runs, &warnings);
   WarnOfBatch(runs, &warnings);
   for (const Circumstance& circumstance : kCircumstances) {
     const std::string values =
@@ -90,11 +163,11 @@ std::vector<std::string> ComparabilityWarnings(const std::vector<Run>& runs) {
                          "): " + circumstance.consequence);
     }
   }
+  WarnOfSharing(runs, &warnings);
   for (const Run& run : runs) WarnOfInterruptions(run, &warnings);
   for (const Run& run : runs) {
     if (run.state != job::JobState::kFinished) {
-      warnings.push_back(run.name + " (" + run.id +
-                         ") has not finished: its numbers are of the run so far");
+      warnings.push_back(NameAndId(run) + " has not finished: its numbers are of the run so far");
     }
   }
   return warnings;

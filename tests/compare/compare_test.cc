@@ -314,6 +314,52 @@ TEST(Compare, WarnsOfDataBatchMachineAndRestarts) {
   EXPECT_EQ(Compare({a, b}, 0).warnings, expected);
 }
 
+TEST(Compare, WarnsOfEachSettingThatMakesOtherDataOfTheSameFile) {
+  struct Case {
+    std::string warning;
+    void (*change)(job::JobSpec&);
+  };
+  const Case cases[] = {
+      {"data.format differs (alpaca, text): the rows are read in another way",
+       [](job::JobSpec& job) { job.data.format = job::DataFormat::kText; }},
+      {"data.max_rows differs (null, 100): one has rows that another never sees",
+       [](job::JobSpec& job) { job.data.max_rows = 100; }},
+      {"data.val_split_fraction differs (0.0, 0.5): other rows are trained on and validated with",
+       [](job::JobSpec& job) { job.data.val_split_fraction = 0.5; }},
+      {"data.mask_prompt differs (false, true): other tokens count in the loss",
+       [](job::JobSpec& job) { job.data.mask_prompt = true; }},
+      {"data.seed differs (42, 43): the rows are split and shuffled in another way",
+       [](job::JobSpec& job) { job.data.seed = 43; }},
+  };
+  for (const Case& c : cases) {
+    Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+    c.change(b.job);
+    EXPECT_EQ(Compare({a, b}, 0).warnings, std::vector{c.warning + "; losses are not comparable"});
+  }
+}
+
+TEST(Compare, AnotherLengthIsWarnedOfWhereItCutsRows) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.job.train.max_seq_length = 1024;
+  a.inspection->longest_row = b.inspection->longest_row = 300;
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty());
+  a.inspection->longest_row = 512;
+  EXPECT_EQ(Compare({a, b}, 0).warnings.size(), 1u);
+}
+
+TEST(Compare, WarnsOfRunsThatSharedProcessors) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), c = SomeRun("j3", "c");
+  a.neighbours = {{"j2", "h", true}, {"j9", "h", false}};
+  b.neighbours = {{"j9", "h", false}};
+  b.metrics = {OfRank(Summary("host_cpu_percent", 97), 0)};
+  c.neighbours = {{"j9", "h", false}};
+  c.metrics = {OfRank(Summary("host_cpu_percent", 60), 0)};
+  EXPECT_EQ(Compare({a, b, c}, 0).warnings,
+            std::vector<std::string>{
+                "runs shared a host's processors with other jobs (a (j1) with j2 on h; b (j2) with "
+                "j9 on h): their times are not those of a host of their own"});
+}
+
 TEST(Compare, AGlobalBatchWithALearningRateRuleIsNotWarnedOf) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   b.job.train.global_batch_size = 16;

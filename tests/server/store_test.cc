@@ -179,5 +179,31 @@ TEST_F(SqliteStoreTest, AReaderSeesACommitAtOnce) {
   EXPECT_EQ(reader_->Jobs({}).value().size(), 1u);
 }
 
+TEST_F(SqliteStoreTest, NeighboursAreJobsOfTheSameHostAtTheSameTime) {
+  const auto run = [&](int64_t id, const std::string& host, const std::string& uuid, int64_t from,
+                       int64_t until) {
+    Batch batch = SubmitBatch(id, "job");
+    core::RankRow rank = SampleRank({{id}, 1, 0});
+    rank.host = host;
+    rank.device_uuid = uuid;
+    core::AttemptRow attempt{.job = {id}, .attempt = 1, .placed_at = from, .ended_at = until};
+    batch.rows.push_back(attempt);
+    batch.rows.push_back(rank);
+    Apply(batch);
+  };
+  run(1, "a", "cpu:a:0", 100, 200);
+  run(2, "a", "cpu:a:1", 150, 0);  // still runs
+  run(3, "a", "cpu:a:0", 200, 300);
+  run(4, "b", "cpu:b:0", 100, 200);
+  run(5, "a", "GPU-1", 50, 101);
+  const std::vector<Neighbour> found = reader_->Neighbours({1}).value();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].job.value, 2);
+  EXPECT_EQ(found[0].host, "a");
+  EXPECT_TRUE(found[0].on_slots);
+  EXPECT_EQ(found[1].job.value, 5);
+  EXPECT_FALSE(found[1].on_slots);
+}
+
 }  // namespace
 }  // namespace trainctl::store
