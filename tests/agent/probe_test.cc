@@ -57,6 +57,18 @@ TEST(Probe, RefusesAV100InPlainWords) {
               HasSubstr("V100) has compute capability 7.0, but CUDA 13 needs 7.5"));
 }
 
+TEST(Probe, SaysOfEachGpuWhetherAWorkerCanUseIt) {
+  FakeDriver driver;
+  driver.gpus = {{0, "GPU-aaaa", "Tesla V100", int64_t{32} << 30, 7, 0},
+                 {1, "GPU-bbbb", "NVIDIA H200", int64_t{140} << 30, 9, 0}};
+  json probe = ProbeOf(kGoodHost, driver);
+  EXPECT_THAT(probe["gpus"][0]["unfit"].get<std::string>(), HasSubstr("compute capability 7.0"));
+  EXPECT_EQ(probe["gpus"][1]["unfit"], "");
+  driver.version = "550.54";
+  probe = ProbeOf(kGoodHost, driver);
+  EXPECT_THAT(probe["gpus"][1]["unfit"].get<std::string>(), HasSubstr("driver is 550.54"));
+}
+
 TEST(Probe, WarnsOfAGpuWithoutBf16) {
   FakeDriver driver;
   driver.gpus = {{0, "GPU-aaaa", "Tesla T4", int64_t{16} << 30, 7, 5}};

@@ -123,12 +123,11 @@ std::unique_ptr<Device> MakeCpuSlot(const CpuSlotOptions& options) {
 
 base::Result<std::unique_ptr<Device>> MakeGpu(std::unique_ptr<GpuLibrary> library, int64_t index,
                                               int64_t threads, const std::string& directory) {
-  if (const std::string unfit = WhyUnfitDriver(library->DriverVersion()); !unfit.empty())
-    return base::Error{base::Code::kInvalid, unfit};
+  const std::string driver = library->DriverVersion();
   std::string others;
   for (const Gpu& gpu : library->Gpus()) {
     if (gpu.index == index) {
-      if (const std::string unfit = WhyUnfitGpu(gpu); !unfit.empty())
+      if (const std::string unfit = WhyUnfit(gpu, driver); !unfit.empty())
         return base::Error{base::Code::kInvalid, unfit};
       return std::unique_ptr<Device>(
           std::make_unique<GpuDevice>(std::move(library), gpu, threads, directory));
@@ -151,6 +150,11 @@ std::string WhyUnfitGpu(const Gpu& gpu) {
   return "GPU " + std::to_string(gpu.index) + " (" + gpu.name + ") has compute capability " +
          std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor) +
          ", but CUDA 13 needs 7.5 or newer: it cannot be used (CUDA 12 was the last for V100s)";
+}
+
+std::string WhyUnfit(const Gpu& gpu, const std::string& driver_version) {
+  const std::string driver = WhyUnfitDriver(driver_version);
+  return driver.empty() ? WhyUnfitGpu(gpu) : driver;
 }
 
 }  // namespace trainctl::agent

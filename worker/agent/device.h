@@ -42,5 +42,7 @@ base::Result<std::unique_ptr<Device>> MakeGpu(std::unique_ptr<GpuLibrary> librar
 // wrong, in plain words.
 std::string WhyUnfitDriver(const std::string& driver_version);
 std::string WhyUnfitGpu(const Gpu& gpu);
+// Of both, the driver first.
+std::string WhyUnfit(const Gpu& gpu, const std::string& driver_version);
 
 }  // namespace trainctl::agent

@@ -84,6 +84,7 @@ json Describe(const Gpu& gpu, GpuLibrary& library) {
           {"compute_capability",
            std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor)},
           {"bf16", gpu.compute_major >= 8},
+          {"unfit", WhyUnfit(gpu, library.DriverVersion())},
           {"processes", processes}};
 }
 

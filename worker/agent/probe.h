@@ -2,8 +2,9 @@
 // plain words. One JSON object:
 //   host, cores, memory_bytes, cgroup ("v2" | "v1" | "none"), cgroup_leaf (whether ranks get a leaf
 //   of their own), shm_bytes, limits {memlock_bytes, nofile} (-1: unlimited), driver (null: none)
-//   gpus [{index, uuid, name, memory_bytes, memory_used_bytes, compute_capability, bf16, processes
-//   [{pid, memory_bytes}]}] links [{from, to, link}] checks [{name, verdict, text}]   verdict: ok |
+//   gpus [{index, uuid, name, memory_bytes, memory_used_bytes, compute_capability, bf16, unfit (why
+//   no worker can use it, for its driver or its capability; empty: it is fit), processes [{pid,
+//   memory_bytes}]}] links [{from, to, link}] checks [{name, verdict, text}]   verdict: ok |
 //   warning | failure
 #pragma once
 
