@@ -1,13 +1,28 @@
-// Where a run keeps its checkpoints: in a folder of this name within its output.dir, beside the
-// model. They come and go, also long after the model was saved, so they are no part of it when its
-// files are listed, counted or copied.
+// What a run has saved: which files of a folder are its own, and how the folder is known again.
+//
+// A rank records this when it has saved, and the coordinator keeps the record. A worker serves no
+// other file, and none of a folder that has been replaced since. The record is text, one line each:
+//   folder <device> <inode> <boot id>
+//   file <bytes> <inode> <path>          relative to the folder; of an artifact that is a file, its
+//                                        name
+// Thread-safe.
 #pragma once
 
+#include <sys/stat.h>
+
+#include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
 
 namespace trainctl::base {
 
+// Where a run keeps its checkpoints: in a folder of this name within its output.dir, beside the
+// model. They come and go, also long after the model was saved, so they are no part of it when its
+// files are listed, counted or copied.
 inline constexpr std::string_view kCheckpointsFolder = "checkpoints";
 
 // True where the walk through a saved folder stands at its checkpoints: the walk does not go into
@@ -17,5 +32,43 @@ inline bool SkipCheckpoints(std::filesystem::recursive_directory_iterator& at) {
   at.disable_recursion_pending();
   return true;
 }
+
+struct SavedFile {
+  std::string path;
+  int64_t bytes = 0;
+  uint64_t inode = 0;
+  int64_t modified_ns = 0;  // not part of the record
+
+  bool operator==(const SavedFile&) const = default;
+};
+
+struct SavedRecord {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  std::string boot_id;  // a device's number holds for one boot
+  std::vector<SavedFile> files;
+
+  // Whether this is the saved folder or file itself, not one that took its place.
+  bool IsOf(const struct stat& status) const;
+  // nullptr: the run saved no such file.
+  const SavedFile* Find(std::string_view path) const;
+  int64_t Bytes() const;
+};
+
+inline constexpr size_t kMaxSavedFiles = 4096;
+inline constexpr size_t kMaxRecordBytes = 512 << 10;
+
+// The regular files there are, without checkpoints, in order of path; links are left out. An
+// artifact that is a file is its own only one. kNotFound: nothing is there. kExhausted: more than
+// kMaxSavedFiles. kIo.
+Result<std::vector<SavedFile>> ListSaved(const std::string& path);
+
+// The record of what was saved to path: all its files but those that lay there before, unchanged.
+// kExhausted: the record is longer than kMaxRecordBytes. Errors as ListSaved.
+Result<SavedRecord> RecordSaved(const std::string& path, const std::vector<SavedFile>& before);
+
+std::string ToText(const SavedRecord& record);
+// kInvalid: no such record.
+Result<SavedRecord> ParseSavedRecord(std::string_view text);
 
 }  // namespace trainctl::base

@@ -57,6 +57,7 @@ constexpr auto kSavedFields = [](auto& fields, auto& saved) {
   fields.Member("kind", saved.kind);
   fields.Member("path", saved.path);
   fields.MemberOrDefault("bytes", saved.bytes);
+  fields.MemberOrDefault("record", saved.record);
 };
 
 constexpr auto kNoticeFields = [](auto& fields, auto& notice) {

@@ -61,6 +61,7 @@ void Write(const job::RankSaved& body, v1::RankReport* report) {
   report->mutable_saved()->set_kind(body.kind);
   report->mutable_saved()->set_path(body.path);
   report->mutable_saved()->set_bytes(body.bytes);
+  report->mutable_saved()->set_record(body.record);
 }
 
 void Write(const job::RankNotice& body, v1::RankReport* report) { report->set_notice(body.text); }
@@ -159,8 +160,8 @@ base::Result<job::ReportBody> ReadBody(const v1::RankReport& message) {
     case v1::RankReport::kMetrics: return Read(message.metrics());
     case v1::RankReport::kNotice: return job::ReportBody(job::RankNotice{message.notice()});
     case v1::RankReport::kSaved:
-      return job::ReportBody(
-          job::RankSaved{message.saved().kind(), message.saved().path(), message.saved().bytes()});
+      return job::ReportBody(job::RankSaved{message.saved().kind(), message.saved().path(),
+                                            message.saved().bytes(), message.saved().record()});
     case v1::RankReport::kOutcome: return Read(message.outcome());
     case v1::RankReport::kExit: return Read(message.exit());
     case v1::RankReport::kLaunchFailure:

@@ -109,8 +109,8 @@ base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name
   return details;
 }
 
-base::Result<std::vector<std::string>> FindArtifact(store::Reader& reader, const std::string& name,
-                                                    const std::string& path) {
+base::Result<ArtifactPlace> FindArtifact(store::Reader& reader, const std::string& name,
+                                         const std::string& path) {
   const auto job = ReadOneJob(reader, name);
   if (!job) return job.error();
   const auto artefacts = reader.Artefacts(job->row.id);
@@ -127,7 +127,7 @@ base::Result<std::vector<std::string>> FindArtifact(store::Reader& reader, const
   if (!attempts) return attempts.error();
   const auto workers = reader.Workers();
   if (!workers) return workers.error();
-  return WorkersBeside(saved->key, *attempts, *workers);
+  return ArtifactPlace{WorkersBeside(saved->key, *attempts, *workers), saved->saved.record};
 }
 
 base::Result<store::StoredJob> ReadOneJob(store::Reader& reader, const std::string& name) {

@@ -37,10 +37,14 @@ struct Details {
 };
 base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name);
 
-// The workers of the host on which a rank of the job has saved this path, the rank's own first.
-// kNotFound: none has; the message lists what was. kInvalid: a group of several.
-base::Result<std::vector<std::string>> FindArtifact(store::Reader& reader, const std::string& job,
-                                                    const std::string& path);
+struct ArtifactPlace {
+  std::vector<std::string> workers;  // of its host, the worker whose rank saved it first
+  std::string record;                // which files were saved (common/base/saved_folder.h)
+};
+// Where a rank of the job has saved this path, as of the last time. kNotFound: none has; the
+// message lists what was. kInvalid: a group of several.
+base::Result<ArtifactPlace> FindArtifact(store::Reader& reader, const std::string& job,
+                                         const std::string& path);
 
 // The one job that is named. kInvalid: a group of several; the message lists them.
 base::Result<store::StoredJob> ReadOneJob(store::Reader& reader, const std::string& name);

@@ -36,6 +36,7 @@ struct AskArtifact {
   std::string path;
   std::string file;
   int64_t offset = 0;
+  std::string record;  // as the rank reported it
 };
 
 using WorkerCommand =

@@ -250,20 +250,21 @@ auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request
 
 auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRequest* request,
                                       v1::ReadArtifactResponse* response) -> Unary* {
-  using WorkerNames = std::vector<std::string>;
   Unary* call = context->DefaultReactor();
   if (request->offset() < 0)
     return FinishNow(call, Invalid("offset: " + std::to_string(request->offset()) +
                                    ": expected a number from 0"));
-  coordinator::AskArtifact question{"", request->path(), request->file(), request->offset()};
-  backend_.reads.Ask<WorkerNames>(
+  coordinator::AskArtifact question{"", request->path(), request->file(), request->offset(), ""};
+  backend_.reads.Ask<coordinator::ArtifactPlace>(
       [job = request->job(), path = request->path()](store::Reader& reader) {
         return coordinator::FindArtifact(reader, job, path);
       },
-      [this, call, response, question = std::move(question)](base::Result<WorkerNames> workers) {
-        if (!workers) return call->Finish(ToGrpc(workers));
+      [this, call, response,
+       question = std::move(question)](base::Result<coordinator::ArtifactPlace> place) mutable {
+        if (!place) return call->Finish(ToGrpc(place));
+        question.record = std::move(place->record);
         backend_.coordinator.ReadArtifact(
-            *workers, question,
+            place->workers, std::move(question),
             AnswerWith<coordinator::ArtifactPiece>(
                 call, [response](coordinator::ArtifactPiece piece) {
                   for (const coordinator::ArtifactFile& file : piece.files) {

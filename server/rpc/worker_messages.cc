@@ -77,6 +77,7 @@ void Write(const coordinator::AskArtifact& command, v1::CoordinatorMessage* mess
   ask->set_path(command.path);
   ask->set_file(command.file);
   ask->set_offset(command.offset);
+  ask->set_record(command.record);
 }
 
 }  // namespace

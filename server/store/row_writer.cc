@@ -105,10 +105,10 @@ void RowWriter::Write(const core::AckRow& row) {
 
 void RowWriter::Write(const core::ArtefactRow& row) {
   Statement& statement = database_.Prepared(
-      "INSERT INTO artefacts (job, attempt, rank, kind, path, bytes, at) VALUES (?, ?, ?, ?, ?, ?, "
-      "?)");
+      "INSERT INTO artefacts (job, attempt, rank, kind, path, bytes, at, record) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.saved.kind,
-                          row.saved.path, row.saved.bytes, row.at);
+                          row.saved.path, row.saved.bytes, row.at, row.saved.record);
   statement.Run();
 }
 

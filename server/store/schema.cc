@@ -193,7 +193,13 @@ ALTER TABLE ranks DROP COLUMN tokens_per_second;
 ALTER TABLE job_status DROP COLUMN tokens_per_second;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
+// record '': saved before records were kept.
+constexpr const char* kVersion6 = R"sql(
+ALTER TABLE artefacts ADD COLUMN record TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3,
+                                    kVersion4, kVersion5, kVersion6};
 
 }  // namespace
 

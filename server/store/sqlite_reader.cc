@@ -97,14 +97,15 @@ class SqliteReader : public Reader {
 
   base::Result<std::vector<core::ArtefactRow>> Artefacts(base::JobId job) override {
     Statement& statement = Query(
-        "SELECT attempt, rank, kind, path, bytes, at FROM artefacts WHERE job = ? ORDER BY id");
+        "SELECT attempt, rank, kind, path, bytes, at, record FROM artefacts WHERE job = ? "
+        "ORDER BY id");
     statement.Put(job.value);
     std::vector<core::ArtefactRow> artefacts;
     while (statement.Next()) {
       core::ArtefactRow& row = artefacts.emplace_back();
       row.key.job = job;
       statement.Get(row.key.attempt, row.key.rank, row.saved.kind, row.saved.path, row.saved.bytes,
-                    row.at);
+                    row.at, row.saved.record);
     }
     return Answer(std::move(artefacts));
   }

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "common/base/file.h"
+#include "common/base/saved_folder.h"
 #include "tests/agent/agent_fixture.h"
 
 namespace trainctl::tests {
@@ -15,6 +16,8 @@ class AgentArtifactTest : public AgentFixture {
     message.mutable_artifact()->set_request_id("a1");
     message.mutable_artifact()->set_path(path);
     message.mutable_artifact()->set_file(file);
+    if (const auto record = base::RecordSaved(path, {}))
+      message.mutable_artifact()->set_record(base::ToText(*record));
     const size_t before = coordinator_.told().artifacts.size();
     coordinator_.Send(message);
     coordinator_.Await("the piece",
@@ -35,7 +38,14 @@ TEST_F(AgentArtifactTest, ListsAndReadsWhatTheCoordinatorAsksFor) {
 
 TEST_F(AgentArtifactTest, TellsWhatCannotBeRead) {
   StartAgent();
-  EXPECT_THAT(Ask("/no/such/model", "").error(), HasSubstr("/no/such/model"));
+  const std::string path = folder_.path() + "/weights";
+  ASSERT_TRUE(base::WriteFileAtomically(path, "0123456789"));
+  EXPECT_THAT(Ask(path, "other").error(), HasSubstr(path + "/other was not saved"));
+}
+
+TEST_F(AgentArtifactTest, ServesNothingThatNobodyRecorded) {
+  StartAgent();
+  EXPECT_THAT(Ask("/no/such/model", "").error(), HasSubstr("nobody recorded"));
 }
 
 }  // namespace

@@ -2,9 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <filesystem>
+#include <future>
+#include <optional>
 
 #include "common/base/file.h"
+#include "common/base/saved_folder.h"
 #include "tests/shim/temp_folder.h"
 
 namespace trainctl::agent {
@@ -19,6 +23,14 @@ class ArtifactReaderTest : public testing::Test {
     Write("out/config.json", "{}");
     Write("out/sub/weights", "0123456789");
     Write("secret", "secret");
+    Save();
+  }
+
+  // What lies in the folder is what the job wrote, but for what lay there before.
+  void Save(const std::vector<base::SavedFile>& before = {}) {
+    const auto saved = base::RecordSaved(folder_.path() + "/out", before);
+    ASSERT_TRUE(saved) << saved.error().message;
+    record_ = base::ToText(*saved);
   }
 
   void Write(const std::string& name, const std::string& text) {
@@ -26,10 +38,11 @@ class ArtifactReaderTest : public testing::Test {
   }
 
   base::Result<ArtifactPiece> Ask(const std::string& file, int64_t offset = 0) {
-    return ReadArtifact({folder_.path() + "/out", file, offset});
+    return ReadArtifact({folder_.path() + "/out", file, offset, record_});
   }
 
   tests::TempFolder folder_;
+  std::string record_;
 };
 
 TEST_F(ArtifactReaderTest, ListsTheFilesOfAFolderWithTheirSizes) {
@@ -44,6 +57,7 @@ TEST_F(ArtifactReaderTest, ListsTheFilesOfAFolderWithTheirSizes) {
 TEST_F(ArtifactReaderTest, CheckpointsAreNoPartOfTheModelBesideThem) {
   std::filesystem::create_directories(folder_.path() + "/out/checkpoints/step-9");
   Write("out/checkpoints/step-9/manifest.json", "{}");
+  Save();
   EXPECT_EQ(Ask("")->files.size(), 2u);
 }
 
@@ -54,44 +68,130 @@ TEST_F(ArtifactReaderTest, ReadsAFileFromAnOffsetToItsEnd) {
 
 TEST_F(ArtifactReaderTest, APieceIsBounded) {
   Write("out/large", std::string(kMaxPieceBytes + 7, 'x'));
+  Save();
   EXPECT_EQ(Ask("large")->data.size(), kMaxPieceBytes);
   EXPECT_EQ(Ask("large", kMaxPieceBytes)->data.size(), 7u);
 }
 
 TEST_F(ArtifactReaderTest, AFileIsListedAndReadByItsName) {
   const std::string path = folder_.path() + "/secret";
-  EXPECT_EQ(ReadArtifact({path, "", 0})->files.at(0).path, "secret");
-  EXPECT_EQ(ReadArtifact({path, "secret", 2})->data, "cret");
-  EXPECT_FALSE(ReadArtifact({path, "other", 0}));
+  const std::string record = base::ToText(*base::RecordSaved(path, {}));
+  EXPECT_EQ(ReadArtifact({path, "", 0, record})->files.at(0).path, "secret");
+  EXPECT_EQ(ReadArtifact({path, "secret", 2, record})->data, "cret");
+  EXPECT_FALSE(ReadArtifact({path, "other", 0, record}));
 }
 
 TEST_F(ArtifactReaderTest, NoPathLeadsOutOfTheFolder) {
   for (const std::string& file :
        std::vector<std::string>{"../secret", "sub/../../secret", "/etc/passwd", ".", "sub/..",
                                 "sub//weights/../../../secret"}) {
-    const base::Result<ArtifactPiece> piece = Ask(file);
-    EXPECT_FALSE(piece) << file;
+    EXPECT_FALSE(Ask(file)) << file;
+    record_ += "file 6 0 " + file + "\n";  // not even where a rank's word names it
+    EXPECT_FALSE(Ask(file)) << file;
   }
 }
 
 TEST_F(ArtifactReaderTest, LinksAreNeitherListedNorFollowed) {
   std::filesystem::create_symlink(folder_.path() + "/secret", folder_.path() + "/out/link");
   std::filesystem::create_directory_symlink(folder_.path(), folder_.path() + "/out/up");
+  Save();
   EXPECT_EQ(Ask("")->files.size(), 2u);
   EXPECT_FALSE(Ask("link"));
   EXPECT_FALSE(Ask("up/secret"));
 }
 
+TEST_F(ArtifactReaderTest, AFolderReplacedByALinkServesNothing) {
+  std::filesystem::rename(folder_.path() + "/out", folder_.path() + "/away");
+  std::filesystem::create_directories(folder_.path() + "/elsewhere/sub");
+  Write("elsewhere/sub/weights", "9876543210");
+  std::filesystem::create_directory_symlink(folder_.path() + "/elsewhere", folder_.path() + "/out");
+  for (const std::string file : {"", "sub/weights", "config.json"}) {
+    const base::Result<ArtifactPiece> piece = Ask(file);
+    ASSERT_FALSE(piece) << file;
+    EXPECT_EQ(piece.error().code, base::Code::kConflict) << piece.error().message;
+  }
+}
+
+TEST_F(ArtifactReaderTest, APartOfThePathReplacedByALinkServesNothing) {
+  std::filesystem::rename(folder_.path() + "/out/sub", folder_.path() + "/sub");
+  std::filesystem::create_directory_symlink(folder_.path() + "/sub", folder_.path() + "/out/sub");
+  EXPECT_FALSE(Ask("sub/weights")) << "though it is the very file";
+}
+
+TEST_F(ArtifactReaderTest, AFileThatWasReplacedIsNotServed) {
+  Write("out/sub/weights", "9876543210");
+  EXPECT_EQ(Ask("sub/weights").error().code, base::Code::kConflict);
+  EXPECT_TRUE(Ask("config.json"));
+}
+
+TEST_F(ArtifactReaderTest, WhatLayThereBeforeTheJobIsNotServed) {
+  const auto before = base::ListSaved(folder_.path() + "/out");
+  Write("out/model.safetensors", "new");
+  Write("out/config.json", "{\"new\": 1}");
+  Save(*before);
+  ASSERT_EQ(Ask("")->files.size(), 2u);
+  EXPECT_EQ(Ask("")->files[0].path, "config.json") << "the job wrote it anew";
+  EXPECT_EQ(Ask("")->files[1].path, "model.safetensors");
+  EXPECT_EQ(Ask("sub/weights").error().code, base::Code::kNotFound);
+}
+
+TEST_F(ArtifactReaderTest, WithoutARecordNothingIsServed) {
+  record_.clear();
+  EXPECT_EQ(Ask("").error().code, base::Code::kInvalid);
+  EXPECT_EQ(Ask("config.json").error().code, base::Code::kInvalid);
+}
+
 TEST_F(ArtifactReaderTest, WhatIsGoneIsSaid) {
-  const base::Result<ArtifactPiece> piece = ReadArtifact({folder_.path() + "/gone", "", 0});
+  std::filesystem::remove(folder_.path() + "/out/config.json");
+  EXPECT_EQ(Ask("config.json").error().code, base::Code::kNotFound);
+  std::filesystem::remove_all(folder_.path() + "/out");
+  const base::Result<ArtifactPiece> piece = Ask("");
   ASSERT_FALSE(piece);
   EXPECT_EQ(piece.error().code, base::Code::kNotFound);
-  EXPECT_THAT(piece.error().message, HasSubstr("/gone: No such file or directory"));
-  EXPECT_EQ(Ask("gone").error().code, base::Code::kNotFound);
+  EXPECT_THAT(piece.error().message, HasSubstr("/out: No such file or directory"));
 }
 
 TEST_F(ArtifactReaderTest, AFolderIsNoFile) {
-  EXPECT_THAT(Ask("sub").error().message, HasSubstr("sub is no file"));
+  record_ += "file 0 0 sub\n";
+  EXPECT_EQ(Ask("sub").error().code, base::Code::kConflict);
+}
+
+// A mount that hangs: reads of it return only when the test lets them.
+class HangingReads : public testing::Test {
+ protected:
+  static base::Result<ArtifactPiece> Read(std::shared_future<void> gate,
+                                          const ArtifactQuestion& question) {
+    if (question.path == "/hung") gate.wait();
+    return ArtifactPiece{{}, question.path};
+  }
+
+  std::promise<void> open_;
+  std::shared_future<void> gate_ = open_.get_future().share();
+  boost::asio::io_context io_;
+  std::optional<ArtifactReader> reader_{
+      std::in_place, io_, [gate = gate_](const auto& question) { return Read(gate, question); },
+      std::chrono::milliseconds(50)};
+};
+
+TEST_F(HangingReads, AreGivenUpAndHoldUpNoOther) {
+  std::vector<std::string> answers;
+  const auto note = [&](const base::Result<ArtifactPiece>& piece) {
+    answers.push_back(piece ? piece->data : piece.error().message);
+  };
+  reader_->Ask({"/hung", "file", 0, ""}, note);
+  reader_->Ask({"/good", "file", 0, ""}, note);
+  io_.run();
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0], "/good");
+  EXPECT_THAT(answers[1], HasSubstr("/hung does not answer"));
+  open_.set_value();
+}
+
+TEST_F(HangingReads, DoNotHoldUpTheEnd) {
+  reader_->Ask({"/hung", "file", 0, ""}, [](const auto&) { FAIL() << "nobody listens"; });
+  reader_.reset();
+  open_.set_value();
+  io_.run();
 }
 
 }  // namespace

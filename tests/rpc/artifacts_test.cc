@@ -24,7 +24,7 @@ class ArtifactsTest : public testing::Test {
   }
 
   void Save(const std::string& kind, const std::string& path, int64_t bytes) {
-    worker_.Report(key_, job::RankSaved{kind, path, bytes});
+    worker_.Report(key_, job::RankSaved{kind, path, bytes, "files of " + path});
     worker_.WaitForAck(key_, ++reports_);
   }
 
@@ -66,6 +66,7 @@ TEST_F(ArtifactsTest, AreReadByAWorkerOfTheirHost) {
   const v1::ArtifactAsk ask = worker_.Next(v1::CoordinatorMessage::kArtifact).artifact();
   EXPECT_EQ(ask.path(), "/out/final");
   EXPECT_EQ(ask.file(), "weights");
+  EXPECT_EQ(ask.record(), "files of /out/final") << "as the rank reported it, for the worker";
   v1::WorkerMessage answer;
   answer.mutable_artifact_result()->set_request_id(ask.request_id());
   answer.mutable_artifact_result()->mutable_piece()->set_data("0123");

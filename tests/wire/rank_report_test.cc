@@ -182,7 +182,7 @@ TEST(RankReport, ANoticeComesBack) {
 }
 
 TEST(RankReport, ARanksOwnMessageBecomesTheSameBody) {
-  const job::ReportBody body = ToBody(job::RankSaved{"final", "/runs/a", 4096});
+  const job::ReportBody body = ToBody(job::RankSaved{"final", "/runs/a", 4096, "files"});
   ASSERT_TRUE(std::holds_alternative<job::RankSaved>(body));
   EXPECT_EQ(std::get<job::RankSaved>(body).path, "/runs/a");
   EXPECT_EQ(std::get<job::RankSaved>(body).bytes, 4096);

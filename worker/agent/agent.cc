@@ -189,7 +189,7 @@ void Agent::ReadArtifact(const v1::ArtifactAsk& ask) {
                      request_id = ask.request_id()](const base::Result<ArtifactPiece>& piece) {
     uplink_.Send(Encode(request_id, piece));
   };
-  artifact_reader_.Ask({ask.path(), ask.file(), ask.offset()}, send);
+  artifact_reader_.Ask({ask.path(), ask.file(), ask.offset(), ask.record()}, send);
 }
 
 // ---- ranks ----

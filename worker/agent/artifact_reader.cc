@@ -1,14 +1,19 @@
 #include "worker/agent/artifact_reader.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "common/base/saved_folder.h"
@@ -17,73 +22,52 @@
 namespace trainctl::agent {
 namespace {
 
-namespace fs = std::filesystem;
+using Piece = base::Result<ArtifactPiece>;
 
 base::Error Failed(const std::string& path, int error) {
   return {error == ENOENT ? base::Code::kNotFound : base::Code::kIo,
           path + ": " + std::strerror(error)};
 }
 
-base::Result<ArtifactPiece> List(const std::string& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return Failed(path, error ? error.value() : ENOENT);
+base::Error Changed(const std::string& path) {
+  return {base::Code::kConflict, path + " is not what was saved: something else has its place"};
+}
+
+// The saved folder or file itself, opened as a place only.
+base::Result<shim::Descriptor> OpenRoot(const std::string& path, const base::SavedRecord& record) {
+  shim::Descriptor root(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat status{};
+  if (!root.open() || ::fstat(root.get(), &status) != 0) return Failed(path, errno);
+  if (!record.IsOf(status)) return Changed(path);
+  return root;
+}
+
+// A file below the root, without following any link; of a root that is a file, itself.
+shim::Descriptor OpenBelow(const shim::Descriptor& root, const std::string& path,
+                           const std::string& file) {
+  struct stat status{};
+  if (::fstat(root.get(), &status) == 0 && S_ISREG(status.st_mode))
+    return shim::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  open_how how = {};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  return shim::Descriptor(
+      static_cast<int>(::syscall(SYS_openat2, root.get(), file.c_str(), &how, sizeof how)));
+}
+
+ArtifactPiece List(const base::SavedRecord& record) {
   ArtifactPiece piece;
-  if (fs::is_regular_file(status)) {
-    piece.files.push_back(
-        {fs::path(path).filename().string(), static_cast<int64_t>(fs::file_size(path, error))});
-  } else {
-    for (fs::recursive_directory_iterator at(path, error), end; !error && at != end;
-         at.increment(error)) {
-      if (base::SkipCheckpoints(at) || !fs::is_regular_file(at->symlink_status(error))) continue;
-      if (piece.files.size() == kMaxFiles) {
-        return base::Error{base::Code::kExhausted,
-                           path + " has more than " + std::to_string(kMaxFiles) + " files"};
-      }
-      piece.files.push_back({at->path().lexically_relative(path).string(),
-                             static_cast<int64_t>(at->file_size(error))});
-    }
-  }
-  if (error) return Failed(path, error.value());
-  std::sort(piece.files.begin(), piece.files.end(),
-            [](const ArtifactFile& a, const ArtifactFile& b) { return a.path < b.path; });
+  for (const base::SavedFile& file : record.files) piece.files.push_back({file.path, file.bytes});
   return piece;
 }
 
-// Part by part, so that no part can lead elsewhere.
-base::Result<shim::Descriptor> OpenBelow(const std::string& path, const std::string& file) {
-  const fs::path relative(file);
-  shim::Descriptor at(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!at.open()) return Failed(path, errno);
-  struct stat root{};
-  if (::fstat(at.get(), &root) == 0 && S_ISREG(root.st_mode) && file == fs::path(path).filename())
-    return at;
-  for (const fs::path& part : relative) {
-    const std::string name = part.string();
-    if (name.empty() || name == "." || name == ".." || name == "/") {
-      return base::Error{base::Code::kInvalid, "'" + file + "' is no path within " + path};
-    }
-    shim::Descriptor next(
-        ::openat(at.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (!next.open()) return Failed(path + "/" + file, errno);
-    at = std::move(next);
-  }
-  return at;
-}
-
-base::Result<ArtifactPiece> Read(const ArtifactQuestion& question) {
-  const base::Result<shim::Descriptor> file = OpenBelow(question.path, question.file);
-  if (!file) return file.error();
-  const std::string name = question.path + "/" + question.file;
-  struct stat status{};
-  if (::fstat(file->get(), &status) != 0) return Failed(name, errno);
-  if (!S_ISREG(status.st_mode)) return base::Error{base::Code::kInvalid, name + " is no file"};
+Piece ReadPiece(const shim::Descriptor& file, const std::string& name, int64_t offset) {
   ArtifactPiece piece;
   piece.data.resize(kMaxPieceBytes);
   size_t done = 0;
   while (done < piece.data.size()) {
-    const ssize_t got = ::pread(file->get(), piece.data.data() + done, piece.data.size() - done,
-                                question.offset + static_cast<off_t>(done));
+    const ssize_t got = ::pread(file.get(), piece.data.data() + done, piece.data.size() - done,
+                                offset + static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Failed(name, errno);
     if (got == 0) break;
@@ -95,35 +79,113 @@ base::Result<ArtifactPiece> Read(const ArtifactQuestion& question) {
 
 }  // namespace
 
-base::Result<ArtifactPiece> ReadArtifact(const ArtifactQuestion& question) {
+Piece ReadArtifact(const ArtifactQuestion& question) {
   if (question.offset < 0)
     return base::Error{base::Code::kInvalid,
                        "offset " + std::to_string(question.offset) + ": expected one from 0"};
-  return question.file.empty() ? List(question.path) : Read(question);
+  const base::Result<base::SavedRecord> record = base::ParseSavedRecord(question.record);
+  if (!record)
+    return base::Error{base::Code::kInvalid,
+                       question.path + ": nobody recorded which files were saved there"};
+  const base::Result<shim::Descriptor> root = OpenRoot(question.path, *record);
+  if (!root) return root.error();
+  if (question.file.empty()) return List(*record);
+  const std::string name = question.path + "/" + question.file;
+  const base::SavedFile* saved = record->Find(question.file);
+  if (saved == nullptr)
+    return base::Error{base::Code::kNotFound, name + " was not saved by the job"};
+  const shim::Descriptor file = OpenBelow(*root, question.path, question.file);
+  struct stat status{};
+  if (!file.open() || ::fstat(file.get(), &status) != 0) return Failed(name, errno);
+  const bool is_saved_one =
+      S_ISREG(status.st_mode) && status.st_ino == saved->inode && status.st_size == saved->bytes;
+  return is_saved_one ? ReadPiece(file, name, question.offset) : Changed(name);
 }
 
-ArtifactReader::~ArtifactReader() {
-  *alive_ = false;
-  thread_.stop();
-  thread_.join();
-}
+// Shared with the threads, so that one that is given up finds it whenever it returns. Threads touch
+// read_ and Post only.
+class ArtifactReader::State : public std::enable_shared_from_this<State> {
+ public:
+  State(boost::asio::io_context& io, Read read, std::chrono::milliseconds patience)
+      : io_(&io), read_(std::move(read)), patience_(patience) {}
+
+  void Ask(ArtifactQuestion question, Answer answer) {
+    if (waiting_.size() >= kMaxWaiting) {
+      return answer(base::Error{base::Code::kExhausted,
+                                std::to_string(kMaxWaiting) + " reads wait already: try again"});
+    }
+    const int64_t id = ++last_id_;
+    const base::Error slow{base::Code::kUnavailable,
+                           question.path + " does not answer: does its mount hang?"};
+    Call& call = calls_.try_emplace(id, std::move(answer), *io_).first->second;
+    call.timer.expires_after(patience_);
+    call.timer.async_wait([self = shared_from_this(), id, slow](boost::system::error_code error) {
+      if (!error) self->Finish(id, slow);
+    });
+    waiting_.emplace_back(id, std::move(question));
+    StartNext();
+  }
+
+  void Close() {
+    const std::lock_guard lock(mutex_);
+    io_ = nullptr;
+    waiting_.clear();
+    calls_.clear();
+  }
+
+ private:
+  struct Call {
+    Call(Answer then, boost::asio::io_context& io) : answer(std::move(then)), timer(io) {}
+    Answer answer;
+    boost::asio::steady_timer timer;
+  };
+
+  void StartNext() {
+    while (!waiting_.empty() && threads_ < kMaxThreads) {
+      auto [id, question] = std::move(waiting_.front());
+      waiting_.pop_front();
+      if (!calls_.contains(id)) continue;  // given up before its turn
+      ++threads_;
+      std::thread([self = shared_from_this(), id, question = std::move(question)] {
+        self->Returned(id, self->read_(question));
+      }).detach();
+    }
+  }
+
+  // From a thread. Nobody listens any more where the reader is gone.
+  void Returned(int64_t id, Piece piece) {
+    const std::lock_guard lock(mutex_);
+    if (io_ == nullptr) return;
+    boost::asio::post(*io_, [self = shared_from_this(), id, piece = std::move(piece)]() mutable {
+      --self->threads_;
+      self->Finish(id, std::move(piece));
+      self->StartNext();
+    });
+  }
+
+  void Finish(int64_t id, Piece piece) {
+    const auto call = calls_.extract(id);
+    if (!call.empty()) call.mapped().answer(std::move(piece));
+  }
+
+  std::mutex mutex_;             // of io_
+  boost::asio::io_context* io_;  // nullptr: the reader is gone
+  const Read read_;
+  const std::chrono::milliseconds patience_;
+  int64_t last_id_ = 0;
+  size_t threads_ = 0;
+  std::map<int64_t, Call> calls_;  // not yet answered
+  std::deque<std::pair<int64_t, ArtifactQuestion>> waiting_;
+};
+
+ArtifactReader::ArtifactReader(boost::asio::io_context& io, Read read,
+                               std::chrono::milliseconds patience)
+    : state_(std::make_shared<State>(io, std::move(read), patience)) {}
+
+ArtifactReader::~ArtifactReader() { state_->Close(); }
 
 void ArtifactReader::Ask(ArtifactQuestion question, Answer answer) {
-  if (waiting_ >= kMaxWaiting) {
-    return answer(base::Error{base::Code::kExhausted,
-                              std::to_string(kMaxWaiting) + " reads wait already: try again"});
-  }
-  ++waiting_;
-  boost::asio::post(thread_, [this, alive = alive_, question = std::move(question),
-                              answer = std::move(answer)]() mutable {
-    base::Result<ArtifactPiece> piece = ReadArtifact(question);
-    boost::asio::post(io_, [this, alive = std::move(alive), piece = std::move(piece),
-                            answer = std::move(answer)]() mutable {
-      if (!*alive) return;
-      --waiting_;
-      answer(std::move(piece));
-    });
-  });
+  state_->Ask(std::move(question), std::move(answer));
 }
 
 }  // namespace trainctl::agent

@@ -1,11 +1,11 @@
-// Reads what ranks on this host have saved, for the coordinator, which has checked that a rank
-// reported the path. Symbolic links below it are neither listed nor followed. Files are read on a
-// thread of its own, so that a slow disk holds up nothing else; answers come on the io_context's
-// thread.
+// Reads what ranks on this host have saved, for the coordinator, which keeps their record of it
+// (common/base/saved_folder.h). No other file is served, and none of a folder that another has
+// replaced. Files are read on threads that are given up where a mount hangs; answers come on the
+// io_context's thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/thread_pool.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,32 +31,35 @@ struct ArtifactQuestion {
   std::string path;  // absolute
   std::string file;  // as it was listed; empty: list the files
   int64_t offset = 0;
+  std::string record;  // of the rank that saved it
 };
 
 inline constexpr size_t kMaxPieceBytes = 1 << 20;
-inline constexpr size_t kMaxFiles = 10'000;
 
-// kInvalid: no path within the artifact. kNotFound: there is no such file. kExhausted: more files
-// than are listed. kIo. Blocks.
+// kInvalid: there is no record, or the offset is negative. kNotFound: no such file was saved, or it
+// is gone. kConflict: something else stands in its place. kIo. Blocks.
 base::Result<ArtifactPiece> ReadArtifact(const ArtifactQuestion& question);
 
 class ArtifactReader {
  public:
   using Answer = std::function<void(base::Result<ArtifactPiece>)>;
+  using Read = std::function<base::Result<ArtifactPiece>(const ArtifactQuestion&)>;
 
-  explicit ArtifactReader(boost::asio::io_context& io) : io_(io) {}
-  // Waits for the read that goes on; its answer, and those behind it, never come.
-  ~ArtifactReader();
-
-  // kExhausted: kMaxWaiting questions wait already.
-  void Ask(ArtifactQuestion question, Answer answer);
+  static constexpr size_t kMaxThreads = 4;
   static constexpr size_t kMaxWaiting = 64;
 
+  // read is called on threads that may outlive this object.
+  explicit ArtifactReader(boost::asio::io_context& io, Read read = ReadArtifact,
+                          std::chrono::milliseconds patience = std::chrono::seconds(20));
+  // Waits for nothing; answers that are due never come.
+  ~ArtifactReader();
+
+  // kExhausted: kMaxWaiting questions wait already. kUnavailable: no answer within the patience.
+  void Ask(ArtifactQuestion question, Answer answer);
+
  private:
-  boost::asio::io_context& io_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  size_t waiting_ = 0;
-  boost::asio::thread_pool thread_{1};
+  class State;
+  const std::shared_ptr<State> state_;
 };
 
 }  // namespace trainctl::agent

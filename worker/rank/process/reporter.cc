@@ -5,10 +5,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <utility>
 
-#include "common/base/saved_folder.h"
 #include "common/rank/rank_json.h"
 
 namespace trainctl::train {
@@ -16,22 +14,6 @@ namespace {
 
 constexpr auto kFlushInterval = std::chrono::milliseconds(250);
 constexpr size_t kPointsPerMessage = 500;
-
-// Of the files in it, or of the file; 0 where that can't be found out.
-int64_t BytesOf(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) {
-    const uintmax_t size = std::filesystem::file_size(path, error);
-    return error ? 0 : static_cast<int64_t>(size);
-  }
-  int64_t bytes = 0;
-  for (std::filesystem::recursive_directory_iterator at(path, error), end; !error && at != end;
-       at.increment(error)) {
-    if (!base::SkipCheckpoints(at) && at->is_regular_file(error))
-      bytes += static_cast<int64_t>(at->file_size(error));
-  }
-  return error ? 0 : bytes;
-}
 
 }  // namespace
 
@@ -55,9 +37,13 @@ void Reporter::Send(const job::RankMessage& message) {
   wake_.notify_one();
 }
 
-void Reporter::Saved(std::string kind, std::string path) {
-  const int64_t bytes = BytesOf(path);
-  Send(job::RankSaved{std::move(kind), std::move(path), bytes});
+void Reporter::Saved(std::string kind, std::string path,
+                     const std::vector<base::SavedFile>& before) {
+  const base::Result<base::SavedRecord> record = base::RecordSaved(path, before);
+  if (!record)
+    Send(job::RankNotice{"no other host can read what was saved: " + record.error().message});
+  Send(job::RankSaved{std::move(kind), std::move(path), record ? record->Bytes() : 0,
+                      record ? base::ToText(*record) : std::string()});
 }
 
 void Reporter::Record(job::Metric metric, int64_t step, double value,

@@ -11,8 +11,10 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/saved_folder.h"
 #include "common/rank/rank_messages.h"
 
 namespace trainctl::train {
@@ -27,8 +29,9 @@ class Reporter {
   ~Reporter();
 
   void Send(const job::RankMessage& message);
-  // What was written completely, a file or a folder; its size is looked up here.
-  void Saved(std::string kind, std::string path);
+  // What was written completely, a file or a folder. Its record is made here: all its files but
+  // those that lay there before, unchanged.
+  void Saved(std::string kind, std::string path, const std::vector<base::SavedFile>& before = {});
   // A point of the metric. One of the whole gang is reported by rank 0; from others it is nothing.
   void Record(job::Metric metric, int64_t step, double value,
               std::optional<job::Phase> phase = std::nullopt);

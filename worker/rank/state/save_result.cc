@@ -1,5 +1,6 @@
 #include "worker/rank/state/save_result.h"
 
+#include "common/base/saved_folder.h"
 #include "common/base/writable_folder.h"
 #include "worker/rank/process/run_failure.h"
 #include "worker/rank/state/save_adapter.h"
@@ -24,6 +25,7 @@ void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
   const base::SteadyMicros begin = rank.clock.Steady();
   const job::JobSpec& spec = rank.plan.job;
   rank.reporter.Send(job::RankPhase{.phase = "saving"});
+  const auto before = base::ListSaved(*spec.output.dir);
   const bool adapter = spec.lora.has_value() && spec.output.save != job::Save::kMerged;
   const auto save = adapter ? SaveAdapter : SaveModel;
   Take(save(spec, table, /*writes=*/rank.leads(), strategy), "output.dir");
@@ -31,7 +33,7 @@ void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
   const char* kind = adapter                                  ? "adapter"
                      : spec.output.save == job::Save::kMerged ? "merged"
                                                               : "final";
-  rank.reporter.Saved(kind, *spec.output.dir);
+  rank.reporter.Saved(kind, *spec.output.dir, before ? *before : std::vector<base::SavedFile>());
   rank.reporter.Record(job::Metric::kSaveSeconds, 0,
                        static_cast<double>(rank.clock.Steady() - begin) / 1e6);
 }
