@@ -6,9 +6,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/shim/gate.h"
 #include "tests/shim/shim_under_test.h"
+#include "tests/shim/temp_folder.h"
 #include "worker/shim/log_file.h"
 #include "worker/shim/process_table.h"
+#include "worker/shim/spool.h"
 
 namespace trainctl::tests {
 namespace {
@@ -46,6 +49,89 @@ TEST(ShimProcess, RecordsWhyAProgramCannotRun) {
   EXPECT_EQ(shim.Wait(), 0);
   EXPECT_THAT(shim.Exit()["launch_error"], HasSubstr("/no/such/trainrank: No such file"));
   EXPECT_FALSE(shim.Exit().contains("exit_code"));
+}
+
+TEST(ShimProcess, RecordsWhichPathIsMissing) {
+  ShimUnderTest shim("exit 0", {.arguments = {"--host", "gpu1", "--needs", "data.path=/", "--needs",
+                                              "model.path=/no/such/model"}});
+  EXPECT_EQ(shim.Wait(), 0);
+  EXPECT_THAT(shim.Exit()["launch_error"],
+              HasSubstr("host gpu1: no /no/such/model (model.path): No such file"));
+  EXPECT_FALSE(shim.Exit().contains("exit_code"));
+}
+
+TEST(ShimProcess, CanBeTerminatedWhileAPathHangs) {
+  const TempFolder folder;
+  const HungMount mount(folder.path());
+  if (!mount.mounted()) GTEST_SKIP() << "no file system can be mounted here";
+  ShimUnderTest shim("exit 0", {.arguments = {"--needs", "model.path=" + mount.Inside()}});
+  const Descriptor worker = shim.Connect();
+  ShimUnderTest::Send(worker, R"({"type":"terminate","grace_seconds":30})");
+  EXPECT_EQ(shim.Wait(), 0);
+  EXPECT_EQ(shim.Exit()["signal"], SIGTERM);
+}
+
+TEST(ShimProcess, ARankThatHasSaidItsOutcomeIsNotCutOff) {
+  const TempFolder folder;
+  Gate gate(folder.path() + "/gate");
+  ShimUnderTest shim("message {\"type\":\"outcome\"}; gate " + gate.path() +
+                     "; print the last line; exit 1");
+  const Descriptor worker = shim.Connect();
+  ShimUnderTest::AwaitMessages(worker, 1);
+  ShimUnderTest::Send(worker, R"({"type":"terminate","grace_seconds":30})");
+  ShimUnderTest::AwaitLine(worker, "terminating");
+  gate.Open();
+  EXPECT_EQ(shim.Wait(), 0);
+  EXPECT_EQ(shim.Exit()["exit_code"], 1);
+  EXPECT_EQ(shim::LogTail(shim.folder(), 5), "the last line\n");
+}
+
+TEST(ShimProcess, WhatARankLeavesBehindMayWriteOnForAMoment) {
+  ShimUnderTest shim("", {.command = {"/bin/sh", "-c",
+                                      "(while kill -0 $$ 2>/dev/null; do :; done; echo late) &"
+                                      " echo early"}});
+  EXPECT_EQ(shim.Wait(), 0);
+  EXPECT_EQ(shim.Exit()["exit_code"], 0);
+  EXPECT_EQ(shim::LogTail(shim.folder(), 5), "early\nlate\n");
+}
+
+TEST(ShimProcess, AFullDiskLosesNeitherTheEndNorTheOutcome) {
+  const TempFolder folder;
+  Gate gate(folder.path() + "/gate");
+  ShimUnderTest shim("started here; gate " + gate.path() +
+                         "; print last words; message {\"type\":\"outcome\"}; exit 0",
+                     {.subfolder = "disk", .disk_kib = 512});
+  if (!shim.disk().mounted()) GTEST_SKIP() << "no file system can be mounted here";
+  const Descriptor worker = shim.Connect();
+  ShimUnderTest::AwaitMessages(worker, 1);
+  shim.disk().Fill();
+  gate.Open();
+  EXPECT_EQ(shim.Wait(), 0);
+  EXPECT_EQ(shim.Exit()["exit_code"], 0);
+  ASSERT_EQ(shim.Messages().size(), 2u);
+  EXPECT_EQ(shim.Messages()[1]["type"], "outcome");
+  EXPECT_EQ(shim::LogTail(shim.folder(), 5), "last words\n");
+}
+
+TEST(ShimProcess, ADiskThatIsFullForAWhileLosesNoMessage) {
+  const TempFolder folder;
+  Gate gate(folder.path() + "/gate");
+  ShimUnderTest shim("started here; gate " + gate.path() + "; messages 900 saved; wait",
+                     {.subfolder = "disk", .disk_kib = 512});
+  if (!shim.disk().mounted()) GTEST_SKIP() << "no file system can be mounted here";
+  const Descriptor worker = shim.Connect();
+  ShimUnderTest::AwaitMessages(worker, 1);
+  shim.disk().Fill();
+  gate.Open();
+  ShimUnderTest::AwaitMessages(worker, 901);
+  EXPECT_LT(shim.Messages().size(), 901u);
+  shim.disk().Empty();
+  shim::SpoolReader reader(shim.folder());
+  EXPECT_TRUE(Becomes([&] {
+    while (reader.Next()) {
+    }
+    return reader.next_sequence() == 902;
+  })) << "though nothing more is said";
 }
 
 TEST(ShimProcess, NamesTheRankOnRecordBeforeItRuns) {

@@ -116,7 +116,7 @@ TEST(ShimStreams, SaysOnTheSocketThatItEnds) {
   std::string all;
   for (ssize_t got; (got = ::read(worker.get(), text.data(), text.size())) > 0;)
     all.append(text, 0, static_cast<size_t>(got));
-  EXPECT_THAT(all, HasSubstr("{\"type\":\"exit\"}\n"));
+  EXPECT_THAT(all, HasSubstr("{\"type\":\"exit\",\"exit_code\":0,"));
 }
 
 }  // namespace

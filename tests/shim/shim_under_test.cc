@@ -34,6 +34,20 @@ void AwaitReadable(int fd, const std::string& what) {
   if (::poll(&wait, 1, kDeadlineMs) != 1) throw std::runtime_error("waited in vain for " + what);
 }
 
+// Reads lines until one is it.
+void AwaitThat(const shim::Descriptor& connection, const std::string& what,
+               const std::function<bool(const nlohmann::json&)>& is_it) {
+  shim::LineBuffer lines(1 << 20);
+  for (bool seen = false; !seen;) {
+    AwaitReadable(connection.get(), what);
+    char bytes[4096];
+    const ssize_t got = ::read(connection.get(), bytes, sizeof bytes);
+    if (got <= 0) throw std::runtime_error("the shim closed the connection");
+    lines.Append({bytes, static_cast<size_t>(got)},
+                 [&](std::string_view line) { seen = seen || is_it(nlohmann::json::parse(line)); });
+  }
+}
+
 }  // namespace
 
 ShimUnderTest::ShimUnderTest(const std::string& script, const Options& options) {
@@ -41,6 +55,7 @@ ShimUnderTest::ShimUnderTest(const std::string& script, const Options& options) 
   root_ = ::mkdtemp(pattern.data());
   folder_ = options.subfolder.empty() ? root_ : root_ + "/" + options.subfolder;
   std::filesystem::create_directories(folder_);
+  if (options.disk_kib > 0) disk_.emplace(folder_, options.disk_kib);
   std::vector<std::string> arguments = {checkout::Program("trainshim"), "--dir", folder_};
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   arguments.push_back("--");
@@ -61,6 +76,7 @@ ShimUnderTest::~ShimUnderTest() {
     ::waitpid(pid_, nullptr, 0);
     RemoveCgroup();
   }
+  disk_.reset();
   std::filesystem::remove_all(root_);
 }
 
@@ -114,19 +130,13 @@ shim::Descriptor ShimUnderTest::Connect() const {
 }
 
 void ShimUnderTest::AwaitMessages(const shim::Descriptor& connection, int64_t messages) {
-  shim::LineBuffer lines(1 << 20);
-  int64_t seen = -1;
-  while (seen < messages) {
-    AwaitReadable(connection.get(),
-                  std::to_string(messages) + " messages, not " + std::to_string(seen));
-    char bytes[4096];
-    const ssize_t got = ::read(connection.get(), bytes, sizeof bytes);
-    if (got <= 0) throw std::runtime_error("the shim closed the connection");
-    lines.Append({bytes, static_cast<size_t>(got)}, [&](std::string_view line) {
-      const auto data = nlohmann::json::parse(line);
-      if (data["type"] == "data") seen = data["messages"];
-    });
-  }
+  AwaitThat(connection, std::to_string(messages) + " messages", [messages](const auto& line) {
+    return line["type"] == "data" && line["messages"] >= messages;
+  });
+}
+
+void ShimUnderTest::AwaitLine(const shim::Descriptor& connection, const std::string& type) {
+  AwaitThat(connection, type, [&](const auto& line) { return line["type"] == type; });
 }
 
 void ShimUnderTest::Send(const shim::Descriptor& connection, const std::string& line) {
@@ -140,6 +150,15 @@ bool Ends(pid_t pid) {
   if (!handle.open()) return true;
   pollfd wait{handle.get(), POLLIN, 0};
   return ::poll(&wait, 1, kDeadlineMs) == 1;
+}
+
+bool Becomes(const std::function<bool()>& condition) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(kDeadlineMs);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > give_up) return false;
+    std::this_thread::yield();
+  }
+  return true;
 }
 
 }  // namespace trainctl::tests

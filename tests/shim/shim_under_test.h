@@ -4,10 +4,13 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tests/shim/mounts.h"
 #include "worker/shim/descriptor.h"
 
 namespace trainctl::tests {
@@ -19,6 +22,7 @@ class ShimUnderTest {
     std::string subfolder;               // below the test's own, made if missing
     std::vector<std::string> arguments;  // to the shim
     std::vector<std::string> command;    // instead of fake_rank with the script
+    int disk_kib = 0;                    // the folder is a file system of that size
   };
 
   explicit ShimUnderTest(const std::string& script) : ShimUnderTest(script, Options()) {}
@@ -26,6 +30,8 @@ class ShimUnderTest {
   ~ShimUnderTest();
 
   const std::string& folder() const { return folder_; }
+  // Of options.disk_kib; not mounted where tests may not.
+  const SmallDisk& disk() const { return *disk_; }
   pid_t pid() const { return pid_; }
 
   // Waits until the shim has ended; its exit status (128 + signal where one ended it).
@@ -39,6 +45,8 @@ class ShimUnderTest {
   shim::Descriptor Connect() const;
   // Waits for a line from the shim: "data" with at least that many messages.
   static void AwaitMessages(const shim::Descriptor& connection, int64_t messages);
+  // Waits for a line from the shim of that type.
+  static void AwaitLine(const shim::Descriptor& connection, const std::string& type);
   static void Send(const shim::Descriptor& connection, const std::string& line);
 
  private:
@@ -46,10 +54,13 @@ class ShimUnderTest {
 
   std::string root_;
   std::string folder_;
+  std::optional<SmallDisk> disk_;
   pid_t pid_ = 0;
 };
 
 // Whether the process has ended (or ends within the deadline).
 bool Ends(pid_t pid);
+// Whether the condition comes to hold within the deadline; for what only files tell.
+bool Becomes(const std::function<bool()>& condition);
 
 }  // namespace trainctl::tests

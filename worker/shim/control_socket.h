@@ -10,7 +10,8 @@
 // Shim → worker:
 //   {"type":"data","messages":n,"log_bytes":m}   how much there is in all; the data itself is read
 //   from the files
-//   {"type":"exit"}                              exit.json is written; the shim ends
+//   {"type":"terminating"}                       a terminate has come
+//   {"type":"exit", …}                           the shim ends, and this is what exit.json says
 // Folders whose path is longer than a socket's name may be (108 bytes) work: the name goes through
 // /proc/self/fd.
 #pragma once

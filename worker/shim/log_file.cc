@@ -3,44 +3,75 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace trainctl::shim {
+namespace {
 
-// Opens the segment that takes the next byte.
-bool LogFile::Room() {
+constexpr size_t kMaxSegments = 64;  // many gaps make many small ones
+
+// What stands in the place of bytes that are lost, from offset to end.
+LogChunk GapMark(int64_t offset, int64_t end) {
+  const auto lost = static_cast<size_t>(end - offset);
+  std::string mark = "\n[" + std::to_string(lost) + " bytes of this log are lost]\n";
+  if (mark.size() > lost) mark.assign(lost, '?');
+  return {end - static_cast<int64_t>(mark.size()), std::move(mark)};
+}
+
+}  // namespace
+
+// Opens the segment that takes the next byte; returns how many bytes more it takes. 0: the disk is
+// full.
+int64_t LogFile::Room() {
   const std::vector<Segment>& segments = writer_.segments();
-  const int64_t capacity = segments.size() <= 1 ? limits_.first_bytes : limits_.segment_bytes;
-  if (writer_.open() && segments.back().bytes < capacity) return true;
-  if (!writer_.Begin(end_)) return false;
-  while (segments.size() > 1 + limits_.newest_segments) writer_.Drop(1);
-  return true;
+  const auto capacity = [&] {
+    return segments.size() <= 1 ? limits_.first_bytes : limits_.segment_bytes;
+  };
+  const bool goes_on =
+      writer_.open() && segments.back().start + segments.back().bytes == written_end_;
+  if (goes_on && segments.back().bytes < capacity()) return capacity() - segments.back().bytes;
+  if (!writer_.Begin(written_end_)) return 0;
+  const int64_t bound = static_cast<int64_t>(limits_.newest_segments) * limits_.segment_bytes;
+  while (segments.size() > 2 && (segments.size() > kMaxSegments ||
+                                 writer_.bytes() - segments.front().bytes + capacity() > bound))
+    writer_.Drop(1);
+  return capacity();
 }
 
 void LogFile::Append(std::string_view bytes) {
-  while (!bytes.empty()) {
-    size_t taken = 0;
-    if (Room()) {
-      const int64_t capacity =
-          writer_.segments().size() <= 1 ? limits_.first_bytes : limits_.segment_bytes;
-      const std::string_view part =
-          bytes.substr(0, static_cast<size_t>(capacity - writer_.segments().back().bytes));
-      taken = writer_.Write(part);
-      if (taken == part.size()) {
-        end_ += static_cast<int64_t>(taken);
-        bytes.remove_prefix(taken);
-        continue;
-      }
-    }
-    writer_.Close();  // no space left: the rest of these bytes is lost
-    end_ += static_cast<int64_t>(bytes.size());
-    return;
+  held_ += bytes;
+  Flush();
+  if (held_.size() <= limits_.held_bytes) return;
+  const size_t lost = held_.size() - limits_.held_bytes;
+  held_.erase(0, lost);
+  written_end_ += static_cast<int64_t>(lost);
+}
+
+void LogFile::Flush() {
+  size_t done = 0;
+  while (done < held_.size()) {
+    const int64_t room = Room();
+    const std::string_view part =
+        std::string_view(held_).substr(done, static_cast<size_t>(std::max<int64_t>(0, room)));
+    const size_t written = part.empty() ? 0 : writer_.Write(part);
+    if (written == 0) break;
+    written_end_ += static_cast<int64_t>(written);
+    done += written;
   }
+  held_.erase(0, done);
+}
+
+int64_t LogFile::Finish() {
+  Flush();
+  writer_.End();
+  return static_cast<int64_t>(held_.size());
 }
 
 LogChunk ReadLog(const std::string& folder, int64_t offset, size_t max_bytes) {
   for (const Segment& segment : ListSegments(folder, "rank.log")) {
-    if (segment.start + segment.bytes <= offset) continue;
+    if (segment.bytes == 0 || segment.start + segment.bytes <= offset) continue;
+    if (segment.start > offset) return GapMark(offset, segment.start);
     LogChunk chunk{std::max(offset, segment.start), {}};
     const Descriptor file(
         ::open(SegmentPath(folder, "rank.log", segment.start).c_str(), O_RDONLY | O_CLOEXEC));

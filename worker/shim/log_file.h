@@ -1,7 +1,11 @@
 // What a rank wrote to stdout and stderr: rank.log.<offset of its first byte> (segments.h). The
 // first segment (how the rank began) and the newest ones are kept, what lies between is dropped, so
-// that a flood stays within the bound and every byte keeps its absolute offset. A full disk loses
-// bytes, never the rank: they count in the offset, and the next segment starts behind them.
+// that a flood stays within the bound and every byte keeps its absolute offset.
+//
+// A full disk never makes the rank wait. What it can't take is held in memory, up to a bound, and
+// written as soon as there is room. Beyond the bound the oldest bytes held are lost: they count in
+// the offset, and the next segment starts behind them. Who reads the log finds a mark in such a
+// gap.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +21,7 @@ struct LogLimits {
   int64_t first_bytes = 1 << 20;    // of the first segment
   int64_t segment_bytes = 7 << 20;  // of each other
   size_t newest_segments = 9;       // kept besides the first: 64 MiB in all
+  size_t held_bytes = 1 << 20;      // in memory, while the disk is full
 };
 
 class LogFile {
@@ -24,22 +29,31 @@ class LogFile {
   LogFile(std::string folder, LogLimits limits)
       : limits_(limits), writer_(std::move(folder), "rank.log") {}
   void Append(std::string_view bytes);
-  int64_t end() const { return end_; }  // bytes the rank ever wrote
+  // Writes what is held, as far as there is room.
+  void Flush();
+  // Nothing more will come. Returns how many bytes at the end could not be written.
+  int64_t Finish();
+
+  bool stalled() const { return !held_.empty(); }
+  // Bytes the rank ever wrote.
+  int64_t end() const { return written_end_ + static_cast<int64_t>(held_.size()); }
 
  private:
-  bool Room();
+  int64_t Room();
 
   const LogLimits limits_;
   SegmentWriter writer_;
-  int64_t end_ = 0;
+  int64_t written_end_ = 0;  // the offset of held_
+  std::string held_;
 };
 
 struct LogChunk {
-  int64_t offset = 0;  // of data's first byte: beyond the asked one where that part was dropped
+  int64_t offset = 0;  // of data's first byte: beyond the asked one where that part is lost
   std::string data;    // empty: there is nothing yet
 };
 
-// At most max_bytes from offset on.
+// At most max_bytes from offset on. Where bytes are lost the chunk is a line that says how many, in
+// the last bytes of their place; a gap that is too short for it is filled with question marks.
 LogChunk ReadLog(const std::string& folder, int64_t offset, size_t max_bytes);
 
 // The last lines of the log, at most max_bytes; a cut first line is left out.

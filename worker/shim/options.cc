@@ -26,6 +26,8 @@ Options
   --dir DIR            the rank's folder; it must be there, and runs a rank only once
   --grace SECONDS      between SIGTERM and SIGKILL when the shim itself gets a SIGTERM (10)
   --cgroup DIR         a cgroup v2 folder in which the rank gets a leaf, if allowed; "none": without (the shim's own)
+  --host NAME          this host's, for messages
+  --needs KEY=PATH     a path that must be there before COMMAND runs; may stand several times
   --log-limit SIZE     what is kept of the log: its start and its end (64MiB)
   --spool-limit SIZE   what is kept of messages that nobody has stored yet (64MiB)
   --help, --version
@@ -71,6 +73,16 @@ std::optional<base::Error> SetOption(std::string_view name, const std::string& v
                        std::isfinite(options.grace_seconds) && options.grace_seconds >= 0;
     return valid ? std::nullopt
                  : std::optional(Invalid("--grace " + value + ": expected seconds from 0"));
+  }
+  if (name == "--host") {
+    options.host = value;
+    return std::nullopt;
+  }
+  if (name == "--needs") {
+    const size_t equals = value.find('=');
+    if (equals == std::string::npos) return Invalid("--needs " + value + ": expected KEY=PATH");
+    options.needs.push_back({value.substr(0, equals), value.substr(equals + 1)});
+    return std::nullopt;
   }
   if (name != "--log-limit" && name != "--spool-limit")
     return Invalid("unknown option " + std::string(name));

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -18,6 +19,8 @@ std::optional<ProcessStat> ParseStat(std::string_view text) {
   const size_t name_end = text.rfind(')');  // the name may hold anything, parentheses too
   if (name_end == std::string_view::npos) return std::nullopt;
   ProcessStat stat;
+  const size_t name_start = text.find('(') + 1;
+  stat.name = text.substr(name_start, name_end - name_start);
   stat.pid = std::atoi(std::string(text.substr(0, text.find(' '))).c_str());
   unsigned long long user = 0, system = 0, start = 0;
   long long resident = 0;
@@ -37,6 +40,18 @@ std::optional<ProcessStat> ReadStat(pid_t pid) {
   const base::Result<std::string> text =
       base::ReadFile("/proc/" + std::to_string(pid) + "/stat", 8192);
   return text ? ParseStat(*text) : std::nullopt;
+}
+
+std::vector<std::string> ArgumentsOf(pid_t pid) {
+  const base::Result<std::string> text =
+      base::ReadFile("/proc/" + std::to_string(pid) + "/cmdline", 1 << 20);
+  std::vector<std::string> arguments;
+  for (size_t at = 0; text && at < text->size();) {
+    const size_t end = std::min(text->find('\0', at), text->size());
+    arguments.push_back(text->substr(at, end - at));
+    at = end + 1;
+  }
+  return arguments;
 }
 
 std::vector<ProcessStat> ListProcesses() {

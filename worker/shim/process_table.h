@@ -14,6 +14,7 @@ namespace trainctl::shim {
 
 struct ProcessStat {
   pid_t pid = 0;
+  std::string name;  // of its program, at most 15 bytes
   char state = '?';  // as ps shows it: R S D Z …
   pid_t parent = 0;
   pid_t group = 0;
@@ -34,6 +35,10 @@ std::optional<ProcessStat> ReadStat(pid_t pid);
 std::vector<ProcessStat> ListProcesses();
 // Children, their children, … of a process; those that have ended are left out.
 std::vector<ProcessStat> Descendants(pid_t ancestor);
+
+// Its arguments. Empty: it has ended, or may not be read. Blocks where a process hangs in the
+// kernel: only for processes that are known by their name.
+std::vector<std::string> ArgumentsOf(pid_t pid);
 
 // Sends the signal to exactly this process: never to another that got its id. False: it is gone, or
 // may not be signalled.

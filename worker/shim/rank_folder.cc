@@ -22,7 +22,7 @@ class JsonObject {
   void Text(std::string_view key, std::string_view value) {
     if (!value.empty()) Raw(key, Quoted(value));
   }
-  std::string Finish() const { return "{" + text_ + "}\n"; }
+  std::string Finish() const { return "{" + text_ + "}"; }
 
  private:
   std::string text_;
@@ -34,6 +34,31 @@ std::string ListOf(const std::vector<pid_t>& pids) {
   return "[" + list + "]";
 }
 
+constexpr char kReserve[] = "/exit.reserve";
+constexpr char kBallast[] = "/ballast";
+constexpr off_t kReserveBytes = 64 << 10;
+
+// Into the space that was taken before.
+bool FillReserve(const std::string& path, const std::string& text) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return file.open() &&
+         ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+         ::ftruncate(file.get(), static_cast<off_t>(text.size())) == 0 && ::fsync(file.get()) == 0;
+}
+
+// Of a lock that can't be opened or taken.
+base::Code CodeOf(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR: return base::Code::kNotFound;
+    case EINTR:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM: return base::Code::kUnavailable;
+    default: return base::Code::kIo;
+  }
+}
+
 }  // namespace
 
 base::Status Write(const std::string& folder, const PidRecord& record) {
@@ -43,32 +68,62 @@ base::Status Write(const std::string& folder, const PidRecord& record) {
   json.Number("session", record.session);
   json.Text("boot_id", record.boot_id);
   json.Text("cgroup", record.cgroup);
-  return base::WriteFileAtomically(folder + "/rank.pid", json.Finish());
+  return base::WriteFileAtomically(folder + "/rank.pid", json.Finish() + "\n");
 }
 
-base::Status Write(const std::string& folder, const ExitRecord& record) {
+std::string ToJson(const ExitRecord& record) {
   JsonObject json;
   if (record.exit_code) json.Number("exit_code", *record.exit_code);
   if (record.signal) json.Number("signal", *record.signal);
   if (record.oom_killed) json.Raw("oom_killed", "true");
   json.Text("launch_error", record.launch_error);
+  json.Text("note", record.note);
+  if (record.lost_log_bytes > 0) json.Number("lost_log_bytes", record.lost_log_bytes);
   if (!record.leftover_pids.empty()) json.Raw("leftover_pids", ListOf(record.leftover_pids));
   json.Text("boot_id", record.boot_id);
   json.Number("ended_at", record.ended_at);
-  return base::WriteFileAtomically(folder + "/exit.json", json.Finish());
+  return json.Finish();
+}
+
+base::Status Write(const std::string& folder, const ExitRecord& record) {
+  const std::string path = folder + "/exit.json";
+  const std::string text = ToJson(record) + "\n";
+  const base::Status written = base::WriteFileAtomically(path, text);
+  if (written || !FillReserve(folder + kReserve, text)) return written;
+  if (::rename((folder + kReserve).c_str(), path.c_str()) != 0) return written;
+  return base::Ok{};
+}
+
+base::Status ReserveEnd(const std::string& folder) {
+  for (const char* name : {kReserve, kBallast}) {
+    const std::string path = folder + name;
+    const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    const int error = file.open() ? ::posix_fallocate(file.get(), 0, kReserveBytes) : errno;
+    if (error == 0) continue;
+    const bool full = error == ENOSPC || error == EDQUOT;
+    return base::Error{full ? base::Code::kExhausted : base::Code::kIo,
+                       "cannot reserve " + path + ": " + std::strerror(error)};
+  }
+  return base::Ok{};
+}
+
+void DropBallast(const std::string& folder) { ::unlink((folder + kBallast).c_str()); }
+
+void DropReserve(const std::string& folder) {
+  DropBallast(folder);
+  ::unlink((folder + kReserve).c_str());
 }
 
 base::Result<Descriptor> LockFolder(const std::string& folder) {
   const std::string path = folder + "/shim.lock";
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.open()) {
-    const base::Code code = errno == ENOENT ? base::Code::kNotFound : base::Code::kIo;
-    return base::Error{code, "cannot open " + path + ": " + std::strerror(errno)};
+    return base::Error{CodeOf(errno), "cannot open " + path + ": " + std::strerror(errno)};
   }
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno == EWOULDBLOCK)
     return base::Error{base::Code::kConflict, path + " is held: a shim is alive in this folder"};
-  return base::Error{base::Code::kIo, "cannot lock " + path + ": " + std::strerror(errno)};
+  return base::Error{CodeOf(errno), "cannot lock " + path + ": " + std::strerror(errno)};
 }
 
 bool HasRun(const std::string& folder) {

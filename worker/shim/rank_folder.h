@@ -7,6 +7,8 @@
 //   rank.log.*         what the rank printed (log_file.h)
 //   spool.jsonl.*      what the rank and the worker said in messages (spool.h)
 //   exit.json          ExitRecord, written once the whole process tree is gone
+//   exit.reserve       its place on the disk, taken before the rank starts
+//   ballast            given up for the last messages where the disk is full at the end
 // Records are JSON objects and are written atomically. A folder runs a rank once: with rank.pid or
 // exit.json there, a shim refuses it.
 #pragma once
@@ -34,14 +36,16 @@ struct PidRecord {
   std::string cgroup;  // the rank's leaf; empty: none
 };
 
-// {"exit_code" or "signal" or neither, "oom_killed", "launch_error", "leftover_pids", "boot_id",
-// "ended_at"}; empty ones are left out.
+// {"exit_code" or "signal" or neither, "oom_killed", "launch_error", "note", "lost_log_bytes",
+// "leftover_pids", "boot_id", "ended_at"}; empty ones are left out.
 struct ExitRecord {
   std::optional<int> exit_code;
   std::optional<int> signal;
   bool oom_killed =
       false;  // SIGKILL that nobody here sent, while the kernel's count of OOM kills rose
   std::string launch_error;          // the program never ran, and why
+  std::string note;                  // what people should know of this end
+  int64_t lost_log_bytes = 0;        // at the log's end: the disk was full
   std::vector<pid_t> leftover_pids;  // could not be ended in time (uninterruptible sleep): the tree
                                      // is not proven gone
   std::string boot_id;
@@ -51,8 +55,19 @@ struct ExitRecord {
 // kIo, kExhausted, kNotFound as base::WriteFileAtomically.
 base::Status Write(const std::string& folder, const PidRecord& record);
 base::Status Write(const std::string& folder, const ExitRecord& record);
+std::string ToJson(const ExitRecord& record);
 
-// Holds shim.lock until the descriptor closes. kConflict: a process holds it. kIo, kNotFound.
+// Takes the disk space for exit.json, so that a full disk never loses a rank's end, and the
+// ballast. kExhausted: there is none. kIo, kNotFound.
+base::Status ReserveEnd(const std::string& folder);
+// Makes the ballast's room free.
+void DropBallast(const std::string& folder);
+// Removes what of the reserve is left.
+void DropReserve(const std::string& folder);
+
+// Holds shim.lock until the descriptor closes. kConflict: a process holds it. kUnavailable: it
+// can't be told now (too many open files, no memory). kNotFound: the folder is gone. kIo: no lock
+// can be made there, so that none is held.
 base::Result<Descriptor> LockFolder(const std::string& folder);
 
 // Whether a rank was started here before.

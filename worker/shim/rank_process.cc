@@ -45,7 +45,19 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-[[noreturn]] void RunChild(ChildEnds ends, pid_t shim, const std::vector<char*>& arguments) {
+// Why the program does not run.
+struct Failure {
+  int error = 0;
+  int need = -1;  // of the paths needed; -1: the program itself
+};
+
+[[noreturn]] void Fail(const ChildEnds& ends, Failure failure) {
+  [[maybe_unused]] const ssize_t said = ::write(ends.failure, &failure, sizeof failure);
+  ::_exit(127);
+}
+
+[[noreturn]] void RunChild(ChildEnds ends, pid_t shim, const std::vector<char*>& arguments,
+                           const std::vector<NeededPath>& needs) {
   ends.MoveUp();
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -53,20 +65,22 @@ void ResetSignals() {
   if (::getppid() != shim || ::read(ends.gate, &go, 1) != 1)
     ::_exit(127);  // the shim died or gave up meanwhile
   ResetSignals();
+  for (size_t i = 0; i < needs.size(); ++i) {
+    if (::access(needs[i].path.c_str(), F_OK) != 0) Fail(ends, {errno, static_cast<int>(i)});
+  }
   ::dup2(ends.null, STDIN_FILENO);
   ::dup2(ends.log, STDOUT_FILENO);
   ::dup2(ends.log, STDERR_FILENO);
   ::dup2(ends.messages, kMessagesFd);
   ::dup2(ends.commands, kCommandsFd);
   ::execvp(arguments[0], arguments.data());
-  const int error = errno;
-  [[maybe_unused]] const ssize_t said = ::write(ends.failure, &error, sizeof error);
-  ::_exit(127);
+  Fail(ends, {errno});
 }
 
 }  // namespace
 
-base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& command) {
+base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& command,
+                                            const std::vector<NeededPath>& needs) {
   Pipe log, messages, commands, gate, failure;
   const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!log.ok || !messages.ok || !commands.ok || !gate.ok || !failure.ok || !null.open()) {
@@ -87,12 +101,13 @@ base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& comm
     failure.read.Close();
     const ChildEnds ends = {null.get(),          log.write.get(), messages.write.get(),
                             commands.read.get(), gate.read.get(), failure.write.get()};
-    RunChild(ends, shim, arguments);
+    RunChild(ends, shim, arguments, needs);
   }
   ::setpgid(pid, pid);  // also here, so that it holds whoever comes first
   RankProcess rank;
   rank.pid_ = pid;
   rank.program_ = command[0];
+  rank.needs_ = needs;
   rank.log_ = std::move(log.read);
   rank.messages_ = std::move(messages.read);
   rank.commands_ = std::move(commands.write);
@@ -102,6 +117,7 @@ base::Result<RankProcess> RankProcess::Fork(const std::vector<std::string>& comm
     SetNonBlocking(fd);
     ::fcntl(fd, F_SETPIPE_SZ, kPipeBytes);
   }
+  SetNonBlocking(rank.failure_.get());
   return rank;
 }
 
@@ -110,14 +126,21 @@ base::Status RankProcess::Release() {
   gate_.Close();
   if (told != 1)
     return base::Error{base::Code::kIo, "the rank's process ended before its program was started"};
-  int error = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(failure_.get(), &error, sizeof error);
-  } while (got < 0 && errno == EINTR);
+  return base::Ok{};
+}
+
+std::optional<base::Status> RankProcess::Started() {
+  Failure failure;
+  const ssize_t got = ::read(failure_.get(), &failure, sizeof failure);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   failure_.Close();
-  if (got != sizeof error) return base::Ok{};
-  return base::Error{base::Code::kIo, "cannot run " + program_ + ": " + std::strerror(error)};
+  if (got != sizeof failure) return base::Ok{};
+  const std::string why = std::strerror(failure.error);
+  if (failure.need < 0) return base::Error{base::Code::kIo, "cannot run " + program_ + ": " + why};
+  const NeededPath& need = needs_[static_cast<size_t>(failure.need)];
+  return base::Error{base::Code::kNotFound,
+                     "no " + need.path + " (" + need.key + "): " + why +
+                         "; put it there, or name a path that every host can read"};
 }
 
 }  // namespace trainctl::shim

@@ -4,11 +4,13 @@
 // umask pass as they are; signals are as after a fresh start.
 //
 // In two steps, so that no rank ever runs off the record: Fork makes a process that waits; Release
-// lets it run the program.
+// lets it run the program. That process itself looks for the paths that the rank needs, and finds
+// the program, since a mount that hangs may hold it there: the shim goes on, and can end it.
 #pragma once
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +22,23 @@ namespace trainctl::shim {
 inline constexpr int kMessagesFd = 3;
 inline constexpr int kCommandsFd = 4;
 
+// A path that must be there, and the job's key that names it.
+struct NeededPath {
+  std::string key;
+  std::string path;
+};
+
 class RankProcess {
  public:
   // kIo: no pipe or no process to be had.
-  static base::Result<RankProcess> Fork(const std::vector<std::string>& command);
+  static base::Result<RankProcess> Fork(const std::vector<std::string>& command,
+                                        const std::vector<NeededPath>& needs);
 
-  // kIo: the program can't be run, and why; the process ends. Returns once the program has started.
+  // kIo: the process has ended.
   base::Status Release();
+  // Whether the program has started: nullopt, not yet. kNotFound: a needed path is missing. kIo:
+  // the program can't be run. After an error the process ends.
+  std::optional<base::Status> Started();
   // Instead of Release: the process ends without running anything.
   void Abandon() { gate_.Close(); }
 
@@ -35,13 +47,16 @@ class RankProcess {
   Descriptor& log() { return log_; }
   Descriptor& messages() { return messages_; }
   Descriptor& commands() { return commands_; }
+  // Readable once Started has an answer; closed after that.
+  const Descriptor& start() const { return failure_; }
 
  private:
   pid_t pid_ = 0;
   Descriptor log_, messages_, commands_;
   Descriptor gate_;     // a byte lets the process run
-  Descriptor failure_;  // errno of a failed exec, or its end
+  Descriptor failure_;  // a Failure, or its end once the program runs
   std::string program_;
+  std::vector<NeededPath> needs_;
 };
 
 }  // namespace trainctl::shim

@@ -52,8 +52,7 @@ std::vector<Segment> ListSegments(const std::string& folder, std::string_view pr
 }
 
 bool SegmentWriter::Begin(int64_t start) {
-  file_.Close();
-  if (!segments_.empty() && segments_.back().bytes == 0) Drop(segments_.size() - 1);
+  End();
   file_ = Descriptor(::open(SegmentPath(folder_, prefix_, start).c_str(),
                             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (file_.open()) segments_.push_back({start, 0});
@@ -73,7 +72,10 @@ size_t SegmentWriter::Write(std::string_view bytes) {
   return done;
 }
 
-void SegmentWriter::Close() { file_.Close(); }
+void SegmentWriter::End() {
+  file_.Close();
+  if (!segments_.empty() && segments_.back().bytes == 0) Drop(segments_.size() - 1);
+}
 
 void SegmentWriter::Drop(size_t index) {
   CHECK(index < segments_.size()) << index;

@@ -36,8 +36,8 @@ class SegmentWriter {
   // Appends to the open segment; returns how many bytes it took: fewer than given where the disk is
   // full.
   size_t Write(std::string_view bytes);
-  // Writing goes on only after Begin.
-  void Close();
+  // The stream ends: removes the newest segment where it is empty.
+  void End();
   // Removes the file of segments()[index], which is not the open one.
   void Drop(size_t index);
 

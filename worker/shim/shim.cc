@@ -23,6 +23,9 @@ constexpr size_t kMaxCommandBytes =
     1 << 20;  // waiting for the rank to read them; beyond it commands are dropped
 constexpr double kMaxGraceSeconds = 3600;
 constexpr int kKillIntervalMs = 20;
+constexpr int kRetryIntervalMs = 250;                 // of files while the disk is full
+constexpr base::SteadyMicros kDrainMicros = 500'000;  // that what the rank left behind may write on
+constexpr int kMaxLastReads = 64;                     // of a pipe, once nobody should write to it
 
 base::SteadyMicros Micros(double seconds) { return static_cast<base::SteadyMicros>(seconds * 1e6); }
 
@@ -54,8 +57,7 @@ Shim::Shim(ShimOptions options, const base::Clock& clock)
 base::Status Shim::Run() {
   if (const base::Status prepared = Prepare(); !prepared) return prepared;
   if (const base::Status launched = Launch(); !launched) {
-    exit_.launch_error = launched.error().message;
-    killed_ = true;
+    FailLaunch(launched.error().message);
     if (rank_) rank_->Abandon();
   }
   while (stage_ != Stage::kGone) {
@@ -87,6 +89,7 @@ base::Status Shim::Prepare() {
   signals_ = Descriptor(::signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC));
   if (!signals_.open()) return base::Error{base::Code::kIo, "cannot make a signalfd"};
 
+  if (const base::Status reserved = ReserveEnd(options_.folder); !reserved) return reserved;
   base::Result<ControlSocket> control = ControlSocket::Listen(options_.folder);
   if (!control) return control.error();
   control_ = std::move(*control);
@@ -96,7 +99,7 @@ base::Status Shim::Prepare() {
 }
 
 base::Status Shim::Launch() {
-  base::Result<RankProcess> rank = RankProcess::Fork(options_.command);
+  base::Result<RankProcess> rank = RankProcess::Fork(options_.command, options_.needs);
   if (!rank) return rank.error();
   rank_ = std::move(*rank);
   leaf_ = CgroupLeaf::Create(options_.cgroup_parent, "trainctl-" + NameOf(options_.folder) + "-" +
@@ -112,7 +115,27 @@ base::Status Shim::Launch() {
                          .boot_id = exit_.boot_id,
                          .cgroup = leaf_ ? leaf_->path() : std::string()};
   if (const base::Status written = Write(options_.folder, record); !written) return written;
+  launch_deadline_ = clock_.Steady() + Micros(options_.launch_seconds);
   return rank_->Release();
+}
+
+// Learns whether the program has started.
+void Shim::CheckLaunch() {
+  if (launch_deadline_ == 0) return;
+  if (const std::optional<base::Status> started = rank_->Started()) {
+    launch_deadline_ = 0;
+    if (!*started) FailLaunch(started->error().message);
+  } else if (clock_.Steady() >= launch_deadline_) {
+    launch_deadline_ = 0;
+    std::string paths = options_.command[0];
+    for (const NeededPath& need : options_.needs) paths += ", " + need.path + " (" + need.key + ")";
+    FailLaunch("one of " + paths + " does not answer: does its mount hang?");
+  }
+}
+
+void Shim::FailLaunch(const std::string& reason) {
+  exit_.launch_error = (options_.host.empty() ? "" : "host " + options_.host + ": ") + reason;
+  killed_ = true;
 }
 
 void Shim::WaitForEvents() {
@@ -122,15 +145,9 @@ void Shim::WaitForEvents() {
       {control_->connection(), static_cast<short>(POLLIN | (control_->sending() ? POLLOUT : 0)), 0},
       {rank_ ? rank_->log().get() : -1, POLLIN, 0},
       {rank_ ? rank_->messages().get() : -1, POLLIN, 0},
-      {rank_ && !commands_.empty() ? rank_->commands().get() : -1, POLLOUT, 0}};
-  int timeout_ms = -1;
-  if (stage_ == Stage::kKilling) timeout_ms = kKillIntervalMs;
-  if (stage_ == Stage::kTerminating) {
-    timeout_ms =
-        static_cast<int>(std::clamp<int64_t>((deadline_ - clock_.Steady()) / 1000 + 1, 0, 60'000));
-  }
-  if (!rank_) timeout_ms = 0;
-  if (::poll(fds, std::size(fds), timeout_ms) <= 0) return;
+      {rank_ && !commands_.empty() ? rank_->commands().get() : -1, POLLOUT, 0},
+      {launch_deadline_ != 0 ? rank_->start().get() : -1, POLLIN, 0}};
+  if (::poll(fds, std::size(fds), PollTimeoutMs()) <= 0) return;
   if (fds[0].revents) ReadSignals();
   if (fds[3].revents) ReadLog();
   if (fds[4].revents) ReadMessages();
@@ -141,6 +158,28 @@ void Shim::WaitForEvents() {
   }
   if (fds[1].revents && control_->Accept())
     told_lines_ = -1;  // tell the new worker how much there is
+}
+
+// Until the next thing to do by itself; -1: there is none.
+int Shim::PollTimeoutMs() const {
+  if (!rank_) return 0;
+  int64_t timeout_ms = -1;
+  const auto wake_in = [&](int64_t ms) {
+    ms = std::clamp<int64_t>(ms, 0, 60'000);
+    timeout_ms = timeout_ms < 0 ? ms : std::min(timeout_ms, ms);
+  };
+  const base::SteadyMicros now = clock_.Steady();
+  if (stage_ == Stage::kKilling || drain_deadline_ != 0) wake_in(kKillIntervalMs);
+  if (stage_ == Stage::kTerminating) wake_in((deadline_ - now) / 1000 + 1);
+  if (launch_deadline_ != 0) wake_in((launch_deadline_ - now) / 1000 + 1);
+  if (log_.stalled() || spool_.stalled()) wake_in(kRetryIntervalMs);
+  return static_cast<int>(timeout_ms);
+}
+
+// The disk was full: what is held in memory goes to the files as soon as there is room.
+void Shim::RetryFiles() {
+  if (log_.stalled()) log_.Flush();
+  if (spool_.stalled()) spool_.Flush();
 }
 
 void Shim::ReadSignals() {
@@ -156,7 +195,10 @@ bool Shim::ReadLog() {
 
 bool Shim::ReadMessages() {
   const bool more = ReadPipe(rank_->messages(), [this](std::string_view bytes) {
-    messages_.Append(bytes, [this](std::string_view line) { spool_.Append(line); });
+    messages_.Append(bytes, [this](std::string_view line) {
+      outcome_said_ = outcome_said_ || HasType(line, "outcome");
+      spool_.Append(line);
+    });
   });
   spool_.CountDropped(messages_.skipped() - std::exchange(overlong_messages_, messages_.skipped()));
   return more;
@@ -171,8 +213,10 @@ void Shim::SendCommands() {
 
 // A line of the worker (control_socket.h).
 void Shim::Take(std::string_view line) {
-  if (HasType(line, "terminate"))
+  if (HasType(line, "terminate")) {
+    terminate_answer_due_ = true;
     return Terminate(NumberField(line, "grace_seconds").value_or(options_.grace_seconds));
+  }
   if (HasType(line, "stored"))
     return spool_.Acknowledge(static_cast<int64_t>(NumberField(line, "sequence").value_or(0)));
   if (HasType(line, "metrics")) return spool_.Append(line);
@@ -181,6 +225,8 @@ void Shim::Take(std::string_view line) {
 
 // Wakes the worker up where there is more than it knows of.
 void Shim::Tell() {
+  if (terminate_answer_due_ && control_->Send("{\"type\":\"terminating\"}"))
+    terminate_answer_due_ = false;
   if (told_lines_ == spool_.lines() && told_log_bytes_ == log_.end()) return;
   const std::string counts = "\"messages\":" + std::to_string(spool_.lines()) +
                              ",\"log_bytes\":" + std::to_string(log_.end());
@@ -197,7 +243,7 @@ void Shim::Terminate(double grace_seconds) {
                            : options_.grace_seconds;
   const base::SteadyMicros deadline = clock_.Steady() + Micros(grace);
   deadline_ = stage_ == Stage::kTerminating ? std::min(deadline_, deadline) : deadline;
-  if (stage_ == Stage::kRunning) ::kill(-rank_->pid(), SIGTERM);
+  if (stage_ == Stage::kRunning && !outcome_said_) ::kill(-rank_->pid(), SIGTERM);
   stage_ = Stage::kTerminating;
 }
 
@@ -206,6 +252,8 @@ void Shim::Reap() {
   pid_t pid = 0;
   while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
     if (!rank_ || pid != rank_->pid()) continue;
+    CheckLaunch();  // what it said before it ended
+    launch_deadline_ = 0;
     exit_.ended_at = clock_.Wall();
     if (!exit_.launch_error.empty()) continue;
     if (WIFEXITED(status)) exit_.exit_code = WEXITSTATUS(status);
@@ -215,10 +263,20 @@ void Shim::Reap() {
   tree_gone_ = pid < 0 && errno == ECHILD && !(leaf_ && leaf_->Populated());
 }
 
+// Whether what the rank left behind may still write to its pipes.
+bool Shim::Drains() {
+  return stage_ == Stage::kRunning && exit_.launch_error.empty() && !tree_gone_ &&
+         clock_.Steady() < drain_deadline_ && (rank_->log().open() || rank_->messages().open());
+}
+
 void Shim::Advance() {
   Reap();
+  CheckLaunch();
+  RetryFiles();
   const bool rank_ended = !rank_ || exit_.ended_at != 0 || !exit_.launch_error.empty();
   const bool grace_over = stage_ == Stage::kTerminating && clock_.Steady() >= deadline_;
+  if (exit_.ended_at != 0 && drain_deadline_ == 0) drain_deadline_ = clock_.Steady() + kDrainMicros;
+  if (rank_ended && Drains()) return;
   if (stage_ != Stage::kKilling && (rank_ended || grace_over)) {
     stage_ = Stage::kKilling;
     deadline_ = clock_.Steady() + Micros(options_.unkillable_seconds);
@@ -243,15 +301,19 @@ void Shim::KillTree() {
 
 // The tree is gone: takes what its pipes still hold, ends the files and says so.
 base::Status Shim::Finish() {
-  while (rank_ && ReadLog()) {
+  for (int reads = 0; rank_ && reads < kMaxLastReads && ReadLog(); ++reads) {
   }
-  while (rank_ && ReadMessages()) {
+  for (int reads = 0; rank_ && reads < kMaxLastReads && ReadMessages(); ++reads) {
   }
+  if (spool_.stalled() || log_.stalled()) DropBallast(options_.folder);
   spool_.Finish();
+  exit_.lost_log_bytes = log_.Finish();
   if (exit_.ended_at == 0) exit_.ended_at = clock_.Wall();
   if (leaf_) leaf_->Remove();
   const base::Status written = Write(options_.folder, exit_);
-  control_->Send("{\"type\":\"exit\"}");
+  DropReserve(options_.folder);
+  control_->Flush();
+  control_->Send("{\"type\":\"exit\"," + ToJson(exit_).substr(1));
   return written;
 }
 

@@ -7,6 +7,9 @@
 // that can't be ended (uninterruptible sleep) are waited for up to a bound, then named in
 // exit.json. The rank never waits for the shim's files: see log_file.h and spool.h for what is
 // dropped when.
+//
+// Nothing of what was said is cut off. A rank that has reported its outcome gets no SIGTERM: it is
+// about to end, and the grace bounds it. What a rank leaves behind may write on for a moment.
 #pragma once
 
 #include <optional>
@@ -27,10 +30,13 @@ namespace trainctl::shim {
 struct ShimOptions {
   std::string folder;                // rank_folder.h; must be there
   std::vector<std::string> command;  // the rank's program and arguments
+  std::vector<NeededPath> needs;     // looked for before the program starts
+  std::string host;                  // this one, for people
   std::string cgroup_parent;       // a cgroup v2 folder in which the rank gets a leaf where that is
                                    // allowed; empty: none
   double grace_seconds = 10;       // of a SIGTERM to the shim itself
   double unkillable_seconds = 30;  // how long killed processes are waited for
+  double launch_seconds = 60;      // how long the program and what it needs are waited for
   LogLimits log;
   SpoolLimits spool;
 };
@@ -49,6 +55,8 @@ class Shim {
 
   base::Status Prepare();
   base::Status Launch();
+  void CheckLaunch();
+  void FailLaunch(const std::string& reason);
 
   void WaitForEvents();
   void ReadSignals();
@@ -57,6 +65,9 @@ class Shim {
   void SendCommands();
   void Take(std::string_view line);
   void Tell();
+  int PollTimeoutMs() const;
+  bool Drains();
+  void RetryFiles();
 
   void Terminate(double grace_seconds);
   void Reap();
@@ -75,13 +86,17 @@ class Shim {
   Spool spool_;
   LineBuffer messages_{kMaxLineBytes};
   int64_t overlong_messages_ = 0;  // of messages_, counted in the spool already
-  std::string commands_;           // for the rank, not yet taken by it
+  bool outcome_said_ = false;
+  std::string commands_;  // for the rank, not yet taken by it
 
   Stage stage_ = Stage::kRunning;
-  base::SteadyMicros deadline_ = 0;  // of kTerminating and kKilling
+  base::SteadyMicros deadline_ = 0;         // of kTerminating and kKilling
+  base::SteadyMicros launch_deadline_ = 0;  // 0: the program runs, or never will
+  base::SteadyMicros drain_deadline_ = 0;   // of what the rank left behind; 0: it has not ended
   bool tree_gone_ = false;
   bool killed_ = false;  // by us
   int64_t oom_kills_before_ = 0;
+  bool terminate_answer_due_ = false;
   int64_t told_lines_ = -1;
   int64_t told_log_bytes_ = -1;
   ExitRecord exit_;

@@ -44,13 +44,15 @@ class Spool {
   // Nothing more will come: says what was dropped, and tries once more to write what a full disk
   // held back.
   void Finish();
+  // Writes what a full disk held back, as far as there is room.
+  void Flush();
 
+  bool stalled() const { return !pending_.empty(); }
   int64_t lines() const { return lines_; }
 
  private:
   int64_t HeldBytes() const { return writer_.bytes() + static_cast<int64_t>(pending_.size()); }
   void Push(std::string_view line);
-  void Flush();
 
   const SpoolLimits limits_;
   SegmentWriter writer_;
