@@ -3,13 +3,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -25,16 +23,6 @@ namespace trainctl::tests {
 namespace {
 
 constexpr auto kDeadline = std::chrono::seconds(30);
-
-// For what only the file system tells.
-void AwaitThat(const std::string& what, const std::function<bool()>& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + kDeadline;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > give_up)
-      throw std::runtime_error("waited in vain for " + what);
-    std::this_thread::yield();
-  }
-}
 
 }  // namespace
 
@@ -70,6 +58,15 @@ RunningAgent::RunningAgent(const agent::AgentOptions& options,
 RunningAgent::~RunningAgent() = default;
 
 const base::Status& RunningAgent::started() const { return *thread_->started_; }
+
+void AwaitThat(const std::string& what, const std::function<bool()>& condition) {
+  const auto give_up = std::chrono::steady_clock::now() + kDeadline;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > give_up)
+      throw std::runtime_error("waited in vain for " + what);
+    std::this_thread::yield();
+  }
+}
 
 AgentFixture::AgentFixture() {
   spdlog::set_level(spdlog::level::off);
@@ -165,11 +162,5 @@ void AgentFixture::AwaitExitRecord(const job::RankKey& key) {
   AwaitThat("the rank's exit record",
             [&] { return agent::ReadExitRecord(Folder(key)).has_value(); });
 }
-
-Gate::Gate(std::string path) : path_(std::move(path)) {
-  if (::mkfifo(path_.c_str(), 0600) != 0) throw std::runtime_error("no fifo");
-}
-
-void Gate::Open() { std::ofstream(path_) << 'g' << std::flush; }
 
 }  // namespace trainctl::tests

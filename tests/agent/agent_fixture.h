@@ -9,12 +9,17 @@
 
 #include "common/rank/rank_plan.h"
 #include "tests/agent/fake_coordinator.h"
+#include "tests/shim/gate.h"
 #include "tests/shim/temp_folder.h"
 #include "worker/agent/agent.h"
 
 namespace trainctl::tests {
 
 inline const job::RankKey kRank0{base::JobId{1}, 1, 0};
+
+// For what only the file system or the table of processes tells. Throws after a deadline, saying
+// what was waited for.
+void AwaitThat(const std::string& what, const std::function<bool()>& condition);
 
 // One life of a worker: from the constructor to the destructor, which leaves its ranks running.
 class RunningAgent {
@@ -58,17 +63,6 @@ class AgentFixture : public testing::Test {
   agent::AgentOptions options_;
   std::function<std::unique_ptr<agent::Device>()> make_device_;
   std::unique_ptr<RunningAgent> agent_;
-};
-
-// The other end of a rank's `gate PATH` step: the rank waits there until Open.
-class Gate {
- public:
-  explicit Gate(std::string path);
-  void Open();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 }  // namespace trainctl::tests

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <filesystem>
+
 #include "common/rank/rank_json.h"
 #include "proto/trainctl.pb.h"
 #include "tests/shim/temp_folder.h"
@@ -92,6 +94,39 @@ TEST_F(RelayTest, TheEndMayOvertakeALogThatWaitsForTheCoordinator) {
   EXPECT_THAT(Drain(), testing::HasSubstr("log"));
   relay_.AcknowledgeLog(2 * Relay::kLogWindowBytes);
   EXPECT_TRUE(relay_.log_stored());
+}
+
+TEST_F(RelayTest, SendsALogAgainThatNobodyStored) {
+  relay_.Resume(0, 0);
+  log_.Append("abcdef");
+  EXPECT_EQ(Drain(), "log0+6");
+  relay_.SendLogAgainIfStalled(1);
+  relay_.AcknowledgeLog(2);
+  relay_.SendLogAgainIfStalled(Relay::kLogPatienceMicros);
+  EXPECT_EQ(Drain(), "") << "it goes on";
+  relay_.SendLogAgainIfStalled(2 * Relay::kLogPatienceMicros);
+  EXPECT_EQ(Drain(), "log2+4");
+  relay_.AcknowledgeLog(6);
+  relay_.SendLogAgainIfStalled(9 * Relay::kLogPatienceMicros);
+  EXPECT_EQ(Drain(), "") << "all is stored";
+}
+
+TEST_F(RelayTest, SaysWhereAChunkFollows) {
+  const std::string missing = folder_.path() + "/later";
+  shim::LogFile log(missing, {.held_bytes = 4});
+  log.Append(std::string(100, 'x') + "kept");
+  std::filesystem::create_directory(missing);
+  log.Append("!");
+  Relay relay(job::RankKey{base::JobId{1}, 1, 0}, missing);
+  relay.Resume(0, 0);
+  const auto mark = relay.Next();
+  EXPECT_EQ(mark->log().follows(), 0) << "what lies between is lost";
+  EXPECT_EQ(mark->log().offset(), 66);
+  EXPECT_EQ(mark->log().data(), "\n[100 bytes of this log are lost]\n");
+  const auto rest = relay.Next();
+  EXPECT_EQ(rest->log().follows(), 100);
+  EXPECT_EQ(rest->log().offset(), 100);
+  EXPECT_EQ(rest->log().data(), "kept!");
 }
 
 TEST_F(RelayTest, LinesThatAreNoMessagesKeepTheirNumbers) {

@@ -66,7 +66,11 @@ Agent::Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions
                .on_writable = [this] { Pump(); },
                .on_down = [this] { Down(); }}) {}
 
-Agent::~Agent() { *alive_ = false; }
+// A thread that hangs in the kernel may keep the descriptor open: the lock is given back by name.
+Agent::~Agent() {
+  *alive_ = false;
+  if (lock_.open()) ::flock(lock_.get(), LOCK_UN);
+}
 
 base::Status Agent::Start() {
   base::Result<shim::Descriptor> lock = LockDirectory(options_.directory);
@@ -204,8 +208,9 @@ HeldRank& Agent::Hold(const job::RankKey& key) {
                                 .on_news = [this] { Pump(); },
                                 .on_ended = [this] { RankEnded(); },
                                 .on_removable = [this, key] { RemoveLater(key); }};
-  return *(held_[key] = std::make_unique<HeldRank>(
-               io_, clock_, key, RankFolder(options_.directory, key), std::move(callbacks)));
+  return *(held_[key] =
+               std::make_unique<HeldRank>(io_, clock_, key, RankFolder(options_.directory, key),
+                                          std::move(callbacks), options_.shim_patience));
 }
 
 void Agent::RankEnded() {
@@ -246,6 +251,7 @@ void Agent::Tick() {
   std::optional<RankSample> rank_sample;
   for (const auto& [key, rank] : held_) {
     rank->Sample(usage);
+    rank->SendLogAgainIfStalled();
     if (rank->running()) rank_sample = rank->last_sample();
   }
   const GpuSample device = usage.gpu ? *usage.gpu : SlotSample(rank_sample, device_.info().threads);

@@ -43,6 +43,7 @@ struct AgentOptions {
   std::chrono::milliseconds settle_interval{
       100};  // between looks at a device that a rank has just left
   std::chrono::milliseconds inspect_timeout{60'000};
+  ShimPatience shim_patience;
 };
 
 class Agent {

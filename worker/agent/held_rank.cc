@@ -30,38 +30,25 @@ std::optional<double> ReadEnergyAtStart(const std::string& folder) {
              : std::nullopt;
 }
 
-base::Status CheckPaths(const job::JobSpec& job, const std::string& host) {
-  for (const auto& [key, path] :
-       {std::pair("model.path", job.model.path), std::pair("data.path", job.data.path)}) {
-    std::error_code error;
-    if (std::filesystem::exists(path, error)) continue;
-    return base::Error{base::Code::kNotFound,
-                       "host " + host + " has no " + path + " (" + key + ")" +
-                           (error ? ": " + error.message() : "") +
-                           "; put it there, or name a path that every host can read"};
-  }
-  return base::Ok{};
-}
-
 // Whatever the coordinator left to this host.
-base::Result<std::string> CompletePlan(const HeldRank::Launch& launch, const std::string& scratch) {
+base::Result<job::RankPlan> CompletePlan(const HeldRank::Launch& launch,
+                                         const std::string& scratch) {
   base::Result<job::RankPlan> plan = job::RankPlanFromJson(launch.plan_json);
   if (!plan)
     return base::Error{plan.error().code,
                        "the coordinator's plan can't be read: " + plan.error().message};
-  if (const base::Status paths = CheckPaths(plan->job, launch.host); !paths) return paths.error();
   plan->bind_address = launch.bind_address;
   plan->directory = scratch;
   plan->host_place = launch.host_place;
   if (plan->device == job::DeviceKind::kCuda)
     plan->device_index = 0;  // the only one that its environment shows
-  return job::ToJson(*plan);
+  return plan;
 }
 
 }  // namespace
 
 HeldRank::HeldRank(boost::asio::io_context& io, const base::Clock& clock, const job::RankKey& key,
-                   std::string folder, Callbacks callbacks)
+                   std::string folder, Callbacks callbacks, ShimPatience patience)
     : clock_(clock),
       key_(key),
       folder_(std::move(folder)),
@@ -70,7 +57,8 @@ HeldRank::HeldRank(boost::asio::io_context& io, const base::Clock& clock, const 
       relay_(key, folder_),
       keeper_(io, clock, folder_,
               {.on_data = [this] { callbacks_.on_news(); },
-               .on_ended = [this](const auto& record) { Ended(record); }}),
+               .on_ended = [this](const auto& record) { Ended(record); }},
+              patience),
       end_timer_(io),
       release_timer_(io) {}
 
@@ -78,7 +66,7 @@ HeldRank::~HeldRank() { *alive_ = false; }
 
 void HeldRank::Start(const Launch& launch) {
   ShimCommand command = launch.shim;
-  const base::Status prepared = Prepare(launch);
+  const base::Status prepared = Prepare(launch, command);
   if (!prepared) return keeper_.Fail(prepared.error().message);
   for (const std::string& argument :
        {std::string("--"), launch.rank_program, std::string("--plan"), folder_ + "/plan.json",
@@ -91,22 +79,27 @@ void HeldRank::Start(const Launch& launch) {
   keeper_.Launch(command);
 }
 
-base::Status HeldRank::Prepare(const Launch& launch) {
+base::Status HeldRank::Prepare(const Launch& launch, ShimCommand& command) {
   std::error_code error;
   const std::string scratch = folder_ + "/scratch";
   std::filesystem::create_directories(scratch, error);
   if (error)
     return base::Error{base::Code::kIo,
                        "cannot make the rank's folder " + folder_ + ": " + error.message()};
-  const base::Result<std::string> plan = CompletePlan(launch, scratch);
+  const base::Result<job::RankPlan> plan = CompletePlan(launch, scratch);
   if (!plan) return plan.error();
+  for (const std::string& argument : {std::string("--host"), launch.host, std::string("--needs"),
+                                      "model.path=" + plan->job.model.path, std::string("--needs"),
+                                      "data.path=" + plan->job.data.path}) {
+    command.arguments.push_back(argument);
+  }
   nlohmann::json attempt = nlohmann::json::object();
   if (launch.energy_joules) attempt["energy_joules_at_start"] = *launch.energy_joules;
   if (const base::Status written =
           base::WriteFileAtomically(folder_ + "/attempt.json", attempt.dump() + "\n");
       !written)
     return written;
-  return base::WriteFileAtomically(folder_ + "/plan.json", *plan);
+  return base::WriteFileAtomically(folder_ + "/plan.json", job::ToJson(*plan));
 }
 
 void HeldRank::Adopt() {
@@ -119,9 +112,7 @@ void HeldRank::GivePeers(const std::string& blob) {
     keeper_.Send(job::ToLine(job::RankCommand(job::PeersCommand{blob})));
 }
 
-void HeldRank::Stop(double grace_seconds) {
-  keeper_.Send(nlohmann::json{{"type", "terminate"}, {"grace_seconds", grace_seconds}}.dump());
-}
+void HeldRank::Stop(double grace_seconds) { keeper_.Terminate(grace_seconds); }
 
 bool HeldRank::gone() const {
   return end_ && std::ranges::all_of(end_->leftover_pids, [](pid_t pid) {

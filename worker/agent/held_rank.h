@@ -46,12 +46,13 @@ class HeldRank {
   };
 
   HeldRank(boost::asio::io_context& io, const base::Clock& clock, const job::RankKey& key,
-           std::string folder, Callbacks callbacks);
+           std::string folder, Callbacks callbacks, ShimPatience patience = {});
   ~HeldRank();
 
   // Makes the folder and starts the rank. Whatever goes wrong is the rank's end, a launch failure.
   // So is a model or data path that is not there: submit may have been accepted without an answer
-  // to Inspect, or by the word of another host.
+  // to Inspect, or by the word of another host. The rank's own process looks for them, since a
+  // mount may hang.
   void Start(const Launch& launch);
   // Takes up what an earlier worker started.
   void Adopt();
@@ -73,6 +74,7 @@ class HeldRank {
   void Acknowledge(int64_t sequence);
   void AcknowledgeLog(int64_t offset);
   std::optional<v1::WorkerMessage> Next();
+  void SendLogAgainIfStalled() { relay_.SendLogAgainIfStalled(clock_.Steady()); }
 
   const job::RankKey& key() const { return key_; }
   const std::string& folder() const { return folder_; }
@@ -81,7 +83,7 @@ class HeldRank {
   bool gone() const;
 
  private:
-  base::Status Prepare(const Launch& launch);
+  base::Status Prepare(const Launch& launch, ShimCommand& command);
   void Ended(const shim::ExitRecord& record);
   // rank: nullopt once it has ended, when its GPU's memory is no more its own either.
   std::string SampleLine(const Usage& usage, const std::optional<RankSample>& rank) const;

@@ -52,8 +52,10 @@ std::string WithoutLastNewline(std::string text) {
 // One run of the program. Its handlers keep it alive until it has answered or is abandoned.
 class Inspections::Run : public std::enable_shared_from_this<Run> {
  public:
-  Run(asio::io_context& io, Answer answer)
-      : input_(io),
+  // killed: takes the id of a program that was ended, for who reaps it.
+  Run(asio::io_context& io, std::shared_ptr<std::vector<pid_t>> killed, Answer answer)
+      : killed_(std::move(killed)),
+        input_(io),
         output_{asio::posix::stream_descriptor(io), {}, {}},
         errors_{asio::posix::stream_descriptor(io), {}, {}},
         timer_(io),
@@ -63,7 +65,7 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
   ~Run() {
     if (pid_ == 0) return;
     ::kill(-pid_, SIGKILL);  // it leads a session and so a group
-    ::waitpid(pid_, nullptr, 0);
+    killed_->push_back(pid_);
   }
 
   base::Status Start(const InspectionOptions& options, std::string job_json) {
@@ -158,6 +160,7 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
     reap_timer_.cancel();
   }
 
+  const std::shared_ptr<std::vector<pid_t>> killed_;
   asio::posix::stream_descriptor input_;
   Stream output_;
   Stream errors_;
@@ -179,12 +182,18 @@ void Inspections::Ask(const std::string& job_json, Answer answer) {
   if (running_.size() >= kMaxRunning)
     return answer(
         base::Error{base::Code::kUnavailable, "this worker is busy with other inspections"});
+  std::erase_if(*killed_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+  if (killed_->size() >= kMaxStuck) {
+    return answer(base::Error{base::Code::kUnavailable,
+                              "earlier inspections can't be ended: does a mount hang here?"});
+  }
   const auto place = running_.emplace(running_.end());
-  *place = std::make_shared<Run>(io_, [this, place, answer](base::Result<std::string> result) {
-    const std::shared_ptr<Run> ended = std::move(*place);
-    running_.erase(place);
-    answer(std::move(result));
-  });
+  *place =
+      std::make_shared<Run>(io_, killed_, [this, place, answer](base::Result<std::string> result) {
+        const std::shared_ptr<Run> ended = std::move(*place);
+        running_.erase(place);
+        answer(std::move(result));
+      });
   const std::shared_ptr<Run> run = *place;
   if (const base::Status started = run->Start(options_, job_json); !started) {
     run->Abandon();

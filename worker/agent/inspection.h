@@ -1,7 +1,11 @@
 // Answers the coordinator's Inspect: what shape a job's model and data have, as `trainrank
 // --inspect` finds it. The program gets the job as JSON on stdin and answers JSON on stdout; exit
-// status 2 means that the job is at fault, and stderr says how. Runs on the io_context's thread.
+// status 2 means that the job is at fault, and stderr says how. Runs on the io_context's thread,
+// which never waits for a program: one that a mount holds in the kernel, past its SIGKILL, is left
+// to end when it can.
 #pragma once
+
+#include <sys/types.h>
 
 #include <boost/asio/io_context.hpp>
 #include <chrono>
@@ -33,12 +37,14 @@ class Inspections {
 
   void Ask(const std::string& job_json, Answer answer);
   static constexpr size_t kMaxRunning = 4;
+  static constexpr size_t kMaxStuck = 16;  // killed and not yet ended
 
  private:
   class Run;
   boost::asio::io_context& io_;
   const InspectionOptions options_;
   std::list<std::shared_ptr<Run>> running_;
+  const std::shared_ptr<std::vector<pid_t>> killed_ = std::make_shared<std::vector<pid_t>>();
 };
 
 }  // namespace trainctl::agent

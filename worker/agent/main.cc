@@ -13,6 +13,7 @@
 #include "common/base/version.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/options.h"
+#include "worker/agent/patient_gpu_library.h"
 #include "worker/agent/probe.h"
 
 extern char** environ;
@@ -34,7 +35,7 @@ base::Result<std::unique_ptr<Device>> MakeDevice(const Options& options) {
         options.memory_bytes > 0 ? options.memory_bytes : facts.memory_bytes;
     return MakeCpuSlot({HostName(), options.device_index, threads, memory_bytes});
   }
-  base::Result<std::unique_ptr<GpuLibrary>> library = OpenNvml();
+  base::Result<std::unique_ptr<GpuLibrary>> library = OpenPatiently(OpenNvml);
   if (!library) return library.error();
   const auto gpus = std::max<int64_t>(1, static_cast<int64_t>((*library)->Gpus().size()));
   const int64_t threads =
@@ -88,7 +89,9 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Task::kVersion:
       std::cout << "trainworker " << base::Version() << " (commit " << base::Commit() << ")\n";
       return 0;
-    case Options::Task::kProbe: std::cout << Probe(ReadHostFacts(), OpenNvml()); return 0;
+    case Options::Task::kProbe:
+      std::cout << Probe(ReadHostFacts(), OpenPatiently(OpenNvml));
+      return 0;
     case Options::Task::kWork: break;
   }
   return Work(*options);

@@ -35,11 +35,28 @@ std::optional<job::RankKey> ParseFolderName(const std::string& name) {
   return key ? std::optional(*key) : std::nullopt;
 }
 
-// Discarded where the file is missing or holds no object.
-nlohmann::json ReadRecord(const std::string& path) {
-  const base::Result<std::string> text = base::ReadFile(path, kMaxRecordBytes);
-  nlohmann::json json = nlohmann::json::parse(text ? *text : "", nullptr, false);
+// Discarded where it is no object.
+nlohmann::json ParseRecord(const std::string& text) {
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   return json.is_object() ? json : nlohmann::json(nlohmann::json::value_t::discarded);
+}
+
+// Empty where the file is missing.
+std::string ReadRecord(const std::string& path) {
+  const base::Result<std::string> text = base::ReadFile(path, kMaxRecordBytes);
+  return text ? *text : std::string();
+}
+
+// Lines behind the log's own, for what only shim or worker know.
+std::string WithNotes(std::string lines, const shim::ExitRecord& record) {
+  const auto add = [&](const std::string& line) {
+    if (!lines.empty() && lines.back() != '\n') lines += '\n';
+    lines += "[trainworker: " + line + "]\n";
+  };
+  if (record.lost_log_bytes > 0)
+    add("the last " + std::to_string(record.lost_log_bytes) + " bytes are lost: the disk was full");
+  if (!record.note.empty()) add(record.note);
+  return lines;
 }
 
 // The value of a key, or a default where the key is missing or of another type.
@@ -69,12 +86,30 @@ std::vector<job::RankKey> FindRanks(const std::string& directory) {
        !error && entry != end; entry.increment(error)) {
     if (const auto key = ParseFolderName(entry->path().filename().string())) keys.push_back(*key);
   }
+  for (const LiveShim& shim : FindShims(directory)) {
+    const std::string name = std::filesystem::path(shim.folder).filename().string();
+    if (const auto key = ParseFolderName(name)) keys.push_back(*key);
+  }
   std::ranges::sort(keys);
+  const auto [begin, end] = std::ranges::unique(keys);
+  keys.erase(begin, end);
   return keys;
 }
 
+std::vector<LiveShim> FindShims(const std::string& directory) {
+  std::vector<LiveShim> shims;
+  for (const shim::ProcessStat& process : shim::ListProcesses()) {
+    if (process.name != "trainshim" || process.ended()) continue;
+    const std::vector<std::string> arguments = shim::ArgumentsOf(process.pid);
+    const auto option = std::ranges::find(arguments, "--dir");
+    if (option == arguments.end() || option + 1 == arguments.end()) continue;
+    if ((option + 1)->starts_with(directory + "/ranks/")) shims.push_back({process, *(option + 1)});
+  }
+  return shims;
+}
+
 std::optional<shim::PidRecord> ReadPidRecord(const std::string& folder) {
-  const nlohmann::json json = ReadRecord(folder + "/rank.pid");
+  const nlohmann::json json = ParseRecord(ReadRecord(folder + "/rank.pid"));
   if (json.is_discarded() || Get<int64_t>(json, "pid", 0) <= 0) return std::nullopt;
   shim::PidRecord record;
   record.pid = static_cast<pid_t>(Get<int64_t>(json, "pid", 0));
@@ -86,13 +121,19 @@ std::optional<shim::PidRecord> ReadPidRecord(const std::string& folder) {
 }
 
 std::optional<shim::ExitRecord> ReadExitRecord(const std::string& folder) {
-  const nlohmann::json json = ReadRecord(folder + "/exit.json");
+  return ParseExitRecord(ReadRecord(folder + "/exit.json"));
+}
+
+std::optional<shim::ExitRecord> ParseExitRecord(const std::string& text) {
+  const nlohmann::json json = ParseRecord(text);
   if (json.is_discarded()) return std::nullopt;
   shim::ExitRecord record;
   if (json.contains("exit_code")) record.exit_code = Get<int>(json, "exit_code", 0);
   if (json.contains("signal")) record.signal = Get<int>(json, "signal", 0);
   record.oom_killed = Get<bool>(json, "oom_killed", false);
   record.launch_error = Get<std::string>(json, "launch_error", "");
+  record.note = Get<std::string>(json, "note", "");
+  record.lost_log_bytes = Get<int64_t>(json, "lost_log_bytes", 0);
   for (const nlohmann::json& pid : json.value("leftover_pids", nlohmann::json::array())) {
     if (pid.is_number_integer()) record.leftover_pids.push_back(pid.get<pid_t>());
   }
@@ -103,8 +144,9 @@ std::optional<shim::ExitRecord> ReadExitRecord(const std::string& folder) {
 
 job::ReportBody ToReport(const shim::ExitRecord& record, const std::string& folder) {
   if (!record.launch_error.empty()) return job::LaunchFailure{record.launch_error};
-  job::RankExit exit{.oom_killed = record.oom_killed,
-                     .last_log_lines = shim::LogTail(folder, kLastLogLines, kLastLogBytes)};
+  job::RankExit exit{
+      .oom_killed = record.oom_killed,
+      .last_log_lines = WithNotes(shim::LogTail(folder, kLastLogLines, kLastLogBytes), record)};
   if (record.exit_code) exit.exit_code = *record.exit_code;
   if (record.signal) exit.signal = *record.signal;
   if (!exit.exit_code && !exit.signal)

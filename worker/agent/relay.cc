@@ -38,6 +38,15 @@ void Relay::Acknowledge(int64_t sequence) {
 
 void Relay::AcknowledgeLog(int64_t offset) {
   stored_log_bytes_ = std::max(stored_log_bytes_, offset);
+  sent_log_bytes_ = std::max(sent_log_bytes_, stored_log_bytes_);
+}
+
+void Relay::SendLogAgainIfStalled(base::SteadyMicros now) {
+  const bool goes_on = sent_log_bytes_ == stored_log_bytes_ || stored_log_bytes_ != waiting_at_;
+  if (!goes_on && now - waiting_since_ < kLogPatienceMicros) return;
+  if (!goes_on) sent_log_bytes_ = stored_log_bytes_;
+  waiting_at_ = stored_log_bytes_;
+  waiting_since_ = now;
 }
 
 std::optional<v1::WorkerMessage> Relay::Next() {
@@ -63,9 +72,10 @@ std::optional<v1::WorkerMessage> Relay::NextMessage() {
 std::optional<v1::WorkerMessage> Relay::NextLog() {
   shim::LogChunk chunk = shim::ReadLog(folder_, sent_log_bytes_, kLogChunkBytes);
   if (chunk.data.empty()) return std::nullopt;
-  sent_log_bytes_ = chunk.offset + static_cast<int64_t>(chunk.data.size());
   v1::WorkerMessage message;
   wire::WriteRankKey(key_, message.mutable_log());
+  message.mutable_log()->set_follows(sent_log_bytes_);
+  sent_log_bytes_ = chunk.offset + static_cast<int64_t>(chunk.data.size());
   message.mutable_log()->set_offset(chunk.offset);
   message.mutable_log()->set_data(std::move(chunk.data));
   return message;

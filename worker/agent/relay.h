@@ -5,13 +5,15 @@
 // thread-safe.
 //
 // Bounds: at most kMessageWindow messages and kLogWindowBytes of log are sent without being
-// acknowledged.
+// acknowledged. Log that stays so for kLogPatienceMicros is sent again: the coordinator's disk was
+// full, and it has dropped it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "common/base/clock.h"
 #include "common/rank/rank_report.h"
 #include "worker/shim/spool.h"
 
@@ -26,6 +28,7 @@ class Relay {
   static constexpr int64_t kMessageWindow = 256;
   static constexpr int64_t kLogWindowBytes = 4 << 20;
   static constexpr size_t kLogChunkBytes = 64 << 10;
+  static constexpr base::SteadyMicros kLogPatienceMicros = 5'000'000;
 
   Relay(job::RankKey key, std::string folder);
 
@@ -33,6 +36,8 @@ class Relay {
   void Resume(int64_t stored_sequence, int64_t stored_log_bytes);
   void Acknowledge(int64_t sequence);
   void AcknowledgeLog(int64_t offset);
+  // Due now and then.
+  void SendLogAgainIfStalled(base::SteadyMicros now);
 
   // The rank's tree is gone, its files are complete.
   void SetEnd(job::ReportBody end) { end_ = std::move(end); }
@@ -62,6 +67,8 @@ class Relay {
   int64_t sent_sequence_ = 0;
   int64_t stored_log_bytes_ = 0;
   int64_t sent_log_bytes_ = 0;
+  int64_t waiting_at_ = 0;                // what was stored of the log at
+  base::SteadyMicros waiting_since_ = 0;  //
   std::optional<job::ReportBody> end_;
   bool end_sent_ = false;
   bool end_overtakes_log_ = false;

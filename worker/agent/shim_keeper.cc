@@ -2,11 +2,17 @@
 
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "common/base/file.h"
@@ -14,6 +20,7 @@
 #include "worker/agent/remains.h"
 #include "worker/agent/spawn.h"
 #include "worker/shim/control_socket.h"
+#include "worker/shim/line_fields.h"
 #include "worker/shim/process_table.h"
 
 namespace trainctl::agent {
@@ -22,20 +29,25 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-constexpr auto kLookInterval = std::chrono::milliseconds(20);
+constexpr auto kFirstLookInterval = std::chrono::milliseconds(20);
+constexpr auto kLastLookInterval = std::chrono::milliseconds(500);
+constexpr double kMaxGraceSeconds = 3600;
 constexpr base::SteadyMicros kProveMicros =
     30'000'000;  // then what is left is in uninterruptible sleep, and said to be
 
 }  // namespace
 
 ShimKeeper::ShimKeeper(asio::io_context& io, const base::Clock& clock, std::string folder,
-                       Callbacks callbacks)
+                       Callbacks callbacks, ShimPatience patience)
     : io_(io),
       clock_(clock),
       folder_(std::move(folder)),
       callbacks_(std::move(callbacks)),
+      patience_(patience),
       socket_(io),
-      timer_(io) {}
+      timer_(io),
+      kill_timer_(io),
+      look_interval_(kFirstLookInterval) {}
 
 ShimKeeper::~ShimKeeper() {
   *alive_ = false;
@@ -65,43 +77,69 @@ void ShimKeeper::Look() {
   if (ended_ || socket_.is_open()) return;
   if (prove_until_ != 0) return ProveEnd();
   if (const std::optional<shim::ExitRecord> record = ReadExitRecord(folder_)) return End(*record);
+  if (said_exit_) return End(*said_exit_);
   if (Connect()) return Read();
   if (OwnShimRuns()) return LookLater();
   base::Result<shim::Descriptor> lock = shim::LockFolder(folder_);
-  if (!lock) return LookLater();
+  const bool unknown = !lock && (lock.error().code == base::Code::kConflict ||
+                                 lock.error().code == base::Code::kUnavailable);
+  if (unknown) return LookLater();
   if (const std::optional<shim::ExitRecord> record = ReadExitRecord(folder_))
-    return End(*record);     // written just before the lock was free
-  lock_ = std::move(*lock);  // no shim lives here, and none can start any more
+    return End(*record);  // written just before the lock was free
+  if (lock)
+    lock_ = std::move(*lock);  // no shim lives here, and none can start any more
+  else
+    why_no_lock_ = lock.error().message;
   prove_until_ = clock_.Steady() + kProveMicros;
+  look_interval_ = kFirstLookInterval;
   ProveEnd();
 }
 
 void ShimKeeper::LookLater() {
-  timer_.expires_after(kLookInterval);
+  timer_.expires_after(look_interval_);
+  if (prove_until_ == 0) look_interval_ = std::min(2 * look_interval_, kLastLookInterval);
   timer_.async_wait([this, alive = alive_](error_code error) {
     if (*alive && !error) Look();
   });
 }
 
+// Without waiting: a shim that is stopped may have a full queue of callers.
 bool ShimKeeper::Connect() {
   const base::Result<shim::SocketName> name = shim::NameSocket(folder_);
   if (!name) return false;
-  error_code error;
-  socket_.connect(asio::local::stream_protocol::endpoint(name->path), error);
-  if (error) socket_.close(error);
-  if (!socket_.is_open()) return false;
-  if (!outgoing_.empty()) Write();
+  shim::Descriptor caller(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, name->path.c_str(), name->path.size() + 1);
+  if (!caller.open() ||
+      ::connect(caller.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return false;
+  socket_.assign(asio::local::stream_protocol(), caller.Release());
+  look_interval_ = kFirstLookInterval;
+  ++connections_;
+  lines_.Clear();
+  writing_line_.clear();
+  Write();
   return true;
 }
 
 // What the shim says is a wake-up: what there is, the files tell.
 void ShimKeeper::Read() {
-  socket_.async_read_some(asio::buffer(bytes_), [this, alive = alive_](error_code error, size_t) {
-    if (!*alive) return;
-    if (error) return Disconnected();
-    callbacks_.on_data();
-    if (*alive) Read();
-  });
+  socket_.async_read_some(
+      asio::buffer(bytes_), [this, alive = alive_](error_code error, size_t size) {
+        if (!*alive) return;
+        if (error) return Disconnected();
+        lines_.Append(std::string_view(bytes_.data(), size),
+                      [this](std::string_view line) { Take(std::string(line)); });
+        callbacks_.on_data();
+        if (*alive) Read();
+      });
+}
+
+void ShimKeeper::Take(const std::string& line) {
+  if (!rank_) rank_ = ReadPidRecord(folder_);
+  if (shim::HasType(line, "exit")) said_exit_ = ParseExitRecord(line);
+  if (shim::HasType(line, "terminating")) KillShimLater(grace_seconds_, patience_.ending);
 }
 
 void ShimKeeper::Disconnected() {
@@ -111,24 +149,58 @@ void ShimKeeper::Disconnected() {
 }
 
 void ShimKeeper::Send(const std::string& line) {
-  if (ended_ || outgoing_.size() >= kMaxWaiting) return;
+  if (ended_) return;
   outgoing_.push_back(line + "\n");
-  if (socket_.is_open()) Write();
+  Write();
 }
 
 void ShimKeeper::Offer(const std::string& line) {
-  if (socket_.is_open()) Send(line);
+  if (socket_.is_open() && outgoing_.size() < kMaxWaiting) Send(line);
+}
+
+void ShimKeeper::Terminate(double grace_seconds) {
+  if (ended_) return;
+  grace_seconds_ = std::clamp(grace_seconds, 0.0, kMaxGraceSeconds);
+  terminate_ =
+      nlohmann::json{{"type", "terminate"}, {"grace_seconds", grace_seconds_}}.dump() + "\n";
+  KillShimLater(grace_seconds_, patience_.answer);
+  Write();
+}
+
+void ShimKeeper::KillShimLater(double grace_seconds, std::chrono::milliseconds patience) {
+  kill_timer_.expires_after(std::chrono::milliseconds(static_cast<int64_t>(grace_seconds * 1e3)) +
+                            patience);
+  kill_timer_.async_wait([this, alive = alive_](error_code error) {
+    if (!*alive || error || ended_) return;
+    if (KillShim()) note_ = "trainshim did not answer, and was killed with its rank";
+  });
+}
+
+// Kills every shim that lives in this folder; returns whether there was one.
+bool ShimKeeper::KillShim() {
+  bool found = false;
+  const std::string directory = std::filesystem::path(folder_).parent_path().parent_path().string();
+  for (const LiveShim& live : FindShims(directory)) {
+    if (live.folder == folder_) found = shim::Signal(live.process, SIGKILL) || found;
+  }
+  return found;
 }
 
 void ShimKeeper::Write() {
-  if (writing_ || outgoing_.empty()) return;
-  writing_ = true;
-  asio::async_write(socket_, asio::buffer(outgoing_.front()),
-                    [this, alive = alive_](error_code error, size_t) {
-                      if (!*alive) return;
-                      writing_ = false;
+  if (!socket_.is_open() || !writing_line_.empty()) return;
+  if (terminate_) {
+    writing_line_ = *std::exchange(terminate_, std::nullopt);
+  } else if (!outgoing_.empty()) {
+    writing_line_ = std::move(outgoing_.front());
+    outgoing_.pop_front();
+  } else {
+    return;
+  }
+  asio::async_write(socket_, asio::buffer(writing_line_),
+                    [this, alive = alive_, connection = connections_](error_code error, size_t) {
+                      if (!*alive || connection != connections_) return;
                       if (error) return;  // the reader sees the end too
-                      outgoing_.pop_front();
+                      writing_line_.clear();
                       Write();
                     });
 }
@@ -139,19 +211,27 @@ bool ShimKeeper::OwnShimRuns() {
   return own_shim_ != 0;
 }
 
-// The shim is dead and left no exit record.
+// The shim is dead and left no exit record, or its folder is of no use.
 void ShimKeeper::ProveEnd() {
-  shim::ExitRecord record{.boot_id = shim::BootId(), .ended_at = clock_.Wall()};
-  const std::optional<shim::PidRecord> rank = ReadPidRecord(folder_);
-  if (!rank) {
+  shim::ExitRecord record{.note = note_, .boot_id = shim::BootId(), .ended_at = clock_.Wall()};
+  const bool in_time = clock_.Steady() < prove_until_;
+  if (!lock_.open() && KillShim()) {
+    note_ = "the rank was ended: " + why_no_lock_;
+    if (in_time) return LookLater();
+  }
+  if (!rank_) rank_ = ReadPidRecord(folder_);
+  if (!rank_ && note_.empty()) {
     const base::Result<std::string> said = base::ReadFile(folder_ + "/shim.err", 64 << 10);
-    record.launch_error = "trainshim ended before it started the rank" +
-                          (said && !said->empty() ? ": " + *said : std::string());
+    record.launch_error = "trainshim ended before it started the rank";
+    for (const std::string& why : {why_no_lock_, said ? *said : std::string()})
+      record.launch_error += (why.empty() ? "" : ": ") + why;
     return End(record);
   }
-  const std::vector<pid_t> left = EndRemains(*rank);
-  if (!left.empty() && clock_.Steady() < prove_until_) return LookLater();
-  spdlog::warn("{}: the shim was killed; its rank went with it", folder_);
+  const std::vector<pid_t> left = rank_ ? EndRemains(*rank_) : std::vector<pid_t>();
+  if (!left.empty() && in_time) return LookLater();
+  if (record.note.empty()) record.note = "trainshim was killed, and its rank with it";
+  if (!lock_.open()) record.note += " (" + why_no_lock_ + ")";
+  spdlog::warn("{}: {}", folder_, record.note);
   record.signal = SIGKILL;
   record.leftover_pids = left;
   End(record);
@@ -160,6 +240,8 @@ void ShimKeeper::ProveEnd() {
 void ShimKeeper::End(const shim::ExitRecord& record) {
   ended_ = true;
   outgoing_.clear();
+  terminate_.reset();
+  kill_timer_.cancel();
   if (!ReadExitRecord(folder_)) {
     if (const base::Status written = shim::Write(folder_, record); !written)
       spdlog::error("{}", written.error().message);

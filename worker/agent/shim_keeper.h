@@ -3,21 +3,26 @@
 //
 // The end is always an exit record in the folder. The shim writes it; where the shim itself was
 // killed, the worker proves that nothing of the rank is left (ending it where need be) and writes
-// the record in its place, so that the next worker finds the same. Runs on one thread, that of the
-// io_context; callbacks come from there, never from inside a call.
+// the record in its place, so that the next worker finds the same. A folder that is gone or can't
+// be locked is an end too, once no shim lives there. A shim that does not answer a terminate is
+// killed, and its rank with it. Runs on one thread, that of the io_context; callbacks come from
+// there, never from inside a call, and no call waits for a shim.
 #pragma once
 
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/clock.h"
+#include "worker/shim/line_buffer.h"
 #include "worker/shim/rank_folder.h"
 
 namespace trainctl::agent {
@@ -28,6 +33,11 @@ struct ShimCommand {
   std::vector<std::string> environment;  // NAME=value, of the shim and its rank
 };
 
+struct ShimPatience {
+  std::chrono::milliseconds answer{5000};    // behind the grace, for its word that a terminate came
+  std::chrono::milliseconds ending{45'000};  // behind the grace, for the end
+};
+
 class ShimKeeper {
  public:
   struct Callbacks {
@@ -36,7 +46,7 @@ class ShimKeeper {
   };
 
   ShimKeeper(boost::asio::io_context& io, const base::Clock& clock, std::string folder,
-             Callbacks callbacks);
+             Callbacks callbacks, ShimPatience patience);
   ~ShimKeeper();
   ShimKeeper(const ShimKeeper&) = delete;
   ShimKeeper& operator=(const ShimKeeper&) = delete;
@@ -49,11 +59,13 @@ class ShimKeeper {
   // Takes up what an earlier worker started.
   void Adopt();
 
-  // A line to the shim (worker/shim/control_socket.h), now or once it listens; at most kMaxWaiting
-  // lines wait, further ones are dropped.
+  // A line to the shim (worker/shim/control_socket.h), now or once it listens. Never dropped: for
+  // the few that matter.
   void Send(const std::string& line);
-  // As Send, but dropped where the shim does not listen now.
+  // Dropped where the shim does not listen now, or where kMaxWaiting lines wait already.
   void Offer(const std::string& line);
+  // Ends the rank: before all lines that wait.
+  void Terminate(double grace_seconds);
 
   static constexpr size_t kMaxWaiting = 64;
 
@@ -67,6 +79,9 @@ class ShimKeeper {
   void Write();
   void Disconnected();
   bool OwnShimRuns();
+  bool KillShim();
+  void KillShimLater(double grace_seconds, std::chrono::milliseconds patience);
+  void Take(const std::string& line);
   void ProveEnd();
   void End(const shim::ExitRecord& record);
 
@@ -74,15 +89,26 @@ class ShimKeeper {
   const base::Clock& clock_;
   const std::string folder_;
   const Callbacks callbacks_;
+  const ShimPatience patience_;
   const std::shared_ptr<bool> alive_ =
       std::make_shared<bool>(true);  // false for handlers that come after the destructor
   Socket socket_;
   boost::asio::steady_timer timer_;
+  boost::asio::steady_timer kill_timer_;
+  std::chrono::milliseconds look_interval_;
   std::array<char, 16 << 10> bytes_;
+  shim::LineBuffer lines_{1 << 20};
   std::deque<std::string> outgoing_;
-  bool writing_ = false;
-  pid_t own_shim_ = 0;                  // started by this process and not yet reaped; 0: none
-  shim::Descriptor lock_;               // of a folder whose shim is dead
+  std::optional<std::string> terminate_;  // not yet sent
+  std::string writing_line_;              // empty: nothing is being written
+  int64_t connections_ = 0;               // a write that ends after its connection is passed over
+  double grace_seconds_ = 0;              // of the last terminate
+  std::optional<shim::PidRecord> rank_;   // as it was read last
+  std::optional<shim::ExitRecord> said_exit_;  // by the shim
+  std::string note_;                           // for a record that this worker writes
+  pid_t own_shim_ = 0;     // started by this process and not yet reaped; 0: none
+  shim::Descriptor lock_;  // of a folder whose shim is dead; none where it can't be made
+  std::string why_no_lock_;
   base::SteadyMicros prove_until_ = 0;  // 0: not proving
   bool ended_ = false;
 };
