@@ -1,31 +1,43 @@
 #!/usr/bin/env python3
-"""Baselines of the training engine, made by Hugging Face transformers and torch.optim on tiny LLaMA models with random weights.
+"""Baselines of the training engine, made by Hugging Face transformers and torch.optim on tiny LLaMA
+models with random weights.
 
-Run it in an environment that has torch 2.11 (CPU is enough), transformers and safetensors; it takes a minute:
+Run it in an environment that has torch 2.11 (CPU is enough), transformers and safetensors; it takes
+a minute:
 
     python3 tests/baselines/generate.py [--out tests/baselines/llama]
 
-It writes one folder a case, deterministically from SEED (to the last bit on the same CPU and versions, which the metadata names):
+It writes one folder a case, deterministically from SEED (to the last bit on the same CPU and
+versions, which the metadata names):
 
-    <case>/config.json           gqa: the old dialect (rope_theta, torch_dtype); the others: transformers 5's (rope_parameters, dtype)
-    <case>/model.safetensors     the weights, fp32, by Hugging Face name; a tied head is stored once, as the embedding
+    <case>/config.json           gqa: the old dialect (rope_theta, torch_dtype); the others:
+                                 transformers 5's (rope_parameters, dtype)
+    <case>/model.safetensors     the weights, fp32, by Hugging Face name; a tied head is stored
+                                 once, as the embedding
     <case>/baseline.safetensors
-        input_ids         [steps, rows, T] int64   the micro batch of each step; step 0 is the one below
-        targets           [steps, rows, T] int64   what position t is to predict (shifted already); -100: prompt or padding, ignored
+        input_ids         [steps, rows, T] int64   the micro batch of each step; step 0 is the one
+                          below
+        targets           [steps, rows, T] int64   what position t is to predict (shifted already);
+                          -100: prompt or padding, ignored
         logits            [rows, T, V] fp32        of step 0 with the weights above
         loss              [] fp32                  mean over the non-ignored tokens of step 0
         grad.<name>       fp32                     of that loss, every parameter
-        <optimizer>.fp32.losses        [steps] fp32   loss before each update, training on the batches in order
+        <optimizer>.fp32.losses        [steps] fp32   loss before each update, training on the
+                                       batches in order
         <optimizer>.fp32.final.<name>  fp32           some parameters after the last update
-        <optimizer>.bf16-mixed.losses  [steps] fp32   fp32 master and gradients; forward and backward on a bf16 copy of the weights
+        <optimizer>.bf16-mixed.losses  [steps] fp32   fp32 master and gradients; forward and
+                                       backward on a bf16 copy of the weights
 
-Rows are padded on the right; attention is causal and has no other mask, so padding cannot reach a counted position. <optimizer> is adamw or
-sgd, as in OPTIMIZERS (torch's defaults otherwise; every parameter decays), also in the file's metadata.
+Rows are padded on the right; attention is causal and has no other mask, so padding cannot reach a
+counted position. <optimizer> is adamw or sgd, as in OPTIMIZERS (torch's defaults otherwise; every
+parameter decays), also in the file's metadata.
 
-How near an engine must come: fp32 logits, losses and gradients 1e-5 relative to each tensor's largest magnitude; fp32 losses of the 20
-steps 1e-4 relative; final parameters 1e-4 absolute under SGD, and under AdamW for all but a few elements, since it divides by a
-gradient's own magnitude, so that an element whose gradient is rounding noise moves by the learning rate either way. bf16-mixed losses:
-0.05 absolute, since every engine rounds the bf16 residual stream at other places (these differ from the fp32 losses by 0.03 at most).
+How near an engine must come: fp32 logits, losses and gradients 1e-5 relative to each tensor's
+largest magnitude; fp32 losses of the 20 steps 1e-4 relative; final parameters 1e-4 absolute under
+SGD, and under AdamW for all but a few elements, since it divides by a gradient's own magnitude, so
+that an element whose gradient is rounding noise moves by the learning rate either way. bf16-mixed
+losses: 0.05 absolute, since every engine rounds the bf16 residual stream at other places (these
+differ from the fp32 losses by 0.03 at most).
 """
 
 import argparse
@@ -60,7 +72,8 @@ CASES = {
         rope_theta=1e4,
         tie_word_embeddings=False,
     ),
-    # One matrix is embedding and head, so its gradient has two parts. An odd vocabulary and a long rotary period.
+    # One matrix is embedding and head, so its gradient has two parts. An odd vocabulary and a long
+    # rotary period.
     "tied": dict(
         vocab_size=301,
         hidden_size=48,
@@ -94,7 +107,8 @@ FINAL = [
 
 
 def make_model(case, generator):
-    """A model whose every parameter matters: weights large enough for sharp attention, norms that are not all one."""
+    """A model whose every parameter matters: weights large enough for sharp attention, norms that
+    are not all one."""
     case = dict(case)
     rope = {"rope_type": "default", "rope_theta": case.pop("rope_theta")}
     config = transformers.LlamaConfig(
@@ -110,7 +124,10 @@ def make_model(case, generator):
 
 
 def make_batches(vocab, generator):
-    """Inputs and targets of all steps. Each row has a prompt of its own length that is ignored, and, but for the longest, padding."""
+    """Inputs and targets of all steps.
+
+    Each row has a prompt of its own length that is ignored, and, but for the longest, padding.
+    """
     ids = torch.randint(3, vocab, (DISTINCT, ROWS, LENGTH + 1), generator=generator)
     inputs, targets = ids[..., :-1].clone(), ids[..., 1:].clone()
     prompts = torch.randint(1, 5, (DISTINCT, ROWS), generator=generator)
@@ -143,7 +160,8 @@ def train_fp32(model, optimizer, inputs, targets):
 
 
 def train_bf16_mixed(model, optimizer, inputs, targets):
-    """model holds the fp32 masters; each step rewrites a bf16 copy from them and takes its gradients back in fp32."""
+    """model holds the fp32 masters; each step rewrites a bf16 copy from them and takes its
+    gradients back in fp32."""
     compute = (
         transformers.LlamaForCausalLM._from_config(model.config, attn_implementation="eager")
         .to(torch.bfloat16)
@@ -237,7 +255,8 @@ def write_case(folder, name, case):
 
 
 def check(folder, inputs, tensors):
-    """What was written is what a stranger reads: transformers loads the folder and gets the stored logits."""
+    """What was written is what a stranger reads: transformers loads the folder and gets the stored
+    logits."""
     model = transformers.LlamaForCausalLM.from_pretrained(
         folder, attn_implementation="eager", dtype=torch.float32
     )

@@ -8,18 +8,22 @@ Run it in an environment that has torch 2.11 and bitsandbytes 0.50; it takes sec
 It writes <out>/baseline.safetensors:
 
     map.signed, map.unsigned          [256] fp32   bitsandbytes' dynamic maps
-    <dtype>.<step>.<tensor>.<what>    after that many steps; dtype fp32 or bf16 (of parameters and gradients), step one of STEPS, tensor
-                                      one of SIZES: large (17 blocks of 256), tail (its last block has 4 elements), small (fp32 states)
+    <dtype>.<step>.<tensor>.<what>    after that many steps; dtype fp32 or bf16 (of parameters and
+                                      gradients), step one of STEPS, tensor one of SIZES: large (17
+                                      blocks of 256), tail (its last block has 4 elements), small
+                                      (fp32 states)
         what = param                                  fp32 (exact where bf16)
                exp_avg, exp_avg_sq                    uint8 codes; fp32 of small
                exp_avg_absmax, exp_avg_sq_absmax      fp32, one for each block
 
-Parameters and gradients are numbers(size, seed) below, in integer arithmetic, so that any language makes the same bits; element i of the
-gradient of step s is that of seed s, of the parameters that of seed 0.
+Parameters and gradients are numbers(size, seed) below, in integer arithmetic, so that any language
+makes the same bits; element i of the gradient of step s is that of seed s, of the parameters that
+of seed 0.
 
-One thing is changed: states are encoded by bitsandbytes' "default" backend, and not by its CPU library. That library searches the map by a
-coarse table, and misses the nearest code near zero (a second moment of 0 becomes 1.6e-5 of the block's largest); bitsandbytes' CUDA kernels
-and its default backend take the nearest.
+One thing is changed: states are encoded by bitsandbytes' "default" backend, and not by its CPU
+library. That library searches the map by a coarse table, and misses the nearest code near zero (a
+second moment of 0 becomes 1.6e-5 of the block's largest); bitsandbytes' CUDA kernels and its
+default backend take the nearest.
 
 How near an implementation must come: codes equal; absmax 1e-6 and parameters 5e-6 relative.
 """

@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
-"""Loss curves of SmolLM2-135M over 50 steps, full and LoRA, by Hugging Face transformers and peft in fp32: tests/baselines/curves.json.
+"""Loss curves of SmolLM2-135M over 50 steps, full and LoRA, by Hugging Face transformers and peft
+in fp32: tests/baselines/curves.json.
 
-Run it where torch, transformers and peft are installed, on the folder that deploy/example_model makes; it takes ten minutes on two cores:
+Run it where torch, transformers and peft are installed, on the folder that deploy/example_model
+makes; it takes ten minutes on two cores:
 
     python3 tests/baselines/generate_curves.py ~/.cache/trainctl/models/SmolLM2-135M
 
 The file holds all that an engine needs to follow:
 
-    inputs, targets   [rows][T]   tokens of deploy/data/alpaca.json, padded on the right with 0; targets are shifted already, −100: ignored.
-                                  Step s trains rows 2·s and 2·s + 1 modulo their count, so that each row comes five times.
-    full, lora        "job": the settings, by the names of the job file; "losses": of each step before its update, the mean over the
-                      step's targets that count; "learning_rates": of each step
+    inputs, targets   [rows][T]   tokens of deploy/data/alpaca.json, padded on the right with 0;
+                      targets are shifted already, −100: ignored. Step s trains rows 2·s and
+                      2·s + 1 modulo their count, so that each row comes five times.
+    full, lora        "job": the settings, by the names of the job file; "losses": of each step
+                      before its update, the mean over the step's targets that count;
+                      "learning_rates": of each step
 
-Adapters start from B = 0 and an A that needs no file: A[i, j] of target k (q, k, v, o, gate, up, down: 0 … 6) in layer l is
-((7919·i + 104729·j + 1009·k + 31·l) mod 2003 / 2003 − 1/2) · 2 / sqrt(columns).
+Adapters start from B = 0 and an A that needs no file: A[i, j] of target k (q, k, v, o, gate, up,
+down: 0 … 6) in layer l is ((7919·i + 104729·j + 1009·k + 31·l) mod 2003 / 2003 − 1/2) · 2 /
+sqrt(columns).
 """
 
 import argparse
@@ -83,7 +88,8 @@ def tokenized_rows(folder):
 
 
 def learning_rate(job, step):
-    """Of step 0, 1, …: linear, lr at the last step of the warm-up, then a cosine to 0 at the run's end."""
+    """Of step 0, 1, …: linear, lr at the last step of the warm-up, then a cosine to 0 at the run's
+    end."""
     warmup, lr = job["train"]["lr_warmup_steps"], job["optimizer"]["lr"]
     if step < warmup:
         return lr * (step + 1) / warmup

@@ -5,15 +5,19 @@ Run it where torch, transformers, peft and safetensors are installed; it takes s
 
     python3 tests/baselines/generate_lora.py [--out tests/baselines/lora]
 
-It writes one folder a case of CASES, deterministically from SEED (to the last bit on the same CPU and versions):
+It writes one folder a case of CASES, deterministically from SEED (to the last bit on the same CPU
+and versions):
 
-    <case>/adapter_model.safetensors   as peft's save_pretrained writes it: random A and B (not zero), fp32
+    <case>/adapter_model.safetensors   as peft's save_pretrained writes it: random A and B (not
+                                       zero), fp32
     <case>/baseline.safetensors
-        logits, loss     of the first batch of llama/<case>/baseline.safetensors, adapters at work, no dropout
+        logits, loss     of the first batch of llama/<case>/baseline.safetensors, adapters at work,
+                         no dropout
         grad.<key>       of that loss, every adapter, by its key in adapter_model.safetensors
         merged           the same logits by merge_and_unload's weights
 
-gqa adapts everything, the head too (A of q, k, v can be packed); tied all but the head (A of 192 elements each cannot).
+gqa adapts everything, the head too (A of q, k, v can be packed); tied all but the head (A of 192
+elements each cannot).
 """
 
 import argparse

@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""Baselines of 4-bit weights, made by bitsandbytes (0.50 or later, its CPU implementation): tests/baselines/nf4.safetensors.
+"""Baselines of 4-bit weights, made by bitsandbytes (0.50 or later, its CPU implementation):
+tests/baselines/nf4.safetensors.
 
     python3 tests/baselines/generate_nf4.py
 
-For each case (random matrices; one with a block of zeros, one of bf16 values; elements are a multiple of 64, scales of 256 or not):
+For each case (random matrices; one with a block of zeros, one of bf16 values; elements are a
+multiple of 64, scales of 256 or not):
 
     <case>.values          fp32
     <case>.codes           uint8 [numel / 2]
     <case>.scales          fp32 [numel / 64]
     <case>.dequantized     fp32; <case>.dequantized_bf16: bf16
-    <case>.dq.scale_codes, .scale_scales, .offset, .dequantized       the same under double quantization
+    <case>.dq.scale_codes, .scale_scales, .offset, .dequantized       the same under double
+                                                                      quantization
 and map: the signed dynamic map of its 8-bit codes.
 
-Two of bitsandbytes' CPU kernels are passed by, since they are not what its CUDA kernels compute: dequantizing restarts the blocks of 64 at
-each row, and 8-bit codes are not always the nearest. What it has for any device takes their place.
+Two of bitsandbytes' CPU kernels are passed by, since they are not what its CUDA kernels compute:
+dequantizing restarts the blocks of 64 at each row, and 8-bit codes are not always the nearest. What
+it has for any device takes their place.
 """
 
 import pathlib

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Files of torch.save for the reader of worker/rank/files/torch_file.h: the same tiny LLaMA in every form in which people have weights.
+"""Files of torch.save for the reader of worker/rank/files/torch_file.h: the same tiny LLaMA in
+every form in which people have weights.
 
 Run it in an environment that has torch 2.11 and safetensors (CPU is enough):
 
@@ -7,12 +8,16 @@ Run it in an environment that has torch 2.11 and safetensors (CPU is enough):
 
 It writes, deterministically:
 
-    expected.safetensors    the weights by Hugging Face name; value i of a tensor is a number that bf16 holds exactly
-    sharded/                pytorch_model.bin.index.json and two shards: a state_dict with its _metadata, a torch.nn.Parameter, a storage
-                            that two tensors share, protocol 2
-    litgpt/                 lit_model.pth as LitGPT 0.5 writes it: attn.qkv, protocol 5, {"model": state_dict}; config.json
+    expected.safetensors    the weights by Hugging Face name; value i of a tensor is a number that
+                            bf16 holds exactly
+    sharded/                pytorch_model.bin.index.json and two shards: a state_dict with its
+                            _metadata, a torch.nn.Parameter, a storage that two tensors share,
+                            protocol 2
+    litgpt/                 lit_model.pth as LitGPT 0.5 writes it: attn.qkv, protocol 5, {"model":
+                            state_dict}; config.json
     litgpt_by_group/        the older packing: attn.attn, q … q k v of one query group after another
-    refused/                code.bin, a pickle that would run a program; strided.bin, a transposed view; compressed.bin, deflated entries
+    refused/                code.bin, a pickle that would run a program; strided.bin, a transposed
+                            view; compressed.bin, deflated entries
 """
 
 import argparse

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""The loss of SmolLM2-135M on fixed rows, by Hugging Face transformers in fp32: tests/baselines/smollm2.json.
+"""The loss of SmolLM2-135M on fixed rows, by Hugging Face transformers in fp32:
+tests/baselines/smollm2.json.
 
-Run it where torch, transformers and safetensors are installed, on the folder that deploy/example_model makes:
+Run it where torch, transformers and safetensors are installed, on the folder that
+deploy/example_model makes:
 
     python3 tests/baselines/generate_smollm2.py ~/.cache/trainctl/models/SmolLM2-135M
 
-The rows are tokens of TEXTS, padded on the right with 0 to the longest; a target of −100 is padding or the last position. The loss is the
-mean over all other targets, and the rows' own sums stand beside it.
+The rows are tokens of TEXTS, padded on the right with 0 to the longest; a target of −100 is padding
+or the last position. The loss is the mean over all other targets, and the rows' own sums stand
+beside it.
 """
 
 import json

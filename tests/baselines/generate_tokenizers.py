@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the baselines of worker/rank/tokenizer: small tokenizers trained on text of our own, strings, and the ids that Hugging Face
-tokenizers and SentencePiece give for them. Run by people, not by the tests; the result is checked in.
+"""Writes the baselines of worker/rank/tokenizer: small tokenizers trained on text of our own,
+strings, and the ids that Hugging Face tokenizers and SentencePiece give for them. Run by people,
+not by the tests; the result is checked in.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install tokenizers==0.23.* sentencepiece==0.2.*
-    /tmp/venv/bin/python tests/baselines/generate_tokenizers.py          # rewrites tests/baselines/tokenizers/
+    # rewrites tests/baselines/tokenizers/
+    /tmp/venv/bin/python tests/baselines/generate_tokenizers.py
 
     strings.json              the strings, a JSON list, one a line
     <kind>/tokenizer.json …   the tokenizer
@@ -142,7 +144,8 @@ def nfkc_model(corpus, folder):
 
 
 def llama_bpe(processor):
-    """A SentencePiece BPE as vocabulary and merges: every way to put a piece together, best pieces first."""
+    """A SentencePiece BPE as vocabulary and merges: every way to put a piece together, best pieces
+    first."""
     vocab = {processor.id_to_piece(i): i for i in range(processor.get_piece_size())}
     merges = []
     for piece, rank in vocab.items():

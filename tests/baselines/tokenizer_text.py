@@ -1,4 +1,5 @@
-"""Text of our own for generate_tokenizers.py: what its tokenizers are trained on, and what they are asked for."""
+"""Text of our own for generate_tokenizers.py: what its tokenizers are trained on, and what they are
+asked for."""
 
 import unicodedata
 
@@ -6,9 +7,11 @@ SPACE = "\u2581"  # SentencePiece's sign for a space
 
 WORDS = {
     "english": """the a of and to in is that it was for on are as with his they at be this from have or by one had not but what all were
-        when we there can an your which their said if do will each about how up out them then she many some so these would other into
-        has more her two like him see time could no make than first been its who now people my made over did down only way find use may
-        water long little very after words called just where most know gradient model training memory tokens layer attention
+        when we there can an your which their said if do will each about how up out them then she
+        many some so these would other into has more her two like him see time could no make than
+        first been its who now people my made over did down only way find use may water long little
+        very after words called just where most know gradient model training memory tokens layer
+        attention
         normalization embedding vocabulary sequence parameter optimizer throughput checkpoint instruction response describe""".split(),
     "german": "der die das und ist nicht ein eine für auf mit über größe straße müde schön übermorgen Grüße weiß Äpfel Öl".split(),
     "french": "le la les été où déjà français garçon cœur naïve être à ça l'eau aujourd'hui l'été qu'il".split(),
@@ -159,7 +162,8 @@ def number(rng):
 
 
 def random_character(rng):
-    """Of Python 3.11's Unicode 14, which is PCRE2 10.42's too: what came later is classified by each library's own version."""
+    """Of Python 3.11's Unicode 14, which is PCRE2 10.42's too: what came later is classified by
+    each library's own version."""
     assert unicodedata.unidata_version == "14.0.0", unicodedata.unidata_version
     while True:
         code = rng.randint(
@@ -225,7 +229,8 @@ def make_strings(rng, count):
 
 
 def make_corpus(rng):
-    """What the tokenizers are trained on: sentences, numbers and code, with a share of every script."""
+    """What the tokenizers are trained on: sentences, numbers and code, with a share of every
+    script."""
     lines = []
     for _ in range(6000):
         other = rng.choice(

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Tokens a second of one core on the English text of this machine, ours and, with --original, the original's (one thread each).
+"""Tokens a second of one core on the English text of this machine, ours and, with --original, the
+original's (one thread each).
 
-    tests/bench/tokenizer_bench.py build/bin/tokenizer_bench DIRECTORY_OF_A_TOKENIZER… [--original] [--megabytes 46]
+    tests/bench/tokenizer_bench.py build/bin/tokenizer_bench DIRECTORY_OF_A_TOKENIZER… [--original]
+    [--megabytes 46]
 
-The text: paragraphs of documentation and doc strings under /usr, each once however often it lies there, cut into rows of 2,000 characters
-and shuffled; 46 MB are about 12 million tokens with half a million different words. --original needs tokenizers and sentencepiece of pip.
+The text: paragraphs of documentation and doc strings under /usr, each once however often it lies
+there, cut into rows of 2,000 characters and shuffled; 46 MB are about 12 million tokens with half a
+million different words. --original needs tokenizers and sentencepiece of pip.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-""" "micro_batch_size": "auto": chosen by the estimate, proven by a trial, halved where the estimate was too optimistic."""
+""" "micro_batch_size": "auto": chosen by the estimate, proven by a trial, halved where the estimate
+was too optimistic."""
 
 import json
 import unittest
@@ -56,7 +57,8 @@ class AutoMicroBatch(ClusterTest):
             self.assertEqual(self.losses(job["id"]), self.losses(number["id"]))
 
     def test_an_estimate_of_other_data_is_halved_until_it_fits(self):
-        """The data grow while the job waits: what was inspected at submit is no longer what is trained on."""
+        """The data grow while the job waits: what was inspected at submit is no longer what is
+        trained on."""
         blocker = self.submit(endless_job(devices=2))
         self.write_rows(SHORT)
         auto = self.submit(self.auto_job())

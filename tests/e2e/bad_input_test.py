@@ -1,4 +1,5 @@
-"""Malformed jobs, models, tokenizers and data: an exit status and a message that names the place; the cluster goes on."""
+"""Malformed jobs, models, tokenizers and data: an exit status and a message that names the place;
+the cluster goes on."""
 
 import json
 import shutil
@@ -20,14 +21,16 @@ class BadInput(ClusterTest):
         return result.stderr
 
     def ends_with(self, job, place):
-        """Whether it is refused at submit or fails at launch: not accepted as a run, and the message names the place."""
+        """Whether it is refused at submit or fails at launch: not accepted as a run, and the
+        message names the place."""
         result = self.trainctl("submit", self.write_job(job), "--wait")
         self.assertIn(result.returncode, (2, 10), result)
         self.assertIn(place, result.stdout + result.stderr)
         self.assertEqual(self.run_job(tiny_job(name="next"))[0], 0)
 
     def broken_model(self, **files):
-        """A copy of the tiny model with other contents in some files (a double underscore is the dot of a name)."""
+        """A copy of the tiny model with other contents in some files (a double underscore is the
+        dot of a name)."""
         folder = self.dir / "model"
         shutil.copytree(TINY, folder)
         for name, content in files.items():

@@ -74,7 +74,8 @@ class BadWords(ClusterTest):
     WORKERS = 1
 
     def answers(self, words):
-        """Whether the coordinator answers to these bytes, or closes the connection, within two seconds."""
+        """Whether the coordinator answers to these bytes, or closes the connection, within two
+        seconds."""
         host, port = (self.dir / "coordinator.addr").read_text().strip().rsplit(":", 1)
         heard = b""
         with socket.create_connection((host, int(port)), timeout=2) as connection:

@@ -1,4 +1,7 @@
-"""A cluster of CPU slots for one test, and what a person does with it. TRAINCTL_BIN_DIR names the programs (CTest sets it)."""
+"""A cluster of CPU slots for one test, and what a person does with it.
+
+TRAINCTL_BIN_DIR names the programs (CTest sets it).
+"""
 
 import json
 import os
@@ -19,7 +22,10 @@ POLL_SECONDS = 0.05
 
 
 def tiny_job(**changes):
-    """A job of the tiny model that takes a second or two. A change's double underscore is the dot of a key: train__max_steps=3."""
+    """A job of the tiny model that takes a second or two.
+
+    A change's double underscore is the dot of a key: train__max_steps=3.
+    """
     job = {
         "version": 1,
         "name": "tiny",

@@ -7,7 +7,8 @@ import unittest
 
 from cluster import ClusterTest, endless_job, tiny_job
 
-# The smallest micro batch, so that one, two and four devices share it: rank r's micro batch k is the one device's micro batch.
+# The smallest micro batch, so that one, two and four devices share it: rank r's micro batch k is
+# the one device's micro batch.
 SAME_BATCH = {
     "deterministic": True,
     "train__global_batch_size": 4,

@@ -40,7 +40,10 @@ class Durable(ClusterTest):
         return list(self.checkpoints().glob("*.writing"))
 
     def kill_in_mid_checkpoint(self, job_id):
-        """Kills rank 0 while a checkpoint is half written and an older one is whole. Stopped first, so that it surely is."""
+        """Kills rank 0 while a checkpoint is half written and an older one is whole.
+
+        Stopped first, so that it surely is.
+        """
         self.wait_for_step(job_id, 3)
         rank = self.ranks()[0]
         deadline = time.monotonic() + 60

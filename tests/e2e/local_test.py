@@ -88,7 +88,8 @@ class Shipped(ClusterTest):
         return True
 
     def test_each_job_file_passes_a_dry_run(self):
-        """Experiments of a lab are job files of their own, equal to the lab's (tests/deploy): they are asked one by one where it fails."""
+        """Experiments of a lab are job files of their own, equal to the lab's (tests/deploy): they
+        are asked one by one where it fails."""
         experiments = {
             path: [
                 path.with_name(experiment["name"] + ".json")

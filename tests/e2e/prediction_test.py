@@ -1,4 +1,5 @@
-"""Memory as it is predicted at submit, against what the ranks' own allocator counted: every method, on CPU slots."""
+"""Memory as it is predicted at submit, against what the ranks' own allocator counted: every method,
+on CPU slots."""
 
 import json
 import shutil
@@ -6,7 +7,8 @@ import unittest
 
 from cluster import TINY, ClusterTest, tiny_job
 
-# Enough positions that what is no tensor of the model (token ids, tables of rotations) hardly counts.
+# Enough positions that what is no tensor of the model (token ids, tables of rotations) hardly
+# counts.
 LARGE = {
     "train__micro_batch_size": 8,
     "train__global_batch_size": 8,
@@ -42,7 +44,8 @@ METHODS_OF_TWO = {
     "fsdp, checkpointing": {"strategy": "fsdp", "activation_checkpointing": True},
     "fsdp, lora": {"strategy": "fsdp", "lora": {"r": 8}},
 }
-# With accumulation, of which fsdp may hold whole gradients over the micro steps or reduce them in each.
+# With accumulation, of which fsdp may hold whole gradients over the micro steps or reduce them in
+# each.
 ACCUMULATING = {
     "devices": 2,
     "strategy": "fsdp",

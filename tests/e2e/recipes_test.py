@@ -1,4 +1,5 @@
-"""tests/gpu/recipes.py as a whole, with the tiny model on CPU slots: rows run, are skipped the second time, and end up in the README."""
+"""tests/gpu/recipes.py as a whole, with the tiny model on CPU slots: rows run, are skipped the
+second time, and end up in the README."""
 
 import json
 import os

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-""" "micro_batch_size": "auto" on this host: proven by a trial that leaves no trace, and halved where the estimate was of another model.
+""" "micro_batch_size": "auto" on this host: proven by a trial that leaves no trace, and halved
+where the estimate was of another model.
 
-usage: tests/gpu/auto_micro_batch.py [--model DIR] [--limit SIZE] [--devices N …] [--bin DIR] [--cpu]
+usage: tests/gpu/auto_micro_batch.py [--model DIR] [--limit SIZE] [--devices N …] [--bin DIR]
+[--cpu]
 
-For each number of devices (single on one, fsdp on more), deterministic: the job with "auto", and the same with the number that was proven:
-their losses must be equal, and their peak memory within half a percent. Then the model's config is given more layers while the job waits,
-so that the estimate's choice is too large: the job must find by itself what fits, and train as the job with that number does.
+For each number of devices (single on one, fsdp on more), deterministic: the job with "auto", and
+the same with the number that was proven: their losses must be equal, and their peak memory within
+half a percent. Then the model's config is given more layers while the job waits, so that the
+estimate's choice is too large: the job must find by itself what fits, and train as the job with
+that number does.
 """
 
 import argparse

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What checkpoints cost: the same training without and with one, and the run that goes on from it.
 
-usage: tests/gpu/checkpointing.py [--model DIR] [--strategy single|ddp|fsdp] [--devices N] [--set KEY=VALUE …]
+usage: tests/gpu/checkpointing.py [--model DIR] [--strategy single|ddp|fsdp] [--devices N] [--set
+KEY=VALUE …]
                                  [--bin DIR] [--folder DIR] [--cpu SLOTS]
 
-Prints the seconds that training waited for the checkpoint (the copy out of the devices), the pace of the steps while it was written behind
-them, its size, and how long the resumed run took to be ready (process and gang included). Needs the checkpoint's size of free disk under
---folder and, pinned, its size of host memory.
+Prints the seconds that training waited for the checkpoint (the copy out of the devices), the pace
+of the steps while it was written behind them, its size, and how long the resumed run took to be
+ready (process and gang included). Needs the checkpoint's size of free disk under --folder and,
+pinned, its size of host memory.
 """
 
 import argparse

@@ -1,4 +1,7 @@
-"""A coordinator and workers of this host for one script, and random tokens to train on. Used by training.py, ladder.py and recipes.py."""
+"""A coordinator and workers of this host for one script, and random tokens to train on.
+
+Used by training.py, ladder.py and recipes.py.
+"""
 
 import json
 import os

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""The ladder of trust on this host's devices: each rung trains the same rows in two ways, through the real coordinator and workers, and
-compares the loss of every step. DDP proves itself against one device, FSDP against DDP, a run that goes on from a checkpoint against the
-one that saved it, and everything else against one of these.
+"""The ladder of trust on this host's devices: each rung trains the same rows in two ways, through
+the real coordinator and workers, and compares the loss of every step. DDP proves itself against one
+device, FSDP against DDP, a run that goes on from a checkpoint against the one that saved it, and
+everything else against one of these.
 
-usage: tests/gpu/ladder.py [--rungs NAME,…] [--steps N] [--bin DIR] [--cpu SLOTS] [--length T] [--model DIR]
+usage: tests/gpu/ladder.py [--rungs NAME,…] [--steps N] [--bin DIR] [--cpu SLOTS] [--length T]
+[--model DIR]
 
-A rung that needs more devices than there are says so. Exit status 1 where a rung's two runs differ by more than its tolerance (0: bit for
-bit, under "deterministic") or a run fails.
+A rung that needs more devices than there are says so. Exit status 1 where a rung's two runs differ
+by more than its tolerance (0: bit for bit, under "deterministic") or a run fails.
 """
 
 import argparse

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""How fast a checkpoint loads, and what it takes of host memory: a model with random weights is saved by one job and loaded by the
-next ones from the page cache, whole on one device and sharded over all.
+"""How fast a checkpoint loads, and what it takes of host memory: a model with random weights is
+saved by one job and loaded by the next ones from the page cache, whole on one device and sharded
+over all.
 
 usage: tests/gpu/loading.py [--model DIR] [--bin DIR] [--cpu SLOTS] [--folder DIR]
 
-Prints the seconds from the rank's start to its first step (process, data and gang included), GB/s of weights, and the most anonymous
-memory that a rank process held above what it holds when it trains from random weights. Needs the model's size of free disk under --folder.
+Prints the seconds from the rank's start to its first step (process, data and gang included), GB/s
+of weights, and the most anonymous memory that a rank process held above what it holds when it
+trains from random weights. Needs the model's size of free disk under --folder.
 """
 
 import argparse

@@ -35,7 +35,8 @@ class Row:
         return self.job["train"]["global_batch_size"] * self.options.steps
 
     def overrides(self):
-        """What makes a short run of the file: all of the memory and the time of a step stay as they are."""
+        """What makes a short run of the file: all of the memory and the time of a step stay as they
+        are."""
         changed = {
             "name": self.key,
             "model.init": "random",
@@ -58,7 +59,10 @@ class Row:
         return [word for key, value in changed.items() for word in ("--set", f"{key}={value}")]
 
     def submit(self, site):
-        """(job id, "") or (None, why it was refused). What is refused because it cannot fit is run nonetheless: that shows who is right."""
+        """(job id, "") or (None, why it was refused).
+
+        What is refused because it cannot fit is run nonetheless: that shows who is right.
+        """
         path = JOBS / f"{self.id}.json"
         for more in ([], ["--set", "expect=OOM"]):
             done = site.trainctl("submit", path, *self.overrides(), *more, "-o", "json")

@@ -55,7 +55,8 @@ def outcome_text(result):
 
 
 def peak_error(result):
-    """Of the prediction, relative to what was measured; None where a run did not get through a step."""
+    """Of the prediction, relative to what was measured; None where a run did not get through a
+    step."""
     measured = result.get("measured", {}).get("peak_allocated")
     if result["outcome"] != "SUCCEEDED" or not measured or not result["predicted_peak"]:
         return None
@@ -63,7 +64,8 @@ def peak_error(result):
 
 
 def predicted_step(result):
-    """Seconds, as the rates of the device have them; None of a device without rates, or where earlier runs were told instead."""
+    """Seconds, as the rates of the device have them; None of a device without rates, or where
+    earlier runs were told instead."""
     time = (result.get("prediction") or {}).get("time")
     return time["step_seconds"] if time and not time["earlier_runs"] else None
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Full fine-tuning on this host's GPUs through the real coordinator and workers, beside the peers: time, memory, and memory by kind.
+"""Full fine-tuning on this host's GPUs through the real coordinator and workers, beside the peers:
+time, memory, and memory by kind.
 
 usage: tests/gpu/training.py [--peers DIR] [--rows NAME,…] [--steps N] [--bin DIR] [--json FILE]
 
-Each row trains a shape with random weights on random tokens (T 512, bf16-true AdamW unless its name says otherwise) as a job: submitted,
-waited for, read back with `trainctl metrics`. With --peers DIR (the folder of lightning_llama.py and fsdp2_llama.py; PYTHONPATH must hold
-litgpt) each row's peers run right after it, equally long, and the ratio is printed: only such ratios count, since an H200 in a long run
-lowers its clock. --rows takes the names below, or a comma-separated part. Rows that need more GPUs than there are say so. Needs python3
-and, for the peers, torch and lightning. Exit status 1 if a job or a peer fails, a peer is faster, or memory by kind is not within 5 % of
-the arithmetic.
+Each row trains a shape with random weights on random tokens (T 512, bf16-true AdamW unless its name
+says otherwise) as a job: submitted, waited for, read back with `trainctl metrics`. With --peers DIR
+(the folder of lightning_llama.py and fsdp2_llama.py; PYTHONPATH must hold litgpt) each row's peers
+run right after it, equally long, and the ratio is printed: only such ratios count, since an H200 in
+a long run lowers its clock. --rows takes the names below, or a comma-separated part. Rows that need
+more GPUs than there are say so. Needs python3 and, for the peers, torch and lightning. Exit status
+1 if a job or a peer fails, a peer is faster, or memory by kind is not within 5 % of the arithmetic.
 """
 
 import argparse
@@ -31,7 +33,8 @@ CHECKPOINTED = {"precision": "bf16-mixed", "strategy": "fsdp", "activation_check
 LORA = {"lora": {"r": 32, "alpha": 16, "dropout": 0.05}}
 OFFLOADED = {"strategy": "fsdp", "offload_optimizer": True, "train.accumulate_grad_batches": 4}
 
-# name: model, devices, micro batch, what the job sets beside bf16-true, peers as (label, script, arguments)
+# name: model, devices, micro batch, what the job sets beside bf16-true, peers as (label, script,
+# arguments)
 ROWS = {
     "tiny-1gpu": ("TinyLlama-1.1B", 1, 8, {}, [("lightning", LIGHTNING, TINY)]),
     "tiny-1gpu-32": (
@@ -246,7 +249,8 @@ def parameters(model):
 
 
 def arithmetic(model, devices, job):
-    """(bytes of parameters, of AdamW's moments) that a rank of a full fine-tuning holds; none where it holds others too."""
+    """(bytes of parameters, of AdamW's moments) that a rank of a full fine-tuning holds; none where
+    it holds others too."""
     if (
         "lora" in job
         or "offload_optimizer" in job
