@@ -6,7 +6,16 @@ import unittest
 
 import tree
 
-LONGEST_LINE = 140
+LONGEST_LINE = 100
+# Longer lines that are there for a reason, by file: they may become fewer, never more.
+LONG_LINES = {
+    "client/show/explanations.cc": 96,  # texts of trainctl explain, as they are printed
+    "deploy/data/generate.py": 68,  # tables of words
+    # Lines of files, prompts and messages as they are: broken, they could not be searched for.
+    "client/verbs/program.cc": 3,
+    "worker/agent/options.cc": 4,
+    "worker/shim/options.cc": 5,
+}
 LONG_FILE, LONGEST_FILE = 250, 500
 LONG_FUNCTION, LONGEST_FUNCTION = 70, 120
 BANNED_FILE = re.compile(r"(^|_)(util|utils|helpers|misc|common)\.(h|cc|cu|py)$")
@@ -84,12 +93,17 @@ class Style(tree.TestCase):
         self.expect_none(wrong)
 
     def test_lines_are_not_too_long(self):
-        wrong = [
-            f"{path}:{number}: {len(line)} columns"
-            for path in [*tree.code_files(), *tree.script_files()]
-            for number, line in enumerate(tree.lines(path), 1)
-            if len(line) > LONGEST_LINE
-        ]
+        wrong = []
+        for path in tree.text_files():
+            long = [
+                f"{path}:{number}: {len(line)} columns"
+                for number, line in enumerate(tree.lines(path), 1)
+                if len(line) > LONGEST_LINE
+            ]
+            allowed = LONG_LINES.get(str(path), 0)
+            wrong += long if len(long) > allowed else []
+            if len(long) < allowed:
+                print(f"{path}: {len(long)} long lines; LONG_LINES may be lowered from {allowed}")
         self.expect_none(wrong)
 
     def test_lines_have_no_tabs_and_no_spaces_at_the_end(self):

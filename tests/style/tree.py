@@ -43,6 +43,18 @@ def script_files():
 
 
 @functools.cache
+def text_files():
+    """Code, scripts, CMake and units: what has a limit of columns."""
+    others = [
+        path.relative_to(TOP)
+        for pattern in ("CMakeLists.txt", "*.cmake", "*.service", "*.env", "*.suppressions")
+        for folder in (*CODE_FOLDERS, "deploy", ".ci")
+        for path in (TOP / folder).rglob(pattern)
+    ]
+    return [*code_files(), *script_files(), TOP.relative_to(TOP) / "CMakeLists.txt", *others]
+
+
+@functools.cache
 def lines(path):
     return (TOP / path).read_text(encoding="utf-8").splitlines()
 
