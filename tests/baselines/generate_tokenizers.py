@@ -137,7 +137,7 @@ def llama_model(corpus, folder):
 
 
 def nfkc_model(corpus, folder):
-    """SentencePiece's defaults: NFKC by a precompiled map, extra spaces removed, one unknown piece."""
+    """SentencePiece's defaults: NFKC by a precompiled map, no extra spaces, one unknown piece."""
     return train_sentencepiece(
         corpus, folder, vocab_size=1200, character_coverage=0.99, user_defined_symbols=["<|user|>"]
     )

@@ -1,4 +1,4 @@
-"""cmake --install into a folder of its own: the programs run from there, and find what they need."""
+"""cmake --install into a folder of its own: the programs run there and find what they need."""
 
 import os
 import pathlib

@@ -62,7 +62,7 @@ class Local(ClusterTest):
 
 class Shipped(ClusterTest):
     def passes_dry_run(self, path):
-        """False where the file asks for what is not built yet, and nothing else is wrong with it."""
+        """False where the file asks for what is not built yet, and nothing else is wrong."""
         result = self.trainctl("submit", path, "--dry-run", "-o", "json")
         problems = [line for line in result.stderr.splitlines() if line.startswith(str(path))]
         if (

@@ -1,4 +1,5 @@
-"""What is measured of a real gang: each rank's own, and numbers that agree with the rows of the database."""
+"""What is measured of a real gang: each rank's own, and numbers that agree with the rows of the
+database."""
 
 import sqlite3
 import unittest

@@ -1,4 +1,4 @@
-"""The table of recipes.py: Markdown of the results, and what in them contradicts the predictions."""
+"""The table of recipes.py: Markdown of the results, and what contradicts the predictions."""
 
 from host_site import GIB, KINDS
 

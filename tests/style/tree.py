@@ -59,6 +59,18 @@ def lines(path):
     return (TOP / path).read_text(encoding="utf-8").splitlines()
 
 
+def comment_sentences(path):
+    """The sentences of the comments that have lines of their own."""
+    paragraph = []
+    for line in [*lines(path), ""]:
+        match = re.match(r"\s*//+ ?(.*)$", line)
+        if match and match.group(1).strip():
+            paragraph.append(match.group(1).strip())
+            continue
+        yield from re.split(r"(?<=[.;:!?])\s+(?=\S)", " ".join(paragraph)) if paragraph else ()
+        paragraph = []
+
+
 def includes(path):
     """(line number, name, whether in quotes)."""
     for number, line in enumerate(lines(path), 1):
