@@ -31,7 +31,7 @@ TEST(LogFile, KeepsItsStartAndItsEndWithTheirOffsets) {
   for (const char c : std::string("abcdefghijklmnopqrstuvwxyz0123456789"))
     log.Append(std::string(1, c));
   EXPECT_EQ(log.end(), 36);
-  EXPECT_EQ(ReadAll(folder.path()), "abcd" + std::string(20, '?') + "yz0123456789");
+  EXPECT_EQ(ReadAll(folder.path()), "abcd[to 24]yz0123456789");
 }
 
 TEST(LogFile, ReadsNothingBehindItsEnd) {
@@ -55,7 +55,7 @@ TEST(LogFile, HoldsWhatTheDiskDoesNotTake) {
   EXPECT_EQ(ReadAll(missing), "held and kept");
 }
 
-TEST(LogFile, LosesTheOldestBytesBeyondTheBoundAndSaysSoInTheLog) {
+TEST(LogFile, LosesTheOldestBytesBeyondTheBound) {
   const tests::TempFolder folder;
   const std::string missing = folder.path() + "/later";
   LogFile log(missing, {.held_bytes = 4});
@@ -63,8 +63,8 @@ TEST(LogFile, LosesTheOldestBytesBeyondTheBoundAndSaysSoInTheLog) {
   std::filesystem::create_directory(missing);
   log.Append("!");
   EXPECT_EQ(log.end(), 105);
-  EXPECT_EQ(ReadAll(missing), "[to 66]\n[100 bytes of this log are lost]\nkept!");
-  EXPECT_EQ(LogTail(missing, 2), "[100 bytes of this log are lost]\nkept!");
+  EXPECT_EQ(ReadAll(missing), "[to 100]kept!");
+  EXPECT_EQ(LogTail(missing, 2), "kept!");
 }
 
 TEST(LogFile, TellsWhatWasLostAtItsEnd) {

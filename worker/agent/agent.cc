@@ -131,7 +131,7 @@ void Agent::Receive(const v1::CoordinatorMessage& message) {
       return Pump();
     case v1::CoordinatorMessage::kLogAck:
       if (HeldRank* rank = Find(KeyOf(message.log_ack())))
-        rank->AcknowledgeLog(message.log_ack().offset());
+        rank->AcknowledgeLog(message.log_ack().offset(), message.log_ack().again());
       return Pump();
     default:
       spdlog::warn("a message of the coordinator is passed over: this version does not know it");

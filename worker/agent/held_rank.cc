@@ -202,8 +202,8 @@ void HeldRank::Acknowledge(int64_t sequence) {
   keeper_.Offer(nlohmann::json{{"type", "stored"}, {"sequence", sequence}}.dump());
 }
 
-void HeldRank::AcknowledgeLog(int64_t offset) {
-  relay_.AcknowledgeLog(offset);
+void HeldRank::AcknowledgeLog(int64_t offset, bool again) {
+  relay_.AcknowledgeLog(offset, again);
   CheckRemovable();
 }
 

@@ -72,7 +72,7 @@ class HeldRank {
   // To and from the coordinator (relay.h).
   void Resume(int64_t stored_sequence, int64_t stored_log_bytes);
   void Acknowledge(int64_t sequence);
-  void AcknowledgeLog(int64_t offset);
+  void AcknowledgeLog(int64_t offset, bool again);
   std::optional<v1::WorkerMessage> Next();
   void SendLogAgainIfStalled() { relay_.SendLogAgainIfStalled(clock_.Steady()); }
 

@@ -36,9 +36,9 @@ void Relay::Acknowledge(int64_t sequence) {
   stored_sequence_ = std::max(stored_sequence_, sequence);
 }
 
-void Relay::AcknowledgeLog(int64_t offset) {
+void Relay::AcknowledgeLog(int64_t offset, bool again) {
   stored_log_bytes_ = std::max(stored_log_bytes_, offset);
-  sent_log_bytes_ = std::max(sent_log_bytes_, stored_log_bytes_);
+  sent_log_bytes_ = again ? stored_log_bytes_ : std::max(sent_log_bytes_, stored_log_bytes_);
 }
 
 void Relay::SendLogAgainIfStalled(base::SteadyMicros now) {
@@ -74,7 +74,7 @@ std::optional<v1::WorkerMessage> Relay::NextLog() {
   if (chunk.data.empty()) return std::nullopt;
   v1::WorkerMessage message;
   wire::WriteRankKey(key_, message.mutable_log());
-  message.mutable_log()->set_follows(sent_log_bytes_);
+  message.mutable_log()->set_after(sent_log_bytes_);
   sent_log_bytes_ = chunk.offset + static_cast<int64_t>(chunk.data.size());
   message.mutable_log()->set_offset(chunk.offset);
   message.mutable_log()->set_data(std::move(chunk.data));

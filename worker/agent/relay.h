@@ -35,7 +35,8 @@ class Relay {
   // The coordinator has messages up to this number and this much of the log: goes on behind them.
   void Resume(int64_t stored_sequence, int64_t stored_log_bytes);
   void Acknowledge(int64_t sequence);
-  void AcknowledgeLog(int64_t offset);
+  // again: what was sent behind it was not stored, and is sent again.
+  void AcknowledgeLog(int64_t offset, bool again = false);
   // Due now and then.
   void SendLogAgainIfStalled(base::SteadyMicros now);
 

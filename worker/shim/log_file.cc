@@ -3,21 +3,12 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 namespace trainctl::shim {
 namespace {
 
 constexpr size_t kMaxSegments = 64;  // many gaps make many small ones
-
-// What stands in the place of bytes that are lost, from offset to end.
-LogChunk GapMark(int64_t offset, int64_t end) {
-  const auto lost = static_cast<size_t>(end - offset);
-  std::string mark = "\n[" + std::to_string(lost) + " bytes of this log are lost]\n";
-  if (mark.size() > lost) mark.assign(lost, '?');
-  return {end - static_cast<int64_t>(mark.size()), std::move(mark)};
-}
 
 }  // namespace
 
@@ -71,7 +62,6 @@ int64_t LogFile::Finish() {
 LogChunk ReadLog(const std::string& folder, int64_t offset, size_t max_bytes) {
   for (const Segment& segment : ListSegments(folder, "rank.log")) {
     if (segment.bytes == 0 || segment.start + segment.bytes <= offset) continue;
-    if (segment.start > offset) return GapMark(offset, segment.start);
     LogChunk chunk{std::max(offset, segment.start), {}};
     const Descriptor file(
         ::open(SegmentPath(folder, "rank.log", segment.start).c_str(), O_RDONLY | O_CLOEXEC));

@@ -52,8 +52,7 @@ struct LogChunk {
   std::string data;    // empty: there is nothing yet
 };
 
-// At most max_bytes from offset on. Where bytes are lost the chunk is a line that says how many, in
-// the last bytes of their place; a gap that is too short for it is filled with question marks.
+// At most max_bytes from offset on.
 LogChunk ReadLog(const std::string& folder, int64_t offset, size_t max_bytes);
 
 // The last lines of the log, at most max_bytes; a cut first line is left out.
