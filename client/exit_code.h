@@ -15,6 +15,7 @@ enum ExitCode : int {
   kExitJobFailed = 10,    // failed, or an expectation was not met
   kExitOutOfMemory = 11,  // of the GPU or the host
   kExitCancelled = 12,
+  kExitDiverged = 13,   // the loss was not a number any more
   kExitTimeout = 124,   // --timeout passed, or the job met its time_limit
   kExitDetached = 130,  // Ctrl-C, as shells expect it; jobs go on
 };

@@ -183,10 +183,12 @@ padding inflates tokens/s. speed-up is samples/s over the base's. The first step
 )",
      "trainctl compare JOB JOB"},
     {"outcomes", "how jobs end, what is restarted, expect", kOutcomesAlso,
-     R"(SUCCEEDED, FAILED (exit code or signal, last log lines), OOM_GPU, OOM_HOST, HANG (no step for step_timeout;
+     R"(SUCCEEDED, FAILED (exit code or signal, last log lines), OOM_GPU, OOM_HOST, DIVERGED (the loss is NaN or
+infinite: the run stops at that step, saves nothing more and keeps the last good checkpoint; train.on_nan
+"continue" runs on), HANG (no progress for step_timeout: no step, evaluation, saving, tokenizing or loading;
 names the rank that did not join), NCCL_ERROR, GPU_FAULT, NODE_LOST, TIMEOUT (time_limit), CANCELLED,
 PREEMPTED, LAUNCH_FAILED (host and path that is missing). max_restarts counts new attempts after a signal,
-HANG, NCCL_ERROR, GPU_FAULT, NODE_LOST; never after out of memory, which would only happen again.
+HANG, NCCL_ERROR, GPU_FAULT, NODE_LOST; never after OOM or DIVERGED, which would only happen again.
 "expect": "OOM" or "SUCCEEDED" changes no outcome, only whether it is as expected, and wait's exit status.
 )",
      "trainctl submit job.json --expect OOM --wait"},

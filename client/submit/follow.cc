@@ -6,6 +6,7 @@
 #include "client/show/format.h"
 #include "client/submit/patience.h"
 #include "client/submit/progress.h"
+#include "common/job/outcome.h"
 
 namespace trainctl::client {
 namespace {
@@ -95,7 +96,8 @@ class Follower {
 
   // Of several jobs: what a person would want to hear of first.
   int WorstExitCode() const {
-    for (const ExitCode code : {kExitJobFailed, kExitOutOfMemory, kExitTimeout, kExitCancelled}) {
+    for (const ExitCode code :
+         {kExitJobFailed, kExitOutOfMemory, kExitDiverged, kExitTimeout, kExitCancelled}) {
       if (std::any_of(jobs_.begin(), jobs_.end(),
                       [&](const v1::JobView& job) { return ExitCodeOfJob(job) == code; }))
         return code;
@@ -111,15 +113,34 @@ class Follower {
   int64_t started_ = 0;
 };
 
+ExitCode ExitCodeOfOutcome(job::Outcome outcome) {
+  switch (outcome) {
+    case job::Outcome::kSucceeded: return kExitOk;
+    case job::Outcome::kOomGpu:
+    case job::Outcome::kOomHost: return kExitOutOfMemory;
+    case job::Outcome::kDiverged: return kExitDiverged;
+    case job::Outcome::kCancelled: return kExitCancelled;
+    case job::Outcome::kTimeout: return kExitTimeout;
+    case job::Outcome::kFailed:
+    case job::Outcome::kHang:
+    case job::Outcome::kNcclError:
+    case job::Outcome::kGpuFault:
+    case job::Outcome::kNodeLost:
+    case job::Outcome::kLeaseEnded:
+    case job::Outcome::kPreempted:
+    case job::Outcome::kLaunchFailed: return kExitJobFailed;
+  }
+  return kExitJobFailed;
+}
+
 }  // namespace
 
 ExitCode ExitCodeOfJob(const v1::JobView& view) {
   if (view.has_as_expected() && view.as_expected()) return kExitOk;
-  if (view.outcome() == "OOM_GPU" || view.outcome() == "OOM_HOST") return kExitOutOfMemory;
-  if (view.outcome() == "CANCELLED") return kExitCancelled;
-  if (view.outcome() == "TIMEOUT") return kExitTimeout;
-  if (view.outcome() == "SUCCEEDED" && !view.has_as_expected()) return kExitOk;
-  return kExitJobFailed;
+  const std::optional<job::Outcome> outcome = job::ParseOutcome(view.outcome());
+  if (!outcome) return kExitJobFailed;  // of a newer coordinator
+  const ExitCode code = ExitCodeOfOutcome(*outcome);
+  return code == kExitOk && view.has_as_expected() ? kExitJobFailed : code;
 }
 
 Followed Follow(Context& context, const FollowOptions& options) {

@@ -17,8 +17,9 @@ std::string Name(const v1::JobView& view) { return view.name() + " (" + view.id(
 // "loading 1.20 of 13.50 GiB" is the phase "loading": lines are written when it changes, not at
 // every byte.
 std::string PhaseOf(const v1::JobView& view) {
+  const bool counts = view.state() == "STARTING" || view.state() == "RUNNING";
   const std::string word =
-      view.state() == "STARTING" ? view.reason().substr(0, view.reason().find(' ')) : view.reason();
+      counts ? view.reason().substr(0, view.reason().find(' ')) : view.reason();
   return view.state() + " " + std::to_string(view.attempt()) + " " + word;
 }
 
@@ -26,6 +27,11 @@ std::string Lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
+}
+
+// ", evaluating 12/40": what holds up the steps.
+std::string Activity(const v1::JobView& view) {
+  return view.reason().empty() ? "" : ", " + view.reason();
 }
 
 std::string Numbers(const v1::JobView& view) {
@@ -102,7 +108,8 @@ void Progress::WriteLine(const v1::JobView& view, Shown* shown) {
   if (phase == shown->phase && !first_step && now - shown->last_line < kLineEveryMicros) return;
   std::string line = Name(view) + ": " + Lower(view.state());
   if (view.state() == "RUNNING" && view.step() > 0) {
-    line = Name(view) + ": step " + Steps(view) + Numbers(view) + Times(view, clock_->Wall());
+    line = Name(view) + ": step " + Steps(view) + Activity(view) + Numbers(view) +
+           Times(view, clock_->Wall());
   } else if (!view.reason().empty()) {
     line += ": " + view.reason();
   }
@@ -129,7 +136,8 @@ std::string Progress::Bar(const v1::JobView& view) const {
   if (view.state() != "RUNNING")
     return Truncate(Name(view) + "  " + Lower(view.state()) + "  " + view.reason(), width - 1);
   const std::string before = Name(view) + " ";
-  const std::string after = " " + Steps(view) + Numbers(view) + Times(view, clock_->Wall());
+  const std::string after =
+      " " + Steps(view) + Activity(view) + Numbers(view) + Times(view, clock_->Wall());
   const int gauge = std::min(width - 1 - DisplayWidth(before) - DisplayWidth(after) - 2, 30);
   return Truncate(before + (gauge >= 5 ? Gauge(view, gauge) : "") + after, width - 1);
 }

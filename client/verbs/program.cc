@@ -35,7 +35,7 @@ Everywhere
 
 Exit status
   0 ok, or the job ended as expected   1 failure   2 usage or invalid job   3 not found   5 coordinator unreachable
-  wait, submit --wait: 10 failed or not as expected   11 out of memory   12 cancelled   124 timeout   130 detached by Ctrl-C
+  wait, submit --wait: 10 failed or not as expected   11 out of memory   12 cancelled   13 diverged   124 timeout   130 detached by Ctrl-C
 )";
 
 std::string Overview() {

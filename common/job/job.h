@@ -25,6 +25,7 @@ enum class LrSchedule { kCosine, kLinear, kConstant };
 enum class LrScaling { kNone, kLinear };
 enum class Quantize { kNf4, kNf4Dq };
 enum class Save { kNone, kFinal, kAdapter, kMerged };
+enum class OnNan { kStop, kContinue };
 enum class Expect { kOom, kSucceeded };
 
 struct ModelSpec {
@@ -53,6 +54,7 @@ struct TrainSpec {
   std::optional<int64_t> lr_warmup_steps;  // exclusive with lr_warmup_fraction; neither: 0 steps
   std::optional<double> lr_warmup_fraction;
   std::optional<double> max_norm;
+  OnNan on_nan = OnNan::kStop;
 };
 
 struct OptimizerSpec {

@@ -8,9 +8,9 @@ namespace {
 // In the order of the enum.
 constexpr std::array<std::string_view, 5> kStateNames = {"QUEUED", "STARTING", "RUNNING",
                                                          "STOPPING", "FINISHED"};
-constexpr std::array<std::string_view, 13> kOutcomeNames = {
-    "SUCCEEDED", "FAILED",  "OOM_GPU",     "OOM_HOST",  "HANG",      "NCCL_ERROR",   "GPU_FAULT",
-    "NODE_LOST", "TIMEOUT", "LEASE_ENDED", "PREEMPTED", "CANCELLED", "LAUNCH_FAILED"};
+constexpr std::array<std::string_view, 14> kOutcomeNames = {
+    "SUCCEEDED", "FAILED",    "OOM_GPU", "OOM_HOST",    "DIVERGED",  "HANG",      "NCCL_ERROR",
+    "GPU_FAULT", "NODE_LOST", "TIMEOUT", "LEASE_ENDED", "PREEMPTED", "CANCELLED", "LAUNCH_FAILED"};
 constexpr std::array<std::string_view, 4> kPhaseNames = {"before_forward", "after_forward",
                                                          "after_backward", "after_optimizer_step"};
 

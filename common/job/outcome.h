@@ -16,6 +16,7 @@ enum class Outcome {
   kFailed,
   kOomGpu,
   kOomHost,
+  kDiverged,  // the loss, or the gradient's norm, is not a number any more
   kHang,
   kNcclError,
   kGpuFault,
@@ -49,7 +50,7 @@ struct OomDetail {
                       // forward", … of a trial
   int64_t requested_bytes = 0;  //
   int64_t limit_bytes = 0;      // the enforced limit, or the device's size
-  MemoryByKind memory;          // the last measured
+  MemoryByKind memory;          // held when the request was refused
 };
 
 // The immutable end of an attempt.

@@ -136,6 +136,7 @@ std::vector<Field> TrainFields() {
   const NameType<LrSchedule> schedule = {{{"cosine", LrSchedule::kCosine},
                                           {"linear", LrSchedule::kLinear},
                                           {"constant", LrSchedule::kConstant}}};
+  const NameType<OnNan> on_nan = {{{"stop", OnNan::kStop}, {"continue", OnNan::kContinue}}};
   return {
       Row("train.global_batch_size", OrNull(kBatch), AT(train.global_batch_size),
           "Rows per optimizer step: micro × devices × accumulation."),
@@ -154,7 +155,14 @@ std::vector<Field> TrainFields() {
           "Linear warm-up; may exceed the run."),
       Row("train.lr_warmup_fraction", OrNull(kFraction), AT(train.lr_warmup_fraction),
           "The warm-up as a share of the run, instead of steps."),
-      Row("train.max_norm", OrNull(kPositive), AT(train.max_norm), "Clip the gradient's norm."),
+      Row("train.max_norm", OrNull(kPositive), AT(train.max_norm),
+          "Clip the gradient's norm. The metric grad_norm is then there at every step, else when "
+          "memory is "
+          "measured: at steps 0 and 1 and every 50th, more often in runs below 1,000 steps."),
+      Row("train.on_nan", on_nan, AT(train.on_nan),
+          "When the loss is NaN or infinite. stop: the job ends as DIVERGED and saves nothing "
+          "more; "
+          "continue: it runs on, and saves."),
   };
 }
 
@@ -234,7 +242,9 @@ std::vector<Field> ResourceFields() {
       Row("resources.time_limit", OrNull(DurationType{}), AT(resources.time_limit_seconds),
           "The job ends as TIMEOUT after it."),
       Row("resources.step_timeout", DurationType{}, AT(resources.step_timeout_seconds),
-          "A step that takes longer ends the attempt as HANG."),
+          "Without progress for so long (a step, or a part of an evaluation, of saving or of "
+          "loading) the "
+          "attempt ends as HANG."),
       Row("resources.priority", IntegerType{0, 100}, AT(resources.priority), "Higher first."),
       Row("resources.max_restarts", IntegerType{0, 1'000}, AT(resources.max_restarts),
           "New attempts after crashes, hangs and lost nodes."),

@@ -11,6 +11,7 @@
 
 #include "common/job/outcome.h"
 #include "common/rank/metric.h"
+#include "common/rank/run_phase.h"
 
 namespace trainctl::job {
 
@@ -18,14 +19,6 @@ namespace trainctl::job {
 struct RankStarted {
   int64_t pid = 0;
   std::string commit, libtorch, nccl, driver, device_name;
-};
-
-// Start-up and the run, in phases: "joining", "trial" (where the plan asks for one; it is left once
-// all ranks have passed), "loading" (done of total bytes), "training", "evaluating", "saving".
-struct RankPhase {
-  std::string phase;
-  int64_t done_bytes = 0;
-  int64_t total_bytes = 0;
 };
 
 // Rank 0 only: the opaque blob by which the others join (hex). {"type":"rendezvous","blob":"…"}

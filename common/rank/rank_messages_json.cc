@@ -22,9 +22,9 @@ constexpr auto kStartedFields = [](auto& fields, auto& started) {
 };
 
 constexpr auto kPhaseFields = [](auto& fields, auto& phase) {
-  fields.Member("phase", phase.phase);
-  fields.Member("done_bytes", phase.done_bytes);
-  fields.Member("total_bytes", phase.total_bytes);
+  fields.Named("phase", phase.phase, ParseRunPhase);
+  fields.Member("done", phase.done);
+  fields.Member("total", phase.total);
 };
 
 constexpr auto kRendezvousFields = [](auto& fields, auto& rendezvous) {

@@ -32,9 +32,9 @@ void Write(const job::RankStarted& body, v1::RankReport* report) {
 
 void Write(const job::RankPhase& body, v1::RankReport* report) {
   v1::RankPhase* message = report->mutable_phase();
-  message->set_phase(body.phase);
-  message->set_done_bytes(body.done_bytes);
-  message->set_total_bytes(body.total_bytes);
+  message->set_phase(std::string(job::Name(body.phase)));
+  message->set_done(body.done);
+  message->set_total(body.total);
 }
 
 void Write(const job::RankRendezvous& body, v1::RankReport* report) {
@@ -92,10 +92,13 @@ base::Result<job::ReportBody> Read(const v1::RankStarted& message) {
 }
 
 base::Result<job::ReportBody> Read(const v1::RankPhase& message) {
-  if (message.done_bytes() < 0) return NotNegative("phase.done_bytes", message.done_bytes());
-  if (message.total_bytes() < 0) return NotNegative("phase.total_bytes", message.total_bytes());
-  return job::ReportBody(
-      job::RankPhase{message.phase(), message.done_bytes(), message.total_bytes()});
+  const auto phase = job::ParseRunPhase(message.phase());
+  if (!phase)
+    return Invalid("phase.phase: '" + message.phase().substr(0, 64) +
+                   "': expected a phase such as training");
+  if (message.done() < 0) return NotNegative("phase.done", message.done());
+  if (message.total() < 0) return NotNegative("phase.total", message.total());
+  return job::ReportBody(job::RankPhase{*phase, message.done(), message.total()});
 }
 
 base::Result<job::ReportBody> Read(const v1::RankProgress& message) {

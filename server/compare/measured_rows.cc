@@ -17,6 +17,12 @@ bool HasMeasurements(const Run& run) {
   return run.outcome != job::Outcome::kOomGpu && run.outcome != job::Outcome::kOomHost;
 }
 
+// The last loss that is a number says nothing of a run that has none any more.
+bool Measures(const Run& run, job::Section section) {
+  return HasMeasurements(run) &&
+         (section != job::Section::kLoss || run.outcome != job::Outcome::kDiverged);
+}
+
 Row ToRow(const job::MetricInfo& metric, const std::vector<Run>& runs) {
   Row row{.key = std::string(metric.name),
           .label = std::string(metric.label),
@@ -24,7 +30,7 @@ Row ToRow(const job::MetricInfo& metric, const std::vector<Run>& runs) {
           .section = std::string(job::Name(metric.section))};
   for (const Run& run : runs) {
     Value& value = row.values.emplace_back();
-    if (!HasMeasurements(run)) continue;
+    if (!Measures(run, metric.section)) continue;
     if (auto measured = job::Reduce(metric.id, run.metrics))
       value = {.value = measured->value, .note = std::move(measured->note)};
   }

@@ -13,13 +13,25 @@ using job::Outcome;
 constexpr int64_t kSigKill = 9;
 constexpr int64_t kSigTerm = 15;
 
-// From cause to consequence.
-constexpr std::array kByWeight = {Outcome::kOomGpu,       Outcome::kOomHost,  Outcome::kGpuFault,
-                                  Outcome::kLaunchFailed, Outcome::kNodeLost, Outcome::kFailed,
-                                  Outcome::kNcclError,    Outcome::kHang};
-
-size_t Weight(Outcome outcome) {
-  return std::find(kByWeight.begin(), kByWeight.end(), outcome) - kByWeight.begin();
+// From cause (0) to consequence.
+int Weight(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kOomGpu: return 0;
+    case Outcome::kOomHost: return 1;
+    case Outcome::kGpuFault: return 2;
+    case Outcome::kDiverged: return 3;
+    case Outcome::kLaunchFailed: return 4;
+    case Outcome::kNodeLost: return 5;
+    case Outcome::kFailed: return 6;
+    case Outcome::kNcclError: return 7;
+    case Outcome::kHang: return 8;
+    case Outcome::kSucceeded:
+    case Outcome::kTimeout:
+    case Outcome::kLeaseEnded:
+    case Outcome::kPreempted:
+    case Outcome::kCancelled: return 9;
+  }
+  return 9;
 }
 
 std::string SignalText(int64_t signal) {
@@ -162,7 +174,7 @@ bool HasFailedTrial(const LiveAttempt& attempt, const job::AttemptEnd& end) {
   const RankRow& cause = attempt.ranks[*end.rank].row;
   const bool out_of_memory = end.outcome == Outcome::kOomGpu ||
                              (end.outcome == Outcome::kOomHost && cause.exit.oom_killed);
-  return out_of_memory && cause.phase.phase == "trial";
+  return out_of_memory && cause.phase.phase == job::RunPhase::kTrial;
 }
 
 bool MayTrySmaller(const Job& job, const job::AttemptEnd& end) {
@@ -179,8 +191,17 @@ bool MayRestart(const Job& job, const job::AttemptEnd& end) {
     case Outcome::kGpuFault:
     case Outcome::kNodeLost: return true;
     case Outcome::kFailed: return end.signal.has_value();
-    default: return false;
+    case Outcome::kSucceeded:
+    case Outcome::kOomGpu:
+    case Outcome::kOomHost:
+    case Outcome::kDiverged:
+    case Outcome::kTimeout:
+    case Outcome::kLeaseEnded:
+    case Outcome::kPreempted:
+    case Outcome::kCancelled:
+    case Outcome::kLaunchFailed: return false;
   }
+  return false;
 }
 
 std::optional<bool> AsExpected(const job::JobSpec& spec, job::Outcome outcome) {

@@ -25,9 +25,9 @@ std::string DescribeEnd(const RankRow& rank);
 
 // SUCCEEDED where all ranks succeeded; else the reason of a stop that was our decision (CANCELLED,
 // TIMEOUT, HANG, NODE_LOST); else the weightiest rank's end: OOM_GPU, OOM_HOST, GPU_FAULT,
-// LAUNCH_FAILED, NODE_LOST (a rank without proof too), FAILED, NCCL_ERROR, others. A rank's own
-// CANCELLED without such a decision is a SIGTERM from outside: FAILED by that signal, so that it
-// may restart.
+// DIVERGED, LAUNCH_FAILED, NODE_LOST (a rank without proof too), FAILED, NCCL_ERROR, others. A
+// rank's own CANCELLED without such a decision is a SIGTERM from outside: FAILED by that signal, so
+// that it may restart.
 job::AttemptEnd ChooseEnd(const LiveAttempt& attempt);
 
 // Whether a live attempt that ends so found out by its trial that its micro batch does not fit: the

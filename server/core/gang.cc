@@ -16,7 +16,6 @@ Rank PlacedRank(const job::RankKey& key, const Worker& worker) {
   rank.row.host = worker.row.host;
   rank.row.device_uuid = worker.row.device.uuid;
   rank.row.device_name = worker.row.device.name;
-  rank.row.phase.phase = "placed";
   return rank;
 }
 
@@ -95,10 +94,7 @@ bool AllProven(const LiveAttempt& attempt) {
 
 }  // namespace
 
-bool HasJoined(const Rank& rank) {
-  const std::string& phase = rank.row.phase.phase;
-  return phase == "training" || phase == "evaluating" || phase == "saving";
-}
+bool HasJoined(const Rank& rank) { return job::HasJoined(rank.row.phase.phase); }
 
 void SendStart(Turn& turn, const Job& job, const Rank& rank) {
   const Worker& worker = WorkerOf(turn.state, rank);

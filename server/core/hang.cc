@@ -1,7 +1,6 @@
 #include "server/core/hang.h"
 
 #include <algorithm>
-#include <array>
 
 #include "server/core/gang.h"
 
@@ -20,11 +19,9 @@ Ranks Unended(const LiveAttempt& attempt) {
 
 // How far a rank is: in start-up, then steps.
 int64_t Advance(const RankRow& rank) {
-  static constexpr std::array kStartUp = {"placed", "started", "joining", "trial", "loading"};
-  const auto place =
-      std::find(kStartUp.begin(), kStartUp.end(), rank.phase.phase) - kStartUp.begin();
-  const auto last = static_cast<int64_t>(kStartUp.size());
-  return place < last ? place : last + rank.progress.step;
+  const auto joined = static_cast<int64_t>(job::RunPhase::kTraining);
+  return job::HasJoined(rank.phase.phase) ? joined + rank.progress.step
+                                          : static_cast<int64_t>(rank.phase.phase);
 }
 
 Ranks LeastAdvanced(const Ranks& ranks) {
@@ -44,7 +41,7 @@ Ranks NotWaiting(const Ranks& ranks) {
 }
 
 std::string Where(const RankRow& rank) {
-  if (rank.phase.phase != "training") return rank.phase.phase;
+  if (rank.phase.phase != job::RunPhase::kTraining) return job::Describe(rank.phase);
   return "step " + std::to_string(rank.progress.step) + ", " + rank.progress.stage;
 }
 

@@ -16,38 +16,52 @@ std::string RankNames(const std::vector<const RankRow*>& ranks) {
   return text;
 }
 
-// Of the ranks in the given phase.
-std::vector<const RankRow*> InPhase(const LiveAttempt& attempt, const std::string& phase) {
-  std::vector<const RankRow*> ranks;
+using Ranks = std::vector<const RankRow*>;
+
+Ranks InPhase(const LiveAttempt& attempt, job::RunPhase phase) {
+  Ranks ranks;
   for (const Rank& rank : attempt.ranks) {
     if (rank.row.phase.phase == phase) ranks.push_back(&rank.row);
   }
   return ranks;
 }
 
-std::string LoadingText(const std::vector<const RankRow*>& loading) {
-  const auto slowest = *std::min_element(loading.begin(), loading.end(),
-                                         [](const RankRow* left, const RankRow* right) {
-                                           return left->phase.done_bytes < right->phase.done_bytes;
-                                         });
-  if (slowest->phase.total_bytes == 0) return "loading";
-  return "loading " + base::FormatBytes(slowest->phase.done_bytes) + " of " +
-         base::FormatBytes(slowest->phase.total_bytes);
+// How far the slowest of them is.
+std::string PhaseText(const Ranks& ranks) {
+  return job::Describe((*std::ranges::min_element(ranks, {}, [](const RankRow* rank) {
+                         return rank->phase.done;
+                       }))->phase);
+}
+
+// "trial of micro batch 8", or "trial 1/2 of micro batch 8".
+std::string TrialText(const LiveAttempt& attempt, const std::string& trial) {
+  return trial + " of micro batch " + std::to_string(attempt.row.micro_batch_size);
 }
 
 // What the ranks least far in start-up do.
 std::string StartReason(const LiveAttempt& attempt) {
-  const std::vector<const RankRow*> placed = InPhase(attempt, "placed");
+  using job::RunPhase;
+  const Ranks placed = InPhase(attempt, RunPhase::kPlaced);
   if (placed.size() == attempt.ranks.size()) return "placed; its ranks are being started";
   if (!placed.empty()) return "starting: waits for " + RankNames(placed);
-  if (!InPhase(attempt, "started").empty()) return "starting";
-  const std::vector<const RankRow*> joining = InPhase(attempt, "joining");
+  if (!InPhase(attempt, RunPhase::kStarted).empty()) return "starting";
+  const Ranks tokenizing = InPhase(attempt, RunPhase::kTokenizing);
+  if (!tokenizing.empty()) return PhaseText(tokenizing);
+  const Ranks joining = InPhase(attempt, RunPhase::kJoining);
   if (joining.size() == attempt.ranks.size()) return "joining";
   if (!joining.empty()) return "joining: waits for " + RankNames(joining);
-  if (!InPhase(attempt, "trial").empty())
-    return "trial of micro batch " + std::to_string(attempt.row.micro_batch_size);
-  const std::vector<const RankRow*> loading = InPhase(attempt, "loading");
-  return loading.empty() ? "first step" : LoadingText(loading);
+  const Ranks trial = InPhase(attempt, RunPhase::kTrial);
+  if (!trial.empty()) return TrialText(attempt, PhaseText(trial));
+  const Ranks loading = InPhase(attempt, RunPhase::kLoading);
+  return loading.empty() ? "first step" : PhaseText(loading);
+}
+
+// What holds up the steps, if anything does.
+std::string RunReason(const LiveAttempt& attempt) {
+  for (const job::RunPhase phase : {job::RunPhase::kEvaluating, job::RunPhase::kSaving}) {
+    if (const Ranks ranks = InPhase(attempt, phase); !ranks.empty()) return PhaseText(ranks);
+  }
+  return "";
 }
 
 std::string StopReason(const State& state, const LiveAttempt& attempt) {
@@ -73,7 +87,7 @@ std::string Reason(const State& state, const Job& job, const Now& now) {
     case job::JobState::kQueued: return WaitReason(state, job, now);
     case job::JobState::kStarting: return StartReason(*job.attempt);
     case job::JobState::kStopping: return StopReason(state, *job.attempt);
-    case job::JobState::kRunning:
+    case job::JobState::kRunning: return RunReason(*job.attempt);
     case job::JobState::kFinished: return "";
   }
   return "";

@@ -40,8 +40,9 @@ void ProveMicroBatch(Report& report) {
 
 void EnterPhase(Report& report, const job::RankPhase& phase) {
   const job::RankPhase& old = report.rank.row.phase;
-  if (phase.phase != old.phase || phase.done_bytes > old.done_bytes) report.NoteProgress();
-  if (old.phase == "trial" && phase.phase != "trial") ProveMicroBatch(report);
+  if (phase.phase != old.phase || phase.done != old.done) report.NoteProgress();
+  const bool leaves_trial = old.phase == job::RunPhase::kTrial && phase.phase != old.phase;
+  if (leaves_trial) ProveMicroBatch(report);
   report.rank.row.phase = phase;
   SaveRank(report.turn, report.rank);
   BecomeRunningIfAllJoined(report);
@@ -52,7 +53,7 @@ void Apply(Report& report, const job::RankStarted& body) {
   report.rank.row.started = body;
   report.rank.row.started.driver = worker.row.device.driver;  // a rank does not know it
   worker.word = DeviceWord::kUnknown;                         // what was said before is over
-  EnterPhase(report, {.phase = "started"});
+  EnterPhase(report, {.phase = job::RunPhase::kStarted});
 }
 
 void Apply(Report& report, const job::RankPhase& body) { EnterPhase(report, body); }
@@ -69,7 +70,7 @@ void Apply(Report& report, const job::RankRendezvous& body) {
 void Apply(Report& report, const job::RankProgress& body) {
   if (body.step > report.rank.row.progress.step) report.NoteProgress();
   report.rank.row.progress = body;
-  if (!HasJoined(report.rank)) return EnterPhase(report, {.phase = "training"});
+  if (!HasJoined(report.rank)) return EnterPhase(report, {.phase = job::RunPhase::kTraining});
   SaveRank(report.turn, report.rank);
 }
 

@@ -122,7 +122,7 @@ struct RankRow {
   std::string device_name;   //
   bool confirmed = false;    // the worker has said that it knows the rank
   job::RankStarted started;  // empty until its process is up
-  job::RankPhase phase;      // "placed" until it says one; "training" once it makes steps
+  job::RankPhase phase;      // kTraining once it makes steps
   job::RankProgress progress;
   std::optional<job::RankOutcome> outcome;  // the rank's own word on its end
   Proof proof = Proof::kNone;

@@ -31,7 +31,7 @@ void EncodeRank(const core::RankRow& row, v1::RankView* view) {
   view->set_host(row.host);
   view->set_device_uuid(row.device_uuid);
   view->set_device_name(row.device_name);
-  view->set_phase(row.phase.phase);
+  view->set_phase(std::string(job::Name(row.phase.phase)));
   view->set_step(row.progress.step);
   view->set_pid(row.started.pid);
   view->set_commit(row.started.commit);

@@ -29,6 +29,8 @@ void ColumnWriter::Put(job::JobState state) { statement_.Put(job::Name(state)); 
 void ColumnWriter::Put(job::Outcome outcome) { statement_.Put(job::Name(outcome)); }
 void ColumnWriter::Put(job::DeviceKind kind) { statement_.Put(job::Name(kind)); }
 
+void ColumnWriter::Put(job::RunPhase phase) { statement_.Put(job::Name(phase)); }
+
 void ColumnWriter::Put(core::Trial trial) { statement_.Put(core::Name(trial)); }
 
 void ColumnWriter::Put(core::Proof proof) {
@@ -74,6 +76,8 @@ void ColumnReader::Get(job::Outcome& outcome) { GetNamed(outcome, job::ParseOutc
 void ColumnReader::Get(job::DeviceKind& kind) {
   GetNamed(kind, job::ParseDeviceKind, "device kind");
 }
+
+void ColumnReader::Get(job::RunPhase& phase) { GetNamed(phase, job::ParseRunPhase, "phase"); }
 
 void ColumnReader::Get(core::Trial& trial) { GetNamed(trial, core::ParseTrial, "trial"); }
 

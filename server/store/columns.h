@@ -40,6 +40,7 @@ class ColumnWriter {
   void Put(job::Outcome outcome);
   void Put(job::DeviceKind kind);
   void Put(core::Proof proof);
+  void Put(job::RunPhase phase);
   void Put(core::Trial trial);
   void Put(const job::OomDetail& oom);
   // Of several columns, null where there is none:
@@ -79,6 +80,7 @@ class ColumnReader {
   void Get(job::Outcome& outcome);
   void Get(job::DeviceKind& kind);
   void Get(core::Proof& proof);
+  void Get(job::RunPhase& phase);
   void Get(core::Trial& trial);
   void Get(job::OomDetail& oom);
   void Get(std::optional<job::AttemptEnd>& end);

@@ -42,7 +42,7 @@ void VisitRank(Row& row, Visit&& visit) {
         row.device_name, row.confirmed);
   visit(row.started.pid, row.started.commit, row.started.libtorch, row.started.nccl,
         row.started.driver, row.started.device_name);
-  visit(row.phase.phase, row.phase.done_bytes, row.phase.total_bytes);
+  visit(row.phase.phase, row.phase.done, row.phase.total);
   visit(row.progress.step, row.progress.first_step, row.progress.steps, row.progress.stage,
         row.progress.loss, row.progress.peak_allocated_bytes);
   visit(row.outcome, row.proof, row.exit.exit_code, row.exit.signal, row.exit.oom_killed,

@@ -27,6 +27,12 @@ versions, which the metadata names):
         <optimizer>.fp32.final.<name>  fp32           some parameters after the last update
         <optimizer>.bf16-mixed.losses  [steps] fp32   fp32 master and gradients; forward and
                                        backward on a bf16 copy of the weights
+        bf16-mixed.logits, bf16-mixed.grad.<name> bf16  of step 0 in that precision
+
+and optim.safetensors: 100 updates of torch.optim by gradients that are given.
+        start             [elements] fp32
+        gradients         [updates, elements] fp32   of very different sizes
+        <optimizer>.after [updates / 20, elements] fp32   the parameter after each 20th update
 
 Rows are padded on the right; attention is causal and has no other mask, so padding cannot reach a
 counted position. <optimizer> is adamw or sgd, as in OPTIMIZERS (torch's defaults otherwise; every
@@ -35,9 +41,9 @@ parameter decays), also in the file's metadata.
 How near an engine must come: fp32 logits, losses and gradients 1e-5 relative to each tensor's
 largest magnitude; fp32 losses of the 20 steps 1e-4 relative; final parameters 1e-4 absolute under
 SGD, and under AdamW for all but a few elements, since it divides by a gradient's own magnitude, so
-that an element whose gradient is rounding noise moves by the learning rate either way. bf16-mixed
-losses: 0.05 absolute, since every engine rounds the bf16 residual stream at other places (these
-differ from the fp32 losses by 0.03 at most).
+that an element whose gradient is rounding noise moves by the learning rate either way. In
+bf16-mixed every engine rounds the bf16 residual stream at other places. What must agree is the
+share of torch's own rounding: the way from fp32 to torch's bf16-mixed (see baseline_test.cc).
 """
 
 import argparse
@@ -52,6 +58,7 @@ SEED = 20240607
 STEPS, ROWS, LENGTH = 20, 2, 16
 DISTINCT = 4  # batches, taken in turns, so that there is something to learn
 IGNORED = -100
+UPDATES, ELEMENTS, KEPT_EVERY = 100, 512, 20
 
 OPTIMIZERS = {
     "adamw": {"lr": 1e-3, "betas": [0.9, 0.95], "eps": 1e-8, "weight_decay": 0.01},
@@ -182,6 +189,19 @@ def train_bf16_mixed(model, optimizer, inputs, targets):
     return torch.stack(losses)
 
 
+def bf16_mixed_gradients(model, inputs, targets):
+    """Logits and gradients of one step on a bf16 copy of the weights."""
+    copy = transformers.LlamaForCausalLM._from_config(model.config, attn_implementation="eager")
+    copy.load_state_dict(model.state_dict())
+    copy = copy.to(torch.bfloat16).train()
+    loss, logits = loss_of(copy, inputs[0], targets[0])
+    loss.backward()
+    tensors = {"bf16-mixed.logits": logits.detach()}
+    return tensors | {
+        "bf16-mixed.grad." + name: parameter.grad for name, parameter in copy.named_parameters()
+    }
+
+
 def trained(model, name, train, inputs, targets):
     """A copy of the model after STEPS of the optimizer, and the losses."""
     copy = transformers.LlamaForCausalLM._from_config(
@@ -202,6 +222,7 @@ def baseline_of(model, inputs, targets):
         "loss": loss.detach(),
     }
     tensors |= {"grad." + name: parameter.grad for name, parameter in model.named_parameters()}
+    tensors |= bf16_mixed_gradients(model, inputs, targets)
     for name in OPTIMIZERS:
         after, tensors[f"{name}.fp32.losses"] = trained(model, name, train_fp32, inputs, targets)
         parameters = dict(after.named_parameters())
@@ -254,6 +275,25 @@ def write_case(folder, name, case):
     )
 
 
+def write_optimizers(path):
+    """Updates by given gradients: an optimizer alone, without a model's rounding."""
+    generator = torch.Generator().manual_seed(SEED)
+    start = torch.randn(ELEMENTS, generator=generator)
+    sizes = 10 ** torch.empty(ELEMENTS).uniform_(-6, 1, generator=generator)
+    gradients = torch.randn(UPDATES, ELEMENTS, generator=generator) * sizes
+    tensors = {"start": start, "gradients": gradients}
+    for name in OPTIMIZERS:
+        parameter = torch.nn.Parameter(start.clone())
+        optimizer = MAKE[name]([parameter], **OPTIMIZERS[name])
+        after = []
+        for gradient in gradients:
+            parameter.grad = gradient.clone()
+            optimizer.step()
+            after.append(parameter.detach().clone())
+        tensors[f"{name}.after"] = torch.stack(after[KEPT_EVERY - 1 :: KEPT_EVERY])
+    safetensors.torch.save_file(tensors, path, {"torch": torch.__version__})
+
+
 def check(folder, inputs, tensors):
     """What was written is what a stranger reads: transformers loads the folder and gets the stored
     logits."""
@@ -276,6 +316,7 @@ def main():
     torch.use_deterministic_algorithms(True)
     for name, case in CASES.items():
         write_case(arguments.out / name, name, case)
+    write_optimizers(arguments.out / "optim.safetensors")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """How jobs end, and what is known of them then."""
 
 import json
+import re
 import signal
 import subprocess
 import unittest
@@ -112,6 +113,50 @@ class Outcomes(ClusterTest):
         compared = {row["key"]: row["values"] for row in self.json("compare", job["id"])["rows"]}
         self.assertEqual(compared["outcome"], ["OOM_GPU"])
         self.expect_devices_free(5)
+
+    def test_a_loss_that_is_no_number_is_an_outcome_of_its_own(self):
+        out = self.dir / "out"
+        code, job = self.run_job(
+            tiny_job(
+                train__max_steps=100,
+                optimizer__lr=1e30,
+                resources__max_restarts=2,
+                output__dir=str(out),
+                output__save="final",
+            )
+        )
+        self.assertEqual((code, job["outcome"], job["attempt"]), (13, "DIVERGED", 1), job)
+        self.assertRegex(job["message"], r"is (nan|-nan|inf) at step \d")
+        self.assertLess(job["step"], 6)
+        self.assertFalse(list(out.rglob("*.safetensors")))
+        compared = {row["key"]: row["values"] for row in self.json("compare", job["id"])["rows"]}
+        self.assertEqual(compared["outcome"], ["DIVERGED"])
+        self.assertNotIn("loss", compared)
+        self.expect_devices_free(5)
+
+    def test_an_evaluation_longer_than_the_step_timeout_is_progress_and_is_shown(self):
+        rows = self.dir / "rows.jsonl"
+        rows.write_text('{"text": "one two three four five six seven eight nine ten"}\n' * 8000)
+        job_id = self.submit(
+            tiny_job(
+                data={"path": str(rows), "format": "text", "val_split_fraction": 0.99},
+                train__micro_batch_size=1,
+                train__max_steps=1,
+                resources__step_timeout="3s",
+            )
+        )
+        seen = self.eventually(
+            "the evaluation is shown",
+            120,
+            lambda: re.fullmatch(
+                r"evaluating (\d+)/7920", self.json("status", job_id)["jobs"][0]["reason"] or ""
+            ),
+        )
+        self.assertLess(int(seen[1]), 7920)
+        job = self.wait_for_end(job_id)
+        self.assertEqual(job["outcome"], "SUCCEEDED", job)
+        [took] = self.points(job_id, "evaluation_seconds")
+        self.assertGreater(took["value"], 3)
 
     def test_what_is_predicted_not_to_fit_is_refused_with_the_settings_that_would(self):
         result = self.trainctl(

@@ -157,7 +157,8 @@ TEST_P(LoraModelTest, LossAndEveryGradientArePefts) {
 TEST_P(LoraModelTest, TheAdapterIsSavedAsPeftSavesIt) {
   const auto model = MakeModel(job_.lora);
   const auto strategy = Load(job_, *model, llama_);
-  const base::Status saved = train::SaveAdapter(job_, model->parameters(), true, *strategy);
+  const base::Status saved =
+      train::SaveAdapter(job_, model->parameters(), true, *strategy, [](int64_t, int64_t) {});
   ASSERT_TRUE(saved.ok()) << saved.error().message;
   const auto file = files::SafetensorsFile::Open(folder_ / "adapter_model.safetensors").value();
   ASSERT_EQ(file.tensors().size(), adapters_.tensors().size());
@@ -180,7 +181,8 @@ TEST_P(LoraModelTest, TheMergedModelStandsAloneWithTheSameLoss) {
   const auto model = MakeModel(job_.lora);
   const auto strategy = Load(job_, *model, llama_);
   const double unmerged = Loss(*model, *strategy);
-  const base::Status saved = train::SaveModel(job_, model->parameters(), true, *strategy);
+  const base::Status saved =
+      train::SaveModel(job_, model->parameters(), true, *strategy, [](int64_t, int64_t) {});
   ASSERT_TRUE(saved.ok()) << saved.error().message;
   job::JobSpec plain = job_;
   plain.lora = std::nullopt;

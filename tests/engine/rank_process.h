@@ -36,6 +36,14 @@ struct RankEnd {
     EXPECT_EQ(outcomes.size(), 1u);
     return outcomes.empty() ? job::RankOutcome{} : outcomes[0];
   }
+  // One after the other, each once.
+  std::vector<job::RunPhase> Phases() const {
+    std::vector<job::RunPhase> phases;
+    for (const job::RankPhase& message : All<job::RankPhase>()) {
+      if (phases.empty() || phases.back() != message.phase) phases.push_back(message.phase);
+    }
+    return phases;
+  }
   std::vector<job::MetricPoint> Points(const std::string& name) const {
     std::vector<job::MetricPoint> points;
     for (const job::RankMetrics& metrics : All<job::RankMetrics>()) {

@@ -66,8 +66,8 @@ TEST_F(RankTest, MemoryByKindIsTheArithmeticOfThePrecision) {
                 0.05 * parameters * param_bytes);
     EXPECT_NEAR(end.Points("memory_optimizer_bytes")[0].value, parameters * 2 * moment_bytes,
                 0.05 * parameters * 2 * moment_bytes);
-    // Four phases on steps 0 and 1.
-    EXPECT_EQ(end.Points("memory_allocated_bytes").size(), 8u);
+    // Four phases on each step of a short run.
+    EXPECT_EQ(end.Points("memory_allocated_bytes").size(), 16u);
     // The optimizer runs inside the backward: no gradient is left behind it.
     for (const job::MetricPoint& point : end.Points("memory_grads_bytes"))
       EXPECT_EQ(point.value, 0) << point.phase;
@@ -121,6 +121,93 @@ TEST_F(RankTest, BeyondItsMemoryLimitItEndsOutOfMemoryAndSaysWhere) {
   EXPECT_GT(outcome.oom->requested_bytes, 0);
   EXPECT_GT(outcome.oom->requested_bytes + outcome.oom->memory.allocated, 4 << 20);
   EXPECT_LE(outcome.oom->memory.peak_allocated, 4 << 20);
+}
+
+TEST_F(RankTest, OutOfMemoryWhileLoadingSaysWhatWasHeldByKind) {
+  const auto parameters = files::ReadModelConfig(plan_.job.model.path).value().Parameters();
+  const auto run = [&](int64_t limit) {
+    plan_.job.resources.gpu_memory_limit_bytes = limit;
+    const job::RankOutcome outcome = Run().outcome();
+    EXPECT_EQ(outcome.outcome, job::Outcome::kOomGpu) << outcome.message;
+    EXPECT_EQ(outcome.oom->phase, "loading");
+    return outcome.oom->memory;
+  };
+  // Weights take 4 bytes a parameter, AdamW's moments 8. Tensors are padded a little.
+  const job::MemoryByKind weights = run(3 * parameters);
+  EXPECT_GT(weights.params, parameters);
+  EXPECT_EQ(weights.optimizer, 0);
+  const job::MemoryByKind moments = run(9 * parameters);
+  EXPECT_NEAR(static_cast<double>(moments.params), 4.0 * static_cast<double>(parameters),
+              0.2 * static_cast<double>(parameters));
+  EXPECT_GT(moments.optimizer, 2 * parameters);
+  EXPECT_EQ(moments.params + moments.optimizer + moments.other, moments.allocated);
+}
+
+TEST_F(RankTest, ReservedOfACpuSlotIsWhatTheProcessHolds) {
+  const RankEnd end = Run();
+  const auto peaks = end.Points("memory_peak_allocated_bytes");
+  const auto reserved = end.Points("memory_reserved_bytes");
+  ASSERT_EQ(reserved.size(), peaks.size());
+  // The program itself, its libraries' data and its heap are in it.
+  EXPECT_GT(reserved.back().value, peaks.back().value + (1 << 20));
+}
+
+TEST_F(RankTest, LongWorkSaysHowFarItIs) {
+  plan_.job.output.dir = folder_ / "out";
+  plan_.job.output.save = job::Save::kFinal;
+  const RankEnd end = Run();
+  using enum job::RunPhase;
+  EXPECT_EQ(end.Phases(), (std::vector{kTokenizing, kJoining, kLoading, kTraining, kEvaluating,
+                                       kTraining, kSaving}));
+}
+
+class DivergingTest : public RankTest {
+ protected:
+  DivergingTest() {
+    plan_.job.train.max_steps = 8;
+    plan_.job.output.dir = folder_ / "out";
+    plan_.job.output.save = job::Save::kFinal;
+  }
+};
+
+TEST_F(DivergingTest, ARunWhoseLossIsNoNumberStopsAndSavesNothing) {
+  plan_.job.optimizer.lr = 1e30;
+  const RankEnd end = Run();
+  EXPECT_EQ(end.exit_code, 1);
+  EXPECT_EQ(end.outcome().outcome, job::Outcome::kDiverged) << end.outcome().message;
+  EXPECT_NE(end.outcome().message.find(" at step "), std::string::npos) << end.outcome().message;
+  EXPECT_LE(end.Points("loss").size(), 4u);
+  EXPECT_TRUE(end.All<job::RankSaved>().empty());
+  EXPECT_FALSE(fs::exists(folder_ / "out" / "model.safetensors"));
+}
+
+TEST_F(DivergingTest, WithOnNanContinueItRunsToItsEndAndSaysSo) {
+  plan_.job.optimizer.lr = 1e30;
+  plan_.job.train.on_nan = job::OnNan::kContinue;
+  const RankEnd end = Run();
+  EXPECT_EQ(end.outcome().outcome, job::Outcome::kDiverged) << end.outcome().message;
+  EXPECT_NE(end.outcome().message.find("train.on_nan"), std::string::npos);
+  EXPECT_EQ(end.Points("loss").size(), 8u);
+  EXPECT_EQ(end.All<job::RankSaved>().size(), 1u);
+  EXPECT_EQ(end.All<job::RankNotice>().size(), 1u);
+}
+
+TEST_F(DivergingTest, TheLastGoodCheckpointStays) {
+  plan_.job.checkpoint = {.every_steps = 1, .keep_last = 1};
+  plan_.job.train.max_steps = 2;
+  ASSERT_EQ(Run().outcome().outcome, job::Outcome::kSucceeded);
+  const fs::path checkpoints = folder_ / "out" / "checkpoints";
+  ASSERT_TRUE(fs::exists(checkpoints / "step-2"));
+  plan_.attempt = 2;
+  // The next attempt of the same job goes on from there, and its first update ruins the weights.
+  plan_.job.optimizer.lr = 1e30;
+  plan_.job.train.max_steps = 8;
+  plan_.job.checkpoint.resume_from = checkpoints;
+  const RankEnd end = Run();
+  ASSERT_EQ(end.outcome().outcome, job::Outcome::kDiverged) << end.outcome().message;
+  EXPECT_TRUE(fs::exists(checkpoints / "step-2"));
+  EXPECT_FALSE(fs::exists(checkpoints / "step-3"));
+  EXPECT_TRUE(end.All<job::RankSaved>().empty());
 }
 
 TEST_F(RankTest, AStopEndsItAfterTheStepAsCancelled) {

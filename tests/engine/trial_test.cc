@@ -87,11 +87,11 @@ TEST_F(TrialTest, LeavesNoTraceInAnOptimizerInHostMemory) {
 TEST_F(TrialTest, IsSaidAsAPhaseBeforeLoading) {
   plan_.trial = true;
   const RankEnd end = Run();
-  std::vector<std::string> phases;
-  for (const job::RankPhase& phase : end.All<job::RankPhase>()) {
-    if (phases.empty() || phases.back() != phase.phase) phases.push_back(phase.phase);
-  }
-  EXPECT_EQ(phases, (std::vector<std::string>{"joining", "trial", "loading", "training"}));
+  using enum job::RunPhase;
+  const std::vector<job::RunPhase> phases = end.Phases();
+  ASSERT_GE(phases.size(), 5u);
+  EXPECT_EQ(std::vector(phases.begin(), phases.begin() + 5),
+            (std::vector{kTokenizing, kJoining, kTrial, kLoading, kTraining}));
   ASSERT_FALSE(end.All<job::RankNotice>().empty());
   EXPECT_EQ(end.All<job::RankNotice>()[0].text.rfind("trial of micro batch 4: peak ", 0), 0u)
       << end.All<job::RankNotice>()[0].text;
@@ -132,9 +132,12 @@ TEST_F(TrialTest, ThatDoesNotFitEndsTheRankBeforeItLoads) {
   const RankEnd end = Run();
   EXPECT_EQ(end.exit_code, 1);
   EXPECT_EQ(end.outcome().outcome, job::Outcome::kOomGpu) << end.outcome().message;
-  EXPECT_EQ(end.All<job::RankPhase>().back().phase, "trial");
+  EXPECT_EQ(end.Phases().back(), job::RunPhase::kTrial);
   EXPECT_NE(end.outcome().message.find("out of device memory in trial "), std::string::npos)
       << end.outcome().message;
+  ASSERT_TRUE(end.outcome().oom.has_value());
+  EXPECT_GT(end.outcome().oom->memory.params, 0);
+  EXPECT_GT(end.outcome().oom->memory.optimizer, 0);
 }
 
 TEST_F(TrialTest, ParametersThatDoNotFitAreNoMatterOfTheMicroBatch) {
@@ -142,7 +145,7 @@ TEST_F(TrialTest, ParametersThatDoNotFitAreNoMatterOfTheMicroBatch) {
   plan_.trial = true;
   const RankEnd end = Run();
   EXPECT_EQ(end.outcome().outcome, job::Outcome::kOomGpu) << end.outcome().message;
-  EXPECT_EQ(end.All<job::RankPhase>().back().phase, "joining");
+  EXPECT_EQ(end.Phases().back(), job::RunPhase::kJoining);
 }
 
 }  // namespace

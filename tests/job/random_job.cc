@@ -54,6 +54,7 @@ TrainSpec RandomTrain() {
   else
     train.lr_warmup_fraction = Fraction();
   if (Bool()) train.max_norm = Positive();
+  train.on_nan = OneOf<OnNan>(2);
   return train;
 }
 

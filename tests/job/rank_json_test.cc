@@ -37,7 +37,7 @@ void ExpectSameLine(const Message& message) {
 
 TEST(RankMessages, EveryKindIsReadBack) {
   ExpectSameLine(RankStarted{12, "abc", "2.11", "2.28", "580", "H200"});
-  ExpectSameLine(RankPhase{"loading", 10, 20});
+  ExpectSameLine(RankPhase{RunPhase::kLoading, 10, 20});
   ExpectSameLine(RankRendezvous{"00ff"});
   ExpectSameLine(RankProgress{3, 2, 100, "collective", 2.5, 99});
   ExpectSameLine(RankProgress{});

@@ -167,7 +167,7 @@ void FakeWorker::BeginTraining(const job::RankKey& key) {
                                .nccl = "",
                                .driver = "",
                                .device_name = "CPU slot"});
-  Report(key, job::RankPhase{.phase = "training"});
+  Report(key, job::RankPhase{.phase = job::RunPhase::kTraining});
 }
 
 void FakeWorker::Succeed(const job::RankKey& key) {

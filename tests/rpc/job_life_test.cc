@@ -64,8 +64,8 @@ TEST(JobLife, AGangMeetsThroughTheCoordinator) {
   FakeWorker& leader = rank0.rank == 0 ? first : second;
   FakeWorker& other = rank0.rank == 0 ? second : first;
   const job::RankKey key0 = rank0.rank == 0 ? rank0 : rank1, key1 = rank0.rank == 0 ? rank1 : rank0;
-  leader.Report(key0, job::RankPhase{.phase = "joining"});
-  other.Report(key1, job::RankPhase{.phase = "joining"});
+  leader.Report(key0, job::RankPhase{.phase = job::RunPhase::kJoining});
+  other.Report(key1, job::RankPhase{.phase = job::RunPhase::kJoining});
   leader.Report(key0, job::RankRendezvous{"abcdef"});
   const v1::Peers peers = other.Next(v1::CoordinatorMessage::kPeers).peers();
   EXPECT_EQ(peers.blob(), "abcdef");

@@ -32,7 +32,7 @@ job::RankPlan BeginTrial(FakeWorker& worker, job::RankKey* rank) {
   const v1::StartRank start = worker.Next(v1::CoordinatorMessage::kStart).start();
   *rank = *wire::ReadRankKey(start.job(), start.attempt(), start.rank());
   worker.Report(*rank, job::RankStarted{.pid = 4711});
-  worker.Report(*rank, job::RankPhase{.phase = "trial"});
+  worker.Report(*rank, job::RankPhase{.phase = job::RunPhase::kTrial});
   return job::RankPlanFromJson(start.plan_json()).value();
 }
 
@@ -53,7 +53,7 @@ void SucceedWithHalf(TestSite& site, FakeWorker& worker, const std::string& job,
   EXPECT_TRUE(second.trial);
   EXPECT_EQ(second.job.train.micro_batch_size, 4);
   EXPECT_EQ(second.job.train.global_batch_size, 16);
-  worker.Report(rank, job::RankPhase{.phase = "loading"});
+  worker.Report(rank, job::RankPhase{.phase = job::RunPhase::kLoading});
   worker.BeginTraining(rank);
   worker.Succeed(rank);
   EXPECT_EQ(site.WaitForState(job, "FINISHED").outcome(), "SUCCEEDED");

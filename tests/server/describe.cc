@@ -99,7 +99,7 @@ void Print(const RankRow& rank, std::ostringstream& out) {
       << rank.device_uuid << " " << rank.device_name << (rank.confirmed ? " confirmed" : "")
       << " pid " << rank.started.pid << " " << rank.started.commit << rank.started.libtorch
       << rank.started.nccl << rank.started.driver << rank.started.device_name << " "
-      << rank.phase.phase << " " << rank.phase.done_bytes << "/" << rank.phase.total_bytes << " "
+      << job::Name(rank.phase.phase) << " " << rank.phase.done << "/" << rank.phase.total << " "
       << rank.progress.step << " behind " << rank.progress.first_step << "/" << rank.progress.steps
       << " " << rank.progress.stage << " " << rank.progress.loss.value_or(-1) << " "
       << rank.progress.peak_allocated_bytes << " proof " << static_cast<int>(rank.proof) << " exit "

@@ -39,7 +39,7 @@ core::RankRow SampleRank(const job::RankKey& key) {
   row.device_name = "H200";
   row.confirmed = true;
   row.started = {4711, "abc", "2.11", "2.27", "580.1", "NVIDIA H200"};
-  row.phase = {"loading", 5, 10};
+  row.phase = {job::RunPhase::kLoading, 5, 10};
   row.progress = {6, 2, 12, "collective", 1.5, 1 << 20};
   row.outcome = job::RankOutcome{job::Outcome::kOomGpu, "out of memory", SampleEnd().oom};
   row.proof = core::Proof::kExited;

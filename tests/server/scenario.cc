@@ -132,7 +132,8 @@ job::ReportBody ParseBody(const Words& words, const job::RankKey& key) {
     return i < words.size() ? std::stoll(words[i]) : otherwise;
   };
   if (kind == "started") return job::RankStarted{100 + key.rank};
-  if (kind == "phase") return job::RankPhase{words.at(1), number(2, 0), number(3, 0)};
+  if (kind == "phase")
+    return job::RankPhase{job::ParseRunPhase(words.at(1)).value(), number(2, 0), number(3, 0)};
   if (kind == "rendezvous") return job::RankRendezvous{words.at(1)};
   if (kind == "progress")
     return job::RankProgress{.step = number(1, 0),

@@ -127,9 +127,9 @@ void SimWorker::Advance(int64_t now_s, bool peers_alive, bool with_faults, Rando
   if (rank->trial) return TryMicroBatch(*rank, random);
   if (rank->phase < 3) {
     ++rank->phase;
-    if (rank->phase == 1) Report(*rank, job::RankPhase{"loading", 1, 2});
+    if (rank->phase == 1) Report(*rank, job::RankPhase{job::RunPhase::kLoading, 1, 2});
     if (rank->phase == 2 && rank->key.rank == 0) Report(*rank, job::RankRendezvous{"blob"});
-    if (rank->phase == 3) Report(*rank, job::RankPhase{"training"});
+    if (rank->phase == 3) Report(*rank, job::RankPhase{job::RunPhase::kTraining});
   } else if (peers_alive) {
     DoStep(*rank, random);
   } else if (Chance(random, 50)) {
@@ -142,7 +142,7 @@ void SimWorker::Advance(int64_t now_s, bool peers_alive, bool with_faults, Rando
 
 void SimWorker::TryMicroBatch(SimRank& rank, Random& random) {
   rank.trial = false;
-  Report(rank, job::RankPhase{"trial"});
+  Report(rank, job::RankPhase{job::RunPhase::kTrial});
   if (!Chance(random, 40)) return;
   Report(rank, job::RankOutcome{job::Outcome::kOomGpu, "in its trial", std::nullopt});
   End(rank, {.exit_code = 1}, random);

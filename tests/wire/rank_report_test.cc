@@ -27,12 +27,14 @@ std::string AnyName() { return *rc::gen::container<std::string>(rc::gen::inRange
 
 std::string AnyValidText(const FieldDescriptor& field) {
   static const std::array<std::string, 3> kPhases = {"", "before_forward", "after_optimizer_step"};
-  static const std::array<std::string, 3> kOutcomes = {"SUCCEEDED", "OOM_GPU", "LAUNCH_FAILED"};
+  static const std::array<std::string, 3> kOutcomes = {"SUCCEEDED", "DIVERGED", "LAUNCH_FAILED"};
+  static const std::array<std::string, 3> kRunPhases = {"placed", "evaluating", "saving"};
   const std::string& name = field.full_name();
   if (name == "trainctl.v1.RankReport.job")
     return "j" + std::to_string(*rc::gen::inRange(1, 1'000'000));
   if (name == "trainctl.v1.MetricPoint.name") return "m" + AnyName();
   if (name == "trainctl.v1.MetricPoint.phase") return *rc::gen::elementOf(kPhases);
+  if (name == "trainctl.v1.RankPhase.phase") return *rc::gen::elementOf(kRunPhases);
   if (name == "trainctl.v1.RankOutcome.outcome") return *rc::gen::elementOf(kOutcomes);
   return AnyName();
 }
@@ -136,8 +138,17 @@ TEST(RankReport, EachBadFieldIsNamed) {
       {"sequence:", [](auto& r) { r.set_sequence(0); }},
       {"body:", [](auto& r) { r.clear_body(); }},
       {"started.pid:", [](auto& r) { r.mutable_started()->set_pid(-1); }},
-      {"phase.done_bytes:", [](auto& r) { r.mutable_phase()->set_done_bytes(-1); }},
-      {"phase.total_bytes:", [](auto& r) { r.mutable_phase()->set_total_bytes(-1); }},
+      {"phase.phase:", [](auto& r) { r.mutable_phase()->set_phase("idling"); }},
+      {"phase.done:",
+       [](auto& r) {
+         r.mutable_phase()->set_phase("loading");
+         r.mutable_phase()->set_done(-1);
+       }},
+      {"phase.total:",
+       [](auto& r) {
+         r.mutable_phase()->set_phase("loading");
+         r.mutable_phase()->set_total(-1);
+       }},
       {"progress.step:", [](auto& r) { r.mutable_progress()->set_step(-1); }},
       {"progress.steps:", [](auto& r) { r.mutable_progress()->set_steps(-1); }},
       {"progress.peak_allocated_bytes:",

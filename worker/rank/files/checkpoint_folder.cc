@@ -72,18 +72,6 @@ base::Error RenameError(const std::string& from, const std::string& to) {
   return {code, "cannot rename '" + from + "' to '" + to + "': " + std::strerror(errno)};
 }
 
-// Under another name first: a folder that is half removed never looks like a checkpoint.
-base::Status Remove(const std::string& path) {
-  const std::string doomed = path + kRemoving;
-  std::error_code error;
-  fs::remove_all(doomed, error);
-  if (std::rename(path.c_str(), doomed.c_str()) != 0) return RenameError(path, doomed);
-  fs::remove_all(doomed, error);
-  if (error)
-    return base::Error{base::Code::kIo, "cannot remove '" + doomed + "': " + error.message()};
-  return base::Ok{};
-}
-
 bool SharesRun(const CheckpointManifest& manifest, const std::vector<std::string>& runs) {
   return std::ranges::any_of(manifest.runs, [&](const std::string& run) {
     return std::ranges::find(runs, run) != runs.end();
@@ -154,6 +142,17 @@ void RemoveLeftovers(const std::string& directory) {
   }
 }
 
+base::Status RemoveCheckpoint(const std::string& path) {
+  const std::string doomed = path + kRemoving;
+  std::error_code error;
+  fs::remove_all(doomed, error);
+  if (std::rename(path.c_str(), doomed.c_str()) != 0) return RenameError(path, doomed);
+  fs::remove_all(doomed, error);
+  if (error)
+    return base::Error{base::Code::kIo, "cannot remove '" + doomed + "': " + error.message()};
+  return base::Ok{};
+}
+
 base::Status RotateCheckpoints(const std::string& directory, const KeptCheckpoints& kept,
                                const std::vector<std::string>& runs) {
   std::vector<FoundCheckpoint> found = ListCheckpoints(directory);
@@ -164,7 +163,7 @@ base::Status RotateCheckpoints(const std::string& directory, const KeptCheckpoin
   base::Status status = base::Ok{};
   for (size_t i = 0; i + static_cast<size_t>(kept.last) < found.size(); ++i) {
     if (&found[i] == best) continue;
-    if (base::Status removed = Remove(found[i].path); !removed) status = removed;
+    if (base::Status removed = RemoveCheckpoint(found[i].path); !removed) status = removed;
   }
   return status;
 }
@@ -178,16 +177,16 @@ base::Status PublishCheckpoint(const CheckpointPlace& place) {
   }
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
     if (base::Status synced = base::SyncFolder(place.directory); !synced) return synced;
-    return Remove(from);
+    return RemoveCheckpoint(from);
   }
   if (errno != EINVAL && errno != ENOSYS) return RenameError(from, to);
-  if (base::Status removed = Remove(to); !removed) return removed;
+  if (base::Status removed = RemoveCheckpoint(to); !removed) return removed;
   if (std::rename(from.c_str(), to.c_str()) != 0) return RenameError(from, to);
   return base::SyncFolder(place.directory);
 }
 
 void AbandonCheckpoint(const CheckpointPlace& place) {
-  static_cast<void>(Remove(place.temporary_path()));
+  static_cast<void>(RemoveCheckpoint(place.temporary_path()));
 }
 
 }  // namespace trainctl::files

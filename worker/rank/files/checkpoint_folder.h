@@ -51,6 +51,10 @@ base::Result<FoundCheckpoint> FindCheckpoint(const std::string& path);
 // What writers that were killed left behind.
 void RemoveLeftovers(const std::string& directory);
 
+// Under another name first: a folder that is half removed never looks like a checkpoint. Errors:
+// kIo.
+base::Status RemoveCheckpoint(const std::string& path);
+
 struct KeptCheckpoints {
   int64_t last = 2;
   bool best = false;

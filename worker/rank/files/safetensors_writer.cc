@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kMaxHeaderBytes = 100'000'000;
 constexpr size_t kAlignment = 8;
+constexpr int64_t kSyncBytes = int64_t{64} << 20;
 
 std::string TemporaryName(const std::string& path) { return path + ".writing"; }
 
@@ -80,7 +81,9 @@ SafetensorsWriter::SafetensorsWriter(SafetensorsWriter&& other) noexcept
     : path_(std::move(other.path_)),
       tensors_(std::move(other.tensors_)),
       fd_(std::exchange(other.fd_, -1)),
-      appended_bytes_(other.appended_bytes_) {}
+      appended_bytes_(other.appended_bytes_),
+      written_bytes_(other.written_bytes_),
+      sync_begun_(other.sync_begun_) {}
 
 SafetensorsWriter::~SafetensorsWriter() {
   if (fd_ < 0) return;
@@ -106,8 +109,22 @@ base::Status SafetensorsWriter::Write(std::span<const std::byte> bytes) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return WriteError("cannot write", TemporaryName(path_));
     bytes = bytes.subspan(written);
+    written_bytes_ += written;
+    SyncBehind();
   }
   return base::Ok{};
+}
+
+// The disk works on the last piece while the next is written, so that what counts as written is so,
+// and the last sync is short. Faults show there.
+void SafetensorsWriter::SyncBehind() {
+  for (; written_bytes_ - sync_begun_ >= kSyncBytes; sync_begun_ += kSyncBytes) {
+    sync_file_range(fd_, sync_begun_, kSyncBytes, SYNC_FILE_RANGE_WRITE);
+    if (sync_begun_ == 0) continue;
+    sync_file_range(
+        fd_, sync_begun_ - kSyncBytes, kSyncBytes,
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  }
 }
 
 base::Status SafetensorsWriter::Append(std::span<const std::byte> bytes) {

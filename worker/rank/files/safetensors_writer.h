@@ -40,11 +40,14 @@ class SafetensorsWriter {
  private:
   SafetensorsWriter(std::string path, std::vector<TensorInfo> tensors, int fd);
   base::Status Write(std::span<const std::byte> bytes);
+  void SyncBehind();
 
   std::string path_;
   std::vector<TensorInfo> tensors_;
   int fd_ = -1;  // -1: moved from or finished
   int64_t appended_bytes_ = 0;
+  int64_t written_bytes_ = 0;  // of the file, its header included
+  int64_t sync_begun_ = 0;     // of these
 };
 
 }  // namespace trainctl::files

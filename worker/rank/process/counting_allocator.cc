@@ -4,9 +4,11 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -16,6 +18,23 @@ namespace {
 // Tensors are aligned to this; the block's size stands in front of the tensor, in a header of the
 // same width.
 constexpr size_t kHeaderBytes = 64;
+
+void RaiseTo(std::atomic<int64_t>& most, int64_t value) {
+  int64_t old = most;
+  while (value > old && !most.compare_exchange_weak(old, value)) {
+  }
+}
+
+// Resident anonymous bytes, from /proc/self/statm: "size resident shared …" in pages, of which
+// shared are files' and shared memory's.
+int64_t HeldByProcess() {
+  long long size = 0, resident = 0, shared = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  const int read = std::fscanf(file, "%lld %lld %lld", &size, &resident, &shared);
+  std::fclose(file);
+  return read == 3 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
+}
 
 class CountingAllocator final : public c10::Allocator {
  public:
@@ -39,6 +58,7 @@ class CountingAllocator final : public c10::Allocator {
   }
 
   std::atomic<int64_t> limit_{0}, allocated_{0}, peak_{0}, refused_{0}, allocated_at_refusal_{0};
+  std::atomic<int64_t> most_held_{0};
 
  private:
   static void Free(void* data);
@@ -51,9 +71,7 @@ class CountingAllocator final : public c10::Allocator {
       Refuse(bytes, "limit " + std::to_string(limit) + " bytes, " + std::to_string(now - bytes) +
                         " allocated");
     }
-    int64_t peak = peak_;
-    while (now > peak && !peak_.compare_exchange_weak(peak, now)) {
-    }
+    RaiseTo(peak_, now);
   }
 
   [[noreturn]] void Refuse(int64_t bytes, const std::string& why) {
@@ -92,13 +110,15 @@ void InstallCountingAllocator(int64_t limit_bytes) {
 }
 
 AllocatorStats CountedCpuMemory() {
-  const int64_t allocated = Installed().allocated_;
-  const int64_t peak = Installed().peak_;
-  return {allocated, peak,
-          peak};  // nothing is kept back: what was reserved at most is what was allocated at most
+  std::atomic<int64_t>& most_held = Installed().most_held_;
+  RaiseTo(most_held, HeldByProcess());
+  return {Installed().allocated_, Installed().peak_, most_held};
 }
 
-void ResetCountedPeak() { Installed().peak_ = Installed().allocated_.load(); }
+void ResetCountedPeak() {
+  Installed().peak_ = Installed().allocated_.load();
+  Installed().most_held_ = HeldByProcess();
+}
 
 Refusal LastCpuRefusal() { return {Installed().refused_, Installed().allocated_at_refusal_}; }
 

@@ -37,6 +37,18 @@ void Reporter::Send(const job::RankMessage& message) {
   wake_.notify_one();
 }
 
+void Reporter::Phase(job::RunPhase phase, int64_t done, int64_t total) {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool is_new = phase != phase_.phase;
+    phase_ = {phase, done, total};
+    phase_changed_ = !is_new;
+    if (!is_new) return;
+    lines_.push_back(job::ToLine(phase_));
+  }
+  wake_.notify_one();
+}
+
 void Reporter::Saved(std::string kind, std::string path,
                      const std::vector<base::SavedFile>& before) {
   const base::Result<base::SavedRecord> record = base::RecordSaved(path, before);
@@ -79,11 +91,13 @@ void Reporter::Stage(const char* stage) {
   progress_changed_ = true;
 }
 
-// All that is pending as lines: messages first, in order, then metrics, then the latest progress.
+// All that is pending as lines: messages first, in order, then how far the phase is, metrics, and
+// the latest progress.
 std::string Reporter::TakePending() {
   std::string text;
   for (const std::string& line : lines_) text += line + '\n';
   lines_.clear();
+  if (std::exchange(phase_changed_, false)) text += job::ToLine(phase_) + '\n';
   while (!points_.empty()) {
     job::RankMetrics message;
     while (!points_.empty() && message.points.size() < kPointsPerMessage) {

@@ -29,6 +29,9 @@ class Reporter {
   ~Reporter();
 
   void Send(const job::RankMessage& message);
+  // What the rank does, and how far it is. A new phase is sent at once; of one phase the latest
+  // word, at most every kFlushInterval.
+  void Phase(job::RunPhase phase, int64_t done = 0, int64_t total = 0);
   // What was written completely, a file or a folder. Its record is made here: all its files but
   // those that lay there before, unchanged.
   void Saved(std::string kind, std::string path, const std::vector<base::SavedFile>& before = {});
@@ -53,6 +56,8 @@ class Reporter {
   std::deque<std::string> lines_;
   std::deque<job::MetricPoint> points_;
   int64_t dropped_points_ = 0;
+  job::RankPhase phase_;
+  bool phase_changed_ = false;
   job::RankProgress progress_;
   bool progress_changed_ = false;
   std::thread thread_;

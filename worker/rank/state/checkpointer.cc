@@ -16,7 +16,6 @@ namespace {
 constexpr int64_t kBufferBytes = int64_t{64} << 20;
 constexpr base::SteadyMicros kPartsTimeout = 600'000'000;
 constexpr auto kPartsPause = std::chrono::milliseconds(20);
-constexpr base::SteadyMicros kSayInterval = 500'000;
 
 files::CheckpointSlice Describe(const strategy::StateSlice& slice) {
   return {.tensor = slice.tensor,
@@ -40,7 +39,8 @@ Staging StagingFor(int64_t state_bytes, at::Device device) {
 
 Checkpointer::Checkpointer(CheckpointerOptions options)
     : options_(std::move(options)),
-      staging_(StagingFor(strategy::Bytes(WrittenSlices()), options_.device)) {}
+      state_bytes_(strategy::Bytes(WrittenSlices())),
+      staging_(StagingFor(state_bytes_, options_.device)) {}
 
 Checkpointer::~Checkpointer() { Finish(); }
 
@@ -60,6 +60,7 @@ std::vector<strategy::StateSlice> Checkpointer::WrittenSlices() const {
 void Checkpointer::Save(const TrainingMoment& moment) {
   step_waits_ = true;
   Finish();
+  finishing_ = false;
   const std::vector<strategy::StateSlice> slices = WrittenSlices();
   files::CheckpointPart::Options part{
       .place = {.directory = files::CheckpointsDirectory(*options_.plan.job.output.dir),
@@ -116,13 +117,37 @@ void Checkpointer::Copy(const std::vector<strategy::StateSlice>& slices) {
 }
 
 void Checkpointer::Finish() {
+  step_waits_ = true;
+  Set([this] { finishing_ = true; });
   if (writer_.joinable()) writer_.join();
 }
 
-void Checkpointer::Abandon() {
+void Checkpointer::Set(const std::function<void()>& change) {
   const std::lock_guard lock(mutex_);
-  abandoned_ = true;
-  abandoned_changed_.notify_all();
+  change();
+  changed_.notify_all();
+}
+
+void Checkpointer::Confirm(int64_t steps_done) {
+  Set([&] { confirmed_steps_ = steps_done; });
+}
+
+void Checkpointer::Reject() {
+  Set([this] { rejected_ = true; });
+}
+
+void Checkpointer::Abandon() {
+  Set([this] { abandoned_ = true; });
+}
+
+Checkpointer::Verdict Checkpointer::AwaitVerdict(int64_t steps_done) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] {
+    return confirmed_steps_ >= steps_done || rejected_ || finishing_ || abandoned_;
+  });
+  if (confirmed_steps_ >= steps_done) return Verdict::kGood;
+  if (rejected_) return Verdict::kBad;
+  return finishing_ ? Verdict::kGood : Verdict::kUnknown;
 }
 
 void Checkpointer::Report(const std::function<void(Reporter&)>& report) {
@@ -132,10 +157,9 @@ void Checkpointer::Report(const std::function<void(Reporter&)>& report) {
 
 // A step that waits for the disk is slow, not hung.
 void Checkpointer::SayWaiting(int64_t written_bytes) {
-  if (!step_waits_ || options_.clock.Steady() - said_at_ < kSayInterval) return;
-  said_at_ = options_.clock.Steady();
+  if (!step_waits_) return;
   Report([&](Reporter& reporter) {
-    reporter.Send(job::RankPhase{.phase = "saving", .done_bytes = written_bytes, .total_bytes = 0});
+    reporter.Phase(job::RunPhase::kSaving, written_bytes, state_bytes_);
   });
 }
 
@@ -154,6 +178,12 @@ void Checkpointer::Write(files::CheckpointPart::Options part, files::CheckpointM
     return Report([&](Reporter& reporter) { reporter.Send(job::RankNotice{text}); });
   }
   if (!leads) return;
+  switch (AwaitVerdict(place.step)) {
+    case Verdict::kGood: break;
+    case Verdict::kBad: return static_cast<void>(files::RemoveCheckpoint(place.path()));
+    case Verdict::kUnknown: return;  // older ones stay beside it
+  }
+  Rotate(place);
   std::fprintf(stderr, "trainrank: checkpoint of step %lld written in %.1f s: %s\n",
                static_cast<long long>(place.step),
                static_cast<double>(options_.clock.Steady() - begin) / 1e6, place.path().c_str());
@@ -192,23 +222,24 @@ base::Status Checkpointer::WriteStaged(files::CheckpointPart& part) {
 
 bool Checkpointer::KeepWaiting(base::SteadyMicros deadline) {
   std::unique_lock lock(mutex_);
-  abandoned_changed_.wait_for(lock, kPartsPause, [this] { return abandoned_; });
+  changed_.wait_for(lock, kPartsPause, [this] { return abandoned_; });
   return !abandoned_ && options_.clock.Steady() < deadline;
 }
 
 base::Status Checkpointer::Complete(const files::CheckpointPlace& place,
                                     const files::CheckpointManifest& manifest) {
   const base::SteadyMicros deadline = options_.clock.Steady() + kPartsTimeout;
-  const auto completed = files::CompleteCheckpoint(
-      place, manifest, [this, deadline] { return KeepWaiting(deadline); });
-  if (!completed) return completed;
+  return files::CompleteCheckpoint(place, manifest,
+                                   [this, deadline] { return KeepWaiting(deadline); });
+}
+
+void Checkpointer::Rotate(const files::CheckpointPlace& place) {
   const job::CheckpointSpec& spec = options_.plan.job.checkpoint;
   const auto rotated = files::RotateCheckpoints(
       place.directory, {.last = spec.keep_last, .best = spec.keep_best}, options_.runs);
   if (!rotated)
     std::fprintf(stderr, "trainrank: an old checkpoint stays: %s\n",
                  rotated.error().message.c_str());
-  return base::Ok{};
 }
 
 }  // namespace trainctl::train

@@ -56,7 +56,13 @@ class Checkpointer {
   // under way.
   void Save(const TrainingMoment& moment);
 
-  // Waits for the write under way.
+  // The weights after so many steps gave a loss and a gradient that are numbers. Only then older
+  // checkpoints than theirs go, and theirs is told to the worker.
+  void Confirm(int64_t steps_done);
+  // No checkpoint beyond the confirmed steps is kept: the run has diverged.
+  void Reject();
+
+  // Waits for the write under way, whose weights count as confirmed unless they were rejected.
   void Finish();
 
   // The run has failed: the writer touches the reporter no more, and stops waiting for other ranks.
@@ -72,18 +78,26 @@ class Checkpointer {
   base::Status Complete(const files::CheckpointPlace& place,
                         const files::CheckpointManifest& manifest);
   bool KeepWaiting(base::SteadyMicros deadline);
+  void Set(const std::function<void()>& change);
+  enum class Verdict { kGood, kBad, kUnknown };
+  // Blocks until it is known whether weights after so many steps are good; kUnknown: abandoned.
+  Verdict AwaitVerdict(int64_t steps_done);
+  void Rotate(const files::CheckpointPlace& place);
   void SayWaiting(int64_t written_bytes);
   // Unless abandoned.
   void Report(const std::function<void(Reporter&)>& report);
 
   const CheckpointerOptions options_;
+  const int64_t state_bytes_;
   Staging staging_;
   std::thread writer_;
   std::atomic<bool> step_waits_ = false;
-  base::SteadyMicros said_at_ = 0;
   std::mutex mutex_;
-  std::condition_variable abandoned_changed_;
+  std::condition_variable changed_;
   bool abandoned_ = false;
+  bool rejected_ = false;
+  bool finishing_ = false;
+  int64_t confirmed_steps_ = -1;
 };
 
 }  // namespace trainctl::train

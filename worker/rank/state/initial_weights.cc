@@ -27,8 +27,11 @@ void Fill(const at::Tensor& values, ops::Init init, uint64_t seed) {
 }
 
 void Initialize(uint64_t first_seed, bool adapters, const ops::ParameterTable& table,
-                at::Device device, strategy::Strategy& strategy, const LoadProgress& progress) {
+                at::Device device, strategy::Strategy& strategy, const ByteProgress& progress) {
+  constexpr int64_t kBytes = sizeof(float);
+  const int64_t total = Numel(table, adapters) * kBytes;
   uint64_t tensor = 0;
+  int64_t done = 0;
   for (size_t param = 0; param < table.params.size(); ++param) {
     const ops::ParamSpec& spec = table.params[param];
     if (spec.adapter != adapters) continue;
@@ -38,14 +41,14 @@ void Initialize(uint64_t first_seed, bool adapters, const ops::ParameterTable& t
       Fill(values, spec.init, first_seed + tensor++);
       strategy.SetRows(static_cast<ops::ParamId>(param), piece.row, values);
     }
-    progress(static_cast<int64_t>(param + 1), static_cast<int64_t>(table.params.size()));
+    progress(done += spec.numel() * kBytes, total);
   }
 }
 
 }  // namespace
 
 void InitializeRandom(int64_t seed, const ops::ParameterTable& table, at::Device device,
-                      strategy::Strategy& strategy, const LoadProgress& progress) {
+                      strategy::Strategy& strategy, const ByteProgress& progress) {
   Initialize(static_cast<uint64_t>(seed) * kSeedStride, false, table, device, strategy, progress);
 }
 

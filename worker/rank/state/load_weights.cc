@@ -96,7 +96,7 @@ base::Status CheckNames(const files::WeightFiles& weights, const ops::ParameterT
 
 base::Status LoadPretrained(const std::string& directory, const ops::ParameterTable& table,
                             bool tied_head, strategy::Strategy& strategy,
-                            const LoadProgress& progress, at::Device device) {
+                            const ByteProgress& progress, at::Device device) {
   const base::Result<files::WeightFiles> weights = files::WeightFiles::Open(directory);
   if (!weights) return weights.error();
   if (base::Status names = CheckNames(*weights, table, tied_head); !names.ok()) return names;

@@ -3,16 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "common/base/result.h"
 #include "worker/rank/ops/parameters.h"
+#include "worker/rank/state/tensor_piece.h"
 #include "worker/rank/strategy/strategy.h"
 
 namespace trainctl::train {
-
-using LoadProgress = std::function<void(int64_t done_bytes, int64_t total_bytes)>;
 
 // All parameters but adapters, by read_ahead.h for `device`, the strategy's; FinishLoading is left
 // to the caller. Errors: kNotFound, kIo, kInvalid: a weight that is missing, superfluous or of the
@@ -20,6 +18,6 @@ using LoadProgress = std::function<void(int64_t done_bytes, int64_t total_bytes)
 // lm_head.weight where the head is tied.
 base::Status LoadPretrained(const std::string& directory, const ops::ParameterTable& table,
                             bool tied_head, strategy::Strategy& strategy,
-                            const LoadProgress& progress, at::Device device = at::kCPU);
+                            const ByteProgress& progress, at::Device device = at::kCPU);
 
 }  // namespace trainctl::train

@@ -103,9 +103,8 @@ base::Status RestoreGroup(files::CheckpointState& checkpoint, std::span<const St
 
 }  // namespace
 
-base::Status RestoreState(
-    files::CheckpointState& checkpoint, strategy::Strategy& strategy,
-    const std::function<void(int64_t done_bytes, int64_t total_bytes)>& progress) {
+base::Status RestoreState(files::CheckpointState& checkpoint, strategy::Strategy& strategy,
+                          const ByteProgress& progress) {
   const std::vector<StateSlice> slices = strategy.State();
   const int64_t total = strategy::Bytes(slices);
   int64_t done = 0;

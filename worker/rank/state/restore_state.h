@@ -1,11 +1,9 @@
 // A checkpoint's state back into a strategy of any kind and world size.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-
 #include "common/base/result.h"
 #include "worker/rank/files/checkpoint_reader.h"
+#include "worker/rank/state/tensor_piece.h"
 #include "worker/rank/strategy/strategy.h"
 
 namespace trainctl::train {
@@ -14,8 +12,7 @@ namespace trainctl::train {
 // digests are checked on a few threads, then what belongs on a GPU is read ahead (read_ahead.h).
 // Errors: those of files::CheckpointState; kInvalid also where a state cannot be converted (8-bit
 // codes against fp32 values).
-base::Status RestoreState(
-    files::CheckpointState& checkpoint, strategy::Strategy& strategy,
-    const std::function<void(int64_t done_bytes, int64_t total_bytes)>& progress);
+base::Status RestoreState(files::CheckpointState& checkpoint, strategy::Strategy& strategy,
+                          const ByteProgress& progress);
 
 }  // namespace trainctl::train

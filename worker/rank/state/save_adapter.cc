@@ -49,8 +49,13 @@ void CreateAdapterFiles(const job::JobSpec& job, const ops::ParameterTable& tabl
 }  // namespace
 
 base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& table, bool writes,
-                         strategy::Strategy& strategy) {
-  TensorFile file(job.precision == job::Precision::kBf16True ? at::kBFloat16 : at::kFloat);
+                         strategy::Strategy& strategy, const ByteProgress& progress) {
+  const at::ScalarType type =
+      job.precision == job::Precision::kBf16True ? at::kBFloat16 : at::kFloat;
+  const auto value_bytes = static_cast<int64_t>(c10::elementSize(type));
+  const int64_t total = Numel(table, /*adapters=*/true) * value_bytes;
+  int64_t done = 0;
+  TensorFile file(type);
   for (const ops::ParamSpec& spec : table.params) {
     if (!spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces)
@@ -62,6 +67,7 @@ base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& tab
     const at::Tensor rows = strategy.GetRows(static_cast<ops::ParamId>(param));
     for (const ops::ParamPiece& piece : table.params[param].pieces)
       file.Append(rows.narrow(0, piece.row, piece.rows));
+    progress(done += table.params[param].numel() * value_bytes, total);
   }
   return file.Finish();
 }

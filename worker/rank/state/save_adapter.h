@@ -5,6 +5,7 @@
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "worker/rank/ops/parameters.h"
+#include "worker/rank/state/tensor_piece.h"
 #include "worker/rank/strategy/strategy.h"
 
 namespace trainctl::train {
@@ -13,6 +14,6 @@ namespace trainctl::train {
 // alike; where `writes`, the files are written. Errors: kIo, kExhausted; all ranks have gathered
 // all adapters by then.
 base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& table, bool writes,
-                         strategy::Strategy& strategy);
+                         strategy::Strategy& strategy, const ByteProgress& progress);
 
 }  // namespace trainctl::train

@@ -25,7 +25,7 @@ void CreateModelFile(const job::JobSpec& job, ModelFiles& file) {
 }  // namespace
 
 base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table, bool writes,
-                       strategy::Strategy& strategy) {
+                       strategy::Strategy& strategy, const ByteProgress& progress) {
   ModelFiles file(SavedType(job));
   for (const ops::ParamSpec& spec : table.params) {
     if (spec.adapter) continue;
@@ -34,10 +34,14 @@ base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table
   }
   if (writes) CreateModelFile(job, file);
   const AdapterMerger merger(job, table, strategy);
+  const auto value_bytes = static_cast<int64_t>(c10::elementSize(SavedType(job)));
+  const int64_t total = Numel(table, /*adapters=*/false) * value_bytes;
+  int64_t done = 0;
   for (size_t param = 0; param < table.params.size(); ++param) {
     if (table.params[param].adapter) continue;
     for (const at::Tensor& piece : merger.Pieces(static_cast<ops::ParamId>(param)))
       file.Append(piece);
+    progress(done += table.params[param].numel() * value_bytes, total);
   }
   return file.Finish();
 }

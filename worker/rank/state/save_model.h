@@ -6,6 +6,7 @@
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "worker/rank/ops/parameters.h"
+#include "worker/rank/state/tensor_piece.h"
 #include "worker/rank/strategy/strategy.h"
 
 namespace trainctl::train {
@@ -15,6 +16,6 @@ namespace trainctl::train {
 // (without lora), else bf16. Every rank calls it alike; where `writes`, the files are written.
 // Errors: kNotFound, kIo, kExhausted; all ranks have gathered all weights by then.
 base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table, bool writes,
-                       strategy::Strategy& strategy);
+                       strategy::Strategy& strategy, const ByteProgress& progress);
 
 }  // namespace trainctl::train

@@ -24,11 +24,14 @@ void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
                 strategy::Strategy& strategy) {
   const base::SteadyMicros begin = rank.clock.Steady();
   const job::JobSpec& spec = rank.plan.job;
-  rank.reporter.Send(job::RankPhase{.phase = "saving"});
+  rank.reporter.Phase(job::RunPhase::kSaving);
   const auto before = base::ListSaved(*spec.output.dir);
+  const auto progress = [&](int64_t done, int64_t total) {
+    rank.reporter.Phase(job::RunPhase::kSaving, done, total);
+  };
   const bool adapter = spec.lora.has_value() && spec.output.save != job::Save::kMerged;
   const auto save = adapter ? SaveAdapter : SaveModel;
-  Take(save(spec, table, /*writes=*/rank.leads(), strategy), "output.dir");
+  Take(save(spec, table, /*writes=*/rank.leads(), strategy, progress), "output.dir");
   if (!rank.leads()) return;
   const char* kind = adapter                                  ? "adapter"
                      : spec.output.save == job::Save::kMerged ? "merged"

@@ -11,14 +11,9 @@
 namespace trainctl::train {
 namespace {
 
-constexpr base::SteadyMicros kProgressInterval = 500'000;
-
-LoadProgress ProgressTo(const RankContext& rank) {
-  return [&reporter = rank.reporter, &clock = rank.clock, last = base::SteadyMicros{0}](
-             int64_t done, int64_t total) mutable {
-    if (clock.Steady() - last < kProgressInterval && done < total) return;
-    last = clock.Steady();
-    reporter.Send(job::RankPhase{.phase = "loading", .done_bytes = done, .total_bytes = total});
+ByteProgress ProgressTo(Reporter& reporter) {
+  return [&reporter](int64_t done, int64_t total) {
+    reporter.Phase(job::RunPhase::kLoading, done, total);
   };
 }
 
@@ -42,7 +37,7 @@ std::optional<files::CheckpointState> FindStart(const RankContext& rank) {
 void LoadWeights(const RankContext& rank, const job::ModelShape& shape,
                  const ops::ParameterTable& table, strategy::Strategy& strategy) {
   const job::JobSpec& spec = rank.plan.job;
-  const LoadProgress progress = ProgressTo(rank);
+  const ByteProgress progress = ProgressTo(rank.reporter);
   if (spec.model.init == job::ModelInit::kRandom) {
     InitializeRandom(spec.seed, table, rank.device, strategy, progress);
   } else {
@@ -62,7 +57,7 @@ TrainingMoment Restore(const RankContext& rank, files::CheckpointState& start, i
     throw RunFailure{"checkpoint '" + start.path() + "' is at " + at +
                      ": raise train.max_steps or train.epochs"};
   }
-  Take(RestoreState(start, strategy, ProgressTo(rank)), "checkpoint");
+  Take(RestoreState(start, strategy, ProgressTo(rank.reporter)), "checkpoint");
   if (rank.leads()) {
     std::string text = "goes on from " + start.path() + " at " + at;
     if (manifest.data_digest != data_digest)

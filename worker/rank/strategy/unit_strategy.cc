@@ -42,6 +42,7 @@ UnitStrategy::UnitStrategy(const ops::ParameterTable& table, const StrategyOptio
     if (dtypes_.separate_compute)
       compute_.push_back(at::zeros({numel}, on_device.dtype(dtypes_.compute)));
   }
+  options.on_weights_made();
   optimizer_ = optim::MakeOptimizer({.spec = options.job.optimizer,
                                      .engine = options.job.engine,
                                      .offload = options.job.offload_optimizer,

@@ -1,6 +1,9 @@
 // Memory by kind (job::MemoryByKind) at the phases of a step, as metrics.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "common/job/outcome.h"
 #include "worker/rank/process/device.h"
 #include "worker/rank/process/reporter.h"
@@ -8,28 +11,35 @@
 
 namespace trainctl::train {
 
+// Of `allocated` bytes, what is none of the strategy's kinds: activations, logits, workspaces.
+int64_t OtherBytes(const strategy::HeldBytes& held, int64_t allocated, at::Device device);
+
 class MemoryMeter {
  public:
-  MemoryMeter(const RankDevice& device, const strategy::Strategy& strategy, Reporter& reporter)
-      : device_(device), strategy_(strategy), reporter_(reporter) {}
+  MemoryMeter(const RankDevice& device, const strategy::Strategy& strategy, Reporter& reporter,
+              int64_t total_steps)
+      : device_(device),
+        strategy_(strategy),
+        reporter_(reporter),
+        interval_(std::clamp<int64_t>(total_steps / kFewestSamples, 1, kLongestInterval)) {}
 
-  // Measures, and reports it as metric points of the step. On steps 0, 1 and every 50th.
+  // Of a step that it samples: measures, and reports it as metric points.
   void Sample(int64_t step, job::Phase phase);
-  static bool Samples(int64_t step) { return step <= 1 || step % 50 == 0; }
+  // Steps 0 and 1, and then every 50th; more often in a run of less than 1,000 steps.
+  bool Samples(int64_t step) const { return step <= 1 || step % interval_ == 0; }
 
   // The run's peak so far, as points without a phase.
   void ReportPeak(int64_t step);
 
   job::MemoryByKind Measure() const;
-  // The last sampled: for the report of an out-of-memory error, when measuring again would come too
-  // late.
-  const job::MemoryByKind& last() const { return last_; }
 
  private:
+  static constexpr int64_t kFewestSamples = 20, kLongestInterval = 50;
+
   const RankDevice& device_;
   const strategy::Strategy& strategy_;
   Reporter& reporter_;
-  job::MemoryByKind last_;
+  const int64_t interval_;
 };
 
 }  // namespace trainctl::train

@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -9,22 +10,42 @@
 #include "worker/rank/comm/comm_error.h"
 #include "worker/rank/optim/host_memory.h"
 #include "worker/rank/process/run_failure.h"
+#include "worker/rank/train/memory_meter.h"
 
 namespace trainctl::train {
 namespace {
 
+// Of a strategy that is still being made: what came before the optimizer's state are weights.
+strategy::HeldBytes HeldInTheMaking(const RunState& state, int64_t allocated) {
+  if (!state.before_weights) return {};
+  const int64_t weights_end = state.before_optimizer.value_or(allocated);
+  return {.params = std::max<int64_t>(0, weights_end - *state.before_weights),
+          .optimizer = std::max<int64_t>(0, allocated - weights_end)};
+}
+
+// At the refusal: the error's unwinding has freed activations since, but nothing of the strategy's.
+job::MemoryByKind HeldAtRefusal(const FailedRun& run) {
+  const int64_t allocated = run.device->LastRefusal().allocated_bytes;
+  const strategy::HeldBytes held =
+      run.state.strategy ? run.state.strategy->Held() : HeldInTheMaking(run.state, allocated);
+  const AllocatorStats stats = run.device->Memory();
+  return {.params = held.params,
+          .grads = held.grads,
+          .optimizer = held.optimizer,
+          .optimizer_cpu = held.optimizer_cpu,
+          .other = OtherBytes(held, allocated, run.device->device()),
+          .allocated = allocated,
+          .peak_allocated = stats.peak_bytes,
+          .reserved = stats.reserved_bytes};
+}
+
 job::OomDetail DescribeOom(const FailedRun& run) {
   const std::string trial = run.state.in_trial ? "trial " : "";
-  job::OomDetail detail{
-      .rank = run.rank, .phase = trial + run.state.phase, .memory = run.state.last_memory};
+  job::OomDetail detail{.rank = run.rank, .phase = trial + run.state.phase};
   if (run.device == nullptr) return detail;
-  const Refusal refusal = run.device->LastRefusal();
-  detail.requested_bytes = refusal.requested_bytes;
+  detail.requested_bytes = run.device->LastRefusal().requested_bytes;
   detail.limit_bytes = run.device->limit_bytes();
-  const AllocatorStats stats = run.device->Memory();
-  detail.memory.allocated = refusal.allocated_bytes;
-  detail.memory.peak_allocated = stats.peak_bytes;
-  detail.memory.reserved = stats.reserved_bytes;
+  detail.memory = HeldAtRefusal(run);
   return detail;
 }
 

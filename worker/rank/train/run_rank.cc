@@ -24,7 +24,6 @@
 #include "worker/rank/train/engine.h"
 #include "worker/rank/train/join_gang.h"
 #include "worker/rank/train/outcome_of.h"
-#include "worker/rank/train/rank_strategy.h"
 #include "worker/rank/train/trainer.h"
 #include "worker/rank/train/trial.h"
 
@@ -67,6 +66,12 @@ std::vector<std::string> RunsWith(const std::string& job_id,
   return runs;
 }
 
+job::RankOutcome Diverged(const Divergence& divergence, const std::string& what_then) {
+  return {.outcome = job::Outcome::kDiverged,
+          .message =
+              divergence.what + " at step " + std::to_string(divergence.step) + "; " + what_then};
+}
+
 class RankRun {
  public:
   RankRun(const job::RankPlan& plan, Commands& commands, Reporter& reporter,
@@ -86,6 +91,7 @@ class RankRun {
 
  private:
   void OpenDevice();
+  data::Dataset ReadData(const job::ModelShape& shape);
   void Join();
 
   const job::RankPlan& plan_;
@@ -95,6 +101,7 @@ class RankRun {
   const std::string cache_folder_;
   std::unique_ptr<RankDevice> device_;
   std::unique_ptr<comm::Communicator> comm_;
+  std::unique_ptr<model::Model> model_;
   std::unique_ptr<Checkpointer> checkpointer_;
   RunState state_;
 };
@@ -109,8 +116,19 @@ void RankRun::OpenDevice() {
                                   .device_name = device_->name()});
 }
 
+data::Dataset RankRun::ReadData(const job::ModelShape& shape) {
+  const job::JobSpec& spec = plan_.job;
+  reporter_.Phase(job::RunPhase::kTokenizing);
+  const auto progress = [this](int64_t done, int64_t total) {
+    reporter_.Phase(job::RunPhase::kTokenizing, done, total);
+  };
+  return Take(data::LoadDataset(spec.data, shape, spec.model.path, spec.train.max_seq_length,
+                                cache_folder_, progress),
+              "data.path");
+}
+
 void RankRun::Join() {
-  reporter_.Send(job::RankPhase{.phase = "joining"});
+  reporter_.Phase(job::RunPhase::kJoining);
   state_.phase = "joining";
   comm_ = JoinGang(plan_, device_->device(), commands_, reporter_);
 }
@@ -123,24 +141,22 @@ job::RankOutcome RankRun::Run() {
   CheckOutput(plan_);
   const job::BatchPlan batch = Take(job::PlanBatch(spec), "batch");
   const job::ModelShape shape = Take(files::ReadModelConfig(spec.model.path), "model.path");
-  const data::Dataset dataset = Take(data::LoadDataset(spec.data, shape, spec.model.path,
-                                                       spec.train.max_seq_length, cache_folder_),
-                                     "data.path");
+  const data::Dataset dataset = ReadData(shape);
   const int64_t total_steps = StepsOfRun(spec, batch, dataset);
-  const std::unique_ptr<model::Model> model =
-      Take(model::MakeModel(shape, ModelOptionsOf(spec, device)), "model.path");
+  model_ = Take(model::MakeModel(shape, ModelOptionsOf(spec, device)), "model.path");
   Join();
   const RankContext rank{
       .plan = plan_, .reporter = reporter_, .clock = clock_, .device = device, .comm = *comm_};
   state_.phase = "loading";
   const double trial_seconds =
-      plan_.trial ? TryMicroBatch(rank, {batch, dataset, *model, *device_, commands_, state_}) : 0;
+      plan_.trial ? TryMicroBatch(rank, {batch, dataset, *model_, *device_, commands_, state_}) : 0;
   std::optional<files::CheckpointState> start = FindStart(rank);
-  const auto strategy = MakeRankStrategy(rank, *model, batch.accumulation);
-  if (!start || HasFrozen(model->parameters()))
-    LoadWeights(rank, shape, model->parameters(), *strategy);
+  strategy::Strategy& strategy =
+      MakeRankStrategy(rank, *model_, *device_, batch.accumulation, state_);
+  if (!start || HasFrozen(model_->parameters()))
+    LoadWeights(rank, shape, model_->parameters(), strategy);
   const TrainingMoment begun =
-      start ? Restore(rank, *start, total_steps, dataset.digest, *strategy) : TrainingMoment{};
+      start ? Restore(rank, *start, total_steps, dataset.digest, strategy) : TrainingMoment{};
   reporter_.Record(job::Metric::kLoadSeconds, 0,
                    static_cast<double>(clock_.Steady() - begin) / 1e6 - trial_seconds);
 
@@ -148,7 +164,7 @@ job::RankOutcome RankRun::Run() {
   if (rank.writes_checkpoints()) {
     checkpointer_ = std::make_unique<Checkpointer>(
         CheckpointerOptions{.plan = plan_,
-                            .strategy = *strategy,
+                            .strategy = strategy,
                             .reporter = reporter_,
                             .clock = clock_,
                             .device = device,
@@ -158,16 +174,32 @@ job::RankOutcome RankRun::Run() {
                             .runs = RunsWith(plan_.job_id, start)});
   }
   start.reset();
-  Trainer trainer({plan_, batch, *device_, *model, KernelsFor(spec.engine, device), *strategy,
-                   *comm_, batches, reporter_, commands_, state_, checkpointer_.get()},
+  Trainer trainer({.plan = plan_,
+                   .batch = batch,
+                   .device = *device_,
+                   .model = *model_,
+                   .kernels = KernelsFor(spec.engine, device),
+                   .strategy = strategy,
+                   .comm = *comm_,
+                   .batches = batches,
+                   .reporter = reporter_,
+                   .commands = commands_,
+                   .state = state_,
+                   .checkpointer = checkpointer_.get()},
                   total_steps, begun);
-  const bool to_the_end = trainer.Run();
+  const TrainingEnd end = trainer.Run();
+  if (end == TrainingEnd::kDiverged && checkpointer_) checkpointer_->Reject();
   if (checkpointer_) checkpointer_->Finish();
-  if (!to_the_end) return {.outcome = job::Outcome::kCancelled, .message = "stopped on request"};
+  if (end == TrainingEnd::kStopped)
+    return {.outcome = job::Outcome::kCancelled, .message = "stopped on request"};
+  if (end == TrainingEnd::kDiverged)
+    return Diverged(*trainer.divergence(), "training stopped there, and nothing more was saved");
   if (SavesResult(spec)) {
     state_.phase = "saving";
-    SaveResult(rank, model->parameters(), *strategy);
+    SaveResult(rank, model_->parameters(), strategy);
   }
+  if (trainer.ends_diverged())
+    return Diverged(*trainer.divergence(), "training went on to its end, as train.on_nan says");
   return {.outcome = job::Outcome::kSucceeded};
 }
 

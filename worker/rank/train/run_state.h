@@ -1,15 +1,32 @@
-// What the rank is doing, for the report of an error: said by run_rank, the trial and the trainer,
-// read by outcome_of.h.
+// What the rank is doing and what it holds, for the report of an error: said by run_rank, the trial
+// and the trainer, read by outcome_of.h.
 #pragma once
 
-#include "common/job/outcome.h"
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "worker/rank/model/model.h"
+#include "worker/rank/process/device.h"
+#include "worker/rank/process/rank_context.h"
+#include "worker/rank/strategy/strategy.h"
 
 namespace trainctl::train {
 
 struct RunState {
   const char* phase = "loading";  // as OomDetail's
   bool in_trial = false;          // of the micro batch
-  job::MemoryByKind last_memory;
+  // Outlives the error, so that what is held by kind can still be asked.
+  std::unique_ptr<strategy::Strategy> strategy;
+  // While there is no strategy yet: what the device's allocator had given out when the making of
+  // weights began, and when that of the optimizer's state began.
+  std::optional<int64_t> before_weights, before_optimizer;
 };
+
+// Makes the strategy that the rank's job asks for, over the model's parameters. accumulation: micro
+// steps of one optimizer step. Throws c10::OutOfMemoryError and optim::HostMemoryError.
+strategy::Strategy& MakeRankStrategy(const RankContext& rank, const model::Model& model,
+                                     const RankDevice& device, int64_t accumulation,
+                                     RunState& state);
 
 }  // namespace trainctl::train

@@ -4,6 +4,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -11,6 +12,8 @@
 
 namespace trainctl::train {
 namespace {
+
+constexpr double kNotWanted = -1;  // in place of the gradient's norm
 
 // A copy under way into pinned memory; the values themselves where they are on the host already.
 at::Tensor ToHost(const at::Tensor& values) {
@@ -35,17 +38,17 @@ Trainer::Trainer(const TrainerParts& parts, int64_t total_steps, const TrainingM
     : parts_(parts),
       total_steps_(total_steps),
       first_step_(begin.steps_done),
-      memory_(parts.device, parts.strategy, parts.reporter),
+      memory_(parts.device, parts.strategy, parts.reporter, total_steps),
       saved_steps_(begin.steps_done) {}
 
-bool Trainer::Run() {
-  parts_.reporter.Send(job::RankPhase{.phase = "training"});
+TrainingEnd Trainer::Run() {
+  parts_.reporter.Phase(job::RunPhase::kTraining);
   parts_.reporter.Progress({.step = first_step_, .first_step = first_step_, .steps = total_steps_});
   parts_.device.Synchronize();
   parts_.device.ResetPeak();
   last_mark_.emplace(parts_.device.device());
   int64_t step = first_step_;
-  for (; step < total_steps_ && !stop_agreed_; ++step) {
+  for (; step < total_steps_ && !stop_agreed_ && !MustStop(); ++step) {
     Step(step);
     if (EvaluationIsDue(step)) Evaluate(step);
     if (CheckpointIsDue(step + 1)) Checkpoint(step + 1);
@@ -55,7 +58,8 @@ bool Trainer::Run() {
     Checkpoint(step);
   const int64_t last_step = std::max<int64_t>(0, step - 1);
   memory_.ReportPeak(last_step);
-  return step == total_steps_;
+  if (MustStop()) return TrainingEnd::kDiverged;
+  return step == total_steps_ ? TrainingEnd::kFinished : TrainingEnd::kStopped;
 }
 
 void Trainer::Step(int64_t step) {
@@ -65,7 +69,7 @@ void Trainer::Step(int64_t step) {
   const at::Tensor results =
       at::zeros({parts_.batch.accumulation * parts_.batch.devices + 2}, fp64);
 
-  parts_.strategy.BeginStep(step, lr, MemoryMeter::Samples(step));
+  parts_.strategy.BeginStep(step, lr, WantsNorm(step));
   for (int64_t micro_step = 0; micro_step < parts_.batch.accumulation; ++micro_step)
     MicroStep(step, micro_step, counts, results);
   parts_.state.phase = "optimizer_step";
@@ -74,9 +78,7 @@ void Trainer::Step(int64_t step) {
 
   if (parts_.commands.stop_requested()) results[-2].fill_(1);
   if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.AllReduce(results));
-  results[-1].copy_(norm.defined() ? norm
-                                   : at::full({}, std::numeric_limits<double>::quiet_NaN(), fp64));
-  parts_.state.last_memory = memory_.last();
+  results[-1].copy_(norm.defined() ? norm : at::full({}, kNotWanted, fp64));
   InFlight launched{step, lr, counts, ToHost(results), StreamMark(parts_.device.device())};
   Retire();
   in_flight_ = std::move(launched);
@@ -97,14 +99,13 @@ void Trainer::MicroStep(int64_t step, int64_t micro_step, const StepCounts& coun
   context.dropout = {
       .seed = parts_.plan.job.seed, .samples = batch.samples, .length = batch.length};
   if (first) memory_.Sample(step, job::Phase::kBeforeForward);
-  parts_.state.last_memory = memory_.last();
   parts_.state.phase = "forward";
   parts_.model.Loss(context, batch);
   if (first) memory_.Sample(step, job::Phase::kAfterForward);
   parts_.state.phase = "backward";
-  parts_.state.last_memory = memory_.last();
   tape.Backward();
   if (last) memory_.Sample(step, job::Phase::kAfterBackward);
+  parts_.on_micro_step(micro_step + 1);
 }
 
 void Trainer::Retire() {
@@ -126,13 +127,17 @@ void Trainer::Report(const InFlight& done, double seconds) {
   const double loss = SumInOrder(done.results, micro_batches) / tokens;
   const double norm = done.results[-1].item<double>();
   stop_agreed_ = stop_agreed_ || done.results[-2].item<double>() > 0;
+  LookAt(done.step, loss, "loss");
+  if (std::isfinite(loss)) LookAt(done.step, norm, "gradient's norm");
+  // The weights that gave this loss, as a checkpoint may have them, are good.
+  if (parts_.checkpointer != nullptr && !MustStop()) parts_.checkpointer->Confirm(done.step);
   const auto record = [&](job::Metric metric, double value) {
     reporter.Record(metric, done.step, value);
   };
   record(job::Metric::kStepSeconds, seconds);  // ranks step together
   record(job::Metric::kLoss, loss);
   record(job::Metric::kLr, done.lr);
-  if (!std::isnan(norm)) record(job::Metric::kGradNorm, norm);
+  if (norm != kNotWanted) record(job::Metric::kGradNorm, norm);
   const auto count = [&](job::Metric counted, job::Metric rate, int64_t number) {
     record(counted, static_cast<double>(number));
     record(rate, static_cast<double>(number) / seconds);
@@ -148,6 +153,15 @@ void Trainer::Report(const InFlight& done, double seconds) {
                      .peak_allocated_bytes = parts_.device.Memory().peak_bytes});
 }
 
+void Trainer::LookAt(int64_t step, double value, const char* name) {
+  is_lost_ = !std::isfinite(value);
+  if (!is_lost_ || divergence_) return;
+  divergence_ = {step, std::string("the ") + name + " is " + std::to_string(value)};
+  if (MustStop() || parts_.comm.rank() != 0) return;
+  parts_.reporter.Send(job::RankNotice{divergence_->what + " at step " + std::to_string(step) +
+                                       "; training goes on, as train.on_nan says"});
+}
+
 bool Trainer::EvaluationIsDue(int64_t step) const {
   const job::EvalSpec& eval = parts_.plan.job.eval;
   if (parts_.plan.job.checkpoint.keep_best && CheckpointIsDue(step + 1)) return true;
@@ -160,6 +174,8 @@ void Trainer::Evaluate(int64_t step) {
   const int64_t batches = parts_.batches.ValidationBatches(max_rows);
   if (batches == 0) return;
   Retire();
+  if (MustStop()) return;
+  parts_.reporter.Phase(job::RunPhase::kEvaluating, 0, batches);
   const StreamMark begin(parts_.device.device());
   parts_.state.phase = "evaluation";
   const at::Tensor sums =
@@ -174,6 +190,8 @@ void Trainer::Evaluate(int64_t step) {
     ops::Tape tape(/*recording=*/false);
     ops::Context context = MakeContext(tape);
     parts_.model.Loss(context, batch);
+    parts_.reporter.Phase(job::RunPhase::kEvaluating,
+                          std::min(first + parts_.comm.world_size(), batches), batches);
   }
   if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.AllReduce(sums));
   const at::Tensor host = sums.cpu();
@@ -185,17 +203,20 @@ void Trainer::Evaluate(int64_t step) {
   val_loss_ = SumInOrder(host, batches) / tokens;
   evaluated_steps_ = step + 1;
   parts_.reporter.Record(job::Metric::kValLoss, step, val_loss_);
+  parts_.reporter.Phase(job::RunPhase::kTraining);
+  LookAt(step, val_loss_, "validation loss");
 }
 
 void Trainer::Checkpoint(int64_t steps_done) {
   Retire();
+  if (MustStop()) return;
   const StreamMark begin(parts_.device.device());
   parts_.state.phase = "checkpoint";
   const bool evaluated = evaluated_steps_ == steps_done;
   parts_.checkpointer->Save(
       {.steps_done = steps_done, .val_loss = evaluated ? std::optional(val_loss_) : std::nullopt});
   saved_steps_ = steps_done;
-  parts_.reporter.Send(job::RankPhase{.phase = "training"});
+  parts_.reporter.Phase(job::RunPhase::kTraining);
   last_mark_.emplace(parts_.device.device());
   last_mark_->Wait();
   parts_.reporter.Record(job::Metric::kCheckpointSeconds, steps_done - 1,

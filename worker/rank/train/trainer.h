@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "common/job/batch.h"
@@ -35,6 +37,17 @@ struct TrainerParts {
   const Commands& commands;
   RunState& state;
   Checkpointer* checkpointer = nullptr;  // none: the job writes no checkpoints
+  std::function<void(int64_t done)> on_micro_step = [](int64_t) {};  // of a step
+};
+
+// kStopped: by a command. kDiverged: train.on_nan is "stop", and the loss or the gradient's norm is
+// not a number any more.
+enum class TrainingEnd { kFinished, kStopped, kDiverged };
+
+// Where a run's numbers were lost first.
+struct Divergence {
+  int64_t step = 0;
+  std::string what;  // "the loss is nan"
 };
 
 class Trainer {
@@ -42,10 +55,15 @@ class Trainer {
   // begin: of a run that goes on from a checkpoint, where it stood.
   Trainer(const TrainerParts& parts, int64_t total_steps, const TrainingMoment& begin = {});
 
-  // Runs to the end, or to the end of a step after a stop was asked for, the same on all ranks:
-  // then false, and where the job writes checkpoints one has been begun. Throws what LibTorch and
-  // the communicator throw.
-  bool Run();
+  // Runs to the end, or to the end of a step after a stop was asked for: where the job writes
+  // checkpoints one has then been begun. Or to the second step after a divergence at most, of which
+  // no checkpoint is begun. The same on all ranks. Throws what LibTorch and the communicator throw.
+  TrainingEnd Run();
+
+  // None: all losses were numbers.
+  const std::optional<Divergence>& divergence() const { return divergence_; }
+  // The run's last loss is not a number, of a run that went on after it diverged.
+  bool ends_diverged() const { return is_lost_; }
 
  private:
   // A step that the device still works on: its results are read one step later, so that the device
@@ -55,7 +73,7 @@ class Trainer {
     double lr;
     StepCounts counts;
     at::Tensor results;  // fp64, pinned: the sum of losses of each micro batch; how many ranks were
-                         // asked to stop; the gradient's norm (NaN: not wanted)
+                         // asked to stop; the gradient's norm (negative: not wanted)
     StreamMark end;
   };
 
@@ -65,6 +83,10 @@ class Trainer {
   // Reports the step that is in flight, once the device has done it.
   void Retire();
   void Report(const InFlight& done, double seconds);
+  // As often as memory is sampled, and of the weights of a checkpoint, to know that they are good.
+  bool WantsNorm(int64_t step) const { return memory_.Samples(step) || step == saved_steps_; }
+  void LookAt(int64_t step, double value, const char* name);
+  bool MustStop() const { return divergence_ && parts_.plan.job.train.on_nan == job::OnNan::kStop; }
   void Evaluate(int64_t step);
   bool EvaluationIsDue(int64_t step) const;
   void Checkpoint(int64_t steps_done);
@@ -81,6 +103,8 @@ class Trainer {
       last_mark_;  // the end of the last retired step, or where the clock was started again
   std::optional<InFlight> in_flight_;
   bool stop_agreed_ = false;
+  std::optional<Divergence> divergence_;
+  bool is_lost_ = false;          // the last number looked at is none
   int64_t evaluated_steps_ = -1;  // val_loss_ is of the weights after so many
   double val_loss_ = 0;
   int64_t saved_steps_ = -1;  // the last checkpoint is of so many steps

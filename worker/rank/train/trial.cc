@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,6 @@
 #include "worker/rank/state/tensor_piece.h"
 #include "worker/rank/train/engine.h"
 #include "worker/rank/train/micro_batches.h"
-#include "worker/rank/train/rank_strategy.h"
 #include "worker/rank/train/trainer.h"
 
 namespace trainctl::train {
@@ -68,10 +66,22 @@ void RunStep(const RankContext& rank, const TrialParts& parts, const job::BatchP
   const data::Dataset worst = WorstCase(parts.dataset, batch);
   MicroBatches batches(worst, batch, rank.plan.job.data.seed, rank.plan.rank, rank.device);
   Reporter silent(/*fd=*/-1, rank.clock, rank.plan.rank);
-  Trainer trainer(
-      {rank.plan, batch, parts.device, parts.model, KernelsFor(rank.plan.job.engine, rank.device),
-       strategy, rank.comm, batches, silent, parts.commands, parts.state},
-      kSteps);
+  Trainer trainer({.plan = rank.plan,
+                   .batch = batch,
+                   .device = parts.device,
+                   .model = parts.model,
+                   .kernels = KernelsFor(rank.plan.job.engine, rank.device),
+                   .strategy = strategy,
+                   .comm = rank.comm,
+                   .batches = batches,
+                   .reporter = silent,
+                   .commands = parts.commands,
+                   .state = parts.state,
+                   .on_micro_step =
+                       [&](int64_t done) {
+                         rank.reporter.Phase(job::RunPhase::kTrial, done, batch.accumulation);
+                       }},
+                  kSteps);
   trainer.Run();
   parts.device.Synchronize();
 }
@@ -93,19 +103,18 @@ void Report(const RankContext& rank, const TrialParts& parts, double seconds) {
 double TryMicroBatch(const RankContext& rank, const TrialParts& parts) {
   const base::SteadyMicros begin = rank.clock.Steady();
   const job::BatchPlan batch = TrialBatch(parts.batch);
-  std::unique_ptr<strategy::Strategy> strategy =
-      MakeRankStrategy(rank, parts.model, batch.accumulation);
-  FillQuantized(parts.model.parameters(), rank.device, *strategy);
-  rank.reporter.Send(job::RankPhase{.phase = "trial"});
+  strategy::Strategy& strategy =
+      MakeRankStrategy(rank, parts.model, parts.device, batch.accumulation, parts.state);
+  FillQuantized(parts.model.parameters(), rank.device, strategy);
+  rank.reporter.Phase(job::RunPhase::kTrial, 0, batch.accumulation);
   parts.state.in_trial = true;
-  RunStep(rank, parts, batch, *strategy);
+  RunStep(rank, parts, batch, strategy);
   const double seconds = static_cast<double>(rank.clock.Steady() - begin) / 1e6;
   if (rank.leads()) Report(rank, parts, seconds);
-  strategy.reset();
+  parts.state = {};
   parts.device.ReleaseCached();
   parts.device.ResetPeak();
-  parts.state = {};
-  rank.reporter.Send(job::RankPhase{.phase = "loading"});
+  rank.reporter.Phase(job::RunPhase::kLoading);
   return seconds;
 }
 

@@ -1,0 +1,3 @@
+#include <gtest/gtest.h>
+
+TEST(Skipping, Itself) { GTEST_SKIP() << "what it needs is not there"; }
