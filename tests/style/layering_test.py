@@ -22,6 +22,23 @@ LIBRARIES = {
     "yaml-cpp": r"yaml-cpp/",
     "spdlog": r"spdlog/",
 }
+# What everyone may include besides: the standard library's headers have neither folder nor suffix.
+PLATFORM = re.compile(
+    r"[a-z_]+$|(sys|linux|arpa|netinet)/[a-z_0-9]+\.h$"
+    r"|(dirent|dlfcn|fcntl|immintrin|malloc|netdb|poll|sched|signal|spawn|unistd|termios)\.h$"
+)
+# How a library shows as a target of CMake.
+TARGETS = {
+    "gRPC": r"gRPC::",
+    "Protobuf": r"protobuf::",
+    "Asio": r"trainctl_asio$",
+    "SQLite": r"SQLite::",
+    "LibTorch": r"trainctl_libtorch$",
+    "nlohmann": r"nlohmann_json::",
+    "PCRE2": r"PkgConfig::PCRE2$",
+    "yaml-cpp": r"PkgConfig::YAML$",
+    "spdlog": r"spdlog::",
+}
 PURE = [
     "common/base",
     "common/json",
@@ -55,16 +72,16 @@ ROOMS = {
     ),
     "server/rpc": (
         VALUES + ["common/wire", "proto", "server/core", "server/coordinator"],
-        ["gRPC", "Protobuf", "Asio", "spdlog"],
+        ["gRPC", "Protobuf"],
     ),
     "server/daemon": (
         ["common/base", "server/store", "server/coordinator", "server/rpc"],
-        ["Asio", "CLI11", "spdlog"],
+        ["Asio", "CLI11"],
     ),
     "worker/shim": (["common/base"], []),
     "worker/agent": (
         ["common/base", "common/job", "common/rank", "common/wire", "proto", "worker/shim"],
-        ["gRPC", "Protobuf", "Asio", "NVML", "CLI11", "nlohmann", "spdlog"],
+        ["gRPC", "Protobuf", "Asio", "nlohmann", "spdlog"],
     ),
     "worker/rank/files": (VALUES, ["nlohmann", "yaml-cpp"]),
     "worker/rank/tokenizer": (["common/base", "worker/rank/files"], ["nlohmann", "PCRE2"]),
@@ -73,35 +90,35 @@ ROOMS = {
     "worker/rank/ops": (["common/base"], ["LibTorch", "CUDA"]),
     "worker/rank/model": (VALUES + ["worker/rank/ops"], ["LibTorch"]),
     "worker/rank/optim": (VALUES[:3] + ["worker/rank/ops"], ["LibTorch", "CUDA"]),
-    "worker/rank/strategy": (VALUES[:3] + TENSORS[:4], ["LibTorch", "CUDA"]),
+    "worker/rank/strategy": (VALUES[:3] + TENSORS[:4], ["LibTorch"]),
     "worker/rank/process": (
         ["common/base", "common/rank", "worker/rank/comm"],
         ["LibTorch", "CUDA"],
     ),
     "worker/rank/state": (
         VALUES + TENSORS + ["worker/rank/process", "worker/rank/files"],
-        ["LibTorch", "CUDA"],
+        ["LibTorch"],
     ),
     "worker/rank/train": (
         VALUES + TENSORS + FILES + ["worker/rank/process", "worker/rank/state"],
-        ["LibTorch", "CUDA"],
+        ["LibTorch"],
     ),
     "worker/rank/main.cc": (
         VALUES + ["worker/rank/comm", "worker/rank/data", "worker/rank/train"],
-        ["LibTorch", "CLI11"],
+        ["LibTorch"],
     ),
     "client/show": (VALUES + ["common/wire", "proto"], ["Protobuf", "nlohmann"]),
     "client": (
         ["common/base", "common/job", "common/wire", "proto", "client/show"],
         ["gRPC", "Protobuf", "CLI11", "nlohmann"],
     ),
-    "client/litgpt": (["common/base", "client/show"], ["nlohmann", "yaml-cpp"]),
-    "client/submit": (VALUES + ["proto", "client", "client/show"], ["Protobuf", "nlohmann"]),
-    "client/files": (VALUES + ["proto", "client", "client/show"], ["Protobuf", "nlohmann"]),
+    "client/litgpt": (["common/base", "client/show"], ["yaml-cpp"]),
+    "client/submit": (VALUES + ["proto", "client", "client/show"], ["Protobuf"]),
+    "client/files": (VALUES + ["proto", "client", "client/show"], []),
     "client/verbs": (
         VALUES
         + ["proto", "client", "client/show", "client/submit", "client/files", "client/litgpt"],
-        ["Protobuf", "CLI11", "nlohmann"],
+        [],
     ),
     "client/main.cc": (["common/base", "common/job", "client", "client/verbs"], []),
 }
@@ -115,11 +132,14 @@ ONLY_IN = {
 # Words that a room must not use. The wall clock, the environment and randomness come from outside;
 # only main.cc reads the environment.
 FORBIDDEN_WORDS = {
-    r"\bstd::getenv\b|\bsecure_getenv\b|[^_\w]getenv\(": lambda path: path.name != "main.cc",
+    r"\bstd::getenv\b|\bsecure_getenv\b|[^_\w]getenv\(|\bsetenv\(": lambda path: (
+        path.name != "main.cc"
+    ),
     r"system_clock|gettimeofday|clock_gettime|\btime\((NULL|nullptr|0)\)": lambda path: (
         tree.room(path) in PURE and path.name != "clock.cc"
     ),
-    r"std::(thread|mutex|random_device|ofstream|ifstream)\b": lambda path: (
+    r"std::(jthread|thread|async|mutex|condition_variable|random_device|[io]?fstream|rand)\b"
+    r"|\bf?open\(|steady_clock::now": lambda path: (
         tree.room(path) in PURE and path.name not in ("clock.cc", "file.cc")
     ),
 }
@@ -127,6 +147,32 @@ FORBIDDEN_WORDS = {
 
 def product_files():
     return [path for path in tree.code_files() if path.parts[0] not in ("tests", "proto")]
+
+
+def targets():
+    """{target: (room, what it links)} of the product's CMakeLists.txt."""
+    found = {}
+    for folder in ("common", "proto", "server", "worker", "client"):
+        for path in sorted((tree.TOP / folder).rglob("CMakeLists.txt")):
+            room = str(path.parent.relative_to(tree.TOP))
+            text = re.sub(r"#.*", "", path.read_text(encoding="utf-8"))
+            for name, arguments in re.findall(
+                r"(?:trainctl_room|trainctl_library|trainctl_program|target_link_libraries"
+                r"|add_library)\s*\(\s*(\w+)([^)]*)\)",
+                text,
+            ):
+                links = re.findall(r"\btrainctl_\w+|\w+::\w[\w+]*", arguments)
+                found.setdefault(name, (room, set()))[1].update(links)
+    return found
+
+
+def target_library(name):
+    return next((library for library, mark in TARGETS.items() if re.match(mark, name)), None)
+
+
+def rooms_in(folder):
+    """A folder's rooms: client's library is made of several."""
+    return [room for room in ROOMS if room == folder or room.startswith(f"{folder}/")]
 
 
 def library_of(name):
@@ -179,6 +225,67 @@ class Layering(tree.TestCase):
                     for pattern in patterns
                     if re.search(pattern, code)
                 ]
+        self.expect_none(wrong)
+
+    def test_our_own_headers_stand_in_quotes(self):
+        wrong = [
+            f"{path}:{number}: <{name}>"
+            for path in tree.code_files()
+            for number, name, quoted in tree.includes(path)
+            if not quoted and name.split("/")[0] in (*tree.CODE_FOLDERS, "deploy")
+        ]
+        self.expect_none(wrong)
+
+    def test_each_library_that_is_included_is_in_the_table(self):
+        wrong = [
+            f"{path}:{number}: which library is <{name}>?"
+            for path in product_files()
+            for number, name, quoted in tree.includes(path)
+            if not quoted and library_of(name) is None and not PLATFORM.match(name)
+        ]
+        self.expect_none(wrong)
+
+    def test_no_room_may_know_a_library_that_it_does_not_use(self):
+        used = {(tree.room(path), library_of(name)) for path, name in self.included()}
+        used |= {
+            (room, target_library(link)) for room, links in targets().values() for link in links
+        }
+        self.expect_none(
+            [
+                f"{room}: {library}"
+                for room, (_, libraries) in ROOMS.items()
+                for library in libraries
+                if (room, library) not in used
+            ]
+        )
+
+    def included(self):
+        return [(path, name) for path in product_files() for _, name, _ in tree.includes(path)]
+
+    def test_what_is_generated_has_one_reader(self):
+        readers = {path for path, name in self.included() if name == "common/base/commit.h"}
+        self.assertEqual({str(path) for path in readers}, {"common/base/version.cc"})
+
+    def test_targets_link_only_rooms_they_may_know(self):
+        made, wrong = targets(), []
+        for name, (folder, links) in made.items():
+            rooms = rooms_in(folder)
+            may = {other for room in rooms for other in ROOMS[room][0]} | {folder, *rooms}
+            for link in links:
+                room = made[link][0] if link in made else None
+                if room is not None and room not in may and folder != "proto":
+                    wrong.append(f"{name} ({folder}) must not link {link} ({room})")
+        self.assertGreater(len(made), 30)
+        self.expect_none(wrong)
+
+    def test_targets_link_only_libraries_they_may_know(self):
+        wrong = []
+        for name, (folder, links) in targets().items():
+            may = {library for room in rooms_in(folder) for library in ROOMS[room][1]}
+            for link in links:
+                library = target_library(link)
+                if library is not None and library not in may and folder != "proto":
+                    wrong.append(f"{name} ({folder}) must not link {link}")
         self.expect_none(wrong)
 
     def test_nothing_includes_tests_or_deploy(self):
