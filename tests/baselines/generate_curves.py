@@ -30,6 +30,8 @@ import peft
 import torch
 import transformers
 
+from alpaca_prompt import prompt
+
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parents[1] / "deploy" / "data" / "alpaca.json"
 ROWS, MICRO, LENGTH, STEPS = 20, 2, 96, 50
@@ -60,19 +62,6 @@ JOBS = {
         "lora": {"r": 8, "alpha": 16, "dropout": 0.0, "targets": list(TARGETS)},
     },
 }
-
-
-def prompt(row):
-    if row["input"]:
-        return (
-            "Below is an instruction that describes a task, paired with an input that provides further context. Write a response that "
-            f"appropriately completes the request.\n\n### Instruction:\n{row['instruction']}\n\n### Input:\n{row['input']}\n\n"
-            "### Response:\n"
-        )
-    return (
-        "Below is an instruction that describes a task. Write a response that appropriately completes the request.\n\n"
-        f"### Instruction:\n{row['instruction']}\n\n### Response:\n"
-    )
 
 
 def padded(tokens, value):

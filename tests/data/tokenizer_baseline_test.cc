@@ -1,12 +1,16 @@
 // The tokenizers agree, id for id, with Hugging Face tokenizers and SentencePiece
-// (tests/baselines/generate_tokenizers.py).
+// (tests/baselines/generate_tokenizers.py); with special tokens, with transformers
+// (generate_special_tokens.py).
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "common/base/file.h"
 #include "tests/checkout.h"
+#include "tests/files/scratch_directory.h"
+#include "worker/rank/data/boundary_tokens.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
@@ -55,6 +59,66 @@ INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerBaseline,
                          testing::Values("gpt2", "smollm", "llama3", "llama", "metaspace",
                                          "sentencepiece", "sentencepiece_nfkc"),
                          [](const auto& kind) { return kind.param; });
+
+// The kind's files as the case has them, in the directory; of "" the example model's folder.
+std::string FolderOf(const nlohmann::json& a_case, const ScratchDirectory& directory) {
+  const std::string kind = a_case["kind"];
+  if (kind.empty()) return checkout::File("deploy/models/SmolLM2-135M");
+  const std::string folder = kBaselines + kind;
+  directory.Write("tokenizer_config.json", a_case["tokenizer_config"].dump());
+  if (kind == "sentencepiece") {
+    std::filesystem::copy(folder + "/tokenizer.model", directory.path());
+    return directory.path();
+  }
+  auto tokenizer =
+      nlohmann::json::parse(base::ReadFile(folder + "/tokenizer.json", kMaxBytes).value());
+  tokenizer["post_processor"] = a_case["post_processor"];
+  directory.Write("tokenizer.json", tokenizer.dump());
+  return directory.path();
+}
+
+nlohmann::json Cases(bool of_the_example) {
+  nlohmann::json chosen = nlohmann::json::array();
+  for (const auto& a_case : nlohmann::json::parse(
+           base::ReadFile(checkout::File("tests/baselines/special_tokens.json"), kMaxBytes)
+               .value())) {
+    if (a_case["kind"].get<std::string>().empty() == of_the_example) chosen.push_back(a_case);
+  }
+  return chosen;
+}
+
+void ExpectTheIds(const nlohmann::json& a_case, const std::vector<std::string>& strings) {
+  const ScratchDirectory directory;
+  const std::string folder = FolderOf(a_case, directory);
+  const auto tokenizer = LoadTokenizer(folder);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+  const auto boundary = ReadBoundaryTokens(**tokenizer, {}, folder);
+  ASSERT_TRUE(boundary.ok()) << boundary.error().message;
+  ASSERT_GE(a_case["ids"].size(), 30u);
+  for (size_t i = 0; i < a_case["ids"].size(); ++i) {
+    const std::string& text = strings.at(a_case["strings"][i]);
+    std::vector<int32_t> ids = boundary->bos;
+    (*tokenizer)->Encode(text, &ids);
+    ASSERT_EQ(nlohmann::json(ids), a_case["ids"][i])
+        << a_case["kind"] << " " << a_case.value("post_processor", nlohmann::json())
+        << a_case.value("tokenizer_config", nlohmann::json()) << ": " << nlohmann::json(text);
+  }
+}
+
+TEST(SpecialTokens, StandBeforeATextWhereTransformersPutsThem) {
+  const auto strings = Strings();
+  const nlohmann::json cases = Cases(/*of_the_example=*/false);
+  ASSERT_GE(cases.size(), 20u);
+  for (const auto& a_case : cases) ExpectTheIds(a_case, strings);
+}
+
+TEST(SpecialTokens, TheExampleModelsTokenizerIsTransformers) {
+  if (!std::filesystem::exists(checkout::File("deploy/models/SmolLM2-135M")))
+    GTEST_SKIP() << "no deploy/models/SmolLM2-135M: deploy/example_model makes it";
+  const nlohmann::json cases = Cases(/*of_the_example=*/true);
+  ASSERT_EQ(cases.size(), 1u);
+  ExpectTheIds(cases[0], Strings());
+}
 
 }  // namespace
 }  // namespace trainctl::data
