@@ -1,0 +1,115 @@
+"""Folders that a run saved, loaded by transformers and peft; the example model's losses beside theirs.
+
+Skipped without the environment that tests/oracles makes.
+"""
+
+import json
+import pathlib
+import subprocess
+import unittest
+
+from cluster import ALPACA, TINY, TOP, ClusterTest, tiny_job
+
+EXAMPLE = TOP / "deploy" / "models" / "SmolLM2-135M"
+LENGTH, ROWS = 96, 6
+LORA = {"r": 4, "alpha": 8, "dropout": 0.0}
+TRAINED = {
+    "data__max_rows": 32,
+    "train__max_seq_length": LENGTH,
+    "train__max_steps": 8,
+    "optimizer": {"lr": 3e-3},
+}
+# Nothing is learned, and each step is one row: its loss is the model's on that row.
+LOOK = {
+    "train__micro_batch_size": 1,
+    "train__global_batch_size": 1,
+    "train__max_seq_length": LENGTH,
+    "optimizer": {"name": "sgd", "lr": 1e-30, "momentum": 0.0},
+}
+
+
+def oracle_python():
+    printed = subprocess.run(
+        [TOP / "tests" / "oracles", "--print"], capture_output=True, text=True, check=True
+    )
+    python = pathlib.Path(printed.stdout.strip())
+    return python if (python.parents[1] / "complete").exists() else None
+
+
+class Oracle(ClusterTest):
+    def setUp(self):
+        self.python = oracle_python()
+        if self.python is None:
+            self.skipTest("no environment with transformers: tests/oracles makes it")
+        super().setUp()
+
+    def asked(self, model, rows, adapter=None):
+        question = {
+            "model": str(model),
+            "adapter": adapter and str(adapter),
+            "data": str(ALPACA),
+            "rows": list(rows),
+            "length": LENGTH,
+        }
+        result = subprocess.run(
+            [self.python, "-B", TOP / "tests" / "e2e" / "oracle.py"],
+            input=json.dumps(question),
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def ours(self, model, rows):
+        """The engine's losses on the first rows of the data, in the order of their size."""
+        job = tiny_job(
+            **LOOK,
+            name="look",
+            model__path=str(model),
+            data__max_rows=rows,
+            train__max_steps=rows,
+            train__epochs=1,
+        )
+        code, state = self.run_job(job)
+        self.assertEqual(code, 0, state)
+        return sorted(self.losses(state["id"]))
+
+    def trained(self, name, **changes):
+        folder = self.dir / name
+        job = tiny_job(**{**TRAINED, "name": name, **changes}, output__dir=str(folder))
+        code, state = self.run_job(job)
+        self.assertEqual(code, 0, state)
+        saved = "adapter_config.json" if name == "adapter" else "model.safetensors"
+        [found] = folder.rglob(saved)
+        return found.parent
+
+    def expect_equal(self, theirs, ours, delta=2e-4):
+        for one, other in zip(sorted(theirs), ours, strict=True):
+            self.assertAlmostEqual(one, other, delta=delta)
+
+    def test_a_saved_model_is_transformers_model(self):
+        folder = self.trained("final", output__save="final")
+        before = self.asked(TINY, range(ROWS))["losses"]
+        after = self.asked(folder, range(ROWS))["losses"]
+        self.assertLess(sum(after), sum(before) - 0.1, "it learned nothing")
+        self.expect_equal(after, self.ours(folder, ROWS))
+
+    def test_an_adapter_is_pefts_and_merged_it_is_the_same(self):
+        lora = {"lora": LORA, "optimizer": {"lr": 1e-2}}
+        merged = self.trained("merged", **lora, output__save="merged")
+        adapter = self.trained("adapter", **lora, output__save="adapter")
+        beside_base = self.asked(TINY, range(ROWS), adapter)["losses"]
+        self.assertLess(sum(beside_base), sum(self.asked(TINY, range(ROWS))["losses"]) - 0.1)
+        ours = self.ours(merged, ROWS)
+        self.expect_equal(self.asked(merged, range(ROWS))["losses"], ours)
+        self.expect_equal(beside_base, ours)
+
+    def test_the_example_model_has_transformers_losses_on_rows_of_text(self):
+        if not (EXAMPLE / "model.safetensors").exists():
+            self.skipTest(f"no {EXAMPLE}: deploy/example_model makes it")
+        self.expect_equal(self.asked(EXAMPLE, range(3))["losses"], self.ours(EXAMPLE, 3))
+
+
+if __name__ == "__main__":
+    unittest.main()
