@@ -16,6 +16,8 @@ struct DeviceRates {
       0;  // bus bandwidth of all-gather, reduce-scatter, all-reduce over the devices of one host
   double host_copy_bytes = 0;      // pinned, one way, all devices of the host at once
   double kernel_seconds = 2.5e-6;  // to launch and end a kernel that has little to do; not a rate
+  // The same of a collective, its ranks' meeting included: tiny-2gpu-fsdp-micro1.
+  double collective_seconds = 50e-6;
 };
 
 // By the device's name as workers tell it: "NVIDIA H200", "CPU slot (2 threads)".

@@ -23,11 +23,12 @@
 //   whole model as one unit), and s P of
 //            gradients (once a step where they are held whole: gradient_holding.h). ddp: 2 s P (W −
 //            1) / W once a step
+// Each collective (one a unit and gather or reduction) takes 50 us more than its bytes.
 // Traffic and arithmetic run at once and slow each other down: together they take the longer and
 // 0.45 of the shorter; one after the other where the whole model is one unit. Once a step: the
 // optimizer's bytes a trainable parameter of this rank (read and written: 14 bf16-true, 28 32-true,
 // 30 mixed with AdamW; 6, 12, 14 with SGD; in 8 bits 10, 18, 20, whose arithmetic takes 1.7 times
-// that) at the device's memory rate; or on the host, at 5.1e9 parameters a second for all its
+// that) at the device's memory rate; or on the host, at 6.0e9 parameters a second for all its
 // ranks, hidden behind the last backward, with e P / W both ways between host and device. T of a
 // micro batch of n rows is between the mean and the longest row, mean + (longest − mean) (n − 1) /
 // (n + 7), as in data/alpaca*.json, and then half of the 64 that it is padded up to.
