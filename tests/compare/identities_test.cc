@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "server/coordinator/comparison.h"
 #include "server/store/sqlite_store.h"
@@ -45,9 +46,13 @@ class Site {
       const int64_t begin = *rc::gen::inRange(first, end + 1);
       truth.erase(truth.lower_bound(begin), truth.end());
       end = begin + *rc::gen::inRange(1, 20);
+      core::MetricRows rows{{{id}, attempt, 0}, {}};
       for (int64_t step = begin; step < end; ++step) {
         truth[step] = AnyStep();
-        Put({{id}, attempt, 0}, step, truth[step]);
+        AddPoints(step, truth[step], &rows.points);
+        if (step + 1 < end && *rc::gen::inRange(0, 10) > 0) continue;
+        RC_ASSERT(store_->Apply({{std::exchange(rows, {rows.key, {}})}, {}}).ok());
+        if (*rc::gen::inRange(0, 10) == 0) Reopen();
       }
     }
     return truth;
@@ -60,18 +65,18 @@ class Site {
   }
 
  private:
+  // As a coordinator that is restarted.
   void Reopen() {
     store_.reset();
     store_ = store::OpenSqliteStore(folder_.path()).value();
     reader_ = store::OpenSqliteReader(folder_.path()).value();
   }
 
-  // As a rank reports it; sometimes the coordinator is restarted first.
-  void Put(const job::RankKey& key, int64_t step, const StepTruth& truth) {
-    if (*rc::gen::inRange(0, 20) == 0) Reopen();
-    core::MetricRows rows{key, {}};
+  // As a rank reports it.
+  static void AddPoints(int64_t step, const StepTruth& truth,
+                        std::vector<job::MetricPoint>* points) {
     const auto add = [&](job::Metric metric, double value) {
-      rows.points.push_back({.name = std::string(job::Name(metric)), .step = step, .value = value});
+      points->push_back({.name = std::string(job::Name(metric)), .step = step, .value = value});
     };
     using enum job::Metric;
     add(kStepSeconds, truth.seconds);
@@ -79,7 +84,6 @@ class Site {
     add(kSamplesPerSecond, truth.samples / truth.seconds);
     add(kTokens, truth.tokens);
     add(kTokensPerSecond, truth.tokens / truth.seconds);
-    RC_ASSERT(store_->Apply({{rows}, {}}).ok());
   }
 
   store::TemporaryFolder folder_;
