@@ -3,8 +3,8 @@
 // The communicator is blocking: a call returns when NCCL has put its work on the stream. (In the
 // non-blocking mode NCCL 2.28 starts a thread for each collective, and each must be polled for.)
 // A call may wait for a peer that never comes: at the join, and where a collective first connects
-// to it. Therefore the join runs on a thread that may be given up, and a thread of the group aborts
-// the communicator when a call outlasts the timeout, which makes the call return.
+// to it. Therefore the join runs on a thread that may be given up. A thread of the group aborts the
+// communicator when another call outlasts the timeout: then the call returns.
 //
 // ncclCommAbort itself has been seen to hang, so it runs on a thread of its own. If it does not
 // return in time, that thread is left behind with the communicator. The end of the process then

@@ -16,8 +16,8 @@ namespace trainctl::ops {
 
 // Runs body as one use of a unit: the strategy's BeginUnit and EndUnit around its forward and, in
 // reverse order, around its backward. With recompute only the input is saved, and the body runs
-// again before its backward. A unit with nothing to train, on an input whose gradient is not
-// wanted, has no backward and saves nothing.
+// again before its backward. A unit with nothing to train has no backward, and saves nothing, if
+// its input's gradient is not wanted.
 Var InUnit(Context& context, UnitId unit, const Var& input, bool recompute,
            const std::function<Var(Context&, const Var&)>& body);
 

@@ -30,9 +30,9 @@ std::optional<int> NodeOf(c10::Device device);
 // The allowed CPUs on the device's node; all allowed ones where it has none, or none there.
 std::vector<int> NearbyCpus(const CpuTopology& topology, std::optional<int> node);
 
-// `threads` CPUs for the device at this place of the host: disjoint from its neighbours' shares if
-// they ask for as many, together on the given node if that has enough. If there are too few CPUs
-// for all devices, shares overlap as little as they can. Empty (do not bind) if fewer than
+// `threads` CPUs for the device at this place of the host. They are disjoint from its neighbours'
+// shares if those ask for as many. They lie on the given node if that has enough. If there are too
+// few CPUs for all devices, shares overlap as little as they can. Empty (do not bind) if fewer than
 // `threads` CPUs are allowed. Pure.
 std::vector<int> ShareOf(const CpuTopology& topology, std::optional<int> node, int64_t place,
                          int64_t threads);
