@@ -129,7 +129,8 @@ function(trainctl_test name)
   if(TEST_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
     # tests/test_main.cc: every test of the program skipped itself.
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS ${room} SKIP_RETURN_CODE 77)
+    set_tests_properties(${name} PROPERTIES
+      TIMEOUT ${TEST_TIMEOUT} LABELS ${room} SKIP_RETURN_CODE 77)
   else()
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS ${room} SKIP_RETURN_CODE 77)
