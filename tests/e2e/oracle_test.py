@@ -1,4 +1,4 @@
-"""Folders that a run saved, loaded by transformers and peft; the example model's losses beside theirs.
+"""Folders that a run saved, loaded by transformers and peft, and their losses beside ours.
 
 Skipped without the environment that tests/oracles makes.
 """
