@@ -1,6 +1,7 @@
 """deploy/local, the shipped jobs, and each program's --help and --version."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -60,6 +61,43 @@ class Local(ClusterTest):
         self.assertEqual([path for path in self.dir.iterdir() if path.stat().st_mode & 0o077], [])
 
 
+PROBE = {
+    "gpus": [
+        {"index": 0, "unfit": "GPU 0 (old) is too old"},
+        {"index": 1, "unfit": "GPU 1 (old) is too old"},
+    ]
+}
+
+
+class UnfitGpus(ClusterTest):
+    """A host whose GPUs no worker can use: only the probe is told otherwise here."""
+
+    WORKERS = "auto"
+
+    def up(self):
+        programs = self.dir / "bin"
+        programs.mkdir()
+        for name in PROGRAMS:
+            (programs / name).symlink_to(BIN / name)
+        (programs / "trainworker").unlink()
+        (programs / "trainworker").write_text(
+            f"#!/bin/sh\n[ \"$1\" != --probe ] || {{ echo '{json.dumps(PROBE)}'; exit; }}\n"
+            f'exec "{BIN}/trainworker" "$@"\n'
+        )
+        (programs / "trainworker").chmod(0o755)
+        command = [TOP / "deploy" / "local", "up", "--dir", self.dir, "--workers", self.WORKERS]
+        environment = {**os.environ, "TRAINCTL_BIN_DIR": str(programs)}
+        self.result = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=120
+        )
+
+    def test_auto_makes_cpu_slots_and_says_why(self):
+        self.assertEqual(self.result.returncode, 0, self.result.stderr)
+        self.assertIn("not used: GPU 0 (old) is too old", self.result.stderr)
+        self.assertIn("2 worker(s) on cpu", self.result.stderr)
+        self.assertEqual(len(self.workers()), 2)
+
+
 class Shipped(ClusterTest):
     def passes_dry_run(self, path):
         """False where the file asks for what is not built yet, and nothing else is wrong."""
@@ -71,8 +109,10 @@ class Shipped(ClusterTest):
             and all("is not built yet" in problem for problem in problems)
         ):
             return False
-        self.assertEqual(result.returncode, 0, result.stderr)
-        for job in json.loads(result.stdout)["jobs"]:
+        jobs = json.loads(result.stdout)["jobs"]
+        refused = any(job["refused"] for job in jobs)
+        self.assertEqual(result.returncode, 4 if refused else 0, result.stderr)
+        for job in jobs:
             if pathlib.Path(
                 job["job"]["model"]["path"]
             ).exists():  # the example model is made at use
@@ -114,7 +154,8 @@ class Shipped(ClusterTest):
         path = self.dir / "readme.json"
         path.write_text(job)
         result = self.trainctl("submit", path, "--dry-run")
-        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.returncode, 4, result.stderr)  # its model is not here
+        self.assertIn("would be refused here", result.stdout)
 
     def test_doctor_finds_this_host_fit(self):
         result = self.trainctl("doctor")
