@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "common/base/did_you_mean.h"
+
 namespace trainctl::client {
 namespace {
 
@@ -98,13 +100,29 @@ void LitgptDraft::Refuse(const std::string& key, const std::string& expected) {
   problems_.push_back(place + key + ": " + value + ": expected " + expected);
 }
 
+// Among all keys that the conversion asked for, and those that have no counterpart.
+std::string LitgptDraft::Suggestion(const std::string& key) const {
+  std::vector<std::string_view> known;
+  for (const std::string& name : taken_) {
+    if (name != key) known.push_back(name);
+  }
+  for (const auto& row : kNoCounterpart) known.push_back(row.key);
+  const std::string hint = base::DidYouMean(key, known);
+  return hint.empty() ? "" : "; " + hint;
+}
+
 void LitgptDraft::NoteTheRest() {
   for (const auto& [key, setting] : settings_) {
     if (taken_.contains(key) || !Take(key)) continue;
     const auto known = std::find_if(std::begin(kNoCounterpart), std::end(kNoCounterpart),
                                     [&](const auto& row) { return row.key == key; });
-    NoteOf(key, known != std::end(kNoCounterpart) ? "no counterpart: " + std::string(known->why)
-                                                  : "not known here, and left out");
+    if (known != std::end(kNoCounterpart)) {
+      NoteOf(key, "no counterpart: " + std::string(known->why));
+    } else if (setting.place.starts_with("--")) {
+      problems_.push_back(setting.place + ": LitGPT has no such option" + Suggestion(key));
+    } else {
+      NoteOf(key, "not known here, and left out" + Suggestion(key));
+    }
   }
 }
 

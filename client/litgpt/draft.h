@@ -30,7 +30,8 @@ class LitgptDraft {
   void Refuse(const std::string& key,
               const std::string& expected);  // "config.yaml:4:12: precision: 16-true: expected …"
 
-  // Notes of all that was not taken: by the table of what has no counterpart, or as unknown.
+  // Notes of all that was not taken: by the table of what has no counterpart, or as unknown. An
+  // unknown one of the command line is refused, as LitGPT does.
   void NoteTheRest();
 
   Json job = Json::object();
@@ -38,6 +39,8 @@ class LitgptDraft {
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
+  std::string Suggestion(const std::string& key) const;
+
   std::map<std::string, LitgptSetting> settings_;  // the last of each key
   std::set<std::string> taken_;
   std::vector<std::string> notes_, problems_;

@@ -111,6 +111,17 @@ TEST_F(ImportTest, WhatTheCheckRefusesIsNotWritten) {
   EXPECT_FALSE(folder_.Has("job.json"));
 }
 
+TEST_F(ImportTest, AnOptionThatLitgptDoesNotHaveIsAnErrorWithTheNearest) {
+  const Ended ended = Trainctl({"import", "litgpt", folder_.Write("full.yaml", kFullRecipe),
+                                "--train.micro_batch_sise", "4", "-o", folder_ / "job.json"});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("--train.micro_batch_sise: LitGPT has no such option; did you mean "
+                           "'train.micro_batch_size'?"),
+            std::string::npos)
+      << ended.err;
+  EXPECT_FALSE(folder_.Has("job.json"));
+}
+
 TEST_F(ImportTest, WrongWordsAndMissingFilesAreSaid) {
   EXPECT_EQ(Trainctl({"import", "axolotl", "a.yaml"}).code, kExitUsage);
   EXPECT_EQ(Trainctl({"import", "litgpt"}).code, kExitUsage);
