@@ -17,6 +17,7 @@
 namespace trainctl::client {
 
 struct Terminal {
+  bool is_terminal = false;
   bool interactive = false;  // lines may be redrawn
   TableLayout layout;        // width and colour
 };
@@ -52,7 +53,7 @@ struct Surroundings {
 
 struct Context {
   const Surroundings& surroundings;
-  std::ostream& out;
+  std::ostream& out;  // both show what a terminal would obey (show/escaping.h)
   std::ostream& err;
   OutputFormat format = OutputFormat::kTable;
   bool format_given = false;

@@ -10,13 +10,15 @@ enum ExitCode : int {
   kExitFailure = 1,      // trainctl or the coordinator failed
   kExitUsage = 2,        // wrong arguments, or an invalid job file
   kExitNotFound = 3,     // no such job, group, file
+  kExitWouldNotRun = 4,  // a dry run: it would be refused here, or does not fit --within
   kExitUnreachable = 5,  // the coordinator does not answer
   // Of wait and submit --wait:
   kExitJobFailed = 10,    // failed, or an expectation was not met
   kExitOutOfMemory = 11,  // of the GPU or the host
   kExitCancelled = 12,
   kExitDiverged = 13,   // the loss was not a number any more
-  kExitTimeout = 124,   // --timeout passed, or the job met its time_limit
+  kExitTimeLimit = 14,  // the job met its time_limit
+  kExitTimeout = 124,   // --timeout passed: the jobs go on
   kExitDetached = 130,  // Ctrl-C, as shells expect it; jobs go on
 };
 

@@ -28,7 +28,8 @@ Terminal TerminalOf(int file) {
   const bool dumb = Environment("TERM") == "dumb";
   winsize size{};
   const int width = ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-  return {.interactive = !dumb,
+  return {.is_terminal = true,
+          .interactive = !dumb,
           .layout = {.width = width, .colour = !dumb && Environment("NO_COLOR").empty()}};
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "common/base/check.h"
 
@@ -17,11 +18,11 @@ constexpr size_t kIndentBelow = 4;
 const char* ColourOf(Style style) {
   switch (style) {
     case Style::kPlain: return "";
-    case Style::kStrong: return "\x1b[1m";
-    case Style::kGood: return "\x1b[32m";
-    case Style::kWarning: return "\x1b[33m";
-    case Style::kBad: return "\x1b[31m";
-    case Style::kFaint: return "\x1b[2m";
+    case Style::kStrong: return "\xff[1m";
+    case Style::kGood: return "\xff[32m";
+    case Style::kWarning: return "\xff[33m";
+    case Style::kBad: return "\xff[31m";
+    case Style::kFaint: return "\xff[2m";
   }
   return "";
 }
@@ -62,13 +63,14 @@ void TrimRight(std::string* text) { text->erase(text->find_last_not_of(' ') + 1)
 
 std::string Styled(std::string_view text, Style style, bool colour) {
   if (!colour || style == Style::kPlain || text.empty()) return std::string(text);
-  return ColourOf(style) + std::string(text) + "\x1b[0m";
+  return ColourOf(style) + std::string(text) + "\xff[0m";
 }
 
 void TextTable::AddRow(std::vector<TextCell> cells) {
   CHECK(cells.size() <= columns_.size())
       << cells.size() << " cells in " << columns_.size() << " columns";
   cells.resize(columns_.size());
+  for (TextCell& cell : cells) cell.text = Escaped(cell.text);
   rows_.push_back({.cells = std::move(cells)});
 }
 

@@ -97,7 +97,7 @@ class Follower {
   // Of several jobs: what a person would want to hear of first.
   int WorstExitCode() const {
     for (const ExitCode code :
-         {kExitJobFailed, kExitOutOfMemory, kExitDiverged, kExitTimeout, kExitCancelled}) {
+         {kExitJobFailed, kExitOutOfMemory, kExitDiverged, kExitTimeLimit, kExitCancelled}) {
       if (std::any_of(jobs_.begin(), jobs_.end(),
                       [&](const v1::JobView& job) { return ExitCodeOfJob(job) == code; }))
         return code;
@@ -120,7 +120,7 @@ ExitCode ExitCodeOfOutcome(job::Outcome outcome) {
     case job::Outcome::kOomHost: return kExitOutOfMemory;
     case job::Outcome::kDiverged: return kExitDiverged;
     case job::Outcome::kCancelled: return kExitCancelled;
-    case job::Outcome::kTimeout: return kExitTimeout;
+    case job::Outcome::kTimeout: return kExitTimeLimit;
     case job::Outcome::kFailed:
     case job::Outcome::kHang:
     case job::Outcome::kNcclError:

@@ -143,8 +143,8 @@ std::string Progress::Bar(const v1::JobView& view) const {
 }
 
 void Progress::EraseBars() {
-  for (; bars_drawn_ > 0; --bars_drawn_) *out_ << "\x1b[1A\x1b[2K";
-  *out_ << "\r";
+  for (; bars_drawn_ > 0; --bars_drawn_) *out_ << "\xff[1A\xff[2K";
+  *out_ << "\xff\r";
 }
 
 void Progress::DrawBars() {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "client/exit_code.h"
+#include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/submit/patience.h"
 #include "client/verbs/verbs.h"
@@ -62,7 +63,12 @@ class Logs : public Verb {
     if (!job.ok()) return Fail(context, job.error());
     context.surroundings.set_farewell(
         follow_ ? "Detached: the job goes on. Follow again with: trainctl logs -f " + job_ : "");
-    LogWriter writer(&context.out, !rank_ && job->devices() > 1);
+    // A file or another program gets a log's bytes as they are; a terminal gets its colours, and
+    // is not steered by the rest.
+    const Surroundings& surroundings = context.surroundings;
+    EscapingStream escaped(surroundings.out, EscapingBuffer::Kind::kLog);
+    std::ostream* out = surroundings.out_terminal.is_terminal ? &escaped : surroundings.out;
+    LogWriter writer(out, !rank_ && job->devices() > 1);
     return Read(context, **api, &writer);
   }
 

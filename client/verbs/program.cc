@@ -5,6 +5,7 @@
 
 #include "client/exit_code.h"
 #include "client/server_address.h"
+#include "client/show/escaping.h"
 #include "client/verbs/verb.h"
 #include "common/base/did_you_mean.h"
 #include "common/base/version.h"
@@ -35,7 +36,9 @@ Everywhere
 
 Exit status
   0 ok, or the job ended as expected   1 failure   2 usage or invalid job   3 not found   5 coordinator unreachable
-  wait, submit --wait: 10 failed or not as expected   11 out of memory   12 cancelled   13 diverged   124 timeout   130 detached by Ctrl-C
+  submit --dry-run: 4 would be refused here, or does not fit --within
+  wait, submit --wait: 10 failed or not as expected   11 out of memory   12 cancelled   13 diverged   14 met its time_limit
+  with --timeout: 124 that time is over, the jobs go on   with Ctrl-C: 130 detached
 )";
 
 std::string Overview() {
@@ -135,7 +138,9 @@ size_t FindVerbPlace(const std::vector<std::string>& words) {
 }
 
 int Dispatch(const std::vector<std::string>& words, const Surroundings& surroundings) {
-  Context context{.surroundings = surroundings, .out = *surroundings.out, .err = *surroundings.err};
+  EscapingStream out(surroundings.out, EscapingBuffer::Kind::kOwn);
+  EscapingStream err(surroundings.err, EscapingBuffer::Kind::kOwn);
+  Context context{.surroundings = surroundings, .out = out, .err = err};
   const size_t place = FindVerbPlace(words);
   if (place == words.size()) {
     context.err << Overview() << std::flush;

@@ -91,7 +91,7 @@ class Status : public Verb {
     }
     const Terminal& terminal = context.surroundings.out_terminal;
     if (watch_ && terminal.interactive) {
-      context.out << "\x1b[H\x1b[2J";
+      context.out << "\xff[H\xff[2J";
     } else if (shown_) {
       context.out << "\n";
     }

@@ -5,7 +5,7 @@
 namespace trainctl::base {
 namespace {
 
-// The length of the valid sequence at the front of text (not empty), 0 where there is none. Bounds:
+// The length of the valid sequence at the front of text, 0 where there is none. Bounds:
 // Unicode's table 3-7.
 size_t SequenceLength(std::string_view text) {
   const auto byte = [&](size_t i) {
@@ -13,6 +13,7 @@ size_t SequenceLength(std::string_view text) {
   };
   const auto is_tail = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
   const uint8_t lead = byte(0);
+  if (text.empty()) return 0;
   if (lead < 0x80) return 1;
   if (lead < 0xC2 || lead > 0xF4 || !is_tail(1)) return 0;
   if (lead < 0xE0) return 2;
@@ -27,9 +28,24 @@ size_t SequenceLength(std::string_view text) {
   return overlong || beyond || !is_tail(2) || !is_tail(3) ? 0 : 4;
 }
 
-bool IsControl(char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7F; }
-
 }  // namespace
+
+std::optional<CodePoint> FirstCodePoint(std::string_view text) {
+  const size_t length = SequenceLength(text);
+  if (length == 0) return std::nullopt;
+  const auto lead = static_cast<uint8_t>(text[0]);
+  char32_t value = length == 1 ? lead : lead & (0x7F >> length);
+  for (size_t i = 1; i < length; ++i) value = value << 6 | (static_cast<uint8_t>(text[i]) & 0x3F);
+  return CodePoint{value, length};
+}
+
+bool IsControl(char32_t value) {
+  const auto within = [value](char32_t first, char32_t last) {
+    return value >= first && value <= last;
+  };
+  return value < 0x20 || within(0x7F, 0x9F) || value == 0x061C || within(0x200E, 0x200F) ||
+         within(0x2028, 0x202E) || within(0x2066, 0x2069);
+}
 
 std::optional<size_t> FindInvalidUtf8(std::string_view text) {
   size_t at = 0;
@@ -56,10 +72,10 @@ std::string Excerpt(std::string_view text, size_t max_bytes) {
   std::string shown;
   size_t cut = 0;  // the longest prefix of shown that leaves room for the ellipsis
   while (!text.empty()) {
-    const size_t length = SequenceLength(text);
-    const bool printable = length > 0 && !IsControl(text[0]);
-    shown.append(printable ? text.substr(0, length) : "?");
-    text.remove_prefix(length > 0 ? length : 1);
+    const std::optional<CodePoint> first = FirstCodePoint(text);
+    const size_t length = first ? first->bytes : 1;
+    shown.append(first && !IsControl(first->value) ? text.substr(0, length) : "?");
+    text.remove_prefix(length);
     if (shown.size() > max_bytes)
       return shown.substr(0, cut).append(cut + kEllipsis.size() <= max_bytes ? kEllipsis : "");
     if (shown.size() + kEllipsis.size() <= max_bytes) cut = shown.size();

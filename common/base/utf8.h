@@ -16,6 +16,19 @@ std::optional<size_t> FindInvalidUtf8(std::string_view text);
 // U+FFFD in place of each byte that begins no valid sequence; a valid text is left as it is.
 void ReplaceInvalidUtf8(std::string* text);
 
+// A character: its number, and how many bytes it takes.
+struct CodePoint {
+  char32_t value = 0;
+  size_t bytes = 0;
+};
+
+// The character at the front of the text; nullopt where no valid sequence begins, or none is there.
+std::optional<CodePoint> FirstCodePoint(std::string_view text);
+
+// What a terminal obeys instead of showing it: C0 and C1 controls, marks and overrides of writing
+// direction, line and paragraph separators.
+bool IsControl(char32_t value);
+
 // At most max_bytes, cut between characters, with "…" (counted) where something was cut; invalid
 // bytes and control characters become '?', so that what a file holds can be shown on a terminal.
 std::string Excerpt(std::string_view text, size_t max_bytes);

@@ -49,7 +49,8 @@ class Check {
 
   void Name() {
     if (IsUsableName(job_.name)) return;
-    Refuse("name", "1 to 128 bytes without '/' and control characters, not of the form j1 or g1",
+    Refuse("name",
+           "1 to 128 bytes without '/' and control characters, not of the form j1, g1, -x, . or ..",
            "name it by \"name\" or --name");
   }
 
@@ -104,11 +105,14 @@ bool IsId(std::string_view name) {
 }  // namespace
 
 bool IsUsableName(std::string_view name) {
-  const auto is_forbidden = [](char c) {
-    return static_cast<uint8_t>(c) < 0x20 || c == 0x7F || c == '/';
-  };
-  return !name.empty() && name.size() <= kLongestName && !IsId(name) &&
-         std::none_of(name.begin(), name.end(), is_forbidden) && !base::FindInvalidUtf8(name);
+  if (name.empty() || name.size() > kLongestName || IsId(name)) return false;
+  if (name[0] == '-' || name == "." || name == "..") return false;
+  while (!name.empty()) {
+    const std::optional<base::CodePoint> first = base::FirstCodePoint(name);
+    if (!first || first->value == '/' || base::IsControl(first->value)) return false;
+    name.remove_prefix(first->bytes);
+  }
+  return true;
 }
 
 std::vector<Problem> CheckJob(const JobSpec& job) {

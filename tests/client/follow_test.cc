@@ -26,7 +26,7 @@ TEST_F(FollowTest, TheExitCodeSaysHowAJobEnded) {
   const std::vector<std::pair<std::string, int>> codes = {
       {"SUCCEEDED", 0},      {"FAILED", 10},      {"OOM_GPU", 11},   {"OOM_HOST", 11},
       {"HANG", 10},          {"NCCL_ERROR", 10},  {"GPU_FAULT", 10}, {"NODE_LOST", 10},
-      {"TIMEOUT", 124},      {"LEASE_ENDED", 10}, {"PREEMPTED", 10}, {"CANCELLED", 12},
+      {"TIMEOUT", 14},       {"LEASE_ENDED", 10}, {"PREEMPTED", 10}, {"CANCELLED", 12},
       {"LAUNCH_FAILED", 10}, {"DIVERGED", 13}};
   for (const auto& [outcome, code] : codes)
     EXPECT_EQ(ExitCodeFor({FinishedJob("j1", "a", outcome)}), code) << outcome;

@@ -88,7 +88,7 @@ TEST(TextTable, ColoursDoNotCountAsWidth) {
   table.AddRow({{"x", Style::kGood}, "y"});
   table.AddRow({"xyz", "y"});
   EXPECT_EQ(table.Render({.colour = true}),
-            "\x1b[2mA\x1b[0m    \x1b[2mB\x1b[0m\n\x1b[32mx\x1b[0m    y\nxyz  y\n");
+            "\xff[2mA\xff[0m    \xff[2mB\xff[0m\n\xff[32mx\xff[0m    y\nxyz  y\n");
 }
 
 }  // namespace

@@ -71,17 +71,18 @@ TEST_F(ProgressTest, OnATerminalABarIsRedrawnInPlaceWithinTheWidth) {
   Progress progress(&out_, {.interactive = true, .layout = {.width = 95}}, &clock_);
   progress.Update(AtStep(31));
   progress.Update(AtStep(62));
-  EXPECT_EQ(out_.str(),
-            "\rtiny (j1) [=======>       ] 31/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  "
-            "0:50, 0:49 left\n"
-            "\x1b[1A\x1b[2K\rtiny (j1) [===============] 62/62  loss 2.346  12,346 tokens/s  peak "
-            "9.00 GiB  0:50, 0:49 left\n");
+  EXPECT_EQ(
+      out_.str(),
+      "\xff\rtiny (j1) [=======>       ] 31/62  loss 2.346  12,346 tokens/s  peak 9.00 GiB  "
+      "0:50, 0:49 left\n"
+      "\xff[1A\xff[2K\xff\rtiny (j1) [===============] 62/62  loss 2.346  12,346 tokens/s  peak "
+      "9.00 GiB  0:50, 0:49 left\n");
 }
 
 TEST_F(ProgressTest, ANarrowTerminalLosesTheBarAndThenTheEndOfTheLine) {
   Progress progress(&out_, {.interactive = true, .layout = {.width = 40}}, &clock_);
   progress.Update(AtStep(31));
-  EXPECT_EQ(out_.str(), "\rtiny (j1)  31/62  loss 2.346  12,346 t…\n");
+  EXPECT_EQ(out_.str(), "\xff\rtiny (j1)  31/62  loss 2.346  12,346 t…\n");
 }
 
 TEST_F(ProgressTest, OnATerminalAnEndedJobLeavesItsLineAboveTheOthersBars) {
@@ -90,7 +91,7 @@ TEST_F(ProgressTest, OnATerminalAnEndedJobLeavesItsLineAboveTheOthersBars) {
   out_.str("");
   progress.Update(FinishedJob("j2", "other", "SUCCEEDED"));
   EXPECT_EQ(out_.str(),
-            "\x1b[1A\x1b[2K\rother (j2): SUCCEEDED after 0:50, step 62/62  loss 2.346  12,346 "
+            "\xff[1A\xff[2K\xff\rother (j2): SUCCEEDED after 0:50, step 62/62  loss 2.346  12,346 "
             "tokens/s  peak 9.00 GiB\n"
             "tiny (j1)  starting  joining\n");
 }

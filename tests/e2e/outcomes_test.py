@@ -196,7 +196,7 @@ class Outcomes(ClusterTest):
 
     def test_a_time_limit_ends_the_job(self):
         code, job = self.run_job(endless_job(resources__time_limit="3s"))
-        self.assertEqual((code, job["outcome"]), (124, "TIMEOUT"), job)
+        self.assertEqual((code, job["outcome"]), (14, "TIMEOUT"), job)
         self.expect_devices_free(10)
 
     def test_ctrl_c_of_a_waiting_trainctl_leaves_the_job_running(self):

@@ -124,7 +124,8 @@ TEST(CheckJob, QuantizedWeightsNeedAnAdapter) {
 TEST(IsUsableName, TakesWhatCommandsCanTellFromIds) {
   for (const char* name : {"a", "tiny-bf16", "j", "job1", "j1x", "1", "Ünïcode name", "g"})
     EXPECT_TRUE(IsUsableName(name)) << name;
-  for (const char* name : {"", "j1", "g12", "j007", "a/b", "a\nb", "a\x7f", "\xff"})
+  for (const char* name :
+       {"", "j1", "g12", "j007", "a/b", "a\nb", "a\x7f", "\xff", "-o", "..", "a\u202e"})
     EXPECT_FALSE(IsUsableName(name)) << name;
   EXPECT_TRUE(IsUsableName(std::string(128, 'x')));
   EXPECT_FALSE(IsUsableName(std::string(129, 'x')));
