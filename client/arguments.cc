@@ -201,7 +201,8 @@ base::Status Arguments::Parse(const std::vector<std::string>& words) {
   for (const std::string& set : sets) {
     if (const base::Status added = AddSet(set); !added.ok()) return added;
   }
-  return CheckRequired();
+  if (const base::Status required = CheckRequired(); !required.ok()) return required;
+  return CheckPartners();
 }
 
 // CLI11 takes texts only; numbers are read from them here, so that what it says of a wrong one is
@@ -256,6 +257,33 @@ base::Status Arguments::CheckRequired() const {
     const bool missing = argument.required && (argument.text != nullptr ? argument.text->empty()
                                                                         : argument.texts->empty());
     if (missing) return Wrong(argument.names + " is missing: " + argument.help);
+  }
+  return base::Ok{};
+}
+
+void Arguments::Needs(std::string option, std::vector<std::string> partners) {
+  for (auto& [known, others] : partners_) {
+    if (known != option) continue;
+    others.insert(others.end(), partners.begin(), partners.end());
+    return;
+  }
+  partners_.emplace_back(std::move(option), std::move(partners));
+}
+
+bool Arguments::IsGiven(const Argument& argument) {
+  if (argument.flag != nullptr) return *argument.flag;
+  if (argument.number != nullptr) return argument.number->has_value();
+  return argument.text != nullptr && !argument.text->empty();
+}
+
+base::Status Arguments::CheckPartners() const {
+  const auto is_given = [this](const std::string& option) {
+    const Argument* argument = FindOption(option);
+    return argument != nullptr && IsGiven(*argument);
+  };
+  for (const auto& [option, partners] : partners_) {
+    if (is_given(option) && std::ranges::none_of(partners, is_given))
+      return Wrong(option + " has a meaning only with " + Join(partners, " or "));
   }
   return base::Ok{};
 }

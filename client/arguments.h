@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/result.h"
@@ -34,6 +35,8 @@ class Arguments {
                 std::string help);  // "90s", "10min", or bare seconds
   // --set key=value, and --key value or --key=value where key is one of the job schema's.
   void Overrides(std::vector<job::Override>* overrides, std::string help);
+  // The option is of use only with one of these.
+  void Needs(std::string option, std::vector<std::string> partners);
   // Said after the options.
   void Remark(std::string text) { remarks_.push_back(std::move(text)); }
 
@@ -68,6 +71,8 @@ class Arguments {
   base::Status Read(const std::vector<std::string>& words, std::vector<std::string>* sets);
   base::Status ReadNumber(const Argument& argument, const std::string& text) const;
   base::Status CheckRequired() const;
+  base::Status CheckPartners() const;
+  static bool IsGiven(const Argument& argument);
   base::Error Wrong(const std::string& what) const;
   base::Error UnknownOption(const std::string& word) const;
   base::Status AddSet(const std::string& text);
@@ -75,6 +80,7 @@ class Arguments {
   std::string verb_, summary_, examples_;
   std::vector<Argument> arguments_;
   std::vector<std::string> remarks_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> partners_;  // by the option
   std::vector<job::Override>* overrides_ = nullptr;
   bool wants_help_ = false;
 };

@@ -112,6 +112,10 @@ void CheckAgainstSite(const Site& site, bool force, Assessment* assessment) {
   if (!devices.empty()) add(job::CheckSite(assessment->job, devices));
   if (!assessment->inspection) return;
   add(job::CheckModel(assessment->job, assessment->inspection->model));
+  if (const std::optional<job::OutputFolder>& output = assessment->inspection->output) {
+    if (auto taken = job::CheckOutputFolder(assessment->job, *output, site.id, ""))
+      problems.push_back(std::move(*taken));
+  }
   if (problems.empty()) CheckFit(devices, force, assessment);
 }
 

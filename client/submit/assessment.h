@@ -35,13 +35,14 @@ struct Assessment {
   std::optional<job::MemoryEstimate> prediction;  // of an inspected model
   std::optional<job::TimeEstimate> time;  // of an inspected model on the first of the candidates
   std::vector<job::Problem>
-      site_problems;  // why this site would refuse it: devices, constraints, model, fit
+      site_problems;  // why this site would refuse it: devices, constraints, model, fit, folder
   std::vector<std::string> notes;      // it would be accepted, but
   std::vector<SiteWorker> candidates;  // devices that it could run on
 };
 
 struct Site {
   bool known = false;               // the coordinator answered; else nothing is said about it
+  std::string id;                   // of the coordinator
   std::vector<SiteWorker> workers;  // the stored inventory
 };
 

@@ -19,6 +19,7 @@ std::string InspectionKey(const job::JobSpec& job) {
   key.model = job.model;
   key.data = job.data;
   key.train.max_seq_length = job.train.max_seq_length;
+  if (job::WritesOutput(job)) key.output = job.output;
   return job::ToJson(key);
 }
 
@@ -35,7 +36,7 @@ Site AskSite(Context& context) {
     Warn(context, response.error().message);
     return {};
   }
-  Site site{.known = true};
+  Site site{.known = true, .id = response->site()};
   for (const v1::WorkerView& worker : response->workers())
     site.workers.push_back(FromMessage(worker));
   if (site.workers.empty())
@@ -43,19 +44,12 @@ Site AskSite(Context& context) {
   return site;
 }
 
-std::optional<job::Inspection> Inspector::Inspect(const job::JobSpec& job) {
-  const auto [answer, is_new] = answers_.try_emplace(InspectionKey(job));
-  if (!is_new) return answer->second;
-  const base::Result<job::Inspection> inspection =
-      coordinator_answers_ ? AskWorker(job) : AskLocally(job);
-  if (inspection.ok()) {
-    answer->second = *inspection;
-  } else {
-    Warn(context_, job.name + ": model and data could not be inspected (" +
-                       inspection.error().message +
-                       "): steps and memory stay unknown; it is tried again before the job starts");
-  }
-  return answer->second;
+base::Result<job::Inspection> Inspector::Inspect(const job::JobSpec& job) {
+  const std::string key = InspectionKey(job);
+  const auto known = answers_.find(key);
+  if (known != answers_.end()) return known->second;
+  return answers_.emplace(key, coordinator_answers_ ? AskWorker(job) : AskLocally(job))
+      .first->second;
 }
 
 void PredictTimes(Context& context, std::vector<Assessment>* assessments) {

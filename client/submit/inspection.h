@@ -23,8 +23,9 @@ class Inspector {
   Inspector(Context& context, bool coordinator_answers)
       : context_(context), coordinator_answers_(coordinator_answers) {}
 
-  // nullopt with a warning: nobody could look, or model or data can't be read.
-  std::optional<job::Inspection> Inspect(const job::JobSpec& job);
+  // kInvalid: a worker looked, and can't read model, data or output.dir. Other errors: nobody could
+  // look.
+  base::Result<job::Inspection> Inspect(const job::JobSpec& job);
 
  private:
   base::Result<job::Inspection> AskWorker(const job::JobSpec& job);
@@ -32,8 +33,8 @@ class Inspector {
 
   Context& context_;
   bool coordinator_answers_;
-  std::map<std::string, std::optional<job::Inspection>>
-      answers_;  // by what an inspection depends on
+  // By what an inspection depends on.
+  std::map<std::string, base::Result<job::Inspection>> answers_;
 };
 
 // Asks the coordinator for earlier runs of the same shapes, and predicts the time of each

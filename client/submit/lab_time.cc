@@ -24,10 +24,6 @@ int64_t MostDevices(const std::vector<Assessment>& assessments) {
   return most;
 }
 
-bool Fits(const LabTime& lab, int64_t within_seconds) {
-  return lab.seconds <= static_cast<double>(within_seconds);
-}
-
 std::string Count(int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -52,6 +48,10 @@ LabTime PredictLab(const std::vector<Assessment>& assessments) {
     }
   }
   return lab;
+}
+
+bool Fits(const LabTime& lab, int64_t within_seconds) {
+  return lab.seconds <= static_cast<double>(within_seconds);
 }
 
 std::string LabText(const LabTime& lab, std::optional<int64_t> within_seconds) {

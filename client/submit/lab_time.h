@@ -22,6 +22,8 @@ struct LabTime {
 // Each experiment in its turn on the devices that are free first, as the scheduler has it.
 LabTime PredictLab(const std::vector<Assessment>& assessments);
 
+bool Fits(const LabTime& lab, int64_t within_seconds);
+
 // "2h 10min predicted for 14 experiments on 4 devices; fits 3h". within_seconds: what it is to fit.
 std::string LabText(const LabTime& lab, std::optional<int64_t> within_seconds);
 // {"seconds", "devices", "experiments", "unknown", "refused", "fits"}; fits is null without a time

@@ -1,5 +1,6 @@
 #include "client/submit/submission.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -107,6 +108,38 @@ void PrintSubmitted(Context& context, const v1::SubmitResponse& response) {
   Print(context, listing);
 }
 
+// A worker of the only host has looked: there is no other on which it could be otherwise.
+bool IsCertain(const base::Error& inspection, const Site& site) {
+  const auto is_elsewhere = [&](const SiteWorker& worker) {
+    return worker.device.host != site.workers.front().device.host;
+  };
+  return inspection.code == base::Code::kInvalid && !site.workers.empty() &&
+         std::ranges::none_of(site.workers, is_elsewhere);
+}
+
+// Of a dry run.
+int ExitCodeOf(const std::vector<Assessment>& assessments, std::optional<int64_t> within_seconds) {
+  const bool refused = std::ranges::any_of(
+      assessments, [](const Assessment& assessment) { return !assessment.site_problems.empty(); });
+  return refused || (within_seconds && !Fits(PredictLab(assessments), *within_seconds))
+             ? kExitWouldNotRun
+             : kExitOk;
+}
+
+// A folder in which nothing is yet may still be that of a job which goes on. The coordinator
+// refuses it too; here it is for a dry run.
+void RefuseLiveOwner(Context& context, const Site& site, Assessment* assessment) {
+  if (!assessment->inspection || !assessment->inspection->output) return;
+  const std::optional<job::FolderOwner>& owner = assessment->inspection->output->owner;
+  if (!assessment->site_problems.empty() || !owner || owner->site != site.id) return;
+  const base::Result<v1::GetResponse> jobs = GetJobs(context, owner->job);
+  if (!jobs.ok() || jobs->jobs_size() != 1 || jobs->jobs(0).view().state() == "FINISHED") return;
+  assessment->site_problems.push_back(
+      {"output.dir", 0, "\"" + *assessment->job.output.dir + "\"",
+       "a folder that no other job owns",
+       owner->job + " (" + owner->name + ") writes there and has not ended: name another folder"});
+}
+
 int DryRun(Context& context, const JobFile& file, const SubmitOptions& options) {
   const Site site = AskSite(context);
   const base::Result<std::vector<Assessment>> assessments =
@@ -122,7 +155,7 @@ int DryRun(Context& context, const JobFile& file, const SubmitOptions& options) 
       Say(context,
           "\nAll of it: " + LabText(PredictLab(*assessments), options.within_seconds) + ".\n");
     }
-    return kExitOk;
+    return ExitCodeOf(*assessments, options.within_seconds);
   }
   Listing listing{.collection = "jobs",
                   .table = TextTable({{"NAME"}, {"BATCH"}, {"STEPS"}, {"MEMORY"}, {"REFUSED"}}),
@@ -135,7 +168,8 @@ int DryRun(Context& context, const JobFile& file, const SubmitOptions& options) 
                           MemoryText(assessment),
                           job::Format(assessment.site_problems, assessment.job.name)});
   }
-  return Print(context, listing);
+  Print(context, listing);
+  return ExitCodeOf(*assessments, options.within_seconds);
 }
 
 int Report(Context& context, const v1::SubmitResponse& response,
@@ -169,9 +203,20 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
   std::vector<Assessment> assessments;
   std::set<std::string> said(file.notes.begin(), file.notes.end());
   for (const job::JobSpec& job : file.jobs) {
-    base::Result<Assessment> assessment = Assess(job, inspector.Inspect(job), site, force);
+    const base::Result<job::Inspection> inspection = inspector.Inspect(job);
+    base::Result<Assessment> assessment =
+        Assess(job, inspection.ok() ? std::optional(*inspection) : std::nullopt, site, force);
     if (!assessment.ok())
       return base::Error{assessment.error().code, job.name + ": " + assessment.error().message};
+    if (!inspection.ok() && !force && IsCertain(inspection.error(), site)) {
+      assessment->site_problems.push_back({"model and data", 0, "", "what its host can read",
+                                           inspection.error().message + " (--force submits it)"});
+    } else if (!inspection.ok() && said.insert(inspection.error().message).second) {
+      Warn(context,
+           job.name + ": model and data could not be inspected (" + inspection.error().message +
+               "): steps and memory stay unknown; it is tried again before the job starts");
+    }
+    RefuseLiveOwner(context, site, &*assessment);
     for (const std::string& note : assessment->notes) {
       if (said.insert(note).second)
         context.err << "note: " << job.name << ": " << note << std::endl;
@@ -211,11 +256,16 @@ void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options) {
       "with --wait: stop following after this time (exit status 124); the jobs go on");
   arguments.Switch(
       "--dry-run", &options->dry_run,
-      "submit nothing: show the resolved job, steps, predicted memory and where it would run");
+      "submit nothing: show the resolved job, steps, predicted memory and where it would run; exit "
+      "status 4 where it would be refused here");
   arguments.Duration("--within", &options->within_seconds,
-                     "with --dry-run: say whether all of it fits this time, such as 3h");
+                     "with --dry-run: say whether all of it fits this time, such as 3h; exit "
+                     "status 4 where it does not");
   arguments.Switch("--force", &options->force,
-                   "submit it though it is predicted to fit no device of the site");
+                   "submit it though it is predicted to fit no device of the site, or its host "
+                   "can't read model or data");
+  arguments.Needs("--timeout", {"--wait"});
+  arguments.Needs("--within", {"--dry-run"});
 }
 
 int SubmitJobs(Context& context, const JobFile& file, const SubmitOptions& options) {

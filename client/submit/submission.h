@@ -19,7 +19,7 @@ struct SubmitOptions {
   std::string source;  // where the jobs came from, for people: "job.json"
   bool wait = false;
   bool dry_run = false;
-  bool force = false;                      // also what is predicted to fit no device
+  bool force = false;  // also what is predicted to fit no device, or can't be read on its host
   std::optional<int64_t> timeout_seconds;  // of waiting
   std::optional<int64_t> within_seconds;   // of a dry run: what all of it is to fit
 };

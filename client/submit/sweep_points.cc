@@ -135,6 +135,7 @@ base::Result<SweepPoint> ReadPoint(const JobFileOptions& options,
     if (std::find(sweep->notes.begin(), sweep->notes.end(), note) == sweep->notes.end())
       sweep->notes.push_back(note);
   }
+  if (!Varies(*sweep, "output.dir")) job::WriteUnderOwnName(&file->jobs.front());
   return SweepPoint{values, std::move(file->jobs.front())};
 }
 

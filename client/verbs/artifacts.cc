@@ -7,6 +7,7 @@
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/verbs/verbs.h"
+#include "common/job/output_folder.h"
 
 namespace trainctl::client {
 namespace {
@@ -74,6 +75,15 @@ base::Result<v1::Artifact> Choose(const v1::JobDetail& job, const std::string& n
       name.empty() ? "has several checkpoints: name one of " : "has saved no '" + name + "', but ";
   return base::Error{name.empty() ? base::Code::kInvalid : base::Code::kNotFound,
                      job.view().name() + " " + what + Names(job)};
+}
+
+// The folder on this machine, of an artifact of that path, is still this job's.
+bool IsOwnFolder(Api& api, const std::string& job, const v1::Artifact& artifact) {
+  const base::Result<job::OutputFolder> folder =
+      job::ReadOutputFolder(job::FindOwnedFolder(artifact.path()));
+  const base::Result<v1::WorkersResponse> site = api.Workers();
+  return folder.ok() && folder->owner && site.ok() && folder->owner->site == site->site() &&
+         folder->owner->job == job;
 }
 
 std::string CopyLine(const v1::Artifact& artifact, const std::string& folder) {
@@ -154,12 +164,14 @@ class Artifacts : public Verb {
     return kExitOk;
   }
 
-  // A path of that name may be on this machine and be something else: then its size differs.
+  // A path of that name may be on this machine and be something else: then its owner or its size
+  // differs. What has another owner by now is read through the worker, which knows what was saved.
   base::Status Copy(Context& context, Api& api, const std::string& job,
                     const v1::Artifact& artifact, FolderDraft* draft) const {
     const std::unique_ptr<ArtifactSource> local = LocalArtifact(artifact.path());
     const base::Result<std::vector<SavedFile>> here = local->List();
-    if (here.ok() && artifact.bytes() > 0 && BytesOf(*here) == artifact.bytes()) {
+    if (here.ok() && artifact.bytes() > 0 && BytesOf(*here) == artifact.bytes() &&
+        IsOwnFolder(api, job, artifact)) {
       return CopyFiles(*local, *here, draft, CopyProgress(context, artifact.bytes()));
     }
     const std::unique_ptr<ArtifactSource> remote = RemoteArtifact(

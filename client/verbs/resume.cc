@@ -1,4 +1,6 @@
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "client/submit/submission.h"
@@ -15,6 +17,15 @@ const v1::Artifact* LastCheckpoint(const v1::JobDetail& detail) {
     if (artifact.kind() == "checkpoint") last = &artifact;
   }
   return last;
+}
+
+// Where the checkpoints to go on from are: its own, or, of a job that ended before its first one,
+// those that it had itself gone on from.
+std::optional<std::string> ResumeFolder(const v1::JobDetail& detail, const job::JobSpec& job) {
+  const v1::Artifact* checkpoint = LastCheckpoint(detail);
+  if (checkpoint != nullptr)
+    return std::filesystem::path(checkpoint->path()).parent_path().string();
+  return job.checkpoint.resume_job ? job.checkpoint.resume_from : std::nullopt;
 }
 
 base::Error NoCheckpoint(const v1::JobView& view, const job::JobSpec& job) {
@@ -39,7 +50,8 @@ class Resume : public Verb {
         "It may have other devices, another\n"
         "strategy or micro batch; the same ones under \"deterministic\": true give the losses of a "
         "run that was never interrupted.\n"
-        "The old job stays as it is. Restarts by resources.max_restarts resume by themselves.");
+        "The new job takes over its output.dir. Restarts by resources.max_restarts resume by "
+        "themselves.");
   }
 
   int Run(Context& context) override {
@@ -68,11 +80,11 @@ class Resume : public Verb {
     }
     const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
     if (!job.ok()) return job.error();
-    const v1::Artifact* checkpoint = LastCheckpoint(detail);
-    if (checkpoint == nullptr) return NoCheckpoint(view, *job);
+    const std::optional<std::string> folder = ResumeFolder(detail, *job);
+    if (!folder) return NoCheckpoint(view, *job);
     JobFileOptions again{.path = view.id(), .name = name_, .overrides = overrides_};
-    const std::string folder = std::filesystem::path(checkpoint->path()).parent_path().string();
-    again.overrides.insert(again.overrides.begin(), {"checkpoint.resume_from", folder});
+    again.overrides.insert(again.overrides.begin(), {{"checkpoint.resume_from", *folder},
+                                                     {"checkpoint.resume_job", view.id()}});
     return ReadJobText(detail.job_json(), again);
   }
 

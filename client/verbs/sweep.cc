@@ -162,6 +162,7 @@ class SweepVerb : public Verb {
                      "one after the other, also what is predicted not to fit; no further along the "
                      "last setting once out of memory; waits");
     DeclareSubmitOptions(arguments, &options_);
+    arguments.Needs("--timeout", {"--stop-at-oom"});
     arguments.Text("--name", "NAME", &file_.name,
                    "what the jobs' names begin with; else the file's");
     arguments.Overrides(&file_.overrides,

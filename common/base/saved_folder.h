@@ -25,10 +25,14 @@ namespace trainctl::base {
 // files are listed, counted or copied.
 inline constexpr std::string_view kCheckpointsFolder = "checkpoints";
 
-// True where the walk through a saved folder stands at its checkpoints: the walk does not go into
-// them then.
+// Beside it: whose the folder is (common/job/output_folder.h). No part of what was saved either.
+inline constexpr std::string_view kOwnerFolder = ".trainctl";
+
+// True where the walk through a saved folder stands at its checkpoints, or at its owner: the walk
+// does not go into them then.
 inline bool SkipCheckpoints(std::filesystem::recursive_directory_iterator& at) {
-  if (at.depth() != 0 || at->path().filename() != kCheckpointsFolder) return false;
+  const std::filesystem::path name = at->path().filename();
+  if (at.depth() != 0 || (name != kCheckpointsFolder && name != kOwnerFolder)) return false;
   at.disable_recursion_pending();
   return true;
 }

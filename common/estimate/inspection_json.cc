@@ -30,12 +30,19 @@ constexpr auto kModelFields = [](auto& fields, auto& model) {
   fields.Member("eos_token", model.eos_token);
 };
 
+constexpr auto kOutputFields = [](auto& fields, auto& output) {
+  fields.ObjectIfAny("owner", output.owner, kOwnerFields);
+  fields.Member("claims", output.claims);
+  fields.Member("contents", output.contents);
+};
+
 constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Object("model", inspection.model, kModelFields);
   fields.Within("rows", inspection.rows, 0, kMostTokens);
   fields.Within("longest_row", inspection.longest_row, 0, kMostTokens);
   fields.Within("total_tokens", inspection.total_tokens, 0, kMostTokens);
   fields.Member("data_digest", inspection.data_digest);
+  fields.ObjectIfAny("output", inspection.output, kOutputFields);
 };
 
 }  // namespace

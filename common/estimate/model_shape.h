@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "common/job/output_folder.h"
 
 namespace trainctl::job {
 
@@ -35,10 +38,11 @@ struct ModelShape {
 // What `trainrank --inspect` prints (memory_estimate.h has its JSON), before anything runs.
 struct Inspection {
   ModelShape model;
-  int64_t rows = 0;          // of the data file, after max_rows
-  int64_t longest_row = 0;   // tokens, after truncation to max_seq_length
-  int64_t total_tokens = 0;  // of those rows
-  std::string data_digest;   // of the data file's bytes: equal digests are equal data
+  int64_t rows = 0;                    // of the data file, after max_rows
+  int64_t longest_row = 0;             // tokens, after truncation to max_seq_length
+  int64_t total_tokens = 0;            // of those rows
+  std::string data_digest;             // of the data file's bytes: equal digests are equal data
+  std::optional<OutputFolder> output;  // of a job that writes there
 };
 
 }  // namespace trainctl::job

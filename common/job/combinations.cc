@@ -60,6 +60,9 @@ constexpr Clash kClashes[] = {
      [](const JobSpec& job) { return job.checkpoint.every_steps.has_value() && !job.output.dir; },
      "a folder, since checkpoint.every_steps is set",
      "without a folder there is nowhere to save to"},
+    {"checkpoint.resume_job",
+     [](const JobSpec& job) { return job.checkpoint.resume_job && !job.checkpoint.resume_from; },
+     "null without checkpoint.resume_from", "trainctl resume JOB sets both"},
     {"output.save", [](const JobSpec& job) { return SavesAdapter(job) && !job.lora; },
      "\"none\" or \"final\" without lora", "there is no adapter"},
 

@@ -89,6 +89,8 @@ struct CheckpointSpec {
   int64_t keep_last = 2;
   bool keep_best = false;
   std::optional<std::string> resume_from;
+  std::optional<std::string> resume_job;  // whose checkpoints these are, and whose output.dir this
+                                          // job may go on in
 };
 
 struct ProfileSpec {

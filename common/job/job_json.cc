@@ -131,8 +131,12 @@ void ReadLab(const JsonNode& root, const ReadOptions& options, ReadJob* result) 
   RefuseEqualNames(experiments, &result->problems);
   if (!result->problems.empty()) return;
   LabSpec lab{.name = options.default_name};
-  for (const Experiment& experiment : experiments)
-    lab.experiments.push_back(experiment.binder.job());
+  const bool overridden = std::ranges::any_of(
+      options.overrides, [](const Override& one) { return one.key == "output.dir"; });
+  for (const Experiment& experiment : experiments) {
+    JobSpec& job = lab.experiments.emplace_back(experiment.binder.job());
+    if (overridden || !experiment.own_output) WriteUnderOwnName(&job);
+  }
   result->notes = NotesOnLab(lab);
   result->lab = std::move(lab);
 }
@@ -165,6 +169,10 @@ ReadJob ReadJobFile(std::string_view text, const ReadOptions& options) {
   std::stable_sort(result.problems.begin(), result.problems.end(),
                    [](const Problem& a, const Problem& b) { return a.line < b.line; });
   return result;
+}
+
+void WriteUnderOwnName(JobSpec* job) {
+  if (job->output.dir) *job->output.dir += "/" + job->name;
 }
 
 JsonNode ToNode(const JobSpec& job) {

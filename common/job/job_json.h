@@ -41,6 +41,9 @@ struct ReadJob {
 // A file that has "base" and "experiments" is a lab file. Never throws.
 ReadJob ReadJobFile(std::string_view text, const ReadOptions& options);
 
+// Of jobs that are submitted together: output.dir becomes output.dir/<name>, one folder for each.
+void WriteUnderOwnName(JobSpec* job);
+
 // Canonical JSON: every key, in the schema's order; ReadJobFile reads it back to an equal job.
 std::string ToJson(const JobSpec& job);
 

@@ -56,6 +56,7 @@ Experiment BindExperiment(const JobBinder& base, const JsonNode& node, std::stri
   }
   if (const JsonNode* expect = node.Find("expect"))
     experiment.binder.ApplyValue("expect", *expect, path + ".expect", problems);
+  experiment.own_output = experiment.binder.job().output.dir != base.job().output.dir;
   return experiment;
 }
 

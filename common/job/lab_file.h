@@ -19,6 +19,7 @@ struct Experiment {
   std::string path;  // "experiments[1]"
   int line = 0;
   JobBinder binder;
+  bool own_output = false;  // it names an output.dir that is not the base's
 };
 
 // Problems of the lab's own keys and of the settings are appended. At most 256 experiments.

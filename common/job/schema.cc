@@ -207,6 +207,7 @@ std::vector<Field> RunFields() {
                                 {"adapter", Save::kAdapter},
                                 {"merged", Save::kMerged}}};
   const TextType folder = {.what = "a path", .min_bytes = 1, .max_bytes = 4096};
+  const TextType job_id = {.what = "the id of a job, such as j12", .min_bytes = 2, .max_bytes = 32};
   return {
       Row("eval.every_steps", OrNull(kCount), AT(eval.every_steps),
           "Evaluate at this interval; null: at the end only."),
@@ -228,6 +229,9 @@ std::vector<Field> RunFields() {
       Row("checkpoint.resume_from", OrNull(folder), AT(checkpoint.resume_from),
           "Go on from this checkpoint, or from the newest in this folder; on the workers' hosts, "
           "relative to the job file."),
+      Row("checkpoint.resume_job", OrNull(job_id), AT(checkpoint.resume_job),
+          "The ended job that resume_from is of, in whose output.dir this one goes on; trainctl "
+          "resume sets it."),
       Row("profile.steps", IntegerType{1, 1'000}, AT(profile->steps), "Trace so many steps."),
   };
 }

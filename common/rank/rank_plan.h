@@ -12,6 +12,7 @@ namespace trainctl::job {
 
 struct RankPlan {
   JobSpec job;  // resolved: strategy is not auto, micro_batch_size is a number, paths are absolute
+  std::string site;  // of the coordinator that gave the job its id
   std::string job_id;
   int64_t attempt = 1;
   bool trial =

@@ -7,6 +7,7 @@ namespace {
 
 constexpr auto kPlanFields = [](auto& fields, auto& plan) {
   fields.Member("job", plan.job);
+  fields.MemberOrDefault("site", plan.site);
   fields.Member("job_id", plan.job_id);
   fields.Member("attempt", plan.attempt);
   fields.MemberOrDefault("trial", plan.trial);

@@ -10,20 +10,25 @@ namespace trainctl::coordinator {
 namespace {
 
 std::vector<job::Problem> ProblemsOf(const core::Submission& submission,
-                                     const std::vector<job::SiteDevice>& site, bool force) {
+                                     const std::vector<job::SiteDevice>& site,
+                                     const std::string& site_id, bool force) {
   std::vector<job::Problem> problems = job::CheckSite(submission.spec, site);
   const auto inspection = job::InspectionFromJson(submission.inspection_json);
   if (!inspection || !problems.empty()) return problems;
   problems = job::CheckModel(submission.spec, inspection->model);
+  if (inspection->output) {
+    if (auto taken = job::CheckOutputFolder(submission.spec, *inspection->output, site_id, ""))
+      problems.push_back(std::move(*taken));
+  }
   return problems.empty() && !force ? job::CheckFit(submission.spec, *inspection, site) : problems;
 }
 
 // All problems of all jobs with the site and their models; empty: none.
-std::string SiteProblems(const core::JobsSubmitted& jobs,
-                         const std::vector<job::SiteDevice>& site) {
+std::string SiteProblems(const core::JobsSubmitted& jobs, const std::vector<job::SiteDevice>& site,
+                         const std::string& site_id) {
   std::string text;
   for (const core::Submission& submission : jobs.jobs) {
-    const auto problems = ProblemsOf(submission, site, jobs.force);
+    const auto problems = ProblemsOf(submission, site, site_id, jobs.force);
     if (problems.empty()) continue;
     if (!text.empty()) text += '\n';
     text += job::Format(problems, submission.spec.name);
@@ -54,7 +59,8 @@ void Coordinator::Submit(core::JobsSubmitted submission, std::string actor, Subm
     entry.warnings.push_back(
         "no worker has registered yet, so nothing was checked against the site's devices; the job "
         "waits for them");
-  } else if (const std::string problems = SiteProblems(submission, Site()); !problems.empty()) {
+  } else if (const std::string problems = SiteProblems(submission, Site(), state_.site);
+             !problems.empty()) {
     return answer(base::Error{base::Code::kInvalid, problems});
   }
   entry.answers.push_back(std::move(answer));

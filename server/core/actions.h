@@ -104,7 +104,7 @@ struct SubmitAccepted {
 
 struct SubmitRefused {
   std::string request_id;
-  base::Error error;  // kExhausted: the queue is full
+  base::Error error;  // kExhausted: the queue is full; kInvalid: two jobs for one output.dir
 };
 
 using Effect = std::variant<StartRank, SendPeers, StopRank, InspectJob, ReleaseRank, AckReport,

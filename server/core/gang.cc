@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/job/output_folder.h"
 #include "server/core/ending.h"
 #include "server/core/micro_batch.h"
 #include "server/core/plan.h"
@@ -99,8 +100,8 @@ bool HasJoined(const Rank& rank) { return job::HasJoined(rank.row.phase.phase); 
 void SendStart(Turn& turn, const Job& job, const Rank& rank) {
   const Worker& worker = WorkerOf(turn.state, rank);
   if (worker.connected)
-    turn.Perform(
-        StartRank{worker.row.name, rank.row.key, MakePlan(job, rank.row.key, worker.row.device)});
+    turn.Perform(StartRank{worker.row.name, rank.row.key,
+                           MakePlan(turn.state, job, rank.row.key, worker.row.device)});
 }
 
 void SendPeersIfNeeded(Turn& turn, const LiveAttempt& attempt, const Rank& rank) {
@@ -206,6 +207,8 @@ void Finish(Turn& turn, Job& job, job::AttemptEnd end) {
   job.status.end = std::move(end);
   job.status.ended_at = turn.now.wall;
   SaveJob(turn, job);
+  if (job::WritesOutput(job.row.spec))
+    turn.state.output_folders.erase(job::NormalFolder(*job.row.spec.output.dir));
   turn.state.live.erase(job.row.id);
   turn.state.jobs.erase(job.row.id);
 }

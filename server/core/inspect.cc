@@ -34,6 +34,11 @@ base::Result<Found> Read(const std::string& inspection_json, const job::JobSpec&
 std::vector<job::Problem> ProblemsOf(const State& state, const JobRow& row,
                                      const job::Inspection& inspection) {
   std::vector<job::Problem> problems = job::CheckModel(row.spec, inspection.model);
+  if (inspection.output) {
+    if (auto taken = job::CheckOutputFolder(row.spec, *inspection.output, state.site,
+                                            base::ToString(row.id)))
+      problems.push_back(std::move(*taken));
+  }
   return problems.empty() && !row.force ? job::CheckFit(row.spec, inspection, Site(state))
                                         : problems;
 }

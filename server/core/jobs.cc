@@ -1,9 +1,34 @@
 // Submit and cancel.
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/job/output_folder.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 
 namespace trainctl::core {
 namespace {
+
+// Why two jobs would write to one folder; empty: none would.
+std::string FolderClash(const State& state, const std::vector<Submission>& jobs) {
+  std::map<std::string, std::string> writers;  // of this submission, by folder
+  for (const Submission& submission : jobs) {
+    const job::JobSpec& spec = submission.spec;
+    if (!job::WritesOutput(spec)) continue;
+    const std::string folder = job::NormalFolder(*spec.output.dir);
+    const auto live = state.output_folders.find(folder);
+    const auto [other, is_first] = writers.try_emplace(folder, spec.name);
+    if (live == state.output_folders.end() && is_first) continue;
+    const std::string writer = is_first ? base::ToString(live->second) + ", which has not ended"
+                                        : other->second + " of the same submission";
+    return spec.name + ": output.dir: \"" + folder +
+           "\": expected a folder of its own: it is that of " + writer +
+           "; name another folder, as with --output.dir DIR";
+  }
+  return "";
+}
 
 void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event,
             base::GroupId group, SubmitAccepted* accepted) {
@@ -21,6 +46,8 @@ void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event
   turn.Persist(job.row);
   SaveJob(turn, job);
   Say(turn, id, "submitted");
+  if (job::WritesOutput(submission.spec))
+    turn.state.output_folders[job::NormalFolder(*submission.spec.output.dir)] = id;
   job.demand = DemandOf(submission.spec, submission.inspection_json);
   turn.state.queue.Add(job.demand, job.place());
   accepted->jobs.push_back(id);
@@ -41,6 +68,8 @@ void Handle(Turn& turn, const JobsSubmitted& event) {
                                      "; submit again later"}});
     return;
   }
+  if (std::string clash = FolderClash(state, event.jobs); !clash.empty())
+    return turn.Perform(SubmitRefused{event.request_id, {base::Code::kInvalid, std::move(clash)}});
   const base::GroupId group{event.group_name.empty() ? 0 : state.next_group++};
   turn.Persist(SubmissionRow{event.request_id, group, turn.now.wall});
   if (group) turn.Persist(GroupRow{group, event.group_name, turn.now.wall});

@@ -17,7 +17,8 @@ bool HoldsGradients(const Job& job, const job::Device& device) {
 
 }  // namespace
 
-job::RankPlan MakePlan(const Job& job, const job::RankKey& key, const job::Device& device) {
+job::RankPlan MakePlan(const State& state, const Job& job, const job::RankKey& key,
+                       const job::Device& device) {
   job::RankPlan plan;
   plan.job = job.row.spec;
   if (plan.job.strategy == job::StrategyKind::kAuto) {
@@ -25,6 +26,7 @@ job::RankPlan MakePlan(const Job& job, const job::RankKey& key, const job::Devic
         plan.job.devices == 1 ? job::StrategyKind::kSingle : job::StrategyKind::kDdp;
   }
   plan.job.train.micro_batch_size = plan.job.train.micro_batch_size.value_or(1);
+  plan.site = state.site;
   plan.job_id = base::ToString(key.job);
   plan.attempt = key.attempt;
   plan.trial = job.attempt->row.trial != Trial::kNone;

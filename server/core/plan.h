@@ -9,6 +9,7 @@ namespace trainctl::core {
 // on more; micro_batch_size auto is 1 as in job::PlanBatch. holds_gradients by the device's memory,
 // which all ranks' devices have alike (placement/free_devices.h). bind_address and directory are
 // the worker's to fill in.
-job::RankPlan MakePlan(const Job& job, const job::RankKey& key, const job::Device& device);
+job::RankPlan MakePlan(const State& state, const Job& job, const job::RankKey& key,
+                       const job::Device& device);
 
 }  // namespace trainctl::core

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/check.h"
+#include "common/job/output_folder.h"
 #include "server/core/turn.h"
 #include "server/core/workers.h"
 
@@ -31,6 +32,8 @@ void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey
   Job& job = state.jobs[stored.row.id];
   job.row = std::move(stored.row);
   job.status = std::move(stored.status);
+  if (job::WritesOutput(job.row.spec))
+    state.output_folders[job::NormalFolder(*job.row.spec.output.dir)] = job.row.id;
   job.demand = DemandOf(job.row.spec, job.row.inspection_json);
   if (stored.attempt) return RestoreAttempt(state, job, stored, acks, now);
   CHECK(job.status.state == job::JobState::kQueued)
@@ -43,6 +46,7 @@ void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey
 State Restore(const Options& options, StoredState stored, const Now& now) {
   State state;
   state.options = options;
+  state.site = std::move(stored.site);
   state.next_job = stored.next_job;
   state.next_group = stored.next_group;
   for (const WorkerRow& row : stored.workers) DescribeWorker(state, row).away_since = now.steady;

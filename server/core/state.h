@@ -81,10 +81,12 @@ struct Worker {
 
 struct State {
   Options options;
+  std::string site;  // tells job ids of this coordinator from those of others
   int64_t next_job = 1;
   int64_t next_group = 1;
-  std::map<base::JobId, Job> jobs;  // not FINISHED
-  Queue queue;                      // those of them that are QUEUED
+  std::map<base::JobId, Job> jobs;                    // not FINISHED
+  std::map<std::string, base::JobId> output_folders;  // that those jobs write to
+  Queue queue;                                        // those of them that are QUEUED
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are
   std::map<std::string, Worker> workers;  // by name

@@ -284,6 +284,7 @@ auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest*,
   backend_.loop.Post([this, call, response] {
     EncodeWorkers(backend_.coordinator, response);
     response->set_version(version_);
+    response->set_site(backend_.coordinator.state().site);
     call->Finish(grpc::Status::OK);
   });
   return call;

@@ -17,6 +17,13 @@ int64_t NextId(Database& database, std::string_view table) {
   return last < std::numeric_limits<int64_t>::max() ? last + 1 : 0;
 }
 
+std::string LoadSite(Database& database) {
+  Statement statement(database, "SELECT id FROM site");
+  std::string id;
+  while (statement.Next()) statement.Get(id);
+  return id;
+}
+
 std::vector<core::WorkerRow> LoadWorkers(Database& database) {
   Statement statement(database,
                       "SELECT " + std::string(kWorkerColumns) + " FROM workers ORDER BY name");
@@ -64,6 +71,7 @@ void LoadAcks(Database& database, const core::UnfinishedJob& job,
 
 core::StoredState LoadState(Database& database) {
   core::StoredState state;
+  state.site = LoadSite(database);
   state.next_job = NextId(database, "jobs");
   state.next_group = NextId(database, "groups");
   state.workers = LoadWorkers(database);

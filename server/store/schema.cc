@@ -198,8 +198,14 @@ constexpr const char* kVersion6 = R"sql(
 ALTER TABLE artefacts ADD COLUMN record TEXT NOT NULL DEFAULT '';
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3,
-                                    kVersion4, kVersion5, kVersion6};
+// id: tells this coordinator's jobs from those of others that are called j1, j2, … too.
+constexpr const char* kSite = R"sql(
+CREATE TABLE site (id TEXT NOT NULL) STRICT;
+INSERT INTO site VALUES (lower(hex(randomblob(8))));
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4,
+                                    kVersion5, kVersion6, kSite};
 
 }  // namespace
 

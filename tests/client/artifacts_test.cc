@@ -2,6 +2,7 @@
 
 #include "client/exit_code.h"
 #include "client/show/output.h"
+#include "common/job/output_folder.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
 
@@ -10,7 +11,16 @@ namespace {
 
 class ArtifactsTest : public ClientTest {
  protected:
-  ArtifactsTest() { coordinator_.jobs = {FinishedJob("j1", "tiny", "SUCCEEDED")}; }
+  ArtifactsTest() {
+    coordinator_.jobs = {FinishedJob("j1", "tiny", "SUCCEEDED")};
+    coordinator_.site = "site-1";
+    Own("j1");
+  }
+
+  // The folders of this test are those of the job.
+  void Own(const std::string& job) {
+    folder_.Write(".trainctl/owner-1.json", job::ToJson(job::FolderOwner{"site-1", job, "tiny"}));
+  }
 
   v1::Artifact& Add(const std::string& kind, const std::string& path, int64_t bytes) {
     v1::Artifact& artifact = *coordinator_.details["j1"].add_artifacts();
@@ -94,6 +104,15 @@ TEST_F(ArtifactsTest, AnotherFolderOfThatNameOnThisMachineIsNotTakenForIt) {
   coordinator_.artifacts[folder_ / "out"] = {{"weights", "1234"}};
   EXPECT_EQ(Get().code, 0);
   EXPECT_EQ(folder_.Read("got/weights"), "1234");
+}
+
+TEST_F(ArtifactsTest, AFolderThatAnotherJobHasByNowIsNotTakenForIt) {
+  folder_.Write("out/weights", "b's ");
+  Add("final", folder_ / "out", 4);
+  coordinator_.artifacts[folder_ / "out"] = {{"weights", "a's "}};
+  Own("j2");
+  EXPECT_EQ(Get().code, 0);
+  EXPECT_EQ(folder_.Read("got/weights"), "a's ");
 }
 
 TEST_F(ArtifactsTest, AHostThatCannotBeReachedIsNamedWithTheLineThatCopiesByHand) {

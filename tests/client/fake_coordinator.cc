@@ -161,6 +161,7 @@ base::Result<v1::WorkersResponse> FakeApi::Workers() {
   if (fake_->unreachable) return Unreachable();
   v1::WorkersResponse response;
   response.set_version("0.1.0");
+  response.set_site(fake_->site);
   for (const v1::WorkerView& worker : fake_->workers) *response.add_workers() = worker;
   return response;
 }

@@ -17,6 +17,7 @@ struct FakeCoordinator {
   std::vector<v1::JobView> jobs;
   std::map<std::string, v1::JobDetail> details;  // by id
   std::vector<v1::WorkerView> workers;
+  std::string site;
   v1::CompareResponse comparison;
   std::vector<v1::MetricPoint> points;
   std::vector<v1::LogChunk> log;

@@ -169,7 +169,7 @@ TEST_F(SubmitTest, MoreDevicesThanTheSiteHasAreRefusedBySubmitAndToldByDryRun) {
   EXPECT_NE(refused.err.find("devices: 4: expected at most 2"), std::string::npos) << refused.err;
   EXPECT_TRUE(coordinator_.submissions.empty());
   const Ended told = Trainctl({"submit", path, "--devices", "4", "--dry-run"});
-  EXPECT_EQ(told.code, 0);
+  EXPECT_EQ(told.code, kExitWouldNotRun);
   EXPECT_NE(told.out.find("would be refused here: tiny: devices: 4: expected at most 2"),
             std::string::npos)
       << told.out;
@@ -215,6 +215,56 @@ TEST_F(SubmitTest, AnAutomaticMicroBatchIsChosenSaidAndSentAsANumber) {
 TEST_F(SubmitTest, ANumberNeedsNoProof) {
   EXPECT_EQ(Trainctl({"submit", File("tiny.json", kJob)}).code, 0);
   EXPECT_FALSE(coordinator_.submissions.at(0).jobs(0).micro_batch_auto());
+}
+
+TEST_F(SubmitTest, WhatTheOnlyHostCantReadIsRefusedUnlessForced) {
+  coordinator_.inspection = base::Error{base::Code::kInvalid, "no file '/data/rows.json'"};
+  const std::string path = File("tiny.json", kJob);
+  const Ended refused = Trainctl({"submit", path});
+  EXPECT_EQ(refused.code, kExitUsage);
+  EXPECT_NE(refused.err.find("no file '/data/rows.json'"), std::string::npos) << refused.err;
+  EXPECT_TRUE(coordinator_.submissions.empty());
+  EXPECT_EQ(Trainctl({"submit", path, "--dry-run"}).code, kExitWouldNotRun);
+  EXPECT_EQ(Trainctl({"submit", path, "--force"}).code, 0);
+  coordinator_.workers.back().set_host("elsewhere");
+  EXPECT_EQ(Trainctl({"submit", path}).code, 0) << "another host may have it";
+}
+
+TEST_F(SubmitTest, AFolderOfAnotherJobIsRefusedAndADryRunSaysSo) {
+  job::Inspection inspection = SmallModel(64);
+  inspection.output = {job::FolderOwner{"site-1", "j3", "old"}, 1, "config.json"};
+  const auto answer = [](const job::Inspection& found) {
+    v1::InspectResponse response;
+    response.set_inspection_json(job::ToJson(found));
+    return response;
+  };
+  coordinator_.inspection = answer(inspection);
+  coordinator_.site = "site-1";
+  const std::string path = File("tiny.json", kJob);
+  const std::vector<std::string> output = {"--output.dir", "/out", "--output.save", "final"};
+  const auto submit = [&](std::vector<std::string> words) {
+    words.insert(words.end(), output.begin(), output.end());
+    return Trainctl(words);
+  };
+  const Ended refused = submit({"submit", path, "--force"});
+  EXPECT_EQ(refused.code, kExitUsage);
+  EXPECT_NE(refused.err.find("it belongs to j3 (old)"), std::string::npos) << refused.err;
+  EXPECT_EQ(submit({"submit", path, "--dry-run"}).code, kExitWouldNotRun);
+  inspection.output->contents = "";
+  coordinator_.inspection = answer(inspection);
+  EXPECT_EQ(submit({"submit", path}).code, 0) << "the job has ended and written nothing";
+}
+
+TEST_F(SubmitTest, OptionsThatNeedAnotherAreRefusedWithoutIt) {
+  const std::string path = File("tiny.json", kJob);
+  for (const auto& [option, partner] : std::vector<std::pair<std::string, std::string>>{
+           {"--timeout", "--wait"}, {"--within", "--dry-run"}}) {
+    const Ended ended = Trainctl({"submit", path, option, "3h"});
+    EXPECT_EQ(ended.code, kExitUsage);
+    EXPECT_NE(ended.err.find(option + " has a meaning only with " + partner), std::string::npos)
+        << ended.err;
+  }
+  EXPECT_TRUE(coordinator_.submissions.empty());
 }
 
 TEST_F(SubmitTest, AnAutomaticMicroBatchNeedsTheModel) {

@@ -37,7 +37,7 @@ class LateInspection(ClusterTest):
         """The ids of a running job that has the only device, and of one that waits for it."""
         running = self.submit(endless_job())
         self.wait_for_step(running, 1)
-        return running, self.submit(tiny_job(name="waits", data__path=str(data)))
+        return running, self.submit(tiny_job(name="waits", data__path=str(data)), "--force")
 
     def test_the_data_were_not_there_yet(self):
         data = self.dir / "rows.json"

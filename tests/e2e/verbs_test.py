@@ -38,7 +38,7 @@ class Verbs(ClusterTest):
     def test_a_saved_model_is_listed_and_copied(self):
         job_id, out = self.saved_job()
         [artifact] = self.json("artifacts", "ls", job_id)["artifacts"]
-        size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+        size = sum(path.stat().st_size for path in self.saved_files(out))
         self.assertEqual((artifact["path"], artifact["bytes"]), (str(out), size))
         self.assertEqual(self.trainctl("artifacts", "get", job_id, self.dir / "copy").returncode, 0)
         self.expect_same(out, self.dir / "copy")
@@ -58,12 +58,15 @@ class Verbs(ClusterTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.expect_same(out, self.dir / "copy")
 
+    @staticmethod
+    def saved_files(folder):
+        """Without whose the folder is."""
+        return [
+            path for path in folder.rglob("*") if path.is_file() and ".trainctl" not in path.parts
+        ]
+
     def expect_same(self, folder, copy):
-        wanted = {
-            path.relative_to(folder): path.read_bytes()
-            for path in folder.rglob("*")
-            if path.is_file()
-        }
+        wanted = {path.relative_to(folder): path.read_bytes() for path in self.saved_files(folder)}
         found = {
             path.relative_to(copy): path.read_bytes() for path in copy.rglob("*") if path.is_file()
         }

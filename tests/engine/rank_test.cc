@@ -400,7 +400,11 @@ TEST_F(ResumeTest, ALaterAttemptTakesTheNewestOfItsOwnJobOnly) {
   const RankEnd second = Run();
   EXPECT_EQ(ByStep(second.Points("loss")), From(4, ByStep(first.Points("loss"))));
   plan_.job_id = "j9";
-  EXPECT_EQ(Run().Points("loss").size(), 6u);
+  const RankEnd other = Run();
+  EXPECT_EQ(other.outcome().outcome, job::Outcome::kFailed);
+  EXPECT_NE(other.outcome().message.find("it belongs to j1 (tiny)"), std::string::npos)
+      << other.outcome().message;
+  EXPECT_TRUE(fs::exists(Checkpoint(4)));
 }
 
 TEST_F(ResumeTest, AStoppedRunHasACheckpointOfWhereItStood) {
@@ -413,6 +417,7 @@ TEST_F(ResumeTest, AStoppedRunHasACheckpointOfWhereItStood) {
   ASSERT_EQ(stopped.All<job::RankSaved>().size(), 1u);
   plan_.job_id = "j2";
   plan_.job.checkpoint.resume_from = *plan_.job.output.dir;
+  plan_.job.checkpoint.resume_job = "j1";
   EXPECT_EQ(ByStep(Run().Points("loss")), From(done, whole));
 }
 

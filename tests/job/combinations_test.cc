@@ -136,6 +136,9 @@ TEST(Combinations, EveryRowIsTheOnlyReasonForSomeJob) {
   JobSpec masked = SmallestJob();
   masked.data = {.path = "d", .format = DataFormat::kText, .mask_prompt = true};
   visit(masked);
+  JobSpec resumed = SmallestJob();
+  resumed.checkpoint.resume_job = "j1";
+  visit(resumed);
   for (const Clash& clash : Clashes())
     EXPECT_TRUE(reasons.contains(clash.reason)) << clash.key << ": " << clash.reason;
 }

@@ -27,7 +27,7 @@ Job Accumulating() {
 
 bool HoldsGradients(const Job& job, int64_t memory_bytes) {
   const job::Device device = {.kind = job::DeviceKind::kCuda, .memory_bytes = memory_bytes};
-  return MakePlan(job, {{1}, 1, 0}, device).holds_gradients;
+  return MakePlan(State(), job, {{1}, 1, 0}, device).holds_gradients;
 }
 
 TEST(MakePlan, HoldsGradientsWhereTheDeviceHasRoomForThem) {

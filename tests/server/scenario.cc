@@ -105,6 +105,9 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   if (settings.contains("global")) spec.train.global_batch_size = GetNumber(settings, "global", 1);
   if (settings.contains("limit_gib"))
     spec.resources.gpu_memory_limit_bytes = GetNumber(settings, "limit_gib", 0) << 30;
+  if (settings.contains("output")) {
+    spec.output = {.dir = settings.at("output"), .save = job::Save::kFinal};
+  }
   if (settings.contains("memory")) spec.resources.constraints["gpu.memory"] = settings.at("memory");
   return spec;
 }

@@ -6,8 +6,9 @@
 //   NAME…                 an operator vouches that they run nothing submit NAME [KEY=VALUE…]
 //   devices, priority, time_limit, step_timeout (seconds), max_restarts, expect=OOM|SUCCEEDED,
 //   copies (a
-//                               group of so many), memory=>=40GiB (a constraint), uninspected=yes,
-//                               force=yes, auto=N (the estimate's choice of a micro batch), global
+//                               group of so many), memory=>=40GiB (a constraint), output=DIR,
+//                               uninspected=yes, force=yes, auto=N (the estimate's choice of a
+//                               micro batch), global
 //   inspected JOB NAME ANSWER   of the worker that was asked: ok | fault | none (nobody looked)
 //   cancel JOB
 //   J/A/R… REPORT               a report of each of these ranks (job/attempt/rank; j1/1/* are all),

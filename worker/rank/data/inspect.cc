@@ -17,6 +17,10 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const std::string
   inspection.longest_row = dataset->longest_row;
   inspection.total_tokens = dataset->total_tokens;
   inspection.data_digest = dataset->digest;
+  if (!job::WritesOutput(job)) return inspection;
+  auto output = job::ReadOutputFolder(*job.output.dir);
+  if (!output) return base::Error{base::Code::kInvalid, "output.dir: " + output.error().message};
+  inspection.output = std::move(*output);
   return inspection;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/size.h"
+#include "worker/rank/files/output_owner.h"
 #include "worker/rank/state/element_types.h"
 #include "worker/rank/strategy/tensor_bytes.h"
 
@@ -228,6 +229,7 @@ bool Checkpointer::KeepWaiting(base::SteadyMicros deadline) {
 
 base::Status Checkpointer::Complete(const files::CheckpointPlace& place,
                                     const files::CheckpointManifest& manifest) {
+  if (const base::Status owns = files::CheckOwnsOutput(options_.plan); !owns) return owns;
   const base::SteadyMicros deadline = options_.clock.Steady() + kPartsTimeout;
   return files::CompleteCheckpoint(place, manifest,
                                    [this, deadline] { return KeepWaiting(deadline); });

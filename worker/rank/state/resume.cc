@@ -13,6 +13,7 @@
 
 #include "common/base/file.h"
 #include "common/job/job_json.h"
+#include "common/job/output_folder.h"
 #include "worker/rank/files/checkpoint_folder.h"
 
 namespace trainctl::train {
@@ -36,6 +37,24 @@ bool Wrote(const job::RankPlan& plan, const files::CheckpointManifest& manifest)
          job::ToJson(manifest.job) == job::ToJson(plan.job);
 }
 
+// With resume_job, the folder of the checkpoints is still that job's, or already ours: what is
+// newest there is of the run that is to go on.
+base::Status CheckResumedFolder(const job::RankPlan& plan) {
+  const job::CheckpointSpec& spec = plan.job.checkpoint;
+  if (!spec.resume_job) return base::Ok{};
+  const std::string output_dir = job::FindOwnedFolder(*spec.resume_from);
+  const base::Result<job::OutputFolder> folder = job::ReadOutputFolder(output_dir);
+  if (!folder) return folder.error();
+  if (!folder->owner) return base::Ok{};
+  const job::FolderOwner& owner = *folder->owner;
+  if (owner.site == plan.site && (owner.job == *spec.resume_job || owner.job == plan.job_id))
+    return base::Ok{};
+  return base::Error{base::Code::kInvalid, "'" + output_dir + "' is no longer that of " +
+                                               *spec.resume_job + ": " + owner.job + " (" +
+                                               owner.name + ") went on there; go on from " +
+                                               owner.job + " instead"};
+}
+
 bool Appears(const std::string& path) {
   for (int look = 0; look < kLooks; ++look) {
     std::error_code error;
@@ -57,6 +76,7 @@ base::Result<std::optional<std::string>> ChooseCheckpoint(const job::RankPlan& p
     }
   }
   if (!spec.checkpoint.resume_from) return std::optional<std::string>();
+  if (const base::Status own = CheckResumedFolder(plan); !own) return own.error();
   const auto found = files::FindCheckpoint(*spec.checkpoint.resume_from);
   if (!found) return found.error();
   return std::optional(found->path);

@@ -2,6 +2,7 @@
 
 #include "common/base/saved_folder.h"
 #include "common/base/writable_folder.h"
+#include "worker/rank/files/output_owner.h"
 #include "worker/rank/process/run_failure.h"
 #include "worker/rank/state/save_adapter.h"
 #include "worker/rank/state/save_model.h"
@@ -18,6 +19,7 @@ void CheckOutput(const job::RankPlan& plan) {
   if (const auto status = base::CheckWritableFolder(*plan.job.output.dir); !status) {
     throw RunFailure{"output.dir: " + status.error().message};
   }
+  if (plan.rank == 0) Take(files::TakeOutput(plan), "output.dir");
 }
 
 void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
@@ -25,6 +27,7 @@ void SaveResult(const RankContext& rank, const ops::ParameterTable& table,
   const base::SteadyMicros begin = rank.clock.Steady();
   const job::JobSpec& spec = rank.plan.job;
   rank.reporter.Phase(job::RunPhase::kSaving);
+  if (rank.leads()) Take(files::CheckOwnsOutput(rank.plan), "output.dir");
   const auto before = base::ListSaved(*spec.output.dir);
   const auto progress = [&](int64_t done, int64_t total) {
     rank.reporter.Phase(job::RunPhase::kSaving, done, total);

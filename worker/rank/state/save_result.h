@@ -11,8 +11,8 @@ namespace trainctl::train {
 // The job saves something at its end.
 bool SavesResult(const job::JobSpec& job);
 
-// Before the training: whether this rank may write what it is to keep in output.dir. Throws
-// RunFailure.
+// Before the training: whether this rank may write what it is to keep in output.dir. Rank 0 takes
+// the folder for this job. Throws RunFailure.
 void CheckOutput(const job::RankPlan& plan);
 
 // By output.save: the adapter alone, or the model, with adapters merged in. Rank 0 writes, and

@@ -1,0 +1,134 @@
+#include "common/job/output_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+#include "common/base/file.h"
+#include "common/base/saved_folder.h"
+#include "common/job/json_fields.h"
+#include "common/json/write_json.h"
+
+namespace trainctl::job {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxOwnerBytes = 64 << 10;
+constexpr std::string_view kPrefix = "owner-", kSuffix = ".json";
+
+// "owner-3.json" → 3; 0 for any other name.
+int64_t ClaimOf(const std::string& name) {
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return 0;
+  const char* end = name.data() + name.size() - kSuffix.size();
+  int64_t claim = 0;
+  const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), end, claim);
+  return error == std::errc() && rest == end ? claim : 0;
+}
+
+bool IsWrittenByRuns(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  std::error_code error;
+  if (name == base::kCheckpointsFolder) return !fs::is_empty(entry.path(), error) && !error;
+  return name == "config.json" || name == "adapter_config.json" || name.ends_with(".safetensors") ||
+         name.ends_with(".safetensors.index.json");
+}
+
+base::Error Unreadable(const std::string& path, const std::error_code& error) {
+  return {base::Code::kIo, path + ": " + error.message()};
+}
+
+base::Status ReadContents(const std::string& directory, OutputFolder* folder) {
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    if (IsWrittenByRuns(*at)) folder->contents = at->path().filename().string();
+  }
+  if (!error || error == std::errc::no_such_file_or_directory) return base::Ok{};
+  return Unreadable(directory, error);
+}
+
+base::Status ReadOwner(const std::string& output_dir, OutputFolder* folder) {
+  const std::string directory = OwnerFolder(output_dir);
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    folder->claims = std::max(folder->claims, ClaimOf(at->path().filename().string()));
+  if (error && error != std::errc::no_such_file_or_directory) return Unreadable(directory, error);
+  if (folder->claims == 0) return base::Ok{};
+  const std::string path = OwnerPath(output_dir, folder->claims);
+  const base::Result<std::string> text = base::ReadFile(path, kMaxOwnerBytes);
+  if (!text) return text.error();
+  base::Result<FolderOwner> owner = ReadFields<FolderOwner>(*text, path, kOwnerFields);
+  if (!owner) return owner.error();
+  folder->owner = std::move(*owner);
+  return base::Ok{};
+}
+
+std::string Advice(const FolderOwner& owner, const std::string& site) {
+  const std::string other = "name another folder, as with --output.dir DIR";
+  if (owner.site != site) return other + ", or remove it if it is no longer wanted";
+  return "go on from there with: trainctl resume " + owner.job + "; or " + other;
+}
+
+std::string Words(const OutputFolder& folder, const std::string& site) {
+  if (!folder.owner) return "it has " + folder.contents + ", which no job of trainctl owns";
+  const FolderOwner& owner = *folder.owner;
+  return "it belongs to " + owner.job + " (" + owner.name + ")" +
+         (owner.site == site ? "" : " of another coordinator");
+}
+
+}  // namespace
+
+bool WritesOutput(const JobSpec& job) {
+  return job.output.dir && (job.output.save != Save::kNone || job.checkpoint.every_steps);
+}
+
+std::string NormalFolder(const std::string& path) {
+  std::string normal = fs::path(path).lexically_normal().string();
+  while (normal.size() > 1 && normal.back() == '/') normal.pop_back();
+  return normal;
+}
+
+std::string FindOwnedFolder(const std::string& path) {
+  const fs::path start = NormalFolder(path);
+  fs::path folder = start;
+  for (int level = 0; level < 3; ++level, folder = folder.parent_path()) {
+    std::error_code error;
+    if (fs::exists(OwnerFolder(folder.string()), error)) return folder.string();
+  }
+  return start.string();
+}
+
+std::string OwnerFolder(const std::string& output_dir) {
+  return output_dir + "/" + std::string(base::kOwnerFolder);
+}
+
+std::string OwnerPath(const std::string& output_dir, int64_t claim) {
+  return OwnerFolder(output_dir) + "/" + std::string(kPrefix) + std::to_string(claim) +
+         std::string(kSuffix);
+}
+
+std::string ToJson(const FolderOwner& owner) { return WriteJson(WriteFields(owner, kOwnerFields)); }
+
+base::Result<OutputFolder> ReadOutputFolder(const std::string& output_dir) {
+  OutputFolder folder;
+  if (const base::Status read = ReadContents(output_dir, &folder); !read) return read.error();
+  if (const base::Status read = ReadOwner(output_dir, &folder); !read) return read.error();
+  return folder;
+}
+
+std::optional<Problem> CheckOutputFolder(const JobSpec& job, const OutputFolder& folder,
+                                         const std::string& site, const std::string& job_id) {
+  if (!folder.owner && folder.contents.empty()) return std::nullopt;
+  if (folder.owner && folder.owner->site == site) {
+    const FolderOwner& owner = *folder.owner;
+    if (folder.contents.empty() || owner.job == job_id || owner.job == job.checkpoint.resume_job)
+      return std::nullopt;
+  }
+  return Problem{"output.dir", 0, "\"" + *job.output.dir + "\"", "a folder that no other job owns",
+                 Words(folder, site) + ": " +
+                     (folder.owner ? Advice(*folder.owner, site)
+                                   : "name another folder, as with --output.dir DIR")};
+}
+
+}  // namespace trainctl::job

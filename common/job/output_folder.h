@@ -1,0 +1,62 @@
+// Whose an output.dir is. A folder belongs to the one job that writes there: rank 0 takes it before
+// anything is written, by an owner file that is made atomically, so that of two jobs one is
+// refused, wherever they were submitted.
+//
+//   <output.dir>/.trainctl/owner-<n>.json   {"site", "job", "name"}
+//
+// The highest n is the owner. An owner file is never changed: who goes on in the folder of an ended
+// job makes the next one. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/base/result.h"
+#include "common/job/job.h"
+#include "common/json/problem.h"
+
+namespace trainctl::job {
+
+struct FolderOwner {
+  std::string site;  // of the coordinator that gave the job its id
+  std::string job;   // "j12"
+  std::string name;  // of the job
+};
+
+// The members of its JSON (json_fields.h).
+inline constexpr auto kOwnerFields = [](auto& fields, auto& owner) {
+  fields.Member("site", owner.site);
+  fields.Member("job", owner.job);
+  fields.Member("name", owner.name);
+};
+
+// What lies in a folder that a job is to write to.
+struct OutputFolder {
+  std::optional<FolderOwner> owner;
+  int64_t claims = 0;    // the owner's number; 0: none
+  std::string contents;  // a name that a run has written there: "checkpoints"; empty: none
+};
+
+// The job writes a model or checkpoints.
+bool WritesOutput(const JobSpec& job);
+
+// One spelling for all paths of a folder; links are not followed.
+std::string NormalFolder(const std::string& path);
+// The output.dir of a model, of a checkpoint or of the folder of checkpoints: the nearest folder
+// from there on that has an owner; the path itself where none has.
+std::string FindOwnedFolder(const std::string& path);
+std::string OwnerFolder(const std::string& output_dir);
+std::string OwnerPath(const std::string& output_dir, int64_t claim);
+std::string ToJson(const FolderOwner& owner);
+
+// A folder that is not there is empty. kIo: it can't be read. kInvalid: its owner file is damaged.
+base::Result<OutputFolder> ReadOutputFolder(const std::string& output_dir);
+
+// Why the job may not write to its output.dir, which looks like this. job_id: its own; empty: it
+// has none yet. No problem: the folder is its own, or that of checkpoint.resume_job, or nobody has
+// written there. The caller knows that an owner of the same site has ended.
+std::optional<Problem> CheckOutputFolder(const JobSpec& job, const OutputFolder& folder,
+                                         const std::string& site, const std::string& job_id);
+
+}  // namespace trainctl::job

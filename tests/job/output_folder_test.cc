@@ -1,0 +1,124 @@
+#include "common/job/output_folder.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "common/job/check_job.h"
+#include "common/job/job_json.h"
+#include "tests/job/valid_job.h"
+
+namespace trainctl::job {
+namespace {
+
+namespace fs = std::filesystem;
+
+const FolderOwner kOwner{"site", "j3", "tiny"};
+
+JobSpec Writer() {
+  JobSpec job = SmallestJob();
+  job.output = {.dir = "/out", .save = Save::kFinal};
+  return job;
+}
+
+bool MayWrite(const JobSpec& job, const OutputFolder& folder, const std::string& job_id = "") {
+  return !CheckOutputFolder(job, folder, "site", job_id);
+}
+
+TEST(CheckOutputFolder, AnEmptyFolderIsForEverybody) { EXPECT_TRUE(MayWrite(Writer(), {})); }
+
+TEST(CheckOutputFolder, AFolderOfAnotherJobsModelIsRefusedAndSaysWhatToDo) {
+  const auto problem = CheckOutputFolder(Writer(), {kOwner, 1, "config.json"}, "site", "j4");
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(
+      Format({*problem}, "tiny"),
+      "tiny: output.dir: \"/out\": expected a folder that no other job owns; it belongs to j3 "
+      "(tiny): go on from there with: trainctl resume j3; or name another folder, as with "
+      "--output.dir DIR");
+}
+
+TEST(CheckOutputFolder, AJobHasItsOwnFolderAgain) {
+  EXPECT_TRUE(MayWrite(Writer(), {kOwner, 1, "checkpoints"}, "j3"));
+}
+
+TEST(CheckOutputFolder, AResumedJobTakesTheFolderOfTheJobItGoesOnFromOnly) {
+  JobSpec job = Writer();
+  job.checkpoint.resume_from = "/out/checkpoints";
+  EXPECT_FALSE(MayWrite(job, {kOwner, 1, "checkpoints"}));
+  job.checkpoint.resume_job = "j2";
+  EXPECT_FALSE(MayWrite(job, {kOwner, 1, "checkpoints"}));
+  job.checkpoint.resume_job = "j3";
+  EXPECT_TRUE(MayWrite(job, {kOwner, 1, "checkpoints"}));
+}
+
+TEST(CheckOutputFolder, AnEqualIdOfAnotherCoordinatorIsAnotherJob) {
+  const OutputFolder other{FolderOwner{"elsewhere", "j3", "tiny"}, 1, "checkpoints"};
+  EXPECT_FALSE(MayWrite(Writer(), other, "j3"));
+  EXPECT_FALSE(MayWrite(Writer(), {FolderOwner{"elsewhere", "j3", "tiny"}, 1, ""}, "j3"));
+}
+
+TEST(CheckOutputFolder, WhatAnEndedJobHasNotWrittenToIsFree) {
+  EXPECT_TRUE(MayWrite(Writer(), {kOwner, 1, ""}));
+}
+
+TEST(CheckOutputFolder, AModelThatNoJobHasWrittenIsNotOverwritten) {
+  EXPECT_FALSE(MayWrite(Writer(), {std::nullopt, 0, "model.safetensors"}));
+}
+
+class OutputFolderTest : public ::testing::Test {
+ protected:
+  OutputFolderTest()
+      : folder_(fs::temp_directory_path() / ("output_folder." + std::to_string(getpid()))) {
+    fs::create_directories(OwnerFolder(folder_));
+  }
+  ~OutputFolderTest() override { fs::remove_all(folder_); }
+  void Claim(int64_t claim, const FolderOwner& owner) {
+    std::ofstream(OwnerPath(folder_, claim)) << ToJson(owner);
+  }
+  const std::string folder_;
+};
+
+TEST_F(OutputFolderTest, TheLastClaimIsTheOwner) {
+  Claim(9, {"site", "j9", "old"});
+  Claim(10, {"site", "j10", "new"});
+  std::ofstream(OwnerFolder(folder_) + "/site.j11.1.draft") << "half";
+  const auto folder = ReadOutputFolder(folder_);
+  ASSERT_TRUE(folder.ok()) << folder.error().message;
+  EXPECT_EQ(folder->owner->job, "j10");
+  EXPECT_EQ(folder->claims, 10);
+  EXPECT_EQ(folder->contents, "");
+}
+
+TEST_F(OutputFolderTest, OnlyWhatRunsWriteIsContents) {
+  std::ofstream(folder_ + "/notes.txt") << "mine";
+  fs::create_directories(folder_ + "/checkpoints");
+  EXPECT_EQ(ReadOutputFolder(folder_)->contents, "");
+  fs::create_directories(folder_ + "/checkpoints/step-2");
+  EXPECT_EQ(ReadOutputFolder(folder_)->contents, "checkpoints");
+}
+
+TEST_F(OutputFolderTest, AFolderThatIsNotThereIsEmptyAndADamagedOwnerIsAFault) {
+  EXPECT_TRUE(ReadOutputFolder(folder_ + "/missing").ok());
+  std::ofstream(OwnerPath(folder_, 1)) << "{\"site\"";
+  EXPECT_FALSE(ReadOutputFolder(folder_).ok());
+}
+
+TEST(LabFile, EachExperimentWritesUnderItsOwnNameUnlessItNamesAFolder) {
+  const std::string text = R"({
+    "base": {"version": 1, "model": {"path": "m"}, "data": {"path": "d"},
+             "train": {"micro_batch_size": 1}, "output": {"dir": "out", "save": "final"}},
+    "experiments": [{"name": "a"}, {"name": "b", "set": {"output.dir": "elsewhere"}}]})";
+  const ReadJob read = ReadJobFile(text, {.base_directory = "/home"});
+  ASSERT_TRUE(read.lab) << Format(read.problems, "lab.json");
+  EXPECT_EQ(read.lab->experiments[0].output.dir, "/home/out/a");
+  EXPECT_EQ(read.lab->experiments[1].output.dir, "/home/elsewhere");
+  const ReadJob typed =
+      ReadJobFile(text, {.base_directory = "/home", .overrides = {{"output.dir", "/typed"}}});
+  EXPECT_EQ(typed.lab->experiments[0].output.dir, "/typed/a");
+  EXPECT_EQ(typed.lab->experiments[1].output.dir, "/typed/b");
+}
+
+}  // namespace
+}  // namespace trainctl::job
