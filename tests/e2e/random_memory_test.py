@@ -1,0 +1,115 @@
+"""Predicted against counted memory, for random small jobs of every method on CPU slots."""
+
+import json
+import random
+import struct
+import unittest
+
+from cluster import ClusterTest
+
+SEED, JOBS = 20261122, 30
+MOST_ABOVE, MOST_BELOW = 0.05, 0.02  # of the measured peak
+
+
+def random_model(pick):
+    head_dim = pick.choice([16, 32, 64])
+    kv_heads = pick.choice([1, 2, 4])
+    heads = kv_heads * pick.choice([1, 2, 3])
+    return {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_act": "silu",
+        "num_hidden_layers": pick.randint(1, 5),
+        "hidden_size": pick.choice([64, 96, 160, 256, 320]),
+        "intermediate_size": pick.choice([64, 200, 384, 640, 1024]),
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads,
+        "head_dim": head_dim,
+        "vocab_size": pick.choice([256, 1000, 4096, 9000]),
+        "max_position_embeddings": 131072,
+        "tie_word_embeddings": pick.random() < 0.5,
+    }
+
+
+def random_job(pick):
+    """(changes of a job file, tokens of the data file)"""
+    length = pick.choice([32, 64, 100, 256, 512])
+    micro, accumulation = pick.choice([1, 2, 4]), pick.choice([1, 1, 2, 3])
+    devices = pick.choice([1, 1, 1, 2])
+    job = {
+        "precision": pick.choice(["32-true", "bf16-true", "bf16-mixed"]),
+        "devices": devices,
+        "activation_checkpointing": pick.choice([False, False, True, 2]),
+        "optimizer": {"name": pick.choice(["adamw", "adamw", "sgd", "adamw_8bit"])},
+        "train": {
+            "micro_batch_size": micro,
+            "global_batch_size": micro * accumulation * devices,
+            "max_seq_length": length,
+            "max_steps": 2,
+        },
+    }
+    if job["optimizer"]["name"] == "sgd":
+        job["optimizer"]["momentum"] = pick.choice([0.0, 0.9])
+    if devices > 1:
+        job["strategy"] = pick.choice(["ddp", "fsdp", "fsdp"])
+        if job["strategy"] == "fsdp":
+            job["sharding"] = pick.choice(["full", "grad_op"])
+            job["fsdp_unit"] = pick.choice(["block", "block", "model"])
+    if pick.random() < 0.3:
+        job["train"]["max_norm"] = 1.0
+    if pick.random() < 0.35:
+        job["lora"] = {"r": pick.choice([4, 16]), "dropout": pick.choice([0.0, 0.1])}
+        if job.get("strategy") != "fsdp":
+            job["quantize"] = pick.choice([None, "nf4", "nf4-dq"])
+    elif (
+        pick.random() < 0.4
+        and job["optimizer"]["name"] == "adamw"
+        and job.get("strategy") != "ddp"
+        and "max_norm" not in job["train"]
+    ):
+        job["offload_optimizer"] = True
+    elif pick.random() < 0.15:
+        job["deterministic"] = True
+    tokens = length * micro * accumulation * devices * 3
+    if pick.random() < 0.15 and accumulation == devices == micro == 1:  # one short row
+        job["train"]["max_seq_length"], tokens = 20000, 50
+        job["train"]["epochs"] = 2
+    return job, tokens
+
+
+class RandomMemory(ClusterTest):
+    def make_job(self, index, pick):
+        folder = self.dir / f"model-{index}"
+        folder.mkdir()
+        config = random_model(pick)
+        (folder / "config.json").write_text(json.dumps(config))
+        changes, count = random_job(pick)
+        tokens = [pick.randrange(config["vocab_size"]) for _ in range(count)]
+        (folder / "tokens.bin").write_bytes(struct.pack(f"<{count}H", *tokens))
+        return {
+            "version": 1,
+            "name": f"random-{index}",
+            "model": {"path": str(folder), "init": "random"},
+            "data": {"path": str(folder / "tokens.bin"), "format": "bin"},
+            **changes,
+        }, config
+
+    def test_predicted_and_measured_peaks_agree(self):
+        pick, wrong = random.Random(SEED), {}
+        for index in range(JOBS):
+            job, config = self.make_job(index, pick)
+            code, state = self.run_job(job)
+            self.assertEqual(code, 0, f"{job}: {state}")
+            [detail] = self.json("describe", state["id"])["jobs"]
+            predicted = detail["prediction"]["peak_allocated"]
+            measured = max(
+                point["value"] for point in self.points(state["id"], "memory_peak_allocated_bytes")
+            )
+            error = predicted / measured - 1
+            if not -MOST_BELOW <= error <= MOST_ABOVE:
+                wrong[json.dumps([config, job])] = f"{error:+.1%}"
+        self.assertEqual(wrong, {})
+
+
+if __name__ == "__main__":
+    unittest.main()
