@@ -18,8 +18,12 @@ int64_t PaddedAttentionElements(const MemorySetting& s) {
   return s.model.heads * ((head_dim + kHeadDimMultiple - 1) / kHeadDimMultiple * kHeadDimMultiple);
 }
 
+// LoRA on the head alone: blocks have no backward, and save nothing.
+bool TrainsBlocks(const MemorySetting& s) { return s.units.block.trainable > 0; }
+
 // Of the first `blocks` blocks; a checkpointed one saves its input only.
 int64_t SavedOfBlocks(const MemorySetting& s, int64_t blocks) {
+  if (!TrainsBlocks(s)) return 0;
   const int64_t every = s.job.activation_checkpointing;
   const int64_t checkpointed = every > 0 ? (blocks + every - 1) / every : 0;
   return checkpointed * HiddenBytes(s) + (blocks - checkpointed) * BlockActivations(s);
@@ -56,9 +60,8 @@ bool IsCheckpointed(const MemorySetting& s, int64_t layer) {
 
 int64_t ActivationsAtBlock(const MemorySetting& s, int64_t layer) {
   const int64_t bytes = HiddenBytes(s) + SavedOfBlocks(s, layer + 1);
-  return bytes + (IsCheckpointed(s, layer)
-                      ? BlockActivations(s)
-                      : 0);  // its input is there already; its output is made again too
+  // Of a checkpointed block the input is there already. Without a backward they last for a forward.
+  return bytes + (IsCheckpointed(s, layer) || !TrainsBlocks(s) ? BlockActivations(s) : 0);
 }
 
 int64_t ActivationsAfterBlock(const MemorySetting& s, int64_t layer) {

@@ -214,6 +214,13 @@ TEST(LoraMemory, TheBaseIsFrozenInTheComputeDtypeAndAdaptersAreTrained) {
   EXPECT_EQ(held.optimizer, 8 * kAdapters);
 }
 
+TEST(LoraMemory, OfTheHeadAloneNoBlockSavesAnything) {
+  JobSpec head = Lora();
+  head.lora->targets = {"head"};
+  EXPECT_EQ(At(Estimate(head), Phase::kAfterForward).other, kHidden + kBeside);
+  EXPECT_LT(Estimate(head).peak_allocated, Estimate(Lora()).peak_allocated);
+}
+
 TEST(LoraMemory, EachAdapterSavesItsInnerProduct) {
   EXPECT_EQ(At(Estimate(Lora()), Phase::kAfterForward).other,
             kActivations + 22 * kPositions * 4 * 32 * 7);
