@@ -24,6 +24,8 @@ class Api {
   virtual base::Result<v1::EarlierRunsResponse> EarlierRuns(
       const v1::EarlierRunsRequest& request) = 0;
   virtual base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) = 0;
+  virtual base::Result<v1::RemoveWorkerResponse> RemoveWorker(
+      const v1::RemoveWorkerRequest& request) = 0;
   virtual base::Result<v1::ReadArtifactResponse> ReadArtifact(
       const v1::ReadArtifactRequest& request) = 0;
   virtual base::Result<v1::WorkersResponse> Workers() = 0;

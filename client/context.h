@@ -36,6 +36,7 @@ struct Surroundings {
   const base::Clock* clock = nullptr;
 
   std::string environment_server;   // TRAINCTL_SERVER; may be empty
+  std::string environment_user;     // USER; may be empty
   std::string environment_recipes;  // TRAINCTL_RECIPES; may be empty
   std::string configuration_file;   // ~/.config/trainctl/config.json; may be empty or absent
   std::string program_directory;    // where trainctl's own binary lies, for the programs beside it

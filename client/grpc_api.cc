@@ -84,6 +84,11 @@ class GrpcApi : public Api {
   base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) override {
     return Call<v1::FenceResponse>(&v1::Coordinator::Stub::Fence, request, kCallSeconds);
   }
+  base::Result<v1::RemoveWorkerResponse> RemoveWorker(
+      const v1::RemoveWorkerRequest& request) override {
+    return Call<v1::RemoveWorkerResponse>(&v1::Coordinator::Stub::RemoveWorker, request,
+                                          kCallSeconds);
+  }
   base::Result<v1::WorkersResponse> Workers() override {
     return Call<v1::WorkersResponse>(&v1::Coordinator::Stub::Workers, v1::WorkersRequest(),
                                      kCallSeconds);

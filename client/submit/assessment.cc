@@ -4,12 +4,11 @@
 #include <functional>
 #include <utility>
 
-#include "common/estimate/check_model.h"
+#include "common/estimate/accept_job.h"
 #include "common/estimate/fit.h"
 #include "common/estimate/gradient_holding.h"
 #include "common/estimate/micro_batch_choice.h"
 #include "common/job/check_job.h"
-#include "common/job/run_plan.h"
 
 namespace trainctl::client {
 namespace {
@@ -78,45 +77,27 @@ void ChooseMicroBatch(const Site& site, Assessment* assessment) {
   assessment->micro_batch_choice = choice->Text();
 }
 
-base::Status Predict(Assessment* assessment) {
-  base::Result<job::RunPlan> plan = job::PlanRun(assessment->job, assessment->inspection->rows);
-  if (!plan.ok()) return plan.error();
-  assessment->split = plan->split;
-  assessment->steps = plan->total_steps;
-  assessment->notes = std::move(plan->notes);
+void Predict(Assessment* assessment) {
   const job::DeviceKind kind = KindOf(assessment->candidates);
   assessment->prediction = job::EstimateMemoryOn(assessment->job, *assessment->inspection, kind, 0);
   assessment->candidates = WithRoom(*assessment);
   assessment->prediction = job::EstimateMemoryOn(assessment->job, *assessment->inspection, kind,
                                                  DeviceBytes(*assessment));
-  return base::Ok{};
 }
 
-void CheckFit(const std::vector<job::SiteDevice>& devices, bool force, Assessment* assessment) {
-  for (job::Problem& problem : job::CheckFit(assessment->job, *assessment->inspection, devices)) {
-    if (force) {
-      assessment->notes.push_back("it will probably end OOM_GPU: expected " + problem.expected +
-                                  "; " + problem.hint);
-    } else {
-      assessment->site_problems.push_back(std::move(problem));
-    }
+// As the coordinator will decide.
+void TakeAcceptance(job::Acceptance acceptance, Assessment* assessment) {
+  if (acceptance.plan) {
+    assessment->split = acceptance.plan->split;
+    assessment->steps = acceptance.plan->total_steps;
+    assessment->notes = std::move(acceptance.plan->notes);
   }
-}
-
-void CheckAgainstSite(const Site& site, bool force, Assessment* assessment) {
-  std::vector<job::Problem>& problems = assessment->site_problems;
-  const std::vector<job::SiteDevice> devices = Devices(site);
-  const auto add = [&](std::vector<job::Problem> found) {
-    problems.insert(problems.end(), found.begin(), found.end());
-  };
-  if (!devices.empty()) add(job::CheckSite(assessment->job, devices));
-  if (!assessment->inspection) return;
-  add(job::CheckModel(assessment->job, assessment->inspection->model));
-  if (const std::optional<job::OutputFolder>& output = assessment->inspection->output) {
-    if (auto taken = job::CheckOutputFolder(assessment->job, *output, site.id, ""))
-      problems.push_back(std::move(*taken));
+  for (job::Problem& problem : acceptance.problems)
+    assessment->site_problems.push_back(std::move(problem));
+  for (const job::Problem& problem : acceptance.overridden) {
+    assessment->notes.push_back("it will probably end OOM_GPU: expected " + problem.expected +
+                                "; " + problem.hint);
   }
-  if (problems.empty()) CheckFit(devices, force, assessment);
 }
 
 }  // namespace
@@ -145,11 +126,13 @@ base::Result<Assessment> Assess(const job::JobSpec& job,
   const base::Result<job::BatchPlan> batch = job::PlanBatch(assessment.job);
   if (!batch.ok()) return batch.error();
   assessment.batch = *batch;
-  if (inspection) {
-    if (const base::Status predicted = Predict(&assessment); !predicted.ok())
-      return predicted.error();
-  }
-  CheckAgainstSite(site, force, &assessment);
+  const bool is_chosen = assessment.job.train.micro_batch_size.has_value();
+  base::Result<job::Acceptance> acceptance =
+      job::AcceptJob({assessment.job, inspection, Devices(site), force || !is_chosen, site.id, ""});
+  if (!acceptance.ok()) return acceptance.error();
+  if (!is_chosen) acceptance->overridden.clear();  // without a micro batch nothing is known of fit
+  TakeAcceptance(std::move(*acceptance), &assessment);
+  if (inspection) Predict(&assessment);
   return assessment;
 }
 

@@ -84,7 +84,8 @@ constexpr VerbRow kVerbs[] = {
      MakeArtifacts},
     {"workers", "the site: every device, who holds it, its load",
      "  trainctl workers\n"
-     "  trainctl workers -o json\n",
+     "  trainctl workers -o json\n"
+     "  trainctl workers remove node3/0\n",
      MakeWorkers},
     {"fence",
      "vouch that a lost worker's host runs nothing any more, so that its job can start again",

@@ -1,3 +1,4 @@
+#include "client/exit_code.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/verbs/verbs.h"
@@ -70,7 +71,13 @@ std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
 class Workers : public Verb {
  public:
   void Declare(Arguments& arguments) override {
+    arguments.Positionals("remove WORKER", &words_,
+                          "take a worker that does not come back out of the inventory",
+                          /*required=*/false);
     arguments.Remark(
+        "With `remove WORKER` a worker that does not come back, renamed or of a host that is gone, "
+        "leaves the inventory. One\n"
+        "that is connected or holds a job is refused. Should it come back, it is there again.\n"
         "READY: free. BUSY: holds a job. LOST: not heard of for 15 s. DIRTY: the device is not "
         "free though nothing of ours runs there.");
   }
@@ -78,7 +85,26 @@ class Workers : public Verb {
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
-    const base::Result<v1::WorkersResponse> response = (*api)->Workers();
+    if (words_.empty()) return List(context, **api);
+    if (words_.size() == 2 && words_[0] == "remove") return Remove(context, **api, words_[1]);
+    return Fail(context,
+                {base::Code::kInvalid,
+                 "workers " + words_[0] +
+                     ": expected remove WORKER, or nothing; see: trainctl workers --help"});
+  }
+
+ private:
+  static int Remove(Context& context, Api& api, const std::string& worker) {
+    v1::RemoveWorkerRequest request;
+    request.set_worker(worker);
+    if (const auto response = api.RemoveWorker(request); !response.ok())
+      return Fail(context, response.error());
+    Say(context, "Removed " + worker + " from the inventory.\n");
+    return kExitOk;
+  }
+
+  static int List(Context& context, Api& api) {
+    const base::Result<v1::WorkersResponse> response = api.Workers();
     if (!response.ok()) return Fail(context, response.error());
     Listing listing{.collection = "workers",
                     .table = TextTable({{"WORKER"},
@@ -102,6 +128,8 @@ class Workers : public Verb {
     }
     return Print(context, listing);
   }
+
+  std::vector<std::string> words_;
 };
 
 }  // namespace

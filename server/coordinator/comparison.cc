@@ -27,6 +27,12 @@ void FillPlace(const store::StoredAttempt& attempt, compare::Run* run) {
 }
 
 base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob& job) {
+  if (job.row.unreadable) {
+    return base::Error{base::Code::kInvalid, base::ToString(job.row.id) +
+                                                 " can't be compared, since its stored job file "
+                                                 "can't be read: " +
+                                                 job.row.unreadable->why};
+  }
   compare::Run run;
   run.id = base::ToString(job.row.id);
   run.name = job.row.spec.name;
@@ -34,10 +40,8 @@ base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob
   if (job.status.end) run.outcome = job.status.end->outcome;
   run.as_expected = job.status.as_expected;
   run.job = job.row.spec;
-  if (auto inspection = job::InspectionFromJson(job.row.inspection_json))
-    run.inspection = std::move(*inspection);
-  if (auto prediction = job::PredictionFromJson(job.row.prediction_json))
-    run.prediction = std::move(*prediction);
+  run.inspection = job.row.inspection;
+  run.prediction = job.row.prediction;
   const auto attempts = reader.Attempts(job.row.id);
   if (!attempts) return attempts.error();
   const auto failed_trials =

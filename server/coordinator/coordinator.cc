@@ -76,7 +76,9 @@ void Coordinator::Hold(core::Actions actions) {
   for (core::Persist& row : actions.persist) {
     const auto* points = std::get_if<core::MetricRows>(&row);
     held_rows_ += points == nullptr ? 1 : points->points.size();
-    if (std::holds_alternative<core::WorkerRow>(row)) site_.reset();
+    if (std::holds_alternative<core::WorkerRow>(row) ||
+        std::holds_alternative<core::RemoveWorker>(row))
+      site_.reset();
     batch_.rows.push_back(std::move(row));
   }
   for (core::Effect& effect : actions.effects) {
@@ -132,10 +134,11 @@ void Coordinator::OnTick() {
   const base::SteadyMicros now = parts_.clock.Steady();
   for (const WorkerSessions::Silent& silent : workers_.EndSilent(now - kSilentMicros)) {
     parts_.log.Warning("worker_silent", {{"worker", silent.worker}});
-    inspections_.OnWorkerLeft(silent.worker);
+    inspections_.OnWorkerLeft(silent.worker, now);
     artifact_reads_.OnWorkerLeft(silent.worker);
     Apply(core::WorkerStreamLost{silent.worker, silent.last_heard});
   }
+  AskForStalledLogs();
   inspections_.OnTick(now);
   artifact_reads_.OnTick(now);
   Apply(core::Tick{});

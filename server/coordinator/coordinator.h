@@ -41,6 +41,14 @@
 
 namespace trainctl::coordinator {
 
+// What a worker tells of a rank's output.
+struct LogPiece {
+  job::RankKey key;
+  int64_t offset = 0;  // of its first byte in the rank's whole output
+  int64_t after = 0;   // what was told before ends here (LogFiles::Append)
+  std::string_view data;
+};
+
 struct Submitted {
   base::GroupId group;  // 0: a single job
   struct Job {
@@ -94,7 +102,12 @@ class Coordinator {
   // it is not LOST.
   void Fence(const std::string& worker, std::string actor, Answer answer);
 
-  void Inspect(std::string job_json, Inspections::Answer answer);
+  // `user`: who asks, by the client's word.
+  void Inspect(std::string job_json, std::string user, Inspections::Answer answer);
+
+  // Takes a worker that does not come back out of the inventory. kNotFound; kConflict: it is
+  // connected, or holds an attempt.
+  void RemoveWorker(const std::string& worker, std::string actor, Answer answer);
 
   // `workers`: of the host that has it.
   void ReadArtifact(const std::vector<std::string>& workers, AskArtifact question,
@@ -106,13 +119,12 @@ class Coordinator {
   // `worker` is the name of this stream's Hello. What an older stream of that name still says is
   // dropped.
   void WorkerReported(const WorkerChannel& channel, core::RankReported report);
-  void WorkerLogged(const WorkerChannel& channel, const std::string& worker,
-                    const job::RankKey& key, int64_t offset, std::string_view data);
+  void WorkerLogged(const WorkerChannel& channel, const std::string& worker, const LogPiece& piece);
   void WorkerSampled(const WorkerChannel& channel, const std::string& worker,
                      const DeviceSample& device, const HostSample& host);
   void WorkerDeviceChanged(const WorkerChannel& channel, core::DeviceStateChanged change);
   void WorkerInspected(const WorkerChannel& channel, const std::string& worker,
-                       const std::string& request_id, base::Result<std::string> inspection_json);
+                       const std::string& request_id, base::Result<job::Inspection> inspection);
   void WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker,
                           const std::string& request_id, ArtifactPiece piece,
                           const std::string& error);
@@ -147,6 +159,7 @@ class Coordinator {
   void OnTick();
   base::Status Load();
   void Fail(const base::Error& error);
+  void AskForStalledLogs();
   void Audit(const std::string& actor, const std::string& action, const std::string& subject);
 
   void Perform(core::Effect& effect);
@@ -158,6 +171,8 @@ class Coordinator {
   template <class Command>
   void Perform(Command& command);
 
+  bool IsIdle(const std::string& worker) const;
+  base::Result<const core::Worker*> FindWorker(const std::string& name) const;
   bool IsPlacedOn(const std::string& worker, const job::RankKey& key);
   void AnswerStored(const store::StoredSubmission& stored, const SubmitAnswer& answer);
   const std::vector<job::SiteDevice>& Site();
@@ -177,7 +192,7 @@ class Coordinator {
   std::map<std::string, Submission> submissions_;     // on their way, by request id
   std::optional<std::vector<job::SiteDevice>> site_;  // until a worker's row changes
   WorkerSessions workers_;
-  Inspections inspections_;
+  Inspections inspections_{workers_, [this](const std::string& worker) { return IsIdle(worker); }};
   ArtifactReads artifact_reads_;
   ChangeFeed job_changes_;
   ChangeFeed log_changes_;

@@ -1,37 +1,23 @@
 // What clients ask the coordinator to do.
 #include <utility>
 
-#include "common/estimate/check_model.h"
-#include "common/estimate/fit.h"
-#include "common/estimate/memory_estimate.h"
+#include "common/estimate/accept_job.h"
 #include "server/coordinator/coordinator.h"
 
 namespace trainctl::coordinator {
 namespace {
-
-std::vector<job::Problem> ProblemsOf(const core::Submission& submission,
-                                     const std::vector<job::SiteDevice>& site,
-                                     const std::string& site_id, bool force) {
-  std::vector<job::Problem> problems = job::CheckSite(submission.spec, site);
-  const auto inspection = job::InspectionFromJson(submission.inspection_json);
-  if (!inspection || !problems.empty()) return problems;
-  problems = job::CheckModel(submission.spec, inspection->model);
-  if (inspection->output) {
-    if (auto taken = job::CheckOutputFolder(submission.spec, *inspection->output, site_id, ""))
-      problems.push_back(std::move(*taken));
-  }
-  return problems.empty() && !force ? job::CheckFit(submission.spec, *inspection, site) : problems;
-}
 
 // All problems of all jobs with the site and their models; empty: none.
 std::string SiteProblems(const core::JobsSubmitted& jobs, const std::vector<job::SiteDevice>& site,
                          const std::string& site_id) {
   std::string text;
   for (const core::Submission& submission : jobs.jobs) {
-    const auto problems = ProblemsOf(submission, site, site_id, jobs.force);
-    if (problems.empty()) continue;
+    const auto accepted =
+        job::AcceptJob({submission.spec, submission.inspection, site, jobs.force, site_id, ""});
+    if (accepted && accepted->problems.empty()) continue;
     if (!text.empty()) text += '\n';
-    text += job::Format(problems, submission.spec.name);
+    text += accepted ? job::Format(accepted->problems, submission.spec.name)
+                     : submission.spec.name + ": " + accepted.error().message;
   }
   return text;
 }
@@ -59,10 +45,9 @@ void Coordinator::Submit(core::JobsSubmitted submission, std::string actor, Subm
     entry.warnings.push_back(
         "no worker has registered yet, so nothing was checked against the site's devices; the job "
         "waits for them");
-  } else if (const std::string problems = SiteProblems(submission, Site(), state_.site);
-             !problems.empty()) {
-    return answer(base::Error{base::Code::kInvalid, problems});
   }
+  if (const std::string problems = SiteProblems(submission, Site(), state_.site); !problems.empty())
+    return answer(base::Error{base::Code::kInvalid, problems});
   entry.answers.push_back(std::move(answer));
   submissions_[submission.request_id] = std::move(entry);
   Apply(std::move(submission));
@@ -109,24 +94,46 @@ void Coordinator::Cancel(const std::vector<base::JobId>& jobs, std::string actor
   }
 }
 
+base::Result<const core::Worker*> Coordinator::FindWorker(const std::string& name) const {
+  const auto found = state_.workers.find(name);
+  if (found != state_.workers.end()) return &found->second;
+  return base::Error{base::Code::kNotFound,
+                     "no worker '" + name.substr(0, 256) + "'; trainctl workers lists them"};
+}
+
 void Coordinator::Fence(const std::string& worker, std::string actor, Answer answer) {
-  const auto found = state_.workers.find(worker);
-  if (found == state_.workers.end()) {
-    return answer(base::Error{base::Code::kNotFound,
-                              "no worker '" + worker + "'; trainctl workers lists them"});
-  }
-  if (!found->second.lost) {
+  const auto found = FindWorker(worker);
+  if (!found) return answer(found.error());
+  if (!(*found)->lost) {
     return answer(
         base::Error{base::Code::kConflict,
-                    "worker '" + worker + "' is " + std::string(core::WorkerState(found->second)) +
+                    "worker '" + worker + "' is " + std::string(core::WorkerState(**found)) +
                         ": only a LOST worker can be fenced; trainctl cancel ends a job"});
   }
   Audit(actor, "fence", worker);
   Apply(core::WorkerFenced{worker}, std::move(answer));
 }
 
-void Coordinator::Inspect(std::string job_json, Inspections::Answer answer) {
-  inspections_.Ask(workers_, std::move(job_json), parts_.clock.Steady(), std::move(answer));
+void Coordinator::RemoveWorker(const std::string& worker, std::string actor, Answer answer) {
+  const auto found = FindWorker(worker);
+  if (!found) return answer(found.error());
+  if (!core::MayBeRemoved(**found)) {
+    const auto& holder = (*found)->holder;
+    const std::string why =
+        holder ? "it holds a rank of " + base::ToString(holder->job) +
+                     ": cancel that job, and fence the worker if it does not come back"
+               : "it is connected: stop it on its host first";
+    return answer(
+        base::Error{base::Code::kConflict, "worker '" + worker + "' can't be removed: " + why});
+  }
+  Audit(actor, "remove", worker);
+  parts_.log.Info("worker_removed", {{"worker", worker}});
+  Apply(core::WorkerRemoved{worker}, std::move(answer));
+}
+
+void Coordinator::Inspect(std::string job_json, std::string user, Inspections::Answer answer) {
+  inspections_.Ask({std::move(user), "", std::move(job_json)}, parts_.clock.Steady(),
+                   std::move(answer));
 }
 
 void Coordinator::ReadArtifact(const std::vector<std::string>& workers, AskArtifact question,

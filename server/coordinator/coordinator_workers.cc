@@ -38,7 +38,8 @@ void Coordinator::WorkerReported(const WorkerChannel& channel, core::RankReporte
 }
 
 void Coordinator::WorkerLogged(const WorkerChannel& channel, const std::string& worker,
-                               const job::RankKey& key, int64_t offset, std::string_view data) {
+                               const LogPiece& piece) {
+  const job::RankKey& key = piece.key;
   WorkerSessions::Session* session = workers_.Hear(worker, channel, parts_.clock.Steady());
   if (session == nullptr) return;
   const auto [placed, is_new] = session->placed_here.try_emplace(key);
@@ -46,12 +47,25 @@ void Coordinator::WorkerLogged(const WorkerChannel& channel, const std::string& 
   if (is_new && !placed->second)
     parts_.log.Warning("log_of_a_foreign_rank", {{"rank", job::ToString(key)}, {"worker", worker}});
   if (!placed->second) return;
-  const auto stored = parts_.logs.Append(key, offset, data);
-  if (!stored)
-    return parts_.log.Warning("log_not_stored",
-                              {{"rank", job::ToString(key)}, {"error", stored.error().message}});
+  const auto stored = parts_.logs.Append(key, piece.offset, piece.data, piece.after);
+  if (!stored) {
+    if (session->stalled_logs.insert(key).second) {
+      parts_.log.Warning("log_not_stored",
+                         {{"rank", job::ToString(key)}, {"error", stored.error().message}});
+    }
+    return;
+  }
   session->log_acks[key] = *stored;
   log_changes_.Mark(key.job);
+}
+
+// The worker goes on behind what is stored, once a second for as long as it must.
+void Coordinator::AskForStalledLogs() {
+  for (const auto& [worker, session] : workers_.all()) {
+    for (const job::RankKey& key : session.stalled_logs)
+      session.channel->Send(LogStored{key, parts_.logs.End(key), true});
+  }
+  workers_.ForgetStalledLogs();
 }
 
 void Coordinator::WorkerSampled(const WorkerChannel& channel, const std::string& worker,
@@ -70,18 +84,23 @@ void Coordinator::WorkerDeviceChanged(const WorkerChannel& channel,
 
 void Coordinator::WorkerInspected(const WorkerChannel& channel, const std::string& worker,
                                   const std::string& request_id,
-                                  base::Result<std::string> inspection_json) {
-  if (workers_.Hear(worker, channel, parts_.clock.Steady()) == nullptr) return;
-  inspections_.OnResult(request_id, std::move(inspection_json));
+                                  base::Result<job::Inspection> inspection) {
+  const base::SteadyMicros now = parts_.clock.Steady();
+  if (workers_.Hear(worker, channel, now) == nullptr) return;
+  inspections_.OnResult(request_id, std::move(inspection), now);
+}
+
+bool Coordinator::IsIdle(const std::string& worker) const {
+  const auto found = state_.workers.find(worker);
+  return found != state_.workers.end() && state_.free.entry(found->second.device).free;
 }
 
 void Coordinator::Perform(core::InspectJob& ask) {
   const auto answer = [this, job = ask.job,
-                       worker = ask.worker](base::Result<std::string> inspection_json) {
-    Apply(core::JobInspected{job, worker, std::move(inspection_json)});
+                       worker = ask.worker](base::Result<job::Inspection> inspection) {
+    Apply(core::JobInspected{job, worker, std::move(inspection)});
   };
-  inspections_.AskWorker(workers_, ask.worker, job::ToJson(ask.spec), parts_.clock.Steady(),
-                         answer);
+  inspections_.Ask({ask.user, ask.worker, job::ToJson(ask.spec)}, parts_.clock.Steady(), answer);
 }
 
 void Coordinator::WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker,
@@ -94,7 +113,7 @@ void Coordinator::WorkerReadArtifact(const WorkerChannel& channel, const std::st
 void Coordinator::WorkerLeft(const WorkerChannel& channel, const std::string& worker) {
   if (!workers_.Leave(worker, channel)) return;
   parts_.log.Warning("worker_left", {{"worker", worker}});
-  inspections_.OnWorkerLeft(worker);
+  inspections_.OnWorkerLeft(worker, parts_.clock.Steady());
   artifact_reads_.OnWorkerLeft(worker);
   Apply(core::WorkerStreamLost{worker, 0});
 }

@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "common/estimate/memory_estimate.h"
 #include "common/estimate/run_time.h"
 #include "common/rank/reduction.h"
 #include "server/coordinator/summaries.h"
@@ -62,9 +61,8 @@ base::Result<std::vector<std::vector<EarlierRuns>>> FindEarlierRuns(
   std::map<std::string, std::vector<Measured>> by_shape;
   for (const std::string& shape : shapes) by_shape[shape];
   for (const store::StoredJob& job : *jobs) {
-    const auto inspection = job::InspectionFromJson(job.row.inspection_json);
-    if (!Succeeded(job) || !inspection) continue;
-    const auto wanted = by_shape.find(job::ShapeKey(job.row.spec, *inspection));
+    if (!Succeeded(job) || !job.row.inspection || job.row.unreadable) continue;
+    const auto wanted = by_shape.find(job::ShapeKey(job.row.spec, *job.row.inspection));
     if (wanted == by_shape.end()) continue;
     if (const auto added = Add(reader, job.row.id, &wanted->second); !added) return added.error();
   }

@@ -1,9 +1,20 @@
-// Questions to workers about a job's model and data, on their way. The loop's thread only.
+// Questions to workers about a job's model and data, on their way. An inspection may hang, so they
+// are bounded: each worker looks at a few jobs at once, for each user a few at once; further ones
+// wait for their turn, also bounded, and no longer than a deadline. Idle workers are asked first.
+// The loop's thread only.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
 
+#include "common/base/clock.h"
+#include "common/estimate/model_shape.h"
 #include "server/coordinator/pending_answers.h"
 #include "server/coordinator/worker_sessions.h"
 
@@ -11,29 +22,60 @@ namespace trainctl::coordinator {
 
 class Inspections {
  public:
-  static constexpr int64_t kDeadlineMicros = 60'000'000;
-  static constexpr size_t kMaxWaiting = 256;
+  static constexpr int64_t kDeadlineMicros = 60'000'000;  // of the worker; before that, of the wait
+  static constexpr size_t kMostOfWorker = 4;
+  static constexpr size_t kMostOfUser = 2;
+  static constexpr size_t kMostWaitingOfUser = 32;
+  static constexpr size_t kMostWaiting = 256;
 
-  // The inspection's JSON. kUnavailable: no worker is connected, it went away, had no time, or did
-  // not answer within the deadline. kExhausted: too many questions wait. kInvalid: the worker
-  // looked, and can't read the model or the data (its words).
-  using Answer = PendingAnswers<std::string>::Answer;
-  void Ask(WorkerSessions& workers, std::string job_json, base::SteadyMicros now, Answer answer);
-  // Of this worker, and no other.
-  void AskWorker(WorkerSessions& workers, const std::string& worker, std::string job_json,
-                 base::SteadyMicros now, Answer answer);
+  struct Question {
+    std::string user;    // who asks
+    std::string worker;  // the one to look; empty: any
+    std::string job_json;
+  };
+
+  // The inspection. kUnavailable: no worker is connected, it went away, had no time, or did not
+  // answer within the deadline. kExhausted: too many questions wait. kInvalid: workers looked, one
+  // of each host, and none can read the model or the data (the words of the first).
+  using Answer = std::function<void(base::Result<job::Inspection>)>;
+  using IsIdle = std::function<bool(const std::string& worker)>;
+
+  Inspections(WorkerSessions& workers, IsIdle is_idle)
+      : workers_(workers), is_idle_(std::move(is_idle)) {}
+
+  void Ask(Question question, base::SteadyMicros now, Answer answer);
 
   // An unknown id: answered too late, dropped.
-  void OnResult(const std::string& request_id, base::Result<std::string> inspection_json) {
-    pending_.Give(request_id, std::move(inspection_json));
-  }
-  void OnWorkerLeft(const std::string& worker) { pending_.OnWorkerLeft(worker); }
-  void OnTick(base::SteadyMicros now) { pending_.OnTick(now); }
-  void FailAll(const std::string& message) { pending_.FailAll(message); }
+  void OnResult(const std::string& request_id, base::Result<job::Inspection> inspection,
+                base::SteadyMicros now);
+  void OnWorkerLeft(const std::string& worker, base::SteadyMicros now);
+  void OnTick(base::SteadyMicros now);
+  void FailAll(const std::string& message);
 
  private:
-  PendingAnswers<std::string> pending_{"i", "inspections", kMaxWaiting, kDeadlineMicros};
-  size_t turns_ = 0;
+  struct Waiting {
+    Question question;
+    Answer answer;
+    base::SteadyMicros deadline = 0;
+    std::set<std::string> hosts;         // where somebody looked in vain
+    std::optional<base::Error> refusal;  // of the first
+  };
+
+  // Sends what may be sent now.
+  void Pump(base::SteadyMicros now);
+  // Empty: none may be asked now.
+  std::string ChooseWorker(const Waiting& waiting);
+  bool HasRoom(const std::string& worker) const;
+  void Send(Waiting waiting, const std::string& worker, base::SteadyMicros now);
+  void Answered(Waiting waiting, const std::string& worker, base::Result<job::Inspection> result,
+                base::SteadyMicros now);
+
+  WorkerSessions& workers_;
+  const IsIdle is_idle_;
+  base::SteadyMicros now_ = 0;
+  std::list<Waiting> waiting_;                         // in order of their coming
+  std::map<std::string, size_t> of_worker_, of_user_;  // asked now
+  PendingAnswers<job::Inspection> asked_{"i", "inspections", kMostWaiting, kDeadlineMicros};
 };
 
 }  // namespace trainctl::coordinator

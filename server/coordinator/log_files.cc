@@ -17,8 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxKnown =
     4096;  // ranks whose segments are remembered; beyond it all are forgotten and scanned again
-constexpr size_t kMaxSegments = 16;    // of one rank: many gaps make many small ones
-constexpr int64_t kTailBlock = 65536;  // bytes read at a time when lines are counted from the end
+constexpr size_t kMaxSegments = 64;  // of one rank: many gaps make many small ones
 
 base::Error OsError(const std::string& what, int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
@@ -74,6 +73,15 @@ std::optional<int64_t> SegmentOffset(std::string_view name, int64_t rank) {
 
 }  // namespace
 
+std::string GapMark(int64_t bytes) {
+  if (bytes <= 0) return "";
+  const std::string words = "\n[trainctl: " + std::to_string(bytes) +
+                            " bytes of this log are missing here: they were lost before they were "
+                            "stored]\n";
+  if (bytes >= static_cast<int64_t>(words.size())) return words;
+  return std::string(static_cast<size_t>(bytes - 1), '.') + "\n";
+}
+
 std::string LogFiles::Folder(const job::RankKey& key) const {
   return folder_ + "/" + base::ToString(key.job) + "/" + std::to_string(key.attempt);
 }
@@ -89,8 +97,15 @@ LogFiles::Segments LogFiles::Scan(const job::RankKey& key) const {
   for (fs::directory_iterator at(Folder(key), error), end; !error && at != end;
        at.increment(error)) {
     const auto offset = SegmentOffset(at->path().filename().string(), key.rank);
-    const auto size = offset ? at->file_size(error) : 0;
-    if (offset && !error) segments.push_back({*offset, static_cast<int64_t>(size)});
+    if (!offset) continue;
+    std::error_code gone;
+    const auto size = static_cast<int64_t>(at->file_size(gone));
+    if (gone) continue;
+    if (size > 0) {
+      segments.push_back({*offset, size});
+    } else {
+      ::unlink(at->path().c_str());  // of a full disk
+    }
   }
   std::sort(segments.begin(), segments.end(),
             [](const Segment& a, const Segment& b) { return a.offset < b.offset; });
@@ -109,32 +124,54 @@ int64_t LogFiles::End(const job::RankKey& key) {
   return segments.empty() ? 0 : segments.back().End();
 }
 
+std::vector<LogSegment> LogFiles::SegmentsOf(const job::RankKey& key) {
+  std::vector<LogSegment> segments;
+  for (const Segment& segment : Find(key))
+    segments.push_back({Path(key, segment), segment.offset, segment.size});
+  return segments;
+}
+
 base::Result<int64_t> LogFiles::Append(const job::RankKey& key, int64_t offset,
-                                       std::string_view data) {
+                                       std::string_view data, int64_t after) {
   Segments& segments = Find(key);
   const int64_t stored = segments.empty() ? 0 : segments.back().End();
+  if (after > stored) {
+    return base::Error{base::Code::kConflict,
+                       job::ToString(key) + ": bytes from " + std::to_string(stored) + " to " +
+                           std::to_string(after) + " of its log are not stored yet"};
+  }
   const int64_t skip = std::min<int64_t>(std::max<int64_t>(stored - offset, 0), data.size());
   data.remove_prefix(skip);
   offset += skip;
   if (data.empty()) return stored;
-  if (segments.empty() || offset != stored || segments.back().size >= bounds_.segment_bytes) {
-    std::error_code error;
-    fs::create_directories(Folder(key), error);
-    if (error) return OsError(Folder(key), error.value());
-    segments.push_back({offset, 0});
+  if (!segments.empty() && offset == stored && segments.back().size < bounds_.segment_bytes)
+    return Write(key, &segments.back(), data);
+  // The mark stands before the new segment's first byte, in place of the last bytes of the gap.
+  const std::string mark = GapMark(offset - stored);
+  Segment segment{offset - static_cast<int64_t>(mark.size()), 0};
+  const auto written = Write(key, &segment, mark + std::string(data));
+  if (segment.size == 0) {
+    ::unlink(Path(key, segment).c_str());
+    return written;
   }
-  Segment& last = segments.back();
-  const std::string path = Path(key, last);
+  segments.push_back(segment);
+  DropOldest(key, &segments);
+  return written;
+}
+
+// At the segment's end; what was written counts, an error or not.
+base::Result<int64_t> LogFiles::Write(const job::RankKey& key, Segment* segment,
+                                      std::string_view data) {
+  std::error_code made;
+  if (segment->size == 0) fs::create_directories(Folder(key), made);
+  if (made) return OsError(Folder(key), made.value());
+  const std::string path = Path(key, *segment);
   const File file(path, O_WRONLY | O_CREAT | O_APPEND);
   const int64_t written = file.ok() ? WriteAll(file.fd(), data) : 0;
   const int error = errno;
-  last.size += written;
-  if (written < static_cast<int64_t>(data.size())) {
-    if (last.size == 0) segments.pop_back();
-    return OsError(path, error);
-  }
-  DropOldest(key, &segments);
-  return offset + written;
+  segment->size += written;
+  if (written < static_cast<int64_t>(data.size())) return OsError(path, error);
+  return segment->End();
 }
 
 void LogFiles::DropOldest(const job::RankKey& key, Segments* segments) {
@@ -147,6 +184,7 @@ void LogFiles::DropOldest(const job::RankKey& key, Segments* segments) {
   }
 }
 
+// A file that was cut or deleted by somebody is a gap as any other.
 base::Result<LogFiles::Piece> LogFiles::Read(const job::RankKey& key, int64_t offset,
                                              int64_t max_bytes) {
   const Segments& segments = Find(key);
@@ -157,34 +195,15 @@ base::Result<LogFiles::Piece> LogFiles::Read(const job::RankKey& key, int64_t of
   Piece piece{std::string(std::min(max_bytes, segment->End() - from), '\0'), from};
   const std::string path = Path(key, *segment);
   const File file(path, O_RDONLY);
-  if (!file.ok()) return OsError(path, errno);
+  if (!file.ok() && errno != ENOENT) return OsError(path, errno);
   const ssize_t n =
-      ::pread(file.fd(), piece.data.data(), piece.data.size(), from - segment->offset);
+      file.ok() ? ::pread(file.fd(), piece.data.data(), piece.data.size(), from - segment->offset)
+                : 0;
   if (n < 0) return OsError(path, errno);
-  if (n == 0) return base::Error{base::Code::kIo, path + ": shorter than it was"};
+  if (n == 0) return Piece{GapMark(segment->End() - from), segment->End()};
   piece.data.resize(n);
   piece.next_offset = from + n;
   return piece;
-}
-
-base::Result<int64_t> LogFiles::TailOffset(const job::RankKey& key, int64_t lines) {
-  const Segments segments = Find(key);
-  if (segments.empty()) return 0;
-  if (lines <= 0) return segments.front().offset;
-  int64_t wanted = lines;
-  for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
-    for (int64_t end = segment->End(); end > segment->offset;) {
-      const int64_t start = std::max(segment->offset, end - kTailBlock);
-      const auto piece = Read(key, start, end - start);
-      if (!piece) return piece.error();
-      for (int64_t i = static_cast<int64_t>(piece->data.size()) - 1; i >= 0; --i) {
-        const bool is_last_byte = start + i + 1 == segments.back().End();
-        if (piece->data[i] == '\n' && !is_last_byte && --wanted == 0) return start + i + 1;
-      }
-      end = start;
-    }
-  }
-  return segments.front().offset;
 }
 
 }  // namespace trainctl::coordinator

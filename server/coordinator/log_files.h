@@ -1,12 +1,12 @@
 // What ranks wrote to stdout and stderr, kept in bounded files under one folder.
 //
 // Layout: FOLDER/<job>/<attempt>/<rank>.log holds a rank's output from its first byte; where that
-// file is full, or bytes are missing because the worker's bounded spool dropped them,
-// <rank>.<offset>.log goes on, and the oldest segments are deleted so that a rank keeps at most its
-// bound. An offset counts bytes of the rank's whole output, so that each byte is stored once
-// whatever is sent again, and what is stored is known from names and sizes alone, also after a kill
-// in the middle of a write. Nothing is fsynced: a failure of the host's power may lose the last
-// seconds of a log.
+// file is full, or bytes are missing because the worker lost them, <rank>.<offset>.log goes on, and
+// the oldest segments are deleted so that a rank keeps at most its bound. An offset counts bytes of
+// the rank's whole output, so that each byte is stored once whatever is sent again. What is stored
+// is known from names and sizes alone, also after a kill in the middle of a write. Files without
+// bytes, which a full disk leaves, are removed. Where bytes are missing, a line in their place says
+// how many (GapMark). Nothing is fsynced: a failure of the host's power may lose the last seconds.
 //
 // Not thread-safe: the loop's thread only.
 #pragma once
@@ -19,8 +19,13 @@
 
 #include "common/base/result.h"
 #include "common/rank/rank_key.h"
+#include "server/coordinator/log_tail.h"
 
 namespace trainctl::coordinator {
+
+// The line that stands where `bytes` of a log are missing: exactly that long, so that all offsets
+// stay true. A gap that is too short for words is dots.
+std::string GapMark(int64_t bytes);
 
 class LogFiles {
  public:
@@ -36,8 +41,11 @@ class LogFiles {
   LogFiles(std::string folder, Bounds bounds) : folder_(std::move(folder)), bounds_(bounds) {}
 
   // Stores what of the chunk is not stored yet, and returns the offset behind the last byte stored.
-  // kExhausted: disk full. kIo.
-  base::Result<int64_t> Append(const job::RankKey& key, int64_t offset, std::string_view data);
+  // `after`: up to where the worker told all that it has; bytes from there to offset are lost.
+  // kConflict: less than that is stored, so the worker must go on from End. kExhausted: disk full.
+  // kIo.
+  base::Result<int64_t> Append(const job::RankKey& key, int64_t offset, std::string_view data,
+                               int64_t after = 0);
 
   // The offset behind the last byte stored; 0 where there is none.
   int64_t End(const job::RankKey& key);
@@ -50,9 +58,8 @@ class LogFiles {
   // are. Empty data: the end is reached.
   base::Result<Piece> Read(const job::RankKey& key, int64_t offset, int64_t max_bytes);
 
-  // Where the last `lines` lines begin; a last line without its line break counts as one. 0 lines:
-  // the first byte kept.
-  base::Result<int64_t> TailOffset(const job::RankKey& key, int64_t lines);
+  // What is kept now, in order of offset: for LogTailOffset, which other threads may call.
+  std::vector<LogSegment> SegmentsOf(const job::RankKey& key);
 
  private:
   struct Segment {
@@ -66,6 +73,7 @@ class LogFiles {
   std::string Path(const job::RankKey& key, const Segment& segment) const;
   Segments& Find(const job::RankKey& key);
   Segments Scan(const job::RankKey& key) const;
+  base::Result<int64_t> Write(const job::RankKey& key, Segment* segment, std::string_view data);
   void DropOldest(const job::RankKey& key, Segments* segments);
 
   std::string folder_;

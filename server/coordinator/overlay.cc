@@ -7,7 +7,11 @@ namespace trainctl::coordinator {
 JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::StoredJob stored) {
   JobSnapshot snapshot{std::move(stored), "", 0};
   const core::Job* live = core::FindJob(state, snapshot.job.row.id);
-  if (live == nullptr) return snapshot;
+  if (live == nullptr) {
+    if (const auto& unreadable = snapshot.job.row.unreadable)
+      snapshot.reason = "its stored job file can't be read by this coordinator: " + unreadable->why;
+    return snapshot;
+  }
   snapshot.job.status = live->status;
   snapshot.job.status.progress = core::Progress(*live);
   snapshot.reason = core::Reason(state, *live, now);

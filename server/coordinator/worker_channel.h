@@ -16,6 +16,7 @@ namespace trainctl::coordinator {
 struct LogStored {
   job::RankKey key;
   int64_t offset = 0;  // bytes
+  bool again = false;  // what was told behind it was not: to be told again
 };
 
 // Answers Hello: what of each held rank is stored, so that the worker goes on behind it.

@@ -7,7 +7,8 @@ namespace trainctl::coordinator {
 WorkerSessions::Session& WorkerSessions::Join(const std::string& worker, WorkerChannel& channel,
                                               base::SteadyMicros now) {
   Session& session = sessions_[worker];
-  WorkerChannel* older = std::exchange(session, Session{&channel, now, {}, {}, {}, {}, {}}).channel;
+  WorkerChannel* older =
+      std::exchange(session, Session{&channel, now, {}, {}, {}, {}, {}, {}}).channel;
   if (older != nullptr)
     older->End({base::Code::kConflict,
                 "another stream of worker '" + worker + "' has taken this one's place"});
@@ -45,6 +46,10 @@ void WorkerSessions::SendLogAcks() {
     for (const auto& [key, offset] : std::exchange(session.log_acks, {}))
       session.channel->Send(LogStored{key, offset});
   }
+}
+
+void WorkerSessions::ForgetStalledLogs() {
+  for (auto& [worker, session] : sessions_) session.stalled_logs.clear();
 }
 
 std::vector<WorkerSessions::Silent> WorkerSessions::EndSilent(base::SteadyMicros then) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ class WorkerSessions {
     std::optional<DeviceSample> device;
     std::optional<HostSample> host;
     std::map<job::RankKey, int64_t> log_acks;  // stored and not yet said
+    std::set<job::RankKey> stalled_logs;       // to be told again
     std::map<job::RankKey, bool>
         placed_here;  // ranks that it sent logs of: whether they are its to speak of
   };
@@ -52,6 +54,7 @@ class WorkerSessions {
   // To a worker that is away: dropped. It is told all it needs to know when it comes back.
   void Send(const std::string& worker, const WorkerCommand& command);
   void SendLogAcks();
+  void ForgetStalledLogs();
 
   struct Silent {
     std::string worker;

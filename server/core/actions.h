@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,8 +26,8 @@ struct UpdateJob {
 // What a job that was accepted without it turned out to be.
 struct UpdateInspection {
   base::JobId job;
-  std::string inspection_json;
-  std::string prediction_json;
+  job::Inspection inspection;
+  job::Prediction prediction;
 };
 
 // A micro batch that was asked as "auto" does not fit: the job goes on with a smaller one, of which
@@ -34,13 +35,18 @@ struct UpdateInspection {
 struct UpdateSpec {
   base::JobId job;
   job::JobSpec spec;
-  std::string prediction_json;
+  std::optional<job::Prediction> prediction;
+};
+
+// The worker is no more in the inventory.
+struct RemoveWorker {
+  std::string worker;
 };
 
 // Rows of attempts, ranks and workers are whole: inserted, or replacing the row of the same key.
-using Persist =
-    std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection, UpdateSpec,
-                 AttemptRow, RankRow, WorkerRow, EventRow, MetricRows, AckRow, ArtefactRow>;
+using Persist = std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection,
+                             UpdateSpec, AttemptRow, RankRow, WorkerRow, RemoveWorker, EventRow,
+                             MetricRows, AckRow, ArtefactRow>;
 
 // To the worker: start the rank, unless it holds it already. The plan lacks bind_address and
 // directory, which the worker fills in.
@@ -69,6 +75,7 @@ struct InspectJob {
   std::string worker;
   base::JobId job;
   job::JobSpec spec;
+  std::string user;  // whose job it is
 };
 
 // The rank's end is stored, or no longer of interest: its shim folder may be removed.

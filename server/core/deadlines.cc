@@ -77,7 +77,7 @@ void LookForHang(Turn& turn, Job& job) {
 
 void Handle(Turn& turn, const Tick&) {
   LookForLostWorkers(turn);
-  if (std::exchange(turn.state.inspect_again, false)) turn.placement_may_change = true;
+  if (!std::exchange(turn.state.resting, {}).empty()) turn.placement_may_change = true;
   for (auto next = turn.state.live.begin(); next != turn.state.live.end();) {
     Job& job = *next++->second;
     LookAtTimeLimit(turn, job);

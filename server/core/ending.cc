@@ -178,8 +178,8 @@ bool HasFailedTrial(const LiveAttempt& attempt, const job::AttemptEnd& end) {
 }
 
 bool MayTrySmaller(const Job& job, const job::AttemptEnd& end) {
-  return !job.status.cancel_requested && job.attempt->row.micro_batch_size > 1 &&
-         HasFailedTrial(*job.attempt, end);
+  return !job.status.cancel_requested && !job.row.unreadable &&
+         job.attempt->row.micro_batch_size > 1 && HasFailedTrial(*job.attempt, end);
 }
 
 bool MayRestart(const Job& job, const job::AttemptEnd& end) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,8 +21,8 @@ namespace trainctl::core {
 // is new, and has checked each job.
 struct Submission {
   job::JobSpec spec;
-  std::string inspection_json;
-  std::string prediction_json;
+  std::optional<job::Inspection> inspection;
+  std::optional<job::Prediction> prediction;
   bool micro_batch_auto =
       false;  // spec's micro batch is the estimate's choice, to be proven by a trial
 };
@@ -30,6 +31,7 @@ struct JobsSubmitted {
   std::string group_name;
   std::vector<Submission> jobs;
   bool force = false;  // nobody asks whether they fit the site's devices
+  std::string user;    // by the client's word
 };
 
 // Of a job that has ended or does not exist: nothing happens.
@@ -87,13 +89,20 @@ struct DeviceStateChanged {
 struct JobInspected {
   base::JobId job;
   std::string worker;  // that was asked
-  base::Result<std::string> inspection_json;
+  base::Result<job::Inspection> inspection;
+};
+
+// An operator's word that the worker does not come back. Of one that is connected or holds an
+// attempt: nothing happens.
+struct WorkerRemoved {
+  std::string worker;
 };
 
 // Once a second: deadlines are looked at.
 struct Tick {};
 
-using Event = std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost,
-                           WorkerFenced, RankReported, DeviceStateChanged, JobInspected, Tick>;
+using Event =
+    std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost, WorkerFenced,
+                 WorkerRemoved, RankReported, DeviceStateChanged, JobInspected, Tick>;
 
 }  // namespace trainctl::core

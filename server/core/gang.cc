@@ -4,6 +4,7 @@
 
 #include "common/job/output_folder.h"
 #include "server/core/ending.h"
+#include "server/core/inspect.h"
 #include "server/core/micro_batch.h"
 #include "server/core/plan.h"
 
@@ -59,7 +60,7 @@ void Requeue(Turn& turn, Job& job) {
   job.status.state = job::JobState::kQueued;
   job.attempt.reset();
   turn.state.live.erase(job.row.id);
-  turn.state.queue.Add(job.demand, job.place());
+  Enqueue(turn.state, job);
   turn.placement_may_change = true;
   SaveJob(turn, job);
 }
@@ -79,8 +80,7 @@ void TrySmaller(Turn& turn, Job& job) {
   UpdateSpec smaller =
       SmallerMicroBatch(job, WorkerOf(turn.state, job.attempt->ranks.front()).row.device.kind);
   job.row.spec = smaller.spec;
-  job.row.prediction_json = smaller.prediction_json;
-  job.demand = DemandOf(job.row.spec, job.row.inspection_json);
+  job.row.prediction = smaller.prediction;
   turn.Persist(std::move(smaller));
   Requeue(turn, job);
   Say(turn, job.row.id,

@@ -11,6 +11,7 @@ void Handle(Turn& turn, const CancelRequested& event);     // jobs.cc
 void Handle(Turn& turn, const WorkerHello& event);         // workers.cc
 void Handle(Turn& turn, const WorkerStreamLost& event);    // workers.cc
 void Handle(Turn& turn, const WorkerFenced& event);        // workers.cc
+void Handle(Turn& turn, const WorkerRemoved& event);       // workers.cc
 void Handle(Turn& turn, const DeviceStateChanged& event);  // workers.cc
 void Handle(Turn& turn, const RankReported& event);        // reports.cc
 void Handle(Turn& turn, const JobInspected& event);        // inspect.cc

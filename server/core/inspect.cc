@@ -1,76 +1,81 @@
 #include "server/core/inspect.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/base/check.h"
 #include "common/base/size.h"
-#include "common/estimate/check_model.h"
-#include "common/estimate/fit.h"
+#include "common/estimate/accept_job.h"
 #include "common/estimate/gradient_holding.h"
-#include "common/estimate/prediction.h"
-#include "common/job/run_plan.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
+#include "server/core/waiting.h"
 
 namespace trainctl::core {
 namespace {
 
-// What was found, as submit would have had it.
-struct Found {
-  job::Inspection inspection;
-  job::RunPlan plan;
-};
+// ---- asking ----
 
-base::Result<Found> Read(const std::string& inspection_json, const job::JobSpec& spec) {
-  const auto inspection = job::InspectionFromJson(inspection_json);
-  if (!inspection) return inspection.error();
-  auto plan = job::PlanRun(spec, inspection->rows);
-  if (!plan) return plan.error();
-  return Found{*inspection, std::move(*plan)};
+bool HasRoomFor(const State& state, const std::string& user) {
+  const auto of_user = std::ranges::count_if(
+      state.inspecting, [&](const auto& entry) { return entry.second.user == user; });
+  return of_user < state.options.max_inspecting_of_user;
 }
 
-// Why submit would have refused it.
-std::vector<job::Problem> ProblemsOf(const State& state, const JobRow& row,
-                                     const job::Inspection& inspection) {
-  std::vector<job::Problem> problems = job::CheckModel(row.spec, inspection.model);
-  if (inspection.output) {
-    if (auto taken = job::CheckOutputFolder(row.spec, *inspection.output, state.site,
-                                            base::ToString(row.id)))
-      problems.push_back(std::move(*taken));
+// A connected worker on whose device the job could run: one with a free device first, then one that
+// looks at fewer jobs. null: there is none.
+const Worker* ChooseWorker(const State& state, const Job& job) {
+  const std::vector<placement::ClassId> usable = UsableClasses(state, job);
+  const auto rank = [&](const Worker& worker) {
+    const auto looks_at = std::ranges::count_if(state.inspecting, [&](const auto& entry) {
+      return entry.second.worker == worker.row.name;
+    });
+    return std::pair(!state.free.entry(worker.device).free, looks_at);
+  };
+  const Worker* chosen = nullptr;
+  for (const auto& [name, worker] : state.workers) {
+    const placement::ClassId device_class = state.free.entry(worker.device).device_class;
+    if (!worker.connected || std::ranges::find(usable, device_class) == usable.end()) continue;
+    if (chosen == nullptr || rank(worker) < rank(*chosen)) chosen = &worker;
   }
-  return problems.empty() && !row.force ? job::CheckFit(row.spec, inspection, Site(state))
-                                        : problems;
+  return chosen;
 }
 
-job::Prediction Predict(const Found& found, const WorkerRow& worker) {
-  const job::JobSpec& job = found.plan.job;
+void Ask(Turn& turn, const Job& job, const Worker& worker) {
+  turn.state.inspecting[job.row.id] = {worker.row.name, job.row.user, turn.now.steady};
+  turn.Perform(InspectJob{worker.row.name, job.row.id, job.row.spec, job.row.user});
+  turn.changed.insert(job.row.id);
+}
+
+// ---- answers ----
+
+job::Prediction Predict(const job::JobSpec& spec, const job::Inspection& inspection,
+                        const WorkerRow& worker) {
   const job::Device& device = worker.device;
   const job::MemoryEstimate memory =
-      job::EstimateMemoryOn(job, found.inspection, device.kind, device.memory_bytes);
-  return {memory, job::EstimateTime(job, found.inspection, device.name,
-                                    memory.holds_gradients.value_or(false))};
+      job::EstimateMemoryOn(spec, inspection, device.kind, device.memory_bytes);
+  return {memory,
+          job::EstimateTime(spec, inspection, device.name, memory.holds_gradients.value_or(false))};
 }
 
 void Refuse(Turn& turn, Job& job, const std::string& why) {
-  turn.state.queue.Remove(job.demand, job.place());
-  turn.placement_may_change = true;
+  LeaveQueue(turn.state, job);
   Finish(turn, job, {job::Outcome::kLaunchFailed, why});
 }
 
-void Keep(Turn& turn, Job& job, const std::string& inspection_json, const Found& found,
+void Keep(Turn& turn, Job& job, const job::Inspection& inspection, const job::RunPlan& plan,
           const Worker& worker) {
-  const job::Prediction prediction = Predict(found, worker.row);
-  job.row.inspection_json = inspection_json;
-  job.row.prediction_json = job::ToJson(prediction);
-  turn.state.queue.Remove(job.demand, job.place());
-  job.demand = DemandOf(job.row.spec, inspection_json);
-  turn.state.queue.Add(job.demand, job.place());
-  turn.placement_may_change = true;
-  turn.Persist(UpdateInspection{job.row.id, job.row.inspection_json, job.row.prediction_json});
+  const job::Prediction prediction = Predict(plan.job, inspection, worker.row);
+  LeaveQueue(turn.state, job);
+  job.row.inspection = inspection;
+  job.row.prediction = prediction;
+  Enqueue(turn.state, job);
+  turn.Persist(UpdateInspection{job.row.id, inspection, prediction});
   Say(turn, job.row.id,
-      "inspected by " + worker.row.name + ": " + std::to_string(found.inspection.rows) + " rows, " +
-          std::to_string(found.plan.total_steps) + " optimizer steps, " +
+      "inspected by " + worker.row.name + ": " + std::to_string(inspection.rows) + " rows, " +
+          std::to_string(plan.total_steps) + " optimizer steps, " +
           base::FormatBytes(prediction.memory.peak_allocated) + " predicted peak a device");
 }
 
@@ -78,46 +83,101 @@ void Keep(Turn& turn, Job& job, const std::string& inspection_json, const Found&
 void TryAgain(Turn& turn, Job& job, const std::string& why) {
   ++job.failed_inspections;
   if (NeedsInspection(turn.state, job)) {
-    turn.state.inspect_again = true;
+    turn.state.resting.insert(job.row.id);
     return;
   }
+  LeaveQueue(turn.state, job);
+  Enqueue(turn.state, job);
   Say(turn, job.row.id,
       "model and data could not be inspected (" + why + "): it starts without a prediction");
-  turn.placement_may_change = true;
 }
 
 }  // namespace
 
 bool NeedsInspection(const State& state, const Job& job) {
-  return job.row.inspection_json.empty() && job.status.attempt == 0 &&
+  return !job.row.inspection && job.status.attempt == 0 &&
          job.failed_inspections < state.options.max_inspections;
 }
 
-void AskToInspect(Turn& turn, Job& job, const Worker& worker) {
-  if (std::exchange(job.inspecting, true)) return;
-  turn.Perform(InspectJob{worker.row.name, job.row.id, job.row.spec});
+void Enqueue(State& state, Job& job) {
+  job.lane = Lane::kNone;
+  if (job.row.unreadable) return;
+  job.demand = DemandOf(job.row.spec, job.row.inspection);
+  job.demand.inspect_first = NeedsInspection(state, job);
+  job.lane = job.demand.inspect_first && !job.row.force ? Lane::kUninspected : Lane::kQueue;
+  if (job.lane == Lane::kQueue) {
+    state.queue.Add(job.demand, job.place());
+  } else {
+    state.uninspected.insert(job.place());
+  }
+}
+
+void LeaveQueue(State& state, Job& job) {
+  switch (std::exchange(job.lane, Lane::kNone)) {
+    case Lane::kNone: return;
+    case Lane::kQueue: return state.queue.Remove(job.demand, job.place());
+    case Lane::kUninspected:
+      CHECK(state.uninspected.erase(job.place()) == 1) << base::ToString(job.row.id);
+      return;
+  }
+}
+
+void InspectFirst(Turn& turn, Job& job) {
+  job.lane = Lane::kUninspected;
+  turn.state.uninspected.insert(job.place());
   turn.changed.insert(job.row.id);
 }
 
-void Handle(Turn& turn, const JobInspected& event) {
-  const auto job = turn.state.jobs.find(event.job);
-  const auto worker = turn.state.workers.find(event.worker);
-  if (job == turn.state.jobs.end() || worker == turn.state.workers.end() ||
-      !std::exchange(job->second.inspecting, false))
+void AskForInspections(Turn& turn) {
+  State& state = turn.state;
+  const auto most = static_cast<size_t>(state.options.max_inspecting);
+  if (std::ranges::none_of(state.workers, [](const auto& entry) { return entry.second.connected; }))
     return;
+  for (const Place& place : state.uninspected) {
+    if (state.inspecting.size() >= most) return;
+    const Job& job = state.jobs.at(place.job);
+    const bool rests = state.inspecting.contains(place.job) || state.resting.contains(place.job);
+    if (rests || !HasRoomFor(state, job.row.user)) continue;
+    const Worker* worker = ChooseWorker(state, job);
+    if (worker != nullptr) Ask(turn, job, *worker);
+  }
+}
+
+std::string InspectionReason(const State& state, const Job& job, const Now& now) {
+  const auto asked = state.inspecting.find(job.row.id);
+  if (asked != state.inspecting.end()) {
+    const int64_t seconds = (now.steady - asked->second.since) / 1'000'000;
+    return "its model and data are being inspected by " + asked->second.worker + " (" +
+           std::to_string(seconds) + " s)";
+  }
+  const std::string waits = "waits for the inspection of its model and data";
+  if (ChooseWorker(state, job) == nullptr)
+    return waits + ": no worker that could run it is connected";
+  if (state.resting.contains(job.row.id))
+    return waits + ": nobody could look yet; it is asked again";
+  return waits + ", behind " + std::to_string(state.inspecting.size()) + " others";
+}
+
+void Handle(Turn& turn, const JobInspected& event) {
+  if (turn.state.inspecting.erase(event.job) == 0) return;
+  turn.placement_may_change = true;  // another job may be looked at
+  const auto found = turn.state.jobs.find(event.job);
+  const auto worker = turn.state.workers.find(event.worker);
+  if (found == turn.state.jobs.end() || worker == turn.state.workers.end()) return;
+  Job& job = found->second;
+  if (job.lane != Lane::kUninspected) return;
   turn.changed.insert(event.job);
-  const base::Result<std::string>& json = event.inspection_json;
-  if (!json && json.error().code != base::Code::kInvalid)
-    return TryAgain(turn, job->second, json.error().message);
+  const base::Result<job::Inspection>& inspection = event.inspection;
+  if (!inspection && inspection.error().code != base::Code::kInvalid)
+    return TryAgain(turn, job, inspection.error().message);
   const std::string on_host = "on host " + worker->second.row.host + ": ";
-  if (!json) return Refuse(turn, job->second, on_host + json.error().message);
-  const base::Result<Found> found = Read(*json, job->second.row.spec);
-  if (!found) return Refuse(turn, job->second, on_host + found.error().message);
-  const std::vector<job::Problem> problems =
-      ProblemsOf(turn.state, job->second.row, found->inspection);
-  if (!problems.empty())
-    return Refuse(turn, job->second, job::Format(problems, job->second.row.spec.name));
-  Keep(turn, job->second, *json, *found, worker->second);
+  if (!inspection) return Refuse(turn, job, on_host + inspection.error().message);
+  const auto accepted = job::AcceptJob({job.row.spec, *inspection, Site(turn.state), job.row.force,
+                                        turn.state.site, base::ToString(job.row.id)});
+  if (!accepted) return Refuse(turn, job, on_host + accepted.error().message);
+  if (!accepted->problems.empty())
+    return Refuse(turn, job, job::Format(accepted->problems, job.row.spec.name));
+  Keep(turn, job, *inspection, *accepted->plan, worker->second);
 }
 
 }  // namespace trainctl::core

@@ -1,16 +1,34 @@
-// A job that was accepted uninspected, because no worker answered or a path was missing, is looked
-// at again before it is placed. Internal to this room.
+// A job that was accepted uninspected, because no worker answered or it was submitted by force, is
+// looked at before it is placed. Internal to this room.
+//
+// Such a job waits in State::uninspected and holds back nobody: its inspection may take a minute,
+// or hang. Workers are asked in the queue's order, an idle one first, of all jobs and of each user
+// only a few at once. A job that was submitted by force, whose paths may be there only later, is
+// looked at once its devices are free; until then it waits in the queue as any other.
 #pragma once
+
+#include <string>
 
 #include "server/core/turn.h"
 
 namespace trainctl::core {
 
-// Whether the queued job waits for that. It does so until a worker has looked, or max_inspections
+// Whether a worker is to look at the job before it is placed: until one did, or max_inspections
 // times none did.
 bool NeedsInspection(const State& state, const Job& job);
 
-// Asks the worker, unless one is asked already. JobInspected answers.
-void AskToInspect(Turn& turn, Job& job, const Worker& worker);
+// A QUEUED job takes its place in the queue, or among those that are looked at first.
+void Enqueue(State& state, Job& job);
+// Of a QUEUED job, wherever it waits.
+void LeaveQueue(State& state, Job& job);
+
+// A job whose turn has come, out of the queue: it is looked at first.
+void InspectFirst(Turn& turn, Job& job);
+
+// Asks workers to look at jobs, as far as the bounds allow. JobInspected answers.
+void AskForInspections(Turn& turn);
+
+// Why a job of State::uninspected waits.
+std::string InspectionReason(const State& state, const Job& job, const Now& now);
 
 }  // namespace trainctl::core

@@ -7,6 +7,7 @@
 #include "common/job/output_folder.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
+#include "server/core/inspect.h"
 
 namespace trainctl::core {
 namespace {
@@ -38,18 +39,19 @@ void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event
              group,
              event.request_id,
              submission.spec,
-             submission.inspection_json,
-             submission.prediction_json,
+             submission.inspection,
+             submission.prediction,
              turn.now.wall,
              event.force,
-             submission.micro_batch_auto ? submission.spec.train.micro_batch_size.value_or(1) : 0};
+             submission.micro_batch_auto ? submission.spec.train.micro_batch_size.value_or(1) : 0,
+             event.user,
+             std::nullopt};
   turn.Persist(job.row);
   SaveJob(turn, job);
   Say(turn, id, "submitted");
   if (job::WritesOutput(submission.spec))
     turn.state.output_folders[job::NormalFolder(*submission.spec.output.dir)] = id;
-  job.demand = DemandOf(submission.spec, submission.inspection_json);
-  turn.state.queue.Add(job.demand, job.place());
+  Enqueue(turn.state, job);
   accepted->jobs.push_back(id);
 }
 
@@ -57,7 +59,7 @@ void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event
 
 void Handle(Turn& turn, const JobsSubmitted& event) {
   State& state = turn.state;
-  const auto queued = static_cast<int64_t>(state.queue.size());
+  const auto queued = static_cast<int64_t>(state.queue.size() + state.uninspected.size());
   const auto submitted = static_cast<int64_t>(event.jobs.size());
   if (queued + submitted > state.options.max_queued_jobs) {
     turn.Perform(SubmitRefused{
@@ -91,7 +93,7 @@ void Handle(Turn& turn, const CancelRequested& event) {
         turn, job,
         {job::Outcome::kCancelled, "cancelled", std::nullopt, turn.state.options.stop_grace_us});
   }
-  turn.state.queue.Remove(job.demand, job.place());
+  LeaveQueue(turn.state, job);
   turn.placement_may_change = true;
   Finish(turn, job, {job::Outcome::kCancelled, "cancelled while it waited"});
 }

@@ -12,12 +12,12 @@ namespace trainctl::core {
 namespace {
 
 // The job's own prediction with the memory of another spec.
-std::string PredictionOf(const job::JobSpec& spec, const JobRow& row, job::DeviceKind kind) {
-  const base::Result<job::Inspection> inspection = job::InspectionFromJson(row.inspection_json);
-  base::Result<job::Prediction> prediction = job::PredictionFromJson(row.prediction_json);
-  if (!inspection || !prediction) return row.prediction_json;
-  prediction->memory = job::EstimateMemory(spec, *inspection, kind);
-  return job::ToJson(*prediction);
+std::optional<job::Prediction> PredictionOf(const job::JobSpec& spec, const JobRow& row,
+                                            job::DeviceKind kind) {
+  std::optional<job::Prediction> prediction = row.prediction;
+  if (row.inspection && prediction)
+    prediction->memory = job::EstimateMemory(spec, *row.inspection, kind);
+  return prediction;
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ std::string PredictionOf(const job::JobSpec& spec, const JobRow& row, job::Devic
 UpdateSpec SmallerMicroBatch(const Job& job, job::DeviceKind kind) {
   std::optional<job::JobSpec> smaller = job::WithSmallerMicroBatch(job.row.spec);
   CHECK(smaller.has_value()) << base::ToString(job.row.id) << " has no smaller micro batch";
-  std::string prediction = PredictionOf(*smaller, job.row, kind);
+  std::optional<job::Prediction> prediction = PredictionOf(*smaller, job.row, kind);
   return {job.row.id, *std::move(smaller), std::move(prediction)};
 }
 

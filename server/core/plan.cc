@@ -10,9 +10,8 @@ bool HoldsGradients(const Job& job, const job::Device& device) {
   if (job.row.auto_micro_batch > 0 &&
       job.row.spec.train.micro_batch_size != job.row.auto_micro_batch)
     return false;
-  const base::Result<job::Inspection> inspection = job::InspectionFromJson(job.row.inspection_json);
-  return inspection &&
-         job::HoldsGradients(job.row.spec, *inspection, device.kind, device.memory_bytes);
+  return job.row.inspection &&
+         job::HoldsGradients(job.row.spec, *job.row.inspection, device.kind, device.memory_bytes);
 }
 
 }  // namespace

@@ -7,11 +7,10 @@
 
 namespace trainctl::core {
 
-Demand DemandOf(const job::JobSpec& spec, std::string_view inspection_json) {
+Demand DemandOf(const job::JobSpec& spec, const std::optional<job::Inspection>& inspection) {
   Demand demand = {.devices = spec.devices,
                    .precision = spec.precision,
                    .constraints = spec.resources.constraints};
-  const base::Result<job::Inspection> inspection = job::InspectionFromJson(inspection_json);
   if (!inspection) return demand;
   const auto need = [&](job::DeviceKind kind) {
     const int64_t peak = job::EstimateMemoryOn(spec, *inspection, kind, 0).peak_allocated;

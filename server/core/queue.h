@@ -10,9 +10,9 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "common/base/ids.h"
+#include "common/estimate/model_shape.h"
 #include "common/job/job.h"
 
 namespace trainctl::core {
@@ -21,13 +21,14 @@ struct Demand {
   int64_t devices = 1;
   job::Precision precision = job::Precision::k32True;
   std::map<std::string, std::string> constraints;
-  int64_t gpu_bytes = 0;   // predicted need of a rank, at most its own limit; 0: not known
-  int64_t slot_bytes = 0;  // the same on a CPU slot
+  int64_t gpu_bytes = 0;       // predicted need of a rank, at most its own limit; 0: not known
+  int64_t slot_bytes = 0;      // the same on a CPU slot
+  bool inspect_first = false;  // once its devices are free (inspect.h)
   auto operator<=>(const Demand&) const = default;
 };
 
-// The memory is estimated where the inspection can be read.
-Demand DemandOf(const job::JobSpec& spec, std::string_view inspection_json);
+// The memory is estimated where there is an inspection.
+Demand DemandOf(const job::JobSpec& spec, const std::optional<job::Inspection>& inspection);
 
 // In order: higher priority first, then older.
 struct Place {

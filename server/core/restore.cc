@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "common/job/output_folder.h"
+#include "server/core/inspect.h"
 #include "server/core/turn.h"
 #include "server/core/workers.h"
 
@@ -34,11 +35,10 @@ void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey
   job.status = std::move(stored.status);
   if (job::WritesOutput(job.row.spec))
     state.output_folders[job::NormalFolder(*job.row.spec.output.dir)] = job.row.id;
-  job.demand = DemandOf(job.row.spec, job.row.inspection_json);
   if (stored.attempt) return RestoreAttempt(state, job, stored, acks, now);
   CHECK(job.status.state == job::JobState::kQueued)
       << base::ToString(job.row.id) << " is " << job::Name(job.status.state);
-  state.queue.Add(job.demand, job.place());
+  Enqueue(state, job);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/ids.h"
+#include "common/estimate/prediction.h"
 #include "common/job/job.h"
 #include "common/job/outcome.h"
 #include "common/rank/metric.h"
@@ -34,19 +35,27 @@ struct GroupRow {
   base::WallMicros submitted_at = 0;
 };
 
+// A stored job file that the present schema refuses. Such a job is shown, and never started.
+struct UnreadableSpec {
+  std::string text;  // as it is stored
+  std::string why;
+};
+
 // What never changes of a job once it is placed, but for what UpdateSpec says of a micro batch that
 // was asked as "auto".
 struct JobRow {
   base::JobId id;
   base::GroupId group;  // 0: none
   std::string request_id;
-  job::JobSpec spec;            // paths absolute; spec.name is the job's name
-  std::string inspection_json;  // empty: not inspected yet, or nobody could look
-  std::string prediction_json;  // may be empty
+  job::JobSpec spec;                          // paths absolute; spec.name is the job's name
+  std::optional<job::Inspection> inspection;  // nullopt: not inspected yet, or nobody could look
+  std::optional<job::Prediction> prediction;
   base::WallMicros submitted_at = 0;
   bool force = false;            // it may be placed though it is predicted to fit no device
   int64_t auto_micro_batch = 0;  // the estimate's choice, where "auto" was asked; 0: a number was.
                                  // spec has the one to run, or to try
+  std::string user;              // who submitted it, by the client's word; may be empty
+  std::optional<UnreadableSpec> unreadable;  // then spec has its name and devices only
 };
 
 // How far a run is, over all its ranks.

@@ -48,11 +48,8 @@ class Pass {
     if (best == nullptr) return HoldBack(usable);
     const std::vector<placement::DeviceId> devices =
         placement::Policies().front().choose(*best, job.row.spec.devices);
-    if (NeedsInspection(turn_.state, job)) {
-      AskToInspect(turn_, job, *turn_.state.devices[devices.front()]);
-      return HoldBack(usable);
-    }
-    turn_.state.queue.Remove(job.demand, job.place());
+    LeaveQueue(turn_.state, job);
+    if (NeedsInspection(turn_.state, job)) return InspectFirst(turn_, job);
     StartGang(turn_, job, devices);
   }
 
@@ -66,6 +63,9 @@ class Pass {
 
 }  // namespace
 
-void Schedule(Turn& turn) { Pass(turn).Run(); }
+void Schedule(Turn& turn) {
+  Pass(turn).Run();
+  AskForInspections(turn);
+}
 
 }  // namespace trainctl::core

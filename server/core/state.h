@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ struct Options {
   int64_t stop_grace_us = 10'000'000;  // cancel and time limit: time to finish the step and to save
   int64_t failure_grace_us = 1'000'000;  // a rank failed or hangs: the others can't go on
   int64_t max_inspections = 3;           // of a job before it is placed, while nobody looks
+  int64_t max_inspecting = 4;            // jobs at once
+  int64_t max_inspecting_of_user = 2;    //
 };
 
 struct Rank {
@@ -52,12 +55,15 @@ struct LiveAttempt {
       0;  // last step, phase or loaded byte of any rank; or its worker's return
 };
 
+// Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation.
+enum class Lane { kNone, kQueue, kUninspected };
+
 struct Job {
   JobRow row;
   JobStatus status;
   std::optional<LiveAttempt> attempt;
   Demand demand;                   // what `row` asks of devices
-  bool inspecting = false;         // a worker is asked
+  Lane lane = Lane::kNone;         // where it waits
   int64_t failed_inspections = 0;  // nobody looked
 
   Place place() const { return {row.spec.resources.priority, row.id}; }
@@ -79,6 +85,13 @@ struct Worker {
   placement::DeviceId device = 0;      // in State::free
 };
 
+// Who looks at a job, for whom, since when.
+struct Inspecting {
+  std::string worker;
+  std::string user;
+  base::SteadyMicros since = 0;
+};
+
 struct State {
   Options options;
   std::string site;  // tells job ids of this coordinator from those of others
@@ -86,13 +99,15 @@ struct State {
   int64_t next_group = 1;
   std::map<base::JobId, Job> jobs;                    // not FINISHED
   std::map<std::string, base::JobId> output_folders;  // that those jobs write to
-  Queue queue;                                        // those of them that are QUEUED
+  Queue queue;                  // those of them that are QUEUED and may be placed
+  std::set<Place> uninspected;  // those that are QUEUED and looked at first: they hold nothing
+  std::map<base::JobId, Inspecting> inspecting;  // a worker is asked; its job may be gone by now
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are
   std::map<std::string, Worker> workers;  // by name
-  std::vector<Worker*> devices;           // by placement::DeviceId, into `workers`
+  std::vector<Worker*> devices;  // by placement::DeviceId, into `workers`; null: it was removed
   placement::FreeDevices free;
-  bool inspect_again = false;  // at the next Tick: a job that nobody looked at waits for it
+  std::set<base::JobId> resting;  // nobody looked: asked again at the next Tick
 
   State() = default;
   State(State&&) = default;
@@ -109,6 +124,9 @@ const Job* FindJob(const State& state, base::JobId job);
 // "READY" | "BUSY" | "LOST" | "DIRTY", as people see a worker. DIRTY: its device is not free, or
 // not known to be, though nothing of ours should run on it.
 std::string_view WorkerState(const Worker& worker);
+
+// Whether it may leave the inventory: it is not connected and holds no attempt.
+bool MayBeRemoved(const Worker& worker);
 
 // The worker's device, as constraints speak of it.
 job::SiteDevice SiteDeviceOf(const WorkerRow& worker);

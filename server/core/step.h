@@ -7,10 +7,10 @@
 //              behind it get only devices that it could not use. So nothing starves within its
 //              priority, at the price of idle devices while a big gang waits. A job that could not
 //              be placed even on the empty site holds nothing back.
-//   Inspection a job that was accepted uninspected is inspected by the worker that would have its
-//   rank 0, when it comes to be placed; its
-//              devices wait for that. What cannot be read, or fits no device, is LAUNCH_FAILED;
-//              where nobody looks it starts all the same.
+//   Inspection a job that was accepted uninspected is inspected first, by an idle worker where
+//              there is one. It holds back nobody meanwhile. What cannot be read, or fits no
+//              device, is LAUNCH_FAILED; where nobody looks it starts all the same. One submitted
+//              by force is inspected when its devices are free.
 //   Placement  a gang gets all its devices in one Step, or none. A device is placeable while its
 //   worker is connected, says that it is
 //              free, and no attempt holds it.

@@ -66,7 +66,8 @@ std::string Remaining(const Job& job, const Now& now) {
 std::string WhoHas(const State& state, ClassId id, const Now& now) {
   std::map<base::JobId, int64_t> jobs;
   std::map<std::string_view, int64_t> others;
-  for (const Worker* worker : state.devices) {
+  for (const auto& [name, worker_of_site] : state.workers) {
+    const Worker* worker = &worker_of_site;
     const FreeDevices::Entry& entry = state.free.entry(worker->device);
     if (entry.device_class != id || entry.free) continue;
     if (worker->holder) {
@@ -102,10 +103,13 @@ std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
 
 std::string WaitReason(const State& state, const Job& job, const Now& now) {
   const job::JobSpec& spec = job.row.spec;
+  if (job.row.unreadable) {
+    return "its stored job file can't be read by this coordinator, so it is not started: " +
+           job.row.unreadable->why + "; trainctl cancel " + base::ToString(job.row.id) + " ends it";
+  }
   const std::vector<ClassId> usable = UsableClasses(state, job);
   if (usable.empty()) return WhyUnplaceable(state, spec);
-  if (job.inspecting || (job.failed_inspections > 0 && NeedsInspection(state, job)))
-    return "its model and data are being inspected";
+  if (job.lane == Lane::kUninspected) return InspectionReason(state, job, now);
   if (const Job* blocker = Blocker(state, job, usable)) {
     return "behind " + base::ToString(blocker->row.id) + ", which waits for " +
            Devices(blocker->row.spec.devices);

@@ -104,6 +104,7 @@ void Handle(Turn& turn, const WorkerHello& event) {
   worker.reason = event.device_reason;
   turn.Persist(worker.row);
   turn.Perform(MakeWelcome(turn.state, event));
+  turn.placement_may_change = true;  // it may look at jobs, though it be busy
   DealWithStrays(turn, worker, event);
   if (worker.holder) TakeUpHolder(turn, worker, event);
   UpdateFree(turn, worker);
@@ -129,6 +130,18 @@ void Handle(Turn& turn, const WorkerFenced& event) {
   Say(turn, live.job->row.id,
       "worker " + event.worker + " was fenced by an operator: its rank is taken as ended");
   EndRank(turn, *live.job, *live.rank, Proof::kFenced);
+}
+
+bool MayBeRemoved(const Worker& worker) { return !worker.connected && !worker.holder; }
+
+void Handle(Turn& turn, const WorkerRemoved& event) {
+  const auto found = turn.state.workers.find(event.worker);
+  if (found == turn.state.workers.end() || !MayBeRemoved(found->second)) return;
+  turn.state.free.Remove(found->second.device);
+  turn.state.devices[found->second.device] = nullptr;
+  turn.state.workers.erase(found);
+  turn.Persist(RemoveWorker{event.worker});
+  turn.placement_may_change = true;  // who could use its device only holds back nothing now
 }
 
 void Handle(Turn& turn, const DeviceStateChanged& event) {

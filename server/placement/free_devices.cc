@@ -25,6 +25,11 @@ void FreeDevices::Describe(DeviceId id, const job::SiteDevice& device, int64_t i
   ++pools_[entries_[id].device_class].total;
 }
 
+void FreeDevices::Remove(DeviceId id) {
+  SetFree(id, false);
+  --pools_[entries_[id].device_class].total;
+}
+
 void FreeDevices::SetFree(DeviceId id, bool free) {
   Entry& entry = entries_[id];
   if (entry.free == free) return;

@@ -49,6 +49,8 @@ class FreeDevices {
   DeviceId Register(const job::SiteDevice& device, int64_t index);
   // The same device, described anew (a card was exchanged). Not free afterwards.
   void Describe(DeviceId id, const job::SiteDevice& device, int64_t index);
+  // The device has left the site for good; its id is not given again.
+  void Remove(DeviceId id);
   // Idempotent.
   void SetFree(DeviceId id, bool free);
 

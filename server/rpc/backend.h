@@ -2,6 +2,8 @@
 // thread"; all else they post.
 #pragma once
 
+#include <atomic>
+
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/read_thread.h"
@@ -14,6 +16,7 @@ struct Backend {
   coordinator::ReadThread& reads;         // any thread
   coordinator::Coordinator& coordinator;  // the loop's thread
   coordinator::EventLog& log;             // any thread
+  std::atomic<int> open_calls = 0;        // any thread; bounded by UnaryCall
   StreamSet client_streams{1024};         // the loop's thread
   StreamSet worker_streams{4096};         // the loop's thread
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
 #include "server/coordinator/comparison.h"
 #include "server/coordinator/earlier_runs.h"
@@ -14,6 +15,7 @@
 #include "server/rpc/log_stream.h"
 #include "server/rpc/metrics_stream.h"
 #include "server/rpc/status.h"
+#include "server/rpc/unary_call.h"
 #include "server/rpc/watch_stream.h"
 
 namespace trainctl::rpc {
@@ -21,6 +23,11 @@ namespace {
 
 using Names = google::protobuf::RepeatedPtrField<std::string>;
 using StoredJobs = std::vector<store::StoredJob>;
+
+// For the audit: where the call came from, and whom it names.
+std::string Actor(const grpc::CallbackServerContext& context, const std::string& user) {
+  return user.empty() ? context.peer() : user + " at " + context.peer();
+}
 
 base::Error Invalid(const std::string& text) { return {base::Code::kInvalid, text}; }
 
@@ -103,10 +110,11 @@ coordinator::JobSnapshot CoordinatorService::Snapshot(store::StoredJob job) cons
 
 auto CoordinatorService::Submit(Context* context, const v1::SubmitRequest* request,
                                 v1::SubmitResponse* response) -> Unary* {
-  Unary* call = context->DefaultReactor();
+  auto* call = new UnaryCall(backend_.open_calls);
+  if (!call->Admit()) return call;
   auto submission = DecodeSubmit(*request);
   if (!submission) return FinishNow(call, submission.error());
-  backend_.loop.Post([this, call, response, actor = context->peer(),
+  backend_.loop.Post([this, call, response, actor = Actor(*context, request->user()),
                       submission = std::move(*submission)]() mutable {
     backend_.coordinator.Submit(std::move(submission), std::move(actor),
                                 AnswerWith<coordinator::Submitted>(
@@ -117,9 +125,10 @@ auto CoordinatorService::Submit(Context* context, const v1::SubmitRequest* reque
   return call;
 }
 
-auto CoordinatorService::List(Context* context, const v1::ListRequest* request,
-                              v1::ListResponse* response) -> Unary* {
-  Unary* call = context->DefaultReactor();
+auto CoordinatorService::List(Context*, const v1::ListRequest* request, v1::ListResponse* response)
+    -> Unary* {
+  auto* call = new UnaryCall(backend_.open_calls);
+  if (!call->Admit()) return call;
   const auto names = DecodeNames(request->jobs(), false);
   if (!names) return FinishNow(call, names.error());
   const auto filter = DecodeFilter(*request);
@@ -141,10 +150,11 @@ auto CoordinatorService::List(Context* context, const v1::ListRequest* request,
   return call;
 }
 
-auto CoordinatorService::Get(Context* context, const v1::GetRequest* request,
-                             v1::GetResponse* response) -> Unary* {
+auto CoordinatorService::Get(Context*, const v1::GetRequest* request, v1::GetResponse* response)
+    -> Unary* {
   using coordinator::Details;
-  Unary* call = context->DefaultReactor();
+  auto* call = new UnaryCall(backend_.open_calls);
+  if (!call->Admit()) return call;
   backend_.reads.Ask<Details>(
       [name = request->job()](store::Reader& reader) {
         return coordinator::ReadDetails(reader, name);
@@ -164,7 +174,8 @@ auto CoordinatorService::Get(Context* context, const v1::GetRequest* request,
 
 auto CoordinatorService::Cancel(Context* context, const v1::CancelRequest* request,
                                 v1::CancelResponse* response) -> Unary* {
-  Unary* call = context->DefaultReactor();
+  auto* call = new UnaryCall(backend_.open_calls);
+  if (!call->Admit()) return call;
   const auto names = DecodeNames(request->jobs(), true);
   if (!names) return FinishNow(call, names.error());
   const auto read = [names = *names](store::Reader& reader) -> base::Result<StoredJobs> {
@@ -187,10 +198,11 @@ auto CoordinatorService::Cancel(Context* context, const v1::CancelRequest* reque
   return call;
 }
 
-auto CoordinatorService::Compare(Context* context, const v1::CompareRequest* request,
+auto CoordinatorService::Compare(Context*, const v1::CompareRequest* request,
                                  v1::CompareResponse* response) -> Unary* {
   using coordinator::Comparison;
-  Unary* call = context->DefaultReactor();
+  auto* call = new UnaryCall(backend_.open_calls);
+  if (!call->Admit()) return call;
   const auto names = DecodeNames(request->jobs(), false);
   if (!names) return FinishNow(call, names.error());
   backend_.reads.Ask<Comparison>(
@@ -203,28 +215,34 @@ auto CoordinatorService::Compare(Context* context, const v1::CompareRequest* req
   return call;
 }
 
-auto CoordinatorService::Inspect(Context* context, const v1::InspectRequest* request,
+auto CoordinatorService::Inspect(Context*, const v1::InspectRequest* request,
                                  v1::InspectResponse* response) -> Unary* {
-  Unary* call = context->DefaultReactor();
+  auto* call = new UnaryCall(backend_.open_calls);
+  if (!call->Admit()) return call;
   if (request->job_json().size() > kMaxJobBytes) {
     return FinishNow(call,
                      Invalid("job_json: longer than " + std::to_string(kMaxJobBytes) + " bytes"));
   }
   const auto spec = job::FromJson(request->job_json());
   if (!spec) return FinishNow(call, spec.error());
-  backend_.loop.Post([this, call, response, job_json = request->job_json()] {
-    backend_.coordinator.Inspect(job_json,
-                                 AnswerWith<std::string>(call, [response](std::string json) {
-                                   response->set_inspection_json(std::move(json));
-                                 }));
+  if (request->user().size() > kMaxUserBytes)
+    return FinishNow(call,
+                     Invalid("user: longer than " + std::to_string(kMaxUserBytes) + " bytes"));
+  backend_.loop.Post([this, call, response, request] {
+    backend_.coordinator.Inspect(
+        request->job_json(), request->user(),
+        AnswerWith<job::Inspection>(call, [response](const job::Inspection& inspection) {
+          response->set_inspection_json(job::ToJson(inspection));
+        }));
   });
   return call;
 }
 
-auto CoordinatorService::EarlierRuns(Context* context, const v1::EarlierRunsRequest* request,
+auto CoordinatorService::EarlierRuns(Context*, const v1::EarlierRunsRequest* request,
                                      v1::EarlierRunsResponse* response) -> Unary* {
   using Found = std::vector<std::vector<coordinator::EarlierRuns>>;
-  Unary* call = context->DefaultReactor();
+  auto* call = new UnaryCall(backend_.open_calls);
+  if (!call->Admit()) return call;
   auto shapes = DecodeShapes(*request);
   if (!shapes) return FinishNow(call, shapes.error());
   backend_.reads.Ask<Found>(
@@ -240,7 +258,8 @@ auto CoordinatorService::EarlierRuns(Context* context, const v1::EarlierRunsRequ
 
 auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request,
                                v1::FenceResponse*) -> Unary* {
-  Unary* call = context->DefaultReactor();
+  auto* call = new UnaryCall(backend_.open_calls);
+  if (!call->Admit()) return call;
   backend_.loop.Post([this, call, worker = request->worker(), actor = context->peer()] {
     backend_.coordinator.Fence(worker, actor,
                                [call](base::Status status) { call->Finish(ToGrpc(status)); });
@@ -248,9 +267,21 @@ auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request
   return call;
 }
 
-auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRequest* request,
+auto CoordinatorService::RemoveWorker(Context* context, const v1::RemoveWorkerRequest* request,
+                                      v1::RemoveWorkerResponse*) -> Unary* {
+  auto* call = new UnaryCall(backend_.open_calls);
+  if (!call->Admit()) return call;
+  backend_.loop.Post([this, call, worker = request->worker(), actor = context->peer()] {
+    backend_.coordinator.RemoveWorker(
+        worker, actor, [call](base::Status status) { call->Finish(ToGrpc(status)); });
+  });
+  return call;
+}
+
+auto CoordinatorService::ReadArtifact(Context*, const v1::ReadArtifactRequest* request,
                                       v1::ReadArtifactResponse* response) -> Unary* {
-  Unary* call = context->DefaultReactor();
+  auto* call = new UnaryCall(backend_.open_calls);
+  if (!call->Admit()) return call;
   if (request->offset() < 0)
     return FinishNow(call, Invalid("offset: " + std::to_string(request->offset()) +
                                    ": expected a number from 0"));
@@ -278,9 +309,10 @@ auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRe
   return call;
 }
 
-auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest*,
-                                 v1::WorkersResponse* response) -> Unary* {
-  Unary* call = context->DefaultReactor();
+auto CoordinatorService::Workers(Context*, const v1::WorkersRequest*, v1::WorkersResponse* response)
+    -> Unary* {
+  auto* call = new UnaryCall(backend_.open_calls);
+  if (!call->Admit()) return call;
   backend_.loop.Post([this, call, response] {
     EncodeWorkers(backend_.coordinator, response);
     response->set_version(version_);

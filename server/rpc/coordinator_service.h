@@ -38,6 +38,8 @@ class CoordinatorService : public v1::Coordinator::CallbackService {
                      v1::EarlierRunsResponse* response) override;
   Unary* Fence(Context* context, const v1::FenceRequest* request,
                v1::FenceResponse* response) override;
+  Unary* RemoveWorker(Context* context, const v1::RemoveWorkerRequest* request,
+                      v1::RemoveWorkerResponse* response) override;
   Unary* ReadArtifact(Context* context, const v1::ReadArtifactRequest* request,
                       v1::ReadArtifactResponse* response) override;
   Unary* Workers(Context* context, const v1::WorkersRequest* request,

@@ -1,5 +1,6 @@
 #include "server/rpc/decode_submit.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,8 @@ void CheckFrame(const v1::SubmitRequest& request, Problems* problems) {
   if (request.request_id().size() > kMaxRequestIdBytes) {
     problems->push_back(TooLong("request_id", request.request_id().size(), kMaxRequestIdBytes));
   }
+  if (request.user().size() > kMaxUserBytes)
+    problems->push_back(TooLong("user", request.user().size(), kMaxUserBytes));
   if (!request.group_name().empty() && !job::IsUsableName(request.group_name())) {
     problems->push_back(
         "group_name: expected 1 to 128 bytes without control characters and '/', no '-' at the "
@@ -44,23 +47,28 @@ void CheckFrame(const v1::SubmitRequest& request, Problems* problems) {
 }
 
 // What a worker or the client's estimate said of the job; empty is fine.
-template <class Read>
-void CheckAnnex(const std::string& field, const std::string& text, Read read, Problems* problems) {
-  if (text.empty()) return;
-  if (text.size() > kMaxAnnexBytes)
-    return problems->push_back(TooLong(field, text.size(), kMaxAnnexBytes));
-  const auto value = read(text);
-  if (!value) problems->push_back(field + ": " + value.error().message);
+template <class T, class Read>
+std::optional<T> DecodeAnnex(const std::string& field, const std::string& text, Read read,
+                             Problems* problems) {
+  if (text.empty()) return std::nullopt;
+  if (text.size() > kMaxAnnexBytes) {
+    problems->push_back(TooLong(field, text.size(), kMaxAnnexBytes));
+    return std::nullopt;
+  }
+  base::Result<T> value = read(text);
+  if (value) return std::move(*value);
+  problems->push_back(field + ": " + value.error().message);
+  return std::nullopt;
 }
 
 core::Submission DecodeJob(const v1::JobSubmission& message, const std::string& place,
                            Problems* problems) {
-  CheckAnnex(place + ".inspection_json", message.inspection_json(), job::InspectionFromJson,
-             problems);
-  CheckAnnex(place + ".prediction_json", message.prediction_json(), job::PredictionFromJson,
-             problems);
-  core::Submission submission{
-      {}, message.inspection_json(), message.prediction_json(), message.micro_batch_auto()};
+  core::Submission submission;
+  submission.inspection = DecodeAnnex<job::Inspection>(
+      place + ".inspection_json", message.inspection_json(), job::InspectionFromJson, problems);
+  submission.prediction = DecodeAnnex<job::Prediction>(
+      place + ".prediction_json", message.prediction_json(), job::PredictionFromJson, problems);
+  submission.micro_batch_auto = message.micro_batch_auto();
   if (message.job_json().size() > kMaxJobBytes) {
     problems->push_back(TooLong(place + ".job_json", message.job_json().size(), kMaxJobBytes));
     return submission;
@@ -103,7 +111,8 @@ base::Result<std::vector<std::string>> DecodeShapes(const v1::EarlierRunsRequest
 base::Result<core::JobsSubmitted> DecodeSubmit(const v1::SubmitRequest& request) {
   Problems problems;
   CheckFrame(request, &problems);
-  core::JobsSubmitted submission{request.request_id(), request.group_name(), {}, request.force()};
+  core::JobsSubmitted submission{
+      request.request_id(), request.group_name(), {}, request.force(), request.user()};
   for (int i = 0; i < request.jobs_size() && i < kMaxJobsPerSubmit; ++i) {
     submission.jobs.push_back(
         DecodeJob(request.jobs(i), "jobs[" + std::to_string(i) + "]", &problems));

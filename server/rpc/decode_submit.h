@@ -18,6 +18,7 @@ namespace trainctl::rpc {
 
 inline constexpr int kMaxJobsPerSubmit = 1000;
 inline constexpr size_t kMaxRequestIdBytes = 256;
+inline constexpr size_t kMaxUserBytes = 256;
 inline constexpr size_t kMaxJobBytes = 1 << 20;     // of one job's JSON
 inline constexpr size_t kMaxAnnexBytes = 64 << 10;  // of an inspection's or a prediction's JSON
 

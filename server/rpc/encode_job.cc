@@ -1,5 +1,6 @@
 #include "server/rpc/encode_job.h"
 
+#include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
 #include "common/wire/metric_point.h"
 #include "common/wire/oom_detail.h"
@@ -103,21 +104,22 @@ v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot,
                            const coordinator::JobDetail& detail) {
   v1::JobDetail message;
   *message.mutable_view() = EncodeJob(snapshot);
-  message.set_job_json(job::ToJson(snapshot.job.row.spec));
-  message.set_inspection_json(snapshot.job.row.inspection_json);
-  message.set_prediction_json(snapshot.job.row.prediction_json);
-  message.set_auto_micro_batch(snapshot.job.row.auto_micro_batch);
+  const core::JobRow& row = snapshot.job.row;
+  message.set_job_json(row.unreadable ? row.unreadable->text : job::ToJson(row.spec));
+  if (row.inspection) message.set_inspection_json(job::ToJson(*row.inspection));
+  if (row.prediction) message.set_prediction_json(job::ToJson(*row.prediction));
+  message.set_auto_micro_batch(row.auto_micro_batch);
   for (const store::StoredAttempt& attempt : detail.attempts)
     *message.add_attempts() = EncodeAttempt(attempt);
-  for (const core::EventRow& row : detail.events) {
+  for (const core::EventRow& said : detail.events) {
     v1::JobEvent* event = message.add_events();
-    event->set_time(row.at);
-    event->set_text(row.text);
+    event->set_time(said.at);
+    event->set_text(said.text);
   }
   for (const job::MetricSummary& summary : detail.summaries)
     *message.add_summaries() = wire::ToWire(summary);
-  for (const core::ArtefactRow& row : detail.artefacts)
-    EncodeArtifact(row, detail.attempts, message.add_artifacts());
+  for (const core::ArtefactRow& saved : detail.artefacts)
+    EncodeArtifact(saved, detail.attempts, message.add_artifacts());
   return message;
 }
 

@@ -111,20 +111,43 @@ void LogStream::Open(int64_t attempt) {
   for (int64_t rank = 0; rank < world_size_; ++rank) {
     if (request_.has_rank() && request_.rank() != rank) continue;
     const job::RankKey key{job_, attempt, rank};
-    const base::Result<int64_t> start = StartOf(key);
-    if (!start) return Close(ToGrpc(start.error()));
-    cursors_.push_back({key, *start});
+    cursors_.push_back({key, StartOf(key)});
   }
   next_cursor_ = 0;
+  const bool has_tail = request_.from().empty() && request_.tail_lines() > 0;
+  if (has_tail && attempt == first_attempt_) FindTails();
 }
 
-base::Result<int64_t> LogStream::StartOf(const job::RankKey& key) const {
+int64_t LogStream::StartOf(const job::RankKey& key) const {
   if (key.attempt != first_attempt_) return 0;
   for (const v1::LogPosition& position : request_.from()) {
     if (position.rank() == key.rank) return position.offset();
   }
-  if (!request_.from().empty() || request_.tail_lines() <= 0) return 0;
-  return backend_.coordinator.logs().TailOffset(key, request_.tail_lines());
+  return 0;
+}
+
+// Files are read for lines on the read thread: a long tail holds back nobody.
+void LogStream::FindTails() {
+  using Offsets = std::vector<int64_t>;
+  waiting_ = true;
+  std::vector<std::vector<coordinator::LogSegment>> logs;
+  for (const Cursor& cursor : cursors_)
+    logs.push_back(backend_.coordinator.logs().SegmentsOf(cursor.key));
+  const auto find = [logs = std::move(logs),
+                     lines = request_.tail_lines()](store::Reader&) -> base::Result<Offsets> {
+    Offsets offsets;
+    for (const std::vector<coordinator::LogSegment>& log : logs) {
+      const auto offset = coordinator::LogTailOffset(log, lines);
+      if (!offset) return offset.error();
+      offsets.push_back(*offset);
+    }
+    return offsets;
+  };
+  backend_.reads.Ask<Offsets>(find, Later<Offsets>([this](const Offsets& offsets) {
+                                waiting_ = false;
+                                for (size_t i = 0; i < offsets.size(); ++i)
+                                  cursors_[i].offset = offsets[i];
+                              }));
 }
 
 bool LogStream::OpenNextAttempt() {

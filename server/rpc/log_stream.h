@@ -34,7 +34,8 @@ class LogStream : public WriteStream<v1::LogChunk> {
   void OnFound(const store::StoredJob& job);
   void Subscribe();
   void Open(int64_t attempt);
-  base::Result<int64_t> StartOf(const job::RankKey& key) const;
+  void FindTails();
+  int64_t StartOf(const job::RankKey& key) const;
   bool OpenNextAttempt();
   Progress WriteNext();
   bool JobIsLive() const;
@@ -49,7 +50,7 @@ class LogStream : public WriteStream<v1::LogChunk> {
   int64_t attempt_ = 0;          // 0: none yet
   std::vector<Cursor> cursors_;  // one a rank
   size_t next_cursor_ = 0;       // ranks take turns
-  bool waiting_ = false;         // for an answer of the store
+  bool waiting_ = false;         // for an answer of the read thread
   std::optional<coordinator::ChangeFeed::Subscription> log_subscription_;
   std::optional<coordinator::ChangeFeed::Subscription> job_subscription_;
 };

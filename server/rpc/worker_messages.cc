@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "common/estimate/memory_estimate.h"
 #include "common/rank/rank_json.h"
 #include "common/wire/device.h"
 #include "common/wire/rank_key.h"
@@ -28,6 +29,7 @@ v1::LogAck EncodeLogAck(const coordinator::LogStored& stored) {
   v1::LogAck ack;
   wire::WriteRankKey(stored.key, &ack);
   ack.set_offset(stored.offset);
+  ack.set_again(stored.again);
   return ack;
 }
 
@@ -118,12 +120,14 @@ base::Result<core::RankReported> DecodeReport(const std::string& worker,
   return core::RankReported{worker, report->key, report->sequence, std::move(report->body)};
 }
 
-base::Result<LogPlace> DecodeLogPlace(const v1::LogReport& report) {
+base::Result<coordinator::LogPiece> DecodeLog(const v1::LogReport& report) {
   const auto key = wire::ReadRankKey(report.job(), report.attempt(), report.rank());
   if (!key) return key.error();
   if (report.offset() < 0)
     return Invalid("offset: " + std::to_string(report.offset()) + ": expected a number from 0");
-  return LogPlace{*key, report.offset()};
+  if (report.after() < 0 || report.after() > report.offset())
+    return Invalid("after: " + std::to_string(report.after()) + ": expected from 0 to the offset");
+  return coordinator::LogPiece{*key, report.offset(), report.after(), report.data()};
 }
 
 coordinator::DeviceSample DecodeSample(const v1::DeviceSample& sample) {
@@ -148,8 +152,13 @@ base::Result<coordinator::ArtifactPiece> DecodeArtifactPiece(v1::ReadArtifactRes
   return piece;
 }
 
-base::Result<std::string> DecodeInspection(const v1::InspectResult& result) {
-  if (result.error().empty()) return result.inspection_json();
+base::Result<job::Inspection> DecodeInspection(const v1::InspectResult& result) {
+  if (result.error().empty()) {
+    auto inspection = job::InspectionFromJson(result.inspection_json());
+    if (inspection) return inspection;
+    return base::Error{base::Code::kUnavailable,
+                       "the worker's answer can't be read: " + inspection.error().message};
+  }
   return base::Error{result.unavailable() ? base::Code::kUnavailable : base::Code::kInvalid,
                      result.error()};
 }

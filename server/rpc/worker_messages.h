@@ -6,6 +6,7 @@
 
 #include "common/base/result.h"
 #include "server/coordinator/artifact_reads.h"
+#include "server/coordinator/coordinator.h"
 #include "server/coordinator/worker_channel.h"
 #include "server/coordinator/worker_sessions.h"
 #include "server/core/events.h"
@@ -30,12 +31,8 @@ base::Result<core::WorkerHello> DecodeHello(const v1::Hello& hello);
 base::Result<core::RankReported> DecodeReport(const std::string& worker,
                                               const v1::RankReport& report);
 
-// The place that the chunk belongs to.
-struct LogPlace {
-  job::RankKey key;
-  int64_t offset = 0;
-};
-base::Result<LogPlace> DecodeLogPlace(const v1::LogReport& report);
+// Its data are the report's.
+base::Result<coordinator::LogPiece> DecodeLog(const v1::LogReport& report);
 
 coordinator::DeviceSample DecodeSample(const v1::DeviceSample& sample);
 coordinator::HostSample DecodeSample(const v1::HostSample& sample);
@@ -45,9 +42,9 @@ inline constexpr int kMaxFiles = 10'000;
 inline constexpr size_t kMaxPieceBytes = 1 << 20;
 base::Result<coordinator::ArtifactPiece> DecodeArtifactPiece(v1::ReadArtifactResponse* piece);
 
-// The inspection as JSON. kInvalid: the job's model or data is at fault. kUnavailable: the worker
-// could not look.
-base::Result<std::string> DecodeInspection(const v1::InspectResult& result);
+// kInvalid: the job's model or data is at fault. kUnavailable: the worker could not look, or its
+// answer can't be read.
+base::Result<job::Inspection> DecodeInspection(const v1::InspectResult& result);
 
 v1::CoordinatorMessage EncodeCommand(const coordinator::WorkerCommand& command);
 

@@ -78,11 +78,9 @@ WorkerStream::Step WorkerStream::DecodeReport() {
 }
 
 WorkerStream::Step WorkerStream::DecodeLog() {
-  const auto place = DecodeLogPlace(in_.log());
-  if (!place) return Skip(place.error());
-  return [this, place = *place] {
-    backend_.coordinator.WorkerLogged(*this, worker_, place.key, place.offset, in_.log().data());
-  };
+  const auto piece = rpc::DecodeLog(in_.log());
+  if (!piece) return Skip(piece.error());
+  return [this, piece = *piece] { backend_.coordinator.WorkerLogged(*this, worker_, piece); };
 }
 
 WorkerStream::Step WorkerStream::DecodeArtifactResult() {

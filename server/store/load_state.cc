@@ -52,6 +52,7 @@ void LoadAttempt(Database& database, Statement& attempts, Statement& ranks,
   while (attempts.Next()) VisitAttempt(job->attempt.emplace(), ColumnReader(database, attempts));
   ranks.Put(job->row.id.value, job->status.attempt);
   while (ranks.Next()) VisitRank(job->ranks.emplace_back(), ColumnReader(database, ranks));
+  if (job->row.unreadable) job->row.spec.devices = static_cast<int64_t>(job->ranks.size());
 }
 
 void LoadAcks(Database& database, const core::UnfinishedJob& job,

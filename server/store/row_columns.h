@@ -65,8 +65,9 @@ void VisitWorker(Row& row, Visit&& visit) {
 
 // jobs. The spec is its canonical JSON: reading it is the only thing here that takes time.
 inline constexpr const char* kJobColumns =
-    "id, group_id, request_id, spec, inspection, prediction, submitted_at, forced, "
-    "auto_micro_batch";
+    "id, group_id, request_id, name, spec, inspection, prediction, submitted_at, forced, "
+    "auto_micro_batch, user";
+// A spec that the present schema refuses makes the job unreadable, and is no error.
 core::JobRow ReadJob(Database& database, Statement& statement);
 
 // "?, ?, …", as many as there are names in the list.

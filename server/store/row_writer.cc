@@ -1,5 +1,6 @@
 #include "server/store/row_writer.h"
 
+#include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
 #include "server/store/row_columns.h"
 
@@ -9,6 +10,12 @@ namespace {
 std::string Replace(const std::string& table, const std::string& columns) {
   return "INSERT OR REPLACE INTO " + table + " (" + columns + ") VALUES (" +
          Placeholders(columns.c_str()) + ")";
+}
+
+// What a worker or an estimate said of a job; empty: nothing.
+template <class T>
+std::string Annex(const std::optional<T>& value) {
+  return value ? job::ToJson(*value) : std::string();
 }
 
 }  // namespace
@@ -46,18 +53,18 @@ void RowWriter::Write(const core::GroupRow& row) {
 void RowWriter::Write(const core::JobRow& row) {
   Statement& statement = database_.Prepared(
       "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, "
-      "submitted_at, forced, auto_micro_batch) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "submitted_at, forced, auto_micro_batch, user) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   ColumnWriter{statement}(row.id, row.group, row.request_id, row.spec.name, job::ToJson(row.spec),
-                          row.inspection_json, row.prediction_json, row.submitted_at, row.force,
-                          row.auto_micro_batch);
+                          Annex(row.inspection), Annex(row.prediction), row.submitted_at, row.force,
+                          row.auto_micro_batch, row.user);
   statement.Run();
 }
 
 void RowWriter::Write(const core::UpdateSpec& row) {
   Statement& statement =
       database_.Prepared("UPDATE jobs SET spec = ?, prediction = ? WHERE id = ?");
-  ColumnWriter{statement}(job::ToJson(row.spec), row.prediction_json, row.job);
+  ColumnWriter{statement}(job::ToJson(row.spec), Annex(row.prediction), row.job);
   statement.Run();
 }
 
@@ -71,7 +78,7 @@ void RowWriter::Write(const core::UpdateJob& row) {
 void RowWriter::Write(const core::UpdateInspection& row) {
   Statement& statement =
       database_.Prepared("UPDATE jobs SET inspection = ?, prediction = ? WHERE id = ?");
-  ColumnWriter{statement}(row.inspection_json, row.prediction_json, row.job);
+  ColumnWriter{statement}(job::ToJson(row.inspection), job::ToJson(row.prediction), row.job);
   statement.Run();
 }
 
@@ -88,6 +95,12 @@ void RowWriter::Write(const core::RankRow& row) {
 void RowWriter::Write(const core::WorkerRow& row) {
   VisitWorker(row, ColumnWriter(worker_));
   worker_.Run();
+}
+
+void RowWriter::Write(const core::RemoveWorker& row) {
+  Statement& statement = database_.Prepared("DELETE FROM workers WHERE name = ?");
+  ColumnWriter{statement}(row.worker);
+  statement.Run();
 }
 
 void RowWriter::Write(const core::EventRow& row) {

@@ -28,6 +28,7 @@ class RowWriter {
   void Write(const core::AttemptRow& row);
   void Write(const core::RankRow& row);
   void Write(const core::WorkerRow& row);
+  void Write(const core::RemoveWorker& row);
   void Write(const core::EventRow& row);
   void Write(const core::MetricRows& rows) { metrics_.Write(rows); }
   void Write(const core::AckRow& row);

@@ -204,8 +204,13 @@ CREATE TABLE site (id TEXT NOT NULL) STRICT;
 INSERT INTO site VALUES (lower(hex(randomblob(8))));
 )sql";
 
+// user: who submitted it, by the client's word; empty: not told.
+constexpr const char* kVersion8 = R"sql(
+ALTER TABLE jobs ADD COLUMN user TEXT NOT NULL DEFAULT '';
+)sql";
+
 constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4,
-                                    kVersion5, kVersion6, kSite};
+                                    kVersion5, kVersion6, kSite,     kVersion8};
 
 }  // namespace
 

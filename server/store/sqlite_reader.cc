@@ -64,6 +64,8 @@ class SqliteReader : public Reader {
     for (StoredJob& job : jobs) {
       job.placement = PlacementOf(job);
       job.tokens_per_second = TokensPerSecond(job.row.id);
+      if (job.row.unreadable && !job.placement.empty())
+        job.row.spec.devices = static_cast<int64_t>(job.placement.size());
     }
     return Answer(std::move(jobs));
   }

@@ -23,7 +23,7 @@ namespace trainctl::store {
 struct AuditRow {
   base::WallMicros at = 0;
   std::string actor;
-  std::string action;   // "submit", "cancel", "fence"
+  std::string action;   // "submit", "cancel", "fence", "remove"
   std::string subject;  // "j12", "g3", "host/0"
 };
 

@@ -73,7 +73,7 @@ class Bench {
     spec.devices = kSizes[random_() % 10];
     spec.resources.priority = static_cast<int64_t>(random_() % 3) * 25;
     if (random_() % 4 == 0) spec.resources.constraints["gpu.memory"] = ">=100GiB";
-    Feed(JobsSubmitted{"r", "", {{spec, inspection_, ""}}});
+    Feed(JobsSubmitted{"r", "", {{spec, job::Inspection(), std::nullopt}}});
   }
 
   void End(base::JobId id) {
@@ -85,7 +85,6 @@ class Bench {
     }
   }
 
-  const std::string inspection_ = job::ToJson(job::Inspection());
   State state_;
   Now now_{1, 1};
   std::mt19937_64 random_{1};

@@ -104,6 +104,15 @@ base::Result<v1::CancelResponse> FakeApi::Cancel(const v1::CancelRequest& reques
   return response;
 }
 
+base::Result<v1::RemoveWorkerResponse> FakeApi::RemoveWorker(
+    const v1::RemoveWorkerRequest& request) {
+  const auto removed = std::erase_if(
+      fake_->workers, [&](const auto& worker) { return worker.name() == request.worker(); });
+  if (removed == 0)
+    return base::Error{base::Code::kNotFound, "no worker '" + request.worker() + "'"};
+  return v1::RemoveWorkerResponse();
+}
+
 base::Result<v1::FenceResponse> FakeApi::Fence(const v1::FenceRequest& request) {
   for (const v1::WorkerView& worker : fake_->workers) {
     if (worker.name() != request.worker()) continue;

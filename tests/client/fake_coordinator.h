@@ -78,6 +78,8 @@ class FakeApi : public Api {
   base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override;
   base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override;
   base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) override;
+  base::Result<v1::RemoveWorkerResponse> RemoveWorker(
+      const v1::RemoveWorkerRequest& request) override;
   base::Result<v1::ReadArtifactResponse> ReadArtifact(
       const v1::ReadArtifactRequest& request) override;
   base::Result<v1::WorkersResponse> Workers() override;

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <future>
+#include <thread>
 
 #include "common/job/job_json.h"
 #include "proto/trainctl.pb.h"
@@ -67,7 +69,8 @@ class CoordinatorTest : public testing::Test {
     const job::JobSpec spec = job::FromJson(rpc_test::JobJson("tiny")).value();
     loop_.Post([this, answer, spec, request_id] {
       const auto give = [answer](auto result) { answer->set_value(std::move(result)); };
-      coordinator_.Submit({request_id, "", {{spec, rpc_test::InspectionJson(), ""}}}, "test", give);
+      coordinator_.Submit({request_id, "", {{spec, job::Inspection{.rows = 1000}, std::nullopt}}},
+                          "test", give);
     });
     return answer->get_future();
   }
@@ -146,6 +149,30 @@ TEST_F(CoordinatorTest, AWorkerOfWhichNothingIsHeardLosesItsStream) {
   EXPECT_EQ(ended.get().code, base::Code::kUnavailable);
 }
 
+TEST_F(CoordinatorTest, AWorkerThatDoesNotComeBackIsRemovedAndThatIsRecorded) {
+  const auto remove = [&](const std::string& worker) {
+    std::optional<base::Code> refused;
+    std::promise<void> done;
+    loop_.Call([&] {
+      coordinator_.RemoveWorker(worker, "ops", [&](const base::Status& status) {
+        if (!status) refused = status.error().code;
+        done.set_value();
+      });
+    });
+    done.get_future().wait();
+    return refused;
+  };
+  Join(channel_);
+  EXPECT_EQ(remove("b/0"), base::Code::kNotFound);
+  EXPECT_EQ(remove("a/0"), base::Code::kConflict) << "it is connected";
+  loop_.Call([&] { coordinator_.WorkerLeft(channel_, "a/0"); });
+  EXPECT_EQ(remove("a/0"), std::nullopt);
+  loop_.Call([&] { EXPECT_TRUE(coordinator_.state().workers.empty()); });
+  EXPECT_TRUE(reader_->Workers().value().empty());
+  const store::AuditRow audit = reader_->Audit(1).value().at(0);
+  EXPECT_EQ(audit.actor + " " + audit.action + " " + audit.subject, "ops remove a/0");
+}
+
 TEST_F(CoordinatorTest, AnOperatorsFenceEndsTheRankOfALostWorkerAndIsRecorded) {
   Join(channel_);
   ASSERT_TRUE(Submit("r1").ok());
@@ -177,10 +204,34 @@ TEST_F(CoordinatorTest, LogsAreKeptOfRanksThatTheWorkerHas) {
   const job::RankKey own{base::JobId{1}, 1, 0}, foreign{base::JobId{7}, 1, 0};
   loop_.Call([&] {
     for (const job::RankKey& key : {own, foreign})
-      coordinator_.WorkerLogged(channel_, "a/0", key, 0, "a line");
+      coordinator_.WorkerLogged(channel_, "a/0", {key, 0, 0, "a line"});
     EXPECT_EQ(logs_.End(own), 6);
     EXPECT_EQ(logs_.End(foreign), 0);
   });
+}
+
+TEST_F(CoordinatorTest, WhatCouldNotBeStoredOfALogIsAskedForAgain) {
+  Join(channel_);
+  ASSERT_TRUE(Submit("r1").ok());
+  const job::RankKey own{base::JobId{1}, 1, 0};
+  loop_.Call([&] {
+    coordinator_.WorkerLogged(channel_, "a/0", {own, 0, 0, "a line"});
+    coordinator_.WorkerLogged(channel_, "a/0", {own, 100, 100, "another"});
+    EXPECT_EQ(logs_.End(own), 6) << "only what follows is taken";
+  });
+  const auto asked_again = [&] {
+    bool asked = false;
+    loop_.Call([&] {
+      asked = std::ranges::any_of(channel_.sent, [](const WorkerCommand& command) {
+        const auto* stored = std::get_if<LogStored>(&command);
+        return stored != nullptr && stored->again && stored->offset == 6;
+      });
+    });
+    return asked;
+  };
+  const auto deadline = std::chrono::steady_clock::now() + rpc_test::kDeadline;
+  while (!asked_again() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_TRUE(asked_again());
 }
 
 TEST_F(CoordinatorTest, AConnectedWorkerWasSeenWhenItWasLastHeard) {
@@ -201,9 +252,9 @@ TEST_F(CoordinatorTest, AConnectedWorkerWasSeenWhenItWasLastHeard) {
 
 TEST_F(CoordinatorTest, AnInspectionThatNobodyAnswersIsUnavailableAfterItsDeadline) {
   Join(channel_);
-  std::promise<base::Result<std::string>> answer;
+  std::promise<base::Result<job::Inspection>> answer;
   loop_.Call([&] {
-    coordinator_.Inspect("{}", [&](auto result) { answer.set_value(std::move(result)); });
+    coordinator_.Inspect("{}", "ann", [&](auto result) { answer.set_value(std::move(result)); });
     EXPECT_EQ(channel_.Count<AskInspect>(), 1);
     clock_.Advance(Inspections::kDeadlineMicros);
   });

@@ -1,8 +1,11 @@
 #include "server/coordinator/log_files.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
+#include <fstream>
 
 #include "tests/rpc/temporary_folder.h"
 
@@ -55,15 +58,86 @@ TEST(LogFiles, ANeighbourWhoseNumberBeginsAlikeIsAnotherRank) {
   EXPECT_EQ(ReadAll(logs), "");
 }
 
-TEST(LogFiles, AGapIsSteppedOver) {
+TEST(LogFiles, AGapIsSaidInTheLogItself) {
   const rpc_test::TemporaryFolder folder;
   LogFiles logs(folder.path());
   ASSERT_TRUE(logs.Append(kRank, 0, "one").ok());
-  EXPECT_EQ(*logs.Append(kRank, 100, "two"), 103);
-  EXPECT_EQ(ReadAll(logs), "onetwo");
+  EXPECT_EQ(*logs.Append(kRank, 1003, "two"), 1006);
+  const std::string mark = GapMark(1000);
+  EXPECT_NE(mark.find(" 1000 bytes of this log are missing"), std::string::npos) << mark;
+  EXPECT_EQ(ReadAll(logs), "one" + mark + "two");
   LogFiles again(folder.path());
-  EXPECT_EQ(again.End(kRank), 103);
-  EXPECT_EQ(ReadAll(again, 50), "two");
+  EXPECT_EQ(again.End(kRank), 1006);
+  EXPECT_EQ(ReadAll(again, 50), mark + "two");
+}
+
+TEST(LogFiles, AShortGapIsMarkedInItsOwnLength) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path());
+  ASSERT_TRUE(logs.Append(kRank, 0, "one").ok());
+  EXPECT_EQ(*logs.Append(kRank, 7, "two"), 10);
+  EXPECT_EQ(ReadAll(logs), "one...\ntwo");
+}
+
+TEST(LogFiles, BytesBehindOthersThatAreNotStoredAreNotTaken) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path());
+  ASSERT_TRUE(logs.Append(kRank, 0, "one").ok());
+  const auto refused = logs.Append(kRank, 100, "two", 100);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, base::Code::kConflict);
+  EXPECT_EQ(*logs.Append(kRank, 100, "two", 3), 103) << "the worker has told all before";
+}
+
+// What a full disk does: files can be made, bytes can't be written.
+class FullDisk {
+ public:
+  FullDisk() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+TEST(LogFiles, AFullDiskLeavesNoEmptyFilesAndLosesNothingThatWasStored) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path(), {.rank_bytes = 1000, .segment_bytes = 4});
+  ASSERT_TRUE(logs.Append(kRank, 0, "good\n").ok());
+  {
+    const FullDisk disk;
+    for (int64_t i = 0; i < 300; ++i) EXPECT_FALSE(logs.Append(kRank, 5 + i, "x").ok());
+  }
+  EXPECT_EQ(*logs.Append(kRank, 5, "again\n", 5), 11);
+  EXPECT_EQ(ReadAll(logs), "good\nagain\n");
+  const std::filesystem::directory_iterator files(folder.path() + "/j7/1");
+  EXPECT_EQ(std::distance(begin(files), end(files)), 2);
+}
+
+TEST(LogFiles, EmptyFilesOfAnEarlierCoordinatorAreRemovedAndTheGoodOneStays) {
+  const rpc_test::TemporaryFolder folder;
+  ASSERT_TRUE(LogFiles(folder.path()).Append(kRank, 0, "good\n").ok());
+  const std::string of_rank = folder.path() + "/j7/1/3.";
+  for (int i = 0; i < 266; ++i) std::ofstream(of_rank + std::to_string(1000 + i) + ".log");
+  LogFiles logs(folder.path());
+  EXPECT_EQ(logs.End(kRank), 5);
+  EXPECT_EQ(*logs.Append(kRank, 5, "new\n"), 9);
+  EXPECT_EQ(ReadAll(logs), "good\nnew\n");
+  EXPECT_FALSE(std::filesystem::exists(of_rank + "1000.log"));
+}
+
+TEST(LogFiles, AFileThatWasCutOrDeletedIsAGap) {
+  const rpc_test::TemporaryFolder folder;
+  LogFiles logs(folder.path(), {.rank_bytes = 100'000, .segment_bytes = 1});
+  const std::string block(500, 'x');
+  for (int64_t i = 0; i < 3; ++i) ASSERT_TRUE(logs.Append(kRank, 500 * i, block).ok());
+  std::filesystem::resize_file(folder.path() + "/j7/1/3.log", 0);
+  std::filesystem::remove(folder.path() + "/j7/1/3.500.log");
+  EXPECT_EQ(ReadAll(logs), GapMark(500) + GapMark(500) + block);
 }
 
 TEST(LogFiles, TheNewestBytesAreKeptWithinTheBound) {
@@ -91,7 +165,9 @@ TEST(LogFiles, TheLastLinesAreFound) {
   LogFiles logs(folder.path(), {.rank_bytes = 1000, .segment_bytes = 4});
   ASSERT_TRUE(logs.Append(kRank, 0, "one\ntwo\n").ok());
   ASSERT_TRUE(logs.Append(kRank, 8, "three\n").ok());
-  const auto tail = [&](int64_t lines) { return ReadAll(logs, *logs.TailOffset(kRank, lines)); };
+  const auto tail = [&](int64_t lines) {
+    return ReadAll(logs, *LogTailOffset(logs.SegmentsOf(kRank), lines));
+  };
   EXPECT_EQ(tail(1), "three\n");
   EXPECT_EQ(tail(2), "two\nthree\n");
   EXPECT_EQ(tail(3), "one\ntwo\nthree\n");
@@ -106,8 +182,8 @@ TEST(LogFiles, LinesAreCountedAcrossBlocks) {
   LogFiles logs(folder.path());
   const std::string long_line = std::string(200'000, 'x') + "\n";
   ASSERT_TRUE(logs.Append(kRank, 0, "first\n" + long_line + "last\n").ok());
-  EXPECT_EQ(*logs.TailOffset(kRank, 1), 6 + 200'001);
-  EXPECT_EQ(*logs.TailOffset(kRank, 2), 6);
+  EXPECT_EQ(*LogTailOffset(logs.SegmentsOf(kRank), 1), 6 + 200'001);
+  EXPECT_EQ(*LogTailOffset(logs.SegmentsOf(kRank), 2), 6);
 }
 
 TEST(LogFiles, AFolderThatCannotBeWrittenIsAnErrorWithItsName) {

@@ -208,10 +208,10 @@ TEST(Inspect, IsAnsweredByAWorker) {
   EXPECT_EQ(ask.job_json(), JobJson("tiny"));
   v1::WorkerMessage answer;
   answer.mutable_inspect_result()->set_request_id(ask.request_id());
-  answer.mutable_inspect_result()->set_inspection_json("{\"rows\": 7}");
+  answer.mutable_inspect_result()->set_inspection_json(InspectionJson());
   worker.Send(answer);
   EXPECT_TRUE(status.get().ok());
-  EXPECT_EQ(response.inspection_json(), "{\"rows\": 7}");
+  EXPECT_EQ(response.inspection_json(), InspectionJson());
 }
 
 // What Inspect says where the worker answers so.
@@ -260,7 +260,8 @@ TEST(LateInspection, IsStoredWithItsPredictionBeforeTheJobStarts) {
   worker.Connect(site.channel());
   const v1::InspectAsk ask = worker.Next(v1::CoordinatorMessage::kInspect).inspect();
   EXPECT_EQ(ask.job_json(), JobJson("late"));
-  EXPECT_EQ(site.WaitForState(job, "QUEUED").reason(), "its model and data are being inspected");
+  const std::string reason = site.WaitForState(job, "QUEUED").reason();
+  EXPECT_TRUE(reason.starts_with("its model and data are being inspected by a/0 (")) << reason;
   v1::WorkerMessage answer;
   answer.mutable_inspect_result()->set_request_id(ask.request_id());
   answer.mutable_inspect_result()->set_inspection_json(InspectionJson());
@@ -323,6 +324,7 @@ TEST(Workers, AreShownWithWhatTheySaidLast) {
       answer;  // comes behind the heartbeat, so that its effect is there when Inspect returns
   answer.mutable_inspect_result()->set_request_id(
       worker.Next(v1::CoordinatorMessage::kInspect).inspect().request_id());
+  answer.mutable_inspect_result()->set_inspection_json(InspectionJson());
   worker.Send(answer);
   ASSERT_TRUE(status.get().ok());
 

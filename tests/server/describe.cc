@@ -25,9 +25,8 @@ struct Printer {
     out << "\n";
   }
   void operator()(const UpdateInspection& row) {
-    const int64_t peak_bytes = job::PredictionFromJson(row.prediction_json)->memory.peak_allocated;
-    out << base::ToString(row.job) << " stores its inspection and a prediction of " << peak_bytes
-        << " bytes\n";
+    out << base::ToString(row.job) << " stores its inspection and a prediction of "
+        << row.prediction.memory.peak_allocated << " bytes\n";
   }
   void operator()(const UpdateSpec& row) {
     out << base::ToString(row.job) << " micro batch " << *row.spec.train.micro_batch_size
@@ -36,6 +35,7 @@ struct Printer {
   void operator()(const AttemptRow&) {}
   void operator()(const RankRow&) {}
   void operator()(const WorkerRow&) {}
+  void operator()(const RemoveWorker& row) { out << row.worker << " is removed\n"; }
   void operator()(const EventRow& row) {
     out << base::ToString(row.job) << " says: " << row.text << "\n";
   }
@@ -115,14 +115,15 @@ void Print(const UnfinishedJob& job, std::ostringstream& out) {
   const JobStatus& status = job.status;
   out << base::ToString(job.row.id) << " " << job.row.spec.name << " "
       << base::ToString(job.row.group) << " " << job.row.request_id << " "
-      << job.row.inspection_json << job.row.prediction_json << (job.row.force ? " forced" : "")
-      << " " << job.row.submitted_at << " " << job::Name(status.state) << " " << status.attempt
-      << " " << status.restarts << (status.cancel_requested ? " cancel" : "") << " "
-      << status.started_at << " " << status.ended_at << " " << status.progress.step << "/"
-      << status.progress.steps << " " << status.progress.loss.value_or(-1) << " "
-      << status.progress.peak_allocated_bytes << " micro "
-      << job.row.spec.train.micro_batch_size.value_or(0) << " of " << job.row.auto_micro_batch
-      << " proven by " << status.proven_by;
+      << (job.row.inspection ? job::ToJson(*job.row.inspection) : "")
+      << (job.row.prediction ? job::ToJson(*job.row.prediction) : "") << " " << job.row.user
+      << (job.row.force ? " forced" : "") << " " << job.row.submitted_at << " "
+      << job::Name(status.state) << " " << status.attempt << " " << status.restarts
+      << (status.cancel_requested ? " cancel" : "") << " " << status.started_at << " "
+      << status.ended_at << " " << status.progress.step << "/" << status.progress.steps << " "
+      << status.progress.loss.value_or(-1) << " " << status.progress.peak_allocated_bytes
+      << " micro " << job.row.spec.train.micro_batch_size.value_or(0) << " of "
+      << job.row.auto_micro_batch << " proven by " << status.proven_by;
   PrintEnd(status.end, out);
   out << "\n";
   if (job.attempt) {

@@ -35,16 +35,17 @@ class Ledger {
   void Write(const JobRow& row) { jobs_[row.id].row = row; }
   void Write(const UpdateJob& row) { jobs_[row.job].status = row.status; }
   void Write(const UpdateInspection& row) {
-    jobs_[row.job].row.inspection_json = row.inspection_json;
-    jobs_[row.job].row.prediction_json = row.prediction_json;
+    jobs_[row.job].row.inspection = row.inspection;
+    jobs_[row.job].row.prediction = row.prediction;
   }
   void Write(const UpdateSpec& row) {
     jobs_[row.job].row.spec = row.spec;
-    jobs_[row.job].row.prediction_json = row.prediction_json;
+    jobs_[row.job].row.prediction = row.prediction;
   }
   void Write(const AttemptRow& row) { attempts_[{row.job, row.attempt}] = row; }
   void Write(const RankRow& row) { ranks_[row.key] = row; }
   void Write(const WorkerRow& row) { workers_[row.name] = row; }
+  void Write(const RemoveWorker& row) { workers_.erase(row.worker); }
   void Write(const EventRow&) {}
   void Write(const MetricRows& rows);
   void Write(const AckRow& row) { acks_[row.key] = row.sequence; }

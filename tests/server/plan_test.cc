@@ -21,7 +21,7 @@ Job Accumulating() {
   job.row.spec.strategy = job::StrategyKind::kFsdp;
   job.row.spec.train.micro_batch_size = 2;
   job.row.spec.train.accumulate_grad_batches = 4;
-  job.row.inspection_json = job::ToJson(job::tiny_llama::TinyLlama());
+  job.row.inspection = job::tiny_llama::TinyLlama();
   return job;
 }
 
@@ -44,7 +44,7 @@ TEST(MakePlan, HoldsNoMoreGradientsThanTheJobsOwnLimitAllows) {
 TEST(MakePlan, ReducesInEachMicroStepWhereDeviceOrModelAreNotKnown) {
   Job job = Accumulating();
   EXPECT_FALSE(HoldsGradients(job, 0));
-  job.row.inspection_json.clear();
+  job.row.inspection.reset();
   EXPECT_FALSE(HoldsGradients(job, 80 * kGiB));
 }
 

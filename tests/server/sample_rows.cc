@@ -2,6 +2,12 @@
 
 namespace trainctl::store {
 
+job::Prediction SamplePrediction(int64_t peak_bytes) {
+  job::Prediction prediction;
+  prediction.memory.peak_allocated = peak_bytes;
+  return prediction;
+}
+
 core::JobRow SampleJob(int64_t id, const std::string& name, const std::string& request_id,
                        int64_t group) {
   core::JobRow row;
@@ -13,10 +19,11 @@ core::JobRow SampleJob(int64_t id, const std::string& name, const std::string& r
   row.spec.model.path = "/models/tiny";
   row.spec.data.path = "/data/rows.json";
   row.spec.train.micro_batch_size = 4;
-  row.inspection_json = "{\"rows\":7}";
-  row.prediction_json = "{\"peak\":8}";
+  row.inspection = job::Inspection{.rows = 7};
+  row.prediction = SamplePrediction(8);
   row.submitted_at = 100 + id;
   row.auto_micro_batch = 8;
+  row.user = "ann";
   return row;
 }
 

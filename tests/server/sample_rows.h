@@ -8,6 +8,7 @@
 
 namespace trainctl::store {
 
+job::Prediction SamplePrediction(int64_t peak_bytes);
 core::JobRow SampleJob(int64_t id, const std::string& name, const std::string& request_id,
                        int64_t group = 0);
 job::AttemptEnd SampleEnd();

@@ -113,17 +113,17 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
 }
 
 // micro=N is of TinyLlama, whose memory is then predicted; else of a model of no size.
-std::string MakeInspection(const Settings& settings) {
-  if (settings.contains("uninspected")) return "";
-  return job::ToJson(settings.contains("micro") ? job::tiny_llama::TinyLlama() : job::Inspection());
+std::optional<job::Inspection> MakeInspection(const Settings& settings) {
+  if (settings.contains("uninspected")) return std::nullopt;
+  return settings.contains("micro") ? job::tiny_llama::TinyLlama() : job::Inspection();
 }
 
 // "ok", "fault", "none": an inspection of TinyLlama, the job's fault, nobody looked.
-base::Result<std::string> MakeAnswer(const std::string& word) {
+base::Result<job::Inspection> MakeAnswer(const std::string& word) {
   if (word == "ok") {
     job::Inspection inspection = job::tiny_llama::TinyLlama();
     inspection.rows = 1024;
-    return job::ToJson(inspection);
+    return inspection;
   }
   if (word == "fault") return base::Error{base::Code::kInvalid, "/data/rows.json: no such file"};
   return base::Error{base::Code::kUnavailable, "worker 'a/0' went away while it looked"};
@@ -170,11 +170,10 @@ std::string Scenario::Run(const std::string& line) {
   if (verb == "wait") return Wait(std::stoll(words.at(1)));
   if (verb == "restart") return Restart();
   if (verb == "show") return Describe(state_, now_);
-  if (verb != "lost" && verb != "fence") return Report(words);
-  std::string text;
-  for (size_t i = 1; i < words.size(); ++i)
-    text += Feed(verb == "lost" ? Event(WorkerStreamLost{words[i]}) : WorkerFenced{words[i]});
-  return text;
+  if (verb == "lost") return FeedEach<WorkerStreamLost>(words);
+  if (verb == "fence") return FeedEach<WorkerFenced>(words);
+  if (verb == "remove") return FeedEach<WorkerRemoved>(words);
+  return Report(words);
 }
 
 std::string Scenario::Feed(const Event& event) {
@@ -203,10 +202,11 @@ std::string Scenario::Submit(const Words& all) {
   JobsSubmitted event{"r" + std::to_string(++requests_),
                       copies > 1 ? words.at(1) : "",
                       {},
-                      settings.contains("force")};
+                      settings.contains("force"),
+                      Get(settings, "user", "")};
   for (int64_t i = 0; i < copies; ++i) {
-    event.jobs.push_back(
-        {MakeSpec(words.at(1), settings), MakeInspection(settings), "", settings.contains("auto")});
+    event.jobs.push_back({MakeSpec(words.at(1), settings), MakeInspection(settings), std::nullopt,
+                          settings.contains("auto")});
   }
   return Feed(event);
 }

@@ -44,6 +44,13 @@ class Scenario {
   using Words = std::vector<std::string>;
 
   std::string Feed(const Event& event);
+  // One event for each name behind the verb.
+  template <class EventOfWorker>
+  std::string FeedEach(const Words& words) {
+    std::string text;
+    for (size_t i = 1; i < words.size(); ++i) text += Feed(EventOfWorker{words[i]});
+    return text;
+  }
   std::string Workers(const Words& words);
   std::string Submit(const Words& words);
   std::string Report(const Words& words);

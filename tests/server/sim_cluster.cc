@@ -30,7 +30,8 @@ void SimCluster::Disturb() {
   if (dice < 850) return Second();
   if (dice < 860) return AWhile();
   if (dice < 900) return Submit();
-  if (dice < 910) return Cancel();
+  if (dice < 908) return Cancel();
+  if (dice < 910) return Remove();
   if (dice < 960) return Connect(Any());
   Fault();
 }
@@ -108,10 +109,18 @@ void SimCluster::Submit() {
     const bool micro_batch_auto = Chance(random_, 15);
     if (micro_batch_auto) spec.train.micro_batch_size = kAutoMicroBatch;
     const bool is_inspected = micro_batch_auto || Chance(random_, 50);
-    event.jobs.push_back(
-        {spec, is_inspected ? job::ToJson(job::Inspection()) : "", "", micro_batch_auto});
+    const auto inspection =
+        is_inspected ? std::optional<job::Inspection>(job::Inspection()) : std::nullopt;
+    event.jobs.push_back({spec, inspection, std::nullopt, micro_batch_auto});
   }
+  event.force = Chance(random_, 20);
+  event.user = Chance(random_, 50) ? "ann" : "bob";
   Feed(event);
+}
+
+void SimCluster::Remove() {
+  const SimWorker& worker = Any();
+  if (!worker.connected()) Feed(WorkerRemoved{worker.name()});
 }
 
 void SimCluster::Cancel() {

@@ -45,6 +45,7 @@ class SimCluster {
   void RestartCoordinator();
   void Submit();
   void Cancel();
+  void Remove();
   void Fault();
   void Deliver();
   void AdvanceRanks(bool with_faults);

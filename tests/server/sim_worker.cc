@@ -58,9 +58,9 @@ void SimWorker::Stop(const StopRank& stop, int64_t now_s, Random& random) {
 }
 
 void SimWorker::Inspect(const InspectJob& ask, Random& random) {
-  JobInspected event{ask.job, name_, job::ToJson(job::Inspection{.rows = 1000})};
-  if (Chance(random, 10)) event.inspection_json = base::Error{base::Code::kInvalid, "no such path"};
-  if (Chance(random, 20)) event.inspection_json = base::Error{base::Code::kUnavailable, "busy"};
+  JobInspected event{ask.job, name_, job::Inspection{.rows = 1000}};
+  if (Chance(random, 10)) event.inspection = base::Error{base::Code::kInvalid, "no such path"};
+  if (Chance(random, 20)) event.inspection = base::Error{base::Code::kUnavailable, "busy"};
   to_coordinator.push_back(event);
 }
 

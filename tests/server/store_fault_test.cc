@@ -141,17 +141,24 @@ TEST(StoreFault, ADamagedFileIsRefused) {
   EXPECT_NE(store.error().message.find("damaged"), std::string::npos) << store.error().message;
 }
 
-TEST(StoreFault, ADamagedRowIsNamed) {
+TEST(StoreFault, AJobFileThatTheSchemaRefusesIsShownWithItsTextAndAllElseWorks) {
   TemporaryFolder folder;
-  auto store = OpenSqliteStore(folder.path()).value();
-  ASSERT_TRUE(store->Apply(SubmitBatch(1, "first")).ok());
-  store.reset();
+  ASSERT_TRUE(OpenSqliteStore(folder.path()).value()->Apply(SubmitBatch(1, "old")).ok());
+  ASSERT_TRUE(OpenSqliteStore(folder.path()).value()->Apply(SubmitBatch(2, "new")).ok());
   Database::Open(folder.database(), Database::Mode::kWrite)
       .value()
-      ->Execute("UPDATE jobs SET spec = '{'");
-  const auto state = OpenSqliteStore(folder.path()).value()->LoadState();
-  ASSERT_FALSE(state.ok());
-  EXPECT_NE(state.error().message.find("j1"), std::string::npos);
+      ->Execute("UPDATE jobs SET spec = '{\"version\": 0}' WHERE id = 1");
+  const auto store = OpenSqliteStore(folder.path()).value();
+  const auto state = store->LoadState();
+  ASSERT_TRUE(state.ok()) << state.error().message;
+  EXPECT_EQ(state->jobs.at(0).row.unreadable->text, "{\"version\": 0}");
+  EXPECT_FALSE(state->jobs.at(0).row.unreadable->why.empty());
+  EXPECT_FALSE(state->jobs.at(1).row.unreadable);
+  const auto jobs = OpenSqliteReader(folder.path()).value()->Jobs({});
+  ASSERT_TRUE(jobs.ok());
+  ASSERT_EQ(jobs->size(), 2u);
+  EXPECT_EQ(jobs->at(1).row.spec.name, "old");
+  EXPECT_EQ(jobs->at(0).row.spec.train.micro_batch_size, 4);
 }
 
 TEST(StoreFault, AReaderWithoutADatabaseSaysSo) {

@@ -60,12 +60,12 @@ TEST_F(SqliteStoreTest, AJobsSmallerMicroBatchTakesThePlaceOfTheOneThatDidNotFit
   job::JobSpec spec = SampleJob(1, "auto", "").spec;
   spec.train.micro_batch_size = 2;
   Batch smaller;
-  smaller.rows = {core::UpdateSpec{{1}, spec, "{\"peak\":5}"}};
+  smaller.rows = {core::UpdateSpec{{1}, spec, SamplePrediction(5)}};
   Apply(smaller);
   Reopen();
   const core::JobRow row = store_->LoadState().value().jobs.at(0).row;
   EXPECT_EQ(job::ToJson(row.spec), job::ToJson(spec));
-  EXPECT_EQ(row.prediction_json, "{\"peak\":5}");
+  EXPECT_EQ(row.prediction->memory.peak_allocated, 5);
   EXPECT_EQ(row.auto_micro_batch, 8);
 }
 

@@ -1,0 +1,30 @@
+#include "common/estimate/accept_job.h"
+
+#include <utility>
+
+#include "common/estimate/check_model.h"
+#include "common/estimate/fit.h"
+#include "common/job/output_folder.h"
+
+namespace trainctl::job {
+
+base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
+  const auto& [job, inspection, devices, force, site, job_id] = question;
+  Acceptance acceptance;
+  if (!devices.empty()) acceptance.problems = CheckSite(job, devices);
+  if (!inspection) return acceptance;
+  base::Result<RunPlan> plan = PlanRun(job, inspection->rows);
+  if (!plan) return plan.error();
+  acceptance.plan = std::move(*plan);
+  for (Problem& problem : CheckModel(job, inspection->model))
+    acceptance.problems.push_back(std::move(problem));
+  if (inspection->output) {
+    if (auto taken = CheckOutputFolder(job, *inspection->output, site, job_id))
+      acceptance.problems.push_back(std::move(*taken));
+  }
+  if (!acceptance.problems.empty()) return acceptance;
+  (force ? acceptance.overridden : acceptance.problems) = CheckFit(job, *inspection, devices);
+  return acceptance;
+}
+
+}  // namespace trainctl::job

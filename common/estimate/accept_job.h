@@ -1,0 +1,36 @@
+// Whether a site takes a job, and what the job then amounts to: one answer for a dry run, for
+// submit and for a job that is inspected late. Pure, thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/estimate/model_shape.h"
+#include "common/job/job.h"
+#include "common/job/run_plan.h"
+#include "common/job/site.h"
+#include "common/json/problem.h"
+
+namespace trainctl::job {
+
+struct JobAtSite {
+  JobSpec job;
+  std::optional<Inspection> inspection;
+  std::vector<SiteDevice> devices;  // none: the site is not known, and refuses nothing
+  bool force = false;               // it may be placed where it does not fit
+  std::string site;                 // the coordinator's id, as owner files of folders name it
+  std::string job_id;               // empty: it has none yet
+};
+
+struct Acceptance {
+  std::vector<Problem> problems;    // why it is refused; empty: it is taken
+  std::vector<Problem> overridden;  // that force put aside
+  std::optional<RunPlan> plan;      // of an inspected job
+};
+
+// kInvalid: the inspected data do not fill one global batch.
+base::Result<Acceptance> AcceptJob(const JobAtSite& question);
+
+}  // namespace trainctl::job

@@ -1,0 +1,66 @@
+// Calls that wait are bounded: what comes beyond is refused at once.
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <semaphore>
+#include <vector>
+
+#include "server/rpc/server.h"
+#include "server/rpc/unary_call.h"
+#include "server/store/sqlite_store.h"
+#include "tests/rpc/test_site.h"
+
+namespace trainctl::rpc {
+namespace {
+
+struct OpenCall {
+  grpc::ClientContext context;
+  v1::WorkersRequest request;
+  v1::WorkersResponse response;
+};
+
+TEST(UnaryCalls, BeyondTheBoundAreRefusedAtOnceAndTheOthersAnswered) {
+  constexpr int kBeyond = 20;
+  constexpr int kCalls = UnaryCall::kMostOpen + kBeyond;
+  const rpc_test::TemporaryFolder folder;
+  const auto store = store::OpenSqliteStore(folder.path()).value();
+  const auto reader = store::OpenSqliteReader(folder.path()).value();
+  const base::SystemClock clock;
+  rpc_test::QuietLog log;
+  coordinator::LogFiles logs(folder.path() + "/logs");
+  coordinator::EventLoop loop;
+  coordinator::Coordinator coordinator({loop, clock, *store, *reader, logs, log});
+  coordinator::ReadThread reads(loop, store::OpenSqliteReader(folder.path()).value());
+  ASSERT_TRUE(coordinator.Start().ok());
+  const auto server =
+      Server::Start(ParseListenAddress("127.0.0.1:0").value(), {loop, reads, coordinator, log, "v"})
+          .value();
+  const auto stub = v1::Coordinator::NewStub(
+      grpc::CreateChannel(ToString(server->address()), grpc::InsecureChannelCredentials()));
+
+  // The loop does not run yet: whoever is let in waits.
+  std::atomic<int> refused = 0, answered = 0;
+  std::counting_semaphore<> ends(0);
+  std::vector<OpenCall> calls(kCalls);
+  for (OpenCall& call : calls) {
+    call.context.set_deadline(std::chrono::system_clock::now() + rpc_test::kDeadline);
+    stub->async()->Workers(&call.context, &call.request, &call.response,
+                           [&](const grpc::Status& status) {
+                             refused += status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+                             answered += status.ok();
+                             ends.release();
+                           });
+  }
+  for (int end = 0; end < kBeyond; ++end) ends.acquire();
+  EXPECT_EQ(refused, kBeyond);
+  loop.Start();
+  for (int end = 0; end < UnaryCall::kMostOpen; ++end) ends.acquire();
+  EXPECT_EQ(answered, UnaryCall::kMostOpen);
+  server->Stop();
+  reads.Stop();
+  loop.Stop();
+}
+
+}  // namespace
+}  // namespace trainctl::rpc
