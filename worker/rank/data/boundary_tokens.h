@@ -17,10 +17,10 @@ struct BoundaryTokens {
 };
 
 // bos is added as the tokenizer's authors do. The first that speaks decides:
-//   the post-processor of tokenizer.json, if it adds or orders tokens at all
-//   "add_bos_token" of tokenizer_config.json
+//   the post-processor of tokenizer.json, if it adds or orders tokens at all;
+//   "add_bos_token" of tokenizer_config.json;
 //   the LLaMA tokenizer's default, which adds it: "tokenizer_class" LlamaTokenizer or
-//     LlamaTokenizerFast
+//     LlamaTokenizerFast.
 // Otherwise there is none. Its id is the post-processor's, else that of "bos_token" in
 // tokenizer_config.json, else the model's.
 // eos ends every row, as in LitGPT: "eos_token" of tokenizer_config.json, else the model's.
