@@ -38,189 +38,212 @@ constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "repro
 
 constexpr Explanation kExplanations[] = {
     {"precision", "32-true, bf16-true, bf16-mixed: speed, memory, accuracy", kPrecisionAlso,
-     R"(32-true keeps and computes everything in fp32, with TF32 off: 16 bytes a parameter with AdamW (4 weight,
-4 gradient, 8 moments). bf16-true keeps weights, gradients and moments in bf16: 8 bytes a parameter, half
-the memory and several times the speed on tensor cores, but small updates can be lost to rounding.
-bf16-mixed computes in bf16 from fp32 masters: 18 bytes a parameter (4 master, 2 compute copy, 4 gradient,
-8 moments), more than fp32, in exchange for its speed and fp32's updates; its activations are half as large.
-A GPU needs compute capability 8.0 for bf16; CPU slots store bf16 and compute in fp32.
+     R"(32-true keeps and computes everything in fp32, with TF32 off: 16 bytes a parameter with
+AdamW (4 weight, 4 gradient, 8 moments). bf16-true keeps weights, gradients and moments in bf16:
+8 bytes a parameter, half the memory and several times the speed on tensor cores, but small
+updates can be lost to rounding. bf16-mixed computes in bf16 from fp32 masters: 18 bytes a
+parameter (4 master, 2 compute copy, 4 gradient, 8 moments), more than fp32, in exchange for its
+speed and fp32's updates; its activations are half as large. A GPU needs compute capability 8.0
+for bf16; CPU slots store bf16 and compute in fp32.
 )",
      "trainctl submit job.json --precision bf16-true --name try-bf16"},
     {"accumulation", "a large batch in several small ones", kAccumulationAlso,
-     R"(One optimizer step sees global = micro × devices × accumulation rows. Accumulation splits them into that
-many forward and backward passes, whose gradients are added before one update: the update is the same as
-that of one large batch, while activations are only of a micro batch. It costs no memory for activations,
-but the gradients (4 or 2 bytes a parameter) must be held from pass to pass, and smaller matrix products
-use a GPU less well. At the same global batch, the number of steps and the loss stay the same.
+     R"(One optimizer step sees global = micro × devices × accumulation rows. Accumulation
+splits them into that many forward and backward passes, whose gradients are added before one
+update: the update is the same as that of one large batch, while activations are only of a micro
+batch. It costs no memory for activations, but the gradients (4 or 2 bytes a parameter) must be
+held from pass to pass, and smaller matrix products use a GPU less well. At the same global
+batch, the number of steps and the loss stay the same.
 )",
      "trainctl submit job.json --train.micro_batch_size 2 --name try-accumulation"},
     {"micro batch", "rows of one forward pass on one device", kMicroBatchAlso,
-     R"(micro_batch_size is the rows of one forward and backward on one device. Activations and logits grow in
-proportion to it and to the sequence length; parameters, gradients and optimizer do not. A larger micro
-batch fills the GPU better until it is compute-bound; beyond that it only costs memory. With a global batch
-given, doubling the micro batch halves the accumulation: the same training, other time and memory. Rows are
-padded to the longest of their micro batch, so that larger ones also compute more padding. "auto" is the
-largest that is predicted to fit the site's devices, with some room to spare; submit says which and why. When
-the job starts, one step on the longest rows proves it before weights are loaded. Where that runs out of
-memory the job starts again with half of it and twice the accumulation; describe says what was proven.
+     R"(micro_batch_size is the rows of one forward and backward on one device. Activations and
+logits grow in proportion to it and to the sequence length; parameters, gradients and optimizer
+do not. A larger micro batch fills the GPU better until it is compute-bound; beyond that it only
+costs memory. With a global batch given, doubling the micro batch halves the accumulation: the
+same training, other time and memory. Rows are padded to the longest of their micro batch, so
+that larger ones also compute more padding. "auto" is the largest that is predicted to fit the
+site's devices, with some room to spare; submit says which and why. When the job starts, one
+step on the longest rows proves it before weights are loaded. Where that runs out of memory the
+job starts again with half of it and twice the accumulation; describe says what was proven.
 )",
      "trainctl submit job.json --train.micro_batch_size 8 --dry-run"},
     {"global batch", "rows of one optimizer step", kGlobalBatchAlso,
-     R"(global_batch_size is the rows that one optimizer step averages over, all devices together; steps an epoch
-are floor(rows / global). A larger one makes fewer, less noisy steps: at the same learning rate the loss
-falls less an epoch. Give either train.global_batch_size or train.accumulate_grad_batches; with the latter
-the global batch grows with the devices. compare warns where the global batch differs without a rule for
-the learning rate. It must be divisible by micro × devices.
+     R"(global_batch_size is the rows that one optimizer step averages over, all devices
+together; steps an epoch are floor(rows / global). A larger one makes fewer, less noisy steps:
+at the same learning rate the loss falls less an epoch. Give either train.global_batch_size or
+train.accumulate_grad_batches; with the latter the global batch grows with the devices. compare
+warns where the global batch differs without a rule for the learning rate. It must be divisible
+by micro × devices.
 )",
      "trainctl submit job.json --train.global_batch_size 32 --optimizer.lr_scaling linear"},
     {"ddp", "the same model on every device, each with its share of the batch", kDdpAlso,
-     R"(Each device holds the whole model, gradients and optimizer, runs its share of the micro batches, and the
-gradients are summed over all devices (all-reduce) before each update. Memory a device stays that of one
-device; time falls nearly in proportion while a step's compute outlasts moving 2 × gradient bytes over the
-links. Model and optimizer must fit one device: for AdamW 16 bytes a parameter in 32-true, 8 in bf16-true.
-GPUs talk through NCCL, CPU slots over TCP. scaling efficiency in compare is speed-up over added devices.
+     R"(Each device holds the whole model, gradients and optimizer, runs its share of the micro
+batches, and the gradients are summed over all devices (all-reduce) before each update. Memory a
+device stays that of one device; time falls nearly in proportion while a step's compute outlasts
+moving 2 × gradient bytes over the links. Model and optimizer must fit one device: for AdamW 16
+bytes a parameter in 32-true, 8 in bf16-true. GPUs talk through NCCL, CPU slots over TCP.
+scaling efficiency in compare is speed-up over added devices.
 )",
      "trainctl submit job.json --devices 2 --strategy ddp --name try-ddp"},
     {"fsdp", "the model spread over the devices, each unit whole only while it is used", kFsdpAlso,
-     R"(Of W devices each holds 1/W of parameters, gradients and optimizer. A unit (a block; the embedding; the head)
-is gathered before its use and let go of after it, while the next one is being gathered; its gradient is
-reduce-scattered as the backward leaves it; with accumulation only in the last micro step, where the devices
-have room for whole gradients until then (submit says which). AdamW in bf16-true: 8 bytes a parameter over
-W, and two units whole. The traffic is half again DDP's (two gathers, one reduce-scatter), and hides behind
-the compute of about 2,000 tokens a device and micro step. sharding "grad_op" (ZeRO-2) keeps weights whole
-from forward to backward: less traffic, more memory. fsdp_unit "model" treats the model as one unit, as a
-run that forgot to wrap its blocks does.
+     R"(Of W devices each holds 1/W of parameters, gradients and optimizer. A unit (a block; the
+embedding; the head) is gathered before its use and let go of after it, while the next one is
+being gathered; its gradient is reduce-scattered as the backward leaves it; with accumulation
+only in the last micro step, where the devices have room for whole gradients until then (submit
+says which). AdamW in bf16-true: 8 bytes a parameter over W, and two units whole. The traffic is
+half again DDP's (two gathers, one reduce-scatter), and hides behind the compute of about 2,000
+tokens a device and micro step. sharding "grad_op" (ZeRO-2) keeps weights whole from forward to
+backward: less traffic, more memory. fsdp_unit "model" treats the model as one unit, as a run
+that forgot to wrap its blocks does.
 )",
      "trainctl submit job.json --devices 4 --strategy fsdp --name try-fsdp"},
     {"activation checkpointing", "activations computed again instead of kept", kCheckpointingAlso,
-     R"(A block keeps only its input, and runs its forward again before its backward: a third more compute, for
-activations of one block instead of all. true is every block, n every n-th. The result is the same, bit for
-bit under deterministic. It pays where activations are what does not fit: long sequences, large micro
-batches.
+     R"(A block keeps only its input, and runs its forward again before its backward: a third
+more compute, for activations of one block instead of all. true is every block, n every n-th.
+The result is the same, bit for bit under deterministic. It pays where activations are what does
+not fit: long sequences, large micro batches.
 )",
      "trainctl submit job.json --activation_checkpointing true --dry-run"},
     {"lora", "small trained matrices beside frozen weights", kLoraAlso,
-     R"(Beside a frozen matrix W [out, in], two small ones are trained: A [r, in] and B [out, r], which add
-alpha / r · B·A·x (Hu et al. 2021). Only r · (in + out) parameters have gradients and optimizer state, and
-no weight gradient of W is computed: two thirds of the compute, and memory near that of the weights alone.
-lora.targets are out of q, k, v, o, gate, up, down, head (all of them unless named; the head not where it
-is tied). output.save "adapter" keeps the small matrices (PEFT's format), "merged" a model with them added.
+     R"(Beside a frozen matrix W [out, in], two small ones are trained: A [r, in] and B [out,
+r], which add alpha / r · B·A·x (Hu et al. 2021). Only r · (in + out) parameters have gradients
+and optimizer state, and no weight gradient of W is computed: two thirds of the compute, and
+memory near that of the weights alone. lora.targets are out of q, k, v, o, gate, up, down, head
+(all of them unless named; the head not where it is tied). output.save "adapter" keeps the small
+matrices (PEFT's format), "merged" a model with them added.
 )",
      "trainctl submit job.json --lora.r 16 --name try-lora"},
     {"qlora", "lora beside weights of 4 bits", kQloraAlso,
-     R"(quantize "nf4" stores the frozen matrices of the blocks as 4-bit codes with a scale for each 64 (Dettmers et
-al. 2023): 0.56 bytes a parameter instead of 2, and 0.52 with "nf4-dq", which quantizes the scales too.
-They are dequantized for each use, so that a step is somewhat slower than LoRA's, and the rounding of the
-weights costs some accuracy. Embedding, head and adapters are not quantized.
+     R"(quantize "nf4" stores the frozen matrices of the blocks as 4-bit codes with a scale for
+each 64 (Dettmers et al. 2023): 0.56 bytes a parameter instead of 2, and 0.52 with "nf4-dq",
+which quantizes the scales too. They are dequantized for each use, so that a step is somewhat
+slower than LoRA's, and the rounding of the weights costs some accuracy. Embedding, head and
+adapters are not quantized.
 )",
      "trainctl submit job.json --lora.r 16 --quantize nf4 --precision bf16-true --name try-qlora"},
     {"offload", "the optimizer in host memory", kOffloadAlso,
-     R"(offload_optimizer keeps fp32 masters and AdamW's moments in host memory, 12 bytes a parameter (memory:
-optimizer CPU), and updates there: gradients travel to the host and weights back, unit by unit during the
-backward. The GPU keeps weights and gradients only. The update is bound by the host's memory: some billion
-parameters a second for a whole host, so that accumulation, which updates less often, hides much of it.
+     R"(offload_optimizer keeps fp32 masters and AdamW's moments in host memory, 12 bytes a
+parameter (memory: optimizer CPU), and updates there: gradients travel to the host and weights
+back, unit by unit during the backward. The GPU keeps weights and gradients only. The update is
+bound by the host's memory: some billion parameters a second for a whole host, so that
+accumulation, which updates less often, hides much of it.
 )",
      "trainctl submit job.json --offload_optimizer true --name try-offload"},
     {"8-bit adam", "adamw with moments of one byte", kEightBitAlso,
-     R"(adamw_8bit stores both moments as 8-bit codes with a scale for each 256 (Dettmers et al. 2022): 2 bytes a
-parameter instead of 4 (bf16) or 8 (fp32); tensors below 4,096 elements keep fp32 moments. They are decoded,
-updated and encoded in one pass.
+     R"(adamw_8bit stores both moments as 8-bit codes with a scale for each 256 (Dettmers et al.
+2022): 2 bytes a parameter instead of 4 (bf16) or 8 (fp32); tensors below 4,096 elements keep
+fp32 moments. They are decoded, updated and encoded in one pass.
 )",
      "trainctl submit job.json --optimizer.name adamw_8bit --name try-8bit"},
     {"memory kinds", "parameters, gradients, optimizer, other; allocated, peak, reserved",
      kMemoryAlso,
-     R"(params: weights, with fp32 masters and compute copies. grads: one value a trainable parameter. optimizer:
-AdamW's two moments, SGD's momentum (none at momentum 0). other: activations, logits (rows × length ×
-vocabulary, often the largest single tensor), workspaces. allocated is their sum at that instant, peak
-allocated the most at any instant of a step, reserved what the caching allocator holds of the GPU, which is
-what nvidia-smi shows and what out of memory is decided by. They are measured at four phases of a step.
+     R"(params: weights, with fp32 masters and compute copies. grads: one value a trainable
+parameter. optimizer: AdamW's two moments, SGD's momentum (none at momentum 0). other:
+activations, logits (rows × length × vocabulary, often the largest single tensor), workspaces.
+allocated is their sum at that instant, peak allocated the most at any instant of a step,
+reserved what the caching allocator holds of the GPU, which is what nvidia-smi shows and what
+out of memory is decided by. They are measured at four phases of a step.
 )",
      "trainctl describe JOB; trainctl metrics JOB --name memory_peak_allocated_bytes"},
     {"oom", "what to do about out of memory", kOomAlso,
-     R"(OOM_GPU is an outcome, with the rank, the phase, the bytes asked for and the memory by kind. In loading or
-backward of step 0: parameters and gradients alone do not fit; take bf16-true (half the bytes) or a smaller
-model. At the first optimizer step: the optimizer's 8 bytes a parameter (fp32) or 4 (bf16) came on top; SGD
-without momentum needs none. In forward or backward: activations; halve the micro batch (accumulation keeps
-the global batch) or max_seq_length. OOM_HOST: the kernel ended the rank for the host's memory.
-submit predicts the peak before anything runs, and refuses what fits no device with settings that would fit;
-"expect": "OOM" says that it is meant to end so, --force submits it all the same. With micro_batch_size "auto"
-a trial at the start finds what fits, and only a micro batch of 1 that does not is OOM_GPU.
+     R"(OOM_GPU is an outcome, with the rank, the phase, the bytes asked for and the memory by
+kind. In loading or backward of step 0: parameters and gradients alone do not fit; take
+bf16-true (half the bytes) or a smaller model. At the first optimizer step: the optimizer's 8
+bytes a parameter (fp32) or 4 (bf16) came on top; SGD without momentum needs none. In forward or
+backward: activations; halve the micro batch (accumulation keeps the global batch) or
+max_seq_length. OOM_HOST: the kernel ended the rank for the host's memory. submit predicts the
+peak before anything runs, and refuses what fits no device with settings that would fit;
+"expect": "OOM" says that it is meant to end so, --force submits it all the same. With
+micro_batch_size "auto" a trial at the start finds what fits, and only a micro batch of 1 that
+does not is OOM_GPU.
 )",
      "trainctl submit job.json --train.micro_batch_size 1 --dry-run"},
     {"learning rate", "lr, warm-up, schedule, scaling with the batch", kLearningRateAlso,
-     R"(optimizer.lr is the peak: linear warm-up over lr_warmup_steps (or lr_warmup_fraction of the run), then
-lr_schedule: cosine or linear to 0, or constant. Warm-up may be longer than the run, as in the labs: then
-the rate stays on the ramp and never reaches its peak. lr_scaling "linear" multiplies lr by global /
-(micro × accumulation), the number of devices, so that runs on more devices stay comparable.
+     R"(optimizer.lr is the peak: linear warm-up over lr_warmup_steps (or lr_warmup_fraction of
+the run), then lr_schedule: cosine or linear to 0, or constant. Warm-up may be longer than the
+run, as in the labs: then the rate stays on the ramp and never reaches its peak. lr_scaling
+"linear" multiplies lr by global / (micro × accumulation), the number of devices, so that runs
+on more devices stay comparable.
 )",
      "trainctl submit job.json --optimizer.lr 1e-4 --train.lr_warmup_steps 10"},
     {"loss", "what is averaged over what, and when", kLossAlso,
-     R"(loss is cross-entropy of the next token, the mean over all tokens of the global batch that count (not
-padding, with mask_prompt not the prompt), before that step's update: one value a step, from step 0. ln of
-the vocabulary (10.8 for 49,152) is guessing. val_loss is the same over the validation rows, at
-eval.every_steps and at the end; without validation rows there is none. bf16 losses differ in the third digit.
+     R"(loss is cross-entropy of the next token, the mean over all tokens of the global batch
+that count (not padding, with mask_prompt not the prompt), before that step's update: one value
+a step, from step 0. ln of the vocabulary (10.8 for 49,152) is guessing. val_loss is the same
+over the validation rows, at eval.every_steps and at the end; without validation rows there is
+none. bf16 losses differ in the third digit.
 )",
      "trainctl metrics JOB --name loss,val_loss -o csv"},
     {"data formats", "alpaca, text, plain, bin", kDataAlso,
-     R"(alpaca: a JSON list, or a line each, of {"instruction", "input", "output"}, put into the Alpaca prompt;
-mask_prompt leaves the prompt out of the loss. text: lines {"text": …}. plain: one text, cut into rows of
-max_seq_length. bin: tokens as they are. Rows are cut to max_seq_length, padded to the longest of their
-micro batch, not packed. val_split_fraction sets rows aside by data.seed; max_rows takes the first ones.
+     R"(alpaca: a JSON list, or a line each, of {"instruction", "input", "output"}, put into the
+Alpaca prompt; mask_prompt leaves the prompt out of the loss. text: lines {"text": …}. plain:
+one text, cut into rows of max_seq_length. bin: tokens as they are. Rows are cut to
+max_seq_length, padded to the longest of their micro batch, not packed. val_split_fraction sets
+rows aside by data.seed; max_rows takes the first ones.
 )",
      "trainctl submit job.json --data.max_rows 100 --dry-run"},
     {"optimizer", "AdamW and SGD, bytes a parameter", kOptimizerAlso,
-     R"(adamw keeps two moments a trainable parameter: 8 bytes in fp32 and bf16-mixed, 4 in bf16-true. sgd keeps
-none at momentum 0, one value otherwise: often the difference between fitting and not, at slower progress.
-Its learning rates are larger by one or two orders of magnitude. weight_decay is decoupled in adamw.
-max_norm clips the gradient's norm over all parameters, which needs all gradients at once.
+     R"(adamw keeps two moments a trainable parameter: 8 bytes in fp32 and bf16-mixed, 4 in
+bf16-true. sgd keeps none at momentum 0, one value otherwise: often the difference between
+fitting and not, at slower progress. Its learning rates are larger by one or two orders of
+magnitude. weight_decay is decoupled in adamw. max_norm clips the gradient's norm over all
+parameters, which needs all gradients at once.
 )",
      "trainctl submit job.json --optimizer.name sgd --optimizer.lr 1e-3"},
     {"throughput", "tokens/s, samples/s, time and speed-up", kThroughputAlso,
-     R"(time is the training loop from the first step to the end of the last, without load, evaluation and saving.
-tokens/s counts positions up to the longest row of each micro batch, padding included, as LitGPT does;
-trained tokens/s only those that count in the loss. Compare runs with different micro batches by samples/s:
-padding inflates tokens/s. speed-up is samples/s over the base's. The first steps are slower than the rest.
+     R"(time is the training loop from the first step to the end of the last, without load,
+evaluation and saving. tokens/s counts positions up to the longest row of each micro batch,
+padding included, as LitGPT does; trained tokens/s only those that count in the loss. Compare
+runs with different micro batches by samples/s: padding inflates tokens/s. speed-up is samples/s
+over the base's. The first steps are slower than the rest.
 )",
      "trainctl compare JOB JOB"},
     {"outcomes", "how jobs end, what is restarted, expect", kOutcomesAlso,
-     R"(SUCCEEDED, FAILED (exit code or signal, last log lines), OOM_GPU, OOM_HOST, DIVERGED (the loss is NaN or
-infinite: the run stops at that step, saves nothing more and keeps the last good checkpoint; train.on_nan
-"continue" runs on), HANG (no progress for step_timeout: no step, evaluation, saving, tokenizing or loading;
-names the rank that did not join), NCCL_ERROR, GPU_FAULT, NODE_LOST, TIMEOUT (time_limit), CANCELLED,
-PREEMPTED, LAUNCH_FAILED (host and path that is missing). max_restarts counts new attempts after a signal,
-HANG, NCCL_ERROR, GPU_FAULT, NODE_LOST; never after OOM or DIVERGED, which would only happen again.
-"expect": "OOM" or "SUCCEEDED" changes no outcome, only whether it is as expected, and wait's exit status.
+     R"(SUCCEEDED, FAILED (exit code or signal, last log lines), OOM_GPU, OOM_HOST, DIVERGED
+(the loss is NaN or infinite: the run stops at that step, saves nothing more and keeps the last
+good checkpoint; train.on_nan "continue" runs on), HANG (no progress for step_timeout: no step,
+evaluation, saving, tokenizing or loading; names the rank that did not join), NCCL_ERROR,
+GPU_FAULT, NODE_LOST, TIMEOUT (time_limit), CANCELLED, PREEMPTED, LAUNCH_FAILED (host and path
+that is missing). max_restarts counts new attempts after a signal, HANG, NCCL_ERROR, GPU_FAULT,
+NODE_LOST; never after OOM or DIVERGED, which would only happen again. "expect": "OOM" or
+"SUCCEEDED" changes no outcome, only whether it is as expected, and wait's exit status.
 )",
      "trainctl submit job.json --expect OOM --wait"},
     {"deterministic", "bit for bit the same result", kDeterministicAlso,
-     R"(With "deterministic": true, runs with the same seeds are equal bit for bit, and n devices × accumulation a
-equal one device × n·a at the same micro batch: gradients are added in a fixed order and every kernel is
-chosen for it, which costs time. Without it, runs agree within rounding. seed drives training, data.seed the
-split and shuffle of rows.
+     R"(With "deterministic": true, runs with the same seeds are equal bit for bit, and n
+devices × accumulation a equal one device × n·a at the same micro batch: gradients are added in
+a fixed order and every kernel is chosen for it, which costs time. Without it, runs agree within
+rounding. seed drives training, data.seed the split and shuffle of rows.
 )",
      "trainctl submit job.json --deterministic true"},
     {"checkpoint", "what a run can go on from, after a restart or later", kCheckpointAlso,
-     R"("checkpoint": {"every_steps": n} with an output.dir keeps weights, optimizer, data position and schedule every n
-steps under output.dir/checkpoints: the last keep_last of them, and the best by val_loss with keep_best. Each rank
-copies its part and writes it behind the training; one that was not written whole is never used. A restart by
-resources.max_restarts goes on from the last one; trainctl resume JOB makes a new job of an ended one that does, also
-with other devices or another strategy. A checkpoint has the size of weights and optimizer: 12 bytes a parameter with
-AdamW in fp32. (activation_checkpointing is another thing: trainctl explain activation checkpointing.)
+     R"("checkpoint": {"every_steps": n} with an output.dir keeps weights, optimizer, data
+position and schedule every n steps under output.dir/checkpoints: the last keep_last of them,
+and the best by val_loss with keep_best. Each rank copies its part and writes it behind the
+training; one that was not written whole is never used. A restart by resources.max_restarts goes
+on from the last one; trainctl resume JOB makes a new job of an ended one that does, also with
+other devices or another strategy. A checkpoint has the size of weights and optimizer: 12 bytes
+a parameter with AdamW in fp32. (activation_checkpointing is another thing: trainctl explain
+activation checkpointing.)
 )",
      "trainctl submit job.json --checkpoint.every_steps 100 --output.dir out; trainctl resume JOB"},
     {"sweep", "one job for each value of a setting, and where memory ends", kSweepAlso,
-     R"(--set train.micro_batch_size=1,2,4,8 makes four jobs; a second --set with several values makes each combination.
-While the micro batch varies the global batch stays, so that accumulation adapts and the runs train alike: what is
-seen is time and memory. With --stop-at-oom they run one after the other, smallest first as typed, and the first that
-is out of memory ends its row: the one before it is the largest that fits. What is predicted not to fit is run too, as
-the proof; without --stop-at-oom it is refused. The predicted peak stands beside the measured one.
+     R"(--set train.micro_batch_size=1,2,4,8 makes four jobs; a second --set with several values
+makes each combination. While the micro batch varies the global batch stays, so that
+accumulation adapts and the runs train alike: what is seen is time and memory. With
+--stop-at-oom they run one after the other, smallest first as typed, and the first that is out
+of memory ends its row: the one before it is the largest that fits. What is predicted not to fit
+is run too, as the proof; without --stop-at-oom it is refused. The predicted peak stands beside
+the measured one.
 )",
      "trainctl sweep job.json --set train.micro_batch_size=1,2,4,8 --stop-at-oom"},
     {"artifacts", "what a job saves, where it lies, how to get it", kArtifactsAlso,
-     R"(output.dir and output.save say what is kept, on the host of rank 0: the model as a Hugging Face folder, or an
-adapter. Each is reported when it is written whole, with its size. artifacts get copies it: from the path where that
-is on this machine, else in pieces of 1 MiB through the coordinator and a worker of that host, which reads nothing
-but what ranks of that job reported. export keeps all the rest: job files, metrics, logs, comparison.
+     R"(output.dir and output.save say what is kept, on the host of rank 0: the model as a
+Hugging Face folder, or an adapter. Each is reported when it is written whole, with its size.
+artifacts get copies it: from the path where that is on this machine, else in pieces of 1 MiB
+through the coordinator and a worker of that host, which reads nothing but what ranks of that
+job reported. export keeps all the rest: job files, metrics, logs, comparison.
 )",
      "trainctl artifacts ls JOB; trainctl artifacts get JOB model"},
 };
