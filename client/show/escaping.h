@@ -1,8 +1,8 @@
 // The way of all output to people: what a terminal would obey is shown, not sent. Names, notes,
-// paths and messages come from others; ESC, BEL, C1 controls and marks of writing direction in them
-// are written as \u001b, which is the same text within JSON. Line ends and tabs pass.
+// paths and messages come from others. ESC, BEL, C1 controls and marks of writing direction in them
+// are written as \u001b. Within JSON that is the same text. Line ends and tabs pass.
 //
-// Our own styles and cursor moves are marked by OwnEscape, and only the few that are in use pass.
+// OwnEscape marks our own styles and cursor moves, and only the few that are in use pass.
 // Not thread-safe.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Whose an output.dir is. A folder belongs to the one job that writes there: rank 0 takes it before
-// anything is written, by an owner file that is made atomically, so that of two jobs one is
-// refused, wherever they were submitted.
+// Whose an output.dir is. A folder belongs to the one job that writes there. Rank 0 takes it before
+// anything is written, by an owner file that is made atomically. Of two jobs, of whatever
+// coordinators, one is refused.
 //
 //   <output.dir>/.trainctl/owner-<n>.json   {"site", "job", "name"}
 //

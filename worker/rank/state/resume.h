@@ -10,10 +10,11 @@
 
 namespace trainctl::train {
 
-// On rank 0. A later attempt of a job that writes checkpoints: the newest whole one that this job
-// wrote (its folder also has those of the job that it went on from). Else checkpoint.resume_from,
-// with resume_job only while the folder is still that job's; else none. Errors: kNotFound,
-// kInvalid: there is no whole checkpoint where resume_from says, or another job went on there.
+// On rank 0. A later attempt of a job that writes checkpoints takes the newest whole one that this
+// job wrote. Its folder also has those of the job that it went on from. Else
+// checkpoint.resume_from, with resume_job only while the folder is still that job's; else none.
+// Errors: kNotFound, kInvalid: there is no whole checkpoint where resume_from says, or another job
+// went on there.
 base::Result<std::optional<std::string>> ChooseCheckpoint(const job::RankPlan& plan);
 
 // Rank 0's choice, at every rank.
