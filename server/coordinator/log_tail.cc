@@ -1,11 +1,11 @@
 #include "server/coordinator/log_tail.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <optional>
 
 namespace trainctl::coordinator {
@@ -40,7 +40,7 @@ base::Result<std::optional<int64_t>> FindInSegment(const LogSegment& segment,
                                                    BackwardLines& lines) {
   const int file = ::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return std::optional<int64_t>(segment.End());
-  if (file < 0) return base::Error{base::Code::kIo, segment.path + ": " + ::strerror(errno)};
+  if (file < 0) return base::Error{base::Code::kIo, segment.path + ": " + std::strerror(errno)};
   std::string block;
   std::optional<int64_t> found;
   for (int64_t end = segment.size; end > 0 && !found;) {

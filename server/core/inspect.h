@@ -1,5 +1,4 @@
-// A job that was accepted uninspected, because no worker answered or it was submitted by force, is
-// looked at before it is placed. Internal to this room.
+// A job that was accepted uninspected is looked at before it is placed. Internal to this room.
 //
 // Such a job waits in State::uninspected and holds back nobody: its inspection may take a minute,
 // or hang. Workers are asked in the queue's order, an idle one first, of all jobs and of each user

@@ -1,5 +1,5 @@
-// A unary call that counts while it is open, so that calls that wait for the loop or the disk are
-// bounded. It owns itself: deleted after gRPC's last callback.
+// A unary call that counts while it is open, so that calls that wait are bounded. It owns itself:
+// deleted after gRPC's last callback.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
