@@ -11,8 +11,8 @@ namespace trainctl::train {
 struct AllocatorStats {
   int64_t allocated_bytes = 0;
   int64_t peak_bytes = 0;
-  // The most that was held of the device: by CUDA's caching allocator, or on a CPU slot by the
-  // process (anonymous memory, as seen whenever these figures were asked for).
+  // The most that was held of the device. CUDA's caching allocator holds it, on a CPU slot the
+  // process: its anonymous memory, as seen whenever these figures were asked for.
   int64_t reserved_bytes = 0;
 };
 
