@@ -119,8 +119,9 @@ bool PickleMachine::PushGlobal(std::optional<std::string_view> module,
                                std::optional<std::string_view> name) {
   if (!module || !name) return false;
   if (!IsKnown(*module, *name)) {
-    return Fail("'" + Shown(*module) + "." + Shown(*name) +
-                "' is refused: a state_dict does not need it, and reading it could run a program");
+    const std::string global = Shown(*module) + "." + Shown(*name);
+    return Fail(std::string("'").append(global).append(
+        "' is refused: a state_dict does not need it, and reading it could run a program"));
   }
   return Push({.kind = Kind::kGlobal, .text = *module, .name = *name, .items = {}});
 }
