@@ -130,6 +130,8 @@ base::Result<Assessment> Assess(const job::JobSpec& job,
   base::Result<job::Acceptance> acceptance =
       job::AcceptJob({assessment.job, inspection, Devices(site), force || !is_chosen, site.id, ""});
   if (!acceptance.ok()) return acceptance.error();
+  if (inspection && !acceptance->plan)
+    return base::Error{base::Code::kInvalid, "the data have no rows"};
   if (!is_chosen) acceptance->overridden.clear();  // without a micro batch nothing is known of fit
   TakeAcceptance(std::move(*acceptance), &assessment);
   if (inspection) Predict(&assessment);

@@ -13,9 +13,11 @@ base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
   Acceptance acceptance;
   if (!devices.empty()) acceptance.problems = CheckSite(job, devices);
   if (!inspection) return acceptance;
-  base::Result<RunPlan> plan = PlanRun(job, inspection->rows);
-  if (!plan) return plan.error();
-  acceptance.plan = std::move(*plan);
+  if (inspection->rows > 0) {
+    base::Result<RunPlan> plan = PlanRun(job, inspection->rows);
+    if (!plan) return plan.error();
+    acceptance.plan = std::move(*plan);
+  }
   for (Problem& problem : CheckModel(job, inspection->model))
     acceptance.problems.push_back(std::move(problem));
   if (inspection->output) {

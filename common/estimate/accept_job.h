@@ -27,7 +27,7 @@ struct JobAtSite {
 struct Acceptance {
   std::vector<Problem> problems;    // why it is refused; empty: it is taken
   std::vector<Problem> overridden;  // that force put aside
-  std::optional<RunPlan> plan;      // of an inspected job
+  std::optional<RunPlan> plan;      // of inspected data; nullopt: nothing is known of their rows
 };
 
 // kInvalid: the inspected data do not fill one global batch.

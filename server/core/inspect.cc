@@ -175,6 +175,7 @@ void Handle(Turn& turn, const JobInspected& event) {
   const auto accepted = job::AcceptJob({job.row.spec, *inspection, Site(turn.state), job.row.force,
                                         turn.state.site, base::ToString(job.row.id)});
   if (!accepted) return Refuse(turn, job, on_host + accepted.error().message);
+  if (!accepted->plan) return Refuse(turn, job, on_host + "the data have no rows");
   if (!accepted->problems.empty())
     return Refuse(turn, job, job::Format(accepted->problems, job.row.spec.name));
   Keep(turn, job, *inspection, *accepted->plan, worker->second);

@@ -83,7 +83,7 @@ class CoordinatorTest : public testing::Test {
     hello.worker.name = "a/0";
     hello.worker.host = "a";
     hello.worker.device.uuid = "cpu:a:0";
-    hello.worker.device.memory_bytes = 1;
+    hello.worker.device.memory_bytes = int64_t{8} << 30;
     hello.device_free = true;
     loop_.Call([&] { coordinator_.WorkerJoined(channel, hello); });
   }
