@@ -76,9 +76,9 @@ TEST_F(EscapedOutputTest, NamesOfOthersReachNoTerminalAsTheyAre) {
 TEST_F(EscapedOutputTest, ALogIsGivenToAProgramAsItIsAndToATerminalEscaped) {
   coordinator_.jobs = {FinishedJob("j1", "tiny", "SUCCEEDED")};
   coordinator_.log.emplace_back().set_data("\x1b[32mok\x1b[0m\x1b[2J\n");
-  EXPECT_EQ(Trainctl({"logs", "j1"}).out, "\x1b[32mok\x1b[0m\x1b[2J\n");
+  EXPECT_EQ(Trainctl({"logs", "j1", "--rank", "0"}).out, "\x1b[32mok\x1b[0m\x1b[2J\n");
   surroundings_.out_terminal.is_terminal = true;
-  EXPECT_EQ(Trainctl({"logs", "j1"}).out, "\x1b[32mok\x1b[0m\\u001b[2J\n");
+  EXPECT_EQ(Trainctl({"logs", "j1", "--rank", "0"}).out, "\x1b[32mok\x1b[0m\\u001b[2J\n");
 }
 
 TEST(NamesTest, WhatCantBeANameIsRefused) {
