@@ -113,7 +113,8 @@ TEST_F(AgentRestartTest, AKilledShimIsAnEndByASignal) {
   ::kill(rank.session, SIGKILL);
   const auto exit = std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0));
   EXPECT_EQ(exit.signal, SIGKILL);
-  EXPECT_EQ(exit.last_log_lines, "last words\n");
+  EXPECT_EQ(exit.last_log_lines,
+            "last words\n[trainworker: trainshim was killed, and its rank with it]\n");
   const auto left = shim::ReadStat(rank.pid);
   EXPECT_TRUE(!left || left->ended());
 }

@@ -13,6 +13,7 @@
 #include "tests/engine/tiny_training.h"
 #include "tests/files/scratch_directory.h"
 #include "worker/rank/files/checkpoint_folder.h"
+#include "worker/rank/files/output_owner.h"
 #include "worker/rank/state/checkpointer.h"
 #include "worker/rank/state/restore_state.h"
 #include "worker/rank/state/resume.h"
@@ -52,6 +53,10 @@ class CheckpointTest : public ::testing::TestWithParam<job::Precision> {
                                  comm::Communicator& comm) {
       if (steps_done != kSavedSteps) return;
       const job::RankPlan plan = PlanOf(run, comm.rank(), scratch_.path());
+      if (comm.rank() == 0) {
+        const base::Status taken = files::TakeOutput(plan);
+        EXPECT_TRUE(taken.ok()) << (taken.ok() ? "" : taken.error().message);
+      }
       const base::SystemClock clock;
       train::Reporter reporter(-1, clock, comm.rank());
       train::Checkpointer checkpointer({.plan = plan,
