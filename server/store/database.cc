@@ -69,9 +69,10 @@ void Database::Execute(const std::string& sql) {
 }
 
 Statement& Database::Prepared(std::string_view sql) {
-  std::unique_ptr<Statement>& statement = statements_[sql];
-  if (!statement) statement = std::make_unique<Statement>(*this, sql);
-  return *statement;
+  auto found = statements_.find(sql);
+  if (found == statements_.end())
+    found = statements_.emplace(sql, std::make_unique<Statement>(*this, sql)).first;
+  return *found->second;
 }
 
 base::Status Database::TakeStatus() {

@@ -1,10 +1,11 @@
 // One connection to the coordinator's SQLite file. Internal to this room. Not thread-safe.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "common/base/result.h"
 #include "server/store/statement.h"
@@ -27,8 +28,7 @@ class Database {
 
   // A script without parameters and rows.
   void Execute(const std::string& sql);
-  // The statement of that text, prepared once and ready for its values. `sql` must outlive the
-  // database: a literal.
+  // The statement of that text, prepared once and ready for its values.
   Statement& Prepared(std::string_view sql);
 
   // The first error since the last TakeStatus.
@@ -49,7 +49,7 @@ class Database {
   std::string path_;
   sqlite3* handle_ = nullptr;
   base::Status status_ = base::Ok{};
-  std::unordered_map<std::string_view, std::unique_ptr<Statement>> statements_;
+  std::map<std::string, std::unique_ptr<Statement>, std::less<>> statements_;  // by their SQL
 };
 
 // BEGIN IMMEDIATE … COMMIT, or ROLLBACK where something failed or nobody committed.
