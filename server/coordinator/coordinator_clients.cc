@@ -115,6 +115,7 @@ void Coordinator::Fence(const std::string& worker, std::string actor, Answer ans
 }
 
 void Coordinator::RemoveWorker(const std::string& worker, std::string actor, Answer answer) {
+  Drain();  // a worker that has just left is not connected any more
   const auto found = FindWorker(worker);
   if (!found) return answer(found.error());
   if (!core::MayBeRemoved(**found)) {
