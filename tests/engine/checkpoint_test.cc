@@ -49,14 +49,13 @@ class CheckpointTest : public ::testing::TestWithParam<job::Precision> {
 
   // The same run, which saves its state after kSavedSteps.
   TinyRun Saving(TinyRun run) const {
+    // Before any rank runs: a folder that another rank has saved in already is nobody's.
+    const base::Status taken = files::TakeOutput(PlanOf(run, 0, scratch_.path()));
+    EXPECT_TRUE(taken.ok()) << (taken.ok() ? "" : taken.error().message);
     run.after_step = [this, run](int64_t steps_done, strategy::Strategy& strategy,
                                  comm::Communicator& comm) {
       if (steps_done != kSavedSteps) return;
       const job::RankPlan plan = PlanOf(run, comm.rank(), scratch_.path());
-      if (comm.rank() == 0) {
-        const base::Status taken = files::TakeOutput(plan);
-        EXPECT_TRUE(taken.ok()) << (taken.ok() ? "" : taken.error().message);
-      }
       const base::SystemClock clock;
       train::Reporter reporter(-1, clock, comm.rank());
       train::Checkpointer checkpointer({.plan = plan,
