@@ -70,6 +70,17 @@ inline constexpr const char* kJobColumns =
 // A spec that the present schema refuses makes the job unreadable, and is no error.
 core::JobRow ReadJob(Database& database, Statement& statement);
 
+// Of one job: host, job, and whether both were on CPU slots, of those on its hosts at its time.
+inline constexpr const char* kNeighboursSql =
+    "SELECT own.host, other.job, "
+    "MAX(own.device_uuid LIKE 'cpu:%' AND other.device_uuid LIKE 'cpu:%') "
+    "FROM ranks AS own JOIN attempts AS mine USING (job, attempt) "
+    "JOIN ranks AS other ON other.host = own.host AND other.job != own.job "
+    "JOIN attempts AS theirs ON theirs.job = other.job AND theirs.attempt = other.attempt "
+    "WHERE own.job = ? AND (mine.ended_at = 0 OR theirs.placed_at < mine.ended_at) "
+    "AND (theirs.ended_at = 0 OR mine.placed_at < theirs.ended_at) "
+    "GROUP BY own.host, other.job ORDER BY own.host, other.job";
+
 // "?, ?, …", as many as there are names in the list.
 std::string Placeholders(const char* columns);
 

@@ -209,8 +209,13 @@ constexpr const char* kVersion8 = R"sql(
 ALTER TABLE jobs ADD COLUMN user TEXT NOT NULL DEFAULT '';
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4,
-                                    kVersion5, kVersion6, kSite,     kVersion8};
+// Whose ranks were on a host, without their rows.
+constexpr const char* kVersion9 = R"sql(
+CREATE INDEX ranks_by_host ON ranks (host, device_uuid);
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
+                                    kVersion6, kSite,     kVersion8, kVersion9};
 
 }  // namespace
 

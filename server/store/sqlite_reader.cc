@@ -122,15 +122,7 @@ class SqliteReader : public Reader {
   }
 
   base::Result<std::vector<Neighbour>> Neighbours(base::JobId job) override {
-    Statement& statement = Query(
-        "SELECT own.host, other.job, "
-        "MAX(own.device_uuid LIKE 'cpu:%' AND other.device_uuid LIKE 'cpu:%') "
-        "FROM ranks AS own JOIN attempts AS mine USING (job, attempt) "
-        "JOIN ranks AS other ON other.host = own.host AND other.job != own.job "
-        "JOIN attempts AS theirs ON theirs.job = other.job AND theirs.attempt = other.attempt "
-        "WHERE own.job = ? AND (mine.ended_at = 0 OR theirs.placed_at < mine.ended_at) "
-        "AND (theirs.ended_at = 0 OR mine.placed_at < theirs.ended_at) "
-        "GROUP BY own.host, other.job ORDER BY own.host, other.job");
+    Statement& statement = Query(kNeighboursSql);
     statement.Put(job.value);
     std::vector<Neighbour> neighbours;
     while (statement.Next()) {

@@ -13,6 +13,7 @@
 #include "server/store/file_system.h"
 #include "server/store/load_state.h"
 #include "server/store/migrate.h"
+#include "server/store/row_columns.h"
 #include "server/store/row_writer.h"
 #include "server/store/sqlite_store.h"
 #include "tests/server/sample_rows.h"
@@ -232,6 +233,31 @@ TEST(Migrate, AJobOfAnOlderCoordinatorAskedForANumber) {
   EXPECT_EQ(state.jobs[0].status.proven_by, 0);
   EXPECT_EQ(state.jobs[0].attempt->micro_batch_size, 0);
   EXPECT_EQ(state.jobs[0].attempt->trial, core::Trial::kNone);
+}
+
+// How SQLite goes about the question.
+std::string PlanOf(Database& database, const std::string& sql) {
+  Statement statement(database, "EXPLAIN QUERY PLAN " + sql);
+  std::string plan;
+  while (statement.Next()) {
+    int64_t id = 0, parent = 0, unused = 0;
+    std::string step;
+    statement.Get(id, parent, unused, step);
+    plan += step + "\n";
+  }
+  return plan;
+}
+
+TEST(Migrate, NeighboursOfAJobAreFoundByAnIndexOfTheirHost) {
+  TemporaryFolder folder;
+  auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+  ASSERT_TRUE(Migrate(*database, Schema().first(8)).ok());
+  EXPECT_NE(PlanOf(*database, kNeighboursSql).find("SCAN other"), std::string::npos);
+  ASSERT_TRUE(Migrate(*database, Schema()).ok());
+  const std::string plan = PlanOf(*database, kNeighboursSql);
+  EXPECT_NE(plan.find("SEARCH other USING COVERING INDEX ranks_by_host"), std::string::npos)
+      << plan;
+  EXPECT_EQ(plan.find("SCAN"), std::string::npos) << plan;
 }
 
 TEST(Migrate, AStepThatFailsChangesNothing) {
