@@ -54,6 +54,7 @@ Json Record(const Sweep& sweep, const SweepResult& result) {
           {"samples_per_second", Known(result.samples_per_second)},
           {"tokens_per_second", Known(result.tokens_per_second)},
           {"peak_allocated_bytes", Known(result.peak_bytes)},
+          {"predicted_step_seconds", Known(result.predicted_step_seconds)},
           {"predicted_peak_bytes", Known(result.predicted_peak_bytes)}};
 }
 
@@ -84,9 +85,8 @@ void TakeMeasurements(const v1::CompareResponse& comparison, std::vector<SweepRe
 Listing CurveOf(const Sweep& sweep, const std::vector<SweepResult>& results) {
   std::vector<TextColumn> columns = {{"JOB"}};
   for (const SweepAxis& axis : sweep.axes) columns.push_back({axis.key, true});
-  const TextColumn measured[] = {{"OUTCOME"},        {"S/STEP", true}, {""},
-                                 {"TOKENS/S", true}, {"PEAK", true},   {""},
-                                 {"PREDICTED", true}};
+  const TextColumn measured[] = {{"OUTCOME"},        {"S/STEP", true}, {""}, {"PREDICTED", true},
+                                 {"TOKENS/S", true}, {"PEAK", true},   {""}, {"PREDICTED", true}};
   columns.insert(columns.end(), std::begin(measured), std::end(measured));
   Listing listing{.collection = "points", .table = TextTable(std::move(columns))};
   listing.members["sweep"] = sweep.name;
@@ -98,6 +98,7 @@ Listing CurveOf(const Sweep& sweep, const std::vector<SweepResult>& results) {
     cells.emplace_back(result.outcome, StyleOf(result.outcome));
     cells.emplace_back(Text(result.step_seconds, "s"));
     cells.emplace_back(Bar(result.step_seconds, slowest));
+    cells.emplace_back(Text(result.predicted_step_seconds, "s"));
     cells.emplace_back(Text(result.tokens_per_second, ""));
     cells.emplace_back(Text(result.peak_bytes, "bytes"));
     cells.emplace_back(Bar(result.peak_bytes, highest));

@@ -18,14 +18,14 @@ struct SweepResult {
   std::string
       outcome;  // SUCCEEDED, OOM_GPU, …; of a point that was not submitted "refused" or "skipped"
   std::optional<double> step_seconds, samples_per_second, tokens_per_second, peak_bytes;
-  std::optional<double> predicted_peak_bytes;
+  std::optional<double> predicted_step_seconds, predicted_peak_bytes;
 };
 
 // Takes the measurements out of the comparison, by job.
 void TakeMeasurements(const v1::CompareResponse& comparison, std::vector<SweepResult>* results);
 
-// A row a point: its settings, outcome, seconds a step, tokens a second, measured and predicted
-// peak, and bars of the time and memory.
+// A row a point: settings, outcome, tokens a second, and bars. Seconds a step and peak are shown as
+// measured and as predicted.
 Listing CurveOf(const Sweep& sweep, const std::vector<SweepResult>& results);
 
 }  // namespace trainctl::client

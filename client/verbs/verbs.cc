@@ -17,6 +17,11 @@ constexpr VerbRow kVerbs[] = {
      "precision=bf16-true,bf16-mixed --wait\n"
      "  trainctl sweep job.json --set optimizer.lr=1e-4,2e-4,4e-4 --train.max_steps 50 --dry-run\n",
      MakeSweep},
+    {"advise", "other ways to run the same training: time against memory, without running",
+     "  trainctl advise job.json\n"
+     "  trainctl advise job.json --allow lora,precision --price 2.50/GPUh\n"
+     "  trainctl advise job.json --all -o csv > ways.csv\n",
+     MakeAdvise},
     {"recipes", "job files that come with trainctl: the labs' experiments, ready to run",
      "  trainctl recipes\n"
      "  trainctl recipes submit single-4 --wait\n"

@@ -7,6 +7,7 @@
 
 namespace trainctl::client {
 
+std::unique_ptr<Verb> MakeAdvise();
 std::unique_ptr<Verb> MakeArtifacts();
 std::unique_ptr<Verb> MakeCancel();
 std::unique_ptr<Verb> MakeCompare();

@@ -182,16 +182,22 @@ TEST(SweepCurveTest, IsATableWithBars) {
   const Sweep sweep{
       .name = "tiny", .axes = {{"train.micro_batch_size", {"1", "8"}}}, .points = {small, large}};
   const std::vector<SweepResult> results = {
-      {&small, "j1", "SUCCEEDED", 4.0, 2.0, 512.0, 1.0 * (1 << 30), 1.5 * (1 << 30)},
-      {&large, "j2", "OOM_GPU", std::nullopt, std::nullopt, std::nullopt, std::nullopt,
-       9.0 * (1 << 30)}};
+      {.point = &small,
+       .id = "j1",
+       .outcome = "SUCCEEDED",
+       .step_seconds = 4.0,
+       .tokens_per_second = 512.0,
+       .peak_bytes = 1.0 * (1 << 30),
+       .predicted_step_seconds = 3.5,
+       .predicted_peak_bytes = 1.5 * (1 << 30)},
+      {.point = &large, .id = "j2", .outcome = "OOM_GPU", .predicted_peak_bytes = 9.0 * (1 << 30)}};
   EXPECT_EQ(CurveOf(sweep, results).table.Render({}),
-            "JOB  train.micro_batch_size  OUTCOME    S/STEP                    TOKENS/S      PEAK  "
-            "                  PREDICTED\n"
-            "j1                        1  SUCCEEDED  4.00 s  ████████████████       512  1.00 GiB  "
-            "████████████████   1.50 GiB\n"
-            "j2                        8  OOM_GPU         –                           –         –  "
-            "                   9.00 GiB\n");
+            "JOB  train.micro_batch_size  OUTCOME    S/STEP                    PREDICTED  TOKENS/S "
+            "     PEAK                    PREDICTED\n"
+            "j1                        1  SUCCEEDED  4.00 s  ████████████████     3.50 s       512 "
+            " 1.00 GiB  ████████████████   1.50 GiB\n"
+            "j2                        8  OOM_GPU         –                            –         – "
+            "        –                     9.00 GiB\n");
 }
 
 }  // namespace

@@ -1,0 +1,201 @@
+#include "client/submit/advice.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "client/show/format.h"
+#include "client/submit/inspection.h"
+#include "common/base/size.h"
+#include "common/estimate/micro_batch_choice.h"
+#include "common/job/job_json.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr size_t kMostAsked = 500;  // ways of which earlier runs are asked for
+
+// The equal devices that the job may use: GPUs before CPU slots, then those with most memory.
+struct DeviceGroup {
+  job::SiteDevice device;
+  std::vector<SiteWorker> workers;
+};
+
+base::Result<DeviceGroup> BestDevices(const job::JobSpec& job, const Site& site) {
+  std::map<std::pair<std::string, int64_t>, DeviceGroup> groups;
+  std::string reason = "no worker has registered";
+  for (const SiteWorker& worker : site.workers) {
+    if (!job::MeetsConstraints(job, worker.device, &reason)) continue;
+    DeviceGroup& group = groups[{worker.device.name, worker.device.memory_bytes}];
+    group.device = worker.device;
+    group.workers.push_back(worker);
+  }
+  if (groups.empty())
+    return base::Error{base::Code::kInvalid, "no device of this site can run the job: " + reason};
+  const auto rank = [](const auto& group) {
+    return std::pair(group.second.device.kind == "cuda", group.second.device.memory_bytes);
+  };
+  return std::ranges::max_element(groups, {}, rank)->second;
+}
+
+// The times of earlier runs of the same shape take the place of predictions from rates.
+void TakeEarlierRuns(Context& context, const DeviceGroup& group, const job::Inspection& inspection,
+                     std::vector<advice::Way>* ways) {
+  std::vector<Assessment> assessments;
+  for (const advice::Way& way : *ways) {
+    if (assessments.size() == kMostAsked) break;
+    assessments.push_back({.job = way.job,
+                           .inspection = inspection,
+                           .prediction = way.memory,
+                           .candidates = group.workers});
+  }
+  PredictTimes(context, &assessments);
+  for (size_t i = 0; i < assessments.size(); ++i) (*ways)[i].time = assessments[i].time;
+}
+
+std::string PriceText(const Advice& advice, const advice::Way& way) {
+  if (!way.time) return "–";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f",
+                *advice.price_per_device_hour * way.device_seconds() / 3600);
+  return text;
+}
+
+std::string Overrides(const Advice& advice, const advice::Way& way) {
+  const std::string overrides = advice::OverridesOf(advice.job, way);
+  return overrides.empty() ? "(as the file has it)" : overrides;
+}
+
+Json Record(const Advice& advice, const advice::Way& way) {
+  Json record = {{"overrides", advice::OverridesOf(advice.job, way)},
+                 {"devices", way.job.devices},
+                 {"total_seconds", way.time ? Json(way.time->total_seconds) : Json(nullptr)},
+                 {"step_seconds", way.time ? Json(way.time->step_seconds) : Json(nullptr)},
+                 {"earlier_runs", way.time ? Json(way.time->earlier_runs) : Json(nullptr)},
+                 {"peak_allocated_bytes", way.peak_bytes()},
+                 {"limit_bytes", way.limit_bytes},
+                 {"memory", Json::parse(job::ToJson(way.memory))}};
+  if (advice.price_per_device_hour)
+    record["price"] = *advice.price_per_device_hour * way.device_seconds() / 3600;
+  return record;
+}
+
+void AddRow(const Advice& advice, const advice::Way& way, Style style, TextTable* table) {
+  std::vector<TextCell> cells = {
+      way.time ? base::FormatDuration(std::llround(way.time->total_seconds)) : "–",
+      way.time ? FormatWithUnit(way.time->step_seconds, "s") : "–", FormatMemory(way.peak_bytes()),
+      std::to_string(way.job.devices)};
+  if (advice.price_per_device_hour) cells.emplace_back(PriceText(advice, way));
+  cells.emplace_back(Overrides(advice, way), style);
+  table->AddRow(std::move(cells));
+}
+
+}  // namespace
+
+base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
+                            const AdviceOptions& options) {
+  const Site site = AskSite(context);
+  if (!site.known)
+    return base::Error{base::Code::kUnavailable, "advice is for a site: no coordinator answers"};
+  const base::Result<DeviceGroup> group = BestDevices(asked, site);
+  if (!group.ok()) return group.error();
+  const base::Result<job::Inspection> inspection = Inspector(context, true).Inspect(asked);
+  if (!inspection.ok()) return inspection.error();
+  Advice advice{.job = asked,
+                .device_name = group->device.name,
+                .devices = static_cast<int64_t>(group->workers.size()),
+                .device_bytes = group->device.memory_bytes,
+                .price_per_device_hour = options.price_per_device_hour};
+  if (!asked.train.micro_batch_size) {
+    const base::Result<job::MicroBatchChoice> choice = job::ChooseMicroBatch(
+        asked, *inspection,
+        std::vector<job::SiteDevice>(static_cast<size_t>(advice.devices), group->device));
+    if (!choice.ok()) return choice.error();
+    advice.job = choice->job;
+  }
+  base::Result<advice::Ways> ways =
+      advice::FindWays({advice.job, *inspection, group->device, advice.devices, options.liberties});
+  if (!ways.ok()) return ways.error();
+  advice.ways = std::move(*ways);
+  // Those that may come to the front first, so that they are among the asked.
+  std::vector<advice::Way>& fitting = advice.ways.fitting;
+  std::ranges::stable_sort(
+      fitting, {}, [](const advice::Way& way) { return way.time ? way.time->total_seconds : 0; });
+  TakeEarlierRuns(context, *group, *inspection, &fitting);
+  std::vector<advice::Way> only = {advice.ways.asked};
+  TakeEarlierRuns(context, *group, *inspection, &only);
+  advice.ways.asked = std::move(only.front());
+  advice.shown = options.all ? fitting : advice::ParetoFront(fitting);
+  return advice;
+}
+
+std::string IntroductionOf(const Advice& advice) {
+  const auto fitting = static_cast<int64_t>(advice.ways.fitting.size());
+  return advice.job.name + " on " + std::to_string(advice.devices) + " × " + advice.device_name +
+         " (" + FormatMemory(advice.device_bytes) + "): " + WithThousands(advice.ways.considered) +
+         " ways, " + WithThousands(fitting) + (fitting == 1 ? " fits.\n\n" : " fit.\n\n");
+}
+
+Listing ListingOf(const Advice& advice) {
+  std::vector<TextColumn> columns = {
+      {"TIME", true}, {"A STEP", true}, {"PEAK A DEVICE", true}, {"DEVICES", true}};
+  if (advice.price_per_device_hour) columns.push_back({"PRICE", true});
+  columns.push_back({"CHANGES"});
+  Listing listing{
+      .collection = "ways", .table = TextTable(std::move(columns)), .name_key = "overrides"};
+  listing.members["job"] = advice.job.name;
+  listing.members["device"] = advice.device_name;
+  listing.members["devices"] = advice.devices;
+  listing.members["considered"] = advice.ways.considered;
+  listing.members["fit"] = advice.ways.fitting.size();
+  listing.members["as_asked"] = Record(advice, advice.ways.asked);
+  Json excluded = Json::array();
+  for (const advice::Exclusion& exclusion : advice.ways.excluded)
+    excluded.push_back({{"reason", exclusion.reason}, {"ways", exclusion.ways}});
+  listing.members["excluded"] = excluded;
+  bool is_asked_shown = false;
+  for (const advice::Way& way : advice.shown) {
+    is_asked_shown |= advice::OverridesOf(advice.job, way).empty();
+    AddRow(advice, way, Style::kPlain, &listing.table);
+    listing.records.push_back(Record(advice, way));
+  }
+  if (!is_asked_shown)
+    AddRow(advice, advice.ways.asked, advice.ways.asked_fits ? Style::kFaint : Style::kBad,
+           &listing.table);
+  return listing;
+}
+
+std::string RemarksOn(const Advice& advice, const std::string& file) {
+  std::string text = "\n";
+  if (!advice.ways.asked_fits)
+    text += "As the file has it, it does not fit " + FormatMemory(advice.ways.asked.limit_bytes) +
+            " with a margin.\n";
+  for (const advice::Exclusion& exclusion : advice.ways.excluded) {
+    text += "Left out, " + WithThousands(exclusion.ways) + ": " + exclusion.reason;
+    if (exclusion.least_peak_bytes)
+      text += " (the least of them " + FormatMemory(*exclusion.least_peak_bytes) + ")";
+    text += ".\n";
+  }
+  if (advice.ways.asked.time && advice.ways.asked.time->earlier_runs > 0)
+    text += "Times of what ran before are measured; the others are predicted from rates.\n";
+  return text + "Take one: trainctl submit " + file + " CHANGES\n";
+}
+
+Sweep TrialOf(const Advice& advice, size_t ways, int64_t steps) {
+  Sweep sweep{.name = advice.job.name, .axes = {{"changes", {}}}};
+  for (const advice::Way& way : advice.shown) {
+    if (sweep.points.size() == ways) break;
+    SweepPoint point{.values = {Overrides(advice, way)}, .job = way.job};
+    point.job.name = advice.job.name + "-way-" + std::to_string(sweep.points.size() + 1);
+    point.job.train.max_steps = steps;
+    point.job.data.val_split_fraction = 0;
+    point.job.output = {};
+    point.job.checkpoint = {};
+    sweep.axes.front().values.push_back(point.values.front());
+    sweep.points.push_back(std::move(point));
+  }
+  return sweep;
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,133 @@
+#include "client/submit/sweep_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/exit_code.h"
+#include "client/show/comparison.h"
+#include "client/show/format.h"
+#include "client/submit/follow.h"
+
+namespace trainctl::client {
+namespace {
+
+bool IsOutOfMemory(const std::string& outcome) {
+  return outcome == "OOM_GPU" || outcome == "OOM_HOST";
+}
+
+}  // namespace
+
+base::Status SweepRun::Assess() {
+  JobFile file{.notes = sweep_.notes};
+  for (const SweepPoint& point : sweep_.points) file.jobs.push_back(point.job);
+  base::Result<std::vector<Assessment>> assessments =
+      AssessAll(context_, file, AskSite(context_), options_.force);
+  if (!assessments.ok()) return assessments.error();
+  assessments_ = std::move(*assessments);
+  std::string refusals;
+  for (size_t i = 0; i < assessments_.size(); ++i) {
+    SweepResult& result = results_.emplace_back(SweepResult{.point = &sweep_.points[i]});
+    if (assessments_[i].prediction)
+      result.predicted_peak_bytes = static_cast<double>(assessments_[i].prediction->peak_allocated);
+    if (assessments_[i].time) result.predicted_step_seconds = assessments_[i].time->step_seconds;
+    if (!IsRefused(i)) continue;
+    result.outcome = "refused";
+    refusals += (refusals.empty() ? "" : "\n") +
+                job::Format(assessments_[i].site_problems, sweep_.points[i].job.name);
+  }
+  const bool all = std::all_of(results_.begin(), results_.end(), [](const SweepResult& result) {
+    return result.outcome == "refused";
+  });
+  if (all) return base::Error{base::Code::kInvalid, "refused by this site:\n" + refusals};
+  if (!refusals.empty())
+    Warn(context_, "not submitted, since this site refuses them:\n" + refusals);
+  return base::Ok{};
+}
+
+int SweepRun::SubmitGroup() {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < results_.size(); ++i) {
+    if (!IsRefused(i)) places.push_back(i);
+  }
+  const base::Result<std::string> group = Submit(places, sweep_.name + "-sweep");
+  if (!group.ok()) return Fail(context_, group.error());
+  Say(context_, "Submitted group " + *group + " of " + std::to_string(places.size()) + " jobs.\n");
+  if (!options_.wait) {
+    Say(context_,
+        "Follow with: trainctl wait " + *group + "; then: trainctl compare " + *group + "\n");
+    return context_.for_people() ? kExitOk : Print(context_, CurveOf(sweep_, results_));
+  }
+  const int exit_code = FollowTo(*group, places);
+  return ShowCurve(exit_code);
+}
+
+int SweepRun::SubmitUntilOutOfMemory() {
+  int exit_code = kExitOk;
+  const size_t row = sweep_.axes.back().values.size();
+  for (size_t i = 0; i < results_.size(); ++i) {
+    if (!IsRefused(i)) {
+      const int ended = RunOne(i);
+      if (results_[i].outcome.empty()) return ShowCurve(ended);  // it goes on, or never began
+      if (!IsOutOfMemory(results_[i].outcome)) exit_code = std::max(exit_code, ended);
+    }
+    if (!IsRefused(i) && !IsOutOfMemory(results_[i].outcome)) continue;
+    for (; (i + 1) % row != 0; ++i) {
+      if (!IsRefused(i + 1)) results_[i + 1].outcome = "skipped";
+    }
+  }
+  return ShowCurve(exit_code);
+}
+
+base::Result<std::string> SweepRun::Submit(const std::vector<size_t>& places,
+                                           const std::string& group_name) {
+  JobFile file{.is_lab = !group_name.empty(), .group_name = group_name};
+  std::vector<Assessment> assessments;
+  for (const size_t place : places) {
+    file.jobs.push_back(sweep_.points[place].job);
+    assessments.push_back(assessments_[place]);
+  }
+  const base::Result<v1::SubmitResponse> response =
+      Send(context_, api_, file, assessments, options_.force);
+  if (!response.ok()) return response.error();
+  for (const std::string& warning : response->warnings()) Warn(context_, warning);
+  for (size_t i = 0; i < places.size(); ++i)
+    results_[places[i]].id = response->jobs(static_cast<int>(i)).id();
+  return group_name.empty() ? response->jobs(0).id() : response->group();
+}
+
+int SweepRun::RunOne(size_t place) {
+  const base::Result<std::string> id = Submit({place}, "");
+  if (!id.ok()) return Fail(context_, id.error());
+  Say(context_, "Submitted " + sweep_.points[place].job.name + " as " + *id + ".\n");
+  return FollowTo(*id, {place});
+}
+
+int SweepRun::FollowTo(const std::string& id, const std::vector<size_t>& places) {
+  const Followed followed = Follow(context_, {.jobs = {id},
+                                              .again = id,
+                                              .timeout_seconds = options_.timeout_seconds,
+                                              .coordinator_answered = true});
+  for (const v1::JobView& view : followed.jobs) {
+    for (const size_t place : places) {
+      if (results_[place].id == view.id()) results_[place].outcome = view.outcome();
+    }
+  }
+  return followed.exit_code;
+}
+
+int SweepRun::ShowCurve(int exit_code) {
+  v1::CompareRequest request;
+  for (const SweepResult& result : results_) {
+    if (!result.id.empty()) request.add_jobs(result.id);
+  }
+  if (request.jobs().empty()) return exit_code;
+  const base::Result<v1::CompareResponse> comparison = api_.Compare(request);
+  if (!comparison.ok()) return Fail(context_, comparison.error());
+  if (IsWhole(*comparison)) TakeMeasurements(*comparison, &results_);
+  Say(context_, "\n");
+  Print(context_, CurveOf(sweep_, results_));
+  Say(context_, "\ntrainctl compare " + Join(request.jobs(), " ") + " shows all of it.\n");
+  return exit_code;
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,49 @@
+// Runs the jobs of a sweep, and shows the curve of what came of them. Not thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/context.h"
+#include "client/submit/submission.h"
+#include "client/submit/sweep_curve.h"
+#include "client/submit/sweep_points.h"
+
+namespace trainctl::client {
+
+// One sweep, run to its end. What this site refuses is not submitted, and stands in the curve as
+// refused. The references outlive it.
+class SweepRun {
+ public:
+  SweepRun(Context& context, Api& api, const Sweep& sweep, const SubmitOptions& options)
+      : context_(context), api_(api), sweep_(sweep), options_(options) {}
+
+  // Comes first. kInvalid: the site refuses all of them.
+  base::Status Assess();
+
+  // All at once, as a group, which is waited for if the options say so. Returns the exit code.
+  int SubmitGroup();
+
+  // One after the other; behind the first that runs out of memory the rest of the last axis is
+  // skipped. Returns the exit code.
+  int SubmitUntilOutOfMemory();
+
+ private:
+  bool IsRefused(size_t place) const { return !assessments_[place].site_problems.empty(); }
+  // The id of the job, or of the group.
+  base::Result<std::string> Submit(const std::vector<size_t>& places,
+                                   const std::string& group_name);
+  int RunOne(size_t place);
+  // Outcomes are set of those that ended.
+  int FollowTo(const std::string& id, const std::vector<size_t>& places);
+  int ShowCurve(int exit_code);
+
+  Context& context_;
+  Api& api_;
+  const Sweep& sweep_;
+  const SubmitOptions& options_;
+  std::vector<Assessment> assessments_;  // one a point
+  std::vector<SweepResult> results_;     //
+};
+
+}  // namespace trainctl::client

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "client/exit_code.h"
+#include "client/show/format.h"
+#include "client/submit/advice.h"
+#include "client/submit/job_file.h"
+#include "client/submit/sweep_run.h"
+#include "client/verbs/verbs.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr int64_t kTrialSteps = 10;
+
+// "2.50/GPUh" | "2.5".
+base::Result<double> ParsePrice(const std::string& text) {
+  char* end = nullptr;
+  const double price = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  if (end == text.c_str() || price < 0 || !(price < 1e9) || (!unit.empty() && unit != "/GPUh"))
+    return base::Error{base::Code::kInvalid,
+                       "--price: '" + text +
+                           "': expected a number for one device and hour, as in "
+                           "2.50/GPUh"};
+  return price;
+}
+
+base::Result<std::set<advice::Liberty>> ParseLiberties(const std::string& text) {
+  std::set<advice::Liberty> liberties;
+  for (const std::string& name : Split(text, ',')) {
+    const std::optional<advice::Liberty> liberty = advice::ParseLiberty(name);
+    if (!liberty)
+      return base::Error{base::Code::kInvalid, "--allow: '" + name + "': expected some of " +
+                                                   std::string(advice::kLiberties)};
+    liberties.insert(*liberty);
+  }
+  return liberties;
+}
+
+class AdviseVerb : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positional("FILE", &file_.path, "a job file");
+    arguments.Text("--experiment", "NAME", &file_.experiment, "of a lab file: which one");
+    arguments.Text(
+        "--allow", "LIST", &allow_,
+        "what may change although it changes what is learned: " + std::string(advice::kLiberties));
+    arguments.Text("--price", "PRICE", &price_text_, "of one device and hour: 2.50/GPUh");
+    arguments.Number("--try", "N", &tried_,
+                     "run the first N for a few steps, one after the other, and show what was "
+                     "measured");
+    arguments.Number("--steps", "N", &steps_, "of each way that is tried; default 10");
+    arguments.Needs("--steps", {"--try"});
+    arguments.Switch("--all", &options_.all, "every way that fits, not the best ones only");
+    arguments.Overrides(&file_.overrides, "override a setting first");
+    arguments.Remark(
+        "Each way trains the same: rows, steps, global batch and learning rate stay.\n"
+        "Nothing runs without --try. Times come from earlier runs of the same shape, else from the "
+        "device's "
+        "rates.");
+  }
+
+  int Run(Context& context) override {
+    const base::Result<job::JobSpec> job = ReadOne();
+    if (!job.ok()) return Fail(context, job.error());
+    base::Result<std::set<advice::Liberty>> liberties = ParseLiberties(allow_);
+    if (!liberties.ok()) return Fail(context, liberties.error());
+    options_.liberties = std::move(*liberties);
+    if (!price_text_.empty()) {
+      const base::Result<double> price = ParsePrice(price_text_);
+      if (!price.ok()) return Fail(context, price.error());
+      options_.price_per_device_hour = *price;
+    }
+    base::Result<Advice> advice = Advise(context, *job, options_);
+    if (!advice.ok()) return Fail(context, advice.error());
+    Say(context, IntroductionOf(*advice));
+    const int printed = Print(context, ListingOf(*advice));
+    Say(context, RemarksOn(*advice, file_.path));
+    return tried_ ? Try(context, *advice) : printed;
+  }
+
+ private:
+  base::Result<job::JobSpec> ReadOne() const {
+    base::Result<JobFile> file = OpenJobFile(file_);
+    if (!file.ok()) return file.error();
+    if (file->jobs.size() == 1) return file->jobs.front();
+    std::vector<std::string> names;
+    for (const job::JobSpec& job : file->jobs) names.push_back(job.name);
+    return base::Error{
+        base::Code::kInvalid,
+        file_.path + " is a lab file: --experiment names one of " + Join(names, ", ")};
+  }
+
+  // Neither evaluates nor keeps anything: it is the time and memory of steps that is looked for.
+  int Try(Context& context, const Advice& advice) const {
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    const Sweep sweep = TrialOf(advice, static_cast<size_t>(*tried_), steps_.value_or(kTrialSteps));
+    const SubmitOptions options = {.source = file_.path, .wait = true};
+    SweepRun run(context, **api, sweep, options);
+    if (const base::Status assessed = run.Assess(); !assessed.ok())
+      return Fail(context, assessed.error());
+    return run.SubmitGroup();
+  }
+
+  JobFileOptions file_;
+  AdviceOptions options_;
+  std::optional<int64_t> tried_, steps_;
+  std::string allow_, price_text_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeAdvise() { return std::make_unique<AdviseVerb>(); }
+
+}  // namespace trainctl::client

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "common/advice/way.h"
+#include "common/estimate/check_model.h"
+#include "common/estimate/fit.h"
+#include "common/estimate/gradient_holding.h"
+#include "common/job/batch.h"
+#include "common/job/check_job.h"
+#include "common/job/run_plan.h"
+
+namespace trainctl::advice {
+namespace {
+
+using job::JobSpec;
+
+// Changes of one setting, each made to a copy of the job. The first is none.
+using Change = void (*)(JobSpec&);
+using Changes = std::vector<Change>;
+
+void None(JobSpec&) {}
+
+Changes Layouts(int64_t devices) {
+  if (devices == 1) return {[](JobSpec& job) { job.strategy = job::StrategyKind::kSingle; }};
+  return {[](JobSpec& job) { job.strategy = job::StrategyKind::kDdp; },
+          [](JobSpec& job) {
+            job.strategy = job::StrategyKind::kFsdp;
+            job.sharding = job::Sharding::kFull;
+          },
+          [](JobSpec& job) {
+            job.strategy = job::StrategyKind::kFsdp;
+            job.sharding = job::Sharding::kGradOp;
+          }};
+}
+
+Changes Checkpointings(const JobSpec& job) {
+  Changes changes = {None};
+  if (job.activation_checkpointing != 0)
+    changes.push_back([](JobSpec& changed) { changed.activation_checkpointing = 0; });
+  if (job.activation_checkpointing != 1)
+    changes.push_back([](JobSpec& changed) { changed.activation_checkpointing = 1; });
+  return changes;
+}
+
+Changes Offloads() {
+  return {[](JobSpec& job) { job.offload_optimizer = false; },
+          [](JobSpec& job) { job.offload_optimizer = true; }};
+}
+
+Changes Methods(const JobSpec& job, const std::set<Liberty>& liberties) {
+  Changes changes = {None};
+  if (liberties.contains(Liberty::kLora) && (!job.lora || job.quantize)) {
+    changes.push_back([](JobSpec& changed) {
+      if (!changed.lora) changed.lora.emplace();
+      changed.quantize.reset();
+    });
+  }
+  if (liberties.contains(Liberty::kQlora) && !job.quantize) {
+    changes.push_back([](JobSpec& changed) {
+      if (!changed.lora) changed.lora.emplace();
+      changed.quantize = job::Quantize::kNf4;
+    });
+  }
+  return changes;
+}
+
+Changes Precisions(const JobSpec& job, const std::set<Liberty>& liberties) {
+  if (!liberties.contains(Liberty::kPrecision)) return {None};
+  Changes changes = {None};
+  if (job.precision != job::Precision::k32True)
+    changes.push_back([](JobSpec& changed) { changed.precision = job::Precision::k32True; });
+  if (job.precision != job::Precision::kBf16True)
+    changes.push_back([](JobSpec& changed) { changed.precision = job::Precision::kBf16True; });
+  if (job.precision != job::Precision::kBf16Mixed)
+    changes.push_back([](JobSpec& changed) { changed.precision = job::Precision::kBf16Mixed; });
+  return changes;
+}
+
+Changes Optimizers(const JobSpec& job, const std::set<Liberty>& liberties) {
+  if (!liberties.contains(Liberty::kOptimizer)) return {None};
+  Changes changes = {None};
+  if (job.optimizer.name != job::OptimizerKind::kAdamW)
+    changes.push_back(
+        [](JobSpec& changed) { changed.optimizer.name = job::OptimizerKind::kAdamW; });
+  if (job.optimizer.name != job::OptimizerKind::kAdamW8bit)
+    changes.push_back(
+        [](JobSpec& changed) { changed.optimizer.name = job::OptimizerKind::kAdamW8bit; });
+  return changes;
+}
+
+// Every combination of one change of each.
+std::vector<JobSpec> Combined(std::vector<JobSpec> jobs, const Changes& changes) {
+  std::vector<JobSpec> combined;
+  combined.reserve(jobs.size() * changes.size());
+  for (const JobSpec& job : jobs) {
+    for (const Change change : changes) change(combined.emplace_back(job));
+  }
+  return combined;
+}
+
+std::vector<int64_t> Divisors(int64_t number) {
+  std::vector<int64_t> small, large;
+  for (int64_t i = 1; i * i <= number; ++i) {
+    if (number % i != 0) continue;
+    small.push_back(i);
+    if (i * i != number) large.push_back(number / i);
+  }
+  small.insert(small.end(), large.rbegin(), large.rend());
+  return small;
+}
+
+// The same global batch in micro batches of this size. The key that the job names keeps its sense:
+// one that counts accumulation goes on to do so only if the number stays.
+void SetMicroBatch(const job::BatchPlan& asked, int64_t micro, JobSpec* job) {
+  job->train.micro_batch_size = micro;
+  const int64_t accumulation = asked.global / (micro * job->devices);
+  if (job->train.global_batch_size ||
+      job->train.accumulate_grad_batches.value_or(1) == accumulation)
+    return;
+  job->train.accumulate_grad_batches.reset();
+  job->train.global_batch_size = asked.global;
+}
+
+std::string ReasonOf(const job::Problem& problem) {
+  return problem.hint.empty() ? problem.path + ": expected " + problem.expected
+                              : problem.path + ": " + problem.hint;
+}
+
+class Search {
+ public:
+  Search(const Question& question, const job::BatchPlan& batch)
+      : question_(question), batch_(batch), asked_(job::ResolveJob(question.job)) {}
+
+  Ways Run() {
+    ways_.asked = Costed(asked_);
+    ways_.asked_fits = ways_.asked.limit_bytes == 0 ||
+                       job::FitsSafely(ways_.asked.peak_bytes(), ways_.asked.limit_bytes);
+    for (int64_t devices = 1; devices <= question_.devices; ++devices) {
+      if (batch_.global % devices == 0) TryOn(devices);
+    }
+    for (auto& [reason, exclusion] : reasons_) ways_.excluded.push_back(std::move(exclusion));
+    std::ranges::stable_sort(ways_.excluded, std::ranges::greater{}, &Exclusion::ways);
+    return std::move(ways_);
+  }
+
+ private:
+  void TryOn(int64_t devices) {
+    std::vector<JobSpec> jobs = {asked_};
+    jobs.front().devices = devices;
+    // With it the learning rate follows the number of devices.
+    const bool rate_changes = asked_.optimizer.lr_scaling == job::LrScaling::kLinear;
+    for (const Changes& changes :
+         {Layouts(devices), Checkpointings(asked_), Offloads(),
+          Methods(asked_, question_.liberties), Precisions(asked_, question_.liberties),
+          Optimizers(asked_, question_.liberties)})
+      jobs = Combined(std::move(jobs), changes);
+    for (const int64_t micro : Divisors(batch_.global / devices)) {
+      for (JobSpec job : jobs) {
+        SetMicroBatch(batch_, micro, &job);
+        ++ways_.considered;
+        if (rate_changes && devices != asked_.devices) {
+          Exclude("optimizer.lr_scaling: the learning rate follows the number of devices");
+        } else {
+          Try(job);
+        }
+      }
+    }
+  }
+
+  void Try(const JobSpec& job) {
+    const std::vector<job::Problem> problems = job::CheckJob(job);
+    if (!problems.empty()) return static_cast<void>(Exclude(ReasonOf(problems.front())));
+    const std::vector<job::Problem> of_model = job::CheckModel(job, question_.inspection.model);
+    if (!of_model.empty()) return static_cast<void>(Exclude(ReasonOf(of_model.front())));
+    std::string reason;
+    if (!job::MeetsConstraints(job, question_.device, &reason))
+      return static_cast<void>(Exclude(reason));
+    Way way = Costed(job);
+    if (way.limit_bytes == 0 || job::FitsSafely(way.peak_bytes(), way.limit_bytes)) {
+      ways_.fitting.push_back(std::move(way));
+      return;
+    }
+    Exclusion& exclusion = Exclude("more memory than a device has");
+    exclusion.least_peak_bytes =
+        std::min(exclusion.least_peak_bytes.value_or(way.peak_bytes()), way.peak_bytes());
+  }
+
+  Way Costed(const JobSpec& job) const {
+    const job::DeviceKind kind =
+        question_.device.kind == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
+    Way way{.job = job,
+            .memory = job::EstimateMemoryOn(job, question_.inspection, kind,
+                                            question_.device.memory_bytes),
+            .limit_bytes = job::MemoryLimit(job, question_.device)};
+    way.time = job::EstimateTime(job, question_.inspection, question_.device.name,
+                                 way.memory.holds_gradients.value_or(false));
+    return way;
+  }
+
+  Exclusion& Exclude(const std::string& reason) {
+    Exclusion& exclusion = reasons_[reason];
+    exclusion.reason = reason;
+    ++exclusion.ways;
+    return exclusion;
+  }
+
+  const Question& question_;
+  const job::BatchPlan batch_;  // of the job as it is asked
+  const JobSpec asked_;
+  Ways ways_;
+  std::map<std::string, Exclusion> reasons_;
+};
+
+}  // namespace
+
+base::Result<Ways> FindWays(const Question& question) {
+  const base::Result<job::RunPlan> plan = job::PlanRun(question.job, question.inspection.rows);
+  if (!plan.ok()) return plan.error();
+  return Search(question, plan->batch).Run();
+}
+
+}  // namespace trainctl::advice

@@ -1,0 +1,74 @@
+// The ways to run one training: other devices, strategy, micro batch, memory savings, each with
+// what it is predicted to cost. A way keeps what the job learns, unless a liberty is given. Pure,
+// thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/estimate/memory_estimate.h"
+#include "common/estimate/model_shape.h"
+#include "common/estimate/run_time.h"
+#include "common/job/job.h"
+#include "common/job/site.h"
+
+namespace trainctl::advice {
+
+// What may change although it changes what is learned.
+enum class Liberty { kLora, kQlora, kPrecision, kOptimizer };
+
+inline constexpr std::string_view kLiberties = "lora, qlora, precision, optimizer";
+std::optional<Liberty> ParseLiberty(std::string_view name);
+
+struct Question {
+  job::JobSpec job;  // its micro batch is a number
+  job::Inspection inspection;
+  job::SiteDevice device;  // one of the equal devices that the job may use
+  int64_t devices = 1;     // how many of them there are
+  std::set<Liberty> liberties;
+};
+
+struct Way {
+  job::JobSpec job;  // resolved
+  job::MemoryEstimate memory;
+  int64_t limit_bytes = 0;                // of one device; 0: not known
+  std::optional<job::TimeEstimate> time;  // nullopt: the device has no rates
+
+  int64_t peak_bytes() const { return memory.peak_allocated; }
+  double device_seconds() const;  // of all its devices together; 0 without a time
+};
+
+// Ways that are left out for one reason.
+struct Exclusion {
+  std::string reason;
+  int64_t ways = 0;
+  std::optional<int64_t> least_peak_bytes;  // of those that need more memory than there is
+};
+
+struct Ways {
+  Way asked;  // as the job has it, whether or not it fits
+  bool asked_fits = true;
+  std::vector<Way> fitting;         // leaves the margin of fit.h; the job's own too
+  std::vector<Exclusion> excluded;  // most ways first
+  int64_t considered = 0;
+};
+
+// Devices whose number divides the global batch; single, DDP, FSDP by both shardings; micro batches
+// that divide a device's rows; checkpointing; the optimizer in host memory; and the liberties'.
+// kInvalid: the job's own batches are indivisible, or its data do not fill a step.
+base::Result<Ways> FindWays(const Question& question);
+
+// The ways that no other beats in both time and memory, fastest first. A way that saves less than
+// 1 % of memory over a faster one is left out. The fastest on each smaller number of devices is
+// added. Ways without a time are none.
+std::vector<Way> ParetoFront(std::vector<Way> ways);
+
+// What is typed behind `trainctl submit FILE` to get from the job to the way; empty: nothing.
+std::string OverridesOf(const job::JobSpec& job, const Way& way);
+
+}  // namespace trainctl::advice

@@ -1,0 +1,132 @@
+// trainctl advise: what is printed, what is asked, and what a trial submits.
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "client/exit_code.h"
+#include "client/show/output.h"
+#include "common/base/file.h"
+#include "common/estimate/memory_estimate.h"
+#include "common/job/job_json.h"
+#include "tests/client/client_test.h"
+
+namespace trainctl::client {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kJob = R"({"version": 1, "name": "tiny",
+ "model": {"path": "/models/tiny", "init": "random"}, "precision": "bf16-true",
+ "data": {"path": "/data/rows.json", "val_split_fraction": 0.1},
+ "train": {"global_batch_size": 8, "micro_batch_size": 2, "max_seq_length": 128},
+ "output": {"dir": "/out", "save": "final"}})";
+
+class AdviseTest : public ClientTest {
+ protected:
+  AdviseTest() {
+    char folder[] = "/tmp/trainctl-advise-XXXXXX";
+    folder_ = mkdtemp(folder);
+    EXPECT_TRUE(base::WriteFileAtomically(File(), kJob).ok());
+    for (const char* name : {"alpha/0", "alpha/1"}) {
+      v1::WorkerView worker = CpuWorker(name, "READY");
+      v1::Device& device = *worker.mutable_device();
+      device.set_kind("cuda");
+      device.set_name("NVIDIA H200");
+      device.set_memory_bytes(int64_t{139} << 30);
+      device.set_compute_capability("9.0");
+      coordinator_.workers.push_back(worker);
+    }
+    job::Inspection inspection;
+    inspection.model = {.layers = 2,
+                        .hidden = 64,
+                        .intermediate = 128,
+                        .heads = 4,
+                        .kv_heads = 4,
+                        .head_dim = 16,
+                        .vocab = 512,
+                        .max_positions = 2048};
+    inspection.rows = 1000;
+    inspection.longest_row = 100;
+    inspection.total_tokens = 50'000;
+    inspection.data_digest = "d1";
+    v1::InspectResponse response;
+    response.set_inspection_json(job::ToJson(inspection));
+    coordinator_.inspection = response;
+  }
+  ~AdviseTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string File() const { return folder_ + "/job.json"; }
+
+  Json Ways(std::vector<std::string> words) {
+    words.insert(words.end(), {"-o", "json"});
+    const Ended ended = Trainctl(words);
+    EXPECT_EQ(ended.code, kExitOk) << ended.err;
+    return Json::parse(ended.out);
+  }
+
+  std::string folder_;
+};
+
+TEST_F(AdviseTest, PrintsTheFrontWithWhatToType) {
+  const Ended ended = Trainctl({"advise", File(), "--price", "2.50/GPUh"});
+  EXPECT_EQ(ended.code, kExitOk) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("tiny on 2 × NVIDIA H200 (139.00 GiB): "));
+  EXPECT_THAT(ended.out, HasSubstr("--devices 2"));
+  EXPECT_THAT(ended.out, HasSubstr("PRICE"));
+  EXPECT_THAT(ended.out, HasSubstr("Left out, "));
+  EXPECT_THAT(ended.out, HasSubstr("trainctl submit " + File() + " CHANGES"));
+  EXPECT_TRUE(coordinator_.submissions.empty());
+}
+
+// What the coordinator knows of earlier runs is shown in the place of what rates say.
+TEST_F(AdviseTest, EarlierRunsAreBelieved) {
+  v1::EarlierRunsResponse response;
+  for (int i = 0; i < 500; ++i) {
+    v1::DeviceRuns& runs = *response.add_jobs()->add_devices();
+    runs.set_device_name("NVIDIA H200");
+    runs.set_step_seconds(7);
+    runs.set_runs(2);
+  }
+  coordinator_.earlier_runs = response;
+  const Json ways = Ways({"advise", File(), "--all"});
+  for (const Json& way : ways["ways"]) EXPECT_EQ(way["step_seconds"], 7) << way.dump();
+  EXPECT_EQ(ways["as_asked"]["earlier_runs"], 2);
+}
+
+TEST_F(AdviseTest, LibertiesAddWaysAndWrongOnesAreNamed) {
+  const int64_t strict = Ways({"advise", File()})["considered"];
+  const int64_t free = Ways({"advise", File(), "--allow", "lora,qlora,optimizer"})["considered"];
+  EXPECT_GT(free, 3 * strict);
+  const Ended wrong = Trainctl({"advise", File(), "--allow", "lora,speed"});
+  EXPECT_NE(wrong.code, kExitOk);
+  EXPECT_THAT(wrong.err, HasSubstr("'speed': expected some of lora, qlora"));
+  const Ended price = Trainctl({"advise", File(), "--price", "cheap"});
+  EXPECT_THAT(price.err, HasSubstr("--price: 'cheap'"));
+}
+
+TEST_F(AdviseTest, WithoutASiteThereIsNoAdvice) {
+  coordinator_.unreachable = true;
+  EXPECT_NE(Trainctl({"advise", File()}).code, kExitOk);
+}
+
+TEST_F(AdviseTest, ATrialKeepsNothing) {
+  const Json ways = Ways({"advise", File()});
+  ASSERT_GE(ways["ways"].size(), 2u);
+  coordinator_.watchings.push_back({.told = {FinishedJob("j1", "tiny-way-1", "SUCCEEDED"),
+                                             FinishedJob("j2", "tiny-way-2", "SUCCEEDED")}});
+  Trainctl({"advise", File(), "--try", "2", "--steps", "5"});
+  ASSERT_EQ(coordinator_.submissions.size(), 1u);
+  const v1::SubmitRequest& request = coordinator_.submissions.back();
+  ASSERT_EQ(request.jobs_size(), 2);
+  for (const v1::JobSubmission& submission : request.jobs()) {
+    const base::Result<job::JobSpec> job = job::FromJson(submission.job_json());
+    ASSERT_TRUE(job.ok());
+    EXPECT_EQ(job->train.max_steps, 5);
+    EXPECT_EQ(job->output.dir, std::nullopt);
+    EXPECT_EQ(job->data.val_split_fraction, 0);
+  }
+}
+
+}  // namespace
+}  // namespace trainctl::client

@@ -1,0 +1,179 @@
+// Other ways to run a job: each trains the same, fits, can be typed, and the front holds the best.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "common/advice/way.h"
+#include "common/estimate/fit.h"
+#include "common/job/batch.h"
+#include "common/job/check_job.h"
+#include "common/job/job_json.h"
+#include "tests/job/deployed_model.h"
+
+namespace trainctl::advice {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+
+constexpr char kFile[] = R"({"version": 1, "name": "seven", "model": {"path": "/m"},
+  "data": {"path": "/d", "val_split_fraction": 0.05}, "precision": "bf16-true",
+  "train": {"global_batch_size": 64, "micro_batch_size": 4, "max_seq_length": 512},
+  "output": {"dir": "/o", "save": "none"}})";
+
+// What is typed behind `trainctl submit FILE`.
+std::vector<job::Override> Typed(const std::string& overrides) {
+  std::vector<job::Override> typed;
+  std::istringstream words(overrides);
+  for (std::string key, value; words >> key >> value;) {
+    if (value.starts_with("'")) value = value.substr(1, value.size() - 2);
+    typed.push_back({key.substr(2), value});
+  }
+  return typed;
+}
+
+job::JobSpec Read(const std::string& text, const std::string& overrides = "") {
+  job::ReadJob read =
+      job::ReadJobFile(text, {.base_directory = "/", .overrides = Typed(overrides)});
+  EXPECT_TRUE(read.problems.empty()) << job::Format(read.problems, overrides);
+  return read.job.value_or(job::JobSpec());
+}
+
+Question OnH200s(const std::string& text, int64_t devices,
+                 const std::string& model = "open_llama_7b") {
+  Question question{.job = Read(text), .devices = devices};
+  question.inspection = {.model = job::DeployedModel(model),
+                         .rows = 52'000,
+                         .longest_row = 512,
+                         .total_tokens = 52'000 * 120,
+                         .data_digest = "d",
+                         .output = std::nullopt};
+  question.device = {.kind = "cuda",
+                     .host = "h",
+                     .name = "NVIDIA H200",
+                     .memory_bytes = 139 * kGiB,
+                     .compute_capability = "9.0"};
+  return question;
+}
+
+Ways Find(const Question& question) {
+  base::Result<Ways> ways = FindWays(question);
+  EXPECT_TRUE(ways.ok()) << ways.error().message;
+  return ways.ok() ? std::move(*ways) : Ways();
+}
+
+TEST(Advice, EveryWayTrainsTheSameAndFits) {
+  const Question question = OnH200s(kFile, 4);
+  const Ways ways = Find(question);
+  ASSERT_GT(ways.fitting.size(), 50u);
+  for (const Way& way : ways.fitting) {
+    EXPECT_TRUE(job::CheckJob(way.job).empty());
+    EXPECT_EQ(job::PlanBatch(way.job)->global, 64);
+    EXPECT_EQ(way.job.precision, question.job.precision);
+    EXPECT_EQ(way.job.optimizer.name, question.job.optimizer.name);
+    EXPECT_FALSE(way.job.lora);
+    EXPECT_TRUE(job::FitsSafely(way.peak_bytes(), way.limit_bytes));
+    EXPECT_GT(way.time->total_seconds, 0);
+  }
+  int64_t excluded = 0;
+  for (const Exclusion& exclusion : ways.excluded) excluded += exclusion.ways;
+  EXPECT_EQ(ways.considered, static_cast<int64_t>(ways.fitting.size()) + excluded);
+}
+
+// A file that counts accumulation, one with a global batch, one with neither.
+TEST(Advice, TheOverridesAreTheWay) {
+  const std::string file = kFile;
+  const std::string batch = "\"global_batch_size\": 64, ";
+  const size_t at = file.find(batch);
+  const std::string accumulating =
+      std::string(file).replace(at, batch.size(), "\"accumulate_grad_batches\": 8, ");
+  const std::string plain = std::string(file).replace(at, batch.size(), "");
+  for (const std::string& text : {file, accumulating, plain}) {
+    Question question = OnH200s(text, 4);
+    question.liberties = {Liberty::kLora, Liberty::kQlora, Liberty::kPrecision,
+                          Liberty::kOptimizer};
+    const Ways ways = Find(question);
+    size_t tried = 0;
+    for (size_t i = 0; i < ways.fitting.size(); i += 37, ++tried) {
+      const Way& way = ways.fitting[i];
+      const std::string overrides = OverridesOf(question.job, way);
+      const job::JobSpec typed = job::ResolveJob(Read(text, overrides));
+      EXPECT_EQ(job::ToJson(typed), job::ToJson(way.job)) << overrides;
+    }
+    EXPECT_GE(tried, 8u);
+    EXPECT_EQ(OverridesOf(question.job, ways.asked), "");
+  }
+}
+
+TEST(Advice, NoWayBeatsOneOfTheFront) {
+  const Ways ways = Find(OnH200s(kFile, 4));
+  const std::vector<Way> front = ParetoFront(ways.fitting);
+  ASSERT_GE(front.size(), 3u);
+  const auto least_seconds = [](const Way& way) { return way.time->total_seconds; };
+  EXPECT_EQ(front.front().time->total_seconds,
+            std::ranges::min_element(ways.fitting, {}, least_seconds)->time->total_seconds);
+  for (size_t i = 1; i < front.size(); ++i)
+    EXPECT_LE(front[i - 1].time->total_seconds, front[i].time->total_seconds);
+  for (const Way& kept : front) {
+    for (const Way& other : ways.fitting) {
+      const bool beats = other.time->total_seconds < kept.time->total_seconds &&
+                         other.peak_bytes() < kept.peak_bytes() &&
+                         other.job.devices <= kept.job.devices;
+      EXPECT_FALSE(beats) << OverridesOf(front.front().job, other);
+    }
+  }
+  // The fastest of one device is there, though more devices are faster and hold less each.
+  EXPECT_EQ(std::ranges::count(front, 1, [](const Way& way) { return way.job.devices; }) > 0, true);
+}
+
+TEST(Advice, WhatDoesNotFitIsShownWithWhatItLacks) {
+  std::string text = kFile;
+  text.replace(text.find("bf16-true"), 9, "32-true");
+  Question question = OnH200s(text, 1);
+  question.device.memory_bytes = 80 * kGiB;
+  const Ways ways = Find(question);
+  EXPECT_FALSE(ways.asked_fits);
+  const auto memory =
+      std::ranges::find(ways.excluded, "more memory than a device has", &Exclusion::reason);
+  ASSERT_NE(memory, ways.excluded.end());
+  EXPECT_GT(memory->least_peak_bytes, 75 * kGiB);
+  question.liberties = {Liberty::kQlora, Liberty::kPrecision};
+  const Ways freer = Find(question);
+  EXPECT_TRUE(std::ranges::any_of(freer.fitting,
+                                  [](const Way& way) { return way.job.quantize.has_value(); }));
+  EXPECT_FALSE(std::ranges::any_of(
+      freer.fitting, [](const Way& way) { return way.job.lora.has_value() && !way.job.quantize; }));
+}
+
+TEST(Advice, ARateThatFollowsTheDevicesKeepsTheirNumber) {
+  std::string text = kFile;
+  text.replace(text.find("\"output\""), 8,
+               "\"optimizer\": {\"lr\": 1e-5, \"lr_scaling\": \"linear\"}, \"output\"");
+  const Ways ways = Find(OnH200s(text, 4));
+  ASSERT_FALSE(ways.fitting.empty());
+  for (const Way& way : ways.fitting) EXPECT_EQ(way.job.devices, 1);
+  EXPECT_TRUE(std::ranges::any_of(ways.excluded, [](const Exclusion& exclusion) {
+    return exclusion.reason.find("lr_scaling") != std::string::npos;
+  }));
+}
+
+TEST(Advice, BatchesThatCannotBeDividedAreAnError) {
+  Question question = OnH200s(kFile, 4);
+  question.job.train.micro_batch_size = 7;
+  EXPECT_THAT(FindWays(question).error().message, HasSubstr("global_batch_size"));
+}
+
+// A whole site is no enumeration that anybody waits for.
+TEST(Advice, ConsidersTensOfThousands) {
+  std::string text = kFile;
+  text.replace(text.find("64"), 2, "7680");
+  Question question = OnH200s(text, 64);
+  question.liberties = {Liberty::kLora, Liberty::kQlora, Liberty::kPrecision, Liberty::kOptimizer};
+  EXPECT_GT(Find(question).considered, 10'000);
+}
+
+}  // namespace
+}  // namespace trainctl::advice
