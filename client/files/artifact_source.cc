@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/saved_folder.h"
+#include "common/wire/artifact.h"
 
 namespace trainctl::client {
 namespace {
@@ -24,13 +25,13 @@ class LocalFiles : public ArtifactSource {
  public:
   explicit LocalFiles(std::string path) : path_(std::move(path)) {}
 
-  base::Result<std::vector<SavedFile>> List() override {
+  base::Result<std::vector<job::ArtifactFile>> List() override {
     std::error_code error;
     const fs::file_status status = fs::status(path_, error);
     if (!fs::exists(status))
       return Refused(path_,
                      error ? error : std::make_error_code(std::errc::no_such_file_or_directory));
-    std::vector<SavedFile> files;
+    std::vector<job::ArtifactFile> files;
     if (!fs::is_directory(status)) {
       files.push_back(
           {path_.filename().string(), static_cast<int64_t>(fs::file_size(path_, error))});
@@ -44,8 +45,9 @@ class LocalFiles : public ArtifactSource {
       }
     }
     if (error) return Refused(path_, error);
-    std::sort(files.begin(), files.end(),
-              [](const SavedFile& a, const SavedFile& b) { return a.path < b.path; });
+    std::sort(
+        files.begin(), files.end(),
+        [](const job::ArtifactFile& a, const job::ArtifactFile& b) { return a.path < b.path; });
     return files;
   }
 
@@ -74,31 +76,30 @@ class RemoteFiles : public ArtifactSource {
     request_.set_path(std::move(path));
   }
 
-  base::Result<std::vector<SavedFile>> List() override {
-    base::Result<v1::ReadArtifactResponse> response = Ask("", 0);
-    if (!response.ok()) return response.error();
-    std::vector<SavedFile> files;
-    for (const v1::ArtifactFile& file : response->files())
-      files.push_back({file.path(), file.bytes()});
-    return files;
+  base::Result<std::vector<job::ArtifactFile>> List() override {
+    base::Result<job::ArtifactPiece> piece = Ask("", 0);
+    if (!piece.ok()) return piece.error();
+    return std::move(piece->files);
   }
 
   base::Result<std::string> Read(const std::string& file, int64_t offset) override {
-    base::Result<v1::ReadArtifactResponse> response = Ask(file, offset);
-    if (!response.ok()) return response.error();
-    return std::move(*response->mutable_data());
+    base::Result<job::ArtifactPiece> piece = Ask(file, offset);
+    if (!piece.ok()) return piece.error();
+    return std::move(piece->data);
   }
 
  private:
-  base::Result<v1::ReadArtifactResponse> Ask(const std::string& file, int64_t offset) {
+  base::Result<job::ArtifactPiece> Ask(const std::string& file, int64_t offset) {
     request_.set_file(file);
     request_.set_offset(offset);
     for (int tries = 1;; ++tries) {
       base::Result<v1::ReadArtifactResponse> response = api_.ReadArtifact(request_);
-      const bool may_help =
-          !response.ok() && response.error().code == base::Code::kUnavailable && listed_;
-      if (response.ok()) listed_ = true;
-      if (!may_help || tries == kTries) return response;
+      if (response.ok()) {
+        listed_ = true;
+        return wire::FromWire(std::move(*response));
+      }
+      const bool may_help = response.error().code == base::Code::kUnavailable && listed_;
+      if (!may_help || tries == kTries) return response.error();
       retry_later_();
     }
   }
@@ -116,7 +117,7 @@ bool StaysInside(const std::string& path) {
          std::find(relative.begin(), relative.end(), "..") == relative.end();
 }
 
-base::Status CopyFile(ArtifactSource& source, const SavedFile& file, FolderDraft* draft,
+base::Status CopyFile(ArtifactSource& source, const job::ArtifactFile& file, FolderDraft* draft,
                       const std::function<void(int64_t)>& on_piece) {
   if (!StaysInside(file.path))
     return base::Error{base::Code::kConflict, "'" + file.path + "' is no path within the artifact"};
@@ -151,10 +152,10 @@ std::unique_ptr<ArtifactSource> RemoteArtifact(Api& api, std::string job, std::s
                                        std::move(retry_later));
 }
 
-base::Status CopyFiles(ArtifactSource& source, const std::vector<SavedFile>& files,
+base::Status CopyFiles(ArtifactSource& source, const std::vector<job::ArtifactFile>& files,
                        FolderDraft* draft, const std::function<void(int64_t)>& on_progress) {
   int64_t done = 0;
-  for (const SavedFile& file : files) {
+  for (const job::ArtifactFile& file : files) {
     const base::Status copied =
         CopyFile(source, file, draft, [&](int64_t bytes) { on_progress(done += bytes); });
     if (!copied.ok()) return copied;
@@ -162,9 +163,9 @@ base::Status CopyFiles(ArtifactSource& source, const std::vector<SavedFile>& fil
   return base::Ok{};
 }
 
-int64_t BytesOf(const std::vector<SavedFile>& files) {
+int64_t BytesOf(const std::vector<job::ArtifactFile>& files) {
   int64_t bytes = 0;
-  for (const SavedFile& file : files) bytes += file.bytes;
+  for (const job::ArtifactFile& file : files) bytes += file.bytes;
   return bytes;
 }
 

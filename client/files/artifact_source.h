@@ -10,19 +10,15 @@
 
 #include "client/api.h"
 #include "client/files/folder_draft.h"
+#include "common/rank/artifact.h"
 
 namespace trainctl::client {
-
-struct SavedFile {
-  std::string path;  // relative to the artifact; of an artifact that is a file its name
-  int64_t bytes = 0;
-};
 
 class ArtifactSource {
  public:
   virtual ~ArtifactSource() = default;
   // kNotFound, kIo; from afar also kUnavailable: no worker of that host answers.
-  virtual base::Result<std::vector<SavedFile>> List() = 0;
+  virtual base::Result<std::vector<job::ArtifactFile>> List() = 0;
   // A piece from offset on; empty: the file ends there.
   virtual base::Result<std::string> Read(const std::string& file, int64_t offset) = 0;
 };
@@ -35,10 +31,10 @@ std::unique_ptr<ArtifactSource> RemoteArtifact(Api& api, std::string job, std::s
 
 // All files, each checked against the size it was listed with. kConflict: one has changed
 // meanwhile, or lies outside the artifact.
-base::Status CopyFiles(ArtifactSource& source, const std::vector<SavedFile>& files,
+base::Status CopyFiles(ArtifactSource& source, const std::vector<job::ArtifactFile>& files,
                        FolderDraft* draft,
                        const std::function<void(int64_t bytes_done)>& on_progress);
 
-int64_t BytesOf(const std::vector<SavedFile>& files);
+int64_t BytesOf(const std::vector<job::ArtifactFile>& files);
 
 }  // namespace trainctl::client

@@ -102,17 +102,16 @@ void TakeAcceptance(job::Acceptance acceptance, Assessment* assessment) {
 
 }  // namespace
 
-void PredictTime(const std::vector<EarlierRuns>& earlier, Assessment* assessment) {
+void PredictTime(const std::vector<job::EarlierRuns>& earlier, Assessment* assessment) {
   if (!assessment->inspection || assessment->candidates.empty()) return;
   const std::string& device = assessment->candidates.front().device.name;
   const bool holds_gradients =
       assessment->prediction && assessment->prediction->holds_gradients.value_or(false);
   assessment->time =
       job::EstimateTime(assessment->job, *assessment->inspection, device, holds_gradients);
-  for (const EarlierRuns& runs : earlier) {
+  for (const job::EarlierRuns& runs : earlier) {
     if (runs.device_name != device || runs.runs < 1) continue;
-    assessment->time = job::EstimateTimeFromRuns(assessment->job, *assessment->inspection, device,
-                                                 runs.step_seconds, runs.runs);
+    assessment->time = job::EstimateTimeFromRuns(assessment->job, *assessment->inspection, runs);
   }
 }
 

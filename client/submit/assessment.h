@@ -46,16 +46,9 @@ struct Site {
   std::vector<SiteWorker> workers;  // the stored inventory
 };
 
-// Steps of earlier runs of the same shape, by device.
-struct EarlierRuns {
-  std::string device_name;
-  double step_seconds = 0;
-  int64_t runs = 0;
-};
-
-// Predicts the time: from the runs on the device where the job would run, else from its rates.
-// Nothing where neither is known.
-void PredictTime(const std::vector<EarlierRuns>& earlier, Assessment* assessment);
+// Predicts the time: from the earlier runs of the same shape on the device where the job would run,
+// else from its rates. Nothing where neither is known.
+void PredictTime(const std::vector<job::EarlierRuns>& earlier, Assessment* assessment);
 
 // Of a job that was read without problems. force: that it fits no device is a note, not a problem.
 // kInvalid: the inspected data do not fill one global batch.

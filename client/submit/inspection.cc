@@ -1,6 +1,7 @@
 #include "client/submit/inspection.h"
 
 #include "common/job/job_json.h"
+#include "common/wire/earlier_runs.h"
 
 namespace trainctl::client {
 namespace {
@@ -67,11 +68,10 @@ void PredictTimes(Context& context, std::vector<Assessment>* assessments) {
       context.api != nullptr ? context.api->EarlierRuns(request)
                              : base::Result<v1::EarlierRunsResponse>(v1::EarlierRunsResponse());
   for (size_t i = 0; i < inspected.size(); ++i) {
-    std::vector<EarlierRuns> earlier;
+    std::vector<job::EarlierRuns> earlier;
     if (response.ok() && static_cast<int>(i) < response->jobs_size()) {
-      for (const v1::DeviceRuns& runs : response->jobs(static_cast<int>(i)).devices()) {
-        earlier.push_back({runs.device_name(), runs.step_seconds(), runs.runs()});
-      }
+      for (const v1::DeviceRuns& runs : response->jobs(static_cast<int>(i)).devices())
+        earlier.push_back(wire::FromWire(runs));
     }
     PredictTime(earlier, inspected[i]);
   }

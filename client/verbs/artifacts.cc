@@ -169,14 +169,14 @@ class Artifacts : public Verb {
   base::Status Copy(Context& context, Api& api, const std::string& job,
                     const v1::Artifact& artifact, FolderDraft* draft) const {
     const std::unique_ptr<ArtifactSource> local = LocalArtifact(artifact.path());
-    const base::Result<std::vector<SavedFile>> here = local->List();
+    const base::Result<std::vector<job::ArtifactFile>> here = local->List();
     if (here.ok() && artifact.bytes() > 0 && BytesOf(*here) == artifact.bytes() &&
         IsOwnFolder(api, job, artifact)) {
       return CopyFiles(*local, *here, draft, CopyProgress(context, artifact.bytes()));
     }
     const std::unique_ptr<ArtifactSource> remote = RemoteArtifact(
         api, job, artifact.path(), [&context] { context.surroundings.sleep(kRetrySeconds); });
-    base::Result<std::vector<SavedFile>> files = remote->List();
+    base::Result<std::vector<job::ArtifactFile>> files = remote->List();
     if (!files.ok()) return WithAdvice(files.error(), artifact);
     if (artifact.bytes() > 0 && BytesOf(*files) != artifact.bytes()) {
       return base::Error{

@@ -52,11 +52,11 @@ std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection&
 }
 
 std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection,
-                                                 std::string_view device_name,
-                                                 double median_step_seconds, int64_t runs) {
+                                                 const EarlierRuns& earlier) {
   const base::Result<RunPlan> plan = PlanRun(job, inspection.rows);
   if (!plan) return std::nullopt;
-  return Whole(plan->job, inspection, *plan, device_name, median_step_seconds, runs);
+  return Whole(plan->job, inspection, *plan, earlier.device_name, earlier.step_seconds,
+               earlier.runs);
 }
 
 std::string TimeText(const TimeEstimate& estimate) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/ids.h"
 #include "common/estimate/model_shape.h"
 #include "common/job/job.h"
 
@@ -20,6 +21,14 @@ struct TimeEstimate {
   double total_seconds = 0;     // with start, load and evaluation
   int64_t earlier_runs = 0;     // that it is taken from; 0: from rates
   std::string device_name;
+};
+
+// Runs of one shape that SUCCEEDED on devices of one model.
+struct EarlierRuns {
+  std::string device_name;
+  double step_seconds = 0;  // of an optimizer step: the median of the runs' medians
+  int64_t runs = 0;
+  base::JobId latest;
 };
 
 // What the step time of a job depends on, as text: equal for runs of the same shape (model, data,
@@ -34,10 +43,9 @@ std::optional<TimeEstimate> EstimateTime(const JobSpec& job, const Inspection& i
                                          std::string_view device_name,
                                          bool holds_gradients = false);
 
-// From the median step of earlier runs. nullopt: the data do not make a step.
+// On the device of earlier runs of its shape. nullopt: the data do not make a step.
 std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection,
-                                                 std::string_view device_name,
-                                                 double median_step_seconds, int64_t runs);
+                                                 const EarlierRuns& earlier);
 
 // "1h 3min (0.84 s a step), predicted from 3 earlier runs on NVIDIA H200" | "…, predicted from the
 // rates of NVIDIA H200".

@@ -6,7 +6,7 @@
 namespace trainctl::coordinator {
 
 void ArtifactReads::Ask(WorkerSessions& sessions, const std::vector<std::string>& workers,
-                        AskArtifact question, base::SteadyMicros now, Answer answer) {
+                        job::ArtifactQuestion question, base::SteadyMicros now, Answer answer) {
   const auto connected = std::find_if(workers.begin(), workers.end(), [&](const auto& name) {
     return sessions.Find(name) != nullptr;
   });
@@ -19,11 +19,10 @@ void ArtifactReads::Ask(WorkerSessions& sessions, const std::vector<std::string>
   }
   const base::Result<std::string> id = pending_.Add(*connected, now, answer);
   if (!id) return answer(id.error());
-  question.request_id = *id;
-  sessions.Send(*connected, std::move(question));
+  sessions.Send(*connected, AskArtifact{*id, std::move(question)});
 }
 
-void ArtifactReads::OnResult(const std::string& request_id, ArtifactPiece piece,
+void ArtifactReads::OnResult(const std::string& request_id, job::ArtifactPiece piece,
                              const std::string& error) {
   if (error.empty()) return pending_.Give(request_id, std::move(piece));
   pending_.Give(request_id, base::Error{base::Code::kIo, error});

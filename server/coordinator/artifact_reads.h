@@ -7,21 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "common/rank/artifact.h"
 #include "server/coordinator/pending_answers.h"
 #include "server/coordinator/worker_sessions.h"
 
 namespace trainctl::coordinator {
-
-struct ArtifactFile {
-  std::string path;  // relative to the artifact's
-  int64_t bytes = 0;
-};
-
-// Of a listing the files, else the data.
-struct ArtifactPiece {
-  std::vector<ArtifactFile> files;
-  std::string data;
-};
 
 class ArtifactReads {
  public:
@@ -30,19 +20,20 @@ class ArtifactReads {
 
   // kUnavailable: none of these workers is connected, it went away, or it did not answer within the
   // deadline. kExhausted: too many wait. kIo: the worker can't read it (its words).
-  using Answer = PendingAnswers<ArtifactPiece>::Answer;
+  using Answer = PendingAnswers<job::ArtifactPiece>::Answer;
   // workers: of the host, the first that is connected is asked.
-  void Ask(WorkerSessions& sessions, const std::vector<std::string>& workers, AskArtifact question,
-           base::SteadyMicros now, Answer answer);
+  void Ask(WorkerSessions& sessions, const std::vector<std::string>& workers,
+           job::ArtifactQuestion question, base::SteadyMicros now, Answer answer);
 
   // error empty: it succeeded. An unknown id: answered too late, dropped.
-  void OnResult(const std::string& request_id, ArtifactPiece piece, const std::string& error);
+  void OnResult(const std::string& request_id, job::ArtifactPiece piece, const std::string& error);
   void OnWorkerLeft(const std::string& worker) { pending_.OnWorkerLeft(worker); }
   void OnTick(base::SteadyMicros now) { pending_.OnTick(now); }
   void FailAll(const std::string& message) { pending_.FailAll(message); }
 
  private:
-  PendingAnswers<ArtifactPiece> pending_{"a", "reads of artifacts", kMaxWaiting, kDeadlineMicros};
+  PendingAnswers<job::ArtifactPiece> pending_{"a", "reads of artifacts", kMaxWaiting,
+                                              kDeadlineMicros};
 };
 
 }  // namespace trainctl::coordinator

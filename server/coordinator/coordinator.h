@@ -110,7 +110,7 @@ class Coordinator {
   void RemoveWorker(const std::string& worker, std::string actor, Answer answer);
 
   // `workers`: of the host that has it.
-  void ReadArtifact(const std::vector<std::string>& workers, AskArtifact question,
+  void ReadArtifact(const std::vector<std::string>& workers, job::ArtifactQuestion question,
                     ArtifactReads::Answer answer);
 
   // ---- workers ----
@@ -126,7 +126,7 @@ class Coordinator {
   void WorkerInspected(const WorkerChannel& channel, const std::string& worker,
                        const std::string& request_id, base::Result<job::Inspection> inspection);
   void WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker,
-                          const std::string& request_id, ArtifactPiece piece,
+                          const std::string& request_id, job::ArtifactPiece piece,
                           const std::string& error);
   void WorkerLeft(const WorkerChannel& channel, const std::string& worker);
 

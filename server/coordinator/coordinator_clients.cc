@@ -137,8 +137,8 @@ void Coordinator::Inspect(std::string job_json, std::string user, Inspections::A
                    std::move(answer));
 }
 
-void Coordinator::ReadArtifact(const std::vector<std::string>& workers, AskArtifact question,
-                               ArtifactReads::Answer answer) {
+void Coordinator::ReadArtifact(const std::vector<std::string>& workers,
+                               job::ArtifactQuestion question, ArtifactReads::Answer answer) {
   artifact_reads_.Ask(workers_, workers, std::move(question), parts_.clock.Steady(),
                       std::move(answer));
 }

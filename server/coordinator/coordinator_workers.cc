@@ -104,7 +104,7 @@ void Coordinator::Perform(core::InspectJob& ask) {
 }
 
 void Coordinator::WorkerReadArtifact(const WorkerChannel& channel, const std::string& worker,
-                                     const std::string& request_id, ArtifactPiece piece,
+                                     const std::string& request_id, job::ArtifactPiece piece,
                                      const std::string& error) {
   if (workers_.Hear(worker, channel, parts_.clock.Steady()) == nullptr) return;
   artifact_reads_.OnResult(request_id, std::move(piece), error);

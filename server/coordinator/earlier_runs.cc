@@ -4,13 +4,14 @@
 #include <map>
 #include <utility>
 
-#include "common/estimate/run_time.h"
 #include "common/rank/reduction.h"
 #include "server/coordinator/summaries.h"
 
 namespace trainctl::coordinator {
 namespace {
 
+constexpr int64_t kMostJobs = 1000;  // the newest of the site are looked at
+constexpr int64_t kMostRuns = 5;     // the newest of a shape and device count
 constexpr int64_t kFewestSteps = 2;  // a run of one step has no steady state
 
 // The medians of one device's runs, newest first.
@@ -32,8 +33,7 @@ base::Status Add(store::Reader& reader, base::JobId job, std::vector<Measured>* 
   const std::string& name = attempts->back().ranks.front().device_name;
   auto found = std::find_if(devices->begin(), devices->end(),
                             [&](const Measured& measured) { return measured.device_name == name; });
-  if (found != devices->end() &&
-      static_cast<int64_t>(found->medians.size()) >= EarlierRuns::kMostRuns)
+  if (found != devices->end() && static_cast<int64_t>(found->medians.size()) >= kMostRuns)
     return base::Ok{};
   const auto summaries = ReadSummaries(reader, job);
   if (!summaries) return summaries.error();
@@ -44,18 +44,18 @@ base::Status Add(store::Reader& reader, base::JobId job, std::vector<Measured>* 
   return base::Ok{};
 }
 
-EarlierRuns Summarize(const Measured& measured) {
+job::EarlierRuns Summarize(const Measured& measured) {
   return {measured.device_name, job::Median(measured.medians).value_or(0),
           static_cast<int64_t>(measured.medians.size()), measured.latest};
 }
 
 }  // namespace
 
-base::Result<std::vector<std::vector<EarlierRuns>>> FindEarlierRuns(
+base::Result<std::vector<std::vector<job::EarlierRuns>>> FindEarlierRuns(
     store::Reader& reader, const std::vector<std::string>& shapes) {
   store::JobFilter filter;
   filter.states = {job::JobState::kFinished};
-  filter.limit = EarlierRuns::kMostJobs;
+  filter.limit = kMostJobs;
   const auto jobs = reader.Jobs(filter);
   if (!jobs) return jobs.error();
   std::map<std::string, std::vector<Measured>> by_shape;
@@ -66,7 +66,7 @@ base::Result<std::vector<std::vector<EarlierRuns>>> FindEarlierRuns(
     if (wanted == by_shape.end()) continue;
     if (const auto added = Add(reader, job.row.id, &wanted->second); !added) return added.error();
   }
-  std::vector<std::vector<EarlierRuns>> found(shapes.size());
+  std::vector<std::vector<job::EarlierRuns>> found(shapes.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
     for (const Measured& measured : by_shape[shapes[i]]) found[i].push_back(Summarize(measured));
   }

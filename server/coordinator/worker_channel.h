@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/rank/artifact.h"
 #include "server/core/actions.h"
 
 namespace trainctl::coordinator {
@@ -30,14 +31,9 @@ struct AskInspect {
   std::string job_json;
 };
 
-// One file of what a rank on the worker's host has saved under `path`, from offset on; file empty:
-// list the files.
 struct AskArtifact {
   std::string request_id;
-  std::string path;
-  std::string file;
-  int64_t offset = 0;
-  std::string record;  // as the rank reported it
+  job::ArtifactQuestion question;
 };
 
 using WorkerCommand =

@@ -5,6 +5,8 @@
 
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
+#include "common/wire/artifact.h"
+#include "common/wire/earlier_runs.h"
 #include "server/coordinator/comparison.h"
 #include "server/coordinator/earlier_runs.h"
 #include "server/coordinator/questions.h"
@@ -79,16 +81,6 @@ void EncodeSubmitted(const coordinator::Submitted& submitted, v1::SubmitResponse
     message->set_name(job.name);
   }
   for (const std::string& warning : submitted.warnings) response->add_warnings(warning);
-}
-
-void EncodeRuns(const std::vector<coordinator::EarlierRuns>& devices, v1::ShapeRuns* message) {
-  for (const coordinator::EarlierRuns& runs : devices) {
-    v1::DeviceRuns* device = message->add_devices();
-    device->set_device_name(runs.device_name);
-    device->set_step_seconds(runs.step_seconds);
-    device->set_runs(runs.runs);
-    device->set_latest_job(base::ToString(runs.latest));
-  }
 }
 
 template <class Response>
@@ -240,7 +232,7 @@ auto CoordinatorService::Inspect(Context*, const v1::InspectRequest* request,
 
 auto CoordinatorService::EarlierRuns(Context*, const v1::EarlierRunsRequest* request,
                                      v1::EarlierRunsResponse* response) -> Unary* {
-  using Found = std::vector<std::vector<coordinator::EarlierRuns>>;
+  using Found = std::vector<std::vector<job::EarlierRuns>>;
   auto* call = new UnaryCall(backend_.open_calls);
   if (!call->Admit()) return call;
   auto shapes = DecodeShapes(*request);
@@ -250,8 +242,10 @@ auto CoordinatorService::EarlierRuns(Context*, const v1::EarlierRunsRequest* req
         return coordinator::FindEarlierRuns(reader, shapes);
       },
       AnswerWith<Found>(call, [response](const Found& found) {
-        for (const std::vector<coordinator::EarlierRuns>& runs : found)
-          EncodeRuns(runs, response->add_jobs());
+        for (const std::vector<job::EarlierRuns>& devices : found) {
+          v1::ShapeRuns* shape = response->add_jobs();
+          for (const job::EarlierRuns& runs : devices) *shape->add_devices() = wire::ToWire(runs);
+        }
       }));
   return call;
 }
@@ -285,7 +279,7 @@ auto CoordinatorService::ReadArtifact(Context*, const v1::ReadArtifactRequest* r
   if (request->offset() < 0)
     return FinishNow(call, Invalid("offset: " + std::to_string(request->offset()) +
                                    ": expected a number from 0"));
-  coordinator::AskArtifact question{"", request->path(), request->file(), request->offset(), ""};
+  job::ArtifactQuestion question{request->path(), request->file(), request->offset(), ""};
   backend_.reads.Ask<coordinator::ArtifactPlace>(
       [job = request->job(), path = request->path()](store::Reader& reader) {
         return coordinator::FindArtifact(reader, job, path);
@@ -296,15 +290,9 @@ auto CoordinatorService::ReadArtifact(Context*, const v1::ReadArtifactRequest* r
         question.record = std::move(place->record);
         backend_.coordinator.ReadArtifact(
             place->workers, std::move(question),
-            AnswerWith<coordinator::ArtifactPiece>(
-                call, [response](coordinator::ArtifactPiece piece) {
-                  for (const coordinator::ArtifactFile& file : piece.files) {
-                    v1::ArtifactFile* message = response->add_files();
-                    message->set_path(file.path);
-                    message->set_bytes(file.bytes);
-                  }
-                  response->set_data(std::move(piece.data));
-                }));
+            AnswerWith<job::ArtifactPiece>(call, [response](job::ArtifactPiece piece) {
+              *response = wire::ToWire(std::move(piece));
+            }));
       });
   return call;
 }

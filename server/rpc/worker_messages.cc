@@ -7,6 +7,7 @@
 
 #include "common/estimate/memory_estimate.h"
 #include "common/rank/rank_json.h"
+#include "common/wire/artifact.h"
 #include "common/wire/device.h"
 #include "common/wire/rank_key.h"
 #include "common/wire/rank_report.h"
@@ -74,12 +75,8 @@ void Write(const coordinator::AskInspect& command, v1::CoordinatorMessage* messa
 }
 
 void Write(const coordinator::AskArtifact& command, v1::CoordinatorMessage* message) {
-  v1::ArtifactAsk* ask = message->mutable_artifact();
-  ask->set_request_id(command.request_id);
-  ask->set_path(command.path);
-  ask->set_file(command.file);
-  ask->set_offset(command.offset);
-  ask->set_record(command.record);
+  *message->mutable_artifact() = wire::ToWire(command.question);
+  message->mutable_artifact()->set_request_id(command.request_id);
 }
 
 }  // namespace
@@ -137,19 +134,6 @@ coordinator::DeviceSample DecodeSample(const v1::DeviceSample& sample) {
 
 coordinator::HostSample DecodeSample(const v1::HostSample& sample) {
   return {sample.cpu_percent(), sample.memory_used_bytes(), sample.memory_total_bytes()};
-}
-
-base::Result<coordinator::ArtifactPiece> DecodeArtifactPiece(v1::ReadArtifactResponse* message) {
-  if (message->files_size() > kMaxFiles || message->data().size() > kMaxPieceBytes) {
-    return Invalid("artifact_result: " + std::to_string(message->files_size()) + " files, " +
-                   std::to_string(message->data().size()) +
-                   " bytes: more than may be in one answer");
-  }
-  coordinator::ArtifactPiece piece;
-  for (v1::ArtifactFile& file : *message->mutable_files())
-    piece.files.push_back({std::move(*file.mutable_path()), file.bytes()});
-  piece.data = std::move(*message->mutable_data());
-  return piece;
 }
 
 base::Result<job::Inspection> DecodeInspection(const v1::InspectResult& result) {

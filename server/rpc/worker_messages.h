@@ -5,7 +5,6 @@
 #include <string>
 
 #include "common/base/result.h"
-#include "server/coordinator/artifact_reads.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/worker_channel.h"
 #include "server/coordinator/worker_sessions.h"
@@ -19,7 +18,6 @@ class HostSample;
 class InspectResult;
 class LogReport;
 class RankReport;
-class ReadArtifactResponse;
 }  // namespace trainctl::v1
 
 namespace trainctl::rpc {
@@ -36,11 +34,6 @@ base::Result<coordinator::LogPiece> DecodeLog(const v1::LogReport& report);
 
 coordinator::DeviceSample DecodeSample(const v1::DeviceSample& sample);
 coordinator::HostSample DecodeSample(const v1::HostSample& sample);
-
-// Of at most kMaxFiles files and kMaxPieceBytes bytes; kInvalid otherwise.
-inline constexpr int kMaxFiles = 10'000;
-inline constexpr size_t kMaxPieceBytes = 1 << 20;
-base::Result<coordinator::ArtifactPiece> DecodeArtifactPiece(v1::ReadArtifactResponse* piece);
 
 // kInvalid: the job's model or data is at fault. kUnavailable: the worker could not look, or its
 // answer can't be read.

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/wire/artifact.h"
 #include "server/rpc/status.h"
 #include "server/rpc/worker_messages.h"
 
@@ -85,10 +86,10 @@ WorkerStream::Step WorkerStream::DecodeLog() {
 
 WorkerStream::Step WorkerStream::DecodeArtifactResult() {
   v1::ArtifactResult* result = in_.mutable_artifact_result();
-  auto piece = DecodeArtifactPiece(result->mutable_piece());
-  const std::string error = piece ? result->error() : piece.error().message;
+  auto piece = wire::FromWire(std::move(*result->mutable_piece()));
+  const std::string error = piece ? result->error() : "artifact_result." + piece.error().message;
   return [this, request_id = result->request_id(),
-          piece = piece ? std::move(*piece) : coordinator::ArtifactPiece(), error]() mutable {
+          piece = piece ? std::move(*piece) : job::ArtifactPiece(), error]() mutable {
     backend_.coordinator.WorkerReadArtifact(*this, worker_, request_id, std::move(piece), error);
   };
 }

@@ -37,7 +37,7 @@ class ArtifactReaderTest : public testing::Test {
     ASSERT_TRUE(base::WriteFileAtomically(folder_.path() + "/" + name, text));
   }
 
-  base::Result<ArtifactPiece> Ask(const std::string& file, int64_t offset = 0) {
+  base::Result<job::ArtifactPiece> Ask(const std::string& file, int64_t offset = 0) {
     return ReadArtifact({folder_.path() + "/out", file, offset, record_});
   }
 
@@ -46,7 +46,7 @@ class ArtifactReaderTest : public testing::Test {
 };
 
 TEST_F(ArtifactReaderTest, ListsTheFilesOfAFolderWithTheirSizes) {
-  const base::Result<ArtifactPiece> piece = Ask("");
+  const base::Result<job::ArtifactPiece> piece = Ask("");
   ASSERT_TRUE(piece) << piece.error().message;
   ASSERT_EQ(piece->files.size(), 2u);
   EXPECT_EQ(piece->files[0].path, "config.json");
@@ -67,10 +67,10 @@ TEST_F(ArtifactReaderTest, ReadsAFileFromAnOffsetToItsEnd) {
 }
 
 TEST_F(ArtifactReaderTest, APieceIsBounded) {
-  Write("out/large", std::string(kMaxPieceBytes + 7, 'x'));
+  Write("out/large", std::string(job::ArtifactPiece::kMaxBytes + 7, 'x'));
   Save();
-  EXPECT_EQ(Ask("large")->data.size(), kMaxPieceBytes);
-  EXPECT_EQ(Ask("large", kMaxPieceBytes)->data.size(), 7u);
+  EXPECT_EQ(Ask("large")->data.size(), job::ArtifactPiece::kMaxBytes);
+  EXPECT_EQ(Ask("large", job::ArtifactPiece::kMaxBytes)->data.size(), 7u);
 }
 
 TEST_F(ArtifactReaderTest, AFileIsListedAndReadByItsName) {
@@ -106,7 +106,7 @@ TEST_F(ArtifactReaderTest, AFolderReplacedByALinkServesNothing) {
   Write("elsewhere/sub/weights", "9876543210");
   std::filesystem::create_directory_symlink(folder_.path() + "/elsewhere", folder_.path() + "/out");
   for (const std::string file : {"", "sub/weights", "config.json"}) {
-    const base::Result<ArtifactPiece> piece = Ask(file);
+    const base::Result<job::ArtifactPiece> piece = Ask(file);
     ASSERT_FALSE(piece) << file;
     EXPECT_EQ(piece.error().code, base::Code::kConflict) << piece.error().message;
   }
@@ -145,7 +145,7 @@ TEST_F(ArtifactReaderTest, WhatIsGoneIsSaid) {
   std::filesystem::remove(folder_.path() + "/out/config.json");
   EXPECT_EQ(Ask("config.json").error().code, base::Code::kNotFound);
   std::filesystem::remove_all(folder_.path() + "/out");
-  const base::Result<ArtifactPiece> piece = Ask("");
+  const base::Result<job::ArtifactPiece> piece = Ask("");
   ASSERT_FALSE(piece);
   EXPECT_EQ(piece.error().code, base::Code::kNotFound);
   EXPECT_THAT(piece.error().message, HasSubstr("/out: No such file or directory"));
@@ -159,10 +159,10 @@ TEST_F(ArtifactReaderTest, AFolderIsNoFile) {
 // A mount that hangs: reads of it return only when the test lets them.
 class HangingReads : public testing::Test {
  protected:
-  static base::Result<ArtifactPiece> Read(std::shared_future<void> gate,
-                                          const ArtifactQuestion& question) {
+  static base::Result<job::ArtifactPiece> Read(std::shared_future<void> gate,
+                                               const job::ArtifactQuestion& question) {
     if (question.path == "/hung") gate.wait();
-    return ArtifactPiece{{}, question.path};
+    return job::ArtifactPiece{{}, question.path};
   }
 
   std::promise<void> open_;
@@ -175,7 +175,7 @@ class HangingReads : public testing::Test {
 
 TEST_F(HangingReads, AreGivenUpAndHoldUpNoOther) {
   std::vector<std::string> answers;
-  const auto note = [&](const base::Result<ArtifactPiece>& piece) {
+  const auto note = [&](const base::Result<job::ArtifactPiece>& piece) {
     answers.push_back(piece ? piece->data : piece.error().message);
   };
   reader_->Ask({"/hung", "file", 0, ""}, note);

@@ -205,8 +205,9 @@ TEST(EstimateTime, NothingIsSaidOfDevicesWithoutRatesOrDataWithoutAStep) {
 }
 
 TEST(EstimateTimeFromRuns, TakesTheirStepAsItIs) {
+  const EarlierRuns earlier{.device_name = kH200, .step_seconds = 0.5, .runs = 3};
   const TimeEstimate estimate =
-      *EstimateTimeFromRuns(Bf16(8), FullRows(TinyLlama().model, 512), kH200, 0.5, 3);
+      *EstimateTimeFromRuns(Bf16(8), FullRows(TinyLlama().model, 512), earlier);
   EXPECT_EQ(estimate.step_seconds, 0.5);
   EXPECT_EQ(estimate.training_seconds, 0.5 * 512);
   EXPECT_THAT(TimeText(estimate),

@@ -63,7 +63,7 @@ ROOMS = {
     "common/rank": (VALUES[:3], []),
     "common/estimate": (VALUES[:4], []),
     "common/advice": (VALUES, []),
-    "common/wire": (["common/base", "common/job", "common/rank", "proto"], ["Protobuf"]),
+    "common/wire": (VALUES + ["proto"], ["Protobuf"]),
     "server/placement": (["common/base", "common/job"], []),
     "server/core": (VALUES + ["server/placement"], []),
     "server/compare": (VALUES, []),
@@ -116,10 +116,10 @@ ROOMS = {
     ),
     "client/litgpt": (["common/base", "client/show"], ["yaml-cpp"]),
     "client/submit": (
-        VALUES + ["common/advice", "proto", "client", "client/show"],
+        VALUES + ["common/advice", "common/wire", "proto", "client", "client/show"],
         ["Protobuf"],
     ),
-    "client/files": (VALUES + ["proto", "client", "client/show"], []),
+    "client/files": (VALUES + ["common/wire", "proto", "client", "client/show"], []),
     "client/verbs": (
         VALUES
         + [

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/base/version.h"
+#include "common/wire/artifact.h"
 #include "common/wire/device.h"
 #include "common/wire/rank_key.h"
 #include "proto/trainctl.pb.h"
@@ -190,10 +191,10 @@ void Agent::Inspect(const std::string& request_id, const std::string& job_json) 
 
 void Agent::ReadArtifact(const v1::ArtifactAsk& ask) {
   const auto send = [this,
-                     request_id = ask.request_id()](const base::Result<ArtifactPiece>& piece) {
+                     request_id = ask.request_id()](const base::Result<job::ArtifactPiece>& piece) {
     uplink_.Send(Encode(request_id, piece));
   };
-  artifact_reader_.Ask({ask.path(), ask.file(), ask.offset(), ask.record()}, send);
+  artifact_reader_.Ask(wire::FromWire(ask), send);
 }
 
 // ---- ranks ----

@@ -22,7 +22,7 @@
 namespace trainctl::agent {
 namespace {
 
-using Piece = base::Result<ArtifactPiece>;
+using Piece = base::Result<job::ArtifactPiece>;
 
 base::Error Failed(const std::string& path, int error) {
   return {error == ENOENT ? base::Code::kNotFound : base::Code::kIo,
@@ -55,15 +55,15 @@ shim::Descriptor OpenBelow(const shim::Descriptor& root, const std::string& path
       static_cast<int>(::syscall(SYS_openat2, root.get(), file.c_str(), &how, sizeof how)));
 }
 
-ArtifactPiece List(const base::SavedRecord& record) {
-  ArtifactPiece piece;
+job::ArtifactPiece List(const base::SavedRecord& record) {
+  job::ArtifactPiece piece;
   for (const base::SavedFile& file : record.files) piece.files.push_back({file.path, file.bytes});
   return piece;
 }
 
 Piece ReadPiece(const shim::Descriptor& file, const std::string& name, int64_t offset) {
-  ArtifactPiece piece;
-  piece.data.resize(kMaxPieceBytes);
+  job::ArtifactPiece piece;
+  piece.data.resize(job::ArtifactPiece::kMaxBytes);
   size_t done = 0;
   while (done < piece.data.size()) {
     const ssize_t got = ::pread(file.get(), piece.data.data() + done, piece.data.size() - done,
@@ -79,7 +79,7 @@ Piece ReadPiece(const shim::Descriptor& file, const std::string& name, int64_t o
 
 }  // namespace
 
-Piece ReadArtifact(const ArtifactQuestion& question) {
+Piece ReadArtifact(const job::ArtifactQuestion& question) {
   if (question.offset < 0)
     return base::Error{base::Code::kInvalid,
                        "offset " + std::to_string(question.offset) + ": expected one from 0"};
@@ -109,7 +109,7 @@ class ArtifactReader::State : public std::enable_shared_from_this<State> {
   State(boost::asio::io_context& io, Read read, std::chrono::milliseconds patience)
       : io_(&io), read_(std::move(read)), patience_(patience) {}
 
-  void Ask(ArtifactQuestion question, Answer answer) {
+  void Ask(job::ArtifactQuestion question, Answer answer) {
     if (waiting_.size() >= kMaxWaiting) {
       return answer(base::Error{base::Code::kExhausted,
                                 std::to_string(kMaxWaiting) + " reads wait already: try again"});
@@ -175,7 +175,7 @@ class ArtifactReader::State : public std::enable_shared_from_this<State> {
   int64_t last_id_ = 0;
   size_t threads_ = 0;
   std::map<int64_t, Call> calls_;  // not yet answered
-  std::deque<std::pair<int64_t, ArtifactQuestion>> waiting_;
+  std::deque<std::pair<int64_t, job::ArtifactQuestion>> waiting_;
 };
 
 ArtifactReader::ArtifactReader(boost::asio::io_context& io, Read read,
@@ -184,7 +184,7 @@ ArtifactReader::ArtifactReader(boost::asio::io_context& io, Read read,
 
 ArtifactReader::~ArtifactReader() { state_->Close(); }
 
-void ArtifactReader::Ask(ArtifactQuestion question, Answer answer) {
+void ArtifactReader::Ask(job::ArtifactQuestion question, Answer answer) {
   state_->Ask(std::move(question), std::move(answer));
 }
 

@@ -6,44 +6,22 @@
 
 #include <boost/asio/io_context.hpp>
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "common/base/result.h"
+#include "common/rank/artifact.h"
 
 namespace trainctl::agent {
 
-struct ArtifactFile {
-  std::string path;  // relative to the artifact; of an artifact that is a file its name
-  int64_t bytes = 0;
-};
-
-// Of a listing the files, in order of path; else the data.
-struct ArtifactPiece {
-  std::vector<ArtifactFile> files;
-  std::string data;
-};
-
-struct ArtifactQuestion {
-  std::string path;  // absolute
-  std::string file;  // as it was listed; empty: list the files
-  int64_t offset = 0;
-  std::string record;  // of the rank that saved it
-};
-
-inline constexpr size_t kMaxPieceBytes = 1 << 20;
-
 // kInvalid: there is no record, or the offset is negative. kNotFound: no such file was saved, or it
 // is gone. kConflict: something else stands in its place. kIo. Blocks.
-base::Result<ArtifactPiece> ReadArtifact(const ArtifactQuestion& question);
+base::Result<job::ArtifactPiece> ReadArtifact(const job::ArtifactQuestion& question);
 
 class ArtifactReader {
  public:
-  using Answer = std::function<void(base::Result<ArtifactPiece>)>;
-  using Read = std::function<base::Result<ArtifactPiece>(const ArtifactQuestion&)>;
+  using Answer = std::function<void(base::Result<job::ArtifactPiece>)>;
+  using Read = std::function<base::Result<job::ArtifactPiece>(const job::ArtifactQuestion&)>;
 
   static constexpr size_t kMaxThreads = 4;
   static constexpr size_t kMaxWaiting = 64;
@@ -55,7 +33,7 @@ class ArtifactReader {
   ~ArtifactReader();
 
   // kExhausted: kMaxWaiting questions wait already. kUnavailable: no answer within the patience.
-  void Ask(ArtifactQuestion question, Answer answer);
+  void Ask(job::ArtifactQuestion question, Answer answer);
 
  private:
   class State;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/wire/artifact.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::agent {
@@ -28,20 +29,16 @@ v1::WorkerMessage Encode(const DeviceWord& word) {
   return message;
 }
 
-v1::WorkerMessage Encode(const std::string& request_id, const base::Result<ArtifactPiece>& piece) {
+v1::WorkerMessage Encode(const std::string& request_id,
+                         const base::Result<job::ArtifactPiece>& piece) {
   v1::WorkerMessage message;
   v1::ArtifactResult& result = *message.mutable_artifact_result();
   result.set_request_id(request_id);
-  if (!piece) {
+  if (piece) {
+    *result.mutable_piece() = wire::ToWire(*piece);
+  } else {
     result.set_error(piece.error().message);
-    return message;
   }
-  for (const ArtifactFile& file : piece->files) {
-    v1::ArtifactFile& listed = *result.mutable_piece()->add_files();
-    listed.set_path(file.path);
-    listed.set_bytes(file.bytes);
-  }
-  result.mutable_piece()->set_data(piece->data);
   return message;
 }
 

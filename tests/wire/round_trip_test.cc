@@ -1,0 +1,45 @@
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include "common/wire/artifact.h"
+#include "common/wire/earlier_runs.h"
+#include "proto/trainctl.pb.h"
+#include "tests/wire/any_message.h"
+
+namespace trainctl::wire {
+namespace {
+
+template <class Message>
+Message Filled() {
+  Message message;
+  Fill(&message);
+  return message;
+}
+
+RC_GTEST_PROP(RoundTrip, OfEarlierRuns, ()) {
+  const auto message = Filled<v1::DeviceRuns>();
+  RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
+}
+
+RC_GTEST_PROP(RoundTrip, OfAQuestionForAnArtifact, ()) {
+  auto message = Filled<v1::ArtifactAsk>();
+  message.clear_request_id();  // of the question's way, not of the question
+  RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
+}
+
+RC_GTEST_PROP(RoundTrip, OfAPieceOfAnArtifact, ()) {
+  const auto message = Filled<v1::ReadArtifactResponse>();
+  RC_ASSERT(ToWire(*FromWire(message)).SerializeAsString() == message.SerializeAsString());
+}
+
+TEST(ArtifactPiece, ThatIsTooLargeIsRefused) {
+  v1::ReadArtifactResponse message;
+  message.set_data(std::string(job::ArtifactPiece::kMaxBytes + 1, 'x'));
+  EXPECT_THAT(FromWire(message).error().message, testing::HasSubstr("1048577 bytes"));
+  message.clear_data();
+  for (size_t i = 0; i <= job::ArtifactPiece::kMaxFiles; ++i) message.add_files();
+  EXPECT_THAT(FromWire(message).error().message, testing::HasSubstr("10001 files"));
+}
+
+}  // namespace
+}  // namespace trainctl::wire
