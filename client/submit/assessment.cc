@@ -85,6 +85,12 @@ void Predict(Assessment* assessment) {
                                                  DeviceBytes(*assessment));
 }
 
+// Whether they have ended only the coordinator knows: AssessAll asks.
+std::vector<std::string> OwnersOf(const std::optional<job::Inspection>& inspection) {
+  if (!inspection || !inspection->output || !inspection->output->owner) return {};
+  return {inspection->output->owner->job};
+}
+
 // As the coordinator will decide.
 void TakeAcceptance(job::Acceptance acceptance, Assessment* assessment) {
   if (acceptance.plan) {
@@ -127,7 +133,8 @@ base::Result<Assessment> Assess(const job::JobSpec& job,
   assessment.batch = *batch;
   const bool is_chosen = assessment.job.train.micro_batch_size.has_value();
   base::Result<job::Acceptance> acceptance =
-      job::AcceptJob({assessment.job, inspection, Devices(site), force || !is_chosen, site.id, ""});
+      job::AcceptJob({assessment.job, inspection, Devices(site), force || !is_chosen,
+                      job::Claimant{site.id, "", OwnersOf(inspection)}});
   if (!acceptance.ok()) return acceptance.error();
   if (inspection && !acceptance->plan)
     return base::Error{base::Code::kInvalid, "the data have no rows"};

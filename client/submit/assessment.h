@@ -50,8 +50,9 @@ struct Site {
 // else from its rates. Nothing where neither is known.
 void PredictTime(const std::vector<job::EarlierRuns>& earlier, Assessment* assessment);
 
-// Of a job that was read without problems. force: that it fits no device is a note, not a problem.
-// kInvalid: the inspected data do not fill one global batch.
+// Of a job that was read without problems. The owner of output.dir counts as ended. force: that it
+// fits no device is a note, not a problem. kInvalid: the inspected data do not fill one global
+// batch.
 base::Result<Assessment> Assess(const job::JobSpec& job,
                                 const std::optional<job::Inspection>& inspection, const Site& site,
                                 bool force);

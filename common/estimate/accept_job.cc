@@ -4,12 +4,11 @@
 
 #include "common/estimate/check_model.h"
 #include "common/estimate/fit.h"
-#include "common/job/output_folder.h"
 
 namespace trainctl::job {
 
 base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
-  const auto& [job, inspection, devices, force, site, job_id] = question;
+  const auto& [job, inspection, devices, force, claimant] = question;
   Acceptance acceptance;
   if (!devices.empty()) acceptance.problems = CheckSite(job, devices);
   if (!inspection) return acceptance;
@@ -21,7 +20,7 @@ base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
   for (Problem& problem : CheckModel(job, inspection->model))
     acceptance.problems.push_back(std::move(problem));
   if (inspection->output) {
-    if (auto taken = CheckOutputFolder(job, *inspection->output, site, job_id))
+    if (auto taken = CheckOutputFolder(job, *inspection->output, claimant))
       acceptance.problems.push_back(std::move(*taken));
   }
   if (!acceptance.problems.empty()) return acceptance;

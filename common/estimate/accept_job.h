@@ -9,6 +9,7 @@
 #include "common/base/result.h"
 #include "common/estimate/model_shape.h"
 #include "common/job/job.h"
+#include "common/job/output_folder.h"
 #include "common/job/run_plan.h"
 #include "common/job/site.h"
 #include "common/json/problem.h"
@@ -20,8 +21,7 @@ struct JobAtSite {
   std::optional<Inspection> inspection;
   std::vector<SiteDevice> devices;  // none: the site is not known, and refuses nothing
   bool force = false;               // it may be placed where it does not fit
-  std::string site;                 // the coordinator's id, as owner files of folders name it
-  std::string job_id;               // empty: it has none yet
+  Claimant claimant;                // of output.dir
 };
 
 struct Acceptance {

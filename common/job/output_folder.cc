@@ -64,17 +64,34 @@ base::Status ReadOwner(const std::string& output_dir, OutputFolder* folder) {
   return base::Ok{};
 }
 
-std::string Advice(const FolderOwner& owner, const std::string& site) {
-  const std::string other = "name another folder, as with --output.dir DIR";
-  if (owner.site != site) return other + ", or remove it if it is no longer wanted";
-  return "go on from there with: trainctl resume " + owner.job + "; or " + other;
+constexpr const char* kOtherFolder = "name another folder, as with --output.dir DIR";
+
+// The owner's folder is for the claimant once the owner has ended.
+bool IsFollowedBy(const FolderOwner& owner, const JobSpec& job, const OutputFolder& folder) {
+  return folder.contents.empty() || owner.job == job.checkpoint.resume_job;
 }
 
-std::string Words(const OutputFolder& folder, const std::string& site) {
-  if (!folder.owner) return "it has " + folder.contents + ", which no job of trainctl owns";
+bool MayWrite(const JobSpec& job, const OutputFolder& folder, const Claimant& claimant) {
+  if (!folder.owner) return folder.contents.empty();
   const FolderOwner& owner = *folder.owner;
-  return "it belongs to " + owner.job + " (" + owner.name + ")" +
-         (owner.site == site ? "" : " of another coordinator");
+  if (owner.site != claimant.site) return false;
+  if (owner.job == claimant.job_id) return true;
+  const bool has_ended = std::ranges::count(claimant.ended_jobs, owner.job) > 0;
+  return has_ended && IsFollowedBy(owner, job, folder);
+}
+
+std::string Hint(const JobSpec& job, const OutputFolder& folder, const Claimant& claimant) {
+  if (!folder.owner)
+    return "it has " + folder.contents + ", which no job of trainctl owns: " + kOtherFolder;
+  const FolderOwner& owner = *folder.owner;
+  const std::string whose = "it belongs to " + owner.job + " (" + owner.name + ")";
+  if (owner.site != claimant.site) {
+    return whose + " of another coordinator: " + kOtherFolder +
+           ", or remove it if it is no longer wanted";
+  }
+  if (IsFollowedBy(owner, job, folder))
+    return whose + ", which is not known to have ended: " + kOtherFolder;
+  return whose + ": go on from there with: trainctl resume " + owner.job + "; or " + kOtherFolder;
 }
 
 }  // namespace
@@ -118,17 +135,10 @@ base::Result<OutputFolder> ReadOutputFolder(const std::string& output_dir) {
 }
 
 std::optional<Problem> CheckOutputFolder(const JobSpec& job, const OutputFolder& folder,
-                                         const std::string& site, const std::string& job_id) {
-  if (!folder.owner && folder.contents.empty()) return std::nullopt;
-  if (folder.owner && folder.owner->site == site) {
-    const FolderOwner& owner = *folder.owner;
-    if (folder.contents.empty() || owner.job == job_id || owner.job == job.checkpoint.resume_job)
-      return std::nullopt;
-  }
+                                         const Claimant& claimant) {
+  if (MayWrite(job, folder, claimant)) return std::nullopt;
   return Problem{"output.dir", 0, "\"" + *job.output.dir + "\"", "a folder that no other job owns",
-                 Words(folder, site) + ": " +
-                     (folder.owner ? Advice(*folder.owner, site)
-                                   : "name another folder, as with --output.dir DIR")};
+                 Hint(job, folder, claimant)};
 }
 
 }  // namespace trainctl::job

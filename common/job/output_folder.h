@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/result.h"
 #include "common/job/job.h"
@@ -38,6 +39,13 @@ struct OutputFolder {
   std::string contents;  // a name that a run has written there: "checkpoints"; empty: none
 };
 
+// Who is to write to a folder.
+struct Claimant {
+  std::string site;                     // of its coordinator
+  std::string job_id;                   // empty: it has none yet
+  std::vector<std::string> ended_jobs;  // of that site, that are known to have ended
+};
+
 // The job writes a model or checkpoints.
 bool WritesOutput(const JobSpec& job);
 
@@ -53,10 +61,10 @@ std::string ToJson(const FolderOwner& owner);
 // A folder that is not there is empty. kIo: it can't be read. kInvalid: its owner file is damaged.
 base::Result<OutputFolder> ReadOutputFolder(const std::string& output_dir);
 
-// Why the job may not write to its output.dir, which looks like this. job_id: its own; empty: it
-// has none yet. No problem: the folder is its own, or that of checkpoint.resume_job, or nobody has
-// written there. The caller knows that an owner of the same site has ended.
+// Why the job may not write to its output.dir, which looks like this. No problem: the folder is its
+// own, or that of an ended job which it resumes or which has written nothing there, or nobody's and
+// empty.
 std::optional<Problem> CheckOutputFolder(const JobSpec& job, const OutputFolder& folder,
-                                         const std::string& site, const std::string& job_id);
+                                         const Claimant& claimant);
 
 }  // namespace trainctl::job

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/job/device.h"
 #include "common/job/job.h"
@@ -14,6 +15,7 @@ struct RankPlan {
   JobSpec job;  // resolved: strategy is not auto, micro_batch_size is a number, paths are absolute
   std::string site;  // of the coordinator that gave the job its id
   std::string job_id;
+  std::vector<std::string> ended_jobs;  // of the site, whose output.dir this job may take over
   int64_t attempt = 1;
   bool trial =
       false;  // one step on a worst case before weights are loaded: whether the micro batch fits

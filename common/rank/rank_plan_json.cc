@@ -9,6 +9,7 @@ constexpr auto kPlanFields = [](auto& fields, auto& plan) {
   fields.Member("job", plan.job);
   fields.MemberOrDefault("site", plan.site);
   fields.Member("job_id", plan.job_id);
+  fields.MemberOrDefault("ended_jobs", plan.ended_jobs);
   fields.Member("attempt", plan.attempt);
   fields.MemberOrDefault("trial", plan.trial);
   fields.Member("rank", plan.rank);

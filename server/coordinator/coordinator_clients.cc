@@ -9,11 +9,13 @@ namespace {
 
 // All problems of all jobs with the site and their models; empty: none.
 std::string SiteProblems(const core::JobsSubmitted& jobs, const std::vector<job::SiteDevice>& site,
-                         const std::string& site_id) {
+                         const core::State& state) {
   std::string text;
   for (const core::Submission& submission : jobs.jobs) {
-    const auto accepted =
-        job::AcceptJob({submission.spec, submission.inspection, site, jobs.force, site_id, ""});
+    const auto accepted = job::AcceptJob(
+        {submission.spec, submission.inspection, site, jobs.force,
+         job::Claimant{state.site, "",
+                       core::EndedJobs(state, submission.spec, submission.inspection)}});
     if (accepted && accepted->problems.empty()) continue;
     if (!text.empty()) text += '\n';
     text += accepted ? job::Format(accepted->problems, submission.spec.name)
@@ -46,7 +48,7 @@ void Coordinator::Submit(core::JobsSubmitted submission, std::string actor, Subm
         "no worker has registered yet, so nothing was checked against the site's devices; the job "
         "waits for them");
   }
-  if (const std::string problems = SiteProblems(submission, Site(), state_.site); !problems.empty())
+  if (const std::string problems = SiteProblems(submission, Site(), state_); !problems.empty())
     return answer(base::Error{base::Code::kInvalid, problems});
   entry.answers.push_back(std::move(answer));
   submissions_[submission.request_id] = std::move(entry);

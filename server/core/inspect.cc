@@ -172,8 +172,10 @@ void Handle(Turn& turn, const JobInspected& event) {
     return TryAgain(turn, job, inspection.error().message);
   const std::string on_host = "on host " + worker->second.row.host + ": ";
   if (!inspection) return Refuse(turn, job, on_host + inspection.error().message);
-  const auto accepted = job::AcceptJob({job.row.spec, *inspection, Site(turn.state), job.row.force,
-                                        turn.state.site, base::ToString(job.row.id)});
+  const auto accepted =
+      job::AcceptJob({job.row.spec, *inspection, Site(turn.state), job.row.force,
+                      job::Claimant{turn.state.site, base::ToString(job.row.id),
+                                    EndedJobs(turn.state, job.row.spec, *inspection)}});
   if (!accepted) return Refuse(turn, job, on_host + accepted.error().message);
   if (!accepted->plan) return Refuse(turn, job, on_host + "the data have no rows");
   if (!accepted->problems.empty())

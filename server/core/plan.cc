@@ -27,6 +27,7 @@ job::RankPlan MakePlan(const State& state, const Job& job, const job::RankKey& k
   plan.job.train.micro_batch_size = plan.job.train.micro_batch_size.value_or(1);
   plan.site = state.site;
   plan.job_id = base::ToString(key.job);
+  plan.ended_jobs = EndedJobs(state, job.row.spec, job.row.inspection);
   plan.attempt = key.attempt;
   plan.trial = job.attempt->row.trial != Trial::kNone;
   plan.rank = key.rank;

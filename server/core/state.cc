@@ -9,6 +9,20 @@ const Job* FindJob(const State& state, base::JobId job) {
   return found == state.jobs.end() ? nullptr : &found->second;
 }
 
+std::vector<std::string> EndedJobs(const State& state, const job::JobSpec& spec,
+                                   const std::optional<job::Inspection>& inspection) {
+  std::vector<std::string> ended;
+  const auto add = [&](const std::string& name) {
+    const std::optional<base::JobId> id = base::ParseJobId(name);
+    if (id && id->value < state.next_job && FindJob(state, *id) == nullptr) ended.push_back(name);
+  };
+  if (spec.checkpoint.resume_job) add(*spec.checkpoint.resume_job);
+  if (!inspection || !inspection->output) return ended;
+  const std::optional<job::FolderOwner>& owner = inspection->output->owner;
+  if (owner && owner->site == state.site) add(owner->job);
+  return ended;
+}
+
 std::string_view WorkerState(const Worker& worker) {
   if (!worker.connected && worker.lost) return "LOST";
   if (worker.holder) return "BUSY";

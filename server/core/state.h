@@ -121,6 +121,11 @@ std::vector<job::SiteDevice> Site(const State& state);
 // nullptr: FINISHED, or never there.
 const Job* FindJob(const State& state, base::JobId job);
 
+// Of the jobs of this coordinator that the spec names or whose output.dir was found to be its own:
+// those that have ended. It may take over their folder.
+std::vector<std::string> EndedJobs(const State& state, const job::JobSpec& spec,
+                                   const std::optional<job::Inspection>& inspection);
+
 // "READY" | "BUSY" | "LOST" | "DIRTY", as people see a worker. DIRTY: its device is not free, or
 // not known to be, though nothing of ours should run on it.
 std::string_view WorkerState(const Worker& worker);

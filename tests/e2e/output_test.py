@@ -2,7 +2,7 @@
 
 import unittest
 
-from cluster import ClusterTest, tiny_job
+from cluster import ClusterTest, endless_job, tiny_job
 
 CHECKPOINTS = {"checkpoint__every_steps": 2, "train__max_steps": 4}
 
@@ -48,6 +48,31 @@ class Output(ClusterTest):
         self.wait_for_end(running)
         code, after = self.run_job(job)  # it had written nothing
         self.assertEqual(code, 0, after)
+
+    def test_of_two_spellings_of_a_folder_one_job_writes_there(self):
+        out, link = self.dir / "out", self.dir / "link"
+        out.mkdir()
+        link.symlink_to(out)
+        waits = self.submit(endless_job(devices=2))
+        self.wait_for_step(waits, 1)
+        jobs = [
+            self.submit(
+                tiny_job(
+                    name=path.name,
+                    output__dir=str(path),
+                    output__save="final",
+                    train__max_steps=60,
+                )
+            )
+            for path in (out, link)
+        ]
+        self.trainctl("cancel", waits)
+        ends = [self.wait_for_end(job) for job in jobs]
+        outcomes = [end["outcome"] for end in ends]
+        self.assertEqual(sorted(outcomes), ["FAILED", "SUCCEEDED"], ends)
+        self.assertTrue((out / "model.safetensors").exists())
+        loser = jobs[outcomes.index("FAILED")]
+        self.assertEqual(self.points(loser, "loss"), [])  # before its first step
 
     def test_a_job_goes_on_from_its_own_checkpoints_only(self):
         out = self.dir / "out"

@@ -412,6 +412,7 @@ TEST_F(ResumeTest, AStoppedRunHasACheckpointOfWhereItStood) {
   plan_.job_id = "j2";
   plan_.job.checkpoint.resume_from = *plan_.job.output.dir;
   plan_.job.checkpoint.resume_job = "j1";
+  plan_.ended_jobs = {"j1"};
   EXPECT_EQ(ByStep(Run().Points("loss")), From(done, whole));
 }
 

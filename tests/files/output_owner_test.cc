@@ -73,6 +73,7 @@ TEST_F(OutputOwnerTest, OfJobsThatGoOnFromOneJobAtOnceOneSucceeds) {
     for (int number = 2; number < 10; ++number) {
       plans.push_back(Plan(number));
       plans.back().job.checkpoint.resume_job = "j1";
+      plans.back().ended_jobs = {"j1"};
     }
     EXPECT_EQ(TakeAtOnce(plans), 1);
     EXPECT_FALSE(CheckOwnsOutput(Plan(1)).ok());
@@ -90,6 +91,29 @@ TEST_F(OutputOwnerTest, ALaterAttemptHasTheFolderStill) {
   const base::Status other = TakeOutput(Plan(2));
   ASSERT_FALSE(other.ok());
   EXPECT_NE(other.error().message.find("it belongs to j1 (tiny)"), std::string::npos);
+}
+
+TEST_F(OutputOwnerTest, AFolderWithoutContentsIsTakenFromAnEndedJobOnly) {
+  ASSERT_TRUE(TakeOutput(Plan(1)).ok());
+  job::RankPlan other = Plan(2);
+  const base::Status refused = TakeOutput(other);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("j1 (tiny), which is not known to have ended"),
+            std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(CheckOwnsOutput(Plan(1)).ok());
+  other.ended_jobs = {"j1"};
+  EXPECT_TRUE(TakeOutput(other).ok());
+  EXPECT_FALSE(CheckOwnsOutput(Plan(1)).ok());
+}
+
+TEST_F(OutputOwnerTest, OfJobsOfOneCoordinatorThatTakeAFolderAtOnceOneSucceeds) {
+  for (int round = 0; round < 20; ++round) {
+    std::vector<job::RankPlan> plans;
+    for (int number = 1; number <= 8; ++number) plans.push_back(Plan(number));
+    EXPECT_EQ(TakeAtOnce(plans), 1);
+    fs::remove_all(folder_);
+  }
 }
 
 }  // namespace

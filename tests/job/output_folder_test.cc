@@ -23,24 +23,30 @@ JobSpec Writer() {
   return job;
 }
 
-bool MayWrite(const JobSpec& job, const OutputFolder& folder, const std::string& job_id = "") {
-  return !CheckOutputFolder(job, folder, "site", job_id);
+const Claimant kNew{"site", "", {"j3"}};              // the folder's owner has ended
+const Claimant kAtItsSide{"site", "", {"j1", "j2"}};  // it has not
+
+bool MayWrite(const JobSpec& job, const OutputFolder& folder, const Claimant& claimant = kNew) {
+  return !CheckOutputFolder(job, folder, claimant);
+}
+
+std::string Refusal(const JobSpec& job, const OutputFolder& folder, const Claimant& claimant) {
+  const auto problem = CheckOutputFolder(job, folder, claimant);
+  return problem ? Format({*problem}, "tiny") : "";
 }
 
 TEST(CheckOutputFolder, AnEmptyFolderIsForEverybody) { EXPECT_TRUE(MayWrite(Writer(), {})); }
 
 TEST(CheckOutputFolder, AFolderOfAnotherJobsModelIsRefusedAndSaysWhatToDo) {
-  const auto problem = CheckOutputFolder(Writer(), {kOwner, 1, "config.json"}, "site", "j4");
-  ASSERT_TRUE(problem);
   EXPECT_EQ(
-      Format({*problem}, "tiny"),
+      Refusal(Writer(), {kOwner, 1, "config.json"}, kNew),
       "tiny: output.dir: \"/out\": expected a folder that no other job owns; it belongs to j3 "
       "(tiny): go on from there with: trainctl resume j3; or name another folder, as with "
       "--output.dir DIR");
 }
 
 TEST(CheckOutputFolder, AJobHasItsOwnFolderAgain) {
-  EXPECT_TRUE(MayWrite(Writer(), {kOwner, 1, "checkpoints"}, "j3"));
+  EXPECT_TRUE(MayWrite(Writer(), {kOwner, 1, "checkpoints"}, {"site", "j3", {}}));
 }
 
 TEST(CheckOutputFolder, AResumedJobTakesTheFolderOfTheJobItGoesOnFromOnly) {
@@ -51,16 +57,25 @@ TEST(CheckOutputFolder, AResumedJobTakesTheFolderOfTheJobItGoesOnFromOnly) {
   EXPECT_FALSE(MayWrite(job, {kOwner, 1, "checkpoints"}));
   job.checkpoint.resume_job = "j3";
   EXPECT_TRUE(MayWrite(job, {kOwner, 1, "checkpoints"}));
+  EXPECT_FALSE(MayWrite(job, {kOwner, 1, "checkpoints"}, kAtItsSide));
 }
 
 TEST(CheckOutputFolder, AnEqualIdOfAnotherCoordinatorIsAnotherJob) {
   const OutputFolder other{FolderOwner{"elsewhere", "j3", "tiny"}, 1, "checkpoints"};
-  EXPECT_FALSE(MayWrite(Writer(), other, "j3"));
-  EXPECT_FALSE(MayWrite(Writer(), {FolderOwner{"elsewhere", "j3", "tiny"}, 1, ""}, "j3"));
+  EXPECT_FALSE(MayWrite(Writer(), other, {"site", "j3", {"j3"}}));
+  EXPECT_FALSE(MayWrite(Writer(), {FolderOwner{"elsewhere", "j3", "tiny"}, 1, ""}));
 }
 
 TEST(CheckOutputFolder, WhatAnEndedJobHasNotWrittenToIsFree) {
   EXPECT_TRUE(MayWrite(Writer(), {kOwner, 1, ""}));
+}
+
+TEST(CheckOutputFolder, WhatALiveJobHasNotWrittenToYetIsItsOwn) {
+  EXPECT_EQ(
+      Refusal(Writer(), {kOwner, 1, ""}, kAtItsSide),
+      "tiny: output.dir: \"/out\": expected a folder that no other job owns; it belongs to j3 "
+      "(tiny), which is not known to have ended: name another folder, as with --output.dir "
+      "DIR");
 }
 
 TEST(CheckOutputFolder, AModelThatNoJobHasWrittenIsNotOverwritten) {

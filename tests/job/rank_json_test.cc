@@ -112,6 +112,7 @@ TEST(RankPlanJson, IsReadBack) {
                 .world_size = 4,
                 .device = DeviceKind::kCuda,
                 .device_index = 1};
+  plan.ended_jobs = {"j7"};
   plan.trial = true;
   plan.device_uuid = "GPU-1";
   plan.host_place = 5;
@@ -125,6 +126,7 @@ TEST(RankPlanJson, IsReadBack) {
   EXPECT_EQ(read->device, DeviceKind::kCuda);
   EXPECT_EQ(read->rank, 3);
   EXPECT_EQ(read->host_place, 5);
+  EXPECT_EQ(read->ended_jobs, plan.ended_jobs);
   EXPECT_TRUE(read->trial);
 }
 

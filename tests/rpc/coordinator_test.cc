@@ -65,12 +65,15 @@ class CoordinatorTest : public testing::Test {
   void TearDown() override { loop_.Stop(); }
 
   std::future<base::Result<Submitted>> PostSubmit(const std::string& request_id) {
-    auto answer = std::make_shared<std::promise<base::Result<Submitted>>>();
     const job::JobSpec spec = job::FromJson(rpc_test::JobJson("tiny")).value();
-    loop_.Post([this, answer, spec, request_id] {
+    return PostSubmit(request_id, {spec, job::Inspection{.rows = 1000}, std::nullopt});
+  }
+  std::future<base::Result<Submitted>> PostSubmit(const std::string& request_id,
+                                                  const core::Submission& submission) {
+    auto answer = std::make_shared<std::promise<base::Result<Submitted>>>();
+    loop_.Post([this, answer, submission, request_id] {
       const auto give = [answer](auto result) { answer->set_value(std::move(result)); };
-      coordinator_.Submit({request_id, "", {{spec, job::Inspection{.rows = 1000}, std::nullopt}}},
-                          "test", give);
+      coordinator_.Submit({request_id, "", {submission}}, "test", give);
     });
     return answer->get_future();
   }
@@ -128,6 +131,29 @@ TEST_F(CoordinatorTest, JobsOfBeforeTheFullDiskAreStillThereAfterIt) {
   Join(channel_);
   ASSERT_TRUE(Submit("r3").ok());  // its commit comes behind the worker's
   loop_.Call([&] { EXPECT_EQ(channel_.Count<core::StartRank>(), 1); });
+}
+
+// Found through another spelling of the path, of which the clash of names knows nothing.
+TEST_F(CoordinatorTest, AFolderThatALiveJobHasTakenIsRefusedUntilThatHasEnded) {
+  ASSERT_TRUE(Submit("r1").ok());
+  core::Submission other{rpc_test::SmallJob("tiny"), job::Inspection{.rows = 1000}, std::nullopt};
+  other.spec.output = {.dir = "/link", .save = job::Save::kFinal};
+  other.inspection->output = job::OutputFolder{};
+  loop_.Call([&] {
+    other.inspection->output->owner = job::FolderOwner{coordinator_.state().site, "j1", "tiny"};
+  });
+  const auto refused = PostSubmit("r2", other).get();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("j1 (tiny), which is not known to have ended"),
+            std::string::npos)
+      << refused.error().message;
+  std::promise<base::Status> cancelled;
+  loop_.Call([&] {
+    coordinator_.Cancel({base::JobId{1}}, "test",
+                        [&](base::Status status) { cancelled.set_value(std::move(status)); });
+  });
+  ASSERT_TRUE(cancelled.get_future().get().ok());
+  EXPECT_TRUE(PostSubmit("r3", other).get().ok());
 }
 
 TEST_F(CoordinatorTest, SubmissionsThatWaitTogetherShareATransaction) {

@@ -48,5 +48,25 @@ TEST(MakePlan, ReducesInEachMicroStepWhereDeviceOrModelAreNotKnown) {
   EXPECT_FALSE(HoldsGradients(job, 80 * kGiB));
 }
 
+TEST(MakePlan, NamesTheOwnerOfItsFolderOnceThatHasEnded) {
+  State state;
+  state.site = "site";
+  state.next_job = 9;
+  state.jobs[{3}].row.id = {3};
+  Job job = Accumulating();
+  const auto ended = [&](const std::string& site, const std::string& owner) {
+    job.row.inspection->output = job::OutputFolder{job::FolderOwner{site, owner, "tiny"}, 1, ""};
+    return MakePlan(state, job, {{8}, 1, 0}, {}).ended_jobs;
+  };
+  const std::vector<std::string> none, second{"j2"};
+  EXPECT_EQ(ended("site", "j2"), second);
+  EXPECT_EQ(ended("site", "j3"), none);
+  EXPECT_EQ(ended("elsewhere", "j2"), none);
+  EXPECT_EQ(ended("site", "j9"), none) << "a job that is not there yet";
+  job.row.inspection.reset();
+  job.row.spec.checkpoint.resume_job = "j2";
+  EXPECT_EQ(MakePlan(state, job, {{8}, 1, 0}, {}).ended_jobs, second);
+}
+
 }  // namespace
 }  // namespace trainctl::core

@@ -50,11 +50,12 @@ base::Result<bool> Claim(const job::RankPlan& plan, int64_t claim) {
 
 base::Status TakeOutput(const job::RankPlan& plan) {
   const std::string& directory = *plan.job.output.dir;
+  const job::Claimant claimant{plan.site, plan.job_id, plan.ended_jobs};
   for (int i = 0; i < kTries; ++i) {
     const base::Result<job::OutputFolder> folder = job::ReadOutputFolder(directory);
     if (!folder) return folder.error();
     if (IsOwn(plan, *folder)) return base::Ok{};
-    if (const auto problem = job::CheckOutputFolder(plan.job, *folder, plan.site, plan.job_id))
+    if (const auto problem = job::CheckOutputFolder(plan.job, *folder, claimant))
       return Taken(*problem);
     std::error_code error;
     std::filesystem::create_directories(job::OwnerFolder(directory), error);
