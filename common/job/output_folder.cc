@@ -56,7 +56,7 @@ base::Status ReadOwner(const std::string& output_dir, OutputFolder* folder) {
   if (error && error != std::errc::no_such_file_or_directory) return Unreadable(directory, error);
   if (folder->claims == 0) return base::Ok{};
   const std::string path = OwnerPath(output_dir, folder->claims);
-  const base::Result<std::string> text = base::ReadFile(path, kMaxOwnerBytes);
+  const base::Result<std::string> text = base::ReadRegularFile(path, kMaxOwnerBytes);
   if (!text) return text.error();
   base::Result<FolderOwner> owner = ReadFields<FolderOwner>(*text, path, kOwnerFields);
   if (!owner) return owner.error();

@@ -1,6 +1,7 @@
 #include "common/job/output_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -118,6 +119,14 @@ TEST_F(OutputFolderTest, AFolderThatIsNotThereIsEmptyAndADamagedOwnerIsAFault) {
   EXPECT_TRUE(ReadOutputFolder(folder_ + "/missing").ok());
   std::ofstream(OwnerPath(folder_, 1)) << "{\"site\"";
   EXPECT_FALSE(ReadOutputFolder(folder_).ok());
+}
+
+// Nobody waits for a writer that never comes.
+TEST_F(OutputFolderTest, AnOwnerFileThatIsAPipeIsAFault) {
+  ASSERT_EQ(mkfifo(OwnerPath(folder_, 1).c_str(), 0600), 0);
+  const auto read = ReadOutputFolder(folder_);
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, base::Code::kInvalid);
 }
 
 TEST(LabFile, EachExperimentWritesUnderItsOwnNameUnlessItNamesAFolder) {

@@ -23,6 +23,7 @@ constexpr char kManifest[] = "manifest.json";
 constexpr char kPrefix[] = "step-";
 constexpr char kWriting[] = ".writing";
 constexpr char kRemoving[] = ".removing";
+constexpr char kDamaged[] = ".damaged";
 constexpr size_t kMaxManifestBytes = size_t{16} << 20;
 
 // "step-12" → 12; nullopt for any other name.
@@ -150,6 +151,14 @@ base::Status RemoveCheckpoint(const std::string& path) {
   fs::remove_all(doomed, error);
   if (error)
     return base::Error{base::Code::kIo, "cannot remove '" + doomed + "': " + error.message()};
+  return base::Ok{};
+}
+
+base::Status SetAsideCheckpoint(const std::string& path) {
+  const std::string aside = path + kDamaged;
+  std::error_code error;
+  fs::remove_all(aside, error);
+  if (std::rename(path.c_str(), aside.c_str()) != 0) return RenameError(path, aside);
   return base::Ok{};
 }
 

@@ -1,9 +1,12 @@
 // The folder <output.dir>/checkpoints: names, what is whole in it, what goes. Names in it:
-//   step-<n>                        a checkpoint; whole, since it got this name by a rename after
-//   everything in it was synced step-<n>.<tag>.writing          one that is being written by the
-//   attempt `tag`
-//   *.removing                      one that is being removed
-// Only one rank of a gang (rank 0) renames and removes.
+//
+//   step-<n>                  a checkpoint, which is whole
+//   step-<n>.<tag>.writing    one that the attempt `tag` writes
+//   *.removing                one that is being removed
+//   step-<n>.damaged          one whose bytes were not those that were written; it is never read
+//
+// A checkpoint gets its name by a rename, after everything in it is synced. Only one rank of a gang
+// (rank 0) renames and removes.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +57,10 @@ void RemoveLeftovers(const std::string& directory);
 // Under another name first: a folder that is half removed never looks like a checkpoint. Errors:
 // kIo.
 base::Status RemoveCheckpoint(const std::string& path);
+
+// A checkpoint whose bytes are damaged is not found any more. It stays as step-<n>.damaged, to be
+// looked at. Errors: kIo.
+base::Status SetAsideCheckpoint(const std::string& path);
 
 struct KeptCheckpoints {
   int64_t last = 2;

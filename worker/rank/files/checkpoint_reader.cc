@@ -120,9 +120,12 @@ base::Status CheckpointState::CheckDigest(Stored& stored) const {
   if (stored.checked) return base::Ok{};
   const std::string digest = Digest(files_[stored.file].Bytes(*stored.info));
   if (digest != stored.slice->digest) {
-    return Invalid(found_.manifest.files[stored.file].name + ": tensor '" + stored.info->name +
-                   "' has digest " + digest + ": it was written with " + stored.slice->digest +
-                   "; the file is damaged, use another checkpoint");
+    base::Error damaged =
+        Invalid(found_.manifest.files[stored.file].name + ": tensor '" + stored.info->name +
+                "' has digest " + digest + ": it was written with " + stored.slice->digest +
+                "; the file is damaged");
+    damaged.code = base::Code::kIo;
+    return damaged;
   }
   stored.checked = true;
   return base::Ok{};

@@ -47,13 +47,12 @@ class CheckpointState {
   const std::string& path() const { return found_.path; }
 
   // Checks the digests of all slices that the ranges touch, each once, on some threads: they are
-  // most of what reading costs. Errors: a wrong digest, as Read; ranges of no state are left to
-  // Read.
+  // most of what reading costs. Errors: kIo: a wrong digest. Ranges of no state are left to Read.
   base::Status Check(std::span<const StateRange> ranges);
 
   // The pieces that make up the range, in order. Each slice that is touched is checked against its
   // digest, once. Spans live as long as the object. Errors: kInvalid: no such state (the optimizer
-  // was another one), another total, a wrong digest.
+  // was another one), another total. kIo: a wrong digest.
   base::Result<std::vector<StatePiece>> Read(const StateRange& range);
 
   // The pieces were copied: their pages need not stay resident.

@@ -1,6 +1,10 @@
 #include "worker/rank/state/starting_state.h"
 
+#include <ATen/ops/full.h>
+
 #include <cstdio>
+#include <filesystem>
+#include <utility>
 
 #include "worker/rank/process/run_failure.h"
 #include "worker/rank/state/initial_weights.h"
@@ -17,6 +21,55 @@ ByteProgress ProgressTo(Reporter& reporter) {
   };
 }
 
+void Tell(const RankContext& rank, const std::string& text) {
+  if (!rank.leads()) return;
+  rank.reporter.Send(job::RankNotice{text});
+  std::fprintf(stderr, "trainrank: %s\n", text.c_str());
+}
+
+// Whether it went well at every rank. Collective.
+bool AtEveryRank(bool ok, const RankContext& rank) {
+  if (rank.comm.world_size() == 1) return ok;
+  const at::Tensor all =
+      at::full({1}, ok ? 1 : 0, at::TensorOptions().dtype(at::kLong).device(rank.device));
+  rank.comm.Wait(rank.comm.AllReduce(all));
+  return all.item<int64_t>() == rank.comm.world_size();
+}
+
+// Of the folder that this job writes to, and not the very one that the job names.
+bool IsOwn(const RankContext& rank, const std::string& checkpoint) {
+  const job::JobSpec& spec = rank.plan.job;
+  return rank.writes_checkpoints() && spec.checkpoint.resume_from != checkpoint &&
+         std::filesystem::path(checkpoint).parent_path() ==
+             std::filesystem::path(files::CheckpointsDirectory(*spec.output.dir));
+}
+
+// why: empty at a rank that found nothing wrong.
+void SetAside(const RankContext& rank, const std::string& checkpoint, const std::string& why) {
+  const std::string fault = why.empty() ? "another rank found it damaged" : why;
+  if (!IsOwn(rank, checkpoint)) {
+    throw RunFailure{"checkpoint: " + fault +
+                     ": name an older one, as with --checkpoint.resume_from FOLDER/step-60"};
+  }
+  if (rank.leads()) Take(files::SetAsideCheckpoint(checkpoint), "checkpoint");
+  Tell(rank, "a damaged checkpoint is set aside as " + checkpoint + ".damaged: " + fault);
+}
+
+// The newest that every rank can open; rank 0 chooses.
+std::optional<files::CheckpointState> OpenNewest(const RankContext& rank) {
+  for (;;) {
+    std::optional<std::string> choice;
+    if (rank.leads()) choice = Take(ChooseCheckpoint(rank.plan), "checkpoint.resume_from");
+    choice = ShareChoice(choice, rank.comm, rank.device);
+    if (!choice) return std::nullopt;
+    base::Result<files::FoundCheckpoint> found = files::FindCheckpoint(*choice);
+    base::Result<files::CheckpointState> opened =
+        found.ok() ? files::CheckpointState::Open(std::move(*found)) : found.error();
+    if (AtEveryRank(opened.ok(), rank)) return std::move(*opened);
+    SetAside(rank, *choice, opened.ok() ? "" : opened.error().message);
+  }
+}
+
 }  // namespace
 
 std::optional<files::CheckpointState> FindStart(const RankContext& rank) {
@@ -26,12 +79,7 @@ std::optional<files::CheckpointState> FindStart(const RankContext& rank) {
     Take(CheckSharedFolder(directory, plan, rank.comm, rank.device), "checkpoint.every_steps");
     if (rank.leads()) files::RemoveLeftovers(directory);
   }
-  std::optional<std::string> choice;
-  if (rank.leads()) choice = Take(ChooseCheckpoint(plan), "checkpoint.resume_from");
-  choice = ShareChoice(choice, rank.comm, rank.device);
-  if (!choice) return std::nullopt;
-  files::FoundCheckpoint found = Take(files::FindCheckpoint(*choice), "checkpoint");
-  return Take(files::CheckpointState::Open(std::move(found)), "checkpoint");
+  return OpenNewest(rank);
 }
 
 void LoadWeights(const RankContext& rank, const job::ModelShape& shape,
@@ -50,22 +98,29 @@ void LoadWeights(const RankContext& rank, const job::ModelShape& shape,
 
 TrainingMoment Restore(const RankContext& rank, files::CheckpointState& start, int64_t total_steps,
                        const std::string& data_digest, strategy::Strategy& strategy) {
-  const files::CheckpointManifest& manifest = start.manifest();
-  const std::string at =
-      "step " + std::to_string(manifest.step) + " of " + std::to_string(total_steps);
-  if (manifest.step > total_steps) {
-    throw RunFailure{"checkpoint '" + start.path() + "' is at " + at +
-                     ": raise train.max_steps or train.epochs"};
+  for (;;) {
+    const std::string at =
+        "step " + std::to_string(start.manifest().step) + " of " + std::to_string(total_steps);
+    if (start.manifest().step > total_steps) {
+      throw RunFailure{"checkpoint '" + start.path() + "' is at " + at +
+                       ": raise train.max_steps or train.epochs"};
+    }
+    const base::Status restored = RestoreState(start, strategy, ProgressTo(rank.reporter));
+    if (AtEveryRank(restored.ok(), rank)) {
+      const bool same_data = start.manifest().data_digest == data_digest;
+      Tell(rank, "goes on from " + start.path() + " at " + at +
+                     (same_data ? ""
+                                : "; the data are not those it was trained on: rows are taken as "
+                                  "if they were"));
+      return {.steps_done = start.manifest().step, .val_loss = start.manifest().val_loss};
+    }
+    if (!restored.ok() && restored.error().code != base::Code::kIo) Take(restored, "checkpoint");
+    SetAside(rank, start.path(), restored.ok() ? "" : restored.error().message);
+    std::optional<files::CheckpointState> older = OpenNewest(rank);
+    // What was read in part is no start.
+    if (!older) throw RunFailure{"checkpoint: no older one is left; submit the job anew"};
+    start = std::move(*older);
   }
-  Take(RestoreState(start, strategy, ProgressTo(rank.reporter)), "checkpoint");
-  if (rank.leads()) {
-    std::string text = "goes on from " + start.path() + " at " + at;
-    if (manifest.data_digest != data_digest)
-      text += "; the data are not those it was trained on: rows are taken as if they were";
-    rank.reporter.Send(job::RankNotice{text});
-    std::fprintf(stderr, "trainrank: %s\n", text.c_str());
-  }
-  return {.steps_done = manifest.step, .val_loss = manifest.val_loss};
 }
 
 }  // namespace trainctl::train

@@ -16,8 +16,9 @@
 namespace trainctl::train {
 
 // The checkpoint that this attempt goes on from, opened on this host; none: training starts at the
-// first step. Where the job writes checkpoints, the folder for them has been tried, and what an
-// interrupted write left there is gone.
+// first step. A damaged one of the job's own folder is set aside, and the one before it serves. If
+// the job writes checkpoints, their folder has been tried. Leftovers of interrupted writes are
+// gone.
 std::optional<files::CheckpointState> FindStart(const RankContext& rank);
 
 // All weights as they are before the first step: the frozen ones of a run that goes on from a
@@ -25,8 +26,9 @@ std::optional<files::CheckpointState> FindStart(const RankContext& rank);
 void LoadWeights(const RankContext& rank, const job::ModelShape& shape,
                  const ops::ParameterTable& table, strategy::Strategy& strategy);
 
-// The checkpoint's state into the strategy, and the moment that it is of. data_digest: of the data
-// that this run trains on.
+// The checkpoint's state into the strategy, and the moment that it is of. If its bytes are damaged
+// it is set aside, and `start` is the one before it. data_digest: of the data that this run trains
+// on.
 TrainingMoment Restore(const RankContext& rank, files::CheckpointState& start, int64_t total_steps,
                        const std::string& data_digest, strategy::Strategy& strategy);
 
