@@ -83,7 +83,8 @@ batches, and the gradients are summed over all devices (all-reduce) before each 
 device stays that of one device; time falls nearly in proportion while a step's compute outlasts
 moving 2 × gradient bytes over the links. Model and optimizer must fit one device: for AdamW 16
 bytes a parameter in 32-true, 8 in bf16-true. GPUs talk through NCCL, CPU slots over TCP.
-scaling efficiency in compare is speed-up over added devices.
+scaling efficiency in compare is speed-up over added devices, of runs that differ in devices and
+strategy alone.
 )",
      "trainctl submit job.json --devices 2 --strategy ddp --name try-ddp"},
     {"fsdp", "the model spread over the devices, each unit whole only while it is used", kFsdpAlso,
@@ -196,7 +197,9 @@ parameters, which needs all gradients at once.
 evaluation and saving. tokens/s counts positions up to the longest row of each micro batch,
 padding included, as LitGPT does; trained tokens/s only those that count in the loss. Compare
 runs with different micro batches by samples/s: padding inflates tokens/s. speed-up is samples/s
-over the base's. The first steps are slower than the rest.
+over the base's; scaling efficiency is speed-up over added devices, where nothing but devices and
+strategy differs. Times of runs that trained different amounts are not compared. The first steps
+are slower than the rest.
 )",
      "trainctl compare JOB JOB"},
     {"outcomes", "how jobs end, what is restarted, expect", kOutcomesAlso,

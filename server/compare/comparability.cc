@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -60,6 +62,9 @@ constexpr DataSetting kDataSettings[] = {
     {"data.seed", "the rows are split and shuffled in another way"},
 };
 
+// Of runs that validate: on which rows.
+constexpr std::string_view kEvalRows = "eval.max_rows";
+
 // A host is saturated from here on.
 constexpr double kSaturatedPercent = 95;
 
@@ -89,6 +94,37 @@ void WarnOfData(const std::vector<Run>& runs, std::vector<std::string>* warnings
     warnings->push_back(std::string(setting.key) + " differs (" + values +
                         "): " + setting.consequence + "; losses are not comparable");
   }
+}
+
+bool Validates(const Run& run) { return run.job.data.val_split_fraction > 0; }
+
+void WarnOfValidation(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
+  const std::string values = Differing(runs, [](const Run& run) {
+    return Validates(run) ? Setting(run, kEvalRows) : std::string();
+  });
+  if (values.empty()) return;
+  warnings->push_back(std::string(kEvalRows) + " differs (" + values +
+                      "): validated with other rows; validation losses are not comparable");
+}
+
+// "j5 8 steps, 64 rows". Of runs that have trained and whose numbers are shown.
+void WarnOfAmount(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
+  std::string text;
+  std::optional<Amount> first;
+  bool differs = false;
+  for (const Run& run : runs) {
+    const Amount amount = AmountOf(run);
+    if (amount.steps == 0 || run.state != job::JobState::kFinished || !HasMeasurements(run))
+      continue;
+    differs = differs || (first && !amount.IsAsMuchAs(*first));
+    if (!first) first = amount;
+    text += (text.empty() ? "" : "; ") + run.id + " " + std::to_string(amount.steps) + " steps";
+    if (amount.rows > 0) text += ", " + std::to_string(std::llround(amount.rows)) + " rows";
+  }
+  if (!differs) return;
+  warnings->push_back("the runs trained different amounts (" + text +
+                      "): times and losses are not of the same training; rates and memory are "
+                      "comparable");
 }
 
 bool HasCutRows(const Run& run) {
@@ -152,7 +188,9 @@ void WarnOfInterruptions(const Run& run, std::vector<std::string>* warnings) {
 
 std::vector<std::string> ComparabilityWarnings(const std::vector<Run>& runs) {
   std::vector<std::string> warnings;
+  WarnOfAmount(runs, &warnings);
   WarnOfData(runs, &warnings);
+  WarnOfValidation(runs, &warnings);
   WarnOfLength(runs, &warnings);
   WarnOfBatch(runs, &warnings);
   for (const Circumstance& circumstance : kCircumstances) {

@@ -22,24 +22,49 @@ Better BetterDirection(std::string_view key) {
 
 const double* Number(const Value& value) { return std::get_if<double>(&value.value); }
 
-void SetDeltas(size_t base, Row* row) {
+// It grows with the training: less of it is better only for as much training.
+bool IsCost(std::string_view key) {
+  if (key == "predicted_time_seconds") return true;
+  const job::MetricInfo* metric = job::FindMetric(key);
+  return metric != nullptr && metric->better != Better::kNeither &&
+         (metric->reduction == job::Reduction::kTotal ||
+          metric->reduction == job::Reduction::kCounter);
+}
+
+void SetDeltas(const std::vector<Run>& runs, size_t base, Row* row) {
   const double* reference = Number(row->values[base]);
   if (reference == nullptr || *reference == 0) return;
+  const bool is_cost = IsCost(row->key);
+  const Amount amount = AmountOf(runs[base]);
   for (size_t i = 0; i < row->values.size(); ++i) {
     const double* number = Number(row->values[i]);
-    if (i != base && number != nullptr)
-      row->values[i].delta = (*number - *reference) / std::abs(*reference);
+    if (i == base || number == nullptr) continue;
+    if (is_cost && !AmountOf(runs[i]).IsAsMuchAs(amount)) continue;
+    row->values[i].delta = (*number - *reference) / std::abs(*reference);
   }
 }
 
 // A run that failed or was stopped early proves nothing by being short or small, so only those that
-// SUCCEEDED compete.
-void MarkBest(const std::vector<Run>& runs, bool lower, Row* row) {
-  std::vector<Value*> competing;
+// SUCCEEDED compete; in what training costs, only those that trained most.
+std::vector<Value*> Competing(const std::vector<Run>& runs, Row* row) {
+  std::vector<size_t> columns;
   for (size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].outcome == job::Outcome::kSucceeded && Number(row->values[i]) != nullptr)
-      competing.push_back(&row->values[i]);
+      columns.push_back(i);
   }
+  std::vector<Value*> competing;
+  for (const size_t column : columns) {
+    const Amount amount = AmountOf(runs[column]);
+    const bool is_short = IsCost(row->key) && std::ranges::any_of(columns, [&](size_t other) {
+                            return amount.IsLessThan(AmountOf(runs[other]));
+                          });
+    if (!is_short) competing.push_back(&row->values[column]);
+  }
+  return competing;
+}
+
+void MarkBest(const std::vector<Run>& runs, bool lower, Row* row) {
+  const std::vector<Value*> competing = Competing(runs, row);
   if (competing.size() < 2) return;
   const auto [least, most] =
       std::minmax_element(competing.begin(), competing.end(),
@@ -54,7 +79,7 @@ void MarkBest(const std::vector<Run>& runs, bool lower, Row* row) {
 }  // namespace
 
 void MarkRow(const std::vector<Run>& runs, size_t base, Row* row) {
-  if (row->key != "speedup" && row->key != "scaling_efficiency") SetDeltas(base, row);
+  if (row->key != "speedup" && row->key != "scaling_efficiency") SetDeltas(runs, base, row);
   const Better better = BetterDirection(row->key);
   if (better != Better::kNeither) MarkBest(runs, better == Better::kLower, row);
 }

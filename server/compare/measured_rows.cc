@@ -11,12 +11,6 @@
 namespace trainctl::compare {
 namespace {
 
-// What was measured of a run that ended out of memory is not of the whole run: nothing of it is
-// comparable.
-bool HasMeasurements(const Run& run) {
-  return run.outcome != job::Outcome::kOomGpu && run.outcome != job::Outcome::kOomHost;
-}
-
 // The last loss that is a number says nothing of a run that has none any more.
 bool Measures(const Run& run, job::Section section) {
   return HasMeasurements(run) &&
@@ -74,21 +68,25 @@ Row SpeedupRow(const std::vector<Run>& runs, const Row& samples_per_second, size
   return row;
 }
 
+// Of runs that differ from the base in more than their gang it would say nothing of scaling.
 Row ScalingRow(const std::vector<Run>& runs, const Row& speedup, size_t base) {
   Row row{.key = "scaling_efficiency",
           .label = "scaling efficiency",
           .unit = "%",
           .section = "time",
           .values = std::vector<Value>(runs.size())};
-  const bool same_devices = std::all_of(runs.begin(), runs.end(), [&](const Run& run) {
-    return run.job.devices == runs.front().job.devices;
+  const auto scales = [&](const Run& run) {
+    return run.device_name == runs[base].device_name && DifferInGangAlone(run, runs[base]);
+  };
+  const bool is_scaled = std::ranges::any_of(runs, [&](const Run& run) {
+    return run.job.devices != runs[base].job.devices && scales(run);
   });
-  if (same_devices) return row;
+  if (!is_scaled) return row;
   for (size_t i = 0; i < runs.size(); ++i) {
     const double* times = std::get_if<double>(&speedup.values[i].value);
     const double ratio =
         static_cast<double>(runs[i].job.devices) / static_cast<double>(runs[base].job.devices);
-    if (times != nullptr) row.values[i].value = 100 * *times / ratio;
+    if (times != nullptr && scales(runs[i])) row.values[i].value = 100 * *times / ratio;
   }
   return row;
 }
@@ -157,11 +155,45 @@ void AddDerivedRows(const std::vector<Run>& runs, size_t base, job::Metric metri
       return rows->push_back(ScalingRow(runs, rows->back(), base));
     case job::Metric::kMemoryPeakAllocated:
       return rows->push_back(PredictedPeakRow(runs, measured));
-    default: return;
+    case job::Metric::kTrialSeconds:
+    case job::Metric::kLoadSeconds:
+    case job::Metric::kEvaluationSeconds:
+    case job::Metric::kCheckpointSeconds:
+    case job::Metric::kSaveSeconds:
+    case job::Metric::kStepSeconds:
+    case job::Metric::kSamples:
+    case job::Metric::kTokensPerSecond:
+    case job::Metric::kTrainedTokensPerSecond:
+    case job::Metric::kMemoryReserved:
+    case job::Metric::kMemoryParams:
+    case job::Metric::kMemoryGrads:
+    case job::Metric::kMemoryOptimizer:
+    case job::Metric::kMemoryOptimizerCpu:
+    case job::Metric::kMemoryOther:
+    case job::Metric::kGpuUtilization:
+    case job::Metric::kGpuPower:
+    case job::Metric::kGpuEnergy:
+    case job::Metric::kHostCpu:
+    case job::Metric::kLoss:
+    case job::Metric::kValLoss:
+    case job::Metric::kLr:
+    case job::Metric::kGradNorm:
+    case job::Metric::kTokens:
+    case job::Metric::kTrainedTokens:
+    case job::Metric::kMemoryAllocated:
+    case job::Metric::kGpuMemoryUsed:
+    case job::Metric::kGpuTemperature:
+    case job::Metric::kHostMemoryUsed:
+    case job::Metric::kRankCpu:
+    case job::Metric::kRankMemoryUsed: return;
   }
 }
 
 }  // namespace
+
+bool HasMeasurements(const Run& run) {
+  return run.outcome != job::Outcome::kOomGpu && run.outcome != job::Outcome::kOomHost;
+}
 
 std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base) {
   std::vector<Row> rows = {OutcomeRow(runs)};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,33 @@ std::vector<Row> ChangedRows(const std::vector<Run>& runs);
 // What all runs have in common, in short words.
 std::vector<std::string> SameSettings(const std::vector<Run>& runs);
 
+// Whether the two differ in devices and strategy alone, and in what follows: either accumulation
+// or the global batch. Where they save, and how they are queued, does not count.
+bool DifferInGangAlone(const Run& left, const Run& right);
+
+// How much a run has trained. Of two runs the amounts are equal where the rows are; of runs that
+// did not count rows, the steps decide.
+struct Amount {
+  int64_t steps = 0;
+  double rows = 0;  // 0: not counted
+
+  bool IsLessThan(const Amount& other) const;
+  bool IsAsMuchAs(const Amount& other) const {
+    return !IsLessThan(other) && !other.IsLessThan(*this);
+  }
+};
+Amount AmountOf(const Run& run);
+
+// What was measured of a run that ended out of memory is not of the whole run: nothing of it is
+// comparable.
+bool HasMeasurements(const Run& run);
+
 // Outcome, time, memory, device, loss: every row, those without any value too; without deltas and
 // marks.
 std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base);
 
-// Deltas against the base and the best marked, in rows whose key has a better direction.
+// Deltas against the base and the best marked, in rows whose key has a better direction. Totals of
+// time and energy are compared among runs that trained as much.
 void MarkRow(const std::vector<Run>& runs, size_t base, Row* row);
 
 // Why numbers of these runs must not be read as the effect of the changed settings alone.

@@ -101,7 +101,37 @@ constexpr SameWord kSameWords[] = {
     {"seed", "seed "},
 };
 
+// How many devices share the work, and how; or nothing of the training itself.
+bool IsOfGang(std::string_view key) {
+  return key == "devices" || key == "strategy" || key == "sharding" || key == "fsdp_unit";
+}
+
+bool IsAroundTraining(std::string_view key) {
+  return key.starts_with("output") || key.starts_with("checkpoint") ||
+         key == "resources.priority" || key == "resources.max_restarts" ||
+         key.starts_with("resources.time_limit") || key.starts_with("resources.step_timeout");
+}
+
 }  // namespace
+
+bool DifferInGangAlone(const Run& left, const Run& right) {
+  const std::vector<Setting> settings = ResolvedSettings(left.job);
+  const std::vector<Setting> others = ResolvedSettings(right.job);
+  bool is_batch_equal = true, is_accumulation_equal = true;
+  for (const auto& [key, text] : settings) {
+    const auto other = std::ranges::find(others, key, &Setting::first);
+    const bool is_equal = other != others.end() && other->second == text;
+    if (is_equal || IsOfGang(key) || IsAroundTraining(key)) continue;
+    if (key == "train.global_batch_size") {
+      is_batch_equal = false;
+    } else if (key == "train.accumulate_grad_batches") {
+      is_accumulation_equal = false;
+    } else {
+      return false;
+    }
+  }
+  return settings.size() == others.size() && (is_batch_equal || is_accumulation_equal);
+}
 
 std::vector<Row> ChangedRows(const std::vector<Run>& runs) {
   std::vector<std::string> order;

@@ -255,6 +255,36 @@ TEST(Compare, SpeedupOverMoreDevicesBecomesScalingEfficiency) {
   EXPECT_EQ(FindRow(Compare({one, one}, 0), "scaling_efficiency"), nullptr);
 }
 
+TEST(Compare, OnlyRunsThatDifferInTheirGangAloneScale) {
+  Column one = SomeRun("j1", "one"), two = SomeRun("j2", "two"), lora = SomeRun("j3", "lora"),
+         micro = SomeRun("j4", "micro");
+  two.job.devices = micro.job.devices = 2;
+  two.job.strategy = job::StrategyKind::kFsdp;
+  two.job.output.dir = "/elsewhere";
+  lora.job.lora = job::LoraSpec{};
+  micro.job.train.micro_batch_size = 2;
+  for (Column* run : {&one, &two, &lora, &micro}) run->metrics = Loop(1, 1, 8, 8);
+  two.metrics = Loop(1, 0.5, 8, 8);
+  EXPECT_EQ(PrintRow(Compare({one, two, lora, micro}, 0), "scaling_efficiency"),
+            "time/scaling_efficiency [%]: 100 | 100 | - | -\n");
+  EXPECT_EQ(FindRow(Compare({one, micro}, 0), "scaling_efficiency"), nullptr);
+  two.device_name = "NVIDIA A100";
+  EXPECT_EQ(FindRow(Compare({one, two}, 0), "scaling_efficiency"), nullptr);
+}
+
+TEST(Compare, AGlobalBatchThatGrowsWithTheDevicesScales) {
+  Column one = SomeRun("j1", "one"), two = SomeRun("j2", "two");
+  for (Column* run : {&one, &two}) {
+    run->job.train.global_batch_size.reset();
+    run->job.train.accumulate_grad_batches = 2;
+  }
+  two.job.devices = 2;
+  one.metrics = Loop(2, 2, 16, 16);
+  two.metrics = Loop(1, 1, 16, 16);
+  EXPECT_EQ(PrintRow(Compare({one, two}, 0), "scaling_efficiency"),
+            "time/scaling_efficiency [%]: 100 | 100\n");
+}
+
 TEST(Compare, SecondsPerStepIsTheMedianOfTheSteadyStateWhereItIsKnown) {
   Column a = SomeRun("j1", "a");
   a.metrics = {MetricSummary{.name = "step_seconds",
@@ -267,12 +297,28 @@ TEST(Compare, SecondsPerStepIsTheMedianOfTheSteadyStateWhereItIsKnown) {
   EXPECT_EQ(PrintRow(Compare({a}, 0), "step_seconds"), "time/step_seconds [s]: 1.1\n");
 }
 
-TEST(Compare, TimesOfDifferentNumbersOfStepsSayHowMany) {
-  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
-  a.metrics = Loop(12, 10, 12, 12);
-  b.metrics = Loop(24, 10, 24, 24);
-  EXPECT_EQ(PrintRow(Compare({a, b}, 0), "time_seconds"),
-            "time/time_seconds [s]: 10 (12 steps) | 10 Δ0.000 (24 steps)\n");
+TEST(Compare, ARunThatTrainedLessIsNotTheFastest) {
+  Column a = SomeRun("j5", "a"), b = SomeRun("j10", "b");
+  a.metrics = With(Loop(8, 10, 64, 64), {Summary("val_loss", 2)});
+  b.metrics = With(Loop(4, 4, 32, 32), {Summary("val_loss", 3)});
+  const Table table = Compare({a, b}, 0);
+  EXPECT_EQ(PrintRow(table, "time_seconds"), "time/time_seconds [s]: 10 (8 steps) | 4 (4 steps)\n");
+  EXPECT_EQ(PrintRow(table, "samples_per_second"),
+            "time/samples_per_second [samples/s]: 6.4 | 8 Δ0.250 best\n");
+  EXPECT_EQ(table.warnings,
+            std::vector<std::string>{
+                "the runs trained different amounts (j5 8 steps, 64 rows; j10 4 steps, 32 rows): "
+                "times and losses are not of the same training; rates and memory are comparable"});
+}
+
+TEST(Compare, AmongRunsThatTrainedMostOneIsTheFastest) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), c = SomeRun("j3", "c");
+  a.metrics = Loop(8, 10, 64, 64);
+  b.metrics = Loop(4, 8, 64, 64);
+  c.metrics = Loop(8, 4, 32, 32);
+  EXPECT_EQ(PrintRow(Compare({a, b, c}, 0), "time_seconds"),
+            "time/time_seconds [s]: 10 (8 steps) | 8 Δ-0.200 best (4 steps) | 4 (8 steps)\n")
+      << "as many rows in fewer steps are as much";
 }
 
 TEST(Compare, ASettingThatIsNullIsAnEmptyValueAndARemarkIsNoSetting) {
@@ -336,6 +382,16 @@ TEST(Compare, WarnsOfEachSettingThatMakesOtherDataOfTheSameFile) {
     c.change(b.job);
     EXPECT_EQ(Compare({a, b}, 0).warnings, std::vector{c.warning + "; losses are not comparable"});
   }
+}
+
+TEST(Compare, WarnsOfRunsThatValidateWithOtherRows) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.job.eval.max_rows = 100;
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty()) << "neither validates";
+  a.job.data.val_split_fraction = b.job.data.val_split_fraction = 0.1;
+  EXPECT_EQ(Compare({a, b}, 0).warnings,
+            std::vector<std::string>{"eval.max_rows differs (null, 100): validated with other "
+                                     "rows; validation losses are not comparable"});
 }
 
 TEST(Compare, AnotherLengthIsWarnedOfWhereItCutsRows) {
