@@ -73,6 +73,7 @@ class UnfitGpus(ClusterTest):
     """A host whose GPUs no worker can use: only the probe is told otherwise here."""
 
     WORKERS = "auto"
+    PROBE = f"echo '{json.dumps(PROBE)}'; exit"  # of the probe alone
 
     def up(self):
         programs = self.dir / "bin"
@@ -81,7 +82,7 @@ class UnfitGpus(ClusterTest):
             (programs / name).symlink_to(BIN / name)
         (programs / "trainworker").unlink()
         (programs / "trainworker").write_text(
-            f"#!/bin/sh\n[ \"$1\" != --probe ] || {{ echo '{json.dumps(PROBE)}'; exit; }}\n"
+            f'#!/bin/sh\n[ "$1" != --probe ] || {{ {self.PROBE}; }}\n'
             f'exec "{BIN}/trainworker" "$@"\n'
         )
         (programs / "trainworker").chmod(0o755)
@@ -96,6 +97,27 @@ class UnfitGpus(ClusterTest):
         self.assertIn("not used: GPU 0 (old) is too old", self.result.stderr)
         self.assertIn("2 worker(s) on cpu", self.result.stderr)
         self.assertEqual(len(self.workers()), 2)
+
+
+class FailingProbe(UnfitGpus):
+    PROBE = "echo first >&2; echo driver: it is broken >&2; exit 3"
+
+    def test_auto_makes_cpu_slots_and_says_why(self):
+        self.assertEqual(self.result.returncode, 0, self.result.stderr)
+        self.assertIn("--probe ended with 3: driver: it is broken", self.result.stderr)
+        self.assertIn("2 worker(s) on cpu", self.result.stderr)
+
+
+class NoCluster(unittest.TestCase):
+    def test_status_of_a_folder_without_a_cluster_says_so(self):
+        result = subprocess.run(
+            [TOP / "deploy" / "local", "status", "--dir", "/tmp/trainctl-nobody-made-this"],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout, "")
+        self.assertIn("no cluster was started there", result.stderr)
 
 
 class Shipped(ClusterTest):

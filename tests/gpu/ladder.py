@@ -8,7 +8,8 @@ usage: tests/gpu/ladder.py [--rungs NAME,…] [--steps N] [--bin DIR] [--cpu SLO
 [--model DIR]
 
 A rung that needs more devices than there are says so. Exit status 1 where a rung's two runs differ
-by more than its tolerance (0: bit for bit, under "deterministic") or a run fails.
+by more than its tolerance (0: bit for bit, under "deterministic") or a run fails; 77 where no rung
+was climbed.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import pathlib
 import sys
 import tempfile
 
-from host_site import TOP, Site, with_changes
+from host_site import TOP, Site, exit_status, with_changes
 
 EXACT = {"deterministic": True}
 ONE = {"devices": 1, "train.global_batch_size": 8, "train.micro_batch_size": 2}
@@ -222,7 +223,7 @@ def main():
     )
     parser.add_argument("--model", type=pathlib.Path, default=TOP / "deploy/models/tiny")
     options = parser.parse_args()
-    good = True
+    good, ran = True, False
     with tempfile.TemporaryDirectory(prefix="trainctl-ladder-") as folder:
         site = Site(
             options.bin.resolve(),
@@ -244,12 +245,14 @@ def main():
                     runs.submit(way)
             for name, rung in chosen.items():
                 if max(way["devices"] for way in rung[:2]) <= devices:
-                    good = climb(runs, name, rung) and good
+                    good, ran = climb(runs, name, rung) and good, True
                 else:
                     print(f"{name:20} needs more than the {devices} device here", flush=True)
+            if not chosen:
+                print(f"no rung is named {options.rungs}", flush=True)
         finally:
             site.down()
-    sys.exit(0 if good else 1)
+    sys.exit(exit_status(good, ran))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ says otherwise) as a job: submitted, waited for, read back with `trainctl metric
 run right after it, equally long, and the ratio is printed: only such ratios count, since an H200 in
 a long run lowers its clock. --rows takes the names below, or a comma-separated part. Rows that need
 more GPUs than there are say so. Needs python3 and, for the peers, torch and lightning. Exit status
-1 if a job or a peer fails, a peer is faster, or memory by kind is not within 5 % of the arithmetic.
+1 if a job or a peer fails, a peer is faster, or memory by kind is not within 5 % of the arithmetic;
+77 if no row ran.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 
-from host_site import GIB, KINDS, TOP, Site, random_tokens, with_changes
+from host_site import GIB, KINDS, TOP, Site, exit_status, random_tokens, with_changes
 
 LENGTH = 512
 
@@ -409,7 +410,7 @@ def main():
             site.down()
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
-    sys.exit(0 if good else 1)
+    sys.exit(exit_status(good, ran=bool(figures)))
 
 
 if __name__ == "__main__":

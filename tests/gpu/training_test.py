@@ -1,9 +1,11 @@
-"""What counts as a good row of training.py."""
+"""What counts as a good row of training.py, and what where no row runs."""
 
 import contextlib
 import io
 import unittest
+import unittest.mock
 
+import ladder
 import training
 
 OURS = {
@@ -40,6 +42,38 @@ class Rows(unittest.TestCase):
 
     def test_memory_beside_the_arithmetic_is_not(self):
         self.assertFalse(is_good({**OURS, "ratios": [1.0, 1.06]}))
+
+
+class HostWithoutGpus:
+    """A site of no devices."""
+
+    def __init__(self, _bin, folder, *_):
+        self.folder = folder
+
+    def devices(self, _kind="cuda"):
+        return 0
+
+    def down(self):
+        pass
+
+
+class NothingRan(unittest.TestCase):
+    def exit_status(self, script, *arguments):
+        with (
+            unittest.mock.patch.object(script, "Site", HostWithoutGpus),
+            unittest.mock.patch("sys.argv", [script.__name__, *arguments]),
+            contextlib.redirect_stdout(io.StringIO()),
+            self.assertRaises(SystemExit) as ended,
+        ):
+            script.main()
+        return ended.exception.code
+
+    def test_too_few_gpus_are_a_skip(self):
+        self.assertEqual(self.exit_status(training), 77)
+        self.assertEqual(self.exit_status(ladder), 77)
+
+    def test_a_pattern_that_matches_no_rung_is_a_skip(self):
+        self.assertEqual(self.exit_status(ladder, "--rungs", "no-such-rung"), 77)
 
 
 if __name__ == "__main__":
