@@ -14,6 +14,8 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kFinalizeTimeout{10};
 constexpr std::chrono::seconds kAbortTimeout{5};
+// However long the join may take: of a call after it.
+constexpr std::chrono::minutes kMostCallTime{10};
 // How long an abort waits for another thread to leave NCCL before it calls in all the same.
 constexpr std::chrono::seconds kMutexTimeout{1};
 constexpr std::chrono::milliseconds kEnterInterval{1};
@@ -30,6 +32,11 @@ bool IsDoneWithin(steady_clock::duration timeout, std::function<void()> work) {
   return done->WaitFor(timeout);
 }
 
+steady_clock::duration JoinTime(const JoinOptions& options) {
+  return std::chrono::duration_cast<steady_clock::duration>(
+      std::chrono::duration<double>(options.timeout_seconds));
+}
+
 std::string Seconds(steady_clock::duration duration) {
   return std::to_string(std::chrono::duration<double>(duration).count()) + " s";
 }
@@ -37,9 +44,7 @@ std::string Seconds(steady_clock::duration duration) {
 }  // namespace
 
 NcclGroup::NcclGroup(const JoinOptions& options, const ncclUniqueId& id, int device)
-    : rank_(options.rank),
-      timeout_(std::chrono::duration_cast<Clock::duration>(
-          std::chrono::duration<double>(options.timeout_seconds))) {
+    : rank_(options.rank), timeout_(std::min<Clock::duration>(JoinTime(options), kMostCallTime)) {
   state_->device = device;
   Join(options, id);
   watch_ = std::thread([this] { Watch(); });
@@ -47,9 +52,10 @@ NcclGroup::NcclGroup(const JoinOptions& options, const ncclUniqueId& id, int dev
 
 void NcclGroup::Join(const JoinOptions& options, const ncclUniqueId& id) {
   auto result = std::make_shared<std::atomic<ncclResult_t>>(ncclInProgress);
+  const Clock::duration timeout = JoinTime(options);
   const bool done = IsDoneWithin(
-      timeout_, [state = state_, result, id, ranks = static_cast<int>(options.world_size),
-                 rank = static_cast<int>(options.rank)] {
+      timeout, [state = state_, result, id, ranks = static_cast<int>(options.world_size),
+                rank = static_cast<int>(options.rank)] {
         cudaSetDevice(state->device);
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 1;
@@ -62,7 +68,7 @@ void NcclGroup::Join(const JoinOptions& options, const ncclUniqueId& id) {
   const std::string waited = "joining the NCCL group as rank " + std::to_string(options.rank) +
                              " of " + std::to_string(options.world_size) + " on CUDA device " +
                              std::to_string(state_->device);
-  Fail(done ? waited : waited + ": not all ranks came within " + Seconds(timeout_), *result);
+  Fail(done ? waited : waited + ": not all ranks came within " + Seconds(timeout), *result);
 }
 
 NcclGroup::~NcclGroup() {

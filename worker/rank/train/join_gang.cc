@@ -8,7 +8,9 @@
 namespace trainctl::train {
 namespace {
 
-constexpr double kJoinTimeoutSeconds = 600;
+// The others may tokenize for hours before they come. The coordinator ends a gang in which no rank
+// makes progress (server/core/deadlines.cc): this bound is for a rank that it has forgotten.
+constexpr double kJoinTimeoutSeconds = 24 * 3600;
 
 }  // namespace
 
