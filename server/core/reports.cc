@@ -75,6 +75,9 @@ void Apply(Report& report, const job::RankProgress& body) {
 }
 
 void Apply(Report& report, const job::RankMetrics& body) {
+  for (const job::MetricPoint& point : body.points) {
+    if (report.rank.row.key.rank == 0) report.attempt.pace.Add(point, report.turn.now.steady);
+  }
   report.turn.Persist(MetricRows{report.rank.row.key, body.points});
 }
 

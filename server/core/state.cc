@@ -60,11 +60,12 @@ JobProgress Progress(const Job& job) {
 std::optional<double> RemainingSeconds(const Job& job, const Now& now) {
   if (!job.attempt) return std::nullopt;
   const JobProgress progress = Progress(job);
-  const int64_t done = progress.step - job.attempt->ranks.front().row.progress.first_step;
-  if (done <= 0 || progress.steps <= progress.step) return std::nullopt;
-  const double elapsed = static_cast<double>(now.steady - job.attempt->placed_steady) / 1e6;
-  return std::max(0.0, elapsed) * static_cast<double>(progress.steps - progress.step) /
-         static_cast<double>(done);
+  const StepPace& pace = job.attempt->pace;
+  const std::optional<double> a_step = pace.SecondsPerStep();
+  if (!a_step || progress.steps <= progress.step) return std::nullopt;
+  const double into_next = static_cast<double>(now.steady - pace.heard()) / 1e6;
+  return *a_step * static_cast<double>(progress.steps - progress.step) -
+         std::clamp(into_next, 0.0, *a_step);
 }
 
 }  // namespace trainctl::core

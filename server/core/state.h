@@ -16,6 +16,7 @@
 #include "common/job/site.h"
 #include "server/core/queue.h"
 #include "server/core/rows.h"
+#include "server/core/step_pace.h"
 #include "server/placement/free_devices.h"
 
 namespace trainctl::core {
@@ -53,6 +54,7 @@ struct LiveAttempt {
   base::SteadyMicros placed_steady = 0;
   base::SteadyMicros progress_steady =
       0;  // last step, phase or loaded byte of any rank; or its worker's return
+  StepPace pace;
 };
 
 // Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation.
@@ -139,8 +141,8 @@ job::SiteDevice SiteDeviceOf(const WorkerRow& worker);
 // Over the ranks of the live attempt; of a queued job: what its status kept.
 JobProgress Progress(const Job& job);
 
-// Until the live attempt's last step, at its own speed so far with its start-up: an upper estimate
-// that gets better with each step. nullopt: it has made no step yet, or has made the last one.
+// Until the live attempt's last step, at the pace of its steps so far: its loading counts for
+// nothing. nullopt: it has told of no step yet, or has made the last one.
 std::optional<double> RemainingSeconds(const Job& job, const Now& now);
 
 // Why a job is where it is, in plain words; empty where there is nothing to say (RUNNING).

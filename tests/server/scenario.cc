@@ -145,6 +145,12 @@ job::ReportBody ParseBody(const Words& words, const job::RankKey& key) {
                              .stage = words.size() > 3 ? words[3] : "compute"};
   if (kind == "metrics")
     return job::RankMetrics{std::vector<job::MetricPoint>(number(1, 1), {.name = "loss"})};
+  if (kind == "stepped") {
+    return job::RankMetrics{{{.name = "step_seconds",
+                              .step = number(1, 0),
+                              .value = static_cast<double>(number(2, 0)),
+                              .time = number(3, 0) * 1'000'000}}};
+  }
   if (kind == "saved") return job::RankSaved{"final", words.at(1)};
   if (kind == "notice") return job::RankNotice{Join(words, 1)};
   if (kind == "outcome") return job::RankOutcome{*job::ParseOutcome(words.at(1)), Join(words, 2)};

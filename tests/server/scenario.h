@@ -14,9 +14,9 @@
 //   J/A/R… REPORT               a report of each of these ranks (job/attempt/rank; j1/1/* are all),
 //   numbered on: started | phase NAME
 //                               [DONE TOTAL] | rendezvous BLOB | progress STEP STEPS [STAGE] |
-//                               metrics COUNT | saved PATH | outcome NAME [MESSAGE] | exit CODE |
-//                               signal N | oom_killed | launch_failure MESSAGE; ahead of it seq=N
-//                               repeats a number
+//                               metrics COUNT | stepped STEP SECONDS ENDED_AT | saved PATH |
+//                               outcome NAME [MESSAGE] | exit CODE | signal N | oom_killed |
+//                               launch_failure MESSAGE; ahead of it seq=N repeats a number
 //   device NAME… free|dirty     the workers' word
 //   wait SECONDS                that many Ticks
 //   restart                     the coordinator is killed and restored from its rows; all streams
