@@ -109,13 +109,15 @@ void PrintSubmitted(Context& context, const v1::SubmitResponse& response) {
   Print(context, listing);
 }
 
-// A worker of the only host has looked: there is no other on which it could be otherwise.
+// Every connected host has looked, and all of the site are: there is no other on which it could be
+// otherwise.
 bool IsCertain(const base::Error& inspection, const Site& site) {
-  const auto is_elsewhere = [&](const SiteWorker& worker) {
-    return worker.device.host != site.workers.front().device.host;
-  };
-  return inspection.code == base::Code::kInvalid && !site.workers.empty() &&
-         std::ranges::none_of(site.workers, is_elsewhere);
+  std::set<std::string> hosts, connected;
+  for (const SiteWorker& worker : site.workers) {
+    hosts.insert(worker.device.host);
+    if (worker.state != "LOST") connected.insert(worker.device.host);
+  }
+  return inspection.code == base::Code::kInvalid && !hosts.empty() && connected == hosts;
 }
 
 // Of a dry run.
@@ -210,7 +212,8 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
     if (!assessment.ok())
       return base::Error{assessment.error().code, job.name + ": " + assessment.error().message};
     if (!inspection.ok() && !force && IsCertain(inspection.error(), site)) {
-      assessment->site_problems.push_back({"model and data", 0, "", "what its host can read",
+      assessment->site_problems.push_back({"model and data", 0, "",
+                                           "what a host of the site can read",
                                            inspection.error().message + " (--force submits it)"});
     } else if (!inspection.ok() && said.insert(inspection.error().message).second) {
       Warn(context,

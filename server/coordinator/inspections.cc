@@ -12,6 +12,11 @@ base::Error Nobody() {
           "no worker is connected, so nobody can look at the model and the data"};
 }
 
+// One host can't read it, and whether another can is not known.
+base::Error HalfRefused(const base::Error& refusal, const base::Error& other) {
+  return {base::Code::kUnavailable, refusal.message + "; another host: " + other.message};
+}
+
 std::string HostOf(const std::string& worker) { return worker.substr(0, worker.rfind('/')); }
 
 void TakeOne(std::map<std::string, size_t>* counts, const std::string& name) {
@@ -97,7 +102,8 @@ void Inspections::Answered(Waiting waiting, const std::string& worker,
                            base::Result<job::Inspection> result, base::SteadyMicros now) {
   const bool is_refused = !result && result.error().code == base::Code::kInvalid;
   if (!is_refused || !waiting.question.worker.empty()) {
-    if (!result && waiting.refusal) return waiting.answer(*waiting.refusal);
+    if (!result && waiting.refusal)
+      return waiting.answer(HalfRefused(*waiting.refusal, result.error()));
     return waiting.answer(std::move(result));
   }
   waiting.hosts.insert(HostOf(worker));
@@ -134,9 +140,9 @@ void Inspections::OnTick(base::SteadyMicros now) {
     if (waiting.deadline > now && !nobody) return false;
     const base::Error late{base::Code::kUnavailable,
                            "other inspections took too long: try again when they ended"};
-    given_up.emplace_back(std::move(waiting.answer), waiting.refusal ? *waiting.refusal
-                                                     : nobody        ? Nobody()
-                                                                     : late);
+    const base::Error why = nobody ? Nobody() : late;
+    const base::Error error = waiting.refusal ? HalfRefused(*waiting.refusal, why) : why;
+    given_up.emplace_back(std::move(waiting.answer), error);
     return true;
   });
   for (const auto& [answer, error] : given_up) answer(error);

@@ -36,7 +36,7 @@ class Inspections {
 
   // The inspection. kUnavailable: no worker is connected, it went away, had no time, or did not
   // answer within the deadline. kExhausted: too many questions wait. kInvalid: workers looked, one
-  // of each host, and none can read the model or the data (the words of the first).
+  // of each connected host, and none can read the model or the data (the words of the first).
   using Answer = std::function<void(base::Result<job::Inspection>)>;
   using IsIdle = std::function<bool(const std::string& worker)>;
 

@@ -24,10 +24,22 @@ bool HasRoomFor(const State& state, const std::string& user) {
   return of_user < state.options.max_inspecting_of_user;
 }
 
-// A connected worker on whose device the job could run: one with a free device first, then one that
-// looks at fewer jobs. null: there is none.
-const Worker* ChooseWorker(const State& state, const Job& job) {
+// The workers on whose device the job could run, of hosts that have not refused it.
+std::vector<const Worker*> Candidates(const State& state, const Job& job) {
   const std::vector<placement::ClassId> usable = UsableClasses(state, job);
+  std::vector<const Worker*> candidates;
+  for (const auto& [name, worker] : state.workers) {
+    const placement::ClassId device_class = state.free.entry(worker.device).device_class;
+    const bool is_usable = std::ranges::find(usable, device_class) != usable.end();
+    if (is_usable && !job.hosts_that_refused.contains(worker.row.host))
+      candidates.push_back(&worker);
+  }
+  return candidates;
+}
+
+// A connected candidate: one with a free device first, then one that looks at fewer jobs. null:
+// there is none.
+const Worker* ChooseWorker(const State& state, const Job& job) {
   const auto rank = [&](const Worker& worker) {
     const auto looks_at = std::ranges::count_if(state.inspecting, [&](const auto& entry) {
       return entry.second.worker == worker.row.name;
@@ -35,10 +47,9 @@ const Worker* ChooseWorker(const State& state, const Job& job) {
     return std::pair(!state.free.entry(worker.device).free, looks_at);
   };
   const Worker* chosen = nullptr;
-  for (const auto& [name, worker] : state.workers) {
-    const placement::ClassId device_class = state.free.entry(worker.device).device_class;
-    if (!worker.connected || std::ranges::find(usable, device_class) == usable.end()) continue;
-    if (chosen == nullptr || rank(worker) < rank(*chosen)) chosen = &worker;
+  for (const Worker* worker : Candidates(state, job)) {
+    if (!worker->connected) continue;
+    if (chosen == nullptr || rank(*worker) < rank(*chosen)) chosen = worker;
   }
   return chosen;
 }
@@ -77,6 +88,15 @@ void Keep(Turn& turn, Job& job, const job::Inspection& inspection, const job::Ru
       "inspected by " + worker.row.name + ": " + std::to_string(inspection.rows) + " rows, " +
           std::to_string(plan.total_steps) + " optimizer steps, " +
           base::FormatBytes(prediction.memory.peak_allocated) + " predicted peak a device");
+}
+
+// What one host can't read, another may: also one that is away now.
+void RefuseUnlessAnotherHostMay(Turn& turn, Job& job, const std::string& host,
+                                const std::string& why) {
+  if (job.refusal.empty()) job.refusal = "on host " + host + ": " + why;
+  job.hosts_that_refused.insert(host);
+  if (Candidates(turn.state, job).empty()) return Refuse(turn, job, job.refusal);
+  Say(turn, job.row.id, "can't be read on host " + host + " (" + why + "): another host is asked");
 }
 
 // A worker that goes away or has no time says nothing about the job.
@@ -151,8 +171,11 @@ std::string InspectionReason(const State& state, const Job& job, const Now& now)
            std::to_string(seconds) + " s)";
   }
   const std::string waits = "waits for the inspection of its model and data";
-  if (ChooseWorker(state, job) == nullptr)
-    return waits + ": no worker that could run it is connected";
+  if (ChooseWorker(state, job) == nullptr) {
+    return waits + (job.refusal.empty()
+                        ? ": no worker that could run it is connected"
+                        : " by another host, none of which is connected; " + job.refusal);
+  }
   if (state.resting.contains(job.row.id))
     return waits + ": nobody could look yet; it is asked again";
   return waits + ", behind " + std::to_string(state.inspecting.size()) + " others";
@@ -171,7 +194,10 @@ void Handle(Turn& turn, const JobInspected& event) {
   if (!inspection && inspection.error().code != base::Code::kInvalid)
     return TryAgain(turn, job, inspection.error().message);
   const std::string on_host = "on host " + worker->second.row.host + ": ";
-  if (!inspection) return Refuse(turn, job, on_host + inspection.error().message);
+  if (!inspection) {
+    return RefuseUnlessAnotherHostMay(turn, job, worker->second.row.host,
+                                      inspection.error().message);
+  }
   const auto accepted =
       job::AcceptJob({job.row.spec, *inspection, Site(turn.state), job.row.force,
                       job::Claimant{turn.state.site, base::ToString(job.row.id),

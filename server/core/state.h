@@ -64,9 +64,11 @@ struct Job {
   JobRow row;
   JobStatus status;
   std::optional<LiveAttempt> attempt;
-  Demand demand;                   // what `row` asks of devices
-  Lane lane = Lane::kNone;         // where it waits
-  int64_t failed_inspections = 0;  // nobody looked
+  Demand demand;                             // what `row` asks of devices
+  Lane lane = Lane::kNone;                   // where it waits
+  int64_t failed_inspections = 0;            // nobody looked
+  std::set<std::string> hosts_that_refused;  // that can't read its model or data
+  std::string refusal;                       // of the first of them
 
   Place place() const { return {row.spec.resources.priority, row.id}; }
 };

@@ -226,8 +226,16 @@ TEST_F(SubmitTest, WhatTheOnlyHostCantReadIsRefusedUnlessForced) {
   EXPECT_TRUE(coordinator_.submissions.empty());
   EXPECT_EQ(Trainctl({"submit", path, "--dry-run"}).code, kExitWouldNotRun);
   EXPECT_EQ(Trainctl({"submit", path, "--force"}).code, 0);
+}
+
+TEST_F(SubmitTest, WhatNoHostOfSeveralCanReadIsRefusedOnceAllAreThere) {
+  coordinator_.inspection = base::Error{base::Code::kInvalid, "no file '/data/rows.json'"};
+  const std::string path = File("tiny.json", kJob);
   coordinator_.workers.back().set_host("elsewhere");
-  EXPECT_EQ(Trainctl({"submit", path}).code, 0) << "another host may have it";
+  EXPECT_EQ(Trainctl({"submit", path}).code, kExitUsage);
+  EXPECT_EQ(Trainctl({"submit", path, "--dry-run"}).code, kExitWouldNotRun);
+  coordinator_.workers.back().set_state("LOST");
+  EXPECT_EQ(Trainctl({"submit", path}).code, 0) << "the host that is away may have it";
 }
 
 TEST_F(SubmitTest, AFolderOfAnotherJobIsRefusedAndADryRunSaysSo) {

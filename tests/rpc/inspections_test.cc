@@ -122,6 +122,16 @@ TEST_F(InspectionsTest, WhatNoHostCanReadIsTheJobsFault) {
   EXPECT_EQ((*answer)->error().message, "first");
 }
 
+TEST_F(InspectionsTest, WhatOneHostCannotReadIsNoFaultWhileAnotherDoesNotAnswer) {
+  Join("a/0");
+  Join("b/0");
+  const auto answer = Ask("ann");
+  Answer("a/0", base::Error{base::Code::kInvalid, "first"});
+  Answer("b/0", base::Error{base::Code::kUnavailable, "it takes too long"});
+  EXPECT_EQ((*answer)->error().code, base::Code::kUnavailable);
+  EXPECT_EQ((*answer)->error().message, "first; another host: it takes too long");
+}
+
 TEST_F(InspectionsTest, AWorkerThatIsNamedIsTheOnlyOneAsked) {
   Join("a/0");
   Join("b/0");
