@@ -51,20 +51,31 @@ base::Status CheckPlace(const std::string& folder, const std::string& marker) {
                          ", so it was not made by trainctl and is left alone: name another folder"};
 }
 
+base::Error Busy(const std::string& path) {
+  return {base::Code::kConflict,
+          "another trainctl is writing to " + path + " now: try again when it is done"};
+}
+
+base::Status OwnFolder(int descriptor, const std::string& path) {
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+    return errno == EWOULDBLOCK ? Busy(path) : Failed(path, errno);
+  struct stat locked{}, named{};
+  if (fstat(descriptor, &locked) != 0) return Failed(path, errno);
+  if (stat(path.c_str(), &named) != 0) return errno == ENOENT ? Busy(path) : Failed(path, errno);
+  if (locked.st_ino != named.st_ino || locked.st_dev != named.st_dev) return Busy(path);
+  return base::Ok{};
+}
+
 // The lock on a folder lasts as long as the descriptor. One that was renamed away meanwhile is
 // another's finished work.
 base::Result<int> LockFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) return Failed(path, errno);
   const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return Failed(path, errno);
-  struct stat locked{}, named{};
-  const bool is_ours = flock(descriptor, LOCK_EX | LOCK_NB) == 0 &&
-                       fstat(descriptor, &locked) == 0 && stat(path.c_str(), &named) == 0 &&
-                       locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
-  if (is_ours) return descriptor;
+  const base::Status own = OwnFolder(descriptor, path);
+  if (own.ok()) return descriptor;
   close(descriptor);
-  return base::Error{base::Code::kConflict,
-                     "another trainctl is writing to " + path + " now: try again when it is done"};
+  return own.error();
 }
 
 base::Status Clear(const std::string& folder) {

@@ -10,6 +10,7 @@
 #include "common/job/job_json.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
+#include "tests/failing_flock.h"
 
 namespace trainctl::client {
 namespace {
@@ -212,6 +213,14 @@ TEST_F(ExportTest, TwoExportsDoNotWriteToOneFolder) {
   const auto other = FolderDraft::Begin(folder_ / "out", "");
   ASSERT_TRUE(other.ok());
   EXPECT_EQ(Export("j1").code, kExitFailure);
+}
+
+TEST_F(ExportTest, AFolderThatCantBeLockedIsNoOtherTrainctls) {
+  const tests::FailingFlock fails(ENOLCK);
+  const auto draft = FolderDraft::Begin(folder_ / "out", "");
+  EXPECT_EQ(draft.error().code, base::Code::kIo);
+  EXPECT_NE(draft.error().message.find("No locks available"), std::string::npos)
+      << draft.error().message;
 }
 
 TEST_F(ExportTest, FilesAreListedForPrograms) {

@@ -5,6 +5,8 @@
 #include <sys/file.h>
 
 #include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -31,9 +33,12 @@ base::Result<shim::Descriptor> LockDirectory(const std::string& directory) {
                        "cannot make the worker's directory " + directory + ": " + error.message()};
   const std::string path = directory + "/worker.lock";
   shim::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.open()) return base::Error{base::Code::kIo, "cannot open " + path};
+  if (!file.open())
+    return base::Error{base::Code::kIo, "cannot open " + path + ": " + std::strerror(errno)};
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
-  return base::Error{base::Code::kConflict, "another trainworker uses " + directory};
+  if (errno == EWOULDBLOCK)
+    return base::Error{base::Code::kConflict, "another trainworker uses " + directory};
+  return base::Error{base::Code::kIo, "cannot lock " + path + ": " + std::strerror(errno)};
 }
 
 // The rank that a message is about; nullopt, and a word in the log, where it names none.
