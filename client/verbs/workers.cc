@@ -30,10 +30,13 @@ Json WorkerRecord(const v1::WorkerView& worker) {
   };
   if (worker.has_device_sample() && device.kind() == "cuda") {
     const v1::DeviceSample& sample = worker.device_sample();
-    record["gpu"] = {{"utilization_percent", sample.utilization_percent()},
+    const auto known = [](bool has, double value) { return has ? Json(value) : Json(nullptr); };
+    record["gpu"] = {{"utilization_percent",
+                      known(sample.has_utilization_percent(), sample.utilization_percent())},
                      {"memory_used_bytes", sample.memory_used_bytes()},
-                     {"power_watts", sample.power_watts()},
-                     {"temperature_celsius", sample.temperature_celsius()}};
+                     {"power_watts", known(sample.has_power_watts(), sample.power_watts())},
+                     {"temperature_celsius",
+                      known(sample.has_temperature_celsius(), sample.temperature_celsius())}};
   }
   if (worker.has_host_sample()) {
     record["host_cpu_percent"] = worker.host_sample().cpu_percent();
@@ -56,16 +59,17 @@ std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
   const v1::DeviceSample& gpu = worker.device_sample();
   const bool is_gpu = worker.device().kind() == "cuda" && worker.has_device_sample();
   const v1::HostSample& host = worker.host_sample();
-  return {worker.name(),
-          {worker.state(), StateStyle(worker.state())},
-          worker.job(),
-          worker.device().name(),
-          is_gpu ? FormatWithUnit(gpu.utilization_percent(), "%") : "",
-          is_gpu ? MemoryText(gpu.memory_used_bytes(), worker.device().memory_bytes()) : "",
-          is_gpu ? FormatWithUnit(gpu.power_watts(), "W") : "",
-          is_gpu ? FormatWithUnit(gpu.temperature_celsius(), "°C") : "",
-          worker.has_host_sample() ? FormatWithUnit(host.cpu_percent(), "%") : "",
-          MemoryText(host.memory_used_bytes(), host.memory_total_bytes())};
+  return {
+      worker.name(),
+      {worker.state(), StateStyle(worker.state())},
+      worker.job(),
+      worker.device().name(),
+      gpu.has_utilization_percent() && is_gpu ? FormatWithUnit(gpu.utilization_percent(), "%") : "",
+      is_gpu ? MemoryText(gpu.memory_used_bytes(), worker.device().memory_bytes()) : "",
+      gpu.has_power_watts() ? FormatWithUnit(gpu.power_watts(), "W") : "",
+      gpu.has_temperature_celsius() ? FormatWithUnit(gpu.temperature_celsius(), "°C") : "",
+      worker.has_host_sample() ? FormatWithUnit(host.cpu_percent(), "%") : "",
+      MemoryText(host.memory_used_bytes(), host.memory_total_bytes())};
 }
 
 class Workers : public Verb {

@@ -13,12 +13,13 @@
 
 namespace trainctl::coordinator {
 
+// nullopt: the device does not tell.
 struct DeviceSample {
-  double utilization_percent = 0;
+  std::optional<double> utilization_percent = {};
   int64_t memory_used_bytes = 0;
-  double power_watts = 0;
-  double temperature_celsius = 0;
-  double energy_joules = 0;
+  std::optional<double> power_watts = {};
+  std::optional<double> temperature_celsius = {};
+  std::optional<double> energy_joules = {};
 };
 
 struct HostSample {

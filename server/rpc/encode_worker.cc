@@ -7,11 +7,11 @@ namespace trainctl::rpc {
 namespace {
 
 void EncodeSample(const coordinator::DeviceSample& sample, v1::DeviceSample* message) {
-  message->set_utilization_percent(sample.utilization_percent);
   message->set_memory_used_bytes(sample.memory_used_bytes);
-  message->set_power_watts(sample.power_watts);
-  message->set_temperature_celsius(sample.temperature_celsius);
-  message->set_energy_joules(sample.energy_joules);
+  if (sample.utilization_percent) message->set_utilization_percent(*sample.utilization_percent);
+  if (sample.power_watts) message->set_power_watts(*sample.power_watts);
+  if (sample.temperature_celsius) message->set_temperature_celsius(*sample.temperature_celsius);
+  if (sample.energy_joules) message->set_energy_joules(*sample.energy_joules);
 }
 
 void EncodeSample(const coordinator::HostSample& sample, v1::HostSample* message) {

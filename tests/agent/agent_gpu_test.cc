@@ -83,6 +83,25 @@ TEST_F(AgentGpuTest, SamplesTheGpuAndItsEnergySinceTheStart) {
   EXPECT_EQ(coordinator_.told().last_heartbeat.device().power_watts(), 300);
 }
 
+TEST_F(AgentGpuTest, WhatTheDriverDoesNotTellIsNoPoint) {
+  driver_.Set([](FakeDriver& driver) { driver.sample = {.memory_used_bytes = 600 << 20}; });
+  StartAgent();
+  coordinator_.Start(kRank0, GpuPlan("train 0 1; command; wait"));
+  AwaitReports(kRank0, 4);
+  driver_.Set([](FakeDriver& driver) {
+    driver.sample.energy_joules = 5'000'000;  // of all the time since the driver was loaded
+    driver.sample.power_watts = 300;
+  });
+  coordinator_.Await("300 W", [](const FakeCoordinator::Told& told) {
+    return told.last_heartbeat.device().power_watts() == 300;
+  });
+  AwaitThat("a power point", [&] { return !Metric(kRank0, "gpu_power_watts").empty(); });
+  EXPECT_TRUE(Metric(kRank0, "gpu_energy_joules").empty()) << "nobody knows where it began";
+  EXPECT_TRUE(Metric(kRank0, "gpu_utilization_percent").empty());
+  EXPECT_TRUE(Metric(kRank0, "gpu_temperature_celsius").empty());
+  EXPECT_FALSE(coordinator_.told().last_heartbeat.device().has_temperature_celsius());
+}
+
 TEST_F(AgentGpuTest, ARunShorterThanASampleHasItsEnergyAndTheHostsCpuTime) {
   options_.sample_interval = std::chrono::hours(1);
   StartAgent();

@@ -334,6 +334,7 @@ TEST(Workers, AreShownWithWhatTheySaidLast) {
   EXPECT_EQ(workers.workers(0).name(), "a/0");
   EXPECT_EQ(workers.workers(0).state(), "READY");
   EXPECT_EQ(workers.workers(0).device_sample().power_watts(), 350);
+  EXPECT_FALSE(workers.workers(0).device_sample().has_temperature_celsius()) << "nobody told";
   EXPECT_EQ(workers.workers(0).host_sample().cpu_percent(), 12);
   EXPECT_FALSE(workers.version().empty());
 }

@@ -10,11 +10,13 @@ namespace trainctl::agent {
 v1::WorkerMessage EncodeHeartbeat(const GpuSample& device, const HostSample& host) {
   v1::WorkerMessage message;
   v1::DeviceSample& device_sample = *message.mutable_heartbeat()->mutable_device();
-  device_sample.set_utilization_percent(device.utilization_percent);
   device_sample.set_memory_used_bytes(device.memory_used_bytes);
-  device_sample.set_power_watts(device.power_watts);
-  device_sample.set_temperature_celsius(device.temperature_celsius);
-  device_sample.set_energy_joules(device.energy_joules);
+  if (device.utilization_percent)
+    device_sample.set_utilization_percent(*device.utilization_percent);
+  if (device.power_watts) device_sample.set_power_watts(*device.power_watts);
+  if (device.temperature_celsius)
+    device_sample.set_temperature_celsius(*device.temperature_celsius);
+  if (device.energy_joules) device_sample.set_energy_joules(*device.energy_joules);
   v1::HostSample& host_sample = *message.mutable_heartbeat()->mutable_host();
   host_sample.set_cpu_percent(host.cpu_percent);
   host_sample.set_memory_used_bytes(host.memory_used_bytes);

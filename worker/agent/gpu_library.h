@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,13 @@ struct Gpu {
   int compute_minor = 0;
 };
 
-// Zero where the GPU does not tell.
+// nullopt where the GPU does not tell, ever or just now.
 struct GpuSample {
-  double utilization_percent = 0;
+  std::optional<double> utilization_percent = {};
   int64_t memory_used_bytes = 0;
-  double power_watts = 0;
-  double temperature_celsius = 0;
-  double energy_joules = 0;  // since the driver was loaded
+  std::optional<double> power_watts = {};
+  std::optional<double> temperature_celsius = {};
+  std::optional<double> energy_joules = {};  // since the driver was loaded
 };
 
 struct GpuProcess {

@@ -177,12 +177,13 @@ std::string HeldRank::SampleLine(const Usage& usage, const std::optional<RankSam
   };
   using enum job::Metric;
   if (usage.gpu) {
-    add(kGpuUtilization, usage.gpu->utilization_percent);
-    if (rank) add(kGpuMemoryUsed, usage.gpu->memory_used_bytes);
-    add(kGpuPower, usage.gpu->power_watts);
-    add(kGpuTemperature, usage.gpu->temperature_celsius);
-    if (energy_at_start_joules_)
-      add(kGpuEnergy, usage.gpu->energy_joules - *energy_at_start_joules_);
+    const GpuSample& gpu = *usage.gpu;
+    if (gpu.utilization_percent) add(kGpuUtilization, *gpu.utilization_percent);
+    if (rank) add(kGpuMemoryUsed, gpu.memory_used_bytes);
+    if (gpu.power_watts) add(kGpuPower, *gpu.power_watts);
+    if (gpu.temperature_celsius) add(kGpuTemperature, *gpu.temperature_celsius);
+    if (gpu.energy_joules && energy_at_start_joules_)
+      add(kGpuEnergy, *gpu.energy_joules - *energy_at_start_joules_);
   }
   add(kHostCpu, usage.host.cpu_percent);
   add(kHostMemoryUsed, usage.host.memory_used_bytes);
