@@ -25,7 +25,8 @@ class HostSamplerTest : public testing::Test {
     std::ofstream(folder_.path() + "/" + name) << text;
   }
   HostFiles Files() {
-    return {folder_.path() + "/proc", folder_.path() + "/v2", folder_.path() + "/v1"};
+    return {folder_.path() + "/proc", folder_.path() + "/v2", folder_.path() + "/v1",
+            folder_.path() + "/v1"};
   }
 
   tests::TempFolder folder_;
@@ -33,9 +34,42 @@ class HostSamplerTest : public testing::Test {
 
 TEST_F(HostSamplerTest, CountsCpuTimeSinceTheSampleBefore) {
   HostSampler sampler(Files());
-  Write("proc/stat", "cpu  130 0 130 900 40 0 0 0 0 0\n");
+  Write("proc/stat", "cpu  130 0 130 900 40 0 0 0 0 0\ncpu0 1 2 3 4\n");
   EXPECT_EQ(sampler.Sample().cpu_percent, 30) << "60 of 200 ticks; waiting for disks is idle";
   EXPECT_EQ(sampler.Sample().cpu_percent, 0);
+}
+
+// A second on two cores, of which the whole host uses half.
+constexpr char kOneSecondLater[] = "cpu  150 0 150 900 0 0 0 0 0 0\ncpu0 1 2 3 4\ncpu1 1 2 3 4\n";
+
+TEST_F(HostSamplerTest, OfAContainerWithAQuotaTheQuotaIsWhatCanBeUsed) {
+  Write("v2/cpu.max", "50000 100000\n");
+  Write("v2/cpu.stat", "usage_usec 1000000\nuser_usec 1\n");
+  HostSampler sampler(Files());
+  Write("v2/cpu.stat", "usage_usec 1490000\nuser_usec 1\n");
+  Write("proc/stat", kOneSecondLater);
+  EXPECT_DOUBLE_EQ(sampler.Sample().cpu_percent, 98) << "0.49 s of the half core of a second";
+}
+
+TEST_F(HostSamplerTest, AQuotaOfTheOlderCgroupsCountsToo) {
+  Write("v1/cpu.cfs_quota_us", "100000\n");
+  Write("v1/cpu.cfs_period_us", "100000\n");
+  Write("v1/cpuacct.usage", "0\n");
+  HostSampler sampler(Files());
+  Write("v1/cpuacct.usage", "750000000\n");
+  Write("proc/stat", kOneSecondLater);
+  EXPECT_DOUBLE_EQ(sampler.Sample().cpu_percent, 75);
+}
+
+TEST_F(HostSamplerTest, WithoutAQuotaBelowTheHostsCoresTheHostCounts) {
+  for (const char* quota : {"max 100000\n", "200000 100000\n"}) {
+    Write("proc/stat", "cpu  100 0 100 800 0 0 0 0 0 0\n");
+    Write("v2/cpu.max", quota);
+    Write("v2/cpu.stat", "usage_usec 0\n");
+    HostSampler sampler(Files());
+    Write("proc/stat", kOneSecondLater);
+    EXPECT_DOUBLE_EQ(sampler.Sample().cpu_percent, 50) << quota;
+  }
 }
 
 TEST_F(HostSamplerTest, MemoryInUseIsWhatIsNotAvailable) {
@@ -60,7 +94,7 @@ TEST_F(HostSamplerTest, AContainersLimitCounts) {
 }
 
 TEST_F(HostSamplerTest, MissingFilesAreNoCrash) {
-  HostSampler sampler({"/no/proc", "/no/v2", "/no/v1"});
+  HostSampler sampler({"/no/proc", "/no/v2", "/no/v1", "/no/v1"});
   EXPECT_EQ(sampler.Sample().memory_total_bytes, 0);
 }
 

@@ -1,5 +1,5 @@
-// This host's CPU and memory from /proc, and where this process runs in a container with a memory
-// limit, from its cgroup. Not thread-safe.
+// This host's CPU and memory from /proc, and where this process runs in a container with a CPU
+// quota or a memory limit, of that share, from its cgroup. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace trainctl::agent {
 
 struct HostSample {
-  double cpu_percent = 0;  // of all cores, since the sample before
+  double cpu_percent = 0;  // of all cores, or of the container's quota, since the sample before
   int64_t memory_used_bytes = 0;
   int64_t memory_total_bytes = 0;
 };
@@ -16,9 +16,12 @@ struct HostSample {
 // Where to read; tests give folders of their own.
 struct HostFiles {
   std::string proc = "/proc";
-  std::string cgroup_v2 = "/sys/fs/cgroup";  // memory.max and memory.current of this container
+  std::string cgroup_v2 = "/sys/fs/cgroup";  // of this container: memory.max and memory.current,
+                                             // cpu.max and cpu.stat
   std::string cgroup_v1 =
       "/sys/fs/cgroup/memory";  // memory.limit_in_bytes and memory.usage_in_bytes
+  std::string cgroup_v1_cpu =
+      "/sys/fs/cgroup/cpu,cpuacct";  // cpu.cfs_quota_us, cpu.cfs_period_us and cpuacct.usage
 };
 
 class HostSampler {
@@ -27,9 +30,12 @@ class HostSampler {
   HostSample Sample();
 
  private:
+  double CpuPercent();
+
   const HostFiles files_;
   int64_t busy_ticks_ = 0;
   int64_t all_ticks_ = 0;
+  int64_t used_micros_ = 0;  // of the container with a quota
 };
 
 }  // namespace trainctl::agent
