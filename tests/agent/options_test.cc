@@ -29,6 +29,7 @@ TEST(WorkerOptions, SaysWhatWasExpected) {
   EXPECT_THAT(error({"--device", "gpu:0"}), HasSubstr("expected cuda:N or cpu:N"));
   EXPECT_THAT(error({"--device", "cuda:-1"}), HasSubstr("expected cuda:N"));
   EXPECT_THAT(error({"--threads", "0"}), HasSubstr("a number from 1"));
+  EXPECT_THAT(error({"--slots", "0"}), HasSubstr("a number from 1"));
   EXPECT_THAT(error({"--memory", "much"}), HasSubstr("a size"));
   EXPECT_THAT(error({"--coordinator", "nowhere"}), HasSubstr("host:port"));
   EXPECT_THAT(error({"--wrong", "1"}), HasSubstr("unknown option --wrong"));
@@ -36,6 +37,20 @@ TEST(WorkerOptions, SaysWhatWasExpected) {
   EXPECT_EQ(error({}), "accepted");
   EXPECT_THAT(ParseOptions({"--coordinator", "a:1"}).error().message, HasSubstr("--dir"));
   EXPECT_THAT(ParseOptions({"--dir"}).error().message, HasSubstr("its value is missing"));
+}
+
+TEST(WorkerOptions, SlotsShareTheCoresAndTheMemoryOfTheirHost) {
+  const auto slot = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--coordinator", "a:1", "--dir", "/d", "--device", "cpu:1"});
+    return ShareOfHost(*ParseOptions(arguments), "h", 8, int64_t{24} << 30);
+  };
+  EXPECT_EQ(slot({}).memory_bytes, int64_t{24} << 30);
+  EXPECT_EQ(slot({}).threads, 8);
+  EXPECT_EQ(slot({"--slots", "2"}).memory_bytes, int64_t{12} << 30);
+  EXPECT_EQ(slot({"--slots", "2"}).threads, 4);
+  EXPECT_EQ(slot({"--slots", "16"}).threads, 1);
+  EXPECT_EQ(slot({"--slots", "2", "--memory", "5GiB"}).memory_bytes, int64_t{5} << 30);
+  EXPECT_EQ(slot({"--slots", "2", "--threads", "3"}).threads, 3);
 }
 
 TEST(WorkerOptions, ProbeAndHelpNeedNothingElse) {
@@ -46,8 +61,8 @@ TEST(WorkerOptions, ProbeAndHelpNeedNothingElse) {
 
 TEST(WorkerOptions, HelpNamesEveryOption) {
   for (const char* option :
-       {"--coordinator", "--coordinator-file", "--dir", "--device", "--threads", "--memory",
-        "--name", "--data-interface", "--rank-program", "--shim-program", "--probe"}) {
+       {"--coordinator", "--coordinator-file", "--dir", "--device", "--slots", "--threads",
+        "--memory", "--name", "--data-interface", "--rank-program", "--shim-program", "--probe"}) {
     EXPECT_THAT(Help(), HasSubstr(option));
   }
 }

@@ -22,6 +22,11 @@ class Local(ClusterTest):
         self.up()
         self.assertEqual(set(self.processes()), set(before))
 
+    def test_cpu_slots_share_the_memory_of_their_host(self):
+        probe = subprocess.run([BIN / "trainworker", "--probe"], capture_output=True, check=True)
+        sizes = [worker["device"]["memory_bytes"] for worker in self.workers().values()]
+        self.assertEqual(sizes, [json.loads(probe.stdout)["memory_bytes"] // 2] * 2)
+
     def test_up_starts_what_died(self):
         address = (self.dir / "coordinator.addr").read_text()
         survivor = self.process("trainworker", "worker-0")

@@ -30,10 +30,7 @@ std::string HostName() {
 base::Result<std::unique_ptr<Device>> MakeDevice(const Options& options) {
   const HostFacts facts = ReadHostFacts();
   if (options.device == job::DeviceKind::kCpu) {
-    const int64_t threads = options.threads > 0 ? options.threads : facts.cores;
-    const int64_t memory_bytes =
-        options.memory_bytes > 0 ? options.memory_bytes : facts.memory_bytes;
-    return MakeCpuSlot({HostName(), options.device_index, threads, memory_bytes});
+    return MakeCpuSlot(ShareOfHost(options, HostName(), facts.cores, facts.memory_bytes));
   }
   base::Result<std::unique_ptr<GpuLibrary>> library = OpenPatiently(OpenNvml);
   if (!library) return library.error();

@@ -1,5 +1,6 @@
 #include "worker/agent/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -42,6 +43,13 @@ base::Status SetThreads(const std::string& value, Options& options) {
   return base::Ok{};
 }
 
+base::Status SetSlots(const std::string& value, Options& options) {
+  const std::optional<int64_t> slots = ParseNumber(value, 1);
+  if (!slots) return Invalid("--slots", value, "a number from 1");
+  options.slots = *slots;
+  return base::Ok{};
+}
+
 base::Status SetMemory(const std::string& value, Options& options) {
   const std::optional<int64_t> bytes = base::ParseBytes(value);
   if (!bytes || *bytes <= 0) return Invalid("--memory", value, "a size, as 16GiB");
@@ -60,6 +68,7 @@ base::Status SetOption(const std::string& name, const std::string& value, Option
   if (name == "--coordinator") return SetCoordinator(value, options);
   if (name == "--device") return SetDevice(value, options);
   if (name == "--threads") return SetThreads(value, options);
+  if (name == "--slots") return SetSlots(value, options);
   if (name == "--memory") return SetMemory(value, options);
   const std::pair<std::string_view, std::string*> texts[] = {
       {"--coordinator-file", &options.coordinator_file},
@@ -107,11 +116,21 @@ base::Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   return options;
 }
 
+CpuSlotOptions ShareOfHost(const Options& options, const std::string& host, int64_t cores,
+                           int64_t memory_bytes) {
+  const int64_t share = std::max<int64_t>(1, cores / options.slots);
+  return {.host = host,
+          .index = options.device_index,
+          .threads = options.threads > 0 ? options.threads : share,
+          .memory_bytes =
+              options.memory_bytes > 0 ? options.memory_bytes : memory_bytes / options.slots};
+}
+
 std::string Help() {
   return R"(trainworker offers one device of this host to a coordinator, and runs ranks on it.
 
   trainworker --coordinator 127.0.0.1:7070 --dir /var/lib/trainctl/worker-0 --device cuda:0
-  trainworker --coordinator-file run/coordinator.addr --dir run/worker-1 --device cpu:1 --threads 2 --memory 8GiB
+  trainworker --coordinator-file run/coordinator.addr --dir run/worker-1 --device cpu:1 --slots 2
   trainworker --probe            what this host has, and whether it is fit, as JSON (trainctl doctor shows it)
 
 Usage: trainworker (--coordinator HOST:PORT | --coordinator-file FILE) --dir DIR [options]
@@ -123,8 +142,9 @@ Options
   --coordinator-file FILE   a file that holds its address, read again at each try
   --dir DIR                 the worker's own folder, kept across restarts; one worker at a time
   --device cuda:N|cpu:N     a GPU by its NVML index, or a CPU slot (cpu:0)
-  --threads N               of a CPU slot (all cores), or for a GPU's CPU optimizer (cores / GPUs)
-  --memory SIZE             of a CPU slot (all of the host's)
+  --slots N                 of CPU slots: so many share this host's cores and memory (1)
+  --threads N               of a CPU slot (cores / slots), or for a GPU's CPU optimizer (cores / GPUs)
+  --memory SIZE             of a CPU slot (the host's / slots)
   --name NAME               stable across restarts (HOST/N)
   --data-interface ADDRESS  by which other ranks reach this host (that towards the coordinator)
   --rank-program PATH       trainrank (beside this program)

@@ -7,6 +7,7 @@
 
 #include "common/base/result.h"
 #include "common/rank/rank_plan.h"
+#include "worker/agent/device.h"
 
 namespace trainctl::agent {
 
@@ -19,8 +20,9 @@ struct Options {
   std::string directory;
   job::DeviceKind device = job::DeviceKind::kCpu;
   int64_t device_index = 0;
-  int64_t threads = 0;       // 0: all cores; of a GPU, its share of them
-  int64_t memory_bytes = 0;  // of a CPU slot; 0: all of the host's
+  int64_t slots = 1;         // of CPU slots: so many share this host's cores and memory
+  int64_t threads = 0;       // 0: its share of the cores
+  int64_t memory_bytes = 0;  // of a CPU slot; 0: its share of the host's
   std::string name;          // empty: <host name>/<device index>
   std::string rank_program;  // empty: trainrank beside this program
   std::string shim_program;  // empty: trainshim beside this program
@@ -29,6 +31,11 @@ struct Options {
 
 // kInvalid: what is wrong, and what was expected.
 base::Result<Options> ParseOptions(const std::vector<std::string>& arguments);
+
+// The CPU slot that the options ask for, of a host with so many cores and so much memory: what they
+// do not say is its share.
+CpuSlotOptions ShareOfHost(const Options& options, const std::string& host, int64_t cores,
+                           int64_t memory_bytes);
 
 std::string Help();
 
