@@ -89,8 +89,8 @@ std::string ToText(const SavedRecord& record) {
   std::string text = "folder " + std::to_string(record.device) + " " +
                      std::to_string(record.inode) + " " + record.boot_id + "\n";
   for (const SavedFile& file : record.files)
-    text += "file " + std::to_string(file.bytes) + " " + std::to_string(file.inode) + " " +
-            file.path + "\n";
+    text += "saved " + std::to_string(file.bytes) + " " + std::to_string(file.inode) + " " +
+            std::to_string(file.modified_ns) + " " + file.path + "\n";
   return text;
 }
 
@@ -106,7 +106,9 @@ Result<SavedRecord> ParseSavedRecord(std::string_view text) {
     std::istringstream fields(line);
     SavedFile& file = record.files.emplace_back();
     fields >> word >> file.bytes >> file.inode;
-    if (!fields || word != "file" || fields.get() != ' ' || !std::getline(fields, file.path))
+    if (word == "saved") fields >> file.modified_ns;
+    const bool is_known = word == "saved" || word == "file";
+    if (!fields || !is_known || fields.get() != ' ' || !std::getline(fields, file.path))
       return Error{Code::kInvalid, "no record of a saved folder: '" + line.substr(0, 128) + "'"};
   }
   return record;

@@ -3,8 +3,8 @@
 // A rank records this when it has saved, and the coordinator keeps the record. A worker serves no
 // other file, and none of a folder that has been replaced since. The record is text, one line each:
 //   folder <device> <inode> <boot id>
-//   file <bytes> <inode> <path>          relative to the folder; of an artifact that is a file, its
-//                                        name
+//   saved <bytes> <inode> <modified ns> <path>    relative to the folder; of an artifact that is a
+//   file <bytes> <inode> <path>                   file, its name. file: of ranks up to 0.1.0
 // Thread-safe.
 #pragma once
 
@@ -41,7 +41,7 @@ struct SavedFile {
   std::string path;
   int64_t bytes = 0;
   uint64_t inode = 0;
-  int64_t modified_ns = 0;  // not part of the record
+  int64_t modified_ns = 0;  // 0: nobody recorded it
 
   bool operator==(const SavedFile&) const = default;
 };

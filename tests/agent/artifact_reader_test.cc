@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <optional>
 
@@ -64,6 +65,16 @@ TEST_F(ArtifactReaderTest, CheckpointsAreNoPartOfTheModelBesideThem) {
 TEST_F(ArtifactReaderTest, ReadsAFileFromAnOffsetToItsEnd) {
   EXPECT_EQ(Ask("sub/weights", 4)->data, "456789");
   EXPECT_EQ(Ask("sub/weights", 10)->data, "");
+}
+
+TEST_F(ArtifactReaderTest, AFileThatIsWrittenToInPlaceIsNotTheSavedOne) {
+  const std::string path = folder_.path() + "/out/sub/weights";
+  const auto saved_at = std::filesystem::last_write_time(path);
+  std::fstream(path, std::ios::in | std::ios::out) << "ABCDEFGHIJ";
+  std::filesystem::last_write_time(path, saved_at + std::chrono::nanoseconds(1'000));
+  EXPECT_EQ(Ask("sub/weights").error().code, base::Code::kConflict);
+  std::filesystem::last_write_time(path, saved_at);
+  EXPECT_TRUE(Ask("sub/weights").ok()) << "as the record has it";
 }
 
 TEST_F(ArtifactReaderTest, APieceIsBounded) {

@@ -36,7 +36,9 @@ TEST_F(SavedFolderTest, ARecordIsReadAsItWasWritten) {
   ASSERT_EQ(again->files.size(), 2u);
   EXPECT_EQ(again->Bytes(), 5);
   ASSERT_NE(again->Find("sub/with space"), nullptr);
+  EXPECT_EQ(*again->Find("sub/with space"), *record->Find("sub/with space"));
   EXPECT_EQ(again->Find("sub/with space")->bytes, 3);
+  EXPECT_GT(again->Find("sub/with space")->modified_ns, 0);
   EXPECT_EQ(again->Find("checkpoints/step-1/manifest.json"), nullptr);
 }
 
@@ -62,9 +64,16 @@ TEST_F(SavedFolderTest, AnotherFolderIsNotTheSavedOne) {
   EXPECT_FALSE(record->IsOf(status));
 }
 
+TEST(SavedRecord, OneOfAnEarlierVersionHasNoTimes) {
+  const Result<SavedRecord> record = ParseSavedRecord("folder 1 2 b\nfile 3 4 5 6\n");
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->files.at(0), (SavedFile{"5 6", 3, 4, 0}));
+}
+
 TEST(SavedRecord, OtherTextsAreNone) {
-  for (const char* text : {"", "folder", "folder 1 2", "file 1 2 a", "folder 1 2 b\nfile x 2 a\n",
-                           "folder 1 2 b\nfile 1 2\n", "folder 1 2 b\nrubbish\n"})
+  for (const char* text :
+       {"", "folder", "folder 1 2", "file 1 2 a", "folder 1 2 b\nfile x 2 a\n",
+        "folder 1 2 b\nfile 1 2\n", "folder 1 2 b\nsaved 1 2 a\n", "folder 1 2 b\nrubbish\n"})
     EXPECT_FALSE(ParseSavedRecord(text)) << text;
 }
 

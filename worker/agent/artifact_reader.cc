@@ -55,6 +55,13 @@ shim::Descriptor OpenBelow(const shim::Descriptor& root, const std::string& path
       static_cast<int>(::syscall(SYS_openat2, root.get(), file.c_str(), &how, sizeof how)));
 }
 
+// Neither another file of that name, nor one that was written to since.
+bool IsSaved(const base::SavedFile& saved, const struct stat& status) {
+  const int64_t modified_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+  return S_ISREG(status.st_mode) && status.st_ino == saved.inode && status.st_size == saved.bytes &&
+         (saved.modified_ns == 0 || saved.modified_ns == modified_ns);
+}
+
 job::ArtifactPiece List(const base::SavedRecord& record) {
   job::ArtifactPiece piece;
   for (const base::SavedFile& file : record.files) piece.files.push_back({file.path, file.bytes});
@@ -97,9 +104,7 @@ Piece ReadArtifact(const job::ArtifactQuestion& question) {
   const shim::Descriptor file = OpenBelow(*root, question.path, question.file);
   struct stat status{};
   if (!file.open() || ::fstat(file.get(), &status) != 0) return Failed(name, errno);
-  const bool is_saved_one =
-      S_ISREG(status.st_mode) && status.st_ino == saved->inode && status.st_size == saved->bytes;
-  return is_saved_one ? ReadPiece(file, name, question.offset) : Changed(name);
+  return IsSaved(*saved, status) ? ReadPiece(file, name, question.offset) : Changed(name);
 }
 
 // Shared with the threads, so that one that is given up finds it whenever it returns. Threads touch
