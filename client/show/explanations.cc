@@ -35,6 +35,7 @@ constexpr std::string_view kArtifactsAlso[] = {"artifact", "output", "save", "ex
 constexpr std::string_view kCheckpointAlso[] = {"checkpoints", "resume", "restart", "max restarts",
                                                 "checkpoint files"};
 constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "reproducibility"};
+constexpr std::string_view kExclusiveAlso[] = {"own host", "whole host", "shared host"};
 
 constexpr Explanation kExplanations[] = {
     {"precision", "32-true, bf16-true, bf16-mixed: speed, memory, accuracy", kPrecisionAlso,
@@ -220,6 +221,15 @@ a fixed order and every kernel is chosen for it, which costs time. Without it, r
 rounding. seed drives training, data.seed the split and shuffle of rows.
 )",
      "trainctl submit job.json --deterministic true"},
+    {"exclusive", "a host of its own, for times that can be compared", kExclusiveAlso,
+     R"("exclusive": true, beside "devices", gives a job its hosts to itself: it waits until no other
+job holds a device there, and none is placed there while it runs. Its ranks share out all CPUs
+of the host, so a CPU slot has the threads of all the host's slots. Times are then those of the
+job alone: on CPU slots two jobs beside each other share caches, memory and what processors
+spare, and compare says that their times are not comparable. It costs waiting: as the first in
+the queue it keeps later jobs off the hosts that it could use. As Slurm's --exclusive.
+)",
+     "trainctl submit job.json --exclusive true"},
     {"checkpoint", "what a run can go on from, after a restart or later", kCheckpointAlso,
      R"("checkpoint": {"every_steps": n} with an output.dir keeps weights, optimizer, data
 position and schedule every n steps under output.dir/checkpoints: the last keep_last of them,

@@ -69,7 +69,7 @@ std::string PlacementText(const v1::JobView& view) {
   std::string text;
   for (const auto& [host, devices] : hosts)
     text += (text.empty() ? "" : " ") + host + (devices.empty() ? "" : "/" + devices);
-  return text;
+  return text.empty() || !view.exclusive() ? text : text + " (exclusive)";
 }
 
 Json JobRecord(const v1::JobView& view) {
@@ -90,6 +90,7 @@ Json JobRecord(const v1::JobView& view) {
       {"message", TextOrNull(view.message())},
       {"placement", std::vector<std::string>(view.placement().begin(), view.placement().end())},
       {"devices", view.devices()},
+      {"exclusive", view.exclusive()},
       {"attempt", view.attempt()},
       {"priority", view.priority()},
       {"submitted_at", Seconds(view.submitted_at())},

@@ -110,7 +110,7 @@ void TakeAcceptance(job::Acceptance acceptance, Assessment* assessment) {
 
 void PredictTime(const std::vector<job::EarlierRuns>& earlier, Assessment* assessment) {
   if (!assessment->inspection || assessment->candidates.empty()) return;
-  const std::string& device = assessment->candidates.front().device.name;
+  const std::string& device = assessment->device_name;
   const bool holds_gradients =
       assessment->prediction && assessment->prediction->holds_gradients.value_or(false);
   assessment->time =
@@ -141,6 +141,10 @@ base::Result<Assessment> Assess(const job::JobSpec& job,
   if (!is_chosen) acceptance->overridden.clear();  // without a micro batch nothing is known of fit
   TakeAcceptance(std::move(*acceptance), &assessment);
   if (inspection) Predict(&assessment);
+  if (!assessment.candidates.empty()) {
+    assessment.device_name =
+        job::DeviceNameOf(assessment.job, assessment.candidates.front().device, Devices(site));
+  }
   return assessment;
 }
 

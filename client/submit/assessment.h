@@ -38,6 +38,7 @@ struct Assessment {
       site_problems;  // why this site would refuse it: devices, constraints, model, fit, folder
   std::vector<std::string> notes;      // it would be accepted, but
   std::vector<SiteWorker> candidates;  // devices that it could run on
+  std::string device_name;             // of the first of them, as the job would have it (site.h)
 };
 
 struct Site {

@@ -11,7 +11,7 @@ SiteWorker FromMessage(const v1::WorkerView& worker) {
   return {worker.name(),
           worker.state(),
           {device.kind(), worker.host(), device.name(), device.memory_bytes(),
-           device.compute_capability()}};
+           device.compute_capability(), device.threads()}};
 }
 
 // The job with all that an inspection does not depend on left at its defaults.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "common/base/size.h"
 
@@ -24,6 +26,18 @@ int64_t MostDevices(const std::vector<Assessment>& assessments) {
   return most;
 }
 
+// Of an exclusive job: all of as many hosts as it needs.
+int64_t DevicesTaken(const Assessment& assessment) {
+  const int64_t wanted = assessment.job.devices;
+  if (!assessment.job.exclusive) return wanted;
+  std::map<std::string, int64_t> hosts;
+  for (const SiteWorker& worker : assessment.candidates) ++hosts[worker.device.host];
+  int64_t taken = 0;
+  for (auto host = hosts.begin(); host != hosts.end() && taken < wanted; ++host)
+    taken += host->second;
+  return std::max(taken, wanted);
+}
+
 std::string Count(int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -41,7 +55,7 @@ LabTime PredictLab(const std::vector<Assessment>& assessments) {
     } else {
       ++lab.experiments;
       std::sort(free_at.begin(), free_at.end());
-      const auto taken = static_cast<size_t>(assessment.job.devices);
+      const auto taken = static_cast<size_t>(DevicesTaken(assessment));
       const double end = free_at[taken - 1] + SecondsOf(assessment);
       std::fill_n(free_at.begin(), taken, end);
       lab.seconds = std::max(lab.seconds, end);

@@ -25,6 +25,7 @@ void AddMethod(std::ostream& key, const JobSpec& job, const ModelShape& model) {
   key << " offload " << job.offload_optimizer << " checkpointing " << job.activation_checkpointing
       << " optimizer " << number(job.optimizer.name) << ' ' << (job.optimizer.momentum > 0)
       << " clips " << job.train.max_norm.has_value();
+  if (job.offload_optimizer && job.exclusive) key << " exclusive";  // more CPUs for the optimizer
   if (job.quantize) key << " quantize " << number(*job.quantize);
   if (!job.lora) return;
   key << " lora " << job.lora->r << ' ' << (job.lora->dropout > 0);

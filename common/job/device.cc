@@ -10,4 +10,8 @@ std::optional<DeviceKind> ParseDeviceKind(std::string_view name) {
   return std::nullopt;
 }
 
+std::string CpuSlotName(int64_t threads) {
+  return "CPU slot (" + std::to_string(threads) + (threads == 1 ? " thread)" : " threads)");
+}
+
 }  // namespace trainctl::job

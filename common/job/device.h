@@ -13,6 +13,9 @@ enum class DeviceKind { kCuda, kCpu };
 std::string_view Name(DeviceKind kind);  // "cuda"
 std::optional<DeviceKind> ParseDeviceKind(std::string_view name);
 
+// "CPU slot (2 threads)".
+std::string CpuSlotName(int64_t threads);
+
 // The one device that a worker offers.
 struct Device {
   DeviceKind kind = DeviceKind::kCpu;

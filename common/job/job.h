@@ -119,6 +119,7 @@ struct JobSpec {
   DataSpec data;
   Precision precision = Precision::k32True;
   int64_t devices = 1;
+  bool exclusive = false;  // no other job on the hosts of its devices while it runs
   EngineKind engine = EngineKind::kFused;
   bool deterministic = false;
   StrategyKind strategy = StrategyKind::kAuto;

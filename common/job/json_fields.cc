@@ -106,6 +106,16 @@ void FieldReader::Member(std::string_view key, std::vector<std::string>& values)
   }
 }
 
+void FieldReader::Member(std::string_view key, std::vector<int64_t>& values) {
+  const JsonNode* array = RequireArray(key);
+  if (array == nullptr) return;
+  values.clear();
+  for (const JsonNode& item : array->items) {
+    if (!item.Is(Type::kInteger)) return Fail(key, "expected integers");
+    values.push_back(item.integer);
+  }
+}
+
 void FieldReader::Member(std::string_view key, JobSpec& job) {
   const JsonNode* node = Require(key);
   if (node == nullptr) return;
@@ -126,6 +136,12 @@ void FieldReader::Within(std::string_view key, int64_t& value, int64_t least, in
 void FieldWriter::Member(std::string_view key, const std::vector<std::string>& values) {
   JsonNode array = JsonNode::Array();
   for (const std::string& value : values) array.Append(value);
+  Add(key, std::move(array));
+}
+
+void FieldWriter::Member(std::string_view key, const std::vector<int64_t>& values) {
+  JsonNode array = JsonNode::Array();
+  for (const int64_t value : values) array.Append(value);
   Add(key, std::move(array));
 }
 

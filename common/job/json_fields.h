@@ -35,6 +35,7 @@ class FieldReader {
   void Member(std::string_view key, double& value);  // "NaN", "Infinity", "-Infinity" too
   void Member(std::string_view key, std::string& value);
   void Member(std::string_view key, std::vector<std::string>& values);
+  void Member(std::string_view key, std::vector<int64_t>& values);
   void Member(std::string_view key, JobSpec& job);  // in its canonical form
 
   // null where there is no value; it may be absent too.
@@ -129,6 +130,7 @@ class FieldWriter {
     Add(key, value ? JsonNode(*value) : JsonNode());
   }
   void Member(std::string_view key, const std::vector<std::string>& values);
+  void Member(std::string_view key, const std::vector<int64_t>& values);
   void Member(std::string_view key, const JobSpec& job);
 
   template <class T>

@@ -117,6 +117,8 @@ std::vector<Field> ExecutionFields() {
       Row("precision", precision, AT(precision),
           "32-true, bf16-true (weights and optimizer too), or bf16-mixed (fp32 master weights)."),
       Row("devices", IntegerType{1, kMostDevices}, AT(devices), "How many GPUs (or CPU slots)."),
+      Row("exclusive", BoolType{}, AT(exclusive),
+          "No other job on its hosts while it runs: all their CPUs are its own."),
       Row("engine", engine, AT(engine),
           "fused: our kernels where there is a GPU; reference: plain ATen operations."),
       Row("deterministic", BoolType{}, AT(deterministic), "Bit-exact results, at some speed."),

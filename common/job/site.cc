@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/job/constraint.h"
+#include "common/job/device.h"
 
 namespace trainctl::job {
 namespace {
@@ -91,6 +92,24 @@ std::vector<Problem> CheckSite(const JobSpec& job, const std::vector<SiteDevice>
       {"devices", 0, std::to_string(job.devices),
        "at most " + std::to_string(most) + ": this site has no more devices" + suffix, ""});
   return problems;
+}
+
+int64_t ExclusiveThreads(const std::vector<SiteDevice>& host, std::string_view kind,
+                         int64_t ranks) {
+  int64_t threads = 0;
+  for (const SiteDevice& device : host) threads += device.kind == kind ? device.threads : 0;
+  return std::max<int64_t>(1, threads / std::max<int64_t>(1, ranks));
+}
+
+std::string DeviceNameOf(const JobSpec& job, const SiteDevice& device,
+                         const std::vector<SiteDevice>& site) {
+  if (!job.exclusive || device.kind != Name(DeviceKind::kCpu)) return device.name;
+  std::vector<SiteDevice> slots;
+  std::ranges::copy_if(site, std::back_inserter(slots), [&](const SiteDevice& other) {
+    return other.host == device.host && other.kind == device.kind;
+  });
+  const auto ranks = std::min(job.devices, static_cast<int64_t>(slots.size()));
+  return CpuSlotName(ExclusiveThreads(slots, device.kind, ranks));
 }
 
 }  // namespace trainctl::job

@@ -2,7 +2,9 @@
 // included.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/job/job.h"
@@ -16,7 +18,18 @@ struct SiteDevice {
   std::string name;
   int64_t memory_bytes = 0;
   std::string compute_capability;
+  int64_t threads = 1;  // of a CPU slot, or for a GPU's CPU optimizer
 };
+
+// Threads of each of `ranks` ranks of an exclusive job on one host: they share out those of all the
+// host's devices of their kind.
+int64_t ExclusiveThreads(const std::vector<SiteDevice>& host, std::string_view kind, int64_t ranks);
+
+// The name that a rank of the job computes under on such a device: a CPU slot's says its threads,
+// of which an exclusive job has those of the whole host. What is predicted and what was measured go
+// by it.
+std::string DeviceNameOf(const JobSpec& job, const SiteDevice& device,
+                         const std::vector<SiteDevice>& site);
 
 // Faults of the site for this job: more devices than there are, constraints or a precision that
 // none meets. Empty: none.

@@ -22,13 +22,15 @@ struct RankPlan {
   int64_t rank = 0;
   int64_t world_size = 1;
   DeviceKind device = DeviceKind::kCpu;
-  int64_t device_index = 0;  // CUDA ordinal on its host; on CPU the slot's number
-  int64_t host_place = 0;    // the device's number on its host, as its worker counts: which CPUs
-                             // are the rank's, whatever ordinal its process sees the device by
-  std::string device_uuid;   // as NVML names it; on CPU "cpu:<host>:<slot>"
+  int64_t device_index = 0;                 // CUDA ordinal on its host; on CPU the slot's number
+  int64_t host_place = 0;                   // among the job's ranks on its host, from 0
+  std::vector<int64_t> host_devices = {0};  // of those ranks, by place: the devices' numbers on the
+                                            // host, as many as there are ranks
+  std::string device_uuid;                  // as NVML names it; on CPU "cpu:<host>:<slot>"
   bool holds_gradients =
       false;                 // whole, over the micro steps (gradient_holding.h); equal on all ranks
   int64_t threads = 1;       // intra-op threads of a CPU rank, CPU-optimizer threads of a GPU rank
+  std::string cpus;          // of the host, that its threads run on: "0-7,16"; empty: any
   std::string bind_address;  // the address other ranks reach this host by
   std::string directory;     // the attempt's folder on this host: scratch that may be written
 };

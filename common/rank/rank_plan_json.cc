@@ -17,9 +17,11 @@ constexpr auto kPlanFields = [](auto& fields, auto& plan) {
   fields.Named("device", plan.device, ParseDeviceKind);
   fields.Member("device_index", plan.device_index);
   fields.MemberOrDefault("host_place", plan.host_place);
+  fields.MemberOrDefault("host_devices", plan.host_devices);
   fields.Member("device_uuid", plan.device_uuid);
   fields.MemberOrDefault("holds_gradients", plan.holds_gradients);
   fields.Member("threads", plan.threads);
+  fields.MemberOrDefault("cpus", plan.cpus);
   fields.Member("bind_address", plan.bind_address);
   fields.Member("directory", plan.directory);
 };

@@ -158,8 +158,10 @@ void WarnOfSharing(const std::vector<Run>& runs, std::vector<std::string>* warni
     if (!others.empty()) text += (text.empty() ? "" : "; ") + NameAndId(run) + " with " + others;
   }
   if (text.empty()) return;
-  warnings->push_back("runs shared a host's processors with other jobs (" + text +
-                      "): their times are not those of a host of their own");
+  warnings->push_back(
+      "runs shared a host's processors with other jobs (" + text +
+      "): their times are not those of a host of their own; \"exclusive\": true in the job "
+      "file gives a run its host to itself");
 }
 
 void WarnOfBatch(const std::vector<Run>& runs, std::vector<std::string>* warnings) {

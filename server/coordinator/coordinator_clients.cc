@@ -107,10 +107,10 @@ void Coordinator::Fence(const std::string& worker, std::string actor, Answer ans
   const auto found = FindWorker(worker);
   if (!found) return answer(found.error());
   if (!(*found)->lost) {
-    return answer(
-        base::Error{base::Code::kConflict,
-                    "worker '" + worker + "' is " + std::string(core::WorkerState(**found)) +
-                        ": only a LOST worker can be fenced; trainctl cancel ends a job"});
+    return answer(base::Error{
+        base::Code::kConflict,
+        "worker '" + worker + "' is " + std::string(core::WorkerState(state_, **found)) +
+            ": only a LOST worker can be fenced; trainctl cancel ends a job"});
   }
   Audit(actor, "fence", worker);
   Apply(core::WorkerFenced{worker}, std::move(answer));

@@ -1,6 +1,8 @@
 #include "server/core/gang.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "common/job/output_folder.h"
 #include "server/core/ending.h"
@@ -49,10 +51,31 @@ bool AwaitsDeviceWord(Turn& turn, const Rank& rank) {
 }
 
 void ReleaseDevices(Turn& turn, const LiveAttempt& attempt) {
+  std::set<std::string> hosts;
   for (const Rank& rank : attempt.ranks) {
     Worker& worker = WorkerOf(turn.state, rank);
     worker.holder.reset();
-    UpdateFree(turn, worker);
+    hosts.insert(worker.row.host);
+  }
+  for (const std::string& host : hosts) UpdateFreeOfHost(turn, host);
+  turn.placement_may_change = true;  // a host may be empty now, though its devices be not free
+}
+
+// Gives the devices to the ranks.
+void TakeDevices(Turn& turn, Job& job, const std::vector<placement::DeviceId>& devices) {
+  LiveAttempt& attempt = *job.attempt;
+  for (const placement::DeviceId device : devices) {
+    Worker& worker = *turn.state.devices[device];
+    const auto number = static_cast<int64_t>(attempt.ranks.size());
+    attempt.ranks.push_back(PlacedRank({job.row.id, attempt.row.attempt, number}, worker));
+    worker.holder = attempt.ranks.back().row.key;
+    worker.host_restarted = false;
+  }
+  for (Rank& rank : attempt.ranks) {
+    if (WorkerOf(turn.state, rank).row.device.kind == job::DeviceKind::kCpu &&
+        job.row.spec.exclusive)
+      rank.row.device_name = job::CpuSlotName(ThreadsOf(turn.state, job, rank.row));
+    UpdateFreeOfHost(turn, rank.row.host);
   }
 }
 
@@ -101,7 +124,7 @@ void SendStart(Turn& turn, const Job& job, const Rank& rank) {
   const Worker& worker = WorkerOf(turn.state, rank);
   if (worker.connected)
     turn.Perform(StartRank{worker.row.name, rank.row.key,
-                           MakePlan(turn.state, job, rank.row.key, worker.row.device)});
+                           MakePlan(turn.state, job, rank.row, worker.row.device)});
 }
 
 void SendPeersIfNeeded(Turn& turn, const LiveAttempt& attempt, const Rank& rank) {
@@ -112,7 +135,6 @@ void SendPeersIfNeeded(Turn& turn, const LiveAttempt& attempt, const Rank& rank)
 }
 
 void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& devices) {
-  State& state = turn.state;
   const base::JobId id = job.row.id;
   LiveAttempt& attempt = job.attempt.emplace();
   attempt.row.job = id;
@@ -121,15 +143,8 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
   attempt.row.micro_batch_size = job.row.spec.train.micro_batch_size.value_or(1);
   if (job.row.auto_micro_batch > 0 && job.status.proven_by == 0) attempt.row.trial = Trial::kDue;
   attempt.placed_steady = attempt.progress_steady = turn.now.steady;
-  for (const placement::DeviceId device : devices) {
-    Worker& worker = *state.devices[device];
-    attempt.ranks.push_back(
-        PlacedRank({id, attempt.row.attempt, static_cast<int64_t>(attempt.ranks.size())}, worker));
-    worker.holder = attempt.ranks.back().row.key;
-    worker.host_restarted = false;
-    UpdateFree(turn, worker);
-  }
-  state.live[id] = &job;
+  turn.state.live[id] = &job;
+  TakeDevices(turn, job, devices);
   job.status.state = job::JobState::kStarting;
   if (job.status.started_at == 0) job.status.started_at = turn.now.wall;
   SaveJob(turn, job);

@@ -62,13 +62,14 @@ void Ask(Turn& turn, const Job& job, const Worker& worker) {
 
 // ---- answers ----
 
-job::Prediction Predict(const job::JobSpec& spec, const job::Inspection& inspection,
-                        const WorkerRow& worker) {
+job::Prediction Predict(const State& state, const job::JobSpec& spec,
+                        const job::Inspection& inspection, const WorkerRow& worker) {
   const job::Device& device = worker.device;
   const job::MemoryEstimate memory =
       job::EstimateMemoryOn(spec, inspection, device.kind, device.memory_bytes);
+  const std::string name = job::DeviceNameOf(spec, SiteDeviceOf(worker), Site(state));
   return {memory,
-          job::EstimateTime(spec, inspection, device.name, memory.holds_gradients.value_or(false))};
+          job::EstimateTime(spec, inspection, name, memory.holds_gradients.value_or(false))};
 }
 
 void Refuse(Turn& turn, Job& job, const std::string& why) {
@@ -78,7 +79,7 @@ void Refuse(Turn& turn, Job& job, const std::string& why) {
 
 void Keep(Turn& turn, Job& job, const job::Inspection& inspection, const job::RunPlan& plan,
           const Worker& worker) {
-  const job::Prediction prediction = Predict(plan.job, inspection, worker.row);
+  const job::Prediction prediction = Predict(turn.state, plan.job, inspection, worker.row);
   LeaveQueue(turn.state, job);
   job.row.inspection = inspection;
   job.row.prediction = prediction;

@@ -1,5 +1,7 @@
 #include "server/core/plan.h"
 
+#include <vector>
+
 #include "common/estimate/gradient_holding.h"
 
 namespace trainctl::core {
@@ -14,9 +16,35 @@ bool HoldsGradients(const Job& job, const job::Device& device) {
          job::HoldsGradients(job.row.spec, *job.row.inspection, device.kind, device.memory_bytes);
 }
 
+// Of the job's ranks on the rank's host, by rank.
+std::vector<const RankRow*> RanksOfHost(const Job& job, const RankRow& rank) {
+  std::vector<const RankRow*> ranks;
+  for (const Rank& other : job.attempt->ranks) {
+    if (other.row.host == rank.host) ranks.push_back(&other.row);
+  }
+  return ranks;
+}
+
+void FillHostPlace(const State& state, const Job& job, const RankRow& rank, job::RankPlan& plan) {
+  plan.host_devices.clear();
+  for (const RankRow* other : RanksOfHost(job, rank)) {
+    if (other->key == rank.key) plan.host_place = static_cast<int64_t>(plan.host_devices.size());
+    plan.host_devices.push_back(state.workers.at(other->worker).row.device.index);
+  }
+}
+
 }  // namespace
 
-job::RankPlan MakePlan(const State& state, const Job& job, const job::RankKey& key,
+int64_t ThreadsOf(const State& state, const Job& job, const RankRow& rank) {
+  const job::Device& device = state.workers.at(rank.worker).row.device;
+  if (!job.row.spec.exclusive) return device.threads;
+  std::vector<job::SiteDevice> host;
+  for (const Worker* worker : state.hosts.at(rank.host)) host.push_back(SiteDeviceOf(worker->row));
+  const auto ranks = static_cast<int64_t>(RanksOfHost(job, rank).size());
+  return job::ExclusiveThreads(host, job::Name(device.kind), ranks);
+}
+
+job::RankPlan MakePlan(const State& state, const Job& job, const RankRow& rank,
                        const job::Device& device) {
   job::RankPlan plan;
   plan.job = job.row.spec;
@@ -26,16 +54,17 @@ job::RankPlan MakePlan(const State& state, const Job& job, const job::RankKey& k
   }
   plan.job.train.micro_batch_size = plan.job.train.micro_batch_size.value_or(1);
   plan.site = state.site;
-  plan.job_id = base::ToString(key.job);
+  plan.job_id = base::ToString(rank.key.job);
   plan.ended_jobs = EndedJobs(state, job.row.spec, job.row.inspection);
-  plan.attempt = key.attempt;
+  plan.attempt = rank.key.attempt;
   plan.trial = job.attempt->row.trial != Trial::kNone;
-  plan.rank = key.rank;
+  plan.rank = rank.key.rank;
   plan.world_size = plan.job.devices;
   plan.device = device.kind;
   plan.device_index = device.index;
   plan.device_uuid = device.uuid;
-  plan.threads = device.threads;
+  plan.threads = ThreadsOf(state, job, rank);
+  FillHostPlace(state, job, rank, plan);
   plan.holds_gradients = HoldsGradients(job, device);
   return plan;
 }

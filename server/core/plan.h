@@ -8,8 +8,12 @@ namespace trainctl::core {
 // The job of the live attempt resolved for its gang: strategy auto is single on one device and ddp
 // on more; micro_batch_size auto is 1 as in job::PlanBatch. holds_gradients by the device's memory,
 // which all ranks' devices have alike (placement/free_devices.h). bind_address and directory are
-// the worker's to fill in.
-job::RankPlan MakePlan(const State& state, const Job& job, const job::RankKey& key,
+// the worker's to fill in, as are the CPUs, which follow from host_place and host_devices.
+job::RankPlan MakePlan(const State& state, const Job& job, const RankRow& rank,
                        const job::Device& device);
+
+// Threads that a rank of the live attempt computes with: its device's; of an exclusive job, its
+// part of those of all its host's devices.
+int64_t ThreadsOf(const State& state, const Job& job, const RankRow& rank);
 
 }  // namespace trainctl::core

@@ -10,7 +10,8 @@ namespace trainctl::core {
 Demand DemandOf(const job::JobSpec& spec, const std::optional<job::Inspection>& inspection) {
   Demand demand = {.devices = spec.devices,
                    .precision = spec.precision,
-                   .constraints = spec.resources.constraints};
+                   .constraints = spec.resources.constraints,
+                   .exclusive = spec.exclusive};
   if (!inspection) return demand;
   const auto need = [&](job::DeviceKind kind) {
     const int64_t peak = job::EstimateMemoryOn(spec, *inspection, kind, 0).peak_allocated;

@@ -132,6 +132,7 @@ void Drop(Turn& turn, const RankReported& event) {
   if (worker == turn.state.workers.end()) return;
   std::erase(worker->second.strays, event.key);
   UpdateFree(turn, worker->second);
+  turn.placement_may_change = true;  // its host may be empty now, though its device be not free
 }
 
 }  // namespace

@@ -38,23 +38,42 @@ class Pass {
   }
 
   void TryToPlace(Job& job) {
-    const std::vector<ClassId> usable = UsableClasses(turn_.state, job);
-    const FreeDevices::Pool* best = nullptr;
-    for (const ClassId id : usable) {
-      const FreeDevices::Pool& pool = turn_.state.free.pools()[id];
-      if (held_back_[id] || pool.free < job.row.spec.devices) continue;
-      if (best == nullptr || placement::Prefer(pool.device_class, best->device_class)) best = &pool;
-    }
-    if (best == nullptr) return HoldBack(usable);
-    const std::vector<placement::DeviceId> devices =
-        placement::Policies().front().choose(*best, job.row.spec.devices);
+    const std::vector<placement::DeviceId> devices = ChooseDevices(job);
+    if (devices.empty()) return HoldBack(WantedClasses(turn_.state, job));
     LeaveQueue(turn_.state, job);
     if (NeedsInspection(turn_.state, job)) return InspectFirst(turn_, job);
     StartGang(turn_, job, devices);
   }
 
-  void HoldBack(const std::vector<ClassId>& usable) {
-    for (const ClassId id : usable) held_back_[id] = true;
+  // Of the class that suits best; empty: there are not enough of any.
+  std::vector<placement::DeviceId> ChooseDevices(const Job& job) const {
+    const std::vector<FreeDevices::Pool>& pools = turn_.state.free.pools();
+    std::vector<ClassId> usable = UsableClasses(turn_.state, job);
+    std::ranges::sort(usable, [&](ClassId left, ClassId right) {
+      return placement::Prefer(pools[left].device_class, pools[right].device_class);
+    });
+    for (const ClassId id : usable) {
+      if (held_back_[id] || pools[id].free < job.row.spec.devices) continue;
+      const std::vector<placement::DeviceId> devices = placement::Policies().front().choose(
+          job.row.spec.exclusive ? OnEmptyHosts(pools[id]) : pools[id], job.row.spec.devices);
+      if (!devices.empty()) return devices;
+    }
+    return {};
+  }
+
+  // Hosts that an exclusive job may have. One with a device that an earlier job waits for is not
+  // among them.
+  FreeDevices::Pool OnEmptyHosts(const FreeDevices::Pool& pool) const {
+    return pool.OnHosts([this](const std::string& host) {
+      return std::ranges::all_of(turn_.state.hosts.at(host), [this](const Worker* worker) {
+        return LeavesHostEmpty(*worker) &&
+               !held_back_[turn_.state.free.entry(worker->device).device_class];
+      });
+    });
+  }
+
+  void HoldBack(const std::vector<ClassId>& wanted) {
+    for (const ClassId id : wanted) held_back_[id] = true;
   }
 
   Turn& turn_;

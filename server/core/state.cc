@@ -23,17 +23,35 @@ std::vector<std::string> EndedJobs(const State& state, const job::JobSpec& spec,
   return ended;
 }
 
-std::string_view WorkerState(const Worker& worker) {
+const Job* OwnerOfHost(const State& state, const std::string& host) {
+  const auto workers = state.hosts.find(host);
+  if (workers == state.hosts.end()) return nullptr;
+  for (const Worker* worker : workers->second) {
+    if (!worker->holder) continue;
+    const Job* job = state.live.at(worker->holder->job);
+    if (job->row.spec.exclusive) return job;
+  }
+  return nullptr;
+}
+
+std::optional<base::JobId> HolderOf(const State& state, const Worker& worker) {
+  if (worker.holder) return worker.holder->job;
+  const Job* owner = OwnerOfHost(state, worker.row.host);
+  return owner == nullptr ? std::nullopt : std::optional(owner->row.id);
+}
+
+std::string_view WorkerState(const State& state, const Worker& worker) {
   if (!worker.connected && worker.lost) return "LOST";
   if (worker.holder) return "BUSY";
   if (!worker.connected) return "LOST";
-  return worker.word == DeviceWord::kFree && worker.strays.empty() ? "READY" : "DIRTY";
+  if (worker.word != DeviceWord::kFree || !worker.strays.empty()) return "DIRTY";
+  return OwnerOfHost(state, worker.row.host) == nullptr ? "READY" : "BUSY";
 }
 
 job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {
   const job::Device& device = worker.device;
-  return {std::string(job::Name(device.kind)), worker.host, device.name, device.memory_bytes,
-          device.compute_capability};
+  return {std::string(job::Name(device.kind)), worker.host,   device.name, device.memory_bytes,
+          device.compute_capability,           device.threads};
 }
 
 std::vector<job::SiteDevice> Site(const State& state) {

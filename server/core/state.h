@@ -108,7 +108,8 @@ struct State {
   std::map<base::JobId, Inspecting> inspecting;  // a worker is asked; its job may be gone by now
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are
-  std::map<std::string, Worker> workers;  // by name
+  std::map<std::string, Worker> workers;              // by name
+  std::map<std::string, std::vector<Worker*>> hosts;  // each host's, into `workers`
   std::vector<Worker*> devices;  // by placement::DeviceId, into `workers`; null: it was removed
   placement::FreeDevices free;
   std::set<base::JobId> resting;  // nobody looked: asked again at the next Tick
@@ -130,9 +131,15 @@ const Job* FindJob(const State& state, base::JobId job);
 std::vector<std::string> EndedJobs(const State& state, const job::JobSpec& spec,
                                    const std::optional<job::Inspection>& inspection);
 
-// "READY" | "BUSY" | "LOST" | "DIRTY", as people see a worker. DIRTY: its device is not free, or
-// not known to be, though nothing of ours should run on it.
-std::string_view WorkerState(const Worker& worker);
+// The exclusive job that has the host to itself, or null.
+const Job* OwnerOfHost(const State& state, const std::string& host);
+
+// The job that has the worker's device: by a rank there, or with its whole host.
+std::optional<base::JobId> HolderOf(const State& state, const Worker& worker);
+
+// "READY" | "BUSY" | "LOST" | "DIRTY", as people see a worker. BUSY: a job has its device. DIRTY:
+// its device is not free, or not known to be, though nothing of ours should run on it.
+std::string_view WorkerState(const State& state, const Worker& worker);
 
 // Whether it may leave the inventory: it is not connected and holds no attempt.
 bool MayBeRemoved(const Worker& worker);

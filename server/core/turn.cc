@@ -38,9 +38,14 @@ LiveRank FindLiveRank(State& state, const job::RankKey& key) {
   return {live->second, &attempt.ranks[key.rank]};
 }
 
+void UpdateFreeOfHost(Turn& turn, const std::string& host) {
+  for (const Worker* worker : turn.state.hosts.at(host)) UpdateFree(turn, *worker);
+}
+
 void UpdateFree(Turn& turn, const Worker& worker) {
   const bool placeable = worker.connected && worker.word == DeviceWord::kFree && !worker.holder &&
-                         worker.strays.empty();
+                         worker.strays.empty() &&
+                         OwnerOfHost(turn.state, worker.row.host) == nullptr;
   turn.state.free.SetFree(worker.device, placeable);
   if (placeable) turn.placement_may_change = true;
 }

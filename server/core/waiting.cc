@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "server/core/inspect.h"
 
@@ -40,19 +41,33 @@ std::string WhyUnplaceable(const State& state, const job::JobSpec& spec) {
   return "needs " + Devices(spec.devices) + " of one model; the site has " + std::to_string(most);
 }
 
+// What the job waits for: "4 devices", "a host of its own".
+std::string Wanted(const job::JobSpec& spec) {
+  if (!spec.exclusive) return Devices(spec.devices);
+  return spec.devices == 1 ? "a host of its own" : Devices(spec.devices) + " on hosts of its own";
+}
+
 // The job before this one that holds back a class that this one could use; null: nobody does.
-const Job* Blocker(const State& state, const Job& job, const std::vector<ClassId>& usable) {
+const Job* Blocker(const State& state, const Job& job) {
   const Place own = job.place();
+  const std::vector<ClassId> wanted = WantedClasses(state, job);
   for (const auto& [place, demand] : state.queue.heads()) {
     if (!(place < own)) return nullptr;
     const Job& other = state.jobs.at(place.job);
-    const std::vector<ClassId> others = UsableClasses(state, other);
-    const bool competes = std::any_of(others.begin(), others.end(), [&](ClassId id) {
-      return std::find(usable.begin(), usable.end(), id) != usable.end();
+    const bool competes = std::ranges::any_of(WantedClasses(state, other), [&](ClassId id) {
+      return std::ranges::find(wanted, id) != wanted.end();
     });
     if (competes) return &other;
   }
   return nullptr;
+}
+
+bool HasClass(const State& state, const std::vector<Worker*>& workers,
+              const std::vector<ClassId>& classes) {
+  return std::ranges::any_of(workers, [&](const Worker* worker) {
+    const ClassId own = state.free.entry(worker->device).device_class;
+    return std::ranges::find(classes, own) != classes.end();
+  });
 }
 
 std::string Remaining(const Job& job, const Now& now) {
@@ -70,23 +85,82 @@ std::string WhoHas(const State& state, ClassId id, const Now& now) {
     const Worker* worker = &worker_of_site;
     const FreeDevices::Entry& entry = state.free.entry(worker->device);
     if (entry.device_class != id || entry.free) continue;
-    if (worker->holder) {
-      ++jobs[worker->holder->job];
+    if (const std::optional<base::JobId> holder = HolderOf(state, *worker)) {
+      ++jobs[*holder];
     } else {
-      ++others[WorkerState(*worker)];
+      ++others[WorkerState(state, *worker)];
     }
   }
   std::string text;
-  for (const auto& [job, count] : jobs) {
-    text += "; " + base::ToString(job) + " has " + std::to_string(count) +
-            Remaining(state.jobs.at(job), now);
+  for (const auto& [id_of_job, count] : jobs) {
+    const Job& job = state.jobs.at(id_of_job);
+    text += "; " + base::ToString(id_of_job) + " has " + std::to_string(count) +
+            (job.row.spec.exclusive ? " (exclusive)" : "") + Remaining(job, now);
   }
   for (const auto& [name, count] : others)
     text += "; " + std::to_string(count) + " " + std::string(name);
   return text;
 }
 
+// "slot 0 of vm".
+std::string DeviceText(const WorkerRow& worker) {
+  return (worker.device.kind == job::DeviceKind::kCpu ? "slot " : "device ") +
+         std::to_string(worker.device.index) + " of " + worker.host;
+}
+
+// Why an exclusive job can't have the worker's host, or its device; empty: it could.
+std::string Obstacle(const State& state, const Worker& worker, const Now& now) {
+  const std::string device = DeviceText(worker.row);
+  if (worker.holder) {
+    return base::ToString(worker.holder->job) + " holds " + device +
+           Remaining(*state.live.at(worker.holder->job), now);
+  }
+  if (!worker.strays.empty())
+    return "a rank of " + base::ToString(worker.strays.front().job) + " is being ended on " +
+           device;
+  if (!worker.connected) {
+    return "worker " + worker.row.name + " is away, and what runs there is not known (trainctl " +
+           "workers remove " + worker.row.name + ", if it does not come back)";
+  }
+  return worker.word == DeviceWord::kFree
+             ? ""
+             : device + " is " + std::string(WorkerState(state, worker));
+}
+
+// What is in the way of an exclusive job on the hosts that it could use: the first few.
+std::string Obstacles(const State& state, const std::vector<ClassId>& usable, const Now& now) {
+  constexpr int kMost = 4;
+  std::string text;
+  int count = 0;
+  for (const auto& [host, workers] : state.hosts) {
+    if (!HasClass(state, workers, usable)) continue;
+    for (const Worker* worker : workers) {
+      const std::string obstacle = Obstacle(state, *worker, now);
+      if (obstacle.empty()) continue;
+      if (++count > kMost) return text + "; …";
+      text += (text.empty() ? ": " : "; ") + obstacle;
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+bool LeavesHostEmpty(const Worker& worker) {
+  return worker.connected && !worker.holder && worker.strays.empty();
+}
+
+std::vector<ClassId> WantedClasses(const State& state, const Job& job) {
+  const std::vector<ClassId> usable = UsableClasses(state, job);
+  if (!job.row.spec.exclusive) return usable;
+  std::set<ClassId> wanted(usable.begin(), usable.end());
+  for (const auto& [host, workers] : state.hosts) {
+    if (!HasClass(state, workers, usable)) continue;
+    for (const Worker* worker : workers)
+      wanted.insert(state.free.entry(worker->device).device_class);
+  }
+  return {wanted.begin(), wanted.end()};
+}
 
 std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
   std::vector<ClassId> usable, roomy;
@@ -110,10 +184,11 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   const std::vector<ClassId> usable = UsableClasses(state, job);
   if (usable.empty()) return WhyUnplaceable(state, spec);
   if (job.lane == Lane::kUninspected) return InspectionReason(state, job, now);
-  if (const Job* blocker = Blocker(state, job, usable)) {
+  if (const Job* blocker = Blocker(state, job)) {
     return "behind " + base::ToString(blocker->row.id) + ", which waits for " +
-           Devices(blocker->row.spec.devices);
+           Wanted(blocker->row.spec);
   }
+  if (spec.exclusive) return "waits for " + Wanted(spec) + Obstacles(state, usable, now);
   const auto best =
       *std::max_element(usable.begin(), usable.end(), [&](ClassId left, ClassId right) {
         return state.free.pools()[left].free < state.free.pools()[right].free;

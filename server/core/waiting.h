@@ -14,6 +14,14 @@ namespace trainctl::core {
 // class, never of its host.
 std::vector<placement::ClassId> UsableClasses(const State& state, const Job& job);
 
+// Of which it would hold devices: UsableClasses, and of an exclusive job all classes on their
+// hosts. While it waits as the first, later jobs get no device of them.
+std::vector<placement::ClassId> WantedClasses(const State& state, const Job& job);
+
+// Whether an exclusive job may have the worker's host, as far as this worker goes: nothing of ours
+// is on its device, and it is there to say so.
+bool LeavesHostEmpty(const Worker& worker);
+
 // Reason() of a QUEUED job.
 std::string WaitReason(const State& state, const Job& job, const Now& now);
 

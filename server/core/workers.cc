@@ -77,11 +77,19 @@ Job* HolderJob(State& state, const Worker& worker) {
   return worker.holder ? FindLiveRank(state, *worker.holder).job : nullptr;
 }
 
+void LeaveHost(State& state, const Worker& worker) {
+  const auto host = state.hosts.find(worker.row.host);
+  std::erase(host->second, &worker);
+  if (host->second.empty()) state.hosts.erase(host);
+}
+
 }  // namespace
 
 Worker& DescribeWorker(State& state, const WorkerRow& row) {
   const auto [found, is_new] = state.workers.try_emplace(row.name);
   Worker& worker = found->second;
+  if (!is_new) LeaveHost(state, worker);
+  state.hosts[row.host].push_back(&worker);
   if (is_new) {
     worker.device = state.free.Register(SiteDeviceOf(row), row.device.index);
     state.devices.push_back(&worker);
@@ -139,6 +147,7 @@ void Handle(Turn& turn, const WorkerRemoved& event) {
   if (found == turn.state.workers.end() || !MayBeRemoved(found->second)) return;
   turn.state.free.Remove(found->second.device);
   turn.state.devices[found->second.device] = nullptr;
+  LeaveHost(turn.state, found->second);
   turn.state.workers.erase(found);
   turn.Persist(RemoveWorker{event.worker});
   turn.placement_may_change = true;  // who could use its device only holds back nothing now

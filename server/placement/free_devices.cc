@@ -11,6 +11,19 @@ ClassId FreeDevices::FindClass(const job::SiteDevice& device) {
   return found->second;
 }
 
+FreeDevices::Pool FreeDevices::Pool::OnHosts(
+    const std::function<bool(const std::string& host)>& is_wanted) const {
+  Pool chosen{.device_class = device_class, .total = total};
+  for (const auto& [host, devices] : hosts) {
+    if (!is_wanted(host)) continue;
+    const auto count = static_cast<int64_t>(devices.size());
+    chosen.free += count;
+    chosen.hosts.emplace(host, devices);
+    chosen.by_count.emplace(count, host);
+  }
+  return chosen;
+}
+
 DeviceId FreeDevices::Register(const job::SiteDevice& device, int64_t index) {
   const auto id = static_cast<DeviceId>(entries_.size());
   entries_.push_back({FindClass(device), device.host, index, false});

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -43,6 +44,9 @@ class FreeDevices {
     std::map<std::string, std::set<std::pair<int64_t, DeviceId>>>
         hosts;  // free devices by (index, id); no host is empty
     std::set<std::pair<int64_t, std::string>> by_count;  // (number of free devices, host)
+
+    // The same with the free devices of the wanted hosts only.
+    Pool OnHosts(const std::function<bool(const std::string& host)>& is_wanted) const;
   };
 
   // A device of the site, not free yet.

@@ -88,8 +88,9 @@ void EncodeWorkers(const coordinator::Coordinator& coordinator, Response* respon
   const auto& sessions = coordinator.workers().all();
   for (const auto& [name, worker] : coordinator.state().workers) {
     const auto session = sessions.find(name);
-    *response->add_workers() = EncodeWorker(
-        worker, session == sessions.end() ? nullptr : &session->second, coordinator.Now());
+    *response->add_workers() =
+        EncodeWorker(coordinator.state(), worker,
+                     session == sessions.end() ? nullptr : &session->second, coordinator.Now());
   }
 }
 

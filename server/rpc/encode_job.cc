@@ -84,6 +84,7 @@ v1::JobView EncodeJob(const coordinator::JobSnapshot& snapshot) {
   view.set_ended_at(status.ended_at);
   if (status.as_expected) view.set_as_expected(*status.as_expected);
   view.set_priority(row.spec.resources.priority);
+  view.set_exclusive(row.spec.exclusive);
   view.set_remaining_seconds(snapshot.remaining_seconds);
   return view;
 }

@@ -22,14 +22,14 @@ void EncodeSample(const coordinator::HostSample& sample, v1::HostSample* message
 
 }  // namespace
 
-v1::WorkerView EncodeWorker(const core::Worker& worker,
+v1::WorkerView EncodeWorker(const core::State& state, const core::Worker& worker,
                             const coordinator::WorkerSessions::Session* session,
                             const core::Now& now) {
   v1::WorkerView view;
   view.set_name(worker.row.name);
   view.set_host(worker.row.host);
-  view.set_state(std::string(core::WorkerState(worker)));
-  if (worker.holder) view.set_job(base::ToString(worker.holder->job));
+  view.set_state(std::string(core::WorkerState(state, worker)));
+  if (const auto holder = core::HolderOf(state, worker)) view.set_job(base::ToString(*holder));
   *view.mutable_device() = wire::ToWire(worker.row.device);
   if (session != nullptr && session->device)
     EncodeSample(*session->device, view.mutable_device_sample());

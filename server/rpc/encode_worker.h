@@ -11,7 +11,7 @@ class WorkerView;
 namespace trainctl::rpc {
 
 // session: nullptr where the worker is not connected; then there are no samples.
-v1::WorkerView EncodeWorker(const core::Worker& worker,
+v1::WorkerView EncodeWorker(const core::State& state, const core::Worker& worker,
                             const coordinator::WorkerSessions::Session* session,
                             const core::Now& now);
 

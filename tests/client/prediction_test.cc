@@ -31,6 +31,14 @@ TEST(PredictLab, AGangWaitsForAllItsDevices) {
   EXPECT_EQ(PredictLab({Taking(100), Taking(60, 2), Taking(50)}).seconds, 210);
 }
 
+TEST(PredictLab, AnExclusiveJobTakesItsWholeHost) {
+  Assessment alone = Taking(60);
+  alone.job.exclusive = true;
+  EXPECT_EQ(PredictLab({alone, alone, alone}).seconds, 180);
+  alone.candidates[1].device.host = "node2";
+  EXPECT_EQ(PredictLab({alone, alone, alone}).seconds, 120);
+}
+
 TEST(PredictLab, WhatIsExpectedToRunOutOfMemoryTakesItsStartOnly) {
   Assessment assessment = Taking(100);
   assessment.job.expect = job::Expect::kOom;

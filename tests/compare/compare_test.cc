@@ -410,10 +410,12 @@ TEST(Compare, WarnsOfRunsThatSharedProcessors) {
   b.metrics = {OfRank(Summary("host_cpu_percent", 97), 0)};
   c.neighbours = {{"j9", "h", false}};
   c.metrics = {OfRank(Summary("host_cpu_percent", 60), 0)};
-  EXPECT_EQ(Compare({a, b, c}, 0).warnings,
-            std::vector<std::string>{
-                "runs shared a host's processors with other jobs (a (j1) with j2 on h; b (j2) with "
-                "j9 on h): their times are not those of a host of their own"});
+  EXPECT_EQ(
+      Compare({a, b, c}, 0).warnings,
+      std::vector<std::string>{
+          "runs shared a host's processors with other jobs (a (j1) with j2 on h; b (j2) with "
+          "j9 on h): their times are not those of a host of their own; \"exclusive\": true in the "
+          "job file gives a run its host to itself"});
 }
 
 TEST(Compare, AGlobalBatchWithALearningRateRuleIsNotWarnedOf) {

@@ -18,7 +18,8 @@ constexpr char kWholeJob[] =
     R"({"$schema": "../job.schema.json", "version": 1, "name": "tiny-bf16", "tags": {"lab": "2"}, "notes": "n",
  "model": {"path": "models/TinyLlama-1.1B", "init": "random"},
  "data": {"path": "data/alpaca_2k.json", "format": "text", "max_rows": 10, "val_split_fraction": 0.05, "mask_prompt": false, "seed": 7},
- "precision": "bf16-true", "devices": 4, "engine": "reference", "deterministic": true,
+ "precision": "bf16-true", "devices": 4, "exclusive": true,
+ "engine": "reference", "deterministic": true,
  "strategy": "ddp", "sharding": "grad_op", "fsdp_unit": "model", "offload_optimizer": false, "activation_checkpointing": false,
  "train": {"global_batch_size": 32, "micro_batch_size": 8, "epochs": 2, "max_steps": 5, "max_seq_length": 128,
            "lr_schedule": "linear", "lr_warmup_steps": 100, "lr_warmup_fraction": null, "max_norm": 1},
@@ -41,6 +42,7 @@ TEST(ReadJobFile, ReadsEveryKey) {
   EXPECT_EQ(job.data.val_split_fraction, 0.05);
   EXPECT_EQ(job.precision, Precision::kBf16True);
   EXPECT_EQ(job.engine, EngineKind::kReference);
+  EXPECT_TRUE(job.exclusive);
   EXPECT_TRUE(job.deterministic);
   EXPECT_EQ(job.sharding, Sharding::kGradOp);
   EXPECT_EQ(job.fsdp_unit, FsdpUnit::kModel);

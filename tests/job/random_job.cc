@@ -95,6 +95,7 @@ JobSpec MakeJob() {
   job.precision = OneOf<Precision>(3);
   job.devices = Int(1, 64);
   job.engine = OneOf<EngineKind>(2);
+  job.exclusive = Bool();
   job.deterministic = Bool();
   job.strategy = OneOf<StrategyKind>(4);
   job.sharding = OneOf<Sharding>(2);

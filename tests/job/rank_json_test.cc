@@ -115,7 +115,9 @@ TEST(RankPlanJson, IsReadBack) {
   plan.ended_jobs = {"j7"};
   plan.trial = true;
   plan.device_uuid = "GPU-1";
-  plan.host_place = 5;
+  plan.host_place = 1;
+  plan.host_devices = {0, 5};
+  plan.cpus = "0-3,8";
   plan.threads = 8;
   plan.bind_address = "10.0.0.1";
   plan.directory = "/scratch";
@@ -125,8 +127,10 @@ TEST(RankPlanJson, IsReadBack) {
   EXPECT_EQ(ToJson(read->job), ToJson(plan.job));
   EXPECT_EQ(read->device, DeviceKind::kCuda);
   EXPECT_EQ(read->rank, 3);
-  EXPECT_EQ(read->host_place, 5);
   EXPECT_EQ(read->ended_jobs, plan.ended_jobs);
+  EXPECT_EQ(read->host_place, 1);
+  EXPECT_EQ(read->host_devices, (std::vector<int64_t>{0, 5}));
+  EXPECT_EQ(read->cpus, "0-3,8");
   EXPECT_TRUE(read->trial);
 }
 

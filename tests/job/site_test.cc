@@ -27,6 +27,23 @@ JobSpec On(int64_t devices, std::map<std::string, std::string> constraints = {})
   return job;
 }
 
+TEST(DeviceNameOf, AnExclusiveJobsSlotHasThePartOfItsHostsThreadsThatFallsToARank) {
+  std::vector<SiteDevice> site;
+  for (const char* host : {"a", "a", "a", "b"})
+    site.push_back({"cpu", host, "CPU slot (2 threads)", 0, "", 2});
+  site.push_back({"cuda", "a", "NVIDIA H200", 0, "9.0", 16});
+  JobSpec job = On(1);
+  EXPECT_EQ(DeviceNameOf(job, site[0], site), "CPU slot (2 threads)");
+  job.exclusive = true;
+  EXPECT_EQ(DeviceNameOf(job, site[0], site), "CPU slot (6 threads)");
+  EXPECT_EQ(DeviceNameOf(job, site[3], site), "CPU slot (2 threads)");
+  EXPECT_EQ(DeviceNameOf(job, site[4], site), "NVIDIA H200");
+  job.devices = 2;
+  EXPECT_EQ(DeviceNameOf(job, site[0], site), "CPU slot (3 threads)");
+  job.devices = 4;  // three of them on this host
+  EXPECT_EQ(DeviceNameOf(job, site[0], site), "CPU slot (2 threads)");
+}
+
 TEST(CheckSite, AJobThatTheSiteCanHoldIsFine) {
   EXPECT_THAT(CheckSite(On(4), Site(4, 0)), IsEmpty());
 }

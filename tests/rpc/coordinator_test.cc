@@ -269,10 +269,10 @@ TEST_F(CoordinatorTest, AConnectedWorkerWasSeenWhenItWasLastHeard) {
     const base::WallMicros heard = clock_.Wall();
     clock_.Advance(2'000'000);
     const auto& session = coordinator_.workers().all().at("a/0");
-    EXPECT_EQ(
-        rpc::EncodeWorker(coordinator_.state().workers.at("a/0"), &session, coordinator_.Now())
-            .last_seen(),
-        heard);
+    EXPECT_EQ(rpc::EncodeWorker(coordinator_.state(), coordinator_.state().workers.at("a/0"),
+                                &session, coordinator_.Now())
+                  .last_seen(),
+              heard);
   });
 }
 

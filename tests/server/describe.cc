@@ -51,6 +51,9 @@ struct Printer {
     out << effect.worker << " <- start " << Short(effect.key);
     if (effect.plan.trial)
       out << " with a trial of micro batch " << *effect.plan.job.train.micro_batch_size;
+    if (effect.plan.job.exclusive)
+      out << " as " << effect.plan.host_place + 1 << " of " << effect.plan.host_devices.size()
+          << " on the host, threads " << effect.plan.threads;
     out << "\n";
   }
   void operator()(const SendPeers& effect) {
@@ -164,8 +167,8 @@ std::string Describe(const State& state, const Now& now) {
     out << (reason.empty() ? "" : ": ") << reason << "\n";
   }
   for (const auto& [name, worker] : state.workers) {
-    out << name << " " << WorkerState(worker) << (worker.holder ? " " + Short(*worker.holder) : "")
-        << "\n";
+    out << name << " " << WorkerState(state, worker)
+        << (worker.holder ? " " + Short(*worker.holder) : "") << "\n";
   }
   return out.str();
 }

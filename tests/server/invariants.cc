@@ -36,6 +36,21 @@ void GangsAreWhole(const State& state) {
   }
 }
 
+// No device of an exclusive job's hosts is another's, or free.
+void ExclusiveHostsAreTheirs(const State& state) {
+  for (const auto& [id, job] : state.live) {
+    if (!job->row.spec.exclusive) continue;
+    for (const Rank& rank : job->attempt->ranks) {
+      for (const auto& [name, worker] : state.workers) {
+        if (worker.row.host != rank.row.host) continue;
+        ASSERT_TRUE(!worker.holder || worker.holder->job == id)
+            << name << " serves " << Short(*worker.holder) << " beside " << base::ToString(id);
+        ASSERT_FALSE(state.free.entry(worker.device).free) << name;
+      }
+    }
+  }
+}
+
 // What would be restored is what is in memory.
 void MemoryIsWhatIsStored(const SimCluster& cluster) {
   StoredState in_memory = cluster.ledger().LoadState();
@@ -109,6 +124,7 @@ void OutcomesAreTrue(const SimCluster& cluster) {
 
 void Invariants::Check(const SimCluster& cluster) {
   GangsAreWhole(cluster.state());
+  ExclusiveHostsAreTheirs(cluster.state());
   MemoryIsWhatIsStored(cluster);
   NoJobIsLost(cluster);
   TerminalStatesStay(cluster);

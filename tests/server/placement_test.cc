@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "server/placement/pack.h"
+
 namespace trainctl::placement {
 namespace {
 
@@ -38,6 +40,17 @@ TEST(Pack, SpreadsOverHostsInOrderOfTheirNamesWhereTheyAreAlike) {
 }
 
 TEST(Pack, GivesNothingWhereTooFewAreFree) { EXPECT_TRUE(Choose(Site("aab"), 4).empty()); }
+
+TEST(FreeDevices, OfThePoolOnSomeHostsOnlyTheirFreeDevicesCount) {
+  const FreeDevices site = Site("aabbbc");
+  const FreeDevices::Pool pool =
+      site.pools()[0].OnHosts([](const std::string& host) { return host != "b"; });
+  EXPECT_EQ(pool.free, 3);
+  EXPECT_EQ(pool.total, 6);
+  EXPECT_EQ(Pack(pool, 2), (std::vector<DeviceId>{0, 1}));
+  EXPECT_EQ(Pack(pool, 3), (std::vector<DeviceId>{0, 1, 5}));
+  EXPECT_TRUE(Pack(pool, 4).empty());
+}
 
 TEST(FreeDevices, KeepsItsCountsUnderSettingAndUnsetting) {
   FreeDevices site = Site("aab");

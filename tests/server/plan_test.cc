@@ -15,7 +15,9 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 // where they are held whole.
 Job Accumulating() {
   Job job;
-  job.attempt.emplace();
+  Rank& rank = job.attempt.emplace().ranks.emplace_back();
+  rank.row.worker = "a/0";
+  rank.row.host = "a";
   job.row.spec = job::SmallestJob();
   job.row.spec.devices = 4;
   job.row.spec.strategy = job::StrategyKind::kFsdp;
@@ -25,9 +27,16 @@ Job Accumulating() {
   return job;
 }
 
+// One worker, with which the job's one rank is.
+State Site(const job::Device& device) {
+  State state;
+  state.workers["a/0"].row = {.name = "a/0", .host = "a", .device = device};
+  return state;
+}
+
 bool HoldsGradients(const Job& job, int64_t memory_bytes) {
   const job::Device device = {.kind = job::DeviceKind::kCuda, .memory_bytes = memory_bytes};
-  return MakePlan(State(), job, {{1}, 1, 0}, device).holds_gradients;
+  return MakePlan(Site(device), job, job.attempt->ranks.front().row, device).holds_gradients;
 }
 
 TEST(MakePlan, HoldsGradientsWhereTheDeviceHasRoomForThem) {
@@ -49,14 +58,14 @@ TEST(MakePlan, ReducesInEachMicroStepWhereDeviceOrModelAreNotKnown) {
 }
 
 TEST(MakePlan, NamesTheOwnerOfItsFolderOnceThatHasEnded) {
-  State state;
+  State state = Site({});
   state.site = "site";
   state.next_job = 9;
   state.jobs[{3}].row.id = {3};
   Job job = Accumulating();
   const auto ended = [&](const std::string& site, const std::string& owner) {
     job.row.inspection->output = job::OutputFolder{job::FolderOwner{site, owner, "tiny"}, 1, ""};
-    return MakePlan(state, job, {{8}, 1, 0}, {}).ended_jobs;
+    return MakePlan(state, job, job.attempt->ranks.front().row, {}).ended_jobs;
   };
   const std::vector<std::string> none, second{"j2"};
   EXPECT_EQ(ended("site", "j2"), second);
@@ -65,7 +74,7 @@ TEST(MakePlan, NamesTheOwnerOfItsFolderOnceThatHasEnded) {
   EXPECT_EQ(ended("site", "j9"), none) << "a job that is not there yet";
   job.row.inspection.reset();
   job.row.spec.checkpoint.resume_job = "j2";
-  EXPECT_EQ(MakePlan(state, job, {{8}, 1, 0}, {}).ended_jobs, second);
+  EXPECT_EQ(MakePlan(state, job, job.attempt->ranks.front().row, {}).ended_jobs, second);
 }
 
 }  // namespace

@@ -79,6 +79,9 @@ WorkerHello MakeHello(const std::string& name, const Settings& settings, bool is
       Get(settings, "kind", "cuda") == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
   hello.worker.device.index = std::stoll(parts.at(1));
   hello.worker.device.name = Get(settings, "model", "H200");
+  hello.worker.device.threads = GetNumber(settings, "threads", 1);
+  if (hello.worker.device.kind == job::DeviceKind::kCpu)
+    hello.worker.device.name = job::CpuSlotName(hello.worker.device.threads);
   hello.worker.device.memory_bytes = GetNumber(settings, "memory_gib", 80) << 30;
   hello.held = ParseHeld(Get(settings, "held", ""));
   const bool is_busy = std::any_of(hello.held.begin(), hello.held.end(),
@@ -92,6 +95,7 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   job::JobSpec spec;
   spec.name = name;
   spec.devices = GetNumber(settings, "devices", 1);
+  spec.exclusive = settings.contains("exclusive");
   spec.train.micro_batch_size = 1;
   spec.resources.priority = GetNumber(settings, "priority", 50);
   spec.resources.step_timeout_seconds = GetNumber(settings, "step_timeout", 600);

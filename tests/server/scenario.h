@@ -2,10 +2,10 @@
 // be left out):
 //
 //   workers NAME… [KEY=VALUE…]  Hello of each: boot=b1, model=H200, memory_gib=80, kind=cuda,
-//   dirty; held=j1/1/0:running,j2/1/0:ended lost NAME…                  their streams end fence
-//   NAME…                 an operator vouches that they run nothing submit NAME [KEY=VALUE…]
-//   devices, priority, time_limit, step_timeout (seconds), max_restarts, expect=OOM|SUCCEEDED,
-//   copies (a
+//   threads=1, dirty; held=j1/1/0:running,j2/1/0:ended lost NAME…                  their streams
+//   end fence NAME…                 an operator vouches that they run nothing submit NAME
+//   [KEY=VALUE…] devices, exclusive=yes, priority, time_limit, step_timeout (seconds),
+//   max_restarts, expect=OOM|SUCCEEDED, copies (a
 //                               group of so many), memory=>=40GiB (a constraint), output=DIR,
 //                               uninspected=yes, force=yes, auto=N (the estimate's choice of a
 //                               micro batch), global

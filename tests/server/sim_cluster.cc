@@ -54,6 +54,11 @@ bool SimCluster::Settle() {
 // the effects.
 void SimCluster::Feed(const Event& event) {
   const Actions actions = Step(state_, event, now_);
+  for (const Effect& effect : actions.effects) {
+    const auto* start = std::get_if<StartRank>(&effect);
+    const bool is_placed = start != nullptr && !ledger_.ranks().contains(start->key);
+    if (is_placed && start->plan.job.exclusive) AnExclusiveJobIsAlone(*start);
+  }
   if (random_() % 400 == 0) return RestartCoordinator();
   ledger_.Apply(actions.persist);
   if (committed_) committed_(actions.persist);
@@ -102,6 +107,7 @@ void SimCluster::Submit() {
     spec.devices = Chance(random_, 60)
                        ? 1
                        : 1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(largest_gang_));
+    spec.exclusive = Chance(random_, 15);
     spec.resources.priority = static_cast<int64_t>(random_() % 3) * 25;
     spec.resources.max_restarts = static_cast<int64_t>(random_() % 3);
     spec.resources.step_timeout_seconds = 30;
@@ -214,6 +220,19 @@ void SimCluster::NoJobRunsTwice(const StartRank& start) {
                           other->key.attempt < start.key.attempt;
     ASSERT_FALSE(is_older) << Short(start.key) << " starts while " << Short(other->key)
                            << " still runs";
+  }
+}
+
+// No process of another job is on its hosts, but where an operator has removed a worker.
+void SimCluster::AnExclusiveJobIsAlone(const StartRank& start) {
+  const std::string& host = state_.workers.at(start.worker).row.host;
+  for (SimWorker& worker : workers_) {
+    const SimRank* other = worker.Running();
+    const auto known = state_.workers.find(worker.name());
+    if (other == nullptr || known == state_.workers.end() || known->second.row.host != host)
+      continue;
+    ASSERT_EQ(other->key.job, start.key.job)
+        << Short(start.key) << " starts on " << host << ", where " << Short(other->key) << " runs";
   }
 }
 

@@ -57,6 +57,7 @@ class SimCluster {
   void NobodyLooks(const SimWorker& worker, base::JobId job);
   void Lose(SimWorker& worker);
   void NoJobRunsTwice(const StartRank& start);
+  void AnExclusiveJobIsAlone(const StartRank& start);
   SimWorker& Any() { return workers_[random_() % workers_.size()]; }
   SimWorker& Named(const std::string& name);
 
