@@ -49,15 +49,17 @@ TEST_F(AgentGpuTest, TheRankSeesItsGpuAloneAsTheFirst) {
   EXPECT_EQ(device.driver(), "580.95.05");
 }
 
-TEST_F(AgentGpuTest, TheRankIsToldItsGpusPlaceOnTheHost) {
+TEST_F(AgentGpuTest, TheRankIsToldTheCpusNearItsGpu) {
+  driver_.gpus.front().numa_node = 1;
   driver_.gpus.push_back(driver_.gpus.front());
   driver_.gpus.back().index = gpu_ = 1;
+  options_.host_cpus = {{0, 1, 2, 3, 4, 5}, {{2, 1}, {3, 1}, {4, 1}, {5, 1}}};
   StartAgent();
   coordinator_.Start(kRank0, GpuPlan("exit 0"));
   coordinator_.AwaitEnd(kRank0);
   const auto plan = job::RankPlanFromJson(*base::ReadFile(Folder(kRank0) + "/plan.json", 1 << 20));
   EXPECT_EQ(plan->device_index, 0);
-  EXPECT_EQ(plan->host_place, 1);
+  EXPECT_EQ(plan->cpus, "1,4-5");  // half of node 0, which has no GPU, and of its own
 }
 
 TEST_F(AgentGpuTest, SamplesTheGpuAndItsEnergySinceTheStart) {

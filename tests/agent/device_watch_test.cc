@@ -11,6 +11,7 @@ class ScriptedDevice : public Device {
   std::optional<GpuSample> Sample() override { return std::nullopt; }
   std::string WhyNotFree() override { return why_not_free; }
   std::vector<std::string> Environment() const override { return {}; }
+  std::vector<NumaNode> HostDevices(const HostCpus&) const override { return {}; }
 
   std::string why_not_free;
 

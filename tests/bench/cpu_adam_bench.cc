@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "worker/rank/optim/adam_kernel.h"
-#include "worker/rank/optim/cpu_share.h"
+#include "worker/rank/optim/allowed_cpus.h"
 #include "worker/rank/optim/host_block.h"
 #include "worker/rank/optim/tile_pool.h"
 
@@ -51,7 +51,7 @@ double SecondsOfOnePass(const Arrays& arrays, const optim::AdamPath& path, int64
                                          .one_minus_beta2 = 0.05f,
                                          .step_size = 1e-4f,
                                          .eps = 1e-8f}};
-  optim::TilePool pool(threads, optim::ShareOf(optim::HostTopology(), std::nullopt, 0, threads));
+  optim::TilePool pool(threads);
   std::vector<double> seconds;
   for (int round = 0; round < kRounds; ++round) {
     const auto begin = std::chrono::steady_clock::now();
@@ -66,7 +66,7 @@ double SecondsOfOnePass(const Arrays& arrays, const optim::AdamPath& path, int64
 }
 
 std::vector<int64_t> DefaultThreads() {
-  const auto most = static_cast<int64_t>(optim::HostTopology().allowed.size());
+  const auto most = optim::AllowedCpus();
   std::vector<int64_t> threads;
   for (int64_t n = 1; n < most; n *= 2) threads.push_back(n);
   threads.push_back(most);

@@ -50,28 +50,38 @@ class Ddp(ClusterTest):
             self.assertAlmostEqual(a, b, delta=1e-4)
 
 
-def bound_cpus(process):
-    """The CPUs of each thread that may not run wherever the process's first may."""
+def allowed_cpus(process):
+    """Each thread's CPUs, as the system has them."""
     tasks = pathlib.Path(f"/proc/{process.pid}/task")
-    cpus = {
-        int(task.name): re.search(r"\nCpus_allowed_list:\s*(\S+)", (task / "status").read_text())[1]
+    return {
+        re.search(r"\nCpus_allowed_list:\s*(\S+)", (task / "status").read_text())[1]
         for task in tasks.iterdir()
     }
-    return [allowed for allowed in cpus.values() if allowed != cpus[process.pid]]
 
 
 @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one CPU can't be shared out")
-class OffloadedOptimizers(ClusterTest):
+class HostCpus(ClusterTest):
     WORKERS = 2
 
-    def test_ranks_of_one_host_update_on_cpus_of_their_own(self):
-        job = self.submit(endless_job(devices=2, strategy="fsdp", offload_optimizer=True))
+    def cpus_of_ranks(self, **changes):
+        """A list of CPUs for each rank, the same of all its threads."""
+        job = self.submit(endless_job(**changes))
         self.wait_for_step(job, 1)
-        shares = [bound_cpus(rank) for rank in self.ranks()]
-        self.assertEqual([len(share) for share in shares], [1, 1], shares)
-        self.assertNotEqual(*shares)
+        allowed = [allowed_cpus(rank) for rank in self.ranks()]
+        self.assertEqual([len(lists) for lists in allowed], [1] * len(allowed), allowed)
         self.trainctl("cancel", job)
         self.wait_for_end(job)
+        return sorted(cpu_list for lists in allowed for cpu_list in lists)
+
+    def test_ranks_of_one_host_run_on_cpus_of_their_own(self):
+        for changes in ({}, {"exclusive": True}, {"strategy": "fsdp", "offload_optimizer": True}):
+            first, second = self.cpus_of_ranks(devices=2, **changes)
+            self.assertNotEqual(first, second)
+
+    def test_an_exclusive_job_runs_on_all_cpus(self):
+        (cpus,) = self.cpus_of_ranks(exclusive=True)
+        shares = self.cpus_of_ranks(devices=2)
+        self.assertNotIn(cpus, shares)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <limits>
 
-#include "worker/rank/optim/cpu_share.h"
 #include "worker/rank/optim/host_block.h"
 #include "worker/rank/optim/host_memory.h"
 #include "worker/rank/optim/tile_pool.h"
@@ -24,7 +23,7 @@ using testing::IsEmpty;
 constexpr int64_t kGiB = int64_t{1} << 30;
 
 TEST(TilePool, EveryElementIsVisitedOnceByWhicheverThread) {
-  TilePool pool(3, {});
+  TilePool pool(3);
   std::vector<std::atomic<int>> visits(5 * TilePool::kTile + 17);
   std::vector<TilePool::Ticket> tickets;
   for (int round = 0; round < 4; ++round) {
@@ -39,44 +38,8 @@ TEST(TilePool, EveryElementIsVisitedOnceByWhicheverThread) {
 }
 
 TEST(TilePool, NothingToDoIsDoneAtOnce) {
-  TilePool pool(1, {});
+  TilePool pool(1);
   pool.Wait(pool.Submit(0, [](int64_t, int64_t) { FAIL(); }));
-}
-
-TEST(CpuShare, ListsAreParsed) {
-  EXPECT_THAT(ParseCpuList("0-3,8,10-11\n"), ElementsAre(0, 1, 2, 3, 8, 10, 11));
-  EXPECT_THAT(ParseCpuList(""), IsEmpty());
-}
-
-TEST(CpuShare, NeighboursShareTheHostWithoutOverlap) {
-  CpuTopology host;
-  for (int cpu = 0; cpu < 64; ++cpu) host.allowed.push_back(cpu);
-  for (int64_t rank = 0; rank < 4; ++rank) {
-    const std::vector<int> share = ShareOf(host, std::nullopt, rank, 16);
-    ASSERT_EQ(share.size(), 16u);
-    EXPECT_EQ(share.front(), 16 * rank);
-    EXPECT_EQ(share.back(), 16 * rank + 15);
-  }
-}
-
-TEST(CpuShare, WithTooFewCpusNoneIsIdleWhileAnotherIsSharedTwice) {
-  CpuTopology host;
-  for (int cpu = 0; cpu < 6; ++cpu) host.allowed.push_back(cpu);
-  EXPECT_THAT(ShareOf(host, std::nullopt, 0, 4), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(ShareOf(host, std::nullopt, 1, 4), ElementsAre(4, 5, 0, 1));
-}
-
-TEST(CpuShare, StaysOnTheNodeOfItsGpu) {
-  // Two nodes of two cores with two threads each, numbered as Linux does: the second threads come
-  // after all first ones.
-  const CpuTopology host{{0, 1, 2, 3, 4, 5, 6, 7},
-                         {{0, 0}, {1, 0}, {4, 0}, {5, 0}, {2, 1}, {3, 1}, {6, 1}, {7, 1}}};
-  EXPECT_THAT(ShareOf(host, 0, 0, 2), ElementsAre(0, 1));
-  EXPECT_THAT(ShareOf(host, 0, 1, 2), ElementsAre(4, 5));
-  EXPECT_THAT(ShareOf(host, 1, 2, 2), ElementsAre(2, 3));
-  EXPECT_THAT(ShareOf(host, 1, 3, 2), ElementsAre(6, 7));
-  EXPECT_THAT(ShareOf(host, 1, 0, 6), ElementsAre(0, 1, 4, 5, 2, 3));  // more than the node has
-  EXPECT_THAT(ShareOf(host, std::nullopt, 0, 9), IsEmpty());           // more than there are
 }
 
 class HostMemoryTest : public ::testing::Test {

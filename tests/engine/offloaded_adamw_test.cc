@@ -208,7 +208,7 @@ std::shared_ptr<HostUpdate> MakeUpdate(int64_t numel) {
 TEST_F(OffloadedAdamWTest, StagedChunksGiveWhatTheWholeGives) {
   auto transfer = std::make_unique<CopyingTransfer>();
   const CopyingTransfer& seen = *transfer;
-  UpdatePipeline pipeline({at::kCPU, 2}, AdamPaths().front().kernel, std::move(transfer));
+  UpdatePipeline pipeline(at::kCPU, 2, AdamPaths().front().kernel, std::move(transfer));
   std::vector<std::shared_ptr<HostUpdate>> updates;
   std::vector<at::Tensor> expected;
   for (const int64_t numel : {18'000'000, 77, 5'000'000}) {
@@ -234,7 +234,7 @@ TEST_F(OffloadedAdamWTest, StagedChunksGiveWhatTheWholeGives) {
 }
 
 TEST_F(OffloadedAdamWTest, AtMostTheLastGradientIsAliveWhenUpdateReturns) {
-  UpdatePipeline pipeline({at::kCPU, 1}, AdamPaths().front().kernel,
+  UpdatePipeline pipeline(at::kCPU, 1, AdamPaths().front().kernel,
                           std::make_unique<CopyingTransfer>());
   std::vector<std::shared_ptr<HostUpdate>> updates;
   for (int i = 0; i < 4; ++i) {
@@ -250,7 +250,7 @@ TEST_F(OffloadedAdamWTest, AtMostTheLastGradientIsAliveWhenUpdateReturns) {
 TEST_F(OffloadedAdamWTest, AnErrorInTheBackgroundIsThrownByTheNextCallAndStays) {
   auto transfer = std::make_unique<CopyingTransfer>();
   transfer->fail_at = 4 << 20;
-  UpdatePipeline pipeline({at::kCPU, 1}, AdamPaths().front().kernel, std::move(transfer));
+  UpdatePipeline pipeline(at::kCPU, 1, AdamPaths().front().kernel, std::move(transfer));
   EXPECT_NO_THROW(pipeline.Enqueue(MakeUpdate(100)));
   EXPECT_THROW(
       {

@@ -21,7 +21,7 @@
 #include "tests/gpu/kernel_compare.h"
 #include "tests/gpu/kernel_device.h"
 #include "worker/rank/optim/adam_kernel.h"
-#include "worker/rank/optim/cpu_share.h"
+#include "worker/rank/optim/allowed_cpus.h"
 #include "worker/rank/optim/host_tensor.h"
 #include "worker/rank/optim/optimizer.h"
 
@@ -203,7 +203,7 @@ int Run(bool with_timing, int64_t threads) {
 
 int main(int argc, char** argv) {
   bool with_timing = true;
-  auto threads = static_cast<int64_t>(trainctl::optim::HostTopology().allowed.size());
+  auto threads = trainctl::optim::AllowedCpus();
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--no-timing") == 0) {
       with_timing = false;

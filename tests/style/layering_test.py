@@ -106,7 +106,7 @@ ROOMS = {
         ["LibTorch"],
     ),
     "worker/rank/main.cc": (
-        VALUES + ["worker/rank/comm", "worker/rank/data", "worker/rank/train"],
+        VALUES + ["worker/rank/" + name for name in ("comm", "data", "process", "train")],
         ["LibTorch"],
     ),
     "client/show": (VALUES + ["common/wire", "proto"], ["Protobuf", "nlohmann"]),

@@ -37,6 +37,7 @@ struct AgentOptions {
   std::vector<std::string> shim_arguments;
   std::string data_interface;  // the address that other ranks reach this host by; empty: that
                                // towards the coordinator
+  HostCpus host_cpus;          // that ranks are given shares of; none: they run wherever they may
   std::vector<std::string> environment;  // of ranks, before the device's own variables; NAME=value
   UplinkOptions uplink;
   std::chrono::milliseconds sample_interval{2000};  // of heartbeats and samples

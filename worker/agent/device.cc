@@ -1,5 +1,6 @@
 #include "worker/agent/device.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -19,8 +20,7 @@ class CpuSlot : public Device {
   explicit CpuSlot(const CpuSlotOptions& options) {
     info_.index = options.index;
     info_.uuid = "cpu:" + options.host + ":" + std::to_string(options.index);
-    info_.name = "CPU slot (" + std::to_string(options.threads) +
-                 (options.threads == 1 ? " thread)" : " threads)");
+    info_.name = job::CpuSlotName(options.threads);
     info_.memory_bytes = options.memory_bytes;
     info_.threads = options.threads;
   }
@@ -32,6 +32,11 @@ class CpuSlot : public Device {
   // ranks want those cores.
   std::vector<std::string> Environment() const override {
     return {"CUDA_VISIBLE_DEVICES=", "OMP_WAIT_POLICY=PASSIVE"};
+  }
+  // As many slots as their threads have room for; on none of the nodes by nature.
+  std::vector<NumaNode> HostDevices(const HostCpus& host) const override {
+    const auto cpus = static_cast<int64_t>(host.allowed.size());
+    return std::vector<NumaNode>(static_cast<size_t>(std::max<int64_t>(1, cpus / info_.threads)));
   }
 
  private:
@@ -65,6 +70,10 @@ class GpuDevice : public Device {
         std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor);
     info_.driver = library_->DriverVersion();
     info_.threads = threads;
+    for (const Gpu& other : library_->Gpus()) {
+      nodes_.resize(std::max(nodes_.size(), static_cast<size_t>(other.index) + 1));
+      nodes_[static_cast<size_t>(other.index)] = other.numa_node;
+    }
   }
 
   const job::Device& info() const override { return info_; }
@@ -92,6 +101,8 @@ class GpuDevice : public Device {
     return {"CUDA_VISIBLE_DEVICES=" + info_.uuid};
   }
 
+  std::vector<NumaNode> HostDevices(const HostCpus&) const override { return nodes_; }
+
  private:
   // Only a hint, and lost where the folder can't be written: then the next worker learns it anew.
   void Store(int64_t used_bytes) {
@@ -113,6 +124,7 @@ class GpuDevice : public Device {
   std::unique_ptr<GpuLibrary> library_;
   const std::string path_;
   IdleBaseline baseline_;
+  std::vector<NumaNode> nodes_;  // of all GPUs of the host, by index
 };
 
 }  // namespace

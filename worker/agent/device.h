@@ -10,6 +10,7 @@
 #include "common/base/result.h"
 #include "common/job/device.h"
 #include "worker/agent/gpu_library.h"
+#include "worker/agent/host_cpus.h"
 
 namespace trainctl::agent {
 
@@ -23,6 +24,9 @@ class Device {
   virtual std::string WhyNotFree() = 0;
   // What a rank's environment needs to see this device, as its number 0, and no other: NAME=value.
   virtual std::vector<std::string> Environment() const = 0;
+  // The NUMA nodes of the host's devices of this kind, by number: among these its CPUs are shared
+  // out (host_cpus.h).
+  virtual std::vector<NumaNode> HostDevices(const HostCpus& host) const = 0;
 };
 
 struct CpuSlotOptions {

@@ -19,6 +19,7 @@ struct Gpu {
   int64_t memory_bytes = 0;
   int compute_major = 0;
   int compute_minor = 0;
+  std::optional<int> numa_node = {};  // that it hangs on, where the system says
 };
 
 // nullopt where the GPU does not tell, ever or just now.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/rank/cpu_list.h"
 #include "common/rank/rank_json.h"
 #include "proto/trainctl.pb.h"
 #include "worker/agent/rank_records.h"
@@ -39,7 +40,8 @@ base::Result<job::RankPlan> CompletePlan(const HeldRank::Launch& launch,
                        "the coordinator's plan can't be read: " + plan.error().message};
   plan->bind_address = launch.bind_address;
   plan->directory = scratch;
-  plan->host_place = launch.host_place;
+  plan->cpus =
+      job::CpuListText(CpusOf(*plan, launch.device_number, launch.host_cpus, launch.host_devices));
   if (plan->device == job::DeviceKind::kCuda)
     plan->device_index = 0;  // the only one that its environment shows
   return plan;

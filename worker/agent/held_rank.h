@@ -39,7 +39,9 @@ class HeldRank {
     std::string host;                          // this one, for people
     std::string plan_json;                     // as StartRank brought it
     std::string bind_address;                  // filled into the plan
-    int64_t host_place = 0;                    // likewise
+    int64_t device_number = 0;                 // on its host
+    HostCpus host_cpus = {};                   // of which the rank is given its share
+    std::vector<NumaNode> host_devices = {};   // that share them
     std::string rank_program;                  //
     ShimCommand shim;                          //
     std::optional<double> energy_joules = {};  // of the GPU now

@@ -50,6 +50,7 @@ AgentOptions MakeAgentOptions(const Options& options) {
   made.rank_program = options.rank_program.empty() ? beside + "/trainrank" : options.rank_program;
   made.shim_program = options.shim_program.empty() ? beside + "/trainshim" : options.shim_program;
   made.data_interface = options.data_interface;
+  made.host_cpus = ReadHostCpus();
   for (char** entry = environ; *entry; ++entry) made.environment.emplace_back(*entry);
   made.uplink.coordinator = options.coordinator;
   made.uplink.coordinator_file = options.coordinator_file;

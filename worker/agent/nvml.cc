@@ -6,6 +6,7 @@
 #include <array>
 
 #include "worker/agent/gpu_library.h"
+#include "worker/agent/host_cpus.h"
 
 namespace trainctl::agent {
 namespace {
@@ -22,6 +23,11 @@ struct Utilization {
 };
 struct Memory {
   unsigned long long total, free, used;
+};
+struct PciInfo {  // nvmlPciInfo_t
+  char bus_id_legacy[16];
+  unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
+  char bus_id[32];  // "00000000:1A:00.0"
 };
 struct ProcessInfo {
   unsigned pid;
@@ -41,6 +47,7 @@ struct Functions {
   int (*name)(NvmlDevice, char*, unsigned);
   int (*compute_capability)(NvmlDevice, int*, int*);
   int (*memory)(NvmlDevice, Memory*);
+  int (*pci_info)(NvmlDevice, PciInfo*);
   int (*utilization)(NvmlDevice, Utilization*);
   int (*power)(NvmlDevice, unsigned*);             // milliwatts
   int (*temperature)(NvmlDevice, int, unsigned*);  // °C
@@ -66,6 +73,7 @@ bool LoadAll(void* library, Functions& nvml) {
          Load(library, "nvmlDeviceGetName", nvml.name) &&
          Load(library, "nvmlDeviceGetCudaComputeCapability", nvml.compute_capability) &&
          Load(library, "nvmlDeviceGetMemoryInfo", nvml.memory) &&
+         Load(library, "nvmlDeviceGetPciInfo_v3", nvml.pci_info) &&
          Load(library, "nvmlDeviceGetUtilizationRates", nvml.utilization) &&
          Load(library, "nvmlDeviceGetPowerUsage", nvml.power) &&
          Load(library, "nvmlDeviceGetTemperature", nvml.temperature) &&
@@ -107,6 +115,7 @@ class Nvml : public GpuLibrary {
     for (unsigned index = 0; index < count; ++index) {
       NvmlDevice device = nullptr;
       Memory memory = {};
+      PciInfo pci = {};
       char uuid[96] = "", name[96] = "";
       Gpu gpu{.index = index};
       if (nvml_.handle(index, &device) != kSuccess ||
@@ -118,6 +127,7 @@ class Nvml : public GpuLibrary {
       gpu.uuid = uuid;
       gpu.name = name;
       gpu.memory_bytes = static_cast<int64_t>(memory.total);
+      if (nvml_.pci_info(device, &pci) == kSuccess) gpu.numa_node = NodeOfPciDevice(pci.bus_id);
       gpus.push_back(gpu);
     }
     return gpus;

@@ -18,6 +18,7 @@
 #include "common/rank/rank_json.h"
 #include "worker/rank/comm/nccl_version.h"
 #include "worker/rank/data/inspect.h"
+#include "worker/rank/process/cpu_binding.h"
 #include "worker/rank/train/run_rank.h"
 
 namespace {
@@ -123,6 +124,7 @@ int RunPlan(const Arguments& arguments) {
   const base::Result<job::RankPlan> plan = job::RankPlanFromJson(*text);
   if (!plan) return Fail(plan.error());
   std::signal(SIGPIPE, SIG_IGN);
+  train::BindToCpus(plan->cpus);  // before there is another thread
   PrepareEnvironment(plan->job.deterministic);
   const base::SystemClock clock;
   train::Commands commands(arguments.commands_fd);

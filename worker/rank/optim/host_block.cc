@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "worker/rank/optim/cpu_share.h"
+#include "worker/rank/optim/allowed_cpus.h"
 #include "worker/rank/optim/host_memory.h"
 
 namespace trainctl::optim {
@@ -58,15 +58,13 @@ HostBlock::~HostBlock() {
 }
 
 void HostBlock::Populate(c10::Device device) const {
-  const std::vector<int> cpus =
-      device.is_cuda() ? NearbyCpus(HostTopology(), NodeOf(device)) : std::vector<int>();
-  const int64_t most = std::clamp<int64_t>(static_cast<int64_t>(cpus.size()), 1, kMostThreads);
+  const int64_t cpus = device.is_cuda() ? AllowedCpus() : 1;
+  const int64_t most = std::clamp<int64_t>(cpus, 1, kMostThreads);
   const int64_t threads = std::clamp<int64_t>(bytes_ / kPopulatedByOne, 1, most);
   const int64_t share = (bytes_ / threads + kPage) / kPage * kPage;
   std::vector<std::thread> running;
   for (int64_t begin = 0; begin < bytes_; begin += share) {
-    running.emplace_back([this, &cpus, begin, share] {
-      if (!cpus.empty()) BindThisThread(cpus);
+    running.emplace_back([this, begin, share] {
       Touch(static_cast<char*>(data_) + begin, std::min(share, bytes_ - begin));
     });
   }

@@ -10,7 +10,7 @@ namespace trainctl::optim {
 OffloadedAdamW::OffloadedAdamW(const OptimizerOptions& options,
                                const std::vector<FlatBuffer>& buffers)
     : spec_(options.spec),
-      pipeline_({options.device, options.threads, options.host_place}, AdamPaths().front().kernel,
+      pipeline_(options.device, options.threads, AdamPaths().front().kernel,
                 MakeChunkTransfer(options.device)) {
   for (const FlatBuffer& buffer : buffers) {
     CHECK(buffer.master.is_cpu() && buffer.master.scalar_type() == at::kFloat)

@@ -84,7 +84,6 @@ struct OptimizerOptions {
   bool offload =
       false;  // state and masters in host memory; masters are made by HostTensor (host_tensor.h)
   int64_t threads = 1;            // of an offloaded optimizer
-  int64_t host_place = 0;         // the device's number on its host: which CPUs those threads take
   c10::Device device = at::kCPU;  // that the gradients of an offloaded optimizer are on
 };
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "worker/rank/optim/cpu_share.h"
 
 namespace trainctl::optim {
 
@@ -18,14 +17,9 @@ class TilePool::Work {
   int64_t done = 0;
 };
 
-TilePool::TilePool(int64_t threads, const std::vector<int>& cpus) {
+TilePool::TilePool(int64_t threads) {
   CHECK(threads >= 1) << threads << " threads";
-  for (int64_t i = 0; i < threads; ++i) {
-    threads_.emplace_back([this, cpus] {
-      if (!cpus.empty()) BindThisThread(cpus);
-      Run();
-    });
-  }
+  for (int64_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
 }
 
 TilePool::~TilePool() {

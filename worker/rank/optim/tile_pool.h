@@ -23,8 +23,8 @@ class TilePool {
 
   static constexpr int64_t kTile = 32 * 1024;  // begins are multiples of it
 
-  // threads ≥ 1. cpus: what all the threads are bound to; empty: not bound.
-  TilePool(int64_t threads, const std::vector<int>& cpus);
+  // threads ≥ 1. They run on the CPUs of the thread that makes them.
+  explicit TilePool(int64_t threads);
   // Everything submitted is done first.
   ~TilePool();
 

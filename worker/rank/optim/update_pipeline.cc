@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "worker/rank/optim/cpu_share.h"
 
 namespace trainctl::optim {
 namespace {
@@ -16,13 +15,12 @@ constexpr size_t kComputing = 2;   // chunks: the pool has the next one before i
 
 }  // namespace
 
-UpdatePipeline::UpdatePipeline(const Place& place, AdamKernel kernel,
+UpdatePipeline::UpdatePipeline(c10::Device device, int64_t threads, AdamKernel kernel,
                                std::unique_ptr<ChunkTransfer> transfer)
-    : device_(place.device),
+    : device_(device),
       kernel_(kernel),
       transfer_(std::move(transfer)),
-      pool_(place.threads,
-            ShareOf(HostTopology(), NodeOf(place.device), place.host_place, place.threads)),
+      pool_(threads),
       thread_([this] { Run(); }) {}
 
 UpdatePipeline::~UpdatePipeline() {

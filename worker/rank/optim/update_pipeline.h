@@ -25,15 +25,9 @@ namespace trainctl::optim {
 
 class UpdatePipeline {
  public:
-  // Where it works: the pool's threads are bound to the device's share of the host's CPUs.
-  struct Place {
-    c10::Device device;
-    int64_t threads = 1;
-    int64_t host_place = 0;  // the device's number on its host
-  };
-
-  // kernel: of adam_kernel.h.
-  UpdatePipeline(const Place& place, AdamKernel kernel, std::unique_ptr<ChunkTransfer> transfer);
+  // threads: of the pool, which run on the CPUs of the rank. kernel: of adam_kernel.h.
+  UpdatePipeline(c10::Device device, int64_t threads, AdamKernel kernel,
+                 std::unique_ptr<ChunkTransfer> transfer);
   // What was enqueued is done first.
   ~UpdatePipeline();
 

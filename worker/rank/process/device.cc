@@ -34,7 +34,7 @@ base::Result<RankDevice> RankDevice::Open(const job::RankPlan& plan) {
   at::globalContext().setDeterministicAlgorithms(plan.job.deterministic, /*warn_only=*/false);
   if (plan.device == job::DeviceKind::kCpu) {
     InstallCountingAllocator(limit);
-    rank_device.name_ = "CPU slot (" + std::to_string(plan.threads) + " threads)";
+    rank_device.name_ = job::CpuSlotName(plan.threads);
     rank_device.limit_bytes_ = limit;
     return rank_device;
   }

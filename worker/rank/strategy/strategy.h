@@ -28,7 +28,6 @@ struct StrategyOptions {
   at::Device device = at::kCPU;
   comm::Communicator* comm = nullptr;  // of the gang; outlives the strategy
   int64_t threads = 1;                 // of an offloaded optimizer
-  int64_t host_place = 0;              // the device's number on its host
   // Called while the strategy is made: the weights have their memory, the optimizer's state not
   // yet.
   std::function<void()> on_weights_made = [] {};

@@ -47,7 +47,6 @@ UnitStrategy::UnitStrategy(const ops::ParameterTable& table, const StrategyOptio
                                      .engine = options.job.engine,
                                      .offload = options.job.offload_optimizer,
                                      .threads = options.threads,
-                                     .host_place = options.host_place,
                                      .device = options.device},
                                     Buffers());
 }

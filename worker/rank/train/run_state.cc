@@ -14,7 +14,6 @@ strategy::Strategy& MakeRankStrategy(const RankContext& rank, const model::Model
                                                   .device = rank.device,
                                                   .comm = &rank.comm,
                                                   .threads = rank.plan.threads,
-                                                  .host_place = rank.plan.host_place,
                                                   .on_weights_made = note_weights});
   return *state.strategy;
 }
