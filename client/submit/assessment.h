@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/estimate/inspection.h"
 #include "common/estimate/memory_estimate.h"
-#include "common/estimate/model_shape.h"
 #include "common/estimate/run_time.h"
 #include "common/job/batch.h"
 #include "common/job/job.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/estimate/model_shape.h"
+#include "common/estimate/inspection.h"
 #include "common/job/job.h"
 #include "common/job/output_folder.h"
 #include "common/job/run_plan.h"

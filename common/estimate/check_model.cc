@@ -3,15 +3,43 @@
 #include <algorithm>
 
 namespace trainctl::job {
+namespace {
+
+void CheckHead(const JobSpec& job, const ModelShape& model, std::vector<Problem>* problems) {
+  if (!job.lora || !model.tied_head) return;
+  const std::vector<std::string>& targets = job.lora->targets;
+  if (std::find(targets.begin(), targets.end(), "head") == targets.end()) return;
+  problems->push_back(
+      {"lora.targets", 0, "head", "targets without \"head\"",
+       "this model's head is its embedding (tie_word_embeddings), so an adapter of the one "
+       "would change the other; leave targets empty "
+       "for all that can be adapted"});
+}
+
+void CheckLength(const JobSpec& job, int64_t most, const std::string& why,
+                 std::vector<Problem>* problems) {
+  if (job.train.max_seq_length <= most) return;
+  problems->push_back({"train.max_seq_length", 0, std::to_string(job.train.max_seq_length),
+                       "at most " + std::to_string(most), why});
+}
+
+}  // namespace
 
 std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model) {
-  if (!job.lora || !model.tied_head) return {};
-  const std::vector<std::string>& targets = job.lora->targets;
-  if (std::find(targets.begin(), targets.end(), "head") == targets.end()) return {};
-  return {{"lora.targets", 0, "head", "targets without \"head\"",
-           "this model's head is its embedding (tie_word_embeddings), so an adapter of the one "
-           "would change the other; leave targets empty "
-           "for all that can be adapted"}};
+  std::vector<Problem> problems;
+  CheckHead(job, model, &problems);
+  if (model.sliding_window > 0) {
+    CheckLength(job, model.sliding_window,
+                "config.json's sliding_window: longer rows need a mask that is not yet supported",
+                &problems);
+  }
+  if (model.rope_scaling && model.rope_scaling->type == RopeType::kDynamic) {
+    CheckLength(job, model.max_positions,
+                "config.json's max_position_embeddings: beyond it \"dynamic\" rotary scaling "
+                "changes with each row, which is not yet supported",
+                &problems);
+  }
+  return problems;
 }
 
 }  // namespace trainctl::job

@@ -4,13 +4,14 @@
 
 #include <vector>
 
-#include "common/estimate/model_shape.h"
 #include "common/job/job.h"
 #include "common/json/problem.h"
+#include "common/model/model_shape.h"
 
 namespace trainctl::job {
 
-// lora.targets that name the head of a model whose head is its embedding.
+// lora.targets that name the head of a model whose head is its embedding; rows longer than the
+// model's sliding window, or than what its rotary scaling leaves as it is.
 std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model);
 
 }  // namespace trainctl::job

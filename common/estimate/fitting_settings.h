@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/estimate/model_shape.h"
+#include "common/estimate/inspection.h"
 #include "common/job/job.h"
 #include "common/job/site.h"
 

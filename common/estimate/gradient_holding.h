@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "common/estimate/inspection.h"
 #include "common/estimate/memory_estimate.h"
-#include "common/estimate/model_shape.h"
 #include "common/job/job.h"
 #include "common/rank/rank_plan.h"
 

@@ -13,6 +13,18 @@ constexpr int64_t kLargestIntermediate = 1 << 18;
 constexpr int64_t kLargestVocab = 1 << 22;
 constexpr int64_t kMostTokens = int64_t{1} << 50;
 
+constexpr auto kRopeFields = [](auto& fields, auto& rope) {
+  fields.Named("type", rope.type, ParseRopeType);
+  fields.Member("factor", rope.factor);
+  fields.Within("original_positions", rope.original_positions, 0, kMostTokens);
+  fields.Member("low_freq_factor", rope.low_freq_factor);
+  fields.Member("high_freq_factor", rope.high_freq_factor);
+  fields.Member("beta_fast", rope.beta_fast);
+  fields.Member("beta_slow", rope.beta_slow);
+  fields.Member("attention_factor", rope.attention_factor);
+  fields.Member("truncates_correction", rope.truncates_correction);
+};
+
 constexpr auto kModelFields = [](auto& fields, auto& model) {
   fields.Member("family", model.family);
   fields.Within("layers", model.layers, 0, kMostLayers);
@@ -28,6 +40,12 @@ constexpr auto kModelFields = [](auto& fields, auto& model) {
   fields.Member("norm_eps", model.norm_eps);
   fields.Member("bos_token", model.bos_token);
   fields.Member("eos_token", model.eos_token);
+  fields.ObjectIfAny("rope_scaling", model.rope_scaling, kRopeFields);
+  fields.MemberIfAny("qkv_bias", model.qkv_bias);
+  fields.MemberIfAny("out_bias", model.out_bias);
+  fields.MemberIfAny("mlp_bias", model.mlp_bias);
+  fields.MemberIfAny("head_norms", model.head_norms);
+  fields.MemberIfAny("sliding_window", model.sliding_window);
 };
 
 constexpr auto kOutputFields = [](auto& fields, auto& output) {

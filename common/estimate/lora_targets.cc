@@ -2,24 +2,23 @@
 
 #include <algorithm>
 
+#include "common/model/model_description.h"
+
 namespace trainctl::job {
 
-std::vector<LoraTarget> LoraTargets(const LoraSpec& lora, const ModelShape& m) {
-  const int64_t q = m.heads * m.head_dim, kv = m.kv_heads * m.head_dim;
-  const LoraTarget all[] = {{"q", m.hidden, q},
-                            {"k", m.hidden, kv},
-                            {"v", m.hidden, kv},
-                            {"o", q, m.hidden},
-                            {"gate", m.hidden, m.intermediate},
-                            {"up", m.hidden, m.intermediate},
-                            {"down", m.intermediate, m.hidden},
-                            {"head", m.hidden, m.vocab}};
+std::vector<LoraTarget> LoraTargets(const LoraSpec& lora, const ModelShape& shape) {
+  const ModelDescription model = Describe(shape);
   std::vector<LoraTarget> targets;
-  for (const LoraTarget& target : all) {
-    const bool is_named =
-        lora.targets.empty() ||
-        std::find(lora.targets.begin(), lora.targets.end(), target.name) != lora.targets.end();
-    if (is_named && !(target.name == "head" && m.tied_head)) targets.push_back(target);
+  for (const UnitLayers* unit : {&model.block, &model.head}) {
+    for (const Layer& layer : *unit) {
+      for (const Module& module : layer.modules) {
+        const bool is_named = lora.targets.empty() ||
+                              std::find(lora.targets.begin(), lora.targets.end(), module.target) !=
+                                  lora.targets.end();
+        if (!module.target.empty() && is_named)
+          targets.push_back({module.target, layer.columns, module.rows});
+      }
+    }
   }
   return targets;
 }

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/estimate/model_shape.h"
 #include "common/job/job.h"
+#include "common/model/model_shape.h"
 
 namespace trainctl::job {
 
@@ -19,6 +19,6 @@ struct LoraTarget {
 
 // The targets named, or all; in the order above. The head is left out where it is tied to the
 // embedding (naming it there is a problem of check_model.h).
-std::vector<LoraTarget> LoraTargets(const LoraSpec& lora, const ModelShape& model);
+std::vector<LoraTarget> LoraTargets(const LoraSpec& lora, const ModelShape& shape);
 
 }  // namespace trainctl::job

@@ -45,12 +45,10 @@ int64_t HiddenBytes(const MemorySetting& s) {
 }
 
 int64_t BlockActivations(const MemorySetting& s) {
-  const ModelShape& m = s.model;
   const int64_t adapters = s.job.lora ? s.job.lora->r * s.units.block_adapters : 0;
-  const int64_t elements = 2 * m.hidden + (m.heads + 2 * m.kv_heads) * m.head_dim +
-                           m.heads * m.head_dim + PaddedAttentionElements(s) + 2 * m.intermediate +
-                           adapters;
-  return s.positions * (s.compute_bytes * elements + kFp32Bytes * (2 + m.heads));
+  const SavedElements& saved = s.units.block_saves;
+  const int64_t elements = saved.compute + PaddedAttentionElements(s) + adapters;
+  return s.positions * (s.compute_bytes * elements + kFp32Bytes * saved.fp32);
 }
 
 bool IsCheckpointed(const MemorySetting& s, int64_t layer) {

@@ -68,7 +68,7 @@
 #include <string>
 
 #include "common/base/result.h"
-#include "common/estimate/model_shape.h"
+#include "common/estimate/inspection.h"
 #include "common/job/job.h"
 #include "common/job/outcome.h"
 #include "common/rank/rank_plan.h"

@@ -96,6 +96,14 @@ int64_t AttentionWork(const Sizes& z) {
          freed;
 }
 
+// Then the norms of q's heads, of a copy of their gradient, while the attention is still kept.
+int64_t HeadNormWork(const Sizes& z) {
+  if (!z.s.model.head_norms) return 0;
+  const int64_t freed = z.Kept(2 * z.ffn + z.hidden);
+  return z.e * UnpackedOf(z).all + z.Kept(z.hidden + z.q + 2 * z.kv + 2 * z.q) +
+         z.n * z.q * (kFp32Bytes * kNormBackward + z.wide_input) - freed;
+}
+
 // Then the first norm and its matrix, after attention.
 int64_t QkvWork(const Sizes& z) {
   const int64_t qkv = z.q + 2 * z.kv, freed = z.Kept(2 * z.ffn + z.hidden + z.q);
@@ -124,7 +132,8 @@ int64_t EightBitWork(const MemorySetting& s, int64_t elements) {
 
 int64_t ReferenceBlockWork(const MemorySetting& s) {
   const Sizes z{.s = s};
-  return std::max({FfnEnd(z), FfnBegin(z), AttentionWork(z), QkvWork(z), UnpackedForward(z)});
+  return std::max(
+      {FfnEnd(z), FfnBegin(z), AttentionWork(z), HeadNormWork(z), QkvWork(z), UnpackedForward(z)});
 }
 
 int64_t ReferenceHeadWork(const MemorySetting& s) {

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "common/estimate/memory_units.h"
-#include "common/estimate/model_shape.h"
 #include "common/job/job.h"
+#include "common/model/model_shape.h"
 #include "common/rank/rank_plan.h"
 
 namespace trainctl::job {

@@ -12,17 +12,19 @@ constexpr int64_t kSmallTensor = 4096;  // bitsandbytes' min_8bit_size
 
 int64_t Pad(int64_t elements) { return (elements + kAlignment - 1) / kAlignment * kAlignment; }
 
-enum class Kind { kVector, kMatrix, kBlockMatrix };
-
 // Sorts tensors into the buffers of a unit.
 class UnitBuilder {
  public:
-  explicit UnitBuilder(const JobSpec& job)
-      : is_lora_(job.lora.has_value()), is_quantized_(job.quantize.has_value()) {}
+  // quantizes: the unit's matrices.
+  UnitBuilder(const JobSpec& job, bool quantizes)
+      : is_lora_(job.lora.has_value()), quantizes_(quantizes && job.quantize.has_value()) {}
 
-  void Add(Kind kind, int64_t elements) {
-    if (!is_lora_) return AddTrainable(elements);
-    (is_quantized_ && kind == Kind::kBlockMatrix ? unit_.quantized : unit_.frozen) += Pad(elements);
+  void Add(const Layer& layer) {
+    for (const Module& module : layer.modules)
+      Add(module.rows * layer.columns, quantizes_ && layer.is_matrix);
+    for (const Module& module : layer.modules) {
+      if (module.has_bias) Add(module.rows, /*quantized=*/false);
+    }
   }
 
   void AddTrainable(int64_t elements) {
@@ -35,29 +37,25 @@ class UnitBuilder {
   UnitElements Take() const { return unit_; }
 
  private:
+  void Add(int64_t elements, bool quantized) {
+    if (!is_lora_) return AddTrainable(elements);
+    (quantized ? unit_.quantized : unit_.frozen) += Pad(elements);
+  }
+
   bool is_lora_;
-  bool is_quantized_;
+  bool quantizes_;
   int64_t run_ = 0;
   UnitElements unit_;
 };
 
-void AddBlock(const ModelShape& m, UnitBuilder* block) {
-  const int64_t q = m.heads * m.head_dim * m.hidden, kv = m.kv_heads * m.head_dim * m.hidden,
-                ffn = m.intermediate * m.hidden;
-  block->Add(Kind::kVector, m.hidden);
-  for (const int64_t elements : {q, kv, kv, q}) block->Add(Kind::kBlockMatrix, elements);
-  block->Add(Kind::kVector, m.hidden);
-  for (int i = 0; i < 3; ++i) block->Add(Kind::kBlockMatrix, ffn);
-}
-
 }  // namespace
 
 ModelUnits UnitsOf(const JobSpec& job, const ModelShape& m) {
-  UnitBuilder embedding(job), block(job), head(job);
-  embedding.Add(Kind::kMatrix, m.vocab * m.hidden);
-  AddBlock(m, &block);
-  head.Add(Kind::kVector, m.hidden);
-  if (!m.tied_head) head.Add(Kind::kMatrix, m.vocab * m.hidden);
+  const ModelDescription model = Describe(m);
+  UnitBuilder embedding(job, false), block(job, true), head(job, false);
+  for (const Layer& layer : model.embedding) embedding.Add(layer);
+  for (const Layer& layer : model.block) block.Add(layer);
+  for (const Layer& layer : model.head) head.Add(layer);
   int64_t block_adapters = 0;
   bool adapts_down = false;
   for (const LoraTarget& target :
@@ -69,8 +67,14 @@ ModelUnits UnitsOf(const JobSpec& job, const ModelShape& m) {
     block_adapters += is_head ? 0 : 1;
     adapts_down |= target.name == "down";
   }
-  return {embedding.Take(), block.Take(),   head.Take(), m.layers,
-          m.tied_head,      block_adapters, adapts_down};
+  return {.embedding = embedding.Take(),
+          .block = block.Take(),
+          .head = head.Take(),
+          .layers = model.layers,
+          .tied_head = model.tied_head,
+          .block_adapters = block_adapters,
+          .adapts_down = adapts_down,
+          .block_saves = model.block_saves};
 }
 
 }  // namespace trainctl::job

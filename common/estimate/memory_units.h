@@ -5,8 +5,9 @@
 
 #include <cstdint>
 
-#include "common/estimate/model_shape.h"
 #include "common/job/job.h"
+#include "common/model/model_description.h"
+#include "common/model/model_shape.h"
 
 namespace trainctl::job {
 
@@ -29,10 +30,11 @@ struct ModelUnits {
   bool tied_head = false;
   int64_t block_adapters = 0;  // adapted matrices of a block; 0 without LoRA
   bool adapts_down = false;    // the FFN's second matrix is one of them
+  SavedElements block_saves;   // for its backward, at a position; without those of adapters
 };
 
 // Full fine-tuning: everything is trainable. LoRA: the base is frozen and each target's A and B are
-// trainable, in its unit. quantize: the seven matrices of each block are codes.
+// trainable, in its unit. quantize: the matrices of each block are codes.
 ModelUnits UnitsOf(const JobSpec& job, const ModelShape& model);
 
 // The sum of f over all units.

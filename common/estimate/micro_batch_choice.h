@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/estimate/model_shape.h"
+#include "common/estimate/inspection.h"
 #include "common/job/job.h"
 #include "common/job/site.h"
 

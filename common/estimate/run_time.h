@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "common/base/ids.h"
-#include "common/estimate/model_shape.h"
+#include "common/estimate/inspection.h"
 #include "common/job/job.h"
 
 namespace trainctl::job {

@@ -14,6 +14,9 @@ void AddModel(std::ostream& key, const ModelShape& m) {
        {m.layers, m.hidden, m.intermediate, m.heads, m.kv_heads, m.head_dim, m.vocab})
     key << size << ' ';
   key << m.family << ' ' << m.tied_head;
+  if (m.qkv_bias || m.out_bias || m.mlp_bias)
+    key << " biases " << m.qkv_bias << m.out_bias << m.mlp_bias;
+  if (m.head_norms) key << " head norms";
 }
 
 void AddMethod(std::ostream& key, const JobSpec& job, const ModelShape& model) {

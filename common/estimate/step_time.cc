@@ -5,6 +5,7 @@
 #include "common/estimate/lora_targets.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/estimate/memory_units.h"
+#include "common/model/model_description.h"
 
 namespace trainctl::job {
 namespace {
@@ -17,8 +18,9 @@ constexpr double kPaddedFactor = 4;  // more, where a head's size is padded and 
 constexpr double kReferenceAttention = 5;  // plain products and softmax: quickstart on CPU slots
 constexpr double kReferenceFactor =
     3;  // bytes that reference kernels move for each that fused ones do
-constexpr double kBlockKernels = 40;               // forward and backward: single-10
-constexpr double kAdapterKernels = 14;             // single-10, single-12
+constexpr double kBlockKernels = 40;                           // forward and backward: single-10
+constexpr double kHeadNormKernels = 16, kHeadNormPasses = 20;  // over q and k: not fitted
+constexpr double kAdapterKernels = 14;                         // single-10, single-12
 constexpr double kAdapterIn = 8, kAdapterOut = 4;  // passes over an adapted matrix's input and
                                                    // output, dropout's included: single-12
 constexpr double kCpuAdapterSlowness =
@@ -53,10 +55,11 @@ Counts CountsOf(const JobSpec& job, const ModelShape& m) {
         SumOverUnits(units, [&](const UnitElements& unit) { return unit.*member; }));
   };
   Counts counts;
-  counts.block_matrices = static_cast<double>(m.layers * (m.BlockParameters() - 2 * m.hidden));
+  const ModelDescription model = Describe(m);
+  counts.block_matrices = static_cast<double>(m.layers * MatrixElements(model.block));
   counts.matrices = counts.block_matrices + static_cast<double>(m.vocab * m.hidden);
   counts.recomputed =
-      counts.block_matrices - static_cast<double>(m.layers * m.intermediate * m.hidden);
+      counts.block_matrices - static_cast<double>(m.layers * MatrixElements({model.block.back()}));
   counts.trains_blocks = units.block.trainable > 0;
   counts.units = static_cast<double>(units.layers + 2);
   counts.trainable = sum(&UnitElements::trainable);
@@ -95,9 +98,10 @@ class MicroStep {
     const double flops = job_.precision == Precision::k32True ? setting_.rates.fp32_flops
                                                               : setting_.rates.bf16_flops;
     const double gradients = accumulates ? GradBytes(job_) * n_.trainable : 0;
-    const double kernels =
-        kBlockKernels * static_cast<double>(m_.layers) * (block_passes_ + again_ * kForwardShare) +
-        kAdapterKernels * n_.adapted;
+    const double kernels = (kBlockKernels + (m_.head_norms ? kHeadNormKernels : 0)) *
+                               static_cast<double>(m_.layers) *
+                               (block_passes_ + again_ * kForwardShare) +
+                           kAdapterKernels * n_.adapted;
     const double bytes = positions_ * Bytes() + 2 * kUnpackBytes * n_.quantized + gradients;
     return positions_ * Flops() / flops + bytes / setting_.rates.memory_bytes +
            kernels * setting_.rates.kernel_seconds;
@@ -132,8 +136,14 @@ class MicroStep {
            again_ * (forward * n_.recomputed + kForwardShare * attention);
   }
 
+  double HeadNormWidth() const {
+    return static_cast<double>((m_.heads + m_.kv_heads) * m_.head_dim);
+  }
+
   double Bytes() const {
-    const auto blocks = static_cast<double>(m_.layers * (30 * m_.hidden + 9 * m_.intermediate));
+    const double head_norms = m_.head_norms ? kHeadNormPasses * HeadNormWidth() : 0;
+    const double blocks = static_cast<double>(m_.layers * (30 * m_.hidden + 9 * m_.intermediate)) +
+                          static_cast<double>(m_.layers) * head_norms;
     const double elements =
         blocks * (block_passes_ + again_ * kForwardShare) + static_cast<double>(4 * m_.vocab);
     return ComputeBytes(job_) *

@@ -35,9 +35,10 @@
 #pragma once
 
 #include "common/estimate/device_rates.h"
-#include "common/estimate/model_shape.h"
+#include "common/estimate/inspection.h"
 #include "common/job/job.h"
 #include "common/job/run_plan.h"
+#include "common/model/model_shape.h"
 
 namespace trainctl::job {
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "common/estimate/model_shape.h"
+#include "common/estimate/inspection.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job.h"
 #include "common/job/outcome.h"

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "common/base/clock.h"
-#include "common/estimate/model_shape.h"
+#include "common/estimate/inspection.h"
 #include "server/coordinator/pending_answers.h"
 #include "server/coordinator/worker_sessions.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "common/base/ids.h"
-#include "common/estimate/model_shape.h"
+#include "common/estimate/inspection.h"
 #include "common/job/job.h"
 
 namespace trainctl::core {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/estimate/model_shape.h"
+#include "common/model/model_shape.h"
 #include "tests/files/scratch_directory.h"
 
 namespace trainctl::data {

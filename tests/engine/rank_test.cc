@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "common/model/model_description.h"
 #include "common/rank/rank_json.h"
 #include "tests/checkout.h"
 #include "tests/engine/rank_process.h"
@@ -57,7 +58,7 @@ TEST_F(RankTest, RandomWeightsStartAtTheLossOfChance) {
 
 TEST_F(RankTest, MemoryByKindIsTheArithmeticOfThePrecision) {
   const auto shape = files::ReadModelConfig(plan_.job.model.path).value();
-  const auto parameters = static_cast<double>(shape.Parameters());
+  const auto parameters = static_cast<double>(job::Parameters(job::Describe(shape)));
   const auto expect = [&](job::Precision precision, double param_bytes, double moment_bytes) {
     plan_.job.precision = precision;
     const RankEnd end = Run();
@@ -78,8 +79,8 @@ TEST_F(RankTest, MemoryByKindIsTheArithmeticOfThePrecision) {
 }
 
 TEST_F(RankTest, TheOptimizerInHostMemoryLearnsAsTheOneOnTheDevice) {
-  const auto parameters =
-      static_cast<double>(files::ReadModelConfig(plan_.job.model.path).value().Parameters());
+  const auto parameters = static_cast<double>(
+      job::Parameters(job::Describe(files::ReadModelConfig(plan_.job.model.path).value())));
   const auto device = Run().Points("loss");
   plan_.job.offload_optimizer = true;
   plan_.threads = 2;
@@ -94,8 +95,8 @@ TEST_F(RankTest, TheOptimizerInHostMemoryLearnsAsTheOneOnTheDevice) {
 }
 
 TEST_F(RankTest, EightBitStatesLearnAsFp32OnesInLessMemory) {
-  const auto parameters =
-      static_cast<double>(files::ReadModelConfig(plan_.job.model.path).value().Parameters());
+  const auto parameters = static_cast<double>(
+      job::Parameters(job::Describe(files::ReadModelConfig(plan_.job.model.path).value())));
   const auto wide = Run().Points("loss");
   plan_.job.optimizer.name = job::OptimizerKind::kAdamW8bit;
   const RankEnd end = Run();
@@ -124,7 +125,8 @@ TEST_F(RankTest, BeyondItsMemoryLimitItEndsOutOfMemoryAndSaysWhere) {
 }
 
 TEST_F(RankTest, OutOfMemoryWhileLoadingSaysWhatWasHeldByKind) {
-  const auto parameters = files::ReadModelConfig(plan_.job.model.path).value().Parameters();
+  const auto parameters =
+      job::Parameters(job::Describe(files::ReadModelConfig(plan_.job.model.path).value()));
   // Weights take 4 bytes a parameter, AdamW's moments 8. Tensors are padded a little.
   plan_.job.resources.gpu_memory_limit_bytes = 9 * parameters;
   const job::RankOutcome outcome = Run().outcome();

@@ -110,6 +110,22 @@ TEST_P(FsdpTest, EqualsDdpUpToRounding) {
   ExpectSame(Train(With(4, 1), tied), Train({.devices = 4}, tied), 2e-5);
 }
 
+// With biases, and with norms of heads.
+TEST_P(FsdpTest, EachFamilyEqualsOneRankBitForBitUnderDeterminism) {
+  job::ModelShape qwen2 = TinyShape(), qwen3 = TinyShape();
+  qwen2.qkv_bias = qwen2.out_bias = qwen2.mlp_bias = qwen2.tied_head = true;
+  qwen3.head_norms = true;
+  qwen3.head_dim = 12;
+  for (const job::ModelShape& shape : {qwen2, qwen3}) {
+    TinyRun one{.accumulation = 4}, ddp{.devices = 2, .accumulation = 2}, fsdp = With(2, 2);
+    for (TinyRun* run : {&one, &ddp, &fsdp}) run->job.deterministic = true;
+    const TinyResult expected = Train(one, shape);
+    ExpectLearns(expected);
+    ExpectSame(Train(ddp, shape), expected, 0);
+    ExpectSame(Train(fsdp, shape), expected, 0);
+  }
+}
+
 TEST_P(FsdpTest, ClippingAndGradientNormEqualDdp) {
   TinyRun ddp{.devices = 2, .accumulation = 2}, fsdp = With(2, 2);
   ddp.job.train.max_norm = fsdp.job.train.max_norm = 0.05;

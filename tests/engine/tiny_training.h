@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "common/estimate/model_shape.h"
 #include "common/job/job.h"
+#include "common/model/model_shape.h"
 #include "worker/rank/comm/communicator.h"
 #include "worker/rank/strategy/strategy.h"
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/file.h"
+#include "common/model/model_description.h"
 #include "tests/checkout.h"
 #include "tests/files/mutate.h"
 #include "tests/files/safetensors_bytes.h"
@@ -23,7 +24,7 @@ void ExpectRefusedOrPossible(const std::string& path, uint64_t seed, Parse parse
   for (int round = 0; round < kRounds; ++round) {
     auto shape = parse(Mutate(whole, &random), path);
     if (shape.ok()) {
-      EXPECT_GT(shape->Parameters(), 0);
+      EXPECT_GT(job::Parameters(job::Describe(*shape)), 0);
       EXPECT_EQ(shape->heads % shape->kv_heads, 0);
     } else {
       ++refused;

@@ -157,6 +157,30 @@ TEST(InspectionJson, IsReadBack) {
   EXPECT_EQ(read->model.layers, 2);
 }
 
+TEST(InspectionJson, WhatAFamilyAddsIsReadBackAndAbsentWhereThereIsNone) {
+  Inspection inspection;
+  EXPECT_EQ(ToJson(inspection).find("head_norms"), std::string::npos);
+  EXPECT_EQ(ToJson(inspection).find("rope_scaling"), std::string::npos);
+  ModelShape& model = inspection.model;
+  model.qkv_bias = model.out_bias = model.mlp_bias = model.head_norms = true;
+  model.sliding_window = 4096;
+  model.rope_scaling = RopeScaling{.type = RopeType::kYarn,
+                                   .factor = 4,
+                                   .original_positions = 32768,
+                                   .low_freq_factor = 2,
+                                   .high_freq_factor = 3,
+                                   .beta_fast = 16,
+                                   .beta_slow = 2,
+                                   .attention_factor = 1.5,
+                                   .truncates_correction = false};
+  const auto read = InspectionFromJson(ToJson(inspection));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->model.rope_scaling, model.rope_scaling);
+  EXPECT_EQ(read->model.sliding_window, 4096);
+  EXPECT_TRUE(read->model.qkv_bias && read->model.out_bias && read->model.mlp_bias &&
+              read->model.head_norms);
+}
+
 TEST(InspectionJson, AFaultNamesTheKey) {
   EXPECT_THAT(
       InspectionFromJson(R"({"model": {"family": "llama", "layers": "x"}})").error().message,

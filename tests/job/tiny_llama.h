@@ -2,7 +2,8 @@
 // and 4 kv heads of 64, vocabulary 32000.
 #pragma once
 
-#include "common/estimate/model_shape.h"
+#include "common/estimate/inspection.h"
+#include "common/model/model_shape.h"
 
 namespace trainctl::job::tiny_llama {
 

@@ -43,6 +43,7 @@ PURE = [
     "common/base",
     "common/json",
     "common/job",
+    "common/model",
     "common/rank",
     "common/estimate",
     "common/advice",
@@ -50,7 +51,14 @@ PURE = [
     "server/placement",
     "server/compare",
 ]
-VALUES = ["common/base", "common/json", "common/job", "common/rank", "common/estimate"]
+VALUES = [
+    "common/base",
+    "common/json",
+    "common/job",
+    "common/rank",
+    "common/estimate",
+    "common/model",
+]
 TENSORS = ["worker/rank/" + name for name in ("ops", "model", "optim", "comm", "strategy")]
 FILES = ["worker/rank/" + name for name in ("files", "tokenizer", "data")]
 
@@ -61,7 +69,8 @@ ROOMS = {
     "common/json": (["common/base"], ["nlohmann"]),
     "common/job": (["common/base", "common/json"], []),
     "common/rank": (VALUES[:3], []),
-    "common/estimate": (VALUES[:4], []),
+    "common/model": (["common/base"], []),
+    "common/estimate": (VALUES[:4] + ["common/model"], []),
     "common/advice": (VALUES, []),
     "common/wire": (VALUES + ["proto"], ["Protobuf"]),
     "server/placement": (["common/base", "common/job"], []),

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/estimate/model_shape.h"
+#include "common/model/model_shape.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/estimate/model_shape.h"
 #include "common/job/job.h"
+#include "common/model/model_shape.h"
 #include "worker/rank/data/token_store.h"
 
 namespace trainctl::data {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "common/base/result.h"
-#include "common/estimate/model_shape.h"
+#include "common/estimate/inspection.h"
 #include "common/job/job.h"
 
 namespace trainctl::data {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/estimate/model_shape.h"
+#include "common/model/model_shape.h"
 
 namespace trainctl::files {
 

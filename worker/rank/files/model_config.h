@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "common/base/result.h"
-#include "common/estimate/model_shape.h"
+#include "common/model/model_shape.h"
 
 namespace trainctl::files {
 

@@ -1,6 +1,6 @@
-// Puts linear layers into a model's table: their matrices, packed where that is possible, and under
-// LoRA the adapters of the modules that are adapted, in the same unit. Names are PEFT's: "<module
-// path>.lora_A.weight" [r, in], ".lora_B.weight" [out, r].
+// Puts linear layers into a model's table: their matrices, packed where that is possible, their
+// biases, and under LoRA the adapters of the modules that are adapted, in the same unit. Names are
+// PEFT's: "<module path>.lora_A.weight" [r, in], ".lora_B.weight" [out, r].
 #pragma once
 
 #include <optional>
@@ -8,19 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "common/estimate/model_shape.h"
 #include "common/job/job.h"
+#include "common/model/model_description.h"
+#include "common/model/model_shape.h"
 #include "worker/rank/model/table_builder.h"
 #include "worker/rank/ops/linear.h"
 
 namespace trainctl::model {
-
-// A matrix of the checkpoint, "<path>.weight" [rows, in].
-struct Module {
-  std::string target;  // lora.targets' name: "q"
-  std::string path;    // "model.layers.0.self_attn.q_proj"
-  int64_t rows = 0;
-};
 
 class LinearBuilder {
  public:
@@ -33,14 +27,14 @@ class LinearBuilder {
   Holding OwnMatrix() const { return {.trainable = !lora_}; }
   Holding OwnNorm() const { return {.init = ops::Init::kOnes, .trainable = !lora_}; }
 
-  // Modules of one input side by side; quantized: their matrices are.
-  ops::LinearParams Add(ops::UnitId unit, const std::vector<Module>& modules, int64_t columns,
+  // prefix: of the modules' paths; quantized: their matrices are.
+  ops::LinearParams Add(ops::UnitId unit, const std::string& prefix, const job::Layer& layer,
                         bool quantized);
-  // Adapters alone, of a matrix that is in the table already.
-  ops::LinearParams Adapt(ops::UnitId unit, std::vector<ops::ParamId> weights,
-                          const std::vector<Module>& modules, int64_t columns);
 
  private:
+  void Adapt(ops::UnitId unit, const std::string& prefix, const job::Layer& layer,
+             ops::LinearParams* linear);
+
   TableBuilder& table_;
   const std::optional<job::LoraSpec> lora_;
   std::set<std::string, std::less<>> targets_;

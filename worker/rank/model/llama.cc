@@ -1,69 +1,69 @@
 #include "worker/rank/model/llama.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/outer.h>
-#include <ATen/ops/pow.h>
+#include "common/base/check.h"
+#include "common/model/model_description.h"
+#include "worker/rank/model/rotary_tables.h"
 
 namespace trainctl::model {
 
-Llama::Block Llama::BuildBlock(TableBuilder& table, LinearBuilder& linears, int64_t layer) const {
-  const std::string prefix = "model.layers." + std::to_string(layer) + ".",
-                    attention = prefix + "self_attn.", mlp = prefix + "mlp.";
-  const int64_t hidden = shape_.hidden, ffn = shape_.intermediate;
-  const int64_t q = shape_.heads * shape_.head_dim, kv = shape_.kv_heads * shape_.head_dim;
+Llama::Block Llama::BuildBlock(TableBuilder& table, LinearBuilder& linears,
+                               const job::UnitLayers& layers, int64_t number) const {
+  const std::string prefix = job::ModelDescription::BlockPrefix(number);
   Block block;
-  block.unit = table.Unit("block." + std::to_string(layer));
-  block.input_norm =
-      table.Vector(block.unit, prefix + "input_layernorm.weight", hidden, linears.OwnNorm());
-  block.qkv = linears.Add(block.unit,
-                          {{"q", attention + "q_proj", q},
-                           {"k", attention + "k_proj", kv},
-                           {"v", attention + "v_proj", kv}},
-                          hidden, options_.quantize);
-  block.out = linears.Add(block.unit, {{"o", attention + "o_proj", hidden}}, q, options_.quantize);
-  block.post_norm = table.Vector(block.unit, prefix + "post_attention_layernorm.weight", hidden,
-                                 linears.OwnNorm());
-  block.gate_up =
-      linears.Add(block.unit, {{"gate", mlp + "gate_proj", ffn}, {"up", mlp + "up_proj", ffn}},
-                  hidden, options_.quantize);
-  block.down =
-      linears.Add(block.unit, {{"down", mlp + "down_proj", hidden}}, ffn, options_.quantize);
+  block.unit = table.Unit("block." + std::to_string(number));
+  const auto norm = [&](const job::Layer& layer) {
+    return table.Vector(block.unit, prefix + layer.modules[0].path + ".weight", layer.rows(),
+                        linears.OwnNorm());
+  };
+  const auto linear = [&](const job::Layer& layer) {
+    return linears.Add(block.unit, prefix, layer, options_.quantize);
+  };
+  for (const job::Layer& layer : layers) {
+    switch (layer.role) {
+      case job::LayerRole::kInputNorm: block.input_norm = norm(layer); break;
+      case job::LayerRole::kQkv: block.qkv = linear(layer); break;
+      case job::LayerRole::kQNorm: block.head_norms.emplace().q = norm(layer); break;
+      case job::LayerRole::kKNorm: block.head_norms.value().k = norm(layer); break;
+      case job::LayerRole::kAttentionOut: block.out = linear(layer); break;
+      case job::LayerRole::kPostNorm: block.post_norm = norm(layer); break;
+      case job::LayerRole::kGateUp: block.gate_up = linear(layer); break;
+      case job::LayerRole::kDown: block.down = linear(layer); break;
+      default: CHECK(false) << "no layer of a block: " << layer.modules[0].path;
+    }
+  }
   return block;
 }
 
 Llama::Llama(const job::ModelShape& shape, const ModelOptions& options)
     : shape_(shape), options_(options) {
-  const int64_t hidden = shape.hidden;
+  const job::ModelDescription model = job::Describe(shape);
   TableBuilder builder;
   LinearBuilder linears(builder, shape, options.lora);
-  embedding_unit_ = builder.Unit("embedding", shape.tied_head ? 2 : 1);
-  embedding_ = builder.Matrix(embedding_unit_, "model.embed_tokens.weight", shape.vocab, hidden,
-                              linears.OwnMatrix());
-  for (int64_t layer = 0; layer < shape.layers; ++layer)
-    blocks_.push_back(BuildBlock(builder, linears, layer));
+  const job::Layer& embedding = model.embedding.front();
+  embedding_unit_ = builder.Unit("embedding", model.tied_head ? 2 : 1);
+  embedding_ = builder.Matrix(embedding_unit_, embedding.modules[0].path + ".weight",
+                              embedding.rows(), embedding.columns, linears.OwnMatrix());
+  for (int64_t number = 0; number < model.layers; ++number)
+    blocks_.push_back(BuildBlock(builder, linears, model.block, number));
+  const job::Layer& final_norm = model.head.front();
   head_unit_ = builder.Unit("head");
-  final_norm_ = builder.Vector(head_unit_, "model.norm.weight", hidden, linears.OwnNorm());
-  head_ = shape.tied_head
+  final_norm_ = builder.Vector(head_unit_, final_norm.modules[0].path + ".weight",
+                               final_norm.rows(), linears.OwnNorm());
+  head_ = model.tied_head
               ? ops::LinearParams{.weights = {embedding_}, .frozen = options.lora.has_value()}
-              : linears.Add(head_unit_, {{"head", "lm_head", shape.vocab}}, hidden,
-                            /*quantized=*/false);
+              : linears.Add(head_unit_, "", model.head.back(), /*quantized=*/false);
   table_ = builder.Take();
 
-  const auto fp32 = at::TensorOptions().dtype(at::kFloat);
-  const at::Tensor exponents =
-      at::arange(0, shape.head_dim, 2, fp32) / static_cast<double>(shape.head_dim);
-  const at::Tensor angles = at::outer(at::arange(options.max_length, fp32),
-                                      at::pow(shape.rope_theta, exponents).reciprocal());
-  cos_ = angles.cos().to(options.device);
-  sin_ = angles.sin().to(options.device);
+  const RotaryTables tables = MakeRotaryTables(shape, options.max_length);
+  cos_ = tables.cos.to(options.device);
+  sin_ = tables.sin.to(options.device);
 }
 
 ops::Var Llama::RunBlock(ops::Context& context, const Block& block, const ops::Var& x,
                          const ops::HeadShape& heads) const {
   const at::Tensor cos = cos_.narrow(0, 0, heads.length), sin = sin_.narrow(0, 0, heads.length);
   const ops::Var qkv = ops::NormLinear(context, x, block.input_norm, block.qkv);
-  const ops::Var attended = ops::SelfAttention(context, qkv, cos, sin, heads);
+  const ops::Var attended = ops::SelfAttention(context, qkv, cos, sin, heads, block.head_norms);
   const ops::Var middle = ops::LinearResidual(context, attended, block.out, x);
   const ops::Var gate_up = ops::NormLinear(context, middle, block.post_norm, block.gate_up);
   return ops::SwiGluLinearResidual(context, gate_up, block.down, middle);

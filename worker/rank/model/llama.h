@@ -1,5 +1,5 @@
-// The LLaMA family (Touvron et al. 2023): pre-norm RMSNorm, rotary embedding, grouped-query
-// attention, SwiGLU; head tied or not.
+// LLaMA (Touvron et al. 2023) and its kin Mistral, Qwen 2 and Qwen 3: pre-norm RMSNorm, rotary
+// embedding, grouped-query attention, SwiGLU; biases, norms of heads and a tied head as described.
 #pragma once
 
 #include "worker/rank/model/linear_builder.h"
@@ -19,12 +19,14 @@ class Llama : public Model {
 
  private:
   struct Block {
-    ops::UnitId unit;
-    ops::ParamId input_norm, post_norm;
+    ops::UnitId unit = 0;
+    ops::ParamId input_norm = 0, post_norm = 0;
+    std::optional<ops::HeadNorms> head_norms;
     ops::LinearParams qkv, out, gate_up, down;
   };
 
-  Block BuildBlock(TableBuilder& table, LinearBuilder& linears, int64_t layer) const;
+  Block BuildBlock(TableBuilder& table, LinearBuilder& linears, const job::UnitLayers& layers,
+                   int64_t number) const;
   ops::Var RunBlock(ops::Context& context, const Block& block, const ops::Var& x,
                     const ops::HeadShape& heads) const;
 

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "common/base/result.h"
-#include "common/estimate/model_shape.h"
 #include "common/job/job.h"
+#include "common/model/model_shape.h"
 #include "worker/rank/ops/layers.h"
 
 namespace trainctl::model {
@@ -30,10 +30,11 @@ struct MicroBatch {
 
 struct ModelOptions {
   at::Device device = at::kCPU;
-  int64_t max_length = 0;        // of any micro batch
+  int64_t max_length = 0;        // of any micro batch, padded
   int64_t checkpoint_every = 0;  // activation checkpointing: 0 none, n every n-th block
   std::optional<job::LoraSpec> lora = {};
-  bool quantize = false;  // the frozen matrices of blocks, in 4 bits
+  bool quantize = false;    // the frozen matrices of blocks, in 4 bits
+  int64_t longest_row = 0;  // without its padding
 };
 
 class Model {
@@ -48,9 +49,8 @@ class Model {
   virtual double norm_eps() const = 0;
 };
 
-// The table of families. kInvalid: a family that is not in it; an adapted head that is tied to the
-// embedding; a matrix to be quantized whose elements are not a multiple of 64. The message names
-// it.
+// The table of families. kInvalid: a family that is not in it; what CheckModel refuses; a matrix
+// to be quantized whose elements are not a multiple of 64. The message names it.
 base::Result<std::unique_ptr<Model>> MakeModel(const job::ModelShape& shape,
                                                const ModelOptions& options);
 

@@ -16,16 +16,20 @@ std::unique_ptr<Model> MakeOf(const job::ModelShape& shape, const ModelOptions& 
   return std::make_unique<M>(shape, options);
 }
 
-// One family, one file, one row.
+// One family, one row; those of one structure share a file.
 constexpr Family kFamilies[] = {
     {"llama", MakeOf<Llama>},
+    {"mistral", MakeOf<Llama>},
+    {"qwen2", MakeOf<Llama>},
+    {"qwen3", MakeOf<Llama>},
 };
 
 constexpr int64_t kQuantizedBlock = 64;  // elements that share a scale
 
-base::Status CheckAdapters(const job::ModelShape& shape, const ModelOptions& options) {
+base::Status CheckJob(const job::ModelShape& shape, const ModelOptions& options) {
   job::JobSpec job;
   job.lora = options.lora;
+  job.train.max_seq_length = options.longest_row;
   const std::vector<job::Problem> problems = job::CheckModel(job, shape);
   if (problems.empty()) return base::Ok{};
   return base::Error{base::Code::kInvalid,
@@ -49,9 +53,10 @@ base::Status CheckQuantized(const ops::ParameterTable& table) {
 
 base::Result<std::unique_ptr<Model>> MakeModel(const job::ModelShape& shape,
                                                const ModelOptions& options) {
-  if (const base::Status adapters = CheckAdapters(shape, options); !adapters.ok())
-    return adapters.error();
+  if (const base::Status checked = CheckJob(shape, options); !checked.ok()) return checked.error();
+  std::string known;
   for (const Family& family : kFamilies) {
+    known += (known.empty() ? "" : ", ") + std::string(family.name);
     if (shape.family != family.name) continue;
     std::unique_ptr<Model> model = family.make(shape, options);
     if (const base::Status quantized = CheckQuantized(model->parameters()); !quantized.ok())
@@ -59,7 +64,7 @@ base::Result<std::unique_ptr<Model>> MakeModel(const job::ModelShape& shape,
     return model;
   }
   return base::Error{base::Code::kInvalid,
-                     "model family '" + shape.family + "' is not known; llama is"};
+                     "model family '" + shape.family + "' is not known; known are " + known};
 }
 
 }  // namespace trainctl::model

@@ -5,6 +5,54 @@
 #include <ATen/ops/empty_like.h>
 
 namespace trainctl::ops {
+namespace {
+
+// The norm of neighbouring heads of packed rows, forward and then backward.
+class HeadNormUse {
+ public:
+  HeadNormUse(ParamId norm, int64_t first_head, int64_t heads, const HeadShape& shape)
+      : norm_(norm), first_head_(first_head), heads_(heads), shape_(shape) {}
+
+  void Forward(Context& context, const at::Tensor& qkv) {
+    const at::Tensor heads = Heads(qkv);
+    input_ = Copied(heads);
+    auto [normalized, rstd] =
+        context.kernels.RmsNorm(input_, context.params.Weight(norm_), context.norm_eps);
+    heads.copy_(normalized.view(heads.sizes()));
+    rstd_ = rstd;
+  }
+
+  // The heads' gradient in qkv_grad becomes that of what they were.
+  void Backward(Context& context, const at::Tensor& qkv_grad) const {
+    const at::Tensor heads = Heads(qkv_grad);
+    const NormBackward back = context.kernels.RmsNormBackward(
+        Copied(heads), input_, context.params.Weight(norm_), rstd_, {}, context.params.Grad(norm_),
+        /*normalized_wanted=*/false);
+    heads.copy_(back.input_grad.view(heads.sizes()));
+  }
+
+ private:
+  // [N, heads, D]
+  at::Tensor Heads(const at::Tensor& packed) const {
+    return packed.view({packed.size(0), -1, shape_.head_dim}).narrow(1, first_head_, heads_);
+  }
+  // [N · heads, D]
+  at::Tensor Copied(const at::Tensor& heads) const {
+    return heads.clone(at::MemoryFormat::Contiguous).view({-1, shape_.head_dim});
+  }
+
+  ParamId norm_;
+  int64_t first_head_, heads_;
+  HeadShape shape_;
+  at::Tensor input_, rstd_;
+};
+
+std::vector<HeadNormUse> UsesOf(const std::optional<HeadNorms>& norms, const HeadShape& shape) {
+  if (!norms) return {};
+  return {{norms->q, 0, shape.heads, shape}, {norms->k, shape.heads, shape.kv_heads, shape}};
+}
+
+}  // namespace
 
 Var Embedding(Context& context, ParamId table, const at::Tensor& ids, bool frozen) {
   const at::Tensor rows = at::embedding(context.params.Weight(table), ids);
@@ -44,16 +92,20 @@ Var NormLinear(Context& context, const Var& x, ParamId norm, const LinearParams&
 }
 
 Var SelfAttention(Context& context, const Var& qkv, const at::Tensor& cos, const at::Tensor& sin,
-                  const HeadShape& shape) {
+                  const HeadShape& shape, const std::optional<HeadNorms>& norms) {
+  std::vector<HeadNormUse> head_norms = UsesOf(norms, shape);
+  for (HeadNormUse& use : head_norms) use.Forward(context, qkv.value);
   context.kernels.Rope(qkv.value, cos, sin, shape);
   auto [rows, saved] = Attention(qkv.value, shape, context.deterministic);
   Var out = context.tape.Output(rows);
   context.tape.Record([context, qkv, cos, sin, shape, saved = std::move(saved),
-                       slot = Var{{}, out.slot}]() mutable {
-    const AttentionGrads grads =
-        AttentionBackward(context.tape.TakeGrad(slot), qkv.value, saved, shape);
-    context.tape.PutGrad(qkv,
-                         context.kernels.RopeBackward(grads.q, grads.k, grads.v, cos, sin, shape));
+                       head_norms = std::move(head_norms), slot = Var{{}, out.slot}]() mutable {
+    AttentionGrads grads = AttentionBackward(context.tape.TakeGrad(slot), qkv.value, saved, shape);
+    const at::Tensor qkv_grad =
+        context.kernels.RopeBackward(grads.q, grads.k, grads.v, cos, sin, shape);
+    grads = {};
+    for (const HeadNormUse& use : head_norms) use.Backward(context, qkv_grad);
+    context.tape.PutGrad(qkv, qkv_grad);
   });
   return out;
 }

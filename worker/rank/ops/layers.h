@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "worker/rank/ops/attention.h"
@@ -29,9 +30,16 @@ Var Embedding(Context& context, ParamId table, const at::Tensor& ids, bool froze
 // input is computed again.
 Var NormLinear(Context& context, const Var& x, ParamId norm, const LinearParams& linear);
 
-// Rotates qkv in place, attends. Saves qkv, the output and its logsumexp.
+// RMSNorm of each head of q and of each head of k, before their rotation. Weights [D].
+struct HeadNorms {
+  ParamId q = 0;
+  ParamId k = 0;
+};
+
+// Normalizes and rotates qkv in place, attends. Saves qkv, the output and its logsumexp; with norms
+// also q and k as they were, and rstd of each of their heads.
 Var SelfAttention(Context& context, const Var& qkv, const at::Tensor& cos, const at::Tensor& sin,
-                  const HeadShape& shape);
+                  const HeadShape& shape, const std::optional<HeadNorms>& norms = {});
 
 // residual + linear(x). Saves x (not where the layer is frozen and has no adapters) and what
 // LinearUse keeps.

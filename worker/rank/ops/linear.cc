@@ -1,6 +1,8 @@
 #include "worker/rank/ops/linear.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/sum.h>
 
 #include <utility>
 
@@ -59,11 +61,20 @@ at::Tensor LinearUse::Down(const LoraGroup& group, const at::Tensor& x) const {
   return down;
 }
 
+at::Tensor LinearUse::Bias() const {
+  if (params_.biases.empty()) return {};
+  std::vector<at::Tensor> parts;
+  for (const ParamId id : params_.biases) parts.push_back(context_.params.Weight(id));
+  return parts.size() == 1 ? parts[0] : at::cat(parts);
+}
+
 at::Tensor LinearUse::Forward(const at::Tensor& x, const at::Tensor& residual) {
   at::Tensor out;
+  at::Tensor bias = Bias();
   if (params_.weights.size() == 1) {
     const at::Tensor weight = context_.params.Weight(params_.weights[0]);
-    out = residual.defined() ? LinearResidual(x, weight, residual) : Linear(x, weight);
+    const at::Tensor added = residual.defined() ? residual : std::exchange(bias, {});
+    out = added.defined() ? LinearResidual(x, weight, added) : Linear(x, weight);
   } else {
     int64_t width = 0, column = 0;
     for (const ParamId id : params_.weights) width += context_.params.Weight(id).size(0);
@@ -74,6 +85,7 @@ at::Tensor LinearUse::Forward(const at::Tensor& x, const at::Tensor& residual) {
       column += weight.size(0);
     }
   }
+  if (bias.defined()) out.add_(bias);
   Keep(x);
   for (size_t g = 0; g < params_.adapters.size(); ++g) {
     const LoraGroup& group = params_.adapters[g];
@@ -144,6 +156,18 @@ void LinearUse::WeightGradOfA(const LoraGroup& group, const at::Tensor& down_gra
   });
 }
 
+// Summed over the rows in fp32 or wider.
+void LinearUse::BiasGrads(const at::Tensor& grad) const {
+  const at::ScalarType sum_type = grad.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  int64_t column = 0;
+  for (const ParamId id : params_.biases) {
+    const GradView target = context_.params.Grad(id);
+    const int64_t width = target.view.size(0);
+    AccumulateInto(target, at::sum(Columns(grad, column, width), {0}, false, sum_type));
+    column += width;
+  }
+}
+
 void LinearUse::BackwardWeights(const at::Tensor& grad, const at::Tensor& x) {
   int64_t column = 0;
   for (size_t i = 0; !params_.frozen && i < params_.weights.size(); ++i) {
@@ -151,6 +175,7 @@ void LinearUse::BackwardWeights(const at::Tensor& grad, const at::Tensor& x) {
     LinearWeightGrad(Columns(grad, column, target.view.size(0)), x, target);
     column += target.view.size(0);
   }
+  if (!params_.frozen) BiasGrads(grad);
   for (size_t g = 0; g < params_.adapters.size(); ++g)
     WeightGradOfA(params_.adapters[g], down_grads_[g], x);
   down_grads_.clear();

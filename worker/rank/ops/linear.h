@@ -1,6 +1,6 @@
-// Linear layers with or without LoRA adapters (Hu et al. 2021): y = x · Wᵀ + scale · dropout(x) ·
-// Aᵀ · Bᵀ. Each adapted module drops its own elements of x, as in PEFT. Legend: N rows, r the
-// adapters' rank.
+// Linear layers with or without LoRA adapters (Hu et al. 2021): y = x · Wᵀ + bias + scale ·
+// dropout(x) · Aᵀ · Bᵀ. Each adapted module drops its own elements of x, as in PEFT. Legend: N
+// rows, r the adapters' rank.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,8 +28,9 @@ struct LoraGroup {
 };
 
 struct LinearParams {
-  std::vector<ParamId> weights;  // each [out, in]; their outputs lie side by side
-  bool frozen = false;           // the weights are: their gradients are not wanted
+  std::vector<ParamId> weights;      // each [out, in]; their outputs lie side by side
+  std::vector<ParamId> biases = {};  // none, or [out] of each module, in their order
+  bool frozen = false;               // weights and biases are: their gradients are not wanted
   std::vector<LoraGroup> adapters = {};
   double scale = 0;    // alpha / r
   double dropout = 0;  // of the adapters' input
@@ -52,12 +53,14 @@ class LinearUse {
   // grad [N, Σ out]: makes the Bs' gradients and, where it is defined, input_grad [N, in] (dense,
   // overwritten).
   void BackwardInput(const at::Tensor& grad, const at::Tensor& input_grad);
-  // After BackwardInput: makes the gradients of the weights and of the As. Needs x where
+  // After BackwardInput: makes the gradients of the weights, the biases and the As. Needs x where
   // NeedsInput() says so.
   void BackwardWeights(const at::Tensor& grad, const at::Tensor& x);
 
  private:
   bool Drops() const;
+  at::Tensor Bias() const;  // [Σ out]; undefined: none
+  void BiasGrads(const at::Tensor& grad) const;
   DropoutMask Mask(const LoraBranch& branch) const;
   at::Tensor Dropped(const at::Tensor& x, const LoraBranch& branch) const;
   at::Tensor Down(const LoraGroup& group, const at::Tensor& x) const;

@@ -13,7 +13,7 @@ namespace trainctl::ops {
 // matrix.
 void LinearInto(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight);
 at::Tensor Linear(const at::Tensor& x, const at::Tensor& weight);
-// residual + x · weightᵀ
+// residual + x · weightᵀ; the residual is [N, out], or a bias [out].
 at::Tensor LinearResidual(const at::Tensor& x, const at::Tensor& weight,
                           const at::Tensor& residual);
 

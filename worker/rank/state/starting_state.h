@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "common/estimate/model_shape.h"
+#include "common/model/model_shape.h"
 #include "worker/rank/files/checkpoint_reader.h"
 #include "worker/rank/ops/parameters.h"
 #include "worker/rank/process/rank_context.h"

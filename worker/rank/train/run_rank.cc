@@ -44,7 +44,8 @@ model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, at::Device device) 
           .max_length = RoundUp(spec.train.max_seq_length, data::kPadMultiple),
           .checkpoint_every = spec.activation_checkpointing,
           .lora = spec.lora,
-          .quantize = spec.quantize.has_value()};
+          .quantize = spec.quantize.has_value(),
+          .longest_row = spec.train.max_seq_length};
 }
 
 int64_t StepsOfRun(const job::JobSpec& spec, const job::BatchPlan& batch,

@@ -1,0 +1,23 @@
+// What an inspection of model and data found.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/job/output_folder.h"
+#include "common/model/model_shape.h"
+
+namespace trainctl::job {
+
+// What `trainrank --inspect` prints (memory_estimate.h has its JSON), before anything runs.
+struct Inspection {
+  ModelShape model;
+  int64_t rows = 0;                    // of the data file, after max_rows
+  int64_t longest_row = 0;             // tokens, after truncation to max_seq_length
+  int64_t total_tokens = 0;            // of those rows
+  std::string data_digest;             // of the data file's bytes: equal digests are equal data
+  std::optional<OutputFolder> output;  // of a job that writes there
+};
+
+}  // namespace trainctl::job

@@ -1,0 +1,114 @@
+#include "common/model/model_description.h"
+
+#include <numeric>
+#include <utility>
+
+namespace trainctl::job {
+namespace {
+
+Layer Norm(LayerRole role, std::string path, int64_t size) {
+  return {.role = role, .modules = {{.path = std::move(path), .rows = size}}};
+}
+
+Layer Matrix(LayerRole role, int64_t columns, std::vector<Module> modules) {
+  return {.role = role, .modules = std::move(modules), .columns = columns, .is_matrix = true};
+}
+
+UnitLayers AttentionLayers(const ModelShape& m) {
+  const int64_t q = m.heads * m.head_dim, kv = m.kv_heads * m.head_dim;
+  UnitLayers layers = {Norm(LayerRole::kInputNorm, "input_layernorm", m.hidden),
+                       Matrix(LayerRole::kQkv, m.hidden,
+                              {{"self_attn.q_proj", q, "q", m.qkv_bias},
+                               {"self_attn.k_proj", kv, "k", m.qkv_bias},
+                               {"self_attn.v_proj", kv, "v", m.qkv_bias}})};
+  if (m.head_norms) {
+    layers.push_back(Norm(LayerRole::kQNorm, "self_attn.q_norm", m.head_dim));
+    layers.push_back(Norm(LayerRole::kKNorm, "self_attn.k_norm", m.head_dim));
+  }
+  layers.push_back(
+      Matrix(LayerRole::kAttentionOut, q, {{"self_attn.o_proj", m.hidden, "o", m.out_bias}}));
+  return layers;
+}
+
+UnitLayers BlockLayers(const ModelShape& m) {
+  UnitLayers layers = AttentionLayers(m);
+  layers.push_back(Norm(LayerRole::kPostNorm, "post_attention_layernorm", m.hidden));
+  layers.push_back(Matrix(LayerRole::kGateUp, m.hidden,
+                          {{"mlp.gate_proj", m.intermediate, "gate", m.mlp_bias},
+                           {"mlp.up_proj", m.intermediate, "up", m.mlp_bias}}));
+  layers.push_back(
+      Matrix(LayerRole::kDown, m.intermediate, {{"mlp.down_proj", m.hidden, "down", m.mlp_bias}}));
+  return layers;
+}
+
+// As worker/rank/ops/layers.h says of each.
+SavedElements SavedOf(const Layer& layer, const ModelShape& m) {
+  switch (layer.role) {
+    case LayerRole::kInputNorm:
+    case LayerRole::kPostNorm: return {.compute = m.hidden, .fp32 = 1};  // input, 1 / rms
+    case LayerRole::kQNorm: return {.compute = m.heads * m.head_dim, .fp32 = m.heads};
+    case LayerRole::kKNorm: return {.compute = m.kv_heads * m.head_dim, .fp32 = m.kv_heads};
+    case LayerRole::kQkv: return {.compute = layer.rows()};  // output, rotated
+    case LayerRole::kAttentionOut:
+      return {.compute = layer.columns, .fp32 = m.heads};       // input, logsumexp of the attention
+    case LayerRole::kGateUp: return {.compute = layer.rows()};  // output
+    default: return {};
+  }
+}
+
+SavedElements SavedOf(const UnitLayers& layers, const ModelShape& m) {
+  SavedElements saved;
+  for (const Layer& layer : layers) {
+    const SavedElements own = SavedOf(layer, m);
+    saved.compute += own.compute;
+    saved.fp32 += own.fp32;
+  }
+  return saved;
+}
+
+}  // namespace
+
+int64_t Layer::rows() const {
+  return std::accumulate(modules.begin(), modules.end(), int64_t{0},
+                         [](int64_t sum, const Module& module) { return sum + module.rows; });
+}
+
+ModelDescription Describe(const ModelShape& m) {
+  ModelDescription model;
+  model.layers = m.layers;
+  model.tied_head = m.tied_head;
+  model.embedding = {
+      Matrix(LayerRole::kEmbedding, m.hidden, {{"model.embed_tokens", m.vocab, ""}})};
+  model.block = BlockLayers(m);
+  model.head = {Norm(LayerRole::kFinalNorm, "model.norm", m.hidden)};
+  if (!m.tied_head)
+    model.head.push_back(Matrix(LayerRole::kHead, m.hidden, {{"lm_head", m.vocab, "head"}}));
+  model.block_saves = SavedOf(model.block, m);
+  return model;
+}
+
+std::string ModelDescription::BlockPrefix(int64_t layer) {
+  return "model.layers." + std::to_string(layer) + ".";
+}
+
+int64_t MatrixElements(const UnitLayers& unit) {
+  int64_t elements = 0;
+  for (const Layer& layer : unit) elements += layer.is_matrix ? layer.rows() * layer.columns : 0;
+  return elements;
+}
+
+int64_t AllElements(const UnitLayers& unit) {
+  int64_t elements = 0;
+  for (const Layer& layer : unit) {
+    elements += layer.rows() * layer.columns;
+    for (const Module& module : layer.modules) elements += module.has_bias ? module.rows : 0;
+  }
+  return elements;
+}
+
+int64_t Parameters(const ModelDescription& model) {
+  return AllElements(model.embedding) + model.layers * AllElements(model.block) +
+         AllElements(model.head);
+}
+
+}  // namespace trainctl::job

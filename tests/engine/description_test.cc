@@ -1,0 +1,97 @@
+// What the estimate counts of a model is what the model's own parameter table holds.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "common/estimate/memory_units.h"
+#include "worker/rank/model/model.h"
+#include "worker/rank/model/table_builder.h"
+
+namespace trainctl::engine_test {
+namespace {
+
+int64_t Pad(int64_t elements) {
+  return (elements + model::kAlignment - 1) / model::kAlignment * model::kAlignment;
+}
+
+job::UnitElements HeldIn(const ops::ParameterTable& table, const std::string& unit) {
+  job::UnitElements held;
+  for (const ops::ParamSpec& spec : table.params) {
+    if (table.units[spec.unit].name != unit) continue;
+    for (const ops::ParamPiece& piece : spec.pieces) {
+      const int64_t elements = Pad(piece.rows * spec.columns());
+      (spec.trainable ? held.trainable : spec.quantized ? held.quantized : held.frozen) += elements;
+    }
+  }
+  return held;
+}
+
+void ExpectSame(const job::UnitElements& actual, const job::UnitElements& expected) {
+  EXPECT_EQ(actual.trainable, expected.trainable);
+  EXPECT_EQ(actual.frozen, expected.frozen);
+  EXPECT_EQ(actual.quantized, expected.quantized);
+}
+
+job::ModelShape Llama() {
+  return {.layers = 2,
+          .hidden = 96,
+          .intermediate = 160,
+          .heads = 6,
+          .kv_heads = 2,
+          .head_dim = 32,
+          .vocab = 301,
+          .max_positions = 64};
+}
+
+// {what it shows: a shape}
+std::map<std::string, job::ModelShape> Shapes() {
+  std::map<std::string, job::ModelShape> shapes = {{"llama", Llama()}};
+  shapes["tied"] = shapes["biases"] = shapes["head norms"] = Llama();
+  shapes["tied"].tied_head = true;
+  job::ModelShape& biases = shapes["biases"];
+  biases.qkv_bias = biases.out_bias = biases.mlp_bias = true;
+  shapes["head norms"].head_norms = true;
+  return shapes;
+}
+
+TEST(Description, TheTableHoldsWhatTheEstimateCounts) {
+  job::JobSpec full, lora, quantized;
+  lora.lora = job::LoraSpec{.r = 4};
+  quantized.lora = job::LoraSpec{.r = 4, .targets = {"q", "down"}};
+  quantized.quantize = job::Quantize::kNf4;
+  for (const auto& [name, shape] : Shapes()) {
+    for (const job::JobSpec& job : {full, lora, quantized}) {
+      SCOPED_TRACE(name + (job.quantize ? ", quantized" : job.lora ? ", lora" : ""));
+      const auto model = std::move(
+          model::MakeModel(
+              shape, {.max_length = 64, .lora = job.lora, .quantize = job.quantize.has_value()})
+              .value());
+      const job::ModelUnits units = job::UnitsOf(job, shape);
+      ExpectSame(HeldIn(model->parameters(), "embedding"), units.embedding);
+      ExpectSame(HeldIn(model->parameters(), "block.1"), units.block);
+      ExpectSame(HeldIn(model->parameters(), "head"), units.head);
+      EXPECT_EQ(static_cast<int64_t>(model->parameters().units.size()), units.layers + 2);
+    }
+  }
+}
+
+TEST(Description, AFamilyThatIsNotKnownIsRefusedByName) {
+  job::ModelShape shape = Llama();
+  shape.family = "gpt2";
+  const auto model = model::MakeModel(shape, {.max_length = 64});
+  ASSERT_FALSE(model.ok());
+  EXPECT_NE(model.error().message.find("'gpt2'"), std::string::npos) << model.error().message;
+}
+
+TEST(Description, ARowLongerThanTheSlidingWindowIsRefused) {
+  job::ModelShape shape = Llama();
+  shape.sliding_window = 50;
+  EXPECT_TRUE(model::MakeModel(shape, {.max_length = 64, .longest_row = 50}).ok());
+  const auto model = model::MakeModel(shape, {.max_length = 64, .longest_row = 51});
+  ASSERT_FALSE(model.ok());
+  EXPECT_NE(model.error().message.find("sliding_window"), std::string::npos)
+      << model.error().message;
+}
+
+}  // namespace
+}  // namespace trainctl::engine_test
