@@ -24,62 +24,11 @@ import struct
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from shapes import LLAMA, SHAPES  # noqa: E402
+
 WORD_START = "▁"  # stands for the space before a word, as in SentencePiece
 
-SHAPES = {
-    "TinyLlama-1.1B": {
-        "num_hidden_layers": 22,
-        "hidden_size": 2048,
-        "intermediate_size": 5632,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 4,
-    },
-    "open_llama_3b": {
-        "num_hidden_layers": 26,
-        "hidden_size": 3200,
-        "intermediate_size": 8640,
-        "num_attention_heads": 32,
-        "rms_norm_eps": 1e-6,
-    },
-    "open_llama_7b": {
-        "num_hidden_layers": 32,
-        "hidden_size": 4096,
-        "intermediate_size": 11008,
-        "num_attention_heads": 32,
-        "rms_norm_eps": 1e-6,
-    },
-    "open_llama_13b": {
-        "num_hidden_layers": 40,
-        "hidden_size": 5120,
-        "intermediate_size": 13824,
-        "num_attention_heads": 40,
-        "rms_norm_eps": 1e-6,
-    },
-    "CodeLlama-7b": {
-        "num_hidden_layers": 32,
-        "hidden_size": 4096,
-        "intermediate_size": 11008,
-        "num_attention_heads": 32,
-        "vocab_size": 32016,
-        "max_position_embeddings": 16384,
-        "rope_theta": 1000000.0,
-    },
-}
-COMMON = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_act": "silu",
-    "attention_bias": False,
-    "vocab_size": 32000,
-    "max_position_embeddings": 2048,
-    "rms_norm_eps": 1e-5,
-    "rope_theta": 10000.0,
-    "tie_word_embeddings": False,
-    "initializer_range": 0.02,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-    "torch_dtype": "float16",
-}
 TINY = {
     "num_hidden_layers": 4,
     "hidden_size": 64,
@@ -313,7 +262,7 @@ def write_json(path, value, indent=None):
 
 
 def make_tiny(where, text):
-    folder, config = where / "tiny", {**COMMON, **TINY}
+    folder, config = where / "tiny", {**LLAMA, **TINY}
     folder.mkdir(exist_ok=True)
     write_json(folder / "config.json", config, indent=1)
     write_json(
@@ -322,9 +271,8 @@ def make_tiny(where, text):
     (folder / "model.safetensors").write_bytes(safetensors(config, seed=1))
 
 
-def make_shape(where, name, shape):
-    folder, config = where / name, {**COMMON, **shape}
-    config.setdefault("num_key_value_heads", config["num_attention_heads"])
+def make_shape(where, name, config):
+    folder = where / name
     folder.mkdir(exist_ok=True)
     write_json(folder / "config.json", config, indent=1)
     link = folder / "tokenizer.json"
@@ -337,8 +285,8 @@ def make_all(where):
     text = "\n".join(f"{row['instruction']}\n{row['input']}\n{row['output']}" for row in rows)
     make_tiny(where, text)
     write_json(where / "tokenizer.json", llama_tokenizer(text, size=2000), indent=0)
-    for name, shape in SHAPES.items():
-        make_shape(where, name, shape)
+    for name, config in SHAPES.items():
+        make_shape(where, name, config)
 
 
 if __name__ == "__main__":

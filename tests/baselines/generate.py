@@ -113,9 +113,17 @@ FINAL = [
 ]
 
 
+def randomize(model, generator):
+    """Every parameter matters: weights large enough for sharp attention, norms that are not all
+    one."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            parameter.copy_(1 + 0.1 * noise if "norm" in name else 0.12 * noise)
+    return model
+
+
 def make_model(case, generator):
-    """A model whose every parameter matters: weights large enough for sharp attention, norms that
-    are not all one."""
     case = dict(case)
     rope = {"rope_type": "default", "rope_theta": case.pop("rope_theta")}
     config = transformers.LlamaConfig(
@@ -123,11 +131,7 @@ def make_model(case, generator):
     )
     config.dtype = "float32"
     model = transformers.LlamaForCausalLM._from_config(config, attn_implementation="eager").train()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            noise = torch.randn(parameter.shape, generator=generator)
-            parameter.copy_(1 + 0.1 * noise if "norm" in name else 0.12 * noise)
-    return model
+    return randomize(model, generator)
 
 
 def make_batches(vocab, generator):
@@ -170,7 +174,8 @@ def train_bf16_mixed(model, optimizer, inputs, targets):
     """model holds the fp32 masters; each step rewrites a bf16 copy from them and takes its
     gradients back in fp32."""
     compute = (
-        transformers.LlamaForCausalLM._from_config(model.config, attn_implementation="eager")
+        type(model)
+        ._from_config(model.config, attn_implementation="eager")
         .to(torch.bfloat16)
         .train()
     )
@@ -191,7 +196,7 @@ def train_bf16_mixed(model, optimizer, inputs, targets):
 
 def bf16_mixed_gradients(model, inputs, targets):
     """Logits and gradients of one step on a bf16 copy of the weights."""
-    copy = transformers.LlamaForCausalLM._from_config(model.config, attn_implementation="eager")
+    copy = type(model)._from_config(model.config, attn_implementation="eager")
     copy.load_state_dict(model.state_dict())
     copy = copy.to(torch.bfloat16).train()
     loss, logits = loss_of(copy, inputs[0], targets[0])
@@ -204,15 +209,14 @@ def bf16_mixed_gradients(model, inputs, targets):
 
 def trained(model, name, train, inputs, targets):
     """A copy of the model after STEPS of the optimizer, and the losses."""
-    copy = transformers.LlamaForCausalLM._from_config(
-        model.config, attn_implementation="eager"
-    ).train()
+    copy = type(model)._from_config(model.config, attn_implementation="eager").train()
     copy.load_state_dict(model.state_dict())
     losses = train(copy, MAKE[name](copy.parameters(), **OPTIMIZERS[name]), inputs, targets)
     return copy, losses
 
 
-def baseline_of(model, inputs, targets):
+def step_of(model, inputs, targets):
+    """Logits, loss and gradients of the first batch, in both precisions."""
     loss, logits = loss_of(model, inputs[0], targets[0])
     loss.backward()
     tensors = {
@@ -222,7 +226,11 @@ def baseline_of(model, inputs, targets):
         "loss": loss.detach(),
     }
     tensors |= {"grad." + name: parameter.grad for name, parameter in model.named_parameters()}
-    tensors |= bf16_mixed_gradients(model, inputs, targets)
+    return tensors | bf16_mixed_gradients(model, inputs, targets)
+
+
+def baseline_of(model, inputs, targets):
+    tensors = step_of(model, inputs, targets)
     for name in OPTIMIZERS:
         after, tensors[f"{name}.fp32.losses"] = trained(model, name, train_fp32, inputs, targets)
         parameters = dict(after.named_parameters())
@@ -297,7 +305,7 @@ def write_optimizers(path):
 def check(folder, inputs, tensors):
     """What was written is what a stranger reads: transformers loads the folder and gets the stored
     logits."""
-    model = transformers.LlamaForCausalLM.from_pretrained(
+    model = transformers.AutoModelForCausalLM.from_pretrained(
         folder, attn_implementation="eager", dtype=torch.float32
     )
     with torch.no_grad():

@@ -36,12 +36,12 @@ R, ALPHA = 4, 6
 IGNORED = -100
 
 
-def adapted(case):
-    model = transformers.LlamaForCausalLM.from_pretrained(
-        LLAMA / case, attn_implementation="eager", dtype=torch.float32
+def adapted(base, targets):
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        base, attn_implementation="eager", dtype=torch.float32
     )
     config = peft.LoraConfig(
-        r=R, lora_alpha=ALPHA, lora_dropout=0.0, target_modules=CASES[case], task_type="CAUSAL_LM"
+        r=R, lora_alpha=ALPHA, lora_dropout=0.0, target_modules=targets, task_type="CAUSAL_LM"
     )
     model = peft.get_peft_model(model, config)
     generator = torch.Generator().manual_seed(SEED)
@@ -52,6 +52,36 @@ def adapted(case):
     return model
 
 
+def write_case(base, folder, targets):
+    """Of the model in the folder base."""
+    model = adapted(base, targets)
+    batch = safetensors.torch.load_file(base / "baseline.safetensors")
+    inputs, targets = batch["input_ids"][0], batch["targets"][0]
+    logits = model(input_ids=inputs, use_cache=False).logits
+    loss = torch.nn.functional.cross_entropy(
+        logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED
+    )
+    loss.backward()
+    tensors = {"logits": logits.detach(), "loss": loss.detach()}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            tensors["grad." + name.replace(".default", "")] = parameter.grad
+    model.save_pretrained(folder, save_embedding_layers=False)
+    for name in ("README.md", "adapter_config.json"):
+        (folder / name).unlink(missing_ok=True)
+    with torch.no_grad():
+        tensors["merged"] = model.merge_and_unload()(input_ids=inputs, use_cache=False).logits
+    keys = set(safetensors.torch.load_file(folder / "adapter_model.safetensors"))
+    assert keys == {name[5:] for name in tensors if name.startswith("grad.")}
+    tensors = {key: tensor.clone().contiguous() for key, tensor in tensors.items()}
+    safetensors.torch.save_file(
+        tensors,
+        folder / "baseline.safetensors",
+        {"made_by": f"peft {peft.__version__}, seed {SEED}"},
+    )
+    print(f"{folder}: loss {loss:.4f}, {len(keys)} adapters")
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -59,34 +89,8 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "lora")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    for case in CASES:
-        folder = arguments.out / case
-        model = adapted(case)
-        batch = safetensors.torch.load_file(LLAMA / case / "baseline.safetensors")
-        inputs, targets = batch["input_ids"][0], batch["targets"][0]
-        logits = model(input_ids=inputs, use_cache=False).logits
-        loss = torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED
-        )
-        loss.backward()
-        tensors = {"logits": logits.detach(), "loss": loss.detach()}
-        for name, parameter in model.named_parameters():
-            if parameter.requires_grad:
-                tensors["grad." + name.replace(".default", "")] = parameter.grad
-        model.save_pretrained(folder, save_embedding_layers=False)
-        for name in ("README.md", "adapter_config.json"):
-            (folder / name).unlink(missing_ok=True)
-        with torch.no_grad():
-            tensors["merged"] = model.merge_and_unload()(input_ids=inputs, use_cache=False).logits
-        keys = set(safetensors.torch.load_file(folder / "adapter_model.safetensors"))
-        assert keys == {name[5:] for name in tensors if name.startswith("grad.")}
-        tensors = {key: tensor.clone().contiguous() for key, tensor in tensors.items()}
-        safetensors.torch.save_file(
-            tensors,
-            folder / "baseline.safetensors",
-            {"made_by": f"peft {peft.__version__}, seed {SEED}"},
-        )
-        print(f"{folder}: loss {loss:.4f}, {len(keys)} adapters")
+    for case, targets in CASES.items():
+        write_case(LLAMA / case, arguments.out / case, targets)
 
 
 if __name__ == "__main__":

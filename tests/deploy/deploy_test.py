@@ -79,6 +79,13 @@ class Jobs(unittest.TestCase):
         "further-adamw-8bit",
         "further-checkpointing",
         "further-zero2-offload",
+        "llama-3.2-1b",
+        "llama-3.1-8b-lora",
+        "mistral-7b-lora",
+        "qwen2.5-0.5b",
+        "qwen2.5-7b-lora",
+        "qwen3-0.6b",
+        "qwen3-8b-lora",
     ]
 
     def test_each_row_of_the_labs_is_a_job_file_made_of_its_lab_file(self):

@@ -1,5 +1,6 @@
-// Logits, loss, every gradient and 20 optimizer steps against Hugging Face transformers and
-// torch.optim (tests/baselines/generate.py); the optimizers alone over 100 updates.
+// Logits, loss and every gradient of each family against Hugging Face transformers, and 20
+// optimizer steps against torch.optim (tests/baselines/generate*.py); the optimizers alone over 100
+// updates.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ namespace {
 class Baseline {
  public:
   explicit Baseline(const std::string& name, const std::string& file = "baseline.safetensors")
-      : directory_(checkout::File("tests/baselines/llama/") + name),
+      : directory_(checkout::File("tests/baselines/") + name),
         file_(files::SafetensorsFile::Open(directory_ + "/" + file).value()) {}
 
   const std::string& directory() const { return directory_; }
@@ -92,6 +93,7 @@ constexpr double kLeastShare = 0.03, kLeastMeanShare = 0.25, kMostShareOfFp32 = 
 // Over a course of steps two roundings go apart, and only their lengths are alike.
 constexpr double kShortestCourse = 0.25, kLongestCourse = 2.5, kLongestFp32Course = 0.02;
 constexpr double kFarthest = 1.6;
+constexpr int64_t kFewElements = 32;  // fewer tell no share: Qwen 3's norms of heads
 
 class BaselineTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -218,7 +220,9 @@ TEST_P(BaselineTest, MixedPrecisionRoundsLogitsAndEveryGradientAsTorchDoes) {
   double shares = 0;
   for (const auto& [name, grad] : mixed.grads) {
     const double own = share(mixed, name);
-    EXPECT_GE(own, kLeastShare) << name;
+    if (grad.numel() >= kFewElements) {
+      EXPECT_GE(own, kLeastShare) << name;
+    }
     shares += own;
     // An engine that computes in fp32 does not pass.
     EXPECT_LT(share(fp32, name), kMostShareOfFp32) << name;
@@ -233,7 +237,10 @@ struct Course {
 constexpr Course kCourses[] = {{"adamw", job::OptimizerKind::kAdamW},
                                {"sgd", job::OptimizerKind::kSgd}};
 
-TEST_P(BaselineTest, TwentyStepsInFp32FollowTorchOptim) {
+// Of the models whose folder holds them.
+class CourseTest : public BaselineTest {};
+
+TEST_P(CourseTest, TwentyStepsInFp32FollowTorchOptim) {
   for (const Course& course : kCourses) {
     const job::JobSpec job = Job(job::Precision::k32True, course.optimizer);
     const auto strategy = Load(job);
@@ -260,7 +267,7 @@ TEST_P(BaselineTest, TwentyStepsInFp32FollowTorchOptim) {
   }
 }
 
-TEST_P(BaselineTest, TwentyStepsInMixedPrecisionFollowTorchOptim) {
+TEST_P(CourseTest, TwentyStepsInMixedPrecisionFollowTorchOptim) {
   for (const Course& course : kCourses) {
     const auto losses = [&](job::Precision precision) {
       const job::JobSpec job = Job(precision, course.optimizer);
@@ -282,7 +289,7 @@ TEST_P(BaselineTest, TwentyStepsInMixedPrecisionFollowTorchOptim) {
 // Gradients are given, of sizes from 1e-6 to 10: what differs is the optimizer's own arithmetic.
 TEST(Optimizers, AHundredUpdatesAreThoseOfTorchOptim) {
   const c10::NoGradGuard no_grad;
-  const Baseline baseline("", "optim.safetensors");
+  const Baseline baseline("llama", "optim.safetensors");
   const at::Tensor gradients = baseline.Get("gradients");
   for (const Course& course : kCourses) {
     const job::JobSpec job = Job(job::Precision::k32True, course.optimizer);
@@ -303,7 +310,12 @@ TEST(Optimizers, AHundredUpdatesAreThoseOfTorchOptim) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, BaselineTest, ::testing::Values("gqa", "tied", "head_dim_100"));
+INSTANTIATE_TEST_SUITE_P(Models, BaselineTest,
+                         ::testing::Values("llama/gqa", "llama/tied", "llama/head_dim_100",
+                                           "families/llama3", "families/llama_biases",
+                                           "families/mistral", "families/qwen2", "families/qwen3"));
+INSTANTIATE_TEST_SUITE_P(Models, CourseTest,
+                         ::testing::Values("llama/gqa", "llama/tied", "llama/head_dim_100"));
 
 }  // namespace
 }  // namespace trainctl::engine_test

@@ -1,5 +1,5 @@
-// A whole model with adapters against peft (tests/baselines/generate_lora.py): logits, loss,
-// gradients; what is saved, for peft and merged.
+// A whole model with adapters against peft (tests/baselines/generate_lora.py and
+// generate_families.py): logits, loss, gradients; what is saved, for peft and merged.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
@@ -44,28 +44,38 @@ void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, double rel
       << what;
 }
 
-class LoraModelTest : public ::testing::TestWithParam<const char*> {
+// Folders of tests/baselines.
+struct Case {
+  const char* base;
+  const char* lora;
+};
+
+void PrintTo(const Case& one, std::ostream* out) { *out << one.base; }
+
+class LoraModelTest : public ::testing::TestWithParam<Case> {
  protected:
   LoraModelTest()
-      : llama_(kBaselines + "llama/" + GetParam()),
-        batch_(files::SafetensorsFile::Open(llama_ + "/baseline.safetensors").value()),
-        adapters_(files::SafetensorsFile::Open(kBaselines + "lora/" + GetParam() +
+      : base_(kBaselines + GetParam().base),
+        batch_(files::SafetensorsFile::Open(base_ + "/baseline.safetensors").value()),
+        adapters_(files::SafetensorsFile::Open(kBaselines + GetParam().lora +
                                                "/adapter_model.safetensors")
                       .value()),
-        baseline_(files::SafetensorsFile::Open(kBaselines + "lora/" + GetParam() +
-                                               "/baseline.safetensors")
-                      .value()),
-        shape_(files::ReadModelConfig(llama_).value()),
+        baseline_(
+            files::SafetensorsFile::Open(kBaselines + GetParam().lora + "/baseline.safetensors")
+                .value()),
+        shape_(files::ReadModelConfig(base_).value()),
         inputs_(Read(batch_, "input_ids")[0]),
         targets_(Read(batch_, "targets")[0].reshape({-1})),
         folder_(std::filesystem::temp_directory_path() /
                 ("lora_model_test." + std::to_string(getpid()))) {
-    job_.model.path = llama_;
+    job_.model.path = base_;
     job_.strategy = job::StrategyKind::kSingle;
     job_.lora = job::LoraSpec{.r = 4,
                               .alpha = 6,
-                              .dropout = 0.5,
-                              .targets = {}};  // dropout is of no effect in an evaluation
+                              .dropout = 0.5,  // of no effect in an evaluation
+                              .targets = {}};
+    if (!adapters_.Find(kPrefix + std::string("lm_head.lora_A.weight")))
+      job_.lora->targets = {"q", "k", "v", "o", "gate", "up", "down"};
     job_.output.dir = folder_;
   }
   ~LoraModelTest() override { std::filesystem::remove_all(folder_); }
@@ -114,7 +124,9 @@ class LoraModelTest : public ::testing::TestWithParam<const char*> {
   }
 
   const c10::NoGradGuard no_grad_;
-  std::string llama_;
+  bool AdaptsHead() const { return job_.lora->targets.empty() && !shape_.tied_head; }
+
+  std::string base_;
   files::SafetensorsFile batch_, adapters_, baseline_;
   job::ModelShape shape_;
   at::Tensor inputs_, targets_;
@@ -124,7 +136,7 @@ class LoraModelTest : public ::testing::TestWithParam<const char*> {
 
 TEST_P(LoraModelTest, LossAndEveryGradientArePefts) {
   const auto model = MakeModel(job_.lora);
-  const auto strategy = Load(job_, *model, llama_);
+  const auto strategy = Load(job_, *model, base_);
   const std::vector<ops::ParamSpec>& specs = model->parameters().params;
   std::vector<at::Tensor> weights;
   std::set<ops::ParamId> frozen;
@@ -156,7 +168,7 @@ TEST_P(LoraModelTest, LossAndEveryGradientArePefts) {
 
 TEST_P(LoraModelTest, TheAdapterIsSavedAsPeftSavesIt) {
   const auto model = MakeModel(job_.lora);
-  const auto strategy = Load(job_, *model, llama_);
+  const auto strategy = Load(job_, *model, base_);
   const base::Status saved =
       train::SaveAdapter(job_, model->parameters(), true, *strategy, [](int64_t, int64_t) {});
   ASSERT_TRUE(saved.ok()) << saved.error().message;
@@ -174,12 +186,12 @@ TEST_P(LoraModelTest, TheAdapterIsSavedAsPeftSavesIt) {
                            R"("lora_dropout": 0.5)", R"("q_proj")"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
   }
-  EXPECT_EQ(text.find("lm_head") != std::string::npos, !shape_.tied_head);
+  EXPECT_EQ(text.find("lm_head") != std::string::npos, AdaptsHead());
 }
 
 TEST_P(LoraModelTest, TheMergedModelStandsAloneWithTheSameLoss) {
   const auto model = MakeModel(job_.lora);
-  const auto strategy = Load(job_, *model, llama_);
+  const auto strategy = Load(job_, *model, base_);
   const double unmerged = Loss(*model, *strategy);
   const base::Status saved =
       train::SaveModel(job_, model->parameters(), true, *strategy, [](int64_t, int64_t) {});
@@ -189,13 +201,13 @@ TEST_P(LoraModelTest, TheMergedModelStandsAloneWithTheSameLoss) {
   const auto merged_model = MakeModel(std::nullopt);
   const auto merged = Load(plain, *merged_model, folder_);
   EXPECT_NEAR(Loss(*merged_model, *merged), unmerged, 1e-5 * unmerged);
-  EXPECT_GT(std::abs(Loss(*merged_model, *Load(plain, *merged_model, llama_)) - unmerged), 1e-2)
+  EXPECT_GT(std::abs(Loss(*merged_model, *Load(plain, *merged_model, base_)) - unmerged), 1e-2)
       << "the adapters are of no effect";
 }
 
 TEST_P(LoraModelTest, LogitsArePefts) {
   const auto model = MakeModel(job_.lora);
-  const auto strategy = Load(job_, *model, llama_);
+  const auto strategy = Load(job_, *model, base_);
   const std::vector<ops::ParamSpec>& specs = model->parameters().params;
   const auto weight = [&](const std::string& name) {
     const auto found = std::ranges::find_if(
@@ -211,7 +223,7 @@ TEST_P(LoraModelTest, LogitsArePefts) {
       ops::AtenKernels().RmsNorm(hidden, weight("model.norm.weight"), model->norm_eps()).first;
   at::Tensor logits = ops::Linear(
       normalized, weight(shape_.tied_head ? "model.embed_tokens.weight" : "lm_head.weight"));
-  if (!shape_.tied_head) {
+  if (AdaptsHead()) {
     const at::Tensor down = ops::Linear(normalized, weight("lm_head.lora_A.weight"));
     logits = logits + 1.5 * ops::Linear(down, weight("lm_head.lora_B.weight"));
   }
@@ -220,7 +232,14 @@ TEST_P(LoraModelTest, LogitsArePefts) {
   ExpectNear(Read(baseline_, "merged"), Read(baseline_, "logits"), 1e-5, "merged by peft");
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, LoraModelTest, ::testing::Values("gqa", "tied"));
+INSTANTIATE_TEST_SUITE_P(
+    Models, LoraModelTest,
+    ::testing::Values(Case{"llama/gqa", "lora/gqa"}, Case{"llama/tied", "lora/tied"},
+                      Case{"families/llama3", "families/llama3/lora"},
+                      Case{"families/llama_biases", "families/llama_biases/lora"},
+                      Case{"families/mistral", "families/mistral/lora"},
+                      Case{"families/qwen2", "families/qwen2/lora"},
+                      Case{"families/qwen3", "families/qwen3/lora"}));
 
 int64_t Adapters(const job::ModelShape& shape, const job::LoraSpec& lora) {
   const auto model = std::move(model::MakeModel(shape, {.max_length = 64, .lora = lora}).value());

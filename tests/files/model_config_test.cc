@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "common/model/model_description.h"
 #include "tests/checkout.h"
 #include "tests/files/scratch_directory.h"
 
@@ -63,25 +64,95 @@ TEST(ModelConfig, TheNewDialectIsRead) {
   EXPECT_EQ(ShapeOf(config).rope_theta, 100000);
 }
 
-TEST(ModelConfig, MistralWithoutAWindowIsLlama) {
-  const std::string mistral =
-      R"({"architectures": ["MistralForCausalLM"], "num_key_value_heads": 2, )" +
-      std::string(kSizes);
-  EXPECT_EQ(ShapeOf(mistral + R"(, "sliding_window": null})").kv_heads, 2);
-  EXPECT_THAT(MessageOf(mistral + R"(, "sliding_window": 4096})"),
-              HasSubstr("sliding_window: 4096: expected null"));
-  EXPECT_THAT(MessageOf(mistral + "}"), HasSubstr("sliding_window: missing"));
+std::string Of(const std::string& architecture, const std::string& more) {
+  return R"({"architectures": [")" + architecture + R"("], )" + std::string(kSizes) + more + "}";
+}
+
+TEST(ModelConfig, MistralHasAWindowUnlessItIsNull) {
+  const std::string mistral = "MistralForCausalLM";
+  const job::ModelShape absent = ShapeOf(Of(mistral, ""));
+  EXPECT_EQ(absent.family, "mistral");
+  EXPECT_EQ(absent.sliding_window, 4096);
+  EXPECT_EQ(absent.kv_heads, 8);
+  EXPECT_EQ(absent.max_positions, 131072);
+  EXPECT_EQ(ShapeOf(Of(mistral, R"(, "sliding_window": null)")).sliding_window, 0);
+  EXPECT_EQ(ShapeOf(Of(mistral, R"(, "sliding_window": 512)")).sliding_window, 512);
+  EXPECT_EQ(ShapeOf(Of(mistral, R"(, "num_key_value_heads": null)")).kv_heads, 8);
+}
+
+TEST(ModelConfig, Qwen2HasBiasesOfQKAndV) {
+  const job::ModelShape shape =
+      ShapeOf(Of("Qwen2ForCausalLM",
+                 R"(, "num_key_value_heads": 2, "rope_theta": 1000000.0, "sliding_window": 32768,
+                    "use_sliding_window": false, "max_window_layers": 28)"));
+  EXPECT_EQ(shape.family, "qwen2");
+  EXPECT_TRUE(shape.qkv_bias);
+  EXPECT_FALSE(shape.out_bias || shape.mlp_bias || shape.head_norms);
+  EXPECT_EQ(shape.sliding_window, 0);
+  EXPECT_EQ(shape.bos_token, -1);
+  EXPECT_EQ(shape.max_positions, 32768);
+}
+
+TEST(ModelConfig, Qwen3HasNormsOfHeadsAndAHeadDimOfItsOwn) {
+  const std::string qwen3 = "Qwen3ForCausalLM", kv = R"(, "num_key_value_heads": 2)";
+  const job::ModelShape shape = ShapeOf(Of(qwen3, kv));
+  EXPECT_TRUE(shape.head_norms);
+  EXPECT_FALSE(shape.qkv_bias);
+  EXPECT_EQ(shape.head_dim, 128);
+  const job::ModelShape biased = ShapeOf(Of(qwen3, kv + R"(, "attention_bias": true)"));
+  EXPECT_TRUE(biased.qkv_bias && biased.out_bias);
+}
+
+TEST(ModelConfig, AWindowOfQwenIsInUseWhereTheConfigurationSaysSo) {
+  const std::string kv = R"(, "num_key_value_heads": 2, "use_sliding_window": true)";
+  EXPECT_EQ(ShapeOf(Of("Qwen2ForCausalLM", kv)).sliding_window, 4096);
+  EXPECT_EQ(ShapeOf(Of("Qwen3ForCausalLM", kv + R"(, "sliding_window": null)")).sliding_window, 0);
+  const std::string sliding = R"(, "layer_types": ["full_attention", "sliding_attention"])";
+  EXPECT_EQ(ShapeOf(Of("Qwen2ForCausalLM", kv + sliding)).sliding_window, 4096);
+  EXPECT_THAT(MessageOf(Of("Qwen2ForCausalLM", R"(, "num_key_value_heads": 2)" + sliding)),
+              HasSubstr("layer_types"));
+}
+
+TEST(ModelConfig, BiasesOfLlamaAreRead) {
+  const job::ModelShape shape = ShapeOf(Llama(R"(, "attention_bias": true, "mlp_bias": true)"));
+  EXPECT_TRUE(shape.qkv_bias && shape.out_bias && shape.mlp_bias);
+}
+
+TEST(ModelConfig, RotaryScalingIsReadInBothDialects) {
+  const std::string values =
+      R"("factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+         "original_max_position_embeddings": 8192, "rope_type": "llama3")";
+  const job::ModelShape old_dialect =
+      ShapeOf(Llama(R"(, "rope_theta": 500000.0, "rope_scaling": {)" + values + "}"));
+  const job::ModelShape new_dialect =
+      ShapeOf(Llama(R"(, "rope_parameters": {"rope_theta": 500000.0, )" + values + "}"));
+  EXPECT_EQ(old_dialect.rope_theta, 500000);
+  EXPECT_EQ(
+      old_dialect.rope_scaling,
+      (job::RopeScaling{.type = job::RopeType::kLlama3, .factor = 8, .original_positions = 8192}));
+  EXPECT_EQ(new_dialect.rope_theta, 500000);
+  EXPECT_EQ(new_dialect.rope_scaling, old_dialect.rope_scaling);
+}
+
+TEST(ModelConfig, YarnTakesItsTemperatureFromTheFactorUnlessItIsGiven) {
+  const auto yarn = [](const std::string& more) {
+    return *ShapeOf(Llama(R"(, "rope_scaling": {"type": "yarn", "factor": 4.0)" + more + "}"))
+                .rope_scaling;
+  };
+  EXPECT_EQ(yarn("").original_positions, 2048) << "max_position_embeddings";
+  EXPECT_NEAR(yarn("").attention_factor, 1.13863, 1e-5);
+  EXPECT_EQ(yarn(R"(, "attention_factor": 1.25)").attention_factor, 1.25);
+  EXPECT_NEAR(yarn(R"(, "mscale": 1.0, "mscale_all_dim": 0.5)").attention_factor, 1.06483, 1e-5);
 }
 
 TEST(ModelConfig, WhatIsNotComputedIsRefusedByName) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0})",
-       "rope_scaling.rope_type: \"llama3\""},
-      {R"(, "rope_scaling": {"type": "linear", "factor": 2.0})", "rope_scaling.type: \"linear\""},
-      {R"(, "rope_parameters": {"rope_theta": 1e4, "rope_type": "yarn"})",
-       "rope_parameters.rope_type: \"yarn\""},
-      {R"(, "attention_bias": true)", "attention_bias: true: expected false"},
-      {R"(, "mlp_bias": true)", "mlp_bias: true"},
+      {R"(, "rope_scaling": {"type": "longrope", "factor": 2.0})",
+       "rope_scaling.type: \"longrope\""},
+      {R"(, "rope_parameters": {"rope_theta": 1e4, "rope_type": "mrope"})",
+       "rope_parameters.rope_type: \"mrope\""},
+      {R"(, "attention_dropout": 0.1)", "attention_dropout: 0.1"},
+      {R"(, "layer_types": ["chunked_attention"])", "layer_types: [\"chunked_attention\"]"},
       {R"(, "hidden_act": "gelu")", "hidden_act: \"gelu\": expected \"silu\""},
       {R"(, "sliding_window": 512)", "sliding_window: 512"},
       {R"(, "quantization_config": {"bits": 4})", "quantization_config"},
@@ -102,6 +173,12 @@ TEST(ModelConfig, OtherArchitecturesAreRefusedByName) {
 
 TEST(ModelConfig, ImpossibleSizesAreRefused) {
   const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0})",
+       "rope_scaling.low_freq_factor: missing"},
+      {R"(, "rope_scaling": {"rope_type": "linear"})", "rope_scaling.factor: missing"},
+      {R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 4.0,
+             "high_freq_factor": 4.0})",
+       "rope_scaling.high_freq_factor: 4.0: expected more than low_freq_factor"},
       {R"(, "num_key_value_heads": 3)", "num_key_value_heads: 3: expected a divisor"},
       {R"(, "num_key_value_heads": 0)", "num_key_value_heads: 0"},
       {R"(, "head_dim": 7)", "even"},
@@ -126,11 +203,19 @@ TEST(ModelConfig, ADirectoryWithoutConfigIsNotFound) {
   EXPECT_EQ(ReadModelConfig(scratch.path()).error().code, base::Code::kNotFound);
 }
 
-TEST(ModelConfig, TheShippedModelsAreRead) {
-  for (const char* name : {"TinyLlama-1.1B", "CodeLlama-7b", "open_llama_3b", "open_llama_7b",
-                           "open_llama_13b", "tiny"}) {
+TEST(ModelConfig, TheShippedModelsHaveTheParametersOfTheRealOnes) {
+  const std::pair<const char*, int64_t> models[] = {
+      {"TinyLlama-1.1B", 1'100'048'384},  {"CodeLlama-7b", 6'738'546'688},
+      {"open_llama_3b", 3'426'473'600},   {"open_llama_7b", 6'738'415'616},
+      {"open_llama_13b", 13'015'864'320}, {"Llama-3.2-1B", 1'235'814'400},
+      {"Llama-3.1-8B", 8'030'261'248},    {"Qwen2.5-0.5B", 494'032'768},
+      {"Qwen2.5-7B", 7'615'616'512},      {"Qwen3-0.6B", 596'049'920},
+      {"Qwen3-8B", 8'190'735'360},        {"Mistral-7B-v0.3", 7'248'023'552},
+  };
+  for (const auto& [name, parameters] : models) {
     auto shape = ReadModelConfig(checkout::File("deploy/models/" + std::string(name)));
-    EXPECT_TRUE(shape.ok()) << shape.error().message;
+    ASSERT_TRUE(shape.ok()) << shape.error().message;
+    EXPECT_EQ(job::Parameters(job::Describe(*shape)), parameters) << name;
   }
 }
 

@@ -1,7 +1,8 @@
 // On a GPU: loss and every gradient of small LLaMAs, by both engines and in every precision,
 // against the plain engine in fp32 on the CPU. Shapes cover each attention backend (equal and
-// grouped heads, head_dim 64, 100, 128), packed and separate matrices, tied and untied heads; LoRA
-// with and without dropout, whose masks are the same everywhere. Exit status 77 where there is no
+// grouped heads, head_dim 64, 100, 128), packed and separate matrices, tied and untied heads,
+// biases, norms of heads and scaled rotation; LoRA with and without dropout, whose masks are the
+// same everywhere. Exit status 77 where there is no
 // GPU.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -41,6 +42,22 @@ job::ModelShape Shape(int64_t hidden, int64_t heads, int64_t kv_heads, int64_t h
           .tied_head = tied};
 }
 
+job::ModelShape WithBiases(job::ModelShape shape) {
+  shape.qkv_bias = shape.out_bias = shape.mlp_bias = true;
+  return shape;
+}
+
+job::ModelShape WithHeadNorms(job::ModelShape shape) {
+  shape.head_norms = true;
+  return shape;
+}
+
+job::ModelShape WithLongRows(job::ModelShape shape) {
+  shape.rope_scaling =
+      job::RopeScaling{.type = job::RopeType::kLlama3, .factor = 8, .original_positions = 64};
+  return shape;
+}
+
 const std::vector<Case>& Cases() {
   static const std::vector<Case> cases = {
       {"head_dim 128", Shape(512, 4, 4, 128, 1000, false)},
@@ -53,6 +70,15 @@ const std::vector<Case>& Cases() {
        job::LoraSpec{.r = 16, .alpha = 32, .dropout = 0.1, .targets = {}}},
       {"LoRA of some matrices, no dropout", Shape(512, 8, 2, 64, 1000, true),
        job::LoraSpec{.r = 8, .dropout = 0, .targets = {"q", "v", "up"}}},
+      {"biases (Qwen 2)", WithBiases(Shape(512, 8, 2, 64, 1000, true))},
+      {"biases, separate matrices", WithBiases(Shape(360, 3, 1, 120, 777, false))},
+      {"norms of heads (Qwen 3)", WithHeadNorms(Shape(256, 4, 2, 128, 1000, true))},
+      {"norms of heads, head_dim 100", WithHeadNorms(Shape(400, 4, 4, 100, 1000, false))},
+      {"scaled rotation (Llama 3)", WithLongRows(Shape(512, 8, 2, 64, 1000, true))},
+      {"LoRA beside biases", WithBiases(Shape(512, 8, 2, 64, 1000, true)),
+       job::LoraSpec{.r = 8, .dropout = 0.1, .targets = {}}},
+      {"LoRA beside norms of heads", WithHeadNorms(Shape(256, 4, 2, 128, 1000, false)),
+       job::LoraSpec{.r = 8, .dropout = 0.1, .targets = {}}},
       {"LoRA, separate matrices", Shape(360, 3, 1, 120, 777, false),
        job::LoraSpec{.r = 5, .alpha = 5, .dropout = 0.3, .targets = {}}},
   };

@@ -1,6 +1,7 @@
 #include "worker/rank/files/model_config.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "common/base/file.h"
@@ -9,6 +10,7 @@
 #include "worker/rank/files/json_text.h"
 #include "worker/rank/files/litgpt_config.h"
 #include "worker/rank/files/model_limits.h"
+#include "worker/rank/files/rope_config.h"
 
 namespace trainctl::files {
 namespace {
@@ -17,52 +19,78 @@ using nlohmann::json;
 
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
-void RefuseOtherArchitectures(const JsonObject& config) {
+// What differs between the families' keys: their defaults are those of transformers.
+struct FamilyKeys {
+  const char* architecture;
+  const char* model_type;
+  int64_t kv_heads;  // 0: as many as heads
+  int64_t head_dim;  // 0: hidden_size / num_attention_heads
+  int64_t max_positions;
+  int64_t bos_token, eos_token;
+  bool always_biases_qkv;
+  bool reads_attention_bias;
+  bool reads_mlp_bias;
+  bool head_norms;
+};
+constexpr FamilyKeys kFamilies[] = {
+    {"LlamaForCausalLM", "llama", 0, 0, 2048, 1, 2, false, true, true, false},
+    {"MistralForCausalLM", "mistral", 8, 0, 4096 * 32, 1, 2, false, false, false, false},
+    {"Qwen2ForCausalLM", "qwen2", 32, 0, 32768, -1, -1, true, false, false, false},
+    {"Qwen3ForCausalLM", "qwen3", 32, 128, 32768, -1, -1, false, true, false, true},
+};
+
+// By "architectures", or where that is absent by "model_type". Another one is a fault.
+const FamilyKeys& FamilyOf(const JsonObject& config) {
   const json* listed = config.Get("architectures");
   const json* type = config.Get("model_type");
-  const auto is = [&](const char* architecture, const char* model_type) {
-    return listed != nullptr ? *listed == json::array({architecture})
-                             : type != nullptr && *type == model_type;
-  };
-  if (is("LlamaForCausalLM", "llama")) return;
-  if (!is("MistralForCausalLM", "mistral")) {
-    const bool by_type = listed == nullptr && type != nullptr;
-    config.Expected(
-        by_type ? "model_type" : "architectures",
-        by_type
-            ? "\"llama\" or \"mistral\"; others are not yet supported"
-            : "[\"LlamaForCausalLM\"] or [\"MistralForCausalLM\"]; others are not yet supported");
+  std::string architectures, types;
+  for (const FamilyKeys& family : kFamilies) {
+    if (listed != nullptr ? *listed == json::array({family.architecture})
+                          : type != nullptr && *type == family.model_type)
+      return family;
+    architectures +=
+        (architectures.empty() ? "[\"" : ", [\"") + std::string(family.architecture) + "\"]";
+    types += (types.empty() ? "\"" : ", \"") + std::string(family.model_type) + "\"";
   }
-  // Mistral without a sliding window is LLaMA, but its defaults differ: 8 key-value heads, a window
-  // of 4096.
-  if (!config.Has("num_key_value_heads"))
-    config.Expected("num_key_value_heads", "a number, in a Mistral configuration");
-  if (!config.Has("sliding_window"))
-    config.Expected("sliding_window", "null: an absent key means a window of 4096");
+  const bool by_type = listed == nullptr && type != nullptr;
+  config.Expected(by_type ? "model_type" : "architectures",
+                  "one of " + (by_type ? types : architectures) + "; others are not yet supported");
+  return kFamilies[0];
 }
 
-void RefuseUnsupported(const JsonObject& config) {
+void RefuseUnsupported(const JsonObject& config, const FamilyKeys& family) {
   config.Only("hidden_act", "silu");
-  config.Only("attention_bias", false);
-  config.Only("mlp_bias", false);
   config.Only("rope_interleaved", false);
   config.Only("partial_rotary_factor", 1.0);
-  config.Only("sliding_window", nullptr);
+  config.Only("attention_dropout", 0.0);
   config.Only("quantization_config", nullptr);
+  if (!family.reads_attention_bias && !family.always_biases_qkv)
+    config.Only("attention_bias", false);
+  if (!family.reads_mlp_bias) config.Only("mlp_bias", false);
 }
 
-// rope_theta of either dialect. Scaling of any kind is refused: the only type is "default".
-double ReadRopeTheta(const JsonObject& config) {
-  double theta = config.Positive("rope_theta", 10000);
-  for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    if (config.Get(key) == nullptr) continue;
-    const JsonObject rope = config.Object(key);
-    rope.Only("rope_type", "default");
-    rope.Only("type", "default");
-    rope.Only("partial_rotary_factor", 1.0);
-    theta = rope.Positive("rope_theta", theta);
+// 0: no layer has a window. Where some have one, it is taken for all of them.
+int64_t ReadWindow(const JsonObject& config, const FamilyKeys& family) {
+  const bool is_mistral = family.model_type == std::string_view("mistral");
+  if (family.model_type == std::string_view("llama")) {
+    config.Only("sliding_window", nullptr);
+    return 0;
   }
-  return theta;
+  constexpr int64_t kDefaultWindow = 4096;
+  const bool is_null = config.Has("sliding_window") && config.Get("sliding_window") == nullptr;
+  const bool is_off = is_null || (!is_mistral && !config.Flag("use_sliding_window", false));
+  return is_off ? 0 : config.Integer("sliding_window", 1, kMaxVocab, kDefaultWindow);
+}
+
+// Of "layer_types", which transformers 5 writes.
+void CheckLayerTypes(const JsonObject& config, int64_t window) {
+  const json* types = config.Get("layer_types");
+  for (const json& type : types == nullptr ? json::array() : *types) {
+    if (type == "full_attention" || (window > 0 && type == "sliding_attention")) continue;
+    return config.Expected("layer_types",
+                           "a list of \"full_attention\", or \"sliding_attention\" where a "
+                           "sliding_window is in use; others are not yet supported");
+  }
 }
 
 // An id, or the first of a list; null: −1. Absent: transformers' default.
@@ -79,12 +107,13 @@ int64_t ReadTokenId(const JsonObject& config, const std::string& key, int64_t ab
   return -1;
 }
 
-void CheckHeads(const JsonObject& config, const job::ModelShape& shape) {
+void CheckHeads(const JsonObject& config, const job::ModelShape& shape, const FamilyKeys& family) {
   if (shape.heads % shape.kv_heads != 0) {
     config.Expected("num_key_value_heads",
                     "a divisor of num_attention_heads " + std::to_string(shape.heads));
   }
-  if (config.Get("head_dim") == nullptr && shape.hidden % shape.heads != 0) {
+  const bool divides = config.Get("head_dim") == nullptr && family.head_dim == 0;
+  if (divides && shape.hidden % shape.heads != 0) {
     config.Expected("hidden_size", "a multiple of num_attention_heads " +
                                        std::to_string(shape.heads) + ", or a head_dim");
   }
@@ -92,23 +121,35 @@ void CheckHeads(const JsonObject& config, const job::ModelShape& shape) {
     config.Expected("head_dim", "an even number, not " + std::to_string(shape.head_dim));
 }
 
-job::ModelShape ReadShape(const JsonObject& config) {
+job::ModelShape ReadShape(const JsonObject& config, const FamilyKeys& family) {
   job::ModelShape shape;
+  shape.family = family.model_type;
   shape.layers = config.Integer("num_hidden_layers", 1, kMaxLayers);
   shape.hidden = config.Integer("hidden_size", 1, kMaxHidden);
   shape.intermediate = config.Integer("intermediate_size", 1, kMaxHidden);
   shape.heads = config.Integer("num_attention_heads", 1, kMaxHeads);
-  shape.kv_heads = config.Integer("num_key_value_heads", 1, kMaxHeads, shape.heads);
-  shape.head_dim =
-      config.Integer("head_dim", 1, kMaxHeadDim, std::max<int64_t>(1, shape.hidden / shape.heads));
+  const bool nulls_kv_heads = config.Has("num_key_value_heads");
+  shape.kv_heads =
+      config.Integer("num_key_value_heads", 1, kMaxHeads,
+                     family.kv_heads == 0 || nulls_kv_heads ? shape.heads : family.kv_heads);
+  shape.head_dim = config.Integer(
+      "head_dim", 1, kMaxHeadDim,
+      family.head_dim != 0 ? family.head_dim : std::max<int64_t>(1, shape.hidden / shape.heads));
   shape.vocab = config.Integer("vocab_size", 1, kMaxVocab);
-  shape.max_positions = config.Integer("max_position_embeddings", 1, kMaxVocab, 2048);
+  shape.max_positions =
+      config.Integer("max_position_embeddings", 1, kMaxVocab, family.max_positions);
   shape.tied_head = config.Flag("tie_word_embeddings", false);
-  shape.rope_theta = ReadRopeTheta(config);
+  ReadRope(config, &shape);
   shape.norm_eps = config.Positive("rms_norm_eps", 1e-6);
-  shape.bos_token = ReadTokenId(config, "bos_token_id", 1, shape.vocab);
-  shape.eos_token = ReadTokenId(config, "eos_token_id", 2, shape.vocab);
-  CheckHeads(config, shape);
+  shape.bos_token = ReadTokenId(config, "bos_token_id", family.bos_token, shape.vocab);
+  shape.eos_token = ReadTokenId(config, "eos_token_id", family.eos_token, shape.vocab);
+  shape.out_bias = family.reads_attention_bias && config.Flag("attention_bias", false);
+  shape.qkv_bias = family.always_biases_qkv || shape.out_bias;
+  shape.mlp_bias = family.reads_mlp_bias && config.Flag("mlp_bias", false);
+  shape.head_norms = family.head_norms;
+  shape.sliding_window = ReadWindow(config, family);
+  CheckLayerTypes(config, shape.sliding_window);
+  CheckHeads(config, shape, family);
   return shape;
 }
 
@@ -142,9 +183,9 @@ base::Result<job::ModelShape> ParseModelConfig(std::string_view text, const std:
   if (!document) return document.error();
   Fault fault;
   const JsonObject config(*document, source + ": ", &fault);
-  RefuseOtherArchitectures(config);
-  RefuseUnsupported(config);
-  job::ModelShape shape = ReadShape(config);
+  const FamilyKeys& family = FamilyOf(config);
+  RefuseUnsupported(config, family);
+  job::ModelShape shape = ReadShape(config, family);
   if (fault) return *fault;
   return shape;
 }

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Baselines of the families beside LLaMA, made by Hugging Face transformers and peft on tiny models
+with random weights.
+
+Run it where torch, transformers, peft and safetensors are installed; it takes seconds:
+
+    python3 tests/baselines/generate_families.py [--out tests/baselines/families]
+
+It writes one folder a case of CASES, deterministically from SEED, as generate.py and
+generate_lora.py do, but without courses of an optimizer:
+
+    <case>/config.json, model.safetensors   as a hub's folder
+    <case>/baseline.safetensors             input_ids, targets, logits, loss, grad.<name> and
+                                            bf16-mixed.* of generate.py
+    <case>/lora/adapter_model.safetensors, baseline.safetensors   as generate_lora.py's, of
+                                            every matrix of the blocks; biases stay frozen
+"""
+
+import argparse
+import json
+import pathlib
+
+import generate
+import generate_lora
+import safetensors.torch
+import torch
+import transformers
+
+SEED = 20261122
+STEPS = 1
+SIZES = dict(
+    vocab_size=150,
+    hidden_size=48,
+    intermediate_size=64,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    num_key_value_heads=2,
+    rms_norm_eps=1e-6,
+    max_position_embeddings=64,
+)
+
+# name: architecture, its configuration, whether it is written in the dialect of transformers 4
+CASES = {
+    # Rows of 16 reach into all three ranges of the scaling, whose pretraining had rows of 8.
+    "llama3": (
+        transformers.LlamaForCausalLM,
+        dict(
+            tie_word_embeddings=True,
+            eos_token_id=[2, 4, 5],
+            rope_parameters=dict(
+                rope_type="llama3",
+                rope_theta=500.0,
+                factor=8.0,
+                low_freq_factor=1.0,
+                high_freq_factor=4.0,
+                original_max_position_embeddings=32,
+            ),
+        ),
+        True,
+    ),
+    # A bias wherever a LLaMA may have one.
+    "llama_biases": (
+        transformers.LlamaForCausalLM,
+        dict(
+            attention_bias=True,
+            mlp_bias=True,
+            tie_word_embeddings=False,
+            rope_parameters=dict(rope_type="linear", rope_theta=1e4, factor=4.0),
+        ),
+        True,
+    ),
+    "mistral": (
+        transformers.MistralForCausalLM,
+        dict(
+            head_dim=20,
+            sliding_window=32,
+            tie_word_embeddings=False,
+            rope_parameters=dict(rope_type="dynamic", rope_theta=1e4, factor=2.0),
+        ),
+        False,
+    ),
+    "qwen2": (
+        transformers.Qwen2ForCausalLM,
+        dict(
+            tie_word_embeddings=True,
+            rope_parameters=dict(rope_type="default", rope_theta=1e6),
+        ),
+        True,
+    ),
+    # Heads wider than hidden / heads.
+    "qwen3": (
+        transformers.Qwen3ForCausalLM,
+        dict(
+            head_dim=16,
+            tie_word_embeddings=False,
+            rope_parameters=dict(
+                rope_type="yarn",
+                rope_theta=1e4,
+                factor=4.0,
+                original_max_position_embeddings=16,
+            ),
+        ),
+        False,
+    ),
+}
+
+
+def config_json(model, old_dialect):
+    config = model.config.to_diff_dict() | {
+        "architectures": [type(model).__name__],
+        "model_type": model.config.model_type,
+    }
+    config.pop("transformers_version", None)
+    if old_dialect:
+        rope = config.pop("rope_parameters")
+        config["rope_theta"] = rope.pop("rope_theta")
+        config["rope_scaling"] = None if rope["rope_type"] == "default" else rope
+        config["torch_dtype"] = config.pop("dtype")
+    return json.dumps(config, indent=2, sort_keys=True) + "\n"
+
+
+def write_case(folder, architecture, changes, old_dialect):
+    generator = torch.Generator().manual_seed(SEED)
+    config = architecture.config_class(**{**SIZES, "bos_token_id": 1, "eos_token_id": 2, **changes})
+    config.dtype = "float32"
+    model = architecture._from_config(config, attn_implementation="eager").train()
+    generate.randomize(model, generator)
+    inputs, targets = generate.make_batches(SIZES["vocab_size"], generator)
+    inputs, targets = inputs[:STEPS], targets[:STEPS]
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {key: parameter.detach() for key, parameter in model.named_parameters()}
+    safetensors.torch.save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    (folder / "config.json").write_text(config_json(model, old_dialect))
+    tensors = {
+        key: tensor.detach().clone().contiguous()
+        for key, tensor in generate.step_of(model, inputs, targets).items()
+    }
+    origin = f"torch {torch.__version__}, transformers {transformers.__version__}, seed {SEED}"
+    safetensors.torch.save_file(tensors, folder / "baseline.safetensors", {"made_by": origin})
+    generate.check(folder, inputs, tensors)
+    print(f"{folder}: loss {tensors['loss']:.4f}")
+    generate_lora.write_case(folder, folder / "lora", generate_lora.BLOCK)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "families"
+    )
+    arguments = parser.parse_args()
+    transformers.utils.logging.disable_progress_bar()
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    for name, (architecture, changes, old_dialect) in CASES.items():
+        write_case(arguments.out / name, architecture, changes, old_dialect)
+
+
+if __name__ == "__main__":
+    main()
