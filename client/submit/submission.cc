@@ -9,6 +9,7 @@
 #include "client/submit/follow.h"
 #include "client/submit/lab_time.h"
 #include "client/submit/prediction.h"
+#include "client/submit/resumed_run.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
 
@@ -221,6 +222,7 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
                "): steps and memory stay unknown; it is tried again before the job starts");
     }
     RefuseLiveOwner(context, site, &*assessment);
+    RefuseFinishedRun(context, &*assessment);
     for (const std::string& note : assessment->notes) {
       if (said.insert(note).second)
         context.err << "note: " << job.name << ": " << note << std::endl;

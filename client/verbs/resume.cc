@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "client/submit/resumed_run.h"
 #include "client/submit/submission.h"
 #include "client/verbs/verbs.h"
 #include "common/job/job_json.h"
@@ -50,8 +51,9 @@ class Resume : public Verb {
         "It may have other devices, another\n"
         "strategy or micro batch; the same ones under \"deterministic\": true give the losses of a "
         "run that was never interrupted.\n"
-        "The new job takes over its output.dir. Restarts by resources.max_restarts resume by "
-        "themselves.");
+        "The new job takes over its output.dir. One that has made all its steps is trained on with "
+        "more of them, and another output.dir\n"
+        "for the new model. Restarts by resources.max_restarts resume by themselves.");
   }
 
   int Run(Context& context) override {
@@ -85,7 +87,18 @@ class Resume : public Verb {
     JobFileOptions again{.path = view.id(), .name = name_, .overrides = overrides_};
     again.overrides.insert(again.overrides.begin(), {{"checkpoint.resume_from", *folder},
                                                      {"checkpoint.resume_job", view.id()}});
-    return ReadJobText(detail.job_json(), again);
+    return RefuseFinished(detail, ReadJobText(detail.job_json(), again));
+  }
+
+  // A dry run says it beside all else that it finds.
+  base::Result<JobFile> RefuseFinished(const v1::JobDetail& detail,
+                                       base::Result<JobFile> file) const {
+    if (!file.ok() || options_.dry_run) return file;
+    const base::Result<job::ResumedRun> earlier = ReadResumedRun(detail);
+    if (!earlier.ok()) return earlier.error();
+    const auto problem = job::CheckResumedRun(file->jobs.front(), std::nullopt, *earlier);
+    if (problem) return base::Error{base::Code::kInvalid, job::Format({*problem}, job_)};
+    return file;
   }
 
   std::string job_, name_;

@@ -1,25 +1,51 @@
 // What clients ask the coordinator to do.
+#include <algorithm>
 #include <utility>
 
 #include "common/estimate/accept_job.h"
 #include "server/coordinator/coordinator.h"
+#include "server/coordinator/resumed_job.h"
 
 namespace trainctl::coordinator {
 namespace {
 
-// All problems of all jobs with the site and their models; empty: none.
-std::string SiteProblems(const core::JobsSubmitted& jobs, const std::vector<job::SiteDevice>& site,
-                         const core::State& state) {
+// What a submission is judged by.
+struct Site {
+  const core::State& state;
+  const std::vector<job::SiteDevice>& devices;
+  store::Reader& reader;
+};
+
+bool GoesOn(const core::Submission& submission) {
+  return submission.spec.checkpoint.resume_job.has_value();
+}
+
+// Why the site does not take the job; empty: it does. kIo.
+base::Result<std::string> ProblemsOf(const core::Submission& submission, bool force,
+                                     const Site& site) {
+  const auto& [spec, inspection, prediction, is_auto] = submission;
+  auto accepted = job::AcceptJob(
+      {spec, inspection, site.devices, force,
+       job::Claimant{site.state.site, "", core::EndedJobs(site.state, spec, inspection)}});
+  if (!accepted) return spec.name + ": " + accepted.error().message;
+  const auto earlier = FindResumedRun(site.reader, spec);
+  if (!earlier) return earlier.error();
+  std::optional<int64_t> steps;
+  if (accepted->plan) steps = accepted->plan->total_steps;
+  auto finished = *earlier ? job::CheckResumedRun(spec, steps, **earlier) : std::nullopt;
+  if (finished) accepted->problems.push_back(std::move(*finished));
+  return job::Format(accepted->problems, spec.name);
+}
+
+// All problems of all jobs with the site, their models and the jobs that they go on from; empty:
+// none. kIo.
+base::Result<std::string> SiteProblems(const core::JobsSubmitted& jobs, const Site& site) {
   std::string text;
   for (const core::Submission& submission : jobs.jobs) {
-    const auto accepted = job::AcceptJob(
-        {submission.spec, submission.inspection, site, jobs.force,
-         job::Claimant{state.site, "",
-                       core::EndedJobs(state, submission.spec, submission.inspection)}});
-    if (accepted && accepted->problems.empty()) continue;
-    if (!text.empty()) text += '\n';
-    text += accepted ? job::Format(accepted->problems, submission.spec.name)
-                     : submission.spec.name + ": " + accepted.error().message;
+    const auto problems = ProblemsOf(submission, jobs.force, site);
+    if (!problems) return problems.error();
+    if (!text.empty() && !problems->empty()) text += '\n';
+    text += *problems;
   }
   return text;
 }
@@ -48,8 +74,13 @@ void Coordinator::Submit(core::JobsSubmitted submission, std::string actor, Subm
         "no worker has registered yet, so nothing was checked against the site's devices; the job "
         "waits for them");
   }
-  if (const std::string problems = SiteProblems(submission, Site(), state_); !problems.empty())
-    return answer(base::Error{base::Code::kInvalid, problems});
+  if (std::ranges::any_of(submission.jobs, GoesOn)) {  // from one that may just have ended
+    Drain();
+    Commit();
+  }
+  const auto problems = SiteProblems(submission, {state_, Site(), parts_.reader});
+  if (!problems) return answer(problems.error());
+  if (!problems->empty()) return answer(base::Error{base::Code::kInvalid, *problems});
   entry.answers.push_back(std::move(answer));
   submissions_[submission.request_id] = std::move(entry);
   Apply(std::move(submission));

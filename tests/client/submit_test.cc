@@ -4,6 +4,7 @@
 
 #include "client/exit_code.h"
 #include "client/show/output.h"
+#include "client/submit/job_file.h"
 #include "common/base/file.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
@@ -354,6 +355,40 @@ TEST_F(SubmitTest, TheTimeIsPredictedFromEarlierRunsOnTheSameDevice) {
   const auto prediction =
       job::PredictionFromJson(coordinator_.submissions.at(0).jobs(0).prediction_json());
   EXPECT_EQ(prediction->time->training_seconds, 5.5);
+}
+
+TEST_F(SubmitTest, AJobThatHasMadeAllItsStepsIsNotResumed) {
+  job::JobSpec spec = ReadJobText(kJob, {.path = "/tiny.json"})->jobs.front();
+  spec.output = {.dir = "/out", .save = job::Save::kFinal};
+  spec.checkpoint.every_steps = 4;
+  v1::JobDetail& detail = coordinator_.details["j1"];
+  detail.set_job_json(job::ToJson(spec));
+  for (const auto& [kind, path] :
+       {std::pair("checkpoint", "/out/checkpoints/step-8"), std::pair("final", "/out")}) {
+    v1::Artifact* artifact = detail.add_artifacts();
+    artifact->set_kind(kind);
+    artifact->set_path(path);
+  }
+  coordinator_.jobs = {FinishedJob("j1", "tiny", "SUCCEEDED")};
+  coordinator_.jobs[0].set_step(11);
+  coordinator_.jobs[0].set_steps(11);
+  const Ended refused = Trainctl({"resume", "j1"});
+  EXPECT_EQ(refused.code, kExitUsage);
+  EXPECT_NE(refused.err.find("tiny (j1) has made all its 11 steps, and its model is in /out"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_TRUE(coordinator_.submissions.empty());
+  EXPECT_EQ(coordinator_.inspections_asked, 0) << "it is known before";
+  const Ended dry_run = Trainctl({"resume", "j1", "--dry-run"});
+  EXPECT_EQ(dry_run.code, kExitWouldNotRun);
+  EXPECT_NE(dry_run.out.find("give more steps"), std::string::npos) << dry_run.out;
+  const std::vector<std::string> more = {"resume", "j1", "--train.epochs", "2"};
+  const Ended over = Trainctl(more);
+  EXPECT_NE(over.err.find("another folder for the new model"), std::string::npos) << over.err;
+  std::vector<std::string> elsewhere = more;
+  elsewhere.insert(elsewhere.end(), {"--output.dir", "/more"});
+  EXPECT_EQ(Trainctl(elsewhere).code, 0);
+  EXPECT_EQ(SubmittedJob().checkpoint.resume_job, "j1");
 }
 
 TEST_F(SubmitTest, ADryRunOfALabSaysWhetherItFitsATime) {

@@ -88,6 +88,25 @@ class Output(ClusterTest):
         self.assertEqual(self.wait_for_end(last)["outcome"], "SUCCEEDED")
         self.assertEqual([point["step"] for point in self.points(last, "loss")], [6])
 
+    def test_a_finished_model_is_not_overwritten_by_a_resume(self):
+        out, more = self.dir / "out", self.dir / "more"
+        job = tiny_job(
+            output__dir=str(out), output__save="final", checkpoint__keep_last=1, **CHECKPOINTS
+        )
+        code, first = self.run_job(job)
+        self.assertEqual(code, 0, first)
+        before = self.files(out)
+        refused = self.trainctl("resume", first["id"])
+        self.assertEqual(refused.returncode, 2, refused.stdout)
+        self.assertIn("has made all its 4 steps, and its model is in", refused.stderr)
+        longer = ("resume", first["id"], "--train.max_steps", "6")
+        self.assertIn("--output.dir DIR", self.trainctl(*longer).stderr)
+        elsewhere = (*longer, "--output.dir", more)
+        resumed = self.json(*elsewhere)["id"]
+        self.assertEqual(self.wait_for_end(resumed)["outcome"], "SUCCEEDED")
+        self.assertEqual([point["step"] for point in self.points(resumed, "loss")], [4, 5])
+        self.assertEqual(self.files(out), before)
+
     def test_each_point_of_a_sweep_keeps_its_own_model(self):
         out = self.dir / "out"
         path = self.write_job(tiny_job(output__dir=str(out), output__save="final"))

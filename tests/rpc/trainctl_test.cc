@@ -3,6 +3,8 @@
 
 #include "client/exit_code.h"
 #include "client/show/output.h"
+#include "common/job/job_json.h"
+#include "common/rank/rank_json.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/trainctl_site.h"
 
@@ -48,6 +50,70 @@ TEST_F(TrainctlTest, WorkersRemoveNeedsAName) {
   const Ended ended = Run({"workers", "remove"});
   EXPECT_EQ(ended.code, client::kExitUsage);
   EXPECT_NE(ended.err.find("expected remove WORKER"), std::string::npos) << ended.err;
+}
+
+// A job of ten steps on the worker, which saves checkpoints and its model in /out.
+class FinishedJobTest : public TrainctlTest {
+ protected:
+  FinishedJobTest() {
+    worker_.Connect(site_.channel());
+    worker_.SayFree();
+    job::JobSpec spec = SmallJob("tiny");
+    spec.train.max_steps = 10;
+    spec.output = {.dir = "/out", .save = job::Save::kFinal};
+    spec.checkpoint.every_steps = 4;
+    site_.Submit(spec);
+    key_ = worker_.Start();
+    worker_.BeginTraining(key_);
+    Save({"checkpoint", "/out/checkpoints/step-4", 5, "files"});
+    Save({"checkpoint", "/out/checkpoints/step-8", 5, "files"});
+    worker_.Report(key_, job::RankProgress{.step = 10, .steps = 10});
+    Save({"final", "/out", 7, "files"});
+    worker_.Succeed(key_);
+    site_.WaitForState("j1", "FINISHED");
+  }
+
+  // As a line of the rank, through the worker.
+  void Save(const job::RankSaved& saved) {
+    worker_.Report(key_, job::ToBody(job::RankMessageFromLine(job::ToLine(saved)).value()));
+  }
+
+  // Past trainctl's own look: what the coordinator decides.
+  grpc::Status Submit(const std::function<void(job::JobSpec&)>& change) {
+    job::JobSpec spec = job::FromJson(site_.Get("j1").job_json()).value();
+    spec.checkpoint.resume_from = "/out/checkpoints";
+    spec.checkpoint.resume_job = "j1";
+    change(spec);
+    v1::SubmitRequest request;
+    request.set_request_id("resume " + std::to_string(++requests_));
+    request.add_jobs()->set_job_json(job::ToJson(spec));
+    request.mutable_jobs(0)->set_inspection_json(InspectionJson());
+    v1::SubmitResponse response;
+    return site_.Call(&v1::Coordinator::Stub::Submit, request, &response);
+  }
+
+  job::RankKey key_;
+  int requests_ = 0;
+};
+
+TEST_F(FinishedJobTest, AJobThatHasMadeAllItsStepsIsNotResumed) {
+  const Ended refused = Run({"resume", "j1"});
+  EXPECT_EQ(refused.code, client::kExitUsage);
+  EXPECT_NE(refused.err.find("tiny (j1) has made all its 10 steps, and its model is in /out"),
+            std::string::npos)
+      << refused.err;
+  const grpc::Status same = Submit([](job::JobSpec&) {});
+  EXPECT_EQ(same.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(same.error_message().find("has made all its 10 steps"), std::string::npos)
+      << same.error_message();
+  EXPECT_FALSE(Submit([](job::JobSpec& spec) { spec.train.max_steps = 20; }).ok())
+      << "over its model";
+  EXPECT_FALSE(Submit([](job::JobSpec& spec) { spec.output.dir = "/more"; }).ok());
+  const grpc::Status more = Submit([](job::JobSpec& spec) {
+    spec.train.max_steps = 20;
+    spec.output.dir = "/more";
+  });
+  EXPECT_TRUE(more.ok()) << more.error_message();
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+#include "client/submit/resumed_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/job/job_json.h"
+
+namespace trainctl::client {
+
+base::Result<job::ResumedRun> ReadResumedRun(const v1::JobDetail& detail) {
+  base::Result<job::JobSpec> spec = job::FromJson(detail.job_json());
+  if (!spec.ok()) return spec.error();
+  const v1::JobView& view = detail.view();
+  return job::ResumedRun{
+      .id = view.id(),
+      .spec = std::move(*spec),
+      .succeeded = view.outcome() == "SUCCEEDED",
+      .has_model = std::ranges::any_of(
+          detail.artifacts(), [](const auto& artifact) { return job::IsModel(artifact.kind()); }),
+      .step = view.step(),
+      .steps = view.steps()};
+}
+
+void RefuseFinishedRun(Context& context, Assessment* assessment) {
+  const std::optional<std::string>& resumed = assessment->job.checkpoint.resume_job;
+  if (!resumed || context.api == nullptr) return;
+  const base::Result<v1::GetResponse> jobs = GetJobs(context, *resumed);
+  if (!jobs.ok() || jobs->jobs_size() != 1 || jobs->jobs(0).view().state() != "FINISHED") return;
+  const base::Result<job::ResumedRun> earlier = ReadResumedRun(jobs->jobs(0));
+  if (!earlier.ok()) return;
+  if (auto problem = job::CheckResumedRun(assessment->job, assessment->steps, *earlier))
+    assessment->site_problems.push_back(std::move(*problem));
+}
+
+}  // namespace trainctl::client

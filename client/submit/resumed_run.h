@@ -1,0 +1,18 @@
+// Whether the job that another goes on from has steps left. The coordinator decides it again at
+// submit; here it is for a dry run and an early word.
+#pragma once
+
+#include "client/context.h"
+#include "client/submit/assessment.h"
+#include "common/base/result.h"
+#include "common/job/resumed_run.h"
+
+namespace trainctl::client {
+
+// Of a job that has ended. kInvalid: its stored job file can't be read.
+base::Result<job::ResumedRun> ReadResumedRun(const v1::JobDetail& detail);
+
+// Adds to site_problems. Asks the coordinator only about a job that goes on from another.
+void RefuseFinishedRun(Context& context, Assessment* assessment);
+
+}  // namespace trainctl::client
