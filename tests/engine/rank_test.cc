@@ -206,6 +206,50 @@ TEST_F(DivergingTest, TheLastGoodCheckpointStays) {
   EXPECT_TRUE(end.All<job::RankSaved>().empty());
 }
 
+// No loss comes after the last step, and without validation rows nobody else looks.
+TEST_F(DivergingTest, WeightsThatTheLastStepRuinsAreNotSaved) {
+  plan_.job.data.val_split_fraction = 0;
+  plan_.job.checkpoint = {.every_steps = 1, .keep_last = 1};
+  plan_.job.train.max_steps = 2;
+  ASSERT_EQ(Run().outcome().outcome, job::Outcome::kSucceeded);
+  fs::remove(folder_ / "out" / "model.safetensors");
+  plan_.attempt = 2;
+  plan_.job.checkpoint.resume_from = folder_ / "out" / "checkpoints";
+  plan_.job.optimizer.lr = 1e39;  // more than fp32 holds
+  plan_.job.train.max_steps = 3;
+  const RankEnd end = Run();
+  EXPECT_EQ(end.outcome().outcome, job::Outcome::kDiverged) << end.outcome().message;
+  EXPECT_NE(end.outcome().message.find("the weights' norm is "), std::string::npos)
+      << end.outcome().message;
+  EXPECT_EQ(end.Points("loss").size(), 1u);
+  EXPECT_TRUE(end.All<job::RankSaved>().empty());
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "checkpoints" / "step-2"));
+  EXPECT_FALSE(fs::exists(folder_ / "out" / "checkpoints" / "step-3"));
+  EXPECT_FALSE(fs::exists(folder_ / "out" / "model.safetensors"));
+}
+
+TEST_F(DivergingTest, WithOnNanContinueRuinedWeightsAreSavedAndSaid) {
+  plan_.job.data.val_split_fraction = 0;
+  plan_.job.train.max_steps = 1;
+  plan_.job.train.on_nan = job::OnNan::kContinue;
+  plan_.job.optimizer.lr = 1e39;
+  const RankEnd end = Run();
+  EXPECT_EQ(end.outcome().outcome, job::Outcome::kDiverged) << end.outcome().message;
+  EXPECT_EQ(end.All<job::RankSaved>().size(), 1u);
+}
+
+TEST_F(RankTest, TheLastStepsGradientIsLookedAt) {
+  plan_.job.train.max_steps = 42;
+  plan_.job.train.epochs = 100;
+  plan_.job.data.max_rows = 32;
+  const RankEnd end = Run();
+  ASSERT_EQ(end.outcome().outcome, job::Outcome::kSucceeded) << end.outcome().message;
+  const auto norms = end.Points("grad_norm");
+  ASSERT_FALSE(norms.empty());
+  EXPECT_LT(norms.size(), 42u);
+  EXPECT_EQ(norms.back().step, 41);
+}
+
 TEST_F(RankTest, AStopEndsItAfterTheStepAsCancelled) {
   plan_.job.train.max_steps = 100000;
   plan_.job.train.epochs = 100000;

@@ -1,4 +1,5 @@
-// The squared norm of flat gradients, for clipping and the grad_norm metric.
+// The squared norm of flat gradients, for clipping and the grad_norm metric; and of weights, to
+// know that they are numbers.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -74,6 +74,9 @@ class Strategy : public ops::ParameterAccess {
   // Everything is reduced and updated. The norm of the whole gradient, before clipping, as an fp32
   // scalar on the device: undefined unless wanted or clipped by.
   virtual at::Tensor FinishStep() = 0;
+  // Between steps: the norm of the trainable weights as they are computed with, an fp64 scalar on
+  // the device. NaN or infinite where one of this rank's is. Every rank calls it alike.
+  virtual at::Tensor WeightsNorm() = 0;
 
   virtual HeldBytes Held() const = 0;
 };

@@ -270,6 +270,16 @@ at::Tensor UnitStrategy::FinishStep() {
   return norm;
 }
 
+at::Tensor UnitStrategy::WeightsNorm() {
+  const at::Tensor squared =
+      at::zeros({}, at::TensorOptions().device(options_.device).dtype(at::kDouble));
+  for (const at::Tensor& part : compute()) {
+    if (part.numel() > 0) optim::AddNormSquared(part, squared);
+  }
+  ReduceNorm(squared);
+  return at::sqrt(squared);
+}
+
 HeldBytes UnitStrategy::Held() const {
   HeldBytes held{.params = Bytes(compute_) + GatheredBytes(),
                  .grads = Bytes(leased_) + Bytes(held_),

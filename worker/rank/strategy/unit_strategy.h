@@ -43,6 +43,7 @@ class UnitStrategy : public Strategy {
   void BeginStep(int64_t step, double lr, bool want_grad_norm) override;
   void BeginMicroStep(int64_t micro_step) override;
   at::Tensor FinishStep() override;
+  at::Tensor WeightsNorm() override;
   HeldBytes Held() const override;
 
  protected:

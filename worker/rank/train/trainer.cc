@@ -54,8 +54,10 @@ TrainingEnd Trainer::Run() {
     if (CheckpointIsDue(step + 1)) Checkpoint(step + 1);
   }
   Retire();
+  if (step > first_step_) LookAtWeights(step - 1);
   if (step < total_steps_ && parts_.checkpointer != nullptr && saved_steps_ != step)
     Checkpoint(step);
+  if (parts_.checkpointer != nullptr && !MustStop()) parts_.checkpointer->Confirm(step);
   const int64_t last_step = std::max<int64_t>(0, step - 1);
   memory_.ReportPeak(last_step);
   if (MustStop()) return TrainingEnd::kDiverged;
@@ -160,6 +162,13 @@ void Trainer::LookAt(int64_t step, double value, const char* name) {
   if (MustStop() || parts_.comm.rank() != 0) return;
   parts_.reporter.Send(job::RankNotice{divergence_->what + " at step " + std::to_string(step) +
                                        "; training goes on, as train.on_nan says"});
+}
+
+void Trainer::LookAtWeights(int64_t step) {
+  if (is_lost_) return;
+  const at::Tensor norm = parts_.strategy.WeightsNorm();
+  if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.AllReduce(norm));
+  LookAt(step, norm.item<double>(), "weights' norm");
 }
 
 bool Trainer::EvaluationIsDue(int64_t step) const {

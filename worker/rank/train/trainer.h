@@ -40,8 +40,8 @@ struct TrainerParts {
   std::function<void(int64_t done)> on_micro_step = [](int64_t) {};  // of a step
 };
 
-// kStopped: by a command. kDiverged: train.on_nan is "stop", and the loss or the gradient's norm is
-// not a number any more.
+// kStopped: by a command. kDiverged: train.on_nan is "stop", and the loss, the gradient's norm or
+// the last step's weights are not numbers any more.
 enum class TrainingEnd { kFinished, kStopped, kDiverged };
 
 // Where a run's numbers were lost first.
@@ -57,7 +57,8 @@ class Trainer {
 
   // Runs to the end, or to the end of a step after a stop was asked for: where the job writes
   // checkpoints one has then been begun. Or to the second step after a divergence at most, of which
-  // no checkpoint is begun. The same on all ranks. Throws what LibTorch and the communicator throw.
+  // no checkpoint is begun. Checkpoints whose weights proved good are confirmed. The same on all
+  // ranks. Throws what LibTorch and the communicator throw.
   TrainingEnd Run();
 
   // None: all losses were numbers.
@@ -83,8 +84,13 @@ class Trainer {
   // Reports the step that is in flight, once the device has done it.
   void Retire();
   void Report(const InFlight& done, double seconds);
-  // As often as memory is sampled, and of the weights of a checkpoint, to know that they are good.
-  bool WantsNorm(int64_t step) const { return memory_.Samples(step) || step == saved_steps_; }
+  // As often as memory is sampled, and of the weights of a checkpoint and of the last step, to know
+  // that they are good.
+  bool WantsNorm(int64_t step) const {
+    return memory_.Samples(step) || step == saved_steps_ || step + 1 == total_steps_;
+  }
+  // Behind the last step, whose weights no further loss tells about.
+  void LookAtWeights(int64_t step);
   void LookAt(int64_t step, double value, const char* name);
   bool MustStop() const { return divergence_ && parts_.plan.job.train.on_nan == job::OnNan::kStop; }
   void Evaluate(int64_t step);
