@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,36 @@ struct RankEnd {
       if (phases.empty() || phases.back() != message.phase) phases.push_back(message.phase);
     }
     return phases;
+  }
+  // Each phase that has a measure, one after the other, with all that was said of how far it is.
+  struct Work {
+    job::RunPhase phase;
+    std::vector<int64_t> done;
+    int64_t total = 0;
+  };
+  std::vector<Work> MeasuredWork() const {
+    std::vector<Work> works;
+    std::optional<job::RunPhase> last;
+    for (const job::RankPhase& message : All<job::RankPhase>()) {
+      const bool is_new = last != message.phase;
+      last = message.phase;
+      if (message.total == 0) continue;
+      if (is_new || works.empty() || works.back().phase != message.phase)
+        works.push_back({message.phase, {}});
+      works.back().done.push_back(message.done);
+      works.back().total = message.total;
+    }
+    return works;
+  }
+  // All that had a measure went up to its end.
+  void ExpectMeasured(const std::vector<job::RunPhase>& phases) const {
+    std::vector<job::RunPhase> measured;
+    for (const Work& work : MeasuredWork()) {
+      measured.push_back(work.phase);
+      EXPECT_TRUE(std::ranges::is_sorted(work.done)) << job::Name(work.phase);
+      EXPECT_EQ(work.done.back(), work.total) << job::Name(work.phase);
+    }
+    EXPECT_EQ(measured, phases);
   }
   std::vector<job::MetricPoint> Points(const std::string& name) const {
     std::vector<job::MetricPoint> points;

@@ -155,6 +155,21 @@ TEST_F(RankTest, LongWorkSaysHowFarItIs) {
   using enum job::RunPhase;
   EXPECT_EQ(end.Phases(), (std::vector{kTokenizing, kJoining, kLoading, kTraining, kEvaluating,
                                        kTraining, kSaving}));
+  end.ExpectMeasured({kTokenizing, kLoading, kEvaluating, kSaving});
+}
+
+TEST_F(RankTest, AStepThatWaitsForACheckpointSaysHowFarThatIs) {
+  plan_.job.output.dir = folder_ / "out";
+  plan_.job.checkpoint.every_steps = 2;
+  const RankEnd end = Run();
+  using enum job::RunPhase;
+  EXPECT_EQ(end.Phases(),
+            (std::vector{kTokenizing, kJoining, kLoading, kTraining, kSaving, kTraining,
+                         kEvaluating, kTraining, kSaving, kTraining, kSaving}));
+  const std::vector<RankEnd::Work> works = end.MeasuredWork();
+  ASSERT_EQ(works.back().phase, kSaving);
+  EXPECT_GT(works.back().total, 0);
+  EXPECT_EQ(works.back().done.back(), works.back().total);
 }
 
 class DivergingTest : public RankTest {

@@ -92,6 +92,7 @@ TEST_F(TrialTest, IsSaidAsAPhaseBeforeLoading) {
   ASSERT_GE(phases.size(), 5u);
   EXPECT_EQ(std::vector(phases.begin(), phases.begin() + 5),
             (std::vector{kTokenizing, kJoining, kTrial, kLoading, kTraining}));
+  end.ExpectMeasured({kTokenizing, kTrial, kLoading, kEvaluating});
   ASSERT_FALSE(end.All<job::RankNotice>().empty());
   EXPECT_EQ(end.All<job::RankNotice>()[0].text.rfind("trial of micro batch 4: peak ", 0), 0u)
       << end.All<job::RankNotice>()[0].text;

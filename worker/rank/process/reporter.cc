@@ -41,6 +41,7 @@ void Reporter::Phase(job::RunPhase phase, int64_t done, int64_t total) {
   {
     const std::lock_guard lock(mutex_);
     const bool is_new = phase != phase_.phase;
+    if (is_new && phase_changed_) lines_.push_back(job::ToLine(phase_));
     phase_ = {phase, done, total};
     phase_changed_ = !is_new;
     if (!is_new) return;

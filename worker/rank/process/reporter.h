@@ -29,8 +29,8 @@ class Reporter {
   ~Reporter();
 
   void Send(const job::RankMessage& message);
-  // What the rank does, and how far it is. A new phase is sent at once; of one phase the latest
-  // word, at most every kFlushInterval.
+  // What the rank does, and how far it is. A new phase is sent at once, behind the last word of the
+  // one before; of one phase the latest word, at most every kFlushInterval.
   void Phase(job::RunPhase phase, int64_t done = 0, int64_t total = 0);
   // What was written completely, a file or a folder. Its record is made here: all its files but
   // those that lay there before, unchanged.

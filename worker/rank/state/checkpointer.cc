@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kBufferBytes = int64_t{64} << 20;
 constexpr base::SteadyMicros kPartsTimeout = 600'000'000;
 constexpr auto kPartsPause = std::chrono::milliseconds(20);
+constexpr auto kTellInterval = std::chrono::milliseconds(250);
 
 files::CheckpointSlice Describe(const strategy::StateSlice& slice) {
   return {.tensor = slice.tensor,
@@ -59,9 +60,9 @@ std::vector<strategy::StateSlice> Checkpointer::WrittenSlices() const {
 }
 
 void Checkpointer::Save(const TrainingMoment& moment) {
-  step_waits_ = true;
   Finish();
-  finishing_ = false;
+  finishing_ = writer_done_ = false;
+  written_bytes_ = 0;
   const std::vector<strategy::StateSlice> slices = WrittenSlices();
   files::CheckpointPart::Options part{
       .place = {.directory = files::CheckpointsDirectory(*options_.plan.job.output.dir),
@@ -84,9 +85,9 @@ void Checkpointer::Save(const TrainingMoment& moment) {
                                      .files = {}};
   writer_ = std::thread([this, part = std::move(part), manifest = std::move(manifest)]() mutable {
     Write(std::move(part), std::move(manifest));
+    Set([this] { writer_done_ = true; });
   });
   Copy(slices);
-  step_waits_ = false;
 }
 
 // The slices' bytes one after another, through as many buffers as they fill.
@@ -97,6 +98,7 @@ void Checkpointer::Copy(const std::vector<strategy::StateSlice>& slices) {
   const auto push = [&] {
     if (buffer.defined())
       staging_.Push({std::exchange(buffer, at::Tensor()), filled, StreamMark(options_.device)});
+    SayWaiting();
   };
   for (const strategy::StateSlice& slice : slices) {
     const at::Tensor bytes = slice.values.contiguous().view(at::kByte);
@@ -118,9 +120,16 @@ void Checkpointer::Copy(const std::vector<strategy::StateSlice>& slices) {
 }
 
 void Checkpointer::Finish() {
-  step_waits_ = true;
   Set([this] { finishing_ = true; });
-  if (writer_.joinable()) writer_.join();
+  if (!writer_.joinable()) return;
+  for (std::unique_lock lock(mutex_);
+       !changed_.wait_for(lock, kTellInterval, [this] { return writer_done_; });) {
+    lock.unlock();
+    SayWaiting();
+    lock.lock();
+  }
+  SayWaiting();
+  writer_.join();
 }
 
 void Checkpointer::Set(const std::function<void()>& change) {
@@ -147,8 +156,7 @@ Checkpointer::Verdict Checkpointer::AwaitVerdict(int64_t steps_done) {
     return confirmed_steps_ >= steps_done || rejected_ || finishing_ || abandoned_;
   });
   if (confirmed_steps_ >= steps_done) return Verdict::kGood;
-  if (rejected_) return Verdict::kBad;
-  return finishing_ ? Verdict::kGood : Verdict::kUnknown;
+  return rejected_ ? Verdict::kBad : Verdict::kUnknown;
 }
 
 void Checkpointer::Report(const std::function<void(Reporter&)>& report) {
@@ -156,11 +164,9 @@ void Checkpointer::Report(const std::function<void(Reporter&)>& report) {
   if (!abandoned_) report(options_.reporter);
 }
 
-// A step that waits for the disk is slow, not hung.
-void Checkpointer::SayWaiting(int64_t written_bytes) {
-  if (!step_waits_) return;
+void Checkpointer::SayWaiting() {
   Report([&](Reporter& reporter) {
-    reporter.Phase(job::RunPhase::kSaving, written_bytes, state_bytes_);
+    reporter.Phase(job::RunPhase::kSaving, written_bytes_, state_bytes_);
   });
 }
 
@@ -202,7 +208,6 @@ base::Status Checkpointer::WriteOwnPart(files::CheckpointPart::Options options) 
 // Takes every buffer, also after a fault: the training thread waits for them.
 base::Status Checkpointer::WriteStaged(files::CheckpointPart& part) {
   base::Status status = base::Ok{};
-  int64_t written = 0;
   while (std::optional<StagedBytes> staged = staging_.Pop()) {
     if (status.ok()) {
       try {
@@ -214,9 +219,8 @@ base::Status Checkpointer::WriteStaged(files::CheckpointPart& part) {
         status = base::Error{base::Code::kIo, error.what()};
       }
     }
-    written += staged->bytes;
+    written_bytes_ += staged->bytes;
     staging_.GiveBack(std::move(staged->buffer));
-    SayWaiting(written);
   }
   return status.ok() ? part.Finish() : status;
 }

@@ -56,13 +56,14 @@ class Checkpointer {
   // under way.
   void Save(const TrainingMoment& moment);
 
-  // The weights after so many steps gave a loss and a gradient that are numbers. Only then older
+  // The weights after so many steps are numbers, and gave such a loss and gradient. Only then older
   // checkpoints than theirs go, and theirs is told to the worker.
   void Confirm(int64_t steps_done);
   // No checkpoint beyond the confirmed steps is kept: the run has diverged.
   void Reject();
 
-  // Waits for the write under way, whose weights count as confirmed unless they were rejected.
+  // Waits for the write under way, and says meanwhile how far it is. A checkpoint that is neither
+  // confirmed nor rejected stays beside the older ones, and nobody is told of it.
   void Finish();
 
   // The run has failed: the writer touches the reporter no more, and stops waiting for other ranks.
@@ -80,10 +81,11 @@ class Checkpointer {
   bool KeepWaiting(base::SteadyMicros deadline);
   void Set(const std::function<void()>& change);
   enum class Verdict { kGood, kBad, kUnknown };
-  // Blocks until it is known whether weights after so many steps are good; kUnknown: abandoned.
+  // Blocks until it is known whether weights after so many steps are good, or nobody will say.
   Verdict AwaitVerdict(int64_t steps_done);
   void Rotate(const files::CheckpointPlace& place);
-  void SayWaiting(int64_t written_bytes);
+  // A step that waits for the disk is slow, not hung. The training thread's.
+  void SayWaiting();
   // Unless abandoned.
   void Report(const std::function<void(Reporter&)>& report);
 
@@ -91,12 +93,13 @@ class Checkpointer {
   const int64_t state_bytes_;
   Staging staging_;
   std::thread writer_;
-  std::atomic<bool> step_waits_ = false;
+  std::atomic<int64_t> written_bytes_ = 0;  // of the checkpoint under way
   std::mutex mutex_;
   std::condition_variable changed_;
   bool abandoned_ = false;
   bool rejected_ = false;
   bool finishing_ = false;
+  bool writer_done_ = false;
   int64_t confirmed_steps_ = -1;
 };
 
