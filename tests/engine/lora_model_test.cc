@@ -123,9 +123,20 @@ class LoraModelTest : public ::testing::TestWithParam<Case> {
     return sum.item<double>() / Tokens();
   }
 
+  // Counts what is told; the last word comes once the file is on the disk under its name.
+  train::ByteProgress EndsBehind(const std::filesystem::path& file) {
+    return [this, file](int64_t done, int64_t total) {
+      EXPECT_LE(told_, done);
+      EXPECT_EQ(std::filesystem::exists(file), done == total);
+      told_ = done;
+      total_ = total;
+    };
+  }
+
   const c10::NoGradGuard no_grad_;
   bool AdaptsHead() const { return job_.lora->targets.empty() && !shape_.tied_head; }
 
+  int64_t told_ = -1, total_ = 0;
   std::string base_;
   files::SafetensorsFile batch_, adapters_, baseline_;
   job::ModelShape shape_;
@@ -169,9 +180,10 @@ TEST_P(LoraModelTest, LossAndEveryGradientArePefts) {
 TEST_P(LoraModelTest, TheAdapterIsSavedAsPeftSavesIt) {
   const auto model = MakeModel(job_.lora);
   const auto strategy = Load(job_, *model, base_);
-  const base::Status saved =
-      train::SaveAdapter(job_, model->parameters(), true, *strategy, [](int64_t, int64_t) {});
+  const base::Status saved = train::SaveAdapter(job_, model->parameters(), true, *strategy,
+                                                EndsBehind(folder_ / "adapter_model.safetensors"));
   ASSERT_TRUE(saved.ok()) << saved.error().message;
+  EXPECT_EQ(told_, total_);
   const auto file = files::SafetensorsFile::Open(folder_ / "adapter_model.safetensors").value();
   ASSERT_EQ(file.tensors().size(), adapters_.tensors().size());
   for (const files::TensorInfo& info : adapters_.tensors()) {
@@ -193,9 +205,10 @@ TEST_P(LoraModelTest, TheMergedModelStandsAloneWithTheSameLoss) {
   const auto model = MakeModel(job_.lora);
   const auto strategy = Load(job_, *model, base_);
   const double unmerged = Loss(*model, *strategy);
-  const base::Status saved =
-      train::SaveModel(job_, model->parameters(), true, *strategy, [](int64_t, int64_t) {});
+  const base::Status saved = train::SaveModel(job_, model->parameters(), true, *strategy,
+                                              EndsBehind(folder_ / "model.safetensors"));
   ASSERT_TRUE(saved.ok()) << saved.error().message;
+  EXPECT_EQ(told_, total_);
   job::JobSpec plain = job_;
   plain.lora = std::nullopt;
   const auto merged_model = MakeModel(std::nullopt);

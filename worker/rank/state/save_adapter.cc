@@ -64,12 +64,15 @@ base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& tab
   if (writes) CreateAdapterFiles(job, table, file);
   for (size_t param = 0; param < table.params.size(); ++param) {
     if (!table.params[param].adapter) continue;
+    progress(done, total);
     const at::Tensor rows = strategy.GetRows(static_cast<ops::ParamId>(param));
     for (const ops::ParamPiece& piece : table.params[param].pieces)
       file.Append(rows.narrow(0, piece.row, piece.rows));
-    progress(done += table.params[param].numel() * value_bytes, total);
+    done += table.params[param].numel() * value_bytes;
   }
-  return file.Finish();
+  if (base::Status finished = file.Finish(); !finished) return finished;
+  progress(total, total);
+  return base::Ok{};
 }
 
 }  // namespace trainctl::train

@@ -39,11 +39,14 @@ base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table
   int64_t done = 0;
   for (size_t param = 0; param < table.params.size(); ++param) {
     if (table.params[param].adapter) continue;
+    progress(done, total);
     for (const at::Tensor& piece : merger.Pieces(static_cast<ops::ParamId>(param)))
       file.Append(piece);
-    progress(done += table.params[param].numel() * value_bytes, total);
+    done += table.params[param].numel() * value_bytes;
   }
-  return file.Finish();
+  if (base::Status finished = file.Finish(); !finished) return finished;
+  progress(total, total);
+  return base::Ok{};
 }
 
 }  // namespace trainctl::train
