@@ -60,15 +60,17 @@ void NcclGroup::Join(const JoinOptions& options, const ncclUniqueId& id) {
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 1;
         ncclComm_t comm = nullptr;
-        *result = ncclCommInitRankConfig(&comm, ranks, id, rank, &config);
+        const ncclResult_t joined = ncclCommInitRankConfig(&comm, ranks, id, rank, &config);
         const std::lock_guard lock(state->mutex);
         state->comm = comm;
+        *result = joined;  // whoever sees success finds the communicator
       });
-  if (*result == ncclSuccess) return;
+  const ncclResult_t joined = *result;
+  if (joined == ncclSuccess) return;
   const std::string waited = "joining the NCCL group as rank " + std::to_string(options.rank) +
                              " of " + std::to_string(options.world_size) + " on CUDA device " +
                              std::to_string(state_->device);
-  Fail(done ? waited : waited + ": not all ranks came within " + Seconds(timeout), *result);
+  Fail(done ? waited : waited + ": not all ranks came within " + Seconds(timeout), joined);
 }
 
 NcclGroup::~NcclGroup() {
