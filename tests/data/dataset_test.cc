@@ -58,6 +58,27 @@ TEST_F(DatasetTest, AnAlpacaRowIsPromptAndOutputBetweenBosAndEos) {
   EXPECT_EQ(dataset->tokens.size(), dataset->total_tokens);
 }
 
+// The file counts twice: for its digest, and for its tokens.
+TEST_F(DatasetTest, PlainTextTellsHowFarItsTokensAre) {
+  data_.format = job::DataFormat::kPlain;
+  std::string text;
+  while (text.size() < (size_t{5} << 20)) text += "some words of a long text\n";
+  const auto bytes = static_cast<int64_t>(text.size());
+  data_.path = directory_.Write("data", text);
+  std::vector<int64_t> told;
+  const auto progress = [&](int64_t done, int64_t total) {
+    EXPECT_EQ(total, 2 * bytes);
+    told.push_back(done);
+  };
+  const auto dataset = LoadDataset(data_, model_, directory_.path(), 1000, "", progress);
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_GE(
+      std::ranges::count_if(told, [&](int64_t done) { return done > bytes && done < 2 * bytes; }),
+      4);
+  EXPECT_EQ(told.back(), 2 * bytes);
+}
+
 TEST_F(DatasetTest, FromTheCacheItIsTheSame) {
   data_.path = directory_.Write("data", R"([{"instruction": "Add.", "input": "1 2", "output": "3"},
                                                {"instruction": "Go", "output": "ok"}])");

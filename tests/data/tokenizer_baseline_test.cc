@@ -3,6 +3,7 @@
 // (generate_special_tokens.py).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -53,6 +54,21 @@ TEST_P(TokenizerBaseline, EveryStringHasTheIdsOfTheOriginal) {
     }
   }
   EXPECT_EQ(different, 0);
+}
+
+TEST_P(TokenizerBaseline, AWholeTextTellsHowFarItIs) {
+  auto tokenizer = LoadTokenizer(kBaselines + GetParam());
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "A row, number " + std::to_string(i) + ".\n";
+  std::vector<size_t> told;
+  std::vector<int32_t> ids;
+  (*tokenizer)->Encode(text, &ids, [&](size_t done_bytes) { told.push_back(done_bytes); });
+  EXPECT_EQ(ids, (*tokenizer)->Encode(text));
+  EXPECT_GT(told.size(), 1000u);
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_LT(told.front(), text.size() / 100);
+  EXPECT_EQ(told.back(), text.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerBaseline,

@@ -121,7 +121,11 @@ base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Sourc
   }
   auto tokenizer = TokenizerOf(source);
   if (!tokenizer) return tokenizer.error();
-  std::vector<int32_t> ids = (*tokenizer)->Encode(file.text());
+  std::vector<int32_t> ids;
+  const auto told = [&](size_t done_bytes) {
+    source.progress(static_cast<int64_t>(std::min(done_bytes, file.text().size())));
+  };
+  (*tokenizer)->Encode(file.text(), &ids, told);
   const auto known = CheckVocabulary(ids, source.model.vocab, **tokenizer);
   if (!known) return Invalid(file.path() + ": " + known.error().message);
   std::vector<Row> rows = CutRows(static_cast<int64_t>(ids.size()), source);

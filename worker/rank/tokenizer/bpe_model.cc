@@ -132,10 +132,11 @@ void BpeModel::EncodeWord(std::string_view word, std::vector<int32_t>* ids) cons
   cache_->Keep(word, std::span(*ids).subspan(first));
 }
 
-void BpeModel::Encode(std::string_view word, std::vector<int32_t>* ids) const {
+void BpeModel::Encode(std::string_view word, std::vector<int32_t>* ids, ToldWords* told) const {
   while (!word.empty()) {
     const std::string_view part = cuts_at_spaces_ ? FirstSpaceWord(word) : word;
     EncodeWord(part, ids);
+    told->Add(part.size());
     word.remove_prefix(part.size());
   }
 }

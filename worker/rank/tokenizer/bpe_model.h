@@ -14,6 +14,7 @@
 #include "worker/rank/tokenizer/bpe_merge.h"
 #include "worker/rank/tokenizer/merge_table.h"
 #include "worker/rank/tokenizer/string_map.h"
+#include "worker/rank/tokenizer/told_words.h"
 #include "worker/rank/tokenizer/word_cache.h"
 
 namespace trainctl::data {
@@ -37,7 +38,7 @@ class BpeModel {
   static base::Result<BpeModel> Create(BpeSpec spec);
 
   // The ids of one word, appended. The word is raw UTF-8, with byte_level too.
-  void Encode(std::string_view word, std::vector<int32_t>* ids) const;
+  void Encode(std::string_view word, std::vector<int32_t>* ids, ToldWords* told) const;
 
   // By the entry as the file writes it; −1: none.
   int32_t IdOf(std::string_view entry) const;

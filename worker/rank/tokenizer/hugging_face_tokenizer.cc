@@ -28,22 +28,26 @@ HuggingFaceTokenizer::HuggingFaceTokenizer(TokenizerParts parts)
   }
 }
 
-void HuggingFaceTokenizer::Encode(std::string_view text, std::vector<int32_t>* ids) const {
+void HuggingFaceTokenizer::Encode(std::string_view text, std::vector<int32_t>* ids,
+                                  const EncodeProgress& progress) const {
   std::string storage;
   text = RepairUtf8(text, &storage);
   for (const Segment& segment : in_original_.Split(text)) {
     if (segment.id >= 0) {
       ids->push_back(segment.id);
-    } else if (const bool at_start = segment.text.data() == text.data(); normalizer_.empty()) {
-      EncodeNormalized(segment.text, at_start, ids);
-    } else {
-      EncodeNormalized(normalizer_.Normalize(segment.text), at_start, ids);
+      continue;
     }
+    const auto begin = static_cast<size_t>(segment.text.data() - text.data());
+    const std::string normalized =
+        normalizer_.empty() ? std::string() : normalizer_.Normalize(segment.text);
+    const std::string_view rest = normalizer_.empty() ? segment.text : normalized;
+    ToldWords told(progress, begin, segment.text.size(), rest.size());
+    EncodeNormalized(rest, begin == 0, ids, &told);
   }
 }
 
 void HuggingFaceTokenizer::EncodeNormalized(std::string_view text, bool at_start,
-                                            std::vector<int32_t>* ids) const {
+                                            std::vector<int32_t>* ids, ToldWords* told) const {
   for (const Segment& segment : in_normalized_.Split(text)) {
     if (segment.id >= 0) {
       ids->push_back(segment.id);
@@ -52,7 +56,7 @@ void HuggingFaceTokenizer::EncodeNormalized(std::string_view text, bool at_start
     Pieces words;
     words.list.push_back({segment.text, at_start && segment.text.data() == text.data()});
     pre_tokenizer_.Split(&words);
-    for (const Piece& word : words.list) model_.Encode(word.text, ids);
+    for (const Piece& word : words.list) model_.Encode(word.text, ids, told);
   }
 }
 

@@ -33,14 +33,16 @@ class HuggingFaceTokenizer : public Tokenizer {
   explicit HuggingFaceTokenizer(TokenizerParts parts);
 
   using Tokenizer::Encode;
-  void Encode(std::string_view text, std::vector<int32_t>* ids) const override;
+  void Encode(std::string_view text, std::vector<int32_t>* ids,
+              const EncodeProgress& progress) const override;
   std::string Decode(std::span<const int32_t> ids) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(entries_.size()); }
   int32_t IdOf(std::string_view token) const override;
   const std::optional<std::vector<int32_t>>& prefix() const override { return prefix_; }
 
  private:
-  void EncodeNormalized(std::string_view text, bool at_start, std::vector<int32_t>* ids) const;
+  void EncodeNormalized(std::string_view text, bool at_start, std::vector<int32_t>* ids,
+                        ToldWords* told) const;
 
   Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;

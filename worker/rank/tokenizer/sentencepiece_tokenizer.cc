@@ -13,6 +13,7 @@
 #include "worker/rank/tokenizer/space_words.h"
 #include "worker/rank/tokenizer/string_map.h"
 #include "worker/rank/tokenizer/tokenizer.h"
+#include "worker/rank/tokenizer/told_words.h"
 #include "worker/rank/tokenizer/utf8.h"
 #include "worker/rank/tokenizer/word_cache.h"
 
@@ -24,7 +25,8 @@ class SentencePieceTokenizer : public Tokenizer {
   SentencePieceTokenizer(SentencePieceModel model, Charsmap charsmap);
 
   using Tokenizer::Encode;
-  void Encode(std::string_view text, std::vector<int32_t>* ids) const override;
+  void Encode(std::string_view text, std::vector<int32_t>* ids,
+              const EncodeProgress& progress) const override;
   std::string Decode(std::span<const int32_t> ids) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(model_.pieces.size()); }
   int32_t IdOf(std::string_view token) const override;
@@ -192,12 +194,15 @@ void SentencePieceTokenizer::EncodeWord(std::string_view word, std::vector<int32
   cache_.Keep(word, std::span(*ids).subspan(first));
 }
 
-void SentencePieceTokenizer::Encode(std::string_view text, std::vector<int32_t>* ids) const {
+void SentencePieceTokenizer::Encode(std::string_view text, std::vector<int32_t>* ids,
+                                    const EncodeProgress& progress) const {
   std::string storage;
   const std::string normalized = Normalize(RepairUtf8(text, &storage));
+  ToldWords told(progress, 0, text.size(), normalized.size());
   for (std::string_view rest = normalized; !rest.empty();) {
     const std::string_view word = cuts_at_spaces_ ? FirstSpaceWord(rest) : rest;
     EncodeWord(word, ids);
+    told.Add(word.size());
     rest.remove_prefix(word.size());
   }
 }

@@ -2,7 +2,9 @@
 // SentencePiece (tokenizer.model) make them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +20,10 @@ namespace trainctl::data {
 // addressed by 31 bits, and needs some tens of bytes of memory for each of its own.
 constexpr size_t kMaxTextBytes = size_t{128} << 20;
 
+// Told on the calling thread how many of a text's bytes are encoded, about; never fewer than
+// before.
+using EncodeProgress = std::function<void(size_t done_bytes)>;
+
 // Thread-safe: Encode and Decode may be called from several threads at once.
 class Tokenizer {
  public:
@@ -28,7 +34,10 @@ class Tokenizer {
   // does by default: tokenizers those of its added_tokens, SentencePiece its user-defined symbols.
   // Bytes that are not UTF-8 count as U+FFFD, one for each maximal broken sequence, as Python's
   // decode(errors="replace") gives them.
-  virtual void Encode(std::string_view text, std::vector<int32_t>* ids) const = 0;
+  // progress may be empty.
+  virtual void Encode(std::string_view text, std::vector<int32_t>* ids,
+                      const EncodeProgress& progress) const = 0;
+  void Encode(std::string_view text, std::vector<int32_t>* ids) const { Encode(text, ids, {}); }
   std::vector<int32_t> Encode(std::string_view text) const {
     std::vector<int32_t> ids;
     Encode(text, &ids);
