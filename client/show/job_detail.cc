@@ -15,17 +15,6 @@ Json Parsed(const std::string& text) {
   return json.is_discarded() ? Json(nullptr) : json;
 }
 
-Json MemoryJson(const v1::MemoryByKind& memory) {
-  return {{"params", memory.params()},
-          {"grads", memory.grads()},
-          {"optimizer", memory.optimizer()},
-          {"optimizer_cpu", memory.optimizer_cpu()},
-          {"other", memory.other()},
-          {"allocated", memory.allocated()},
-          {"peak_allocated", memory.peak_allocated()},
-          {"reserved", memory.reserved()}};
-}
-
 Json RankJson(const v1::RankView& rank) {
   return {{"rank", rank.rank()},
           {"worker", rank.worker()},
@@ -44,29 +33,20 @@ Json RankJson(const v1::RankView& rank) {
 Json AttemptJson(const v1::AttemptView& attempt) {
   Json ranks = Json::array();
   for (const v1::RankView& rank : attempt.ranks()) ranks.push_back(RankJson(rank));
-  Json json = {{"attempt", attempt.attempt()},
-               {"outcome", attempt.outcome().empty() ? Json(nullptr) : Json(attempt.outcome())},
-               {"message", attempt.message()},
-               {"micro_batch_size",
-                attempt.micro_batch_size() > 0 ? Json(attempt.micro_batch_size()) : Json(nullptr)},
-               {"trial", attempt.trial()},
-               {"started_at", Seconds(attempt.started_at())},
-               {"ended_at", Seconds(attempt.ended_at())},
-               {"rank", attempt.has_rank() ? Json(attempt.rank()) : Json(nullptr)},
-               {"exit_code", attempt.has_exit_code() ? Json(attempt.exit_code()) : Json(nullptr)},
-               {"signal", attempt.has_signal() ? Json(attempt.signal()) : Json(nullptr)},
-               {"oom", nullptr},
-               {"last_log_lines", attempt.last_log_lines()},
-               {"ranks", ranks}};
-  if (attempt.has_oom()) {
-    const v1::OomDetail& oom = attempt.oom();
-    json["oom"] = {{"rank", oom.rank()},
-                   {"phase", oom.phase()},
-                   {"requested_bytes", oom.requested_bytes()},
-                   {"limit_bytes", oom.limit_bytes()},
-                   {"memory", MemoryJson(oom.memory())}};
-  }
-  return json;
+  return {{"attempt", attempt.attempt()},
+          {"outcome", attempt.outcome().empty() ? Json(nullptr) : Json(attempt.outcome())},
+          {"message", attempt.message()},
+          {"micro_batch_size",
+           attempt.micro_batch_size() > 0 ? Json(attempt.micro_batch_size()) : Json(nullptr)},
+          {"trial", attempt.trial()},
+          {"started_at", Seconds(attempt.started_at())},
+          {"ended_at", Seconds(attempt.ended_at())},
+          {"rank", attempt.has_rank() ? Json(attempt.rank()) : Json(nullptr)},
+          {"exit_code", attempt.has_exit_code() ? Json(attempt.exit_code()) : Json(nullptr)},
+          {"signal", attempt.has_signal() ? Json(attempt.signal()) : Json(nullptr)},
+          {"oom", Parsed(attempt.oom_json())},
+          {"last_log_lines", attempt.last_log_lines()},
+          {"ranks", ranks}};
 }
 
 }  // namespace

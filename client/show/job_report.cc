@@ -7,6 +7,7 @@
 #include "client/show/job_text.h"
 #include "client/show/memory_record.h"
 #include "client/show/text_table.h"
+#include "common/base/size.h"
 #include "common/estimate/prediction.h"
 
 namespace trainctl::client {
@@ -38,7 +39,7 @@ std::string OverviewText(const v1::JobDetail& detail) {
 
 std::string CauseText(const v1::AttemptView& attempt) {
   std::vector<std::string> causes = Causes(attempt);
-  if (attempt.has_oom()) causes.push_back(OomText(attempt.oom()));
+  if (const auto oom = OomOf(attempt)) causes.push_back(OomText(*oom));
   return Join(causes, ", ");
 }
 
@@ -76,7 +77,7 @@ std::string AttemptsText(const v1::JobDetail& detail) {
 }
 
 std::string BytesText(const std::optional<int64_t>& bytes) {
-  return bytes ? FormatMemory(*bytes) : "–";
+  return bytes ? base::FormatBytes(*bytes) : "–";
 }
 
 // The whole of it: peak, time.

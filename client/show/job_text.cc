@@ -1,6 +1,8 @@
 #include "client/show/job_text.h"
 
 #include "client/show/format.h"
+#include "common/base/size.h"
+#include "common/rank/rank_json.h"
 #include "common/rank/reduction.h"
 #include "common/wire/metric_point.h"
 
@@ -24,9 +26,14 @@ std::vector<std::string> Causes(const v1::AttemptView& attempt) {
   return causes;
 }
 
-std::string OomText(const v1::OomDetail& oom) {
-  return "asked for " + FormatMemory(oom.requested_bytes()) + " in " + oom.phase() +
-         " with a limit of " + FormatMemory(oom.limit_bytes());
+std::optional<job::OomDetail> OomOf(const v1::AttemptView& attempt) {
+  base::Result<job::OomDetail> oom = job::OomDetailFromJson(attempt.oom_json());
+  return oom ? std::optional(*std::move(oom)) : std::nullopt;
+}
+
+std::string OomText(const job::OomDetail& oom) {
+  return "asked for " + base::FormatBytes(oom.requested_bytes) + " in " + oom.phase +
+         " with a limit of " + base::FormatBytes(oom.limit_bytes);
 }
 
 std::vector<job::MetricSummary> SummariesOf(const v1::JobDetail& detail) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "client/show/text_table.h"
+#include "common/job/outcome.h"
 #include "common/rank/metric.h"
 #include "proto/trainctl.pb.h"
 
@@ -19,8 +21,11 @@ std::string TimeText(int64_t micros);            // of 0: empty
 // What ended the attempt: "rank 1", "exit code 3", "signal 9".
 std::vector<std::string> Causes(const v1::AttemptView& attempt);
 
+// What memory held where the attempt ran out of it.
+std::optional<job::OomDetail> OomOf(const v1::AttemptView& attempt);
+
 // "asked for 2.00 GiB in backward with a limit of 10.00 GiB"
-std::string OomText(const v1::OomDetail& oom);
+std::string OomText(const job::OomDetail& oom);
 
 // What is kept of its metrics.
 std::vector<job::MetricSummary> SummariesOf(const v1::JobDetail& detail);

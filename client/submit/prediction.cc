@@ -4,28 +4,15 @@
 #include <set>
 
 #include "client/show/format.h"
+#include "common/base/size.h"
 #include "common/estimate/fit.h"
 #include "common/job/job_json.h"
+#include "common/rank/memory_kind.h"
 
 namespace trainctl::client {
 namespace {
 
 using job::MemoryByKind;
-
-struct MemoryKind {
-  const char* label;
-  int64_t MemoryByKind::* bytes;
-};
-
-constexpr MemoryKind kMemoryKinds[] = {
-    {"parameters", &MemoryByKind::params},
-    {"gradients", &MemoryByKind::grads},
-    {"optimizer", &MemoryByKind::optimizer},
-    {"optimizer (host)", &MemoryByKind::optimizer_cpu},
-    {"other", &MemoryByKind::other},
-    {"allocated", &MemoryByKind::allocated},
-    {"peak allocated", &MemoryByKind::peak_allocated},
-};
 
 std::string Plural(int64_t count, const std::string& noun) {
   return WithThousands(count) + " " + noun + (count == 1 ? "" : "s");
@@ -77,9 +64,9 @@ std::string StepsText(const Assessment& assessment) {
 std::string MemoryText(const Assessment& assessment) {
   if (!assessment.prediction) return "not predicted before the model is inspected";
   std::string text =
-      FormatMemory(assessment.prediction->peak_allocated) + " predicted peak a device";
+      base::FormatBytes(assessment.prediction->peak_allocated) + " predicted peak a device";
   const int64_t limit = LargestLimit(assessment);
-  if (limit > 0) text += ", of " + FormatMemory(limit);
+  if (limit > 0) text += ", of " + base::FormatBytes(limit);
   const std::string gradients = GradientsText(*assessment.prediction);
   return gradients.empty() ? text : text + "; gradients " + gradients;
 }
@@ -88,7 +75,7 @@ std::string GradientsText(const job::MemoryEstimate& estimate) {
   if (!estimate.holds_gradients) return "";
   if (!*estimate.holds_gradients) return "reduced in each micro step";
   const std::string added =
-      estimate.holding_bytes > 0 ? " (+" + FormatMemory(estimate.holding_bytes) + ")" : "";
+      estimate.holding_bytes > 0 ? " (+" + base::FormatBytes(estimate.holding_bytes) + ")" : "";
   return "reduced once a step, held whole" + added;
 }
 
@@ -113,10 +100,11 @@ std::string MemoryTableText(const job::MemoryEstimate& estimate, const TableLayo
     columns.push_back({std::string(job::Name(static_cast<job::Phase>(phase))), true});
   }
   TextTable table(std::move(columns));
-  for (const MemoryKind& kind : kMemoryKinds) {
-    std::vector<TextCell> cells = {kind.label};
+  for (const job::MemoryKind& kind : job::kMemoryKinds) {
+    if (kind.metric == job::Metric::kMemoryReserved) continue;  // the allocator's, not predicted
+    std::vector<TextCell> cells = {std::string(kind.label)};
     for (const MemoryByKind& memory : estimate.phases)
-      cells.emplace_back(FormatMemory(memory.*kind.bytes));
+      cells.emplace_back(base::FormatBytes(memory.*kind.bytes));
     table.AddRow(std::move(cells));
   }
   return table.Render(layout);

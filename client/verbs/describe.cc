@@ -8,9 +8,11 @@
 #include "client/show/job_listing.h"
 #include "client/show/job_text.h"
 #include "client/submit/prediction.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
+#include "common/base/size.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
+#include "common/rank/memory_kind.h"
 
 namespace trainctl::client {
 namespace {
@@ -49,12 +51,15 @@ std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout)
   return "\n" + table.Render(layout);
 }
 
-std::string OomLine(const v1::OomDetail& oom) {
-  const v1::MemoryByKind& memory = oom.memory();
-  return "    rank " + std::to_string(oom.rank()) + " " + OomText(oom) +
-         "; last measured: parameters " + FormatMemory(memory.params()) + ", gradients " +
-         FormatMemory(memory.grads()) + ", optimizer " + FormatMemory(memory.optimizer()) +
-         ", other " + FormatMemory(memory.other()) + ". What to do: trainctl explain oom\n";
+std::string OomLine(const job::OomDetail& oom) {
+  std::string held;
+  for (const job::MemoryKind& kind : job::kMemoryKinds) {
+    if (kind.is_part && oom.memory.*kind.bytes > 0)
+      held += ", " + std::string(kind.label) + " " + base::FormatBytes(oom.memory.*kind.bytes);
+  }
+  return "    rank " + std::to_string(oom.rank) + " " + OomText(oom) + "; last measured" +
+         (held.empty() ? ": nothing" : ":" + held.substr(1)) +
+         ". What to do: trainctl explain oom\n";
 }
 
 std::string CauseText(const v1::AttemptView& attempt) {
@@ -79,7 +84,7 @@ std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layou
                      CauseText(attempt);
   if (!attempt.message().empty()) text += ": " + attempt.message();
   text += "\n";
-  if (attempt.has_oom()) text += OomLine(attempt.oom());
+  if (const auto oom = OomOf(attempt)) text += OomLine(*oom);
   TextTable ranks({{"  RANK", true},
                    {"WORKER"},
                    {"DEVICE"},

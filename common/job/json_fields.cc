@@ -129,8 +129,10 @@ void FieldReader::Member(std::string_view key, JobSpec& job) {
 void FieldReader::Within(std::string_view key, int64_t& value, int64_t least, int64_t most) {
   Member(key, value);
   if (value >= least && value <= most) return;
-  Fail(key, std::to_string(value) + ": expected " + std::to_string(least) + " to " +
-                std::to_string(most));
+  const std::string expected = most == std::numeric_limits<int64_t>::max()
+                                   ? "a number from " + std::to_string(least)
+                                   : std::to_string(least) + " to " + std::to_string(most);
+  Fail(key, std::to_string(value) + ": expected " + expected);
 }
 
 void FieldWriter::Member(std::string_view key, const std::vector<std::string>& values) {

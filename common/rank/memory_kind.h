@@ -1,6 +1,6 @@
-// The kinds of memory, one row each: a member of MemoryByKind, its name in JSON and the metric that
-// it is reported as. To add a kind: its member (common/job/outcome.h), its row, its metric's row,
-// and what measures it.
+// The kinds of memory, one row each: a member of MemoryByKind, its names and the metric that it is
+// reported as. JSON, API, store and every table follow from the rows. To add a kind: its member
+// (common/job/outcome.h), its row, its metric's row, and what measures and predicts it.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,24 @@
 namespace trainctl::job {
 
 struct MemoryKind {
-  std::string_view name;
+  std::string_view name;   // in JSON
+  std::string_view label;  // for people
   int64_t MemoryByKind::* bytes;
   Metric metric;
+  bool is_part = true;  // of what is held; else a sum
 };
 
 inline constexpr MemoryKind kMemoryKinds[] = {
-    {"params", &MemoryByKind::params, Metric::kMemoryParams},
-    {"grads", &MemoryByKind::grads, Metric::kMemoryGrads},
-    {"optimizer", &MemoryByKind::optimizer, Metric::kMemoryOptimizer},
-    {"optimizer_cpu", &MemoryByKind::optimizer_cpu, Metric::kMemoryOptimizerCpu},
-    {"other", &MemoryByKind::other, Metric::kMemoryOther},
-    {"allocated", &MemoryByKind::allocated, Metric::kMemoryAllocated},
-    {"peak_allocated", &MemoryByKind::peak_allocated, Metric::kMemoryPeakAllocated},
-    {"reserved", &MemoryByKind::reserved, Metric::kMemoryReserved},
+    {"params", "parameters", &MemoryByKind::params, Metric::kMemoryParams},
+    {"grads", "gradients", &MemoryByKind::grads, Metric::kMemoryGrads},
+    {"optimizer", "optimizer", &MemoryByKind::optimizer, Metric::kMemoryOptimizer},
+    {"optimizer_cpu", "optimizer (host)", &MemoryByKind::optimizer_cpu,
+     Metric::kMemoryOptimizerCpu},
+    {"other", "other", &MemoryByKind::other, Metric::kMemoryOther},
+    {"allocated", "allocated", &MemoryByKind::allocated, Metric::kMemoryAllocated, false},
+    {"peak_allocated", "peak allocated", &MemoryByKind::peak_allocated,
+     Metric::kMemoryPeakAllocated, false},
+    {"reserved", "reserved", &MemoryByKind::reserved, Metric::kMemoryReserved, false},
 };
 
 // MemoryByKind as JSON, in bytes.

@@ -10,6 +10,10 @@
 
 namespace trainctl::job {
 
+// Of what a rank held when it ran out of memory: also in the store and in the API.
+std::string ToJson(const OomDetail& oom);
+base::Result<OomDetail> OomDetailFromJson(std::string_view text);
+
 std::string ToJson(const RankPlan& plan);
 base::Result<RankPlan> RankPlanFromJson(std::string_view text);
 

@@ -9,6 +9,9 @@
 
 namespace trainctl::job {
 
+// The largest rank that is believed: beyond it a message is damaged.
+inline constexpr int64_t kMaxRank = 65535;
+
 struct RankKey {
   base::JobId job;
   int64_t attempt = 0;  // from 1

@@ -64,8 +64,14 @@ struct RankOutcome {
   std::optional<OomDetail> oom;
 };
 
+// Said by the shim in the rank's place: so many lines of progress and metrics were dropped while
+// nobody took them (worker/shim/spool.h). {"type":"dropped","messages":n}
+struct RankDropped {
+  int64_t messages = 0;
+};
+
 using RankMessage = std::variant<RankStarted, RankPhase, RankRendezvous, RankProgress, RankMetrics,
-                                 RankSaved, RankNotice, RankOutcome>;
+                                 RankSaved, RankNotice, RankOutcome, RankDropped>;
 
 // {"type":"peers","blob":"…"}: to ranks other than 0, once rank 0 published.
 struct PeersCommand {

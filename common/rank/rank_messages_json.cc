@@ -1,4 +1,5 @@
 // One line a message: {"type": …, members …}.
+#include <limits>
 #include <tuple>
 #include <type_traits>
 
@@ -6,14 +7,22 @@
 #include "common/json/write_json.h"
 #include "common/rank/memory_kind.h"
 #include "common/rank/rank_json.h"
+#include "common/rank/rank_key.h"
 
 namespace trainctl::job {
 namespace {
 
+// Longer names are damaged.
+constexpr size_t kMaxMetricNameBytes = 128;
+
+constexpr auto kCount = [](auto& fields, const char* key, auto& count) {
+  fields.Within(key, count, 0, std::numeric_limits<int64_t>::max());
+};
+
 // ---- rank → worker ----
 
 constexpr auto kStartedFields = [](auto& fields, auto& started) {
-  fields.Member("pid", started.pid);
+  kCount(fields, "pid", started.pid);
   fields.Member("commit", started.commit);
   fields.Member("libtorch", started.libtorch);
   fields.Member("nccl", started.nccl);
@@ -23,8 +32,8 @@ constexpr auto kStartedFields = [](auto& fields, auto& started) {
 
 constexpr auto kPhaseFields = [](auto& fields, auto& phase) {
   fields.Named("phase", phase.phase, ParseRunPhase);
-  fields.Member("done", phase.done);
-  fields.Member("total", phase.total);
+  kCount(fields, "done", phase.done);
+  kCount(fields, "total", phase.total);
 };
 
 constexpr auto kRendezvousFields = [](auto& fields, auto& rendezvous) {
@@ -32,21 +41,28 @@ constexpr auto kRendezvousFields = [](auto& fields, auto& rendezvous) {
 };
 
 constexpr auto kProgressFields = [](auto& fields, auto& progress) {
-  fields.Member("step", progress.step);
+  kCount(fields, "step", progress.step);
   fields.MemberOrDefault("first_step", progress.first_step);
-  fields.Member("steps", progress.steps);
+  fields.Expect("first_step", progress.first_step >= 0, "expected a number from 0");
+  kCount(fields, "steps", progress.steps);
   fields.Member("stage", progress.stage);
   fields.MemberIfAny("loss", progress.loss);
-  fields.Member("peak_allocated_bytes", progress.peak_allocated_bytes);
+  kCount(fields, "peak_allocated_bytes", progress.peak_allocated_bytes);
 };
 
 constexpr auto kPointFields = [](auto& fields, auto& point) {
   fields.Member("name", point.name);
-  fields.Member("step", point.step);
+  fields.Expect("name", !point.name.empty() && point.name.size() <= kMaxMetricNameBytes,
+                "expected 1 to 128 bytes");
+  kCount(fields, "step", point.step);
   fields.Member("value", point.value);
   fields.Member("time", point.time);
   fields.MemberIfAny("rank", point.rank);
+  fields.Expect("rank", !point.rank || (*point.rank >= 0 && *point.rank <= kMaxRank),
+                "expected a number from 0 to 65535");
   fields.MemberIfAny("phase", point.phase);
+  fields.Expect("phase", point.phase.empty() || ParsePhase(point.phase),
+                "expected a phase of a step such as after_forward");
 };
 
 constexpr auto kMetricsFields = [](auto& fields, auto& metrics) {
@@ -65,10 +81,10 @@ constexpr auto kNoticeFields = [](auto& fields, auto& notice) {
 };
 
 constexpr auto kOomFields = [](auto& fields, auto& oom) {
-  fields.Member("rank", oom.rank);
+  fields.Within("rank", oom.rank, 0, kMaxRank);
   fields.Member("phase", oom.phase);
-  fields.Member("requested_bytes", oom.requested_bytes);
-  fields.Member("limit_bytes", oom.limit_bytes);
+  kCount(fields, "requested_bytes", oom.requested_bytes);
+  kCount(fields, "limit_bytes", oom.limit_bytes);
   fields.Object("memory", oom.memory, kMemoryFields);
 };
 
@@ -76,6 +92,10 @@ constexpr auto kOutcomeFields = [](auto& fields, auto& outcome) {
   fields.Named("outcome", outcome.outcome, ParseOutcome);
   fields.Member("message", outcome.message);
   fields.ObjectIfAny("oom", outcome.oom, kOomFields);
+};
+
+constexpr auto kDroppedFields = [](auto& fields, auto& dropped) {
+  kCount(fields, "messages", dropped.messages);
 };
 
 // ---- worker → rank ----
@@ -104,7 +124,8 @@ constexpr auto kMessages = std::tuple(
     KindOf<RankRendezvous>("rendezvous", kRendezvousFields),
     KindOf<RankProgress>("progress", kProgressFields),
     KindOf<RankMetrics>("metrics", kMetricsFields), KindOf<RankSaved>("saved", kSavedFields),
-    KindOf<RankNotice>("notice", kNoticeFields), KindOf<RankOutcome>("outcome", kOutcomeFields));
+    KindOf<RankNotice>("notice", kNoticeFields), KindOf<RankOutcome>("outcome", kOutcomeFields),
+    KindOf<RankDropped>("dropped", kDroppedFields));
 static_assert(std::tuple_size_v<decltype(kMessages)> == std::variant_size_v<RankMessage>);
 
 constexpr auto kCommands = std::tuple(KindOf<PeersCommand>("peers", kPeersFields),
@@ -140,6 +161,12 @@ base::Result<Variant> ReadLine(std::string_view line, std::string_view what, con
 }
 
 }  // namespace
+
+std::string ToJson(const OomDetail& oom) { return WriteJson(WriteFields(oom, kOomFields)); }
+
+base::Result<OomDetail> OomDetailFromJson(std::string_view text) {
+  return ReadFields<OomDetail>(text, "out-of-memory detail", kOomFields);
+}
 
 std::string ToLine(const RankMessage& message) { return WriteLine(message, kMessages); }
 

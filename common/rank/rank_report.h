@@ -1,5 +1,5 @@
-// What a worker reports about a rank: the rank's own messages, and the two facts that only the
-// worker knows, how its process tree ended and that it could not be started.
+// What a worker reports about a rank: the rank's own messages, passed on unread, and the two facts
+// that only the worker knows, how its process tree ended and that it could not be started.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,14 @@ struct LaunchFailure {
   std::string message;
 };
 
-using ReportBody = std::variant<RankStarted, RankPhase, RankRendezvous, RankProgress, RankMetrics,
-                                RankSaved, RankNotice, RankOutcome, RankExit, LaunchFailure>;
+// Stands for a line of the rank that is no message, or none that this version can read.
+struct UnreadableMessage {
+  std::string why;
+};
+
+using ReportBody =
+    std::variant<RankStarted, RankPhase, RankRendezvous, RankProgress, RankMetrics, RankSaved,
+                 RankNotice, RankOutcome, RankDropped, RankExit, LaunchFailure, UnreadableMessage>;
 
 // A rank's message as a report's body.
 ReportBody ToBody(RankMessage message);

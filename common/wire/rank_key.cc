@@ -11,10 +11,10 @@ base::Result<job::RankKey> ReadRankKey(const std::string& job, int64_t attempt, 
     return base::Error{base::Code::kInvalid,
                        "attempt: " + std::to_string(attempt) + ": expected a number from 1"};
   }
-  if (rank < 0 || rank > kMaxRank) {
+  if (rank < 0 || rank > job::kMaxRank) {
     return base::Error{base::Code::kInvalid, "rank: " + std::to_string(rank) +
                                                  ": expected a number from 0 to " +
-                                                 std::to_string(kMaxRank)};
+                                                 std::to_string(job::kMaxRank)};
   }
   return job::RankKey{*id, attempt, rank};
 }

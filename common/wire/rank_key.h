@@ -9,8 +9,7 @@
 
 namespace trainctl::wire {
 
-// The largest rank and attempt that is believed: beyond it a message is damaged.
-inline constexpr int64_t kMaxRank = 65535;
+// The largest attempt that is believed.
 inline constexpr int64_t kMaxAttempt = 1'000'000'000;
 
 // The three fields `job`, `attempt`, `rank` of a message. kInvalid names the field.

@@ -93,6 +93,23 @@ void Apply(Report& report, const job::RankNotice& body) {
       "rank " + std::to_string(report.rank.row.key.rank) + ": " + body.text);
 }
 
+void Apply(Report& report, const job::RankDropped& body) {
+  Say(report.turn, report.job.row.id,
+      "rank " + std::to_string(report.rank.row.key.rank) + ": " + std::to_string(body.messages) +
+          " messages of progress and metrics are lost: the worker or the coordinator was away for "
+          "too long");
+}
+
+// Said of the 1st, 10th, 100th, …: a rank may say nothing else.
+void Apply(Report& report, const job::UnreadableMessage& body) {
+  int64_t count = ++report.rank.unreadable;
+  while (count % 10 == 0) count /= 10;
+  if (count != 1) return;
+  Say(report.turn, report.job.row.id,
+      "rank " + std::to_string(report.rank.row.key.rank) + ": messages that can't be read: " +
+          std::to_string(report.rank.unreadable) + ", this one: " + body.why);
+}
+
 void Apply(Report& report, const job::RankOutcome& body) {
   report.rank.row.outcome = body;
   SaveRank(report.turn, report.rank);

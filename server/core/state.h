@@ -44,6 +44,7 @@ struct Options {
 struct Rank {
   RankRow row;
   int64_t sequence = 0;                 // last report that had its effect
+  int64_t unreadable = 0;               // messages, since this coordinator started
   base::SteadyMicros ended_steady = 0;  // of proven ranks
 };
 

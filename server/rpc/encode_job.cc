@@ -2,8 +2,8 @@
 
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
+#include "common/rank/rank_json.h"
 #include "common/wire/metric_point.h"
-#include "common/wire/oom_detail.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::rpc {
@@ -22,7 +22,7 @@ void EncodeEnd(const job::AttemptEnd& end, v1::AttemptView* view) {
   if (end.rank) view->set_rank(*end.rank);
   if (end.exit_code) view->set_exit_code(*end.exit_code);
   if (end.signal) view->set_signal(*end.signal);
-  if (end.oom) *view->mutable_oom() = wire::ToWire(*end.oom);
+  if (end.oom) view->set_oom_json(job::ToJson(*end.oom));
   view->set_last_log_lines(end.last_log_lines);
 }
 

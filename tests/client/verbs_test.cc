@@ -4,6 +4,7 @@
 #include "client/show/explanations.h"
 #include "client/show/output.h"
 #include "common/job/job_json.h"
+#include "common/rank/rank_json.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
 
@@ -106,10 +107,10 @@ TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
   attempt.set_attempt(1);
   attempt.set_outcome("OOM_GPU");
   attempt.set_rank(0);
-  attempt.mutable_oom()->set_phase("forward");
-  attempt.mutable_oom()->set_requested_bytes(int64_t{2} << 30);
-  attempt.mutable_oom()->set_limit_bytes(int64_t{16} << 30);
-  attempt.mutable_oom()->mutable_memory()->set_params(int64_t{4} << 30);
+  job::OomDetail oom{0, "forward", int64_t{2} << 30, int64_t{16} << 30, {}};
+  oom.memory.params = int64_t{4} << 30;
+  oom.memory.optimizer_cpu = int64_t{1} << 30;
+  attempt.set_oom_json(job::ToJson(oom));
   attempt.set_last_log_lines("first\nsecond\n");
   v1::RankView& rank = *attempt.add_ranks();
   rank.set_worker("alpha/0");
@@ -132,6 +133,7 @@ TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
   ExpectGolden("describe.txt", Trainctl({"describe", "big"}).out);
   const Json json = Json::parse(Trainctl({"describe", "big", "-o", "json"}).out);
   EXPECT_EQ(json["jobs"][0]["attempts"][0]["oom"]["requested_bytes"], int64_t{2} << 30);
+  EXPECT_EQ(json["jobs"][0]["attempts"][0]["oom"]["memory"]["params"], int64_t{4} << 30);
   EXPECT_EQ(json["jobs"][0]["summaries"][0]["latest"], 2.5);
 }
 

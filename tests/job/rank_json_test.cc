@@ -8,6 +8,7 @@
 
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
+#include "common/rank/rank_key.h"
 #include "tests/job/valid_job.h"
 
 namespace trainctl::job {
@@ -46,6 +47,7 @@ TEST(RankMessages, EveryKindIsReadBack) {
   ExpectSameLine(RankSaved{"final", "/out", 4096, "folder 1 2 boot\nfile 3 4 weights\n"});
   ExpectSameLine(RankNotice{"no checkpoint of step 5: disk full"});
   ExpectSameLine(RankOutcome{Outcome::kSucceeded, "done", std::nullopt});
+  ExpectSameLine(RankDropped{12});
   ExpectSameLine(
       RankOutcome{Outcome::kOomGpu, "out of memory", OomDetail{1, "forward", 100, 200, kMemory}});
 }
@@ -91,8 +93,40 @@ TEST(RankMessages, AFaultNamesTheKey) {
       HasSubstr("points[0].value: expected a number"));
   EXPECT_THAT(message(R"({"type":"outcome","outcome":"GOOD","message":""})"),
               HasSubstr("outcome: 'GOOD' is not known"));
+  EXPECT_THAT(message(R"({"type":"phase","phase":"idling","done":0,"total":0})"),
+              HasSubstr("phase: 'idling' is not known"));
+  EXPECT_THAT(message(R"({"type":"phase","phase":"loading","done":-1,"total":0})"),
+              HasSubstr("done: -1: expected a number from 0"));
+  EXPECT_THAT(message(R"({"type":"dropped","messages":-1})"),
+              HasSubstr("messages: -1: expected a number"));
   EXPECT_THAT(message("[]"), HasSubstr("expected an object"));
   EXPECT_THAT(message("{"), HasSubstr("valid JSON"));
+}
+
+TEST(RankMessages, ABadPointIsNamedByItsPlace) {
+  const auto message = [](const MetricPoint& point) {
+    return RankMessageFromLine(ToLine(RankMessage(RankMetrics{{{"loss", 0}, point}})))
+        .error()
+        .message;
+  };
+  EXPECT_THAT(message({"", 1}), HasSubstr("points[1].name: expected 1 to 128 bytes"));
+  EXPECT_THAT(message({std::string(129, 'x'), 1}), HasSubstr("points[1].name: expected 1"));
+  EXPECT_THAT(message({"loss", -1}), HasSubstr("points[1].step: -1: expected"));
+  EXPECT_THAT(message({"loss", 1, kMaxRank + 1}), HasSubstr("points[1].rank: expected"));
+  EXPECT_THAT(message({"loss", 1, 0, "afterwards"}), HasSubstr("points[1].phase: expected"));
+}
+
+TEST(OomDetailJson, IsReadBackAndNamesItsFaults) {
+  const OomDetail oom{1, "forward", 100, 200, kMemory};
+  EXPECT_EQ(ToJson(*OomDetailFromJson(ToJson(oom))), ToJson(oom));
+  OomDetail bad = oom;
+  bad.memory.grads = -5;
+  EXPECT_THAT(OomDetailFromJson(ToJson(bad)).error().message,
+              HasSubstr("memory.grads: -5: expected"));
+  bad = oom;
+  bad.limit_bytes = -1;
+  EXPECT_THAT(OomDetailFromJson(ToJson(bad)).error().message,
+              HasSubstr("limit_bytes: -1: expected"));
 }
 
 TEST(RankCommands, EveryKindIsReadBack) {

@@ -1,8 +1,10 @@
 // A job through the real stream and the real API: submitted, placed, reported on, ended.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
+#include "common/rank/rank_json.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
 
@@ -106,10 +108,30 @@ TEST(JobLife, OutOfMemoryIsAnOutcomeWithItsDetail) {
   worker.Report(rank, std::move(exit));
   worker.SayFree();
   EXPECT_EQ(site.WaitForState(job, "FINISHED").outcome(), "OOM_GPU");
-  const v1::OomDetail told = site.Get(job).attempts(0).oom();
-  EXPECT_EQ(told.phase(), "backward");
-  EXPECT_EQ(told.requested_bytes(), 1000);
-  EXPECT_EQ(told.memory().params(), 700);
+  EXPECT_EQ(site.Get(job).attempts(0).oom_json(), job::ToJson(oom));
+}
+
+TEST(JobLife, MessagesThatCannotBeReadAreCountedAndSaidAndStopNothing) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  const std::string job = site.Submit("tiny");
+  const job::RankKey rank = worker.Start();
+  worker.BeginTraining(rank);
+  for (int i = 0; i < 12; ++i) worker.Report(rank, job::UnreadableMessage{});
+  worker.Report(rank, job::RankDropped{3});
+  worker.Succeed(rank);
+  EXPECT_EQ(site.WaitForState(job, "FINISHED").outcome(), "SUCCEEDED");
+  std::vector<std::string> said;
+  for (const v1::JobEvent& event : site.Get(job).events()) {
+    if (event.text().find("can't be read") != std::string::npos) said.push_back(event.text());
+  }
+  ASSERT_EQ(said.size(), 2u) << "of the first and the tenth";
+  EXPECT_EQ(said[1].rfind("rank 0: messages that can't be read: 10, this one: ", 0), 0u) << said[1];
+  const v1::JobDetail detail = site.Get(job);
+  EXPECT_TRUE(std::ranges::any_of(detail.events(), [](const v1::JobEvent& event) {
+    return event.text().starts_with("rank 0: 3 messages of progress and metrics are lost");
+  }));
 }
 
 TEST(JobLife, ACancelledJobInTheQueueEndsAtOnce) {

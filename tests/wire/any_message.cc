@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <array>
-
 #include "common/wire/rank_key.h"
 
 namespace trainctl::wire {
@@ -16,21 +14,14 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 std::string AnyValidText(const FieldDescriptor& field) {
-  static const std::array<std::string, 3> kPhases = {"", "before_forward", "after_optimizer_step"};
-  static const std::array<std::string, 3> kOutcomes = {"SUCCEEDED", "DIVERGED", "LAUNCH_FAILED"};
-  static const std::array<std::string, 3> kRunPhases = {"placed", "evaluating", "saving"};
   const std::string& name = field.full_name();
   if (name == "trainctl.v1.RankReport.job" || name == "trainctl.v1.DeviceRuns.latest_job")
     return "j" + std::to_string(*rc::gen::inRange(1, 1'000'000));
-  if (name == "trainctl.v1.MetricPoint.name") return "m" + AnyName();
-  if (name == "trainctl.v1.MetricPoint.phase") return *rc::gen::elementOf(kPhases);
-  if (name == "trainctl.v1.RankPhase.phase") return *rc::gen::elementOf(kRunPhases);
-  if (name == "trainctl.v1.RankOutcome.outcome") return *rc::gen::elementOf(kOutcomes);
   return AnyName();
 }
 
 int64_t AnyValidNumber(const FieldDescriptor& field) {
-  if (field.name() == "rank") return *rc::gen::inRange<int64_t>(0, kMaxRank + 1);
+  if (field.name() == "rank") return *rc::gen::inRange<int64_t>(0, job::kMaxRank + 1);
   if (field.name() == "attempt" || field.name() == "sequence")
     return *rc::gen::inRange<int64_t>(1, kMaxAttempt);
   return *rc::gen::inRange<int64_t>(0, int64_t{1} << 50);

@@ -1,12 +1,8 @@
 #include "worker/agent/relay.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
-#include <variant>
 
-#include "common/rank/rank_json.h"
 #include "common/wire/rank_key.h"
 #include "common/wire/rank_report.h"
 #include "proto/trainctl.pb.h"
@@ -20,9 +16,7 @@ Relay::Relay(job::RankKey key, std::string folder)
   shim::SpoolReader kept(
       folder_);  // of an adopted rank: where it is, before anything is relayed again
   kept.Seek(1);
-  while (const std::optional<shim::SpoolLine> line = kept.Next()) {
-    if (shim::HasType(line->text, "progress")) Read(*line);
-  }
+  while (const std::optional<shim::SpoolLine> line = kept.Next()) NoteStep(line->text);
 }
 
 void Relay::Resume(int64_t stored_sequence, int64_t stored_log_bytes) {
@@ -66,7 +60,10 @@ std::optional<v1::WorkerMessage> Relay::NextMessage() {
   const std::optional<shim::SpoolLine> line = reader_.Next();
   if (!line) return std::nullopt;
   sent_sequence_ = line->sequence;
-  return Report(line->sequence, Read(*line));
+  NoteStep(line->text);
+  v1::WorkerMessage message;
+  *message.mutable_report() = wire::ToWire(key_, line->sequence, line->text);
+  return message;
 }
 
 std::optional<v1::WorkerMessage> Relay::NextLog() {
@@ -86,36 +83,17 @@ std::optional<v1::WorkerMessage> Relay::End() {
   if (!end_ || end_sent_ || sequence <= stored_sequence_) return std::nullopt;
   end_sent_ = true;
   sent_sequence_ = sequence;
-  return Report(sequence, *end_);
-}
-
-v1::WorkerMessage Relay::Report(int64_t sequence, job::ReportBody body) {
   v1::WorkerMessage message;
-  *message.mutable_report() = wire::ToWire(job::RankReport{key_, sequence, std::move(body)});
+  *message.mutable_report() = wire::ToWire(job::RankReport{key_, sequence, *end_});
   return message;
 }
 
-// A line that is no message of a rank still has a number: it goes as metrics without points, so
-// that the numbers have no gap.
-job::ReportBody Relay::Read(const shim::SpoolLine& line) {
-  if (shim::HasType(line.text, "dropped")) {
-    const auto count = static_cast<int64_t>(shim::NumberField(line.text, "messages").value_or(0));
-    spdlog::warn(
-        "{}: {} metrics and progress messages were dropped: the coordinator was away for too long",
-        job::ToString(key_), count);
-    return job::RankMetrics{};
-  }
-  base::Result<job::RankMessage> message = job::RankMessageFromLine(line.text);
-  if (!message) {
-    spdlog::warn("{}: message {} is passed over: {}", job::ToString(key_), line.sequence,
-                 message.error().message);
-    return job::RankMetrics{};
-  }
-  if (const auto* progress = std::get_if<job::RankProgress>(&*message)) {
-    step_ = std::max<int64_t>(
-        0, progress->steps > 0 ? std::min(progress->step, progress->steps - 1) : progress->step);
-  }
-  return job::ToBody(std::move(*message));
+// All that is read here of what a rank says: samples need the step.
+void Relay::NoteStep(const std::string& line) {
+  if (!shim::HasType(line, "progress")) return;
+  const auto step = static_cast<int64_t>(shim::NumberField(line, "step").value_or(0));
+  const auto steps = static_cast<int64_t>(shim::NumberField(line, "steps").value_or(0));
+  step_ = std::max<int64_t>(0, steps > 0 ? std::min(step, steps - 1) : step);
 }
 
 }  // namespace trainctl::agent

@@ -1,8 +1,8 @@
-// What a rank said, from its folder's files to the coordinator: messages by number, the log by
-// offset, and last of all the end. Nothing is kept here that the files and the coordinator's
-// acknowledgements don't tell, so a restarted worker goes on where the coordinator is. The end
-// follows the messages, and the log too unless that takes too long (LetEndOvertakeLog). Not
-// thread-safe.
+// What a rank said, from its folder's files to the coordinator: messages by number and as they are,
+// the log by offset, and last of all the end. Nothing is kept here that the files and the
+// coordinator's acknowledgements don't tell, so a restarted worker goes on where the coordinator
+// is. The end follows the messages, and the log too unless that takes too long (LetEndOvertakeLog).
+// Not thread-safe.
 //
 // Bounds: at most kMessageWindow messages and kLogWindowBytes of log are sent without being
 // acknowledged. Log that stays so for kLogPatienceMicros is sent again: the coordinator's disk was
@@ -58,8 +58,7 @@ class Relay {
   std::optional<v1::WorkerMessage> NextMessage();
   std::optional<v1::WorkerMessage> NextLog();
   std::optional<v1::WorkerMessage> End();
-  v1::WorkerMessage Report(int64_t sequence, job::ReportBody body);
-  job::ReportBody Read(const shim::SpoolLine& line);
+  void NoteStep(const std::string& line);
 
   const job::RankKey key_;
   const std::string folder_;
