@@ -50,11 +50,9 @@ std::string FormatNumber(double value) {
   return WithoutTrailingZeros(Print("%.*f", digits, value));
 }
 
-std::string FormatMemory(int64_t bytes) { return base::FormatBytes(bytes); }
-
 std::string FormatWithUnit(double value, std::string_view unit) {
   if (!std::isfinite(value)) return FormatNumber(value);
-  if (unit == "bytes") return FormatMemory(std::llround(value));
+  if (unit == "bytes") return base::FormatBytes(std::llround(value));
   if (unit == "s") return FormatSeconds(value);
   if (unit == "%") return Print("%.0f %%", value);
   if (unit == "×") return Print("%.2f×", value);

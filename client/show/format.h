@@ -14,11 +14,8 @@ std::string WithThousands(int64_t value);  // "1,234,567"
 // "0.0002", "2e-08", "nan".
 std::string FormatNumber(double value);
 
-// As base::FormatBytes.
-std::string FormatMemory(int64_t bytes);
-
-// By a metric's unit (job::MetricInfo): bytes as FormatMemory, seconds as "0.412 s" or "3min 32s",
-// rates with thousands separators.
+// By a metric's unit (job::MetricInfo): bytes as base::FormatBytes, seconds as "0.412 s" or "3min
+// 32s", rates with thousands separators.
 std::string FormatWithUnit(double value, std::string_view unit);
 
 // "+12.3 %", "−45.0 %"; "±0 %" where it would print as zero.

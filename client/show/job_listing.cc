@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/show/format.h"
+#include "common/base/size.h"
 
 namespace trainctl::client {
 namespace {
@@ -117,7 +118,7 @@ Listing ListJobs(const std::vector<v1::JobView>& views, int64_t now) {
         {view.id(), view.name(), StateCell(view), StepText(view),
          view.has_loss() ? FormatNumber(view.loss()) : "",
          view.has_tokens_per_second() ? FormatNumber(view.tokens_per_second()) : "",
-         view.peak_allocated_bytes() > 0 ? FormatMemory(view.peak_allocated_bytes()) : "",
+         view.peak_allocated_bytes() > 0 ? base::FormatBytes(view.peak_allocated_bytes()) : "",
          view.started_at() != 0 ? FormatClock(ElapsedSeconds(view, now)) : "", WhereOrWhy(view)});
   }
   return listing;

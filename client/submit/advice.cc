@@ -84,8 +84,8 @@ Json Record(const Advice& advice, const advice::Way& way) {
 void AddRow(const Advice& advice, const advice::Way& way, Style style, TextTable* table) {
   std::vector<TextCell> cells = {
       way.time ? base::FormatDuration(std::llround(way.time->total_seconds)) : "–",
-      way.time ? FormatWithUnit(way.time->step_seconds, "s") : "–", FormatMemory(way.peak_bytes()),
-      std::to_string(way.job.devices)};
+      way.time ? FormatWithUnit(way.time->step_seconds, "s") : "–",
+      base::FormatBytes(way.peak_bytes()), std::to_string(way.job.devices)};
   if (advice.price_per_device_hour) cells.emplace_back(PriceText(advice, way));
   cells.emplace_back(Overrides(advice, way), style);
   table->AddRow(std::move(cells));
@@ -133,8 +133,9 @@ base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
 std::string IntroductionOf(const Advice& advice) {
   const auto fitting = static_cast<int64_t>(advice.ways.fitting.size());
   return advice.job.name + " on " + std::to_string(advice.devices) + " × " + advice.device_name +
-         " (" + FormatMemory(advice.device_bytes) + "): " + WithThousands(advice.ways.considered) +
-         " ways, " + WithThousands(fitting) + (fitting == 1 ? " fits.\n\n" : " fit.\n\n");
+         " (" + base::FormatBytes(advice.device_bytes) +
+         "): " + WithThousands(advice.ways.considered) + " ways, " + WithThousands(fitting) +
+         (fitting == 1 ? " fits.\n\n" : " fit.\n\n");
 }
 
 Listing ListingOf(const Advice& advice) {
@@ -169,12 +170,12 @@ Listing ListingOf(const Advice& advice) {
 std::string RemarksOn(const Advice& advice, const std::string& file) {
   std::string text = "\n";
   if (!advice.ways.asked_fits)
-    text += "As the file has it, it does not fit " + FormatMemory(advice.ways.asked.limit_bytes) +
-            " with a margin.\n";
+    text += "As the file has it, it does not fit " +
+            base::FormatBytes(advice.ways.asked.limit_bytes) + " with a margin.\n";
   for (const advice::Exclusion& exclusion : advice.ways.excluded) {
     text += "Left out, " + WithThousands(exclusion.ways) + ": " + exclusion.reason;
     if (exclusion.least_peak_bytes)
-      text += " (the least of them " + FormatMemory(*exclusion.least_peak_bytes) + ")";
+      text += " (the least of them " + base::FormatBytes(*exclusion.least_peak_bytes) + ")";
     text += ".\n";
   }
   if (advice.ways.asked.time && advice.ways.asked.time->earlier_runs > 0)

@@ -4,6 +4,7 @@
 
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "common/base/size.h"
 
 namespace trainctl::client {
 namespace {
@@ -40,7 +41,7 @@ std::string Numbers(const v1::JobView& view) {
   if (view.has_tokens_per_second())
     text += "  " + FormatNumber(view.tokens_per_second()) + " tokens/s";
   if (view.peak_allocated_bytes() > 0)
-    text += "  peak " + FormatMemory(view.peak_allocated_bytes());
+    text += "  peak " + base::FormatBytes(view.peak_allocated_bytes());
   return text;
 }
 

@@ -6,7 +6,8 @@
 #include "client/files/artifact_source.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
+#include "common/base/size.h"
 #include "common/job/output_folder.h"
 
 namespace trainctl::client {
@@ -40,7 +41,7 @@ Listing ListArtifacts(const v1::GetResponse& jobs) {
            {"bytes", artifact.bytes() > 0 ? Json(artifact.bytes()) : Json(nullptr)},
            {"time", Seconds(artifact.time())}});
       listing.table.AddRow({detail.view().id(), NameOf(artifact), artifact.kind(),
-                            artifact.bytes() > 0 ? FormatMemory(artifact.bytes()) : "–",
+                            artifact.bytes() > 0 ? base::FormatBytes(artifact.bytes()) : "–",
                             artifact.time() > 0 ? FormatTime(artifact.time()) : "", artifact.host(),
                             artifact.path()});
     }
@@ -100,7 +101,7 @@ class CopyProgress {
     const int64_t now = context_.clock().Steady();
     if (now - last_ < kProgressMicros) return;
     last_ = now;
-    context_.err << FormatMemory(done) << " of " << FormatMemory(total_) << std::endl;
+    context_.err << base::FormatBytes(done) << " of " << base::FormatBytes(total_) << std::endl;
   }
 
  private:

@@ -7,7 +7,8 @@
 #include "client/files/lab_file_text.h"
 #include "client/show/comparison.h"
 #include "client/show/format.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
+#include "common/base/size.h"
 #include "common/job/job_json.h"
 #include "common/rank/metric.h"
 
@@ -49,10 +50,11 @@ std::string JobsText(const v1::GetResponse& jobs, bool is_group) {
     const v1::JobView& view = detail.view();
     const std::string link = is_group ? "[" + view.id() + "](" + FolderOf(view) + "/report.md)"
                                       : "[" + view.id() + "](report.md)";
-    table.AddRow({link, view.name(), view.outcome().empty() ? view.state() : view.outcome(),
-                  WithThousands(view.step()) + "/" + WithThousands(view.steps()),
-                  view.peak_allocated_bytes() > 0 ? FormatMemory(view.peak_allocated_bytes()) : "–",
-                  view.outcome().empty() ? view.reason() : view.message()});
+    table.AddRow(
+        {link, view.name(), view.outcome().empty() ? view.state() : view.outcome(),
+         WithThousands(view.step()) + "/" + WithThousands(view.steps()),
+         view.peak_allocated_bytes() > 0 ? base::FormatBytes(view.peak_allocated_bytes()) : "–",
+         view.outcome().empty() ? view.reason() : view.message()});
   }
   return table.Markdown();
 }
@@ -177,7 +179,7 @@ class Export : public Verb {
     if (!context.for_people()) return Print(context, listing);
     Say(context, "Exported " + std::to_string(jobs.jobs_size()) +
                      (jobs.jobs_size() == 1 ? " job" : " jobs") + " to " + draft.folder() + ": " +
-                     std::to_string(draft.files().size()) + " files, " + FormatMemory(bytes) +
+                     std::to_string(draft.files().size()) + " files, " + base::FormatBytes(bytes) +
                      ". Begin with README.md.\n");
     for (const v1::JobDetail& detail : jobs.jobs()) {
       if (detail.view().state() != "FINISHED")

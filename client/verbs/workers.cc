@@ -1,7 +1,8 @@
 #include "client/exit_code.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
+#include "common/base/size.h"
 
 namespace trainctl::client {
 namespace {
@@ -52,7 +53,7 @@ Style StateStyle(const std::string& state) {
 }
 
 std::string MemoryText(int64_t used, int64_t total) {
-  return total > 0 ? FormatMemory(used) + " of " + FormatMemory(total) : "";
+  return total > 0 ? base::FormatBytes(used) + " of " + base::FormatBytes(total) : "";
 }
 
 std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
