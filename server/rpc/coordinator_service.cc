@@ -1,6 +1,5 @@
 #include "server/rpc/coordinator_service.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "common/estimate/memory_estimate.h"
@@ -10,20 +9,19 @@
 #include "server/coordinator/comparison.h"
 #include "server/coordinator/earlier_runs.h"
 #include "server/coordinator/questions.h"
+#include "server/rpc/decode_question.h"
 #include "server/rpc/decode_submit.h"
 #include "server/rpc/encode_comparison.h"
 #include "server/rpc/encode_job.h"
 #include "server/rpc/encode_worker.h"
 #include "server/rpc/log_stream.h"
 #include "server/rpc/metrics_stream.h"
-#include "server/rpc/status.h"
 #include "server/rpc/unary_call.h"
 #include "server/rpc/watch_stream.h"
 
 namespace trainctl::rpc {
 namespace {
 
-using Names = google::protobuf::RepeatedPtrField<std::string>;
 using StoredJobs = std::vector<store::StoredJob>;
 
 // For the audit: where the call came from, and whom it names.
@@ -31,55 +29,23 @@ std::string Actor(const grpc::CallbackServerContext& context, const std::string&
   return user.empty() ? context.peer() : user + " at " + context.peer();
 }
 
-base::Error Invalid(const std::string& text) { return {base::Code::kInvalid, text}; }
-
-base::Result<std::vector<std::string>> DecodeNames(const Names& names, bool required) {
-  if (required && names.empty())
-    return Invalid("jobs: empty: expected ids or names of jobs or groups");
-  if (names.size() > CoordinatorService::kMaxNames) {
-    return Invalid("jobs: " + std::to_string(names.size()) + ": expected at most " +
-                   std::to_string(CoordinatorService::kMaxNames));
-  }
-  return std::vector<std::string>(names.begin(), names.end());
+// A request that any client may make as it is.
+template <class Request>
+auto AsItIs(const Request* request) {
+  return [request] { return base::Result<const Request*>(request); };
 }
 
-base::Result<store::JobFilter> DecodeFilter(const v1::ListRequest& request) {
-  store::JobFilter filter;
-  for (const std::string& name : request.states()) {
-    const auto state = job::ParseJobState(name);
-    if (!state)
-      return Invalid("states: '" + name +
-                     "': expected QUEUED, STARTING, RUNNING, STOPPING or FINISHED");
-    filter.states.push_back(*state);
-  }
-  if (request.limit() < 0)
-    return Invalid("limit: " + std::to_string(request.limit()) + ": expected a number from 0");
-  filter.unfinished_only = request.unfinished_only();
-  if (request.limit() > 0) filter.limit = std::min(request.limit(), CoordinatorService::kMaxListed);
-  return filter;
-}
-
-// Fills the response and finishes the call, where the answer is there.
-template <class T, class Fill>
-std::function<void(base::Result<T>)> AnswerWith(grpc::ServerUnaryReactor* call, Fill fill) {
-  return [call, fill](base::Result<T> result) {
-    if (result) fill(std::move(*result));
-    call->Finish(ToGrpc(result));
-  };
-}
-
-grpc::ServerUnaryReactor* FinishNow(grpc::ServerUnaryReactor* call, const base::Error& error) {
-  call->Finish(ToGrpc(error));
-  return call;
+v1::SubmittedJob EncodeName(base::JobId id, const std::string& name) {
+  v1::SubmittedJob message;
+  message.set_id(base::ToString(id));
+  message.set_name(name);
+  return message;
 }
 
 void EncodeSubmitted(const coordinator::Submitted& submitted, v1::SubmitResponse* response) {
   if (submitted.group) response->set_group(base::ToString(submitted.group));
-  for (const coordinator::Submitted::Job& job : submitted.jobs) {
-    v1::SubmittedJob* message = response->add_jobs();
-    message->set_id(base::ToString(job.id));
-    message->set_name(job.name);
-  }
+  for (const coordinator::Submitted::Job& job : submitted.jobs)
+    *response->add_jobs() = EncodeName(job.id, job.name);
   for (const std::string& warning : submitted.warnings) response->add_warnings(warning);
 }
 
@@ -103,56 +69,40 @@ coordinator::JobSnapshot CoordinatorService::Snapshot(store::StoredJob job) cons
 
 auto CoordinatorService::Submit(Context* context, const v1::SubmitRequest* request,
                                 v1::SubmitResponse* response) -> Unary* {
-  auto* call = new UnaryCall(backend_.open_calls);
-  if (!call->Admit()) return call;
-  auto submission = DecodeSubmit(*request);
-  if (!submission) return FinishNow(call, submission.error());
-  backend_.loop.Post([this, call, response, actor = Actor(*context, request->user()),
-                      submission = std::move(*submission)]() mutable {
-    backend_.coordinator.Submit(std::move(submission), std::move(actor),
-                                AnswerWith<coordinator::Submitted>(
-                                    call, [response](const coordinator::Submitted& submitted) {
-                                      EncodeSubmitted(submitted, response);
-                                    }));
-  });
-  return call;
+  return AskLoop<coordinator::Submitted>(
+      backend_, [=] { return DecodeSubmit(*request); },
+      [this, actor = Actor(*context, request->user())](auto submission, auto answer) {
+        backend_.coordinator.Submit(std::move(submission), actor, answer);
+      },
+      [response](const auto& submitted) { EncodeSubmitted(submitted, response); });
 }
 
 auto CoordinatorService::List(Context*, const v1::ListRequest* request, v1::ListResponse* response)
     -> Unary* {
-  auto* call = new UnaryCall(backend_.open_calls);
-  if (!call->Admit()) return call;
-  const auto names = DecodeNames(request->jobs(), false);
-  if (!names) return FinishNow(call, names.error());
-  const auto filter = DecodeFilter(*request);
-  if (!filter) return FinishNow(call, filter.error());
-  const auto read = [names = *names,
-                     filter = *filter](store::Reader& reader) mutable -> base::Result<StoredJobs> {
-    if (names.empty()) return reader.Jobs(filter);
-    auto jobs = coordinator::FindJobs(reader, names);
-    if (!jobs) return jobs.error();
-    filter.jobs = std::move(*jobs);
-    return reader.Jobs(filter);
-  };
-  backend_.reads.Ask<StoredJobs>(read,
-                                 AnswerWith<StoredJobs>(call, [this, response](StoredJobs jobs) {
-                                   for (store::StoredJob& job : jobs)
-                                     *response->add_jobs() = EncodeJob(Snapshot(std::move(job)));
-                                   EncodeWorkers(backend_.coordinator, response);
-                                 }));
-  return call;
+  return AskStore(
+      backend_, [=] { return DecodeList(*request); },
+      [](store::Reader& reader, ListQuestion& question) -> base::Result<StoredJobs> {
+        if (question.names.empty()) return reader.Jobs(question.filter);
+        auto jobs = coordinator::FindJobs(reader, question.names);
+        if (!jobs) return jobs.error();
+        question.filter.jobs = std::move(*jobs);
+        return reader.Jobs(question.filter);
+      },
+      [this, response](StoredJobs jobs) {
+        for (store::StoredJob& job : jobs)
+          *response->add_jobs() = EncodeJob(Snapshot(std::move(job)));
+        EncodeWorkers(backend_.coordinator, response);
+      });
 }
 
 auto CoordinatorService::Get(Context*, const v1::GetRequest* request, v1::GetResponse* response)
     -> Unary* {
-  using coordinator::Details;
-  auto* call = new UnaryCall(backend_.open_calls);
-  if (!call->Admit()) return call;
-  backend_.reads.Ask<Details>(
-      [name = request->job()](store::Reader& reader) {
-        return coordinator::ReadDetails(reader, name);
+  return AskStore(
+      backend_, AsItIs(request),
+      [](store::Reader& reader, const v1::GetRequest* asked) {
+        return coordinator::ReadDetails(reader, asked->job());
       },
-      AnswerWith<Details>(call, [this, response](Details details) {
+      [this, response](coordinator::Details details) {
         if (details.group) response->set_group(base::ToString(details.group));
         response->set_group_name(details.group_name);
         for (coordinator::JobDetail& detail : details.jobs) {
@@ -161,154 +111,110 @@ auto CoordinatorService::Get(Context*, const v1::GetRequest* request, v1::GetRes
           const auto snapshot = Snapshot(std::move(detail.job));
           *response->add_jobs() = EncodeDetail(snapshot, detail);
         }
-      }));
-  return call;
+      });
 }
 
 auto CoordinatorService::Cancel(Context* context, const v1::CancelRequest* request,
                                 v1::CancelResponse* response) -> Unary* {
-  auto* call = new UnaryCall(backend_.open_calls);
-  if (!call->Admit()) return call;
-  const auto names = DecodeNames(request->jobs(), true);
-  if (!names) return FinishNow(call, names.error());
-  const auto read = [names = *names](store::Reader& reader) -> base::Result<StoredJobs> {
-    const auto jobs = coordinator::FindJobs(reader, names);
-    if (!jobs) return jobs.error();
-    return coordinator::ReadJobs(reader, *jobs);
-  };
-  backend_.reads.Ask<StoredJobs>(
-      read, [this, call, response, actor = context->peer()](base::Result<StoredJobs> jobs) {
-        if (!jobs) return call->Finish(ToGrpc(jobs));
+  return AskStoreThenLoop<base::Ok>(
+      backend_, [=] { return DecodeNames(request->jobs(), Names::kRequired); },
+      [](store::Reader& reader, const auto& names) -> base::Result<StoredJobs> {
+        const auto jobs = coordinator::FindJobs(reader, names);
+        if (!jobs) return jobs.error();
+        return coordinator::ReadJobs(reader, *jobs);
+      },
+      [this, response, actor = context->peer()](const StoredJobs& jobs, auto answer) {
         std::vector<base::JobId> ids;
-        for (const store::StoredJob& job : *jobs) {
+        for (const store::StoredJob& job : jobs) {
           ids.push_back(job.row.id);
-          response->add_jobs()->set_id(base::ToString(job.row.id));
-          response->mutable_jobs()->rbegin()->set_name(job.row.spec.name);
+          *response->add_jobs() = EncodeName(job.row.id, job.row.spec.name);
         }
-        backend_.coordinator.Cancel(ids, actor,
-                                    [call](base::Status status) { call->Finish(ToGrpc(status)); });
-      });
-  return call;
+        backend_.coordinator.Cancel(ids, actor, answer);
+      },
+      [](base::Ok) {});
 }
 
 auto CoordinatorService::Compare(Context*, const v1::CompareRequest* request,
                                  v1::CompareResponse* response) -> Unary* {
-  using coordinator::Comparison;
-  auto* call = new UnaryCall(backend_.open_calls);
-  if (!call->Admit()) return call;
-  const auto names = DecodeNames(request->jobs(), false);
-  if (!names) return FinishNow(call, names.error());
-  backend_.reads.Ask<Comparison>(
-      [names = *names, base = request->base()](store::Reader& reader) {
+  return AskStore(
+      backend_, [=] { return DecodeNames(request->jobs(), Names::kOptional); },
+      [base = request->base()](store::Reader& reader, const auto& names) {
         return coordinator::CompareJobs(reader, names, base);
       },
-      AnswerWith<Comparison>(call, [response](const Comparison& comparison) {
-        *response = EncodeComparison(comparison);
-      }));
-  return call;
+      [response](const auto& comparison) { *response = EncodeComparison(comparison); });
 }
 
 auto CoordinatorService::Inspect(Context*, const v1::InspectRequest* request,
                                  v1::InspectResponse* response) -> Unary* {
-  auto* call = new UnaryCall(backend_.open_calls);
-  if (!call->Admit()) return call;
-  if (request->job_json().size() > kMaxJobBytes) {
-    return FinishNow(call,
-                     Invalid("job_json: longer than " + std::to_string(kMaxJobBytes) + " bytes"));
-  }
-  const auto spec = job::FromJson(request->job_json());
-  if (!spec) return FinishNow(call, spec.error());
-  if (request->user().size() > kMaxUserBytes)
-    return FinishNow(call,
-                     Invalid("user: longer than " + std::to_string(kMaxUserBytes) + " bytes"));
-  backend_.loop.Post([this, call, response, request] {
-    backend_.coordinator.Inspect(
-        request->job_json(), request->user(),
-        AnswerWith<job::Inspection>(call, [response](const job::Inspection& inspection) {
-          response->set_inspection_json(job::ToJson(inspection));
-        }));
-  });
-  return call;
+  return AskLoop<job::Inspection>(
+      backend_, [=] { return CheckInspect(request); },
+      [this](const v1::InspectRequest* asked, auto answer) {
+        backend_.coordinator.Inspect(asked->job_json(), asked->user(), answer);
+      },
+      [response](const auto& inspection) {
+        response->set_inspection_json(job::ToJson(inspection));
+      });
 }
 
 auto CoordinatorService::EarlierRuns(Context*, const v1::EarlierRunsRequest* request,
                                      v1::EarlierRunsResponse* response) -> Unary* {
-  using Found = std::vector<std::vector<job::EarlierRuns>>;
-  auto* call = new UnaryCall(backend_.open_calls);
-  if (!call->Admit()) return call;
-  auto shapes = DecodeShapes(*request);
-  if (!shapes) return FinishNow(call, shapes.error());
-  backend_.reads.Ask<Found>(
-      [shapes = std::move(*shapes)](store::Reader& reader) {
+  return AskStore(
+      backend_, [=] { return DecodeShapes(*request); },
+      [](store::Reader& reader, const auto& shapes) {
         return coordinator::FindEarlierRuns(reader, shapes);
       },
-      AnswerWith<Found>(call, [response](const Found& found) {
+      [response](const auto& found) {
         for (const std::vector<job::EarlierRuns>& devices : found) {
           v1::ShapeRuns* shape = response->add_jobs();
           for (const job::EarlierRuns& runs : devices) *shape->add_devices() = wire::ToWire(runs);
         }
-      }));
-  return call;
+      });
 }
 
 auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request,
                                v1::FenceResponse*) -> Unary* {
-  auto* call = new UnaryCall(backend_.open_calls);
-  if (!call->Admit()) return call;
-  backend_.loop.Post([this, call, worker = request->worker(), actor = context->peer()] {
-    backend_.coordinator.Fence(worker, actor,
-                               [call](base::Status status) { call->Finish(ToGrpc(status)); });
-  });
-  return call;
+  return AskLoop<base::Ok>(
+      backend_, AsItIs(request),
+      [this, actor = context->peer()](const v1::FenceRequest* asked, auto answer) {
+        backend_.coordinator.Fence(asked->worker(), actor, answer);
+      },
+      [](base::Ok) {});
 }
 
 auto CoordinatorService::RemoveWorker(Context* context, const v1::RemoveWorkerRequest* request,
                                       v1::RemoveWorkerResponse*) -> Unary* {
-  auto* call = new UnaryCall(backend_.open_calls);
-  if (!call->Admit()) return call;
-  backend_.loop.Post([this, call, worker = request->worker(), actor = context->peer()] {
-    backend_.coordinator.RemoveWorker(
-        worker, actor, [call](base::Status status) { call->Finish(ToGrpc(status)); });
-  });
-  return call;
+  return AskLoop<base::Ok>(
+      backend_, AsItIs(request),
+      [this, actor = context->peer()](const v1::RemoveWorkerRequest* asked, auto answer) {
+        backend_.coordinator.RemoveWorker(asked->worker(), actor, answer);
+      },
+      [](base::Ok) {});
 }
 
 auto CoordinatorService::ReadArtifact(Context*, const v1::ReadArtifactRequest* request,
                                       v1::ReadArtifactResponse* response) -> Unary* {
-  auto* call = new UnaryCall(backend_.open_calls);
-  if (!call->Admit()) return call;
-  if (request->offset() < 0)
-    return FinishNow(call, Invalid("offset: " + std::to_string(request->offset()) +
-                                   ": expected a number from 0"));
-  job::ArtifactQuestion question{request->path(), request->file(), request->offset(), ""};
-  backend_.reads.Ask<coordinator::ArtifactPlace>(
-      [job = request->job(), path = request->path()](store::Reader& reader) {
-        return coordinator::FindArtifact(reader, job, path);
+  return AskStoreThenLoop<job::ArtifactPiece>(
+      backend_, [=] { return CheckRead(request); },
+      [](store::Reader& reader, const v1::ReadArtifactRequest* asked) {
+        return coordinator::FindArtifact(reader, asked->job(), asked->path());
       },
-      [this, call, response,
-       question = std::move(question)](base::Result<coordinator::ArtifactPlace> place) mutable {
-        if (!place) return call->Finish(ToGrpc(place));
-        question.record = std::move(place->record);
+      [this, request](coordinator::ArtifactPlace place, auto answer) {
         backend_.coordinator.ReadArtifact(
-            place->workers, std::move(question),
-            AnswerWith<job::ArtifactPiece>(call, [response](job::ArtifactPiece piece) {
-              *response = wire::ToWire(std::move(piece));
-            }));
-      });
-  return call;
+            place.workers,
+            {request->path(), request->file(), request->offset(), std::move(place.record)}, answer);
+      },
+      [response](job::ArtifactPiece piece) { *response = wire::ToWire(std::move(piece)); });
 }
 
-auto CoordinatorService::Workers(Context*, const v1::WorkersRequest*, v1::WorkersResponse* response)
-    -> Unary* {
-  auto* call = new UnaryCall(backend_.open_calls);
-  if (!call->Admit()) return call;
-  backend_.loop.Post([this, call, response] {
-    EncodeWorkers(backend_.coordinator, response);
-    response->set_version(version_);
-    response->set_site(backend_.coordinator.state().site);
-    call->Finish(grpc::Status::OK);
-  });
-  return call;
+auto CoordinatorService::Workers(Context*, const v1::WorkersRequest* request,
+                                 v1::WorkersResponse* response) -> Unary* {
+  return AskLoop<base::Ok>(
+      backend_, AsItIs(request), [](auto, auto answer) { answer(base::Ok{}); },
+      [this, response](base::Ok) {
+        EncodeWorkers(backend_.coordinator, response);
+        response->set_version(version_);
+        response->set_site(backend_.coordinator.state().site);
+      });
 }
 
 grpc::ServerWriteReactor<v1::JobView>* CoordinatorService::Watch(Context*,

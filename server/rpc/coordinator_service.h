@@ -2,7 +2,6 @@
 // read thread, and encoded. No policy.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -14,9 +13,6 @@ namespace trainctl::rpc {
 
 class CoordinatorService : public v1::Coordinator::CallbackService {
  public:
-  static constexpr int kMaxNames = 1000;         // of jobs in one request
-  static constexpr int64_t kMaxListed = 10'000;  // jobs in one answer
-
   // version: of the coordinator, as Workers tells it.
   CoordinatorService(Backend& backend, std::string version)
       : backend_(backend), version_(std::move(version)) {}

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/estimate/prediction.h"
-#include "common/estimate/run_time.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
 #include "proto/trainctl.pb.h"
@@ -90,23 +89,6 @@ core::Submission DecodeJob(const v1::JobSubmission& message, const std::string& 
 }
 
 }  // namespace
-
-base::Result<std::vector<std::string>> DecodeShapes(const v1::EarlierRunsRequest& request) {
-  if (request.jobs_size() > kMaxJobsPerSubmit) {
-    return base::Error{base::Code::kInvalid, "jobs: " + std::to_string(request.jobs_size()) +
-                                                 ": expected at most " +
-                                                 std::to_string(kMaxJobsPerSubmit)};
-  }
-  std::vector<std::string> shapes;
-  for (const v1::JobSubmission& job : request.jobs()) {
-    const auto spec = job::FromJson(job.job_json());
-    if (!spec) return spec.error();
-    const auto inspection = job::InspectionFromJson(job.inspection_json());
-    if (!inspection) return inspection.error();
-    shapes.push_back(job::ShapeKey(*spec, *inspection));
-  }
-  return shapes;
-}
 
 base::Result<core::JobsSubmitted> DecodeSubmit(const v1::SubmitRequest& request) {
   Problems problems;

@@ -3,16 +3,13 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "common/base/result.h"
 #include "server/core/events.h"
 
 namespace trainctl::v1 {
-class EarlierRunsRequest;
 class SubmitRequest;
-}  // namespace trainctl::v1
+}
 
 namespace trainctl::rpc {
 
@@ -24,8 +21,5 @@ inline constexpr size_t kMaxAnnexBytes = 64 << 10;  // of an inspection's or a p
 
 // kInvalid lists the problems of all jobs.
 base::Result<core::JobsSubmitted> DecodeSubmit(const v1::SubmitRequest& request);
-
-// The shapes (job::ShapeKey) of the jobs asked about, in their order. kInvalid.
-base::Result<std::vector<std::string>> DecodeShapes(const v1::EarlierRunsRequest& request);
 
 }  // namespace trainctl::rpc

@@ -2,6 +2,7 @@
 
 #include "server/coordinator/overlay.h"
 #include "server/coordinator/questions.h"
+#include "server/rpc/decode_question.h"
 #include "server/rpc/encode_job.h"
 
 namespace trainctl::rpc {
@@ -28,7 +29,7 @@ void WatchStream::Pump() {
 }
 
 void WatchStream::Find() {
-  if (names_.empty() || names_.size() > kMaxNames) {
+  if (names_.empty() || names_.size() > size_t{kMaxNames}) {
     return Close({grpc::StatusCode::INVALID_ARGUMENT, "jobs: " + std::to_string(names_.size()) +
                                                           " names: expected from 1 to " +
                                                           std::to_string(kMaxNames)});

@@ -1,7 +1,6 @@
 // Watch: the jobs' views, now and after each change, until all are FINISHED.
 #pragma once
 
-#include <cstddef>
 #include <deque>
 #include <optional>
 #include <set>
@@ -16,8 +15,6 @@ namespace trainctl::rpc {
 
 class WatchStream : public WriteStream<v1::JobView> {
  public:
-  static constexpr size_t kMaxNames = 1000;
-
   WatchStream(Backend& backend, const v1::WatchRequest& request);
   ~WatchStream() override;
 

@@ -1,0 +1,83 @@
+#include "server/rpc/decode_question.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/estimate/run_time.h"
+#include "common/job/job_json.h"
+#include "proto/trainctl.pb.h"
+#include "server/rpc/decode_submit.h"
+
+namespace trainctl::rpc {
+namespace {
+
+base::Error Invalid(const std::string& text) { return {base::Code::kInvalid, text}; }
+
+base::Error TooMany(const std::string& field, int count, int bound) {
+  return Invalid(field + ": " + std::to_string(count) + ": expected at most " +
+                 std::to_string(bound));
+}
+
+base::Error TooLong(const std::string& field, size_t bound) {
+  return Invalid(field + ": longer than " + std::to_string(bound) + " bytes");
+}
+
+base::Error Negative(const std::string& field, int64_t value) {
+  return Invalid(field + ": " + std::to_string(value) + ": expected a number from 0");
+}
+
+}  // namespace
+
+base::Result<std::vector<std::string>> DecodeNames(
+    const google::protobuf::RepeatedPtrField<std::string>& jobs, Names names) {
+  if (names == Names::kRequired && jobs.empty())
+    return Invalid("jobs: empty: expected ids or names of jobs or groups");
+  if (jobs.size() > kMaxNames) return TooMany("jobs", jobs.size(), kMaxNames);
+  return std::vector<std::string>(jobs.begin(), jobs.end());
+}
+
+base::Result<ListQuestion> DecodeList(const v1::ListRequest& request) {
+  auto names = DecodeNames(request.jobs(), Names::kOptional);
+  if (!names) return names.error();
+  ListQuestion question{std::move(*names), {}};
+  for (const std::string& name : request.states()) {
+    const auto state = job::ParseJobState(name);
+    if (!state)
+      return Invalid("states: '" + name +
+                     "': expected QUEUED, STARTING, RUNNING, STOPPING or FINISHED");
+    question.filter.states.push_back(*state);
+  }
+  if (request.limit() < 0) return Negative("limit", request.limit());
+  question.filter.unfinished_only = request.unfinished_only();
+  if (request.limit() > 0) question.filter.limit = std::min(request.limit(), kMaxListedJobs);
+  return question;
+}
+
+base::Result<std::vector<std::string>> DecodeShapes(const v1::EarlierRunsRequest& request) {
+  if (request.jobs_size() > kMaxJobsPerSubmit)
+    return TooMany("jobs", request.jobs_size(), kMaxJobsPerSubmit);
+  std::vector<std::string> shapes;
+  for (const v1::JobSubmission& job : request.jobs()) {
+    const auto spec = job::FromJson(job.job_json());
+    if (!spec) return spec.error();
+    const auto inspection = job::InspectionFromJson(job.inspection_json());
+    if (!inspection) return inspection.error();
+    shapes.push_back(job::ShapeKey(*spec, *inspection));
+  }
+  return shapes;
+}
+
+base::Result<const v1::InspectRequest*> CheckInspect(const v1::InspectRequest* request) {
+  if (request->job_json().size() > kMaxJobBytes) return TooLong("job_json", kMaxJobBytes);
+  if (request->user().size() > kMaxUserBytes) return TooLong("user", kMaxUserBytes);
+  const auto spec = job::FromJson(request->job_json());
+  if (!spec) return spec.error();
+  return request;
+}
+
+base::Result<const v1::ReadArtifactRequest*> CheckRead(const v1::ReadArtifactRequest* request) {
+  if (request->offset() < 0) return Negative("offset", request->offset());
+  return request;
+}
+
+}  // namespace trainctl::rpc
