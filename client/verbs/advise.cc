@@ -7,7 +7,7 @@
 #include "client/submit/advice.h"
 #include "client/submit/job_file.h"
 #include "client/submit/sweep_run.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {

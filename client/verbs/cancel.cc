@@ -1,5 +1,5 @@
 #include "client/show/format.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {

@@ -1,6 +1,6 @@
 #include "client/exit_code.h"
 #include "client/show/comparison.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {

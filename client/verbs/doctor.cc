@@ -5,7 +5,7 @@
 
 #include "client/exit_code.h"
 #include "client/show/format.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 #include "common/base/version.h"
 
 namespace trainctl::client {

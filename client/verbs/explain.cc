@@ -3,7 +3,7 @@
 #include "client/exit_code.h"
 #include "client/show/explanations.h"
 #include "client/show/format.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 #include "common/base/did_you_mean.h"
 
 namespace trainctl::client {

@@ -1,5 +1,5 @@
 #include "client/exit_code.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {

@@ -6,7 +6,7 @@
 #include "client/litgpt/convert.h"
 #include "client/litgpt/yaml.h"
 #include "client/show/format.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 #include "common/base/file.h"
 #include "common/job/job_json.h"
 

@@ -5,7 +5,7 @@
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/submit/patience.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {

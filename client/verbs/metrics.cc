@@ -1,7 +1,7 @@
 #include "client/exit_code.h"
 #include "client/show/format.h"
 #include "client/show/point_record.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 #include "common/base/did_you_mean.h"
 #include "common/rank/metric.h"
 

@@ -5,7 +5,7 @@
 #include "client/show/format.h"
 #include "client/submit/recipe_folder.h"
 #include "client/submit/submission.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"

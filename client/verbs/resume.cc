@@ -5,7 +5,7 @@
 
 #include "client/submit/resumed_run.h"
 #include "client/submit/submission.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 #include "common/job/job_json.h"
 
 namespace trainctl::client {

@@ -4,7 +4,7 @@
 #include "client/exit_code.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {

@@ -1,7 +1,7 @@
 #include "client/submit/submission.h"
 #include "client/submit/sweep_points.h"
 #include "client/submit/sweep_run.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {

@@ -1,5 +1,5 @@
 // A verb of trainctl: what it accepts, and what it does. To add one: a file in verbs/ with a class
-// and a maker, and a row in verbs.cc.
+// and a maker, and its row in verbs.cc.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/submit/follow.h"
-#include "client/verbs/verbs.h"
+#include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {
