@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/estimate/memory_estimate.h"
 #include "common/estimate/inspection.h"
+#include "common/estimate/memory_estimate.h"
 #include "common/estimate/run_time.h"
 #include "common/job/job.h"
 #include "common/job/site.h"

@@ -90,6 +90,14 @@ TEST(TokenizerJson, NormalizersPrependAndReplace) {
       ElementsAre(4));
 }
 
+TEST(TokenizerJson, NfcComposesBeforeWordsAreLookedUp) {
+  const std::string vocab = R"({"e": 0, "\u0301": 1, "é": 2})";
+  const std::string text = "e\u0301";
+  EXPECT_THAT(Parse(TokenizerJson(vocab, "[]", ""))->Encode(text), ElementsAre(0, 1));
+  EXPECT_THAT(Parse(TokenizerJson(vocab, "[]", R"("normalizer": {"type": "NFC"})"))->Encode(text),
+              ElementsAre(2));
+}
+
 TEST(TokenizerJson, MetaspaceSchemesDecideThePrefix) {
   const auto metaspace = [](const std::string& more) {
     return R"("pre_tokenizer": {"type": "Metaspace", "replacement": "▁")" + more + "}";
@@ -165,8 +173,8 @@ TEST(TokenizerJson, UnsupportedComponentsAreRefusedByPathAndName) {
   const auto with = [](const std::string& more) {
     return MessageOf(TokenizerJson(kVocab, kMerges, more));
   };
-  EXPECT_THAT(with(R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}]})"),
-              HasSubstr("t.json: normalizer.normalizers[0].type: \"NFC\""));
+  EXPECT_THAT(with(R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKC"}]})"),
+              HasSubstr("t.json: normalizer.normalizers[0].type: \"NFKC\""));
   EXPECT_THAT(with(R"("pre_tokenizer": {"type": "BertPreTokenizer"})"),
               HasSubstr("pre_tokenizer.type: \"BertPreTokenizer\""));
   EXPECT_THAT(with(R"("decoder": {"type": "WordPiece"})"),

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "worker/rank/tokenizer/nfc.h"
 #include "worker/rank/tokenizer/read_pattern.h"
 
 namespace trainctl::data {
@@ -30,9 +31,11 @@ void Normalizer::AddStep(const files::JsonObject& component) {
     steps_.emplace_back(Prepend{component.Text("prepend")});
   } else if (type == "Replace") {
     steps_.emplace_back(Replace{ReadPattern(component), component.Text("content")});
+  } else if (type == "NFC") {
+    steps_.emplace_back(Nfc{});
   } else {
-    component.Expected("type",
-                       "Sequence, Prepend or Replace; other normalizers are not yet supported");
+    component.Expected(
+        "type", "Sequence, Prepend, Replace or NFC; other normalizers are not yet supported");
   }
 }
 
@@ -41,9 +44,10 @@ std::string Normalizer::Normalize(std::string_view text) const {
   for (const auto& step : steps_) {
     if (const auto* prepend = std::get_if<Prepend>(&step)) {
       if (!normalized.empty()) normalized.insert(0, prepend->prefix);
+    } else if (const auto* replace = std::get_if<Replace>(&step)) {
+      normalized = ReplaceAll(replace->pattern, normalized, replace->content);
     } else {
-      const Replace& replace = std::get<Replace>(step);
-      normalized = ReplaceAll(replace.pattern, normalized, replace.content);
+      normalized = ToNfc(normalized);
     }
   }
   return normalized;

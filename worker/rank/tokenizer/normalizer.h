@@ -1,4 +1,5 @@
-// The "normalizer" of a tokenizer.json: Sequence, Prepend, Replace. Others are refused by name.
+// The "normalizer" of a tokenizer.json: Sequence, Prepend, Replace, NFC. Others are refused by
+// name.
 #pragma once
 
 #include <string>
@@ -28,9 +29,10 @@ class Normalizer {
     Regex pattern;
     std::string content;
   };
+  struct Nfc {};
   void AddStep(const files::JsonObject& component);
 
-  std::vector<std::variant<Prepend, Replace>> steps_;
+  std::vector<std::variant<Prepend, Replace, Nfc>> steps_;
 };
 
 // Every match replaced by content. Also what the "Replace" decoder does.
