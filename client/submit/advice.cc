@@ -34,7 +34,8 @@ base::Result<DeviceGroup> BestDevices(const job::JobSpec& job, const Site& site)
   if (groups.empty())
     return base::Error{base::Code::kInvalid, "no device of this site can run the job: " + reason};
   const auto rank = [](const auto& group) {
-    return std::pair(group.second.device.kind == "cuda", group.second.device.memory_bytes);
+    return std::pair(group.second.device.kind == job::DeviceKind::kCuda,
+                     group.second.device.memory_bytes);
   };
   return std::ranges::max_element(groups, {}, rank)->second;
 }

@@ -13,7 +13,7 @@
 namespace trainctl::client {
 namespace {
 
-bool IsCuda(const SiteWorker& worker) { return worker.device.kind == "cuda"; }
+bool IsCuda(const SiteWorker& worker) { return worker.device.kind == job::DeviceKind::kCuda; }
 
 std::vector<job::SiteDevice> Devices(const Site& site) {
   std::vector<job::SiteDevice> devices;

@@ -6,12 +6,15 @@
 namespace trainctl::client {
 namespace {
 
-SiteWorker FromMessage(const v1::WorkerView& worker) {
+// A device of a kind that this version does not know is none that a job could get.
+std::optional<SiteWorker> FromMessage(const v1::WorkerView& worker) {
   const v1::Device& device = worker.device();
-  return {worker.name(),
-          worker.state(),
-          {device.kind(), worker.host(), device.name(), device.memory_bytes(),
-           device.compute_capability(), device.threads()}};
+  const std::optional<job::DeviceKind> kind = job::ParseDeviceKind(device.kind());
+  if (!kind) return std::nullopt;
+  return SiteWorker{worker.name(),
+                    worker.state(),
+                    {*kind, worker.host(), device.name(), device.memory_bytes(),
+                     device.compute_capability(), device.threads()}};
 }
 
 // The job with all that an inspection does not depend on left at its defaults.
@@ -38,8 +41,9 @@ Site AskSite(Context& context) {
     return {};
   }
   Site site{.known = true, .id = response->site()};
-  for (const v1::WorkerView& worker : response->workers())
-    site.workers.push_back(FromMessage(worker));
+  for (const v1::WorkerView& worker : response->workers()) {
+    if (auto known = FromMessage(worker)) site.workers.push_back(*std::move(known));
+  }
   if (site.workers.empty())
     Warn(context, "no worker has registered with this coordinator yet: jobs will wait for one");
   return site;

@@ -187,8 +187,7 @@ class Search {
   }
 
   Way Costed(const JobSpec& job) const {
-    const job::DeviceKind kind =
-        question_.device.kind == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
+    const job::DeviceKind kind = question_.device.kind;
     Way way{.job = job,
             .memory = job::EstimateMemoryOn(job, question_.inspection, kind,
                                             question_.device.memory_bytes),

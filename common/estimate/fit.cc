@@ -16,7 +16,7 @@ std::vector<int64_t> Limits(const JobSpec& job, const std::vector<SiteDevice>& d
   std::vector<int64_t> limits;
   std::string reason;
   for (const SiteDevice& device : devices) {
-    const bool is_kind = (device.kind == "cuda") == (kind == DeviceKind::kCuda);
+    const bool is_kind = device.kind == kind;
     if (is_kind && device.memory_bytes > 0 && MeetsConstraints(job, device, &reason))
       limits.push_back(MemoryLimit(job, device));
   }

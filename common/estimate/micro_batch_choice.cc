@@ -41,7 +41,7 @@ std::vector<int64_t> Candidates(const JobSpec& job, const Inspection& inspection
 
 std::vector<SiteDevice> SiteOf(const JobSpec& job, const std::vector<SiteDevice>& devices) {
   if (!devices.empty() || !job.resources.gpu_memory_limit_bytes) return devices;
-  const SiteDevice device = {"cuda", "", "a device of its gpu_memory_limit",
+  const SiteDevice device = {DeviceKind::kCuda, "", "a device of its gpu_memory_limit",
                              *job.resources.gpu_memory_limit_bytes, "9.0"};
   return std::vector<SiteDevice>(static_cast<size_t>(job.devices), device);
 }

@@ -105,7 +105,7 @@ base::Result<Constraint> ParseConstraint(std::string_view key, std::string_view 
 bool Meets(const Constraint& constraint, const SiteDevice& device) {
   if (constraint.key == "host")
     return Holds(constraint.comparison, device.host <=> constraint.text);
-  if (device.kind != "cuda") return false;
+  if (device.kind != DeviceKind::kCuda) return false;
   if (constraint.key == "gpu.name")
     return Holds(constraint.comparison, device.name <=> constraint.text);
   if (constraint.key == "gpu.memory")

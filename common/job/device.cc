@@ -2,11 +2,18 @@
 
 namespace trainctl::job {
 
-std::string_view Name(DeviceKind kind) { return kind == DeviceKind::kCuda ? "cuda" : "cpu"; }
+std::string_view Name(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::kCuda: return "cuda";
+    case DeviceKind::kCpu: return "cpu";
+  }
+  return "";
+}
 
 std::optional<DeviceKind> ParseDeviceKind(std::string_view name) {
-  if (name == "cuda") return DeviceKind::kCuda;
-  if (name == "cpu") return DeviceKind::kCpu;
+  for (const DeviceKind kind : {DeviceKind::kCuda, DeviceKind::kCpu}) {
+    if (Name(kind) == name) return kind;
+  }
   return std::nullopt;
 }
 

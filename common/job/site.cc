@@ -22,7 +22,8 @@ int64_t CountMeeting(const JobSpec& job, const std::vector<SiteDevice>& devices)
 // bf16 matrices need a GPU of compute capability 8.0; CPU slots store bf16 and compute in fp32.
 bool ComputesIn(Precision precision, const SiteDevice& device) {
   static const base::Result<Constraint> needed = ParseConstraint("gpu.compute_capability", ">=8.0");
-  return precision == Precision::k32True || device.kind != "cuda" || Meets(*needed, device);
+  return precision == Precision::k32True || device.kind != DeviceKind::kCuda ||
+         Meets(*needed, device);
 }
 
 // The constraints that no device of the site meets, each by itself.
@@ -52,10 +53,10 @@ std::vector<Problem> UnmeetableConstraints(const JobSpec& job,
 
 // The largest number of equal kind: a gang does not mix GPUs and CPU slots.
 int64_t LargestKind(const JobSpec& job, const std::vector<SiteDevice>& devices) {
-  std::set<std::string> kinds;
+  std::set<DeviceKind> kinds;
   for (const SiteDevice& device : devices) kinds.insert(device.kind);
   int64_t largest = 0;
-  for (const std::string& kind : kinds) {
+  for (const DeviceKind kind : kinds) {
     std::vector<SiteDevice> of_kind;
     std::copy_if(devices.begin(), devices.end(), std::back_inserter(of_kind),
                  [&](const SiteDevice& device) { return device.kind == kind; });
@@ -94,8 +95,7 @@ std::vector<Problem> CheckSite(const JobSpec& job, const std::vector<SiteDevice>
   return problems;
 }
 
-int64_t ExclusiveThreads(const std::vector<SiteDevice>& host, std::string_view kind,
-                         int64_t ranks) {
+int64_t ExclusiveThreads(const std::vector<SiteDevice>& host, DeviceKind kind, int64_t ranks) {
   int64_t threads = 0;
   for (const SiteDevice& device : host) threads += device.kind == kind ? device.threads : 0;
   return std::max<int64_t>(1, threads / std::max<int64_t>(1, ranks));
@@ -103,7 +103,7 @@ int64_t ExclusiveThreads(const std::vector<SiteDevice>& host, std::string_view k
 
 std::string DeviceNameOf(const JobSpec& job, const SiteDevice& device,
                          const std::vector<SiteDevice>& site) {
-  if (!job.exclusive || device.kind != Name(DeviceKind::kCpu)) return device.name;
+  if (!job.exclusive || device.kind != DeviceKind::kCpu) return device.name;
   std::vector<SiteDevice> slots;
   std::ranges::copy_if(site, std::back_inserter(slots), [&](const SiteDevice& other) {
     return other.host == device.host && other.kind == device.kind;

@@ -4,16 +4,16 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "common/job/device.h"
 #include "common/job/job.h"
 #include "common/json/problem.h"
 
 namespace trainctl::job {
 
 struct SiteDevice {
-  std::string kind;  // cuda | cpu
+  DeviceKind kind = DeviceKind::kCpu;
   std::string host;
   std::string name;
   int64_t memory_bytes = 0;
@@ -23,7 +23,7 @@ struct SiteDevice {
 
 // Threads of each of `ranks` ranks of an exclusive job on one host: they share out those of all the
 // host's devices of their kind.
-int64_t ExclusiveThreads(const std::vector<SiteDevice>& host, std::string_view kind, int64_t ranks);
+int64_t ExclusiveThreads(const std::vector<SiteDevice>& host, DeviceKind kind, int64_t ranks);
 
 // The name that a rank of the job computes under on such a device: a CPU slot's says its threads,
 // of which an exclusive job has those of the whole host. What is predicted and what was measured go

@@ -41,7 +41,7 @@ int64_t ThreadsOf(const State& state, const Job& job, const RankRow& rank) {
   std::vector<job::SiteDevice> host;
   for (const Worker* worker : state.hosts.at(rank.host)) host.push_back(SiteDeviceOf(worker->row));
   const auto ranks = static_cast<int64_t>(RanksOfHost(job, rank).size());
-  return job::ExclusiveThreads(host, job::Name(device.kind), ranks);
+  return job::ExclusiveThreads(host, device.kind, ranks);
 }
 
 job::RankPlan MakePlan(const State& state, const Job& job, const RankRow& rank,

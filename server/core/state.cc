@@ -50,8 +50,8 @@ std::string_view WorkerState(const State& state, const Worker& worker) {
 
 job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {
   const job::Device& device = worker.device;
-  return {std::string(job::Name(device.kind)), worker.host,   device.name, device.memory_bytes,
-          device.compute_capability,           device.threads};
+  return {device.kind,   worker.host, device.name, device.memory_bytes, device.compute_capability,
+          device.threads};
 }
 
 std::vector<job::SiteDevice> Site(const State& state) {

@@ -14,13 +14,14 @@ using placement::ClassId;
 using placement::FreeDevices;
 
 job::SiteDevice Example(const placement::DeviceClass& device_class) {
-  return {device_class.kind, device_class.kind, device_class.name, device_class.memory_bytes,
-          device_class.compute_capability};
+  return {device_class.kind, std::string(job::Name(device_class.kind)), device_class.name,
+          device_class.memory_bytes, device_class.compute_capability};
 }
 
 // A device whose size is not known has.
 bool HasRoom(const Demand& demand, const placement::DeviceClass& device_class) {
-  const int64_t need = device_class.kind == "cuda" ? demand.gpu_bytes : demand.slot_bytes;
+  const int64_t need =
+      device_class.kind == job::DeviceKind::kCuda ? demand.gpu_bytes : demand.slot_bytes;
   return device_class.memory_bytes == 0 || need <= device_class.memory_bytes;
 }
 

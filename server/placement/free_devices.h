@@ -21,7 +21,7 @@ using ClassId = int64_t;   // from 0
 // Devices of one class are alike: kind, model, memory, compute capability. All ranks of a gang are
 // on one class.
 struct DeviceClass {
-  std::string kind;
+  job::DeviceKind kind = job::DeviceKind::kCpu;
   std::string name;
   int64_t memory_bytes = 0;
   std::string compute_capability;

@@ -19,7 +19,8 @@ std::span<const Policy> Policies() {
 
 bool Prefer(const DeviceClass& left, const DeviceClass& right) {
   const auto key = [](const DeviceClass& device_class) {
-    return std::tuple(device_class.kind != "cuda", device_class.memory_bytes, device_class);
+    return std::tuple(device_class.kind != job::DeviceKind::kCuda, device_class.memory_bytes,
+                      device_class);
   };
   return key(left) < key(right);
 }

@@ -51,7 +51,7 @@ Question OnH200s(const std::string& text, int64_t devices,
                          .total_tokens = 52'000 * 120,
                          .data_digest = "d",
                          .output = std::nullopt};
-  question.device = {.kind = "cuda",
+  question.device = {.kind = job::DeviceKind::kCuda,
                      .host = "h",
                      .name = "NVIDIA H200",
                      .memory_bytes = 139 * kGiB,

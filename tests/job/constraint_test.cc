@@ -6,12 +6,12 @@
 namespace trainctl::job {
 namespace {
 
-const SiteDevice kGpu = {.kind = "cuda",
+const SiteDevice kGpu = {.kind = DeviceKind::kCuda,
                          .host = "node1",
                          .name = "NVIDIA H200",
                          .memory_bytes = int64_t{140} << 30,
                          .compute_capability = "9.0"};
-const SiteDevice kSlot = {.kind = "cpu",
+const SiteDevice kSlot = {.kind = DeviceKind::kCpu,
                           .host = "node1",
                           .name = "CPU slot 0",
                           .memory_bytes = int64_t{500} << 30,

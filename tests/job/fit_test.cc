@@ -24,7 +24,7 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 std::vector<SiteDevice> Gpus(std::initializer_list<int64_t> sizes_gib) {
   std::vector<SiteDevice> devices;
   for (const int64_t size : sizes_gib)
-    devices.push_back({"cuda", "node1", "GPU", size * kGiB, "9.0"});
+    devices.push_back({DeviceKind::kCuda, "node1", "GPU", size * kGiB, "9.0"});
   return devices;
 }
 
@@ -53,7 +53,7 @@ TEST(BestFit, OfAGangIsTheSmallestOfItsDevices) {
 
 TEST(BestFit, IsOnTheKindWhereItFits) {
   std::vector<SiteDevice> devices = Gpus({24});
-  devices.push_back({"cpu", "node1", "CPU slot", 64 * kGiB, ""});
+  devices.push_back({DeviceKind::kCpu, "node1", "CPU slot", 64 * kGiB, ""});
   EXPECT_EQ(BestFit(Large(), TinyLlama(), devices)->kind, DeviceKind::kCpu);
 }
 

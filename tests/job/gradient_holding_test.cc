@@ -54,7 +54,8 @@ TEST(GradientHolding, IsChosenWhereItNeedsNoMoreWhateverTheMemory) {
   job.fsdp_unit = FsdpUnit::kModel;
   EXPECT_LE(Peak(job, true), Peak(job, false));
   EXPECT_TRUE(HoldsGradients(job, TinyLlama(), DeviceKind::kCuda, 0));
-  const std::vector<SiteDevice> site(4, {"cuda", "node1", "GPU", Peak(job, true), "9.0"});
+  const std::vector<SiteDevice> site(4,
+                                     {DeviceKind::kCuda, "node1", "GPU", Peak(job, true), "9.0"});
   EXPECT_TRUE(BestFit(job, TinyLlama(), site)->fits());
 }
 

@@ -18,7 +18,7 @@ using tiny_llama::TinyLlama;
 constexpr int64_t kGiB = int64_t{1} << 30;
 
 std::vector<SiteDevice> Gpus(size_t count, int64_t gib) {
-  return std::vector<SiteDevice>(count, {"cuda", "n", "GPU", gib * kGiB, "9.0"});
+  return std::vector<SiteDevice>(count, {DeviceKind::kCuda, "n", "GPU", gib * kGiB, "9.0"});
 }
 
 JobSpec Auto(std::optional<int64_t> global, int64_t devices = 1) {

@@ -14,9 +14,9 @@ using testing::IsEmpty;
 std::vector<SiteDevice> Site(int gpus, int slots) {
   std::vector<SiteDevice> devices;
   for (int i = 0; i < gpus; ++i)
-    devices.push_back({"cuda", "node1", "NVIDIA H200", int64_t{140} << 30, "9.0"});
+    devices.push_back({DeviceKind::kCuda, "node1", "NVIDIA H200", int64_t{140} << 30, "9.0"});
   for (int i = 0; i < slots; ++i)
-    devices.push_back({"cpu", "node1", "CPU slot", int64_t{64} << 30, ""});
+    devices.push_back({DeviceKind::kCpu, "node1", "CPU slot", int64_t{64} << 30, ""});
   return devices;
 }
 
@@ -30,8 +30,8 @@ JobSpec On(int64_t devices, std::map<std::string, std::string> constraints = {})
 TEST(DeviceNameOf, AnExclusiveJobsSlotHasThePartOfItsHostsThreadsThatFallsToARank) {
   std::vector<SiteDevice> site;
   for (const char* host : {"a", "a", "a", "b"})
-    site.push_back({"cpu", host, "CPU slot (2 threads)", 0, "", 2});
-  site.push_back({"cuda", "a", "NVIDIA H200", 0, "9.0", 16});
+    site.push_back({DeviceKind::kCpu, host, "CPU slot (2 threads)", 0, "", 2});
+  site.push_back({DeviceKind::kCuda, "a", "NVIDIA H200", 0, "9.0", 16});
   JobSpec job = On(1);
   EXPECT_EQ(DeviceNameOf(job, site[0], site), "CPU slot (2 threads)");
   job.exclusive = true;

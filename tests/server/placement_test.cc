@@ -13,8 +13,9 @@ FreeDevices Site(const std::string& hosts) {
   FreeDevices site;
   std::map<char, int64_t> next_index;
   for (const char host : hosts) {
-    site.SetFree(
-        site.Register({"cuda", std::string(1, host), "H200", 80, "9.0"}, next_index[host]++), true);
+    site.SetFree(site.Register({job::DeviceKind::kCuda, std::string(1, host), "H200", 80, "9.0"},
+                               next_index[host]++),
+                 true);
   }
   return site;
 }
@@ -65,7 +66,7 @@ TEST(FreeDevices, KeepsItsCountsUnderSettingAndUnsetting) {
 
 TEST(FreeDevices, SeparatesModels) {
   FreeDevices site = Site("aa");
-  site.Register({"cuda", "a", "A100", 80, "8.0"}, 2);
+  site.Register({job::DeviceKind::kCuda, "a", "A100", 80, "8.0"}, 2);
   ASSERT_EQ(site.pools().size(), 2u);
   EXPECT_EQ(site.pools()[1].total, 1);
   EXPECT_EQ(site.pools()[1].free, 0);
@@ -73,7 +74,7 @@ TEST(FreeDevices, SeparatesModels) {
 
 TEST(FreeDevices, ADeviceDescribedAnewMovesToItsNewClassAndIsNotFree) {
   FreeDevices site = Site("aa");
-  site.Describe(0, {"cuda", "a", "A100", 80, "8.0"}, 0);
+  site.Describe(0, {job::DeviceKind::kCuda, "a", "A100", 80, "8.0"}, 0);
   EXPECT_EQ(site.pools()[0].total, 1);
   EXPECT_EQ(site.pools()[0].free, 1);
   EXPECT_EQ(site.pools()[1].total, 1);
@@ -81,8 +82,9 @@ TEST(FreeDevices, ADeviceDescribedAnewMovesToItsNewClassAndIsNotFree) {
 }
 
 TEST(Prefer, AGpuBeforeACpuSlotThenTheSmaller) {
-  const DeviceClass cpu{"cpu", "slot", 10, ""}, small{"cuda", "A10", 24, "8.6"},
-      large{"cuda", "H200", 141, "9.0"};
+  const DeviceClass cpu{job::DeviceKind::kCpu, "slot", 10, ""},
+      small{job::DeviceKind::kCuda, "A10", 24, "8.6"},
+      large{job::DeviceKind::kCuda, "H200", 141, "9.0"};
   EXPECT_TRUE(Prefer(small, cpu));
   EXPECT_TRUE(Prefer(small, large));
   EXPECT_FALSE(Prefer(large, small));
