@@ -190,7 +190,7 @@ std::string HeldRank::SampleLine(const Usage& usage, const std::optional<RankSam
   add(kHostCpu, usage.host.cpu_percent);
   add(kHostMemoryUsed, usage.host.memory_used_bytes);
   if (rank) {
-    add(kRankCpu, rank->cpu_percent);
+    if (rank->cpu_percent) add(kRankCpu, *rank->cpu_percent);
     add(kRankMemoryUsed, rank->memory_used_bytes);
   }
   return job::ToLine(job::RankMessage(std::move(metrics)));

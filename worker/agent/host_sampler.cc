@@ -112,13 +112,13 @@ double HostSampler::CpuPercent() {
   const std::optional<CpuShare> share = v2 ? v2 : ReadShareV1(files_.cgroup_v1_cpu);
   const int64_t used =
       share ? share->used_micros - std::exchange(used_micros_, share->used_micros) : 0;
-  if (passed <= 0 || ticks.cores <= 0) return 0;
+  if (passed <= 0 || ticks.cores <= 0) return cpu_percent_;
   const auto cores = static_cast<double>(ticks.cores);
   if (!share || share->cores >= cores)
-    return Percent(static_cast<double>(busy), static_cast<double>(passed));
+    return cpu_percent_ = Percent(static_cast<double>(busy), static_cast<double>(passed));
   const double passed_micros =
       static_cast<double>(passed) / cores * 1e6 / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return Percent(static_cast<double>(used) / share->cores, passed_micros);
+  return cpu_percent_ = Percent(static_cast<double>(used) / share->cores, passed_micros);
 }
 
 HostSample HostSampler::Sample() {

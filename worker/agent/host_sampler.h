@@ -8,7 +8,9 @@
 namespace trainctl::agent {
 
 struct HostSample {
-  double cpu_percent = 0;  // of all cores, or of the container's quota, since the sample before
+  // Of all cores, or of the container's quota, since the sample before. Where no tick passed it is
+  // as it was then.
+  double cpu_percent = 0;
   int64_t memory_used_bytes = 0;
   int64_t memory_total_bytes = 0;
 };
@@ -36,6 +38,7 @@ class HostSampler {
   int64_t busy_ticks_ = 0;
   int64_t all_ticks_ = 0;
   int64_t used_micros_ = 0;  // of the container with a quota
+  double cpu_percent_ = 0;
 };
 
 }  // namespace trainctl::agent

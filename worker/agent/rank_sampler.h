@@ -11,7 +11,8 @@
 namespace trainctl::agent {
 
 struct RankSample {
-  double cpu_percent = 0;  // of one core, since the sample before: 200 = two cores busy
+  // Of one core, since the sample before: 200 = two cores busy. nullopt: nothing to count from.
+  std::optional<double> cpu_percent;
   int64_t memory_used_bytes = 0;
 };
 
