@@ -20,6 +20,11 @@ bool IsRemark(std::string_view key) {
          key.starts_with("tags.");
 }
 
+// A lab gives each of its jobs a folder of its own name: what it varied is the folder above.
+std::string WithoutOwnName(const std::string& folder, const std::string& name) {
+  return folder.ends_with("/" + name) ? folder.substr(0, folder.size() - name.size() - 1) : folder;
+}
+
 // Which of global_batch_size and accumulate_grad_batches the file names is a matter of taste; both
 // are compared as they work out.
 std::vector<Setting> ResolvedSettings(const job::JobSpec& job) {
@@ -29,6 +34,7 @@ std::vector<Setting> ResolvedSettings(const job::JobSpec& job) {
     resolved.train.global_batch_size = batch->global;
     resolved.train.accumulate_grad_batches = batch->accumulation;
   }
+  if (job.output.dir) resolved.output.dir = WithoutOwnName(*job.output.dir, job.name);
   std::vector<Setting> settings;
   for (Setting& setting : job::Flatten(resolved)) {
     if (!IsRemark(setting.first)) settings.push_back(std::move(setting));

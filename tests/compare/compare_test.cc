@@ -331,6 +331,17 @@ TEST(Compare, ASettingThatIsNullIsAnEmptyValueAndARemarkIsNoSetting) {
   EXPECT_EQ(Compare({a, b}, 0).rows.size(), 2u);  // and outcome
 }
 
+TEST(Compare, AFolderOfAJobsOwnNameIsNoSettingThatChanged) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.job.name = "full";
+  b.job.name = "lora";
+  a.job.output.dir = "/runs/full";
+  b.job.output.dir = "/runs/lora";
+  EXPECT_EQ(Compare({a, b}, 0).rows.size(), 1u) << "the outcome alone";
+  b.job.output.dir = "/elsewhere";
+  EXPECT_EQ(Print(Compare({a, b}, 0).rows.front()), "changed/output.dir: /runs | /elsewhere\n");
+}
+
 TEST(Compare, OfASettingThatSomeRunsLeaveOutThePartsAreShown) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   b.job.lora = job::LoraSpec{.r = 8, .dropout = 0};
