@@ -21,6 +21,7 @@ struct Row {
   const job::MetricInfo* metric = nullptr;
   double predicted = 0;
   double measured = 0;
+  bool is_comparable = true;
 
   double error() const { return (predicted - measured) / measured; }
 };
@@ -44,6 +45,16 @@ bool IsWhole(const v1::JobDetail& detail) {
          !(job.ok() && job->checkpoint.resume_from);
 }
 
+// Where a run was out of memory its peak is where it was stopped, not what it needs. Parameters,
+// gradients and the optimizer's states are whole by then, or not there at all.
+bool IsCutShort(const v1::JobDetail& detail, job::Metric metric) {
+  const std::string& outcome = detail.view().outcome();
+  const bool is_whole_kind =
+      metric == job::Metric::kMemoryParams || metric == job::Metric::kMemoryGrads ||
+      metric == job::Metric::kMemoryOptimizer || metric == job::Metric::kMemoryOptimizerCpu;
+  return (outcome == "OOM_GPU" || outcome == "OOM_HOST") && !is_whole_kind;
+}
+
 Row RowOf(job::Metric metric, double predicted, const Summaries& summaries) {
   return {&job::Info(metric), predicted, Measured(summaries, metric)};
 }
@@ -55,6 +66,7 @@ std::vector<Row> Rows(const job::Prediction& prediction, const v1::JobDetail& de
     if (metric.section != job::Section::kMemory) continue;
     const auto kind = std::ranges::find(job::kMemoryKinds, metric.id, &job::MemoryKind::metric);
     rows.push_back(RowOf(metric.id, LargestPhase(prediction.memory, kind->bytes), summaries));
+    rows.back().is_comparable = !IsCutShort(detail, metric.id);
   }
   if (prediction.time && IsWhole(detail))
     rows.push_back(RowOf(job::Metric::kTimeSeconds, prediction.time->training_seconds, summaries));
@@ -70,7 +82,8 @@ std::string ForesightText(const job::Prediction& prediction, const v1::JobDetail
       {{"PREDICTION AND MEASUREMENT"}, {"PREDICTED", true}, {"MEASURED", true}, {"ERROR", true}});
   for (const Row& row : Rows(prediction, detail)) {
     table.AddRow({std::string(row.metric->label), FormatWithUnit(row.predicted, row.metric->unit),
-                  FormatWithUnit(row.measured, row.metric->unit), FormatDelta(row.error())});
+                  FormatWithUnit(row.measured, row.metric->unit),
+                  row.is_comparable ? FormatDelta(row.error()) : "–"});
   }
   return table.empty() ? "" : table.Render(layout);
 }
@@ -81,7 +94,7 @@ Json ForesightJson(const job::Prediction& prediction, const v1::JobDetail& detai
     rows.push_back({{"key", row.metric->name},
                     {"predicted", row.predicted},
                     {"measured", row.measured},
-                    {"error", row.error()}});
+                    {"error", row.is_comparable ? Json(row.error()) : Json(nullptr)}});
   }
   return rows;
 }

@@ -15,7 +15,8 @@ namespace trainctl::client {
 std::string ForesightText(const job::Prediction& prediction, const v1::JobDetail& detail,
                           const TableLayout& layout);
 
-// [{"key", "predicted", "measured", "error"}]: error = (predicted − measured) / measured.
+// [{"key", "predicted", "measured", "error"}]: error = (predicted − measured) / measured; null for
+// what a run that ended out of memory did not come to.
 Json ForesightJson(const job::Prediction& prediction, const v1::JobDetail& detail);
 
 }  // namespace trainctl::client

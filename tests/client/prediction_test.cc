@@ -117,6 +117,21 @@ TEST(Foresight, IsThePredictionsErrorOfWhatWasMeasured) {
   EXPECT_NE(ForesightText(prediction, detail, {}).find("−25.0 %"), std::string::npos);
 }
 
+TEST(Foresight, WhereMemoryRanOutThePeakIsNotWhatWasNeeded) {
+  job::Prediction prediction;
+  prediction.memory.phases.fill({.params = 110, .peak_allocated = 1420});
+  v1::JobDetail detail;
+  detail.mutable_view()->set_outcome("OOM_GPU");
+  AddSummary(&detail, "memory_params_bytes", 100);
+  AddSummary(&detail, "memory_peak_allocated_bytes", 1000);
+  const Json rows = ForesightJson(prediction, detail);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["measured"], 1000.0);
+  EXPECT_EQ(rows[0]["error"], nullptr);
+  EXPECT_EQ(rows[1]["error"], 0.1) << "parameters are whole before anything is out of memory";
+  EXPECT_EQ(ForesightText(prediction, detail, {}).find("+42"), std::string::npos);
+}
+
 TEST(Foresight, OfARunThatDidNotSucceedLeavesItsTimeOut) {
   job::Prediction prediction;
   prediction.time = job::TimeEstimate{.training_seconds = 30};
