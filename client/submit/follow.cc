@@ -27,7 +27,7 @@ class Follower {
     started_ = context_.clock().Steady();
     if (options_.coordinator_answered) patience_.Heard();
     context_.surroundings.set_farewell(
-        "Detached: the jobs go on. Follow again with: trainctl wait " + options_.again);
+        "Detached: the jobs go on. Follow again with: trainctl wait " + options_.again + Undone());
     const int exit_code = Loop(**api);
     context_.surroundings.set_farewell("");
     progress_.Finish();
@@ -90,9 +90,11 @@ class Follower {
     progress_.Finish();
     context_.err
         << "trainctl: the time is over and the jobs go on; follow again with: trainctl wait "
-        << options_.again << std::endl;
+        << options_.again << Undone() << std::endl;
     return kExitTimeout;
   }
+
+  std::string Undone() const { return options_.undone.empty() ? "" : "\n" + options_.undone; }
 
   // Of several jobs: what a person would want to hear of first.
   int WorstExitCode() const {

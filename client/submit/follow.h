@@ -12,8 +12,9 @@
 namespace trainctl::client {
 
 struct FollowOptions {
-  std::vector<std::string> jobs;           // ids or names, groups too
-  std::string again;                       // the words by which to follow again: "j12"
+  std::vector<std::string> jobs;  // ids or names, groups too
+  std::string again;              // the words by which to follow again: "j12"
+  std::string undone;             // said as well: what the caller would have done behind it
   std::optional<int64_t> timeout_seconds;  // of waiting; the jobs go on
   bool coordinator_answered = false;       // before: then its silence is borne for a while
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/show/output.h"
@@ -20,6 +21,11 @@ struct SweepResult {
   std::optional<double> step_seconds, samples_per_second, tokens_per_second, peak_bytes;
   std::optional<double> predicted_step_seconds, predicted_peak_bytes;
 };
+
+// What the columns mean, below the table.
+inline constexpr std::string_view kCurveDefinitions =
+    "s/step: the median, without the first step. tokens/s: all of the run over its training time.\n"
+    "peak: allocated, of the worst rank; a run that ended out of memory has none to compare.\n";
 
 // Takes the measurements out of the comparison, by job.
 void TakeMeasurements(const v1::CompareResponse& comparison, std::vector<SweepResult>* results);

@@ -11,6 +11,8 @@
 namespace trainctl::client {
 namespace {
 
+constexpr size_t kMostNamed = 8;  // what Ctrl-C says is short
+
 bool IsOutOfMemory(const std::string& outcome) {
   return outcome == "OOM_GPU" || outcome == "OOM_HOST";
 }
@@ -57,14 +59,17 @@ int SweepRun::SubmitGroup() {
         "Follow with: trainctl wait " + *group + "; then: trainctl compare " + *group + "\n");
     return context_.for_people() ? kExitOk : Print(context_, CurveOf(sweep_, results_));
   }
-  const int exit_code = FollowTo(*group, places);
+  const int exit_code = FollowTo(*group, places, "");
   return ShowCurve(exit_code);
 }
 
-int SweepRun::SubmitUntilOutOfMemory() {
+int SweepRun::SubmitUntilOutOfMemory(size_t first) {
   int exit_code = kExitOk;
   const size_t row = sweep_.axes.back().values.size();
-  for (size_t i = 0; i < results_.size(); ++i) {
+  for (size_t i = 0; i < first; ++i) {
+    if (!IsRefused(i)) results_[i].outcome = "skipped";
+  }
+  for (size_t i = first; i < results_.size(); ++i) {
     if (!IsRefused(i)) {
       const int ended = RunOne(i);
       if (results_[i].outcome.empty()) return ShowCurve(ended);  // it goes on, or never began
@@ -96,15 +101,34 @@ base::Result<std::string> SweepRun::Submit(const std::vector<size_t>& places,
 }
 
 int SweepRun::RunOne(size_t place) {
+  context_.surroundings.set_farewell("The sweep ends here. " + NotSubmitted(place));
   const base::Result<std::string> id = Submit({place}, "");
   if (!id.ok()) return Fail(context_, id.error());
   Say(context_, "Submitted " + sweep_.points[place].job.name + " as " + *id + ".\n");
-  return FollowTo(*id, {place});
+  return FollowTo(*id, {place}, NotSubmitted(place + 1));
 }
 
-int SweepRun::FollowTo(const std::string& id, const std::vector<size_t>& places) {
+std::string SweepRun::NotSubmitted(size_t from) const {
+  std::vector<std::string> left;
+  for (size_t i = from; i < results_.size(); ++i) {
+    if (!IsRefused(i)) left.push_back(Join(sweep_.points[i].values, " "));
+  }
+  if (left.empty()) return "";
+  if (left.size() > kMostNamed) {
+    left.resize(kMostNamed);
+    left.push_back("…");
+  }
+  std::vector<std::string> keys;
+  for (const SweepAxis& axis : sweep_.axes) keys.push_back(axis.key);
+  return "Not submitted: " + Join(keys, " ") + " = " + Join(left, ", ") +
+         ". To go on with them, type the same sweep with --skip " + std::to_string(from);
+}
+
+int SweepRun::FollowTo(const std::string& id, const std::vector<size_t>& places,
+                       const std::string& undone) {
   const Followed followed = Follow(context_, {.jobs = {id},
                                               .again = id,
+                                              .undone = undone,
                                               .timeout_seconds = options_.timeout_seconds,
                                               .coordinator_answered = true});
   for (const v1::JobView& view : followed.jobs) {
@@ -126,6 +150,7 @@ int SweepRun::ShowCurve(int exit_code) {
   if (IsWhole(*comparison)) TakeMeasurements(*comparison, &results_);
   Say(context_, "\n");
   Print(context_, CurveOf(sweep_, results_));
+  Say(context_, std::string(kCurveDefinitions));
   Say(context_, "\ntrainctl compare " + Join(request.jobs(), " ") + " shows all of it.\n");
   return exit_code;
 }

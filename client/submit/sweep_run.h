@@ -24,9 +24,9 @@ class SweepRun {
   // All at once, as a group, which is waited for if the options say so. Returns the exit code.
   int SubmitGroup();
 
-  // One after the other; behind the first that runs out of memory the rest of the last axis is
-  // skipped. Returns the exit code.
-  int SubmitUntilOutOfMemory();
+  // One after the other, from this point on; behind the first that runs out of memory the rest of
+  // the last axis is skipped. Returns the exit code.
+  int SubmitUntilOutOfMemory(size_t first);
 
  private:
   bool IsRefused(size_t place) const { return !assessments_[place].site_problems.empty(); }
@@ -34,8 +34,10 @@ class SweepRun {
   base::Result<std::string> Submit(const std::vector<size_t>& places,
                                    const std::string& group_name);
   int RunOne(size_t place);
-  // Outcomes are set of those that ended.
-  int FollowTo(const std::string& id, const std::vector<size_t>& places);
+  // Outcomes are set of those that ended. undone: what Ctrl-C leaves undone.
+  int FollowTo(const std::string& id, const std::vector<size_t>& places, const std::string& undone);
+  // Which points from this one on are not submitted, and how to go on with them; empty: none.
+  std::string NotSubmitted(size_t from) const;
   int ShowCurve(int exit_code);
 
   Context& context_;

@@ -15,6 +15,9 @@ class SweepVerb : public Verb {
                      "last setting once out of memory; waits");
     DeclareSubmitOptions(arguments, &options_);
     arguments.Needs("--timeout", {"--stop-at-oom"});
+    arguments.Number("--skip", "N", &skip_,
+                     "with --stop-at-oom: leave out the first N, which ran before, as Ctrl-C says");
+    arguments.Needs("--skip", {"--stop-at-oom"});
     arguments.Text("--name", "NAME", &file_.name,
                    "what the jobs' names begin with; else the file's");
     arguments.Overrides(&file_.overrides,
@@ -33,6 +36,12 @@ class SweepVerb : public Verb {
     const base::Result<Sweep> sweep = PlanSweep(file_);
     if (!sweep.ok()) return Fail(context, sweep.error());
     if (options_.dry_run) return DryRun(context, *sweep);
+    const auto points = static_cast<int64_t>(sweep->points.size());
+    if (skip_.value_or(0) >= points) {
+      return Fail(context,
+                  {base::Code::kInvalid, "--skip " + std::to_string(*skip_) + ": this sweep has " +
+                                             std::to_string(points) + " jobs"});
+    }
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     for (const std::string& note : sweep->notes) context.err << "note: " << note << std::endl;
@@ -40,7 +49,8 @@ class SweepVerb : public Verb {
     SweepRun run(context, **api, *sweep, options_);
     if (const base::Status assessed = run.Assess(); !assessed.ok())
       return Fail(context, assessed.error());
-    return stop_at_oom_ ? run.SubmitUntilOutOfMemory() : run.SubmitGroup();
+    return stop_at_oom_ ? run.SubmitUntilOutOfMemory(static_cast<size_t>(skip_.value_or(0)))
+                        : run.SubmitGroup();
   }
 
  private:
@@ -53,6 +63,7 @@ class SweepVerb : public Verb {
 
   JobFileOptions file_;
   SubmitOptions options_;
+  std::optional<int64_t> skip_;
   bool stop_at_oom_ = false;
 };
 

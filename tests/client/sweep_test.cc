@@ -162,6 +162,41 @@ TEST_F(SweepTest, StopAtOomGoesOnWithTheNextValueOfTheOtherSetting) {
   EXPECT_NE(ended.out.find("skipped"), std::string::npos) << ended.out;
 }
 
+TEST_F(SweepTest, CtrlCNamesWhatStopAtOomHasNotSubmittedAndHowToGoOn) {
+  coordinator_.watchings.push_back({.told = {RunningJob("j1", "")}});
+  const std::vector<std::string> sweep = {"--set", "train.micro_batch_size=1,2,4", "--stop-at-oom"};
+  const std::string undone =
+      "Not submitted: train.micro_batch_size = 2, 4. To go on with them, type the same sweep with "
+      "--skip 1";
+  std::vector<std::string> hurried = sweep;
+  hurried.insert(hurried.end(), {"--timeout", "1s"});
+  const Ended timed_out = SweepJob(hurried);
+  EXPECT_EQ(timed_out.code, kExitTimeout);
+  EXPECT_EQ(farewell_, "Detached: the jobs go on. Follow again with: trainctl wait j1\n" + undone);
+  EXPECT_NE(timed_out.err.find(undone), std::string::npos) << timed_out.err;
+}
+
+TEST_F(SweepTest, SkipGoesOnWhereCtrlCEndedASweep) {
+  WillEnd("j1", "SUCCEEDED");
+  const std::vector<std::string> sweep = {"--set", "train.micro_batch_size=1,2", "--stop-at-oom"};
+  std::vector<std::string> skipping = sweep;
+  skipping.insert(skipping.end(), {"--skip", "1", "-o", "json"});
+  const Ended ended = SweepJob(skipping);
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(Submitted("train.micro_batch_size"), Words{"2"});
+  EXPECT_EQ(farewell_, "Detached: the jobs go on. Follow again with: trainctl wait j1");
+  EXPECT_EQ(Json::parse(ended.out)["points"][0]["outcome"], "skipped");
+  skipping[4] = "2";
+  EXPECT_NE(SweepJob(skipping).err.find("--skip 2: this sweep has 2 jobs"), std::string::npos);
+}
+
+TEST_F(SweepTest, TheCurveSaysWhatItsColumnsMean) {
+  WillEnd("j1", "SUCCEEDED");
+  WillEnd("j2", "SUCCEEDED");
+  const Ended ended = SweepJob({"--set", "train.micro_batch_size=1,2", "--stop-at-oom"});
+  EXPECT_NE(ended.out.find("s/step: the median, without the first step."), std::string::npos);
+}
+
 TEST_F(SweepTest, ADryRunSubmitsNothing) {
   const Ended ended = SweepJob({"--set", "train.micro_batch_size=1,2", "--dry-run"});
   EXPECT_EQ(ended.code, 0);
