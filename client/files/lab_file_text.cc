@@ -1,5 +1,7 @@
 #include "client/files/lab_file_text.h"
 
+#include <optional>
+
 #include "client/show/output.h"
 #include "common/job/job_json.h"
 
@@ -19,14 +21,32 @@ void AddDifferences(const std::string& key, const Json& base, const Json& value,
     AddDifferences(key.empty() ? name : key + "." + name, base.at(name), member, set);
 }
 
+// The folder of which each job has the part of its own name, as WriteUnderOwnName gives it.
+std::optional<std::string> CommonFolder(const std::vector<job::JobSpec>& jobs) {
+  std::optional<std::string> common;
+  for (const job::JobSpec& job : jobs) {
+    const std::string own = "/" + job.name;
+    if (!job.output.dir || !job.output.dir->ends_with(own)) return std::nullopt;
+    const std::string folder = job.output.dir->substr(0, job.output.dir->size() - own.size());
+    if (folder.empty() || (common && folder != *common)) return std::nullopt;
+    common = folder;
+  }
+  return common;
+}
+
 }  // namespace
 
 std::string LabFileText(const std::vector<job::JobSpec>& jobs) {
   Json lab = {{"base", nullptr}, {"experiments", Json::array()}};
+  const std::optional<std::string> folder = CommonFolder(jobs);
   for (const job::JobSpec& job : jobs) {
     Json spec = Json::parse(job::ToJson(job));
     spec.erase("name");
-    if (lab["base"].is_null()) lab["base"] = spec;
+    if (folder) spec["output"]["dir"] = *folder;
+    if (lab["base"].is_null()) {
+      lab["base"] = spec;
+      if (!folder) lab["base"]["output"]["dir"] = nullptr;  // each "set" names its own
+    }
     Json set = Json::object();
     AddDifferences("", lab["base"], spec, &set);
     lab["experiments"].push_back({{"name", job.name}, {"set", set}});

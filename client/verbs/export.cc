@@ -10,6 +10,7 @@
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
 #include "common/job/job_json.h"
+#include "common/job/output_folder.h"
 #include "common/rank/metric.h"
 
 namespace trainctl::client {
@@ -17,22 +18,41 @@ namespace {
 
 constexpr char kIndex[] = "export.json";  // by which an earlier export is known
 
-constexpr std::string_view kFilesOfAGroup =
-    "- `comparison.md`, `comparison.csv`, `comparison.json`: the runs side by side\n"
-    "- `lab.json`: all of them as one lab file; `trainctl submit lab.json` runs them again\n"
-    "- a folder for each job, with the files below\n";
 constexpr std::string_view kFilesOfAJob =
     "- `comparison.md`, `comparison.csv`, `comparison.json`: the run's numbers, as `trainctl "
     "compare` has them\n";
 constexpr std::string_view kFilesOfEachJob =
-    "- `job.json`: the resolved job; `trainctl submit job.json` runs it again (its paths are paths "
-    "on the hosts it ran on)\n"
     "- `report.md`: outcome, attempts, memory predicted and measured, events\n"
     "- `detail.json`: the same for programs\n"
     "- `memory.csv`: memory by kind and phase, predicted and measured, in bytes\n"
-    "- `metrics.csv`, `metrics.jsonl`: every metric point; times are seconds since the epoch, an "
+    "- `metrics.csv`, `metrics.jsonl`: the metric points that are kept, one a step and rank, of "
+    "what is sampled the step's last; steps count from 0, times are seconds since the epoch, an "
     "empty rank is the whole gang\n"
     "- `logs/attempt-N/rank-R.log`: what the ranks wrote, as far as the coordinator kept it\n";
+
+// How a file of this export runs again. What a job has written belongs to it, so that the same
+// output.dir would be refused.
+std::string RunAgain(const std::string& file, const v1::GetResponse& jobs) {
+  const bool writes = std::ranges::any_of(jobs.jobs(), [](const v1::JobDetail& detail) {
+    const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+    return job.ok() && job::WritesOutput(*job);
+  });
+  return "`trainctl submit " + file + (writes ? " --output.dir DIR`" : "`") +
+         (writes ? ", with a new DIR," : "");
+}
+
+std::string FilesText(const v1::GetResponse& jobs, bool is_group) {
+  const std::string of_group =
+      "- `comparison.md`, `comparison.csv`, `comparison.json`: the runs side by side\n"
+      "- `lab.json`: all of them as one lab file; " +
+      RunAgain("lab.json", jobs) +
+      " runs them again\n"
+      "- a folder for each job, with the files below\n";
+  return (is_group ? of_group : std::string(kFilesOfAJob)) + "- `job.json`: the resolved job; " +
+         RunAgain("job.json", jobs) +
+         " runs it again (its paths are paths on the hosts it ran on)\n" +
+         std::string(kFilesOfEachJob);
+}
 
 // "j12-tiny-bf16": the name as far as every file system takes it.
 std::string FolderOf(const v1::JobView& view) {
@@ -156,8 +176,7 @@ class Export : public Verb {
         {"README.md", "# " + title + "\n\nExported " + now + " from " + context.server + ".\n\n" +
                           JobsText(jobs, is_group) + "\n## Predicted and measured\n\n" +
                           ComparisonTable(Predictions(comparison)) + "\n## Files\n\n" +
-                          std::string(is_group ? kFilesOfAGroup : kFilesOfAJob) +
-                          std::string(kFilesOfEachJob)},
+                          FilesText(jobs, is_group)},
         {kIndex, RenderDocument({{"exported", title}, {"at", now}, {"server", context.server}})},
     };
     for (const auto& [path, text] : files) {

@@ -127,6 +127,21 @@ TEST_F(ExportTest, TheJobFileIsResolvedAndCanBeSubmittedAgain) {
   EXPECT_EQ(job::ToJson(*read.job), job::ToJson(job::ResolveJob(Tiny("tiny", 2))));
 }
 
+TEST_F(ExportTest, WhereAJobOwnsItsFolderItRunsAgainInAnother) {
+  AddJob("j1", "tiny", 2);
+  Export("j1");
+  EXPECT_NE(folder_.Read("out/README.md").find("`trainctl submit job.json` runs it again"),
+            std::string::npos);
+  job::JobSpec saving = Tiny("tiny", 2);
+  saving.output.dir = "/runs/tiny";
+  coordinator_.details["j1"].set_job_json(job::ToJson(saving));
+  Export("j1", {"--overwrite"});
+  const std::string readme = folder_.Read("out/README.md");
+  EXPECT_NE(readme.find("`trainctl submit job.json --output.dir DIR`, with a new DIR, runs it"),
+            std::string::npos)
+      << readme;
+}
+
 TEST_F(ExportTest, MetricsAreATableAndLines) {
   AddJob("j1", "tiny", 2);
   Export("j1");
@@ -251,6 +266,24 @@ TEST(LabFileTextTest, SubmitsTheSameJobsAgain) {
     ASSERT_EQ(read.lab->experiments.size(), jobs.size());
     for (size_t i = 0; i < jobs.size(); ++i)
       EXPECT_EQ(job::ToJson(read.lab->experiments[i]), job::ToJson(jobs[i]));
+  }
+}
+
+TEST(LabFileTextTest, EachJobHasItsFolderAgain) {
+  const auto writing = [](const std::string& name, const std::string& dir) {
+    job::JobSpec job = Tiny(name, 2);
+    job.output.dir = dir;
+    return job;
+  };
+  const std::vector<job::JobSpec> own = {writing("full", "/runs/full"),
+                                         writing("lora", "/runs/lora")};
+  EXPECT_EQ(Json::parse(LabFileText(own))["base"]["output"]["dir"], "/runs");
+  for (const std::vector<job::JobSpec>& jobs :
+       {own, {own[0], writing("lora", "/elsewhere")}, {writing("a", "/x"), Tiny("b", 2)}}) {
+    const job::ReadJob read = job::ReadJobFile(LabFileText(jobs), {});
+    ASSERT_TRUE(read.lab) << job::Format(read.problems, "lab.json");
+    for (size_t i = 0; i < jobs.size(); ++i)
+      EXPECT_EQ(read.lab->experiments[i].output.dir, jobs[i].output.dir);
   }
 }
 
