@@ -1,3 +1,5 @@
+#include <filesystem>
+#include <set>
 #include <utility>
 
 #include "client/exit_code.h"
@@ -157,7 +159,27 @@ class Recipes : public Verb {
     if (!file.ok()) return Fail(context, file.error());
     if (action == "show") return Show(context, *file);
     options_.source = recipe.path;
+    NoteMissingModels(context, *file);
     return SubmitJobs(context, *file, options_);
+  }
+
+  // The recipes come with rows and with models' shapes; SmolLM2-135M's weights are made by a script
+  // of the checkout. Its place may still be there on the workers' hosts.
+  static void NoteMissingModels(Context& context, const JobFile& file) {
+    std::set<std::string> missing;
+    std::error_code error;
+    for (const job::JobSpec& job : file.jobs) {
+      if (!std::filesystem::exists(job.model.path, error)) missing.insert(job.model.path);
+    }
+    for (const std::string& path : missing) {
+      const std::string tiny = (std::filesystem::path(path).parent_path() / "tiny").string();
+      context.err << "note: the recipe's model is not on this machine: " << path
+                  << "; where the workers lack it too, name another with --model.path DIR";
+      if (std::filesystem::exists(tiny, error)) context.err << ", such as " << tiny;
+      if (path.ends_with("/SmolLM2-135M"))
+        context.err << "; deploy/example_model DIR, in a checkout of trainctl, makes SmolLM2-135M";
+      context.err << std::endl;
+    }
   }
 
   static int Show(Context& context, const JobFile& file) {

@@ -91,6 +91,25 @@ TEST_F(RecipesTest, OneExperimentIsSubmittedAsAJobAndALabAsAGroup) {
   EXPECT_EQ(coordinator_.submissions.back().group_name(), "lab-single");
 }
 
+TEST_F(RecipesTest, ARecipeWhoseModelIsNotHereSaysHowToNameAnother) {
+  coordinator_.workers = {CpuWorker("alpha/0", "READY")};
+  folder_.Write("models/tiny/config.json", "{}");
+  folder_.Write(
+      "recipes/first.json",
+      R"({"version": 1, "model": {"path": "../models/SmolLM2-135M"}, "data": {"path": "d"},
+ "train": {"global_batch_size": 4, "micro_batch_size": 4}})");
+  const std::string recipes = folder_ / "recipes";
+  const Ended ended = Trainctl({"recipes", "submit", "first", "--dir", recipes});
+  for (const std::string& words : {"is not on this machine: " + (folder_ / "models/SmolLM2-135M"),
+                                   "--model.path DIR, such as " + (folder_ / "models/tiny"),
+                                   std::string("deploy/example_model DIR")}) {
+    EXPECT_NE(ended.err.find(words), std::string::npos) << words << "\n" << ended.err;
+  }
+  const Ended named = Trainctl(
+      {"recipes", "submit", "first", "--dir", recipes, "--model.path", folder_ / "models/tiny"});
+  EXPECT_EQ(named.err.find("is not on this machine"), std::string::npos) << named.err;
+}
+
 TEST_F(RecipesTest, AnUnknownIdOrActionIsRefused) {
   const Ended unknown = Trainctl({"recipes", "show", "single-3"});
   EXPECT_EQ(unknown.code, kExitNotFound);
