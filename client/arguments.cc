@@ -237,8 +237,12 @@ base::Status Arguments::Read(const std::vector<std::string>& words,
                                   : Wrong("unexpected argument '" + extra + "'");
   }
   for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Argument& argument = arguments_[i];
+    const std::string option = Split(argument.names, ',').back();
+    if (argument.kind == Kind::kText && argument.text->empty() && app.count(option) > 0)
+      return Wrong(option + " is empty: expected " + argument.placeholder);
     if (numbers[i].empty()) continue;
-    if (const base::Status read = ReadNumber(arguments_[i], numbers[i]); !read.ok()) return read;
+    if (const base::Status read = ReadNumber(argument, numbers[i]); !read.ok()) return read;
   }
   return base::Ok{};
 }

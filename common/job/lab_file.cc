@@ -23,7 +23,7 @@ void RefuseUnknown(const JsonNode& object, const std::string& path,
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string place = path.empty() ? key : path + "." + key;
     const std::string what =
-        path.empty() ? "a lab file has \"base\" and \"experiments\"" : "a key of an experiment";
+        path.empty() ? "\"base\" and \"experiments\" of a lab file" : "a key of an experiment";
     problems->push_back(
         {place, object.items[i].line, "unknown key", what, base::DidYouMean(key, known)});
   }
