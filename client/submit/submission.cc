@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/naming.h"
 #include "client/show/format.h"
+#include "client/show/job_listing.h"
 #include "client/submit/follow.h"
 #include "client/submit/lab_time.h"
 #include "client/submit/prediction.h"
@@ -96,18 +98,41 @@ Json SubmittedRecord(const v1::SubmittedJob& job) {
   return {{"id", job.id()}, {"name", job.name()}};
 }
 
-void PrintSubmitted(Context& context, const v1::SubmitResponse& response) {
-  Listing listing{.collection = "jobs", .table = TextTable({{"ID"}, {"NAME"}})};
-  for (const v1::SubmittedJob& job : response.jobs()) {
-    listing.records.push_back(SubmittedRecord(job));
-    listing.table.AddRow({job.id(), job.name()});
-  }
+// Of one job its record alone.
+void PrintJobs(Context& context, const v1::SubmitResponse& response, Listing listing) {
   if (!response.group().empty()) listing.members["group"] = response.group();
   if (context.format == OutputFormat::kJson && response.group().empty()) {
     context.out << RenderDocument(listing.records.front()) << std::flush;
     return;
   }
   Print(context, listing);
+}
+
+void PrintSubmitted(Context& context, const v1::SubmitResponse& response) {
+  Listing listing{.collection = "jobs", .table = TextTable({{"ID"}, {"NAME"}})};
+  for (const v1::SubmittedJob& job : response.jobs()) {
+    listing.records.push_back(SubmittedRecord(job));
+    listing.table.AddRow({job.id(), job.name()});
+  }
+  PrintJobs(context, response, std::move(listing));
+}
+
+// How they ended, or as they were last seen; nothing was seen where the coordinator went away.
+void PrintFollowed(Context& context, const v1::SubmitResponse& response,
+                   const std::vector<v1::JobView>& jobs) {
+  if (jobs.empty()) return PrintSubmitted(context, response);
+  PrintJobs(context, response, ListJobs(jobs, context.clock().Wall()));
+}
+
+// Of two that run at once under one name, people mean one and get the other.
+void NoteNamesakes(Context& context, const JobFile& file) {
+  const std::string& name = file.is_lab ? file.group_name : file.jobs.front().name;
+  std::vector<Namesake> unfinished = FindNamesakes(context, name);
+  std::erase_if(unfinished, [](const Namesake& one) { return one.ended; });
+  if (unfinished.empty()) return;
+  context.err << "note: " << NamesakesText(name, unfinished)
+              << (unfinished.size() == 1 ? ", and has" : ", and have")
+              << " not ended; from now on the name means the new one" << std::endl;
 }
 
 // Every connected host has looked, and all of the site are: there is no other on which it could be
@@ -180,7 +205,8 @@ int Report(Context& context, const v1::SubmitResponse& response,
            const std::vector<Assessment>& assessments, const SubmitOptions& options) {
   for (const std::string& warning : response.warnings()) Warn(context, warning);
   const std::string id = response.group().empty() ? response.jobs(0).id() : response.group();
-  if (!context.for_people()) PrintSubmitted(context, response);
+  const bool tells_end = options.wait && !context.for_people();
+  if (!context.for_people() && !tells_end) PrintSubmitted(context, response);
   if (!response.group().empty())
     Say(context,
         "Submitted group " + id + " of " + std::to_string(response.jobs_size()) + " jobs.\n");
@@ -189,11 +215,12 @@ int Report(Context& context, const v1::SubmitResponse& response,
                      FactsText(assessments[static_cast<size_t>(i)]));
   }
   if (options.wait) {
-    return Follow(context, {.jobs = {id},
-                            .again = id,
-                            .timeout_seconds = options.timeout_seconds,
-                            .coordinator_answered = true})
-        .exit_code;
+    const Followed followed = Follow(context, {.jobs = {id},
+                                               .again = id,
+                                               .timeout_seconds = options.timeout_seconds,
+                                               .coordinator_answered = true});
+    if (tells_end) PrintFollowed(context, response, followed.jobs);
+    return followed.exit_code;
   }
   Say(context, "Follow with: trainctl wait " + id + "\n");
   return kExitOk;
@@ -283,6 +310,7 @@ int SubmitJobs(Context& context, const JobFile& file, const SubmitOptions& optio
   const base::Result<std::vector<Assessment>> assessments =
       AssessAll(context, file, AskSite(context), options.force);
   if (!assessments.ok()) return Fail(context, assessments.error());
+  NoteNamesakes(context, file);
   const base::Result<v1::SubmitResponse> response =
       Send(context, **api, file, *assessments, options.force);
   if (!response.ok()) return Fail(context, response.error());

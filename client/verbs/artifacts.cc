@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "client/exit_code.h"
 #include "client/files/artifact_source.h"
+#include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/verbs/verb.h"
@@ -78,13 +80,22 @@ base::Result<v1::Artifact> Choose(const v1::JobDetail& job, const std::string& n
                      job.view().name() + " " + what + Names(job)};
 }
 
-// The folder on this machine, of an artifact of that path, is still this job's.
-bool IsOwnFolder(Api& api, const std::string& job, const v1::Artifact& artifact) {
+// This site's job that owns the folder of that artifact on this machine, if there is one.
+std::optional<job::FolderOwner> OwnerHere(Api& api, const v1::Artifact& artifact) {
   const base::Result<job::OutputFolder> folder =
       job::ReadOutputFolder(job::FindOwnedFolder(artifact.path()));
+  if (!folder.ok() || !folder->owner) return std::nullopt;
   const base::Result<v1::WorkersResponse> site = api.Workers();
-  return folder.ok() && folder->owner && site.ok() && folder->owner->site == site->site() &&
-         folder->owner->job == job;
+  return site.ok() && folder->owner->site == site->site() ? folder->owner : std::nullopt;
+}
+
+// "… was taken over by tiny (j10)": who goes on from an ended job replaces what that one saved.
+// Empty where the folder is still the job's, or nothing is known of it.
+std::string TakeoverText(Api& api, const std::string& job, const v1::Artifact& artifact) {
+  const std::optional<job::FolderOwner> owner = OwnerHere(api, artifact);
+  if (!owner || owner->job == job) return "";
+  return job::FindOwnedFolder(artifact.path()) + " was taken over by " + owner->name + " (" +
+         owner->job + ")";
 }
 
 std::string CopyLine(const v1::Artifact& artifact, const std::string& folder) {
@@ -128,7 +139,7 @@ class Artifacts : public Verb {
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
-    if (action_ == "ls" && words_.size() == 1) return List(context);
+    if (action_ == "ls" && words_.size() == 1) return List(context, **api);
     if (action_ == "get" && (words_.size() == 2 || words_.size() == 3)) return Get(context, **api);
     const std::string usage = action_ == "ls"    ? "ls: expected JOB"
                               : action_ == "get" ? "get: expected JOB [NAME] DIR"
@@ -139,9 +150,17 @@ class Artifacts : public Verb {
   }
 
  private:
-  int List(Context& context) const {
-    const base::Result<v1::GetResponse> jobs = GetJobs(context, words_[0]);
+  int List(Context& context, Api& api) const {
+    const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, words_[0]));
     if (!jobs.ok()) return Fail(context, jobs.error());
+    std::set<std::string> takeovers;
+    for (const v1::JobDetail& detail : jobs->jobs()) {
+      for (const v1::Artifact& artifact : detail.artifacts())
+        takeovers.insert(TakeoverText(api, detail.view().id(), artifact));
+    }
+    for (const std::string& takeover : takeovers) {
+      if (!takeover.empty()) context.err << "note: " << takeover << std::endl;
+    }
     const Listing listing = ListArtifacts(*jobs);
     if (listing.records.empty()) Say(context, "nothing is saved\n");
     if (listing.records.empty() && context.for_people()) return kExitOk;
@@ -149,7 +168,7 @@ class Artifacts : public Verb {
   }
 
   int Get(Context& context, Api& api) const {
-    const base::Result<v1::GetResponse> jobs = GetJobs(context, words_[0]);
+    const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, words_[0]));
     if (!jobs.ok()) return Fail(context, jobs.error());
     if (jobs->jobs_size() != 1)
       return Fail(context, {base::Code::kInvalid, words_[0] + " is a group: name one of its jobs"});
@@ -172,13 +191,13 @@ class Artifacts : public Verb {
     const std::unique_ptr<ArtifactSource> local = LocalArtifact(artifact.path());
     const base::Result<std::vector<job::ArtifactFile>> here = local->List();
     if (here.ok() && artifact.bytes() > 0 && BytesOf(*here) == artifact.bytes() &&
-        IsOwnFolder(api, job, artifact)) {
+        OwnerHere(api, artifact) && TakeoverText(api, job, artifact).empty()) {
       return CopyFiles(*local, *here, draft, CopyProgress(context, artifact.bytes()));
     }
     const std::unique_ptr<ArtifactSource> remote = RemoteArtifact(
         api, job, artifact.path(), [&context] { context.surroundings.sleep(kRetrySeconds); });
     base::Result<std::vector<job::ArtifactFile>> files = remote->List();
-    if (!files.ok()) return WithAdvice(files.error(), artifact);
+    if (!files.ok()) return WithAdvice(api, job, files.error(), artifact);
     if (artifact.bytes() > 0 && BytesOf(*files) != artifact.bytes()) {
       return base::Error{
           base::Code::kConflict,
@@ -188,10 +207,15 @@ class Artifacts : public Verb {
     }
     const base::Status copied =
         CopyFiles(*remote, *files, draft, CopyProgress(context, BytesOf(*files)));
-    return copied.ok() ? copied : base::Status(WithAdvice(copied.error(), artifact));
+    return copied.ok() ? copied : base::Status(WithAdvice(api, job, copied.error(), artifact));
   }
 
-  base::Error WithAdvice(base::Error error, const v1::Artifact& artifact) const {
+  // What is gone or replaced can't be copied by hand either.
+  base::Error WithAdvice(Api& api, const std::string& job, base::Error error,
+                         const v1::Artifact& artifact) const {
+    if (const std::string takeover = TakeoverText(api, job, artifact); !takeover.empty())
+      error.message += "\n  " + takeover;
+    if (error.code == base::Code::kNotFound || error.code == base::Code::kConflict) return error;
     error.message += "\n  it was saved on " + artifact.host() + " as " + artifact.path() +
                      "; by hand: " + CopyLine(artifact, words_.back());
     return error;

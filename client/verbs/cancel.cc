@@ -1,16 +1,58 @@
-#include "client/show/format.h"
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "client/naming.h"
+#include "client/show/output.h"
 #include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {
 
-Listing CancelledJobs(const v1::CancelResponse& response) {
-  Listing listing{.collection = "jobs", .table = TextTable({{"ID"}, {"NAME"}})};
+// How jobs had ended before, by id.
+using Outcomes = std::map<std::string, std::string>;
+
+Listing CancelledJobs(const v1::CancelResponse& response, const Outcomes& ended) {
+  Listing listing{.collection = "jobs", .table = TextTable({{"ID"}, {"NAME"}, {"HAD ENDED"}})};
   for (const v1::SubmittedJob& job : response.jobs()) {
-    listing.records.push_back({{"id", job.id()}, {"name", job.name()}});
-    listing.table.AddRow({job.id(), job.name()});
+    const auto outcome = ended.find(job.id());
+    const bool had_ended = outcome != ended.end();
+    listing.records.push_back({{"id", job.id()},
+                               {"name", job.name()},
+                               {"had_ended", had_ended ? Json(outcome->second) : Json(nullptr)}});
+    listing.table.AddRow({job.id(), job.name(), had_ended ? outcome->second : ""});
   }
   return listing;
+}
+
+Outcomes EndedBefore(Api& api, const v1::CancelRequest& cancelled) {
+  v1::ListRequest request;
+  *request.mutable_jobs() = cancelled.jobs();
+  Outcomes ended;
+  const base::Result<v1::ListResponse> response = api.List(request);
+  if (!response.ok()) return ended;  // the cancellation says why
+  for (const v1::JobView& view : response->jobs()) {
+    if (view.state() == "FINISHED") ended[view.id()] = view.outcome();
+  }
+  return ended;
+}
+
+// What a word means here. Only one of a name that has not ended is certain to be meant. kInvalid:
+// several have not.
+base::Result<std::string> TheUnfinished(Context& context, const std::string& word) {
+  const std::vector<Namesake> namesakes = FindNamesakes(context, word);
+  std::vector<Namesake> unfinished;
+  std::ranges::copy_if(namesakes, std::back_inserter(unfinished),
+                       [](const Namesake& one) { return !one.ended; });
+  if (unfinished.size() > 1) {
+    return base::Error{base::Code::kInvalid, NamesakesText(word, unfinished) +
+                                                 ", and have not ended; nothing was cancelled: "
+                                                 "name what is to end by its id"};
+  }
+  if (namesakes.size() < 2) return word;
+  const std::string& id = (unfinished.empty() ? namesakes : unfinished).front().id;
+  context.err << "note: " << NamesakesText(word, namesakes) << "; this is " << id << std::endl;
+  return id;
 }
 
 class Cancel : public Verb {
@@ -26,12 +68,22 @@ class Cancel : public Verb {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     v1::CancelRequest request;
-    for (const std::string& job : jobs_) request.add_jobs(job);
+    for (const std::string& word : jobs_) {
+      const base::Result<std::string> job = TheUnfinished(context, word);
+      if (!job.ok()) return Fail(context, job.error());
+      request.add_jobs(*job);
+    }
+    const Outcomes ended = EndedBefore(**api, request);
     const base::Result<v1::CancelResponse> response = (*api)->Cancel(request);
     if (!response.ok()) return Fail(context, response.error());
-    if (!context.for_people()) return Print(context, CancelledJobs(*response));
-    for (const v1::SubmittedJob& job : response->jobs())
-      Say(context, "Asked " + job.name() + " (" + job.id() + ") to end.\n");
+    if (!context.for_people()) return Print(context, CancelledJobs(*response, ended));
+    for (const v1::SubmittedJob& job : response->jobs()) {
+      const std::string name = job.name() + " (" + job.id() + ")";
+      const auto outcome = ended.find(job.id());
+      Say(context, outcome == ended.end()
+                       ? "Asked " + name + " to end.\n"
+                       : name + " has ended already (" + outcome->second + ").\n");
+    }
     return 0;
   }
 

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "client/exit_code.h"
+#include "client/naming.h"
 #include "client/show/comparison.h"
 #include "client/verbs/verb.h"
 
@@ -17,6 +20,8 @@ class Compare : public Verb {
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
+    jobs_ = NewestMeant(context, jobs_);
+    base_ = NewestMeant(context, base_);
     v1::CompareRequest request;
     for (const std::string& job : jobs_) request.add_jobs(job);
     request.set_base(base_);
@@ -27,10 +32,23 @@ class Compare : public Verb {
                   {base::Code::kInternal,
                    "the coordinator's comparison has rows of another width than its jobs"});
     }
+    NoteNamedTwice(context, *response);
     return Show(context, *response);
   }
 
  private:
+  // By its name and by its id, say: it stands once, and people expect two.
+  void NoteNamedTwice(Context& context, const v1::CompareResponse& response) const {
+    for (const v1::ComparedJob& job : response.jobs()) {
+      const auto names_it = [&](const std::string& word) {
+        return word == job.id() || word == job.name();
+      };
+      if (std::ranges::count_if(jobs_, names_it) < 2) continue;
+      context.err << "note: " << job.name() << " (" << job.id()
+                  << ") is named more than once, and stands once" << std::endl;
+    }
+  }
+
   int BasePlace(const v1::CompareResponse& response) const {
     for (int i = 0; i < response.jobs_size(); ++i) {
       if (response.jobs(i).id() == base_ || response.jobs(i).name() == base_) return i;

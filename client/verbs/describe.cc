@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/naming.h"
 #include "client/show/auto_micro_batch.h"
 #include "client/show/foresight.h"
 #include "client/show/format.h"
@@ -11,6 +12,7 @@
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
 #include "common/estimate/prediction.h"
+#include "common/job/check_job.h"
 #include "common/job/job_json.h"
 #include "common/rank/memory_kind.h"
 
@@ -45,7 +47,7 @@ std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout)
   const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
   if (!job.ok()) return "\nSettings: can't be read: " + job.error().message + "\n";
   TextTable table({{"SETTING"}, {"VALUE"}});
-  for (const auto& [key, value] : job::Flatten(*job)) {
+  for (const auto& [key, value] : job::Flatten(job::ResolveJob(*job))) {
     if (value != "null" && !value.empty() && value != "{}") table.AddRow({key, value});
   }
   return "\n" + table.Render(layout);
@@ -154,7 +156,7 @@ class Describe : public Verb {
   }
 
   int Run(Context& context) override {
-    const base::Result<v1::GetResponse> response = GetJobs(context, job_);
+    const base::Result<v1::GetResponse> response = GetJobs(context, NewestMeant(context, job_));
     if (!response.ok()) return Fail(context, response.error());
     if (context.for_people()) {
       for (const v1::JobDetail& detail : response->jobs()) {

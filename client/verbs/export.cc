@@ -5,6 +5,7 @@
 #include "client/files/folder_draft.h"
 #include "client/files/job_export.h"
 #include "client/files/lab_file_text.h"
+#include "client/naming.h"
 #include "client/show/comparison.h"
 #include "client/show/format.h"
 #include "client/verbs/verb.h"
@@ -113,7 +114,7 @@ class Export : public Verb {
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
-    const base::Result<v1::GetResponse> jobs = GetJobs(context, job_);
+    const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, job_));
     if (!jobs.ok()) return Fail(context, jobs.error());
     const base::Result<std::unique_ptr<FolderDraft>> draft =
         FolderDraft::Begin(folder_, overwrite_ ? kIndex : "");

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "client/exit_code.h"
+#include "client/naming.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/submit/patience.h"
@@ -22,6 +23,7 @@ class LogWriter {
   }
 
   void Write(const v1::LogChunk& chunk) {
+    bytes_ += chunk.data().size();
     if (!prefixed_) {
       *out_ << chunk.data() << std::flush;
       return;
@@ -37,11 +39,14 @@ class LogWriter {
     *out_ << std::flush;
   }
 
+  size_t bytes() const { return bytes_; }  // of all that was written
+
  private:
   static std::string Prefix(int64_t rank) { return "[" + std::to_string(rank) + "] "; }
 
   std::ostream* out_;
   bool prefixed_;
+  size_t bytes_ = 0;
   std::map<int64_t, std::string> unfinished_;  // the last line of a rank, until its end comes
 };
 
@@ -59,6 +64,7 @@ class Logs : public Verb {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     if (tail_ == 0) return Fail(context, {base::Code::kInvalid, "--tail 0: expected 1 or more"});
+    job_ = NewestMeant(context, job_);
     const base::Result<v1::JobView> job = Find(context);
     if (!job.ok()) return Fail(context, job.error());
     context.surroundings.set_farewell(
@@ -69,7 +75,9 @@ class Logs : public Verb {
     EscapingStream escaped(surroundings.out, EscapingBuffer::Kind::kLog);
     std::ostream* out = surroundings.out_terminal.is_terminal ? &escaped : surroundings.out;
     LogWriter writer(out, !rank_ && job->devices() > 1);
-    return Read(context, **api, &writer);
+    const int exit_code = Read(context, **api, &writer);
+    if (exit_code == kExitOk && writer.bytes() == 0) NoteNothing(context, *job);
+    return exit_code;
   }
 
  private:
@@ -90,6 +98,14 @@ class Logs : public Verb {
       context.surroundings.sleep(Patience::kRetrySeconds);
       if (Find(context).ok()) patience.Heard();  // a log may be silent for long
     }
+  }
+
+  // A rank that trains well writes nothing, and silence is taken for a fault.
+  void NoteNothing(Context& context, const v1::JobView& job) const {
+    context.err << "note: " << (rank_ ? "rank " + std::to_string(*rank_) + " of " : "")
+                << job.name() << " (" << job.id() << ") wrote nothing"
+                << (job.state() == "FINISHED" ? "" : " so far") << "; its steps: trainctl metrics "
+                << job.id() << std::endl;
   }
 
   base::Result<v1::JobView> Find(Context& context) const {

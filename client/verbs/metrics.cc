@@ -1,4 +1,5 @@
 #include "client/exit_code.h"
+#include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/point_record.h"
 #include "client/verbs/verb.h"
@@ -37,23 +38,46 @@ class Metrics : public Verb {
     arguments.Remark(
         "Without -o each point is a line of JSON: {\"name\", \"step\", \"rank\", \"value\", "
         "\"time\"}; rank is null for the whole gang,\n"
-        "time is in seconds since the epoch, and points of memory have their \"phase\".");
+        "time is in seconds since the epoch, and points of memory have their \"phase\". "
+        "Steps count from 0.\n"
+        "Of gpu_…, host_… and rank_…, which are sampled, a step keeps the last; "
+        "describe's minimum, mean and maximum are of all samples.");
   }
 
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
-    const base::Result<v1::MetricsRequest> request = Request();
+    base::Result<v1::MetricsRequest> request = Request();
     if (!request.ok()) return Fail(context, request.error());
-    if (!context.format_given || context.format == OutputFormat::kJsonl)
-      return StreamLines(context, **api, *request);
-    return PrintAll(context, **api, *request);
+    request->set_job(NewestMeant(context, job_));
+    const bool lines = !context.format_given || context.format == OutputFormat::kJsonl;
+    const base::Result<int64_t> points =
+        lines ? StreamLines(context, **api, *request) : PrintAll(context, **api, *request);
+    if (!points.ok()) return Fail(context, points.error());
+    return *points > 0 ? kExitOk : TellWhyNone(context, request->job());
   }
 
  private:
+  // No output at all is taken for a fault of the run.
+  int TellWhyNone(Context& context, const std::string& job) const {
+    const base::Result<v1::GetResponse> response = GetJobs(context, job);
+    if (!response.ok()) return Fail(context, response.error());
+    const v1::JobView& view = response->jobs(0).view();
+    const std::string who = view.name() + " (" + view.id() + ")";
+    if (rank_ && *rank_ >= view.devices()) {
+      return Fail(context,
+                  {base::Code::kNotFound, who + " has no rank " + std::to_string(*rank_) +
+                                              ": it has " + std::to_string(view.devices())});
+    }
+    context.err << "note: " << who << " has no points"
+                << (names_.empty() ? "" : " of " + Join(Split(names_, ','), ", "))
+                << (rank_ ? " of rank " + std::to_string(*rank_) : "")
+                << (view.state() == "FINISHED" ? "" : " yet") << std::endl;
+    return kExitOk;
+  }
+
   base::Result<v1::MetricsRequest> Request() const {
     v1::MetricsRequest request;
-    request.set_job(job_);
     const std::vector<std::string> names = Split(names_, ',');
     if (const base::Status known = CheckNames(names); !known.ok()) return known.error();
     for (const std::string& name : names) request.add_names(name);
@@ -61,19 +85,23 @@ class Metrics : public Verb {
     return request;
   }
 
-  // Long runs have millions of points: they go through without being kept.
-  static int StreamLines(Context& context, Api& api, const v1::MetricsRequest& request) {
-    const base::Status status =
-        api.Metrics(request, [&context](const v1::MetricsResponse& response) {
-          for (const v1::MetricPoint& point : response.points())
-            context.out << RenderLine(PointRecord(point));
-          return static_cast<bool>(context.out);
-        });
+  // How many. Long runs have millions of points: they go through without being kept.
+  static base::Result<int64_t> StreamLines(Context& context, Api& api,
+                                           const v1::MetricsRequest& request) {
+    int64_t points = 0;
+    const base::Status status = api.Metrics(request, [&](const v1::MetricsResponse& response) {
+      points += response.points_size();
+      for (const v1::MetricPoint& point : response.points())
+        context.out << RenderLine(PointRecord(point));
+      return static_cast<bool>(context.out);
+    });
     context.out << std::flush;
-    return status.ok() ? kExitOk : Fail(context, status.error());
+    if (!status.ok()) return status.error();
+    return points;
   }
 
-  static int PrintAll(Context& context, Api& api, const v1::MetricsRequest& request) {
+  static base::Result<int64_t> PrintAll(Context& context, Api& api,
+                                        const v1::MetricsRequest& request) {
     Listing listing{.collection = "points",
                     .table = TextTable(
                         {{"METRIC"}, {"STEP", true}, {"RANK", true}, {"PHASE"}, {"VALUE", true}}),
@@ -86,7 +114,9 @@ class Metrics : public Verb {
           }
           return true;
         });
-    return status.ok() ? Print(context, listing) : Fail(context, status.error());
+    if (!status.ok()) return status.error();
+    Print(context, listing);
+    return static_cast<int64_t>(listing.records.size());
   }
 
   std::string job_;

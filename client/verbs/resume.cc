@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "client/naming.h"
 #include "client/submit/resumed_run.h"
 #include "client/submit/submission.h"
 #include "client/verbs/verb.h"
@@ -57,6 +58,7 @@ class Resume : public Verb {
   }
 
   int Run(Context& context) override {
+    job_ = NewestMeant(context, job_);
     const base::Result<v1::GetResponse> response = GetJobs(context, job_);
     if (!response.ok()) return Fail(context, response.error());
     const base::Result<JobFile> file = Continue(*response);

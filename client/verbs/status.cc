@@ -2,6 +2,7 @@
 #include <map>
 
 #include "client/exit_code.h"
+#include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/verbs/verb.h"
@@ -49,6 +50,7 @@ class Status : public Verb {
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
+    jobs_ = NewestMeant(context, jobs_);
     while (true) {
       const base::Result<v1::ListResponse> response = (*api)->List(Request());
       if (!response.ok() &&

@@ -1,3 +1,4 @@
+#include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/submit/follow.h"
@@ -21,6 +22,7 @@ class Wait : public Verb {
   }
 
   int Run(Context& context) override {
+    options_.jobs = NewestMeant(context, options_.jobs);
     options_.again = Join(options_.jobs, " ");
     const Followed followed = Follow(context, options_);
     if (!context.for_people()) Print(context, ListJobs(followed.jobs, context.clock().Wall()));

@@ -48,6 +48,8 @@ base::Result<ListQuestion> DecodeList(const v1::ListRequest& request) {
     question.filter.states.push_back(*state);
   }
   if (request.limit() < 0) return Negative("limit", request.limit());
+  if (request.names_size() > kMaxNames) return TooMany("names", request.names_size(), kMaxNames);
+  question.filter.names.assign(request.names().begin(), request.names().end());
   question.filter.unfinished_only = request.unfinished_only();
   if (request.limit() > 0) question.filter.limit = std::min(request.limit(), kMaxListedJobs);
   return question;

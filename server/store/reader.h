@@ -36,6 +36,7 @@ struct StoredJob {
 struct JobFilter {
   std::vector<base::JobId> jobs;
   std::vector<job::JobState> states;
+  std::vector<std::string> names;  // a job's own, or its group's
   bool unfinished_only = false;
   int64_t limit = 1000;
 };

@@ -52,6 +52,9 @@ class SqliteReader : public Reader {
     Statement statement(*database_, JobsSql(filter));
     for (const job::JobState state : filter.states) statement.Put(job::Name(state));
     for (const base::JobId job : filter.jobs) statement.Put(job.value);
+    for (int of_jobs_and_groups = 0; of_jobs_and_groups < 2; ++of_jobs_and_groups) {
+      for (const std::string& name : filter.names) statement.Put(std::string_view(name));
+    }
     statement.Put(filter.limit);
     std::vector<StoredJob> jobs;
     while (statement.Next()) {
@@ -215,6 +218,10 @@ class SqliteReader : public Reader {
     if (filter.unfinished_only) sql += " AND state != 'FINISHED'";
     if (!filter.states.empty()) sql += " AND state IN (" + Parameters(filter.states.size()) + ")";
     if (!filter.jobs.empty()) sql += " AND jobs.id IN (" + Parameters(filter.jobs.size()) + ")";
+    if (const std::string names = Parameters(filter.names.size()); !filter.names.empty()) {
+      sql += " AND (jobs.name IN (" + names +
+             ") OR group_id IN (SELECT id FROM groups WHERE name IN (" + names + ")))";
+    }
     return sql + " ORDER BY jobs.id DESC LIMIT ?";
   }
 

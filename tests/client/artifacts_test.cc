@@ -125,6 +125,18 @@ TEST_F(ArtifactsTest, AHostThatCannotBeReachedIsNamedWithTheLineThatCopiesByHand
   EXPECT_FALSE(folder_.Has("got.partial"));
 }
 
+TEST_F(ArtifactsTest, WhatIsGoneNamesWhoTookTheFolderOverAndNoLineThatCannotCopy) {
+  Add("final", folder_ / "out", 4);
+  coordinator_.artifact_error = {base::Code::kNotFound, "No such file or directory"};
+  Own("j10");
+  const std::string takeover = folder_.path() + " was taken over by tiny (j10)";
+  const Ended ended = Get();
+  EXPECT_EQ(ended.code, kExitNotFound);
+  EXPECT_NE(ended.err.find(takeover), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find("scp"), std::string::npos) << ended.err;
+  EXPECT_EQ(Trainctl({"artifacts", "ls", "j1"}).err, "note: " + takeover + "\n");
+}
+
 TEST_F(ArtifactsTest, WhatHasChangedSinceItWasSavedIsRefused) {
   Add("final", "/runs/tiny", 5);
   coordinator_.artifacts["/runs/tiny"] = {{"weights", "1234"}};

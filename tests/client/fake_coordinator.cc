@@ -1,5 +1,9 @@
 #include "tests/client/fake_coordinator.h"
 
+#include <algorithm>
+
+#include "common/base/ids.h"
+
 namespace trainctl::client {
 namespace {
 
@@ -25,14 +29,30 @@ std::string NameIn(const std::string& job_json) {
   return job_json.substr(begin, job_json.find('"', begin) - begin);
 }
 
+int64_t NumberOf(const v1::JobView& job) {
+  const auto id = base::ParseJobId(job.id());
+  return id ? id->value : 0;
+}
+
+bool IsCalled(const v1::JobView& job, const v1::ListRequest& request) {
+  return request.names().empty() || std::ranges::count(request.names(), job.name()) > 0 ||
+         std::ranges::count(request.names(), job.group_name()) > 0;
+}
+
 }  // namespace
 
 std::vector<const v1::JobView*> FakeCoordinator::Find(const std::string& name) const {
   std::vector<const v1::JobView*> found;
   for (const v1::JobView& job : jobs) {
-    if (name == job.id() || name == job.name() || name == job.group() || name == job.group_name())
-      found.push_back(&job);
+    if (name == job.id() || name == job.group() || name == job.group_name()) found.push_back(&job);
   }
+  if (!found.empty()) return found;
+  const v1::JobView* newest = nullptr;
+  for (const v1::JobView& job : jobs) {
+    if (job.name() == name && (newest == nullptr || NumberOf(*newest) < NumberOf(job)))
+      newest = &job;
+  }
+  if (newest != nullptr) found.push_back(newest);
   return found;
 }
 
@@ -66,7 +86,8 @@ base::Result<v1::ListResponse> FakeApi::List(const v1::ListRequest& request) {
     for (const std::string& name : request.jobs()) {
       for (const v1::JobView* found : fake_->Find(name)) wanted = wanted || found == &job;
     }
-    if (wanted && !(request.unfinished_only() && job.state() == "FINISHED"))
+    if (wanted && IsCalled(job, request) &&
+        !(request.unfinished_only() && job.state() == "FINISHED"))
       *response.add_jobs() = job;
   }
   for (const v1::WorkerView& worker : fake_->workers) *response.add_workers() = worker;
@@ -149,8 +170,7 @@ base::Result<v1::ReadArtifactResponse> FakeApi::ReadArtifact(
     const v1::ReadArtifactRequest& request) {
   if (fake_->unreachable) return Unreachable();
   const auto artifact = fake_->artifacts.find(request.path());
-  if (artifact == fake_->artifacts.end())
-    return base::Error{base::Code::kUnavailable, "no worker of host alpha is connected"};
+  if (artifact == fake_->artifacts.end()) return fake_->artifact_error;
   v1::ReadArtifactResponse response;
   if (!request.file().empty()) {
     const std::string& content = artifact->second.at(request.file());

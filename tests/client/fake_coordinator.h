@@ -26,7 +26,9 @@ struct FakeCoordinator {
       attempt_logs;  // of attempts that wrote something else than `log`
   std::map<std::string, std::map<std::string, std::string>>
       artifacts;  // contents by file, by the artifact's path; its worker is connected
-  size_t artifact_piece_bytes = 4;  // of an answer at most
+  base::Error artifact_error = {base::Code::kUnavailable,
+                                "no worker of host alpha is connected"};  // of all others
+  size_t artifact_piece_bytes = 4;                                        // of an answer at most
   base::Result<v1::InspectResponse> inspection =
       base::Error{base::Code::kUnavailable, "no worker answers"};
 

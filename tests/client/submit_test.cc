@@ -104,6 +104,44 @@ TEST_F(SubmitTest, JsonIsIdAndName) {
             Json({{"schema", "trainctl/v1"}, {"id", "j1"}, {"name", "tiny"}}));
 }
 
+TEST_F(SubmitTest, WaitingJsonIsTheEndedJob) {
+  coordinator_.watchings = {{{FinishedJob("j1", "tiny", "OOM_GPU")}}};
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--wait", "-o", "json"});
+  EXPECT_EQ(ended.code, kExitOutOfMemory);
+  const Json json = Json::parse(ended.out);
+  EXPECT_EQ(json["id"], "j1");
+  EXPECT_EQ(json["state"], "FINISHED");
+  EXPECT_EQ(json["outcome"], "OOM_GPU");
+}
+
+TEST_F(SubmitTest, WaitingJsonOfALabIsItsEndedJobs) {
+  coordinator_.watchings = {
+      {{FinishedJob("j1", "micro-2", "SUCCEEDED"), FinishedJob("j2", "micro-4", "OOM_GPU")}}};
+  const Ended ended = Trainctl({"submit", File("my-lab.json", kLab), "--wait", "-o", "json"});
+  const Json json = Json::parse(ended.out);
+  EXPECT_EQ(json["group"], "g1");
+  EXPECT_EQ(json["jobs"][1]["outcome"], "OOM_GPU");
+}
+
+TEST_F(SubmitTest, ASecondJobOfANameIsNoted) {
+  const std::string file = File("tiny.json", kJob);
+  EXPECT_EQ(Trainctl({"submit", file}).err.find("have the name"), std::string::npos);
+  const Ended second = Trainctl({"submit", file});
+  EXPECT_EQ(second.code, 0);
+  EXPECT_NE(second.err.find("note: 1 job has the name 'tiny': j1, and has not ended; from now on "
+                            "the name means the new one"),
+            std::string::npos)
+      << second.err;
+  for (v1::JobView& job : coordinator_.jobs) job.set_state("FINISHED");
+  EXPECT_EQ(Trainctl({"submit", file}).err.find("the name"), std::string::npos);
+}
+
+TEST_F(SubmitTest, AnEmptyNameIsRefused) {
+  const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--name", ""});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("--name is empty: expected NAME"), std::string::npos) << ended.err;
+}
+
 TEST_F(SubmitTest, ALabFileIsAGroup) {
   const Ended ended = Trainctl({"submit", File("my-lab.json", kLab), "-o", "json"});
   EXPECT_EQ(Json::parse(ended.out), Json::parse(R"({"schema": "trainctl/v1", "group": "g1",

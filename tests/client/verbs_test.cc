@@ -179,6 +179,13 @@ TEST_F(VerbsTest, LogsOfSeveralRanksCarryTheRankBeforeEachLine) {
   EXPECT_EQ(Trainctl({"logs", "j1"}).out, "[0] first\n[1] other\n[0] second\n[0] last\n");
 }
 
+TEST_F(VerbsTest, LogsOfARunThatWroteNothingSaySo) {
+  coordinator_.jobs = {FinishedJob("j1", "tiny", "SUCCEEDED")};
+  const Ended ended = Trainctl({"logs", "j1"});
+  EXPECT_EQ(ended.code, kExitOk);
+  EXPECT_EQ(ended.err, "note: tiny (j1) wrote nothing; its steps: trainctl metrics j1\n");
+}
+
 TEST_F(VerbsTest, LogsOfOneRankAreAsTheyWereWritten) {
   coordinator_.jobs = {RunningJob("j1", "tiny")};
   coordinator_.log = {Chunk(1, "a\r50 %"), Chunk(1, "\r100 %")};
@@ -243,6 +250,75 @@ TEST_F(VerbsTest, CancelNamesWhatItAskedToEnd) {
   EXPECT_EQ(coordinator_.cancelled, (std::vector<std::string>{"j1", "j2"}));
 }
 
+TEST_F(VerbsTest, CancelOfAnEndedJobSaysThatItHasEnded) {
+  coordinator_.jobs = {FinishedJob("j1", "a", "SUCCEEDED"), RunningJob("j2", "b")};
+  EXPECT_EQ(Trainctl({"cancel", "a", "b"}).out,
+            "a (j1) has ended already (SUCCEEDED).\nAsked b (j2) to end.\n");
+  const Json json = Json::parse(Trainctl({"cancel", "a", "b", "-o", "json"}).out);
+  EXPECT_EQ(json["jobs"][0]["had_ended"], "SUCCEEDED");
+  EXPECT_EQ(json["jobs"][1]["had_ended"], nullptr);
+}
+
+TEST_F(VerbsTest, CancelOfANameOfSeveralThatHaveNotEndedIsRefused) {
+  coordinator_.jobs = {RunningJob("j22", "twin"), RunningJob("j9", "twin"),
+                       FinishedJob("j3", "twin", "FAILED")};
+  const Ended ended = Trainctl({"cancel", "twin"});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("2 jobs have the name 'twin': j22, j9"), std::string::npos) << ended.err;
+  EXPECT_TRUE(coordinator_.cancelled.empty());
+}
+
+TEST_F(VerbsTest, CancelOfANameTakesTheOnlyOneThatHasNotEnded) {
+  coordinator_.jobs = {FinishedJob("j22", "twin", "FAILED"), RunningJob("j9", "twin")};
+  const Ended ended = Trainctl({"cancel", "twin"});
+  EXPECT_EQ(ended.code, kExitOk);
+  EXPECT_EQ(coordinator_.cancelled, std::vector<std::string>{"j9"});
+  EXPECT_NE(ended.err.find("note: 2 jobs have the name 'twin': j22, j9; this is j9"),
+            std::string::npos)
+      << ended.err;
+}
+
+// ---- names that several have ----
+
+TEST_F(VerbsTest, WhereANameIsSeveralJobsTheNewestIsTakenWithANote) {
+  coordinator_.jobs = {FinishedJob("j22", "twin", "SUCCEEDED"), FinishedJob("j9", "twin", "FAILED"),
+                       FinishedJob("j1", "a", "FAILED")};
+  coordinator_.points = {Point("loss", 0, 2.5)};
+  coordinator_.log = {Chunk(0, "text\n")};
+  coordinator_.comparison.add_jobs()->set_id("j22");
+  const std::string note = "note: 2 jobs have the name 'twin': j22, j9; this is j22\n";
+  for (const char* verb : {"status", "describe", "logs", "metrics", "wait", "compare"}) {
+    const Ended ended = Trainctl({verb, "twin"});
+    EXPECT_EQ(ended.code, kExitOk) << verb << ended.err;
+    EXPECT_EQ(ended.err, note) << verb;
+    EXPECT_EQ(Trainctl({verb, "j22"}).err, "") << verb;
+  }
+  EXPECT_EQ(Trainctl({"status", "a"}).err, "");
+  EXPECT_EQ(Trainctl({"status", "twin", "-o", "name"}).out, "j22\n");
+}
+
+TEST_F(VerbsTest, WhereANameIsSeveralGroupsTheNewestIsTakenWithANote) {
+  for (const char* group : {"g2", "g10", "g2"}) {
+    v1::JobView& job = coordinator_.jobs.emplace_back(
+        FinishedJob("j" + std::to_string(coordinator_.jobs.size()), "full", "SUCCEEDED"));
+    job.set_group(group);
+    job.set_group_name("lab");
+  }
+  const Ended ended = Trainctl({"status", "lab", "-o", "name"});
+  EXPECT_EQ(ended.err, "note: 2 groups have the name 'lab': g10, g2; this is g10\n");
+  EXPECT_EQ(ended.out, "j1\n");
+}
+
+TEST_F(VerbsTest, CompareSaysThatAJobIsNamedTwice) {
+  coordinator_.jobs = {FinishedJob("j10", "full", "SUCCEEDED")};
+  v1::ComparedJob& job = *coordinator_.comparison.add_jobs();
+  job.set_id("j10");
+  job.set_name("full");
+  EXPECT_EQ(Trainctl({"compare", "full", "j10"}).err,
+            "note: full (j10) is named more than once, and stands once\n");
+  EXPECT_EQ(Trainctl({"compare", "full"}).err, "");
+}
+
 // ---- fence ----
 
 TEST_F(VerbsTest, FenceAsksWhetherItIsCertain) {
@@ -292,6 +368,20 @@ TEST_F(VerbsTest, MetricsAreAskedForByNameAndRank) {
   Trainctl({"metrics", "j1", "--name", "loss,val_loss", "--rank", "0"});
   EXPECT_EQ(coordinator_.metrics_request.names_size(), 2);
   EXPECT_EQ(coordinator_.metrics_request.rank(), 0);
+}
+
+TEST_F(VerbsTest, MetricsOfARankThatIsNotThereAreNotFound) {
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  const Ended ended = Trainctl({"metrics", "j1", "--rank", "7"});
+  EXPECT_EQ(ended.code, kExitNotFound);
+  EXPECT_NE(ended.err.find("tiny (j1) has no rank 7: it has 2"), std::string::npos) << ended.err;
+}
+
+TEST_F(VerbsTest, MetricsWithoutPointsSaySo) {
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  const Ended ended = Trainctl({"metrics", "j1", "--name", "loss,val_loss", "--rank", "1"});
+  EXPECT_EQ(ended.code, kExitOk);
+  EXPECT_EQ(ended.err, "note: tiny (j1) has no points of loss, val_loss of rank 1 yet\n");
 }
 
 TEST_F(VerbsTest, AMetricThatDoesNotExistIsRefused) {

@@ -52,6 +52,22 @@ TEST_F(TrainctlTest, WorkersRemoveNeedsAName) {
   EXPECT_NE(ended.err.find("expected remove WORKER"), std::string::npos) << ended.err;
 }
 
+TEST_F(TrainctlTest, ANameOfSeveralJobsIsTheNewestAndIsSaid) {
+  ASSERT_EQ(site_.Submit("twin"), "j1");
+  ASSERT_EQ(site_.Submit("twin"), "j2");
+  const std::string both = "2 jobs have the name 'twin': j2, j1";
+  const Ended status = Run({"status", "twin", "-o", "name"});
+  EXPECT_EQ(status.out, "j2\n");
+  EXPECT_EQ(status.err, "note: " + both + "; this is j2\n");
+  const Ended refused = Run({"cancel", "twin"});
+  EXPECT_EQ(refused.code, client::kExitUsage);
+  EXPECT_NE(refused.err.find(both + ", and have not ended"), std::string::npos) << refused.err;
+  EXPECT_EQ(Run({"cancel", "j2"}).out, "Asked twin (j2) to end.\n");
+  site_.WaitForState("j2", "FINISHED");
+  EXPECT_EQ(Run({"cancel", "twin"}).out, "Asked twin (j1) to end.\n") << "the other has ended";
+  EXPECT_EQ(Run({"cancel", "j2"}).out, "twin (j2) has ended already (CANCELLED).\n");
+}
+
 // A job of ten steps on the worker, which saves checkpoints and its model in /out.
 class FinishedJobTest : public TrainctlTest {
  protected:

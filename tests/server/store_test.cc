@@ -167,6 +167,8 @@ TEST_F(SqliteStoreTest, JobsAreListedNewestFirstAndFiltered) {
   EXPECT_EQ(ids({.limit = 2}), (std::vector<int64_t>{5, 4}));
   EXPECT_EQ(ids({.states = {job::JobState::kStarting}}), (std::vector<int64_t>{1}));
   EXPECT_EQ(ids({.jobs = {{2}, {4}, {9}}, .unfinished_only = true}), (std::vector<int64_t>{4, 2}));
+  EXPECT_EQ(ids({.names = {"n"}}), (std::vector<int64_t>{5, 4, 3, 2}));
+  EXPECT_EQ(ids({.names = {"lab", "none"}, .unfinished_only = true}), (std::vector<int64_t>{1}));
   const StoredJob job = reader_->Jobs({.jobs = {{1}}}).value().at(0);
   EXPECT_EQ(job.group_name, "lab");
   EXPECT_EQ(job.placement, (std::vector<std::string>{"a/0", "a/1"}));
