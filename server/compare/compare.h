@@ -78,7 +78,7 @@ struct Table {
 // A run that ended OOM has its settings, outcome and prediction; nothing was measured that could be
 // compared. Metrics are reduced as their rows say (common/rank/metric.h). speedup is samples/s over
 // the base's, both as shown; scaling_efficiency is speedup over the ratio of device counts, of runs
-// that differ from the base in devices and strategy alone. What grows with the training (time,
+// that differ from the base in their gang alone. What grows with the training (time,
 // energy) has a delta and a best among runs that trained as many rows.
 Table Compare(const std::vector<Run>& runs, size_t base);
 
