@@ -46,10 +46,10 @@ v1::WorkerMessage Encode(const std::string& request_id,
 
 GpuSample SlotSample(const std::optional<RankSample>& rank, int64_t threads) {
   if (!rank) return {};
-  return {.utilization_percent =
-              std::min(100.0, rank->cpu_percent.value_or(0) /
-                                  static_cast<double>(std::max<int64_t>(1, threads))),
-          .memory_used_bytes = rank->memory_used_bytes};
+  GpuSample sample{.memory_used_bytes = rank->memory_used_bytes};
+  const auto cores = static_cast<double>(std::max<int64_t>(1, threads));
+  if (rank->cpu_percent) sample.utilization_percent = std::min(100.0, *rank->cpu_percent / cores);
+  return sample;
 }
 
 }  // namespace trainctl::agent
