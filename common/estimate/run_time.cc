@@ -37,6 +37,14 @@ TimeEstimate Whole(const JobSpec& job, const Inspection& inspection, const RunPl
   return estimate;
 }
 
+// Of less than a minute with so many digits: "0.0861 s", "42 s", "20min 30s".
+std::string SecondsText(double seconds, int digits) {
+  if (seconds >= 60) return base::FormatDuration(std::llround(seconds));
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*g s", digits, seconds);
+  return text;
+}
+
 }  // namespace
 
 std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection& inspection,
@@ -60,15 +68,14 @@ std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspe
 }
 
 std::string TimeText(const TimeEstimate& estimate) {
-  char step[32];
-  std::snprintf(step, sizeof step, "%.3g", estimate.step_seconds);
   const std::string source = estimate.earlier_runs == 0 ? "the rates"
                              : estimate.earlier_runs == 1
                                  ? "1 earlier run"
                                  : std::to_string(estimate.earlier_runs) + " earlier runs";
-  return base::FormatDuration(std::llround(estimate.total_seconds)) + " (" + step +
-         " s a step), predicted from " + source + (estimate.earlier_runs == 0 ? " of " : " on ") +
-         estimate.device_name;
+  return base::FormatDuration(std::llround(estimate.total_seconds)) + ", " +
+         SecondsText(estimate.training_seconds, 2) + " of it training (" +
+         SecondsText(estimate.step_seconds, 3) + " a step), predicted from " + source +
+         (estimate.earlier_runs == 0 ? " of " : " on ") + estimate.device_name;
 }
 
 }  // namespace trainctl::job
