@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "server/store/reader.h"
+#include "server/coordinator/questions.h"
 
 namespace trainctl::v1 {
 class EarlierRunsRequest;
