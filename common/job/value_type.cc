@@ -97,6 +97,12 @@ JsonNode TextType::Schema() const {
   return schema.Add("maxLength", static_cast<int64_t>(max_bytes));
 }
 
+std::string TextType::Hint(const JsonNode& node) const {
+  if (!node.Is(Type::kString) || node.text.size() <= max_bytes) return "";
+  return "it is too long: " + std::to_string(node.text.size()) + " bytes, at most " +
+         std::to_string(max_bytes) + " are allowed";
+}
+
 std::optional<int64_t> BytesType::Read(const JsonNode& node) const {
   const bool has_unit = node.Is(Type::kString) && !node.text.empty() && node.text.back() == 'B';
   if (!has_unit) return std::nullopt;

@@ -4,7 +4,7 @@
 //   Write(value) → JsonNode       the canonical spelling; Read gives the value back
 //   Expected()                    in words, for problems: "a positive integer"
 //   Schema()                      the same as JSON Schema
-//   Hint(node)                    optional: a did-you-mean
+//   Hint(node)                    optional: what would help
 // Pure values, thread-safe.
 #pragma once
 
@@ -64,6 +64,7 @@ struct TextType {
   JsonNode Write(const std::string& value) const { return value; }
   std::string Expected() const { return std::string(what); }
   JsonNode Schema() const;
+  std::string Hint(const JsonNode& node) const;  // of a text that is too long
 };
 
 // One of the names of an enumeration; aliases are read but never written.

@@ -45,6 +45,8 @@ const Case kCases[] = {
      "tags[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0…", 4, "64 nested", ""},
     {"TooLong", WithTop("\"notes\": \"" + std::string(1 << 20, 'x') + "\""), "(file)", 0,
      "at most 1048576 bytes", ""},
+    {"NameTooLong", WithTop("\"name\": \"" + std::string(5000, 'x') + "\""), "name", 4, "a string",
+     "too long: 5000 bytes, at most 128"},
     {"UnknownKey", WithTop("\"precisoin\": \"32-true\""), "precisoin", 4, "a key of a job",
      "'precision'"},
     {"UnknownKeyOfASection", WithTrain("\"max_step\": 1"), "train.max_step", 6,
