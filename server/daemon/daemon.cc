@@ -1,5 +1,6 @@
 #include "server/daemon/daemon.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "common/base/file.h"
@@ -13,6 +14,23 @@
 #include "server/store/sqlite_store.h"
 
 namespace trainctl::coordinator {
+namespace {
+
+// A site whose database was lost would start anew: its next jobs would take the ids, logs and ranks
+// of the old ones.
+base::Status CheckNothingLost(const std::string& directory) {
+  const std::string database = directory + "/coordinator.db", logs = directory + "/logs";
+  std::error_code missing, no_logs;
+  const bool has_database = std::filesystem::file_size(database, missing) > 0 && !missing;
+  const bool has_logs = !std::filesystem::is_empty(logs, no_logs) && !no_logs;
+  if (has_database || !has_logs) return base::Ok{};
+  return base::Error{base::Code::kConflict,
+                     database + " is missing or empty, though " + logs +
+                         " has logs of jobs: put the database back; to start a new site, move " +
+                         logs + " away"};
+}
+
+}  // namespace
 
 // In order of construction: what is used stands before its users.
 struct Daemon::Parts {
@@ -52,6 +70,8 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
                                                     const base::Clock& clock, EventLog& log) {
   const auto address = rpc::ParseListenAddress(options.listen);
   if (!address) return address.error();
+  const base::Status nothing_lost = CheckNothingLost(options.directory);
+  if (!nothing_lost) return nothing_lost.error();
   auto store = store::OpenSqliteStore(options.directory);
   if (!store) return store.error();
   auto loop_reader = store::OpenSqliteReader(options.directory);

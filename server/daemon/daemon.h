@@ -15,8 +15,8 @@ namespace trainctl::coordinator {
 class Daemon {
  public:
   // Serves when it returns. kInvalid: an address that is not loopback, a folder that can't be used;
-  // kConflict: another coordinator has the folder or the port; kExhausted, kIo. Clock and log
-  // outlive it.
+  // kConflict: another coordinator has the folder or the port, or the folder has lost its database;
+  // kExhausted, kIo. Clock and log outlive it.
   static base::Result<std::unique_ptr<Daemon>> Start(const Options& options,
                                                      const base::Clock& clock, EventLog& log);
   ~Daemon();  // stops cleanly; jobs go on

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "server/rpc/listen_address.h"
+#include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
 
 namespace trainctl::rpc_test {
@@ -32,6 +36,33 @@ TEST(Daemon, ASecondOneOnTheSameFolderIsRefused) {
   const auto second = coordinator::Daemon::Start(options, clock, log);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, base::Code::kConflict);
+}
+
+TEST(Daemon, AnEmptiedDatabaseIsNoNewSite) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  site.Submit("logs");
+  const job::RankKey rank = worker.Start();
+  worker.Log(rank, 0, "one\n");
+  worker.WaitForLogAck(rank, 4);
+  site.Stop();
+  worker.Disconnect();
+  const std::string database = site.directory() + "/coordinator.db";
+  std::filesystem::rename(database, database + ".kept");
+  const base::SystemClock clock;
+  QuietLog log;
+  coordinator::Options options;
+  options.listen = "127.0.0.1:0";
+  options.directory = site.directory();
+  for (const bool is_there : {false, true}) {
+    if (is_there) std::ofstream(database).close();
+    const auto started = coordinator::Daemon::Start(options, clock, log);
+    ASSERT_FALSE(started.ok()) << is_there;
+    EXPECT_NE(started.error().message.find("missing or empty"), std::string::npos);
+  }
+  std::filesystem::rename(database + ".kept", database);
+  site.Start();
 }
 
 TEST(Daemon, ATakenPortIsRefused) {
