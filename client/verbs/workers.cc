@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "client/exit_code.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
@@ -13,6 +15,7 @@ Json WorkerRecord(const v1::WorkerView& worker) {
       {"name", worker.name()},
       {"host", worker.host()},
       {"state", worker.state()},
+      {"reason", worker.reason().empty() ? Json(nullptr) : Json(worker.reason())},
       {"job", worker.job().empty() ? Json(nullptr) : Json(worker.job())},
       {"last_seen", Seconds(worker.last_seen())},
       {"device",
@@ -60,7 +63,7 @@ std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
   const v1::DeviceSample& gpu = worker.device_sample();
   const bool is_gpu = worker.device().kind() == "cuda" && worker.has_device_sample();
   const v1::HostSample& host = worker.host_sample();
-  return {
+  std::vector<TextCell> cells = {
       worker.name(),
       {worker.state(), StateStyle(worker.state())},
       worker.job(),
@@ -71,6 +74,20 @@ std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
       gpu.has_temperature_celsius() ? FormatWithUnit(gpu.temperature_celsius(), "°C") : "",
       worker.has_host_sample() ? FormatWithUnit(host.cpu_percent(), "%") : "",
       MemoryText(host.memory_used_bytes(), host.memory_total_bytes())};
+  if (!worker.reason().empty()) cells.emplace_back(worker.reason());
+  return cells;
+}
+
+// The last column is for reasons, where there are any.
+std::vector<TextColumn> WorkerColumns(const v1::WorkersResponse& response) {
+  std::vector<TextColumn> columns = {{"WORKER"},           {"STATE"},      {"JOB"},
+                                     {"DEVICE"},           {"GPU", true},  {"GPU MEMORY", true},
+                                     {"POWER", true},      {"TEMP", true}, {"HOST CPU", true},
+                                     {"HOST MEMORY", true}};
+  const bool has_reasons = std::ranges::any_of(
+      response.workers(), [](const v1::WorkerView& worker) { return !worker.reason().empty(); });
+  if (has_reasons) columns.push_back({"WHY"});
+  return columns;
 }
 
 class Workers : public Verb {
@@ -84,7 +101,8 @@ class Workers : public Verb {
         "leaves the inventory. One\n"
         "that is connected or holds a job is refused. Should it come back, it is there again.\n"
         "READY: free. BUSY: holds a job. LOST: not heard of for 15 s. DIRTY: the device is not "
-        "free though nothing of ours runs there.");
+        "free though nothing of ours runs there,\n"
+        "or the worker can start no rank: WHY says more. It is READY again by itself.");
   }
 
   int Run(Context& context) override {
@@ -111,18 +129,8 @@ class Workers : public Verb {
   static int List(Context& context, Api& api) {
     const base::Result<v1::WorkersResponse> response = api.Workers();
     if (!response.ok()) return Fail(context, response.error());
-    Listing listing{.collection = "workers",
-                    .table = TextTable({{"WORKER"},
-                                        {"STATE"},
-                                        {"JOB"},
-                                        {"DEVICE"},
-                                        {"GPU", true},
-                                        {"GPU MEMORY", true},
-                                        {"POWER", true},
-                                        {"TEMP", true},
-                                        {"HOST CPU", true},
-                                        {"HOST MEMORY", true}}),
-                    .name_key = "name"};
+    Listing listing{
+        .collection = "workers", .table = TextTable(WorkerColumns(*response)), .name_key = "name"};
     for (const v1::WorkerView& worker : response->workers()) {
       listing.records.push_back(WorkerRecord(worker));
       listing.table.AddRow(WorkerRow(worker));

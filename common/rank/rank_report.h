@@ -24,6 +24,7 @@ struct RankExit {
 // The rank never ran: no shim, no such path, folder not writable.
 struct LaunchFailure {
   std::string message;
+  bool worker_fault = false;  // the worker can start no rank now; another may
 };
 
 // Stands for a line of the rank that is no message, or none that this version can read.

@@ -29,6 +29,7 @@ void Write(const job::RankExit& body, v1::RankReport* report) {
 
 void Write(const job::LaunchFailure& body, v1::RankReport* report) {
   report->mutable_launch_failure()->set_message(body.message);
+  report->mutable_launch_failure()->set_worker_fault(body.worker_fault);
 }
 
 job::ReportBody Read(const std::string& line) {
@@ -51,7 +52,8 @@ job::ReportBody ReadBody(const v1::RankReport& message) {
     case v1::RankReport::kLine: return Read(message.line());
     case v1::RankReport::kExit: return Read(message.exit());
     case v1::RankReport::kLaunchFailure:
-      return job::LaunchFailure{message.launch_failure().message()};
+      return job::LaunchFailure{message.launch_failure().message(),
+                                message.launch_failure().worker_fault()};
     case v1::RankReport::BODY_NOT_SET: break;
   }
   return job::UnreadableMessage{"no body that this version knows"};

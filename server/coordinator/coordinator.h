@@ -115,6 +115,7 @@ class Coordinator {
 
   // ---- workers ----
 
+  // While another process's stream of that name is there, this one is ended with kConflict.
   void WorkerJoined(WorkerChannel& channel, core::WorkerHello hello);
   // `worker` is the name of this stream's Hello. What an older stream of that name still says is
   // dropped.
@@ -164,6 +165,7 @@ class Coordinator {
 
   void Perform(core::Effect& effect);
   void Perform(core::Welcome& welcome);
+  void Perform(core::RefuseWorker& refused);
   void Perform(core::SubmitAccepted& accepted);
   void Perform(core::SubmitRefused& refused);
   void Perform(core::JobChanged& changed);

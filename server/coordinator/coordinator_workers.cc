@@ -6,15 +6,38 @@
 #include "server/coordinator/coordinator.h"
 
 namespace trainctl::coordinator {
+namespace {
+
+base::Error NameIsTaken(const std::string& name, const core::State& state) {
+  const auto known = state.workers.find(name);
+  const std::string where =
+      known == state.workers.end() ? "" : " from host " + known->second.row.host;
+  return {base::Code::kConflict, "another trainworker is connected as '" + name + "'" + where +
+                                     ": give this one a name of its own (--name), or end that one"};
+}
+
+}  // namespace
 
 void Coordinator::WorkerJoined(WorkerChannel& channel, core::WorkerHello hello) {
   const std::string worker = hello.worker.name;
-  WorkerSessions::Session& session = workers_.Join(worker, channel, parts_.clock.Steady());
-  for (const core::HeldRank& held : hello.held) session.held.push_back(held.key);
+  WorkerSessions::Session* session =
+      workers_.Join(worker, hello.incarnation, channel, parts_.clock.Steady());
+  if (session == nullptr) {
+    const base::Error error = NameIsTaken(worker, state_);
+    parts_.log.Warning("worker_refused", {{"worker", worker}, {"error", error.message}});
+    return channel.End(error);
+  }
+  for (const core::HeldRank& held : hello.held) session->held.push_back(held.key);
   parts_.log.Info("worker_joined", {{"worker", worker},
                                     {"device", hello.worker.device.name},
                                     {"held_ranks", std::to_string(hello.held.size())}});
   Apply(std::move(hello));
+}
+
+void Coordinator::Perform(core::RefuseWorker& refused) {
+  parts_.log.Warning("worker_refused",
+                     {{"worker", refused.worker}, {"error", refused.error.message}});
+  workers_.End(refused.worker, refused.error);
 }
 
 // Of the live attempt, or of one that ended before its log had arrived.

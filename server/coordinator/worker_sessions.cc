@@ -4,15 +4,17 @@
 
 namespace trainctl::coordinator {
 
-WorkerSessions::Session& WorkerSessions::Join(const std::string& worker, WorkerChannel& channel,
-                                              base::SteadyMicros now) {
-  Session& session = sessions_[worker];
-  WorkerChannel* older =
-      std::exchange(session, Session{&channel, now, {}, {}, {}, {}, {}, {}}).channel;
+WorkerSessions::Session* WorkerSessions::Join(const std::string& worker,
+                                              const std::string& incarnation,
+                                              WorkerChannel& channel, base::SteadyMicros now) {
+  Session* older = Find(worker);
+  if (older != nullptr && older->incarnation != incarnation) return nullptr;
   if (older != nullptr)
-    older->End({base::Code::kConflict,
-                "another stream of worker '" + worker + "' has taken this one's place"});
-  return session;
+    older->channel->End({base::Code::kUnavailable,
+                         "another stream of worker '" + worker + "' has taken this one's place"});
+  Session& session = sessions_[worker];
+  session = Session{&channel, incarnation, now, {}, {}, {}, {}, {}, {}};
+  return &session;
 }
 
 WorkerSessions::Session* WorkerSessions::Hear(const std::string& worker,
@@ -29,6 +31,13 @@ bool WorkerSessions::Leave(const std::string& worker, const WorkerChannel& chann
   if (found == sessions_.end() || found->second.channel != &channel) return false;
   sessions_.erase(found);
   return true;
+}
+
+void WorkerSessions::End(const std::string& worker, const base::Error& reason) {
+  const auto found = sessions_.find(worker);
+  if (found == sessions_.end()) return;
+  found->second.channel->End(reason);
+  sessions_.erase(found);
 }
 
 WorkerSessions::Session* WorkerSessions::Find(const std::string& worker) {

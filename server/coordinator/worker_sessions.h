@@ -32,6 +32,7 @@ class WorkerSessions {
  public:
   struct Session {
     WorkerChannel* channel = nullptr;
+    std::string incarnation;  // of the process behind it
     base::SteadyMicros last_heard = 0;
     std::vector<job::RankKey> held;  // of its Hello
     std::optional<DeviceSample> device;
@@ -42,13 +43,18 @@ class WorkerSessions {
         placed_here;  // ranks that it sent logs of: whether they are its to speak of
   };
 
-  // Ends the older stream of that name.
-  Session& Join(const std::string& worker, WorkerChannel& channel, base::SteadyMicros now);
+  // Ends the older stream of that process. nullptr: the name has a stream of another process, which
+  // keeps it.
+  Session* Join(const std::string& worker, const std::string& incarnation, WorkerChannel& channel,
+                base::SteadyMicros now);
   // The session that this stream is, after noting that it was heard; nullptr: a newer stream has
   // taken its place.
   Session* Hear(const std::string& worker, const WorkerChannel& channel, base::SteadyMicros now);
   // False: a newer stream had taken its place already.
   bool Leave(const std::string& worker, const WorkerChannel& channel);
+
+  // Ends the stream of that name and forgets it.
+  void End(const std::string& worker, const base::Error& reason);
 
   // nullptr: not connected.
   Session* Find(const std::string& worker);

@@ -98,6 +98,12 @@ struct Welcome {
   std::vector<AckRow> acks;
 };
 
+// Instead of Welcome: the stream is another worker's than the one of that name.
+struct RefuseWorker {
+  std::string worker;
+  base::Error error;  // kConflict
+};
+
 // Watchers may want to look: once a Step for each job.
 struct JobChanged {
   base::JobId job;
@@ -115,7 +121,7 @@ struct SubmitRefused {
 };
 
 using Effect = std::variant<StartRank, SendPeers, StopRank, InspectJob, ReleaseRank, AckReport,
-                            Welcome, JobChanged, SubmitAccepted, SubmitRefused>;
+                            Welcome, RefuseWorker, JobChanged, SubmitAccepted, SubmitRefused>;
 
 struct Actions {
   std::vector<Persist> persist;

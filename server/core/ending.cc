@@ -65,7 +65,8 @@ Outcome OutcomeOf(const RankRow& rank) {
     case Proof::kNone:
     case Proof::kHostRestarted:
     case Proof::kFenced: return rank.outcome ? rank.outcome->outcome : Outcome::kNodeLost;
-    case Proof::kLaunchFailed: return Outcome::kLaunchFailed;
+    case Proof::kLaunchFailed:
+    case Proof::kWorkerUnfit: return Outcome::kLaunchFailed;
     case Proof::kExited:
       if (rank.exit.oom_killed) return Outcome::kOomHost;
       return rank.outcome ? rank.outcome->outcome : Outcome::kFailed;
@@ -142,7 +143,8 @@ std::string DescribeEnd(const RankRow& rank) {
       return who + " is out of reach: its worker stays away, whether it still runs is not known";
     case Proof::kHostRestarted: return who + " ended with its host, which restarted";
     case Proof::kFenced: return who + " was lost with its worker, which an operator fenced";
-    case Proof::kLaunchFailed: return who + " could not be started: " + rank.failure;
+    case Proof::kLaunchFailed:
+    case Proof::kWorkerUnfit: return who + " could not be started: " + rank.failure;
     case Proof::kNeverStarted: return who + " had not started yet";
     case Proof::kRecordGone: return who + ": the rank's record is gone; how it ended is not known";
     case Proof::kExited: break;
@@ -202,6 +204,12 @@ bool MayRestart(const Job& job, const job::AttemptEnd& end) {
     case Outcome::kLaunchFailed: return false;
   }
   return false;
+}
+
+bool MayGoElsewhere(const Job& job, const job::AttemptEnd& end) {
+  return end.outcome == Outcome::kLaunchFailed && end.rank && !job.status.cancel_requested &&
+         !job.row.unreadable && job.unfit_launches < kMaxUnfitLaunches &&
+         job.attempt->ranks[*end.rank].row.proof == Proof::kWorkerUnfit;
 }
 
 std::optional<bool> AsExpected(const job::JobSpec& spec, job::Outcome outcome) {

@@ -40,6 +40,11 @@ bool MayTrySmaller(const Job& job, const job::AttemptEnd& end);
 // Whether another attempt, counted against max_restarts, follows an attempt that ended so.
 bool MayRestart(const Job& job, const job::AttemptEnd& end);
 
+// Whether another attempt, not counted, follows an attempt that ended so: a worker could not start
+// its rank, by no fault of the job's. Bounded, should it be the job's after all.
+constexpr int64_t kMaxUnfitLaunches = 8;
+bool MayGoElsewhere(const Job& job, const job::AttemptEnd& end);
+
 // nullopt: the job expects nothing.
 std::optional<bool> AsExpected(const job::JobSpec& spec, job::Outcome outcome);
 

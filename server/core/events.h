@@ -41,6 +41,8 @@ struct CancelRequested {
 
 // A worker's stream is up and its inventory is here. The shell sends at most one stream's messages
 // for a worker name: a newer stream's Hello comes without a WorkerStreamLost for the older one.
+// Another identity than the known one's is refused (RefuseWorker), until that one is LOST and holds
+// no attempt: it has other ranks, and proves nothing about them.
 struct HeldRank {
   job::RankKey key;
   bool running = false;  // false: ended, its exit is among the unacknowledged reports, or was
@@ -51,6 +53,7 @@ struct WorkerHello {
   std::vector<HeldRank> held;
   bool device_free = false;
   std::string device_reason;  // why it is not; may be empty
+  std::string incarnation;    // of its process: for the shell
 };
 
 // The worker's stream ended. last_heard: when its last message came (a shell that ends a silent
@@ -76,8 +79,8 @@ struct RankReported {
   job::ReportBody body;
 };
 
-// The worker's word on its device: after each rank's end, and when it changes while no rank of ours
-// runs there.
+// The worker's word on its device: after each rank's end, when it changes while no rank of ours
+// runs there, and now and then.
 struct DeviceStateChanged {
   std::string worker;
   bool free = false;

@@ -96,6 +96,13 @@ void Restart(Turn& turn, Job& job) {
           std::to_string(job.row.spec.resources.max_restarts));
 }
 
+// No restart of the job's: it was never run.
+void GoElsewhere(Turn& turn, Job& job) {
+  ++job.unfit_launches;
+  Requeue(turn, job);
+  Say(turn, job.row.id, "queued again: it could not be started by no fault of its own");
+}
+
 // A trial's end out of memory is no outcome of the job: it goes on with a smaller micro batch and
 // the same global batch.
 void TrySmaller(Turn& turn, Job& job) {
@@ -191,9 +198,12 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   LiveAttempt& attempt = *job.attempt;
   if (!attempt.row.stop && !AllProven(attempt)) return;
   job::AttemptEnd end = ChooseEnd(attempt);
-  const bool tries_smaller = MayTrySmaller(job, end), restarts = MayRestart(job, end);
+  const bool tries_smaller = MayTrySmaller(job, end), restarts = MayRestart(job, end),
+             goes_elsewhere = MayGoElsewhere(job, end);
   for (const Rank& rank : attempt.ranks) {
-    if (IsUnproven(turn, rank, tries_smaller || restarts) || AwaitsDeviceWord(turn, rank)) return;
+    if (IsUnproven(turn, rank, tries_smaller || restarts || goes_elsewhere) ||
+        AwaitsDeviceWord(turn, rank))
+      return;
   }
   if (HasFailedTrial(attempt, end)) attempt.row.trial = Trial::kFailed;
   attempt.row.end = end;
@@ -208,6 +218,8 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
     TrySmaller(turn, job);
   } else if (restarts) {
     Restart(turn, job);
+  } else if (goes_elsewhere) {
+    GoElsewhere(turn, job);
   } else if (attempt.row.trial == Trial::kFailed && attempt.row.micro_batch_size > 1) {
     Finish(turn, job,
            {job::Outcome::kCancelled, "cancelled before a smaller micro batch was tried"});

@@ -52,7 +52,7 @@ void Apply(Report& report, const job::RankStarted& body) {
   Worker& worker = WorkerOf(report.turn.state, report.rank);
   report.rank.row.started = body;
   report.rank.row.started.driver = worker.row.device.driver;  // a rank does not know it
-  worker.word = DeviceWord::kUnknown;                         // what was said before is over
+  if (!report.rank.over) worker.word = DeviceWord::kUnknown;  // what was said before is over
   EnterPhase(report, {.phase = job::RunPhase::kStarted});
 }
 
@@ -131,7 +131,13 @@ void Apply(Report& report, const job::RankExit& body) {
 
 void Apply(Report& report, const job::LaunchFailure& body) {
   report.rank.row.failure = body.message;
-  EndRank(report.turn, report.job, report.rank, Proof::kLaunchFailed);
+  if (body.worker_fault) {  // nothing is placed there before the worker says that it is able again
+    Worker& worker = WorkerOf(report.turn.state, report.rank);
+    worker.word = DeviceWord::kNotFree;
+    worker.reason = body.message;
+  }
+  EndRank(report.turn, report.job, report.rank,
+          body.worker_fault ? Proof::kWorkerUnfit : Proof::kLaunchFailed);
 }
 
 bool IsEnd(const job::ReportBody& body) {

@@ -112,7 +112,8 @@ struct AttemptRow {
   Trial trial = Trial::kNone;
 };
 
-// How it is known that a rank's processes are gone. kNone: they may be there.
+// How it is known that a rank's processes are gone. kNone: they may be there. kWorkerUnfit: it
+// could not be started, by no fault of its job's.
 enum class Proof {
   kNone,
   kExited,
@@ -120,7 +121,8 @@ enum class Proof {
   kHostRestarted,
   kNeverStarted,
   kRecordGone,
-  kFenced
+  kFenced,
+  kWorkerUnfit
 };
 
 struct RankRow {
@@ -136,7 +138,7 @@ struct RankRow {
   std::optional<job::RankOutcome> outcome;  // the rank's own word on its end
   Proof proof = Proof::kNone;
   job::RankExit exit;   // of kExited
-  std::string failure;  // of kLaunchFailed: why
+  std::string failure;  // of kLaunchFailed and kWorkerUnfit: why
   bool ended_by_stop =
       false;  // its end is the doing of our StopRank: never the cause of the attempt's outcome
   base::WallMicros ended_at = 0;  //
@@ -152,6 +154,7 @@ struct WorkerRow {
   job::Device device;
   base::WallMicros last_seen = 0;  // its last Hello, or its last word before its stream was lost;
                                    // while connected its session knows
+  std::string identity;  // of the folder behind the name; empty: of a worker that did not tell
 };
 
 // One line of a job's history.

@@ -48,6 +48,17 @@ std::string_view WorkerState(const State& state, const Worker& worker) {
   return OwnerOfHost(state, worker.row.host) == nullptr ? "READY" : "BUSY";
 }
 
+std::string WorkerReason(const State& state, const Worker& worker) {
+  if (WorkerState(state, worker) != "DIRTY") return "";
+  if (!worker.strays.empty()) {
+    return "rank " + std::to_string(worker.strays.front().rank) + " of " +
+           base::ToString(worker.strays.front().job) + ", which has ended, is being stopped there";
+  }
+  if (worker.word == DeviceWord::kUnknown)
+    return "its worker has not said yet that it is free again";
+  return worker.reason.empty() ? "its worker does not say why" : worker.reason;
+}
+
 job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {
   const job::Device& device = worker.device;
   return {device.kind,   worker.host, device.name, device.memory_bytes, device.compute_capability,

@@ -46,6 +46,7 @@ struct Rank {
   int64_t sequence = 0;                 // last report that had its effect
   int64_t unreadable = 0;               // messages, since this coordinator started
   base::SteadyMicros ended_steady = 0;  // of proven ranks
+  bool over = false;  // its worker has said so at Hello: what it still reports is of the past
 };
 
 // The attempt of a STARTING, RUNNING or STOPPING job.
@@ -70,6 +71,7 @@ struct Job {
   int64_t failed_inspections = 0;            // nobody looked
   std::set<std::string> hosts_that_refused;  // that can't read its model or data
   std::string refusal;                       // of the first of them
+  int64_t unfit_launches = 0;  // attempts that a worker could not start, by no fault of the job's
 
   Place place() const { return {row.spec.resources.priority, row.id}; }
 };
@@ -141,6 +143,9 @@ std::optional<base::JobId> HolderOf(const State& state, const Worker& worker);
 // "READY" | "BUSY" | "LOST" | "DIRTY", as people see a worker. BUSY: a job has its device. DIRTY:
 // its device is not free, or not known to be, though nothing of ours should run on it.
 std::string_view WorkerState(const State& state, const Worker& worker);
+
+// Of DIRTY: why, in plain words. Of other states: empty.
+std::string WorkerReason(const State& state, const Worker& worker);
 
 // Whether it may leave the inventory: it is not connected and holds no attempt.
 bool MayBeRemoved(const Worker& worker);

@@ -1,12 +1,29 @@
 #include "server/core/workers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 
 namespace trainctl::core {
 namespace {
+
+// Why this is not the worker of that name, in words for its host; empty: it is, or may be now.
+std::string WhyForeign(const State& state, const WorkerHello& event) {
+  const auto found = state.workers.find(event.worker.name);
+  if (found == state.workers.end()) return "";
+  const Worker& known = found->second;
+  if (known.row.identity.empty() || known.row.identity == event.worker.identity) return "";
+  const std::string other = "the name '" + known.row.name +
+                            "' is of a worker with another folder, on host " + known.row.host;
+  if (!known.lost)
+    return other + ", which is not LOST: give this worker a name of its own (--name)";
+  if (!known.holder) return "";
+  return other + ", whose end is not known, nor that of its rank of " +
+         base::ToString(known.holder->job) +
+         "; where nothing runs there any more: trainctl fence " + known.row.name;
+}
 
 const HeldRank* FindHeld(const WorkerHello& event, const job::RankKey& key) {
   const auto held = std::find_if(event.held.begin(), event.held.end(),
@@ -61,7 +78,8 @@ void TakeUpHolder(Turn& turn, Worker& worker, const WorkerHello& event) {
   if (live.rank->row.proof != Proof::kNone) return EndAttemptIfSettled(turn, *live.job);
   const HeldRank* held = FindHeld(event, live.rank->row.key);
   if (held == nullptr) return TakeUpMissing(turn, *live.job, *live.rank);
-  if (held->running) TakeUpRunning(turn, *live.job, *live.rank);
+  if (held->running) return TakeUpRunning(turn, *live.job, *live.rank);
+  live.rank->over = true;
 }
 
 Welcome MakeWelcome(State& state, const WorkerHello& event) {
@@ -102,6 +120,8 @@ Worker& DescribeWorker(State& state, const WorkerRow& row) {
 }
 
 void Handle(Turn& turn, const WorkerHello& event) {
+  if (std::string why = WhyForeign(turn.state, event); !why.empty())
+    return turn.Perform(RefuseWorker{event.worker.name, {base::Code::kConflict, std::move(why)}});
   Worker& worker = DescribeWorker(turn.state, event.worker);
   if (worker.lost && worker.holder)
     Say(turn, worker.holder->job, "worker " + worker.row.name + " is back");
@@ -157,8 +177,9 @@ void Handle(Turn& turn, const DeviceStateChanged& event) {
   const auto found = turn.state.workers.find(event.worker);
   if (found == turn.state.workers.end()) return;
   Worker& worker = found->second;
-  worker.word = event.free ? DeviceWord::kFree : DeviceWord::kNotFree;
+  const DeviceWord word = event.free ? DeviceWord::kFree : DeviceWord::kNotFree;
   worker.reason = event.reason;
+  if (std::exchange(worker.word, word) == word) return;  // said again, should it have been missed
   UpdateFree(turn, worker);
   Job* job = HolderJob(turn.state, worker);
   if (job == nullptr) return;

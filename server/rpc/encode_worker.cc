@@ -29,6 +29,7 @@ v1::WorkerView EncodeWorker(const core::State& state, const core::Worker& worker
   view.set_name(worker.row.name);
   view.set_host(worker.row.host);
   view.set_state(std::string(core::WorkerState(state, worker)));
+  view.set_reason(core::WorkerReason(state, worker));
   if (const auto holder = core::HolderOf(state, worker)) view.set_job(base::ToString(*holder));
   *view.mutable_device() = wire::ToWire(worker.row.device);
   if (session != nullptr && session->device)

@@ -92,7 +92,9 @@ base::Result<core::WorkerHello> DecodeHello(const v1::Hello& message) {
   if (!device) return Invalid("hello." + device.error().message);
   const base::Status texts = wire::CheckTexts({{"boot_id", &message.boot_id()},
                                                {"version", &message.version()},
-                                               {"address", &message.address()}});
+                                               {"address", &message.address()},
+                                               {"identity", &message.identity()},
+                                               {"incarnation", &message.incarnation()}});
   if (!texts) return Invalid("hello." + texts.error().message);
   core::WorkerHello hello;
   hello.worker.name = message.name();
@@ -100,8 +102,11 @@ base::Result<core::WorkerHello> DecodeHello(const v1::Hello& message) {
   hello.worker.boot_id = message.boot_id();
   hello.worker.version = message.version();
   hello.worker.address = message.address();
+  hello.worker.identity = message.identity();
+  hello.incarnation = message.incarnation();
   hello.worker.device = std::move(*device);
   hello.device_free = message.device_free();
+  hello.device_reason = message.device_reason();
   for (const v1::HeldRank& held : message.held()) {
     const auto key = wire::ReadRankKey(held.job(), held.attempt(), held.rank());
     if (!key) return Invalid("hello.held." + key.error().message);

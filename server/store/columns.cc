@@ -21,6 +21,7 @@ constexpr std::array kProofs = {
     ProofName{core::Proof::kNeverStarted, "never_started"},
     ProofName{core::Proof::kRecordGone, "record_gone"},
     ProofName{core::Proof::kFenced, "fenced"},
+    ProofName{core::Proof::kWorkerUnfit, "worker_unfit"},
 };
 
 }  // namespace

@@ -214,8 +214,13 @@ constexpr const char* kVersion9 = R"sql(
 CREATE INDEX ranks_by_host ON ranks (host, device_uuid);
 )sql";
 
+// identity: of the folder behind a worker's name; empty: not told.
+constexpr const char* kVersion10 = R"sql(
+ALTER TABLE workers ADD COLUMN identity TEXT NOT NULL DEFAULT '';
+)sql";
+
 constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
-                                    kVersion6, kSite,     kVersion8, kVersion9};
+                                    kVersion6, kSite,     kVersion8, kVersion9, kVersion10};
 
 }  // namespace
 

@@ -72,6 +72,8 @@ AgentFixture::AgentFixture() {
   spdlog::set_level(spdlog::level::off);
   options_.name = "testhost/0";
   options_.host = "testhost";
+  options_.incarnation = "test";
+  options_.launch_rest = std::chrono::milliseconds(20);
   options_.directory = folder_.path() + "/worker";
   options_.rank_program = checkout::TestProgram("fake_trainrank");
   options_.shim_program = checkout::Program("trainshim");

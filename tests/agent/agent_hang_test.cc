@@ -166,6 +166,27 @@ TEST_F(AgentHangTest, ALockThatCannotBeMadeIsALaunchFailure) {
               HasSubstr("shim.lock: Is a directory"));
 }
 
+TEST_F(AgentHangTest, AFullDiskMakesTheWorkerUnableUntilThereIsRoom) {
+  std::filesystem::create_directories(options_.directory);
+  const SmallDisk disk(options_.directory, 2048);
+  if (!disk.mounted()) GTEST_SKIP() << "no file system can be mounted here";
+  const auto await_word = [this](bool free) {
+    coordinator_.Await(free ? "the word free" : "the word not free", [free](const auto& told) {
+      return !told.device_states.empty() && told.device_states.back().free() == free;
+    });
+  };
+  StartAgent();
+  await_word(true);
+  disk.Fill();
+  await_word(false);
+  EXPECT_THAT(coordinator_.told().device_states.back().reason(), HasSubstr("is full"));
+  coordinator_.Start(kRank0, Plan("exit 0"));
+  EXPECT_TRUE(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).worker_fault);
+  disk.Empty();
+  await_word(true);
+  StopAgent();
+}
+
 TEST_F(AgentHangTest, AFullDiskAtTheEndDoesNotTurnSuccessIntoASignal) {
   std::filesystem::create_directories(options_.directory);
   const SmallDisk disk(options_.directory, 1024);

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <atomic>
+#include <future>
+#include <utility>
+
 #include "tests/agent/agent_fixture.h"
 #include "tests/agent/silent_proxy.h"
 #include "worker/agent/rank_records.h"
@@ -35,6 +39,8 @@ TEST_F(AgentRestartTest, ARestartedWorkerTakesItsRankUpAgain) {
   const v1::Hello hello = coordinator_.told().hellos[1];
   ASSERT_EQ(hello.held_size(), 1);
   EXPECT_EQ(hello.held(0).job(), "j1");
+  EXPECT_EQ(hello.device_reason(), "a rank runs on it");
+  EXPECT_EQ(hello.identity(), coordinator_.told().hellos[0].identity());
   EXPECT_TRUE(hello.held(0).running());
   EXPECT_FALSE(hello.device_free());
   EXPECT_EQ(agent::ReadPidRecord(Folder(kRank0))->pid, before->pid);
@@ -42,6 +48,31 @@ TEST_F(AgentRestartTest, ARestartedWorkerTakesItsRankUpAgain) {
   EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
   ExpectLossOfSteps(100);
   EXPECT_EQ(coordinator_.told().logs[kRank0], "one\ntwo\n");
+}
+
+TEST_F(AgentRestartTest, ARefusalThatPassesIsNoReasonToEnd) {
+  std::atomic<int> refused = 0;
+  options_.on_refused = [&](const std::string&) { ++refused; };
+  coordinator_.Refuse("another worker has this name");
+  StartAgent();
+  coordinator_.Await("two hellos", [](const auto& told) { return told.hellos.size() == 2; });
+  coordinator_.Refuse("");
+  coordinator_.Start(kRank0, Plan("exit 3"));
+  EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 3);
+  EXPECT_EQ(refused, 0);
+}
+
+TEST_F(AgentRestartTest, ARefusalThatLastsIsSaid) {
+  std::promise<std::string> said;
+  options_.refusal_patience = std::chrono::milliseconds(50);
+  options_.on_refused = [&, once = false](const std::string& why) mutable {
+    if (!std::exchange(once, true)) said.set_value(why);
+  };
+  coordinator_.Refuse("another worker has this name");
+  StartAgent();
+  EXPECT_EQ(said.get_future().get(),
+            "the coordinator refuses this worker: another worker has this name");
+  StopAgent();
 }
 
 TEST_F(AgentRestartTest, AConnectionThatDiedWithoutAWordIsReplaced) {

@@ -1,6 +1,8 @@
 // One life of a worker: it does what it is told, and reports what is.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "common/base/file.h"
@@ -139,11 +141,23 @@ TEST_F(AgentTest, AMissingRankProgramIsALaunchFailure) {
   options_.rank_program = "/no/such/trainrank";
   StartAgent();
   coordinator_.Start(kRank0, Plan("exit 0"));
-  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
-              HasSubstr("/no/such/trainrank"));
+  const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+  EXPECT_THAT(failure.message, HasSubstr("/no/such/trainrank"));
+  EXPECT_TRUE(failure.worker_fault);
   coordinator_.Await("the device's word", [](const auto& told) {
     return !told.device_states.empty() && told.device_states.back().free();
   });
+}
+
+TEST_F(AgentTest, AShimIsReapedBeforeItsRankIsReleased) {
+  StartAgent();
+  coordinator_.Start(kRank0, Plan("exit 0"));
+  coordinator_.AwaitEnd(kRank0);
+  AwaitThat("the shim to be reaped", [] {
+    return std::ranges::none_of(shim::Descendants(::getpid()),
+                                [](const auto& process) { return process.name == "trainshim"; });
+  });
+  EXPECT_TRUE(std::filesystem::exists(Folder(kRank0)));
 }
 
 TEST_F(AgentTest, AMissingModelIsALaunchFailureThatNamesHostAndPath) {
@@ -151,9 +165,10 @@ TEST_F(AgentTest, AMissingModelIsALaunchFailureThatNamesHostAndPath) {
   job::RankPlan plan = *job::RankPlanFromJson(Plan("exit 0"));
   plan.job.model.path = "/no/such/model";
   coordinator_.Start(kRank0, job::ToJson(plan));
-  EXPECT_THAT(
-      std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
-      testing::AllOf(HasSubstr("testhost"), HasSubstr("/no/such/model"), HasSubstr("model.path")));
+  const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+  EXPECT_THAT(failure.message, testing::AllOf(HasSubstr("testhost"), HasSubstr("/no/such/model"),
+                                              HasSubstr("model.path")));
+  EXPECT_FALSE(failure.worker_fault) << "another worker has no such model either";
 }
 
 TEST_F(AgentTest, AMissingShimProgramIsALaunchFailure) {
@@ -168,8 +183,9 @@ TEST_F(AgentTest, AShimThatCannotRunIsALaunchFailureWithItsWords) {
   options_.shim_arguments = {"--wrong", "option"};
   StartAgent();
   coordinator_.Start(kRank0, Plan("exit 0"));
-  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
-              HasSubstr("unknown option --wrong"));
+  const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+  EXPECT_THAT(failure.message, HasSubstr("unknown option --wrong"));
+  EXPECT_TRUE(failure.worker_fault);
 }
 
 TEST_F(AgentTest, AFolderThatCannotBeMadeIsALaunchFailure) {
@@ -178,15 +194,17 @@ TEST_F(AgentTest, AFolderThatCannotBeMadeIsALaunchFailure) {
   std::filesystem::remove_all(options_.directory + "/ranks");
   ASSERT_TRUE(base::WriteFileAtomically(options_.directory + "/ranks", "in the way"));
   coordinator_.Start(kRank0, Plan("exit 0"));
-  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
-              HasSubstr("cannot make the rank's folder"));
+  const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+  EXPECT_THAT(failure.message, HasSubstr("cannot make the rank's folder"));
+  EXPECT_TRUE(failure.worker_fault);
 }
 
 TEST_F(AgentTest, APlanThatCannotBeReadIsALaunchFailure) {
   StartAgent();
   coordinator_.Start(kRank0, "{}");
-  EXPECT_THAT(std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0)).message,
-              HasSubstr("plan can't be read"));
+  const auto failure = std::get<job::LaunchFailure>(coordinator_.AwaitEnd(kRank0));
+  EXPECT_THAT(failure.message, HasSubstr("plan can't be read"));
+  EXPECT_FALSE(failure.worker_fault);
 }
 
 TEST_F(AgentTest, RelaysALongLogWhole) {

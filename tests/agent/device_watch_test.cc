@@ -36,6 +36,20 @@ TEST_F(DeviceWatchTest, TellsChangesOnly) {
   EXPECT_EQ(watch_.Check({}), (DeviceWord{false, "in use"})) << "to a coordinator that starts anew";
 }
 
+// What the rank said at its start may reach the coordinator after the word, and undo it.
+TEST_F(DeviceWatchTest, TellsAgainAfterAWhile) {
+  watch_.Check({});
+  clock_.Advance(DeviceWatch::kTellAgainMicros - 1);
+  EXPECT_EQ(watch_.Check({}), std::nullopt);
+  clock_.Advance(1);
+  EXPECT_EQ(watch_.Check({}), (DeviceWord{true, ""}));
+  EXPECT_EQ(watch_.Check({}), std::nullopt);
+}
+
+TEST_F(DeviceWatchTest, IsNotFreeWhereNoRankCanBeStarted) {
+  EXPECT_EQ(watch_.Look({.unable = "the disk is full"}), (DeviceWord{false, "the disk is full"}));
+}
+
 TEST_F(DeviceWatchTest, SaysNothingWhileARankRuns) {
   EXPECT_EQ(watch_.Check({.rank_runs = true}), std::nullopt);
   EXPECT_FALSE(watch_.Look({.rank_runs = true}).free);

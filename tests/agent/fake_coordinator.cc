@@ -38,6 +38,9 @@ class FakeCoordinator::Service : public v1::WorkerGateway::Service {
       const std::lock_guard lock(owner_.mutex_);
       if (message.has_hello()) {
         owner_.told_.hellos.push_back(message.hello());
+        owner_.changed_.notify_all();
+        if (!owner_.refusal_.empty())
+          return grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, owner_.refusal_);
         newest_ = stream;
         stream->Write(Welcome(message.hello()));
       }
@@ -144,6 +147,11 @@ std::string FakeCoordinator::address() const {
 void FakeCoordinator::GoAway() { running_.reset(); }
 
 void FakeCoordinator::ComeBack() { running_ = std::make_unique<Running>(*this); }
+
+void FakeCoordinator::Refuse(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  refusal_ = reason;
+}
 
 void FakeCoordinator::WithholdAcks() {
   const std::lock_guard lock(mutex_);

@@ -42,6 +42,8 @@ class FakeCoordinator {
   void GoAway();
   // On another port.
   void ComeBack();
+  // From now on each Hello is refused; empty: none.
+  void Refuse(const std::string& reason);
   // Reports are stored, but not acknowledged.
   void WithholdAcks();
 
@@ -66,6 +68,7 @@ class FakeCoordinator {
   std::condition_variable changed_;
   Told told_;
   bool acks_ = true;
+  std::string refusal_;
   std::unique_ptr<Running> running_;
 };
 

@@ -408,6 +408,16 @@ TEST_F(VerbsTest, WorkersShowsDevicesAndLoad) {
   EXPECT_EQ(json["workers"][1]["gpu"]["utilization_percent"], 98.0);
 }
 
+TEST_F(VerbsTest, WorkersSaysWhyADeviceIsDirty) {
+  v1::WorkerView full = CpuWorker("beta/0", "DIRTY");
+  full.set_reason("the disk of /work is full");
+  coordinator_.workers = {CpuWorker("alpha/0", "READY"), full};
+  EXPECT_NE(Trainctl({"workers"}).out.find("the disk of /work is full"), std::string::npos);
+  const Json json = Json::parse(Trainctl({"workers", "-o", "json"}).out);
+  EXPECT_EQ(json["workers"][0]["reason"], nullptr);
+  EXPECT_EQ(json["workers"][1]["reason"], "the disk of /work is full");
+}
+
 TEST_F(VerbsTest, DoctorTellsThisHostAndTheCoordinator) {
   programs_["/bin/trainworker"] = {
       .out = R"({"checks": [{"name": "driver", "verdict": "ok", "text": "NVIDIA driver 580.1"},

@@ -14,6 +14,8 @@ v1::WorkerMessage FakeWorker::Hello() const {
   hello->set_name(name_);
   hello->set_host(name_.substr(0, name_.find('/')));
   hello->set_boot_id("boot");
+  hello->set_identity(identity_);
+  hello->set_incarnation(identity_);
   hello->set_version("test");
   hello->mutable_device()->set_kind("cpu");
   hello->mutable_device()->set_uuid("cpu:" + name_);
@@ -31,13 +33,17 @@ v1::WorkerMessage FakeWorker::Hello() const {
 }
 
 v1::Welcome FakeWorker::Connect(const std::shared_ptr<grpc::Channel>& channel) {
+  Knock(channel);
+  return Next(v1::CoordinatorMessage::kWelcome).welcome();
+}
+
+void FakeWorker::Knock(const std::shared_ptr<grpc::Channel>& channel) {
   Disconnect();
   stub_ = v1::WorkerGateway::NewStub(channel);
   context_ = std::make_unique<grpc::ClientContext>();
   stream_ = stub_->Connect(context_.get());
   reader_ = std::thread([this] { ReadAll(); });
   Send(Hello());
-  return Next(v1::CoordinatorMessage::kWelcome).welcome();
 }
 
 void FakeWorker::ReadAll() {

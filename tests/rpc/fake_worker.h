@@ -23,11 +23,15 @@ namespace trainctl::rpc_test {
 
 class FakeWorker {
  public:
-  explicit FakeWorker(std::string name) : name_(std::move(name)) {}
+  // identity: of its folder; the process's incarnation is the same.
+  explicit FakeWorker(std::string name, std::string identity = "")
+      : name_(std::move(name)), identity_(std::move(identity)) {}
   ~FakeWorker() { Disconnect(); }
 
   // Hello and its Welcome. Held: the ranks that were started and have not reported an exit.
   v1::Welcome Connect(const std::shared_ptr<grpc::Channel>& channel);
+  // Hello only: the stream is to be refused.
+  void Knock(const std::shared_ptr<grpc::Channel>& channel);
   // As a network that is cut.
   void Disconnect();
   // What the stream ends with, when the coordinator ends it.
@@ -63,6 +67,7 @@ class FakeWorker {
                               const std::function<bool(const v1::CoordinatorMessage&)>& wanted);
 
   const std::string name_;
+  const std::string identity_;
   std::unique_ptr<v1::WorkerGateway::Stub> stub_;
   std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<Stream> stream_;

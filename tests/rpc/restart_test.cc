@@ -38,6 +38,34 @@ TEST(Restart, TheSameRequestIsOneJobAlsoAfterARestart) {
   EXPECT_EQ(CountJobs(site), 2);
 }
 
+TEST(Restart, ASecondWorkerOfTheSameNameIsRefusedAndTheJobGoesOn) {
+  TestSite site;
+  FakeWorker worker("a/0", "one"), other("a/0", "two");
+  worker.Connect(site.channel());
+  const std::string job = site.Submit("survivor");
+  const job::RankKey rank = worker.Start();
+  worker.BeginTraining(rank);
+  worker.WaitForAck(rank, 2);
+  other.Knock(site.channel());
+  const grpc::Status refusal = other.WaitForEnd();
+  EXPECT_EQ(refusal.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_NE(refusal.error_message().find("another trainworker is connected as 'a/0'"),
+            std::string::npos)
+      << refusal.error_message();
+
+  site.Stop();
+  worker.Disconnect();
+  site.Start();
+  other.Knock(site.channel());
+  EXPECT_EQ(other.WaitForEnd().error_code(), grpc::StatusCode::FAILED_PRECONDITION)
+      << "the first one's rank may go on without it";
+  worker.Connect(site.channel());
+  worker.Succeed(rank);
+  const v1::JobView view = site.WaitForState(job, "FINISHED");
+  EXPECT_EQ(view.outcome(), "SUCCEEDED");
+  EXPECT_EQ(view.attempt(), 1);
+}
+
 TEST(Restart, TheSameRequestFromManyAtOnceIsOneJob) {
   TestSite site;
   std::vector<std::future<std::string>> answers;

@@ -77,6 +77,9 @@ struct Printer {
     for (const AckRow& ack : effect.acks) out << " " << Short(ack.key) << " " << ack.sequence;
     out << "\n";
   }
+  void operator()(const RefuseWorker& effect) {
+    out << effect.worker << " <- refused: " << effect.error.message << "\n";
+  }
   void operator()(const JobChanged&) {}
   void operator()(const SubmitAccepted& effect) {
     out << "accepted " << effect.request_id << ":";
@@ -167,8 +170,10 @@ std::string Describe(const State& state, const Now& now) {
     out << (reason.empty() ? "" : ": ") << reason << "\n";
   }
   for (const auto& [name, worker] : state.workers) {
+    const std::string reason = WorkerReason(state, worker);
     out << name << " " << WorkerState(state, worker)
-        << (worker.holder ? " " + Short(*worker.holder) : "") << "\n";
+        << (worker.holder ? " " + Short(*worker.holder) : "") << (reason.empty() ? "" : ": ")
+        << reason << "\n";
   }
   return out.str();
 }
@@ -182,7 +187,8 @@ std::string Describe(const StoredState& stored) {
         << " " << worker.address << " " << static_cast<int>(worker.device.kind) << " "
         << worker.device.index << " " << worker.device.uuid << " " << worker.device.name << " "
         << worker.device.memory_bytes << " " << worker.device.compute_capability << " "
-        << worker.device.driver << " " << worker.device.threads << " " << worker.last_seen << "\n";
+        << worker.device.driver << " " << worker.device.threads << " " << worker.last_seen << " "
+        << worker.identity << "\n";
   }
   for (const auto& [key, sequence] : stored.acks)
     out << "ack " << Short(key) << " " << sequence << "\n";

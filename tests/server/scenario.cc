@@ -75,6 +75,7 @@ WorkerHello MakeHello(const std::string& name, const Settings& settings, bool is
   hello.worker.name = name;
   hello.worker.host = parts.at(0);
   hello.worker.boot_id = Get(settings, "boot", "b1");
+  hello.worker.identity = Get(settings, "identity", "");
   hello.worker.device.kind =
       Get(settings, "kind", "cuda") == "cuda" ? job::DeviceKind::kCuda : job::DeviceKind::kCpu;
   hello.worker.device.index = std::stoll(parts.at(1));
@@ -162,6 +163,7 @@ job::ReportBody ParseBody(const Words& words, const job::RankKey& key) {
   if (kind == "signal") return job::RankExit{.signal = number(1, 0)};
   if (kind == "oom_killed") return job::RankExit{.signal = 9, .oom_killed = true};
   if (kind == "lost_record") return job::RankExit{};
+  if (kind == "worker_unfit") return job::LaunchFailure{Join(words, 1), true};
   EXPECT_EQ(kind, "launch_failure") << "no such report: " << Join(words, 0);
   return job::LaunchFailure{Join(words, 1)};
 }

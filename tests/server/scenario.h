@@ -2,8 +2,8 @@
 // be left out):
 //
 //   workers NAME… [KEY=VALUE…]  Hello of each: boot=b1, model=H200, memory_gib=80, kind=cuda,
-//   threads=1, dirty; held=j1/1/0:running,j2/1/0:ended lost NAME…                  their streams
-//   end fence NAME…                 an operator vouches that they run nothing submit NAME
+//   threads=1, identity=, dirty; held=j1/1/0:running,j2/1/0:ended lost NAME…                  their
+//   streams end fence NAME…                 an operator vouches that they run nothing submit NAME
 //   [KEY=VALUE…] devices, exclusive=yes, priority, time_limit, step_timeout (seconds),
 //   max_restarts, expect=OOM|SUCCEEDED, copies (a
 //                               group of so many), memory=>=40GiB (a constraint), output=DIR,
@@ -16,7 +16,8 @@
 //                               [DONE TOTAL] | rendezvous BLOB | progress STEP STEPS [STAGE] |
 //                               metrics COUNT | stepped STEP SECONDS ENDED_AT | saved PATH |
 //                               outcome NAME [MESSAGE] | exit CODE | signal N | oom_killed |
-//                               launch_failure MESSAGE; ahead of it seq=N repeats a number
+//                               launch_failure MESSAGE | worker_unfit MESSAGE; ahead of it seq=N
+//                               repeats a number
 //   device NAME… free|dirty     the workers' word
 //   wait SECONDS                that many Ticks
 //   restart                     the coordinator is killed and restored from its rows; all streams

@@ -38,7 +38,7 @@ void SimWorker::Start(const StartRank& start, Random& random) {
   rank.trial = start.plan.trial;
   if (Chance(random, 3)) {
     rank.running = false;
-    return Report(rank, job::LaunchFailure{"no such path"});
+    return Report(rank, job::LaunchFailure{"no such path", Chance(random, 50)});
   }
   Report(rank, job::RankStarted{1});
 }
@@ -117,6 +117,8 @@ void SimWorker::Advance(int64_t now_s, bool peers_alive, bool with_faults, Rando
     to_coordinator.push_back(DeviceStateChanged{name_, true, ""});
   }
   SimRank* rank = Running();
+  if (rank == nullptr && connected_ && Chance(random, 10))
+    to_coordinator.push_back(DeviceStateChanged{name_, !dirty_, dirty_ ? "memory in use" : ""});
   if (rank == nullptr) return;
   if (rank->kill_at_s != 0 && now_s >= rank->kill_at_s) return End(*rank, {.signal = 9}, random);
   if (rank->hangs) return;

@@ -1,12 +1,9 @@
 #include "worker/agent/agent.h"
 
-#include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/file.h>
 
 #include <boost/asio/post.hpp>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -22,24 +19,6 @@
 
 namespace trainctl::agent {
 namespace {
-
-// Held as long as the descriptor is open: two workers in one directory would both take up its
-// ranks.
-base::Result<shim::Descriptor> LockDirectory(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory + "/ranks", error);
-  if (error)
-    return base::Error{base::Code::kIo,
-                       "cannot make the worker's directory " + directory + ": " + error.message()};
-  const std::string path = directory + "/worker.lock";
-  shim::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.open())
-    return base::Error{base::Code::kIo, "cannot open " + path + ": " + std::strerror(errno)};
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
-  if (errno == EWOULDBLOCK)
-    return base::Error{base::Code::kConflict, "another trainworker uses " + directory};
-  return base::Error{base::Code::kIo, "cannot lock " + path + ": " + std::strerror(errno)};
-}
 
 // The rank that a message is about; nullopt, and a word in the log, where it names none.
 template <class Message>
@@ -60,6 +39,8 @@ Agent::Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions
       options_(std::move(options)),
       device_(device),
       device_watch_(device, clock),
+      launch_ability_(options_.directory, clock,
+                      std::chrono::microseconds(options_.launch_rest).count()),
       inspections_(
           io, {options_.rank_program, WithVariables(options_.environment, device.Environment()),
                options_.inspect_timeout}),
@@ -70,18 +51,18 @@ Agent::Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions
               {.on_up = [this](const std::string& local_address) { Up(local_address); },
                .on_message = [this](const v1::CoordinatorMessage& message) { Receive(message); },
                .on_writable = [this] { Pump(); },
-               .on_down = [this] { Down(); }}) {}
+               .on_down = [this](const base::Error& reason) { Down(reason); }}) {}
 
 // A thread that hangs in the kernel may keep the descriptor open: the lock is given back by name.
 Agent::~Agent() {
   *alive_ = false;
-  if (lock_.open()) ::flock(lock_.get(), LOCK_UN);
+  if (worker_folder_.lock.open()) ::flock(worker_folder_.lock.get(), LOCK_UN);
 }
 
 base::Status Agent::Start() {
-  base::Result<shim::Descriptor> lock = LockDirectory(options_.directory);
-  if (!lock) return lock.error();
-  lock_ = std::move(*lock);
+  base::Result<WorkerFolder> folder = TakeFolder(options_.directory, options_.incarnation);
+  if (!folder) return folder.error();
+  worker_folder_ = std::move(*folder);
   for (const job::RankKey& key : FindRanks(options_.directory)) {
     spdlog::info("{}: taken up again", job::ToString(key));
     Hold(key).Adopt();
@@ -102,7 +83,11 @@ void Agent::Up(const std::string& local_address) {
   hello.set_boot_id(shim::BootId());
   hello.set_version(std::string(base::Version()));
   *hello.mutable_device() = wire::ToWire(device_.info());
-  hello.set_device_free(device_watch_.Look(Use()).free);
+  const DeviceWord word = device_watch_.Look(Use());
+  hello.set_device_free(word.free);
+  hello.set_device_reason(word.reason);
+  hello.set_identity(worker_folder_.identity);
+  hello.set_incarnation(options_.incarnation);
   hello.set_address(address_);
   for (const auto& [key, rank] : held_) {
     v1::HeldRank& held = *hello.add_held();
@@ -112,7 +97,16 @@ void Agent::Up(const std::string& local_address) {
   uplink_.Send(std::move(message));
 }
 
-void Agent::Down() { welcomed_ = false; }
+// A refusal may pass: the coordinator may not know yet that this worker's last process has ended.
+void Agent::Down(const base::Error& reason) {
+  welcomed_ = false;
+  if (reason.code != base::Code::kConflict) return;
+  const base::SteadyMicros now = clock_.Steady();
+  if (refused_since_ == 0) refused_since_ = now;
+  const std::chrono::microseconds refused(now - refused_since_);
+  if (refused >= options_.refusal_patience && options_.on_refused)
+    options_.on_refused("the coordinator refuses this worker: " + reason.message);
+}
 
 void Agent::Receive(const v1::CoordinatorMessage& message) {
   switch (message.message_case()) {
@@ -155,6 +149,7 @@ void Agent::Welcomed(const v1::CoordinatorMessage& message) {
   }
   for (const auto& [key, rank] : held_) rank->Resume(stored[key].first, stored[key].second);
   welcomed_ = true;
+  refused_since_ = 0;
   uplink_.Healthy();
   device_watch_.Forget();
   CheckDevice();
@@ -214,14 +209,17 @@ HeldRank* Agent::Find(const std::optional<job::RankKey>& key) {
 HeldRank& Agent::Hold(const job::RankKey& key) {
   HeldRank::Callbacks callbacks{.use = [this] { return SampleUsage(); },
                                 .on_news = [this] { Pump(); },
-                                .on_ended = [this] { RankEnded(); },
+                                .on_ended = [this, key] { RankEnded(key); },
                                 .on_removable = [this, key] { RemoveLater(key); }};
   return *(held_[key] =
                std::make_unique<HeldRank>(io_, clock_, key, RankFolder(options_.directory, key),
                                           std::move(callbacks), options_.shim_patience));
 }
 
-void Agent::RankEnded() {
+void Agent::RankEnded(const job::RankKey& key) {
+  const shim::ExitRecord& end = *held_.at(key)->end();
+  if (end.launch_error.empty()) launch_ability_.Succeeded();
+  if (end.worker_fault) launch_ability_.Failed(end.launch_error);
   device_watch_.RankEnded();
   Pump();
   CheckDevice();
@@ -291,7 +289,7 @@ void Agent::CheckDevice() {
   });
 }
 
-DeviceUse Agent::Use() const {
+DeviceUse Agent::Use() {
   DeviceUse use;
   for (const auto& [key, rank] : held_) {
     if (rank->running())
@@ -299,6 +297,7 @@ DeviceUse Agent::Use() const {
     else if (!rank->gone())
       use.leftovers = "processes of " + job::ToString(key) + " could not be ended";
   }
+  if (!use.rank_runs) use.unable = launch_ability_.WhyNot();
   return use;
 }
 

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,7 +21,9 @@
 #include "worker/agent/held_rank.h"
 #include "worker/agent/host_sampler.h"
 #include "worker/agent/inspection.h"
+#include "worker/agent/launch_ability.h"
 #include "worker/agent/uplink.h"
+#include "worker/agent/worker_folder.h"
 
 namespace trainctl::v1 {
 class ArtifactAsk;
@@ -31,6 +34,7 @@ namespace trainctl::agent {
 struct AgentOptions {
   std::string name;          // stable: "host/0"
   std::string host;          //
+  std::string incarnation;   // of this process: random
   std::string directory;     // the worker's own; ranks/ in it holds the ranks' folders
   std::string rank_program;  // trainrank
   std::string shim_program;  // trainshim
@@ -44,7 +48,12 @@ struct AgentOptions {
   std::chrono::milliseconds settle_interval{
       100};  // between looks at a device that a rank has just left
   std::chrono::milliseconds inspect_timeout{60'000};
+  std::chrono::milliseconds launch_rest{10'000};  // after a start that failed here
   ShimPatience shim_patience;
+  // Another worker has this one's name, and has had it for the patience: longer than it takes to
+  // notice that a worker has ended. Empty: it is tried for ever.
+  std::function<void(const std::string& why)> on_refused;
+  std::chrono::milliseconds refusal_patience{30'000};
 };
 
 class Agent {
@@ -54,13 +63,12 @@ class Agent {
         Device& device);
   ~Agent();
 
-  // Takes up the ranks that are there, and dials. kConflict: another worker uses the directory.
-  // kIo: it can't be used.
+  // Takes up the ranks that are there, and dials. Errors as TakeFolder's.
   base::Status Start();
 
  private:
   void Up(const std::string& local_address);
-  void Down();
+  void Down(const base::Error& reason);
   void Receive(const v1::CoordinatorMessage& message);
   void Welcomed(const v1::CoordinatorMessage& message);
   void StartRank(const job::RankKey& key, const std::string& plan_json);
@@ -69,14 +77,14 @@ class Agent {
 
   HeldRank& Hold(const job::RankKey& key);
   HeldRank* Find(const std::optional<job::RankKey>& key);  // nullptr: not held
-  void RankEnded();
+  void RankEnded(const job::RankKey& key);
   void RemoveLater(const job::RankKey& key);
 
   void Pump();
   void Tick();
   void TickLater();
   void CheckDevice();
-  DeviceUse Use() const;
+  DeviceUse Use();
   Usage SampleUsage();
 
   boost::asio::io_context& io_;
@@ -84,16 +92,18 @@ class Agent {
   const AgentOptions options_;
   Device& device_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  shim::Descriptor lock_;
+  WorkerFolder worker_folder_;
   HostSampler host_sampler_;
   DeviceWatch device_watch_;
+  LaunchAbility launch_ability_;
   Inspections inspections_;
   ArtifactReader artifact_reader_;
   std::map<job::RankKey, std::unique_ptr<HeldRank>> held_;
   boost::asio::steady_timer tick_timer_;
   boost::asio::steady_timer settle_timer_;
-  std::string address_;    // of this host, for other ranks
-  bool welcomed_ = false;  // the coordinator has said how far it is
+  std::string address_;                   // of this host, for other ranks
+  bool welcomed_ = false;                 // the coordinator has said how far it is
+  base::SteadyMicros refused_since_ = 0;  // 0: it is not
   Uplink uplink_;
 };
 

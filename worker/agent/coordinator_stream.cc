@@ -9,6 +9,7 @@
 #include <future>
 #include <utility>
 
+#include "common/wire/grpc_code.h"
 #include "common/wire/valid_text.h"
 #include "proto/trainctl.grpc.pb.h"
 
@@ -69,8 +70,9 @@ class CoordinatorStream::Reactor
     Post([this, ok] { Written(ok); });
   }
   void OnDone(const grpc::Status& status) override {
-    const std::string reason =
-        status.ok() ? "the coordinator ended the stream" : status.error_message();
+    const base::Error reason =
+        status.ok() ? base::Error{base::Code::kUnavailable, "the coordinator ended the stream"}
+                    : base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
     Post([this, reason] { callbacks_.on_closed(reason); });
     const auto done =
         done_;  // outlives this object, whose destructor may run as soon as the value is there

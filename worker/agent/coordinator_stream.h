@@ -9,6 +9,8 @@
 #include <memory>
 #include <string>
 
+#include "common/base/result.h"
+
 namespace trainctl::v1 {
 class CoordinatorMessage;
 class WorkerMessage;
@@ -28,7 +30,7 @@ class CoordinatorStream {
   struct Callbacks {
     std::function<void(const v1::CoordinatorMessage&)> on_message;
     std::function<void()> on_writable;                         // it may take more
-    std::function<void(const std::string& reason)> on_closed;  // once, last of all
+    std::function<void(const base::Error& reason)> on_closed;  // once, last of all
   };
 
   CoordinatorStream(boost::asio::io_context& io, const std::string& address,

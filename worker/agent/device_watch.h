@@ -1,6 +1,6 @@
 // When to tell the coordinator what about the device: after each rank's end, as soon as the device
-// is free, or once it has not become free in time; and whenever it changes while no rank of ours
-// runs. Not thread-safe.
+// is free, or once it has not become free in time; whenever it changes while no rank of ours runs;
+// and now and then, since what came before it undoes it if it comes late. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -21,12 +21,14 @@ struct DeviceWord {
 struct DeviceUse {
   bool rank_runs = false;
   std::string leftovers;  // processes of an ended rank that can't be ended; empty: none
+  std::string unable;     // why no rank can be started here; empty: one can
 };
 
 class DeviceWatch {
  public:
   // A GPU's memory comes back a moment after its processes have ended.
   static constexpr base::SteadyMicros kSettleMicros = 5'000'000;
+  static constexpr base::SteadyMicros kTellAgainMicros = 10'000'000;
 
   DeviceWatch(Device& device, const base::Clock& clock) : device_(device), clock_(clock) {}
 
@@ -45,6 +47,7 @@ class DeviceWatch {
   Device& device_;
   const base::Clock& clock_;
   std::optional<DeviceWord> told_;
+  base::SteadyMicros told_at_ = 0;
   base::SteadyMicros settle_until_ = 0;  // 0: no word is due
 };
 

@@ -69,7 +69,7 @@ HeldRank::~HeldRank() { *alive_ = false; }
 void HeldRank::Start(const Launch& launch) {
   ShimCommand command = launch.shim;
   const base::Status prepared = Prepare(launch, command);
-  if (!prepared) return keeper_.Fail(prepared.error().message);
+  if (!prepared) return keeper_.Fail(prepared.error());
   for (const std::string& argument :
        {std::string("--"), launch.rank_program, std::string("--plan"), folder_ + "/plan.json",
         std::string("--messages-fd"), std::string("3"), std::string("--commands-fd"),

@@ -81,6 +81,7 @@ class HeldRank {
   const job::RankKey& key() const { return key_; }
   const std::string& folder() const { return folder_; }
   bool running() const { return !end_; }
+  const std::optional<shim::ExitRecord>& end() const { return end_; }
   // Ended, with nothing left of it.
   bool gone() const;
 

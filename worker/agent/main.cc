@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <random>
@@ -52,6 +53,7 @@ AgentOptions MakeAgentOptions(const Options& options) {
   made.data_interface = options.data_interface;
   made.host_cpus = ReadHostCpus();
   for (char** entry = environ; *entry; ++entry) made.environment.emplace_back(*entry);
+  made.incarnation = RandomName();
   made.uplink.coordinator = options.coordinator;
   made.uplink.coordinator_file = options.coordinator_file;
   made.uplink.seed = std::random_device()();
@@ -63,6 +65,13 @@ int Fail(const std::string& message, int status) {
   return status;
 }
 
+std::string RandomName() {
+  std::random_device random;
+  char name[17];
+  std::snprintf(name, sizeof name, "%08x%08x", random(), random());
+  return name;
+}
+
 int Work(const Options& options) {
   const base::Result<std::unique_ptr<Device>> device = MakeDevice(options);
   if (!device) return Fail(device.error().message, 1);
@@ -72,9 +81,16 @@ int Work(const Options& options) {
   boost::asio::io_context io;
   boost::asio::signal_set stop(io, SIGTERM, SIGINT);
   stop.async_wait([&](boost::system::error_code, int) { io.stop(); });
-  Agent agent(io, clock, MakeAgentOptions(options), **device);
+  AgentOptions agent_options = MakeAgentOptions(options);
+  std::string refusal;
+  agent_options.on_refused = [&](const std::string& why) {
+    refusal = why;
+    io.stop();
+  };
+  Agent agent(io, clock, std::move(agent_options), **device);
   if (const base::Status started = agent.Start(); !started) return Fail(started.error().message, 1);
   io.run();
+  if (!refusal.empty()) return Fail(refusal, 3);
   spdlog::info("stopping; ranks go on");
   return 0;
 }

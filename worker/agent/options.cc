@@ -151,7 +151,7 @@ Options
   --shim-program PATH       trainshim (beside this program)
   --probe, --help, --version
 
-Exit status: 0 after SIGTERM or SIGINT, 1 when the device or DIR can't be used, 2 for a wrong command line.
+Exit status: 0 after SIGTERM or SIGINT, 1 when the device or DIR can't be used, 2 for a wrong command line, 3 when another worker has its name.
 )";
 }
 

@@ -132,6 +132,7 @@ std::optional<shim::ExitRecord> ParseExitRecord(const std::string& text) {
   if (json.contains("signal")) record.signal = Get<int>(json, "signal", 0);
   record.oom_killed = Get<bool>(json, "oom_killed", false);
   record.launch_error = Get<std::string>(json, "launch_error", "");
+  record.worker_fault = Get<bool>(json, "worker_fault", false);
   record.note = Get<std::string>(json, "note", "");
   record.lost_log_bytes = Get<int64_t>(json, "lost_log_bytes", 0);
   for (const nlohmann::json& pid : json.value("leftover_pids", nlohmann::json::array())) {
@@ -143,7 +144,8 @@ std::optional<shim::ExitRecord> ParseExitRecord(const std::string& text) {
 }
 
 job::ReportBody ToReport(const shim::ExitRecord& record, const std::string& folder) {
-  if (!record.launch_error.empty()) return job::LaunchFailure{record.launch_error};
+  if (!record.launch_error.empty())
+    return job::LaunchFailure{record.launch_error, record.worker_fault};
   job::RankExit exit{
       .oom_killed = record.oom_killed,
       .last_log_lines = WithNotes(shim::LogTail(folder, kLastLogLines, kLastLogBytes), record)};

@@ -32,8 +32,17 @@ using boost::system::error_code;
 constexpr auto kFirstLookInterval = std::chrono::milliseconds(20);
 constexpr auto kLastLookInterval = std::chrono::milliseconds(500);
 constexpr double kMaxGraceSeconds = 3600;
+constexpr auto kReapInterval = std::chrono::milliseconds(100);
 constexpr base::SteadyMicros kProveMicros =
     30'000'000;  // then what is left is in uninterruptible sleep, and said to be
+
+// Until the child is reaped, whoever started it may be gone by then.
+void ReapLater(asio::io_context& io, pid_t pid) {
+  const auto timer = std::make_shared<asio::steady_timer>(io, kReapInterval);
+  timer->async_wait([&io, pid, timer](error_code error) {
+    if (!error && ::waitpid(pid, nullptr, WNOHANG) == 0) ReapLater(io, pid);
+  });
+}
 
 }  // namespace
 
@@ -51,7 +60,7 @@ ShimKeeper::ShimKeeper(asio::io_context& io, const base::Clock& clock, std::stri
 
 ShimKeeper::~ShimKeeper() {
   *alive_ = false;
-  OwnShimRuns();  // reaps it where it has ended
+  ReapShim();
 }
 
 void ShimKeeper::Launch(const ShimCommand& command) {
@@ -60,13 +69,16 @@ void ShimKeeper::Launch(const ShimCommand& command) {
   base::Result<pid_t> pid = Spawn({.arguments = arguments,
                                    .environment = command.environment,
                                    .output_path = folder_ + "/shim.err"});
-  if (!pid) return Fail(pid.error().message);
+  if (!pid) return Fail(pid.error());
   own_shim_ = *pid;
   Look();
 }
 
-void ShimKeeper::Fail(const std::string& launch_error) {
-  End({.launch_error = launch_error, .boot_id = shim::BootId(), .ended_at = clock_.Wall()});
+void ShimKeeper::Fail(const base::Error& error) {
+  End({.launch_error = error.message,
+       .worker_fault = error.code != base::Code::kInvalid,
+       .boot_id = shim::BootId(),
+       .ended_at = clock_.Wall()});
 }
 
 void ShimKeeper::Adopt() { Look(); }
@@ -211,6 +223,11 @@ bool ShimKeeper::OwnShimRuns() {
   return own_shim_ != 0;
 }
 
+// No more is to be learned of the shim, which ends soon if it has not.
+void ShimKeeper::ReapShim() {
+  if (OwnShimRuns()) ReapLater(io_, std::exchange(own_shim_, 0));
+}
+
 // The shim is dead and left no exit record, or its folder is of no use.
 void ShimKeeper::ProveEnd() {
   shim::ExitRecord record{.note = note_, .boot_id = shim::BootId(), .ended_at = clock_.Wall()};
@@ -223,6 +240,7 @@ void ShimKeeper::ProveEnd() {
   if (!rank_ && note_.empty()) {
     const base::Result<std::string> said = base::ReadFile(folder_ + "/shim.err", 64 << 10);
     record.launch_error = "trainshim ended before it started the rank";
+    record.worker_fault = true;
     for (const std::string& why : {why_no_lock_, said ? *said : std::string()})
       record.launch_error += (why.empty() ? "" : ": ") + why;
     return End(record);
@@ -247,6 +265,7 @@ void ShimKeeper::End(const shim::ExitRecord& record) {
       spdlog::error("{}", written.error().message);
   }
   lock_.Close();
+  ReapShim();
   asio::post(io_, [this, alive = alive_, record] {
     if (*alive) callbacks_.on_ended(record);
   });

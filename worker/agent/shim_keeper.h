@@ -54,8 +54,8 @@ class ShimKeeper {
   // Starts a shim in the folder, which is there. A shim that can't be started is an end with a
   // launch error.
   void Launch(const ShimCommand& command);
-  // Instead of Launch: the rank can't be started, and why.
-  void Fail(const std::string& launch_error);
+  // Instead of Launch: the rank can't be started, and why. kInvalid: by its job's fault.
+  void Fail(const base::Error& error);
   // Takes up what an earlier worker started.
   void Adopt();
 
@@ -84,6 +84,7 @@ class ShimKeeper {
   void Take(const std::string& line);
   void ProveEnd();
   void End(const shim::ExitRecord& record);
+  void ReapShim();
 
   boost::asio::io_context& io_;
   const base::Clock& clock_;

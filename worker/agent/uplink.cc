@@ -77,16 +77,17 @@ void Uplink::Open(const std::string& address, const tcp::resolver::results_type&
   CoordinatorStream::Callbacks callbacks{
       .on_message = callbacks_.on_message,
       .on_writable = callbacks_.on_writable,
-      .on_closed = [this](const std::string& reason) { Closed(reason); }};
+      .on_closed = [this](const base::Error& reason) { Closed(reason); }};
   stream_ =
       std::make_unique<CoordinatorStream>(io_, address, options_.keep_alive, std::move(callbacks));
   callbacks_.on_up(LocalAddress(io_, endpoints.begin()->endpoint()));
 }
 
-void Uplink::Closed(const std::string& reason) {
+void Uplink::Closed(const base::Error& reason) {
+  const base::Error kept = reason;  // it is the stream's
   stream_.reset();
-  callbacks_.on_down();
-  DialLater(reason);
+  callbacks_.on_down(kept);
+  DialLater(kept.message);
 }
 
 void Uplink::DialLater(const std::string& reason) {

@@ -33,7 +33,8 @@ class Uplink {
     std::function<void(const std::string& local_address)> on_up;
     std::function<void(const v1::CoordinatorMessage&)> on_message;
     std::function<void()> on_writable;
-    std::function<void()> on_down;
+    // The stream has ended; kConflict: by the coordinator, for good reason.
+    std::function<void(const base::Error&)> on_down;
   };
 
   Uplink(boost::asio::io_context& io, UplinkOptions options, Callbacks callbacks);
@@ -50,7 +51,7 @@ class Uplink {
   void Dial();
   void Open(const std::string& address,
             const boost::asio::ip::tcp::resolver::results_type& endpoints);
-  void Closed(const std::string& reason);
+  void Closed(const base::Error& reason);
   void DialLater(const std::string& reason);
 
   boost::asio::io_context& io_;

@@ -77,6 +77,7 @@ std::string ToJson(const ExitRecord& record) {
   if (record.signal) json.Number("signal", *record.signal);
   if (record.oom_killed) json.Raw("oom_killed", "true");
   json.Text("launch_error", record.launch_error);
+  if (record.worker_fault) json.Raw("worker_fault", "true");
   json.Text("note", record.note);
   if (record.lost_log_bytes > 0) json.Number("lost_log_bytes", record.lost_log_bytes);
   if (!record.leftover_pids.empty()) json.Raw("leftover_pids", ListOf(record.leftover_pids));

@@ -36,14 +36,15 @@ struct PidRecord {
   std::string cgroup;  // the rank's leaf; empty: none
 };
 
-// {"exit_code" or "signal" or neither, "oom_killed", "launch_error", "note", "lost_log_bytes",
-// "leftover_pids", "boot_id", "ended_at"}; empty ones are left out.
+// {"exit_code" or "signal" or neither, "oom_killed", "launch_error", "worker_fault", "note",
+// "lost_log_bytes", "leftover_pids", "boot_id", "ended_at"}; empty ones are left out.
 struct ExitRecord {
   std::optional<int> exit_code;
   std::optional<int> signal;
   bool oom_killed =
       false;  // SIGKILL that nobody here sent, while the kernel's count of OOM kills rose
   std::string launch_error;          // the program never ran, and why
+  bool worker_fault = false;         // which is no fault of the job's
   std::string note;                  // what people should know of this end
   int64_t lost_log_bytes = 0;        // at the log's end: the disk was full
   std::vector<pid_t> leftover_pids;  // could not be ended in time (uninterruptible sleep): the tree

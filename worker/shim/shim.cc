@@ -57,7 +57,7 @@ Shim::Shim(ShimOptions options, const base::Clock& clock)
 base::Status Shim::Run() {
   if (const base::Status prepared = Prepare(); !prepared) return prepared;
   if (const base::Status launched = Launch(); !launched) {
-    FailLaunch(launched.error().message);
+    FailLaunch(launched.error());
     if (rank_) rank_->Abandon();
   }
   while (stage_ != Stage::kGone) {
@@ -124,17 +124,21 @@ void Shim::CheckLaunch() {
   if (launch_deadline_ == 0) return;
   if (const std::optional<base::Status> started = rank_->Started()) {
     launch_deadline_ = 0;
-    if (!*started) FailLaunch(started->error().message);
+    if (!*started) FailLaunch(started->error());
   } else if (clock_.Steady() >= launch_deadline_) {
     launch_deadline_ = 0;
     std::string paths = options_.command[0];
     for (const NeededPath& need : options_.needs) paths += ", " + need.path + " (" + need.key + ")";
-    FailLaunch("one of " + paths + " does not answer: does its mount hang?");
+    FailLaunch(
+        {base::Code::kNotFound, "one of " + paths + " does not answer: does its mount hang?"});
   }
 }
 
-void Shim::FailLaunch(const std::string& reason) {
-  exit_.launch_error = (options_.host.empty() ? "" : "host " + options_.host + ": ") + reason;
+// Only what the job names can be missing by its own fault.
+void Shim::FailLaunch(const base::Error& error) {
+  exit_.launch_error =
+      (options_.host.empty() ? "" : "host " + options_.host + ": ") + error.message;
+  exit_.worker_fault = error.code != base::Code::kNotFound;
   killed_ = true;
 }
 

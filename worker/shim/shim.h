@@ -56,7 +56,7 @@ class Shim {
   base::Status Prepare();
   base::Status Launch();
   void CheckLaunch();
-  void FailLaunch(const std::string& reason);
+  void FailLaunch(const base::Error& error);
 
   void WaitForEvents();
   void ReadSignals();

@@ -1,0 +1,23 @@
+// The worker's own folder: one worker at a time holds it, and its identity tells it from every
+// other folder, so that the coordinator never takes a second worker of the same name for the first.
+#pragma once
+
+#include <string>
+
+#include "common/base/result.h"
+#include "worker/shim/descriptor.h"
+
+namespace trainctl::agent {
+
+struct WorkerFolder {
+  shim::Descriptor lock;  // held as long as it is open
+  std::string identity;   // of worker.json: made once, kept across restarts
+};
+
+// Makes the folder where it is missing; `fresh`, random, is then its identity. worker.json:
+// {"identity", "lock_inode"}; a copy of the folder has its worker.lock in another place. kConflict:
+// another worker uses it, or it is a copy of another worker's, whose ranks are not to be touched.
+// kIo: it can't be used. An identity that can't be stored lasts for this process only.
+base::Result<WorkerFolder> TakeFolder(const std::string& directory, const std::string& fresh);
+
+}  // namespace trainctl::agent
