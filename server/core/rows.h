@@ -152,8 +152,8 @@ struct WorkerRow {
   std::string version;
   std::string address;
   job::Device device;
-  base::WallMicros last_seen = 0;  // its last Hello, or its last word before its stream was lost;
-                                   // while connected its session knows
+  base::WallMicros last_seen = 0;  // its last Hello with news, or its last word before its stream
+                                   // was lost; while connected its session knows
   std::string identity;  // of the folder behind the name; empty: of a worker that did not tell
 };
 

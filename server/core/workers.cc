@@ -1,6 +1,7 @@
 #include "server/core/workers.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "server/core/gang.h"
@@ -23,6 +24,19 @@ std::string WhyForeign(const State& state, const WorkerHello& event) {
   return other + ", whose end is not known, nor that of its rank of " +
          base::ToString(known.holder->job) +
          "; where nothing runs there any more: trainctl fence " + known.row.name;
+}
+
+// Whether the store has the row, but for when the worker was seen. Where the disk is full, a worker
+// that only comes back needs no room on it.
+bool IsStored(const State& state, const WorkerRow& row) {
+  const auto key = [](const WorkerRow& of) {
+    const job::Device& device = of.device;
+    return std::tie(of.host, of.boot_id, of.version, of.address, of.identity, device.kind,
+                    device.index, device.uuid, device.name, device.memory_bytes,
+                    device.compute_capability, device.driver, device.threads);
+  };
+  const auto found = state.workers.find(row.name);
+  return found != state.workers.end() && key(found->second.row) == key(row);
 }
 
 const HeldRank* FindHeld(const WorkerHello& event, const job::RankKey& key) {
@@ -122,6 +136,7 @@ Worker& DescribeWorker(State& state, const WorkerRow& row) {
 void Handle(Turn& turn, const WorkerHello& event) {
   if (std::string why = WhyForeign(turn.state, event); !why.empty())
     return turn.Perform(RefuseWorker{event.worker.name, {base::Code::kConflict, std::move(why)}});
+  const bool is_stored = IsStored(turn.state, event.worker);
   Worker& worker = DescribeWorker(turn.state, event.worker);
   if (worker.lost && worker.holder)
     Say(turn, worker.holder->job, "worker " + worker.row.name + " is back");
@@ -130,7 +145,7 @@ void Handle(Turn& turn, const WorkerHello& event) {
   worker.lost = false;
   worker.word = event.device_free ? DeviceWord::kFree : DeviceWord::kNotFree;
   worker.reason = event.device_reason;
-  turn.Persist(worker.row);
+  if (!is_stored) turn.Persist(worker.row);
   turn.Perform(MakeWelcome(turn.state, event));
   turn.placement_may_change = true;  // it may look at jobs, though it be busy
   DealWithStrays(turn, worker, event);

@@ -2,7 +2,9 @@
 // start did not fail by the worker's own fault just now. Not thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "common/base/clock.h"
 
