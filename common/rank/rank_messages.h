@@ -44,12 +44,13 @@ struct RankMetrics {
 };
 
 // An artefact was written completely: a file, or a folder with all below it.
-// {"type":"saved","kind":"final" | "checkpoint" | …,"path":"…","bytes":n}
+// {"type":"saved","kind":"final" | "checkpoint" | …,"path":"…","bytes":n,"removed":["…"]?}
 struct RankSaved {
-  std::string kind;         // "final", …: what it is
-  std::string path;         // absolute, on the rank's host
-  int64_t bytes = 0;        // of all its files; 0: not known
-  std::string record = {};  // which files they are (common/base/saved_folder.h)
+  std::string kind;                       // "final", …: what it is
+  std::string path;                       // absolute, on the rank's host
+  int64_t bytes = 0;                      // of all its files; 0: not known
+  std::string record = {};                // which files they are (common/base/saved_folder.h)
+  std::vector<std::string> removed = {};  // paths of older ones, of whatever job, that go for it
 };
 
 // Something that people should know of the run, for its events. {"type":"notice","text":"…"}

@@ -74,6 +74,7 @@ constexpr auto kSavedFields = [](auto& fields, auto& saved) {
   fields.Member("path", saved.path);
   fields.MemberOrDefault("bytes", saved.bytes);
   fields.MemberOrDefault("record", saved.record);
+  fields.MemberIfAny("removed", saved.removed);
 };
 
 constexpr auto kNoticeFields = [](auto& fields, auto& notice) {

@@ -178,7 +178,8 @@ struct AckRow {
   int64_t sequence = 0;
 };
 
-// An artefact that a rank wrote completely.
+// An artefact that a rank wrote completely. It replaces what was saved to its path on that host, by
+// whatever job; what is in saved.removed is forgotten.
 struct ArtefactRow {
   job::RankKey key;
   job::RankSaved saved;

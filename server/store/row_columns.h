@@ -81,6 +81,13 @@ inline constexpr const char* kNeighboursSql =
     "AND (theirs.ended_at = 0 OR mine.placed_at < theirs.ended_at) "
     "GROUP BY own.host, other.job ORDER BY own.host, other.job";
 
+// By path, and the rank whose host it is on.
+inline constexpr const char* kForgetArtefactSql =
+    "DELETE FROM artefacts WHERE path = ? AND "
+    "(SELECT host FROM ranks WHERE ranks.job = artefacts.job "
+    "AND ranks.attempt = artefacts.attempt AND ranks.rank = artefacts.rank) = "
+    "(SELECT host FROM ranks WHERE job = ? AND attempt = ? AND rank = ?)";
+
 // "?, ?, …", as many as there are names in the list.
 std::string Placeholders(const char* columns);
 

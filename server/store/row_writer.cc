@@ -116,7 +116,16 @@ void RowWriter::Write(const core::AckRow& row) {
   statement.Run();
 }
 
+// What any job has saved there, on the host of the rank that says it is gone.
+void RowWriter::Forget(const core::ArtefactRow& by, const std::string& path) {
+  Statement& statement = database_.Prepared(kForgetArtefactSql);
+  ColumnWriter{statement}(path, by.key.job, by.key.attempt, by.key.rank);
+  statement.Run();
+}
+
 void RowWriter::Write(const core::ArtefactRow& row) {
+  for (const std::string& path : row.saved.removed) Forget(row, path);
+  Forget(row, row.saved.path);  // an older one of it has been replaced
   Statement& statement = database_.Prepared(
       "INSERT INTO artefacts (job, attempt, rank, kind, path, bytes, at, record) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");

@@ -219,8 +219,14 @@ constexpr const char* kVersion10 = R"sql(
 ALTER TABLE workers ADD COLUMN identity TEXT NOT NULL DEFAULT '';
 )sql";
 
+// What was saved to a path, to be forgotten once it is gone.
+constexpr const char* kVersion11 = R"sql(
+CREATE INDEX artefacts_by_path ON artefacts (path);
+)sql";
+
 constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
-                                    kVersion6, kSite,     kVersion8, kVersion9, kVersion10};
+                                    kVersion6, kSite,     kVersion8, kVersion9, kVersion10,
+                                    kVersion11};
 
 }  // namespace
 

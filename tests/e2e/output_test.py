@@ -95,6 +95,8 @@ class Output(ClusterTest):
         )
         code, first = self.run_job(job)
         self.assertEqual(code, 0, first)
+        saved = [a["path"] for a in self.json("artifacts", "ls", first["id"])["artifacts"]]
+        self.assertEqual(saved, [str(out / "checkpoints" / "step-4"), str(out)])
         before = self.files(out)
         refused = self.trainctl("resume", first["id"])
         self.assertEqual(refused.returncode, 2, refused.stdout)

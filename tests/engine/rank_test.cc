@@ -340,6 +340,8 @@ TEST_F(ResumeTest, GoesOnFromACheckpointBitForBit) {
   ASSERT_EQ(saved.size(), 3u);
   EXPECT_EQ(saved[1].kind, "checkpoint");
   EXPECT_EQ(saved[1].path, Checkpoint(4).string());
+  EXPECT_TRUE(saved[1].removed.empty());
+  EXPECT_EQ(saved[2].removed, std::vector<std::string>{Checkpoint(2).string()});
   EXPECT_EQ(saving.Points("checkpoint_seconds").size(), 3u);
   EXPECT_FALSE(fs::exists(Checkpoint(2)));  // keep_last is 2
 

@@ -61,6 +61,11 @@ class CheckpointTest : public ::testing::Test {
     ASSERT_TRUE(finished.ok()) << finished.error().message;
   }
 
+  void Rotate(const KeptCheckpoints& kept, const std::vector<std::string>& runs) const {
+    for (const std::string& path : SurplusCheckpoints(directory(), kept, runs))
+      ASSERT_TRUE(RemoveCheckpoint(path).ok());
+  }
+
   CheckpointManifest Manifest(int64_t step, int64_t world_size) const {
     CheckpointManifest manifest{.step = step,
                                 .total_steps = 50,
@@ -286,9 +291,9 @@ TEST_F(CheckpointTest, TheNewestAndTheBestStay) {
   Write(3, 2.0);
   Write(4);
   Write(9, 0.5, "j7");  // of another run: neither counted nor removed
-  ASSERT_TRUE(RotateCheckpoints(directory(), {.last = 1, .best = true}, {"j0", "j1"}).ok());
+  Rotate({.last = 1, .best = true}, {"j0", "j1"});
   EXPECT_THAT(Steps(), ElementsAre(2, 4, 9));
-  ASSERT_TRUE(RotateCheckpoints(directory(), {.last = 1, .best = false}, {"j1"}).ok());
+  Rotate({.last = 1, .best = false}, {"j1"});
   EXPECT_THAT(Steps(), ElementsAre(4, 9));
 }
 
@@ -304,7 +309,7 @@ TEST_F(CheckpointTest, ARunThatBeganAnewIsNewerThanTheHigherStepsOfAnOldOne) {
   Write(9);
   Write(1);
   EXPECT_EQ(FindCheckpoint(directory()).value().manifest.step, 1);
-  ASSERT_TRUE(RotateCheckpoints(directory(), {.last = 2}, {"j1"}).ok());
+  Rotate({.last = 2}, {"j1"});
   EXPECT_THAT(Steps(), ElementsAre(9, 1));
 }
 

@@ -45,6 +45,7 @@ TEST(RankMessages, EveryKindIsReadBack) {
   ExpectSameLine(RankMetrics{{{"loss", 3, std::nullopt, "", 2.5, 1000},
                               {"memory_params_bytes", 0, 1, "after_forward", 7, 1001}}});
   ExpectSameLine(RankSaved{"final", "/out", 4096, "folder 1 2 boot\nfile 3 4 weights\n"});
+  ExpectSameLine(RankSaved{"checkpoint", "/out/step-3", 1, "", {"/out/step-1", "/out/step-2"}});
   ExpectSameLine(RankNotice{"no checkpoint of step 5: disk full"});
   ExpectSameLine(RankOutcome{Outcome::kSucceeded, "done", std::nullopt});
   ExpectSameLine(RankDropped{12});

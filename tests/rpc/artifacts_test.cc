@@ -3,6 +3,7 @@
 
 #include <future>
 
+#include "common/rank/rank_json.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
 
@@ -59,6 +60,19 @@ TEST_F(ArtifactsTest, GetTellsWhatWasSavedWhereAndWhen) {
   EXPECT_EQ(model.host(), "a");
   EXPECT_EQ(model.attempt(), 1);
   EXPECT_GT(model.time(), 0);
+}
+
+TEST_F(ArtifactsTest, WhatTheRankRemovedIsNeitherToldNorRead) {
+  Save("checkpoint", "/out/step-1", 5);
+  Save("checkpoint", "/out/step-2", 5);
+  const job::RankSaved third{"checkpoint", "/out/step-3", 5, "files", {"/out/step-1"}};
+  worker_.Report(key_, job::ToBody(job::RankMessageFromLine(job::ToLine(third)).value()));
+  worker_.WaitForAck(key_, ++reports_);
+  std::vector<std::string> paths;
+  const v1::JobDetail detail = site_.Get(job_);
+  for (const v1::Artifact& artifact : detail.artifacts()) paths.push_back(artifact.path());
+  EXPECT_EQ(paths, (std::vector<std::string>{"/out/final", "/out/step-2", "/out/step-3"}));
+  EXPECT_EQ(Read("/out/step-1", "weights").get().error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(ArtifactsTest, AreReadByAWorkerOfTheirHost) {

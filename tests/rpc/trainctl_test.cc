@@ -82,7 +82,7 @@ class FinishedJobTest : public TrainctlTest {
     key_ = worker_.Start();
     worker_.BeginTraining(key_);
     Save({"checkpoint", "/out/checkpoints/step-4", 5, "files"});
-    Save({"checkpoint", "/out/checkpoints/step-8", 5, "files"});
+    Save({"checkpoint", "/out/checkpoints/step-8", 5, "files", {"/out/checkpoints/step-4"}});
     worker_.Report(key_, job::RankProgress{.step = 10, .steps = 10});
     Save({"final", "/out", 7, "files"});
     worker_.Succeed(key_);
@@ -111,6 +111,17 @@ class FinishedJobTest : public TrainctlTest {
   job::RankKey key_;
   int requests_ = 0;
 };
+
+TEST_F(FinishedJobTest, ArtifactsAreThoseThatAreStillThere) {
+  const Json document = Json::parse(Run({"artifacts", "ls", "j1", "-o", "json"}).out);
+  std::vector<std::string> paths;
+  for (const Json& artifact : document["artifacts"]) paths.push_back(artifact["path"]);
+  EXPECT_EQ(paths, (std::vector<std::string>{"/out/checkpoints/step-8", "/out"}));
+  const Ended pruned = Run({"artifacts", "get", "j1", "step-4", site_.directory() + "/copy"});
+  EXPECT_EQ(pruned.code, client::kExitNotFound);
+  EXPECT_NE(pruned.err.find("has saved no 'step-4', but step-8, out"), std::string::npos)
+      << pruned.err;
+}
 
 TEST_F(FinishedJobTest, AJobThatHasMadeAllItsStepsIsNotResumed) {
   const Ended refused = Run({"resume", "j1"});

@@ -260,6 +260,16 @@ TEST(Migrate, NeighboursOfAJobAreFoundByAnIndexOfTheirHost) {
   EXPECT_EQ(plan.find("SCAN"), std::string::npos) << plan;
 }
 
+TEST(Migrate, WhatIsGoneIsFoundByItsPath) {
+  TemporaryFolder folder;
+  auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+  ASSERT_TRUE(Migrate(*database, Schema().first(10)).ok());
+  EXPECT_NE(PlanOf(*database, kForgetArtefactSql).find("SCAN artefacts"), std::string::npos);
+  ASSERT_TRUE(Migrate(*database, Schema()).ok());
+  const std::string plan = PlanOf(*database, kForgetArtefactSql);
+  EXPECT_EQ(plan.find("SCAN"), std::string::npos) << plan;
+}
+
 TEST(Migrate, AStepThatFailsChangesNothing) {
   TemporaryFolder folder;
   auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();

@@ -181,6 +181,41 @@ TEST_F(SqliteStoreTest, AReaderSeesACommitAtOnce) {
   EXPECT_EQ(reader_->Jobs({}).value().size(), 1u);
 }
 
+TEST_F(SqliteStoreTest, WhatARankSaysIsGoneIsForgottenOnItsHostWhoeverSavedIt) {
+  const auto run = [&](int64_t id, const std::string& host) {
+    Batch batch = SubmitBatch(id, "job");
+    core::RankRow rank = SampleRank({{id}, 1, 0});
+    rank.host = host;
+    batch.rows.push_back(core::AttemptRow{.job = {id}, .attempt = 1});
+    batch.rows.push_back(rank);
+    Apply(batch);
+  };
+  const auto save = [&](int64_t id, const job::RankSaved& saved) {
+    Apply({{core::ArtefactRow{{{id}, 1, 0}, saved, 1}}, {}});
+  };
+  const auto paths = [&](int64_t id) {
+    std::vector<std::string> found;
+    const std::vector<core::ArtefactRow> rows = reader_->Artefacts({id}).value();
+    for (const core::ArtefactRow& row : rows) found.push_back(row.saved.path);
+    return found;
+  };
+  using Paths = std::vector<std::string>;
+  run(1, "a");
+  run(2, "a");
+  run(3, "b");
+  for (const int64_t id : {1, 3}) {
+    save(id, {"checkpoint", "/out/step-1"});
+    save(id, {"checkpoint", "/out/step-2"});
+  }
+  save(2, {"checkpoint", "/out/step-3", 0, "", {"/out/step-1", "/never"}});
+  Reopen();
+  EXPECT_EQ(paths(1), (Paths{"/out/step-2"}));
+  EXPECT_EQ(paths(2), (Paths{"/out/step-3"}));
+  EXPECT_EQ(paths(3), (Paths{"/out/step-1", "/out/step-2"})) << "another host's folder";
+  save(2, {"checkpoint", "/out/step-2"});
+  EXPECT_TRUE(paths(1).empty()) << "replaced by another job's";
+}
+
 TEST_F(SqliteStoreTest, NeighboursAreJobsOfTheSameHostAtTheSameTime) {
   const auto run = [&](int64_t id, const std::string& host, const std::string& uuid, int64_t from,
                        int64_t until) {

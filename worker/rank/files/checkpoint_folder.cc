@@ -162,19 +162,19 @@ base::Status SetAsideCheckpoint(const std::string& path) {
   return base::Ok{};
 }
 
-base::Status RotateCheckpoints(const std::string& directory, const KeptCheckpoints& kept,
-                               const std::vector<std::string>& runs) {
+std::vector<std::string> SurplusCheckpoints(const std::string& directory,
+                                            const KeptCheckpoints& kept,
+                                            const std::vector<std::string>& runs) {
   std::vector<FoundCheckpoint> found = ListCheckpoints(directory);
   std::erase_if(found, [&](const FoundCheckpoint& checkpoint) {
     return !SharesRun(checkpoint.manifest, runs);
   });
   const FoundCheckpoint* best = kept.best ? Best(found) : nullptr;
-  base::Status status = base::Ok{};
+  std::vector<std::string> surplus;
   for (size_t i = 0; i + static_cast<size_t>(kept.last) < found.size(); ++i) {
-    if (&found[i] == best) continue;
-    if (base::Status removed = RemoveCheckpoint(found[i].path); !removed) status = removed;
+    if (&found[i] != best) surplus.push_back(found[i].path);
   }
-  return status;
+  return surplus;
 }
 
 base::Status PublishCheckpoint(const CheckpointPlace& place) {

@@ -67,11 +67,11 @@ struct KeptCheckpoints {
   bool best = false;
 };
 
-// Of the checkpoints that share a run with `runs`, removes all but the newest `last`, and the one
-// of lowest val_loss where that is asked for. Checkpoints of other runs in the same folder stay.
-// Errors: kIo (the others are removed still).
-base::Status RotateCheckpoints(const std::string& directory, const KeptCheckpoints& kept,
-                               const std::vector<std::string>& runs);
+// Paths of the checkpoints that share a run with `runs`, without the newest `last`, and the one of
+// lowest val_loss if that is asked for. Those of other runs in the same folder are not surplus.
+std::vector<std::string> SurplusCheckpoints(const std::string& directory,
+                                            const KeptCheckpoints& kept,
+                                            const std::vector<std::string>& runs);
 
 // Gives a temporary folder that is whole its name. An old checkpoint of the same step is replaced
 // in one operation and removed after it (on a file system without RENAME_EXCHANGE: moved aside

@@ -50,13 +50,13 @@ void Reporter::Phase(job::RunPhase phase, int64_t done, int64_t total) {
   wake_.notify_one();
 }
 
-void Reporter::Saved(std::string kind, std::string path,
-                     const std::vector<base::SavedFile>& before) {
+void Reporter::Saved(std::string kind, std::string path, const std::vector<base::SavedFile>& before,
+                     std::vector<std::string> removed) {
   const base::Result<base::SavedRecord> record = base::RecordSaved(path, before);
   if (!record)
     Send(job::RankNotice{"no other host can read what was saved: " + record.error().message});
   Send(job::RankSaved{std::move(kind), std::move(path), record ? record->Bytes() : 0,
-                      record ? base::ToText(*record) : std::string()});
+                      record ? base::ToText(*record) : std::string(), std::move(removed)});
 }
 
 void Reporter::Record(job::Metric metric, int64_t step, double value,

@@ -33,8 +33,9 @@ class Reporter {
   // one before; of one phase the latest word, at most every kFlushInterval.
   void Phase(job::RunPhase phase, int64_t done = 0, int64_t total = 0);
   // What was written completely, a file or a folder. Its record is made here: all its files but
-  // those that lay there before, unchanged.
-  void Saved(std::string kind, std::string path, const std::vector<base::SavedFile>& before = {});
+  // those that lay there before, unchanged. removed: what goes for it.
+  void Saved(std::string kind, std::string path, const std::vector<base::SavedFile>& before,
+             std::vector<std::string> removed = {});
   // A point of the metric. One of the whole gang is reported by rank 0; from others it is nothing.
   void Record(job::Metric metric, int64_t step, double value,
               std::optional<job::Phase> phase = std::nullopt);

@@ -190,11 +190,10 @@ void Checkpointer::Write(files::CheckpointPart::Options part, files::CheckpointM
     case Verdict::kBad: return static_cast<void>(files::RemoveCheckpoint(place.path()));
     case Verdict::kUnknown: return;  // older ones stay beside it
   }
-  Rotate(place);
   std::fprintf(stderr, "trainrank: checkpoint of step %lld written in %.1f s: %s\n",
                static_cast<long long>(place.step),
                static_cast<double>(options_.clock.Steady() - begin) / 1e6, place.path().c_str());
-  Report([&](Reporter& reporter) { reporter.Saved("checkpoint", place.path()); });
+  TellAndRotate(place);
 }
 
 base::Status Checkpointer::WriteOwnPart(files::CheckpointPart::Options options) {
@@ -239,13 +238,18 @@ base::Status Checkpointer::Complete(const files::CheckpointPlace& place,
                                    [this, deadline] { return KeepWaiting(deadline); });
 }
 
-void Checkpointer::Rotate(const files::CheckpointPlace& place) {
+// Told first: a rank that is killed in between leaves one too many there, and none listed that is
+// gone.
+void Checkpointer::TellAndRotate(const files::CheckpointPlace& place) {
   const job::CheckpointSpec& spec = options_.plan.job.checkpoint;
-  const auto rotated = files::RotateCheckpoints(
+  const std::vector<std::string> surplus = files::SurplusCheckpoints(
       place.directory, {.last = spec.keep_last, .best = spec.keep_best}, options_.runs);
-  if (!rotated)
-    std::fprintf(stderr, "trainrank: an old checkpoint stays: %s\n",
-                 rotated.error().message.c_str());
+  Report([&](Reporter& reporter) { reporter.Saved("checkpoint", place.path(), {}, surplus); });
+  for (const std::string& path : surplus) {
+    if (const base::Status removed = files::RemoveCheckpoint(path); !removed)
+      std::fprintf(stderr, "trainrank: an old checkpoint stays: %s\n",
+                   removed.error().message.c_str());
+  }
 }
 
 }  // namespace trainctl::train

@@ -83,7 +83,7 @@ class Checkpointer {
   enum class Verdict { kGood, kBad, kUnknown };
   // Blocks until it is known whether weights after so many steps are good, or nobody will say.
   Verdict AwaitVerdict(int64_t steps_done);
-  void Rotate(const files::CheckpointPlace& place);
+  void TellAndRotate(const files::CheckpointPlace& place);
   // A step that waits for the disk is slow, not hung. The training thread's.
   void SayWaiting();
   // Unless abandoned.
