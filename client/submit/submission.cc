@@ -8,6 +8,7 @@
 #include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/submit/folder_claims.h"
 #include "client/submit/follow.h"
 #include "client/submit/lab_time.h"
 #include "client/submit/prediction.h"
@@ -256,6 +257,7 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
     }
     assessments.push_back(std::move(*assessment));
   }
+  RefuseClaimedFolders(context, &assessments);
   PredictTimes(context, &assessments);
   return assessments;
 }

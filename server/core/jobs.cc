@@ -1,9 +1,9 @@
 // Submit and cancel.
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/job/folder_claims.h"
 #include "common/job/output_folder.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
@@ -14,19 +14,13 @@ namespace {
 
 // Why two jobs would write to one folder; empty: none would.
 std::string FolderClash(const State& state, const std::vector<Submission>& jobs) {
-  std::map<std::string, std::string> writers;  // of this submission, by folder
-  for (const Submission& submission : jobs) {
-    const job::JobSpec& spec = submission.spec;
-    if (!job::WritesOutput(spec)) continue;
-    const std::string folder = job::NormalFolder(*spec.output.dir);
+  job::FolderClaims claims([&](const std::string& folder) {
     const auto live = state.output_folders.find(folder);
-    const auto [other, is_first] = writers.try_emplace(folder, spec.name);
-    if (live == state.output_folders.end() && is_first) continue;
-    const std::string writer = is_first ? base::ToString(live->second) + ", which has not ended"
-                                        : other->second + " of the same submission";
-    return spec.name + ": output.dir: \"" + folder +
-           "\": expected a folder of its own: it is that of " + writer +
-           "; name another folder, as with --output.dir DIR";
+    return live == state.output_folders.end() ? std::string() : base::ToString(live->second);
+  });
+  for (const Submission& submission : jobs) {
+    if (const auto taken = claims.Claim(submission.spec))
+      return job::Format({*taken}, submission.spec.name);
   }
   return "";
 }

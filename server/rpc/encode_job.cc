@@ -2,6 +2,7 @@
 
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
+#include "common/job/output_folder.h"
 #include "common/rank/rank_json.h"
 #include "common/wire/metric_point.h"
 #include "proto/trainctl.pb.h"
@@ -86,6 +87,7 @@ v1::JobView EncodeJob(const coordinator::JobSnapshot& snapshot) {
   view.set_priority(row.spec.resources.priority);
   view.set_exclusive(row.spec.exclusive);
   view.set_remaining_seconds(snapshot.remaining_seconds);
+  if (job::WritesOutput(row.spec)) view.set_output_dir(job::NormalFolder(*row.spec.output.dir));
   return view;
 }
 

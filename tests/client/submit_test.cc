@@ -302,6 +302,27 @@ TEST_F(SubmitTest, AFolderOfAnotherJobIsRefusedAndADryRunSaysSo) {
   EXPECT_EQ(submit({"submit", path}).code, 0) << "the job has ended and written nothing";
 }
 
+TEST_F(SubmitTest, AFolderThatAQueuedJobNamesIsRefusedAndADryRunSaysSo) {
+  v1::JobView queued = RunningJob("j7", "other");
+  queued.set_state("QUEUED");
+  queued.set_output_dir("/out");
+  v1::JobView ended = FinishedJob("j6", "older", "SUCCEEDED");
+  ended.set_output_dir("/free");
+  coordinator_.jobs = {queued, ended};
+  const std::string path = File("tiny.json", kJob);
+  const auto dry_run = [&](const std::string& folder) {
+    return Trainctl(
+        {"submit", path, "--dry-run", "--output.save", "final", "--output.dir", folder});
+  };
+  const Ended refused = dry_run("/data/../out/");
+  EXPECT_EQ(refused.code, kExitWouldNotRun);
+  EXPECT_NE(refused.out.find("it is that of j7, which has not ended"), std::string::npos)
+      << refused.out;
+  EXPECT_EQ(dry_run("/free").code, 0) << "its job has ended";
+  EXPECT_EQ(Trainctl({"submit", path, "--dry-run", "--output.dir", "/out"}).code, 0)
+      << "it writes nothing there";
+}
+
 TEST_F(SubmitTest, OptionsThatNeedAnotherAreRefusedWithoutIt) {
   const std::string path = File("tiny.json", kJob);
   for (const auto& [option, partner] : std::vector<std::pair<std::string, std::string>>{

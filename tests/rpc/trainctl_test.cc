@@ -3,6 +3,7 @@
 
 #include "client/exit_code.h"
 #include "client/show/output.h"
+#include "common/base/file.h"
 #include "common/job/job_json.h"
 #include "common/rank/rank_json.h"
 #include "tests/rpc/fake_worker.h"
@@ -66,6 +67,23 @@ TEST_F(TrainctlTest, ANameOfSeveralJobsIsTheNewestAndIsSaid) {
   site_.WaitForState("j2", "FINISHED");
   EXPECT_EQ(Run({"cancel", "twin"}).out, "Asked twin (j1) to end.\n") << "the other has ended";
   EXPECT_EQ(Run({"cancel", "j2"}).out, "twin (j2) has ended already (CANCELLED).\n");
+}
+
+TEST_F(TrainctlTest, ADryRunSeesTheFolderOfAQueuedJob) {
+  job::JobSpec spec = SmallJob("waits");
+  spec.output = {.dir = site_.directory() + "/out/", .save = job::Save::kFinal};
+  ASSERT_EQ(site_.Submit(spec), "j1");
+  const std::string path = site_.directory() + "/job.json";
+  ASSERT_TRUE(base::WriteFileAtomically(path, job::ToJson(SmallJob("second"))).ok());
+  const auto dry_run = [&](const std::string& folder) {
+    return Run({"submit", path, "--dry-run", "--output.save", "final", "--output.dir",
+                site_.directory() + folder});
+  };
+  const Ended refused = dry_run("/data/../out");
+  EXPECT_EQ(refused.code, client::kExitWouldNotRun) << refused.err;
+  EXPECT_NE(refused.out.find("it is that of j1, which has not ended"), std::string::npos)
+      << refused.out;
+  EXPECT_EQ(dry_run("/other").code, client::kExitOk);
 }
 
 // A job of ten steps on the worker, which saves checkpoints and its model in /out.
