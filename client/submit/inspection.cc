@@ -24,6 +24,7 @@ std::string InspectionKey(const job::JobSpec& job) {
   key.data = job.data;
   key.train.max_seq_length = job.train.max_seq_length;
   if (job::WritesOutput(job)) key.output = job.output;
+  key.checkpoint.resume_from = job.checkpoint.resume_from;
   return job::ToJson(key);
 }
 

@@ -56,6 +56,10 @@ std::string StepsText(const Assessment& assessment) {
                      Plural(assessment.split->train_rows, "row") + ", " +
                      WithThousands(assessment.batch.global) + " a step";
   if (train.max_steps == assessment.steps) text += ", ended by max_steps";
+  if (const int64_t done = assessment.inspection->resume_step; done > 0) {
+    text += "; " + WithThousands(done) + " are done, " +
+            WithThousands(std::max<int64_t>(0, *assessment.steps - done)) + " remain";
+  }
   if (assessment.split->val_rows > 0)
     text += "; " + Plural(assessment.split->val_rows, "row") + " for validation";
   return text;
@@ -124,6 +128,7 @@ Json AssessmentJson(const Assessment& assessment) {
             {"devices", batch.devices},
             {"accumulation", batch.accumulation}}},
           {"steps", assessment.steps ? Json(*assessment.steps) : Json(nullptr)},
+          {"first_step", assessment.inspection ? assessment.inspection->resume_step : 0},
           {"micro_batch_choice",
            assessment.micro_batch_choice ? Json(*assessment.micro_batch_choice) : Json(nullptr)},
           {"time", assessment.time ? TimeJson(*assessment.time) : Json(nullptr)},

@@ -23,8 +23,8 @@ std::string PlaceText(const Assessment& assessment);
 // Memory by kind at the four phases of a step, in GiB.
 std::string MemoryTableText(const job::MemoryEstimate& estimate, const TableLayout& layout);
 
-// {"name", "job", "batch", "steps", "micro_batch_choice", "time", "memory", "would_run_on",
-// "refused", "notes"}.
+// {"name", "job", "batch", "steps", "first_step", "micro_batch_choice", "time", "memory",
+// "would_run_on", "refused", "notes"}.
 Json AssessmentJson(const Assessment& assessment);
 
 }  // namespace trainctl::client

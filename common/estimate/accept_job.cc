@@ -17,6 +17,14 @@ base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
     if (!plan) return plan.error();
     acceptance.plan = std::move(*plan);
   }
+  if (acceptance.plan && inspection->resume_step > acceptance.plan->total_steps) {
+    acceptance.problems.push_back(
+        {"checkpoint.resume_from", 0, "\"" + job.checkpoint.resume_from.value_or("") + "\"",
+         "a checkpoint of at most " + std::to_string(acceptance.plan->total_steps) +
+             " steps, which this job makes",
+         "it is at step " + std::to_string(inspection->resume_step) +
+             ": raise train.max_steps or train.epochs"});
+  }
   for (Problem& problem : CheckModel(job, inspection->model))
     acceptance.problems.push_back(std::move(problem));
   if (inspection->output) {

@@ -18,6 +18,7 @@ struct Inspection {
   int64_t total_tokens = 0;            // of those rows
   std::string data_digest;             // of the data file's bytes: equal digests are equal data
   std::optional<OutputFolder> output;  // of a job that writes there
+  int64_t resume_step = 0;             // of the checkpoint that the job goes on from; 0: of none
 };
 
 }  // namespace trainctl::job

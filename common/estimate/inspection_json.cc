@@ -61,6 +61,8 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Within("total_tokens", inspection.total_tokens, 0, kMostTokens);
   fields.Member("data_digest", inspection.data_digest);
   fields.ObjectIfAny("output", inspection.output, kOutputFields);
+  fields.MemberIfAny("resume_step", inspection.resume_step);
+  fields.Expect("resume_step", inspection.resume_step >= 0, "expected a step, from 0");
 };
 
 }  // namespace

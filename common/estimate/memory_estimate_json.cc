@@ -46,6 +46,10 @@ base::Result<MemoryEstimate> MemoryEstimateFromJson(std::string_view text) {
   return ReadFields<MemoryEstimate>(text, "memory estimate", kEstimateFields);
 }
 
+bool CountsOwnSteps(const JobSpec& job, const std::optional<Inspection>& inspection) {
+  return !job.checkpoint.resume_from || (inspection && inspection->resume_step > 0);
+}
+
 std::string ToJson(const Prediction& prediction) {
   return WriteJson(WriteFields(prediction, kPredictionFields));
 }

@@ -16,8 +16,11 @@ struct Prediction {
   std::optional<TimeEstimate> time;  // nullopt: nothing is known of the device, or of the data
 };
 
-// The memory estimate's members, and "time": {"step_seconds", "training_seconds", "total_seconds",
-// "earlier_runs", "device_name"} or null.
+// The time's training_seconds are those of this job's own steps: not of one that goes on from a
+// checkpoint which was not known at submit.
+bool CountsOwnSteps(const JobSpec& job, const std::optional<Inspection>& inspection);
+
+// The memory estimate's members, and "time": TimeEstimate's members or null.
 std::string ToJson(const Prediction& prediction);
 base::Result<Prediction> PredictionFromJson(std::string_view text);
 

@@ -16,24 +16,28 @@ constexpr double kStartSeconds = 10;
 constexpr double kLoadBytes = 2e9;         // a second
 constexpr double kForwardShare = 1.0 / 3;  // of a training step
 
-int64_t Evaluations(const JobSpec& job, const RunPlan& plan) {
+// Behind the first of those steps.
+int64_t Evaluations(const JobSpec& job, const RunPlan& plan, int64_t first_step) {
   if (plan.split.val_rows == 0) return 0;
   const int64_t every = job.eval.every_steps.value_or(plan.total_steps);
-  return plan.total_steps / every + (plan.total_steps % every == 0 ? 0 : 1);
+  return plan.total_steps / every - first_step / every + (plan.total_steps % every == 0 ? 0 : 1);
 }
 
 TimeEstimate Whole(const JobSpec& job, const Inspection& inspection, const RunPlan& plan,
                    std::string_view device_name, double step_seconds, int64_t earlier_runs) {
   TimeEstimate estimate{.step_seconds = step_seconds,
                         .earlier_runs = earlier_runs,
-                        .device_name = std::string(device_name)};
-  estimate.training_seconds = step_seconds * static_cast<double>(plan.total_steps);
+                        .device_name = std::string(device_name),
+                        .start_seconds = kStartSeconds,
+                        .load_seconds = LoadedBytes(job, inspection.model) / kLoadBytes};
+  const int64_t first_step = std::min(inspection.resume_step, plan.total_steps);
+  estimate.training_seconds = step_seconds * static_cast<double>(plan.total_steps - first_step);
   const int64_t rows =
       std::min(plan.split.val_rows, job.eval.max_rows.value_or(plan.split.val_rows));
   const double row_seconds = kForwardShare * step_seconds / static_cast<double>(plan.batch.global);
-  const double load = LoadedBytes(job, inspection.model) / kLoadBytes;
-  estimate.total_seconds = kStartSeconds + load + estimate.training_seconds +
-                           static_cast<double>(Evaluations(job, plan) * rows) * row_seconds;
+  estimate.total_seconds =
+      estimate.start_seconds + estimate.load_seconds + estimate.training_seconds +
+      static_cast<double>(Evaluations(job, plan, first_step) * rows) * row_seconds;
   return estimate;
 }
 

@@ -1,7 +1,8 @@
 // How long a job will take: a prediction, from earlier runs of the same shape on the same device
 // where there are any, else from floating point operations and bytes at the device's rates
-// (step_time.h). Evaluation is a third of training; loading is counted at 2 GB/s, and 10 s to
-// start. Pure, thread-safe.
+// (step_time.h). Evaluation is a third of training. Start and load are those of earlier runs of the
+// model on the device; else loading is counted at 2 GB/s, and 10 s to start. Of a job that goes on
+// from a checkpoint only what remains is counted. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,9 @@ struct TimeEstimate {
   double total_seconds = 0;     // with start, load and evaluation
   int64_t earlier_runs = 0;     // that it is taken from; 0: from rates
   std::string device_name;
+  double start_seconds = 0;  // from the placement until the rank's process loads
+  double load_seconds = 0;   // what the runs' `load_seconds` is compared with
+  int64_t start_runs = 0;    // that these two are taken from; 0: from bytes
 };
 
 // Runs of one shape that SUCCEEDED on devices of one model.

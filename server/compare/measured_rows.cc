@@ -126,7 +126,7 @@ Row PredictedTimeRow(const std::vector<Run>& runs, const Row& measured) {
     if (!runs[i].prediction || !runs[i].prediction->time) continue;
     const double seconds = runs[i].prediction->time->training_seconds;
     const bool is_whole = runs[i].outcome == job::Outcome::kSucceeded && runs[i].attempts == 1 &&
-                          !runs[i].job.checkpoint.resume_from;
+                          job::CountsOwnSteps(runs[i].job, runs[i].inspection);
     value = {.value = seconds, .note = is_whole ? ErrorNote(seconds, measured.values[i]) : ""};
   }
   return row;

@@ -414,6 +414,68 @@ TEST_F(SubmitTest, TheTimeIsPredictedFromEarlierRunsOnTheSameDevice) {
   const auto prediction =
       job::PredictionFromJson(coordinator_.submissions.at(0).jobs(0).prediction_json());
   EXPECT_EQ(prediction->time->training_seconds, 5.5);
+  EXPECT_EQ(prediction->time->load_seconds, 4);
+  EXPECT_EQ(prediction->time->start_runs, 3);
+}
+
+TEST_F(SubmitTest, ADryRunOfAJobThatGoesOnCountsWhatRemains) {
+  job::Inspection inspection = SmallModel(100);
+  inspection.resume_step = 9;
+  coordinator_.inspection->set_inspection_json(job::ToJson(inspection));
+  v1::EarlierRunsResponse earlier;
+  v1::DeviceRuns* runs = earlier.add_jobs()->add_devices();
+  runs->set_device_name("CPU slot (1 thread)");
+  runs->set_step_seconds(0.5);
+  runs->set_runs(1);
+  coordinator_.earlier_runs = earlier;
+  const auto dry_run = [&](const std::string& max_steps, const std::string& format) {
+    return Trainctl({"submit", File("tiny.json", kJob), "--dry-run", "-o", format,
+                     "--checkpoint.resume_from", "/out", "--train.max_steps", max_steps});
+  };
+  const Json job = Json::parse(dry_run("11", "json").out)["jobs"][0];
+  EXPECT_EQ(job["steps"], 11);
+  EXPECT_EQ(job["first_step"], 9);
+  EXPECT_EQ(job["time"]["training_seconds"], 1.0) << "two steps";
+  const Ended people = dry_run("11", "table");
+  EXPECT_NE(people.out.find("; 9 are done, 2 remain"), std::string::npos) << people.out;
+  const Ended beyond = dry_run("8", "table");
+  EXPECT_EQ(beyond.code, kExitWouldNotRun);
+  EXPECT_NE(beyond.out.find("it is at step 9: raise train.max_steps"), std::string::npos)
+      << beyond.out;
+}
+
+TEST_F(SubmitTest, AJobThatHasMadeAllItsStepsIsNotResumed) {
+  job::JobSpec spec = ReadJobText(kJob, {.path = "/tiny.json"})->jobs.front();
+  spec.output = {.dir = "/out", .save = job::Save::kFinal};
+  spec.checkpoint.every_steps = 4;
+  v1::JobDetail& detail = coordinator_.details["j1"];
+  detail.set_job_json(job::ToJson(spec));
+  for (const auto& [kind, path] :
+       {std::pair("checkpoint", "/out/checkpoints/step-8"), std::pair("final", "/out")}) {
+    v1::Artifact* artifact = detail.add_artifacts();
+    artifact->set_kind(kind);
+    artifact->set_path(path);
+  }
+  coordinator_.jobs = {FinishedJob("j1", "tiny", "SUCCEEDED")};
+  coordinator_.jobs[0].set_step(11);
+  coordinator_.jobs[0].set_steps(11);
+  const Ended refused = Trainctl({"resume", "j1"});
+  EXPECT_EQ(refused.code, kExitUsage);
+  EXPECT_NE(refused.err.find("tiny (j1) has made all its 11 steps, and its model is in /out"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_TRUE(coordinator_.submissions.empty());
+  EXPECT_EQ(coordinator_.inspections_asked, 0) << "it is known before";
+  const Ended dry_run = Trainctl({"resume", "j1", "--dry-run"});
+  EXPECT_EQ(dry_run.code, kExitWouldNotRun);
+  EXPECT_NE(dry_run.out.find("give more steps"), std::string::npos) << dry_run.out;
+  const std::vector<std::string> more = {"resume", "j1", "--train.epochs", "2"};
+  const Ended over = Trainctl(more);
+  EXPECT_NE(over.err.find("another folder for the new model"), std::string::npos) << over.err;
+  std::vector<std::string> elsewhere = more;
+  elsewhere.insert(elsewhere.end(), {"--output.dir", "/more"});
+  EXPECT_EQ(Trainctl(elsewhere).code, 0);
+  EXPECT_EQ(SubmittedJob().checkpoint.resume_job, "j1");
 }
 
 TEST_F(SubmitTest, AJobThatHasMadeAllItsStepsIsNotResumed) {

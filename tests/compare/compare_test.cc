@@ -190,6 +190,19 @@ TEST(Compare, TheTimeOfARunThatWasStoppedProvesNoPrediction) {
             "time/predicted_time_seconds [s]: 9\n");
 }
 
+TEST(Compare, APredictionOfARunThatGoesOnIsOfItsOwnSteps) {
+  Column run = SomeRun("j1", "a");
+  run.job.checkpoint.resume_from = "/out/checkpoints";
+  run.prediction.emplace().time.emplace().training_seconds = 9;
+  run.metrics = {Summary("step_seconds", 10)};
+  EXPECT_EQ(PrintRow(Compare({run}, 0), "predicted_time_seconds"),
+            "time/predicted_time_seconds [s]: 9\n")
+      << "the checkpoint was not known: it is of the whole run";
+  run.inspection->resume_step = 4;
+  EXPECT_EQ(PrintRow(Compare({run}, 0), "predicted_time_seconds"),
+            "time/predicted_time_seconds [s]: 9 (−10.0 % of the measured)\n");
+}
+
 TEST(Compare, OfValuesThatArePracticallyEqualNoneIsTheBest) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   a.metrics = {Summary("loss", 2)};

@@ -4,10 +4,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "common/estimate/memory_estimate.h"
 #include "tests/data/small_tokenizers.h"
 #include "worker/rank/data/inspect.h"
 #include "worker/rank/data/prompt.h"
+#include "worker/rank/files/checkpoint_manifest.h"
 #include "worker/rank/files/model_config.h"
 
 namespace trainctl::data {
@@ -323,6 +326,29 @@ TEST_F(DatasetTest, InspectSaysWhatModelAndDataHold) {
   EXPECT_THAT(inspection->data_digest, HasSubstr("xxh64:"));
   job.model.path = "/nowhere";
   EXPECT_EQ(Inspect(job).error().code, base::Code::kNotFound);
+}
+
+TEST_F(DatasetTest, InspectSaysAtWhichStepTheJobGoesOn) {
+  job::JobSpec job;
+  job.model.path = directory_.path();
+  job.data.path = directory_.Write("data", "{\"text\": \"abc\"}");
+  job.data.format = job::DataFormat::kText;
+  job.checkpoint.resume_from = directory_.path() + "/out";
+  const auto none = Inspect(job);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, base::Code::kInvalid);
+  EXPECT_THAT(none.error().message, HasSubstr("checkpoint.resume_from: no folder"));
+  for (const int64_t step : {4, 6}) {
+    files::CheckpointManifest manifest{.step = step, .total_steps = 9, .written_at = step};
+    manifest.job = job;
+    const std::string folder = "out/checkpoints/step-" + std::to_string(step);
+    std::filesystem::create_directories(directory_.path() + "/" + folder);
+    directory_.Write(folder + "/manifest.json", files::ToJson(manifest));
+  }
+  const auto inspection = Inspect(job);
+  ASSERT_TRUE(inspection.ok()) << inspection.error().message;
+  EXPECT_EQ(inspection->resume_step, 6);
+  EXPECT_EQ(job::InspectionFromJson(job::ToJson(*inspection))->resume_step, 6);
 }
 
 }  // namespace

@@ -104,6 +104,10 @@ class Output(ClusterTest):
         longer = ("resume", first["id"], "--train.max_steps", "6")
         self.assertIn("--output.dir DIR", self.trainctl(*longer).stderr)
         elsewhere = (*longer, "--output.dir", more)
+        [predicted] = self.json(*elsewhere, "--dry-run")["jobs"]
+        self.assertEqual((predicted["first_step"], predicted["steps"]), (4, 6))
+        time = predicted["time"]
+        self.assertAlmostEqual(time["training_seconds"], 2 * time["step_seconds"])
         resumed = self.json(*elsewhere)["id"]
         self.assertEqual(self.wait_for_end(resumed)["outcome"], "SUCCEEDED")
         self.assertEqual([point["step"] for point in self.points(resumed, "loss")], [4, 5])

@@ -1,6 +1,7 @@
 #include "worker/rank/data/inspect.h"
 
 #include "worker/rank/data/dataset.h"
+#include "worker/rank/files/checkpoint_folder.h"
 #include "worker/rank/files/model_config.h"
 
 namespace trainctl::data {
@@ -17,6 +18,14 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const std::string
   inspection.longest_row = dataset->longest_row;
   inspection.total_tokens = dataset->total_tokens;
   inspection.data_digest = dataset->digest;
+  if (job.checkpoint.resume_from) {
+    const auto checkpoint = files::FindCheckpoint(*job.checkpoint.resume_from);
+    if (!checkpoint) {
+      return base::Error{base::Code::kInvalid,
+                         "checkpoint.resume_from: " + checkpoint.error().message};
+    }
+    inspection.resume_step = checkpoint->manifest.step;
+  }
   if (!job::WritesOutput(job)) return inspection;
   auto output = job::ReadOutputFolder(*job.output.dir);
   if (!output) return base::Error{base::Code::kInvalid, "output.dir: " + output.error().message};
