@@ -38,11 +38,18 @@ double LargestPhase(const job::MemoryEstimate& memory, int64_t MemoryByKind::* k
   return static_cast<double>(largest);
 }
 
-// A prediction of time is of the whole run, undisturbed.
-bool IsWhole(const v1::JobDetail& detail) {
+// A prediction of time is of a run that is undisturbed.
+bool IsUndisturbed(const v1::JobDetail& detail) {
+  return detail.view().outcome() == "SUCCEEDED" && CountedAttempts(detail) <= 1;
+}
+
+// And of its own steps.
+bool CountsOwnSteps(const v1::JobDetail& detail) {
   const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
-  return detail.view().outcome() == "SUCCEEDED" && CountedAttempts(detail) <= 1 &&
-         !(job.ok() && job->checkpoint.resume_from);
+  const base::Result<job::Inspection> inspection =
+      job::InspectionFromJson(detail.inspection_json());
+  return !job.ok() ||
+         job::CountsOwnSteps(*job, inspection.ok() ? std::optional(*inspection) : std::nullopt);
 }
 
 // Where a run was out of memory its peak is where it was stopped, not what it needs. Parameters,
@@ -68,8 +75,13 @@ std::vector<Row> Rows(const job::Prediction& prediction, const v1::JobDetail& de
     rows.push_back(RowOf(metric.id, LargestPhase(prediction.memory, kind->bytes), summaries));
     rows.back().is_comparable = !IsCutShort(detail, metric.id);
   }
-  if (prediction.time && IsWhole(detail))
-    rows.push_back(RowOf(job::Metric::kTimeSeconds, prediction.time->training_seconds, summaries));
+  if (prediction.time && IsUndisturbed(detail)) {
+    const job::TimeEstimate& time = *prediction.time;
+    if (time.start_runs > 0)
+      rows.push_back(RowOf(job::Metric::kLoadSeconds, time.load_seconds, summaries));
+    if (CountsOwnSteps(detail))
+      rows.push_back(RowOf(job::Metric::kTimeSeconds, time.training_seconds, summaries));
+  }
   std::erase_if(rows, [](const Row& row) { return row.predicted <= 0 || row.measured <= 0; });
   return rows;
 }

@@ -108,16 +108,21 @@ void TakeAcceptance(job::Acceptance acceptance, Assessment* assessment) {
 
 }  // namespace
 
-void PredictTime(const std::vector<job::EarlierRuns>& earlier, Assessment* assessment) {
+void PredictTime(const job::EarlierTimes& earlier, Assessment* assessment) {
   if (!assessment->inspection || assessment->candidates.empty()) return;
   const std::string& device = assessment->device_name;
   const bool holds_gradients =
       assessment->prediction && assessment->prediction->holds_gradients.value_or(false);
   assessment->time =
       job::EstimateTime(assessment->job, *assessment->inspection, device, holds_gradients);
-  for (const job::EarlierRuns& runs : earlier) {
+  for (const job::EarlierRuns& runs : earlier.runs) {
     if (runs.device_name != device || runs.runs < 1) continue;
     assessment->time = job::EstimateTimeFromRuns(assessment->job, *assessment->inspection, runs);
+  }
+  if (!assessment->time) return;
+  for (const job::EarlierStarts& starts : earlier.starts) {
+    if (starts.device_name == device && starts.runs > 0)
+      job::CountStart(starts, &*assessment->time);
   }
 }
 

@@ -49,7 +49,7 @@ struct Site {
 
 // Predicts the time: from the earlier runs of the same shape on the device where the job would run,
 // else from its rates. Nothing where neither is known.
-void PredictTime(const std::vector<job::EarlierRuns>& earlier, Assessment* assessment);
+void PredictTime(const job::EarlierTimes& earlier, Assessment* assessment);
 
 // Of a job that was read without problems. The owner of output.dir counts as ended. force: that it
 // fits no device is a note, not a problem. kInvalid: the inspected data do not fill one global

@@ -73,12 +73,9 @@ void PredictTimes(Context& context, std::vector<Assessment>* assessments) {
       context.api != nullptr ? context.api->EarlierRuns(request)
                              : base::Result<v1::EarlierRunsResponse>(v1::EarlierRunsResponse());
   for (size_t i = 0; i < inspected.size(); ++i) {
-    std::vector<job::EarlierRuns> earlier;
-    if (response.ok() && static_cast<int>(i) < response->jobs_size()) {
-      for (const v1::DeviceRuns& runs : response->jobs(static_cast<int>(i)).devices())
-        earlier.push_back(wire::FromWire(runs));
-    }
-    PredictTime(earlier, inspected[i]);
+    const bool is_told = response.ok() && static_cast<int>(i) < response->jobs_size();
+    PredictTime(is_told ? wire::FromWire(response->jobs(static_cast<int>(i))) : job::EarlierTimes(),
+                inspected[i]);
   }
 }
 

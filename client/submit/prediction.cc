@@ -28,11 +28,10 @@ int64_t LargestLimit(const Assessment& assessment) {
 bool IsFree(const SiteWorker& worker) { return worker.state == "READY"; }
 
 Json TimeJson(const job::TimeEstimate& time) {
-  return {{"step_seconds", time.step_seconds},
-          {"training_seconds", time.training_seconds},
-          {"total_seconds", time.total_seconds},
-          {"earlier_runs", time.earlier_runs},
-          {"device_name", time.device_name}};
+  return {{"step_seconds", time.step_seconds},   {"training_seconds", time.training_seconds},
+          {"total_seconds", time.total_seconds}, {"earlier_runs", time.earlier_runs},
+          {"device_name", time.device_name},     {"start_seconds", time.start_seconds},
+          {"load_seconds", time.load_seconds},   {"start_runs", time.start_runs}};
 }
 
 Json Parsed(const std::string& text) { return Json::parse(text); }

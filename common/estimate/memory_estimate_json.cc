@@ -29,6 +29,9 @@ constexpr auto kTimeFields = [](auto& fields, auto& time) {
   fields.Member("total_seconds", time.total_seconds);
   fields.Member("earlier_runs", time.earlier_runs);
   fields.Member("device_name", time.device_name);
+  fields.MemberOrDefault("start_seconds", time.start_seconds);
+  fields.MemberOrDefault("load_seconds", time.load_seconds);
+  fields.MemberOrDefault("start_runs", time.start_runs);
 };
 
 constexpr auto kPredictionFields = [](auto& fields, auto& prediction) {

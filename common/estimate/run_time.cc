@@ -49,6 +49,17 @@ std::string SecondsText(double seconds, int digits) {
   return text;
 }
 
+std::string RunsText(int64_t runs) {
+  return runs == 1 ? "1 earlier run" : std::to_string(runs) + " earlier runs";
+}
+
+std::string StartText(const TimeEstimate& estimate) {
+  if (estimate.start_runs == 0) return "";
+  const double seconds = estimate.start_seconds + estimate.load_seconds;
+  return "; " + SecondsText(seconds, 2) + " until its first step, as in " +
+         RunsText(estimate.start_runs);
+}
+
 }  // namespace
 
 std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection& inspection,
@@ -71,15 +82,22 @@ std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspe
                earlier.runs);
 }
 
+void CountStart(const EarlierStarts& measured, TimeEstimate* estimate) {
+  estimate->total_seconds += measured.start_seconds - estimate->start_seconds +
+                             measured.load_seconds - estimate->load_seconds;
+  estimate->start_seconds = measured.start_seconds;
+  estimate->load_seconds = measured.load_seconds;
+  estimate->start_runs = measured.runs;
+}
+
 std::string TimeText(const TimeEstimate& estimate) {
-  const std::string source = estimate.earlier_runs == 0 ? "the rates"
-                             : estimate.earlier_runs == 1
-                                 ? "1 earlier run"
-                                 : std::to_string(estimate.earlier_runs) + " earlier runs";
+  const std::string source =
+      estimate.earlier_runs == 0 ? "the rates" : RunsText(estimate.earlier_runs);
   return base::FormatDuration(std::llround(estimate.total_seconds)) + ", " +
          SecondsText(estimate.training_seconds, 2) + " of it training (" +
          SecondsText(estimate.step_seconds, 3) + " a step), predicted from " + source +
-         (estimate.earlier_runs == 0 ? " of " : " on ") + estimate.device_name;
+         (estimate.earlier_runs == 0 ? " of " : " on ") + estimate.device_name +
+         StartText(estimate);
 }
 
 }  // namespace trainctl::job

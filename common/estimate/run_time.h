@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/ids.h"
 #include "common/estimate/inspection.h"
@@ -20,7 +21,7 @@ struct TimeEstimate {
   double step_seconds = 0;      // of one optimizer step
   double training_seconds = 0;  // the training loop: what the runs' `time` is compared with
   double total_seconds = 0;     // with start, load and evaluation
-  int64_t earlier_runs = 0;     // that it is taken from; 0: from rates
+  int64_t earlier_runs = 0;     // that the step is taken from; 0: from rates
   std::string device_name;
   double start_seconds = 0;  // from the placement until the rank's process loads
   double load_seconds = 0;   // what the runs' `load_seconds` is compared with
@@ -35,11 +36,29 @@ struct EarlierRuns {
   base::JobId latest;
 };
 
+// What runs of the same start took until their first step, on devices of one model. Medians.
+struct EarlierStarts {
+  std::string device_name;
+  double start_seconds = 0;  // from the placement until the rank's process loads
+  double load_seconds = 0;
+  int64_t runs = 0;  // that SUCCEEDED
+};
+
+// By device, the one that ran last first.
+struct EarlierTimes {
+  std::vector<EarlierRuns> runs;
+  std::vector<EarlierStarts> starts;
+};
+
 // What the step time of a job depends on, as text: equal for runs of the same shape (model, data,
 // T, micro batch, accumulation, precision, strategy, devices, method, engine; with fsdp and
 // accumulation the memory limit, by which gradients are held whole or not). Two runs with equal
 // keys on equal devices take the same time a step.
 std::string ShapeKey(const JobSpec& job, const Inspection& inspection);
+
+// As well, of what start and load depend on: the model and how its weights are had, quantization,
+// strategy, devices, and whether a checkpoint is read. The device's name stands for its host.
+std::string StartKey(const JobSpec& job, const Inspection& inspection);
 
 // From FLOPs and bytes. nullopt: the device is not in the table of rates, or the data do not make a
 // step. holds_gradients as in gradient_holding.h.
@@ -51,8 +70,12 @@ std::optional<TimeEstimate> EstimateTime(const JobSpec& job, const Inspection& i
 std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection,
                                                  const EarlierRuns& earlier);
 
+// Start and load as these runs took, in place of what was estimated.
+void CountStart(const EarlierStarts& measured, TimeEstimate* estimate);
+
 // "1h 3min, 58min of it training (0.84 s a step), predicted from 3 earlier runs on NVIDIA H200" |
-// "…, predicted from the rates of NVIDIA H200".
+// "…, predicted from the rates of NVIDIA H200"; and "; 14 s until its first step, as in 2 earlier
+// runs".
 std::string TimeText(const TimeEstimate& estimate);
 
 }  // namespace trainctl::job

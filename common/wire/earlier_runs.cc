@@ -18,4 +18,31 @@ job::EarlierRuns FromWire(const v1::DeviceRuns& message) {
           base::ParseJobId(message.latest_job()).value_or(base::JobId())};
 }
 
+v1::DeviceStarts ToWire(const job::EarlierStarts& starts) {
+  v1::DeviceStarts message;
+  message.set_device_name(starts.device_name);
+  message.set_start_seconds(starts.start_seconds);
+  message.set_load_seconds(starts.load_seconds);
+  message.set_runs(starts.runs);
+  return message;
+}
+
+job::EarlierStarts FromWire(const v1::DeviceStarts& message) {
+  return {message.device_name(), message.start_seconds(), message.load_seconds(), message.runs()};
+}
+
+v1::ShapeRuns ToWire(const job::EarlierTimes& times) {
+  v1::ShapeRuns message;
+  for (const job::EarlierRuns& runs : times.runs) *message.add_devices() = ToWire(runs);
+  for (const job::EarlierStarts& starts : times.starts) *message.add_starts() = ToWire(starts);
+  return message;
+}
+
+job::EarlierTimes FromWire(const v1::ShapeRuns& message) {
+  job::EarlierTimes times;
+  for (const v1::DeviceRuns& runs : message.devices()) times.runs.push_back(FromWire(runs));
+  for (const v1::DeviceStarts& starts : message.starts()) times.starts.push_back(FromWire(starts));
+  return times;
+}
+
 }  // namespace trainctl::wire

@@ -1,15 +1,21 @@
-// job::EarlierRuns ↔ v1::DeviceRuns.
+// job::EarlierTimes ↔ v1::ShapeRuns, and their parts.
 #pragma once
 
 #include "common/estimate/run_time.h"
 
 namespace trainctl::v1 {
 class DeviceRuns;
-}
+class DeviceStarts;
+class ShapeRuns;
+}  // namespace trainctl::v1
 
 namespace trainctl::wire {
 
 v1::DeviceRuns ToWire(const job::EarlierRuns& runs);
 job::EarlierRuns FromWire(const v1::DeviceRuns& message);
+v1::DeviceStarts ToWire(const job::EarlierStarts& starts);
+job::EarlierStarts FromWire(const v1::DeviceStarts& message);
+v1::ShapeRuns ToWire(const job::EarlierTimes& times);
+job::EarlierTimes FromWire(const v1::ShapeRuns& message);
 
 }  // namespace trainctl::wire

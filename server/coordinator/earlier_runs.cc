@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "common/rank/reduction.h"
@@ -11,65 +13,147 @@ namespace trainctl::coordinator {
 namespace {
 
 constexpr int64_t kMostJobs = 1000;  // the newest of the site are looked at
-constexpr int64_t kMostRuns = 5;     // the newest of a shape and device count
+constexpr int64_t kMostRuns = 5;     // the newest of a shape, or start, and device
 constexpr int64_t kFewestSteps = 2;  // a run of one step has no steady state
+constexpr double kMicrosPerSecond = 1e6;
 
-// The medians of one device's runs, newest first.
-struct Measured {
+// What one device's runs of one key took, newest first.
+struct OfDevice {
   std::string device_name;
   base::JobId latest;
-  std::vector<double> medians;
+  std::vector<double> steps, starts, loads;
+
+  bool is_full() const {
+    return static_cast<int64_t>(std::max(steps.size(), loads.size())) >= kMostRuns;
+  }
 };
+
+using ByKey = std::map<std::string, std::vector<OfDevice>>;
 
 bool Succeeded(const store::StoredJob& job) {
   return job.status.end && job.status.end->outcome == job::Outcome::kSucceeded;
 }
 
-// Adds the run to its device's, unless that has enough, or the run has no steady state.
-base::Status Add(store::Reader& reader, base::JobId job, std::vector<Measured>* devices) {
-  const auto attempts = reader.Attempts(job);
-  if (!attempts) return attempts.error();
-  if (attempts->empty() || attempts->back().ranks.empty()) return base::Ok{};
-  const std::string& name = attempts->back().ranks.front().device_name;
-  auto found = std::find_if(devices->begin(), devices->end(),
-                            [&](const Measured& measured) { return measured.device_name == name; });
-  if (found != devices->end() && static_cast<int64_t>(found->medians.size()) >= kMostRuns)
-    return base::Ok{};
-  const auto summaries = ReadSummaries(reader, job);
-  if (!summaries) return summaries.error();
-  if (job::StepsTrained(*summaries) < kFewestSteps) return base::Ok{};
-  const auto step_seconds = job::Reduce(job::Metric::kStepSeconds, *summaries);
-  if (found == devices->end()) found = devices->insert(devices->end(), {name, job, {}});
-  found->medians.push_back(step_seconds->value);
+OfDevice& DeviceOf(const std::string& name, base::JobId job, std::vector<OfDevice>* devices) {
+  const auto found = std::ranges::find(*devices, name, &OfDevice::device_name);
+  if (found != devices->end()) return *found;
+  return devices->emplace_back(OfDevice{name, job, {}, {}, {}});
+}
+
+// What the key asks of a run on the device; null: nothing, or there are enough.
+std::vector<OfDevice>* Find(ByKey& asked, const std::string& key, const std::string& device) {
+  const auto found = asked.find(key);
+  if (found == asked.end()) return nullptr;
+  const auto known = std::ranges::find(found->second, device, &OfDevice::device_name);
+  return known != found->second.end() && known->is_full() ? nullptr : &found->second;
+}
+
+// A run, read once for whatever is asked of it.
+struct Run {
+  store::StoredAttempt attempt;  // the latest
+  int64_t attempts = 0;
+  std::vector<job::MetricSummary> summaries;
+
+  const std::string& device_name() const { return attempt.ranks.front().device_name; }
+  double Value(job::Metric metric) const {
+    const auto value = job::Reduce(metric, summaries);
+    return value ? value->value : 0;
+  }
+};
+
+void AddSteps(const Run& run, base::JobId job, std::vector<OfDevice>* devices) {
+  if (job::StepsTrained(run.summaries) < kFewestSteps) return;
+  DeviceOf(run.device_name(), job, devices).steps.push_back(run.Value(job::Metric::kStepSeconds));
+}
+
+// When the last rank had loaded; 0: none said so.
+base::Result<base::WallMicros> LoadedAt(store::Reader& reader, base::JobId job) {
+  base::WallMicros last = 0;
+  const base::Status read =
+      reader.Points(job, {.names = {std::string(job::Name(job::Metric::kLoadSeconds))}},
+                    [&](std::span<const job::MetricPoint> points) {
+                      for (const job::MetricPoint& point : points)
+                        last = std::max(last, point.time);
+                      return true;
+                    });
+  if (!read) return read.error();
+  return last;
+}
+
+// Of a run of one attempt: what a restart loads is another thing.
+base::Status AddStart(store::Reader& reader, const Run& run, base::JobId job,
+                      std::vector<OfDevice>* devices) {
+  const double load = run.Value(job::Metric::kLoadSeconds);
+  if (run.attempts != 1 || load <= 0) return base::Ok{};
+  const auto loaded_at = LoadedAt(reader, job);
+  if (!loaded_at) return loaded_at.error();
+  OfDevice& device = DeviceOf(run.device_name(), job, devices);
+  const double since_placed =
+      static_cast<double>(*loaded_at - run.attempt.row.placed_at) / kMicrosPerSecond;
+  device.loads.push_back(load);
+  device.starts.push_back(
+      std::max(0.0, since_placed - load - run.Value(job::Metric::kTrialSeconds)));
   return base::Ok{};
 }
 
-job::EarlierRuns Summarize(const Measured& measured) {
-  return {measured.device_name, job::Median(measured.medians).value_or(0),
-          static_cast<int64_t>(measured.medians.size()), measured.latest};
+// Both maps have the keys that are asked for.
+base::Status Learn(store::Reader& reader, const store::StoredJob& job, ByKey& shapes,
+                   ByKey& starts) {
+  const base::JobId id = job.row.id;
+  const std::string shape = job::ShapeKey(job.row.spec, *job.row.inspection);
+  const std::string start = job::StartKey(job.row.spec, *job.row.inspection);
+  if (!shapes.contains(shape) && !starts.contains(start)) return base::Ok{};
+  auto attempts = reader.Attempts(id);
+  if (!attempts) return attempts.error();
+  if (attempts->empty() || attempts->back().ranks.empty()) return base::Ok{};
+  const std::string device = attempts->back().ranks.front().device_name;
+  std::vector<OfDevice>* of_shape = Find(shapes, shape, device);
+  std::vector<OfDevice>* of_start = Find(starts, start, device);
+  if (of_shape == nullptr && of_start == nullptr) return base::Ok{};
+  auto summaries = ReadSummaries(reader, id);
+  if (!summaries) return summaries.error();
+  const Run run{std::move(attempts->back()), static_cast<int64_t>(attempts->size()),
+                std::move(*summaries)};
+  if (of_shape != nullptr) AddSteps(run, id, of_shape);
+  return of_start == nullptr ? base::Status(base::Ok{}) : AddStart(reader, run, id, of_start);
+}
+
+job::EarlierTimes Summarize(const std::vector<OfDevice>& by_shape,
+                            const std::vector<OfDevice>& by_start) {
+  job::EarlierTimes times;
+  for (const OfDevice& device : by_shape) {
+    times.runs.push_back({device.device_name, job::Median(device.steps).value_or(0),
+                          static_cast<int64_t>(device.steps.size()), device.latest});
+  }
+  for (const OfDevice& device : by_start) {
+    times.starts.push_back({device.device_name, job::Median(device.starts).value_or(0),
+                            job::Median(device.loads).value_or(0),
+                            static_cast<int64_t>(device.loads.size())});
+  }
+  return times;
 }
 
 }  // namespace
 
-base::Result<std::vector<std::vector<job::EarlierRuns>>> FindEarlierRuns(
-    store::Reader& reader, const std::vector<std::string>& shapes) {
+base::Result<std::vector<job::EarlierTimes>> FindEarlierRuns(store::Reader& reader,
+                                                             const std::vector<RunKeys>& wanted) {
   store::JobFilter filter;
   filter.states = {job::JobState::kFinished};
   filter.limit = kMostJobs;
   const auto jobs = reader.Jobs(filter);
   if (!jobs) return jobs.error();
-  std::map<std::string, std::vector<Measured>> by_shape;
-  for (const std::string& shape : shapes) by_shape[shape];
+  ByKey shapes, starts;
+  for (const RunKeys& keys : wanted) {
+    shapes[keys.shape];
+    starts[keys.start];
+  }
   for (const store::StoredJob& job : *jobs) {
     if (!Succeeded(job) || !job.row.inspection || job.row.unreadable) continue;
-    const auto wanted = by_shape.find(job::ShapeKey(job.row.spec, *job.row.inspection));
-    if (wanted == by_shape.end()) continue;
-    if (const auto added = Add(reader, job.row.id, &wanted->second); !added) return added.error();
+    if (const auto learned = Learn(reader, job, shapes, starts); !learned) return learned.error();
   }
-  std::vector<std::vector<job::EarlierRuns>> found(shapes.size());
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    for (const Measured& measured : by_shape[shapes[i]]) found[i].push_back(Summarize(measured));
-  }
+  std::vector<job::EarlierTimes> found;
+  for (const RunKeys& keys : wanted)
+    found.push_back(Summarize(shapes[keys.shape], starts[keys.start]));
   return found;
 }
 

@@ -10,8 +10,14 @@
 
 namespace trainctl::coordinator {
 
-// By shape (job::ShapeKey), in the order asked; each by device, the one that ran last first. kIo.
-base::Result<std::vector<std::vector<job::EarlierRuns>>> FindEarlierRuns(
-    store::Reader& reader, const std::vector<std::string>& shapes);
+// What a job's time depends on.
+struct RunKeys {
+  std::string shape;  // job::ShapeKey
+  std::string start;  // job::StartKey
+};
+
+// In the order asked; each by device, the one that ran last first. kIo.
+base::Result<std::vector<job::EarlierTimes>> FindEarlierRuns(store::Reader& reader,
+                                                             const std::vector<RunKeys>& jobs);
 
 }  // namespace trainctl::coordinator

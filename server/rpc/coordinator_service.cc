@@ -159,15 +159,12 @@ auto CoordinatorService::Inspect(Context*, const v1::InspectRequest* request,
 auto CoordinatorService::EarlierRuns(Context*, const v1::EarlierRunsRequest* request,
                                      v1::EarlierRunsResponse* response) -> Unary* {
   return AskStore(
-      backend_, [=] { return DecodeShapes(*request); },
-      [](store::Reader& reader, const auto& shapes) {
-        return coordinator::FindEarlierRuns(reader, shapes);
+      backend_, [=] { return DecodeKeys(*request); },
+      [](store::Reader& reader, const auto& keys) {
+        return coordinator::FindEarlierRuns(reader, keys);
       },
       [response](const auto& found) {
-        for (const std::vector<job::EarlierRuns>& devices : found) {
-          v1::ShapeRuns* shape = response->add_jobs();
-          for (const job::EarlierRuns& runs : devices) *shape->add_devices() = wire::ToWire(runs);
-        }
+        for (const job::EarlierTimes& times : found) *response->add_jobs() = wire::ToWire(times);
       });
 }
 

@@ -55,18 +55,18 @@ base::Result<ListQuestion> DecodeList(const v1::ListRequest& request) {
   return question;
 }
 
-base::Result<std::vector<std::string>> DecodeShapes(const v1::EarlierRunsRequest& request) {
+base::Result<std::vector<coordinator::RunKeys>> DecodeKeys(const v1::EarlierRunsRequest& request) {
   if (request.jobs_size() > kMaxJobsPerSubmit)
     return TooMany("jobs", request.jobs_size(), kMaxJobsPerSubmit);
-  std::vector<std::string> shapes;
+  std::vector<coordinator::RunKeys> keys;
   for (const v1::JobSubmission& job : request.jobs()) {
     const auto spec = job::FromJson(job.job_json());
     if (!spec) return spec.error();
     const auto inspection = job::InspectionFromJson(job.inspection_json());
     if (!inspection) return inspection.error();
-    shapes.push_back(job::ShapeKey(*spec, *inspection));
+    keys.push_back({job::ShapeKey(*spec, *inspection), job::StartKey(*spec, *inspection)});
   }
-  return shapes;
+  return keys;
 }
 
 base::Result<const v1::InspectRequest*> CheckInspect(const v1::InspectRequest* request) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "server/coordinator/earlier_runs.h"
 #include "server/coordinator/questions.h"
 
 namespace trainctl::v1 {
@@ -34,8 +35,8 @@ struct ListQuestion {
 };
 base::Result<ListQuestion> DecodeList(const v1::ListRequest& request);
 
-// The shapes (job::ShapeKey) of the jobs asked about, in their order.
-base::Result<std::vector<std::string>> DecodeShapes(const v1::EarlierRunsRequest& request);
+// Of the jobs asked about, in their order.
+base::Result<std::vector<coordinator::RunKeys>> DecodeKeys(const v1::EarlierRunsRequest& request);
 
 // The request itself, if it is a valid one.
 base::Result<const v1::InspectRequest*> CheckInspect(const v1::InspectRequest* request);

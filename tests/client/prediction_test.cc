@@ -132,6 +132,40 @@ TEST(Foresight, WhereMemoryRanOutThePeakIsNotWhatWasNeeded) {
   EXPECT_EQ(ForesightText(prediction, detail, {}).find("+42"), std::string::npos);
 }
 
+TEST(Foresight, SaysWhatTheLoadingTookBesideEarlierRuns) {
+  job::Prediction prediction;
+  prediction.time = job::TimeEstimate{.training_seconds = 30, .load_seconds = 6};
+  v1::JobDetail detail;
+  detail.mutable_view()->set_outcome("SUCCEEDED");
+  AddSummary(&detail, "load_seconds", 5);
+  detail.mutable_summaries(0)->set_latest(5);
+  EXPECT_EQ(ForesightJson(prediction, detail), Json::array()) << "no run was learned from";
+  prediction.time->start_runs = 2;
+  const Json rows = ForesightJson(prediction, detail);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0], Json({{"key", "load_seconds"},
+                           {"predicted", 6.0},
+                           {"measured", 5.0},
+                           {"error", 0.2}}));
+}
+
+TEST(Foresight, OfAResumedRunIsOfItsOwnSteps) {
+  job::Prediction prediction;
+  prediction.time = job::TimeEstimate{.training_seconds = 30};
+  job::JobSpec job;
+  job.model.path = job.data.path = "/p";
+  job.name = "tiny";
+  job.train.micro_batch_size = 1;
+  job.checkpoint.resume_from = "/out";
+  v1::JobDetail detail;
+  detail.set_job_json(job::ToJson(job));
+  detail.mutable_view()->set_outcome("SUCCEEDED");
+  AddSummary(&detail, "step_seconds", 40);
+  EXPECT_EQ(ForesightJson(prediction, detail), Json::array());
+  detail.set_inspection_json(job::ToJson(job::Inspection{.rows = 9, .resume_step = 3}));
+  EXPECT_EQ(ForesightJson(prediction, detail).size(), 1u);
+}
+
 TEST(Foresight, OfARunThatDidNotSucceedLeavesItsTimeOut) {
   job::Prediction prediction;
   prediction.time = job::TimeEstimate{.training_seconds = 30};

@@ -406,8 +406,18 @@ TEST_F(SubmitTest, TheTimeIsPredictedFromEarlierRunsOnTheSameDevice) {
     of_device->set_step_seconds(seconds);
     of_device->set_runs(2);
   }
+  for (const auto& [device, seconds] :
+       {std::pair("CPU slot (1 thread)", 4.0), std::pair("NVIDIA H200", 400.0)}) {
+    v1::DeviceStarts* of_device = runs->add_starts();
+    of_device->set_device_name(device);
+    of_device->set_start_seconds(1);
+    of_device->set_load_seconds(seconds);
+    of_device->set_runs(3);
+  }
   coordinator_.earlier_runs = earlier;
   const Ended ended = Trainctl({"submit", File("tiny.json", kJob)});
+  EXPECT_NE(ended.out.find("; 5 s until its first step, as in 3 earlier runs"), std::string::npos)
+      << ended.out;
   EXPECT_NE(ended.out.find("(0.5 s a step), predicted from 2 earlier runs on CPU slot (1 thread)"),
             std::string::npos)
       << ended.out;

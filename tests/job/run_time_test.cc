@@ -12,6 +12,7 @@ namespace trainctl::job {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using tiny_llama::TinyLlama;
 
 constexpr const char* kH200 = "NVIDIA H200";
@@ -190,6 +191,55 @@ TEST(EstimateTime, OfTheRunCountsStepsEvaluationsAndTheStart) {
   const double often = EstimateTime(job, inspection, kH200)->total_seconds;
   // 4 more evaluations of 500 rows, each a third of their training.
   EXPECT_NEAR(often - once, 4 * 500 * plain.step_seconds / 8 / 3, 1e-9);
+}
+
+TEST(EstimateTime, OfAResumedRunCountsWhatRemains) {
+  JobSpec job = Bf16(8);
+  job.data.val_split_fraction = 0.5;
+  job.eval.every_steps = 10;
+  Inspection inspection = FullRows(TinyLlama().model, 512);
+  inspection.rows = 800;  // 50 steps, 5 evaluations
+  const TimeEstimate whole = *EstimateTime(job, inspection, kH200);
+  const double evaluation = 400 * whole.step_seconds / 8 / 3;
+  inspection.resume_step = 20;
+  const TimeEstimate rest = *EstimateTime(job, inspection, kH200);
+  EXPECT_DOUBLE_EQ(rest.training_seconds, 30 * whole.step_seconds);
+  EXPECT_NEAR(whole.total_seconds - rest.total_seconds, 20 * whole.step_seconds + 2 * evaluation,
+              1e-9);
+  const EarlierRuns earlier{.device_name = kH200, .step_seconds = 0.5, .runs = 1};
+  EXPECT_DOUBLE_EQ(EstimateTimeFromRuns(job, inspection, earlier)->training_seconds, 15);
+  inspection.resume_step = 60;
+  EXPECT_EQ(EstimateTime(job, inspection, kH200)->training_seconds, 0);
+}
+
+TEST(CountStart, TakesWhatEarlierRunsTookInPlaceOfTheModel) {
+  TimeEstimate estimate = *EstimateTime(Bf16(8), FullRows(TinyLlama().model, 512), kH200);
+  const double after_start =
+      estimate.total_seconds - estimate.start_seconds - estimate.load_seconds;
+  EXPECT_THAT(TimeText(estimate), Not(HasSubstr("until its first step")));
+  CountStart({kH200, 3, 9, 2}, &estimate);
+  EXPECT_DOUBLE_EQ(estimate.total_seconds, after_start + 12);
+  EXPECT_EQ(estimate.load_seconds, 9);
+  EXPECT_THAT(TimeText(estimate), HasSubstr("; 12 s until its first step, as in 2 earlier runs"));
+}
+
+TEST(StartKey, IsEqualForRunsThatLoadAlike) {
+  const Inspection inspection = FullRows(TinyLlama().model, 512);
+  const std::string key = StartKey(Bf16(8), inspection);
+  const auto changed = [&](auto change) {
+    JobSpec job = Bf16(8);
+    change(job);
+    return StartKey(job, inspection);
+  };
+  EXPECT_EQ(changed([](JobSpec& job) {
+              job.train.micro_batch_size = 2, job.train.max_steps = 7, job.data.path = "/other";
+            }),
+            key);
+  EXPECT_EQ(StartKey(Bf16(8), FullRows(TinyLlama().model, 64)), key);
+  EXPECT_NE(StartKey(Bf16(8), FullRows(OpenLlama7b(), 512)), key);
+  EXPECT_NE(changed([](JobSpec& job) { job.model.init = ModelInit::kRandom; }), key);
+  EXPECT_NE(changed([](JobSpec& job) { job.devices = 2; }), key);
+  EXPECT_NE(changed([](JobSpec& job) { job.checkpoint.resume_from = "/out"; }), key);
 }
 
 TEST(EstimateTime, ShortRowsTakeLess) {

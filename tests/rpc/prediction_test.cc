@@ -96,6 +96,8 @@ TEST_F(PredictionTest, EarlierRunsOfTheSameShapeAreToldByDevice) {
     points.push_back({"step_seconds", static_cast<int64_t>(points.size()), std::nullopt, "",
                       seconds, 1'700'000'000'000'000});
   }
+  const base::WallMicros placed = site_.Get("j1").attempts(0).started_at();
+  points.push_back({"load_seconds", 0, 0, "", 7.0, placed + 9'500'000});
   worker_.Report(rank, job::RankMetrics{points});
   worker_.Succeed(rank);
   site_.WaitForState("j1", "FINISHED");
@@ -113,6 +115,13 @@ TEST_F(PredictionTest, EarlierRunsOfTheSameShapeAreToldByDevice) {
   EXPECT_EQ(runs.runs(), 1);
   EXPECT_EQ(runs.latest_job(), "j1");
   EXPECT_EQ(response.jobs(1).devices_size(), 0);
+  for (const v1::ShapeRuns& asked : response.jobs()) {
+    ASSERT_EQ(asked.starts_size(), 1) << "whatever the micro batch, it is the same model";
+    EXPECT_EQ(asked.starts(0).device_name(), "CPU slot");
+    EXPECT_EQ(asked.starts(0).load_seconds(), 7.0);
+    EXPECT_EQ(asked.starts(0).start_seconds(), 2.5) << "from the placement until it loads";
+    EXPECT_EQ(asked.starts(0).runs(), 1);
+  }
 }
 
 TEST_F(PredictionTest, WhatIsNoJobHasNoEarlierRuns) {

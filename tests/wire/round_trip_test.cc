@@ -17,7 +17,7 @@ Message Filled() {
 }
 
 RC_GTEST_PROP(RoundTrip, OfEarlierRuns, ()) {
-  const auto message = Filled<v1::DeviceRuns>();
+  const auto message = Filled<v1::ShapeRuns>();
   RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
 }
 
