@@ -25,6 +25,7 @@ std::vector<std::string> OwnMessages(const std::vector<job::RankReport>& reports
     if (std::holds_alternative<job::RankProgress>(report.body)) names.push_back("progress");
     if (std::holds_alternative<job::RankOutcome>(report.body)) names.push_back("outcome");
     if (std::holds_alternative<job::RankExit>(report.body)) names.push_back("exit");
+    if (std::holds_alternative<job::UnreadableMessage>(report.body)) names.push_back("unreadable");
   }
   return names;
 }
@@ -233,13 +234,13 @@ TEST_F(AgentTest, SamplesWhatTheRankAndTheHostUse) {
       << "a slot is used as its rank uses it";
 }
 
-TEST_F(AgentTest, PassesOverAMessageThatIsNone) {
+TEST_F(AgentTest, PassesOnAMessageThatIsNone) {
   StartAgent();
   coordinator_.Start(kRank0, Plan("message rubbish; started after; exit 0"));
   coordinator_.AwaitEnd(kRank0);
   EXPECT_THAT(coordinator_.told().faults, testing::IsEmpty()) << "the numbers have no gap";
   EXPECT_THAT(OwnMessages(coordinator_.told().reports[kRank0]),
-              testing::ElementsAre("started", "exit"));
+              testing::ElementsAre("unreadable", "started", "exit"));
 }
 
 TEST_F(AgentTest, GivesTheRankItsEnvironmentWithoutGpus) {
