@@ -224,9 +224,9 @@ constexpr const char* kVersion11 = R"sql(
 CREATE INDEX artefacts_by_path ON artefacts (path);
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
-                                    kVersion6, kSite,     kVersion8, kVersion9, kVersion10,
-                                    kVersion11};
+constexpr std::array kMigrations = {kVersion1, kVersion2,  kVersion3, kVersion4,
+                                    kVersion5, kVersion6,  kSite,     kVersion8,
+                                    kVersion9, kVersion10, kVersion11};
 
 }  // namespace
 

@@ -143,10 +143,8 @@ TEST(Foresight, SaysWhatTheLoadingTookBesideEarlierRuns) {
   prediction.time->start_runs = 2;
   const Json rows = ForesightJson(prediction, detail);
   ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0], Json({{"key", "load_seconds"},
-                           {"predicted", 6.0},
-                           {"measured", 5.0},
-                           {"error", 0.2}}));
+  EXPECT_EQ(rows[0],
+            Json({{"key", "load_seconds"}, {"predicted", 6.0}, {"measured", 5.0}, {"error", 0.2}}));
 }
 
 TEST(Foresight, OfAResumedRunIsOfItsOwnSteps) {

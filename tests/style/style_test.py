@@ -25,7 +25,7 @@ LONG_LINES = {
     "tests/client/litgpt_convert_test.cc": 2,
     "tests/client/litgpt_recipe.h": 1,
     "tests/client/recipes_test.cc": 2,
-    "tests/client/submit_test.cc": 2,
+    "tests/client/submit_fixture.h": 2,
     "tests/client/sweep_test.cc": 3,
     "tests/client/verbs_test.cc": 2,
     "tests/data/malformed_test.cc": 7,
