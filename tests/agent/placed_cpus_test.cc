@@ -31,11 +31,11 @@ class Site {
   static constexpr int kGpus = 4;
 
   Site() {
-    for (const std::string host : {"a", "b"}) {
+    for (const char* host : {"a", "b"}) {
       for (int64_t gpu = 0; gpu < kGpus; ++gpu) {
         core::WorkerHello hello{.device_free = true};
         hello.worker.host = host;
-        hello.worker.name = host + "/" + std::to_string(gpu);
+        hello.worker.name = std::string(host) + "/" + std::to_string(gpu);
         hello.worker.device = {.kind = job::DeviceKind::kCuda, .index = gpu, .threads = 8};
         Feed(hello);
       }
