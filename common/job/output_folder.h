@@ -61,9 +61,9 @@ std::string ToJson(const FolderOwner& owner);
 // A folder that is not there is empty. kIo: it can't be read. kInvalid: its owner file is damaged.
 base::Result<OutputFolder> ReadOutputFolder(const std::string& output_dir);
 
-// Why the job may not write to its output.dir, which looks like this. No problem where the folder is
-// its own, or empty and nobody's. An ended job's is free where it is resumed, or has written nothing
-// there.
+// Why the job may not write to its output.dir, which looks like this. No problem where the folder
+// is its own, or empty and nobody's. An ended job's is free where it is resumed, or has written
+// nothing there.
 std::optional<Problem> CheckOutputFolder(const JobSpec& job, const OutputFolder& folder,
                                          const Claimant& claimant);
 

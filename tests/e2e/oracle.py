@@ -3,7 +3,8 @@
 Runs in the environment of tests/oracles: a JSON question on stdin, the answer on stdout.
 
     {"model": folder, "adapter": folder or null, "data": a file of Alpaca rows,
-     "rows": their indices, "length": tokens at most}
+     "rows": their indices, "length": tokens at most; or instead of these three
+     "ids": of each row}
     → {"ids": of each row, "losses": of each row, the mean over its targets}
 """
 
@@ -44,14 +45,18 @@ def loss_of(model, ids):
 
 def main():
     question = json.load(sys.stdin)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(question["model"])
     model = load_model(question)
+    chosen = question["ids"] if "ids" in question else ids_of_rows(question, model)
+    json.dump({"ids": chosen, "losses": [loss_of(model, ids) for ids in chosen]}, sys.stdout)
+
+
+def ids_of_rows(question, model):
+    tokenizer = transformers.AutoTokenizer.from_pretrained(question["model"])
     eos = tokenizer.eos_token_id
     if eos is None:
         eos = model.config.eos_token_id
     rows = json.loads(pathlib.Path(question["data"]).read_text(encoding="utf-8"))
-    chosen = [token_ids(tokenizer, eos, rows[i], question["length"]) for i in question["rows"]]
-    json.dump({"ids": chosen, "losses": [loss_of(model, ids) for ids in chosen]}, sys.stdout)
+    return [token_ids(tokenizer, eos, rows[i], question["length"]) for i in question["rows"]]
 
 
 main()

@@ -5,12 +5,16 @@ Skipped without the environment that tests/oracles makes.
 
 import json
 import pathlib
+import random
+import struct
 import subprocess
 import unittest
 
 from cluster import ALPACA, TINY, TOP, ClusterTest, tiny_job
 
 EXAMPLE = TOP / "deploy" / "models" / "SmolLM2-135M"
+FAMILIES = TOP / "tests" / "baselines" / "families"  # their vocabulary, and rows as they bear
+VOCABULARY, TOKENS = 150, 24
 LENGTH, ROWS = 96, 6
 LORA = {"r": 4, "alpha": 8, "dropout": 0.0}
 TRAINED = {
@@ -44,13 +48,11 @@ class Oracle(ClusterTest):
         super().setUp()
 
     def asked(self, model, rows, adapter=None):
-        question = {
-            "model": str(model),
-            "adapter": adapter and str(adapter),
-            "data": str(ALPACA),
-            "rows": list(rows),
-            "length": LENGTH,
-        }
+        of_rows = {"data": str(ALPACA), "rows": list(rows), "length": LENGTH}
+        return self.answer(model, of_rows, adapter)
+
+    def answer(self, model, of_rows, adapter=None):
+        question = {"model": str(model), "adapter": adapter and str(adapter), **of_rows}
         result = subprocess.run(
             [self.python, "-B", TOP / "tests" / "e2e" / "oracle.py"],
             input=json.dumps(question),
@@ -61,10 +63,10 @@ class Oracle(ClusterTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)
 
-    def ours(self, model, rows):
+    def ours(self, model, rows, **changes):
         """The engine's losses on the first rows of the data, in the order of their size."""
         job = tiny_job(
-            **LOOK,
+            **{**LOOK, **changes},
             name="look",
             model__path=str(model),
             data__max_rows=rows,
@@ -104,6 +106,25 @@ class Oracle(ClusterTest):
         ours = self.ours(merged, ROWS)
         self.expect_equal(self.asked(merged, range(ROWS))["losses"], ours)
         self.expect_equal(beside_base, ours)
+
+    def test_a_saved_model_of_each_family_is_transformers_model(self):
+        pick = random.Random(1)
+        rows = [[pick.randrange(3, VOCABULARY) for _ in range(TOKENS)] for _ in range(ROWS)]
+        tokens = [token for row in rows for token in row]
+        (self.dir / "tokens.bin").write_bytes(struct.pack(f"<{len(tokens)}H", *tokens))
+        data = {
+            "data": {"path": str(self.dir / "tokens.bin"), "format": "bin"},
+            "train__max_seq_length": TOKENS,
+        }
+        for base in sorted(FAMILIES.iterdir()):
+            with self.subTest(base.name):
+                folder = self.trained(
+                    base.name, **data, model__path=str(base), output__save="final"
+                )
+                before = self.answer(base, {"ids": rows})["losses"]
+                after = self.answer(folder, {"ids": rows})["losses"]
+                self.assertLess(sum(after), sum(before) - 0.1, "it learned nothing")
+                self.expect_equal(after, self.ours(folder, ROWS, **data))
 
     def test_the_example_model_has_transformers_losses_on_rows_of_text(self):
         if not (EXAMPLE / "model.safetensors").exists():

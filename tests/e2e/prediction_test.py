@@ -64,6 +64,28 @@ ACCUMULATING_METHODS = {
 }
 
 
+# What config.json says beside the tiny model's.
+FAMILIES = {
+    "Llama 3": {
+        "rope_scaling": {
+            "rope_type": "llama3",
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 64,
+        }
+    },
+    "LLaMA with biases": {"attention_bias": True, "mlp_bias": True},
+    "Qwen 2": {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2"},
+    "Qwen 3": {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "head_dim": 32},
+}
+METHODS_OF_FAMILIES = {
+    "single": {},
+    "lora, bf16-true": {"lora": {"r": 8}, "precision": "bf16-true"},
+    "checkpointing, bf16-mixed": {"activation_checkpointing": True, "precision": "bf16-mixed"},
+}
+
+
 class Prediction(ClusterTest):
     def errors(self, name, changes):
         """By metric: the prediction's error of the measured."""
@@ -96,20 +118,34 @@ class Prediction(ClusterTest):
     def test_on_two_devices(self):
         self.expect_near({name: {**TWO, **changes} for name, changes in METHODS_OF_TWO.items()})
 
+    def test_of_each_family(self):
+        for family, config in FAMILIES.items():
+            model = {"model__path": self.model_like_tiny(family, config), "model__init": "random"}
+            self.expect_near(
+                {
+                    f"{family}, {name}": {**model, **changes}
+                    for name, changes in METHODS_OF_FAMILIES.items()
+                }
+            )
+
+    def model_like_tiny(self, name, changes):
+        """A folder without weights."""
+        folder = self.dir / name
+        shutil.copytree(TINY, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+        config = json.loads((folder / "config.json").read_text()) | changes
+        (folder / "config.json").write_text(json.dumps(config))
+        return str(folder)
+
     def wide_model(self):
         """The folder of a model whose parameters are most of a job's memory."""
-        folder = self.dir / "wide"
-        shutil.copytree(TINY, folder, ignore=shutil.ignore_patterns("*.safetensors"))
-        config = {
-            **json.loads((folder / "config.json").read_text()),
+        changes = {
             "hidden_size": 256,
             "intermediate_size": 1024,
             "head_dim": 64,
             "num_hidden_layers": 10,
             "tie_word_embeddings": False,
         }
-        (folder / "config.json").write_text(json.dumps(config))
-        return str(folder)
+        return self.model_like_tiny("wide", changes)
 
     def test_whether_gradients_are_held_whole_or_reduced_in_each_micro_step(self):
         model = self.wide_model()
