@@ -41,6 +41,13 @@ base::Result<std::unique_ptr<Device>> MakeDevice(const Options& options) {
   return MakeGpu(std::move(*library), options.device_index, threads, options.directory);
 }
 
+std::string RandomName() {
+  std::random_device random;
+  char name[17];
+  std::snprintf(name, sizeof name, "%08x%08x", random(), random());
+  return name;
+}
+
 AgentOptions MakeAgentOptions(const Options& options) {
   const std::string beside = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   AgentOptions made;
@@ -63,13 +70,6 @@ AgentOptions MakeAgentOptions(const Options& options) {
 int Fail(const std::string& message, int status) {
   std::cerr << "trainworker: " << message << std::endl;
   return status;
-}
-
-std::string RandomName() {
-  std::random_device random;
-  char name[17];
-  std::snprintf(name, sizeof name, "%08x%08x", random(), random());
-  return name;
 }
 
 int Work(const Options& options) {
