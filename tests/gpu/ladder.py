@@ -5,7 +5,7 @@ device, FSDP against DDP, a run that goes on from a checkpoint against the one t
 everything else against one of these.
 
 usage: tests/gpu/ladder.py [--rungs NAME,…] [--steps N] [--bin DIR] [--cpu SLOTS] [--length T]
-[--model DIR]
+[--model DIR] [--family NAME]
 
 A rung that needs more devices than there are says so. Exit status 1 where a rung's two runs differ
 by more than its tolerance (0: bit for bit, under "deterministic") or a run fails; 77 where no rung
@@ -16,6 +16,7 @@ import argparse
 import fnmatch
 import json
 import pathlib
+import shutil
 import sys
 import tempfile
 
@@ -32,6 +33,22 @@ HELD = {
 LORA = {"lora": {"r": 8, "alpha": 16, "dropout": 0.1}}
 MIXED = {"precision": "bf16-mixed"}
 BF16 = {"precision": "bf16-true"}
+
+# What config.json says beside the model's own.
+FAMILIES = {
+    "llama3": {
+        "rope_scaling": {
+            "rope_type": "llama3",
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 64,
+        }
+    },
+    "mistral": {"architectures": ["MistralForCausalLM"], "sliding_window": 4096},
+    "qwen2": {"architectures": ["Qwen2ForCausalLM"]},
+    "qwen3": {"architectures": ["Qwen3ForCausalLM"], "head_dim": 64},
+}
 
 # name: one way, another way, the largest difference of a loss
 RUNGS = {
@@ -131,6 +148,15 @@ def resumed_rungs(folder):
     return rungs
 
 
+def model_of_family(model, family, folder):
+    """A copy of the model's folder whose config.json is of the family."""
+    copy = folder / family
+    shutil.copytree(model, copy, ignore=shutil.ignore_patterns("*.safetensors"))
+    config = json.loads((copy / "config.json").read_text()) | FAMILIES[family]
+    (copy / "config.json").write_text(json.dumps(config))
+    return copy
+
+
 def job_of(changes, options, name):
     return with_changes(
         {
@@ -222,9 +248,12 @@ def main():
         help="of the rows: several blocks of the attention kernels",
     )
     parser.add_argument("--model", type=pathlib.Path, default=TOP / "deploy/models/tiny")
+    parser.add_argument("--family", choices=sorted(FAMILIES), help="that the model is made of")
     options = parser.parse_args()
     good, ran = True, False
     with tempfile.TemporaryDirectory(prefix="trainctl-ladder-") as folder:
+        if options.family:
+            options.model = model_of_family(options.model, options.family, pathlib.Path(folder))
         site = Site(
             options.bin.resolve(),
             pathlib.Path(folder),
