@@ -330,6 +330,8 @@ TEST_F(DatasetTest, InspectSaysWhatModelAndDataHold) {
 
 TEST_F(DatasetTest, InspectSaysAtWhichStepTheJobGoesOn) {
   job::JobSpec job;
+  job.name = "tiny";
+  job.train.micro_batch_size = 1;
   job.model.path = directory_.path();
   job.data.path = directory_.Write("data", "{\"text\": \"abc\"}");
   job.data.format = job::DataFormat::kText;
