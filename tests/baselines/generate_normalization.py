@@ -17,6 +17,7 @@ COMPATIBILITY = {"At2F800": range(0x2F800, 0x2FA1E), "AtF900": range(0xF900, 0xF
 HEAD = """// Made by tests/baselines/generate_normalization.py of Unicode %s: not to be edited.
 #include "worker/rank/tokenizer/nfc_table.h"
 
+// clang-format off
 namespace trainctl::data::nfc {
 """
 
