@@ -26,7 +26,7 @@ class AskedWorker : public WorkerChannel {
 
 class InspectionsTest : public testing::Test {
  protected:
-  void Join(const std::string& name) { sessions_.Join(name, workers_[name], 0); }
+  void Join(const std::string& name) { sessions_.Join(name, "", workers_[name], 0); }
   // Its answer appears in the returned place.
   std::shared_ptr<std::optional<base::Result<job::Inspection>>> Ask(
       const std::string& user, const std::string& worker = "") {
