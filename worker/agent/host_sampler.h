@@ -1,5 +1,5 @@
-// This host's CPU and memory from /proc, and where this process runs in a container with a CPU
-// quota or a memory limit, of that share, from its cgroup. Not thread-safe.
+// This host's CPU and memory from /proc. In a container with a CPU quota or a memory limit it is
+// that share which counts, as its cgroup has it. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Whether this worker can start ranks at all: its folder can be written and has room, and the last
+// Whether this worker can start ranks at all. Its folder can be written and has room. The last
 // start did not fail by the worker's own fault just now. Not thread-safe.
 #pragma once
 

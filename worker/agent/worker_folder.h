@@ -1,5 +1,5 @@
-// The worker's own folder: one worker at a time holds it, and its identity tells it from every
-// other folder, so that the coordinator never takes a second worker of the same name for the first.
+// The worker's own folder: one worker at a time holds it, and its identity tells it from any
+// other. So the coordinator never takes a second worker of the same name for the first.
 #pragma once
 
 #include <string>
