@@ -86,13 +86,19 @@ void PointsAreStoredOnce(const SimCluster& cluster) {
   }
 }
 
-// Each trial that failed halves the micro batch, each other attempt after the first is counted; the
-// global batch stays.
+// Each trial that failed halves the micro batch. Each other attempt after the first is counted, but
+// where a worker could not start the one before. The global batch stays.
 void MicroBatchesAreHalved(const JobRow& row, const JobStatus& status, const Ledger& ledger) {
   const auto failed_trials = std::ranges::count_if(ledger.attempts(), [&](const auto& entry) {
     return entry.second.job == row.id && entry.second.trial == Trial::kFailed;
   });
-  ASSERT_LE(status.attempt, 1 + status.restarts + failed_trials) << base::ToString(row.id);
+  const auto not_started = std::ranges::count_if(ledger.attempts(), [&](const auto& entry) {
+    const AttemptRow& attempt = entry.second;
+    return attempt.job == row.id && attempt.attempt < status.attempt && attempt.end &&
+           attempt.end->outcome == job::Outcome::kLaunchFailed;
+  });
+  ASSERT_LE(status.attempt, 1 + status.restarts + failed_trials + not_started)
+      << base::ToString(row.id);
   if (row.auto_micro_batch == 0) return;
   ASSERT_EQ(row.auto_micro_batch, SimCluster::kAutoMicroBatch);
   const int64_t micro_batch = *row.spec.train.micro_batch_size;
