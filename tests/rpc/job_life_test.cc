@@ -122,13 +122,13 @@ TEST(JobLife, MessagesThatCannotBeReadAreCountedAndSaidAndStopNothing) {
   worker.Report(rank, job::RankDropped{3});
   worker.Succeed(rank);
   EXPECT_EQ(site.WaitForState(job, "FINISHED").outcome(), "SUCCEEDED");
+  const v1::JobDetail detail = site.Get(job);
   std::vector<std::string> said;
-  for (const v1::JobEvent& event : site.Get(job).events()) {
+  for (const v1::JobEvent& event : detail.events()) {
     if (event.text().find("can't be read") != std::string::npos) said.push_back(event.text());
   }
   ASSERT_EQ(said.size(), 2u) << "of the first and the tenth";
   EXPECT_EQ(said[1].rfind("rank 0: messages that can't be read: 10, this one: ", 0), 0u) << said[1];
-  const v1::JobDetail detail = site.Get(job);
   EXPECT_TRUE(std::ranges::any_of(detail.events(), [](const v1::JobEvent& event) {
     return event.text().starts_with("rank 0: 3 messages of progress and metrics are lost");
   }));
