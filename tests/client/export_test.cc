@@ -133,7 +133,7 @@ TEST_F(ExportTest, WhereAJobOwnsItsFolderItRunsAgainInAnother) {
   EXPECT_NE(folder_.Read("out/README.md").find("`trainctl submit job.json` runs it again"),
             std::string::npos);
   job::JobSpec saving = Tiny("tiny", 2);
-  saving.output.dir = "/runs/tiny";
+  saving.output = {.dir = "/runs/tiny", .save = job::Save::kFinal};
   coordinator_.details["j1"].set_job_json(job::ToJson(saving));
   Export("j1", {"--overwrite"});
   const std::string readme = folder_.Read("out/README.md");

@@ -54,8 +54,13 @@ TEST_F(TrainctlTest, WorkersRemoveNeedsAName) {
 }
 
 TEST_F(TrainctlTest, ANameOfSeveralJobsIsTheNewestAndIsSaid) {
-  ASSERT_EQ(site_.Submit("twin"), "j1");
-  ASSERT_EQ(site_.Submit("twin"), "j2");
+  for (const char* request_id : {"first", "second"}) {
+    v1::SubmitRequest request;
+    request.set_request_id(request_id);
+    request.add_jobs()->set_job_json(JobJson("twin"));
+    v1::SubmitResponse response;
+    ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Submit, request, &response).ok());
+  }
   const std::string both = "2 jobs have the name 'twin': j2, j1";
   const Ended status = Run({"status", "twin", "-o", "name"});
   EXPECT_EQ(status.out, "j2\n");
