@@ -291,8 +291,8 @@ TEST_F(CoordinatorTest, AnInspectionThatNobodyAnswersIsUnavailableAfterItsDeadli
 
 TEST_F(CoordinatorTest, WhatAnOlderStreamStillSaysIsDropped) {
   Join(older_);
-  Join(newer_);
-  EXPECT_EQ(older_.end.get_future().get().code, base::Code::kConflict);
+  Join(newer_);  // of the same process
+  EXPECT_EQ(older_.end.get_future().get().code, base::Code::kUnavailable);
   loop_.Call([&] {
     coordinator_.WorkerSampled(older_, "a/0", {.power_watts = 100}, {});
     coordinator_.WorkerLeft(older_, "a/0");
