@@ -43,13 +43,16 @@ base::Result<DeviceGroup> BestDevices(const job::JobSpec& job, const Site& site)
 // The times of earlier runs of the same shape take the place of predictions from rates.
 void TakeEarlierRuns(Context& context, const DeviceGroup& group, const job::Inspection& inspection,
                      std::vector<advice::Way>* ways) {
+  std::vector<job::SiteDevice> devices;
+  for (const SiteWorker& worker : group.workers) devices.push_back(worker.device);
   std::vector<Assessment> assessments;
   for (const advice::Way& way : *ways) {
     if (assessments.size() == kMostAsked) break;
     assessments.push_back({.job = way.job,
                            .inspection = inspection,
                            .prediction = way.memory,
-                           .candidates = group.workers});
+                           .candidates = group.workers,
+                           .device_name = job::DeviceNameOf(way.job, group.device, devices)});
   }
   PredictTimes(context, &assessments);
   for (size_t i = 0; i < assessments.size(); ++i) (*ways)[i].time = assessments[i].time;
