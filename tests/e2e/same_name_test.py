@@ -93,7 +93,7 @@ class UnfitWorker(ClusterTest):
             self.assertTrue(job["placement"][0].endswith("/1"), job)
         full = self.workers()["0"]
         self.assertEqual(full["state"], "DIRTY")
-        self.assertIn("full", full["reason"])
+        self.assertIn("No space left on device", full["reason"])
         filler.unlink()
         self.expect_devices_free(30)
 
