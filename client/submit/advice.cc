@@ -197,6 +197,7 @@ Sweep TrialOf(const Advice& advice, size_t ways, int64_t steps) {
     point.job.data.val_split_fraction = 0;
     point.job.output = {};
     point.job.checkpoint = {};
+    point.job.exclusive = true;  // nothing else in its measurement
     sweep.axes.front().values.push_back(point.values.front());
     sweep.points.push_back(std::move(point));
   }

@@ -49,7 +49,7 @@ class AdviseVerb : public Verb {
         "what may change although it changes what is learned: " + std::string(advice::kLiberties));
     arguments.Text("--price", "PRICE", &price_text_, "of one device and hour: 2.50/GPUh");
     arguments.Number("--try", "N", &tried_,
-                     "run the first N for a few steps, one after the other, and show what was "
+                     "run the first N for a few steps, each alone on its hosts, and show what was "
                      "measured");
     arguments.Number("--steps", "N", &steps_, "of each way that is tried; default 10");
     arguments.Needs("--steps", {"--try"});

@@ -125,6 +125,7 @@ TEST_F(AdviseTest, ATrialKeepsNothing) {
     EXPECT_EQ(job->train.max_steps, 5);
     EXPECT_EQ(job->output.dir, std::nullopt);
     EXPECT_EQ(job->data.val_split_fraction, 0);
+    EXPECT_TRUE(job->exclusive);
   }
 }
 
