@@ -4,13 +4,11 @@
 #include <grpcpp/support/status.h>
 
 #include "common/base/result.h"
-#include "common/wire/grpc_code.h"
 
 namespace trainctl::rpc {
 
-inline grpc::Status ToGrpc(const base::Error& error) {
-  return grpc::Status(static_cast<grpc::StatusCode>(wire::ToGrpcCode(error.code)), error.message);
-}
+// A message of many lines is cut behind a whole one: peers refuse headers beyond 8 KiB.
+grpc::Status ToGrpc(const base::Error& error);
 
 template <class T>
 grpc::Status ToGrpc(const base::Result<T>& result) {

@@ -2,6 +2,7 @@
 // and the coordinator goes on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -38,7 +39,8 @@ TEST(MalformedInput, EachFaultOfASubmissionIsRefusedWithItsPlace) {
       {"jobs:", [](auto& r) { r.clear_jobs(); }},
       {"jobs:",
        [](auto& r) {
-         while (r.jobs_size() <= 1000) *r.add_jobs() = r.jobs(0);
+         // Empty: ThreadSanitizer takes 20 s to free 1,001 whole ones that gRPC handed over.
+         while (r.jobs_size() <= 1000) r.add_jobs();
        }},
       {"group_name:", [](auto& r) { *r.add_jobs() = r.jobs(0); }},
       {"group_name:", [](auto& r) { r.set_group_name("a\nb"); }},
@@ -93,6 +95,21 @@ TEST(MalformedInput, AllProblemsOfAllJobsAreListedAtOnce) {
   EXPECT_NE(message.find("request_id"), std::string::npos) << message;
   EXPECT_NE(message.find("jobs[1]"), std::string::npos) << message;
   EXPECT_NE(message.find("jobs[2]"), std::string::npos) << message;
+}
+
+// gRPC puts the message into a header, and a peer refuses headers of more than 8 KiB.
+TEST(MalformedInput, OfVeryManyProblemsTheFirstAreToldAndTheOthersCounted) {
+  TestSite site;
+  v1::SubmitRequest request = ValidSubmit();
+  request.set_group_name("lab");
+  while (request.jobs_size() < 500) request.add_jobs()->set_job_json("{");
+  v1::SubmitResponse response;
+  const grpc::Status status = site.Call(&Stub::Submit, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  const std::string& message = status.error_message();
+  EXPECT_NE(message.find("jobs[1]: "), std::string::npos) << message;
+  const auto told = std::ranges::count(message, '\n');
+  EXPECT_TRUE(message.ends_with("… and " + std::to_string(499 - told) + " lines more")) << message;
 }
 
 TEST(MalformedInput, ARequestBeyondTheMessageBoundIsRefused) {

@@ -20,7 +20,7 @@
 namespace trainctl::rpc_test {
 
 // Whatever a test waits for happens long before; it fails otherwise.
-inline constexpr std::chrono::seconds kDeadline{20};
+inline constexpr std::chrono::seconds kDeadline{60};
 
 // An inspection of 1,000 rows and a model of no size.
 std::string InspectionJson();
