@@ -1,7 +1,6 @@
 #include "server/core/gang.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include "common/job/output_folder.h"
@@ -51,13 +50,8 @@ bool AwaitsDeviceWord(Turn& turn, const Rank& rank) {
 }
 
 void ReleaseDevices(Turn& turn, const LiveAttempt& attempt) {
-  std::set<std::string> hosts;
-  for (const Rank& rank : attempt.ranks) {
-    Worker& worker = WorkerOf(turn.state, rank);
-    worker.holder.reset();
-    hosts.insert(worker.row.host);
-  }
-  for (const std::string& host : hosts) UpdateFreeOfHost(turn, host);
+  for (const Rank& rank : attempt.ranks) WorkerOf(turn.state, rank).holder.reset();
+  UpdateFreeOfHosts(turn, attempt);
   turn.placement_may_change = true;  // a host may be empty now, though its devices be not free
 }
 
@@ -75,8 +69,8 @@ void TakeDevices(Turn& turn, Job& job, const std::vector<placement::DeviceId>& d
     if (WorkerOf(turn.state, rank).row.device.kind == job::DeviceKind::kCpu &&
         job.row.spec.exclusive)
       rank.row.device_name = job::CpuSlotName(ThreadsOf(turn.state, job, rank.row));
-    UpdateFreeOfHost(turn, rank.row.host);
   }
+  UpdateFreeOfHosts(turn, attempt);
 }
 
 void Requeue(Turn& turn, Job& job) {

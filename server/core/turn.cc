@@ -3,6 +3,16 @@
 #include "common/base/check.h"
 
 namespace trainctl::core {
+namespace {
+
+void SetFree(Turn& turn, const Worker& worker, bool host_is_owned) {
+  const bool placeable = worker.connected && worker.word == DeviceWord::kFree && !worker.holder &&
+                         worker.strays.empty() && !host_is_owned;
+  turn.state.free.SetFree(worker.device, placeable);
+  if (placeable) turn.placement_may_change = true;
+}
+
+}  // namespace
 
 void SaveJob(Turn& turn, Job& job) {
   job.status.progress = Progress(job);
@@ -38,16 +48,17 @@ LiveRank FindLiveRank(State& state, const job::RankKey& key) {
   return {live->second, &attempt.ranks[key.rank]};
 }
 
-void UpdateFreeOfHost(Turn& turn, const std::string& host) {
-  for (const Worker* worker : turn.state.hosts.at(host)) UpdateFree(turn, *worker);
+void UpdateFree(Turn& turn, const Worker& worker) {
+  SetFree(turn, worker, OwnerOfHost(turn.state, worker.row.host) != nullptr);
 }
 
-void UpdateFree(Turn& turn, const Worker& worker) {
-  const bool placeable = worker.connected && worker.word == DeviceWord::kFree && !worker.holder &&
-                         worker.strays.empty() &&
-                         OwnerOfHost(turn.state, worker.row.host) == nullptr;
-  turn.state.free.SetFree(worker.device, placeable);
-  if (placeable) turn.placement_may_change = true;
+void UpdateFreeOfHosts(Turn& turn, const LiveAttempt& attempt) {
+  std::set<std::string> hosts;
+  for (const Rank& rank : attempt.ranks) hosts.insert(WorkerOf(turn.state, rank).row.host);
+  for (const std::string& host : hosts) {
+    const bool is_owned = OwnerOfHost(turn.state, host) != nullptr;
+    for (const Worker* worker : turn.state.hosts.at(host)) SetFree(turn, *worker, is_owned);
+  }
 }
 
 }  // namespace trainctl::core

@@ -39,7 +39,7 @@ LiveRank FindLiveRank(State& state, const job::RankKey& key);
 // Brings State::free in line with what is known of the worker; to be called after each change of
 // it.
 void UpdateFree(Turn& turn, const Worker& worker);
-// The same of all workers of a host, after a change of who has it.
-void UpdateFreeOfHost(Turn& turn, const std::string& host);
+// The same of all workers of the attempt's hosts, after it took or left its devices.
+void UpdateFreeOfHosts(Turn& turn, const LiveAttempt& attempt);
 
 }  // namespace trainctl::core
