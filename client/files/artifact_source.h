@@ -1,4 +1,4 @@
-// The files of what a rank has saved, read where they lie on this machine or through the
+// The files that a rank has saved. They are read where they lie on this machine, or through the
 // coordinator from the worker of their host. Not thread-safe.
 #pragma once
 

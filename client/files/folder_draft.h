@@ -27,8 +27,7 @@ class FolderDraft {
   FolderDraft(const FolderDraft&) = delete;
   FolderDraft& operator=(const FolderDraft&) = delete;
 
-  // To the end of a file at the relative path, which is made where it is not there, with its
-  // folders.
+  // Appends to the file at the relative path. A missing file is made, with its folders.
   base::Status Append(const std::string& path, std::string_view text);
 
   // Syncs, and puts the folder in its place.

@@ -37,8 +37,8 @@ class Inspector {
   std::map<std::string, base::Result<job::Inspection>> answers_;
 };
 
-// Asks the coordinator for earlier runs of the same shapes, and predicts the time of each
-// assessment whose model was inspected.
+// Asks the coordinator for earlier runs of the same shapes. Predicts the time of each assessment
+// whose model was inspected.
 void PredictTimes(Context& context, std::vector<Assessment>* assessments);
 
 }  // namespace trainctl::client

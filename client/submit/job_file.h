@@ -24,8 +24,8 @@ struct JobFile {
 };
 
 // kNotFound: no such file, no such experiment. kInvalid: the message lists all problems, one a
-// line. Paths in the file are relative to the file, those in overrides to the current folder, as
-// every path that is typed.
+// line. Paths in the file are relative to the file. Paths in overrides are relative to the current
+// folder, as every path that is typed.
 base::Result<JobFile> OpenJobFile(const JobFileOptions& options);
 
 // Of a text that came from elsewhere; options.path names it in messages.

@@ -36,8 +36,8 @@ int SubmitJobs(Context& context, const JobFile& file, const SubmitOptions& optio
 base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile& file,
                                                 const Site& site, bool force);
 
-// All or nothing. kInvalid: jobs that this site refuses, all listed. kUnavailable: after some tries
-// under one request id, so that an answer that was lost on the way is no second submission.
+// All or nothing. kInvalid: jobs that this site refuses, all listed. kUnavailable: no answer after
+// some tries. All tries have one request id, so a lost answer causes no second submission.
 base::Result<v1::SubmitResponse> Send(Context& context, Api& api, const JobFile& file,
                                       const std::vector<Assessment>& assessments, bool force);
 

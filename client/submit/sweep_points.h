@@ -30,11 +30,11 @@ struct Sweep {
 // "1,2,4" is three values; commas within brackets and quotes belong to a value.
 std::vector<std::string> SplitValues(const std::string& text);
 
-// Of a file with one job. Overrides with several values are the axes, except of name, notes and
-// tags, which are texts. Where the micro batch varies and no override says what the batch is, each
-// point has the global batch that the file's own micro batch has: accumulation adapts. kInvalid:
-// nothing varies, too many points, a value twice, or a fault of the file or of a value, with its
-// place.
+// Plans the points of a file with one job. Overrides with several values are the axes. Overrides of
+// name, notes and tags are texts, never axes. The global batch stays if the micro batch varies and
+// no override says what the batch is. Each point then has the global batch that the file's own
+// micro batch has: accumulation adapts. kInvalid: nothing varies, too many points, a value twice, a
+// fault of the file or of a value. The message names the place.
 base::Result<Sweep> PlanSweep(const JobFileOptions& options);
 
 }  // namespace trainctl::client

@@ -9,10 +9,10 @@
 
 namespace trainctl::base {
 
-// The candidate with the fewest edits (insert, delete, replace, swap of neighbours; letter case is
-// free), the first of equals. nullopt where even that needs more than a third of the longer name's
-// letters (at least one edit is always allowed). Work is bounded: names longer than 64 bytes have
-// no nearest.
+// The candidate with the fewest edits, the first of equals. An edit inserts, deletes or replaces a
+// letter, or swaps neighbours; letter case is free. nullopt if that needs more edits than a third
+// of the longer name's letters. One edit is always allowed. Work is bounded: names longer than 64
+// bytes have no nearest.
 std::optional<std::string_view> Closest(std::string_view name,
                                         std::span<const std::string_view> candidates);
 

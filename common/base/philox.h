@@ -1,6 +1,6 @@
-// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror, Shaw: "Parallel Random
-// Numbers: As Easy as 1, 2, 3" (SC 2011), for host and device. Randomness is counted, not kept: a
-// number is a pure function of (seed, stream, place), so it is the same under recomputation, at any
+// Philox4x32-10, a counter-based generator for host and device. Source: Salmon, Moraes, Dror, Shaw,
+// "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011). Randomness is counted, not kept: a
+// number is a pure function of (seed, stream, place). So it is the same under recomputation, at any
 // world size and after a resume. Pure.
 #pragma once
 

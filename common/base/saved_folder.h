@@ -20,9 +20,9 @@
 
 namespace trainctl::base {
 
-// Where a run keeps its checkpoints: in a folder of this name within its output.dir, beside the
-// model. They come and go, also long after the model was saved, so they are no part of it when its
-// files are listed, counted or copied.
+// A run keeps its checkpoints in a folder of this name within its output.dir, beside the model.
+// Checkpoints come and go, also long after the model was saved. So they are no part of the model
+// when its files are listed, counted or copied.
 inline constexpr std::string_view kCheckpointsFolder = "checkpoints";
 
 // Beside it: whose the folder is (common/job/output_folder.h). No part of what was saved either.

@@ -40,7 +40,7 @@ struct Fit {
 std::optional<Fit> BestFit(const JobSpec& job, const Inspection& inspection,
                            const std::vector<SiteDevice>& devices);
 
-// Empty where some devices can hold the job, where nothing is known of their size, and where the
+// Empty if some devices can hold the job, or if nothing is known of their size. Empty too if the
 // job expects to run out of memory. Else one problem that says what is predicted, what there is,
 // and which settings would fit (fitting_settings.h).
 std::vector<Problem> CheckFit(const JobSpec& job, const Inspection& inspection,

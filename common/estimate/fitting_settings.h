@@ -18,10 +18,11 @@ struct FittingSetting {
   JobSpec job;  // with the change made
 };
 
-// At most four, cheapest change first: those that leave the result as it is (a smaller micro batch
-// with accumulation, checkpointing, both; sharding over the site's devices, the optimizer in host
-// memory), then those that do not (bf16, LoRA, QLoRA). Each passes the check of a job, its model
-// and the site, and fits by its estimate with a margin (fit.h). The global batch stays.
+// At most four, cheapest change first. Those that leave the result as it is come first: a smaller
+// micro batch with accumulation, checkpointing, both; sharding over the site's devices, the
+// optimizer in host memory. Then come those that change it: bf16, LoRA, QLoRA. Each passes the
+// check of a job, its model and the site. Each fits by its estimate with a margin (fit.h). The
+// global batch stays.
 std::vector<FittingSetting> FindFittingSettings(const JobSpec& job, const Inspection& inspection,
                                                 const std::vector<SiteDevice>& devices);
 

@@ -12,11 +12,13 @@
 
 namespace trainctl::job {
 
-// The estimate of the way that ranks go on devices of this size, or of the job's own limit where
-// that is smaller. They hold whole gradients where that needs no more than to reduce in each micro
-// step, or leaves the margin of fit.h. So a job that fits is never made one that does not.
-// device_bytes 0, not known: the way that needs less, by which it is told whether a job fits, and
-// which micro batch does.
+// The estimate of the way that ranks go on devices of this size. The job's own limit counts instead
+// if it is smaller. Ranks hold whole gradients if that needs no more than to reduce in each micro
+// step. They hold them too if that leaves the margin of fit.h. So a job that fits is never made one
+// that does not.
+//
+// device_bytes 0: the size is not known, and the way is the one that needs less. It tells whether a
+// job fits, and which micro batch does.
 MemoryEstimate EstimateMemoryOn(const JobSpec& job, const Inspection& inspection, DeviceKind device,
                                 int64_t device_bytes);
 

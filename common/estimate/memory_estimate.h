@@ -10,57 +10,54 @@
 //   bf16-true     2 N                            2                        2
 //   bf16-mixed    6 N (fp32 master + bf16 copy)  4                        2
 //
-//   frozen       with LoRA the base is frozen: e a parameter, no gradient, no moments; trainable
-//   are A [r, in] and B [out, r] of each
-//                target.
-//   quantize     the matrices of the blocks are 4-bit codes: nf4 4.5, nf4-dq 4.127 bits a
-//   parameter. A unit's are unpacked into e a
-//                parameter while it is at work.
-//   optimizer    AdamW 2 s N, SGD s N with momentum, else 0; AdamW in 8 bits 2 (1 + 4/256) a
-//   parameter, 8 in tensors below 4,096 elements.
-//                N counts what is trainable. Allocated before the first step.
-//   offload      the device holds e a trainable parameter and no moments; optimizer_cpu is 12 N of
-//   host memory. Pinned staging buffers are
-//                not counted.
-//   activations  saved of each block: n · (e · (2 H + (h + 2 k) D + h D + 2 F) + 4 · (2 + h)),
-//   which are block input, packed qkv,
-//                attention output, residual stream between attention and FFN, gate and up; two rstd
-//                and the logsumexp in fp32. LoRA adds n e r for each adapted matrix; a head size
-//                that is no multiple of 8 (GPUs) the padded attention output. A checkpointed block
-//                saves its input, n e H, and all of the above again during its own backward. The
-//                head saves its input, n e H.
-//   grads        of units: embedding; block; head with the final norm. A tied embedding and head
-//   are one unit, alive from the head to the
-//                end of the backward. Without accumulation and max_norm only the unit in backward
-//                has storage, under ddp (and offload) also the one being reduced (copied).
-//                Otherwise all units' accumulated gradients have: with accumulation from the first
-//                micro step on, with max_norm until the step's end.
-//   fsdp         params, moments and held gradients are 1/W, each unit padded to 256 W. Whole
-//   weights (e a parameter) of two units are
-//                alive at once, the one at work and the one fetched ahead; under sharding grad_op
-//                each from its first use to its last backward. Whole gradients of two units and one
-//                reduced shard; where gradients are held whole over the micro steps
-//                (gradient_holding.h) those of all units, and no held shards. fsdp_unit model: all
-//                whole weights, and whole gradients of all units that have gone back. With LoRA
-//                only the frozen weights are sharded and gathered; adapters are as under ddp. On
-//                one device nothing is sharded.
-//   head         normalized input and its gradient, 2 n e H, and chunks of 2,048 rows of logits: e
-//   V a row where fused, else with the fp32
-//                temporaries of the reference loss.
-//   block        working buffers of the backward: the fused SwiGLU's 4 F and 1 H of e a position
-//   (LoRA on the matrix behind it: 5 F with
-//                dropout; without: 3 F), or the reference's fp32 temporaries.
+//   frozen         with LoRA the base is frozen: e a parameter, no gradient, no moments. Trainable
+//                  are A [r, in] and B [out, r] of each target.
+//   quantize       the matrices of the blocks are 4-bit codes: nf4 4.5, nf4-dq 4.127 bits a
+//                  parameter. A unit's are unpacked into e a parameter while it is at work.
+//   optimizer      AdamW 2 s N; SGD s N with momentum, else 0. AdamW in 8 bits 2 (1 + 4/256) a
+//                  parameter, 8 in tensors below 4,096 elements. N counts what is trainable.
+//                  Allocated before the first step.
+//   offload        the device holds e a trainable parameter and no moments; optimizer_cpu is 12 N
+//                  of host memory. Pinned staging buffers are not counted.
+//   activations    saved of each block: n · (e · (2 H + (h + 2 k) D + h D + 2 F) + 4 · (2 + h)).
+//                  The first sum is block input, packed qkv, attention output, residual stream
+//                  between attention and FFN, gate and up. The second is two rstd and the
+//                  logsumexp, in fp32. LoRA adds n e r for each adapted matrix. A head size that is
+//                  no multiple of 8 adds, on GPUs, the padded attention output. A checkpointed
+//                  block saves its input, n e H, and all of the above again during its own
+//                  backward. The head saves its input, n e H.
+//   grads          of units: embedding; block; head with the final norm. A tied embedding and head
+//                  are one unit, alive from the head to the end of the backward. Without
+//                  accumulation and max_norm only the unit in backward has storage. Under ddp and
+//                  offload the one being reduced (copied) has it too. Otherwise all units'
+//                  accumulated gradients have: with accumulation from the first micro step on, with
+//                  max_norm until the step's end.
+//   fsdp           params, moments and held gradients are 1/W, each unit padded to 256 W. Whole
+//                  weights (e a parameter) of two units are alive: the one at work and the one
+//                  fetched ahead. Under sharding grad_op each is alive from its first use to its
+//                  last backward. Whole gradients of two units are alive, and one reduced shard.
+//                  Gradients may be held whole over the micro steps (gradient_holding.h). Then
+//                  those of all units are alive, and no held shards. fsdp_unit model: all whole
+//                  weights, and whole gradients of all units that have gone back. With LoRA only
+//                  the frozen weights are sharded and gathered; adapters are as under ddp. On one
+//                  device nothing is sharded.
+//   head           normalized input and its gradient, 2 n e H, and chunks of 2,048 rows of logits.
+//                  A row is e V if fused, else with the fp32 temporaries of the reference loss.
+//   block          working buffers of the backward: the fused SwiGLU's 4 F and 1 H of e a position,
+//                  or the reference's fp32 temporaries. With LoRA on the matrix behind it: 5 F with
+//                  dropout, 3 F without.
 //   deterministic  beside a unit's gradient those of all ranks, and their sum.
-//   CPU slots    run the reference; bf16 matrices are multiplied in fp32 copies; optimizer_cpu is
-//   in the same memory and counts. The gradient norm has fp64 temporaries of a piece; AdamW in 8
-//   bits has fp32 ones of a piece (memory_reference.h).
-//   beside       token ids and targets, 16 n; rotary tables, 4 D for each position up to
-//   max_seq_length.
+//   CPU slots      run the reference. bf16 matrices are multiplied in fp32 copies. optimizer_cpu is
+//                  in the same memory and counts. The gradient norm has fp64 temporaries of a
+//                  piece; AdamW in 8 bits has fp32 ones of a piece (memory_reference.h).
+//   beside         token ids and targets, 16 n; rotary tables, 4 D for each position up to
+//                  max_seq_length.
 //
 // peak = params + optimizer + the largest over the moments of the backward: the head, each block,
-// the embedding. Workspaces of libraries are left out. Where it is worked out: memory_units
-// (elements), memory_state (what is held), memory_activations, memory_reference (the reference
-// kernels), memory_step (moments).
+// the embedding. Workspaces of libraries are left out.
+//
+// Where it is worked out: memory_units (elements), memory_state (what is held), memory_activations,
+// memory_reference (the reference kernels), memory_step (moments).
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
-// How long a job will take: a prediction, from earlier runs of the same shape on the same device
-// where there are any, else from floating point operations and bytes at the device's rates
-// (step_time.h). Evaluation is a third of training. Start and load are those of earlier runs of the
-// model on the device; else loading is counted at 2 GB/s, and 10 s to start. Of a job that goes on
-// from a checkpoint only what remains is counted. Pure, thread-safe.
+// How long a job will take: a prediction. It comes from earlier runs of the same shape on the same
+// device, if there are any. Else it comes from floating point operations and bytes at the device's
+// rates (step_time.h). Evaluation is a third of training. Start and load are those of earlier runs
+// of the model on the device. Else loading is counted at 2 GB/s, and 10 s to start. Of a job that
+// goes on from a checkpoint only what remains is counted. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -73,9 +73,10 @@ std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspe
 // Start and load as these runs took, in place of what was estimated.
 void CountStart(const EarlierStarts& measured, TimeEstimate* estimate);
 
-// "1h 3min, 58min of it training (0.84 s a step), predicted from 3 earlier runs on NVIDIA H200" |
-// "…, predicted from the rates of NVIDIA H200"; and "; 14 s until its first step, as in 2 earlier
-// runs".
+// One of the first two texts. The third is added if earlier runs tell how long the start takes.
+//   "1h 3min, 58min of it training (0.84 s a step), predicted from 3 earlier runs on NVIDIA H200"
+//   "…, predicted from the rates of NVIDIA H200"
+//   "…; 14 s until its first step, as in 2 earlier runs"
 std::string TimeText(const TimeEstimate& estimate);
 
 }  // namespace trainctl::job

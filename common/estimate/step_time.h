@@ -1,37 +1,41 @@
 // Seconds of one optimizer step, from floating point operations and bytes at a device's rates
-// (device_rates.h): a model of where the time goes, whose constants were measured on 2026-11-21 on
-// H200s (deploy/recipes/README.md, README.md) and are named in step_time.cc. It lies between runs
-// of seconds and of minutes: at full power an H200 lowers its clock, so that long runs of 7B take 1
-// to 2 % more than this, and bursts of it some percent less. Pure, thread-safe.
+// (device_rates.h). It models where the time goes. Its constants were measured on 2026-11-21 on
+// H200s (deploy/recipes/README.md, README.md); step_time.cc names them. It lies between runs of
+// seconds and of minutes, since an H200 at full power lowers its clock. Long runs of 7B take 1 to 2
+// % more than this, and bursts of it some percent less. Pure, thread-safe.
 //
-// Legend as in memory_estimate.h; N_m parameters of matrices that a position is multiplied with
-// (blocks and head), T positions of a row, W devices, a accumulation. Of one micro step on one
-// device:
-//   flops    a position: 6 N_m; a frozen base 4 N_m, and 6 for each parameter of the adapters;
-//   attention 6 L h D T (causal), times four,
-//            for its kernels are slower by that, and sixteen for head sizes that they pad; where
-//            blocks are checkpointed, their forward again but for each one's last matrix; 2 N_m of
-//            blocks and a third of attention where nothing in them is trained
-//   bytes    a position: e (L (30 H + 9 F) + 4 V) of norms, rotations, SwiGLU and logits, a third
-//   of a block's again where it is
-//            checkpointed, three times as many in reference kernels; of each adapted matrix e (8 in
-//            + 4 out), since its products with r columns are passes over their operands; 2.6 a
-//            parameter of 4-bit matrices, twice, to unpack them; s a parameter where gradients
-//            accumulate
-//   kernels  40 of a block and 14 of an adapted matrix, at a launch each
-//   traffic  fsdp: e P (W − 1) / W in forward and again in backward (once under grad_op and for the
-//   whole model as one unit), and s P of
-//            gradients (once a step where they are held whole: gradient_holding.h). ddp: 2 s P (W −
-//            1) / W once a step
-// Each collective (one a unit and gather or reduction) takes 50 us more than its bytes.
-// Traffic and arithmetic run at once and slow each other down: together they take the longer and
-// 0.45 of the shorter; one after the other where the whole model is one unit. Once a step: the
-// optimizer's bytes a trainable parameter of this rank (read and written: 14 bf16-true, 28 32-true,
-// 30 mixed with AdamW; 6, 12, 14 with SGD; in 8 bits 10, 18, 20, whose arithmetic takes 1.7 times
-// that) at the device's memory rate; or on the host, at 6.0e9 parameters a second for all its
-// ranks, hidden behind the last backward, with e P / W both ways between host and device. T of a
-// micro batch of n rows is between the mean and the longest row, mean + (longest − mean) (n − 1) /
-// (n + 7), as in data/alpaca*.json, and then half of the 64 that it is padded up to.
+// Legend as in memory_estimate.h. N_m: parameters of matrices that a position is multiplied with
+// (blocks and head). T positions of a row, W devices, a accumulation.
+//
+// Of one micro step on one device:
+//   flops    a position: 6 N_m; with a frozen base 4 N_m, and 6 for each parameter of the adapters.
+//            Attention is 6 L h D T (causal) times four, since its kernels are slower by that. The
+//            factor is sixteen for head sizes that the kernels pad. Checkpointed blocks add their
+//            forward again, but for each one's last matrix. Blocks in which nothing is trained take
+//            2 N_m and a third of attention.
+//   bytes    a position: e (L (30 H + 9 F) + 4 V) of norms, rotations, SwiGLU and logits. A
+//            checkpointed block adds a third again; reference kernels take three times as many.
+//            Each adapted matrix adds e (8 in + 4 out): its products with r columns are passes over
+//            their operands. A parameter of 4-bit matrices adds 2.6 twice, to unpack it. A
+//            parameter adds s if gradients accumulate.
+//   kernels  40 of a block and 14 of an adapted matrix, at a launch each.
+//   traffic  fsdp: e P (W − 1) / W in forward and again in backward. It comes only once under
+//            grad_op, and for the whole model as one unit. Gradients add s P, only once a step if
+//            they are held whole (gradient_holding.h). ddp: 2 s P (W − 1) / W once a step.
+// Each collective (one a unit and gather or reduction) takes 50 us more than its bytes. Traffic and
+// arithmetic run at once and slow each other down: together they take the longer and 0.45 of the
+// shorter. They run one after the other if the whole model is one unit.
+//
+// Once a step comes the optimizer. On the device its bytes are read and written at the
+// memory rate. Bytes a trainable parameter of this rank:
+//   AdamW            14 bf16-true, 28 32-true, 30 mixed
+//   SGD               6 bf16-true, 12 32-true, 14 mixed
+//   AdamW in 8 bits  10 bf16-true, 18 32-true, 20 mixed; its arithmetic takes 1.7 times that
+// On the host it updates 6.0e9 parameters a second for all its ranks, hidden behind the last
+// backward. Then e P / W goes both ways between host and device.
+//
+// T of a micro batch of n rows is between the mean and the longest row: mean + (longest − mean) (n
+// − 1) / (n + 7), as in data/alpaca*.json. Half of the 64 that it is padded up to is added.
 #pragma once
 
 #include "common/estimate/device_rates.h"

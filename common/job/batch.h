@@ -16,8 +16,8 @@ struct BatchPlan {
   int64_t global = 1;        // rows per optimizer step
 };
 
-// kInvalid where global is not divisible by micro × devices (the message names the nearest that
-// work), and where a number is below 1. micro_batch_size "auto" counts as 1.
+// kInvalid: global is not divisible by micro × devices, or a number is below 1. The message names
+// the nearest that work. micro_batch_size "auto" counts as 1.
 base::Result<BatchPlan> PlanBatch(const JobSpec& job);
 
 // Optimizer steps of one epoch: floor(train_rows / global); the rows that are left over are not
@@ -39,13 +39,13 @@ Split SplitRows(const DataSpec& data, int64_t rows);
 // lr_warmup_steps, or ceil(total × lr_warmup_fraction) as transformers has it; may exceed the run.
 int64_t WarmupSteps(const TrainSpec& train, int64_t total_steps);
 
-// The learning rate of optimizer step `step` (0-based) of total. With w warm-up steps and peak = lr
-// (× devices under lr_scaling linear, which is global / (micro × accumulation)):
-//   step < w   peak · (step + 1) / w, so that the first step already learns and step w − 1 has the
-//   peak after      with t = step − w of n = total − w: cosine peak · (1 + cos(π t / n)) / 2
-//   (torch's CosineAnnealingLR with T_max = n),
-//              linear peak · (1 − t / n), or constant. Step w has the peak again; zero would be
-//              reached at `total`, which is no step.
+// The learning rate of optimizer step `step` (0-based) of total. w is the number of warm-up steps,
+// and peak = lr. Under lr_scaling linear, peak is lr × devices, which is global / (micro ×
+// accumulation).
+//   step < w   peak · (step + 1) / w, so the first step already learns and step w − 1 has the peak
+//   after      with t = step − w of n = total − w: cosine peak · (1 + cos(π t / n)) / 2 (torch's
+//              CosineAnnealingLR with T_max = n), linear peak · (1 − t / n), or constant
+// Step w has the peak again. Zero would be reached at `total`, which is no step.
 double LearningRate(const JobSpec& job, const BatchPlan& batch, int64_t step, int64_t total_steps);
 
 }  // namespace trainctl::job

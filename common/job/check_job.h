@@ -13,15 +13,15 @@
 namespace trainctl::job {
 
 // All problems at once: ranges, names, indivisible batches (with the nearest that work),
-// combinations that make no sense, constraints that are none, features that are not built yet.
-// Paths are keys ("train.global_batch_size"); lines are 0.
+// combinations that make no sense, constraints that are none. Features that are not built yet are
+// problems too. Paths are keys ("train.global_batch_size"); lines are 0.
 std::vector<Problem> CheckJob(const JobSpec& job);
 
 // What is allowed and may surprise: settings that have no effect, nothing kept, a warm-up that
 // outlasts max_steps. One sentence each.
 std::vector<std::string> NotesOn(const JobSpec& job);
 
-// A job's name: 1 … 128 bytes without control characters and '/', and not of an id's form (j12,
+// A job's name has 1 … 128 bytes without control characters and '/'. It has not an id's form (j12,
 // g3), since commands take ids and names alike.
 bool IsUsableName(std::string_view name);
 

@@ -1,9 +1,9 @@
-// The table of combinations: what of strategy × sharding × offload × precision × optimizer × LoRA ×
-// quantize × checkpointing × engine × deterministic × output does not combine, with the reason and
-// what to do. Everything that no row names combines. Pure, thread-safe.
+// The table of combinations: what does not combine, with the reason and what to do. Its settings
+// are strategy, sharding, offload, precision, optimizer, LoRA, quantize, checkpointing, engine,
+// deterministic and output. Everything that no row names combines. Pure, thread-safe.
 //
-// One row is one fact about two or three settings, blamed on the one that is most likely meant to
-// change. What depends on the model is check_model.h; what depends on the site is site.h.
+// One row is one fact about two or three settings. It is blamed on the one that is most likely
+// meant to change. What depends on the model is check_model.h; what depends on the site is site.h.
 #pragma once
 
 #include <span>

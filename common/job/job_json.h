@@ -1,6 +1,7 @@
-// Job and lab files ↔ structs. Strict: unknown keys, duplicate keys, wrong types, overflow, invalid
-// UTF-8, nesting beyond 64 and files beyond 1 MiB are problems with their place. Includes the pure
-// check of check_job.h: what comes back without problems is runnable in principle.
+// Job and lab files ↔ structs. Strict: each of these is a problem with its place: unknown keys,
+// duplicate keys, wrong types, overflow, invalid UTF-8, nesting beyond 64, files beyond 1 MiB.
+// Includes the pure check of check_job.h: what comes back without problems is runnable in
+// principle.
 #pragma once
 
 #include <optional>

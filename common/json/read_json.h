@@ -1,6 +1,6 @@
-// Strict JSON → JsonNode. Refused, each with its place: what is not JSON (comments and trailing
-// commas included), duplicate keys, invalid UTF-8, numbers that no double can hold, nesting and
-// sizes beyond the limits. Never throws; work and memory are linear in the text.
+// Strict JSON → JsonNode. Each of these is refused, with its place: what is not JSON (comments and
+// trailing commas included), duplicate keys, invalid UTF-8; numbers that no double can hold,
+// nesting and sizes beyond the limits. Never throws; work and memory are linear in the text.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What a worker reports about a rank: the rank's own messages, passed on unread, and the two facts
-// that only the worker knows, how its process tree ended and that it could not be started.
+// What a worker reports about a rank: the rank's own messages, passed on unread, and two facts.
+// Only the worker knows these: how the rank's process tree ended, and that it could not be started.
 #pragma once
 
 #include <cstdint>

@@ -59,16 +59,31 @@ def lines(path):
     return (TOP / path).read_text(encoding="utf-8").splitlines()
 
 
-def comment_sentences(path):
-    """The sentences of the comments that have lines of their own."""
-    paragraph = []
+def comment_paragraphs(path):
+    """The paragraphs of the comments that have lines of their own. An indented line, as of a table
+    or a list, begins one; lines that are indented deeper go on with it."""
+    text, first_indent = [], 0
     for line in [*lines(path), ""]:
-        match = re.match(r"\s*//+ ?(.*)$", line)
-        if match and match.group(1).strip():
-            paragraph.append(match.group(1).strip())
-            continue
-        yield from re.split(r"(?<=[.;:!?])\s+(?=\S)", " ".join(paragraph)) if paragraph else ()
-        paragraph = []
+        match = re.match(r"\s*//+( *)(\S.*)$", line)
+        indent = len(match.group(1)) if match else 0
+        goes_on = indent > first_indent > 1 or indent <= 1 >= first_indent
+        if text and not (match and goes_on):
+            yield " ".join(text)
+            text = []
+        if match:
+            first_indent = first_indent if text else indent
+            text.append(match.group(2))
+
+
+def comment_sentences(path):
+    """Up to a full stop, colon, semicolon or the like."""
+    for paragraph in comment_paragraphs(path):
+        yield from re.split(r"(?<=[.;:!?])\s+(?=\S)", paragraph)
+
+
+def words(sentence):
+    """What has a letter or a digit: no operators of a formula, no arrows."""
+    return [word for word in sentence.split() if re.search(r"\w", word)]
 
 
 def includes(path):
