@@ -3,14 +3,14 @@
 //
 // Group commit. Events that wait in the loop's queue together share one transaction. Rows that
 // nobody waits for (progress, metrics, acknowledgements) are held for up to kFlushPeriod or
-// kMaxHeldRows, so that a busy site costs a few transactions a second; whatever else happens takes
-// them along, in order. Nothing is answered, acknowledged or sent to a worker before its rows are
-// on the disk.
+// kMaxHeldRows. So a busy site costs a few transactions a second. Whatever else happens takes the
+// held rows along, in order. Nothing is answered, acknowledged or sent to a worker before its rows
+// are on the disk.
 //
-// Where the disk refuses a commit, everybody who waits is told so, the state is loaded again from
-// what is stored, and the workers' streams are ended: they come back and say again what was not
-// acknowledged. Nothing is accepted that was not stored, and nobody needs to restart the
-// coordinator when the disk has space again.
+// If the disk refuses a commit, everybody who waits is told so. The state is loaded again from what
+// is stored, and the workers' streams are ended. The workers come back and say again what was not
+// acknowledged. Nothing is accepted that was not stored. Nobody needs to restart the coordinator
+// when the disk has space again.
 //
 // Not thread-safe: every method runs on the loop's thread.
 #pragma once

@@ -35,8 +35,9 @@ class Inspections {
   };
 
   // The inspection. kUnavailable: no worker is connected, it went away, had no time, or did not
-  // answer within the deadline. kExhausted: too many questions wait. kInvalid: workers looked, one
-  // of each connected host, and none can read the model or the data (the words of the first).
+  // answer within the deadline. kExhausted: too many questions wait. kInvalid: one worker of each
+  // connected host looked, and none can read the model or the data. The words are those of the
+  // first.
   using Answer = std::function<void(base::Result<job::Inspection>)>;
   using IsIdle = std::function<bool(const std::string& worker)>;
 

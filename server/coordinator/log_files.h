@@ -1,12 +1,13 @@
 // What ranks wrote to stdout and stderr, kept in bounded files under one folder.
 //
-// Layout: FOLDER/<job>/<attempt>/<rank>.log holds a rank's output from its first byte; where that
-// file is full, or bytes are missing because the worker lost them, <rank>.<offset>.log goes on, and
-// the oldest segments are deleted so that a rank keeps at most its bound. An offset counts bytes of
-// the rank's whole output, so that each byte is stored once whatever is sent again. What is stored
-// is known from names and sizes alone, also after a kill in the middle of a write. Files without
-// bytes, which a full disk leaves, are removed. Where bytes are missing, a line in their place says
-// how many (GapMark). Nothing is fsynced: a failure of the host's power may lose the last seconds.
+// Layout: FOLDER/<job>/<attempt>/<rank>.log holds a rank's output from its first byte.
+// <rank>.<offset>.log goes on if that file is full, or if bytes are missing because the worker lost
+// them. The oldest segments are deleted so that a rank keeps at most its bound. An offset counts
+// bytes of the rank's whole output, so that each byte is stored once whatever is sent again. What
+// is stored is known from names and sizes alone, also after a kill in the middle of a write. Files
+// without bytes, which a full disk leaves, are removed. Where bytes are missing, a line in their
+// place says how many (GapMark). Nothing is fsynced: a failure of the host's power may lose the
+// last seconds.
 //
 // Not thread-safe: the loop's thread only.
 #pragma once

@@ -1,4 +1,4 @@
-// Questions to the store that may take a while, on a thread of their own, so that no listing or
+// Questions to the store that may take a while, on a thread of their own. So no listing or
 // comparison delays a submission or a worker. Answers come back on the coordinator's loop.
 #pragma once
 

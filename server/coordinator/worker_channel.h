@@ -45,7 +45,7 @@ class WorkerChannel {
  public:
   virtual ~WorkerChannel() = default;
   // In order; never blocks. A worker that does not read loses its stream once its bounded queue is
-  // full, and is told all again when it comes back.
+  // full. It is told all again when it comes back.
   virtual void Send(const WorkerCommand& command) = 0;
   // Idempotent.
   virtual void End(const base::Error& reason) = 0;

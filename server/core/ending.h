@@ -1,8 +1,8 @@
 // What an attempt's end is called, from how its ranks ended: pure. Internal to this room.
 //
 // A gang fails as one, so one rank's failure shows as errors of all. The outcome is that of the
-// cause: what a rank says or suffers for a reason of its own comes before what follows from a
-// peer's death, and ends that our own StopRank brought about are no cause at all.
+// cause. What a rank says or suffers for a reason of its own comes before what follows from a
+// peer's death. Ends that our own StopRank brought about are no cause at all.
 #pragma once
 
 #include <optional>

@@ -69,9 +69,9 @@ struct WorkerFenced {
   std::string worker;
 };
 
-// One report of or about a rank, numbered from 1 for each key, in order on each stream (after a
-// reconnect from the first that Welcome does not acknowledge). Step drops what it has seen already
-// and what is of an old attempt.
+// One report of or about a rank. Reports are numbered from 1 for each key, and come in order on
+// each stream. After a reconnect they come from the first that Welcome does not acknowledge. Step
+// drops what it has seen already and what is of an old attempt.
 struct RankReported {
   std::string worker;  // whose stream it came by: the acknowledgement goes there
   job::RankKey key;

@@ -14,8 +14,8 @@ struct Hang {
 };
 
 // Of a gang without progress. While some rank has not joined: the ranks least far in start-up.
-// Later: of the ranks with the lowest step, those that are not waiting in a collective (all of
-// them, where all wait).
+// Later: of the ranks with the lowest step, those that do not wait in a collective. If all of them
+// wait, all.
 Hang FindHang(const LiveAttempt& attempt, int64_t timeout_seconds);
 
 }  // namespace trainctl::core

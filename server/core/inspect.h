@@ -1,9 +1,9 @@
 // A job that was accepted uninspected is looked at before it is placed. Internal to this room.
 //
 // Such a job waits in State::uninspected and holds back nobody: its inspection may take a minute,
-// or hang. Workers are asked in the queue's order, an idle one first, of all jobs and of each user
-// only a few at once. A job that was submitted by force, whose paths may be there only later, is
-// looked at once its devices are free; until then it waits in the queue as any other.
+// or hang. Workers are asked in the queue's order, an idle one first. Only a few are asked at once,
+// of all jobs and of each user. A job that was submitted by force is looked at once its devices are
+// free. Its paths may be there only then; until then it waits in the queue as any other.
 #pragma once
 
 #include <string>

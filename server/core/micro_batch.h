@@ -7,8 +7,8 @@
 
 namespace trainctl::core {
 
-// The job with the next smaller micro batch, of which there is one, and what is predicted of it on
-// devices of this kind.
+// Returns the job with the next smaller micro batch, of which there is one. With it comes what is
+// predicted of it on devices of this kind.
 UpdateSpec SmallerMicroBatch(const Job& job, job::DeviceKind kind);
 
 }  // namespace trainctl::core

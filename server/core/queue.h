@@ -1,6 +1,6 @@
-// The waiting jobs, in lanes: one lane for each different demand (how many devices, of which kind),
-// because jobs of one lane can be placed exactly when its first can. So a scheduler looks at lanes,
-// never at jobs: 10,000 waiting jobs cost what their few demands cost.
+// The waiting jobs, in lanes: one lane for each different demand (how many devices, of which kind).
+// Jobs of one lane can be placed exactly when its first can. So a scheduler looks at lanes, never
+// at jobs: 10,000 waiting jobs cost what their few demands cost.
 #pragma once
 
 #include <compare>

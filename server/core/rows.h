@@ -41,8 +41,8 @@ struct UnreadableSpec {
   std::string why;
 };
 
-// What never changes of a job once it is placed, but for what UpdateSpec says of a micro batch that
-// was asked as "auto".
+// What never changes of a job once it is placed. The exception is what UpdateSpec says of a micro
+// batch that was asked as "auto".
 struct JobRow {
   base::JobId id;
   base::GroupId group;  // 0: none

@@ -160,11 +160,12 @@ JobProgress Progress(const Job& job);
 // nothing. nullopt: it has told of no step yet, or has made the last one.
 std::optional<double> RemainingSeconds(const Job& job, const Now& now);
 
-// Why a job is where it is, in plain words; empty where there is nothing to say (RUNNING).
-//   QUEUED    "waits for 4 devices: 2 of 4 free; j7 (2 devices, about 12 min left)" | "behind j3,
-//   which waits for 4 devices" | … STARTING  "joining: waits for rank 2 on b/0" | "trial of micro
-//   batch 16" | "loading 1.2 of 13.5 GiB" | … STOPPING  "waits for rank 2 on worker b/0, which is
-//   LOST" | …
+// Why a job is where it is, in plain words; empty if there is nothing to say (RUNNING).
+//   QUEUED    "waits for 4 devices: 2 of 4 free; j7 (2 devices, about 12 min left)"
+//             "behind j3, which waits for 4 devices", …
+//   STARTING  "joining: waits for rank 2 on b/0", "trial of micro batch 16",
+//             "loading 1.2 of 13.5 GiB", …
+//   STOPPING  "waits for rank 2 on worker b/0, which is LOST", …
 std::string Reason(const State& state, const Job& job, const Now& now);
 
 }  // namespace trainctl::core

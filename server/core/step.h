@@ -3,31 +3,30 @@
 //
 // The rules, in one place:
 //   Queue      by priority (higher first), then by age. A job that cannot be placed now holds back
-//   every device that it could use: jobs
-//              behind it get only devices that it could not use. So nothing starves within its
-//              priority, at the price of idle devices while a big gang waits. A job that could not
-//              be placed even on the empty site holds nothing back.
-//   Inspection a job that was accepted uninspected is inspected first, by an idle worker where
-//              there is one. It holds back nobody meanwhile. What cannot be read, or fits no
-//              device, is LAUNCH_FAILED; where nobody looks it starts all the same. One submitted
-//              by force is inspected when its devices are free.
+//              every device that it could use. Jobs behind it get only devices that it could not
+//              use. So nothing starves within its priority, at the price of idle devices while a
+//              big gang waits. A job that could not be placed even on the empty site holds nothing
+//              back.
+//   Inspection a job that was accepted uninspected is inspected first, by an idle worker if there
+//              is one. It holds back nobody meanwhile. What cannot be read, or fits no device, is
+//              LAUNCH_FAILED. If nobody looks it starts all the same. One submitted by force is
+//              inspected when its devices are free.
 //   Placement  a gang gets all its devices in one Step, or none. A device is placeable while its
-//   worker is connected, says that it is
-//              free, and no attempt holds it.
-//   Stop       the first rank that fails stops its gang at once; so do cancel, time_limit,
-//   step_timeout, and a worker away for
-//              worker_grace. No rank of the gang is started again within the attempt.
-//   End        an attempt ends when each rank's processes are proven gone and each connected worker
-//   of it has said whether its device is
-//              free. A rank whose worker stays away for worker_grace is given up, unless another
-//              attempt would follow: that one waits for proof: an exit record, a new boot id, or an
-//              operator's fence. Its device waits for its worker's word in any case.
-//   Trial      of a micro batch that was asked as "auto", in the job's first attempt: a gang that
-//   runs out of memory in it is started again
-//              with a smaller one, at the job's place in the queue and not counted, down to 1. Once
-//              proven, later attempts keep it.
+//              worker is connected, says that it is free, and no attempt holds it.
+//   Stop       the first rank that fails stops its gang at once. So do cancel, time_limit,
+//              step_timeout, and a worker away for worker_grace. No rank of the gang is started
+//              again within the attempt.
+//   End        an attempt ends when two things hold. Each rank's processes are proven gone. Each
+//              connected worker of it has said whether its device is free. A rank whose worker
+//              stays away for worker_grace is given up, unless another attempt would follow. That
+//              one waits for proof: an exit record, a new boot id, or an operator's fence. Its
+//              device waits for its worker's word in any case.
+//   Trial      of a micro batch that was asked as "auto", in the job's first attempt. A gang that
+//              runs out of memory in it is started again with a smaller one, down to 1. That keeps
+//              the job's place in the queue, and is not counted as a restart. Once proven, later
+//              attempts keep it.
 //   Restart    up to max_restarts after FAILED by a signal, HANG, NCCL_ERROR, GPU_FAULT, NODE_LOST;
-//   the job queues again at its place.
+//              the job queues again at its place.
 #pragma once
 
 #include "server/core/actions.h"

@@ -8,10 +8,10 @@
 
 namespace trainctl::core {
 
-// Classes whose devices meet the job's constraints and of which the site has enough for it, free or
-// not, LOST ones included: those that its memory estimate fits, or all where it fits none (such a
-// job was submitted on purpose, or before there were devices). Constraints speak of a device's
-// class, never of its host.
+// Classes whose devices meet the job's constraints and of which the site has enough for it. Devices
+// count whether they are free or not, LOST ones included. If the job's memory estimate fits some of
+// these classes, only those are returned. If it fits none, all are: such a job was submitted on
+// purpose, or before there were devices. Constraints speak of a device's class, never of its host.
 std::vector<placement::ClassId> UsableClasses(const State& state, const Job& job);
 
 // Of which it would hold devices: UsableClasses, and of an exclusive job all classes on their

@@ -1,4 +1,4 @@
-// The policy "pack" (placement.h): ranks of a gang on as few hosts as possible, and small gangs
+// The policy "pack" (placement.h). Ranks of a gang go on as few hosts as possible. Small gangs go
 // where little is free, so that whole hosts stay free for big ones.
 #pragma once
 

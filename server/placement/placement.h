@@ -24,7 +24,7 @@ struct Policy {
 // devices. Lowest indices first. The first is the default.
 std::span<const Policy> Policies();
 
-// Of two classes that would do: a GPU before a CPU slot, then the one with less memory, so that big
+// Of two classes that would do: a GPU before a CPU slot, then the one with less memory. So big
 // devices stay free for who needs them.
 bool Prefer(const DeviceClass& left, const DeviceClass& right);
 

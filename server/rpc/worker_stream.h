@@ -1,6 +1,6 @@
-// One worker's stream. Messages are read and decoded on gRPC's threads, one at a time: the next is
-// read once the loop has taken the last, so a flood from one worker holds back only itself. What
-// the coordinator says waits in a bounded queue.
+// One worker's stream. Messages are read and decoded on gRPC's threads, one at a time. The next is
+// read once the loop has taken the last: a flood from one worker holds back only itself. What the
+// coordinator says waits in a bounded queue.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>

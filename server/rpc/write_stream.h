@@ -1,10 +1,10 @@
 // A server-streaming call whose state lives on the loop: gRPC's callbacks only post to it, so that
 // no subclass knows a lock.
 //
-// A subclass says in Pump what comes next: it calls Write once, or Close, or neither and pumps
-// again when something happened. At most one message is on its way, so a slow reader holds back
-// nobody but itself and nothing is queued for it. A stream owns itself: it is deleted on the loop
-// after gRPC's last callback.
+// A subclass says in Pump what comes next: it calls Write once, or Close. Or it calls neither, and
+// pumps again when something happened. At most one message is on its way. So a slow reader holds
+// back nobody but itself, and nothing is queued for it. A stream owns itself: it is deleted on the
+// loop after gRPC's last callback.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>

@@ -1,11 +1,11 @@
 // Points and the summaries kept at their ingestion, inside a transaction that somebody else opened.
 // Internal to this room.
 //
-// A summary covers every point that came (several of one step too: samples within a step), NaN only
-// as `latest`. When a later attempt's first point comes, the summary is made anew from the points
-// of the steps before it, so that what a restart does again counts once. A counter's points
-// (Reduction::kCounter) begin at 0 in each attempt; stored are those of the whole job, which go on
-// from where the attempt before ended, and `total` is that. Not thread-safe.
+// A summary covers every point that came, several of one step (samples within a step) too. NaN
+// counts only as `latest`. When a later attempt's first point comes, the summary is made anew from
+// the points of the steps before it. So what a restart does again counts once. A counter's points
+// (Reduction::kCounter) begin at 0 in each attempt. Stored are those of the whole job, which go on
+// from where the attempt before ended; `total` is that. Not thread-safe.
 #pragma once
 
 #include <cstddef>

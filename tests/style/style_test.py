@@ -52,14 +52,7 @@ LONG_LINES = {
 LONGEST_SENTENCE = 20  # words, in comments of headers
 # Longer ones that are there, by room.
 LONG_SENTENCES = {
-    "server/coordinator": 6,
-    "server/core": 13,
-    "server/placement": 2,
-    "server/rpc": 2,
-    "server/store": 1,
-    "worker/agent": 10,
     "worker/rank": 89,
-    "worker/shim": 16,
 }
 LONG_FILE, LONGEST_FILE = 250, 500
 LONG_FUNCTION, LONGEST_FUNCTION = 70, 120

@@ -1,7 +1,7 @@
 // The worker: one device, its ranks, one stream to the coordinator. It decides nothing; it does
 // what it is told, once, and reports what is. All that it must not forget lies in its ranks'
-// folders and with the coordinator, so that it can be killed and started again at any moment while
-// its ranks go on. Runs on the io_context's one thread.
+// folders and with the coordinator. So it can be killed and started again at any moment while its
+// ranks go on. Runs on the io_context's one thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -1,5 +1,5 @@
 // How long to wait before the next try: doubling from first to last, each with jitter (half to
-// whole), so that the workers of a site do not all come at once. Not thread-safe.
+// whole). The jitter keeps the workers of a site from coming all at once. Not thread-safe.
 #pragma once
 
 #include <algorithm>

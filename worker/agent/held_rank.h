@@ -1,5 +1,5 @@
-// One rank of one attempt on this worker, from StartRank (or from the folder that an earlier worker
-// left) to ReleaseRank: its shim, what it said, and samples of what it uses. Runs on the
+// One rank of one attempt on this worker: its shim, what it said, and samples of what it uses. It
+// lasts from StartRank, or from the folder that an earlier worker left, to ReleaseRank. Runs on the
 // io_context's thread.
 #pragma once
 

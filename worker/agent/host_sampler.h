@@ -1,5 +1,5 @@
-// This host's CPU and memory from /proc. In a container with a CPU quota or a memory limit it is
-// that share which counts, as its cgroup has it. Not thread-safe.
+// This host's CPU and memory from /proc. If a container has a CPU quota or a memory limit, that
+// share counts, as its cgroup has it. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,16 @@
 // Whether this host is fit for training, for `trainctl doctor`: facts, and a verdict on each in
 // plain words. One JSON object:
-//   host, cores, memory_bytes, cgroup ("v2" | "v1" | "none"), cgroup_leaf (whether ranks get a leaf
-//   of their own), shm_bytes, limits {memlock_bytes, nofile} (-1: unlimited), driver (null: none)
-//   gpus [{index, uuid, name, memory_bytes, memory_used_bytes, compute_capability, bf16, unfit (why
-//   no worker can use it, for its driver or its capability; empty: it is fit), processes [{pid,
-//   memory_bytes}]}] links [{from, to, link}] checks [{name, verdict, text}]   verdict: ok |
-//   warning | failure
+//   host, cores, memory_bytes
+//   cgroup          "v2" | "v1" | "none"
+//   cgroup_leaf     whether ranks get a leaf of their own
+//   shm_bytes
+//   limits          {memlock_bytes, nofile}; -1: unlimited
+//   driver          null: none
+//   gpus            [{index, uuid, name, memory_bytes, memory_used_bytes, compute_capability, bf16,
+//                   unfit, processes [{pid, memory_bytes}]}]
+//                   unfit: why no worker can use it (driver, capability); empty: it is fit
+//   links           [{from, to, link}]
+//   checks          [{name, verdict, text}]; verdict: ok | warning | failure
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What a rank said, from its folder's files to the coordinator: messages by number and as they are,
-// the log by offset, and last of all the end. Nothing is kept here that the files and the
-// coordinator's acknowledgements don't tell, so a restarted worker goes on where the coordinator
+// What a rank said, from its folder's files to the coordinator. Messages go by number and as they
+// are, the log goes by offset, and last of all the end. Nothing is kept here that the files and the
+// coordinator's acknowledgements don't tell. So a restarted worker goes on where the coordinator
 // is. The end follows the messages, and the log too unless that takes too long (LetEndOvertakeLog).
 // Not thread-safe.
 //

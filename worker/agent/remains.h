@@ -10,9 +10,9 @@
 
 namespace trainctl::agent {
 
-// Ends what is still there of the rank (its process, the shim's session, its cgroup leaf), and
-// returns those that have not ended yet: call again until there are none. None: the tree is proven
-// gone, as it is after a boot in between.
+// Ends what is still there of the rank: its process, the shim's session, its cgroup leaf. Returns
+// those that have not ended yet: call again until there are none. None: the tree is proven gone, as
+// it is after a boot in between.
 std::vector<pid_t> EndRemains(const shim::PidRecord& rank);
 
 }  // namespace trainctl::agent

@@ -1,12 +1,14 @@
 // The worker's end of one shim: starts it or finds it again, speaks to it, and learns that the
 // rank's whole process tree is gone.
 //
-// The end is always an exit record in the folder. The shim writes it; where the shim itself was
-// killed, the worker proves that nothing of the rank is left (ending it where need be) and writes
-// the record in its place, so that the next worker finds the same. A folder that is gone or can't
-// be locked is an end too, once no shim lives there. A shim that does not answer a terminate is
-// killed, and its rank with it. Runs on one thread, that of the io_context; callbacks come from
-// there, never from inside a call, and no call waits for a shim.
+// The end is always an exit record in the folder. The shim writes it, unless the shim itself was
+// killed. Then the worker proves that nothing of the rank is left, ending it if need be. It writes
+// the record in the shim's place, so that the next worker finds the same. A folder that is gone or
+// can't be locked is an end too, once no shim lives there. A shim that does not answer a terminate
+// is killed, and its rank with it.
+//
+// Runs on one thread, that of the io_context. Callbacks come from there, never from inside a call,
+// and no call waits for a shim.
 #pragma once
 
 #include <array>

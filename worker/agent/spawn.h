@@ -1,6 +1,6 @@
 // Starts a process without forking this one, which holds gRPC's threads: posix_spawn(3). The child
-// leads a session of its own, has default signals and stdin from /dev/null, and inherits no
-// descriptor but those named here (all of this process's are close-on-exec).
+// leads a session of its own, and has default signals and stdin from /dev/null. It inherits no
+// descriptor but those named here: all of this process's are close-on-exec.
 #pragma once
 
 #include <sys/types.h>

@@ -36,8 +36,8 @@ class CgroupLeaf {
   std::string path_;
 };
 
-// How many processes the kernel's OOM killer has ended in this process's cgroup, or on this host
-// where cgroups don't tell.
+// How many processes the kernel's OOM killer has ended in this process's cgroup. If cgroups don't
+// tell, those on this host count.
 int64_t OomKills();
 // "oom_kill 3" in memory.events, memory.oom_control (cgroup v1) or /proc/vmstat.
 std::optional<int64_t> ReadOomKills(const std::string& path);

@@ -2,14 +2,14 @@
 // JSON both ways. Several workers may connect over time; the newest wins and the one before is
 // closed. Worker → shim, one object a line:
 //   {"type":"terminate","grace_seconds":n}   SIGTERM to the rank's group, after the grace SIGKILL
-//   to the whole tree
+//                                            to the whole tree
 //   {"type":"stored","sequence":n}           messages up to n are stored elsewhere: the spool may
-//   forget them
+//                                            forget them
 //   {"type":"metrics", …}                    a message for the spool, in order with the rank's own
 //   anything else                            a command for the rank, passed on as it is
 // Shim → worker:
 //   {"type":"data","messages":n,"log_bytes":m}   how much there is in all; the data itself is read
-//   from the files
+//                                                from the files
 //   {"type":"terminating"}                       a terminate has come
 //   {"type":"exit", …}                           the shim ends, and this is what exit.json says
 // Folders whose path is longer than a socket's name may be (108 bytes) work: the name goes through
@@ -26,8 +26,8 @@
 
 namespace trainctl::shim {
 
-// A name for <folder>/shim.sock that is short enough to bind or connect to, and what must stay open
-// for as long as it is used.
+// A name for <folder>/shim.sock that is short enough to bind or connect to. The folder must stay
+// open for as long as the name is used.
 struct SocketName {
   Descriptor folder;
   std::string path;

@@ -1,5 +1,5 @@
-// Bytes in, whole lines out. A line longer than the bound is skipped to its end and counted, so
-// that memory stays bounded whatever is sent.
+// Bytes in, whole lines out. A line longer than the bound is skipped to its end and counted. So
+// memory stays bounded whatever is sent.
 #pragma once
 
 #include <cstddef>

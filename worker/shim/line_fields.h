@@ -1,6 +1,6 @@
 // As much JSON as the shim needs: it passes lines on unread, but must know their "type" and a
 // number or two. A key in quotes followed by a colon can't occur inside a JSON string, whose quotes
-// are escaped, so a search finds the field itself (of the line, or of an object in it).
+// are escaped. So a search finds the field itself, of the line or of an object in it.
 #pragma once
 
 #include <optional>

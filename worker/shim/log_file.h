@@ -1,6 +1,6 @@
 // What a rank wrote to stdout and stderr: rank.log.<offset of its first byte> (segments.h). The
-// first segment (how the rank began) and the newest ones are kept, what lies between is dropped, so
-// that a flood stays within the bound and every byte keeps its absolute offset.
+// first segment (how the rank began) and the newest ones are kept; what lies between is dropped. So
+// a flood stays within the bound, and every byte keeps its absolute offset.
 //
 // A full disk never makes the rank wait. What it can't take is held in memory, up to a bound, and
 // written as soon as there is room. Beyond the bound the oldest bytes held are lost: they count in

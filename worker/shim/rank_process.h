@@ -1,11 +1,11 @@
-// Starts the rank's program: in a process group of its own, with stdin from /dev/null, stdout and
-// stderr into the log pipe, messages out on descriptor 3, commands in on descriptor 4, and the
-// kernel's word that it dies with its shim (PR_SET_PDEATHSIG). Environment, working directory and
+// Starts the rank's program in a process group of its own. Its descriptors: stdin from /dev/null,
+// stdout and stderr into the log pipe, messages out on descriptor 3, commands in on descriptor 4.
+// The kernel ends it when its shim dies (PR_SET_PDEATHSIG). Environment, working directory and
 // umask pass as they are; signals are as after a fresh start.
 //
 // In two steps, so that no rank ever runs off the record: Fork makes a process that waits; Release
 // lets it run the program. That process itself looks for the paths that the rank needs, and finds
-// the program, since a mount that hangs may hold it there: the shim goes on, and can end it.
+// the program. A mount that hangs may hold it there: the shim goes on, and can end it.
 #pragma once
 
 #include <sys/types.h>

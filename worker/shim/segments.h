@@ -1,7 +1,7 @@
-// A stream kept as a chain of files, so that any part of it can be dropped while it grows and every
-// position keeps its meaning:
+// A stream kept as a chain of files. Any part of it can be dropped while it grows, and every
+// position keeps its meaning.
 //   <folder>/<prefix>.<start>     start = the position of the file's first byte or line, in 15
-//   decimal digits
+//                                 decimal digits
 // `cat <prefix>.*` prints the chain in order. One process writes; others read at any time.
 #pragma once
 

@@ -1,10 +1,10 @@
-// One rank's keeper, a single thread around poll(2). It starts the rank, is the parent of
-// everything the rank leaves behind (child subreaper), and outlives the worker, so that the rank
+// One rank's keeper, a single thread around poll(2). It starts the rank and is the parent of
+// everything the rank leaves behind (child subreaper). It outlives the worker, so that the rank
 // does too; a rank never outlives its shim.
 //
-// Life: Launch → the rank runs → it ends, or is asked to (SIGTERM to its group, after the grace
-// SIGKILL to the tree) → whatever is left of the tree is killed and reaped → exit.json. Processes
-// that can't be ended (uninterruptible sleep) are waited for up to a bound, then named in
+// Life: Launch → the rank runs → it ends, or is asked to → the rest of the tree is killed and
+// reaped → exit.json. To ask is SIGTERM to its group, and after the grace SIGKILL to the tree.
+// Processes that can't be ended (uninterruptible sleep) are waited for up to a bound, then named in
 // exit.json. The rank never waits for the shim's files: see log_file.h and spool.h for what is
 // dropped when.
 //

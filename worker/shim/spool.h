@@ -63,8 +63,8 @@ class Spool {
   int64_t dropped_ = 0;
 };
 
-// One more line at the end of a spool whose writer has ended, as its process may have in the middle
-// of a line. Lost where the disk is full.
+// One more line at the end of a spool whose writer has ended. The writer may have ended in the
+// middle of a line. Lost if the disk is full.
 void AppendToEndedSpool(const std::string& folder, std::string_view line);
 
 struct SpoolLine {
