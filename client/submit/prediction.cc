@@ -6,6 +6,7 @@
 #include "client/show/format.h"
 #include "common/base/size.h"
 #include "common/estimate/fit.h"
+#include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
 #include "common/rank/memory_kind.h"
 
@@ -26,13 +27,6 @@ int64_t LargestLimit(const Assessment& assessment) {
 }
 
 bool IsFree(const SiteWorker& worker) { return worker.state == "READY"; }
-
-Json TimeJson(const job::TimeEstimate& time) {
-  return {{"step_seconds", time.step_seconds},   {"training_seconds", time.training_seconds},
-          {"total_seconds", time.total_seconds}, {"earlier_runs", time.earlier_runs},
-          {"device_name", time.device_name},     {"start_seconds", time.start_seconds},
-          {"load_seconds", time.load_seconds},   {"start_runs", time.start_runs}};
-}
 
 Json Parsed(const std::string& text) { return Json::parse(text); }
 
@@ -130,7 +124,7 @@ Json AssessmentJson(const Assessment& assessment) {
           {"first_step", assessment.inspection ? assessment.inspection->resume_step : 0},
           {"micro_batch_choice",
            assessment.micro_batch_choice ? Json(*assessment.micro_batch_choice) : Json(nullptr)},
-          {"time", assessment.time ? TimeJson(*assessment.time) : Json(nullptr)},
+          {"time", assessment.time ? Parsed(job::ToJson(*assessment.time)) : Json(nullptr)},
           {"memory",
            assessment.prediction ? Parsed(job::ToJson(*assessment.prediction)) : Json(nullptr)},
           {"would_run_on", places},

@@ -53,6 +53,8 @@ bool CountsOwnSteps(const JobSpec& job, const std::optional<Inspection>& inspect
   return !job.checkpoint.resume_from || (inspection && inspection->resume_step > 0);
 }
 
+std::string ToJson(const TimeEstimate& time) { return WriteJson(WriteFields(time, kTimeFields)); }
+
 std::string ToJson(const Prediction& prediction) {
   return WriteJson(WriteFields(prediction, kPredictionFields));
 }

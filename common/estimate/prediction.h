@@ -20,6 +20,8 @@ struct Prediction {
 // checkpoint which was not known at submit.
 bool CountsOwnSteps(const JobSpec& job, const std::optional<Inspection>& inspection);
 
+// TimeEstimate's members.
+std::string ToJson(const TimeEstimate& time);
 // The memory estimate's members, and "time": TimeEstimate's members or null.
 std::string ToJson(const Prediction& prediction);
 base::Result<Prediction> PredictionFromJson(std::string_view text);
