@@ -7,6 +7,7 @@
 #include "client/show/format.h"
 #include "client/show/job_text.h"
 #include "common/job/job_json.h"
+#include "common/job/outcome.h"
 #include "common/rank/memory_kind.h"
 #include "common/rank/reduction.h"
 
@@ -55,11 +56,10 @@ bool CountsOwnSteps(const v1::JobDetail& detail) {
 // Where a run was out of memory its peak is where it was stopped, not what it needs. Parameters,
 // gradients and the optimizer's states are whole by then, or not there at all.
 bool IsCutShort(const v1::JobDetail& detail, job::Metric metric) {
-  const std::string& outcome = detail.view().outcome();
   const bool is_whole_kind =
       metric == job::Metric::kMemoryParams || metric == job::Metric::kMemoryGrads ||
       metric == job::Metric::kMemoryOptimizer || metric == job::Metric::kMemoryOptimizerCpu;
-  return (outcome == "OOM_GPU" || outcome == "OOM_HOST") && !is_whole_kind;
+  return job::IsOutOfMemory(job::ParseOutcome(detail.view().outcome())) && !is_whole_kind;
 }
 
 Row RowOf(job::Metric metric, double predicted, const Summaries& summaries) {

@@ -7,14 +7,15 @@
 #include "client/show/comparison.h"
 #include "client/show/format.h"
 #include "client/submit/follow.h"
+#include "common/job/outcome.h"
 
 namespace trainctl::client {
 namespace {
 
 constexpr size_t kMostNamed = 8;  // what Ctrl-C says is short
 
-bool IsOutOfMemory(const std::string& outcome) {
-  return outcome == "OOM_GPU" || outcome == "OOM_HOST";
+bool IsOutOfMemory(const SweepResult& result) {
+  return job::IsOutOfMemory(job::ParseOutcome(result.outcome));
 }
 
 }  // namespace
@@ -73,9 +74,9 @@ int SweepRun::SubmitUntilOutOfMemory(size_t first) {
     if (!IsRefused(i)) {
       const int ended = RunOne(i);
       if (results_[i].outcome.empty()) return ShowCurve(ended);  // it goes on, or never began
-      if (!IsOutOfMemory(results_[i].outcome)) exit_code = std::max(exit_code, ended);
+      if (!IsOutOfMemory(results_[i])) exit_code = std::max(exit_code, ended);
     }
-    if (!IsRefused(i) && !IsOutOfMemory(results_[i].outcome)) continue;
+    if (!IsRefused(i) && !IsOutOfMemory(results_[i])) continue;
     for (; (i + 1) % row != 0; ++i) {
       if (!IsRefused(i + 1)) results_[i + 1].outcome = "skipped";
     }

@@ -40,4 +40,8 @@ std::optional<Outcome> ParseOutcome(std::string_view name) {
 }
 std::optional<Phase> ParsePhase(std::string_view name) { return Parse<Phase>(kPhaseNames, name); }
 
+bool IsOutOfMemory(std::optional<Outcome> outcome) {
+  return outcome == Outcome::kOomGpu || outcome == Outcome::kOomHost;
+}
+
 }  // namespace trainctl::job

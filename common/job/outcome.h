@@ -71,4 +71,7 @@ std::optional<JobState> ParseJobState(std::string_view name);
 std::optional<Outcome> ParseOutcome(std::string_view name);
 std::optional<Phase> ParsePhase(std::string_view name);
 
+// Of the device or of its host.
+bool IsOutOfMemory(std::optional<Outcome> outcome);
+
 }  // namespace trainctl::job

@@ -191,9 +191,7 @@ void AddDerivedRows(const std::vector<Run>& runs, size_t base, job::Metric metri
 
 }  // namespace
 
-bool HasMeasurements(const Run& run) {
-  return run.outcome != job::Outcome::kOomGpu && run.outcome != job::Outcome::kOomHost;
-}
+bool HasMeasurements(const Run& run) { return !job::IsOutOfMemory(run.outcome); }
 
 std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base) {
   std::vector<Row> rows = {OutcomeRow(runs)};

@@ -215,7 +215,7 @@ bool MayGoElsewhere(const Job& job, const job::AttemptEnd& end) {
 std::optional<bool> AsExpected(const job::JobSpec& spec, job::Outcome outcome) {
   if (!spec.expect) return std::nullopt;
   if (*spec.expect == job::Expect::kSucceeded) return outcome == Outcome::kSucceeded;
-  return outcome == Outcome::kOomGpu || outcome == Outcome::kOomHost;
+  return job::IsOutOfMemory(outcome);
 }
 
 }  // namespace trainctl::core
