@@ -21,14 +21,12 @@ void AddDifferences(const std::string& key, const Json& base, const Json& value,
     AddDifferences(key.empty() ? name : key + "." + name, base.at(name), member, set);
 }
 
-// The folder of which each job has the part of its own name, as WriteUnderOwnName gives it.
+// The folder of which each job has the part of its own name.
 std::optional<std::string> CommonFolder(const std::vector<job::JobSpec>& jobs) {
   std::optional<std::string> common;
   for (const job::JobSpec& job : jobs) {
-    const std::string own = "/" + job.name;
-    if (!job.output.dir || !job.output.dir->ends_with(own)) return std::nullopt;
-    const std::string folder = job.output.dir->substr(0, job.output.dir->size() - own.size());
-    if (folder.empty() || (common && folder != *common)) return std::nullopt;
+    const std::optional<std::string> folder = job::FolderAboveOwnName(job);
+    if (!folder || folder->empty() || (common && folder != common)) return std::nullopt;
     common = folder;
   }
   return common;

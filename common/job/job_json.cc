@@ -175,6 +175,12 @@ void WriteUnderOwnName(JobSpec* job) {
   if (job->output.dir) *job->output.dir += "/" + job->name;
 }
 
+std::optional<std::string> FolderAboveOwnName(const JobSpec& job) {
+  const std::string own = "/" + job.name;
+  if (!job.output.dir || !job.output.dir->ends_with(own)) return std::nullopt;
+  return job.output.dir->substr(0, job.output.dir->size() - own.size());
+}
+
 JsonNode ToNode(const JobSpec& job) {
   JsonNode root = JsonNode::Object();
   for (const Field& field : Fields()) {

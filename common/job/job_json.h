@@ -44,6 +44,8 @@ ReadJob ReadJobFile(std::string_view text, const ReadOptions& options);
 
 // Of jobs that are submitted together: output.dir becomes output.dir/<name>, one folder for each.
 void WriteUnderOwnName(JobSpec* job);
+// The folder that output.dir was before; nullopt: its last part is not the job's name.
+std::optional<std::string> FolderAboveOwnName(const JobSpec& job);
 
 // Canonical JSON: every key, in the schema's order; ReadJobFile reads it back to an equal job.
 std::string ToJson(const JobSpec& job);

@@ -20,13 +20,8 @@ bool IsRemark(std::string_view key) {
          key.starts_with("tags.");
 }
 
-// A lab gives each of its jobs a folder of its own name: what it varied is the folder above.
-std::string WithoutOwnName(const std::string& folder, const std::string& name) {
-  return folder.ends_with("/" + name) ? folder.substr(0, folder.size() - name.size() - 1) : folder;
-}
-
 // Which of global_batch_size and accumulate_grad_batches the file names is a matter of taste; both
-// are compared as they work out.
+// are compared as they work out. Of a lab's jobs the folder above their own ones is what it varied.
 std::vector<Setting> ResolvedSettings(const job::JobSpec& job) {
   job::JobSpec resolved = job;
   const base::Result<job::BatchPlan> batch = job::PlanBatch(job);
@@ -34,7 +29,7 @@ std::vector<Setting> ResolvedSettings(const job::JobSpec& job) {
     resolved.train.global_batch_size = batch->global;
     resolved.train.accumulate_grad_batches = batch->accumulation;
   }
-  if (job.output.dir) resolved.output.dir = WithoutOwnName(*job.output.dir, job.name);
+  if (const auto folder = job::FolderAboveOwnName(job)) resolved.output.dir = folder;
   std::vector<Setting> settings;
   for (Setting& setting : job::Flatten(resolved)) {
     if (!IsRemark(setting.first)) settings.push_back(std::move(setting));
