@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
@@ -16,10 +18,21 @@ namespace {
 using job::JobSpec;
 
 // Changes of one setting, each made to a copy of the job. The first is none.
-using Change = void (*)(JobSpec&);
+using Change = std::function<void(JobSpec&)>;
 using Changes = std::vector<Change>;
 
 void None(JobSpec&) {}
+
+// None, and each of these values that the setting does not have.
+template <class Setting, class Value>
+Changes OtherValues(const JobSpec& job, Setting setting, std::initializer_list<Value> values) {
+  Changes changes = {None};
+  for (const Value value : values) {
+    if (setting(job) == value) continue;
+    changes.push_back([setting, value](JobSpec& changed) { setting(changed) = value; });
+  }
+  return changes;
+}
 
 Changes Layouts(int64_t devices) {
   if (devices == 1) return {[](JobSpec& job) { job.strategy = job::StrategyKind::kSingle; }};
@@ -35,12 +48,7 @@ Changes Layouts(int64_t devices) {
 }
 
 Changes Checkpointings(const JobSpec& job) {
-  Changes changes = {None};
-  if (job.activation_checkpointing != 0)
-    changes.push_back([](JobSpec& changed) { changed.activation_checkpointing = 0; });
-  if (job.activation_checkpointing != 1)
-    changes.push_back([](JobSpec& changed) { changed.activation_checkpointing = 1; });
-  return changes;
+  return OtherValues(job, [](auto& of) -> auto& { return of.activation_checkpointing; }, {0, 1});
 }
 
 Changes Offloads() {
@@ -67,26 +75,15 @@ Changes Methods(const JobSpec& job, const std::set<Liberty>& liberties) {
 
 Changes Precisions(const JobSpec& job, const std::set<Liberty>& liberties) {
   if (!liberties.contains(Liberty::kPrecision)) return {None};
-  Changes changes = {None};
-  if (job.precision != job::Precision::k32True)
-    changes.push_back([](JobSpec& changed) { changed.precision = job::Precision::k32True; });
-  if (job.precision != job::Precision::kBf16True)
-    changes.push_back([](JobSpec& changed) { changed.precision = job::Precision::kBf16True; });
-  if (job.precision != job::Precision::kBf16Mixed)
-    changes.push_back([](JobSpec& changed) { changed.precision = job::Precision::kBf16Mixed; });
-  return changes;
+  return OtherValues(
+      job, [](auto& of) -> auto& { return of.precision; },
+      {job::Precision::k32True, job::Precision::kBf16True, job::Precision::kBf16Mixed});
 }
 
 Changes Optimizers(const JobSpec& job, const std::set<Liberty>& liberties) {
   if (!liberties.contains(Liberty::kOptimizer)) return {None};
-  Changes changes = {None};
-  if (job.optimizer.name != job::OptimizerKind::kAdamW)
-    changes.push_back(
-        [](JobSpec& changed) { changed.optimizer.name = job::OptimizerKind::kAdamW; });
-  if (job.optimizer.name != job::OptimizerKind::kAdamW8bit)
-    changes.push_back(
-        [](JobSpec& changed) { changed.optimizer.name = job::OptimizerKind::kAdamW8bit; });
-  return changes;
+  return OtherValues(job, [](auto& of) -> auto& { return of.optimizer.name; },
+                     {job::OptimizerKind::kAdamW, job::OptimizerKind::kAdamW8bit});
 }
 
 // Every combination of one change of each.
@@ -94,7 +91,7 @@ std::vector<JobSpec> Combined(std::vector<JobSpec> jobs, const Changes& changes)
   std::vector<JobSpec> combined;
   combined.reserve(jobs.size() * changes.size());
   for (const JobSpec& job : jobs) {
-    for (const Change change : changes) change(combined.emplace_back(job));
+    for (const Change& change : changes) change(combined.emplace_back(job));
   }
   return combined;
 }
