@@ -1,6 +1,7 @@
 #include "client/submit/advice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <utility>
@@ -40,39 +41,68 @@ base::Result<DeviceGroup> BestDevices(const job::JobSpec& job, const Site& site)
   return std::ranges::max_element(groups, {}, rank)->second;
 }
 
+// Those of which earlier runs are asked for: the one as asked, then those that may come to the
+// front first.
+std::vector<advice::Way*> Asked(advice::Ways* ways) {
+  std::ranges::stable_sort(ways->fitting, {}, [](const advice::Way& way) {
+    return way.time ? way.time->total_seconds : 0;
+  });
+  std::vector<advice::Way*> asked = {&ways->asked};
+  for (advice::Way& way : ways->fitting) {
+    if (asked.size() == kMostAsked) break;
+    asked.push_back(&way);
+  }
+  return asked;
+}
+
 // The times of earlier runs of the same shape take the place of predictions from rates.
 void TakeEarlierRuns(Context& context, const DeviceGroup& group, const job::Inspection& inspection,
-                     std::vector<advice::Way>* ways) {
+                     const std::vector<advice::Way*>& ways) {
   std::vector<job::SiteDevice> devices;
   for (const SiteWorker& worker : group.workers) devices.push_back(worker.device);
   std::vector<Assessment> assessments;
-  for (const advice::Way& way : *ways) {
-    if (assessments.size() == kMostAsked) break;
-    assessments.push_back({.job = way.job,
+  for (const advice::Way* way : ways) {
+    assessments.push_back({.job = way->job,
                            .inspection = inspection,
-                           .prediction = way.memory,
+                           .prediction = way->memory,
                            .candidates = group.workers,
-                           .device_name = job::DeviceNameOf(way.job, group.device, devices)});
+                           .device_name = job::DeviceNameOf(way->job, group.device, devices)});
   }
   PredictTimes(context, &assessments);
-  for (size_t i = 0; i < assessments.size(); ++i) (*ways)[i].time = assessments[i].time;
+  for (size_t i = 0; i < ways.size(); ++i) ways[i]->time = assessments[i].time;
 }
 
-std::string PriceText(const Advice& advice, const advice::Way& way) {
-  if (!way.time) return "–";
+// nullopt: no price was given, or the way has no time.
+std::optional<double> PriceOf(const Advice& advice, const advice::Way& way) {
+  if (!advice.price_per_device_hour || !way.time) return std::nullopt;
+  return *advice.price_per_device_hour * way.device_seconds() / 3600;
+}
+
+std::string PriceText(const std::optional<double>& price) {
+  if (!price) return "–";
   char text[32];
-  std::snprintf(text, sizeof text, "%.2f",
-                *advice.price_per_device_hour * way.device_seconds() / 3600);
+  std::snprintf(text, sizeof text, "%.2f", *price);
   return text;
 }
 
-std::string Overrides(const Advice& advice, const advice::Way& way) {
-  const std::string overrides = advice::OverridesOf(advice.job, way);
+// A way with what it takes to get there.
+struct Line {
+  const advice::Way& way;
+  std::string overrides;  // empty: it is as the file has it
+  std::optional<double> price;
+};
+
+Line LineOf(const Advice& advice, const advice::Way& way) {
+  return {way, advice::OverridesOf(advice.job, way), PriceOf(advice, way)};
+}
+
+std::string ChangesText(const std::string& overrides) {
   return overrides.empty() ? "(as the file has it)" : overrides;
 }
 
-Json Record(const Advice& advice, const advice::Way& way) {
-  Json record = {{"overrides", advice::OverridesOf(advice.job, way)},
+Json Record(const Advice& advice, const Line& line) {
+  const advice::Way& way = line.way;
+  Json record = {{"overrides", line.overrides},
                  {"devices", way.job.devices},
                  {"total_seconds", way.time ? Json(way.time->total_seconds) : Json(nullptr)},
                  {"step_seconds", way.time ? Json(way.time->step_seconds) : Json(nullptr)},
@@ -81,17 +111,18 @@ Json Record(const Advice& advice, const advice::Way& way) {
                  {"limit_bytes", way.limit_bytes},
                  {"memory", Json::parse(job::ToJson(way.memory))}};
   if (advice.price_per_device_hour)
-    record["price"] = *advice.price_per_device_hour * way.device_seconds() / 3600;
+    record["price"] = line.price ? Json(*line.price) : Json(nullptr);
   return record;
 }
 
-void AddRow(const Advice& advice, const advice::Way& way, Style style, TextTable* table) {
+void AddRow(const Advice& advice, const Line& line, Style style, TextTable* table) {
+  const advice::Way& way = line.way;
   std::vector<TextCell> cells = {
       way.time ? base::FormatDuration(std::llround(way.time->total_seconds)) : "–",
       way.time ? FormatWithUnit(way.time->step_seconds, "s") : "–",
       base::FormatBytes(way.peak_bytes()), std::to_string(way.job.devices)};
-  if (advice.price_per_device_hour) cells.emplace_back(PriceText(advice, way));
-  cells.emplace_back(Overrides(advice, way), style);
+  if (advice.price_per_device_hour) cells.emplace_back(PriceText(line.price));
+  cells.emplace_back(ChangesText(line.overrides), style);
   table->AddRow(std::move(cells));
 }
 
@@ -122,14 +153,8 @@ base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
       advice::FindWays({advice.job, *inspection, group->device, advice.devices, options.liberties});
   if (!ways.ok()) return ways.error();
   advice.ways = std::move(*ways);
-  // Those that may come to the front first, so that they are among the asked.
-  std::vector<advice::Way>& fitting = advice.ways.fitting;
-  std::ranges::stable_sort(
-      fitting, {}, [](const advice::Way& way) { return way.time ? way.time->total_seconds : 0; });
-  TakeEarlierRuns(context, *group, *inspection, &fitting);
-  std::vector<advice::Way> only = {advice.ways.asked};
-  TakeEarlierRuns(context, *group, *inspection, &only);
-  advice.ways.asked = std::move(only.front());
+  TakeEarlierRuns(context, *group, *inspection, Asked(&advice.ways));
+  const std::vector<advice::Way>& fitting = advice.ways.fitting;
   advice.shown = options.all ? fitting : advice::ParetoFront(fitting);
   return advice;
 }
@@ -154,20 +179,21 @@ Listing ListingOf(const Advice& advice) {
   listing.members["devices"] = advice.devices;
   listing.members["considered"] = advice.ways.considered;
   listing.members["fit"] = advice.ways.fitting.size();
-  listing.members["as_asked"] = Record(advice, advice.ways.asked);
+  const Line asked = LineOf(advice, advice.ways.asked);
+  listing.members["as_asked"] = Record(advice, asked);
   Json excluded = Json::array();
   for (const advice::Exclusion& exclusion : advice.ways.excluded)
     excluded.push_back({{"reason", exclusion.reason}, {"ways", exclusion.ways}});
   listing.members["excluded"] = excluded;
   bool is_asked_shown = false;
   for (const advice::Way& way : advice.shown) {
-    is_asked_shown |= advice::OverridesOf(advice.job, way).empty();
-    AddRow(advice, way, Style::kPlain, &listing.table);
-    listing.records.push_back(Record(advice, way));
+    const Line line = LineOf(advice, way);
+    is_asked_shown |= line.overrides.empty();
+    AddRow(advice, line, Style::kPlain, &listing.table);
+    listing.records.push_back(Record(advice, line));
   }
   if (!is_asked_shown)
-    AddRow(advice, advice.ways.asked, advice.ways.asked_fits ? Style::kFaint : Style::kBad,
-           &listing.table);
+    AddRow(advice, asked, advice.ways.asked_fits ? Style::kFaint : Style::kBad, &listing.table);
   return listing;
 }
 
@@ -191,7 +217,7 @@ Sweep TrialOf(const Advice& advice, size_t ways, int64_t steps) {
   Sweep sweep{.name = advice.job.name, .axes = {{"changes", {}}}};
   for (const advice::Way& way : advice.shown) {
     if (sweep.points.size() == ways) break;
-    SweepPoint point{.values = {Overrides(advice, way)}, .job = way.job};
+    SweepPoint point{.values = {ChangesText(advice::OverridesOf(advice.job, way))}, .job = way.job};
     point.job.name = advice.job.name + "-way-" + std::to_string(sweep.points.size() + 1);
     point.job.train.max_steps = steps;
     point.job.data.val_split_fraction = 0;
