@@ -20,8 +20,7 @@ constexpr std::string_view kDefinitions =
     "samples/s and tokens/s: all of the run over its time. seconds per step: the median, without "
     "the first step.\n"
     "speed-up: samples/s over the base's; scaling efficiency: that over added devices, of runs "
-    "that "
-    "differ in devices and strategy alone.\n"
+    "that differ in devices and strategy alone.\n"
     "memory: the worst rank's; by kind at the phase where it was largest.\n";
 
 // Whole numbers as such: bytes and batch sizes are counts.

@@ -1,8 +1,6 @@
-#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
-#include "client/exit_code.h"
 #include "client/show/format.h"
 #include "client/submit/advice.h"
 #include "client/submit/job_file.h"
@@ -20,10 +18,9 @@ base::Result<double> ParsePrice(const std::string& text) {
   const double price = std::strtod(text.c_str(), &end);
   const std::string unit = end;
   if (end == text.c_str() || price < 0 || !(price < 1e9) || (!unit.empty() && unit != "/GPUh"))
-    return base::Error{base::Code::kInvalid,
-                       "--price: '" + text +
-                           "': expected a number for one device and hour, as in "
-                           "2.50/GPUh"};
+    return base::Error{
+        base::Code::kInvalid,
+        "--price: '" + text + "': expected a number for one device and hour, as in 2.50/GPUh"};
   return price;
 }
 
@@ -58,8 +55,7 @@ class AdviseVerb : public Verb {
     arguments.Remark(
         "Each way trains the same: rows, steps, global batch and learning rate stay.\n"
         "Nothing runs without --try. Times come from earlier runs of the same shape, else from the "
-        "device's "
-        "rates.");
+        "device's rates.");
   }
 
   int Run(Context& context) override {
