@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
@@ -80,23 +79,34 @@ base::Result<v1::Artifact> Choose(const v1::JobDetail& job, const std::string& n
                      job.view().name() + " " + what + Names(job)};
 }
 
-// This site's job that owns the folder of that artifact on this machine, if there is one.
-std::optional<job::FolderOwner> OwnerHere(Api& api, const v1::Artifact& artifact) {
-  const base::Result<job::OutputFolder> folder =
-      job::ReadOutputFolder(job::FindOwnedFolder(artifact.path()));
-  if (!folder.ok() || !folder->owner) return std::nullopt;
-  const base::Result<v1::WorkersResponse> site = api.Workers();
-  return site.ok() && folder->owner->site == site->site() ? folder->owner : std::nullopt;
-}
+// Who owns the folders of artifacts on this machine. The site is asked once, and only where a
+// folder has an owner.
+class OwnersHere {
+ public:
+  explicit OwnersHere(Api& api) : api_(api) {}
 
-// "… was taken over by tiny (j10)": who goes on from an ended job replaces what that one saved.
-// Empty where the folder is still the job's, or nothing is known of it.
-std::string TakeoverText(Api& api, const std::string& job, const v1::Artifact& artifact) {
-  const std::optional<job::FolderOwner> owner = OwnerHere(api, artifact);
-  if (!owner || owner->job == job) return "";
-  return job::FindOwnedFolder(artifact.path()) + " was taken over by " + owner->name + " (" +
-         owner->job + ")";
-}
+  // This site's job that owns the artifact's folder; nullopt: none does.
+  std::optional<job::FolderOwner> Find(const v1::Artifact& artifact) {
+    const base::Result<job::OutputFolder> folder =
+        job::ReadOutputFolder(job::FindOwnedFolder(artifact.path()));
+    if (!folder.ok() || !folder->owner) return std::nullopt;
+    if (!site_) site_.emplace(api_.Workers());
+    return site_->ok() && folder->owner->site == (*site_)->site() ? folder->owner : std::nullopt;
+  }
+
+  // "… was taken over by tiny (j10)": who goes on from an ended job replaces what that one saved.
+  // Empty where the folder is still the job's, or nothing is known of it.
+  std::string TakeoverText(const std::string& job, const v1::Artifact& artifact) {
+    const std::optional<job::FolderOwner> owner = Find(artifact);
+    if (!owner || owner->job == job) return "";
+    return job::FindOwnedFolder(artifact.path()) + " was taken over by " + owner->name + " (" +
+           owner->job + ")";
+  }
+
+ private:
+  Api& api_;
+  std::optional<base::Result<v1::WorkersResponse>> site_;
+};
 
 std::string CopyLine(const v1::Artifact& artifact, const std::string& folder) {
   return "scp -r " + artifact.host() + ":" + artifact.path() + " " + folder;
@@ -130,8 +140,7 @@ class Artifacts : public Verb {
     arguments.Positionals("WORD", &words_, "of ls: JOB; of get: JOB [NAME] DIR", /*required=*/true);
     arguments.Remark(
         "NAME is one that ls shows, or a kind; without it the model, or the only checkpoint. DIR "
-        "appears when all is there, and must not "
-        "be\n"
+        "appears when all is there, and must not be\n"
         "there, or be empty. Where the path is on this machine too it is copied, else read through "
         "the coordinator.");
   }
@@ -153,10 +162,11 @@ class Artifacts : public Verb {
   int List(Context& context, Api& api) const {
     const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, words_[0]));
     if (!jobs.ok()) return Fail(context, jobs.error());
+    OwnersHere owners(api);
     std::set<std::string> takeovers;
     for (const v1::JobDetail& detail : jobs->jobs()) {
       for (const v1::Artifact& artifact : detail.artifacts())
-        takeovers.insert(TakeoverText(api, detail.view().id(), artifact));
+        takeovers.insert(owners.TakeoverText(detail.view().id(), artifact));
     }
     for (const std::string& takeover : takeovers) {
       if (!takeover.empty()) context.err << "note: " << takeover << std::endl;
@@ -188,16 +198,18 @@ class Artifacts : public Verb {
   // differs. What has another owner by now is read through the worker, which knows what was saved.
   base::Status Copy(Context& context, Api& api, const std::string& job,
                     const v1::Artifact& artifact, FolderDraft* draft) const {
+    OwnersHere owners(api);
+    const std::optional<job::FolderOwner> owner = owners.Find(artifact);
     const std::unique_ptr<ArtifactSource> local = LocalArtifact(artifact.path());
     const base::Result<std::vector<job::ArtifactFile>> here = local->List();
-    if (here.ok() && artifact.bytes() > 0 && BytesOf(*here) == artifact.bytes() &&
-        OwnerHere(api, artifact) && TakeoverText(api, job, artifact).empty()) {
+    if (here.ok() && artifact.bytes() > 0 && BytesOf(*here) == artifact.bytes() && owner &&
+        owner->job == job) {
       return CopyFiles(*local, *here, draft, CopyProgress(context, artifact.bytes()));
     }
     const std::unique_ptr<ArtifactSource> remote = RemoteArtifact(
         api, job, artifact.path(), [&context] { context.surroundings.sleep(kRetrySeconds); });
     base::Result<std::vector<job::ArtifactFile>> files = remote->List();
-    if (!files.ok()) return WithAdvice(api, job, files.error(), artifact);
+    if (!files.ok()) return WithAdvice(owners, job, files.error(), artifact);
     if (artifact.bytes() > 0 && BytesOf(*files) != artifact.bytes()) {
       return base::Error{
           base::Code::kConflict,
@@ -207,13 +219,13 @@ class Artifacts : public Verb {
     }
     const base::Status copied =
         CopyFiles(*remote, *files, draft, CopyProgress(context, BytesOf(*files)));
-    return copied.ok() ? copied : base::Status(WithAdvice(api, job, copied.error(), artifact));
+    return copied.ok() ? copied : base::Status(WithAdvice(owners, job, copied.error(), artifact));
   }
 
   // What is gone or replaced can't be copied by hand either.
-  base::Error WithAdvice(Api& api, const std::string& job, base::Error error,
+  base::Error WithAdvice(OwnersHere& owners, const std::string& job, base::Error error,
                          const v1::Artifact& artifact) const {
-    if (const std::string takeover = TakeoverText(api, job, artifact); !takeover.empty())
+    if (const std::string takeover = owners.TakeoverText(job, artifact); !takeover.empty())
       error.message += "\n  " + takeover;
     if (error.code == base::Code::kNotFound || error.code == base::Code::kConflict) return error;
     error.message += "\n  it was saved on " + artifact.host() + " as " + artifact.path() +
