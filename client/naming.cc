@@ -52,12 +52,17 @@ std::string NamesakesText(const std::string& word, const std::vector<Namesake>& 
          word + "': " + Join(ids, ", ");
 }
 
+std::string SayMeant(Context& context, const std::string& word,
+                     const std::vector<Namesake>& namesakes, const Namesake& meant) {
+  context.err << "note: " << NamesakesText(word, namesakes) << "; this is " << meant.id
+              << std::endl;
+  return meant.id;
+}
+
 std::string NewestMeant(Context& context, const std::string& word) {
   const std::vector<Namesake> namesakes = FindNamesakes(context, word);
   if (namesakes.size() < 2) return word;
-  context.err << "note: " << NamesakesText(word, namesakes) << "; this is " << namesakes.front().id
-              << std::endl;
-  return namesakes.front().id;
+  return SayMeant(context, word, namesakes, namesakes.front());
 }
 
 std::vector<std::string> NewestMeant(Context& context, const std::vector<std::string>& words) {

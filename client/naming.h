@@ -22,6 +22,10 @@ std::vector<Namesake> FindNamesakes(Context& context, const std::string& word);
 // "2 jobs have the name 'twin': j22, j21".
 std::string NamesakesText(const std::string& word, const std::vector<Namesake>& namesakes);
 
+// Says on stderr which of several with the name is meant, and returns its id.
+std::string SayMeant(Context& context, const std::string& word,
+                     const std::vector<Namesake>& namesakes, const Namesake& meant);
+
 // The word to ask for. Where several have the name it is the newest's id, with a note on stderr.
 std::string NewestMeant(Context& context, const std::string& word);
 std::vector<std::string> NewestMeant(Context& context, const std::vector<std::string>& words);

@@ -50,9 +50,7 @@ base::Result<std::string> TheUnfinished(Context& context, const std::string& wor
                                                  "name what is to end by its id"};
   }
   if (namesakes.size() < 2) return word;
-  const std::string& id = (unfinished.empty() ? namesakes : unfinished).front().id;
-  context.err << "note: " << NamesakesText(word, namesakes) << "; this is " << id << std::endl;
-  return id;
+  return SayMeant(context, word, namesakes, (unfinished.empty() ? namesakes : unfinished).front());
 }
 
 class Cancel : public Verb {
