@@ -104,6 +104,14 @@ std::optional<std::string> ShareChoice(const std::optional<std::string>& choice,
   return shared;
 }
 
+bool AtEveryRank(bool ok, comm::Communicator& comm, at::Device device) {
+  if (comm.world_size() == 1) return ok;
+  const at::Tensor all =
+      at::full({1}, ok ? 1 : 0, at::TensorOptions().dtype(at::kLong).device(device));
+  comm.Wait(comm.AllReduce(all));
+  return all.item<int64_t>() == comm.world_size();
+}
+
 base::Status CheckSharedFolder(const std::string& directory, const job::RankPlan& plan,
                                comm::Communicator& comm, at::Device device) {
   if (comm.world_size() == 1) return base::Ok{};
@@ -118,10 +126,7 @@ base::Status CheckSharedFolder(const std::string& directory, const job::RankPlan
   }
   ShareChoice(path, comm, device);  // the file is there, or rank 0 knows why not
   const bool seen = made.ok() && Appears(path);
-  const at::Tensor all =
-      at::full({1}, seen ? 1 : 0, at::TensorOptions().dtype(at::kLong).device(device));
-  comm.Wait(comm.AllReduce(all));
-  const bool seen_by_all = all.item<int64_t>() == comm.world_size();
+  const bool seen_by_all = AtEveryRank(seen, comm, device);
   if (leads && made.ok()) {
     std::error_code ignored;
     fs::remove(path, ignored);

@@ -21,6 +21,9 @@ base::Result<std::optional<std::string>> ChooseCheckpoint(const job::RankPlan& p
 std::optional<std::string> ShareChoice(const std::optional<std::string>& choice,
                                        comm::Communicator& comm, at::Device device);
 
+// Whether it went well at every rank. Collective.
+bool AtEveryRank(bool ok, comm::Communicator& comm, at::Device device);
+
 // Every rank sees, under `directory`, a file that rank 0 made there now. Collective. Errors: kIo
 // (rank 0 cannot write there), kInvalid: this host does not see the file.
 base::Status CheckSharedFolder(const std::string& directory, const job::RankPlan& plan,

@@ -1,7 +1,5 @@
 #include "worker/rank/state/starting_state.h"
 
-#include <ATen/ops/full.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -25,15 +23,6 @@ void Tell(const RankContext& rank, const std::string& text) {
   if (!rank.leads()) return;
   rank.reporter.Send(job::RankNotice{text});
   std::fprintf(stderr, "trainrank: %s\n", text.c_str());
-}
-
-// Whether it went well at every rank. Collective.
-bool AtEveryRank(bool ok, const RankContext& rank) {
-  if (rank.comm.world_size() == 1) return ok;
-  const at::Tensor all =
-      at::full({1}, ok ? 1 : 0, at::TensorOptions().dtype(at::kLong).device(rank.device));
-  rank.comm.Wait(rank.comm.AllReduce(all));
-  return all.item<int64_t>() == rank.comm.world_size();
 }
 
 // Of the folder that this job writes to, and not the very one that the job names.
@@ -65,7 +54,7 @@ std::optional<files::CheckpointState> OpenNewest(const RankContext& rank) {
     base::Result<files::FoundCheckpoint> found = files::FindCheckpoint(*choice);
     base::Result<files::CheckpointState> opened =
         found.ok() ? files::CheckpointState::Open(std::move(*found)) : found.error();
-    if (AtEveryRank(opened.ok(), rank)) return std::move(*opened);
+    if (AtEveryRank(opened.ok(), rank.comm, rank.device)) return std::move(*opened);
     SetAside(rank, *choice, opened.ok() ? "" : opened.error().message);
   }
 }
@@ -106,7 +95,7 @@ TrainingMoment Restore(const RankContext& rank, files::CheckpointState& start, i
                        ": raise train.max_steps or train.epochs"};
     }
     const base::Status restored = RestoreState(start, strategy, ProgressTo(rank.reporter));
-    if (AtEveryRank(restored.ok(), rank)) {
+    if (AtEveryRank(restored.ok(), rank.comm, rank.device)) {
       const bool same_data = start.manifest().data_digest == data_digest;
       Tell(rank, "goes on from " + start.path() + " at " + at +
                      (same_data ? ""
