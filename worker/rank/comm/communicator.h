@@ -3,8 +3,8 @@
 // and dtypes. Not thread-safe: one thread drives a communicator, but Abort may come from any
 // thread.
 //
-// A collective first waits for what the caller's current stream holds, then runs on the
-// communicator's own stream, so that it overlaps whatever the caller enqueues next; Wait(ticket)
+// A collective first waits for what the caller's current stream holds. Then it runs on the
+// communicator's own stream, so that it overlaps whatever the caller enqueues next. Wait(ticket)
 // makes the current stream (on CPU: the caller) wait for it. Tensors must be contiguous, and stay
 // alive and untouched until then: after Wait the caching allocator may give their memory to the
 // current stream again. (Recording the communicator's stream with the allocator instead would hold

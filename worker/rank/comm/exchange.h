@@ -1,5 +1,5 @@
-// Moving bytes between one rank and all its peers at once, in both directions: nobody waits for a
-// peer to read before reading what that peer sends, so any pattern of sends and receives that
+// Moving bytes between one rank and all its peers at once, in both directions. Nobody waits for a
+// peer to read before reading what that peer sends. So any pattern of sends and receives that
 // matches between the ranks completes.
 #pragma once
 

@@ -1,6 +1,6 @@
-// CPU ranks: HostGroup's collectives on CPU tensors (bf16, fp32, fp64, int64; all-gather and
-// broadcast take any dtype), run one after the other by a thread of the communicator, so that they
-// overlap what the caller computes.
+// CPU ranks: HostGroup's collectives on CPU tensors of bf16, fp32, fp64 and int64. All-gather and
+// broadcast take any dtype. A thread of the communicator runs them one after the other, so that
+// they overlap what the caller computes.
 //
 // At most kMaxPending collectives wait; the next call then blocks until one is done. Destroying the
 // communicator drops what was not waited for.

@@ -2,8 +2,8 @@
 // blocking. No LibTorch here, so that the sanitizers see all of it; host_communicator.h puts
 // tensors and a thread around it.
 //
-// AllReduce is a reduce-scatter to owners and an all-gather, pipelined in chunks: every rank sends
-// and receives 2·(n − 1)/n of the data, whatever n is, and holds (n − 1) chunks of scratch memory.
+// AllReduce is a reduce-scatter to owners and an all-gather, pipelined in chunks. Every rank sends
+// and receives 2·(n − 1)/n of the data, whatever n is. It holds (n − 1) chunks of scratch memory.
 //
 // Before its data, each collective exchanges a header (what, how much, of which type, the
 // how-many-th) with every peer. Ranks that do not call the same collective find out there, before a

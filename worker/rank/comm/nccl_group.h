@@ -1,9 +1,9 @@
 // One NCCL communicator, which can be ended from another thread whatever state it is in.
 //
-// The communicator is blocking: a call returns when NCCL has put its work on the stream. (In the
-// non-blocking mode NCCL 2.28 starts a thread for each collective, and each must be polled for.)
-// A call may wait for a peer that never comes: at the join, and where a collective first connects
-// to it. Therefore the join runs on a thread that may be given up. A thread of the group aborts the
+// The communicator is blocking: a call returns when NCCL has put its work on the stream. In the
+// non-blocking mode NCCL 2.28 starts a thread for each collective, and each must be polled for. A
+// call may wait for a peer that never comes: at the join, and where a collective first connects to
+// it. Therefore the join runs on a thread that may be given up. A thread of the group aborts the
 // communicator when another call outlasts the timeout: then the call returns.
 //
 // ncclCommAbort itself has been seen to hang, so it runs on a thread of its own. If it does not

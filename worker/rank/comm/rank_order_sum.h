@@ -1,5 +1,5 @@
-// The host backend's arithmetic: ((r0 + r1) + r2) + …, element by element, always in rank order, so
-// that a sum over n ranks has the bits of a sum over n micro batches on one rank.
+// The host backend's arithmetic: ((r0 + r1) + r2) + …, element by element, always in rank order. So
+// a sum over n ranks has the bits of a sum over n micro batches on one rank.
 #pragma once
 
 #include <cstddef>

@@ -19,10 +19,10 @@ constexpr int64_t kPadMultiple = 64;  // lengths are multiples of it, for stable
 std::vector<int64_t> EpochOrder(int64_t seed, int64_t epoch, std::span<const int64_t> rows);
 
 // The rows of one micro step of one rank, micro of them. step counts optimizer steps from the
-// epoch's start, micro_step from 0 to accumulation − 1. Micro batch k of a step (rows k·micro … of
-// its global rows) belongs to rank k mod devices, as its micro step k div devices: n ranks ×
-// accumulation a see the same micro batches as 1 rank × n·a. CHECKs that the step lies within the
-// epoch.
+// epoch's start, micro_step from 0 to accumulation − 1. Micro batch k of a step holds rows k·micro
+// … of the step's global rows. It belongs to rank k mod devices, as its micro step k div devices.
+// So n ranks × accumulation a see the same micro batches as 1 rank × n·a. CHECKs that the step lies
+// within the epoch.
 std::span<const int64_t> MicroBatchRows(std::span<const int64_t> order, int64_t step,
                                         int64_t micro_step, int64_t rank,
                                         const job::BatchPlan& plan);

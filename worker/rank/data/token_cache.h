@@ -1,9 +1,11 @@
 // Tokenized data sets, kept by content: the same data file, tokenizer and settings are tokenized
-// once on a host. A cache only: a file that is missing, damaged or of something else is a miss, and
-// one that cannot be written is left out. A file <digest of key>.tokens:
-//   "TRAINCTL TOKENS1" | u64 bytes of the key, rows, tokens, XXH64 of all that follows | the key,
-//   padded with zeros to 8 bytes | rows × {i64 begin, length, ignored} | tokens × i32 (little
-//   endian)
+// once on a host. A cache only: a file that is missing, damaged or of something else is a miss. A
+// file that cannot be written is left out. A file <digest of key>.tokens:
+//   "TRAINCTL TOKENS1"
+//   u64 bytes of the key, rows, tokens, XXH64 of all that follows
+//   the key, padded with zeros to 8 bytes
+//   rows × {i64 begin, length, ignored}
+//   tokens × i32 (little endian)
 // Written under a temporary name and renamed; the kMostCachedSets used last stay. Processes may
 // share the folder.
 #pragma once

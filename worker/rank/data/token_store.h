@@ -1,6 +1,6 @@
-// The tokens of all rows, one after another: in memory (4 bytes a token) where a tokenizer made
-// them, or the mapped data file itself where it already is a list of tokens, so that a corpus of
-// tens of gigabytes costs no memory.
+// The tokens of all rows, one after another. They are in memory (4 bytes a token) if a tokenizer
+// made them. If the data file already is a list of tokens, they are the mapped file itself. So a
+// corpus of tens of gigabytes costs no memory.
 #pragma once
 
 #include <cstdint>

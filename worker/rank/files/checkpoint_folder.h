@@ -46,9 +46,9 @@ struct FoundCheckpoint {
 // begun anew in the folder of an older one.
 std::vector<FoundCheckpoint> ListCheckpoints(const std::string& directory);
 
-// `path` is a checkpoint, or a folder that holds some (the newest whole one is taken), or an
-// output.dir that holds such a folder. Errors: kNotFound, kInvalid: the message names the path and
-// what was found instead.
+// `path` is a checkpoint, or a folder that holds some, or an output.dir that holds such a folder.
+// Of several the newest whole one is taken. Errors: kNotFound, kInvalid: the message names the path
+// and what was found instead.
 base::Result<FoundCheckpoint> FindCheckpoint(const std::string& path);
 
 // What writers that were killed left behind.
@@ -67,15 +67,16 @@ struct KeptCheckpoints {
   bool best = false;
 };
 
-// Paths of the checkpoints that share a run with `runs`, without the newest `last`, and the one of
-// lowest val_loss if that is asked for. Those of other runs in the same folder are not surplus.
+// Paths of the checkpoints that share a run with `runs`, without the newest `last`. The one of
+// lowest val_loss is left out too if that is asked for. Those of other runs in the same folder are
+// not surplus.
 std::vector<std::string> SurplusCheckpoints(const std::string& directory,
                                             const KeptCheckpoints& kept,
                                             const std::vector<std::string>& runs);
 
 // Gives a temporary folder that is whole its name. An old checkpoint of the same step is replaced
-// in one operation and removed after it (on a file system without RENAME_EXCHANGE: moved aside
-// first). Errors: kIo, kNotFound.
+// in one operation and removed after it. On a file system without RENAME_EXCHANGE it is moved aside
+// first. Errors: kIo, kNotFound.
 base::Status PublishCheckpoint(const CheckpointPlace& place);
 
 // A temporary folder goes: its checkpoint will not be whole. Renamed first, so that ranks that

@@ -1,21 +1,22 @@
 // What a checkpoint says of itself: manifest.json, written last. A checkpoint is the whole state of
 // a run between two steps, in a folder:
 //
-//   <output.dir>/checkpoints/step-<n>/                 n steps are done
-//     rank-<r>-of-<w>.safetensors                      the slices that rank r wrote, one 1-D tensor
-//     "<tensor>:<kind>:<begin>" each manifest.json                                    {"version":
-//     1, "step", "total_steps", "written_at", "world_size", "runs": ["j1", …],
-//       "val_loss": null | number, "job": {canonical job},
-//       "data": {"digest", "epoch", "step_in_epoch"},
-//       "files": [{"name", "size_bytes",
-//                  "slices": [{"tensor", "kind", "dtype", "elements_per_value", "begin", "count",
-//                  "total", "digest"}]}]}
+//   <output.dir>/checkpoints/step-<n>/     n steps are done
+//     rank-<r>-of-<w>.safetensors          the slices that rank r wrote, one 1-D tensor
+//                                          "<tensor>:<kind>:<begin>" each
+//     manifest.json
+//       {"version": 1, "step", "total_steps", "written_at", "world_size", "runs": ["j1", …],
+//        "val_loss": null | number, "job": {canonical job},
+//        "data": {"digest", "epoch", "step_in_epoch"},
+//        "files": [{"name", "size_bytes",
+//                   "slices": [{"tensor", "kind", "dtype", "elements_per_value", "begin", "count",
+//                   "total", "digest"}]}]}
 //
-// A slice is values [begin, begin + count) of the `total` values of one kind of state ("master",
-// "exp_avg", …) of one tensor of the model's checkpoint, so a folder can be read by any world size
-// and strategy. Each slice has its own digest, not each file: whoever reads a part of a file checks
-// that part. Learning rate, shuffles and dropout are functions of job and step: nothing else is
-// state.
+// A slice is values [begin, begin + count) of one kind of state of one tensor of the model's
+// checkpoint. The kind ("master", "exp_avg", …) has `total` values there. So a folder can be read
+// by any world size and strategy. Each slice has its own digest, not each file: whoever reads a
+// part of a file checks that part. Learning rate, shuffles and dropout are functions of job and
+// step: nothing else is state.
 #pragma once
 
 #include <cstdint>

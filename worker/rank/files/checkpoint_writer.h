@@ -1,9 +1,10 @@
 // Writing a checkpoint (format: checkpoint_manifest.h) by a gang whose ranks see one folder. Ranks
 // meet in the folder, not in a collective: the bytes go to the disk from a thread behind the
-// training, whose collectives must keep their order. Each rank writes its file and then
-// "rank-<r>-of-<w>.json", its part of the manifest and the sign that its file is whole and synced;
-// rank 0 waits for all of these, writes manifest.json, syncs, and renames the folder. A rank that
-// fails abandons the folder, which rank 0 notices.
+// training, whose collectives must keep their order.
+//
+// Each rank writes its file and then "rank-<r>-of-<w>.json". That is its part of the manifest, and
+// the sign that its file is whole and synced. Rank 0 waits for all of these, writes manifest.json,
+// syncs, and renames the folder. A rank that fails abandons the folder, which rank 0 notices.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +55,7 @@ class CheckpointPart {
 using KeepWaiting = std::function<bool()>;
 
 // On rank 0, after its own part is finished. Errors: kUnavailable (given up; the ranks that are
-// missing are named), kConflict (another rank abandoned it), kInvalid (a part that cannot be read),
+// missing are named); kConflict (another rank abandoned it), kInvalid (a part that cannot be read),
 // kIo, kExhausted.
 base::Status CompleteCheckpoint(const CheckpointPlace& place, CheckpointManifest manifest,
                                 const KeepWaiting& keep_waiting);

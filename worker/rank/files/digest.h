@@ -1,6 +1,6 @@
-// A fingerprint of bytes, to tell whether two runs saw the same data and whether a file still holds
-// what was written: XXH64 with seed 0 (Yann Collet, "xxHash fast digest algorithm",
-// doc/xxhash_spec.md of the xxHash project). Not cryptographic: it guards against mistakes and
+// A fingerprint of bytes: XXH64 with seed 0. It tells whether two runs saw the same data, and
+// whether a file still holds what was written. Source: Yann Collet, "xxHash fast digest algorithm",
+// doc/xxhash_spec.md of the xxHash project. Not cryptographic: it guards against mistakes and
 // decay, not against malice.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The files of a Hugging Face directory beside its weights: configuration and tokenizer, copied
-// byte for byte on export, so that transformers loads what was trained exactly as it loaded what
+// The files of a Hugging Face directory beside its weights: configuration and tokenizer. They are
+// copied byte for byte on export. So transformers loads what was trained exactly as it loaded what
 // was started from.
 #pragma once
 
@@ -17,8 +17,8 @@ bool HasFile(const std::string& directory, const std::string& name);
 const std::vector<std::string>& CompanionFiles();
 
 // Copies those that exist in `from` to `to` (an existing directory), each under a temporary name
-// first, and returns their names. Where `from` is LitGPT's, without a config.json, one is made of
-// its model_config.yaml. Errors: kNotFound (no configuration in `from`), kIo, kInvalid
+// first. Returns their names. If `from` is LitGPT's, without a config.json, one is made of its
+// model_config.yaml. Errors: kNotFound (no configuration in `from`), kIo, kInvalid
 // (ReadModelConfig's).
 base::Result<std::vector<std::string>> CopyCompanionFiles(const std::string& from,
                                                           const std::string& to);

@@ -1,6 +1,6 @@
 // Reading the keys of a JSON object of which every mistake must be named. All objects of one
-// document share the first fault that is found; after it each read gives its default, so that a
-// reader is written straight down and asks once, at its end.
+// document share the first fault that is found; after it each read gives its default. So a reader
+// is written straight down and asks once, at its end.
 #pragma once
 
 #include <cstdint>

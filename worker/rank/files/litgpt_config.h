@@ -1,9 +1,9 @@
 // model_config.yaml of a LitGPT directory → the model's shape: the fields of litgpt.Config (LitGPT
 // 0.4 to 0.5), which save_config writes all. An absent field has LitGPT's default. What is not
 // LLaMA is refused by name, never ignored: a parallel residual, LayerNorm, biases, other MLPs,
-// rotations of a part of the head or scaled ones, normalized or capped scores, windows, experts;
-// and fields of later versions that are set. LitGPT keeps the head as a tensor of its own, so that
-// it is never tied.
+// rotations of a part of the head or scaled ones; normalized or capped scores, windows, experts;
+// fields of later versions that are set. LitGPT keeps the head as a tensor of its own, so that it
+// is never tied.
 #pragma once
 
 #include <string>

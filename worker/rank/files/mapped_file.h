@@ -31,8 +31,8 @@ class MappedFile {
   // Reading goes from front to back: the kernel reads ahead further.
   void AdviseSequential() const;
 
-  // The process no longer needs these bytes resident: they leave its RSS, stay in the page cache
-  // for the next run of the same model, and come back by themselves when touched again.
+  // Says that the process no longer needs these bytes resident. They leave its RSS and stay in the
+  // page cache for the next run of the same model. They come back by themselves when touched again.
   void Release(std::span<const std::byte> part) const;
 
  private:

@@ -16,9 +16,9 @@
 
 namespace trainctl::files {
 
-// Errors: kNotFound (no directory, neither of the files), kIo, kInvalid (not JSON or YAML, a key
-// that is missing, of a wrong type or range, or refused: the message names file, key, value and
-// what was expected).
+// Errors: kNotFound (no directory, neither of the files), kIo, kInvalid. kInvalid: not JSON or
+// YAML, or a key that is missing, of a wrong type or range, or refused. The message names file,
+// key, value and what was expected.
 base::Result<job::ModelShape> ReadModelConfig(const std::string& directory);
 
 // The same of a text in memory; source stands in messages.

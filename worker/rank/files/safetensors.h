@@ -1,8 +1,9 @@
 // Reading a safetensors file: mapped, and validated whole before the first byte is used.
-//   u64 (little endian) header length N ≤ 100 MB | N bytes of JSON | the tensors' bytes, little
-//   endian, row-major
-//   {"name": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [begin, end]}, …, "__metadata__":
-//   {"format": "pt"}}
+//   u64 (little endian) header length N ≤ 100 MB
+//   N bytes of JSON:
+//       {"name": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [begin, end]}, …,
+//        "__metadata__": {"format": "pt"}}
+//   the tensors' bytes, little endian, row-major
 // Offsets count from the end of the header; the tensors cover the rest of the file without holes
 // and without overlaps.
 #pragma once

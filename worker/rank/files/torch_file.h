@@ -1,8 +1,9 @@
-// A file that torch.save wrote of a state_dict (pytorch_model*.bin, lit_model.pth; PyTorch ≥ 1.6):
-// a zip archive of stored entries
-//   <name>/data.pkl   the pickle (state_pickle.h)      <name>/data/<key>   a storage's bytes
-//   <name>/byteorder   "little"
-// mapped, and validated whole before the first byte of a tensor is used.
+// A file that torch.save wrote of a state_dict: pytorch_model*.bin, lit_model.pth; PyTorch ≥ 1.6.
+// It is a zip archive of stored entries:
+//   <name>/data.pkl     the pickle (state_pickle.h)
+//   <name>/data/<key>   a storage's bytes
+//   <name>/byteorder    "little"
+// It is mapped, and validated whole before the first byte of a tensor is used.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +25,9 @@ class TorchFile {
     std::span<const std::byte> bytes;
   };
 
-  // Errors: kNotFound, kIo, kInvalid: a broken archive, a pickle that holds more than a state_dict
-  // needs, a tensor outside of its storage, or one that is not stored row by row without gaps.
-  // Messages name file and tensor.
+  // Errors: kNotFound, kIo, kInvalid. kInvalid: a broken archive, a pickle that holds more than a
+  // state_dict needs, a tensor outside of its storage. kInvalid too: a tensor that is not stored
+  // row by row without gaps. Messages name file and tensor.
   static base::Result<TorchFile> Open(const std::string& path);
 
   const std::vector<Tensor>& tensors() const { return tensors_; }

@@ -1,9 +1,8 @@
 // The weights of a model's directory, whatever wrote it, seen as one set of tensors with Hugging
-// Face's names:
+// Face's names. Taken in this order:
 //   model.safetensors, or the shards that model.safetensors.index.json names
 //   pytorch_model.bin, or the shards that pytorch_model.bin.index.json names (torch_file.h)
 //   lit_model.pth, LitGPT's (litgpt_names.h), with the config.json or model_config.yaml beside it
-// taken in this order.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +24,9 @@ namespace trainctl::files {
 class WeightFiles {
  public:
   // Errors: kNotFound (no directory, no weights, a shard that the index names is missing), kIo,
-  // kInvalid (a broken file or index, a tensor that its shard does not hold or that two shards
-  // hold, a tensor of LitGPT's that a LLaMA does not have). Messages name file and tensor.
+  // kInvalid. kInvalid: a broken file or index, or a tensor that its shard does not hold or that
+  // two shards hold. kInvalid too: a tensor of LitGPT's that a LLaMA does not have. Messages name
+  // file and tensor.
   static base::Result<WeightFiles> Open(const std::string& directory);
 
   // nullptr: no such tensor. begin and end are 0 where the tensor is not one piece of its file.

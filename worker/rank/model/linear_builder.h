@@ -1,6 +1,6 @@
-// Puts linear layers into a model's table: their matrices, packed where that is possible, their
-// biases, and under LoRA the adapters of the modules that are adapted, in the same unit. Names are
-// PEFT's: "<module path>.lora_A.weight" [r, in], ".lora_B.weight" [out, r].
+// Puts linear layers into a model's table: their matrices, packed if that is possible, and their
+// biases. Under LoRA the adapters of the adapted modules come into the same unit. Names are PEFT's:
+// "<module path>.lora_A.weight" [r, in], ".lora_B.weight" [out, r].
 #pragma once
 
 #include <optional>

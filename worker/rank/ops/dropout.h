@@ -1,6 +1,6 @@
-// Dropout (Srivastava et al. 2014) whose masks are counted, not kept: a function of (seed, sample,
-// module, element) alone, so that they are the same under recomputation, at any world size, however
-// a batch is split into micro batches, and after a resume.
+// Dropout (Srivastava et al. 2014) whose masks are counted, not kept. A mask is a function of
+// (seed, sample, module, element) alone. So it is the same under recomputation, at any world size
+// and after a resume. It is the same however a batch is split into micro batches.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -2,18 +2,18 @@
 // No LibTorch here or in the .cu files behind it; the ops wrap them over tensors.
 //
 // Legend: N rows (batch × length), H hidden, F FFN width, V vocabulary, D head_dim. Matrices are
-// row-major and dense. "element" is the activations' dtype; statistics, sums and all arithmetic are
+// row-major and dense. "element" is the activations' dtype. Statistics, sums and all arithmetic are
 // fp32 whatever it is, and each output is rounded once.
 //
 // Any shape of the LLaMA family: H up to kMaxHidden; D even; V and F any. Rows that are multiples
-// of 8 elements and start at multiples of 16 bytes go in 16-byte pieces; others take a slower path
+// of 8 elements and start at multiples of 16 bytes go in 16-byte pieces. Others take a slower path
 // (cross-entropy is as fast for any V).
 //
 // Deterministic: no floating-point atomics; the order of every sum depends on shapes and alignment
-// alone, so the same input gives the same bits on every run and on every device of one
+// alone. So the same input gives the same bits on every run and on every device of one
 // architecture.
 //
-// All functions only enqueue on the stream and are thread-safe. They return the launch's error,
+// All functions only enqueue on the stream and are thread-safe. They return the launch's error, or
 // cudaErrorInvalidValue for a shape or combination of dtypes that is not described here. Nothing to
 // do (0 rows) is a success. Pointers may be the same only where said.
 #pragma once
@@ -43,10 +43,12 @@ struct RmsNorm {
 };
 [[nodiscard]] cudaError_t RmsNormForward(const RmsNorm& norm, cudaStream_t stream);
 
-// input_grad = residual_grad + rstd · (grad · weight − x̂ · mean(grad · weight · x̂)) with x̂ = x ·
-// rstd, and the forward's output again, and weight_grad = beta · weight_grad + Σ over rows of grad
-// · x̂. Reads grad, x and residual_grad once. input_grad may be grad or residual_grad; normalized
-// may be grad or x; the two differ.
+// With x̂ = x · rstd:
+//   input_grad = residual_grad + rstd · (grad · weight − x̂ · mean(grad · weight · x̂))
+//   normalized = the forward's output again
+//   weight_grad = beta · weight_grad + Σ over rows of grad · x̂
+// Reads grad, x and residual_grad once. input_grad may be grad or residual_grad; normalized may be
+// grad or x; the two differ.
 struct RmsNormGrad {
   Type element = Type::kBf16;
   int64_t rows = 0;
@@ -101,8 +103,8 @@ struct StridedHeads {
 // out [N, F] = silu(gate) · up of gate_up [N, 2F] = [gate | up] (Shazeer 2020).
 [[nodiscard]] cudaError_t SwiGluForward(Type element, int64_t rows, int64_t ffn,
                                         const void* gate_up, void* out, cudaStream_t stream);
-// gate_up becomes its own gradient; grad [N, F] (of the output) becomes the forward's output again,
-// for the weight gradient behind it, where that is wanted, else it is not written.
+// gate_up becomes its own gradient. grad [N, F] is that of the output. If output_wanted it becomes
+// the forward's output again, for the weight gradient behind it; else it is not written.
 [[nodiscard]] cudaError_t SwiGluBackward(Type element, int64_t rows, int64_t ffn, void* grad,
                                          void* gate_up, bool output_wanted, cudaStream_t stream);
 
@@ -145,8 +147,9 @@ struct CrossEntropy {
                                                       const float* device_scale,
                                                       cudaStream_t stream);
 
-// weight_grad[v] = beta · weight_grad[v] + Σ of the rows of grad whose id is v, added in fp32 in a
-// fixed order. beta is 0 (rows that no id names become 0) or 1. ids outside 0 … V − 1 are skipped.
+// weight_grad[v] = beta · weight_grad[v] + Σ of the rows of grad whose id is v. The sum is in fp32,
+// in a fixed order. beta is 0 (rows that no id names become 0) or 1. ids outside 0 … V − 1 are
+// skipped.
 struct EmbeddingGrad {
   Type element = Type::kBf16;
   int64_t rows = 0;
@@ -210,9 +213,9 @@ struct AdamWStep {
                                 void* second_moments, const AdamWStep& step, cudaStream_t stream);
 
 // One 8-bit dynamic data type (dynamic_map.h) for a quick search: code(x) = the number of bounds
-// below x. Numbers are sorted into cells by sign and the upper 16 bits of their magnitude, the tiny
-// ones in the first, 1 and more in the last; first is the code of a cell's least number, and no
-// cell has more than two codes: code(x) = first + (bound[first] < x).
+// below x. Numbers are sorted into cells by sign and the upper 16 bits of their magnitude. The tiny
+// ones are in the first cell, 1 and more in the last. `first` is the code of a cell's least number.
+// No cell has more than two codes: code(x) = first + (bound[first] < x).
 inline constexpr uint32_t kFirstCell = 0x3400;  // magnitudes below 2^-23 and a little
 inline constexpr uint32_t kCells = 0x3f80 - kFirstCell + 1;
 struct DynamicTable {
@@ -224,10 +227,10 @@ struct DynamicTables {
   DynamicTable of_signed, of_unsigned;
 };
 
-// AdamW with moments in 8 bits as bitsandbytes' AdamW8bit: blocks of 256 elements, the moments of
-// each as codes of moment / absmax, signed for the first and unsigned for the second. The update is
-// made with the moments before they are rounded to codes. flat.count must be a multiple of 256
-// (padding: zeros); fp32_moments does not apply.
+// AdamW with moments in 8 bits as bitsandbytes' AdamW8bit: in blocks of 256 elements. The moments
+// of each are codes of moment / absmax, signed for the first and unsigned for the second. The
+// update is made with the moments before they are rounded to codes. flat.count must be a multiple
+// of 256 (padding: zeros); fp32_moments does not apply.
 inline constexpr int64_t kMomentBlock = 256;
 struct EightBitMoments {
   uint8_t* first = nullptr;               // [count], 8-byte aligned

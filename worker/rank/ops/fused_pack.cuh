@@ -1,5 +1,5 @@
-// Elements in pieces: W neighbours that are loaded and stored as one (16 bytes and more where W is
-// 8), and their way to fp32 and back.
+// Elements in pieces: W neighbours that are loaded and stored as one, and their way to fp32 and
+// back. A piece has 16 bytes and more if W is 8.
 #pragma once
 
 #include <cuda_bf16.h>

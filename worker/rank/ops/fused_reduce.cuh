@@ -14,9 +14,9 @@ __device__ inline Number WarpSum(Number value) {
   return value;
 }
 
-// The sum on every thread of a one-dimensional block of whole warps. One barrier: slot alternates
-// between 0 and 1 from call to call, so that nobody overwrites what a slower thread of the call
-// before still reads.
+// The sum on every thread of a one-dimensional block of whole warps. One barrier. slot alternates
+// between 0 and 1 from call to call. So nobody overwrites what a slower thread of the call before
+// still reads.
 template <class Number>
 __device__ inline Number BlockSum(Number value, int slot) {
   __shared__ Number warp_sums[2][kMaxThreads / kWarp];

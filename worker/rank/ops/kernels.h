@@ -59,8 +59,8 @@ class Kernels {
 
   // gate_up [N, 2F] → silu(gate) · up [N, F] (Shazeer 2020).
   virtual at::Tensor SwiGlu(const at::Tensor& gate_up) const = 0;
-  // grad [N, F] of the output → {gradient of gate_up [N, 2F], the forward's output again [N, F]
-  // (undefined where not wanted)}; both tensors may be overwritten.
+  // Takes grad [N, F] of the output. Returns {gradient of gate_up [N, 2F], the forward's output
+  // again [N, F] (undefined if not wanted)}. Both tensors may be overwritten.
   virtual std::pair<at::Tensor, at::Tensor> SwiGluBackward(const at::Tensor& grad,
                                                            const at::Tensor& gate_up,
                                                            bool output_wanted) const = 0;

@@ -13,8 +13,8 @@
 
 namespace trainctl::ops {
 
-// One adapted module: r rows of its group's A, and B [out, r], which adds to columns [column,
-// column + out) of the layer's output.
+// One adapted module: r rows of its group's A, and B [out, r]. B adds to columns [column, column +
+// out) of the layer's output.
 struct LoraBranch {
   ParamId b = 0;
   int64_t column = 0;

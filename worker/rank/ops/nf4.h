@@ -1,7 +1,7 @@
-// Matrices in 4 bits, stored bit for bit as bitsandbytes stores them: row-major, blocks of 64
-// elements, each element the nearest NF4 value of x / (the block's largest magnitude), two to a
-// byte, the even one in the high nibble. Double quantization keeps those magnitudes, less their
-// mean, as 8-bit dynamic codes in blocks of 256.
+// Matrices in 4 bits, stored bit for bit as bitsandbytes stores them: row-major, in blocks of 64
+// elements. Each element is the nearest NF4 value of x / (the block's largest magnitude). Two lie
+// in a byte, the even one in the high nibble. Double quantization keeps those magnitudes, less
+// their mean, as 8-bit dynamic codes in blocks of 256.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,6 +1,6 @@
-// Dropout's Philox numbers, the same in the plain and the fused kernel: element e of a sample's
-// [length, columns] input of one module draws 16 bits, half e mod 2 of word e / 2 mod 4 at the
-// place (e / 8, sample, module). It is dropped where they are below the threshold.
+// Dropout's Philox numbers, the same in the plain and the fused kernel. Element e of a sample's
+// [length, columns] input of one module draws 16 bits. They are half e mod 2 of word e / 2 mod 4 at
+// the place (e / 8, sample, module). The element is dropped if they are below the threshold.
 #pragma once
 
 #include "common/base/philox.h"

@@ -1,7 +1,9 @@
-// The engine's own reverse-mode tape. Forward ops record how to go back; Backward runs the records
-// in reverse order on the calling thread and destroys each as soon as it has run, which frees what
-// it saved. (torch's autograd is the oracle of the tests only: as the engine it would need fake
-// roots for token ids, run on a thread of its own, and hold saved tensors too long.)
+// The engine's own reverse-mode tape. Forward ops record how to go back. Backward runs the records
+// in reverse order on the calling thread. It destroys each as soon as it has run, which frees what
+// it saved.
+//
+// torch's autograd is the oracle of the tests only. As the engine it would need fake roots for
+// token ids and a thread of its own. It would hold saved tensors too long.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,7 +1,7 @@
 // The pass of adam_kernel.h, written once over a SIMD width. Lanes: Floats, kWidth, Load, Store,
-// Set, Mul, Div, Sqrt, Fma (a·b + c), FmaSub (a·b − c), LoadBf16, StoreBf16, and Stream,
+// Set, Mul, Div, Sqrt, Fma (a·b + c), FmaSub (a·b − c), LoadBf16, StoreBf16; and Stream,
 // StreamBf16: stores past the caches, of aligned memory. Each file that includes this gives Lanes
-// of its own, in its own unnamed namespace, so that no linker mixes code of two instruction sets.
+// of its own, in its own unnamed namespace. So no linker mixes code of two instruction sets.
 #pragma once
 
 #include "worker/rank/optim/adam_kernel.h"

@@ -1,8 +1,8 @@
 // AdamW with block-wise 8-bit moments, as bitsandbytes' AdamW8bit (Dettmers et al. 2022,
-// arXiv:2110.02861; percentile clipping off): blocks of 256 elements from each tensor's start, each
-// with the largest magnitude of its moments as an fp32 scale (absmax) and a code of the dynamic map
-// (ops/dynamic_map.h) for each element. Tensors below 4,096 elements keep fp32 moments. The
-// arithmetic is fp32, whatever the parameters.
+// arXiv:2110.02861; percentile clipping off). Blocks have 256 elements from each tensor's start.
+// The scale of each block (absmax) is the largest magnitude of its moments, in fp32. Each element
+// has a code of the dynamic map (ops/dynamic_map.h). Tensors below 4,096 elements keep fp32
+// moments. The arithmetic is fp32, whatever the parameters.
 //
 // State: exp_avg and exp_avg_sq are codes (uint8) or, of small tensors, fp32; exp_avg_absmax and
 // exp_avg_sq_absmax, a value for each 256 elements, belong to codes only.

@@ -1,5 +1,5 @@
-// How a chunk of a gradient comes to where the CPU can read it, and the updated parameters go back
-// to the device. A ring of slots: slot s of kSlots is used again only after Return(s).
+// How a chunk of a gradient comes to where the CPU can read it. The updated parameters go back to
+// the device the same way. A ring of slots: slot s of kSlots is used again only after Return(s).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -24,9 +24,9 @@ struct AvailableMemory {
   std::string bound;  // what it is bounded by: "the host's available memory", or a limit's file
 };
 
-// The least of MemAvailable and, for the process's own memory cgroup and each above it (v1 and v2),
-// limit − usage, where pages of files do not count as used: they are given back under pressure.
-// INT64_MAX where nothing is known.
+// The least of MemAvailable and limit − usage of the process's own memory cgroup and each above it
+// (v1 and v2). Pages of files do not count as used: they are given back under pressure. INT64_MAX
+// if nothing is known.
 AvailableMemory AvailableHostMemory(const MemoryFiles& files = {});
 
 // Throws HostMemoryError, which names the bytes needed and available, where `bytes` and a small

@@ -55,8 +55,8 @@ struct StateTensor {
   int64_t elements_per_value = 1;
   int64_t begin = 0;
 
-  // The view that belongs to `numel` elements of the buffer from `first` on, which are a segment of
-  // it or a part of one that begins at a multiple of 256; undefined where this part does not cover
+  // The view that belongs to `numel` elements of the buffer from `first` on. They are a segment of
+  // it, or a part of one that begins at a multiple of 256. Undefined if this part does not cover
   // them.
   at::Tensor Of(int64_t first, int64_t numel) const;
 };

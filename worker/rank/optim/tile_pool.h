@@ -1,6 +1,6 @@
 // Threads that share out loops over large arrays in tiles. Work is done in the order in which it
-// was submitted, and a thread that finds none left of one goes on with the next, so that nobody
-// waits at the border of two. Thread-safe.
+// was submitted. A thread that finds none left of one goes on with the next. So nobody waits at the
+// border of two. Thread-safe.
 #pragma once
 
 #include <condition_variable>

@@ -1,6 +1,6 @@
-// Updates in host memory while the device goes on: chunk by chunk the gradient comes from the
-// device, a pool of threads runs the optimizer over it, and the parameters go back, all three at
-// once for different chunks. A thread of its own drives it.
+// Updates in host memory while the device goes on, chunk by chunk. The gradient comes from the
+// device, a pool of threads runs the optimizer over it, and the parameters go back. All three
+// happen at once for different chunks. A thread of its own drives it.
 //
 // Bounds: at most two gradients are alive, the one that is being fetched and the next; Enqueue
 // waits for room. Staging memory is the ring of ChunkTransfer. Updates, and the chunks of each, are

@@ -1,7 +1,7 @@
-// c10's allocator for CPU tensors in a rank on a CPU slot: counts what tensors hold, keeps the
-// peak, and enforces a limit with the same c10::OutOfMemoryError that the CUDA allocator throws, so
-// that memory by kind and the OOM outcome are one code path everywhere. Thread-safe. At most one is
-// installed in a process, and for good: tensors outlive it.
+// c10's allocator for CPU tensors in a rank on a CPU slot. It counts what tensors hold, keeps the
+// peak, and enforces a limit. Beyond the limit it throws the c10::OutOfMemoryError that the CUDA
+// allocator throws. So memory by kind and the OOM outcome are one code path everywhere.
+// Thread-safe. At most one is installed in a process, and for good: tensors outlive it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The rank's voice: messages to the worker, one JSON line each, written by a thread of its own, so
+// The rank's voice: messages to the worker, one JSON line each. A thread of its own writes them, so
 // that a step never waits for them. Thread-safe. Bound: kMaxPendingPoints metric points; beyond it
 // the oldest are dropped and counted on stderr. Other messages are few and never dropped. Progress
 // is sent when it changed, at most every kFlushInterval.

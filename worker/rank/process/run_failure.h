@@ -1,6 +1,6 @@
-// A user's or the world's error that ends a rank's run before its outcome is known (a model that is
-// not there, data that are too few): thrown inside RunRank only, and turned into an outcome by
-// outcome_of.h.
+// A user's or the world's error that ends a rank's run before its outcome is known. Examples are a
+// model that is not there and data that are too few. It is thrown inside RunRank only, and turned
+// into an outcome by outcome_of.h.
 #pragma once
 
 #include <string>

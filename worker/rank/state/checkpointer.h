@@ -1,9 +1,9 @@
-// Checkpoints of a run, written behind the training: between two steps the rank copies its slices
-// of the state into host buffers (staging.h), and a thread digests and writes them
+// Checkpoints of a run, written behind the training. Between two steps the rank copies its slices
+// of the state into host buffers (staging.h). A thread digests and writes them
 // (worker/rank/files/checkpoint_writer.h) while the next steps run. Rank 0's thread makes the
-// checkpoint whole, removes those that are no longer kept, and says so to the worker. What fails (a
-// full disk, a rank whose part never comes) is said in the log and in the job's events; training
-// goes on, and the older checkpoint serves.
+// checkpoint whole, removes those that are no longer kept, and says so to the worker. A failure (a
+// full disk, a rank whose part never comes) is said in the log and the job's events. Training goes
+// on, and the older checkpoint serves.
 #pragma once
 
 #include <atomic>

@@ -17,9 +17,9 @@ namespace trainctl::train {
 constexpr int64_t kReadAheadBytes = int64_t{64} << 20;
 constexpr size_t kReadAheadBuffers = 8;
 
-// Calls consume(i, bytes) for every part in order, with the part's bytes as a uint8 tensor on the
-// device, valid for work enqueued on the current stream during the call. No part is larger than
-// kReadAheadBytes (CHECK). On the CPU the bytes are the mapped ones themselves.
+// Calls consume(i, bytes) for every part in order. bytes are the part's, as a uint8 tensor on the
+// device. They are valid for work enqueued on the current stream during the call. No part is larger
+// than kReadAheadBytes (CHECK). On the CPU the bytes are the mapped ones themselves.
 void ReadAhead(const std::vector<std::span<const std::byte>>& parts, at::Device device,
                const std::function<void(size_t index, const at::Tensor& bytes)>& consume);
 

@@ -1,7 +1,7 @@
 // Host memory on the way from the device to the disk: buffers that the training thread fills and a
-// writer empties, pinned where the state is on a GPU, and reused. Bounded: at the bound the
-// training thread waits for the writer to give a buffer back, so that a state larger than the host
-// can hold twice is still written, only with less overlap. Thread-safe for one producer and one
+// writer empties. They are pinned if the state is on a GPU, and reused. Bounded: at the bound the
+// training thread waits for the writer to give a buffer back. So a state larger than the host can
+// hold twice is still written, only with less overlap. Thread-safe for one producer and one
 // consumer.
 #pragma once
 
@@ -29,8 +29,9 @@ struct StagedBytes {
 
 class Staging {
  public:
-  // Buffers are made by a thread of its own, ahead of the first Take: the first two in any case,
-  // then up to most_buffers for as long as the host keeps half of the memory that it can give now.
+  // A thread of its own makes the buffers, ahead of the first Take. It makes the first two in any
+  // case. It makes more, up to most_buffers, while the host keeps half of the memory that it can
+  // give now.
   Staging(at::Device device, int64_t buffer_bytes, int64_t most_buffers);
   ~Staging();
   Staging(const Staging&) = delete;

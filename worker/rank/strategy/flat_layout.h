@@ -1,5 +1,5 @@
 // Where each parameter of one group (the trainable ones, or the frozen ones) lies in its unit's
-// flat buffer. Every Hugging Face tensor starts at a multiple of model::kAlignment elements, and a
+// flat buffer. Every Hugging Face tensor starts at a multiple of model::kAlignment elements. A
 // unit's buffer divides into equal shards that do too. Pure.
 #pragma once
 

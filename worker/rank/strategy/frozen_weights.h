@@ -9,8 +9,8 @@
 
 namespace trainctl::strategy {
 
-// One store for what is kept in the compute dtype (gathered under fsdp, else resident) and one for
-// what is quantized. Empty where nothing is frozen.
+// One store for what is kept in the compute dtype, gathered under fsdp, else resident. One store
+// for what is quantized. Empty if nothing is frozen.
 std::vector<std::unique_ptr<WeightStore>> MakeFrozenStores(const ops::ParameterTable& table,
                                                            const StrategyOptions& options);
 

@@ -1,5 +1,5 @@
 // Frozen matrices in 4 bits (ops/nf4.h), whole on every rank. A matrix is quantized as it is
-// loaded, each tensor of the checkpoint for itself, and made whole in the compute dtype at its
+// loaded, each tensor of the checkpoint for itself. It is made whole in the compute dtype at its
 // first use in a unit's pass; the pass's end lets go of it.
 #pragma once
 

@@ -20,8 +20,8 @@ inline Range Intersect(const Range& a, const Range& b) {
   return {begin, std::max<int64_t>(0, std::min(a.end(), b.end()) - begin)};
 }
 
-// Copies what of `values`, which belong at element `offset` of the whole buffer, lies in the part
-// that begins at shard_begin.
+// Copies the part of `values` that lies in the shard, which begins at element shard_begin. `values`
+// belong at element `offset` of the whole buffer.
 inline void CopyIntoShard(const at::Tensor& shard, int64_t shard_begin, int64_t offset,
                           const at::Tensor& values) {
   const Range common = Intersect({shard_begin, shard.numel()}, {offset, values.numel()});

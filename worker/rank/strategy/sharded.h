@@ -1,10 +1,10 @@
-// fsdp (ZeRO-3 and ZeRO-2: Rajbhandari et al. 2020; FSDP: Zhao et al. 2023): a rank holds one shard
-// of each unit's masters, optimizer state and reduced gradient. Weights are whole while a unit is
-// in use (sharding full), or from their first use in a step to their last (grad_op). Gradients are
-// reduce-scattered as a micro step's backward leaves a unit; with holds_gradients only the last
-// micro step's does, and until then whole gradients are added up. fsdp_unit "model" treats the
-// model as one unit, as the labs' unwrapped run does: gathered at once, reduced at the end of the
-// backward.
+// fsdp (ZeRO-3 and ZeRO-2: Rajbhandari et al. 2020; FSDP: Zhao et al. 2023). A rank holds one shard
+// of each unit's masters, optimizer state and reduced gradient. Under sharding full, weights are
+// whole while a unit is in use. Under grad_op, they are whole from their first use in a step to
+// their last. Gradients are reduce-scattered as a micro step's backward leaves a unit. With
+// holds_gradients only the last micro step's are, and until then whole gradients are added up.
+// fsdp_unit "model" treats the model as one unit, as the labs' unwrapped run does: gathered at
+// once, reduced at the end of the backward.
 #pragma once
 
 #include "worker/rank/strategy/unit_gatherer.h"

@@ -1,4 +1,4 @@
-// A strategy owns the parameters, gradients and optimizer state of one rank, and decides where they
+// A strategy owns the parameters, gradients and optimizer state of one rank. It decides where they
 // live and when they are reduced and updated. Models reach it through ops::ParameterAccess only;
 // the trainer through what is below. Not thread-safe. Errors: comm::CommError,
 // c10::OutOfMemoryError.
@@ -42,8 +42,8 @@ struct HeldBytes {
 };
 
 // A part of one trainable tensor of the checkpoint or of its optimizer state, as this rank holds
-// it: what checkpoints are made of. The same names, kinds and totals under every strategy and world
-// size, so that a checkpoint of one can be loaded by another.
+// it. Checkpoints are made of these. Names, kinds and totals are the same under every strategy and
+// world size. So a checkpoint of one can be loaded by another.
 struct StateSlice {
   std::string tensor;              // "model.layers.0.self_attn.q_proj.weight"
   std::string kind;                // "master", or of optim::StateTensor

@@ -1,14 +1,14 @@
-// Makes units whole out of the ranks' shards while they are in use, and gathers the next unit
-// during the use of this one (as PyTorch's FSDP: Zhao et al. 2023; ZeRO-3: Rajbhandari et al.
-// 2020). Which unit comes next is not declared by models but learned: in a run the same units are
-// used in the same order micro step after micro step, so the successor of the last time is the
-// prediction. A wrong one costs a gather, never a wrong result. All ranks use the same units in the
-// same order, hence issue the same collectives in the same order.
+// Makes units whole out of the ranks' shards while they are in use. Gathers the next unit during
+// the use of this one. PyTorch's FSDP does so too (Zhao et al. 2023; ZeRO-3: Rajbhandari et al.
+// 2020). Models do not declare which unit comes next: it is learned. A run uses the same units in
+// the same order micro step after micro step. So the successor of the last time is the prediction.
+// A wrong one costs a gather, never a wrong result. All ranks use the same units in the same order,
+// hence issue the same collectives in the same order.
 //
-// At most two units are whole at once under Residency::kUse; one that is used again after the next
-// use stays whole meanwhile (the last block beside the head, the first one beside the embedding of
-// the next micro step). Nothing is gathered ahead or kept across the end of a step, since the
-// optimizer changes the weights between. Not thread-safe. Errors: comm::CommError.
+// At most two units are whole at once under Residency::kUse. One that is used again after the next
+// use stays whole meanwhile. That is the last block beside the head, and the first one beside the
+// embedding of the next micro step. Nothing is gathered ahead or kept across the end of a step,
+// since the optimizer changes the weights between. Not thread-safe. Errors: comm::CommError.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,14 +1,13 @@
-// What all strategies share: the trainable parameters as one flat buffer a unit, of which a rank
-// holds a part (Replicated: all of it; Sharded: its shard), with the optimizer's state of that
-// part; gradients that are leased a unit at a time; and the frozen parameters in stores of their
-// own.
+// What all strategies share. The trainable parameters are one flat buffer a unit. A rank holds a
+// part of it (Replicated: all of it; Sharded: its shard), with the optimizer's state of that part.
+// Gradients are leased a unit at a time. The frozen parameters are in stores of their own.
 //
-// As a micro step's last backward use of a unit ends, its gradient is reduced over the ranks,
-// overlapped with the backward of the unit before, into the held gradient of this rank's part; or
-// only in the last micro step, the lease being added to until then (ReducesEachMicroStep). In the
-// last micro step, and without max_norm, the optimizer updates the part right then and the storage
-// is free again: of what is reduced at most two units' gradients are alive. With max_norm the held
-// gradients live until FinishStep.
+// As a micro step's last backward use of a unit ends, its gradient is reduced over the ranks. That
+// overlaps the backward of the unit before, and goes into the held gradient of this rank's part. Or
+// only the last micro step reduces, and the lease is added to until then (ReducesEachMicroStep). In
+// the last micro step, without max_norm, the optimizer updates the part right then and the storage
+// is free again. Of what is reduced at most two units' gradients are alive then. With max_norm the
+// held gradients live until FinishStep.
 //
 // deterministic: each micro batch's gradient is formed alone, and added in the order of micro
 // batches over all ranks.

@@ -1,6 +1,9 @@
 // Where the frozen weights of a model live, and how a unit's are made whole for the ops. One file
-// an implementation: resident (whole on every rank), gathered (sharded over the ranks, whole while
-// a unit is in use), nf4 (4 bits, dequantized while in use). Not thread-safe.
+// an implementation:
+//   resident   whole on every rank
+//   gathered   sharded over the ranks, whole while a unit is in use
+//   nf4        4 bits, dequantized while in use
+// Not thread-safe.
 #pragma once
 
 #include <ATen/core/Tensor.h>

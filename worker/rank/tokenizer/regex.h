@@ -32,8 +32,8 @@ class Regex {
   static Regex Literal(std::string_view text);
 
   // The whole text as alternating spans: matches, and what lies between them; empty ones are left
-  // out. The text is well-formed UTF-8. Where matching exceeds PCRE2's own limit of steps (no known
-  // tokenizer's pattern can), the rest of the text counts as not matched.
+  // out. The text is well-formed UTF-8. If matching exceeds PCRE2's own limit of steps, the rest of
+  // the text counts as not matched. No known tokenizer's pattern can.
   void Split(std::string_view text, std::vector<Span>* spans) const;
 
  private:

@@ -1,7 +1,7 @@
-// LLaMA's tokenizers merge across a whole text, whose spaces are "▁"; yet in their vocabularies a
-// "▁" that follows another character only ever begins a piece. Where that holds, no merge can cross
-// such a place, so that the text can be cut there, word by word, with the same result, and words
-// can be remembered.
+// LLaMA's tokenizers merge across a whole text, whose spaces are "▁". Yet in their vocabularies a
+// "▁" that follows another character only ever begins a piece. If that holds, no merge can cross
+// such a place. So the text can be cut there, word by word, with the same result, and words can be
+// remembered.
 #pragma once
 
 #include <string_view>

@@ -16,8 +16,8 @@
 
 namespace trainctl::data {
 
-// The longest text that Encode takes: what becomes of it (normalized, up to 11 times as long) is
-// addressed by 31 bits, and needs some tens of bytes of memory for each of its own.
+// The longest text that Encode takes. What becomes of it (normalized, up to 11 times as long) is
+// addressed by 31 bits. Each of its own bytes needs some tens of bytes of memory.
 constexpr size_t kMaxTextBytes = size_t{128} << 20;
 
 // Told on the calling thread how many of a text's bytes are encoded, about; never fewer than

@@ -16,7 +16,7 @@ struct FailedRun {
   const RunState& state;
 };
 
-// Out of memory on the device or on the host, a collective that failed, a fault of the GPU, or
+// Out of memory on the device or on the host, a collective that failed, a fault of the GPU. Else
 // kFailed with what the exception says.
 job::RankOutcome OutcomeOf(const std::exception_ptr& error, const FailedRun& run);
 

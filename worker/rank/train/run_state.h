@@ -18,8 +18,8 @@ struct RunState {
   bool in_trial = false;          // of the micro batch
   // Outlives the error, so that what is held by kind can still be asked.
   std::unique_ptr<strategy::Strategy> strategy;
-  // While there is no strategy yet: what the device's allocator had given out when the making of
-  // weights began, and when that of the optimizer's state began.
+  // While there is no strategy yet: what the device's allocator had given out. One value is from
+  // when the making of weights began, one from when that of the optimizer's state began.
   std::optional<int64_t> before_weights, before_optimizer;
 };
 

@@ -84,8 +84,8 @@ class Trainer {
   // Reports the step that is in flight, once the device has done it.
   void Retire();
   void Report(const InFlight& done, double seconds);
-  // As often as memory is sampled, and of the weights of a checkpoint and of the last step, to know
-  // that they are good.
+  // As often as memory is sampled. At a checkpoint's step and the last one too, to know that the
+  // saved weights are good.
   bool WantsNorm(int64_t step) const {
     return memory_.Samples(step) || step == saved_steps_ || step + 1 == total_steps_;
   }

@@ -1,6 +1,6 @@
-// "micro_batch_size": "auto" is proven before weights are loaded: one optimizer step of the real
-// thing (strategy, optimizer, precision, kernels, collectives) on a worst case, of which nothing is
-// left behind.
+// Proves "micro_batch_size": "auto" before weights are loaded. It runs one optimizer step of the
+// real thing (strategy, optimizer, precision, kernels, collectives) on a worst case. Nothing of it
+// is left behind.
 #pragma once
 
 #include "common/job/batch.h"
