@@ -2,9 +2,10 @@
 //
 // A rank records this when it has saved, and the coordinator keeps the record. A worker serves no
 // other file, and none of a folder that has been replaced since. The record is text, one line each:
-//   folder <device> <inode> <boot id>
+//   folder <device> <inode> <boot id>             the folder
 //   saved <bytes> <inode> <modified ns> <path>    relative to the folder; of an artifact that is a
-//   file <bytes> <inode> <path>                   file, its name. file: of ranks up to 0.1.0
+//                                                 file, its name
+//   file <bytes> <inode> <path>                   the same of ranks up to 0.1.0
 // Thread-safe.
 #pragma once
 

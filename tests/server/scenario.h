@@ -2,26 +2,27 @@
 // be left out):
 //
 //   workers NAME… [KEY=VALUE…]  Hello of each: boot=b1, model=H200, memory_gib=80, kind=cuda,
-//   threads=1, identity=, dirty; held=j1/1/0:running,j2/1/0:ended lost NAME…                  their
-//   streams end fence NAME…                 an operator vouches that they run nothing submit NAME
-//   [KEY=VALUE…] devices, exclusive=yes, priority, time_limit, step_timeout (seconds),
-//   max_restarts, expect=OOM|SUCCEEDED, copies (a
-//                               group of so many), memory=>=40GiB (a constraint), output=DIR,
+//                               threads=1, identity=, dirty; held=j1/1/0:running,j2/1/0:ended
+//   lost NAME…                  their streams end
+//   fence NAME…                 an operator vouches that they run nothing
+//   submit NAME [KEY=VALUE…]    devices, exclusive=yes, priority, time_limit, step_timeout
+//                               (seconds), max_restarts, expect=OOM|SUCCEEDED, copies (a group of
+//                               so many), memory=>=40GiB (a constraint), output=DIR,
 //                               uninspected=yes, force=yes, auto=N (the estimate's choice of a
 //                               micro batch), global
 //   inspected JOB NAME ANSWER   of the worker that was asked: ok | fault | none (nobody looked)
 //   cancel JOB
 //   J/A/R… REPORT               a report of each of these ranks (job/attempt/rank; j1/1/* are all),
-//   numbered on: started | phase NAME
-//                               [DONE TOTAL] | rendezvous BLOB | progress STEP STEPS [STAGE] |
-//                               metrics COUNT | stepped STEP SECONDS ENDED_AT | saved PATH |
-//                               outcome NAME [MESSAGE] | exit CODE | signal N | oom_killed |
-//                               launch_failure MESSAGE | worker_unfit MESSAGE; ahead of it seq=N
-//                               repeats a number
+//                               numbered on: started | phase NAME [DONE TOTAL] | rendezvous BLOB |
+//                               progress STEP STEPS [STAGE] | metrics COUNT | stepped STEP SECONDS
+//                               ENDED_AT | saved PATH | outcome NAME [MESSAGE] | exit CODE | signal
+//                               N | oom_killed | launch_failure MESSAGE | worker_unfit MESSAGE;
+//                               ahead of it seq=N repeats a number
 //   device NAME… free|dirty     the workers' word
 //   wait SECONDS                that many Ticks
 //   restart                     the coordinator is killed and restored from its rows; all streams
-//   are gone show                        the state
+//                               are gone
+//   show                        the state
 //
 // Each answers with Describe of what it did. Acknowledgements are left out unless seq= is given.
 #pragma once

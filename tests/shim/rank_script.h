@@ -7,9 +7,10 @@
 //   overlong BYTES       one message line of that length
 //   flood BYTES          that many bytes on stdout, in numbered lines
 //   command              reads one line from the commands descriptor, and says started with the
-//   line in hex ignore-term          ignores SIGTERM from here on grandchild           starts a
-//   process of another session that ignores SIGTERM and sends {"type":"saved","kind":"grandchild",
-//                        "path":"<pid>"}
+//                        line in hex
+//   ignore-term          ignores SIGTERM from here on
+//   grandchild           starts a process of another session that ignores SIGTERM and sends
+//                        {"type":"saved","kind":"grandchild","path":"<pid>"}
 //   environment NAME     prints its value
 //   gate PATH            reads a byte from that fifo
 //   wait                 until a signal ends it

@@ -37,20 +37,23 @@ struct Dataset {
 
 // Formats:
 //   alpaca  .json (a list) or .jsonl of {"instruction", "input", "output"}: [bos] prompt, output
-//   [eos]; mask_prompt ignores the prompt text    .json or .jsonl of {"text"}: [bos] text [eos]
+//           [eos]; mask_prompt ignores the prompt
+//   text    .json or .jsonl of {"text"}: [bos] text [eos]
 //   plain   a text file, tokenized whole and cut into rows of max_seq_length; the rest is the last
-//   row bin     nanoGPT's raw uint16, or llm.c's 256-int32 header and uint16 or uint32; cut in the
-//   same way. Needs no tokenizer
-// Rows are truncated to max_seq_length. bos and eos: boundary_tokens.h. A rest of a single
-// token, which can train nothing, is dropped. max_rows keeps the first rows of the file. Which of
-// them validate is a Philox shuffle of (data.seed), cut by job::SplitRows.
+//           row
+//   bin     nanoGPT's raw uint16, or llm.c's 256-int32 header and uint16 or uint32; cut in the same
+//           way. Needs no tokenizer
+// Rows are truncated to max_seq_length. bos and eos: boundary_tokens.h. A rest of a single token,
+// which can train nothing, is dropped. max_rows keeps the first rows of the file. Which of them
+// validate is a Philox shuffle of (data.seed), cut by job::SplitRows.
 //
 // progress: told from time to time, on the calling thread, how many of a total of bytes are done.
 // The file counts twice: once for its digest, once for its tokens. May be empty.
 //
-// Errors: kNotFound (no data file, no tokenizer), kIo, kInvalid (a broken file: the message names
-// file, row or line, and key; a token beyond the model's vocabulary; no rows, or none with a token
-// that counts). cache_folder: where tokens are kept by content (token_cache.h); "": nowhere.
+// Errors: kNotFound (no data file, no tokenizer), kIo, kInvalid. kInvalid: a token beyond the
+// model's vocabulary, no rows, or none with a token that counts. A broken file is kInvalid too: the
+// message names file, row or line, and key. cache_folder: where tokens are kept by content
+// (token_cache.h); "": nowhere.
 base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model,
                                   const std::string& model_directory, int64_t max_seq_length,
                                   const std::string& cache_folder = "",
