@@ -122,7 +122,7 @@ class Coordinator {
   void WorkerReported(const WorkerChannel& channel, core::RankReported report);
   void WorkerLogged(const WorkerChannel& channel, const std::string& worker, const LogPiece& piece);
   void WorkerSampled(const WorkerChannel& channel, const std::string& worker,
-                     const DeviceSample& device, const HostSample& host);
+                     const job::DeviceSample& device, const job::HostSample& host);
   void WorkerDeviceChanged(const WorkerChannel& channel, core::DeviceStateChanged change);
   void WorkerInspected(const WorkerChannel& channel, const std::string& worker,
                        const std::string& request_id, base::Result<job::Inspection> inspection);

@@ -92,7 +92,7 @@ void Coordinator::AskForStalledLogs() {
 }
 
 void Coordinator::WorkerSampled(const WorkerChannel& channel, const std::string& worker,
-                                const DeviceSample& device, const HostSample& host) {
+                                const job::DeviceSample& device, const job::HostSample& host) {
   WorkerSessions::Session* session = workers_.Hear(worker, channel, parts_.clock.Steady());
   if (session == nullptr) return;
   session->device = device;

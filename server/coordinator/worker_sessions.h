@@ -9,24 +9,10 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/job/samples.h"
 #include "server/coordinator/worker_channel.h"
 
 namespace trainctl::coordinator {
-
-// nullopt: the device does not tell.
-struct DeviceSample {
-  std::optional<double> utilization_percent = {};
-  int64_t memory_used_bytes = 0;
-  std::optional<double> power_watts = {};
-  std::optional<double> temperature_celsius = {};
-  std::optional<double> energy_joules = {};
-};
-
-struct HostSample {
-  double cpu_percent = 0;
-  int64_t memory_used_bytes = 0;
-  int64_t memory_total_bytes = 0;
-};
 
 class WorkerSessions {
  public:
@@ -35,8 +21,8 @@ class WorkerSessions {
     std::string incarnation;  // of the process behind it
     base::SteadyMicros last_heard = 0;
     std::vector<job::RankKey> held;  // of its Hello
-    std::optional<DeviceSample> device;
-    std::optional<HostSample> host;
+    std::optional<job::DeviceSample> device;
+    std::optional<job::HostSample> host;
     std::map<job::RankKey, int64_t> log_acks;  // stored and not yet said
     std::set<job::RankKey> stalled_logs;       // to be told again
     std::map<job::RankKey, bool>

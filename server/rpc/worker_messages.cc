@@ -132,19 +132,6 @@ base::Result<coordinator::LogPiece> DecodeLog(const v1::LogReport& report) {
   return coordinator::LogPiece{*key, report.offset(), report.after(), report.data()};
 }
 
-coordinator::DeviceSample DecodeSample(const v1::DeviceSample& sample) {
-  coordinator::DeviceSample decoded{.memory_used_bytes = sample.memory_used_bytes()};
-  if (sample.has_utilization_percent()) decoded.utilization_percent = sample.utilization_percent();
-  if (sample.has_power_watts()) decoded.power_watts = sample.power_watts();
-  if (sample.has_temperature_celsius()) decoded.temperature_celsius = sample.temperature_celsius();
-  if (sample.has_energy_joules()) decoded.energy_joules = sample.energy_joules();
-  return decoded;
-}
-
-coordinator::HostSample DecodeSample(const v1::HostSample& sample) {
-  return {sample.cpu_percent(), sample.memory_used_bytes(), sample.memory_total_bytes()};
-}
-
 base::Result<job::Inspection> DecodeInspection(const v1::InspectResult& result) {
   if (result.error().empty()) {
     auto inspection = job::InspectionFromJson(result.inspection_json());

@@ -7,14 +7,11 @@
 #include "common/base/result.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/worker_channel.h"
-#include "server/coordinator/worker_sessions.h"
 #include "server/core/events.h"
 
 namespace trainctl::v1 {
 class CoordinatorMessage;
-class DeviceSample;
 class Hello;
-class HostSample;
 class InspectResult;
 class LogReport;
 class RankReport;
@@ -31,9 +28,6 @@ base::Result<core::RankReported> DecodeReport(const std::string& worker,
 
 // Its data are the report's.
 base::Result<coordinator::LogPiece> DecodeLog(const v1::LogReport& report);
-
-coordinator::DeviceSample DecodeSample(const v1::DeviceSample& sample);
-coordinator::HostSample DecodeSample(const v1::HostSample& sample);
 
 // kInvalid: the job's model or data is at fault. kUnavailable: the worker could not look, or its
 // answer can't be read.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/wire/artifact.h"
+#include "common/wire/samples.h"
 #include "server/rpc/status.h"
 #include "server/rpc/worker_messages.h"
 
@@ -40,8 +41,8 @@ WorkerStream::Step WorkerStream::Decode() {
     case v1::WorkerMessage::kReport: return DecodeReport();
     case v1::WorkerMessage::kLog: return DecodeLog();
     case v1::WorkerMessage::kHeartbeat:
-      return [this, device = DecodeSample(in_.heartbeat().device()),
-              host = DecodeSample(in_.heartbeat().host())] {
+      return [this, device = wire::FromWire(in_.heartbeat().device()),
+              host = wire::FromWire(in_.heartbeat().host())] {
         backend_.coordinator.WorkerSampled(*this, worker_, device, host);
       };
     case v1::WorkerMessage::kInspectResult:

@@ -8,7 +8,7 @@ namespace {
 class ScriptedDevice : public Device {
  public:
   const job::Device& info() const override { return info_; }
-  std::optional<GpuSample> Sample() override { return std::nullopt; }
+  std::optional<job::DeviceSample> Sample() override { return std::nullopt; }
   std::string WhyNotFree() override { return why_not_free; }
   std::vector<std::string> Environment() const override { return {}; }
   std::vector<NumaNode> HostDevices(const HostCpus&) const override { return {}; }

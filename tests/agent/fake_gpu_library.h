@@ -15,10 +15,10 @@ struct FakeDriver {
   std::mutex mutex;
   std::string version = "580.95.05";
   std::vector<agent::Gpu> gpus = {{0, "GPU-aaaa", "NVIDIA H200", int64_t{140} << 30, 9, 0}};
-  agent::GpuSample sample = {.utilization_percent = 50,
-                             .memory_used_bytes = int64_t{600} << 20,
-                             .power_watts = 300,
-                             .energy_joules = 1000};
+  job::DeviceSample sample = {.utilization_percent = 50,
+                              .memory_used_bytes = int64_t{600} << 20,
+                              .power_watts = 300,
+                              .energy_joules = 1000};
   std::vector<agent::GpuProcess> processes;
   std::string link = "NVLink";
   bool answers = true;
@@ -42,7 +42,7 @@ class FakeGpuLibrary : public agent::GpuLibrary {
     const std::lock_guard lock(driver_.mutex);
     return driver_.gpus;
   }
-  base::Result<agent::GpuSample> Sample(int64_t) override {
+  base::Result<job::DeviceSample> Sample(int64_t) override {
     const std::lock_guard lock(driver_.mutex);
     if (!driver_.answers)
       return base::Error{base::Code::kUnavailable,

@@ -73,7 +73,7 @@ TEST_F(HostSamplerTest, WithoutAQuotaBelowTheHostsCoresTheHostCounts) {
 }
 
 TEST_F(HostSamplerTest, MemoryInUseIsWhatIsNotAvailable) {
-  const HostSample sample = HostSampler(Files()).Sample();
+  const job::HostSample sample = HostSampler(Files()).Sample();
   EXPECT_EQ(sample.memory_total_bytes, 1000 * 1024);
   EXPECT_EQ(sample.memory_used_bytes, 400 * 1024);
 }
@@ -81,7 +81,7 @@ TEST_F(HostSamplerTest, MemoryInUseIsWhatIsNotAvailable) {
 TEST_F(HostSamplerTest, AContainersLimitCounts) {
   Write("v2/memory.max", "500000\n");
   Write("v2/memory.current", "123456\n");
-  HostSample sample = HostSampler(Files()).Sample();
+  job::HostSample sample = HostSampler(Files()).Sample();
   EXPECT_EQ(sample.memory_total_bytes, 500000);
   EXPECT_EQ(sample.memory_used_bytes, 123456);
   Write("v2/memory.max", "max\n");

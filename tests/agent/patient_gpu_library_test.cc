@@ -29,7 +29,7 @@ class HangingLibrary : public tests::FakeGpuLibrary {
  public:
   explicit HangingLibrary(std::shared_ptr<HangingDriver> driver)
       : FakeGpuLibrary(driver->facts), driver_(std::move(driver)) {}
-  base::Result<GpuSample> Sample(int64_t index) override {
+  base::Result<job::DeviceSample> Sample(int64_t index) override {
     if (driver_->hangs) driver_->gate.wait();
     return FakeGpuLibrary::Sample(index);
   }

@@ -3,6 +3,7 @@
 
 #include "common/wire/artifact.h"
 #include "common/wire/earlier_runs.h"
+#include "common/wire/samples.h"
 #include "proto/trainctl.pb.h"
 #include "tests/wire/any_message.h"
 
@@ -18,6 +19,16 @@ Message Filled() {
 
 RC_GTEST_PROP(RoundTrip, OfEarlierRuns, ()) {
   const auto message = Filled<v1::ShapeRuns>();
+  RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
+}
+
+RC_GTEST_PROP(RoundTrip, OfADevicesSample, ()) {
+  const auto message = Filled<v1::DeviceSample>();
+  RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
+}
+
+RC_GTEST_PROP(RoundTrip, OfAHostsSample, ()) {
+  const auto message = Filled<v1::HostSample>();
   RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
 }
 

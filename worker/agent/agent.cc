@@ -159,7 +159,7 @@ void Agent::Welcomed(const v1::CoordinatorMessage& message) {
 void Agent::StartRank(const job::RankKey& key, const std::string& plan_json) {
   if (Find(key)) return;  // said again after a reconnect
   spdlog::info("{}: starting", job::ToString(key));
-  const std::optional<GpuSample> gpu =
+  const std::optional<job::DeviceSample> gpu =
       SampleUsage().gpu;  // and the host's CPU time counts from here
   HeldRank::Launch launch{
       .host = options_.host,
@@ -260,7 +260,8 @@ void Agent::Tick() {
     rank->SendLogAgainIfStalled();
     if (rank->running()) rank_sample = rank->last_sample();
   }
-  const GpuSample device = usage.gpu ? *usage.gpu : SlotSample(rank_sample, device_.info().threads);
+  const job::DeviceSample device =
+      usage.gpu ? *usage.gpu : SlotSample(rank_sample, device_.info().threads);
   if (welcomed_ && uplink_.writable()) uplink_.Send(EncodeHeartbeat(device, usage.host));
   CheckDevice();
   Pump();

@@ -26,7 +26,7 @@ class CpuSlot : public Device {
   }
 
   const job::Device& info() const override { return info_; }
-  std::optional<GpuSample> Sample() override { return std::nullopt; }
+  std::optional<job::DeviceSample> Sample() override { return std::nullopt; }
   std::string WhyNotFree() override { return {}; }
   // Threads of OpenMP (libgomp's, which torch brings) that wait shall sleep, not spin: other slots'
   // ranks want those cores.
@@ -78,13 +78,13 @@ class GpuDevice : public Device {
 
   const job::Device& info() const override { return info_; }
 
-  std::optional<GpuSample> Sample() override {
-    const base::Result<GpuSample> sample = library_->Sample(info_.index);
+  std::optional<job::DeviceSample> Sample() override {
+    const base::Result<job::DeviceSample> sample = library_->Sample(info_.index);
     return sample ? std::optional(*sample) : std::nullopt;
   }
 
   std::string WhyNotFree() override {
-    const base::Result<GpuSample> sample = library_->Sample(info_.index);
+    const base::Result<job::DeviceSample> sample = library_->Sample(info_.index);
     if (!sample) return sample.error().message;
     const std::optional<int64_t> before = baseline_.baseline();
     const bool idle = baseline_.IsIdle(sample->memory_used_bytes);

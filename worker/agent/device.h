@@ -19,7 +19,7 @@ class Device {
   virtual ~Device() = default;
   virtual const job::Device& info() const = 0;
   // nullopt: a CPU slot (its rank is what is sampled), or a GPU that does not answer now.
-  virtual std::optional<GpuSample> Sample() = 0;
+  virtual std::optional<job::DeviceSample> Sample() = 0;
   // With no rank of ours on it: empty where the device is free, else why it is not.
   virtual std::string WhyNotFree() = 0;
   // What a rank's environment needs to see this device, as its number 0, and no other: NAME=value.

@@ -3,24 +3,15 @@
 #include <algorithm>
 
 #include "common/wire/artifact.h"
+#include "common/wire/samples.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::agent {
 
-v1::WorkerMessage EncodeHeartbeat(const GpuSample& device, const HostSample& host) {
+v1::WorkerMessage EncodeHeartbeat(const job::DeviceSample& device, const job::HostSample& host) {
   v1::WorkerMessage message;
-  v1::DeviceSample& device_sample = *message.mutable_heartbeat()->mutable_device();
-  device_sample.set_memory_used_bytes(device.memory_used_bytes);
-  if (device.utilization_percent)
-    device_sample.set_utilization_percent(*device.utilization_percent);
-  if (device.power_watts) device_sample.set_power_watts(*device.power_watts);
-  if (device.temperature_celsius)
-    device_sample.set_temperature_celsius(*device.temperature_celsius);
-  if (device.energy_joules) device_sample.set_energy_joules(*device.energy_joules);
-  v1::HostSample& host_sample = *message.mutable_heartbeat()->mutable_host();
-  host_sample.set_cpu_percent(host.cpu_percent);
-  host_sample.set_memory_used_bytes(host.memory_used_bytes);
-  host_sample.set_memory_total_bytes(host.memory_total_bytes);
+  *message.mutable_heartbeat()->mutable_device() = wire::ToWire(device);
+  *message.mutable_heartbeat()->mutable_host() = wire::ToWire(host);
   return message;
 }
 
@@ -44,9 +35,9 @@ v1::WorkerMessage Encode(const std::string& request_id,
   return message;
 }
 
-GpuSample SlotSample(const std::optional<RankSample>& rank, int64_t threads) {
+job::DeviceSample SlotSample(const std::optional<RankSample>& rank, int64_t threads) {
   if (!rank) return {};
-  GpuSample sample{.memory_used_bytes = rank->memory_used_bytes};
+  job::DeviceSample sample{.memory_used_bytes = rank->memory_used_bytes};
   const auto cores = static_cast<double>(std::max<int64_t>(1, threads));
   if (rank->cpu_percent) sample.utilization_percent = std::min(100.0, *rank->cpu_percent / cores);
   return sample;

@@ -16,12 +16,12 @@ class WorkerMessage;
 
 namespace trainctl::agent {
 
-v1::WorkerMessage EncodeHeartbeat(const GpuSample& device, const HostSample& host);
+v1::WorkerMessage EncodeHeartbeat(const job::DeviceSample& device, const job::HostSample& host);
 v1::WorkerMessage Encode(const DeviceWord& word);
 v1::WorkerMessage Encode(const std::string& request_id,
                          const base::Result<job::ArtifactPiece>& piece);
 
 // A CPU slot is used as much as its rank uses it: of its threads, and of its memory.
-GpuSample SlotSample(const std::optional<RankSample>& rank, int64_t threads);
+job::DeviceSample SlotSample(const std::optional<RankSample>& rank, int64_t threads);
 
 }  // namespace trainctl::agent

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/job/samples.h"
 
 namespace trainctl::agent {
 
@@ -22,15 +23,6 @@ struct Gpu {
   std::optional<int> numa_node = {};  // that it hangs on, where the system says
 };
 
-// nullopt where the GPU does not tell, ever or just now.
-struct GpuSample {
-  std::optional<double> utilization_percent = {};
-  int64_t memory_used_bytes = 0;
-  std::optional<double> power_watts = {};
-  std::optional<double> temperature_celsius = {};
-  std::optional<double> energy_joules = {};  // since the driver was loaded
-};
-
 struct GpuProcess {
   int64_t pid = 0;  // of the host: may name nobody inside a container
   int64_t memory_bytes = 0;
@@ -42,7 +34,7 @@ class GpuLibrary {
   virtual ~GpuLibrary() = default;
   virtual std::string DriverVersion() = 0;  // "580.95.05"
   virtual std::vector<Gpu> Gpus() = 0;
-  virtual base::Result<GpuSample> Sample(int64_t index) = 0;
+  virtual base::Result<job::DeviceSample> Sample(int64_t index) = 0;
   virtual base::Result<std::vector<GpuProcess>> Processes(int64_t index) = 0;
   // How two GPUs reach each other: "NVLink", "one PCIe switch", "PCIe switches", "PCIe host
   // bridge", "NUMA node", "between sockets", "unknown".

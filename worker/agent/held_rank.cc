@@ -179,7 +179,7 @@ std::string HeldRank::SampleLine(const Usage& usage, const std::optional<RankSam
   };
   using enum job::Metric;
   if (usage.gpu) {
-    const GpuSample& gpu = *usage.gpu;
+    const job::DeviceSample& gpu = *usage.gpu;
     if (gpu.utilization_percent) add(kGpuUtilization, *gpu.utilization_percent);
     if (rank) add(kGpuMemoryUsed, gpu.memory_used_bytes);
     if (gpu.power_watts) add(kGpuPower, *gpu.power_watts);

@@ -21,8 +21,8 @@ namespace trainctl::agent {
 
 // What device and host are doing now.
 struct Usage {
-  std::optional<GpuSample> gpu;
-  HostSample host;
+  std::optional<job::DeviceSample> gpu;
+  job::HostSample host;
 };
 
 class HeldRank {

@@ -121,8 +121,8 @@ double HostSampler::CpuPercent() {
   return cpu_percent_ = Percent(static_cast<double>(used) / share->cores, passed_micros);
 }
 
-HostSample HostSampler::Sample() {
-  HostSample sample{.cpu_percent = CpuPercent()};
+job::HostSample HostSampler::Sample() {
+  job::HostSample sample{.cpu_percent = CpuPercent()};
   Memory memory = ReadMeminfo(files_.proc + "/meminfo");
   const std::string &v2 = files_.cgroup_v2, &v1 = files_.cgroup_v1;
   memory = Within(memory, base::ReadNumberFile(v2 + "/memory.max"),

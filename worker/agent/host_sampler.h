@@ -5,15 +5,9 @@
 #include <cstdint>
 #include <string>
 
-namespace trainctl::agent {
+#include "common/job/samples.h"
 
-struct HostSample {
-  // Of all cores, or of the container's quota, since the sample before. Where no tick passed it is
-  // as it was then.
-  double cpu_percent = 0;
-  int64_t memory_used_bytes = 0;
-  int64_t memory_total_bytes = 0;
-};
+namespace trainctl::agent {
 
 // Where to read; tests give folders of their own.
 struct HostFiles {
@@ -29,7 +23,7 @@ struct HostFiles {
 class HostSampler {
  public:
   explicit HostSampler(HostFiles files = {});
-  HostSample Sample();
+  job::HostSample Sample();
 
  private:
   double CpuPercent();

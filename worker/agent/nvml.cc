@@ -133,13 +133,13 @@ class Nvml : public GpuLibrary {
     return gpus;
   }
 
-  base::Result<GpuSample> Sample(int64_t index) override {
+  base::Result<job::DeviceSample> Sample(int64_t index) override {
     NvmlDevice device = nullptr;
     Memory memory = {};
     if (const int error = nvml_.handle(static_cast<unsigned>(index), &device))
       return Failure(index, error);
     if (const int error = nvml_.memory(device, &memory)) return Failure(index, error);
-    GpuSample sample{.memory_used_bytes = static_cast<int64_t>(memory.used)};
+    job::DeviceSample sample{.memory_used_bytes = static_cast<int64_t>(memory.used)};
     Utilization utilization = {};
     unsigned milliwatts = 0, celsius = 0;
     unsigned long long millijoules = 0;

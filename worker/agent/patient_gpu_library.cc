@@ -94,8 +94,8 @@ class PatientGpuLibrary : public GpuLibrary {
     return Ask<std::vector<Gpu>>([](GpuLibrary& library) { return library.Gpus(); })
         .value_or(std::vector<Gpu>());
   }
-  base::Result<GpuSample> Sample(int64_t index) override {
-    using Answer = base::Result<GpuSample>;
+  base::Result<job::DeviceSample> Sample(int64_t index) override {
+    using Answer = base::Result<job::DeviceSample>;
     auto sample = Ask<Answer>([index](GpuLibrary& library) { return library.Sample(index); });
     return sample ? std::move(*sample) : Answer(NoAnswer());
   }

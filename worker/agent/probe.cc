@@ -70,7 +70,7 @@ json CheckHost(const HostFacts& host) {
 }
 
 json Describe(const Gpu& gpu, GpuLibrary& library) {
-  const base::Result<GpuSample> sample = library.Sample(gpu.index);
+  const base::Result<job::DeviceSample> sample = library.Sample(gpu.index);
   const base::Result<std::vector<GpuProcess>> found = library.Processes(gpu.index);
   json processes = json::array();
   for (const GpuProcess& process : found ? *found : std::vector<GpuProcess>()) {

@@ -1,0 +1,40 @@
+#include "common/wire/samples.h"
+
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::wire {
+
+v1::DeviceSample ToWire(const job::DeviceSample& sample) {
+  v1::DeviceSample message;
+  message.set_memory_used_bytes(sample.memory_used_bytes);
+  if (sample.utilization_percent) message.set_utilization_percent(*sample.utilization_percent);
+  if (sample.power_watts) message.set_power_watts(*sample.power_watts);
+  if (sample.temperature_celsius) message.set_temperature_celsius(*sample.temperature_celsius);
+  if (sample.energy_joules) message.set_energy_joules(*sample.energy_joules);
+  return message;
+}
+
+job::DeviceSample FromWire(const v1::DeviceSample& message) {
+  job::DeviceSample sample{.memory_used_bytes = message.memory_used_bytes()};
+  if (message.has_utilization_percent()) sample.utilization_percent = message.utilization_percent();
+  if (message.has_power_watts()) sample.power_watts = message.power_watts();
+  if (message.has_temperature_celsius()) sample.temperature_celsius = message.temperature_celsius();
+  if (message.has_energy_joules()) sample.energy_joules = message.energy_joules();
+  return sample;
+}
+
+v1::HostSample ToWire(const job::HostSample& sample) {
+  v1::HostSample message;
+  message.set_cpu_percent(sample.cpu_percent);
+  message.set_memory_used_bytes(sample.memory_used_bytes);
+  message.set_memory_total_bytes(sample.memory_total_bytes);
+  return message;
+}
+
+job::HostSample FromWire(const v1::HostSample& message) {
+  return {.cpu_percent = message.cpu_percent(),
+          .memory_used_bytes = message.memory_used_bytes(),
+          .memory_total_bytes = message.memory_total_bytes()};
+}
+
+}  // namespace trainctl::wire
