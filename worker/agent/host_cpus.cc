@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/base/file.h"
+#include "common/base/number_file.h"
 #include "common/rank/cpu_list.h"
 
 namespace trainctl::agent {
@@ -112,8 +113,8 @@ std::optional<int> NodeOfPciDevice(std::string_view address) {
   std::string name(address.substr(colon - 4));
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const auto text = base::ReadFile("/sys/bus/pci/devices/" + name + "/numa_node", kMaxBytes);
-  return text ? ParseNumber(*text) : std::nullopt;  // −1: none
+  const auto node = base::ReadNumberFile("/sys/bus/pci/devices/" + name + "/numa_node");
+  return node && *node >= 0 ? std::optional(static_cast<int>(*node)) : std::nullopt;  // −1: none
 }
 
 std::vector<std::vector<int>> ShareOut(const HostCpus& host, const std::vector<NumaNode>& devices) {
