@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <random>
 #include <thread>
 
 #include "client/exit_code.h"
@@ -14,6 +13,7 @@
 #include "client/grpc_api.h"
 #include "client/run_program.h"
 #include "client/verbs/program.h"
+#include "common/base/random_name.h"
 
 namespace trainctl::client {
 namespace {
@@ -45,17 +45,6 @@ std::string ProgramDirectory() {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
-std::string RandomId() {
-  std::random_device random;
-  std::string id;
-  for (int i = 0; i < 4; ++i) {
-    char part[9];
-    std::snprintf(part, sizeof part, "%08x", random());
-    id += part;
-  }
-  return id;
-}
-
 int Main(const std::vector<std::string>& words) {
   const base::SystemClock clock;
   Surroundings surroundings{
@@ -74,7 +63,7 @@ int Main(const std::vector<std::string>& words) {
           [](double seconds) {
             std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
           },
-      .new_request_id = RandomId,
+      .new_request_id = base::RandomName,
       .set_farewell = SetFarewell,
       .run = RunToEnd,
   };

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <random>
 
+#include "common/base/random_name.h"
 #include "common/base/version.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/options.h"
@@ -41,13 +41,6 @@ base::Result<std::unique_ptr<Device>> MakeDevice(const Options& options) {
   return MakeGpu(std::move(*library), options.device_index, threads, options.directory);
 }
 
-std::string RandomName() {
-  std::random_device random;
-  char name[17];
-  std::snprintf(name, sizeof name, "%08x%08x", random(), random());
-  return name;
-}
-
 AgentOptions MakeAgentOptions(const Options& options) {
   const std::string beside = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   AgentOptions made;
@@ -60,7 +53,7 @@ AgentOptions MakeAgentOptions(const Options& options) {
   made.data_interface = options.data_interface;
   made.host_cpus = ReadHostCpus();
   for (char** entry = environ; *entry; ++entry) made.environment.emplace_back(*entry);
-  made.incarnation = RandomName();
+  made.incarnation = base::RandomName();
   made.uplink.coordinator = options.coordinator;
   made.uplink.coordinator_file = options.coordinator_file;
   made.uplink.seed = std::random_device()();
