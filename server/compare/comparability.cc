@@ -144,9 +144,9 @@ std::string SharedWith(const Run& run) {
   const auto cpu = job::Reduce(job::Metric::kHostCpu, run.metrics);
   const bool is_saturated = cpu && cpu->value >= kSaturatedPercent;
   std::string text;
-  for (const Neighbour& other : run.neighbours) {
+  for (const job::Neighbour& other : run.neighbours) {
     if (other.on_slots || is_saturated)
-      text += (text.empty() ? "" : ", ") + other.id + " on " + other.host;
+      text += (text.empty() ? "" : ", ") + base::ToString(other.job) + " on " + other.host;
   }
   return text;
 }

@@ -13,17 +13,11 @@
 #include "common/estimate/inspection.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job.h"
+#include "common/job/neighbour.h"
 #include "common/job/outcome.h"
 #include "common/rank/metric.h"
 
 namespace trainctl::compare {
-
-// Another job that ran on a host of a run's while it ran there.
-struct Neighbour {
-  std::string id;  // "j7"
-  std::string host;
-  bool on_slots = false;  // both on CPU slots: on the same processors
-};
 
 // One column. Strings that are not known are empty and then neither compared nor warned about.
 struct Run {
@@ -44,7 +38,7 @@ struct Run {
   std::string libtorch;
   std::string nccl;
   std::string commit;
-  std::vector<Neighbour> neighbours;
+  std::vector<job::Neighbour> neighbours;
   std::vector<job::MetricSummary> metrics;  // with medians
 };
 

@@ -54,10 +54,9 @@ base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob
         return attempt.row.end && attempt.row.end->outcome == job::Outcome::kPreempted;
       });
   if (!attempts->empty()) FillPlace(attempts->back(), &run);
-  const auto neighbours = reader.Neighbours(job.row.id);
+  auto neighbours = reader.Neighbours(job.row.id);
   if (!neighbours) return neighbours.error();
-  for (const store::Neighbour& other : *neighbours)
-    run.neighbours.push_back({base::ToString(other.job), other.host, other.on_slots});
+  run.neighbours = std::move(*neighbours);
   auto metrics = ReadSummaries(reader, job.row.id);
   if (!metrics) return metrics.error();
   run.metrics = std::move(*metrics);

@@ -18,6 +18,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/result.h"
+#include "common/job/neighbour.h"
 #include "common/rank/metric.h"
 #include "server/core/rows.h"
 #include "server/store/store.h"
@@ -49,13 +50,6 @@ struct StoredAttempt {
 struct StoredSubmission {
   base::GroupId group;            // 0: a single job
   std::vector<base::JobId> jobs;  // in the order of the request
-};
-
-// Another job with a rank on one of a job's hosts, while the job ran there.
-struct Neighbour {
-  base::JobId job;
-  std::string host;
-  bool on_slots = false;  // both ran on CPU slots there: on the same processors
 };
 
 struct MetricFilter {
@@ -97,7 +91,7 @@ class Reader {
   virtual base::Result<std::vector<core::WorkerRow>> Workers() = 0;
 
   // By host and job, each once.
-  virtual base::Result<std::vector<Neighbour>> Neighbours(base::JobId job) = 0;
+  virtual base::Result<std::vector<job::Neighbour>> Neighbours(base::JobId job) = 0;
 
   // By name, rank (the gang's first), phase; without medians.
   virtual base::Result<std::vector<job::MetricSummary>> Summaries(base::JobId job) = 0;

@@ -124,12 +124,12 @@ class SqliteReader : public Reader {
     return Answer(std::move(workers));
   }
 
-  base::Result<std::vector<Neighbour>> Neighbours(base::JobId job) override {
+  base::Result<std::vector<job::Neighbour>> Neighbours(base::JobId job) override {
     Statement& statement = Query(kNeighboursSql);
     statement.Put(job.value);
-    std::vector<Neighbour> neighbours;
+    std::vector<job::Neighbour> neighbours;
     while (statement.Next()) {
-      Neighbour& neighbour = neighbours.emplace_back();
+      job::Neighbour& neighbour = neighbours.emplace_back();
       int64_t on_slots = 0;
       statement.Get(neighbour.host, neighbour.job.value, on_slots);
       neighbour.on_slots = on_slots != 0;

@@ -429,10 +429,11 @@ TEST(Compare, AnotherLengthIsWarnedOfWhereItCutsRows) {
 
 TEST(Compare, WarnsOfRunsThatSharedProcessors) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), c = SomeRun("j3", "c");
-  a.neighbours = {{"j2", "h", true}, {"j9", "h", false}};
-  b.neighbours = {{"j9", "h", false}};
+  const job::Neighbour on_slots = {{2}, "h", true}, on_gpus = {{9}, "h", false};
+  a.neighbours = {on_slots, on_gpus};
+  b.neighbours = {on_gpus};
   b.metrics = {OfRank(Summary("host_cpu_percent", 97), 0)};
-  c.neighbours = {{"j9", "h", false}};
+  c.neighbours = {on_gpus};
   c.metrics = {OfRank(Summary("host_cpu_percent", 60), 0)};
   EXPECT_EQ(
       Compare({a, b, c}, 0).warnings,

@@ -233,7 +233,7 @@ TEST_F(SqliteStoreTest, NeighboursAreJobsOfTheSameHostAtTheSameTime) {
   run(3, "a", "cpu:a:0", 200, 300);
   run(4, "b", "cpu:b:0", 100, 200);
   run(5, "a", "GPU-1", 50, 101);
-  const std::vector<Neighbour> found = reader_->Neighbours({1}).value();
+  const std::vector<job::Neighbour> found = reader_->Neighbours({1}).value();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].job.value, 2);
   EXPECT_EQ(found[0].host, "a");
