@@ -6,6 +6,7 @@
 #include "worker/rank/files/adapter_config.h"
 #include "worker/rank/state/tensor_files.h"
 #include "worker/rank/state/tensor_piece.h"
+#include "worker/rank/state/write_params.h"
 
 namespace trainctl::train {
 namespace {
@@ -52,9 +53,6 @@ base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& tab
                          strategy::Strategy& strategy, const ByteProgress& progress) {
   const at::ScalarType type =
       job.precision == job::Precision::kBf16True ? at::kBFloat16 : at::kFloat;
-  const auto value_bytes = static_cast<int64_t>(c10::elementSize(type));
-  const int64_t total = Numel(table, /*adapters=*/true) * value_bytes;
-  int64_t done = 0;
   TensorFile file(type);
   for (const ops::ParamSpec& spec : table.params) {
     if (!spec.adapter) continue;
@@ -62,17 +60,14 @@ base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& tab
       file.Declare(kPrefix + piece.name, PieceShape(spec, piece));
   }
   if (writes) CreateAdapterFiles(job, table, file);
-  for (size_t param = 0; param < table.params.size(); ++param) {
-    if (!table.params[param].adapter) continue;
-    progress(done, total);
-    const at::Tensor rows = strategy.GetRows(static_cast<ops::ParamId>(param));
-    for (const ops::ParamPiece& piece : table.params[param].pieces)
-      file.Append(rows.narrow(0, piece.row, piece.rows));
-    done += table.params[param].numel() * value_bytes;
-  }
-  if (base::Status finished = file.Finish(); !finished) return finished;
-  progress(total, total);
-  return base::Ok{};
+  const auto pieces = [&](ops::ParamId param) {
+    const at::Tensor rows = strategy.GetRows(param);
+    std::vector<at::Tensor> parts;
+    for (const ops::ParamPiece& piece : table.params[static_cast<size_t>(param)].pieces)
+      parts.push_back(rows.narrow(0, piece.row, piece.rows));
+    return parts;
+  };
+  return WriteParams({.table = table, .adapters = true, .type = type}, pieces, progress, &file);
 }
 
 }  // namespace trainctl::train

@@ -5,6 +5,7 @@
 #include "worker/rank/state/model_files.h"
 #include "worker/rank/state/tensor_files.h"
 #include "worker/rank/state/tensor_piece.h"
+#include "worker/rank/state/write_params.h"
 
 namespace trainctl::train {
 namespace {
@@ -34,19 +35,9 @@ base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table
   }
   if (writes) CreateModelFile(job, file);
   const AdapterMerger merger(job, table, strategy);
-  const auto value_bytes = static_cast<int64_t>(c10::elementSize(SavedType(job)));
-  const int64_t total = Numel(table, /*adapters=*/false) * value_bytes;
-  int64_t done = 0;
-  for (size_t param = 0; param < table.params.size(); ++param) {
-    if (table.params[param].adapter) continue;
-    progress(done, total);
-    for (const at::Tensor& piece : merger.Pieces(static_cast<ops::ParamId>(param)))
-      file.Append(piece);
-    done += table.params[param].numel() * value_bytes;
-  }
-  if (base::Status finished = file.Finish(); !finished) return finished;
-  progress(total, total);
-  return base::Ok{};
+  const auto pieces = [&](ops::ParamId param) { return merger.Pieces(param); };
+  return WriteParams({.table = table, .adapters = false, .type = SavedType(job)}, pieces, progress,
+                     &file);
 }
 
 }  // namespace trainctl::train
