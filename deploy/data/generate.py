@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the example data: instruction rows in Alpaca's format, all of our own making and all with right answers.
+"""Makes the example data: instruction rows in Alpaca's format, all of our own making and all with
+right answers.
 
-usage: deploy/data/generate.py        writes alpaca.json (400 rows) and alpaca_2k.json (2,000 rows, the labs' size) beside this file
+usage: deploy/data/generate.py
 
-The same seed gives the same bytes on any Python 3. Every second row has an input; one in twenty is long (500 tokens and more).
+It writes alpaca.json (400 rows) and alpaca_2k.json (2,000 rows, the labs' size) beside this file.
+The same seed gives the same bytes on any Python 3. Every second row has an input; one in twenty is
+long (500 tokens and more).
 """
 import json
 import pathlib

@@ -150,7 +150,8 @@ def main():
     torch.set_num_threads(options.threads)
     inputs, targets = tokenized_rows(options.model)
     made = {
-        "made_by": f"transformers {transformers.__version__}, peft {peft.__version__}, torch {torch.__version__}",
+        "made_by": f"transformers {transformers.__version__}, peft {peft.__version__}, "
+        f"torch {torch.__version__}",
         "micro": MICRO,
     }
     for name, job in JOBS.items():

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""model_config.yaml of some models as LitGPT writes them, for worker/rank/files/litgpt_config.h. Run by people; the result is checked in.
+"""model_config.yaml of some models as LitGPT writes them, for worker/rank/files/litgpt_config.h.
+Run by people; the result is checked in.
 
-    pip download litgpt==0.5.11 --no-deps && unzip litgpt-*.whl -d litgpt && pip install pyyaml typing_extensions
-    tests/baselines/generate_litgpt_configs.py litgpt/litgpt/config.py          # rewrites tests/baselines/litgpt/
+    pip download litgpt==0.5.11 --no-deps && unzip litgpt-*.whl -d litgpt
+    pip install pyyaml typing_extensions
+    tests/baselines/generate_litgpt_configs.py litgpt/litgpt/config.py
+
+The last rewrites tests/baselines/litgpt/.
 
 config.py alone is run, with stand-ins for its two imports that need PyTorch.
 """

@@ -22,7 +22,8 @@ import transformers
 TEXTS = [
     "The capital of Spain is Madrid, and the capital of Portugal is Lisbon.",
     "def add(a, b):\n    return a + b\n\nprint(add(2, 3))",
-    "Water boils at 100 degrees Celsius at sea level. On a mountain, where the air is thinner, it boils earlier.",
+    "Water boils at 100 degrees Celsius at sea level. On a mountain, where the air is thinner, "
+    "it boils earlier.",
     "To compare two runs fairly, change one setting at a time and keep the seed.",
 ]
 

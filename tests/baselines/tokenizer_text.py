@@ -6,13 +6,15 @@ import unicodedata
 SPACE = "\u2581"  # SentencePiece's sign for a space
 
 WORDS = {
-    "english": """the a of and to in is that it was for on are as with his they at be this from have or by one had not but what all were
+    "english": """the a of and to in is that it was for on are as with his they at be this from have
+        or by one had not but what all were
         when we there can an your which their said if do will each about how up out them then she
         many some so these would other into has more her two like him see time could no make than
         first been its who now people my made over did down only way find use may water long little
         very after words called just where most know gradient model training memory tokens layer
         attention
-        normalization embedding vocabulary sequence parameter optimizer throughput checkpoint instruction response describe""".split(),
+        normalization embedding vocabulary sequence parameter optimizer throughput checkpoint
+        instruction response describe""".split(),
     "german": "der die das und ist nicht ein eine für auf mit über größe straße müde schön übermorgen Grüße weiß Äpfel Öl".split(),
     "french": "le la les été où déjà français garçon cœur naïve être à ça l'eau aujourd'hui l'été qu'il".split(),
     "russian": "и в не на я что тот быть с а весь это как она по но они мы этот который из у за модель память слово".split(),

@@ -86,7 +86,8 @@ def run_original(directory, texts):
     tokens = sum(len(encode(text)) for text in texts)
     seconds = time.process_time() - begin
     print(
-        f"{'the original':32} {tokens / 1e6:10.2f} M tokens {seconds:8.2f} s {tokens / seconds / 1e6:8.2f} M tokens/s",
+        f"{'the original':32} {tokens / 1e6:10.2f} M tokens {seconds:8.2f} s "
+        f"{tokens / seconds / 1e6:8.2f} M tokens/s",
         flush=True,
     )
 

@@ -51,7 +51,10 @@ class Verbs(ClusterTest):
         ):
             self.skipTest("a path can't be hidden from trainctl alone: no user namespaces here")
         server = (self.dir / "coordinator.addr").read_text().strip()
-        hidden = f"mount -t tmpfs none '{out}' && exec '{BIN}/trainctl' artifacts get {job_id} '{self.dir}/copy' --server {server}"
+        hidden = (
+            f"mount -t tmpfs none '{out}' && "
+            f"exec '{BIN}/trainctl' artifacts get {job_id} '{self.dir}/copy' --server {server}"
+        )
         result = subprocess.run(
             ["unshare", "-rm", "sh", "-c", hidden], capture_output=True, text=True, timeout=120
         )

@@ -90,8 +90,9 @@ class Check:
             point["value"] for point in self.site.points(auto) if point["name"] == "trial_seconds"
         ]
         print(
-            f"{what} on {devices}: {proven['estimated']} by the estimate, {proven['size']} proven in attempt {proven['proven_by']} by a "
-            f"trial of {trial[-1]:.2f} s; peak {peak / GIB:.3f} GiB, {number_peak / GIB:.3f} with the number; losses {losses}, "
+            f"{what} on {devices}: {proven['estimated']} by the estimate, {proven['size']} proven "
+            f"in attempt {proven['proven_by']} by a trial of {trial[-1]:.2f} s; "
+            f"peak {peak / GIB:.3f} GiB, {number_peak / GIB:.3f} with the number; losses {losses}, "
             f"{'the same' if losses == number_losses else number_losses} with the number",
             flush=True,
         )

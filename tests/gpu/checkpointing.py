@@ -93,8 +93,10 @@ def measure(site, options, folder):
     )
     ready = sum(of(site, "resumed", "load_seconds").values())
     print(
-        f"{size / 1e9:.2f} GB; training waited {waited:.2f} s ({size / waited / 1e9:.1f} GB/s over all devices); a step took "
-        f"{statistics.median(behind):.3f} s while it was written, {statistics.median(usual):.3f} s without; "
+        f"{size / 1e9:.2f} GB; training waited {waited:.2f} s "
+        f"({size / waited / 1e9:.1f} GB/s over all devices); "
+        f"a step took {statistics.median(behind):.3f} s while it was written, "
+        f"{statistics.median(usual):.3f} s without; "
         f"the resumed run was ready after {ready:.1f} s ({size / ready / 1e9:.1f} GB/s)"
     )
 

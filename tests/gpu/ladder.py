@@ -226,7 +226,8 @@ def climb(runs, name, rung):
     )
     good = furthest <= tolerance and set(a) == set(steps) and len(set(a.values())) > 1
     print(
-        f"{name:20} {'ok' if good else 'DIFFERS':8} {len(a)} losses {a[steps[0]]:.6f} → {a[steps[-1]]:.6f}, "
+        f"{name:20} {'ok' if good else 'DIFFERS':8} "
+        f"{len(a)} losses {a[steps[0]]:.6f} → {a[steps[-1]]:.6f}, "
         f"furthest apart {furthest:.3g} (allowed {tolerance:g})",
         flush=True,
     )

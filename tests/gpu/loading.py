@@ -100,7 +100,8 @@ def main():
             )
             size = sum(file.stat().st_size for file in (folder / "model").glob("*.safetensors"))
             print(
-                f"{size / 1e9:.2f} GB of weights; a rank that trains from random ones holds {usual / GIB:.2f} GiB of anonymous memory"
+                f"{size / 1e9:.2f} GB of weights; a rank that trains from random ones holds "
+                f"{usual / GIB:.2f} GiB of anonymous memory"
             )
             loaded = {"model.path": str(folder / "model"), "model.init": "pretrained"}
             ways = {"one device": loaded, "again": loaded}
@@ -113,7 +114,8 @@ def main():
             for way, changes in ways.items():
                 seconds, most = run(site, options, f"loading-{len(way)}", changes)
                 print(
-                    f"{way:20} {seconds:6.2f} s  {size / seconds / 1e9:5.2f} GB/s  anonymous memory {(most - usual) / 1e9:+.2f} GB",
+                    f"{way:20} {seconds:6.2f} s  {size / seconds / 1e9:5.2f} GB/s  "
+                    f"anonymous memory {(most - usual) / 1e9:+.2f} GB",
                     flush=True,
                 )
         finally:

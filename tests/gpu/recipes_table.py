@@ -104,14 +104,17 @@ def heading(results):
         machine = result.get("machine")
         if machine:
             texts.append(
-                f"{machine['device_name']}, driver {machine['driver'] or '–'}, LibTorch {machine['libtorch']}"
+                f"{machine['device_name']}, driver {machine['driver'] or '–'}, "
+                f"LibTorch {machine['libtorch']}"
             )
     dates = sorted({result["date"] for result in results})
     steps = sorted({result["steps"] for result in results})
     data = sorted({result["data"] for result in results})
     return (
-        f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {'; '.join(dict.fromkeys(texts)) or 'no device'}. "
-        f"Steps a run: {' to '.join(str(n) for n in dict.fromkeys((steps[0], steps[-1])))}; data: {'; '.join(data)}. Memory in GiB."
+        f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))} "
+        f"on {'; '.join(dict.fromkeys(texts)) or 'no device'}. "
+        f"Steps a run: {' to '.join(str(n) for n in dict.fromkeys((steps[0], steps[-1])))}; "
+        f"data: {'; '.join(data)}. Memory in GiB."
     )
 
 
@@ -150,7 +153,8 @@ def problems(results, judge_peaks):
             found.append(f"{key}: {result['outcome']}: {result['message']}")
         elif limit and predicted and (predicted > limit) != (result["outcome"] == "OOM_GPU"):
             found.append(
-                f"{key}: {result['outcome']}, but a peak of {gib(predicted)} GiB was predicted, with a limit of {gib(limit)} GiB"
+                f"{key}: {result['outcome']}, but a peak of {gib(predicted)} GiB was predicted, "
+                f"with a limit of {gib(limit)} GiB"
             )
         elif judge_peaks and error is not None and abs(error) > WORST_ERROR:
             found.append(f"{key}: the predicted peak is {100 * error:+.1f} % off")

@@ -353,11 +353,16 @@ def print_row(result, peers):
     ratios = result.get("ratios", [])
     good = all(abs(ratio - 1) < 0.05 for ratio in ratios)
     print(
-        f"{result['row']:16} {result['tokens_per_second']:9,.0f} tok/s  peak {result['peak_allocated'] / GIB:6.2f} GiB  reserved "
-        f"{result['reserved'] / GIB:6.2f}  params {result['params'] / GIB:.2f}  grads {result['grads'] / GIB:.2f}  optimizer "
-        f"{result['optimizer'] / GIB:.2f}, on the host {result['optimizer_cpu'] / GIB:.2f}  (of the arithmetic: "
-        f"{', '.join(f'{ratio:.3f}' for ratio in ratios) or 'not compared'})  loss "
-        f"{result['first_loss']:.3f} → {result['last_loss']:.3f}  {result['power_watts']:.0f} W",
+        f"{result['row']:16} {result['tokens_per_second']:9,.0f} tok/s  "
+        f"peak {result['peak_allocated'] / GIB:6.2f} GiB  "
+        f"reserved {result['reserved'] / GIB:6.2f}  "
+        f"params {result['params'] / GIB:.2f}  grads {result['grads'] / GIB:.2f}  "
+        f"optimizer {result['optimizer'] / GIB:.2f}, "
+        f"on the host {result['optimizer_cpu'] / GIB:.2f}  "
+        f"(of the arithmetic: "
+        f"{', '.join(f'{ratio:.3f}' for ratio in ratios) or 'not compared'})  "
+        f"loss {result['first_loss']:.3f} → {result['last_loss']:.3f}  "
+        f"{result['power_watts']:.0f} W",
         flush=True,
     )
     for other in peers:
@@ -367,7 +372,8 @@ def print_row(result, peers):
         else:
             good = good and result["tokens_per_second"] >= other["tokens_per_second"]
             print(
-                f"    {other['peer']:12} {other['tokens_per_second']:9,.0f} tok/s  peak {other['peak_allocated'] / GIB:6.2f} GiB   "
+                f"    {other['peer']:12} {other['tokens_per_second']:9,.0f} tok/s  "
+                f"peak {other['peak_allocated'] / GIB:6.2f} GiB   "
                 f"ours is {result['tokens_per_second'] / other['tokens_per_second']:.2f}x as fast, "
                 f"{result['peak_allocated'] / other['peak_allocated']:.2f}x the memory",
                 flush=True,
