@@ -134,9 +134,9 @@ base::Status FolderDraft::Commit() {
   return base::Ok{};
 }
 
-// An earlier folder is exchanged with the new one in one step, and then removed. Where a file
-// system can't do that, there is an instant at which neither has the name, and the earlier one is
-// whole as "<folder>.partial.old".
+// An earlier folder is exchanged with the new one in one step, and then removed. If a file system
+// can't do that, there is an instant at which neither has the name. The earlier one is then whole
+// as "<folder>.partial.old".
 base::Status FolderDraft::TakePlace() {
   if (!HasEntries(folder_))
     return rename(draft_.c_str(), folder_.c_str()) == 0 ? base::Status(base::Ok{})

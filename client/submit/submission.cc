@@ -82,7 +82,7 @@ v1::SubmitRequest RequestFor(const JobFile& file, const std::vector<Assessment>&
   return request;
 }
 
-// The same request id each time, so that an answer that was lost on the way is not a second
+// Every try has the same request id. So an answer that was lost on the way is not a second
 // submission.
 base::Result<v1::SubmitResponse> SubmitOnce(Context& context, Api& api,
                                             const v1::SubmitRequest& request) {

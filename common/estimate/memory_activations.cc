@@ -10,8 +10,8 @@ namespace {
 constexpr int64_t kHeadDimMultiple =
     8;  // attention kernels on GPUs take padded copies of other head sizes
 
-// The attention's own output, kept beside the rows that are made of it where the head size had to
-// be padded.
+// The attention's own output, if the head size had to be padded. It is kept beside the rows that
+// are made of it.
 int64_t PaddedAttentionElements(const MemorySetting& s) {
   const int64_t head_dim = s.model.head_dim;
   if (s.is_cpu || head_dim % kHeadDimMultiple == 0) return 0;
@@ -29,8 +29,8 @@ int64_t SavedOfBlocks(const MemorySetting& s, int64_t blocks) {
   return checkpointed * HiddenBytes(s) + (blocks - checkpointed) * BlockActivations(s);
 }
 
-// FFN elements a position of the fused SwiGLU's backward: its product's gradient, gate's and up's,
-// the product again where the matrix behind it is trained or adapted, and for the adapter that with
+// FFN elements a position of the fused SwiGLU's backward: its product's gradient, gate's and up's;
+// the product again if the matrix behind it is trained or adapted; for the adapter also that with
 // dropout.
 int64_t FusedSwiGluWidths(const MemorySetting& s) {
   if (!s.job.lora) return 4;

@@ -24,8 +24,9 @@ int64_t BesideModel(const MemorySetting& s) {
   return 2 * kIdBytes * s.positions + kFp32Bytes * longest * s.model.head_dim;
 }
 
-// What is whole at the phases: the first unit is fetched before the forward, the head ahead of the
-// backward, beside which the last block stays (a tied head is two units, and it does not).
+// What is whole at the phases. The first unit is fetched before the forward. The head is fetched
+// ahead of the backward, and the last block stays beside it. A tied head is two units, and there
+// the block does not stay.
 void AddGathered(const MemorySetting& s, std::array<MemoryByKind, 4>& phases) {
   const auto params = [&](Phase phase) -> int64_t& {
     return phases[static_cast<size_t>(phase)].params;

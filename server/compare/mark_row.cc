@@ -44,7 +44,7 @@ void SetDeltas(const std::vector<Run>& runs, size_t base, Row* row) {
   }
 }
 
-// A run that failed or was stopped early proves nothing by being short or small, so only those that
+// A run that failed or was stopped early proves nothing by being short or small. So only those that
 // SUCCEEDED compete; in what training costs, only those that trained most.
 std::vector<Value*> Competing(const std::vector<Run>& runs, Row* row) {
   std::vector<size_t> columns;

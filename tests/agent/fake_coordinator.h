@@ -1,6 +1,6 @@
 // A coordinator as a worker sees it: WorkerGateway on loopback on a port of the kernel's choice. It
-// keeps what it is told as the real one does (each report once, logs by offset), acknowledges it,
-// and welcomes a worker with how far it is. It can go away and come back.
+// keeps what it is told as the real one does: each report once, logs by offset. It acknowledges
+// that, and welcomes a worker with how far it is. It can go away and come back.
 #pragma once
 
 #include <condition_variable>

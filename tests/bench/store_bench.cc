@@ -1,5 +1,5 @@
-// What the store takes, durably, on this disk: single submits (one transaction each), submits in
-// groups of 20 (as a shell that collects what waits), metric points in batches of 1,000, and the
+// What the store takes, durably, on this disk: single submits, one transaction each; submits in
+// groups of 20, as a shell that collects what waits; metric points in batches of 1,000; and the
 // load of a restart with 10,000 jobs queued.
 //   store_bench [submits=2000] [folder]
 // The bars: 500 submits/s, 100,000 points/s, a restart in 2 s.

@@ -1,5 +1,5 @@
-// A coordinator in memory: it keeps what was submitted, answers a repeated request id with the
-// first answer, and finds jobs by id, name and group as the real one does. What it says while jobs
+// A coordinator in memory. It keeps what was submitted, and answers a repeated request id with the
+// first answer. It finds jobs by id, name and group as the real one does. What it says while jobs
 // run is a script, since nothing runs.
 #pragma once
 

@@ -34,8 +34,8 @@ class Site {
  public:
   Site() { Reopen(); }
 
-  // A run that begins anywhere (resumed from another's checkpoint), is interrupted and goes on from
-  // an earlier step any number of times, and ends anywhere (cancelled).
+  // A run that begins anywhere (resumed from another's checkpoint) and ends anywhere (cancelled).
+  // It is interrupted, and goes on from an earlier step, any number of times.
   RunTruth AddRun(int64_t id) {
     RC_ASSERT(store_->Apply(store::SubmitBatch(id, "run-" + std::to_string(id))).ok());
     RunTruth truth;

@@ -1,9 +1,8 @@
-// On a GPU: loss and every gradient of small LLaMAs, by both engines and in every precision,
-// against the plain engine in fp32 on the CPU. Shapes cover each attention backend (equal and
-// grouped heads, head_dim 64, 100, 128), packed and separate matrices, tied and untied heads,
-// biases, norms of heads and scaled rotation; LoRA with and without dropout, whose masks are the
-// same everywhere. Exit status 77 where there is no
-// GPU.
+// On a GPU: loss and every gradient of small LLaMAs, by both engines and in every precision. They
+// are compared with the plain engine in fp32 on the CPU. Shapes cover each attention backend: equal
+// and grouped heads, head_dim 64, 100, 128. They cover packed and separate matrices, tied and
+// untied heads, biases, norms of heads and scaled rotation; LoRA with and without dropout, whose
+// masks are the same everywhere. Exit status 77 if there is no GPU.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <cuda_runtime_api.h>

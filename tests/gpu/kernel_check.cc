@@ -1,7 +1,7 @@
-// On a GPU: each fused kernel against plain ATen in float64 on random inputs, over the shapes and
-// dtypes that worker/rank/ops/fused.h promises, fast paths and slow ones; then the time of each at
-// OpenLLaMA 7B's shapes beside the bytes that it has to move. Exit status 77 where there is no GPU,
-// 1 where a check failed.
+// On a GPU: each fused kernel against plain ATen in float64 on random inputs. Shapes and dtypes are
+// those that worker/rank/ops/fused.h promises, fast paths and slow ones. Then the time of each at
+// OpenLLaMA 7B's shapes, beside the bytes that it has to move. Exit status 77 if there is no GPU, 1
+// if a check failed.
 //
 // gpu_kernel_check [--no-timing]
 #include <cuda_runtime_api.h>

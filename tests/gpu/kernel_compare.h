@@ -11,8 +11,8 @@ namespace trainctl::gpu {
 class Checks {
  public:
   // got, of any dtype, is want (float64) rounded once to got's dtype, give or take the error of
-  // fp32 arithmetic: half a unit in the last place of bf16, and fp32_tolerance relative to the
-  // element and to the largest element (sums cancel), and floor whatever its size.
+  // fp32 arithmetic. That is half a unit in the last place of bf16; fp32_tolerance relative to the
+  // element and to the largest element (sums cancel); and floor, whatever its size.
   void Near(const std::string& what, const at::Tensor& got, const at::Tensor& want,
             double fp32_tolerance = 4e-6, double floor = 0);
   void Equal(const std::string& what, const at::Tensor& got,

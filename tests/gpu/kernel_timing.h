@@ -1,5 +1,5 @@
-// The time of each fused kernel at OpenLLaMA 7B's shapes, 4,096 tokens of bf16, beside the bytes
-// that it cannot but move.
+// The time of each fused kernel at OpenLLaMA 7B's shapes, 4,096 tokens of bf16. Beside it stand the
+// bytes that it cannot but move.
 #pragma once
 
 namespace trainctl::gpu {

@@ -1,6 +1,6 @@
-// On a GPU: micro batches are copied to the device without waiting for what it still has to do, and
-// arrive whole although their host memory is used again. Exit status 77 where there is no GPU, 1
-// where a check failed.
+// On a GPU: micro batches are copied to the device without waiting for what it still has to do.
+// They arrive whole although their host memory is used again. Exit status 77 if there is no GPU, 1
+// if a check failed.
 #include <ATen/ops/empty.h>
 #include <c10/core/GradMode.h>
 #include <c10/cuda/CUDAFunctions.h>

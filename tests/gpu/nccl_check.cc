@@ -1,7 +1,7 @@
-// On a host with GPUs: the NCCL communicator, one process a GPU as in a job. Every collective
-// against its exact result, a collective that overlaps what the caller computes, how long a caller
-// is held up by one, and peers that never come: to a collective, to the first one, and to the join.
-// Prints all-reduce bandwidth. Exit status 77 with fewer than two GPUs, 1 where a check failed.
+// On a host with GPUs: the NCCL communicator, one process a GPU as in a job. Checked are every
+// collective against its exact result, and one that overlaps what the caller computes; how long a
+// caller is held up by one; peers that never come: to a collective, to the first one, and to the
+// join. Prints all-reduce bandwidth. Exit status 77 with fewer than two GPUs, 1 if a check failed.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -81,8 +81,8 @@ void CheckCollectives(Checks& checks, comm::Communicator& group, at::ScalarType 
   checks.Equal(name + " broadcast", broadcast, at::full({33}, n - 1, On(type)));
 }
 
-// More collectives than the communicator keeps events of, each over what the one before left, while
-// the caller's stream goes on.
+// More collectives than the communicator keeps events of, while the caller's stream goes on. Each
+// is over what the one before left.
 void CheckOrder(Checks& checks, comm::Communicator& group) {
   const at::Tensor sum = at::full({1 << 20}, 1.0, On(at::kDouble));
   double want = 1;

@@ -1,8 +1,8 @@
 // On a GPU: AdamW in host memory against the fused kernel with fp32 states on the device, whose
-// arithmetic is the same; that gradients are read when they are ready and not before, and let go
-// of; then the rate of the whole pipeline over four of OpenLLaMA 7B's blocks (10 GB of host
-// memory), beside the copies' own (cpu_adam_bench has the CPU's). Exit status 77 where there is no
-// GPU, 1 where a check failed.
+// arithmetic is the same. Gradients are read when they are ready and not before, and let go of.
+// Then the rate of the whole pipeline over four of OpenLLaMA 7B's blocks (10 GB of host memory).
+// Beside it stands the copies' own; cpu_adam_bench has the CPU's. Exit status 77 if there is no
+// GPU, 1 if a check failed.
 //
 // gpu_offload_check [--no-timing] [THREADS]        (all CPUs that this process may use)
 #include <ATen/TensorOperators.h>
@@ -105,8 +105,8 @@ void CheckAgainstTheDevice(Checks& checks, const Types& types, bool scaled, int6
   }
 }
 
-// The gradient is written by the current stream long after Update was called, and the copy is read
-// by it right after Finish.
+// The current stream writes the gradient long after Update was called. It reads the copy right
+// after Finish.
 void CheckOrder(Checks& checks, int64_t threads) {
   constexpr int64_t kNumel = 20'000'000;
   const Unit unit = MakeUnit(kNumel, at::kBFloat16);

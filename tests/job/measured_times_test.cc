@@ -51,9 +51,9 @@ std::vector<Override> With(std::vector<Override> changes, std::vector<Override> 
 const std::vector<Override> kSharded = {{"strategy", "fsdp"}},
                             kOffloaded = {{"offload_optimizer", "true"}};
 
-// H200s; random tokens, T 512. Constants of step_time.cc are fitted to the rows that say so.
-// First 2026-11-21 by tests/gpu/recipes.py, 3 to 5 steps; fsdp reduced in each micro step. Not
-// here are multi-5, when all ranks' optimizers shared their CPUs, and the chess-4 rows, when a
+// H200s; random tokens, T 512. Constants of step_time.cc are fitted to the rows that say so. First
+// 2026-11-21 by tests/gpu/recipes.py, 3 to 5 steps; fsdp reduced in each micro step. Not here is
+// multi-5, when all ranks' optimizers shared their CPUs. Nor are the chess-4 rows, when a
 // recomputation ran to its unit's end.
 const std::vector<Measured> kTable = {
     {"single-1", 2.139},

@@ -1,4 +1,4 @@
-// A worker that speaks the real stream and does what the test says, holding what ranks it was told
+// A worker that speaks the real stream and does what the test says. It holds what ranks it was told
 // to start.
 #pragma once
 

@@ -1,5 +1,5 @@
-// A coordinator in this process on a port of the kernel's choice, over a folder that outlives its
-// restarts, and a client of it.
+// A coordinator in this process on a port of the kernel's choice, and a client of it. Its folder
+// outlives its restarts.
 #pragma once
 
 #include <grpcpp/channel.h>

@@ -6,16 +6,16 @@
 //   lost NAME…                  their streams end
 //   fence NAME…                 an operator vouches that they run nothing
 //   submit NAME [KEY=VALUE…]    devices, exclusive=yes, priority, time_limit, step_timeout
-//                               (seconds), max_restarts, expect=OOM|SUCCEEDED, copies (a group of
-//                               so many), memory=>=40GiB (a constraint), output=DIR,
+//                               (seconds), max_restarts; expect=OOM|SUCCEEDED, copies (a group of
+//                               so many), memory=>=40GiB (a constraint); output=DIR,
 //                               uninspected=yes, force=yes, auto=N (the estimate's choice of a
 //                               micro batch), global
 //   inspected JOB NAME ANSWER   of the worker that was asked: ok | fault | none (nobody looked)
 //   cancel JOB
 //   J/A/R… REPORT               a report of each of these ranks (job/attempt/rank; j1/1/* are all),
 //                               numbered on: started | phase NAME [DONE TOTAL] | rendezvous BLOB |
-//                               progress STEP STEPS [STAGE] | metrics COUNT | stepped STEP SECONDS
-//                               ENDED_AT | saved PATH | outcome NAME [MESSAGE] | exit CODE | signal
+//                               progress STEP STEPS [STAGE]; metrics COUNT | stepped STEP SECONDS
+//                               ENDED_AT | saved PATH | outcome NAME [MESSAGE]; exit CODE | signal
 //                               N | oom_killed | launch_failure MESSAGE | worker_unfit MESSAGE;
 //                               ahead of it seq=N repeats a number
 //   device NAME… free|dirty     the workers' word

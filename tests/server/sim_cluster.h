@@ -1,6 +1,6 @@
 // A whole cluster under one seed: the core with its rows, workers with ranks, a network that loses
-// streams, hosts that restart, a coordinator that is killed before or after its commit. Everything
-// that happens is chosen by the seed, so a failure can be replayed.
+// streams, hosts that restart; a coordinator that is killed before or after its commit. The seed
+// chooses everything that happens, so a failure can be replayed.
 #pragma once
 
 #include <cstdint>

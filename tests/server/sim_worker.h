@@ -1,6 +1,6 @@
-// A worker of the simulated cluster, with its host's processes: it obeys StartRank, StopRank and
-// ReleaseRank, keeps reports until they are acknowledged, and sends them again after a reconnect,
-// as proto/trainctl.proto asks. Its ranks go on while it has no stream.
+// A worker of the simulated cluster, with its host's processes. It obeys StartRank, StopRank and
+// ReleaseRank. It keeps reports until they are acknowledged, and sends them again after a
+// reconnect, as proto/trainctl.proto asks. Its ranks go on while it has no stream.
 #pragma once
 
 #include <cstdint>

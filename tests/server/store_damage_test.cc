@@ -125,8 +125,8 @@ TEST(StoreDamage, RowsThatContradictEachOtherAreSaidToBeDamage) {
   }
 }
 
-// Bytes of a real file are changed at random, each time in a process of its own, which must end by
-// itself: it works, or names the file.
+// Bytes of a real file are changed at random, each time in a process of its own. The process must
+// end by itself: it works, or names the file.
 TEST(StoreDamage, RandomBytesNeverCrashIt) {
   TemporaryFolder original;
   FillSite(original.path());

@@ -37,7 +37,7 @@ LONG_LINES = {
     "worker/rank/main.cc": 2,
     "worker/shim/options.cc": 5,
 }
-LONGEST_SENTENCE = 20  # words, in comments of headers
+LONGEST_SENTENCE = 20  # words, in comments that have lines of their own
 LONG_FILE, LONGEST_FILE = 250, 500
 LONG_FUNCTION, LONGEST_FUNCTION = 70, 120
 BANNED_FILE = re.compile(r"(^|_)(util|utils|helpers|misc|common)\.(h|cc|cu|py)$")
@@ -150,13 +150,12 @@ class Style(tree.TestCase):
         ]
         self.expect_none(dead)
 
-    def test_sentences_of_headers_are_short(self):
+    def test_sentences_of_comments_are_short(self):
         """Up to a full stop, colon or semicolon; each row of a table by itself."""
         self.expect_none(
             [
                 f"{path}: {count} words: {sentence}"
-                for path in headers()
-                if path.parts[0] != "tests"
+                for path in tree.code_files()
                 for sentence in tree.comment_sentences(path)
                 if (count := len(tree.words(sentence))) > LONGEST_SENTENCE
             ]

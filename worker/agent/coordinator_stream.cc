@@ -16,8 +16,8 @@
 namespace trainctl::agent {
 namespace {
 
-// A channel of its own for each try, so that gRPC's backoff, which channels share, does not come on
-// top of ours.
+// Each try has a channel of its own. gRPC's backoff, which channels share, would else come on top
+// of ours.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                                            const KeepAlive& keep_alive) {
   grpc::ChannelArguments arguments;

@@ -10,8 +10,9 @@
 namespace trainctl::agent {
 namespace {
 
-// Whether the shim's session can still be told by its number: once a session's leader and members
-// have all ended, the number may name another session, whose leader then has it as its own id.
+// Whether the shim's session can still be told by its number. Once a session's leader and members
+// have all ended, the number may name another session. That session's leader then has it as its own
+// id.
 bool IsSessionOurs(const std::vector<shim::ProcessStat>& processes, const shim::PidRecord& rank) {
   if (rank.session == 0) return false;
   return std::ranges::none_of(processes, [&](const shim::ProcessStat& process) {

@@ -160,9 +160,9 @@ void HostGroup::Agree(const Header& header) {
   }
 }
 
-// Round k sends each owner chunk k of its shard and takes the peers' chunk k of the own shard.
-// Where the result is gathered, the same round carries the sums of round k − 1 from their owners to
-// everybody, so one round more is needed; chunk k − 1 of the input is no longer read then.
+// Round k sends each owner chunk k of its shard and takes the peers' chunk k of the own shard. If
+// the result is gathered, the same round carries the sums of round k − 1 from their owners to
+// everybody. So one round more is needed; chunk k − 1 of the input is no longer read then.
 void HostGroup::ReduceToOwners(const std::byte* input, std::byte* own_sum, const Shards& shards,
                                Element element, std::byte* gathered) {
   const auto own = static_cast<size_t>(rank_);

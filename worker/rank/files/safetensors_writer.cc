@@ -115,8 +115,8 @@ base::Status SafetensorsWriter::Write(std::span<const std::byte> bytes) {
   return base::Ok{};
 }
 
-// The disk works on the last piece while the next is written, so that what counts as written is so,
-// and the last sync is short. Faults show there.
+// The disk works on the last piece while the next is written. So what counts as written is so, and
+// the last sync is short. Faults show there.
 void SafetensorsWriter::SyncBehind() {
   for (; written_bytes_ - sync_begun_ >= kSyncBytes; sync_begun_ += kSyncBytes) {
     sync_file_range(fd_, sync_begun_, kSyncBytes, SYNC_FILE_RANGE_WRITE);

@@ -1,8 +1,8 @@
 // Cross-entropy over the vocabulary: a block a row. One pass finds maximum and normalizer together
-// (Milakov and Gimelshein 2018), a second one, which finds the row in the cache, writes the
+// (Milakov and Gimelshein 2018). A second one, which finds the row in the cache, writes the
 // gradient in its place.
 //
-// Rows of an odd vocabulary start anywhere, so each row is a few single elements, aligned pieces,
+// Rows of an odd vocabulary start anywhere. So each row is a few single elements, aligned pieces,
 // and a few single elements.
 #include <cfloat>
 

@@ -1,9 +1,9 @@
-// The embedding's gradient: tokens sorted by id, equal ids in the order of their rows, then one sum
-// for each run of equal ids.
+// The embedding's gradient. Tokens are sorted by id, equal ids in the order of their rows. Then
+// comes one sum for each run of equal ids.
 //
-// The sort counts for each token how many come before it: N² comparisons, which for the 8,192
-// tokens of a large micro batch take some 25 µs, and no temporary storage, no second pass, no
-// library. A frequent token (padding, a template's words) has a run as long as the batch, so kLanes
+// The sort counts for each token how many come before it: N² comparisons. For the 8,192 tokens of a
+// large micro batch they take some 25 µs. They need no temporary storage, no second pass, no
+// library. A frequent token (padding, a template's words) has a run as long as the batch. So kLanes
 // threads share each column of a run: lane l adds its every kLanes-th row, and the lanes' sums are
 // added in order.
 #include "worker/rank/ops/fused_launch.cuh"

@@ -1,6 +1,6 @@
-// RMSNorm. Forward: a block a row. Backward: a fixed number of blocks that stride over the rows,
-// each thread owning the same columns in every row, so that the weight gradient's sums over rows
-// stay in registers; a second kernel adds the blocks' partial sums in order.
+// RMSNorm. Forward: a block a row. Backward: a fixed number of blocks that stride over the rows.
+// Each thread owns the same columns in every row. So the weight gradient's sums over rows stay in
+// registers; a second kernel adds the blocks' partial sums in order.
 #include "worker/rank/ops/fused_launch.cuh"
 #include "worker/rank/ops/fused_pack.cuh"
 #include "worker/rank/ops/fused_reduce.cuh"

@@ -1,6 +1,6 @@
-// Rotary embedding of packed rows: a block a row, threads over (pieces of half a head) × (heads),
-// so that a thread keeps its angles while it walks over the heads. A pair is element d of a head's
-// first half and element d of its second.
+// Rotary embedding of packed rows: a block a row, threads over (pieces of half a head) × (heads).
+// So a thread keeps its angles while it walks over the heads. A pair is element d of a head's first
+// half and element d of its second.
 #include "worker/rank/ops/fused_launch.cuh"
 #include "worker/rank/ops/fused_pack.cuh"
 
