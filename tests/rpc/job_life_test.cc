@@ -7,6 +7,7 @@
 #include "common/rank/rank_json.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
+#include "tests/rpc/training_job.h"
 
 namespace trainctl::rpc_test {
 namespace {
@@ -77,10 +78,7 @@ TEST(JobLife, AGangMeetsThroughTheCoordinator) {
 TEST(JobLife, ARankThatDiesIsToldWithItsLastLines) {
   TestSite site;
   FakeWorker worker("a/0");
-  worker.Connect(site.channel());
-  const std::string job = site.Submit("dies");
-  const job::RankKey rank = worker.Start();
-  worker.BeginTraining(rank);
+  const auto [job, rank] = Train(site, worker, "dies");
   job::RankExit exit;
   exit.exit_code = 3;
   exit.last_log_lines = "Traceback: no such file\n";
@@ -96,10 +94,7 @@ TEST(JobLife, ARankThatDiesIsToldWithItsLastLines) {
 TEST(JobLife, OutOfMemoryIsAnOutcomeWithItsDetail) {
   TestSite site;
   FakeWorker worker("a/0");
-  worker.Connect(site.channel());
-  const std::string job = site.Submit("large");
-  const job::RankKey rank = worker.Start();
-  worker.BeginTraining(rank);
+  const auto [job, rank] = Train(site, worker, "large");
   job::OomDetail oom{0, "backward", 1000, 2000, {}};
   oom.memory.params = 700;
   worker.Report(rank, job::RankOutcome{job::Outcome::kOomGpu, "out of memory", oom});
@@ -114,10 +109,7 @@ TEST(JobLife, OutOfMemoryIsAnOutcomeWithItsDetail) {
 TEST(JobLife, MessagesThatCannotBeReadAreCountedAndSaidAndStopNothing) {
   TestSite site;
   FakeWorker worker("a/0");
-  worker.Connect(site.channel());
-  const std::string job = site.Submit("tiny");
-  const job::RankKey rank = worker.Start();
-  worker.BeginTraining(rank);
+  const auto [job, rank] = Train(site, worker, "tiny");
   for (int i = 0; i < 12; ++i) worker.Report(rank, job::UnreadableMessage{});
   worker.Report(rank, job::RankDropped{3});
   worker.Succeed(rank);
@@ -150,10 +142,7 @@ TEST(JobLife, ACancelledJobInTheQueueEndsAtOnce) {
 TEST(JobLife, ACancelledRankIsStoppedAndTheJobEndsWhenItsDeviceIsFree) {
   TestSite site;
   FakeWorker worker("a/0");
-  worker.Connect(site.channel());
-  const std::string job = site.Submit("unwanted");
-  const job::RankKey rank = worker.Start();
-  worker.BeginTraining(rank);
+  const auto [job, rank] = Train(site, worker, "unwanted");
   v1::CancelRequest request;
   request.add_jobs(job);
   v1::CancelResponse response;

@@ -6,6 +6,7 @@
 
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
+#include "tests/rpc/training_job.h"
 
 namespace trainctl::rpc_test {
 namespace {
@@ -41,10 +42,7 @@ TEST(Restart, TheSameRequestIsOneJobAlsoAfterARestart) {
 TEST(Restart, ASecondWorkerOfTheSameNameIsRefusedAndTheJobGoesOn) {
   TestSite site;
   FakeWorker worker("a/0", "one"), other("a/0", "two");
-  worker.Connect(site.channel());
-  const std::string job = site.Submit("survivor");
-  const job::RankKey rank = worker.Start();
-  worker.BeginTraining(rank);
+  const auto [job, rank] = Train(site, worker, "survivor");
   worker.WaitForAck(rank, 2);
   other.Knock(site.channel());
   const grpc::Status refusal = other.WaitForEnd();
@@ -80,10 +78,7 @@ TEST(Restart, TheSameRequestFromManyAtOnceIsOneJob) {
 TEST(Restart, ARunningJobGoesOnAndEachPointIsStoredOnce) {
   TestSite site;
   FakeWorker worker("a/0");
-  worker.Connect(site.channel());
-  const std::string job = site.Submit("survivor");
-  const job::RankKey rank = worker.Start();
-  worker.BeginTraining(rank);
+  const auto [job, rank] = Train(site, worker, "survivor");
   worker.Report(rank, job::RankMetrics{{{"loss", 0, std::nullopt, "", 4.0, 1}}});
   worker.WaitForAck(rank, 3);
   worker.Log(rank, 0, "one\n");
@@ -146,10 +141,7 @@ TEST(Restart, ANewerStreamOfAWorkerTakesTheOlderOnesPlace) {
 TEST(Restart, AWorkerThatBreaksOffMayComeBackAndGoOn) {
   TestSite site;
   FakeWorker worker("a/0");
-  worker.Connect(site.channel());
-  const std::string job = site.Submit("tiny");
-  const job::RankKey rank = worker.Start();
-  worker.BeginTraining(rank);
+  const auto [job, rank] = Train(site, worker, "tiny");
   worker.WaitForAck(rank, 2);
   worker.Disconnect();
   EXPECT_EQ(worker.Connect(site.channel()).acks(0).sequence(), 2);
