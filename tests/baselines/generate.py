@@ -241,42 +241,50 @@ def baseline_of(model, inputs, targets):
     return tensors
 
 
-def config_json(model, old_dialect):
+def config_of(model):
+    """What a hub's config.json says of the model."""
     config = model.config.to_diff_dict() | {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
+        "architectures": [type(model).__name__],
+        "model_type": model.config.model_type,
     }
     config.pop("transformers_version", None)
+    return config
+
+
+def write_folder(folder, model, config, tensors, made_by):
+    """The model as a hub's folder, and the tensors as its baseline."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {key: parameter.detach() for key, parameter in model.named_parameters()}
+    safetensors.torch.save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+    tensors = {key: tensor.detach().clone().contiguous() for key, tensor in tensors.items()}
+    # One key, since safetensors writes several in no fixed order.
+    safetensors.torch.save_file(tensors, folder / "baseline.safetensors", {"made_by": made_by})
+    check(folder, tensors)
+
+
+def config_in_dialect(model, old_dialect):
+    config = config_of(model)
     config |= {key: getattr(model.config, key) for key in CASES["gqa"] if key != "rope_theta"}
     if old_dialect:
         config["rope_theta"] = config.pop("rope_parameters")["rope_theta"]
         config["torch_dtype"] = config.pop("dtype")
-    return json.dumps(config, indent=2, sort_keys=True) + "\n"
+    return config
 
 
 def write_case(folder, name, case):
     generator = torch.Generator().manual_seed(SEED)
     model = make_model(case, generator)
     inputs, targets = make_batches(case["vocab_size"], generator)
-    folder.mkdir(parents=True, exist_ok=True)
-    weights = {key: parameter.detach() for key, parameter in model.named_parameters()}
-    safetensors.torch.save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    (folder / "config.json").write_text(config_json(model, old_dialect=name == "gqa"))
-    tensors = {
-        key: tensor.detach().clone().contiguous()
-        for key, tensor in baseline_of(model, inputs, targets).items()
-    }
+    tensors = baseline_of(model, inputs, targets)
     origin = {
         "torch": torch.__version__,
         "transformers": transformers.__version__,
         "seed": SEED,
         "optimizers": OPTIMIZERS,
     }
-    # One key, since safetensors writes several in no fixed order.
-    safetensors.torch.save_file(
-        tensors, folder / "baseline.safetensors", {"made_by": json.dumps(origin)}
-    )
-    check(folder, inputs, tensors)
+    config = config_in_dialect(model, old_dialect=name == "gqa")
+    write_folder(folder, model, config, tensors, json.dumps(origin))
     print(
         f"{folder}: loss {tensors['loss']:.4f}, after {STEPS} steps",
         *(f"{o} {tensors[o + '.fp32.losses'][-1]:.4f}" for o in OPTIMIZERS),
@@ -302,29 +310,34 @@ def write_optimizers(path):
     safetensors.torch.save_file(tensors, path, {"torch": torch.__version__})
 
 
-def check(folder, inputs, tensors):
+def check(folder, tensors):
     """What was written is what a stranger reads: transformers loads the folder and gets the stored
     logits."""
     model = transformers.AutoModelForCausalLM.from_pretrained(
         folder, attn_implementation="eager", dtype=torch.float32
     )
     with torch.no_grad():
-        logits = model(input_ids=inputs[0], use_cache=False).logits
+        logits = model(input_ids=tensors["input_ids"][0], use_cache=False).logits
     torch.testing.assert_close(logits, tensors["logits"], rtol=1e-6, atol=1e-6)
 
 
-def main():
+def begin(description, name):
+    """The folder that --out names. From here on torch gives the same bits each time."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "llama")
-    arguments = parser.parse_args()
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / name)
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
+    return parser.parse_args().out
+
+
+def main():
+    out = begin(__doc__, "llama")
     for name, case in CASES.items():
-        write_case(arguments.out / name, name, case)
-    write_optimizers(arguments.out / "optim.safetensors")
+        write_case(out / name, name, case)
+    write_optimizers(out / "optim.safetensors")
 
 
 if __name__ == "__main__":

@@ -16,13 +16,8 @@ generate_lora.py do, but without courses of an optimizer:
                                             every matrix of the blocks; biases stay frozen
 """
 
-import argparse
-import json
-import pathlib
-
 import generate
 import generate_lora
-import safetensors.torch
 import torch
 import transformers
 
@@ -105,18 +100,14 @@ CASES = {
 }
 
 
-def config_json(model, old_dialect):
-    config = model.config.to_diff_dict() | {
-        "architectures": [type(model).__name__],
-        "model_type": model.config.model_type,
-    }
-    config.pop("transformers_version", None)
+def config_in_dialect(model, old_dialect):
+    config = generate.config_of(model)
     if old_dialect:
         rope = config.pop("rope_parameters")
         config["rope_theta"] = rope.pop("rope_theta")
         config["rope_scaling"] = None if rope["rope_type"] == "default" else rope
         config["torch_dtype"] = config.pop("dtype")
-    return json.dumps(config, indent=2, sort_keys=True) + "\n"
+    return config
 
 
 def write_case(folder, architecture, changes, old_dialect):
@@ -127,34 +118,17 @@ def write_case(folder, architecture, changes, old_dialect):
     generate.randomize(model, generator)
     inputs, targets = generate.make_batches(SIZES["vocab_size"], generator)
     inputs, targets = inputs[:STEPS], targets[:STEPS]
-    folder.mkdir(parents=True, exist_ok=True)
-    weights = {key: parameter.detach() for key, parameter in model.named_parameters()}
-    safetensors.torch.save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    (folder / "config.json").write_text(config_json(model, old_dialect))
-    tensors = {
-        key: tensor.detach().clone().contiguous()
-        for key, tensor in generate.step_of(model, inputs, targets).items()
-    }
+    tensors = generate.step_of(model, inputs, targets)
     origin = f"torch {torch.__version__}, transformers {transformers.__version__}, seed {SEED}"
-    safetensors.torch.save_file(tensors, folder / "baseline.safetensors", {"made_by": origin})
-    generate.check(folder, inputs, tensors)
+    generate.write_folder(folder, model, config_in_dialect(model, old_dialect), tensors, origin)
     print(f"{folder}: loss {tensors['loss']:.4f}")
     generate_lora.write_case(folder, folder / "lora", generate_lora.BLOCK)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "families"
-    )
-    arguments = parser.parse_args()
-    transformers.utils.logging.disable_progress_bar()
-    torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True)
+    out = generate.begin(__doc__, "families")
     for name, (architecture, changes, old_dialect) in CASES.items():
-        write_case(arguments.out / name, architecture, changes, old_dialect)
+        write_case(out / name, architecture, changes, old_dialect)
 
 
 if __name__ == "__main__":
