@@ -4,12 +4,12 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 
 #include "client/show/format.h"
 #include "common/base/did_you_mean.h"
+#include "common/base/parse_number.h"
 #include "common/base/size.h"
 
 namespace trainctl::client {
@@ -29,15 +29,8 @@ const std::set<std::string, std::less<>>& SchemaKeys() {
   return *keys;
 }
 
-std::optional<int64_t> ParseWhole(const std::string& text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
-
 std::optional<int64_t> ParseSeconds(const std::string& text) {
-  const std::optional<int64_t> bare = ParseWhole(text);
+  const std::optional<int64_t> bare = base::ParseNumber(text);
   return bare ? bare : base::ParseDuration(text);
 }
 
@@ -249,7 +242,7 @@ base::Status Arguments::Read(const std::vector<std::string>& words,
 
 base::Status Arguments::ReadNumber(const Argument& argument, const std::string& text) const {
   const bool is_time = argument.kind == Kind::kDuration;
-  *argument.number = is_time ? ParseSeconds(text) : ParseWhole(text);
+  *argument.number = is_time ? ParseSeconds(text) : base::ParseNumber(text);
   if (*argument.number) return base::Ok{};
   const std::string expected =
       is_time ? "a time such as 90s, 10min or 2h" : "a whole number, 0 or more";

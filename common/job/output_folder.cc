@@ -1,11 +1,11 @@
 #include "common/job/output_folder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <system_error>
 
 #include "common/base/file.h"
+#include "common/base/parse_number.h"
 #include "common/base/saved_folder.h"
 #include "common/job/json_fields.h"
 #include "common/json/write_json.h"
@@ -21,10 +21,8 @@ constexpr std::string_view kPrefix = "owner-", kSuffix = ".json";
 // "owner-3.json" → 3; 0 for any other name.
 int64_t ClaimOf(const std::string& name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return 0;
-  const char* end = name.data() + name.size() - kSuffix.size();
-  int64_t claim = 0;
-  const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), end, claim);
-  return error == std::errc() && rest == end ? claim : 0;
+  const size_t digits = name.size() - kPrefix.size() - kSuffix.size();
+  return base::ParseNumber(std::string_view(name).substr(kPrefix.size(), digits)).value_or(0);
 }
 
 bool IsWrittenByRuns(const fs::directory_entry& entry) {

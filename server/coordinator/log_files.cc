@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <optional>
+
+#include "common/base/parse_number.h"
 
 namespace trainctl::coordinator {
 namespace {
@@ -52,13 +53,6 @@ int64_t WriteAll(int fd, std::string_view data) {
   return written;
 }
 
-std::optional<int64_t> ParseNumber(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
-
 // The offset that a file's name says, where it is a segment of this rank: "3.log" → 0, "3.4096.log"
 // → 4096.
 std::optional<int64_t> SegmentOffset(std::string_view name, int64_t rank) {
@@ -68,7 +62,7 @@ std::optional<int64_t> SegmentOffset(std::string_view name, int64_t rank) {
   name = name.substr(prefix.size(), name.size() - prefix.size() - kSuffix.size());
   if (name.empty()) return 0;
   if (name.back() != '.') return std::nullopt;
-  return ParseNumber(name.substr(0, name.size() - 1));
+  return base::ParseNumber(name.substr(0, name.size() - 1));
 }
 
 }  // namespace

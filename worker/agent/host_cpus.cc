@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <string>
 
 #include "common/base/file.h"
 #include "common/base/number_file.h"
+#include "common/base/parse_number.h"
 #include "common/rank/cpu_list.h"
 
 namespace trainctl::agent {
@@ -18,12 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxBytes = 1 << 16;
-
-std::optional<int> ParseNumber(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && value >= 0 ? std::optional(value) : std::nullopt;
-}
 
 std::vector<int> AllowedCpus() {
   cpu_set_t set;
@@ -96,12 +90,13 @@ HostCpus ReadHostCpus() {
   for (const fs::directory_entry& entry :
        fs::directory_iterator("/sys/devices/system/node", error)) {
     const std::string name = entry.path().filename().string();
-    const std::optional<int> node =
-        name.starts_with("node") ? ParseNumber(std::string_view(name).substr(4)) : std::nullopt;
+    const std::optional<int64_t> node = name.starts_with("node")
+                                            ? base::ParseNumber(std::string_view(name).substr(4))
+                                            : std::nullopt;
     if (!node) continue;
     const auto list = base::ReadFile(entry.path().string() + "/cpulist", kMaxBytes);
     if (!list) continue;
-    for (const int cpu : job::ParseCpuList(*list)) host.node_of[cpu] = *node;
+    for (const int cpu : job::ParseCpuList(*list)) host.node_of[cpu] = static_cast<int>(*node);
   }
   return host;
 }

@@ -1,11 +1,11 @@
 #include "worker/agent/options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "common/base/parse_number.h"
 #include "common/base/size.h"
 #include "worker/agent/uplink.h"
 
@@ -17,19 +17,11 @@ base::Error Invalid(const std::string& option, const std::string& value,
   return {base::Code::kInvalid, option + " " + value + ": expected " + expected};
 }
 
-std::optional<int64_t> ParseNumber(std::string_view text, int64_t least) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least)
-    return std::nullopt;
-  return value;
-}
-
 base::Status SetDevice(const std::string& value, Options& options) {
   const size_t colon = value.find(':');
   const std::optional<job::DeviceKind> kind = job::ParseDeviceKind(value.substr(0, colon));
   const std::string number = colon == std::string::npos ? "" : value.substr(colon + 1);
-  const std::optional<int64_t> index = ParseNumber(number, 0);
+  const std::optional<int64_t> index = base::ParseNumber(number);
   if (!kind || !index) return Invalid("--device", value, "cuda:N or cpu:N");
   options.device = *kind;
   options.device_index = *index;
@@ -37,15 +29,15 @@ base::Status SetDevice(const std::string& value, Options& options) {
 }
 
 base::Status SetThreads(const std::string& value, Options& options) {
-  const std::optional<int64_t> threads = ParseNumber(value, 1);
-  if (!threads) return Invalid("--threads", value, "a number from 1");
+  const std::optional<int64_t> threads = base::ParseNumber(value);
+  if (!threads || *threads < 1) return Invalid("--threads", value, "a number from 1");
   options.threads = *threads;
   return base::Ok{};
 }
 
 base::Status SetSlots(const std::string& value, Options& options) {
-  const std::optional<int64_t> slots = ParseNumber(value, 1);
-  if (!slots) return Invalid("--slots", value, "a number from 1");
+  const std::optional<int64_t> slots = base::ParseNumber(value);
+  if (!slots || *slots < 1) return Invalid("--slots", value, "a number from 1");
   options.slots = *slots;
   return base::Ok{};
 }

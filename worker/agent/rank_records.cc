@@ -1,11 +1,11 @@
 #include "worker/agent/rank_records.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "common/base/file.h"
+#include "common/base/parse_number.h"
 #include "common/wire/rank_key.h"
 #include "worker/shim/log_file.h"
 
@@ -16,20 +16,14 @@ constexpr size_t kMaxRecordBytes = 1 << 20;
 constexpr size_t kLastLogLines = 20;
 constexpr size_t kLastLogBytes = 16 << 10;
 
-std::optional<int64_t> ParseNumber(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
-
 std::optional<job::RankKey> ParseFolderName(const std::string& name) {
   const size_t second = name.rfind('-');
   const size_t first =
       second == std::string::npos || second == 0 ? std::string::npos : name.rfind('-', second - 1);
   if (first == std::string::npos) return std::nullopt;
-  const auto attempt = ParseNumber(std::string_view(name).substr(first + 1, second - first - 1));
-  const auto rank = ParseNumber(std::string_view(name).substr(second + 1));
+  const auto attempt =
+      base::ParseNumber(std::string_view(name).substr(first + 1, second - first - 1));
+  const auto rank = base::ParseNumber(std::string_view(name).substr(second + 1));
   if (!attempt || !rank) return std::nullopt;
   const base::Result<job::RankKey> key = wire::ReadRankKey(name.substr(0, first), *attempt, *rank);
   return key ? std::optional(*key) : std::nullopt;

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "common/base/check.h"
+#include "common/base/parse_number.h"
 
 namespace trainctl::shim {
 namespace {
@@ -23,10 +23,7 @@ std::optional<int64_t> StartOf(std::string_view name, std::string_view prefix) {
       name[prefix.size()] != '.')
     return std::nullopt;
   const std::string_view digits = name.substr(prefix.size() + 1);
-  int64_t start = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), start);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return start;
+  return base::ParseNumber(digits);
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/base/parse_number.h"
 #include "common/base/saved_folder.h"
 
 namespace trainctl::files {
@@ -29,12 +29,7 @@ constexpr size_t kMaxManifestBytes = size_t{16} << 20;
 // "step-12" → 12; nullopt for any other name.
 std::optional<int64_t> StepOf(const std::string& name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
-  const char* begin = name.data() + std::strlen(kPrefix);
-  const char* end = name.data() + name.size();
-  int64_t step = 0;
-  const auto [rest, error] = std::from_chars(begin, end, step);
-  if (error != std::errc() || rest != end || step < 0) return std::nullopt;
-  return step;
+  return base::ParseNumber(std::string_view(name).substr(std::strlen(kPrefix)));
 }
 
 std::vector<std::string> NamesIn(const std::string& directory) {
