@@ -1,11 +1,11 @@
 #include "client/submit/job_file.h"
 
 #include <filesystem>
-#include <set>
 #include <utility>
 
 #include "common/base/file.h"
 #include "common/job/check_job.h"
+#include "common/job/job_json.h"
 
 namespace trainctl::client {
 namespace {
@@ -19,13 +19,9 @@ std::string Absolute(const std::string& path) {
 }
 
 std::vector<job::Override> WithAbsolutePaths(std::vector<job::Override> overrides) {
-  static const std::set<std::string_view> kPathKeys = {"model.path", "data.path", "output.dir",
-                                                       "checkpoint.resume_from"};
   for (job::Override& override_ : overrides) {
-    if (kPathKeys.contains(override_.key) && !override_.value.empty() &&
-        override_.value != "null") {
+    if (job::IsPath(override_.key) && !override_.value.empty() && override_.value != "null")
       override_.value = Absolute(override_.value);
-    }
   }
   return overrides;
 }

@@ -24,12 +24,23 @@ std::string MakeAbsolute(const std::string& path, const std::string& base_direct
   return (std::filesystem::path(base_directory) / path).lexically_normal().string();
 }
 
+std::string* PointerTo(std::optional<std::string>& path) { return path ? &*path : nullptr; }
+
+struct PathSetting {
+  std::string_view key;
+  std::string* (*find)(JobSpec&);  // nullptr: the job has none
+};
+constexpr PathSetting kPathSettings[] = {
+    {"model.path", [](JobSpec& job) { return &job.model.path; }},
+    {"data.path", [](JobSpec& job) { return &job.data.path; }},
+    {"output.dir", [](JobSpec& job) { return PointerTo(job.output.dir); }},
+    {"checkpoint.resume_from", [](JobSpec& job) { return PointerTo(job.checkpoint.resume_from); }},
+};
+
 void MakePathsAbsolute(JobSpec& job, const std::string& base_directory) {
-  job.model.path = MakeAbsolute(job.model.path, base_directory);
-  job.data.path = MakeAbsolute(job.data.path, base_directory);
-  if (job.output.dir) job.output.dir = MakeAbsolute(*job.output.dir, base_directory);
-  if (job.checkpoint.resume_from)
-    job.checkpoint.resume_from = MakeAbsolute(*job.checkpoint.resume_from, base_directory);
+  for (const PathSetting& setting : kPathSettings) {
+    if (std::string* path = setting.find(job)) *path = MakeAbsolute(*path, base_directory);
+  }
 }
 
 // Lays the overrides over what the file said, and checks the whole. What the check finds comes back
@@ -156,6 +167,10 @@ std::string Spell(const JsonNode& node) {
 }
 
 }  // namespace
+
+bool IsPath(std::string_view key) {
+  return std::ranges::find(kPathSettings, key, &PathSetting::key) != std::end(kPathSettings);
+}
 
 ReadJob ReadJobFile(std::string_view text, const ReadOptions& options) {
   ReadJob result;

@@ -23,6 +23,9 @@ struct Override {
   std::string value;
 };
 
+// Whether the key's value is a path, which may be relative.
+bool IsPath(std::string_view key);
+
 struct ReadOptions {
   std::string source = "job.json";   // shown in problems
   std::string default_name = "job";  // file stem
