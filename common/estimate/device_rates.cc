@@ -1,6 +1,6 @@
 #include "common/estimate/device_rates.h"
 
-#include <charconv>
+#include "common/job/device.h"
 
 namespace trainctl::job {
 namespace {
@@ -36,20 +36,11 @@ constexpr DeviceRates kThread = {.bf16_flops = 60e9,
                                  .collective_bytes = 1e9,
                                  .host_copy_bytes = 8e9};
 
-// "CPU slot (2 threads)" → 2.
-std::optional<int> ThreadsOf(std::string_view name) {
-  const size_t open = name.find('(');
-  int threads = 0;
-  if (!name.starts_with("CPU slot") || open == std::string_view::npos) return std::nullopt;
-  const auto read = std::from_chars(name.data() + open + 1, name.data() + name.size(), threads);
-  return read.ec == std::errc() && threads > 0 ? std::optional(threads) : std::nullopt;
-}
-
 }  // namespace
 
 std::optional<DeviceRates> RatesOf(std::string_view device_name) {
-  if (const std::optional<int> threads = ThreadsOf(device_name)) {
-    const double n = *threads;
+  if (const std::optional<int64_t> threads = ThreadsOfCpuSlot(device_name)) {
+    const auto n = static_cast<double>(*threads);
     return DeviceRates{.bf16_flops = n * kThread.bf16_flops,
                        .fp32_flops = n * kThread.fp32_flops,
                        .memory_bytes = n * kThread.memory_bytes,

@@ -1,6 +1,13 @@
 #include "common/job/device.h"
 
+#include "common/base/parse_number.h"
+
 namespace trainctl::job {
+namespace {
+
+constexpr std::string_view kSlotPrefix = "CPU slot (";
+
+}  // namespace
 
 std::string_view Name(DeviceKind kind) {
   switch (kind) {
@@ -18,7 +25,15 @@ std::optional<DeviceKind> ParseDeviceKind(std::string_view name) {
 }
 
 std::string CpuSlotName(int64_t threads) {
-  return "CPU slot (" + std::to_string(threads) + (threads == 1 ? " thread)" : " threads)");
+  return std::string(kSlotPrefix) + std::to_string(threads) +
+         (threads == 1 ? " thread)" : " threads)");
+}
+
+std::optional<int64_t> ThreadsOfCpuSlot(std::string_view name) {
+  if (!name.starts_with(kSlotPrefix)) return std::nullopt;
+  name.remove_prefix(kSlotPrefix.size());
+  const std::optional<int64_t> threads = base::ParseNumber(name.substr(0, name.find(' ')));
+  return threads && *threads > 0 ? threads : std::nullopt;
 }
 
 }  // namespace trainctl::job

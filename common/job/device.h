@@ -15,6 +15,8 @@ std::optional<DeviceKind> ParseDeviceKind(std::string_view name);
 
 // "CPU slot (2 threads)".
 std::string CpuSlotName(int64_t threads);
+// The threads of a CPU slot of that name; nullopt: it is no such name.
+std::optional<int64_t> ThreadsOfCpuSlot(std::string_view name);
 
 // The one device that a worker offers.
 struct Device {
