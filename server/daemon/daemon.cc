@@ -19,7 +19,7 @@ namespace {
 // A site whose database was lost would start anew: its next jobs would take the ids, logs and ranks
 // of the old ones.
 base::Status CheckNothingLost(const std::string& directory) {
-  const std::string database = directory + "/coordinator.db", logs = directory + "/logs";
+  const std::string database = store::DatabasePath(directory), logs = directory + "/logs";
   std::error_code missing, no_logs;
   const bool has_database = std::filesystem::file_size(database, missing) > 0 && !missing;
   const bool has_logs = !std::filesystem::is_empty(logs, no_logs) && !no_logs;

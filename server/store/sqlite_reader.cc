@@ -298,7 +298,7 @@ class SqliteReader : public Reader {
 }  // namespace
 
 base::Result<std::unique_ptr<Reader>> OpenSqliteReader(const std::string& directory) {
-  auto database = Database::Open(directory + "/coordinator.db", Database::Mode::kRead);
+  auto database = Database::Open(DatabasePath(directory), Database::Mode::kRead);
   if (!database.ok()) return database.error();
   return std::unique_ptr<Reader>(std::make_unique<SqliteReader>(std::move(*database)));
 }

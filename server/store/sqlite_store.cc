@@ -45,12 +45,14 @@ class SqliteStore : public Store {
 
 }  // namespace
 
+std::string DatabasePath(const std::string& directory) { return directory + "/coordinator.db"; }
+
 base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory) {
   base::Status folder = PrepareFolder(directory);
   if (!folder.ok()) return folder.error();
   auto lock = LockFile::Take(directory + "/coordinator.lock");
   if (!lock.ok()) return lock.error();
-  auto database = Database::Open(directory + "/coordinator.db", Database::Mode::kWrite);
+  auto database = Database::Open(DatabasePath(directory), Database::Mode::kWrite);
   if (!database.ok()) return database.error();
   base::Status migrated = Migrate(**database, Schema());
   if (!migrated.ok()) return migrated.error();

@@ -19,10 +19,11 @@
 
 namespace trainctl::store {
 
-// <directory>/coordinator.db, made where it is missing (the folder too). kConflict: another
-// coordinator has it, with its pid; kInvalid: a network file system, or a file of a newer version;
-// kExhausted, kIo as Store (a damaged
-// file, too).
+std::string DatabasePath(const std::string& directory);  // <directory>/coordinator.db
+
+// The database, made where it is missing (the folder too). kConflict: another coordinator has it,
+// with its pid. kInvalid: a network file system, or a file of a newer version. kExhausted, kIo as
+// Store (a damaged file, too).
 base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory);
 
 // The store must be open, here or in another process. kNotFound, kIo.
