@@ -129,11 +129,13 @@ std::vector<std::string> Strings(const auto& repeated) {
 
 }  // namespace
 
-bool IsWhole(const v1::CompareResponse& response) {
-  return response.jobs_size() > 0 && std::all_of(response.rows().begin(), response.rows().end(),
-                                                 [&](const v1::CompareRow& row) {
-                                                   return row.values_size() == response.jobs_size();
-                                                 });
+base::Status CheckWhole(const v1::CompareResponse& response) {
+  const bool is_whole = std::all_of(
+      response.rows().begin(), response.rows().end(),
+      [&](const v1::CompareRow& row) { return row.values_size() == response.jobs_size(); });
+  if (is_whole && response.jobs_size() > 0) return base::Ok{};
+  return base::Error{base::Code::kInternal,
+                     "the coordinator's comparison has rows of another width than its jobs"};
 }
 
 Json ComparisonDocument(const v1::CompareResponse& response) {

@@ -7,12 +7,14 @@
 
 #include "client/show/output.h"
 #include "client/show/text_table.h"
+#include "common/base/result.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::client {
 
-// There are jobs, and each row has a value for each of them. What follows expects it.
-bool IsWhole(const v1::CompareResponse& response);
+// There are jobs, and each row has a value for each of them: what follows expects it. Else
+// kInternal.
+base::Status CheckWhole(const v1::CompareResponse& response);
 
 // {"jobs", "rows", "same", "warnings"}.
 Json ComparisonDocument(const v1::CompareResponse& response);

@@ -148,7 +148,7 @@ int SweepRun::ShowCurve(int exit_code) {
   if (request.jobs().empty()) return exit_code;
   const base::Result<v1::CompareResponse> comparison = api_.Compare(request);
   if (!comparison.ok()) return Fail(context_, comparison.error());
-  if (IsWhole(*comparison)) TakeMeasurements(*comparison, &results_);
+  if (CheckWhole(*comparison).ok()) TakeMeasurements(*comparison, &results_);
   Say(context_, "\n");
   Print(context_, CurveOf(sweep_, results_));
   Say(context_, std::string(kCurveDefinitions));

@@ -27,11 +27,8 @@ class Compare : public Verb {
     request.set_base(base_);
     const base::Result<v1::CompareResponse> response = (*api)->Compare(request);
     if (!response.ok()) return Fail(context, response.error());
-    if (!IsWhole(*response)) {
-      return Fail(context,
-                  {base::Code::kInternal,
-                   "the coordinator's comparison has rows of another width than its jobs"});
-    }
+    if (const base::Status whole = CheckWhole(*response); !whole.ok())
+      return Fail(context, whole.error());
     NoteNamedTwice(context, *response);
     return Show(context, *response);
   }

@@ -139,10 +139,7 @@ class Export : public Verb {
     request.add_jobs(is_group ? jobs.group() : jobs.jobs(0).view().id());
     const base::Result<v1::CompareResponse> comparison = api.Compare(request);
     if (!comparison.ok()) return comparison.error();
-    if (!IsWhole(*comparison)) {
-      return base::Error{base::Code::kInternal,
-                         "the coordinator's comparison has rows of another width than its jobs"};
-    }
+    if (const base::Status whole = CheckWhole(*comparison); !whole.ok()) return whole;
     for (const v1::JobDetail& detail : jobs.jobs()) {
       const base::Status exported =
           ExportJob(api, detail, is_group ? FolderOf(detail.view()) : "", draft);
