@@ -11,6 +11,7 @@
 #include "client/submit/folder_claims.h"
 #include "client/submit/follow.h"
 #include "client/submit/lab_time.h"
+#include "client/submit/patience.h"
 #include "client/submit/prediction.h"
 #include "client/submit/resumed_run.h"
 #include "common/estimate/prediction.h"
@@ -20,7 +21,6 @@ namespace trainctl::client {
 namespace {
 
 constexpr int kSubmitTries = 5;
-constexpr double kRetrySeconds = 2;
 
 // ---- words ----
 
@@ -91,7 +91,7 @@ base::Result<v1::SubmitResponse> SubmitOnce(Context& context, Api& api,
     if (response.ok() || response.error().code != base::Code::kUnavailable || tries == kSubmitTries)
       return response;
     Warn(context, "the coordinator does not answer; trying again");
-    context.surroundings.sleep(kRetrySeconds);
+    context.surroundings.sleep(Patience::kRetrySeconds);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/submit/patience.h"
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
 #include "common/job/output_folder.h"
@@ -14,7 +15,6 @@
 namespace trainctl::client {
 namespace {
 
-constexpr double kRetrySeconds = 2;
 constexpr int64_t kProgressMicros = 1'000'000;
 
 // The last part of its path: what people call it.
@@ -206,8 +206,9 @@ class Artifacts : public Verb {
         owner->job == job) {
       return CopyFiles(*local, *here, draft, CopyProgress(context, artifact.bytes()));
     }
-    const std::unique_ptr<ArtifactSource> remote = RemoteArtifact(
-        api, job, artifact.path(), [&context] { context.surroundings.sleep(kRetrySeconds); });
+    const std::unique_ptr<ArtifactSource> remote =
+        RemoteArtifact(api, job, artifact.path(),
+                       [&context] { context.surroundings.sleep(Patience::kRetrySeconds); });
     base::Result<std::vector<job::ArtifactFile>> files = remote->List();
     if (!files.ok()) return WithAdvice(owners, job, files.error(), artifact);
     if (artifact.bytes() > 0 && BytesOf(*files) != artifact.bytes()) {
