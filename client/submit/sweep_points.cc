@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "common/job/batch.h"
+#include "common/job/check_job.h"
 
 namespace trainctl::client {
 namespace {
 
 constexpr size_t kMostPoints = 256;
-constexpr size_t kLongestName = 128;
 constexpr std::string_view kMicro = "train.micro_batch_size", kGlobal = "train.global_batch_size",
                            kAccumulation = "train.accumulate_grad_batches";
 
@@ -36,8 +36,8 @@ std::string NameOf(const std::string& base, const std::vector<SweepAxis>& axes,
   std::replace_if(
       suffix.begin(), suffix.end(),
       [](unsigned char c) { return c < 0x20 || c == '/' || c == ' ' || c == '"'; }, '_');
-  suffix.resize(std::min(suffix.size(), kLongestName / 2));
-  return base.substr(0, kLongestName - suffix.size()) + suffix;
+  suffix.resize(std::min(suffix.size(), job::kLongestName / 2));
+  return base.substr(0, job::kLongestName - suffix.size()) + suffix;
 }
 
 base::Result<std::vector<SweepAxis>> FindAxes(const std::vector<job::Override>& overrides) {

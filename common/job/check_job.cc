@@ -16,7 +16,6 @@
 namespace trainctl::job {
 namespace {
 
-constexpr size_t kLongestName = 128;
 constexpr size_t kShownBytes = 60;
 
 // The canonical spelling of a key's value, for problems; "" for sections.
@@ -50,7 +49,8 @@ class Check {
   void Name() {
     if (IsUsableName(job_.name)) return;
     Refuse("name",
-           "1 to 128 bytes without '/' and control characters, not of the form j1, g1, -x, . or ..",
+           "1 to " + std::to_string(kLongestName) +
+               " bytes without '/' and control characters, not of the form j1, g1, -x, . or ..",
            "name it by \"name\" or --name");
   }
 

@@ -3,6 +3,7 @@
 // FromJson alone checks types and ranges only. Thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,10 @@ std::vector<Problem> CheckJob(const JobSpec& job);
 // outlasts max_steps. One sentence each.
 std::vector<std::string> NotesOn(const JobSpec& job);
 
-// A job's name has 1 … 128 bytes without control characters and '/'. It has not an id's form (j12,
-// g3), since commands take ids and names alike.
+inline constexpr size_t kLongestName = 128;  // of a job, in bytes
+
+// A job's name has 1 … kLongestName bytes without control characters and '/'. It has not an id's
+// form (j12, g3), since commands take ids and names alike.
 bool IsUsableName(std::string_view name);
 
 // The job as it will run: strategy auto becomes single on one device and ddp on more. Nothing else

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/did_you_mean.h"
+#include "common/job/check_job.h"
 #include "common/job/value_type.h"
 
 namespace trainctl::job {
@@ -60,7 +61,7 @@ Field Required(Field field) {
 std::vector<Field> TopFields() {
   return {
       Required(Row("version", IntegerType{1, 1}, AT(version), "Version of this schema: 1.")),
-      Row("name", TextType{.max_bytes = 128}, AT(name),
+      Row("name", TextType{.max_bytes = kLongestName}, AT(name),
           "Shown everywhere; the file's name without .json where it is not given."),
       Row("tags", TextMapType{}, AT(tags),
           "Words of your own to find jobs by, such as {\"lab\": \"2\"}."),
