@@ -6,11 +6,11 @@
 #include "common/estimate/memory_setting.h"
 #include "common/estimate/memory_state.h"
 #include "common/estimate/memory_step.h"
+#include "common/model/layout.h"
 
 namespace trainctl::job {
 namespace {
 
-constexpr int64_t kLengthMultiple = 64;  // micro batches are padded to it
 constexpr int64_t kMostLength = int64_t{1} << 40;
 
 int64_t RoundUp(int64_t length) {

@@ -4,11 +4,11 @@
 
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
+#include "common/model/layout.h"
 
 namespace trainctl::job {
 namespace {
 
-constexpr int64_t kAlignment = 256;
 constexpr int64_t kMostPositions = int64_t{1}
                                    << 28;  // more fit no device; bytes stay within 64 bits
 
@@ -16,8 +16,8 @@ constexpr int64_t kMostPositions = int64_t{1}
 
 int64_t MemorySetting::ShardOf(int64_t elements) const {
   if (!is_fsdp) return elements;
-  const int64_t multiple = world * kAlignment;
-  return (elements + multiple - 1) / multiple * kAlignment;
+  const int64_t multiple = world * kTensorAlignment;
+  return (elements + multiple - 1) / multiple * kTensorAlignment;
 }
 
 MemorySetting MemorySettingOf(const JobSpec& asked, const ModelShape& model, DeviceKind device,

@@ -3,14 +3,16 @@
 #include <algorithm>
 
 #include "common/estimate/lora_targets.h"
+#include "common/model/layout.h"
 
 namespace trainctl::job {
 namespace {
 
-constexpr int64_t kAlignment = 256;
 constexpr int64_t kSmallTensor = 4096;  // bitsandbytes' min_8bit_size
 
-int64_t Pad(int64_t elements) { return (elements + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t Pad(int64_t elements) {
+  return (elements + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+}
 
 // Sorts tensors into the buffers of a unit.
 class UnitBuilder {

@@ -5,6 +5,7 @@
 #include "common/estimate/lora_targets.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/estimate/memory_units.h"
+#include "common/model/layout.h"
 #include "common/model/model_description.h"
 
 namespace trainctl::job {
@@ -32,7 +33,6 @@ constexpr double k8bitSlowness = 1.7;  // further-adamw-8bit
 constexpr double kHostAdamParameters =
     6.0e9;  // a second, all ranks of a host: further-zero2-offload, 7b-2gpu-offload
 constexpr double kForwardShare = 1.0 / 3;  // of a training step
-constexpr double kLengthMultiple = 64;     // of the rows of a micro batch
 
 struct Counts {
   double block_matrices = 0;

@@ -4,14 +4,14 @@
 #include <map>
 
 #include "common/estimate/memory_units.h"
+#include "common/model/layout.h"
 #include "worker/rank/model/model.h"
-#include "worker/rank/model/table_builder.h"
 
 namespace trainctl::engine_test {
 namespace {
 
 int64_t Pad(int64_t elements) {
-  return (elements + model::kAlignment - 1) / model::kAlignment * model::kAlignment;
+  return (elements + job::kTensorAlignment - 1) / job::kTensorAlignment * job::kTensorAlignment;
 }
 
 job::UnitElements HeldIn(const ops::ParameterTable& table, const std::string& unit) {

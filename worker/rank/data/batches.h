@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "common/job/batch.h"
+#include "common/model/layout.h"
 #include "worker/rank/data/dataset.h"
 
 namespace trainctl::data {
 
-constexpr int64_t kIgnored = -100;    // a target that neither trains nor counts
-constexpr int64_t kPadToken = 0;      //
-constexpr int64_t kPadMultiple = 64;  // lengths are multiples of it, for stable shapes
+constexpr int64_t kIgnored = -100;  // a target that neither trains nor counts
+constexpr int64_t kPadToken = 0;
 
 // The rows in this epoch's order: a Fisher–Yates shuffle by Philox of (seed, epoch); the same on
 // every rank.
@@ -41,7 +41,7 @@ struct Batch {
 
 // Right-padded. row_indices index dataset.rows; at least one.
 Batch MakeBatch(const Dataset& dataset, std::span<const int64_t> row_indices,
-                int64_t pad_multiple = kPadMultiple);
+                int64_t pad_multiple = job::kLengthMultiple);
 
 // Targets of these rows that are not kIgnored, without making the batch: the divisor of a step's
 // loss, known before its forward.

@@ -37,7 +37,7 @@ std::vector<ops::ParamId> TableBuilder::Packed(
     ops::UnitId unit, const std::vector<std::pair<std::string, int64_t>>& pieces, int64_t columns,
     const Holding& holding) {
   const bool packs = std::all_of(pieces.begin(), pieces.end(), [&](const auto& p) {
-    return p.second * columns % kAlignment == 0;
+    return p.second * columns % kTensorAlignment == 0;
   });
   std::vector<ops::ParamId> ids;
   if (!packs) {

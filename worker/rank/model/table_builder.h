@@ -6,13 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "common/model/layout.h"
 #include "worker/rank/ops/parameters.h"
 
 namespace trainctl::model {
 
-// Every Hugging Face tensor starts at a multiple of this many elements of its unit's flat buffer:
-// shards and 8-bit blocks align.
-constexpr int64_t kAlignment = 256;
+using job::kTensorAlignment;  // of flat buffers
 
 // How a parameter is held; see ops::ParamSpec.
 struct Holding {
@@ -29,7 +28,7 @@ class TableBuilder {
   ops::ParamId Matrix(ops::UnitId unit, std::string name, int64_t rows, int64_t columns,
                       const Holding& holding);
   // Matrices of equal width, given as (name, rows): one parameter where every piece is a multiple
-  // of kAlignment elements, else one each.
+  // of kTensorAlignment elements, else one each.
   std::vector<ops::ParamId> Packed(ops::UnitId unit,
                                    const std::vector<std::pair<std::string, int64_t>>& pieces,
                                    int64_t columns, const Holding& holding);

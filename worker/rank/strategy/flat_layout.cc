@@ -22,7 +22,7 @@ FlatLayout::FlatLayout(const ops::ParameterTable& table, const Group& group, int
     for (const ops::ParamId param : table.units[unit].params) {
       if (group(table.params[param])) Place(table.params[param], param);
     }
-    const int64_t padding = Padding(numels_[unit], model::kAlignment * shards);
+    const int64_t padding = Padding(numels_[unit], model::kTensorAlignment * shards);
     if (padding > 0) gaps_[unit].push_back({numels_[unit], padding});
     numels_[unit] += padding;
   }
@@ -36,7 +36,7 @@ void FlatLayout::Place(const ops::ParamSpec& spec, ops::ParamId param) {
         {piece.name, end + piece.row * spec.columns(), piece.rows * spec.columns()});
   }
   end += spec.numel();
-  const int64_t padding = Padding(end, model::kAlignment);
+  const int64_t padding = Padding(end, model::kTensorAlignment);
   if (padding > 0) gaps_[spec.unit].push_back({end, padding});
   end += padding;
 }

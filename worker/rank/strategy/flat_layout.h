@@ -1,6 +1,6 @@
 // Where each parameter of one group (the trainable ones, or the frozen ones) lies in its unit's
-// flat buffer. Every Hugging Face tensor starts at a multiple of model::kAlignment elements. A
-// unit's buffer divides into equal shards that do too. Pure.
+// flat buffer. Every Hugging Face tensor starts at a multiple of model::kTensorAlignment elements.
+// A unit's buffer divides into equal shards that do too. Pure.
 #pragma once
 
 #include <ATen/core/Tensor.h>

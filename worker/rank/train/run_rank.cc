@@ -12,6 +12,7 @@
 
 #include "common/base/version.h"
 #include "common/job/batch.h"
+#include "common/model/layout.h"
 #include "worker/rank/comm/nccl_version.h"
 #include "worker/rank/data/dataset.h"
 #include "worker/rank/files/model_config.h"
@@ -41,7 +42,7 @@ bool HasFrozen(const ops::ParameterTable& table) {
 
 model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, at::Device device) {
   return {.device = device,
-          .max_length = RoundUp(spec.train.max_seq_length, data::kPadMultiple),
+          .max_length = RoundUp(spec.train.max_seq_length, job::kLengthMultiple),
           .checkpoint_every = spec.activation_checkpointing,
           .lora = spec.lora,
           .quantize = spec.quantize.has_value(),
