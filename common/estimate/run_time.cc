@@ -13,8 +13,7 @@ namespace trainctl::job {
 namespace {
 
 constexpr double kStartSeconds = 10;
-constexpr double kLoadBytes = 2e9;         // a second
-constexpr double kForwardShare = 1.0 / 3;  // of a training step
+constexpr double kLoadBytes = 2e9;  // a second
 
 // Behind the first of those steps.
 int64_t Evaluations(const JobSpec& job, const RunPlan& plan, int64_t first_step) {

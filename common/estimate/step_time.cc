@@ -32,7 +32,6 @@ constexpr double kExposedShare =
 constexpr double k8bitSlowness = 1.7;  // further-adamw-8bit
 constexpr double kHostAdamParameters =
     6.0e9;  // a second, all ranks of a host: further-zero2-offload, 7b-2gpu-offload
-constexpr double kForwardShare = 1.0 / 3;  // of a training step
 
 struct Counts {
   double block_matrices = 0;

@@ -46,6 +46,8 @@
 
 namespace trainctl::job {
 
+inline constexpr double kForwardShare = 1.0 / 3;  // of a training step
+
 // Whether the device is a CPU slot, and whether fsdp reduces once a step (gradient_holding.h).
 struct StepSetting {
   DeviceRates rates;
