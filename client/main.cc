@@ -1,15 +1,16 @@
 // trainctl: what a person types. Everything that is read from the environment is read here.
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <thread>
 
 #include "client/exit_code.h"
-#include "client/farewell.h"
 #include "client/grpc_api.h"
 #include "client/run_program.h"
 #include "client/verbs/program.h"
@@ -43,6 +44,36 @@ std::string ConfigurationFile() {
 std::string ProgramDirectory() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+// Ctrl-C ends trainctl at once, and says first what goes on without it. These words are written
+// with SIGINT blocked, and read by its handler.
+char farewell[512];
+size_t farewell_size = 0;
+
+void OnInterrupt(int) {
+  if (farewell_size > 0) {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, farewell, farewell_size);
+  }
+  _exit(kExitDetached);
+}
+
+void InstallFarewell() {
+  struct sigaction action{};
+  action.sa_handler = OnInterrupt;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+// At most 500 bytes of it. Empty: nothing is said.
+void SetFarewell(const std::string& words) {
+  const std::string text = words.empty() ? "" : "\n" + words.substr(0, 500) + "\n";
+  sigset_t interrupt, before;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+  std::memcpy(farewell, text.data(), text.size());
+  farewell_size = text.size();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 int Main(const std::vector<std::string>& words) {
