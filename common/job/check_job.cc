@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "common/base/ids.h"
@@ -9,7 +10,6 @@
 #include "common/job/batch.h"
 #include "common/job/combinations.h"
 #include "common/job/constraint.h"
-#include "common/job/not_yet.h"
 #include "common/job/schema.h"
 #include "common/json/write_json.h"
 
@@ -25,6 +25,22 @@ std::string Show(const JobSpec& job, const std::string& key) {
   if (field == nullptr || (section != nullptr && !section->IsPresent(job))) return "";
   return base::Excerpt(WriteJson(field->write(job)), kShownBytes);
 }
+
+// Keys of the published schema whose feature is not built yet. Such a job is refused as "not built
+// yet", never as unknown. When a feature comes, its row goes.
+struct NotYet {
+  std::string_view key;
+  bool (*is_asked)(const JobSpec&);
+  std::string_view expected;  // what can be asked today
+  std::string_view feature;   // "the profiler", which is not built yet
+};
+constexpr NotYet kNotYet[] = {
+    {"profile", [](const JobSpec& job) { return job.profile.has_value(); }, "null", "the profiler"},
+    {"resources.after", [](const JobSpec& job) { return job.resources.after.has_value(); }, "null",
+     "one job after another"},
+    {"resources.lease", [](const JobSpec& job) { return job.resources.lease.has_value(); }, "null",
+     "leases"},
+};
 
 // Collects problems of one job.
 class Check {
@@ -85,8 +101,12 @@ class Check {
   }
 
   void NotBuiltYet() {
-    for (Problem& problem : FindNotYet(job_))
-      Refuse(problem.path, std::move(problem.expected), std::move(problem.hint));
+    for (const NotYet& row : kNotYet) {
+      if (row.is_asked(job_)) {
+        Refuse(std::string(row.key), std::string(row.expected),
+               std::string(row.feature) + " is not built yet");
+      }
+    }
   }
 
   std::vector<Problem> Take() { return std::move(problems_); }

@@ -39,8 +39,8 @@ TEST(ShippedSchema, IsWhatTheProgramPublishes) {
   EXPECT_EQ(*shipped, JsonSchema()) << "run with UPDATE_GOLDEN=1 to write the schema anew";
 }
 
-// The labs ask for some keys that are published but not built yet (not_yet.cc); nothing else may be
-// wrong.
+// The labs ask for some keys that are published but not built yet (check_job.cc); nothing else may
+// be wrong.
 TEST(ShippedJobs, PassTheCheckButForWhatIsNotBuiltYet) {
   for (const fs::path& file : ShippedJobs()) {
     const ReadJob read =
