@@ -1,5 +1,6 @@
 // trainrank: one rank of one attempt of one job. Started by trainshim; by hand for --inspect and
 // --version.
+#include <sched.h>
 #include <torch/headeronly/version.h>
 
 #include <csignal>
@@ -15,10 +16,10 @@
 #include "common/base/version.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
+#include "common/rank/cpu_list.h"
 #include "common/rank/rank_json.h"
 #include "worker/rank/comm/nccl_version.h"
 #include "worker/rank/data/inspect.h"
-#include "worker/rank/process/cpu_binding.h"
 #include "worker/rank/train/run_rank.h"
 
 namespace {
@@ -117,6 +118,18 @@ void StopAtTheNextStepOnSigterm(train::Commands& commands) {
   std::signal(SIGTERM, [](int) { signalled->RequestStop(); });
 }
 
+// Binds this thread, and all that it starts later, to the CPUs: "0-7,16" (common/rank/cpu_list.h).
+// Memory that they touch first is then near to them. Empty: nothing is bound. A refusal of the
+// operating system is ignored: the threads run wherever they may.
+void BindToCpus(const std::string& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : job::ParseCpuList(cpus)) {
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+  }
+  if (CPU_COUNT(&set) > 0) sched_setaffinity(0, sizeof set, &set);
+}
+
 // Does not return where the plan could be read.
 int RunPlan(const Arguments& arguments) {
   const base::Result<std::string> text = base::ReadFile(arguments.plan, kMaxPlanBytes);
@@ -124,7 +137,7 @@ int RunPlan(const Arguments& arguments) {
   const base::Result<job::RankPlan> plan = job::RankPlanFromJson(*text);
   if (!plan) return Fail(plan.error());
   std::signal(SIGPIPE, SIG_IGN);
-  train::BindToCpus(plan->cpus);  // before there is another thread
+  BindToCpus(plan->cpus);  // before there is another thread
   PrepareEnvironment(plan->job.deterministic);
   const base::SystemClock clock;
   train::Commands commands(arguments.commands_fd);

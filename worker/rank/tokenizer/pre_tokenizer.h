@@ -3,16 +3,34 @@
 // name.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "worker/rank/files/json_object.h"
-#include "worker/rank/tokenizer/pieces.h"
 #include "worker/rank/tokenizer/regex.h"
 
 namespace trainctl::data {
+
+// A piece of a text on its way through a tokenizer.
+struct Piece {
+  std::string_view text;
+  bool at_start = false;  // begins where the whole text begins
+};
+
+// A text cut into pieces. Owns those that were rewritten; the others are views of what the caller
+// holds.
+class Pieces {
+ public:
+  std::string_view Own(std::string text) { return owned_.emplace_back(std::move(text)); }
+
+  std::vector<Piece> list;
+
+ private:
+  std::deque<std::string> owned_;
+};
 
 // What becomes of the matches of a split pattern (tokenizers' SplitDelimiterBehavior).
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };

@@ -2,8 +2,7 @@
 
 #include <optional>
 #include <string>
-
-#include "worker/rank/process/watched_communicator.h"
+#include <utility>
 
 namespace trainctl::train {
 namespace {
@@ -11,6 +10,49 @@ namespace {
 // The others may tokenize for hours before they come. The coordinator ends a gang in which no rank
 // makes progress (server/core/deadlines.cc): this bound is for a rank that it has forgotten.
 constexpr double kJoinTimeoutSeconds = 24 * 3600;
+
+// Tells the reporter when the rank waits for others. That tells a hung rank from those that wait
+// for it.
+class WatchedCommunicator : public comm::Communicator {
+ public:
+  WatchedCommunicator(std::unique_ptr<comm::Communicator> inner, Reporter& reporter)
+      : inner_(std::move(inner)), reporter_(reporter) {}
+
+  int64_t rank() const override { return inner_->rank(); }
+  int64_t world_size() const override { return inner_->world_size(); }
+  Ticket AllReduce(const at::Tensor& tensor) override {
+    const Waiting waiting(reporter_);
+    return inner_->AllReduce(tensor);
+  }
+  Ticket AllGather(const at::Tensor& output, const at::Tensor& input) override {
+    const Waiting waiting(reporter_);
+    return inner_->AllGather(output, input);
+  }
+  Ticket ReduceScatter(const at::Tensor& output, const at::Tensor& input) override {
+    const Waiting waiting(reporter_);
+    return inner_->ReduceScatter(output, input);
+  }
+  Ticket Broadcast(const at::Tensor& tensor, int64_t root) override {
+    const Waiting waiting(reporter_);
+    return inner_->Broadcast(tensor, root);
+  }
+  void Wait(Ticket ticket) override {
+    const Waiting waiting(reporter_);
+    inner_->Wait(ticket);
+  }
+  void CheckHealth() override { inner_->CheckHealth(); }
+  void Abort() noexcept override { inner_->Abort(); }
+
+ private:
+  struct Waiting {
+    explicit Waiting(Reporter& to) : reporter(to) { reporter.Stage("collective"); }
+    ~Waiting() { reporter.Stage("compute"); }
+    Reporter& reporter;
+  };
+
+  std::unique_ptr<comm::Communicator> inner_;
+  Reporter& reporter_;
+};
 
 }  // namespace
 
