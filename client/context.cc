@@ -10,8 +10,7 @@ base::Result<Api*> NeedApi(Context& context) {
                      "no coordinator is known: name it with --server HOST:PORT, in "
                      "TRAINCTL_SERVER, or as {\"server\": \"HOST:PORT\"} in " +
                          context.surroundings.configuration_file +
-                         "; deploy/local up --dir DIR starts one here and writes its address to "
-                         "DIR/coordinator.addr"};
+                         "; trainctl local up starts one here, which is then found"};
 }
 
 base::Result<v1::GetResponse> GetJobs(Context& context, const std::string& job) {

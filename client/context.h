@@ -35,11 +35,12 @@ struct Surroundings {
   Terminal err_terminal;
   const base::Clock* clock = nullptr;
 
-  std::string environment_server;   // TRAINCTL_SERVER; may be empty
-  std::string environment_user;     // USER; may be empty
-  std::string environment_recipes;  // TRAINCTL_RECIPES; may be empty
-  std::string configuration_file;   // ~/.config/trainctl/config.json; may be empty or absent
-  std::string program_directory;    // where trainctl's own binary lies, for the programs beside it
+  std::string environment_server;          // TRAINCTL_SERVER; may be empty
+  std::string environment_user;            // USER; may be empty
+  std::string environment_recipes;         // TRAINCTL_RECIPES; may be empty
+  std::string configuration_file;          // ~/.config/trainctl/config.json; may be empty or absent
+  std::vector<std::string> address_files;  // of coordinators that this machine may run
+  std::string program_directory;  // where trainctl's own binary lies, for the programs beside it
 
   std::function<std::unique_ptr<Api>(const std::string& server)> connect;
   std::function<void(double seconds)> sleep;
@@ -50,6 +51,8 @@ struct Surroundings {
   std::function<base::Result<ProgramOutput>(const std::vector<std::string>& command,
                                             const std::string& input)>
       run;
+  // The process goes on as that program, by its path. Returns only why it can't.
+  std::function<base::Error(const std::vector<std::string>& command)> become;
 };
 
 struct Context {

@@ -166,7 +166,7 @@ class GrpcApi : public Api {
     base::Error error{wire::FromGrpcCode(status.error_code()), status.error_message()};
     if (!unreachable) return error;
     error.message = "no answer from the coordinator at " + server_ + ": " + status.error_message() +
-                    ". Is it running there (deploy/local status --dir DIR, systemctl status "
+                    ". Is it running there (trainctl local status, systemctl status "
                     "traincoordinator)? Another one: --server HOST:PORT";
     return error;
   }

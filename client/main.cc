@@ -41,6 +41,15 @@ std::string ConfigurationFile() {
   return home.empty() ? "" : home + "/.config/trainctl/config.json";
 }
 
+// Of "trainctl local", and of systemd's unit.
+std::vector<std::string> AddressFiles() {
+  const std::string state = Environment("XDG_STATE_HOME"), home = Environment("HOME");
+  std::vector<std::string> files = {"/run/trainctl/coordinator.addr"};
+  const std::string folder = !state.empty() ? state : home.empty() ? "" : home + "/.local/state";
+  if (!folder.empty()) files.insert(files.begin(), folder + "/trainctl/local/coordinator.addr");
+  return files;
+}
+
 std::string ProgramDirectory() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
@@ -88,6 +97,7 @@ int Main(const std::vector<std::string>& words) {
       .environment_user = Environment("USER"),
       .environment_recipes = Environment("TRAINCTL_RECIPES"),
       .configuration_file = ConfigurationFile(),
+      .address_files = AddressFiles(),
       .program_directory = ProgramDirectory(),
       .connect = ConnectGrpc,
       .sleep =
@@ -97,6 +107,11 @@ int Main(const std::vector<std::string>& words) {
       .new_request_id = base::RandomName,
       .set_farewell = SetFarewell,
       .run = RunToEnd,
+      .become =
+          [](const std::vector<std::string>& command) {
+            setenv("TRAINCTL_BIN_DIR", ProgramDirectory().c_str(), 1);
+            return Become(command);
+          },
   };
   InstallFarewell();
   return RunProgram(words, surroundings);

@@ -70,10 +70,15 @@ int WaitForEnd(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int Spawn(const std::vector<std::string>& command, int in, int out, pid_t* pid) {
+std::vector<char*> ArgumentsOf(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  return arguments;
+}
+
+int Spawn(const std::vector<std::string>& command, int in, int out, pid_t* pid) {
+  std::vector<char*> arguments = ArgumentsOf(command);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
@@ -101,6 +106,11 @@ base::Result<ProgramOutput> RunToEnd(const std::vector<std::string>& command,
   output.out = ReadToEnd(out.read_end());
   output.exit_code = WaitForEnd(pid);
   return output;
+}
+
+base::Error Become(const std::vector<std::string>& command) {
+  execv(command[0].c_str(), ArgumentsOf(command).data());
+  return SystemError("can't start " + command[0], errno);
 }
 
 }  // namespace trainctl::client

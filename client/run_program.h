@@ -1,4 +1,4 @@
-// Runs a program to its end: its stdin given, its stdout taken, its stderr passed through.
+// Other programs: run to their end, or gone on as.
 #pragma once
 
 #include <string>
@@ -13,5 +13,8 @@ namespace trainctl::client {
 // KiB), as a job does; what does not fit is an error (kExhausted).
 base::Result<ProgramOutput> RunToEnd(const std::vector<std::string>& command,
                                      const std::string& input);
+
+// The process becomes the program; stdin, stdout and stderr stay. Returns only why it can't.
+base::Error Become(const std::vector<std::string>& command);
 
 }  // namespace trainctl::client

@@ -9,6 +9,7 @@ namespace trainctl::client {
 namespace {
 
 constexpr size_t kMaxConfigurationBytes = 1 << 20;
+constexpr size_t kMaxAddressBytes = 1 << 10;
 
 base::Error Malformed(const std::string& path) {
   return {base::Code::kInvalid, path +
@@ -47,12 +48,20 @@ bool IsServerAddress(const std::string& text) {
 }
 
 base::Result<std::string> ResolveServer(const std::string& option, const std::string& environment,
-                                        const std::string& configuration_file) {
+                                        const std::string& configuration_file,
+                                        const std::vector<std::string>& address_files) {
   if (!option.empty()) return Checked(option, "--server");
   if (!environment.empty()) return Checked(environment, "TRAINCTL_SERVER");
-  if (configuration_file.empty()) return std::string();
-  const base::Result<std::string> server = ServerOfFile(configuration_file);
-  return server.ok() ? Checked(*server, configuration_file) : server;
+  if (!configuration_file.empty()) {
+    const base::Result<std::string> server = ServerOfFile(configuration_file);
+    if (!server.ok()) return server;
+    if (!server->empty()) return Checked(*server, configuration_file);
+  }
+  for (const std::string& file : address_files) {
+    const base::Result<std::string> text = base::ReadFile(file, kMaxAddressBytes);
+    if (text.ok()) return Checked(text->substr(0, text->find('\n')), file);
+  }
+  return std::string();
 }
 
 }  // namespace trainctl::client

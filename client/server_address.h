@@ -1,8 +1,9 @@
 // Which coordinator is meant: --server, then TRAINCTL_SERVER, then the user's configuration file
-// {"server": "HOST:PORT"}.
+// {"server": "HOST:PORT"}, then the coordinator that this machine runs.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/base/result.h"
 
@@ -12,8 +13,10 @@ namespace trainctl::client {
 bool IsServerAddress(const std::string& text);
 
 // Empty where none is named anywhere. kInvalid: an address that is none, or a configuration file
-// that can't be read; the message says where it stands.
+// that can't be read; the message says where it stands. address_files: as --address-file of
+// traincoordinator writes them; the first that can be read counts.
 base::Result<std::string> ResolveServer(const std::string& option, const std::string& environment,
-                                        const std::string& configuration_file);
+                                        const std::string& configuration_file,
+                                        const std::vector<std::string>& address_files = {});
 
 }  // namespace trainctl::client

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "client/shipped_files.h"
 #include "common/base/did_you_mean.h"
 
 namespace trainctl::client {
@@ -73,9 +74,7 @@ Recipe ReadRecipe(const fs::path& path) {
 
 base::Result<std::string> FindRecipeFolder(const Surroundings& surroundings,
                                            const std::string& named) {
-  const std::string& program = surroundings.program_directory;
-  std::vector<std::string> places = {program + "/../../deploy/recipes",
-                                     program + "/../share/trainctl/recipes"};
+  std::vector<std::string> places = ShippedPlaces(surroundings, "recipes");
   if (!surroundings.environment_recipes.empty()) places = {surroundings.environment_recipes};
   if (!named.empty()) places = {named};
   std::string looked;

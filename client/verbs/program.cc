@@ -30,7 +30,8 @@ Usage
 
 constexpr std::string_view kCommonHelp = R"(
 Everywhere
-  --server HOST:PORT      the coordinator; else TRAINCTL_SERVER, else "server" in ~/.config/trainctl/config.json
+  --server HOST:PORT      the coordinator; else TRAINCTL_SERVER, else "server" in
+                          ~/.config/trainctl/config.json, else the one that this machine runs
   -o, --output FORMAT     table, json, jsonl, csv, md, name
   --version               version and commit of trainctl and of the programs beside it
 
@@ -97,8 +98,9 @@ base::Status ApplyCommon(const CommonOptions& options, Context* context) {
     context->format_given = true;
   }
   const Surroundings& surroundings = context->surroundings;
-  const base::Result<std::string> server = ResolveServer(
-      options.server, surroundings.environment_server, surroundings.configuration_file);
+  const base::Result<std::string> server =
+      ResolveServer(options.server, surroundings.environment_server,
+                    surroundings.configuration_file, surroundings.address_files);
   if (!server.ok()) return server.error();
   context->server = *server;
   if (!server->empty()) context->api = surroundings.connect(*server);

@@ -14,8 +14,10 @@ std::unique_ptr<Verb> MakeExplain();
 std::unique_ptr<Verb> MakeExport();
 std::unique_ptr<Verb> MakeFence();
 std::unique_ptr<Verb> MakeImport();
+std::unique_ptr<Verb> MakeLocal();
 std::unique_ptr<Verb> MakeLogs();
 std::unique_ptr<Verb> MakeMetrics();
+std::unique_ptr<Verb> MakeQuickstart();
 std::unique_ptr<Verb> MakeRecipes();
 std::unique_ptr<Verb> MakeResume();
 std::unique_ptr<Verb> MakeStatus();
@@ -27,6 +29,13 @@ std::unique_ptr<Verb> MakeWorkers();
 namespace {
 
 constexpr VerbRow kVerbs[] = {
+    {"quickstart", "a site on this machine, two runs of a small model, and their comparison",
+     "  trainctl quickstart\n", MakeQuickstart},
+    {"local", "a coordinator and workers of this machine in the background, for one person",
+     "  trainctl local up\n"
+     "  trainctl local up --dir /tmp/site --workers 2 --cpu\n"
+     "  trainctl local down\n",
+     MakeLocal},
     {"submit", "submit a job, or a lab file as a group of jobs",
      "  trainctl submit job.json --wait\n"
      "  trainctl submit job.json --dry-run\n"

@@ -1,12 +1,15 @@
 # cmake --install: the programs in bin/, what they read in share/trainctl/, and systemd's units with
-# the paths of the prefix in lib/systemd/system/. The rank finds LibTorch where the build found it.
+# the paths of the prefix in lib/systemd/system/. The rank finds LibTorch in a wheel's environment,
+# else where the build found it.
 include(GNUInstallDirs)
 set(share ${CMAKE_INSTALL_DATADIR}/trainctl)
 
 set(programs trainctl traincoordinator trainworker trainshim)
 if(TRAINCTL_TORCH)
   list(APPEND programs trainrank)
-  set_target_properties(trainrank PROPERTIES INSTALL_RPATH "${torch_rpath}")
+  list(TRANSFORM torch_rpath REPLACE "^${site_packages}" "$ORIGIN/../.."
+    OUTPUT_VARIABLE wheel_rpath)
+  set_target_properties(trainrank PROPERTIES INSTALL_RPATH "${wheel_rpath};${torch_rpath}")
 endif()
 install(TARGETS ${programs} RUNTIME)
 
@@ -14,6 +17,8 @@ install(TARGETS ${programs} RUNTIME)
 install(DIRECTORY deploy/recipes deploy/models deploy/data DESTINATION ${share}
   PATTERN "*.py" EXCLUDE PATTERN .gitignore EXCLUDE PATTERN SmolLM2-135M* EXCLUDE)
 install(FILES deploy/job.schema.json deploy/systemd/worker.env DESTINATION ${share})
+install(PROGRAMS deploy/local deploy/quickstart deploy/example_model DESTINATION ${share})
+install(FILES deploy/packages/pip-example DESTINATION ${share}/packages)
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(CODE "
   set(units \"${CMAKE_SOURCE_DIR}/deploy/systemd\")

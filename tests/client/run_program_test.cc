@@ -32,5 +32,13 @@ TEST(RunToEnd, InputThatDoesNotFitAPipeIsAnError) {
   EXPECT_EQ(RunToEnd({"/bin/cat"}, std::string(1 << 20, 'x')).error().code, base::Code::kExhausted);
 }
 
+TEST(BecomeDeathTest, TheProcessGoesOnAsTheProgram) {
+  EXPECT_EXIT(Become({"/bin/sh", "-c", "exit 7"}), testing::ExitedWithCode(7), "");
+}
+
+TEST(Become, OfAMissingProgramReturnsWhy) {
+  EXPECT_NE(Become({"/no/such/program"}).message.find("/no/such/program"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace trainctl::client

@@ -33,6 +33,17 @@ TEST_F(ServerAddressTest, TheOptionIsBeforeTheEnvironmentAndThatBeforeTheFile) {
   EXPECT_EQ(ResolveServer("", "", file_).value(), "file:3");
 }
 
+TEST_F(ServerAddressTest, LastComesTheCoordinatorOfThisMachine) {
+  const std::string address = folder_ + "/coordinator.addr";
+  EXPECT_EQ(ResolveServer("", "", file_, {address}).value(), "");
+  ASSERT_TRUE(base::WriteFileAtomically(address, "127.0.0.1:7070\n").ok());
+  EXPECT_EQ(ResolveServer("", "", file_, {folder_ + "/no.addr", address}).value(),
+            "127.0.0.1:7070");
+  Write(R"({"server": "file:3"})");
+  EXPECT_EQ(ResolveServer("", "", file_, {address}).value(), "file:3");
+  unlink(address.c_str());
+}
+
 TEST_F(ServerAddressTest, WithoutAnyItIsEmpty) {
   EXPECT_EQ(ResolveServer("", "", file_).value(), "");
   EXPECT_EQ(ResolveServer("", "", "").value(), "");

@@ -51,6 +51,15 @@ class Installed(unittest.TestCase):
             self.assertTrue((share / name).is_file(), name)
         self.assertFalse((share / "models/SmolLM2-135M").exists())
 
+    def test_the_scripts_that_are_verbs_are_found(self):
+        result = self.run_program("trainctl", "local", "status", "--dir", str(self.prefix / "no"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no cluster was started there", result.stderr)
+        share = self.prefix / "share/trainctl"
+        for name in ("quickstart", "example_model"):
+            self.assertTrue(os.access(share / name, os.X_OK), name)
+        self.assertTrue((share / "packages/pip-example").is_file())
+
     def test_units_name_programs_and_pages_that_are_installed(self):
         for name in ("traincoordinator.service", "trainworker@.service"):
             text = (self.prefix / "lib/systemd/system" / name).read_text()

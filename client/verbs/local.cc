@@ -1,0 +1,76 @@
+// The verbs that are scripts of deploy/: they are found beside the program, and trainctl becomes
+// them.
+#include <string>
+#include <vector>
+
+#include "client/shipped_files.h"
+#include "client/verbs/verb.h"
+
+namespace trainctl::client {
+namespace {
+
+// Returns only where it fails.
+int Become(Context& context, const std::string& script, std::vector<std::string> words) {
+  const base::Result<std::string> path = FindShipped(context.surroundings, script);
+  if (!path.ok()) return Fail(context, path.error());
+  words.insert(words.begin(), *path);
+  return Fail(context, context.surroundings.become(words));
+}
+
+constexpr const char* kFolder =
+    "where the site's files lie (default ~/.local/state/trainctl/local)";
+
+class Local : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positional("ACTION", &action_, "up, status or down");
+    arguments.Text("--dir", "DIR", &directory_, kFolder);
+    arguments.Text(
+        "--workers", "N", &workers_,
+        "up: how many (default: one for each GPU, or two CPU slots where there is none)");
+    arguments.Text("--port", "PORT", &port_, "up: of the coordinator (default: the last one's)");
+    arguments.Switch("--cpu", &cpu_, "up: CPU slots, even where there are GPUs");
+  }
+
+  int Run(Context& context) override {
+    if (action_ != "up" && action_ != "status" && action_ != "down") {
+      return Fail(context,
+                  {base::Code::kInvalid, "'" + action_ + "': expected up, status or down"});
+    }
+    std::vector<std::string> words = {action_};
+    const auto add = [&words](const char* option, const std::string& value) {
+      if (!value.empty()) words.insert(words.end(), {option, value});
+    };
+    add("--dir", directory_);
+    add("--workers", workers_);
+    add("--port", port_);
+    if (cpu_) words.push_back("--cpu");
+    return Become(context, "local", words);
+  }
+
+ private:
+  std::string action_, directory_, workers_, port_;
+  bool cpu_ = false;
+};
+
+class Quickstart : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Text("--dir", "DIR", &directory_, kFolder);
+  }
+
+  int Run(Context& context) override {
+    if (directory_.empty()) return Become(context, "quickstart", {});
+    return Become(context, "quickstart", {"--dir", directory_});
+  }
+
+ private:
+  std::string directory_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeLocal() { return std::make_unique<Local>(); }
+std::unique_ptr<Verb> MakeQuickstart() { return std::make_unique<Quickstart>(); }
+
+}  // namespace trainctl::client

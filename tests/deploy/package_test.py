@@ -1,0 +1,84 @@
+"""deploy/package: the wheel, installed as pip does it, in an environment that has torch."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import checkout
+
+
+class Wheel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        checkout.require_programs()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        made = subprocess.run(
+            [checkout.DEPLOY / "package", cls.folder / "out"], capture_output=True, text=True
+        )
+        if "No matching distribution" in made.stderr:
+            raise unittest.SkipTest("pip can't get auditwheel")
+        if made.returncode != 0:
+            raise AssertionError(made.stderr[-4000:])
+        cls.wheel = pathlib.Path(made.stdout.strip())
+        cls.install()
+
+    @classmethod
+    def install(cls):
+        """The toolchain's packages are linked into a fresh environment: pip finds torch there."""
+        environment = cls.folder / "venv"
+        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+        (packages,) = environment.glob("lib/python3*/site-packages")
+        toolchain = subprocess.run(
+            [checkout.DEPLOY / "setup", "--print"], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        (source,) = pathlib.Path(toolchain).glob("lib/python3*/site-packages")
+        for entry in source.iterdir():
+            if not (packages / entry.name).exists():
+                (packages / entry.name).symlink_to(entry)
+        cls.bin = environment / "bin"
+        subprocess.run(
+            [cls.bin / "python3", "-m", "pip", "install", "--quiet", "--no-index", cls.wheel],
+            check=True,
+        )
+        cls.packages = packages
+
+    def trainctl(self, *arguments):
+        return subprocess.run(
+            [self.bin / "trainctl", *arguments],
+            capture_output=True,
+            text=True,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder)},
+            cwd="/",
+        )
+
+    def test_it_is_for_any_python_3_of_a_linux_with_this_glibc(self):
+        self.assertRegex(self.wheel.name, r"-py3-none-manylinux_2_\d+_x86_64\.whl$")
+
+    def test_its_programs_find_each_other_their_libraries_and_libtorch(self):
+        result = self.trainctl("--version")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("LibTorch 2.11.0", result.stdout)
+        for program in (self.packages / "trainctl/bin").iterdir():
+            linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+            self.assertNotIn("not found", linked)
+            for library in ("libgrpc", "libprotobuf", "libsqlite3"):
+                for line in linked.splitlines():
+                    if line.strip().startswith(library):
+                        self.assertIn("trainctl.libs", line)
+
+    def test_recipes_and_scripts_come_with_it(self):
+        self.assertIn("single-4", self.trainctl("recipes").stdout)
+        status = self.trainctl("local", "status")
+        self.assertIn("no cluster was started there", status.stderr)
+        for name in ("quickstart", "local", "example_model"):
+            script = self.packages / "trainctl/share/trainctl" / name
+            self.assertTrue(os.access(script, os.X_OK), script)
+
+
+if __name__ == "__main__":
+    unittest.main()
