@@ -22,7 +22,7 @@ std::string FlagsOf(const VerbRow& row) {
 }
 
 // A topic is one word here; explain takes "micro_batch" for "micro batch".
-std::string Topics() {
+std::string TopicWords() {
   std::string topics;
   for (const Explanation& explanation : Explanations())
     topics += std::string(explanation.topic) + "\n";
@@ -54,7 +54,7 @@ constexpr Words kWords[] = {
 };
 
 Words WordsOf(std::string_view verb) {
-  static const std::string topics = Topics();
+  static const std::string topics = TopicWords();
   if (verb == "explain") return {verb, topics, ""};
   for (const Words& words : kWords) {
     if (words.verb == verb) return words;

@@ -147,4 +147,8 @@ Status SyncFolder(const std::string& folder) {
   return Ok{};
 }
 
+bool IsFileName(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos;
+}
+
 }  // namespace trainctl::base

@@ -31,4 +31,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view content, un
 // cannot sync a folder is left at that. kNotFound: no such folder. kIo: everything else.
 Status SyncFolder(const std::string& folder);
 
+// Not empty, "." or "..", and without "/": a file's own name, which leads out of no folder.
+bool IsFileName(std::string_view name);
+
 }  // namespace trainctl::base

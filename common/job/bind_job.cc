@@ -12,8 +12,6 @@ namespace {
 
 using Type = JsonNode::Type;
 
-constexpr size_t kShownBytes = 60;
-
 // An editor finds the published schema by this key; it is no setting.
 constexpr std::string_view kSchemaKey = "$schema";
 
@@ -24,7 +22,7 @@ std::string Join(const std::string& path, const std::string& key) {
 // A value as it was written, shortened.
 std::string Show(const JsonNode& value) {
   const bool has_spelling = value.Is(Type::kReal) && !value.text.empty();
-  return base::Excerpt(has_spelling ? value.text : WriteJson(value), kShownBytes);
+  return base::Excerpt(has_spelling ? value.text : WriteJson(value), kShownValueBytes);
 }
 
 // The value of an override: JSON where `accepts` it so, else a bare string.

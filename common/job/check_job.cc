@@ -16,14 +16,12 @@
 namespace trainctl::job {
 namespace {
 
-constexpr size_t kShownBytes = 60;
-
 // The canonical spelling of a key's value, for problems; "" for sections.
 std::string Show(const JobSpec& job, const std::string& key) {
   const Field* field = FindField(key);
   const Section* section = SectionOf(key);
   if (field == nullptr || (section != nullptr && !section->IsPresent(job))) return "";
-  return base::Excerpt(WriteJson(field->write(job)), kShownBytes);
+  return base::Excerpt(WriteJson(field->write(job)), kShownValueBytes);
 }
 
 // Keys of the published schema whose feature is not built yet. Such a job is refused as "not built
@@ -94,8 +92,9 @@ class Check {
     for (const auto& [key, text] : job_.resources.constraints) {
       const auto constraint = ParseConstraint(key, text);
       if (!constraint) {
-        problems_.push_back({"resources.constraints." + key, 0, base::Excerpt(text, kShownBytes),
-                             constraint.error().message, ""});
+        problems_.push_back({"resources.constraints." + key, 0,
+                             base::Excerpt(text, kShownValueBytes), constraint.error().message,
+                             ""});
       }
     }
   }

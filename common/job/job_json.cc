@@ -159,8 +159,6 @@ JsonNode& SectionNode(JsonNode& root, const Section* section) {
   return *root.Find(section->key);
 }
 
-std::string LastPart(const std::string& key) { return key.substr(key.rfind('.') + 1); }
-
 // As people write it in an override: strings bare.
 std::string Spell(const JsonNode& node) {
   return node.Is(Type::kString) ? node.text : WriteJson(node);
@@ -201,7 +199,7 @@ JsonNode ToNode(const JobSpec& job) {
   for (const Field& field : Fields()) {
     const Section* section = SectionOf(field.key);
     if (section == nullptr || section->IsPresent(job)) {
-      SectionNode(root, section).Add(LastPart(field.key), field.write(job));
+      SectionNode(root, section).Add(std::string(LastPart(field.key)), field.write(job));
     } else if (root.Find(section->key) == nullptr) {
       root.Add(section->key, JsonNode());
     }

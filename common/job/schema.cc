@@ -308,8 +308,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kExclusiv
     {"train.lr_warmup_steps", "train.lr_warmup_fraction"},
 }};
 
-std::string_view LastPart(std::string_view key) { return key.substr(key.rfind('.') + 1); }
-
 // "train" of "train.epochs", "" of "devices".
 std::string_view Parent(std::string_view key) {
   const size_t dot = key.rfind('.');
@@ -329,6 +327,8 @@ std::vector<std::string_view> KeysWithin(std::string_view section) {
 }
 
 }  // namespace
+
+std::string_view LastPart(std::string_view key) { return key.substr(key.rfind('.') + 1); }
 
 std::span<const Field> Fields() {
   static const std::vector<Field> fields = AllFields();

@@ -51,6 +51,8 @@ const Field* FindField(std::string_view key);
 const Section* FindSection(std::string_view key);
 // Of "train.epochs" the section "train"; nullptr for a key of the top.
 const Section* SectionOf(std::string_view key);
+// "epochs" of "train.epochs".
+std::string_view LastPart(std::string_view key);
 // Of "tags.lab" the field "tags"; nullptr for all other keys.
 const Field* FindMapOfEntry(std::string_view key);
 

@@ -20,8 +20,6 @@ JsonNode Closed(JsonNode properties) {
       .Add("properties", std::move(properties));
 }
 
-std::string LastPart(const std::string& key) { return key.substr(key.rfind('.') + 1); }
-
 // A job with every section present, so that each field has a default to show.
 JobSpec Defaults() {
   JobSpec job;
@@ -41,7 +39,8 @@ JsonNode FieldSchema(const Field& field) {
 JsonNode SectionSchema(const Section& section) {
   JsonNode properties = Object();
   for (const Field& field : Fields()) {
-    if (SectionOf(field.key) == &section) properties.Add(LastPart(field.key), FieldSchema(field));
+    if (SectionOf(field.key) == &section)
+      properties.Add(std::string(LastPart(field.key)), FieldSchema(field));
   }
   JsonNode schema = Closed(std::move(properties)).Add("description", section.doc);
   if (!section.nullable()) return schema;
@@ -83,7 +82,8 @@ JsonNode SetSchema() {
 JsonNode RequiredWithin(const Section* section) {
   JsonNode names = JsonNode::Array();
   for (const Field& field : Fields()) {
-    if (field.required && SectionOf(field.key) == section) names.Append(LastPart(field.key));
+    if (field.required && SectionOf(field.key) == section)
+      names.Append(std::string(LastPart(field.key)));
   }
   return names;
 }

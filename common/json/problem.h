@@ -1,10 +1,13 @@
 // A fault in a job or lab file, for people. Checks list every problem at once.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace trainctl::job {
+
+constexpr size_t kShownValueBytes = 60;  // of Problem::value
 
 struct Problem {
   std::string path;      // JSON path: "train.micro_batch_size", "experiments[1].set.lora"

@@ -12,8 +12,6 @@
 namespace trainctl::job {
 namespace {
 
-constexpr size_t kShownBytes = 60;
-
 // Walks the text and tells the tree builder how far the lexer has come: nlohmann's SAX events carry
 // no positions.
 class CountingIterator {
@@ -88,7 +86,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
                    const nlohmann::json::exception& fault) override {
     const bool overflow = fault.id == 406;
     problems_.push_back({PathOrFile(), LineAt(std::min(position, text_.size())),
-                         base::Excerpt(token, kShownBytes),
+                         base::Excerpt(token, kShownValueBytes),
                          overflow ? "a number that a double can hold" : "valid JSON",
                          overflow ? "" : Reason(fault.what())});
     return false;
@@ -111,7 +109,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
   bool Open(JsonNode node) {
     if (open_.size() >= limits_.max_depth) {
-      problems_.push_back({base::Excerpt(PathOrFile(), kShownBytes), Line(), "",
+      problems_.push_back({base::Excerpt(PathOrFile(), kShownValueBytes), Line(), "",
                            "at most " + std::to_string(limits_.max_depth) + " nested brackets",
                            ""});
       return false;

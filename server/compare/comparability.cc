@@ -35,7 +35,7 @@ std::string GlobalBatch(const Run& run) {
 
 std::string DataDigest(const Run& run) { return run.inspection ? run.inspection->data_digest : ""; }
 
-std::string Setting(const Run& run, std::string_view key) {
+std::string ValueOf(const Run& run, std::string_view key) {
   for (const auto& [name, text] : job::Flatten(run.job)) {
     if (name == key) return text;
   }
@@ -89,7 +89,7 @@ void WarnOfData(const std::vector<Run>& runs, std::vector<std::string>* warnings
   }
   for (const DataSetting& setting : kDataSettings) {
     const std::string values =
-        Differing(runs, [&](const Run& run) { return Setting(run, setting.key); });
+        Differing(runs, [&](const Run& run) { return ValueOf(run, setting.key); });
     if (values.empty()) continue;
     warnings->push_back(std::string(setting.key) + " differs (" + values +
                         "): " + setting.consequence + "; losses are not comparable");
@@ -100,7 +100,7 @@ bool Validates(const Run& run) { return run.job.data.val_split_fraction > 0; }
 
 void WarnOfValidation(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
   const std::string values = Differing(runs, [](const Run& run) {
-    return Validates(run) ? Setting(run, kEvalRows) : std::string();
+    return Validates(run) ? ValueOf(run, kEvalRows) : std::string();
   });
   if (values.empty()) return;
   warnings->push_back(std::string(kEvalRows) + " differs (" + values +

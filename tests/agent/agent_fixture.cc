@@ -20,12 +20,6 @@
 #include "worker/shim/process_table.h"
 
 namespace trainctl::tests {
-namespace {
-
-constexpr auto kDeadline = std::chrono::seconds(30);
-
-}  // namespace
-
 class RunningAgent::Thread {
  public:
   Thread(const agent::AgentOptions& options, std::unique_ptr<agent::Device> device) {

@@ -12,8 +12,6 @@
 namespace trainctl::tests {
 namespace {
 
-constexpr auto kDeadline = std::chrono::seconds(30);
-
 template <class Message>
 job::RankKey KeyOf(const Message& message) {
   return *wire::ReadRankKey(message.job(), message.attempt(), message.rank());

@@ -3,6 +3,7 @@
 // that, and welcomes a worker with how far it is. It can go away and come back.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -16,6 +17,9 @@
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::tests {
+
+// Whatever a test waits for happens long before; it fails otherwise.
+constexpr auto kDeadline = std::chrono::seconds(30);
 
 class FakeCoordinator {
  public:

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kJob = R"({"version": 1, "name": "tiny",
+constexpr const char* kAdvisedJob = R"({"version": 1, "name": "tiny",
  "model": {"path": "/models/tiny", "init": "random"}, "precision": "bf16-true",
  "data": {"path": "/data/rows.json", "val_split_fraction": 0.1},
  "train": {"global_batch_size": 8, "micro_batch_size": 2, "max_seq_length": 128},
@@ -27,7 +27,7 @@ class AdviseTest : public ClientTest {
   AdviseTest() {
     char folder[] = "/tmp/trainctl-advise-XXXXXX";
     folder_ = mkdtemp(folder);
-    EXPECT_TRUE(base::WriteFileAtomically(File(), kJob).ok());
+    EXPECT_TRUE(base::WriteFileAtomically(File(), kAdvisedJob).ok());
     for (const char* name : {"alpha/0", "alpha/1"}) {
       v1::WorkerView worker = CpuWorker(name, "READY");
       v1::Device& device = *worker.mutable_device();

@@ -96,13 +96,6 @@ class ExportTest : public ClientTest {
   ScratchFolder folder_;
 };
 
-v1::LogChunk Chunk(int64_t rank, const std::string& data) {
-  v1::LogChunk chunk;
-  chunk.set_rank(rank);
-  chunk.set_data(data);
-  return chunk;
-}
-
 TEST_F(ExportTest, AJobIsAFolderOfFilesThatSayWhatTheyAre) {
   AddJob("j1", "tiny", 2);
   const Ended ended = Export("tiny");

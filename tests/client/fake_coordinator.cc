@@ -293,4 +293,11 @@ v1::WorkerView CpuWorker(const std::string& name, const std::string& state) {
   return worker;
 }
 
+v1::LogChunk Chunk(int64_t rank, const std::string& data) {
+  v1::LogChunk chunk;
+  chunk.set_rank(rank);
+  chunk.set_data(data);
+  return chunk;
+}
+
 }  // namespace trainctl::client

@@ -101,4 +101,7 @@ v1::JobView RunningJob(const std::string& id, const std::string& name);
 v1::JobView FinishedJob(const std::string& id, const std::string& name, const std::string& outcome);
 v1::WorkerView CpuWorker(const std::string& name, const std::string& state);
 
+// What a rank wrote, as Logs sends it.
+v1::LogChunk Chunk(int64_t rank, const std::string& data);
+
 }  // namespace trainctl::client

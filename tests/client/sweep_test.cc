@@ -10,7 +10,7 @@
 namespace trainctl::client {
 namespace {
 
-constexpr const char* kJob =
+constexpr const char* kSweptJob =
     R"({"version": 1, "name": "tiny", "model": {"path": "/models/tiny"}, "data": {"path": "/data/rows.json"},
  "train": {"global_batch_size": 8, "micro_batch_size": 2}})";
 constexpr const char* kAccumulating =
@@ -27,7 +27,7 @@ class SweepTest : public ClientTest {
     return PlanSweep({.path = folder_.Write("job.json", job), .overrides = std::move(overrides)});
   }
 
-  Ended SweepJob(std::vector<std::string> more, const char* job = kJob) {
+  Ended SweepJob(std::vector<std::string> more, const char* job = kSweptJob) {
     more.insert(more.begin(), {"sweep", folder_.Write("job.json", job)});
     return Trainctl(more);
   }
@@ -69,9 +69,9 @@ TEST(SweepPointsTest, ValuesAreSplitAtCommasOutsideBracketsAndQuotes) {
 }
 
 TEST_F(SweepTest, SeveralAxesMakeEveryCombinationTheLastVariesFastest) {
-  const auto sweep = Plan(kJob, {{"precision", "32-true,bf16-true"},
-                                 {"train.micro_batch_size", "1,2"},
-                                 {"train.epochs", "3"}});
+  const auto sweep = Plan(kSweptJob, {{"precision", "32-true,bf16-true"},
+                                      {"train.micro_batch_size", "1,2"},
+                                      {"train.epochs", "3"}});
   ASSERT_TRUE(sweep.ok()) << sweep.error().message;
   ASSERT_EQ(sweep->points.size(), 4u);
   EXPECT_EQ(sweep->points[0].job.name, "tiny-precision-32-true-micro_batch_size-1");
@@ -81,7 +81,7 @@ TEST_F(SweepTest, SeveralAxesMakeEveryCombinationTheLastVariesFastest) {
 }
 
 TEST_F(SweepTest, TheGlobalBatchStaysAndAccumulationAdapts) {
-  for (const char* job : {kJob, kAccumulating}) {
+  for (const char* job : {kSweptJob, kAccumulating}) {
     const auto sweep = Plan(job, {{"train.micro_batch_size", "1,8"}});
     ASSERT_TRUE(sweep.ok()) << sweep.error().message;
     EXPECT_EQ(job::PlanBatch(sweep->points[0].job)->accumulation, 8);
@@ -91,7 +91,7 @@ TEST_F(SweepTest, TheGlobalBatchStaysAndAccumulationAdapts) {
 
 TEST_F(SweepTest, AnotherRuleForTheGlobalBatchCanBeSaid) {
   const auto sweep =
-      Plan(kJob, {{"train.micro_batch_size", "1,8"}, {"train.accumulate_grad_batches", "2"}});
+      Plan(kSweptJob, {{"train.micro_batch_size", "1,8"}, {"train.accumulate_grad_batches", "2"}});
   ASSERT_TRUE(sweep.ok()) << sweep.error().message;
   EXPECT_EQ(job::PlanBatch(sweep->points[1].job)->global, 16);
 }

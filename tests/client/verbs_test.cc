@@ -26,13 +26,6 @@ std::vector<v1::JobView> ThreeJobs() {
   return {queued, RunningJob("j2", "tiny"), oom};
 }
 
-v1::LogChunk Chunk(int64_t rank, const std::string& data) {
-  v1::LogChunk chunk;
-  chunk.set_rank(rank);
-  chunk.set_data(data);
-  return chunk;
-}
-
 v1::MetricPoint Point(const std::string& name, int64_t step, double value) {
   v1::MetricPoint point;
   point.set_name(name);

@@ -8,8 +8,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> Read(std::string_view text,
-                              std::optional<int64_t> max_rows = std::nullopt) {
+std::vector<std::string> ReadRows(std::string_view text,
+                                  std::optional<int64_t> max_rows = std::nullopt) {
   std::vector<std::string> texts;
   auto count =
       ReadJsonRows(text, "d.json", max_rows, [&](const files::JsonObject& row) -> base::Status {
@@ -23,44 +23,44 @@ std::vector<std::string> Read(std::string_view text,
 }
 
 TEST(JsonRows, AListAndLinesAreTheSameRows) {
-  EXPECT_THAT(Read(R"( [{"text": "a"}, {"text": "b"}] )"), ElementsAre("a", "b"));
-  EXPECT_THAT(Read("{\"text\": \"a\"}\r\n\n{\"text\": \"b\"}"), ElementsAre("a", "b"));
+  EXPECT_THAT(ReadRows(R"( [{"text": "a"}, {"text": "b"}] )"), ElementsAre("a", "b"));
+  EXPECT_THAT(ReadRows("{\"text\": \"a\"}\r\n\n{\"text\": \"b\"}"), ElementsAre("a", "b"));
 }
 
 TEST(JsonRows, AByteOrderMarkIsNoRow) {
-  EXPECT_THAT(Read("\xEF\xBB\xBF[{\"text\": \"a\"}]"), ElementsAre("a"));
-  EXPECT_THAT(Read("\xEF\xBB\xBF{\"text\": \"a\"}\n"), ElementsAre("a"));
+  EXPECT_THAT(ReadRows("\xEF\xBB\xBF[{\"text\": \"a\"}]"), ElementsAre("a"));
+  EXPECT_THAT(ReadRows("\xEF\xBB\xBF{\"text\": \"a\"}\n"), ElementsAre("a"));
 }
 
 TEST(JsonRows, WhatIsNotJsonIsNamedByItsLineInTheFile) {
-  EXPECT_THAT(Read("{\"text\": \"a\"}\n{bad"),
+  EXPECT_THAT(ReadRows("{\"text\": \"a\"}\n{bad"),
               ElementsAre(HasSubstr("d.json: line 2: not JSON: column 2: syntax error")));
-  EXPECT_THAT(Read("[{\"text\": \"a\"},\n{bad]"),
+  EXPECT_THAT(ReadRows("[{\"text\": \"a\"},\n{bad]"),
               ElementsAre(HasSubstr("d.json: not JSON: line 2, column 2: syntax error")));
 }
 
 TEST(JsonRows, MaxRowsReadsNoFurther) {
-  EXPECT_THAT(Read(R"([{"text": "a"}, {"text": "b"}])", 1), ElementsAre("a"));
-  EXPECT_THAT(Read("{\"text\": \"a\"}\nnot JSON", 1), ElementsAre("a"));
+  EXPECT_THAT(ReadRows(R"([{"text": "a"}, {"text": "b"}])", 1), ElementsAre("a"));
+  EXPECT_THAT(ReadRows("{\"text\": \"a\"}\nnot JSON", 1), ElementsAre("a"));
 }
 
 TEST(JsonRows, NoRowsAreNone) {
-  EXPECT_THAT(Read("[]"), ElementsAre());
-  EXPECT_THAT(Read("  \n"), ElementsAre());
+  EXPECT_THAT(ReadRows("[]"), ElementsAre());
+  EXPECT_THAT(ReadRows("  \n"), ElementsAre());
 }
 
 TEST(JsonRows, FaultsAreNamedWithTheirPlace) {
-  EXPECT_THAT(Read(R"([{"text": "a"}, {"txt": "b"}])"),
+  EXPECT_THAT(ReadRows(R"([{"text": "a"}, {"txt": "b"}])"),
               ElementsAre("d.json: [1].text: missing: expected a string"));
-  EXPECT_THAT(Read(R"([{"text": 5}])"), ElementsAre("d.json: [0].text: 5: expected a string"));
-  EXPECT_THAT(Read(R"(["a"])"), ElementsAre("d.json: [0]: \"a\": expected an object"));
-  EXPECT_THAT(Read("\n{\"text\": \"bad\"}"), ElementsAre("d.json: line 2: is bad"));
-  EXPECT_THAT(Read("{\"text\": \"a\"}\n{\"text\""),
+  EXPECT_THAT(ReadRows(R"([{"text": 5}])"), ElementsAre("d.json: [0].text: 5: expected a string"));
+  EXPECT_THAT(ReadRows(R"(["a"])"), ElementsAre("d.json: [0]: \"a\": expected an object"));
+  EXPECT_THAT(ReadRows("\n{\"text\": \"bad\"}"), ElementsAre("d.json: line 2: is bad"));
+  EXPECT_THAT(ReadRows("{\"text\": \"a\"}\n{\"text\""),
               ElementsAre(HasSubstr("d.json: line 2: not JSON")));
-  EXPECT_THAT(Read("[{\"text\": \"\xFF\"}]"), ElementsAre(HasSubstr("d.json: not JSON")));
-  EXPECT_THAT(Read(R"([{"text": "a", "text": "b"}])"),
+  EXPECT_THAT(ReadRows("[{\"text\": \"\xFF\"}]"), ElementsAre(HasSubstr("d.json: not JSON")));
+  EXPECT_THAT(ReadRows(R"([{"text": "a", "text": "b"}])"),
               ElementsAre(HasSubstr("\"text\" stands twice")));
-  EXPECT_THAT(Read(std::string(100, '[')), ElementsAre(HasSubstr("nested deeper")));
+  EXPECT_THAT(ReadRows(std::string(100, '[')), ElementsAre(HasSubstr("nested deeper")));
 }
 
 }  // namespace

@@ -45,42 +45,43 @@ const std::string kPieces =
     Piece("▁", -9, PieceType::kNormal) + Piece("a", -9, PieceType::kNormal) +
     Piece("b", -9, PieceType::kNormal) + Piece("<x>", 0, PieceType::kUserDefined);
 
-std::vector<int32_t> Encode(const std::string& model, std::string_view text) {
+std::vector<int32_t> EncodeWith(const std::string& model, std::string_view text) {
   auto tokenizer = ParseSentencePieceModel(model, "t.model");
   EXPECT_TRUE(tokenizer.ok()) << tokenizer.error().message;
   return (*tokenizer)->Encode(text);
 }
 
-std::string MessageOf(const std::string& model) {
+std::string ModelMessageOf(const std::string& model) {
   auto tokenizer = ParseSentencePieceModel(model, "t.model");
   return tokenizer.ok() ? "accepted" : tokenizer.error().message;
 }
 
 TEST(SentencePiece, HigherScoresMergeFirst) {
-  EXPECT_THAT(Encode(Model(kPieces), "ab a"), ElementsAre(4, 3, 2));
+  EXPECT_THAT(EncodeWith(Model(kPieces), "ab a"), ElementsAre(4, 3, 2));
 }
 
 TEST(SentencePiece, MergesAcrossASpaceHappenWhereThereIsSuchAPiece) {
-  EXPECT_THAT(Encode(Model(kPieces), "b b"), ElementsAre(4, 6, 4, 6));
-  EXPECT_THAT(Encode(Model(kPieces + Piece("b▁", -0.1f, PieceType::kNormal)), "b b"),
+  EXPECT_THAT(EncodeWith(Model(kPieces), "b b"), ElementsAre(4, 6, 4, 6));
+  EXPECT_THAT(EncodeWith(Model(kPieces + Piece("b▁", -0.1f, PieceType::kNormal)), "b b"),
               ElementsAre(4, 8, 6));
 }
 
 TEST(SentencePiece, UserDefinedSymbolsAreFoundAndControlSymbolsAreNot) {
-  EXPECT_THAT(Encode(Model(kPieces), "a<x>b"), ElementsAre(2, 7, 6));
-  EXPECT_THAT(Encode(Model(kPieces), "<s>"), ElementsAre(4, 0));
+  EXPECT_THAT(EncodeWith(Model(kPieces), "a<x>b"), ElementsAre(2, 7, 6));
+  EXPECT_THAT(EncodeWith(Model(kPieces), "<s>"), ElementsAre(4, 0));
 }
 
 TEST(SentencePiece, ExtraSpacesGoUnlessTheyAreKept) {
-  EXPECT_THAT(Encode(Model(kPieces), "  a   b "), ElementsAre(2, 4, 6));
-  EXPECT_THAT(Encode(Model(kPieces, kBpe, "", Number(4, 0)), " a  "), ElementsAre(4, 2, 4, 4));
-  EXPECT_THAT(Encode(Model(kPieces, kBpe, "", Number(3, 0)), "a"), ElementsAre(5));
+  EXPECT_THAT(EncodeWith(Model(kPieces), "  a   b "), ElementsAre(2, 4, 6));
+  EXPECT_THAT(EncodeWith(Model(kPieces, kBpe, "", Number(4, 0)), " a  "), ElementsAre(4, 2, 4, 4));
+  EXPECT_THAT(EncodeWith(Model(kPieces, kBpe, "", Number(3, 0)), "a"), ElementsAre(5));
 }
 
 TEST(SentencePiece, UnknownCharactersAreOnePieceOrBytes) {
-  EXPECT_THAT(Encode(Model(kPieces), "azzb"), ElementsAre(2, 0, 6));
+  EXPECT_THAT(EncodeWith(Model(kPieces), "azzb"), ElementsAre(2, 0, 6));
   const std::string bytes = Piece("<0x7A>", 0, PieceType::kByte);
-  EXPECT_THAT(Encode(Model(kPieces + bytes, kBpe, Number(35, 1)), "azzb"), ElementsAre(2, 8, 8, 6));
+  EXPECT_THAT(EncodeWith(Model(kPieces + bytes, kBpe, Number(35, 1)), "azzb"),
+              ElementsAre(2, 8, 8, 6));
 }
 
 TEST(SentencePiece, DecodingJoinsPiecesAndBytes) {
@@ -92,16 +93,16 @@ TEST(SentencePiece, DecodingJoinsPiecesAndBytes) {
 }
 
 TEST(SentencePiece, WhatIsNotSupportedIsRefusedByName) {
-  EXPECT_THAT(MessageOf(Model(kPieces, kUnigram)),
+  EXPECT_THAT(ModelMessageOf(Model(kPieces, kUnigram)),
               HasSubstr("t.model: trainer_spec.model_type UNIGRAM"));
-  EXPECT_THAT(MessageOf(Model(kPieces + Piece("u", 0, PieceType::kUnused))),
+  EXPECT_THAT(ModelMessageOf(Model(kPieces + Piece("u", 0, PieceType::kUnused))),
               HasSubstr("piece 8 ('u') is of type UNUSED"));
-  EXPECT_THAT(MessageOf(Model(kPieces + Piece("a", 0, PieceType::kNormal))),
+  EXPECT_THAT(ModelMessageOf(Model(kPieces + Piece("a", 0, PieceType::kNormal))),
               HasSubstr("piece 'a' stands twice"));
-  EXPECT_THAT(MessageOf(kPieces), HasSubstr("no trainer_spec"));
-  EXPECT_THAT(MessageOf(""), HasSubstr("no pieces"));
-  EXPECT_THAT(MessageOf("not a model"), HasSubstr("not a SentencePiece model"));
-  EXPECT_THAT(MessageOf(Model(kPieces, kBpe, "", Message(2, "abc"))),
+  EXPECT_THAT(ModelMessageOf(kPieces), HasSubstr("no trainer_spec"));
+  EXPECT_THAT(ModelMessageOf(""), HasSubstr("no pieces"));
+  EXPECT_THAT(ModelMessageOf("not a model"), HasSubstr("not a SentencePiece model"));
+  EXPECT_THAT(ModelMessageOf(Model(kPieces, kBpe, "", Message(2, "abc"))),
               HasSubstr("precompiled_charsmap"));
 }
 

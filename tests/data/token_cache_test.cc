@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 const std::vector<int32_t> kTokens = {1, 5, 9, 2, 1, 7, 2};
 const std::vector<Row> kRows = {{0, 4, 2}, {4, 3, 0}};
-constexpr int64_t kVocab = 10;
+constexpr int64_t kTokens = 10;
 
 std::string OnlyFile(const std::string& folder) {
   return fs::directory_iterator(folder)->path().string();
@@ -23,16 +23,16 @@ std::string OnlyFile(const std::string& folder) {
 TEST(TokenCache, GivesBackWhatWasKeptUnderItsKey) {
   const ScratchDirectory scratch;
   const std::string folder = scratch.path() + "/tokens";
-  EXPECT_FALSE(FindCachedTokens(folder, "key", kVocab));
+  EXPECT_FALSE(FindCachedTokens(folder, "key", kTokens));
   CacheTokens(folder, "key", kTokens, kRows);
-  const auto cached = FindCachedTokens(folder, "key", kVocab);
+  const auto cached = FindCachedTokens(folder, "key", kTokens);
   ASSERT_TRUE(cached);
   ASSERT_EQ(cached->tokens.size(), 7);
   for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(cached->tokens[i], kTokens[static_cast<size_t>(i)]);
   ASSERT_EQ(cached->rows.size(), 2u);
   EXPECT_EQ(cached->rows[1].begin, 4);
   EXPECT_EQ(cached->rows[0].ignored, 2);
-  EXPECT_FALSE(FindCachedTokens(folder, "other", kVocab));
+  EXPECT_FALSE(FindCachedTokens(folder, "other", kTokens));
 }
 
 TEST(TokenCache, ADamagedOrCutFileIsAMiss) {
@@ -44,9 +44,9 @@ TEST(TokenCache, ADamagedOrCutFileIsAMiss) {
     std::string damaged = whole;
     damaged[i] ^= 1;
     ASSERT_TRUE(base::WriteFileAtomically(path, damaged).ok());
-    EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kVocab)) << i;
+    EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kTokens)) << i;
     ASSERT_TRUE(base::WriteFileAtomically(path, whole.substr(0, i)).ok());
-    EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kVocab)) << i;
+    EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kTokens)) << i;
   }
 }
 
@@ -55,7 +55,7 @@ TEST(TokenCache, WhatDoesNotFitTheModelIsAMiss) {
   CacheTokens(scratch.path(), "key", kTokens, kRows);
   EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", 9));
   CacheTokens(scratch.path(), "key", kTokens, {{5, 3, 0}});
-  EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kVocab));
+  EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kTokens));
 }
 
 TEST(TokenCache, TheSetsUsedLastStay) {
@@ -64,15 +64,15 @@ TEST(TokenCache, TheSetsUsedLastStay) {
     CacheTokens(scratch.path(), std::to_string(i), kTokens, kRows);
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()),
             static_cast<ptrdiff_t>(kMostCachedSets));
-  EXPECT_TRUE(FindCachedTokens(scratch.path(), std::to_string(kMostCachedSets + 2), kVocab));
-  EXPECT_FALSE(FindCachedTokens(scratch.path(), "0", kVocab));
+  EXPECT_TRUE(FindCachedTokens(scratch.path(), std::to_string(kMostCachedSets + 2), kTokens));
+  EXPECT_FALSE(FindCachedTokens(scratch.path(), "0", kTokens));
 }
 
 TEST(TokenCache, AFolderThatCannotBeMadeIsLeftOut) {
   const ScratchDirectory scratch;
   const std::string file = scratch.Write("file", "");
   CacheTokens(file + "/tokens", "key", kTokens, kRows);
-  EXPECT_FALSE(FindCachedTokens(file + "/tokens", "key", kVocab));
+  EXPECT_FALSE(FindCachedTokens(file + "/tokens", "key", kTokens));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string Header(int32_t magic, int32_t version, int32_t count) {
 }
 
 // The tokens, or the error's message, of a file with this content.
-std::pair<std::vector<int64_t>, std::string> Read(const std::string& content) {
+std::pair<std::vector<int64_t>, std::string> ReadTokens(const std::string& content) {
   const ScratchDirectory scratch;
   auto tokens = ReadTokenFile(files::MappedFile::Open(scratch.Write("d.bin", content)).value());
   if (!tokens) return {{}, tokens.error().message};
@@ -33,26 +33,26 @@ std::pair<std::vector<int64_t>, std::string> Read(const std::string& content) {
 }
 
 TEST(TokenFile, RawWordsAreNanoGpts) {
-  EXPECT_THAT(Read(Raw<uint16_t>({1, 65535, 7})).first, testing::ElementsAre(1, 65535, 7));
+  EXPECT_THAT(ReadTokens(Raw<uint16_t>({1, 65535, 7})).first, testing::ElementsAre(1, 65535, 7));
 }
 
 TEST(TokenFile, LlmcsHeaderSaysTheWidth) {
-  EXPECT_THAT(Read(Header(20240520, 1, 2) + Raw<uint16_t>({5, 50256})).first,
+  EXPECT_THAT(ReadTokens(Header(20240520, 1, 2) + Raw<uint16_t>({5, 50256})).first,
               testing::ElementsAre(5, 50256));
-  EXPECT_THAT(Read(Header(20240801, 7, 2) + Raw<uint32_t>({5, 128000})).first,
+  EXPECT_THAT(ReadTokens(Header(20240801, 7, 2) + Raw<uint32_t>({5, 128000})).first,
               testing::ElementsAre(5, 128000));
 }
 
 TEST(TokenFile, SizesThatDoNotFitAreRefused) {
-  EXPECT_THAT(Read("abc").second, testing::HasSubstr("3 bytes, expected an even number"));
-  EXPECT_THAT(Read(Header(20240520, 1, 3) + Raw<uint16_t>({5, 6})).second,
+  EXPECT_THAT(ReadTokens("abc").second, testing::HasSubstr("3 bytes, expected an even number"));
+  EXPECT_THAT(ReadTokens(Header(20240520, 1, 3) + Raw<uint16_t>({5, 6})).second,
               testing::HasSubstr("counts 3 tokens"));
-  EXPECT_THAT(Read(Header(20240520, 1, -1)).second, testing::HasSubstr("counts -1 tokens"));
-  EXPECT_THAT(Read(Header(20240801, 1, 0)).second,
+  EXPECT_THAT(ReadTokens(Header(20240520, 1, -1)).second, testing::HasSubstr("counts -1 tokens"));
+  EXPECT_THAT(ReadTokens(Header(20240801, 1, 0)).second,
               testing::HasSubstr("version 1 of llm.c's format, expected 7"));
 }
 
-TEST(TokenFile, AnEmptyFileHasNoTokens) { EXPECT_THAT(Read("").first, testing::IsEmpty()); }
+TEST(TokenFile, AnEmptyFileHasNoTokens) { EXPECT_THAT(ReadTokens("").first, testing::IsEmpty()); }
 
 }  // namespace
 }  // namespace trainctl::data

@@ -23,13 +23,13 @@ std::string Yaml(const std::string& model) {
   return base::ReadFile(kBaselines + "litgpt/" + model + ".yaml", 1 << 20).value();
 }
 
-job::ModelShape ShapeOf(const std::string& yaml) {
+job::ModelShape LitgptShapeOf(const std::string& yaml) {
   auto shape = ParseLitGptConfig(yaml, "m.yaml");
   EXPECT_TRUE(shape.ok()) << shape.error().message;
   return shape.ok() ? *shape : job::ModelShape();
 }
 
-std::string MessageOf(const std::string& yaml) {
+std::string LitgptMessageOf(const std::string& yaml) {
   auto shape = ParseLitGptConfig(yaml, "m.yaml");
   return shape.ok() ? "accepted" : shape.error().message;
 }
@@ -50,11 +50,11 @@ TEST(LitGptConfig, LlamasHaveTheShapesOfTheirConfigJson) {
   for (const auto& [ours, theirs] :
        {std::pair("TinyLlama-1.1B", "tiny-llama-1.1b"), std::pair("open_llama_7b", "open_llama_7b"),
         std::pair("CodeLlama-7b", "CodeLlama-7b-hf")}) {
-    ExpectEqual(ShapeOf(Yaml(theirs)),
+    ExpectEqual(LitgptShapeOf(Yaml(theirs)),
                 ReadModelConfig(checkout::File("deploy/models/" + std::string(ours))).value());
   }
-  EXPECT_EQ(ShapeOf(Yaml("Llama-3-8B")).rope_theta, 500000);
-  EXPECT_EQ(ShapeOf(Yaml("Llama-3-8B")).kv_heads, 8);
+  EXPECT_EQ(LitgptShapeOf(Yaml("Llama-3-8B")).rope_theta, 500000);
+  EXPECT_EQ(LitgptShapeOf(Yaml("Llama-3-8B")).kv_heads, 8);
 }
 
 TEST(LitGptConfig, OtherArchitecturesAreRefusedByField) {
@@ -68,7 +68,7 @@ TEST(LitGptConfig, OtherArchitecturesAreRefusedByField) {
       {"phi-2", "norm_class_name"},
   };
   for (const auto& [model, expected] : cases)
-    EXPECT_THAT(MessageOf(Yaml(model)), HasSubstr(expected)) << model;
+    EXPECT_THAT(LitgptMessageOf(Yaml(model)), HasSubstr(expected)) << model;
 }
 
 std::string With(const std::string& field, const std::string& value) {
@@ -95,7 +95,7 @@ TEST(LitGptConfig, ASettingOfAnotherModelIsRefusedByName) {
       {"- 1\n", "m.yaml: [1]: expected an object"},
   };
   for (const auto& [yaml, expected] : cases)
-    EXPECT_THAT(MessageOf(yaml), HasSubstr(expected)) << yaml;
+    EXPECT_THAT(LitgptMessageOf(yaml), HasSubstr(expected)) << yaml;
 }
 
 TEST(LitGptConfig, NestedAliasesEndAtTheBound) {
@@ -104,7 +104,7 @@ TEST(LitGptConfig, NestedAliasesEndAtTheBound) {
     const std::string n = std::to_string(i), item = "*a" + std::to_string(i - 1);
     yaml += "a" + n + ": &a" + n + " [" + item + ", " + item + ", " + item + "]\n";
   }
-  EXPECT_THAT(MessageOf(yaml), HasSubstr("more than 1000 values"));
+  EXPECT_THAT(LitgptMessageOf(yaml), HasSubstr("more than 1000 values"));
 }
 
 TEST(LitGptConfig, ALitGptDirectoryNeedsNoConfigJson) {

@@ -11,7 +11,7 @@
 namespace trainctl::shim {
 namespace {
 
-constexpr SpoolLimits kSmall = {.total_bytes = 100, .segment_bytes = 20};
+constexpr SpoolLimits kSmallSpool = {.total_bytes = 100, .segment_bytes = 20};
 
 std::vector<std::string> ReadFrom(const std::string& folder, int64_t sequence) {
   SpoolReader reader(folder);
@@ -24,7 +24,7 @@ std::vector<std::string> ReadFrom(const std::string& folder, int64_t sequence) {
 
 TEST(Spool, NumbersLinesFromOneAcrossItsFiles) {
   const tests::TempFolder folder;
-  Spool spool(folder.path(), kSmall);
+  Spool spool(folder.path(), kSmallSpool);
   for (const char* line : {"first line", "second line", "third", "fourth"}) spool.Append(line);
   EXPECT_EQ(spool.lines(), 4);
   EXPECT_GT(ListSegments(folder.path(), "spool.jsonl").size(), 1u);
@@ -36,7 +36,7 @@ TEST(Spool, NumbersLinesFromOneAcrossItsFiles) {
 
 TEST(Spool, AReaderFollowsTheWriter) {
   const tests::TempFolder folder;
-  Spool spool(folder.path(), kSmall);
+  Spool spool(folder.path(), kSmallSpool);
   SpoolReader reader(folder.path());
   for (int i = 1; i <= 10; ++i) {
     EXPECT_FALSE(reader.Next());
@@ -51,14 +51,14 @@ TEST(Spool, AReaderFollowsTheWriter) {
 
 TEST(Spool, ALineIsAppendedToAnEndedOne) {
   const tests::TempFolder folder;
-  Spool(folder.path(), kSmall).Append("first");
+  Spool(folder.path(), kSmallSpool).Append("first");
   AppendToEndedSpool(folder.path(), "last");
   EXPECT_THAT(ReadFrom(folder.path(), 1), testing::ElementsAre("1:first", "2:last"));
 }
 
 TEST(Spool, ALineIsAppendedBehindOneThatWasTorn) {
   const tests::TempFolder folder;
-  Spool(folder.path(), kSmall).Append("first");
+  Spool(folder.path(), kSmallSpool).Append("first");
   std::ofstream(SegmentPath(folder.path(), "spool.jsonl", 1), std::ios::app) << "{\"type\":\"met";
   AppendToEndedSpool(folder.path(), "last");
   EXPECT_THAT(ReadFrom(folder.path(), 1),
@@ -73,7 +73,7 @@ TEST(Spool, ALineIsAppendedWhereTheRankSaidNothing) {
 
 TEST(Spool, AReaderStartsAtTheFirstLineThatIsKept) {
   const tests::TempFolder folder;
-  Spool spool(folder.path(), kSmall);
+  Spool spool(folder.path(), kSmallSpool);
   for (int i = 1; i <= 4; ++i) spool.Append("a line of twenty-one!");
   spool.Acknowledge(2);
   EXPECT_THAT(ReadFrom(folder.path(), 1),
@@ -82,7 +82,7 @@ TEST(Spool, AReaderStartsAtTheFirstLineThatIsKept) {
 
 TEST(Spool, AcknowledgedLinesMakeRoom) {
   const tests::TempFolder folder;
-  Spool spool(folder.path(), kSmall);
+  Spool spool(folder.path(), kSmallSpool);
   const std::string metrics = R"({"type":"metrics"})";
   for (int i = 0; i < 10; ++i) spool.Append(metrics);
   const int64_t full = spool.lines();
@@ -99,7 +99,7 @@ TEST(Spool, AcknowledgedLinesMakeRoom) {
 TEST(Spool, HoldsLinesBackWhileTheDiskRefusesThem) {
   const tests::TempFolder folder;
   const std::string missing = folder.path() + "/later";
-  Spool spool(missing, kSmall);
+  Spool spool(missing, kSmallSpool);
   spool.Append("one");
   std::filesystem::create_directory(missing);
   spool.Append("two");

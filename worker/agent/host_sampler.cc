@@ -13,7 +13,7 @@
 namespace trainctl::agent {
 namespace {
 
-constexpr size_t kMaxBytes = 1 << 20;
+constexpr size_t kMaxFileBytes = 1 << 20;
 
 struct Memory {
   int64_t used = 0;
@@ -21,7 +21,7 @@ struct Memory {
 };
 
 Memory ReadMeminfo(const std::string& path) {
-  const base::Result<std::string> text = base::ReadFile(path, kMaxBytes);
+  const base::Result<std::string> text = base::ReadFile(path, kMaxFileBytes);
   std::istringstream lines(text ? *text : "");
   int64_t total = 0, available = 0;
   std::string key, unit;
@@ -45,7 +45,7 @@ struct HostTicks {
 };
 
 HostTicks ReadTicks(const std::string& path) {
-  const base::Result<std::string> text = base::ReadFile(path, kMaxBytes);
+  const base::Result<std::string> text = base::ReadFile(path, kMaxFileBytes);
   std::istringstream lines(text ? *text : "");
   HostTicks host;
   std::string line, cpu;
@@ -75,8 +75,8 @@ std::optional<CpuShare> MakeShare(double quota_micros, double period_micros, int
 
 // cpu.max: "200000 100000", or "max 100000" where there is no quota.
 std::optional<CpuShare> ReadShare(const std::string& folder) {
-  const base::Result<std::string> max = base::ReadFile(folder + "/cpu.max", kMaxBytes);
-  const base::Result<std::string> stat = base::ReadFile(folder + "/cpu.stat", kMaxBytes);
+  const base::Result<std::string> max = base::ReadFile(folder + "/cpu.max", kMaxFileBytes);
+  const base::Result<std::string> stat = base::ReadFile(folder + "/cpu.stat", kMaxFileBytes);
   if (!max || !stat) return std::nullopt;
   double quota = 0, period = 0;
   if (!(std::istringstream(*max) >> quota >> period)) return std::nullopt;

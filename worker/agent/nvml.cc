@@ -21,7 +21,7 @@ constexpr int kP2pOk = 0;
 struct Utilization {
   unsigned gpu, memory;
 };
-struct Memory {
+struct NvmlMemory {
   unsigned long long total, free, used;
 };
 struct PciInfo {  // nvmlPciInfo_t
@@ -46,7 +46,7 @@ struct Functions {
   int (*uuid)(NvmlDevice, char*, unsigned);
   int (*name)(NvmlDevice, char*, unsigned);
   int (*compute_capability)(NvmlDevice, int*, int*);
-  int (*memory)(NvmlDevice, Memory*);
+  int (*memory)(NvmlDevice, NvmlMemory*);
   int (*pci_info)(NvmlDevice, PciInfo*);
   int (*utilization)(NvmlDevice, Utilization*);
   int (*power)(NvmlDevice, unsigned*);             // milliwatts
@@ -114,7 +114,7 @@ class Nvml : public GpuLibrary {
     std::vector<Gpu> gpus;
     for (unsigned index = 0; index < count; ++index) {
       NvmlDevice device = nullptr;
-      Memory memory = {};
+      NvmlMemory memory = {};
       PciInfo pci = {};
       char uuid[96] = "", name[96] = "";
       Gpu gpu{.index = index};
@@ -135,7 +135,7 @@ class Nvml : public GpuLibrary {
 
   base::Result<job::DeviceSample> Sample(int64_t index) override {
     NvmlDevice device = nullptr;
-    Memory memory = {};
+    NvmlMemory memory = {};
     if (const int error = nvml_.handle(static_cast<unsigned>(index), &device))
       return Failure(index, error);
     if (const int error = nvml_.memory(device, &memory)) return Failure(index, error);

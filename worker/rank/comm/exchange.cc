@@ -16,8 +16,6 @@ namespace {
   throw CommError("lost rank " + std::to_string(rank) + ": " + why);
 }
 
-bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
-
 template <class Span>
 Span* FirstUnfinished(std::array<Span, 2>& segments) {
   for (Span& segment : segments) {

@@ -14,13 +14,13 @@ namespace {
 // cache. A multiple of every element's size.
 constexpr size_t kChunkBytes = size_t{1} << 20;
 
-enum class Kind : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast };
-
 constexpr const char* kKindNames[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast"};
 
 }  // namespace
 
 struct HostGroup::Header {
+  enum class Kind : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast };
+
   uint32_t magic = 0x54434F4C;
   Kind kind = Kind::kAllReduce;
   Element element = Element::kBf16;
@@ -71,22 +71,25 @@ HostGroup::HostGroup(int64_t rank, std::vector<Socket> peers)
 }
 
 void HostGroup::AllReduce(std::byte* data, size_t count, Element element) {
-  Run({.kind = Kind::kAllReduce, .element = element, .bytes = count * SizeOf(element)}, [&] {
-    const Shards shards{count, peers_.size(), SizeOf(element)};
-    ReduceToOwners(data, data + shards.Begin(static_cast<size_t>(rank_)), shards, element, data);
-  });
+  Run({.kind = Header::Kind::kAllReduce, .element = element, .bytes = count * SizeOf(element)},
+      [&] {
+        const Shards shards{count, peers_.size(), SizeOf(element)};
+        ReduceToOwners(data, data + shards.Begin(static_cast<size_t>(rank_)), shards, element,
+                       data);
+      });
 }
 
 void HostGroup::ReduceScatter(std::byte* output, const std::byte* input, size_t count,
                               Element element) {
-  Run({.kind = Kind::kReduceScatter, .element = element, .bytes = count * SizeOf(element)}, [&] {
-    ReduceToOwners(input, output, {count * peers_.size(), peers_.size(), SizeOf(element)}, element,
-                   nullptr);
-  });
+  Run({.kind = Header::Kind::kReduceScatter, .element = element, .bytes = count * SizeOf(element)},
+      [&] {
+        ReduceToOwners(input, output, {count * peers_.size(), peers_.size(), SizeOf(element)},
+                       element, nullptr);
+      });
 }
 
 void HostGroup::AllGather(std::byte* output, const std::byte* input, size_t bytes) {
-  Run({.kind = Kind::kAllGather, .bytes = bytes}, [&] {
+  Run({.kind = Header::Kind::kAllGather, .bytes = bytes}, [&] {
     auto traffic = NoTraffic();
     for (size_t r = 0; r < peers_.size(); ++r) {
       if (IsPeer(r)) {
@@ -103,7 +106,7 @@ void HostGroup::AllGather(std::byte* output, const std::byte* input, size_t byte
 
 void HostGroup::Broadcast(std::byte* data, size_t bytes, int64_t root) {
   CHECK(root >= 0 && root < world_size()) << root << " of " << world_size();
-  Run({.kind = Kind::kBroadcast, .root = static_cast<uint16_t>(root), .bytes = bytes}, [&] {
+  Run({.kind = Header::Kind::kBroadcast, .root = static_cast<uint16_t>(root), .bytes = bytes}, [&] {
     auto traffic = NoTraffic();
     if (rank_ != root) {
       traffic[static_cast<size_t>(root)].receive[0] = {data, bytes};

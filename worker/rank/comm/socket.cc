@@ -80,9 +80,9 @@ void AwaitReady(const Socket& socket, short events, Deadline deadline, const std
   }
 }
 
-bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
-
 }  // namespace
+
+bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 std::string ToString(const Endpoint& endpoint) {
   const bool is_ipv6 = endpoint.address.find(':') != std::string::npos;

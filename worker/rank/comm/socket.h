@@ -21,6 +21,9 @@ struct Endpoint {
 
 std::string ToString(const Endpoint& endpoint);
 
+// Of errno, behind a call on a socket: try again when poll says so.
+bool WouldBlock();
+
 // Owns a file descriptor. Movable; Shutdown may come from any thread, the rest from one at a time.
 class Socket {
  public:

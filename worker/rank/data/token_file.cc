@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kHeaderBytes = 256 * sizeof(int32_t);
 
-struct Header {
+struct TokenFileHeader {
   int32_t magic = 0, version = 0, count = 0;
 };
 
@@ -21,7 +21,7 @@ struct Kind {
 constexpr std::array kKinds = {Kind{20240520, 1, 2}, Kind{20240801, 7, 4}};
 
 // Of llm.c's kind that the magic names; nullptr: a raw file.
-const Kind* KindOf(std::span<const std::byte> bytes, Header* header) {
+const Kind* KindOf(std::span<const std::byte> bytes, TokenFileHeader* header) {
   if (static_cast<int64_t>(bytes.size()) < kHeaderBytes) return nullptr;
   std::memcpy(header, bytes.data(), sizeof *header);
   for (const Kind& kind : kKinds) {
@@ -37,7 +37,7 @@ base::Result<TokenStore> ReadTokenFile(files::MappedFile file) {
     return base::Error{base::Code::kInvalid, file.path() + ": " + message};
   };
   const int64_t size = static_cast<int64_t>(file.bytes().size());
-  Header header;
+  TokenFileHeader header;
   const Kind* kind = KindOf(file.bytes(), &header);
   if (kind == nullptr) {
     if (size % 2 != 0)

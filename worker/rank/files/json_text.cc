@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaxDepth = 64;
-constexpr size_t kShownBytes = 300;
+constexpr size_t kShownTextBytes = 300;
 
 // Sees each parser event and throws std::invalid_argument at the first rule that is broken. Keeps
 // every value.
@@ -44,7 +44,7 @@ std::string Reason(std::string_view what, std::string_view text) {
   skip_to_after("] ");
   skip_to_after("parse error at ");
   if (text.find('\n') == std::string_view::npos) skip_to_after("line 1, ");
-  return base::Excerpt(what, kShownBytes);
+  return base::Excerpt(what, kShownTextBytes);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr size_t kMostValues = 2'000'000;
+constexpr size_t kMostPickledValues = 2'000'000;
 constexpr uint8_t kHighestProtocol = 5;
 
 struct Global {
@@ -80,8 +80,8 @@ std::optional<std::string_view> PickleMachine::TakeLine() {
 }
 
 bool PickleMachine::Push(PickleValue value) {
-  if (values_.size() == kMostValues)
-    return Fail("more than " + std::to_string(kMostValues) + " values");
+  if (values_.size() == kMostPickledValues)
+    return Fail("more than " + std::to_string(kMostPickledValues) + " values");
   stack_.push_back(static_cast<PickleRef>(values_.size()));
   values_.push_back(std::move(value));
   return true;
@@ -208,7 +208,7 @@ bool PickleMachine::Build() {
 
 bool PickleMachine::Memoize(std::optional<uint64_t> index) {
   if (!index || stack_.empty()) return Fail("nothing to remember");
-  if (*index >= kMostValues) return Fail("a memo of " + std::to_string(*index) + " values");
+  if (*index >= kMostPickledValues) return Fail("a memo of " + std::to_string(*index) + " values");
   if (*index >= memo_.size()) memo_.resize(*index + 1);
   memo_[*index] = stack_.back();
   return true;
@@ -218,8 +218,8 @@ bool PickleMachine::Recall(std::optional<uint64_t> index) {
   if (!index) return false;
   if (*index >= memo_.size() || !memo_[*index])
     return Fail("value " + std::to_string(*index) + " was never remembered");
-  if (stack_.size() >= kMostValues)
-    return Fail("a stack of more than " + std::to_string(kMostValues) + " values");
+  if (stack_.size() >= kMostPickledValues)
+    return Fail("a stack of more than " + std::to_string(kMostPickledValues) + " values");
   stack_.push_back(*memo_[*index]);
   return true;
 }
@@ -233,8 +233,8 @@ bool PickleMachine::Execute(uint8_t opcode) {
     }
     case 0x95: return TakeWord<uint64_t>().has_value();  // FRAME
     case '(':
-      return marks_.size() < kMostValues ? (marks_.push_back(stack_.size()), true)
-                                         : Fail("too many marks");
+      return marks_.size() < kMostPickledValues ? (marks_.push_back(stack_.size()), true)
+                                                : Fail("too many marks");
     case '.': return stopped_ = true;
     case 'N': return Push({});
     case 0x88:

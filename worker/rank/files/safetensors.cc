@@ -12,7 +12,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kLengthBytes = 8;
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
 base::Error Invalid(const std::string& source, const std::string& message) {
   return {base::Code::kInvalid, source + ": " + message};

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@
 #include "worker/rank/files/tensor_info.h"
 
 namespace trainctl::files {
+
+inline constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
 struct SafetensorsHeader {
   std::vector<TensorInfo> tensors;  // in the order of their bytes

@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "worker/rank/files/safetensors.h"
 
 namespace trainctl::files {
 namespace {
 
-constexpr size_t kMaxHeaderBytes = 100'000'000;
 constexpr size_t kAlignment = 8;
 constexpr int64_t kSyncBytes = int64_t{64} << 20;
 

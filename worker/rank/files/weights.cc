@@ -30,11 +30,6 @@ constexpr Form kForms[] = {{"model.safetensors", "model.safetensors.index.json"}
 
 base::Error Invalid(const std::string& message) { return {base::Code::kInvalid, message}; }
 
-// A shard is a plain file name: an index must not reach out of its directory.
-bool IsFileName(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
-}
-
 // tensor → shard
 base::Result<std::map<std::string, std::string>> ReadIndex(const std::string& path) {
   auto text = base::ReadRegularFile(path, kMaxIndexBytes);
@@ -47,7 +42,7 @@ base::Result<std::map<std::string, std::string>> ReadIndex(const std::string& pa
   }
   std::map<std::string, std::string> shard_of;
   for (const auto& [tensor, shard] : document->at("weight_map").items()) {
-    if (!shard.is_string() || !IsFileName(shard.get<std::string>())) {
+    if (!shard.is_string() || !base::IsFileName(shard.get<std::string>())) {
       return Invalid(path + ": weight_map." + tensor + ": " + shard.dump() +
                      ": expected a file name");
     }

@@ -8,7 +8,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kDeepest = 16;
-constexpr int kMostValues = 1000;
+constexpr int kMostYamlValues = 1000;
 
 json Scalar(const YAML::Node& node) {
   const std::string& text = node.Scalar();
@@ -31,7 +31,8 @@ class Converter {
  public:
   json Convert(const YAML::Node& node, int depth) {
     if (depth > kDeepest) Fail(node, "nested more than " + std::to_string(kDeepest) + " deep");
-    if (++values_ > kMostValues) Fail(node, "more than " + std::to_string(kMostValues) + " values");
+    if (++values_ > kMostYamlValues)
+      Fail(node, "more than " + std::to_string(kMostYamlValues) + " values");
     if (node.IsMap()) return Map(node, depth);
     if (!node.IsSequence()) return node.IsScalar() ? Scalar(node) : json();
     json list = json::array();

@@ -11,13 +11,13 @@
 namespace trainctl::optim {
 namespace {
 
-constexpr int64_t kPiece = 1 << 16;  // elements that a CPU has in fp32 and fp64 at once
+constexpr int64_t kNormPiece = 1 << 16;  // elements that a CPU has in fp32 and fp64 at once
 
 }  // namespace
 
 void AddNormSquared(const at::Tensor& grad, const at::Tensor& sum) {
   if (grad.is_cpu()) {
-    for (const at::Tensor& piece : grad.split(kPiece)) {
+    for (const at::Tensor& piece : grad.split(kNormPiece)) {
       const at::Tensor wide = piece.to(at::kFloat);
       sum.add_((wide * wide).sum(at::kDouble));
     }

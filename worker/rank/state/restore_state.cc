@@ -21,7 +21,7 @@ using strategy::StateSlice;
 constexpr int64_t kGroupBytes = int64_t{4} << 30;  // checked, then copied
 
 // At most kReadAheadBytes of a piece, as they lie in a file.
-struct Part {
+struct SlicePart {
   const StateSlice* slice;
   int64_t begin;  // value
   int64_t count;
@@ -45,7 +45,7 @@ bool CanConvert(at::ScalarType from, at::ScalarType to) {
 }
 
 base::Status AddParts(const StateSlice& slice, const files::StatePiece& piece,
-                      std::vector<Part>* parts) {
+                      std::vector<SlicePart>* parts) {
   const std::optional<at::ScalarType> type = ScalarTypeOf(piece.dtype);
   if (!type || !CanConvert(*type, slice.values.scalar_type())) {
     return base::Error{base::Code::kInvalid,
@@ -64,10 +64,10 @@ base::Status AddParts(const StateSlice& slice, const files::StatePiece& piece,
   return base::Ok{};
 }
 
-void Copy(const std::vector<Part>& parts, at::Device device) {
-  std::vector<const Part*> there;
+void Copy(const std::vector<SlicePart>& parts, at::Device device) {
+  std::vector<const SlicePart*> there;
   std::vector<std::span<const std::byte>> bytes;
-  for (const Part& part : parts) {
+  for (const SlicePart& part : parts) {
     if (part.slice->values.device() != device) continue;
     there.push_back(&part);
     bytes.push_back(part.bytes);
@@ -82,7 +82,7 @@ base::Status RestoreGroup(files::CheckpointState& checkpoint, std::span<const St
   std::vector<files::StateRange> ranges;
   for (const StateSlice& slice : slices) ranges.push_back(RangeOf(slice));
   if (base::Status intact = checkpoint.Check(ranges); !intact) return intact;
-  std::vector<Part> parts;
+  std::vector<SlicePart> parts;
   std::vector<at::Device> devices;  // an offloaded state lies on the host
   for (size_t i = 0; i < slices.size(); ++i) {
     const auto pieces = checkpoint.Read(ranges[i]);

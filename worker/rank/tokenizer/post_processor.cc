@@ -9,8 +9,6 @@ using files::JsonObject;
 using nlohmann::json;
 using Prefix = std::optional<std::vector<int32_t>>;
 
-constexpr int64_t kMaxId = (1 << 22) - 1;
-
 bool IsId(const json& value) {
   return value.is_number_unsigned() && value.get<uint64_t>() <= kMaxId;
 }

@@ -10,6 +10,9 @@
 
 namespace trainctl::data {
 
+// Of a token: what no vocabulary exceeds.
+inline constexpr int64_t kMaxId = (1 << 22) - 1;
+
 // The ids before a single text, as TemplateProcessing, BertProcessing, RobertaProcessing and a
 // Sequence of them add them. nullopt: there is no post-processor, or it is about offsets only
 // (ByteLevel). Any other type is a fault of the tokenizer's.

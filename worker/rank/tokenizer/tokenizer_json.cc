@@ -14,8 +14,6 @@ namespace {
 using files::JsonObject;
 using nlohmann::json;
 
-constexpr int64_t kMaxId = (1 << 22) - 1;
-
 using MergePair = std::pair<std::string, std::string>;
 
 StringMap<int32_t> ReadVocab(const json& vocab, const JsonObject& owner) {
