@@ -1,14 +1,20 @@
 #include "client/show/comparison.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "client/show/compare_cell.h"
+#include "client/show/escaping.h"
 #include "client/show/format.h"
+#include "client/show/transposed_comparison.h"
+#include "common/base/did_you_mean.h"
 
 namespace trainctl::client {
 namespace {
+
+constexpr int kLongestName = 24;
+constexpr std::string_view kNotComparable = "Not comparable:";
 
 constexpr std::string_view kDefinitions =
     "* best of the runs that succeeded; percentages are against the base, the first column of "
@@ -22,18 +28,6 @@ constexpr std::string_view kDefinitions =
     "speed-up: samples/s over the base's; scaling efficiency: that over added devices, of runs "
     "that differ in devices and strategy alone.\n"
     "memory: the worst rank's; by kind at the phase where it was largest.\n";
-
-// Whole numbers as such: bytes and batch sizes are counts.
-Json NumberJson(double number) {
-  const bool is_whole = number == std::trunc(number) && std::abs(number) < 1e15;
-  return is_whole ? Json(static_cast<int64_t>(number)) : Json(number);
-}
-
-Json ValueJson(const v1::CompareValue& value) {
-  if (value.has_number()) return NumberJson(value.number());
-  if (value.has_text()) return value.text();
-  return nullptr;
-}
 
 Json RowRecord(const v1::CompareRow& row) {
   Json values = Json::array(), deltas = Json::array(), best = Json::array(), notes = Json::array();
@@ -57,26 +51,12 @@ Json FlatRecord(const v1::CompareResponse& response, const v1::CompareRow& row) 
   return record;
 }
 
-std::string ValueText(const v1::CompareRow& row, const v1::CompareValue& value) {
-  if (value.has_text()) return value.text();
-  const bool label_tells_unit = row.unit().ends_with("/s");  // "tokens per second"
-  if (value.has_number()) return FormatWithUnit(value.number(), label_tells_unit ? "" : row.unit());
-  return row.section() == "changed" ? "none" : "–";
-}
-
-TextCell ValueCell(const v1::CompareRow& row, const v1::CompareValue& value) {
-  std::string text = ValueText(row, value);
-  if (value.has_delta()) text += "  " + FormatDelta(value.delta());
-  if (value.best()) text += " *";
-  if (!value.note().empty()) text += " (" + value.note() + ")";
-  return {std::move(text), value.best() ? Style::kGood : Style::kPlain};
-}
-
-// Of the jobs at these places, side by side.
-TextTable TableOf(const v1::CompareResponse& response, const std::vector<int>& places) {
+// Of the jobs at these places, side by side. longest_name 0: unlimited.
+TextTable TableOf(const v1::CompareResponse& response, const std::vector<int>& places,
+                  int longest_name) {
   std::vector<TextColumn> columns = {{""}};
   for (const int i : places)
-    columns.push_back({response.jobs(i).name() + " (" + response.jobs(i).id() + ")"});
+    columns.push_back({Escaped(HeadingOf(response.jobs(i), longest_name))});
   TextTable table(std::move(columns));
   std::string section;
   for (const v1::CompareRow& row : response.rows()) {
@@ -96,31 +76,59 @@ int WidthOf(const std::string& text) {
   return width;
 }
 
+std::vector<int> BaseFirst(const v1::CompareResponse& response, int base) {
+  std::vector<int> places = {base};
+  for (int i = 0; i < response.jobs_size(); ++i) {
+    if (i != base) places.push_back(i);
+  }
+  return places;
+}
+
 // As many jobs beside the base as the terminal is wide, then the next ones below, again beside the
 // base.
-std::string RenderBlocks(const v1::CompareResponse& response, int base, const TableLayout& layout) {
-  std::vector<int> rest;
-  for (int i = 0; i < response.jobs_size(); ++i) {
-    if (i != base) rest.push_back(i);
-  }
+std::string RenderBlocks(const v1::CompareResponse& response, const std::vector<int>& order,
+                         const TableLayout& layout) {
   const TableLayout unbounded{.width = 0, .colour = layout.colour};
+  const int longest_name = layout.width > 0 ? kLongestName : 0;
   std::string text;
-  size_t next = 0;
+  size_t next = 1;
   do {
-    std::vector<int> places = {base};
-    while (next < rest.size()) {
-      places.push_back(rest[next]);
+    std::vector<int> places = {order.front()};
+    while (next < order.size()) {
+      places.push_back(order[next]);
       const bool too_wide =
-          layout.width > 0 && WidthOf(TableOf(response, places).Render({})) > layout.width;
+          layout.width > 0 &&
+          WidthOf(TableOf(response, places, longest_name).Render({})) > layout.width;
       if (too_wide && places.size() > 2) {
         places.pop_back();
         break;
       }
       ++next;
     }
-    text += (text.empty() ? "" : "\n") + TableOf(response, places).Render(unbounded);
-  } while (next < rest.size());
+    text += (text.empty() ? "" : "\n") + TableOf(response, places, longest_name).Render(unbounded);
+  } while (next < order.size());
   return text;
+}
+
+bool FitsAcross(const v1::CompareResponse& response, const std::vector<int>& places,
+                const TableLayout& layout) {
+  return layout.width <= 0 ||
+         WidthOf(TableOf(response, places, kLongestName).Render({})) <= layout.width;
+}
+
+// Prose, at the width of the terminal.
+std::string Wrapped(std::string_view text, const TableLayout& layout) {
+  std::string wrapped;
+  for (const std::string& line : Split(text, '\n')) {
+    const std::vector<std::string> lines =
+        layout.width > 0 ? WrapWords(line, layout.width) : std::vector{line};
+    wrapped += Join(lines, "\n") + "\n";
+  }
+  return wrapped;
+}
+
+bool IsCalled(const v1::CompareRow& row, const std::string& key) {
+  return row.key() == key || row.section() == key || row.key().starts_with(key + ".");
 }
 
 std::vector<std::string> Strings(const auto& repeated) {
@@ -136,6 +144,26 @@ base::Status CheckWhole(const v1::CompareResponse& response) {
   if (is_whole && response.jobs_size() > 0) return base::Ok{};
   return base::Error{base::Code::kInternal,
                      "the coordinator's comparison has rows of another width than its jobs"};
+}
+
+base::Status KeepRows(const std::vector<std::string>& keys, v1::CompareResponse* response) {
+  std::vector<std::string_view> known;
+  for (const v1::CompareRow& row : response->rows()) known.push_back(row.key());
+  google::protobuf::RepeatedPtrField<v1::CompareRow> kept;
+  for (const v1::CompareRow& row : response->rows()) {
+    const auto names = [&row](const std::string& key) { return IsCalled(row, key); };
+    if (std::ranges::any_of(keys, names)) *kept.Add() = row;
+  }
+  for (const std::string& key : keys) {
+    const auto is_called = [&key](const v1::CompareRow& row) { return IsCalled(row, key); };
+    if (std::ranges::any_of(kept, is_called)) continue;
+    const std::string hint = base::DidYouMean(key, known);
+    return base::Error{base::Code::kInvalid, "no row '" + key + "'" +
+                                                 (hint.empty() ? "" : ": " + hint) +
+                                                 "; there are " + Join(known, ", ")};
+  }
+  *response->mutable_rows() = std::move(kept);
+  return base::Ok{};
 }
 
 Json ComparisonDocument(const v1::CompareResponse& response) {
@@ -163,32 +191,39 @@ std::vector<Json> FlatRecords(const v1::CompareResponse& response) {
   return records;
 }
 
-std::string ComparisonText(const v1::CompareResponse& response, int base,
+std::string ComparisonText(const v1::CompareResponse& response, const ComparisonView& view,
                            const TableLayout& layout) {
-  std::string text = RenderBlocks(response, base, layout) + "\n";
-  if (response.same_size() > 0) text += "Same: " + Join(response.same(), ", ") + ".\n";
+  const std::vector<int> places = BaseFirst(response, view.base);
+  const bool transposed = view.transposed.value_or(!FitsAcross(response, places, layout));
+  std::string text = (transposed ? TransposedText(response, places, layout)
+                                 : RenderBlocks(response, places, layout)) +
+                     "\n";
+  if (response.same_size() > 0)
+    text += Wrapped("Same: " + Join(response.same(), ", ") + ".", layout);
   for (const std::string& warning : response.warnings()) {
-    text += Styled("Not comparable:", Style::kWarning, layout.colour) + " " + warning + ".\n";
+    const std::string prose = Wrapped("Not comparable: " + warning + ".", layout);
+    text += Styled(kNotComparable, Style::kWarning, layout.colour) +
+            prose.substr(kNotComparable.size());
   }
-  return text + Styled(kDefinitions, Style::kFaint, layout.colour);
+  return text + Styled(Wrapped(kDefinitions, layout), Style::kFaint, layout.colour);
 }
 
-std::string ComparisonMarkdown(const v1::CompareResponse& response, int base) {
-  std::vector<int> places = {base};
-  for (int i = 0; i < response.jobs_size(); ++i) {
-    if (i != base) places.push_back(i);
-  }
-  std::string text = TableOf(response, places).Markdown() + "\n";
+std::string ComparisonMarkdown(const v1::CompareResponse& response, const ComparisonView& view) {
+  const std::vector<int> places = BaseFirst(response, view.base);
+  std::string text = (view.transposed.value_or(false) ? TransposedTable(response, places)
+                                                      : TableOf(response, places, 0))
+                         .Markdown() +
+                     "\n";
   if (response.same_size() > 0) text += "Same: " + Join(response.same(), ", ") + ".\n\n";
   for (const std::string& warning : response.warnings())
-    text += "**Not comparable:** " + warning + ".\n\n";
+    text += "**" + std::string(kNotComparable) + "** " + warning + ".\n\n";
   return text + "\\" + std::string(kDefinitions);
 }
 
 std::string ComparisonTable(const v1::CompareResponse& response) {
   std::vector<int> places(static_cast<size_t>(response.jobs_size()));
   std::iota(places.begin(), places.end(), 0);
-  return TableOf(response, places).Markdown();
+  return TableOf(response, places, 0).Markdown();
 }
 
 }  // namespace trainctl::client

@@ -2,6 +2,7 @@
 // export writes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ namespace trainctl::client {
 // kInternal.
 base::Status CheckWhole(const v1::CompareResponse& response);
 
+// Leaves the rows of these keys alone, in their order; a section's name stands for all of its rows,
+// "lora" for "lora.r" and the like. kInvalid: no row is called so, with a did-you-mean.
+base::Status KeepRows(const std::vector<std::string>& keys, v1::CompareResponse* response);
+
 // {"jobs", "rows", "same", "warnings"}.
 Json ComparisonDocument(const v1::CompareResponse& response);
 // A record for each row: its values as a list.
@@ -23,11 +28,16 @@ std::vector<Json> RowRecords(const v1::CompareResponse& response);
 // A line of a spreadsheet for each row: its values under the jobs' ids.
 std::vector<Json> FlatRecords(const v1::CompareResponse& response);
 
-// base: the place of the job that the others are measured against, which stands first. Text: as
-// many jobs beside it as the terminal is wide, then the next ones below, again beside the base.
-std::string ComparisonText(const v1::CompareResponse& response, int base,
+struct ComparisonView {
+  int base = 0;                    // the place of the job that the others are measured against
+  std::optional<bool> transposed;  // a row a job; unset: where the terminal is too narrow
+};
+
+// The base stands first. Text: as many jobs beside it as the terminal is wide, then the next ones
+// below, again beside the base; or transposed.
+std::string ComparisonText(const v1::CompareResponse& response, const ComparisonView& view,
                            const TableLayout& layout);
-std::string ComparisonMarkdown(const v1::CompareResponse& response, int base);
+std::string ComparisonMarkdown(const v1::CompareResponse& response, const ComparisonView& view);
 // Its table alone, the jobs in their order.
 std::string ComparisonTable(const v1::CompareResponse& response);
 

@@ -98,6 +98,21 @@ std::string Truncate(std::string_view text, int width) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+std::vector<std::string> WrapWords(std::string_view text, int width) {
+  std::vector<std::string> lines = {""};
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    if (!lines.back().empty() && DisplayWidth(lines.back()) + 1 + DisplayWidth(word) > width)
+      lines.emplace_back();
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back() += word;
+    begin = end + 1;
+  }
+  return lines;
+}
+
 std::vector<std::string> Split(std::string_view text, char separator) {
   std::vector<std::string> pieces;
   for (size_t begin = 0; begin < text.size();) {

@@ -33,6 +33,9 @@ int DisplayWidth(std::string_view text);
 // The first `width` columns; "…" stands for what was cut.
 std::string Truncate(std::string_view text, int width);
 
+// Broken at spaces into lines of at most `width` columns; a longer word stands alone.
+std::vector<std::string> WrapWords(std::string_view text, int width);
+
 std::string Join(const auto& words, std::string_view separator) {
   std::string text;
   for (const auto& word : words) {

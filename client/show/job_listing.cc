@@ -105,7 +105,7 @@ Json JobRecord(const v1::JobView& view) {
 Listing ListJobs(const std::vector<v1::JobView>& views, int64_t now) {
   Listing listing{.collection = "jobs",
                   .table = TextTable({{"ID"},
-                                      {"NAME"},
+                                      {.header = "NAME", .cut = true},
                                       {"STATE"},
                                       {"STEP", true},
                                       {"LOSS", true},

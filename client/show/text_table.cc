@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kGap = 2;
 constexpr int kNarrowestLastColumn = 24;
+constexpr int kNarrowestCutColumn = 12;
 constexpr size_t kIndentBelow = 4;
 
 const char* ColourOf(Style style) {
@@ -27,21 +28,6 @@ const char* ColourOf(Style style) {
   return "";
 }
 
-// Broken at spaces into lines of at most `width`; a longer word stands alone.
-std::vector<std::string> Wrap(const std::string& text, int width) {
-  std::vector<std::string> lines = {""};
-  size_t begin = 0;
-  while (begin <= text.size()) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    if (!lines.back().empty() && DisplayWidth(lines.back()) + 1 + DisplayWidth(word) > width)
-      lines.emplace_back();
-    lines.back() += (lines.back().empty() ? "" : " ") + word;
-    begin = end + 1;
-  }
-  return lines;
-}
-
 std::string EscapedForMarkdown(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -52,8 +38,9 @@ std::string EscapedForMarkdown(const std::string& text) {
 }
 
 std::string Padded(const TextCell& cell, int width, bool right, bool colour) {
-  const std::string padding(static_cast<size_t>(std::max(0, width - DisplayWidth(cell.text))), ' ');
-  const std::string styled = Styled(cell.text, cell.style, colour);
+  const std::string text = Truncate(cell.text, width);
+  const std::string padding(static_cast<size_t>(width - DisplayWidth(text)), ' ');
+  const std::string styled = Styled(text, cell.style, colour);
   return right ? padding + styled : styled + padding;
 }
 
@@ -89,6 +76,24 @@ std::vector<int> TextTable::Widths() const {
   return widths;
 }
 
+// Takes from the widest first, until the row fits with as much of the last column as must stand
+// beside the others.
+void TextTable::Cut(int width, std::vector<int>* widths) const {
+  int total = std::min(widths->back(), kNarrowestLastColumn) +
+              std::accumulate(widths->begin(), widths->end() - 1,
+                              kGap * static_cast<int>(widths->size() - 1));
+  for (; total > width; --total) {
+    int* widest = nullptr;
+    for (size_t i = 0; i + 1 < widths->size(); ++i) {
+      int& its = (*widths)[i];
+      const int least = std::max(kNarrowestCutColumn, DisplayWidth(columns_[i].header));
+      if (columns_[i].cut && its > least && (widest == nullptr || its > *widest)) widest = &its;
+    }
+    if (widest == nullptr) return;
+    --*widest;
+  }
+}
+
 // The lines of the last cell: the first stands in the row, the others below each other; or all of
 // them below the row.
 std::string TextTable::RenderRow(const Row& row, const Columns& columns, bool colour) const {
@@ -103,7 +108,7 @@ std::string TextTable::RenderRow(const Row& row, const Columns& columns, bool co
     TrimRight(&text);
     return text + "\n";
   }
-  std::vector<std::string> lines = Wrap(last.text, columns.wrap_width);
+  std::vector<std::string> lines = WrapWords(last.text, columns.wrap_width);
   if (columns.last_below) {
     TrimRight(&text);
   } else {
@@ -117,6 +122,7 @@ std::string TextTable::RenderRow(const Row& row, const Columns& columns, bool co
 
 TextTable::Columns TextTable::LayOut(int width) const {
   Columns columns{.widths = Widths()};
+  if (width > 0) Cut(width, &columns.widths);
   const int last = columns.widths.back();
   const int before = std::accumulate(columns.widths.begin(), columns.widths.end() - 1,
                                      kGap * static_cast<int>(columns.widths.size() - 1));

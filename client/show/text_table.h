@@ -15,6 +15,7 @@ std::string Styled(std::string_view text, Style style, bool colour);
 struct TextColumn {
   std::string header;
   bool right = false;  // numbers
+  bool cut = false;    // what is too long for the terminal ends in "…"
 };
 
 struct TextCell {
@@ -41,8 +42,9 @@ class TextTable {
 
   bool empty() const { return rows_.empty(); }
 
-  // Two spaces between columns. Where the terminal is too narrow the last column is wrapped at
-  // spaces; where fewer than 24 columns would be left for it, it stands below its row, indented.
+  // Two spaces between columns. Where the terminal is too narrow, columns that may be are cut
+  // first. Then the last column is wrapped at spaces; where fewer than 24 columns would be left
+  // for it, it stands below its row, indented.
   std::string Render(const TableLayout& layout) const;
   std::string Markdown() const;
 
@@ -60,6 +62,7 @@ class TextTable {
   };
 
   std::vector<int> Widths() const;
+  void Cut(int width, std::vector<int>* widths) const;
   Columns LayOut(int width) const;
   std::string RenderRow(const Row& row, const Columns& columns, bool colour) const;
 

@@ -26,8 +26,13 @@ std::string NameOf(const v1::Artifact& artifact) {
 
 Listing ListArtifacts(const v1::GetResponse& jobs) {
   Listing listing{.collection = "artifacts",
-                  .table = TextTable(
-                      {{"JOB"}, {"NAME"}, {"KIND"}, {"SIZE", true}, {"SAVED"}, {"HOST"}, {"PATH"}}),
+                  .table = TextTable({{"JOB"},
+                                      {.header = "NAME", .cut = true},
+                                      {"KIND"},
+                                      {"SIZE", true},
+                                      {"SAVED"},
+                                      {.header = "HOST", .cut = true},
+                                      {"PATH"}}),
                   .name_key = "name"};
   for (const v1::JobDetail& detail : jobs.jobs()) {
     for (const v1::Artifact& artifact : detail.artifacts()) {

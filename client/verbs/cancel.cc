@@ -13,7 +13,8 @@ namespace {
 using Outcomes = std::map<std::string, std::string>;
 
 Listing CancelledJobs(const v1::CancelResponse& response, const Outcomes& ended) {
-  Listing listing{.collection = "jobs", .table = TextTable({{"ID"}, {"NAME"}, {"HAD ENDED"}})};
+  Listing listing{.collection = "jobs",
+                  .table = TextTable({{"ID"}, {.header = "NAME", .cut = true}, {"HAD ENDED"}})};
   for (const v1::SubmittedJob& job : response.jobs()) {
     const auto outcome = ended.find(job.id());
     const bool had_ended = outcome != ended.end();

@@ -3,6 +3,8 @@
 #include "client/exit_code.h"
 #include "client/naming.h"
 #include "client/show/comparison.h"
+#include "client/show/format.h"
+#include "client/show/transposed_comparison.h"
 #include "client/verbs/verb.h"
 
 namespace trainctl::client {
@@ -15,20 +17,37 @@ class Compare : public Verb {
                           /*required=*/false);
     arguments.Text("--base", "JOB", &base_,
                    "the job the others are measured against; else the first");
+    arguments.Text("--only", "KEY,…", &only_,
+                   "only these rows, by their keys in -o json or by section: time, memory, loss");
+    arguments.Switch("--transpose", &transpose_,
+                     "a row a job; without it where the terminal is too narrow for a column a job");
+    arguments.Switch("--no-transpose", &no_transpose_, "a column a job, however narrow it is");
+    arguments.Remark(
+        "--transpose is of tables, md, csv and jsonl; json is the same either way.\n"
+        "Long names end in … in a terminal; -o json and -o md have them whole.");
   }
 
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
+    if (transpose_ && no_transpose_) {
+      return Fail(context,
+                  {base::Code::kInvalid, "--transpose and --no-transpose: expected one of them"});
+    }
     jobs_ = NewestMeant(context, jobs_);
     base_ = NewestMeant(context, base_);
     v1::CompareRequest request;
     for (const std::string& job : jobs_) request.add_jobs(job);
     request.set_base(base_);
-    const base::Result<v1::CompareResponse> response = (*api)->Compare(request);
+    base::Result<v1::CompareResponse> response = (*api)->Compare(request);
     if (!response.ok()) return Fail(context, response.error());
     if (const base::Status whole = CheckWhole(*response); !whole.ok())
       return Fail(context, whole.error());
+    const std::vector<std::string> keys = Split(only_, ',');
+    if (!keys.empty()) {
+      if (const base::Status kept = KeepRows(keys, &*response); !kept.ok())
+        return Fail(context, kept.error());
+    }
     NoteNamedTwice(context, *response);
     return Show(context, *response);
   }
@@ -53,20 +72,29 @@ class Compare : public Verb {
     return 0;
   }
 
+  ComparisonView View(const v1::CompareResponse& response) const {
+    ComparisonView view{.base = BasePlace(response)};
+    if (transpose_ || no_transpose_) view.transposed = transpose_;
+    return view;
+  }
+
   int Show(Context& context, const v1::CompareResponse& response) const {
     switch (context.format) {
       case OutputFormat::kTable:
-        context.out << ComparisonText(response, BasePlace(response),
+        context.out << ComparisonText(response, View(response),
                                       context.surroundings.out_terminal.layout);
         break;
       case OutputFormat::kMarkdown:
-        context.out << ComparisonMarkdown(response, BasePlace(response));
+        context.out << ComparisonMarkdown(response, View(response));
         break;
       case OutputFormat::kJson: context.out << RenderDocument(ComparisonDocument(response)); break;
       case OutputFormat::kJsonl:
-        for (const Json& record : RowRecords(response)) context.out << RenderLine(record);
+        for (const Json& record : transpose_ ? JobRecords(response) : RowRecords(response))
+          context.out << RenderLine(record);
         break;
-      case OutputFormat::kCsv: context.out << RenderCsv(FlatRecords(response)); break;
+      case OutputFormat::kCsv:
+        context.out << RenderCsv(transpose_ ? JobRecords(response) : FlatRecords(response));
+        break;
       case OutputFormat::kName:
         for (const v1::ComparedJob& job : response.jobs()) context.out << job.id() << "\n";
         break;
@@ -76,7 +104,8 @@ class Compare : public Verb {
   }
 
   std::vector<std::string> jobs_;
-  std::string base_;
+  std::string base_, only_;
+  bool transpose_ = false, no_transpose_ = false;
 };
 
 }  // namespace

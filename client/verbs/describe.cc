@@ -88,8 +88,8 @@ std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layou
   text += "\n";
   if (const auto oom = OomOf(attempt)) text += OomLine(*oom);
   TextTable ranks({{"  RANK", true},
-                   {"WORKER"},
-                   {"DEVICE"},
+                   {.header = "WORKER", .cut = true},
+                   {.header = "DEVICE", .cut = true},
                    {"PHASE"},
                    {"STEP", true},
                    {"PID", true},
@@ -110,7 +110,7 @@ std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layou
 
 std::string SummariesText(const v1::JobDetail& detail, const TableLayout& layout) {
   if (detail.summaries().empty()) return "";
-  TextTable table({{"METRIC"},
+  TextTable table({{.header = "METRIC", .cut = true},
                    {"RANK", true},
                    {"PHASE"},
                    {"LATEST", true},

@@ -168,7 +168,7 @@ class Export : public Verb {
                                        : first.name() + " (" + first.id() + ")";
     const std::string now = FormatTime(context.clock().Wall());
     const std::pair<const char*, std::string> files[] = {
-        {"comparison.md", "# " + title + "\n\n" + ComparisonMarkdown(comparison, 0)},
+        {"comparison.md", "# " + title + "\n\n" + ComparisonMarkdown(comparison, {})},
         {"comparison.csv", RenderCsv(FlatRecords(comparison))},
         {"comparison.json", RenderDocument(ComparisonDocument(comparison))},
         {"README.md", "# " + title + "\n\nExported " + now + " from " + context.server + ".\n\n" +

@@ -138,9 +138,9 @@ class Recipes : public Verb {
  private:
   static int List(Context& context, const std::vector<Recipe>& recipes) {
     Listing listing{.collection = "recipes",
-                    .table = TextTable({{"ID"},
-                                        {"MODEL"},
-                                        {"METHOD"},
+                    .table = TextTable({{.header = "ID", .cut = true},
+                                        {.header = "MODEL", .cut = true},
+                                        {.header = "METHOD", .cut = true},
                                         {"BATCH", true},
                                         {"DEVICES", true},
                                         {"PRECISION"},

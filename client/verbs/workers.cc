@@ -80,9 +80,15 @@ std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
 
 // The last column is for reasons, where there are any.
 std::vector<TextColumn> WorkerColumns(const v1::WorkersResponse& response) {
-  std::vector<TextColumn> columns = {{"WORKER"},           {"STATE"},      {"JOB"},
-                                     {"DEVICE"},           {"GPU", true},  {"GPU MEMORY", true},
-                                     {"POWER", true},      {"TEMP", true}, {"HOST CPU", true},
+  std::vector<TextColumn> columns = {{.header = "WORKER", .cut = true},
+                                     {"STATE"},
+                                     {"JOB"},
+                                     {.header = "DEVICE", .cut = true},
+                                     {"GPU", true},
+                                     {"GPU MEMORY", true},
+                                     {"POWER", true},
+                                     {"TEMP", true},
+                                     {"HOST CPU", true},
                                      {"HOST MEMORY", true}};
   const bool has_reasons = std::ranges::any_of(
       response.workers(), [](const v1::WorkerView& worker) { return !worker.reason().empty(); });

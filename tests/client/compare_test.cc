@@ -1,6 +1,10 @@
+#include <sstream>
 #include <string>
 
+#include "client/exit_code.h"
+#include "client/show/format.h"
 #include "client/show/output.h"
+#include "common/rank/metric.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
 
@@ -76,9 +80,82 @@ TEST_F(CompareTest, TheTableForPeople) {
   ExpectGolden("compare.txt", ended.out);
 }
 
-TEST_F(CompareTest, ANarrowTerminalGetsBlocksBesideTheBase) {
+TEST_F(CompareTest, ANarrowTerminalGetsARowAJob) {
   SetTerminal(80);
-  ExpectGolden("compare-80-columns.txt", Trainctl({"compare"}).out);
+  ExpectGolden("compare-transposed.txt", Trainctl({"compare"}).out);
+}
+
+TEST_F(CompareTest, ANarrowTerminalGetsBlocksBesideTheBaseWhereColumnsAreAsked) {
+  SetTerminal(80);
+  ExpectGolden("compare-80-columns.txt", Trainctl({"compare", "--no-transpose"}).out);
+}
+
+TEST_F(CompareTest, AWideTerminalGetsARowAJobOnlyWhereItIsAsked) {
+  SetTerminal(200);
+  EXPECT_NE(Trainctl({"compare"}).out.find("train.micro_batch_size  2 "), std::string::npos);
+  EXPECT_NE(Trainctl({"compare", "--transpose"}).out.find("micro-2 (j1)   "), std::string::npos);
+  EXPECT_EQ(Trainctl({"compare", "--transpose", "--no-transpose"}).code, kExitUsage);
+}
+
+// Six runs with every metric of the table.
+v1::CompareResponse SixLongNames() {
+  v1::CompareResponse response;
+  for (int i = 0; i < 6; ++i) {
+    v1::ComparedJob& job = *response.add_jobs();
+    job.set_id("j" + std::to_string(100 + i));
+    job.set_name("an-experiment-of-many-words-" + std::to_string(i));
+  }
+  v1::CompareRow* model = AddRow(&response, "changed", "model.path", "model.path", "");
+  for (int i = 0; i < 6; ++i)
+    model->add_values()->set_text("/shared/models/of/the/group/TinyLlama-" + std::to_string(i));
+  for (const job::MetricInfo& metric : job::Metrics()) {
+    const std::string section(job::Name(metric.section)), name(metric.name), label(metric.label),
+        unit(metric.unit);
+    v1::CompareRow* row =
+        AddRow(&response, section.c_str(), name.c_str(), label.c_str(), unit.c_str());
+    for (int i = 0; i < 6; ++i) {
+      v1::CompareValue* value = Add(row, 1234567.0 * (i + 1));
+      if (i > 0) value->set_delta(i);
+      value->set_best(i == 5);
+      value->set_note("the least of 8 ranks is " + std::to_string(90 + i % 2) + " % of it");
+    }
+  }
+  return response;
+}
+
+TEST_F(CompareTest, SixJobsAreNoWiderThanTheTerminal) {
+  coordinator_.comparison = SixLongNames();
+  SetTerminal(100);
+  const std::string out = Trainctl({"compare"}).out;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), 100) << line;
+  EXPECT_NE(out.find("an-experiment-of-many-w… (j105)"), std::string::npos) << out;
+  EXPECT_NE(out.find("of it (j101, j103, j105)"), std::string::npos) << out;
+  EXPECT_NE(Trainctl({"compare", "-o", "json"}).out.find("many-words-5"), std::string::npos);
+}
+
+TEST_F(CompareTest, OnlyTheRowsThatAreNamedAreShown) {
+  EXPECT_EQ(Trainctl({"compare", "--only", "time_seconds,train,memory", "-o", "csv"}).out,
+            "key,label,unit,section,j1,j2,j3\n"
+            "train.micro_batch_size,train.micro_batch_size,,changed,2,4,64\n"
+            "train.max_norm,train.max_norm,,changed,1,,\n"
+            "time_seconds,time,s,time,212,106,\n"
+            "memory_peak_allocated_bytes,memory: peak "
+            "allocated,bytes,memory,66571993088,75698798592,\n");
+  const Ended unknown = Trainctl({"compare", "--only", "outcom"});
+  EXPECT_EQ(unknown.code, kExitUsage);
+  EXPECT_NE(unknown.err.find("no row 'outcom': did you mean 'outcome'?"), std::string::npos)
+      << unknown.err;
+}
+
+TEST_F(CompareTest, ASpreadsheetMayHaveALineAJob) {
+  EXPECT_EQ(Trainctl({"compare", "--transpose", "--only", "time,outcome", "-o", "csv"}).out,
+            "id,name,outcome,time_seconds\n"
+            "j1,micro-2,SUCCEEDED,212\n"
+            "j2,micro-4,SUCCEEDED,106\n"
+            "j3,micro-64,OOM_GPU,\n");
+  EXPECT_EQ(Trainctl({"compare", "--transpose", "--only", "time", "-o", "md"}).out.substr(0, 21),
+            "|  | time |\n|---|---:");
 }
 
 TEST_F(CompareTest, TheBaseIsTheFirstColumn) {

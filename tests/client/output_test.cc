@@ -71,6 +71,15 @@ TEST(TextTable, ANarrowTerminalWrapsTheLastColumnOnly) {
             "    the kind that it wants\n");
 }
 
+TEST(TextTable, ANarrowTerminalCutsTheColumnsThatMayBe) {
+  TextTable table({{"ID"}, {.header = "NAME", .cut = true}, {"WHY"}});
+  table.AddRow({"j1", "a-name-of-many-letters", "waits for two devices"});
+  EXPECT_EQ(table.Render({.width = 40}),
+            "ID  NAME           WHY\n"
+            "j1  a-name-of-ma…  waits for two devices\n");
+  EXPECT_NE(table.Render({}).find("a-name-of-many-letters  waits"), std::string::npos);
+}
+
 TEST(TextTable, AVeryNarrowTerminalPutsTheLastColumnBelowItsRow) {
   TextTable table({{"ID"}, {"NAME"}, {"WHY"}});
   table.AddRow({"j1", "a-rather-long-name", "waits for two devices of the kind that it wants"});
