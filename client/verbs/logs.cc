@@ -1,54 +1,18 @@
-#include <map>
+#include <functional>
 #include <string>
 
 #include "client/exit_code.h"
 #include "client/naming.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
+#include "client/show/log_lines.h"
 #include "client/submit/patience.h"
 #include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {
 
-// Writes the output of several ranks line by line, each line behind its rank; of one rank byte by
-// byte.
-class LogWriter {
- public:
-  LogWriter(std::ostream* out, bool prefixed) : out_(out), prefixed_(prefixed) {}
-  ~LogWriter() {
-    for (const auto& [rank, text] : unfinished_) {
-      if (!text.empty()) *out_ << Prefix(rank) << text << "\n";
-    }
-  }
-
-  void Write(const v1::LogChunk& chunk) {
-    bytes_ += chunk.data().size();
-    if (!prefixed_) {
-      *out_ << chunk.data() << std::flush;
-      return;
-    }
-    std::string& text = unfinished_[chunk.rank()];
-    text += chunk.data();
-    size_t begin = 0;
-    for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
-      *out_ << Prefix(chunk.rank()) << text.substr(begin, end + 1 - begin);
-      begin = end + 1;
-    }
-    text.erase(0, begin);
-    *out_ << std::flush;
-  }
-
-  size_t bytes() const { return bytes_; }  // of all that was written
-
- private:
-  static std::string Prefix(int64_t rank) { return "[" + std::to_string(rank) + "] "; }
-
-  std::ostream* out_;
-  bool prefixed_;
-  size_t bytes_ = 0;
-  std::map<int64_t, std::string> unfinished_;  // the last line of a rank, until its end comes
-};
+using TakeChunk = std::function<void(const v1::LogChunk&)>;
 
 class Logs : public Verb {
  public:
@@ -58,38 +22,87 @@ class Logs : public Verb {
     arguments.Number("--rank", "N", &rank_, "only this rank; else all, each line behind its rank");
     arguments.Number("--tail", "N", &tail_, "only the last N lines");
     arguments.Number("--attempt", "N", &attempt_, "of this attempt; else of the latest");
+    arguments.Remark(
+        "With -o each line is a record: {\"attempt\", \"rank\", \"text\"}. jsonl has them at once, "
+        "the "
+        "others at the end.");
   }
 
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
+    if (context.format == OutputFormat::kName) {
+      return Fail(context, {base::Code::kInvalid,
+                            "-o name: a line has no id; expected table, json, jsonl, csv or md"});
+    }
     if (tail_ == 0) return Fail(context, {base::Code::kInvalid, "--tail 0: expected 1 or more"});
     job_ = NewestMeant(context, job_);
     const base::Result<v1::JobView> job = Find(context);
     if (!job.ok()) return Fail(context, job.error());
     context.surroundings.set_farewell(
         follow_ ? "Detached: the job goes on. Follow again with: trainctl logs -f " + job_ : "");
-    // A file or another program gets a log's bytes as they are; a terminal gets its colours, and
-    // is not steered by the rest.
-    const Surroundings& surroundings = context.surroundings;
-    EscapingStream escaped(surroundings.out, EscapingBuffer::Kind::kLog);
-    std::ostream* out = surroundings.out_terminal.is_terminal ? &escaped : surroundings.out;
-    LogWriter writer(out, !rank_ && job->devices() > 1);
-    const int exit_code = Read(context, **api, &writer);
-    if (exit_code == kExitOk && writer.bytes() == 0) NoteNothing(context, *job);
+    size_t bytes = 0;
+    const int exit_code = context.for_people() ? WriteText(context, **api, *job, &bytes)
+                                               : WriteRecords(context, **api, &bytes);
+    if (exit_code == kExitOk && bytes == 0) NoteNothing(context, *job);
     return exit_code;
   }
 
  private:
+  // A file or another program gets a log's bytes as they are; a terminal gets its colours, and is
+  // not steered by the rest. Of several ranks each line stands behind its rank.
+  int WriteText(Context& context, Api& api, const v1::JobView& job, size_t* bytes) const {
+    const Surroundings& surroundings = context.surroundings;
+    EscapingStream escaped(surroundings.out, EscapingBuffer::Kind::kLog);
+    std::ostream& out = surroundings.out_terminal.is_terminal ? escaped : *surroundings.out;
+    LogLines lines(
+        [&out](const LogLine& line) { out << "[" << line.rank << "] " << line.text << "\n"; });
+    const bool prefixed = !rank_ && job.devices() > 1;
+    const int exit_code = Read(context, api, [&](const v1::LogChunk& chunk) {
+      *bytes += chunk.data().size();
+      if (prefixed) {
+        lines.Add(chunk);
+      } else {
+        out << chunk.data();
+      }
+      out << std::flush;
+    });
+    lines.Finish();
+    return exit_code;
+  }
+
+  int WriteRecords(Context& context, Api& api, size_t* bytes) const {
+    Listing listing{.collection = "lines",
+                    .table = TextTable({{"ATTEMPT", true}, {"RANK", true}, {"TEXT"}})};
+    const bool at_once = context.format == OutputFormat::kJsonl;
+    LogLines lines([&](const LogLine& line) {
+      if (at_once) {
+        context.out << RenderLine(LogRecord(line));
+        return;
+      }
+      listing.records.push_back(LogRecord(line));
+      listing.table.AddRow({std::to_string(line.attempt), std::to_string(line.rank), line.text});
+    });
+    const int exit_code = Read(context, api, [&](const v1::LogChunk& chunk) {
+      *bytes += chunk.data().size();
+      lines.Add(chunk);
+      context.out << std::flush;
+    });
+    lines.Finish();
+    if (!at_once) Print(context, listing);
+    context.out << std::flush;
+    return exit_code;
+  }
+
   // Where a stream that is followed breaks, the next one goes on behind what was written.
-  int Read(Context& context, Api& api, LogWriter* writer) const {
+  int Read(Context& context, Api& api, const TakeChunk& take) const {
     Patience patience(context.clock(),
                       [&context](const std::string& text) { context.err << text << std::endl; });
     patience.Heard();
     v1::LogsRequest request = Request();
     while (true) {
       const base::Status read = api.Logs(v1::LogsRequest(request), [&](const v1::LogChunk& chunk) {
-        writer->Write(chunk);
+        take(chunk);
         GoOnBehind(chunk, &request);
         return true;
       });

@@ -172,6 +172,26 @@ TEST_F(VerbsTest, LogsOfSeveralRanksCarryTheRankBeforeEachLine) {
   EXPECT_EQ(Trainctl({"logs", "j1"}).out, "[0] first\n[1] other\n[0] second\n[0] last\n");
 }
 
+TEST_F(VerbsTest, LogsAsRecordsAreALineEach) {
+  coordinator_.jobs = {RunningJob("j1", "tiny")};
+  coordinator_.log = {Chunk(0, "first\nsec"), Chunk(1, "other\n"), Chunk(0, "ond\n\nla,st")};
+  EXPECT_EQ(Trainctl({"logs", "j1", "-o", "jsonl"}).out, R"({"attempt":0,"rank":0,"text":"first"})"
+                                                         "\n"
+                                                         R"({"attempt":0,"rank":1,"text":"other"})"
+                                                         "\n"
+                                                         R"({"attempt":0,"rank":0,"text":"second"})"
+                                                         "\n"
+                                                         R"({"attempt":0,"rank":0,"text":""})"
+                                                         "\n"
+                                                         R"({"attempt":0,"rank":0,"text":"la,st"})"
+                                                         "\n");
+  const Json json = Json::parse(Trainctl({"logs", "j1", "-o", "json"}).out);
+  EXPECT_EQ(json["lines"][2]["text"], "second");
+  EXPECT_EQ(Trainctl({"logs", "j1", "-o", "csv"}).out.substr(0, 31),
+            "attempt,rank,text\n0,0,first\n0,1");
+  EXPECT_EQ(Trainctl({"logs", "j1", "-o", "name"}).code, kExitUsage);
+}
+
 TEST_F(VerbsTest, LogsOfARunThatWroteNothingSaySo) {
   coordinator_.jobs = {FinishedJob("j1", "tiny", "SUCCEEDED")};
   const Ended ended = Trainctl({"logs", "j1"});
