@@ -11,7 +11,7 @@
 namespace trainctl::client {
 namespace {
 
-constexpr int kBarWidth = 16;
+constexpr int kBarWidth = 10;
 
 Json Known(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
@@ -53,6 +53,8 @@ Json Record(const Sweep& sweep, const SweepResult& result) {
           {"step_seconds", Known(result.step_seconds)},
           {"samples_per_second", Known(result.samples_per_second)},
           {"tokens_per_second", Known(result.tokens_per_second)},
+          {"loss", Known(result.loss)},
+          {"val_loss", Known(result.val_loss)},
           {"peak_allocated_bytes", Known(result.peak_bytes)},
           {"predicted_step_seconds", Known(result.predicted_step_seconds)},
           {"predicted_peak_bytes", Known(result.predicted_peak_bytes)}};
@@ -66,6 +68,8 @@ void TakeMeasurements(const v1::CompareResponse& comparison, std::vector<SweepRe
       {job::Metric::kSamplesPerSecond, &SweepResult::samples_per_second},
       {job::Metric::kTokensPerSecond, &SweepResult::tokens_per_second},
       {job::Metric::kMemoryPeakAllocated, &SweepResult::peak_bytes},
+      {job::Metric::kLoss, &SweepResult::loss},
+      {job::Metric::kValLoss, &SweepResult::val_loss},
   };
   for (const v1::CompareRow& row : comparison.rows()) {
     for (const auto& [metric, member] : kRows) {
@@ -85,9 +89,14 @@ void TakeMeasurements(const v1::CompareResponse& comparison, std::vector<SweepRe
 Listing CurveOf(const Sweep& sweep, const std::vector<SweepResult>& results) {
   std::vector<TextColumn> columns = {{"JOB"}};
   for (const SweepAxis& axis : sweep.axes) columns.push_back({axis.key, true});
-  const TextColumn measured[] = {{"OUTCOME"},        {"S/STEP", true}, {""}, {"PREDICTED", true},
-                                 {"TOKENS/S", true}, {"PEAK", true},   {""}, {"PREDICTED", true}};
+  const TextColumn measured[] = {{"OUTCOME"},         {"S/STEP", true},   {""},
+                                 {"PREDICTED", true}, {"TOKENS/S", true}, {"LOSS", true}};
   columns.insert(columns.end(), std::begin(measured), std::end(measured));
+  const bool validates = std::ranges::any_of(
+      results, [](const SweepResult& result) { return result.val_loss.has_value(); });
+  if (validates) columns.push_back({"VAL LOSS", true});
+  const TextColumn memory[] = {{"PEAK", true}, {""}, {"PREDICTED", true}};
+  columns.insert(columns.end(), std::begin(memory), std::end(memory));
   Listing listing{.collection = "points", .table = TextTable(std::move(columns))};
   listing.members["sweep"] = sweep.name;
   const double slowest = Largest(results, &SweepResult::step_seconds),
@@ -100,6 +109,8 @@ Listing CurveOf(const Sweep& sweep, const std::vector<SweepResult>& results) {
     cells.emplace_back(Bar(result.step_seconds, slowest));
     cells.emplace_back(Text(result.predicted_step_seconds, "s"));
     cells.emplace_back(Text(result.tokens_per_second, ""));
+    cells.emplace_back(Text(result.loss, ""));
+    if (validates) cells.emplace_back(Text(result.val_loss, ""));
     cells.emplace_back(Text(result.peak_bytes, "bytes"));
     cells.emplace_back(Bar(result.peak_bytes, highest));
     cells.emplace_back(Text(result.predicted_peak_bytes, "bytes"));

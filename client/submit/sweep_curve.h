@@ -19,19 +19,21 @@ struct SweepResult {
   std::string
       outcome;  // SUCCEEDED, OOM_GPU, …; of a point that was not submitted "refused" or "skipped"
   std::optional<double> step_seconds, samples_per_second, tokens_per_second, peak_bytes;
+  std::optional<double> loss, val_loss;
   std::optional<double> predicted_step_seconds, predicted_peak_bytes;
 };
 
 // What the columns mean, below the table.
 inline constexpr std::string_view kCurveDefinitions =
     "s/step: the median, without the first step. tokens/s: all of the run over its training time.\n"
+    "loss: in training, of the last step.\n"
     "peak: allocated, of the worst rank; a run that ended out of memory has none to compare.\n";
 
 // Takes the measurements out of the comparison, by job.
 void TakeMeasurements(const v1::CompareResponse& comparison, std::vector<SweepResult>* results);
 
-// A row a point: settings, outcome, tokens a second, and bars. Seconds a step and peak are shown as
-// measured and as predicted.
+// A row a point: settings, outcome, tokens a second, loss, and bars. Seconds a step and peak are
+// shown as measured and as predicted.
 Listing CurveOf(const Sweep& sweep, const std::vector<SweepResult>& results);
 
 }  // namespace trainctl::client

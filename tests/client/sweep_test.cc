@@ -216,23 +216,28 @@ TEST(SweepCurveTest, IsATableWithBars) {
   SweepPoint small{{"1"}, {.name = "tiny-1"}}, large{{"8"}, {.name = "tiny-8"}};
   const Sweep sweep{
       .name = "tiny", .axes = {{"train.micro_batch_size", {"1", "8"}}}, .points = {small, large}};
-  const std::vector<SweepResult> results = {
+  std::vector<SweepResult> results = {
       {.point = &small,
        .id = "j1",
        .outcome = "SUCCEEDED",
        .step_seconds = 4.0,
        .tokens_per_second = 512.0,
        .peak_bytes = 1.0 * (1 << 30),
+       .loss = 2.3456,
        .predicted_step_seconds = 3.5,
        .predicted_peak_bytes = 1.5 * (1 << 30)},
       {.point = &large, .id = "j2", .outcome = "OOM_GPU", .predicted_peak_bytes = 9.0 * (1 << 30)}};
-  EXPECT_EQ(CurveOf(sweep, results).table.Render({}),
-            "JOB  train.micro_batch_size  OUTCOME    S/STEP                    PREDICTED  TOKENS/S "
-            "     PEAK                    PREDICTED\n"
-            "j1                        1  SUCCEEDED  4.00 s  ████████████████     3.50 s       512 "
-            " 1.00 GiB  ████████████████   1.50 GiB\n"
-            "j2                        8  OOM_GPU         –                            –         – "
-            "        –                     9.00 GiB\n");
+  const std::string wanted =
+      "JOB  train.micro_batch_size  OUTCOME    S/STEP              PREDICTED  TOKENS/S   LOSS      "
+      "PEAK              PREDICTED\n"
+      "j1                        1  SUCCEEDED  4.00 s  ██████████     3.50 s       512  2.346  "
+      "1.00 GiB  ██████████   1.50 GiB\n"
+      "j2                        8  OOM_GPU         –                      –         –      –  "
+      "       –               9.00 GiB\n";
+  EXPECT_EQ(CurveOf(sweep, results).table.Render({}), wanted);
+  results[0].val_loss = 2.5;
+  EXPECT_NE(CurveOf(sweep, results).table.Render({}).find("LOSS  VAL LOSS      PEAK"),
+            std::string::npos);
 }
 
 }  // namespace
