@@ -4,6 +4,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cctype>
+#include <functional>
+#include <initializer_list>
 #include <set>
 #include <utility>
 
@@ -27,6 +30,44 @@ const std::set<std::string, std::less<>>& SchemaKeys() {
     return found;
   }();
   return *keys;
+}
+
+// "micro_batch" and "MicroBatch" are one word.
+std::string Plain(std::string_view text) {
+  std::string plain;
+  for (const char c : text) {
+    if (c != '-' && c != '_')
+      plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return plain;
+}
+
+// Keys whose last part is what `fits` wants.
+std::vector<std::string> KeysWhere(const std::function<bool(const std::string&)>& fits) {
+  std::vector<std::string> keys;
+  for (const std::string& key : SchemaKeys()) {
+    if (fits(Plain(key.substr(key.rfind('.') + 1)))) keys.push_back("--" + key);
+  }
+  return keys;
+}
+
+// The settings that a word without its group means: "--optimizer.lr" for "--lr". Empty: none, or
+// too many to say.
+std::vector<std::string> KeysMeant(const std::string& word) {
+  constexpr size_t kMostMeant = 3;
+  const std::string name = Plain(word);
+  if (name.size() < 2) return {};
+  for (const auto& fits : std::initializer_list<std::function<bool(const std::string&)>>{
+           [&](const std::string& last) { return last == name; },
+           [&](const std::string& last) { return last.starts_with(name); },
+           [&](const std::string& last) { return last.find(name) != std::string::npos; },
+           [&](const std::string& last) {
+             return base::Closest(name, std::vector<std::string_view>{last}).has_value();
+           }}) {
+    std::vector<std::string> keys = KeysWhere(fits);
+    if (!keys.empty()) return keys.size() > kMostMeant ? std::vector<std::string>() : keys;
+  }
+  return {};
 }
 
 std::optional<int64_t> ParseSeconds(const std::string& text) {
@@ -112,7 +153,14 @@ base::Error Arguments::UnknownOption(const std::string& word) const {
     for (const std::string& key : SchemaKeys()) known.push_back("--" + key);
   }
   const std::vector<std::string_view> candidates(known.begin(), known.end());
-  const std::string hint = base::DidYouMean(name, candidates);
+  std::string hint = base::DidYouMean(name, candidates);
+  const std::vector<std::string> meant =
+      overrides_ == nullptr ? std::vector<std::string>() : KeysMeant(name);
+  const bool is_whole = std::ranges::any_of(meant, [&](const std::string& key) {
+    return Plain(key.substr(key.rfind('.') + 1)) == Plain(name);
+  });
+  if (!meant.empty() && (hint.empty() || is_whole))
+    hint = "did you mean '" + Join(meant, "' or '") + "'?";
   return Wrong("unknown option '" + name + "'" + (hint.empty() ? "" : ": " + hint));
 }
 

@@ -73,6 +73,21 @@ TEST_F(ArgumentsTest, AMistypedKeyIsToldLikeAnOption) {
       "unknown option '--precison': did you mean '--precision'?; see: trainctl submit --help");
 }
 
+TEST_F(ArgumentsTest, ASettingWithoutItsGroupIsSuggestedWithIt) {
+  const auto hint = [this](const std::string& option) {
+    const std::string error = ErrorOf({"job.json", option, "1"});
+    return error.substr(0, error.find(';'));
+  };
+  EXPECT_EQ(hint("--lr"), "unknown option '--lr': did you mean '--optimizer.lr'?");
+  EXPECT_EQ(hint("--microbatch"),
+            "unknown option '--microbatch': did you mean '--train.micro_batch_size'?");
+  EXPECT_EQ(hint("--batch-size"),
+            "unknown option '--batch-size': did you mean '--train.global_batch_size' or "
+            "'--train.micro_batch_size'?");
+  EXPECT_EQ(hint("--max_step"), "unknown option '--max_step': did you mean '--train.max_steps'?");
+  EXPECT_EQ(hint("--zzz"), "unknown option '--zzz'");
+}
+
 TEST_F(ArgumentsTest, WhatIsMissingOrTooMuchIsNamed) {
   EXPECT_EQ(ErrorOf({}), "FILE is missing: the file; see: trainctl submit --help");
   EXPECT_EQ(ErrorOf({"a.json", "b.json"}),
