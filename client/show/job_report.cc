@@ -37,6 +37,12 @@ std::string OverviewText(const v1::JobDetail& detail) {
   return table.Markdown();
 }
 
+std::string SettingsText(const v1::JobDetail& detail) {
+  TextTable table({{"Setting"}, {"Value"}});
+  for (const auto& [key, value] : SettingsOf(detail)) table.AddRow({key, value});
+  return table.empty() ? "" : "\n## Settings\n\n" + table.Markdown();
+}
+
 std::string CauseText(const v1::AttemptView& attempt) {
   std::vector<std::string> causes = Causes(attempt);
   if (const auto oom = OomOf(attempt)) causes.push_back(OomText(*oom));
@@ -131,7 +137,8 @@ std::string EventsText(const v1::JobDetail& detail) {
 
 std::string JobReport(const v1::JobDetail& detail) {
   return "# " + detail.view().name() + " (" + detail.view().id() + ")\n\n" + OverviewText(detail) +
-         AttemptsText(detail) + MemoryText(detail) + SummariesText(detail) + EventsText(detail);
+         SettingsText(detail) + AttemptsText(detail) + MemoryText(detail) + SummariesText(detail) +
+         EventsText(detail);
 }
 
 }  // namespace trainctl::client

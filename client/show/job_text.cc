@@ -2,6 +2,8 @@
 
 #include "client/show/format.h"
 #include "common/base/size.h"
+#include "common/job/check_job.h"
+#include "common/job/job_json.h"
 #include "common/rank/rank_json.h"
 #include "common/rank/reduction.h"
 #include "common/wire/metric_point.h"
@@ -17,6 +19,17 @@ std::string StepsText(const v1::JobView& view) {
 }
 
 std::string TimeText(int64_t micros) { return micros == 0 ? "" : FormatTime(micros); }
+
+std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail& detail) {
+  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+  if (!job.ok()) return {};
+  std::vector<std::pair<std::string, std::string>> settings = job::Flatten(job::ResolveJob(*job));
+  std::erase_if(settings, [](const auto& setting) {
+    const std::string& value = setting.second;
+    return value == "null" || value.empty() || value == "{}";
+  });
+  return settings;
+}
 
 std::vector<std::string> Causes(const v1::AttemptView& attempt) {
   std::vector<std::string> causes;

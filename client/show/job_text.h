@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/show/text_table.h"
@@ -17,6 +18,9 @@ namespace trainctl::client {
 std::string GroupText(const v1::JobView& view);  // "lab (g3)"
 std::string StepsText(const v1::JobView& view);  // "1,200 of 2,000"
 std::string TimeText(int64_t micros);            // of 0: empty
+
+// The settings that say something, as the job was resolved; empty where it can't be read.
+std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail& detail);
 
 // What ended the attempt: "rank 1", "exit code 3", "signal 9".
 std::vector<std::string> Causes(const v1::AttemptView& attempt);

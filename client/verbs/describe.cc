@@ -7,12 +7,12 @@
 #include "client/show/format.h"
 #include "client/show/job_detail.h"
 #include "client/show/job_listing.h"
+#include "client/show/job_report.h"
 #include "client/show/job_text.h"
 #include "client/submit/prediction.h"
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
 #include "common/estimate/prediction.h"
-#include "common/job/check_job.h"
 #include "common/job/job_json.h"
 #include "common/rank/memory_kind.h"
 
@@ -47,9 +47,7 @@ std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout)
   const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
   if (!job.ok()) return "\nSettings: can't be read: " + job.error().message + "\n";
   TextTable table({{"SETTING"}, {"VALUE"}});
-  for (const auto& [key, value] : job::Flatten(job::ResolveJob(*job))) {
-    if (value != "null" && !value.empty() && value != "{}") table.AddRow({key, value});
-  }
+  for (const auto& [key, value] : SettingsOf(detail)) table.AddRow({key, value});
   return "\n" + table.Render(layout);
 }
 
@@ -164,6 +162,12 @@ class Describe : public Verb {
         context.out << DetailText(detail, context.clock().Wall(),
                                   context.surroundings.out_terminal.layout);
       }
+      context.out << std::flush;
+      return kExitOk;
+    }
+    if (context.format == OutputFormat::kMarkdown) {
+      for (const v1::JobDetail& detail : response->jobs())
+        context.out << (&detail == &response->jobs(0) ? "" : "\n") << JobReport(detail);
       context.out << std::flush;
       return kExitOk;
     }

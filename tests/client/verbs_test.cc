@@ -124,6 +124,11 @@ TEST_F(VerbsTest, DescribeShowsTheAttemptThatRanOutOfMemory) {
   job.train.micro_batch_size = 4;
   detail.set_job_json(job::ToJson(job));
   ExpectGolden("describe.txt", Trainctl({"describe", "big"}).out);
+  const std::string markdown = Trainctl({"describe", "big", "-o", "md"}).out;
+  EXPECT_EQ(markdown.find("# big (j1)\n"), 0u) << markdown;
+  for (const char* part : {"| data.path | /data/rows.json |", "## Attempt 1: OOM_GPU",
+                           "| loss |  |  | 2.5 | 2.25 |", "submitted |"})
+    EXPECT_NE(markdown.find(part), std::string::npos) << part << "\n" << markdown;
   const Json json = Json::parse(Trainctl({"describe", "big", "-o", "json"}).out);
   EXPECT_EQ(json["jobs"][0]["attempts"][0]["oom"]["requested_bytes"], int64_t{2} << 30);
   EXPECT_EQ(json["jobs"][0]["attempts"][0]["oom"]["memory"]["params"], int64_t{4} << 30);
