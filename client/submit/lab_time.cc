@@ -61,6 +61,7 @@ LabTime PredictLab(const std::vector<Assessment>& assessments) {
       lab.seconds = std::max(lab.seconds, end);
     }
   }
+  lab.used = std::ranges::count_if(free_at, [](double end) { return end > 0; });
   return lab;
 }
 
@@ -76,7 +77,7 @@ std::string LabText(const LabTime& lab, std::optional<int64_t> within_seconds) {
     left_out += "; " + Count(lab.refused, "experiment") + " would be refused and not counted";
   if (lab.experiments == 0) return "not predicted" + left_out;
   std::string text = base::FormatDuration(std::llround(lab.seconds)) + " predicted for " +
-                     Count(lab.experiments, "experiment") + " on " + Count(lab.devices, "device");
+                     Count(lab.experiments, "experiment") + " on " + Count(lab.used, "device");
   if (within_seconds) {
     text += std::string(Fits(lab, *within_seconds) ? "; fits " : "; does not fit ") +
             base::FormatDuration(*within_seconds);

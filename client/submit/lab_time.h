@@ -14,6 +14,7 @@ namespace trainctl::client {
 struct LabTime {
   double seconds = 0;       // from the first start to the last end, with nobody else on the site
   int64_t devices = 0;      // that were reckoned with
+  int64_t used = 0;         // of them: what one experiment after the other leaves idle is not
   int64_t experiments = 0;  // whose time is predicted
   int64_t unknown = 0;      // accepted, but without a predicted time
   int64_t refused = 0;

@@ -91,6 +91,20 @@ std::string PlaceText(const Assessment& assessment) {
          Plural(static_cast<int64_t>(assessment.candidates.size()), "device") + " would do" + kinds;
 }
 
+std::string FactsText(const Assessment& assessment) {
+  const job::OutputSpec& output = assessment.job.output;
+  const bool kept = output.dir && output.save != job::Save::kNone;
+  const std::optional<std::string>& choice = assessment.micro_batch_choice;
+  std::string text = "  batch   " + BatchText(assessment.batch) + "\n";
+  if (choice)
+    text += "  micro   auto: " + *choice + "; a trial proves it before the run, or halves it\n";
+  text +=
+      "  steps   " + StepsText(assessment) + "\n" + "  memory  " + MemoryText(assessment) + "\n";
+  if (assessment.time) text += "  time    " + job::TimeText(*assessment.time) + "\n";
+  if (kept) text += "  output  the model is kept in " + *output.dir + "\n";
+  return text;
+}
+
 std::string MemoryTableText(const job::MemoryEstimate& estimate, const TableLayout& layout) {
   std::vector<TextColumn> columns = {{"MEMORY A DEVICE, PREDICTED"}};
   for (size_t phase = 0; phase < estimate.phases.size(); ++phase) {

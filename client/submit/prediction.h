@@ -20,6 +20,9 @@ std::string GradientsText(const job::MemoryEstimate& estimate);
 // "host/0, host/1 (NVIDIA H200), free now", or what it would wait for.
 std::string PlaceText(const Assessment& assessment);
 
+// Batch, steps, memory, time and output, a line each.
+std::string FactsText(const Assessment& assessment);
+
 // Memory by kind at the four phases of a step, in GiB.
 std::string MemoryTableText(const job::MemoryEstimate& estimate, const TableLayout& layout);
 

@@ -8,9 +8,9 @@
 #include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/submit/dry_run.h"
 #include "client/submit/folder_claims.h"
 #include "client/submit/follow.h"
-#include "client/submit/lab_time.h"
 #include "client/submit/patience.h"
 #include "client/submit/prediction.h"
 #include "client/submit/resumed_run.h"
@@ -21,41 +21,6 @@ namespace trainctl::client {
 namespace {
 
 constexpr int kSubmitTries = 5;
-
-// ---- words ----
-
-std::string FactsText(const Assessment& assessment) {
-  const job::OutputSpec& output = assessment.job.output;
-  const bool kept = output.dir && output.save != job::Save::kNone;
-  const std::optional<std::string>& choice = assessment.micro_batch_choice;
-  std::string text = "  batch   " + BatchText(assessment.batch) + "\n";
-  if (choice)
-    text += "  micro   auto: " + *choice + "; a trial proves it before the run, or halves it\n";
-  text +=
-      "  steps   " + StepsText(assessment) + "\n" + "  memory  " + MemoryText(assessment) + "\n";
-  if (assessment.time) text += "  time    " + job::TimeText(*assessment.time) + "\n";
-  if (kept) text += "  output  the model is kept in " + *output.dir + "\n";
-  return text;
-}
-
-std::string RefusalText(const Assessment& assessment) {
-  return "would be refused here: " + job::Format(assessment.site_problems, assessment.job.name) +
-         "\n";
-}
-
-std::string DryRunText(const Assessment& assessment, bool site_known, const TableLayout& layout) {
-  std::string text = assessment.job.name + "\n" + FactsText(assessment);
-  if (!assessment.site_problems.empty()) {
-    text += "  where   " + RefusalText(assessment);
-  } else {
-    text += "  where   " +
-            (site_known ? PlaceText(assessment)
-                        : std::string("not known without a coordinator's answer")) +
-            "\n";
-  }
-  if (assessment.prediction) text += "\n" + MemoryTableText(*assessment.prediction, layout);
-  return text + "\nResolved job\n" + Json::parse(job::ToJson(assessment.job)).dump(2) + "\n";
-}
 
 // ---- requests ----
 
@@ -147,15 +112,6 @@ bool IsCertain(const base::Error& inspection, const Site& site) {
   return inspection.code == base::Code::kInvalid && !hosts.empty() && connected == hosts;
 }
 
-// Of a dry run.
-int ExitCodeOf(const std::vector<Assessment>& assessments, std::optional<int64_t> within_seconds) {
-  const bool refused = std::ranges::any_of(
-      assessments, [](const Assessment& assessment) { return !assessment.site_problems.empty(); });
-  return refused || (within_seconds && !Fits(PredictLab(assessments), *within_seconds))
-             ? kExitWouldNotRun
-             : kExitOk;
-}
-
 // A folder in which nothing is yet may still be that of a job which goes on. The coordinator
 // refuses it too; here it is for a dry run.
 void RefuseLiveOwner(Context& context, const Site& site, Assessment* assessment) {
@@ -175,31 +131,7 @@ int DryRun(Context& context, const JobFile& file, const SubmitOptions& options) 
   const base::Result<std::vector<Assessment>> assessments =
       AssessAll(context, file, site, options.force);
   if (!assessments.ok()) return Fail(context, assessments.error());
-  if (context.for_people()) {
-    Say(context, "Dry run of " + options.source + ": nothing was submitted.\n");
-    for (const Assessment& assessment : *assessments) {
-      Say(context,
-          "\n" + DryRunText(assessment, site.known, context.surroundings.out_terminal.layout));
-    }
-    if (assessments->size() > 1 || options.within_seconds) {
-      Say(context,
-          "\nAll of it: " + LabText(PredictLab(*assessments), options.within_seconds) + ".\n");
-    }
-    return ExitCodeOf(*assessments, options.within_seconds);
-  }
-  Listing listing{.collection = "jobs",
-                  .table = TextTable({{"NAME"}, {"BATCH"}, {"STEPS"}, {"MEMORY"}, {"REFUSED"}}),
-                  .name_key = "name"};
-  listing.members["dry_run"] = true;
-  listing.members["time"] = LabJson(PredictLab(*assessments), options.within_seconds);
-  for (const Assessment& assessment : *assessments) {
-    listing.records.push_back(AssessmentJson(assessment));
-    listing.table.AddRow({assessment.job.name, BatchText(assessment.batch), StepsText(assessment),
-                          MemoryText(assessment),
-                          job::Format(assessment.site_problems, assessment.job.name)});
-  }
-  Print(context, listing);
-  return ExitCodeOf(*assessments, options.within_seconds);
+  return ShowDryRun(context, *assessments, site.known, options);
 }
 
 int Report(Context& context, const v1::SubmitResponse& response,
@@ -292,8 +224,10 @@ void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options) {
       "with --wait: stop following after this time (exit status 124); the jobs go on");
   arguments.Switch(
       "--dry-run", &options->dry_run,
-      "submit nothing: show the resolved job, steps, predicted memory and where it would run; exit "
-      "status 4 where it would be refused here");
+      "submit nothing: show where it would run, steps, time and predicted memory; exit status 4 "
+      "where it would be refused here");
+  arguments.Switch("--full", &options->full,
+                   "with --dry-run: of each job its memory by kind and every setting");
   arguments.Duration("--within", &options->within_seconds,
                      "with --dry-run: say whether all of it fits this time, such as 3h; exit "
                      "status 4 where it does not");
@@ -302,6 +236,7 @@ void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options) {
                    "can't read model or data");
   arguments.Needs("--timeout", {"--wait"});
   arguments.Needs("--within", {"--dry-run"});
+  arguments.Needs("--full", {"--dry-run"});
 }
 
 int SubmitJobs(Context& context, const JobFile& file, const SubmitOptions& options) {

@@ -19,12 +19,13 @@ struct SubmitOptions {
   std::string source;  // where the jobs came from, for people: "job.json"
   bool wait = false;
   bool dry_run = false;
+  bool full = false;   // a dry run tells every setting
   bool force = false;  // also what is predicted to fit no device, or can't be read on its host
   std::optional<int64_t> timeout_seconds;  // of waiting
   std::optional<int64_t> within_seconds;   // of a dry run: what all of it is to fit
 };
 
-// --wait, --timeout, --dry-run, --within, --force.
+// --wait, --timeout, --dry-run, --full, --within, --force.
 void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options);
 
 // Prints notes, what was submitted or would be, and with `wait` the progress. Returns the exit

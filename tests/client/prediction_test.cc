@@ -56,7 +56,7 @@ TEST(LabText, SaysWhetherItFitsAndWhatIsNotCounted) {
             "not counted; "
             "1 experiment would be refused and not counted");
   EXPECT_EQ(LabText(PredictLab({Taking(3600)}), 1800),
-            "1h predicted for 1 experiment on 2 devices; does not fit 30min");
+            "1h predicted for 1 experiment on 1 device; does not fit 30min");
   EXPECT_EQ(LabText(PredictLab({unknown}), std::nullopt),
             "not predicted; 1 experiment of unknown time not counted");
 }
