@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <istream>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -29,6 +30,7 @@ struct ProgramOutput {
 
 // What surrounds the program. Filled in by main.cc.
 struct Surroundings {
+  std::istream* in = nullptr;
   std::ostream* out = nullptr;
   std::ostream* err = nullptr;
   Terminal out_terminal;

@@ -88,6 +88,7 @@ void SetFarewell(const std::string& words) {
 int Main(const std::vector<std::string>& words) {
   const base::SystemClock clock;
   Surroundings surroundings{
+      .in = &std::cin,
       .out = &std::cout,
       .err = &std::cerr,
       .out_terminal = TerminalOf(STDOUT_FILENO),

@@ -11,6 +11,7 @@ namespace trainctl::client {
 namespace {
 
 constexpr size_t kMaxJobFileBytes = 1 << 20;
+constexpr char kStandardInput[] = "stdin";
 
 std::string Absolute(const std::string& path) {
   std::error_code error;
@@ -54,6 +55,18 @@ base::Result<JobFile> OpenJobFile(const JobFileOptions& options) {
                        text.error().message};
   }
   return ReadJobText(*text, options);
+}
+
+base::Result<JobFile> ReadJobStream(std::istream& in, JobFileOptions options) {
+  options.path = kStandardInput;
+  std::string text(kMaxJobFileBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (text.size() > kMaxJobFileBytes) {
+    return base::Error{base::Code::kInvalid,
+                       options.path + ": more than " + std::to_string(kMaxJobFileBytes) + " bytes"};
+  }
+  return ReadJobText(text, options);
 }
 
 base::Result<JobFile> ReadJobText(const std::string& text, const JobFileOptions& options) {

@@ -1,6 +1,7 @@
 // Reads what submit was given: a job or lab file with the command line's overrides applied.
 #pragma once
 
+#include <istream>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct JobFile {
 // line. Paths in the file are relative to the file. Paths in overrides are relative to the current
 // folder, as every path that is typed.
 base::Result<JobFile> OpenJobFile(const JobFileOptions& options);
+
+// Of what comes in on standard input; named "stdin" in messages, with paths relative to the current
+// folder.
+base::Result<JobFile> ReadJobStream(std::istream& in, JobFileOptions options);
 
 // Of a text that came from elsewhere; options.path names it in messages.
 base::Result<JobFile> ReadJobText(const std::string& text, const JobFileOptions& options);

@@ -50,7 +50,7 @@ constexpr Words kWords[] = {
     {"import", "litgpt", ""},
     {"completion", "bash zsh", ""},
     {"fence", "", kWorkers},
-    {"recipes", "ls show path submit", "$(trainctl recipes -o name 2>/dev/null)"},
+    {"recipes", "ls show path copy submit", "$(trainctl recipes -o name 2>/dev/null)"},
 };
 
 Words WordsOf(std::string_view verb) {

@@ -8,6 +8,7 @@
 #include "client/submit/recipe_folder.h"
 #include "client/submit/submission.h"
 #include "client/verbs/verb.h"
+#include "common/base/file.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
@@ -95,34 +96,39 @@ void AddRow(const Recipe& recipe, Listing* listing) {
 class Recipes : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positionals("WORD", &words_, "ls, show ID, path ID or submit ID; none: ls",
+    arguments.Positionals("WORD", &words_,
+                          "ls, show ID, path ID, copy ID [FILE or DIR] or submit ID; none: ls",
                           /*required=*/false);
     arguments.Text(
         "--dir", "DIR", &folder_,
         "where the job files are; else TRAINCTL_RECIPES, else those that came with this program");
     DeclareSubmitOptions(arguments, &options_);
-    arguments.Overrides(
-        &overrides_,
-        "with show and submit: override a setting; also --KEY VALUE, as in --model.init random");
+    arguments.Overrides(&overrides_,
+                        "with show, copy and submit: override a setting; also --KEY VALUE, as in "
+                        "--model.init random");
     arguments.Remark(
-        "batch is global/micro. show prints the resolved job or lab, ready to be kept and changed: "
-        "trainctl recipes show single-4 > "
-        "job.json.\n"
+        "batch is global/micro. show prints the resolved job or lab; copy writes it to a file to "
+        "be "
+        "changed.\n"
         "submit takes the options of trainctl submit.");
   }
 
   int Run(Context& context) override {
     const std::string action = words_.empty() ? "ls" : words_[0];
-    const bool takes_id = action == "show" || action == "path" || action == "submit";
+    const bool copies = action == "copy";
+    const bool takes_id = copies || action == "show" || action == "path" || action == "submit";
     if (!takes_id && action != "ls") {
       return Fail(context,
                   {base::Code::kInvalid,
                    "recipes " + action +
-                       ": expected ls, show, path or submit; see: trainctl recipes --help"});
+                       ": expected ls, show, path, copy or submit; see: trainctl recipes --help"});
     }
-    if (words_.size() > (takes_id ? 2u : 1u) || (takes_id && words_.size() != 2)) {
+    const size_t most = copies ? 3 : takes_id ? 2 : 1;
+    if (words_.size() > most || (takes_id && words_.size() < 2)) {
       return Fail(context, {base::Code::kInvalid, "recipes " + action + ": expected " +
-                                                      (takes_id ? "one ID" : "nothing behind it") +
+                                                      (copies     ? "an ID, and where to"
+                                                       : takes_id ? "one ID"
+                                                                  : "nothing behind it") +
                                                       "; see: trainctl recipes --help"});
     }
     const base::Result<std::string> folder = FindRecipeFolder(context.surroundings, folder_);
@@ -157,7 +163,11 @@ class Recipes : public Verb {
     const base::Result<JobFile> file = OpenJobFile(
         {.path = recipe.path, .experiment = recipe.experiment, .overrides = overrides_});
     if (!file.ok()) return Fail(context, file.error());
-    if (action == "show") return Show(context, *file);
+    if (action == "show") {
+      context.out << TextOf(*file) << std::flush;
+      return kExitOk;
+    }
+    if (action == "copy") return Copy(context, recipe, *file);
     options_.source = recipe.path;
     NoteMissingModels(context, *file);
     return SubmitJobs(context, *file, options_);
@@ -182,10 +192,27 @@ class Recipes : public Verb {
     }
   }
 
-  static int Show(Context& context, const JobFile& file) {
-    const std::string job =
-        Json::parse(job::ToJson(job::ResolveJob(file.jobs.front()))).dump(2) + "\n";
-    context.out << (file.is_lab ? LabFileText(file.jobs) : job) << std::flush;
+  static std::string TextOf(const JobFile& file) {
+    return file.is_lab
+               ? LabFileText(file.jobs)
+               : Json::parse(job::ToJson(job::ResolveJob(file.jobs.front()))).dump(2) + "\n";
+  }
+
+  // Its paths are absolute, so that it means the same wherever it lies. Nothing is replaced.
+  int Copy(Context& context, const Recipe& recipe, const JobFile& file) const {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    fs::path target = words_.size() < 3 ? "." : words_[2];
+    if (fs::is_directory(target, error)) target /= recipe.id + ".json";
+    if (fs::exists(target, error)) {
+      return Fail(context, {base::Code::kConflict, target.lexically_normal().string() +
+                                                       " is there already: name another "
+                                                       "file behind the recipe"});
+    }
+    const std::string path = target.lexically_normal().string();
+    if (const base::Status written = base::WriteFileAtomically(path, TextOf(file)); !written.ok())
+      return Fail(context, written.error());
+    Say(context, "Wrote " + path + ". What it would do: trainctl submit " + path + " --dry-run\n");
     return kExitOk;
   }
 

@@ -7,8 +7,10 @@ namespace {
 class Submit : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positional("FILE", &file_.path,
-                         "a job file, or a lab file {\"base\": …, \"experiments\": […]}");
+    arguments.Positional(
+        "FILE", &file_.path,
+        "a job file, or a lab file {\"base\": …, \"experiments\": […]}; - reads standard "
+        "input");
     DeclareSubmitOptions(arguments, &options_);
     arguments.Text("--name", "NAME", &file_.name,
                    "of the job, or of a lab file's group; else the file's");
@@ -21,9 +23,11 @@ class Submit : public Verb {
   }
 
   int Run(Context& context) override {
-    const base::Result<JobFile> file = OpenJobFile(file_);
+    const bool piped = file_.path == "-";
+    const base::Result<JobFile> file =
+        piped ? ReadJobStream(*context.surroundings.in, file_) : OpenJobFile(file_);
     if (!file.ok()) return Fail(context, file.error());
-    options_.source = file_.path;
+    options_.source = piped ? "standard input" : file_.path;
     return SubmitJobs(context, *file, options_);
   }
 

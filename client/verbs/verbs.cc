@@ -41,7 +41,8 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl submit job.json --dry-run\n"
      "  trainctl submit job.json --train.micro_batch_size 4 --name tiny-mb4\n"
      "  trainctl submit job.json --set optimizer.lr=1e-4 --set devices=2\n"
-     "  trainctl submit lab.json --wait && trainctl compare\n",
+     "  trainctl submit lab.json --wait && trainctl compare\n"
+     "  trainctl recipes show single-4 | trainctl submit - --dry-run\n",
      MakeSubmit},
     {"sweep", "one job for each value of a setting; the curve of time and memory over it",
      "  trainctl sweep job.json --set train.micro_batch_size=1,2,4,8 --stop-at-oom\n"
@@ -59,7 +60,7 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl recipes submit single-4 --wait\n"
      "  trainctl recipes submit lab-single --dry-run\n"
      "  trainctl recipes submit single-4 --model.path ~/models/TinyLlama --model.init pretrained\n"
-     "  trainctl recipes show single-4 > job.json\n",
+     "  trainctl recipes copy single-4 .\n",
      MakeRecipes},
     {"import", "a job file out of a LitGPT recipe and the overrides of its command line",
      "  trainctl import litgpt config.yaml --train.micro_batch_size 4 -o job.json\n"

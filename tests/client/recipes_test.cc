@@ -1,5 +1,6 @@
 #include "client/exit_code.h"
 #include "client/show/output.h"
+#include "common/base/file.h"
 #include "common/job/job_json.h"
 #include "tests/checkout.h"
 #include "tests/client/client_test.h"
@@ -75,6 +76,23 @@ TEST_F(RecipesTest, OneIsShownAsAJobFileThatCanBeSubmitted) {
   const job::ReadJob lab = job::ReadJobFile(Trainctl({"recipes", "show", "lab-single"}).out, {});
   ASSERT_TRUE(lab.lab) << job::Format(lab.problems, "shown");
   EXPECT_EQ(lab.lab->experiments.size(), 2u);
+}
+
+TEST_F(RecipesTest, OneIsCopiedToAFileThatMeansTheSameElsewhere) {
+  const ScratchFolder elsewhere;
+  const Ended ended =
+      Trainctl({"recipes", "copy", "single-10", elsewhere.path(), "--devices", "2"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const std::string path = elsewhere / "single-10.json";
+  const job::ReadJob read = job::ReadJobFile(*base::ReadFile(path, 1 << 20), {});
+  ASSERT_TRUE(read.job) << job::Format(read.problems, path);
+  EXPECT_EQ(read.job->devices, 2);
+  EXPECT_EQ(read.job->model.path, folder_ / "single/tiny");
+  const Ended again = Trainctl({"recipes", "copy", "single-10", path});
+  EXPECT_EQ(again.code, kExitFailure);
+  EXPECT_NE(again.err.find(path + " is there already"), std::string::npos) << again.err;
+  EXPECT_EQ(Trainctl({"recipes", "copy", "lab-single", elsewhere / "mine.json"}).code, 0);
+  EXPECT_TRUE(job::ReadJobFile(*base::ReadFile(elsewhere / "mine.json", 1 << 20), {}).lab);
 }
 
 TEST_F(RecipesTest, OneExperimentIsSubmittedAsAJobAndALabAsAGroup) {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <sstream>
+
 #include "client/exit_code.h"
 #include "client/show/output.h"
 #include "common/estimate/prediction.h"
@@ -98,6 +101,18 @@ TEST_F(SubmitTest, AllProblemsOfAFileAreListedAndNothingIsSent) {
   EXPECT_NE(ended.err.find("bad.json:2: presicion"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("model.path"), std::string::npos) << ended.err;
   EXPECT_TRUE(coordinator_.submissions.empty());
+}
+
+TEST_F(SubmitTest, AJobFileMayComeFromStandardInput) {
+  std::istringstream job(kJob), bad("{\"version\": 1,\n \"presicion\": 3}");
+  surroundings_.in = &job;
+  EXPECT_EQ(Trainctl({"submit", "-", "--name", "piped"}).code, 0);
+  EXPECT_EQ(SubmittedJob().name, "piped");
+  EXPECT_EQ(SubmittedJob().data.path, "/data/rows.json");
+  surroundings_.in = &bad;
+  const Ended refused = Trainctl({"submit", "-"});
+  EXPECT_EQ(refused.code, kExitUsage);
+  EXPECT_NE(refused.err.find("stdin:2: presicion"), std::string::npos) << refused.err;
 }
 
 TEST_F(SubmitTest, AMissingFileIsNotFound) {
@@ -215,6 +230,7 @@ TEST_F(SubmitTest, OptionsThatNeedAnotherAreRefusedWithoutIt) {
     EXPECT_NE(ended.err.find(option + " has a meaning only with " + partner), std::string::npos)
         << ended.err;
   }
+  EXPECT_EQ(Trainctl({"submit", path, "--full"}).code, kExitUsage);
   EXPECT_TRUE(coordinator_.submissions.empty());
 }
 
@@ -237,11 +253,29 @@ TEST_F(SubmitTest, FewerRowsThanAGlobalBatchAreAFaultOfTheFile) {
   }
 }
 
-TEST_F(SubmitTest, DryRunShowsBatchStepsMemoryPlaceAndTheResolvedJob) {
+TEST_F(SubmitTest, DryRunShowsPlaceBatchStepsAndMemoryOnOnePage) {
   const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--dry-run"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_TRUE(coordinator_.submissions.empty());
   ExpectGolden("dry-run.txt", Portable(ended.out));
+}
+
+TEST_F(SubmitTest, AFullDryRunShowsEverySetting) {
+  const std::string out = Trainctl({"submit", File("tiny.json", kJob), "--dry-run", "--full"}).out;
+  const Json job = Json::parse(out.substr(out.find("Resolved job\n") + 13));
+  EXPECT_EQ(job["optimizer"]["name"], "adamw");
+  EXPECT_EQ(out.find("--full"), std::string::npos);
+}
+
+TEST_F(SubmitTest, DryRunOfALabIsALineAJob) {
+  const std::string path = File("my-lab.json", kLab);
+  const std::string out = Trainctl({"submit", path, "--dry-run"}).out;
+  EXPECT_NE(out.find("NAME     STEPS  "), std::string::npos) << out;
+  EXPECT_NE(out.find("micro-4     12  "), std::string::npos) << out;
+  EXPECT_EQ(out.find("before_forward"), std::string::npos) << out;
+  EXPECT_LE(std::ranges::count(out, '\n'), 24);
+  EXPECT_NE(Trainctl({"submit", path, "--dry-run", "--full"}).out.find("before_forward"),
+            std::string::npos);
 }
 
 TEST_F(SubmitTest, DryRunAsJson) {

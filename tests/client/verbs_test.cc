@@ -500,7 +500,7 @@ TEST_F(VerbsTest, EveryExplanationIsAParagraphOfReadableLinesWithSomethingToTry)
 TEST_F(VerbsTest, CompletionIsForTwoShells) {
   const std::string bash = Trainctl({"completion", "bash"}).out;
   EXPECT_NE(bash.find("submit) flags=\"--wait --timeout --dry-run"), std::string::npos);
-  EXPECT_NE(bash.find("words=\"ls show path submit $(trainctl recipes -o name 2>/dev/null)\""),
+  EXPECT_NE(bash.find("words=\"ls show path copy submit $(trainctl recipes -o name 2>/dev/null)\""),
             std::string::npos);
   EXPECT_NE(bash.find(" micro_batch "), std::string::npos);
   const std::string zsh = Trainctl({"completion", "zsh"}).out;
