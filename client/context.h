@@ -20,6 +20,7 @@ namespace trainctl::client {
 struct Terminal {
   bool is_terminal = false;
   bool interactive = false;  // lines may be redrawn
+  bool unicode = true;       // more than ASCII may be drawn
   TableLayout layout;        // width and colour
 };
 

@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -24,13 +26,26 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// Where no locale is set, as in most containers, terminals do; "C" and "…ISO-8859-1" do not.
+bool ShowsUnicode() {
+  std::string locale;
+  for (const char* name : {"LANG", "LC_CTYPE", "LC_ALL"}) {
+    if (const std::string value = Environment(name); !value.empty()) locale = value;
+  }
+  std::ranges::transform(locale, locale.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return locale.empty() || locale.find("utf-8") != std::string::npos ||
+         locale.find("utf8") != std::string::npos;
+}
+
 Terminal TerminalOf(int file) {
-  if (!isatty(file)) return {};
+  if (!isatty(file)) return {.unicode = ShowsUnicode()};
   const bool dumb = Environment("TERM") == "dumb";
   winsize size{};
   const int width = ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
   return {.is_terminal = true,
           .interactive = !dumb,
+          .unicode = ShowsUnicode(),
           .layout = {.width = width, .colour = !dumb && Environment("NO_COLOR").empty()}};
 }
 

@@ -44,6 +44,7 @@ constexpr Words kWords[] = {
     {"cancel", "", kJobs},
     {"resume", "", kJobs},
     {"compare", "", kJobs},
+    {"plot", "", kJobs},
     {"metrics", "", kJobs},
     {"export", "", kJobs},
     {"artifacts", "ls get", kJobs},
@@ -86,8 +87,8 @@ _trainctl() {
   }
   return text + R"script(  esac
   case ${COMP_WORDS[COMP_CWORD-1]} in
-    -o | --output) [ "${COMP_WORDS[1]}" = import ] || words=")script" +
-         std::string(kFormats) + R"script(" ;;
+    -o | --output) case ${COMP_WORDS[1]} in import | plot) ;; *) words=")script" +
+         std::string(kFormats) + R"script(" ;; esac ;;
   esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
@@ -127,7 +128,7 @@ _trainctl() {
     text += " ;;\n";
   }
   return text + R"script(  esac
-  if [[ $words[CURRENT-1] == (-o|--output) && $words[2] != import ]]; then
+  if [[ $words[CURRENT-1] == (-o|--output) && $words[2] != (import|plot) ]]; then
     compadd -- )script" +
          std::string(kFormats) + R"script(
   elif [[ $words[CURRENT] == -* ]]; then

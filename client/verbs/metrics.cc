@@ -1,9 +1,9 @@
 #include "client/exit_code.h"
 #include "client/naming.h"
 #include "client/show/format.h"
+#include "client/show/metric_names.h"
 #include "client/show/point_record.h"
 #include "client/verbs/verb.h"
-#include "common/base/did_you_mean.h"
 #include "common/rank/metric.h"
 
 namespace trainctl::client {
@@ -14,19 +14,6 @@ std::vector<TextCell> PointRow(const v1::MetricPoint& point) {
   return {point.name(), WithThousands(point.step()),
           point.has_rank() ? std::to_string(point.rank()) : "", point.phase(),
           FormatWithUnit(point.value(), metric != nullptr ? metric->unit : "")};
-}
-
-base::Status CheckNames(const std::vector<std::string>& names) {
-  std::vector<std::string_view> known;
-  for (const job::MetricInfo& metric : job::Metrics()) known.push_back(metric.name);
-  for (const std::string& name : names) {
-    if (job::FindMetric(name) != nullptr) continue;
-    const std::string hint = base::DidYouMean(name, known);
-    return base::Error{base::Code::kInvalid, "no metric '" + name + "'" +
-                                                 (hint.empty() ? "" : ": " + hint) +
-                                                 "; there are " + Join(known, ", ")};
-  }
-  return base::Ok{};
 }
 
 class Metrics : public Verb {
@@ -78,9 +65,9 @@ class Metrics : public Verb {
 
   base::Result<v1::MetricsRequest> Request() const {
     v1::MetricsRequest request;
-    const std::vector<std::string> names = Split(names_, ',');
-    if (const base::Status known = CheckNames(names); !known.ok()) return known.error();
-    for (const std::string& name : names) request.add_names(name);
+    const base::Result<std::vector<job::Metric>> metrics = ParseMetricNames(names_);
+    if (!metrics.ok()) return metrics.error();
+    for (const job::Metric metric : *metrics) request.add_names(std::string(job::Name(metric)));
     if (rank_) request.set_rank(*rank_);
     return request;
   }

@@ -17,6 +17,7 @@ std::unique_ptr<Verb> MakeImport();
 std::unique_ptr<Verb> MakeLocal();
 std::unique_ptr<Verb> MakeLogs();
 std::unique_ptr<Verb> MakeMetrics();
+std::unique_ptr<Verb> MakePlot();
 std::unique_ptr<Verb> MakeQuickstart();
 std::unique_ptr<Verb> MakeRecipes();
 std::unique_ptr<Verb> MakeResume();
@@ -104,6 +105,12 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl compare my-lab --base tiny-fp32\n"
      "  trainctl compare my-lab -o md > table.md\n",
      MakeCompare},
+    {"plot", "curves of a run or of several, in the terminal or as a picture",
+     "  trainctl plot j12\n"
+     "  trainctl plot my-lab --metric loss,val_loss --log\n"
+     "  trainctl plot j12 j13 --metric memory_allocated_bytes --rank 0 --time\n"
+     "  trainctl plot my-lab -o svg > loss.svg\n",
+     MakePlot},
     {"metrics", "the points of a run's curves, one a line",
      "  trainctl metrics j12 --name loss\n"
      "  trainctl metrics j12 --name loss,val_loss -o csv > loss.csv\n"

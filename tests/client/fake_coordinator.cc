@@ -219,7 +219,15 @@ base::Status FakeApi::Metrics(const v1::MetricsRequest& request,
   fake_->metrics_request = request;
   if (fake_->Find(request.job()).empty()) return NotFound(request.job());
   v1::MetricsResponse response;
-  for (const v1::MetricPoint& point : fake_->points) *response.add_points() = point;
+  const auto of_job = fake_->job_points.find(fake_->Find(request.job()).front()->id());
+  for (const v1::MetricPoint& point :
+       of_job == fake_->job_points.end() ? fake_->points : of_job->second) {
+    const bool wanted =
+        request.names().empty() || std::ranges::count(request.names(), point.name()) > 0;
+    const bool of_rank =
+        !request.has_rank() || (point.has_rank() && point.rank() == request.rank());
+    if (wanted && of_rank) *response.add_points() = point;
+  }
   on_message(response);
   return base::Ok{};
 }

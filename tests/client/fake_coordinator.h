@@ -19,7 +19,8 @@ struct FakeCoordinator {
   std::vector<v1::WorkerView> workers;
   std::string site;
   v1::CompareResponse comparison;
-  std::vector<v1::MetricPoint> points;
+  std::vector<v1::MetricPoint> points;                             // of every job
+  std::map<std::string, std::vector<v1::MetricPoint>> job_points;  // of a job, by its id
   std::vector<v1::LogChunk> log;
   base::Result<v1::EarlierRunsResponse> earlier_runs = v1::EarlierRunsResponse();
   std::map<int64_t, std::vector<v1::LogChunk>>

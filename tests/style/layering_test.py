@@ -128,6 +128,7 @@ ROOMS = {
         VALUES + ["common/advice", "common/wire", "proto", "client", "client/show"],
         ["Protobuf"],
     ),
+    "client/plot": (VALUES + ["proto", "client", "client/show"], []),
     "client/files": (VALUES + ["common/wire", "proto", "client", "client/show"], []),
     "client/verbs": (
         VALUES
@@ -138,6 +139,7 @@ ROOMS = {
             "client/show",
             "client/submit",
             "client/files",
+            "client/plot",
             "client/litgpt",
         ],
         [],

@@ -1,0 +1,50 @@
+// Curves of metrics and the axes that they are drawn on. Pure values.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace trainctl::client {
+
+struct Sample {
+  double x = 0;  // a step, or seconds since the job's start
+  double y = 0;  // finite
+};
+
+struct Curve {
+  std::string label;            // as a job calls itself: not escaped
+  std::vector<Sample> samples;  // by x
+};
+
+struct Plot {
+  std::string title;
+  std::string unit;        // of y: as MetricInfo's
+  bool over_time = false;  // x is seconds, else steps
+  bool log = false;        // y is drawn by its logarithm; what is not above 0 is left out
+  std::vector<Curve> curves;
+};
+
+struct Axis {
+  double low = 0, high = 1;
+  bool log = false;
+  std::vector<double> ticks;  // rising, within the range
+
+  // 0 at low, 1 at high.
+  double Place(double value) const;
+};
+
+// Of all samples; at most that many ticks. The ends of y are ticks, those of x need not be.
+Axis AxisOfX(const Plot& plot, int most_ticks);
+Axis AxisOfY(const Plot& plot, int most_ticks);
+
+// "1,000" steps, "2:30" of time; values with their unit.
+std::string TickOfX(const Plot& plot, double x);
+std::string TickOfY(const Plot& plot, double y);
+
+// At most four samples a bucket of equal width on the axis: the first, the least, the largest and
+// the last, by x. A spike of one sample stays, however long the curve is.
+std::vector<Sample> Downsample(std::span<const Sample> samples, const Axis& x, size_t buckets);
+
+}  // namespace trainctl::client

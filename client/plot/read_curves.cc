@@ -1,0 +1,92 @@
+#include "client/plot/read_curves.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "client/show/format.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr int64_t kGang = -1;
+
+// The points of one metric and rank; those of a phase come behind those of another.
+struct Series {
+  std::vector<std::pair<int64_t, Sample>> points;  // by step
+  bool has_phases = false;
+};
+
+using Key = std::pair<std::string, int64_t>;  // metric and rank
+
+// The largest of each step.
+std::vector<Sample> SamplesOf(Series series) {
+  if (series.has_phases) {
+    std::ranges::stable_sort(series.points, {}, &std::pair<int64_t, Sample>::first);
+  }
+  std::vector<Sample> samples;
+  int64_t last_step = -1;
+  for (const auto& [step, sample] : series.points) {
+    if (samples.empty() || step != last_step) {
+      samples.push_back(sample);
+    } else if (sample.y > samples.back().y) {
+      samples.back() = sample;
+    }
+    last_step = step;
+  }
+  return samples;
+}
+
+std::string LabelOf(const v1::JobView& job, const Key& key, const CurvesWanted& wanted,
+                    bool several_ranks) {
+  std::string label = job.name() + " (" + job.id() + ")";
+  if (wanted.metrics.size() > 1) label += ", " + key.first;
+  if (key.second != kGang && (several_ranks || wanted.rank))
+    label += ", rank " + std::to_string(key.second);
+  return label;
+}
+
+}  // namespace
+
+base::Result<std::vector<Curve>> ReadCurves(Api& api, const v1::JobView& job,
+                                            const CurvesWanted& wanted) {
+  v1::MetricsRequest request;
+  request.set_job(job.id());
+  for (const job::Metric metric : wanted.metrics) request.add_names(std::string(job::Name(metric)));
+  std::map<Key, Series> all;
+  int64_t start = job.started_at();
+  const base::Status read = api.Metrics(request, [&](const v1::MetricsResponse& response) {
+    for (const v1::MetricPoint& point : response.points()) {
+      const int64_t rank = point.has_rank() ? point.rank() : kGang;
+      if (!std::isfinite(point.value()) || (wanted.rank && rank != kGang && rank != *wanted.rank))
+        continue;
+      if (start == 0) start = point.time();
+      Series& series = all[{point.name(), rank}];
+      const double seconds = static_cast<double>(point.time() - start) / 1e6;
+      const double x = wanted.over_time ? seconds : static_cast<double>(point.step());
+      series.points.push_back({point.step(), {x, point.value()}});
+      series.has_phases = series.has_phases || !point.phase().empty();
+    }
+    return true;
+  });
+  if (!read.ok()) return read.error();
+  const bool several_ranks =
+      std::ranges::any_of(all, [](const auto& entry) { return entry.first.second > 0; });
+  std::vector<Curve> curves;
+  for (const job::Metric metric : wanted.metrics) {
+    for (auto& [key, series] : all) {
+      if (key.first != job::Name(metric)) continue;
+      curves.push_back({LabelOf(job, key, wanted, several_ranks), SamplesOf(std::move(series))});
+    }
+  }
+  return curves;
+}
+
+std::string TitleOf(const std::vector<job::Metric>& metrics) {
+  std::vector<std::string_view> labels;
+  for (const job::Metric metric : metrics) labels.push_back(job::Info(metric).label);
+  return Join(labels, ", ");
+}
+
+}  // namespace trainctl::client

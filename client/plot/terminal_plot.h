@@ -1,0 +1,20 @@
+// A plot in characters. Pure.
+#pragma once
+
+#include <string>
+
+#include "client/plot/curve.h"
+
+namespace trainctl::client {
+
+struct TerminalPlotOptions {
+  int width = 80;       // columns, at least 40
+  int height = 20;      // lines of the drawing itself, at least 4
+  bool colour = false;  // curves are told apart by it, else by letters
+  bool unicode = true;  // dots in Braille, 2 × 4 a character; else ASCII alone
+};
+
+// Title, drawing with axes, and a line a curve with its last value.
+std::string TerminalPlot(const Plot& plot, const TerminalPlotOptions& options);
+
+}  // namespace trainctl::client

@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <utility>
+
+#include "client/exit_code.h"
+#include "client/naming.h"
+#include "client/plot/read_curves.h"
+#include "client/plot/svg_plot.h"
+#include "client/plot/terminal_plot.h"
+#include "client/show/format.h"
+#include "client/show/metric_names.h"
+#include "client/verbs/verb.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr size_t kMostCurves = 24;
+constexpr int kWidthUnknown = 100;
+constexpr int64_t kHeight = 20, kTallest = 200;
+
+// They are drawn on one axis.
+base::Status CheckUnits(const std::vector<job::Metric>& metrics) {
+  for (const job::Metric metric : metrics) {
+    if (job::Info(metric).unit == job::Info(metrics.front()).unit) continue;
+    return base::Error{base::Code::kInvalid,
+                       std::string(job::Name(metrics.front())) + " and " +
+                           std::string(job::Name(metric)) +
+                           " have different units: plot them one after the other"};
+  }
+  return base::Ok{};
+}
+
+Json CurvesJson(const Plot& plot) {
+  Json curves = Json::array();
+  for (const Curve& curve : plot.curves) {
+    Json points = Json::array();
+    for (const Sample& sample : curve.samples) points.push_back({sample.x, sample.y});
+    curves.push_back({{"label", curve.label}, {"points", points}});
+  }
+  return {{"title", plot.title},
+          {"unit", plot.unit},
+          {"x", plot.over_time ? "seconds" : "step"},
+          {"curves", curves}};
+}
+
+class PlotVerb : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positionals("JOB", &jobs_, "ids or names of jobs and groups", /*required=*/true);
+    arguments.Text("--metric", "NAME,…", &metric_, "what to draw; else the training loss");
+    arguments.Number("--rank", "N", &rank_, "of a metric that each rank has: only this rank's");
+    arguments.Switch("--time", &over_time_, "over the time since each job's start, not the step");
+    arguments.Switch("--log", &log_, "by the logarithm of the value");
+    arguments.Number("--height", "LINES", &height_, "of the drawing in the terminal; else 20");
+    arguments.Switch("--ascii", &ascii_, "no character but those of ASCII");
+    arguments.Text("-o,--output", "FORMAT", &format_,
+                   "table: drawn in the terminal; svg: a picture; json: all points");
+    arguments.Remark(
+        "Curves that are longer than the drawing is wide keep the least and the largest of each "
+        "column, so that no spike is lost.");
+  }
+
+  int Run(Context& context) override {
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    const base::Result<std::vector<job::Metric>> metrics =
+        ParseMetricNames(metric_.empty() ? std::string(job::Name(job::Metric::kLoss)) : metric_);
+    if (!metrics.ok()) return Fail(context, metrics.error());
+    if (const base::Status alike = CheckUnits(*metrics); !alike.ok())
+      return Fail(context, alike.error());
+    if (!format_.empty() && format_ != "table" && format_ != "svg" && format_ != "json") {
+      return Fail(context,
+                  {base::Code::kInvalid, "-o " + format_ + ": expected table, svg or json"});
+    }
+    Plot plot{.title = TitleOf(*metrics),
+              .unit = std::string(job::Info(metrics->front()).unit),
+              .over_time = over_time_,
+              .log = log_};
+    for (const std::string& word : jobs_) {
+      const base::Status added = AddCurves(context, **api, word, *metrics, &plot);
+      if (!added.ok()) return Fail(context, added.error());
+    }
+    if (const base::Status drawable = Check(plot); !drawable.ok())
+      return Fail(context, drawable.error());
+    context.out << Drawn(context, plot) << std::flush;
+    return kExitOk;
+  }
+
+ private:
+  base::Status AddCurves(Context& context, Api& api, const std::string& word,
+                         const std::vector<job::Metric>& metrics, Plot* plot) const {
+    const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, word));
+    if (!jobs.ok()) return jobs.error();
+    for (const v1::JobDetail& detail : jobs->jobs()) {
+      const v1::JobView& view = detail.view();
+      base::Result<std::vector<Curve>> curves =
+          ReadCurves(api, view, {.metrics = metrics, .rank = rank_, .over_time = over_time_});
+      if (!curves.ok()) return curves.error();
+      if (curves->empty()) {
+        context.err << "note: " << view.name() << " (" << view.id() << ") has no points of "
+                    << plot->title << (view.state() == "FINISHED" ? "" : " yet") << std::endl;
+      }
+      for (Curve& curve : *curves) plot->curves.push_back(std::move(curve));
+    }
+    return base::Ok{};
+  }
+
+  base::Status Check(const Plot& plot) const {
+    if (plot.curves.empty()) return base::Error{base::Code::kNotFound, "there is nothing to draw"};
+    if (plot.curves.size() > kMostCurves) {
+      return base::Error{base::Code::kInvalid,
+                         std::to_string(plot.curves.size()) + " curves: expected at most " +
+                             std::to_string(kMostCurves) + "; --rank N draws one rank's"};
+    }
+    const auto has_positive = [](const Curve& curve) {
+      return std::ranges::any_of(curve.samples, [](const Sample& s) { return s.y > 0; });
+    };
+    if (plot.log && std::ranges::none_of(plot.curves, has_positive))
+      return base::Error{base::Code::kInvalid, "--log: no value is above 0"};
+    return base::Ok{};
+  }
+
+  std::string Drawn(const Context& context, const Plot& plot) const {
+    if (format_ == "svg") return SvgPlot(plot);
+    if (format_ == "json") return RenderDocument(CurvesJson(plot));
+    const Terminal& terminal = context.surroundings.out_terminal;
+    return TerminalPlot(plot,
+                        {.width = terminal.layout.width > 0 ? terminal.layout.width : kWidthUnknown,
+                         .height = static_cast<int>(std::min(height_.value_or(kHeight), kTallest)),
+                         .colour = terminal.layout.colour,
+                         .unicode = terminal.unicode && !ascii_});
+  }
+
+  std::vector<std::string> jobs_;
+  std::string metric_, format_;
+  std::optional<int64_t> rank_, height_;
+  bool over_time_ = false, log_ = false, ascii_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakePlot() { return std::make_unique<PlotVerb>(); }
+
+}  // namespace trainctl::client

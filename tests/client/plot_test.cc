@@ -1,0 +1,201 @@
+#include <cmath>
+#include <sstream>
+
+#include "client/exit_code.h"
+#include "client/plot/curve.h"
+#include "client/plot/svg_plot.h"
+#include "client/plot/terminal_plot.h"
+#include "client/show/format.h"
+#include "client/show/output.h"
+#include "tests/client/client_test.h"
+#include "tests/client/golden.h"
+
+namespace trainctl::client {
+namespace {
+
+Plot Falling(int steps) {
+  Plot plot{.title = "training loss"};
+  for (const char* name : {"full (j1)", "lora (j2)"}) {
+    Curve& curve = plot.curves.emplace_back();
+    curve.label = name;
+    for (int step = 0; step < steps; ++step) {
+      const double at = step, tempo = plot.curves.size() == 1 ? 10 : 30;
+      curve.samples.push_back({at, 1 + 3 * std::exp(-at / tempo)});
+    }
+  }
+  return plot;
+}
+
+TEST(Downsample, ASpikeOfOneSampleStays) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 1'000'000; ++i) samples.push_back({static_cast<double>(i), 1});
+  samples[765'432].y = 99;
+  samples[123'456].y = -5;
+  const std::vector<Sample> kept =
+      Downsample(samples, {.low = 0, .high = 999'999}, /*buckets=*/100);
+  EXPECT_LE(kept.size(), 400u);
+  const auto has = [&](double y) {
+    return std::ranges::any_of(kept, [y](const Sample& sample) { return sample.y == y; });
+  };
+  EXPECT_TRUE(has(99));
+  EXPECT_TRUE(has(-5));
+  EXPECT_TRUE(std::ranges::is_sorted(kept, {}, &Sample::x));
+  EXPECT_EQ(kept.front().x, 0);
+  EXPECT_EQ(kept.back().x, 999'999);
+}
+
+TEST(Axis, TicksAreRoundNumbersAndYEndsOnThem) {
+  Plot plot{.curves = {{"a", {{0, 0.83}, {97, 4.1}}}}};
+  EXPECT_EQ(AxisOfY(plot, 5).ticks, (std::vector<double>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(AxisOfX(plot, 5).ticks, (std::vector<double>{0, 20, 40, 60, 80}));
+  plot.unit = "bytes";
+  plot.curves[0].samples = {{0, 0}, {1, 3.5 * (1 << 30)}};
+  EXPECT_EQ(TickOfY(plot, AxisOfY(plot, 5).ticks[1]), "1.00 GiB");
+  plot.over_time = true;
+  plot.curves[0].samples = {{0, 1}, {3000, 2}};
+  EXPECT_EQ(TickOfX(plot, AxisOfX(plot, 6).ticks[1]), "10:00");
+}
+
+TEST(Axis, ALogarithmicOneHasPowersAndWhatIsBetween) {
+  const Plot plot{.log = true, .curves = {{"a", {{0, 0.3}, {1, 40}, {2, 0}, {3, -1}}}}};
+  const Axis axis = AxisOfY(plot, 10);
+  EXPECT_EQ(axis.low, 0.2);
+  EXPECT_EQ(axis.high, 50);
+  EXPECT_EQ(axis.ticks.size(), 8u);
+  EXPECT_NEAR(axis.Place(std::sqrt(0.2 * 50)), 0.5, 1e-9);
+}
+
+TEST(Axis, OfOneValueHasRoomAroundIt) {
+  const Plot plot{.curves = {{"a", {{7, 2}}}}};
+  const Axis y = AxisOfY(plot, 4), x = AxisOfX(plot, 4);
+  EXPECT_LT(y.low, 2);
+  EXPECT_GT(y.high, 2);
+  EXPECT_LT(x.low, x.high);
+}
+
+TEST(TerminalPlot, InBraille) {
+  Plot plot = Falling(100);
+  plot.curves.resize(1);
+  ExpectGolden("plot.txt", TerminalPlot(plot, {.width = 60, .height = 10}));
+}
+
+TEST(TerminalPlot, InAsciiCurvesAreLetters) {
+  const std::string text =
+      TerminalPlot(Falling(100), {.width = 60, .height = 10, .unicode = false});
+  for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= ' ' && c <= '~')) << text;
+  ExpectGolden("plot-ascii.txt", text);
+}
+
+TEST(TerminalPlot, ColoursDoNotCountAsWidth) {
+  const TerminalPlotOptions plain{.width = 60, .height = 6}, colour{60, 6, true};
+  Plot plot = Falling(100);
+  plot.curves.resize(1);
+  std::string text = TerminalPlot(plot, colour);
+  EXPECT_NE(text.find("\xff[32m"), std::string::npos);
+  for (const char* code : {"\xff[32m", "\xff[0m"}) {
+    for (size_t at = text.find(code); at != std::string::npos; at = text.find(code))
+      text.erase(at, std::string(code).size());
+  }
+  EXPECT_EQ(text, TerminalPlot(plot, plain));
+}
+
+TEST(SvgPlot, IsOneElementWhoseTextsAreEscaped) {
+  Plot plot = Falling(100);
+  plot.curves[0].label = "<script>alert(1)</script> & \"x\" \x1b[2J";
+  const std::string svg = SvgPlot(plot);
+  EXPECT_EQ(svg.find("<svg xmlns="), 0u);
+  EXPECT_EQ(svg.find("<script"), std::string::npos);
+  EXPECT_NE(svg.find("&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;x&quot; \\u001b[2J"),
+            std::string::npos)
+      << svg;
+  EXPECT_NE(svg.find("<polyline class=\"c\" stroke=\"#0072b2\" points=\"90.0,"), std::string::npos);
+  EXPECT_EQ(svg.find("http", svg.find("2000/svg")), std::string::npos) << "nothing is loaded";
+}
+
+v1::MetricPoint CurvePoint(const std::string& name, int64_t step, double value, int64_t rank = -1,
+                           const std::string& phase = "") {
+  v1::MetricPoint point;
+  point.set_name(name);
+  point.set_step(step);
+  point.set_value(value);
+  point.set_time(950'000'000 + 2'000'000 * step);
+  if (rank >= 0) point.set_rank(rank);
+  point.set_phase(phase);
+  return point;
+}
+
+class PlotTest : public ClientTest {
+ protected:
+  PlotTest() {
+    coordinator_.jobs = {RunningJob("j1", "full"), FinishedJob("j2", "lora", "SUCCEEDED")};
+    coordinator_.job_points["j1"] = {CurvePoint("loss", 0, 4), CurvePoint("loss", 1, NAN),
+                                     CurvePoint("loss", 2, 2), CurvePoint("val_loss", 1, 3)};
+    coordinator_.job_points["j2"] = {CurvePoint("loss", 0, 5), CurvePoint("loss", 1, 3)};
+    const char* name = "memory_allocated_bytes";
+    for (const int64_t rank : {0, 1}) {
+      for (const int64_t step : {0, 1}) {
+        coordinator_.job_points["j1"].push_back(CurvePoint(
+            name, step, 100.0 * static_cast<double>(rank + step), rank, "after_forward"));
+      }
+      for (const int64_t step : {0, 1}) {
+        coordinator_.job_points["j1"].push_back(CurvePoint(name, step, 50, rank, "before_forward"));
+      }
+    }
+  }
+
+  Json Curves(std::vector<std::string> words) {
+    words.insert(words.begin(), "plot");
+    words.insert(words.end(), {"-o", "json"});
+    const Ended ended = Trainctl(words);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return Json::parse(ended.out);
+  }
+};
+
+TEST_F(PlotTest, SeveralJobsAreOverlaid) {
+  const Json json = Curves({"full", "lora"});
+  EXPECT_EQ(json["title"], "training loss");
+  EXPECT_EQ(json["curves"][0],
+            (Json{{"label", "full (j1)"}, {"points", Json::parse("[[0.0, 4.0], [2.0, 2.0]]")}}));
+  EXPECT_EQ(json["curves"][1]["label"], "lora (j2)");
+  EXPECT_NE(Trainctl({"plot", "full", "lora"}).out.find("a full (j1): 2 at the end"),
+            std::string::npos);
+}
+
+TEST_F(PlotTest, MetricsOfOneUnitAreDrawnTogetherOverTime) {
+  const Json json = Curves({"full", "--metric", "loss,val_loss", "--time"});
+  EXPECT_EQ(json["x"], "seconds");
+  EXPECT_EQ(json["curves"][0]["points"][1], Json::parse("[4.0, 2.0]"));
+  EXPECT_EQ(json["curves"][1]["label"], "full (j1), val_loss");
+  EXPECT_EQ(Trainctl({"plot", "full", "--metric", "loss,step_seconds"}).code, kExitUsage);
+  EXPECT_EQ(Trainctl({"plot", "full", "--metric", "los"}).code, kExitUsage);
+}
+
+TEST_F(PlotTest, EachRankHasACurveOfTheLargestPhase) {
+  const Json json = Curves({"full", "--metric", "memory_allocated_bytes"});
+  ASSERT_EQ(json["curves"].size(), 2u);
+  EXPECT_EQ(json["curves"][0]["label"], "full (j1), rank 0");
+  EXPECT_EQ(json["curves"][0]["points"], Json::parse("[[0.0, 50.0], [1.0, 100.0]]"));
+  EXPECT_EQ(json["curves"][1]["points"], Json::parse("[[0.0, 100.0], [1.0, 200.0]]"));
+  EXPECT_EQ(Curves({"full", "--metric", "memory_allocated_bytes", "--rank", "1"})["curves"].size(),
+            1u);
+}
+
+TEST_F(PlotTest, AJobWithoutPointsIsNotedAndNothingAtAllIsNotFound) {
+  const Ended one = Trainctl({"plot", "full", "lora", "--metric", "val_loss"});
+  EXPECT_EQ(one.code, 0);
+  EXPECT_EQ(one.err, "note: lora (j2) has no points of validation loss\n");
+  EXPECT_EQ(Trainctl({"plot", "lora", "--metric", "val_loss"}).code, kExitNotFound);
+}
+
+TEST_F(PlotTest, IsAsWideAsTheTerminalAndAPictureToo) {
+  SetTerminal(50);
+  std::istringstream lines(Trainctl({"plot", "full"}).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), 50) << line;
+  EXPECT_EQ(Trainctl({"plot", "full", "-o", "svg"}).out.find("<svg "), 0u);
+  EXPECT_EQ(Trainctl({"plot", "full", "-o", "png"}).code, kExitUsage);
+  EXPECT_EQ(Trainctl({"plot", "full", "--log", "--ascii"}).code, 0);
+}
+
+}  // namespace
+}  // namespace trainctl::client
