@@ -1,11 +1,10 @@
 #include "client/files/job_export.h"
 
+#include "client/files/run_again.h"
 #include "client/show/job_detail.h"
 #include "client/show/job_report.h"
 #include "client/show/memory_record.h"
 #include "client/show/point_record.h"
-#include "common/job/check_job.h"
-#include "common/job/job_json.h"
 
 namespace trainctl::client {
 namespace {
@@ -14,16 +13,6 @@ const std::vector<std::string>& PointKeys() {
   static const auto* const keys =
       new std::vector<std::string>{"name", "step", "rank", "phase", "value", "time"};
   return *keys;
-}
-
-// As it would be written by hand; what a newer coordinator accepted and this program can't read
-// stays as it is.
-std::string JobFileText(const v1::JobDetail& detail) {
-  const base::Result<job::JobSpec> spec = job::FromJson(detail.job_json());
-  const Json json = Json::parse(spec.ok() ? job::ToJson(job::ResolveJob(*spec)) : detail.job_json(),
-                                nullptr, /*allow_exceptions=*/false);
-  return json.is_discarded() ? detail.job_json()
-                             : json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string MemoryCsv(const v1::JobDetail& detail) {

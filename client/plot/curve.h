@@ -35,7 +35,7 @@ struct Axis {
   double Place(double value) const;
 };
 
-// Of all samples; at most that many ticks. The ends of y are ticks, those of x need not be.
+// Of all samples, with about that many ticks. The ends of y are ticks, those of x need not be.
 Axis AxisOfX(const Plot& plot, int most_ticks);
 Axis AxisOfY(const Plot& plot, int most_ticks);
 

@@ -220,10 +220,12 @@ std::string ComparisonMarkdown(const v1::CompareResponse& response, const Compar
   return text + "\\" + std::string(kDefinitions);
 }
 
-std::string ComparisonTable(const v1::CompareResponse& response) {
+std::string_view ComparisonDefinitions() { return kDefinitions; }
+
+TextTable ComparisonTable(const v1::CompareResponse& response) {
   std::vector<int> places(static_cast<size_t>(response.jobs_size()));
   std::iota(places.begin(), places.end(), 0);
-  return TableOf(response, places, 0).Markdown();
+  return TableOf(response, places, 0);
 }
 
 }  // namespace trainctl::client

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/show/output.h"
@@ -38,7 +39,9 @@ struct ComparisonView {
 std::string ComparisonText(const v1::CompareResponse& response, const ComparisonView& view,
                            const TableLayout& layout);
 std::string ComparisonMarkdown(const v1::CompareResponse& response, const ComparisonView& view);
+// What its words mean, a line each.
+std::string_view ComparisonDefinitions();
 // Its table alone, the jobs in their order.
-std::string ComparisonTable(const v1::CompareResponse& response);
+TextTable ComparisonTable(const v1::CompareResponse& response);
 
 }  // namespace trainctl::client

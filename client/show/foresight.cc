@@ -88,8 +88,7 @@ std::vector<Row> Rows(const job::Prediction& prediction, const v1::JobDetail& de
 
 }  // namespace
 
-std::string ForesightText(const job::Prediction& prediction, const v1::JobDetail& detail,
-                          const TableLayout& layout) {
+TextTable ForesightTable(const job::Prediction& prediction, const v1::JobDetail& detail) {
   TextTable table(
       {{"PREDICTION AND MEASUREMENT"}, {"PREDICTED", true}, {"MEASURED", true}, {"ERROR", true}});
   for (const Row& row : Rows(prediction, detail)) {
@@ -97,6 +96,12 @@ std::string ForesightText(const job::Prediction& prediction, const v1::JobDetail
                   FormatWithUnit(row.measured, row.metric->unit),
                   row.is_comparable ? FormatDelta(row.error()) : "–"});
   }
+  return table;
+}
+
+std::string ForesightText(const job::Prediction& prediction, const v1::JobDetail& detail,
+                          const TableLayout& layout) {
+  const TextTable table = ForesightTable(prediction, detail);
   return table.empty() ? "" : table.Render(layout);
 }
 

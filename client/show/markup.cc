@@ -19,4 +19,13 @@ std::string MarkupEscaped(std::string_view text) {
   return escaped;
 }
 
+std::string MarkdownEscaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : Escaped(text)) {
+    if (std::string_view("\\`*_[]<>|#").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
 }  // namespace trainctl::client

@@ -1,4 +1,4 @@
-// Texts of others within HTML and SVG. Pure.
+// Texts of others within HTML, SVG and Markdown. Pure.
 #pragma once
 
 #include <string>
@@ -9,5 +9,8 @@ namespace trainctl::client {
 // What a browser shows as this text, within an element or a quoted attribute. Control characters
 // are spelled out (escaping.h).
 std::string MarkupEscaped(std::string_view text);
+
+// What Markdown shows as this text, in a paragraph.
+std::string MarkdownEscaped(std::string_view text);
 
 }  // namespace trainctl::client

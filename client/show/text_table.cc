@@ -6,6 +6,7 @@
 
 #include "client/show/escaping.h"
 #include "client/show/format.h"
+#include "client/show/markup.h"
 #include "common/base/check.h"
 
 namespace trainctl::client {
@@ -28,10 +29,19 @@ const char* ColourOf(Style style) {
   return "";
 }
 
+// "r good": a column of numbers, and a style that a page may colour.
+std::string ClassesOf(bool right, Style style) {
+  const char* name = style == Style::kGood      ? "good"
+                     : style == Style::kWarning ? "warning"
+                     : style == Style::kBad     ? "bad"
+                                                : "";
+  return std::string(right ? "r" : "") + (right && *name != '\0' ? " " : "") + name;
+}
+
 std::string EscapedForMarkdown(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
-    if (c == '|') escaped += '\\';
+    if (c == '|' || c == '<') escaped += '\\';
     escaped += c == '\n' ? ' ' : c;
   }
   return escaped;
@@ -76,7 +86,7 @@ std::vector<int> TextTable::Widths() const {
   return widths;
 }
 
-// Takes from the widest first, until the row fits with as much of the last column as must stand
+// Takes from the widest first, until the row fits. Of the last column as much counts as must stand
 // beside the others.
 void TextTable::Cut(int width, std::vector<int>* widths) const {
   int total = std::min(widths->back(), kNarrowestLastColumn) +
@@ -149,6 +159,29 @@ std::string TextTable::Render(const TableLayout& layout) const {
     text += heading.empty() ? "\n" : "\n" + heading + "\n";
   }
   return text;
+}
+
+std::string TextTable::Html() const {
+  const auto cell = [this](const char* tag, size_t column, const TextCell& its) {
+    const std::string name = ClassesOf(columns_[column].right, its.style);
+    return "<" + std::string(tag) + (name.empty() ? "" : " class=\"" + name + "\"") + ">" +
+           MarkupEscaped(its.text) + "</" + tag + ">";
+  };
+  std::string text = "<table>\n<tr>";
+  for (size_t i = 0; i < columns_.size(); ++i) text += cell("th", i, columns_[i].header);
+  text += "</tr>\n";
+  for (const Row& row : rows_) {
+    if (row.heading) {
+      if (row.cells[0].text.empty()) continue;
+      text += "<tr class=\"h\"><th colspan=\"" + std::to_string(columns_.size()) + "\">" +
+              MarkupEscaped(row.cells[0].text) + "</th></tr>\n";
+      continue;
+    }
+    text += "<tr>";
+    for (size_t i = 0; i < columns_.size(); ++i) text += cell("td", i, row.cells[i]);
+    text += "</tr>\n";
+  }
+  return text + "</table>\n";
 }
 
 std::string TextTable::Markdown() const {

@@ -1,4 +1,5 @@
-// Aligned columns for people, and the same as Markdown. Widths count code points. Not thread-safe.
+// Aligned columns for people, and the same as Markdown and HTML. Widths count code points. Not
+// thread-safe.
 #pragma once
 
 #include <string>
@@ -47,6 +48,8 @@ class TextTable {
   // for it, it stands below its row, indented.
   std::string Render(const TableLayout& layout) const;
   std::string Markdown() const;
+  // An element with the classes r (numbers), good, warning, bad, and h of a heading's row.
+  std::string Html() const;
 
  private:
   struct Row {

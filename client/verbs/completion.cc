@@ -47,6 +47,7 @@ constexpr Words kWords[] = {
     {"plot", "", kJobs},
     {"metrics", "", kJobs},
     {"export", "", kJobs},
+    {"report", "", kJobs},
     {"artifacts", "ls get", kJobs},
     {"import", "litgpt", ""},
     {"completion", "bash zsh", ""},
@@ -87,7 +88,7 @@ _trainctl() {
   }
   return text + R"script(  esac
   case ${COMP_WORDS[COMP_CWORD-1]} in
-    -o | --output) case ${COMP_WORDS[1]} in import | plot) ;; *) words=")script" +
+    -o | --output) case ${COMP_WORDS[1]} in import | plot | report) ;; *) words=")script" +
          std::string(kFormats) + R"script(" ;; esac ;;
   esac
   case $word in
@@ -128,7 +129,7 @@ _trainctl() {
     text += " ;;\n";
   }
   return text + R"script(  esac
-  if [[ $words[CURRENT-1] == (-o|--output) && $words[2] != (import|plot) ]]; then
+  if [[ $words[CURRENT-1] == (-o|--output) && $words[2] != (import|plot|report) ]]; then
     compadd -- )script" +
          std::string(kFormats) + R"script(
   elif [[ $words[CURRENT] == -* ]]; then

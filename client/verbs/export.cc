@@ -5,13 +5,13 @@
 #include "client/files/folder_draft.h"
 #include "client/files/job_export.h"
 #include "client/files/lab_file_text.h"
+#include "client/files/run_again.h"
 #include "client/naming.h"
 #include "client/show/comparison.h"
 #include "client/show/format.h"
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
 #include "common/job/job_json.h"
-#include "common/job/output_folder.h"
 #include "common/rank/metric.h"
 
 namespace trainctl::client {
@@ -31,15 +31,10 @@ constexpr std::string_view kFilesOfEachJob =
     "empty rank is the whole gang\n"
     "- `logs/attempt-N/rank-R.log`: what the ranks wrote, as far as the coordinator kept it\n";
 
-// How a file of this export runs again. What a job has written belongs to it, so that the same
-// output.dir would be refused.
+// How a file of this export runs again.
 std::string RunAgain(const std::string& file, const v1::GetResponse& jobs) {
-  const bool writes = std::ranges::any_of(jobs.jobs(), [](const v1::JobDetail& detail) {
-    const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
-    return job.ok() && job::WritesOutput(*job);
-  });
-  return "`trainctl submit " + file + (writes ? " --output.dir DIR`" : "`") +
-         (writes ? ", with a new DIR," : "");
+  const std::string command = RunAgainCommand(file, jobs);
+  return "`" + command + "`" + (command.ends_with(" DIR") ? ", with a new DIR," : "");
 }
 
 std::string FilesText(const v1::GetResponse& jobs, bool is_group) {
@@ -173,7 +168,7 @@ class Export : public Verb {
         {"comparison.json", RenderDocument(ComparisonDocument(comparison))},
         {"README.md", "# " + title + "\n\nExported " + now + " from " + context.server + ".\n\n" +
                           JobsText(jobs, is_group) + "\n## Predicted and measured\n\n" +
-                          ComparisonTable(Predictions(comparison)) + "\n## Files\n\n" +
+                          ComparisonTable(Predictions(comparison)).Markdown() + "\n## Files\n\n" +
                           FilesText(jobs, is_group)},
         {kIndex, RenderDocument({{"exported", title}, {"at", now}, {"server", context.server}})},
     };

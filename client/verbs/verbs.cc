@@ -20,6 +20,7 @@ std::unique_ptr<Verb> MakeMetrics();
 std::unique_ptr<Verb> MakePlot();
 std::unique_ptr<Verb> MakeQuickstart();
 std::unique_ptr<Verb> MakeRecipes();
+std::unique_ptr<Verb> MakeReport();
 std::unique_ptr<Verb> MakeResume();
 std::unique_ptr<Verb> MakeStatus();
 std::unique_ptr<Verb> MakeSubmit();
@@ -122,6 +123,10 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl export my-lab ~/runs/my-lab\n"
      "  trainctl export my-lab ~/runs/my-lab --overwrite\n",
      MakeExport},
+    {"report", "a job or group as one page to hand in: question, changes, outcomes, curves",
+     "  trainctl report my-lab -o report.html\n"
+     "  trainctl report j12 -o report.md\n",
+     MakeReport},
     {"artifacts", "what jobs have saved: list it, or copy it to this machine",
      "  trainctl artifacts ls j12\n"
      "  trainctl artifacts get j12 ~/models/tiny\n"

@@ -129,7 +129,11 @@ ROOMS = {
         ["Protobuf"],
     ),
     "client/plot": (VALUES + ["proto", "client", "client/show"], []),
-    "client/files": (VALUES + ["common/wire", "proto", "client", "client/show"], []),
+    "client/report": (
+        VALUES + ["proto", "client/show", "client/plot", "client/files"],
+        ["Protobuf"],
+    ),
+    "client/files": (VALUES + ["common/wire", "proto", "client", "client/show"], ["Protobuf"]),
     "client/verbs": (
         VALUES
         + [
@@ -140,6 +144,7 @@ ROOMS = {
             "client/submit",
             "client/files",
             "client/plot",
+            "client/report",
             "client/litgpt",
         ],
         [],

@@ -1,0 +1,178 @@
+#include "client/report/run_report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "client/files/run_again.h"
+#include "client/show/comparison.h"
+#include "client/show/foresight.h"
+#include "client/show/format.h"
+#include "client/show/job_listing.h"
+#include "client/show/job_text.h"
+#include "common/estimate/prediction.h"
+#include "common/job/job_json.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr std::string_view kChanged = "changed";
+
+std::string NameAndId(const v1::JobView& view) { return view.name() + " (" + view.id() + ")"; }
+
+// What people wrote into their files; each text once.
+ReportSection Question(const v1::GetResponse& jobs) {
+  ReportSection section{.title = "Question"};
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+  for (const v1::JobDetail& detail : jobs.jobs()) {
+    const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+    if (!job.ok() || job->notes.empty()) continue;
+    const auto known = std::ranges::find(notes, job->notes, &decltype(notes)::value_type::first);
+    if (known != notes.end()) {
+      known->second.push_back(detail.view().name());
+    } else {
+      notes.push_back({job->notes, {detail.view().name()}});
+    }
+  }
+  for (const auto& [note, names] : notes) {
+    const bool of_all = static_cast<int>(names.size()) == jobs.jobs_size();
+    section.parts.emplace_back(Paragraph{of_all ? note : Join(names, ", ") + ": " + note});
+  }
+  return section;
+}
+
+// The rows of that section, or all others.
+v1::CompareResponse RowsOf(const v1::CompareResponse& comparison, bool changed) {
+  v1::CompareResponse rows;
+  *rows.mutable_jobs() = comparison.jobs();
+  for (const v1::CompareRow& row : comparison.rows()) {
+    if ((row.section() == kChanged) == changed) *rows.add_rows() = row;
+  }
+  return rows;
+}
+
+ReportSection Changes(const v1::CompareResponse& comparison) {
+  ReportSection section{.title = "What was changed"};
+  const v1::CompareResponse changed = RowsOf(comparison, true);
+  if (!changed.rows().empty()) section.parts.emplace_back(ComparisonTable(changed));
+  if (!comparison.same().empty())
+    section.parts.emplace_back(Paragraph{"Same: " + Join(comparison.same(), ", ") + "."});
+  return section;
+}
+
+ReportSection Outcomes(const v1::GetResponse& jobs) {
+  TextTable table({{"Run"}, {"Outcome"}, {"Steps"}, {"Took", true}, {"Why"}});
+  for (const v1::JobDetail& detail : jobs.jobs()) {
+    const v1::JobView& view = detail.view();
+    std::string outcome = view.outcome().empty() ? view.state() : view.outcome();
+    if (view.has_as_expected())
+      outcome += view.as_expected() ? ", as expected" : ", not as expected";
+    std::string why = view.outcome().empty() ? view.reason() : view.message();
+    if (!detail.attempts().empty()) {
+      const v1::AttemptView& last = *detail.attempts().rbegin();
+      if (const auto oom = OomOf(last)) why += (why.empty() ? "" : "; ") + OomText(*oom);
+    }
+    const double seconds =
+        view.ended_at() > view.started_at() ? ElapsedSeconds(view, view.ended_at()) : 0;
+    table.AddRow({NameAndId(view),
+                  {std::move(outcome), OutcomeStyle(view)},
+                  StepsText(view),
+                  seconds > 0 ? FormatClock(seconds) : "–",
+                  std::move(why)});
+  }
+  return {.title = "Outcomes", .parts = {table}};
+}
+
+ReportSection Comparison(const v1::CompareResponse& comparison) {
+  ReportSection section{.title = "Measured"};
+  section.parts.emplace_back(ComparisonTable(RowsOf(comparison, false)));
+  for (const std::string& warning : comparison.warnings())
+    section.parts.emplace_back(Paragraph{"Not comparable: " + warning + "."});
+  for (const std::string& line : Split(ComparisonDefinitions(), '\n'))
+    section.parts.emplace_back(Paragraph{line});
+  return section;
+}
+
+ReportSection Foresight(const v1::GetResponse& jobs) {
+  ReportSection section{.title = "Memory and time, predicted and measured"};
+  for (const v1::JobDetail& detail : jobs.jobs()) {
+    const base::Result<job::Prediction> prediction =
+        job::PredictionFromJson(detail.prediction_json());
+    if (!prediction.ok()) continue;
+    TextTable table = ForesightTable(*prediction, detail);
+    if (table.empty()) continue;
+    section.parts.emplace_back(Paragraph{NameAndId(detail.view())});
+    section.parts.emplace_back(std::move(table));
+  }
+  return section;
+}
+
+std::string Distinct(const std::multiset<std::string>& values) {
+  std::vector<std::string> texts;
+  for (auto at = values.begin(); at != values.end(); at = values.upper_bound(*at)) {
+    if (at->empty()) continue;
+    const size_t count = values.count(*at);
+    texts.push_back((count > 1 ? std::to_string(count) + " × " : "") + *at);
+  }
+  return Join(texts, ", ");
+}
+
+std::string Once(const v1::AttemptView& attempt,
+                 const std::string& (v1::RankView::*value)() const) {
+  std::set<std::string> values;
+  for (const v1::RankView& rank : attempt.ranks()) {
+    if (!(rank.*value)().empty()) values.insert((rank.*value)());
+  }
+  return Join(values, ", ");
+}
+
+ReportSection Environment(const v1::GetResponse& jobs) {
+  ReportSection section{.title = "Environment"};
+  TextTable table(
+      {{"Run"}, {"Hosts"}, {"Devices"}, {"Driver"}, {"LibTorch"}, {"NCCL"}, {"trainctl"}});
+  for (const v1::JobDetail& detail : jobs.jobs()) {
+    if (detail.attempts().empty()) continue;
+    const v1::AttemptView& last = *detail.attempts().rbegin();
+    std::multiset<std::string> devices;
+    for (const v1::RankView& rank : last.ranks()) devices.insert(rank.device_name());
+    table.AddRow({NameAndId(detail.view()), Once(last, &v1::RankView::host), Distinct(devices),
+                  Once(last, &v1::RankView::driver), Once(last, &v1::RankView::libtorch),
+                  Once(last, &v1::RankView::nccl), Once(last, &v1::RankView::commit)});
+  }
+  if (!table.empty()) section.parts.emplace_back(std::move(table));
+  return section;
+}
+
+ReportSection Again(const v1::GetResponse& jobs) {
+  const std::string file = jobs.jobs_size() > 1 ? "lab.json" : "job.json";
+  return {.title = "To run it again",
+          .parts = {Verbatim{RunAgainCommand(file, jobs)},
+                    Paragraph{"where " + file +
+                              " is this; its paths are paths on the hosts that it ran on, and a "
+                              "DIR is a new one:"},
+                    Verbatim{RunAgainFile(jobs)}}};
+}
+
+}  // namespace
+
+Report ReportOn(const RunFacts& facts) {
+  const v1::GetResponse& jobs = facts.jobs;
+  Report report{.title = jobs.group().empty() ? NameAndId(jobs.jobs(0).view())
+                                              : jobs.group_name() + " (" + jobs.group() + ")"};
+  ReportSection curves{.title = "Curves"};
+  for (const Plot& plot : facts.plots) curves.parts.emplace_back(plot);
+  report.sections = {
+      Question(jobs),
+      Changes(facts.comparison),
+      Outcomes(jobs),
+      Comparison(facts.comparison),
+      std::move(curves),
+      Foresight(jobs),
+      Environment(jobs),
+      Again(jobs),
+      {.title = "Origin", .parts = {Paragraph{"Made by trainctl report, " + facts.origin + "."}}}};
+  return report;
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,103 @@
+#include <filesystem>
+#include <utility>
+
+#include "client/exit_code.h"
+#include "client/naming.h"
+#include "client/plot/read_curves.h"
+#include "client/report/run_report.h"
+#include "client/show/comparison.h"
+#include "client/show/format.h"
+#include "client/verbs/verb.h"
+#include "common/base/file.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr job::Metric kDrawn[] = {job::Metric::kLoss, job::Metric::kValLoss};
+
+class ReportVerb : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positional("JOB", &job_, "id or name of a job or group");
+    arguments.Text("-o,--output", "FILE", &file_, "a file that ends in .html or .md");
+    arguments.Switch("--overwrite", &overwrite_, "replace FILE");
+    arguments.Remark(
+        "One file to hand in, readable without the site: question, changes, outcomes, comparison, "
+        "curves, memory,\n"
+        "environment, and how to run it again. The question is what \"notes\" of the job file "
+        "says.");
+  }
+
+  int Run(Context& context) override {
+    if (const base::Status usable = CheckFile(); !usable.ok()) return Fail(context, usable.error());
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    const base::Result<RunFacts> facts = Gather(context, **api);
+    if (!facts.ok()) return Fail(context, facts.error());
+    const Report report = ReportOn(*facts);
+    const std::string text = IsMarkdown() ? MarkdownOf(report) : HtmlOf(report);
+    if (const base::Status written = base::WriteFileAtomically(file_, text); !written.ok())
+      return Fail(context, written.error());
+    Say(context, "Wrote " + file_ + ": " + report.title + ".\n");
+    for (const v1::JobDetail& detail : facts->jobs.jobs()) {
+      if (detail.view().state() != "FINISHED")
+        Warn(context, detail.view().name() + " goes on: this is what was known of it now");
+    }
+    return kExitOk;
+  }
+
+ private:
+  bool IsMarkdown() const { return file_.ends_with(".md"); }
+
+  base::Status CheckFile() const {
+    if (file_.empty() || (!IsMarkdown() && !file_.ends_with(".html"))) {
+      return base::Error{base::Code::kInvalid, "-o " + (file_.empty() ? "is missing" : file_) +
+                                                   ": expected a file that ends in .html or .md"};
+    }
+    std::error_code error;
+    if (!overwrite_ && std::filesystem::exists(file_, error)) {
+      return base::Error{base::Code::kConflict,
+                         file_ + " is there already: --overwrite replaces it"};
+    }
+    return base::Ok{};
+  }
+
+  base::Result<RunFacts> Gather(Context& context, Api& api) const {
+    base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, job_));
+    if (!jobs.ok()) return jobs.error();
+    v1::CompareRequest request;
+    for (const v1::JobDetail& detail : jobs->jobs()) request.add_jobs(detail.view().id());
+    base::Result<v1::CompareResponse> comparison = api.Compare(request);
+    if (!comparison.ok()) return comparison.error();
+    if (const base::Status whole = CheckWhole(*comparison); !whole.ok()) return whole.error();
+    RunFacts facts{.jobs = std::move(*jobs),
+                   .comparison = std::move(*comparison),
+                   .origin = FormatTime(context.clock().Wall()) + ", from " + context.server};
+    for (const job::Metric metric : kDrawn) {
+      base::Result<Plot> plot = Draw(api, facts.jobs, metric);
+      if (!plot.ok()) return plot.error();
+      if (!plot->curves.empty()) facts.plots.push_back(std::move(*plot));
+    }
+    return facts;
+  }
+
+  static base::Result<Plot> Draw(Api& api, const v1::GetResponse& jobs, job::Metric metric) {
+    Plot plot{.title = TitleOf({metric}), .unit = std::string(job::Info(metric).unit)};
+    for (const v1::JobDetail& detail : jobs.jobs()) {
+      base::Result<std::vector<Curve>> curves =
+          ReadCurves(api, detail.view(), {.metrics = {metric}});
+      if (!curves.ok()) return curves.error();
+      for (Curve& curve : *curves) plot.curves.push_back(std::move(curve));
+    }
+    return plot;
+  }
+
+  std::string job_, file_;
+  bool overwrite_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeReport() { return std::make_unique<ReportVerb>(); }
+
+}  // namespace trainctl::client

@@ -1,0 +1,116 @@
+#include "client/exit_code.h"
+#include "common/job/job_json.h"
+#include "tests/client/client_test.h"
+#include "tests/client/scratch_folder.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr const char* kHostile = "<script>alert('x')</script>|*a*";
+
+class ReportTest : public ClientTest {
+ protected:
+  ReportTest() {
+    AddJob("j1", "full", "SUCCEEDED");
+    AddJob("j2", kHostile, "OOM_GPU");
+    v1::CompareRow& lora = AddRow("changed", "lora.r");
+    lora.mutable_values(1)->set_number(8);
+    v1::CompareRow& memory = AddRow("memory", "peak");
+    memory.set_unit("bytes");
+    memory.mutable_values(0)->set_number(int64_t{2} << 30);
+    memory.mutable_values(0)->set_best(true);
+    coordinator_.comparison.add_same("model tiny");
+    coordinator_.comparison.add_warnings("the device differs");
+  }
+
+  void AddJob(const std::string& id, const std::string& name, const std::string& outcome) {
+    v1::JobView& view = coordinator_.jobs.emplace_back(FinishedJob(id, name, outcome));
+    view.set_group("g1");
+    view.set_group_name("my-lab");
+    view.set_message(outcome == "OOM_GPU" ? "rank 0 has no memory <left>" : "");
+    v1::JobDetail& detail = coordinator_.details[id];
+    job::JobSpec job{.name = name, .model = {.path = "/models/tiny"}, .data = {.path = "/rows"}};
+    job.notes = "Does LoRA save memory & time?";
+    job.train.micro_batch_size = 4;
+    detail.set_job_json(job::ToJson(job));
+    v1::AttemptView& attempt = *detail.add_attempts();
+    for (int rank = 0; rank < 2; ++rank) {
+      v1::RankView& view_of_rank = *attempt.add_ranks();
+      view_of_rank.set_rank(rank);
+      view_of_rank.set_host("alpha");
+      view_of_rank.set_device_name("NVIDIA H200");
+      view_of_rank.set_libtorch("2.11.0");
+    }
+    v1::ComparedJob& compared = *coordinator_.comparison.add_jobs();
+    compared.set_id(id);
+    compared.set_name(name);
+    v1::MetricPoint point;
+    point.set_name("loss");
+    for (int step = 0; step < 3; ++step) {
+      point.set_step(step);
+      point.set_value(3.0 - step);
+      coordinator_.job_points[id].push_back(point);
+    }
+  }
+
+  v1::CompareRow& AddRow(const std::string& section, const std::string& key) {
+    v1::CompareRow& row = *coordinator_.comparison.add_rows();
+    row.set_section(section);
+    row.set_key(key);
+    row.set_label(key);
+    row.add_values();
+    row.add_values();
+    return row;
+  }
+
+  std::string Written(const std::string& name) {
+    const Ended ended = Trainctl({"report", "my-lab", "-o", folder_ / name});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_NE(ended.out.find("my-lab (g1)"), std::string::npos);
+    return folder_.Read(name);
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(ReportTest, APageHasAllOfItAndLoadsNothing) {
+  const std::string page = Written("report.html");
+  for (const char* part :
+       {"<h1>my-lab (g1)</h1>", "<p>Does LoRA save memory &amp; time?</p>", "<td>lora.r</td>",
+        "<td class=\"bad\">OOM_GPU</td>", "rank 0 has no memory &lt;left&gt;",
+        "<td class=\"good\">2.00 GiB *</td>", "Not comparable: the device differs.",
+        "<polyline class=\"c\"", "2 × NVIDIA H200", "trainctl submit lab.json", "&quot;experiments",
+        "from fake:1"})
+    EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
+  EXPECT_EQ(page.find("<script"), std::string::npos) << "a text of a job is never an element";
+  EXPECT_EQ(page.find("src="), std::string::npos);
+  EXPECT_EQ(page.find("href="), std::string::npos);
+}
+
+TEST_F(ReportTest, MarkdownSaysTheSame) {
+  const std::string text = Written("report.md");
+  for (const char* part : {"# my-lab (g1)\n", "## What was changed\n", "| lora.r | none | 8 |",
+                           "\\<script>alert('x')\\</script>\\|*a* (j2)",
+                           "a full (j1): 1 at the end", "## To run it again", "```\n{\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST_F(ReportTest, OneJobHasItsOwnFileToRunAgain) {
+  coordinator_.comparison.mutable_jobs()->RemoveLast();
+  for (v1::CompareRow& row : *coordinator_.comparison.mutable_rows())
+    row.mutable_values()->RemoveLast();
+  EXPECT_EQ(Trainctl({"report", "j1", "-o", folder_ / "one.html"}).code, 0);
+  EXPECT_NE(folder_.Read("one.html").find("trainctl submit job.json"), std::string::npos);
+}
+
+TEST_F(ReportTest, NothingIsReplacedUnasked) {
+  const std::string path = folder_.Write("report.html", "mine");
+  EXPECT_EQ(Trainctl({"report", "my-lab", "-o", path}).code, kExitFailure);
+  EXPECT_EQ(folder_.Read("report.html"), "mine");
+  EXPECT_EQ(Trainctl({"report", "my-lab", "-o", path, "--overwrite"}).code, 0);
+  EXPECT_EQ(Trainctl({"report", "my-lab", "-o", folder_ / "report.pdf"}).code, kExitUsage);
+  EXPECT_EQ(Trainctl({"report", "my-lab"}).code, kExitUsage);
+}
+
+}  // namespace
+}  // namespace trainctl::client
