@@ -6,6 +6,7 @@
 #include "client/files/job_export.h"
 #include "client/files/lab_file_text.h"
 #include "client/files/run_again.h"
+#include "client/files/tensorboard_export.h"
 #include "client/naming.h"
 #include "client/show/comparison.h"
 #include "client/show/format.h"
@@ -96,7 +97,10 @@ class Export : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Positional("JOB", &job_, "id or name of a job or group");
-    arguments.Positional("DIR", &folder_, "a folder that is not there, or empty");
+    arguments.Positionals("DIR", &folders_, "a folder that is not there, or empty",
+                          /*required=*/false);
+    arguments.Text("--tensorboard", "DIR", &events_,
+                   "instead of all that: the curves alone, as event files of TensorBoard");
     arguments.Switch("--overwrite", &overwrite_,
                      "take the place of an earlier export in DIR; nothing else is ever replaced");
     arguments.Remark(
@@ -107,15 +111,23 @@ class Export : public Verb {
   }
 
   int Run(Context& context) override {
+    if (folders_.size() + (events_.empty() ? 0 : 1) != 1) {
+      return Fail(context, {base::Code::kInvalid,
+                            "export " + job_ +
+                                ": expected one folder, as DIR or --tensorboard DIR; see: trainctl "
+                                "export --help"});
+    }
+    const std::string& folder = events_.empty() ? folders_.front() : events_;
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, job_));
     if (!jobs.ok()) return Fail(context, jobs.error());
     const base::Result<std::unique_ptr<FolderDraft>> draft =
-        FolderDraft::Begin(folder_, overwrite_ ? kIndex : "");
+        FolderDraft::Begin(folder, overwrite_ ? kIndex : "");
     if (!draft.ok()) return Fail(context, WithAdvice(draft.error()));
     FolderDraft& filled = **draft;
-    base::Status status = Fill(context, **api, *jobs, &filled);
+    base::Status status = events_.empty() ? Fill(context, **api, *jobs, &filled)
+                                          : FillEvents(context, **api, *jobs, &filled);
     if (status.ok()) status = filled.Commit();
     return status.ok() ? Report(context, *jobs, filled) : Fail(context, status.error());
   }
@@ -146,6 +158,28 @@ class Export : public Verb {
     return WriteTop(context, jobs, *comparison, is_group, draft);
   }
 
+  // A run of TensorBoard for each job.
+  static base::Status FillEvents(Context& context, Api& api, const v1::GetResponse& jobs,
+                                 FolderDraft* draft) {
+    for (const v1::JobDetail& detail : jobs.jobs()) {
+      const base::Status written = ExportEvents(api, detail.view(), FolderOf(detail.view()), draft);
+      if (!written.ok()) return written;
+    }
+    return draft->Append(kIndex, IndexText(context, TitleOf(jobs)));
+  }
+
+  static std::string TitleOf(const v1::GetResponse& jobs) {
+    const v1::JobView& first = jobs.jobs(0).view();
+    return jobs.group().empty() ? first.name() + " (" + first.id() + ")"
+                                : jobs.group_name() + " (" + jobs.group() + ")";
+  }
+
+  static std::string IndexText(Context& context, const std::string& title) {
+    return RenderDocument({{"exported", title},
+                           {"at", FormatTime(context.clock().Wall())},
+                           {"server", context.server}});
+  }
+
   static base::Status WriteLab(const v1::GetResponse& jobs, FolderDraft* draft) {
     std::vector<job::JobSpec> specs;
     for (const v1::JobDetail& detail : jobs.jobs()) {
@@ -158,9 +192,7 @@ class Export : public Verb {
   static base::Status WriteTop(Context& context, const v1::GetResponse& jobs,
                                const v1::CompareResponse& comparison, bool is_group,
                                FolderDraft* draft) {
-    const v1::JobView& first = jobs.jobs(0).view();
-    const std::string title = is_group ? jobs.group_name() + " (" + jobs.group() + ")"
-                                       : first.name() + " (" + first.id() + ")";
+    const std::string title = TitleOf(jobs);
     const std::string now = FormatTime(context.clock().Wall());
     const std::pair<const char*, std::string> files[] = {
         {"comparison.md", "# " + title + "\n\n" + ComparisonMarkdown(comparison, {})},
@@ -170,7 +202,7 @@ class Export : public Verb {
                           JobsText(jobs, is_group) + "\n## Predicted and measured\n\n" +
                           ComparisonTable(Predictions(comparison)).Markdown() + "\n## Files\n\n" +
                           FilesText(jobs, is_group)},
-        {kIndex, RenderDocument({{"exported", title}, {"at", now}, {"server", context.server}})},
+        {kIndex, IndexText(context, title)},
     };
     for (const auto& [path, text] : files) {
       if (const base::Status written = draft->Append(path, text); !written.ok()) return written;
@@ -178,7 +210,7 @@ class Export : public Verb {
     return base::Ok{};
   }
 
-  static int Report(Context& context, const v1::GetResponse& jobs, const FolderDraft& draft) {
+  int Report(Context& context, const v1::GetResponse& jobs, const FolderDraft& draft) const {
     Listing listing{
         .collection = "files", .table = TextTable({{"FILE"}, {"BYTES", true}}), .name_key = "path"};
     listing.members["folder"] = draft.folder();
@@ -189,10 +221,12 @@ class Export : public Verb {
       bytes += size;
     }
     if (!context.for_people()) return Print(context, listing);
-    Say(context, "Exported " + std::to_string(jobs.jobs_size()) +
-                     (jobs.jobs_size() == 1 ? " job" : " jobs") + " to " + draft.folder() + ": " +
-                     std::to_string(draft.files().size()) + " files, " + base::FormatBytes(bytes) +
-                     ". Begin with README.md.\n");
+    Say(context,
+        "Exported " + std::to_string(jobs.jobs_size()) +
+            (jobs.jobs_size() == 1 ? " job" : " jobs") + " to " + draft.folder() + ": " +
+            std::to_string(draft.files().size()) + " files, " + base::FormatBytes(bytes) + ". " +
+            (events_.empty() ? "Begin with README.md.\n"
+                             : "To see them: tensorboard --logdir " + draft.folder() + "\n"));
     for (const v1::JobDetail& detail : jobs.jobs()) {
       if (detail.view().state() != "FINISHED")
         Warn(context, detail.view().name() + " goes on: this is what was known of it now");
@@ -200,7 +234,8 @@ class Export : public Verb {
     return kExitOk;
   }
 
-  std::string job_, folder_;
+  std::string job_, events_;
+  std::vector<std::string> folders_;
   bool overwrite_ = false;
 };
 

@@ -121,7 +121,8 @@ constexpr VerbRow kVerbs[] = {
      "all that is known of a job or group as a folder of files, for when the site is gone",
      "  trainctl export j12 ~/runs/tiny\n"
      "  trainctl export my-lab ~/runs/my-lab\n"
-     "  trainctl export my-lab ~/runs/my-lab --overwrite\n",
+     "  trainctl export my-lab ~/runs/my-lab --overwrite\n"
+     "  trainctl export my-lab --tensorboard ~/runs/events\n",
      MakeExport},
     {"report", "a job or group as one page to hand in: question, changes, outcomes, curves",
      "  trainctl report my-lab -o report.html\n"
