@@ -12,6 +12,7 @@ enum ExitCode : int {
   kExitNotFound = 3,     // no such job, group, file
   kExitWouldNotRun = 4,  // a dry run: it would be refused here, or does not fit --within
   kExitUnreachable = 5,  // the coordinator does not answer
+  kExitDenied = 6,       // the site does not allow it to this user
   // Of wait and submit --wait:
   kExitJobFailed = 10,    // failed, or an expectation was not met
   kExitOutOfMemory = 11,  // of the GPU or the host
@@ -27,6 +28,7 @@ inline int ExitCodeOf(base::Code code) {
     case base::Code::kInvalid: return kExitUsage;
     case base::Code::kNotFound: return kExitNotFound;
     case base::Code::kUnavailable: return kExitUnreachable;
+    case base::Code::kDenied: return kExitDenied;
     case base::Code::kExhausted:
     case base::Code::kConflict:
     case base::Code::kIo:

@@ -17,6 +17,7 @@ enum class Code {
   kUnavailable,  // a process or device can't be reached now: trying again may help (exit 5)
   kExhausted,    // out of memory, disk, queue space
   kConflict,     // the state does not allow it (already ended, already running)
+  kDenied,       // the caller may not do this; who may is said (exit 6)
   kIo,           // the operating system refused
   kInternal,     // a bug on the other side of a boundary
 };

@@ -9,12 +9,14 @@ enum GrpcCode {
   kGrpcInvalidArgument = 3,
   kGrpcDeadlineExceeded = 4,
   kGrpcNotFound = 5,
+  kGrpcPermissionDenied = 7,
   kGrpcResourceExhausted = 8,
   kGrpcFailedPrecondition = 9,
   kGrpcAborted = 10,
   kGrpcOutOfRange = 11,
   kGrpcInternal = 13,
   kGrpcUnavailable = 14,
+  kGrpcUnauthenticated = 16,
 };
 
 }  // namespace
@@ -26,6 +28,7 @@ int ToGrpcCode(base::Code code) {
     case base::Code::kUnavailable: return kGrpcUnavailable;
     case base::Code::kExhausted: return kGrpcResourceExhausted;
     case base::Code::kConflict: return kGrpcFailedPrecondition;
+    case base::Code::kDenied: return kGrpcPermissionDenied;
     case base::Code::kIo:
     case base::Code::kInternal: return kGrpcInternal;
   }
@@ -43,6 +46,8 @@ base::Code FromGrpcCode(int code) {
     case kGrpcUnavailable: return base::Code::kUnavailable;
     case kGrpcResourceExhausted: return base::Code::kExhausted;
     case kGrpcFailedPrecondition: return base::Code::kConflict;
+    case kGrpcPermissionDenied:
+    case kGrpcUnauthenticated: return base::Code::kDenied;
     default: return base::Code::kInternal;
   }
 }

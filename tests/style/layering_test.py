@@ -25,7 +25,7 @@ LIBRARIES = {
 # What everyone may include besides: the standard library's headers have neither folder nor suffix.
 PLATFORM = re.compile(
     r"[a-z_]+$|(sys|linux|arpa|netinet)/[a-z_0-9]+\.h$"
-    r"|(dirent|dlfcn|fcntl|immintrin|malloc|netdb|poll|sched|signal|spawn|unistd|termios)\.h$"
+    r"|(dirent|dlfcn|fcntl|immintrin|malloc|netdb|poll|pwd|sched|signal|spawn|unistd|termios)\.h$"
 )
 # How a library shows as a target of CMake.
 TARGETS = {
@@ -77,16 +77,17 @@ ROOMS = {
     "server/core": (VALUES + ["server/placement"], []),
     "server/compare": (VALUES, []),
     "server/store": (VALUES + ["server/core"], ["SQLite"]),
+    "server/auth": (["common/base"], []),
     "server/coordinator": (
-        VALUES + ["server/core", "server/compare", "server/store"],
+        VALUES + ["server/core", "server/compare", "server/store", "server/auth"],
         ["Asio", "spdlog"],
     ),
     "server/rpc": (
-        VALUES + ["common/wire", "proto", "server/core", "server/coordinator"],
+        VALUES + ["common/wire", "proto", "server/core", "server/auth", "server/coordinator"],
         ["gRPC", "Protobuf"],
     ),
     "server/daemon": (
-        ["common/base", "server/store", "server/coordinator", "server/rpc"],
+        ["common/base", "server/store", "server/auth", "server/coordinator", "server/rpc"],
         ["Asio", "CLI11"],
     ),
     "worker/shim": (["common/base"], []),

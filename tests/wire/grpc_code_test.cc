@@ -9,7 +9,7 @@ using base::Code;
 
 TEST(GrpcCode, EveryCodeThatAClientReactsToComesBackAsItself) {
   for (Code code : {Code::kInvalid, Code::kNotFound, Code::kUnavailable, Code::kExhausted,
-                    Code::kConflict, Code::kInternal}) {
+                    Code::kConflict, Code::kDenied, Code::kInternal}) {
     EXPECT_EQ(FromGrpcCode(ToGrpcCode(code)), code);
   }
   EXPECT_EQ(FromGrpcCode(ToGrpcCode(Code::kIo)), Code::kInternal);
@@ -18,6 +18,7 @@ TEST(GrpcCode, EveryCodeThatAClientReactsToComesBackAsItself) {
 TEST(GrpcCode, NumbersAreThoseThatGrpcSpecifies) {
   EXPECT_EQ(ToGrpcCode(Code::kInvalid), 3);
   EXPECT_EQ(ToGrpcCode(Code::kNotFound), 5);
+  EXPECT_EQ(ToGrpcCode(Code::kDenied), 7);
   EXPECT_EQ(ToGrpcCode(Code::kExhausted), 8);
   EXPECT_EQ(ToGrpcCode(Code::kConflict), 9);
   EXPECT_EQ(ToGrpcCode(Code::kInternal), 13);

@@ -1,0 +1,22 @@
+// Who makes a call, as the server has proven it; nothing of it is taken from a message.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace trainctl::auth {
+
+// Each may do what the one before it may.
+enum class Role { kNone, kViewer, kUser, kOperator, kAdmin };
+std::string_view Name(Role role);  // "none", "viewer", …
+std::optional<Role> ParseRole(std::string_view name);
+
+struct Caller {
+  std::string name;         // "anna"; the owner of what is submitted. Empty: not known
+  std::string address;      // "127.0.0.1:40312"
+  Role role = Role::kNone;  // as a person
+  bool is_worker = false;   // may connect as a worker of the site
+};
+
+}  // namespace trainctl::auth
