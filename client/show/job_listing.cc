@@ -99,6 +99,7 @@ Json JobRecord(const v1::JobView& view) {
       {"started_at", Seconds(view.started_at())},
       {"ended_at", Seconds(view.ended_at())},
       {"remaining_seconds", Known(view.remaining_seconds() > 0, view.remaining_seconds())},
+      {"owner", TextOrNull(view.owner())},
   };
 }
 

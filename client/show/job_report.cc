@@ -28,6 +28,7 @@ std::string OverviewText(const v1::JobDetail& detail) {
   add("outcome", StateText(view));
   add("message", view.message());
   add("group", GroupText(view));
+  add("owner", view.owner());
   add("where", PlacementText(view));
   add("steps", StepsText(view));
   add("micro batch", AutoMicroBatchText(detail));

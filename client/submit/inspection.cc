@@ -82,7 +82,6 @@ void PredictTimes(Context& context, std::vector<Assessment>* assessments) {
 base::Result<job::Inspection> Inspector::AskWorker(const job::JobSpec& job) {
   v1::InspectRequest request;
   request.set_job_json(job::ToJson(job));
-  request.set_user(context_.surroundings.environment_user);
   const base::Result<v1::InspectResponse> response = context_.api->Inspect(request);
   if (!response.ok()) return response.error();
   return job::InspectionFromJson(response->inspection_json());

@@ -25,10 +25,9 @@ constexpr int kSubmitTries = 5;
 // ---- requests ----
 
 v1::SubmitRequest RequestFor(const JobFile& file, const std::vector<Assessment>& assessments,
-                             bool force, std::string request_id, std::string user) {
+                             bool force, std::string request_id) {
   v1::SubmitRequest request;
   request.set_force(force);
-  request.set_user(std::move(user));
   request.set_request_id(std::move(request_id));
   request.set_group_name(file.group_name);
   for (size_t i = 0; i < file.jobs.size(); ++i) {
@@ -206,8 +205,7 @@ base::Result<v1::SubmitResponse> Send(Context& context, Api& api, const JobFile&
   if (!refusals.empty())
     return base::Error{base::Code::kInvalid, "refused by this site:\n" + refusals};
   const v1::SubmitRequest request =
-      RequestFor(file, assessments, force, context.surroundings.new_request_id(),
-                 context.surroundings.environment_user);
+      RequestFor(file, assessments, force, context.surroundings.new_request_id());
   base::Result<v1::SubmitResponse> response = SubmitOnce(context, api, request);
   if (response.ok() && response->jobs_size() != static_cast<int>(file.jobs.size())) {
     return base::Error{base::Code::kInternal,

@@ -85,7 +85,7 @@ void Coordinator::Hold(core::Actions actions) {
     urgent_ = urgent_ || !MayWait(effect);
     if (const auto* accepted = std::get_if<core::SubmitAccepted>(&effect)) {
       for (base::JobId job : accepted->jobs)
-        Audit(submissions_[accepted->request_id].actor, "submit", base::ToString(job));
+        Audit(submissions_[accepted->request_id].caller, "submit", base::ToString(job));
     }
     effects_.push_back(std::move(effect));
   }
@@ -144,9 +144,10 @@ void Coordinator::OnTick() {
   Apply(core::Tick{});
 }
 
-void Coordinator::Audit(const std::string& actor, const std::string& action,
+void Coordinator::Audit(const auth::Caller& actor, const std::string& action,
                         const std::string& subject) {
-  batch_.audit.push_back({parts_.clock.Wall(), actor, action, subject});
+  batch_.audit.push_back(
+      {parts_.clock.Wall(), actor.name + " at " + actor.address, action, subject});
 }
 
 void Coordinator::Perform(core::Effect& effect) {

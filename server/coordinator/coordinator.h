@@ -27,6 +27,7 @@
 #include "common/base/clock.h"
 #include "common/base/result.h"
 #include "common/job/site.h"
+#include "server/auth/caller.h"
 #include "server/coordinator/artifact_reads.h"
 #include "server/coordinator/change_feed.h"
 #include "server/coordinator/event_log.h"
@@ -91,23 +92,23 @@ class Coordinator {
   using SubmitAnswer = std::function<void(base::Result<Submitted>)>;
   // kInvalid: the site can't run these jobs, all problems listed. kExhausted: the queue, or the
   // disk, is full. kIo. The same request_id again, also after a restart, gets the first one's jobs.
-  // `actor`: who asks, for the audit.
-  void Submit(core::JobsSubmitted submission, std::string actor, SubmitAnswer answer);
+  // kDenied: that one is another user's, or the job goes on from another user's.
+  void Submit(core::JobsSubmitted submission, const auth::Caller& caller, SubmitAnswer answer);
 
   using Answer = std::function<void(base::Status)>;
   // Of jobs that have ended: nothing happens, and that succeeds.
-  void Cancel(const std::vector<base::JobId>& jobs, std::string actor, Answer answer);
+  void Cancel(const std::vector<base::JobId>& jobs, const auth::Caller& caller, Answer answer);
 
   // An operator vouches that nothing runs on the LOST worker's host any more. kNotFound; kConflict:
   // it is not LOST.
-  void Fence(const std::string& worker, std::string actor, Answer answer);
+  void Fence(const std::string& worker, const auth::Caller& caller, Answer answer);
 
-  // `user`: who asks, by the client's word.
+  // `user`: who asks.
   void Inspect(std::string job_json, std::string user, Inspections::Answer answer);
 
   // Takes a worker that does not come back out of the inventory. kNotFound; kConflict: it is
   // connected, or holds an attempt.
-  void RemoveWorker(const std::string& worker, std::string actor, Answer answer);
+  void RemoveWorker(const std::string& worker, const auth::Caller& caller, Answer answer);
 
   // `workers`: of the host that has it.
   void ReadArtifact(const std::vector<std::string>& workers, job::ArtifactQuestion question,
@@ -148,7 +149,7 @@ class Coordinator {
   struct Submission {
     std::vector<core::Submission> jobs;
     std::vector<std::string> warnings;
-    std::string actor;
+    auth::Caller caller;
     std::vector<SubmitAnswer> answers;
   };
 
@@ -161,7 +162,7 @@ class Coordinator {
   base::Status Load();
   void Fail(const base::Error& error);
   void AskForStalledLogs();
-  void Audit(const std::string& actor, const std::string& action, const std::string& subject);
+  void Audit(const auth::Caller& actor, const std::string& action, const std::string& subject);
 
   void Perform(core::Effect& effect);
   void Perform(core::Welcome& welcome);
@@ -176,7 +177,9 @@ class Coordinator {
   bool IsIdle(const std::string& worker) const;
   base::Result<const core::Worker*> FindWorker(const std::string& name) const;
   bool IsPlacedOn(const std::string& worker, const job::RankKey& key);
-  void AnswerStored(const store::StoredSubmission& stored, const SubmitAnswer& answer);
+  base::Status CheckResumed(const std::vector<core::Submission>& jobs, const auth::Caller& caller);
+  void AnswerStored(const store::StoredSubmission& stored, const auth::Caller& caller,
+                    const SubmitAnswer& answer);
   const std::vector<job::SiteDevice>& Site();
 
   Parts parts_;

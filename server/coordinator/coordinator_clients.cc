@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/estimate/accept_job.h"
+#include "server/auth/permissions.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/resumed_job.h"
 
@@ -58,17 +59,38 @@ const std::vector<job::SiteDevice>& Coordinator::Site() {
   return *site_;
 }
 
-void Coordinator::Submit(core::JobsSubmitted submission, std::string actor, SubmitAnswer answer) {
+base::Status Coordinator::CheckResumed(const std::vector<core::Submission>& jobs,
+                                       const auth::Caller& caller) {
+  for (const core::Submission& submission : jobs) {
+    const auto& resumed = submission.spec.checkpoint.resume_job;
+    const auto id = resumed ? base::ParseJobId(*resumed) : std::nullopt;
+    if (!id) continue;
+    const auto stored = parts_.reader.Jobs({.jobs = {*id}, .limit = 1});
+    if (!stored) return stored.error();
+    if (stored->empty()) continue;
+    base::Status theirs =
+        auth::CheckOwner(caller, "Submit", base::ToString(*id), stored->front().row.user);
+    if (!theirs) return theirs;
+  }
+  return base::Ok{};
+}
+
+void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& caller,
+                         SubmitAnswer answer) {
   const auto on_its_way = submissions_.find(submission.request_id);
   if (on_its_way != submissions_.end()) {
+    const Submission& first = on_its_way->second;
+    const base::Status theirs =
+        auth::CheckOwner(caller, "Submit", first.jobs.front().spec.name, first.caller.name);
+    if (!theirs) return answer(theirs.error());
     on_its_way->second.answers.push_back(std::move(answer));
     return;
   }
   const auto stored = parts_.reader.FindSubmission(submission.request_id);
   if (!stored) return answer(stored.error());
-  if (*stored) return AnswerStored(**stored, answer);
+  if (*stored) return AnswerStored(**stored, caller, answer);
 
-  Submission entry{submission.jobs, {}, std::move(actor), {}};
+  Submission entry{submission.jobs, {}, caller, {}};
   if (Site().empty()) {
     entry.warnings.push_back(
         "no worker has registered yet, so nothing was checked against the site's devices; the job "
@@ -77,6 +99,8 @@ void Coordinator::Submit(core::JobsSubmitted submission, std::string actor, Subm
   if (std::ranges::any_of(submission.jobs, GoesOn)) {  // from one that may just have ended
     Drain();
     Commit();
+    const base::Status theirs = CheckResumed(submission.jobs, caller);
+    if (!theirs) return answer(theirs.error());
   }
   const auto problems = SiteProblems(submission, {state_, Site(), parts_.reader});
   if (!problems) return answer(problems.error());
@@ -86,14 +110,20 @@ void Coordinator::Submit(core::JobsSubmitted submission, std::string actor, Subm
   Apply(std::move(submission));
 }
 
-void Coordinator::AnswerStored(const store::StoredSubmission& stored, const SubmitAnswer& answer) {
+void Coordinator::AnswerStored(const store::StoredSubmission& stored, const auth::Caller& caller,
+                               const SubmitAnswer& answer) {
   store::JobFilter filter;
   filter.jobs = stored.jobs;
   filter.limit = static_cast<int64_t>(stored.jobs.size());
   const auto jobs = parts_.reader.Jobs(filter);
   if (!jobs) return answer(jobs.error());
   std::map<base::JobId, std::string> names;
-  for (const store::StoredJob& job : *jobs) names[job.row.id] = job.row.spec.name;
+  for (const store::StoredJob& job : *jobs) {
+    const base::Status theirs =
+        auth::CheckOwner(caller, "Submit", base::ToString(job.row.id), job.row.user);
+    if (!theirs) return answer(theirs.error());
+    names[job.row.id] = job.row.spec.name;
+  }
   Submitted submitted;
   submitted.group = stored.group;
   for (base::JobId id : stored.jobs) submitted.jobs.push_back({id, names[id]});
@@ -118,10 +148,11 @@ void Coordinator::Perform(core::SubmitRefused& refused) {
   for (const SubmitAnswer& answer : node.mapped().answers) answer(refused.error);
 }
 
-void Coordinator::Cancel(const std::vector<base::JobId>& jobs, std::string actor, Answer answer) {
+void Coordinator::Cancel(const std::vector<base::JobId>& jobs, const auth::Caller& caller,
+                         Answer answer) {
   if (jobs.empty()) return answer(base::Ok{});
   for (size_t i = 0; i < jobs.size(); ++i) {
-    Audit(actor, "cancel", base::ToString(jobs[i]));
+    Audit(caller, "cancel", base::ToString(jobs[i]));
     const bool is_last = i + 1 == jobs.size();
     Apply(core::CancelRequested{jobs[i]}, is_last ? std::move(answer) : Answer());
   }
@@ -134,7 +165,7 @@ base::Result<const core::Worker*> Coordinator::FindWorker(const std::string& nam
                      "no worker '" + name.substr(0, 256) + "'; trainctl workers lists them"};
 }
 
-void Coordinator::Fence(const std::string& worker, std::string actor, Answer answer) {
+void Coordinator::Fence(const std::string& worker, const auth::Caller& caller, Answer answer) {
   const auto found = FindWorker(worker);
   if (!found) return answer(found.error());
   if (!(*found)->lost) {
@@ -143,11 +174,12 @@ void Coordinator::Fence(const std::string& worker, std::string actor, Answer ans
         "worker '" + worker + "' is " + std::string(core::WorkerState(state_, **found)) +
             ": only a LOST worker can be fenced; trainctl cancel ends a job"});
   }
-  Audit(actor, "fence", worker);
+  Audit(caller, "fence", worker);
   Apply(core::WorkerFenced{worker}, std::move(answer));
 }
 
-void Coordinator::RemoveWorker(const std::string& worker, std::string actor, Answer answer) {
+void Coordinator::RemoveWorker(const std::string& worker, const auth::Caller& caller,
+                               Answer answer) {
   Drain();  // a worker that has just left is not connected any more
   const auto found = FindWorker(worker);
   if (!found) return answer(found.error());
@@ -160,7 +192,7 @@ void Coordinator::RemoveWorker(const std::string& worker, std::string actor, Ans
     return answer(
         base::Error{base::Code::kConflict, "worker '" + worker + "' can't be removed: " + why});
   }
-  Audit(actor, "remove", worker);
+  Audit(caller, "remove", worker);
   parts_.log.Info("worker_removed", {{"worker", worker}});
   Apply(core::WorkerRemoved{worker}, std::move(answer));
 }

@@ -109,21 +109,19 @@ base::Result<Details> ReadDetails(store::Reader& reader, const std::string& name
   return details;
 }
 
-base::Result<ArtifactPlace> FindArtifact(store::Reader& reader, const std::string& name,
+base::Result<ArtifactPlace> FindArtifact(store::Reader& reader, base::JobId job,
                                          const std::string& path) {
-  const auto job = ReadOneJob(reader, name);
-  if (!job) return job.error();
-  const auto artefacts = reader.Artefacts(job->row.id);
+  const auto artefacts = reader.Artefacts(job);
   if (!artefacts) return artefacts.error();
   const auto saved = std::find_if(artefacts->rbegin(), artefacts->rend(),
                                   [&](const auto& row) { return row.saved.path == path; });
   if (saved == artefacts->rend()) {
     return base::Error{base::Code::kNotFound,
-                       "no rank of " + base::ToString(job->row.id) + " has reported '" +
+                       "no rank of " + base::ToString(job) + " has reported '" +
                            path.substr(0, 256) +
                            "' as saved: trainctl artifacts ls lists what was"};
   }
-  const auto attempts = reader.Attempts(job->row.id);
+  const auto attempts = reader.Attempts(job);
   if (!attempts) return attempts.error();
   const auto workers = reader.Workers();
   if (!workers) return workers.error();

@@ -42,8 +42,8 @@ struct ArtifactPlace {
   std::string record;                // which files were saved (common/base/saved_folder.h)
 };
 // Where a rank of the job has saved this path, as of the last time. kNotFound: none has; the
-// message lists what was. kInvalid: a group of several.
-base::Result<ArtifactPlace> FindArtifact(store::Reader& reader, const std::string& job,
+// message lists what was.
+base::Result<ArtifactPlace> FindArtifact(store::Reader& reader, base::JobId job,
                                          const std::string& path);
 
 // The one job that is named. kInvalid: a group of several; the message lists them.

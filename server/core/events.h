@@ -31,7 +31,7 @@ struct JobsSubmitted {
   std::string group_name;
   std::vector<Submission> jobs;
   bool force = false;  // nobody asks whether they fit the site's devices
-  std::string user;    // by the client's word
+  std::string user;    // the owner
 };
 
 // Of a job that has ended or does not exist: nothing happens.

@@ -54,7 +54,7 @@ struct JobRow {
   bool force = false;            // it may be placed though it is predicted to fit no device
   int64_t auto_micro_batch = 0;  // the estimate's choice, where "auto" was asked; 0: a number was.
                                  // spec has the one to run, or to try
-  std::string user;              // who submitted it, by the client's word; may be empty
+  std::string user;              // its owner; of older coordinators by the client's word, or empty
   std::optional<UnreadableSpec> unreadable;  // then spec has its name and devices only
 };
 

@@ -86,8 +86,8 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
   parts->loop.Start();
   const std::string version =
       std::string(base::Version()) + " (" + std::string(base::Commit()) + ")";
-  auto server =
-      rpc::Server::Start(*address, {parts->loop, parts->reads, parts->coordinator, log, version});
+  auto server = rpc::Server::Start(
+      *address, {parts->loop, parts->reads, parts->coordinator, log, version, options.policy});
   if (!server) return server.error();
   parts->server = std::move(*server);
   parts->address = rpc::ToString(parts->server->address());

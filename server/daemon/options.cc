@@ -1,6 +1,9 @@
 #include "server/daemon/options.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
+#include <string>
+#include <vector>
 
 #include "common/base/version.h"
 
@@ -42,11 +45,33 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
       ->capture_default_str();
   app.add_option("--address-file", options.address_file, "Write HOST:PORT there once it listens")
       ->type_name("FILE");
+  std::vector<std::string> roles, workers;
+  app.add_option(
+         "--role", roles,
+         "What a Unix user of this host may do: none, viewer, user, operator or admin. '*': "
+         "whoever is not named, who otherwise is a user")
+      ->type_name("USER=ROLE")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--worker-user", workers,
+                 "A Unix user whose programs may be workers, besides root and the one that this "
+                 "runs as")
+      ->type_name("USER")
+      ->expected(1)
+      ->take_all();
   app.set_version_flag("--version", VersionText(), "Print version and commit");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     *exit_code = app.exit(error) == 0 ? 0 : 2;
+    return std::nullopt;
+  }
+  options.policy.workers = {workers.begin(), workers.end()};
+  for (const std::string& role : roles) {
+    const base::Status added = auth::AddRole(role, &options.policy);
+    if (added) continue;
+    std::cerr << added.error().message << std::endl;
+    *exit_code = 2;
     return std::nullopt;
   }
   return options;

@@ -4,12 +4,15 @@
 #include <optional>
 #include <string>
 
+#include "server/auth/unix_policy.h"
+
 namespace trainctl::coordinator {
 
 struct Options {
   std::string listen = "127.0.0.1:7070";
   std::string directory;     // of the database and the logs
   std::string address_file;  // empty: none
+  auth::UnixPolicy policy;
 };
 
 // Of main's arguments. nullopt: nothing to run, the process ends with *exit_code: help and version

@@ -24,15 +24,20 @@ namespace {
 
 using StoredJobs = std::vector<store::StoredJob>;
 
-// For the audit: where the call came from, and whom it names.
-std::string Actor(const grpc::CallbackServerContext& context, const std::string& user) {
-  return user.empty() ? context.peer() : user + " at " + context.peer();
-}
-
 // A request that any client may make as it is.
 template <class Request>
 auto AsItIs(const Request* request) {
   return [request] { return base::Result<const Request*>(request); };
+}
+
+// The jobs, if the caller may make the call on each of them.
+base::Result<StoredJobs> TheirsToTouch(const Permit& permit, base::Result<StoredJobs> jobs) {
+  if (!jobs) return jobs;
+  for (const store::StoredJob& job : *jobs) {
+    const base::Status theirs = permit.MayTouch(base::ToString(job.row.id), job.row.user);
+    if (!theirs) return theirs.error();
+  }
+  return jobs;
 }
 
 v1::SubmittedJob EncodeName(base::JobId id, const std::string& name) {
@@ -70,18 +75,19 @@ coordinator::JobSnapshot CoordinatorService::Snapshot(store::StoredJob job) cons
 auto CoordinatorService::Submit(Context* context, const v1::SubmitRequest* request,
                                 v1::SubmitResponse* response) -> Unary* {
   return AskLoop<coordinator::Submitted>(
-      backend_, [=] { return DecodeSubmit(*request); },
-      [this, actor = Actor(*context, request->user())](auto submission, auto answer) {
-        backend_.coordinator.Submit(std::move(submission), actor, answer);
+      {backend_, *context, "Submit"}, [=] { return DecodeSubmit(*request); },
+      [this](const Permit& permit, auto submission, auto answer) {
+        submission.user = permit.caller.name;
+        backend_.coordinator.Submit(std::move(submission), permit.caller, answer);
       },
       [response](const auto& submitted) { EncodeSubmitted(submitted, response); });
 }
 
-auto CoordinatorService::List(Context*, const v1::ListRequest* request, v1::ListResponse* response)
-    -> Unary* {
+auto CoordinatorService::List(Context* context, const v1::ListRequest* request,
+                              v1::ListResponse* response) -> Unary* {
   return AskStore(
-      backend_, [=] { return DecodeList(*request); },
-      [](store::Reader& reader, ListQuestion& question) -> base::Result<StoredJobs> {
+      {backend_, *context, "List"}, [=] { return DecodeList(*request); },
+      [](const Permit&, store::Reader& reader, ListQuestion& question) -> base::Result<StoredJobs> {
         if (question.names.empty()) return reader.Jobs(question.filter);
         auto jobs = coordinator::FindJobs(reader, question.names);
         if (!jobs) return jobs.error();
@@ -95,11 +101,11 @@ auto CoordinatorService::List(Context*, const v1::ListRequest* request, v1::List
       });
 }
 
-auto CoordinatorService::Get(Context*, const v1::GetRequest* request, v1::GetResponse* response)
-    -> Unary* {
+auto CoordinatorService::Get(Context* context, const v1::GetRequest* request,
+                             v1::GetResponse* response) -> Unary* {
   return AskStore(
-      backend_, AsItIs(request),
-      [](store::Reader& reader, const v1::GetRequest* asked) {
+      {backend_, *context, "Get"}, AsItIs(request),
+      [](const Permit&, store::Reader& reader, const v1::GetRequest* asked) {
         return coordinator::ReadDetails(reader, asked->job());
       },
       [this, response](coordinator::Details details) {
@@ -117,50 +123,53 @@ auto CoordinatorService::Get(Context*, const v1::GetRequest* request, v1::GetRes
 auto CoordinatorService::Cancel(Context* context, const v1::CancelRequest* request,
                                 v1::CancelResponse* response) -> Unary* {
   return AskStoreThenLoop<base::Ok>(
-      backend_, [=] { return DecodeNames(request->jobs(), Names::kRequired); },
-      [](store::Reader& reader, const auto& names) -> base::Result<StoredJobs> {
+      {backend_, *context, "Cancel"},
+      [=] { return DecodeNames(request->jobs(), Names::kRequired); },
+      [](const Permit& permit, store::Reader& reader,
+         const auto& names) -> base::Result<StoredJobs> {
         const auto jobs = coordinator::FindJobs(reader, names);
         if (!jobs) return jobs.error();
-        return coordinator::ReadJobs(reader, *jobs);
+        return TheirsToTouch(permit, coordinator::ReadJobs(reader, *jobs));
       },
-      [this, response, actor = context->peer()](const StoredJobs& jobs, auto answer) {
+      [this, response](const Permit& permit, const StoredJobs& jobs, auto answer) {
         std::vector<base::JobId> ids;
         for (const store::StoredJob& job : jobs) {
           ids.push_back(job.row.id);
           *response->add_jobs() = EncodeName(job.row.id, job.row.spec.name);
         }
-        backend_.coordinator.Cancel(ids, actor, answer);
+        backend_.coordinator.Cancel(ids, permit.caller, answer);
       },
       [](base::Ok) {});
 }
 
-auto CoordinatorService::Compare(Context*, const v1::CompareRequest* request,
+auto CoordinatorService::Compare(Context* context, const v1::CompareRequest* request,
                                  v1::CompareResponse* response) -> Unary* {
   return AskStore(
-      backend_, [=] { return DecodeNames(request->jobs(), Names::kOptional); },
-      [base = request->base()](store::Reader& reader, const auto& names) {
+      {backend_, *context, "Compare"},
+      [=] { return DecodeNames(request->jobs(), Names::kOptional); },
+      [base = request->base()](const Permit&, store::Reader& reader, const auto& names) {
         return coordinator::CompareJobs(reader, names, base);
       },
       [response](const auto& comparison) { *response = EncodeComparison(comparison); });
 }
 
-auto CoordinatorService::Inspect(Context*, const v1::InspectRequest* request,
+auto CoordinatorService::Inspect(Context* context, const v1::InspectRequest* request,
                                  v1::InspectResponse* response) -> Unary* {
   return AskLoop<job::Inspection>(
-      backend_, [=] { return CheckInspect(request); },
-      [this](const v1::InspectRequest* asked, auto answer) {
-        backend_.coordinator.Inspect(asked->job_json(), asked->user(), answer);
+      {backend_, *context, "Inspect"}, [=] { return CheckInspect(request); },
+      [this](const Permit& permit, const v1::InspectRequest* asked, auto answer) {
+        backend_.coordinator.Inspect(asked->job_json(), permit.caller.name, answer);
       },
       [response](const auto& inspection) {
         response->set_inspection_json(job::ToJson(inspection));
       });
 }
 
-auto CoordinatorService::EarlierRuns(Context*, const v1::EarlierRunsRequest* request,
+auto CoordinatorService::EarlierRuns(Context* context, const v1::EarlierRunsRequest* request,
                                      v1::EarlierRunsResponse* response) -> Unary* {
   return AskStore(
-      backend_, [=] { return DecodeKeys(*request); },
-      [](store::Reader& reader, const auto& keys) {
+      {backend_, *context, "EarlierRuns"}, [=] { return DecodeKeys(*request); },
+      [](const Permit&, store::Reader& reader, const auto& keys) {
         return coordinator::FindEarlierRuns(reader, keys);
       },
       [response](const auto& found) {
@@ -171,9 +180,9 @@ auto CoordinatorService::EarlierRuns(Context*, const v1::EarlierRunsRequest* req
 auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request,
                                v1::FenceResponse*) -> Unary* {
   return AskLoop<base::Ok>(
-      backend_, AsItIs(request),
-      [this, actor = context->peer()](const v1::FenceRequest* asked, auto answer) {
-        backend_.coordinator.Fence(asked->worker(), actor, answer);
+      {backend_, *context, "Fence"}, AsItIs(request),
+      [this](const Permit& permit, const v1::FenceRequest* asked, auto answer) {
+        backend_.coordinator.Fence(asked->worker(), permit.caller, answer);
       },
       [](base::Ok) {});
 }
@@ -181,21 +190,26 @@ auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request
 auto CoordinatorService::RemoveWorker(Context* context, const v1::RemoveWorkerRequest* request,
                                       v1::RemoveWorkerResponse*) -> Unary* {
   return AskLoop<base::Ok>(
-      backend_, AsItIs(request),
-      [this, actor = context->peer()](const v1::RemoveWorkerRequest* asked, auto answer) {
-        backend_.coordinator.RemoveWorker(asked->worker(), actor, answer);
+      {backend_, *context, "RemoveWorker"}, AsItIs(request),
+      [this](const Permit& permit, const v1::RemoveWorkerRequest* asked, auto answer) {
+        backend_.coordinator.RemoveWorker(asked->worker(), permit.caller, answer);
       },
       [](base::Ok) {});
 }
 
-auto CoordinatorService::ReadArtifact(Context*, const v1::ReadArtifactRequest* request,
+auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRequest* request,
                                       v1::ReadArtifactResponse* response) -> Unary* {
   return AskStoreThenLoop<job::ArtifactPiece>(
-      backend_, [=] { return CheckRead(request); },
-      [](store::Reader& reader, const v1::ReadArtifactRequest* asked) {
-        return coordinator::FindArtifact(reader, asked->job(), asked->path());
+      {backend_, *context, "ReadArtifact"}, [=] { return CheckRead(request); },
+      [](const Permit& permit, store::Reader& reader,
+         const v1::ReadArtifactRequest* asked) -> base::Result<coordinator::ArtifactPlace> {
+        const auto job = coordinator::ReadOneJob(reader, asked->job());
+        if (!job) return job.error();
+        const base::Status theirs = permit.MayTouch(base::ToString(job->row.id), job->row.user);
+        if (!theirs) return theirs.error();
+        return coordinator::FindArtifact(reader, job->row.id, asked->path());
       },
-      [this, request](coordinator::ArtifactPlace place, auto answer) {
+      [this, request](const Permit&, coordinator::ArtifactPlace place, auto answer) {
         backend_.coordinator.ReadArtifact(
             place.workers,
             {request->path(), request->file(), request->offset(), std::move(place.record)}, answer);
@@ -203,10 +217,11 @@ auto CoordinatorService::ReadArtifact(Context*, const v1::ReadArtifactRequest* r
       [response](job::ArtifactPiece piece) { *response = wire::ToWire(std::move(piece)); });
 }
 
-auto CoordinatorService::Workers(Context*, const v1::WorkersRequest* request,
+auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest* request,
                                  v1::WorkersResponse* response) -> Unary* {
   return AskLoop<base::Ok>(
-      backend_, AsItIs(request), [](auto, auto answer) { answer(base::Ok{}); },
+      {backend_, *context, "Workers"}, AsItIs(request),
+      [](const Permit&, auto, auto answer) { answer(base::Ok{}); },
       [this, response](base::Ok) {
         EncodeWorkers(backend_.coordinator, response);
         response->set_version(version_);
@@ -214,25 +229,25 @@ auto CoordinatorService::Workers(Context*, const v1::WorkersRequest* request,
       });
 }
 
-grpc::ServerWriteReactor<v1::JobView>* CoordinatorService::Watch(Context*,
+grpc::ServerWriteReactor<v1::JobView>* CoordinatorService::Watch(Context* context,
                                                                  const v1::WatchRequest* request) {
   auto* stream = new WatchStream(
       backend_, *request);  // streams own themselves: deleted after gRPC's last callback
-  stream->Begin();
+  stream->Begin(backend_.gate.Admit(*context, "Watch"));
   return stream;
 }
 
-grpc::ServerWriteReactor<v1::LogChunk>* CoordinatorService::Logs(Context*,
+grpc::ServerWriteReactor<v1::LogChunk>* CoordinatorService::Logs(Context* context,
                                                                  const v1::LogsRequest* request) {
   auto* stream = new LogStream(backend_, *request);
-  stream->Begin();
+  stream->Begin(backend_.gate.Admit(*context, "Logs"));
   return stream;
 }
 
 grpc::ServerWriteReactor<v1::MetricsResponse>* CoordinatorService::Metrics(
-    Context*, const v1::MetricsRequest* request) {
+    Context* context, const v1::MetricsRequest* request) {
   auto* stream = new MetricsStream(backend_, *request);
-  stream->Begin();
+  stream->Begin(backend_.gate.Admit(*context, "Metrics"));
   return stream;
 }
 

@@ -71,7 +71,6 @@ base::Result<std::vector<coordinator::RunKeys>> DecodeKeys(const v1::EarlierRuns
 
 base::Result<const v1::InspectRequest*> CheckInspect(const v1::InspectRequest* request) {
   if (request->job_json().size() > kMaxJobBytes) return TooLong("job_json", kMaxJobBytes);
-  if (request->user().size() > kMaxUserBytes) return TooLong("user", kMaxUserBytes);
   const auto spec = job::FromJson(request->job_json());
   if (!spec) return spec.error();
   return request;

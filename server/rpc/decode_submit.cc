@@ -26,8 +26,6 @@ void CheckFrame(const v1::SubmitRequest& request, Problems* problems) {
   if (request.request_id().size() > kMaxRequestIdBytes) {
     problems->push_back(TooLong("request_id", request.request_id().size(), kMaxRequestIdBytes));
   }
-  if (request.user().size() > kMaxUserBytes)
-    problems->push_back(TooLong("user", request.user().size(), kMaxUserBytes));
   if (!request.group_name().empty() && !job::IsUsableName(request.group_name())) {
     problems->push_back(
         "group_name: expected 1 to 128 bytes without control characters and '/', no '-' at the "
@@ -94,7 +92,7 @@ base::Result<core::JobsSubmitted> DecodeSubmit(const v1::SubmitRequest& request)
   Problems problems;
   CheckFrame(request, &problems);
   core::JobsSubmitted submission{
-      request.request_id(), request.group_name(), {}, request.force(), request.user()};
+      request.request_id(), request.group_name(), {}, request.force(), {}};
   for (int i = 0; i < request.jobs_size() && i < kMaxJobsPerSubmit; ++i) {
     submission.jobs.push_back(
         DecodeJob(request.jobs(i), "jobs[" + std::to_string(i) + "]", &problems));

@@ -15,11 +15,10 @@ namespace trainctl::rpc {
 
 inline constexpr int kMaxJobsPerSubmit = 1000;
 inline constexpr size_t kMaxRequestIdBytes = 256;
-inline constexpr size_t kMaxUserBytes = 256;
 inline constexpr size_t kMaxJobBytes = 1 << 20;     // of one job's JSON
 inline constexpr size_t kMaxAnnexBytes = 64 << 10;  // of an inspection's or a prediction's JSON
 
-// kInvalid lists the problems of all jobs.
+// Without its user, who is the caller. kInvalid lists the problems of all jobs.
 base::Result<core::JobsSubmitted> DecodeSubmit(const v1::SubmitRequest& request);
 
 }  // namespace trainctl::rpc

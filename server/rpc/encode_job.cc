@@ -67,6 +67,7 @@ v1::JobView EncodeJob(const coordinator::JobSnapshot& snapshot) {
   v1::JobView view;
   view.set_id(base::ToString(row.id));
   view.set_name(row.spec.name);
+  view.set_owner(row.user);
   if (row.group) view.set_group(base::ToString(row.group));
   view.set_group_name(snapshot.job.group_name);
   view.set_state(std::string(job::Name(status.state)));

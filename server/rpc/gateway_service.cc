@@ -8,7 +8,7 @@ grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* GatewayServi
     grpc::CallbackServerContext* context) {
   auto* stream =
       new WorkerStream(backend_, *context);  // owns itself: deleted after gRPC's last callback
-  stream->Begin();
+  stream->Begin(backend_.gate.Admit(*context, "Connect"));
   return stream;
 }
 

@@ -40,11 +40,13 @@ void SetChannelArguments(grpc::ServerBuilder* builder) {
 }  // namespace
 
 struct Server::Services {
-  explicit Services(const Parts& parts)
-      : backend{parts.loop, parts.reads, parts.coordinator, parts.log},
+  Services(const Parts& parts, const ListenAddress& address)
+      : gate(address, parts.policy),
+        backend{parts.loop, parts.reads, parts.coordinator, parts.log, gate},
         coordinator(backend, parts.version),
         gateway(backend) {}
 
+  Gate gate;
   Backend backend;
   CoordinatorService coordinator;
   GatewayService gateway;
@@ -58,7 +60,7 @@ base::Result<std::unique_ptr<Server>> Server::Start(const ListenAddress& address
   std::unique_ptr<Server> server(new Server());
   server->address_ = address;
   server->loop_ = &parts.loop;
-  server->services_ = std::make_unique<Services>(parts);
+  server->services_ = std::make_unique<Services>(parts, server->address_);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/base/result.h"
+#include "server/auth/unix_policy.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/read_thread.h"
@@ -24,6 +25,7 @@ class Server {
     coordinator::Coordinator& coordinator;
     coordinator::EventLog& log;
     std::string version;
+    auth::UnixPolicy policy = {};
   };
 
   // Listens when it returns, the loop may start later. kConflict: the port is taken by another

@@ -4,16 +4,25 @@
 
 #include <grpcpp/support/server_callback.h>
 
-#include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "server/rpc/backend.h"
+#include "server/rpc/gate.h"
 #include "server/rpc/status.h"
 
 namespace trainctl::rpc {
+
+// How a call enters.
+struct Entry {
+  Backend& backend;
+  const grpc::CallbackServerContext& context;
+  std::string_view rpc;  // of auth::Permissions
+};
 
 // Counts while it is open, so that calls that wait are bounded. It owns itself: deleted after
 // gRPC's last callback.
@@ -21,22 +30,16 @@ class UnaryCall : public grpc::ServerUnaryReactor {
  public:
   static constexpr int kMostOpen = 512;
 
-  explicit UnaryCall(std::atomic<int>& open) : open_(open), is_admitted_(++open <= kMostOpen) {}
-  ~UnaryCall() override { --open_; }
+  explicit UnaryCall(const Entry& entry);
+  ~UnaryCall() override { --backend_.open_calls; }
 
-  // False: too many are open; the call has been finished with RESOURCE_EXHAUSTED.
-  bool Admit() {
-    if (!is_admitted_) {
-      Finish(ToGrpc(
-          base::Error{base::Code::kExhausted,
-                      std::to_string(kMostOpen) + " calls wait already: try again in a moment"}));
-    }
-    return is_admitted_;
-  }
+  // nullopt: too many are open, or the caller may not make it; the call has ended with that error.
+  std::optional<Permit> Admit(const Entry& entry);
+  void End(const base::Status& status) { Finish(ToGrpc(status)); }
   void OnDone() override { delete this; }
 
  private:
-  std::atomic<int>& open_;
+  Backend& backend_;
   const bool is_admitted_;
 };
 
@@ -47,58 +50,65 @@ using Answer = std::function<void(base::Result<T>)>;
 template <class T, class Fill>
 Answer<T> Finishing(UnaryCall* call, Fill fill) {
   return [call, fill](base::Result<T> result) {
-    if (result) fill(std::move(*result));
-    call->Finish(ToGrpc(result));
+    if (!result) return call->End(result.error());
+    fill(std::move(*result));
+    call->End(base::Ok{});
   };
 }
 
-// The request as `decode()` reads it goes to `ask(question, answer)` on the loop; what is answered
-// there, a T, to `fill`.
+// The request as `decode()` reads it goes to `ask(permit, question, answer)` on the loop; what is
+// answered there, a T, to `fill`.
 template <class T, class Decode, class Ask, class Fill>
-grpc::ServerUnaryReactor* AskLoop(Backend& backend, Decode decode, Ask ask, Fill fill) {
-  auto* call = new UnaryCall(backend.open_calls);
-  if (!call->Admit()) return call;
-  auto question = decode();
-  if (question) {
-    backend.loop.Post([call, ask, fill, question = std::move(*question)]() mutable {
-      ask(std::move(question), Finishing<T>(call, fill));
-    });
-  } else {
-    call->Finish(ToGrpc(question));
-  }
-  return call;
-}
-
-// The request as `decode()` reads it goes to `read(reader, question)` on the read thread; what is
-// found goes to `ask(found, answer)` on the loop; what is answered there, a T, to `fill`.
-template <class T, class Decode, class Read, class Ask, class Fill>
-grpc::ServerUnaryReactor* AskStoreThenLoop(Backend& backend, Decode decode, Read read, Ask ask,
-                                           Fill fill) {
-  auto* call = new UnaryCall(backend.open_calls);
-  if (!call->Admit()) return call;
+grpc::ServerUnaryReactor* AskLoop(const Entry& entry, Decode decode, Ask ask, Fill fill) {
+  auto* call = new UnaryCall(entry);
+  auto permit = call->Admit(entry);
+  if (!permit) return call;
   auto question = decode();
   if (!question) {
-    call->Finish(ToGrpc(question));
+    call->End(question.error());
     return call;
   }
-  using Result = std::invoke_result_t<Read, store::Reader&, decltype(*question)>;
-  using Found = std::decay_t<decltype(*std::declval<Result>())>;
-  backend.reads.Ask<Found>([read, question = std::move(*question)](
-                               store::Reader& reader) mutable { return read(reader, question); },
-                           [call, ask, fill](base::Result<Found> found) mutable {
-                             if (!found) return call->Finish(ToGrpc(found));
-                             ask(std::move(*found), Finishing<T>(call, fill));
-                           });
+  entry.backend.loop.Post(
+      [call, ask, fill, permit = std::move(*permit), question = std::move(*question)]() mutable {
+        ask(permit, std::move(question), Finishing<T>(call, fill));
+      });
   return call;
 }
 
-// The request as `decode()` reads it goes to `read(reader, question)` on the read thread; what is
-// found goes to `fill(found)` on the loop.
+// The request as `decode()` reads it goes to `read(permit, reader, question)` on the read thread;
+// what is found goes to `ask(permit, found, answer)` on the loop; what is answered there, a T, to
+// `fill`.
+template <class T, class Decode, class Read, class Ask, class Fill>
+grpc::ServerUnaryReactor* AskStoreThenLoop(const Entry& entry, Decode decode, Read read, Ask ask,
+                                           Fill fill) {
+  auto* call = new UnaryCall(entry);
+  const auto permit = call->Admit(entry);
+  if (!permit) return call;
+  auto question = decode();
+  if (!question) {
+    call->End(question.error());
+    return call;
+  }
+  using Result = std::invoke_result_t<Read, const Permit&, store::Reader&, decltype(*question)>;
+  using Found = std::decay_t<decltype(*std::declval<Result>())>;
+  entry.backend.reads.Ask<Found>(
+      [read, permit = *permit, question = std::move(*question)](store::Reader& reader) mutable {
+        return read(permit, reader, question);
+      },
+      [call, ask, fill, permit = *permit](base::Result<Found> found) mutable {
+        if (!found) return call->End(found.error());
+        ask(permit, std::move(*found), Finishing<T>(call, fill));
+      });
+  return call;
+}
+
+// The request as `decode()` reads it goes to `read(permit, reader, question)` on the read thread;
+// what is found goes to `fill(found)` on the loop.
 template <class Decode, class Read, class Fill>
-grpc::ServerUnaryReactor* AskStore(Backend& backend, Decode decode, Read read, Fill fill) {
+grpc::ServerUnaryReactor* AskStore(const Entry& entry, Decode decode, Read read, Fill fill) {
   return AskStoreThenLoop<base::Ok>(
-      backend, decode, read,
-      [fill](auto found, const Answer<base::Ok>& answer) {
+      entry, decode, read,
+      [fill](const Permit&, auto found, const Answer<base::Ok>& answer) {
         fill(std::move(found));
         answer(base::Ok{});
       },

@@ -11,7 +11,8 @@
 
 namespace trainctl::rpc {
 
-void WorkerStream::Begin() {
+void WorkerStream::Begin(const base::Result<Permit>& permit) {
+  if (!permit) return backend_.loop.Post(Refuse(permit.error()));
   backend_.loop.Post([this] {
     const base::Status added = backend_.worker_streams.Add(this);
     if (!added) return Close(ToGrpc(added));

@@ -25,8 +25,8 @@ class WorkerStream : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::Coord
 
   WorkerStream(Backend& backend, grpc::CallbackServerContext& context)
       : backend_(backend), context_(context) {}
-  // Once, by whoever made it.
-  void Begin();
+  // Once, by whoever made it, with what the gate said.
+  void Begin(const base::Result<Permit>& permit);
 
   // Of coordinator::WorkerChannel and OpenStream: the loop's thread.
   void Send(const coordinator::WorkerCommand& command) override;

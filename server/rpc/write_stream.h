@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "server/coordinator/event_loop.h"
+#include "server/rpc/gate.h"
 #include "server/rpc/status.h"
 #include "server/rpc/stream_set.h"
 
@@ -24,8 +25,11 @@ class WriteStream : public grpc::ServerWriteReactor<Message>, public OpenStream 
  public:
   WriteStream(coordinator::EventLoop& loop, StreamSet& streams) : loop_(loop), streams_(streams) {}
 
-  // Once, by whoever made it: the first Pump follows on the loop.
-  void Begin() {
+  // Once, by whoever made it, with what the gate said: the first Pump follows on the loop.
+  void Begin(const base::Result<Permit>& permit) {
+    if (!permit) {
+      return loop_.Post([this, refused = permit.error()] { Close(ToGrpc(refused)); });
+    }
     loop_.Post([this] {
       const base::Status added = streams_.Add(this);
       if (!added) return Close(ToGrpc(added));

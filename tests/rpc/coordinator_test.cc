@@ -19,6 +19,9 @@
 namespace trainctl::coordinator {
 namespace {
 
+auth::Caller Anna() { return {.name = "anna", .address = "here", .role = auth::Role::kUser}; }
+auth::Caller Ops() { return {.name = "ops", .address = "here", .role = auth::Role::kOperator}; }
+
 // A disk that can be full.
 class FlakyStore : public store::Store {
  public:
@@ -73,7 +76,7 @@ class CoordinatorTest : public testing::Test {
     auto answer = std::make_shared<std::promise<base::Result<Submitted>>>();
     loop_.Post([this, answer, submission, request_id] {
       const auto give = [answer](auto result) { answer->set_value(std::move(result)); };
-      coordinator_.Submit({request_id, "", {submission}}, "test", give);
+      coordinator_.Submit({request_id, "", {submission}, false, "anna"}, Anna(), give);
     });
     return answer->get_future();
   }
@@ -149,7 +152,7 @@ TEST_F(CoordinatorTest, AFolderThatALiveJobHasTakenIsRefusedUntilThatHasEnded) {
       << refused.error().message;
   std::promise<base::Status> cancelled;
   loop_.Call([&] {
-    coordinator_.Cancel({base::JobId{1}}, "test",
+    coordinator_.Cancel({base::JobId{1}}, Anna(),
                         [&](base::Status status) { cancelled.set_value(std::move(status)); });
   });
   ASSERT_TRUE(cancelled.get_future().get().ok());
@@ -180,7 +183,7 @@ TEST_F(CoordinatorTest, AWorkerThatDoesNotComeBackIsRemovedAndThatIsRecorded) {
     std::optional<base::Code> refused;
     std::promise<void> done;
     loop_.Call([&] {
-      coordinator_.RemoveWorker(worker, "ops", [&](const base::Status& status) {
+      coordinator_.RemoveWorker(worker, Ops(), [&](const base::Status& status) {
         if (!status) refused = status.error().code;
         done.set_value();
       });
@@ -196,7 +199,7 @@ TEST_F(CoordinatorTest, AWorkerThatDoesNotComeBackIsRemovedAndThatIsRecorded) {
   loop_.Call([&] { EXPECT_TRUE(coordinator_.state().workers.empty()); });
   EXPECT_TRUE(reader_->Workers().value().empty());
   const store::AuditRow audit = reader_->Audit(1).value().at(0);
-  EXPECT_EQ(audit.actor + " " + audit.action + " " + audit.subject, "ops remove a/0");
+  EXPECT_EQ(audit.actor + " " + audit.action + " " + audit.subject, "ops at here remove a/0");
 }
 
 TEST_F(CoordinatorTest, AnOperatorsFenceEndsTheRankOfALostWorkerAndIsRecorded) {
@@ -205,7 +208,7 @@ TEST_F(CoordinatorTest, AnOperatorsFenceEndsTheRankOfALostWorkerAndIsRecorded) {
   const auto fence = [&](const std::string& worker) {
     std::promise<base::Status> answer;
     loop_.Call([&] {
-      coordinator_.Fence(worker, "ops",
+      coordinator_.Fence(worker, Ops(),
                          [&](base::Status status) { answer.set_value(std::move(status)); });
     });
     const base::Status status = answer.get_future().get();
@@ -220,7 +223,7 @@ TEST_F(CoordinatorTest, AnOperatorsFenceEndsTheRankOfALostWorkerAndIsRecorded) {
   loop_.Call([&] {
     EXPECT_EQ(core::FindJob(coordinator_.state(), base::JobId{1}), nullptr) << "it has ended";
     const store::AuditRow audit = reader_->Audit(1).value().at(0);
-    EXPECT_EQ(audit.actor + " " + audit.action + " " + audit.subject, "ops fence a/0");
+    EXPECT_EQ(audit.actor + " " + audit.action + " " + audit.subject, "ops at here fence a/0");
   });
 }
 

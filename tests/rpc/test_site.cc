@@ -30,6 +30,7 @@ void TestSite::Start() {
   options.listen = "127.0.0.1:0";
   options.directory = folder_.path();
   options.address_file = folder_.path() + "/coordinator.addr";
+  options.policy = policy_;
   auto daemon = coordinator::Daemon::Start(options, clock_, log_);
   CHECK(daemon.ok()) << daemon.error().message;
   daemon_ = std::move(*daemon);
@@ -42,6 +43,11 @@ void TestSite::Stop() { daemon_.reset(); }
 void TestSite::Restart() {
   Stop();
   Start();
+}
+
+void TestSite::RestartWith(auth::UnixPolicy policy) {
+  policy_ = std::move(policy);
+  Restart();
 }
 
 std::string TestSite::Submit(const job::JobSpec& spec) {

@@ -36,12 +36,13 @@ class QuietLog : public coordinator::EventLog {
 
 class TestSite {
  public:
-  TestSite() { Start(); }
+  explicit TestSite(auth::UnixPolicy policy = {}) : policy_(std::move(policy)) { Start(); }
   ~TestSite() { Stop(); }
 
   void Start();
   void Stop();
   void Restart();
+  void RestartWith(auth::UnixPolicy policy);
 
   std::shared_ptr<grpc::Channel> channel() const { return channel_; }
   v1::Coordinator::Stub& stub() { return *stub_; }
@@ -75,6 +76,7 @@ class TestSite {
   grpc::Status Logs(const v1::LogsRequest& request, std::string* text);
 
  private:
+  auth::UnixPolicy policy_;
   TemporaryFolder folder_;
   base::SystemClock clock_;
   QuietLog log_;

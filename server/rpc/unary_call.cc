@@ -1,0 +1,20 @@
+#include "server/rpc/unary_call.h"
+
+namespace trainctl::rpc {
+
+UnaryCall::UnaryCall(const Entry& entry)
+    : backend_(entry.backend), is_admitted_(++entry.backend.open_calls <= kMostOpen) {}
+
+std::optional<Permit> UnaryCall::Admit(const Entry& entry) {
+  if (!is_admitted_) {
+    End(base::Error{base::Code::kExhausted,
+                    std::to_string(kMostOpen) + " calls wait already: try again in a moment"});
+    return std::nullopt;
+  }
+  auto permit = backend_.gate.Admit(entry.context, entry.rpc);
+  if (permit) return std::move(*permit);
+  End(permit.error());
+  return std::nullopt;
+}
+
+}  // namespace trainctl::rpc

@@ -1,0 +1,225 @@
+// Several Unix users at one coordinator: every RPC by every role, on their own jobs and on those of
+// others, against the table; and what is said to whom.
+#include "server/auth/permissions.h"
+
+#include <google/protobuf/dynamic_message.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "common/job/job_json.h"
+#include "tests/rpc/fake_worker.h"
+#include "tests/rpc/test_site.h"
+#include "tests/rpc/user_channel.h"
+
+namespace trainctl::rpc_test {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::MethodDescriptor;
+using Stub = v1::Coordinator::Stub;
+
+constexpr uid_t kAnna = 61001, kBob = 61002, kOps = 61003, kViewer = 61004, kNobody = 61005,
+                kAdmin = 61006, kGpu = 61007;
+
+auth::UnixPolicy Policy() {
+  auth::UnixPolicy policy;
+  for (const char* role :
+       {"uid:61003=operator", "uid:61004=viewer", "uid:61005=none", "uid:61006=admin"})
+    CHECK(auth::AddRole(role, &policy).ok()) << role;
+  policy.workers = {"uid:61007"};
+  return policy;
+}
+
+// Whatever the method, with raw bytes: until the first answer or the end.
+class AnyCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  AnyCall(grpc::GenericStub& stub, const std::string& method, const std::string& request)
+      : slice_(request), request_(&slice_, 1) {
+    context_.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    stub.PrepareBidiStreamingCall(&context_, method, {}, this);
+    StartWriteLast(&request_, {});
+    StartRead(&response_);
+    StartCall();
+  }
+  void OnReadDone(bool ok) override {
+    answered_ = ok;
+    if (ok) context_.TryCancel();
+  }
+  void OnDone(const grpc::Status& status) override {
+    done_.set_value(answered_ ? grpc::Status::OK : status);
+  }
+  grpc::Status Wait() { return done_.get_future().get(); }
+
+ private:
+  grpc::ClientContext context_;
+  grpc::Slice slice_;
+  grpc::ByteBuffer request_, response_;
+  bool answered_ = false;
+  std::promise<grpc::Status> done_;
+};
+
+// A request of the method that names this job, wherever it names jobs.
+std::string RequestOn(const MethodDescriptor& method, const std::string& job) {
+  google::protobuf::DynamicMessageFactory factory;
+  const std::unique_ptr<google::protobuf::Message> message(
+      factory.GetPrototype(method.input_type())->New());
+  const FieldDescriptor* one = method.input_type()->FindFieldByName("job");
+  const FieldDescriptor* several = method.input_type()->FindFieldByName("jobs");
+  if (one != nullptr) message->GetReflection()->SetString(message.get(), one, job);
+  if (several != nullptr && several->type() == FieldDescriptor::TYPE_STRING)
+    message->GetReflection()->AddString(message.get(), several, job);
+  return message->SerializeAsString();
+}
+
+class PermissionsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!MayBeOtherUsers()) GTEST_SKIP() << "only root can be several users";
+  }
+
+  v1::SubmitRequest Request(const job::JobSpec& spec) {
+    v1::SubmitRequest request;
+    request.set_request_id("request of " + spec.name);
+    request.add_jobs()->set_job_json(job::ToJson(spec));
+    request.mutable_jobs(0)->set_inspection_json(InspectionJson());
+    return request;
+  }
+  std::unique_ptr<Stub> As(uid_t user) {
+    return v1::Coordinator::NewStub(ChannelAs(user, site_.address()));
+  }
+  std::string SubmitAs(uid_t user, const std::string& name) {
+    grpc::ClientContext context;
+    v1::SubmitResponse response;
+    const grpc::Status status = As(user)->Submit(&context, Request(SmallJob(name)), &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.jobs_size() == 1 ? response.jobs(0).id() : "";
+  }
+  grpc::Status CancelAs(uid_t user, const std::string& job) {
+    grpc::ClientContext context;
+    v1::CancelRequest request;
+    request.add_jobs(job);
+    v1::CancelResponse response;
+    return As(user)->Cancel(&context, request, &response);
+  }
+
+  TestSite site_{Policy()};
+};
+
+TEST_F(PermissionsTest, EveryRpcByEveryRoleOnOwnAndForeignJobsIsAsTheTableSays) {
+  site_.RestartWith({});
+  std::map<uid_t, std::string> own;
+  for (const uid_t user : {kAnna, kOps, kViewer, kNobody, kAdmin})
+    own[user] = SubmitAs(user, "of-" + std::to_string(user));
+  const std::string foreign = SubmitAs(kBob, "of-bob");
+  site_.RestartWith(Policy());
+  const std::map<uid_t, auth::Role> roles = {{kNobody, auth::Role::kNone},
+                                             {kViewer, auth::Role::kViewer},
+                                             {kAnna, auth::Role::kUser},
+                                             {kOps, auth::Role::kOperator},
+                                             {kAdmin, auth::Role::kAdmin}};
+  int calls = 0;
+  for (const auto& [user, role] : roles) {
+    grpc::GenericStub stub(ChannelAs(user, site_.address()));
+    const auth::Caller caller{.name = "uid:" + std::to_string(user), .role = role};
+    const auto* file = v1::SubmitRequest::descriptor()->file();
+    for (int service = 0; service < file->service_count(); ++service) {
+      for (int i = 0; i < file->service(service)->method_count(); ++i) {
+        const MethodDescriptor& method = *file->service(service)->method(i);
+        const bool names_a_job =
+            RequestOn(method, "j1") != RequestOn(method, "j2");  // else there is no own and foreign
+        for (const bool is_own : {true, false}) {
+          const std::string path = "/" + file->service(service)->full_name() + "/" + method.name();
+          const std::string job = is_own ? own[user] : foreign;
+          AnyCall call(stub, path, RequestOn(method, job));
+          const grpc::Status status = call.Wait();
+          const bool expected = names_a_job && !is_own
+                                    ? auth::CheckOwner(caller, method.name(), job, "uid:61002").ok()
+                                    : auth::CheckCall(caller, method.name()).ok();
+          EXPECT_EQ(status.error_code() != grpc::StatusCode::PERMISSION_DENIED, expected)
+              << method.name() << " by " << auth::Name(role) << (is_own ? "" : " on another's")
+              << ": " << status.error_message();
+          EXPECT_NE(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED) << method.name();
+          ++calls;
+        }
+      }
+    }
+  }
+  EXPECT_GE(calls, 5 * 15 * 2);
+}
+
+TEST_F(PermissionsTest, TheOwnerIsWhoSubmittedWhateverTheyClaim) {
+  const std::string job = SubmitAs(kAnna, "hers");
+  EXPECT_EQ(site_.Get(job).view().owner(), "uid:61001");
+  site_.Restart();
+  EXPECT_EQ(site_.Get(job).view().owner(), "uid:61001");
+}
+
+TEST_F(PermissionsTest, AnothersJobIsCancelledByOperatorsOnly) {
+  const std::string job = SubmitAs(kAnna, "hers");
+  const grpc::Status refused = CancelAs(kBob, job);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(refused.error_message(),
+            "job " + job + " belongs to uid:61001: ask them or an operator");
+  EXPECT_EQ(site_.Get(job).view().state(), "QUEUED");
+  EXPECT_TRUE(CancelAs(kOps, job).ok());
+  EXPECT_EQ(site_.Get(job).view().outcome(), "CANCELLED");
+}
+
+TEST_F(PermissionsTest, OneForeignJobAmongOwnOnesCancelsNone) {
+  const std::string hers = SubmitAs(kAnna, "hers"), his = SubmitAs(kBob, "his");
+  grpc::ClientContext context;
+  v1::CancelRequest request;
+  request.add_jobs(hers);
+  request.add_jobs(his);
+  v1::CancelResponse response;
+  EXPECT_EQ(As(kAnna)->Cancel(&context, request, &response).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(response.jobs_size(), 0);
+  EXPECT_EQ(site_.Get(hers).view().state(), "QUEUED");
+}
+
+TEST_F(PermissionsTest, AJobGoesOnFromItsOwnersJobOnly) {
+  const std::string job = SubmitAs(kAnna, "hers");
+  ASSERT_TRUE(CancelAs(kAnna, job).ok());
+  job::JobSpec spec = SmallJob("more");
+  spec.output = {.dir = "/out/hers", .save = job::Save::kFinal};
+  spec.checkpoint.resume_job = job;
+  spec.checkpoint.resume_from = "/out/hers";
+  const auto resume_as = [&](uid_t user) {
+    grpc::ClientContext context;
+    v1::SubmitResponse response;
+    return As(user)->Submit(&context, Request(spec), &response);
+  };
+  const grpc::Status refused = resume_as(kBob);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED) << refused.error_message();
+  EXPECT_NE(resume_as(kAnna).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(PermissionsTest, ARequestIdGivesNobodyTheAnswerOfAnother) {
+  SubmitAs(kAnna, "hers");
+  grpc::ClientContext context;
+  v1::SubmitResponse response;
+  EXPECT_EQ(As(kBob)->Submit(&context, Request(SmallJob("hers")), &response).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(response.jobs_size(), 0);
+}
+
+TEST_F(PermissionsTest, WorkersAreTheCoordinatorsUserAndThoseThatAreNamed) {
+  FakeWorker named("a/0"), own("b/0"), stranger("c/0");
+  named.Connect(ChannelAs(kGpu, site_.address()));
+  own.Connect(site_.channel());
+  stranger.Knock(ChannelAs(kAnna, site_.address()));
+  const grpc::Status refused = stranger.WaitForEnd();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_NE(refused.error_message().find("--worker-user"), std::string::npos)
+      << refused.error_message();
+  v1::WorkersResponse workers;
+  ASSERT_TRUE(site_.Call(&Stub::Workers, v1::WorkersRequest(), &workers).ok());
+  EXPECT_EQ(workers.workers_size(), 2);
+}
+
+}  // namespace
+}  // namespace trainctl::rpc_test
