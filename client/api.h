@@ -29,6 +29,7 @@ class Api {
   virtual base::Result<v1::ReadArtifactResponse> ReadArtifact(
       const v1::ReadArtifactRequest& request) = 0;
   virtual base::Result<v1::WorkersResponse> Workers() = 0;
+  virtual base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) = 0;
 
   // Streams: on_message is called for each message on the caller's thread; the call returns Ok when
   // the stream ended or on_message returned false.

@@ -93,6 +93,9 @@ class GrpcApi : public Api {
     return Call<v1::WorkersResponse>(&v1::Coordinator::Stub::Workers, v1::WorkersRequest(),
                                      kCallSeconds);
   }
+  base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) override {
+    return Call<v1::AuditResponse>(&v1::Coordinator::Stub::Audit, request, kCallSeconds);
+  }
 
   base::Status Logs(const v1::LogsRequest& request,
                     const std::function<bool(const v1::LogChunk&)>& on_message) override {

@@ -45,7 +45,10 @@ std::string RenderLines(const std::vector<Json>& records) {
 
 std::string RenderNames(const Listing& listing) {
   std::string text;
-  for (const Json& record : listing.records) text += record.value(listing.name_key, "") + "\n";
+  for (const Json& record : listing.records) {
+    const Json name = record.value(listing.name_key, Json(""));
+    text += (name.is_string() ? name.get<std::string>() : name.dump()) + "\n";
+  }
   return text;
 }
 

@@ -52,6 +52,7 @@ constexpr Words kWords[] = {
     {"import", "litgpt", ""},
     {"completion", "bash zsh", ""},
     {"fence", "", kWorkers},
+    {"admin", "audit", ""},
     {"recipes", "ls show path copy submit", "$(trainctl recipes -o name 2>/dev/null)"},
 };
 

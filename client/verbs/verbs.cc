@@ -3,6 +3,7 @@
 namespace trainctl::client {
 
 // The makers, one in each verb's own file.
+std::unique_ptr<Verb> MakeAdmin();
 std::unique_ptr<Verb> MakeAdvise();
 std::unique_ptr<Verb> MakeArtifacts();
 std::unique_ptr<Verb> MakeCancel();
@@ -141,6 +142,10 @@ constexpr VerbRow kVerbs[] = {
     {"fence",
      "vouch that a lost worker's host runs nothing any more, so that its job can start again",
      "  trainctl fence node3/0 --yes\n", MakeFence},
+    {"admin", "for admins: who asked for which change, and whether it was allowed",
+     "  trainctl admin audit\n"
+     "  trainctl admin audit --last 1000 -o csv > audit.csv\n",
+     MakeAdmin},
     {"doctor", "is this host fit to train, and does the coordinator answer",
      "  trainctl doctor\n"
      "  trainctl doctor --server 127.0.0.1:7070\n",

@@ -24,6 +24,7 @@ constexpr std::array kPermissions = {
     // What concerns the site as a whole.
     Permission{"Fence", Role::kOperator, Role::kOperator, false, "fence"},
     Permission{"RemoveWorker", Role::kOperator, Role::kOperator, false, "remove"},
+    Permission{"Audit", Role::kAdmin, Role::kAdmin},
     // The workers' stream.
     Permission{"Connect", Role::kNone, Role::kNone, true, "connect"},
 };

@@ -83,10 +83,8 @@ void Coordinator::Hold(core::Actions actions) {
   }
   for (core::Effect& effect : actions.effects) {
     urgent_ = urgent_ || !MayWait(effect);
-    if (const auto* accepted = std::get_if<core::SubmitAccepted>(&effect)) {
-      for (base::JobId job : accepted->jobs)
-        Audit(submissions_[accepted->request_id].caller, "submit", base::ToString(job));
-    }
+    if (const auto* accepted = std::get_if<core::SubmitAccepted>(&effect))
+      AuditSubmitted(*accepted);
     effects_.push_back(std::move(effect));
   }
 }
@@ -141,13 +139,26 @@ void Coordinator::OnTick() {
   AskForStalledLogs();
   inspections_.OnTick(now);
   artifact_reads_.OnTick(now);
+  for (const auto& [actor, calls] : refusals_.OnTick(now)) {
+    const std::string verdict = "refused: " + std::to_string(calls) + " calls more";
+    batch_.audit.push_back({parts_.clock.Wall(), actor, "several", "", "", verdict});
+  }
   Apply(core::Tick{});
+}
+
+void Coordinator::AuditSubmitted(const core::SubmitAccepted& accepted) {
+  const Submission& submission = submissions_[accepted.request_id];
+  for (size_t i = 0; i < accepted.jobs.size(); ++i) {
+    const auto& earlier = submission.jobs[i].spec.checkpoint.resume_job;
+    const std::string job = base::ToString(accepted.jobs[i]);
+    Audit(submission.caller, earlier ? "resume" : "submit",
+          earlier ? job + " from " + *earlier : job);
+  }
 }
 
 void Coordinator::Audit(const auth::Caller& actor, const std::string& action,
                         const std::string& subject) {
-  batch_.audit.push_back(
-      {parts_.clock.Wall(), actor.name + " at " + actor.address, action, subject});
+  batch_.audit.push_back({parts_.clock.Wall(), actor.name, action, subject, actor.address});
 }
 
 void Coordinator::Perform(core::Effect& effect) {

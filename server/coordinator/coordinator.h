@@ -34,6 +34,7 @@
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/inspections.h"
 #include "server/coordinator/log_files.h"
+#include "server/coordinator/refusal_budget.h"
 #include "server/coordinator/worker_channel.h"
 #include "server/coordinator/worker_sessions.h"
 #include "server/core/step.h"
@@ -58,6 +59,14 @@ struct Submitted {
   };
   std::vector<Job> jobs;
   std::vector<std::string> warnings;
+};
+
+// A change that somebody asked for in vain.
+struct RefusedChange {
+  auth::Caller caller;  // as far as known
+  std::string change;   // "cancel"
+  std::string subject;  // "j12"
+  std::string verdict;  // why
 };
 
 class Coordinator {
@@ -114,6 +123,11 @@ class Coordinator {
   void ReadArtifact(const std::vector<std::string>& workers, job::ArtifactQuestion question,
                     ArtifactReads::Answer answer);
 
+  // For the audit log; of one caller's a bounded number (RefusalBudget).
+  void RecordRefusal(const RefusedChange& refused);
+  // The audit log, newest first, of those before that id; 0: the newest. kIo.
+  base::Result<std::vector<store::AuditRow>> ReadAudit(int64_t limit, int64_t before);
+
   // ---- workers ----
 
   // While another process's stream of that name is there, this one is ended with kConflict.
@@ -162,6 +176,7 @@ class Coordinator {
   base::Status Load();
   void Fail(const base::Error& error);
   void AskForStalledLogs();
+  void AuditSubmitted(const core::SubmitAccepted& accepted);
   void Audit(const auth::Caller& actor, const std::string& action, const std::string& subject);
 
   void Perform(core::Effect& effect);
@@ -199,6 +214,7 @@ class Coordinator {
   WorkerSessions workers_;
   Inspections inspections_{workers_, [this](const std::string& worker) { return IsIdle(worker); }};
   ArtifactReads artifact_reads_;
+  RefusalBudget refusals_;
   ChangeFeed job_changes_;
   ChangeFeed log_changes_;
 };

@@ -202,6 +202,19 @@ void Coordinator::Inspect(std::string job_json, std::string user, Inspections::A
                    std::move(answer));
 }
 
+void Coordinator::RecordRefusal(const RefusedChange& refused) {
+  const std::string actor = refused.caller.name.empty() ? "unknown" : refused.caller.name;
+  if (!refusals_.Take(actor)) return;
+  batch_.audit.push_back({parts_.clock.Wall(), actor, refused.change, refused.subject,
+                          refused.caller.address, refused.verdict});
+}
+
+base::Result<std::vector<store::AuditRow>> Coordinator::ReadAudit(int64_t limit, int64_t before) {
+  Drain();
+  Commit();
+  return parts_.reader.Audit(limit, before);
+}
+
 void Coordinator::ReadArtifact(const std::vector<std::string>& workers,
                                job::ArtifactQuestion question, ArtifactReads::Answer answer) {
   artifact_reads_.Ask(workers_, workers, std::move(question), parts_.clock.Steady(),

@@ -30,6 +30,14 @@ auto AsItIs(const Request* request) {
   return [request] { return base::Result<const Request*>(request); };
 }
 
+// The first of the names: they are for people, and cut by who shows them.
+std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  constexpr int kMost = 10;
+  std::string text;
+  for (int i = 0; i < names.size() && i < kMost; ++i) text += (i == 0 ? "" : " ") + names[i];
+  return names.size() > kMost ? text + " …" : text;
+}
+
 // The jobs, if the caller may make the call on each of them.
 base::Result<StoredJobs> TheirsToTouch(const Permit& permit, base::Result<StoredJobs> jobs) {
   if (!jobs) return jobs;
@@ -45,6 +53,18 @@ v1::SubmittedJob EncodeName(base::JobId id, const std::string& name) {
   message.set_id(base::ToString(id));
   message.set_name(name);
   return message;
+}
+
+v1::AuditEntry EncodeAudit(const store::AuditRow& row) {
+  v1::AuditEntry entry;
+  entry.set_id(row.id);
+  entry.set_time(row.at);
+  entry.set_actor(row.actor);
+  entry.set_address(row.address);
+  entry.set_action(row.action);
+  entry.set_subject(row.subject);
+  entry.set_verdict(row.verdict);
+  return entry;
 }
 
 void EncodeSubmitted(const coordinator::Submitted& submitted, v1::SubmitResponse* response) {
@@ -75,7 +95,7 @@ coordinator::JobSnapshot CoordinatorService::Snapshot(store::StoredJob job) cons
 auto CoordinatorService::Submit(Context* context, const v1::SubmitRequest* request,
                                 v1::SubmitResponse* response) -> Unary* {
   return AskLoop<coordinator::Submitted>(
-      {backend_, *context, "Submit"}, [=] { return DecodeSubmit(*request); },
+      {backend_, *context, "Submit", request->group_name()}, [=] { return DecodeSubmit(*request); },
       [this](const Permit& permit, auto submission, auto answer) {
         submission.user = permit.caller.name;
         backend_.coordinator.Submit(std::move(submission), permit.caller, answer);
@@ -123,7 +143,7 @@ auto CoordinatorService::Get(Context* context, const v1::GetRequest* request,
 auto CoordinatorService::Cancel(Context* context, const v1::CancelRequest* request,
                                 v1::CancelResponse* response) -> Unary* {
   return AskStoreThenLoop<base::Ok>(
-      {backend_, *context, "Cancel"},
+      {backend_, *context, "Cancel", Joined(request->jobs())},
       [=] { return DecodeNames(request->jobs(), Names::kRequired); },
       [](const Permit& permit, store::Reader& reader,
          const auto& names) -> base::Result<StoredJobs> {
@@ -180,7 +200,7 @@ auto CoordinatorService::EarlierRuns(Context* context, const v1::EarlierRunsRequ
 auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request,
                                v1::FenceResponse*) -> Unary* {
   return AskLoop<base::Ok>(
-      {backend_, *context, "Fence"}, AsItIs(request),
+      {backend_, *context, "Fence", request->worker()}, AsItIs(request),
       [this](const Permit& permit, const v1::FenceRequest* asked, auto answer) {
         backend_.coordinator.Fence(asked->worker(), permit.caller, answer);
       },
@@ -190,7 +210,7 @@ auto CoordinatorService::Fence(Context* context, const v1::FenceRequest* request
 auto CoordinatorService::RemoveWorker(Context* context, const v1::RemoveWorkerRequest* request,
                                       v1::RemoveWorkerResponse*) -> Unary* {
   return AskLoop<base::Ok>(
-      {backend_, *context, "RemoveWorker"}, AsItIs(request),
+      {backend_, *context, "RemoveWorker", request->worker()}, AsItIs(request),
       [this](const Permit& permit, const v1::RemoveWorkerRequest* asked, auto answer) {
         backend_.coordinator.RemoveWorker(asked->worker(), permit.caller, answer);
       },
@@ -226,6 +246,19 @@ auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest* req
         EncodeWorkers(backend_.coordinator, response);
         response->set_version(version_);
         response->set_site(backend_.coordinator.state().site);
+      });
+}
+
+auto CoordinatorService::Audit(Context* context, const v1::AuditRequest* request,
+                               v1::AuditResponse* response) -> Unary* {
+  using Rows = std::vector<store::AuditRow>;
+  return AskLoop<Rows>(
+      {backend_, *context, "Audit"}, [=] { return CheckAudit(request); },
+      [this](const Permit&, const v1::AuditRequest* asked, auto answer) {
+        answer(backend_.coordinator.ReadAudit(asked->limit(), asked->before()));
+      },
+      [response](const Rows& rows) {
+        for (const store::AuditRow& row : rows) *response->add_entries() = EncodeAudit(row);
       });
 }
 

@@ -40,6 +40,8 @@ class CoordinatorService : public v1::Coordinator::CallbackService {
                       v1::ReadArtifactResponse* response) override;
   Unary* Workers(Context* context, const v1::WorkersRequest* request,
                  v1::WorkersResponse* response) override;
+  Unary* Audit(Context* context, const v1::AuditRequest* request,
+               v1::AuditResponse* response) override;
   grpc::ServerWriteReactor<v1::JobView>* Watch(Context* context,
                                                const v1::WatchRequest* request) override;
   grpc::ServerWriteReactor<v1::LogChunk>* Logs(Context* context,

@@ -81,4 +81,11 @@ base::Result<const v1::ReadArtifactRequest*> CheckRead(const v1::ReadArtifactReq
   return request;
 }
 
+base::Result<const v1::AuditRequest*> CheckAudit(const v1::AuditRequest* request) {
+  if (request->before() < 0) return Negative("before", request->before());
+  if (request->limit() >= 1 && request->limit() <= kMaxAuditEntries) return request;
+  return Invalid("limit: " + std::to_string(request->limit()) + ": expected from 1 to " +
+                 std::to_string(kMaxAuditEntries));
+}
+
 }  // namespace trainctl::rpc

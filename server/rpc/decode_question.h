@@ -13,6 +13,7 @@
 #include "server/coordinator/questions.h"
 
 namespace trainctl::v1 {
+class AuditRequest;
 class EarlierRunsRequest;
 class InspectRequest;
 class ListRequest;
@@ -23,6 +24,7 @@ namespace trainctl::rpc {
 
 inline constexpr int kMaxNames = 1000;             // of jobs in one request
 inline constexpr int64_t kMaxListedJobs = 10'000;  // in one answer
+inline constexpr int64_t kMaxAuditEntries = 1000;  //
 
 // Whether the jobs must be named.
 enum class Names { kRequired, kOptional };
@@ -41,5 +43,6 @@ base::Result<std::vector<coordinator::RunKeys>> DecodeKeys(const v1::EarlierRuns
 // The request itself, if it is a valid one.
 base::Result<const v1::InspectRequest*> CheckInspect(const v1::InspectRequest* request);
 base::Result<const v1::ReadArtifactRequest*> CheckRead(const v1::ReadArtifactRequest* request);
+base::Result<const v1::AuditRequest*> CheckAudit(const v1::AuditRequest* request);
 
 }  // namespace trainctl::rpc

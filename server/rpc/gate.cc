@@ -33,14 +33,17 @@ std::string AddressOf(const grpc::CallbackServerContext& context) {
 Gate::Gate(const ListenAddress& own, auth::UnixPolicy policy)
     : own_(own), policy_(std::move(policy)) {}
 
-base::Result<Permit> Gate::Admit(const grpc::CallbackServerContext& context, std::string_view rpc) {
+base::Result<Permit> Gate::Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
+                                 auth::Caller* who) {
+  auth::Caller caller;
   const auto user = Prove(context);
+  if (user) caller = auth::CallerOf(*user, geteuid(), policy_);
+  caller.address = AddressOf(context);
+  if (who != nullptr) *who = caller;
   if (!user) return user.error();
-  Permit permit{auth::CallerOf(*user, geteuid(), policy_), auth::PermissionOf(rpc).rpc};
-  permit.caller.address = AddressOf(context);
-  const base::Status allowed = auth::CheckCall(permit.caller, rpc);
+  const base::Status allowed = auth::CheckCall(caller, rpc);
   if (!allowed) return allowed.error();
-  return permit;
+  return Permit{std::move(caller), auth::PermissionOf(rpc).rpc};
 }
 
 base::Result<auth::UnixUser> Gate::Prove(const grpc::CallbackServerContext& context) {

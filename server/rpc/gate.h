@@ -34,8 +34,10 @@ class Gate {
   // own: where the server listens, with its port once it serves; outlives this.
   Gate(const ListenAddress& own, auth::UnixPolicy policy);
 
-  // kDenied: the caller's user can't be proven, or may not make this call. kIo.
-  base::Result<Permit> Admit(const grpc::CallbackServerContext& context, std::string_view rpc);
+  // kDenied: the caller's user can't be proven, or may not make this call. kIo. `who` is then the
+  // caller as far as known, if the caller of this asks.
+  base::Result<Permit> Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
+                             auth::Caller* who = nullptr);
 
  private:
   base::Result<auth::UnixUser> Prove(const grpc::CallbackServerContext& context);

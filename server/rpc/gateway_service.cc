@@ -1,5 +1,6 @@
 #include "server/rpc/gateway_service.h"
 
+#include "server/rpc/tell_refusal.h"
 #include "server/rpc/worker_stream.h"
 
 namespace trainctl::rpc {
@@ -8,7 +9,10 @@ grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* GatewayServi
     grpc::CallbackServerContext* context) {
   auto* stream =
       new WorkerStream(backend_, *context);  // owns itself: deleted after gRPC's last callback
-  stream->Begin(backend_.gate.Admit(*context, "Connect"));
+  Refusal entry{{}, "Connect", ""};
+  const auto permit = backend_.gate.Admit(*context, entry.rpc, &entry.caller);
+  if (!permit) TellRefusal(backend_, entry, permit.error());
+  stream->Begin(permit);
   return stream;
 }
 

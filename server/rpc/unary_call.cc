@@ -3,7 +3,9 @@
 namespace trainctl::rpc {
 
 UnaryCall::UnaryCall(const Entry& entry)
-    : backend_(entry.backend), is_admitted_(++entry.backend.open_calls <= kMostOpen) {}
+    : backend_(entry.backend),
+      is_admitted_(++entry.backend.open_calls <= kMostOpen),
+      entry_{{}, entry.rpc, entry.subject} {}
 
 std::optional<Permit> UnaryCall::Admit(const Entry& entry) {
   if (!is_admitted_) {
@@ -11,10 +13,15 @@ std::optional<Permit> UnaryCall::Admit(const Entry& entry) {
                     std::to_string(kMostOpen) + " calls wait already: try again in a moment"});
     return std::nullopt;
   }
-  auto permit = backend_.gate.Admit(entry.context, entry.rpc);
+  auto permit = backend_.gate.Admit(entry.context, entry.rpc, &entry_.caller);
   if (permit) return std::move(*permit);
   End(permit.error());
   return std::nullopt;
+}
+
+void UnaryCall::End(const base::Status& status) {
+  if (!status) TellRefusal(backend_, entry_, status.error());
+  Finish(ToGrpc(status));
 }
 
 }  // namespace trainctl::rpc

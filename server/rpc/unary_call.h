@@ -14,6 +14,7 @@
 #include "server/rpc/backend.h"
 #include "server/rpc/gate.h"
 #include "server/rpc/status.h"
+#include "server/rpc/tell_refusal.h"
 
 namespace trainctl::rpc {
 
@@ -21,7 +22,8 @@ namespace trainctl::rpc {
 struct Entry {
   Backend& backend;
   const grpc::CallbackServerContext& context;
-  std::string_view rpc;  // of auth::Permissions
+  std::string_view rpc;      // of auth::Permissions
+  std::string subject = {};  // of a change: what the audit log names where it is refused
 };
 
 // Counts while it is open, so that calls that wait are bounded. It owns itself: deleted after
@@ -35,12 +37,14 @@ class UnaryCall : public grpc::ServerUnaryReactor {
 
   // nullopt: too many are open, or the caller may not make it; the call has ended with that error.
   std::optional<Permit> Admit(const Entry& entry);
-  void End(const base::Status& status) { Finish(ToGrpc(status)); }
+  // A change that is refused is told to the audit log.
+  void End(const base::Status& status);
   void OnDone() override { delete this; }
 
  private:
   Backend& backend_;
   const bool is_admitted_;
+  Refusal entry_;  // should it be one
 };
 
 template <class T>

@@ -102,8 +102,8 @@ class Reader {
   virtual base::Status Points(base::JobId job, const MetricFilter& filter,
                               const TakePoints& take) = 0;
 
-  // Newest first.
-  virtual base::Result<std::vector<AuditRow>> Audit(int64_t limit) = 0;
+  // Newest first, of those with a smaller id than `before`; 0: of all.
+  virtual base::Result<std::vector<AuditRow>> Audit(int64_t limit, int64_t before = 0) = 0;
 };
 
 }  // namespace trainctl::store

@@ -135,9 +135,9 @@ void RowWriter::Write(const core::ArtefactRow& row) {
 }
 
 void RowWriter::Write(const AuditRow& row) {
-  Statement& statement =
-      database_.Prepared("INSERT INTO audit (at, actor, action, subject) VALUES (?, ?, ?, ?)");
-  ColumnWriter{statement}(row.at, row.actor, row.action, row.subject);
+  Statement& statement = database_.Prepared(
+      "INSERT INTO audit (at, actor, action, subject, address, verdict) VALUES (?, ?, ?, ?, ?, ?)");
+  ColumnWriter{statement}(row.at, row.actor, row.action, row.subject, row.address, row.verdict);
   statement.Run();
 }
 

@@ -224,9 +224,15 @@ constexpr const char* kVersion11 = R"sql(
 CREATE INDEX artefacts_by_path ON artefacts (path);
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2,  kVersion3, kVersion4,
-                                    kVersion5, kVersion6,  kSite,     kVersion8,
-                                    kVersion9, kVersion10, kVersion11};
+// What was refused is recorded too, and where a call came from; empty: not recorded.
+constexpr const char* kVersion12 = R"sql(
+ALTER TABLE audit ADD COLUMN address TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN verdict TEXT NOT NULL DEFAULT 'accepted';
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2,  kVersion3,  kVersion4,
+                                    kVersion5, kVersion6,  kSite,      kVersion8,
+                                    kVersion9, kVersion10, kVersion11, kVersion12};
 
 }  // namespace
 

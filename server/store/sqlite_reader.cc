@@ -163,14 +163,15 @@ class SqliteReader : public Reader {
     return database_->TakeStatus();
   }
 
-  base::Result<std::vector<AuditRow>> Audit(int64_t limit) override {
-    Statement& statement =
-        Query("SELECT at, actor, action, subject FROM audit ORDER BY id DESC LIMIT ?");
-    statement.Put(limit);
+  base::Result<std::vector<AuditRow>> Audit(int64_t limit, int64_t before) override {
+    Statement& statement = Query(
+        "SELECT at, actor, action, subject, address, verdict, id FROM audit "
+        "WHERE ? = 0 OR id < ? ORDER BY id DESC LIMIT ?");
+    statement.Put(before, before, limit);
     std::vector<AuditRow> rows;
     while (statement.Next()) {
       AuditRow& row = rows.emplace_back();
-      statement.Get(row.at, row.actor, row.action, row.subject);
+      statement.Get(row.at, row.actor, row.action, row.subject, row.address, row.verdict, row.id);
     }
     return Answer(std::move(rows));
   }

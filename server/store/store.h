@@ -23,8 +23,11 @@ namespace trainctl::store {
 struct AuditRow {
   base::WallMicros at = 0;
   std::string actor;
-  std::string action;   // "submit", "cancel", "fence", "remove"
+  std::string action;   // "submit", "resume", "cancel", "fence", "remove", "connect"
   std::string subject;  // "j12", "g3", "host/0"
+  std::string address;  // where the call came from; empty: not recorded, of older coordinators
+  std::string verdict = "accepted";  // or why it was refused
+  int64_t id = 0;                    // as it was stored: later ones are larger
 };
 
 // Rows that become durable together or not at all.

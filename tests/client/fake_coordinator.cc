@@ -146,6 +146,11 @@ base::Result<v1::FenceResponse> FakeApi::Fence(const v1::FenceRequest& request) 
   return base::Error{base::Code::kNotFound, "no worker '" + request.worker() + "'"};
 }
 
+base::Result<v1::AuditResponse> FakeApi::Audit(const v1::AuditRequest& request) {
+  fake_->audit_request = request;
+  return fake_->audit;
+}
+
 base::Result<v1::CompareResponse> FakeApi::Compare(const v1::CompareRequest& request) {
   if (fake_->unreachable) return Unreachable();
   fake_->compare_request = request;

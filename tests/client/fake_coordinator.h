@@ -18,6 +18,7 @@ struct FakeCoordinator {
   std::map<std::string, v1::JobDetail> details;  // by id
   std::vector<v1::WorkerView> workers;
   std::string site;
+  base::Result<v1::AuditResponse> audit = v1::AuditResponse();
   v1::CompareResponse comparison;
   std::vector<v1::MetricPoint> points;                             // of every job
   std::map<std::string, std::vector<v1::MetricPoint>> job_points;  // of a job, by its id
@@ -63,6 +64,7 @@ struct FakeCoordinator {
   std::vector<v1::LogsRequest> logs_requests;
   v1::CompareRequest compare_request;
   v1::MetricsRequest metrics_request;
+  v1::AuditRequest audit_request;
   int inspections_asked = 0;
 
   std::vector<const v1::JobView*> Find(const std::string& name) const;
@@ -86,6 +88,7 @@ class FakeApi : public Api {
   base::Result<v1::ReadArtifactResponse> ReadArtifact(
       const v1::ReadArtifactRequest& request) override;
   base::Result<v1::WorkersResponse> Workers() override;
+  base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) override;
   base::Status Logs(const v1::LogsRequest& request,
                     const std::function<bool(const v1::LogChunk&)>& on_message) override;
   base::Status Metrics(const v1::MetricsRequest& request,

@@ -1,11 +1,13 @@
 // Verbs of trainctl against the real coordinator, over gRPC: what fakes of either side can't show.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "client/exit_code.h"
 #include "client/show/output.h"
 #include "common/base/file.h"
 #include "common/job/job_json.h"
 #include "common/rank/rank_json.h"
+#include "server/auth/socket_owner.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/trainctl_site.h"
 
@@ -72,6 +74,19 @@ TEST_F(TrainctlTest, ANameOfSeveralJobsIsTheNewestAndIsSaid) {
   site_.WaitForState("j2", "FINISHED");
   EXPECT_EQ(Run({"cancel", "twin"}).out, "Asked twin (j1) to end.\n") << "the other has ended";
   EXPECT_EQ(Run({"cancel", "j2"}).out, "twin (j2) has ended already (CANCELLED).\n");
+}
+
+TEST_F(TrainctlTest, WhoSubmittedIsShownAndRecorded) {
+  site_.Submit("tiny");
+  const std::string me = auth::UserName(geteuid());
+  EXPECT_EQ(Json::parse(Run({"status", "-o", "json"}).out)["jobs"][0]["owner"], me);
+  EXPECT_NE(Run({"describe", "j1"}).out.find(me), std::string::npos);
+  EXPECT_EQ(Run({"cancel", "j1"}).code, client::kExitOk);
+  const Json log = Json::parse(Run({"admin", "audit", "-o", "json"}).out)["audit"];
+  ASSERT_EQ(log.size(), 2u);
+  EXPECT_EQ(log[0]["action"], "cancel");
+  EXPECT_EQ(log[1]["actor"], me);
+  EXPECT_EQ(log[1]["subject"], "j1");
 }
 
 TEST_F(TrainctlTest, ADryRunSeesTheFolderOfAQueuedJob) {

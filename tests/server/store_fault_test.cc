@@ -235,6 +235,29 @@ TEST(Migrate, AJobOfAnOlderCoordinatorAskedForANumber) {
   EXPECT_EQ(state.jobs[0].attempt->trial, core::Trial::kNone);
 }
 
+TEST(Migrate, WhatAnOlderCoordinatorRecordedWasAccepted) {
+  TemporaryFolder folder;
+  {
+    auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+    ASSERT_TRUE(Migrate(*database, Schema().first(11)).ok());
+    database->Execute(
+        "INSERT INTO audit (at, actor, action, subject) VALUES (5, 'ann at ipv4:127.0.0.1:1', "
+        "'submit', 'j1')");
+    ASSERT_TRUE(database->TakeStatus().ok());
+  }
+  const auto store = OpenSqliteStore(folder.path()).value();
+  const AuditRow later{6, "bob", "cancel", "j1", "127.0.0.1:2", "denied: no"};
+  ASSERT_TRUE(store->Apply({{}, {later}}).ok());
+  const auto rows = OpenSqliteReader(folder.path()).value()->Audit(10).value();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].verdict, "denied: no");
+  EXPECT_EQ(rows[0].address, "127.0.0.1:2");
+  EXPECT_EQ(rows[1].actor, "ann at ipv4:127.0.0.1:1");
+  EXPECT_EQ(rows[1].verdict, "accepted");
+  EXPECT_EQ(rows[1].address, "");
+  EXPECT_LT(rows[1].id, rows[0].id);
+}
+
 // How SQLite goes about the question.
 std::string PlanOf(Database& database, const std::string& sql) {
   Statement statement(database, "EXPLAIN QUERY PLAN " + sql);

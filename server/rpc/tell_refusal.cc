@@ -1,0 +1,43 @@
+#include "server/rpc/tell_refusal.h"
+
+#include "common/base/utf8.h"
+
+namespace trainctl::rpc {
+namespace {
+
+constexpr size_t kMaxTextBytes = 256;
+
+std::string_view NameOf(base::Code code) {
+  switch (code) {
+    case base::Code::kInvalid: return "invalid";
+    case base::Code::kNotFound: return "not found";
+    case base::Code::kUnavailable: return "unavailable";
+    case base::Code::kExhausted: return "a bound was met";
+    case base::Code::kConflict: return "the state does not allow it";
+    case base::Code::kDenied: return "denied";
+    case base::Code::kIo:
+    case base::Code::kInternal: return "internal";
+  }
+  return "internal";
+}
+
+std::string VerdictOf(const base::Error& error) {
+  if (error.code == base::Code::kDenied)
+    return "denied: " + base::Excerpt(error.message, kMaxTextBytes);
+  return "refused: " + std::string(NameOf(error.code));
+}
+
+}  // namespace
+
+void TellRefusal(Backend& backend, const Refusal& refusal, const base::Error& error) {
+  const std::string_view change = auth::PermissionOf(refusal.rpc).change;
+  if (change.empty()) return;
+  coordinator::RefusedChange refused{refusal.caller, std::string(change),
+                                     base::Excerpt(refusal.subject, kMaxTextBytes),
+                                     VerdictOf(error)};
+  backend.loop.Post([&coordinator = backend.coordinator, refused = std::move(refused)] {
+    coordinator.RecordRefusal(refused);
+  });
+}
+
+}  // namespace trainctl::rpc

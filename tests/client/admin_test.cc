@@ -1,0 +1,68 @@
+// trainctl admin, against a coordinator in memory.
+#include "client/exit_code.h"
+#include "client/show/output.h"
+#include "tests/client/client_test.h"
+
+namespace trainctl::client {
+namespace {
+
+class AdminTest : public ClientTest {
+ protected:
+  AdminTest() {
+    v1::AuditResponse response;
+    v1::AuditEntry& denied = *response.add_entries();
+    denied.set_id(8);
+    denied.set_time(1'500'000);
+    denied.set_actor("bob");
+    denied.set_address("127.0.0.1:40000");
+    denied.set_action("cancel");
+    denied.set_subject("j3");
+    denied.set_verdict("denied: job j3 belongs to anna: ask them or an operator");
+    v1::AuditEntry& accepted = *response.add_entries();
+    accepted.set_id(7);
+    accepted.set_actor("anna");
+    accepted.set_action("submit");
+    accepted.set_subject("j3");
+    accepted.set_verdict("accepted");
+    coordinator_.audit = response;
+  }
+};
+
+TEST_F(AdminTest, AuditShowsWhoAskedForWhatAndWhatCameOfIt) {
+  const Ended ended = Trainctl({"admin", "audit"});
+  EXPECT_EQ(ended.code, kExitOk);
+  for (const char* part : {"WHO", "bob", "127.0.0.1:40000", "cancel", "anna", "accepted",
+                           "denied: job j3 belongs to anna: ask them or an operator"})
+    EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;
+  EXPECT_EQ(coordinator_.audit_request.limit(), 50);
+  EXPECT_EQ(coordinator_.audit_request.before(), 0);
+}
+
+TEST_F(AdminTest, AuditIsReadByPrograms) {
+  const Json document =
+      Json::parse(Trainctl({"admin", "audit", "--last", "2", "--before", "9", "-o", "json"}).out);
+  ASSERT_EQ(document["audit"].size(), 2u);
+  EXPECT_EQ(document["audit"][0]["actor"], "bob");
+  EXPECT_EQ(document["audit"][0]["time"], 1.5);
+  EXPECT_EQ(document["audit"][1]["verdict"], "accepted");
+  EXPECT_EQ(coordinator_.audit_request.limit(), 2);
+  EXPECT_EQ(coordinator_.audit_request.before(), 9);
+  EXPECT_EQ(Trainctl({"admin", "audit", "-o", "name"}).out, "8\n7\n");
+}
+
+TEST_F(AdminTest, WhoIsNotAllowedIsToldAndTheExitStatusSaysSo) {
+  coordinator_.audit =
+      base::Error{base::Code::kDenied, "anna is a user: Audit needs the role admin"};
+  const Ended ended = Trainctl({"admin", "audit"});
+  EXPECT_EQ(ended.code, kExitDenied);
+  EXPECT_EQ(ended.err, "trainctl: anna is a user: Audit needs the role admin\n");
+}
+
+TEST_F(AdminTest, OtherActionsAreRefused) {
+  const Ended ended = Trainctl({"admin", "audits"});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find("expected audit"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace trainctl::client
