@@ -15,8 +15,8 @@
 namespace trainctl::auth {
 namespace {
 
-constexpr int kEstablished = 1;    // TCP_ESTABLISHED of the kernel
-constexpr int kAnswerSeconds = 2;  // the kernel answers at once
+constexpr int kEstablishedState = 1;  // TCP_ESTABLISHED of the kernel
+constexpr int kAnswerSeconds = 2;     // the kernel answers at once
 
 struct Question {
   nlmsghdr header{};
@@ -99,7 +99,7 @@ base::Result<std::optional<SocketRecord>> AskForSocket(const Endpoint& local,
     return NoAnswer();
   std::memcpy(&answer, body, sizeof answer);
   // A socket that listens is found where no connection is.
-  const bool stands = answer.idiag_state == kEstablished && answer.idiag_inode != 0 &&
+  const bool stands = answer.idiag_state == kEstablishedState && answer.idiag_inode != 0 &&
                       answer.id.idiag_dport == htons(remote.port);
   if (!stands) return std::optional<SocketRecord>();
   return std::optional(SocketRecord{answer.idiag_uid, answer.idiag_inode});
