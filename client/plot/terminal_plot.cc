@@ -124,7 +124,7 @@ void Draw(const Plot& plot, const Axis& x, const Axis& y, Canvas* canvas) {
   }
 }
 
-std::string Right(const std::string& text, int width) {
+std::string RightAligned(const std::string& text, int width) {
   return std::string(static_cast<size_t>(std::max(0, width - DisplayWidth(text))), ' ') + text;
 }
 
@@ -138,7 +138,7 @@ std::string TicksText(const Plot& plot, const Axis& x, int gutter, int width) {
                                  std::max(0, gutter + width - DisplayWidth(label)));
     const int used = DisplayWidth(text);
     if (begin < used && used > gutter) continue;
-    text += Right("", begin - used) + label + " ";
+    text += RightAligned("", begin - used) + label + " ";
   }
   return text.erase(text.find_last_not_of(' ') + 1) + "\n";
 }
@@ -183,11 +183,11 @@ std::string TerminalPlot(const Plot& plot, const TerminalPlotOptions& options) {
     const std::string& label = labels[static_cast<size_t>(row)];
     const char* line =
         options.unicode ? (label.empty() ? " │" : " ┤") : (label.empty() ? " |" : " +");
-    text += Right(label, label_width) + line + canvas.Row(row);
+    text += RightAligned(label, label_width) + line + canvas.Row(row);
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
   }
-  text += Right("", label_width) + (options.unicode ? " └" : " +");
+  text += RightAligned("", label_width) + (options.unicode ? " └" : " +");
   for (int i = 0; i < width; ++i) text += options.unicode ? "─" : "-";
   return text + "\n" + TicksText(plot, x, gutter, width) + Legend(plot, look, options.width);
 }
