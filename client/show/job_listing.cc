@@ -16,6 +16,16 @@ Json Known(bool known, const T& value) {
 
 Json TextOrNull(const std::string& text) { return Known(!text.empty(), text); }
 
+// {"lab": "2"}
+Json TagsJson(const v1::JobView& view) {
+  Json tags = Json::object();
+  for (const std::string& tag : view.tags()) {
+    const size_t equals = std::min(tag.find('='), tag.size());
+    tags[tag.substr(0, equals)] = tag.substr(std::min(equals + 1, tag.size()));
+  }
+  return tags;
+}
+
 std::string StepText(const v1::JobView& view) {
   if (view.steps() == 0 && view.step() == 0) return "";
   return view.steps() > 0 ? WithThousands(view.step()) + "/" + WithThousands(view.steps())
@@ -100,6 +110,7 @@ Json JobRecord(const v1::JobView& view) {
       {"ended_at", Seconds(view.ended_at())},
       {"remaining_seconds", Known(view.remaining_seconds() > 0, view.remaining_seconds())},
       {"owner", TextOrNull(view.owner())},
+      {"tags", TagsJson(view)},
   };
 }
 
@@ -113,6 +124,7 @@ Listing ListJobs(const std::vector<v1::JobView>& views, int64_t now) {
                                       {"TOKENS/S", true},
                                       {"PEAK", true},
                                       {"TIME", true},
+                                      {"LEFT", true},
                                       {"WHERE OR WHY"}})};
   for (const v1::JobView& view : views) {
     listing.records.push_back(JobRecord(view));
@@ -121,7 +133,9 @@ Listing ListJobs(const std::vector<v1::JobView>& views, int64_t now) {
          view.has_loss() ? FormatNumber(view.loss()) : "",
          view.has_tokens_per_second() ? FormatNumber(view.tokens_per_second()) : "",
          view.peak_allocated_bytes() > 0 ? base::FormatBytes(view.peak_allocated_bytes()) : "",
-         view.started_at() != 0 ? FormatClock(ElapsedSeconds(view, now)) : "", WhereOrWhy(view)});
+         view.started_at() != 0 ? FormatClock(ElapsedSeconds(view, now)) : "",
+         view.remaining_seconds() > 0 ? FormatClock(view.remaining_seconds()) : "",
+         WhereOrWhy(view)});
   }
   return listing;
 }

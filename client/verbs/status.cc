@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <cctype>
 #include <map>
+#include <utility>
 
 #include "client/exit_code.h"
 #include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/verbs/verb.h"
+#include "common/base/did_you_mean.h"
+#include "common/job/outcome.h"
 
 namespace trainctl::client {
 namespace {
@@ -36,6 +40,25 @@ std::string HostsText(const v1::ListResponse& response) {
   return text.empty() ? "no workers: jobs stay queued until a trainworker registers\n" : text;
 }
 
+std::string Upper(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) {
+    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  });
+  return text;
+}
+
+// Of the states that a job goes through, and the outcomes that it ends with.
+base::Error UnknownState(const std::string& word) {
+  std::vector<std::string_view> known;
+  for (int i = 0; i <= static_cast<int>(job::JobState::kFinished); ++i)
+    known.push_back(job::Name(static_cast<job::JobState>(i)));
+  for (int i = 0; i <= static_cast<int>(job::Outcome::kLaunchFailed); ++i)
+    known.push_back(job::Name(static_cast<job::Outcome>(i)));
+  const std::string hint = base::DidYouMean(Upper(word), known);
+  return {base::Code::kInvalid, "--state " + word + (hint.empty() ? "" : ": " + hint) +
+                                    "; there are " + Join(known, ", ")};
+}
+
 class Status : public Verb {
  public:
   void Declare(Arguments& arguments) override {
@@ -44,21 +67,31 @@ class Status : public Verb {
     arguments.Switch("-w,--watch", &watch_,
                      "show again every two seconds until the jobs ended, or Ctrl-C");
     arguments.Switch("--unfinished", &unfinished_, "only jobs that have not ended");
+    arguments.Text("--state", "STATE,…", &states_,
+                   "only jobs in these states, or that ended so: queued,running or oom_gpu");
+    arguments.Text("--user", "NAME,…", &users_, "only jobs that one of these submitted");
+    arguments.Text("--tag", "KEY=VALUE,…", &tags_,
+                   "only jobs with all of these tags; KEY alone: with any value of it");
+    arguments.Text("--group", "GROUP", &group_, "only the jobs of this group, by its id or name");
     arguments.Number("-n,--limit", "N", &limit_, "the newest N jobs");
+    arguments.Remark("LEFT is the time that a running job still needs, by the pace of its steps.");
   }
 
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
+    if (!group_.empty()) jobs_.push_back(group_);
     jobs_ = NewestMeant(context, jobs_);
+    const base::Result<v1::ListRequest> request = Request();
+    if (!request.ok()) return Fail(context, request.error());
     while (true) {
-      const base::Result<v1::ListResponse> response = (*api)->List(Request());
+      const base::Result<v1::ListResponse> response = (*api)->List(*request);
       if (!response.ok() &&
           !(watch_ && shown_ && response.error().code == base::Code::kUnavailable)) {
         return Fail(context, response.error());
       }
       if (response.ok()) {
-        if (!jobs_.empty() && response->jobs().empty() && !unfinished_)
+        if (!jobs_.empty() && response->jobs().empty() && !IsFiltered())
           return Fail(context, NotFound());
         Show(context, *response);
         const bool all_ended =
@@ -71,8 +104,26 @@ class Status : public Verb {
   }
 
  private:
-  v1::ListRequest Request() const {
+  // Named jobs may be there and not pass.
+  bool IsFiltered() const {
+    return unfinished_ || !states_.empty() || !users_.empty() || !tags_.empty();
+  }
+
+  // kInvalid: there is no such state.
+  base::Result<v1::ListRequest> Request() const {
     v1::ListRequest request;
+    for (const std::string& word : Split(states_, ',')) {
+      const std::string name = Upper(word);
+      if (job::ParseJobState(name)) {
+        request.add_states(name);
+      } else if (job::ParseOutcome(name)) {
+        request.add_outcomes(name);
+      } else {
+        return UnknownState(word);
+      }
+    }
+    for (std::string& user : Split(users_, ',')) request.add_users(std::move(user));
+    for (std::string& tag : Split(tags_, ',')) request.add_tags(std::move(tag));
     for (const std::string& job : jobs_) request.add_jobs(job);
     request.set_unfinished_only(unfinished_);
     request.set_limit(limit_.value_or(0));
@@ -103,6 +154,7 @@ class Status : public Verb {
   }
 
   std::vector<std::string> jobs_;
+  std::string states_, users_, tags_, group_;
   bool watch_ = false;
   bool unfinished_ = false;
   std::optional<int64_t> limit_;

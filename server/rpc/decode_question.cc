@@ -1,6 +1,7 @@
 #include "server/rpc/decode_question.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "common/estimate/run_time.h"
@@ -26,6 +27,13 @@ base::Error Negative(const std::string& field, int64_t value) {
   return Invalid(field + ": " + std::to_string(value) + ": expected a number from 0");
 }
 
+// "lab=2" | "lab"
+store::TagFilter DecodeTag(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) return {text, std::nullopt};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 }  // namespace
 
 base::Result<std::vector<std::string>> DecodeNames(
@@ -47,6 +55,15 @@ base::Result<ListQuestion> DecodeList(const v1::ListRequest& request) {
                      "': expected QUEUED, STARTING, RUNNING, STOPPING or FINISHED");
     question.filter.states.push_back(*state);
   }
+  for (const std::string& name : request.outcomes()) {
+    const auto outcome = job::ParseOutcome(name);
+    if (!outcome) return Invalid("outcomes: '" + name + "': expected one such as SUCCEEDED");
+    question.filter.outcomes.push_back(*outcome);
+  }
+  if (request.users_size() > kMaxNames) return TooMany("users", request.users_size(), kMaxNames);
+  question.filter.users.assign(request.users().begin(), request.users().end());
+  if (request.tags_size() > kMaxTags) return TooMany("tags", request.tags_size(), kMaxTags);
+  for (const std::string& tag : request.tags()) question.filter.tags.push_back(DecodeTag(tag));
   if (request.limit() < 0) return Negative("limit", request.limit());
   if (request.names_size() > kMaxNames) return TooMany("names", request.names_size(), kMaxNames);
   question.filter.names.assign(request.names().begin(), request.names().end());

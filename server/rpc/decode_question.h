@@ -23,6 +23,7 @@ class ReadArtifactRequest;
 namespace trainctl::rpc {
 
 inline constexpr int kMaxNames = 1000;             // of jobs in one request
+inline constexpr int kMaxTags = 50;                // to choose jobs by
 inline constexpr int64_t kMaxListedJobs = 10'000;  // in one answer
 inline constexpr int64_t kMaxAuditEntries = 1000;  //
 

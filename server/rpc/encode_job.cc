@@ -88,6 +88,7 @@ v1::JobView EncodeJob(const coordinator::JobSnapshot& snapshot) {
   view.set_priority(row.spec.resources.priority);
   view.set_exclusive(row.spec.exclusive);
   view.set_remaining_seconds(snapshot.remaining_seconds);
+  for (const auto& [key, value] : row.spec.tags) view.add_tags(key + "=" + value);
   if (job::WritesOutput(row.spec)) view.set_output_dir(job::NormalFolder(*row.spec.output.dir));
   return view;
 }

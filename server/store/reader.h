@@ -33,10 +33,18 @@ struct StoredJob {
   std::optional<double> tokens_per_second;  // over all steps so far
 };
 
+struct TagFilter {
+  std::string key;
+  std::optional<std::string> value;  // unset: any
+};
+
 // All conditions hold; an empty list is no condition.
 struct JobFilter {
   std::vector<base::JobId> jobs;
-  std::vector<job::JobState> states;
+  std::vector<job::JobState> states;   // a job has one of these,
+  std::vector<job::Outcome> outcomes;  // or ended in one of these
+  std::vector<std::string> users;
+  std::vector<TagFilter> tags;     // of each tag
   std::vector<std::string> names;  // a job's own, or its group's
   bool unfinished_only = false;
   int64_t limit = 1000;

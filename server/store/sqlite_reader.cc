@@ -51,6 +51,12 @@ class SqliteReader : public Reader {
   base::Result<std::vector<StoredJob>> Jobs(const JobFilter& filter) override {
     Statement statement(*database_, JobsSql(filter));
     for (const job::JobState state : filter.states) statement.Put(job::Name(state));
+    for (const job::Outcome outcome : filter.outcomes) statement.Put(job::Name(outcome));
+    for (const std::string& user : filter.users) statement.Put(std::string_view(user));
+    for (const TagFilter& tag : filter.tags) {
+      statement.Put(std::string_view(tag.key));
+      if (tag.value) statement.Put(std::string_view(*tag.value));
+    }
     for (const base::JobId job : filter.jobs) statement.Put(job.value);
     for (int of_jobs_and_groups = 0; of_jobs_and_groups < 2; ++of_jobs_and_groups) {
       for (const std::string& name : filter.names) statement.Put(std::string_view(name));
@@ -217,7 +223,17 @@ class SqliteReader : public Reader {
                       ", IFNULL((SELECT groups.name FROM groups WHERE groups.id = group_id), '')"
                       " FROM jobs JOIN job_status ON job = jobs.id WHERE TRUE";
     if (filter.unfinished_only) sql += " AND state != 'FINISHED'";
-    if (!filter.states.empty()) sql += " AND state IN (" + Parameters(filter.states.size()) + ")";
+    if (!filter.states.empty() || !filter.outcomes.empty()) {
+      sql += " AND (state IN (" + Parameters(filter.states.size()) + ") OR outcome IN (" +
+             Parameters(filter.outcomes.size()) + "))";
+    }
+    if (!filter.users.empty()) sql += " AND user IN (" + Parameters(filter.users.size()) + ")";
+    for (const TagFilter& tag : filter.tags) {
+      sql +=
+          " AND EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(spec) THEN spec ELSE '{}' "
+          "END, '$.tags') WHERE key = ?" +
+          std::string(tag.value ? " AND value = ?)" : ")");
+    }
     if (!filter.jobs.empty()) sql += " AND jobs.id IN (" + Parameters(filter.jobs.size()) + ")";
     if (const std::string names = Parameters(filter.names.size()); !filter.names.empty()) {
       sql += " AND (jobs.name IN (" + names +
@@ -227,8 +243,8 @@ class SqliteReader : public Reader {
   }
 
   static std::string Parameters(size_t count) {
-    std::string text = "?";
-    for (size_t i = 1; i < count; ++i) text += ", ?";
+    std::string text;
+    for (size_t i = 0; i < count; ++i) text += i == 0 ? "?" : ", ?";
     return text;
   }
 

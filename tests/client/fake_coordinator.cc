@@ -34,6 +34,24 @@ int64_t NumberOf(const v1::JobView& job) {
   return id ? id->value : 0;
 }
 
+bool HasTag(const v1::JobView& job, const std::string& wanted) {
+  return std::ranges::any_of(job.tags(), [&](const std::string& tag) {
+    return tag == wanted || tag.starts_with(wanted + "=");
+  });
+}
+
+bool Passes(const v1::JobView& job, const v1::ListRequest& request) {
+  const bool any_state = request.states().empty() && request.outcomes().empty();
+  const bool is_in = std::ranges::count(request.states(), job.state()) > 0 ||
+                     std::ranges::count(request.outcomes(), job.outcome()) > 0;
+  const bool is_of =
+      request.users().empty() || std::ranges::count(request.users(), job.owner()) > 0;
+  const bool has_tags =
+      std::ranges::all_of(request.tags(), [&](const std::string& tag) { return HasTag(job, tag); });
+  return (any_state || is_in) && is_of && has_tags &&
+         !(request.unfinished_only() && job.state() == "FINISHED");
+}
+
 bool IsCalled(const v1::JobView& job, const v1::ListRequest& request) {
   return request.names().empty() || std::ranges::count(request.names(), job.name()) > 0 ||
          std::ranges::count(request.names(), job.group_name()) > 0;
@@ -86,8 +104,8 @@ base::Result<v1::ListResponse> FakeApi::List(const v1::ListRequest& request) {
     for (const std::string& name : request.jobs()) {
       for (const v1::JobView* found : fake_->Find(name)) wanted = wanted || found == &job;
     }
-    if (wanted && IsCalled(job, request) &&
-        !(request.unfinished_only() && job.state() == "FINISHED"))
+    const bool enough = request.limit() > 0 && response.jobs_size() == request.limit();
+    if (wanted && IsCalled(job, request) && Passes(job, request) && !enough)
       *response.add_jobs() = job;
   }
   for (const v1::WorkerView& worker : fake_->workers) *response.add_workers() = worker;

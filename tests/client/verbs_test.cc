@@ -83,6 +83,34 @@ TEST_F(VerbsTest, StatusCanBeOfOneJobOrTheUnfinished) {
   EXPECT_EQ(Trainctl({"status", "--unfinished", "-o", "name"}).out, "j3\nj2\n");
 }
 
+TEST_F(VerbsTest, StatusCanBeOfAStateAUserATagOrAGroup) {
+  coordinator_.jobs = ThreeJobs();
+  coordinator_.jobs[0].set_owner("ann");
+  coordinator_.jobs[1].set_owner("ben");
+  coordinator_.jobs[1].add_tags("lab=2");
+  coordinator_.jobs[2].add_tags("lab=3");
+  coordinator_.jobs[2].set_group("g1");
+  coordinator_.jobs[2].set_group_name("my-lab");
+  const auto names = [this](std::vector<std::string> words) {
+    words.insert(words.begin(), "status");
+    words.insert(words.end(), {"-o", "name"});
+    return Trainctl(words).out;
+  };
+  EXPECT_EQ(names({"--state", "running,oom-gpu"}), "j2\nj1\n");
+  EXPECT_EQ(names({"--user", "ann,ben"}), "j3\nj2\n");
+  EXPECT_EQ(names({"--tag", "lab=2"}), "j2\n");
+  EXPECT_EQ(names({"--tag", "lab"}), "j2\nj1\n");
+  EXPECT_EQ(names({"--group", "my-lab"}), "j1\n");
+  EXPECT_EQ(names({"--limit", "1"}), "j3\n");
+  const Json json = Json::parse(Trainctl({"status", "tiny", "-o", "json"}).out);
+  EXPECT_EQ(json["jobs"][0]["owner"], "ben");
+  EXPECT_EQ(json["jobs"][0]["tags"], Json({{"lab", "2"}}));
+  const Ended unknown = Trainctl({"status", "--state", "runing"});
+  EXPECT_EQ(unknown.code, kExitUsage);
+  EXPECT_NE(unknown.err.find("--state runing: did you mean 'RUNNING'?"), std::string::npos)
+      << unknown.err;
+}
+
 TEST_F(VerbsTest, StatusWatchShowsAgainUntilAllEnded) {
   coordinator_.jobs = {RunningJob("j1", "tiny")};
   on_sleep_ = [this] { coordinator_.jobs = {FinishedJob("j1", "tiny", "SUCCEEDED")}; };

@@ -89,6 +89,20 @@ TEST_F(TrainctlTest, WhoSubmittedIsShownAndRecorded) {
   EXPECT_EQ(log[1]["subject"], "j1");
 }
 
+TEST_F(TrainctlTest, StatusFindsJobsByTagUserAndState) {
+  job::JobSpec tagged = SmallJob("tagged");
+  tagged.tags = {{"lab", "2"}};
+  site_.Submit(tagged);
+  site_.Submit("other");
+  const std::string me = auth::UserName(geteuid());
+  EXPECT_EQ(Run({"status", "--tag", "lab=2", "-o", "name"}).out, "j1\n");
+  EXPECT_EQ(Run({"status", "--user", me, "-o", "name"}).out, "j2\nj1\n");
+  EXPECT_EQ(Run({"status", "--user", "nobody-" + me, "-o", "name"}).out, "");
+  const Json both = Json::parse(Run({"status", "--state", "queued,oom_gpu", "-o", "json"}).out);
+  ASSERT_EQ(both["jobs"].size(), 2u);
+  EXPECT_EQ(both["jobs"][1]["tags"], Json({{"lab", "2"}}));
+}
+
 TEST_F(TrainctlTest, ADryRunSeesTheFolderOfAQueuedJob) {
   job::JobSpec spec = SmallJob("waits");
   spec.output = {.dir = site_.directory() + "/out/", .save = job::Save::kFinal};

@@ -175,6 +175,39 @@ TEST_F(SqliteStoreTest, JobsAreListedNewestFirstAndFiltered) {
   EXPECT_EQ(job.status.progress.loss, 1.25);
 }
 
+TEST_F(SqliteStoreTest, JobsAreListedByUserTagAndOutcome) {
+  Batch batch;
+  for (int64_t id = 1; id <= 3; ++id) {
+    const std::string request = "request-" + std::to_string(id);
+    core::JobRow job = SampleJob(id, "n", request);
+    job.user = id == 1 ? "ann" : "ben";
+    job.spec.tags = {{"lab", std::to_string(id)}};
+    if (id == 3) job.spec.tags = {{"a 'b'", "c=d"}};
+    batch.rows.push_back(core::SubmissionRow{request, {}, 100});
+    batch.rows.push_back(std::move(job));
+    core::JobStatus status;
+    if (id == 2) status.state = job::JobState::kFinished;
+    if (id == 2) status.end = SampleEnd();
+    batch.rows.push_back(core::UpdateJob{{id}, status});
+  }
+  Apply(batch);
+  const auto ids = [&](const JobFilter& filter) {
+    std::vector<int64_t> result;
+    const std::vector<StoredJob> jobs = reader_->Jobs(filter).value();
+    for (const StoredJob& job : jobs) result.push_back(job.row.id.value);
+    return result;
+  };
+  using Ids = std::vector<int64_t>;
+  EXPECT_EQ(ids({.users = {"ben"}}), (Ids{3, 2}));
+  EXPECT_EQ(ids({.tags = {{"lab", "2"}}}), (Ids{2}));
+  EXPECT_EQ(ids({.tags = {{"lab", std::nullopt}}}), (Ids{2, 1}));
+  EXPECT_EQ(ids({.tags = {{"a 'b'", "c=d"}}}), (Ids{3}));
+  EXPECT_EQ(ids({.outcomes = {SampleEnd().outcome}}), (Ids{2}));
+  EXPECT_EQ(ids({.states = {job::JobState::kQueued}, .outcomes = {SampleEnd().outcome}}),
+            (Ids{3, 2, 1}));
+  EXPECT_EQ(ids({.users = {"ann"}, .tags = {{"lab", "2"}}}), Ids{});
+}
+
 TEST_F(SqliteStoreTest, AReaderSeesACommitAtOnce) {
   EXPECT_TRUE(reader_->Jobs({}).value().empty());
   Apply(SubmitBatch(1, "first"));
