@@ -26,7 +26,7 @@ constexpr std::string_view kOomAlso[] = {"out of memory", "oom gpu", "oom host",
 constexpr std::string_view kLearningRateAlso[] = {"lr", "warmup", "warm up", "lr scaling",
                                                   "schedule"};
 constexpr std::string_view kLossAlso[] = {"val loss", "validation", "evaluation"};
-constexpr std::string_view kDataAlso[] = {"data", "alpaca", "format", "tokens"};
+constexpr std::string_view kDataAlso[] = {"data", "alpaca", "chat", "format", "tokens"};
 constexpr std::string_view kOptimizerAlso[] = {"adamw", "sgd"};
 constexpr std::string_view kThroughputAlso[] = {"tokens per second", "time", "speed", "speedup"};
 constexpr std::string_view kOutcomesAlso[] = {"outcome", "states", "expect", "hang"};
@@ -177,12 +177,18 @@ over the validation rows, at eval.every_steps and at the end; without validation
 none. bf16 losses differ in the third digit.
 )",
      "trainctl metrics JOB --name loss,val_loss -o csv"},
-    {"data formats", "alpaca, text, plain, bin", kDataAlso,
+    {"data formats", "alpaca, chat, completion, text, plain, bin", kDataAlso,
      R"(alpaca: a JSON list, or a line each, of {"instruction", "input", "output"}, put into the
-Alpaca prompt; mask_prompt leaves the prompt out of the loss. text: lines {"text": …}. plain:
-one text, cut into rows of max_seq_length. bin: tokens as they are. Rows are cut to
-max_seq_length, padded to the longest of their micro batch, not packed. val_split_fraction sets
-rows aside by data.seed; max_rows takes the first ones.
+Alpaca prompt; mask_prompt leaves the prompt out of the loss. chat: rows of {"messages"} with
+role and content, or ShareGPT's {"conversations"} with from and value, written by a template:
+the tokenizer's own chat_template where it is a built-in one, else data.template (chatml,
+llama3, mistral, qwen, zephyr, alpaca). Only the assistant's words and the token that ends them
+count in the loss, unless mask_prompt is false. completion: rows of {"prompt", "completion"},
+joined as they are; the same holds for the completion. text: lines {"text": …}. plain: one
+text, cut into rows of max_seq_length. bin: tokens as they are. data.columns says what the file
+calls these keys: {"text": "caption"}. Rows are cut to max_seq_length, padded to the longest of
+their micro batch, not packed. val_split_fraction sets rows aside by data.seed; max_rows takes
+the first ones.
 )",
      "trainctl submit job.json --data.max_rows 100 --dry-run"},
     {"optimizer", "AdamW and SGD, bytes a parameter", kOptimizerAlso,

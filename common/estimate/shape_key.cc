@@ -54,7 +54,9 @@ std::string ShapeKey(const JobSpec& asked, const Inspection& inspection) {
   std::ostringstream key;
   AddModel(key, inspection.model);
   key << " T " << SequenceLength(job, inspection) << " data " << inspection.data_digest
-      << " devices " << job.devices;
+      << " devices " << job.devices << " format " << static_cast<int>(job.data.format);
+  for (const auto& [name, column] : job.data.columns) key << ' ' << name << ' ' << column;
+  if (job.data.chat_template) key << " template " << static_cast<int>(*job.data.chat_template);
   if (batch) key << " micro " << batch->micro << " accumulation " << batch->accumulation;
   // The limit decides whether gradients are held whole (gradient_holding.h).
   if (job.strategy == StrategyKind::kFsdp && batch && batch->accumulation > 1) {

@@ -10,6 +10,7 @@
 #include "common/job/batch.h"
 #include "common/job/combinations.h"
 #include "common/job/constraint.h"
+#include "common/job/data_format.h"
 #include "common/job/schema.h"
 #include "common/json/write_json.h"
 
@@ -88,6 +89,21 @@ class Check {
       Refuse(problem.path, std::move(problem.expected), std::move(problem.hint));
   }
 
+  void Columns() {
+    const auto known = ColumnsOf(job_.data.format);
+    std::string keys;
+    for (const std::string_view key : known) keys += (keys.empty() ? "" : ", ") + std::string(key);
+    for (const auto& [key, column] : job_.data.columns) {
+      const bool is_known = std::ranges::find(known, key) != known.end();
+      if (is_known && !column.empty()) continue;
+      problems_.push_back(
+          {"data.columns." + key, 0, base::Excerpt(column, kShownValueBytes),
+           is_known ? "the name of a column in the file"
+                    : (keys.empty() ? "no columns" : "only " + keys) + " with this data.format",
+           ""});
+    }
+  }
+
   void Constraints() {
     for (const auto& [key, text] : job_.resources.constraints) {
       const auto constraint = ParseConstraint(key, text);
@@ -140,6 +156,7 @@ std::vector<Problem> CheckJob(const JobSpec& job) {
   check.Name();
   check.Batches();
   check.Combinations();
+  check.Columns();
   check.Constraints();
   check.NotBuiltYet();
   return check.Take();

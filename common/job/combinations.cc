@@ -69,9 +69,15 @@ constexpr Clash kClashes[] = {
     // ---- data ----
     {"data.mask_prompt",
      [](const JobSpec& job) {
-       return job.data.mask_prompt && job.data.format != DataFormat::kAlpaca;
+       return job.data.mask_prompt && job.data.format != DataFormat::kAlpaca &&
+              !MasksPrompts(job.data.format);
      },
-     "false unless data.format is \"alpaca\"", "only alpaca rows have a prompt"},
+     "false with data.format \"text\", \"plain\" and \"bin\"", "such rows have no prompt"},
+    {"data.template",
+     [](const JobSpec& job) {
+       return job.data.chat_template && job.data.format != DataFormat::kChat;
+     },
+     "null unless data.format is \"chat\"", "only conversations are written by a template"},
 };
 
 }  // namespace

@@ -19,7 +19,8 @@ enum class StrategyKind { kAuto, kSingle, kDdp, kFsdp };
 enum class Sharding { kFull, kGradOp };
 enum class FsdpUnit { kBlock, kModel };
 enum class ModelInit { kPretrained, kRandom };
-enum class DataFormat { kAlpaca, kText, kPlain, kBin };
+enum class DataFormat { kAlpaca, kText, kPlain, kBin, kChat, kCompletion };
+enum class ChatTemplate { kChatml, kLlama3, kMistral, kQwen, kZephyr, kAlpaca };
 enum class OptimizerKind { kAdamW, kSgd, kAdamW8bit };
 enum class LrSchedule { kCosine, kLinear, kConstant };
 enum class LrScaling { kNone, kLinear };
@@ -38,9 +39,16 @@ struct DataSpec {
   DataFormat format = DataFormat::kAlpaca;
   std::optional<int64_t> max_rows;
   double val_split_fraction = 0;
-  bool mask_prompt = false;
+  std::optional<ChatTemplate> chat_template;   // "template" of chat; null: the tokenizer's own
+  std::map<std::string, std::string> columns;  // what a format calls a key → what the file calls it
+  bool mask_prompt = false;                    // a file that is silent: MasksPrompts(format)
   int64_t seed = 42;
 };
+
+// Whether a job file that says nothing of data.mask_prompt trains on the answers only.
+constexpr bool MasksPrompts(DataFormat format) {
+  return format == DataFormat::kChat || format == DataFormat::kCompletion;
+}
 
 struct TrainSpec {
   std::optional<int64_t>
@@ -50,6 +58,7 @@ struct TrainSpec {
   int64_t epochs = 1;
   std::optional<int64_t> max_steps;  // optimizer steps
   int64_t max_seq_length = 512;
+  bool group_by_length = false;  // micro batches of rows of similar length
   LrSchedule lr_schedule = LrSchedule::kCosine;
   std::optional<int64_t> lr_warmup_steps;  // exclusive with lr_warmup_fraction; neither: 0 steps
   std::optional<double> lr_warmup_fraction;

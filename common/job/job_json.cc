@@ -50,6 +50,8 @@ std::vector<Problem> Complete(JobBinder& binder, const ReadOptions& options,
   binder.ApplyOverrides(options.overrides, problems);
   binder.RequireAll(problems);
   if (!binder.IsSet("name")) binder.job().name = options.default_name;
+  if (!binder.IsSet("data.mask_prompt"))
+    binder.job().data.mask_prompt = MasksPrompts(binder.job().data.format);
   MakePathsAbsolute(binder.job(), options.base_directory);
   std::vector<Problem> found;
   for (Problem& problem : CheckJob(binder.job())) {

@@ -1,11 +1,13 @@
 #include "common/job/schema.h"
 
 #include <array>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
 #include "common/base/did_you_mean.h"
 #include "common/job/check_job.h"
+#include "common/job/data_format.h"
 #include "common/job/value_type.h"
 
 namespace trainctl::job {
@@ -83,21 +85,26 @@ std::vector<Field> ModelFields() {
 
 std::vector<Field> DataFields() {
   const TextType path = {.what = "a path", .min_bytes = 1, .max_bytes = 4096};
-  const NameType<DataFormat> format = {{{"alpaca", DataFormat::kAlpaca},
-                                        {"text", DataFormat::kText},
-                                        {"plain", DataFormat::kPlain},
-                                        {"bin", DataFormat::kBin}}};
+  const NameType<DataFormat> format = {{std::begin(kDataFormats), std::end(kDataFormats)}};
+  const NameType<ChatTemplate> chat = {{std::begin(kChatTemplates), std::end(kChatTemplates)}};
   return {
       Required(Row("data.path", path, AT(data.path),
                    "The data file on the workers' hosts, relative to the job file.")),
       Row("data.format", format, AT(data.format),
-          "alpaca: instruction rows; text: {\"text\"} rows; plain: a text file; bin: tokens."),
+          "alpaca: instruction rows; text: {\"text\"} rows; plain: a text file; bin: tokens; "
+          "chat: {\"messages\"} or {\"conversations\"} rows; "
+          "completion: {\"prompt\", \"completion\"} rows."),
+      Row("data.template", OrNull(chat), AT(data.chat_template),
+          "Of chat: how turns are written; null: as the tokenizer's own chat_template has it."),
+      Row("data.columns", TextMapType{}, AT(data.columns),
+          "What the file calls the keys of its rows: {\"text\": \"caption\"}."),
       Row("data.max_rows", OrNull(kRows), AT(data.max_rows),
           "Only the first rows of the file; null: all."),
       Row("data.val_split_fraction", kFractionBelowOne, AT(data.val_split_fraction),
           "Share of the rows that is kept for validation."),
       Row("data.mask_prompt", BoolType{}, AT(data.mask_prompt),
-          "Train on the answers only (alpaca)."),
+          "Train on the answers only (alpaca, chat, completion). Not given: true for chat and "
+          "completion, else false."),
       Row("data.seed", kSeed, AT(data.seed), "Seed of the split and the shuffle."),
   };
 }

@@ -35,11 +35,18 @@ std::string GlobalBatch(const Run& run) {
 
 std::string DataDigest(const Run& run) { return run.inspection ? run.inspection->data_digest : ""; }
 
+constexpr std::string_view kColumns = "data.columns";
+
+// Of the columns all: "text caption", or "none".
 std::string ValueOf(const Run& run, std::string_view key) {
+  const std::string prefix = std::string(kColumns) + ".";
+  std::string columns;
   for (const auto& [name, text] : job::Flatten(run.job)) {
     if (name == key) return text;
+    if (key == kColumns && name.starts_with(prefix))
+      columns += (columns.empty() ? "" : " ") + name.substr(prefix.size()) + " " + text;
   }
-  return "";
+  return key == kColumns && columns.empty() ? "none" : columns;
 }
 
 std::string NameAndId(const Run& run) { return run.name + " (" + run.id + ")"; }
@@ -56,6 +63,8 @@ struct DataSetting {
 
 constexpr DataSetting kDataSettings[] = {
     {"data.format", "the rows are read in another way"},
+    {kColumns, "other columns of the rows are read"},
+    {"data.template", "the conversations are written in another way"},
     {"data.max_rows", "one has rows that another never sees"},
     {"data.val_split_fraction", "other rows are trained on and validated with"},
     {"data.mask_prompt", "other tokens count in the loss"},

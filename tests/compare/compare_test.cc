@@ -392,6 +392,10 @@ TEST(Compare, WarnsOfEachSettingThatMakesOtherDataOfTheSameFile) {
   const Case cases[] = {
       {"data.format differs (alpaca, text): the rows are read in another way",
        [](job::JobSpec& job) { job.data.format = job::DataFormat::kText; }},
+      {"data.columns differs (none, output answer): other columns of the rows are read",
+       [](job::JobSpec& job) { job.data.columns = {{"output", "answer"}}; }},
+      {"data.template differs (null, zephyr): the conversations are written in another way",
+       [](job::JobSpec& job) { job.data.chat_template = job::ChatTemplate::kZephyr; }},
       {"data.max_rows differs (null, 100): one has rows that another never sees",
        [](job::JobSpec& job) { job.data.max_rows = 100; }},
       {"data.val_split_fraction differs (0.0, 0.5): other rows are trained on and validated with",

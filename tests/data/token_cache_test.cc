@@ -12,9 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<int32_t> kTokens = {1, 5, 9, 2, 1, 7, 2};
-const std::vector<Row> kRows = {{0, 4, 2}, {4, 3, 0}};
-constexpr int64_t kTokens = 10;
+const Tokenized kMade = {{1, 5, 9, 2, 1, 7, 2}, {{0, 4, 2}, {4, 3, 0}}, {{5, 6}}};
+constexpr int64_t kTokens = 10;  // of the vocabulary
 
 std::string OnlyFile(const std::string& folder) {
   return fs::directory_iterator(folder)->path().string();
@@ -24,20 +23,23 @@ TEST(TokenCache, GivesBackWhatWasKeptUnderItsKey) {
   const ScratchDirectory scratch;
   const std::string folder = scratch.path() + "/tokens";
   EXPECT_FALSE(FindCachedTokens(folder, "key", kTokens));
-  CacheTokens(folder, "key", kTokens, kRows);
+  CacheTokens(folder, "key", kMade);
   const auto cached = FindCachedTokens(folder, "key", kTokens);
   ASSERT_TRUE(cached);
   ASSERT_EQ(cached->tokens.size(), 7);
-  for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(cached->tokens[i], kTokens[static_cast<size_t>(i)]);
+  for (int64_t i = 0; i < 7; ++i)
+    EXPECT_EQ(cached->tokens[i], kMade.tokens[static_cast<size_t>(i)]);
   ASSERT_EQ(cached->rows.size(), 2u);
   EXPECT_EQ(cached->rows[1].begin, 4);
   EXPECT_EQ(cached->rows[0].ignored, 2);
+  ASSERT_EQ(cached->ignored.size(), 1u);
+  EXPECT_EQ(cached->ignored[0].end, 6);
   EXPECT_FALSE(FindCachedTokens(folder, "other", kTokens));
 }
 
 TEST(TokenCache, ADamagedOrCutFileIsAMiss) {
   const ScratchDirectory scratch;
-  CacheTokens(scratch.path(), "key", kTokens, kRows);
+  CacheTokens(scratch.path(), "key", kMade);
   const std::string path = OnlyFile(scratch.path());
   const std::string whole = base::ReadFile(path, 1 << 20).value();
   for (size_t i = 0; i < whole.size(); ++i) {
@@ -52,16 +54,21 @@ TEST(TokenCache, ADamagedOrCutFileIsAMiss) {
 
 TEST(TokenCache, WhatDoesNotFitTheModelIsAMiss) {
   const ScratchDirectory scratch;
-  CacheTokens(scratch.path(), "key", kTokens, kRows);
+  CacheTokens(scratch.path(), "key", kMade);
   EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", 9));
-  CacheTokens(scratch.path(), "key", kTokens, {{5, 3, 0}});
+  CacheTokens(scratch.path(), "key", {kMade.tokens, {{5, 3, 0}}, {}});
   EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kTokens));
+  for (const std::vector<TokenSpan>& ignored :
+       {std::vector<TokenSpan>{{6, 8}}, {{3, 3}}, {{4, 6}, {5, 7}}, {{-1, 2}}}) {
+    CacheTokens(scratch.path(), "key", {kMade.tokens, kMade.rows, ignored});
+    EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kTokens));
+  }
 }
 
 TEST(TokenCache, TheSetsUsedLastStay) {
   const ScratchDirectory scratch;
   for (size_t i = 0; i < kMostCachedSets + 3; ++i)
-    CacheTokens(scratch.path(), std::to_string(i), kTokens, kRows);
+    CacheTokens(scratch.path(), std::to_string(i), kMade);
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()),
             static_cast<ptrdiff_t>(kMostCachedSets));
   EXPECT_TRUE(FindCachedTokens(scratch.path(), std::to_string(kMostCachedSets + 2), kTokens));
@@ -71,7 +78,7 @@ TEST(TokenCache, TheSetsUsedLastStay) {
 TEST(TokenCache, AFolderThatCannotBeMadeIsLeftOut) {
   const ScratchDirectory scratch;
   const std::string file = scratch.Write("file", "");
-  CacheTokens(file + "/tokens", "key", kTokens, kRows);
+  CacheTokens(file + "/tokens", "key", kMade);
   EXPECT_FALSE(FindCachedTokens(file + "/tokens", "key", kTokens));
 }
 

@@ -41,6 +41,12 @@ class GeneratedFiles(unittest.TestCase):
             (DEPLOY / "data" / "chess.jsonl").read_text(encoding="utf-8"), generate.text()
         )
 
+    def test_conversations_are_what_their_generator_makes(self):
+        generate = load(DEPLOY / "data" / "generate_chat.py")
+        self.assertEqual(
+            (DEPLOY / "data" / "chat.jsonl").read_text(encoding="utf-8"), generate.text()
+        )
+
     def test_example_rows_are_alpaca_rows_and_distinct(self):
         rows = json.loads((DEPLOY / "data" / "alpaca_2k.json").read_text(encoding="utf-8"))
         self.assertEqual(len({(row["instruction"], row["input"]) for row in rows}), 2000)

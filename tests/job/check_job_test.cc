@@ -72,13 +72,44 @@ TEST(CheckJob, SingleOnTwoDevicesIsNot) {
               ElementsAre("strategy"));
 }
 
-TEST(CheckJob, PromptsAreMaskedInAlpacaRowsOnly) {
+TEST(CheckJob, PromptsAreMaskedWhereRowsHaveThem) {
   EXPECT_THAT(PathsOf(Job([](JobSpec& job) { job.data.mask_prompt = true; })), IsEmpty());
+  EXPECT_THAT(PathsOf(Job([](JobSpec& job) {
+                job.data.mask_prompt = true;
+                job.data.format = DataFormat::kChat;
+              })),
+              IsEmpty());
   EXPECT_THAT(PathsOf(Job([](JobSpec& job) {
                 job.data.mask_prompt = true;
                 job.data.format = DataFormat::kBin;
               })),
               ElementsAre("data.mask_prompt"));
+}
+
+TEST(CheckJob, ATemplateIsForConversationsOnly) {
+  const auto with = [](DataFormat format) {
+    JobSpec job = Job([](JobSpec& changed) { changed.data.chat_template = ChatTemplate::kQwen; });
+    job.data.format = format;
+    return PathsOf(job);
+  };
+  EXPECT_THAT(with(DataFormat::kChat), IsEmpty());
+  EXPECT_THAT(with(DataFormat::kText), ElementsAre("data.template"));
+}
+
+TEST(CheckJob, ColumnsAreThoseOfTheFormat) {
+  const auto with = [](DataFormat format, std::map<std::string, std::string> columns) {
+    JobSpec job = SmallestJob();
+    job.data.format = format;
+    job.data.columns = std::move(columns);
+    return PathsOf(job);
+  };
+  EXPECT_THAT(with(DataFormat::kAlpaca, {{"input", "context"}, {"output", "answer"}}), IsEmpty());
+  EXPECT_THAT(with(DataFormat::kCompletion, {{"prompt", "q"}, {"completion", "a"}}), IsEmpty());
+  EXPECT_THAT(with(DataFormat::kChat, {{"messages", "dialog"}}), IsEmpty());
+  EXPECT_THAT(with(DataFormat::kText, {{"text", "caption"}, {"output", "x"}}),
+              ElementsAre("data.columns.output"));
+  EXPECT_THAT(with(DataFormat::kText, {{"text", ""}}), ElementsAre("data.columns.text"));
+  EXPECT_THAT(with(DataFormat::kBin, {{"text", "caption"}}), ElementsAre("data.columns.text"));
 }
 
 struct Unbuilt {

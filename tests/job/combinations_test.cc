@@ -136,6 +136,9 @@ TEST(Combinations, EveryRowIsTheOnlyReasonForSomeJob) {
   JobSpec masked = SmallestJob();
   masked.data = {.path = "d", .format = DataFormat::kText, .mask_prompt = true};
   visit(masked);
+  JobSpec written = SmallestJob();
+  written.data.chat_template = ChatTemplate::kChatml;
+  visit(written);
   JobSpec resumed = SmallestJob();
   resumed.checkpoint.resume_job = "j1";
   visit(resumed);

@@ -76,6 +76,19 @@ TEST(ReadJobFile, TheNameIsTheFilesUnlessGiven) {
   EXPECT_EQ(Read(kWholeJob).job->name, "tiny-bf16");
 }
 
+TEST(ReadJobFile, AnswersAloneAreTrainedWhereAFileOfThemIsSilent) {
+  const auto masks = [](const std::string& data) {
+    const std::string text = R"({"version": 1, "model": {"path": "m"},
+        "train": {"micro_batch_size": 1}, "data": {"path": "d")" +
+                             data + "}}";
+    return Read(text).job->data.mask_prompt;
+  };
+  EXPECT_TRUE(masks(R"(, "format": "chat")"));
+  EXPECT_FALSE(masks(R"(, "format": "chat", "mask_prompt": false)"));
+  EXPECT_TRUE(masks(R"(, "format": "completion")"));
+  EXPECT_FALSE(masks(R"(, "format": "text")"));
+}
+
 TEST(ReadJobFile, RelativePathsAreRelativeToTheFile) {
   const ReadJob read = ReadJobFile(kWholeJob, {.base_directory = "/lab/jobs"});
   EXPECT_EQ(read.job->model.path, "/lab/jobs/models/TinyLlama-1.1B");

@@ -88,8 +88,10 @@ JobSpec MakeJob() {
   job.notes = Text();
   job.model = {.path = "m" + Text(), .init = OneOf<ModelInit>(2)};
   job.data = {
-      .path = "d" + Text(), .format = OneOf<DataFormat>(4), .max_rows = MaybeInt(1, 1'000'000)};
+      .path = "d" + Text(), .format = OneOf<DataFormat>(6), .max_rows = MaybeInt(1, 1'000'000)};
   job.data.val_split_fraction = Fraction();
+  if (Bool()) job.data.chat_template = OneOf<ChatTemplate>(6);
+  if (Bool()) job.data.columns = {{"text", "c" + Text()}};
   job.data.mask_prompt = Bool();
   job.data.seed = Int(0, int64_t{1} << 53);
   job.precision = OneOf<Precision>(3);

@@ -294,6 +294,9 @@ TEST(ShapeKey, IsEqualForRunsOfTheSameShapeOnly) {
   EXPECT_NE(changed([](JobSpec& job) { job.train.micro_batch_size = 4; }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.train.accumulate_grad_batches = 2; }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.lora.emplace(); }), key);
+  EXPECT_NE(changed([](JobSpec& job) { job.data.format = DataFormat::kText; }), key);
+  EXPECT_NE(changed([](JobSpec& job) { job.data.columns = {{"output", "answer"}}; }), key);
+  EXPECT_NE(changed([](JobSpec& job) { job.data.chat_template = ChatTemplate::kQwen; }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.precision = Precision::kBf16Mixed; }), key);
   EXPECT_NE(ShapeKey(Bf16(8), FullRows(OpenLlama7b(), 512)), key);
   JobSpec limited = Bf16(8, 4);

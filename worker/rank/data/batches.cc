@@ -8,16 +8,17 @@
 namespace trainctl::data {
 namespace {
 
-int64_t TrainedTokensOf(const Row& row) {
-  return std::max<int64_t>(0, row.length - std::max<int64_t>(1, row.ignored));
-}
-
 // One row of the batch: position t predicts token t + 1.
 void FillRow(const Dataset& dataset, const Row& row, std::span<int64_t> inputs,
              std::span<int64_t> targets) {
   for (int64_t t = 0; t < row.length; ++t) {
     inputs[t] = dataset.tokens[row.begin + t];
     if (t > 0 && t >= row.ignored) targets[t - 1] = inputs[t];
+  }
+  for (const TokenSpan& span : IgnoredIn(dataset, row)) {
+    for (int64_t token = span.begin; token < span.end; ++token) {
+      if (token > row.begin) targets[token - row.begin - 1] = kIgnored;
+    }
   }
 }
 
@@ -64,7 +65,7 @@ Batch MakeBatch(const Dataset& dataset, std::span<const int64_t> row_indices,
 
 int64_t TrainedTokens(const Dataset& dataset, std::span<const int64_t> row_indices) {
   int64_t trained = 0;
-  for (const int64_t index : row_indices) trained += TrainedTokensOf(dataset.rows[index]);
+  for (const int64_t index : row_indices) trained += TrainedTokensOf(dataset, dataset.rows[index]);
   return trained;
 }
 

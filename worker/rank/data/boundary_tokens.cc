@@ -61,6 +61,12 @@ int64_t IdOf(const Tokenizer& tokenizer, const std::string& token, int64_t other
   return id >= 0 ? id : otherwise;
 }
 
+std::string TextOfToken(const Tokenizer& tokenizer, const std::string& told, int64_t model_id) {
+  if (!told.empty() || model_id < 0) return told;
+  const auto id = static_cast<int32_t>(model_id);
+  return tokenizer.Decode({&id, 1});
+}
+
 }  // namespace
 
 base::Result<BoundaryTokens> ReadBoundaryTokens(const Tokenizer& tokenizer,
@@ -70,6 +76,8 @@ base::Result<BoundaryTokens> ReadBoundaryTokens(const Tokenizer& tokenizer,
   if (!config) return config.error();
   BoundaryTokens boundary;
   boundary.eos = IdOf(tokenizer, config->eos_token, model.eos_token);
+  boundary.texts = {TextOfToken(tokenizer, config->bos_token, model.bos_token),
+                    TextOfToken(tokenizer, config->eos_token, model.eos_token)};
   if (const auto& prefix = tokenizer.prefix()) {
     boundary.bos = *prefix;
     return boundary;

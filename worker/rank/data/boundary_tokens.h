@@ -11,9 +11,15 @@
 
 namespace trainctl::data {
 
+// The texts of a model's own tokens, added or not; "": it has none.
+struct BoundaryTexts {
+  std::string bos, eos;
+};
+
 struct BoundaryTokens {
   std::vector<int32_t> bos;  // mostly one; empty: none
   int64_t eos = -1;          // −1: none
+  BoundaryTexts texts;       // of tokenizer_config.json, else of the model's ids
 };
 
 // bos is added as the tokenizer's authors do. The first that speaks decides:

@@ -2,34 +2,18 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "common/job/batch.h"
-#include "worker/rank/data/json_rows.h"
-#include "worker/rank/data/prompt.h"
-#include "worker/rank/data/row_collector.h"
 #include "worker/rank/data/shuffle.h"
-#include "worker/rank/data/token_cache.h"
+#include "worker/rank/data/text_content.h"
 #include "worker/rank/data/token_file.h"
 #include "worker/rank/files/digest.h"
-#include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
 namespace {
 
 constexpr int64_t kToldBytes = 1 << 20;
-
-// What is being read, and for which model.
-struct Source {
-  const job::DataSpec& data;
-  const job::ModelShape& model;
-  const std::string& model_directory;
-  int64_t max_seq_length;
-  const std::string& digest;  // of the data file
-  const std::string& cache_folder;
-  const RowProgress& progress;
-};
 
 // The file's bytes count twice: for its digest, and for its tokens. Tells every kToldBytes.
 class ProgressTeller {
@@ -58,115 +42,9 @@ std::string DigestOf(std::span<const std::byte> bytes, ProgressTeller* teller) {
   return digest.Digest();
 }
 
-// The tokens and rows of a data file; LoadDataset adds what is the same for all formats.
-using Content = CachedTokens;
-
-// As a tokenizer made them.
-struct Tokenized {
-  std::vector<int32_t> tokens;
-  std::vector<Row> rows;
-};
-
 base::Error Invalid(const std::string& message) { return {base::Code::kInvalid, message}; }
 
-base::Result<std::unique_ptr<Tokenizer>> TokenizerOf(const Source& source) {
-  auto tokenizer = LoadTokenizer(source.model_directory);
-  if (tokenizer || tokenizer.error().code != base::Code::kNotFound) return tokenizer;
-  return base::Error{
-      base::Code::kNotFound,
-      tokenizer.error().message + "; without a tokenizer only data.format \"bin\" can be read"};
-}
-
-// Consecutive rows of max_seq_length tokens; a rest of one token, which predicts nothing, is
-// dropped.
-std::vector<Row> CutRows(int64_t tokens, const Source& source) {
-  std::vector<Row> rows;
-  const int64_t most = source.data.max_rows.value_or(INT64_MAX);
-  for (int64_t begin = 0; begin + 1 < tokens && static_cast<int64_t>(rows.size()) < most;
-       begin += source.max_seq_length) {
-    rows.push_back({begin, std::min(source.max_seq_length, tokens - begin), 0});
-  }
-  return rows;
-}
-
-base::Status AddAlpacaRow(const files::JsonObject& row, bool mask_prompt, RowCollector* rows) {
-  const std::string prompt = AlpacaPrompt(row.Text("instruction"), row.Text("input", ""));
-  return rows->Add(prompt, row.Text("output"), mask_prompt);
-}
-
-base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source& source) {
-  auto tokenizer = TokenizerOf(source);
-  if (!tokenizer) return tokenizer.error();
-  auto boundary = ReadBoundaryTokens(**tokenizer, source.model, source.model_directory);
-  if (!boundary) return boundary.error();
-  RowCollector rows(**tokenizer, std::move(boundary).value(), source.model.vocab,
-                    source.max_seq_length);
-  const bool alpaca = source.data.format == job::DataFormat::kAlpaca;
-  const auto add = [&](const files::JsonObject& row) {
-    return alpaca ? AddAlpacaRow(row, source.data.mask_prompt, &rows)
-                  : rows.Add("", row.Text("text"), false);
-  };
-  auto count = ReadJsonRows(file.text(), file.path(), source.data.max_rows, add, source.progress);
-  if (!count) return count.error();
-  std::vector<int32_t> tokens = rows.TakeTokens();
-  return Tokenized{std::move(tokens), rows.TakeRows()};
-}
-
-base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Source& source) {
-  if (file.text().size() > kMaxTextBytes) {
-    return Invalid(
-        file.path() + ": " + std::to_string(file.text().size()) + " bytes, expected at most " +
-        std::to_string(kMaxTextBytes) +
-        " of plain text; tokenize larger corpora into a .bin file (data.format \"bin\")");
-  }
-  auto tokenizer = TokenizerOf(source);
-  if (!tokenizer) return tokenizer.error();
-  std::vector<int32_t> ids;
-  const auto told = [&](size_t done_bytes) {
-    source.progress(static_cast<int64_t>(std::min(done_bytes, file.text().size())));
-  };
-  (*tokenizer)->Encode(file.text(), &ids, told);
-  const auto known = CheckVocabulary(ids, source.model.vocab, **tokenizer);
-  if (!known) return Invalid(file.path() + ": " + known.error().message);
-  std::vector<Row> rows = CutRows(static_cast<int64_t>(ids.size()), source);
-  return Tokenized{std::move(ids), std::move(rows)};
-}
-
-// Everything that the tokens depend on. The number in front counts the changes of prompts,
-// tokenizers and the rule of bos and eos in this program.
-std::string CacheKey(const Source& source) {
-  std::string key = "2 " + source.digest;
-  const auto add = [&](const auto& value) { key += " " + std::to_string(value); };
-  add(static_cast<int>(source.data.format));
-  add(source.data.max_rows.value_or(-1));
-  add(static_cast<int>(source.data.mask_prompt));
-  add(source.max_seq_length);
-  add(source.model.vocab);
-  add(source.model.bos_token);
-  add(source.model.eos_token);
-  for (const char* name :
-       {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "tokenizer_config.json"}) {
-    const auto file = files::MappedFile::Open(source.model_directory + "/" + name);
-    key += file ? " " + files::Digest(file->bytes()) : std::string(" -");
-  }
-  return key;
-}
-
-base::Result<Content> ReadTextContent(const files::MappedFile& file, const Source& source) {
-  const std::string key = source.cache_folder.empty() ? "" : CacheKey(source);
-  if (!key.empty()) {
-    if (auto cached = FindCachedTokens(source.cache_folder, key, source.model.vocab))
-      return std::move(*cached);
-  }
-  auto made = source.data.format == job::DataFormat::kPlain ? TokenizePlain(file, source)
-                                                            : TokenizeJson(file, source);
-  if (!made) return made.error();
-  if (!key.empty() && !made->rows.empty())
-    CacheTokens(source.cache_folder, key, made->tokens, made->rows);
-  return Content{TokenStore(std::move(made->tokens)), std::move(made->rows)};
-}
-
-base::Result<Content> ReadBinContent(files::MappedFile file, const Source& source) {
+base::Result<CachedTokens> ReadBinContent(files::MappedFile file, const Source& source) {
   const std::string path = file.path();
   const int64_t file_bytes = std::ssize(file.bytes());
   auto tokens = ReadTokenFile(std::move(file));
@@ -181,17 +59,12 @@ base::Result<Content> ReadBinContent(files::MappedFile file, const Source& sourc
                      "; was the file made with this model's tokenizer?");
     }
   }
-  return Content{std::move(tokens).value(), std::move(rows)};
+  return CachedTokens{std::move(tokens).value(), std::move(rows), {}};
 }
 
-base::Result<Content> ReadContent(files::MappedFile file, const Source& source) {
-  switch (source.data.format) {
-    case job::DataFormat::kAlpaca:
-    case job::DataFormat::kText:
-    case job::DataFormat::kPlain: return ReadTextContent(file, source);
-    case job::DataFormat::kBin: return ReadBinContent(std::move(file), source);
-  }
-  CHECK(false) << static_cast<int>(source.data.format);
+base::Result<CachedTokens> ReadContent(files::MappedFile file, const Source& source) {
+  if (source.data.format == job::DataFormat::kBin) return ReadBinContent(std::move(file), source);
+  return ReadTextContent(file, source);
 }
 
 // The first val_rows of a shuffle of all rows validate.
@@ -207,13 +80,13 @@ void SplitTrainVal(const job::DataSpec& data, Dataset* dataset) {
   std::sort(dataset->train.begin(), dataset->train.end());
 }
 
-// Some token of it is predicted, and counts.
-bool Trains(const Row& row) { return row.length > std::max<int64_t>(row.ignored, 1); }
-
 base::Error NothingTrains(const job::DataSpec& data, int64_t max_seq_length) {
-  const std::string hint =
-      "; the prompts alone, which data.mask_prompt leaves out, fill train.max_seq_length " +
-      std::to_string(max_seq_length) + ": raise it, or do without data.mask_prompt";
+  const std::string what = data.format == job::DataFormat::kChat ? "what the assistant did not say"
+                                                                 : "the prompts alone";
+  const std::string hint = "; " + what + ", which data.mask_prompt leaves out, fill" +
+                           (data.format == job::DataFormat::kChat ? "s" : "") +
+                           " train.max_seq_length " + std::to_string(max_seq_length) +
+                           ": raise it, or set data.mask_prompt to false";
   return Invalid(data.path + ": no row has a token that counts in the loss" +
                  (data.mask_prompt ? hint : ""));
 }
@@ -238,7 +111,9 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
   dataset.tokens = std::move(content->tokens);
   dataset.rows = std::move(content->rows);
   if (dataset.rows.empty()) return Invalid(data.path + ": no rows");
-  if (std::ranges::none_of(dataset.rows, Trains)) return NothingTrains(data, max_seq_length);
+  dataset.ignored = std::move(content->ignored);
+  const auto trains = [&](const Row& row) { return TrainedTokensOf(dataset, row) > 0; };
+  if (std::ranges::none_of(dataset.rows, trains)) return NothingTrains(data, max_seq_length);
   dataset.max_seq_length = max_seq_length;
   for (const Row& row : dataset.rows) {
     dataset.longest_row = std::max(dataset.longest_row, row.length);
@@ -246,6 +121,20 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
   }
   SplitTrainVal(data, &dataset);
   return dataset;
+}
+
+std::span<const TokenSpan> IgnoredIn(const Dataset& dataset, const Row& row) {
+  const auto first = std::ranges::lower_bound(dataset.ignored, row.begin, {}, &TokenSpan::begin);
+  const auto last = std::ranges::lower_bound(first, dataset.ignored.end(), row.begin + row.length,
+                                             {}, &TokenSpan::begin);
+  return {first, last};
+}
+
+int64_t TrainedTokensOf(const Dataset& dataset, const Row& row) {
+  int64_t trained = std::max<int64_t>(0, row.length - std::max<int64_t>(1, row.ignored));
+  for (const TokenSpan& span : IgnoredIn(dataset, row))
+    trained -= span.end - std::max(span.begin, row.begin + 1);
+  return trained;
 }
 
 }  // namespace trainctl::data

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "common/model/model_shape.h"
+#include "worker/rank/data/masked_tokens.h"
 #include "worker/rank/data/token_store.h"
 
 namespace trainctl::data {
@@ -26,7 +28,10 @@ using Progress = std::function<void(int64_t done, int64_t total)>;
 // Immutable after LoadDataset; thread-safe.
 struct Dataset {
   TokenStore tokens;
-  std::vector<Row> rows;       // in the file's order, after max_rows
+  std::vector<Row> rows;  // in the file's order, after max_rows
+  // Of tokens whose labels are −100 too, behind their row's first: turns between answers.
+  // Ascending, apart, each within one row.
+  std::vector<TokenSpan> ignored;
   std::vector<int64_t> train;  // indices into rows, ascending; EpochOrder (batches.h) shuffles them
   std::vector<int64_t> val;    // indices into rows, ascending
   int64_t max_seq_length = 0;  // no row is longer
@@ -39,10 +44,15 @@ struct Dataset {
 //   alpaca  .json (a list) or .jsonl of {"instruction", "input", "output"}: [bos] prompt, output
 //           [eos]; mask_prompt ignores the prompt
 //   text    .json or .jsonl of {"text"}: [bos] text [eos]
+//   completion  .json or .jsonl of {"prompt", "completion"}: [bos] both as one text [eos];
+//           mask_prompt ignores the prompt
+//   chat    .json or .jsonl of {"messages"} or {"conversations"} (conversation.h), as the template
+//           writes them; mask_prompt ignores all but the assistant's words and what ends them
 //   plain   a text file, tokenized whole and cut into rows of max_seq_length; the rest is the last
 //           row
 //   bin     nanoGPT's raw uint16, or llm.c's 256-int32 header and uint16 or uint32; cut in the same
 //           way. Needs no tokenizer
+// data.columns renames the keys of the first four.
 // Rows are truncated to max_seq_length. bos and eos: boundary_tokens.h. A rest of a single token,
 // which can train nothing, is dropped. max_rows keeps the first rows of the file. Which of them
 // validate is a Philox shuffle of (data.seed), cut by job::SplitRows.
@@ -58,5 +68,11 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
                                   const std::string& model_directory, int64_t max_seq_length,
                                   const std::string& cache_folder = "",
                                   const Progress& progress = {});
+
+// The spans of dataset.ignored within the row.
+std::span<const TokenSpan> IgnoredIn(const Dataset& dataset, const Row& row);
+
+// Labels of the row that are predicted and count.
+int64_t TrainedTokensOf(const Dataset& dataset, const Row& row);
 
 }  // namespace trainctl::data

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "worker/rank/data/seam.h"
+
 namespace trainctl::data {
 
 namespace {
@@ -25,16 +27,28 @@ base::Status CheckVocabulary(std::span<const int32_t> ids, int64_t vocab,
                                                "; does the tokenizer belong to this model?"};
 }
 
-base::Status RowCollector::Add(std::string_view prompt, std::string_view completion,
-                               bool mask_prompt) {
-  if (std::max(prompt.size(), completion.size()) > kMaxTextBytes) {
+int64_t RowCollector::Encode(const PromptRow& row, std::vector<int32_t>* ids) const {
+  if (row.seam == Seam::kApart) {
+    tokenizer_.Encode(row.prompt, ids);
+    const int64_t prompt_length = std::ssize(*ids);
+    tokenizer_.Encode(row.completion, ids);
+    return prompt_length;
+  }
+  const auto begin = std::ssize(*ids);
+  std::string text(row.prompt);
+  tokenizer_.Encode(text.append(row.completion), ids);
+  const std::span<const int32_t> whole = std::span(*ids).subspan(static_cast<size_t>(begin));
+  return begin +
+         static_cast<int64_t>(TokensBefore(tokenizer_, tokenizer_.Encode(row.prompt), whole));
+}
+
+base::Status RowCollector::Add(const PromptRow& row) {
+  if (row.prompt.size() + row.completion.size() > kMaxTextBytes) {
     return base::Error{base::Code::kInvalid,
                        "a text of more than " + std::to_string(kMaxTextBytes) + " bytes"};
   }
   std::vector<int32_t> ids = boundary_.bos;
-  tokenizer_.Encode(prompt, &ids);
-  int64_t prompt_length = static_cast<int64_t>(ids.size());
-  tokenizer_.Encode(completion, &ids);
+  int64_t prompt_length = Encode(row, &ids);
   if (const auto bos = std::ssize(boundary_.bos); StartsTwice(ids, boundary_.bos)) {
     ids.erase(ids.begin(), ids.begin() + bos);
     prompt_length = std::max(prompt_length - bos, bos);
@@ -44,12 +58,27 @@ base::Status RowCollector::Add(std::string_view prompt, std::string_view complet
   if (ids.empty())
     return base::Error{base::Code::kInvalid,
                        "no tokens: the text is empty, and the model has neither bos nor eos"};
-  ids.resize(std::min<int64_t>(static_cast<int64_t>(ids.size()), max_seq_length_));
+  MaskedTokens masked{.ids = std::move(ids), .ignored = {}};
+  if (row.mask_prompt && prompt_length > 0) masked.ignored = {{0, prompt_length}};
+  return Add(masked);
+}
+
+base::Status RowCollector::Add(const MaskedTokens& row) {
+  if (row.ids.empty()) return base::Error{base::Code::kInvalid, "no tokens"};
+  const int64_t length = std::min<int64_t>(std::ssize(row.ids), max_seq_length_);
+  const auto ids = std::span(row.ids).first(static_cast<size_t>(length));
   if (auto known = CheckVocabulary(ids, vocab_, tokenizer_); !known) return known;
-  const int64_t length = static_cast<int64_t>(ids.size());
-  rows_.push_back({static_cast<int64_t>(tokens_.size()), length,
-                   mask_prompt ? std::min(prompt_length, length) : 0});
-  tokens_.insert(tokens_.end(), ids.begin(), ids.end());
+  const int64_t begin = std::ssize(made_.tokens);
+  int64_t ignored_first = 0;
+  for (const TokenSpan& span : row.ignored) {
+    const int64_t end = std::min(span.end, length);
+    if (span.begin == 0)
+      ignored_first = end;
+    else if (span.begin < end)
+      made_.ignored.push_back({begin + span.begin, begin + end});
+  }
+  made_.rows.push_back({begin, length, ignored_first});
+  made_.tokens.insert(made_.tokens.end(), ids.begin(), ids.end());
   return base::Ok{};
 }
 

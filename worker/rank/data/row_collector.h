@@ -9,10 +9,24 @@
 
 #include "common/base/result.h"
 #include "worker/rank/data/boundary_tokens.h"
-#include "worker/rank/data/dataset.h"
+#include "worker/rank/data/masked_tokens.h"
+#include "worker/rank/data/token_cache.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
+
+// How the two texts of a row become tokens.
+enum class Seam {
+  kApart,   // each is encoded alone, as LitGPT does
+  kJoined,  // as one text: a token across the seam belongs to the completion
+};
+
+struct PromptRow {
+  std::string_view prompt = {};
+  std::string_view completion = {};
+  bool mask_prompt = false;
+  Seam seam = Seam::kApart;
+};
 
 class RowCollector {
  public:
@@ -23,21 +37,25 @@ class RowCollector {
         vocab_(vocab),
         max_seq_length_(max_seq_length) {}
 
-  // [bos] prompt, completion [eos], each encoded alone, then truncated. A text that spells bos or
-  // eos out itself gets no second. With mask_prompt the labels of bos and prompt are ignored.
+  // [bos] prompt, completion [eos], then truncated. A text that spells bos or eos out itself gets
+  // no second. With mask_prompt the labels of bos and prompt are ignored.
   // kInvalid: no tokens at all, one beyond the model's vocabulary, or more than kMaxTextBytes.
-  base::Status Add(std::string_view prompt, std::string_view completion, bool mask_prompt);
+  base::Status Add(const PromptRow& row);
 
-  std::vector<int32_t> TakeTokens() { return std::move(tokens_); }
-  std::vector<Row> TakeRows() { return std::move(rows_); }
+  // A row as it is, then truncated. kInvalid: no tokens, or one beyond the model's vocabulary.
+  base::Status Add(const MaskedTokens& row);
+
+  Tokenized Take() { return std::move(made_); }
 
  private:
+  // Behind what is there; how many of the ids are the prompt's.
+  int64_t Encode(const PromptRow& row, std::vector<int32_t>* ids) const;
+
   const Tokenizer& tokenizer_;
   const BoundaryTokens boundary_;
   const int64_t vocab_;
   const int64_t max_seq_length_;
-  std::vector<int32_t> tokens_;
-  std::vector<Row> rows_;
+  Tokenized made_;
 };
 
 // kInvalid names the token and its text: the tokenizer does not belong to the model.

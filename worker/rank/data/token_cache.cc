@@ -19,17 +19,18 @@ namespace {
 namespace fs = std::filesystem;
 using Bytes = std::span<const std::byte>;
 
-constexpr char kMagic[] = "TRAINCTL TOKENS1";
+constexpr char kMagic[] = "TRAINCTL TOKENS2";
 constexpr char kSuffix[] = ".tokens";
 constexpr uint64_t kMostCount = uint64_t{1} << 40;
-constexpr int64_t kRowBytes = 3 * sizeof(int64_t);
+constexpr int64_t kRowBytes = 3 * sizeof(int64_t), kSpanBytes = 2 * sizeof(int64_t);
 
 struct Header {
   char magic[16];
-  uint64_t key_bytes, rows, tokens, digest;
+  uint64_t key_bytes, rows, spans, tokens, digest;
 };
 
 static_assert(sizeof(Row) == kRowBytes);  // is written as it is
+static_assert(sizeof(TokenSpan) == kSpanBytes);
 
 uint64_t Padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -38,12 +39,17 @@ std::string PathOf(const std::string& folder, const std::string& key) {
   return folder + "/" + digest.substr(digest.find(':') + 1) + kSuffix;
 }
 
-bool IsInRange(const std::vector<Row>& rows, const TokenStore& tokens, int64_t vocab) {
+bool IsInRange(const CachedTokens& cached, int64_t vocab) {
+  const TokenStore& tokens = cached.tokens;
   const auto inside = [&](const Row& row) {
     return row.begin >= 0 && row.length > 0 && row.ignored >= 0 && row.ignored <= row.length &&
            row.begin <= tokens.size() - row.length;
   };
-  if (!std::ranges::all_of(rows, inside)) return false;
+  if (!std::ranges::all_of(cached.rows, inside)) return false;
+  for (int64_t done = 0; const TokenSpan& span : cached.ignored) {
+    if (span.begin < done || span.end <= span.begin || span.end > tokens.size()) return false;
+    done = span.end;
+  }
   for (int64_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] < 0 || tokens[i] >= vocab) return false;
   }
@@ -87,25 +93,27 @@ std::optional<CachedTokens> FindCachedTokens(const std::string& folder, const st
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof header.magic) != 0 || header.key_bytes != key.size())
     return std::nullopt;
-  if (header.rows > kMostCount || header.tokens > kMostCount) return std::nullopt;
+  if (std::max({header.rows, header.spans, header.tokens}) > kMostCount) return std::nullopt;
   const uint64_t rows_at = sizeof header + Padded(header.key_bytes),
-                 tokens_at = rows_at + header.rows * kRowBytes;
+                 spans_at = rows_at + header.rows * kRowBytes,
+                 tokens_at = spans_at + header.spans * kSpanBytes;
   if (bytes.size() != tokens_at + header.tokens * sizeof(int32_t)) return std::nullopt;
   if (std::memcmp(bytes.data() + sizeof header, key.data(), key.size()) != 0) return std::nullopt;
   if (files::Xxh64(bytes.subspan(sizeof header)) != header.digest) return std::nullopt;
   CachedTokens cached;
   cached.rows.resize(header.rows);
   std::memcpy(cached.rows.data(), bytes.data() + rows_at, header.rows * kRowBytes);
+  cached.ignored.resize(header.spans);
+  std::memcpy(cached.ignored.data(), bytes.data() + spans_at, header.spans * kSpanBytes);
   cached.tokens =
       TokenStore(std::move(file).value(), static_cast<int64_t>(tokens_at), sizeof(int32_t));
-  if (!IsInRange(cached.rows, cached.tokens, vocab)) return std::nullopt;
+  if (!IsInRange(cached, vocab)) return std::nullopt;
   std::error_code ignored;
   fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // was used
   return cached;
 }
 
-void CacheTokens(const std::string& folder, const std::string& key, std::span<const int32_t> tokens,
-                 const std::vector<Row>& rows) {
+void CacheTokens(const std::string& folder, const std::string& key, const Tokenized& made) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return;
@@ -113,12 +121,14 @@ void CacheTokens(const std::string& folder, const std::string& key, std::span<co
                     temporary = path + "." + std::to_string(::getpid()) + ".writing";
   std::string padded_key = key;
   padded_key.resize(Padded(key.size()), '\0');
-  const Bytes parts[] = {std::as_bytes(std::span(padded_key)), std::as_bytes(std::span(rows)),
-                         std::as_bytes(tokens)};
+  const Bytes parts[] = {std::as_bytes(std::span(padded_key)), std::as_bytes(std::span(made.rows)),
+                         std::as_bytes(std::span(made.ignored)),
+                         std::as_bytes(std::span(made.tokens))};
   Header header{.magic = {},
                 .key_bytes = key.size(),
-                .rows = rows.size(),
-                .tokens = tokens.size(),
+                .rows = made.rows.size(),
+                .spans = made.ignored.size(),
+                .tokens = made.tokens.size(),
                 .digest = 0};
   std::memcpy(header.magic, kMagic, sizeof header.magic);
   files::Xxh64Stream digest;

@@ -1,10 +1,11 @@
 // Tokenized data sets, kept by content: the same data file, tokenizer and settings are tokenized
 // once on a host. A cache only: a file that is missing, damaged or of something else is a miss. A
 // file that cannot be written is left out. A file <digest of key>.tokens:
-//   "TRAINCTL TOKENS1"
-//   u64 bytes of the key, rows, tokens, XXH64 of all that follows
+//   "TRAINCTL TOKENS2"
+//   u64 bytes of the key, rows, spans, tokens, XXH64 of all that follows
 //   the key, padded with zeros to 8 bytes
 //   rows × {i64 begin, length, ignored}
+//   spans × {i64 begin, end}
 //   tokens × i32 (little endian)
 // Written under a temporary name and renamed; the kMostCachedSets used last stay. Processes may
 // share the folder.
@@ -26,14 +27,21 @@ constexpr size_t kMostCachedSets = 16;
 struct CachedTokens {
   TokenStore tokens;
   std::vector<Row> rows;
+  std::vector<TokenSpan> ignored;  // as in Dataset
 };
 
-// nullopt: a miss. Every row lies within the tokens, every token is below `vocab`. The tokens stay
-// in the mapped file.
+// As a tokenizer made them.
+struct Tokenized {
+  std::vector<int32_t> tokens;
+  std::vector<Row> rows;
+  std::vector<TokenSpan> ignored;
+};
+
+// nullopt: a miss. Every row and span lies within the tokens, every token is below `vocab`. The
+// tokens stay in the mapped file.
 std::optional<CachedTokens> FindCachedTokens(const std::string& folder, const std::string& key,
                                              int64_t vocab);
 
-void CacheTokens(const std::string& folder, const std::string& key, std::span<const int32_t> tokens,
-                 const std::vector<Row>& rows);
+void CacheTokens(const std::string& folder, const std::string& key, const Tokenized& made);
 
 }  // namespace trainctl::data

@@ -1,0 +1,169 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/data/small_tokenizers.h"
+#include "worker/rank/data/batches.h"
+#include "worker/rank/data/dataset.h"
+
+namespace trainctl::data {
+namespace {
+
+using testing::HasSubstr;
+
+// Conversations beside a model whose tokens are the text's bytes, and <s>, </s>: 257, 258.
+class ChatDatasetTest : public testing::Test {
+ protected:
+  ChatDatasetTest() : model_(WriteByteModel(directory_)) {
+    std::string tokenizer = ByteTokenizerJson();
+    const std::string first = R"("added_tokens": [)";
+    tokenizer.insert(tokenizer.find(first) + first.size(),
+                     R"({"id": 257, "content": "<s>", "special": true},
+                        {"id": 258, "content": "</s>", "special": true}, )");
+    directory_.Write("tokenizer.json", tokenizer);
+    WriteConfig("null");
+    data_.format = job::DataFormat::kChat;
+    data_.chat_template = job::ChatTemplate::kMistral;
+    data_.mask_prompt = true;
+  }
+
+  void WriteConfig(const std::string& chat_template) {
+    directory_.Write(
+        "tokenizer_config.json",
+        R"({"bos_token": "<s>", "eos_token": "</s>", "chat_template": )" + chat_template + "}");
+  }
+  base::Result<Dataset> Load(const std::string& content, int64_t max_seq_length = 1000) {
+    data_.path = directory_.Write("data.json", content);
+    return LoadDataset(data_, model_, directory_.path(), max_seq_length, cache_);
+  }
+  std::string MessageOf(const std::string& content) {
+    auto dataset = Load(content);
+    return dataset.ok() ? "accepted" : dataset.error().message;
+  }
+  // What position t of the row predicts; "." where that does not count.
+  static std::string Labels(const Dataset& dataset, int64_t row) {
+    const Batch batch = MakeBatch(dataset, std::vector{row}, 1);
+    std::string text;
+    for (const int64_t target : batch.targets)
+      text += target == kIgnored ? "." : target == 258 ? "$" : std::string(1, char(target));
+    EXPECT_EQ(std::ranges::count_if(batch.targets, [](int64_t t) { return t != kIgnored; }),
+              batch.trained_tokens);
+    return text;
+  }
+
+  ScratchDirectory directory_;
+  job::ModelShape model_;
+  job::DataSpec data_;
+  std::string cache_;
+};
+
+constexpr char kTwoAnswers[] = R"([{"messages": [
+    {"role": "user", "content": "a"}, {"role": "assistant", "content": "Yes"},
+    {"role": "user", "content": "b"}, {"role": "assistant", "content": "No"}]}])";
+
+// The 17 tokens before the first answer predict 16 that do not count, as the 16 before the second.
+const std::string kDots(16, '.');
+
+TEST_F(ChatDatasetTest, OnlyWhatTheAssistantSaysCounts) {
+  const auto dataset = Load(kTwoAnswers);
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  // <s>[INST] a[/INST] Yes</s>[INST] b[/INST] No</s>
+  EXPECT_EQ(Labels(*dataset, 0), kDots + "Yes$" + kDots + "No$.");
+  EXPECT_EQ(dataset->rows[0].ignored, 17);
+  EXPECT_EQ(TrainedTokens(*dataset, std::vector<int64_t>{0, 0}), 14);
+}
+
+TEST_F(ChatDatasetTest, UnmaskedAllCounts) {
+  data_.mask_prompt = false;
+  const auto dataset = Load(kTwoAnswers);
+  EXPECT_EQ(Labels(*dataset, 0), "[INST] a[/INST] Yes$[INST] b[/INST] No$.");
+}
+
+TEST_F(ChatDatasetTest, TheMaskIsCutWithItsRow) {
+  EXPECT_EQ(Labels(*Load(kTwoAnswers, 38), 0), kDots + "Yes$" + kDots + "N.");
+  EXPECT_EQ(Labels(*Load(kTwoAnswers, 28), 0), kDots + "Yes$........");
+  EXPECT_EQ(Labels(*Load(kTwoAnswers, 18), 0), kDots + "Y.");
+}
+
+TEST_F(ChatDatasetTest, FromTheCacheTheMaskIsTheSame) {
+  cache_ = directory_.path() + "/cache";
+  const std::string made = Labels(*Load(kTwoAnswers), 0);
+  EXPECT_EQ(Labels(*Load(kTwoAnswers), 0), made);
+  data_.mask_prompt = false;
+  EXPECT_NE(Labels(*Load(kTwoAnswers), 0), made);
+}
+
+TEST_F(ChatDatasetTest, ShareGptRowsAreTheSame) {
+  const std::string turns = R"({"conversations": [
+      {"from": "human", "value": "a"}, {"from": "gpt", "value": "Yes"},
+      {"from": "human", "value": "b"}, {"from": "gpt", "value": "No"}], "id": "x"})";
+  EXPECT_EQ(Labels(*Load("[" + turns + "]"), 0), Labels(*Load(kTwoAnswers), 0));
+}
+
+TEST_F(ChatDatasetTest, AConversationOfTheTemplateAlpacaIsAnAlpacaRow) {
+  data_.chat_template = job::ChatTemplate::kAlpaca;
+  const auto chat = Load(R"([{"messages": [{"role": "user", "content": "Go"},
+                                           {"role": "assistant", "content": "ok"}]}])");
+  const std::string labels = Labels(*chat, 0);
+  data_.format = job::DataFormat::kAlpaca;
+  EXPECT_EQ(Labels(*Load(R"([{"instruction": "Go", "output": "ok"}])"), 0), labels);
+}
+
+TEST_F(ChatDatasetTest, WithoutANameTheTokenizersOwnTemplateIsUsed) {
+  data_.chat_template.reset();
+  EXPECT_THAT(MessageOf(kTwoAnswers),
+              HasSubstr("data.template: null, but the tokenizer in '" + directory_.path() +
+                        "' has no chat_template; name one: chatml, llama3, mistral, qwen, "
+                        "zephyr, alpaca"));
+  WriteConfig(R"("{{ something_else }}")");
+  EXPECT_THAT(MessageOf(kTwoAnswers), HasSubstr("that is none of the built-in ones; name one"));
+  WriteConfig(R"("{% for message in messages %}{% if message['role'] == 'user' %})"
+              R"({{ '[INST]' + message['content'] + '[/INST]' }}{% else %})"
+              R"({{ message['content'] + eos_token }}{% endif %}{% endfor %}")");
+  EXPECT_EQ(Labels(*Load(kTwoAnswers), 0), ".............Yes$..............No$.");
+}
+
+TEST_F(ChatDatasetTest, ATemplateOfTokensThatTheTokenizerLacksIsRefused) {
+  data_.chat_template = job::ChatTemplate::kChatml;
+  EXPECT_EQ(MessageOf(kTwoAnswers),
+            "data.template chatml needs the token '<|im_start|>', which the tokenizer in '" +
+                directory_.path() +
+                "' does not have; name another: chatml, llama3, mistral, qwen, zephyr, alpaca");
+}
+
+TEST_F(ChatDatasetTest, MalformedRowsAreNamedByFileRowAndKey) {
+  const std::string file = directory_.path() + "/data.json: ";
+  struct Case {
+    std::string turns, message;
+  };
+  const Case cases[] = {
+      {R"({"text": "a"})", "[0].messages: missing: expected a list of turns"},
+      {R"({"messages": "a"})", R"([0].messages: "a": expected a list)"},
+      {R"({"messages": []})", "[0].messages: []: expected at least one turn"},
+      {R"({"messages": [7]})", "[0].messages[0]: 7: expected an object"},
+      {R"({"messages": [{"content": "a"}]})", "[0].messages[0].role: missing: expected a string"},
+      {R"({"messages": [{"role": "tool", "content": "a"}]})",
+       R"([0].messages[0].role: "tool": expected system, user or assistant)"},
+      {R"({"messages": [{"role": "user", "content": ["a"]}]})",
+       R"([0].messages[0].content: ["a"]: expected a string)"},
+      {R"({"conversations": [{"from": "bing", "value": "a"}]})",
+       R"([0].conversations[0].from: "bing": expected system, human or gpt)"},
+      {R"({"conversations": [{"from": "gpt"}]})",
+       "[0].conversations[0].value: missing: expected a string"},
+      {R"({"messages": [{"role": "system", "content": "a"}, {"role": "system", "content": "b"}]})",
+       "[0].messages[1]: a system turn, expected as the first of its conversation only"},
+      {R"({"messages": [{"role": "assistant", "content": "a"}]})",
+       "[0]: messages[0]: expected the user's turn: they alternate in the template mistral, the "
+       "user first"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(MessageOf("[" + c.turns + "]"), file + c.message);
+}
+
+TEST_F(ChatDatasetTest, ConversationsWithoutAnAnswerTrainNothing) {
+  EXPECT_THAT(MessageOf(R"([{"messages": [{"role": "user", "content": "a"}]}])"),
+              HasSubstr("no row has a token that counts in the loss; what the assistant did not "
+                        "say, which data.mask_prompt leaves out, fills train.max_seq_length"));
+}
+
+}  // namespace
+}  // namespace trainctl::data

@@ -1,0 +1,125 @@
+#include "worker/rank/data/own_template.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/files/scratch_directory.h"
+
+namespace trainctl::data {
+namespace {
+
+using job::ChatTemplate;
+
+const BoundaryTexts kTexts = {"<s>", "</s>"};
+
+std::string Rendered(const ChatForm& form, const std::vector<Message>& messages) {
+  std::string text;
+  const auto parts = RenderChat(form, messages);
+  if (!parts) return parts.error().message;
+  for (const ChatPart& part : *parts) text += part.text;
+  return text;
+}
+
+const std::vector<Message> kTalk = {{Role::kUser, "Hi"}, {Role::kAssistant, "Ho"}};
+const std::vector<Message> kTold = {
+    {Role::kSystem, "Sys"}, {Role::kUser, "Hi"}, {Role::kAssistant, "Ho"}};
+
+// Lines of the public models' templates.
+constexpr char kImStart[] =
+    R"({{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}})";
+constexpr char kQwen25[] =
+    R"({%- if messages[0]['role'] == 'system' %}
+        {{- '<|im_start|>system\n' + messages[0]['content'] + '<|im_end|>\n' }}
+    {%- else %}
+        {{- '<|im_start|>system\nYou are Qwen, created by )"
+    R"(Alibaba Cloud. You are a helpful assistant.<|im_end|>\n' }}
+    {%- endif %}
+        {{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>' + '\n' }})";
+constexpr char kLlama3[] =
+    R"({% set content = '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n'+ )"
+    R"(message['content'] | trim + '<|eot_id|>' %}{% if loop.index0 == 0 %})"
+    R"({% set content = bos_token + content %}{% endif %})";
+constexpr char kMistralV3[] =
+    R"({{- bos_token }}{%- if loop.last and system_message is defined %}
+       {{- "[INST] " + system_message + "\n\n" + message["content"] + "[/INST]" }}
+       {{- " " + message["content"]|trim + eos_token}})";
+constexpr char kMistralV1[] =
+    R"({{ bos_token }}{% if message['role'] == 'user' %}{{ '[INST] ' + message['content'] + ' )"
+    R"([/INST]' }}{% elif message['role'] == 'assistant' %}{{ message['content'] + eos_token}})";
+
+TEST(OwnTemplate, ImStartIsChatmlWithItsDefaultSystem) {
+  const auto plain = RecognizeTemplate(kImStart, kTexts);
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->name, ChatTemplate::kChatml);
+  EXPECT_EQ(Rendered(*plain, kTalk),
+            "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHo<|im_end|>\n");
+  const auto qwen = RecognizeTemplate(kQwen25, kTexts);
+  ASSERT_TRUE(qwen);
+  EXPECT_EQ(qwen->name, ChatTemplate::kQwen);
+  EXPECT_EQ(qwen->default_system, NamedChatForm(ChatTemplate::kQwen, kTexts).default_system);
+  EXPECT_EQ(Rendered(*qwen, kTold),
+            "<|im_start|>system\nSys<|im_end|>\n" + Rendered(*plain, kTalk));
+}
+
+TEST(OwnTemplate, MistralsSpacesAreTheTemplates) {
+  const auto v3 = RecognizeTemplate(kMistralV3, kTexts);
+  ASSERT_TRUE(v3);
+  EXPECT_EQ(Rendered(*v3, kTalk), "<s>[INST] Hi[/INST] Ho</s>");
+  EXPECT_EQ(Rendered(*v3, kTold), "<s>[INST] Sys\n\nHi[/INST] Ho</s>");
+  EXPECT_EQ(Rendered(NamedChatForm(ChatTemplate::kMistral, kTexts), kTold), Rendered(*v3, kTold));
+  const auto v1 = RecognizeTemplate(kMistralV1, kTexts);
+  ASSERT_TRUE(v1);
+  EXPECT_EQ(Rendered(*v1, kTalk), "<s>[INST] Hi [/INST]Ho</s>");
+  EXPECT_EQ(Rendered(*v1, kTold), "[0]: a system turn, which the tokenizer's own template refuses");
+}
+
+TEST(OwnTemplate, MistralsTurnsAlternate) {
+  const ChatForm form = NamedChatForm(ChatTemplate::kMistral, kTexts);
+  const std::string rule = ": they alternate in the template mistral, the user first";
+  EXPECT_EQ(Rendered(form, {{Role::kUser, "a"}, {Role::kUser, "b"}}),
+            "[1]: expected the assistant's turn" + rule);
+  EXPECT_EQ(Rendered(form, {{Role::kSystem, "s"}, {Role::kAssistant, "b"}, {Role::kUser, "c"}}),
+            "[1]: expected the user's turn" + rule);
+  EXPECT_EQ(Rendered(form, {{Role::kSystem, "s"}, {Role::kAssistant, "b"}}),
+            "[0]: a system turn, and no user's that could hold it");
+}
+
+TEST(OwnTemplate, Llama3TrimsAndBeginsOnce) {
+  const auto form = RecognizeTemplate(kLlama3, kTexts);
+  ASSERT_TRUE(form);
+  EXPECT_EQ(Rendered(*form, {{Role::kUser, " Hi\n"}}),
+            "<s><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>");
+}
+
+TEST(OwnTemplate, WhatDoesMoreIsNoneOfThem) {
+  const std::string im_start = kImStart, llama3 = kLlama3, mistral = kMistralV1;
+  for (const std::string& jinja :
+       {std::string("{{ messages }}"), im_start + "<think>", im_start + "<|im_sep|>",
+        std::string("'<|im_start|>' + message['role'] + message['content'] | trim"),
+        llama3 + "Cutting Knowledge Date: May 2025", mistral + "<<SYS>>",
+        mistral + "[SYSTEM_PROMPT]", std::string("<|user|>\n{{ content }}<|end|>"),
+        std::string("### Instruction:\n ### Response:\n <|EOT|>")}) {
+    EXPECT_FALSE(RecognizeTemplate(jinja, kTexts)) << jinja;
+  }
+}
+
+TEST(OwnTemplate, TheFileStandsBeforeTheConfiguration) {
+  const ScratchDirectory scratch;
+  EXPECT_FALSE(ReadOwnTemplate(scratch.path()).value());
+  scratch.Write("tokenizer_config.json", R"({"chat_template": "one"})");
+  EXPECT_EQ(ReadOwnTemplate(scratch.path()).value(), "one");
+  scratch.Write("tokenizer_config.json", R"({"chat_template": [
+      {"name": "tool_use", "template": "tools"}, {"name": "default", "template": "two"}]})");
+  EXPECT_EQ(ReadOwnTemplate(scratch.path()).value(), "two");
+  scratch.Write("chat_template.jinja", "three");
+  EXPECT_EQ(ReadOwnTemplate(scratch.path()).value(), "three");
+}
+
+TEST(OwnTemplate, ABrokenConfigurationIsNamed) {
+  const ScratchDirectory scratch;
+  scratch.Write("tokenizer_config.json", R"({"chat_template": 7})");
+  EXPECT_EQ(ReadOwnTemplate(scratch.path()).error().message,
+            scratch.path() + "/tokenizer_config.json: chat_template: 7: expected a string");
+}
+
+}  // namespace
+}  // namespace trainctl::data

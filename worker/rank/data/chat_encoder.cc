@@ -1,0 +1,121 @@
+#include "worker/rank/data/chat_encoder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/job/data_format.h"
+#include "worker/rank/data/own_template.h"
+#include "worker/rank/data/seam.h"
+
+namespace trainctl::data {
+namespace {
+
+base::Error InvalidTemplate(const std::string& message) { return {base::Code::kInvalid, message}; }
+
+std::string AllNames() {
+  std::string names;
+  for (const auto& [name, value] : job::kChatTemplates)
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
+base::Result<ChatForm> ChooseForm(const job::DataSpec& data, const BoundaryTokens& boundary,
+                                  const std::string& model_directory) {
+  const auto jinja = ReadOwnTemplate(model_directory);
+  if (!jinja) return jinja.error();
+  auto own = *jinja ? RecognizeTemplate(**jinja, boundary.texts) : std::nullopt;
+  if (own && (!data.chat_template || own->name == *data.chat_template)) return *std::move(own);
+  if (data.chat_template) {
+    return NamedChatForm(*data.chat_template, boundary.texts,
+                         boundary.bos.empty() ? "" : boundary.texts.bos);
+  }
+  return InvalidTemplate("data.template: null, but the tokenizer in '" + model_directory +
+                         (*jinja ? "' has a chat_template that is none of the built-in ones"
+                                 : "' has no chat_template") +
+                         "; name one: " + AllNames());
+}
+
+// Marks of the ids whether they are trained; neighbours are one span.
+void Ignore(int64_t begin, int64_t end, std::vector<TokenSpan>* ignored) {
+  if (begin >= end) return;
+  if (!ignored->empty() && ignored->back().end == begin)
+    ignored->back().end = end;
+  else
+    ignored->push_back({begin, end});
+}
+
+}  // namespace
+
+base::Result<ChatEncoder> ChatEncoder::Create(const job::DataSpec& data, const Tokenizer& tokenizer,
+                                              const BoundaryTokens& boundary,
+                                              const std::string& model_directory) {
+  auto form = ChooseForm(data, boundary, model_directory);
+  if (!form) return form.error();
+  ChatEncoder encoder(std::move(form).value(), tokenizer);
+  if (auto found = encoder.FindSpecials(model_directory); !found) return found.error();
+  return encoder;
+}
+
+base::Status ChatEncoder::FindSpecials(const std::string& model_directory) {
+  for (const std::string& text : form_.specials) {
+    const int32_t id = tokenizer_->IdOf(text);
+    if (id < 0) {
+      return InvalidTemplate(
+          "data.template " + std::string(job::Name(form_.name)) + " needs " +
+          (text.empty() ? "a beginning and an end token" : "the token '" + text + "'") +
+          ", which the tokenizer in '" + model_directory +
+          "' does not have; name another: " + AllNames());
+    }
+    specials_[text] = {id, tokenizer_->Encode(text) == std::vector<int32_t>{id}};
+  }
+  return base::Ok{};
+}
+
+// parts: a special token and the text up to the next, or the text before the first.
+void ChatEncoder::AppendChunk(std::span<const ChatPart> parts, MaskedTokens* tokens) const {
+  const auto first = static_cast<int64_t>(tokens->ids.size());
+  std::string text;
+  if (parts.front().special) {
+    const Special& special = specials_.at(parts.front().text);
+    if (special.is_found_in_text) {
+      text = parts.front().text;
+    } else {
+      tokens->ids.push_back(special.id);
+    }
+    if (!parts.front().trained) Ignore(first, first + 1, &tokens->ignored);
+    parts = parts.subspan(1);
+  }
+  const bool is_in_text = !text.empty();
+  const auto text_begin = static_cast<int64_t>(tokens->ids.size());
+  std::string untrained = text;
+  bool answers = false;
+  for (const ChatPart& part : parts) {
+    text += part.text;
+    answers = answers || part.trained;
+    if (!answers) untrained = text;
+  }
+  tokenizer_->Encode(text, &tokens->ids);
+  const auto end = static_cast<int64_t>(tokens->ids.size());
+  int64_t trained_from = end;
+  if (answers) {
+    const std::span<const int32_t> whole(tokens->ids.begin() + text_begin, tokens->ids.end());
+    trained_from = text_begin + static_cast<int64_t>(TokensBefore(
+                                    *tokenizer_, tokenizer_->Encode(untrained), whole));
+  }
+  Ignore(text_begin + (is_in_text ? 1 : 0), trained_from, &tokens->ignored);
+}
+
+base::Result<MaskedTokens> ChatEncoder::Encode(const std::vector<Message>& messages) const {
+  const auto parts = RenderChat(form_, messages);
+  if (!parts) return parts.error();
+  MaskedTokens tokens;
+  for (size_t begin = 0; begin < parts->size();) {
+    size_t end = begin + 1;
+    while (end < parts->size() && !(*parts)[end].special) ++end;
+    AppendChunk(std::span(*parts).subspan(begin, end - begin), &tokens);
+    begin = end;
+  }
+  return tokens;
+}
+
+}  // namespace trainctl::data

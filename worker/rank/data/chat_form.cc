@@ -1,0 +1,218 @@
+#include "worker/rank/data/chat_form.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/job/data_format.h"
+#include "worker/rank/data/prompt.h"
+
+namespace trainctl::data {
+namespace {
+
+using job::ChatTemplate;
+
+constexpr char kQwenSystem[] =
+    "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.";
+constexpr std::string_view kThink = "<think>", kEndOfThink = "</think>";
+
+ChatForm ImStartForm(ChatTemplate name) {
+  const auto turn = [](const std::string& role) {
+    return TurnForm{"<|im_start|>" + role + "\n", "<|im_end|>\n"};
+  };
+  return {.name = name,
+          .specials = {"<|im_start|>", "<|im_end|>"},
+          .system = turn("system"),
+          .user = turn("user"),
+          .assistant = turn("assistant")};
+}
+
+ChatForm Llama3Form(const BoundaryTexts& texts) {
+  const auto turn = [](const std::string& role) {
+    return TurnForm{"<|start_header_id|>" + role + "<|end_header_id|>\n\n", "<|eot_id|>", true};
+  };
+  return {.name = ChatTemplate::kLlama3,
+          .specials = {texts.bos, "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"},
+          .begin = texts.bos,
+          .system = turn("system"),
+          .user = turn("user"),
+          .assistant = turn("assistant")};
+}
+
+ChatForm MistralForm(const BoundaryTexts& texts) {
+  return {.name = ChatTemplate::kMistral,
+          .specials = {texts.bos, texts.eos},
+          .begin = texts.bos,
+          .user = {"[INST] ", "[/INST]"},
+          .assistant = {" ", texts.eos, true},
+          .system_place = SystemPlace::kLastUserTurn,
+          .alternates = true};
+}
+
+ChatForm ZephyrForm(const BoundaryTexts& texts) {
+  const std::string after = texts.eos + "\n";
+  return {.name = ChatTemplate::kZephyr,
+          .specials = {texts.eos},
+          .system = {"<|system|>\n", after},
+          .user = {"<|user|>\n", after},
+          .assistant = {"<|assistant|>\n", after}};
+}
+
+// One turn of user and assistant is the row that the format alpaca makes of them.
+ChatForm AlpacaForm(const BoundaryTexts& texts, const std::string& begin) {
+  const std::string prompt = AlpacaPrompt("", "");
+  ChatForm form = {.name = ChatTemplate::kAlpaca,
+                   .specials = {texts.eos},
+                   .begin = begin,
+                   .user = {"### Instruction:\n", ""},
+                   .assistant = {"### Response:\n", texts.eos},
+                   .between = "\n\n",
+                   .default_system = prompt.substr(0, prompt.find("\n\n"))};
+  if (!begin.empty()) form.specials.push_back(begin);
+  return form;
+}
+
+std::string Trimmed(const std::string& text) {
+  constexpr char kSpace[] = " \t\r\n\v\f";
+  const size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
+}
+
+std::string WithoutNewlines(std::string text) {
+  text.erase(0, std::min(text.find_first_not_of('\n'), text.size()));
+  text.erase(text.find_last_not_of('\n') + 1);
+  return text;
+}
+
+// Qwen 3: earlier thoughts are dropped; answers to the last question have them, the last always.
+void PlaceThoughts(std::vector<Message>* messages) {
+  size_t question = messages->size() - 1;
+  for (size_t i = 0; i < messages->size(); ++i) {
+    if ((*messages)[i].role == Role::kUser) question = i;
+  }
+  for (size_t i = 0; i < messages->size(); ++i) {
+    Message& message = (*messages)[i];
+    if (message.role != Role::kAssistant) continue;
+    std::string thoughts;
+    if (const size_t end = message.content.find(kEndOfThink); end != std::string::npos) {
+      thoughts = message.content.substr(0, end);
+      if (const size_t begin = thoughts.rfind(kThink); begin != std::string::npos)
+        thoughts.erase(0, begin + kThink.size());
+      thoughts = WithoutNewlines(thoughts);
+      message.content.erase(0, message.content.rfind(kEndOfThink) + kEndOfThink.size());
+      message.content.erase(
+          0, std::min(message.content.find_first_not_of('\n'), message.content.size()));
+    }
+    const bool shows = i > question && (i + 1 == messages->size() || !thoughts.empty());
+    if (!shows) continue;
+    message.content.erase(
+        0, std::min(message.content.find_first_not_of('\n'), message.content.size()));
+    message.content = "<think>\n" + thoughts + "\n</think>\n\n" + message.content;
+  }
+}
+
+// Text of a form, cut at its special tokens.
+void AppendForm(std::string_view text, const ChatForm& form, bool trained,
+                std::vector<ChatPart>* parts) {
+  while (!text.empty()) {
+    size_t at = text.size(), length = 0;
+    for (const std::string& special : form.specials) {
+      const size_t found = special.empty() ? text.npos : text.find(special);
+      if (found < at) at = found, length = special.size();
+    }
+    if (at > 0) parts->push_back({std::string(text.substr(0, at))});
+    if (length > 0) parts->push_back({std::string(text.substr(at, length)), true, trained});
+    text.remove_prefix(at + length);
+  }
+}
+
+void AppendTurn(const ChatForm& form, const Message& message, std::vector<ChatPart>* parts) {
+  const bool trained = message.role == Role::kAssistant;
+  const TurnForm& turn = message.role == Role::kSystem ? form.system
+                         : trained                     ? form.assistant
+                                                       : form.user;
+  AppendForm(turn.before, form, false, parts);
+  std::string content = turn.trims ? Trimmed(message.content) : message.content;
+  if (message.role == Role::kSystem) content = form.system_preface + content;
+  if (!content.empty()) parts->push_back({std::move(content), false, trained});
+  AppendForm(turn.after, form, trained, parts);
+}
+
+base::Error At(size_t turn, const std::string& message) {
+  return {base::Code::kInvalid, "[" + std::to_string(turn) + "]: " + message};
+}
+
+// The system turn into a user's, as Mistral's templates do. They let it go where no user speaks.
+base::Status PlaceSystem(const ChatForm& form, std::vector<Message>* messages) {
+  if (form.system_place == SystemPlace::kOwnTurn || messages->front().role != Role::kSystem)
+    return base::Ok{};
+  if (form.system_place == SystemPlace::kNowhere)
+    return At(0, "a system turn, which the tokenizer's own template refuses");
+  const std::string system = messages->front().content;
+  const auto is_user = [](const Message& message) { return message.role == Role::kUser; };
+  Message* user = nullptr;
+  for (Message& message : *messages) {
+    if (!is_user(message)) continue;
+    user = &message;
+    if (form.system_place == SystemPlace::kFirstUserTurn) break;
+  }
+  if (user == nullptr) return At(0, "a system turn, and no user's that could hold it");
+  user->content = system + "\n\n" + user->content;
+  messages->erase(messages->begin());
+  return base::Ok{};
+}
+
+base::Status CheckAlternation(const ChatForm& form, const std::vector<Message>& messages,
+                              size_t dropped) {
+  for (size_t i = 0; form.alternates && i < messages.size(); ++i) {
+    const Role expected = i % 2 == 0 ? Role::kUser : Role::kAssistant;
+    if (messages[i].role == expected) continue;
+    return At(i + dropped, std::string(expected == Role::kUser ? "expected the user's turn"
+                                                               : "expected the assistant's turn") +
+                               ": they alternate in the template " +
+                               std::string(job::Name(form.name)) + ", the user first");
+  }
+  return base::Ok{};
+}
+
+}  // namespace
+
+ChatForm NamedChatForm(ChatTemplate name, const BoundaryTexts& texts,
+                       const std::string& alpaca_begin) {
+  switch (name) {
+    case ChatTemplate::kChatml: return ImStartForm(name);
+    case ChatTemplate::kQwen: {
+      ChatForm form = ImStartForm(name);
+      form.default_system = kQwenSystem;
+      return form;
+    }
+    case ChatTemplate::kLlama3: return Llama3Form(texts);
+    case ChatTemplate::kMistral: return MistralForm(texts);
+    case ChatTemplate::kZephyr: return ZephyrForm(texts);
+    case ChatTemplate::kAlpaca: return AlpacaForm(texts, alpaca_begin);
+  }
+  CHECK(false) << static_cast<int>(name);
+}
+
+base::Result<std::vector<ChatPart>> RenderChat(const ChatForm& form,
+                                               std::vector<Message> messages) {
+  const size_t turns = messages.size();
+  if (messages.empty()) return base::Error{base::Code::kInvalid, "no turns"};
+  if (form.default_system && messages.front().role != Role::kSystem)
+    messages.insert(messages.begin(), {Role::kSystem, *form.default_system});
+  if (auto placed = PlaceSystem(form, &messages); !placed) return placed.error();
+  const size_t dropped = turns > messages.size() ? turns - messages.size() : 0;
+  if (auto alternates = CheckAlternation(form, messages, dropped); !alternates)
+    return alternates.error();
+  if (form.thinks) PlaceThoughts(&messages);
+  std::vector<ChatPart> parts;
+  AppendForm(form.begin, form, false, &parts);
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (i > 0) AppendForm(form.between, form, false, &parts);
+    AppendTurn(form, messages[i], &parts);
+  }
+  return parts;
+}
+
+}  // namespace trainctl::data

@@ -1,0 +1,56 @@
+#include "worker/rank/data/conversation.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace trainctl::data {
+namespace {
+
+using files::JsonObject;
+
+struct RoleName {
+  std::string_view name;
+  Role role;
+};
+
+constexpr std::array kRoles = {RoleName{"system", Role::kSystem}, RoleName{"user", Role::kUser},
+                               RoleName{"assistant", Role::kAssistant}};
+constexpr std::array kShareGptRoles = {
+    RoleName{"system", Role::kSystem},     RoleName{"human", Role::kUser},
+    RoleName{"user", Role::kUser},         RoleName{"gpt", Role::kAssistant},
+    RoleName{"chatgpt", Role::kAssistant}, RoleName{"assistant", Role::kAssistant}};
+
+template <class Names>
+Role ReadRole(const JsonObject& turn, const std::string& key, const Names& names,
+              const char* expected) {
+  const std::string text = turn.Text(key);
+  for (const RoleName& known : names) {
+    if (known.name == text) return known.role;
+  }
+  turn.Expected(key, expected);
+  return Role::kUser;
+}
+
+Message ReadTurn(const JsonObject& turn) {
+  if (turn.Has("from"))
+    return {ReadRole(turn, "from", kShareGptRoles, "system, human or gpt"), turn.Text("value")};
+  return {ReadRole(turn, "role", kRoles, "system, user or assistant"), turn.Text("content")};
+}
+
+}  // namespace
+
+std::vector<Message> ReadConversation(const JsonObject& row, const std::string& key) {
+  std::vector<Message> messages;
+  if (row.Get(key) == nullptr) row.Expected(key, "a list of turns");
+  for (const JsonObject& turn : row.Objects(key)) {
+    messages.push_back(ReadTurn(turn));
+    if (messages.back().role == Role::kSystem && messages.size() > 1)
+      turn.Fail("a system turn, expected as the first of its conversation only");
+    if (row.failed()) return messages;
+  }
+  if (messages.empty()) row.Expected(key, "at least one turn");
+  return messages;
+}
+
+}  // namespace trainctl::data

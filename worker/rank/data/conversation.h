@@ -1,0 +1,28 @@
+// The turns of a conversation, as chat data sets hold them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "worker/rank/files/json_object.h"
+
+namespace trainctl::data {
+
+enum class Role { kSystem, kUser, kAssistant };
+
+struct Message {
+  Role role = Role::kUser;
+  std::string content;
+};
+
+// The turns under the row's key, in one of two forms:
+//   [{"role": "system" | "user" | "assistant", "content": "…"}, …]
+//   [{"from": "system" | "human" | "gpt", "value": "…"}, …], ShareGPT's; user, assistant and
+//   chatgpt are read there too.
+// Other keys of a turn are left alone. A system turn stands first.
+//
+// Faults are recorded in the row: no list, an empty one, a turn without role or content, an unknown
+// role, a system turn elsewhere. What comes back then means nothing.
+std::vector<Message> ReadConversation(const files::JsonObject& row, const std::string& key);
+
+}  // namespace trainctl::data

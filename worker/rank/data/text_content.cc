@@ -1,0 +1,110 @@
+#include "worker/rank/data/text_content.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "worker/rank/data/row_format.h"
+#include "worker/rank/files/digest.h"
+#include "worker/rank/tokenizer/tokenizer.h"
+
+namespace trainctl::data {
+namespace {
+
+base::Error InvalidText(const std::string& message) { return {base::Code::kInvalid, message}; }
+
+base::Result<std::unique_ptr<Tokenizer>> TokenizerOf(const Source& source) {
+  auto tokenizer = LoadTokenizer(source.model_directory);
+  if (tokenizer || tokenizer.error().code != base::Code::kNotFound) return tokenizer;
+  return base::Error{
+      base::Code::kNotFound,
+      tokenizer.error().message + "; without a tokenizer only data.format \"bin\" can be read"};
+}
+
+base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source& source) {
+  auto tokenizer = TokenizerOf(source);
+  if (!tokenizer) return tokenizer.error();
+  auto boundary = ReadBoundaryTokens(**tokenizer, source.model, source.model_directory);
+  if (!boundary) return boundary.error();
+  const auto read = RowReaderOf(source.data, **tokenizer, *boundary, source.model_directory);
+  if (!read) return read.error();
+  RowCollector rows(**tokenizer, std::move(boundary).value(), source.model.vocab,
+                    source.max_seq_length);
+  const auto add = [&](const files::JsonObject& row) { return (*read)(row, &rows); };
+  auto count = ReadJsonRows(file.text(), file.path(), source.data.max_rows, add, source.progress);
+  if (!count) return count.error();
+  return rows.Take();
+}
+
+base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Source& source) {
+  if (file.text().size() > kMaxTextBytes) {
+    return InvalidText(
+        file.path() + ": " + std::to_string(file.text().size()) + " bytes, expected at most " +
+        std::to_string(kMaxTextBytes) +
+        " of plain text; tokenize larger corpora into a .bin file (data.format \"bin\")");
+  }
+  auto tokenizer = TokenizerOf(source);
+  if (!tokenizer) return tokenizer.error();
+  std::vector<int32_t> ids;
+  const auto told = [&](size_t done_bytes) {
+    source.progress(static_cast<int64_t>(std::min(done_bytes, file.text().size())));
+  };
+  (*tokenizer)->Encode(file.text(), &ids, told);
+  const auto known = CheckVocabulary(ids, source.model.vocab, **tokenizer);
+  if (!known) return InvalidText(file.path() + ": " + known.error().message);
+  std::vector<Row> rows = CutRows(static_cast<int64_t>(ids.size()), source);
+  return Tokenized{std::move(ids), std::move(rows), {}};
+}
+
+// Everything that the tokens depend on. The number in front counts the changes of prompts,
+// tokenizers and the rule of bos and eos in this program.
+std::string CacheKey(const Source& source) {
+  std::string key = "2 " + source.digest;
+  const auto add = [&](const auto& value) { key += " " + std::to_string(value); };
+  add(static_cast<int>(source.data.format));
+  add(source.data.chat_template ? static_cast<int>(*source.data.chat_template) : -1);
+  add(source.data.max_rows.value_or(-1));
+  add(static_cast<int>(source.data.mask_prompt));
+  add(source.max_seq_length);
+  add(source.model.vocab);
+  add(source.model.bos_token);
+  add(source.model.eos_token);
+  for (const auto& [name, column] : source.data.columns) {
+    add(column.size());
+    key += " " + name + " " + column;
+  }
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt",
+                           "tokenizer_config.json", "chat_template.jinja"}) {
+    const auto file = files::MappedFile::Open(source.model_directory + "/" + name);
+    key += file ? " " + files::Digest(file->bytes()) : std::string(" -");
+  }
+  return key;
+}
+
+}  // namespace
+
+std::vector<Row> CutRows(int64_t tokens, const Source& source) {
+  std::vector<Row> rows;
+  const int64_t most = source.data.max_rows.value_or(INT64_MAX);
+  for (int64_t begin = 0; begin + 1 < tokens && static_cast<int64_t>(rows.size()) < most;
+       begin += source.max_seq_length) {
+    rows.push_back({begin, std::min(source.max_seq_length, tokens - begin), 0});
+  }
+  return rows;
+}
+
+base::Result<CachedTokens> ReadTextContent(const files::MappedFile& file, const Source& source) {
+  const std::string key = source.cache_folder.empty() ? "" : CacheKey(source);
+  if (!key.empty()) {
+    if (auto cached = FindCachedTokens(source.cache_folder, key, source.model.vocab))
+      return std::move(*cached);
+  }
+  auto made = source.data.format == job::DataFormat::kPlain ? TokenizePlain(file, source)
+                                                            : TokenizeJson(file, source);
+  if (!made) return made.error();
+  if (!key.empty() && !made->rows.empty()) CacheTokens(source.cache_folder, key, *made);
+  return CachedTokens{TokenStore(std::move(made->tokens)), std::move(made->rows),
+                      std::move(made->ignored)};
+}
+
+}  // namespace trainctl::data

@@ -1,0 +1,35 @@
+// The rows of a data file of text, as tokens: found in the cache, or made by the model's tokenizer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/job/job.h"
+#include "common/model/model_shape.h"
+#include "worker/rank/data/json_rows.h"
+#include "worker/rank/data/token_cache.h"
+#include "worker/rank/files/mapped_file.h"
+
+namespace trainctl::data {
+
+// What is being read, and for which model.
+struct Source {
+  const job::DataSpec& data;
+  const job::ModelShape& model;
+  const std::string& model_directory;
+  int64_t max_seq_length;
+  const std::string& digest;  // of the data file
+  const std::string& cache_folder;
+  const RowProgress& progress;
+};
+
+// Consecutive rows of max_seq_length tokens; a rest of one token, which predicts nothing, is
+// dropped.
+std::vector<Row> CutRows(int64_t tokens, const Source& source);
+
+// Of all formats but bin. Errors: those of LoadDataset (dataset.h).
+base::Result<CachedTokens> ReadTextContent(const files::MappedFile& file, const Source& source);
+
+}  // namespace trainctl::data
