@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/show/first_row.h"
 #include "client/show/format.h"
 #include "client/submit/lab_time.h"
 #include "client/submit/prediction.h"
@@ -28,6 +29,8 @@ std::string JobText(const Assessment& assessment, bool site_known, bool full,
   std::string text = assessment.job.name + "\n  where   " + WhereText(assessment, site_known) +
                      "\n" + FactsText(assessment);
   if (assessment.prediction) text += "\n" + MemoryTableText(*assessment.prediction, layout);
+  if (assessment.inspection && assessment.inspection->first_row)
+    text += "\n" + FirstRowText(*assessment.inspection);
   if (full) text += "\nResolved job\n" + Json::parse(job::ToJson(assessment.job)).dump(2) + "\n";
   return text;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "client/show/first_row.h"
 #include "client/show/format.h"
 #include "common/base/size.h"
 #include "common/estimate/fit.h"
@@ -127,23 +128,25 @@ Json AssessmentJson(const Assessment& assessment) {
   for (const job::Problem& problem : assessment.site_problems)
     refused.push_back(job::Format({problem}, assessment.job.name));
   const job::BatchPlan& batch = assessment.batch;
-  return {{"name", assessment.job.name},
-          {"job", Parsed(job::ToJson(assessment.job))},
-          {"batch",
-           {{"global", batch.global},
-            {"micro", batch.micro},
-            {"devices", batch.devices},
-            {"accumulation", batch.accumulation}}},
-          {"steps", assessment.steps ? Json(*assessment.steps) : Json(nullptr)},
-          {"first_step", assessment.inspection ? assessment.inspection->resume_step : 0},
-          {"micro_batch_choice",
-           assessment.micro_batch_choice ? Json(*assessment.micro_batch_choice) : Json(nullptr)},
-          {"time", assessment.time ? Parsed(job::ToJson(*assessment.time)) : Json(nullptr)},
-          {"memory",
-           assessment.prediction ? Parsed(job::ToJson(*assessment.prediction)) : Json(nullptr)},
-          {"would_run_on", places},
-          {"refused", refused},
-          {"notes", assessment.notes}};
+  return {
+      {"name", assessment.job.name},
+      {"job", Parsed(job::ToJson(assessment.job))},
+      {"batch",
+       {{"global", batch.global},
+        {"micro", batch.micro},
+        {"devices", batch.devices},
+        {"accumulation", batch.accumulation}}},
+      {"steps", assessment.steps ? Json(*assessment.steps) : Json(nullptr)},
+      {"first_step", assessment.inspection ? assessment.inspection->resume_step : 0},
+      {"first_row", assessment.inspection ? FirstRowJson(*assessment.inspection) : Json(nullptr)},
+      {"micro_batch_choice",
+       assessment.micro_batch_choice ? Json(*assessment.micro_batch_choice) : Json(nullptr)},
+      {"time", assessment.time ? Parsed(job::ToJson(*assessment.time)) : Json(nullptr)},
+      {"memory",
+       assessment.prediction ? Parsed(job::ToJson(*assessment.prediction)) : Json(nullptr)},
+      {"would_run_on", places},
+      {"refused", refused},
+      {"notes", assessment.notes}};
 }
 
 }  // namespace trainctl::client

@@ -3,6 +3,7 @@
 #include "client/exit_code.h"
 #include "client/naming.h"
 #include "client/show/auto_micro_batch.h"
+#include "client/show/first_row.h"
 #include "client/show/foresight.h"
 #include "client/show/format.h"
 #include "client/show/job_detail.h"
@@ -139,8 +140,15 @@ std::string PredictionText(const job::Prediction& prediction, const v1::JobDetai
   return text + (foresight.empty() ? "" : "\n" + foresight);
 }
 
+std::string RowText(const v1::JobDetail& detail) {
+  const base::Result<job::Inspection> inspection =
+      job::InspectionFromJson(detail.inspection_json());
+  const std::string text = inspection.ok() ? FirstRowText(*inspection) : "";
+  return text.empty() ? "" : "\n" + text;
+}
+
 std::string DetailText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
-  std::string text = OverviewText(detail, now) + SettingsText(detail, layout);
+  std::string text = OverviewText(detail, now) + SettingsText(detail, layout) + RowText(detail);
   const base::Result<job::Prediction> prediction =
       job::PredictionFromJson(detail.prediction_json());
   if (prediction.ok()) text += PredictionText(*prediction, detail, layout);

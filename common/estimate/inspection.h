@@ -4,11 +4,25 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/job/output_folder.h"
 #include "common/model/model_shape.h"
 
 namespace trainctl::job {
+
+// Words of a row, and whether they count in the loss.
+struct RowPiece {
+  std::string text;  // special tokens spelled out; UTF-8; its middle is left out where it is long
+  bool trained = false;
+};
+
+// A row as it is trained on.
+struct ShownRow {
+  int64_t tokens = 0;
+  int64_t trained = 0;           // of these
+  std::vector<RowPiece> pieces;  // in the row's order; the first of many
+};
 
 // What `trainrank --inspect` prints (memory_estimate.h has its JSON), before anything runs.
 struct Inspection {
@@ -19,6 +33,8 @@ struct Inspection {
   std::string data_digest;             // of the data file's bytes: equal digests are equal data
   std::optional<OutputFolder> output;  // of a job that writes there
   int64_t resume_step = 0;             // of the checkpoint that the job goes on from; 0: of none
+  std::optional<ShownRow> first_row;   // of the file; none where the model has no tokenizer
+  std::string model_revision;          // of a model in the Hugging Face cache: its commit
 };
 
 }  // namespace trainctl::job

@@ -54,6 +54,17 @@ constexpr auto kOutputFields = [](auto& fields, auto& output) {
   fields.Member("contents", output.contents);
 };
 
+constexpr auto kPieceFields = [](auto& fields, auto& piece) {
+  fields.Member("text", piece.text);
+  fields.Member("trained", piece.trained);
+};
+
+constexpr auto kRowFields = [](auto& fields, auto& row) {
+  fields.Within("tokens", row.tokens, 0, kMostTokens);
+  fields.Within("trained", row.trained, 0, kMostTokens);
+  fields.Objects("pieces", row.pieces, kPieceFields);
+};
+
 constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Object("model", inspection.model, kModelFields);
   fields.Within("rows", inspection.rows, 0, kMostTokens);
@@ -62,6 +73,8 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Member("data_digest", inspection.data_digest);
   fields.ObjectIfAny("output", inspection.output, kOutputFields);
   fields.MemberIfAny("resume_step", inspection.resume_step);
+  fields.ObjectIfAny("first_row", inspection.first_row, kRowFields);
+  fields.MemberIfAny("model_revision", inspection.model_revision);
   fields.Expect("resume_step", inspection.resume_step >= 0, "expected a step, from 0");
 };
 

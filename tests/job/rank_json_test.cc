@@ -192,6 +192,22 @@ TEST(InspectionJson, IsReadBack) {
   EXPECT_EQ(read->model.layers, 2);
 }
 
+TEST(InspectionJson, TheFirstRowAndTheRevisionAreReadBackAndAbsentWhereThereIsNone) {
+  Inspection inspection;
+  EXPECT_EQ(ToJson(inspection).find("first_row"), std::string::npos);
+  EXPECT_EQ(ToJson(inspection).find("model_revision"), std::string::npos);
+  inspection.first_row = ShownRow{9, 4, {{"<s>Hi\n", false}, {"Ho</s>", true}}};
+  inspection.model_revision = "abc";
+  const auto read = InspectionFromJson(ToJson(inspection));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->model_revision, "abc");
+  EXPECT_EQ(read->first_row->tokens, 9);
+  EXPECT_EQ(read->first_row->trained, 4);
+  ASSERT_EQ(read->first_row->pieces.size(), 2u);
+  EXPECT_EQ(read->first_row->pieces[0].text, "<s>Hi\n");
+  EXPECT_TRUE(read->first_row->pieces[1].trained);
+}
+
 TEST(InspectionJson, WhatAFamilyAddsIsReadBackAndAbsentWhereThereIsNone) {
   Inspection inspection;
   EXPECT_EQ(ToJson(inspection).find("head_norms"), std::string::npos);

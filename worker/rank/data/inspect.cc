@@ -1,8 +1,10 @@
 #include "worker/rank/data/inspect.h"
 
 #include "worker/rank/data/dataset.h"
+#include "worker/rank/data/shown_row.h"
 #include "worker/rank/files/checkpoint_folder.h"
 #include "worker/rank/files/model_config.h"
+#include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
 
@@ -18,6 +20,9 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const std::string
   inspection.longest_row = dataset->longest_row;
   inspection.total_tokens = dataset->total_tokens;
   inspection.data_digest = dataset->digest;
+  // Tokens as they are need no tokenizer, and a folder may have none.
+  if (const auto tokenizer = LoadTokenizer(job.model.path))
+    inspection.first_row = ShowRow(*dataset, 0, **tokenizer);
   if (job.checkpoint.resume_from) {
     const auto checkpoint = files::FindCheckpoint(*job.checkpoint.resume_from);
     if (!checkpoint) {

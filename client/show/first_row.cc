@@ -1,0 +1,48 @@
+#include "client/show/first_row.h"
+
+#include "client/show/format.h"
+
+namespace trainctl::client {
+namespace {
+
+std::string OnOneLine(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n')
+      line += "\\n";
+    else if (c == '\r')
+      line += "\\r";
+    else if (c == '\t')
+      line += "\\t";
+    else
+      line += c;
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string FirstRowText(const job::Inspection& inspection) {
+  if (!inspection.first_row) return "";
+  const job::ShownRow& row = *inspection.first_row;
+  std::string text = "First row: " + Plural(row.tokens, "token") + "; the " +
+                     WithThousands(row.trained) +
+                     " that count in the loss stand between « and »\n  ";
+  for (const job::RowPiece& piece : row.pieces) {
+    const std::string words = OnOneLine(piece.text);
+    text += piece.trained ? "«" + words + "»" : words;
+  }
+  return text + "\n";
+}
+
+Json FirstRowJson(const job::Inspection& inspection) {
+  if (!inspection.first_row) return nullptr;
+  Json pieces = Json::array();
+  for (const job::RowPiece& piece : inspection.first_row->pieces)
+    pieces.push_back({{"text", piece.text}, {"trained", piece.trained}});
+  return {{"tokens", inspection.first_row->tokens},
+          {"trained", inspection.first_row->trained},
+          {"pieces", std::move(pieces)}};
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,45 @@
+#include "client/show/first_row.h"
+
+#include "common/estimate/memory_estimate.h"
+#include "tests/client/submit_fixture.h"
+
+namespace trainctl::client {
+namespace {
+
+job::ShownRow Row() { return {9, 4, {{"<s>Hi\n", false}, {"Ho\t\x1b[31m</s>", true}}}; }
+
+constexpr char kText[] =
+    "First row: 9 tokens; the 4 that count in the loss stand between « and »\n"
+    "  <s>Hi\\n«Ho\\t\\u001b[31m</s>»\n";
+
+TEST_F(SubmitTest, ADryRunShowsTheFirstRowAndWhatOfItCounts) {
+  job::Inspection inspection = SmallModel(100);
+  inspection.first_row = Row();
+  coordinator_.inspection->set_inspection_json(job::ToJson(inspection));
+  const std::string file = File("tiny.json", kJob);
+  const Ended people = Trainctl({"submit", file, "--dry-run"});
+  EXPECT_NE(people.out.find(kText), std::string::npos) << people.out;
+  const Json json = Json::parse(Trainctl({"submit", file, "--dry-run", "-o", "json"}).out);
+  EXPECT_EQ(json["jobs"][0]["first_row"], FirstRowJson(inspection));
+  EXPECT_EQ(json["jobs"][0]["first_row"]["pieces"][1]["trained"], true);
+}
+
+TEST_F(SubmitTest, ADescriptionShowsTheFirstRowToo) {
+  v1::JobView job;
+  job.set_id("j1");
+  job.set_name("tiny");
+  coordinator_.jobs = {job};
+  job::Inspection inspection = SmallModel(100);
+  inspection.first_row = Row();
+  coordinator_.details["j1"].set_inspection_json(job::ToJson(inspection));
+  const Ended ended = Trainctl({"describe", "j1"});
+  EXPECT_NE(ended.out.find(kText), std::string::npos) << ended.out;
+}
+
+TEST(FirstRow, WithoutOneThereIsNoText) {
+  EXPECT_EQ(FirstRowText({}), "");
+  EXPECT_TRUE(FirstRowJson({}).is_null());
+}
+
+}  // namespace
+}  // namespace trainctl::client
