@@ -188,7 +188,8 @@ joined as they are; the same holds for the completion. text: lines {"text": …}
 text, cut into rows of max_seq_length. bin: tokens as they are. data.columns says what the file
 calls these keys: {"text": "caption"}. Rows are cut to max_seq_length, padded to the longest of
 their micro batch, not packed. val_split_fraction sets rows aside by data.seed; max_rows takes
-the first ones.
+the first ones. A dry run shows the first row, with its special tokens and what of it counts in
+the loss.
 )",
      "trainctl submit job.json --data.max_rows 100 --dry-run"},
     {"optimizer", "AdamW and SGD, bytes a parameter", kOptimizerAlso,

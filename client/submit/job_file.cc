@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/job/check_job.h"
+#include "common/job/hub_id.h"
 #include "common/job/job_json.h"
 
 namespace trainctl::client {
@@ -19,10 +20,18 @@ std::string Absolute(const std::string& path) {
   return error ? path : absolute.lexically_normal().string();
 }
 
+bool IsThere(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
 std::vector<job::Override> WithAbsolutePaths(std::vector<job::Override> overrides) {
   for (job::Override& override_ : overrides) {
-    if (job::IsPath(override_.key) && !override_.value.empty() && override_.value != "null")
-      override_.value = Absolute(override_.value);
+    if (!job::IsPath(override_.key) || override_.value.empty() || override_.value == "null")
+      continue;
+    const std::string path = Absolute(override_.value);
+    const bool is_hub_id = override_.key == "model.path" && job::IsHubId(override_.value);
+    if (!is_hub_id || IsThere(path)) override_.value = path;
   }
   return overrides;
 }
@@ -32,6 +41,7 @@ job::ReadJob Read(const std::string& text, const JobFileOptions& options, bool w
   job::ReadOptions read{.source = options.path,
                         .default_name = path.stem().string(),
                         .base_directory = path.parent_path().string(),
+                        .is_there = IsThere,
                         .overrides = WithAbsolutePaths(options.overrides)};
   if (with_name) read.overrides.push_back({"name", options.name});
   return job::ReadJobFile(text, read);

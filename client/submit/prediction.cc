@@ -102,6 +102,9 @@ std::string FactsText(const Assessment& assessment) {
   text +=
       "  steps   " + StepsText(assessment) + "\n" + "  memory  " + MemoryText(assessment) + "\n";
   if (assessment.time) text += "  time    " + job::TimeText(*assessment.time) + "\n";
+  if (assessment.inspection && !assessment.inspection->model_revision.empty())
+    text += "  model   " + assessment.job.model.path + " at revision " +
+            assessment.inspection->model_revision + "\n";
   if (kept) text += "  output  the model is kept in " + *output.dir + "\n";
   return text;
 }

@@ -140,15 +140,20 @@ std::string PredictionText(const job::Prediction& prediction, const v1::JobDetai
   return text + (foresight.empty() ? "" : "\n" + foresight);
 }
 
-std::string RowText(const v1::JobDetail& detail) {
+// What the inspection found of model and data.
+std::string InspectionText(const v1::JobDetail& detail) {
   const base::Result<job::Inspection> inspection =
       job::InspectionFromJson(detail.inspection_json());
-  const std::string text = inspection.ok() ? FirstRowText(*inspection) : "";
+  if (!inspection.ok()) return "";
+  const std::string& revision = inspection->model_revision;
+  const std::string text =
+      (revision.empty() ? "" : "Model revision: " + revision + "\n") + FirstRowText(*inspection);
   return text.empty() ? "" : "\n" + text;
 }
 
 std::string DetailText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
-  std::string text = OverviewText(detail, now) + SettingsText(detail, layout) + RowText(detail);
+  std::string text =
+      OverviewText(detail, now) + SettingsText(detail, layout) + InspectionText(detail);
   const base::Result<job::Prediction> prediction =
       job::PredictionFromJson(detail.prediction_json());
   if (prediction.ok()) text += PredictionText(*prediction, detail, layout);

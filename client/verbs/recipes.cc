@@ -11,6 +11,7 @@
 #include "common/base/file.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
+#include "common/job/hub_id.h"
 #include "common/job/job_json.h"
 
 namespace trainctl::client {
@@ -179,7 +180,8 @@ class Recipes : public Verb {
     std::set<std::string> missing;
     std::error_code error;
     for (const job::JobSpec& job : file.jobs) {
-      if (!std::filesystem::exists(job.model.path, error)) missing.insert(job.model.path);
+      if (!job::IsHubId(job.model.path) && !std::filesystem::exists(job.model.path, error))
+        missing.insert(job.model.path);
     }
     for (const std::string& path : missing) {
       const std::string tiny = (std::filesystem::path(path).parent_path() / "tiny").string();

@@ -11,6 +11,7 @@
 #include "common/job/combinations.h"
 #include "common/job/constraint.h"
 #include "common/job/data_format.h"
+#include "common/job/hub_id.h"
 #include "common/job/schema.h"
 #include "common/json/write_json.h"
 
@@ -168,6 +169,9 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
     if (applies) notes.push_back(std::move(text));
   };
   const bool is_fsdp = job.strategy == StrategyKind::kFsdp;
+  note_if(IsHubId(job.model.path),
+          "model.path is no folder here: the Hugging Face cache of the workers' hosts is searched "
+          "for it");
   note_if(!job.output.dir, "nothing is kept: output.dir is null");
   note_if(job.output.dir && job.output.save == Save::kNone && !job.checkpoint.every_steps,
           "nothing is written to output.dir: output.save is \"none\"");

@@ -8,6 +8,7 @@
 #include "common/base/utf8.h"
 #include "common/job/bind_job.h"
 #include "common/job/check_job.h"
+#include "common/job/hub_id.h"
 #include "common/job/job_node.h"
 #include "common/job/lab_file.h"
 #include "common/job/schema.h"
@@ -37,10 +38,13 @@ constexpr PathSetting kPathSettings[] = {
     {"checkpoint.resume_from", [](JobSpec& job) { return PointerTo(job.checkpoint.resume_from); }},
 };
 
-void MakePathsAbsolute(JobSpec& job, const std::string& base_directory) {
+void MakePathsAbsolute(JobSpec& job, const ReadOptions& options) {
+  const std::string model = job.model.path;
   for (const PathSetting& setting : kPathSettings) {
-    if (std::string* path = setting.find(job)) *path = MakeAbsolute(*path, base_directory);
+    if (std::string* path = setting.find(job)) *path = MakeAbsolute(*path, options.base_directory);
   }
+  if (options.is_there && IsHubId(model) && !options.is_there(job.model.path))
+    job.model.path = model;
 }
 
 // Lays the overrides over what the file said, and checks the whole. What the check finds comes back
@@ -52,7 +56,7 @@ std::vector<Problem> Complete(JobBinder& binder, const ReadOptions& options,
   if (!binder.IsSet("name")) binder.job().name = options.default_name;
   if (!binder.IsSet("data.mask_prompt"))
     binder.job().data.mask_prompt = MasksPrompts(binder.job().data.format);
-  MakePathsAbsolute(binder.job(), options.base_directory);
+  MakePathsAbsolute(binder.job(), options);
   std::vector<Problem> found;
   for (Problem& problem : CheckJob(binder.job())) {
     if (auto located = binder.Locate(std::move(problem))) found.push_back(std::move(*located));

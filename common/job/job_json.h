@@ -4,6 +4,7 @@
 // principle.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,9 @@ struct ReadOptions {
   std::string default_name = "job";  // file stem
   std::string base_directory;  // absolute; relative paths in the file are relative to it. Empty:
                                // left as they are
+  // Whether there is such a folder here. A model.path that is none, and has the form of a hub id
+  // (hub_id.h), stays as it is. Empty: all are paths.
+  std::function<bool(const std::string& path)> is_there = {};
   std::vector<Override>
       overrides;  // an override that names one of an exclusive pair clears the other
 };

@@ -77,7 +77,8 @@ std::vector<Field> ModelFields() {
       {{"pretrained", ModelInit::kPretrained}, {"random", ModelInit::kRandom}}};
   return {
       Required(Row("model.path", path, AT(model.path),
-                   "A Hugging Face directory on the workers' hosts, relative to the job file.")),
+                   "A Hugging Face directory on the workers' hosts, relative to the job file, or the id of a "
+                   "model in their Hugging Face cache: Qwen/Qwen3-0.6B.")),
       Row("model.init", init, AT(model.init),
           "pretrained reads the weights; random needs config.json and a tokenizer only."),
   };

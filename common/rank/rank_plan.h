@@ -13,7 +13,8 @@ namespace trainctl::job {
 
 struct RankPlan {
   JobSpec job;  // resolved: strategy is not auto, micro_batch_size is a number, paths are absolute
-  std::string site;  // of the coordinator that gave the job its id
+  std::string model_revision;  // that was inspected, of a model.path that is a hub id
+  std::string site;            // of the coordinator that gave the job its id
   std::string job_id;
   std::vector<std::string> ended_jobs;  // of the site, whose output.dir this job may take over
   int64_t attempt = 1;

@@ -7,6 +7,7 @@ namespace {
 
 constexpr auto kPlanFields = [](auto& fields, auto& plan) {
   fields.Member("job", plan.job);
+  fields.MemberIfAny("model_revision", plan.model_revision);
   fields.MemberOrDefault("site", plan.site);
   fields.Member("job_id", plan.job_id);
   fields.MemberOrDefault("ended_jobs", plan.ended_jobs);

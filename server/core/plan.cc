@@ -53,6 +53,7 @@ job::RankPlan MakePlan(const State& state, const Job& job, const RankRow& rank,
         plan.job.devices == 1 ? job::StrategyKind::kSingle : job::StrategyKind::kDdp;
   }
   plan.job.train.micro_batch_size = plan.job.train.micro_batch_size.value_or(1);
+  if (job.row.inspection) plan.model_revision = job.row.inspection->model_revision;
   plan.site = state.site;
   plan.job_id = base::ToString(rank.key.job);
   plan.ended_jobs = EndedJobs(state, job.row.spec, job.row.inspection);

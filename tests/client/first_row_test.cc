@@ -31,9 +31,21 @@ TEST_F(SubmitTest, ADescriptionShowsTheFirstRowToo) {
   coordinator_.jobs = {job};
   job::Inspection inspection = SmallModel(100);
   inspection.first_row = Row();
+  inspection.model_revision = "abc";
   coordinator_.details["j1"].set_inspection_json(job::ToJson(inspection));
   const Ended ended = Trainctl({"describe", "j1"});
-  EXPECT_NE(ended.out.find(kText), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("Model revision: abc\n" + std::string(kText)), std::string::npos)
+      << ended.out;
+}
+
+TEST_F(SubmitTest, ADryRunOfAModelOfTheHubNamesItsRevision) {
+  job::Inspection inspection = SmallModel(100);
+  inspection.model_revision = "abc";
+  coordinator_.inspection->set_inspection_json(job::ToJson(inspection));
+  const Ended ended =
+      Trainctl({"submit", File("tiny.json", kJob), "--dry-run", "--model.path", "Qwen/Qwen3-0.6B"});
+  EXPECT_NE(ended.out.find("  model   Qwen/Qwen3-0.6B at revision abc\n"), std::string::npos)
+      << ended.out << ended.err;
 }
 
 TEST(FirstRow, WithoutOneThereIsNoText) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/job/hub_id.h"
 #include "common/rank/cpu_list.h"
 #include "common/rank/rank_json.h"
 #include "proto/trainctl.pb.h"
@@ -90,11 +91,13 @@ base::Status HeldRank::Prepare(const Launch& launch, ShimCommand& command) {
                        "cannot make the rank's folder " + folder_ + ": " + error.message()};
   const base::Result<job::RankPlan> plan = CompletePlan(launch, scratch);
   if (!plan) return plan.error();
-  for (const std::string& argument : {std::string("--host"), launch.host, std::string("--needs"),
-                                      "model.path=" + plan->job.model.path, std::string("--needs"),
-                                      "data.path=" + plan->job.data.path}) {
-    command.arguments.push_back(argument);
-  }
+  const auto add = [&](const std::string& option, const std::string& value) {
+    command.arguments.insert(command.arguments.end(), {option, value});
+  };
+  add("--host", launch.host);
+  // The rank itself looks into the Hugging Face cache.
+  if (!job::IsHubId(plan->job.model.path)) add("--needs", "model.path=" + plan->job.model.path);
+  add("--needs", "data.path=" + plan->job.data.path);
   nlohmann::json attempt = nlohmann::json::object();
   if (launch.energy_joules) attempt["energy_joules_at_start"] = *launch.energy_joules;
   if (const base::Status written =

@@ -84,20 +84,23 @@ int Fail(const base::Error& error) {
                                                                                    : kFailure;
 }
 
-// Where tokenized data are kept, as XDG's Base Directory Specification says; "" where there is no
-// home.
-std::string TokenCacheFolder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/trainctl/tokens";
-  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/trainctl/tokens" : "";
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+data::CacheFolders UsersCacheFolders() {
+  return data::CacheFoldersOf({.hf_hub_cache = Variable("HF_HUB_CACHE"),
+                               .hf_home = Variable("HF_HOME"),
+                               .xdg_cache_home = Variable("XDG_CACHE_HOME"),
+                               .home = Variable("HOME")});
 }
 
 int Inspect() {
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   const base::Result<job::JobSpec> spec = job::FromJson(text);
   if (!spec) return Fail(spec.error());
-  const base::Result<job::Inspection> inspection = data::Inspect(*spec, TokenCacheFolder());
+  const base::Result<job::Inspection> inspection = data::Inspect(*spec, UsersCacheFolders());
   if (!inspection) return Fail(inspection.error());
   std::cout << job::ToJson(*inspection) << '\n';
   return 0;
@@ -146,7 +149,7 @@ int RunPlan(const Arguments& arguments) {
   {
     train::Reporter reporter(arguments.messages_fd, clock,
                              plan->rank);  // its end writes all that is pending
-    outcome = train::RunRank(*plan, commands, reporter, clock, TokenCacheFolder());
+    outcome = train::RunRank(*plan, commands, reporter, clock, UsersCacheFolders());
     reporter.Send(outcome);
   }
   if (!outcome.message.empty())

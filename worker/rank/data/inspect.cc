@@ -3,25 +3,29 @@
 #include "worker/rank/data/dataset.h"
 #include "worker/rank/data/shown_row.h"
 #include "worker/rank/files/checkpoint_folder.h"
+#include "worker/rank/files/hub_cache.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
 
-base::Result<job::Inspection> Inspect(const job::JobSpec& job, const std::string& cache_folder) {
-  auto model = files::ReadModelConfig(job.model.path);
+base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolders& folders) {
+  const auto found = files::FindModel(job.model.path, folders.models);
+  if (!found) return base::Error{found.error().code, "model.path: " + found.error().message};
+  const std::string& directory = found->folder;
+  auto model = files::ReadModelConfig(directory);
   if (!model) return model.error();
-  auto dataset =
-      LoadDataset(job.data, *model, job.model.path, job.train.max_seq_length, cache_folder);
+  auto dataset = LoadDataset(job.data, *model, directory, job.train.max_seq_length, folders.tokens);
   if (!dataset) return dataset.error();
   job::Inspection inspection;
   inspection.model = *model;
+  inspection.model_revision = found->revision;
   inspection.rows = static_cast<int64_t>(dataset->rows.size());
   inspection.longest_row = dataset->longest_row;
   inspection.total_tokens = dataset->total_tokens;
   inspection.data_digest = dataset->digest;
   // Tokens as they are need no tokenizer, and a folder may have none.
-  if (const auto tokenizer = LoadTokenizer(job.model.path))
+  if (const auto tokenizer = LoadTokenizer(directory))
     inspection.first_row = ShowRow(*dataset, 0, **tokenizer);
   if (job.checkpoint.resume_from) {
     const auto checkpoint = files::FindCheckpoint(*job.checkpoint.resume_from);

@@ -6,13 +6,13 @@
 #include "common/base/result.h"
 #include "common/estimate/inspection.h"
 #include "common/job/job.h"
+#include "worker/rank/data/cache_folders.h"
 
 namespace trainctl::data {
 
 // Reads config.json and loads the data set whole. So a broken row or a foreign token is found now,
 // not at step 900. Errors: those of files::ReadModelConfig and LoadDataset; kInvalid: there is no
 // checkpoint to go on from, or output.dir can't be read.
-base::Result<job::Inspection> Inspect(const job::JobSpec& job,
-                                      const std::string& cache_folder = "");
+base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolders& folders = {});
 
 }  // namespace trainctl::data

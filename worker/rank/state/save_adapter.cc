@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/file.h"
+#include "common/job/hub_id.h"
 #include "worker/rank/files/adapter_config.h"
 #include "worker/rank/state/tensor_files.h"
 #include "worker/rank/state/tensor_piece.h"
@@ -20,7 +21,8 @@ std::string ModuleOf(const std::string& name) {
 }
 
 files::AdapterConfig ConfigOf(const job::JobSpec& job, const ops::ParameterTable& table) {
-  files::AdapterConfig config{.base_model = job.model.path,
+  const auto snapshot = job::SnapshotOf(job.model.path);  // whose id peft can look for anywhere
+  files::AdapterConfig config{.base_model = snapshot ? snapshot->id : job.model.path,
                               .r = job.lora->r,
                               .alpha = job.lora->alpha,
                               .dropout = job.lora->dropout,

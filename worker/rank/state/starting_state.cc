@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/job/hub_id.h"
 #include "worker/rank/process/run_failure.h"
 #include "worker/rank/state/initial_weights.h"
 #include "worker/rank/state/load_weights.h"
@@ -85,6 +86,21 @@ void LoadWeights(const RankContext& rank, const job::ModelShape& shape,
   strategy.FinishLoading();
 }
 
+namespace {
+
+// Adapters fit the frozen weights that they were trained beside.
+void CheckRevision(const RankContext& rank, const files::CheckpointState& start) {
+  const job::JobSpec& job = rank.plan.job;
+  const auto now = job::SnapshotOf(job.model.path);
+  const auto then = job::SnapshotOf(start.manifest().job.model.path);
+  if (!job.lora || !now || !then || now->revision == then->revision) return;
+  throw RunFailure{"checkpoint '" + start.path() + "' is of revision " + then->revision + " of " +
+                   then->id + ", and " + now->revision +
+                   " is the newest here: set model.path to the folder of the older one"};
+}
+
+}  // namespace
+
 TrainingMoment Restore(const RankContext& rank, files::CheckpointState& start, int64_t total_steps,
                        const std::string& data_digest, strategy::Strategy& strategy) {
   for (;;) {
@@ -94,6 +110,7 @@ TrainingMoment Restore(const RankContext& rank, files::CheckpointState& start, i
       throw RunFailure{"checkpoint '" + start.path() + "' is at " + at +
                        ": raise train.max_steps or train.epochs"};
     }
+    CheckRevision(rank, start);
     const base::Status restored = RestoreState(start, strategy, ProgressTo(rank.reporter));
     if (AtEveryRank(restored.ok(), rank.comm, rank.device)) {
       const bool same_data = start.manifest().data_digest == data_digest;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/version.h"
@@ -15,6 +16,7 @@
 #include "common/model/layout.h"
 #include "worker/rank/comm/nccl_version.h"
 #include "worker/rank/data/dataset.h"
+#include "worker/rank/files/hub_cache.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/model/model.h"
 #include "worker/rank/process/rank_context.h"
@@ -76,9 +78,9 @@ job::RankOutcome Diverged(const Divergence& divergence, const std::string& what_
 
 class RankRun {
  public:
-  RankRun(const job::RankPlan& plan, Commands& commands, Reporter& reporter,
-          const base::Clock& clock, const std::string& cache_folder)
-      : plan_(plan),
+  RankRun(job::RankPlan plan, Commands& commands, Reporter& reporter, const base::Clock& clock,
+          const std::string& cache_folder)
+      : plan_(std::move(plan)),
         commands_(commands),
         reporter_(reporter),
         clock_(clock),
@@ -96,7 +98,7 @@ class RankRun {
   data::Dataset ReadData(const job::ModelShape& shape);
   void Join();
 
-  const job::RankPlan& plan_;
+  const job::RankPlan plan_;
   Commands& commands_;
   Reporter& reporter_;
   const base::Clock& clock_;
@@ -221,10 +223,16 @@ job::RankOutcome RunToOutcome(RankRun& run) {
 }  // namespace
 
 job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter& reporter,
-                         const base::Clock& clock, const std::string& cache_folder) {
+                         const base::Clock& clock, const data::CacheFolders& folders) {
+  const auto model = files::FindModel(plan.job.model.path, folders.models, plan.model_revision);
+  if (!model) {
+    return {.outcome = job::Outcome::kFailed, .message = "model.path: " + model.error().message};
+  }
+  job::RankPlan located = plan;
+  located.job.model.path = model->folder;
   const c10::NoGradGuard no_grad;
   // Never destroyed: the process ends soon, and tearing down a broken NCCL group may hang.
-  RankRun& run = *new RankRun(plan, commands, reporter, clock, cache_folder);
+  RankRun& run = *new RankRun(std::move(located), commands, reporter, clock, folders.tokens);
   const job::RankOutcome outcome = RunToOutcome(run);
   run.Abandon();
   return outcome;

@@ -2,11 +2,10 @@
 // and nowhere else.
 #pragma once
 
-#include <string>
-
 #include "common/base/clock.h"
 #include "common/rank/rank_messages.h"
 #include "common/rank/rank_plan.h"
+#include "worker/rank/data/cache_folders.h"
 #include "worker/rank/process/commands.h"
 #include "worker/rank/process/reporter.h"
 
@@ -14,8 +13,8 @@ namespace trainctl::train {
 
 // Never throws. What it returns is what the rank says of its own end; the caller sends it and ends
 // the process at once, without destructors: the communicator is left as it is. Called once a
-// process. cache_folder: where tokenized data are kept from run to run; "": nowhere.
+// process. The model of a hub id is looked for in the folders, and never fetched.
 job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter& reporter,
-                         const base::Clock& clock, const std::string& cache_folder);
+                         const base::Clock& clock, const data::CacheFolders& folders);
 
 }  // namespace trainctl::train
