@@ -187,9 +187,9 @@ count in the loss, unless mask_prompt is false. completion: rows of {"prompt", "
 joined as they are; the same holds for the completion. text: lines {"text": …}. plain: one
 text, cut into rows of max_seq_length. bin: tokens as they are. data.columns says what the file
 calls these keys: {"text": "caption"}. Rows are cut to max_seq_length, padded to the longest of
-their micro batch, not packed. val_split_fraction sets rows aside by data.seed; max_rows takes
-the first ones. A dry run shows the first row, with its special tokens and what of it counts in
-the loss.
+their micro batch (train.group_by_length: true has rows of similar length meet there), not
+packed. val_split_fraction sets rows aside by data.seed; max_rows takes the first ones. A dry
+run shows the first row, with its special tokens and what of it counts in the loss.
 )",
      "trainctl submit job.json --data.max_rows 100 --dry-run"},
     {"optimizer", "AdamW and SGD, bytes a parameter", kOptimizerAlso,

@@ -62,6 +62,7 @@ std::string ShapeKey(const JobSpec& asked, const Inspection& inspection) {
   if (job.strategy == StrategyKind::kFsdp && batch && batch->accumulation > 1) {
     key << " limit " << job.resources.gpu_memory_limit_bytes.value_or(0);
   }
+  if (job.train.group_by_length) key << " grouped";
   key << " method ";
   AddMethod(key, job, inspection.model);
   return key.str();

@@ -109,13 +109,14 @@ class MicroStep {
  private:
   bool is_reference() const { return setting_.is_cpu || job_.engine == EngineKind::kReference; }
 
-  // Mean positions of a row as micro batches pad it.
+  // Mean positions of a row as micro batches pad it. Neighbours of similar length are padded as
+  // rows that are alone.
   double RowPositions(const Inspection& inspection, int64_t micro) const {
     const auto longest = static_cast<double>(SequenceLength(job_, inspection));
     if (inspection.rows <= 0 || inspection.total_tokens <= 0) return longest;
     const double mean =
         static_cast<double>(inspection.total_tokens) / static_cast<double>(inspection.rows);
-    const auto rows = static_cast<double>(micro);
+    const auto rows = static_cast<double>(job_.train.group_by_length ? 1 : micro);
     return std::min(longest, mean + std::max(0.0, longest - mean) * (rows - 1) / (rows + 7) +
                                  kLengthMultiple / 2);
   }

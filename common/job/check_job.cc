@@ -177,6 +177,9 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
           "nothing is written to output.dir: output.save is \"none\"");
   note_if(!is_fsdp && (job.sharding != Sharding::kFull || job.fsdp_unit != FsdpUnit::kBlock),
           "sharding and fsdp_unit have no effect without strategy fsdp");
+  note_if(job.train.group_by_length &&
+              (job.data.format == DataFormat::kPlain || job.data.format == DataFormat::kBin),
+          "train.group_by_length has no effect: all rows of such data are of one length");
   note_if(job.eval.every_steps && job.data.val_split_fraction == 0,
           "no evaluation: data.val_split_fraction is 0");
   note_if(

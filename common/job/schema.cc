@@ -77,7 +77,8 @@ std::vector<Field> ModelFields() {
       {{"pretrained", ModelInit::kPretrained}, {"random", ModelInit::kRandom}}};
   return {
       Required(Row("model.path", path, AT(model.path),
-                   "A Hugging Face directory on the workers' hosts, relative to the job file, or the id of a "
+                   "A Hugging Face directory on the workers' hosts, relative to the job file, or "
+                   "the id of a "
                    "model in their Hugging Face cache: Qwen/Qwen3-0.6B.")),
       Row("model.init", init, AT(model.init),
           "pretrained reads the weights; random needs config.json and a tokenizer only."),
@@ -160,6 +161,8 @@ std::vector<Field> TrainFields() {
       Row("train.max_steps", OrNull(kCount), AT(train.max_steps), "Optimizer steps at most."),
       Row("train.max_seq_length", IntegerType{1, kLongestSequence}, AT(train.max_seq_length),
           "Longer rows are cut; in tokens."),
+      Row("train.group_by_length", BoolType{}, AT(train.group_by_length),
+          "Rows of similar length in a micro batch, for less padding; another order of rows."),
       Row("train.lr_schedule", schedule, AT(train.lr_schedule),
           "After the warm-up: down to 0 as cosine or linear, or constant."),
       Row("train.lr_warmup_steps", OrNull(IntegerType{0, kMostSteps}), AT(train.lr_warmup_steps),

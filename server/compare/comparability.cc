@@ -68,6 +68,7 @@ constexpr DataSetting kDataSettings[] = {
     {"data.max_rows", "one has rows that another never sees"},
     {"data.val_split_fraction", "other rows are trained on and validated with"},
     {"data.mask_prompt", "other tokens count in the loss"},
+    {"train.group_by_length", "the rows come in another order"},
     {"data.seed", "the rows are split and shuffled in another way"},
 };
 

@@ -402,6 +402,8 @@ TEST(Compare, WarnsOfEachSettingThatMakesOtherDataOfTheSameFile) {
        [](job::JobSpec& job) { job.data.val_split_fraction = 0.5; }},
       {"data.mask_prompt differs (false, true): other tokens count in the loss",
        [](job::JobSpec& job) { job.data.mask_prompt = true; }},
+      {"train.group_by_length differs (false, true): the rows come in another order",
+       [](job::JobSpec& job) { job.train.group_by_length = true; }},
       {"data.seed differs (42, 43): the rows are split and shuffled in another way",
        [](job::JobSpec& job) { job.data.seed = 43; }},
   };

@@ -72,6 +72,67 @@ TEST(EpochOrder, IsAShuffleOfTheRowsThatSeedAndEpochDecide) {
   EXPECT_NE(order, EpochOrder(2, 0, rows));
 }
 
+// Rows of 1 to 900 tokens, in no order.
+Dataset RowsOfManyLengths() {
+  Dataset dataset;
+  for (int64_t i = 0; i < 1003; ++i) dataset.rows.push_back({0, 1 + i * 389 % 900, 0});
+  return dataset;
+}
+
+std::vector<int64_t> AllRows(const Dataset& dataset) {
+  std::vector<int64_t> rows(dataset.rows.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+TEST(GroupByLength, KeepsTheRowsThatTheOrderHasInWholeBatches) {
+  const Dataset dataset = RowsOfManyLengths();
+  const auto order = EpochOrder(1, 0, AllRows(dataset));
+  const auto grouped = GroupByLength(dataset, order, 8);
+  const auto sorted = [](std::vector<int64_t> rows) {
+    std::ranges::sort(rows);
+    return rows;
+  };
+  EXPECT_EQ(sorted(grouped), sorted({order.begin(), order.begin() + 1000}));
+  EXPECT_EQ(grouped, GroupByLength(dataset, order, 8));
+  EXPECT_NE(grouped, GroupByLength(dataset, EpochOrder(1, 1, AllRows(dataset)), 8));
+}
+
+TEST(GroupByLength, PadsLessAndBeginsWithTheLongest) {
+  const Dataset dataset = RowsOfManyLengths();
+  const auto order = EpochOrder(1, 0, AllRows(dataset));
+  const auto grouped = GroupByLength(dataset, order, 8);
+  const auto positions = [&](const std::vector<int64_t>& rows) {
+    int64_t padded = 0;
+    for (size_t i = 0; i + 4 <= rows.size(); i += 4) {
+      int64_t longest = 0;
+      for (size_t k = i; k < i + 4; ++k) longest = std::max(longest, dataset.rows[rows[k]].length);
+      padded += 4 * longest;
+    }
+    return static_cast<double>(padded);
+  };
+  double tokens = 0;
+  for (const int64_t row : grouped) tokens += static_cast<double>(dataset.rows[row].length);
+  EXPECT_GT(positions(order), 1.5 * tokens);
+  EXPECT_LT(positions(grouped), 1.05 * tokens);
+  const auto lengths = [&](int64_t row) { return dataset.rows[row].length; };
+  EXPECT_EQ(lengths(grouped[0]), lengths(std::ranges::max(grouped, {}, lengths)));
+}
+
+TEST(GroupByLength, RunsAreShuffledAmongEachOther) {
+  const Dataset dataset = RowsOfManyLengths();
+  const auto grouped = GroupByLength(dataset, EpochOrder(1, 0, AllRows(dataset)), 8);
+  int rises = 0;  // 125 batches make five runs of 31 at most
+  for (size_t i = 1; i < grouped.size(); ++i)
+    rises += dataset.rows[grouped[i]].length > dataset.rows[grouped[i - 1]].length + 300;
+  EXPECT_EQ(rises, 4);
+}
+
+TEST(GroupByLength, FewRowsAreOneRun) {
+  const Dataset dataset = SmallDataset();
+  EXPECT_THAT(GroupByLength(dataset, {1, 0, 2}, 3), ElementsAre(2, 0, 1));
+}
+
 TEST(MicroBatchRows, MicroBatchKBelongsToRankKModDevices) {
   std::vector<int64_t> order(24);
   std::iota(order.begin(), order.end(), 0);

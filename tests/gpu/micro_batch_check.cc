@@ -40,8 +40,8 @@ int Run() {
   Checks checks;
   const data::Dataset dataset = Rows();
   const job::BatchPlan plan{.micro = 2, .devices = 1, .accumulation = 16, .global = 32};
-  train::MicroBatches on_device(dataset, plan, 3, 0, at::Device(at::kCUDA, 0));
-  train::MicroBatches on_host(dataset, plan, 3, 0, at::kCPU);
+  train::MicroBatches on_device(dataset, plan, {.seed = 3}, 0, at::Device(at::kCUDA, 0));
+  train::MicroBatches on_host(dataset, plan, {.seed = 3}, 0, at::kCPU);
   on_device.Training(0, 0);  // what is made once
   c10::cuda::device_synchronize();
 

@@ -249,6 +249,15 @@ TEST(EstimateTime, ShortRowsTakeLess) {
   EXPECT_LT(EstimateTime(Bf16(8), inspection, kH200)->step_seconds, 0.9 * full);
 }
 
+TEST(EstimateTime, RowsOfSimilarLengthTogetherTakeLess) {
+  Inspection inspection = FullRows(TinyLlama().model, 512);
+  inspection.total_tokens /= 4;
+  JobSpec job = Bf16(8);
+  const double mixed = EstimateTime(job, inspection, kH200)->step_seconds;
+  job.train.group_by_length = true;
+  EXPECT_LT(EstimateTime(job, inspection, kH200)->step_seconds, 0.8 * mixed);
+}
+
 TEST(EstimateTime, NothingIsSaidOfDevicesWithoutRatesOrDataWithoutAStep) {
   EXPECT_FALSE(EstimateTime(Bf16(8), FullRows(TinyLlama().model, 512), "Abacus").has_value());
   EXPECT_FALSE(EstimateTime(Bf16(8192), FullRows(TinyLlama().model, 512), kH200).has_value());
@@ -297,6 +306,7 @@ TEST(ShapeKey, IsEqualForRunsOfTheSameShapeOnly) {
   EXPECT_NE(changed([](JobSpec& job) { job.data.format = DataFormat::kText; }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.data.columns = {{"output", "answer"}}; }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.data.chat_template = ChatTemplate::kQwen; }), key);
+  EXPECT_NE(changed([](JobSpec& job) { job.train.group_by_length = true; }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.precision = Precision::kBf16Mixed; }), key);
   EXPECT_NE(ShapeKey(Bf16(8), FullRows(OpenLlama7b(), 512)), key);
   JobSpec limited = Bf16(8, 4);

@@ -1,12 +1,16 @@
 #include "worker/rank/data/batches.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "common/base/check.h"
 #include "worker/rank/data/shuffle.h"
 
 namespace trainctl::data {
 namespace {
+
+constexpr int64_t kLeastRuns = 4;  // of an epoch that has as many batches
+constexpr int64_t kMostBatchesOfRun = 50;
 
 // One row of the batch: position t predicts token t + 1.
 void FillRow(const Dataset& dataset, const Row& row, std::span<int64_t> inputs,
@@ -27,6 +31,22 @@ void FillRow(const Dataset& dataset, const Row& row, std::span<int64_t> inputs,
 std::vector<int64_t> EpochOrder(int64_t seed, int64_t epoch, std::span<const int64_t> rows) {
   std::vector<int64_t> order(rows.begin(), rows.end());
   Shuffle(seed, base::RandomStream::kEpochOrder, static_cast<uint32_t>(epoch), &order);
+  return order;
+}
+
+std::vector<int64_t> GroupByLength(const Dataset& dataset, std::vector<int64_t> order,
+                                   int64_t global_batch) {
+  const int64_t batches = std::ssize(order) / global_batch;
+  CHECK(batches > 0) << order.size() << " rows, global batch " << global_batch;
+  order.resize(static_cast<size_t>(batches * global_batch));
+  const int64_t run =
+      std::clamp<int64_t>(batches / kLeastRuns, 1, kMostBatchesOfRun) * global_batch;
+  const auto length = [&](int64_t row) { return dataset.rows[row].length; };
+  for (int64_t begin = 0; begin < std::ssize(order); begin += run) {
+    const auto rows = std::span(order).subspan(begin, std::min(run, std::ssize(order) - begin));
+    std::ranges::stable_sort(rows, std::greater<>(), length);
+  }
+  std::swap(order.front(), *std::ranges::max_element(order, {}, length));
   return order;
 }
 

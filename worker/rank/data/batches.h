@@ -18,6 +18,13 @@ constexpr int64_t kPadToken = 0;
 // every rank.
 std::vector<int64_t> EpochOrder(int64_t seed, int64_t epoch, std::span<const int64_t> rows);
 
+// The same order with rows of similar length together, as transformers' group_by_length: runs of up
+// to 50 global batches, each from the longest row to the shortest. The longest of all comes first.
+// Rows that fill no global batch are left out before, so that they are not the short ones.
+// CHECKs that there is a whole batch.
+std::vector<int64_t> GroupByLength(const Dataset& dataset, std::vector<int64_t> order,
+                                   int64_t global_batch);
+
 // The rows of one micro step of one rank, micro of them. step counts optimizer steps from the
 // epoch's start, micro_step from 0 to accumulation − 1. Micro batch k of a step holds rows k·micro
 // … of the step's global rows. It belongs to rank k mod devices, as its micro step k div devices.

@@ -4,17 +4,20 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace trainctl::train {
 
-MicroBatches::MicroBatches(const data::Dataset& dataset, const job::BatchPlan& plan, int64_t seed,
+MicroBatches::MicroBatches(const data::Dataset& dataset, const job::BatchPlan& plan, RowOrder order,
                            int64_t rank, at::Device device)
-    : dataset_(dataset), plan_(plan), seed_(seed), rank_(rank), device_(device) {}
+    : dataset_(dataset), plan_(plan), row_order_(order), rank_(rank), device_(device) {}
 
 std::span<const int64_t> MicroBatches::Rows(int64_t step, int64_t micro_step, int64_t rank) {
   const int64_t epoch = step / steps_per_epoch();
   if (epoch != epoch_) {
-    order_ = data::EpochOrder(seed_, epoch, dataset_.train);
+    order_ = data::EpochOrder(row_order_.seed, epoch, dataset_.train);
+    if (row_order_.group_by_length)
+      order_ = data::GroupByLength(dataset_, std::move(order_), plan_.global);
     epoch_ = epoch;
   }
   return data::MicroBatchRows(order_, step % steps_per_epoch(), micro_step, rank, plan_);

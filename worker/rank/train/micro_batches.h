@@ -20,10 +20,16 @@ struct StepCounts {
   int64_t rows = 0;
 };
 
+// In which order an epoch takes its rows.
+struct RowOrder {
+  int64_t seed = 0;
+  bool group_by_length = false;
+};
+
 class MicroBatches {
  public:
-  MicroBatches(const data::Dataset& dataset, const job::BatchPlan& plan, int64_t seed, int64_t rank,
-               at::Device device);
+  MicroBatches(const data::Dataset& dataset, const job::BatchPlan& plan, RowOrder order,
+               int64_t rank, at::Device device);
 
   int64_t steps_per_epoch() const {
     return static_cast<int64_t>(dataset_.train.size()) / plan_.global;
@@ -47,7 +53,7 @@ class MicroBatches {
 
   const data::Dataset& dataset_;
   const job::BatchPlan plan_;
-  const int64_t seed_;
+  const RowOrder row_order_;
   const int64_t rank_;
   const at::Device device_;
   int64_t epoch_ = -1;          // of order_

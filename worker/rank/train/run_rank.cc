@@ -164,7 +164,8 @@ job::RankOutcome RankRun::Run() {
   reporter_.Record(job::Metric::kLoadSeconds, 0,
                    static_cast<double>(clock_.Steady() - begin) / 1e6 - trial_seconds);
 
-  MicroBatches batches(dataset, batch, spec.data.seed, plan_.rank, device);
+  MicroBatches batches(dataset, batch, {spec.data.seed, spec.train.group_by_length}, plan_.rank,
+                       device);
   if (rank.writes_checkpoints()) {
     checkpointer_ = std::make_unique<Checkpointer>(
         CheckpointerOptions{.plan = plan_,
