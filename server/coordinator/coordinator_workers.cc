@@ -121,10 +121,7 @@ bool Coordinator::IsIdle(const std::string& worker) const {
 void Coordinator::Perform(core::InspectJob& ask) {
   const auto answer = [this, job = ask.job,
                        worker = ask.worker](base::Result<job::Inspection> inspection) {
-    // In place: g++ 12 warns falsely of what a temporary's move would leave uninitialized.
-    core::Event event = core::JobInspected{job, worker, base::Error{}};
-    std::get<core::JobInspected>(event).inspection = std::move(inspection);
-    Apply(std::move(event));
+    Apply(core::JobInspected{job, worker, std::move(inspection)});
   };
   inspections_.Ask({ask.user, ask.worker, job::ToJson(ask.spec)}, parts_.clock.Steady(), answer);
 }
