@@ -40,6 +40,10 @@ std::string WithThousands(int64_t value) {
   return text;
 }
 
+std::string Plural(int64_t count, const std::string& noun) {
+  return WithThousands(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string FormatNumber(double value) {
   const double size = std::abs(value);
   if (!std::isfinite(value)) return Print("%g", value);

@@ -8,7 +8,8 @@
 
 namespace trainctl::client {
 
-std::string WithThousands(int64_t value);  // "1,234,567"
+std::string WithThousands(int64_t value);                    // "1,234,567"
+std::string Plural(int64_t count, const std::string& noun);  // "1 row", "1,234 rows"
 
 // Four significant digits, without an exponent where people would not write one: "2.345", "1,235",
 // "0.0002", "2e-08", "nan".

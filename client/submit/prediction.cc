@@ -16,10 +16,6 @@ namespace {
 
 using job::MemoryByKind;
 
-std::string Plural(int64_t count, const std::string& noun) {
-  return WithThousands(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 int64_t LargestLimit(const Assessment& assessment) {
   int64_t largest = 0;
   for (const SiteWorker& worker : assessment.candidates)

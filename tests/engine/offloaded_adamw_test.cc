@@ -14,7 +14,7 @@
 namespace trainctl::optim {
 namespace {
 
-job::OptimizerSpec Spec() {
+job::OptimizerSpec OffloadSpec() {
   job::OptimizerSpec spec;
   spec.betas = {0.9, 0.95};
   spec.weight_decay = 0.1;
@@ -36,7 +36,7 @@ struct Units {
       buffers.push_back({masters.back(), {{0, numel, numel}}});
     }
     optimizer = MakeOptimizer(
-        {.spec = Spec(), .offload = true, .threads = threads, .device = at::kCPU}, buffers);
+        {.spec = OffloadSpec(), .offload = true, .threads = threads, .device = at::kCPU}, buffers);
   }
   // The gradient of a unit at a step, with some sixteen orders of magnitude.
   static at::Tensor Grad(int64_t step, size_t unit, at::ScalarType type) {
@@ -59,7 +59,7 @@ struct Units {
 // torch.optim.AdamW in float64, as its documentation writes it.
 void ReferenceStep(at::Tensor& parameter, at::Tensor& first, at::Tensor& second,
                    const at::Tensor& grad, int64_t step, double lr) {
-  const job::OptimizerSpec spec = Spec();
+  const job::OptimizerSpec spec = OffloadSpec();
   parameter = parameter * (1 - lr * spec.weight_decay);
   first = first * spec.betas[0] + grad * (1 - spec.betas[0]);
   second = second * spec.betas[1] + grad * grad * (1 - spec.betas[1]);
@@ -87,7 +87,7 @@ TEST_F(OffloadedAdamWTest, AHundredStepsFollowTorchsOwnKernelAndTheDefinition) {
   master.normal_();
   const at::Tensor compute = master.clone();
   const auto optimizer = MakeOptimizer(
-      {.spec = Spec(), .offload = true, .threads = 2, .device = at::kCPU}, {{master, {}}});
+      {.spec = OffloadSpec(), .offload = true, .threads = 2, .device = at::kCPU}, {{master, {}}});
   const at::Tensor torch_parameter = master.clone(), torch_first = at::zeros_like(master),
                    torch_second = at::zeros_like(master);
   at::Tensor exact = master.to(at::kDouble), first = at::zeros_like(exact),

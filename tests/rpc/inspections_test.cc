@@ -12,7 +12,7 @@
 namespace trainctl::coordinator {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kMicrosPerSecond = 1'000'000;
 
 class AskedWorker : public WorkerChannel {
  public:
@@ -40,14 +40,14 @@ class InspectionsTest : public testing::Test {
     inspections_.OnResult(workers_[worker].asked.back(), std::move(result), now_);
   }
   void Wait(int64_t seconds) {
-    now_ += seconds * kSecond;
+    now_ += seconds * kMicrosPerSecond;
     inspections_.OnTick(now_);
   }
 
   std::map<std::string, AskedWorker> workers_;
   std::set<std::string> busy_;
   WorkerSessions sessions_;
-  base::SteadyMicros now_ = kSecond;
+  base::SteadyMicros now_ = kMicrosPerSecond;
   Inspections inspections_{sessions_, [this](const std::string& w) { return !busy_.contains(w); }};
 };
 
