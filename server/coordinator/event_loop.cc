@@ -1,5 +1,6 @@
 #include "server/coordinator/event_loop.h"
 
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -34,6 +35,10 @@ void EventLoop::Start() {
 }
 
 void EventLoop::Post(std::function<void()> work) { boost::asio::post(asio_->io, std::move(work)); }
+
+void EventLoop::Dispatch(std::function<void()> work) {
+  boost::asio::dispatch(asio_->io, std::move(work));
+}
 
 void EventLoop::Every(std::chrono::milliseconds period, std::function<void()> work) {
   asio_->periodic.push_back(std::make_unique<Periodic>(

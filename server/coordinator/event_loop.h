@@ -19,9 +19,12 @@ class EventLoop {
   // Starts the thread. Work posted earlier runs first.
   void Start();
 
-  // Any thread, the loop's own too. Work runs in the order posted; what is posted after Stop is
-  // dropped.
+  // Any thread, the loop's own too. Work of one thread runs in the order posted; what is posted
+  // after Stop is dropped.
   void Post(std::function<void()> work);
+
+  // As Post; on the loop's own thread the work runs at once, so before all that others post later.
+  void Dispatch(std::function<void()> work);
 
   // Runs work again and again, a period after its last end. Before Start or on the loop's thread
   // only.

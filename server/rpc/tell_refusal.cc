@@ -35,7 +35,8 @@ void TellRefusal(Backend& backend, const Refusal& refusal, const base::Error& er
   coordinator::RefusedChange refused{refusal.caller, std::string(change),
                                      base::Excerpt(refusal.subject, kMaxTextBytes),
                                      VerdictOf(error)};
-  backend.loop.Post([&coordinator = backend.coordinator, refused = std::move(refused)] {
+  // Recorded before the caller has its answer, so before what it asks next.
+  backend.loop.Dispatch([&coordinator = backend.coordinator, refused = std::move(refused)] {
     coordinator.RecordRefusal(refused);
   });
 }
