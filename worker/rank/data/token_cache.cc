@@ -66,6 +66,14 @@ bool WriteAll(int fd, Bytes bytes) {
   return true;
 }
 
+// memcpy takes no null, which an empty vector's data may be.
+template <typename T>
+std::vector<T> Copied(Bytes bytes) {
+  std::vector<T> copy(bytes.size() / sizeof(T));
+  if (!copy.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
+  return copy;
+}
+
 // The least recently used go, and what was never finished.
 void Trim(const std::string& folder) {
   std::vector<std::pair<fs::file_time_type, fs::path>> sets;
@@ -101,10 +109,8 @@ std::optional<CachedTokens> FindCachedTokens(const std::string& folder, const st
   if (std::memcmp(bytes.data() + sizeof header, key.data(), key.size()) != 0) return std::nullopt;
   if (files::Xxh64(bytes.subspan(sizeof header)) != header.digest) return std::nullopt;
   CachedTokens cached;
-  cached.rows.resize(header.rows);
-  std::memcpy(cached.rows.data(), bytes.data() + rows_at, header.rows * kRowBytes);
-  cached.ignored.resize(header.spans);
-  std::memcpy(cached.ignored.data(), bytes.data() + spans_at, header.spans * kSpanBytes);
+  cached.rows = Copied<Row>(bytes.subspan(rows_at, header.rows * kRowBytes));
+  cached.ignored = Copied<TokenSpan>(bytes.subspan(spans_at, header.spans * kSpanBytes));
   cached.tokens =
       TokenStore(std::move(file).value(), static_cast<int64_t>(tokens_at), sizeof(int32_t));
   if (!IsInRange(cached, vocab)) return std::nullopt;
