@@ -21,7 +21,8 @@ class Site:
     def __init__(self, bin_dir, folder, *up_arguments):
         self.bin, self.folder = bin_dir, folder
         self.environment = dict(os.environ, TRAINCTL_BIN_DIR=str(bin_dir))
-        self._local("up", *(up_arguments or ("--workers", "auto")))
+        self.up_arguments = up_arguments or ("--workers", "auto")
+        self.up()
         self.environment["TRAINCTL_SERVER"] = (folder / "coordinator.addr").read_text().strip()
 
     def _local(self, verb, *arguments):
@@ -30,6 +31,10 @@ class Site:
             check=True,
             env=self.environment,
         )
+
+    def up(self):
+        """Starts what is not running: at first everything, later what was killed."""
+        self._local("up", *self.up_arguments)
 
     def down(self):
         self._local("down")

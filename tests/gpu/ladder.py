@@ -96,6 +96,16 @@ RUNGS = {
     "offload": ({**ONE, "offload_optimizer": True}, {**ONE}, 2e-4),
     "offload-mixed": ({**ONE, **MIXED, "offload_optimizer": True}, {**ONE, **MIXED}, 2e-2),
     "offload-fsdp": ({**FSDP, "offload_optimizer": True}, {**FSDP}, 2e-4),
+    "offload-fsdp-mixed": (
+        {**FSDP, **MIXED, "offload_optimizer": True},
+        {**FSDP, **MIXED},
+        2e-2,
+    ),
+    "sgd": (
+        {**FSDP, **EXACT, "optimizer.name": "sgd"},
+        {**ONE, **EXACT, "optimizer.name": "sgd"},
+        0,
+    ),
     "adamw-8bit-fsdp": (
         {**FSDP, **EXACT, "optimizer.name": "adamw_8bit"},
         {**ONE, **EXACT, "optimizer.name": "adamw_8bit"},
@@ -113,6 +123,11 @@ RUNGS = {
         {**ONE, **EXACT, **LORA, **BF16, "quantize": "nf4"},
         0,
     ),
+    "qlora-ddp-nf4-dq": (
+        {**WIDE, **EXACT, **LORA, **BF16, "quantize": "nf4-dq"},
+        {**ONE, **EXACT, **LORA, **BF16, "quantize": "nf4-dq"},
+        0,
+    ),
 }
 
 
@@ -123,7 +138,11 @@ RESUMED = {
     "resume-fsdp": {**FSDP, **EXACT, **BF16},
     "resume-fsdp-8bit": {**FSDP, **EXACT, "optimizer.name": "adamw_8bit"},
     "resume-offload": {**ONE, **EXACT, "offload_optimizer": True},
+    "resume-fsdp-on-fewer": {**FSDP, **EXACT},
+    "resume-fsdp-on-one": {**FSDP, **EXACT, **MIXED},
 }
+# Goes on with this many devices instead of the saving run's.
+OTHER_SIZE = {"resume-fsdp-on-fewer": 2, "resume-fsdp-on-one": 1}
 SAVED_STEP = 3
 
 
@@ -140,6 +159,7 @@ def resumed_rungs(folder):
         rungs[name] = (
             {
                 **way,
+                "devices": OTHER_SIZE.get(name, way["devices"]),
                 "checkpoint.resume_from": f"{saved['output.dir']}/checkpoints/step-{SAVED_STEP}",
             },
             saved,

@@ -16,6 +16,7 @@ more GPUs than there are say so. Needs python3 and, for the peers, torch and lig
 
 import argparse
 import json
+import os
 import pathlib
 import re
 import statistics
@@ -28,6 +29,7 @@ from host_site import GIB, KINDS, TOP, Site, exit_status, random_tokens, with_ch
 LENGTH = 512
 
 LIGHTNING, TORCH, LITGPT = "lightning_llama.py", "fsdp2_llama.py", "lora_llama.py"
+DEEPSPEED = "deepspeed_llama.py"
 TINY = ["--model", "tiny-llama-1.1b", "--mbs", "8"]
 SHARDED = {"strategy": "fsdp"}
 CHECKPOINTED = {"precision": "bf16-mixed", "strategy": "fsdp", "activation_checkpointing": True}
@@ -124,6 +126,20 @@ ROWS = {
         SHARDED,
         [("torch best", TORCH, ["--compile", "--mbs", "8"])],
     ),
+    "7b-4gpu-fsdp-micro16": (
+        "open_llama_7b",
+        4,
+        16,
+        SHARDED,
+        [("torch best", TORCH, ["--compile", "--mbs", "16"])],
+    ),
+    "7b-4gpu-fsdp-2048": (
+        "open_llama_7b",
+        4,
+        4,
+        {**SHARDED, "train.max_seq_length": 2048},
+        [("torch best", TORCH, ["--compile", "--mbs", "4", "--seq", "2048"])],
+    ),
     "13b-4gpu-fsdp-micro8": (
         "open_llama_13b",
         4,
@@ -138,7 +154,13 @@ ROWS = {
         CHECKPOINTED,
         [("torch best", TORCH, ["--compile", "--ckpt", "--mixed", "--mbs", "16"])],
     ),
-    "13b-4gpu-offload": ("open_llama_13b", 4, 4, OFFLOADED, []),
+    "13b-4gpu-offload": (
+        "open_llama_13b",
+        4,
+        4,
+        OFFLOADED,
+        [("deepspeed", DEEPSPEED, ["--model", "open_llama_13b", "--mbs", "4", "--accum", "4"])],
+    ),
     "tiny-2gpu-ddp": (
         "TinyLlama-1.1B",
         2,
@@ -283,7 +305,7 @@ def ours(site, name, steps):
     random_tokens(
         site.folder / f"{name}.bin",
         micro * devices * steps * job["train"].get("accumulate_grad_batches", 1),
-        LENGTH,
+        job["train"]["max_seq_length"],
     )
     job_file = site.folder / f"{name}.json"
     job_file.write_text(json.dumps(job))
@@ -318,7 +340,8 @@ def ours(site, name, steps):
 
 def peer(folder, name, label, script, arguments, devices, steps):
     command = [sys.executable]
-    if script == "fsdp2_llama.py":
+    threads = {}
+    if script in (TORCH, DEEPSPEED):
         command = [
             sys.executable,
             "-m",
@@ -328,12 +351,16 @@ def peer(folder, name, label, script, arguments, devices, steps):
             str(devices),
         ]
         arguments = arguments if devices > 1 else arguments + ["--single"]
+        # torchrun's default of one thread a rank would slow an optimizer on the CPU.
+        threads = {"OMP_NUM_THREADS": str(os.cpu_count() // devices)}
     elif devices > 1:
         arguments = arguments + ["--devices", str(devices)]
+    steps_option = "--steps" if script == DEEPSPEED else "--iters"
     done = subprocess.run(
-        [*command, str(folder / script), *arguments, "--iters", str(steps)],
+        [*command, str(folder / script), *arguments, steps_option, str(steps)],
         capture_output=True,
         text=True,
+        env={**os.environ, **threads},
     )
     found = re.search(r"tok/s=(\d+).*?peak=([\d.]+)GiB", done.stdout)
     if not found:
