@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "client/show/format.h"
 #include "common/base/size.h"
 
 namespace trainctl::client {
@@ -38,10 +39,6 @@ int64_t DevicesTaken(const Assessment& assessment) {
   return std::max(taken, wanted);
 }
 
-std::string Count(int64_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 LabTime PredictLab(const std::vector<Assessment>& assessments) {
@@ -72,12 +69,12 @@ bool Fits(const LabTime& lab, int64_t within_seconds) {
 std::string LabText(const LabTime& lab, std::optional<int64_t> within_seconds) {
   std::string left_out;
   if (lab.unknown > 0)
-    left_out += "; " + Count(lab.unknown, "experiment") + " of unknown time not counted";
+    left_out += "; " + Plural(lab.unknown, "experiment") + " of unknown time not counted";
   if (lab.refused > 0)
-    left_out += "; " + Count(lab.refused, "experiment") + " would be refused and not counted";
+    left_out += "; " + Plural(lab.refused, "experiment") + " would be refused and not counted";
   if (lab.experiments == 0) return "not predicted" + left_out;
   std::string text = base::FormatDuration(std::llround(lab.seconds)) + " predicted for " +
-                     Count(lab.experiments, "experiment") + " on " + Count(lab.used, "device");
+                     Plural(lab.experiments, "experiment") + " on " + Plural(lab.used, "device");
   if (within_seconds) {
     text += std::string(Fits(lab, *within_seconds) ? "; fits " : "; does not fit ") +
             base::FormatDuration(*within_seconds);

@@ -222,8 +222,7 @@ class Export : public Verb {
     }
     if (!context.for_people()) return Print(context, listing);
     Say(context,
-        "Exported " + std::to_string(jobs.jobs_size()) +
-            (jobs.jobs_size() == 1 ? " job" : " jobs") + " to " + draft.folder() + ": " +
+        "Exported " + Plural(jobs.jobs_size(), "job") + " to " + draft.folder() + ": " +
             std::to_string(draft.files().size()) + " files, " + base::FormatBytes(bytes) + ". " +
             (events_.empty() ? "Begin with README.md.\n"
                              : "To see them: tensorboard --logdir " + draft.folder() + "\n"));

@@ -23,9 +23,8 @@ class Logs : public Verb {
     arguments.Number("--tail", "N", &tail_, "only the last N lines");
     arguments.Number("--attempt", "N", &attempt_, "of this attempt; else of the latest");
     arguments.Remark(
-        "With -o each line is a record: {\"attempt\", \"rank\", \"text\"}. jsonl has them at once, "
-        "the "
-        "others at the end.");
+        "With -o each line is a record: {\"attempt\", \"rank\", \"text\"}. jsonl has them at "
+        "once, the others at the end.");
   }
 
   int Run(Context& context) override {

@@ -109,8 +109,7 @@ class Recipes : public Verb {
                         "--model.init random");
     arguments.Remark(
         "batch is global/micro. show prints the resolved job or lab; copy writes it to a file to "
-        "be "
-        "changed.\n"
+        "be changed.\n"
         "submit takes the options of trainctl submit.");
   }
 

@@ -31,8 +31,8 @@ std::string HostsText(const v1::ListResponse& response) {
   }
   std::string text;
   for (const auto& [name, host] : hosts) {
-    text += name + ": " + std::to_string(host.busy) + " of " + std::to_string(host.devices) +
-            (host.devices == 1 ? " device" : " devices") + " busy";
+    text +=
+        name + ": " + std::to_string(host.busy) + " of " + Plural(host.devices, "device") + " busy";
     if (host.lost > 0) text += ", " + std::to_string(host.lost) + " lost";
     if (host.dirty > 0) text += ", " + std::to_string(host.dirty) + " not free of other processes";
     text += "\n";

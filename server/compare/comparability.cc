@@ -185,8 +185,7 @@ void WarnOfBatch(const std::vector<Run>& runs, std::vector<std::string>* warning
   if (batches.empty() || LrScaling(runs.front()) == "linear") return;
   warnings->push_back("the global batch differs (" + batches +
                       ") without a learning-rate rule: fewer, larger steps at the same lr; set "
-                      "optimizer.lr_scaling to \"linear\", "
-                      "or compare time and memory only");
+                      "optimizer.lr_scaling to \"linear\", or compare time and memory only");
 }
 
 void WarnOfInterruptions(const Run& run, std::vector<std::string>* warnings) {

@@ -28,9 +28,8 @@ void CheckFrame(const v1::SubmitRequest& request, Problems* problems) {
   }
   if (!request.group_name().empty() && !job::IsUsableName(request.group_name())) {
     problems->push_back(
-        "group_name: expected 1 to 128 bytes without control characters and '/', no '-' at the "
-        "front, "
-        "and no id such as g3");
+        "group_name: expected 1 to 128 bytes without control characters and '/', no '-' at "
+        "the front, and no id such as g3");
   }
   if (request.jobs_size() == 0) problems->push_back("jobs: empty: expected at least one");
   if (request.jobs_size() > kMaxJobsPerSubmit) {
