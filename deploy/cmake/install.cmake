@@ -16,6 +16,7 @@ install(TARGETS ${programs} RUNTIME)
 # Recipes name models and data beside them.
 install(DIRECTORY deploy/recipes deploy/models deploy/data DESTINATION ${share}
   PATTERN "*.py" EXCLUDE PATTERN .gitignore EXCLUDE PATTERN SmolLM2-135M* EXCLUDE)
+install(DIRECTORY deploy/notebooks DESTINATION ${share})
 install(FILES deploy/job.schema.json deploy/systemd/worker.env DESTINATION ${share})
 install(PROGRAMS deploy/local deploy/quickstart deploy/example_model DESTINATION ${share})
 install(FILES deploy/packages/pip-example DESTINATION ${share}/packages)

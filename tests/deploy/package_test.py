@@ -46,6 +46,7 @@ class Wheel(unittest.TestCase):
             check=True,
         )
         cls.packages = packages
+        cls.share = packages / "trainctl/share/trainctl"
 
     def trainctl(self, *arguments):
         return subprocess.run(
@@ -71,13 +72,51 @@ class Wheel(unittest.TestCase):
                     if line.strip().startswith(library):
                         self.assertIn("trainctl.libs", line)
 
+    def python(self, program, words, *path):
+        return subprocess.run(
+            [program, "-B", "-c", words],
+            capture_output=True,
+            text=True,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "PYTHONPATH": ":".join(path)},
+            cwd="/",
+        )
+
+    def test_its_package_is_imported_without_what_notebooks_need_and_says_what(self):
+        words = "import trainctl; print(trainctl.recipe('single-4')); trainctl.connect()"
+        result = self.python(self.bin / "python3", words)
+        self.assertEqual(result.stdout, f"{self.share}/recipes/single-4.json\n")
+        self.assertRegex(
+            result.stderr.splitlines()[-1],
+            r"^ModuleNotFoundError: no module (grpc|google|pandas)\S*: "
+            r'pip install "trainctl\[notebook\]"$',
+        )
+
+    def test_its_package_speaks_to_a_coordinator_with_the_newest_of_what_it_needs(self):
+        printed = subprocess.run(
+            [checkout.TOP / "tests" / "oracles", "--print", "notebook"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        python = pathlib.Path(printed.stdout.strip())
+        if not (python.parents[1] / "complete").exists():
+            self.skipTest("no environment with Jupyter: tests/oracles notebook makes it")
+        alone = self.folder / "alone"
+        alone.mkdir()
+        (alone / "trainctl").symlink_to(self.packages / "trainctl")
+        result = self.python(python, "import trainctl; trainctl.connect('127.0.0.1:1')", str(alone))
+        self.assertIn(
+            "trainctl.errors.Unreachable: no answer from the coordinator at 127.0.0.1:1",
+            result.stderr,
+        )
+
     def test_recipes_and_scripts_come_with_it(self):
         self.assertIn("single-4", self.trainctl("recipes").stdout)
         status = self.trainctl("local", "status")
         self.assertIn("no cluster was started there", status.stderr)
         for name in ("quickstart", "local", "example_model"):
-            script = self.packages / "trainctl/share/trainctl" / name
-            self.assertTrue(os.access(script, os.X_OK), script)
+            self.assertTrue(os.access(self.share / name, os.X_OK), name)
+        self.assertTrue((self.share / "notebooks/first-lab.ipynb").is_file())
 
 
 if __name__ == "__main__":

@@ -32,9 +32,10 @@ LOOK = {
 }
 
 
-def oracle_python():
+def oracle_python(name="tests"):
+    """Of an environment that tests/oracles makes; None where it is not there."""
     printed = subprocess.run(
-        [TOP / "tests" / "oracles", "--print"], capture_output=True, text=True, check=True
+        [TOP / "tests" / "oracles", "--print", name], capture_output=True, text=True, check=True
     )
     python = pathlib.Path(printed.stdout.strip())
     return python if (python.parents[1] / "complete").exists() else None

@@ -31,7 +31,7 @@ def code_files():
 def script_files():
     """Python and shell: by suffix, or by their first line."""
     found = []
-    for folder in ("deploy", "tests", ".ci"):
+    for folder in ("client", "deploy", "tests", ".ci"):
         for path in sorted((TOP / folder).rglob("*")):
             if (
                 path.is_file()

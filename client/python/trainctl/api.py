@@ -1,0 +1,139 @@
+"""The coordinator's methods over gRPC. What goes wrong is an exception of this package."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TypeVar
+
+import grpc
+from google.protobuf.message import Message
+
+from .errors import Denied, Error, Invalid, NotFound, Unreachable
+from .proto import trainctl_pb2 as pb
+
+Response = TypeVar("Response", bound=Message)
+
+CALL_SECONDS = 30.0
+WATCH_SECONDS = 60.0
+RETRY_SECONDS = 2.0
+PATIENCE_SECONDS = 600.0  # of who follows something: the coordinator may be restarting
+
+_OPTIONS = [
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.enable_http_proxy", 0),  # a site's coordinator is never behind the proxy of the web
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.max_reconnect_backoff_ms", 2000),
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.http2.max_pings_without_data", 0),
+]
+_EXCEPTIONS: dict[grpc.StatusCode, type[Error]] = {
+    grpc.StatusCode.INVALID_ARGUMENT: Invalid,
+    grpc.StatusCode.FAILED_PRECONDITION: Invalid,
+    grpc.StatusCode.NOT_FOUND: NotFound,
+    grpc.StatusCode.PERMISSION_DENIED: Denied,
+    grpc.StatusCode.UNAVAILABLE: Unreachable,
+    grpc.StatusCode.DEADLINE_EXCEEDED: Unreachable,
+}
+
+
+class Api:
+    """One connection. Its methods may be called from any thread."""
+
+    def __init__(self, server: str) -> None:
+        self.server = server
+        self._channel = grpc.insecure_channel(server, options=_OPTIONS)
+
+    def list(self, request: pb.ListRequest) -> pb.ListResponse:
+        return self._call("List", request, pb.ListResponse)
+
+    def get(self, job: str) -> pb.GetResponse:
+        return self._call("Get", pb.GetRequest(job=job), pb.GetResponse)
+
+    def cancel(self, job: str) -> pb.CancelResponse:
+        return self._call("Cancel", pb.CancelRequest(jobs=[job]), pb.CancelResponse)
+
+    def compare(self, request: pb.CompareRequest) -> pb.CompareResponse:
+        return self._call("Compare", request, pb.CompareResponse)
+
+    def workers(self) -> pb.WorkersResponse:
+        return self._call("Workers", pb.WorkersRequest(), pb.WorkersResponse)
+
+    def metrics(self, request: pb.MetricsRequest) -> Iterator[pb.MetricsResponse]:
+        return self._read("Metrics", request, pb.MetricsResponse)
+
+    def logs(self, request: pb.LogsRequest) -> Iterator[pb.LogChunk]:
+        return self._read("Logs", request, pb.LogChunk)
+
+    def watch(self, job: str, seconds: float | None) -> Iterator[pb.JobView]:
+        """Views of the job, or of the group's jobs, until all have ended or the time is over.
+
+        Once the coordinator has answered, its silence is borne for PATIENCE_SECONDS.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        last_heard: float | None = None
+        while True:
+            left = WATCH_SECONDS if deadline is None else deadline - time.monotonic()
+            if left <= 0:
+                return
+            request = pb.WatchRequest(jobs=[job])
+            call = self._stream("Watch", pb.WatchRequest, pb.JobView)(
+                request, timeout=min(WATCH_SECONDS, left)
+            )
+            heard = False
+            try:
+                for view in call:
+                    heard, last_heard = True, time.monotonic()
+                    yield view
+                return
+            except grpc.RpcError as error:
+                # Nothing heard in a whole period is a dead connection; else its end is no error.
+                if heard and error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
+                    continue
+                said = self._error(error)
+                if not isinstance(said, Unreachable) or not _bears(last_heard):
+                    raise said from None
+                time.sleep(min(RETRY_SECONDS, left))
+            finally:
+                call.cancel()
+
+    def _call(self, method: str, request: Message, response: type[Response]) -> Response:
+        call = self._channel.unary_unary(
+            _path(method), type(request).SerializeToString, response.FromString
+        )
+        try:
+            return call(request, timeout=CALL_SECONDS)
+        except grpc.RpcError as error:
+            raise self._error(error) from None
+
+    def _stream(
+        self, method: str, request: type[Message], response: type[Response]
+    ) -> grpc.UnaryStreamMultiCallable[Message, Response]:
+        return self._channel.unary_stream(
+            _path(method), request.SerializeToString, response.FromString
+        )
+
+    def _read(self, method: str, request: Message, response: type[Response]) -> Iterator[Response]:
+        try:
+            yield from self._stream(method, type(request), response)(request)
+        except grpc.RpcError as error:
+            raise self._error(error) from None
+
+    def _error(self, error: grpc.RpcError) -> Error:
+        kind = _EXCEPTIONS.get(error.code(), Error)
+        if kind is not Unreachable:
+            return kind(error.details())
+        return Unreachable(
+            f"no answer from the coordinator at {self.server}: {error.details()}. Is it running "
+            "there (trainctl local status, systemctl status traincoordinator)?"
+        )
+
+
+def _path(method: str) -> str:
+    service = pb.DESCRIPTOR.services_by_name["Coordinator"]
+    return f"/{service.full_name}/{service.methods_by_name[method].name}"
+
+
+def _bears(last_heard: float | None) -> bool:
+    return last_heard is not None and time.monotonic() - last_heard < PATIENCE_SECONDS

@@ -1,0 +1,17 @@
+"""Runs a notebook in a kernel of this Python, as its reader would, and prints it with its outputs.
+
+usage: notebook_session.py NOTEBOOK, in the environment of tests/oracles notebook. A JSON object on
+stdin takes the place of {} in the cell that is tagged "parameters".
+"""
+
+import json
+import sys
+
+import nbclient
+import nbformat
+
+notebook = nbformat.read(sys.argv[1], as_version=4)
+[cell] = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+cell.source = cell.source.replace("{}", repr(json.load(sys.stdin)))
+nbclient.NotebookClient(notebook, timeout=250, kernel_name="python3").execute()
+print(nbformat.writes(notebook))

@@ -1,0 +1,224 @@
+"""import trainctl beside the program trainctl: both see the same site.
+
+Skipped without the environment that "tests/oracles notebook" makes.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+from cluster import ALPACA, BIN, TINY, TOP, ClusterTest, endless_job, tiny_job
+from oracle_test import oracle_python
+
+PACKAGE = BIN.parent / "python"
+NOTEBOOK = TOP / "deploy" / "notebooks" / "first-lab.ipynb"
+
+
+class Client:
+    """How tests run scripts that import trainctl."""
+
+    def require_python(self):
+        self.python = oracle_python("notebook")
+        if self.python is None:
+            self.skipTest("no environment with Jupyter: tests/oracles notebook makes it")
+        if not (PACKAGE / "trainctl" / "proto").exists():
+            self.skipTest(f"no {PACKAGE}: deploy/build trainctl_python makes it")
+
+    def script(self, name, *arguments, stdin, environment, timeout=280):
+        """What it prints; nothing of the user's home is read or written."""
+        result = subprocess.run(
+            [self.python, "-B", TOP / "tests" / "e2e" / name, *arguments],
+            input=json.dumps(stdin),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env={
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(PACKAGE),
+                "TRAINCTL_BIN_DIR": str(BIN),
+                **environment,
+            },
+        )
+        self.assertEqual(result.returncode, 0, result.stderr[-3000:])
+        return result.stdout
+
+    def session(self, name, stdin, environment):
+        printed = self.script("python_session.py", name, stdin=stdin, environment=environment)
+        *said, answer = printed.splitlines()
+        return said, json.loads(answer)
+
+
+class PythonClient(Client, ClusterTest):
+    def setUp(self):
+        self.require_python()
+        super().setUp()
+        self.environment = {
+            "HOME": str(self.dir),
+            "TRAINCTL_SERVER": (self.dir / "coordinator.addr").read_text().strip(),
+        }
+
+    def do(self, name, **argument):
+        return self.session(name, argument, self.environment)
+
+    def test_a_job_from_a_dict_is_followed_and_read(self):
+        said, answer = self.do("run", job=tiny_job(), overrides={"train.max_steps": 4})
+        self.assertEqual((answer["outcome"], answer["steps"]), ("SUCCEEDED", 4))
+        self.assertEqual(answer["listed"], [answer["id"]])
+        self.assertRegex(said[-1], r"^from-python \(j1\): SUCCEEDED, step 4/4, loss ")
+        self.assertIn("SUCCEEDED, step 4/4", answer["shown"])
+        self.assertEqual(answer["events"][0], "submitted")
+        lines = self.trainctl("metrics", answer["id"], "-o", "jsonl").stdout.splitlines()
+        points = [{"phase": "", **json.loads(line)} for line in lines]
+        for point in points:
+            del point["time"]
+        self.assertGreater(len(points), 40)
+        self.assertEqual(answer["points"], points)
+
+    def test_a_comparison_has_the_values_and_the_words_of_the_program(self):
+        lab = {
+            "base": tiny_job(),
+            "experiments": [
+                {"name": "first <b>", "set": {}},
+                {"name": "second", "set": {"lora.r": 4, "train.max_steps": 9}},
+            ],
+        }
+        _, answer = self.do("compare", path=str(self.write_job(lab)))
+        document = self.json("compare", answer["id"], "--base", "second")
+        rows = document["rows"]
+        self.assertEqual(answer["keys"], [row["key"] for row in rows])
+        self.assertEqual(answer["units"], [row["unit"] for row in rows])
+        self.assertEqual(answer["values"], [row["values"] for row in rows])
+        self.assertEqual(answer["best"], [row["best"] for row in rows])
+        self.assertEqual(answer["derived"], "DataFrame")
+        self.assertIn("first &lt;b&gt;", answer["html"])
+        self.assertIn("percentages are against second.", answer["html"])
+        # The program prints the base first.
+        printed = self.trainctl("compare", answer["id"], "--base", "second", "-o", "md").stdout
+        cells = [line.strip("| ").split("|") for line in printed.splitlines() if "|" in line]
+        table = {cell[0].strip(): [text.strip() for text in cell[1:]] for cell in cells}
+        for label, first, second in answer["text"]:
+            self.assertEqual(table[label], [second, first], label)
+
+    def test_waiting_ends_without_the_job_and_the_job_with_cancel(self):
+        _, answer = self.do("stop", job=endless_job())
+        self.assertEqual(answer["late"], f"{answer['id']} has not ended after 0.5 s, and goes on")
+        self.assertEqual(answer["outcome"], "CANCELLED")
+
+    def test_what_is_wrong_is_an_exception_with_the_words_of_the_program(self):
+        job = self.submit(tiny_job())
+        self.wait_for_end(job)
+        path = str(self.write_job(tiny_job()))
+        _, answer = self.do("fail", job=job, path=path)
+        for name, kind, *words in (
+            ("absent", "NotFound", "describe", "no-such-job"),
+            ("setting", "Invalid", "submit", path, "--set", "train.micro_batch=3"),
+            ("recipe", "NotFound", "recipes", "path", "no-such-recipe"),
+        ):
+            by_program = self.trainctl(*words).stderr.strip().removeprefix("trainctl: ")
+            self.assertEqual(answer[name], [kind, by_program])
+        self.assertEqual(answer["value"][0], "Invalid")
+        self.assertEqual(
+            answer["warned"], ["tiny (j1) has no points of 'los': did you mean 'loss'?"]
+        )
+        self.assertEqual(answer["points"], 0)
+
+    def test_the_notebook_of_the_first_lab_runs_in_a_kernel(self):
+        blank = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+        self.assertEqual([cell for cell in blank["cells"] if cell.get("outputs")], [])
+        overrides = {
+            "model.path": str(TINY),
+            "data.path": str(ALPACA),
+            "data.max_rows": 64,
+            "train.max_steps": 5,
+        }
+        printed = self.script(
+            "notebook_session.py", str(NOTEBOOK), stdin=overrides, environment=self.environment
+        )
+        outputs = {}
+        for cell in json.loads(printed)["cells"]:
+            outputs["".join(cell["source"])] = [
+                output["data"] for output in cell.get("outputs", []) if "data" in output
+            ]
+        waited = self.output_of(outputs, "group.wait()")
+        self.assertIn("SUCCEEDED, step 5/5", "".join(waited[0]["text/html"]))
+        self.assertIn("<progress", "".join(waited[0]["text/html"]))
+        self.assertIn("image/png", self.output_of(outputs, "group.plot")[0])
+        compared = "".join(self.output_of(outputs, "group.compare")[0]["text/html"])
+        for words in ("lora.r", "memory: optimizer", "percentages are against full."):
+            self.assertIn(words, compared)
+        again = "".join(self.output_of(outputs, "site.compare")[-1]["text/html"])
+        self.assertIn("lora-32", again)
+        self.assertEqual([job["outcome"] for job in self.json("status")["jobs"]], ["SUCCEEDED"] * 3)
+
+    def output_of(self, outputs, words):
+        [found] = [output for source, output in outputs.items() if words in source]
+        return found
+
+
+class PythonAddress(Client, unittest.TestCase):
+    """Which coordinator is meant: the same as the program's, whatever names it."""
+
+    def setUp(self):
+        self.require_python()
+        if not (BIN / "trainctl").exists():
+            self.skipTest(f"not built in {BIN}: trainctl")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = pathlib.Path(folder.name)
+
+    def write(self, name, text):
+        path = self.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def expect_same(self, **variables):
+        """Nothing listens there, and both say where."""
+        environment = {"HOME": str(self.home), **variables}
+        program = subprocess.run(
+            [BIN / "trainctl", "status"], env=environment, capture_output=True, text=True
+        )
+        _, (kind, words) = self.session("connect", None, environment)
+        theirs = program.stderr.strip().removeprefix("trainctl: ")
+        if kind == "Invalid":
+            self.assertEqual(program.returncode, 2)
+            self.assertEqual(theirs.split(" as ")[0], words.split(" as ")[0])
+            return words
+        self.assertEqual((kind, program.returncode), ("Unreachable", 5))
+        place = re.compile(r"no answer from the coordinator at (\S+): ")
+        self.assertEqual(place.match(words).group(1), place.match(theirs).group(1))
+        return place.match(words).group(1)
+
+    def test_the_first_that_names_one_counts(self):
+        self.write(".local/state/trainctl/local/coordinator.addr", "127.0.0.1:1\n")
+        self.assertEqual(self.expect_same(), "127.0.0.1:1")
+        self.write("state/trainctl/local/coordinator.addr", "127.0.0.1:2\n")
+        state = {"XDG_STATE_HOME": str(self.home / "state")}
+        self.assertEqual(self.expect_same(**state), "127.0.0.1:2")
+        self.write(".config/trainctl/config.json", '{"server": "127.0.0.1:3"}')
+        self.assertEqual(self.expect_same(**state), "127.0.0.1:3")
+        self.write("config/trainctl/config.json", '{"server": "[::1]:4"}')
+        configured = {**state, "XDG_CONFIG_HOME": str(self.home / "config")}
+        self.assertEqual(self.expect_same(**configured), "[::1]:4")
+        self.assertEqual(
+            self.expect_same(**configured, TRAINCTL_SERVER="127.0.0.1:5"), "127.0.0.1:5"
+        )
+
+    def test_what_is_no_address_is_refused_where_it_stands(self):
+        for server in ("localhost", "localhost:", ":7070", "a:0", "a:65536", "::1:7070", "a:7x"):
+            with self.subTest(server):
+                self.assertIn("TRAINCTL_SERVER", self.expect_same(TRAINCTL_SERVER=server))
+        for text in ("[]", '{"server": 7070}', "{"):
+            with self.subTest(text):
+                self.write(".config/trainctl/config.json", text)
+                self.assertIn("config.json: expected a JSON object", self.expect_same())
+        self.write(".config/trainctl/config.json", "{}")
+        self.write(".local/state/trainctl/local/coordinator.addr", "nonsense")
+        self.assertIn("coordinator.addr: 'nonsense': expected", self.expect_same())
+
+
+if __name__ == "__main__":
+    unittest.main()

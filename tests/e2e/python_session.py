@@ -1,0 +1,89 @@
+"""What a person does with the Python client.
+
+Runs in the environment of tests/oracles notebook: python_session.py NAME, a JSON argument on stdin.
+The answer is the last line of stdout, in JSON.
+"""
+
+import json
+import sys
+import warnings
+
+import trainctl
+
+
+def run(argument):
+    """A job from a dict, with overrides, until its end."""
+    site = trainctl.connect()
+    job = site.submit(argument["job"], argument["overrides"], name="from-python")
+    job.wait(120)
+    points = job.metrics().astype({"rank": object}).astype(object)
+    return {
+        "id": job.id,
+        "outcome": job.outcome,
+        "steps": job.settings["train"]["max_steps"],
+        "events": list(job.events()["text"]),
+        "points": points.where(points.notna(), None).drop(columns="time").to_dict("records"),
+        "shown": job._repr_html_(),
+        "listed": list(site.jobs(names=["from-python"]).frame()["id"]),
+    }
+
+
+def compare(argument):
+    """A lab from a file, compared."""
+    group = trainctl.connect().submit(argument["path"])
+    group.wait(200, progress=False)
+    comparison = group.compare(base="second")
+    return {
+        "id": group.id,
+        "values": comparison.values.tolist(),
+        "keys": list(comparison.index),
+        "units": list(comparison.units),
+        "best": comparison.best.values.tolist(),
+        "text": [[label, *row] for label, row in zip(comparison.labels, comparison.text.values)],
+        "html": comparison._repr_html_(),
+        "derived": type(comparison.loc[["loss"]]).__name__,
+    }
+
+
+def stop(argument):
+    """A job that does not end by itself."""
+    job = trainctl.connect().submit(argument["job"])
+    try:
+        job.wait(0.5, progress=False)
+    except TimeoutError as error:
+        late = str(error)
+    job.cancel()
+    return {"late": late, "outcome": job.wait(60).outcome, "id": job.id}
+
+
+def fail(argument):
+    """What is wrong, each with its exception."""
+    site = trainctl.connect()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        points = site.job(argument["job"]).metrics("los")
+    return {
+        "absent": said(lambda: site.job("no-such-job")),
+        "setting": said(lambda: site.submit(argument["path"], {"train.micro_batch": 3})),
+        "recipe": said(lambda: trainctl.recipe("no-such-recipe")),
+        "value": said(lambda: site.submit({"version": object()})),
+        "warned": [str(warning.message) for warning in warned],
+        "points": len(points),
+    }
+
+
+def connect(argument):
+    """Where a coordinator was looked for."""
+    return said(trainctl.connect)
+
+
+def said(call):
+    try:
+        call()
+    except trainctl.Error as error:
+        return [type(error).__name__, str(error)]
+    return None
+
+
+argument = json.load(sys.stdin)
+print(json.dumps(globals()[sys.argv[1]](argument)))
