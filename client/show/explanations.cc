@@ -35,6 +35,8 @@ constexpr std::string_view kArtifactsAlso[] = {"artifact", "output", "save", "ex
 constexpr std::string_view kCheckpointAlso[] = {"checkpoints", "resume", "restart", "max restarts",
                                                 "checkpoint files"};
 constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "reproducibility"};
+constexpr std::string_view kQueueAlso[] = {"backfill", "waiting",    "priority",
+                                           "queued",   "time limit", "predicted start"};
 constexpr std::string_view kExclusiveAlso[] = {"own host", "whole host", "shared host"};
 
 constexpr Explanation kExplanations[] = {
@@ -237,6 +239,17 @@ spare, and compare says that their times are not comparable. It costs waiting: a
 the queue it keeps later jobs off the hosts that it could use. As Slurm's --exclusive.
 )",
      "trainctl submit job.json --exclusive true"},
+    {"queue", "who starts next, and who may go before", kQueueAlso,
+     R"(Jobs start by resources.priority, higher first, then by age; a gang gets all its devices at
+once. The first job that has to wait holds the devices that it could use, and its start is
+reserved: when the jobs that have them are expected to end, by their resources.time_limit, else
+by the pace of their steps or the prediction. A job behind it may start before, on devices that
+would be idle, if it ends before that start, by its time_limit or half again its predicted time;
+or if devices are left over then. The first one starts no later for that. Where it is not known
+when a running job ends, nobody passes. A short time_limit is how a short job starts soon: status
+says which would do. describe shows the predicted start. Slurm calls it backfill.
+)",
+     "trainctl submit job.json --resources.time_limit 20min; trainctl status"},
     {"checkpoint", "what a run can go on from, after a restart or later", kCheckpointAlso,
      R"("checkpoint": {"every_steps": n} with an output.dir keeps weights, optimizer, data
 position and schedule every n steps under output.dir/checkpoints: the last keep_last of them,

@@ -111,6 +111,7 @@ Json JobRecord(const v1::JobView& view) {
       {"remaining_seconds", Known(view.remaining_seconds() > 0, view.remaining_seconds())},
       {"owner", TextOrNull(view.owner())},
       {"tags", TagsJson(view)},
+      {"predicted_start", Seconds(view.predicted_start())},
   };
 }
 

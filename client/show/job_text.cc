@@ -31,6 +31,12 @@ std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail&
   return settings;
 }
 
+std::string PredictedStartText(const v1::JobView& view) {
+  if (view.predicted_start() == 0) return "";
+  return "about " + FormatTime(view.predicted_start()) +
+         ", a prediction: if other jobs end when expected";
+}
+
 std::vector<std::string> Causes(const v1::AttemptView& attempt) {
   std::vector<std::string> causes;
   if (attempt.has_rank()) causes.push_back("rank " + std::to_string(attempt.rank()));

@@ -18,6 +18,8 @@ namespace trainctl::client {
 std::string GroupText(const v1::JobView& view);  // "lab (g3)"
 std::string StepsText(const v1::JobView& view);  // "1,200 of 2,000"
 std::string TimeText(int64_t micros);            // of 0: empty
+// "about 2026-11-22 14:20:05, a prediction"
+std::string PredictedStartText(const v1::JobView& view);
 
 // The settings that say something, as the job was resolved; empty where it can't be read.
 std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail& detail);

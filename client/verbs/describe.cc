@@ -36,10 +36,10 @@ std::string StateText(const v1::JobView& view) {
 std::string OverviewText(const v1::JobDetail& detail, int64_t now) {
   const v1::JobView& view = detail.view();
   return view.name() + " (" + view.id() + ")\n" + Line("state", StateText(view)) +
-         Line("why", view.reason()) + Line("message", view.message()) +
-         Line("group", GroupText(view)) + Line("owner", view.owner()) +
-         Line("where", PlacementText(view)) + Line("steps", StepsText(view)) +
-         Line("micro", AutoMicroBatchText(detail)) +
+         Line("why", view.reason()) + Line("starts", PredictedStartText(view)) +
+         Line("message", view.message()) + Line("group", GroupText(view)) +
+         Line("owner", view.owner()) + Line("where", PlacementText(view)) +
+         Line("steps", StepsText(view)) + Line("micro", AutoMicroBatchText(detail)) +
          Line("submitted", TimeText(view.submitted_at())) +
          Line("started", TimeText(view.started_at())) + Line("ended", TimeText(view.ended_at())) +
          Line("took", view.started_at() == 0 ? "" : FormatClock(ElapsedSeconds(view, now)));

@@ -258,7 +258,8 @@ std::vector<Field> ResourceFields() {
       Row("resources.constraints", TextMapType{}, AT(resources.constraints),
           "Which devices will do: {\"gpu.memory\": \">=40GiB\"}."),
       Row("resources.time_limit", OrNull(DurationType{}), AT(resources.time_limit_seconds),
-          "The job ends as TIMEOUT after it."),
+          "The job ends as TIMEOUT after it. A job with one may start before a larger one that "
+          "waits."),
       Row("resources.step_timeout", DurationType{}, AT(resources.step_timeout_seconds),
           "Without progress for so long (a step, or a part of an evaluation, of saving or of "
           "loading) the "

@@ -5,7 +5,7 @@
 
 namespace trainctl::coordinator {
 JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::StoredJob stored) {
-  JobSnapshot snapshot{std::move(stored), "", 0};
+  JobSnapshot snapshot{.job = std::move(stored)};
   const core::Job* live = core::FindJob(state, snapshot.job.row.id);
   if (live == nullptr) {
     if (const auto& unreadable = snapshot.job.row.unreadable)
@@ -15,6 +15,8 @@ JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::Stor
   snapshot.job.status = live->status;
   snapshot.job.status.progress = core::Progress(*live);
   snapshot.reason = core::Reason(state, *live, now);
+  if (const auto start = core::PredictedStart(state, *live, now))
+    snapshot.predicted_start = now.wall + (*start - now.steady);
   if (!live->attempt) return snapshot;
   snapshot.remaining_seconds = core::RemainingSeconds(*live, now).value_or(0);
   snapshot.job.placement.clear();

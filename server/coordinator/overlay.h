@@ -13,8 +13,9 @@ namespace trainctl::coordinator {
 
 struct JobSnapshot {
   store::StoredJob job;
-  std::string reason;            // why it is where it is, in plain words
-  double remaining_seconds = 0;  // 0: not known
+  std::string reason;                    // why it is where it is, in plain words
+  double remaining_seconds = 0;          // 0: not known
+  base::WallMicros predicted_start = 0;  // of a job that waits as the first; 0: not known
 };
 
 JobSnapshot Snapshot(const core::State& state, const core::Now& now, store::StoredJob stored);

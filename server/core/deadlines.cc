@@ -6,6 +6,7 @@
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/hang.h"
+#include "server/core/run_length.h"
 
 namespace trainctl::core {
 namespace {
@@ -26,7 +27,7 @@ void LookForLostWorkers(Turn& turn) {
 
 void LookAtTimeLimit(Turn& turn, Job& job) {
   const std::optional<int64_t> limit = job.row.spec.resources.time_limit_seconds;
-  if (!limit || turn.now.steady - job.attempt->placed_steady < *limit * kSecond) return;
+  if (!limit || (turn.now.steady - job.attempt->placed_steady) / kSecond < *limit) return;
   StopGang(turn, job,
            {job::Outcome::kTimeout, "the time limit of " + std::to_string(*limit) + " s is over",
             std::nullopt, turn.state.options.stop_grace_us});
@@ -63,7 +64,8 @@ bool AllCanBeHeard(Turn& turn, const LiveAttempt& attempt) {
 
 void LookForHang(Turn& turn, Job& job) {
   const int64_t timeout_seconds = job.row.spec.resources.step_timeout_seconds;
-  const bool is_late = turn.now.steady - job.attempt->progress_steady >= timeout_seconds * kSecond;
+  const bool is_late =
+      (turn.now.steady - job.attempt->progress_steady) / kSecond >= timeout_seconds;
   if (job.status.state == job::JobState::kStopping || !is_late ||
       !AllCanBeHeard(turn, *job.attempt))
     return;
@@ -83,6 +85,7 @@ void Handle(Turn& turn, const Tick&) {
     LookAtTimeLimit(turn, job);
     LookForLostRanks(turn, job);
     LookForHang(turn, job);
+    RenewExpectedEnd(turn, job);
     EndAttemptIfSettled(turn, job);
   }
 }

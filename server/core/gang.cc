@@ -8,6 +8,7 @@
 #include "server/core/inspect.h"
 #include "server/core/micro_batch.h"
 #include "server/core/plan.h"
+#include "server/core/run_length.h"
 
 namespace trainctl::core {
 namespace {
@@ -70,6 +71,7 @@ void TakeDevices(Turn& turn, Job& job, const std::vector<placement::DeviceId>& d
         job.row.spec.exclusive)
       rank.row.device_name = job::CpuSlotName(ThreadsOf(turn.state, job, rank.row));
   }
+  attempt.expected_end = ExpectedEnd(turn.state, job, turn.now);
   UpdateFreeOfHosts(turn, attempt);
 }
 
@@ -164,6 +166,7 @@ void StopGang(Turn& turn, Job& job, Stop stop) {
   job.status.state = job::JobState::kStopping;
   SaveAttempt(turn, attempt);
   SaveJob(turn, job);
+  RenewExpectedEnd(turn, job);
   if (!AllProven(attempt)) Say(turn, job.row.id, "stopping: " + attempt.row.stop->message);
   for (const Rank& rank : attempt.ranks) SendStop(turn, rank, attempt.row.stop->grace_us);
 }

@@ -11,6 +11,7 @@
 #include "common/estimate/gradient_holding.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
+#include "server/core/run_length.h"
 #include "server/core/waiting.h"
 
 namespace trainctl::core {
@@ -127,7 +128,8 @@ void Enqueue(State& state, Job& job) {
   job.demand.inspect_first = NeedsInspection(state, job);
   job.lane = job.demand.inspect_first && !job.row.force ? Lane::kUninspected : Lane::kQueue;
   if (job.lane == Lane::kQueue) {
-    state.queue.Add(job.demand, job.place());
+    job.longest_run = LongestRun(state.options, job);
+    state.queue.Add(job.demand, job.place(), job.longest_run);
   } else {
     state.uninspected.insert(job.place());
   }
@@ -136,7 +138,7 @@ void Enqueue(State& state, Job& job) {
 void LeaveQueue(State& state, Job& job) {
   switch (std::exchange(job.lane, Lane::kNone)) {
     case Lane::kNone: return;
-    case Lane::kQueue: return state.queue.Remove(job.demand, job.place());
+    case Lane::kQueue: return state.queue.Remove(job.demand, job.place(), job.longest_run);
     case Lane::kUninspected:
       CHECK(state.uninspected.erase(job.place()) == 1) << base::ToString(job.row.id);
       return;

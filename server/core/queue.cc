@@ -22,25 +22,40 @@ Demand DemandOf(const job::JobSpec& spec, const std::optional<job::Inspection>& 
   return demand;
 }
 
-void Queue::Add(const Demand& wanted, const Place& place) {
-  auto& [demand, jobs] = *lanes_.try_emplace(wanted).first;
-  if (!jobs.empty()) heads_.erase(*jobs.begin());
-  CHECK(jobs.insert(place).second) << base::ToString(place.job) << " is queued already";
-  heads_.emplace(*jobs.begin(), &demand);
+std::optional<Place> Queue::Lane::FirstWithin(int64_t micros) const {
+  std::optional<Place> first;
+  for (auto next = by_length.begin(); next != by_length.end() && next->first <= micros; ++next) {
+    if (!first || *next->second.begin() < *first) first = *next->second.begin();
+  }
+  return first;
+}
+
+void Queue::Add(const Demand& wanted, const Place& place, Length length) {
+  auto& [demand, lane] = *lanes_.try_emplace(wanted).first;
+  if (!lane.jobs.empty()) heads_.erase(*lane.jobs.begin());
+  CHECK(lane.jobs.insert(place).second) << base::ToString(place.job) << " is queued already";
+  if (length) lane.by_length[*length].insert(place);
+  heads_.emplace(*lane.jobs.begin(), &demand);
   ++size_;
 }
 
-void Queue::Remove(const Demand& wanted, const Place& place) {
-  const auto lane = lanes_.find(wanted);
-  CHECK(lane != lanes_.end()) << base::ToString(place.job) << " is not queued";
-  auto& [demand, jobs] = *lane;
-  heads_.erase(*jobs.begin());
-  CHECK(jobs.erase(place) == 1) << base::ToString(place.job) << " is not queued";
+void Queue::Remove(const Demand& wanted, const Place& place, Length length) {
+  const auto found = lanes_.find(wanted);
+  CHECK(found != lanes_.end()) << base::ToString(place.job) << " is not queued";
+  auto& [demand, lane] = *found;
+  heads_.erase(*lane.jobs.begin());
+  CHECK(lane.jobs.erase(place) == 1) << base::ToString(place.job) << " is not queued";
+  if (length) {
+    const auto alike = lane.by_length.find(*length);
+    CHECK(alike != lane.by_length.end() && alike->second.erase(place) == 1)
+        << base::ToString(place.job) << " is queued with another length than " << *length;
+    if (alike->second.empty()) lane.by_length.erase(alike);
+  }
   --size_;
-  if (jobs.empty()) {
-    lanes_.erase(lane);
+  if (lane.jobs.empty()) {
+    lanes_.erase(found);
   } else {
-    heads_.emplace(*jobs.begin(), &demand);
+    heads_.emplace(*lane.jobs.begin(), &demand);
   }
 }
 

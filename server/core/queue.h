@@ -1,6 +1,7 @@
 // The waiting jobs, in lanes: one lane for each different demand (how many devices, of which kind).
 // Jobs of one lane can be placed exactly when its first can. So a scheduler looks at lanes, never
-// at jobs: 10,000 waiting jobs cost what their few demands cost.
+// at jobs: 10,000 waiting jobs cost what their few demands cost. A short job may go before a job
+// that waits (holds.h): a lane finds those of known length by it.
 #pragma once
 
 #include <compare>
@@ -43,11 +44,19 @@ struct Place {
 
 class Queue {
  public:
-  using Lanes = std::map<Demand, std::set<Place>>;
+  using Length = std::optional<int64_t>;  // of a run, at most, in microseconds; nullopt: not known
+  struct Lane {
+    std::set<Place> jobs;
+    std::map<int64_t, std::set<Place>> by_length;  // of known length; no set is empty
 
-  void Add(const Demand& demand, const Place& place);
-  // CHECKs that it is there.
-  void Remove(const Demand& demand, const Place& place);
+    // The first whose run is at most so long.
+    std::optional<Place> FirstWithin(int64_t micros) const;
+  };
+  using Lanes = std::map<Demand, Lane>;
+
+  void Add(const Demand& demand, const Place& place, Length length = std::nullopt);
+  // As it was added. CHECKs that it is there.
+  void Remove(const Demand& demand, const Place& place, Length length = std::nullopt);
 
   size_t size() const { return size_; }
   const Lanes& lanes() const { return lanes_; }

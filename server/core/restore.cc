@@ -5,6 +5,7 @@
 #include "common/base/check.h"
 #include "common/job/output_folder.h"
 #include "server/core/inspect.h"
+#include "server/core/run_length.h"
 #include "server/core/turn.h"
 #include "server/core/workers.h"
 
@@ -26,6 +27,7 @@ void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
   CHECK(static_cast<int64_t>(attempt.ranks.size()) == job.row.spec.devices)
       << base::ToString(job.row.id) << " has a torn gang";
   state.live[job.row.id] = &job;
+  attempt.expected_end = ExpectedEnd(state, job, now);
 }
 
 void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey, int64_t>& acks,

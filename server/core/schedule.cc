@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
+#include "server/core/holds.h"
 #include "server/core/inspect.h"
 #include "server/core/waiting.h"
 #include "server/placement/placement.h"
@@ -13,36 +15,78 @@ namespace {
 using placement::ClassId;
 using placement::FreeDevices;
 
-// One pass over the lanes' first jobs, in the queue's order. Whoever can't be placed holds back the
-// classes that it could use.
+// One pass over the lanes' first jobs, in the queue's order; whoever can't be placed holds the
+// classes that it could use. Then one over the jobs behind them that are short enough.
 class Pass {
  public:
-  explicit Pass(Turn& turn) : turn_(turn), held_back_(turn.state.free.pools().size()) {}
+  explicit Pass(Turn& turn) : turn_(turn), holds_(turn.state, turn.now) {}
 
   void Run() {
     const std::map<Place, const Demand*>& heads = turn_.state.queue.heads();
     for (auto head = heads.begin(); head != heads.end() && SomethingIsLeft();) {
       const Place place = head->first;
-      TryToPlace(turn_.state.jobs.at(place.job));
+      Job& job = turn_.state.jobs.at(place.job);
+      if (!TryToPlace(job)) holds_.Add(job);
       head = heads.upper_bound(place);  // the next job of its lane has moved up, if it was placed
+    }
+    std::set<const Demand*> done;
+    while (SomethingIsLeft()) {
+      const auto [job, lane] = NextShortEnough(done);
+      if (job == nullptr) return;
+      if (!TryToPlace(*job)) done.insert(lane);
     }
   }
 
  private:
+  struct Candidate {
+    Job* job = nullptr;
+    const Demand* lane = nullptr;
+  };
+
   bool SomethingIsLeft() const {
     const std::vector<FreeDevices::Pool>& pools = turn_.state.free.pools();
-    for (size_t i = 0; i < pools.size(); ++i) {
-      if (pools[i].free > 0 && !held_back_[i]) return true;
+    for (size_t id = 0; id < pools.size(); ++id) {
+      if (pools[id].free > 0 && holds_.MayYield(static_cast<ClassId>(id))) return true;
     }
     return false;
   }
 
-  void TryToPlace(Job& job) {
+  // Of all lanes' jobs. The first of each lane was tried.
+  Candidate NextShortEnough(const std::set<const Demand*>& done) const {
+    std::optional<Place> first;
+    const Demand* its_lane = nullptr;
+    for (const auto& [demand, lane] : turn_.state.queue.lanes()) {
+      if (lane.jobs.size() < 2 || lane.by_length.empty() || done.contains(&demand)) continue;
+      const std::optional<Place> place = lane.FirstWithin(LongestGap(lane));
+      if (!place || (first && *first < *place)) continue;
+      first = place;
+      its_lane = &demand;
+    }
+    return first ? Candidate{&turn_.state.jobs.at(first->job), its_lane} : Candidate();
+  }
+
+  // Among the classes that have enough for the lane's jobs.
+  int64_t LongestGap(const Queue::Lane& lane) const {
+    const Job& job = turn_.state.jobs.at(lane.jobs.begin()->job);
+    int64_t longest = 0;
+    for (const ClassId id : UsableClasses(turn_.state, job)) {
+      if (turn_.state.free.pools()[id].free >= job.row.spec.devices)
+        longest = std::max(longest, holds_.Gap(id));
+    }
+    return longest;
+  }
+
+  bool TryToPlace(Job& job) {
     const std::vector<placement::DeviceId> devices = ChooseDevices(job);
-    if (devices.empty()) return HoldBack(WantedClasses(turn_.state, job));
+    if (devices.empty()) return false;
     LeaveQueue(turn_.state, job);
-    if (NeedsInspection(turn_.state, job)) return InspectFirst(turn_, job);
-    StartGang(turn_, job, devices);
+    if (NeedsInspection(turn_.state, job)) {
+      InspectFirst(turn_, job);
+    } else {
+      holds_.Take(turn_.state.free.entry(devices.front()).device_class, job);
+      StartGang(turn_, job, devices);
+    }
+    return true;
   }
 
   // Of the class that suits best; empty: there are not enough of any.
@@ -52,32 +96,32 @@ class Pass {
     std::ranges::sort(usable, [&](ClassId left, ClassId right) {
       return placement::Prefer(pools[left].device_class, pools[right].device_class);
     });
+    const bool exclusive = job.row.spec.exclusive;
     for (const ClassId id : usable) {
-      if (held_back_[id] || pools[id].free < job.row.spec.devices) continue;
-      const std::vector<placement::DeviceId> devices = placement::Policies().front().choose(
-          job.row.spec.exclusive ? OnEmptyHosts(pools[id]) : pools[id], job.row.spec.devices);
+      if (pools[id].free < job.row.spec.devices) continue;
+      if (exclusive ? !holds_.YieldsHosts(id, job) : !holds_.Yields(id, job)) continue;
+      const auto choose = placement::Policies().front().choose;
+      const std::vector<placement::DeviceId> devices =
+          exclusive ? choose(OnEmptyHosts(pools[id], job), job.row.spec.devices)
+                    : choose(pools[id], job.row.spec.devices);
       if (!devices.empty()) return devices;
     }
     return {};
   }
 
-  // Hosts that an exclusive job may have. One with a device that an earlier job waits for is not
-  // among them.
-  FreeDevices::Pool OnEmptyHosts(const FreeDevices::Pool& pool) const {
-    return pool.OnHosts([this](const std::string& host) {
-      return std::ranges::all_of(turn_.state.hosts.at(host), [this](const Worker* worker) {
+  // Hosts that an exclusive job may have. One with a device that an earlier job holds is among them
+  // only if the job ends in time.
+  FreeDevices::Pool OnEmptyHosts(const FreeDevices::Pool& pool, const Job& job) const {
+    return pool.OnHosts([&](const std::string& host) {
+      return std::ranges::all_of(turn_.state.hosts.at(host), [&](const Worker* worker) {
         return LeavesHostEmpty(*worker) &&
-               !held_back_[turn_.state.free.entry(worker->device).device_class];
+               holds_.YieldsHosts(turn_.state.free.entry(worker->device).device_class, job);
       });
     });
   }
 
-  void HoldBack(const std::vector<ClassId>& wanted) {
-    for (const ClassId id : wanted) held_back_[id] = true;
-  }
-
   Turn& turn_;
-  std::vector<bool> held_back_;  // by class
+  Holds holds_;
 };
 
 }  // namespace

@@ -57,6 +57,7 @@ struct LiveAttempt {
   base::SteadyMicros progress_steady =
       0;  // last step, phase or loaded byte of any rank; or its worker's return
   StepPace pace;
+  std::optional<base::SteadyMicros> expected_end;  // run_length.h; nullopt: not known
 };
 
 // Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation.
@@ -68,6 +69,7 @@ struct Job {
   std::optional<LiveAttempt> attempt;
   Demand demand;                             // what `row` asks of devices
   Lane lane = Lane::kNone;                   // where it waits
+  Queue::Length longest_run;                 // of a queued job (run_length.h)
   int64_t failed_inspections = 0;            // nobody looked
   std::set<std::string> hosts_that_refused;  // that can't read its model or data
   std::string refusal;                       // of the first of them
@@ -159,6 +161,11 @@ JobProgress Progress(const Job& job);
 // Until the live attempt's last step, at the pace of its steps so far: its loading counts for
 // nothing. nullopt: it has told of no step yet, or has made the last one.
 std::optional<double> RemainingSeconds(const Job& job, const Now& now);
+
+// When a job that waits as the first is expected to start: a prediction, by the expected ends of
+// other jobs. nullopt: not known, or others come first.
+std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& job,
+                                                 const Now& now);
 
 // Why a job is where it is, in plain words; empty if there is nothing to say (RUNNING).
 //   QUEUED    "waits for 4 devices: 2 of 4 free; j7 (2 devices, about 12 min left)"

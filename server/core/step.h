@@ -3,10 +3,10 @@
 //
 // The rules, in one place:
 //   Queue      by priority (higher first), then by age. A job that cannot be placed now holds back
-//              every device that it could use. Jobs behind it get only devices that it could not
-//              use. So nothing starves within its priority, at the price of idle devices while a
-//              big gang waits. A job that could not be placed even on the empty site holds nothing
-//              back.
+//              every device that it could use, and its start is reserved. Jobs behind it get only
+//              devices that it could not use, or where its start does not move (holds.h). So
+//              nothing starves within its priority. Devices may be idle while a big gang waits. A
+//              job that could not be placed even on the empty site holds nothing back.
 //   Inspection a job that was accepted uninspected is inspected first, by an idle worker if there
 //              is one. It holds back nobody meanwhile. What cannot be read, or fits no device, is
 //              LAUNCH_FAILED. If nobody looks it starts all the same. One submitted by force is

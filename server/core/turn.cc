@@ -5,11 +5,24 @@
 namespace trainctl::core {
 namespace {
 
-void SetFree(Turn& turn, const Worker& worker, bool host_is_owned) {
+// When the device of a worker that can't be given out now is expected to be free.
+std::optional<base::SteadyMicros> FreeAgainAt(const State& state, const Worker& worker,
+                                              const Job* owner_of_host) {
+  if (!worker.connected || !worker.strays.empty()) return std::nullopt;
+  if (worker.holder) return state.live.at(worker.holder->job)->attempt->expected_end;
+  if (worker.word != DeviceWord::kFree || owner_of_host == nullptr) return std::nullopt;
+  return owner_of_host->attempt->expected_end;
+}
+
+void SetFree(Turn& turn, const Worker& worker, const Job* owner_of_host) {
   const bool placeable = worker.connected && worker.word == DeviceWord::kFree && !worker.holder &&
-                         worker.strays.empty() && !host_is_owned;
+                         worker.strays.empty() && owner_of_host == nullptr;
   turn.state.free.SetFree(worker.device, placeable);
-  if (placeable) turn.placement_may_change = true;
+  if (placeable) {
+    turn.placement_may_change = true;
+  } else {
+    turn.state.free.SetComing(worker.device, FreeAgainAt(turn.state, worker, owner_of_host));
+  }
 }
 
 }  // namespace
@@ -49,15 +62,15 @@ LiveRank FindLiveRank(State& state, const job::RankKey& key) {
 }
 
 void UpdateFree(Turn& turn, const Worker& worker) {
-  SetFree(turn, worker, OwnerOfHost(turn.state, worker.row.host) != nullptr);
+  SetFree(turn, worker, OwnerOfHost(turn.state, worker.row.host));
 }
 
 void UpdateFreeOfHosts(Turn& turn, const LiveAttempt& attempt) {
   std::set<std::string> hosts;
   for (const Rank& rank : attempt.ranks) hosts.insert(WorkerOf(turn.state, rank).row.host);
   for (const std::string& host : hosts) {
-    const bool is_owned = OwnerOfHost(turn.state, host) != nullptr;
-    for (const Worker* worker : turn.state.hosts.at(host)) SetFree(turn, *worker, is_owned);
+    const Job* owner = OwnerOfHost(turn.state, host);
+    for (const Worker* worker : turn.state.hosts.at(host)) SetFree(turn, *worker, owner);
   }
 }
 

@@ -37,7 +37,7 @@ struct LiveRank {
 LiveRank FindLiveRank(State& state, const job::RankKey& key);
 
 // Brings State::free in line with what is known of the worker; to be called after each change of
-// it.
+// it, and of when the job that holds it is expected to end.
 void UpdateFree(Turn& turn, const Worker& worker);
 // The same of all workers of the attempt's hosts, after it took or left its devices.
 void UpdateFreeOfHosts(Turn& turn, const LiveAttempt& attempt);

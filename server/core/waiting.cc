@@ -1,10 +1,10 @@
 #include "server/core/waiting.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
+#include "server/core/holds.h"
 #include "server/core/inspect.h"
 
 namespace trainctl::core {
@@ -48,19 +48,56 @@ std::string Wanted(const job::JobSpec& spec) {
   return spec.devices == 1 ? "a host of its own" : Devices(spec.devices) + " on hosts of its own";
 }
 
-// The job before this one that holds back a class that this one could use; null: nobody does.
-const Job* Blocker(const State& state, const Job& job) {
-  const Place own = job.place();
+// What the jobs ahead of this one hold, as far as the first of them that it competes with.
+struct Ahead {
+  Holds holds;
+  const Job* blocker = nullptr;  // null: none competes
+};
+
+Ahead LookAhead(const State& state, const Job& job, const Now& now) {
+  Ahead ahead{Holds(state, now)};
   const std::vector<ClassId> wanted = WantedClasses(state, job);
   for (const auto& [place, demand] : state.queue.heads()) {
-    if (!(place < own)) return nullptr;
+    if (!(place < job.place())) break;
     const Job& other = state.jobs.at(place.job);
-    const bool competes = std::ranges::any_of(WantedClasses(state, other), [&](ClassId id) {
-      return std::ranges::find(wanted, id) != wanted.end();
-    });
-    if (competes) return &other;
+    ahead.holds.Add(other);
+    const bool competes =
+        std::ranges::any_of(wanted, [&](ClassId id) { return ahead.holds.Find(id) != nullptr; });
+    if (!competes) continue;
+    ahead.blocker = &other;
+    break;
   }
-  return nullptr;
+  return ahead;
+}
+
+std::string AboutMinutes(int64_t micros) {
+  constexpr int64_t kMinute = 60'000'000;
+  if (micros < kMinute) return "less than a minute";
+  return "about " + std::to_string((micros + kMinute / 2) / kMinute) + " min";
+}
+
+// With which time limit the job could go before those that hold what it wants; empty: with none.
+std::string ShortEnough(const State& state, const Job& job, const Holds& holds) {
+  int64_t gap = 0;
+  for (const ClassId id : UsableClasses(state, job)) {
+    if (state.free.pools()[id].free >= job.row.spec.devices) gap = std::max(gap, holds.Gap(id));
+  }
+  const int64_t minutes = (gap - state.options.stop_grace_us) / 60'000'000;
+  if (job.row.spec.exclusive || minutes < 1) return "";
+  return "; a time limit of at most " + std::to_string(minutes) + " min would let it start before";
+}
+
+std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead) {
+  const Job& blocker = *ahead.blocker;
+  std::string text =
+      "behind " + base::ToString(blocker.row.id) + ", which waits for " + Wanted(blocker.row.spec);
+  int64_t rest = 0;
+  for (const ClassId id : WantedClasses(state, job)) {
+    const Hold* hold = ahead.holds.Find(id);
+    if (hold != nullptr && hold->job == blocker.row.id) rest = std::max(rest, ahead.holds.Gap(id));
+  }
+  if (rest > 0) text += ", " + AboutMinutes(rest) + " more";
+  return text + ShortEnough(state, job, ahead.holds);
 }
 
 bool HasClass(const State& state, const std::vector<Worker*>& workers,
@@ -74,8 +111,9 @@ bool HasClass(const State& state, const std::vector<Worker*>& workers,
 std::string Remaining(const Job& job, const Now& now) {
   const std::optional<double> seconds = RemainingSeconds(job, now);
   if (!seconds) return "";
-  if (*seconds < 60) return ", less than a minute left";
-  return ", about " + std::to_string(std::llround(*seconds / 60)) + " min left";
+  constexpr double kLongest = 1e9;  // of what ranks tell
+  const double rest = *seconds < kLongest ? *seconds : kLongest;
+  return ", " + AboutMinutes(static_cast<int64_t>(rest * 1e6)) + " left";
 }
 
 // Who has the class's devices that are not free: "; j7 has 2, about 12 min left; 1 LOST".
@@ -176,6 +214,19 @@ std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
   return roomy.empty() ? usable : roomy;
 }
 
+std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& job,
+                                                 const Now& now) {
+  if (job.lane != Lane::kQueue) return std::nullopt;
+  Ahead ahead = LookAhead(state, job, now);
+  if (ahead.blocker != nullptr) return std::nullopt;
+  ahead.holds.Add(job);
+  for (const ClassId id : UsableClasses(state, job)) {
+    const Hold* hold = ahead.holds.Find(id);
+    if (hold != nullptr && hold->job == job.row.id) return hold->start;
+  }
+  return std::nullopt;
+}
+
 std::string WaitReason(const State& state, const Job& job, const Now& now) {
   const job::JobSpec& spec = job.row.spec;
   if (job.row.unreadable) {
@@ -185,10 +236,8 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   const std::vector<ClassId> usable = UsableClasses(state, job);
   if (usable.empty()) return WhyUnplaceable(state, spec);
   if (job.lane == Lane::kUninspected) return InspectionReason(state, job, now);
-  if (const Job* blocker = Blocker(state, job)) {
-    return "behind " + base::ToString(blocker->row.id) + ", which waits for " +
-           Wanted(blocker->row.spec);
-  }
+  if (const Ahead ahead = LookAhead(state, job, now); ahead.blocker != nullptr)
+    return BehindWhom(state, job, ahead);
   if (spec.exclusive) return "waits for " + Wanted(spec) + Obstacles(state, usable, now);
   const auto best =
       *std::max_element(usable.begin(), usable.end(), [&](ClassId left, ClassId right) {

@@ -1,5 +1,7 @@
 #include "server/placement/free_devices.h"
 
+#include <limits>
+
 #include "common/base/check.h"
 
 namespace trainctl::placement {
@@ -24,28 +26,46 @@ FreeDevices::Pool FreeDevices::Pool::OnHosts(
   return chosen;
 }
 
+std::optional<base::SteadyMicros> FreeDevices::Pool::FreeAt(int64_t count) const {
+  int64_t missing = count - free;
+  if (missing <= 0) return std::numeric_limits<base::SteadyMicros>::min();
+  for (const auto& [at, id] : coming) {
+    if (--missing == 0) return at;
+  }
+  return std::nullopt;
+}
+
+int64_t FreeDevices::Pool::FreeBy(base::SteadyMicros at) const {
+  int64_t count = free;
+  for (auto next = coming.begin(); next != coming.end() && next->first <= at; ++next) ++count;
+  return count;
+}
+
 DeviceId FreeDevices::Register(const job::SiteDevice& device, int64_t index) {
   const auto id = static_cast<DeviceId>(entries_.size());
-  entries_.push_back({FindClass(device), device.host, index, false});
+  entries_.push_back({FindClass(device), device.host, index, false, std::nullopt});
   ++pools_[entries_[id].device_class].total;
   return id;
 }
 
 void FreeDevices::Describe(DeviceId id, const job::SiteDevice& device, int64_t index) {
-  SetFree(id, false);
-  --pools_[entries_[id].device_class].total;
-  entries_[id] = {FindClass(device), device.host, index, false};
+  Leave(id);
+  entries_[id] = {FindClass(device), device.host, index, false, std::nullopt};
   ++pools_[entries_[id].device_class].total;
 }
 
-void FreeDevices::Remove(DeviceId id) {
+void FreeDevices::Remove(DeviceId id) { Leave(id); }
+
+void FreeDevices::Leave(DeviceId id) {
   SetFree(id, false);
+  SetComing(id, std::nullopt);
   --pools_[entries_[id].device_class].total;
 }
 
 void FreeDevices::SetFree(DeviceId id, bool free) {
   Entry& entry = entries_[id];
   if (entry.free == free) return;
+  SetComing(id, std::nullopt);
   entry.free = free;
   Pool& pool = pools_[entry.device_class];
   std::set<std::pair<int64_t, DeviceId>>& devices = pool.hosts[entry.host];
@@ -61,6 +81,16 @@ void FreeDevices::SetFree(DeviceId id, bool free) {
   if (after > 0) pool.by_count.emplace(after, entry.host);
   if (after == 0) pool.hosts.erase(entry.host);
   CHECK(pool.free >= 0 && pool.free <= pool.total) << pool.free << " of " << pool.total;
+}
+
+void FreeDevices::SetComing(DeviceId id, std::optional<base::SteadyMicros> at) {
+  Entry& entry = entries_[id];
+  if (entry.coming == at) return;
+  CHECK(!at || !entry.free) << "device " << id << " is free already";
+  std::set<std::pair<base::SteadyMicros, DeviceId>>& coming = pools_[entry.device_class].coming;
+  if (entry.coming) coming.erase({*entry.coming, id});
+  if (at) coming.emplace(*at, id);
+  entry.coming = at;
 }
 
 }  // namespace trainctl::placement

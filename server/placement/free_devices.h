@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/job/site.h"
 
 namespace trainctl::placement {
@@ -35,6 +37,7 @@ class FreeDevices {
     std::string host;
     int64_t index = 0;  // on its host: lower ones are taken first
     bool free = false;
+    std::optional<base::SteadyMicros> coming;  // of one that is not free: when it is expected to be
   };
   // Of one class.
   struct Pool {
@@ -43,7 +46,14 @@ class FreeDevices {
     int64_t free = 0;   //
     std::map<std::string, std::set<std::pair<int64_t, DeviceId>>>
         hosts;  // free devices by (index, id); no host is empty
-    std::set<std::pair<int64_t, std::string>> by_count;  // (number of free devices, host)
+    std::set<std::pair<int64_t, std::string>> by_count;        // (number of free devices, host)
+    std::set<std::pair<base::SteadyMicros, DeviceId>> coming;  // by when they are expected
+
+    // When `count` devices are free, if what is expected comes true; nullopt: not known. Now, where
+    // they are: the least of all times.
+    std::optional<base::SteadyMicros> FreeAt(int64_t count) const;
+    // How many are free by then.
+    int64_t FreeBy(base::SteadyMicros at) const;
 
     // The same with the free devices of the wanted hosts only.
     Pool OnHosts(const std::function<bool(const std::string& host)>& is_wanted) const;
@@ -57,12 +67,16 @@ class FreeDevices {
   void Remove(DeviceId id);
   // Idempotent.
   void SetFree(DeviceId id, bool free);
+  // When a device that is not free is expected to be; nullopt: not known. Forgotten once it is
+  // free.
+  void SetComing(DeviceId id, std::optional<base::SteadyMicros> at);
 
   const Entry& entry(DeviceId id) const { return entries_[id]; }
   const std::vector<Pool>& pools() const { return pools_; }  // by ClassId
 
  private:
   ClassId FindClass(const job::SiteDevice& device);
+  void Leave(DeviceId id);  // its class
 
   std::vector<Entry> entries_;
   std::vector<Pool> pools_;

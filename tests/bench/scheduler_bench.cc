@@ -1,13 +1,18 @@
 // How many placement decisions a second the core makes with 10,000 jobs queued on 1,000 devices:
 // gangs of 1 to 16, three priorities, two models of device, some with constraints. Each placed job
 // ends at once, its place in the queue is taken by a new one.
-//   scheduler_bench [placements=20000]
+//   scheduler_bench [placements=20000] [limits] [large]
+// With `limits` most jobs have a time limit, and short ones pass those that wait. With `large`
+// 100,000 jobs are queued on 10,000 devices.
 // The bar is 5,000 a second.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <random>
+#include <set>
+#include <string>
 
 #include "common/estimate/memory_estimate.h"
 #include "server/core/step.h"
@@ -15,20 +20,25 @@
 namespace trainctl::core {
 namespace {
 
-constexpr int64_t kDevices = 1000;
 constexpr int64_t kDevicesPerHost = 8;
-constexpr int64_t kQueued = 10'000;
+constexpr int64_t kSecond = 1'000'000;
+
+struct Load {
+  bool has_limits = false;
+  int64_t devices = 1000;
+  int64_t queued = 10'000;
+};
 
 class Bench {
  public:
-  Bench() {
-    state_.options.max_queued_jobs = kQueued;
-    for (int64_t device = 0; device < kDevices; ++device) AddWorker(device);
+  explicit Bench(const Load& load) : load_(load) {
+    state_.options.max_queued_jobs = load.queued;
+    for (int64_t device = 0; device < load.devices; ++device) AddWorker(device);
   }
 
   // Fills the site and the queue.
   void Fill() {
-    while (static_cast<int64_t>(state_.queue.size()) < kQueued) Submit();
+    while (static_cast<int64_t>(state_.queue.size()) < load_.queued) Submit();
   }
 
   // Ends running jobs, oldest first, until so many others were placed.
@@ -37,8 +47,9 @@ class Bench {
     while (placed_ < placements) {
       const base::JobId job = running_.front();
       running_.pop_front();
+      now_.steady += kSecond;
       End(job);
-      while (static_cast<int64_t>(state_.queue.size()) < kQueued) Submit();
+      while (static_cast<int64_t>(state_.queue.size()) < load_.queued) Submit();
     }
   }
 
@@ -61,8 +72,8 @@ class Bench {
     hello.worker.name = hello.worker.host + "/" + std::to_string(device % kDevicesPerHost);
     hello.worker.device.kind = job::DeviceKind::kCuda;
     hello.worker.device.index = device % kDevicesPerHost;
-    hello.worker.device.name = device < kDevices / 2 ? "H200" : "A100";
-    hello.worker.device.memory_bytes = int64_t{device < kDevices / 2 ? 141 : 80} << 30;
+    hello.worker.device.name = device < load_.devices / 2 ? "H200" : "A100";
+    hello.worker.device.memory_bytes = int64_t{device < load_.devices / 2 ? 141 : 80} << 30;
     hello.device_free = true;
     Feed(hello);
   }
@@ -73,6 +84,8 @@ class Bench {
     spec.devices = kSizes[random_() % 10];
     spec.resources.priority = static_cast<int64_t>(random_() % 3) * 25;
     if (random_() % 4 == 0) spec.resources.constraints["gpu.memory"] = ">=100GiB";
+    if (load_.has_limits && random_() % 8 > 0)
+      spec.resources.time_limit_seconds = 60 * (1 + static_cast<int64_t>(random_() % 100));
     Feed(JobsSubmitted{"r", "", {{spec, job::Inspection(), std::nullopt}}});
   }
 
@@ -85,6 +98,7 @@ class Bench {
     }
   }
 
+  const Load load_;
   State state_;
   Now now_{1, 1};
   std::mt19937_64 random_{1};
@@ -98,7 +112,10 @@ class Bench {
 
 int main(int argc, char** argv) {
   const int64_t placements = argc > 1 ? std::atoll(argv[1]) : 20'000;
-  trainctl::core::Bench bench;
+  const std::set<std::string> words(argv + std::min(argc, 2), argv + argc);
+  trainctl::core::Load load{.has_limits = words.contains("limits")};
+  if (words.contains("large")) load = {load.has_limits, 10'000, 100'000};
+  trainctl::core::Bench bench(load);
   bench.Fill();
   const int64_t events_before = bench.events();
   const auto start = std::chrono::steady_clock::now();
@@ -107,7 +124,8 @@ int main(int argc, char** argv) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto events = static_cast<double>(bench.events() - events_before);
   std::printf(
-      "%lld jobs placed with 10,000 queued on 1,000 devices: %.0f placements/s, %.0f events/s\n",
-      static_cast<long long>(placements), static_cast<double>(placements) / seconds,
-      events / seconds);
+      "%lld jobs%s placed with %lld queued on %lld devices: %.0f placements/s, %.0f events/s\n",
+      static_cast<long long>(placements), load.has_limits ? " with time limits" : "",
+      static_cast<long long>(load.queued), static_cast<long long>(load.devices),
+      static_cast<double>(placements) / seconds, events / seconds);
 }

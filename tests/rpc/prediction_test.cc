@@ -53,6 +53,17 @@ TEST_F(PredictionTest, AJobThatFitsNoDeviceIsRefusedWithTheSettingsThatWould) {
       << refused.error_message();
 }
 
+TEST_F(PredictionTest, TheFirstJobThatWaitsIsToldWhenItMayStart) {
+  job::JobSpec holder = SmallJob("holder");
+  holder.resources.time_limit_seconds = 600;
+  site_.Submit(holder);
+  site_.Submit("next");
+  site_.Submit("last");
+  const v1::JobView next = site_.Get("next").view();
+  EXPECT_NEAR(static_cast<double>(next.predicted_start() - next.submitted_at()), 610e6, 60e6);
+  EXPECT_EQ(site_.Get("last").view().predicted_start(), 0);
+}
+
 TEST_F(PredictionTest, ItIsAcceptedByForceAndWhereThatIsExpected) {
   v1::SubmitRequest forced = SubmitOf(TinyLlamaJob());
   forced.set_force(true);

@@ -167,7 +167,10 @@ std::string Describe(const State& state, const Now& now) {
     out << base::ToString(id) << " " << job::Name(job.status.state) << " " << Progress(job).step
         << "/" << Progress(job).steps;
     const std::string reason = Reason(state, job, now);
-    out << (reason.empty() ? "" : ": ") << reason << "\n";
+    out << (reason.empty() ? "" : ": ") << reason;
+    if (const auto start = PredictedStart(state, job, now))
+      out << " [starts in " << (*start - now.steady) / 1'000'000 << " s]";
+    out << "\n";
   }
   for (const auto& [name, worker] : state.workers) {
     const std::string reason = WorkerReason(state, worker);

@@ -64,6 +64,25 @@ TEST(FreeDevices, KeepsItsCountsUnderSettingAndUnsetting) {
   EXPECT_EQ(Choose(site, 2), (std::vector<DeviceId>{0, 1}));
 }
 
+TEST(FreeDevices, SaysWhenSoManyWillBeFree) {
+  FreeDevices site = Site("aaab");
+  for (const DeviceId busy : {0, 1, 2}) site.SetFree(busy, false);
+  site.SetComing(0, 900);
+  site.SetComing(1, 600);
+  const FreeDevices::Pool& pool = site.pools()[0];
+  EXPECT_LT(pool.FreeAt(1), 0) << "now";
+  EXPECT_EQ(pool.FreeAt(2), 600);
+  EXPECT_EQ(pool.FreeAt(3), 900);
+  EXPECT_EQ(pool.FreeAt(4), std::nullopt) << "of device 2 nobody knows";
+  EXPECT_EQ(pool.FreeBy(599), 1);
+  EXPECT_EQ(pool.FreeBy(600), 2);
+  site.SetFree(1, true);
+  EXPECT_EQ(pool.FreeAt(3), 900);
+  EXPECT_EQ(pool.FreeBy(600), 2);
+  site.Remove(0);
+  EXPECT_EQ(pool.FreeAt(3), std::nullopt) << "it left";
+}
+
 TEST(FreeDevices, SeparatesModels) {
   FreeDevices site = Site("aa");
   site.Register({job::DeviceKind::kCuda, "a", "A100", 80, "8.0"}, 2);

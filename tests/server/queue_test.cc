@@ -52,6 +52,23 @@ TEST(Queue, AJobThatLeavesFromTheMiddleChangesNoHead) {
   EXPECT_TRUE(queue.lanes().empty());
 }
 
+TEST(Queue, ALaneFindsTheFirstJobThatIsShortEnough) {
+  Queue queue;
+  queue.Add({}, {50, {1}});
+  queue.Add({}, {50, {2}}, 600);
+  queue.Add({}, {50, {3}}, 60);
+  queue.Add({}, {50, {4}}, 60);
+  const auto within = [&](int64_t micros) {
+    const auto place = queue.lanes().begin()->second.FirstWithin(micros);
+    return place ? place->job.value : 0;
+  };
+  EXPECT_EQ(within(59), 0);
+  EXPECT_EQ(within(60), 3);
+  EXPECT_EQ(within(600), 2);
+  queue.Remove({}, {50, {3}}, 60);
+  EXPECT_EQ(within(60), 4);
+}
+
 TEST(Queue, AJobThatComesBackTakesItsOldPlace) {
   Queue queue;
   Add(queue, 1, 50, 2);

@@ -123,6 +123,15 @@ std::optional<job::Inspection> MakeInspection(const Settings& settings) {
   return settings.contains("micro") ? job::tiny_llama::TinyLlama() : job::Inspection();
 }
 
+// predicted=N seconds of the whole run, on predicted_on=MODEL.
+std::optional<job::Prediction> MakePrediction(const Settings& settings) {
+  if (!settings.contains("predicted")) return std::nullopt;
+  return job::Prediction{
+      .time = job::TimeEstimate{
+          .total_seconds = static_cast<double>(GetNumber(settings, "predicted", 0)),
+          .device_name = Get(settings, "predicted_on", "H200")}};
+}
+
 // "ok", "fault", "none": an inspection of TinyLlama, the job's fault, nobody looked.
 base::Result<job::Inspection> MakeAnswer(const std::string& word) {
   if (word == "ok") {
@@ -217,8 +226,8 @@ std::string Scenario::Submit(const Words& all) {
                       settings.contains("force"),
                       Get(settings, "user", "")};
   for (int64_t i = 0; i < copies; ++i) {
-    event.jobs.push_back({MakeSpec(words.at(1), settings), MakeInspection(settings), std::nullopt,
-                          settings.contains("auto")});
+    event.jobs.push_back({MakeSpec(words.at(1), settings), MakeInspection(settings),
+                          MakePrediction(settings), settings.contains("auto")});
   }
   return Feed(event);
 }

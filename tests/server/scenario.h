@@ -9,7 +9,8 @@
 //                               (seconds), max_restarts; expect=OOM|SUCCEEDED, copies (a group of
 //                               so many), memory=>=40GiB (a constraint); output=DIR,
 //                               uninspected=yes, force=yes, auto=N (the estimate's choice of a
-//                               micro batch), global
+//                               micro batch), global, predicted=N (seconds of the whole run, on
+//                               predicted_on=H200)
 //   inspected JOB NAME ANSWER   of the worker that was asked: ok | fault | none (nobody looked)
 //   cancel JOB
 //   J/A/R… REPORT               a report of each of these ranks (job/attempt/rank; j1/1/* are all),

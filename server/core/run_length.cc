@@ -1,0 +1,88 @@
+#include "server/core/run_length.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace trainctl::core {
+namespace {
+
+constexpr int64_t kMicrosPerSecond = 1'000'000;
+constexpr int64_t kMicrosPerMinute = 60 * kMicrosPerSecond;
+constexpr int64_t kLongestSeconds = int64_t{100} * 365 * 24 * 3600;  // what is longer is as long
+
+// Of what clients and ranks tell: any number.
+int64_t Micros(double seconds) {
+  if (!(seconds < kLongestSeconds)) return kLongestSeconds * kMicrosPerSecond;
+  return static_cast<int64_t>(std::max(seconds, 0.0) * kMicrosPerSecond);
+}
+
+std::optional<int64_t> Limit(const Options& options, const Job& job) {
+  const std::optional<int64_t>& seconds = job.row.spec.resources.time_limit_seconds;
+  if (!seconds) return std::nullopt;
+  return std::min(*seconds, kLongestSeconds) * kMicrosPerSecond + options.stop_grace_us;
+}
+
+const job::TimeEstimate* PredictedTime(const Job& job) {
+  if (!job.row.prediction || !job.row.prediction->time) return nullptr;
+  return &*job.row.prediction->time;
+}
+
+// Since when the gang is being stopped, on the steady clock.
+base::SteadyMicros StoppedAt(const Stop& stop, const Now& now) {
+  return now.steady - std::max<int64_t>(0, now.wall - stop.at);
+}
+
+// By the pace of its steps, else as predicted for its devices.
+std::optional<base::SteadyMicros> ForeseenEnd(const Job& job, const Now& now) {
+  if (const std::optional<double> seconds = RemainingSeconds(job, now))
+    return now.steady + Micros(*seconds);
+  const job::TimeEstimate* time = PredictedTime(job);
+  if (time == nullptr || time->device_name != job.attempt->ranks.front().row.device_name)
+    return std::nullopt;
+  return job.attempt->placed_steady + Micros(time->total_seconds);
+}
+
+}  // namespace
+
+std::optional<int64_t> LongestRun(const Options& options, const Job& job) {
+  if (const std::optional<int64_t> limit = Limit(options, job)) return limit;
+  const job::TimeEstimate* time = PredictedTime(job);
+  if (time == nullptr) return std::nullopt;
+  const int64_t longest = Micros(time->total_seconds * kPredictionMargin);
+  return std::max<int64_t>(1, (longest + kMicrosPerMinute - 1) / kMicrosPerMinute) *
+         kMicrosPerMinute;
+}
+
+std::optional<int64_t> LongestRunOn(const Options& options, const Job& job,
+                                    const placement::DeviceClass& device_class) {
+  if (const std::optional<int64_t> limit = Limit(options, job)) return limit;
+  const job::TimeEstimate* time = PredictedTime(job);
+  if (time == nullptr || time->device_name != device_class.name) return std::nullopt;
+  return LongestRun(options, job);
+}
+
+std::optional<base::SteadyMicros> ExpectedEnd(const State& state, const Job& job, const Now& now) {
+  const LiveAttempt& attempt = *job.attempt;
+  if (const std::optional<Stop>& stop = attempt.row.stop)
+    return StoppedAt(*stop, now) + stop->grace_us;
+  if (const std::optional<int64_t> limit = Limit(state.options, job))
+    return attempt.placed_steady + *limit;
+  const std::optional<base::SteadyMicros> foreseen = ForeseenEnd(job, now);
+  if (!foreseen || *foreseen <= now.steady) return std::nullopt;
+  return foreseen;
+}
+
+void RenewExpectedEnd(Turn& turn, Job& job) {
+  constexpr int64_t kFew = 5 * kMicrosPerSecond;
+  std::optional<base::SteadyMicros>& known = job.attempt->expected_end;
+  const std::optional<base::SteadyMicros> renewed = ExpectedEnd(turn.state, job, turn.now);
+  const bool is_alike =
+      known.has_value() == renewed.has_value() && (!known || std::abs(*known - *renewed) < kFew);
+  if (is_alike) return;
+  known = renewed;
+  turn.placement_may_change = true;  // a job that waited for nobody knew when may let others pass
+  if (job.row.spec.exclusive) return UpdateFreeOfHosts(turn, *job.attempt);
+  for (const Rank& rank : job.attempt->ranks) UpdateFree(turn, WorkerOf(turn.state, rank));
+}
+
+}  // namespace trainctl::core

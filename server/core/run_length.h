@@ -1,0 +1,30 @@
+// How long jobs run, as far as is known: by resources.time_limit, which is enforced; else by what
+// was predicted or measured. Internal to this room.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "server/core/turn.h"
+
+namespace trainctl::core {
+
+// What a prediction may be wrong by, where a job goes before another on its account.
+constexpr double kPredictionMargin = 1.5;
+
+// How long a waiting job would hold devices at most, in microseconds. That is its time limit with
+// the grace of its end, else the predicted time with the margin. nullopt: neither is known.
+std::optional<int64_t> LongestRun(const Options& options, const Job& job);
+// The same on devices of this class: a prediction holds for the model of device that it names.
+std::optional<int64_t> LongestRunOn(const Options& options, const Job& job,
+                                    const placement::DeviceClass& device_class);
+
+// When the job's live attempt ends: as it is being stopped; by its time limit; at the pace of its
+// steps; as predicted. nullopt: not known, or a prediction has passed.
+std::optional<base::SteadyMicros> ExpectedEnd(const State& state, const Job& job, const Now& now);
+
+// Brings the live attempt's expected_end up to date, and State::free with it. Changes of a few
+// seconds are passed over.
+void RenewExpectedEnd(Turn& turn, Job& job);
+
+}  // namespace trainctl::core
