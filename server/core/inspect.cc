@@ -125,6 +125,7 @@ void Enqueue(State& state, Job& job) {
   job.lane = Lane::kNone;
   if (job.row.unreadable) return;
   job.demand = DemandOf(job.row.spec, job.row.inspection);
+  job.suits.clear();
   job.demand.inspect_first = NeedsInspection(state, job);
   job.lane = job.demand.inspect_first && !job.row.force ? Lane::kUninspected : Lane::kQueue;
   if (job.lane == Lane::kQueue) {

@@ -63,6 +63,9 @@ struct LiveAttempt {
 // Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation.
 enum class Lane { kNone, kQueue, kUninspected };
 
+// Whether a class of device will do for a job: not by its constraints, or not by its memory.
+enum class Suits { kNo, kTooSmall, kYes };
+
 struct Job {
   JobRow row;
   JobStatus status;
@@ -70,6 +73,7 @@ struct Job {
   Demand demand;                             // what `row` asks of devices
   Lane lane = Lane::kNone;                   // where it waits
   Queue::Length longest_run;                 // of a queued job (run_length.h)
+  mutable std::vector<Suits> suits;          // by class, of `demand`: found when first asked for
   int64_t failed_inspections = 0;            // nobody looked
   std::set<std::string> hosts_that_refused;  // that can't read its model or data
   std::string refusal;                       // of the first of them

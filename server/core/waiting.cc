@@ -25,6 +25,12 @@ bool HasRoom(const Demand& demand, const placement::DeviceClass& device_class) {
   return device_class.memory_bytes == 0 || need <= device_class.memory_bytes;
 }
 
+Suits FindSuits(const Job& job, const placement::DeviceClass& device_class) {
+  std::string reason;
+  if (!job::MeetsConstraints(job.row.spec, Example(device_class), &reason)) return Suits::kNo;
+  return HasRoom(job.demand, device_class) ? Suits::kYes : Suits::kTooSmall;
+}
+
 std::string Devices(int64_t count) {
   return std::to_string(count) + (count == 1 ? " device" : " devices");
 }
@@ -204,12 +210,12 @@ std::vector<ClassId> WantedClasses(const State& state, const Job& job) {
 std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
   std::vector<ClassId> usable, roomy;
   const std::vector<FreeDevices::Pool>& pools = state.free.pools();
+  while (job.suits.size() < pools.size())
+    job.suits.push_back(FindSuits(job, pools[job.suits.size()].device_class));
   for (size_t id = 0; id < pools.size(); ++id) {
-    if (pools[id].total < job.row.spec.devices) continue;
-    std::string reason;
-    if (!job::MeetsConstraints(job.row.spec, Example(pools[id].device_class), &reason)) continue;
+    if (pools[id].total < job.row.spec.devices || job.suits[id] == Suits::kNo) continue;
     usable.push_back(static_cast<ClassId>(id));
-    if (HasRoom(job.demand, pools[id].device_class)) roomy.push_back(static_cast<ClassId>(id));
+    if (job.suits[id] == Suits::kYes) roomy.push_back(static_cast<ClassId>(id));
   }
   return roomy.empty() ? usable : roomy;
 }
