@@ -15,6 +15,7 @@ from cluster import ALPACA, BIN, TINY, TOP, ClusterTest, endless_job, tiny_job
 from oracle_test import oracle_python
 
 PACKAGE = BIN.parent / "python"
+README = TOP / "README.md"
 NOTEBOOK = TOP / "deploy" / "notebooks" / "first-lab.ipynb"
 
 
@@ -125,6 +126,14 @@ class PythonClient(Client, ClusterTest):
             answer["warned"], ["tiny (j1) has no points of 'los': did you mean 'loss'?"]
         )
         self.assertEqual(answer["points"], 0)
+
+    def test_the_lines_of_the_readme_run(self):
+        code = re.search(r"^```python\n(.*?)^```", README.read_text("utf-8"), re.S | re.M).group(1)
+        job = tiny_job(name="job", data__val_split_fraction=0.2, train__global_batch_size=8)
+        self.write_job(job)
+        self.assertEqual(self.run_job(job)[0], 0)
+        _, answer = self.do("readme", folder=str(self.dir), code=code)
+        self.assertEqual(answer, {"outcome": "SUCCEEDED", "micro": 8})
 
     def test_the_notebook_of_the_first_lab_runs_in_a_kernel(self):
         blank = json.loads(NOTEBOOK.read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@
     site.compare([job, "j1"])
 
 It speaks to the coordinator as the program trainctl does. It needs grpcio, protobuf and pandas, and
-matplotlib for plots: pip install "trainctl[notebook]".
+matplotlib for plots: the wheel's extra "notebook".
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def _import(module: str) -> Any:
         if (error.name or "").split(".")[0] not in _NEEDED:
             raise
         raise ModuleNotFoundError(
-            f'no module {error.name}: pip install "trainctl[notebook]"', name=error.name
+            f"no module {error.name}: pip install grpcio protobuf pandas matplotlib",
+            name=error.name,
         ) from None
 
 

@@ -66,7 +66,7 @@ def plot(
         from matplotlib import pyplot
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            'plots need matplotlib: pip install "trainctl[notebook]"', name="matplotlib"
+            "plots need matplotlib: pip install matplotlib", name="matplotlib"
         ) from None
     if ax is None:
         ax = pyplot.subplots()[1]
