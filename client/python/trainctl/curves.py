@@ -83,6 +83,7 @@ def plot(
             label = f"{job.name} ({job.id})" + (f", rank {rank}" if len(curves) > 1 else "")
             ax.plot(x, largest["value"], label=label)
     ax.set_xlabel("seconds" if over_time else "step")
+    ax.locator_params(axis="x", integer=not over_time)
     ax.set_ylabel(metric)
     if log:
         ax.set_yscale("log")

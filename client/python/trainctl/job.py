@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from . import text
 from .api import Api
 from .comparison import Comparison
 from .curves import plot, read_metrics
@@ -92,11 +93,11 @@ class Job:
         written: dict[int, bytes] = {}
         for chunk in self._api.logs(request):
             written[chunk.rank] = written.get(chunk.rank, b"") + chunk.data
-        texts = {rank: data.decode(errors="replace") for rank, data in sorted(written.items())}
-        if len(texts) <= 1:
-            return "".join(texts.values())
+        words = {rank: data.decode(errors="replace") for rank, data in sorted(written.items())}
+        if len(words) <= 1:
+            return "".join(words.values())
         return "".join(
-            f"[{rank}] {line}\n" for rank, text in texts.items() for line in text.splitlines()
+            f"[{rank}] {line}\n" for rank, said in words.items() for line in said.splitlines()
         )
 
     def metrics(self, *names: str, rank: int | None = None) -> pd.DataFrame:
@@ -134,7 +135,8 @@ class JobList(list[Job]):
         return pd.DataFrame([_row(job.view) for job in self])
 
     def _repr_html_(self) -> str:
-        return self.frame().to_html(index=False, na_rep="", float_format="{:.4g}".format)
+        frame = pd.DataFrame([_cells(job.view) for job in self])
+        return frame.to_html(index=False, justify="left")
 
 
 class Group:
@@ -217,6 +219,22 @@ def _follow(api: Api, word: str, timeout: float | None, progress: bool) -> dict[
     if not views or any(view.state != "FINISHED" for view in views.values()):
         raise TimeoutError(f"{word} has not ended after {timeout} s, and goes on")
     return views
+
+
+def _cells(view: pb.JobView) -> dict[str, str]:
+    """As people read them."""
+    peak = view.peak_allocated_bytes
+    return {
+        "job": f"{view.name} ({view.id})",
+        "state": view.outcome or view.state,
+        "step": f"{view.step:,}/{view.steps:,}" if view.steps else "",
+        "loss": text.number(view.loss) if view.HasField("loss") else "",
+        "tokens/s": (
+            text.number(view.tokens_per_second) if view.HasField("tokens_per_second") else ""
+        ),
+        "peak": text.size(peak) if peak else "",
+        "why": view.reason or ("" if view.outcome == "SUCCEEDED" else view.message),
+    }
 
 
 def _row(view: pb.JobView) -> dict[str, object]:

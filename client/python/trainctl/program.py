@@ -34,14 +34,16 @@ def find() -> str:
     raise Error("the program trainctl is not found: put its folder into PATH or TRAINCTL_BIN_DIR")
 
 
-def output_of(*arguments: str, stdin: str = "", accepted: tuple[int, ...] = (0,)) -> str:
-    """What the program prints. What it notes besides goes to stderr."""
+def output_of(
+    *arguments: str, stdin: str = "", accepted: tuple[int, ...] = (0,), notes: bool = True
+) -> str:
+    """What the program prints. What it notes besides goes to stderr, where that is wanted."""
     done = subprocess.run([find(), *arguments], input=stdin, capture_output=True, text=True)
     said = done.stderr.strip()
     if done.returncode not in accepted:
         words = said or f"trainctl ended with status {done.returncode}"
         raise _EXCEPTIONS.get(done.returncode, Error)(words.removeprefix("trainctl: "))
-    if said:
+    if said and notes:
         print(said, file=sys.stderr)
     return done.stdout
 

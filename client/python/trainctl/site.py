@@ -63,8 +63,13 @@ class Site:
     ) -> list[dict[str, Any]]:
         """What would happen: of each job the record that submit --dry-run -o json has of it."""
         arguments, stdin = program.submit_arguments(self.server, job, overrides)
+        # Each record has its notes.
         text = program.output_of(
-            *arguments, "--dry-run", stdin=stdin, accepted=(0, program.WOULD_NOT_RUN)
+            *arguments,
+            "--dry-run",
+            stdin=stdin,
+            accepted=(0, program.WOULD_NOT_RUN),
+            notes=False,
         )
         records: list[dict[str, Any]] = json.loads(text)["jobs"]
         return records
