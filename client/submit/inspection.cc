@@ -90,12 +90,12 @@ base::Result<job::Inspection> Inspector::AskWorker(const job::JobSpec& job) {
 base::Result<job::Inspection> Inspector::AskLocally(const job::JobSpec& job) {
   const Surroundings& surroundings = context_.surroundings;
   const base::Result<ProgramOutput> output = surroundings.run(
-      {surroundings.program_directory + "/trainrank", "--inspect"}, job::ToJson(job));
+      {surroundings.program_directory + "/trainworker", "--inspect"}, job::ToJson(job));
   if (!output.ok())
     return base::Error{base::Code::kUnavailable,
-                       "no coordinator answers, and there is no trainrank beside this binary"};
+                       "no coordinator answers, and there is no trainworker beside this binary"};
   if (output->exit_code != 0) {
-    return base::Error{base::Code::kInvalid, "trainrank --inspect ended with exit code " +
+    return base::Error{base::Code::kInvalid, "trainworker --inspect ended with exit code " +
                                                  std::to_string(output->exit_code)};
   }
   return job::InspectionFromJson(output->out);

@@ -16,8 +16,8 @@ namespace trainctl::client {
 Site AskSite(Context& context);
 
 // Asks once for all jobs that have model and data in common, as the experiments of a lab mostly
-// have: a worker through the coordinator, or, where none answers, the trainrank beside this binary.
-// Not thread-safe.
+// have: a worker through the coordinator, or, where none answers, the trainworker beside this
+// binary. Not thread-safe.
 class Inspector {
  public:
   Inspector(Context& context, bool coordinator_answers)

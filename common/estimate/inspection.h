@@ -24,7 +24,7 @@ struct ShownRow {
   std::vector<RowPiece> pieces;  // in the row's order; the first of many
 };
 
-// What `trainrank --inspect` prints (memory_estimate.h has its JSON), before anything runs.
+// What `trainworker --inspect` prints (memory_estimate.h has its JSON), before anything runs.
 struct Inspection {
   ModelShape model;
   int64_t rows = 0;                    // of the data file, after max_rows

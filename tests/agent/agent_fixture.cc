@@ -70,6 +70,7 @@ AgentFixture::AgentFixture() {
   options_.launch_rest = std::chrono::milliseconds(20);
   options_.directory = folder_.path() + "/worker";
   options_.rank_program = checkout::TestProgram("fake_trainrank");
+  options_.inspection_program = checkout::TestProgram("fake_trainrank");
   options_.shim_program = checkout::Program("trainshim");
   options_.environment = {"PATH=/usr/bin:/bin", "AGENT_TEST=passed on"};
   options_.uplink.coordinator_file = folder_.path() + "/coordinator.addr";

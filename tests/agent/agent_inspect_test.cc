@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 
+#include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
 #include "common/rank/rank_json.h"
 #include "tests/agent/agent_fixture.h"
+#include "tests/checkout.h"
 
 namespace trainctl::tests {
 namespace {
@@ -21,6 +23,13 @@ class AgentInspectTest : public AgentFixture {
     return coordinator_.told().inspections.back();
   }
 
+  static std::string TinyJob(const std::string& data) {
+    job::JobSpec job = job::RankPlanFromJson(Plan("exit 0"))->job;
+    job.model.path = checkout::File("deploy/models/tiny");
+    job.data.path = checkout::File(data);
+    return job::ToJson(job);
+  }
+
   static std::string Job(const std::string& script) {
     return job::ToJson(job::RankPlanFromJson(Plan(script))->job);
   }
@@ -32,6 +41,26 @@ TEST_F(AgentInspectTest, AnswersWhatTheProgramPrints) {
   EXPECT_EQ(result.request_id(), "r1");
   EXPECT_EQ(result.inspection_json(), "{\"rows\": 3}\n");
   EXPECT_EQ(result.error(), "");
+}
+
+// The real program's answers, decoded as the coordinator does.
+TEST_F(AgentInspectTest, TheRealProgramSaysWhatModelAndDataHold) {
+  options_.inspection_program = checkout::Program("trainworker");
+  StartAgent();
+  const auto result = Ask(TinyJob("deploy/data/alpaca.json"));
+  EXPECT_EQ(result.error(), "");
+  const auto inspection = job::InspectionFromJson(result.inspection_json());
+  ASSERT_TRUE(inspection) << inspection.error().message;
+  EXPECT_EQ(inspection->model.layers, 4);
+  EXPECT_GT(inspection->rows, 0);
+}
+
+TEST_F(AgentInspectTest, TheRealProgramTellsTheJobsFault) {
+  options_.inspection_program = checkout::Program("trainworker");
+  StartAgent();
+  const auto result = Ask(TinyJob("deploy/data/missing.json"));
+  EXPECT_THAT(result.error(), HasSubstr("deploy/data/missing.json"));
+  EXPECT_FALSE(result.unavailable());
 }
 
 TEST_F(AgentInspectTest, TellsTheJobsFault) {
@@ -56,9 +85,9 @@ TEST_F(AgentInspectTest, EndsAProgramThatTakesTooLong) {
 }
 
 TEST_F(AgentInspectTest, TellsThatThereIsNoProgram) {
-  options_.rank_program = "/no/such/trainrank";
+  options_.inspection_program = "/no/such/trainworker";
   StartAgent();
-  EXPECT_THAT(Ask(Job("exit 0")).error(), HasSubstr("/no/such/trainrank"));
+  EXPECT_THAT(Ask(Job("exit 0")).error(), HasSubstr("/no/such/trainworker"));
 }
 
 TEST_F(AgentInspectTest, WorksWhileARankRuns) {

@@ -1,6 +1,5 @@
 // A trainrank that does what the job's "notes" say (tests/shim/rank_script.h), started as the real
-// one is. With --inspect, what the job's notes say is done with the standard streams: "print …" is
-// its answer.
+// one is. With --inspect it stands for trainworker, and "print …" in the notes is its answer.
 #include <iostream>
 #include <iterator>
 #include <string>

@@ -55,14 +55,15 @@ TEST(WorkerOptions, SlotsShareTheCoresAndTheMemoryOfTheirHost) {
 
 TEST(WorkerOptions, ProbeAndHelpNeedNothingElse) {
   EXPECT_EQ(ParseOptions({"--probe"})->task, Options::Task::kProbe);
+  EXPECT_EQ(ParseOptions({"--inspect"})->task, Options::Task::kInspect);
   EXPECT_EQ(ParseOptions({"--help"})->task, Options::Task::kHelp);
   EXPECT_EQ(ParseOptions({"--version"})->task, Options::Task::kVersion);
 }
 
 TEST(WorkerOptions, HelpNamesEveryOption) {
-  for (const char* option :
-       {"--coordinator", "--coordinator-file", "--dir", "--device", "--slots", "--threads",
-        "--memory", "--name", "--data-interface", "--rank-program", "--shim-program", "--probe"}) {
+  for (const char* option : {"--coordinator", "--coordinator-file", "--dir", "--device", "--slots",
+                             "--threads", "--memory", "--name", "--data-interface",
+                             "--rank-program", "--shim-program", "--probe", "--inspect"}) {
     EXPECT_THAT(Help(), HasSubstr(option));
   }
 }

@@ -300,7 +300,7 @@ TEST_F(SubmitTest, DryRunWorksWithoutACoordinator) {
 
 TEST_F(SubmitTest, WithoutACoordinatorTheRankBesideTrainctlInspects) {
   surroundings_.environment_server = "";
-  programs_["/bin/trainrank"] = {.out = job::ToJson(SmallModel(100)) + "\n"};
+  programs_["/bin/trainworker"] = {.out = job::ToJson(SmallModel(100)) + "\n"};
   const Ended ended = Trainctl({"submit", File("tiny.json", kJob), "--dry-run"});
   EXPECT_NE(ended.out.find("11 optimizer steps"), std::string::npos) << ended.out;
   EXPECT_EQ(job::FromJson(program_input_)->name, "tiny");

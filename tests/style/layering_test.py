@@ -92,7 +92,7 @@ ROOMS = {
     ),
     "worker/shim": (["common/base"], []),
     "worker/agent": (
-        ["common/base", "common/job", "common/rank", "common/wire", "proto", "worker/shim"],
+        VALUES + ["common/wire", "proto", "worker/shim", "worker/rank/data"],
         ["gRPC", "Protobuf", "Asio", "nlohmann", "spdlog"],
     ),
     "worker/rank/files": (VALUES, ["nlohmann", "yaml-cpp"]),

@@ -41,9 +41,9 @@ Agent::Agent(boost::asio::io_context& io, const base::Clock& clock, AgentOptions
       device_watch_(device, clock),
       launch_ability_(options_.directory, clock,
                       std::chrono::microseconds(options_.launch_rest).count()),
-      inspections_(
-          io, {options_.rank_program, WithVariables(options_.environment, device.Environment()),
-               options_.inspect_timeout}),
+      inspections_(io, {options_.inspection_program,
+                        WithVariables(options_.environment, device.Environment()),
+                        options_.inspect_timeout}),
       artifact_reader_(io),
       tick_timer_(io),
       settle_timer_(io),

@@ -32,12 +32,13 @@ class ArtifactAsk;
 namespace trainctl::agent {
 
 struct AgentOptions {
-  std::string name;          // stable: "host/0"
-  std::string host;          //
-  std::string incarnation;   // of this process: random
-  std::string directory;     // the worker's own; ranks/ in it holds the ranks' folders
-  std::string rank_program;  // trainrank
-  std::string shim_program;  // trainshim
+  std::string name;                // stable: "host/0"
+  std::string host;                //
+  std::string incarnation;         // of this process: random
+  std::string directory;           // the worker's own; ranks/ in it holds the ranks' folders
+  std::string rank_program;        // trainrank
+  std::string shim_program;        // trainshim
+  std::string inspection_program;  // trainworker: this program
   std::vector<std::string> shim_arguments;
   std::string data_interface;  // the address that other ranks reach this host by; empty: that
                                // towards the coordinator

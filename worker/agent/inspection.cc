@@ -73,7 +73,7 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
     base::Result<Pipe> in = MakePipe(), out = MakePipe(), err = MakePipe();
     if (!in || !out || !err)
       return base::Error{base::Code::kUnavailable, "no pipe can be made: too many open files"};
-    const base::Result<pid_t> pid = Spawn({.arguments = {options.rank_program, "--inspect"},
+    const base::Result<pid_t> pid = Spawn({.arguments = {options.program, "--inspect"},
                                            .environment = options.environment,
                                            .input_fd = in->read.get(),
                                            .output_fd = out->write.get(),
@@ -137,13 +137,13 @@ class Inspections::Run : public std::enable_shared_from_this<Run> {
       return Finish(base::Error{base::Code::kInvalid, said});
     const std::string why = said.empty() ? "" : ": " + said;
     Finish(base::Error{base::Code::kUnavailable,
-                       "trainrank --inspect ended with " + HowItEnded(status) + why});
+                       "trainworker --inspect ended with " + HowItEnded(status) + why});
   }
 
   void TimeOut() {
     if (answer_)
-      Finish(
-          base::Error{base::Code::kUnavailable, "trainrank --inspect took too long and was ended"});
+      Finish(base::Error{base::Code::kUnavailable,
+                         "trainworker --inspect took too long and was ended"});
   }
 
   void Finish(base::Result<std::string> result) {

@@ -1,4 +1,4 @@
-// Answers the coordinator's Inspect: what shape a job's model and data have, as `trainrank
+// Answers the coordinator's Inspect: what shape a job's model and data have, as `trainworker
 // --inspect` finds it. The program gets the job as JSON on stdin and answers JSON on stdout; exit
 // status 2 means that the job is at fault, and stderr says how. Runs on the io_context's thread,
 // which never waits for a program: one that a mount holds in the kernel, past its SIGKILL, is left
@@ -20,7 +20,7 @@
 namespace trainctl::agent {
 
 struct InspectionOptions {
-  std::string rank_program;
+  std::string program;  // trainworker
   std::vector<std::string> environment;
   std::chrono::milliseconds timeout{60'000};
 };

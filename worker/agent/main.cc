@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <random>
@@ -13,6 +14,7 @@
 #include "common/base/random_name.h"
 #include "common/base/version.h"
 #include "worker/agent/agent.h"
+#include "worker/agent/inspect_job.h"
 #include "worker/agent/options.h"
 #include "worker/agent/patient_gpu_library.h"
 #include "worker/agent/probe.h"
@@ -21,6 +23,11 @@ extern char** environ;
 
 namespace trainctl::agent {
 namespace {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 std::string HostName() {
   char name[256] = "localhost";
@@ -50,6 +57,7 @@ AgentOptions MakeAgentOptions(const Options& options) {
   made.directory = std::filesystem::absolute(options.directory).lexically_normal().string();
   made.rank_program = options.rank_program.empty() ? beside + "/trainrank" : options.rank_program;
   made.shim_program = options.shim_program.empty() ? beside + "/trainshim" : options.shim_program;
+  made.inspection_program = beside + "/trainworker";
   made.data_interface = options.data_interface;
   made.host_cpus = ReadHostCpus();
   for (char** entry = environ; *entry; ++entry) made.environment.emplace_back(*entry);
@@ -99,6 +107,9 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Task::kProbe:
       std::cout << Probe(ReadHostFacts(), OpenPatiently(OpenNvml));
       return 0;
+    case Options::Task::kInspect:
+      return InspectJob(std::cin, data::CacheFoldersOf(data::ReadCacheEnvironment(Variable)),
+                        std::cout, std::cerr);
     case Options::Task::kWork: break;
   }
   return Work(*options);

@@ -95,6 +95,7 @@ base::Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
     if (name == "--help" || name == "-h") return Options{.task = Options::Task::kHelp};
     if (name == "--version") return Options{.task = Options::Task::kVersion};
     if (name == "--probe") return Options{.task = Options::Task::kProbe};
+    if (name == "--inspect") return Options{.task = Options::Task::kInspect};
     const size_t equals = name.find('=');
     const bool has_value = equals != std::string::npos || at + 1 < arguments.size();
     if (!name.starts_with("--") || !has_value)
@@ -124,6 +125,7 @@ std::string Help() {
   trainworker --coordinator 127.0.0.1:7070 --dir /var/lib/trainctl/worker-0 --device cuda:0
   trainworker --coordinator-file run/coordinator.addr --dir run/worker-1 --device cpu:1 --slots 2
   trainworker --probe            what this host has, and whether it is fit, as JSON (trainctl doctor shows it)
+  trainworker --inspect < JOB    what model and data hold, as JSON; exit 2: the job is at fault
 
 Usage: trainworker (--coordinator HOST:PORT | --coordinator-file FILE) --dir DIR [options]
 
@@ -141,7 +143,7 @@ Options
   --data-interface ADDRESS  by which other ranks reach this host (that towards the coordinator)
   --rank-program PATH       trainrank (beside this program)
   --shim-program PATH       trainshim (beside this program)
-  --probe, --help, --version
+  --probe, --inspect, --help, --version
 
 Exit status: 0 after SIGTERM or SIGINT, 1 when the device or DIR can't be used, 2 for a wrong command line, 3 when another worker has its name.
 )";

@@ -12,7 +12,7 @@
 namespace trainctl::agent {
 
 struct Options {
-  enum class Task { kWork, kProbe, kHelp, kVersion };
+  enum class Task { kWork, kProbe, kInspect, kHelp, kVersion };
 
   Task task = Task::kWork;
   std::string coordinator;  // host:port; or empty, and

@@ -1,5 +1,4 @@
-// trainrank: one rank of one attempt of one job. Started by trainshim; by hand for --inspect and
-// --version.
+// trainrank: one rank of one attempt of one job. Started by trainshim; by hand for --version.
 #include <sched.h>
 #include <torch/headeronly/version.h>
 
@@ -19,7 +18,7 @@
 #include "common/rank/cpu_list.h"
 #include "common/rank/rank_json.h"
 #include "worker/rank/comm/nccl_version.h"
-#include "worker/rank/data/inspect.h"
+#include "worker/rank/data/cache_folders.h"
 #include "worker/rank/train/run_rank.h"
 
 namespace {
@@ -33,7 +32,6 @@ constexpr int64_t kMaxPlanBytes = 4 << 20;
 constexpr const char* kHelp =
     R"(trainrank: one rank of a training job. trainshim starts it; by hand:
 
-  trainrank --inspect < job.json      what model and data hold, as JSON (exit 2: the job names something that is not usable)
   trainrank --plan plan.json          run a rank whose world size is 1, without a worker: messages go to stdout
   trainrank --version
 
@@ -41,7 +39,6 @@ options
   --plan FILE           what to run (common/rank/rank_plan.h)
   --messages-fd N       where messages to the worker go (default 1)
   --commands-fd N       where the worker's commands come from (default: none)
-  --inspect             read a job from standard input, print its inspection
   --version, --help
 )";
 
@@ -49,7 +46,7 @@ struct Arguments {
   std::string plan;
   int messages_fd = 1;
   int commands_fd = -1;
-  bool inspect = false, version = false, help = false;
+  bool version = false, help = false;
 };
 
 std::optional<Arguments> Parse(int argc, char** argv) {
@@ -57,9 +54,7 @@ std::optional<Arguments> Parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     const bool has_value = i + 1 < argc;
-    if (option == "--inspect") {
-      arguments.inspect = true;
-    } else if (option == "--version") {
+    if (option == "--version") {
       arguments.version = true;
     } else if (option == "--help" || option == "-h") {
       arguments.help = true;
@@ -87,23 +82,6 @@ int Fail(const base::Error& error) {
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-data::CacheFolders UsersCacheFolders() {
-  return data::CacheFoldersOf({.hf_hub_cache = Variable("HF_HUB_CACHE"),
-                               .hf_home = Variable("HF_HOME"),
-                               .xdg_cache_home = Variable("XDG_CACHE_HOME"),
-                               .home = Variable("HOME")});
-}
-
-int Inspect() {
-  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-  const base::Result<job::JobSpec> spec = job::FromJson(text);
-  if (!spec) return Fail(spec.error());
-  const base::Result<job::Inspection> inspection = data::Inspect(*spec, UsersCacheFolders());
-  if (!inspection) return Fail(inspection.error());
-  std::cout << job::ToJson(*inspection) << '\n';
-  return 0;
 }
 
 // What LibTorch and CUDA read from the environment at their first use; what is set already stands.
@@ -149,7 +127,8 @@ int RunPlan(const Arguments& arguments) {
   {
     train::Reporter reporter(arguments.messages_fd, clock,
                              plan->rank);  // its end writes all that is pending
-    outcome = train::RunRank(*plan, commands, reporter, clock, UsersCacheFolders());
+    outcome = train::RunRank(*plan, commands, reporter, clock,
+                             data::CacheFoldersOf(data::ReadCacheEnvironment(Variable)));
     reporter.Send(outcome);
   }
   if (!outcome.message.empty())
@@ -176,7 +155,6 @@ int main(int argc, char** argv) {
               << TORCH_VERSION << ", NCCL " << comm::NcclVersion() << '\n';
     return 0;
   }
-  if (arguments->inspect) return Inspect();
   if (!arguments->plan.empty()) return RunPlan(*arguments);
   std::cerr << kHelp;
   return kUsage;

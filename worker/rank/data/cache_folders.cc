@@ -13,6 +13,13 @@ std::string HubFolderOf(const CacheEnvironment& environment, const std::string& 
 
 }  // namespace
 
+CacheEnvironment ReadCacheEnvironment(const std::function<std::string(const char*)>& variable) {
+  return {.hf_hub_cache = variable("HF_HUB_CACHE"),
+          .hf_home = variable("HF_HOME"),
+          .xdg_cache_home = variable("XDG_CACHE_HOME"),
+          .home = variable("HOME")};
+}
+
 CacheFolders CacheFoldersOf(const CacheEnvironment& environment) {
   std::string cache;
   if (IsAbsolute(environment.xdg_cache_home))

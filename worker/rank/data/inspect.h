@@ -1,4 +1,4 @@
-// What model and data of a job hold, before anything runs: the answer of `trainrank --inspect`.
+// What model and data of a job hold, before anything runs: the answer of `trainworker --inspect`.
 #pragma once
 
 #include <string>

@@ -1,0 +1,16 @@
+// `trainworker --inspect`: what model and data of a job hold, before anything runs. A process of
+// its own, without LibTorch: a file that crashes or holds it harms no rank, and it starts at once.
+#pragma once
+
+#include <iosfwd>
+
+#include "worker/rank/data/cache_folders.h"
+
+namespace trainctl::agent {
+
+// Reads a job from in, and writes its inspection to out as JSON. Returns the exit status: 2 if the
+// job names something that is not usable, 1 for other failures. Then errors says what is wrong.
+int InspectJob(std::istream& in, const data::CacheFolders& caches, std::ostream& out,
+               std::ostream& errors);
+
+}  // namespace trainctl::agent
