@@ -147,28 +147,39 @@ function(trainctl_test name)
   endif()
 endfunction()
 
-# trainctl_python_tests(FILE [SERIAL] [TIMEOUT s]): a file of Python's unittest; each of its tests
-# is a CTest entry <room>.<class>.<test>. A test that skips itself is shown as skipped, with the
-# reason. Tests find the programs by TRAINCTL_BIN_DIR in their environment.
+# trainctl_python_tests(FILE [SERIAL] [WHOLE] [TIMEOUT s]): a file of Python's unittest; each of its
+# tests is a CTest entry <room>.<class>.<test>. WHOLE makes each class one entry, where setUpClass
+# takes long. An entry that skips itself is shown as skipped, with the reason. Tests find the
+# programs by TRAINCTL_BIN_DIR in their environment.
 function(trainctl_python_tests file)
-  cmake_parse_arguments(TEST "SERIAL" "TIMEOUT" "" ${ARGN})
+  cmake_parse_arguments(TEST "SERIAL;WHOLE" "TIMEOUT" "" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(STRINGS ${file} lines REGEX "^class [A-Za-z]+|^    def test_")
+  set(tests "")
   foreach(line ${lines})
     if(line MATCHES "^class ([A-Za-z]+)")
       set(class ${CMAKE_MATCH_1})
+    elseif(TEST_WHOLE)
+      list(APPEND tests ${class})
     elseif(line MATCHES "def (test_[a-z0-9_]+)")
-      set(test ${class}.${CMAKE_MATCH_1})
-      add_test(NAME ${room}.${test}
-        COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/${file} -v ${test})
-      set_tests_properties(${room}.${test} PROPERTIES
-        LABELS ${room} TIMEOUT ${TEST_TIMEOUT} SKIP_REGULAR_EXPRESSION "OK .skipped="
-        ENVIRONMENT "TRAINCTL_BIN_DIR=${CMAKE_BINARY_DIR}/bin" RUN_SERIAL "${TEST_SERIAL}")
+      list(APPEND tests ${class}.${CMAKE_MATCH_1})
     endif()
+  endforeach()
+  list(REMOVE_DUPLICATES tests)
+  set(skipped "OK .skipped=")
+  if(TEST_WHOLE)
+    set(skipped "Ran 0 tests")
+  endif()
+  foreach(test ${tests})
+    add_test(NAME ${room}.${test}
+      COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/${file} -v ${test})
+    set_tests_properties(${room}.${test} PROPERTIES
+      LABELS ${room} TIMEOUT ${TEST_TIMEOUT} SKIP_REGULAR_EXPRESSION "${skipped}"
+      ENVIRONMENT "TRAINCTL_BIN_DIR=${CMAKE_BINARY_DIR}/bin" RUN_SERIAL "${TEST_SERIAL}")
   endforeach()
 endfunction()
 
