@@ -40,6 +40,27 @@ class Local(ClusterTest):
         self.assertEqual((self.dir / "coordinator.addr").read_text(), address)
         self.assertEqual(len(self.processes()), 3)
 
+    def test_up_writes_an_address_again_that_was_lost(self):
+        path = self.dir / "coordinator.addr"
+        address = path.read_text()
+        before = self.processes()
+        for lose in (path.unlink, lambda: path.write_text(""), lambda: path.write_text("x:y:1\n")):
+            lose()
+            self.up()
+            self.assertEqual(path.read_text(), address)
+        path.write_text("127.0.0.1:1\n")  # nobody's
+        self.up()
+        self.assertEqual(path.read_text(), address)
+        self.assertEqual(set(self.processes()), set(before))
+
+    def test_down_leaves_no_address_and_up_takes_the_port_again(self):
+        path = self.dir / "coordinator.addr"
+        address = path.read_text()
+        self.assertEqual(self.local("down").returncode, 0)
+        self.assertFalse(path.exists())
+        self.up()
+        self.assertEqual(path.read_text(), address)
+
     def test_down_ends_running_jobs_and_leaves_no_process(self):
         job_id = self.submit(endless_job(devices=2))
         self.wait_for_step(job_id, 1)
