@@ -11,13 +11,14 @@
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
 #include "tests/job/deployed_model.h"
+#include "tests/job/gib.h"
 
 namespace trainctl::advice {
 namespace {
 
-using ::testing::HasSubstr;
+using job::kGiB;
 
-constexpr int64_t kGiB = int64_t{1} << 30;
+using ::testing::HasSubstr;
 
 constexpr char kFile[] = R"({"version": 1, "name": "seven", "model": {"path": "/m"},
   "data": {"path": "/d", "val_split_fraction": 0.05}, "precision": "bf16-true",

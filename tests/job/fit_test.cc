@@ -8,6 +8,7 @@
 #include "common/estimate/fitting_settings.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/job/check_job.h"
+#include "tests/job/gib.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
@@ -18,8 +19,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using tiny_llama::TinyLlama;
-
-constexpr int64_t kGiB = int64_t{1} << 30;
 
 std::vector<SiteDevice> Gpus(std::initializer_list<int64_t> sizes_gib) {
   std::vector<SiteDevice> devices;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/estimate/fit.h"
+#include "tests/job/gib.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
@@ -10,8 +11,6 @@ namespace trainctl::job {
 namespace {
 
 using tiny_llama::TinyLlama;
-
-constexpr int64_t kGiB = int64_t{1} << 30;
 
 JobSpec Accumulating() {
   JobSpec job = SmallestJob();

@@ -6,6 +6,7 @@
 #include "common/estimate/fit.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/job/batch.h"
+#include "tests/job/gib.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
@@ -14,8 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 using tiny_llama::TinyLlama;
-
-constexpr int64_t kGiB = int64_t{1} << 30;
 
 std::vector<SiteDevice> Gpus(size_t count, int64_t gib) {
   return std::vector<SiteDevice>(count, {DeviceKind::kCuda, "n", "GPU", gib * kGiB, "9.0"});

@@ -6,12 +6,12 @@
 
 #include "common/estimate/memory_estimate.h"
 #include "tests/job/deployed_model.h"
+#include "tests/job/gib.h"
 #include "tests/job/valid_job.h"
 
 namespace trainctl::job {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr int64_t k80GB = 80'000'000'000;
 constexpr int64_t k64GiB = int64_t{64} << 30;
 
@@ -118,7 +118,7 @@ TEST_P(RecipeEstimates, OutcomeUnderTheLabsLimitWithBothEngines) {
     const int64_t peak =
         EstimateMemory(job, ModelOf(recipe.model), DeviceKind::kCuda).peak_allocated;
     EXPECT_EQ(peak <= recipe.limit, recipe.fits)
-        << "predicted " << static_cast<double>(peak) / kGiB << " GiB";
+        << "predicted " << static_cast<double>(peak) / static_cast<double>(kGiB) << " GiB";
     EXPECT_TRUE(recipe.lab != Lab::kRan || peak <= recipe.limit) << "it ran in the lab";
   }
 }
