@@ -9,6 +9,8 @@ Run it on the folder that deploy/example_model makes:
 A list of {"kind", "post_processor", "tokenizer_config", "strings", "ids"}: the tokenizer of
 tests/baselines/tokenizers/<kind> with that post-processor, beside that tokenizer_config.json;
 kind "" is the example model's, as it is. Strings are numbers of lines of strings.json, from 0.
+Kind "gpt2" has no post-processor. "vocabulary" lists what is added to its vocab.json, as OPT has it
+at its beginning, and "files" the texts of further files.
 """
 
 import json
@@ -65,6 +67,42 @@ def cases():
         yield "sentencepiece", None, {**config, "add_bos_token": add}
 
 
+OPT_TOKENS = ["<s>", "<pad>", "</s>", "<unk>", "<tool>"]
+
+
+def opt_cases():
+    """(tokenizer_config.json, other files)"""
+
+    def token(content, **options):
+        fields = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": True}
+        return {"__type": "AddedToken", "content": content, **fields, **options}
+
+    end = token("</s>")
+    roles = {"bos_token": end, "eos_token": end, "unk_token": end, "pad_token": "<pad>"}
+    opt = {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "errors": "replace"}
+    yield {**opt, **roles}, {}
+    yield {**opt, **roles, "add_bos_token": False}, {}
+    yield {**opt, **roles, "add_prefix_space": True}, {}
+    yield {**opt, **roles}, {"added_tokens.json": {"<tool>": 1504}}
+    yield {**opt, **roles, "pad_token": token("<pad>", lstrip=True, rstrip=True)}, {}
+    yield {"tokenizer_class": "GPT2Tokenizer"}, {"special_tokens_map.json": roles}
+    yield {"tokenizer_class": "GPT2Tokenizer"}, {}
+
+
+def opt_ids(config, files, strings):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        vocabulary = json.loads((FOLDER / "gpt2" / "vocab.json").read_text(encoding="utf-8"))
+        vocabulary |= {token: len(vocabulary) + i for i, token in enumerate(OPT_TOKENS)}
+        (folder / "vocab.json").write_text(json.dumps(vocabulary))
+        shutil.copy(FOLDER / "gpt2" / "merges.txt", folder)
+        opt = {"model_type": "opt", "architectures": ["OPTForCausalLM"]}
+        for file, value in {"config.json": opt, "tokenizer_config.json": config, **files}.items():
+            (folder / file).write_text(json.dumps(value))
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        return [tokenizer(text)["input_ids"] for text in strings]
+
+
 def ids_of(kind, post_processor, config, strings):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -95,6 +133,19 @@ def main():
                 "tokenizer_config": config,
                 "strings": chosen,
                 "ids": ids,
+            }
+        )
+    chosen = [i for i in range(len(strings)) if any(mark in strings[i] for mark in OPT_TOKENS)]
+    chosen = sorted({*chosen[::3], *range(0, len(strings), EVERY)})
+    for config, files in opt_cases():
+        made.append(
+            {
+                "kind": "gpt2",
+                "tokenizer_config": config,
+                "files": files,
+                "vocabulary": OPT_TOKENS,
+                "strings": chosen,
+                "ids": opt_ids(config, files, [strings[i] for i in chosen]),
             }
         )
     example = transformers.AutoTokenizer.from_pretrained(sys.argv[1])

@@ -76,12 +76,30 @@ INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerBaseline,
                                          "sentencepiece", "sentencepiece_nfkc"),
                          [](const auto& kind) { return kind.param; });
 
+// GPT-2's files, with entries behind the vocabulary's own.
+void WriteGpt2(const nlohmann::json& a_case, const ScratchDirectory& directory) {
+  const std::string folder = kBaselines + "gpt2";
+  auto vocabulary =
+      nlohmann::json::parse(base::ReadFile(folder + "/vocab.json", kMaxBytes).value());
+  for (const std::string entry : a_case["vocabulary"]) {
+    const size_t id = vocabulary.size();
+    vocabulary[entry] = id;
+  }
+  directory.Write("vocab.json", vocabulary.dump());
+  std::filesystem::copy(folder + "/merges.txt", directory.path());
+  for (const auto& [name, value] : a_case["files"].items()) directory.Write(name, value.dump());
+}
+
 // The kind's files as the case has them, in the directory; of "" the example model's folder.
 std::string FolderOf(const nlohmann::json& a_case, const ScratchDirectory& directory) {
   const std::string kind = a_case["kind"];
   if (kind.empty()) return checkout::File("deploy/models/SmolLM2-135M");
   const std::string folder = kBaselines + kind;
   directory.Write("tokenizer_config.json", a_case["tokenizer_config"].dump());
+  if (kind == "gpt2") {
+    WriteGpt2(a_case, directory);
+    return directory.path();
+  }
   if (kind == "sentencepiece") {
     std::filesystem::copy(folder + "/tokenizer.model", directory.path());
     return directory.path();

@@ -59,7 +59,7 @@ base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Sourc
 // Everything that the tokens depend on. The number in front counts the changes of prompts,
 // tokenizers and the rule of bos and eos in this program.
 std::string CacheKey(const Source& source) {
-  std::string key = "2 " + source.digest;
+  std::string key = "3 " + source.digest;
   const auto add = [&](const auto& value) { key += " " + std::to_string(value); };
   add(static_cast<int>(source.data.format));
   add(source.data.chat_template ? static_cast<int>(*source.data.chat_template) : -1);
@@ -73,8 +73,9 @@ std::string CacheKey(const Source& source) {
     add(column.size());
     key += " " + name + " " + column;
   }
-  for (const char* name : {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt",
-                           "tokenizer_config.json", "chat_template.jinja"}) {
+  for (const char* name :
+       {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "tokenizer_config.json",
+        "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"}) {
     const auto file = files::MappedFile::Open(source.model_directory + "/" + name);
     key += file ? " " + files::Digest(file->bytes()) : std::string(" -");
   }

@@ -1,5 +1,6 @@
 #include "worker/rank/files/hf_directory.h"
 #include "worker/rank/files/mapped_file.h"
+#include "worker/rank/tokenizer/gpt2_files.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
@@ -19,7 +20,9 @@ TokenizerResult ParseGpt2Files(const std::string& directory) {
   if (!vocab) return vocab.error();
   auto merges = files::MappedFile::Open(directory + "/merges.txt");
   if (!merges) return merges.error();
-  return ParseVocabAndMerges(vocab->text(), merges->text(), directory);
+  auto options = ReadGpt2Options(directory);
+  if (!options) return options.error();
+  return ParseVocabAndMerges(vocab->text(), merges->text(), directory, *options);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "worker/rank/tokenizer/added_tokens.h"
 
 namespace trainctl::data {
 
@@ -71,8 +72,16 @@ base::Result<std::unique_ptr<Tokenizer>> ParseTokenizerJson(std::string_view jso
                                                             const std::string& source);
 base::Result<std::unique_ptr<Tokenizer>> ParseSentencePieceModel(std::string_view model,
                                                                  const std::string& source);
+
+// What is told of vocab.json and merges.txt beside them (gpt2_files.h).
+struct Gpt2Options {
+  bool add_prefix_space = false;
+  // The vocabulary's id counts, else the token's own. A token with neither (−1) is left out.
+  std::vector<AddedToken> tokens = {{.id = -1, .content = "<|endoftext|>", .normalized = false}};
+};
 base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vocab,
                                                              std::string_view merges,
-                                                             const std::string& source);
+                                                             const std::string& source,
+                                                             const Gpt2Options& options = {});
 
 }  // namespace trainctl::data

@@ -100,12 +100,13 @@ std::vector<AddedToken> ReadAddedTokens(const JsonObject& tokenizer, const BpeMo
   return tokens;
 }
 
-// GPT-2's one special token stands in its vocabulary, and in none of its files as special.
-std::vector<AddedToken> Gpt2AddedTokens(const BpeModel& model) {
-  const std::string end_of_text = "<|endoftext|>";
-  const int32_t id = model.IdOf(end_of_text);
-  if (id < 0) return {};
-  return {{.id = id, .content = end_of_text, .normalized = false}};
+std::vector<AddedToken> WithIds(const std::vector<AddedToken>& tokens, const BpeModel& model) {
+  std::vector<AddedToken> known;
+  for (AddedToken token : tokens) {
+    if (const int32_t id = model.IdOf(token.content); id >= 0) token.id = id;
+    if (token.id >= 0) known.push_back(std::move(token));
+  }
+  return known;
 }
 
 std::unique_ptr<Tokenizer> Assemble(TokenizerParts parts) {
@@ -160,7 +161,8 @@ base::Result<std::unique_ptr<Tokenizer>> ParseTokenizerJson(std::string_view tex
 
 base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vocab,
                                                              std::string_view merges,
-                                                             const std::string& source) {
+                                                             const std::string& source,
+                                                             const Gpt2Options& options) {
   auto document = files::ParseJsonText(vocab, source + " (vocab)");
   if (!document) return document.error();
   auto pairs = ParseMergesText(merges, source);
@@ -173,8 +175,8 @@ base::Result<std::unique_ptr<Tokenizer>> ParseVocabAndMerges(std::string_view vo
   if (fault) return *fault;
   auto model = BpeModel::Create(std::move(spec));
   if (!model) return AtModel(source, model.error());
-  std::vector<AddedToken> added_tokens = Gpt2AddedTokens(*model);
-  PreTokenizer pre_tokenizer = PreTokenizer::ByteLevel(/*add_prefix_space=*/false);
+  std::vector<AddedToken> added_tokens = WithIds(options.tokens, *model);
+  PreTokenizer pre_tokenizer = PreTokenizer::ByteLevel(options.add_prefix_space);
   return Assemble({std::move(added_tokens),
                    {},
                    std::move(pre_tokenizer),
