@@ -50,6 +50,27 @@ TEST(Weights, ShardsAreSeenAsOneSet) {
   EXPECT_EQ(Text(weights.Runs("b")[0]), "second");
 }
 
+TEST(Weights, NamesThatBeginWithDecoderAreCompleted) {
+  const ScratchDirectory scratch;
+  scratch.Write("model.safetensors", OneTensor("decoder.norm", "abc"));
+  const auto weights = WeightFiles::Open(scratch.path());
+  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  EXPECT_THAT(weights->names(), ElementsAre("model.decoder.norm"));
+  ASSERT_NE(weights->Find("model.decoder.norm"), nullptr);
+  EXPECT_EQ(weights->Find("model.decoder.norm")->name, "model.decoder.norm");
+  EXPECT_EQ(weights->Find("decoder.norm"), nullptr);
+  EXPECT_EQ(Text(weights->Runs("model.decoder.norm")[0]), "abc");
+}
+
+TEST(Weights, ANameThatStandsThereCompletedTooIsRefused) {
+  const ScratchDirectory scratch;
+  scratch.Write("s1.safetensors", OneTensor("decoder.norm", "abc"));
+  scratch.Write("s2.safetensors", OneTensor("model.decoder.norm", "abc"));
+  scratch.Write("model.safetensors.index.json", R"({"weight_map": {
+      "decoder.norm": "s1.safetensors", "model.decoder.norm": "s2.safetensors"}})");
+  EXPECT_THAT(MessageOf(scratch), HasSubstr("'model.decoder.norm' stands beside 'decoder.norm'"));
+}
+
 TEST(Weights, AMissingShardIsNamed) {
   const ScratchDirectory scratch;
   scratch.Write("model.safetensors.index.json", R"({"weight_map": {"a": "s1.safetensors"}})");

@@ -89,6 +89,7 @@ base::Result<WeightFiles> WeightFiles::Open(const std::string& directory) {
     const auto added = single ? weights.AddFile(directory + "/" + form.file)
                               : weights.AddShards(directory, directory + "/" + form.index);
     if (!added) return added.error();
+    if (auto named = weights.CompleteNames(); !named) return named.error();
     return weights;
   }
   if (!HasFile(directory, kLitGptFile)) return NoWeights(directory);
@@ -187,6 +188,19 @@ base::Status WeightFiles::AddPlace(Place place) {
     return Invalid("tensor '" + name + "' stands in '" + FileOf(old->second).path() + "' and in '" +
                    path + "'");
   names_.push_back(name);
+  return base::Ok{};
+}
+
+base::Status WeightFiles::CompleteNames() {
+  for (std::string& name : names_) {
+    if (!name.starts_with("decoder.")) continue;
+    const std::string whole = "model." + name;
+    if (FindPlace(whole) != nullptr)
+      return Invalid("tensor '" + whole + "' stands beside '" + name + "', which is the same");
+    auto place = places_.extract(name);
+    place.key() = place.mapped().info.name = name = whole;
+    places_.insert(std::move(place));
+  }
   return base::Ok{};
 }
 

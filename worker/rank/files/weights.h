@@ -3,6 +3,7 @@
 //   model.safetensors, or the shards that model.safetensors.index.json names
 //   pytorch_model.bin, or the shards that pytorch_model.bin.index.json names (torch_file.h)
 //   lit_model.pth, LitGPT's (litgpt_names.h), with the config.json or model_config.yaml beside it
+// Names that begin with "decoder.", as OPT is published, are completed to "model.decoder.".
 #pragma once
 
 #include <cstddef>
@@ -56,6 +57,7 @@ class WeightFiles {
   base::Status AddShards(const std::string& directory, const std::string& index);
   base::Status AddLitGpt(const std::string& directory);
   base::Status AddPlace(Place place);
+  base::Status CompleteNames();
   const MappedFile& FileOf(const Place& place) const;
   const Place* FindPlace(std::string_view name) const;
 
