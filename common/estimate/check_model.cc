@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/model/model_description.h"
+
 namespace trainctl::job {
 namespace {
 
@@ -16,6 +18,25 @@ void CheckHead(const JobSpec& job, const ModelShape& model, std::vector<Problem>
        "for all that can be adapted"});
 }
 
+bool Has(const UnitLayers& unit, const std::string& target) {
+  return std::any_of(unit.begin(), unit.end(), [&](const Layer& layer) {
+    return std::any_of(layer.modules.begin(), layer.modules.end(),
+                       [&](const Module& module) { return module.target == target; });
+  });
+}
+
+// A head that is tied is another problem.
+void CheckTargets(const JobSpec& job, const ModelDescription& model,
+                  std::vector<Problem>* problems) {
+  if (!job.lora) return;
+  for (const std::string& target : job.lora->targets) {
+    if (target == "head" || Has(model.block, target)) continue;
+    problems->push_back({"lora.targets", 0, target, "targets that the model has",
+                         "the blocks of this model have no such layer; leave targets empty for "
+                         "all that can be adapted"});
+  }
+}
+
 void CheckLength(const JobSpec& job, int64_t most, const std::string& why,
                  std::vector<Problem>* problems) {
   if (job.train.max_seq_length <= most) return;
@@ -27,7 +48,14 @@ void CheckLength(const JobSpec& job, int64_t most, const std::string& why,
 
 std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model) {
   std::vector<Problem> problems;
+  const ModelDescription described = Describe(model);
   CheckHead(job, model, &problems);
+  CheckTargets(job, described, &problems);
+  if (described.learns_positions) {
+    CheckLength(job, model.max_positions,
+                "config.json's max_position_embeddings: the model has learned no more positions",
+                &problems);
+  }
   if (model.sliding_window > 0) {
     CheckLength(job, model.sliding_window,
                 "config.json's sliding_window: longer rows need a mask that is not yet supported",

@@ -10,8 +10,9 @@
 
 namespace trainctl::job {
 
-// lora.targets that name the head of a model whose head is its embedding; rows longer than the
-// model's sliding window, or than what its rotary scaling leaves as it is.
+// lora.targets that name the head of a model whose head is its embedding; those that name a layer
+// that the model does not have. Rows longer than its sliding window, or than its learned positions;
+// those that its rotary scaling would change.
 std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model);
 
 }  // namespace trainctl::job

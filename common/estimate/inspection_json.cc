@@ -46,6 +46,8 @@ constexpr auto kModelFields = [](auto& fields, auto& model) {
   fields.MemberIfAny("mlp_bias", model.mlp_bias);
   fields.MemberIfAny("head_norms", model.head_norms);
   fields.MemberIfAny("sliding_window", model.sliding_window);
+  fields.MemberIfAny("dropout", model.dropout);
+  fields.Expect("dropout", model.dropout >= 0 && model.dropout < 1, "expected a share below 1");
 };
 
 constexpr auto kOutputFields = [](auto& fields, auto& output) {

@@ -38,6 +38,17 @@ int64_t FusedSwiGluWidths(const MemorySetting& s) {
   return s.job.lora->dropout > 0 ? 5 : 4;
 }
 
+// Of an FFN with ReLU: its product's gradient, which becomes its input's; for the adapter of the
+// matrix behind it also that with dropout. And the hidden gradient without what the model drops.
+int64_t FusedReluElements(const MemorySetting& s) {
+  const bool drops_input = s.units.adapts_down && s.job.lora->dropout > 0;
+  return (drops_input ? 2 : 1) * s.model.intermediate + (s.model.dropout > 0 ? s.model.hidden : 0);
+}
+
+int64_t FusedFfnElements(const MemorySetting& s) {
+  return s.units.gates ? FusedSwiGluWidths(s) * s.model.intermediate : FusedReluElements(s);
+}
+
 }  // namespace
 
 int64_t HiddenBytes(const MemorySetting& s) {
@@ -79,8 +90,7 @@ int64_t HeadWork(const MemorySetting& s) {
 
 int64_t BlockWork(const MemorySetting& s) {
   if (s.is_reference) return ReferenceBlockWork(s);
-  const ModelShape& m = s.model;
-  return s.positions * s.compute_bytes * (FusedSwiGluWidths(s) * m.intermediate + m.hidden) +
+  return s.positions * s.compute_bytes * (FusedFfnElements(s) + s.model.hidden) +
          s.compute_bytes * s.units.block.quantized;
 }
 

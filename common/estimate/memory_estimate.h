@@ -45,7 +45,8 @@
 //                  A row is e V if fused, else with the fp32 temporaries of the reference loss.
 //   block          working buffers of the backward: the fused SwiGLU's 4 F and 1 H of e a position,
 //                  or the reference's fp32 temporaries. With LoRA on the matrix behind it: 5 F with
-//                  dropout, 3 F without.
+//                  dropout, 3 F without. The fused ReLU's 1 F and 1 H, or 2 F with that adapter's
+//                  dropout; with the model's own dropout 1 H more.
 //   deterministic  beside a unit's gradient those of all ranks, and their sum.
 //   CPU slots      run the reference. bf16 matrices are multiplied in fp32 copies. optimizer_cpu is
 //                  in the same memory and counts. The gradient norm has fp64 temporaries of a

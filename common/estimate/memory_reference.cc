@@ -21,6 +21,7 @@ struct Sizes {
   const MemorySetting& s;
   int64_t n = s.positions, e = s.compute_bytes;
   int64_t hidden = s.model.hidden, ffn = s.model.intermediate;
+  int64_t up = s.units.gates ? 2 * ffn : ffn;  // what the FFN's first layer gives
   int64_t q = s.model.heads * s.model.head_dim, kv = s.model.kv_heads * s.model.head_dim;
   // fp32 copies of bf16 values: of what kernels read, and of the operands of products.
   int64_t wide_input = e == kFp32Bytes ? 0 : kFp32Bytes;
@@ -51,7 +52,7 @@ struct Unpacked {
 
 Unpacked UnpackedOf(const Sizes& z) {
   if (z.s.units.block.quantized == 0) return {0, 0, 0};
-  return {z.ffn * z.hidden, 3 * z.ffn * z.hidden, z.s.units.block.quantized};
+  return {z.ffn * z.hidden, (z.ffn + z.up) * z.hidden, z.s.units.block.quantized};
 }
 
 // While a matrix of the FFN is unpacked.
@@ -66,8 +67,20 @@ int64_t DownAdapter(const Sizes& z) {
   return z.Wide(z.ffn) * (z.s.job.lora->dropout > 0 ? 2 : 1);
 }
 
-// What SwiGLU and the matrix behind it hold: they go back first.
-int64_t FfnEnd(const Sizes& z) {
+// What the hidden gradient becomes without what the model drops, and the mask meanwhile.
+int64_t Dropped(const Sizes& z) {
+  return z.s.model.dropout > 0 ? z.Kept(z.hidden) + z.n * z.hidden : 0;
+}
+
+// What ReLU and the matrix behind it hold: they go back first.
+int64_t ReluEnd(const Sizes& z) {
+  const int64_t input = std::max({z.Product(z.hidden, z.ffn), DownAdapter(z), Unpacking(z)});
+  return z.e * UnpackedOf(z).down + Dropped(z) + z.Kept(z.ffn) +
+         std::max(input, z.WeightGrad(z.hidden, z.ffn));
+}
+
+// The same of SwiGLU.
+int64_t SwiGluEnd(const Sizes& z) {
   const int64_t unpacked = z.e * UnpackedOf(z).down;
   const int64_t swiglu =
       3 * z.Kept(z.ffn) + z.n * z.ffn * (kFp32Bytes * kSwiGlu + 3 * z.wide_input);
@@ -77,11 +90,14 @@ int64_t FfnEnd(const Sizes& z) {
   return unpacked + std::max({swiglu, input, weight});
 }
 
-// Then gate and up, with the norm before them: the gradient stands in the place of their output.
+int64_t FfnEnd(const Sizes& z) { return z.s.units.gates ? SwiGluEnd(z) : ReluEnd(z); }
+
+// Then the FFN's first layer, with the norm before it: the gradient stands in the place of its
+// output.
 int64_t FfnBegin(const Sizes& z) {
   const int64_t unpacked = z.e * UnpackedOf(z).gate_up, hidden = z.Kept(z.hidden);
-  const int64_t input = hidden + std::max(z.Product(2 * z.ffn, z.hidden), Unpacking(z));
-  const int64_t weight = 3 * hidden + z.WeightGrad(2 * z.ffn, z.hidden);
+  const int64_t input = hidden + std::max(z.Product(z.up, z.hidden), Unpacking(z));
+  const int64_t weight = 3 * hidden + z.WeightGrad(z.up, z.hidden);
   return unpacked + std::max({input, hidden + z.Norm(), weight});
 }
 
@@ -89,7 +105,7 @@ int64_t FfnBegin(const Sizes& z) {
 // values are repeated for each head.
 int64_t AttentionWork(const Sizes& z) {
   if (!z.s.is_cpu) return 0;
-  const int64_t freed = z.Kept(2 * z.ffn + z.hidden);
+  const int64_t freed = z.Kept(z.up + z.hidden);
   const int64_t repeated = z.q == z.kv ? 0 : z.Wide(2 * z.q + 2 * z.kv);
   const int64_t widened = z.wide_operand == 0 ? 0 : z.Wide(3 * z.q + 2 * z.kv) + z.Kept(3 * z.q);
   return z.e * UnpackedOf(z).all + z.Kept(z.hidden + z.q) + z.Wide(3 * z.q) + repeated + widened -
@@ -99,14 +115,14 @@ int64_t AttentionWork(const Sizes& z) {
 // Then the norms of q's heads, of a copy of their gradient, while the attention is still kept.
 int64_t HeadNormWork(const Sizes& z) {
   if (!z.s.model.head_norms) return 0;
-  const int64_t freed = z.Kept(2 * z.ffn + z.hidden);
+  const int64_t freed = z.Kept(z.up + z.hidden);
   return z.e * UnpackedOf(z).all + z.Kept(z.hidden + z.q + 2 * z.kv + 2 * z.q) +
          z.n * z.q * (kFp32Bytes * kNormBackward + z.wide_input) - freed;
 }
 
 // Then the first norm and its matrix, after attention.
 int64_t QkvWork(const Sizes& z) {
-  const int64_t qkv = z.q + 2 * z.kv, freed = z.Kept(2 * z.ffn + z.hidden + z.q);
+  const int64_t qkv = z.q + 2 * z.kv, freed = z.Kept(z.up + z.hidden + z.q);
   const int64_t kept = 2 * z.Kept(z.hidden) - freed;
   return z.e * UnpackedOf(z).all + kept +
          std::max({z.Product(qkv, z.hidden), z.Norm(),

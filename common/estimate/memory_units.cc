@@ -76,7 +76,8 @@ ModelUnits UnitsOf(const JobSpec& job, const ModelShape& m) {
           .tied_head = model.tied_head,
           .block_adapters = block_adapters,
           .adapts_down = adapts_down,
-          .block_saves = model.block_saves};
+          .block_saves = model.block_saves,
+          .gates = model.gates};
 }
 
 }  // namespace trainctl::job

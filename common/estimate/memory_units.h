@@ -31,6 +31,7 @@ struct ModelUnits {
   int64_t block_adapters = 0;  // adapted matrices of a block; 0 without LoRA
   bool adapts_down = false;    // the FFN's second matrix is one of them
   SavedElements block_saves;   // for its backward, at a position; without those of adapters
+  bool gates = true;           // the FFN is SwiGLU; else ReLU
 };
 
 // Full fine-tuning: everything is trainable. LoRA: the base is frozen and each target's A and B are

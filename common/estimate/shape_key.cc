@@ -17,6 +17,7 @@ void AddModel(std::ostream& key, const ModelShape& m) {
   if (m.qkv_bias || m.out_bias || m.mlp_bias)
     key << " biases " << m.qkv_bias << m.out_bias << m.mlp_bias;
   if (m.head_norms) key << " head norms";
+  if (m.dropout > 0) key << " dropout";
 }
 
 void AddMethod(std::ostream& key, const JobSpec& job, const ModelShape& model) {

@@ -21,7 +21,9 @@ constexpr double kReferenceFactor =
     3;  // bytes that reference kernels move for each that fused ones do
 constexpr double kBlockKernels = 40;                           // forward and backward: single-10
 constexpr double kHeadNormKernels = 16, kHeadNormPasses = 20;  // over q and k: not fitted
-constexpr double kAdapterKernels = 14;                         // single-10, single-12
+constexpr double kSwiGluPasses = 9, kReluPasses = 6;  // over FFN elements; the second: not fitted
+constexpr double kDropoutPasses = 10;   // over the hidden states, twice a block: not fitted
+constexpr double kAdapterKernels = 14;  // single-10, single-12
 constexpr double kAdapterIn = 8, kAdapterOut = 4;  // passes over an adapted matrix's input and
                                                    // output, dropout's included: single-12
 constexpr double kCpuAdapterSlowness =
@@ -45,6 +47,7 @@ struct Counts {
   double trainable = 0;
   double all = 0;
   double quantized = 0;
+  double ffn_passes = kSwiGluPasses;
 };
 
 Counts CountsOf(const JobSpec& job, const ModelShape& m) {
@@ -59,6 +62,7 @@ Counts CountsOf(const JobSpec& job, const ModelShape& m) {
   counts.matrices = counts.block_matrices + static_cast<double>(m.vocab * m.hidden);
   counts.recomputed =
       counts.block_matrices - static_cast<double>(m.layers * MatrixElements({model.block.back()}));
+  counts.ffn_passes = model.gates ? kSwiGluPasses : kReluPasses;
   counts.trains_blocks = units.block.trainable > 0;
   counts.units = static_cast<double>(units.layers + 2);
   counts.trainable = sum(&UnitElements::trainable);
@@ -142,8 +146,10 @@ class MicroStep {
 
   double Bytes() const {
     const double head_norms = m_.head_norms ? kHeadNormPasses * HeadNormWidth() : 0;
-    const double blocks = static_cast<double>(m_.layers * (30 * m_.hidden + 9 * m_.intermediate)) +
-                          static_cast<double>(m_.layers) * head_norms;
+    const double hidden_passes = 30 + (m_.dropout > 0 ? kDropoutPasses : 0);
+    const double blocks = static_cast<double>(m_.layers) *
+                          (hidden_passes * static_cast<double>(m_.hidden) +
+                           n_.ffn_passes * static_cast<double>(m_.intermediate) + head_norms);
     const double elements =
         blocks * (block_passes_ + again_ * kForwardShare) + static_cast<double>(4 * m_.vocab);
     return ComputeBytes(job_) *

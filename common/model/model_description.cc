@@ -10,6 +10,12 @@ Layer Norm(LayerRole role, std::string path, int64_t size) {
   return {.role = role, .modules = {{.path = std::move(path), .rows = size}}};
 }
 
+Layer LayerNorm(LayerRole role, std::string path, int64_t size) {
+  Layer layer = Norm(role, std::move(path), size);
+  layer.modules.front().has_bias = true;
+  return layer;
+}
+
 Layer Matrix(LayerRole role, int64_t columns, std::vector<Module> modules) {
   return {.role = role, .modules = std::move(modules), .columns = columns, .is_matrix = true};
 }
@@ -30,7 +36,7 @@ UnitLayers AttentionLayers(const ModelShape& m) {
   return layers;
 }
 
-UnitLayers BlockLayers(const ModelShape& m) {
+UnitLayers LlamaBlockLayers(const ModelShape& m) {
   UnitLayers layers = AttentionLayers(m);
   layers.push_back(Norm(LayerRole::kPostNorm, "post_attention_layernorm", m.hidden));
   layers.push_back(Matrix(LayerRole::kGateUp, m.hidden,
@@ -41,17 +47,33 @@ UnitLayers BlockLayers(const ModelShape& m) {
   return layers;
 }
 
+UnitLayers OptBlockLayers(const ModelShape& m) {
+  return {
+      LayerNorm(LayerRole::kInputNorm, "self_attn_layer_norm", m.hidden),
+      Matrix(LayerRole::kQkv, m.hidden,
+             {{"self_attn.q_proj", m.hidden, "q", true},
+              {"self_attn.k_proj", m.hidden, "k", true},
+              {"self_attn.v_proj", m.hidden, "v", true}}),
+      Matrix(LayerRole::kAttentionOut, m.hidden, {{"self_attn.out_proj", m.hidden, "o", true}}),
+      LayerNorm(LayerRole::kPostNorm, "final_layer_norm", m.hidden),
+      Matrix(LayerRole::kUp, m.hidden, {{"fc1", m.intermediate, "up", true}}),
+      Matrix(LayerRole::kDown, m.intermediate, {{"fc2", m.hidden, "down", true}}),
+  };
+}
+
 // As worker/rank/ops/layers.h says of each.
 SavedElements SavedOf(const Layer& layer, const ModelShape& m) {
   switch (layer.role) {
     case LayerRole::kInputNorm:
-    case LayerRole::kPostNorm: return {.compute = m.hidden, .fp32 = 1};  // input, 1 / rms
+    case LayerRole::kPostNorm:  // input, 1 / rms; of LayerNorm also the mean
+      return {.compute = m.hidden, .fp32 = layer.modules.front().has_bias ? 2 : 1};
     case LayerRole::kQNorm: return {.compute = m.heads * m.head_dim, .fp32 = m.heads};
     case LayerRole::kKNorm: return {.compute = m.kv_heads * m.head_dim, .fp32 = m.kv_heads};
     case LayerRole::kQkv: return {.compute = layer.rows()};  // output, rotated
     case LayerRole::kAttentionOut:
-      return {.compute = layer.columns, .fp32 = m.heads};       // input, logsumexp of the attention
-    case LayerRole::kGateUp: return {.compute = layer.rows()};  // output
+      return {.compute = layer.columns, .fp32 = m.heads};  // input, logsumexp of the attention
+    case LayerRole::kGateUp:
+    case LayerRole::kUp: return {.compute = layer.rows()};  // output
     default: return {};
   }
 }
@@ -66,6 +88,39 @@ SavedElements SavedOf(const UnitLayers& layers, const ModelShape& m) {
   return saved;
 }
 
+// The parts around the blocks, which stand under `path`.
+ModelDescription Decoder(const ModelShape& m, const std::string& path, Layer final_norm) {
+  ModelDescription model;
+  model.layers = m.layers;
+  model.tied_head = m.tied_head;
+  model.blocks = path + ".layers";
+  model.embedding = {
+      Matrix(LayerRole::kEmbedding, m.hidden, {{path + ".embed_tokens", m.vocab, ""}})};
+  model.head = {std::move(final_norm)};
+  if (!m.tied_head)
+    model.head.push_back(Matrix(LayerRole::kHead, m.hidden, {{"lm_head", m.vocab, "head"}}));
+  return model;
+}
+
+ModelDescription DescribeOpt(const ModelShape& m) {
+  ModelDescription model =
+      Decoder(m, "model.decoder",
+              LayerNorm(LayerRole::kFinalNorm, "model.decoder.final_layer_norm", m.hidden));
+  model.embedding.push_back(
+      Matrix(LayerRole::kPositions, m.hidden,
+             {{"model.decoder.embed_positions", m.max_positions + kPositionOffset, ""}}));
+  model.block = OptBlockLayers(m);
+  model.gates = false;
+  model.learns_positions = true;
+  return model;
+}
+
+ModelDescription DescribeLlama(const ModelShape& m) {
+  ModelDescription model = Decoder(m, "model", Norm(LayerRole::kFinalNorm, "model.norm", m.hidden));
+  model.block = LlamaBlockLayers(m);
+  return model;
+}
+
 }  // namespace
 
 int64_t Layer::rows() const {
@@ -74,21 +129,13 @@ int64_t Layer::rows() const {
 }
 
 ModelDescription Describe(const ModelShape& m) {
-  ModelDescription model;
-  model.layers = m.layers;
-  model.tied_head = m.tied_head;
-  model.embedding = {
-      Matrix(LayerRole::kEmbedding, m.hidden, {{"model.embed_tokens", m.vocab, ""}})};
-  model.block = BlockLayers(m);
-  model.head = {Norm(LayerRole::kFinalNorm, "model.norm", m.hidden)};
-  if (!m.tied_head)
-    model.head.push_back(Matrix(LayerRole::kHead, m.hidden, {{"lm_head", m.vocab, "head"}}));
+  ModelDescription model = m.family == "opt" ? DescribeOpt(m) : DescribeLlama(m);
   model.block_saves = SavedOf(model.block, m);
   return model;
 }
 
-std::string ModelDescription::BlockPrefix(int64_t layer) {
-  return "model.layers." + std::to_string(layer) + ".";
+std::string ModelDescription::BlockPrefix(int64_t layer) const {
+  return blocks + "." + std::to_string(layer) + ".";
 }
 
 int64_t MatrixElements(const UnitLayers& unit) {

@@ -22,13 +22,15 @@ struct Module {
 
 enum class LayerRole {
   kEmbedding,
+  kPositions,  // learned
   kInputNorm,
   kQkv,
   kQNorm,  // of each head
   kKNorm,
   kAttentionOut,
   kPostNorm,
-  kGateUp,
+  kGateUp,  // of SwiGLU
+  kUp,      // of an FFN with ReLU
   kDown,
   kFinalNorm,
   kHead
@@ -39,7 +41,7 @@ struct Layer {
   LayerRole role = LayerRole::kEmbedding;
   std::vector<Module> modules;
   int64_t columns = 1;
-  bool is_matrix = false;  // else a norm's vector
+  bool is_matrix = false;  // else a norm's vector; one with a bias is a LayerNorm
 
   int64_t rows() const;
 };
@@ -61,11 +63,21 @@ struct ModelDescription {
   bool tied_head = false;
   SavedElements block_saves;
 
+  std::string blocks = "model.layers";  // path of the list of blocks
+  bool gates = true;                    // the FFN is SwiGLU; else ReLU
+  bool learns_positions = false;        // so that there are max_positions of them; else rotary
+
   // Of the paths of a block.
-  static std::string BlockPrefix(int64_t layer);
+  std::string BlockPrefix(int64_t layer) const;
 };
 
+// Of the family "opt" (Zhang et al. 2022): LayerNorm, learned positions, an FFN with ReLU. There
+// every linear layer but the head has a bias. Of all others as LLaMA (Touvron et al. 2023):
+// RMSNorm, rotary embedding, SwiGLU.
 ModelDescription Describe(const ModelShape& shape);
+
+// OPT's table of positions has so many rows before that of position 0.
+inline constexpr int64_t kPositionOffset = 2;
 
 // Elements of its matrices, and of all its tensors.
 int64_t MatrixElements(const UnitLayers& unit);

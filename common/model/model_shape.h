@@ -28,7 +28,8 @@ struct RopeScaling {
   bool operator==(const RopeScaling&) const = default;
 };
 
-// A decoder with RMSNorm, rotary embedding, grouped-query attention and SwiGLU. Sizes in elements.
+// A decoder of one of the families of model_description.h: of LLaMA's structure, or OPT. Sizes in
+// elements.
 struct ModelShape {
   std::string family = "llama";  // config.json's model_type
   int64_t layers = 0;
@@ -50,6 +51,7 @@ struct ModelShape {
   bool mlp_bias = false;       // of all three matrices
   bool head_norms = false;     // RMSNorm of each head of q and k
   int64_t sliding_window = 0;  // positions that one attends to, itself included; 0: all
+  double dropout = 0;  // in training, of what attention and FFN add to the hidden states: OPT
 };
 
 }  // namespace trainctl::job

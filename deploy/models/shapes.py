@@ -66,6 +66,25 @@ MISTRAL = {
     "eos_token_id": 2,
     "torch_dtype": "bfloat16",
 }
+OPT = {
+    "architectures": ["OPTForCausalLM"],
+    "model_type": "opt",
+    "_remove_final_layer_norm": False,
+    "activation_dropout": 0.0,
+    "activation_function": "relu",
+    "attention_dropout": 0.0,
+    "do_layer_norm_before": True,
+    "dropout": 0.1,
+    "layerdrop": 0.0,
+    "init_std": 0.02,
+    "vocab_size": 50272,
+    "max_position_embeddings": 2048,
+    "pad_token_id": 1,
+    "bos_token_id": 2,
+    "eos_token_id": 2,
+    "prefix": "</s>",
+    "torch_dtype": "float16",
+}
 
 
 def sizes(layers, hidden, intermediate, heads, kv_heads):
@@ -142,4 +161,12 @@ SHAPES = {
         "tie_word_embeddings": False,
     },
     "Mistral-7B-v0.3": {**MISTRAL, **sizes(32, 4096, 14336, 32, 8)},
+    "opt-2.7b": {
+        **OPT,
+        "num_hidden_layers": 32,
+        "hidden_size": 2560,
+        "word_embed_proj_dim": 2560,
+        "ffn_dim": 10240,
+        "num_attention_heads": 32,
+    },
 }

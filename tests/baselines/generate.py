@@ -114,12 +114,13 @@ FINAL = [
 
 
 def randomize(model, generator):
-    """Every parameter matters: weights large enough for sharp attention, norms that are not all
-    one."""
+    """Every parameter matters: weights large enough for sharp attention, norms whose weights are
+    not all one."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             noise = torch.randn(parameter.shape, generator=generator)
-            parameter.copy_(1 + 0.1 * noise if "norm" in name else 0.12 * noise)
+            is_norm = "norm" in name and name.endswith("weight")
+            parameter.copy_(1 + 0.1 * noise if is_norm else 0.12 * noise)
     return model
 
 

@@ -34,6 +34,19 @@ SIZES = dict(
     max_position_embeddings=64,
 )
 
+# In the dialect of a family that knows other keys.
+OPT_SIZES = dict(
+    vocab_size=150,
+    hidden_size=48,
+    ffn_dim=64,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    max_position_embeddings=64,
+    word_embed_proj_dim=48,
+    dropout=0.0,
+)
+OPT_BLOCK = ["q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2"]
+
 # name: architecture, its configuration, whether it is written in the dialect of transformers 4
 CASES = {
     # Rows of 16 reach into all three ranges of the scaling, whose pretraining had rows of 8.
@@ -97,7 +110,18 @@ CASES = {
         ),
         False,
     ),
+    # Nothing is dropped: where transformers drops, its generator decides what.
+    "opt": (transformers.OPTForCausalLM, dict(tie_word_embeddings=True), False),
+    "opt_untied": (transformers.OPTForCausalLM, dict(tie_word_embeddings=False), False),
 }
+
+
+def sizes_of(architecture):
+    return OPT_SIZES if architecture is transformers.OPTForCausalLM else SIZES
+
+
+def targets_of(architecture):
+    return OPT_BLOCK if architecture is transformers.OPTForCausalLM else generate_lora.BLOCK
 
 
 def config_in_dialect(model, old_dialect):
@@ -112,17 +136,18 @@ def config_in_dialect(model, old_dialect):
 
 def write_case(folder, architecture, changes, old_dialect):
     generator = torch.Generator().manual_seed(SEED)
-    config = architecture.config_class(**{**SIZES, "bos_token_id": 1, "eos_token_id": 2, **changes})
+    sizes = sizes_of(architecture)
+    config = architecture.config_class(**{**sizes, "bos_token_id": 1, "eos_token_id": 2, **changes})
     config.dtype = "float32"
     model = architecture._from_config(config, attn_implementation="eager").train()
     generate.randomize(model, generator)
-    inputs, targets = generate.make_batches(SIZES["vocab_size"], generator)
+    inputs, targets = generate.make_batches(sizes["vocab_size"], generator)
     inputs, targets = inputs[:STEPS], targets[:STEPS]
     tensors = generate.step_of(model, inputs, targets)
     origin = f"torch {torch.__version__}, transformers {transformers.__version__}, seed {SEED}"
     generate.write_folder(folder, model, config_in_dialect(model, old_dialect), tensors, origin)
     print(f"{folder}: loss {tensors['loss']:.4f}")
-    generate_lora.write_case(folder, folder / "lora", generate_lora.BLOCK)
+    generate_lora.write_case(folder, folder / "lora", targets_of(architecture))
 
 
 def main():

@@ -77,6 +77,12 @@ FAMILIES = {
     },
     "LLaMA with biases": {"attention_bias": True, "mlp_bias": True},
     "Qwen 2": {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2"},
+    "OPT": {
+        "architectures": ["OPTForCausalLM"],
+        "model_type": "opt",
+        "ffn_dim": 256,
+        "dropout": 0.1,
+    },
     "Qwen 3": {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "head_dim": 32},
 }
 METHODS_OF_FAMILIES = {

@@ -8,6 +8,7 @@
 #include <map>
 #include "tests/checkout.h"
 
+#include "tests/engine/head_input.h"
 #include "tests/engine/held_parameters.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/files/safetensors.h"
@@ -96,6 +97,10 @@ constexpr double kLeastOverWeights = 1.1;
 // Over a course of steps two roundings go apart, and only their lengths are alike.
 constexpr double kShortestCourse = 0.25, kLongestCourse = 2.5, kLongestFp32Course = 0.02;
 constexpr double kFarthest = 1.6;
+// Where ReLU's input is near zero, two roundings may differ in its sign. Then all gradients behind
+// it go apart, and a single one tells less.
+constexpr double kLeastMeanShareBehindRelu = 0.1, kFarthestBehindRelu = 3;
+constexpr double kRounding = 1e-7;    // the largest gradient that is nothing else
 constexpr int64_t kFewElements = 32;  // fewer tell no share: Qwen 3's norms of heads
 
 class BaselineTest : public ::testing::TestWithParam<const char*> {
@@ -164,8 +169,19 @@ class BaselineTest : public ::testing::TestWithParam<const char*> {
   }
   double MeanGradLength(const Outputs& outputs) const {
     double sum = 0;
-    for (const auto& [name, grad] : outputs.grads) sum += Length(outputs, name);
-    return sum / static_cast<double>(outputs.grads.size());
+    for (const std::string& name : Compared(outputs)) sum += Length(outputs, name);
+    return sum / static_cast<double>(Compared(outputs).size());
+  }
+  // Softmax does not see what is added to all keys: without a rotation, their bias has no gradient.
+  bool HasGradient(const std::string& name) const {
+    return baseline_.Get("grad." + name).abs().max().item<double>() > kRounding;
+  }
+  std::vector<std::string> Compared(const Outputs& outputs) const {
+    std::vector<std::string> names;
+    for (const auto& [name, grad] : outputs.grads) {
+      if (HasGradient(name)) names.push_back(name);
+    }
+    return names;
   }
 
   Outputs OutputsIn(at::ScalarType type) const { return OutputsIn(type, type); }
@@ -187,13 +203,11 @@ class BaselineTest : public ::testing::TestWithParam<const char*> {
     ops::Tape silent(false);
     ops::Context forward_only{silent, parameters, ops::AtenKernels(), model_->norm_eps(), false};
     const at::Tensor hidden = model_->Hidden(forward_only, Batch(0, sum)).value;
-    const at::Tensor normalized =
-        ops::AtenKernels()
-            .RmsNorm(hidden, by_name.at("model.norm.weight"), model_->norm_eps())
-            .first;
-    const at::Tensor head =
-        by_name.at(shape_.tied_head ? "model.embed_tokens.weight" : "lm_head.weight");
-    outputs.logits = ops::Linear(normalized, head).view(baseline_.Get("logits").sizes());
+    const WeightOf weight = [&](const std::string& name) {
+      return by_name.contains(name) ? by_name.at(name) : at::Tensor();
+    };
+    outputs.logits = ops::Linear(HeadInput(shape_, hidden, weight), HeadMatrix(shape_, weight))
+                         .view(baseline_.Get("logits").sizes());
 
     ops::Tape tape(true);
     ops::Context context{tape, parameters, ops::AtenKernels(), model_->norm_eps(), false};
@@ -221,32 +235,39 @@ TEST_P(BaselineTest, LogitsLossAndEveryGradientAgree) {
   ExpectNear(outputs.logits, baseline_.Get("logits"), 1e-5, "logits");
   EXPECT_NEAR(outputs.loss, baseline_.Get("loss").item<double>(),
               1e-5 * baseline_.Get("loss").item<double>());
-  for (const auto& [name, grad] : outputs.grads)
-    ExpectNear(grad, baseline_.Get("grad." + name), 1e-5, name);
+  for (const auto& [name, grad] : outputs.grads) {
+    if (HasGradient(name))
+      ExpectNear(grad, baseline_.Get("grad." + name), 1e-5, name);
+    else
+      EXPECT_LE(grad.abs().max().item<double>(), kRounding) << name;
+  }
 }
 
 TEST_P(BaselineTest, MixedPrecisionRoundsLogitsAndEveryGradientAsTorchDoes) {
   const Outputs mixed = OutputsIn(at::kBFloat16), fp32 = OutputsIn(at::kFloat);
+  const bool has_relu = !job::Describe(shape_).gates;
+  const double farthest = has_relu ? kFarthestBehindRelu : kFarthest;
   const auto share = [&](const Outputs& outputs, const std::string& name) {
     const std::string key = name == "logits" ? name : "grad." + name;
     const at::Tensor& actual = Named(outputs, name);
     const at::Tensor exact = baseline_.Get(key), expected = baseline_.Get("bf16-mixed." + key);
-    EXPECT_LE(DistanceInWays(actual, exact, expected), kFarthest) << name;
+    EXPECT_LE(DistanceInWays(actual, exact, expected), farthest) << name;
     return ShareOfRounding(actual, exact, expected);
   };
   EXPECT_GE(share(mixed, "logits"), kLeastMeanShare);
   EXPECT_LT(share(fp32, "logits"), kMostShareOfFp32);
   double shares = 0;
-  for (const auto& [name, grad] : mixed.grads) {
+  for (const std::string& name : Compared(mixed)) {
     const double own = share(mixed, name);
-    if (grad.numel() >= kFewElements) {
+    if (!has_relu && mixed.grads.at(name).numel() >= kFewElements) {
       EXPECT_GE(own, kLeastShare) << name;
     }
     shares += own;
     // An engine that computes in fp32 does not pass.
     EXPECT_LT(share(fp32, name), kMostShareOfFp32) << name;
   }
-  EXPECT_GE(shares / static_cast<double>(mixed.grads.size()), kLeastMeanShare);
+  EXPECT_GE(shares / static_cast<double>(Compared(mixed).size()),
+            has_relu ? kLeastMeanShareBehindRelu : kLeastMeanShare);
 }
 
 TEST_P(BaselineTest, MixedPrecisionRoundsMoreThanTheWeights) {
@@ -339,7 +360,8 @@ TEST(Optimizers, AHundredUpdatesAreThoseOfTorchOptim) {
 INSTANTIATE_TEST_SUITE_P(Models, BaselineTest,
                          ::testing::Values("llama/gqa", "llama/tied", "llama/head_dim_100",
                                            "families/llama3", "families/llama_biases",
-                                           "families/mistral", "families/qwen2", "families/qwen3"));
+                                           "families/mistral", "families/qwen2", "families/qwen3",
+                                           "families/opt", "families/opt_untied"));
 INSTANTIATE_TEST_SUITE_P(Models, CourseTest,
                          ::testing::Values("llama/gqa", "llama/tied", "llama/head_dim_100"));
 

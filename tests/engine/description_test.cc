@@ -43,6 +43,14 @@ job::ModelShape Llama() {
           .max_positions = 64};
 }
 
+job::ModelShape Opt() {
+  job::ModelShape shape = Llama();
+  shape.family = "opt";
+  shape.kv_heads = shape.heads;
+  shape.head_dim = shape.hidden / shape.heads;
+  return shape;
+}
+
 // {what it shows: a shape}
 std::map<std::string, job::ModelShape> Shapes() {
   std::map<std::string, job::ModelShape> shapes = {{"llama", Llama()}};
@@ -51,6 +59,8 @@ std::map<std::string, job::ModelShape> Shapes() {
   job::ModelShape& biases = shapes["biases"];
   biases.qkv_bias = biases.out_bias = biases.mlp_bias = true;
   shapes["head norms"].head_norms = true;
+  shapes["opt"] = shapes["opt, tied"] = Opt();
+  shapes["opt, tied"].tied_head = true;
   return shapes;
 }
 
@@ -90,6 +100,22 @@ TEST(Description, ARowLongerThanTheSlidingWindowIsRefused) {
   const auto model = model::MakeModel(shape, {.max_length = 64, .longest_row = 51});
   ASSERT_FALSE(model.ok());
   EXPECT_NE(model.error().message.find("sliding_window"), std::string::npos)
+      << model.error().message;
+}
+
+TEST(Description, ARowLongerThanTheLearnedPositionsIsRefused) {
+  EXPECT_TRUE(model::MakeModel(Opt(), {.max_length = 128, .longest_row = 64}).ok());
+  const auto model = model::MakeModel(Opt(), {.max_length = 128, .longest_row = 65});
+  ASSERT_FALSE(model.ok());
+  EXPECT_NE(model.error().message.find("max_position_embeddings"), std::string::npos)
+      << model.error().message;
+}
+
+TEST(Description, AnAdapterOfALayerThatTheModelDoesNotHaveIsRefused) {
+  const auto model =
+      model::MakeModel(Opt(), {.max_length = 64, .lora = job::LoraSpec{.targets = {"q", "gate"}}});
+  ASSERT_FALSE(model.ok());
+  EXPECT_NE(model.error().message.find("lora.targets: gate"), std::string::npos)
       << model.error().message;
 }
 

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "tests/checkout.h"
+#include "tests/engine/head_input.h"
 #include "tests/engine/held_parameters.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/files/safetensors.h"
@@ -75,10 +76,20 @@ class LoraModelTest : public ::testing::TestWithParam<Case> {
                               .dropout = 0.5,  // of no effect in an evaluation
                               .targets = {}};
     if (!adapters_.Find(kPrefix + std::string("lm_head.lora_A.weight")))
-      job_.lora->targets = {"q", "k", "v", "o", "gate", "up", "down"};
+      job_.lora->targets = TargetsOfBlocks();
     job_.output.dir = folder_;
   }
   ~LoraModelTest() override { std::filesystem::remove_all(folder_); }
+
+  std::vector<std::string> TargetsOfBlocks() const {
+    std::vector<std::string> targets;
+    for (const job::Layer& layer : job::Describe(shape_).block) {
+      for (const job::Module& module : layer.modules) {
+        if (!module.target.empty()) targets.emplace_back(module.target);
+      }
+    }
+    return targets;
+  }
 
   std::unique_ptr<model::Model> MakeModel(const std::optional<job::LoraSpec>& lora) const {
     return std::move(
@@ -222,7 +233,7 @@ TEST_P(LoraModelTest, LogitsArePefts) {
   const auto model = MakeModel(job_.lora);
   const auto strategy = Load(job_, *model, base_);
   const std::vector<ops::ParamSpec>& specs = model->parameters().params;
-  const auto weight = [&](const std::string& name) {
+  const WeightOf weight = [&](const std::string& name) {
     const auto found = std::ranges::find_if(
         specs, [&](const ops::ParamSpec& spec) { return spec.pieces[0].name == name; });
     return found == specs.end()
@@ -232,10 +243,8 @@ TEST_P(LoraModelTest, LogitsArePefts) {
   ops::Tape silent(false);
   ops::Context context{silent, *strategy, ops::AtenKernels(), model->norm_eps(), false};
   const at::Tensor hidden = model->Hidden(context, Batch({})).value;
-  const at::Tensor normalized =
-      ops::AtenKernels().RmsNorm(hidden, weight("model.norm.weight"), model->norm_eps()).first;
-  at::Tensor logits = ops::Linear(
-      normalized, weight(shape_.tied_head ? "model.embed_tokens.weight" : "lm_head.weight"));
+  const at::Tensor normalized = HeadInput(shape_, hidden, weight);
+  at::Tensor logits = ops::Linear(normalized, HeadMatrix(shape_, weight));
   if (AdaptsHead()) {
     const at::Tensor down = ops::Linear(normalized, weight("lm_head.lora_A.weight"));
     logits = logits + 1.5 * ops::Linear(down, weight("lm_head.lora_B.weight"));
@@ -252,7 +261,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"families/llama_biases", "families/llama_biases/lora"},
                       Case{"families/mistral", "families/mistral/lora"},
                       Case{"families/qwen2", "families/qwen2/lora"},
-                      Case{"families/qwen3", "families/qwen3/lora"}));
+                      Case{"families/qwen3", "families/qwen3/lora"},
+                      Case{"families/opt", "families/opt/lora"},
+                      Case{"families/opt_untied", "families/opt_untied/lora"}));
 
 int64_t Adapters(const job::ModelShape& shape, const job::LoraSpec& lora) {
   const auto model = std::move(model::MakeModel(shape, {.max_length = 64, .lora = lora}).value());

@@ -28,6 +28,10 @@ at::Tensor NormOracle(const at::Tensor& x, const at::Tensor& weight, double eps)
   return x * at::rsqrt((x * x).mean(-1, true) + eps) * weight;
 }
 
+at::Tensor LayerNormOracle(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  return at::layer_norm(x, {x.size(1)}, weight, bias, 1e-5);
+}
+
 at::Tensor RotateOracle(const at::Tensor& heads, const at::Tensor& cos, const at::Tensor& sin) {
   const at::Tensor c = at::cat({cos, cos}, -1), s = at::cat({sin, sin}, -1);  // [T, D]
   const auto halves = heads.chunk(2, -1);
@@ -76,6 +80,32 @@ TEST_F(OpsTest, NormLinearAndItsGradientsEqualAutograd) {
   ExpectClose(parameters.grad(0), ln.grad(), "norm");
   ExpectClose(parameters.grad(1), la.grad(), "first weight");
   ExpectClose(parameters.grad(2), lb.grad(), "second weight");
+}
+
+TEST_F(OpsTest, LayerNormAndTheBiasBehindItEqualAutograd) {
+  const at::Tensor x = Random({kRows, kHidden}) + 3, norm = Random({kHidden}),
+                   norm_bias = Random({kHidden}), weight = Random({7, kHidden}), bias = Random({7});
+  const at::Tensor out_grad = Random({kRows, 7}), residual_grad = Random({kRows, kHidden});
+  HeldParameters parameters({norm, norm_bias, weight, bias});
+  ops::Context context = Context(parameters);
+  const ops::Var in = tape_.Output(x);
+  const ops::Var out = ops::NormLinear(context, in, {0, 1}, {.weights = {2}, .biases = {3}});
+  tape_.PutGrad(out, out_grad);
+  tape_.PutGrad(in, residual_grad);
+  at::Tensor x_grad;
+  tape_.BackwardInto(in, [&](at::Tensor grad) { x_grad = grad; });
+
+  c10::AutoGradMode autograd(true);
+  const at::Tensor lx = Leaf(x), ln = Leaf(norm), lnb = Leaf(norm_bias), lw = Leaf(weight),
+                   lb = Leaf(bias);
+  const at::Tensor expected = at::matmul(LayerNormOracle(lx, ln, lnb), lw.t()) + lb;
+  expected.backward(out_grad);
+  ExpectClose(out.value, expected, "value");
+  ExpectClose(x_grad, lx.grad() + residual_grad, "x");
+  ExpectClose(parameters.grad(0), ln.grad(), "norm");
+  ExpectClose(parameters.grad(1), lnb.grad(), "the norm's bias");
+  ExpectClose(parameters.grad(2), lw.grad(), "weight");
+  ExpectClose(parameters.grad(3), lb.grad(), "bias");
 }
 
 TEST_F(OpsTest, NormLinearAddsToAGradientThatIsThereAlready) {
@@ -127,6 +157,31 @@ TEST_P(AttentionTest, RotatedCausalAttentionEqualsAutograd) {
   ExpectClose(grad, leaf.grad(), "qkv");
 }
 
+TEST_P(AttentionTest, CausalAttentionWithoutRotationEqualsAutograd) {
+  const auto [heads, kv_heads] = GetParam();
+  const ops::HeadShape shape{kBatch, kLength, heads, kv_heads, 6};
+  const at::Tensor qkv = Random({kRows, shape.packed()}), out_grad = Random({kRows, heads * 6});
+  HeldParameters parameters({});
+  ops::Context context = Context(parameters);
+  const ops::Var in = tape_.Output(qkv.clone());
+  const ops::Var out = ops::SelfAttention(context, in, {}, {}, shape);
+  tape_.PutGrad(out, out_grad);
+  at::Tensor grad;
+  tape_.BackwardInto(in, [&](at::Tensor g) { grad = g; });
+
+  c10::AutoGradMode autograd(true);
+  const at::Tensor leaf = Leaf(qkv);
+  const at::Tensor all = leaf.view({kBatch, kLength, heads + 2 * kv_heads, 6}).transpose(1, 2);
+  const at::Tensor expected =
+      AttentionOracle(all.narrow(1, 0, heads), all.narrow(1, heads, kv_heads),
+                      all.narrow(1, heads + kv_heads, kv_heads))
+          .transpose(1, 2)
+          .reshape({kRows, heads * 6});
+  expected.backward(out_grad);
+  ExpectClose(out.value, expected, "value");
+  ExpectClose(grad, leaf.grad(), "qkv");
+}
+
 INSTANTIATE_TEST_SUITE_P(Heads, AttentionTest,
                          ::testing::Values(std::pair{3, 3}, std::pair{4, 2}, std::pair{4, 1}));
 
@@ -172,6 +227,85 @@ TEST_F(OpsTest, SwiGluLinearResidualEqualsAutograd) {
   ExpectClose(grad, leaf.grad(), "gate_up");
   ExpectClose(parameters.grad(0), leaf_weight.grad(), "weight");
 }
+
+// What the op of the test below drops, and what it leaves of the rest.
+at::Tensor DropOracle(const at::Tensor& x, const ops::DropoutMask& mask) {
+  return x * ops::KeepMask(mask, x.size(0), x.size(1)) * mask.scale();
+}
+
+class ResidualDropoutTest : public OpsTest, public ::testing::WithParamInterface<double> {
+ protected:
+  ops::Context DroppingContext(HeldParameters& parameters) {
+    ops::Context context = Context(parameters);
+    context.dropout = mask_.rows;
+    return context;
+  }
+
+  const ops::DropoutMask mask_{
+      .rows = {.seed = 5, .samples = at::arange(7, 7 + kBatch, at::kLong), .length = kLength},
+      .module = 3,
+      .probability = GetParam()};
+  const ops::OutputDropout dropout_{GetParam(), 3};
+};
+
+TEST_P(ResidualDropoutTest, ReluLinearResidualEqualsAutograd) {
+  const at::Tensor x = Random({kRows, 4}), weight = Random({kHidden, 4}), bias = Random({kHidden}),
+                   residual = Random({kRows, kHidden}), out_grad = Random({kRows, kHidden});
+  HeldParameters parameters({weight, bias});
+  ops::Context context = DroppingContext(parameters);
+  const ops::Var in = tape_.Output(x.clone()), held = tape_.Output(residual);
+  const ops::Var out =
+      ops::ReluLinearResidual(context, in, {.weights = {0}, .biases = {1}}, held, dropout_);
+  tape_.PutGrad(out, out_grad);
+  at::Tensor x_grad, residual_grad;
+  tape_.BackwardInto(in, [&](at::Tensor grad) {
+    x_grad = grad;
+    residual_grad = tape_.TakeGrad(held);
+  });
+
+  c10::AutoGradMode autograd(true);
+  const at::Tensor lx = Leaf(x), lw = Leaf(weight), lb = Leaf(bias);
+  const at::Tensor expected = residual + DropOracle(at::matmul(at::relu(lx), lw.t()) + lb, mask_);
+  expected.backward(out_grad);
+  ExpectClose(out.value, expected, "value");
+  ExpectClose(x_grad, lx.grad(), "x");
+  ExpectClose(residual_grad, out_grad, "residual");
+  ExpectClose(parameters.grad(0), lw.grad(), "weight");
+  ExpectClose(parameters.grad(1), lb.grad(), "bias");
+}
+
+TEST_P(ResidualDropoutTest, LinearResidualEqualsAutograd) {
+  const at::Tensor x = Random({kRows, 4}), weight = Random({kHidden, 4}),
+                   residual = Random({kRows, kHidden}), out_grad = Random({kRows, kHidden});
+  HeldParameters parameters({weight});
+  ops::Context context = DroppingContext(parameters);
+  const ops::Var in = tape_.Output(x);
+  const ops::Var out = ops::LinearResidual(context, in, {{0}}, {residual, -1}, dropout_);
+  tape_.PutGrad(out, out_grad);
+  at::Tensor x_grad;
+  tape_.BackwardInto(in, [&](at::Tensor grad) { x_grad = grad; });
+
+  c10::AutoGradMode autograd(true);
+  const at::Tensor lx = Leaf(x), lw = Leaf(weight);
+  const at::Tensor expected = residual + DropOracle(at::matmul(lx, lw.t()), mask_);
+  expected.backward(out_grad);
+  ExpectClose(out.value, expected, "value");
+  ExpectClose(x_grad, lx.grad(), "x");
+  ExpectClose(parameters.grad(0), lw.grad(), "weight");
+}
+
+TEST_P(ResidualDropoutTest, NothingIsDroppedInAnEvaluation) {
+  const at::Tensor x = Random({kRows, 4}), weight = Random({kHidden, 4}),
+                   residual = Random({kRows, kHidden});
+  HeldParameters parameters({weight});
+  ops::Tape silent(false);
+  ops::Context context{silent, parameters, ops::AtenKernels(), 1e-5, false};
+  const ops::Var out =
+      ops::ReluLinearResidual(context, {x.clone(), -1}, {{0}}, {residual, -1}, dropout_);
+  ExpectClose(out.value, residual + at::matmul(at::relu(x), weight.t()), "value");
+}
+
+INSTANTIATE_TEST_SUITE_P(Probabilities, ResidualDropoutTest, ::testing::Values(0.0, 0.4));
 
 struct LossResult {
   double sum = 0;
@@ -240,6 +374,37 @@ TEST_F(OpsTest, EmbeddingGradientIsTheSumOverEqualIds) {
   at::Tensor expected = at::zeros_like(table);
   for (int64_t i = 0; i < 4; ++i) expected[ids[i].item<int64_t>()] += out_grad[i];
   ExpectClose(parameters.grad(0), expected, "table");
+}
+
+TEST_F(OpsTest, LearnedPositionsAreAddedAndTheirGradientIsTheSumOverSamples) {
+  const at::Tensor table = Random({kVocab, kHidden}), positions = Random({9, kHidden}),
+                   out_grad = Random({kRows, kHidden});
+  const at::Tensor ids = at::randint(0, kVocab, {kRows}, at::kLong),
+                   rows = at::tensor({2, 3, 4, 4, 4}, at::kLong);
+  HeldParameters parameters({table, positions});
+  ops::Context context = Context(parameters);
+  const ops::Var out = ops::PositionedEmbedding(context, 0, ids, {1, rows});
+  tape_.PutGrad(out, out_grad);
+  tape_.Backward();
+
+  c10::AutoGradMode autograd(true);
+  const at::Tensor lt = Leaf(table), lp = Leaf(positions);
+  const at::Tensor expected = lt.index({ids}) + lp.index({rows.repeat({kBatch})});
+  expected.backward(out_grad);
+  ExpectClose(out.value, expected, "value");
+  ExpectClose(parameters.grad(0), lt.grad(), "tokens");
+  ExpectClose(parameters.grad(1), lp.grad(), "positions");
+}
+
+TEST_F(OpsTest, AFrozenTableOfPositionsIsOnlyAdded) {
+  const at::Tensor table = Random({kVocab, kHidden}), positions = Random({9, kHidden});
+  const at::Tensor ids = at::randint(0, kVocab, {kRows}, at::kLong),
+                   rows = at::arange(2, 2 + kLength, at::kLong);
+  HeldParameters parameters({table, positions}, {0, 1});
+  ops::Context context = Context(parameters);
+  const ops::Var out = ops::PositionedEmbedding(context, 0, ids, {1, rows}, /*frozen=*/true);
+  EXPECT_LT(out.slot, 0);
+  ExpectClose(out.value, table.index({ids}) + positions.index({rows.repeat({kBatch})}), "value");
 }
 
 TEST_F(OpsTest, ARecomputedUnitHasTheSameGradients) {

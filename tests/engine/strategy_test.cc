@@ -110,13 +110,22 @@ TEST_P(FsdpTest, EqualsDdpUpToRounding) {
   ExpectSame(Train(With(4, 1), tied), Train({.devices = 4}, tied), 2e-5);
 }
 
-// With biases, and with norms of heads.
+job::ModelShape TinyOpt() {
+  job::ModelShape shape = TinyShape();
+  shape.family = "opt";
+  shape.kv_heads = shape.heads;
+  shape.tied_head = true;
+  shape.dropout = 0.2;
+  return shape;
+}
+
+// With biases, with norms of heads, with LayerNorm and dropout.
 TEST_P(FsdpTest, EachFamilyEqualsOneRankBitForBitUnderDeterminism) {
   job::ModelShape qwen2 = TinyShape(), qwen3 = TinyShape();
   qwen2.qkv_bias = qwen2.out_bias = qwen2.mlp_bias = qwen2.tied_head = true;
   qwen3.head_norms = true;
   qwen3.head_dim = 12;
-  for (const job::ModelShape& shape : {qwen2, qwen3}) {
+  for (const job::ModelShape& shape : {qwen2, qwen3, TinyOpt()}) {
     TinyRun one{.accumulation = 4}, ddp{.devices = 2, .accumulation = 2}, fsdp = With(2, 2);
     for (TinyRun* run : {&one, &ddp, &fsdp}) run->job.deterministic = true;
     const TinyResult expected = Train(one, shape);
@@ -245,6 +254,28 @@ TEST(Checkpointing, GivesTheSameBits) {
     run.job.activation_checkpointing = every;
     ExpectSame(Train(run), kept, 0);
   }
+}
+
+TEST(Checkpointing, DropsTheSameElementsAgain) {
+  TinyRun run{.accumulation = 2};
+  const TinyResult kept = Train(run, TinyOpt());
+  ExpectLearns(kept);
+  run.job.activation_checkpointing = 1;
+  ExpectSame(Train(run, TinyOpt()), kept, 0);
+}
+
+TEST(Dropout, IsTheSameHoweverTheBatchIsSplit) {
+  TinyRun run{.accumulation = 1, .micro = 4}, small{.accumulation = 2, .micro = 2},
+      two{.devices = 2, .accumulation = 1, .micro = 2};
+  // AdamW would make whole steps of the keys' biases, whose gradients are nothing but rounding.
+  for (TinyRun* one : {&run, &small, &two}) one->job.optimizer.name = job::OptimizerKind::kSgd;
+  const TinyResult whole = Train(run, TinyOpt());
+  ExpectSame(Train(small, TinyOpt()), whole, 2e-5);
+  ExpectSame(Train(two, TinyOpt()), whole, 2e-5);
+  job::ModelShape without = TinyOpt();
+  without.dropout = 0;
+  EXPECT_GT(std::abs(Train(run, without).losses[0] - whole.losses[0]), 1e-3)
+      << "nothing was dropped";
 }
 
 TEST(Accumulation, SmallMicroBatchesEqualOneLargeOne) {

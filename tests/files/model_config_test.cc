@@ -165,10 +165,80 @@ TEST(ModelConfig, WhatIsNotComputedIsRefusedByName) {
 }
 
 TEST(ModelConfig, OtherArchitecturesAreRefusedByName) {
-  EXPECT_THAT(MessageOf(R"({"architectures": ["OPTForCausalLM"]})"),
-              HasSubstr("architectures: [\"OPTForCausalLM\"]"));
+  EXPECT_THAT(MessageOf(R"({"architectures": ["BloomForCausalLM"]})"),
+              AllOf(HasSubstr("architectures: [\"BloomForCausalLM\"]"),
+                    HasSubstr("[\"Qwen3ForCausalLM\"], [\"OPTForCausalLM\"]")));
   EXPECT_THAT(MessageOf(R"({"model_type": "gpt2"})"), HasSubstr("model_type: \"gpt2\""));
   EXPECT_THAT(MessageOf("{}"), HasSubstr("architectures: missing"));
+}
+
+std::string OptConfig(const std::string& more) {
+  return R"({"architectures": ["OPTForCausalLM"], "num_hidden_layers": 4, "hidden_size": 64,
+             "ffn_dim": 96, "num_attention_heads": 8, "vocab_size": 100)" +
+         more + "}";
+}
+
+TEST(ModelConfig, OptIsReadByItsOwnKeys) {
+  const job::ModelShape shape =
+      ShapeOf(OptConfig(R"(, "word_embed_proj_dim": 64, "do_layer_norm_before": true,
+                       "max_position_embeddings": 512, "dropout": 0.25, "attention_dropout": 0.0,
+                       "activation_function": "relu", "eos_token_id": 3)"));
+  EXPECT_EQ(shape.family, "opt");
+  EXPECT_EQ(shape.intermediate, 96);
+  EXPECT_EQ(shape.head_dim, 8);
+  EXPECT_EQ(shape.kv_heads, 8);
+  EXPECT_EQ(shape.max_positions, 512);
+  EXPECT_EQ(shape.dropout, 0.25);
+  EXPECT_EQ(shape.norm_eps, 1e-5);
+  EXPECT_EQ(shape.eos_token, 3);
+}
+
+TEST(ModelConfig, AbsentKeysOfOptAreThoseOfItsSmallestModel) {
+  const job::ModelShape shape = ShapeOf(R"({"model_type": "opt"})");
+  EXPECT_EQ(shape.layers, 12);
+  EXPECT_EQ(shape.hidden, 768);
+  EXPECT_EQ(shape.vocab, 50272);
+  EXPECT_EQ(shape.max_positions, 2048);
+  EXPECT_EQ(shape.dropout, 0.1);
+  EXPECT_TRUE(shape.tied_head);
+  EXPECT_EQ(shape.bos_token, 2);
+  EXPECT_EQ(shape.eos_token, 2);
+  EXPECT_EQ(job::Parameters(job::Describe(shape)), 125'239'296);
+}
+
+TEST(ModelConfig, WhatIsNotBuiltOfOptIsRefusedByKey) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"("do_layer_norm_before": false)", "do_layer_norm_before: false"},
+      {R"("word_embed_proj_dim": 32)", "word_embed_proj_dim: 32"},
+      {R"("activation_function": "gelu")", "activation_function: \"gelu\""},
+      {R"("attention_dropout": 0.1)", "attention_dropout: 0.1"},
+      {R"("activation_dropout": 0.1)", "activation_dropout: 0.1"},
+      {R"("layerdrop": 0.1)", "layerdrop: 0.1"},
+      {R"("enable_bias": false)", "enable_bias: false"},
+      {R"("layer_norm_elementwise_affine": false)", "layer_norm_elementwise_affine: false"},
+      {R"("_remove_final_layer_norm": true)", "_remove_final_layer_norm: true"},
+      {R"("quantization_config": {"bits": 4})", "quantization_config"},
+  };
+  for (const auto& [more, expected] : cases)
+    EXPECT_THAT(MessageOf(OptConfig(", " + more)), AllOf(HasSubstr(expected), HasSubstr("not yet")))
+        << more;
+}
+
+TEST(ModelConfig, ImpossibleNumbersOfOptAreRefused) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"("dropout": 1.0)", "dropout: 1.0: expected a number from 0, and below 1"},
+      {R"("dropout": -0.1)", "dropout: -0.1"},
+      {R"("dropout": "0.1")", "dropout: \"0.1\""},
+      {R"("dropout": 1e999)", "1e999"},
+      {R"("max_position_embeddings": 0)", "max_position_embeddings: 0"},
+      {R"("ffn_dim": "96")", "ffn_dim: \"96\": expected an integer"},
+      {R"("num_attention_heads": 7)", "expected a multiple of num_attention_heads 7"},
+      {R"("bos_token_id": 50272)", "bos_token_id: 50272"},
+  };
+  for (const auto& [key, expected] : cases) {
+    const std::string config = R"({"architectures": ["OPTForCausalLM"], )" + key + "}";
+    EXPECT_THAT(MessageOf(config), HasSubstr(expected)) << key;
+  }
 }
 
 TEST(ModelConfig, ImpossibleSizesAreRefused) {
@@ -211,6 +281,7 @@ TEST(ModelConfig, TheShippedModelsHaveTheParametersOfTheRealOnes) {
       {"Llama-3.1-8B", 8'030'261'248},    {"Qwen2.5-0.5B", 494'032'768},
       {"Qwen2.5-7B", 7'615'616'512},      {"Qwen3-0.6B", 596'049'920},
       {"Qwen3-8B", 8'190'735'360},        {"Mistral-7B-v0.3", 7'248'023'552},
+      {"opt-2.7b", 2'651'596'800},
   };
   for (const auto& [name, parameters] : models) {
     auto shape = ReadModelConfig(checkout::File("deploy/models/" + std::string(name)));

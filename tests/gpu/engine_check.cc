@@ -1,12 +1,13 @@
-// On a GPU: loss and every gradient of small LLaMAs, by both engines and in every precision. They
-// are compared with the plain engine in fp32 on the CPU. Shapes cover each attention backend: equal
-// and grouped heads, head_dim 64, 100, 128. They cover packed and separate matrices, tied and
-// untied heads, biases, norms of heads and scaled rotation; LoRA with and without dropout, whose
-// masks are the same everywhere. Exit status 77 if there is no GPU.
+// On a GPU: loss and every gradient of small LLaMAs and OPTs, by both engines and in every
+// precision. They are compared with the plain engine in fp32 on the CPU. Shapes cover each
+// attention backend: equal and grouped heads, head_dim 64, 100, 128. They cover packed and separate
+// matrices, tied and untied heads, biases, norms of heads and scaled rotation; dropout of the
+// model's and of LoRA's, whose masks are the same everywhere. Exit status 77 if there is no GPU.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <set>
@@ -22,10 +23,16 @@ namespace {
 
 constexpr int64_t kRows = 3, kLength = 192;
 
+// Of bf16. ReLU's signs may differ where its input is near zero: torch's own bf16 is 0.07 to 0.085
+// from its fp32 there.
+constexpr double kTolerance = 4e-2, kToleranceOfRelu = 0.12;
+
 struct Case {
   const char* name;
   job::ModelShape shape;
   std::optional<job::LoraSpec> lora = {};
+
+  double bf16_tolerance() const { return shape.family == "opt" ? kToleranceOfRelu : kTolerance; }
 };
 
 job::ModelShape Shape(int64_t hidden, int64_t heads, int64_t kv_heads, int64_t head_dim,
@@ -57,6 +64,12 @@ job::ModelShape WithLongRows(job::ModelShape shape) {
   return shape;
 }
 
+job::ModelShape AsOpt(job::ModelShape shape, double dropout) {
+  shape.family = "opt";
+  shape.dropout = dropout;
+  return shape;
+}
+
 const std::vector<Case>& Cases() {
   static const std::vector<Case> cases = {
       {"head_dim 128", Shape(512, 4, 4, 128, 1000, false)},
@@ -77,6 +90,11 @@ const std::vector<Case>& Cases() {
       {"LoRA beside biases", WithBiases(Shape(512, 8, 2, 64, 1000, true)),
        job::LoraSpec{.r = 8, .dropout = 0.1, .targets = {}}},
       {"LoRA beside norms of heads", WithHeadNorms(Shape(256, 4, 2, 128, 1000, false)),
+       job::LoraSpec{.r = 8, .dropout = 0.1, .targets = {}}},
+      {"OPT, head_dim 80", AsOpt(Shape(640, 8, 8, 80, 1000, true), 0)},
+      {"OPT with dropout, untied", AsOpt(Shape(512, 8, 8, 64, 1003, false), 0.1)},
+      {"OPT, separate matrices", AsOpt(Shape(360, 3, 3, 120, 777, true), 0.1)},
+      {"LoRA of OPT", AsOpt(Shape(512, 8, 8, 64, 1000, true), 0.1),
        job::LoraSpec{.r = 8, .dropout = 0.1, .targets = {}}},
       {"LoRA, separate matrices", Shape(360, 3, 1, 120, 777, false),
        job::LoraSpec{.r = 5, .alpha = 5, .dropout = 0.3, .targets = {}}},
@@ -124,9 +142,16 @@ Gradients Compute(const Case& c, const std::vector<at::Tensor>& weights, const a
   return result;
 }
 
-double RelativeError(const at::Tensor& actual, const at::Tensor& expected) {
+double Norm(const at::Tensor& gradient) { return gradient.norm().item<double>(); }
+
+// A gradient that is nothing but rounding is measured by the largest. The bias of keys has such a
+// one where keys are not rotated.
+constexpr double kLeastGradient = 1e-5;
+
+double RelativeError(const at::Tensor& actual, const at::Tensor& expected, double largest) {
   if (!at::isfinite(actual).all().item<bool>()) return INFINITY;
-  return ((actual - expected).norm() / expected.norm()).item<double>();
+  const double size = Norm(expected);
+  return Norm(actual - expected) / (size < kLeastGradient * largest ? largest : size);
 }
 
 // Prints one line; false where an error is beyond its tolerance.
@@ -134,8 +159,10 @@ bool Check(const char* name, const char* engine, const Gradients& actual, const 
            double tolerance) {
   double worst = std::abs(actual.loss - expected.loss) / expected.loss;
   size_t worst_param = 0;
+  double largest = 0;
+  for (const at::Tensor& gradient : expected.params) largest = std::max(largest, Norm(gradient));
   for (size_t i = 0; i < expected.params.size(); ++i) {
-    const double error = RelativeError(actual.params[i], expected.params[i]);
+    const double error = RelativeError(actual.params[i], expected.params[i], largest);
     if (!(error <= worst)) {
       worst = error;
       worst_param = i;
@@ -185,9 +212,9 @@ bool CheckCase(const Case& c) {
   };
   check("reference fp32", at::kFloat, ops::AtenKernels(), false, 1e-4);
   check("fused fp32", at::kFloat, ops::FusedKernels(), false, 1e-4);
-  check("reference bf16", at::kBFloat16, ops::AtenKernels(), false, 4e-2);
-  check("fused bf16", at::kBFloat16, ops::FusedKernels(), false, 4e-2);
-  check("fused bf16, deterministic", at::kBFloat16, ops::FusedKernels(), true, 4e-2);
+  check("reference bf16", at::kBFloat16, ops::AtenKernels(), false, c.bf16_tolerance());
+  check("fused bf16", at::kBFloat16, ops::FusedKernels(), false, c.bf16_tolerance());
+  check("fused bf16, deterministic", at::kBFloat16, ops::FusedKernels(), true, c.bf16_tolerance());
   return good;
 }
 

@@ -68,39 +68,55 @@ class Table {
   double copy_bytes_per_second_ = 0;
 };
 
-void TimeNorms(const Table& table) {
+// bias undefined: RMSNorm.
+void TimeNorm(const Table& table, const std::string& name, const at::Tensor& bias) {
   const at::Tensor x = Random({kRows, kHidden}, kBf16), grad = Random({kRows, kHidden}, kBf16),
                    residual = Random({kRows, kHidden}, kBf16);
+  const bool has_bias = bias.defined();
+  const void* bias_data = has_bias ? bias.data_ptr() : nullptr;
   const at::Tensor weight = at::ones({kHidden}, On(kBf16)),
-                   weight_grad = at::zeros({kHidden}, On(kBf16)), out = at::empty_like(x);
-  const at::Tensor again = at::empty_like(x), rstd = at::ones({kRows}, On(at::kFloat));
+                   weight_grad = at::zeros({kHidden}, On(kBf16)),
+                   bias_grad = at::zeros({kHidden}, On(kBf16)), out = at::empty_like(x);
+  const at::Tensor again = at::empty_like(x), rstd = at::ones({kRows}, On(at::kFloat)),
+                   mean = at::zeros({kRows}, On(at::kFloat));
+  float* const means = has_bias ? mean.data_ptr<float>() : nullptr;
   const at::Tensor workspace = at::empty(
-      {static_cast<int64_t>(fused::RmsNormWorkspaceFloats(kRows, kHidden))}, On(at::kFloat));
+      {static_cast<int64_t>(fused::NormWorkspaceFloats(kRows, kHidden, has_bias))}, On(at::kFloat));
   const double bytes = 2.0 * kRows * kHidden;
-  table.Row("RmsNormForward", 2 * bytes, [&] {
-    C10_CUDA_CHECK(fused::RmsNormForward({.rows = kRows,
-                                          .hidden = kHidden,
-                                          .x = x.data_ptr(),
-                                          .weight = weight.data_ptr(),
-                                          .out = out.data_ptr(),
-                                          .rstd = rstd.data_ptr<float>(),
-                                          .eps = 1e-5f},
-                                         Stream()));
+  table.Row((name + "Forward").c_str(), 2 * bytes, [&] {
+    C10_CUDA_CHECK(fused::NormForward({.rows = kRows,
+                                       .hidden = kHidden,
+                                       .x = x.data_ptr(),
+                                       .weight = weight.data_ptr(),
+                                       .bias = bias_data,
+                                       .out = out.data_ptr(),
+                                       .rstd = rstd.data_ptr<float>(),
+                                       .mean = means,
+                                       .eps = 1e-5f},
+                                      Stream()));
   });
-  table.Row("RmsNormBackward", 5 * bytes, [&] {
-    C10_CUDA_CHECK(fused::RmsNormBackward({.rows = kRows,
-                                           .hidden = kHidden,
-                                           .grad = grad.data_ptr(),
-                                           .x = x.data_ptr(),
-                                           .weight = weight.data_ptr(),
-                                           .rstd = rstd.data_ptr<float>(),
-                                           .residual_grad = residual.data_ptr(),
-                                           .input_grad = out.data_ptr(),
-                                           .normalized = again.data_ptr(),
-                                           .weight_grad = weight_grad.data_ptr(),
-                                           .workspace = workspace.data_ptr<float>()},
-                                          Stream()));
+  table.Row((name + "Backward").c_str(), 5 * bytes, [&] {
+    C10_CUDA_CHECK(fused::NormBackward({.rows = kRows,
+                                        .hidden = kHidden,
+                                        .grad = grad.data_ptr(),
+                                        .x = x.data_ptr(),
+                                        .weight = weight.data_ptr(),
+                                        .bias = bias_data,
+                                        .rstd = rstd.data_ptr<float>(),
+                                        .mean = means,
+                                        .residual_grad = residual.data_ptr(),
+                                        .input_grad = out.data_ptr(),
+                                        .normalized = again.data_ptr(),
+                                        .weight_grad = weight_grad.data_ptr(),
+                                        .bias_grad = has_bias ? bias_grad.data_ptr() : nullptr,
+                                        .workspace = workspace.data_ptr<float>()},
+                                       Stream()));
   });
+}
+
+void TimeNorms(const Table& table) {
+  TimeNorm(table, "RmsNorm", {});
+  TimeNorm(table, "LayerNorm", at::ones({kHidden}, On(kBf16)));
 }
 
 void TimeRope(const Table& table) {

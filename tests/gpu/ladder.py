@@ -48,6 +48,7 @@ FAMILIES = {
     "mistral": {"architectures": ["MistralForCausalLM"], "sliding_window": 4096},
     "qwen2": {"architectures": ["Qwen2ForCausalLM"]},
     "qwen3": {"architectures": ["Qwen3ForCausalLM"], "head_dim": 64},
+    "opt": {"architectures": ["OPTForCausalLM"], "ffn_dim": 1536, "dropout": 0.1},
 }
 
 # name: one way, another way, the largest difference of a loss

@@ -170,6 +170,33 @@ TEST(CheckModel, RowsBeyondASlidingWindowOrDynamicScalingAreRefused) {
   }
 }
 
+TEST(CheckModel, RowsBeyondLearnedPositionsAreRefused) {
+  JobSpec job = SmallestJob();
+  ModelShape model = SmallModel().model;
+  model.family = "opt";
+  model.max_positions = 512;
+  job.train.max_seq_length = 512;
+  EXPECT_THAT(CheckModel(job, model), IsEmpty());
+  job.train.max_seq_length = 513;
+  const std::vector<Problem> problems = CheckModel(job, model);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].path, "train.max_seq_length");
+  EXPECT_THAT(problems[0].hint, HasSubstr("max_position_embeddings"));
+}
+
+TEST(CheckModel, AnAdapterOfALayerThatTheModelDoesNotHaveIsRefused) {
+  JobSpec job = SmallestJob();
+  job.lora.emplace().targets = {"q", "gate", "up"};
+  ModelShape model = SmallModel().model;
+  EXPECT_THAT(CheckModel(job, model), IsEmpty());
+  model.family = "opt";
+  model.max_positions = job.train.max_seq_length;
+  const std::vector<Problem> problems = CheckModel(job, model);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].path, "lora.targets");
+  EXPECT_EQ(problems[0].value, "gate");
+}
+
 TEST(CheckModel, AnAdapterOfATiedHeadIsRefusedWhereItIsNamed) {
   JobSpec job = SmallestJob();
   job.lora.emplace();

@@ -215,6 +215,7 @@ TEST(InspectionJson, WhatAFamilyAddsIsReadBackAndAbsentWhereThereIsNone) {
   ModelShape& model = inspection.model;
   model.qkv_bias = model.out_bias = model.mlp_bias = model.head_norms = true;
   model.sliding_window = 4096;
+  model.dropout = 0.1;
   model.rope_scaling = RopeScaling{.type = RopeType::kYarn,
                                    .factor = 4,
                                    .original_positions = 32768,
@@ -228,6 +229,7 @@ TEST(InspectionJson, WhatAFamilyAddsIsReadBackAndAbsentWhereThereIsNone) {
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->model.rope_scaling, model.rope_scaling);
   EXPECT_EQ(read->model.sliding_window, 4096);
+  EXPECT_EQ(read->model.dropout, 0.1);
   EXPECT_TRUE(read->model.qkv_bias && read->model.out_bias && read->model.mlp_bias &&
               read->model.head_norms);
 }

@@ -10,7 +10,9 @@
 #include "worker/rank/files/json_text.h"
 #include "worker/rank/files/litgpt_config.h"
 #include "worker/rank/files/model_limits.h"
+#include "worker/rank/files/opt_config.h"
 #include "worker/rank/files/rope_config.h"
+#include "worker/rank/files/token_id.h"
 
 namespace trainctl::files {
 namespace {
@@ -19,10 +21,15 @@ using nlohmann::json;
 
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
-// What differs between the families' keys: their defaults are those of transformers.
-struct FamilyKeys {
+// What names a family.
+struct FamilyNames {
   const char* architecture;
   const char* model_type;
+};
+
+// What differs between the keys of LLaMA and its kin: their defaults are those of transformers.
+struct FamilyKeys {
+  FamilyNames names;
   int64_t kv_heads;  // 0: as many as heads
   int64_t head_dim;  // 0: hidden_size / num_attention_heads
   int64_t max_positions;
@@ -33,29 +40,35 @@ struct FamilyKeys {
   bool head_norms;
 };
 constexpr FamilyKeys kFamilies[] = {
-    {"LlamaForCausalLM", "llama", 0, 0, 2048, 1, 2, false, true, true, false},
-    {"MistralForCausalLM", "mistral", 8, 0, 4096 * 32, 1, 2, false, false, false, false},
-    {"Qwen2ForCausalLM", "qwen2", 32, 0, 32768, -1, -1, true, false, false, false},
-    {"Qwen3ForCausalLM", "qwen3", 32, 128, 32768, -1, -1, false, true, false, true},
+    {{"LlamaForCausalLM", "llama"}, 0, 0, 2048, 1, 2, false, true, true, false},
+    {{"MistralForCausalLM", "mistral"}, 8, 0, 4096 * 32, 1, 2, false, false, false, false},
+    {{"Qwen2ForCausalLM", "qwen2"}, 32, 0, 32768, -1, -1, true, false, false, false},
+    {{"Qwen3ForCausalLM", "qwen3"}, 32, 128, 32768, -1, -1, false, true, false, true},
 };
 
-// By "architectures", or where that is absent by "model_type". Another one is a fault.
-const FamilyKeys& FamilyOf(const JsonObject& config) {
+constexpr FamilyNames kOpt = {"OPTForCausalLM", "opt"};
+
+// By "architectures", or where that is absent by "model_type".
+bool Is(const FamilyNames& family, const JsonObject& config) {
   const json* listed = config.Get("architectures");
   const json* type = config.Get("model_type");
-  std::string architectures, types;
-  for (const FamilyKeys& family : kFamilies) {
-    if (listed != nullptr ? *listed == json::array({family.architecture})
-                          : type != nullptr && *type == family.model_type)
-      return family;
-    architectures +=
-        (architectures.empty() ? "[\"" : ", [\"") + std::string(family.architecture) + "\"]";
-    types += (types.empty() ? "\"" : ", \"") + std::string(family.model_type) + "\"";
-  }
-  const bool by_type = listed == nullptr && type != nullptr;
+  return listed != nullptr ? *listed == json::array({family.architecture})
+                           : type != nullptr && *type == family.model_type;
+}
+
+void RefuseFamily(const JsonObject& config) {
+  const bool by_type =
+      config.Get("architectures") == nullptr && config.Get("model_type") != nullptr;
+  std::string known;
+  const auto add = [&](const FamilyNames& family) {
+    const std::string name = by_type ? "\"" + std::string(family.model_type) + "\""
+                                     : "[\"" + std::string(family.architecture) + "\"]";
+    known += (known.empty() ? "" : ", ") + name;
+  };
+  for (const FamilyKeys& family : kFamilies) add(family.names);
+  add(kOpt);
   config.Expected(by_type ? "model_type" : "architectures",
-                  "one of " + (by_type ? types : architectures) + "; others are not yet supported");
-  return kFamilies[0];
+                  "one of " + known + "; others are not yet supported");
 }
 
 void RefuseUnsupported(const JsonObject& config, const FamilyKeys& family) {
@@ -71,8 +84,8 @@ void RefuseUnsupported(const JsonObject& config, const FamilyKeys& family) {
 
 // 0: no layer has a window. Where some have one, it is taken for all of them.
 int64_t ReadWindow(const JsonObject& config, const FamilyKeys& family) {
-  const bool is_mistral = family.model_type == std::string_view("mistral");
-  if (family.model_type == std::string_view("llama")) {
+  const bool is_mistral = family.names.model_type == std::string_view("mistral");
+  if (family.names.model_type == std::string_view("llama")) {
     config.Only("sliding_window", nullptr);
     return 0;
   }
@@ -93,20 +106,6 @@ void CheckLayerTypes(const JsonObject& config, int64_t window) {
   }
 }
 
-// An id, or the first of a list; null: −1. Absent: transformers' default.
-int64_t ReadTokenId(const JsonObject& config, const std::string& key, int64_t absent,
-                    int64_t vocab) {
-  if (!config.Has(key)) return absent < vocab ? absent : -1;
-  const json* value = config.Get(key);
-  if (value == nullptr) return -1;
-  if (!value->is_array()) return config.Integer(key, 0, vocab - 1);
-  const json first = value->empty() ? json() : value->front();
-  if (first.is_number_unsigned() && first.get<uint64_t>() < static_cast<uint64_t>(vocab))
-    return first.get<int64_t>();
-  config.Expected(key, "a token id below vocab_size, or a list of them");
-  return -1;
-}
-
 void CheckHeads(const JsonObject& config, const job::ModelShape& shape, const FamilyKeys& family) {
   if (shape.heads % shape.kv_heads != 0) {
     config.Expected("num_key_value_heads",
@@ -121,9 +120,10 @@ void CheckHeads(const JsonObject& config, const job::ModelShape& shape, const Fa
     config.Expected("head_dim", "an even number, not " + std::to_string(shape.head_dim));
 }
 
-job::ModelShape ReadShape(const JsonObject& config, const FamilyKeys& family) {
+job::ModelShape ReadLlamaShape(const JsonObject& config, const FamilyKeys& family) {
+  RefuseUnsupported(config, family);
   job::ModelShape shape;
-  shape.family = family.model_type;
+  shape.family = family.names.model_type;
   shape.layers = config.Integer("num_hidden_layers", 1, kMaxLayers);
   shape.hidden = config.Integer("hidden_size", 1, kMaxHidden);
   shape.intermediate = config.Integer("intermediate_size", 1, kMaxHidden);
@@ -151,6 +151,15 @@ job::ModelShape ReadShape(const JsonObject& config, const FamilyKeys& family) {
   CheckLayerTypes(config, shape.sliding_window);
   CheckHeads(config, shape, family);
   return shape;
+}
+
+job::ModelShape ReadHuggingFaceShape(const JsonObject& config) {
+  for (const FamilyKeys& family : kFamilies) {
+    if (Is(family.names, config)) return ReadLlamaShape(config, family);
+  }
+  if (Is(kOpt, config)) return ReadOptShape(config);
+  RefuseFamily(config);
+  return {};
 }
 
 // A LitGPT directory: the ids of tokens are those of the generation_config.json that LitGPT copies,
@@ -183,9 +192,7 @@ base::Result<job::ModelShape> ParseModelConfig(std::string_view text, const std:
   if (!document) return document.error();
   Fault fault;
   const JsonObject config(*document, source + ": ", &fault);
-  const FamilyKeys& family = FamilyOf(config);
-  RefuseUnsupported(config, family);
-  job::ModelShape shape = ReadShape(config, family);
+  job::ModelShape shape = ReadHuggingFaceShape(config);
   if (fault) return *fault;
   return shape;
 }

@@ -24,12 +24,25 @@ ops::LinearParams LinearBuilder::Add(ops::UnitId unit, const std::string& prefix
   ops::LinearParams linear{.weights = table_.Packed(unit, pieces, layer.columns, holding),
                            .frozen = lora_.has_value()};
   for (const job::Module& module : layer.modules) {
-    if (!module.has_bias) continue;
-    linear.biases.push_back(table_.Vector(unit, prefix + module.path + ".bias", module.rows,
-                                          {.init = ops::Init::kZeros, .trainable = !lora_}));
+    if (module.has_bias) linear.biases.push_back(AddBias(unit, prefix + module.path, module.rows));
   }
   Adapt(unit, prefix, layer, &linear);
   return linear;
+}
+
+ops::NormParams LinearBuilder::AddNorm(ops::UnitId unit, const std::string& prefix,
+                                       const job::Layer& layer) {
+  const job::Module& module = layer.modules.front();
+  const std::string path = prefix + module.path;
+  const ops::ParamId weight = table_.Vector(unit, path + ".weight", module.rows,
+                                            {.init = ops::Init::kOnes, .trainable = !lora_});
+  return module.has_bias ? ops::NormParams(weight, AddBias(unit, path, module.rows))
+                         : ops::NormParams(weight);
+}
+
+ops::ParamId LinearBuilder::AddBias(ops::UnitId unit, const std::string& path, int64_t size) {
+  return table_.Vector(unit, path + ".bias", size,
+                       {.init = ops::Init::kZeros, .trainable = !lora_});
 }
 
 void LinearBuilder::Adapt(ops::UnitId unit, const std::string& prefix, const job::Layer& layer,

@@ -1,4 +1,4 @@
-// Puts linear layers into a model's table: their matrices, packed if that is possible, and their
+// Puts linear layers and norms into a model's table: matrices, packed if that is possible, and
 // biases. Under LoRA the adapters of the adapted modules come into the same unit. Names are PEFT's:
 // "<module path>.lora_A.weight" [r, in], ".lora_B.weight" [out, r].
 #pragma once
@@ -13,6 +13,7 @@
 #include "common/model/model_shape.h"
 #include "worker/rank/model/table_builder.h"
 #include "worker/rank/ops/linear.h"
+#include "worker/rank/ops/norm.h"
 
 namespace trainctl::model {
 
@@ -25,13 +26,14 @@ class LinearBuilder {
 
   // How the model's own parameters are held.
   Holding OwnMatrix() const { return {.trainable = !lora_}; }
-  Holding OwnNorm() const { return {.init = ops::Init::kOnes, .trainable = !lora_}; }
 
   // prefix: of the modules' paths; quantized: their matrices are.
   ops::LinearParams Add(ops::UnitId unit, const std::string& prefix, const job::Layer& layer,
                         bool quantized);
+  ops::NormParams AddNorm(ops::UnitId unit, const std::string& prefix, const job::Layer& layer);
 
  private:
+  ops::ParamId AddBias(ops::UnitId unit, const std::string& path, int64_t size);
   void Adapt(ops::UnitId unit, const std::string& prefix, const job::Layer& layer,
              ops::LinearParams* linear);
 

@@ -7,18 +7,17 @@
 namespace trainctl::model {
 
 Llama::Block Llama::BuildBlock(TableBuilder& table, LinearBuilder& linears,
-                               const job::UnitLayers& layers, int64_t number) const {
-  const std::string prefix = job::ModelDescription::BlockPrefix(number);
+                               const job::ModelDescription& model, int64_t number) const {
+  const std::string prefix = model.BlockPrefix(number);
   Block block;
   block.unit = table.Unit("block." + std::to_string(number));
   const auto norm = [&](const job::Layer& layer) {
-    return table.Vector(block.unit, prefix + layer.modules[0].path + ".weight", layer.rows(),
-                        linears.OwnNorm());
+    return linears.AddNorm(block.unit, prefix, layer).weight;
   };
   const auto linear = [&](const job::Layer& layer) {
     return linears.Add(block.unit, prefix, layer, options_.quantize);
   };
-  for (const job::Layer& layer : layers) {
+  for (const job::Layer& layer : model.block) {
     switch (layer.role) {
       case job::LayerRole::kInputNorm: block.input_norm = norm(layer); break;
       case job::LayerRole::kQkv: block.qkv = linear(layer); break;
@@ -44,11 +43,9 @@ Llama::Llama(const job::ModelShape& shape, const ModelOptions& options)
   embedding_ = builder.Matrix(embedding_unit_, embedding.modules[0].path + ".weight",
                               embedding.rows(), embedding.columns, linears.OwnMatrix());
   for (int64_t number = 0; number < model.layers; ++number)
-    blocks_.push_back(BuildBlock(builder, linears, model.block, number));
-  const job::Layer& final_norm = model.head.front();
+    blocks_.push_back(BuildBlock(builder, linears, model, number));
   head_unit_ = builder.Unit("head");
-  final_norm_ = builder.Vector(head_unit_, final_norm.modules[0].path + ".weight",
-                               final_norm.rows(), linears.OwnNorm());
+  final_norm_ = linears.AddNorm(head_unit_, "", model.head.front());
   head_ = model.tied_head
               ? ops::LinearParams{.weights = {embedding_}, .frozen = options.lora.has_value()}
               : linears.Add(head_unit_, "", model.head.back(), /*quantized=*/false);

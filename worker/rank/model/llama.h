@@ -25,7 +25,7 @@ class Llama : public Model {
     ops::LinearParams qkv, out, gate_up, down;
   };
 
-  Block BuildBlock(TableBuilder& table, LinearBuilder& linears, const job::UnitLayers& layers,
+  Block BuildBlock(TableBuilder& table, LinearBuilder& linears, const job::ModelDescription& model,
                    int64_t number) const;
   ops::Var RunBlock(ops::Context& context, const Block& block, const ops::Var& x,
                     const ops::HeadShape& heads) const;
@@ -33,7 +33,8 @@ class Llama : public Model {
   job::ModelShape shape_;
   ModelOptions options_;
   ops::ParameterTable table_;
-  ops::ParamId embedding_ = 0, final_norm_ = 0;
+  ops::ParamId embedding_ = 0;
+  ops::NormParams final_norm_;
   ops::LinearParams head_;
   ops::UnitId embedding_unit_ = 0, head_unit_ = 0;
   std::vector<Block> blocks_;

@@ -1,5 +1,6 @@
 #include "common/estimate/check_model.h"
 #include "worker/rank/model/llama.h"
+#include "worker/rank/model/opt.h"
 
 namespace trainctl::model {
 namespace {
@@ -18,10 +19,8 @@ std::unique_ptr<Model> MakeOf(const job::ModelShape& shape, const ModelOptions& 
 
 // One family, one row; those of one structure share a file.
 constexpr Family kFamilies[] = {
-    {"llama", MakeOf<Llama>},
-    {"mistral", MakeOf<Llama>},
-    {"qwen2", MakeOf<Llama>},
-    {"qwen3", MakeOf<Llama>},
+    {"llama", MakeOf<Llama>}, {"mistral", MakeOf<Llama>}, {"qwen2", MakeOf<Llama>},
+    {"qwen3", MakeOf<Llama>}, {"opt", MakeOf<Opt>},
 };
 
 constexpr int64_t kQuantizedBlock = 64;  // elements that share a scale

@@ -42,6 +42,18 @@ void Rotate(const at::Tensor& from, const at::Tensor& to, const at::Tensor& cos,
   second_out.copy_(second);
 }
 
+// x, less its mean where the norm has one.
+at::Tensor Centered(const at::Tensor& x, const NormStatistics& statistics) {
+  const at::Tensor wide = Wide(x);
+  return statistics.mean.defined() ? wide - statistics.mean.unsqueeze(-1) : wide;
+}
+
+// What a norm gives for rows that are centered and scaled.
+at::Tensor Weighted(const at::Tensor& unit, const NormVectors& norm, at::ScalarType type) {
+  if (!norm.centers()) return (unit * Wide(norm.weight)).to(type);
+  return (unit * Wide(norm.weight)).add_(Wide(norm.bias)).to(type);
+}
+
 // What the mask keeps of x. On a GPU the fused kernel draws the same bits.
 at::Tensor Keep(const DropoutMask& mask, const at::Tensor& x) {
   if (x.is_cpu()) return KeepMask(mask, x.size(0), x.size(1));
@@ -50,26 +62,28 @@ at::Tensor Keep(const DropoutMask& mask, const at::Tensor& x) {
 
 class Aten : public Kernels {
  public:
-  std::pair<at::Tensor, at::Tensor> RmsNorm(const at::Tensor& x, const at::Tensor& weight,
-                                            double eps) const override {
-    const at::Tensor wide = Wide(x);
-    const at::Tensor rstd = at::rsqrt((wide * wide).mean(-1) + eps);
-    return {(wide * rstd.unsqueeze(-1) * Wide(weight)).to(x.scalar_type()), rstd};
+  NormOutput Norm(const at::Tensor& x, const NormVectors& norm, double eps) const override {
+    NormStatistics statistics;
+    if (norm.centers()) statistics.mean = Wide(x).mean(-1);
+    const at::Tensor centered = Centered(x, statistics);
+    statistics.rstd = at::rsqrt((centered * centered).mean(-1) + eps);
+    return {Weighted(centered * statistics.rstd.unsqueeze(-1), norm, x.scalar_type()), statistics};
   }
 
-  NormBackward RmsNormBackward(const at::Tensor& grad, const at::Tensor& x,
-                               const at::Tensor& weight, const at::Tensor& rstd,
-                               const at::Tensor& residual_grad, const GradView& weight_grad,
-                               bool normalized_wanted) const override {
-    const at::Tensor scale = rstd.unsqueeze(-1);
+  NormGrads NormBackward(const at::Tensor& grad, const at::Tensor& x, const NormVectors& norm,
+                         const NormStatistics& statistics, const at::Tensor& residual_grad,
+                         const NormGradViews& views, bool normalized_wanted) const override {
+    const at::Tensor scale = statistics.rstd.unsqueeze(-1);
     const at::Tensor wide_grad = Wide(grad);
-    const at::Tensor unit = Wide(x) * scale;
-    if (weight_grad.view.defined()) AccumulateInto(weight_grad, (wide_grad * unit).sum(0));
-    const at::Tensor weighted = wide_grad * Wide(weight);
+    const at::Tensor unit = Centered(x, statistics) * scale;
+    if (views.weight.view.defined()) AccumulateInto(views.weight, (wide_grad * unit).sum(0));
+    if (views.bias.view.defined()) AccumulateInto(views.bias, wide_grad.sum(0));
+    const at::Tensor weighted = wide_grad * Wide(norm.weight);
     at::Tensor dx = (weighted - unit * (weighted * unit).mean(-1, true)) * scale;
+    if (norm.centers()) dx.sub_(weighted.mean(-1, true) * scale);
     if (residual_grad.defined()) dx = dx + residual_grad;
     return {dx.to(x.scalar_type()),
-            normalized_wanted ? (unit * Wide(weight)).to(x.scalar_type()) : at::Tensor()};
+            normalized_wanted ? Weighted(unit, norm, x.scalar_type()) : at::Tensor()};
   }
 
   void Rope(const at::Tensor& qkv, const at::Tensor& cos, const at::Tensor& sin,

@@ -5,7 +5,7 @@
 // row-major and dense. "element" is the activations' dtype. Statistics, sums and all arithmetic are
 // fp32 whatever it is, and each output is rounded once.
 //
-// Any shape of the LLaMA family: H up to kMaxHidden; D even; V and F any. Rows that are multiples
+// Any shape of the families: H up to kMaxHidden; D even; V and F any. Rows that are multiples
 // of 8 elements and start at multiples of 16 bytes go in 16-byte pieces. Others take a slower path
 // (cross-entropy is as fast for any V).
 //
@@ -29,44 +29,52 @@ enum class Type : uint8_t { kBf16, kF32 };
 
 inline constexpr int64_t kMaxHidden = 16384;
 
-// out = x · rstd · weight, rstd = 1 / sqrt(mean(x²) + eps) (Zhang and Sennrich 2019). Reads x once,
-// writes out. out may be x.
-struct RmsNorm {
+// The norms of norm.h. out = x̂ · weight, with bias + bias. Without bias x̂ = x · rstd, rstd = 1 /
+// sqrt(mean(x²) + eps). With bias x̂ = (x − mean) · rstd, rstd = 1 / sqrt(mean((x − mean)²) + eps).
+// Reads x from memory once, writes out. out may be x.
+struct Norm {
   Type element = Type::kBf16;
   int64_t rows = 0;
   int64_t hidden = 0;
   const void* x = nullptr;       // [N, H]
   const void* weight = nullptr;  // [H], element
+  const void* bias = nullptr;    // [H], element; null: RMSNorm
   void* out = nullptr;           // [N, H]
   float* rstd = nullptr;         // [N]
+  float* mean = nullptr;         // [N], with bias
   float eps = 0;
 };
-[[nodiscard]] cudaError_t RmsNormForward(const RmsNorm& norm, cudaStream_t stream);
+[[nodiscard]] cudaError_t NormForward(const Norm& norm, cudaStream_t stream);
 
-// With x̂ = x · rstd:
-//   input_grad = residual_grad + rstd · (grad · weight − x̂ · mean(grad · weight · x̂))
+// With g = grad · weight:
+//   input_grad = residual_grad + rstd · (g − x̂ · mean(g · x̂)), with bias − rstd · mean(g)
 //   normalized = the forward's output again
 //   weight_grad = beta · weight_grad + Σ over rows of grad · x̂
+//   bias_grad = beta · bias_grad + Σ over rows of grad
 // Reads grad, x and residual_grad once. input_grad may be grad or residual_grad; normalized may be
 // grad or x; the two differ.
-struct RmsNormGrad {
+struct NormGrad {
   Type element = Type::kBf16;
   int64_t rows = 0;
   int64_t hidden = 0;
   const void* grad = nullptr;           // [N, H], of the output
   const void* x = nullptr;              // [N, H]
   const void* weight = nullptr;         // [H], element
+  const void* bias = nullptr;           // [H], element; null: RMSNorm
   const float* rstd = nullptr;          // [N]
+  const float* mean = nullptr;          // [N], with bias
   const void* residual_grad = nullptr;  // [N, H], or null: zero
   void* input_grad = nullptr;           // [N, H]
   void* normalized = nullptr;           // [N, H], or null: not wanted
   void* weight_grad = nullptr;          // [H], or null: not wanted
-  Type weight_grad_type = Type::kBf16;
-  float weight_grad_beta = 0;  // 0: what weight_grad holds is not read
-  float* workspace = nullptr;  // [RmsNormWorkspaceFloats], where weight_grad is wanted
+  void* bias_grad = nullptr;            // [H], wanted where weight_grad is and there is a bias
+  Type grad_type = Type::kBf16;         // of both
+  float weight_grad_beta = 0;           // 0: what weight_grad holds is not read
+  float bias_grad_beta = 0;
+  float* workspace = nullptr;  // [NormWorkspaceFloats], where weight_grad is wanted
 };
-[[nodiscard]] cudaError_t RmsNormBackward(const RmsNormGrad& norm, cudaStream_t stream);
-size_t RmsNormWorkspaceFloats(int64_t rows, int64_t hidden);
+[[nodiscard]] cudaError_t NormBackward(const NormGrad& norm, cudaStream_t stream);
+size_t NormWorkspaceFloats(int64_t rows, int64_t hidden, bool has_bias);
 
 // The packed rows [heads · D | kv_heads · D | kv_heads · D] of q, k and v; row n is position n mod
 // length of sample n / length.

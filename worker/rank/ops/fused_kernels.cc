@@ -33,6 +33,10 @@ fused::StridedHeads Strided(const at::Tensor& heads) {
           .element_stride = heads.stride(3)};
 }
 
+const void* DataOrNull(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.const_data_ptr() : nullptr;
+}
+
 fused::Dropout Described(const at::Tensor& x, const DropoutMask& mask) {
   return {.element = ElementType(x.scalar_type()),
           .rows = x.size(0),
@@ -49,46 +53,52 @@ fused::Dropout Described(const at::Tensor& x, const DropoutMask& mask) {
 
 class Fused : public Kernels {
  public:
-  std::pair<at::Tensor, at::Tensor> RmsNorm(const at::Tensor& x, const at::Tensor& weight,
-                                            double eps) const override {
-    const at::Tensor out = at::empty_like(x),
-                     rstd = at::empty({x.size(0)}, x.options().dtype(at::kFloat));
-    C10_CUDA_CHECK(fused::RmsNormForward({.element = ElementType(x.scalar_type()),
-                                          .rows = x.size(0),
-                                          .hidden = x.size(1),
-                                          .x = x.const_data_ptr(),
-                                          .weight = weight.const_data_ptr(),
-                                          .out = out.data_ptr(),
-                                          .rstd = rstd.data_ptr<float>(),
-                                          .eps = static_cast<float>(eps)},
-                                         Stream()));
-    return {out, rstd};
+  NormOutput Norm(const at::Tensor& x, const NormVectors& norm, double eps) const override {
+    const at::Tensor out = at::empty_like(x);
+    const auto statistic = [&] { return at::empty({x.size(0)}, x.options().dtype(at::kFloat)); };
+    const NormStatistics statistics{statistic(), norm.centers() ? statistic() : at::Tensor()};
+    C10_CUDA_CHECK(
+        fused::NormForward({.element = ElementType(x.scalar_type()),
+                            .rows = x.size(0),
+                            .hidden = x.size(1),
+                            .x = x.const_data_ptr(),
+                            .weight = norm.weight.const_data_ptr(),
+                            .bias = DataOrNull(norm.bias),
+                            .out = out.data_ptr(),
+                            .rstd = statistics.rstd.data_ptr<float>(),
+                            .mean = norm.centers() ? statistics.mean.data_ptr<float>() : nullptr,
+                            .eps = static_cast<float>(eps)},
+                           Stream()));
+    return {out, statistics};
   }
 
-  NormBackward RmsNormBackward(const at::Tensor& grad, const at::Tensor& x,
-                               const at::Tensor& weight, const at::Tensor& rstd,
-                               const at::Tensor& residual_grad, const GradView& weight_grad,
-                               bool normalized_wanted) const override {
+  NormGrads NormBackward(const at::Tensor& grad, const at::Tensor& x, const NormVectors& norm,
+                         const NormStatistics& statistics, const at::Tensor& residual_grad,
+                         const NormGradViews& views, bool normalized_wanted) const override {
     const int64_t rows = x.size(0), hidden = x.size(1);
     const at::Tensor input_grad = at::empty_like(x);
     const at::Tensor workspace =
-        at::empty({static_cast<int64_t>(fused::RmsNormWorkspaceFloats(rows, hidden))},
+        at::empty({static_cast<int64_t>(fused::NormWorkspaceFloats(rows, hidden, norm.centers()))},
                   x.options().dtype(at::kFloat));
-    const at::Tensor& target = weight_grad.view;
-    C10_CUDA_CHECK(fused::RmsNormBackward(
+    const at::Tensor& target = views.weight.view;
+    C10_CUDA_CHECK(fused::NormBackward(
         {.element = ElementType(x.scalar_type()),
          .rows = rows,
          .hidden = hidden,
          .grad = grad.const_data_ptr(),
          .x = x.const_data_ptr(),
-         .weight = weight.const_data_ptr(),
-         .rstd = rstd.const_data_ptr<float>(),
-         .residual_grad = residual_grad.defined() ? residual_grad.const_data_ptr() : nullptr,
+         .weight = norm.weight.const_data_ptr(),
+         .bias = DataOrNull(norm.bias),
+         .rstd = statistics.rstd.const_data_ptr<float>(),
+         .mean = norm.centers() ? statistics.mean.const_data_ptr<float>() : nullptr,
+         .residual_grad = DataOrNull(residual_grad),
          .input_grad = input_grad.data_ptr(),
          .normalized = normalized_wanted ? grad.data_ptr() : nullptr,
          .weight_grad = target.defined() ? target.data_ptr() : nullptr,
-         .weight_grad_type = ElementType(target.defined() ? target.scalar_type() : x.scalar_type()),
-         .weight_grad_beta = static_cast<float>(weight_grad.beta),
+         .bias_grad = views.bias.view.defined() ? views.bias.view.data_ptr() : nullptr,
+         .grad_type = ElementType(target.defined() ? target.scalar_type() : x.scalar_type()),
+         .weight_grad_beta = static_cast<float>(views.weight.beta),
+         .bias_grad_beta = static_cast<float>(views.bias.beta),
          .workspace = workspace.data_ptr<float>()},
         Stream()));
     return {input_grad, normalized_wanted ? grad : at::Tensor()};

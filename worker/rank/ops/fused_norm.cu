@@ -1,6 +1,7 @@
-// RMSNorm. Forward: a block a row. Backward: a fixed number of blocks that stride over the rows.
-// Each thread owns the same columns in every row. So the weight gradient's sums over rows stay in
-// registers; a second kernel adds the blocks' partial sums in order.
+// RMSNorm and LayerNorm. Forward: a block a row. Backward: a fixed number of blocks that stride
+// over the rows. Each thread owns the same columns in every row. So the sums over rows of the
+// vectors' gradients stay in registers; a second kernel adds the blocks' partial sums in order.
+// kCenters: LayerNorm.
 #include "worker/rank/ops/fused_launch.cuh"
 #include "worker/rank/ops/fused_pack.cuh"
 #include "worker/rank/ops/fused_reduce.cuh"
@@ -12,55 +13,96 @@ namespace {
 // 1024), few enough for few partial sums.
 constexpr int64_t kBackwardThreads = 132 * 1024;
 
+// Of a thread's columns of a row.
 template <class T, int W>
+__device__ float Sum(const T* row, int hidden) {
+  float sum = 0;
+  for (int column = threadIdx.x * W; column < hidden; column += static_cast<int>(blockDim.x) * W) {
+    const auto values = Load<W>(row + column);
+    for (int k = 0; k < W; ++k) {
+      sum += ToFloat(values.value[k]);
+    }
+  }
+  return sum;
+}
+
+template <class T, int W, bool kCenters>
 __global__ void __launch_bounds__(kMaxThreads)
-    ForwardKernel(const T* x, const T* weight, T* out, float* rstd, int hidden, float eps) {
+    ForwardKernel(const T* x, const T* weight, const T* bias, T* out, float* rstd, float* means,
+                  int hidden, float eps) {
   const T* row = x + static_cast<int64_t>(blockIdx.x) * hidden;
   T* out_row = out + static_cast<int64_t>(blockIdx.x) * hidden;
   const int stride = static_cast<int>(blockDim.x) * W;
+  float mean = 0;
+  if constexpr (kCenters) {
+    mean = BlockSum(Sum<T, W>(row, hidden), 1) / hidden;
+  }
   float squares = 0;
   for (int column = threadIdx.x * W; column < hidden; column += stride) {
     const auto values = Load<W>(row + column);
     for (int k = 0; k < W; ++k) {
-      const float value = ToFloat(values.value[k]);
+      const float value = ToFloat(values.value[k]) - mean;
       squares += value * value;
     }
   }
   const float scale = 1.0f / sqrtf(BlockSum(squares, 0) / hidden + eps);
   if (threadIdx.x == 0) {
     rstd[blockIdx.x] = scale;
+    if constexpr (kCenters) {
+      means[blockIdx.x] = mean;
+    }
   }
   for (int column = threadIdx.x * W; column < hidden; column += stride) {
     const auto values = Load<W>(row + column);
     const auto weights = Load<W>(weight + column);
     Pack<T, W> result;
-    for (int k = 0; k < W; ++k) {
-      result.value[k] = FromFloat<T>(ToFloat(values.value[k]) * scale * ToFloat(weights.value[k]));
+    if constexpr (kCenters) {
+      const auto biases = Load<W>(bias + column);
+      for (int k = 0; k < W; ++k) {
+        const float unit = (ToFloat(values.value[k]) - mean) * scale;
+        result.value[k] = FromFloat<T>(unit * ToFloat(weights.value[k]) + ToFloat(biases.value[k]));
+      }
+    } else {
+      for (int k = 0; k < W; ++k) {
+        result.value[k] =
+            FromFloat<T>(ToFloat(values.value[k]) * scale * ToFloat(weights.value[k]));
+      }
     }
     Store(out_row + column, result);
   }
 }
 
-// Each thread owns P packs of W columns. Null pointers: see RmsNormGrad.
-template <class T, int W, int P>
+// Each thread owns P packs of W columns. Null pointers: see NormGrad. partial_sums: of the weight's
+// gradient by block, then of the bias's.
+template <class T, int W, int P, bool kCenters>
 __global__ void __launch_bounds__(kMaxThreads)
-    BackwardKernel(const T* grad, const T* x, const T* weight, const float* rstd,
-                   const T* residual_grad, T* input_grad, T* normalized, float* partial_sums,
-                   int64_t rows, int hidden) {
+    BackwardKernel(const T* grad, const T* x, const T* weight, const T* bias, const float* rstd,
+                   const float* means, const T* residual_grad, T* input_grad, T* normalized,
+                   float* partial_sums, int64_t rows, int hidden) {
   Pack<T, W> weights[P];
+  [[maybe_unused]] Pack<T, W> biases[kCenters ? P : 1];
   float weight_sums[P][W] = {};
+  [[maybe_unused]] float bias_sums[kCenters ? P : 1][W] = {};
 #pragma unroll
   for (int p = 0; p < P; ++p) {
     const int column = (threadIdx.x + p * blockDim.x) * W;
     if (column < hidden) {
       weights[p] = Load<W>(weight + column);
+      if constexpr (kCenters) {
+        biases[p] = Load<W>(bias + column);
+      }
     }
   }
   int slot = 0;
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float scale = rstd[row];
+    float center = 0;
+    if constexpr (kCenters) {
+      center = means[row];
+    }
     Pack<T, W> grads[P], inputs[P], residuals[P];
     float dot = 0;
+    [[maybe_unused]] float sum = 0;
 #pragma unroll
     for (int p = 0; p < P; ++p) {
       const int column = (threadIdx.x + p * blockDim.x) * W;
@@ -71,26 +113,39 @@ __global__ void __launch_bounds__(kMaxThreads)
           residuals[p] = Load<W>(residual_grad + row * hidden + column);
         }
         for (int k = 0; k < W; ++k) {
-          const float unit = ToFloat(inputs[p].value[k]) * scale;
+          const float unit = (ToFloat(inputs[p].value[k]) - center) * scale;
           weight_sums[p][k] += ToFloat(grads[p].value[k]) * unit;
           dot += ToFloat(grads[p].value[k]) * ToFloat(weights[p].value[k]) * unit;
+          if constexpr (kCenters) {
+            bias_sums[p][k] += ToFloat(grads[p].value[k]);
+            sum += ToFloat(grads[p].value[k]) * ToFloat(weights[p].value[k]);
+          }
         }
       }
     }
     const float mean = BlockSum(dot, slot) / hidden;
     slot ^= 1;
+    float mean_grad = 0;
+    if constexpr (kCenters) {
+      mean_grad = BlockSum(sum, slot) / hidden;
+      slot ^= 1;
+    }
 #pragma unroll
     for (int p = 0; p < P; ++p) {
       const int column = (threadIdx.x + p * blockDim.x) * W;
       if (column < hidden) {
         Pack<T, W> result, again;
         for (int k = 0; k < W; ++k) {
-          const float unit = ToFloat(inputs[p].value[k]) * scale;
+          const float unit = (ToFloat(inputs[p].value[k]) - center) * scale;
           const float factor = ToFloat(weights[p].value[k]);
           const float residual = residual_grad != nullptr ? ToFloat(residuals[p].value[k]) : 0.0f;
-          result.value[k] =
-              FromFloat<T>(residual + scale * (ToFloat(grads[p].value[k]) * factor - unit * mean));
-          again.value[k] = FromFloat<T>(unit * factor);
+          const float own = ToFloat(grads[p].value[k]) * factor - unit * mean;
+          result.value[k] = FromFloat<T>(residual + scale * (kCenters ? own - mean_grad : own));
+          if constexpr (kCenters) {
+            again.value[k] = FromFloat<T>(unit * factor + ToFloat(biases[p].value[k]));
+          } else {
+            again.value[k] = FromFloat<T>(unit * factor);
+          }
         }
         Store(input_grad + row * hidden + column, result);
         if (normalized != nullptr) {
@@ -107,17 +162,20 @@ __global__ void __launch_bounds__(kMaxThreads)
     const int column = (threadIdx.x + p * blockDim.x) * W;
     for (int k = 0; k < W && column < hidden; ++k) {
       partial_sums[static_cast<int64_t>(blockIdx.x) * hidden + column + k] = weight_sums[p][k];
+      if constexpr (kCenters) {
+        partial_sums[static_cast<int64_t>(gridDim.x + blockIdx.x) * hidden + column + k] =
+            bias_sums[p][k];
+      }
     }
   }
 }
 
 constexpr int kLanes = 8;  // threads that share a column of the partial sums
 
-// weight_grad = beta · weight_grad + the sum of the blocks' partial sums; blocks of 32 columns ×
-// kLanes.
+// grad = beta · grad + the sum of the blocks' partial sums; blocks of 32 columns × kLanes.
 template <class G>
-__global__ void AddPartialSumsKernel(const float* partial_sums, G* weight_grad, int blocks,
-                                     int hidden, float beta) {
+__global__ void AddPartialSumsKernel(const float* partial_sums, G* grad, int blocks, int hidden,
+                                     float beta) {
   __shared__ float lane_sums[kLanes][kWarp];
   const int column = blockIdx.x * kWarp + threadIdx.x;
   float sum = 0;
@@ -127,11 +185,11 @@ __global__ void AddPartialSumsKernel(const float* partial_sums, G* weight_grad, 
   lane_sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.y == 0 && column < hidden) {
-    float total = beta == 0 ? 0.0f : beta * ToFloat(weight_grad[column]);
+    float total = beta == 0 ? 0.0f : beta * ToFloat(grad[column]);
     for (int lane = 0; lane < kLanes; ++lane) {
       total += lane_sums[lane][threadIdx.x];
     }
-    weight_grad[column] = FromFloat<G>(total);
+    grad[column] = FromFloat<G>(total);
   }
 }
 
@@ -141,20 +199,22 @@ int64_t BackwardBlocks(int64_t rows, int64_t hidden) {
 
 // W elements a piece; P pieces a thread, as few as kMaxThreads allow.
 template <class T, int W, int P>
-cudaError_t LaunchBackward(const RmsNormGrad& n, float* partial_sums, cudaStream_t stream) {
-  return Launch(BackwardKernel<T, W, P>, Grid(BackwardBlocks(n.rows, n.hidden)),
+cudaError_t LaunchBackward(const NormGrad& n, float* partial_sums, cudaStream_t stream) {
+  const auto kernel =
+      n.bias != nullptr ? BackwardKernel<T, W, P, true> : BackwardKernel<T, W, P, false>;
+  return Launch(kernel, Grid(BackwardBlocks(n.rows, n.hidden)),
                 Threads(CeilDiv(n.hidden, W * P), kMaxThreads), stream,
                 static_cast<const T*>(n.grad), static_cast<const T*>(n.x),
-                static_cast<const T*>(n.weight), n.rstd, static_cast<const T*>(n.residual_grad),
-                static_cast<T*>(n.input_grad), static_cast<T*>(n.normalized), partial_sums, n.rows,
-                n.hidden);
+                static_cast<const T*>(n.weight), static_cast<const T*>(n.bias), n.rstd, n.mean,
+                static_cast<const T*>(n.residual_grad), static_cast<T*>(n.input_grad),
+                static_cast<T*>(n.normalized), partial_sums, n.rows, n.hidden);
 }
 
 template <class T>
-cudaError_t LaunchBackward(const RmsNormGrad& n, float* partial_sums, cudaStream_t stream) {
+cudaError_t LaunchBackward(const NormGrad& n, float* partial_sums, cudaStream_t stream) {
   const bool wide = n.hidden % kWide == 0 && IsAligned(n.grad) && IsAligned(n.x) &&
-                    IsAligned(n.weight) && IsAligned(n.residual_grad) && IsAligned(n.input_grad) &&
-                    IsAligned(n.normalized);
+                    IsAligned(n.weight) && IsAligned(n.bias) && IsAligned(n.residual_grad) &&
+                    IsAligned(n.input_grad) && IsAligned(n.normalized);
   if (wide) {
     return n.hidden <= kMaxThreads * kWide ? LaunchBackward<T, kWide, 1>(n, partial_sums, stream)
                                            : LaunchBackward<T, kWide, 2>(n, partial_sums, stream);
@@ -164,12 +224,13 @@ cudaError_t LaunchBackward(const RmsNormGrad& n, float* partial_sums, cudaStream
                                        : LaunchBackward<T, 1, 16>(n, partial_sums, stream);
 }
 
-cudaError_t AddPartialSums(const RmsNormGrad& n, cudaStream_t stream) {
-  return ForType(n.weight_grad_type, [&](auto tag) {
+cudaError_t AddPartialSums(const NormGrad& n, const float* partial_sums, void* grad, float beta,
+                           cudaStream_t stream) {
+  return ForType(n.grad_type, [&](auto tag) {
     using G = decltype(tag);
     return Launch(AddPartialSumsKernel<G>, Grid(CeilDiv(n.hidden, kWarp)), dim3(kWarp, kLanes),
-                  stream, n.workspace, static_cast<G*>(n.weight_grad),
-                  BackwardBlocks(n.rows, n.hidden), n.hidden, n.weight_grad_beta);
+                  stream, partial_sums, static_cast<G*>(grad), BackwardBlocks(n.rows, n.hidden),
+                  n.hidden, beta);
   });
 }
 
@@ -177,41 +238,60 @@ bool IsSupported(int64_t rows, int64_t hidden) {
   return rows >= 0 && rows <= INT32_MAX && hidden > 0 && hidden <= kMaxHidden;
 }
 
+bool IsSupported(const NormGrad& n) {
+  const bool wants_both = (n.bias_grad != nullptr) == (n.bias != nullptr);
+  return IsSupported(n.rows, n.hidden) && (n.bias == nullptr || n.mean != nullptr) &&
+         (n.weight_grad == nullptr ? n.bias_grad == nullptr : wants_both) &&
+         (n.weight_grad == nullptr || n.workspace != nullptr || n.rows == 0);
+}
+
+template <class T>
+cudaError_t LaunchForward(const Norm& n, cudaStream_t stream) {
+  const bool wide = n.hidden % kWide == 0 && IsAligned(n.x) && IsAligned(n.weight) &&
+                    IsAligned(n.bias) && IsAligned(n.out);
+  const auto kernel = n.bias != nullptr
+                          ? (wide ? ForwardKernel<T, kWide, true> : ForwardKernel<T, 1, true>)
+                          : (wide ? ForwardKernel<T, kWide, false> : ForwardKernel<T, 1, false>);
+  return Launch(kernel, Grid(n.rows), Threads(CeilDiv(n.hidden, wide ? kWide : 1), 512), stream,
+                static_cast<const T*>(n.x), static_cast<const T*>(n.weight),
+                static_cast<const T*>(n.bias), static_cast<T*>(n.out), n.rstd, n.mean, n.hidden,
+                n.eps);
+}
+
 }  // namespace
 
-cudaError_t RmsNormForward(const RmsNorm& n, cudaStream_t stream) {
-  if (!IsSupported(n.rows, n.hidden)) {
+cudaError_t NormForward(const Norm& n, cudaStream_t stream) {
+  if (!IsSupported(n.rows, n.hidden) || (n.bias != nullptr && n.mean == nullptr && n.rows > 0)) {
     return cudaErrorInvalidValue;
   }
   if (n.rows == 0) {
     return cudaSuccess;
   }
-  return ForType(n.element, [&](auto tag) {
-    using T = decltype(tag);
-    const bool wide =
-        n.hidden % kWide == 0 && IsAligned(n.x) && IsAligned(n.weight) && IsAligned(n.out);
-    const auto kernel = wide ? ForwardKernel<T, kWide> : ForwardKernel<T, 1>;
-    return Launch(kernel, Grid(n.rows), Threads(CeilDiv(n.hidden, wide ? kWide : 1), 512), stream,
-                  static_cast<const T*>(n.x), static_cast<const T*>(n.weight),
-                  static_cast<T*>(n.out), n.rstd, n.hidden, n.eps);
-  });
+  return ForType(n.element, [&](auto tag) { return LaunchForward<decltype(tag)>(n, stream); });
 }
 
-cudaError_t RmsNormBackward(const RmsNormGrad& n, cudaStream_t stream) {
-  if (!IsSupported(n.rows, n.hidden) ||
-      (n.weight_grad != nullptr && n.workspace == nullptr && n.rows > 0)) {
+cudaError_t NormBackward(const NormGrad& n, cudaStream_t stream) {
+  if (!IsSupported(n)) {
     return cudaErrorInvalidValue;
   }
   float* partial_sums = n.weight_grad != nullptr ? n.workspace : nullptr;
   const auto launch = [&](auto tag) {
     return LaunchBackward<decltype(tag)>(n, partial_sums, stream);
   };
-  const cudaError_t error = n.rows > 0 ? ForType(n.element, launch) : cudaSuccess;
-  return error != cudaSuccess || n.weight_grad == nullptr ? error : AddPartialSums(n, stream);
+  cudaError_t error = n.rows > 0 ? ForType(n.element, launch) : cudaSuccess;
+  if (error != cudaSuccess || n.weight_grad == nullptr) {
+    return error;
+  }
+  error = AddPartialSums(n, partial_sums, n.weight_grad, n.weight_grad_beta, stream);
+  if (error != cudaSuccess || n.bias_grad == nullptr) {
+    return error;
+  }
+  const float* bias_sums = partial_sums + BackwardBlocks(n.rows, n.hidden) * n.hidden;
+  return AddPartialSums(n, bias_sums, n.bias_grad, n.bias_grad_beta, stream);
 }
 
-size_t RmsNormWorkspaceFloats(int64_t rows, int64_t hidden) {
-  return static_cast<size_t>(BackwardBlocks(rows, hidden) * hidden);
+size_t NormWorkspaceFloats(int64_t rows, int64_t hidden, bool has_bias) {
+  return static_cast<size_t>(BackwardBlocks(rows, hidden) * hidden * (has_bias ? 2 : 1));
 }
 
 }  // namespace trainctl::ops::fused

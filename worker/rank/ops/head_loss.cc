@@ -33,7 +33,7 @@ void AddLosses(const HeadLoss& loss, const at::Tensor& rows) {
 void Evaluate(Context& context, const Var& x, const HeadLoss& loss) {
   BeginUnits(context, loss, Pass::kForward);
   const at::Tensor normalized =
-      context.kernels.RmsNorm(x.value, context.params.Weight(loss.norm), context.norm_eps).first;
+      context.kernels.Norm(x.value, VectorsOf(context.params, loss.norm), context.norm_eps).value;
   ForChunks(normalized.size(0), [&](int64_t first, int64_t rows) {
     const at::Tensor logits =
         LinearUse(context, loss.head, first).Forward(normalized.narrow(0, first, rows));
@@ -45,10 +45,10 @@ void Evaluate(Context& context, const Var& x, const HeadLoss& loss) {
 
 void ForwardBackward(Context& context, const Var& x, const HeadLoss& loss) {
   BeginUnits(context, loss, Pass::kBackward);
-  const at::Tensor norm = context.params.Weight(loss.norm);
-  auto [normalized, rstd] = context.kernels.RmsNorm(x.value, norm, context.norm_eps);
-  const GradView norm_grad = context.params.Grad(loss.norm);
-  const bool goes_on = x.slot >= 0 || norm_grad.view.defined();
+  const NormVectors norm = VectorsOf(context.params, loss.norm);
+  auto [normalized, statistics] = context.kernels.Norm(x.value, norm, context.norm_eps);
+  const NormGradViews norm_grads = GradsOf(context.params, loss.norm);
+  const bool goes_on = x.slot >= 0 || norm_grads.weight.view.defined();
   const at::Tensor normalized_grad = goes_on ? at::empty_like(normalized) : at::Tensor();
   ForChunks(normalized.size(0), [&, &normalized = normalized](int64_t first, int64_t rows) {
     const at::Tensor input = normalized.narrow(0, first, rows);
@@ -61,10 +61,10 @@ void ForwardBackward(Context& context, const Var& x, const HeadLoss& loss) {
   });
   if (goes_on) {
     const at::Tensor residual_grad = x.slot < 0 ? at::Tensor() : context.tape.TakeGrad(x);
-    const NormBackward back =
-        context.kernels.RmsNormBackward(normalized_grad, x.value, norm, rstd, residual_grad,
-                                        norm_grad, /*normalized_wanted=*/false);
-    context.tape.PutGrad(x, back.input_grad);
+    const NormGrads back =
+        context.kernels.NormBackward(normalized_grad, x.value, norm, statistics, residual_grad,
+                                     norm_grads, /*normalized_wanted=*/false);
+    context.tape.PutGrad(x, back.input);
   }
   EndUnits(context, loss, Pass::kBackward);
 }

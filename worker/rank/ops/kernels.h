@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "worker/rank/ops/dropout.h"
+#include "worker/rank/ops/norm.h"
 #include "worker/rank/ops/parameters.h"
 
 namespace trainctl::ops {
@@ -26,26 +27,18 @@ struct HeadShape {
   int64_t packed() const { return (heads + 2 * kv_heads) * head_dim; }
 };
 
-struct NormBackward {
-  at::Tensor input_grad;  // [N, H], the residual's gradient included
-  at::Tensor normalized;  // [N, H], the forward's output again, for the weight gradient behind it;
-                          // undefined where not wanted
-};
-
 // Not thread-safe. All tensors on one device; outputs are fresh unless said otherwise.
 class Kernels {
  public:
   virtual ~Kernels() = default;
 
-  // x [N, H], weight [H] → x / rms(x) · weight, and rstd [N] fp32 (Zhang and Sennrich 2019).
-  virtual std::pair<at::Tensor, at::Tensor> RmsNorm(const at::Tensor& x, const at::Tensor& weight,
-                                                    double eps) const = 0;
-  // residual_grad may be undefined (zero); it is not written to, grad may be. weight_grad may be
-  // undefined: not wanted.
-  virtual NormBackward RmsNormBackward(const at::Tensor& grad, const at::Tensor& x,
-                                       const at::Tensor& weight, const at::Tensor& rstd,
-                                       const at::Tensor& residual_grad, const GradView& weight_grad,
-                                       bool normalized_wanted) const = 0;
+  // Of x [N, H].
+  virtual NormOutput Norm(const at::Tensor& x, const NormVectors& norm, double eps) const = 0;
+  // residual_grad may be undefined (zero); it is not written to, grad may be.
+  virtual NormGrads NormBackward(const at::Tensor& grad, const at::Tensor& x,
+                                 const NormVectors& norm, const NormStatistics& statistics,
+                                 const at::Tensor& residual_grad, const NormGradViews& views,
+                                 bool normalized_wanted) const = 0;
 
   // Rotary embedding (Su et al. 2021, rotate-half), in place on the q and k heads of qkv [N,
   // packed]; cos, sin [length, D / 2] fp32.

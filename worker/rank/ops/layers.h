@@ -26,9 +26,18 @@ Var InUnit(Context& context, UnitId unit, const Var& input, bool recompute,
 // is wanted.
 Var Embedding(Context& context, ParamId table, const at::Tensor& ids, bool frozen = false);
 
-// The linear layer of norm(x): [N, Σ out]. Saves x, rstd and what LinearUse keeps; the normalized
-// input is computed again.
-Var NormLinear(Context& context, const Var& x, ParamId norm, const LinearParams& linear);
+// The rows that are added for each position of a sample.
+struct LearnedPositions {
+  ParamId table = 0;  // [rows, H]
+  at::Tensor rows;    // [length] int64: of the table, by position
+};
+// Their sum with the rows of the tokens. Both tables are frozen, or neither is.
+Var PositionedEmbedding(Context& context, ParamId table, const at::Tensor& ids,
+                        const LearnedPositions& positions, bool frozen = false);
+
+// The linear layer of norm(x): [N, Σ out]. Saves x, the norm's statistics and what LinearUse keeps;
+// the normalized input is computed again.
+Var NormLinear(Context& context, const Var& x, const NormParams& norm, const LinearParams& linear);
 
 // RMSNorm of each head of q and of each head of k, before their rotation. Weights [D].
 struct HeadNorms {
@@ -37,24 +46,36 @@ struct HeadNorms {
 };
 
 // Normalizes and rotates qkv in place, attends. Saves qkv, the output and its logsumexp; with norms
-// also q and k as they were, and rstd of each of their heads.
+// also q and k as they were, and rstd of each of their heads. cos and sin undefined: no rotation.
 Var SelfAttention(Context& context, const Var& qkv, const at::Tensor& cos, const at::Tensor& sin,
                   const HeadShape& shape, const std::optional<HeadNorms>& norms = {});
 
-// residual + linear(x). Saves x (not where the layer is frozen and has no adapters) and what
-// LinearUse keeps.
-Var LinearResidual(Context& context, const Var& x, const LinearParams& linear, const Var& residual);
+// What a layer's output loses before it is added to the residual. Its mask is not saved.
+struct OutputDropout {
+  double probability = 0;
+  uint32_t module = 0;  // by which it is counted; adapters have others
+};
+
+// residual + dropout(linear(x)). Saves x (not where the layer is frozen and has no adapters) and
+// what LinearUse keeps.
+Var LinearResidual(Context& context, const Var& x, const LinearParams& linear, const Var& residual,
+                   const OutputDropout& dropout = {});
 
 // residual + linear(silu(gate) · up). Saves gate_up and what LinearUse keeps; the product is
 // computed again. Ends a unit: nobody saves its value, so a recomputation leaves it undefined.
 Var SwiGluLinearResidual(Context& context, const Var& gate_up, const LinearParams& linear,
                          const Var& residual);
 
+// residual + dropout(linear(relu(x))). x is overwritten by relu(x), which is saved beside what
+// LinearUse keeps. Ends a unit, as the former does.
+Var ReluLinearResidual(Context& context, const Var& x, const LinearParams& linear,
+                       const Var& residual, const OutputDropout& dropout = {});
+
 // The end of a language model: norm, head, cross entropy against targets [N] (−100: ignored), in
 // chunks of rows, so that whole logits never exist; gradients are made in the same pass, at the
 // start of the backward. Saves x.
 struct HeadLoss {
-  ParamId norm = 0;
+  NormParams norm;
   LinearParams head;
   std::vector<UnitId> units;  // that hold them, begun in order
   at::Tensor targets;         // [N] int64
