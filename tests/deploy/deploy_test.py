@@ -92,6 +92,8 @@ class Jobs(unittest.TestCase):
         "qwen2.5-7b-lora",
         "qwen3-0.6b",
         "qwen3-8b-lora",
+        "opt-2.7b",
+        "opt-2.7b-lora",
     ]
 
     def test_each_row_of_the_labs_is_a_job_file_made_of_its_lab_file(self):
