@@ -93,32 +93,53 @@ constexpr Circumstance kCircumstances[] = {
     {"commit", &Run::commit, "another version of trainctl made the other run"},
 };
 
-void WarnOfData(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
-  if (!Differing(runs, DataDigest).empty()) {
-    warnings->push_back("the data differ (other bytes in the file): losses are not comparable");
-  }
+void RefuseLosses(std::string warning, Comparability* found) {
+  found->warnings.push_back(std::move(warning));
+  found->losses = found->validation_losses = false;
+}
+
+void WarnOfData(const std::vector<Run>& runs, Comparability* found) {
+  if (!Differing(runs, DataDigest).empty())
+    RefuseLosses("the data differ (other bytes in the file): losses are not comparable", found);
   for (const DataSetting& setting : kDataSettings) {
     const std::string values =
         Differing(runs, [&](const Run& run) { return ValueOf(run, setting.key); });
     if (values.empty()) continue;
-    warnings->push_back(std::string(setting.key) + " differs (" + values +
-                        "): " + setting.consequence + "; losses are not comparable");
+    RefuseLosses(std::string(setting.key) + " differs (" + values + "): " + setting.consequence +
+                     "; losses are not comparable",
+                 found);
+  }
+}
+
+// Two revisions of one model of the hub. That models differ is a setting.
+void WarnOfRevisions(const std::vector<Run>& runs, Comparability* found) {
+  std::set<std::string> models;
+  for (const Run& run : runs) models.insert(run.job.model.path);
+  for (const std::string& model : models) {
+    const std::string revisions = Differing(runs, [&](const Run& run) {
+      return run.inspection && run.job.model.path == model ? run.inspection->model_revision : "";
+    });
+    if (revisions.empty()) continue;
+    RefuseLosses("the revision of " + model + " differs (" + revisions +
+                     "): the runs began with other weights; losses are not comparable",
+                 found);
   }
 }
 
 bool Validates(const Run& run) { return run.job.data.val_split_fraction > 0; }
 
-void WarnOfValidation(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
+void WarnOfValidation(const std::vector<Run>& runs, Comparability* found) {
   const std::string values = Differing(runs, [](const Run& run) {
     return Validates(run) ? ValueOf(run, kEvalRows) : std::string();
   });
   if (values.empty()) return;
-  warnings->push_back(std::string(kEvalRows) + " differs (" + values +
-                      "): validated with other rows; validation losses are not comparable");
+  found->validation_losses = false;
+  found->warnings.push_back(std::string(kEvalRows) + " differs (" + values +
+                            "): validated with other rows; validation losses are not comparable");
 }
 
 // "j5 8 steps, 64 rows". Of runs that have trained and whose numbers are shown.
-void WarnOfAmount(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
+void WarnOfAmount(const std::vector<Run>& runs, Comparability* found) {
   std::string text;
   std::optional<Amount> first;
   bool differs = false;
@@ -132,21 +153,51 @@ void WarnOfAmount(const std::vector<Run>& runs, std::vector<std::string>* warnin
     if (amount.rows > 0) text += ", " + std::to_string(std::llround(amount.rows)) + " rows";
   }
   if (!differs) return;
-  warnings->push_back("the runs trained different amounts (" + text +
-                      "): times and losses are not of the same training; rates and memory are "
-                      "comparable");
+  found->warnings.push_back(
+      "the runs trained different amounts (" + text +
+      "): times and losses are not of the same training; rates and memory are "
+      "comparable");
+}
+
+// Empty: the run began at step 0.
+std::string StepsBefore(const Run& run) {
+  const job::CheckpointSpec& checkpoint = run.job.checkpoint;
+  if (!checkpoint.resume_from && !checkpoint.resume_job) return "";
+  const int64_t steps = run.inspection ? run.inspection->resume_step : 0;
+  return NameAndId(run) + " goes on from a checkpoint" +
+         (checkpoint.resume_job ? " of " + *checkpoint.resume_job : "") + ", and its model had " +
+         (steps > 0 ? std::to_string(steps) + (steps == 1 ? " step" : " steps") : "steps") +
+         " before";
+}
+
+// Losses of a model that was trained before are lower for that alone. Runs from one checkpoint are
+// equal in that.
+void WarnOfStepsBefore(const std::vector<Run>& runs, Comparability* found) {
+  std::string text;
+  std::set<std::string> origins;
+  for (const Run& run : runs) {
+    const std::string steps = StepsBefore(run);
+    const int64_t number = run.inspection ? run.inspection->resume_step : 0;
+    origins.insert(steps.empty() ? ""
+                                 : run.job.checkpoint.resume_from.value_or("") + " " +
+                                       run.job.checkpoint.resume_job.value_or("") + " " +
+                                       std::to_string(number));
+    if (!steps.empty()) text += (text.empty() ? "" : "; ") + steps;
+  }
+  if (origins.size() > 1) RefuseLosses(text + ": losses are not comparable", found);
 }
 
 bool HasCutRows(const Run& run) {
   return run.inspection && run.inspection->longest_row >= run.job.train.max_seq_length;
 }
 
-void WarnOfLength(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
+void WarnOfLength(const std::vector<Run>& runs, Comparability* found) {
   const std::string lengths =
       Differing(runs, [](const Run& run) { return std::to_string(run.job.train.max_seq_length); });
   if (lengths.empty() || std::ranges::none_of(runs, HasCutRows)) return;
-  warnings->push_back("rows are cut at different lengths (train.max_seq_length " + lengths +
-                      "): other tokens are trained on; losses are not comparable");
+  RefuseLosses("rows are cut at different lengths (train.max_seq_length " + lengths +
+                   "): other tokens are trained on; losses are not comparable",
+               found);
 }
 
 // The jobs with which the run shared processors; empty: none, or the host had some to spare.
@@ -161,65 +212,70 @@ std::string SharedWith(const Run& run) {
   return text;
 }
 
-void WarnOfSharing(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
+void WarnOfSharing(const std::vector<Run>& runs, Comparability* found) {
   std::string text;
   for (const Run& run : runs) {
     const std::string others = SharedWith(run);
     if (!others.empty()) text += (text.empty() ? "" : "; ") + NameAndId(run) + " with " + others;
   }
   if (text.empty()) return;
-  warnings->push_back(
+  found->warnings.push_back(
       "runs shared a host's processors with other jobs (" + text +
       "): their times are not those of a host of their own; \"exclusive\": true in the job "
       "file gives a run its host to itself");
 }
 
-void WarnOfBatch(const std::vector<Run>& runs, std::vector<std::string>* warnings) {
+void WarnOfBatch(const std::vector<Run>& runs, Comparability* found) {
   const std::string rules = Differing(runs, LrScaling);
   if (!rules.empty()) {
-    warnings->push_back("the learning-rate rule differs (lr_scaling " + rules +
-                        "): losses are not comparable");
+    RefuseLosses(
+        "the learning-rate rule differs (lr_scaling " + rules + "): losses are not comparable",
+        found);
     return;
   }
   const std::string batches = Differing(runs, GlobalBatch);
   if (batches.empty() || LrScaling(runs.front()) == "linear") return;
-  warnings->push_back("the global batch differs (" + batches +
-                      ") without a learning-rate rule: fewer, larger steps at the same lr; set "
-                      "optimizer.lr_scaling to \"linear\", or compare time and memory only");
+  RefuseLosses("the global batch differs (" + batches +
+                   ") without a learning-rate rule: fewer, larger steps at the same lr; set "
+                   "optimizer.lr_scaling to \"linear\", or compare time and memory only",
+               found);
 }
 
-void WarnOfInterruptions(const Run& run, std::vector<std::string>* warnings) {
+void WarnOfInterruptions(const Run& run, Comparability* found) {
   if (run.attempts <= 1 && !run.preempted) return;
   const std::string what = run.preempted ? "was preempted" : "was restarted";
-  warnings->push_back(NameAndId(run) + " " + what + " (" + std::to_string(run.attempts) +
-                      " attempts): its time is not that of one undisturbed run");
+  found->warnings.push_back(NameAndId(run) + " " + what + " (" + std::to_string(run.attempts) +
+                            " attempts): its time is not that of one undisturbed run");
 }
 
 }  // namespace
 
-std::vector<std::string> ComparabilityWarnings(const std::vector<Run>& runs) {
-  std::vector<std::string> warnings;
-  WarnOfAmount(runs, &warnings);
-  WarnOfData(runs, &warnings);
-  WarnOfValidation(runs, &warnings);
-  WarnOfLength(runs, &warnings);
-  WarnOfBatch(runs, &warnings);
+Comparability ComparabilityOf(const std::vector<Run>& runs) {
+  Comparability found;
+  WarnOfAmount(runs, &found);
+  WarnOfStepsBefore(runs, &found);
+  WarnOfRevisions(runs, &found);
+  WarnOfData(runs, &found);
+  WarnOfValidation(runs, &found);
+  WarnOfLength(runs, &found);
+  WarnOfBatch(runs, &found);
   for (const Circumstance& circumstance : kCircumstances) {
     const std::string values =
         Differing(runs, [&](const Run& run) { return run.*circumstance.value; });
     if (!values.empty()) {
-      warnings.push_back(std::string("the ") + circumstance.name + " differs (" + values +
-                         "): " + circumstance.consequence);
+      found.warnings.push_back(std::string("the ") + circumstance.name + " differs (" + values +
+                               "): " + circumstance.consequence);
     }
   }
-  WarnOfSharing(runs, &warnings);
-  for (const Run& run : runs) WarnOfInterruptions(run, &warnings);
+  WarnOfSharing(runs, &found);
+  for (const Run& run : runs) WarnOfInterruptions(run, &found);
   for (const Run& run : runs) {
     if (run.state != job::JobState::kFinished) {
-      warnings.push_back(NameAndId(run) + " has not finished: its numbers are of the run so far");
+      found.warnings.push_back(NameAndId(run) +
+                               " has not finished: its numbers are of the run so far");
     }
   }
-  return warnings;
+  return found;
 }
 
 }  // namespace trainctl::compare

@@ -20,14 +20,15 @@ bool HasValue(const Row& row) {
 Table Compare(const std::vector<Run>& runs, size_t base) {
   CHECK(base < runs.size()) << "base " << base << " of " << runs.size() << " runs";
   Table table;
+  Comparability comparability = ComparabilityOf(runs);
   table.rows = ChangedRows(runs);
   for (Row& row : MeasuredRows(runs, base)) {
     if (!HasValue(row)) continue;
-    MarkRow(runs, base, &row);
+    MarkRow(runs, base, comparability, &row);
     table.rows.push_back(std::move(row));
   }
   table.same = SameSettings(runs);
-  table.warnings = ComparabilityWarnings(runs);
+  table.warnings = std::move(comparability.warnings);
   return table;
 }
 

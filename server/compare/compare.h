@@ -73,7 +73,8 @@ struct Table {
 // compared. Metrics are reduced as their rows say (common/rank/metric.h). speedup is samples/s over
 // the base's, both as shown; scaling_efficiency is speedup over the ratio of device counts, of runs
 // that differ from the base in their gang alone. What grows with the training (time,
-// energy) has a delta and a best among runs that trained as many rows.
+// energy) has a delta and a best among runs that trained as many rows; so has the loss. Losses that
+// a warning calls not comparable have neither.
 Table Compare(const std::vector<Run>& runs, size_t base);
 
 }  // namespace trainctl::compare

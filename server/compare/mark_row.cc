@@ -31,21 +31,32 @@ bool IsCost(std::string_view key) {
           metric->reduction == job::Reduction::kCounter);
 }
 
+bool IsLoss(const Row& row) { return row.section == job::Name(job::Section::kLoss); }
+
+bool DependsOnAmount(const Row& row) { return IsLoss(row) || IsCost(row.key); }
+
+bool IsComparable(const Row& row, const Comparability& comparability) {
+  if (!IsLoss(row)) return true;
+  const bool is_validation = row.key == job::Name(job::Metric::kValLoss);
+  return comparability.losses && (!is_validation || comparability.validation_losses);
+}
+
 void SetDeltas(const std::vector<Run>& runs, size_t base, Row* row) {
   const double* reference = Number(row->values[base]);
   if (reference == nullptr || *reference == 0) return;
-  const bool is_cost = IsCost(row->key);
+  const bool depends_on_amount = DependsOnAmount(*row);
   const Amount amount = AmountOf(runs[base]);
   for (size_t i = 0; i < row->values.size(); ++i) {
     const double* number = Number(row->values[i]);
     if (i == base || number == nullptr) continue;
-    if (is_cost && !AmountOf(runs[i]).IsAsMuchAs(amount)) continue;
+    if (depends_on_amount && !AmountOf(runs[i]).IsAsMuchAs(amount)) continue;
     row->values[i].delta = (*number - *reference) / std::abs(*reference);
   }
 }
 
 // A run that failed or was stopped early proves nothing by being short or small. So only those that
-// SUCCEEDED compete; in what training costs, only those that trained most.
+// SUCCEEDED compete; in what depends on the amount of
+// training, only those that trained most.
 std::vector<Value*> Competing(const std::vector<Run>& runs, Row* row) {
   std::vector<size_t> columns;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -55,7 +66,7 @@ std::vector<Value*> Competing(const std::vector<Run>& runs, Row* row) {
   std::vector<Value*> competing;
   for (const size_t column : columns) {
     const Amount amount = AmountOf(runs[column]);
-    const bool is_short = IsCost(row->key) && std::ranges::any_of(columns, [&](size_t other) {
+    const bool is_short = DependsOnAmount(*row) && std::ranges::any_of(columns, [&](size_t other) {
                             return amount.IsLessThan(AmountOf(runs[other]));
                           });
     if (!is_short) competing.push_back(&row->values[column]);
@@ -78,7 +89,9 @@ void MarkBest(const std::vector<Run>& runs, bool lower, Row* row) {
 
 }  // namespace
 
-void MarkRow(const std::vector<Run>& runs, size_t base, Row* row) {
+void MarkRow(const std::vector<Run>& runs, size_t base, const Comparability& comparability,
+             Row* row) {
+  if (!IsComparable(*row, comparability)) return;
   if (row->key != "speedup" && row->key != "scaling_efficiency") SetDeltas(runs, base, row);
   const Better better = BetterDirection(row->key);
   if (better != Better::kNeither) MarkBest(runs, better == Better::kLower, row);

@@ -11,7 +11,7 @@
 namespace trainctl::compare {
 
 // Settings by which the runs differ, with batch arithmetic resolved (global_batch_size and
-// accumulation are always both known).
+// accumulation are always both known); and the revisions of models of the hub.
 std::vector<Row> ChangedRows(const std::vector<Run>& runs);
 // What all runs have in common, in short words.
 std::vector<std::string> SameSettings(const std::vector<Run>& runs);
@@ -41,11 +41,18 @@ bool HasMeasurements(const Run& run);
 // marks.
 std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base);
 
-// Deltas against the base and the best marked, in rows whose key has a better direction. Totals of
-// time and energy are compared among runs that trained as much.
-void MarkRow(const std::vector<Run>& runs, size_t base, Row* row);
-
 // Why numbers of these runs must not be read as the effect of the changed settings alone.
-std::vector<std::string> ComparabilityWarnings(const std::vector<Run>& runs);
+struct Comparability {
+  std::vector<std::string> warnings;
+  bool losses = true;             // else a warning says that they are not comparable
+  bool validation_losses = true;  // as well; false where losses is
+};
+Comparability ComparabilityOf(const std::vector<Run>& runs);
+
+// Deltas against the base and the best marked, in rows whose key has a better direction. Losses and
+// totals of time and energy are compared among runs that trained as much. Losses that are not
+// comparable have neither.
+void MarkRow(const std::vector<Run>& runs, size_t base, const Comparability& comparability,
+             Row* row);
 
 }  // namespace trainctl::compare

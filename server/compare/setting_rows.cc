@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "common/job/batch.h"
+#include "common/job/hub_id.h"
 #include "common/job/job_json.h"
 #include "server/compare/sections.h"
 
@@ -75,17 +77,24 @@ std::string FileName(const std::string& path) {
   return path.substr(begin, end + 1 - begin);
 }
 
+// Of a model of the hub its id, with the organisation; else the last part of the path.
+std::string ModelName(const std::string& path) {
+  if (job::IsHubId(path)) return path;
+  const std::optional<job::HubSnapshot> snapshot = job::SnapshotOf(path);
+  return snapshot ? snapshot->id : FileName(path);
+}
+
 struct SameWord {
   std::string_view key;
-  std::string_view before;  // put in front of the value
-  bool is_path = false;
+  std::string_view before;                                    // put in front of the value
+  std::string (*name_of)(const std::string& path) = nullptr;  // of a path: what people call it
 };
 
 // In the order in which they are said. Other settings that are equal go without saying.
 constexpr SameWord kSameWords[] = {
-    {"model.path", "model ", true},
+    {"model.path", "model ", ModelName},
     {"model.init", "weights "},
-    {"data.path", "data ", true},
+    {"data.path", "data ", FileName},
     {"precision", ""},
     {"strategy", "strategy "},
     {"devices", "devices "},
@@ -105,6 +114,19 @@ constexpr SameWord kSameWords[] = {
 // How many devices share the work, and how; or nothing of the training itself.
 bool IsOfGang(std::string_view key) {
   return key == "devices" || key == "strategy" || key == "sharding" || key == "fsdp_unit";
+}
+
+// No setting, but what the hub's model was when the run began. Unknown ones do not differ.
+std::optional<Row> RevisionRow(const std::vector<Run>& runs) {
+  Row row{.key = "model.revision", .label = "model.revision", .section = "changed"};
+  std::set<std::string> known;
+  for (const Run& run : runs) {
+    Value& value = row.values.emplace_back();
+    if (!run.inspection || run.inspection->model_revision.empty()) continue;
+    value.value = *known.insert(run.inspection->model_revision).first;
+  }
+  if (known.size() < 2) return std::nullopt;
+  return row;
 }
 
 bool IsAroundTraining(std::string_view key) {
@@ -153,6 +175,10 @@ std::vector<Row> ChangedRows(const std::vector<Run>& runs) {
     for (const std::string& text : column) row.values.push_back(SettingValue(Worded(key, text)));
     rows.push_back(std::move(row));
   }
+  if (std::optional<Row> revision = RevisionRow(runs)) {
+    const bool is_behind_path = !rows.empty() && rows.front().key == "model.path";
+    rows.insert(rows.begin() + (is_behind_path ? 1 : 0), std::move(*revision));
+  }
   return rows;
 }
 
@@ -167,7 +193,8 @@ std::vector<std::string> SameSettings(const std::vector<Run>& runs) {
     if (found == values.end() || found->second.size() != 1) continue;
     const std::string& text = *found->second.begin();
     if (text.empty() || text == "null") continue;
-    same.push_back(std::string(word.before) + (word.is_path ? FileName(text) : text));
+    same.push_back(std::string(word.before) +
+                   (word.name_of != nullptr ? word.name_of(text) : text));
   }
   return same;
 }

@@ -1,0 +1,169 @@
+// What is warned of, and which losses are compared all the same.
+#include <gtest/gtest.h>
+
+#include "tests/compare/sample_runs.h"
+
+namespace trainctl::compare {
+namespace {
+
+TEST(Comparability, LossesThatAreNotComparableHaveNeitherPercentageNorStar) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.metrics = With(Loop(8, 10, 64, 64), {Summary("loss", 2), Summary("val_loss", 2)});
+  b.metrics = With(Loop(8, 10, 64, 64), {Summary("loss", 1), Summary("val_loss", 1)});
+  EXPECT_EQ(PrintRow(Compare({a, b}, 0), "loss"), "loss/loss: 2 | 1 Δ-0.500 best\n");
+  Column other_data = b, less = b, other_rows = b;
+  other_data.inspection->data_digest = "d2";
+  EXPECT_EQ(PrintRow(Compare({a, other_data}, 0), "loss"), "loss/loss: 2 | 1\n");
+  EXPECT_EQ(PrintRow(Compare({a, other_data}, 0), "val_loss"), "loss/val_loss: 2 | 1\n");
+  less.metrics = With(Loop(4, 5, 32, 32), {Summary("loss", 1)});
+  EXPECT_EQ(PrintRow(Compare({a, less}, 0), "loss"), "loss/loss: 2 | 1\n");
+  a.job.data.val_split_fraction = other_rows.job.data.val_split_fraction = 0.5;
+  other_rows.job.eval.max_rows = 1;
+  EXPECT_EQ(PrintRow(Compare({a, other_rows}, 0), "loss"), "loss/loss: 2 | 1 Δ-0.500 best\n");
+  EXPECT_EQ(PrintRow(Compare({a, other_rows}, 0), "val_loss"), "loss/val_loss: 2 | 1\n");
+}
+
+TEST(Comparability, ARunThatGoesOnIsWarnedOfWithTheStepsBefore) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.metrics = b.metrics = With(Loop(2, 1, 16, 16), {Summary("loss", 2)});
+  b.metrics.back() = Summary("loss", 1);
+  b.job.checkpoint.resume_from = "/out/checkpoints";
+  b.job.checkpoint.resume_job = "j9";
+  b.inspection->resume_step = 2;
+  const Table table = Compare({a, b}, 0);
+  EXPECT_EQ(table.warnings,
+            std::vector<std::string>{"b (j2) goes on from a checkpoint of j9, and its model had 2 "
+                                     "steps before: losses are not comparable"});
+  EXPECT_EQ(PrintRow(table, "loss"), "loss/loss: 2 | 1\n");
+  a.job.checkpoint = b.job.checkpoint;
+  a.inspection->resume_step = 2;
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty()) << "both go on from one checkpoint";
+}
+
+TEST(Comparability, WarnsOfDataBatchMachineAndRestarts) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.inspection->data_digest = "d2";
+  b.job.train.global_batch_size = 16;
+  b.device_name = "NVIDIA A100";
+  b.attempts = 2;
+  a.driver = b.driver = "580.1";
+  const std::vector<std::string> expected = {
+      "the data differ (other bytes in the file): losses are not comparable",
+      "the global batch differs (8, 16) without a learning-rate rule: fewer, larger steps at the "
+      "same lr; set optimizer.lr_scaling to "
+      "\"linear\", or compare time and memory only",
+      "the device differs (NVIDIA H200, NVIDIA A100): time and memory are of different hardware",
+      "b (j2) was restarted (2 attempts): its time is not that of one undisturbed run"};
+  EXPECT_EQ(Compare({a, b}, 0).warnings, expected);
+}
+
+TEST(Comparability, WarnsOfEachSettingThatMakesOtherDataOfTheSameFile) {
+  struct Case {
+    std::string warning;
+    void (*change)(job::JobSpec&);
+  };
+  const Case cases[] = {
+      {"data.format differs (alpaca, text): the rows are read in another way",
+       [](job::JobSpec& job) { job.data.format = job::DataFormat::kText; }},
+      {"data.columns differs (none, output answer): other columns of the rows are read",
+       [](job::JobSpec& job) { job.data.columns = {{"output", "answer"}}; }},
+      {"data.template differs (null, zephyr): the conversations are written in another way",
+       [](job::JobSpec& job) { job.data.chat_template = job::ChatTemplate::kZephyr; }},
+      {"data.max_rows differs (null, 100): one has rows that another never sees",
+       [](job::JobSpec& job) { job.data.max_rows = 100; }},
+      {"data.val_split_fraction differs (0.0, 0.5): other rows are trained on and validated with",
+       [](job::JobSpec& job) { job.data.val_split_fraction = 0.5; }},
+      {"data.mask_prompt differs (false, true): other tokens count in the loss",
+       [](job::JobSpec& job) { job.data.mask_prompt = true; }},
+      {"train.group_by_length differs (false, true): the rows come in another order",
+       [](job::JobSpec& job) { job.train.group_by_length = true; }},
+      {"data.seed differs (42, 43): the rows are split and shuffled in another way",
+       [](job::JobSpec& job) { job.data.seed = 43; }},
+  };
+  for (const Case& c : cases) {
+    Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+    c.change(b.job);
+    EXPECT_EQ(Compare({a, b}, 0).warnings, std::vector{c.warning + "; losses are not comparable"});
+  }
+}
+
+TEST(Comparability, TwoRevisionsOfOneModelAreAChangeAndWarnedOf) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), unknown = SomeRun("j3", "c");
+  for (Column* run : {&a, &b, &unknown}) run->job.model.path = "Qwen/Qwen3-0.6B";
+  a.inspection->model_revision = b.inspection->model_revision = "c1899de";
+  EXPECT_TRUE(Compare({a, b, unknown}, 0).warnings.empty());
+  EXPECT_EQ(Compare({a, b}, 0).same.front(), "model Qwen/Qwen3-0.6B");
+  b.inspection->model_revision = "0123456";
+  const Table table = Compare({a, b, unknown}, 0);
+  EXPECT_EQ(Print(table.rows.front()), "changed/model.revision: c1899de | 0123456 | -\n");
+  EXPECT_EQ(table.warnings,
+            std::vector<std::string>{"the revision of Qwen/Qwen3-0.6B differs (c1899de, 0123456): "
+                                     "the runs began with other weights; losses are not "
+                                     "comparable"});
+  b.job.model.path = "Qwen/Qwen3-1.7B";
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty()) << "another model is a setting";
+}
+
+TEST(Comparability, WarnsOfRunsThatValidateWithOtherRows) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.job.eval.max_rows = 100;
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty()) << "neither validates";
+  a.job.data.val_split_fraction = b.job.data.val_split_fraction = 0.1;
+  EXPECT_EQ(Compare({a, b}, 0).warnings,
+            std::vector<std::string>{"eval.max_rows differs (null, 100): validated with other "
+                                     "rows; validation losses are not comparable"});
+}
+
+TEST(Comparability, AnotherLengthIsWarnedOfWhereItCutsRows) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.job.train.max_seq_length = 1024;
+  a.inspection->longest_row = b.inspection->longest_row = 300;
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty());
+  a.inspection->longest_row = 512;
+  EXPECT_EQ(Compare({a, b}, 0).warnings.size(), 1u);
+}
+
+TEST(Comparability, WarnsOfRunsThatSharedProcessors) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), c = SomeRun("j3", "c");
+  const job::Neighbour on_slots = {{2}, "h", true}, on_gpus = {{9}, "h", false};
+  a.neighbours = {on_slots, on_gpus};
+  b.neighbours = {on_gpus};
+  b.metrics = {OfRank(Summary("host_cpu_percent", 97), 0)};
+  c.neighbours = {on_gpus};
+  c.metrics = {OfRank(Summary("host_cpu_percent", 60), 0)};
+  EXPECT_EQ(
+      Compare({a, b, c}, 0).warnings,
+      std::vector<std::string>{
+          "runs shared a host's processors with other jobs (a (j1) with j2 on h; b (j2) with "
+          "j9 on h): their times are not those of a host of their own; \"exclusive\": true in the "
+          "job file gives a run its host to itself"});
+}
+
+TEST(Comparability, AGlobalBatchWithALearningRateRuleIsNotWarnedOf) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.job.train.global_batch_size = 16;
+  a.job.optimizer.lr_scaling = b.job.optimizer.lr_scaling = job::LrScaling::kLinear;
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty());
+}
+
+TEST(Comparability, ARuleForOneOfTwoIsWarnedOf) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  b.job.optimizer.lr_scaling = job::LrScaling::kLinear;
+  const std::vector<std::string> expected = {
+      "the learning-rate rule differs (lr_scaling none, linear): losses are not comparable"};
+  EXPECT_EQ(Compare({a, b}, 0).warnings, expected);
+}
+
+TEST(Comparability, ARunThatHasNotFinishedIsShownByItsStateAndWarnedOf) {
+  Column a = SomeRun("j1", "a");
+  a.state = job::JobState::kRunning;
+  a.outcome.reset();
+  const Table table = Compare({a}, 0);
+  EXPECT_EQ(PrintRow(table, "outcome"), "outcome/outcome: RUNNING\n");
+  const std::vector<std::string> expected = {
+      "a (j1) has not finished: its numbers are of the run so far"};
+  EXPECT_EQ(table.warnings, expected);
+}
+
+}  // namespace
+}  // namespace trainctl::compare
