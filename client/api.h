@@ -26,6 +26,8 @@ class Api {
   virtual base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) = 0;
   virtual base::Result<v1::RemoveWorkerResponse> RemoveWorker(
       const v1::RemoveWorkerRequest& request) = 0;
+  virtual base::Result<v1::DrainResponse> Drain(const v1::DrainRequest& request) = 0;
+  virtual base::Result<v1::UndrainResponse> Undrain(const v1::UndrainRequest& request) = 0;
   virtual base::Result<v1::ReadArtifactResponse> ReadArtifact(
       const v1::ReadArtifactRequest& request) = 0;
   virtual base::Result<v1::WorkersResponse> Workers() = 0;

@@ -84,6 +84,12 @@ class GrpcApi : public Api {
   base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) override {
     return Call<v1::FenceResponse>(&v1::Coordinator::Stub::Fence, request, kCallSeconds);
   }
+  base::Result<v1::DrainResponse> Drain(const v1::DrainRequest& request) override {
+    return Call<v1::DrainResponse>(&v1::Coordinator::Stub::Drain, request, kCallSeconds);
+  }
+  base::Result<v1::UndrainResponse> Undrain(const v1::UndrainRequest& request) override {
+    return Call<v1::UndrainResponse>(&v1::Coordinator::Stub::Undrain, request, kCallSeconds);
+  }
   base::Result<v1::RemoveWorkerResponse> RemoveWorker(
       const v1::RemoveWorkerRequest& request) override {
     return Call<v1::RemoveWorkerResponse>(&v1::Coordinator::Stub::RemoveWorker, request,

@@ -102,7 +102,7 @@ Finding CheckWorkers(const v1::WorkersResponse& response) {
   std::vector<std::string> bad;
   for (const v1::WorkerView& worker : response.workers()) {
     ++count[worker.state()];
-    if (worker.state() == "LOST" || worker.state() == "DIRTY")
+    if (worker.state() != "READY" && worker.state() != "BUSY")
       bad.push_back(worker.name() + " is " + worker.state());
   }
   std::string text = std::to_string(response.workers_size()) + " registered, " +

@@ -19,7 +19,7 @@ constexpr double kRefreshSeconds = 2;
 // "host-a: 2 of 4 devices busy, 1 lost", one a host.
 std::string HostsText(const v1::ListResponse& response) {
   struct Host {
-    int devices = 0, busy = 0, lost = 0, dirty = 0;
+    int devices = 0, busy = 0, lost = 0, dirty = 0, drained = 0;
   };
   std::map<std::string, Host> hosts;
   for (const v1::WorkerView& worker : response.workers()) {
@@ -28,6 +28,7 @@ std::string HostsText(const v1::ListResponse& response) {
     host.busy += worker.state() == "BUSY";
     host.lost += worker.state() == "LOST";
     host.dirty += worker.state() == "DIRTY";
+    host.drained += worker.has_drain();
   }
   std::string text;
   for (const auto& [name, host] : hosts) {
@@ -35,6 +36,7 @@ std::string HostsText(const v1::ListResponse& response) {
         name + ": " + std::to_string(host.busy) + " of " + Plural(host.devices, "device") + " busy";
     if (host.lost > 0) text += ", " + std::to_string(host.lost) + " lost";
     if (host.dirty > 0) text += ", " + std::to_string(host.dirty) + " not free of other processes";
+    if (host.drained > 0) text += ", " + std::to_string(host.drained) + " drained";
     text += "\n";
   }
   return text.empty() ? "no workers: jobs stay queued until a trainworker registers\n" : text;

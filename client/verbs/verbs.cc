@@ -11,6 +11,7 @@ std::unique_ptr<Verb> MakeCompare();
 std::unique_ptr<Verb> MakeCompletion();
 std::unique_ptr<Verb> MakeDescribe();
 std::unique_ptr<Verb> MakeDoctor();
+std::unique_ptr<Verb> MakeDrain();
 std::unique_ptr<Verb> MakeExplain();
 std::unique_ptr<Verb> MakeExport();
 std::unique_ptr<Verb> MakeFence();
@@ -26,6 +27,7 @@ std::unique_ptr<Verb> MakeResume();
 std::unique_ptr<Verb> MakeStatus();
 std::unique_ptr<Verb> MakeSubmit();
 std::unique_ptr<Verb> MakeSweep();
+std::unique_ptr<Verb> MakeUndrain();
 std::unique_ptr<Verb> MakeWait();
 std::unique_ptr<Verb> MakeWorkers();
 
@@ -139,6 +141,12 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl workers -o json\n"
      "  trainctl workers remove node3/0\n",
      MakeWorkers},
+    {"drain", "nothing new is placed on a device, or on a host; what runs there goes on",
+     "  trainctl drain node3/0 --reason 'a fan is broken'\n"
+     "  trainctl drain node3\n",
+     MakeDrain},
+    {"undrain", "a drained device or host is used again", "  trainctl undrain node3/0\n",
+     MakeUndrain},
     {"fence",
      "vouch that a lost worker's host runs nothing any more, so that its job can start again",
      "  trainctl fence node3/0 --yes\n", MakeFence},

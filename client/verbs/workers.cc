@@ -9,6 +9,15 @@
 namespace trainctl::client {
 namespace {
 
+Json DrainRecord(const v1::WorkerView& worker) {
+  if (!worker.has_drain()) return nullptr;
+  const v1::Drain& drain = worker.drain();
+  return {{"target", drain.target()},
+          {"user", drain.user().empty() ? Json(nullptr) : Json(drain.user())},
+          {"reason", drain.reason().empty() ? Json(nullptr) : Json(drain.reason())},
+          {"since", Seconds(drain.at())}};
+}
+
 Json WorkerRecord(const v1::WorkerView& worker) {
   const v1::Device& device = worker.device();
   Json record = {
@@ -16,6 +25,7 @@ Json WorkerRecord(const v1::WorkerView& worker) {
       {"host", worker.host()},
       {"state", worker.state()},
       {"reason", worker.reason().empty() ? Json(nullptr) : Json(worker.reason())},
+      {"drain", DrainRecord(worker)},
       {"job", worker.job().empty() ? Json(nullptr) : Json(worker.job())},
       {"last_seen", Seconds(worker.last_seen())},
       {"device",
@@ -108,7 +118,8 @@ class Workers : public Verb {
         "that is connected or holds a job is refused. Should it come back, it is there again.\n"
         "READY: free. BUSY: holds a job. LOST: not heard of for 15 s. DIRTY: the device is not "
         "free though nothing of ours runs there,\n"
-        "or the worker can start no rank: WHY says more. It is READY again by itself.");
+        "or the worker can start no rank: WHY says more. It is READY again by itself. DRAINED: see "
+        "trainctl drain.");
   }
 
   int Run(Context& context) override {

@@ -24,6 +24,8 @@ constexpr std::array kPermissions = {
     // What concerns the site as a whole.
     Permission{"Fence", Role::kOperator, Role::kOperator, false, "fence"},
     Permission{"RemoveWorker", Role::kOperator, Role::kOperator, false, "remove"},
+    Permission{"Drain", Role::kOperator, Role::kOperator, false, "drain"},
+    Permission{"Undrain", Role::kOperator, Role::kOperator, false, "undrain"},
     Permission{"Audit", Role::kAdmin, Role::kAdmin},
     // The workers' stream.
     Permission{"Connect", Role::kNone, Role::kNone, true, "connect"},

@@ -119,6 +119,18 @@ class Coordinator {
   // connected, or holds an attempt.
   void RemoveWorker(const std::string& worker, const auth::Caller& caller, Answer answer);
 
+  // Nothing new is placed on the worker's device, or on the host's. kNotFound: none is called so.
+  // kInvalid: a reason of more than kMaxDrainReason bytes, or of several lines. Answered with the
+  // jobs that still run there.
+  static constexpr size_t kMaxDrainReason = 1000;
+  using DrainAnswer = std::function<void(base::Result<std::vector<base::JobId>>)>;
+  void DrainDevices(const std::string& target, const std::string& reason,
+                    const auth::Caller& caller, DrainAnswer answer);
+
+  // Of what is not drained nothing changes, and that succeeds. kNotFound; kConflict: the worker's
+  // host is drained.
+  void UndrainDevices(const std::string& target, const auth::Caller& caller, Answer answer);
+
   // `workers`: of the host that has it.
   void ReadArtifact(const std::vector<std::string>& workers, job::ArtifactQuestion question,
                     ArtifactReads::Answer answer);

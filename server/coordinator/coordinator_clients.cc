@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/utf8.h"
 #include "common/estimate/accept_job.h"
 #include "server/auth/permissions.h"
 #include "server/coordinator/coordinator.h"
@@ -49,6 +50,24 @@ base::Result<std::string> SiteProblems(const core::JobsSubmitted& jobs, const Si
     text += *problems;
   }
   return text;
+}
+
+base::Error NoTarget(const std::string& name) {
+  return {base::Code::kNotFound,
+          "no worker or host '" + base::Excerpt(name, 256) + "'; trainctl workers lists them"};
+}
+
+// One line for people.
+base::Status CheckReason(const std::string& reason) {
+  if (reason.size() > Coordinator::kMaxDrainReason) {
+    return base::Error{base::Code::kInvalid, "the reason has " + std::to_string(reason.size()) +
+                                                 " bytes; at most " +
+                                                 std::to_string(Coordinator::kMaxDrainReason)};
+  }
+  const bool is_line = std::ranges::none_of(
+      reason, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
+  if (is_line) return base::Ok{};
+  return base::Error{base::Code::kInvalid, "the reason has control characters: it is one line"};
 }
 
 }  // namespace
@@ -195,6 +214,39 @@ void Coordinator::RemoveWorker(const std::string& worker, const auth::Caller& ca
   Audit(caller, "remove", worker);
   parts_.log.Info("worker_removed", {{"worker", worker}});
   Apply(core::WorkerRemoved{worker}, std::move(answer));
+}
+
+void Coordinator::DrainDevices(const std::string& target, const std::string& reason,
+                               const auth::Caller& caller, DrainAnswer answer) {
+  if (!core::IsTarget(state_, target)) return answer(NoTarget(target));
+  const base::Status line = CheckReason(reason);
+  if (!line) return answer(line.error());
+  Audit(caller, "drain", target);
+  parts_.log.Info("drained", {{"target", target}, {"user", caller.name}, {"why", reason}});
+  Apply(core::DevicesDrained{target, caller.name, reason},
+        [this, target, answer = std::move(answer)](const base::Status& status) {
+          if (!status) return answer(status.error());
+          answer(core::JobsOn(state_, target));
+        });
+}
+
+void Coordinator::UndrainDevices(const std::string& target, const auth::Caller& caller,
+                                 Answer answer) {
+  const auto worker = state_.workers.find(target);
+  if (!core::IsTarget(state_, target) && !state_.drains.contains(target))
+    return answer(NoTarget(target));
+  if (worker != state_.workers.end()) {
+    const core::DrainRow* drain = core::DrainOf(state_, worker->second.row);
+    if (drain != nullptr && drain->target != target) {
+      return answer(base::Error{base::Code::kConflict, "host '" + drain->target +
+                                                           "' is drained as a whole: trainctl "
+                                                           "undrain " +
+                                                           drain->target});
+    }
+  }
+  Audit(caller, "undrain", target);
+  parts_.log.Info("undrained", {{"target", target}});
+  Apply(core::DevicesUndrained{target}, std::move(answer));
 }
 
 void Coordinator::Inspect(std::string job_json, std::string user, Inspections::Answer answer) {

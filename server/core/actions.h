@@ -43,10 +43,16 @@ struct RemoveWorker {
   std::string worker;
 };
 
-// Rows of attempts, ranks and workers are whole: inserted, or replacing the row of the same key.
+// The device or host may be used again.
+struct RemoveDrain {
+  std::string target;
+};
+
+// Rows of attempts, ranks, workers and drains are whole: inserted, or replacing the row of the same
+// key.
 using Persist = std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection,
-                             UpdateSpec, AttemptRow, RankRow, WorkerRow, RemoveWorker, EventRow,
-                             MetricRows, AckRow, ArtefactRow>;
+                             UpdateSpec, AttemptRow, RankRow, WorkerRow, RemoveWorker, DrainRow,
+                             RemoveDrain, EventRow, MetricRows, AckRow, ArtefactRow>;
 
 // To the worker: start the rank, unless it holds it already. The plan lacks bind_address and
 // directory, which the worker fills in.

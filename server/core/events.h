@@ -101,11 +101,24 @@ struct WorkerRemoved {
   std::string worker;
 };
 
+// An operator's word that nothing new is to be placed on a worker's device, or on a host's: what
+// runs there goes on. It replaces what was said before. Of nothing known: nothing happens.
+struct DevicesDrained {
+  std::string target;  // the worker, or the host
+  std::string user;
+  std::string reason;
+};
+
+// The end of that; of a host also the end of what was said of its workers.
+struct DevicesUndrained {
+  std::string target;
+};
+
 // Once a second: deadlines are looked at.
 struct Tick {};
 
-using Event =
-    std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost, WorkerFenced,
-                 WorkerRemoved, RankReported, DeviceStateChanged, JobInspected, Tick>;
+using Event = std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost,
+                           WorkerFenced, WorkerRemoved, DevicesDrained, DevicesUndrained,
+                           RankReported, DeviceStateChanged, JobInspected, Tick>;
 
 }  // namespace trainctl::core

@@ -12,6 +12,8 @@ void Handle(Turn& turn, const WorkerHello& event);         // workers.cc
 void Handle(Turn& turn, const WorkerStreamLost& event);    // workers.cc
 void Handle(Turn& turn, const WorkerFenced& event);        // workers.cc
 void Handle(Turn& turn, const WorkerRemoved& event);       // workers.cc
+void Handle(Turn& turn, const DevicesDrained& event);      // drain.cc
+void Handle(Turn& turn, const DevicesUndrained& event);    // drain.cc
 void Handle(Turn& turn, const DeviceStateChanged& event);  // workers.cc
 void Handle(Turn& turn, const RankReported& event);        // reports.cc
 void Handle(Turn& turn, const JobInspected& event);        // inspect.cc

@@ -27,7 +27,7 @@ bool HasRoomFor(const State& state, const std::string& user) {
 
 // The workers on whose device the job could run, of hosts that have not refused it.
 std::vector<const Worker*> Candidates(const State& state, const Job& job) {
-  const std::vector<placement::ClassId> usable = UsableClasses(state, job);
+  const std::vector<placement::ClassId> usable = PossibleClasses(state, job);
   std::vector<const Worker*> candidates;
   for (const auto& [name, worker] : state.workers) {
     const placement::ClassId device_class = state.free.entry(worker.device).device_class;

@@ -51,6 +51,7 @@ State Restore(const Options& options, StoredState stored, const Now& now) {
   state.site = std::move(stored.site);
   state.next_job = stored.next_job;
   state.next_group = stored.next_group;
+  for (DrainRow& row : stored.drains) state.drains[row.target] = std::move(row);
   for (const WorkerRow& row : stored.workers) DescribeWorker(state, row).away_since = now.steady;
   for (UnfinishedJob& job : stored.jobs) RestoreJob(state, job, stored.acks, now);
   return state;

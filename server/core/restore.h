@@ -23,6 +23,7 @@ struct StoredState {
   int64_t next_group = 1;
   std::vector<UnfinishedJob> jobs;
   std::vector<WorkerRow> workers;
+  std::vector<DrainRow> drains;
   std::map<job::RankKey, int64_t> acks;  // last stored sequence of the ranks in `jobs`
 };
 

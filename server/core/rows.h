@@ -157,6 +157,14 @@ struct WorkerRow {
   std::string identity;  // of the folder behind the name; empty: of a worker that did not tell
 };
 
+// An operator's word that nothing new is placed on a device, or on any of a host.
+struct DrainRow {
+  std::string target;  // the worker, or the host
+  std::string user;    // who said so; may be empty
+  std::string reason;  // in their words; may be empty
+  base::WallMicros at = 0;
+};
+
 // One line of a job's history.
 struct EventRow {
   base::JobId job;

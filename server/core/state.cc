@@ -40,15 +40,39 @@ std::optional<base::JobId> HolderOf(const State& state, const Worker& worker) {
   return owner == nullptr ? std::nullopt : std::optional(owner->row.id);
 }
 
+const DrainRow* DrainOf(const State& state, const WorkerRow& worker) {
+  for (const std::string& target : {worker.host, worker.name}) {
+    const auto found = state.drains.find(target);
+    if (found != state.drains.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+bool IsTarget(const State& state, const std::string& name) {
+  return state.workers.contains(name) || state.hosts.contains(name);
+}
+
+std::vector<base::JobId> JobsOn(const State& state, const std::string& target) {
+  std::set<base::JobId> jobs;
+  for (const auto& [name, worker] : state.workers) {
+    if (name != target && worker.row.host != target) continue;
+    if (const auto holder = HolderOf(state, worker)) jobs.insert(*holder);
+  }
+  return {jobs.begin(), jobs.end()};
+}
+
 std::string_view WorkerState(const State& state, const Worker& worker) {
   if (!worker.connected && worker.lost) return "LOST";
   if (worker.holder) return "BUSY";
   if (!worker.connected) return "LOST";
   if (worker.word != DeviceWord::kFree || !worker.strays.empty()) return "DIRTY";
-  return OwnerOfHost(state, worker.row.host) == nullptr ? "READY" : "BUSY";
+  if (OwnerOfHost(state, worker.row.host) != nullptr) return "BUSY";
+  return DrainOf(state, worker.row) == nullptr ? "READY" : "DRAINED";
 }
 
-std::string WorkerReason(const State& state, const Worker& worker) {
+namespace {
+
+std::string WhyDirty(const State& state, const Worker& worker) {
   if (WorkerState(state, worker) != "DIRTY") return "";
   if (!worker.strays.empty()) {
     return "rank " + std::to_string(worker.strays.front().rank) + " of " +
@@ -57,6 +81,20 @@ std::string WorkerReason(const State& state, const Worker& worker) {
   if (worker.word == DeviceWord::kUnknown)
     return "its worker has not said yet that it is free again";
   return worker.reason.empty() ? "its worker does not say why" : worker.reason;
+}
+
+}  // namespace
+
+std::string WorkerReason(const State& state, const Worker& worker) {
+  const std::string dirty = WhyDirty(state, worker);
+  const DrainRow* drain = DrainOf(state, worker.row);
+  if (drain == nullptr) return dirty;
+  return "drained" + DrainText(*drain) + (dirty.empty() ? "" : "; " + dirty);
+}
+
+std::string DrainText(const DrainRow& drain) {
+  return (drain.user.empty() ? "" : " by " + drain.user) +
+         (drain.reason.empty() ? "" : ": " + drain.reason);
 }
 
 job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {

@@ -119,6 +119,7 @@ struct State {
       live;  // those that are not: into `jobs`, whose nodes stay where they are
   std::map<std::string, Worker> workers;              // by name
   std::map<std::string, std::vector<Worker*>> hosts;  // each host's, into `workers`
+  std::map<std::string, DrainRow> drains;             // by target
   std::vector<Worker*> devices;  // by placement::DeviceId, into `workers`; null: it was removed
   placement::FreeDevices free;
   std::set<base::JobId> resting;  // nobody looked: asked again at the next Tick
@@ -146,11 +147,24 @@ const Job* OwnerOfHost(const State& state, const std::string& host);
 // The job that has the worker's device: by a rank there, or with its whole host.
 std::optional<base::JobId> HolderOf(const State& state, const Worker& worker);
 
-// "READY" | "BUSY" | "LOST" | "DIRTY", as people see a worker. BUSY: a job has its device. DIRTY:
+// Why nothing new is placed on the worker's device; nullptr: it is not drained.
+const DrainRow* DrainOf(const State& state, const WorkerRow& worker);
+
+// The jobs that have the device of the worker, or one of the host, that is called so.
+std::vector<base::JobId> JobsOn(const State& state, const std::string& target);
+
+// " by ann: a fan is broken", as far as it is known.
+std::string DrainText(const DrainRow& drain);
+
+// Whether a worker or a host is called so.
+bool IsTarget(const State& state, const std::string& name);
+
+// "READY" | "BUSY" | "LOST" | "DIRTY" | "DRAINED", as people see a worker. BUSY: a job has its
+// device, which may be drained. DRAINED: it would be READY. DIRTY:
 // its device is not free, or not known to be, though nothing of ours should run on it.
 std::string_view WorkerState(const State& state, const Worker& worker);
 
-// Of DIRTY: why, in plain words. Of other states: empty.
+// Of DIRTY and of a drained device: why, in plain words. Else empty.
 std::string WorkerReason(const State& state, const Worker& worker);
 
 // Whether it may leave the inventory: it is not connected and holds no attempt.

@@ -8,7 +8,8 @@ namespace {
 // When the device of a worker that can't be given out now is expected to be free.
 std::optional<base::SteadyMicros> FreeAgainAt(const State& state, const Worker& worker,
                                               const Job* owner_of_host) {
-  if (!worker.connected || !worker.strays.empty()) return std::nullopt;
+  const bool is_drained = state.free.entry(worker.device).drained;
+  if (!worker.connected || is_drained || !worker.strays.empty()) return std::nullopt;
   if (worker.holder) return state.live.at(worker.holder->job)->attempt->expected_end;
   if (worker.word != DeviceWord::kFree || owner_of_host == nullptr) return std::nullopt;
   return owner_of_host->attempt->expected_end;
@@ -16,7 +17,8 @@ std::optional<base::SteadyMicros> FreeAgainAt(const State& state, const Worker& 
 
 void SetFree(Turn& turn, const Worker& worker, const Job* owner_of_host) {
   const bool placeable = worker.connected && worker.word == DeviceWord::kFree && !worker.holder &&
-                         worker.strays.empty() && owner_of_host == nullptr;
+                         worker.strays.empty() && owner_of_host == nullptr &&
+                         !turn.state.free.entry(worker.device).drained;
   turn.state.free.SetFree(worker.device, placeable);
   if (placeable) {
     turn.placement_may_change = true;

@@ -147,6 +147,24 @@ std::string WhoHas(const State& state, ClassId id, const Now& now) {
   return text;
 }
 
+// Who has drained so many devices that too few are left: "3 of 4 are drained: vm by ann: a fan is
+// broken". Of the class that has most.
+std::string WhoDrained(const State& state, const std::vector<ClassId>& possible) {
+  const ClassId most = *std::ranges::max_element(
+      possible, {}, [&](ClassId id) { return state.free.pools()[id].total; });
+  const FreeDevices::Pool& pool = state.free.pools()[most];
+  std::string text =
+      std::to_string(pool.drained) + " of " + std::to_string(pool.total) + " are drained";
+  std::set<std::string> targets;
+  for (const auto& [name, worker] : state.workers) {
+    const DrainRow* drain = DrainOf(state, worker.row);
+    if (drain == nullptr || state.free.entry(worker.device).device_class != most) continue;
+    if (targets.insert(drain->target).second)
+      text += (targets.size() == 1 ? ": " : "; ") + drain->target + DrainText(*drain);
+  }
+  return text;
+}
+
 // "slot 0 of vm".
 std::string DeviceText(const WorkerRow& worker) {
   return (worker.device.kind == job::DeviceKind::kCpu ? "slot " : "device ") +
@@ -167,7 +185,7 @@ std::string Obstacle(const State& state, const Worker& worker, const Now& now) {
     return "worker " + worker.row.name + " is away, and what runs there is not known (trainctl " +
            "workers remove " + worker.row.name + ", if it does not come back)";
   }
-  return worker.word == DeviceWord::kFree
+  return worker.word == DeviceWord::kFree && DrainOf(state, worker.row) == nullptr
              ? ""
              : device + " is " + std::string(WorkerState(state, worker));
 }
@@ -207,7 +225,7 @@ std::vector<ClassId> WantedClasses(const State& state, const Job& job) {
   return {wanted.begin(), wanted.end()};
 }
 
-std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
+std::vector<ClassId> PossibleClasses(const State& state, const Job& job) {
   std::vector<ClassId> usable, roomy;
   const std::vector<FreeDevices::Pool>& pools = state.free.pools();
   while (job.suits.size() < pools.size())
@@ -218,6 +236,15 @@ std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
     if (job.suits[id] == Suits::kYes) roomy.push_back(static_cast<ClassId>(id));
   }
   return roomy.empty() ? usable : roomy;
+}
+
+std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
+  std::vector<ClassId> usable = PossibleClasses(state, job);
+  std::erase_if(usable, [&](ClassId id) {
+    const FreeDevices::Pool& pool = state.free.pools()[id];
+    return pool.total - pool.drained < job.row.spec.devices;
+  });
+  return usable;
 }
 
 std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& job,
@@ -239,9 +266,11 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
     return "its stored job file can't be read by this coordinator, so it is not started: " +
            job.row.unreadable->why + "; trainctl cancel " + base::ToString(job.row.id) + " ends it";
   }
-  const std::vector<ClassId> usable = UsableClasses(state, job);
-  if (usable.empty()) return WhyUnplaceable(state, spec);
+  const std::vector<ClassId> possible = PossibleClasses(state, job);
+  if (possible.empty()) return WhyUnplaceable(state, spec);
   if (job.lane == Lane::kUninspected) return InspectionReason(state, job, now);
+  const std::vector<ClassId> usable = UsableClasses(state, job);
+  if (usable.empty()) return "waits for " + Wanted(spec) + ": " + WhoDrained(state, possible);
   if (const Ahead ahead = LookAhead(state, job, now); ahead.blocker != nullptr)
     return BehindWhom(state, job, ahead);
   if (spec.exclusive) return "waits for " + Wanted(spec) + Obstacles(state, usable, now);

@@ -9,9 +9,13 @@
 namespace trainctl::core {
 
 // Classes whose devices meet the job's constraints and of which the site has enough for it. Devices
-// count whether they are free or not, LOST ones included. If the job's memory estimate fits some of
-// these classes, only those are returned. If it fits none, all are: such a job was submitted on
-// purpose, or before there were devices. Constraints speak of a device's class, never of its host.
+// count whether they are free or not, LOST and drained ones included. If the job's memory estimate
+// fits some of these classes, only those are returned. If it fits none, all are: such a job was
+// submitted on purpose, or before there were devices. Constraints speak of a device's class, never
+// of its host.
+std::vector<placement::ClassId> PossibleClasses(const State& state, const Job& job);
+
+// Of those the ones with enough devices that are not drained. A job that has none holds nothing.
 std::vector<placement::ClassId> UsableClasses(const State& state, const Job& job);
 
 // Of which it would hold devices: UsableClasses, and of an exclusive job all classes on their

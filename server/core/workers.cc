@@ -130,6 +130,7 @@ Worker& DescribeWorker(State& state, const WorkerRow& row) {
     if (worker.row.boot_id != row.boot_id) worker.host_restarted = true;
   }
   worker.row = row;
+  state.free.SetDrained(worker.device, DrainOf(state, row) != nullptr);
   return worker;
 }
 
@@ -185,6 +186,8 @@ void Handle(Turn& turn, const WorkerRemoved& event) {
   LeaveHost(turn.state, found->second);
   turn.state.workers.erase(found);
   turn.Persist(RemoveWorker{event.worker});
+  if (!IsTarget(turn.state, event.worker) && turn.state.drains.erase(event.worker) > 0)
+    turn.Persist(RemoveDrain{event.worker});
   turn.placement_may_change = true;  // who could use its device only holds back nothing now
 }
 

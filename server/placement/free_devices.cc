@@ -43,14 +43,14 @@ int64_t FreeDevices::Pool::FreeBy(base::SteadyMicros at) const {
 
 DeviceId FreeDevices::Register(const job::SiteDevice& device, int64_t index) {
   const auto id = static_cast<DeviceId>(entries_.size());
-  entries_.push_back({FindClass(device), device.host, index, false, std::nullopt});
+  entries_.push_back({.device_class = FindClass(device), .host = device.host, .index = index});
   ++pools_[entries_[id].device_class].total;
   return id;
 }
 
 void FreeDevices::Describe(DeviceId id, const job::SiteDevice& device, int64_t index) {
   Leave(id);
-  entries_[id] = {FindClass(device), device.host, index, false, std::nullopt};
+  entries_[id] = {.device_class = FindClass(device), .host = device.host, .index = index};
   ++pools_[entries_[id].device_class].total;
 }
 
@@ -59,6 +59,7 @@ void FreeDevices::Remove(DeviceId id) { Leave(id); }
 void FreeDevices::Leave(DeviceId id) {
   SetFree(id, false);
   SetComing(id, std::nullopt);
+  SetDrained(id, false);
   --pools_[entries_[id].device_class].total;
 }
 
@@ -81,6 +82,13 @@ void FreeDevices::SetFree(DeviceId id, bool free) {
   if (after > 0) pool.by_count.emplace(after, entry.host);
   if (after == 0) pool.hosts.erase(entry.host);
   CHECK(pool.free >= 0 && pool.free <= pool.total) << pool.free << " of " << pool.total;
+}
+
+void FreeDevices::SetDrained(DeviceId id, bool drained) {
+  Entry& entry = entries_[id];
+  if (entry.drained == drained) return;
+  entry.drained = drained;
+  pools_[entry.device_class].drained += drained ? 1 : -1;
 }
 
 void FreeDevices::SetComing(DeviceId id, std::optional<base::SteadyMicros> at) {

@@ -37,13 +37,15 @@ class FreeDevices {
     std::string host;
     int64_t index = 0;  // on its host: lower ones are taken first
     bool free = false;
+    bool drained = false;
     std::optional<base::SteadyMicros> coming;  // of one that is not free: when it is expected to be
   };
   // Of one class.
   struct Pool {
     DeviceClass device_class;
-    int64_t total = 0;  // registered, free or not
-    int64_t free = 0;   //
+    int64_t total = 0;    // registered, free or not
+    int64_t drained = 0;  // of those: nothing new may be placed there
+    int64_t free = 0;     //
     std::map<std::string, std::set<std::pair<int64_t, DeviceId>>>
         hosts;  // free devices by (index, id); no host is empty
     std::set<std::pair<int64_t, std::string>> by_count;        // (number of free devices, host)
@@ -67,6 +69,8 @@ class FreeDevices {
   void Remove(DeviceId id);
   // Idempotent.
   void SetFree(DeviceId id, bool free);
+  // Idempotent. Who says so sees to it that a drained device is not free.
+  void SetDrained(DeviceId id, bool drained);
   // When a device that is not free is expected to be; nullopt: not known. Forgotten once it is
   // free.
   void SetComing(DeviceId id, std::optional<base::SteadyMicros> at);

@@ -217,6 +217,28 @@ auto CoordinatorService::RemoveWorker(Context* context, const v1::RemoveWorkerRe
       [](base::Ok) {});
 }
 
+auto CoordinatorService::Drain(Context* context, const v1::DrainRequest* request,
+                               v1::DrainResponse* response) -> Unary* {
+  return AskLoop<std::vector<base::JobId>>(
+      {backend_, *context, "Drain", request->target()}, AsItIs(request),
+      [this](const Permit& permit, const v1::DrainRequest* asked, auto answer) {
+        backend_.coordinator.DrainDevices(asked->target(), asked->reason(), permit.caller, answer);
+      },
+      [response](const auto& jobs) {
+        for (const base::JobId job : jobs) response->add_jobs(base::ToString(job));
+      });
+}
+
+auto CoordinatorService::Undrain(Context* context, const v1::UndrainRequest* request,
+                                 v1::UndrainResponse*) -> Unary* {
+  return AskLoop<base::Ok>(
+      {backend_, *context, "Undrain", request->target()}, AsItIs(request),
+      [this](const Permit& permit, const v1::UndrainRequest* asked, auto answer) {
+        backend_.coordinator.UndrainDevices(asked->target(), permit.caller, answer);
+      },
+      [](base::Ok) {});
+}
+
 auto CoordinatorService::ReadArtifact(Context* context, const v1::ReadArtifactRequest* request,
                                       v1::ReadArtifactResponse* response) -> Unary* {
   return AskStoreThenLoop<job::ArtifactPiece>(

@@ -34,6 +34,10 @@ class CoordinatorService : public v1::Coordinator::CallbackService {
                      v1::EarlierRunsResponse* response) override;
   Unary* Fence(Context* context, const v1::FenceRequest* request,
                v1::FenceResponse* response) override;
+  Unary* Drain(Context* context, const v1::DrainRequest* request,
+               v1::DrainResponse* response) override;
+  Unary* Undrain(Context* context, const v1::UndrainRequest* request,
+                 v1::UndrainResponse* response) override;
   Unary* RemoveWorker(Context* context, const v1::RemoveWorkerRequest* request,
                       v1::RemoveWorkerResponse* response) override;
   Unary* ReadArtifact(Context* context, const v1::ReadArtifactRequest* request,

@@ -14,6 +14,12 @@ v1::WorkerView EncodeWorker(const core::State& state, const core::Worker& worker
   view.set_host(worker.row.host);
   view.set_state(std::string(core::WorkerState(state, worker)));
   view.set_reason(core::WorkerReason(state, worker));
+  if (const core::DrainRow* drain = core::DrainOf(state, worker.row)) {
+    view.mutable_drain()->set_target(drain->target);
+    view.mutable_drain()->set_user(drain->user);
+    view.mutable_drain()->set_reason(drain->reason);
+    view.mutable_drain()->set_at(drain->at);
+  }
   if (const auto holder = core::HolderOf(state, worker)) view.set_job(base::ToString(*holder));
   *view.mutable_device() = wire::ToWire(worker.row.device);
   if (session != nullptr && session->device)

@@ -32,6 +32,14 @@ std::vector<core::WorkerRow> LoadWorkers(Database& database) {
   return workers;
 }
 
+std::vector<core::DrainRow> LoadDrains(Database& database) {
+  Statement statement(database,
+                      "SELECT " + std::string(kDrainColumns) + " FROM drains ORDER BY target");
+  std::vector<core::DrainRow> drains;
+  while (statement.Next()) VisitDrain(drains.emplace_back(), ColumnReader(database, statement));
+  return drains;
+}
+
 std::vector<core::UnfinishedJob> LoadJobs(Database& database) {
   Statement statement(
       database,
@@ -76,6 +84,7 @@ core::StoredState LoadState(Database& database) {
   state.next_job = NextId(database, "jobs");
   state.next_group = NextId(database, "groups");
   state.workers = LoadWorkers(database);
+  state.drains = LoadDrains(database);
   state.jobs = LoadJobs(database);
   const std::string of_attempt = " WHERE job = ? AND attempt = ?";
   Statement attempts(database,

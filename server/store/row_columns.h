@@ -63,6 +63,12 @@ void VisitWorker(Row& row, Visit&& visit) {
   visit(row.last_seen, row.identity);
 }
 
+inline constexpr const char* kDrainColumns = "target, user, reason, at";
+template <class Row, class Visit>
+void VisitDrain(Row& row, Visit&& visit) {
+  visit(row.target, row.user, row.reason, row.at);
+}
+
 // jobs. The spec is its canonical JSON: reading it is the only thing here that takes time.
 inline constexpr const char* kJobColumns =
     "id, group_id, request_id, name, spec, inspection, prediction, submitted_at, forced, "

@@ -103,6 +103,18 @@ void RowWriter::Write(const core::RemoveWorker& row) {
   statement.Run();
 }
 
+void RowWriter::Write(const core::DrainRow& row) {
+  Statement& statement = database_.Prepared(Replace("drains", kDrainColumns));
+  VisitDrain(row, ColumnWriter(statement));
+  statement.Run();
+}
+
+void RowWriter::Write(const core::RemoveDrain& row) {
+  Statement& statement = database_.Prepared("DELETE FROM drains WHERE target = ?");
+  ColumnWriter{statement}(row.target);
+  statement.Run();
+}
+
 void RowWriter::Write(const core::EventRow& row) {
   Statement& statement = database_.Prepared("INSERT INTO events (job, at, text) VALUES (?, ?, ?)");
   ColumnWriter{statement}(row.job, row.at, row.text);

@@ -230,9 +230,19 @@ ALTER TABLE audit ADD COLUMN address TEXT NOT NULL DEFAULT '';
 ALTER TABLE audit ADD COLUMN verdict TEXT NOT NULL DEFAULT 'accepted';
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2,  kVersion3,  kVersion4,
-                                    kVersion5, kVersion6,  kSite,      kVersion8,
-                                    kVersion9, kVersion10, kVersion11, kVersion12};
+// Devices and hosts on which nothing new is placed: by whom, and why.
+constexpr const char* kVersion13 = R"sql(
+CREATE TABLE drains (
+  target TEXT PRIMARY KEY,
+  user TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1,  kVersion2,  kVersion3, kVersion4, kVersion5,
+                                    kVersion6,  kSite,      kVersion8, kVersion9, kVersion10,
+                                    kVersion11, kVersion12, kVersion13};
 
 }  // namespace
 

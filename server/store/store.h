@@ -23,7 +23,7 @@ namespace trainctl::store {
 struct AuditRow {
   base::WallMicros at = 0;
   std::string actor;
-  std::string action;   // "submit", "resume", "cancel", "fence", "remove", "connect"
+  std::string action;   // "submit", "cancel", …: auth::Permission::change
   std::string subject;  // "j12", "g3", "host/0"
   std::string address;  // where the call came from; empty: not recorded, of older coordinators
   std::string verdict = "accepted";  // or why it was refused

@@ -16,7 +16,8 @@ const std::map<std::string, std::string> kExpected = {
     {"List", "-aaaa"},    {"Get", "-aaaa"},          {"Watch", "-aaaa"},       {"Logs", "-aaaa"},
     {"Compare", "-aaaa"}, {"Metrics", "-aaaa"},      {"EarlierRuns", "-aaaa"}, {"Workers", "-aaaa"},
     {"Inspect", "--aaa"}, {"ReadArtifact", "--oaa"}, {"Submit", "--oaa"},      {"Cancel", "--oaa"},
-    {"Fence", "---aa"},   {"RemoveWorker", "---aa"}, {"Audit", "----a"}};
+    {"Fence", "---aa"},   {"RemoveWorker", "---aa"}, {"Drain", "---aa"},       {"Undrain", "---aa"},
+    {"Audit", "----a"}};
 
 std::vector<std::string> Rpcs() {
   std::vector<std::string> names;

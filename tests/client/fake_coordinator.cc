@@ -152,6 +152,28 @@ base::Result<v1::RemoveWorkerResponse> FakeApi::RemoveWorker(
   return v1::RemoveWorkerResponse();
 }
 
+base::Result<v1::DrainResponse> FakeApi::Drain(const v1::DrainRequest& request) {
+  v1::DrainResponse response;
+  bool found = false;
+  for (v1::WorkerView& worker : fake_->workers) {
+    if (worker.name() != request.target() && worker.host() != request.target()) continue;
+    found = true;
+    worker.mutable_drain()->set_target(request.target());
+    worker.mutable_drain()->set_user("ann");
+    worker.mutable_drain()->set_reason(request.reason());
+    if (!worker.job().empty()) response.add_jobs(worker.job());
+  }
+  if (!found) return base::Error{base::Code::kNotFound, "no worker '" + request.target() + "'"};
+  return response;
+}
+
+base::Result<v1::UndrainResponse> FakeApi::Undrain(const v1::UndrainRequest& request) {
+  for (v1::WorkerView& worker : fake_->workers) {
+    if (worker.has_drain() && worker.drain().target() == request.target()) worker.clear_drain();
+  }
+  return v1::UndrainResponse();
+}
+
 base::Result<v1::FenceResponse> FakeApi::Fence(const v1::FenceRequest& request) {
   for (const v1::WorkerView& worker : fake_->workers) {
     if (worker.name() != request.worker()) continue;

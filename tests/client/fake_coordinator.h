@@ -83,6 +83,8 @@ class FakeApi : public Api {
   base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override;
   base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override;
   base::Result<v1::FenceResponse> Fence(const v1::FenceRequest& request) override;
+  base::Result<v1::DrainResponse> Drain(const v1::DrainRequest& request) override;
+  base::Result<v1::UndrainResponse> Undrain(const v1::UndrainRequest& request) override;
   base::Result<v1::RemoveWorkerResponse> RemoveWorker(
       const v1::RemoveWorkerRequest& request) override;
   base::Result<v1::ReadArtifactResponse> ReadArtifact(

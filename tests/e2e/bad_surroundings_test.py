@@ -26,6 +26,8 @@ METHODS = [
         b"Inspect",
         b"EarlierRuns",
         b"Fence",
+        b"Drain",
+        b"Undrain",
         b"ReadArtifact",
     )
 ] + [b"WorkerGateway/Connect"]

@@ -83,6 +83,29 @@ TEST_F(AuditTest, HowMuchOfItIsAskedForIsBounded) {
   }
 }
 
+// With the real stream, store and state between a caller's word and what others see.
+TEST_F(AuditTest, ADrainIsOfWhoeverCallsAndHoldsAcrossARestart) {
+  FakeWorker worker("a/0");
+  worker.Connect(site_.channel());
+  v1::DrainRequest drain;
+  drain.set_target("a");
+  drain.set_reason("a fan is broken");
+  v1::DrainResponse response;
+  ASSERT_TRUE(site_.Call(&Stub::Drain, drain, &response).ok());
+  worker.Disconnect();
+  site_.Restart();
+  v1::WorkersResponse workers;
+  ASSERT_TRUE(site_.Call(&Stub::Workers, v1::WorkersRequest(), &workers).ok());
+  ASSERT_EQ(workers.workers_size(), 1);
+  EXPECT_EQ(workers.workers(0).drain().user(), me_);
+  EXPECT_EQ(workers.workers(0).drain().reason(), "a fan is broken");
+  v1::UndrainRequest undrain;
+  undrain.set_target("a");
+  v1::UndrainResponse ended;
+  ASSERT_TRUE(site_.Call(&Stub::Undrain, undrain, &ended).ok());
+  EXPECT_EQ(Log(2), (Lines{me_ + ": undrain a, accepted", me_ + ": drain a, accepted"}));
+}
+
 TEST_F(AuditTest, WhoReadsChangesNothing) {
   site_.Submit("tiny");
   site_.Get("j1");

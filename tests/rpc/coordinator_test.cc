@@ -230,6 +230,42 @@ TEST_F(CoordinatorTest, AnOperatorsFenceEndsTheRankOfALostWorkerAndIsRecorded) {
   });
 }
 
+TEST_F(CoordinatorTest, ADrainIsKeptOverARestartAndRecorded) {
+  Join(channel_);
+  ASSERT_TRUE(Submit("r1").ok());
+  const auto drain = [&](const std::string& target, const std::string& reason) {
+    std::promise<base::Result<std::vector<base::JobId>>> answer;
+    loop_.Call([&] {
+      coordinator_.DrainDevices(target, reason, Ops(),
+                                [&](auto jobs) { answer.set_value(std::move(jobs)); });
+    });
+    return answer.get_future().get();
+  };
+  const auto undrain = [&](const std::string& target) {
+    std::promise<base::Status> answer;
+    loop_.Call([&] {
+      coordinator_.UndrainDevices(target, Ops(),
+                                  [&](base::Status status) { answer.set_value(status); });
+    });
+    const base::Status status = answer.get_future().get();
+    return status.ok() ? std::nullopt : std::optional(status.error().code);
+  };
+  EXPECT_EQ(drain("b", "").error().code, base::Code::kNotFound);
+  EXPECT_EQ(drain("a", std::string(1001, 'x')).error().code, base::Code::kInvalid);
+  EXPECT_EQ(drain("a", "two\nlines").error().code, base::Code::kInvalid);
+  EXPECT_EQ(drain("a", "new driver").value(), std::vector<base::JobId>{base::JobId{1}});
+  EXPECT_EQ(undrain("a/0"), base::Code::kConflict) << "its host is drained";
+  EXPECT_EQ(undrain("b"), base::Code::kNotFound);
+  loop_.Call([&] {
+    const core::DrainRow stored = store_.LoadState().value().drains.at(0);
+    EXPECT_EQ(stored.target + " " + stored.user + " " + stored.reason, "a ops new driver");
+    const store::AuditRow audit = reader_->Audit(1).value().at(0);
+    EXPECT_EQ(audit.actor + " " + audit.action + " " + audit.subject, "ops drain a");
+  });
+  EXPECT_EQ(undrain("a"), std::nullopt);
+  loop_.Call([&] { EXPECT_TRUE(store_.LoadState().value().drains.empty()); });
+}
+
 TEST_F(CoordinatorTest, LogsAreKeptOfRanksThatTheWorkerHas) {
   Join(channel_);
   ASSERT_TRUE(Submit("r1").ok());

@@ -36,6 +36,10 @@ struct Printer {
   void operator()(const RankRow&) {}
   void operator()(const WorkerRow&) {}
   void operator()(const RemoveWorker& row) { out << row.worker << " is removed\n"; }
+  void operator()(const DrainRow& row) {
+    out << row.target << " is drained" << DrainText(row) << "\n";
+  }
+  void operator()(const RemoveDrain& row) { out << row.target << " is not drained any more\n"; }
   void operator()(const EventRow& row) {
     out << base::ToString(row.job) << " says: " << row.text << "\n";
   }
@@ -193,6 +197,9 @@ std::string Describe(const StoredState& stored) {
         << worker.device.driver << " " << worker.device.threads << " " << worker.last_seen << " "
         << worker.identity << "\n";
   }
+  for (const DrainRow& drain : stored.drains)
+    out << "drained " << drain.target << "|" << drain.user << "|" << drain.reason << "|" << drain.at
+        << "\n";
   for (const auto& [key, sequence] : stored.acks)
     out << "ack " << Short(key) << " " << sequence << "\n";
   return out.str();

@@ -31,8 +31,8 @@ void GangsAreWhole(const State& state) {
     const auto holder = holders.find(name);
     ASSERT_EQ(worker.holder.has_value(), holder != holders.end()) << name;
     ASSERT_TRUE(!worker.holder || *worker.holder == holder->second) << name;
-    ASSERT_FALSE(state.free.entry(worker.device).free && (worker.holder || !worker.connected))
-        << name;
+    const placement::FreeDevices::Entry& entry = state.free.entry(worker.device);
+    ASSERT_FALSE(entry.free && (worker.holder || !worker.connected || entry.drained)) << name;
   }
 }
 
@@ -56,6 +56,8 @@ void MemoryIsWhatIsStored(const SimCluster& cluster) {
   StoredState in_memory = cluster.ledger().LoadState();
   in_memory.jobs.clear();
   in_memory.acks.clear();
+  in_memory.drains.clear();
+  for (const auto& [target, drain] : cluster.state().drains) in_memory.drains.push_back(drain);
   for (const auto& [id, job] : cluster.state().jobs) {
     UnfinishedJob& unfinished =
         in_memory.jobs.emplace_back(UnfinishedJob{job.row, job.status, std::nullopt, {}});

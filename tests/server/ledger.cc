@@ -18,6 +18,7 @@ StoredState Ledger::LoadState() const {
   state.next_job = jobs_.empty() ? 1 : jobs_.rbegin()->first.value + 1;
   state.next_group = last_group_.value + 1;
   for (const auto& [name, worker] : workers_) state.workers.push_back(worker);
+  for (const auto& [target, drain] : drains_) state.drains.push_back(drain);
   for (const auto& [id, job] : jobs_) {
     if (job.status.state == job::JobState::kFinished) continue;
     UnfinishedJob& unfinished =

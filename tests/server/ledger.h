@@ -46,6 +46,8 @@ class Ledger {
   void Write(const RankRow& row) { ranks_[row.key] = row; }
   void Write(const WorkerRow& row) { workers_[row.name] = row; }
   void Write(const RemoveWorker& row) { workers_.erase(row.worker); }
+  void Write(const DrainRow& row) { drains_[row.target] = row; }
+  void Write(const RemoveDrain& row) { drains_.erase(row.target); }
   void Write(const EventRow&) {}
   void Write(const MetricRows& rows);
   void Write(const AckRow& row) { acks_[row.key] = row.sequence; }
@@ -56,6 +58,7 @@ class Ledger {
   std::map<std::pair<base::JobId, int64_t>, AttemptRow> attempts_;
   std::map<job::RankKey, RankRow> ranks_;
   std::map<std::string, WorkerRow> workers_;
+  std::map<std::string, DrainRow> drains_;
   std::map<job::RankKey, int64_t> acks_;
   std::map<job::RankKey, std::vector<job::MetricPoint>> points_;
 };

@@ -193,6 +193,8 @@ std::string Scenario::Run(const std::string& line) {
   if (verb == "show") return Describe(state_, now_);
   if (verb == "lost") return FeedEach<WorkerStreamLost>(words);
   if (verb == "fence") return FeedEach<WorkerFenced>(words);
+  if (verb == "drain") return Drain(words);
+  if (verb == "undrain") return FeedEach<DevicesUndrained>(words);
   if (verb == "remove") return FeedEach<WorkerRemoved>(words);
   return Report(words);
 }
@@ -214,6 +216,12 @@ std::string Scenario::Workers(const Words& all) {
   std::string text;
   for (size_t i = 1; i < words.size(); ++i) text += Feed(MakeHello(words[i], settings, is_dirty));
   return text;
+}
+
+std::string Scenario::Drain(const Words& all) {
+  Words words = all;
+  const Settings settings = TakeSettings(&words);
+  return Feed(DevicesDrained{words.at(1), Get(settings, "user", ""), Join(words, 2)});
 }
 
 std::string Scenario::Submit(const Words& all) {

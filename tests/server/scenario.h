@@ -12,6 +12,7 @@
 //                               micro batch), global, predicted=N (seconds of the whole run, on
 //                               predicted_on=H200)
 //   inspected JOB NAME ANSWER   of the worker that was asked: ok | fault | none (nobody looked)
+//   drain NAME [WHY…] [user=U]  nothing new is placed on the worker, or the host; undrain NAME…
 //   cancel JOB
 //   J/A/R… REPORT               a report of each of these ranks (job/attempt/rank; j1/1/* are all),
 //                               numbered on: started | phase NAME [DONE TOTAL] | rendezvous BLOB |
@@ -55,6 +56,7 @@ class Scenario {
     return text;
   }
   std::string Workers(const Words& words);
+  std::string Drain(const Words& words);
   std::string Submit(const Words& words);
   std::string Report(const Words& words);
   std::string Device(const Words& words);

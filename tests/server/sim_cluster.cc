@@ -32,11 +32,13 @@ void SimCluster::Disturb() {
   if (dice < 900) return Submit();
   if (dice < 908) return Cancel();
   if (dice < 910) return Remove();
+  if (dice < 914) return Drain();
   if (dice < 960) return Connect(Any());
   Fault();
 }
 
 bool SimCluster::Settle() {
+  while (!state_.drains.empty()) Feed(DevicesUndrained{state_.drains.begin()->first});
   for (int round = 0; round < 20'000; ++round) {
     for (SimWorker& worker : workers_) Connect(worker);
     for (int i = 0; i < 20; ++i) Deliver();
@@ -58,6 +60,7 @@ void SimCluster::Feed(const Event& event) {
     const auto* start = std::get_if<StartRank>(&effect);
     const bool is_placed = start != nullptr && !ledger_.ranks().contains(start->key);
     if (is_placed && start->plan.job.exclusive) AnExclusiveJobIsAlone(*start);
+    if (is_placed) ItsDeviceIsNotDrained(*start);
   }
   if (random_() % 400 == 0) return RestartCoordinator();
   ledger_.Apply(actions.persist);
@@ -127,6 +130,14 @@ void SimCluster::Submit() {
 void SimCluster::Remove() {
   const SimWorker& worker = Any();
   if (!worker.connected()) Feed(WorkerRemoved{worker.name()});
+}
+
+// A device or a host, or the end of that.
+void SimCluster::Drain() {
+  const SimWorker& worker = Any();
+  const std::string target = Chance(random_, 50) ? worker.name() : worker.name().substr(0, 1);
+  if (Chance(random_, 60)) return Feed(DevicesUndrained{target});
+  Feed(DevicesDrained{target, "ops", "to be mended"});
 }
 
 void SimCluster::Cancel() {
@@ -233,6 +244,13 @@ void SimCluster::AnExclusiveJobIsAlone(const StartRank& start) {
       continue;
     ASSERT_EQ(other->key.job, start.key.job)
         << Short(start.key) << " starts on " << host << ", where " << Short(other->key) << " runs";
+  }
+}
+
+void SimCluster::ItsDeviceIsNotDrained(const StartRank& start) {
+  for (const auto& [target, drain] : state_.drains) {
+    ASSERT_NE(target, start.worker) << Short(start.key);
+    ASSERT_NE(target, state_.workers.at(start.worker).row.host) << Short(start.key);
   }
 }
 

@@ -46,6 +46,7 @@ class SimCluster {
   void Submit();
   void Cancel();
   void Remove();
+  void Drain();
   void Fault();
   void Deliver();
   void AdvanceRanks(bool with_faults);
@@ -58,6 +59,7 @@ class SimCluster {
   void Lose(SimWorker& worker);
   void NoJobRunsTwice(const StartRank& start);
   void AnExclusiveJobIsAlone(const StartRank& start);
+  void ItsDeviceIsNotDrained(const StartRank& start);
   SimWorker& Any() { return workers_[random_() % workers_.size()]; }
   SimWorker& Named(const std::string& name);
 

@@ -258,6 +258,18 @@ TEST(Migrate, WhatAnOlderCoordinatorRecordedWasAccepted) {
   EXPECT_LT(rows[1].id, rows[0].id);
 }
 
+TEST(Migrate, OfAnOlderCoordinatorNothingIsDrained) {
+  TemporaryFolder folder;
+  {
+    auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+    ASSERT_TRUE(Migrate(*database, Schema().first(12)).ok());
+  }
+  const auto store = OpenSqliteStore(folder.path()).value();
+  EXPECT_TRUE(store->LoadState().value().drains.empty());
+  ASSERT_TRUE(store->Apply({{core::DrainRow{"a/0", "ann", "a fan is broken", 5}}, {}}).ok());
+  EXPECT_EQ(store->LoadState().value().drains.at(0).reason, "a fan is broken");
+}
+
 // How SQLite goes about the question.
 std::string PlanOf(Database& database, const std::string& sql) {
   Statement statement(database, "EXPLAIN QUERY PLAN " + sql);

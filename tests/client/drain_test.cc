@@ -1,0 +1,28 @@
+#include "client/exit_code.h"
+#include "client/show/output.h"
+#include "tests/client/client_test.h"
+
+namespace trainctl::client {
+namespace {
+
+using DrainTest = ClientTest;
+
+TEST_F(DrainTest, DrainSaysWhatStillRunsThere) {
+  v1::WorkerView busy = CpuWorker("a/0", "BUSY");
+  busy.set_job("j7");
+  coordinator_.workers = {busy, CpuWorker("a/1", "READY"), CpuWorker("b/0", "READY")};
+  const Ended drained = Trainctl({"drain", "a", "--reason", "a fan is broken"});
+  EXPECT_EQ(drained.code, kExitOk);
+  EXPECT_EQ(drained.err, "Drained a: nothing new is placed there. Still there: j7\n");
+  EXPECT_EQ(coordinator_.workers[1].drain().reason(), "a fan is broken");
+  EXPECT_FALSE(coordinator_.workers[2].has_drain());
+  const Json worker = Json::parse(Trainctl({"workers", "-o", "json"}).out)["workers"][0];
+  EXPECT_EQ(worker["drain"]["target"], "a");
+  EXPECT_NE(Trainctl({"status"}).out.find("2 drained"), std::string::npos);
+  EXPECT_EQ(Trainctl({"undrain", "a"}).code, kExitOk);
+  EXPECT_FALSE(coordinator_.workers[0].has_drain());
+  EXPECT_EQ(Trainctl({"drain", "c"}).code, kExitNotFound);
+}
+
+}  // namespace
+}  // namespace trainctl::client
