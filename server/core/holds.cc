@@ -51,7 +51,9 @@ void Holds::Add(const Job& job) {
   const auto [start, best] = *first;
   for (const ClassId id : open) held_[id]->start = start;
   if (job.row.spec.exclusive) return;
-  held_[best]->spare = state_.free.pools()[best].FreeBy(start) - job.row.spec.devices;
+  const FreeDevices::Pool& pool = state_.free.pools()[best];
+  const int64_t devices = job.row.spec.devices;
+  held_[best]->spare = pool.FreeBy(start, pool.free + devices) - devices;
 }
 
 int64_t Holds::Gap(ClassId id) const {

@@ -1,5 +1,6 @@
 #include "server/placement/free_devices.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "common/base/check.h"
@@ -35,9 +36,12 @@ std::optional<base::SteadyMicros> FreeDevices::Pool::FreeAt(int64_t count) const
   return std::nullopt;
 }
 
-int64_t FreeDevices::Pool::FreeBy(base::SteadyMicros at) const {
-  int64_t count = free;
-  for (auto next = coming.begin(); next != coming.end() && next->first <= at; ++next) ++count;
+int64_t FreeDevices::Pool::FreeBy(base::SteadyMicros at, int64_t most) const {
+  int64_t count = std::min(free, most);
+  for (const auto& [when, id] : coming) {
+    if (count == most || when > at) break;
+    ++count;
+  }
   return count;
 }
 

@@ -54,8 +54,8 @@ class FreeDevices {
     // When `count` devices are free, if what is expected comes true; nullopt: not known. Now, where
     // they are: the least of all times.
     std::optional<base::SteadyMicros> FreeAt(int64_t count) const;
-    // How many are free by then.
-    int64_t FreeBy(base::SteadyMicros at) const;
+    // How many are free by then; no more than `most` are looked for.
+    int64_t FreeBy(base::SteadyMicros at, int64_t most) const;
 
     // The same with the free devices of the wanted hosts only.
     Pool OnHosts(const std::function<bool(const std::string& host)>& is_wanted) const;

@@ -74,11 +74,12 @@ TEST(FreeDevices, SaysWhenSoManyWillBeFree) {
   EXPECT_EQ(pool.FreeAt(2), 600);
   EXPECT_EQ(pool.FreeAt(3), 900);
   EXPECT_EQ(pool.FreeAt(4), std::nullopt) << "of device 2 nobody knows";
-  EXPECT_EQ(pool.FreeBy(599), 1);
-  EXPECT_EQ(pool.FreeBy(600), 2);
+  EXPECT_EQ(pool.FreeBy(599, 9), 1);
+  EXPECT_EQ(pool.FreeBy(600, 9), 2);
+  EXPECT_EQ(pool.FreeBy(900, 2), 2);
   site.SetFree(1, true);
   EXPECT_EQ(pool.FreeAt(3), 900);
-  EXPECT_EQ(pool.FreeBy(600), 2);
+  EXPECT_EQ(pool.FreeBy(600, 9), 2);
   site.Remove(0);
   EXPECT_EQ(pool.FreeAt(3), std::nullopt) << "it left";
 }
