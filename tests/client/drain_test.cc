@@ -13,7 +13,7 @@ TEST_F(DrainTest, DrainSaysWhatStillRunsThere) {
   coordinator_.workers = {busy, CpuWorker("a/1", "READY"), CpuWorker("b/0", "READY")};
   const Ended drained = Trainctl({"drain", "a", "--reason", "a fan is broken"});
   EXPECT_EQ(drained.code, kExitOk);
-  EXPECT_EQ(drained.err, "Drained a: nothing new is placed there. Still there: j7\n");
+  EXPECT_EQ(drained.out, "Drained a: nothing new is placed there. Still there: j7\n");
   EXPECT_EQ(coordinator_.workers[1].drain().reason(), "a fan is broken");
   EXPECT_FALSE(coordinator_.workers[2].has_drain());
   const Json worker = Json::parse(Trainctl({"workers", "-o", "json"}).out)["workers"][0];
