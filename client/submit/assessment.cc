@@ -1,9 +1,11 @@
 #include "client/submit/assessment.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <utility>
 
+#include "common/base/size.h"
 #include "common/estimate/accept_job.h"
 #include "common/estimate/fit.h"
 #include "common/estimate/gradient_holding.h"
@@ -106,6 +108,21 @@ void TakeAcceptance(job::Acceptance acceptance, Assessment* assessment) {
   }
 }
 
+// It ends in its first step, if it is as expected.
+void EndInFirstStep(job::TimeEstimate* time) {
+  time->training_seconds = time->step_seconds;
+  time->total_seconds = time->start_seconds + time->load_seconds + time->step_seconds;
+}
+
+void NoteTimeLimit(Assessment* assessment) {
+  const std::optional<int64_t>& limit = assessment->job.resources.time_limit_seconds;
+  const double seconds = assessment->time->total_seconds;
+  if (!limit || static_cast<double>(*limit) >= seconds) return;
+  assessment->notes.push_back(
+      "resources.time_limit " + base::FormatDuration(*limit) + " is shorter than the predicted " +
+      base::FormatDuration(std::llround(seconds)) + ": it will probably end TIMEOUT");
+}
+
 }  // namespace
 
 void PredictTime(const job::EarlierTimes& earlier, Assessment* assessment) {
@@ -124,6 +141,8 @@ void PredictTime(const job::EarlierTimes& earlier, Assessment* assessment) {
     if (starts.device_name == device && starts.runs > 0)
       job::CountStart(starts, &*assessment->time);
   }
+  if (assessment->job.expect == job::Expect::kOom) EndInFirstStep(&*assessment->time);
+  NoteTimeLimit(assessment);
 }
 
 base::Result<Assessment> Assess(const job::JobSpec& job,

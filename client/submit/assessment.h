@@ -36,7 +36,8 @@ struct Assessment {
   std::optional<job::TimeEstimate> time;  // of an inspected model on the first of the candidates
   std::vector<job::Problem>
       site_problems;  // why this site would refuse it: devices, constraints, model, fit, folder
-  std::vector<std::string> notes;      // it would be accepted, but
+  bool is_denied = false;          // the site does not allow it to this user; site_problems say so
+  std::vector<std::string> notes;  // it would be accepted, but
   std::vector<SiteWorker> candidates;  // devices that it could run on
   std::string device_name;             // of the first of them, as the job would have it (site.h)
 };
@@ -48,7 +49,8 @@ struct Site {
 };
 
 // Predicts the time: from the earlier runs of the same shape on the device where the job would run,
-// else from its rates. Nothing where neither is known.
+// else from its rates. Nothing where neither is known. A run that is expected to run out of memory
+// does so in its first step. Notes a time limit that is shorter.
 void PredictTime(const job::EarlierTimes& earlier, Assessment* assessment);
 
 // Of a job that was read without problems. The owner of output.dir counts as ended. force: that it

@@ -11,13 +11,6 @@
 namespace trainctl::client {
 namespace {
 
-// An experiment that is to run out of memory does so in its first step.
-double SecondsOf(const Assessment& assessment) {
-  const job::TimeEstimate& time = *assessment.time;
-  return assessment.job.expect == job::Expect::kOom ? time.total_seconds - time.training_seconds
-                                                    : time.total_seconds;
-}
-
 int64_t MostDevices(const std::vector<Assessment>& assessments) {
   int64_t most = 1;
   for (const Assessment& assessment : assessments) {
@@ -53,7 +46,7 @@ LabTime PredictLab(const std::vector<Assessment>& assessments) {
       ++lab.experiments;
       std::sort(free_at.begin(), free_at.end());
       const auto taken = static_cast<size_t>(DevicesTaken(assessment));
-      const double end = free_at[taken - 1] + SecondsOf(assessment);
+      const double end = free_at[taken - 1] + assessment.time->total_seconds;
       std::fill_n(free_at.begin(), taken, end);
       lab.seconds = std::max(lab.seconds, end);
     }

@@ -100,6 +100,15 @@ void NoteNamesakes(Context& context, const JobFile& file) {
               << " not ended; from now on the name means the new one" << std::endl;
 }
 
+// Who may not ask what a worker sees may not submit.
+bool RefuseDenied(const base::Result<job::Inspection>& inspection, Assessment* assessment) {
+  if (inspection.ok() || inspection.error().code != base::Code::kDenied) return false;
+  assessment->is_denied = true;
+  assessment->site_problems.push_back(
+      {"submit", 0, "", "a user who may submit here", inspection.error().message});
+  return true;
+}
+
 // Every connected host has looked, and all of the site are: there is no other on which it could be
 // otherwise.
 bool IsCertain(const base::Error& inspection, const Site& site) {
@@ -123,6 +132,18 @@ void RefuseLiveOwner(Context& context, const Site& site, Assessment* assessment)
       {"output.dir", 0, "\"" + *assessment->job.output.dir + "\"",
        "a folder that no other job owns",
        owner->job + " (" + owner->name + ") writes there and has not ended: name another folder"});
+}
+
+// Each text once. Of a note on some experiments, the file's own begins with the experiment's name.
+void SayNotes(Context& context, const std::vector<Assessment>& assessments,
+              std::set<std::string>* said) {
+  for (const Assessment& assessment : assessments) {
+    for (const std::string& note : assessment.notes) {
+      const std::string named = assessment.job.name + ": " + note;
+      if (said->contains(named) || !said->insert(note).second) continue;
+      context.err << "note: " << named << std::endl;
+    }
+  }
 }
 
 int DryRun(Context& context, const JobFile& file, const SubmitOptions& options) {
@@ -171,7 +192,9 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
         Assess(job, inspection.ok() ? std::optional(*inspection) : std::nullopt, site, force);
     if (!assessment.ok())
       return base::Error{assessment.error().code, job.name + ": " + assessment.error().message};
-    if (!inspection.ok() && !force && IsCertain(inspection.error(), site)) {
+    if (RefuseDenied(inspection, &*assessment)) {
+      // It is no matter of what can be read.
+    } else if (!inspection.ok() && !force && IsCertain(inspection.error(), site)) {
       assessment->site_problems.push_back({"model and data", 0, "",
                                            "what a host of the site can read",
                                            inspection.error().message + " (--force submits it)"});
@@ -182,28 +205,28 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
     }
     RefuseLiveOwner(context, site, &*assessment);
     RefuseFinishedRun(context, &*assessment);
-    for (const std::string& note : assessment->notes) {
-      if (said.insert(note).second)
-        context.err << "note: " << job.name << ": " << note << std::endl;
-    }
     assessments.push_back(std::move(*assessment));
   }
   RefuseClaimedFolders(context, &assessments);
   PredictTimes(context, &assessments);
+  SayNotes(context, assessments, &said);
   return assessments;
 }
 
 base::Result<v1::SubmitResponse> Send(Context& context, Api& api, const JobFile& file,
                                       const std::vector<Assessment>& assessments, bool force) {
   std::string refusals;
+  bool is_denied = false;
   for (const Assessment& assessment : assessments) {
+    is_denied = is_denied || assessment.is_denied;
     if (!assessment.site_problems.empty()) {
       refusals += (refusals.empty() ? "" : "\n") +
                   job::Format(assessment.site_problems, assessment.job.name);
     }
   }
   if (!refusals.empty())
-    return base::Error{base::Code::kInvalid, "refused by this site:\n" + refusals};
+    return base::Error{is_denied ? base::Code::kDenied : base::Code::kInvalid,
+                       "refused by this site:\n" + refusals};
   const v1::SubmitRequest request =
       RequestFor(file, assessments, force, context.surroundings.new_request_id());
   base::Result<v1::SubmitResponse> response = SubmitOnce(context, api, request);

@@ -41,7 +41,11 @@ base::Status SweepRun::Assess() {
   const bool all = std::all_of(results_.begin(), results_.end(), [](const SweepResult& result) {
     return result.outcome == "refused";
   });
-  if (all) return base::Error{base::Code::kInvalid, "refused by this site:\n" + refusals};
+  const bool is_denied = std::ranges::any_of(assessments_, &Assessment::is_denied);
+  if (all) {
+    return base::Error{is_denied ? base::Code::kDenied : base::Code::kInvalid,
+                       "refused by this site:\n" + refusals};
+  }
   if (!refusals.empty())
     Warn(context_, "not submitted, since this site refuses them:\n" + refusals);
   return base::Ok{};

@@ -40,10 +40,46 @@ TEST(PredictLab, AnExclusiveJobTakesItsWholeHost) {
   EXPECT_EQ(PredictLab({alone, alone, alone}).seconds, 120);
 }
 
-TEST(PredictLab, WhatIsExpectedToRunOutOfMemoryTakesItsStartOnly) {
-  Assessment assessment = Taking(100);
-  assessment.job.expect = job::Expect::kOom;
-  EXPECT_EQ(PredictLab({assessment}).seconds, 10);
+// Of a run with many steps and evaluations.
+Assessment Predicted(const job::JobSpec& job) {
+  job::Inspection inspection = job::tiny_llama::TinyLlama();
+  inspection.rows = 1000;
+  const Site site = {.known = true, .workers = {Gpu("n/0"), Gpu("n/1")}};
+  Assessment assessment = Assess(job, inspection, site, false).value();
+  PredictTime({}, &assessment);
+  return assessment;
+}
+
+job::JobSpec EvaluatedJob() {
+  job::JobSpec job = job::SmallestJob();
+  job.train.micro_batch_size = 1;
+  job.data.val_split_fraction = 0.5;
+  job.eval.every_steps = 1;
+  return job;
+}
+
+TEST(PredictTime, WhatIsExpectedToRunOutOfMemoryEndsInItsFirstStep) {
+  job::JobSpec job = EvaluatedJob();
+  const job::TimeEstimate whole = *Predicted(job).time;
+  job.expect = job::Expect::kOom;
+  const Assessment assessment = Predicted(job);
+  const job::TimeEstimate& time = *assessment.time;
+  EXPECT_DOUBLE_EQ(time.total_seconds,
+                   whole.start_seconds + whole.load_seconds + whole.step_seconds);
+  EXPECT_EQ(time.training_seconds, whole.step_seconds);
+  EXPECT_EQ(PredictLab({assessment}).seconds, time.total_seconds);
+}
+
+TEST(PredictTime, ATimeLimitThatIsShorterIsNoted) {
+  job::JobSpec job = EvaluatedJob();
+  job.resources.time_limit_seconds = 1;
+  const Assessment assessment = Predicted(job);
+  ASSERT_FALSE(assessment.notes.empty());
+  EXPECT_TRUE(assessment.notes.back().starts_with("resources.time_limit 1s is shorter than the "))
+      << assessment.notes.back();
+  job.resources.time_limit_seconds = 1'000'000;
+  for (const std::string& note : Predicted(job).notes)
+    EXPECT_EQ(note.find("time_limit"), std::string::npos) << note;
 }
 
 TEST(LabText, SaysWhetherItFitsAndWhatIsNotCounted) {

@@ -298,6 +298,18 @@ TEST_F(SubmitTest, DryRunWorksWithoutACoordinator) {
   EXPECT_NE(ended.out.find("global 8 = micro 2 × 1 device × accumulation 4"), std::string::npos);
 }
 
+TEST_F(SubmitTest, ADryRunOfWhoMayNotSubmitSaysThatItWouldBeRefused) {
+  coordinator_.inspection =
+      base::Error{base::Code::kDenied, "ben is a viewer: Inspect needs the role user"};
+  const std::string file = File("tiny.json", kJob);
+  const Ended dry = Trainctl({"submit", file, "--dry-run", "--force"});
+  EXPECT_EQ(dry.code, kExitWouldNotRun);
+  EXPECT_NE(dry.out.find("would be refused here: "), std::string::npos) << dry.out;
+  EXPECT_NE(dry.out.find("ben is a viewer: Inspect needs the role user"), std::string::npos);
+  EXPECT_EQ(Trainctl({"submit", file}).code, kExitDenied);
+  EXPECT_TRUE(coordinator_.submissions.empty());
+}
+
 TEST_F(SubmitTest, WithoutACoordinatorTheRankBesideTrainctlInspects) {
   surroundings_.environment_server = "";
   programs_["/bin/trainworker"] = {.out = job::ToJson(SmallModel(100)) + "\n"};
@@ -355,6 +367,15 @@ TEST_F(SubmitTest, ADryRunOfALabSaysWhetherItFitsATime) {
       Json::parse(Trainctl({"submit", path, "--dry-run", "--within", "1s", "-o", "json"}).out);
   EXPECT_EQ(json["time"]["fits"], false);
   EXPECT_EQ(json["time"]["experiments"], 2);
+}
+
+TEST_F(SubmitTest, ANoteOnSomeExperimentsIsSaidOnceForEach) {
+  const std::string lab =
+      R"({"base": {"version": 1, "model": {"path": "/m/tiny"}, "data": {"path": "/d/rows.json"},
+ "output": {"dir": "/out", "save": "final"}, "train": {"micro_batch_size": 2}},
+ "experiments": [{"name": "one", "set": {"sharding": "grad_op"}}, {"name": "two", "set": {}}]})";
+  const Ended ended = Trainctl({"submit", File("my-lab.json", lab), "--dry-run"});
+  EXPECT_EQ(ended.err, "note: one: sharding and fsdp_unit have no effect without strategy fsdp\n");
 }
 
 TEST_F(SubmitTest, WaitFollowsTheGroupAndEndsWithItsExitCode) {
