@@ -11,6 +11,7 @@
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/show/job_text.h"
+#include "common/estimate/memory_estimate.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
 
@@ -127,18 +128,34 @@ std::string Once(const v1::AttemptView& attempt,
   return Join(values, ", ");
 }
 
+std::string RevisionOf(const v1::JobDetail& detail) {
+  const auto inspection = job::InspectionFromJson(detail.inspection_json());
+  return inspection.ok() ? inspection->model_revision : "";
+}
+
+// With the models' revisions where some are of the hub.
 ReportSection Environment(const v1::GetResponse& jobs) {
   ReportSection section{.title = "Environment"};
-  TextTable table(
-      {{"Run"}, {"Hosts"}, {"Devices"}, {"Driver"}, {"LibTorch"}, {"NCCL"}, {"trainctl"}});
+  const bool has_revisions = std::ranges::any_of(
+      jobs.jobs(), [](const v1::JobDetail& detail) { return !RevisionOf(detail).empty(); });
+  std::vector<TextColumn> columns = {{"Run"},      {"Hosts"}, {"Devices"}, {"Driver"},
+                                     {"LibTorch"}, {"NCCL"},  {"trainctl"}};
+  if (has_revisions) columns.push_back({"Model revision"});
+  TextTable table(std::move(columns));
   for (const v1::JobDetail& detail : jobs.jobs()) {
     if (detail.attempts().empty()) continue;
     const v1::AttemptView& last = *detail.attempts().rbegin();
     std::multiset<std::string> devices;
     for (const v1::RankView& rank : last.ranks()) devices.insert(rank.device_name());
-    table.AddRow({NameAndId(detail.view()), Once(last, &v1::RankView::host), Distinct(devices),
-                  Once(last, &v1::RankView::driver), Once(last, &v1::RankView::libtorch),
-                  Once(last, &v1::RankView::nccl), Once(last, &v1::RankView::commit)});
+    std::vector<TextCell> cells = {NameAndId(detail.view()),
+                                   Once(last, &v1::RankView::host),
+                                   Distinct(devices),
+                                   Once(last, &v1::RankView::driver),
+                                   Once(last, &v1::RankView::libtorch),
+                                   Once(last, &v1::RankView::nccl),
+                                   Once(last, &v1::RankView::commit)};
+    if (has_revisions) cells.emplace_back(RevisionOf(detail));
+    table.AddRow(std::move(cells));
   }
   if (!table.empty()) section.parts.emplace_back(std::move(table));
   return section;

@@ -1,4 +1,5 @@
 #include "client/exit_code.h"
+#include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
@@ -85,6 +86,15 @@ TEST_F(ReportTest, APageHasAllOfItAndLoadsNothing) {
   EXPECT_EQ(page.find("<script"), std::string::npos) << "a text of a job is never an element";
   EXPECT_EQ(page.find("src="), std::string::npos);
   EXPECT_EQ(page.find("href="), std::string::npos);
+}
+
+TEST_F(ReportTest, TheEnvironmentHasTheRevisionsOfModelsOfTheHub) {
+  EXPECT_EQ(Written("plain.html").find("Model revision"), std::string::npos);
+  coordinator_.details["j2"].set_inspection_json(
+      job::ToJson(job::Inspection{.rows = 9, .model_revision = "c1899de"}));
+  const std::string page = Written("report.html");
+  EXPECT_NE(page.find("Model revision"), std::string::npos);
+  EXPECT_NE(page.find("<td>c1899de</td>"), std::string::npos) << page;
 }
 
 TEST_F(ReportTest, MarkdownSaysTheSame) {
