@@ -35,6 +35,13 @@ Range RangeOf(const Plot& plot, double Sample::* member) {
   return range;
 }
 
+// A curve that diverged is as long as its run.
+void AddNotFinite(const Plot& plot, Range* range) {
+  for (const Curve& curve : plot.curves) {
+    for (const Sample& sample : curve.not_finite) range->Add(sample.x);
+  }
+}
+
 // The first step of 1, 2, 5, 10, … of which the range has at most that many.
 double NiceStep(double span, int most) {
   const double least = span / std::max(1, most);
@@ -95,6 +102,7 @@ double Axis::Place(double value) const {
 
 Axis AxisOfX(const Plot& plot, int most_ticks) {
   Range range = RangeOf(plot, &Sample::x);
+  AddNotFinite(plot, &range);
   if (range.low == range.high) range.high = range.low + 1;
   const double span = range.high - range.low;
   const double step =
@@ -121,6 +129,32 @@ std::string TickOfX(const Plot& plot, double x) {
 }
 
 std::string TickOfY(const Plot& plot, double y) { return FormatWithUnit(y, plot.unit); }
+
+std::vector<std::string> TicksOfY(const Plot& plot, const Axis& y) {
+  std::vector<std::string> texts;
+  for (const double tick : y.ticks) texts.push_back(TickOfY(plot, tick));
+  if (std::ranges::adjacent_find(texts) == texts.end()) return texts;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const double step = y.log ? y.ticks[i] : y.ticks[1] - y.ticks[0];
+    texts[i] = FormatInSteps(y.ticks[i], step, plot.unit);
+  }
+  return texts;
+}
+
+std::string EndText(const Plot& plot, const Curve& curve) {
+  const std::string last =
+      curve.samples.empty() ? "" : TickOfY(plot, curve.samples.back().y) + " at the end";
+  if (curve.not_finite.empty()) return last;
+  const auto is_behind = [&](const Sample& sample) {
+    return curve.samples.empty() || sample.x > curve.samples.back().x;
+  };
+  const auto first = std::ranges::find_if(curve.not_finite, is_behind);
+  if (first != curve.not_finite.end()) {
+    return FormatNumber(std::isnan(first->y) ? NAN : first->y) + " from " +
+           (plot.over_time ? "" : "step ") + TickOfX(plot, first->x);
+  }
+  return last + ", no number at " + Plural(static_cast<int64_t>(curve.not_finite.size()), "point");
+}
 
 std::vector<Sample> Downsample(std::span<const Sample> samples, const Axis& x, size_t buckets) {
   std::vector<Sample> kept;

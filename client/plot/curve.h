@@ -14,8 +14,9 @@ struct Sample {
 };
 
 struct Curve {
-  std::string label;            // as a job calls itself: not escaped
-  std::vector<Sample> samples;  // by x
+  std::string label;               // as a job calls itself: not escaped
+  std::vector<Sample> samples;     // by x
+  std::vector<Sample> not_finite;  // what can't be drawn, by x
 };
 
 struct Plot {
@@ -35,13 +36,20 @@ struct Axis {
   double Place(double value) const;
 };
 
-// Of all samples, with about that many ticks. The ends of y are ticks, those of x need not be.
+// Of all samples, x of what is not finite too, with about that many ticks. The ends of y are ticks,
+// those of x need not be.
 Axis AxisOfX(const Plot& plot, int most_ticks);
 Axis AxisOfY(const Plot& plot, int most_ticks);
 
 // "1,000" steps, "2:30" of time; values with their unit.
 std::string TickOfX(const Plot& plot, double x);
 std::string TickOfY(const Plot& plot, double y);
+// Of the axis' ticks, each other than its neighbours: with as many digits as that takes.
+std::vector<std::string> TicksOfY(const Plot& plot, const Axis& y);
+
+// How the curve ends, for a legend: "1.2 at the end", "nan from step 1", "2 at the end, no number
+// at 3 points". Empty where there are no points.
+std::string EndText(const Plot& plot, const Curve& curve);
 
 // At most four samples a bucket of equal width on the axis: the first, the least, the largest and
 // the last, by x. A spike of one sample stays, however long the curve is.

@@ -15,6 +15,7 @@ constexpr int64_t kGang = -1;
 // The points of one metric and rank; those of a phase come behind those of another.
 struct Series {
   std::vector<std::pair<int64_t, Sample>> points;  // by step
+  std::vector<Sample> not_finite;                  // of any phase
   bool has_phases = false;
 };
 
@@ -59,13 +60,16 @@ base::Result<std::vector<Curve>> ReadCurves(Api& api, const v1::JobView& job,
   const base::Status read = api.Metrics(request, [&](const v1::MetricsResponse& response) {
     for (const v1::MetricPoint& point : response.points()) {
       const int64_t rank = point.has_rank() ? point.rank() : kGang;
-      if (!std::isfinite(point.value()) || (wanted.rank && rank != kGang && rank != *wanted.rank))
-        continue;
+      if (wanted.rank && rank != kGang && rank != *wanted.rank) continue;
       if (start == 0) start = point.time();
       Series& series = all[{point.name(), rank}];
       const double seconds = static_cast<double>(point.time() - start) / 1e6;
       const double x = wanted.over_time ? seconds : static_cast<double>(point.step());
-      series.points.push_back({point.step(), {x, point.value()}});
+      if (std::isfinite(point.value())) {
+        series.points.push_back({point.step(), {x, point.value()}});
+      } else {
+        series.not_finite.push_back({x, point.value()});
+      }
       series.has_phases = series.has_phases || !point.phase().empty();
     }
     return true;
@@ -77,7 +81,11 @@ base::Result<std::vector<Curve>> ReadCurves(Api& api, const v1::JobView& job,
   for (const job::Metric metric : wanted.metrics) {
     for (auto& [key, series] : all) {
       if (key.first != job::Name(metric)) continue;
-      curves.push_back({LabelOf(job, key, wanted, several_ranks), SamplesOf(std::move(series))});
+      std::vector<Sample> not_finite = std::move(series.not_finite);
+      std::ranges::stable_sort(not_finite, {}, &Sample::x);
+      curves.push_back({.label = LabelOf(job, key, wanted, several_ranks),
+                        .samples = SamplesOf(std::move(series)),
+                        .not_finite = std::move(not_finite)});
     }
   }
   return curves;

@@ -19,8 +19,8 @@ struct CurvesWanted {
 };
 
 // A curve for each metric, of one that each rank has for each rank. Where a step has several
-// points, of the phases of memory, the largest counts. Points that are no numbers are left out. A
-// metric without points has no curve. Errors are Api::Metrics'.
+// points, of the phases of memory, the largest counts. A metric without points has no curve. Errors
+// are Api::Metrics'.
 base::Result<std::vector<Curve>> ReadCurves(Api& api, const v1::JobView& job,
                                             const CurvesWanted& wanted);
 

@@ -51,10 +51,11 @@ double PlaceY(const Axis& y, double value) { return kBottom - y.Place(value) * k
 
 std::string Grid(const Plot& plot, const Axis& x, const Axis& y) {
   std::string text;
-  for (const double tick : y.ticks) {
-    const double at = PlaceY(y, tick);
+  const std::vector<std::string> labels = TicksOfY(plot, y);
+  for (size_t i = 0; i < y.ticks.size(); ++i) {
+    const double at = PlaceY(y, y.ticks[i]);
     text += Line(kLeft, at, kLeft + kDrawnWidth, at, "class=\"g\"");
-    text += Text(kLeft - 8, at + 4, "end", TickOfY(plot, tick));
+    text += Text(kLeft - 8, at + 4, "end", labels[i]);
   }
   for (const double tick : x.ticks) {
     const double at = PlaceX(x, tick);
@@ -84,8 +85,7 @@ std::string Legend(const Plot& plot) {
   for (size_t i = 0; i < plot.curves.size(); ++i) {
     const Curve& curve = plot.curves[i];
     const double at = kLegendTop + kLineHeight * static_cast<double>(i);
-    const std::string last =
-        curve.samples.empty() ? "" : ": " + TickOfY(plot, curve.samples.back().y) + " at the end";
+    const std::string end = EndText(plot, curve), last = (end.empty() ? "" : ": ") + end;
     text += Line(kLeft, at, kLeft + 28, at, "class=\"c\" " + StrokeOf(i));
     text += Text(kLeft + 36, at + 4, "start", Truncate(curve.label, kLongestLabel) + last);
   }

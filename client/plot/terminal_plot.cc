@@ -12,7 +12,7 @@
 namespace trainctl::client {
 namespace {
 
-constexpr int kNarrowest = 40, kLowest = 4;
+constexpr int kNarrowest = 40;
 constexpr int kColumnsATick = 16, kLinesATick = 4;
 
 constexpr Style kStyles[] = {Style::kGood,   Style::kWarning, Style::kBad,
@@ -148,8 +148,7 @@ std::string Legend(const Plot& plot, const Look& look, int width) {
   for (size_t i = 0; i < plot.curves.size(); ++i) {
     const Curve& curve = plot.curves[i];
     const std::string mark = look.letters ? std::string(1, LetterOf(i)) : look.braille ? "⣀⣀" : "*";
-    const std::string last =
-        curve.samples.empty() ? "" : ": " + TickOfY(plot, curve.samples.back().y) + " at the end";
+    const std::string end = EndText(plot, curve), last = (end.empty() ? "" : ": ") + end;
     text += "  " + Styled(mark, StyleOf(i), look.colour) + " " +
             Truncate(Escaped(curve.label), width - 8 - DisplayWidth(last)) + last + "\n";
   }
@@ -163,20 +162,20 @@ std::string TerminalPlot(const Plot& plot, const TerminalPlotOptions& options) {
   const Look look{.braille = options.unicode && !letters,
                   .letters = letters || (plot.curves.size() > 1 && !options.unicode),
                   .colour = options.colour};
-  const int height = std::max(kLowest, options.height);
+  const int height = std::max(kLowestPlot, options.height);
   const Axis y = AxisOfY(plot, std::max(2, height / kLinesATick));
+  const std::vector<std::string> ticks = TicksOfY(plot, y);
   int label_width = 0;
-  for (const double tick : y.ticks)
-    label_width = std::max(label_width, DisplayWidth(TickOfY(plot, tick)));
+  for (const std::string& tick : ticks) label_width = std::max(label_width, DisplayWidth(tick));
   const int gutter = label_width + 2;
   const int width = std::max(kNarrowest, options.width) - gutter;
   const Axis x = AxisOfX(plot, std::max(2, width / kColumnsATick));
   Canvas canvas(width, height, look);
   Draw(plot, x, y, &canvas);
   std::vector<std::string> labels(static_cast<size_t>(height));
-  for (const double tick : y.ticks) {
-    const auto row = static_cast<size_t>(std::lround((1 - y.Place(tick)) * (height - 1)));
-    labels[row] = TickOfY(plot, tick);
+  for (size_t i = 0; i < ticks.size(); ++i) {
+    const auto row = static_cast<size_t>(std::lround((1 - y.Place(y.ticks[i])) * (height - 1)));
+    labels[row] = ticks[i];
   }
   std::string text = Escaped(plot.title) + "\n";
   for (int row = 0; row < height; ++row) {

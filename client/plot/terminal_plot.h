@@ -7,9 +7,11 @@
 
 namespace trainctl::client {
 
+inline constexpr int kLowestPlot = 4;  // lines of the drawing
+
 struct TerminalPlotOptions {
   int width = 80;       // columns, at least 40
-  int height = 20;      // lines of the drawing itself, at least 4
+  int height = 20;      // lines of the drawing itself, at least kLowestPlot
   bool colour = false;  // curves are told apart by it, else by letters
   bool unicode = true;  // dots in Braille, 2 × 4 a character; else ASCII alone
 };

@@ -64,6 +64,23 @@ std::string FormatWithUnit(double value, std::string_view unit) {
   return FormatNumber(value) + " " + std::string(unit);
 }
 
+std::string FormatInSteps(double value, double step, std::string_view unit) {
+  constexpr int kMostDigits = 15;
+  constexpr const char* kByteUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::string shown(unit);
+  for (size_t power = 0; unit == "bytes" && power < std::size(kByteUnits); ++power) {
+    shown = kByteUnits[power];
+    if (std::abs(value) < 1024 || power + 1 == std::size(kByteUnits)) break;
+    value /= 1024;
+    step /= 1024;
+  }
+  const double digits = step > 0 ? std::ceil(-std::log10(step) - 1e-9) : 0;
+  const std::string number =
+      Print("%.*f", static_cast<int>(std::clamp<double>(digits, 0, kMostDigits)), value);
+  if (shown.empty() || shown == "×") return number + shown;
+  return number + " " + shown;
+}
+
 std::string FormatDelta(double ratio) {
   const double percent = 100 * ratio;
   if (!std::isfinite(percent) || std::abs(percent) < 0.05) return "±0 %";

@@ -19,6 +19,10 @@ std::string FormatNumber(double value);
 // 32s", rates with thousands separators.
 std::string FormatWithUnit(double value, std::string_view unit);
 
+// With as many digits as tell it from a neighbour that is a step away: "2.00001", "1.004 GiB".
+// step > 0.
+std::string FormatInSteps(double value, double step, std::string_view unit);
+
 // "+12.3 %", "−45.0 %"; "±0 %" where it would print as zero.
 std::string FormatDelta(double ratio);
 

@@ -18,6 +18,12 @@ std::string StepsText(const v1::JobView& view) {
   return view.steps() == 0 ? "" : WithThousands(view.step()) + " of " + WithThousands(view.steps());
 }
 
+std::string NoRankText(const v1::JobView& view, int64_t rank) {
+  if (rank < view.devices()) return "";
+  return view.name() + " (" + view.id() + ") has no rank " + std::to_string(rank) + ": it has " +
+         std::to_string(view.devices());
+}
+
 std::string TimeText(int64_t micros) { return micros == 0 ? "" : FormatTime(micros); }
 
 std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail& detail) {

@@ -21,6 +21,9 @@ std::string TimeText(int64_t micros);            // of 0: empty
 // "about 2026-11-22 14:20:05, a prediction"
 std::string PredictedStartText(const v1::JobView& view);
 
+// "tiny (j3) has no rank 7: it has 2". Empty where it has that rank.
+std::string NoRankText(const v1::JobView& view, int64_t rank);
+
 // The settings that say something, as the job was resolved; empty where it can't be read.
 std::vector<std::pair<std::string, std::string>> SettingsOf(const v1::JobDetail& detail);
 

@@ -1,6 +1,7 @@
 #include "client/exit_code.h"
 #include "client/naming.h"
 #include "client/show/format.h"
+#include "client/show/job_text.h"
 #include "client/show/metric_names.h"
 #include "client/show/point_record.h"
 #include "client/verbs/verb.h"
@@ -51,11 +52,8 @@ class Metrics : public Verb {
     if (!response.ok()) return Fail(context, response.error());
     const v1::JobView& view = response->jobs(0).view();
     const std::string who = view.name() + " (" + view.id() + ")";
-    if (rank_ && *rank_ >= view.devices()) {
-      return Fail(context,
-                  {base::Code::kNotFound, who + " has no rank " + std::to_string(*rank_) +
-                                              ": it has " + std::to_string(view.devices())});
-    }
+    const std::string no_rank = rank_ ? NoRankText(view, *rank_) : "";
+    if (!no_rank.empty()) return Fail(context, {base::Code::kNotFound, no_rank});
     context.err << "note: " << who << " has no points"
                 << (names_.empty() ? "" : " of " + Join(Split(names_, ','), ", "))
                 << (rank_ ? " of rank " + std::to_string(*rank_) : "")

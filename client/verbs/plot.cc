@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "client/exit_code.h"
@@ -7,6 +8,7 @@
 #include "client/plot/svg_plot.h"
 #include "client/plot/terminal_plot.h"
 #include "client/show/format.h"
+#include "client/show/job_text.h"
 #include "client/show/metric_names.h"
 #include "client/verbs/verb.h"
 
@@ -32,9 +34,10 @@ base::Status CheckUnits(const std::vector<job::Metric>& metrics) {
 Json CurvesJson(const Plot& plot) {
   Json curves = Json::array();
   for (const Curve& curve : plot.curves) {
-    Json points = Json::array();
+    Json points = Json::array(), not_finite = Json::array();
     for (const Sample& sample : curve.samples) points.push_back({sample.x, sample.y});
-    curves.push_back({{"label", curve.label}, {"points", points}});
+    for (const Sample& sample : curve.not_finite) not_finite.push_back(sample.x);
+    curves.push_back({{"label", curve.label}, {"points", points}, {"not_finite", not_finite}});
   }
   return {{"title", plot.title},
           {"unit", plot.unit},
@@ -55,6 +58,8 @@ class PlotVerb : public Verb {
     arguments.Text("-o,--output", "FORMAT", &format_,
                    "table: drawn in the terminal; svg: a picture; json: all points");
     arguments.Remark(
+        "-o json has the places of what is no number, such as a loss that diverged, in "
+        "\"not_finite\".\n"
         "Curves that are longer than the drawing is wide keep the least and the largest of each "
         "column, so that no spike is lost.");
   }
@@ -71,6 +76,11 @@ class PlotVerb : public Verb {
       return Fail(context,
                   {base::Code::kInvalid, "-o " + format_ + ": expected table, svg or json"});
     }
+    if (height_ && *height_ < kLowestPlot) {
+      return Fail(context, {base::Code::kInvalid, "--height " + std::to_string(*height_) +
+                                                      ": expected at least " +
+                                                      std::to_string(kLowestPlot) + " lines"});
+    }
     Plot plot{.title = TitleOf(*metrics),
               .unit = std::string(job::Info(metrics->front()).unit),
               .over_time = over_time_,
@@ -79,6 +89,9 @@ class PlotVerb : public Verb {
       const base::Status added = AddCurves(context, **api, word, *metrics, &plot);
       if (!added.ok()) return Fail(context, added.error());
     }
+    if (plot.curves.empty() && !without_rank_.empty())
+      return Fail(context, {base::Code::kNotFound, Join(without_rank_, "; ")});
+    for (const std::string& text : without_rank_) context.err << "note: " << text << std::endl;
     if (const base::Status drawable = Check(plot); !drawable.ok())
       return Fail(context, drawable.error());
     context.out << Drawn(context, plot) << std::flush;
@@ -87,11 +100,20 @@ class PlotVerb : public Verb {
 
  private:
   base::Status AddCurves(Context& context, Api& api, const std::string& word,
-                         const std::vector<job::Metric>& metrics, Plot* plot) const {
+                         const std::vector<job::Metric>& metrics, Plot* plot) {
     const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, word));
     if (!jobs.ok()) return jobs.error();
     for (const v1::JobDetail& detail : jobs->jobs()) {
       const v1::JobView& view = detail.view();
+      if (!drawn_.insert(view.id()).second) {
+        context.err << "note: " << view.name() << " (" << view.id()
+                    << ") is named more than once, and stands once" << std::endl;
+        continue;
+      }
+      if (const std::string no_rank = rank_ ? NoRankText(view, *rank_) : ""; !no_rank.empty()) {
+        without_rank_.push_back(no_rank);
+        continue;
+      }
       base::Result<std::vector<Curve>> curves =
           ReadCurves(api, view, {.metrics = metrics, .rank = rank_, .over_time = over_time_});
       if (!curves.ok()) return curves.error();
@@ -131,6 +153,8 @@ class PlotVerb : public Verb {
   }
 
   std::vector<std::string> jobs_;
+  std::vector<std::string> without_rank_;  // why jobs are left out
+  std::set<std::string> drawn_;            // ids
   std::string metric_, format_;
   std::optional<int64_t> rank_, height_;
   bool over_time_ = false, log_ = false, ascii_ = false;

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include "client/exit_code.h"
@@ -54,6 +55,28 @@ TEST(Axis, TicksAreRoundNumbersAndYEndsOnThem) {
   plot.over_time = true;
   plot.curves[0].samples = {{0, 1}, {3000, 2}};
   EXPECT_EQ(TickOfX(plot, AxisOfX(plot, 6).ticks[1]), "10:00");
+}
+
+TEST(Axis, TicksHaveDistinctLabels) {
+  const auto labels = [](double low, double high, const char* unit, bool log = false) {
+    const Plot plot{.unit = unit, .log = log, .curves = {{"a", {{0, low}, {1, high}}}}};
+    return TicksOfY(plot, AxisOfY(plot, 5));
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(labels(1, 3, ""), (Texts{"1", "1.5", "2", "2.5", "3"}));
+  EXPECT_EQ(labels(2.00001, 2.00005, ""),
+            (Texts{"2.00001", "2.00002", "2.00003", "2.00004", "2.00005"}));
+  EXPECT_EQ(labels(1234.1, 1234.3, ""),
+            (Texts{"1234.10", "1234.15", "1234.20", "1234.25", "1234.30"}));
+  EXPECT_EQ(labels(0.0101, 0.0103, "s"),
+            (Texts{"0.01010 s", "0.01015 s", "0.01020 s", "0.01025 s", "0.01030 s"}));
+  EXPECT_EQ(labels(3600.5, 3602.5, "s").size(), 5u);
+  const double gib = 1 << 30;
+  EXPECT_EQ(labels(gib, gib * 1.004, "bytes").front(), "1.000 GiB");
+  for (const bool log : {false, true}) {
+    const Texts texts = labels(0.0001, 0.0003, "s", log);
+    EXPECT_EQ(std::set<std::string>(texts.begin(), texts.end()).size(), texts.size());
+  }
 }
 
 TEST(Axis, ALogarithmicOneHasPowersAndWhatIsBetween) {
@@ -155,11 +178,44 @@ class PlotTest : public ClientTest {
 TEST_F(PlotTest, SeveralJobsAreOverlaid) {
   const Json json = Curves({"full", "lora"});
   EXPECT_EQ(json["title"], "training loss");
-  EXPECT_EQ(json["curves"][0],
-            (Json{{"label", "full (j1)"}, {"points", Json::parse("[[0.0, 4.0], [2.0, 2.0]]")}}));
+  EXPECT_EQ(json["curves"][0], (Json{{"label", "full (j1)"},
+                                     {"points", Json::parse("[[0.0, 4.0], [2.0, 2.0]]")},
+                                     {"not_finite", Json::parse("[1.0]")}}));
   EXPECT_EQ(json["curves"][1]["label"], "lora (j2)");
   EXPECT_NE(Trainctl({"plot", "full", "lora"}).out.find("a full (j1): 2 at the end"),
             std::string::npos);
+}
+
+TEST_F(PlotTest, WhatDivergedIsSaidAndAsLongAsItsRun) {
+  coordinator_.job_points["j2"] = {CurvePoint("loss", 0, 5), CurvePoint("loss", 1, NAN),
+                                   CurvePoint("loss", 40, NAN)};
+  const std::string text = Trainctl({"plot", "full", "lora"}).out;
+  EXPECT_NE(text.find("full (j1): 2 at the end, no number at 1 point\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("lora (j2): nan from step 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(" 40\n"), std::string::npos) << "the axis goes on to the last step\n" << text;
+  EXPECT_NE(Trainctl({"plot", "lora", "-o", "svg"}).out.find("nan from step 1"), std::string::npos);
+  EXPECT_NE(Trainctl({"plot", "lora", "--time"}).out.find("nan from 0:02"), std::string::npos);
+}
+
+TEST_F(PlotTest, ARankThatIsNotThereIsSaid) {
+  const Ended ended = Trainctl({"plot", "full", "--rank", "7"});
+  EXPECT_EQ(ended.code, kExitNotFound);
+  EXPECT_TRUE(ended.err.find("full (j1) has no rank 7: it has ") != std::string::npos) << ended.err;
+  const Ended one_of_two = Trainctl({"plot", "full", "lora", "--rank", "1", "--metric", "loss"});
+  EXPECT_EQ(one_of_two.code, 0) << one_of_two.err;
+}
+
+TEST_F(PlotTest, AJobThatIsNamedTwiceStandsOnce) {
+  const Ended ended = Trainctl({"plot", "full", "j1", "-o", "json"});
+  EXPECT_EQ(ended.err, "note: full (j1) is named more than once, and stands once\n");
+  EXPECT_EQ(Json::parse(ended.out)["curves"].size(), 1u);
+}
+
+TEST_F(PlotTest, AHeightThatShowsNothingIsRefused) {
+  const Ended ended = Trainctl({"plot", "full", "--height", "1"});
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_EQ(ended.err, "trainctl: --height 1: expected at least 4 lines\n");
 }
 
 TEST_F(PlotTest, MetricsOfOneUnitAreDrawnTogetherOverTime) {
