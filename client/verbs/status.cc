@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "client/exit_code.h"
@@ -74,7 +75,7 @@ class Status : public Verb {
     arguments.Text("--user", "NAME,…", &users_, "only jobs that one of these submitted");
     arguments.Text("--tag", "KEY=VALUE,…", &tags_,
                    "only jobs with all of these tags; KEY alone: with any value of it");
-    arguments.Text("--group", "GROUP", &group_, "only the jobs of this group, by its id or name");
+    arguments.Text("--group", "GROUP", &group_, "only jobs of this group, by its id or name");
     arguments.Number("-n,--limit", "N", &limit_, "the newest N jobs");
     arguments.Remark("LEFT is the time that a running job still needs, by the pace of its steps.");
   }
@@ -82,8 +83,12 @@ class Status : public Verb {
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
-    if (!group_.empty()) jobs_.push_back(group_);
+    if (limit_ == 0) return Fail(context, {base::Code::kInvalid, "--limit 0: expected 1 or more"});
     jobs_ = NewestMeant(context, jobs_);
+    if (!group_.empty()) {
+      if (const base::Status kept = KeepJobsOfGroup(context, **api); !kept.ok())
+        return Fail(context, kept.error());
+    }
     const base::Result<v1::ListRequest> request = Request();
     if (!request.ok()) return Fail(context, request.error());
     while (true) {
@@ -106,6 +111,47 @@ class Status : public Verb {
   }
 
  private:
+  static base::Result<std::vector<v1::JobView>> ListOf(Api& api,
+                                                       const std::vector<std::string>& jobs) {
+    v1::ListRequest request;
+    for (const std::string& job : jobs) request.add_jobs(job);
+    const base::Result<v1::ListResponse> response = api.List(request);
+    if (!response.ok()) return response.error();
+    return std::vector<v1::JobView>(response->jobs().begin(), response->jobs().end());
+  }
+
+  // Of the jobs that are named, those of the group; of none, the group. kNotFound: there is no such
+  // group, or it has none of them.
+  base::Status KeepJobsOfGroup(Context& context, Api& api) {
+    const std::string group = NewestMeant(context, group_);
+    base::Result<std::vector<v1::JobView>> views = ListOf(api, {group});
+    if (!views.ok()) return views.error();
+    std::set<std::string> members;
+    for (const v1::JobView& view : *views) {
+      if (view.group() == group || view.group_name() == group) members.insert(view.id());
+    }
+    if (members.empty()) {
+      return base::Error{base::Code::kNotFound,
+                         "no group '" + group_ + "'; trainctl status lists all jobs"};
+    }
+    if (jobs_.empty()) {
+      jobs_ = {group};
+      return base::Ok{};
+    }
+    views = ListOf(api, jobs_);
+    if (!views.ok()) return views.error();
+    std::vector<std::string> kept;
+    for (const v1::JobView& view : *views) {
+      if (members.contains(view.id())) kept.push_back(view.id());
+    }
+    if (kept.empty()) {
+      return base::Error{base::Code::kNotFound,
+                         "group '" + group_ + "' has no job '" + Join(jobs_, "', '") + "'"};
+    }
+    jobs_ = std::move(kept);
+    return base::Ok{};
+  }
+
   // Named jobs may be there and not pass.
   bool IsFiltered() const {
     return unfinished_ || !states_.empty() || !users_.empty() || !tags_.empty();
