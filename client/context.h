@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/api.h"
+#include "client/server_address.h"
 #include "client/show/output.h"
 #include "client/show/text_table.h"
 #include "common/base/clock.h"
@@ -44,7 +45,7 @@ struct Surroundings {
   std::vector<std::string> address_files;  // of coordinators that this machine may run
   std::string program_directory;  // where trainctl's own binary lies, for the programs beside it
 
-  std::function<std::unique_ptr<Api>(const std::string& server)> connect;
+  std::function<std::unique_ptr<Api>(const NamedServer& server)> connect;
   std::function<void(double seconds)> sleep;
   std::function<std::string()> new_request_id;  // unique for each submission
   std::function<void(const std::string& words)>

@@ -47,10 +47,10 @@ Request ValidText(Request request) {
 
 class GrpcApi : public Api {
  public:
-  explicit GrpcApi(const std::string& server)
+  explicit GrpcApi(const NamedServer& server)
       : server_(server),
         stub_(v1::Coordinator::NewStub(grpc::CreateCustomChannel(
-            server, grpc::InsecureChannelCredentials(), ChannelOptions()))) {}
+            server.address, grpc::InsecureChannelCredentials(), ChannelOptions()))) {}
 
   base::Result<v1::SubmitResponse> Submit(const v1::SubmitRequest& request) override {
     return Call<v1::SubmitResponse>(&v1::Coordinator::Stub::Submit, request, kCallSeconds);
@@ -174,19 +174,22 @@ class GrpcApi : public Api {
                              status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
     base::Error error{wire::FromGrpcCode(status.error_code()), status.error_message()};
     if (!unreachable) return error;
-    error.message = "no answer from the coordinator at " + server_ + ": " + status.error_message() +
+    error.message = "no answer from the coordinator at " + server_.address + ": " +
+                    status.error_message() +
                     ". Is it running there (trainctl local status, systemctl status "
-                    "traincoordinator)? Another one: --server HOST:PORT";
+                    "traincoordinator)? " +
+                    (server_.file.empty() ? "" : "The address is that of " + server_.file + ". ") +
+                    "Another one: --server HOST:PORT";
     return error;
   }
 
-  std::string server_;
+  NamedServer server_;
   std::unique_ptr<v1::Coordinator::Stub> stub_;
 };
 
 }  // namespace
 
-std::unique_ptr<Api> ConnectGrpc(const std::string& server) {
+std::unique_ptr<Api> ConnectGrpc(const NamedServer& server) {
   return std::make_unique<GrpcApi>(server);
 }
 

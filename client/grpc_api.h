@@ -2,14 +2,14 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "client/api.h"
+#include "client/server_address.h"
 
 namespace trainctl::client {
 
-// Of a coordinator at "host:port". Connects at the first call; later ones share the connection and
-// reconnect by themselves.
-std::unique_ptr<Api> ConnectGrpc(const std::string& server);
+// Where it does not answer, errors say which file named it. Connects at the first call; later ones
+// share the connection and reconnect by themselves.
+std::unique_ptr<Api> ConnectGrpc(const NamedServer& server);
 
 }  // namespace trainctl::client

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "common/base/file.h"
 
@@ -28,10 +29,23 @@ base::Result<std::string> ServerOfFile(const std::string& path) {
   return json["server"].get<std::string>();
 }
 
-base::Result<std::string> Checked(const std::string& address, const std::string& place) {
-  if (address.empty() || IsServerAddress(address)) return address;
+base::Status Check(const std::string& address, const std::string& place) {
+  if (IsServerAddress(address)) return base::Ok{};
   return base::Error{base::Code::kInvalid,
                      place + ": '" + address + "': expected HOST:PORT, such as 127.0.0.1:7070"};
+}
+
+base::Result<NamedServer> OfFile(std::string address, const std::string& file) {
+  if (const base::Status is_address = Check(address, file); !is_address.ok())
+    return is_address.error();
+  return NamedServer{std::move(address), file};
+}
+
+// Of the command line or the environment.
+base::Result<NamedServer> OfUser(const std::string& address, const std::string& place) {
+  if (const base::Status is_address = Check(address, place); !is_address.ok())
+    return is_address.error();
+  return NamedServer{.address = address};
 }
 
 }  // namespace
@@ -47,21 +61,21 @@ bool IsServerAddress(const std::string& text) {
   return error == std::errc() && stop == end && port >= 1 && port <= 65535;
 }
 
-base::Result<std::string> ResolveServer(const std::string& option, const std::string& environment,
+base::Result<NamedServer> ResolveServer(const std::string& option, const std::string& environment,
                                         const std::string& configuration_file,
                                         const std::vector<std::string>& address_files) {
-  if (!option.empty()) return Checked(option, "--server");
-  if (!environment.empty()) return Checked(environment, "TRAINCTL_SERVER");
+  if (!option.empty()) return OfUser(option, "--server");
+  if (!environment.empty()) return OfUser(environment, "TRAINCTL_SERVER");
   if (!configuration_file.empty()) {
     const base::Result<std::string> server = ServerOfFile(configuration_file);
-    if (!server.ok()) return server;
-    if (!server->empty()) return Checked(*server, configuration_file);
+    if (!server.ok()) return server.error();
+    if (!server->empty()) return OfFile(*server, configuration_file);
   }
   for (const std::string& file : address_files) {
     const base::Result<std::string> text = base::ReadFile(file, kMaxAddressBytes);
-    if (text.ok()) return Checked(text->substr(0, text->find('\n')), file);
+    if (text.ok() && !text->empty()) return OfFile(text->substr(0, text->find('\n')), file);
   }
-  return std::string();
+  return NamedServer();
 }
 
 }  // namespace trainctl::client

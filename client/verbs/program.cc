@@ -99,12 +99,12 @@ base::Status ApplyCommon(const CommonOptions& options, Context* context) {
     context->format_given = true;
   }
   const Surroundings& surroundings = context->surroundings;
-  const base::Result<std::string> server =
+  const base::Result<NamedServer> server =
       ResolveServer(options.server, surroundings.environment_server,
                     surroundings.configuration_file, surroundings.address_files);
   if (!server.ok()) return server.error();
-  context->server = *server;
-  if (!server->empty()) context->api = surroundings.connect(*server);
+  context->server = server->address;
+  if (!server->address.empty()) context->api = surroundings.connect(*server);
   return base::Ok{};
 }
 

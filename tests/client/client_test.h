@@ -27,8 +27,8 @@ class ClientTest : public testing::Test {
     surroundings_.out = &out;
     surroundings_.err = &err;
     surroundings_.clock = &clock_;
-    surroundings_.connect = [this](const std::string& server) {
-      connected_to_ = server;
+    surroundings_.connect = [this](const NamedServer& server) {
+      connected_to_ = server.address;
       return std::make_unique<FakeApi>(&coordinator_);
     };
     surroundings_.sleep = [this](double seconds) {

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 from cluster import BIN, TOP, ClusterTest, endless_job
@@ -144,6 +145,24 @@ class NoCluster(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stdout, "")
         self.assertIn("no cluster was started there", result.stderr)
+
+
+class StaleAddress(unittest.TestCase):
+    def test_no_answer_is_told_with_the_file_that_names_the_coordinator(self):
+        with tempfile.TemporaryDirectory() as home:
+            path = pathlib.Path(home) / "trainctl" / "local" / "coordinator.addr"
+            path.parent.mkdir(parents=True)
+            path.write_text("127.0.0.1:1\n")
+            environment = {**os.environ, "HOME": home, "XDG_STATE_HOME": home}
+            for name in ("TRAINCTL_SERVER", "XDG_CONFIG_HOME"):
+                environment.pop(name, None)
+            command = [BIN / "trainctl", "status"]
+            result = subprocess.run(command, env=environment, capture_output=True, text=True)
+            self.assertEqual(result.returncode, 5)
+            self.assertIn(f"The address is that of {path}. ", result.stderr)
+            named = [*command, "--server", "127.0.0.1:1"]
+            result = subprocess.run(named, env=environment, capture_output=True, text=True)
+            self.assertNotIn("The address is that of", result.stderr)
 
 
 class Shipped(ClusterTest):

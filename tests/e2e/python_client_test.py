@@ -100,7 +100,8 @@ class PythonClient(Client, ClusterTest):
         # The program prints the base first.
         printed = self.trainctl("compare", answer["id"], "--base", "second", "-o", "md").stdout
         cells = [line.strip("| ").split("|") for line in printed.splitlines() if "|" in line]
-        table = {cell[0].strip(): [text.strip() for text in cell[1:]] for cell in cells}
+        words = [[re.sub(r"\\(.)", r"\1", text.strip()) for text in cell] for cell in cells]
+        table = {line[0]: line[1:] for line in words}
         for label, first, second in answer["text"]:
             self.assertEqual(table[label], [second, first], label)
 
@@ -227,6 +228,8 @@ class PythonAddress(Client, unittest.TestCase):
         self.write(".config/trainctl/config.json", "{}")
         self.write(".local/state/trainctl/local/coordinator.addr", "nonsense")
         self.assertIn("coordinator.addr: 'nonsense': expected", self.expect_same())
+        self.write(".local/state/trainctl/local/coordinator.addr", "")
+        self.assertIn("no coordinator is known", self.expect_same())
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ def resolve(server: str | None) -> str:
             text = path.read_text(encoding="utf-8")
         except OSError:
             continue
-        return _checked(text.split("\n", 1)[0], str(path))
+        if text:
+            return _checked(text.split("\n", 1)[0], str(path))
     raise Invalid(
         "no coordinator is known: name it as connect('HOST:PORT'), in TRAINCTL_SERVER, or as "
         f'{{"server": "HOST:PORT"}} in {configuration}; trainctl local up starts one here, which '
