@@ -9,6 +9,7 @@
 #include "client/show/format.h"
 #include "client/show/transposed_comparison.h"
 #include "common/base/did_you_mean.h"
+#include "common/rank/metric.h"
 
 namespace trainctl::client {
 namespace {
@@ -131,6 +132,15 @@ bool IsCalled(const v1::CompareRow& row, const std::string& key) {
   return row.key() == key || row.section() == key || row.key().starts_with(key + ".");
 }
 
+// A row or section that is left out while no run has a value.
+bool IsOfAnyComparison(std::string_view key) {
+  if (key == "changed") return true;
+  return std::ranges::any_of(job::Metrics(), [&](const job::MetricInfo& metric) {
+    return metric.section != job::Section::kNone &&
+           (metric.name == key || job::Name(metric.section) == key);
+  });
+}
+
 std::vector<std::string> Strings(const auto& repeated) {
   return {repeated.begin(), repeated.end()};
 }
@@ -146,7 +156,8 @@ base::Status CheckWhole(const v1::CompareResponse& response) {
                      "the coordinator's comparison has rows of another width than its jobs"};
 }
 
-base::Status KeepRows(const std::vector<std::string>& keys, v1::CompareResponse* response) {
+base::Result<std::vector<std::string>> KeepRows(const std::vector<std::string>& keys,
+                                                v1::CompareResponse* response) {
   std::vector<std::string_view> known;
   for (const v1::CompareRow& row : response->rows()) known.push_back(row.key());
   google::protobuf::RepeatedPtrField<v1::CompareRow> kept;
@@ -154,16 +165,21 @@ base::Status KeepRows(const std::vector<std::string>& keys, v1::CompareResponse*
     const auto names = [&row](const std::string& key) { return IsCalled(row, key); };
     if (std::ranges::any_of(keys, names)) *kept.Add() = row;
   }
+  std::vector<std::string> missing;
   for (const std::string& key : keys) {
     const auto is_called = [&key](const v1::CompareRow& row) { return IsCalled(row, key); };
     if (std::ranges::any_of(kept, is_called)) continue;
+    if (IsOfAnyComparison(key)) {
+      missing.push_back(key);
+      continue;
+    }
     const std::string hint = base::DidYouMean(key, known);
     return base::Error{base::Code::kInvalid, "no row '" + key + "'" +
                                                  (hint.empty() ? "" : ": " + hint) +
                                                  "; there are " + Join(known, ", ")};
   }
   *response->mutable_rows() = std::move(kept);
-  return base::Ok{};
+  return missing;
 }
 
 Json ComparisonDocument(const v1::CompareResponse& response) {

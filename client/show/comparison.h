@@ -19,8 +19,10 @@ namespace trainctl::client {
 base::Status CheckWhole(const v1::CompareResponse& response);
 
 // Leaves the rows of these keys alone, in their order; a section's name stands for all of its rows,
-// "lora" for "lora.r" and the like. kInvalid: no row is called so, with a did-you-mean.
-base::Status KeepRows(const std::vector<std::string>& keys, v1::CompareResponse* response);
+// "lora" for "lora.r" and the like. Returns keys of rows in which no run has a value yet. kInvalid:
+// no row is ever called so, with a did-you-mean.
+base::Result<std::vector<std::string>> KeepRows(const std::vector<std::string>& keys,
+                                                v1::CompareResponse* response);
 
 // {"jobs", "rows", "same", "warnings"}.
 Json ComparisonDocument(const v1::CompareResponse& response);

@@ -45,8 +45,11 @@ class Compare : public Verb {
       return Fail(context, whole.error());
     const std::vector<std::string> keys = Split(only_, ',');
     if (!keys.empty()) {
-      if (const base::Status kept = KeepRows(keys, &*response); !kept.ok())
-        return Fail(context, kept.error());
+      const base::Result<std::vector<std::string>> missing = KeepRows(keys, &*response);
+      if (!missing.ok()) return Fail(context, missing.error());
+      if (!missing->empty()) {
+        context.err << "note: no run has a value yet of " << Join(*missing, ", ") << std::endl;
+      }
     }
     NoteNamedTwice(context, *response);
     return Show(context, *response);

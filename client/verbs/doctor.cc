@@ -116,14 +116,25 @@ Finding CheckWorkers(const v1::WorkersResponse& response) {
   return {"workers", Verdict::kWarning, text + "; " + Join(bad, ", ")};
 }
 
-std::vector<Finding> ExamineCoordinator(Context& context) {
+struct Coordinator {
+  int exit_code = kExitOk;  // where this host is fit
+  std::vector<Finding> findings;
+};
+
+Coordinator Unfit(const base::Error& error) {
+  const bool is_denied = error.code == base::Code::kDenied;
+  return {is_denied ? kExitDenied : kExitUnreachable,
+          {{"coordinator", Verdict::kFailure, error.message}}};
+}
+
+Coordinator ExamineCoordinator(Context& context) {
   const base::Result<Api*> api = NeedApi(context);
-  if (!api.ok()) return {{"coordinator", Verdict::kFailure, api.error().message}};
+  if (!api.ok()) return Unfit(api.error());
   const base::Result<v1::WorkersResponse> response = (*api)->Workers();
-  if (!response.ok()) return {{"coordinator", Verdict::kFailure, response.error().message}};
-  return {{"coordinator", Verdict::kOk, "answers at " + context.server},
-          CheckVersion(response->version()),
-          CheckWorkers(*response)};
+  if (!response.ok()) return Unfit(response.error());
+  return {.findings = {{"coordinator", Verdict::kOk, "answers at " + context.server},
+                       CheckVersion(response->version()),
+                       CheckWorkers(*response)}};
 }
 
 class Doctor : public Verb {
@@ -131,17 +142,17 @@ class Doctor : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Remark(
         "Exit status: 0 all is well or only warned of, 1 something failed, 5 only the coordinator "
-        "does not answer.");
+        "does not answer, 6 it does not allow this user to ask.");
   }
 
   int Run(Context& context) override {
     const Host host = ExamineHost(context);
-    const std::vector<Finding> coordinator = ExamineCoordinator(context);
+    const Coordinator coordinator = ExamineCoordinator(context);
     Listing listing{.collection = "checks",
                     .table = TextTable({{"CHECK"}, {"VERDICT"}, {"WHAT"}}),
                     .name_key = "name"};
     listing.members["host"] = host.probe;
-    for (const std::vector<Finding>* findings : {&host.findings, &coordinator}) {
+    for (const std::vector<Finding>* findings : {&host.findings, &coordinator.findings}) {
       for (const Finding& finding : *findings) {
         listing.records.push_back(
             {{"name", finding.name}, {"verdict", Name(finding.verdict)}, {"text", finding.text}});
@@ -152,7 +163,7 @@ class Doctor : public Verb {
     }
     Print(context, listing);
     if (AnyFailed(host.findings)) return kExitFailure;
-    return AnyFailed(coordinator) ? kExitUnreachable : kExitOk;
+    return coordinator.exit_code;
   }
 
  private:

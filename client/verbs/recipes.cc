@@ -211,6 +211,12 @@ class Recipes : public Verb {
                                                        "file behind the recipe"});
     }
     const std::string path = target.lexically_normal().string();
+    const fs::path folder = fs::absolute(target, error).parent_path();
+    if (!fs::is_directory(folder, error)) {
+      return Fail(context,
+                  {base::Code::kNotFound, "cannot write " + path + ": there is no folder " +
+                                              folder.lexically_normal().string()});
+    }
     if (const base::Status written = base::WriteFileAtomically(path, TextOf(file)); !written.ok())
       return Fail(context, written.error());
     Say(context, "Wrote " + path + ". What it would do: trainctl submit " + path + " --dry-run\n");

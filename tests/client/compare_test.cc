@@ -134,6 +134,19 @@ TEST_F(CompareTest, SixJobsAreNoWiderThanTheTerminal) {
   EXPECT_NE(Trainctl({"compare", "-o", "json"}).out.find("many-words-5"), std::string::npos);
 }
 
+TEST_F(CompareTest, ARowWithoutValuesYetIsNoMistake) {
+  auto* rows = coordinator_.comparison.mutable_rows();
+  rows->erase(std::remove_if(rows->begin(), rows->end(),
+                             [](const v1::CompareRow& row) { return row.section() == "loss"; }),
+              rows->end());
+  const Ended ended = Trainctl({"compare", "--only", "loss,outcome,val_loss", "-o", "csv"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "note: no run has a value yet of loss, val_loss\n");
+  EXPECT_NE(ended.out.find("SUCCEEDED"), std::string::npos) << ended.out;
+  for (const char* format : {"table", "md", "json"})
+    EXPECT_EQ(Trainctl({"compare", "--only", "loss", "-o", format}).code, 0) << format;
+}
+
 TEST_F(CompareTest, OnlyTheRowsThatAreNamedAreShown) {
   EXPECT_EQ(Trainctl({"compare", "--only", "time_seconds,train,memory", "-o", "csv"}).out,
             "key,label,unit,section,j1,j2,j3\n"

@@ -233,6 +233,7 @@ base::Result<v1::ReadArtifactResponse> FakeApi::ReadArtifact(
 
 base::Result<v1::WorkersResponse> FakeApi::Workers() {
   if (fake_->unreachable) return Unreachable();
+  if (fake_->workers_error) return *fake_->workers_error;
   v1::WorkersResponse response;
   response.set_version("0.1.0");
   response.set_site(fake_->site);

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,9 @@ struct FakeCoordinator {
 
   // ---- faults ----
   bool unreachable = false;
-  bool logs_break = false;  // the connection, at the end of what is there
-  int lost_answers = 0;     // of the next submissions: accepted, but the answer does not arrive
+  std::optional<base::Error> workers_error;  // what Workers answers instead
+  bool logs_break = false;                   // the connection, at the end of what is there
+  int lost_answers = 0;  // of the next submissions: accepted, but the answer does not arrive
 
   // ---- the script of Watch: each call takes the front; with none left all jobs are told as they
   // are ----

@@ -95,6 +95,14 @@ TEST_F(RecipesTest, OneIsCopiedToAFileThatMeansTheSameElsewhere) {
   EXPECT_TRUE(job::ReadJobFile(*base::ReadFile(elsewhere / "mine.json", 1 << 20), {}).lab);
 }
 
+TEST_F(RecipesTest, ACopyIntoAFolderThatIsNotThereNamesIt) {
+  const Ended ended =
+      Trainctl({"recipes", "copy", "single-10", folder_ / "no/such/folder/mine.json"});
+  EXPECT_EQ(ended.code, kExitNotFound);
+  EXPECT_EQ(ended.err, "trainctl: cannot write " + (folder_ / "no/such/folder/mine.json") +
+                           ": there is no folder " + (folder_ / "no/such/folder") + "\n");
+}
+
 TEST_F(RecipesTest, OneExperimentIsSubmittedAsAJobAndALabAsAGroup) {
   coordinator_.workers = {CpuWorker("alpha/0", "READY")};
   const Ended ended = Trainctl({"recipes", "submit", "single-2", "--train.micro_batch_size", "4"});

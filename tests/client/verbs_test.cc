@@ -101,6 +101,7 @@ TEST_F(VerbsTest, StatusCanBeOfAStateAUserATagOrAGroup) {
   EXPECT_EQ(names({"--tag", "lab=2"}), "j2\n");
   EXPECT_EQ(names({"--tag", "lab"}), "j2\nj1\n");
   EXPECT_EQ(names({"--group", "my-lab"}), "j1\n");
+  EXPECT_EQ(names({"j1", "j2", "--group", "my-lab"}), "j1\n");
   EXPECT_EQ(names({"--limit", "1"}), "j3\n");
   const Json json = Json::parse(Trainctl({"status", "tiny", "-o", "json"}).out);
   EXPECT_EQ(json["jobs"][0]["owner"], "ben");
@@ -109,6 +110,21 @@ TEST_F(VerbsTest, StatusCanBeOfAStateAUserATagOrAGroup) {
   EXPECT_EQ(unknown.code, kExitUsage);
   EXPECT_NE(unknown.err.find("--state runing: did you mean 'RUNNING'?"), std::string::npos)
       << unknown.err;
+}
+
+TEST_F(VerbsTest, StatusOfNoGroupOrOfNoJobIsRefused) {
+  coordinator_.jobs = ThreeJobs();
+  coordinator_.jobs[2].set_group("g1");
+  coordinator_.jobs[2].set_group_name("my-lab");
+  EXPECT_EQ(Trainctl({"status", "j2", "--group", "my-lab"}).code, kExitNotFound);
+  for (const char* other : {"my-labb", "tiny"}) {
+    const Ended ended = Trainctl({"status", "--group", other});
+    EXPECT_EQ(ended.code, kExitNotFound) << other;
+    EXPECT_NE(ended.err.find(std::string("no group '") + other + "'"), std::string::npos);
+  }
+  const Ended none = Trainctl({"status", "-n", "0"});
+  EXPECT_EQ(none.code, kExitUsage);
+  EXPECT_EQ(none.err, "trainctl: --limit 0: expected 1 or more\n");
 }
 
 TEST_F(VerbsTest, StatusWatchShowsAgainUntilAllEnded) {
@@ -399,6 +415,13 @@ TEST_F(VerbsTest, DoctorFailsWhereThisHostIsUnfit) {
       .out =
           R"({"checks": [{"name": "GPU 0", "verdict": "failure", "text": "V100"}], "links": []})"};
   EXPECT_EQ(Trainctl({"doctor"}).code, kExitFailure);
+}
+
+TEST_F(VerbsTest, DoctorOfWhoHasNoRoleSaysThatItIsNotAllowed) {
+  coordinator_.workers_error = base::Error{base::Code::kDenied, "ben has no role on this site"};
+  const Ended ended = Trainctl({"doctor"});
+  EXPECT_EQ(ended.code, kExitDenied);
+  EXPECT_NE(ended.out.find("ben has no role on this site"), std::string::npos) << ended.out;
 }
 
 TEST_F(VerbsTest, DoctorWithoutAWorkerBesideItSaysThatItLooksAtTheCoordinatorOnly) {
