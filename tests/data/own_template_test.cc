@@ -23,28 +23,87 @@ const std::vector<Message> kTalk = {{Role::kUser, "Hi"}, {Role::kAssistant, "Ho"
 const std::vector<Message> kTold = {
     {Role::kSystem, "Sys"}, {Role::kUser, "Hi"}, {Role::kAssistant, "Ho"}};
 
-// Lines of the public models' templates.
-constexpr char kImStart[] =
+constexpr char kTurn[] =
     R"({{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}})";
+constexpr char kAsksForAnswer[] =
+    R"({% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %})";
+const std::string kImStart =
+    std::string("{% for message in messages %}") + kTurn + "{% endfor %}" + kAsksForAnswer;
+const std::string kSmolLm2 =
+    std::string(
+        "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system'") +
+    R"( %}{{ '<|im_start|>system\nYou are "SmolLM", a + b.<|im_end|>\n' }}{% endif %})" + kTurn +
+    "{% endfor %}" + kAsksForAnswer;
 constexpr char kQwen25[] =
-    R"({%- if messages[0]['role'] == 'system' %}
+    R"({%- if tools %}
+    {{- '<|im_start|>system\n' }}
+    {{- "\n\n# Tools\n\n{\"name\": <function-name>}}\n" }}
+{%- else %}
+    {%- if messages[0]['role'] == 'system' %}
         {{- '<|im_start|>system\n' + messages[0]['content'] + '<|im_end|>\n' }}
     {%- else %}
         {{- '<|im_start|>system\nYou are Qwen, created by )"
     R"(Alibaba Cloud. You are a helpful assistant.<|im_end|>\n' }}
     {%- endif %}
-        {{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>' + '\n' }})";
+{%- endif %}
+{%- for message in messages %}
+    {%- if (message.role == "user") or (message.role == "system" and not loop.first) or )"
+    R"((message.role == "assistant" and not message.tool_calls) %}
+        {{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>' + '\n' }}
+    {%- elif message.role == "assistant" %}
+        {{- '<|im_start|>' + message.role }}
+    {%- elif message.role == "tool" %}
+        {{- '\n<tool_response>\n' }}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\n' }}
+{%- endif %}
+)";
+constexpr char kQwen3[] =
+    R"({%- if messages[0].role == 'system' %}
+        {{- '<|im_start|>system\n' + messages[0].content + '<|im_end|>\n' }}
+{%- endif %}
+{%- set ns = namespace(multi_step_tool=true, last_query_index=messages|length - 1) %}
+{%- for message in messages %}
+    {%- if (message.role == "user") or (message.role == "system" and not loop.first) %}
+        {{- '<|im_start|>' + message.role + '\n' + content + '<|im_end|>' + '\n' }}
+    {%- elif message.role == "assistant" %}
+        {%- set reasoning_content = '' %}
+        {%- if loop.index0 > ns.last_query_index %}
+            {{- '<|im_start|>' + message.role + '\n<think>\n' + reasoning_content.strip('\n') + )"
+    R"('\n</think>\n\n' + content.lstrip('\n') }}
+        {%- else %}
+            {{- '<|im_start|>' + message.role + '\n' + content }}
+        {%- endif %}
+        {{- '<|im_end|>\n' }}
+    {%- endif %}
+{%- endfor %}
+)";
 constexpr char kLlama3[] =
     R"({% set content = '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n'+ )"
     R"(message['content'] | trim + '<|eot_id|>' %}{% if loop.index0 == 0 %})"
-    R"({% set content = bos_token + content %}{% endif %})";
+    R"({% set content = bos_token + content %}{% endif %}{{ content }})";
 constexpr char kMistralV3[] =
     R"({{- bos_token }}{%- if loop.last and system_message is defined %}
-       {{- "[INST] " + system_message + "\n\n" + message["content"] + "[/INST]" }}
+       {{- "[INST] " + system_message + "\n\n" + message["content"] + "[/INST]" }}{%- endif %}
        {{- " " + message["content"]|trim + eos_token}})";
 constexpr char kMistralV1[] =
     R"({{ bos_token }}{% if message['role'] == 'user' %}{{ '[INST] ' + message['content'] + ' )"
-    R"([/INST]' }}{% elif message['role'] == 'assistant' %}{{ message['content'] + eos_token}})";
+    R"([/INST]' }}{% elif message['role'] == 'assistant' %}{{ message['content'] + eos_token}})"
+    "{% endif %}";
+constexpr char kZephyr[] = R"({% for message in messages %}
+{% if message['role'] == 'user' %}
+{{ '<|user|>\n' + message['content'] + eos_token }}
+{% elif message['role'] == 'system' %}
+{{ '<|system|>\n' + message['content'] + eos_token }}
+{% elif message['role'] == 'assistant' %}
+{{ '<|assistant|>\n'  + message['content'] + eos_token }}
+{% endif %}
+{% if loop.last and add_generation_prompt %}
+{{ '<|assistant|>' }}
+{% endif %}
+{% endfor %})";
 
 TEST(OwnTemplate, ImStartIsChatmlWithItsDefaultSystem) {
   const auto plain = RecognizeTemplate(kImStart, kTexts);
@@ -55,9 +114,60 @@ TEST(OwnTemplate, ImStartIsChatmlWithItsDefaultSystem) {
   const auto qwen = RecognizeTemplate(kQwen25, kTexts);
   ASSERT_TRUE(qwen);
   EXPECT_EQ(qwen->name, ChatTemplate::kQwen);
+  EXPECT_FALSE(qwen->thinks);
   EXPECT_EQ(qwen->default_system, NamedChatForm(ChatTemplate::kQwen, kTexts).default_system);
   EXPECT_EQ(Rendered(*qwen, kTold),
             "<|im_start|>system\nSys<|im_end|>\n" + Rendered(*plain, kTalk));
+}
+
+TEST(OwnTemplate, ADefaultSystemIsWordForWordTheTemplates) {
+  const auto smol = RecognizeTemplate(kSmolLm2, kTexts);
+  ASSERT_TRUE(smol);
+  EXPECT_EQ(smol->name, ChatTemplate::kChatml);
+  EXPECT_EQ(smol->default_system, "You are \"SmolLM\", a + b.");
+}
+
+TEST(OwnTemplate, Qwen3Thinks) {
+  const auto form = RecognizeTemplate(kQwen3, kTexts);
+  ASSERT_TRUE(form);
+  EXPECT_EQ(form->name, ChatTemplate::kQwen);
+  EXPECT_TRUE(form->thinks);
+  EXPECT_FALSE(form->default_system);
+}
+
+TEST(OwnTemplate, ZephyrEndsItsTurnsWithALine) {
+  const auto form = RecognizeTemplate(kZephyr, kTexts);
+  ASSERT_TRUE(form);
+  EXPECT_EQ(Rendered(*form, kTalk), "<|user|>\nHi</s>\n<|assistant|>\nHo</s>\n");
+}
+
+// Each trains other tokens than the built-in form that it looks like.
+TEST(OwnTemplate, WhatStandsAroundTheTurnsTells) {
+  const std::string turn = kTurn, loop = "{% for message in messages %}" + turn + "{% endfor %}";
+  const std::string default_system =
+      "{% if messages[0]['role'] == 'system' %}{% set loop_messages = messages[1:] %}{% set "
+      "system_message = messages[0]['content'] %}{% else %}{% set loop_messages = messages %}"
+      "{% set system_message = 'You are helpful.' %}{% endif %}";
+  ASSERT_TRUE(RecognizeTemplate(loop, kTexts));
+  for (const std::string& jinja :
+       {"{{bos_token}}" + loop,
+        "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
+        "{{ bos_token + '<|im_start|>system\\nYou are Hermes.<|im_end|>\\n' }}{% endif %}" +
+            turn + "{% endfor %}",
+        loop + "{{ eos_token }}", loop + "\n\nEnd",
+        "{% for message in messages %}" + turn + "\n{% endfor %}",
+        "{% for message in messages[1:] %}" + turn + "{% endfor %}",
+        "{% for message in messages %}{% if message['role'] != 'system' %}" + turn +
+            "{% endif %}{% endfor %}",
+        default_system +
+            "{{ '<|im_start|>system\\n' + system_message + '<|im_end|>\\n' }}"
+            "{% for message in loop_messages %}" +
+            turn + "{% endfor %}",
+        default_system + kLlama3, kLlama3 + std::string("{{ eos_token }}"),
+        default_system + kMistralV3, kMistralV1 + std::string("{{ eos_token }}"),
+        "{% if true %}" + std::string(kMistralV1), kZephyr + std::string("{{ eos_token }}")}) {
+    EXPECT_FALSE(RecognizeTemplate(jinja, kTexts)) << jinja;
+  }
 }
 
 TEST(OwnTemplate, MistralsSpacesAreTheTemplates) {

@@ -1,9 +1,11 @@
 #include "worker/rank/data/own_template.h"
 
-#include <array>
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "common/base/file.h"
+#include "worker/rank/data/jinja_outline.h"
 #include "worker/rank/files/hf_directory.h"
 #include "worker/rank/files/json_object.h"
 #include "worker/rank/files/json_text.h"
@@ -18,40 +20,47 @@ constexpr size_t kMaxTokenizerConfigBytes = 64 << 20;
 constexpr size_t kLongestMark = 16;
 constexpr char kDates[] = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
 
-void ReplaceAll(std::string* text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text->find(from, at)) != std::string::npos; at += to.size())
-    text->replace(at, from.size(), to);
-}
+// What ChatML's templates say of turns; a default system turn is a literal of its own.
+const std::vector<std::string> kImStartWrites = {
+    "'<|im_start|>'+message['role']+'\n'+message['content']+'<|im_end|>\n'",
+    "'<|im_start|>system\n'+messages[0]['content']+'<|im_end|>\n'",
+    "'<|im_start|>assistant\n'+message['content']+'<|im_end|>'",
+    "'\n'",
+};
+const std::vector<std::string> kImStartConditions = {
+    "loop.first and messages[0]['role']!='system'",
+    "messages[0]['role']!='system'",
+    "messages[0]['role']=='system'",
+    "message['role']=='assistant'",
+    "(message['role']=='user') or (message['role']=='system' and not loop.first) or "
+    "(message['role']=='assistant' and not message.tool_calls)",
+};
+// Qwen 3's say more of an answer.
+const std::vector<std::string> kThinkingWrites = {
+    kImStartWrites[0],
+    kImStartWrites[1],
+    "'<|im_start|>'+message['role']+'\n'+content+'<|im_end|>\n'",
+    "'<|im_start|>'+message['role']+'\n<think>\n'+reasoning_content.strip('\n')"
+    "+'\n</think>\n\n'+content.lstrip('\n')",
+    "'<|im_start|>'+message['role']+'\n'+content+'<|im_end|>'",
+    "'<|im_start|>'+message['role']+'\n'+content",
+    "'<|im_end|>\n'",
+    "'\n'",
+};
+const std::vector<std::string> kThinkingSets = {"ns", "index", "content", "reasoning_content"};
 
-void DropSpacesAround(char operation, std::string* text) {
-  const std::string alone(1, operation);
-  for (const char* space : {" ", "\t"}) {
-    while (text->find(space + alone) != std::string::npos) ReplaceAll(text, space + alone, alone);
-    while (text->find(alone + space) != std::string::npos) ReplaceAll(text, alone + space, alone);
-  }
-}
-
-// One spelling for what Jinja can say in several: quotes, spaces around operators, members,
-// literals that are joined.
-std::string Normalized(std::string_view jinja) {
-  std::string text(jinja);
-  ReplaceAll(&text, "\r\n", "\n");
-  ReplaceAll(&text, "\\n", "\n");
-  ReplaceAll(&text, "\"", "'");
-  DropSpacesAround('+', &text);
-  DropSpacesAround('|', &text);
-  for (const char* member : {"role", "content"})
-    ReplaceAll(&text, std::string("message.") + member, "message['" + std::string(member) + "']");
-  ReplaceAll(&text, "'+'", "");
-  return text;
+bool IsAmong(const std::vector<std::string>& known, std::string_view one) {
+  return std::ranges::find(known, one) != known.end();
 }
 
 class TemplateReader {
  public:
   TemplateReader(std::string_view jinja, const BoundaryTexts& texts)
-      : text_(Normalized(jinja)), texts_(texts) {}
+      : outline_(OutlineOf(jinja)), text_(outline_.text), texts_(texts) {}
 
   std::optional<ChatForm> Read() const {
+    if (outline_.has_others || !BeginsAndEndsAsKnown() || !TakesSystemFromTurns())
+      return std::nullopt;
     if (Has("<|im_start|>")) return ReadImStart();
     if (Has("<|start_header_id|>")) return ReadLlama3();
     if (Has("[INST]")) return ReadMistral();
@@ -63,26 +72,74 @@ class TemplateReader {
  private:
   bool Has(std::string_view part) const { return text_.find(part) != std::string::npos; }
 
-  // The first literal '<|im_start|>system\n…<|im_end|>\n' that has words of its own.
-  std::optional<std::string> DefaultSystem() const {
-    constexpr std::string_view kBegin = "<|im_start|>system\n";
-    for (size_t at = 0; (at = text_.find(kBegin, at)) != std::string::npos;) {
-      at += kBegin.size();
-      const size_t quote = text_.find('\'', at), end = text_.find("<|im_end|>", at);
-      if (end < quote && end > at) return text_.substr(at, end - at);
-    }
-    return std::nullopt;
+  // bos at most once, before all else; eos nowhere alone.
+  bool BeginsAndEndsAsKnown() const {
+    const size_t bos = text_.find("bos_token");
+    return !IsAmong(outline_.writes, "eos_token") &&
+           (bos == std::string::npos || text_.find("bos_token", bos + 1) == std::string::npos);
+  }
+  bool BeginsWithBos() const {
+    return Has("bos_token") && !outline_.writes.empty() && outline_.writes[0] == "bos_token";
+  }
+
+  // A default that the template sets itself would be lost.
+  bool TakesSystemFromTurns() const {
+    constexpr std::string_view kName = "system_message=";
+    return std::ranges::all_of(outline_.sets, [&](std::string_view set) {
+      if (!set.starts_with(kName)) return true;
+      set.remove_prefix(kName.size());
+      return set == "''" || set == "messages[0]['content']" || set == "messages[0]['content']|trim";
+    });
+  }
+
+  // The literal '<|im_start|>system\n…<|im_end|>\n' that has words of its own.
+  static std::optional<std::string> DefaultSystem(std::string_view write) {
+    constexpr std::string_view kBegin = "'<|im_start|>system\n", kEnd = "<|im_end|>\n'";
+    if (write.size() < kBegin.size() + kEnd.size() || !write.starts_with(kBegin) ||
+        !write.ends_with(kEnd))
+      return std::nullopt;
+    write.remove_prefix(kBegin.size());
+    write.remove_suffix(kEnd.size());
+    if (write.find("'+") != std::string_view::npos) return std::nullopt;
+    return std::string(write);
+  }
+
+  // Nothing is written, set or asked but what is known.
+  bool SaysOnly(const std::vector<std::string>& writes,
+                const std::vector<std::string>& names) const {
+    const auto is_known = [&](const std::string& write) {
+      return IsAmong(writes, write) || DefaultSystem(write);
+    };
+    const auto is_named = [&](const std::string& set) {
+      return IsAmong(names, set.substr(0, set.find_first_of(".=")));
+    };
+    return !outline_.has_words && std::ranges::all_of(outline_.writes, is_known) &&
+           std::ranges::all_of(outline_.sets, is_named);
+  }
+
+  // A system turn that is written before the others is left out there.
+  bool SaysSystemOnce() const {
+    return !IsAmong(outline_.writes, kImStartWrites[1]) || Has("not loop.first");
+  }
+
+  bool IsPlainImStart() const {
+    const auto is_known = [](const std::string& one) { return IsAmong(kImStartConditions, one); };
+    const std::vector<std::string> loops = {"message in messages"};
+    return IsAmong(outline_.writes, kImStartWrites[0]) && SaysOnly(kImStartWrites, {}) &&
+           std::ranges::all_of(outline_.conditions, is_known) && outline_.loops == loops &&
+           SaysSystemOnce() && !Has("<think>");
   }
 
   std::optional<ChatForm> ReadImStart() const {
-    const bool thinks = Has("last_query_index") && Has("<think>\n'+reasoning_content");
-    const bool plain =
-        Has("'<|im_start|>'+message['role']+'\n'+message['content']+'<|im_end|>\n'") &&
-        !Has("<think>") && !Has("trim") && !Has("strip(");
-    if (!(thinks || plain) || Has("<|im_sep|>")) return std::nullopt;
+    const bool thinks = Has("last_query_index") && Has("<think>\n'+reasoning_content") &&
+                        SaysOnly(kThinkingWrites, kThinkingSets) && SaysSystemOnce();
+    if (!(thinks || IsPlainImStart()) || Has("<|im_sep|>") || Has("bos_token")) return std::nullopt;
     const bool is_qwen = thinks || Has("Alibaba Cloud");
     ChatForm form = NamedChatForm(is_qwen ? ChatTemplate::kQwen : ChatTemplate::kChatml, texts_);
-    form.default_system = DefaultSystem();
+    form.default_system.reset();
+    for (const std::string& write : outline_.writes) {
+      if (!form.default_system) form.default_system = DefaultSystem(write);
+    }
     form.thinks = thinks;
     return form;
   }
@@ -92,7 +149,7 @@ class TemplateReader {
         Has("'<|start_header_id|>'+message['role']+'<|end_header_id|>\n\n'+message['content']|trim"
             "+'<|eot_id|>'") &&
         Has("bos_token");
-    if (!is_known || Has("<think>")) return std::nullopt;
+    if (!is_known || Has("<think>") || Has("eos_token")) return std::nullopt;
     ChatForm form = NamedChatForm(ChatTemplate::kLlama3, texts_);
     if (!Has("Cutting Knowledge Date")) return form;
     if (!Has("Cutting Knowledge Date: December 2023\n") || !Has("'26 Jul 2024'"))
@@ -127,6 +184,7 @@ class TemplateReader {
                                                               : SystemPlace::kNowhere;
     if (form.system_place == SystemPlace::kNowhere && Has("system_message")) return std::nullopt;
     if (!Has("bos_token")) form.begin = "";
+    if (Has("bos_token") && !BeginsWithBos()) return std::nullopt;
     return form;
   }
 
@@ -136,7 +194,7 @@ class TemplateReader {
     }
     ChatForm form = NamedChatForm(ChatTemplate::kZephyr, texts_);
     if (Has("bos_token")) return std::nullopt;
-    if (Has("eos_token }}\n") || Has("eos_token}}\n")) return form;
+    if (Has("eos_token}}\n")) return form;
     for (TurnForm* turn : {&form.system, &form.user, &form.assistant}) turn->after = texts_.eos;
     return form;
   }
@@ -145,13 +203,15 @@ class TemplateReader {
     if (!Has("'### Instruction:\n'+message['content']") ||
         !Has("'### Response:\n'+message['content']+eos_token") || !Has("'\n\n'"))
       return std::nullopt;
+    if (Has("bos_token") && !BeginsWithBos()) return std::nullopt;
     ChatForm form =
         NamedChatForm(ChatTemplate::kAlpaca, texts_, Has("bos_token") ? texts_.bos : "");
     if (!Has("Below is an instruction")) form.default_system.reset();
     return form;
   }
 
-  const std::string text_;
+  const JinjaOutline outline_;
+  const std::string& text_;  // of the outline
   const BoundaryTexts& texts_;
 };
 

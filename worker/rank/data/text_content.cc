@@ -56,8 +56,8 @@ base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Sourc
   return Tokenized{std::move(ids), std::move(rows), {}};
 }
 
-// Everything that the tokens depend on. The number in front counts the changes of prompts,
-// tokenizers and the rule of bos and eos in this program.
+// Everything that the tokens depend on. The number in front counts this program's changes of
+// prompts, templates, tokenizers and the rule of bos and eos.
 std::string CacheKey(const Source& source) {
   std::string key = "3 " + source.digest;
   const auto add = [&](const auto& value) { key += " " + std::to_string(value); };
