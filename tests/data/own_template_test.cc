@@ -127,6 +127,21 @@ TEST(OwnTemplate, ADefaultSystemIsWordForWordTheTemplates) {
   EXPECT_EQ(smol->default_system, "You are \"SmolLM\", a + b.");
 }
 
+TEST(OwnTemplate, TrimsAllThatPythonsStripDoes) {
+  const ChatForm form = NamedChatForm(ChatTemplate::kLlama3, kTexts);
+  const auto answer = [&](const std::string& content) {
+    return Rendered(form, {{Role::kAssistant, content}});
+  };
+  for (const char* space : {"\x1c", "\x1f", "\u0085", "\u00a0", "\u1680", "\u2000", "\u200a",
+                            "\u2028", "\u2029", "\u202f", "\u205f", "\u3000", "\v \u3000\n"}) {
+    const std::string one = space;
+    EXPECT_EQ(answer(one + "a" + one + "b" + one), answer("a" + one + "b")) << one;
+    EXPECT_EQ(answer(one + one), answer(""));
+  }
+  for (const std::string word : {"\u200b", "\u2060", "\ufeff", "\u180e"})
+    EXPECT_NE(answer(word), answer("")) << word;  // no white space to Python
+}
+
 TEST(OwnTemplate, Qwen3Thinks) {
   const auto form = RecognizeTemplate(kQwen3, kTexts);
   ASSERT_TRUE(form);

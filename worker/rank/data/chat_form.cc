@@ -72,11 +72,26 @@ ChatForm AlpacaForm(const BoundaryTexts& texts, const std::string& begin) {
   return form;
 }
 
+// What Python's str.strip drops, as Jinja's trim does.
+constexpr std::string_view kSpaces[] = {
+    " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\x1c",   "\x1d",
+    "\x1e",   "\x1f",   "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002",
+    "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
+    "\u2028", "\u2029", "\u202f", "\u205f", "\u3000",
+};
+
 std::string Trimmed(const std::string& text) {
-  constexpr char kSpace[] = " \t\r\n\v\f";
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
+  std::string_view rest = text;
+  const auto drop_one = [&] {
+    for (const std::string_view space : kSpaces) {
+      if (rest.starts_with(space)) return rest.remove_prefix(space.size()), true;
+      if (rest.ends_with(space)) return rest.remove_suffix(space.size()), true;
+    }
+    return false;
+  };
+  while (drop_one()) {
+  }
+  return std::string(rest);
 }
 
 std::string WithoutNewlines(std::string text) {

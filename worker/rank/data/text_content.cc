@@ -59,7 +59,7 @@ base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Sourc
 // Everything that the tokens depend on. The number in front counts this program's changes of
 // prompts, templates, tokenizers and the rule of bos and eos.
 std::string CacheKey(const Source& source) {
-  std::string key = "3 " + source.digest;
+  std::string key = "4 " + source.digest;
   const auto add = [&](const auto& value) { key += " " + std::to_string(value); };
   add(static_cast<int>(source.data.format));
   add(source.data.chat_template ? static_cast<int>(*source.data.chat_template) : -1);
