@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "server/auth/socket_owner.h"
+#include "common/peer/socket_owner.h"
 
 namespace trainctl::rpc {
 namespace {
@@ -23,9 +23,9 @@ std::string Property(const grpc::AuthContext& connection, const char* name) {
 
 // "127.0.0.1:40312" of "ipv4:127.0.0.1:40312".
 std::string AddressOf(const grpc::CallbackServerContext& context) {
-  const std::string peer = context.peer();
-  const auto endpoint = auth::ParseEndpoint(peer);
-  return endpoint ? auth::ToString(*endpoint) : peer;
+  const std::string text = context.peer();
+  const auto endpoint = peer::ParseEndpoint(text);
+  return endpoint ? peer::ToString(*endpoint) : text;
 }
 
 }  // namespace
@@ -55,15 +55,15 @@ base::Result<auth::UnixUser> Gate::Prove(const grpc::CallbackServerContext& cont
     if (!id.empty())
       return auth::UnixUser{static_cast<uid_t>(std::stoul(id)), Property(*connection, kUserName)};
   }
-  const auto client = auth::ParseEndpoint(context.peer());
-  const auto server = auth::ParseEndpoint(ToString(own_));
+  const auto client = peer::ParseEndpoint(context.peer());
+  const auto server = peer::ParseEndpoint(ToString(own_));
   if (!client || !server) {
     return base::Error{base::Code::kDenied,
                        "who calls is not known: '" + context.peer() + "' is no TCP connection"};
   }
-  const auto id = auth::OwnerOfSocket(*client, *server);
+  const auto id = peer::OwnerOfSocket(*client, *server);
   if (!id) return id.error();
-  auth::UnixUser user{*id, auth::UserName(*id)};
+  auth::UnixUser user{*id, peer::UserName(*id)};
   const std::lock_guard lock(mutex_);
   if (!Property(*connection, kUserId).empty()) return user;  // by another call, meanwhile
   connection->AddProperty(kUserName, user.name);

@@ -1,7 +1,7 @@
 // Who calls, and whether they may: every RPC of every service passes here before its request is
 // read.
 //
-// A connection's user is proven once (server/auth/socket_owner.h) and kept with the connection.
+// A connection's user is proven once (common/peer/socket_owner.h) and kept with the connection.
 // Later calls cost nothing then, and a port that is used again means nothing. Thread-safe.
 #pragma once
 

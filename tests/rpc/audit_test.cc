@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "server/auth/socket_owner.h"
+#include "common/peer/socket_owner.h"
 #include "server/coordinator/refusal_budget.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
@@ -49,7 +49,7 @@ class AuditTest : public testing::Test {
     EXPECT_FALSE(site_.Call(&Stub::Fence, request, &response).ok());
   }
 
-  const std::string me_ = auth::UserName(geteuid());
+  const std::string me_ = peer::UserName(geteuid());
   TestSite site_;
   v1::AuditResponse response_;
 };

@@ -7,7 +7,7 @@
 #include "common/base/file.h"
 #include "common/job/job_json.h"
 #include "common/rank/rank_json.h"
-#include "server/auth/socket_owner.h"
+#include "common/peer/socket_owner.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/trainctl_site.h"
 
@@ -78,7 +78,7 @@ TEST_F(TrainctlTest, ANameOfSeveralJobsIsTheNewestAndIsSaid) {
 
 TEST_F(TrainctlTest, WhoSubmittedIsShownAndRecorded) {
   site_.Submit("tiny");
-  const std::string me = auth::UserName(geteuid());
+  const std::string me = peer::UserName(geteuid());
   EXPECT_EQ(Json::parse(Run({"status", "-o", "json"}).out)["jobs"][0]["owner"], me);
   EXPECT_NE(Run({"describe", "j1"}).out.find(me), std::string::npos);
   EXPECT_EQ(Run({"cancel", "j1"}).code, client::kExitOk);
@@ -94,7 +94,7 @@ TEST_F(TrainctlTest, StatusFindsJobsByTagUserAndState) {
   tagged.tags = {{"lab", "2"}};
   site_.Submit(tagged);
   site_.Submit("other");
-  const std::string me = auth::UserName(geteuid());
+  const std::string me = peer::UserName(geteuid());
   EXPECT_EQ(Run({"status", "--tag", "lab=2", "-o", "name"}).out, "j1\n");
   EXPECT_EQ(Run({"status", "--user", me, "-o", "name"}).out, "j2\nj1\n");
   EXPECT_EQ(Run({"status", "--user", "nobody-" + me, "-o", "name"}).out, "");

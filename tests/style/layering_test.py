@@ -73,6 +73,7 @@ ROOMS = {
     "common/estimate": (VALUES[:4] + ["common/model"], []),
     "common/advice": (VALUES, []),
     "common/wire": (VALUES + ["proto"], ["Protobuf"]),
+    "common/peer": (["common/base"], []),
     "server/placement": (["common/base", "common/job"], []),
     "server/core": (VALUES + ["server/placement"], []),
     "server/compare": (VALUES, []),
@@ -83,16 +84,31 @@ ROOMS = {
         ["Asio", "spdlog"],
     ),
     "server/rpc": (
-        VALUES + ["common/wire", "proto", "server/core", "server/auth", "server/coordinator"],
+        VALUES
+        + [
+            "common/peer",
+            "common/wire",
+            "proto",
+            "server/core",
+            "server/auth",
+            "server/coordinator",
+        ],
         ["gRPC", "Protobuf"],
     ),
     "server/daemon": (
-        ["common/base", "server/store", "server/auth", "server/coordinator", "server/rpc"],
+        [
+            "common/base",
+            "common/peer",
+            "server/store",
+            "server/auth",
+            "server/coordinator",
+            "server/rpc",
+        ],
         ["Asio", "CLI11"],
     ),
     "worker/shim": (["common/base"], []),
     "worker/agent": (
-        VALUES + ["common/wire", "proto", "worker/shim", "worker/rank/data"],
+        VALUES + ["common/peer", "common/wire", "proto", "worker/shim", "worker/rank/data"],
         ["gRPC", "Protobuf", "Asio", "nlohmann", "spdlog"],
     ),
     "worker/rank/files": (VALUES, ["nlohmann", "yaml-cpp"]),
@@ -121,7 +137,7 @@ ROOMS = {
     ),
     "client/show": (VALUES + ["common/wire", "proto"], ["Protobuf", "nlohmann"]),
     "client": (
-        ["common/base", "common/job", "common/wire", "proto", "client/show"],
+        ["common/base", "common/job", "common/peer", "common/wire", "proto", "client/show"],
         ["gRPC", "Protobuf", "CLI11", "nlohmann"],
     ),
     "client/litgpt": (["common/base", "client/show"], ["yaml-cpp"]),

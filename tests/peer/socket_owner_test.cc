@@ -1,4 +1,4 @@
-#include "server/auth/socket_owner.h"
+#include "common/peer/socket_owner.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "common/base/file.h"
-#include "server/auth/socket_diag.h"
+#include "common/peer/socket_diag.h"
 
-namespace trainctl::auth {
+namespace trainctl::peer {
 namespace {
 
 Endpoint At(const std::string& text) { return ParseEndpoint(text).value(); }
@@ -108,6 +108,8 @@ class Connection {
     if (client_ >= 0) close(client_);
     client_ = -1;
   }
+  // The client keeps its end as it is, in CLOSE_WAIT; ours is closing.
+  void EndServerSide() { shutdown(server_, SHUT_WR); }
   // Of the server's socket: its peer is the client's end.
   Endpoint Client() const { return Read(&getpeername); }
   Endpoint Server() const { return Read(&getsockname); }
@@ -188,10 +190,60 @@ TEST(OwnerOfSocket, IsNotKnownOnceTheClientIsGone) {
   EXPECT_EQ(owner.error().code, base::Code::kDenied);
 }
 
+// The port of a client that has closed may be anybody's, while our end waits to be closed.
+TEST(OwnerOfSocket, OurOwnEndMustStandToo) {
+  Connection connection(AF_INET);
+  ASSERT_TRUE(connection.usable());
+  const Endpoint client = connection.Client(), server = connection.Server();
+  EXPECT_TRUE(Stands(server, client));
+  ASSERT_TRUE(OwnerOfSocket(client, server).ok());
+  connection.EndServerSide();
+  EXPECT_FALSE(Stands(server, client));
+  const auto owner = OwnerOfSocket(client, server);
+  ASSERT_FALSE(owner.ok());
+  EXPECT_EQ(owner.error().code, base::Code::kDenied);
+}
+
+// The client's end stands, and ours is no process's: nobody has accepted it.
+TEST(OwnerOfSocket, IsNotKnownWhereOurEndIsNobodys) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  ASSERT_EQ(connect(client, reinterpret_cast<sockaddr*>(&address), size), 0);
+  const Endpoint server = At("127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
+  ASSERT_EQ(getsockname(client, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const Endpoint own = At("127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
+  EXPECT_TRUE(Stands(own, server));
+  EXPECT_FALSE(Stands(server, own));
+  EXPECT_FALSE(OwnerOfSocket(own, server).ok());
+  close(client);
+  close(listener);
+}
+
+TEST(MapsAllUsers, OnlyWhereNoUserOfTheHostIsLeftOut) {
+  EXPECT_TRUE(MapsAllUsers("         0          0 4294967295\n"));
+  EXPECT_TRUE(MapsAllUsers("0 0 1000\n1000 1000 4294966295\n"));
+  EXPECT_FALSE(MapsAllUsers("         0     100000      65536\n"));
+  EXPECT_FALSE(MapsAllUsers("1000 1000 1\n"));
+  EXPECT_FALSE(MapsAllUsers(""));
+}
+
 TEST(UserName, IsTheNameOrTheNumber) {
   EXPECT_EQ(UserName(0), "root");
   EXPECT_EQ(UserName(4294967290), "uid:4294967290");
 }
 
+TEST(IsUserName, IsOneThatUserNameTells) {
+  for (const uid_t user : {uid_t{0}, geteuid(), uid_t{4294967290}})
+    EXPECT_TRUE(IsUserName(UserName(user))) << user;
+  for (const char* name : {"", "no-such-user", "uid:", "uid:x", "uid:-1"})
+    EXPECT_FALSE(IsUserName(name)) << name;
+}
+
 }  // namespace
-}  // namespace trainctl::auth
+}  // namespace trainctl::peer

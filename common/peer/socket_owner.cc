@@ -1,4 +1,4 @@
-#include "server/auth/socket_owner.h"
+#include "common/peer/socket_owner.h"
 
 #include <arpa/inet.h>
 #include <pwd.h>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "common/base/file.h"
-#include "server/auth/socket_diag.h"
+#include "common/peer/socket_diag.h"
 
-namespace trainctl::auth {
+namespace trainctl::peer {
 namespace {
 
 constexpr size_t kMaxTableBytes = size_t{256} << 20;  // a million connections and more
@@ -19,6 +19,9 @@ constexpr int kMostLooks = 5;
 constexpr std::string_view kEstablished = "01";  // TCP_ESTABLISHED of the kernel
 // Behind the state: queues, timer, retransmits, then user, timeout, inode.
 constexpr int kFieldsBeforeUser = 3;
+constexpr std::string_view kNumberedUser = "uid:";  // one without a name
+constexpr uint64_t kAllUsers = 4294967295;          // that a namespace can map
+constexpr uid_t kUsualOverflowUser = 65534;
 constexpr size_t kV4Offset = 12;  // of an IPv4 address in one of IPv6
 
 bool IsV4(const Endpoint& endpoint) {
@@ -127,13 +130,56 @@ std::optional<SocketRecord> FindSocket(std::string_view table, const Endpoint& l
   return FindLine(table, KernelText(local, kV4Offset), KernelText(remote, kV4Offset));
 }
 
+bool Stands(const Endpoint& local, const Endpoint& remote) {
+  const auto record = Look(local, remote);
+  return record && *record;
+}
+
+bool MapsAllUsers(std::string_view uid_map) {
+  uint64_t users = 0;
+  while (!uid_map.empty()) {
+    const size_t end = std::min(uid_map.find('\n'), uid_map.size());
+    std::string_view line = uid_map.substr(0, end);
+    uid_map.remove_prefix(std::min(end + 1, uid_map.size()));
+    TakeWord(&line);
+    TakeWord(&line);
+    uint32_t count = 0;
+    if (ReadNumber(TakeWord(&line), &count)) users += count;
+  }
+  return users >= kAllUsers;
+}
+
+base::Status CheckKnown(uid_t user) {
+  uid_t overflow = kUsualOverflowUser;
+  if (const auto text = base::ReadFile("/proc/sys/kernel/overflowuid", 64))
+    ReadNumber(std::string_view(*text).substr(0, text->find('\n')), &overflow);
+  if (user != overflow) return base::Ok{};
+  const auto map = base::ReadFile("/proc/self/uid_map", size_t{1} << 20);
+  if (map && MapsAllUsers(*map)) return base::Ok{};
+  return base::Error{base::Code::kDenied,
+                     "who is at the other end is not known: this program runs in a user namespace, "
+                     "which shows all users outside of it as " +
+                         std::to_string(user)};
+}
+
 base::Result<uid_t> OwnerOfSocket(const Endpoint& client, const Endpoint& server) {
-  std::optional<SocketRecord> last;
+  std::optional<SocketRecord> last, last_own;
   for (int look = 0; look < kMostLooks; ++look) {
+    // Where our end is closing, the client has closed its own: the port may be another's by now.
+    const auto own = Look(server, client);
+    if (!own) return own.error();
     const auto record = Look(client, server);
     if (!record) return record.error();
-    if (*record && *record == last) return last->user;
+    const bool same = *own && *own == last_own && *record && *record == last;
     last = *record;
+    last_own = *own;
+    if (!same) continue;
+    const auto own_still = Look(server, client);
+    if (!own_still) return own_still.error();
+    if (*own_still != last_own) continue;
+    const base::Status known = CheckKnown(last->user);
+    if (!known) return known.error();
+    return last->user;
   }
   return base::Error{base::Code::kDenied,
                      "who calls is not known: this host's kernel shows no such connection"};
@@ -145,7 +191,18 @@ std::string UserName(uid_t user) {
   passwd* found = nullptr;
   if (getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
     return entry.pw_name;
-  return "uid:" + std::to_string(user);
+  return std::string(kNumberedUser) + std::to_string(user);
 }
 
-}  // namespace trainctl::auth
+bool IsUserName(const std::string& name) {
+  uid_t number = 0;
+  if (name.starts_with(kNumberedUser))
+    return ReadNumber(std::string_view(name).substr(kNumberedUser.size()), &number);
+  std::vector<char> buffer(size_t{16} << 10);
+  passwd entry{};
+  passwd* found = nullptr;
+  return getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
+         found != nullptr;
+}
+
+}  // namespace trainctl::peer

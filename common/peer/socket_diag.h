@@ -5,12 +5,12 @@
 #include <optional>
 
 #include "common/base/result.h"
-#include "server/auth/socket_owner.h"
+#include "common/peer/socket_owner.h"
 
-namespace trainctl::auth {
+namespace trainctl::peer {
 
 // As FindSocket, of the kernel itself. kUnavailable: this system answers no such questions.
 base::Result<std::optional<SocketRecord>> AskForSocket(const Endpoint& local,
                                                        const Endpoint& remote);
 
-}  // namespace trainctl::auth
+}  // namespace trainctl::peer

@@ -1,4 +1,4 @@
-#include "server/auth/socket_diag.h"
+#include "common/peer/socket_diag.h"
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace trainctl::auth {
+namespace trainctl::peer {
 namespace {
 
 constexpr int kEstablishedState = 1;  // TCP_ESTABLISHED of the kernel
@@ -105,4 +105,4 @@ base::Result<std::optional<SocketRecord>> AskForSocket(const Endpoint& local,
   return std::optional(SocketRecord{answer.idiag_uid, answer.idiag_inode});
 }
 
-}  // namespace trainctl::auth
+}  // namespace trainctl::peer

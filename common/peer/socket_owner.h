@@ -16,7 +16,7 @@
 
 #include "common/base/result.h"
 
-namespace trainctl::auth {
+namespace trainctl::peer {
 
 struct Endpoint {
   std::array<uint8_t, 16> address{};  // in network order; of IPv4 as ::ffff:127.0.0.1
@@ -40,11 +40,20 @@ struct SocketRecord {
 std::optional<SocketRecord> FindSocket(std::string_view table, const Endpoint& local,
                                        const Endpoint& remote);
 
-// The user whose process made the client's end of a connection within this host. kDenied: the
-// kernel knows no such connection, or it is closing. kIo: the tables can't be read.
+// Whether a connection stands, seen from the end that is `local`: neither end has closed it.
+bool Stands(const Endpoint& local, const Endpoint& remote);
+
+// Of the text of a uid_map. Where it maps fewer, the overflow user stands for all the others.
+bool MapsAllUsers(std::string_view uid_map);
+
+// The user whose process made the client's end of a connection within this host. Both ends must
+// stand before and after the look. kDenied: the kernel knows no such connection, it is closing, or
+// our user namespace does not map the user. kIo: the tables can't be read.
 base::Result<uid_t> OwnerOfSocket(const Endpoint& client, const Endpoint& server);
 
 // The user's name; "uid:1234" where the system knows none.
 std::string UserName(uid_t user);
+// Whether some user has that name, as UserName tells it.
+bool IsUserName(const std::string& name);
 
-}  // namespace trainctl::auth
+}  // namespace trainctl::peer
