@@ -6,8 +6,8 @@
 #include "client/show/output.h"
 #include "common/base/file.h"
 #include "common/job/job_json.h"
-#include "common/rank/rank_json.h"
 #include "common/peer/socket_owner.h"
+#include "common/rank/rank_json.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/trainctl_site.h"
 
