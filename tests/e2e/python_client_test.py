@@ -195,7 +195,9 @@ class PythonAddress(Client, unittest.TestCase):
         theirs = program.stderr.strip().removeprefix("trainctl: ")
         if kind == "Invalid":
             self.assertEqual(program.returncode, 2)
-            self.assertEqual(theirs.split(" as ")[0], words.split(" as ")[0])
+            # Behind these words each says it in its own spelling.
+            told = [re.split(" as |: name it", text)[0] for text in (theirs, words)]
+            self.assertEqual(*told)
             return words
         self.assertEqual((kind, program.returncode), ("Unreachable", 5))
         place = re.compile(r"no answer from the coordinator at (\S+): ")
