@@ -21,24 +21,21 @@ at::Tensor PositionRows(const job::ModelShape& shape, const ModelOptions& option
 
 }  // namespace
 
-Opt::Block Opt::BuildBlock(TableBuilder& table, LinearBuilder& linears,
+Opt::Block Opt::BuildBlock(ops::UnitId unit, LinearBuilder& linears,
                            const job::ModelDescription& model, int64_t number) const {
   const std::string prefix = model.BlockPrefix(number);
   Block block;
-  block.unit = table.Unit("block." + std::to_string(number));
   const auto linear = [&](const job::Layer& layer) {
-    return linears.Add(block.unit, prefix, layer, options_.quantize);
+    return linears.Add(unit, prefix, layer, options_.quantize);
   };
   for (const job::Layer& layer : model.block) {
     switch (layer.role) {
       case job::LayerRole::kInputNorm:
-        block.attention_norm = linears.AddNorm(block.unit, prefix, layer);
+        block.attention_norm = linears.AddNorm(unit, prefix, layer);
         break;
       case job::LayerRole::kQkv: block.qkv = linear(layer); break;
       case job::LayerRole::kAttentionOut: block.out = linear(layer); break;
-      case job::LayerRole::kPostNorm:
-        block.ffn_norm = linears.AddNorm(block.unit, prefix, layer);
-        break;
+      case job::LayerRole::kPostNorm: block.ffn_norm = linears.AddNorm(unit, prefix, layer); break;
       case job::LayerRole::kUp: block.up = linear(layer); break;
       case job::LayerRole::kDown: block.down = linear(layer); break;
       default: CHECK(false) << "no layer of a block: " << layer.modules[0].path;
@@ -51,29 +48,20 @@ Opt::Block Opt::BuildBlock(TableBuilder& table, LinearBuilder& linears,
 }
 
 Opt::Opt(const job::ModelShape& shape, const ModelOptions& options)
-    : shape_(shape), options_(options), position_rows_(PositionRows(shape, options)) {
+    : Decoder(shape, options), position_rows_(PositionRows(shape, options)) {
   const job::ModelDescription model = job::Describe(shape);
   TableBuilder builder;
   LinearBuilder linears(builder, shape, options.lora);
-  embedding_unit_ = builder.Unit("embedding", model.tied_head ? 2 : 1);
-  const auto table = [&](const job::Layer& layer) {
-    return builder.Matrix(embedding_unit_, layer.modules[0].path + ".weight", layer.rows(),
-                          layer.columns, linears.OwnMatrix());
-  };
-  embedding_ = table(model.embedding.front());
-  positions_ = table(model.embedding.back());
+  AddEmbedding(builder, linears, model);
+  positions_ = AddTable(builder, linears, model.embedding.back());
   for (int64_t number = 0; number < model.layers; ++number)
-    blocks_.push_back(BuildBlock(builder, linears, model, number));
-  head_unit_ = builder.Unit("head");
-  final_norm_ = linears.AddNorm(head_unit_, "", model.head.front());
-  head_ = model.tied_head
-              ? ops::LinearParams{.weights = {embedding_}, .frozen = options.lora.has_value()}
-              : linears.Add(head_unit_, "", model.head.back(), /*quantized=*/false);
-  table_ = builder.Take();
+    blocks_.push_back(BuildBlock(AddBlock(builder), linears, model, number));
+  AddHead(builder, linears, model);
 }
 
-ops::Var Opt::RunBlock(ops::Context& context, const Block& block, const ops::Var& x,
+ops::Var Opt::RunBlock(ops::Context& context, size_t number, const ops::Var& x,
                        const ops::HeadShape& heads) const {
+  const Block& block = blocks_[number];
   const ops::Var qkv = ops::NormLinear(context, x, block.attention_norm, block.qkv);
   const ops::Var attended = ops::SelfAttention(context, qkv, {}, {}, heads);
   const ops::Var middle =
@@ -84,37 +72,8 @@ ops::Var Opt::RunBlock(ops::Context& context, const Block& block, const ops::Var
 
 ops::Var Opt::Embed(ops::Context& context, const MicroBatch& batch) const {
   const ops::LearnedPositions positions{positions_, position_rows_.narrow(0, 0, batch.length)};
-  return ops::InUnit(context, embedding_unit_, {}, false, [&](ops::Context& c, const ops::Var&) {
-    return ops::PositionedEmbedding(c, embedding_, batch.inputs, positions,
-                                    options_.lora.has_value());
-  });
-}
-
-ops::Var Opt::Hidden(ops::Context& context, const MicroBatch& batch) const {
-  const ops::HeadShape heads{batch.rows, batch.length, shape_.heads, shape_.kv_heads,
-                             shape_.head_dim};
-  ops::Var x = Embed(context, batch);
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    const bool recompute = options_.checkpoint_every > 0 && i % options_.checkpoint_every == 0;
-    x = ops::InUnit(context, blocks_[i].unit, x, recompute,
-                    [this, &block = blocks_[i], heads](ops::Context& c, const ops::Var& in) {
-                      return RunBlock(c, block, in, heads);
-                    });
-  }
-  return x;
-}
-
-void Opt::Loss(ops::Context& context, const MicroBatch& batch) const {
-  const ops::Var x = Hidden(context, batch);
-  std::vector<ops::UnitId> units{head_unit_};
-  if (shape_.tied_head) units.push_back(embedding_unit_);
-  ops::NormHeadLoss(context, x,
-                    {.norm = final_norm_,
-                     .head = head_,
-                     .units = units,
-                     .targets = batch.targets,
-                     .loss_sum = batch.loss_sum,
-                     .grad_scale = batch.grad_scale});
+  return ops::PositionedEmbedding(context, embedding_, batch.inputs, positions,
+                                  options_.lora.has_value());
 }
 
 }  // namespace trainctl::model

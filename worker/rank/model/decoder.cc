@@ -1,0 +1,62 @@
+#include "worker/rank/model/decoder.h"
+
+#include <string>
+
+namespace trainctl::model {
+
+void Decoder::AddEmbedding(TableBuilder& table, const LinearBuilder& linears,
+                           const job::ModelDescription& model) {
+  embedding_unit_ = table.Unit("embedding", model.tied_head ? 2 : 1);
+  embedding_ = AddTable(table, linears, model.embedding.front());
+}
+
+ops::ParamId Decoder::AddTable(TableBuilder& table, const LinearBuilder& linears,
+                               const job::Layer& layer) const {
+  return table.Matrix(embedding_unit_, layer.modules[0].path + ".weight", layer.rows(),
+                      layer.columns, linears.OwnMatrix());
+}
+
+ops::UnitId Decoder::AddBlock(TableBuilder& table) {
+  blocks_.push_back(table.Unit("block." + std::to_string(blocks_.size())));
+  return blocks_.back();
+}
+
+void Decoder::AddHead(TableBuilder& table, LinearBuilder& linears,
+                      const job::ModelDescription& model) {
+  head_unit_ = table.Unit("head");
+  final_norm_ = linears.AddNorm(head_unit_, "", model.head.front());
+  head_ = model.tied_head
+              ? ops::LinearParams{.weights = {embedding_}, .frozen = options_.lora.has_value()}
+              : linears.Add(head_unit_, "", model.head.back(), /*quantized=*/false);
+  table_ = table.Take();
+}
+
+ops::Var Decoder::Hidden(ops::Context& context, const MicroBatch& batch) const {
+  const ops::HeadShape heads{batch.rows, batch.length, shape_.heads, shape_.kv_heads,
+                             shape_.head_dim};
+  ops::Var x = ops::InUnit(context, embedding_unit_, {}, false,
+                           [&](ops::Context& c, const ops::Var&) { return Embed(c, batch); });
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const bool recompute = options_.checkpoint_every > 0 && i % options_.checkpoint_every == 0;
+    x = ops::InUnit(context, blocks_[i], x, recompute,
+                    [this, i, heads](ops::Context& c, const ops::Var& in) {
+                      return RunBlock(c, i, in, heads);
+                    });
+  }
+  return x;
+}
+
+void Decoder::Loss(ops::Context& context, const MicroBatch& batch) const {
+  const ops::Var x = Hidden(context, batch);
+  std::vector<ops::UnitId> units{head_unit_};
+  if (shape_.tied_head) units.push_back(embedding_unit_);
+  ops::NormHeadLoss(context, x,
+                    {.norm = final_norm_,
+                     .head = head_,
+                     .units = units,
+                     .targets = batch.targets,
+                     .loss_sum = batch.loss_sum,
+                     .grad_scale = batch.grad_scale});
+}
+
+}  // namespace trainctl::model

@@ -1,0 +1,51 @@
+// A stack of blocks between an embedding and a head: what the families of decoders share. A tied
+// head runs in the embedding's unit too.
+#pragma once
+
+#include <vector>
+
+#include "common/model/model_description.h"
+#include "worker/rank/model/linear_builder.h"
+#include "worker/rank/model/model.h"
+#include "worker/rank/model/table_builder.h"
+
+namespace trainctl::model {
+
+class Decoder : public Model {
+ public:
+  const ops::ParameterTable& parameters() const override { return table_; }
+  ops::Var Hidden(ops::Context& context, const MicroBatch& batch) const override;
+  void Loss(ops::Context& context, const MicroBatch& batch) const override;
+  double norm_eps() const override { return shape_.norm_eps; }
+
+ protected:
+  Decoder(const job::ModelShape& shape, const ModelOptions& options)
+      : shape_(shape), options_(options) {}
+
+  // A family's constructor adds its parameters in this order. AddEmbedding adds the unit and its
+  // first table, that of tokens; AddTable another one; AddBlock a block's unit, which it returns.
+  void AddEmbedding(TableBuilder& table, const LinearBuilder& linears,
+                    const job::ModelDescription& model);
+  ops::ParamId AddTable(TableBuilder& table, const LinearBuilder& linears,
+                        const job::Layer& layer) const;
+  ops::UnitId AddBlock(TableBuilder& table);
+  void AddHead(TableBuilder& table, LinearBuilder& linears, const job::ModelDescription& model);
+
+  // Of one unit: the hidden states that the first block gets, and what block `number` makes of x.
+  virtual ops::Var Embed(ops::Context& context, const MicroBatch& batch) const = 0;
+  virtual ops::Var RunBlock(ops::Context& context, size_t number, const ops::Var& x,
+                            const ops::HeadShape& heads) const = 0;
+
+  const job::ModelShape shape_;
+  const ModelOptions options_;
+  ops::ParameterTable table_;
+  ops::ParamId embedding_ = 0;
+
+ private:
+  ops::NormParams final_norm_;
+  ops::LinearParams head_;
+  ops::UnitId embedding_unit_ = 0, head_unit_ = 0;
+  std::vector<ops::UnitId> blocks_;
+};
+
+}  // namespace trainctl::model
