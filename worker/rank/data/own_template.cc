@@ -56,7 +56,7 @@ bool IsAmong(const std::vector<std::string>& known, std::string_view one) {
 class TemplateReader {
  public:
   TemplateReader(std::string_view jinja, const BoundaryTexts& texts)
-      : outline_(OutlineOf(jinja)), text_(outline_.text), texts_(texts) {}
+      : outline_(OutlineOf(jinja)), texts_(texts) {}
 
   std::optional<ChatForm> Read() const {
     if (outline_.has_others || !BeginsAndEndsAsKnown() || !TakesSystemFromTurns())
@@ -70,13 +70,14 @@ class TemplateReader {
   }
 
  private:
-  bool Has(std::string_view part) const { return text_.find(part) != std::string::npos; }
+  bool Has(std::string_view part) const { return outline_.text.find(part) != std::string::npos; }
 
   // bos at most once, before all else; eos nowhere alone.
   bool BeginsAndEndsAsKnown() const {
-    const size_t bos = text_.find("bos_token");
+    const size_t bos = outline_.text.find("bos_token");
     return !IsAmong(outline_.writes, "eos_token") &&
-           (bos == std::string::npos || text_.find("bos_token", bos + 1) == std::string::npos);
+           (bos == std::string::npos ||
+            outline_.text.find("bos_token", bos + 1) == std::string::npos);
   }
   bool BeginsWithBos() const {
     return Has("bos_token") && !outline_.writes.empty() && outline_.writes[0] == "bos_token";
@@ -161,11 +162,11 @@ class TemplateReader {
 
   // The literal that holds the mark, "" where it holds much more.
   std::string LiteralWith(std::string_view mark) const {
-    const size_t at = text_.find(mark);
+    const size_t at = outline_.text.find(mark);
     if (at == std::string::npos) return "";
-    const size_t begin = text_.rfind('\'', at) + 1, end = text_.find('\'', at);
+    const size_t begin = outline_.text.rfind('\'', at) + 1, end = outline_.text.find('\'', at);
     if (begin == 0 || end == std::string::npos || end - begin > kLongestMark) return "";
-    return text_.substr(begin, end - begin);
+    return outline_.text.substr(begin, end - begin);
   }
 
   std::optional<ChatForm> ReadMistral() const {
@@ -211,7 +212,6 @@ class TemplateReader {
   }
 
   const JinjaOutline outline_;
-  const std::string& text_;  // of the outline
   const BoundaryTexts& texts_;
 };
 
