@@ -213,20 +213,25 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
   return assessments;
 }
 
+std::string RefusalsOf(const std::vector<Assessment>& assessments) {
+  std::string refusals;
+  for (const Assessment& assessment : assessments) {
+    if (assessment.site_problems.empty()) continue;
+    refusals +=
+        (refusals.empty() ? "" : "\n") + job::Format(assessment.site_problems, assessment.job.name);
+  }
+  return refusals;
+}
+
+base::Error RefusedBySite(const std::vector<Assessment>& assessments) {
+  const bool is_denied = std::ranges::any_of(assessments, &Assessment::is_denied);
+  return {is_denied ? base::Code::kDenied : base::Code::kInvalid,
+          "refused by this site:\n" + RefusalsOf(assessments)};
+}
+
 base::Result<v1::SubmitResponse> Send(Context& context, Api& api, const JobFile& file,
                                       const std::vector<Assessment>& assessments, bool force) {
-  std::string refusals;
-  bool is_denied = false;
-  for (const Assessment& assessment : assessments) {
-    is_denied = is_denied || assessment.is_denied;
-    if (!assessment.site_problems.empty()) {
-      refusals += (refusals.empty() ? "" : "\n") +
-                  job::Format(assessment.site_problems, assessment.job.name);
-    }
-  }
-  if (!refusals.empty())
-    return base::Error{is_denied ? base::Code::kDenied : base::Code::kInvalid,
-                       "refused by this site:\n" + refusals};
+  if (!RefusalsOf(assessments).empty()) return RefusedBySite(assessments);
   const v1::SubmitRequest request =
       RequestFor(file, assessments, force, context.surroundings.new_request_id());
   base::Result<v1::SubmitResponse> response = SubmitOnce(context, api, request);

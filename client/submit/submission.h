@@ -37,6 +37,12 @@ int SubmitJobs(Context& context, const JobFile& file, const SubmitOptions& optio
 base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile& file,
                                                 const Site& site, bool force);
 
+// The problems of those that this site refuses; "": it refuses none.
+std::string RefusalsOf(const std::vector<Assessment>& assessments);
+
+// The error that says them. kDenied if this user may not submit here at all, else kInvalid.
+base::Error RefusedBySite(const std::vector<Assessment>& assessments);
+
 // All or nothing. kInvalid: jobs that this site refuses, all listed. kUnavailable: no answer after
 // some tries. All tries have one request id, so a lost answer causes no second submission.
 base::Result<v1::SubmitResponse> Send(Context& context, Api& api, const JobFile& file,

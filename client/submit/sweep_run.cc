@@ -27,25 +27,18 @@ base::Status SweepRun::Assess() {
       AssessAll(context_, file, AskSite(context_), options_.force);
   if (!assessments.ok()) return assessments.error();
   assessments_ = std::move(*assessments);
-  std::string refusals;
   for (size_t i = 0; i < assessments_.size(); ++i) {
     SweepResult& result = results_.emplace_back(SweepResult{.point = &sweep_.points[i]});
     if (assessments_[i].prediction)
       result.predicted_peak_bytes = static_cast<double>(assessments_[i].prediction->peak_allocated);
     if (assessments_[i].time) result.predicted_step_seconds = assessments_[i].time->step_seconds;
-    if (!IsRefused(i)) continue;
-    result.outcome = "refused";
-    refusals += (refusals.empty() ? "" : "\n") +
-                job::Format(assessments_[i].site_problems, sweep_.points[i].job.name);
+    if (IsRefused(i)) result.outcome = "refused";
   }
   const bool all = std::all_of(results_.begin(), results_.end(), [](const SweepResult& result) {
     return result.outcome == "refused";
   });
-  const bool is_denied = std::ranges::any_of(assessments_, &Assessment::is_denied);
-  if (all) {
-    return base::Error{is_denied ? base::Code::kDenied : base::Code::kInvalid,
-                       "refused by this site:\n" + refusals};
-  }
+  if (all) return RefusedBySite(assessments_);
+  const std::string refusals = RefusalsOf(assessments_);
   if (!refusals.empty())
     Warn(context_, "not submitted, since this site refuses them:\n" + refusals);
   return base::Ok{};
