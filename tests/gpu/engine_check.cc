@@ -23,16 +23,20 @@ namespace {
 
 constexpr int64_t kRows = 3, kLength = 192;
 
-// Of bf16. ReLU's signs may differ where its input is near zero: torch's own bf16 is 0.07 to 0.085
-// from its fp32 there.
-constexpr double kTolerance = 4e-2, kToleranceOfRelu = 0.12;
+// ReLU's signs may differ where its input is near zero. In fp32 each such sign is one of N active
+// ones, and moves a gradient by about N^-1/2, here 2e-3. In bf16 torch's own gradients are 0.07 to
+// 0.085 from its fp32.
+struct Tolerance {
+  double fp32, bf16;
+};
+constexpr Tolerance kSmooth{1e-4, 4e-2}, kRelu{1e-2, 0.12};
 
 struct Case {
   const char* name;
   job::ModelShape shape;
   std::optional<job::LoraSpec> lora = {};
 
-  double bf16_tolerance() const { return shape.family == "opt" ? kToleranceOfRelu : kTolerance; }
+  const Tolerance& tolerance() const { return shape.family == "opt" ? kRelu : kSmooth; }
 };
 
 job::ModelShape Shape(int64_t hidden, int64_t heads, int64_t kv_heads, int64_t head_dim,
@@ -210,11 +214,11 @@ bool CheckCase(const Case& c) {
       good = false;
     }
   };
-  check("reference fp32", at::kFloat, ops::AtenKernels(), false, 1e-4);
-  check("fused fp32", at::kFloat, ops::FusedKernels(), false, 1e-4);
-  check("reference bf16", at::kBFloat16, ops::AtenKernels(), false, c.bf16_tolerance());
-  check("fused bf16", at::kBFloat16, ops::FusedKernels(), false, c.bf16_tolerance());
-  check("fused bf16, deterministic", at::kBFloat16, ops::FusedKernels(), true, c.bf16_tolerance());
+  check("reference fp32", at::kFloat, ops::AtenKernels(), false, c.tolerance().fp32);
+  check("fused fp32", at::kFloat, ops::FusedKernels(), false, c.tolerance().fp32);
+  check("reference bf16", at::kBFloat16, ops::AtenKernels(), false, c.tolerance().bf16);
+  check("fused bf16", at::kBFloat16, ops::FusedKernels(), false, c.tolerance().bf16);
+  check("fused bf16, deterministic", at::kBFloat16, ops::FusedKernels(), true, c.tolerance().bf16);
   return good;
 }
 

@@ -159,7 +159,7 @@ def machine(ranks):
 def read_rows(options):
     """In the order of the labs."""
     rows = []
-    for lab in ("single", "lora", "multi", "chess", "further"):
+    for lab in ("single", "lora", "multi", "chess", "further", "families"):
         for experiment in json.loads((JOBS / f"lab-{lab}.json").read_text(encoding="utf-8"))[
             "experiments"
         ]:
