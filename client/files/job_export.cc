@@ -1,10 +1,10 @@
 #include "client/files/job_export.h"
 
 #include "client/files/run_again.h"
-#include "client/show/job_detail.h"
 #include "client/show/job_report.h"
-#include "client/show/memory_record.h"
-#include "client/show/point_record.h"
+#include "common/record/detail_record.h"
+#include "common/record/memory_record.h"
+#include "common/record/point_record.h"
 
 namespace trainctl::client {
 namespace {
@@ -17,7 +17,8 @@ const std::vector<std::string>& PointKeys() {
 
 std::string MemoryCsv(const v1::JobDetail& detail) {
   std::vector<Json> records;
-  for (const MemoryRow& row : MemoryRows(detail)) records.push_back(MemoryRecord(row));
+  for (const record::MemoryRow& row : record::MemoryRows(detail))
+    records.push_back(record::MemoryRecord(row));
   return RenderCsv(records);
 }
 
@@ -52,7 +53,7 @@ void WriteMetrics(Api& api, const std::string& job, Writer* writer) {
   writer->Take(api.Metrics(request, [&](const v1::MetricsResponse& response) {
     std::string csv, lines;
     for (const v1::MetricPoint& point : response.points()) {
-      const Json record = PointRecord(point);
+      const Json record = record::PointRecord(point);
       csv += RenderCsvLine(record, PointKeys());
       lines += RenderLine(record);
     }
@@ -81,7 +82,7 @@ base::Status ExportJob(Api& api, const v1::JobDetail& detail, const std::string&
   Writer writer(draft, folder);
   writer.Append("job.json", JobFileText(detail));
   writer.Append("report.md", JobReport(detail));
-  writer.Append("detail.json", RenderDocument(DetailRecord(detail)));
+  writer.Append("detail.json", RenderDocument(record::DetailRecord(detail)));
   writer.Append("memory.csv", MemoryCsv(detail));
   WriteMetrics(api, detail.view().id(), &writer);
   WriteLogs(api, detail, &writer);

@@ -7,15 +7,6 @@
 
 namespace trainctl::client {
 
-// Bytes and batch sizes are counts.
-Json ValueJson(const v1::CompareValue& value) {
-  if (value.has_text()) return value.text();
-  if (!value.has_number()) return nullptr;
-  const double number = value.number();
-  const bool is_whole = number == std::trunc(number) && std::abs(number) < 1e15;
-  return is_whole ? Json(static_cast<int64_t>(number)) : Json(number);
-}
-
 std::string ValueText(const v1::CompareRow& row, const v1::CompareValue& value) {
   if (value.has_text()) return value.text();
   const bool label_tells_unit = row.unit().ends_with("/s");  // "tokens per second"

@@ -5,12 +5,12 @@
 
 #include "client/show/output.h"
 #include "client/show/text_table.h"
+#include "common/record/comparison_record.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::client {
 
-// Whole numbers as such; null where the job has no value.
-Json ValueJson(const v1::CompareValue& value);
+using record::ValueJson;
 
 // "1min 39s"; "–" where the job has none, "none" of a setting.
 std::string ValueText(const v1::CompareRow& row, const v1::CompareValue& value);

@@ -30,19 +30,6 @@ constexpr std::string_view kDefinitions =
     "that differ in devices and strategy alone.\n"
     "memory: the worst rank's; by kind at the phase where it was largest.\n";
 
-Json RowRecord(const v1::CompareRow& row) {
-  Json values = Json::array(), deltas = Json::array(), best = Json::array(), notes = Json::array();
-  for (const v1::CompareValue& value : row.values()) {
-    values.push_back(ValueJson(value));
-    deltas.push_back(value.has_delta() ? Json(value.delta()) : Json(nullptr));
-    best.push_back(value.best());
-    notes.push_back(value.note());
-  }
-  return {
-      {"key", row.key()}, {"label", row.label()}, {"unit", row.unit()}, {"section", row.section()},
-      {"values", values}, {"deltas", deltas},     {"best", best},       {"notes", notes}};
-}
-
 // One line of a spreadsheet a row: the values under the jobs' ids.
 Json FlatRecord(const v1::CompareResponse& response, const v1::CompareRow& row) {
   Json record = {
@@ -141,10 +128,6 @@ bool IsOfAnyComparison(std::string_view key) {
   });
 }
 
-std::vector<std::string> Strings(const auto& repeated) {
-  return {repeated.begin(), repeated.end()};
-}
-
 }  // namespace
 
 base::Status CheckWhole(const v1::CompareResponse& response) {
@@ -180,25 +163,6 @@ base::Result<std::vector<std::string>> KeepRows(const std::vector<std::string>& 
   }
   *response->mutable_rows() = std::move(kept);
   return missing;
-}
-
-Json ComparisonDocument(const v1::CompareResponse& response) {
-  Json jobs = Json::array();
-  for (const v1::ComparedJob& job : response.jobs()) {
-    const Json outcome = job.outcome().empty() ? Json(nullptr) : Json(job.outcome());
-    jobs.push_back(
-        {{"id", job.id()}, {"name", job.name()}, {"state", job.state()}, {"outcome", outcome}});
-  }
-  return {{"jobs", jobs},
-          {"rows", RowRecords(response)},
-          {"same", Strings(response.same())},
-          {"warnings", Strings(response.warnings())}};
-}
-
-std::vector<Json> RowRecords(const v1::CompareResponse& response) {
-  std::vector<Json> records;
-  for (const v1::CompareRow& row : response.rows()) records.push_back(RowRecord(row));
-  return records;
 }
 
 std::vector<Json> FlatRecords(const v1::CompareResponse& response) {

@@ -10,9 +10,13 @@
 #include "client/show/output.h"
 #include "client/show/text_table.h"
 #include "common/base/result.h"
+#include "common/record/comparison_record.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::client {
+
+using record::ComparisonDocument;
+using record::RowRecords;
 
 // There are jobs, and each row has a value for each of them: what follows expects it. Else
 // kInternal.
@@ -24,10 +28,6 @@ base::Status CheckWhole(const v1::CompareResponse& response);
 base::Result<std::vector<std::string>> KeepRows(const std::vector<std::string>& keys,
                                                 v1::CompareResponse* response);
 
-// {"jobs", "rows", "same", "warnings"}.
-Json ComparisonDocument(const v1::CompareResponse& response);
-// A record for each row: its values as a list.
-std::vector<Json> RowRecords(const v1::CompareResponse& response);
 // A line of a spreadsheet for each row: its values under the jobs' ids.
 std::vector<Json> FlatRecords(const v1::CompareResponse& response);
 

@@ -1,97 +1,14 @@
 #include "client/show/foresight.h"
 
-#include <algorithm>
-#include <vector>
-
-#include "client/show/auto_micro_batch.h"
 #include "client/show/format.h"
-#include "client/show/job_text.h"
-#include "common/job/job_json.h"
-#include "common/job/outcome.h"
-#include "common/rank/memory_kind.h"
-#include "common/rank/reduction.h"
+#include "common/record/foresight.h"
 
 namespace trainctl::client {
-namespace {
-
-using job::MemoryByKind;
-
-using Summaries = std::vector<job::MetricSummary>;
-
-struct Row {
-  const job::MetricInfo* metric = nullptr;
-  double predicted = 0;
-  double measured = 0;
-  bool is_comparable = true;
-
-  double error() const { return (predicted - measured) / measured; }
-};
-
-// 0: never measured.
-double Measured(const Summaries& summaries, job::Metric metric) {
-  const auto measured = job::Reduce(metric, summaries);
-  return measured ? measured->value : 0;
-}
-
-double LargestPhase(const job::MemoryEstimate& memory, int64_t MemoryByKind::* kind) {
-  int64_t largest = 0;
-  for (const MemoryByKind& phase : memory.phases) largest = std::max(largest, phase.*kind);
-  return static_cast<double>(largest);
-}
-
-// A prediction of time is of a run that is undisturbed.
-bool IsUndisturbed(const v1::JobDetail& detail) {
-  return detail.view().outcome() == "SUCCEEDED" && CountedAttempts(detail) <= 1;
-}
-
-// And of its own steps.
-bool CountsOwnSteps(const v1::JobDetail& detail) {
-  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
-  const base::Result<job::Inspection> inspection =
-      job::InspectionFromJson(detail.inspection_json());
-  return !job.ok() ||
-         job::CountsOwnSteps(*job, inspection.ok() ? std::optional(*inspection) : std::nullopt);
-}
-
-// Where a run was out of memory its peak is where it was stopped, not what it needs. Parameters,
-// gradients and the optimizer's states are whole by then, or not there at all.
-bool IsCutShort(const v1::JobDetail& detail, job::Metric metric) {
-  const bool is_whole_kind =
-      metric == job::Metric::kMemoryParams || metric == job::Metric::kMemoryGrads ||
-      metric == job::Metric::kMemoryOptimizer || metric == job::Metric::kMemoryOptimizerCpu;
-  return job::IsOutOfMemory(job::ParseOutcome(detail.view().outcome())) && !is_whole_kind;
-}
-
-Row RowOf(job::Metric metric, double predicted, const Summaries& summaries) {
-  return {&job::Info(metric), predicted, Measured(summaries, metric)};
-}
-
-std::vector<Row> Rows(const job::Prediction& prediction, const v1::JobDetail& detail) {
-  const Summaries summaries = SummariesOf(detail);
-  std::vector<Row> rows;
-  for (const job::MetricInfo& metric : job::Metrics()) {
-    if (metric.section != job::Section::kMemory) continue;
-    const auto kind = std::ranges::find(job::kMemoryKinds, metric.id, &job::MemoryKind::metric);
-    rows.push_back(RowOf(metric.id, LargestPhase(prediction.memory, kind->bytes), summaries));
-    rows.back().is_comparable = !IsCutShort(detail, metric.id);
-  }
-  if (prediction.time && IsUndisturbed(detail)) {
-    const job::TimeEstimate& time = *prediction.time;
-    if (time.start_runs > 0)
-      rows.push_back(RowOf(job::Metric::kLoadSeconds, time.load_seconds, summaries));
-    if (CountsOwnSteps(detail))
-      rows.push_back(RowOf(job::Metric::kTimeSeconds, time.training_seconds, summaries));
-  }
-  std::erase_if(rows, [](const Row& row) { return row.predicted <= 0 || row.measured <= 0; });
-  return rows;
-}
-
-}  // namespace
 
 TextTable ForesightTable(const job::Prediction& prediction, const v1::JobDetail& detail) {
   TextTable table(
       {{"PREDICTION AND MEASUREMENT"}, {"PREDICTED", true}, {"MEASURED", true}, {"ERROR", true}});
-  for (const Row& row : Rows(prediction, detail)) {
+  for (const record::ForesightRow& row : record::ForesightRows(prediction, detail)) {
     table.AddRow({std::string(row.metric->label), FormatWithUnit(row.predicted, row.metric->unit),
                   FormatWithUnit(row.measured, row.metric->unit),
                   row.is_comparable ? FormatDelta(row.error()) : "–"});
@@ -103,17 +20,6 @@ std::string ForesightText(const job::Prediction& prediction, const v1::JobDetail
                           const TableLayout& layout) {
   const TextTable table = ForesightTable(prediction, detail);
   return table.empty() ? "" : table.Render(layout);
-}
-
-Json ForesightJson(const job::Prediction& prediction, const v1::JobDetail& detail) {
-  Json rows = Json::array();
-  for (const Row& row : Rows(prediction, detail)) {
-    rows.push_back({{"key", row.metric->name},
-                    {"predicted", row.predicted},
-                    {"measured", row.measured},
-                    {"error", row.is_comparable ? Json(row.error()) : Json(nullptr)}});
-  }
-  return rows;
 }
 
 }  // namespace trainctl::client

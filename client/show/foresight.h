@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "client/show/output.h"
 #include "client/show/text_table.h"
 #include "common/estimate/prediction.h"
 #include "proto/trainctl.pb.h"
@@ -15,9 +14,5 @@ namespace trainctl::client {
 TextTable ForesightTable(const job::Prediction& prediction, const v1::JobDetail& detail);
 std::string ForesightText(const job::Prediction& prediction, const v1::JobDetail& detail,
                           const TableLayout& layout);
-
-// [{"key", "predicted", "measured", "error"}]: error = (predicted − measured) / measured; null for
-// what a run that ended out of memory did not come to.
-Json ForesightJson(const job::Prediction& prediction, const v1::JobDetail& detail);
 
 }  // namespace trainctl::client

@@ -5,10 +5,10 @@
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/show/job_text.h"
-#include "client/show/memory_record.h"
 #include "client/show/text_table.h"
 #include "common/base/size.h"
 #include "common/estimate/prediction.h"
+#include "common/record/memory_record.h"
 
 namespace trainctl::client {
 namespace {
@@ -101,8 +101,8 @@ std::string MemoryText(const v1::JobDetail& detail) {
                    {"Predicted", true},
                    {"Measured", true},
                    {"Error of the prediction", true}});
-  for (const MemoryRow& row : MemoryRows(detail)) {
-    const Json error = MemoryRecord(row)["error"];
+  for (const record::MemoryRow& row : record::MemoryRows(detail)) {
+    const Json error = record::MemoryRecord(row)["error"];
     table.AddRow({row.kind, row.phase, BytesText(row.predicted), BytesText(row.measured),
                   error.is_null() ? "–" : FormatDelta(error.get<double>())});
   }

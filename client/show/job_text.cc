@@ -61,13 +61,6 @@ std::string OomText(const job::OomDetail& oom) {
          " with a limit of " + base::FormatBytes(oom.limit_bytes);
 }
 
-std::vector<job::MetricSummary> SummariesOf(const v1::JobDetail& detail) {
-  std::vector<job::MetricSummary> summaries;
-  for (const v1::MetricSummary& summary : detail.summaries())
-    summaries.push_back(wire::FromWire(summary));
-  return summaries;
-}
-
 void AddSummaries(const v1::JobDetail& detail, TextTable* table) {
   const std::vector<job::MetricSummary> summaries = SummariesOf(detail);
   for (const job::MetricSummary& summary : summaries) {

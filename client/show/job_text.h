@@ -10,10 +10,12 @@
 
 #include "client/show/text_table.h"
 #include "common/job/outcome.h"
-#include "common/rank/metric.h"
+#include "common/record/summaries.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::client {
+
+using record::SummariesOf;
 
 std::string GroupText(const v1::JobView& view);  // "lab (g3)"
 std::string StepsText(const v1::JobView& view);  // "1,200 of 2,000"
@@ -35,9 +37,6 @@ std::optional<job::OomDetail> OomOf(const v1::AttemptView& attempt);
 
 // "asked for 2.00 GiB in backward with a limit of 10.00 GiB"
 std::string OomText(const job::OomDetail& oom);
-
-// What is kept of its metrics.
-std::vector<job::MetricSummary> SummariesOf(const v1::JobDetail& detail);
 
 // A row for each summary: metric, rank, phase, latest, min, mean (job::Average), max, points.
 void AddSummaries(const v1::JobDetail& detail, TextTable* table);

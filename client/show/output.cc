@@ -14,13 +14,9 @@ constexpr struct {
     {"md", OutputFormat::kMarkdown}, {"name", OutputFormat::kName},
 };
 
-std::string Dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string CsvField(const Json& value) {
   if (value.is_null()) return "";
-  const std::string text = value.is_string() ? value.get<std::string>() : Dump(value, -1);
+  const std::string text = value.is_string() ? value.get<std::string>() : record::Dump(value, -1);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -60,14 +56,6 @@ std::optional<OutputFormat> ParseOutputFormat(std::string_view name) {
   }
   return std::nullopt;
 }
-
-std::string RenderDocument(const Json& members) {
-  Json document = {{"schema", "trainctl/v1"}};
-  document.update(members);
-  return Dump(document, 2) + "\n";
-}
-
-std::string RenderLine(const Json& record) { return Dump(record, -1) + "\n"; }
 
 std::string RenderCsv(const std::vector<Json>& records) {
   const std::vector<std::string> keys = KeysOf(records);

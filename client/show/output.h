@@ -3,17 +3,19 @@
 // there is one record a line, without the schema; name is one id a line.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "client/show/text_table.h"
+#include "common/record/document.h"
 
 namespace trainctl::client {
 
-using Json = nlohmann::ordered_json;
+using record::Json;
+using record::RenderDocument;
+using record::RenderLine;
 
 enum class OutputFormat { kTable, kJson, kJsonl, kCsv, kMarkdown, kName };
 
@@ -31,11 +33,6 @@ struct Listing {
 
 // Ends with a newline where it is not empty.
 std::string Render(const Listing& listing, OutputFormat format, const TableLayout& layout);
-
-// {"schema": "trainctl/v1", …members}, indented, with a newline. Text that is no UTF-8 is replaced,
-// never an exception.
-std::string RenderDocument(const Json& members);
-std::string RenderLine(const Json& record);  // on one line, with a newline
 
 // RFC 4180, with a header of the union of keys in order of appearance; null is empty, lists and
 // objects are their JSON.

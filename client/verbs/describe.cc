@@ -6,7 +6,6 @@
 #include "client/show/first_row.h"
 #include "client/show/foresight.h"
 #include "client/show/format.h"
-#include "client/show/job_detail.h"
 #include "client/show/job_listing.h"
 #include "client/show/job_report.h"
 #include "client/show/job_text.h"
@@ -16,6 +15,7 @@
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
 #include "common/rank/memory_kind.h"
+#include "common/record/detail_record.h"
 
 namespace trainctl::client {
 namespace {
@@ -195,7 +195,7 @@ class Describe : public Verb {
     Listing listing = ListJobs(views, context.clock().Wall());
     listing.records.clear();
     for (const v1::JobDetail& detail : response.jobs())
-      listing.records.push_back(DetailRecord(detail));
+      listing.records.push_back(record::DetailRecord(detail));
     if (!response.group().empty())
       listing.members = {{"group", response.group()}, {"group_name", response.group_name()}};
     return listing;

@@ -3,9 +3,9 @@
 #include "client/show/format.h"
 #include "client/show/job_text.h"
 #include "client/show/metric_names.h"
-#include "client/show/point_record.h"
 #include "client/verbs/verb.h"
 #include "common/rank/metric.h"
+#include "common/record/point_record.h"
 
 namespace trainctl::client {
 namespace {
@@ -77,7 +77,7 @@ class Metrics : public Verb {
     const base::Status status = api.Metrics(request, [&](const v1::MetricsResponse& response) {
       points += response.points_size();
       for (const v1::MetricPoint& point : response.points())
-        context.out << RenderLine(PointRecord(point));
+        context.out << RenderLine(record::PointRecord(point));
       return static_cast<bool>(context.out);
     });
     context.out << std::flush;
@@ -94,7 +94,7 @@ class Metrics : public Verb {
     const base::Status status =
         api.Metrics(request, [&listing](const v1::MetricsResponse& response) {
           for (const v1::MetricPoint& point : response.points()) {
-            listing.records.push_back(PointRecord(point));
+            listing.records.push_back(record::PointRecord(point));
             listing.table.AddRow(PointRow(point));
           }
           return true;

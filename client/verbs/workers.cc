@@ -2,63 +2,12 @@
 
 #include "client/exit_code.h"
 #include "client/show/format.h"
-#include "client/show/job_listing.h"
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
+#include "common/record/worker_record.h"
 
 namespace trainctl::client {
 namespace {
-
-Json DrainRecord(const v1::WorkerView& worker) {
-  if (!worker.has_drain()) return nullptr;
-  const v1::Drain& drain = worker.drain();
-  return {{"target", drain.target()},
-          {"user", drain.user().empty() ? Json(nullptr) : Json(drain.user())},
-          {"reason", drain.reason().empty() ? Json(nullptr) : Json(drain.reason())},
-          {"since", Seconds(drain.at())}};
-}
-
-Json WorkerRecord(const v1::WorkerView& worker) {
-  const v1::Device& device = worker.device();
-  Json record = {
-      {"name", worker.name()},
-      {"host", worker.host()},
-      {"state", worker.state()},
-      {"reason", worker.reason().empty() ? Json(nullptr) : Json(worker.reason())},
-      {"drain", DrainRecord(worker)},
-      {"job", worker.job().empty() ? Json(nullptr) : Json(worker.job())},
-      {"last_seen", Seconds(worker.last_seen())},
-      {"device",
-       {{"kind", device.kind()},
-        {"index", device.index()},
-        {"uuid", device.uuid()},
-        {"name", device.name()},
-        {"memory_bytes", device.memory_bytes()},
-        {"compute_capability", device.compute_capability()},
-        {"driver", device.driver()},
-        {"threads", device.threads()}}},
-      {"gpu", nullptr},
-      {"host_cpu_percent", nullptr},
-      {"host_memory_used_bytes", nullptr},
-      {"host_memory_total_bytes", nullptr},
-  };
-  if (worker.has_device_sample() && device.kind() == "cuda") {
-    const v1::DeviceSample& sample = worker.device_sample();
-    const auto known = [](bool has, double value) { return has ? Json(value) : Json(nullptr); };
-    record["gpu"] = {{"utilization_percent",
-                      known(sample.has_utilization_percent(), sample.utilization_percent())},
-                     {"memory_used_bytes", sample.memory_used_bytes()},
-                     {"power_watts", known(sample.has_power_watts(), sample.power_watts())},
-                     {"temperature_celsius",
-                      known(sample.has_temperature_celsius(), sample.temperature_celsius())}};
-  }
-  if (worker.has_host_sample()) {
-    record["host_cpu_percent"] = worker.host_sample().cpu_percent();
-    record["host_memory_used_bytes"] = worker.host_sample().memory_used_bytes();
-    record["host_memory_total_bytes"] = worker.host_sample().memory_total_bytes();
-  }
-  return record;
-}
 
 Style StateStyle(const std::string& state) {
   if (state == "READY") return Style::kGood;
@@ -149,7 +98,7 @@ class Workers : public Verb {
     Listing listing{
         .collection = "workers", .table = TextTable(WorkerColumns(*response)), .name_key = "name"};
     for (const v1::WorkerView& worker : response->workers()) {
-      listing.records.push_back(WorkerRecord(worker));
+      listing.records.push_back(record::WorkerRecord(worker));
       listing.table.AddRow(WorkerRow(worker));
     }
     if (context.for_people() && listing.records.empty()) {

@@ -5,6 +5,7 @@
 #include "client/submit/assessment.h"
 #include "client/submit/lab_time.h"
 #include "client/submit/prediction.h"
+#include "common/record/foresight.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/job/valid_job.h"
 
@@ -143,7 +144,7 @@ TEST(Foresight, IsThePredictionsErrorOfWhatWasMeasured) {
   AddSummary(&detail, "memory_peak_allocated_bytes", 900);
   AddSummary(&detail, "memory_peak_allocated_bytes", 1000);
   AddSummary(&detail, "step_seconds", 40);
-  const Json rows = ForesightJson(prediction, detail);
+  const Json rows = record::ForesightRecords(prediction, detail);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0], Json({{"key", "memory_peak_allocated_bytes"},
                            {"predicted", 990.0},
@@ -161,7 +162,7 @@ TEST(Foresight, WhereMemoryRanOutThePeakIsNotWhatWasNeeded) {
   detail.mutable_view()->set_outcome("OOM_GPU");
   AddSummary(&detail, "memory_params_bytes", 100);
   AddSummary(&detail, "memory_peak_allocated_bytes", 1000);
-  const Json rows = ForesightJson(prediction, detail);
+  const Json rows = record::ForesightRecords(prediction, detail);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0]["measured"], 1000.0);
   EXPECT_EQ(rows[0]["error"], nullptr);
@@ -176,9 +177,10 @@ TEST(Foresight, SaysWhatTheLoadingTookBesideEarlierRuns) {
   detail.mutable_view()->set_outcome("SUCCEEDED");
   AddSummary(&detail, "load_seconds", 5);
   detail.mutable_summaries(0)->set_latest(5);
-  EXPECT_EQ(ForesightJson(prediction, detail), Json::array()) << "no run was learned from";
+  EXPECT_EQ(record::ForesightRecords(prediction, detail), Json::array())
+      << "no run was learned from";
   prediction.time->start_runs = 2;
-  const Json rows = ForesightJson(prediction, detail);
+  const Json rows = record::ForesightRecords(prediction, detail);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0],
             Json({{"key", "load_seconds"}, {"predicted", 6.0}, {"measured", 5.0}, {"error", 0.2}}));
@@ -196,9 +198,9 @@ TEST(Foresight, OfAResumedRunIsOfItsOwnSteps) {
   detail.set_job_json(job::ToJson(job));
   detail.mutable_view()->set_outcome("SUCCEEDED");
   AddSummary(&detail, "step_seconds", 40);
-  EXPECT_EQ(ForesightJson(prediction, detail), Json::array());
+  EXPECT_EQ(record::ForesightRecords(prediction, detail), Json::array());
   detail.set_inspection_json(job::ToJson(job::Inspection{.rows = 9, .resume_step = 3}));
-  EXPECT_EQ(ForesightJson(prediction, detail).size(), 1u);
+  EXPECT_EQ(record::ForesightRecords(prediction, detail).size(), 1u);
 }
 
 TEST(Foresight, OfARunThatDidNotSucceedLeavesItsTimeOut) {
@@ -207,7 +209,7 @@ TEST(Foresight, OfARunThatDidNotSucceedLeavesItsTimeOut) {
   v1::JobDetail detail;
   detail.mutable_view()->set_outcome("CANCELLED");
   AddSummary(&detail, "step_seconds", 40);
-  EXPECT_EQ(ForesightJson(prediction, detail), Json::array());
+  EXPECT_EQ(record::ForesightRecords(prediction, detail), Json::array());
   EXPECT_EQ(ForesightText(prediction, detail, {}), "");
 }
 

@@ -74,6 +74,7 @@ ROOMS = {
     "common/advice": (VALUES, []),
     "common/wire": (VALUES + ["proto"], ["Protobuf"]),
     "common/peer": (["common/base"], []),
+    "common/record": (VALUES + ["common/wire", "proto"], ["Protobuf", "nlohmann"]),
     "server/placement": (["common/base", "common/job"], []),
     "server/core": (VALUES + ["server/placement"], []),
     "server/compare": (VALUES, []),
@@ -135,7 +136,7 @@ ROOMS = {
         VALUES + ["worker/rank/" + name for name in ("comm", "data", "process", "train")],
         ["LibTorch"],
     ),
-    "client/show": (VALUES + ["common/wire", "proto"], ["Protobuf", "nlohmann"]),
+    "client/show": (VALUES + ["common/wire", "common/record", "proto"], ["Protobuf"]),
     "client": (
         ["common/base", "common/job", "common/peer", "common/wire", "proto", "client/show"],
         ["gRPC", "Protobuf", "CLI11", "nlohmann"],
@@ -150,11 +151,15 @@ ROOMS = {
         VALUES + ["proto", "client/show", "client/plot", "client/files"],
         ["Protobuf"],
     ),
-    "client/files": (VALUES + ["common/wire", "proto", "client", "client/show"], ["Protobuf"]),
+    "client/files": (
+        VALUES + ["common/wire", "common/record", "proto", "client", "client/show"],
+        ["Protobuf"],
+    ),
     "client/verbs": (
         VALUES
         + [
             "common/advice",
+            "common/record",
             "proto",
             "client",
             "client/show",

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "client/show/output.h"
+#include "common/record/document.h"
 #include "proto/trainctl.pb.h"
 
-namespace trainctl::client {
+namespace trainctl::record {
 
 // Memory of a rank, in bytes: a kind ("params", …, "allocated", "peak_allocated", "reserved") at a
 // phase of a step. Measured: the most that any rank had there.
@@ -27,4 +27,4 @@ std::vector<MemoryRow> MemoryRows(const v1::JobDetail& detail);
 // / measured; null: not known.
 Json MemoryRecord(const MemoryRow& row);
 
-}  // namespace trainctl::client
+}  // namespace trainctl::record

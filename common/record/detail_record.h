@@ -1,13 +1,13 @@
 // Everything about a job as a record of the contract: what describe prints for scripts.
 #pragma once
 
-#include "client/show/output.h"
+#include "common/record/document.h"
 #include "proto/trainctl.pb.h"
 
-namespace trainctl::client {
+namespace trainctl::record {
 
 // JobRecord's members, then "job", "inspection", "prediction" as the coordinator stored them (null:
 // none), "prediction_errors" (foresight.h), "attempts", "events" and "summaries".
 Json DetailRecord(const v1::JobDetail& detail);
 
-}  // namespace trainctl::client
+}  // namespace trainctl::record

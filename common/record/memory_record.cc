@@ -1,4 +1,4 @@
-#include "client/show/memory_record.h"
+#include "common/record/memory_record.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "common/estimate/memory_estimate.h"
 #include "common/rank/memory_kind.h"
 
-namespace trainctl::client {
+namespace trainctl::record {
 namespace {
 
 std::optional<int64_t> MostMeasured(const v1::JobDetail& detail, job::Metric metric,
@@ -54,4 +54,4 @@ Json MemoryRecord(const MemoryRow& row) {
           {"error", error}};
 }
 
-}  // namespace trainctl::client
+}  // namespace trainctl::record

@@ -1,19 +1,13 @@
-#include "client/show/job_detail.h"
+#include "common/record/detail_record.h"
 
-#include "client/show/auto_micro_batch.h"
-#include "client/show/foresight.h"
-#include "client/show/job_listing.h"
-#include "client/show/job_text.h"
 #include "common/rank/reduction.h"
+#include "common/record/auto_micro_batch.h"
+#include "common/record/foresight.h"
+#include "common/record/job_record.h"
+#include "common/record/summaries.h"
 
-namespace trainctl::client {
+namespace trainctl::record {
 namespace {
-
-// What the coordinator stored as JSON; null where there is none.
-Json Parsed(const std::string& text) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return json.is_discarded() ? Json(nullptr) : json;
-}
 
 Json RankJson(const v1::RankView& rank) {
   return {{"rank", rank.rank()},
@@ -59,7 +53,7 @@ Json DetailRecord(const v1::JobDetail& detail) {
   const base::Result<job::Prediction> prediction =
       job::PredictionFromJson(detail.prediction_json());
   record["prediction_errors"] =
-      prediction.ok() ? ForesightJson(*prediction, detail) : Json::array();
+      prediction.ok() ? ForesightRecords(*prediction, detail) : Json::array();
   record["auto_micro_batch"] = AutoMicroBatchRecord(detail);
   record["attempts"] = Json::array();
   for (const v1::AttemptView& attempt : detail.attempts())
@@ -82,4 +76,4 @@ Json DetailRecord(const v1::JobDetail& detail) {
   return record;
 }
 
-}  // namespace trainctl::client
+}  // namespace trainctl::record

@@ -1,8 +1,6 @@
-#include "client/show/point_record.h"
+#include "common/record/point_record.h"
 
-#include "client/show/job_listing.h"
-
-namespace trainctl::client {
+namespace trainctl::record {
 
 Json PointRecord(const v1::MetricPoint& point) {
   Json record = {{"name", point.name()},
@@ -14,4 +12,4 @@ Json PointRecord(const v1::MetricPoint& point) {
   return record;
 }
 
-}  // namespace trainctl::client
+}  // namespace trainctl::record

@@ -1,0 +1,56 @@
+#include "common/record/comparison_record.h"
+
+#include <cmath>
+#include <string>
+
+namespace trainctl::record {
+namespace {
+
+Json RowRecord(const v1::CompareRow& row) {
+  Json values = Json::array(), deltas = Json::array(), best = Json::array(), notes = Json::array();
+  for (const v1::CompareValue& value : row.values()) {
+    values.push_back(ValueJson(value));
+    deltas.push_back(value.has_delta() ? Json(value.delta()) : Json(nullptr));
+    best.push_back(value.best());
+    notes.push_back(value.note());
+  }
+  return {
+      {"key", row.key()}, {"label", row.label()}, {"unit", row.unit()}, {"section", row.section()},
+      {"values", values}, {"deltas", deltas},     {"best", best},       {"notes", notes}};
+}
+
+std::vector<std::string> Strings(const auto& repeated) {
+  return {repeated.begin(), repeated.end()};
+}
+
+}  // namespace
+
+// Bytes and batch sizes are counts.
+Json ValueJson(const v1::CompareValue& value) {
+  if (value.has_text()) return value.text();
+  if (!value.has_number()) return nullptr;
+  const double number = value.number();
+  const bool is_whole = number == std::trunc(number) && std::abs(number) < 1e15;
+  return is_whole ? Json(static_cast<int64_t>(number)) : Json(number);
+}
+
+Json ComparisonDocument(const v1::CompareResponse& response) {
+  Json jobs = Json::array();
+  for (const v1::ComparedJob& job : response.jobs()) {
+    const Json outcome = job.outcome().empty() ? Json(nullptr) : Json(job.outcome());
+    jobs.push_back(
+        {{"id", job.id()}, {"name", job.name()}, {"state", job.state()}, {"outcome", outcome}});
+  }
+  return {{"jobs", jobs},
+          {"rows", RowRecords(response)},
+          {"same", Strings(response.same())},
+          {"warnings", Strings(response.warnings())}};
+}
+
+std::vector<Json> RowRecords(const v1::CompareResponse& response) {
+  std::vector<Json> records;
+  for (const v1::CompareRow& row : response.rows()) records.push_back(RowRecord(row));
+  return records;
+}
+
+}  // namespace trainctl::record

@@ -1,0 +1,58 @@
+#include "common/record/worker_record.h"
+
+namespace trainctl::record {
+namespace {
+
+Json DrainRecord(const v1::WorkerView& worker) {
+  if (!worker.has_drain()) return nullptr;
+  const v1::Drain& drain = worker.drain();
+  return {{"target", drain.target()},
+          {"user", TextOrNull(drain.user())},
+          {"reason", TextOrNull(drain.reason())},
+          {"since", Seconds(drain.at())}};
+}
+
+}  // namespace
+
+Json WorkerRecord(const v1::WorkerView& worker) {
+  const v1::Device& device = worker.device();
+  Json record = {
+      {"name", worker.name()},
+      {"host", worker.host()},
+      {"state", worker.state()},
+      {"reason", TextOrNull(worker.reason())},
+      {"drain", DrainRecord(worker)},
+      {"job", TextOrNull(worker.job())},
+      {"last_seen", Seconds(worker.last_seen())},
+      {"device",
+       {{"kind", device.kind()},
+        {"index", device.index()},
+        {"uuid", device.uuid()},
+        {"name", device.name()},
+        {"memory_bytes", device.memory_bytes()},
+        {"compute_capability", device.compute_capability()},
+        {"driver", device.driver()},
+        {"threads", device.threads()}}},
+      {"gpu", nullptr},
+      {"host_cpu_percent", nullptr},
+      {"host_memory_used_bytes", nullptr},
+      {"host_memory_total_bytes", nullptr},
+  };
+  if (worker.has_device_sample() && device.kind() == "cuda") {
+    const v1::DeviceSample& sample = worker.device_sample();
+    record["gpu"] = {{"utilization_percent",
+                      Known(sample.has_utilization_percent(), sample.utilization_percent())},
+                     {"memory_used_bytes", sample.memory_used_bytes()},
+                     {"power_watts", Known(sample.has_power_watts(), sample.power_watts())},
+                     {"temperature_celsius",
+                      Known(sample.has_temperature_celsius(), sample.temperature_celsius())}};
+  }
+  if (worker.has_host_sample()) {
+    record["host_cpu_percent"] = worker.host_sample().cpu_percent();
+    record["host_memory_used_bytes"] = worker.host_sample().memory_used_bytes();
+    record["host_memory_total_bytes"] = worker.host_sample().memory_total_bytes();
+  }
+  return record;
+}
+
+}  // namespace trainctl::record
