@@ -27,6 +27,7 @@ std::unique_ptr<Verb> MakeResume();
 std::unique_ptr<Verb> MakeStatus();
 std::unique_ptr<Verb> MakeSubmit();
 std::unique_ptr<Verb> MakeSweep();
+std::unique_ptr<Verb> MakeUi();
 std::unique_ptr<Verb> MakeUndrain();
 std::unique_ptr<Verb> MakeWait();
 std::unique_ptr<Verb> MakeWorkers();
@@ -80,6 +81,10 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl status j12 my-lab -o json\n"
      "  trainctl status --unfinished -o name\n",
      MakeStatus},
+    {"ui", "the address of the dashboard: the site, jobs and comparisons in a browser",
+     "  trainctl ui\n"
+     "  xdg-open \"$(trainctl ui)\"\n",
+     MakeUi},
     {"describe", "everything about a job: settings, attempts, outcome, memory, events",
      "  trainctl describe j12\n"
      "  trainctl describe tiny-bf16 -o json\n",

@@ -5,11 +5,13 @@
 
 #include "common/base/file.h"
 #include "common/base/version.h"
+#include "server/auth/listen_address.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/log_files.h"
 #include "server/coordinator/read_thread.h"
-#include "server/rpc/listen_address.h"
+#include "server/daemon/dashboard.h"
+#include "server/daemon/metered_store.h"
 #include "server/rpc/server.h"
 #include "server/store/sqlite_store.h"
 
@@ -30,6 +32,10 @@ base::Status CheckNothingLost(const std::string& directory) {
                          logs + " away"};
 }
 
+base::Status WriteAddress(const std::string& file, const std::string& address) {
+  return file.empty() ? base::Ok{} : base::WriteFileAtomically(file, address + "\n");
+}
+
 }  // namespace
 
 // In order of construction: what is used stands before its users.
@@ -38,7 +44,8 @@ struct Daemon::Parts {
         std::unique_ptr<store::Store> store_, std::unique_ptr<store::Reader> loop_reader,
         std::unique_ptr<store::Reader> reader)
       : log(log_),
-        store(std::move(store_)),
+        meters(clock),
+        store(std::make_unique<MeteredStore>(std::move(store_), meters)),
         own_reader(std::move(loop_reader)),
         logs(options.directory + "/logs"),
         coordinator({loop, clock, *store, *own_reader, logs, log}),
@@ -49,26 +56,45 @@ struct Daemon::Parts {
     log.Info("stopping");
     loop.Call([this] { coordinator.Finish(); });
     if (server) server->Stop();
+    if (dashboard) dashboard->Stop();
     reads.Stop();
     loop.Stop();
   }
 
+  // Starts the dashboard. As Daemon::Start.
+  base::Status Serve(const Options& options, const std::string& version);
+
   EventLog& log;
+  meters::Meters meters;
   std::unique_ptr<store::Store> store;
   std::unique_ptr<store::Reader> own_reader;
   LogFiles logs;
   EventLoop loop;
   Coordinator coordinator;
   ReadThread reads;
+  std::unique_ptr<Dashboard> dashboard;  // null: none is served
   std::unique_ptr<rpc::Server> server;
   std::string address;
 };
+
+base::Status Daemon::Parts::Serve(const Options& options, const std::string& version) {
+  const auto address = auth::ParseListenAddress(options.dashboard, "--dashboard");
+  if (!address) return address.error();
+  auto reader = store::OpenSqliteReader(options.directory);
+  if (!reader) return reader.error();
+  auto started = Dashboard::Start(*address, std::move(*reader),
+                                  {loop, coordinator, log, meters, version, options.policy});
+  if (!started) return started.error();
+  dashboard = std::move(*started);
+  log.Info("dashboard", {{"address", dashboard->address()}});
+  return WriteAddress(options.dashboard_file, dashboard->address());
+}
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
                                                     const base::Clock& clock, EventLog& log) {
-  const auto address = rpc::ParseListenAddress(options.listen);
+  const auto address = auth::ParseListenAddress(options.listen);
   if (!address) return address.error();
   const base::Status nothing_lost = CheckNothingLost(options.directory);
   if (!nothing_lost) return nothing_lost.error();
@@ -86,17 +112,19 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
   parts->loop.Start();
   const std::string version =
       std::string(base::Version()) + " (" + std::string(base::Commit()) + ")";
+  if (!options.dashboard.empty()) {
+    const base::Status serves = parts->Serve(options, version);
+    if (!serves) return serves.error();
+  }
   auto server = rpc::Server::Start(
-      *address, {parts->loop, parts->reads, parts->coordinator, log, version, options.policy});
+      *address, {parts->loop, parts->reads, parts->coordinator, log, version, parts->meters,
+                 options.policy, parts->dashboard ? parts->dashboard->address() : ""});
   if (!server) return server.error();
   parts->server = std::move(*server);
-  parts->address = rpc::ToString(parts->server->address());
+  parts->address = auth::ToString(parts->server->address());
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(parts)));
-  if (!options.address_file.empty()) {
-    const base::Status written =
-        base::WriteFileAtomically(options.address_file, daemon->address() + "\n");
-    if (!written) return written.error();
-  }
+  const base::Status written = WriteAddress(options.address_file, daemon->address());
+  if (!written) return written.error();
   log.Info(
       "listening",
       {{"address", daemon->address()}, {"directory", options.directory}, {"version", version}});
@@ -106,5 +134,9 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
 Daemon::~Daemon() = default;
 
 const std::string& Daemon::address() const { return parts_->address; }
+
+std::string Daemon::dashboard() const {
+  return parts_->dashboard ? parts_->dashboard->address() : "";
+}
 
 }  // namespace trainctl::coordinator

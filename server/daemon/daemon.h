@@ -23,6 +23,8 @@ class Daemon {
 
   // "127.0.0.1:PORT".
   const std::string& address() const;
+  // Likewise; empty: none is served.
+  std::string dashboard() const;
 
  private:
   struct Parts;

@@ -1,6 +1,7 @@
 #include "server/daemon/options.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ constexpr const char* kDescription =
     "                                                                 on a port that the kernel "
     "chooses, told in that file\n"
     "  ssh -L 7070:127.0.0.1:7070 HOST                                reach it from a laptop\n"
+    "  traincoordinator --dir ./site --dashboard 127.0.0.1:7080       with pages for a browser\n"
     "\n"
     "The coordinator of a site: accepts jobs, places them on the workers' devices, keeps their "
     "states, metrics and\n"
@@ -45,6 +47,17 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
       ->capture_default_str();
   app.add_option("--address-file", options.address_file, "Write HOST:PORT there once it listens")
       ->type_name("FILE");
+  auto* dashboard =
+      app.add_option(
+             "--dashboard", options.dashboard,
+             "Serve the dashboard and /metrics for Prometheus on this loopback address; port 0: "
+             "the kernel chooses")
+          ->type_name("HOST:PORT");
+  app.add_option("--dashboard-file", options.dashboard_file,
+                 "Write the dashboard's HOST:PORT there once it listens; default: dashboard.addr "
+                 "beside --address-file")
+      ->type_name("FILE")
+      ->needs(dashboard);
   std::vector<std::string> roles, workers;
   app.add_option(
          "--role", roles,
@@ -66,6 +79,9 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
     *exit_code = app.exit(error) == 0 ? 0 : 2;
     return std::nullopt;
   }
+  if (options.dashboard_file.empty() && !options.dashboard.empty() && !options.address_file.empty())
+    options.dashboard_file =
+        std::filesystem::path(options.address_file).replace_filename("dashboard.addr");
   options.policy.workers = {workers.begin(), workers.end()};
   for (const std::string& role : roles) {
     const base::Status added = auth::AddRole(role, &options.policy);

@@ -12,6 +12,8 @@ struct Options {
   std::string listen = "127.0.0.1:7070";
   std::string directory;     // of the database and the logs
   std::string address_file;  // empty: none
+  std::string dashboard;     // HOST:PORT; empty: none is served
+  std::string dashboard_file;
   auth::UnixPolicy policy;
 };
 

@@ -7,6 +7,7 @@
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/read_thread.h"
+#include "server/meters/meters.h"
 #include "server/rpc/gate.h"
 #include "server/rpc/stream_set.h"
 
@@ -18,6 +19,7 @@ struct Backend {
   coordinator::Coordinator& coordinator;  // the loop's thread
   coordinator::EventLog& log;             // any thread
   Gate& gate;                             // any thread
+  meters::Meters& meters;                 // any thread
   std::atomic<int> open_calls = 0;        // any thread; bounded by UnaryCall
   StreamSet client_streams{1024};         // the loop's thread
   StreamSet worker_streams{4096};         // the loop's thread

@@ -11,13 +11,12 @@
 #include "server/coordinator/questions.h"
 #include "server/rpc/decode_question.h"
 #include "server/rpc/decode_submit.h"
-#include "server/rpc/encode_comparison.h"
-#include "server/rpc/encode_job.h"
-#include "server/rpc/encode_worker.h"
 #include "server/rpc/log_stream.h"
 #include "server/rpc/metrics_stream.h"
 #include "server/rpc/unary_call.h"
 #include "server/rpc/watch_stream.h"
+#include "server/views/encode_comparison.h"
+#include "server/views/encode_site.h"
 
 namespace trainctl::rpc {
 namespace {
@@ -74,23 +73,7 @@ void EncodeSubmitted(const coordinator::Submitted& submitted, v1::SubmitResponse
   for (const std::string& warning : submitted.warnings) response->add_warnings(warning);
 }
 
-template <class Response>
-void EncodeWorkers(const coordinator::Coordinator& coordinator, Response* response) {
-  const auto& sessions = coordinator.workers().all();
-  for (const auto& [name, worker] : coordinator.state().workers) {
-    const auto session = sessions.find(name);
-    *response->add_workers() =
-        EncodeWorker(coordinator.state(), worker,
-                     session == sessions.end() ? nullptr : &session->second, coordinator.Now());
-  }
-}
-
 }  // namespace
-
-coordinator::JobSnapshot CoordinatorService::Snapshot(store::StoredJob job) const {
-  const coordinator::Coordinator& coordinator = backend_.coordinator;
-  return coordinator::Snapshot(coordinator.state(), coordinator.Now(), std::move(job));
-}
 
 auto CoordinatorService::Submit(Context* context, const v1::SubmitRequest* request,
                                 v1::SubmitResponse* response) -> Unary* {
@@ -115,9 +98,7 @@ auto CoordinatorService::List(Context* context, const v1::ListRequest* request,
         return reader.Jobs(question.filter);
       },
       [this, response](StoredJobs jobs) {
-        for (store::StoredJob& job : jobs)
-          *response->add_jobs() = EncodeJob(Snapshot(std::move(job)));
-        EncodeWorkers(backend_.coordinator, response);
+        *response = views::EncodeList(backend_.coordinator, std::move(jobs));
       });
 }
 
@@ -129,14 +110,7 @@ auto CoordinatorService::Get(Context* context, const v1::GetRequest* request,
         return coordinator::ReadDetails(reader, asked->job());
       },
       [this, response](coordinator::Details details) {
-        if (details.group) response->set_group(base::ToString(details.group));
-        response->set_group_name(details.group_name);
-        for (coordinator::JobDetail& detail : details.jobs) {
-          coordinator::BringUpToDate(backend_.coordinator.state(), detail.job.row.id,
-                                     &detail.attempts);
-          const auto snapshot = Snapshot(std::move(detail.job));
-          *response->add_jobs() = EncodeDetail(snapshot, detail);
-        }
+        *response = views::EncodeDetails(backend_.coordinator, std::move(details));
       });
 }
 
@@ -170,7 +144,7 @@ auto CoordinatorService::Compare(Context* context, const v1::CompareRequest* req
       [base = request->base()](const Permit&, store::Reader& reader, const auto& names) {
         return coordinator::CompareJobs(reader, names, base);
       },
-      [response](const auto& comparison) { *response = EncodeComparison(comparison); });
+      [response](const auto& comparison) { *response = views::EncodeComparison(comparison); });
 }
 
 auto CoordinatorService::Inspect(Context* context, const v1::InspectRequest* request,
@@ -265,8 +239,9 @@ auto CoordinatorService::Workers(Context* context, const v1::WorkersRequest* req
       {backend_, *context, "Workers"}, AsItIs(request),
       [](const Permit&, auto, auto answer) { answer(base::Ok{}); },
       [this, response](base::Ok) {
-        EncodeWorkers(backend_.coordinator, response);
+        *response = views::EncodeWorkers(backend_.coordinator);
         response->set_version(version_);
+        response->set_dashboard(dashboard_);
         response->set_site(backend_.coordinator.state().site);
       });
 }

@@ -6,16 +6,15 @@
 #include <utility>
 
 #include "proto/trainctl.grpc.pb.h"
-#include "server/coordinator/overlay.h"
 #include "server/rpc/backend.h"
 
 namespace trainctl::rpc {
 
 class CoordinatorService : public v1::Coordinator::CallbackService {
  public:
-  // version: of the coordinator, as Workers tells it.
-  CoordinatorService(Backend& backend, std::string version)
-      : backend_(backend), version_(std::move(version)) {}
+  // version: of the coordinator; dashboard: its address. Workers tells both.
+  CoordinatorService(Backend& backend, std::string version, std::string dashboard)
+      : backend_(backend), version_(std::move(version)), dashboard_(std::move(dashboard)) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
@@ -54,10 +53,9 @@ class CoordinatorService : public v1::Coordinator::CallbackService {
       Context* context, const v1::MetricsRequest* request) override;
 
  private:
-  coordinator::JobSnapshot Snapshot(store::StoredJob job) const;
-
   Backend& backend_;
   const std::string version_;
+  const std::string dashboard_;
 };
 
 }  // namespace trainctl::rpc

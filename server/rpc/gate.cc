@@ -30,7 +30,7 @@ std::string AddressOf(const grpc::CallbackServerContext& context) {
 
 }  // namespace
 
-Gate::Gate(const ListenAddress& own, auth::UnixPolicy policy)
+Gate::Gate(const auth::ListenAddress& own, auth::UnixPolicy policy)
     : own_(own), policy_(std::move(policy)) {}
 
 base::Result<Permit> Gate::Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
@@ -56,7 +56,7 @@ base::Result<auth::UnixUser> Gate::Prove(const grpc::CallbackServerContext& cont
       return auth::UnixUser{static_cast<uid_t>(std::stoul(id)), Property(*connection, kUserName)};
   }
   const auto client = peer::ParseEndpoint(context.peer());
-  const auto server = peer::ParseEndpoint(ToString(own_));
+  const auto server = peer::ParseEndpoint(auth::ToString(own_));
   if (!client || !server) {
     return base::Error{base::Code::kDenied,
                        "who calls is not known: '" + context.peer() + "' is no TCP connection"};

@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "common/base/result.h"
+#include "server/auth/listen_address.h"
 #include "server/auth/permissions.h"
 #include "server/auth/unix_policy.h"
-#include "server/rpc/listen_address.h"
 
 namespace trainctl::rpc {
 
@@ -32,7 +32,7 @@ struct Permit {
 class Gate {
  public:
   // own: where the server listens, with its port once it serves; outlives this.
-  Gate(const ListenAddress& own, auth::UnixPolicy policy);
+  Gate(const auth::ListenAddress& own, auth::UnixPolicy policy);
 
   // kDenied: the caller's user can't be proven, or may not make this call. kIo. `who` is then the
   // caller as far as known, if the caller of this asks.
@@ -42,7 +42,7 @@ class Gate {
  private:
   base::Result<auth::UnixUser> Prove(const grpc::CallbackServerContext& context);
 
-  const ListenAddress& own_;
+  const auth::ListenAddress& own_;
   const auth::UnixPolicy policy_;
   std::mutex mutex_;  // of what is kept with connections, which gRPC does not synchronize
 };

@@ -40,10 +40,10 @@ void SetChannelArguments(grpc::ServerBuilder* builder) {
 }  // namespace
 
 struct Server::Services {
-  Services(const Parts& parts, const ListenAddress& address)
+  Services(const Parts& parts, const auth::ListenAddress& address)
       : gate(address, parts.policy),
-        backend{parts.loop, parts.reads, parts.coordinator, parts.log, gate},
-        coordinator(backend, parts.version),
+        backend{parts.loop, parts.reads, parts.coordinator, parts.log, gate, parts.meters},
+        coordinator(backend, parts.version, parts.dashboard),
         gateway(backend) {}
 
   Gate gate;
@@ -55,7 +55,7 @@ struct Server::Services {
 
 Server::Server() = default;
 
-base::Result<std::unique_ptr<Server>> Server::Start(const ListenAddress& address,
+base::Result<std::unique_ptr<Server>> Server::Start(const auth::ListenAddress& address,
                                                     const Parts& parts) {
   std::unique_ptr<Server> server(new Server());
   server->address_ = address;
@@ -65,7 +65,7 @@ base::Result<std::unique_ptr<Server>> Server::Start(const ListenAddress& address
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetChannelArguments(&builder);
-  builder.AddListeningPort(ToString(address), grpc::InsecureServerCredentials(),
+  builder.AddListeningPort(auth::ToString(address), grpc::InsecureServerCredentials(),
                            &server->address_.port);
   builder.RegisterService(&server->services_->coordinator);
   builder.RegisterService(&server->services_->gateway);
@@ -73,7 +73,7 @@ base::Result<std::unique_ptr<Server>> Server::Start(const ListenAddress& address
   if (server->services_->server == nullptr || server->address_.port == 0) {
     return base::Error{
         base::Code::kConflict,
-        ToString(address) +
+        auth::ToString(address) +
             ": can't listen there; another process has the port: choose another one, or port 0"};
   }
   server->services_->server->GetHealthCheckService()->SetServingStatus(true);

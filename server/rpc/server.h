@@ -6,11 +6,12 @@
 #include <string>
 
 #include "common/base/result.h"
+#include "server/auth/listen_address.h"
 #include "server/auth/unix_policy.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/read_thread.h"
-#include "server/rpc/listen_address.h"
+#include "server/meters/meters.h"
 
 namespace trainctl::rpc {
 
@@ -25,17 +26,19 @@ class Server {
     coordinator::Coordinator& coordinator;
     coordinator::EventLog& log;
     std::string version;
+    meters::Meters& meters;
     auth::UnixPolicy policy = {};
+    std::string dashboard = {};  // its address; empty: none is served
   };
 
   // Listens when it returns, the loop may start later. kConflict: the port is taken by another
   // process.
-  static base::Result<std::unique_ptr<Server>> Start(const ListenAddress& address,
+  static base::Result<std::unique_ptr<Server>> Start(const auth::ListenAddress& address,
                                                      const Parts& parts);
   ~Server();  // stops
 
   // With the port that the kernel chose.
-  const ListenAddress& address() const { return address_; }
+  const auth::ListenAddress& address() const { return address_; }
 
   // Ends the open streams with UNAVAILABLE, lets calls finish for a moment, and waits until the
   // last has. The loop must be running; not on its thread. Idempotent.
@@ -45,7 +48,7 @@ class Server {
   struct Services;
   Server();
 
-  ListenAddress address_;
+  auth::ListenAddress address_;
   coordinator::EventLoop* loop_ = nullptr;
   std::unique_ptr<Services> services_;
 };

@@ -5,6 +5,7 @@ namespace trainctl::rpc {
 UnaryCall::UnaryCall(const Entry& entry)
     : backend_(entry.backend),
       is_admitted_(++entry.backend.open_calls <= kMostOpen),
+      began_(entry.backend.meters.Now()),
       entry_{{}, entry.rpc, entry.subject} {}
 
 std::optional<Permit> UnaryCall::Admit(const Entry& entry) {
@@ -20,6 +21,7 @@ std::optional<Permit> UnaryCall::Admit(const Entry& entry) {
 }
 
 void UnaryCall::End(const base::Status& status) {
+  backend_.meters.CallEnded(entry_.rpc, status, began_);
   if (!status) TellRefusal(backend_, entry_, status.error());
   Finish(ToGrpc(status));
 }

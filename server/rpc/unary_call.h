@@ -44,6 +44,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
  private:
   Backend& backend_;
   const bool is_admitted_;
+  const base::SteadyMicros began_;
   Refusal entry_;  // should it be one
 };
 

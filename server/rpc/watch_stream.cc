@@ -3,7 +3,7 @@
 #include "server/coordinator/overlay.h"
 #include "server/coordinator/questions.h"
 #include "server/rpc/decode_question.h"
-#include "server/rpc/encode_job.h"
+#include "server/views/encode_job.h"
 
 namespace trainctl::rpc {
 
@@ -63,7 +63,7 @@ void WatchStream::ReadChanged() {
               coordinator::Snapshot(coordinator.state(), coordinator.Now(), std::move(job));
           if (snapshot.job.status.state == job::JobState::kFinished)
             unfinished_.erase(snapshot.job.row.id);
-          views_.push_back(EncodeJob(snapshot));
+          views_.push_back(views::EncodeJob(snapshot));
         }
       }));
 }

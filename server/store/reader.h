@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,6 +64,13 @@ struct StoredSubmission {
 struct MetricFilter {
   std::vector<std::string> names;  // none: all
   std::optional<int64_t> rank;
+  int64_t first_step = std::numeric_limits<int64_t>::min();
+  int64_t last_step = std::numeric_limits<int64_t>::max();
+};
+
+struct JobCounts {
+  std::map<job::JobState, int64_t> states;
+  std::map<job::Outcome, int64_t> outcomes;  // of those that are FINISHED
 };
 
 class Reader {
@@ -87,6 +95,9 @@ class Reader {
 
   // Newest first.
   virtual base::Result<std::vector<StoredJob>> Jobs(const JobFilter& filter) = 0;
+
+  // Of all jobs; a state or outcome of a later version is left out.
+  virtual base::Result<JobCounts> CountJobs() = 0;
 
   // By attempt.
   virtual base::Result<std::vector<StoredAttempt>> Attempts(base::JobId job) = 0;

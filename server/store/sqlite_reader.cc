@@ -79,6 +79,20 @@ class SqliteReader : public Reader {
     return Answer(std::move(jobs));
   }
 
+  base::Result<JobCounts> CountJobs() override {
+    Statement& statement = Query(
+        "SELECT state, COALESCE(outcome, ''), COUNT(*) FROM job_status GROUP BY state, outcome");
+    JobCounts counts;
+    while (statement.Next()) {
+      std::string state, outcome;
+      int64_t count = 0;
+      statement.Get(state, outcome, count);
+      if (const auto known = job::ParseJobState(state)) counts.states[*known] += count;
+      if (const auto known = job::ParseOutcome(outcome)) counts.outcomes[*known] += count;
+    }
+    return Answer(std::move(counts));
+  }
+
   base::Result<std::vector<StoredAttempt>> Attempts(base::JobId job) override {
     Statement statement(*database_, "SELECT " + std::string(kAttemptColumns) +
                                         " FROM attempts WHERE job = ? ORDER BY attempt");
@@ -152,11 +166,12 @@ class SqliteReader : public Reader {
 
   base::Status Points(base::JobId job, const MetricFilter& filter,
                       const TakePoints& take) override {
-    Statement& statement =
-        Query("SELECT step, value, time FROM points WHERE series = ? ORDER BY step");
+    Statement& statement = Query(
+        "SELECT step, value, time FROM points WHERE series = ? AND step BETWEEN ? AND ? ORDER BY "
+        "step");
     std::vector<job::MetricPoint> piece;
     for (const Series& series : SeriesOf(job, filter)) {
-      statement.Put(series.id);
+      statement.Put(series.id, filter.first_step, filter.last_step);
       while (statement.Next()) {
         job::MetricPoint& point = piece.emplace_back(series.name_of_points);
         statement.Get(point.step, point.value, point.time);

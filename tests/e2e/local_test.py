@@ -83,7 +83,15 @@ class Local(ClusterTest):
     def test_what_is_written_lies_under_the_folder_for_its_owner_only(self):
         self.assertEqual(
             {path.name for path in self.dir.iterdir()},
-            {"coordinator", "coordinator.addr", "log", "lock", "worker-0", "worker-1"},
+            {
+                "coordinator",
+                "coordinator.addr",
+                "dashboard.addr",
+                "log",
+                "lock",
+                "worker-0",
+                "worker-1",
+            },
         )
         self.assertEqual([path for path in self.dir.iterdir() if path.stat().st_mode & 0o077], [])
 

@@ -11,8 +11,8 @@
 
 #include "common/job/job_json.h"
 #include "proto/trainctl.pb.h"
-#include "server/rpc/encode_worker.h"
 #include "server/store/sqlite_store.h"
+#include "server/views/encode_worker.h"
 #include "tests/rpc/temporary_folder.h"
 #include "tests/rpc/test_site.h"
 
@@ -311,8 +311,8 @@ TEST_F(CoordinatorTest, AConnectedWorkerWasSeenWhenItWasLastHeard) {
     const base::WallMicros heard = clock_.Wall();
     clock_.Advance(2'000'000);
     const auto& session = coordinator_.workers().all().at("a/0");
-    EXPECT_EQ(rpc::EncodeWorker(coordinator_.state(), coordinator_.state().workers.at("a/0"),
-                                &session, coordinator_.Now())
+    EXPECT_EQ(views::EncodeWorker(coordinator_.state(), coordinator_.state().workers.at("a/0"),
+                                  &session, coordinator_.Now())
                   .last_seen(),
               heard);
   });

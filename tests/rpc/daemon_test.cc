@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "server/rpc/listen_address.h"
+#include "server/auth/listen_address.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
 
@@ -15,15 +15,16 @@ namespace {
 
 TEST(ListenAddress, OnlyLoopbackIsAccepted) {
   for (const char* text : {"127.0.0.1:0", "127.9.9.9:80", "localhost:7070", "[::1]:7070"}) {
-    EXPECT_TRUE(rpc::ParseListenAddress(text).ok()) << text;
+    EXPECT_TRUE(auth::ParseListenAddress(text).ok()) << text;
   }
   for (const char* text :
        {"0.0.0.0:7070", "[::]:7070", "192.168.0.1:7070", "example.org:80", "127.0.0.1",
         "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:70x", ":7070", ""}) {
-    EXPECT_FALSE(rpc::ParseListenAddress(text).ok()) << text;
+    EXPECT_FALSE(auth::ParseListenAddress(text).ok()) << text;
   }
-  EXPECT_NE(rpc::ParseListenAddress("0.0.0.0:7070").error().message.find("TLS"), std::string::npos);
-  EXPECT_EQ(rpc::ToString(*rpc::ParseListenAddress("[::1]:7070")), "[::1]:7070");
+  EXPECT_NE(auth::ParseListenAddress("0.0.0.0:7070").error().message.find("TLS"),
+            std::string::npos);
+  EXPECT_EQ(auth::ToString(*auth::ParseListenAddress("[::1]:7070")), "[::1]:7070");
 }
 
 TEST(Daemon, ASecondOneOnTheSameFolderIsRefused) {

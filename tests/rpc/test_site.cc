@@ -30,6 +30,8 @@ void TestSite::Start() {
   options.listen = "127.0.0.1:0";
   options.directory = folder_.path();
   options.address_file = folder_.path() + "/coordinator.addr";
+  options.dashboard = "127.0.0.1:0";
+  options.dashboard_file = folder_.path() + "/dashboard.addr";
   options.policy = policy_;
   auto daemon = coordinator::Daemon::Start(options, clock_, log_);
   CHECK(daemon.ok()) << daemon.error().message;

@@ -48,6 +48,7 @@ class TestSite {
   v1::Coordinator::Stub& stub() { return *stub_; }
   const std::string& directory() const { return folder_.path(); }
   const std::string& address() const { return daemon_->address(); }
+  std::string dashboard() const { return daemon_->dashboard(); }
 
   // ---- calls with a deadline; those that return a value fail the test where the call fails ----
 

@@ -49,6 +49,12 @@ TEST_F(TrainctlTest, WorkersRemoveTakesOnlyOneThatIsGone) {
   EXPECT_EQ(Run({"workers", "remove", "a/0"}).code, client::kExitNotFound);
 }
 
+TEST_F(TrainctlTest, UiPrintsWhereThePagesAre) {
+  const Ended ended = Run({"ui"});
+  EXPECT_EQ(ended.code, client::kExitOk) << ended.err;
+  EXPECT_EQ(ended.out, "http://" + site_.dashboard() + "/\n");
+}
+
 TEST_F(TrainctlTest, WorkersRemoveNeedsAName) {
   const Ended ended = Run({"workers", "remove"});
   EXPECT_EQ(ended.code, client::kExitUsage);

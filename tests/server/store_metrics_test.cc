@@ -84,6 +84,17 @@ TEST_F(StoreMetricsTest, FiltersByNameAndRank) {
   EXPECT_TRUE(Points({.names = {"c"}}).empty());
 }
 
+TEST_F(StoreMetricsTest, FiltersByStep) {
+  PutLosses(1, 0, {5, 4, 3, 2, 1});
+  MetricFilter filter;
+  filter.first_step = 1;
+  filter.last_step = 3;
+  const auto points = Points(filter);
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points.front().value, 4);
+  EXPECT_EQ(points.back().value, 2);
+}
+
 TEST_F(StoreMetricsTest, SummariesAreKeptOverBatchesAndRestarts) {
   PutLosses(1, 0, {4, 2});
   Reopen();

@@ -206,6 +206,10 @@ TEST_F(SqliteStoreTest, JobsAreListedByUserTagAndOutcome) {
   EXPECT_EQ(ids({.states = {job::JobState::kQueued}, .outcomes = {SampleEnd().outcome}}),
             (Ids{3, 2, 1}));
   EXPECT_EQ(ids({.users = {"ann"}, .tags = {{"lab", "2"}}}), Ids{});
+  const JobCounts counts = reader_->CountJobs().value();
+  EXPECT_EQ(counts.states, (std::map<job::JobState, int64_t>{{job::JobState::kQueued, 2},
+                                                             {job::JobState::kFinished, 1}}));
+  EXPECT_EQ(counts.outcomes, (std::map<job::Outcome, int64_t>{{SampleEnd().outcome, 1}}));
 }
 
 TEST_F(SqliteStoreTest, AReaderSeesACommitAtOnce) {

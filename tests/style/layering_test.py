@@ -80,9 +80,14 @@ ROOMS = {
     "server/compare": (VALUES, []),
     "server/store": (VALUES + ["server/core"], ["SQLite"]),
     "server/auth": (["common/base"], []),
+    "server/meters": (["common/base", "server/auth"], []),
     "server/coordinator": (
         VALUES + ["server/core", "server/compare", "server/store", "server/auth"],
         ["Asio", "spdlog"],
+    ),
+    "server/views": (
+        VALUES + ["common/wire", "proto", "server/core", "server/compare", "server/coordinator"],
+        ["Protobuf"],
     ),
     "server/rpc": (
         VALUES
@@ -92,9 +97,26 @@ ROOMS = {
             "proto",
             "server/core",
             "server/auth",
+            "server/meters",
             "server/coordinator",
+            "server/views",
         ],
         ["gRPC", "Protobuf"],
+    ),
+    "server/web": (
+        VALUES
+        + [
+            "common/peer",
+            "common/record",
+            "proto",
+            "server/core",
+            "server/store",
+            "server/auth",
+            "server/meters",
+            "server/coordinator",
+            "server/views",
+        ],
+        ["Protobuf", "Asio"],
     ),
     "server/daemon": (
         [
@@ -102,8 +124,10 @@ ROOMS = {
             "common/peer",
             "server/store",
             "server/auth",
+            "server/meters",
             "server/coordinator",
             "server/rpc",
+            "server/web",
         ],
         ["Asio", "CLI11"],
     ),

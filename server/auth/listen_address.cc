@@ -1,14 +1,14 @@
-#include "server/rpc/listen_address.h"
+#include "server/auth/listen_address.h"
 
 #include <arpa/inet.h>
 
 #include <charconv>
 
-namespace trainctl::rpc {
+namespace trainctl::auth {
 namespace {
 
-base::Error Invalid(std::string_view text, const std::string& problem) {
-  return {base::Code::kInvalid, "--listen '" + std::string(text.substr(0, 256)) + "': " + problem};
+base::Error Invalid(const std::string& text, const std::string& problem) {
+  return {base::Code::kInvalid, text + ": " + problem};
 }
 
 bool IsLoopback(const std::string& host) {
@@ -20,10 +20,11 @@ bool IsLoopback(const std::string& host) {
 
 }  // namespace
 
-base::Result<ListenAddress> ParseListenAddress(std::string_view text) {
+base::Result<ListenAddress> ParseListenAddress(std::string_view text, std::string_view option) {
+  const std::string shown = std::string(option) + " '" + std::string(text.substr(0, 256)) + "'";
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos)
-    return Invalid(text, "expected HOST:PORT, such as 127.0.0.1:7070");
+    return Invalid(shown, "expected HOST:PORT, such as 127.0.0.1:7070");
   std::string host(text.substr(0, colon));
   const std::string_view digits = text.substr(colon + 1);
   ListenAddress address;
@@ -31,14 +32,14 @@ base::Result<ListenAddress> ParseListenAddress(std::string_view text) {
       std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
   if (error != std::errc() || end != digits.data() + digits.size() || address.port < 0 ||
       address.port > 65535) {
-    return Invalid(text, "expected a port from 0 to 65535 behind the last colon");
+    return Invalid(shown, "expected a port from 0 to 65535 behind the last colon");
   }
   if (host.size() > 2 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
   if (host == "localhost") host = "127.0.0.1";
   if (!IsLoopback(host)) {
     return Invalid(
-        text,
+        shown,
         "refused: without TLS the coordinator listens on loopback only (127.0.0.1 or [::1]), and "
         "TLS is not built yet; "
         "reach it from another machine through an SSH tunnel: ssh -L 7070:127.0.0.1:7070 HOST");
@@ -52,4 +53,4 @@ std::string ToString(const ListenAddress& address) {
   return (is_v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
 }
 
-}  // namespace trainctl::rpc
+}  // namespace trainctl::auth

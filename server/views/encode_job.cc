@@ -1,4 +1,4 @@
-#include "server/rpc/encode_job.h"
+#include "server/views/encode_job.h"
 
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
@@ -7,7 +7,7 @@
 #include "common/wire/metric_point.h"
 #include "proto/trainctl.pb.h"
 
-namespace trainctl::rpc {
+namespace trainctl::views {
 namespace {
 
 void EncodeProgress(const core::JobProgress& progress, v1::JobView* view) {
@@ -129,4 +129,4 @@ v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot,
   return message;
 }
 
-}  // namespace trainctl::rpc
+}  // namespace trainctl::views

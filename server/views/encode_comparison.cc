@@ -1,8 +1,8 @@
-#include "server/rpc/encode_comparison.h"
+#include "server/views/encode_comparison.h"
 
 #include "proto/trainctl.pb.h"
 
-namespace trainctl::rpc {
+namespace trainctl::views {
 namespace {
 
 void EncodeValue(const compare::Value& value, v1::CompareValue* message) {
@@ -38,4 +38,4 @@ v1::CompareResponse EncodeComparison(const coordinator::Comparison& comparison) 
   return response;
 }
 
-}  // namespace trainctl::rpc
+}  // namespace trainctl::views

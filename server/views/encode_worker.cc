@@ -1,10 +1,10 @@
-#include "server/rpc/encode_worker.h"
+#include "server/views/encode_worker.h"
 
 #include "common/wire/device.h"
 #include "common/wire/samples.h"
 #include "proto/trainctl.pb.h"
 
-namespace trainctl::rpc {
+namespace trainctl::views {
 
 v1::WorkerView EncodeWorker(const core::State& state, const core::Worker& worker,
                             const coordinator::WorkerSessions::Session* session,
@@ -31,4 +31,4 @@ v1::WorkerView EncodeWorker(const core::State& state, const core::Worker& worker
   return view;
 }
 
-}  // namespace trainctl::rpc
+}  // namespace trainctl::views

@@ -8,11 +8,11 @@ namespace trainctl::v1 {
 class WorkerView;
 }
 
-namespace trainctl::rpc {
+namespace trainctl::views {
 
 // session: nullptr where the worker is not connected; then there are no samples.
 v1::WorkerView EncodeWorker(const core::State& state, const core::Worker& worker,
                             const coordinator::WorkerSessions::Session* session,
                             const core::Now& now);
 
-}  // namespace trainctl::rpc
+}  // namespace trainctl::views

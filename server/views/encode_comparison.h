@@ -7,8 +7,8 @@ namespace trainctl::v1 {
 class CompareResponse;
 }
 
-namespace trainctl::rpc {
+namespace trainctl::views {
 
 v1::CompareResponse EncodeComparison(const coordinator::Comparison& comparison);
 
-}  // namespace trainctl::rpc
+}  // namespace trainctl::views

@@ -7,7 +7,7 @@
 
 #include "common/base/result.h"
 
-namespace trainctl::rpc {
+namespace trainctl::auth {
 
 struct ListenAddress {
   std::string host;  // numeric, without brackets
@@ -16,9 +16,11 @@ struct ListenAddress {
 
 // kInvalid: not HOST:PORT, or an address that others could reach. Without TLS only loopback is
 // safe, since whoever can submit a job runs code on the GPUs; TLS and tokens are not built yet.
-base::Result<ListenAddress> ParseListenAddress(std::string_view text);
+// option: what it was given as, for the message.
+base::Result<ListenAddress> ParseListenAddress(std::string_view text,
+                                               std::string_view option = "--listen");
 
 // As gRPC and clients spell it: "127.0.0.1:7070", "[::1]:7070".
 std::string ToString(const ListenAddress& address);
 
-}  // namespace trainctl::rpc
+}  // namespace trainctl::auth

@@ -10,7 +10,7 @@ class JobDetail;
 class JobView;
 }  // namespace trainctl::v1
 
-namespace trainctl::rpc {
+namespace trainctl::views {
 
 v1::JobView EncodeJob(const coordinator::JobSnapshot& snapshot);
 v1::AttemptView EncodeAttempt(const store::StoredAttempt& attempt);
@@ -18,4 +18,4 @@ v1::AttemptView EncodeAttempt(const store::StoredAttempt& attempt);
 v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot,
                            const coordinator::JobDetail& detail);
 
-}  // namespace trainctl::rpc
+}  // namespace trainctl::views

@@ -1,0 +1,58 @@
+#include "server/views/encode_site.h"
+
+#include <utility>
+
+#include "server/coordinator/overlay.h"
+#include "server/views/encode_job.h"
+#include "server/views/encode_worker.h"
+
+namespace trainctl::views {
+namespace {
+
+coordinator::JobSnapshot SnapshotOf(const coordinator::Coordinator& coordinator,
+                                    store::StoredJob job) {
+  return coordinator::Snapshot(coordinator.state(), coordinator.Now(), std::move(job));
+}
+
+void AddWorkers(const coordinator::Coordinator& coordinator,
+                google::protobuf::RepeatedPtrField<v1::WorkerView>* workers) {
+  const auto& sessions = coordinator.workers().all();
+  for (const auto& [name, worker] : coordinator.state().workers) {
+    const auto session = sessions.find(name);
+    *workers->Add() =
+        EncodeWorker(coordinator.state(), worker,
+                     session == sessions.end() ? nullptr : &session->second, coordinator.Now());
+  }
+}
+
+}  // namespace
+
+v1::ListResponse EncodeList(const coordinator::Coordinator& coordinator,
+                            std::vector<store::StoredJob> jobs) {
+  v1::ListResponse response;
+  for (store::StoredJob& job : jobs)
+    *response.add_jobs() = EncodeJob(SnapshotOf(coordinator, std::move(job)));
+  AddWorkers(coordinator, response.mutable_workers());
+  return response;
+}
+
+v1::WorkersResponse EncodeWorkers(const coordinator::Coordinator& coordinator) {
+  v1::WorkersResponse response;
+  AddWorkers(coordinator, response.mutable_workers());
+  return response;
+}
+
+v1::GetResponse EncodeDetails(const coordinator::Coordinator& coordinator,
+                              coordinator::Details details) {
+  v1::GetResponse response;
+  if (details.group) response.set_group(base::ToString(details.group));
+  response.set_group_name(details.group_name);
+  for (coordinator::JobDetail& detail : details.jobs) {
+    coordinator::BringUpToDate(coordinator.state(), detail.job.row.id, &detail.attempts);
+    const auto snapshot = SnapshotOf(coordinator, std::move(detail.job));
+    *response.add_jobs() = EncodeDetail(snapshot, detail);
+  }
+  return response;
+}
+
+}  // namespace trainctl::views

@@ -1,0 +1,22 @@
+// What is stored and what is live, together, as the API shows them. The loop's thread.
+#pragma once
+
+#include <vector>
+
+#include "proto/trainctl.pb.h"
+#include "server/coordinator/coordinator.h"
+#include "server/coordinator/questions.h"
+
+namespace trainctl::views {
+
+// These jobs, and every worker of the inventory.
+v1::ListResponse EncodeList(const coordinator::Coordinator& coordinator,
+                            std::vector<store::StoredJob> jobs);
+
+// Without the version and the address of the dashboard, which whoever serves knows.
+v1::WorkersResponse EncodeWorkers(const coordinator::Coordinator& coordinator);
+
+v1::GetResponse EncodeDetails(const coordinator::Coordinator& coordinator,
+                              coordinator::Details details);
+
+}  // namespace trainctl::views

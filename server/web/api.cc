@@ -1,0 +1,190 @@
+#include "server/web/api.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/record/comparison_record.h"
+#include "common/record/detail_record.h"
+#include "common/record/document.h"
+#include "common/record/job_record.h"
+#include "common/record/worker_record.h"
+#include "server/auth/permissions.h"
+#include "server/coordinator/comparison.h"
+#include "server/coordinator/questions.h"
+#include "server/views/encode_comparison.h"
+#include "server/views/encode_site.h"
+#include "server/web/curve_reads.h"
+#include "server/web/exposition.h"
+#include "server/web/job_memory.h"
+#include "server/web/log_piece.h"
+#include "server/web/page.h"
+#include "server/web/site_metrics.h"
+
+namespace trainctl::web {
+namespace {
+
+using record::Json;
+using StoredJobs = std::vector<store::StoredJob>;
+
+constexpr int64_t kListedJobs = 100;
+constexpr int64_t kMostListedJobs = 1000;
+constexpr size_t kMostCompared = 1000;
+
+Response Document(const Json& members) {
+  Json document = {{"schema", "trainctl/v1"}};
+  document.update(members);
+  return {200, std::string(kJsonType), record::RenderLine(document)};
+}
+
+Json SiteDocument(const v1::ListResponse& list) {
+  Json jobs = Json::array(), workers = Json::array();
+  for (const v1::JobView& job : list.jobs()) jobs.push_back(record::JobRecord(job));
+  for (const v1::WorkerView& worker : list.workers())
+    workers.push_back(record::WorkerRecord(worker));
+  return {{"jobs", jobs}, {"workers", workers}};
+}
+
+// Of the one job of the list, with the workers that its ranks are on.
+Json ViewDocument(const v1::ListResponse& list) {
+  const v1::JobView& job = list.jobs(0);
+  Json workers = Json::array();
+  for (const v1::WorkerView& worker : list.workers()) {
+    const auto& placement = job.placement();
+    if (std::find(placement.begin(), placement.end(), worker.name()) != placement.end())
+      workers.push_back(record::WorkerRecord(worker));
+  }
+  return {{"job", record::JobRecord(job)}, {"workers", workers}};
+}
+
+}  // namespace
+
+struct Api::Route {
+  std::string_view path;  // one that ends in '/' stands for all below it
+  std::string_view rpc;   // whose permission it needs
+  void (Api::*handle)(const Request&, Answer);
+
+  bool Leads(const std::string& target) const {
+    return target == path || (path.size() > 1 && path.ends_with('/') && target.starts_with(path));
+  }
+};
+
+void Api::Handle(Request request, Answer answer) {
+  static constexpr Route kRoutes[] = {
+      {"/api/site", "List", &Api::Site},      {"/api/view", "List", &Api::View},
+      {"/api/job", "Get", &Api::Job},         {"/api/series", "Metrics", &Api::Series},
+      {"/api/log", "Logs", &Api::Log},        {"/api/compare", "Compare", &Api::Compare},
+      {"/metrics", "Workers", &Api::Metrics}, {"/", "List", &Api::Page},
+      {"/job", "List", &Api::Page},           {"/compare", "List", &Api::Page},
+      {"/assets/", "List", &Api::Page},
+  };
+  for (const Route& route : kRoutes) {
+    if (!route.Leads(request.target.path)) continue;
+    const base::Status allowed = auth::CheckCall(request.caller, route.rpc);
+    if (!allowed) return answer(ErrorResponse(allowed.error()));
+    return (this->*route.handle)(request, std::move(answer));
+  }
+  answer(ErrorResponse({base::Code::kNotFound, "no page of that name; the first one is /"}));
+}
+
+template <class Found, class Read, class Encode>
+void Api::Ask(const Answer& answer, Read read, Encode encode) {
+  parts_.reads.Ask<Found>(read, [answer, encode](base::Result<Found> found) {
+    answer(found ? encode(std::move(*found)) : ErrorResponse(found.error()));
+  });
+}
+
+void Api::Site(const Request& request, Answer answer) {
+  const auto limit = NumberOf(request.target, "limit", {1, kMostListedJobs, kListedJobs});
+  if (!limit) return answer(ErrorResponse(limit.error()));
+  Ask<StoredJobs>(
+      answer, [limit = *limit](store::Reader& reader) { return reader.Jobs({.limit = limit}); },
+      [this, user = request.caller.name](StoredJobs jobs) {
+        Json document = SiteDocument(views::EncodeList(parts_.coordinator, std::move(jobs)));
+        document["user"] = user;
+        document["version"] = parts_.version;
+        return Document(document);
+      });
+}
+
+void Api::View(const Request& request, Answer answer) {
+  Ask<store::StoredJob>(
+      answer,
+      [name = request.target.One("job")](store::Reader& reader) {
+        return coordinator::ReadOneJob(reader, name);
+      },
+      [this](store::StoredJob job) {
+        return Document(ViewDocument(views::EncodeList(parts_.coordinator, {std::move(job)})));
+      });
+}
+
+void Api::Job(const Request& request, Answer answer) {
+  Ask<coordinator::Details>(
+      answer,
+      [name =
+           request.target.One("job")](store::Reader& reader) -> base::Result<coordinator::Details> {
+        const auto job = coordinator::ReadOneJob(reader, name);
+        if (!job) return job.error();
+        return coordinator::ReadDetails(reader, base::ToString(job->row.id));
+      },
+      [this](coordinator::Details details) {
+        const v1::GetResponse response =
+            views::EncodeDetails(parts_.coordinator, std::move(details));
+        Json document = record::DetailRecord(response.jobs(0));
+        document["memory"] =
+            MemoryDocument(response.jobs(0), views::EncodeWorkers(parts_.coordinator));
+        return Document(document);
+      });
+}
+
+void Api::Series(const Request& request, Answer answer) {
+  const auto question = CurveQuestionOf(request.target);
+  if (!question) return answer(ErrorResponse(question.error()));
+  Ask<Curves>(
+      answer,
+      [question = *question](store::Reader& reader) { return ReadCurves(reader, question); },
+      [](const Curves& curves) { return Document(CurvesDocument(curves)); });
+}
+
+void Api::Log(const Request& request, Answer answer) {
+  const auto question = LogQuestionOf(request.target);
+  if (!question) return answer(ErrorResponse(question.error()));
+  Ask<store::StoredJob>(
+      answer,
+      [name = question->job](store::Reader& reader) {
+        return coordinator::ReadOneJob(reader, name);
+      },
+      [this, question = *question](const store::StoredJob& job) {
+        const auto piece = ReadLogPiece(parts_.coordinator, job, question);
+        return piece ? Document(LogDocument(*piece)) : ErrorResponse(piece.error());
+      });
+}
+
+void Api::Compare(const Request& request, Answer answer) {
+  std::vector<std::string> jobs = request.target.All("job");
+  if (jobs.size() > kMostCompared) {
+    return answer(ErrorResponse({base::Code::kInvalid, "job: " + std::to_string(jobs.size()) +
+                                                           " of them: expected up to " +
+                                                           std::to_string(kMostCompared)}));
+  }
+  Ask<coordinator::Comparison>(
+      answer,
+      [jobs = std::move(jobs), base = request.target.One("base")](store::Reader& reader) {
+        return coordinator::CompareJobs(reader, jobs, base);
+      },
+      [](const coordinator::Comparison& comparison) {
+        return Document(record::ComparisonDocument(views::EncodeComparison(comparison)));
+      });
+}
+
+void Api::Metrics(const Request&, Answer answer) {
+  Ask<store::JobCounts>(
+      answer, [](store::Reader& reader) { return reader.CountJobs(); },
+      [this](const store::JobCounts& jobs) {
+        return Response{200, std::string(kExpositionType),
+                        SiteMetrics({parts_.coordinator, parts_.meters, jobs, parts_.version})};
+      });
+}
+
+void Api::Page(const Request& request, Answer answer) { answer(PageOf(request.target.path)); }
+
+}  // namespace trainctl::web

@@ -1,0 +1,215 @@
+// Curves and bars by Chart.js. Each chart is a figure with a caption, a picture with a description,
+// and the same as a table, for who can't see it and where the build has no Chart.js.
+import { ask, element, formatBytes, formatClock, formatNumber, formatWithUnit } from "/assets/common.js";
+
+const hasCharts = typeof Chart !== "undefined";
+// Told apart by most who are colour-blind, on light and on dark (Okabe and Ito, without yellow).
+const colours = ["#3b8bd4", "#e08a1e", "#1a9e77", "#c8659d", "#d5533c", "#7d7fc7", "#6b8f2f", "#8a6d4b", "#56b4e9", "#888888"];
+export const colourOf = (i) => colours[i % colours.length];
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function frame(place, title, kind) {
+  const name = document.createTextNode(title);
+  const note = element("span");
+  const canvas = hasCharts ? element("canvas", { role: "img", "aria-label": title }) : null;
+  const plot = element("div", { class: "plot" }, canvas);
+  const table = element("tbody");
+  const head = element("thead");
+  const figure = element("figure", { class: `chart ${kind}` },
+    element("figcaption", {}, name, note), hasCharts ? plot : null,
+    element("details", hasCharts ? {} : { open: true }, element("summary", {}, "as a table"),
+      element("div", { class: "wide" }, element("table", { "aria-label": title }, head, table))));
+  place.append(figure);
+  const showTable = (titles, rows) => {
+    head.replaceChildren(element("tr", {}, ...titles.map((text) => element("th", {}, text))));
+    table.replaceChildren(...rows.map((row) => element("tr", {}, ...row.map((text) => element("td", {}, text)))));
+  };
+  return { figure, name, note, canvas, plot, showTable };
+}
+
+const baseOptions = () => ({
+  animation: false, maintainAspectRatio: false, responsive: true, normalized: true,
+  color: style("--text"), interaction: { mode: "nearest", axis: "x", intersect: false },
+});
+const axisOptions = (format) => ({
+  grid: { color: style("--line") },
+  ticks: { color: style("--faint"), maxTicksLimit: 7, maxRotation: 0, callback: format },
+});
+
+// The mean of what came, weighed down by age; the first points are not drawn towards 0.
+function smoothed(points, weight) {
+  let sum = 0, weights = 0;
+  return points.map(({ x, y }) => {
+    if (!Number.isFinite(y)) return { x, y };
+    sum = sum * weight + y * (1 - weight);
+    weights = weights * weight + (1 - weight);
+    return { x, y: sum / weights };
+  });
+}
+
+function datasetsOf(curves, smoothing) {
+  return curves.flatMap((curve, i) => {
+    const line = { label: curve.label, data: curve.points, borderColor: colourOf(i), backgroundColor: colourOf(i),
+      borderWidth: 1.6, pointRadius: curve.points.length < 40 ? 2 : 0, parsing: false };
+    if (smoothing === 0) return [line];
+    return [{ ...line, data: smoothed(curve.points, smoothing) },
+      { ...line, label: "", borderColor: `${colourOf(i)}55`, borderWidth: 1, pointRadius: 0 }];
+  });
+}
+
+// chart.draw(curves, {title, unit, log, smoothing, axis}): curves are [{label, points: [{x, y}], count}].
+// onZoom(first, last): somebody dragged over these steps.
+export function curveChart(place, title, onZoom = null) {
+  const { figure, name, note, canvas, plot, showTable } = frame(place, title, "");
+  let chart = null, axis = "step";
+  if (canvas && onZoom) dragOver(plot, () => (axis === "step" ? chart : null), onZoom);
+  return {
+    figure,
+    draw(curves, wanted) {
+      axis = wanted.axis;
+      name.data = wanted.title ?? title;
+      const unit = wanted.unit ?? "";
+      const format = (value) => formatWithUnit(value, unit);
+      const values = (curve) => curve.points.map((point) => point.y).filter(Number.isFinite);
+      showTable(["", "points", "first", "least", "most", "last"], curves.map((curve) => {
+        const all = values(curve);
+        if (all.length === 0) return [curve.label, String(curve.count), "–", "–", "–", "–"];
+        return [curve.label, formatNumber(curve.count), format(all[0]), format(Math.min(...all)),
+          format(Math.max(...all)), format(all[all.length - 1])];
+      }));
+      const last = curves.length === 1 ? values(curves[0]).pop() : undefined;
+      note.textContent = last === undefined ? "" : format(last);
+      if (!canvas) return;
+      canvas.setAttribute("aria-label", `${name.data}: ${curves.map((c) => c.label).join(", ")}; the numbers are in the table below`);
+      chart ??= new Chart(canvas, { type: "line", data: { datasets: [] }, options: {} });
+      chart.data.datasets = datasetsOf(curves, wanted.smoothing);
+      const options = baseOptions();
+      options.scales = {
+        x: { type: "linear", ...axisOptions(axis === "time" ? formatClock : formatNumber) },
+        y: { type: wanted.log ? "logarithmic" : "linear", ...axisOptions(unit.endsWith("/s") ? formatNumber : format) },
+      };
+      options.plugins = {
+        legend: { display: curves.length > 1, labels: { color: style("--text"), boxWidth: 12, filter: (item) => item.text !== "" } },
+        tooltip: {
+          filter: (item) => item.dataset.label !== "",
+          callbacks: {
+            title: (items) => (items.length === 0 ? "" : axis === "time" ? formatClock(items[0].parsed.x) : `step ${formatNumber(items[0].parsed.x)}`),
+            label: (item) => `${item.dataset.label}: ${format(item.parsed.y)}`,
+          },
+        },
+      };
+      chart.options = options;
+      chart.update();
+    },
+  };
+}
+
+function dragOver(plot, chartNow, onZoom) {
+  const band = element("div", { class: "drag", hidden: true });
+  plot.append(band);
+  let begin = null;
+  const x = (event) => event.clientX - plot.getBoundingClientRect().left;
+  plot.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 || event.pointerType === "touch" || !chartNow()) return;
+    begin = x(event);
+    plot.setPointerCapture(event.pointerId);
+  });
+  plot.addEventListener("pointermove", (event) => {
+    if (begin === null) return;
+    band.hidden = Math.abs(x(event) - begin) < 6;
+    band.style.left = `${Math.min(begin, x(event))}px`;
+    band.style.width = `${Math.abs(x(event) - begin)}px`;
+  });
+  plot.addEventListener("pointerup", (event) => {
+    const [first, last] = [begin, x(event)].sort((one, other) => one - other);
+    const chart = chartNow();
+    if (begin !== null && !band.hidden && chart) {
+      const step = (pixel) => Math.max(0, Math.round(chart.scales.x.getValueForPixel(pixel)));
+      onZoom(step(first), step(last));
+    }
+    begin = null;
+    band.hidden = true;
+  });
+}
+
+// What /api/series answers, as curves over steps or seconds since `start`.
+export function curvesOf(series, axis, start, label) {
+  return series.curves.map((curve) => ({
+    label: label(curve),
+    count: curve.count,
+    points: curve.steps.map((step, i) => ({
+      x: axis === "time" ? (curve.times[i] ?? start) - start : step,
+      y: curve.values[i] ?? NaN,
+    })),
+  }));
+}
+
+export const askSeries = (job, name, more = {}) => ask("/api/series", { job, name, ...more });
+
+// ---- memory ----
+
+const phaseText = (phase) => phase.replaceAll("_", " ");
+
+// A line over the whole width, with its words.
+const limitLine = (limit) => ({
+  id: "limit",
+  afterDatasetsDraw(chart) {
+    const y = chart.scales.y.getPixelForValue(limit);
+    const { left, right, top } = chart.chartArea;
+    if (y < top) return;
+    const pen = chart.ctx;
+    pen.save();
+    pen.strokeStyle = pen.fillStyle = style("--bad");
+    pen.lineWidth = 2;
+    pen.setLineDash([6, 4]);
+    pen.beginPath();
+    pen.moveTo(left, y);
+    pen.lineTo(right, y);
+    pen.stroke();
+    pen.fillText(`limit ${formatBytes(limit)}`, left + 4, y - 4);
+    pen.restore();
+  },
+});
+
+// memory: {"rows": [{kind, label, phase, predicted_bytes, measured_bytes, is_part}], "limit_bytes"}.
+export function memoryChart(place) {
+  const { note, canvas, showTable } = frame(place, "Memory of a rank", "tall");
+  let chart = null;
+  return (memory) => {
+    const phases = [...new Set(memory.rows.map((row) => row.phase))];
+    const isShown = (row) => row.is_part && (row.predicted_bytes || row.measured_bytes);
+    const kinds = [...new Map(memory.rows.filter(isShown).map((row) => [row.kind, row.label]))];
+    const bytes = (value) => (value === null ? "–" : formatBytes(value));
+    showTable(["kind", "phase", "predicted", "measured"], memory.rows.map(
+      (row) => [row.label, phaseText(row.phase), bytes(row.predicted_bytes), bytes(row.measured_bytes)]));
+    const find = (kind, phase) => memory.rows.find((row) => row.kind === kind && row.phase === phase);
+    const stack = (name, key, alpha) => kinds.map(([kind, label], i) => ({
+      label, stack: name, backgroundColor: colourOf(i) + alpha, borderColor: colourOf(i), borderWidth: 1,
+      data: phases.map((phase) => find(kind, phase)?.[key] ?? 0),
+    }));
+    const datasets = [...stack("predicted", "predicted_bytes", "66"), ...stack("measured", "measured_bytes", "")];
+    const total = (name, i) => datasets.filter((d) => d.stack === name).reduce((sum, d) => sum + d.data[i], 0);
+    const most = Math.max(0, ...phases.flatMap((_, i) => [total("predicted", i), total("measured", i)]));
+    const limit = memory.limit_bytes;
+    const limitFits = limit !== null && limit < 4 * most;
+    note.textContent = limit === null ? "" : `limit ${formatBytes(limit)}${limitFits ? "" : ", beyond the picture"}`;
+    if (!canvas || phases.length === 0) return;
+    chart?.destroy();
+    const options = baseOptions();
+    options.interaction = { mode: "nearest", intersect: true };
+    const top = limitFits ? Math.max(limit * 1.08, most * 1.05) : most * 1.05;
+    const step = 2 ** Math.ceil(Math.log2(Math.max(top, 1) / 8));  // round in KiB, MiB and GiB
+    options.scales = {
+      x: { stacked: true, ...axisOptions((_, i) => phaseText(phases[i])) },
+      y: { stacked: true, max: Math.ceil(top / step) * step, ...axisOptions(formatBytes) },
+    };
+    options.scales.x.ticks.maxRotation = 60;
+    Object.assign(options.scales.y.ticks, { stepSize: step, maxTicksLimit: 20 });
+    options.plugins = {
+      legend: { labels: { color: style("--text"), boxWidth: 12, filter: (item) => item.datasetIndex >= kinds.length } },
+      tooltip: { callbacks: { label: (item) => `${item.dataset.stack} ${item.dataset.label}: ${formatBytes(item.parsed.y)}` } },
+    };
+    chart = new Chart(canvas, { type: "bar", data: { labels: phases, datasets }, options,
+      plugins: limitFits ? [limitLine(limit)] : [] });
+  };
+}

@@ -1,0 +1,154 @@
+// What all pages share: asking the coordinator, live documents, elements, and numbers for people.
+// Texts that come from jobs become text nodes, never markup.
+
+export async function ask(path, parameters = {}) {
+  const response = await fetch(`${path}?${query(parameters)}`);
+  const document = await response.json();
+  if (!response.ok) throw new Error(document.error ?? response.statusText);
+  return document;
+}
+
+// {job: ["j1", "j2"], base: "j1"} as a query; nothing for null, undefined and "".
+export function query(parameters) {
+  const words = new URLSearchParams();
+  for (const [key, value] of Object.entries(parameters)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== null && one !== undefined && one !== "") words.append(key, one);
+    }
+  }
+  return words.toString();
+}
+
+// Shows the document now and after each change. The browser connects again by itself.
+export function live(path, parameters, show) {
+  const state = document.getElementById("live");
+  const source = new EventSource(`/api/live/${path}?${query(parameters)}`);
+  source.onmessage = (event) => {
+    state.textContent = "live";
+    tell(null);
+    show(JSON.parse(event.data));
+  };
+  source.onerror = () => { state.textContent = "not connected, trying again"; };
+  source.addEventListener("problem", (event) => {
+    source.close();
+    state.textContent = "";
+    tell(JSON.parse(event.data).error);
+  });
+  return source;
+}
+
+export function tell(problem) {
+  const place = document.getElementById("problem");
+  place.hidden = !problem;
+  place.textContent = problem ?? "";
+}
+
+export const at = (id) => document.getElementById(id);
+
+// element("td", {class: "number"}, "text", child …); null children are left out.
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === true) made.setAttribute(key, "");
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined).map(
+    (child) => (child instanceof Node ? child : document.createTextNode(String(child)))));
+  return made;
+}
+
+export const cell = (text, kind = "") => element("td", { class: kind || null }, text ?? "");
+
+// A list of facts: [label, text], those without a text left out.
+export function showFacts(place, facts) {
+  place.replaceChildren(...facts.filter(([, text]) => text !== null && text !== "").map(
+    ([label, text]) => element("li", {}, element("b", {}, text), element("span", {}, label))));
+}
+
+// ---- numbers for people, as the command line writes them (client/show/format.cc) ----
+
+const thousands = (value) => Math.round(value).toLocaleString("en-US");
+
+export function formatNumber(value) {
+  if (!Number.isFinite(value)) return "nan";
+  const size = Math.abs(value);
+  if (size >= 1e15) return value.toExponential(3);
+  if (size >= 1000 || value === Math.trunc(value)) return thousands(value);
+  if (size < 1e-5) return String(Number(value.toPrecision(4)));
+  return String(Number(value.toFixed(Math.max(0, 3 - Math.floor(Math.log10(size))))));
+}
+
+// As base::FormatBytes and base::FormatDuration.
+export function formatBytes(value) {
+  const size = Math.abs(value);
+  if (value === 0) return "0 GiB";
+  if (size < 1024) return `${value} B`;
+  if (size < 2 ** 20) return `${(value / 1024).toFixed(2)} KiB`;
+  return size < 2 ** 30 / 10 ? `${(value / 2 ** 20).toFixed(2)} MiB` : `${(value / 2 ** 30).toFixed(2)} GiB`;
+}
+
+export function formatDuration(seconds) {
+  const whole = Math.round(seconds);
+  const parts = [[Math.floor(whole / 86400), "d"], [Math.floor(whole / 3600) % 24, "h"],
+    [Math.floor(whole / 60) % 60, "min"], [whole % 60, "s"]];
+  return parts.filter(([count]) => count > 0).map(([count, unit]) => count + unit).join(" ") || "0s";
+}
+
+export function formatClock(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  const two = (number) => String(number).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+}
+
+export function formatWithUnit(value, unit) {
+  if (!Number.isFinite(value)) return "nan";
+  if (unit === "bytes") return formatBytes(value);
+  if (unit === "s") return value < 1 ? `${value.toFixed(3)} s` : value < 60 ? `${value.toFixed(2)} s` : formatDuration(value);
+  if (unit === "%") return `${value.toFixed(0)} %`;
+  if (unit === "×") return `${value.toFixed(2)}×`;
+  return unit ? `${formatNumber(value)} ${unit}` : formatNumber(value);
+}
+
+export function formatDelta(ratio) {
+  const percent = 100 * ratio;
+  if (!Number.isFinite(percent) || Math.abs(percent) < 0.05) return "±0 %";
+  const digits = Math.abs(percent) < 999.95 ? 1 : 0;
+  return `${percent > 0 ? "+" : "−"}${Math.abs(percent).toFixed(digits)} %`;
+}
+
+export const known = (value, format) => (value === null || value === undefined ? "" : format(value));
+export const formatTime = (seconds) => known(seconds, (s) => new Date(s * 1000).toLocaleString());
+
+export function stateText(job) {
+  const expected = job.as_expected === null ? "" : job.as_expected ? " (as expected)" : " (not as expected)";
+  return (job.outcome ?? job.state) + expected;
+}
+
+export function stateKind(job) {
+  if (job.as_expected !== null) return job.as_expected ? "good" : "bad";
+  if (job.outcome === "SUCCEEDED") return "good";
+  if (job.outcome === "CANCELLED" || job.state === "STOPPING") return "warn";
+  return job.outcome ? "bad" : job.state === "QUEUED" ? "faint" : "";
+}
+
+export function elapsed(job, now = Date.now() / 1000) {
+  return job.started_at === null ? null : Math.max(0, (job.ended_at ?? now) - job.started_at);
+}
+
+// The cells of a table, changed only where their text changed, so that a selection and the focus
+// stay. rows: [{key, cells: [td …]}].
+export function showRows(body, rows) {
+  const old = new Map([...body.children].map((row) => [row.dataset.key, row]));
+  const made = rows.map(({ key, cells }) => {
+    const row = old.get(key) ?? element("tr", { "data-key": key });
+    cells.forEach((fresh, i) => {
+      const there = row.children[i];
+      if (!there) row.append(fresh);
+      else if (there.dataset.keep === undefined && there.outerHTML !== fresh.outerHTML) there.replaceWith(fresh);
+    });
+    return row;
+  });
+  const same = made.length === body.children.length && made.every((row, i) => row === body.children[i]);
+  if (!same) body.replaceChildren(...made);
+}

@@ -1,0 +1,123 @@
+// Runs side by side: the table of `trainctl compare`, and curves of any metric over each other. The
+// address holds the selection.
+import { ask, at, element, formatDelta, formatWithUnit, query, tell } from "/assets/common.js";
+import { askSeries, curveChart, curvesOf } from "/assets/charts.js";
+
+const metrics = [["loss", "training loss"], ["val_loss", "validation loss"], ["lr", "learning rate"],
+  ["grad_norm", "gradient norm"], ["tokens_per_second", "tokens per second"], ["step_seconds", "seconds per step"],
+  ["memory_allocated_bytes", "memory: allocated"], ["gpu_utilization_percent", "GPU utilization"],
+  ["gpu_power_watts", "GPU power"], ["rank_cpu_percent", "CPU of the rank"]];
+let comparison = null, base = 0, curves = [];
+const chart = curveChart(at("curves"), "Curves");
+chart.figure.classList.add("tall");
+
+// ---- the address ----
+
+const words = () => at("jobs").value.split(/[\s,]+/).filter(Boolean);
+
+function readAddress() {
+  const asked = new URLSearchParams(location.search);
+  at("jobs").value = asked.getAll("job").join(" ");
+  at("metric").replaceChildren(...metrics.map(([name, label]) => element("option", { value: name }, label)));
+  at("metric").value = metrics.some(([name]) => name === asked.get("metric")) ? asked.get("metric") : "loss";
+  at("log").checked = asked.has("log");
+  at("axis").value = asked.get("axis") === "time" ? "time" : "step";
+  at("smoothing").value = asked.get("smoothing") ?? 0;
+  return asked.get("base");
+}
+
+function writeAddress() {
+  const selection = {
+    job: words(), base: base > 0 ? comparison.jobs[base].id : null,
+    metric: at("metric").value === "loss" ? null : at("metric").value, log: at("log").checked ? 1 : null,
+    axis: at("axis").value === "time" ? "time" : null, smoothing: Number(at("smoothing").value) || null,
+  };
+  history.replaceState(null, "", `/compare?${query(selection)}`);
+}
+
+// ---- the table ----
+
+// As client/show/compare_cell.cc.
+function valueText(row, i) {
+  const value = row.values[i];
+  if (value === null) return row.section === "changed" ? "none" : "–";
+  if (typeof value === "string") return value;
+  return formatWithUnit(value, row.unit.endsWith("/s") ? "" : row.unit);
+}
+
+function valueCell(row, i) {
+  const delta = row.deltas[i] === null ? "" : `  ${formatDelta(row.deltas[i])}`;
+  const note = row.notes[i] ? ` (${row.notes[i]})` : "";
+  return element("td", { class: row.best[i] ? "good" : null }, `${valueText(row, i)}${delta}${row.best[i] ? " *" : ""}${note}`);
+}
+
+function showTable() {
+  const { jobs, rows } = comparison;
+  const order = [base, ...jobs.keys()].filter((i, place) => place === 0 || i !== base);
+  const heading = (i) => element("th", { scope: "col" }, element("a", { href: `/job?${query({ job: jobs[i].id })}` },
+    `${jobs[i].name} (${jobs[i].id})`), i === base && jobs.length > 1 ? " base" : "");
+  at("head").replaceChildren(element("tr", {}, element("td"), ...order.map(heading)));
+  const made = [];
+  let section = "";
+  for (const row of rows) {
+    if (row.section !== section && row.section !== row.label)
+      made.push(element("tr", { class: "section" }, element("th", { scope: "colgroup", colspan: order.length + 1 }, row.section)));
+    section = row.section;
+    made.push(element("tr", {}, element("th", { scope: "row" }, row.label), ...order.map((i) => valueCell(row, i))));
+  }
+  at("rows").replaceChildren(...made);
+  at("same").textContent = comparison.same.length > 0 ? `Same: ${comparison.same.join(", ")}.` : "";
+  at("warnings").replaceChildren(...comparison.warnings.map(
+    (text) => element("p", { class: "notes" }, element("b", { class: "warn" }, "Not comparable: "), `${text}.`)));
+  at("base").replaceChildren(...jobs.map((job, i) => element("option", { value: i }, `${job.name} (${job.id})`)));
+  at("base").value = String(base);
+}
+
+async function compare(wantedBase) {
+  comparison = await ask("/api/compare", { job: words(), base: wantedBase });
+  base = Math.max(0, comparison.jobs.findIndex((job) => job.id === wantedBase || job.name === wantedBase));
+  showTable();
+  writeAddress();
+  await readCurves();
+}
+
+// ---- the curves ----
+
+async function readCurves() {
+  const metric = at("metric").value;
+  const answers = await Promise.all(comparison.jobs.map((job) => askSeries(job.id, metric)));
+  curves = answers.filter((series) => series.curves.length > 0);
+  draw();
+}
+
+// Of each run its gang's curve, or its first rank's.
+function draw() {
+  const axis = at("axis").value;
+  const drawn = curves.flatMap((series) => {
+    const first = { ...series, curves: series.curves.slice(0, 1) };
+    const start = first.curves[0].times[0] ?? 0;
+    return curvesOf(first, axis, start, (curve) => (
+      `${series.name} (${series.job})${curve.rank === null || series.curves.length === 1 ? "" : `, rank ${curve.rank}`}`));
+  });
+  const title = metrics.find(([name]) => name === at("metric").value)[1];
+  chart.draw(drawn, { title, log: at("log").checked, smoothing: Number(at("smoothing").value), axis, unit: curves[0]?.unit });
+}
+
+async function guarded(work) {
+  tell(null);
+  try {
+    await work();
+  } catch (error) {
+    tell(error.message);
+  }
+}
+
+at("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  guarded(() => compare(null));
+});
+at("base").addEventListener("change", () => guarded(() => compare(comparison.jobs[at("base").value].id)));
+at("metric").addEventListener("change", () => { writeAddress(); guarded(readCurves); });
+for (const id of ["log", "axis", "smoothing"])
+  at(id).addEventListener("input", () => { writeAddress(); draw(); });
+guarded(() => compare(readAddress()));

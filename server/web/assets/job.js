@@ -1,0 +1,198 @@
+// A job: its facts live, its curves, its memory, its log, what it was asked to be.
+import { ask, at, cell, element, elapsed, formatBytes, formatClock, formatDuration, formatNumber,
+  formatTime, known, live, query, showFacts, showRows, stateKind, stateText, tell } from "/assets/common.js";
+import { askSeries, curveChart, curvesOf, memoryChart } from "/assets/charts.js";
+
+const job = new URLSearchParams(location.search).get("job") ?? "";
+const refreshMillis = 3000;
+const keptLog = 300000;  // characters
+const wantedCharts = [
+  ["Loss", ["loss", "val_loss"]], ["Learning rate", ["lr"]], ["Tokens per second", ["tokens_per_second"]],
+  ["Seconds per step", ["step_seconds"]], ["Gradient norm", ["grad_norm"]],
+  ["GPU utilization", ["gpu_utilization_percent"]], ["GPU power", ["gpu_power_watts"]],
+  ["CPU of the ranks", ["rank_cpu_percent"]], ["Host memory of the ranks", ["rank_memory_used_bytes"]],
+];
+const labels = { loss: "training", val_loss: "validation" };
+
+let detail = null, view = null;
+const charts = new Map();
+const drawMemory = memoryChart(at("memory"));
+
+// ---- facts ----
+
+function showView(document) {
+  const moved = view?.state !== document.job.state || view.attempt !== document.job.attempt;
+  view = document.job;
+  window.document.title = `${view.name} (${view.id}) – trainctl`;
+  at("title").textContent = `${view.name} (${view.id})`;
+  const group = view.group
+    ? element("a", { href: `/compare?${query({ job: view.group })}` }, `compare ${view.group_name} (${view.group})`) : null;
+  const why = view.state === "FINISHED" ? view.message : view.reason;
+  at("message").replaceChildren(...[element("span", { class: stateKind(view) }, stateText(view)),
+    why ? `: ${why}` : "", group ? " · " : "", group].filter((part) => part !== null && part !== ""));
+  const steps = view.steps ? `${formatNumber(view.step)} of ${formatNumber(view.steps)}` : formatNumber(view.step);
+  showFacts(at("facts"), [
+    ["step", steps], ["loss", known(view.loss, formatNumber)],
+    ["tokens/s", known(view.tokens_per_second, formatNumber)],
+    ["peak allocated", known(view.peak_allocated_bytes, formatBytes)],
+    ["time", known(elapsed(view), formatClock)], ["left", known(view.remaining_seconds, formatClock)],
+    ["where", view.placement.join(" ")], ["owner", view.owner ?? ""],
+    ["attempt", view.attempt > 1 ? String(view.attempt) : ""],
+    ...document.workers.filter((worker) => worker.gpu).map((worker) => [
+      `GPU of ${worker.name}`,
+      `${known(worker.gpu.utilization_percent, (v) => `${v.toFixed(0)} % · `)}${formatBytes(worker.gpu.memory_used_bytes)}`]),
+  ]);
+  if (moved) refresh();
+}
+
+// ---- all about it ----
+
+function rowsOf(value, key, rows) {
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+    for (const [name, inner] of Object.entries(value)) rowsOf(inner, key ? `${key}.${name}` : name, rows);
+  } else if (value !== null && value !== "") {
+    rows.push([key, typeof value === "string" ? value : JSON.stringify(value)]);
+  }
+  return rows;
+}
+
+function showDetail() {
+  showRows(at("attempts"), detail.attempts.map((attempt) => ({
+    key: `${attempt.attempt} ${attempt.outcome}`,
+    cells: [cell(attempt.attempt), cell(attempt.outcome ?? "running"), cell(formatTime(attempt.started_at)),
+      cell(attempt.ended_at ? formatDuration(attempt.ended_at - attempt.started_at) : "", "number"),
+      element("td", { class: "why", "data-keep": "" }, attempt.message,
+        attempt.outcome && attempt.outcome !== "SUCCEEDED" && attempt.last_log_lines
+          ? element("details", {}, element("summary", {}, "its last words"), element("pre", {}, attempt.last_log_lines)) : null)],
+  })));
+  showRows(at("events"), detail.events.map((event, i) => ({
+    key: String(i), cells: [cell(formatTime(event.time)), cell(event.text, "why")],
+  })));
+  const settings = rowsOf(detail.job, "", []);
+  showRows(at("settings"), settings.map(([key, value]) => ({
+    key, cells: [element("th", { scope: "row" }, key), cell(value, "name")],
+  })));
+  drawMemory(detail.memory);
+  showChoices(at("rank"), Math.max(1, detail.devices));
+  showChoices(at("attempt"), detail.attempts.length, 1);
+}
+
+function showChoices(select, count, first = 0) {
+  const had = select.options.length;
+  if (had === count) return;
+  const atLast = had === 0 || select.selectedIndex === had - 1;
+  for (let i = had; i < count; ++i) select.append(element("option", { value: i + first }, i + first));
+  if (first === 1 && atLast && count > 0) select.selectedIndex = count - 1;
+}
+
+// ---- curves ----
+
+function chosen() {
+  return { log: at("log").checked, smoothing: Number(at("smoothing").value), axis: at("axis").value };
+}
+
+function chartOf(title) {
+  if (!charts.has(title)) {
+    const chart = curveChart(at("curves"), title, zoom);
+    chart.figure.style.order = wantedCharts.findIndex(([name]) => name === title);
+    charts.set(title, { chart, series: [] });
+  }
+  return charts.get(title);
+}
+
+function drawOne({ chart, series }) {
+  const start = view.started_at ?? 0;
+  const wanted = chosen();
+  const curves = series.flatMap((one) => curvesOf(one, wanted.axis, start, (curve) => (
+    curve.rank !== null && one.curves.length > 1 ? `rank ${curve.rank}` : labels[one.metric] ?? one.label)));
+  chart.draw(curves, { ...wanted, unit: series[0]?.unit });
+}
+
+function zoom(first, last) {
+  at("from").value = first;
+  at("to").value = last;
+  readCurves();
+}
+
+// Those that the job has none of are asked for as well: it costs nothing, and the first curve need
+// not wait for the list of what there is.
+async function readCurves() {
+  const range = { from: at("from").value, to: at("to").value };
+  for (const [title, names] of wantedCharts) {
+    const answers = await Promise.all(names.map((name) => askSeries(job, name, range)));
+    const series = answers.filter((one) => one.curves.length > 0);
+    if (series.length === 0 && !charts.has(title)) continue;
+    const chart = chartOf(title);
+    chart.series = series;
+    drawOne(chart);
+  }
+}
+
+async function readDetail() {
+  detail = await ask("/api/job", { job });
+  showDetail();
+}
+
+for (const id of ["log", "smoothing", "axis"])
+  at(id).addEventListener("input", () => { for (const one of charts.values()) drawOne(one); });
+for (const id of ["from", "to"]) at(id).addEventListener("change", () => guarded(readCurves));
+at("whole").addEventListener("click", () => {
+  at("from").value = at("to").value = "";
+  guarded(readCurves);
+});
+
+// ---- the log ----
+
+let log = { offset: null, ended: false, asked: 0 };
+
+function restartLog() {
+  log = { offset: null, ended: false, asked: log.asked + 1 };
+  at("text").textContent = "";
+  readLog();
+}
+
+async function readLog() {
+  const turn = log.asked;
+  const piece = await ask("/api/log", { job, rank: at("rank").value, attempt: at("attempt").value, offset: log.offset });
+  if (turn !== log.asked) return;
+  log.offset = piece.next_offset;
+  log.ended = piece.ended;
+  const place = at("text");
+  const atEnd = place.scrollHeight - place.scrollTop - place.clientHeight < 40;
+  if (piece.text) place.textContent = (place.textContent + piece.text).slice(-keptLog);
+  if (piece.text && atEnd) place.scrollTop = place.scrollHeight;
+}
+
+for (const id of ["rank", "attempt"]) at(id).addEventListener("change", () => guarded(restartLog));
+
+// ---- again and again ----
+
+async function guarded(work) {
+  try {
+    await work();
+  } catch (error) {
+    tell(error.message);
+  }
+}
+
+let refreshing = false, again = false;
+
+// What changes while it is read is read again.
+async function refresh() {
+  again = refreshing;
+  if (refreshing) return;
+  refreshing = true;
+  await guarded(() => Promise.all([readCurves(), readDetail()]));
+  refreshing = false;
+  if (again) refresh();
+}
+
+setInterval(() => {
+  if (document.hidden || refreshing || !view || view.state === "FINISHED") return;
+  refresh();
+}, refreshMillis);
+setInterval(() => {
+  if (document.hidden || !view || !at("follow").checked || log.ended || !view.attempt) return;
+  guarded(readLog);
+}, 1000);
+live("view", { job }, showView);

@@ -1,0 +1,98 @@
+// The site: devices and jobs, live.
+import { at, cell, element, elapsed, formatBytes, formatClock, formatNumber, known, live, query,
+  showFacts, showRows, stateKind, stateText } from "/assets/common.js";
+
+const selected = new Set();
+let newest = null;
+
+function progressCell(job) {
+  if (!job.steps) return cell(job.step > 0 ? formatNumber(job.step) : "");
+  const words = `${formatNumber(job.step)}/${formatNumber(job.steps)}`;
+  return element("td", {}, element("progress", { max: job.steps, value: job.step, "aria-label": `steps of ${job.id}` }), ` ${words}`);
+}
+
+// Kept while its row is there, so that it stays as it was clicked.
+function choiceCell(job) {
+  const box = element("input", { type: "checkbox", "aria-label": `compare ${job.id}` });
+  box.checked = selected.has(job.id);
+  box.addEventListener("change", () => {
+    if (box.checked) selected.add(job.id); else selected.delete(job.id);
+    at("compare").disabled = selected.size === 0;
+  });
+  return element("td", { "data-keep": "" }, box);
+}
+
+function whereOrWhy(job) {
+  const place = job.placement.join(" ");
+  if (job.outcome === "SUCCEEDED") return place;
+  const why = job.state === "FINISHED" ? job.message : job.reason;
+  return [place, why].filter(Boolean).join(": ");
+}
+
+function jobRow(job) {
+  const link = element("a", { href: `/job?${query({ job: job.id })}` }, job.id);
+  return {
+    key: job.id,
+    cells: [choiceCell(job), element("td", {}, link), cell(job.name, "name"),
+      cell(stateText(job), stateKind(job)), progressCell(job),
+      cell(known(job.loss, formatNumber), "number"),
+      cell(known(job.tokens_per_second, formatNumber), "number optional"),
+      cell(known(job.peak_allocated_bytes, formatBytes), "number optional"),
+      cell(known(elapsed(job), formatClock), "number"),
+      cell(known(job.remaining_seconds, formatClock), "number"),
+      cell(whereOrWhy(job), "why optional")],
+  };
+}
+
+function workerRow(worker) {
+  const gpu = worker.gpu ?? {};
+  const holder = worker.job ? element("a", { href: `/job?${query({ job: worker.job })}` }, worker.job) : "";
+  const kind = { READY: "good", BUSY: "", DRAINED: "warn" }[worker.state] ?? "bad";
+  const state = worker.reason ? `${worker.state}: ${worker.reason}` : worker.state;
+  const used = (bytes, total) => `${formatBytes(bytes)} of ${formatBytes(total)}`;
+  return {
+    key: worker.name,
+    cells: [cell(worker.name, "name"), cell(state, kind), element("td", {}, holder),
+      cell(worker.device.name, "optional"),
+      cell(known(gpu.utilization_percent, (v) => `${v.toFixed(0)} %`), "number"),
+      cell(known(gpu.memory_used_bytes, (v) => used(v, worker.device.memory_bytes)), "number"),
+      cell(known(gpu.power_watts, (v) => `${formatNumber(v)} W`), "number optional"),
+      cell(known(gpu.temperature_celsius, (v) => `${v.toFixed(0)} °C`), "number optional"),
+      cell(known(worker.host_cpu_percent, (v) => `${v.toFixed(0)} %`), "number"),
+      cell(known(worker.host_memory_used_bytes, (v) => used(v, worker.host_memory_total_bytes)), "number optional")],
+  };
+}
+
+function passes(job) {
+  if (at("unfinished").checked && job.state === "FINISHED") return false;
+  const words = at("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const tags = Object.entries(job.tags).map(([key, value]) => `${key}=${value}`);
+  const text = [job.id, job.name, job.owner, job.group_name, stateText(job), ...tags].join(" ").toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+function show(site) {
+  newest = site;
+  const count = (list, test) => list.filter(test).length;
+  const { jobs, workers } = site;
+  const lost = count(workers, (w) => w.state === "LOST" || w.state === "DIRTY");
+  showFacts(at("facts"), [
+    ["devices busy", `${count(workers, (w) => w.state === "BUSY")} of ${workers.length}`],
+    ["devices lost or not free", lost ? String(lost) : ""],
+    ["hosts", String(new Set(workers.map((w) => w.host)).size)],
+    ["jobs running", String(count(jobs, (j) => ["STARTING", "RUNNING", "STOPPING"].includes(j.state)))],
+    ["jobs in the queue", String(count(jobs, (j) => j.state === "QUEUED"))],
+    ["you are", site.user],
+    ["coordinator", site.version],
+  ]);
+  const shown = jobs.filter(passes);
+  at("shown").textContent = `${shown.length} of the newest ${jobs.length}`;
+  showRows(at("jobs"), shown.map(jobRow));
+  showRows(at("devices"), workers.map(workerRow));
+}
+
+for (const id of ["filter", "unfinished"]) at(id).addEventListener("input", () => newest && show(newest));
+at("compare").addEventListener("click", () => {
+  location.href = `/compare?${query({ job: [...selected] })}`;
+});
+live("site", { limit: new URLSearchParams(location.search).get("limit") }, show);

@@ -1,0 +1,106 @@
+#include "server/web/curve_reads.h"
+
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "common/base/utf8.h"
+#include "common/rank/metric.h"
+#include "server/coordinator/questions.h"
+
+namespace trainctl::web {
+namespace {
+
+constexpr size_t kMostCurves = 128;
+constexpr int64_t kMostBuckets = 2000;
+constexpr int64_t kUsualBuckets = 300;
+
+bool Continues(const RankCurve& curve, const job::MetricPoint& point) {
+  return curve.rank == point.rank && curve.phase == point.phase;
+}
+
+record::Json CurveRecord(const RankCurve& curve) {
+  record::Json steps = record::Json::array(), times = steps, values = steps;
+  for (const CurvePoint& point : curve.curve.Points()) {
+    steps.push_back(point.step);
+    times.push_back(record::Seconds(point.time));
+    values.push_back(point.value);
+  }
+  return {{"rank", curve.rank ? record::Json(*curve.rank) : record::Json(nullptr)},
+          {"phase", curve.phase},
+          {"count", curve.curve.count()},
+          {"steps", std::move(steps)},
+          {"times", std::move(times)},
+          {"values", std::move(values)}};
+}
+
+}  // namespace
+
+base::Result<CurveQuestion> CurveQuestionOf(const Target& target) {
+  CurveQuestion question{target.One("job"), target.One("name")};
+  if (job::FindMetric(question.metric) == nullptr) {
+    return base::Error{base::Code::kInvalid,
+                       "name: '" + base::Excerpt(question.metric, 64) + "': no such metric"};
+  }
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  const auto points = NumberOf(target, "points", {10, kMostBuckets, kUsualBuckets});
+  if (!points) return points.error();
+  const auto from = NumberOf(target, "from", {0, kLast, std::numeric_limits<int64_t>::min()});
+  if (!from) return from.error();
+  const auto to = NumberOf(target, "to", {0, kLast, kLast});
+  if (!to) return to.error();
+  question.buckets = *points / 2;
+  question.first_step = *from;
+  question.last_step = *to;
+  return question;
+}
+
+base::Result<Curves> ReadCurves(store::Reader& reader, const CurveQuestion& question) {
+  const auto job = coordinator::ReadOneJob(reader, question.job);
+  if (!job) return job.error();
+  Curves found{job->row.id, job->row.spec.name, question.metric, {}, 0};
+  RankCurve current{std::nullopt, "", Curve(static_cast<size_t>(question.buckets))};
+  const RankCurve empty = current;
+  const auto keep = [&] {
+    if (current.curve.count() == 0) return;
+    if (found.curves.size() < kMostCurves) {
+      found.curves.push_back(std::move(current));
+    } else {
+      ++found.left_out;
+    }
+  };
+  store::MetricFilter filter{{question.metric}, std::nullopt};
+  filter.first_step = question.first_step;
+  filter.last_step = question.last_step;
+  const base::Status read =
+      reader.Points(job->row.id, filter, [&](std::span<const job::MetricPoint> points) {
+        for (const job::MetricPoint& point : points) {
+          if (current.curve.count() > 0 && !Continues(current, point)) {
+            keep();
+            current = empty;
+          }
+          current.rank = point.rank;
+          current.phase = point.phase;
+          current.curve.Add(point);
+        }
+        return true;
+      });
+  if (!read) return read.error();
+  keep();
+  return found;
+}
+
+record::Json CurvesDocument(const Curves& curves) {
+  const job::MetricInfo* metric = job::FindMetric(curves.metric);
+  record::Json records = record::Json::array();
+  for (const RankCurve& curve : curves.curves) records.push_back(CurveRecord(curve));
+  return {{"job", base::ToString(curves.job)},
+          {"name", curves.name},
+          {"metric", curves.metric},
+          {"label", metric == nullptr ? curves.metric : std::string(metric->label)},
+          {"unit", metric == nullptr ? "" : std::string(metric->unit)},
+          {"curves", std::move(records)},
+          {"left_out", curves.left_out}};
+}
+
+}  // namespace trainctl::web

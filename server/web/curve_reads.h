@@ -1,0 +1,45 @@
+// A metric's curves of a job, as few points as a screen shows. Of the read thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/record/document.h"
+#include "server/store/reader.h"
+#include "server/web/curve.h"
+#include "server/web/target.h"
+
+namespace trainctl::web {
+
+struct CurveQuestion {
+  std::string job;
+  std::string metric;
+  int64_t buckets = 0;
+  int64_t first_step = 0;
+  int64_t last_step = 0;
+};
+// kInvalid: there is no such metric, or a number is out of bounds.
+base::Result<CurveQuestion> CurveQuestionOf(const Target& target);
+
+struct RankCurve {
+  std::optional<int64_t> rank;  // null: of the whole gang
+  std::string phase;
+  Curve curve;
+};
+struct Curves {
+  base::JobId job;
+  std::string name;  // the job's
+  std::string metric;
+  std::vector<RankCurve> curves;
+  int64_t left_out = 0;  // curves, of a gang of very many ranks
+};
+// kNotFound; kInvalid: a group; kIo.
+base::Result<Curves> ReadCurves(store::Reader& reader, const CurveQuestion& question);
+
+// {"job", "name", "metric", "label", "unit", "curves": [{"rank", "phase", "count", "steps",
+// "times", "values"}], "left_out"}: times in seconds since the epoch; a NaN is null.
+record::Json CurvesDocument(const Curves& curves);
+
+}  // namespace trainctl::web

@@ -1,0 +1,40 @@
+// Requests and answers, without the library that reads and writes them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+#include "server/auth/caller.h"
+#include "server/web/target.h"
+
+namespace trainctl::web {
+
+struct Request {
+  Target target;
+  auth::Caller caller;
+};
+
+struct Response {
+  int status = 200;
+  std::string type;  // "application/json"
+  std::string body;
+};
+
+inline constexpr std::string_view kJsonType = "application/json";
+
+// {"schema": …, "error": "…"} with the status that fits the code.
+Response ErrorResponse(const base::Error& error);
+
+// Once, from any thread.
+using Answer = std::function<void(Response)>;
+
+// Answers requests that were found to be fit to be looked at. Any thread.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  virtual void Handle(Request request, Answer answer) = 0;
+};
+
+}  // namespace trainctl::web

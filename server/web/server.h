@@ -1,0 +1,57 @@
+// The port for browsers and Prometheus: HTTP/1.1 over loopback without TLS, on a thread of its own.
+//
+// A connection's user is proven by the kernel (common/peer/socket_owner.h), as gRPC's are; there
+// are no cookies and no passwords. Everything has a bound: connections, the bytes of a request's
+// head, the seconds that a peer may take. A request has no body.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "common/base/result.h"
+#include "server/auth/listen_address.h"
+#include "server/auth/unix_policy.h"
+#include "server/coordinator/event_log.h"
+#include "server/web/http.h"
+
+namespace trainctl::web {
+
+struct Limits {
+  int connections = 256;  // more are closed at once
+  int live_streams = 64;
+  size_t head_bytes = 16 << 10;
+  std::chrono::milliseconds patience{30'000};  // for a request, and for a peer that takes bytes
+  std::chrono::milliseconds live_period{1'000};
+};
+
+class Server {
+ public:
+  // The handler and the log outlive it. Answers are given or dropped before it is destroyed.
+  struct Parts {
+    Handler& handler;
+    coordinator::EventLog& log;
+    auth::UnixPolicy policy = {};
+    Limits limits = {};
+  };
+
+  // Serves when it returns. kConflict: the port is taken. kIo.
+  static base::Result<std::unique_ptr<Server>> Start(const auth::ListenAddress& address,
+                                                     const Parts& parts);
+  ~Server();  // stops
+
+  // With the port that the kernel chose.
+  const auth::ListenAddress& address() const { return address_; }
+
+  // Ends all connections, then the thread. Answers that come later are dropped. Idempotent.
+  void Stop();
+
+ private:
+  struct Asio;
+  Server();
+
+  auth::ListenAddress address_;
+  std::unique_ptr<Asio> asio_;
+};
+
+}  // namespace trainctl::web

@@ -1,0 +1,270 @@
+// What the pages and Prometheus are told of a real coordinator's jobs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <utility>
+
+#include "common/record/comparison_record.h"
+#include "common/record/detail_record.h"
+#include "common/record/job_record.h"
+#include "tests/checkout.h"
+#include "tests/rpc/training_job.h"
+#include "tests/rpc/user_channel.h"
+#include "tests/web/http_client.h"
+
+namespace trainctl::web_test {
+namespace {
+
+using rpc_test::FakeWorker;
+using rpc_test::TestSite;
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kHostile = "<script>alert(1)<b>";
+
+Json GetJson(const TestSite& site, const std::string& target, int status = 200) {
+  const Reply reply = Get(site.dashboard(), target);
+  EXPECT_EQ(reply.status, status) << target << ": " << reply.body;
+  EXPECT_EQ(reply.headers.at("content-type"), "application/json");
+  return Json::parse(reply.body);
+}
+
+// A job of a hostile name that has trained `steps` steps.
+class WebApi : public testing::Test {
+ protected:
+  void TrainSteps(int steps) {
+    job_ = rpc_test::Train(site_, worker_, kHostile);
+    constexpr int kPointsPerReport = 500;
+    std::vector<job::MetricPoint> points;
+    for (int step = 0; step < steps; ++step) {
+      points.push_back({"loss", step, std::nullopt, "", 4.0 - 0.001 * step, 1'000'000 + step});
+      if (step % kPointsPerReport == 0)
+        worker_.Report(job_.rank, job::RankMetrics{std::exchange(points, {})});
+    }
+    for (const char* phase : {"before_forward", "after_forward"})
+      points.push_back({"memory_params_bytes", 0, 0, phase, 1024.0, 1'000'000});
+    points.push_back({"loss", steps, std::nullopt, "", std::nan(""), 2'000'000});
+    worker_.Report(job_.rank, job::RankMetrics{points});
+    worker_.Report(job_.rank, job::RankProgress{.step = steps + 1, .steps = 5000, .loss = 2.5});
+    site_.WaitFor(job_.id, [&](const v1::JobView& view) { return view.step() == steps + 1; });
+    v1::AuditRequest everything_is_stored_first;
+    everything_is_stored_first.set_limit(1);
+    v1::AuditResponse response;
+    const auto status =
+        site_.Call(&v1::Coordinator::Stub::Audit, everything_is_stored_first, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+  }
+
+  TestSite site_;
+  FakeWorker worker_{"a/0"};
+  rpc_test::TrainingJob job_;
+};
+
+TEST_F(WebApi, TheSiteHasTheRecordsThatTheCommandLineHas) {
+  TrainSteps(3);
+  const Json site = GetJson(site_, "/api/site");
+  EXPECT_EQ(site.begin().key(), "schema");
+  ASSERT_EQ(site["jobs"].size(), 1u);
+  v1::ListResponse list;
+  ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::List, {}, &list).ok());
+  Json record = record::JobRecord(list.jobs(0));
+  Json shown = site["jobs"][0];
+  for (Json* one : {&record, &shown}) one->erase("remaining_seconds");
+  EXPECT_EQ(shown, record);
+  EXPECT_EQ(shown["name"], kHostile);
+  EXPECT_EQ(site["workers"][0]["name"], "a/0");
+  EXPECT_EQ(site["workers"][0]["state"], "BUSY");
+  EXPECT_EQ(GetJson(site_, "/api/view?job=" + job_.id)["workers"].size(), 1u);
+}
+
+TEST_F(WebApi, AJobIsWhatDescribeTellsAndItsMemoryByKind) {
+  TrainSteps(3);
+  worker_.Succeed(job_.rank);
+  site_.WaitForState(job_.id, "FINISHED");
+  const Json document = GetJson(site_, "/api/job?job=" + job_.id);
+  Json shown = document;
+  shown.erase("schema");
+  shown.erase("memory");
+  EXPECT_EQ(shown.dump(), Json(record::DetailRecord(site_.Get(job_.id))).dump());
+  ASSERT_EQ(document["memory"]["rows"].size(), 2u);
+  const Json row = document["memory"]["rows"][1];
+  EXPECT_EQ(row["label"], "parameters");
+  EXPECT_EQ(row["phase"], "after_forward");
+  EXPECT_EQ(row["measured_bytes"], 1024);
+  EXPECT_TRUE(row["predicted_bytes"].is_null());
+}
+
+TEST_F(WebApi, ACurveIsAsManyPointsAsWereAskedForOfTheStepsThatWereAskedFor) {
+  TrainSteps(3000);
+  const std::string target = "/api/series?name=loss&job=" + job_.id;
+  const Json all = GetJson(site_, target + "&points=100");
+  ASSERT_EQ(all["curves"].size(), 1u);
+  EXPECT_EQ(all["label"], "training loss");
+  const Json& curve = all["curves"][0];
+  EXPECT_EQ(curve["count"], 3001);
+  EXPECT_LE(curve["steps"].size(), 202u);
+  EXPECT_EQ(curve["steps"].front(), 0);
+  EXPECT_EQ(curve["steps"].back(), 3000);
+  EXPECT_TRUE(curve["values"].back().is_null()) << "a loss that is no number is a gap";
+  EXPECT_TRUE(curve["rank"].is_null());
+  const Json part = GetJson(site_, target + "&from=10&to=14")["curves"][0];
+  EXPECT_EQ(part["steps"], Json({10, 11, 12, 13, 14}));
+  EXPECT_DOUBLE_EQ(part["values"][0].get<double>(), 3.99);
+  const Json memory = GetJson(site_, "/api/series?name=memory_params_bytes&job=" + job_.id);
+  ASSERT_EQ(memory["curves"].size(), 2u);
+  EXPECT_EQ(memory["curves"][1]["phase"], "before_forward");
+  EXPECT_EQ(memory["curves"][1]["rank"], 0);
+}
+
+TEST_F(WebApi, ALogIsReadPieceByPieceWithoutSplitCharacters) {
+  TrainSteps(1);
+  const std::string target = "/api/log?job=" + job_.id;
+  worker_.Log(job_.rank, 0, "<b>one</b>\n\xc3");
+  worker_.WaitForLogAck(job_.rank, 12);
+  const Json first = GetJson(site_, target);
+  EXPECT_EQ(first["text"], "<b>one</b>\n");
+  EXPECT_EQ(first["next_offset"], 11);
+  EXPECT_EQ(first["ended"], false);
+  worker_.Log(job_.rank, 12,
+              "\xbc"
+              "ber\xff\n");
+  worker_.WaitForLogAck(job_.rank, 18);
+  const Json second = GetJson(site_, target + "&offset=11");
+  EXPECT_EQ(second["text"], "über\xef\xbf\xbd\n");
+  EXPECT_EQ(second["next_offset"], 18);
+  EXPECT_EQ(GetJson(site_, target + "&offset=999999")["text"], "");
+  GetJson(site_, target + "&rank=1", 404);
+  GetJson(site_, target + "&attempt=2", 404);
+}
+
+TEST_F(WebApi, AComparisonIsTheOneOfTheCommandLine) {
+  TrainSteps(3);
+  worker_.Succeed(job_.rank);
+  const std::string other = site_.Submit("other");
+  const Json document = GetJson(site_, "/api/compare?job=" + job_.id + "&job=other");
+  v1::CompareRequest request;
+  request.add_jobs(job_.id);
+  request.add_jobs("other");
+  v1::CompareResponse response;
+  ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Compare, request, &response).ok());
+  Json shown = document;
+  shown.erase("schema");
+  EXPECT_EQ(shown.dump(), Json(record::ComparisonDocument(response)).dump());
+  EXPECT_EQ(document["jobs"][1]["id"], other);
+}
+
+TEST_F(WebApi, EachFaultIsAnErrorThatNamesItsPlace) {
+  TrainSteps(1);
+  const std::string job = "job=" + job_.id;
+  EXPECT_THAT(GetJson(site_, "/api/job?job=j99", 404)["error"], HasSubstr("j99"));
+  EXPECT_THAT(GetJson(site_, "/api/job", 404)["error"], HasSubstr("no job"));
+  EXPECT_THAT(GetJson(site_, "/api/view?job=" + std::string("%3Cb%3E"), 404)["error"],
+              HasSubstr("<b>"));
+  EXPECT_THAT(GetJson(site_, "/api/series?name=los&" + job, 400)["error"], HasSubstr("los"));
+  EXPECT_THAT(GetJson(site_, "/api/series?name=loss&points=1&" + job, 400)["error"],
+              HasSubstr("points: '1'"));
+  EXPECT_THAT(GetJson(site_, "/api/log?rank=x&" + job, 400)["error"], HasSubstr("rank: 'x'"));
+  EXPECT_THAT(GetJson(site_, "/api/compare?base=j99&" + job, 404)["error"], HasSubstr("j99"));
+  EXPECT_THAT(GetJson(site_, "/api/site?limit=0", 400)["error"], HasSubstr("limit"));
+  GetJson(site_, "/api/nothing", 404);
+}
+
+TEST_F(WebApi, AViewIsToldAgainWhenTheJobHasMovedOn) {
+  TrainSteps(1);
+  HttpClient live(site_.dashboard());
+  live.Send(GetText(site_.dashboard(), "/api/live/view?job=" + job_.id));
+  EXPECT_NE(live.ReceiveUntil("\"step\":2,"), "");
+  worker_.Report(job_.rank, job::RankProgress{.step = 77, .steps = 5000, .loss = 1.5});
+  EXPECT_NE(live.ReceiveUntil("\"step\":77,"), "");
+  HttpClient wrong(site_.dashboard());
+  wrong.Send(GetText(site_.dashboard(), "/api/live/view?job=j99"));
+  EXPECT_THAT(wrong.ReceiveToEnd(), HasSubstr("event: problem\ndata: {"));
+}
+
+TEST(WebPermissions, TheTableDecidesAndTheKernelSaysWhoAsks) {
+  if (!rpc_test::MayBeOtherUsers()) GTEST_SKIP() << "only root may be another user";
+  constexpr uid_t kViewer = 61004, kNobody = 61005;
+  auth::UnixPolicy policy;
+  for (const char* role : {"uid:61004=viewer", "uid:61005=none"})
+    ASSERT_TRUE(auth::AddRole(role, &policy).ok());
+  const TestSite site(policy);
+  const auto ask = [&](uid_t user, const std::string& target) {
+    HttpClient client(site.dashboard(), user);
+    client.Send(GetText(site.dashboard(), target));
+    return client.Receive();
+  };
+  for (const char* target : {"/", "/api/site", "/api/job?job=j1", "/metrics", "/assets/site.js"}) {
+    const Reply refused = ask(kNobody, target);
+    EXPECT_EQ(refused.status, 403) << target;
+    EXPECT_THAT(refused.body, HasSubstr("uid:61005 has no role on this site"));
+    EXPECT_NE(ask(kViewer, target).status, 403) << target;
+  }
+  EXPECT_EQ(Json::parse(ask(kViewer, "/api/site").body)["user"], "uid:61004");
+}
+
+// The text, line by line, as the format is specified.
+void CheckExposition(const std::string& text) {
+  const std::regex help("# HELP [a-z_]+ .+"), type("# TYPE [a-z_]+ (gauge|counter|histogram)"),
+      sample(R"re([a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [-+0-9.e]+(Inf|NaN)?)re");
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(std::regex_match(line, help) || std::regex_match(line, type) ||
+                std::regex_match(line, sample))
+        << line;
+  }
+  EXPECT_TRUE(text.ends_with('\n'));
+}
+
+TEST_F(WebApi, PrometheusIsToldOfJobsDevicesCallsAndCommits) {
+  TrainSteps(1);
+  site_.Submit("waits");
+  const auto metrics = [&] {
+    const Reply reply = Get(site_.dashboard(), "/metrics");
+    EXPECT_EQ(reply.status, 200);
+    EXPECT_EQ(reply.headers.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    return reply.body;
+  };
+  const std::string text = metrics();
+  CheckExposition(text);
+  for (const char* line :
+       {"\ntrainctl_jobs{state=\"QUEUED\"} 1\n", "\ntrainctl_jobs{state=\"RUNNING\"} 1\n",
+        "\ntrainctl_jobs{state=\"FINISHED\"} 0\n", "\ntrainctl_queue_length 1\n",
+        "\ntrainctl_queue_devices 1\n", "\ntrainctl_devices{state=\"BUSY\"} 1\n",
+        "\ntrainctl_rpc_total{rpc=\"Submit\",code=\"OK\"} 2\n",
+        "\ntrainctl_rpc_seconds_count{rpc=\"Submit\"} 2\n",
+        "\ntrainctl_store_commit_failures_total 0\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(text, testing::Not(HasSubstr("trainctl_store_commit_seconds_count 0\n")));
+  worker_.Succeed(job_.rank);
+  site_.WaitForState(job_.id, "FINISHED");
+  EXPECT_THAT(metrics(), HasSubstr("\ntrainctl_jobs_ended{outcome=\"SUCCEEDED\"} 1\n"));
+  EXPECT_EQ(text.find(kHostile), std::string::npos) << "no label is made of what users write";
+}
+
+TEST_F(WebApi, GrafanasDashboardAsksForWhatThereIs) {
+  TrainSteps(1);
+  const std::string text = Get(site_.dashboard(), "/metrics").body;
+  std::ifstream file(checkout::File("deploy/grafana/trainctl.json"));
+  const Json dashboard = Json::parse(file);
+  const std::regex name("trainctl_[a-z_]+");
+  int names = 0;
+  for (const Json& panel : dashboard["panels"]) {
+    const std::string expression = panel["targets"][0]["expr"];
+    for (std::sregex_iterator at(expression.begin(), expression.end(), name), end; at != end;
+         ++at) {
+      const std::string family = std::regex_replace(at->str(), std::regex("_bucket$"), "");
+      EXPECT_THAT(text, HasSubstr("\n# TYPE " + family + " ")) << panel["title"];
+      ++names;
+    }
+  }
+  EXPECT_GT(names, 10);
+}
+
+}  // namespace
+}  // namespace trainctl::web_test
