@@ -1,0 +1,166 @@
+"""The dashboard as a person sees it: in a real Chromium, of a real site whose jobs run."""
+
+import os
+import pathlib
+import unittest
+
+import browser
+from cluster import ClusterTest, endless_job, tiny_job
+
+HOSTILE = "<script>document.title='taken'<img src=x onerror=alert(1)>"
+# Pictures are kept there where it is named: CI's artifacts.
+PICTURES = os.environ.get("TRAINCTL_PICTURES")
+
+STEP = (
+    "return Number("
+    "document.querySelector('#facts b')?.innerText.split(' ')[0].replaceAll(',', '') ?? 0)"
+)
+
+
+@unittest.skipIf(browser.why_not(), browser.why_not())
+class DashboardTest(ClusterTest):
+    def setUp(self):
+        super().setUp()
+        self.browser = browser.Browser()
+        self.addCleanup(self.browser.close)
+        self.address = self.trainctl("ui").stdout.strip()
+
+    def keep_picture(self, name):
+        if PICTURES:
+            self.browser.picture(pathlib.Path(PICTURES) / f"{name}.png")
+
+    def expect_no_faults(self):
+        self.assertEqual(self.browser.faults(), [])
+
+    def test_the_site_moves_while_a_job_runs_and_hostile_names_are_text(self):
+        job = self.submit(endless_job(name=HOSTILE))
+        self.browser.open(self.address)
+        row = "return document.querySelector('#jobs tr')?.innerText.includes(arguments[0])"
+        self.browser.wait(row, "RUNNING")
+        self.assertIn(HOSTILE, self.browser.text("#jobs"))
+        self.assertEqual(self.browser.run("return document.title"), "trainctl")
+        self.assertEqual(self.browser.run("return document.querySelectorAll('img').length"), 0)
+        before = self.browser.text("#jobs progress + *") or self.browser.text("#jobs")
+        self.browser.wait(
+            "return document.querySelector('#jobs').innerText !== arguments[0]", before
+        )
+        self.assertIn("BUSY", self.browser.text("#devices"))
+        self.keep_picture("site")
+        self.expect_no_faults()
+        self.trainctl("cancel", job)
+        self.browser.wait(row, "CANCELLED")
+
+    def test_a_job_shows_its_curves_memory_log_and_settings_as_they_grow(self):
+        # What it saves is a line of its log.
+        saves = {"output__dir": str(self.dir / "out"), "checkpoint__every_steps": 20}
+        job = self.submit(endless_job(name=HOSTILE, **saves))
+        self.browser.open(f"{self.address}job?job={job}")
+        first = self.browser.wait(STEP)
+        self.browser.wait(f"{STEP} > arguments[0]", first)
+        self.browser.wait("return document.querySelectorAll('#curves figure').length >= 3")
+        count = "return document.querySelector('#curves tbody td:nth-child(2)')?.textContent"
+        points = self.browser.wait(count)
+        self.browser.wait(count + " !== arguments[0]", points)
+        self.assertEqual(self.browser.text("h1"), f"{HOSTILE} ({job})")
+        self.browser.wait("return document.querySelector('#text').innerText.includes('step-')")
+        memory = self.browser.wait(
+            "return document.querySelector('#memory tbody').textContent.includes('parameters')"
+            " && document.querySelector('#memory tbody').textContent"
+        )
+        self.assertIn("after backward", memory)
+        self.assertIn("train.micro_batch_size\t2", self.browser.text("#settings"))
+        self.assertIn("all ranks joined", self.browser.text("#events"))
+        self.keep_picture("job")
+        self.expect_no_faults()
+
+    def test_dragging_over_a_curve_asks_for_those_steps(self):
+        job = self.submit(tiny_job(train__max_steps=40))
+        self.assertEqual(self.trainctl("wait", job).returncode, 0)
+        self.browser.open(f"{self.address}job?job={job}")
+        count = "return document.querySelector('#curves tbody td:nth-child(2)')?.textContent"
+        self.assertEqual(self.browser.wait(count), "40")
+        if not self.browser.run("return typeof Chart !== 'undefined'"):
+            self.skipTest("this build found no Chart.js (libjs-chart.js): nothing to drag over")
+        place = self.browser.run(
+            "const box = document.querySelector('#curves .plot').getBoundingClientRect();"
+            "return [box.left + box.width * 0.4, box.left + box.width * 0.7, box.top + 100]"
+        )
+        left, right, height = map(round, place)
+        at = {"type": "pointerMove", "duration": 50, "y": height}
+        drag = [
+            {**at, "x": left},
+            {"type": "pointerDown", "button": 0},
+            {**at, "x": right},
+            {"type": "pointerUp", "button": 0},
+        ]
+        self.browser.do("actions", {"actions": [{"type": "pointer", "id": "m", "actions": drag}]})
+        self.browser.wait("return document.querySelector('#from').value !== ''")
+        self.browser.wait(count + " !== '40'")
+        steps = [
+            int(self.browser.run(f"return document.querySelector('{one}').value"))
+            for one in ("#from", "#to")
+        ]
+        self.assertEqual(self.browser.run(count), str(steps[1] - steps[0] + 1))
+        self.expect_no_faults()
+
+    def test_a_comparison_is_the_one_of_the_command_line_and_its_address_holds_it(self):
+        jobs = [
+            self.submit(tiny_job(name=name, train__micro_batch_size=size))
+            for name, size in (("two", 2), ("<b>four", 4))
+        ]
+        for job in jobs:
+            self.assertEqual(self.trainctl("wait", job).returncode, 0)
+        self.browser.open(f"{self.address}compare?job={jobs[0]}&job={jobs[1]}&base={jobs[1]}")
+        self.browser.wait("return document.querySelectorAll('#rows tr').length > 5")
+        table = self.trainctl("compare", *jobs, "--base", jobs[1], "--no-transpose").stdout
+        shown = self.browser.run(
+            "return [...document.querySelectorAll('#rows tr')].map("
+            "(row) => [...row.children].map((cell) => cell.textContent))"
+        )
+        for row in shown:
+            self.assertIn("  ".join(row[:1]), table)
+            for cell in row:
+                self.assertIn(cell, table)
+        self.assertIn("<b>four", self.browser.text("#head"))
+        self.browser.wait("return document.querySelectorAll('#curves tbody tr').length === 2")
+        self.browser.run(
+            "const choice = document.querySelector('#metric'); choice.value = 'lr';"
+            "choice.dispatchEvent(new Event('change'))"
+        )
+        self.browser.wait("return location.search.includes('metric=lr')")
+        self.keep_picture("compare")
+        address = self.browser.run("return location.href")
+        self.browser.open(address)
+        self.browser.wait("return document.querySelectorAll('#curves tbody tr').length === 2")
+        self.assertEqual(self.browser.run("return document.querySelector('#metric').value"), "lr")
+        self.assertEqual(self.browser.run("return document.querySelector('#base').value"), "1")
+        self.expect_no_faults()
+
+    def test_pages_fit_a_phone_and_are_dark_in_the_dark(self):
+        job = self.submit(tiny_job())
+        self.assertEqual(self.trainctl("wait", job).returncode, 0)
+        self.browser.command(
+            "Emulation.setDeviceMetricsOverride",
+            width=390,
+            height=844,
+            deviceScaleFactor=1,
+            mobile=True,
+        )
+        for scheme, back in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(14, 17, 22)")):
+            self.browser.command(
+                "Emulation.setEmulatedMedia",
+                features=[{"name": "prefers-color-scheme", "value": scheme}],
+            )
+            for page in ("", f"job?job={job}", f"compare?job={job}"):
+                self.browser.open(self.address + page)
+                self.browser.wait("return document.querySelector('tbody tr') !== null")
+                width = self.browser.run("return document.documentElement.scrollWidth")
+                self.assertLessEqual(width, 390, page)
+                shown = self.browser.run("return getComputedStyle(document.body).backgroundColor")
+                self.assertEqual(shown, back, page)
+                self.keep_picture(f"phone-{scheme}-{page.partition('?')[0] or 'site'}")
+        self.expect_no_faults()
+
+
+if __name__ == "__main__":
+    unittest.main()
