@@ -8,9 +8,14 @@ find_package(SQLite3 REQUIRED)
 find_package(GTest REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(spdlog REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-cpp)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+# deploy/setup installs it too. A host where it could not builds all the same: worker/rank/images
+# says then that this build reads no WebP.
+pkg_check_modules(WEBP IMPORTED_TARGET libwebp)
 
 # Boost.Asio 1.74 under C++20 uses std::exchange without including <utility>. Precompiled headers
 # hold it; g++ takes those only where nothing is included before them.

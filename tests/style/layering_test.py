@@ -21,6 +21,9 @@ LIBRARIES = {
     "CLI11": r"CLI/",
     "yaml-cpp": r"yaml-cpp/",
     "spdlog": r"spdlog/",
+    "libjpeg": r"(jpeglib|jerror)\.h$",
+    "libpng": r"png\.h$",
+    "libwebp": r"webp/",
 }
 # What everyone may include besides: the standard library's headers have neither folder nor suffix.
 PLATFORM = re.compile(
@@ -38,6 +41,9 @@ TARGETS = {
     "PCRE2": r"PkgConfig::PCRE2$",
     "yaml-cpp": r"PkgConfig::YAML$",
     "spdlog": r"spdlog::",
+    "libjpeg": r"JPEG::",
+    "libpng": r"PNG::",
+    "libwebp": r"PkgConfig::WEBP$",
 }
 PURE = [
     "common/base",
@@ -137,6 +143,10 @@ ROOMS = {
         ["gRPC", "Protobuf", "Asio", "nlohmann", "spdlog"],
     ),
     "worker/rank/files": (VALUES, ["nlohmann", "yaml-cpp"]),
+    "worker/rank/images": (
+        ["common/base", "worker/rank/files"],
+        ["libjpeg", "libpng", "libwebp"],
+    ),
     "worker/rank/tokenizer": (["common/base", "worker/rank/files"], ["nlohmann", "PCRE2"]),
     "worker/rank/data": (VALUES + ["worker/rank/files", "worker/rank/tokenizer"], ["nlohmann"]),
     "worker/rank/comm": (["common/base"], ["LibTorch", "NCCL", "CUDA"]),
@@ -202,6 +212,9 @@ ONLY_IN = {
     ("client", "gRPC"): r"grpc_api\.cc$",
     ("client/litgpt", "yaml-cpp"): r"^yaml\.cc$",
     ("worker/rank/files", "yaml-cpp"): r"^yaml_text\.cc$",  # LitGPT describes its models in YAML
+    ("worker/rank/images", "libjpeg"): r"^jpeg\.cc$",
+    ("worker/rank/images", "libpng"): r"^png\.cc$",
+    ("worker/rank/images", "libwebp"): r"^webp\.cc$",
     ("worker/rank/ops", "CUDA"): r"\.cuh?$|fused",
 }
 # Words that a room must not use. The wall clock, the environment and randomness come from outside;

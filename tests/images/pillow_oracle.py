@@ -1,0 +1,85 @@
+"""Makes pictures, asks Pillow and transformers what they are, and compares with our answer.
+
+usage: pillow_oracle.py FOLDER SIDE SEED PICTURES SHOW_PIXELS [SUFFIX…]
+
+Runs in the environment of tests/oracles. Exit status 1: they differ, and it is said where.
+"""
+
+import pathlib
+import random
+import subprocess
+import sys
+
+import numpy
+import PIL.Image
+from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
+
+LONGEST_SIDE = 700
+MODES = {
+    ".jpg": ["L", "RGB", "CMYK"],
+    ".png": ["1", "L", "LA", "P", "RGB", "RGBA"],
+    ".webp": ["RGB", "RGBA"],
+}
+
+
+def made(draw):
+    """An array of waves and noise: it has edges, gradients and single pixels that stand out."""
+    width, height = (round(2 ** draw.uniform(0, LONGEST_SIDE.bit_length() - 0.6)) for _ in "wh")
+    numbers = numpy.random.default_rng(draw.randrange(2**32))
+    y, x = numpy.mgrid[0:height, 0:width]
+    waves = 127 + 120 * numpy.sin(x / draw.uniform(1, 40)) * numpy.cos(y / draw.uniform(1, 40))
+    noise = numbers.integers(-128, 129, (height, width, 4)) * draw.choice([0, 0.2, 1])
+    return (waves[..., None] + noise).clip(0, 255).astype(numpy.uint8)
+
+
+def saved(folder, number, draw, suffixes):
+    data, suffix = made(draw), draw.choice(suffixes)
+    mode = draw.choice(MODES[suffix])
+    image = PIL.Image.fromarray(data, "CMYK" if mode == "CMYK" else "RGBA")
+    options = {"quality": draw.choice([30, 75, 95])} if suffix != ".png" else {}
+    if mode == "P":
+        image = image.convert("RGB").quantize(draw.choice([2, 9, 256]))
+        if draw.random() < 0.5:
+            options["transparency"] = bytes(draw.randrange(256) for _ in range(2))
+    elif mode != "CMYK":
+        image = image.convert(mode)
+    if suffix == ".jpg" and mode == "RGB":
+        options |= {"subsampling": draw.randrange(3), "progressive": draw.random() < 0.5}
+    if suffix == ".webp":
+        options["lossless"] = draw.random() < 0.3
+    path = folder / f"{number}_{mode}_{image.width}x{image.height}{suffix}"
+    image.save(path, **options)
+    return path
+
+
+def main():
+    folder, side, count = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[4])
+    draw = random.Random(int(sys.argv[3]))
+    suffixes = sys.argv[6:] or list(MODES)
+    paths = [saved(folder, number, draw, suffixes) for number in range(count)]
+    answer = subprocess.run(
+        [sys.argv[5], str(side), *paths], check=True, stdout=subprocess.PIPE
+    ).stdout
+    shape = (count, side * side * 3 * 5)
+    ours = numpy.frombuffer(answer, dtype=numpy.uint8).reshape(shape)
+    squeeze = BlipImageProcessorPil(
+        size={"height": side, "width": side}, do_rescale=False, do_normalize=False
+    )
+    whole = BlipImageProcessorPil(size={"height": side, "width": side})
+    wrong = []
+    for path, of_picture in zip(paths, ours, strict=True):
+        image = PIL.Image.open(path)
+        pixels = of_picture[: side * side * 3].reshape(side, side, 3).transpose(2, 0, 1)
+        numbers = of_picture[side * side * 3 :].view(numpy.float32).reshape(3, side, side)
+        expected = numpy.asarray(squeeze(image, return_tensors="np").pixel_values[0])
+        if not (pixels == expected).all():
+            most = numpy.abs(pixels.astype(int) - expected.astype(int))
+            wrong.append(f"{path.name}: {(most > 0).sum()} pixels, by up to {most.max()}")
+        elif not (numbers == whole(image, return_tensors="np").pixel_values[0]).all():
+            wrong.append(f"{path.name}: normalized")
+    print("\n".join(wrong) or f"{count} pictures are equal")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

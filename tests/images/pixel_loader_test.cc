@@ -1,0 +1,114 @@
+#include "worker/rank/images/pixel_loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/files/scratch_directory.h"
+#include "tests/images/sample_pictures.h"
+#include "worker/rank/images/decode.h"
+
+namespace trainctl::images {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr int64_t kSmall = 16;  // a side
+const std::vector<std::string> kNames = {"gray.jpg",         "rgb.png",  "cmyk.jpg",
+                                         "palette_4bit.png", "rgba.png", "progressive.jpg"};
+
+std::vector<std::string> Paths() {
+  std::vector<std::string> paths;
+  for (const std::string& name : kNames) paths.push_back(SamplePath(name));
+  return paths;
+}
+
+std::vector<int64_t> Rows() {
+  std::vector<int64_t> rows(kNames.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+Pixels Alone(const std::string& path) { return PixelsOf(DecodeFile(path).value(), kSmall); }
+
+// Every row, asked for ahead and taken in order.
+void TakeAnEpoch(PixelLoader* loader, const std::vector<int64_t>& rows) {
+  loader->Ahead(rows);
+  for (const int64_t row : rows) {
+    const auto pixels = loader->Take(row);
+    ASSERT_TRUE(pixels.ok()) << pixels.error().message;
+    EXPECT_EQ(**pixels, Alone(Paths()[row])) << row;
+  }
+}
+
+TEST(PixelLoader, EpochsAfterTheFirstDecodeNothing) {
+  PixelLoader loader(Paths(), {.side = kSmall, .threads = 3});
+  for (int epoch = 0; epoch < 3; ++epoch) TakeAnEpoch(&loader, Rows());
+  EXPECT_EQ(loader.counts().decoded, std::ssize(kNames));
+  EXPECT_EQ(loader.counts().cached, 2 * std::ssize(kNames));
+}
+
+TEST(PixelLoader, EqualFilesOfOtherNamesAreDecodedOnce) {
+  const ScratchDirectory folder;
+  const std::string bytes = SampleBytes("rgb.png");
+  PixelLoader loader({folder.Write("a.png", bytes), folder.Write("b.png", bytes)},
+                     {.side = kSmall, .threads = 0});
+  EXPECT_EQ(*loader.Take(0).value(), *loader.Take(1).value());
+  EXPECT_EQ(loader.counts().decoded, 1);
+}
+
+TEST(PixelLoader, AChangedFileIsDecodedAgain) {
+  const ScratchDirectory folder;
+  const std::string path = folder.Write("a.png", SampleBytes("rgb.png"));
+  PixelLoader loader({path}, {.side = kSmall});
+  const auto before = loader.Take(0).value();
+  folder.Write("a.png", SampleBytes("rgba.png"));
+  EXPECT_NE(*loader.Take(0).value(), *before);
+  EXPECT_EQ(loader.counts().decoded, 2);
+}
+
+TEST(PixelLoader, AFullCacheKeepsWhatItHas) {
+  PixelLoader loader(Paths(),
+                     {.side = kSmall, .threads = 2, .most_cached_bytes = 2 * PixelBytes(kSmall)});
+  for (int epoch = 0; epoch < 3; ++epoch) TakeAnEpoch(&loader, Rows());
+  EXPECT_EQ(loader.counts().cached, 2 * 2);
+  EXPECT_EQ(loader.counts().decoded, 3 * std::ssize(kNames) - 2 * 2);
+}
+
+TEST(PixelLoader, RowsBeyondTheBoundAreReadWhenTheyAreTaken) {
+  PixelLoader loader(Paths(), {.side = kSmall, .threads = 1, .most_ahead = 2});
+  TakeAnEpoch(&loader, Rows());
+  EXPECT_EQ(loader.counts().decoded, std::ssize(kNames));
+}
+
+TEST(PixelLoader, ARowMayBeAskedForTwice) {
+  PixelLoader loader(Paths(), {.side = kSmall, .threads = 2});
+  TakeAnEpoch(&loader, {1, 2, 1, 1, 2});
+}
+
+TEST(PixelLoader, FaultsReachTheOneWhoTakesWithRowAndPath) {
+  const ScratchDirectory folder;
+  const std::vector<std::string> paths = {SamplePath("rgb.png"),
+                                          folder.Write("broken.jpg", "\xFF\xD8\xFF no picture"),
+                                          folder.path() + "/missing.png"};
+  for (const int threads : {0, 2}) {
+    PixelLoader loader(paths, {.side = kSmall, .threads = threads});
+    loader.Ahead(std::vector<int64_t>{0, 1, 2});
+    EXPECT_TRUE(loader.Take(0).ok());
+    const auto broken = loader.Take(1), missing = loader.Take(2);
+    EXPECT_EQ(broken.error().code, base::Code::kInvalid);
+    EXPECT_THAT(broken.error().message, AllOf(HasSubstr("row 1: "), HasSubstr("broken.jpg: JPEG")));
+    EXPECT_EQ(missing.error().code, base::Code::kNotFound);
+    EXPECT_THAT(missing.error().message, AllOf(HasSubstr("row 2: "), HasSubstr("missing.png")));
+  }
+}
+
+TEST(PixelLoader, EndsWithPicturesThatNobodyTook) {
+  PixelLoader loader(Paths(), {.side = kSmall, .threads = 2});
+  loader.Ahead(Rows());
+}
+
+}  // namespace
+}  // namespace trainctl::images

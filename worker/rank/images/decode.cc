@@ -1,0 +1,30 @@
+#include "worker/rank/images/decode.h"
+
+#include <string>
+#include <string_view>
+
+#include "common/base/file.h"
+#include "worker/rank/images/jpeg.h"
+#include "worker/rank/images/png.h"
+#include "worker/rank/images/webp.h"
+
+namespace trainctl::images {
+
+base::Result<Picture> Decode(Bytes file) {
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  if (text.starts_with("\xFF\xD8\xFF")) return DecodeJpeg(file);
+  if (text.starts_with("\x89PNG\r\n\x1A\n")) return DecodePng(file);
+  if (text.starts_with("RIFF") && text.substr(0, 12).ends_with("WEBP")) return DecodeWebp(file);
+  return base::Error{base::Code::kInvalid,
+                     text.empty() ? "an empty file" : "neither JPEG nor PNG nor WebP"};
+}
+
+base::Result<Picture> DecodeFile(const std::string& path) {
+  const auto file = base::ReadRegularFile(path, kMostFileBytes);
+  if (!file) return file.error();
+  auto picture = Decode(std::as_bytes(std::span(*file)));
+  if (!picture) return base::Error{picture.error().code, path + ": " + picture.error().message};
+  return picture;
+}
+
+}  // namespace trainctl::images

@@ -1,0 +1,25 @@
+// A file's bytes as a picture, as transformers' image processors see it: Pillow's RGB, what is
+// transparent put on white.
+//
+//   JPEG  8 bits: gray, RGB, YCbCr, CMYK and YCCK (inverted, as Adobe writes them)
+//   PNG   every kind but gray of 16 bits; of an animated one the picture that stands first
+//   WebP  lossy and lossless, not animated
+//
+// Colour profiles, gamma and EXIF's orientation are ignored. Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "common/base/result.h"
+#include "worker/rank/images/picture.h"
+
+namespace trainctl::images {
+
+// kInvalid: the message says what is wrong with the picture, never which file it is.
+base::Result<Picture> Decode(Bytes file);
+
+// The same of a file; kMostFileBytes at most. Errors: those of base::ReadRegularFile and Decode,
+// with the path in front.
+base::Result<Picture> DecodeFile(const std::string& path);
+
+}  // namespace trainctl::images

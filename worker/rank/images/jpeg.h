@@ -1,0 +1,12 @@
+// JPEG through libjpeg-turbo. Everything of the library stays in jpeg.cc.
+#pragma once
+
+#include "common/base/result.h"
+#include "worker/rank/images/picture.h"
+
+namespace trainctl::images {
+
+// kInvalid: broken, truncated, too large, or of a kind that decode.h does not list. Thread-safe.
+base::Result<Picture> DecodeJpeg(Bytes file);
+
+}  // namespace trainctl::images

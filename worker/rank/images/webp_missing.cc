@@ -1,0 +1,13 @@
+#include "worker/rank/images/webp.h"
+
+namespace trainctl::images {
+
+bool HasWebp() { return false; }
+
+base::Result<Picture> DecodeWebp(Bytes) {
+  return base::Error{base::Code::kInvalid,
+                     "WebP: this trainctl was built without libwebp; install libwebp-dev and build "
+                     "again, or make it PNG or JPEG"};
+}
+
+}  // namespace trainctl::images
