@@ -1,5 +1,7 @@
 #include "server/auth/unix_policy.h"
 
+#include <utility>
+
 namespace trainctl::auth {
 
 base::Status AddRole(std::string_view text, UnixPolicy* policy) {
@@ -13,12 +15,14 @@ base::Status AddRole(std::string_view text, UnixPolicy* policy) {
                            "': expected USER=ROLE with a role of none, viewer, user, operator, "
                            "admin; '*' is everyone else"};
   }
-  if (name == "*") {
+  if (name != "*" && policy->roles.emplace(name, *role).second) return base::Ok{};
+  if (name == "*" && !std::exchange(policy->others_named, true)) {
     policy->others = *role;
-  } else {
-    policy->roles[std::string(name)] = *role;
+    return base::Ok{};
   }
-  return base::Ok{};
+  return base::Error{base::Code::kInvalid, "--role '" + std::string(text.substr(0, 256)) + "': '" +
+                                               std::string(name.substr(0, 256)) +
+                                               "' has a role already: say it once"};
 }
 
 Caller CallerOf(const UnixUser& user, uid_t own, const UnixPolicy& policy) {

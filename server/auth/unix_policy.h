@@ -17,10 +17,12 @@ namespace trainctl::auth {
 struct UnixPolicy {
   std::map<std::string, Role, std::less<>> roles;  // by user name
   Role others = Role::kUser;                       // whoever has a login and no role of their own
+  bool others_named = false;                       // by "*=…"
   std::set<std::string, std::less<>> workers;      // users whose programs may be workers
 };
 
-// "anna=operator"; "*=viewer" is for whoever is not named. kInvalid: neither.
+// "anna=operator"; "*=viewer" is for whoever is not named. kInvalid: neither, or a user
+// who has a role already.
 base::Status AddRole(std::string_view text, UnixPolicy* policy);
 
 struct UnixUser {

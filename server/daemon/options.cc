@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/version.h"
+#include "common/peer/socket_owner.h"
 
 namespace trainctl::coordinator {
 namespace {
@@ -29,6 +30,33 @@ constexpr const char* kDescription =
 std::string VersionText() {
   return "traincoordinator " + std::string(base::Version()) + " (commit " +
          std::string(base::Commit()) + ")";
+}
+
+// A name that is mistyped would leave its user with a role that was not meant.
+base::Status CheckUser(const std::string& option, const std::string& name) {
+  if (peer::IsUserName(name)) return base::Ok{};
+  return base::Error{base::Code::kInvalid, option + ": this host has no user '" +
+                                               name.substr(0, 256) +
+                                               "' (id USER tells); a number is uid:1234"};
+}
+
+base::Status ReadPolicy(const std::vector<std::string>& roles,
+                        const std::vector<std::string>& workers, auth::UnixPolicy* policy) {
+  for (const std::string& role : roles) {
+    const base::Status added = auth::AddRole(role, policy);
+    if (!added) return added;
+    const std::string name = role.substr(0, role.find('='));
+    const base::Status known = name == "*"
+                                   ? base::Status(base::Ok{})
+                                   : CheckUser("--role '" + role.substr(0, 256) + "'", name);
+    if (!known) return known;
+  }
+  for (const std::string& name : workers) {
+    const base::Status known = CheckUser("--worker-user '" + name.substr(0, 256) + "'", name);
+    if (!known) return known;
+    policy->workers.insert(name);
+  }
+  return base::Ok{};
 }
 
 }  // namespace
@@ -82,15 +110,11 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
   if (options.dashboard_file.empty() && !options.dashboard.empty() && !options.address_file.empty())
     options.dashboard_file =
         std::filesystem::path(options.address_file).replace_filename("dashboard.addr");
-  options.policy.workers = {workers.begin(), workers.end()};
-  for (const std::string& role : roles) {
-    const base::Status added = auth::AddRole(role, &options.policy);
-    if (added) continue;
-    std::cerr << added.error().message << std::endl;
-    *exit_code = 2;
-    return std::nullopt;
-  }
-  return options;
+  const base::Status policy = ReadPolicy(roles, workers, &options.policy);
+  if (policy) return options;
+  std::cerr << "traincoordinator: " << policy.error().message << std::endl;
+  *exit_code = 2;
+  return std::nullopt;
 }
 
 }  // namespace trainctl::coordinator

@@ -33,6 +33,19 @@ TEST(UnixPolicy, WorkersAreTheUsersThatAreNamed) {
   EXPECT_FALSE(CallerOf({1001, "anna"}, kOwn, policy).is_worker);
 }
 
+TEST(UnixPolicy, AUserHasOneRole) {
+  UnixPolicy policy;
+  for (const std::string user : {"anna", "*"}) {
+    ASSERT_TRUE(AddRole(user + "=viewer", &policy).ok());
+    const base::Status again = AddRole(user + "=admin", &policy);
+    ASSERT_FALSE(again.ok());
+    EXPECT_EQ(again.error().message,
+              "--role '" + user + "=admin': '" + user + "' has a role already: say it once");
+  }
+  EXPECT_EQ(CallerOf({1000, "anna"}, kOwn, policy).role, Role::kViewer);
+  EXPECT_EQ(CallerOf({1001, "bob"}, kOwn, policy).role, Role::kViewer);
+}
+
 TEST(UnixPolicy, WhatIsNoRoleIsRefused) {
   UnixPolicy policy;
   for (const char* text : {"anna", "anna=", "anna=root", "=user", ""}) {
