@@ -1,6 +1,8 @@
 #include "server/store/database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 namespace trainctl::store {
 namespace {
@@ -41,6 +43,8 @@ std::string Damaged(const std::string& what) {
 }
 
 base::Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode mode) {
+  // SQLite would make it readable for everyone; its log and index files are made alike.
+  if (mode == Mode::kWrite) close(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::unique_ptr<Database> database(new Database(path));
   const int access =
       mode == Mode::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;

@@ -35,7 +35,9 @@ std::optional<std::string_view> NetworkFileSystem(uint64_t magic) {
 
 base::Status PrepareFolder(const std::string& directory) {
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
+  // The database and the logs tell of all users' jobs. A folder that is there stays as it is.
+  if (std::filesystem::create_directories(directory, error) && !error)
+    std::filesystem::permissions(directory, std::filesystem::perms::owner_all, error);
   if (error)
     return base::Error{base::Code::kIo,
                        directory + ": the folder can't be made: " + error.message()};

@@ -59,6 +59,7 @@ class ClusterTest(unittest.TestCase):
     """Each test has a cluster of its own; afterwards nothing of it may be left."""
 
     WORKERS = 2
+    UP_OPTIONS = ()  # of deploy/local up
 
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="trainctl-e2e-"))
@@ -77,7 +78,7 @@ class ClusterTest(unittest.TestCase):
         )
 
     def up(self):
-        result = self.local("up", "--workers", str(self.WORKERS), "--cpu")
+        result = self.local("up", "--workers", str(self.WORKERS), "--cpu", *self.UP_OPTIONS)
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def expect_nothing_left(self):

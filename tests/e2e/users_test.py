@@ -15,6 +15,7 @@ DENIED = 6  # exit status
 
 class Users(ClusterTest):
     WORKERS = 1
+    UP_OPTIONS = ("--role", "nobody=user")
 
     def setUp(self):
         if os.geteuid() != 0:
@@ -72,6 +73,17 @@ class Users(ClusterTest):
                 ("root", "submit", job_id, "accepted"),
             ],
         )
+
+
+class OnePersonsCluster(Users):
+    """As deploy/local makes it where no role is named."""
+
+    UP_OPTIONS = ()
+    test_another_user_sees_all_jobs_and_ends_only_their_own = None
+
+    def test_other_users_may_do_nothing(self):
+        refused = self.trainctl_of_nobody("status")
+        self.assertEqual(refused.returncode, DENIED, refused.stderr)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 #include "server/store/sqlite_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "common/job/job_json.h"
 #include "tests/server/describe.h"
@@ -277,6 +280,22 @@ TEST_F(SqliteStoreTest, NeighboursAreJobsOfTheSameHostAtTheSameTime) {
   EXPECT_TRUE(found[0].on_slots);
   EXPECT_EQ(found[1].job.value, 5);
   EXPECT_FALSE(found[1].on_slots);
+}
+
+// The folder and the database tell of all users' jobs.
+TEST(Store, IsClosedToOtherUsers) {
+  const TemporaryFolder folder;
+  const std::filesystem::path site = folder.path() + "/new/site";
+  const mode_t before = umask(0);
+  {
+    const auto store = OpenSqliteStore(site);
+    umask(before);
+    ASSERT_TRUE(store.ok()) << store.error().message;
+    for (const auto& file : std::filesystem::directory_iterator(site)) {
+      EXPECT_EQ(file.status().permissions(), std::filesystem::perms(0600)) << file.path();
+    }
+  }
+  EXPECT_EQ(std::filesystem::status(site).permissions(), std::filesystem::perms(0700));
 }
 
 }  // namespace
