@@ -1,10 +1,14 @@
 #include "client/grpc_api.h"
 
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <mutex>
+#include <optional>
 #include <utility>
 
+#include "common/peer/dial.h"
 #include "common/wire/grpc_code.h"
 #include "common/wire/valid_text.h"
 #include "proto/trainctl.grpc.pb.h"
@@ -47,10 +51,8 @@ Request ValidText(Request request) {
 
 class GrpcApi : public Api {
  public:
-  explicit GrpcApi(const NamedServer& server)
-      : server_(server),
-        stub_(v1::Coordinator::NewStub(grpc::CreateCustomChannel(
-            server.address, grpc::InsecureChannelCredentials(), ChannelOptions()))) {}
+  GrpcApi(const NamedServer& server, const std::string& server_user)
+      : server_(server), server_user_(server_user), loopback_(peer::FindLoopback(server.address)) {}
 
   base::Result<v1::SubmitResponse> Submit(const v1::SubmitRequest& request) override {
     return Call<v1::SubmitResponse>(&v1::Coordinator::Stub::Submit, request, kCallSeconds);
@@ -105,21 +107,27 @@ class GrpcApi : public Api {
 
   base::Status Logs(const v1::LogsRequest& request,
                     const std::function<bool(const v1::LogChunk&)>& on_message) override {
+    const auto stub = Connected();
+    if (!stub) return stub.error();
     grpc::ClientContext context;
-    return ReadAll<v1::LogChunk>(stub_->Logs(&context, ValidText(request)), &context, on_message);
+    return ReadAll<v1::LogChunk>((*stub)->Logs(&context, ValidText(request)), &context, on_message);
   }
   base::Status Metrics(const v1::MetricsRequest& request,
                        const std::function<bool(const v1::MetricsResponse&)>& on_message) override {
+    const auto stub = Connected();
+    if (!stub) return stub.error();
     grpc::ClientContext context;
-    return ReadAll<v1::MetricsResponse>(stub_->Metrics(&context, ValidText(request)), &context,
+    return ReadAll<v1::MetricsResponse>((*stub)->Metrics(&context, ValidText(request)), &context,
                                         on_message);
   }
   base::Status Watch(const v1::WatchRequest& request, double period_seconds,
                      const std::function<bool(const v1::JobView&)>& on_message) override {
+    const auto stub = Connected();
+    if (!stub) return stub.error();
     grpc::ClientContext context;
     SetDeadline(period_seconds, &context);
     bool heard = false;
-    const base::Status status = ReadAll<v1::JobView>(stub_->Watch(&context, ValidText(request)),
+    const base::Status status = ReadAll<v1::JobView>((*stub)->Watch(&context, ValidText(request)),
                                                      &context, [&](const v1::JobView& view) {
                                                        heard = true;
                                                        return on_message(view);
@@ -131,12 +139,38 @@ class GrpcApi : public Api {
   }
 
  private:
+  using Stub = v1::Coordinator::Stub;
+
+  // On loopback it connects itself, once more where the connection is gone: gRPC would send to
+  // whoever listens.
+  base::Result<std::shared_ptr<Stub>> Connected() {
+    const std::lock_guard lock(mutex_);
+    if (!loopback_) {
+      if (stub_ == nullptr)
+        stub_ = v1::Coordinator::NewStub(grpc::CreateCustomChannel(
+            server_.address, grpc::InsecureChannelCredentials(), ChannelOptions()));
+      return stub_;
+    }
+    if (stub_ != nullptr && peer::Stands(connection_.own, connection_.other)) return stub_;
+    const auto made = peer::DialTrusted(
+        *loopback_, {.also_trusted = server_user_, .how_to_trust = "TRAINCTL_SERVER_USER="});
+    if (!made && made.error().code == base::Code::kUnavailable)
+      return NoAnswer(base::Code::kUnavailable, made.error().message);
+    if (!made) return made.error();
+    connection_ = *made;
+    stub_ = v1::Coordinator::NewStub(grpc::CreateCustomInsecureChannelFromFd(
+        server_.address, connection_.file, ChannelOptions()));
+    return stub_;
+  }
+
   template <class Response, class Method, class Request>
   base::Result<Response> Call(Method method, const Request& request, double seconds) {
+    const auto stub = Connected();
+    if (!stub) return stub.error();
     grpc::ClientContext context;
     SetDeadline(seconds, &context);
     Response response;
-    const grpc::Status status = (stub_.get()->*method)(&context, ValidText(request), &response);
+    const grpc::Status status = ((*stub).get()->*method)(&context, ValidText(request), &response);
     if (!status.ok()) return ToError(status);
     return response;
   }
@@ -144,10 +178,12 @@ class GrpcApi : public Api {
   // UNAVAILABLE is the coordinator's own word that no worker answers.
   template <class Response, class Method, class Request>
   base::Result<Response> CallWorker(Method method, const Request& request, double seconds) {
+    const auto stub = Connected();
+    if (!stub) return stub.error();
     grpc::ClientContext context;
     SetDeadline(seconds, &context);
     Response response;
-    const grpc::Status status = (stub_.get()->*method)(&context, ValidText(request), &response);
+    const grpc::Status status = ((*stub).get()->*method)(&context, ValidText(request), &response);
     if (!status.ok())
       return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
     return response;
@@ -172,25 +208,32 @@ class GrpcApi : public Api {
   base::Error ToError(const grpc::Status& status) const {
     const bool unreachable = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                              status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
-    base::Error error{wire::FromGrpcCode(status.error_code()), status.error_message()};
-    if (!unreachable) return error;
-    error.message = "no answer from the coordinator at " + server_.address + ": " +
-                    status.error_message() +
-                    ". Is it running there (trainctl local status, systemctl status "
-                    "traincoordinator)? " +
-                    (server_.file.empty() ? "" : "The address is that of " + server_.file + ". ") +
-                    "Another one: --server HOST:PORT";
-    return error;
+    const base::Code code = wire::FromGrpcCode(status.error_code());
+    if (unreachable) return NoAnswer(code, status.error_message());
+    return {code, status.error_message()};
   }
 
-  NamedServer server_;
-  std::unique_ptr<v1::Coordinator::Stub> stub_;
+  base::Error NoAnswer(base::Code code, const std::string& why) const {
+    return {code,
+            "no answer from the coordinator at " + server_.address + ": " + why +
+                ". Is it running there (trainctl local status, systemctl status "
+                "traincoordinator)? " +
+                (server_.file.empty() ? "" : "The address is that of " + server_.file + ". ") +
+                "Another one: --server HOST:PORT"};
+  }
+
+  const NamedServer server_;
+  const std::string server_user_;
+  const std::optional<peer::Endpoint> loopback_;
+  std::mutex mutex_;
+  peer::Connection connection_;  // of stub_, on loopback
+  std::shared_ptr<Stub> stub_;
 };
 
 }  // namespace
 
-std::unique_ptr<Api> ConnectGrpc(const NamedServer& server) {
-  return std::make_unique<GrpcApi>(server);
+std::unique_ptr<Api> ConnectGrpc(const NamedServer& server, const std::string& server_user) {
+  return std::make_unique<GrpcApi>(server, server_user);
 }
 
 }  // namespace trainctl::client

@@ -9,7 +9,8 @@
 namespace trainctl::client {
 
 // Where it does not answer, errors say which file named it. Connects at the first call; later ones
-// share the connection and reconnect by themselves.
-std::unique_ptr<Api> ConnectGrpc(const NamedServer& server);
+// share the connection and reconnect by themselves. On loopback the listener must be root's, our
+// own, trainctl's, or that of `server_user`; otherwise calls end with kDenied and nothing is sent.
+std::unique_ptr<Api> ConnectGrpc(const NamedServer& server, const std::string& server_user = "");
 
 }  // namespace trainctl::client

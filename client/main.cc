@@ -114,7 +114,10 @@ int Main(const std::vector<std::string>& words) {
       .configuration_file = ConfigurationFile(),
       .address_files = AddressFiles(),
       .program_directory = ProgramDirectory(),
-      .connect = ConnectGrpc,
+      .connect =
+          [](const NamedServer& server) {
+            return ConnectGrpc(server, Environment("TRAINCTL_SERVER_USER"));
+          },
       .sleep =
           [](double seconds) {
             std::this_thread::sleep_for(std::chrono::duration<double>(seconds));

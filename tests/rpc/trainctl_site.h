@@ -27,7 +27,9 @@ inline Ended Trainctl(const TestSite& site, const std::vector<std::string>& word
   surroundings.err = &err;
   surroundings.clock = &clock;
   surroundings.environment_server = site.address();
-  surroundings.connect = client::ConnectGrpc;
+  surroundings.connect = [](const client::NamedServer& server) {
+    return client::ConnectGrpc(server);
+  };
   surroundings.sleep = [](double) {};
   surroundings.new_request_id = [] { return "request-" + std::to_string(++requests); };
   surroundings.set_farewell = [](const std::string&) {};

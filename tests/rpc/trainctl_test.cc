@@ -8,6 +8,7 @@
 #include "common/job/job_json.h"
 #include "common/peer/socket_owner.h"
 #include "common/rank/rank_json.h"
+#include "tests/peer/stranger.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/trainctl_site.h"
 
@@ -199,6 +200,42 @@ TEST_F(FinishedJobTest, AJobThatHasMadeAllItsStepsIsNotResumed) {
     spec.output.dir = "/more";
   });
   EXPECT_TRUE(more.ok()) << more.error_message();
+}
+
+// Whoever takes the port of a coordinator that is down learns nothing of what is submitted.
+TEST_F(TrainctlTest, AStrangersListenerIsSentNothing) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make a socket of another user";
+  const peer::Stranger stranger(65534);
+  const std::string name = peer::UserName(65534);
+  const auto refused = client::ConnectGrpc({stranger.address(), {}})->Workers();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, base::Code::kDenied);
+  EXPECT_NE(refused.error().message.find("user '" + name + "' listens there"), std::string::npos)
+      << refused.error().message;
+  EXPECT_NE(refused.error().message.find("say TRAINCTL_SERVER_USER=" + name), std::string::npos);
+  while (stranger.taken() == 0) std::this_thread::yield();
+  EXPECT_EQ(stranger.bytes(), 0u);
+}
+
+TEST_F(TrainctlTest, AClientConnectsAnewWhereTheCoordinatorIsBack) {
+  const auto api = client::ConnectGrpc({site_.address(), {}});
+  ASSERT_TRUE(api->Workers().ok());
+  const std::string address = site_.address();
+  site_.Stop();
+  const auto refused = api->Workers();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, base::Code::kUnavailable);
+  EXPECT_NE(refused.error().message.find("no answer from the coordinator at " + address),
+            std::string::npos);
+  coordinator::Options options;
+  options.listen = address;
+  options.directory = site_.directory();
+  const base::SystemClock clock;
+  QuietLog log;
+  const auto again = coordinator::Daemon::Start(options, clock, log);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  const auto answered = api->Workers();
+  EXPECT_TRUE(answered.ok()) << answered.error().message;
 }
 
 }  // namespace

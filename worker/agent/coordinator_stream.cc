@@ -1,6 +1,7 @@
 #include "worker/agent/coordinator_stream.h"
 
 #include <grpcpp/create_channel.h>
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
@@ -18,7 +19,7 @@ namespace {
 
 // Each try has a channel of its own. gRPC's backoff, which channels share, would else come on top
 // of ours.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
+std::shared_ptr<grpc::Channel> MakeChannel(const CoordinatorAddress& address,
                                            const KeepAlive& keep_alive) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -26,7 +27,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(keep_alive.answer.count()));
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // no limit
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a proxy for the web is none for coordinators
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  if (address.connected)
+    return grpc::CreateCustomInsecureChannelFromFd(address.text, *address.connected, arguments);
+  return grpc::CreateCustomChannel(address.text, grpc::InsecureChannelCredentials(), arguments);
 }
 
 }  // namespace
@@ -34,8 +37,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
 class CoordinatorStream::Reactor
     : public grpc::ClientBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage> {
  public:
-  Reactor(boost::asio::io_context& io, const std::string& address, const KeepAlive& keep_alive,
-          Callbacks callbacks)
+  Reactor(boost::asio::io_context& io, const CoordinatorAddress& address,
+          const KeepAlive& keep_alive, Callbacks callbacks)
       : io_(io),
         callbacks_(std::move(callbacks)),
         stub_(v1::WorkerGateway::NewStub(MakeChannel(address, keep_alive))) {
@@ -120,7 +123,7 @@ class CoordinatorStream::Reactor
   const std::shared_ptr<std::promise<void>> done_ = std::make_shared<std::promise<void>>();
 };
 
-CoordinatorStream::CoordinatorStream(boost::asio::io_context& io, const std::string& address,
+CoordinatorStream::CoordinatorStream(boost::asio::io_context& io, const CoordinatorAddress& address,
                                      const KeepAlive& keep_alive, Callbacks callbacks)
     : reactor_(std::make_unique<Reactor>(io, address, keep_alive, std::move(callbacks))) {}
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/result.h"
@@ -25,6 +26,12 @@ struct KeepAlive {
   std::chrono::milliseconds answer{5000};   // until it is answered
 };
 
+// Where to dial: an address, and a connection to it that is proven already (common/peer/dial.h).
+struct CoordinatorAddress {
+  std::string text;
+  std::optional<int> connected;  // the stream closes it; none: gRPC dials
+};
+
 class CoordinatorStream {
  public:
   struct Callbacks {
@@ -33,7 +40,7 @@ class CoordinatorStream {
     std::function<void(const base::Error& reason)> on_closed;  // once, last of all
   };
 
-  CoordinatorStream(boost::asio::io_context& io, const std::string& address,
+  CoordinatorStream(boost::asio::io_context& io, const CoordinatorAddress& address,
                     const KeepAlive& keep_alive, Callbacks callbacks);
   // Cancels what is under way and waits for gRPC to let go; no callback comes any more.
   ~CoordinatorStream();

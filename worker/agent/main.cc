@@ -64,6 +64,7 @@ AgentOptions MakeAgentOptions(const Options& options) {
   made.incarnation = base::RandomName();
   made.uplink.coordinator = options.coordinator;
   made.uplink.coordinator_file = options.coordinator_file;
+  made.uplink.coordinator_user = options.coordinator_user;
   made.uplink.seed = std::random_device()();
   return made;
 }

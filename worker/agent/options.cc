@@ -64,6 +64,7 @@ base::Status SetOption(const std::string& name, const std::string& value, Option
   if (name == "--memory") return SetMemory(value, options);
   const std::pair<std::string_view, std::string*> texts[] = {
       {"--coordinator-file", &options.coordinator_file},
+      {"--coordinator-user", &options.coordinator_user},
       {"--dir", &options.directory},
       {"--name", &options.name},
       {"--rank-program", &options.rank_program},
@@ -134,6 +135,7 @@ Ranks outlive their worker: a SIGTERM ends the worker only, and one that is star
 Options
   --coordinator HOST:PORT   the coordinator to dial
   --coordinator-file FILE   a file that holds its address, read again at each try
+  --coordinator-user USER   trust this user's coordinator, besides one of root, trainctl or oneself
   --dir DIR                 the worker's own folder, kept across restarts; one worker at a time
   --device cuda:N|cpu:N     a GPU by its NVML index, or a CPU slot (cpu:0)
   --slots N                 of CPU slots: so many share this host's cores and memory (1)

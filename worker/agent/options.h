@@ -17,6 +17,7 @@ struct Options {
   Task task = Task::kWork;
   std::string coordinator;  // host:port; or empty, and
   std::string coordinator_file;
+  std::string coordinator_user;  // who may be the coordinator besides root and our own user
   std::string directory;
   job::DeviceKind device = job::DeviceKind::kCpu;
   int64_t device_index = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/peer/dial.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::agent {
@@ -15,6 +16,9 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using asio::ip::udp;
 using boost::system::error_code;
+
+// The loop stands still meanwhile. A coordinator takes a connection at once.
+constexpr std::chrono::milliseconds kAcceptPatience{500};
 
 base::Result<std::string> ReadAddress(const UplinkOptions& options) {
   if (!options.coordinator.empty()) return options.coordinator;
@@ -31,6 +35,18 @@ std::string LocalAddress(asio::io_context& io, const tcp::endpoint& coordinator)
   socket.connect(udp::endpoint(coordinator.address(), coordinator.port()), error);
   const udp::endpoint local = error ? udp::endpoint() : socket.local_endpoint(error);
   return error ? "127.0.0.1" : local.address().to_string();
+}
+
+base::Result<peer::Connection> DialLoopback(const tcp::endpoint& endpoint,
+                                            const std::string& user) {
+  const std::string host = endpoint.address().to_string();
+  const std::string text = (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" +
+                           std::to_string(endpoint.port());
+  const auto listener = peer::FindLoopback(text);
+  if (!listener) return base::Error{base::Code::kInvalid, text + ": no address of loopback"};
+  return peer::DialTrusted(
+      *listener,
+      {.also_trusted = user, .how_to_trust = "--coordinator-user ", .patience = kAcceptPatience});
 }
 
 }  // namespace
@@ -63,8 +79,10 @@ void Uplink::Dial() {
   if (!address) return DialLater(address.error().message);
   const base::Result<HostPort> parts = ParseHostPort(*address);
   if (!parts) return DialLater(parts.error().message);
+  // As the coordinator reads it: elsewhere localhost may be [::1], where anybody may listen.
+  const std::string host = parts->host == "localhost" ? "127.0.0.1" : parts->host;
   resolver_.async_resolve(
-      parts->host, parts->port,
+      host, parts->port,
       [this, alive = alive_, address = *address](error_code error, const auto& endpoints) {
         if (!*alive) return;
         if (error || endpoints.empty())
@@ -74,13 +92,21 @@ void Uplink::Dial() {
 }
 
 void Uplink::Open(const std::string& address, const tcp::resolver::results_type& endpoints) {
+  CoordinatorAddress coordinator{address, std::nullopt};
+  const tcp::endpoint first = endpoints.begin()->endpoint();
+  if (first.address().is_loopback()) {
+    // Connected here and not by gRPC, so that the connection which is proven is the one used.
+    const auto connection = DialLoopback(first, options_.coordinator_user);
+    if (!connection) return DialLater(connection.error().message);
+    coordinator.connected = connection->file;
+  }
   CoordinatorStream::Callbacks callbacks{
       .on_message = callbacks_.on_message,
       .on_writable = callbacks_.on_writable,
       .on_closed = [this](const base::Error& reason) { Closed(reason); }};
-  stream_ =
-      std::make_unique<CoordinatorStream>(io_, address, options_.keep_alive, std::move(callbacks));
-  callbacks_.on_up(LocalAddress(io_, endpoints.begin()->endpoint()));
+  stream_ = std::make_unique<CoordinatorStream>(io_, coordinator, options_.keep_alive,
+                                                std::move(callbacks));
+  callbacks_.on_up(LocalAddress(io_, first));
 }
 
 void Uplink::Closed(const base::Error& reason) {

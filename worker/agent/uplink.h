@@ -19,6 +19,7 @@ struct UplinkOptions {
   std::string coordinator;       // host:port; or empty, and
   std::string coordinator_file;  // a file that holds it, read at each try: a restarted coordinator
                                  // may have another port
+  std::string coordinator_user;  // who may be the coordinator besides root and our own user
   std::chrono::milliseconds first_retry{200};
   std::chrono::milliseconds last_retry{5000};
   uint64_t seed = 0;  // of the backoff's jitter
