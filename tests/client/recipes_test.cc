@@ -9,12 +9,12 @@
 namespace trainctl::client {
 namespace {
 
-constexpr const char* kJob =
+constexpr const char* kMultiRecipe =
     R"({"version": 1, "name": "multi-2", "model": {"path": "../models/open_llama_7b"},
  "data": {"path": "rows.json"}, "precision": "bf16-true", "devices": 4, "strategy": "ddp",
  "train": {"global_batch_size": 16, "micro_batch_size": 4}})";
 
-constexpr const char* kLab =
+constexpr const char* kRecipesLab =
     R"({"base": {"version": 1, "model": {"path": "tiny"}, "data": {"path": "rows.json"},
  "train": {"global_batch_size": 32, "micro_batch_size": 8}, "optimizer": {"name": "sgd", "lr": 0.001}},
  "experiments": [{"name": "single-10", "set": {"precision": "bf16-true"}}, {"name": "single-2", "set": {}, "expect": "OOM"}]})";
@@ -22,8 +22,8 @@ constexpr const char* kLab =
 class RecipesTest : public ClientTest {
  protected:
   RecipesTest() {
-    folder_.Write("multi-2.json", kJob);
-    folder_.Write("single/lab-single.json", kLab);
+    folder_.Write("multi-2.json", kMultiRecipe);
+    folder_.Write("single/lab-single.json", kRecipesLab);
     surroundings_.environment_recipes = folder_.path();
   }
 
@@ -45,8 +45,9 @@ TEST_F(RecipesTest, AreListedByIdWithWhatTheyDo) {
 }
 
 TEST_F(RecipesTest, AFileOfAnExperimentStandsForIt) {
-  folder_.Write("single-2.json",
-                std::string(kJob).replace(std::string(kJob).find("multi-2"), 7, "single-2"));
+  folder_.Write(
+      "single-2.json",
+      std::string(kMultiRecipe).replace(std::string(kMultiRecipe).find("multi-2"), 7, "single-2"));
   EXPECT_EQ(Trainctl({"recipes", "path", "single-2"}).out, (folder_ / "single-2.json") + "\n");
   EXPECT_EQ(Trainctl({"recipes", "path", "single-10"}).out,
             (folder_ / "single/lab-single.json") + "\n");
@@ -62,7 +63,7 @@ TEST_F(RecipesTest, AFileThatIsNoJobIsListedWithTheReason) {
 }
 
 TEST_F(RecipesTest, FoldersDeeperThanOneAreNotLookedAt) {
-  folder_.Write("a/b/deep.json", kJob);
+  folder_.Write("a/b/deep.json", kMultiRecipe);
   EXPECT_EQ(Trainctl({"recipes"}).out.find("deep"), std::string::npos);
 }
 
@@ -149,7 +150,7 @@ TEST_F(RecipesTest, TheFolderIsNamedOrFoundBesideTheProgram) {
   EXPECT_EQ(Trainctl({"recipes", "--dir", folder_.path(), "-o", "name"}).out,
             "lab-single\nmulti-2\nsingle-2\nsingle-10\n");
   ScratchFolder checkout;
-  checkout.Write("deploy/recipes/multi-2.json", kJob);
+  checkout.Write("deploy/recipes/multi-2.json", kMultiRecipe);
   surroundings_.program_directory = checkout / "build/bin";
   EXPECT_EQ(Trainctl({"recipes", "-o", "name"}).out, "multi-2\n");
   surroundings_.program_directory = "/no/such/bin";

@@ -3,31 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/job/memory_of.h"
 #include "tests/job/tiny_llama.h"
-#include "tests/job/valid_job.h"
 
 namespace trainctl::job {
 namespace {
 
 using namespace tiny_llama;
 
-JobSpec Job() {
-  JobSpec job = SmallestJob();
-  job.train.micro_batch_size = 8;
-  return job;
-}
-
-MemoryEstimate Estimate(const JobSpec& job, const Inspection& inspection = TinyLlama(),
-                        DeviceKind device = DeviceKind::kCuda) {
-  return EstimateMemory(job, inspection, device);
-}
-
-const MemoryByKind& At(const MemoryEstimate& estimate, Phase phase) {
-  return estimate.phases[static_cast<size_t>(phase)];
-}
-
 TEST(EstimateMemory, Fp32IsFourBytesAParameterAndEightOfAdamW) {
-  const MemoryByKind memory = At(Estimate(Job()), Phase::kBeforeForward);
+  const MemoryByKind memory = AtPhase(Estimated(JobOfEight()), Phase::kBeforeForward);
   EXPECT_EQ(memory.params, 4'400'193'536);
   EXPECT_EQ(memory.optimizer, 8'800'387'072);
   EXPECT_EQ(memory.grads, 0);
@@ -36,110 +21,111 @@ TEST(EstimateMemory, Fp32IsFourBytesAParameterAndEightOfAdamW) {
 }
 
 TEST(EstimateMemory, Bf16TrueIsHalfOfEverything) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.precision = Precision::kBf16True;
-  const MemoryByKind memory = At(Estimate(job), Phase::kBeforeForward);
+  const MemoryByKind memory = AtPhase(Estimated(job), Phase::kBeforeForward);
   EXPECT_EQ(memory.params, 2 * kAll);
   EXPECT_EQ(memory.optimizer, 4 * kAll);
 }
 
 TEST(EstimateMemory, MixedKeepsAnFp32MasterAndABf16Copy) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.precision = Precision::kBf16Mixed;
-  const MemoryByKind memory = At(Estimate(job), Phase::kBeforeForward);
+  const MemoryByKind memory = AtPhase(Estimated(job), Phase::kBeforeForward);
   EXPECT_EQ(memory.params, 6 * kAll);
   EXPECT_EQ(memory.optimizer, 8 * kAll);
 }
 
 TEST(EstimateMemory, SgdKeepsOneStateWithMomentumAndNoneWithout) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.optimizer.name = OptimizerKind::kSgd;
-  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).optimizer, 0);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kBeforeForward).optimizer, 0);
   job.optimizer.momentum = 0.9;
-  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).optimizer, 4 * kAll);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kBeforeForward).optimizer, 4 * kAll);
 }
 
 TEST(EstimateMemory, ActivationsAreWhatTheBackwardNeeds) {
-  EXPECT_EQ(At(Estimate(Job()), Phase::kAfterForward).other, kActivations);
-  EXPECT_EQ(At(Estimate(Job()), Phase::kAfterBackward).other, kBeside);
+  EXPECT_EQ(AtPhase(Estimated(JobOfEight()), Phase::kAfterForward).other, kActivations);
+  EXPECT_EQ(AtPhase(Estimated(JobOfEight()), Phase::kAfterBackward).other, kBeside);
 }
 
 TEST(EstimateMemory, ThePeakOnOneDeviceIsTheHeadWithItsOwnGradientOnly) {
   const int64_t head_work = 2 * kPositions * 8192 + 2048 * 4 * 32000;
-  EXPECT_EQ(Estimate(Job()).peak_allocated, 12 * kAll + kActivations + head_work + 4 * kHead);
+  EXPECT_EQ(Estimated(JobOfEight()).peak_allocated,
+            12 * kAll + kActivations + head_work + 4 * kHead);
 }
 
 TEST(EstimateMemory, UnderDdpTheUnitBeingReducedIsAliveToo) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.devices = 2;
   // The last block's backward, while the head's gradient is all-reduced: 4 F + H of fp32 a
   // position.
   const int64_t block_work = kPositions * 4 * (4 * 5632 + 2048);
-  EXPECT_EQ(Estimate(job).peak_allocated,
+  EXPECT_EQ(Estimated(job).peak_allocated,
             12 * kAll + kActivations + block_work + 4 * (kBlock + kHead));
-  EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).grads, 4 * kEmbedding);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kAfterBackward).grads, 4 * kEmbedding);
 }
 
 TEST(EstimateMemory, AccumulationHoldsAllGradients) {
-  JobSpec job = Job();
-  const int64_t leased = Estimate(job).peak_allocated;
+  JobSpec job = JobOfEight();
+  const int64_t leased = Estimated(job).peak_allocated;
   job.train.accumulate_grad_batches = 4;
-  EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).grads, 0);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kAfterBackward).grads, 0);
   // All gradients instead of the head's, at the last block, whose work is larger than the head's.
   const int64_t block_work = kPositions * 4 * (4 * 5632 + 2048),
                 head_work = 2 * kPositions * 8192 + 2048 * 4 * 32000;
-  EXPECT_EQ(Estimate(job).peak_allocated, leased - 4 * kHead - head_work + 4 * kAll + block_work);
+  EXPECT_EQ(Estimated(job).peak_allocated, leased - 4 * kHead - head_work + 4 * kAll + block_work);
 }
 
 TEST(EstimateMemory, ClippingHoldsAllGradientsToTheEndOfTheStep) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.train.max_norm = 1;
-  EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).grads, 4 * kAll);
-  EXPECT_EQ(At(Estimate(job), Phase::kAfterOptimizerStep).grads, 0);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kAfterBackward).grads, 4 * kAll);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kAfterOptimizerStep).grads, 0);
 }
 
 TEST(EstimateMemory, ATiedHeadIsCountedOnceAndItsGradientLivesThroughTheBackward) {
   Inspection inspection = TinyLlama();
   inspection.model.tied_head = true;
-  const MemoryEstimate estimate = Estimate(Job(), inspection);
+  const MemoryEstimate estimate = Estimated(JobOfEight(), inspection);
   const int64_t all = kAll - kEmbedding;
-  EXPECT_EQ(At(estimate, Phase::kBeforeForward).params, 4 * all);
+  EXPECT_EQ(AtPhase(estimate, Phase::kBeforeForward).params, 4 * all);
   const int64_t block_work = kPositions * 4 * (4 * 5632 + 2048);
   EXPECT_EQ(estimate.peak_allocated,
             12 * all + kActivations + block_work + 4 * (kBlock + kEmbedding));
 }
 
 TEST(EstimateMemory, TheReferenceNeedsMoreThanTheFusedEngine) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.precision = Precision::kBf16True;
-  const int64_t fused = Estimate(job).peak_allocated;
+  const int64_t fused = Estimated(job).peak_allocated;
   job.engine = EngineKind::kReference;
-  EXPECT_GT(Estimate(job).peak_allocated, fused);
+  EXPECT_GT(Estimated(job).peak_allocated, fused);
 }
 
 TEST(EstimateMemory, CpuSlotsRunTheReference) {
-  JobSpec job = Job();
-  const int64_t cpu = Estimate(job, TinyLlama(), DeviceKind::kCpu).peak_allocated;
+  JobSpec job = JobOfEight();
+  const int64_t cpu = Estimated(job, TinyLlama(), DeviceKind::kCpu).peak_allocated;
   job.engine = EngineKind::kReference;
-  EXPECT_EQ(cpu, Estimate(job).peak_allocated);
+  EXPECT_EQ(cpu, Estimated(job).peak_allocated);
 }
 
 TEST(EstimateMemory, Bf16OnACpuMultipliesFp32Copies) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.precision = Precision::kBf16True;
   job.engine = EngineKind::kReference;
   job.train.micro_batch_size = 1;
   Inspection inspection = TinyLlama();
   inspection.longest_row = 64;  // so few positions that matrices count more than activations
-  EXPECT_GT(Estimate(job, inspection, DeviceKind::kCpu).peak_allocated,
-            Estimate(job, inspection).peak_allocated);
+  EXPECT_GT(Estimated(job, inspection, DeviceKind::kCpu).peak_allocated,
+            Estimated(job, inspection).peak_allocated);
 }
 
 TEST(EstimateMemory, RotaryTablesAreAsLongAsTheLongestRowAllowed) {
-  JobSpec job = Job();
-  const int64_t plain = Estimate(job).peak_allocated;
+  JobSpec job = JobOfEight();
+  const int64_t plain = Estimated(job).peak_allocated;
   job.train.max_seq_length = 100'000;  // the longest row stays 512
-  EXPECT_EQ(Estimate(job).peak_allocated - plain, (100'032 - 512) * 64 * 4);
+  EXPECT_EQ(Estimated(job).peak_allocated - plain, (100'032 - 512) * 64 * 4);
 }
 
 TEST(EstimateMemory, OnACpuSlotAGradientIsMeasuredPieceByPiece) {
@@ -149,20 +135,20 @@ TEST(EstimateMemory, OnACpuSlotAGradientIsMeasuredPieceByPiece) {
   inspection.longest_row = 50;
   inspection.model.vocab = kVocab;
   inspection.model.tied_head = true;
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.train.micro_batch_size = 1;
   const int64_t all = 22 * kBlock + kTable + 2048;
-  EXPECT_EQ(Estimate(job, inspection, DeviceKind::kCpu).peak_allocated,
+  EXPECT_EQ(Estimated(job, inspection, DeviceKind::kCpu).peak_allocated,
             12 * all + 2 * 4 * kTable + kLength * (8192 + 2 * 8) + 512 * 64 * 4);
 }
 
 TEST(EstimateMemory, TheLengthIsTheLongestRowsRoundedUpTo64) {
   Inspection inspection = TinyLlama();
   const auto length = [&](int64_t longest, int64_t most) {
-    JobSpec job = Job();
+    JobSpec job = JobOfEight();
     job.train.max_seq_length = most;
     inspection.longest_row = longest;
-    return Estimate(job, inspection).sequence_length;
+    return Estimated(job, inspection).sequence_length;
   };
   EXPECT_EQ(length(300, 512), 320);
   EXPECT_EQ(length(512, 512), 512);
@@ -172,7 +158,7 @@ TEST(EstimateMemory, TheLengthIsTheLongestRowsRoundedUpTo64) {
 }
 
 TEST(EstimateMemory, EveryPhaseTellsThePeakAndItsSum) {
-  const MemoryEstimate estimate = Estimate(Job());
+  const MemoryEstimate estimate = Estimated(JobOfEight());
   for (const MemoryByKind& phase : estimate.phases) {
     EXPECT_EQ(phase.allocated, phase.params + phase.grads + phase.optimizer + phase.other);
     EXPECT_EQ(phase.peak_allocated, estimate.peak_allocated);
@@ -181,11 +167,11 @@ TEST(EstimateMemory, EveryPhaseTellsThePeakAndItsSum) {
 }
 
 TEST(EstimateMemory, OneSettingMoreNeverNeedsLess) {
-  const int64_t plain = Estimate(Job()).peak_allocated;
+  const int64_t plain = Estimated(JobOfEight()).peak_allocated;
   const auto with = [](auto change) {
-    JobSpec job = Job();
+    JobSpec job = JobOfEight();
     change(job);
-    return Estimate(job).peak_allocated;
+    return Estimated(job).peak_allocated;
   };
   EXPECT_GT(with([](JobSpec& job) { job.train.micro_batch_size = 16; }), plain);
   EXPECT_GT(with([](JobSpec& job) { job.train.max_norm = 1; }), plain);

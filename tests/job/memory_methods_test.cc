@@ -4,8 +4,8 @@
 
 #include "common/estimate/lora_targets.h"
 #include "common/estimate/memory_estimate.h"
+#include "tests/job/memory_of.h"
 #include "tests/job/tiny_llama.h"
-#include "tests/job/valid_job.h"
 
 namespace trainctl::job {
 namespace {
@@ -19,42 +19,27 @@ constexpr int64_t kBlockAdapters = 32 * (2 * (2048 + 2048) + 2 * (2048 + 256) + 
 constexpr int64_t kHeadAdapters = 32 * (2048 + 32000);
 constexpr int64_t kAdapters = 22 * kBlockAdapters + kHeadAdapters;
 
-JobSpec Job() {
-  JobSpec job = SmallestJob();
-  job.train.micro_batch_size = 8;
-  return job;
-}
-
 JobSpec Sharded(int64_t devices) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.devices = devices;
   job.strategy = StrategyKind::kFsdp;
   return job;
 }
 
 JobSpec Lora() {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.lora.emplace();
   return job;
 }
 
-MemoryEstimate Estimate(const JobSpec& job, const Inspection& inspection = TinyLlama(),
-                        DeviceKind device = DeviceKind::kCuda) {
-  return EstimateMemory(job, inspection, device);
-}
-
-const MemoryByKind& At(const MemoryEstimate& estimate, Phase phase) {
-  return estimate.phases[static_cast<size_t>(phase)];
-}
-
 TEST(FsdpMemory, EachRankHoldsItsShardOfMastersCopiesAndMoments) {
   // Every unit is a multiple of 4 × 256 elements, so nothing is lost to padding.
-  const MemoryByKind held = At(Estimate(Sharded(4)), Phase::kBeforeForward);
+  const MemoryByKind held = AtPhase(Estimated(Sharded(4)), Phase::kBeforeForward);
   EXPECT_EQ(held.params, kAll + 4 * kEmbedding) << "the embedding is fetched ahead";
   EXPECT_EQ(held.optimizer, 2 * kAll);
   JobSpec mixed = Sharded(4);
   mixed.precision = Precision::kBf16Mixed;
-  EXPECT_EQ(At(Estimate(mixed), Phase::kAfterBackward).params, 6 * kAll / 4);
+  EXPECT_EQ(AtPhase(Estimated(mixed), Phase::kAfterBackward).params, 6 * kAll / 4);
 }
 
 TEST(FsdpMemory, UnitsArePaddedToAMultipleOfTheRanks) {
@@ -68,7 +53,7 @@ TEST(FsdpMemory, UnitsArePaddedToAMultipleOfTheRanks) {
                       .vocab = 16};
   // Tensors of 256 elements, norms padded to as many: embedding 1, block 9, head 2; over 4 ranks 1,
   // 3 and 1 of 256 each.
-  EXPECT_EQ(At(Estimate(Sharded(4), inspection), Phase::kAfterBackward).params,
+  EXPECT_EQ(AtPhase(Estimated(Sharded(4), inspection), Phase::kAfterBackward).params,
             4 * 256 * (1 + 3 + 1));
 }
 
@@ -76,19 +61,19 @@ TEST(FsdpMemory, AtItsPeakTwoUnitsAreGatheredAndTwoHaveGradients) {
   // In the last block: gathered itself and the one before it; its gradient, the head's being
   // reduced and the head's shard.
   const int64_t gathered = 4 * 2 * kBlock, grads = 4 * (kBlock + kHead + kHead / 4);
-  EXPECT_EQ(Estimate(Sharded(4)).peak_allocated,
+  EXPECT_EQ(Estimated(Sharded(4)).peak_allocated,
             3 * kAll + kActivations + kBlockWork + gathered + grads);
 }
 
 TEST(FsdpMemory, AccumulationAndClippingHoldShardsOfAllGradients) {
-  const int64_t plain = Estimate(Sharded(4)).peak_allocated;
+  const int64_t plain = Estimated(Sharded(4)).peak_allocated;
   JobSpec accumulates = Sharded(4), clips = Sharded(4);
   accumulates.train.accumulate_grad_batches = 2;
   clips.train.max_norm = 1;
-  EXPECT_EQ(Estimate(accumulates).peak_allocated, plain + kAll);
-  EXPECT_EQ(Estimate(clips).peak_allocated, plain + kHead + kBlock)
+  EXPECT_EQ(Estimated(accumulates).peak_allocated, plain + kAll);
+  EXPECT_EQ(Estimated(clips).peak_allocated, plain + kHead + kBlock)
       << "those that are there at the peak, in the last block";
-  EXPECT_EQ(At(Estimate(clips), Phase::kAfterBackward).grads, kAll + 4 * kEmbedding)
+  EXPECT_EQ(AtPhase(Estimated(clips), Phase::kAfterBackward).grads, kAll + 4 * kEmbedding)
       << "the embedding's is being reduced";
 }
 
@@ -100,7 +85,7 @@ TEST(FsdpMemory, GradientsHeldWholeAreThoseOfAllUnitsAndNoShardButTheOneThatArri
   const int64_t gathered = 4 * 2 * kBlock, grads = 4 * (kAll + kHead / 4);
   EXPECT_EQ(held.peak_allocated, 3 * kAll + kActivations + kBlockWork + gathered + grads);
   EXPECT_EQ(held.holds_gradients, true);
-  EXPECT_EQ(At(held, Phase::kAfterBackward).grads, 5 * kEmbedding)
+  EXPECT_EQ(AtPhase(held, Phase::kAfterBackward).grads, 5 * kEmbedding)
       << "the embedding's is being reduced";
 }
 
@@ -111,46 +96,46 @@ TEST(FsdpMemory, OfTheModelAsOneUnitGradientsHeldWholeAreAllThatThereAre) {
   const MemoryEstimate held =
       EstimateMemory(job, TinyLlama(), DeviceKind::kCuda, /*holds_gradients=*/true);
   EXPECT_EQ(held.peak_allocated, 3 * kAll + kActivations + kBlockWork + 4 * kAll + 4 * kAll);
-  EXPECT_EQ(At(held, Phase::kAfterBackward).grads, 4 * kAll);
+  EXPECT_EQ(AtPhase(held, Phase::kAfterBackward).grads, 4 * kAll);
 }
 
 TEST(FsdpMemory, GradOpKeepsAUnitsWeightsToItsBackward) {
   JobSpec job = Sharded(4);
-  const int64_t full = Estimate(job).peak_allocated;
+  const int64_t full = Estimated(job).peak_allocated;
   job.sharding = Sharding::kGradOp;
-  EXPECT_EQ(Estimate(job).peak_allocated, full + 4 * (kAll - kHead) - 4 * 2 * kBlock);
-  EXPECT_EQ(At(Estimate(job), Phase::kAfterForward).params, kAll + 4 * kAll);
-  EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).params, kAll);
+  EXPECT_EQ(Estimated(job).peak_allocated, full + 4 * (kAll - kHead) - 4 * 2 * kBlock);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kAfterForward).params, kAll + 4 * kAll);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kAfterBackward).params, kAll);
 }
 
 TEST(FsdpMemory, TheModelAsOneUnitHasAllWeightsWholeAndReducesNoGradientBeforeTheEnd) {
   JobSpec job = Sharded(4);
   job.fsdp_unit = FsdpUnit::kModel;
-  EXPECT_EQ(Estimate(job).peak_allocated,
+  EXPECT_EQ(Estimated(job).peak_allocated,
             3 * kAll + kActivations + kBlockWork + 4 * kAll + 4 * (kBlock + kHead));
-  EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).grads, 4 * kAll);
-  EXPECT_EQ(At(Estimate(job), Phase::kAfterBackward).params, kAll + 4 * kAll);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kAfterBackward).grads, 4 * kAll);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kAfterBackward).params, kAll + 4 * kAll);
 }
 
 TEST(FsdpMemory, OnOneDeviceNothingIsSharded) {
   JobSpec job = Sharded(1);
-  const int64_t sharded = Estimate(job).peak_allocated;
+  const int64_t sharded = Estimated(job).peak_allocated;
   job.strategy = StrategyKind::kSingle;
-  EXPECT_EQ(sharded, Estimate(job).peak_allocated);
+  EXPECT_EQ(sharded, Estimated(job).peak_allocated);
 }
 
 TEST(FsdpMemory, MoreDevicesNeedLess) {
-  EXPECT_LT(Estimate(Sharded(4)).peak_allocated, Estimate(Sharded(2)).peak_allocated);
-  JobSpec ddp = Job();
+  EXPECT_LT(Estimated(Sharded(4)).peak_allocated, Estimated(Sharded(2)).peak_allocated);
+  JobSpec ddp = JobOfEight();
   ddp.devices = 4;
-  EXPECT_LT(Estimate(Sharded(4)).peak_allocated, Estimate(ddp).peak_allocated);
+  EXPECT_LT(Estimated(Sharded(4)).peak_allocated, Estimated(ddp).peak_allocated);
 }
 
 TEST(OffloadMemory, MastersAndMomentsAreInHostMemory) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.precision = Precision::kBf16Mixed;
   job.offload_optimizer = true;
-  const MemoryByKind held = At(Estimate(job), Phase::kBeforeForward);
+  const MemoryByKind held = AtPhase(Estimated(job), Phase::kBeforeForward);
   EXPECT_EQ(held.params, 2 * kAll);
   EXPECT_EQ(held.optimizer, 0);
   EXPECT_EQ(held.optimizer_cpu, 12 * kAll);
@@ -161,40 +146,41 @@ TEST(OffloadMemory, UnderFsdpEachRankHasItsShardOfThem) {
   JobSpec job = Sharded(4);
   job.precision = Precision::kBf16True;
   job.offload_optimizer = true;
-  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).optimizer_cpu, 3 * kAll);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kBeforeForward).optimizer_cpu, 3 * kAll);
 }
 
 TEST(OffloadMemory, AUnitsGradientLivesUntilItIsCopied) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.offload_optimizer = true;
-  EXPECT_EQ(Estimate(job).peak_allocated,
+  EXPECT_EQ(Estimated(job).peak_allocated,
             4 * kAll + kActivations + kBlockWork + 4 * (kBlock + kHead));
 }
 
 TEST(OffloadMemory, OnACpuSlotItIsTheSameMemory) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.offload_optimizer = true;
-  const MemoryByKind held = At(Estimate(job, TinyLlama(), DeviceKind::kCpu), Phase::kBeforeForward);
+  const MemoryByKind held =
+      AtPhase(Estimated(job, TinyLlama(), DeviceKind::kCpu), Phase::kBeforeForward);
   EXPECT_EQ(held.allocated, 4 * kAll + 12 * kAll + kBeside);
 }
 
 TEST(CheckpointingMemory, ACheckpointedBlockSavesItsInputOnly) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.activation_checkpointing = 1;
-  EXPECT_EQ(At(Estimate(job), Phase::kAfterForward).other, 22 * kHidden + kHidden + kBeside);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kAfterForward).other, 22 * kHidden + kHidden + kBeside);
 }
 
 TEST(CheckpointingMemory, OfEveryThirdBlockEightOfTwentyTwoAre) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.activation_checkpointing = 3;
-  EXPECT_EQ(At(Estimate(job), Phase::kAfterForward).other,
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kAfterForward).other,
             8 * kHidden + 14 * kBlockActivations + kHidden + kBeside);
 }
 
 TEST(CheckpointingMemory, InItsBackwardABlocksActivationsExistAgain) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.activation_checkpointing = 1;
-  EXPECT_EQ(Estimate(job).peak_allocated,
+  EXPECT_EQ(Estimated(job).peak_allocated,
             12 * kAll + kBeside + 23 * kHidden + kBlockActivations + kBlockWork + 4 * kBlock);
 }
 
@@ -209,7 +195,7 @@ TEST(LoraTargets, AreAllButATiedHead) {
 TEST(LoraMemory, TheBaseIsFrozenInTheComputeDtypeAndAdaptersAreTrained) {
   JobSpec job = Lora();
   job.precision = Precision::kBf16Mixed;
-  const MemoryByKind held = At(Estimate(job), Phase::kBeforeForward);
+  const MemoryByKind held = AtPhase(Estimated(job), Phase::kBeforeForward);
   EXPECT_EQ(held.params, 2 * kAll + 6 * kAdapters);
   EXPECT_EQ(held.optimizer, 8 * kAdapters);
 }
@@ -217,23 +203,23 @@ TEST(LoraMemory, TheBaseIsFrozenInTheComputeDtypeAndAdaptersAreTrained) {
 TEST(LoraMemory, OfTheHeadAloneNoBlockSavesAnything) {
   JobSpec head = Lora();
   head.lora->targets = {"head"};
-  EXPECT_EQ(At(Estimate(head), Phase::kAfterForward).other, kHidden + kBeside);
-  EXPECT_LT(Estimate(head).peak_allocated, Estimate(Lora()).peak_allocated);
+  EXPECT_EQ(AtPhase(Estimated(head), Phase::kAfterForward).other, kHidden + kBeside);
+  EXPECT_LT(Estimated(head).peak_allocated, Estimated(Lora()).peak_allocated);
 }
 
 TEST(LoraMemory, EachAdapterSavesItsInnerProduct) {
-  EXPECT_EQ(At(Estimate(Lora()), Phase::kAfterForward).other,
+  EXPECT_EQ(AtPhase(Estimated(Lora()), Phase::kAfterForward).other,
             kActivations + 22 * kPositions * 4 * 32 * 7);
   JobSpec few = Lora();
   few.lora->targets = {"q", "v"};
-  EXPECT_EQ(At(Estimate(few), Phase::kAfterForward).other,
+  EXPECT_EQ(AtPhase(Estimated(few), Phase::kAfterForward).other,
             kActivations + 22 * kPositions * 4 * 32 * 2);
 }
 
 TEST(LoraMemory, UnderFsdpTheBaseIsShardedAndAdaptersAreNot) {
   JobSpec job = Sharded(4);
   job.lora.emplace();
-  const MemoryByKind held = At(Estimate(job), Phase::kAfterBackward);
+  const MemoryByKind held = AtPhase(Estimated(job), Phase::kAfterBackward);
   EXPECT_EQ(held.params, kAll + 4 * kAdapters);
   EXPECT_EQ(held.optimizer, 8 * kAdapters);
 }
@@ -243,31 +229,32 @@ TEST(QuantizedMemory, BlockMatricesAreCodesAndTheRestStays) {
   job.precision = Precision::kBf16True;
   job.quantize = Quantize::kNf4;
   const int64_t whole = 2 * (kAll - 22 * kBlockMatrices + kAdapters);
-  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).params, whole + 22 * kBlockMatrices * 9 / 16);
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kBeforeForward).params,
+            whole + 22 * kBlockMatrices * 9 / 16);
   job.quantize = Quantize::kNf4Dq;
-  const double bits = 8.0 *
-                      static_cast<double>(At(Estimate(job), Phase::kBeforeForward).params - whole) /
-                      (22.0 * kBlockMatrices);
+  const double bits =
+      8.0 * static_cast<double>(AtPhase(Estimated(job), Phase::kBeforeForward).params - whole) /
+      (22.0 * kBlockMatrices);
   EXPECT_NEAR(bits, 4.127, 0.001);
 }
 
 TEST(QuantizedMemory, AUnitIsUnpackedWhileItIsAtWork) {
   JobSpec job = Lora();
   job.precision = Precision::kBf16True;
-  const MemoryEstimate lora = Estimate(job);
+  const MemoryEstimate lora = Estimated(job);
   job.quantize = Quantize::kNf4;
-  const MemoryEstimate quantized = Estimate(job);
-  const int64_t saved =
-      At(lora, Phase::kBeforeForward).params - At(quantized, Phase::kBeforeForward).params;
+  const MemoryEstimate quantized = Estimated(job);
+  const int64_t saved = AtPhase(lora, Phase::kBeforeForward).params -
+                        AtPhase(quantized, Phase::kBeforeForward).params;
   EXPECT_EQ(lora.peak_allocated - quantized.peak_allocated, saved - 2 * kBlockMatrices);
 }
 
 TEST(EightBitMemory, StatesAreABytePlusAScaleForEach256) {
-  JobSpec job = Job();
+  JobSpec job = JobOfEight();
   job.optimizer.name = OptimizerKind::kAdamW8bit;
   // The norms of 2,048 elements (two a block, one of the head) stay fp32.
   const int64_t small = 45 * 2048;
-  EXPECT_EQ(At(Estimate(job), Phase::kBeforeForward).optimizer,
+  EXPECT_EQ(AtPhase(Estimated(job), Phase::kBeforeForward).optimizer,
             (kAll - small) * 2 * 65 / 64 + 8 * small);
 }
 
@@ -275,7 +262,7 @@ TEST(HeadSize, OneThatKernelsPadKeepsThePaddedAttentionOutputToo) {
   Inspection inspection = TinyLlama();
   inspection.model.head_dim = 100;
   const auto saved = [&](DeviceKind device) {
-    return At(Estimate(Job(), inspection, device), Phase::kAfterForward).other;
+    return AtPhase(Estimated(JobOfEight(), inspection, device), Phase::kAfterForward).other;
   };
   EXPECT_EQ(saved(DeviceKind::kCuda) - saved(DeviceKind::kCpu), 22 * kPositions * 4 * 32 * 104);
 }
