@@ -35,8 +35,8 @@ constexpr std::string_view kArtifactsAlso[] = {"artifact", "output", "save", "ex
 constexpr std::string_view kCheckpointAlso[] = {"checkpoints", "resume", "restart", "max restarts",
                                                 "checkpoint files"};
 constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "reproducibility"};
-constexpr std::string_view kQueueAlso[] = {"backfill", "waiting",    "priority",
-                                           "queued",   "time limit", "predicted start"};
+constexpr std::string_view kQueueAlso[] = {"backfill", "after",  "dependencies", "waiting",
+                                           "priority", "queued", "time limit",   "predicted start"};
 constexpr std::string_view kExclusiveAlso[] = {"own host", "whole host", "shared host"};
 
 constexpr Explanation kExplanations[] = {
@@ -248,6 +248,9 @@ would be idle, if it ends before that start, by its time_limit or half again its
 or if devices are left over then. The first one starts no later for that. Where it is not known
 when a running job ends, nobody passes. A short time_limit is how a short job starts soon: status
 says which would do. describe shows the predicted start. Slurm calls it backfill.
+--after j12 (resources.after) lets a job wait until j12 has succeeded, or with j12:any has ended.
+If j12 ends otherwise the job is cancelled, as with Slurm's --kill-on-invalid-dep: it could never
+start. A job that waits so holds nothing, and what it reads may be there only later.
 )",
      "trainctl submit job.json --resources.time_limit 20min; trainctl status"},
     {"checkpoint", "what a run can go on from, after a restart or later", kCheckpointAlso,

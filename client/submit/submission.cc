@@ -8,6 +8,7 @@
 #include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/submit/dependencies.h"
 #include "client/submit/dry_run.h"
 #include "client/submit/folder_claims.h"
 #include "client/submit/follow.h"
@@ -192,9 +193,10 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
         Assess(job, inspection.ok() ? std::optional(*inspection) : std::nullopt, site, force);
     if (!assessment.ok())
       return base::Error{assessment.error().code, job.name + ": " + assessment.error().message};
+    const bool may_come = force || !job.resources.after.empty();  // what it reads, in time
     if (RefuseDenied(inspection, &*assessment)) {
       // It is no matter of what can be read.
-    } else if (!inspection.ok() && !force && IsCertain(inspection.error(), site)) {
+    } else if (!inspection.ok() && !may_come && IsCertain(inspection.error(), site)) {
       assessment->site_problems.push_back({"model and data", 0, "",
                                            "what a host of the site can read",
                                            inspection.error().message + " (--force submits it)"});
@@ -265,8 +267,11 @@ void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options) {
   arguments.Needs("--full", {"--dry-run"});
 }
 
-int SubmitJobs(Context& context, const JobFile& file, const SubmitOptions& options) {
-  for (const std::string& note : file.notes) context.err << "note: " << note << std::endl;
+int SubmitJobs(Context& context, const JobFile& given, const SubmitOptions& options) {
+  for (const std::string& note : given.notes) context.err << "note: " << note << std::endl;
+  const base::Result<JobFile> resolved = ResolveDependencies(context, given);
+  if (!resolved.ok()) return Fail(context, resolved.error());
+  const JobFile& file = *resolved;
   if (options.dry_run) return DryRun(context, file, options);
   const base::Result<Api*> api = NeedApi(context);
   if (!api.ok()) return Fail(context, api.error());

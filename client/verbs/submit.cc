@@ -14,15 +14,20 @@ class Submit : public Verb {
     DeclareSubmitOptions(arguments, &options_);
     arguments.Text("--name", "NAME", &file_.name,
                    "of the job, or of a lab file's group; else the file's");
+    arguments.Text("--after", "JOB[:any]", &after_,
+                   "start once this job has succeeded, or with :any has ended; several: j12,j13");
     arguments.Overrides(&file_.overrides,
                         "override a setting; also --KEY VALUE, as in --train.micro_batch_size 8");
     arguments.Remark(
         "Relative paths in the file are relative to the file, those typed here to the current "
         "folder; the workers must see them too.\n"
-        "Ctrl-C during --wait detaches and never ends a job.");
+        "Ctrl-C during --wait detaches and never ends a job.\n"
+        "A job that is to start --after another's success is cancelled when that one ends "
+        "otherwise.");
   }
 
   int Run(Context& context) override {
+    if (!after_.empty()) file_.overrides.push_back({"resources.after", after_});
     const bool piped = file_.path == "-";
     const base::Result<JobFile> file =
         piped ? ReadJobStream(*context.surroundings.in, file_) : OpenJobFile(file_);
@@ -33,6 +38,7 @@ class Submit : public Verb {
 
  private:
   JobFileOptions file_;
+  std::string after_;
   SubmitOptions options_;
 };
 

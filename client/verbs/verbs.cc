@@ -47,6 +47,7 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl submit job.json --dry-run\n"
      "  trainctl submit job.json --train.micro_batch_size 4 --name tiny-mb4\n"
      "  trainctl submit job.json --set optimizer.lr=1e-4 --set devices=2\n"
+     "  trainctl submit second.json --after j12\n"
      "  trainctl submit lab.json --wait && trainctl compare\n"
      "  trainctl recipes show single-4 | trainctl submit - --dry-run\n",
      MakeSubmit},

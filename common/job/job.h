@@ -28,6 +28,7 @@ enum class Quantize { kNf4, kNf4Dq };
 enum class Save { kNone, kFinal, kAdapter, kMerged };
 enum class OnNan { kStop, kContinue };
 enum class Expect { kOom, kSucceeded };
+enum class After { kOk, kAny };  // how a job that another follows is to end
 
 struct ModelSpec {
   std::string path;  // a Hugging Face directory
@@ -114,7 +115,7 @@ struct ResourceSpec {
   int64_t step_timeout_seconds = 600;
   int64_t priority = 50;  // 0 … 100, higher first
   int64_t max_restarts = 0;
-  std::optional<std::string> after;
+  std::map<std::string, After> after;  // ids of jobs that end before this one starts
   std::optional<std::string> lease;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/did_you_mean.h"
+#include "common/job/after_type.h"
 #include "common/job/check_job.h"
 #include "common/job/data_format.h"
 #include "common/job/value_type.h"
@@ -267,7 +268,9 @@ std::vector<Field> ResourceFields() {
       Row("resources.priority", IntegerType{0, 100}, AT(resources.priority), "Higher first."),
       Row("resources.max_restarts", IntegerType{0, 1'000}, AT(resources.max_restarts),
           "New attempts after crashes, hangs and lost nodes."),
-      Row("resources.after", OrNull(kId), AT(resources.after), "Start when this job has ended."),
+      Row("resources.after", AfterType{}, AT(resources.after),
+          "Start when these jobs have ended: \"j12\", or {\"j12\": \"ok\", \"j13\": \"any\"}. "
+          "ok: it SUCCEEDED or ended as it expects; else this one is cancelled."),
       Row("resources.lease", OrNull(kId), AT(resources.lease), "Run within this lease."),
       Row("expect", OrNull(expect), AT(expect), "The outcome that this run is meant to have."),
   };

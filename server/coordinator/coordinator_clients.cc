@@ -6,6 +6,7 @@
 #include "common/estimate/accept_job.h"
 #include "server/auth/permissions.h"
 #include "server/coordinator/coordinator.h"
+#include "server/coordinator/dependencies.h"
 #include "server/coordinator/resumed_job.h"
 
 namespace trainctl::coordinator {
@@ -18,8 +19,9 @@ struct Site {
   store::Reader& reader;
 };
 
-bool GoesOn(const core::Submission& submission) {
-  return submission.spec.checkpoint.resume_job.has_value();
+bool BuildsOnAnother(const core::Submission& submission) {
+  return submission.spec.checkpoint.resume_job.has_value() ||
+         !submission.spec.resources.after.empty();
 }
 
 // Why the site does not take the job; empty: it does. kIo.
@@ -36,6 +38,9 @@ base::Result<std::string> ProblemsOf(const core::Submission& submission, bool fo
   if (accepted->plan) steps = accepted->plan->total_steps;
   auto finished = *earlier ? job::CheckResumedRun(spec, steps, **earlier) : std::nullopt;
   if (finished) accepted->problems.push_back(std::move(*finished));
+  const auto dependencies = CheckDependencies(site.state, site.reader, spec);
+  if (!dependencies) return dependencies.error();
+  accepted->problems.insert(accepted->problems.end(), dependencies->begin(), dependencies->end());
   return job::Format(accepted->problems, spec.name);
 }
 
@@ -115,7 +120,7 @@ void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& cal
         "no worker has registered yet, so nothing was checked against the site's devices; the job "
         "waits for them");
   }
-  if (std::ranges::any_of(submission.jobs, GoesOn)) {  // from one that may just have ended
+  if (std::ranges::any_of(submission.jobs, BuildsOnAnother)) {  // which may just have ended
     Drain();
     Commit();
     const base::Status theirs = CheckResumed(submission.jobs, caller);

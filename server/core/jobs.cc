@@ -53,7 +53,8 @@ void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event
 
 void Handle(Turn& turn, const JobsSubmitted& event) {
   State& state = turn.state;
-  const auto queued = static_cast<int64_t>(state.queue.size() + state.uninspected.size());
+  const auto queued =
+      static_cast<int64_t>(state.queue.size() + state.uninspected.size() + state.following.size());
   const auto submitted = static_cast<int64_t>(event.jobs.size());
   if (queued + submitted > state.options.max_queued_jobs) {
     turn.Perform(SubmitRefused{

@@ -83,6 +83,9 @@ struct JobStatus {
       progress;  // as of the last time this row was written; a live job's is core::Progress(job)
 };
 
+// Of a FINISHED job: it SUCCEEDED, or ended as its file expects.
+bool EndedOk(const JobStatus& status);
+
 // Why the coordinator began to end a gang. `outcome` is CANCELLED, TIMEOUT, HANG or NODE_LOST where
 // that is the attempt's outcome; FAILED where a rank failed and the outcome is chosen from the
 // ranks' ends (ending.h).

@@ -109,6 +109,10 @@ std::vector<job::SiteDevice> Site(const State& state) {
   return devices;
 }
 
+bool EndedOk(const JobStatus& status) {
+  return status.as_expected.value_or(status.end->outcome == job::Outcome::kSucceeded);
+}
+
 JobProgress Progress(const Job& job) {
   if (!job.attempt) return job.status.progress;
   const std::vector<Rank>& ranks = job.attempt->ranks;

@@ -61,7 +61,7 @@ struct LiveAttempt {
 };
 
 // Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation.
-enum class Lane { kNone, kQueue, kUninspected };
+enum class Lane { kNone, kFollowing, kUninspected, kQueue };
 
 // Whether a class of device will do for a job: not by its constraints, or not by its memory.
 enum class Suits { kNo, kTooSmall, kYes };
@@ -70,13 +70,14 @@ struct Job {
   JobRow row;
   JobStatus status;
   std::optional<LiveAttempt> attempt;
-  Demand demand;                             // what `row` asks of devices
-  Lane lane = Lane::kNone;                   // where it waits
-  Queue::Length longest_run;                 // of a queued job (run_length.h)
-  mutable std::vector<Suits> suits;          // by class, of `demand`: found when first asked for
-  int64_t failed_inspections = 0;            // nobody looked
-  std::set<std::string> hosts_that_refused;  // that can't read its model or data
-  std::string refusal;                       // of the first of them
+  Demand demand;                              // what `row` asks of devices
+  Lane lane = Lane::kNone;                    // where it waits
+  Queue::Length longest_run;                  // of a queued job (run_length.h)
+  std::map<base::JobId, job::After> follows;  // that have not ended (dependencies.h)
+  mutable std::vector<Suits> suits;           // by class, of `demand`: found when first asked for
+  int64_t failed_inspections = 0;             // nobody looked
+  std::set<std::string> hosts_that_refused;   // that can't read its model or data
+  std::string refusal;                        // of the first of them
   int64_t unfit_launches = 0;  // attempts that a worker could not start, by no fault of the job's
 
   Place place() const { return {row.spec.resources.priority, row.id}; }
@@ -114,6 +115,8 @@ struct State {
   std::map<std::string, base::JobId> output_folders;  // that those jobs write to
   Queue queue;                  // those of them that are QUEUED and may be placed
   std::set<Place> uninspected;  // those that are QUEUED and looked at first: they hold nothing
+  std::set<Place> following;    // those that are QUEUED and follow others: they hold nothing
+  std::map<base::JobId, std::set<base::JobId>> followers;  // of each job that is followed
   std::map<base::JobId, Inspecting> inspecting;  // a worker is asked; its job may be gone by now
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are

@@ -3,17 +3,26 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "server/core/actions.h"
 #include "server/core/state.h"
 
 namespace trainctl::core {
 
+// A job that became FINISHED.
+struct EndedJob {
+  base::JobId job;
+  bool ok = false;  // it SUCCEEDED, or ended as its file expects
+  job::Outcome outcome = job::Outcome::kFailed;
+};
+
 struct Turn {
   State& state;
   const Now& now;
   Actions actions;
   std::set<base::JobId> changed;      // becomes JobChanged effects
+  std::vector<EndedJob> ended;        // those that others may follow are told
   bool placement_may_change = false;  // a device became free, a job was queued or left the queue
 
   void Persist(core::Persist row) { actions.persist.push_back(std::move(row)); }

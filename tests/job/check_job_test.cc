@@ -119,7 +119,6 @@ struct Unbuilt {
 
 constexpr Unbuilt kUnbuilt[] = {
     {"profile", [](JobSpec& job) { job.profile.emplace(); }},
-    {"resources.after", [](JobSpec& job) { job.resources.after = "j1"; }},
     {"resources.lease", [](JobSpec& job) { job.resources.lease = "l1"; }},
 };
 

@@ -76,7 +76,7 @@ ResourceSpec RandomResources() {
   resources.step_timeout_seconds = Int(1, 10'000);
   resources.priority = Int(0, 100);
   resources.max_restarts = Int(0, 1000);
-  resources.after = MaybeId();
+  if (Bool()) resources.after = {{"j" + Text(), OneOf<After>(2)}, {"j1", After::kAny}};
   resources.lease = MaybeId();
   return resources;
 }

@@ -2,6 +2,7 @@
 // a silent worker is given up.
 #include "server/coordinator/coordinator.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <future>
 #include <thread>
 
+#include "common/job/after_type.h"
 #include "common/job/job_json.h"
 #include "proto/trainctl.pb.h"
 #include "server/store/sqlite_store.h"
@@ -227,6 +229,34 @@ TEST_F(CoordinatorTest, AnOperatorsFenceEndsTheRankOfALostWorkerAndIsRecorded) {
   loop_.Call([&] {
     EXPECT_EQ(core::FindJob(coordinator_.state(), base::JobId{1}), nullptr) << "it has ended";
     EXPECT_EQ(Text(reader_->Audit(1).value().at(0)), "ops at here: fence a/0, accepted");
+  });
+}
+
+TEST_F(CoordinatorTest, AJobFollowsOnlyJobsThatAreThereAndMayYetEndWell) {
+  ASSERT_TRUE(Submit("r1").ok());
+  ASSERT_TRUE(Submit("r2").ok());
+  std::promise<base::Status> cancelled;
+  loop_.Call([&] {
+    coordinator_.Cancel({base::JobId{1}}, Ops(),
+                        [&](base::Status status) { cancelled.set_value(std::move(status)); });
+  });
+  ASSERT_TRUE(cancelled.get_future().get().ok());
+  const auto follow = [&](const std::string& name, job::After after) {
+    job::JobSpec spec = job::FromJson(rpc_test::JobJson("next")).value();
+    spec.resources.after[name] = after;
+    const auto answer = PostSubmit("after " + name + std::string(job::Name(after)),
+                                   {spec, job::Inspection{.rows = 1000}, std::nullopt})
+                            .get();
+    return answer.ok() ? "" : answer.error().message;
+  };
+  EXPECT_THAT(follow("next", job::After::kOk), testing::HasSubstr("the id of a job"));
+  EXPECT_THAT(follow("j9", job::After::kOk), testing::HasSubstr("a job of this site"));
+  EXPECT_THAT(follow("j1", job::After::kOk), testing::HasSubstr("ended as CANCELLED"));
+  EXPECT_EQ(follow("j1", job::After::kAny), "");
+  EXPECT_EQ(follow("j2", job::After::kOk), "");
+  loop_.Call([&] {
+    EXPECT_TRUE(core::FindJob(coordinator_.state(), base::JobId{3})->follows.empty());
+    EXPECT_EQ(core::FindJob(coordinator_.state(), base::JobId{4})->follows.size(), 1u);
   });
 }
 

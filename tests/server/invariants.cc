@@ -114,9 +114,20 @@ void MicroBatchesAreHalved(const JobRow& row, const JobStatus& status, const Led
       << base::ToString(row.id);
 }
 
+// A job that follows another's success never started without it.
+void FollowersAreTrue(const JobRow& row, const JobStatus& status, const Ledger& ledger) {
+  for (const auto& [name, after] : row.spec.resources.after) {
+    const JobStatus& followed = ledger.jobs().at(*base::ParseJobId(name)).status;
+    if (after == job::After::kAny || followed.end->outcome == job::Outcome::kSucceeded) continue;
+    ASSERT_EQ(status.attempt, 0) << base::ToString(row.id) << " started after " << name;
+    ASSERT_EQ(status.end->outcome, job::Outcome::kCancelled) << base::ToString(row.id);
+  }
+}
+
 // SUCCEEDED is said only of work that was done, and restarts keep to their bound.
 void OutcomesAreTrue(const SimCluster& cluster) {
   for (const auto& [id, job] : cluster.ledger().jobs()) {
+    FollowersAreTrue(job.row, job.status, cluster.ledger());
     ASSERT_LE(job.status.restarts, job.row.spec.resources.max_restarts) << base::ToString(id);
     MicroBatchesAreHalved(job.row, job.status, cluster.ledger());
     ASSERT_EQ(job.status.attempt > 0, job.status.started_at > 0) << base::ToString(id);

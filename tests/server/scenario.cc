@@ -113,6 +113,10 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   if (settings.contains("output")) {
     spec.output = {.dir = settings.at("output"), .save = job::Save::kFinal};
   }
+  for (const std::string& word : Split(Get(settings, "after", ""), ',')) {
+    const Words parts = Split(word, ':');
+    spec.resources.after[parts[0]] = parts.size() > 1 ? job::After::kAny : job::After::kOk;
+  }
   if (settings.contains("memory")) spec.resources.constraints["gpu.memory"] = settings.at("memory");
   return spec;
 }

@@ -61,6 +61,7 @@ void SimCluster::Feed(const Event& event) {
     const bool is_placed = start != nullptr && !ledger_.ranks().contains(start->key);
     if (is_placed && start->plan.job.exclusive) AnExclusiveJobIsAlone(*start);
     if (is_placed) ItsDeviceIsNotDrained(*start);
+    if (is_placed) WhatItFollowsHasEnded(*start);
   }
   if (random_() % 400 == 0) return RestartCoordinator();
   ledger_.Apply(actions.persist);
@@ -115,6 +116,7 @@ void SimCluster::Submit() {
     spec.resources.max_restarts = static_cast<int64_t>(random_() % 3);
     spec.resources.step_timeout_seconds = 30;
     if (Chance(random_, 20)) spec.resources.time_limit_seconds = 40;
+    if (Chance(random_, 15)) MakeFollow(&spec);
     const bool micro_batch_auto = Chance(random_, 15);
     if (micro_batch_auto) spec.train.micro_batch_size = kAutoMicroBatch;
     const bool is_inspected = micro_batch_auto || Chance(random_, 50);
@@ -125,6 +127,15 @@ void SimCluster::Submit() {
   event.force = Chance(random_, 20);
   event.user = Chance(random_, 50) ? "ann" : "bob";
   Feed(event);
+}
+
+// Of those that have not ended: the shell looks after the others.
+void SimCluster::MakeFollow(job::JobSpec* spec) {
+  for (const auto& [id, job] : state_.jobs) {
+    if (Chance(random_, 30))
+      spec->resources.after[base::ToString(id)] =
+          Chance(random_, 50) ? job::After::kOk : job::After::kAny;
+  }
 }
 
 void SimCluster::Remove() {
@@ -244,6 +255,19 @@ void SimCluster::AnExclusiveJobIsAlone(const StartRank& start) {
       continue;
     ASSERT_EQ(other->key.job, start.key.job)
         << Short(start.key) << " starts on " << host << ", where " << Short(other->key) << " runs";
+  }
+}
+
+// As it was to. What this Step ended is stored with it.
+void SimCluster::WhatItFollowsHasEnded(const StartRank& start) {
+  for (const auto& [name, after] : start.plan.job.resources.after) {
+    const base::JobId id = *base::ParseJobId(name);
+    ASSERT_EQ(FindJob(state_, id), nullptr) << Short(start.key) << " starts before " << name;
+    const JobStatus& status = ledger_.jobs().at(id).status;
+    const bool is_stored = status.state == job::JobState::kFinished;
+    ASSERT_TRUE(!is_stored || after == job::After::kAny ||
+                status.end->outcome == job::Outcome::kSucceeded)
+        << Short(start.key) << " starts after the failure of " << name;
   }
 }
 

@@ -59,6 +59,8 @@ class SimCluster {
   void Lose(SimWorker& worker);
   void NoJobRunsTwice(const StartRank& start);
   void AnExclusiveJobIsAlone(const StartRank& start);
+  void MakeFollow(job::JobSpec* spec);
+  void WhatItFollowsHasEnded(const StartRank& start);
   void ItsDeviceIsNotDrained(const StartRank& start);
   SimWorker& Any() { return workers_[random_() % workers_.size()]; }
   SimWorker& Named(const std::string& name);
