@@ -2,6 +2,7 @@
 
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/show/attempt_text.h"
 #include "client/show/auto_micro_batch.h"
 #include "client/show/first_row.h"
 #include "client/show/foresight.h"
@@ -11,10 +12,8 @@
 #include "client/show/job_text.h"
 #include "client/submit/prediction.h"
 #include "client/verbs/verb.h"
-#include "common/base/size.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
-#include "common/rank/memory_kind.h"
 #include "common/record/detail_record.h"
 
 namespace trainctl::client {
@@ -53,39 +52,9 @@ std::string SettingsText(const v1::JobDetail& detail, const TableLayout& layout)
   return "\n" + table.Render(layout);
 }
 
-std::string OomLine(const job::OomDetail& oom) {
-  std::string held;
-  for (const job::MemoryKind& kind : job::kMemoryKinds) {
-    if (kind.is_part && oom.memory.*kind.bytes > 0)
-      held += ", " + std::string(kind.label) + " " + base::FormatBytes(oom.memory.*kind.bytes);
-  }
-  return "    rank " + std::to_string(oom.rank) + " " + OomText(oom) + "; last measured" +
-         (held.empty() ? ": nothing" : ":" + held.substr(1)) +
-         ". What to do: trainctl explain oom\n";
-}
-
-std::string CauseText(const v1::AttemptView& attempt) {
-  const std::vector<std::string> causes = Causes(attempt);
-  return causes.empty() ? "" : " (" + Join(causes, ", ") + ")";
-}
-
-std::string Indented(const std::string& lines) {
-  std::string text;
-  for (const std::string& line : Split(lines, '\n')) text += "    | " + line + "\n";
-  return text;
-}
-
-std::string EndText(const v1::AttemptView& attempt) {
-  if (std::string failed_trial = FailedTrialText(attempt); !failed_trial.empty())
-    return failed_trial;
-  return attempt.outcome().empty() ? "running" : attempt.outcome();
-}
-
 std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layout) {
-  std::string text = "\nAttempt " + std::to_string(attempt.attempt()) + ": " + EndText(attempt) +
-                     CauseText(attempt);
-  if (!attempt.message().empty()) text += ": " + attempt.message();
-  text += "\n";
+  std::string text =
+      "\nAttempt " + std::to_string(attempt.attempt()) + ": " + AttemptEndText(attempt) + "\n";
   if (const auto oom = OomOf(attempt)) text += OomLine(*oom);
   TextTable ranks({{"  RANK", true},
                    {.header = "WORKER", .cut = true},
@@ -102,10 +71,7 @@ std::string AttemptText(const v1::AttemptView& attempt, const TableLayout& layou
                   rank.libtorch(), rank.nccl(), rank.commit()});
   }
   if (!ranks.empty()) text += ranks.Render(layout);
-  if (!attempt.last_log_lines().empty() && attempt.outcome() != "SUCCEEDED") {
-    text += "  last log lines\n" + Indented(attempt.last_log_lines());
-  }
-  return text;
+  return text + LastLinesText(attempt);
 }
 
 std::string SummariesText(const v1::JobDetail& detail, const TableLayout& layout) {

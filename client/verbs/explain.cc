@@ -1,10 +1,15 @@
 #include <algorithm>
 
 #include "client/exit_code.h"
+#include "client/naming.h"
 #include "client/show/explanations.h"
 #include "client/show/format.h"
+#include "client/show/job_reasons.h"
+#include "client/submit/advice.h"
 #include "client/verbs/verb.h"
 #include "common/base/did_you_mean.h"
+#include "common/base/ids.h"
+#include "common/job/job_json.h"
 
 namespace trainctl::client {
 namespace {
@@ -30,8 +35,9 @@ base::Error UnknownTopic(const std::string& topic) {
   std::vector<std::string_view> topics;
   for (const Explanation& explanation : Explanations()) topics.push_back(explanation.topic);
   const std::string hint = base::DidYouMean(topic, topics);
-  return {base::Code::kNotFound, "no topic '" + topic + "'" + (hint.empty() ? "" : ": " + hint) +
-                                     "; there are " + Join(topics, ", ")};
+  return {base::Code::kNotFound, "no topic or job '" + topic + "'" +
+                                     (hint.empty() ? "" : ": " + hint) + "; there are " +
+                                     Join(topics, ", ")};
 }
 
 Listing Topics() {
@@ -58,22 +64,96 @@ std::string Shown(const Explanation& explanation, OutputFormat format) {
   return std::string(explanation.text) + "\nTry: " + std::string(explanation.attempt) + "\n";
 }
 
+// Ways to train the same with less memory than this job, which ran out of it. Not to be had: kinds
+// of Advise's errors.
+base::Result<Advice> LeanerWays(Context& context, const v1::JobDetail& detail) {
+  constexpr size_t kMost = 3;
+  const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
+  if (!job.ok()) return job.error();
+  base::Result<Advice> advice = Advise(context, *job, {});
+  if (!advice.ok()) return advice;
+  std::vector<advice::Way> leaner = advice->ways.fitting;
+  std::erase_if(leaner, [&](const advice::Way& way) {
+    return way.peak_bytes() >= advice->ways.asked.peak_bytes();
+  });
+  std::vector<advice::Way>& shown = advice->shown;
+  shown = advice::ParetoFront(leaner);
+  if (shown.empty()) {  // their times are not known: those that change least
+    shown = std::move(leaner);
+    std::ranges::stable_sort(shown, {}, [&](const advice::Way& way) {
+      return advice::OverridesOf(advice->job, way).size();
+    });
+  }
+  if (shown.size() > kMost) shown.erase(shown.begin() + kMost, shown.end());
+  return advice;
+}
+
+std::string WaysText(const Advice& advice, const TableLayout& layout) {
+  if (advice.shown.empty()) {
+    return "\nNo way to train the same is predicted to need less memory; trainctl advise --allow "
+           "lora looks further.\n";
+  }
+  return "\nWhat is predicted to need less memory and to train the same:\n" +
+         ListingOf(advice).table.Render(layout) +
+         "Submit it again with CHANGES; trainctl advise shows all ways.\n";
+}
+
+Json WaysRecord(const Advice& advice) {
+  Json ways = Json::array();
+  for (const advice::Way& way : advice.shown) {
+    ways.push_back({{"overrides", advice::OverridesOf(advice.job, way)},
+                    {"peak_allocated_bytes", way.peak_bytes()}});
+  }
+  return ways;
+}
+
 class Explain : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positionals("TOPIC", &words_, "none: the list of topics", /*required=*/false);
+    arguments.Positionals("JOB|TOPIC", &words_, "none: the list of topics", /*required=*/false);
+    arguments.Remark(
+        "Of a job: why it waits, who has what it waits for, and what would help; or where it runs; "
+        "or why it ended so, and after an OOM what would fit.\n"
+        "Start and ends to come are predictions, by time limits and the pace of steps.");
   }
 
   int Run(Context& context) override {
     if (words_.empty()) return Print(context, Topics());
     const std::string topic = Normalized(Join(words_, " "));
-    const Explanation* explanation = Find(topic);
-    if (explanation == nullptr) return Fail(context, UnknownTopic(topic));
-    context.out << Shown(*explanation, context.format) << std::flush;
-    return kExitOk;
+    if (const Explanation* explanation = Find(topic)) {
+      context.out << Shown(*explanation, context.format) << std::flush;
+      return kExitOk;
+    }
+    if (words_.size() > 1 || context.api == nullptr) return Fail(context, UnknownTopic(topic));
+    const std::string& word = words_.front();
+    const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, word));
+    if (jobs.ok()) return ExplainJobs(context, *jobs);
+    const bool is_id = base::ParseJobId(word) || base::ParseGroupId(word);
+    return Fail(context, is_id ? jobs.error() : UnknownTopic(topic));
   }
 
  private:
+  static int ExplainJobs(Context& context, const v1::GetResponse& response) {
+    const TableLayout& layout = context.surroundings.out_terminal.layout;
+    Listing listing{.collection = "jobs", .table = TextTable({{"JOB"}, {"STATE"}, {"WHY"}})};
+    std::string text;
+    for (const v1::JobDetail& detail : response.jobs()) {
+      const v1::JobView& view = detail.view();
+      const bool is_over = view.state() == "FINISHED";
+      listing.table.AddRow({view.id(), view.state(), is_over ? view.message() : view.reason()});
+      listing.records.push_back(ReasonsRecord(detail));
+      text += (text.empty() ? "" : "\n") + ReasonsText(detail, context.clock().Wall(), layout);
+      if (!RanOutOfMemory(detail)) continue;
+      const base::Result<Advice> ways = LeanerWays(context, detail);
+      if (!ways.ok()) continue;
+      text += WaysText(*ways, layout);
+      listing.records.back()["leaner_ways"] = WaysRecord(*ways);
+    }
+    if (!context.for_people()) return Print(context, listing);
+    context.out << text << std::flush;
+    return kExitOk;
+  }
+
   std::vector<std::string> words_;
 };
 

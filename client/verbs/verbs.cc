@@ -164,7 +164,8 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl doctor\n"
      "  trainctl doctor --server 127.0.0.1:7070\n",
      MakeDoctor},
-    {"explain", "a paragraph on precision, accumulation, memory, out of memory, …",
+    {"explain", "why a job waits or ended so; or a paragraph on precision, out of memory, …",
+     "  trainctl explain j12\n"
      "  trainctl explain\n"
      "  trainctl explain oom\n"
      "  trainctl explain micro batch\n",

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
+#include "server/core/ahead.h"
 #include "server/core/dependencies.h"
-#include "server/core/holds.h"
 #include "server/core/inspect.h"
 
 namespace trainctl::core {
@@ -55,43 +55,10 @@ std::string Wanted(const job::JobSpec& spec) {
   return spec.devices == 1 ? "a host of its own" : Devices(spec.devices) + " on hosts of its own";
 }
 
-// What the jobs ahead of this one hold, as far as the first of them that it competes with.
-struct Ahead {
-  Holds holds;
-  const Job* blocker = nullptr;  // null: none competes
-};
-
-Ahead LookAhead(const State& state, const Job& job, const Now& now) {
-  Ahead ahead{Holds(state, now)};
-  const std::vector<ClassId> wanted = WantedClasses(state, job);
-  for (const auto& [place, demand] : state.queue.heads()) {
-    if (!(place < job.place())) break;
-    const Job& other = state.jobs.at(place.job);
-    ahead.holds.Add(other);
-    const bool competes =
-        std::ranges::any_of(wanted, [&](ClassId id) { return ahead.holds.Find(id) != nullptr; });
-    if (!competes) continue;
-    ahead.blocker = &other;
-    break;
-  }
-  return ahead;
-}
-
 std::string AboutMinutes(int64_t micros) {
   constexpr int64_t kMinute = 60'000'000;
   if (micros < kMinute) return "less than a minute";
   return "about " + std::to_string((micros + kMinute / 2) / kMinute) + " min";
-}
-
-// With which time limit the job could go before those that hold what it wants; empty: with none.
-std::string ShortEnough(const State& state, const Job& job, const Holds& holds) {
-  int64_t gap = 0;
-  for (const ClassId id : UsableClasses(state, job)) {
-    if (state.free.pools()[id].free >= job.row.spec.devices) gap = std::max(gap, holds.Gap(id));
-  }
-  const int64_t minutes = (gap - state.options.stop_grace_us) / 60'000'000;
-  if (job.row.spec.exclusive || minutes < 1) return "";
-  return "; a time limit of at most " + std::to_string(minutes) + " min would let it start before";
 }
 
 std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead) {
@@ -104,7 +71,10 @@ std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead) {
     if (hold != nullptr && hold->job == blocker.row.id) rest = std::max(rest, ahead.holds.Gap(id));
   }
   if (rest > 0) text += ", " + AboutMinutes(rest) + " more";
-  return text + ShortEnough(state, job, ahead.holds);
+  const int64_t minutes = MinutesThatPass(state, job, ahead);
+  if (minutes == 0) return text;
+  return text + "; a time limit of at most " + std::to_string(minutes) +
+         " min would let it start before";
 }
 
 bool HasClass(const State& state, const std::vector<Worker*>& workers,
@@ -246,19 +216,6 @@ std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
     return pool.total - pool.drained < job.row.spec.devices;
   });
   return usable;
-}
-
-std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& job,
-                                                 const Now& now) {
-  if (job.lane != Lane::kQueue) return std::nullopt;
-  Ahead ahead = LookAhead(state, job, now);
-  if (ahead.blocker != nullptr) return std::nullopt;
-  ahead.holds.Add(job);
-  for (const ClassId id : UsableClasses(state, job)) {
-    const Hold* hold = ahead.holds.Find(id);
-    if (hold != nullptr && hold->job == job.row.id) return hold->start;
-  }
-  return std::nullopt;
 }
 
 std::string WaitReason(const State& state, const Job& job, const Now& now) {

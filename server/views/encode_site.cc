@@ -9,6 +9,8 @@
 namespace trainctl::views {
 namespace {
 
+constexpr int kMostWaits = 16;  // of a group's jobs it is told why they wait, device by device
+
 coordinator::JobSnapshot SnapshotOf(const coordinator::Coordinator& coordinator,
                                     store::StoredJob job) {
   return coordinator::Snapshot(coordinator.state(), coordinator.Now(), std::move(job));
@@ -49,8 +51,11 @@ v1::GetResponse EncodeDetails(const coordinator::Coordinator& coordinator,
   response.set_group_name(details.group_name);
   for (coordinator::JobDetail& detail : details.jobs) {
     coordinator::BringUpToDate(coordinator.state(), detail.job.row.id, &detail.attempts);
-    const auto snapshot = SnapshotOf(coordinator, std::move(detail.job));
-    *response.add_jobs() = EncodeDetail(snapshot, detail);
+    const base::JobId id = detail.job.row.id;
+    v1::JobDetail& message = *response.add_jobs();
+    message = EncodeDetail(SnapshotOf(coordinator, std::move(detail.job)), detail);
+    if (response.jobs_size() <= kMostWaits)
+      EncodeWait(coordinator.state(), id, coordinator.Now(), &message);
   }
   return response;
 }

@@ -62,6 +62,11 @@ TEST_F(PredictionTest, TheFirstJobThatWaitsIsToldWhenItMayStart) {
   const v1::JobView next = site_.Get("next").view();
   EXPECT_NEAR(static_cast<double>(next.predicted_start() - next.submitted_at()), 610e6, 60e6);
   EXPECT_EQ(site_.Get("last").view().predicted_start(), 0);
+  const v1::Wait wait = site_.Get("last").wait();
+  EXPECT_EQ(wait.behind(), "j2");
+  ASSERT_EQ(wait.hindrances_size(), 1);
+  EXPECT_EQ(wait.hindrances(0).worker() + " " + wait.hindrances(0).job_name(), "a/0 holder");
+  EXPECT_NEAR(static_cast<double>(wait.hindrances(0).until() - next.predicted_start()), 0, 10e6);
 }
 
 TEST_F(PredictionTest, ItIsAcceptedByForceAndWhereThatIsExpected) {

@@ -185,6 +185,22 @@ std::string Describe(const State& state, const Now& now) {
   return out.str();
 }
 
+std::string Describe(const Wait& wait, const Now& now) {
+  std::ostringstream out;
+  out << wait.free << " free";
+  if (wait.behind != nullptr) out << ", behind " << base::ToString(wait.behind->row.id);
+  if (wait.minutes_that_pass > 0) out << ", " << wait.minutes_that_pass << " min pass";
+  out << "\n";
+  for (const Hindrance& hindrance : wait.hindrances) {
+    out << "  " << hindrance.worker->row.name << " " << hindrance.state;
+    if (hindrance.holder != nullptr) out << " " << base::ToString(hindrance.holder->row.id);
+    if (hindrance.since != 0) out << " for " << (now.wall - hindrance.since) / 1'000'000 << " s";
+    if (hindrance.until) out << ", free in " << (*hindrance.until - now.steady) / 1'000'000 << " s";
+    out << (hindrance.reason.empty() ? "" : ": ") << hindrance.reason << "\n";
+  }
+  return out.str();
+}
+
 std::string Describe(const StoredState& stored) {
   std::ostringstream out;
   out << "next " << stored.next_job << " " << stored.next_group << "\n";

@@ -6,6 +6,7 @@
 #include "server/core/actions.h"
 #include "server/core/restore.h"
 #include "server/core/state.h"
+#include "server/core/wait.h"
 
 namespace trainctl::core {
 
@@ -18,6 +19,9 @@ std::string Describe(const Actions& actions);
 
 // Every job with its reason, every worker.
 std::string Describe(const State& state, const Now& now);
+
+// What keeps a job from starting: a line for each device.
+std::string Describe(const Wait& wait, const Now& now);
 
 // Everything in it but the jobs' specs (of which the name).
 std::string Describe(const StoredState& stored);

@@ -195,6 +195,7 @@ std::string Scenario::Run(const std::string& line) {
   if (verb == "wait") return Wait(std::stoll(words.at(1)));
   if (verb == "restart") return Restart();
   if (verb == "show") return Describe(state_, now_);
+  if (verb == "explain") return Explain(*base::ParseJobId(words.at(1)));
   if (verb == "lost") return FeedEach<WorkerStreamLost>(words);
   if (verb == "fence") return FeedEach<WorkerFenced>(words);
   if (verb == "drain") return Drain(words);
@@ -220,6 +221,11 @@ std::string Scenario::Workers(const Words& all) {
   std::string text;
   for (size_t i = 1; i < words.size(); ++i) text += Feed(MakeHello(words[i], settings, is_dirty));
   return text;
+}
+
+std::string Scenario::Explain(base::JobId job) const {
+  const auto wait = WaitOf(state_, *FindJob(state_, job), now_);
+  return wait ? Describe(*wait, now_) : "waits for no device\n";
 }
 
 std::string Scenario::Drain(const Words& all) {

@@ -25,6 +25,7 @@
 //   restart                     the coordinator is killed and restored from its rows; all streams
 //                               are gone
 //   show                        the state
+//   explain JOB                 what keeps it from starting, device by device
 //
 // Each answers with Describe of what it did. Acknowledgements are left out unless seq= is given.
 #pragma once
@@ -57,6 +58,7 @@ class Scenario {
   }
   std::string Workers(const Words& words);
   std::string Drain(const Words& words);
+  std::string Explain(base::JobId job) const;
   std::string Submit(const Words& words);
   std::string Report(const Words& words);
   std::string Device(const Words& words);

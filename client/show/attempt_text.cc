@@ -1,0 +1,38 @@
+#include "client/show/attempt_text.h"
+
+#include "client/show/auto_micro_batch.h"
+#include "client/show/format.h"
+#include "client/show/job_text.h"
+#include "common/base/size.h"
+#include "common/rank/memory_kind.h"
+
+namespace trainctl::client {
+
+std::string AttemptEndText(const v1::AttemptView& attempt) {
+  std::string text = FailedTrialText(attempt);
+  if (text.empty()) text = attempt.outcome().empty() ? "running" : attempt.outcome();
+  const std::vector<std::string> causes = Causes(attempt);
+  if (!causes.empty()) text += " (" + Join(causes, ", ") + ")";
+  return attempt.message().empty() ? text : text + ": " + attempt.message();
+}
+
+std::string OomLine(const job::OomDetail& oom) {
+  std::string held;
+  for (const job::MemoryKind& kind : job::kMemoryKinds) {
+    if (kind.is_part && oom.memory.*kind.bytes > 0)
+      held += ", " + std::string(kind.label) + " " + base::FormatBytes(oom.memory.*kind.bytes);
+  }
+  return "    rank " + std::to_string(oom.rank) + " " + OomText(oom) + "; last measured" +
+         (held.empty() ? ": nothing" : ":" + held.substr(1)) +
+         ". What to do: trainctl explain oom\n";
+}
+
+std::string LastLinesText(const v1::AttemptView& attempt) {
+  if (attempt.last_log_lines().empty() || attempt.outcome() == "SUCCEEDED") return "";
+  std::string text = "  last log lines\n";
+  for (const std::string& line : Split(attempt.last_log_lines(), '\n'))
+    text += "    | " + line + "\n";
+  return text;
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,182 @@
+#include "client/show/job_reasons.h"
+
+#include <vector>
+
+#include "client/show/attempt_text.h"
+#include "client/show/format.h"
+#include "client/show/job_listing.h"
+#include "client/show/job_text.h"
+
+namespace trainctl::client {
+namespace {
+
+std::string Fact(const std::string& label, const std::string& text) {
+  return "  " + label + std::string(10 - label.size(), ' ') + text + "\n";
+}
+
+std::string Ago(int64_t since, int64_t now) {
+  const double seconds = static_cast<double>(now - since) / 1e6;
+  return FormatClock(seconds < 0 ? 0 : seconds) + ", since " + FormatTime(since);
+}
+
+// "tiny (j7), QUEUED: waits for 2 devices: …".
+std::string Headline(const v1::JobView& view) {
+  std::string text = view.name() + " (" + view.id() + "), ";
+  text += view.outcome().empty() ? view.state() : view.outcome();
+  if (view.has_as_expected()) text += view.as_expected() ? " as expected" : " not as expected";
+  const std::string& why = view.outcome().empty() ? view.reason() : view.message();
+  return text + (why.empty() ? "" : ": " + why) + "\n";
+}
+
+std::string WhoText(const v1::Hindrance& hindrance) {
+  if (hindrance.job().empty()) return hindrance.reason();
+  std::string text = hindrance.job() + " (" + hindrance.job_name() +
+                     (hindrance.owner().empty() ? "" : " of " + hindrance.owner()) + ")";
+  return hindrance.reason().empty() ? text : text + "; " + hindrance.reason();
+}
+
+std::string HindrancesText(const v1::Wait& wait, const TableLayout& layout) {
+  TextTable table({{.header = "DEVICE", .cut = true},
+                   {"STATE"},
+                   {"SINCE"},
+                   {"EXPECTED TO BE FREE"},
+                   {"WHO OR WHY"}});
+  for (const v1::Hindrance& hindrance : wait.hindrances()) {
+    table.AddRow({hindrance.worker(), hindrance.state(), TimeText(hindrance.since()),
+                  hindrance.until() == 0 ? "not known" : "about " + FormatTime(hindrance.until()),
+                  WhoText(hindrance)});
+  }
+  std::string text = table.empty() ? "" : "\n" + table.Render(layout);
+  if (wait.more() > 0) text += "and " + WithThousands(wait.more()) + " more\n";
+  return text;
+}
+
+// What somebody could do about it.
+std::vector<std::string> Remedies(const v1::Wait& wait) {
+  std::vector<std::string> remedies;
+  if (wait.minutes_that_pass() > 0) {
+    remedies.push_back("a time limit: submitted with --resources.time_limit " +
+                       std::to_string(wait.minutes_that_pass()) +
+                       "min or less it would start before " + wait.behind());
+  }
+  for (const v1::Hindrance& hindrance : wait.hindrances()) {
+    if (hindrance.state() == "DRAINED")
+      remedies.push_back("trainctl undrain " + hindrance.worker() + ", once it is mended");
+    if (hindrance.state() == "LOST") {
+      remedies.push_back("the return of worker " + hindrance.worker() +
+                         ": start it, or see whether its host is up");
+    }
+    if (hindrance.state() == "DIRTY")
+      remedies.push_back(hindrance.worker() + " being free of what runs there");
+  }
+  return remedies;
+}
+
+std::string WaitText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
+  const v1::JobView& view = detail.view();
+  std::string text = Fact("waits", Ago(view.submitted_at(), now));
+  if (const std::string start = PredictedStartText(view); !start.empty())
+    text += Fact("starts", start);
+  if (!detail.has_wait()) return text;
+  const v1::Wait& wait = detail.wait();
+  const int64_t others = wait.hindrances_size() + wait.more();
+  text += Fact("devices",
+               "wants " + WithThousands(view.devices()) + "; of " +
+                   WithThousands(wait.free() + others) + " that it could use " +
+                   WithThousands(wait.free()) + (wait.free() == 1 ? " is" : " are") + " free" +
+                   (wait.behind().empty() ? "" : ", and " + wait.behind() + " is first"));
+  text += HindrancesText(wait, layout);
+  const std::vector<std::string> remedies = Remedies(wait);
+  if (!remedies.empty()) text += "\nWhat would help:\n";
+  for (const std::string& remedy : remedies) text += "  " + remedy + "\n";
+  return text;
+}
+
+std::string RunText(const v1::JobDetail& detail, int64_t now) {
+  const v1::JobView& view = detail.view();
+  std::string text = Fact("runs", "on " + PlacementText(view) + ", " + Ago(view.started_at(), now));
+  if (const std::string steps = StepsText(view); !steps.empty()) text += Fact("steps", steps);
+  if (detail.expected_end() != 0) {
+    text += Fact("ends", "about " + FormatTime(detail.expected_end()) +
+                             ", a prediction, or the latest by its time limit");
+  }
+  return text;
+}
+
+std::string EndingText(const v1::JobDetail& detail, int64_t now) {
+  const v1::JobView& view = detail.view();
+  std::string text = Fact("ended", FormatTime(view.ended_at()));
+  if (view.started_at() != 0) {
+    text += Fact("ran", FormatClock(ElapsedSeconds(view, now)) +
+                            (StepsText(view).empty() ? "" : ", steps " + StepsText(view)));
+  }
+  for (const v1::AttemptView& attempt : detail.attempts()) {
+    text +=
+        "\nAttempt " + std::to_string(attempt.attempt()) + ": " + AttemptEndText(attempt) + "\n";
+    if (const auto oom = OomOf(attempt)) text += OomLine(*oom);
+    text += LastLinesText(attempt);
+  }
+  return text;
+}
+
+std::string HistoryText(const v1::JobDetail& detail) {
+  if (detail.events().empty()) return "";
+  std::string text = "\nWhat happened\n";
+  for (const v1::JobEvent& event : detail.events())
+    text += "  " + FormatTime(event.time()) + "  " + event.text() + "\n";
+  return text;
+}
+
+Json HindranceRecord(const v1::Hindrance& hindrance) {
+  const auto text = [](const std::string& value) {
+    return value.empty() ? Json(nullptr) : Json(value);
+  };
+  return {{"worker", hindrance.worker()},           {"state", hindrance.state()},
+          {"reason", text(hindrance.reason())},     {"job", text(hindrance.job())},
+          {"job_name", text(hindrance.job_name())}, {"owner", text(hindrance.owner())},
+          {"since", Seconds(hindrance.since())},    {"until", Seconds(hindrance.until())}};
+}
+
+Json WaitRecord(const v1::JobDetail& detail) {
+  if (!detail.has_wait()) return nullptr;
+  const v1::Wait& wait = detail.wait();
+  Json hindrances = Json::array();
+  for (const v1::Hindrance& hindrance : wait.hindrances())
+    hindrances.push_back(HindranceRecord(hindrance));
+  return {{"behind", wait.behind().empty() ? Json(nullptr) : Json(wait.behind())},
+          {"free", wait.free()},
+          {"minutes_that_pass",
+           wait.minutes_that_pass() == 0 ? Json(nullptr) : Json(wait.minutes_that_pass())},
+          {"hindrances", hindrances},
+          {"more", wait.more()}};
+}
+
+}  // namespace
+
+std::string ReasonsText(const v1::JobDetail& detail, int64_t now, const TableLayout& layout) {
+  const v1::JobView& view = detail.view();
+  std::string text = Headline(view);
+  if (view.state() == "QUEUED") {
+    text += WaitText(detail, now, layout);
+  } else {
+    text += view.state() == "FINISHED" ? EndingText(detail, now) : RunText(detail, now);
+  }
+  return text + HistoryText(detail);
+}
+
+Json ReasonsRecord(const v1::JobDetail& detail) {
+  Json record = JobRecord(detail.view());
+  record["expected_end"] = Seconds(detail.expected_end());
+  record["wait"] = WaitRecord(detail);
+  Json events = Json::array();
+  for (const v1::JobEvent& event : detail.events())
+    events.push_back({{"time", Seconds(event.time())}, {"text", event.text()}});
+  record["events"] = std::move(events);
+  return record;
+}
+
+bool RanOutOfMemory(const v1::JobDetail& detail) {
+  return !detail.attempts().empty() && OomOf(*detail.attempts().rbegin()).has_value();
+}
+
+}  // namespace trainctl::client

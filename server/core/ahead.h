@@ -1,0 +1,23 @@
+// The jobs that go before one that waits, and what they hold. Pure; internal to this room.
+#pragma once
+
+#include <cstdint>
+
+#include "server/core/holds.h"
+#include "server/core/state.h"
+
+namespace trainctl::core {
+
+// What the jobs ahead of one hold, as far as the first of them that it competes with.
+struct Ahead {
+  Holds holds;
+  const Job* blocker = nullptr;  // null: none competes
+};
+
+// Of a job of State::queue. `now` outlives what is returned.
+Ahead LookAhead(const State& state, const Job& job, const Now& now);
+
+// With a time limit of at most so many minutes the job could go before those ahead. 0: with none.
+int64_t MinutesThatPass(const State& state, const Job& job, const Ahead& ahead);
+
+}  // namespace trainctl::core

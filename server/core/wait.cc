@@ -1,0 +1,68 @@
+#include "server/core/wait.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include "server/core/ahead.h"
+#include "server/core/waiting.h"
+
+namespace trainctl::core {
+namespace {
+
+using placement::ClassId;
+
+base::WallMicros SinceWhen(const State& state, const Worker& worker, const Job* holder,
+                           const Now& now) {
+  if (holder != nullptr) return holder->attempt->row.placed_at;
+  if (!worker.connected) return now.wall - (now.steady - worker.away_since);
+  const DrainRow* drain = DrainOf(state, worker.row);
+  return drain == nullptr ? 0 : drain->at;
+}
+
+Hindrance HindranceOf(const State& state, const Worker& worker, const Now& now) {
+  const std::optional<base::JobId> id = HolderOf(state, worker);
+  const Job* holder = id ? FindJob(state, *id) : nullptr;
+  return {.worker = &worker,
+          .state = WorkerState(state, worker),
+          .holder = holder,
+          .since = SinceWhen(state, worker, holder, now),
+          .until = state.free.entry(worker.device).coming,
+          .reason = WorkerReason(state, worker)};
+}
+
+// The workers whose devices the job could use; of an exclusive job all of their hosts.
+std::vector<const Worker*> WorkersItWants(const State& state, const Job& job) {
+  const std::vector<ClassId> classes = PossibleClasses(state, job);
+  std::vector<const Worker*> wanted;
+  for (const auto& [host, workers] : state.hosts) {
+    const auto is_usable = [&](const Worker* worker) {
+      return std::ranges::count(classes, state.free.entry(worker->device).device_class) > 0;
+    };
+    const bool all = job.row.spec.exclusive && std::ranges::any_of(workers, is_usable);
+    std::ranges::copy_if(workers, std::back_inserter(wanted),
+                         [&](const Worker* worker) { return all || is_usable(worker); });
+  }
+  return wanted;
+}
+
+}  // namespace
+
+std::optional<Wait> WaitOf(const State& state, const Job& job, const Now& now) {
+  if (job.lane != Lane::kQueue) return std::nullopt;
+  const Ahead ahead = LookAhead(state, job, now);
+  Wait wait{.behind = ahead.blocker, .minutes_that_pass = MinutesThatPass(state, job, ahead)};
+  for (const Worker* worker : WorkersItWants(state, job)) {
+    if (state.free.entry(worker->device).free) {
+      ++wait.free;
+    } else {
+      wait.hindrances.push_back(HindranceOf(state, *worker, now));
+    }
+  }
+  std::ranges::stable_sort(wait.hindrances, {}, [](const Hindrance& hindrance) {
+    return std::tuple(!hindrance.until, hindrance.until.value_or(0), hindrance.worker->row.name);
+  });
+  return wait;
+}
+
+}  // namespace trainctl::core

@@ -1,0 +1,45 @@
+#include "proto/trainctl.pb.h"
+#include "server/core/wait.h"
+#include "server/views/encode_job.h"
+
+namespace trainctl::views {
+namespace {
+
+constexpr int kMostHindrances = 64;
+
+void EncodeHindrance(const core::Hindrance& hindrance, const core::Now& now,
+                     v1::Hindrance* message) {
+  message->set_worker(hindrance.worker->row.name);
+  message->set_state(std::string(hindrance.state));
+  message->set_reason(hindrance.reason);
+  if (hindrance.holder != nullptr) {
+    message->set_job(base::ToString(hindrance.holder->row.id));
+    message->set_job_name(hindrance.holder->row.spec.name);
+    message->set_owner(hindrance.holder->row.user);
+  }
+  message->set_since(hindrance.since);
+  if (hindrance.until) message->set_until(now.wall + (*hindrance.until - now.steady));
+}
+
+}  // namespace
+
+void EncodeWait(const core::State& state, base::JobId id, const core::Now& now,
+                v1::JobDetail* detail) {
+  const core::Job* job = core::FindJob(state, id);
+  if (job == nullptr) return;
+  if (job->attempt && job->attempt->expected_end)
+    detail->set_expected_end(now.wall + (*job->attempt->expected_end - now.steady));
+  const std::optional<core::Wait> wait = core::WaitOf(state, *job, now);
+  if (!wait) return;
+  v1::Wait* message = detail->mutable_wait();
+  if (wait->behind != nullptr) message->set_behind(base::ToString(wait->behind->row.id));
+  message->set_free(wait->free);
+  message->set_minutes_that_pass(wait->minutes_that_pass);
+  for (const core::Hindrance& hindrance : wait->hindrances) {
+    if (message->hindrances_size() == kMostHindrances) break;
+    EncodeHindrance(hindrance, now, message->add_hindrances());
+  }
+  message->set_more(static_cast<int64_t>(wait->hindrances.size()) - message->hindrances_size());
+}
+
+}  // namespace trainctl::views
