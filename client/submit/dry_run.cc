@@ -69,7 +69,8 @@ void ShowText(Context& context, const std::vector<Assessment>& assessments, bool
   }
   if (is_lab || options.within_seconds) {
     Say(context,
-        "\nAll of it: " + LabText(PredictLab(assessments), options.within_seconds) + ".\n");
+        "\nAll of it: " +
+            LabText(PredictLab(assessments, options.max_parallel), options.within_seconds) + ".\n");
   }
   if (!options.full)
     Say(context, is_lab ? "\n--full shows of each job its memory by kind and every setting.\n"
@@ -82,7 +83,8 @@ void ShowRecords(Context& context, const std::vector<Assessment>& assessments,
                   .table = TextTable({{"NAME"}, {"BATCH"}, {"STEPS"}, {"MEMORY"}, {"REFUSED"}}),
                   .name_key = "name"};
   listing.members["dry_run"] = true;
-  listing.members["time"] = LabJson(PredictLab(assessments), options.within_seconds);
+  listing.members["time"] =
+      LabJson(PredictLab(assessments, options.max_parallel), options.within_seconds);
   for (const Assessment& assessment : assessments) {
     listing.records.push_back(AssessmentJson(assessment));
     listing.table.AddRow({assessment.job.name, BatchText(assessment.batch), StepsText(assessment),
@@ -101,8 +103,8 @@ int ShowDryRun(Context& context, const std::vector<Assessment>& assessments, boo
   } else {
     ShowRecords(context, assessments, options);
   }
-  const bool fits =
-      !options.within_seconds || Fits(PredictLab(assessments), *options.within_seconds);
+  const bool fits = !options.within_seconds ||
+                    Fits(PredictLab(assessments, options.max_parallel), *options.within_seconds);
   return std::ranges::any_of(assessments, IsRefused) || !fits ? kExitWouldNotRun : kExitOk;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 
 #include "client/show/format.h"
@@ -34,9 +35,11 @@ int64_t DevicesTaken(const Assessment& assessment) {
 
 }  // namespace
 
-LabTime PredictLab(const std::vector<Assessment>& assessments) {
+LabTime PredictLab(const std::vector<Assessment>& assessments,
+                   std::optional<int64_t> max_parallel) {
   LabTime lab{.devices = MostDevices(assessments)};
   std::vector<double> free_at(static_cast<size_t>(lab.devices), 0.0);
+  std::multiset<double> ends;  // of those that count against the bound
   for (const Assessment& assessment : assessments) {
     if (!assessment.site_problems.empty()) {
       ++lab.refused;
@@ -46,7 +49,11 @@ LabTime PredictLab(const std::vector<Assessment>& assessments) {
       ++lab.experiments;
       std::sort(free_at.begin(), free_at.end());
       const auto taken = static_cast<size_t>(DevicesTaken(assessment));
-      const double end = free_at[taken - 1] + assessment.time->total_seconds;
+      double start = free_at[taken - 1];
+      if (max_parallel && static_cast<int64_t>(ends.size()) >= *max_parallel)
+        start = std::max(start, ends.extract(ends.begin()).value());
+      const double end = start + assessment.time->total_seconds;
+      ends.insert(end);
       std::fill_n(free_at.begin(), taken, end);
       lab.seconds = std::max(lab.seconds, end);
     }

@@ -20,8 +20,10 @@ struct LabTime {
   int64_t refused = 0;
 };
 
-// Each experiment in its turn on the devices that are free first, as the scheduler has it.
-LabTime PredictLab(const std::vector<Assessment>& assessments);
+// Each experiment in its turn on the devices that are free first, as the scheduler has it; at most
+// max_parallel at once, if that is said.
+LabTime PredictLab(const std::vector<Assessment>& assessments,
+                   std::optional<int64_t> max_parallel = std::nullopt);
 
 bool Fits(const LabTime& lab, int64_t within_seconds);
 

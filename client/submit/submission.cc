@@ -26,9 +26,10 @@ constexpr int kSubmitTries = 5;
 // ---- requests ----
 
 v1::SubmitRequest RequestFor(const JobFile& file, const std::vector<Assessment>& assessments,
-                             bool force, std::string request_id) {
+                             const SubmitOptions& options, std::string request_id) {
   v1::SubmitRequest request;
-  request.set_force(force);
+  request.set_force(options.force);
+  if (!file.group_name.empty()) request.set_max_parallel(options.max_parallel.value_or(0));
   request.set_request_id(std::move(request_id));
   request.set_group_name(file.group_name);
   for (size_t i = 0; i < file.jobs.size(); ++i) {
@@ -232,10 +233,11 @@ base::Error RefusedBySite(const std::vector<Assessment>& assessments) {
 }
 
 base::Result<v1::SubmitResponse> Send(Context& context, Api& api, const JobFile& file,
-                                      const std::vector<Assessment>& assessments, bool force) {
+                                      const std::vector<Assessment>& assessments,
+                                      const SubmitOptions& options) {
   if (!RefusalsOf(assessments).empty()) return RefusedBySite(assessments);
   const v1::SubmitRequest request =
-      RequestFor(file, assessments, force, context.surroundings.new_request_id());
+      RequestFor(file, assessments, options, context.surroundings.new_request_id());
   base::Result<v1::SubmitResponse> response = SubmitOnce(context, api, request);
   if (response.ok() && response->jobs_size() != static_cast<int>(file.jobs.size())) {
     return base::Error{base::Code::kInternal,
@@ -262,12 +264,25 @@ void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options) {
   arguments.Switch("--force", &options->force,
                    "submit it though it is predicted to fit no device of the site, or its host "
                    "can't read model or data");
+  arguments.Number("--max-parallel", "N", &options->max_parallel,
+                   "of a lab file or sweep: at most N of its jobs at once; default: any number");
   arguments.Needs("--timeout", {"--wait"});
   arguments.Needs("--within", {"--dry-run"});
   arguments.Needs("--full", {"--dry-run"});
 }
 
+base::Status CheckBound(bool is_group, const SubmitOptions& options) {
+  if (!options.max_parallel) return base::Ok{};
+  if (*options.max_parallel == 0)
+    return base::Error{base::Code::kInvalid, "--max-parallel 0: expected 1 or more jobs at once"};
+  if (is_group) return base::Ok{};
+  return base::Error{base::Code::kInvalid,
+                     "--max-parallel is for the jobs of a lab file or sweep, and this is one job"};
+}
+
 int SubmitJobs(Context& context, const JobFile& given, const SubmitOptions& options) {
+  if (const base::Status bound = CheckBound(given.is_lab, options); !bound.ok())
+    return Fail(context, bound.error());
   for (const std::string& note : given.notes) context.err << "note: " << note << std::endl;
   const base::Result<JobFile> resolved = ResolveDependencies(context, given);
   if (!resolved.ok()) return Fail(context, resolved.error());
@@ -280,7 +295,7 @@ int SubmitJobs(Context& context, const JobFile& given, const SubmitOptions& opti
   if (!assessments.ok()) return Fail(context, assessments.error());
   NoteNamesakes(context, file);
   const base::Result<v1::SubmitResponse> response =
-      Send(context, **api, file, *assessments, options.force);
+      Send(context, **api, file, *assessments, options);
   if (!response.ok()) return Fail(context, response.error());
   return Report(context, *response, *assessments, options);
 }

@@ -21,12 +21,16 @@ struct SubmitOptions {
   bool dry_run = false;
   bool full = false;   // a dry run tells every setting
   bool force = false;  // also what is predicted to fit no device, or can't be read on its host
+  std::optional<int64_t> max_parallel;     // of a group's jobs at once
   std::optional<int64_t> timeout_seconds;  // of waiting
   std::optional<int64_t> within_seconds;   // of a dry run: what all of it is to fit
 };
 
-// --wait, --timeout, --dry-run, --full, --within, --force.
+// --wait, --timeout, --dry-run, --full, --within, --force, --max-parallel.
 void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options);
+
+// kInvalid: a bound of none at once, or on what is no group.
+base::Status CheckBound(bool is_group, const SubmitOptions& options);
 
 // Prints notes, what was submitted or would be, and with `wait` the progress. Returns the exit
 // code; errors are printed.
@@ -46,6 +50,7 @@ base::Error RefusedBySite(const std::vector<Assessment>& assessments);
 // All or nothing. kInvalid: jobs that this site refuses, all listed. kUnavailable: no answer after
 // some tries. All tries have one request id, so a lost answer causes no second submission.
 base::Result<v1::SubmitResponse> Send(Context& context, Api& api, const JobFile& file,
-                                      const std::vector<Assessment>& assessments, bool force);
+                                      const std::vector<Assessment>& assessments,
+                                      const SubmitOptions& options);
 
 }  // namespace trainctl::client

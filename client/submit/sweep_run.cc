@@ -90,7 +90,7 @@ base::Result<std::string> SweepRun::Submit(const std::vector<size_t>& places,
     assessments.push_back(assessments_[place]);
   }
   const base::Result<v1::SubmitResponse> response =
-      Send(context_, api_, file, assessments, options_.force);
+      Send(context_, api_, file, assessments, options_);
   if (!response.ok()) return response.error();
   for (const std::string& warning : response->warnings()) Warn(context_, warning);
   for (size_t i = 0; i < places.size(); ++i)

@@ -42,6 +42,8 @@ class SweepVerb : public Verb {
                   {base::Code::kInvalid, "--skip " + std::to_string(*skip_) + ": this sweep has " +
                                              std::to_string(points) + " jobs"});
     }
+    if (const base::Status bound = CheckBound(!stop_at_oom_, options_); !bound.ok())
+      return Fail(context, bound.error());
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     for (const std::string& note : sweep->notes) context.err << "note: " << note << std::endl;

@@ -30,8 +30,9 @@ struct JobsSubmitted {
   std::string request_id;
   std::string group_name;
   std::vector<Submission> jobs;
-  bool force = false;  // nobody asks whether they fit the site's devices
-  std::string user;    // the owner
+  bool force = false;        // nobody asks whether they fit the site's devices
+  std::string user;          // the owner
+  int64_t max_parallel = 0;  // of a group's jobs at once; 0: any number
 };
 
 // Of a job that has ended or does not exist: nothing happens.

@@ -233,7 +233,7 @@ void Finish(Turn& turn, Job& job, job::AttemptEnd end) {
   SaveJob(turn, job);
   if (job::WritesOutput(job.row.spec))
     turn.state.output_folders.erase(job::NormalFolder(*job.row.spec.output.dir));
-  turn.ended.push_back({job.row.id, EndedOk(job.status), job.status.end->outcome});
+  turn.ended.push_back({job.row.id, job.row.group, EndedOk(job.status), job.status.end->outcome});
   turn.state.live.erase(job.row.id);
   turn.state.jobs.erase(job.row.id);
 }

@@ -9,6 +9,7 @@
 #include "common/base/size.h"
 #include "common/estimate/accept_job.h"
 #include "common/estimate/gradient_holding.h"
+#include "server/core/bounded_groups.h"
 #include "server/core/dependencies.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
@@ -124,7 +125,7 @@ bool NeedsInspection(const State& state, const Job& job) {
 
 void Enqueue(State& state, Job& job) {
   job.lane = Lane::kNone;
-  if (job.row.unreadable || Follow(state, job)) return;
+  if (job.row.unreadable || Follow(state, job) || WaitForGroup(state, job)) return;
   job.demand = DemandOf(job.row.spec, job.row.inspection);
   job.suits.clear();
   job.demand.inspect_first = NeedsInspection(state, job);
@@ -141,6 +142,7 @@ void LeaveQueue(State& state, Job& job) {
   switch (std::exchange(job.lane, Lane::kNone)) {
     case Lane::kNone: return;
     case Lane::kFollowing: return StopFollowing(state, job);
+    case Lane::kBounded: return StopWaitingForGroup(state, job);
     case Lane::kQueue: return state.queue.Remove(job.demand, job.place(), job.longest_run);
     case Lane::kUninspected:
       CHECK(state.uninspected.erase(job.place()) == 1) << base::ToString(job.row.id);

@@ -5,6 +5,7 @@
 
 #include "common/job/folder_claims.h"
 #include "common/job/output_folder.h"
+#include "server/core/bounded_groups.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/inspect.h"
@@ -45,6 +46,7 @@ void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event
   Say(turn, id, "submitted");
   if (job::WritesOutput(submission.spec))
     turn.state.output_folders[job::NormalFolder(*submission.spec.output.dir)] = id;
+  JoinGroup(turn.state, group, event.max_parallel);
   Enqueue(turn.state, job);
   accepted->jobs.push_back(id);
 }
@@ -53,8 +55,7 @@ void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event
 
 void Handle(Turn& turn, const JobsSubmitted& event) {
   State& state = turn.state;
-  const auto queued =
-      static_cast<int64_t>(state.queue.size() + state.uninspected.size() + state.following.size());
+  const auto queued = static_cast<int64_t>(state.jobs.size() - state.live.size());
   const auto submitted = static_cast<int64_t>(event.jobs.size());
   if (queued + submitted > state.options.max_queued_jobs) {
     turn.Perform(SubmitRefused{
@@ -69,7 +70,7 @@ void Handle(Turn& turn, const JobsSubmitted& event) {
     return turn.Perform(SubmitRefused{event.request_id, {base::Code::kInvalid, std::move(clash)}});
   const base::GroupId group{event.group_name.empty() ? 0 : state.next_group++};
   turn.Persist(SubmissionRow{event.request_id, group, turn.now.wall});
-  if (group) turn.Persist(GroupRow{group, event.group_name, turn.now.wall});
+  if (group) turn.Persist(GroupRow{group, event.group_name, turn.now.wall, event.max_parallel});
   SubmitAccepted accepted{event.request_id, group, {}};
   for (const Submission& submission : event.jobs) Accept(turn, submission, event, group, &accepted);
   turn.Perform(std::move(accepted));

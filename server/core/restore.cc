@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "common/job/output_folder.h"
+#include "server/core/bounded_groups.h"
 #include "server/core/inspect.h"
 #include "server/core/run_length.h"
 #include "server/core/turn.h"
@@ -43,6 +44,18 @@ void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey
   Enqueue(state, job);
 }
 
+// Those that have begun stay under way, ahead of older ones that have not.
+void RestoreGroups(State& state, const StoredState& stored) {
+  std::map<base::GroupId, int64_t> bounds;
+  for (const GroupRow& group : stored.groups) bounds[group.id] = group.max_parallel;
+  for (const UnfinishedJob& job : stored.jobs) {
+    const auto bound = bounds.find(job.row.group);
+    if (bound == bounds.end()) continue;
+    JoinGroup(state, bound->first, bound->second);
+    if (job.status.attempt > 0) state.bounded_groups[bound->first].under_way.insert(job.row.id);
+  }
+}
+
 }  // namespace
 
 State Restore(const Options& options, StoredState stored, const Now& now) {
@@ -53,6 +66,7 @@ State Restore(const Options& options, StoredState stored, const Now& now) {
   state.next_group = stored.next_group;
   for (DrainRow& row : stored.drains) state.drains[row.target] = std::move(row);
   for (const WorkerRow& row : stored.workers) DescribeWorker(state, row).away_since = now.steady;
+  RestoreGroups(state, stored);
   for (UnfinishedJob& job : stored.jobs) RestoreJob(state, job, stored.acks, now);
   return state;
 }

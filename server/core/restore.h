@@ -24,6 +24,7 @@ struct StoredState {
   std::vector<UnfinishedJob> jobs;
   std::vector<WorkerRow> workers;
   std::vector<DrainRow> drains;
+  std::vector<GroupRow> groups;          // of the jobs, as far as they have a bound
   std::map<job::RankKey, int64_t> acks;  // last stored sequence of the ranks in `jobs`
 };
 

@@ -33,6 +33,7 @@ struct GroupRow {
   base::GroupId id;
   std::string name;
   base::WallMicros submitted_at = 0;
+  int64_t max_parallel = 0;  // of its jobs at once; 0: any number
 };
 
 // A stored job file that the present schema refuses. Such a job is shown, and never started.

@@ -61,7 +61,7 @@ struct LiveAttempt {
 };
 
 // Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation.
-enum class Lane { kNone, kFollowing, kUninspected, kQueue };
+enum class Lane { kNone, kFollowing, kBounded, kUninspected, kQueue };
 
 // Whether a class of device will do for a job: not by its constraints, or not by its memory.
 enum class Suits { kNo, kTooSmall, kYes };
@@ -106,6 +106,14 @@ struct Inspecting {
   base::SteadyMicros since = 0;
 };
 
+// A group with a bound, while it has jobs that are not FINISHED (bounded_groups.h).
+struct BoundedGroup {
+  int64_t max_parallel = 0;
+  int64_t unfinished = 0;
+  std::set<base::JobId> under_way;
+  std::set<Place> waiting;  // those that are QUEUED and wait for the others: they hold nothing
+};
+
 struct State {
   Options options;
   std::string site;  // tells job ids of this coordinator from those of others
@@ -117,6 +125,7 @@ struct State {
   std::set<Place> uninspected;  // those that are QUEUED and looked at first: they hold nothing
   std::set<Place> following;    // those that are QUEUED and follow others: they hold nothing
   std::map<base::JobId, std::set<base::JobId>> followers;  // of each job that is followed
+  std::map<base::GroupId, BoundedGroup> bounded_groups;
   std::map<base::JobId, Inspecting> inspecting;  // a worker is asked; its job may be gone by now
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are

@@ -13,6 +13,7 @@ namespace trainctl::core {
 // A job that became FINISHED.
 struct EndedJob {
   base::JobId job;
+  base::GroupId group;
   bool ok = false;  // it SUCCEEDED, or ended as its file expects
   job::Outcome outcome = job::Outcome::kFailed;
 };

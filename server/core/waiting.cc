@@ -5,6 +5,7 @@
 #include <set>
 
 #include "server/core/ahead.h"
+#include "server/core/bounded_groups.h"
 #include "server/core/dependencies.h"
 #include "server/core/inspect.h"
 
@@ -227,6 +228,7 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   const std::vector<ClassId> possible = PossibleClasses(state, job);
   if (possible.empty()) return WhyUnplaceable(state, spec);
   if (job.lane == Lane::kFollowing) return FollowingReason(state, job);
+  if (job.lane == Lane::kBounded) return GroupReason(state, job);
   if (job.lane == Lane::kUninspected) return InspectionReason(state, job, now);
   const std::vector<ClassId> usable = UsableClasses(state, job);
   if (usable.empty()) return "waits for " + Wanted(spec) + ": " + WhoDrained(state, possible);

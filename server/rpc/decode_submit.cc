@@ -36,6 +36,11 @@ void CheckFrame(const v1::SubmitRequest& request, Problems* problems) {
     problems->push_back("jobs: " + std::to_string(request.jobs_size()) + ": expected at most " +
                         std::to_string(kMaxJobsPerSubmit));
   }
+  const bool is_bounded = request.max_parallel() != 0;
+  if (request.max_parallel() < 0 || (is_bounded && request.group_name().empty())) {
+    problems->push_back("max_parallel: " + std::to_string(request.max_parallel()) +
+                        ": expected a number of a group's jobs, or 0");
+  }
   if (request.jobs_size() > 1 && request.group_name().empty()) {
     problems->push_back("group_name: empty: expected a name, since " +
                         std::to_string(request.jobs_size()) + " jobs are a group");
@@ -91,7 +96,7 @@ base::Result<core::JobsSubmitted> DecodeSubmit(const v1::SubmitRequest& request)
   Problems problems;
   CheckFrame(request, &problems);
   core::JobsSubmitted submission{
-      request.request_id(), request.group_name(), {}, request.force(), {}};
+      request.request_id(), request.group_name(), {}, request.force(), {}, request.max_parallel()};
   for (int i = 0; i < request.jobs_size() && i < kMaxJobsPerSubmit; ++i) {
     submission.jobs.push_back(
         DecodeJob(request.jobs(i), "jobs[" + std::to_string(i) + "]", &problems));

@@ -40,6 +40,21 @@ std::vector<core::DrainRow> LoadDrains(Database& database) {
   return drains;
 }
 
+// Of unfinished jobs, those with a bound.
+std::vector<core::GroupRow> LoadGroups(Database& database) {
+  Statement statement(
+      database,
+      "SELECT id, name, submitted_at, max_parallel FROM groups WHERE max_parallel > "
+      "0 AND id IN (SELECT group_id FROM jobs JOIN job_status ON job = id WHERE "
+      "state != 'FINISHED') ORDER BY id");
+  std::vector<core::GroupRow> groups;
+  while (statement.Next()) {
+    core::GroupRow& row = groups.emplace_back();
+    ColumnReader(database, statement)(row.id, row.name, row.submitted_at, row.max_parallel);
+  }
+  return groups;
+}
+
 std::vector<core::UnfinishedJob> LoadJobs(Database& database) {
   Statement statement(
       database,
@@ -85,6 +100,7 @@ core::StoredState LoadState(Database& database) {
   state.next_group = NextId(database, "groups");
   state.workers = LoadWorkers(database);
   state.drains = LoadDrains(database);
+  state.groups = LoadGroups(database);
   state.jobs = LoadJobs(database);
   const std::string of_attempt = " WHERE job = ? AND attempt = ?";
   Statement attempts(database,

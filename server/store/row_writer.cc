@@ -44,9 +44,9 @@ void RowWriter::Write(const core::SubmissionRow& row) {
 }
 
 void RowWriter::Write(const core::GroupRow& row) {
-  Statement& statement =
-      database_.Prepared("INSERT INTO groups (id, name, submitted_at) VALUES (?, ?, ?)");
-  ColumnWriter{statement}(row.id, row.name, row.submitted_at);
+  Statement& statement = database_.Prepared(
+      "INSERT INTO groups (id, name, submitted_at, max_parallel) VALUES (?, ?, ?, ?)");
+  ColumnWriter{statement}(row.id, row.name, row.submitted_at, row.max_parallel);
   statement.Run();
 }
 

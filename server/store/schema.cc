@@ -240,9 +240,14 @@ CREATE TABLE drains (
 ) STRICT;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1,  kVersion2,  kVersion3, kVersion4, kVersion5,
-                                    kVersion6,  kSite,      kVersion8, kVersion9, kVersion10,
-                                    kVersion11, kVersion12, kVersion13};
+// max_parallel 0: any number of the group's jobs at once.
+constexpr const char* kVersion14 = R"sql(
+ALTER TABLE groups ADD COLUMN max_parallel INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1,  kVersion2,  kVersion3,  kVersion4, kVersion5,
+                                    kVersion6,  kSite,      kVersion8,  kVersion9, kVersion10,
+                                    kVersion11, kVersion12, kVersion13, kVersion14};
 
 }  // namespace
 

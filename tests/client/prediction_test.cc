@@ -27,6 +27,7 @@ Assessment Taking(double seconds, int64_t devices = 1) {
 
 TEST(PredictLab, ExperimentsRunBesideEachOtherWhereThereAreDevices) {
   EXPECT_EQ(PredictLab({Taking(100), Taking(60), Taking(50)}).seconds, 110);
+  EXPECT_EQ(PredictLab({Taking(100), Taking(60), Taking(50)}, 1).seconds, 210);
 }
 
 TEST(PredictLab, AGangWaitsForAllItsDevices) {

@@ -39,6 +39,27 @@ TEST(Restart, TheSameRequestIsOneJobAlsoAfterARestart) {
   EXPECT_EQ(CountJobs(site), 2);
 }
 
+TEST(Restart, AGroupKeepsItsBound) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  v1::SubmitRequest request;
+  request.set_request_id("r1");
+  request.set_group_name("lab");
+  request.set_max_parallel(-1);
+  for (const char* name : {"first", "second"}) request.add_jobs()->set_job_json(JobJson(name));
+  v1::SubmitResponse response;
+  EXPECT_EQ(site.Call(&Stub::Submit, request, &response).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  request.set_max_parallel(1);
+  ASSERT_TRUE(site.Call(&Stub::Submit, request, &response).ok());
+  const std::string waits = "waits for its group, of which at most 1 go at once: j1";
+  EXPECT_EQ(site.Get("j2").view().reason(), waits);
+  worker.Disconnect();
+  site.Restart();
+  EXPECT_EQ(site.Get("j2").view().reason(), waits);
+}
+
 TEST(Restart, ASecondWorkerOfTheSameNameIsRefusedAndTheJobGoesOn) {
   TestSite site;
   FakeWorker worker("a/0", "one"), other("a/0", "two");

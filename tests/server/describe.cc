@@ -213,6 +213,9 @@ std::string Describe(const StoredState& stored) {
         << worker.device.driver << " " << worker.device.threads << " " << worker.last_seen << " "
         << worker.identity << "\n";
   }
+  for (const GroupRow& group : stored.groups)
+    out << base::ToString(group.id) << " " << group.name << " at most " << group.max_parallel
+        << "\n";
   for (const DrainRow& drain : stored.drains)
     out << "drained " << drain.target << "|" << drain.user << "|" << drain.reason << "|" << drain.at
         << "\n";

@@ -51,6 +51,25 @@ void ExclusiveHostsAreTheirs(const State& state) {
   }
 }
 
+// Of a bounded group no more are live than may be, and none waits for nothing.
+void GroupsKeepTheirBounds(const State& state) {
+  for (const auto& [id, group] : state.bounded_groups) {
+    int64_t live = 0, unfinished = 0;
+    for (const auto& [job_id, job] : state.jobs) {
+      if (job.row.group != id) continue;
+      ++unfinished;
+      live += job.attempt.has_value();
+      ASSERT_TRUE(!job.attempt || group.under_way.contains(job_id)) << base::ToString(job_id);
+      ASSERT_EQ(job.lane == Lane::kBounded, group.waiting.contains(job.place()))
+          << base::ToString(job_id);
+    }
+    ASSERT_LE(live, group.max_parallel) << base::ToString(id);
+    ASSERT_EQ(unfinished, group.unfinished) << base::ToString(id);
+    const auto under_way = static_cast<int64_t>(group.under_way.size());
+    ASSERT_TRUE(group.waiting.empty() || under_way >= group.max_parallel) << base::ToString(id);
+  }
+}
+
 // What would be restored is what is in memory.
 void MemoryIsWhatIsStored(const SimCluster& cluster) {
   StoredState in_memory = cluster.ledger().LoadState();
@@ -144,6 +163,7 @@ void OutcomesAreTrue(const SimCluster& cluster) {
 void Invariants::Check(const SimCluster& cluster) {
   GangsAreWhole(cluster.state());
   ExclusiveHostsAreTheirs(cluster.state());
+  GroupsKeepTheirBounds(cluster.state());
   MemoryIsWhatIsStored(cluster);
   NoJobIsLost(cluster);
   TerminalStatesStay(cluster);

@@ -1,5 +1,7 @@
 #include "tests/server/ledger.h"
 
+#include <set>
+
 namespace trainctl::core {
 
 void Ledger::Apply(const std::vector<Persist>& rows) {
@@ -19,8 +21,12 @@ StoredState Ledger::LoadState() const {
   state.next_group = last_group_.value + 1;
   for (const auto& [name, worker] : workers_) state.workers.push_back(worker);
   for (const auto& [target, drain] : drains_) state.drains.push_back(drain);
+  std::set<base::GroupId> bounded;
   for (const auto& [id, job] : jobs_) {
     if (job.status.state == job::JobState::kFinished) continue;
+    const auto group = groups_.find(job.row.group);
+    const bool is_bounded = group != groups_.end() && group->second.max_parallel > 0;
+    if (is_bounded && bounded.insert(group->first).second) state.groups.push_back(group->second);
     UnfinishedJob& unfinished =
         state.jobs.emplace_back(UnfinishedJob{job.row, job.status, std::nullopt, {}});
     if (job.status.state == job::JobState::kQueued) continue;

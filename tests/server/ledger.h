@@ -31,7 +31,10 @@ class Ledger {
 
  private:
   void Write(const SubmissionRow&) {}
-  void Write(const GroupRow& row) { last_group_ = row.id; }
+  void Write(const GroupRow& row) {
+    last_group_ = row.id;
+    groups_[row.id] = row;
+  }
   void Write(const JobRow& row) { jobs_[row.id].row = row; }
   void Write(const UpdateJob& row) { jobs_[row.job].status = row.status; }
   void Write(const UpdateInspection& row) {
@@ -59,6 +62,7 @@ class Ledger {
   std::map<job::RankKey, RankRow> ranks_;
   std::map<std::string, WorkerRow> workers_;
   std::map<std::string, DrainRow> drains_;
+  std::map<base::GroupId, GroupRow> groups_;
   std::map<job::RankKey, int64_t> acks_;
   std::map<job::RankKey, std::vector<job::MetricPoint>> points_;
 };

@@ -87,7 +87,7 @@ Batch EveryRow() {
   Batch batch;
   batch.rows = {
       core::SubmissionRow{"request-1", {1}, 100},
-      core::GroupRow{{1}, "lab", 100},
+      core::GroupRow{{1}, "lab", 100, 2},
       SampleJob(1, "first", "request-1", 1),
       core::UpdateJob{id, status},
       core::AttemptRow{id, 1, 110, 120, "blob-1", std::nullopt, SampleEnd(), 8,

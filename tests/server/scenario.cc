@@ -242,7 +242,8 @@ std::string Scenario::Submit(const Words& all) {
                       copies > 1 ? words.at(1) : "",
                       {},
                       settings.contains("force"),
-                      Get(settings, "user", "")};
+                      Get(settings, "user", ""),
+                      GetNumber(settings, "max_parallel", 0)};
   for (int64_t i = 0; i < copies; ++i) {
     event.jobs.push_back({MakeSpec(words.at(1), settings), MakeInspection(settings),
                           MakePrediction(settings), settings.contains("auto")});

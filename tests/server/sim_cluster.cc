@@ -126,6 +126,8 @@ void SimCluster::Submit() {
   }
   event.force = Chance(random_, 20);
   event.user = Chance(random_, 50) ? "ann" : "bob";
+  if (!event.group_name.empty() && Chance(random_, 50))
+    event.max_parallel = 1 + static_cast<int64_t>(random_() % 2);
   Feed(event);
 }
 

@@ -1,0 +1,76 @@
+#include "server/core/bounded_groups.h"
+
+#include "common/base/check.h"
+#include "server/core/inspect.h"
+
+namespace trainctl::core {
+namespace {
+
+bool MayAdmit(const BoundedGroup& group) {
+  return static_cast<int64_t>(group.under_way.size()) < group.max_parallel;
+}
+
+void LeaveGroup(Turn& turn, const EndedJob& ended) {
+  const auto found = turn.state.bounded_groups.find(ended.group);
+  if (found == turn.state.bounded_groups.end()) return;
+  BoundedGroup& group = found->second;
+  group.under_way.erase(ended.job);
+  if (--group.unfinished == 0) {
+    turn.state.bounded_groups.erase(found);
+    return;
+  }
+  while (MayAdmit(group) && !group.waiting.empty()) {
+    Job& next = turn.state.jobs.at(group.waiting.begin()->job);
+    LeaveQueue(turn.state, next);
+    Enqueue(turn.state, next);
+    turn.changed.insert(next.row.id);
+    turn.placement_may_change = true;
+  }
+}
+
+}  // namespace
+
+void JoinGroup(State& state, base::GroupId group, int64_t max_parallel) {
+  if (max_parallel == 0) return;
+  BoundedGroup& bounded = state.bounded_groups[group];
+  bounded.max_parallel = max_parallel;
+  ++bounded.unfinished;
+}
+
+bool WaitForGroup(State& state, Job& job) {
+  const auto found = state.bounded_groups.find(job.row.group);
+  if (found == state.bounded_groups.end()) return false;
+  BoundedGroup& group = found->second;
+  if (group.under_way.contains(job.row.id)) return false;
+  if (MayAdmit(group)) {
+    group.under_way.insert(job.row.id);
+    return false;
+  }
+  job.lane = Lane::kBounded;
+  group.waiting.insert(job.place());
+  return true;
+}
+
+void StopWaitingForGroup(State& state, Job& job) {
+  CHECK(state.bounded_groups.at(job.row.group).waiting.erase(job.place()) == 1)
+      << base::ToString(job.row.id);
+}
+
+void AdmitFromGroups(Turn& turn) {
+  for (const EndedJob& ended : turn.ended) LeaveGroup(turn, ended);
+}
+
+std::string GroupReason(const State& state, const Job& job) {
+  const BoundedGroup& group = state.bounded_groups.at(job.row.group);
+  constexpr size_t kMost = 4;
+  std::string text = "waits for its group, of which at most " + std::to_string(group.max_parallel) +
+                     " go at once:";
+  size_t named = 0;
+  for (const base::JobId other : group.under_way) {
+    if (named == kMost) return text + ", …";
+    text += (named++ == 0 ? " " : ", ") + base::ToString(other);
+  }
+  return text;
+}
+
+}  // namespace trainctl::core
