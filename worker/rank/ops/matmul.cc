@@ -96,7 +96,8 @@ void AccumulateInto(const GradView& target, const at::Tensor& value) {
   if (target.beta == 0) {
     target.view.copy_(value);
   } else {
-    target.view.mul_(target.beta).add_(value.to(target.view.scalar_type()));
+    if (target.beta != 1) target.view.mul_(target.beta);
+    target.view.add_(value);  // a wider value is added before it is rounded
   }
 }
 

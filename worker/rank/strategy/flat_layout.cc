@@ -43,7 +43,9 @@ void FlatLayout::Place(const ops::ParamSpec& spec, ops::ParamId param) {
 
 at::Tensor FlatLayout::View(const at::Tensor& flat, ops::ParamId param) const {
   const ops::ParamSpec& spec = table_.params[param];
-  return flat.narrow(0, offsets_[param], spec.numel()).view(spec.shape);
+  const int64_t first = flat.storage_offset() + offsets_[param];
+  if (spec.shape.size() == 1) return flat.as_strided(spec.shape, {1}, first);
+  return flat.as_strided(spec.shape, {spec.columns(), 1}, first);
 }
 
 }  // namespace trainctl::strategy

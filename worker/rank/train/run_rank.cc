@@ -1,5 +1,6 @@
 #include "worker/rank/train/run_rank.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/GradMode.h>
 #include <torch/headeronly/version.h>
 #include <unistd.h>
@@ -232,6 +233,8 @@ job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter
   job::RankPlan located = plan;
   located.job.model.path = model->folder;
   const c10::NoGradGuard no_grad;
+  // Our tape is the only autograd: an operation need not pass LibTorch's two layers of it.
+  const at::AutoDispatchBelowADInplaceOrView no_autograd;
   // Never destroyed: the process ends soon, and tearing down a broken NCCL group may hang.
   RankRun& run = *new RankRun(std::move(located), commands, reporter, clock, folders.tokens);
   const job::RankOutcome outcome = RunToOutcome(run);
