@@ -24,6 +24,8 @@ constexpr MetricInfo kMetrics[] = {
     {kCheckpointSeconds, "checkpoint_seconds", "s", "time in checkpoints", kGang, kTotal, kTime,
      kLower},
     {kSaveSeconds, "save_seconds", "s", "time to save", kGang, kLatest, kTime, kLower},
+    {kDataWaitSeconds, "data_wait_seconds", "s", "time waiting for data", kGang, kTotal, kTime,
+     kLower},
     {kStepSeconds, "step_seconds", "s", "median seconds per step", kGang, kMedian, kTime, kLower},
     {kSamples, "samples", "", "samples trained", kGang, kTotal, kTime},
     {kSamplesPerSecond, "samples_per_second", "samples/s", "samples per second", kGang, kRate,

@@ -21,6 +21,7 @@ enum class Metric {
   kEvaluationSeconds,
   kCheckpointSeconds,
   kSaveSeconds,
+  kDataWaitSeconds,
   kStepSeconds,
   kSamples,
   kSamplesPerSecond,

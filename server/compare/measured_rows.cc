@@ -160,6 +160,7 @@ void AddDerivedRows(const std::vector<Run>& runs, size_t base, job::Metric metri
     case job::Metric::kEvaluationSeconds:
     case job::Metric::kCheckpointSeconds:
     case job::Metric::kSaveSeconds:
+    case job::Metric::kDataWaitSeconds:
     case job::Metric::kStepSeconds:
     case job::Metric::kSamples:
     case job::Metric::kTokensPerSecond:

@@ -35,7 +35,7 @@ TEST_F(RankTest, ReportsEveryStepOnceAndSucceeds) {
   EXPECT_EQ(end.All<job::RankStarted>().size(), 1u);
   for (const char* name :
        {"loss", "lr", "step_seconds", "samples", "tokens", "trained_tokens", "tokens_per_second",
-        "trained_tokens_per_second", "samples_per_second"}) {
+        "trained_tokens_per_second", "samples_per_second", "data_wait_seconds"}) {
     const auto points = end.Points(name);
     ASSERT_EQ(points.size(), 4u) << name;
     for (size_t step = 0; step < points.size(); ++step)
@@ -46,6 +46,17 @@ TEST_F(RankTest, ReportsEveryStepOnceAndSucceeds) {
   EXPECT_EQ(end.All<job::RankProgress>().back().step, 4);
   EXPECT_TRUE(end.Points("loss")[0].rank == std::nullopt);
   EXPECT_EQ(end.Points("load_seconds").at(0).rank, 0);
+}
+
+TEST_F(RankTest, WaitingForDataIsPartOfAStep) {
+  const RankEnd end = Run();
+  const auto waits = end.Points("data_wait_seconds"), steps = end.Points("step_seconds");
+  ASSERT_EQ(waits.size(), steps.size());
+  ASSERT_FALSE(waits.empty());
+  for (size_t i = 0; i < waits.size(); ++i) {
+    EXPECT_GT(waits[i].value, 0);
+    EXPECT_LT(waits[i].value, steps[i].value);
+  }
 }
 
 TEST_F(RankTest, RandomWeightsStartAtTheLossOfChance) {

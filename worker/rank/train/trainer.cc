@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -71,6 +72,7 @@ void Trainer::Step(int64_t step) {
   const at::Tensor results =
       at::zeros({parts_.batch.accumulation * parts_.batch.devices + 2}, fp64);
 
+  data_wait_seconds_ = 0;
   parts_.strategy.BeginStep(step, lr, WantsNorm(step));
   for (int64_t micro_step = 0; micro_step < parts_.batch.accumulation; ++micro_step)
     MicroStep(step, micro_step, counts, results);
@@ -81,7 +83,8 @@ void Trainer::Step(int64_t step) {
   if (parts_.commands.stop_requested()) results[-2].fill_(1);
   if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.AllReduce(results));
   results[-1].copy_(norm.defined() ? norm : at::full({}, kNotWanted, fp64));
-  InFlight launched{step, lr, counts, ToHost(results), StreamMark(parts_.device.device())};
+  InFlight launched{
+      step, lr, counts, data_wait_seconds_, ToHost(results), StreamMark(parts_.device.device())};
   Retire();
   in_flight_ = std::move(launched);
   if (parts_.device.device().is_cpu()) Retire();
@@ -91,7 +94,7 @@ void Trainer::Step(int64_t step) {
 void Trainer::MicroStep(int64_t step, int64_t micro_step, const StepCounts& counts,
                         const at::Tensor& losses) {
   parts_.strategy.BeginMicroStep(micro_step);
-  model::MicroBatch batch = parts_.batches.Training(step, micro_step);
+  model::MicroBatch batch = TakeBatch(step, micro_step);
   batch.loss_sum = losses[micro_step * parts_.batch.devices + parts_.comm.rank()];
   batch.grad_scale = 1.0 / static_cast<double>(std::max<int64_t>(1, counts.trained_tokens));
 
@@ -108,6 +111,14 @@ void Trainer::MicroStep(int64_t step, int64_t micro_step, const StepCounts& coun
   tape.Backward();
   if (last) memory_.Sample(step, job::Phase::kAfterBackward);
   parts_.on_micro_step(micro_step + 1);
+}
+
+model::MicroBatch Trainer::TakeBatch(int64_t step, int64_t micro_step) {
+  const auto begin = std::chrono::steady_clock::now();
+  model::MicroBatch batch = parts_.batches.Training(step, micro_step);
+  data_wait_seconds_ +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return batch;
 }
 
 void Trainer::Retire() {
@@ -137,6 +148,7 @@ void Trainer::Report(const InFlight& done, double seconds) {
     reporter.Record(metric, done.step, value);
   };
   record(job::Metric::kStepSeconds, seconds);  // ranks step together
+  record(job::Metric::kDataWaitSeconds, done.data_wait_seconds);
   record(job::Metric::kLoss, loss);
   record(job::Metric::kLr, done.lr);
   if (norm != kNotWanted) record(job::Metric::kGradNorm, norm);

@@ -73,6 +73,7 @@ class Trainer {
     int64_t step;
     double lr;
     StepCounts counts;
+    double data_wait_seconds;  // until the host had its micro batches
     at::Tensor results;  // fp64, pinned: the sum of losses of each micro batch; how many ranks were
                          // asked to stop; the gradient's norm (negative: not wanted)
     StreamMark end;
@@ -81,6 +82,8 @@ class Trainer {
   void Step(int64_t step);
   void MicroStep(int64_t step, int64_t micro_step, const StepCounts& counts,
                  const at::Tensor& losses);
+  // The micro batch, and how long it was waited for.
+  model::MicroBatch TakeBatch(int64_t step, int64_t micro_step);
   // Reports the step that is in flight, once the device has done it.
   void Retire();
   void Report(const InFlight& done, double seconds);
@@ -108,6 +111,7 @@ class Trainer {
   std::optional<StreamMark>
       last_mark_;  // the end of the last retired step, or where the clock was started again
   std::optional<InFlight> in_flight_;
+  double data_wait_seconds_ = 0;  // of the step that is being launched
   bool stop_agreed_ = false;
   std::optional<Divergence> divergence_;
   bool is_lost_ = false;          // the last number looked at is none
