@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/api.h"
+#include "client/screen.h"
 #include "client/server_address.h"
 #include "client/show/output.h"
 #include "client/show/text_table.h"
@@ -47,7 +48,8 @@ struct Surroundings {
 
   std::function<std::unique_ptr<Api>(const NamedServer& server)> connect;
   std::function<void(double seconds)> sleep;
-  std::function<std::string()> new_request_id;  // unique for each submission
+  std::function<std::unique_ptr<Screen>()> open_screen;  // nullptr: none can be drawn on
+  std::function<std::string()> new_request_id;           // unique for each submission
   std::function<void(const std::string& words)>
       set_farewell;  // what Ctrl-C says before it ends trainctl
   // Runs a program to its end with this on its stdin. kNotFound: there is no such file.

@@ -15,6 +15,7 @@
 #include "client/exit_code.h"
 #include "client/grpc_api.h"
 #include "client/run_program.h"
+#include "client/tty_screen.h"
 #include "client/verbs/program.h"
 #include "common/base/random_name.h"
 
@@ -122,6 +123,7 @@ int Main(const std::vector<std::string>& words) {
           [](double seconds) {
             std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
           },
+      .open_screen = OpenTtyScreen,
       .new_request_id = base::RandomName,
       .set_farewell = SetFarewell,
       .run = RunToEnd,

@@ -1,0 +1,205 @@
+#include "client/tty_screen.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include "client/keys.h"
+#include "client/show/escaping.h"
+
+namespace trainctl::client {
+namespace {
+
+// The other screen, without a cursor, cut at the right edge; and back.
+constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
+constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
+constexpr int kEscapeMillis = 50;  // what follows ESC within a sequence comes sooner
+// Those that end a program, asked for or not.
+constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV,
+                           SIGBUS, SIGILL,  SIGFPE, SIGXCPU, SIGALRM};
+
+// What the handlers read: it is set before they are installed, and stays until they are gone.
+struct Held {
+  int keys = -1;
+  termios before{}, raw{};
+};
+Held held;
+std::atomic<bool> is_held = false;
+std::atomic<bool> wants_all = false;  // the size changed, or the program goes on after a stop
+std::atomic<bool> resized = false;
+
+void Send(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return;  // the terminal is gone
+    bytes.remove_prefix(static_cast<size_t>(sent));
+  }
+}
+
+void Take() {
+  tcsetattr(held.keys, TCSANOW, &held.raw);
+  Send(kEnter);
+  wants_all = true;
+}
+
+void GiveBack() {
+  if (!is_held.exchange(false)) return;
+  Send(kLeave);
+  tcsetattr(held.keys, TCSADRAIN, &held.before);
+}
+
+void SetHandler(int signal, void (*handler)(int)) {
+  struct sigaction action{};
+  action.sa_handler = handler;
+  sigaction(signal, &action, nullptr);
+}
+
+// Its default meets the signal once this handler returns, or at the fault again.
+void OnEnding(int signal) {
+  GiveBack();
+  SetHandler(signal, SIG_DFL);
+  raise(signal);
+}
+
+void OnStop(int) {
+  const int error = errno;
+  GiveBack();
+  SetHandler(SIGTSTP, SIG_DFL);
+  sigset_t stop, before;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  raise(SIGTSTP);
+  pthread_sigmask(SIG_UNBLOCK, &stop, &before);  // here it stops, and goes on
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  SetHandler(SIGTSTP, OnStop);
+  is_held = true;
+  Take();
+  errno = error;
+}
+
+void OnResize(int) { resized = true; }
+
+class TtyScreen : public Screen {
+ public:
+  explicit TtyScreen(int keys, bool owns_keys) : keys_(keys), owns_keys_(owns_keys) {
+    is_held = true;
+    for (size_t i = 0; i < std::size(kEnding); ++i) {
+      sigaction(kEnding[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) SetHandler(kEnding[i], OnEnding);
+    }
+    SetHandler(SIGTSTP, OnStop);
+    SetHandler(SIGWINCH, OnResize);
+    Take();
+  }
+  ~TtyScreen() override {
+    GiveBack();
+    for (size_t i = 0; i < std::size(kEnding); ++i) sigaction(kEnding[i], &before_[i], nullptr);
+    SetHandler(SIGTSTP, SIG_DFL);
+    SetHandler(SIGWINCH, SIG_DFL);
+    if (owns_keys_) close(keys_);
+  }
+  TtyScreen(const TtyScreen&) = delete;
+  TtyScreen& operator=(const TtyScreen&) = delete;
+
+  ScreenSize size() const override {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
+      return {};
+    return {size.ws_col, size.ws_row};
+  }
+
+  void Draw(const std::vector<std::string>& rows) override {
+    std::string bytes;
+    if (wants_all.exchange(false)) {
+      bytes += "\x1b[2J";
+      drawn_.clear();
+    }
+    const size_t height = static_cast<size_t>(size().rows);
+    drawn_.resize(height);
+    for (size_t i = 0; i < height; ++i) {
+      const std::string row = i < rows.size() ? Sent(rows[i]) : "";
+      if (drawn_[i] == row) continue;
+      bytes += "\x1b[" + std::to_string(i + 1) + ";1H\x1b[2K" + row + "\x1b[0m";
+      drawn_[i] = row;
+    }
+    Send(bytes);
+  }
+
+  std::optional<KeyPress> WaitForKey(double seconds) override {
+    if (const auto key = reader_.Next(/*last=*/false)) return key;
+    const int millis = static_cast<int>(std::clamp(std::ceil(seconds * 1000), 0.0, 3.6e6));
+    if (!Read(reader_.empty() ? millis : kEscapeMillis)) return KeyPress{KeyKind::kHangUp};
+    if (resized.exchange(false)) wants_all = true;
+    while (true) {
+      if (const auto key = reader_.Next(/*last=*/false)) return key;
+      if (reader_.empty()) return std::nullopt;
+      const bool more = Await(kEscapeMillis);
+      if (more && !Read(0)) return KeyPress{KeyKind::kHangUp};
+      if (!more) return reader_.Next(/*last=*/true);
+    }
+  }
+
+ private:
+  // A row as it goes to the terminal: nothing in it steers the terminal but our styles.
+  static std::string Sent(const std::string& row) {
+    std::ostringstream bytes;
+    EscapingStream(&bytes, EscapingBuffer::Kind::kOwn) << row;
+    return bytes.str();
+  }
+
+  bool Await(int millis) const {
+    pollfd input{keys_, POLLIN, 0};
+    return poll(&input, 1, millis) > 0;
+  }
+
+  // Waits at most so long, or until a signal. False: the terminal is gone.
+  bool Read(int millis) {
+    if (!Await(millis)) return true;
+    char bytes[256];
+    const ssize_t count = read(keys_, bytes, sizeof bytes);
+    if (count < 0) return errno == EINTR || errno == EAGAIN;
+    reader_.Add({bytes, static_cast<size_t>(count)});
+    return count > 0;
+  }
+
+  const int keys_;
+  const bool owns_keys_;
+  struct sigaction before_[std::size(kEnding)]{};
+  KeyReader reader_;
+  std::vector<std::string> drawn_;
+};
+
+}  // namespace
+
+std::unique_ptr<Screen> OpenTtyScreen() {
+  if (!isatty(STDOUT_FILENO)) return nullptr;
+  const bool owns = !isatty(STDIN_FILENO);
+  const int keys = owns ? open("/dev/tty", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+  if (keys < 0) return nullptr;
+  if (tcgetattr(keys, &held.before) != 0) {
+    if (owns) close(keys);
+    return nullptr;
+  }
+  held.keys = keys;
+  held.raw = held.before;
+  held.raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // Ctrl-C and Ctrl-Z are signals
+  held.raw.c_cc[VMIN] = 1;
+  held.raw.c_cc[VTIME] = 0;
+  return std::make_unique<TtyScreen>(keys, owns);
+}
+
+}  // namespace trainctl::client
