@@ -27,6 +27,19 @@ void LogLines::Finish() {
   }
 }
 
+void GoOnBehind(const v1::LogChunk& chunk, v1::LogsRequest* request) {
+  if (!request->from().empty() && request->from(0).attempt() != chunk.attempt())
+    request->clear_from();
+  v1::LogPosition* behind = nullptr;
+  for (v1::LogPosition& position : *request->mutable_from()) {
+    if (position.rank() == chunk.rank()) behind = &position;
+  }
+  if (behind == nullptr) behind = request->add_from();
+  behind->set_attempt(chunk.attempt());
+  behind->set_rank(chunk.rank());
+  behind->set_offset(chunk.offset() + static_cast<int64_t>(chunk.data().size()));
+}
+
 Json LogRecord(const LogLine& line) {
   return {{"attempt", line.attempt}, {"rank", line.rank}, {"text", line.text}};
 }

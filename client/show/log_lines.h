@@ -30,6 +30,9 @@ class LogLines {
   std::map<int64_t, LogLine> unfinished_;  // by rank
 };
 
+// The request goes on behind the chunk, where it is made again.
+void GoOnBehind(const v1::LogChunk& chunk, v1::LogsRequest* request);
+
 // {"attempt", "rank", "text"}
 Json LogRecord(const LogLine& line);
 

@@ -127,19 +127,6 @@ class Logs : public Verb {
     return job->jobs(0).view();
   }
 
-  static void GoOnBehind(const v1::LogChunk& chunk, v1::LogsRequest* request) {
-    if (!request->from().empty() && request->from(0).attempt() != chunk.attempt())
-      request->clear_from();
-    v1::LogPosition* behind = nullptr;
-    for (v1::LogPosition& position : *request->mutable_from()) {
-      if (position.rank() == chunk.rank()) behind = &position;
-    }
-    if (behind == nullptr) behind = request->add_from();
-    behind->set_attempt(chunk.attempt());
-    behind->set_rank(chunk.rank());
-    behind->set_offset(chunk.offset() + static_cast<int64_t>(chunk.data().size()));
-  }
-
   v1::LogsRequest Request() const {
     v1::LogsRequest request;
     request.set_job(job_);

@@ -27,6 +27,7 @@ std::unique_ptr<Verb> MakeResume();
 std::unique_ptr<Verb> MakeStatus();
 std::unique_ptr<Verb> MakeSubmit();
 std::unique_ptr<Verb> MakeSweep();
+std::unique_ptr<Verb> MakeTop();
 std::unique_ptr<Verb> MakeUi();
 std::unique_ptr<Verb> MakeUndrain();
 std::unique_ptr<Verb> MakeWait();
@@ -82,6 +83,11 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl status j12 my-lab -o json\n"
      "  trainctl status --unfinished -o name\n",
      MakeStatus},
+    {"top", "the site live: devices with their load, jobs and the queue; keys for logs and cancel",
+     "  trainctl top\n"
+     "  trainctl top -1\n"
+     "  trainctl top -o json\n",
+     MakeTop},
     {"ui", "the address of the dashboard: the site, jobs and comparisons in a browser",
      "  trainctl ui\n"
      "  xdg-open \"$(trainctl ui)\"\n",

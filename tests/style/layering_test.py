@@ -189,6 +189,7 @@ ROOMS = {
         VALUES + ["common/wire", "common/record", "proto", "client", "client/show"],
         ["Protobuf"],
     ),
+    "client/top": (["common/base", "proto", "client", "client/show"], ["Protobuf"]),
     "client/verbs": (
         VALUES
         + [
@@ -202,6 +203,7 @@ ROOMS = {
             "client/plot",
             "client/report",
             "client/litgpt",
+            "client/top",
         ],
         [],
     ),

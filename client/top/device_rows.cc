@@ -1,0 +1,208 @@
+#include "client/top/device_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "client/show/format.h"
+#include "client/top/grid.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr int kWidePaper = 100;  // columns
+
+// "43.8/139.8 GiB"
+std::string UsedText(int64_t used, int64_t total) {
+  if (total <= 0) return "";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f/%.1f GiB", static_cast<double>(used) / kGib,
+                static_cast<double>(total) / kGib);
+  return text;
+}
+
+Style StyleOfWorker(const v1::WorkerView& worker) {
+  if (worker.state() == "READY") return Style::kGood;
+  if (worker.state() == "DRAINED") return Style::kWarning;
+  return worker.state() == "BUSY" ? Style::kPlain : Style::kBad;
+}
+
+bool IsGpu(const v1::WorkerView& worker) {
+  return worker.device().kind() == "cuda" && worker.has_device_sample();
+}
+
+// The sums of a host's devices, and what it tells of itself.
+struct HostLoad {
+  int devices = 0, busy = 0, lost = 0, dirty = 0, drained = 0;
+  int64_t memory_used = 0, memory_total = 0;  // of GPUs
+  double utilization = 0, watts = 0;
+  int with_utilization = 0, with_watts = 0;
+  std::optional<v1::HostSample> host;
+
+  void Add(const v1::WorkerView& worker) {
+    ++devices;
+    busy += worker.state() == "BUSY";
+    lost += worker.state() == "LOST";
+    dirty += worker.state() == "DIRTY";
+    drained += worker.has_drain();
+    if (worker.has_host_sample()) host = worker.host_sample();
+    if (!IsGpu(worker)) return;
+    const v1::DeviceSample& sample = worker.device_sample();
+    memory_used += sample.memory_used_bytes();
+    memory_total += worker.device().memory_bytes();
+    utilization += sample.utilization_percent();
+    with_utilization += sample.has_utilization_percent();
+    watts += sample.power_watts();
+    with_watts += sample.has_power_watts();
+  }
+};
+
+// In the order of the site.
+std::vector<std::pair<std::string, HostLoad>> HostsOf(const SiteView& site) {
+  std::vector<std::pair<std::string, HostLoad>> hosts;
+  for (const v1::WorkerView& worker : site.workers) {
+    if (hosts.empty() || hosts.back().first != worker.host())
+      hosts.emplace_back(worker.host(), HostLoad());
+    hosts.back().second.Add(worker);
+  }
+  return hosts;
+}
+
+std::string WattsText(bool known, double watts) {
+  return known ? FormatNumber(std::round(watts)) + " W" : "";
+}
+
+// "j12 my-lab-a (anna)", or why the device is not free.
+TextCell HolderCell(const SiteView& site, const v1::WorkerView& worker) {
+  std::string text = worker.job();
+  const v1::JobView* job = site.Find(worker.job());
+  if (job != nullptr) text += " " + job->name();
+  if (job != nullptr && !job->owner().empty()) text += " (" + job->owner() + ")";
+  if (worker.reason().empty()) return text;
+  return {text + (text.empty() ? "" : ": ") + worker.reason(),
+          worker.has_drain() ? Style::kWarning : StyleOfWorker(worker)};
+}
+
+std::vector<TextCell> HostRow(const std::string& name, const HostLoad& load, const Paper& paper) {
+  std::vector<TextCell> cells = {{name, Style::kStrong}, {"host", Style::kFaint}};
+  if (!load.host) return cells;
+  cells.emplace_back(LoadText(load.host->cpu_percent(), paper));
+  cells.emplace_back(UsedText(load.host->memory_used_bytes(), load.host->memory_total_bytes()));
+  return cells;
+}
+
+std::vector<TextCell> DeviceRow(const SiteView& site, const v1::WorkerView& worker,
+                                const Paper& paper) {
+  const v1::DeviceSample& sample = worker.device_sample();
+  const bool gpu = IsGpu(worker);
+  const size_t slash = worker.name().rfind('/');
+  const std::string name =
+      slash == std::string::npos ? worker.name() : worker.name().substr(slash + 1);
+  return {
+      "  " + name,
+      {worker.state(), StyleOfWorker(worker)},
+      gpu && sample.has_utilization_percent() ? LoadText(sample.utilization_percent(), paper) : "",
+      gpu ? UsedText(sample.memory_used_bytes(), worker.device().memory_bytes()) : "",
+      WattsText(gpu && sample.has_power_watts(), sample.power_watts()),
+      gpu && sample.has_temperature_celsius() ? FormatWithUnit(sample.temperature_celsius(), "°C")
+                                              : "",
+      worker.device().name(),
+      HolderCell(site, worker)};
+}
+
+std::vector<std::string> AllDevices(const SiteView& site, const Paper& paper) {
+  RowGrid grid({{.header = "DEVICE", .least = 6, .cut = true},
+                {.header = "STATE", .least = 5},
+                {.header = "LOAD"},
+                {.header = "MEMORY", .right = true, .least = 14},
+                {.header = "POWER", .right = true, .least = 5},
+                {.header = "TEMP", .right = true, .least = 5, .goes = 3},
+                {.header = "MODEL", .least = 8, .cut = true, .goes = 4},
+                {.header = "JOB", .least = 20, .cut = true}});
+  const auto hosts = HostsOf(site);
+  auto host = hosts.begin();
+  for (size_t i = 0; i < site.workers.size(); ++i) {
+    const v1::WorkerView& worker = site.workers[i];
+    if (i == 0 || worker.host() != site.workers[i - 1].host()) {
+      grid.AddRow(HostRow(host->first, host->second, paper));
+      ++host;
+    }
+    grid.AddRow(DeviceRow(site, worker, paper));
+  }
+  return grid.Lines({.width = paper.columns, .colour = paper.colour});
+}
+
+std::string DevicesText(const HostLoad& load) {
+  std::string text = std::to_string(load.busy) + " of " + std::to_string(load.devices) + " busy";
+  if (load.lost > 0) text += ", " + std::to_string(load.lost) + " lost";
+  if (load.dirty > 0) text += ", " + std::to_string(load.dirty) + " not free";
+  if (load.drained > 0) text += ", " + std::to_string(load.drained) + " drained";
+  return text;
+}
+
+std::vector<std::string> HostsAlone(const SiteView& site, const Paper& paper) {
+  RowGrid grid({{.header = "HOST", .least = 6, .cut = true},
+                {.header = "DEVICES"},
+                {.header = "LOAD"},
+                {.header = "MEMORY", .right = true, .least = 14},
+                {.header = "POWER", .right = true, .least = 5},
+                {.header = "HOST CPU", .goes = 2},
+                {.header = "HOST MEMORY", .right = true, .goes = 3}});
+  for (const auto& [name, load] : HostsOf(site)) {
+    const bool bad = load.lost + load.dirty > 0;
+    const double mean = load.utilization / std::max(1, load.with_utilization);
+    grid.AddRow({{name, Style::kStrong},
+                 {DevicesText(load), bad ? Style::kBad : Style::kPlain},
+                 load.with_utilization > 0 ? LoadText(mean, paper) : "",
+                 UsedText(load.memory_used, load.memory_total),
+                 WattsText(load.with_watts > 0, load.watts),
+                 load.host ? LoadText(load.host->cpu_percent(), paper) : "",
+                 load.host
+                     ? UsedText(load.host->memory_used_bytes(), load.host->memory_total_bytes())
+                     : ""});
+  }
+  return grid.Lines({.width = paper.columns, .colour = paper.colour});
+}
+
+}  // namespace
+
+std::string LoadText(double percent, const Paper& paper) {
+  constexpr const char* kEighths[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int width = paper.columns == 0 || paper.columns >= kWidePaper ? 10 : 5;
+  const double share = std::isfinite(percent) ? std::clamp(percent / 100, 0.0, 1.0) : 0;
+  const int eighths = static_cast<int>(std::lround(share * width * 8));
+  std::string bar;
+  for (int i = 0; i < width; ++i) {
+    const int here = std::clamp(eighths - 8 * i, 0, 8);
+    if (paper.unicode) {
+      bar += here == 8 ? "█" : kEighths[here];
+    } else {
+      bar += here >= 4 ? "#" : ".";
+    }
+  }
+  char number[16];
+  std::snprintf(number, sizeof number, " %3.0f %%", std::clamp(percent, -1.0, 9999.0));
+  return bar + number;
+}
+
+std::vector<std::string> DeviceRows(const SiteView& site, const Paper& paper, int most) {
+  if (site.workers.empty()) return {"no workers: jobs stay queued until a trainworker registers"};
+  std::vector<std::string> rows = AllDevices(site, paper);
+  const auto fits = [most](const auto& all) {
+    return most <= 0 || all.size() <= static_cast<size_t>(most);
+  };
+  if (fits(rows)) return rows;
+  rows = HostsAlone(site, paper);
+  if (fits(rows)) return rows;
+  const size_t kept = static_cast<size_t>(std::max(1, most - 1));
+  const size_t hidden = rows.size() - kept;
+  rows.resize(kept);
+  rows.push_back("… " + Plural(static_cast<int64_t>(hidden), "more host"));
+  return rows;
+}
+
+}  // namespace trainctl::client

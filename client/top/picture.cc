@@ -1,0 +1,188 @@
+#include "client/top/picture.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "client/show/escaping.h"
+#include "client/show/format.h"
+#include "client/top/device_rows.h"
+#include "client/top/grid.h"
+#include "client/top/job_rows.h"
+
+namespace trainctl::client {
+namespace {
+
+using Rows = std::vector<std::string>;
+
+constexpr int kFewestRows = 6;
+
+struct Substitute {
+  std::string_view drawn, ascii;
+};
+constexpr Substitute kSubstitutes[] = {{"…", "."}, {"▶", ">"}, {"·", "-"},
+                                       {"°", " "}, {"↑", "^"}, {"↓", "v"}};
+
+// A character of UTF-8 that has no substitute is "?"; of its bytes the first alone counts.
+std::string ToAscii(std::string_view row) {
+  std::string text;
+  while (!row.empty()) {
+    const auto known = std::ranges::find_if(
+        kSubstitutes, [&row](const Substitute& one) { return row.starts_with(one.drawn); });
+    if (known != std::ranges::end(kSubstitutes)) {
+      text += known->ascii;
+      row.remove_prefix(known->drawn.size());
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(row[0]);
+    const bool goes_on = byte >= 0x80 && byte < 0xC0;
+    if (!goes_on) text += byte < 0x80 || row[0] == kOwnEscape ? row[0] : '?';
+    row.remove_prefix(1);
+  }
+  return text;
+}
+
+Rows Finished(Rows rows, const Paper& paper) {
+  if (paper.rows > 0) rows.resize(static_cast<size_t>(paper.rows));
+  if (!paper.unicode) std::ranges::transform(rows, rows.begin(), ToAscii);
+  return rows;
+}
+
+std::string Cut(const std::string& text, const Paper& paper) {
+  return paper.columns > 0 ? Truncate(text, paper.columns) : text;
+}
+
+std::string StyledCut(const std::string& text, Style style, const Paper& paper) {
+  return Styled(Cut(text, paper), style, paper.colour);
+}
+
+std::string CountsText(const SiteView& site) {
+  int busy = 0, lost = 0, dirty = 0;
+  for (const v1::WorkerView& worker : site.workers) {
+    busy += worker.state() == "BUSY";
+    lost += worker.state() == "LOST";
+    dirty += worker.state() == "DIRTY";
+  }
+  std::string text = std::to_string(busy) + " of " +
+                     Plural(static_cast<int64_t>(site.workers.size()), "device") + " busy";
+  if (lost > 0) text += ", " + std::to_string(lost) + " lost";
+  if (dirty > 0) text += ", " + std::to_string(dirty) + " not free";
+  return text + " · " + std::to_string(site.running.size()) + " running, " +
+         std::to_string(site.queued.size()) + " queued";
+}
+
+std::string TitleRow(const SiteView& site, const Paper& paper) {
+  const std::string time = FormatTime(site.time).substr(11);
+  if (!site.problem.empty()) {
+    const std::string text =
+        "not as it is now, but as of " + time + ": " + OneLine(site.problem) + " (Ctrl-C ends)";
+    return StyledCut(text, Style::kBad, paper);
+  }
+  return StyledCut(time + " · " + CountsText(site) + " · " + OneLine(site.server), Style::kStrong,
+                   paper);
+}
+
+std::string KeysRow(const std::string& keys, const SiteView& site, const TopState& state,
+                    const Paper& paper) {
+  if (const v1::JobView* job = site.Find(state.to_cancel)) {
+    const std::string name = OneLine(job->name()) + " (" + job->id() + ")";
+    return StyledCut("End " + name + "? y ends it; any other key does not.", Style::kWarning,
+                     paper);
+  }
+  if (!state.notice.empty()) return StyledCut(OneLine(state.notice), Style::kWarning, paper);
+  return StyledCut(keys, Style::kFaint, paper);
+}
+
+// As many as fit, the selected one among them; what is left out is said in the last row.
+Rows Window(const JobRows& jobs, size_t height) {
+  if (jobs.rows.size() <= height || height < 2) {
+    Rows rows = jobs.rows;
+    rows.resize(std::min(rows.size(), height));
+    return rows;
+  }
+  const size_t shown = height - 1;
+  const size_t first = jobs.selected < shown ? 0 : jobs.selected + 1 - shown;
+  const auto begin = jobs.rows.begin() + static_cast<ptrdiff_t>(first);
+  Rows rows(begin, begin + static_cast<ptrdiff_t>(shown));
+  const size_t above = first, below = jobs.rows.size() - first - shown;
+  std::string more = "…";
+  if (above > 0) more += " " + std::to_string(above) + " above";
+  if (below > 0)
+    more += (above > 0 ? "," : "") + std::string(" ") + std::to_string(below) + " below";
+  rows.push_back(more);
+  return rows;
+}
+
+void Append(const Rows& more, Rows* rows) { rows->insert(rows->end(), more.begin(), more.end()); }
+
+}  // namespace
+
+Rows SitePicture(const SiteView& site, const TopState& state, const Paper& paper) {
+  Rows rows = {TitleRow(site, paper)};
+  if (paper.rows <= 0) {
+    Append(DeviceRows(site, paper, 0), &rows);
+    rows.emplace_back();
+    Append(RowsOfJobs(site, "", paper).rows, &rows);
+    return Finished(std::move(rows), paper);
+  }
+  const int height = std::max(kFewestRows, paper.rows);
+  const JobRows jobs = RowsOfJobs(site, state.selected, paper);
+  // Title, an empty row, the sentence of the selected job, keys.
+  const int free_rows = height - 4;
+  const int wanted = static_cast<int>(jobs.rows.size());
+  Append(DeviceRows(site, paper, std::max(1, std::max(free_rows / 2, free_rows - wanted))), &rows);
+  rows.emplace_back();
+  Append(Window(jobs, static_cast<size_t>(std::max(1, height - 2 - static_cast<int>(rows.size())))),
+         &rows);
+  rows.resize(static_cast<size_t>(height) - 2);
+  rows.push_back(Cut(JobSentence(site.Find(state.selected)), paper));
+  rows.push_back(KeysRow("q quit · ↑↓ jk select · Enter log · c cancel · ? help · ~ is predicted",
+                         site, state, paper));
+  return Finished(std::move(rows), paper);
+}
+
+Rows LogPicture(const SiteView& site, const std::deque<std::string>& lines, const Paper& paper,
+                TopState* state) {
+  const int height = std::max(kFewestRows, paper.rows);
+  const int page = height - 3;
+  const int count = static_cast<int>(lines.size());
+  state->log_page = page;
+  state->most_back = std::max(0, count - page);
+  state->lines_back = std::clamp(state->lines_back, 0, state->most_back);
+  const v1::JobView* job = site.Find(state->log_of);
+  const std::string title = job == nullptr ? state->log_of : JobSentence(job);
+  Rows rows = {StyledCut("log of " + title, Style::kStrong, paper), ""};
+  if (!site.problem.empty()) rows[1] = TitleRow(site, paper);
+  const int end = count - state->lines_back;
+  for (int i = std::max(0, end - page); i < end; ++i)
+    rows.push_back(Cut(lines[static_cast<size_t>(i)], paper));
+  if (lines.empty()) rows.push_back("nothing so far");
+  rows.resize(static_cast<size_t>(height) - 1);
+  const std::string where =
+      state->lines_back == 0 ? "at its end, follows" : Plural(state->lines_back, "line") + " below";
+  rows.push_back(
+      KeysRow("q back · ↑↓ jk PgUp PgDn g G scroll · c cancel · " + where, site, *state, paper));
+  return Finished(std::move(rows), paper);
+}
+
+Rows HelpPicture(const Paper& paper) {
+  Rows rows = {
+      StyledCut("trainctl top", Style::kStrong, paper),
+      "",
+      "  ↑ ↓  j k  PgUp PgDn  g G   select a job",
+      "  Enter  l                   its log; there the same keys scroll, q goes back",
+      "  c                          end the job, after a y",
+      "  q  Ctrl-C                  leave; jobs go on",
+      "",
+      "DEVICE  a host's CPU and memory, then its devices: utilization and memory in use,",
+      "        of all processes there. Where not all devices fit, a host has one row.",
+      "LEFT    how long a job still needs, by the pace of its steps: a prediction.",
+      "STARTS  when a job that waits as the first starts, if others end when expected.",
+      "PEAK    the most memory that its tensors took, of the worst rank.",
+      "",
+      "any key goes back",
+  };
+  return Finished(std::move(rows), paper);
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,30 @@
+// What a person has chosen to see, and how keys change it. Pure.
+#pragma once
+
+#include <string>
+
+#include "client/screen.h"
+#include "client/top/site_view.h"
+
+namespace trainctl::client {
+
+struct TopState {
+  std::string selected;   // the id of a job
+  std::string to_cancel;  // the id of the job whose end is asked for, and not yet confirmed
+  std::string log_of;     // the id of the job whose log is shown; empty: the site is
+  int lines_back = 0;     // of the log: how far above its end
+  int log_page = 10;      // lines that fit the screen
+  int most_back = 0;      // where its first line is the first that is shown
+  bool help = false;
+  std::string notice;  // what came of the last key
+};
+
+enum class TopAction { kNone, kQuit, kCancel };
+
+// The selection is a job that is there: the same, else the one that took its place, else none.
+void Settle(const SiteView& site, TopState* state);
+
+// kCancel: the end of state->to_cancel is confirmed; whoever asks for it clears that.
+TopAction Obey(const KeyPress& key, const SiteView& site, TopState* state);
+
+}  // namespace trainctl::client

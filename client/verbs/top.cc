@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "client/exit_code.h"
+#include "client/show/job_listing.h"
+#include "client/top/log_tail.h"
+#include "client/top/picture.h"
+#include "client/verbs/verb.h"
+#include "common/record/worker_record.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr double kFrameSeconds = 1;
+constexpr int64_t kEndedShown = 10;
+constexpr int kFramesOfEnded =
+    10;  // those that have ended are asked for as often, or when one ends
+
+class SiteReader {
+ public:
+  SiteReader(Api* api, const base::Clock* clock, std::string server)
+      : api_(api), clock_(clock), server_(std::move(server)) {}
+
+  base::Result<SiteView> Read() {
+    v1::ListRequest request;
+    request.set_unfinished_only(true);
+    const auto unfinished = api_->List(request);
+    if (!unfinished.ok()) return unfinished.error();
+    const bool one_ended = unfinished->jobs_size() < unfinished_;
+    if (frames_++ % kFramesOfEnded == 0 || one_ended) {
+      v1::ListRequest of_ended;
+      of_ended.add_states("FINISHED");
+      of_ended.set_limit(kEndedShown);
+      auto ended = api_->List(of_ended);
+      if (!ended.ok()) return ended.error();
+      ended_ = std::move(*ended);
+    }
+    unfinished_ = unfinished->jobs_size();
+    return SiteViewOf(server_, clock_->Wall(), *unfinished, ended_);
+  }
+
+ private:
+  Api* api_;
+  const base::Clock* clock_;
+  std::string server_;
+  int frames_ = 0;
+  int unfinished_ = 0;
+  v1::ListResponse ended_;
+};
+
+// The site on a screen until somebody leaves it.
+class LiveView {
+ public:
+  LiveView(Context& context, Api* api, SiteView site, SiteReader reader, Screen* screen)
+      : clock_(context.clock()),
+        terminal_(context.surroundings.out_terminal),
+        api_(api),
+        site_(std::move(site)),
+        reader_(std::move(reader)),
+        screen_(screen) {}
+
+  void Run() {
+    base::SteadyMicros next = clock_.Steady() + Micros(kFrameSeconds);
+    while (true) {
+      Settle(site_, &state_);
+      Draw();
+      const double wait = static_cast<double>(next - clock_.Steady()) / 1e6;
+      if (const auto key = screen_->WaitForKey(std::max(0.0, wait))) {
+        const TopAction action = Obey(*key, site_, &state_);
+        if (action == TopAction::kQuit) return;
+        if (action == TopAction::kCancel) Cancel();
+        FollowLog();
+      }
+      if (clock_.Steady() < next) continue;
+      Refresh();
+      next = clock_.Steady() + Micros(kFrameSeconds);
+    }
+  }
+
+ private:
+  static base::SteadyMicros Micros(double seconds) {
+    return static_cast<base::SteadyMicros>(seconds * 1e6);
+  }
+
+  void Draw() {
+    const ScreenSize size = screen_->size();
+    const Paper paper{.columns = size.columns,
+                      .rows = size.rows,
+                      .colour = terminal_.layout.colour,
+                      .unicode = terminal_.unicode};
+    if (state_.help) {
+      screen_->Draw(HelpPicture(paper));
+    } else if (log_) {
+      screen_->Draw(LogPicture(site_, log_->lines(), paper, &state_));
+    } else {
+      screen_->Draw(SitePicture(site_, state_, paper));
+    }
+  }
+
+  void Refresh() {
+    base::Result<SiteView> now = reader_.Read();
+    if (now.ok()) {
+      site_ = std::move(*now);
+    } else {
+      site_.problem = now.error().message;
+    }
+    ReadLog();
+  }
+
+  // Opens and closes the log as the keys have it.
+  void FollowLog() {
+    if (state_.log_of.empty()) {
+      log_.reset();
+    } else if (!log_ || log_->job() != state_.log_of) {
+      log_ = std::make_unique<LogTail>(state_.log_of);
+      ReadLog();
+    }
+  }
+
+  void ReadLog() {
+    const v1::JobView* job = log_ ? site_.Find(log_->job()) : nullptr;
+    if (job == nullptr) return;
+    const size_t before = log_->lines().size();
+    if (const base::Status read = log_->Read(*api_, *job); !read.ok())
+      state_.notice = read.error().message;
+    // Whoever has scrolled back reads on where they are.
+    if (state_.lines_back > 0) state_.lines_back += static_cast<int>(log_->lines().size() - before);
+  }
+
+  void Cancel() {
+    v1::CancelRequest request;
+    request.add_jobs(std::exchange(state_.to_cancel, ""));
+    const auto response = api_->Cancel(request);
+    if (!response.ok()) {
+      state_.notice = response.error().message;
+      return;
+    }
+    for (const v1::SubmittedJob& job : response->jobs())
+      state_.notice = "Asked " + job.name() + " (" + job.id() + ") to end.";
+  }
+
+  const base::Clock& clock_;
+  const Terminal& terminal_;
+  Api* api_;
+  SiteView site_;
+  SiteReader reader_;
+  Screen* screen_;
+  TopState state_;
+  std::unique_ptr<LogTail> log_;
+};
+
+class Top : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Switch("-1,--once", &once_, "show it once, and end");
+    arguments.Remark(
+        "Hosts and devices with their load, what runs there for whom, the queue, what ended last; "
+        "anew each second.\n"
+        "Keys: q leaves, arrows or j and k select a job, Enter or l shows its log, c ends it after "
+        "a y, ? tells more.\n"
+        "~ is a prediction. Where the output is no terminal it is shown once.");
+  }
+
+  int Run(Context& context) override {
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    SiteReader reader(*api, &context.clock(), context.server);
+    base::Result<SiteView> site = reader.Read();
+    if (!site.ok()) return Fail(context, site.error());
+    if (!context.for_people()) return Print(context, ListingOf(*site));
+    const Terminal& terminal = context.surroundings.out_terminal;
+    std::unique_ptr<Screen> screen;
+    if (!once_ && terminal.interactive) screen = context.surroundings.open_screen();
+    if (screen != nullptr) {
+      LiveView(context, *api, std::move(*site), std::move(reader), screen.get()).Run();
+      return kExitOk;
+    }
+    const Paper paper{.columns = terminal.layout.width,
+                      .rows = 0,
+                      .colour = terminal.layout.colour,
+                      .unicode = terminal.unicode};
+    for (const std::string& row : SitePicture(*site, {}, paper)) context.out << row << "\n";
+    context.out << std::flush;
+    return kExitOk;
+  }
+
+ private:
+  static Listing ListingOf(const SiteView& site) {
+    std::vector<v1::JobView> jobs;
+    for (const v1::JobView* job : site.jobs()) jobs.push_back(*job);
+    Listing listing = ListJobs(jobs, site.time);
+    Json workers = Json::array();
+    for (const v1::WorkerView& worker : site.workers)
+      workers.push_back(record::WorkerRecord(worker));
+    listing.members = {{"time", Seconds(site.time)}, {"workers", std::move(workers)}};
+    return listing;
+  }
+
+  bool once_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeTop() { return std::make_unique<Top>(); }
+
+}  // namespace trainctl::client

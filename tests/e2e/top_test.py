@@ -1,0 +1,165 @@
+"""`trainctl top` on a real terminal: tmux's."""
+
+import os
+import shutil
+import signal
+import subprocess
+import unittest
+
+from cluster import BIN, ClusterTest, endless_job
+
+SECONDS = 30
+
+
+class Tmux:
+    """One pane with a shell in it, on a server of its own."""
+
+    def __init__(self, folder, columns, rows, **environment):
+        self.folder = folder
+        self.socket = folder / "tmux"
+        settings = {"LC_ALL": "C.UTF-8", "PS1": "$ ", "PATH": f"{BIN}:{os.environ['PATH']}"}
+        words = [f"{name}={value}" for name, value in {**settings, **environment}.items()]
+        self.run(
+            *("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", rows),
+            *("env", *words, "bash", "--norc"),
+        )
+
+    def run(self, *words):
+        command = ["tmux", "-S", self.socket, *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        if done.returncode != 0:
+            raise AssertionError(f"{words}: {done.stderr}")
+        return done.stdout
+
+    def close(self):
+        self.run("kill-server")
+
+    def keys(self, *keys):
+        self.run("send-keys", *keys)
+
+    def type(self, line):
+        self.run("send-keys", "-l", line)
+        self.keys("Enter")
+
+    def picture(self):
+        return self.run("capture-pane", "-p")
+
+    def fact(self, name):
+        return self.run("display-message", "-p", f"#{{{name}}}").strip()
+
+
+@unittest.skipIf(shutil.which("tmux") is None, "no tmux on this host")
+class TopTest(ClusterTest):
+    def setUp(self):
+        super().setUp()
+        server = (self.dir / "coordinator.addr").read_text().strip()
+        self.tmux = Tmux(self.dir, 80, 24, TRAINCTL_SERVER=server, TERM="screen-256color")
+        self.addCleanup(self.tmux.close)
+
+    def see(self, *texts):
+        """The picture once it has all of these."""
+        picture = ""
+
+        def has_all():
+            nonlocal picture
+            picture = self.tmux.picture()
+            return all(text in picture for text in texts)
+
+        try:
+            self.eventually(f"{texts} is seen", SECONDS, has_all)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{picture}") from None
+        return picture
+
+    def start_top(self):
+        """The process id; what the terminal was like is in the file `before`."""
+        self.tmux.type(f"stty -g > {self.dir}/before")
+        self.tmux.type("trainctl top")
+        self.see(" 2 devices busy", "q quit")
+        self.assertEqual(self.tmux.fact("alternate_on"), "1")
+        self.assertEqual(self.tmux.fact("cursor_flag"), "0")
+        shell = self.tmux.fact("pane_pid")
+        children = subprocess.run(["pgrep", "-P", shell], capture_output=True, text=True).stdout
+        return int(children.split()[0])
+
+    def expect_terminal_as_before(self):
+        self.eventually(
+            "the shell has its screen", SECONDS, lambda: self.tmux.fact("alternate_on") == "0"
+        )
+        self.tmux.type(f"stty -g > {self.dir}/after; echo do''ne")
+        self.see("done")
+        self.assertEqual(self.tmux.fact("cursor_flag"), "1")
+        self.assertEqual(self.tmux.fact("wrap_flag"), "1")
+        modes = [(self.dir / name).read_text() for name in ("before", "after")]
+        self.assertEqual(modes[0], modes[1])
+
+    def test_a_job_is_seen_its_log_read_and_its_end_asked_for(self):
+        saves = {"output__dir": str(self.dir / "out"), "checkpoint__every_steps": 20}
+        job = self.submit(endless_job(**saves))
+        queued = self.submit(endless_job(name="later", devices=2))
+        self.start_top()
+        self.see("RUNNING", "endless", "/10,000,000", "QUEUED", "later", f"▶ {job}")
+        first = self.tmux.picture()
+        self.eventually("it is live", SECONDS, lambda: self.tmux.picture() != first)
+        self.tmux.keys("Enter")
+        self.see(f"log of {job} endless", "checkpoint of step", "q back")
+        self.tmux.keys("q")
+        self.see("q quit")
+        self.tmux.keys("Down")
+        self.see(f"▶ {queued}")
+        self.tmux.keys("c")
+        self.see(f"End later ({queued})? y ends it")
+        self.tmux.keys("n")
+        self.see("Nothing was cancelled.")
+        self.tmux.keys("k", "c", "y")
+        self.see(f"Asked endless ({job}) to end.")
+        self.see("ENDED", "CANCELLED")
+        self.assertEqual(self.wait_for_end(job)["outcome"], "CANCELLED")
+        self.assertNotEqual(self.job(queued)["state"], "FINISHED")
+        self.tmux.keys("q")
+        self.expect_terminal_as_before()
+        self.trainctl("cancel", queued)
+
+    def test_it_follows_the_size_of_the_terminal(self):
+        self.start_top()
+        for columns, rows in ((150, 40), (40, 10), (80, 24)):
+            self.tmux.run("resize-window", "-x", columns, "-y", rows)
+            last = "q quit" if columns < 80 else "~ is predicted"
+            # tmux itself keeps the last row where it makes the terminal smaller.
+            picture = self.see("DEVICE", "READY", last).rstrip("\n").split("\n")
+            self.assertEqual(len(picture), rows)
+            self.assertIn(last, picture[-1])
+            self.assertLessEqual(max(map(len, picture)), columns)
+        self.tmux.keys("q")
+        self.expect_terminal_as_before()
+
+    def test_signals_leave_the_terminal_as_it_was(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
+            with self.subTest(number.name):
+                os.kill(self.start_top(), number)
+                self.expect_terminal_as_before()
+                self.tmux.run("send-keys", "-R")
+                self.tmux.keys("C-l")
+
+    def test_it_stops_and_goes_on(self):
+        self.start_top()
+        self.tmux.keys("C-z")
+        self.expect_terminal_as_before()
+        self.tmux.type("fg")
+        self.see(" 2 devices busy", "q quit")
+        self.assertEqual(self.tmux.fact("alternate_on"), "1")
+        self.tmux.keys("C-c")
+        self.expect_terminal_as_before()
+
+    def test_a_coordinator_that_is_gone_is_said(self):
+        self.start_top()
+        self.process("traincoordinator").kill()
+        self.see("not as it is now", "READY")
+        self.up()
+        self.see(" 2 devices busy")
+        self.tmux.keys("q")
+        self.expect_terminal_as_before()
+
+
+if __name__ == "__main__":
+    unittest.main()
