@@ -1,77 +1,33 @@
 #include "common/peer/dial.h"
 
-#include <arpa/inet.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
+
+#include "common/peer/open_file.h"
+#include "common/peer/socket_address.h"
 
 namespace trainctl::peer {
 namespace {
 
 constexpr const char* kServiceAccount = "trainctl";
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
+constexpr size_t kFirstOfV4 = 12;  // of an IPv4 address in one of IPv6
 constexpr uint8_t kLoopbackNet = 127;
+constexpr const char* kNotTaken =
+    "who listens there takes no connections: it is stopped, or very busy";
+constexpr const char* kClosedAtOnce =
+    "the connection was closed at once: your programs may have too many open";
 using Clock = std::chrono::steady_clock;
 
-// Closes it where nobody takes it.
-class File {
- public:
-  explicit File(int file) : file_(file) {}
-  ~File() {
-    if (file_ >= 0) close(file_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int get() const { return file_; }
-  int Take() { return std::exchange(file_, -1); }
-
- private:
-  int file_;
-};
-
-bool IsLoopbackV4(const Endpoint& endpoint) {
-  return ToString(endpoint).front() != '[' && endpoint.address[12] == kLoopbackNet;
-}
-
 bool IsLoopback(const Endpoint& endpoint) {
-  return IsLoopbackV4(endpoint) ||
-         std::memcmp(endpoint.address.data(), &in6addr_loopback, endpoint.address.size()) == 0;
-}
-
-socklen_t ToSocketAddress(const Endpoint& endpoint, sockaddr_storage* storage) {
-  if (IsLoopbackV4(endpoint)) {
-    sockaddr_in v4{};
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(endpoint.port);
-    std::memcpy(&v4.sin_addr, &endpoint.address[12], sizeof v4.sin_addr);
-    std::memcpy(storage, &v4, sizeof v4);
-    return sizeof v4;
-  }
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  v6.sin6_port = htons(endpoint.port);
-  std::memcpy(&v6.sin6_addr, endpoint.address.data(), endpoint.address.size());
-  std::memcpy(storage, &v6, sizeof v6);
-  return sizeof v6;
-}
-
-std::optional<Endpoint> OwnEnd(int file) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  char host[NI_MAXHOST], port[NI_MAXSERV];
-  if (getsockname(file, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
-      getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host, sizeof host, port, sizeof port,
-                  NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return std::nullopt;
-  const std::string text = host;
-  const bool is_v6 = text.find(':') != std::string::npos;
-  return ParseEndpoint((is_v6 ? "[" + text + "]:" : text + ":") + port);
+  if (FamilyOf(endpoint) == AF_INET) return endpoint.address[kFirstOfV4] == kLoopbackNet;
+  return std::memcmp(endpoint.address.data(), &in6addr_loopback, endpoint.address.size()) == 0;
 }
 
 base::Error Unreachable(const Endpoint& listener, const std::string& why) {
@@ -85,7 +41,7 @@ base::Status Connect(int file, const Endpoint& listener, std::chrono::millisecon
   if (errno != EINPROGRESS) return Unreachable(listener, std::strerror(errno));
   pollfd ready{file, POLLOUT, 0};
   if (poll(&ready, 1, static_cast<int>(patience.count())) != 1)
-    return Unreachable(listener, "nobody takes the connection");
+    return Unreachable(listener, kNotTaken);
   int error = 0;
   socklen_t error_size = sizeof error;
   if (getsockopt(file, SOL_SOCKET, SO_ERROR, &error, &error_size) != 0) error = errno;
@@ -102,8 +58,8 @@ base::Result<uid_t> WaitForOwner(const Connection& connection, std::chrono::mill
     const bool stands = Stands(connection.own, connection.other);
     if (stands && Stands(connection.other, connection.own) && Clock::now() >= end)
       return owner;  // it is accepted, and yet nobody's that we know
-    if (!stands || Clock::now() >= end)
-      return Unreachable(connection.other, "nobody takes the connection");
+    if (!stands) return Unreachable(connection.other, kClosedAtOnce);
+    if (Clock::now() >= end) return Unreachable(connection.other, kNotTaken);
     poll(nullptr, 0, static_cast<int>(kBetweenLooks.count()));
   }
 }
@@ -149,8 +105,7 @@ bool IsTrusted(uid_t user, uid_t own, const std::string& also) {
 }
 
 base::Result<Connection> DialTrusted(const Endpoint& listener, const DialOptions& options) {
-  const int family = IsLoopbackV4(listener) ? AF_INET : AF_INET6;
-  File file(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  OpenFile file(socket(FamilyOf(listener), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (file.get() < 0) return Unreachable(listener, std::strerror(errno));
   const base::Status connected = Connect(file.get(), listener, options.patience);
   if (!connected) return connected.error();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/peer/open_file.h"
+#include "common/peer/socket_address.h"
 #include "tests/peer/stranger.h"
 
 namespace trainctl::peer {
@@ -61,6 +63,44 @@ TEST(DialTrusted, SendsAStrangerNothingAndNamesThem) {
   const auto connection = DialTrusted(*FindLoopback(named.address()), {.also_trusted = name});
   ASSERT_TRUE(connection.ok()) << connection.error().message;
   close(connection->file);
+}
+
+// The kernel takes connections there, and the program does not: as where it is stopped.
+OpenFile ListenOnly() {
+  OpenFile listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage any{};
+  const socklen_t size = ToSocketAddress(*ParseEndpoint("127.0.0.1:0"), &any);
+  EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&any), size), 0);
+  EXPECT_EQ(listen(listener.get(), 8), 0);
+  return listener;
+}
+
+TEST(DialTrusted, AListenerThatAcceptsNothingIsUnavailable) {
+  const OpenFile listener = ListenOnly();
+  const Endpoint there = *OwnEnd(listener.get());
+  const auto refused = DialTrusted(there, {.patience = std::chrono::milliseconds(20)});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, base::Code::kUnavailable);
+  EXPECT_EQ(
+      refused.error().message,
+      ToString(there) + ": who listens there takes no connections: it is stopped, or very busy");
+}
+
+TEST(DialTrusted, AConnectionThatIsClosedBeforeItIsProvenIsUnavailable) {
+  OpenFile listener = ListenOnly();
+  const Endpoint there = *OwnEnd(listener.get());
+  std::thread closes([&listener] {
+    pollfd waits{listener.get(), POLLIN, 0};
+    poll(&waits, 1, -1);
+    listener.Close();
+  });
+  const auto refused = DialTrusted(there, {.patience = std::chrono::seconds(60)});
+  closes.join();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, base::Code::kUnavailable);
+  EXPECT_EQ(refused.error().message,
+            ToString(there) +
+                ": the connection was closed at once: your programs may have too many open");
 }
 
 TEST(DialTrusted, NobodyThereIsUnavailable) {
