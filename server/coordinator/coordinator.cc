@@ -41,7 +41,8 @@ void Coordinator::Finish() {
 base::Status Coordinator::Load() {
   auto stored = parts_.store.LoadState();
   if (!stored) return stored.error();
-  state_ = core::Restore(core::Options(), std::move(*stored), Now());
+  const core::Options options{.max_queued_jobs_of_user = parts_.bounds.queued_jobs};
+  state_ = core::Restore(options, std::move(*stored), Now());
   site_.reset();
   stale_ = false;
   parts_.log.Info("loaded", {{"unfinished_jobs", std::to_string(state_.jobs.size())},

@@ -28,6 +28,7 @@
 #include "common/base/result.h"
 #include "common/job/site.h"
 #include "server/auth/caller.h"
+#include "server/auth/user_bounds.h"
 #include "server/coordinator/artifact_reads.h"
 #include "server/coordinator/change_feed.h"
 #include "server/coordinator/event_log.h"
@@ -86,6 +87,7 @@ class Coordinator {
     store::Reader& reader;
     LogFiles& logs;
     EventLog& log;
+    auth::UserBounds bounds = {};
   };
   explicit Coordinator(const Parts& parts) : parts_(parts) {}
 

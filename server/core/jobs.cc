@@ -1,4 +1,6 @@
 // Submit and cancel.
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +26,30 @@ std::string FolderClash(const State& state, const std::vector<Submission>& jobs)
       return job::Format({*taken}, submission.spec.name);
   }
   return "";
+}
+
+// Why so many more jobs may not wait; nullopt: they may.
+std::optional<base::Error> CheckBounds(const State& state, const JobsSubmitted& event) {
+  const auto more = static_cast<int64_t>(event.jobs.size());
+  const auto queued = static_cast<int64_t>(state.jobs.size() - state.live.size());
+  const auto pass = [more](int64_t bound) {
+    return std::to_string(more) + " more would pass the bound of " + std::to_string(bound);
+  };
+  if (queued + more > state.options.max_queued_jobs) {
+    return base::Error{base::Code::kExhausted,
+                       "the queue is full: " + std::to_string(queued) + " jobs wait, " +
+                           pass(state.options.max_queued_jobs) + "; submit again later"};
+  }
+  const int64_t most = state.options.max_queued_jobs_of_user;
+  if (queued + more <= most) return std::nullopt;
+  const auto of_user = std::ranges::count_if(state.jobs, [&](const auto& entry) {
+    return entry.second.row.user == event.user && !state.live.contains(entry.first);
+  });
+  if (of_user + more <= most) return std::nullopt;
+  return base::Error{base::Code::kExhausted,
+                     std::to_string(of_user) + " jobs of " + event.user + " wait, " + pass(most) +
+                         " a user (traincoordinator --user-jobs): cancel some, or submit again "
+                         "later"};
 }
 
 void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event,
@@ -55,17 +81,8 @@ void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event
 
 void Handle(Turn& turn, const JobsSubmitted& event) {
   State& state = turn.state;
-  const auto queued = static_cast<int64_t>(state.jobs.size() - state.live.size());
-  const auto submitted = static_cast<int64_t>(event.jobs.size());
-  if (queued + submitted > state.options.max_queued_jobs) {
-    turn.Perform(SubmitRefused{
-        event.request_id,
-        {base::Code::kExhausted, "the queue is full: " + std::to_string(queued) + " jobs wait, " +
-                                     std::to_string(submitted) + " more would pass the bound of " +
-                                     std::to_string(state.options.max_queued_jobs) +
-                                     "; submit again later"}});
-    return;
-  }
+  if (auto bound = CheckBounds(state, event))
+    return turn.Perform(SubmitRefused{event.request_id, std::move(*bound)});
   if (std::string clash = FolderClash(state, event.jobs); !clash.empty())
     return turn.Perform(SubmitRefused{event.request_id, {base::Code::kInvalid, std::move(clash)}});
   const base::GroupId group{event.group_name.empty() ? 0 : state.next_group++};

@@ -48,7 +48,7 @@ struct Daemon::Parts {
         store(std::make_unique<MeteredStore>(std::move(store_), meters)),
         own_reader(std::move(loop_reader)),
         logs(options.directory + "/logs"),
-        coordinator({loop, clock, *store, *own_reader, logs, log}),
+        coordinator({loop, clock, *store, *own_reader, logs, log, options.bounds}),
         reads(loop, std::move(reader)) {}
 
   // From the outside in, so that whoever waits is answered.
@@ -116,9 +116,10 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
     const base::Status serves = parts->Serve(options, version);
     if (!serves) return serves.error();
   }
-  auto server = rpc::Server::Start(
-      *address, {parts->loop, parts->reads, parts->coordinator, log, version, parts->meters,
-                 options.policy, parts->dashboard ? parts->dashboard->address() : ""});
+  auto server =
+      rpc::Server::Start(*address, {parts->loop, parts->reads, parts->coordinator, log, version,
+                                    parts->meters, options.policy, options.bounds,
+                                    parts->dashboard ? parts->dashboard->address() : ""});
   if (!server) return server.error();
   parts->server = std::move(*server);
   parts->address = auth::ToString(parts->server->address());

@@ -1,4 +1,6 @@
 // traincoordinator: one per site. Exit codes: 0 stopped by a signal, 1 failure, 2 usage.
+#include <sys/resource.h>
+
 #include <csignal>
 #include <iostream>
 
@@ -20,6 +22,14 @@ sigset_t BlockTermination() {
   return signals;
 }
 
+// Each connection and each stream's log takes one; the usual soft limit is 1,024.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void WaitForEnd(const sigset_t& signals) {
   int signal = 0;
   sigwait(&signals, &signal);
@@ -33,6 +43,7 @@ int main(int argc, char** argv) {
   const auto options = coordinator::ParseOptions(argc, argv, &exit_code);
   if (!options) return exit_code;
   const sigset_t signals = BlockTermination();
+  RaiseDescriptorLimit();
   const base::SystemClock clock;
   coordinator::StderrEventLog log;
   const auto daemon = coordinator::Daemon::Start(*options, clock, log);

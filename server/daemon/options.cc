@@ -40,6 +40,21 @@ base::Status CheckUser(const std::string& option, const std::string& name) {
                                                "' (id USER tells); a number is uid:1234"};
 }
 
+// For sites where one user's programs must not take what all share.
+void AddBounds(CLI::App* app, Options* options) {
+  const auto add = [app](const char* name, int64_t* bound, const char* text) {
+    app->add_option(name, *bound, text)
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+  };
+  add("--user-connections", &options->bounds.connections,
+      "Connections that a Unix user may have at once; workers' users have no such bound");
+  add("--user-streams", &options->bounds.streams,
+      "Streams that a user may have at once: who watches jobs, or follows logs");
+  add("--user-jobs", &options->bounds.queued_jobs, "Jobs of a user that may wait at once");
+}
+
 base::Status ReadPolicy(const std::vector<std::string>& roles,
                         const std::vector<std::string>& workers, auth::UnixPolicy* policy) {
   for (const std::string& role : roles) {
@@ -100,6 +115,7 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
       ->type_name("USER")
       ->expected(1)
       ->take_all();
+  AddBounds(&app, &options);
   app.set_version_flag("--version", VersionText(), "Print version and commit");
   try {
     app.parse(argc, argv);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "server/auth/unix_policy.h"
+#include "server/auth/user_bounds.h"
 
 namespace trainctl::coordinator {
 
@@ -15,6 +16,7 @@ struct Options {
   std::string dashboard;     // HOST:PORT; empty: none is served
   std::string dashboard_file;
   auth::UnixPolicy policy;
+  auth::UserBounds bounds;
 };
 
 // Of main's arguments. nullopt: nothing to run, the process ends with *exit_code: help and version

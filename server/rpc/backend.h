@@ -20,9 +20,9 @@ struct Backend {
   coordinator::EventLog& log;             // any thread
   Gate& gate;                             // any thread
   meters::Meters& meters;                 // any thread
+  StreamSet client_streams;               // the loop's thread
+  StreamSet worker_streams;               // the loop's thread
   std::atomic<int> open_calls = 0;        // any thread; bounded by UnaryCall
-  StreamSet client_streams{1024};         // the loop's thread
-  StreamSet worker_streams{4096};         // the loop's thread
 };
 
 }  // namespace trainctl::rpc

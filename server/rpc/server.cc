@@ -4,11 +4,18 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/server_posix.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
+#include "common/peer/socket_address.h"
+#include "server/rpc/acceptor.h"
 #include "server/rpc/backend.h"
+#include "server/rpc/connections.h"
 #include "server/rpc/coordinator_service.h"
 #include "server/rpc/gateway_service.h"
 
@@ -17,6 +24,8 @@ namespace {
 
 constexpr auto kStopDeadline = std::chrono::seconds(2);
 constexpr int kMaxStreamsPerConnection = 1024;
+constexpr size_t kMostStreams = 1024;
+constexpr size_t kMostWorkers = 4096;
 constexpr int kKeepaliveMillis = 10'000;
 constexpr int kKeepaliveTimeoutMillis = 5'000;
 constexpr int kShortestPingMillis =
@@ -27,8 +36,6 @@ constexpr int kShortestPingMillis =
 void SetChannelArguments(grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(Server::kMaxMessageBytes);
   builder->SetMaxSendMessageSize(-1);
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT,
-                              0);  // a second coordinator must not share the port
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
@@ -37,46 +44,84 @@ void SetChannelArguments(grpc::ServerBuilder* builder) {
                               kShortestPingMillis);
 }
 
+// A quarter of the descriptors is for files.
+Connections::Bounds BoundsOf(const auth::UserBounds& bounds) {
+  Connections::Bounds all{.of_user = static_cast<size_t>(bounds.connections)};
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+    all.all = std::min<size_t>(all.all, limit.rlim_cur / 4 * 3);
+  return all;
+}
+
+// Whose a new connection is. nullopt: it is gone already.
+std::optional<Connection> Prove(const peer::OpenFile& connection) {
+  const auto client = peer::OtherEnd(connection.get());
+  const auto own = peer::OwnEnd(connection.get());
+  if (!client || !own) return std::nullopt;
+  const std::string address = peer::ToString(*client);
+  const auto user = peer::OwnerOfSocket(*client, *own);
+  if (user) return Connection{address, auth::UnixUser{*user, peer::UserName(*user)}};
+  if (!peer::Stands(*own, *client) || !peer::Stands(*client, *own)) return std::nullopt;
+  return Connection{address, user.error()};
+}
+
 }  // namespace
 
 struct Server::Services {
-  Services(const Parts& parts, const auth::ListenAddress& address)
-      : gate(address, parts.policy),
-        backend{parts.loop, parts.reads, parts.coordinator, parts.log, gate, parts.meters},
+  explicit Services(const Parts& parts)
+      : connections(parts.policy, BoundsOf(parts.bounds)),
+        gate(connections, parts.policy),
+        backend{.loop = parts.loop,
+                .reads = parts.reads,
+                .coordinator = parts.coordinator,
+                .log = parts.log,
+                .gate = gate,
+                .meters = parts.meters,
+                .client_streams = StreamSet(
+                    {.all = kMostStreams, .of_user = static_cast<size_t>(parts.bounds.streams)}),
+                .worker_streams = StreamSet({.all = kMostWorkers, .of_user = kMostWorkers})},
         coordinator(backend, parts.version, parts.dashboard),
         gateway(backend) {}
 
+  // gRPC gets it once it is known whose it is.
+  void Take(peer::OpenFile connection) {
+    auto proven = Prove(connection);
+    if (proven && connections.Add(connection.get(), std::move(*proven)))
+      grpc::AddInsecureChannelFromFd(server.get(), connection.Take());
+  }
+
+  Connections connections;
   Gate gate;
   Backend backend;
   CoordinatorService coordinator;
   GatewayService gateway;
   std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<Acceptor> acceptor;
 };
 
 Server::Server() = default;
 
 base::Result<std::unique_ptr<Server>> Server::Start(const auth::ListenAddress& address,
                                                     const Parts& parts) {
+  auto acceptor = Acceptor::Listen(address);
+  if (!acceptor) return acceptor.error();
   std::unique_ptr<Server> server(new Server());
-  server->address_ = address;
+  server->address_ = {address.host, (*acceptor)->port()};
   server->loop_ = &parts.loop;
-  server->services_ = std::make_unique<Services>(parts, server->address_);
+  server->services_ = std::make_unique<Services>(parts);
+  Services& services = *server->services_;
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetChannelArguments(&builder);
-  builder.AddListeningPort(auth::ToString(address), grpc::InsecureServerCredentials(),
-                           &server->address_.port);
-  builder.RegisterService(&server->services_->coordinator);
-  builder.RegisterService(&server->services_->gateway);
-  server->services_->server = builder.BuildAndStart();
-  if (server->services_->server == nullptr || server->address_.port == 0) {
-    return base::Error{
-        base::Code::kConflict,
-        auth::ToString(address) +
-            ": can't listen there; another process has the port: choose another one, or port 0"};
-  }
-  server->services_->server->GetHealthCheckService()->SetServingStatus(true);
+  builder.RegisterService(&services.coordinator);
+  builder.RegisterService(&services.gateway);
+  services.server = builder.BuildAndStart();
+  if (services.server == nullptr) return base::Error{base::Code::kIo, "gRPC does not start"};
+  services.server->GetHealthCheckService()->SetServingStatus(true);
+  services.acceptor = std::move(*acceptor);
+  services.acceptor->Start(
+      [&services](peer::OpenFile connection) { services.Take(std::move(connection)); });
   return server;
 }
 
@@ -84,6 +129,7 @@ Server::~Server() { Stop(); }
 
 void Server::Stop() {
   if (services_->server == nullptr) return;
+  services_->acceptor->Stop();
   services_->server->GetHealthCheckService()->SetServingStatus(false);
   loop_->Call([this] {
     services_->backend.client_streams.EndAll();

@@ -8,6 +8,7 @@
 #include "common/base/result.h"
 #include "server/auth/listen_address.h"
 #include "server/auth/unix_policy.h"
+#include "server/auth/user_bounds.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/read_thread.h"
@@ -28,11 +29,12 @@ class Server {
     std::string version;
     meters::Meters& meters;
     auth::UnixPolicy policy = {};
+    auth::UserBounds bounds = {};
     std::string dashboard = {};  // its address; empty: none is served
   };
 
   // Listens when it returns, the loop may start later. kConflict: the port is taken by another
-  // process.
+  // process. kExhausted, kIo.
   static base::Result<std::unique_ptr<Server>> Start(const auth::ListenAddress& address,
                                                      const Parts& parts);
   ~Server();  // stops

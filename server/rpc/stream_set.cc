@@ -10,21 +10,37 @@ base::Error Stopping() {
 
 }  // namespace
 
-base::Status StreamSet::Add(OpenStream* stream) {
+base::Status StreamSet::Add(OpenStream* stream, const std::string& user) {
   if (ended_) return Stopping();
-  if (open_.size() >= bound_) {
+  if (open_.size() >= bounds_.all) {
     return base::Error{
         base::Code::kExhausted,
-        std::to_string(bound_) + " streams are open already: close some, or try again"};
+        std::to_string(bounds_.all) + " streams are open already: close some, or try again"};
   }
-  open_.insert(stream);
+  const auto of_user = of_user_.find(user);
+  if (of_user != of_user_.end() && of_user->second >= bounds_.of_user) {
+    return base::Error{base::Code::kExhausted,
+                       user + " has " + std::to_string(bounds_.of_user) +
+                           " streams open already, and may not have more (traincoordinator "
+                           "--user-streams): end programs that watch or follow jobs"};
+  }
+  open_.emplace(stream, user);
+  ++of_user_[user];
   return base::Ok{};
+}
+
+void StreamSet::Remove(OpenStream* stream) {
+  const auto found = open_.find(stream);
+  if (found == open_.end()) return;
+  const auto of_user = of_user_.find(found->second);
+  if (--of_user->second == 0) of_user_.erase(of_user);
+  open_.erase(found);
 }
 
 void StreamSet::EndAll() {
   ended_ = true;
-  const std::set<OpenStream*> streams = open_;
-  for (OpenStream* stream : streams) stream->End(Stopping());
+  const std::map<OpenStream*, std::string> streams = open_;
+  for (const auto& [stream, user] : streams) stream->End(Stopping());
 }
 
 }  // namespace trainctl::rpc

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <set>
+#include <map>
+#include <string>
 
 #include "common/base/result.h"
 
@@ -18,19 +19,24 @@ class OpenStream {
 
 class StreamSet {
  public:
-  explicit StreamSet(size_t bound) : bound_(bound) {}
+  struct Bounds {
+    size_t all;
+    size_t of_user;
+  };
+  explicit StreamSet(const Bounds& bounds) : bounds_(bounds) {}
 
-  // kExhausted: too many are open. kUnavailable: after EndAll.
-  base::Status Add(OpenStream* stream);
-  void Remove(OpenStream* stream) { open_.erase(stream); }
+  // kExhausted: too many are open, or too many of this user's. kUnavailable: after EndAll.
+  base::Status Add(OpenStream* stream, const std::string& user);
+  void Remove(OpenStream* stream);
   // Ends all with kUnavailable, and whatever is added later.
   void EndAll();
   size_t size() const { return open_.size(); }
 
  private:
-  size_t bound_;
+  const Bounds bounds_;
   bool ended_ = false;
-  std::set<OpenStream*> open_;
+  std::map<OpenStream*, std::string> open_;  // with its user
+  std::map<std::string, size_t> of_user_;    // none is 0
 };
 
 }  // namespace trainctl::rpc

@@ -13,8 +13,8 @@ namespace trainctl::rpc {
 
 void WorkerStream::Begin(const base::Result<Permit>& permit) {
   if (!permit) return backend_.loop.Post(Refuse(permit.error()));
-  backend_.loop.Post([this] {
-    const base::Status added = backend_.worker_streams.Add(this);
+  backend_.loop.Post([this, user = permit->caller.name] {
+    const base::Status added = backend_.worker_streams.Add(this, user);
     if (!added) return Close(ToGrpc(added));
     StartRead(&in_);
   });

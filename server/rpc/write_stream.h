@@ -30,8 +30,8 @@ class WriteStream : public grpc::ServerWriteReactor<Message>, public OpenStream 
     if (!permit) {
       return loop_.Post([this, refused = permit.error()] { Close(ToGrpc(refused)); });
     }
-    loop_.Post([this] {
-      const base::Status added = streams_.Add(this);
+    loop_.Post([this, user = permit->caller.name] {
+      const base::Status added = streams_.Add(this, user);
       if (!added) return Close(ToGrpc(added));
       PumpIfIdle();
     });

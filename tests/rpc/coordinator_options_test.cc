@@ -30,5 +30,19 @@ TEST(CoordinatorOptions, AUserThatIsUnknownIsRefusedByTheOptionsName) {
   EXPECT_EQ(Refusal({"--role", "root=user", "--role", "*=none", "--role", "uid:61001=viewer"}), "");
 }
 
+TEST(CoordinatorOptions, BoundsOfAUserAreReadAndCheckedByTheirRange) {
+  const std::vector<const char*> words = {
+      "traincoordinator",     "--dir",           "/nowhere", "--user-jobs=7",
+      "--user-connections=5", "--user-streams=3"};
+  int exit_code = 0;
+  const auto options =
+      coordinator::ParseOptions(static_cast<int>(words.size()), words.data(), &exit_code);
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ(options->bounds.queued_jobs, 7);
+  EXPECT_EQ(options->bounds.connections, 5);
+  EXPECT_EQ(options->bounds.streams, 3);
+  EXPECT_NE(Refusal({"--user-jobs", "0"}).find("--user-jobs"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace trainctl::rpc_test

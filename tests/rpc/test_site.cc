@@ -33,6 +33,7 @@ void TestSite::Start() {
   options.dashboard = "127.0.0.1:0";
   options.dashboard_file = folder_.path() + "/dashboard.addr";
   options.policy = policy_;
+  options.bounds = bounds_;
   auto daemon = coordinator::Daemon::Start(options, clock_, log_);
   CHECK(daemon.ok()) << daemon.error().message;
   daemon_ = std::move(*daemon);

@@ -36,7 +36,10 @@ class QuietLog : public coordinator::EventLog {
 
 class TestSite {
  public:
-  explicit TestSite(auth::UnixPolicy policy = {}) : policy_(std::move(policy)) { Start(); }
+  explicit TestSite(auth::UnixPolicy policy = {}, const auth::UserBounds& bounds = {})
+      : policy_(std::move(policy)), bounds_(bounds) {
+    Start();
+  }
   ~TestSite() { Stop(); }
 
   void Start();
@@ -78,6 +81,7 @@ class TestSite {
 
  private:
   auth::UnixPolicy policy_;
+  auth::UserBounds bounds_;
   TemporaryFolder folder_;
   base::SystemClock clock_;
   QuietLog log_;
