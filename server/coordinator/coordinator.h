@@ -206,7 +206,6 @@ class Coordinator {
   bool IsIdle(const std::string& worker) const;
   base::Result<const core::Worker*> FindWorker(const std::string& name) const;
   bool IsPlacedOn(const std::string& worker, const job::RankKey& key);
-  base::Status CheckResumed(const std::vector<core::Submission>& jobs, const auth::Caller& caller);
   void AnswerStored(const store::StoredSubmission& stored, const auth::Caller& caller,
                     const SubmitAnswer& answer);
   const std::vector<job::SiteDevice>& Site();

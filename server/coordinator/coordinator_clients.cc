@@ -20,7 +20,7 @@ struct Site {
 };
 
 bool BuildsOnAnother(const core::Submission& submission) {
-  return submission.spec.checkpoint.resume_job.has_value() ||
+  return submission.spec.checkpoint.resume_from.has_value() ||
          !submission.spec.resources.after.empty();
 }
 
@@ -83,22 +83,6 @@ const std::vector<job::SiteDevice>& Coordinator::Site() {
   return *site_;
 }
 
-base::Status Coordinator::CheckResumed(const std::vector<core::Submission>& jobs,
-                                       const auth::Caller& caller) {
-  for (const core::Submission& submission : jobs) {
-    const auto& resumed = submission.spec.checkpoint.resume_job;
-    const auto id = resumed ? base::ParseJobId(*resumed) : std::nullopt;
-    if (!id) continue;
-    const auto stored = parts_.reader.Jobs({.jobs = {*id}, .limit = 1});
-    if (!stored) return stored.error();
-    if (stored->empty()) continue;
-    base::Status theirs =
-        auth::CheckOwner(caller, "Submit", base::ToString(*id), stored->front().row.user);
-    if (!theirs) return theirs;
-  }
-  return base::Ok{};
-}
-
 void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& caller,
                          SubmitAnswer answer) {
   const auto on_its_way = submissions_.find(submission.request_id);
@@ -123,8 +107,10 @@ void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& cal
   if (std::ranges::any_of(submission.jobs, BuildsOnAnother)) {  // which may just have ended
     Drain();
     Commit();
-    const base::Status theirs = CheckResumed(submission.jobs, caller);
-    if (!theirs) return answer(theirs.error());
+    for (const core::Submission& job : submission.jobs) {
+      const base::Status theirs = CheckResumed(parts_.reader, job.spec.checkpoint, caller);
+      if (!theirs) return answer(theirs.error());
+    }
   }
   const auto problems = SiteProblems(submission, {state_, Site(), parts_.reader});
   if (!problems) return answer(problems.error());

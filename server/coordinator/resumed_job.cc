@@ -1,8 +1,62 @@
 #include "server/coordinator/resumed_job.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "common/job/output_folder.h"
+#include "server/auth/permissions.h"
 
 namespace trainctl::coordinator {
+namespace {
+
+constexpr std::string_view kRpc = "Submit";
+
+bool IsWithin(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder.ends_with('/') ? folder : folder + "/");
+}
+
+// The owner's job is asked after even where another owner's has the folder since.
+base::Status CheckFolder(store::Reader& reader, const std::string& path,
+                         const auth::Caller& caller) {
+  if (!path.starts_with('/')) {
+    return base::Error{base::Code::kInvalid, "checkpoint.resume_from: '" + path.substr(0, 256) +
+                                                 "': expected an absolute path"};
+  }
+  const auto outputs = reader.OutputsOfOthers(caller.name);
+  if (!outputs) return outputs.error();
+  const std::string folder = job::NormalFolder(path);
+  for (const store::JobOutput& output : *outputs) {
+    const std::string theirs = job::NormalFolder(output.folder);
+    if (!IsWithin(folder, theirs) && !IsWithin(theirs, folder)) continue;
+    base::Status allowed = auth::CheckOwner(caller, kRpc, base::ToString(output.job), output.user);
+    if (!allowed)
+      return base::Error{allowed.error().code, "checkpoint.resume_from: " + path.substr(0, 256) +
+                                                   ": " + allowed.error().message};
+  }
+  return base::Ok{};
+}
+
+}  // namespace
+
+base::Status CheckResumed(store::Reader& reader, const job::CheckpointSpec& checkpoint,
+                          const auth::Caller& caller) {
+  const auto id = checkpoint.resume_job ? base::ParseJobId(*checkpoint.resume_job) : std::nullopt;
+  const auto& folder = checkpoint.resume_from;
+  if (id) {
+    const auto stored = reader.Jobs({.jobs = {*id}, .limit = 1});
+    if (!stored) return stored.error();
+    if (!stored->empty()) {
+      const core::JobRow& job = stored->front().row;
+      base::Status theirs = auth::CheckOwner(caller, kRpc, base::ToString(*id), job.user);
+      if (!theirs) return theirs;
+      const auto& own = job.spec.output.dir;
+      if (folder && own && IsWithin(job::NormalFolder(*folder), job::NormalFolder(*own)))
+        return base::Ok{};
+    }
+  }
+  return folder ? CheckFolder(reader, *folder, caller) : base::Status(base::Ok{});
+}
 
 base::Result<std::optional<job::ResumedRun>> FindResumedRun(store::Reader& reader,
                                                             const job::JobSpec& job) {

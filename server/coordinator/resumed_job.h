@@ -5,6 +5,7 @@
 
 #include "common/base/result.h"
 #include "common/job/resumed_run.h"
+#include "server/auth/caller.h"
 #include "server/store/reader.h"
 
 namespace trainctl::coordinator {
@@ -13,5 +14,11 @@ namespace trainctl::coordinator {
 // not ended, or can't be read. kIo.
 base::Result<std::optional<job::ResumedRun>> FindResumedRun(store::Reader& reader,
                                                             const job::JobSpec& job);
+
+// Whether the caller may go on from checkpoint.resume_from and resume_job. kDenied: they are
+// another user's, by the job that is named or by the output.dir that the folder is in. kInvalid: a
+// folder that is relative, so nobody's. kIo.
+base::Status CheckResumed(store::Reader& reader, const job::CheckpointSpec& checkpoint,
+                          const auth::Caller& caller);
 
 }  // namespace trainctl::coordinator

@@ -61,6 +61,12 @@ struct StoredSubmission {
   std::vector<base::JobId> jobs;  // in the order of the request
 };
 
+struct JobOutput {
+  base::JobId job;
+  std::string user;    // its owner; empty: not known
+  std::string folder;  // its output.dir
+};
+
 struct MetricFilter {
   std::vector<std::string> names;  // none: all
   std::optional<int64_t> rank;
@@ -105,6 +111,10 @@ class Reader {
   // Oldest first.
   virtual base::Result<std::vector<core::EventRow>> Events(base::JobId job) = 0;
   virtual base::Result<std::vector<core::ArtefactRow>> Artefacts(base::JobId job) = 0;
+
+  // The output.dir of jobs of others than this user: of those that have had an attempt, or may have
+  // one. Newest first.
+  virtual base::Result<std::vector<JobOutput>> OutputsOfOthers(std::string_view user) = 0;
 
   // By name.
   virtual base::Result<std::vector<core::WorkerRow>> Workers() = 0;

@@ -135,6 +135,22 @@ class SqliteReader : public Reader {
     return Answer(std::move(artefacts));
   }
 
+  base::Result<std::vector<JobOutput>> OutputsOfOthers(std::string_view user) override {
+    Statement& statement = Query(
+        "SELECT jobs.id, user, "
+        "json_extract(CASE WHEN json_valid(spec) THEN spec ELSE '{}' END, '$.output.dir') AS folder"
+        " FROM jobs JOIN job_status ON job = jobs.id "
+        "WHERE (attempt > 0 OR state != 'FINISHED') AND user != ? AND folder IS NOT NULL "
+        "ORDER BY jobs.id DESC");
+    statement.Put(user);
+    std::vector<JobOutput> outputs;
+    while (statement.Next()) {
+      JobOutput& output = outputs.emplace_back();
+      statement.Get(output.job.value, output.user, output.folder);
+    }
+    return Answer(std::move(outputs));
+  }
+
   base::Result<std::vector<core::WorkerRow>> Workers() override {
     Statement statement(*database_,
                         "SELECT " + std::string(kWorkerColumns) + " FROM workers ORDER BY name");

@@ -198,6 +198,39 @@ TEST_F(PermissionsTest, AJobGoesOnFromItsOwnersJobOnly) {
   EXPECT_NE(resume_as(kAnna).error_code(), grpc::StatusCode::PERMISSION_DENIED);
 }
 
+// Whoever names the folder and not the job is asked as well.
+TEST_F(PermissionsTest, AFolderOfAnothersJobIsNoCheckpointToGoOnFrom) {
+  job::JobSpec hers = SmallJob("hers");
+  hers.output = {.dir = "/out//hers/", .save = job::Save::kFinal};
+  const auto submit_as = [&](uid_t user, const job::JobSpec& spec) {
+    grpc::ClientContext context;
+    v1::SubmitResponse response;
+    return As(user)->Submit(&context, Request(spec), &response);
+  };
+  ASSERT_TRUE(submit_as(kAnna, hers).ok());
+  const auto resume_as = [&](uid_t user, const std::string& folder) {
+    static int requests = 0;
+    job::JobSpec spec = SmallJob("more-" + std::to_string(++requests));
+    spec.checkpoint.resume_from = folder;
+    return submit_as(user, spec);
+  };
+  for (const char* folder : {"/out/hers", "/out/hers/checkpoints/step-20", "/out",
+                             "/out/./hers/../hers/checkpoints/", "/"}) {
+    const grpc::Status refused = resume_as(kBob, folder);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED) << folder;
+    EXPECT_EQ(refused.error_message(),
+              "checkpoint.resume_from: " + std::string(folder) +
+                  ": job j1 belongs to uid:61001: ask them or an operator");
+    EXPECT_NE(resume_as(kAnna, folder).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+    EXPECT_NE(resume_as(kOps, folder).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  }
+  EXPECT_NE(resume_as(kBob, "/out/hers-too").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(resume_as(kBob, "../out/hers").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  ASSERT_TRUE(CancelAs(kAnna, "j1").ok());
+  EXPECT_NE(resume_as(kBob, "/out/hers").error_code(), grpc::StatusCode::PERMISSION_DENIED)
+      << "it never ran, so nothing there is its";
+}
+
 TEST_F(PermissionsTest, ARequestIdGivesNobodyTheAnswerOfAnother) {
   SubmitAs(kAnna, "hers");
   grpc::ClientContext context;
