@@ -20,9 +20,11 @@ constexpr double kCallSeconds = 30;
 constexpr double kInspectSeconds = 180;  // a worker reads and tokenizes the whole data file
 constexpr double kReadSeconds = 90;      // a worker reads from a slow disk
 constexpr int kMaxMessageBytes = 64 << 20;
-constexpr int kSilenceMillis =
-    20'000;  // then a ping; no answer to it: the connection is dead, and a stream ends
-constexpr int kPingMillis = 10'000;
+// Then a ping, which gRPC answers however busy the coordinator is. No answer to it: the connection
+// is dead or the coordinator is stopped, and calls and streams end.
+constexpr int kSilenceMillis = 3'000;
+constexpr int kPingMillis = 3'000;
+constexpr std::chrono::seconds kAcceptPatience{5};
 
 void SetDeadline(double seconds, grpc::ClientContext* context) {
   context->set_deadline(std::chrono::system_clock::now() +
@@ -152,8 +154,9 @@ class GrpcApi : public Api {
       return stub_;
     }
     if (stub_ != nullptr && peer::Stands(connection_.own, connection_.other)) return stub_;
-    const auto made = peer::DialTrusted(
-        *loopback_, {.also_trusted = server_user_, .how_to_trust = "TRAINCTL_SERVER_USER="});
+    const auto made = peer::DialTrusted(*loopback_, {.also_trusted = server_user_,
+                                                     .how_to_trust = "TRAINCTL_SERVER_USER=",
+                                                     .patience = kAcceptPatience});
     if (!made && made.error().code == base::Code::kUnavailable)
       return NoAnswer(base::Code::kUnavailable, made.error().message);
     if (!made) return made.error();
@@ -175,7 +178,7 @@ class GrpcApi : public Api {
     return response;
   }
 
-  // UNAVAILABLE is the coordinator's own word that no worker answers.
+  // UNAVAILABLE is the coordinator's own word that no worker answers, while the connection stands.
   template <class Response, class Method, class Request>
   base::Result<Response> CallWorker(Method method, const Request& request, double seconds) {
     const auto stub = Connected();
@@ -184,9 +187,10 @@ class GrpcApi : public Api {
     SetDeadline(seconds, &context);
     Response response;
     const grpc::Status status = ((*stub).get()->*method)(&context, ValidText(request), &response);
-    if (!status.ok())
-      return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
-    return response;
+    if (status.ok()) return response;
+    const bool lost = loopback_ && !peer::Stands(connection_.own, connection_.other);
+    if (lost) return ToError(status);
+    return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
   }
 
   template <class Message, class Reader>

@@ -4,8 +4,10 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 from cluster import BIN, TOP, ClusterTest, endless_job
@@ -70,6 +72,19 @@ class Local(ClusterTest):
         self.assertEqual(self.processes(), [])
         self.up()
         self.assertEqual(self.job(job_id)["outcome"], "CANCELLED")
+
+    def test_a_stopped_coordinator_is_told_within_seconds(self):
+        coordinator = self.process("traincoordinator")
+        begin = time.monotonic()
+        coordinator.kill(signal.SIGSTOP)
+        try:
+            told = self.trainctl("status")
+        finally:
+            coordinator.kill(signal.SIGCONT)
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertEqual(told.returncode, 5, told.stderr)
+        self.assertIn("takes no connections: it is stopped, or very busy", told.stderr)
+        self.assertEqual(self.trainctl("status").returncode, 0)
 
     def test_down_ends_ranks_whose_coordinator_and_workers_are_dead(self):
         job_id = self.submit(endless_job(devices=2))

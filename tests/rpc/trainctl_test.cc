@@ -8,6 +8,7 @@
 #include "common/job/job_json.h"
 #include "common/peer/socket_owner.h"
 #include "common/rank/rank_json.h"
+#include "tests/agent/silent_proxy.h"
 #include "tests/peer/stranger.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/trainctl_site.h"
@@ -215,6 +216,24 @@ TEST_F(TrainctlTest, AStrangersListenerIsSentNothing) {
   EXPECT_NE(refused.error().message.find("say TRAINCTL_SERVER_USER=" + name), std::string::npos);
   while (stranger.taken() == 0) std::this_thread::yield();
   EXPECT_EQ(stranger.bytes(), 0u);
+}
+
+// As where the coordinator is stopped: an inspection may take minutes, its silence may not.
+TEST_F(TrainctlTest, ACallThatIsOpenWhereTheCoordinatorFallsSilentEndsWithinSeconds) {
+  tests::SilentProxy proxy(site_.address());
+  const auto api = client::ConnectGrpc({proxy.address(), {}});
+  ASSERT_TRUE(api->Workers().ok());
+  proxy.FallSilent();
+  v1::InspectRequest request;
+  request.set_job_json(JobJson("long"));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto refused = api->Inspect(request);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, base::Code::kUnavailable);
+  EXPECT_NE(refused.error().message.find("no answer from the coordinator at " + proxy.address()),
+            std::string::npos)
+      << refused.error().message;
 }
 
 TEST_F(TrainctlTest, AClientConnectsAnewWhereTheCoordinatorIsBack) {
