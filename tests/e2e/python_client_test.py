@@ -4,9 +4,12 @@ Skipped without the environment that "tests/oracles notebook" makes.
 """
 
 import json
+import multiprocessing
 import os
 import pathlib
+import pwd
 import re
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -15,8 +18,21 @@ from cluster import ALPACA, BIN, TINY, TOP, ClusterTest, endless_job, tiny_job
 from oracle_test import oracle_python
 
 PACKAGE = BIN.parent / "python"
+NOBODY = 65534
 README = TOP / "README.md"
 NOTEBOOK = TOP / "deploy" / "notebooks" / "first-lab.ipynb"
+
+
+def listen_as(user, pipe):
+    """Tells the port, and how much each of two connections sends."""
+    os.setresuid(user, user, user)
+    server = socket.create_server(("127.0.0.1", 0))
+    pipe.send(server.getsockname()[1])
+    for _ in range(2):
+        connection, _ = server.accept()
+        with connection:
+            connection.settimeout(20)
+            pipe.send(len(connection.recv(4096)))
 
 
 class Client:
@@ -232,6 +248,32 @@ class PythonAddress(Client, unittest.TestCase):
         self.assertIn("coordinator.addr: 'nonsense': expected", self.expect_same())
         self.write(".local/state/trainctl/local/coordinator.addr", "")
         self.assertIn("no coordinator is known", self.expect_same())
+
+    def test_a_strangers_listener_is_sent_nothing(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can listen as another user")
+        ours, theirs = multiprocessing.Pipe()
+        stranger = multiprocessing.get_context("fork").Process(
+            target=listen_as, args=(NOBODY, theirs)
+        )
+        stranger.start()
+        self.addCleanup(stranger.join)
+        self.addCleanup(stranger.kill)
+        address = f"127.0.0.1:{ours.recv()}"
+        name = pwd.getpwuid(NOBODY).pw_name
+        words = self.expect_same_words(HOME=str(self.home), TRAINCTL_SERVER=address)
+        self.assertIn(f"user '{name}' listens there, who is neither root nor you", words)
+        self.assertIn(f"TRAINCTL_SERVER_USER={name}", words)
+        self.assertEqual((ours.recv(), ours.recv()), (0, 0))  # of the program, and of the package
+
+    def expect_same_words(self, **environment):
+        program = subprocess.run(
+            [BIN / "trainctl", "status"], env=environment, capture_output=True, text=True
+        )
+        self.assertEqual(program.returncode, 6, program.stderr)
+        _, (kind, words) = self.session("connect", None, environment)
+        self.assertEqual((kind, words), ("Denied", program.stderr.strip()[len("trainctl: ") :]))
+        return words
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ import grpc
 from google.protobuf.message import Message
 
 from .errors import Denied, Error, Invalid, NotFound, Unreachable
+from .listener import on_loopback
 from .proto import trainctl_pb2 as pb
+from .relay import Relay
 
 Response = TypeVar("Response", bound=Message)
 
@@ -24,8 +26,8 @@ _OPTIONS = [
     ("grpc.enable_http_proxy", 0),  # a site's coordinator is never behind the proxy of the web
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 2000),
-    ("grpc.keepalive_time_ms", 20_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_time_ms", 3_000),  # then a ping; no answer to it: it is gone, or stopped
+    ("grpc.keepalive_timeout_ms", 3_000),
     ("grpc.http2.max_pings_without_data", 0),
 ]
 _EXCEPTIONS: dict[grpc.StatusCode, type[Error]] = {
@@ -43,7 +45,10 @@ class Api:
 
     def __init__(self, server: str) -> None:
         self.server = server
-        self._channel = grpc.insecure_channel(server, options=_OPTIONS)
+        listener = on_loopback(server)
+        self._relay = Relay(listener) if listener else None
+        target = self._relay.target if self._relay else server
+        self._channel = grpc.insecure_channel(target, options=_OPTIONS)
 
     def list(self, request: pb.ListRequest) -> pb.ListResponse:
         return self._call("List", request, pb.ListResponse)
@@ -124,9 +129,12 @@ class Api:
         kind = _EXCEPTIONS.get(error.code(), Error)
         if kind is not Unreachable:
             return kind(error.details())
+        fault = self._relay.fault() if self._relay else None
+        if isinstance(fault, Denied):
+            return fault
         return Unreachable(
-            f"no answer from the coordinator at {self.server}: {error.details()}. Is it running "
-            "there (trainctl local status, systemctl status traincoordinator)?"
+            f"no answer from the coordinator at {self.server}: {fault or error.details()}. Is it "
+            "running there (trainctl local status, systemctl status traincoordinator)?"
         )
 
 
