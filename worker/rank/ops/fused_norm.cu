@@ -170,26 +170,47 @@ __global__ void __launch_bounds__(kMaxThreads)
   }
 }
 
-constexpr int kLanes = 8;  // threads that share a column of the partial sums
-
-// grad = beta · grad + the sum of the blocks' partial sums; blocks of 32 columns × kLanes.
+// A vector's gradient, and what the sums over all rows are added to: grad = beta · grad + sums.
 template <class G>
-__global__ void AddPartialSumsKernel(const float* partial_sums, G* grad, int blocks, int hidden,
-                                     float beta) {
-  __shared__ float lane_sums[kLanes][kWarp];
-  const int column = blockIdx.x * kWarp + threadIdx.x;
+struct VectorGrad {
+  G* grad;
+  float beta;
+};
+
+// Of the partial sums, a block takes so many columns, each with so many threads: a narrow row has
+// thousands of partial sums.
+constexpr int kSumColumns = 8, kSumLanes = 128;
+
+// Blocks of kSumColumns × kSumLanes; y is 0 for the weight's gradient, 1 for the bias's.
+template <class G>
+__global__ void AddPartialSumsKernel(const float* partial_sums, VectorGrad<G> weight,
+                                     VectorGrad<G> bias, int blocks, int hidden) {
+  __shared__ float lane_sums[kSumLanes][kSumColumns + 1];
+  const int column = blockIdx.x * kSumColumns + threadIdx.x;
+  const float* sums = partial_sums + static_cast<int64_t>(blockIdx.y) * blocks * hidden + column;
   float sum = 0;
-  for (int block = threadIdx.y; block < blocks && column < hidden; block += kLanes) {
-    sum += partial_sums[static_cast<int64_t>(block) * hidden + column];
+#pragma unroll 4
+  for (int block = threadIdx.y; block < blocks && column < hidden; block += kSumLanes) {
+    sum += sums[static_cast<int64_t>(block) * hidden];
   }
   lane_sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
-  if (threadIdx.y == 0 && column < hidden) {
-    float total = beta == 0 ? 0.0f : beta * ToFloat(grad[column]);
-    for (int lane = 0; lane < kLanes; ++lane) {
-      total += lane_sums[lane][threadIdx.x];
-    }
-    grad[column] = FromFloat<G>(total);
+  // From here a warp has a column.
+  const int thread = threadIdx.y * kSumColumns + threadIdx.x;
+  const int own = thread / kWarp, lane = thread % kWarp;
+  const int own_column = blockIdx.x * kSumColumns + own;
+  if (own >= kSumColumns || own_column >= hidden) {
+    return;
+  }
+  float total = 0;
+  for (int i = lane; i < kSumLanes; i += kWarp) {
+    total += lane_sums[i][own];
+  }
+  total = WarpSum(total);
+  if (lane == 0) {
+    const VectorGrad<G> target = blockIdx.y == 0 ? weight : bias;
+    const float before = target.beta == 0 ? 0.0f : target.beta * ToFloat(target.grad[own_column]);
+    target.grad[own_column] = FromFloat<G>(before + total);
   }
 }
 
@@ -224,13 +245,15 @@ cudaError_t LaunchBackward(const NormGrad& n, float* partial_sums, cudaStream_t 
                                        : LaunchBackward<T, 1, 16>(n, partial_sums, stream);
 }
 
-cudaError_t AddPartialSums(const NormGrad& n, const float* partial_sums, void* grad, float beta,
-                           cudaStream_t stream) {
+cudaError_t AddPartialSums(const NormGrad& n, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>(CeilDiv(n.hidden, kSumColumns));
   return ForType(n.grad_type, [&](auto tag) {
     using G = decltype(tag);
-    return Launch(AddPartialSumsKernel<G>, Grid(CeilDiv(n.hidden, kWarp)), dim3(kWarp, kLanes),
-                  stream, partial_sums, static_cast<G*>(grad), BackwardBlocks(n.rows, n.hidden),
-                  n.hidden, beta);
+    return Launch(AddPartialSumsKernel<G>, dim3(blocks, n.bias_grad != nullptr ? 2 : 1),
+                  dim3(kSumColumns, kSumLanes), stream, n.workspace,
+                  VectorGrad<G>{static_cast<G*>(n.weight_grad), n.weight_grad_beta},
+                  VectorGrad<G>{static_cast<G*>(n.bias_grad), n.bias_grad_beta},
+                  BackwardBlocks(n.rows, n.hidden), n.hidden);
   });
 }
 
@@ -278,16 +301,8 @@ cudaError_t NormBackward(const NormGrad& n, cudaStream_t stream) {
   const auto launch = [&](auto tag) {
     return LaunchBackward<decltype(tag)>(n, partial_sums, stream);
   };
-  cudaError_t error = n.rows > 0 ? ForType(n.element, launch) : cudaSuccess;
-  if (error != cudaSuccess || n.weight_grad == nullptr) {
-    return error;
-  }
-  error = AddPartialSums(n, partial_sums, n.weight_grad, n.weight_grad_beta, stream);
-  if (error != cudaSuccess || n.bias_grad == nullptr) {
-    return error;
-  }
-  const float* bias_sums = partial_sums + BackwardBlocks(n.rows, n.hidden) * n.hidden;
-  return AddPartialSums(n, bias_sums, n.bias_grad, n.bias_grad_beta, stream);
+  const cudaError_t error = n.rows > 0 ? ForType(n.element, launch) : cudaSuccess;
+  return error != cudaSuccess || n.weight_grad == nullptr ? error : AddPartialSums(n, stream);
 }
 
 size_t NormWorkspaceFloats(int64_t rows, int64_t hidden, bool has_bias) {
