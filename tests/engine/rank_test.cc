@@ -59,6 +59,33 @@ TEST_F(RankTest, WaitingForDataIsPartOfAStep) {
   }
 }
 
+// The first row's prompt fills the sequence, and the answer is cut.
+TEST_F(RankTest, AStepInWhichNothingCountsHasNoLoss) {
+  std::ofstream rows(folder_ / "rows.json");
+  rows << R"([{"instruction": ")" << std::string(4000, 'x') << R"(", "output": "never seen"},)"
+       << R"( {"instruction": "Say yes", "output": "yes"}])";
+  rows.close();
+  plan_.job.data.path = folder_ / "rows.json";
+  plan_.job.data.mask_prompt = true;
+  plan_.job.data.val_split_fraction = 0;
+  plan_.job.train.global_batch_size = plan_.job.train.micro_batch_size = 1;
+  plan_.job.train.epochs = 2;
+  plan_.job.train.max_seq_length = 256;
+  const RankEnd end = Run();
+  ASSERT_EQ(end.outcome().outcome, job::Outcome::kSucceeded) << end.outcome().message;
+  const auto losses = end.Points("loss"), trained = end.Points("trained_tokens");
+  EXPECT_EQ(losses.size(), 2u);
+  ASSERT_EQ(trained.size(), 4u);
+  for (const job::MetricPoint& loss : losses) {
+    EXPECT_GT(loss.value, 0);
+    const auto same_step = [&](const job::MetricPoint& point) { return point.step == loss.step; };
+    EXPECT_GT(std::ranges::find_if(trained, same_step)->value, 0);
+  }
+  const auto notices = end.All<job::RankNotice>();
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_NE(notices[0].text.find("no token that counts"), std::string::npos);
+}
+
 TEST_F(RankTest, RandomWeightsStartAtTheLossOfChance) {
   plan_.job.model.init = job::ModelInit::kRandom;
   const RankEnd end = Run();

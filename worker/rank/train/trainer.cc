@@ -136,6 +136,7 @@ void Trainer::Retire() {
 void Trainer::Report(const InFlight& done, double seconds) {
   Reporter& reporter = parts_.reporter;
   const int64_t micro_batches = parts_.batch.accumulation * parts_.batch.devices;
+  const bool has_loss = done.counts.trained_tokens > 0;
   const double tokens = static_cast<double>(std::max<int64_t>(1, done.counts.trained_tokens));
   const double loss = SumInOrder(done.results, micro_batches) / tokens;
   const double norm = done.results[-1].item<double>();
@@ -149,7 +150,11 @@ void Trainer::Report(const InFlight& done, double seconds) {
   };
   record(job::Metric::kStepSeconds, seconds);  // ranks step together
   record(job::Metric::kDataWaitSeconds, done.data_wait_seconds);
-  record(job::Metric::kLoss, loss);
+  if (has_loss) {
+    record(job::Metric::kLoss, loss);
+  } else {
+    TellOfNoLoss(done.step);
+  }
   record(job::Metric::kLr, done.lr);
   if (norm != kNotWanted) record(job::Metric::kGradNorm, norm);
   const auto count = [&](job::Metric counted, job::Metric rate, int64_t number) {
@@ -163,8 +168,16 @@ void Trainer::Report(const InFlight& done, double seconds) {
   reporter.Progress({.step = done.step + 1,
                      .first_step = first_step_,
                      .steps = total_steps_,
-                     .loss = loss,
+                     .loss = has_loss ? std::optional(loss) : std::nullopt,
                      .peak_allocated_bytes = parts_.device.Memory().peak_bytes});
+}
+
+void Trainer::TellOfNoLoss(int64_t step) {
+  if (std::exchange(told_of_no_loss_, true) || parts_.comm.rank() != 0) return;
+  parts_.reporter.Send(
+      job::RankNotice{"step " + std::to_string(step) +
+                      " has no token that counts in the loss, and so no loss; such "
+                      "rows are cut at train.max_seq_length, or have no answer"});
 }
 
 void Trainer::LookAt(int64_t step, double value, const char* name) {

@@ -95,6 +95,8 @@ class Trainer {
   // Behind the last step, whose weights no further loss tells about.
   void LookAtWeights(int64_t step);
   void LookAt(int64_t step, double value, const char* name);
+  // Once, on rank 0.
+  void TellOfNoLoss(int64_t step);
   bool MustStop() const { return divergence_ && parts_.plan.job.train.on_nan == job::OnNan::kStop; }
   void Evaluate(int64_t step);
   bool EvaluationIsDue(int64_t step) const;
@@ -114,7 +116,8 @@ class Trainer {
   double data_wait_seconds_ = 0;  // of the step that is being launched
   bool stop_agreed_ = false;
   std::optional<Divergence> divergence_;
-  bool is_lost_ = false;          // the last number looked at is none
+  bool is_lost_ = false;  // the last number looked at is none
+  bool told_of_no_loss_ = false;
   int64_t evaluated_steps_ = -1;  // val_loss_ is of the weights after so many
   double val_loss_ = 0;
   int64_t saved_steps_ = -1;  // the last checkpoint is of so many steps
