@@ -179,14 +179,16 @@ over the validation rows, at eval.every_steps and at the end; without validation
 none. bf16 losses differ in the third digit.
 )",
      "trainctl metrics JOB --name loss,val_loss -o csv"},
-    {"data formats", "alpaca, chat, completion, text, plain, bin", kDataAlso,
+    {"data formats", "alpaca, chat, completion, captions, text, plain, bin", kDataAlso,
      R"(alpaca: a JSON list, or a line each, of {"instruction", "input", "output"}, put into the
 Alpaca prompt; mask_prompt leaves the prompt out of the loss. chat: rows of {"messages"} with
 role and content, or ShareGPT's {"conversations"} with from and value, written by a template:
 the tokenizer's own chat_template where it is a built-in one, else data.template (chatml,
 llama3, mistral, qwen, zephyr, alpaca). Only the assistant's words and the token that ends them
 count in the loss, unless mask_prompt is false. completion: rows of {"prompt", "completion"},
-joined as they are; the same holds for the completion. text: lines {"text": …}. plain: one
+joined as they are; the same holds for the completion. captions: pictures (JPEG, PNG, WebP) with
+texts, an imagefolder with metadata.jsonl or metadata.csv, or rows of {"image", "text"}, the paths
+relative to that file; the text counts in the loss. text: lines {"text": …}. plain: one
 text, cut into rows of max_seq_length. bin: tokens as they are. data.columns says what the file
 calls these keys: {"text": "caption"}. Rows are cut to max_seq_length, padded to the longest of
 their micro batch (train.group_by_length: true has rows of similar length meet there), not

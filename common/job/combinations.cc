@@ -72,7 +72,8 @@ constexpr Clash kClashes[] = {
        return job.data.mask_prompt && job.data.format != DataFormat::kAlpaca &&
               !MasksPrompts(job.data.format);
      },
-     "false with data.format \"text\", \"plain\" and \"bin\"", "such rows have no prompt"},
+     "false with data.format \"text\", \"captions\", \"plain\" and \"bin\"",
+     "such rows have no prompt"},
     {"data.template",
      [](const JobSpec& job) {
        return job.data.chat_template && job.data.format != DataFormat::kChat;

@@ -11,9 +11,10 @@
 namespace trainctl::job {
 
 inline constexpr std::pair<std::string_view, DataFormat> kDataFormats[] = {
-    {"alpaca", DataFormat::kAlpaca}, {"text", DataFormat::kText},
-    {"plain", DataFormat::kPlain},   {"bin", DataFormat::kBin},
-    {"chat", DataFormat::kChat},     {"completion", DataFormat::kCompletion}};
+    {"alpaca", DataFormat::kAlpaca},    {"text", DataFormat::kText},
+    {"plain", DataFormat::kPlain},      {"bin", DataFormat::kBin},
+    {"chat", DataFormat::kChat},        {"completion", DataFormat::kCompletion},
+    {"captions", DataFormat::kCaptions}};
 
 inline constexpr std::pair<std::string_view, ChatTemplate> kChatTemplates[] = {
     {"chatml", ChatTemplate::kChatml},   {"llama3", ChatTemplate::kLlama3},
@@ -32,11 +33,13 @@ inline std::span<const std::string_view> ColumnsOf(DataFormat format) {
   static constexpr std::string_view kInstructions[] = {"instruction", "input", "output"};
   static constexpr std::string_view kText[] = {"text"}, kTurns[] = {"messages"};
   static constexpr std::string_view kPrompts[] = {"prompt", "completion"};
+  static constexpr std::string_view kPictures[] = {"image", "text"};
   switch (format) {
     case DataFormat::kAlpaca: return kInstructions;
     case DataFormat::kText: return kText;
     case DataFormat::kCompletion: return kPrompts;
     case DataFormat::kChat: return kTurns;
+    case DataFormat::kCaptions: return kPictures;
     case DataFormat::kPlain:
     case DataFormat::kBin: break;
   }

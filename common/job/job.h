@@ -19,7 +19,7 @@ enum class StrategyKind { kAuto, kSingle, kDdp, kFsdp };
 enum class Sharding { kFull, kGradOp };
 enum class FsdpUnit { kBlock, kModel };
 enum class ModelInit { kPretrained, kRandom };
-enum class DataFormat { kAlpaca, kText, kPlain, kBin, kChat, kCompletion };
+enum class DataFormat { kAlpaca, kText, kPlain, kBin, kChat, kCompletion, kCaptions };
 enum class ChatTemplate { kChatml, kLlama3, kMistral, kQwen, kZephyr, kAlpaca };
 enum class OptimizerKind { kAdamW, kSgd, kAdamW8bit };
 enum class LrSchedule { kCosine, kLinear, kConstant };

@@ -96,7 +96,8 @@ std::vector<Field> DataFields() {
       Row("data.format", format, AT(data.format),
           "alpaca: instruction rows; text: {\"text\"} rows; plain: a text file; bin: tokens; "
           "chat: {\"messages\"} or {\"conversations\"} rows; "
-          "completion: {\"prompt\", \"completion\"} rows."),
+          "completion: {\"prompt\", \"completion\"} rows; "
+          "captions: pictures with {\"image\", \"text\"} rows, or an imagefolder."),
       Row("data.template", OrNull(chat), AT(data.chat_template),
           "Of chat: how turns are written; null: as the tokenizer's own chat_template has it."),
       Row("data.columns", TextMapType{}, AT(data.columns),

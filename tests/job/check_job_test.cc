@@ -106,6 +106,7 @@ TEST(CheckJob, ColumnsAreThoseOfTheFormat) {
   EXPECT_THAT(with(DataFormat::kAlpaca, {{"input", "context"}, {"output", "answer"}}), IsEmpty());
   EXPECT_THAT(with(DataFormat::kCompletion, {{"prompt", "q"}, {"completion", "a"}}), IsEmpty());
   EXPECT_THAT(with(DataFormat::kChat, {{"messages", "dialog"}}), IsEmpty());
+  EXPECT_THAT(with(DataFormat::kCaptions, {{"image", "path"}, {"text", "caption"}}), IsEmpty());
   EXPECT_THAT(with(DataFormat::kText, {{"text", "caption"}, {"output", "x"}}),
               ElementsAre("data.columns.output"));
   EXPECT_THAT(with(DataFormat::kText, {{"text", ""}}), ElementsAre("data.columns.text"));

@@ -148,7 +148,10 @@ ROOMS = {
         ["libjpeg", "libpng", "libwebp"],
     ),
     "worker/rank/tokenizer": (["common/base", "worker/rank/files"], ["nlohmann", "PCRE2"]),
-    "worker/rank/data": (VALUES + ["worker/rank/files", "worker/rank/tokenizer"], ["nlohmann"]),
+    "worker/rank/data": (
+        VALUES + ["worker/rank/files", "worker/rank/images", "worker/rank/tokenizer"],
+        ["nlohmann"],
+    ),
     "worker/rank/comm": (["common/base"], ["LibTorch", "NCCL", "CUDA"]),
     "worker/rank/ops": (["common/base"], ["LibTorch", "CUDA"]),
     "worker/rank/model": (VALUES + ["worker/rank/ops"], ["LibTorch"]),

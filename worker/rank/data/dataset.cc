@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/job/batch.h"
+#include "worker/rank/data/captions.h"
 #include "worker/rank/data/shuffle.h"
 #include "worker/rank/data/text_content.h"
 #include "worker/rank/data/token_file.h"
@@ -81,6 +82,12 @@ void SplitTrainVal(const job::DataSpec& data, Dataset* dataset) {
 }
 
 base::Error NothingTrains(const job::DataSpec& data, int64_t max_seq_length) {
+  if (data.format == job::DataFormat::kCaptions) {
+    return Invalid(data.path +
+                   ": no caption has a token that counts in the loss; the placeholders " +
+                   "of the picture fill train.max_seq_length " + std::to_string(max_seq_length) +
+                   ": raise it");
+  }
   const std::string what = data.format == job::DataFormat::kChat ? "what the assistant did not say"
                                                                  : "the prompts alone";
   const std::string hint = "; " + what + ", which data.mask_prompt leaves out, fill" +
@@ -97,7 +104,9 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
                                   const std::string& model_directory, int64_t max_seq_length,
                                   const std::string& cache_folder, const Progress& progress) {
   CHECK(max_seq_length > 0) << max_seq_length;
-  auto file = files::MappedFile::Open(data.path);
+  auto path = data.format == job::DataFormat::kCaptions ? CaptionsFile(data.path) : data.path;
+  if (!path) return path.error();
+  auto file = files::MappedFile::Open(*path);
   if (!file) return file.error();
   Dataset dataset;
   const int64_t file_bytes = std::ssize(file->bytes());
@@ -112,6 +121,7 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
   dataset.rows = std::move(content->rows);
   if (dataset.rows.empty()) return Invalid(data.path + ": no rows");
   dataset.ignored = std::move(content->ignored);
+  dataset.pictures = std::move(content->pictures);
   const auto trains = [&](const Row& row) { return TrainedTokensOf(dataset, row) > 0; };
   if (std::ranges::none_of(dataset.rows, trains)) return NothingTrains(data, max_seq_length);
   dataset.max_seq_length = max_seq_length;

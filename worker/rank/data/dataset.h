@@ -37,7 +37,8 @@ struct Dataset {
   int64_t max_seq_length = 0;  // no row is longer
   int64_t longest_row = 0;
   int64_t total_tokens = 0;
-  std::string digest;  // of the data file's bytes (digest.h)
+  std::vector<std::string> pictures;  // each row's file, of captions; else none
+  std::string digest;                 // of the data file's bytes (digest.h), never of pictures
 };
 
 // Formats:
@@ -48,11 +49,15 @@ struct Dataset {
 //           mask_prompt ignores the prompt
 //   chat    .json or .jsonl of {"messages"} or {"conversations"} (conversation.h), as the template
 //           writes them; mask_prompt ignores all but the assistant's words and what ends them
+//   captions  pictures with {"text"}: an imagefolder, .csv, .json or .jsonl (captions.h): the
+//   model's
+//           placeholders for a picture, [bos] text [eos]; the placeholders and bos are ignored.
+//           Pictures are opened when they are trained on, not here
 //   plain   a text file, tokenized whole and cut into rows of max_seq_length; the rest is the last
 //           row
 //   bin     nanoGPT's raw uint16, or llm.c's 256-int32 header and uint16 or uint32; cut in the same
 //           way. Needs no tokenizer
-// data.columns renames the keys of the first four.
+// data.columns renames the keys of the first five.
 // Rows are truncated to max_seq_length. bos and eos: boundary_tokens.h. A rest of a single token,
 // which can train nothing, is dropped. max_rows keeps the first rows of the file. Which of them
 // validate is a Philox shuffle of (data.seed), cut by job::SplitRows.

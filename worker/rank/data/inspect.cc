@@ -1,5 +1,6 @@
 #include "worker/rank/data/inspect.h"
 
+#include "worker/rank/data/captions.h"
 #include "worker/rank/data/dataset.h"
 #include "worker/rank/data/shown_row.h"
 #include "worker/rank/files/checkpoint_folder.h"
@@ -17,6 +18,8 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolder
   if (!model) return model.error();
   auto dataset = LoadDataset(job.data, *model, directory, job.train.max_seq_length, folders.tokens);
   if (!dataset) return dataset.error();
+  if (auto pictures = CheckPictures(dataset->pictures); !pictures)
+    return base::Error{pictures.error().code, job.data.path + ": " + pictures.error().message};
   job::Inspection inspection;
   inspection.model = *model;
   inspection.model_revision = found->revision;

@@ -13,22 +13,13 @@ using nlohmann::json;
 constexpr std::string_view kJsonSpace = " \t\r\n";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors begin a file with it
 
-base::Status TakeOne(const json& value, const std::string& place, const TakeRow& take) {
-  files::Fault fault;
-  const files::JsonObject row(value, place, &fault);
-  base::Status taken = take(row);
-  if (fault) return *fault;  // a missing key explains more than what came of it
-  if (!taken) return base::Error{taken.error().code, place + ": " + taken.error().message};
-  return base::Ok{};
-}
-
 base::Result<int64_t> ReadList(std::string_view text, const std::string& source, int64_t max_rows,
                                const TakeRow& take, const RowProgress& progress) {
   auto document = files::ParseJsonText(text, source);
   if (!document) return document.error();
   const int64_t rows = std::min<int64_t>(max_rows, static_cast<int64_t>(document->size()));
   for (int64_t i = 0; i < rows; ++i) {
-    if (auto taken = TakeOne((*document)[i], source + ": [" + std::to_string(i) + "]", take);
+    if (auto taken = TakeJsonRow((*document)[i], source + ": [" + std::to_string(i) + "]", take);
         !taken)
       return taken.error();
     if (progress)
@@ -49,7 +40,7 @@ base::Result<int64_t> ReadLines(std::string_view text, const std::string& source
     const std::string place = source + ": line " + std::to_string(number);
     auto value = files::ParseJsonText(line, place);
     if (!value) return value.error();
-    if (auto taken = TakeOne(*value, place, take); !taken) return taken.error();
+    if (auto taken = TakeJsonRow(*value, place, take); !taken) return taken.error();
     ++rows;
     if (progress) progress(all - std::ssize(text));
   }
@@ -57,6 +48,15 @@ base::Result<int64_t> ReadLines(std::string_view text, const std::string& source
 }
 
 }  // namespace
+
+base::Status TakeJsonRow(const json& value, const std::string& place, const TakeRow& take) {
+  files::Fault fault;
+  const files::JsonObject row(value, place, &fault);
+  base::Status taken = take(row);
+  if (fault) return *fault;  // a missing key explains more than what came of it
+  if (!taken) return base::Error{taken.error().code, place + ": " + taken.error().message};
+  return base::Ok{};
+}
 
 base::Result<int64_t> ReadJsonRows(std::string_view text, const std::string& source,
                                    std::optional<int64_t> max_rows, const TakeRow& take,

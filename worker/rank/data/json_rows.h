@@ -17,6 +17,10 @@ namespace trainctl::data {
 // missing key) end it too.
 using TakeRow = std::function<base::Status(const files::JsonObject& row)>;
 
+// One row, which place names ("rows.jsonl: line 13"): what take and the row's own faults say.
+base::Status TakeJsonRow(const nlohmann::json& value, const std::string& place,
+                         const TakeRow& take);
+
 // Told after each row how many of the text's bytes are done; of a list, their share by rows.
 using RowProgress = std::function<void(int64_t done_bytes)>;
 

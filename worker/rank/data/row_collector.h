@@ -45,6 +45,13 @@ class RowCollector {
   // A row as it is, then truncated. kInvalid: no tokens, or one beyond the model's vocabulary.
   base::Status Add(const MaskedTokens& row);
 
+  // The same of a row with a picture; then all rows have one.
+  base::Status AddPicture(std::string path, const MaskedTokens& row) {
+    auto added = Add(row);
+    if (added) made_.pictures.push_back(std::move(path));
+    return added;
+  }
+
   Tokenized Take() { return std::move(made_); }
 
  private:

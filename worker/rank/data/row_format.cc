@@ -62,11 +62,39 @@ ReadRow ChatRows(const job::DataSpec& data, ChatEncoder encoder) {
   };
 }
 
+// The placeholders stand before bos, as Blip2Processor has them.
+MaskedTokens CaptionTokens(const std::string& text, const Tokenizer& tokenizer,
+                           const BoundaryTokens& boundary, const Placeholders& placeholders) {
+  MaskedTokens tokens;
+  tokens.ids.assign(static_cast<size_t>(placeholders.count),
+                    static_cast<int32_t>(placeholders.token));
+  tokens.ids.insert(tokens.ids.end(), boundary.bos.begin(), boundary.bos.end());
+  if (!tokens.ids.empty()) tokens.ignored = {{0, std::ssize(tokens.ids)}};
+  tokenizer.Encode(text, &tokens.ids);
+  if (boundary.eos >= 0) tokens.ids.push_back(static_cast<int32_t>(boundary.eos));
+  return tokens;
+}
+
+ReadRow CaptionRows(const job::DataSpec& data, const Tokenizer& tokenizer,
+                    const BoundaryTokens& boundary, const CaptionSource& source) {
+  return [&data, &tokenizer, boundary, source, column = ColumnOf(data, "text")](
+             const JsonObject& row, RowCollector* rows) -> base::Status {
+    const std::string picture = PicturePath(data, row, source.rows_file), text = row.Text(column);
+    if (row.failed()) return base::Ok{};  // which the reader of rows tells
+    if (text.size() > kMaxTextBytes) {
+      return base::Error{base::Code::kInvalid, column + ": a text of more than " +
+                                                   std::to_string(kMaxTextBytes) + " bytes"};
+    }
+    return rows->AddPicture(picture, CaptionTokens(text, tokenizer, boundary, source.placeholders));
+  };
+}
+
 }  // namespace
 
 base::Result<ReadRow> RowReaderOf(const job::DataSpec& data, const Tokenizer& tokenizer,
                                   const BoundaryTokens& boundary,
-                                  const std::string& model_directory) {
+                                  const std::string& model_directory,
+                                  const CaptionSource& captions) {
   switch (data.format) {
     case job::DataFormat::kAlpaca: return AlpacaRows(data);
     case job::DataFormat::kText: return TextRows(data);
@@ -76,6 +104,7 @@ base::Result<ReadRow> RowReaderOf(const job::DataSpec& data, const Tokenizer& to
       if (!encoder) return encoder.error();
       return ChatRows(data, std::move(encoder).value());
     }
+    case job::DataFormat::kCaptions: return CaptionRows(data, tokenizer, boundary, captions);
     default: CHECK(false) << static_cast<int>(data.format);
   }
 }

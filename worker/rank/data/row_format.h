@@ -7,6 +7,7 @@
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "worker/rank/data/boundary_tokens.h"
+#include "worker/rank/data/captions.h"
 #include "worker/rank/data/row_collector.h"
 #include "worker/rank/files/json_object.h"
 #include "worker/rank/tokenizer/tokenizer.h"
@@ -17,10 +18,17 @@ namespace trainctl::data {
 // back as kInvalid.
 using ReadRow = std::function<base::Status(const files::JsonObject& row, RowCollector* rows)>;
 
-// Of alpaca, text, completion and chat. data and tokenizer outlive it.
+// Of captions.
+struct CaptionSource {
+  std::string rows_file;  // whose folder its pictures' paths begin in
+  Placeholders placeholders;
+};
+
+// Of alpaca, text, completion, chat and captions. data and tokenizer outlive it.
 // Errors: those of ChatEncoder::Create.
 base::Result<ReadRow> RowReaderOf(const job::DataSpec& data, const Tokenizer& tokenizer,
                                   const BoundaryTokens& boundary,
-                                  const std::string& model_directory);
+                                  const std::string& model_directory,
+                                  const CaptionSource& captions = {});
 
 }  // namespace trainctl::data

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "worker/rank/data/captions.h"
 #include "worker/rank/data/row_format.h"
 #include "worker/rank/files/digest.h"
 #include "worker/rank/tokenizer/tokenizer.h"
@@ -26,12 +27,18 @@ base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source
   if (!tokenizer) return tokenizer.error();
   auto boundary = ReadBoundaryTokens(**tokenizer, source.model, source.model_directory);
   if (!boundary) return boundary.error();
-  const auto read = RowReaderOf(source.data, **tokenizer, *boundary, source.model_directory);
+  const bool has_pictures = source.data.format == job::DataFormat::kCaptions;
+  const auto placeholders = has_pictures ? PlaceholdersOf(source.model) : Placeholders{};
+  if (!placeholders) return placeholders.error();
+  const auto read = RowReaderOf(source.data, **tokenizer, *boundary, source.model_directory,
+                                {file.path(), *placeholders});
   if (!read) return read.error();
   RowCollector rows(**tokenizer, std::move(boundary).value(), source.model.vocab,
                     source.max_seq_length);
   const auto add = [&](const files::JsonObject& row) { return (*read)(row, &rows); };
-  auto count = ReadJsonRows(file.text(), file.path(), source.data.max_rows, add, source.progress);
+  const auto read_rows = has_pictures ? ReadCaptionRows : ReadJsonRows;
+  const auto count =
+      read_rows(file.text(), file.path(), source.data.max_rows, add, source.progress);
   if (!count) return count.error();
   return rows.Take();
 }
@@ -95,7 +102,9 @@ std::vector<Row> CutRows(int64_t tokens, const Source& source) {
 }
 
 base::Result<CachedTokens> ReadTextContent(const files::MappedFile& file, const Source& source) {
-  const std::string key = source.cache_folder.empty() ? "" : CacheKey(source);
+  const bool is_cached =
+      !source.cache_folder.empty() && source.data.format != job::DataFormat::kCaptions;
+  const std::string key = is_cached ? CacheKey(source) : "";
   if (!key.empty()) {
     if (auto cached = FindCachedTokens(source.cache_folder, key, source.model.vocab))
       return std::move(*cached);
@@ -105,7 +114,7 @@ base::Result<CachedTokens> ReadTextContent(const files::MappedFile& file, const 
   if (!made) return made.error();
   if (!key.empty() && !made->rows.empty()) CacheTokens(source.cache_folder, key, *made);
   return CachedTokens{TokenStore(std::move(made->tokens)), std::move(made->rows),
-                      std::move(made->ignored)};
+                      std::move(made->ignored), std::move(made->pictures)};
 }
 
 }  // namespace trainctl::data

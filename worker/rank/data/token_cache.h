@@ -27,7 +27,8 @@ constexpr size_t kMostCachedSets = 16;
 struct CachedTokens {
   TokenStore tokens;
   std::vector<Row> rows;
-  std::vector<TokenSpan> ignored;  // as in Dataset
+  std::vector<TokenSpan> ignored;          // as in Dataset
+  std::vector<std::string> pictures = {};  // as in Dataset; such data sets are not cached
 };
 
 // As a tokenizer made them.
@@ -35,6 +36,7 @@ struct Tokenized {
   std::vector<int32_t> tokens;
   std::vector<Row> rows;
   std::vector<TokenSpan> ignored;
+  std::vector<std::string> pictures = {};
 };
 
 // nullopt: a miss. Every row and span lies within the tokens, every token is below `vocab`. The

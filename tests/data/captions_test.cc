@@ -1,0 +1,154 @@
+#include "worker/rank/data/captions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/file.h"
+#include "tests/checkout.h"
+#include "tests/data/small_tokenizers.h"
+#include "worker/rank/data/dataset.h"
+#include "worker/rank/data/row_format.h"
+
+namespace trainctl::data {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr Placeholders kThree = {.token = 280, .count = 3};
+
+// Captions beside a tokenizer whose tokens are the text's bytes: bos 254, eos 255.
+class CaptionsTest : public testing::Test {
+ protected:
+  CaptionsTest() : model_(WriteByteModel(directory_)) {
+    data_.format = job::DataFormat::kCaptions;
+    tokenizer_ = LoadTokenizer(directory_.path()).value();
+  }
+
+  base::Result<Tokenized> Read(const std::string& name, const std::string& content,
+                               int64_t max_seq_length = 100) {
+    const BoundaryTokens boundary =
+        ReadBoundaryTokens(*tokenizer_, model_, directory_.path()).value();
+    const auto read = RowReaderOf(data_, *tokenizer_, boundary, directory_.path(),
+                                  {directory_.path() + "/" + name, kThree});
+    RowCollector rows(*tokenizer_, boundary, model_.vocab, max_seq_length);
+    const auto add = [&](const files::JsonObject& row) { return (*read)(row, &rows); };
+    const auto count = ReadCaptionRows(content, name, data_.max_rows, add, {});
+    if (!count) return count.error();
+    return rows.Take();
+  }
+  std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
+
+  ScratchDirectory directory_;
+  job::ModelShape model_;
+  job::DataSpec data_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+};
+
+TEST_F(CaptionsTest, PlaceholdersStandBeforeBosAndTheCaptionAloneCounts) {
+  const auto made = Read("rows.jsonl", R"({"image": "a/b.png", "text": "hi"})");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_THAT(made->tokens, ElementsAre(280, 280, 280, 254, 'h', 'i', 255));
+  EXPECT_EQ(made->rows.at(0).ignored, 4);
+  EXPECT_THAT(made->pictures, ElementsAre(Path("a/b.png")));
+}
+
+TEST_F(CaptionsTest, WhatIsTooLongIsCutAtTheCaptionsEnd) {
+  const auto made = Read("rows.jsonl", R"({"image": "a.png", "text": "abcdef"})", 6);
+  EXPECT_THAT(made->tokens, ElementsAre(280, 280, 280, 254, 'a', 'b'));
+  EXPECT_EQ(made->rows.at(0).ignored, 4);
+}
+
+TEST_F(CaptionsTest, AnImagefolderNamesItsPicturesFileName) {
+  for (const auto& [name, content] :
+       {std::pair("metadata.csv", "file_name,text\na.png,one\nb.png,\"two, three\"\n"),
+        std::pair("metadata.jsonl", R"({"file_name": "a.png", "text": "one"}
+                                       {"file_name": "b.png", "text": "two, three"})")}) {
+    const auto made = Read(name, content);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    EXPECT_THAT(made->pictures, ElementsAre(Path("a.png"), Path("b.png")));
+    EXPECT_EQ(made->rows.at(1).length, 3 + 1 + 10 + 1);
+  }
+}
+
+TEST_F(CaptionsTest, TheJobMayNameBothColumns) {
+  data_.columns = {{"image", "path"}, {"text", "caption"}};
+  const auto made = Read("rows.jsonl", R"({"path": "/x/y.jpg", "caption": "a", "image": "no"})");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_THAT(made->pictures, ElementsAre("/x/y.jpg"));
+}
+
+TEST_F(CaptionsTest, AMissingKeyIsToldWithItsRow) {
+  EXPECT_THAT(Read("rows.jsonl", "\n{\"text\": \"a\"}").error().message,
+              HasSubstr("rows.jsonl: line 2.image"));
+  EXPECT_THAT(Read("metadata.csv", "file_name,words\na,b\n").error().message,
+              HasSubstr("metadata.csv: line 2.text"));
+}
+
+TEST_F(CaptionsTest, AFolderIsReadByItsMetadata) {
+  EXPECT_EQ(CaptionsFile("/no/such/rows.jsonl").value(), "/no/such/rows.jsonl");
+  EXPECT_THAT(CaptionsFile(directory_.path()).error().message,
+              HasSubstr("neither metadata.jsonl nor metadata.csv"));
+  const std::string csv = directory_.Write("metadata.csv", "");
+  EXPECT_EQ(CaptionsFile(directory_.path()).value(), csv);
+  const std::string lines = directory_.Write("metadata.jsonl", "");
+  EXPECT_EQ(CaptionsFile(directory_.path()).value(), lines);
+}
+
+TEST_F(CaptionsTest, AModelWithoutPicturesIsRefused) {
+  data_.path = directory_.Write("rows.jsonl", R"({"image": "a.png", "text": "hi"})");
+  const auto dataset = LoadDataset(data_, model_, directory_.path(), 100);
+  ASSERT_FALSE(dataset.ok());
+  EXPECT_EQ(dataset.error().code, base::Code::kInvalid);
+  EXPECT_THAT(dataset.error().message, HasSubstr("a model of type 'llama' takes no pictures"));
+}
+
+TEST_F(CaptionsTest, BadPicturesAreNamedTheFirstOnes) {
+  const std::string good = checkout::File("tests/baselines/images/rgb.png");
+  const std::string broken = directory_.Write("broken.png", "no picture");
+  EXPECT_TRUE(CheckPictures({}).ok());
+  EXPECT_TRUE(CheckPictures(std::vector<std::string>(5, good)).ok());
+  const std::vector<std::string> paths = {good, Path("x"), broken, directory_.path(), Path("y")};
+  const auto checked = CheckPictures(paths, {.most_told = 3});
+  ASSERT_FALSE(checked.ok());
+  EXPECT_THAT(checked.error().message,
+              AllOf(HasSubstr("4 of 5 pictures"), HasSubstr("row 1: cannot open " + Path("x")),
+                    HasSubstr("row 2: " + broken + ": neither JPEG"), HasSubstr("row 3: "),
+                    Not(HasSubstr("row 4")), HasSubstr("…")));
+}
+
+TEST_F(CaptionsTest, ALargeDataSetIsLookedAtHereAndThere) {
+  const std::string good = checkout::File("tests/baselines/images/rgb.png");
+  const std::string broken = directory_.Write("broken.png", "no picture");
+  std::vector<std::string> paths(1000, good);
+  paths[501] = Path("missing");  // none of every tenth
+  paths[10] = broken;            // is there, and none of every hundredth
+  const PictureSample sample = {.most_found = 100, .most_decoded = 10};
+  EXPECT_TRUE(CheckPictures(paths, sample).ok());
+  paths[510] = Path("missing");
+  paths[300] = broken;
+  EXPECT_THAT(
+      CheckPictures(paths, sample).error().message,
+      AllOf(HasSubstr("2 of 100 pictures"), HasSubstr("row 300: "), HasSubstr("row 510: ")));
+}
+
+TEST_F(CaptionsTest, TheShippedPicturesHaveCaptions) {
+  const std::string file = CaptionsFile(checkout::File("deploy/data/captions")).value();
+  std::vector<std::string> pictures, captions;
+  const auto take = [&](const files::JsonObject& row) -> base::Status {
+    pictures.push_back(PicturePath(data_, row, file));
+    captions.push_back(row.Text("text"));
+    return base::Ok{};
+  };
+  const auto rows =
+      ReadCaptionRows(base::ReadFile(file, 1 << 20).value(), file, std::nullopt, take, {});
+  ASSERT_TRUE(rows.ok()) << rows.error().message;
+  EXPECT_EQ(*rows, 36);
+  EXPECT_EQ(captions.front(), "a red circle on white");
+  EXPECT_TRUE(CheckPictures(pictures).ok());
+}
+
+}  // namespace
+}  // namespace trainctl::data

@@ -1,0 +1,83 @@
+#include "worker/rank/data/captions.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "common/job/data_format.h"
+#include "worker/rank/data/csv_rows.h"
+#include "worker/rank/images/decode.h"
+
+namespace trainctl::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMetadata[] = {"metadata.jsonl", "metadata.csv"};
+
+// "": nothing is wrong with it.
+std::string FaultOf(const std::string& path, bool decodes) {
+  if (decodes) {
+    const auto picture = images::DecodeFile(path);
+    return picture ? "" : picture.error().message;
+  }
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return "";
+  return path + ": " + (error ? error.message() : fs::exists(path) ? "no file" : "no such file");
+}
+
+}  // namespace
+
+base::Result<Placeholders> PlaceholdersOf(const job::ModelShape& model) {
+  return base::Error{base::Code::kInvalid,
+                     "data.format \"captions\": a model of type '" + model.family +
+                         "' takes no pictures; expected one that does, or data without pictures"};
+}
+
+base::Result<std::string> CaptionsFile(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return path;
+  for (const std::string_view name : kMetadata) {
+    const fs::path file = fs::path(path) / name;
+    if (fs::exists(file, error)) return file.string();
+  }
+  return base::Error{base::Code::kNotFound,
+                     path + ": neither metadata.jsonl nor metadata.csv lies in this folder"};
+}
+
+base::Result<int64_t> ReadCaptionRows(std::string_view text, const std::string& source,
+                                      std::optional<int64_t> max_rows, const TakeRow& take,
+                                      const RowProgress& progress) {
+  return source.ends_with(".csv") ? ReadCsvRows(text, source, max_rows, take, progress)
+                                  : ReadJsonRows(text, source, max_rows, take, progress);
+}
+
+std::string PicturePath(const job::DataSpec& data, const files::JsonObject& row,
+                        const std::string& rows_file) {
+  const bool is_imagefolder =
+      !data.columns.contains("image") && !row.Has("image") && row.Has("file_name");
+  const std::string path = row.Text(is_imagefolder ? "file_name" : job::ColumnOf(data, "image"));
+  return (fs::path(rows_file).parent_path() / path).string();
+}
+
+base::Status CheckPictures(std::span<const std::string> paths, const PictureSample& sample) {
+  const int64_t rows = std::ssize(paths);
+  const int64_t looked_at = std::min(rows, sample.most_found);
+  const int64_t decoded = std::min(looked_at, sample.most_decoded);
+  int64_t bad = 0;
+  std::string told;
+  for (int64_t i = 0; i < looked_at; ++i) {
+    const int64_t row = i * rows / looked_at;
+    // decoded of the looked_at: those where i · decoded / looked_at grows.
+    const bool decodes = i * decoded / looked_at != (i - 1) * decoded / looked_at || i == 0;
+    const std::string fault = FaultOf(paths[row], decodes);
+    if (fault.empty()) continue;
+    if (++bad <= sample.most_told) told += "\n  row " + std::to_string(row) + ": " + fault;
+  }
+  if (bad == 0) return base::Ok{};
+  return base::Error{base::Code::kInvalid,
+                     std::to_string(bad) + " of " + std::to_string(looked_at) +
+                         " pictures that were looked at can't be read (rows from 0):" + told +
+                         (bad > sample.most_told ? "\n  …" : "")};
+}
+
+}  // namespace trainctl::data

@@ -1,0 +1,51 @@
+// Pictures with captions: where their rows lie, and what stands before the caption's tokens.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+#include "common/job/job.h"
+#include "common/model/model_shape.h"
+#include "worker/rank/data/json_rows.h"
+
+namespace trainctl::data {
+
+// The tokens at a row's begin in whose place a model puts the picture, as Blip2Processor of
+// transformers makes them: before bos, and never cut off.
+struct Placeholders {
+  int64_t token = -1;
+  int64_t count = 0;
+};
+
+// kInvalid: the model takes no pictures.
+base::Result<Placeholders> PlaceholdersOf(const job::ModelShape& model);
+
+// The file of rows of data.path: itself; of an imagefolder its metadata.jsonl, else metadata.csv.
+// kNotFound: a folder that holds neither.
+base::Result<std::string> CaptionsFile(const std::string& path);
+
+// Of a file by its name: CSV, else JSON as ReadJsonRows.
+base::Result<int64_t> ReadCaptionRows(std::string_view text, const std::string& source,
+                                      std::optional<int64_t> max_rows, const TakeRow& take,
+                                      const RowProgress& progress);
+
+// The path of the row's picture, relative to the folder of the file of rows. Its key is what
+// data.columns calls "image", else "image", else "file_name". A missing key is the row's fault.
+std::string PicturePath(const job::DataSpec& data, const files::JsonObject& row,
+                        const std::string& rows_file);
+
+// How many pictures are looked at, evenly over the rows.
+struct PictureSample {
+  int64_t most_found = 20'000;  // is there such a file?
+  int64_t most_decoded = 64;
+  int64_t most_told = 3;  // of those that are bad
+};
+
+// kInvalid: names the first that are missing or can't be decoded, with their rows.
+base::Status CheckPictures(std::span<const std::string> paths, const PictureSample& sample = {});
+
+}  // namespace trainctl::data
