@@ -105,6 +105,26 @@ TEST(PixelLoader, FaultsReachTheOneWhoTakesWithRowAndPath) {
   }
 }
 
+TEST(PixelLoader, ABatchIsOneRowBehindAnother) {
+  PixelLoader loader(Paths(), {.side = kSmall, .threads = 1});
+  const std::vector<int64_t> rows = {4, 1};
+  const auto each = static_cast<size_t>(PixelBytes(kSmall));
+  std::vector<float> batch(2 * each), expected(2 * each);
+  loader.Ahead(rows);
+  ASSERT_TRUE(loader.TakeNormalized(rows, batch).ok());
+  Normalize(Alone(Paths()[4]), std::span(expected).first(each));
+  Normalize(Alone(Paths()[1]), std::span(expected).last(each));
+  EXPECT_EQ(batch, expected);
+}
+
+TEST(PixelLoader, ABatchWithABrokenPictureIsRefused) {
+  PixelLoader loader({SamplePath("rgb.png"), SamplePath("truncated_rgb.png")}, {.side = kSmall});
+  std::vector<float> batch(2 * PixelBytes(kSmall));
+  const auto taken = loader.TakeNormalized(std::vector<int64_t>{0, 1}, batch);
+  ASSERT_FALSE(taken.ok());
+  EXPECT_THAT(taken.error().message, HasSubstr("row 1: "));
+}
+
 TEST(PixelLoader, EndsWithPicturesThatNobodyTook) {
   PixelLoader loader(Paths(), {.side = kSmall, .threads = 2});
   loader.Ahead(Rows());

@@ -54,6 +54,17 @@ PixelLoader::Loaded PixelLoader::Take(int64_t row) {
   return loaded;
 }
 
+base::Status PixelLoader::TakeNormalized(std::span<const int64_t> rows, std::span<float> out) {
+  const auto each = static_cast<size_t>(PixelBytes(side_));
+  CHECK(out.size() == rows.size() * each) << out.size() << " of " << rows.size() << " rows";
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto pixels = Take(rows[i]);
+    if (!pixels) return pixels.error();
+    Normalize(**pixels, out.subspan(i * each, each));
+  }
+  return base::Ok{};
+}
+
 LoaderCounts PixelLoader::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;

@@ -49,6 +49,9 @@ class PixelLoader {
   // DecodeFile, "row 12: <path>: …" (rows from 0); kExhausted: there was no memory for it.
   Loaded Take(int64_t row);
 
+  // The same of several rows, normalized one after another: [rows, 3, side, side] in fp32.
+  base::Status TakeNormalized(std::span<const int64_t> rows, std::span<float> out);
+
   LoaderCounts counts() const;
 
  private:
