@@ -59,7 +59,7 @@ double Percentile(const std::vector<double>& sorted, double fraction) {
 }
 
 void Run(int submissions, int clients) {
-  TestSite site;
+  TestSite site({}, {.queued_jobs = submissions + 1});
   std::mutex mutex;
   std::vector<double> latencies_ms;
   std::vector<std::thread> threads;
