@@ -343,29 +343,40 @@ std::vector<std::string> Arguments::Flags() const {
   return flags;
 }
 
-std::string Arguments::Help() const {
-  std::string usage = "trainctl " + verb_, lines;
-  constexpr size_t kHelpColumn = 26;
-  const auto add_line = [&lines](std::string name, const std::string& help) {
-    name = "  " + name;
-    name += name.size() + 2 <= kHelpColumn ? std::string(kHelpColumn - name.size(), ' ')
-                                           : "\n" + std::string(kHelpColumn, ' ');
-    lines += name + help + "\n";
-  };
+VerbHelp Arguments::Told() const {
+  VerbHelp told{.verb = verb_,
+                .summary = summary_,
+                .usage = "trainctl " + verb_,
+                .examples = examples_,
+                .remarks = remarks_};
   for (const Argument& argument : arguments_) {
     const bool many = argument.kind == Kind::kPositionals || argument.kind == Kind::kWords;
     if (!argument.names.starts_with("-")) {
       const std::string name = argument.names + (many ? "…" : "");
-      usage += argument.required ? " " + name : " [" + name + "]";
+      told.usage += argument.required ? " " + name : " [" + name + "]";
     }
     std::string name = Join(Split(argument.names, ','), ", ");
     if (!argument.placeholder.empty()) name += " " + argument.placeholder;
-    add_line(name, argument.help);
+    told.lines.push_back({std::move(name), argument.help});
   }
-  add_line("-h, --help", "show this");
-  std::string text = "trainctl " + verb_ + ": " + summary_ + "\n\nExamples\n" + examples_ +
-                     "\nUsage\n  " + usage + " [options]\n\n" + lines;
-  for (const std::string& remark : remarks_) text += "\n" + remark + "\n";
+  told.usage += " [options]";
+  told.lines.push_back({"-h, --help", "show this"});
+  return told;
+}
+
+std::string Arguments::Help() const {
+  constexpr size_t kHelpColumn = 26;
+  const VerbHelp told = Told();
+  std::string text = "trainctl " + told.verb + ": " + told.summary + "\n\nExamples\n" +
+                     told.examples + "\nUsage\n  " + told.usage + "\n\n";
+  for (const VerbHelp::Line& line : told.lines) {
+    const std::string name = "  " + line.name;
+    text += name +
+            (name.size() + 2 <= kHelpColumn ? std::string(kHelpColumn - name.size(), ' ')
+                                            : "\n" + std::string(kHelpColumn, ' ')) +
+            line.help + "\n";
+  }
+  for (const std::string& remark : told.remarks) text += "\n" + remark + "\n";
   return text;
 }
 

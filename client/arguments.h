@@ -16,6 +16,17 @@
 
 namespace trainctl::client {
 
+// All that a verb's help tells.
+struct VerbHelp {
+  std::string verb, summary, usage;  // "trainctl submit FILE… [options]"
+  std::string examples;              // lines that begin with two spaces
+  struct Line {
+    std::string name, help;  // "-w, --wait"
+  };
+  std::vector<Line> lines;
+  std::vector<std::string> remarks;
+};
+
 class Arguments {
  public:
   // "submit", "submit a job or lab file", {"trainctl submit job.json --wait", …}
@@ -45,7 +56,8 @@ class Arguments {
   base::Status Parse(const std::vector<std::string>& words);
   bool wants_help() const { return wants_help_; }
 
-  // Examples first.
+  VerbHelp Told() const;
+  // The same as a text, examples first.
   std::string Help() const;
   bool Has(std::string_view flag) const;
   // "--watch", "-w", …, without the job schema's keys.

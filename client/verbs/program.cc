@@ -43,16 +43,6 @@ Exit status
   with --timeout: 124 that time is over, the jobs go on   with Ctrl-C: 130 detached
 )";
 
-std::string Overview() {
-  std::string text(kOverview);
-  for (const VerbRow& verb : Verbs()) {
-    std::string line = "  " + std::string(verb.name);
-    line.resize(26, ' ');
-    text += line + std::string(verb.summary) + "\n";
-  }
-  return text + std::string(kCommonHelp);
-}
-
 // trainrank knows LibTorch and NCCL, which trainctl never links.
 int PrintVersion(Context& context) {
   context.out << "trainctl " << base::Version() << " (commit " << base::Commit() << ")\n";
@@ -167,6 +157,25 @@ int Dispatch(const std::vector<std::string>& words, const Surroundings& surround
 }
 
 }  // namespace
+
+std::string Overview() {
+  std::string text(kOverview);
+  for (const VerbRow& verb : Verbs()) {
+    std::string line = "  " + std::string(verb.name);
+    line.resize(26, ' ');
+    text += line + std::string(verb.summary) + "\n";
+  }
+  return text + std::string(kCommonHelp);
+}
+
+VerbHelp HelpOf(const VerbRow& row) {
+  Arguments arguments(row.name, row.summary, row.examples);
+  CommonOptions common;
+  const std::unique_ptr<Verb> verb = row.make();
+  verb->Declare(arguments);
+  DeclareCommon(arguments, &common);
+  return arguments.Told();
+}
 
 int RunProgram(const std::vector<std::string>& words, const Surroundings& surroundings) {
   const int code = Dispatch(words, surroundings);

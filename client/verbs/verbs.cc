@@ -18,6 +18,7 @@ std::unique_ptr<Verb> MakeFence();
 std::unique_ptr<Verb> MakeImport();
 std::unique_ptr<Verb> MakeLocal();
 std::unique_ptr<Verb> MakeLogs();
+std::unique_ptr<Verb> MakeManual();
 std::unique_ptr<Verb> MakeMetrics();
 std::unique_ptr<Verb> MakePlot();
 std::unique_ptr<Verb> MakeQuickstart();
@@ -180,6 +181,8 @@ constexpr VerbRow kVerbs[] = {
      "  source <(trainctl completion bash)\n"
      "  trainctl completion zsh > ~/.zfunc/_trainctl\n",
      MakeCompletion},
+    {"manual", "man pages of trainctl and its verbs, written into a folder",
+     "  trainctl manual ~/.local/share/man/man1 && man trainctl-submit\n", MakeManual},
 };
 
 }  // namespace

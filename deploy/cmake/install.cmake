@@ -21,6 +21,11 @@ install(FILES deploy/job.schema.json deploy/systemd/worker.env DESTINATION ${sha
 install(PROGRAMS deploy/local deploy/quickstart deploy/example_model DESTINATION ${share})
 install(FILES deploy/packages/pip-example DESTINATION ${share}/packages)
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The man pages are what the program itself tells.
+install(CODE "
+  execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET
+    COMMAND \"$<TARGET_FILE:trainctl>\" manual
+      \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1\")")
 install(CODE "
   set(units \"${CMAKE_SOURCE_DIR}/deploy/systemd\")
   set(prefix \"\${CMAKE_INSTALL_PREFIX}\")

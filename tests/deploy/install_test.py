@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -59,6 +60,23 @@ class Installed(unittest.TestCase):
         for name in ("quickstart", "example_model"):
             self.assertTrue(os.access(share / name, os.X_OK), name)
         self.assertTrue((share / "packages/pip-example").is_file())
+
+    def test_each_verb_has_a_man_page_that_man_shows_without_a_fault(self):
+        pages = self.prefix / "share/man/man1"
+        verbs = self.run_program("trainctl", "--help").stdout.partition("--help\n\n")[2]
+        names = re.findall(r"^  ([a-z]+) ", verbs.partition("\n\n")[0], re.M)
+        self.assertIn("submit", names)
+        expected = {"trainctl.1", *(f"trainctl-{name}.1" for name in names)}
+        self.assertEqual({path.name for path in pages.iterdir()}, expected)
+        if None in (shutil.which("man"), shutil.which("groff")):
+            self.skipTest("no man or no groff on this host: the pages are there, unread")
+        for path in pages.iterdir():
+            command = ["man", "--warnings", "-l", str(path)]
+            shown = subprocess.run(
+                command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C.UTF-8"}
+            )
+            self.assertEqual((shown.returncode, shown.stderr), (0, ""), path.name)
+            self.assertIn(path.stem, shown.stdout)
 
     def test_units_name_programs_and_pages_that_are_installed(self):
         for name in ("traincoordinator.service", "trainworker@.service"):
