@@ -138,8 +138,16 @@ void Arguments::Duration(std::string names, std::optional<int64_t>* seconds, std
 
 void Arguments::Overrides(std::vector<job::Override>* overrides, std::string help) {
   overrides_ = overrides;
-  arguments_.push_back(
-      {.kind = Kind::kSet, .names = "--set", .placeholder = "KEY=VALUE", .help = std::move(help)});
+  Settings("--set", "KEY=VALUE", overrides, std::move(help));
+}
+
+void Arguments::Settings(std::string names, std::string placeholder,
+                         std::vector<job::Override>* settings, std::string help) {
+  arguments_.push_back({.kind = Kind::kSettings,
+                        .names = std::move(names),
+                        .placeholder = std::move(placeholder),
+                        .help = std::move(help),
+                        .settings = settings});
 }
 
 base::Error Arguments::Wrong(const std::string& what) const {
@@ -164,12 +172,13 @@ base::Error Arguments::UnknownOption(const std::string& word) const {
   return Wrong("unknown option '" + name + "'" + (hint.empty() ? "" : ": " + hint));
 }
 
-base::Status Arguments::AddSet(const std::string& text) {
+base::Status Arguments::AddSetting(const Argument& argument, const std::string& text) const {
   const size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos) {
-    return Wrong("--set " + text + ": expected KEY=VALUE, such as train.micro_batch_size=8");
+    return Wrong(argument.names + " " + text + ": expected " + argument.placeholder +
+                 ", such as train.micro_batch_size=8");
   }
-  overrides_->push_back({text.substr(0, equals), text.substr(equals + 1)});
+  argument.settings->push_back({text.substr(0, equals), text.substr(equals + 1)});
   return base::Ok{};
 }
 
@@ -237,24 +246,20 @@ std::vector<std::string> Arguments::TakeWords(const std::vector<std::string>& wo
 base::Status Arguments::Parse(const std::vector<std::string>& words) {
   const base::Result<std::vector<std::string>> rest = TakeOverrides(TakeWords(words));
   if (!rest.ok()) return rest.error();
-  std::vector<std::string> sets;
-  if (const base::Status read = Read(*rest, &sets); !read.ok() || wants_help_) return read;
-  for (const std::string& set : sets) {
-    if (const base::Status added = AddSet(set); !added.ok()) return added;
-  }
+  if (const base::Status read = Read(*rest); !read.ok() || wants_help_) return read;
   if (const base::Status required = CheckRequired(); !required.ok()) return required;
   return CheckPartners();
 }
 
 // CLI11 takes texts only; numbers are read from them here, so that what it says of a wrong one is
 // our own.
-base::Status Arguments::Read(const std::vector<std::string>& words,
-                             std::vector<std::string>* sets) {
+base::Status Arguments::Read(const std::vector<std::string>& words) {
   CLI::App app;
   app.set_help_flag();
   app.add_flag("-h,--help", wants_help_);
   app.allow_extras();
   std::vector<std::string> numbers(arguments_.size());
+  std::vector<std::vector<std::string>> settings(arguments_.size());
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const Argument& argument = arguments_[i];
     switch (argument.kind) {
@@ -263,7 +268,9 @@ base::Status Arguments::Read(const std::vector<std::string>& words,
       case Kind::kPositionals: app.add_option(argument.names, *argument.texts); break;
       case Kind::kWords: break;
       case Kind::kSwitch: app.add_flag(argument.names, *argument.flag); break;
-      case Kind::kSet: app.add_option(argument.names, *sets)->expected(1)->take_all(); break;
+      case Kind::kSettings:
+        app.add_option(argument.names, settings[i])->expected(1)->take_all();
+        break;
       case Kind::kNumber:
       case Kind::kDuration: app.add_option(argument.names, numbers[i]); break;
     }
@@ -282,6 +289,9 @@ base::Status Arguments::Read(const std::vector<std::string>& words,
     const std::string option = Split(argument.names, ',').back();
     if (argument.kind == Kind::kText && argument.text->empty() && app.count(option) > 0)
       return Wrong(option + " is empty: expected " + argument.placeholder);
+    for (const std::string& setting : settings[i]) {
+      if (const base::Status added = AddSetting(argument, setting); !added.ok()) return added;
+    }
     if (numbers[i].empty()) continue;
     if (const base::Status read = ReadNumber(argument, numbers[i]); !read.ok()) return read;
   }
@@ -318,6 +328,7 @@ void Arguments::Needs(std::string option, std::vector<std::string> partners) {
 bool Arguments::IsGiven(const Argument& argument) {
   if (argument.flag != nullptr) return *argument.flag;
   if (argument.number != nullptr) return argument.number->has_value();
+  if (argument.settings != nullptr) return !argument.settings->empty();
   return argument.text != nullptr && !argument.text->empty();
 }
 

@@ -46,6 +46,9 @@ class Arguments {
                 std::string help);  // "90s", "10min", or bare seconds
   // --set key=value, and --key value or --key=value where key is one of the job schema's.
   void Overrides(std::vector<job::Override>* overrides, std::string help);
+  // "--matrix", "KEY=VALUE,VALUE,…": settings, as often as they are typed.
+  void Settings(std::string names, std::string placeholder, std::vector<job::Override>* settings,
+                std::string help);
   // The option is of use only with one of these.
   void Needs(std::string option, std::vector<std::string> partners);
   // Said after the options.
@@ -64,7 +67,16 @@ class Arguments {
   std::vector<std::string> Flags() const;
 
  private:
-  enum class Kind { kPositional, kPositionals, kWords, kSwitch, kText, kNumber, kDuration, kSet };
+  enum class Kind {
+    kPositional,
+    kPositionals,
+    kWords,
+    kSwitch,
+    kText,
+    kNumber,
+    kDuration,
+    kSettings
+  };
   struct Argument {
     Kind kind;
     std::string names;        // of a positional: its name
@@ -75,19 +87,20 @@ class Arguments {
     std::string* text = nullptr;
     std::vector<std::string>* texts = nullptr;
     std::optional<int64_t>* number = nullptr;
+    std::vector<job::Override>* settings = nullptr;
   };
 
   base::Result<std::vector<std::string>> TakeOverrides(const std::vector<std::string>& words);
   std::vector<std::string> TakeWords(const std::vector<std::string>& words) const;
   const Argument* FindOption(const std::string& word) const;
-  base::Status Read(const std::vector<std::string>& words, std::vector<std::string>* sets);
+  base::Status Read(const std::vector<std::string>& words);
   base::Status ReadNumber(const Argument& argument, const std::string& text) const;
   base::Status CheckRequired() const;
   base::Status CheckPartners() const;
   static bool IsGiven(const Argument& argument);
   base::Error Wrong(const std::string& what) const;
   base::Error UnknownOption(const std::string& word) const;
-  base::Status AddSet(const std::string& text);
+  base::Status AddSetting(const Argument& argument, const std::string& text) const;
 
   std::string verb_, summary_, examples_;
   std::vector<Argument> arguments_;

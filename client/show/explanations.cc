@@ -267,15 +267,17 @@ activation checkpointing.)
 )",
      "trainctl submit job.json --checkpoint.every_steps 100 --output.dir out; trainctl resume JOB"},
     {"sweep", "one job for each value of a setting, and where memory ends", kSweepAlso,
-     R"(--set train.micro_batch_size=1,2,4,8 makes four jobs; a second --set with several values
-makes each combination. While the micro batch varies the global batch stays, so that
-accumulation adapts and the runs train alike: what is seen is time and memory. With
---stop-at-oom they run one after the other, smallest first as typed, and the first that is out
-of memory ends its row: the one before it is the largest that fits. What is predicted not to fit
-is run too, as the proof; without --stop-at-oom it is refused. The predicted peak stands beside
-the measured one.
+     R"(--matrix train.micro_batch_size=1,2,4,8 makes four jobs, named by their values; a second
+--matrix makes each combination. submit --matrix is the same, and so is sweep with --set of
+several values. The jobs are a group: wait, cancel and compare take its name. --max-parallel
+bounds how many run at once; --dry-run shows what is predicted of each, side by side.
+While the micro batch varies the global batch stays, so that accumulation adapts and the runs
+train alike: what is seen is time and memory. With --stop-at-oom they run one after the other,
+smallest first as typed, as jobs of their own, and the first that is out of memory ends its row:
+the one before it is the largest that fits. What is predicted not to fit is run too, as the
+proof; without --stop-at-oom it is refused. The predicted peak stands beside the measured one.
 )",
-     "trainctl sweep job.json --set train.micro_batch_size=1,2,4,8 --stop-at-oom"},
+     "trainctl sweep job.json --matrix train.micro_batch_size=1,2,4,8 --stop-at-oom"},
     {"artifacts", "what a job saves, where it lies, how to get it", kArtifactsAlso,
      R"(output.dir and output.save say what is kept, on the host of rank 0: the model as a
 Hugging Face folder, or an adapter. Each is reported when it is written whole, with its size.

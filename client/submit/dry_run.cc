@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "client/exit_code.h"
@@ -35,37 +36,55 @@ std::string JobText(const Assessment& assessment, bool site_known, bool full,
   return text;
 }
 
-// A line a job: what a lab comes to is seen at once.
-std::string LabTableText(const std::vector<Assessment>& assessments, bool site_known,
-                         const TableLayout& layout) {
-  TextTable table({{.header = "NAME", .cut = true},
-                   {"STEPS", true},
-                   {"PEAK", true},
-                   {"TIME", true},
-                   {"WHERE"}});
-  for (const Assessment& assessment : assessments) {
+// What tells a job from the others: its name, or of a sweep each setting that varies.
+std::vector<TextColumn> ColumnsOfNames(const Forecast& forecast) {
+  if (forecast.variants.empty()) return {{.header = "NAME", .cut = true}};
+  std::vector<TextColumn> columns;
+  for (const job::Override& setting : forecast.variants.front())
+    columns.push_back({.header = setting.key, .right = true});
+  return columns;
+}
+
+std::vector<TextCell> NamesOf(const Forecast& forecast, size_t place) {
+  if (forecast.variants.empty()) return {forecast.assessments[place].job.name};
+  std::vector<TextCell> cells;
+  for (const job::Override& setting : forecast.variants[place]) cells.emplace_back(setting.value);
+  return cells;
+}
+
+// A line a job: what a lab or sweep comes to is seen at once.
+std::string LabTableText(const Forecast& forecast, const TableLayout& layout) {
+  std::vector<TextColumn> columns = ColumnsOfNames(forecast);
+  const TextColumn predicted[] = {
+      {"STEPS", true}, {"S/STEP", true}, {"PEAK", true}, {"TIME", true}, {"WHERE"}};
+  columns.insert(columns.end(), std::begin(predicted), std::end(predicted));
+  TextTable table(std::move(columns));
+  for (size_t i = 0; i < forecast.assessments.size(); ++i) {
+    const Assessment& assessment = forecast.assessments[i];
     const std::optional<job::TimeEstimate>& time = assessment.time;
-    std::string where = WhereText(assessment, site_known);
+    std::string where = WhereText(assessment, forecast.site_known);
     std::replace(where.begin(), where.end(), '\n', ' ');
-    table.AddRow(
-        {assessment.job.name,
-         assessment.steps ? WithThousands(*assessment.steps) : "–",
-         assessment.prediction ? base::FormatBytes(assessment.prediction->peak_allocated) : "–",
-         time ? base::FormatDuration(std::llround(time->total_seconds)) : "–",
-         {std::move(where), IsRefused(assessment) ? Style::kBad : Style::kPlain}});
+    std::vector<TextCell> cells = NamesOf(forecast, i);
+    cells.emplace_back(assessment.steps ? WithThousands(*assessment.steps) : "–");
+    cells.emplace_back(time ? FormatWithUnit(time->step_seconds, "s") : "–");
+    cells.emplace_back(
+        assessment.prediction ? base::FormatBytes(assessment.prediction->peak_allocated) : "–");
+    cells.emplace_back(time ? base::FormatDuration(std::llround(time->total_seconds)) : "–");
+    cells.emplace_back(std::move(where), IsRefused(assessment) ? Style::kBad : Style::kPlain);
+    table.AddRow(std::move(cells));
   }
   return table.Render(layout);
 }
 
-void ShowText(Context& context, const std::vector<Assessment>& assessments, bool site_known,
-              const SubmitOptions& options) {
+void ShowText(Context& context, const Forecast& forecast, const SubmitOptions& options) {
+  const std::vector<Assessment>& assessments = forecast.assessments;
   const TableLayout& layout = context.surroundings.out_terminal.layout;
   Say(context, "Dry run of " + options.source + ": nothing was submitted.\n");
   const bool is_lab = assessments.size() > 1;
-  if (is_lab) Say(context, "\n" + LabTableText(assessments, site_known, layout));
+  if (is_lab) Say(context, "\n" + LabTableText(forecast, layout));
   for (const Assessment& assessment : assessments) {
     if (!is_lab || options.full)
-      Say(context, "\n" + JobText(assessment, site_known, options.full, layout));
+      Say(context, "\n" + JobText(assessment, forecast.site_known, options.full, layout));
   }
   if (is_lab || options.within_seconds) {
     Say(context,
@@ -77,16 +96,26 @@ void ShowText(Context& context, const std::vector<Assessment>& assessments, bool
                         : "\n--full shows every setting.\n");
 }
 
-void ShowRecords(Context& context, const std::vector<Assessment>& assessments,
-                 const SubmitOptions& options) {
+// A record of the job's assessment, and of a sweep's job what it differs in.
+Json RecordOf(const Forecast& forecast, size_t place) {
+  Json record = AssessmentJson(forecast.assessments[place]);
+  if (forecast.variants.empty()) return record;
+  for (const job::Override& setting : forecast.variants[place])
+    record["settings"][setting.key] = setting.value;
+  return record;
+}
+
+void ShowRecords(Context& context, const Forecast& forecast, const SubmitOptions& options) {
+  const std::vector<Assessment>& assessments = forecast.assessments;
   Listing listing{.collection = "jobs",
                   .table = TextTable({{"NAME"}, {"BATCH"}, {"STEPS"}, {"MEMORY"}, {"REFUSED"}}),
                   .name_key = "name"};
   listing.members["dry_run"] = true;
   listing.members["time"] =
       LabJson(PredictLab(assessments, options.max_parallel), options.within_seconds);
-  for (const Assessment& assessment : assessments) {
-    listing.records.push_back(AssessmentJson(assessment));
+  for (size_t i = 0; i < assessments.size(); ++i) {
+    const Assessment& assessment = assessments[i];
+    listing.records.push_back(RecordOf(forecast, i));
     listing.table.AddRow({assessment.job.name, BatchText(assessment.batch), StepsText(assessment),
                           MemoryText(assessment),
                           job::Format(assessment.site_problems, assessment.job.name)});
@@ -96,12 +125,12 @@ void ShowRecords(Context& context, const std::vector<Assessment>& assessments,
 
 }  // namespace
 
-int ShowDryRun(Context& context, const std::vector<Assessment>& assessments, bool site_known,
-               const SubmitOptions& options) {
+int ShowDryRun(Context& context, const Forecast& forecast, const SubmitOptions& options) {
+  const std::vector<Assessment>& assessments = forecast.assessments;
   if (context.for_people()) {
-    ShowText(context, assessments, site_known, options);
+    ShowText(context, forecast, options);
   } else {
-    ShowRecords(context, assessments, options);
+    ShowRecords(context, forecast, options);
   }
   const bool fits = !options.within_seconds ||
                     Fits(PredictLab(assessments, options.max_parallel), *options.within_seconds);

@@ -9,9 +9,14 @@
 
 namespace trainctl::client {
 
+struct Forecast {
+  const std::vector<Assessment>& assessments;
+  const std::vector<Variant>& variants;  // of a sweep: one a job
+  bool site_known = false;               // the coordinator answered
+};
+
 // Returns the exit code: kExitWouldNotRun where this site refuses a job, or it does not fit the
-// time. site_known: the coordinator answered.
-int ShowDryRun(Context& context, const std::vector<Assessment>& assessments, bool site_known,
-               const SubmitOptions& options);
+// time.
+int ShowDryRun(Context& context, const Forecast& forecast, const SubmitOptions& options);
 
 }  // namespace trainctl::client

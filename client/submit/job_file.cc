@@ -55,28 +55,33 @@ base::Result<JobFile> PickExperiment(const job::LabSpec& lab, const JobFileOptio
                      options.path + ": no experiment '" + options.experiment + "'"};
 }
 
+base::Result<std::string> ReadFileOf(const JobFileOptions& options) {
+  base::Result<std::string> text = base::ReadFile(options.path, kMaxJobFileBytes);
+  if (text.ok()) return text;
+  const bool is_fault_of_file = text.error().code == base::Code::kExhausted;
+  return base::Error{is_fault_of_file ? base::Code::kInvalid : text.error().code,
+                     text.error().message};
+}
+
 }  // namespace
 
 base::Result<JobFile> OpenJobFile(const JobFileOptions& options) {
-  const base::Result<std::string> text = base::ReadFile(options.path, kMaxJobFileBytes);
-  if (!text.ok()) {
-    const bool is_fault_of_file = text.error().code == base::Code::kExhausted;
-    return base::Error{is_fault_of_file ? base::Code::kInvalid : text.error().code,
-                       text.error().message};
-  }
+  const base::Result<std::string> text = ReadFileOf(options);
+  if (!text.ok()) return text.error();
   return ReadJobText(*text, options);
 }
 
-base::Result<JobFile> ReadJobStream(std::istream& in, JobFileOptions options) {
-  options.path = kStandardInput;
+base::Result<std::string> ReadJobSource(std::istream& in, JobFileOptions* options) {
+  if (options->path != "-") return ReadFileOf(*options);
+  options->path = kStandardInput;
   std::string text(kMaxJobFileBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(in.gcount()));
   if (text.size() > kMaxJobFileBytes) {
-    return base::Error{base::Code::kInvalid,
-                       options.path + ": more than " + std::to_string(kMaxJobFileBytes) + " bytes"};
+    return base::Error{base::Code::kInvalid, options->path + ": more than " +
+                                                 std::to_string(kMaxJobFileBytes) + " bytes"};
   }
-  return ReadJobText(text, options);
+  return text;
 }
 
 base::Result<JobFile> ReadJobText(const std::string& text, const JobFileOptions& options) {

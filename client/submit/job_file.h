@@ -17,11 +17,15 @@ struct JobFileOptions {
   std::vector<job::Override> overrides;
 };
 
+// What a job of a sweep differs in from the others.
+using Variant = std::vector<job::Override>;
+
 struct JobFile {
   std::vector<job::JobSpec> jobs;  // paths absolute
   bool is_lab = false;
   std::string group_name;  // of a lab file
   std::vector<std::string> notes;
+  std::vector<Variant> variants;  // of a sweep: one a job
 };
 
 // kNotFound: no such file, no such experiment. kInvalid: the message lists all problems, one a
@@ -29,11 +33,11 @@ struct JobFile {
 // folder, as every path that is typed.
 base::Result<JobFile> OpenJobFile(const JobFileOptions& options);
 
-// Of what comes in on standard input; named "stdin" in messages, with paths relative to the current
-// folder.
-base::Result<JobFile> ReadJobStream(std::istream& in, JobFileOptions options);
+// The text at options->path, or of `in` where that is "-". Then the path becomes "stdin", as
+// messages name it, and paths are relative to the current folder. Errors as of OpenJobFile.
+base::Result<std::string> ReadJobSource(std::istream& in, JobFileOptions* options);
 
-// Of a text that came from elsewhere; options.path names it in messages.
+// What such a text means; options.path names it in messages.
 base::Result<JobFile> ReadJobText(const std::string& text, const JobFileOptions& options);
 
 }  // namespace trainctl::client

@@ -153,7 +153,7 @@ int DryRun(Context& context, const JobFile& file, const SubmitOptions& options) 
   const base::Result<std::vector<Assessment>> assessments =
       AssessAll(context, file, site, options.force);
   if (!assessments.ok()) return Fail(context, assessments.error());
-  return ShowDryRun(context, *assessments, site.known, options);
+  return ShowDryRun(context, {*assessments, file.variants, site.known}, options);
 }
 
 int Report(Context& context, const v1::SubmitResponse& response,

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "client/show/format.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 
@@ -40,29 +41,60 @@ std::string NameOf(const std::string& base, const std::vector<SweepAxis>& axes,
   return base.substr(0, job::kLongestName - suffix.size()) + suffix;
 }
 
-base::Result<std::vector<SweepAxis>> FindAxes(const std::vector<job::Override>& overrides) {
+// Of values that end alike (a/rows.json, b/rows.json) the names would too: such a name is numbered.
+std::string OwnName(const std::string& name, const std::vector<SweepPoint>& others) {
+  const auto is_taken = [&](const std::string& wanted) {
+    return std::ranges::any_of(others,
+                               [&](const SweepPoint& other) { return other.job.name == wanted; });
+  };
+  std::string own = name;
+  for (int number = 2; is_taken(own); ++number) {
+    const std::string ending = "-" + std::to_string(number);
+    own = name.substr(0, job::kLongestName - ending.size()) + ending;
+  }
+  return own;
+}
+
+base::Status CheckAxis(const SweepAxis& axis, const std::vector<SweepAxis>& others,
+                       const std::vector<job::Override>& overrides) {
+  const std::string typed = axis.key + "=" + Join(axis.values, ",");
+  if (axis.key == "name") {
+    return Invalid(typed +
+                   ": the jobs are named by what differs; --name says what their names "
+                   "begin with");
+  }
+  if (std::ranges::count(axis.values, "") > 0) return Invalid(typed + ": a value is empty");
+  if (std::set(axis.values.begin(), axis.values.end()).size() != axis.values.size())
+    return Invalid(typed + ": a value stands twice");
+  if (std::ranges::any_of(others, [&](const SweepAxis& other) { return other.key == axis.key; }))
+    return Invalid(axis.key + " is varied twice: name its values once");
+  if (Names(overrides, axis.key))
+    return Invalid(axis.key + " is varied, and set to one value besides: name it once");
+  return base::Ok{};
+}
+
+// A setting with one value in the matrix becomes one of the overrides.
+base::Result<std::vector<SweepAxis>> FindAxes(const std::vector<job::Override>& matrix,
+                                              std::vector<job::Override>* overrides) {
   std::vector<SweepAxis> axes;
   size_t points = 1;
-  for (const job::Override& override_ : overrides) {
-    std::vector<std::string> values =
-        IsText(override_.key) ? std::vector{override_.value} : SplitValues(override_.value);
-    if (values.size() < 2) continue;
-    if (std::set(values.begin(), values.end()).size() != values.size()) {
-      return Invalid(override_.key + "=" + override_.value + ": a value stands twice");
+  for (const job::Override& varied : matrix) {
+    SweepAxis axis{varied.key, SplitValues(varied.value)};
+    if (const base::Status checked = CheckAxis(axis, axes, *overrides); !checked.ok())
+      return checked.error();
+    if (axis.values.size() == 1) {
+      overrides->push_back(varied);
+      continue;
     }
-    if (std::any_of(axes.begin(), axes.end(),
-                    [&](const SweepAxis& axis) { return axis.key == override_.key; })) {
-      return Invalid(override_.key + " is varied twice: name its values once");
-    }
-    points *= values.size();
+    points *= axis.values.size();
     if (points > kMostPoints)
       return Invalid("a sweep has at most " + std::to_string(kMostPoints) +
                      " points; this one has more");
-    axes.push_back({override_.key, std::move(values)});
+    axes.push_back(std::move(axis));
   }
   if (axes.empty())
     return Invalid(
-        "nothing varies: give a setting several values, as in --set "
+        "nothing varies: give a setting several values, as in --matrix "
         "train.micro_batch_size=1,2,4,8");
   return axes;
 }
@@ -83,27 +115,15 @@ std::vector<std::vector<std::string>> Product(const std::vector<SweepAxis>& axes
   return product;
 }
 
-// The overrides of one point: those of one value, and the point's.
-std::vector<job::Override> OverridesOf(const JobFileOptions& options, const Sweep& sweep,
-                                       const std::vector<std::string>& values) {
-  std::vector<job::Override> overrides = options.overrides;
-  for (size_t i = 0; i < sweep.axes.size(); ++i) {
-    for (job::Override& override_ : overrides) {
-      if (override_.key == sweep.axes[i].key) override_.value = values[i];
-    }
-  }
-  return overrides;
-}
-
 // Where the file gives accumulation, or neither, another micro batch would change the global one.
-base::Status KeepGlobalBatch(JobFileOptions* point) {
+base::Status KeepGlobalBatch(const std::string& text, JobFileOptions* point) {
   if (Names(point->overrides, kGlobal) || Names(point->overrides, kAccumulation) ||
       !Names(point->overrides, kMicro))
     return base::Ok{};
   JobFileOptions own = *point;
   std::erase_if(own.overrides,
                 [](const job::Override& override_) { return override_.key == kMicro; });
-  const base::Result<JobFile> file = OpenJobFile(own);
+  const base::Result<JobFile> file = ReadJobText(text, own);
   if (!file.ok()) return file.error();
   if (file->jobs.front().train.global_batch_size) return base::Ok{};
   const base::Result<job::BatchPlan> plan = job::PlanBatch(file->jobs.front());
@@ -117,19 +137,34 @@ bool Varies(const Sweep& sweep, std::string_view key) {
                      [&](const SweepAxis& axis) { return axis.key == key; });
 }
 
-base::Result<SweepPoint> ReadPoint(const JobFileOptions& options,
+// "train.micro_batch_size=4, precision=bf16-true".
+std::string AsTyped(const Variant& variant) {
+  std::vector<std::string> settings;
+  for (const job::Override& setting : variant)
+    settings.push_back(setting.key + "=" + setting.value);
+  return Join(settings, ", ");
+}
+
+Variant VariantOf(const Sweep& sweep, const std::vector<std::string>& values) {
+  Variant variant;
+  for (size_t i = 0; i < sweep.axes.size(); ++i) variant.push_back({sweep.axes[i].key, values[i]});
+  return variant;
+}
+
+base::Result<SweepPoint> ReadPoint(const std::string& text, const JobFileOptions& options,
                                    const std::vector<std::string>& values, Sweep* sweep) {
   JobFileOptions point = options;
-  point.overrides = OverridesOf(options, *sweep, values);
-  point.name = NameOf(sweep->name, sweep->axes, values);
+  const Variant variant = VariantOf(*sweep, values);
+  point.overrides.insert(point.overrides.end(), variant.begin(), variant.end());
+  point.name = OwnName(NameOf(sweep->name, sweep->axes, values), sweep->points);
   if (Varies(*sweep, kMicro)) {
-    if (const base::Status kept = KeepGlobalBatch(&point); !kept.ok()) return kept.error();
+    if (const base::Status kept = KeepGlobalBatch(text, &point); !kept.ok()) return kept.error();
   }
-  base::Result<JobFile> file = OpenJobFile(point);
+  base::Result<JobFile> file = ReadJobText(text, point);
   if (!file.ok()) {
-    return Invalid(file.error().message + "\n  (in the sweep's " + point.name +
-                   "; the global batch is kept unless " + std::string(kGlobal) + " or " +
-                   std::string(kAccumulation) + " is given)");
+    return Invalid(file.error().message + "\n  (in the sweep's " + point.name + ", with " +
+                   AsTyped(variant) + "; the global batch is kept unless " + std::string(kGlobal) +
+                   " or " + std::string(kAccumulation) + " is given)");
   }
   for (const std::string& note : file->notes) {
     if (std::find(sweep->notes.begin(), sweep->notes.end(), note) == sweep->notes.end())
@@ -139,14 +174,9 @@ base::Result<SweepPoint> ReadPoint(const JobFileOptions& options,
   return SweepPoint{values, std::move(file->jobs.front())};
 }
 
-// The file with the first value of each axis: its name, and that it is one job.
-base::Result<std::string> BaseName(const JobFileOptions& options, const Sweep& sweep,
-                                   const std::vector<std::string>& values) {
-  JobFileOptions base = options;
-  base.overrides = OverridesOf(options, sweep, values);
-  std::erase_if(base.overrides,
-                [&](const job::Override& override_) { return Varies(sweep, override_.key); });
-  const base::Result<JobFile> file = OpenJobFile(base);
+// The file's own name, and that it is one job.
+base::Result<std::string> BaseName(const std::string& text, const JobFileOptions& options) {
+  const base::Result<JobFile> file = ReadJobText(text, options);
   if (!file.ok()) return file.error();
   if (file->is_lab)
     return Invalid(options.path +
@@ -173,20 +203,39 @@ std::vector<std::string> SplitValues(const std::string& text) {
   return values;
 }
 
-base::Result<Sweep> PlanSweep(const JobFileOptions& options) {
-  base::Result<std::vector<SweepAxis>> axes = FindAxes(options.overrides);
+std::vector<job::Override> TakeAxes(std::vector<job::Override>* overrides) {
+  const auto stays = [](const job::Override& override_) {
+    return IsText(override_.key) || SplitValues(override_.value).size() < 2;
+  };
+  const auto axes = std::stable_partition(overrides->begin(), overrides->end(), stays);
+  std::vector<job::Override> taken(axes, overrides->end());
+  overrides->erase(axes, overrides->end());
+  return taken;
+}
+
+base::Result<Sweep> PlanSweep(const std::string& text, const JobFileOptions& options,
+                              const std::vector<job::Override>& matrix) {
+  JobFileOptions base = options;
+  base::Result<std::vector<SweepAxis>> axes = FindAxes(matrix, &base.overrides);
   if (!axes.ok()) return axes.error();
-  Sweep sweep{.axes = std::move(*axes)};
-  const std::vector<std::vector<std::string>> product = Product(sweep.axes);
-  const base::Result<std::string> name = BaseName(options, sweep, product.front());
+  const base::Result<std::string> name = BaseName(text, base);
   if (!name.ok()) return name.error();
-  sweep.name = *name;
-  for (const std::vector<std::string>& values : product) {
-    base::Result<SweepPoint> point = ReadPoint(options, values, &sweep);
+  Sweep sweep{.name = *name, .axes = std::move(*axes)};
+  for (const std::vector<std::string>& values : Product(sweep.axes)) {
+    base::Result<SweepPoint> point = ReadPoint(text, base, values, &sweep);
     if (!point.ok()) return point.error();
     sweep.points.push_back(std::move(*point));
   }
   return sweep;
+}
+
+JobFile FileOf(const Sweep& sweep) {
+  JobFile file{.is_lab = true, .group_name = sweep.name + "-sweep", .notes = sweep.notes};
+  for (const SweepPoint& point : sweep.points) {
+    file.jobs.push_back(point.job);
+    file.variants.push_back(VariantOf(sweep, point.values));
+  }
+  return file;
 }
 
 }  // namespace trainctl::client

@@ -1,5 +1,4 @@
-// A sweep: the settings that are varied, and one job for each combination of their values. Reads
-// the job file, else pure.
+// A sweep: the settings that are varied, and one job for each combination of their values. Pure.
 #pragma once
 
 #include <string>
@@ -30,11 +29,19 @@ struct Sweep {
 // "1,2,4" is three values; commas within brackets and quotes belong to a value.
 std::vector<std::string> SplitValues(const std::string& text);
 
-// Plans the points of a file with one job. Overrides with several values are the axes. Overrides of
-// name, notes and tags are texts, never axes. The global batch stays if the micro batch varies and
-// no override says what the batch is. Each point then has the global batch that the file's own
-// micro batch has: accumulation adapts. kInvalid: nothing varies, too many points, a value twice, a
-// fault of the file or of a value. The message names the place.
-base::Result<Sweep> PlanSweep(const JobFileOptions& options);
+// Takes those out that have several values. Those of name, notes and tags are texts, and stay.
+std::vector<job::Override> TakeAxes(std::vector<job::Override>* overrides);
+
+// Plans the points of a file's text with one job. Of the matrix those with several values are the
+// axes, and the others are overrides. The global batch stays if the micro batch varies and no
+// override says what the batch is. Each point then has the global batch that the file's own micro
+// batch has: accumulation adapts. Points are named by what they differ in, each otherwise.
+// kInvalid, with the place: nothing varies; too many points; a value twice or empty; a key twice; a
+// fault of the file or of a value.
+base::Result<Sweep> PlanSweep(const std::string& text, const JobFileOptions& options,
+                              const std::vector<job::Override>& matrix);
+
+// What it submits.
+JobFile FileOf(const Sweep& sweep);
 
 }  // namespace trainctl::client

@@ -6,6 +6,7 @@
 #include "client/exit_code.h"
 #include "client/show/comparison.h"
 #include "client/show/format.h"
+#include "client/submit/dependencies.h"
 #include "client/submit/follow.h"
 #include "common/job/outcome.h"
 
@@ -21,10 +22,8 @@ bool IsOutOfMemory(const SweepResult& result) {
 }  // namespace
 
 base::Status SweepRun::Assess() {
-  JobFile file{.notes = sweep_.notes};
-  for (const SweepPoint& point : sweep_.points) file.jobs.push_back(point.job);
   base::Result<std::vector<Assessment>> assessments =
-      AssessAll(context_, file, AskSite(context_), options_.force);
+      AssessAll(context_, FileOf(sweep_), AskSite(context_), options_.force);
   if (!assessments.ok()) return assessments.error();
   assessments_ = std::move(*assessments);
   for (size_t i = 0; i < assessments_.size(); ++i) {
@@ -49,7 +48,7 @@ int SweepRun::SubmitGroup() {
   for (size_t i = 0; i < results_.size(); ++i) {
     if (!IsRefused(i)) places.push_back(i);
   }
-  const base::Result<std::string> group = Submit(places, sweep_.name + "-sweep");
+  const base::Result<std::string> group = Submit(places, FileOf(sweep_).group_name);
   if (!group.ok()) return Fail(context_, group.error());
   Say(context_, "Submitted group " + *group + " of " + std::to_string(places.size()) + " jobs.\n");
   if (!options_.wait) {
@@ -151,6 +150,35 @@ int SweepRun::ShowCurve(int exit_code) {
   Say(context_, std::string(kCurveDefinitions));
   Say(context_, "\ntrainctl compare " + Join(request.jobs(), " ") + " shows all of it.\n");
   return exit_code;
+}
+
+void DeclareMatrix(Arguments& arguments, std::vector<job::Override>* matrix) {
+  arguments.Settings("--matrix", "KEY=VALUE,VALUE,…", matrix,
+                     "one job for each value of a setting; several --matrix: for each combination");
+}
+
+int RunSweep(Context& context, Sweep sweep, SubmitOptions options, const SweepCourse& course) {
+  if (options.dry_run) return SubmitJobs(context, FileOf(sweep), options);
+  const size_t points = sweep.points.size();
+  if (static_cast<size_t>(course.skip) >= points) {
+    return Fail(context,
+                {base::Code::kInvalid, "--skip " + std::to_string(course.skip) +
+                                           ": this sweep has " + std::to_string(points) + " jobs"});
+  }
+  if (const base::Status bound = CheckBound(!course.stop_at_oom, options); !bound.ok())
+    return Fail(context, bound.error());
+  const base::Result<Api*> api = NeedApi(context);
+  if (!api.ok()) return Fail(context, api.error());
+  for (const std::string& note : sweep.notes) context.err << "note: " << note << std::endl;
+  const base::Result<JobFile> resolved = ResolveDependencies(context, FileOf(sweep));
+  if (!resolved.ok()) return Fail(context, resolved.error());
+  for (size_t i = 0; i < points; ++i) sweep.points[i].job = resolved->jobs[i];
+  if (course.stop_at_oom) options.force = true;  // where memory ends is what it is to find
+  SweepRun run(context, **api, sweep, options);
+  if (const base::Status assessed = run.Assess(); !assessed.ok())
+    return Fail(context, assessed.error());
+  return course.stop_at_oom ? run.SubmitUntilOutOfMemory(static_cast<size_t>(course.skip))
+                            : run.SubmitGroup();
 }
 
 }  // namespace trainctl::client

@@ -1,4 +1,6 @@
 // Runs the jobs of a sweep, and shows the curve of what came of them. Not thread-safe.
+//
+// trainctl sweep is one, and so is trainctl submit --matrix.
 #pragma once
 
 #include <string>
@@ -47,5 +49,16 @@ class SweepRun {
   std::vector<Assessment> assessments_;  // one a point
   std::vector<SweepResult> results_;     //
 };
+
+// --matrix.
+void DeclareMatrix(Arguments& arguments, std::vector<job::Override>* matrix);
+
+struct SweepCourse {
+  bool stop_at_oom = false;  // one after the other
+  int64_t skip = 0;          // of those: the first so many
+};
+
+// Shows what it would be, or submits it. Returns the exit code; errors are printed.
+int RunSweep(Context& context, Sweep sweep, SubmitOptions options, const SweepCourse& course);
 
 }  // namespace trainctl::client

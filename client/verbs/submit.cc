@@ -1,4 +1,6 @@
 #include "client/submit/submission.h"
+#include "client/submit/sweep_points.h"
+#include "client/submit/sweep_run.h"
 #include "client/verbs/verb.h"
 
 namespace trainctl::client {
@@ -12,10 +14,13 @@ class Submit : public Verb {
         "a job file, or a lab file {\"base\": …, \"experiments\": […]}; - reads standard "
         "input");
     DeclareSubmitOptions(arguments, &options_);
-    arguments.Text("--name", "NAME", &file_.name,
-                   "of the job, or of a lab file's group; else the file's");
+    arguments.Text(
+        "--name", "NAME", &file_.name,
+        "of the job, or of a lab file's group; with --matrix what the jobs' names begin with; "
+        "else the file's");
     arguments.Text("--after", "JOB[:any]", &after_,
                    "start once this job has succeeded, or with :any has ended; several: j12,j13");
+    DeclareMatrix(arguments, &matrix_);
     arguments.Overrides(&file_.overrides,
                         "override a setting; also --KEY VALUE, as in --train.micro_batch_size 8");
     arguments.Remark(
@@ -28,16 +33,22 @@ class Submit : public Verb {
 
   int Run(Context& context) override {
     if (!after_.empty()) file_.overrides.push_back({"resources.after", after_});
-    const bool piped = file_.path == "-";
-    const base::Result<JobFile> file =
-        piped ? ReadJobStream(*context.surroundings.in, file_) : OpenJobFile(file_);
+    options_.source = file_.path == "-" ? "standard input" : file_.path;
+    const base::Result<std::string> text = ReadJobSource(*context.surroundings.in, &file_);
+    if (!text.ok()) return Fail(context, text.error());
+    if (!matrix_.empty()) {
+      base::Result<Sweep> sweep = PlanSweep(*text, file_, matrix_);
+      if (!sweep.ok()) return Fail(context, sweep.error());
+      return RunSweep(context, *std::move(sweep), options_, {});
+    }
+    const base::Result<JobFile> file = ReadJobText(*text, file_);
     if (!file.ok()) return Fail(context, file.error());
-    options_.source = piped ? "standard input" : file_.path;
     return SubmitJobs(context, *file, options_);
   }
 
  private:
   JobFileOptions file_;
+  std::vector<job::Override> matrix_;
   std::string after_;
   SubmitOptions options_;
 };

@@ -9,7 +9,7 @@ namespace {
 class SweepVerb : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positional("FILE", &file_.path, "a job file");
+    arguments.Positional("FILE", &file_.path, "a job file; - reads standard input");
     arguments.Switch("--stop-at-oom", &stop_at_oom_,
                      "one after the other, also what is predicted not to fit; no further along the "
                      "last setting once out of memory; waits");
@@ -20,11 +20,12 @@ class SweepVerb : public Verb {
     arguments.Needs("--skip", {"--stop-at-oom"});
     arguments.Text("--name", "NAME", &file_.name,
                    "what the jobs' names begin with; else the file's");
+    DeclareMatrix(arguments, &matrix_);
     arguments.Overrides(&file_.overrides,
-                        "KEY=VALUE,VALUE,…: one job for each; several --set: for each combination");
+                        "override a setting; with several values the same as --matrix");
     arguments.Remark(
         "Where the micro batch varies the global batch stays as the file has it, and accumulation "
-        "adapts, unless --set says another\n"
+        "adapts, unless --set or --matrix says another\n"
         "train.global_batch_size or train.accumulate_grad_batches. --wait and --stop-at-oom print "
         "the curve of time and memory at the "
         "end.\n"
@@ -33,37 +34,19 @@ class SweepVerb : public Verb {
   }
 
   int Run(Context& context) override {
-    const base::Result<Sweep> sweep = PlanSweep(file_);
+    const base::Result<std::string> text = ReadJobSource(*context.surroundings.in, &file_);
+    if (!text.ok()) return Fail(context, text.error());
+    std::vector<job::Override> axes = TakeAxes(&file_.overrides);
+    axes.insert(axes.end(), matrix_.begin(), matrix_.end());
+    base::Result<Sweep> sweep = PlanSweep(*text, file_, axes);
     if (!sweep.ok()) return Fail(context, sweep.error());
-    if (options_.dry_run) return DryRun(context, *sweep);
-    const auto points = static_cast<int64_t>(sweep->points.size());
-    if (skip_.value_or(0) >= points) {
-      return Fail(context,
-                  {base::Code::kInvalid, "--skip " + std::to_string(*skip_) + ": this sweep has " +
-                                             std::to_string(points) + " jobs"});
-    }
-    if (const base::Status bound = CheckBound(!stop_at_oom_, options_); !bound.ok())
-      return Fail(context, bound.error());
-    const base::Result<Api*> api = NeedApi(context);
-    if (!api.ok()) return Fail(context, api.error());
-    for (const std::string& note : sweep->notes) context.err << "note: " << note << std::endl;
-    if (stop_at_oom_) options_.force = true;  // where memory ends is what it is to find
-    SweepRun run(context, **api, *sweep, options_);
-    if (const base::Status assessed = run.Assess(); !assessed.ok())
-      return Fail(context, assessed.error());
-    return stop_at_oom_ ? run.SubmitUntilOutOfMemory(static_cast<size_t>(skip_.value_or(0)))
-                        : run.SubmitGroup();
+    options_.source = file_.path;
+    return RunSweep(context, *std::move(sweep), options_, {stop_at_oom_, skip_.value_or(0)});
   }
 
  private:
-  int DryRun(Context& context, const Sweep& sweep) {
-    JobFile file{.is_lab = true, .group_name = sweep.name, .notes = sweep.notes};
-    for (const SweepPoint& point : sweep.points) file.jobs.push_back(point.job);
-    options_.source = file_.path;
-    return SubmitJobs(context, file, options_);
-  }
-
   JobFileOptions file_;
+  std::vector<job::Override> matrix_;
   SubmitOptions options_;
   std::optional<int64_t> skip_;
   bool stop_at_oom_ = false;

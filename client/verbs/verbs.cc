@@ -50,14 +50,16 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl submit job.json --train.micro_batch_size 4 --name tiny-mb4\n"
      "  trainctl submit job.json --set optimizer.lr=1e-4 --set devices=2\n"
      "  trainctl submit second.json --after j12\n"
+     "  trainctl submit job.json --matrix optimizer.lr=1e-4,2e-4 --matrix seed=1,2\n"
      "  trainctl submit lab.json --wait && trainctl compare\n"
      "  trainctl recipes show single-4 | trainctl submit - --dry-run\n",
      MakeSubmit},
     {"sweep", "one job for each value of a setting; the curve of time and memory over it",
-     "  trainctl sweep job.json --set train.micro_batch_size=1,2,4,8 --stop-at-oom\n"
-     "  trainctl sweep job.json --set train.micro_batch_size=1,2,4 --set "
+     "  trainctl sweep job.json --matrix train.micro_batch_size=1,2,4,8 --stop-at-oom\n"
+     "  trainctl sweep job.json --matrix train.micro_batch_size=1,2,4 --matrix "
      "precision=bf16-true,bf16-mixed --wait\n"
-     "  trainctl sweep job.json --set optimizer.lr=1e-4,2e-4,4e-4 --train.max_steps 50 --dry-run\n",
+     "  trainctl sweep job.json --matrix optimizer.lr=1e-4,2e-4,4e-4 --train.max_steps 50 "
+     "--dry-run\n",
      MakeSweep},
     {"advise", "other ways to run the same training: time against memory, without running",
      "  trainctl advise job.json\n"

@@ -1,3 +1,7 @@
+#include <gmock/gmock.h>
+
+#include <sstream>
+
 #include "client/exit_code.h"
 #include "client/show/output.h"
 #include "client/submit/sweep_curve.h"
@@ -24,7 +28,9 @@ class SweepTest : public ClientTest {
   }
 
   base::Result<Sweep> Plan(const char* job, std::vector<job::Override> overrides) {
-    return PlanSweep({.path = folder_.Write("job.json", job), .overrides = std::move(overrides)});
+    JobFileOptions options{.path = "/jobs/job.json", .overrides = std::move(overrides)};
+    const std::vector<job::Override> axes = TakeAxes(&options.overrides);
+    return PlanSweep(job, options, axes);
   }
 
   Ended SweepJob(std::vector<std::string> more, const char* job = kSweptJob) {
@@ -59,6 +65,7 @@ class SweepTest : public ClientTest {
   ScratchFolder folder_;
 };
 
+using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
 TEST(SweepPointsTest, ValuesAreSplitAtCommasOutsideBracketsAndQuotes) {
@@ -200,7 +207,7 @@ TEST_F(SweepTest, TheCurveSaysWhatItsColumnsMean) {
 TEST_F(SweepTest, ADryRunSubmitsNothing) {
   const Ended ended = SweepJob({"--set", "train.micro_batch_size=1,2", "--dry-run"});
   EXPECT_EQ(ended.code, 0);
-  EXPECT_NE(ended.out.find("tiny-micro_batch_size-2"), std::string::npos);
+  EXPECT_THAT(ended.out, HasSubstr("nothing was submitted"));
   EXPECT_TRUE(coordinator_.submissions.empty());
 }
 
@@ -210,6 +217,74 @@ TEST_F(SweepTest, ALabFileIsNoJobToSweep) {
     "data": {"path": "/d"}, "train": {"micro_batch_size": 2}}, "experiments": [{"name": "a", "set": {}}]})");
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_NE(ended.err.find("is a lab file"), std::string::npos) << ended.err;
+}
+
+TEST_F(SweepTest, VariantsStandSideBySideInADryRun) {
+  const Ended ended = SweepJob({"--matrix", "precision=32-true,bf16-true", "--matrix",
+                                "train.micro_batch_size=1,2", "--dry-run"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("precision  train.micro_batch_size  STEPS  S/STEP"), std::string::npos)
+      << ended.out;
+  EXPECT_NE(ended.out.find("\nbf16-true                       2  "), std::string::npos)
+      << ended.out;
+  const Ended records =
+      SweepJob({"--matrix", "train.micro_batch_size=1,2", "--dry-run", "-o", "json"});
+  EXPECT_EQ(Json::parse(records.out)["jobs"][1]["settings"],
+            (Json{{"train.micro_batch_size", "2"}}));
+}
+
+TEST_F(SweepTest, SubmitWithAMatrixIsTheSameSweep) {
+  const Words axes = {"--matrix", "precision=32-true,bf16-true", "--matrix", "train.epochs=1,2"};
+  ASSERT_EQ(SweepJob(axes).code, 0);
+  Words submit = {"submit", folder_.Write("job.json", kSweptJob), "--after", "j3,j4"};
+  submit.insert(submit.end(), axes.begin(), axes.end());
+  const Ended ended = Trainctl(submit);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const v1::SubmitRequest& swept = coordinator_.submissions[0];
+  const v1::SubmitRequest& submitted = coordinator_.submissions[1];
+  EXPECT_EQ(submitted.group_name(), "tiny-sweep");
+  ASSERT_EQ(submitted.jobs_size(), 4);
+  for (int i = 0; i < 4; ++i) {
+    job::JobSpec job = *job::FromJson(submitted.jobs(i).job_json());
+    EXPECT_EQ(job.resources.after.size(), 2u);
+    job.resources.after.clear();
+    EXPECT_EQ(job::ToJson(job), swept.jobs(i).job_json());
+  }
+}
+
+TEST_F(SweepTest, TheFileMayComeFromStandardInput) {
+  std::istringstream job(kSweptJob);
+  surroundings_.in = &job;
+  EXPECT_EQ(Trainctl({"submit", "-", "--matrix", "seed=1,2"}).code, 0);
+  EXPECT_EQ(Submitted("name"), (Words{"tiny-seed-1", "tiny-seed-2"}));
+}
+
+TEST_F(SweepTest, ValuesThatEndAlikeHaveNamesOfTheirOwn) {
+  const auto sweep = Plan(kSweptJob, {{"data.path", "/a/rows.json,/b/rows.json"}});
+  ASSERT_TRUE(sweep.ok()) << sweep.error().message;
+  EXPECT_EQ(sweep->points[0].job.name, "tiny-path-rows.json");
+  EXPECT_EQ(sweep->points[1].job.name, "tiny-path-rows.json-2");
+}
+
+TEST_F(SweepTest, ASettingWithOneValueInTheMatrixIsSetAndNamesNothing) {
+  ASSERT_EQ(SweepJob({"--matrix", "train.epochs=2", "--matrix", "seed=1,2"}).code, 0);
+  EXPECT_EQ(Submitted("train.epochs"), (Words{"2", "2"}));
+  EXPECT_EQ(coordinator_.submissions[0].jobs_size(), 2);
+  EXPECT_EQ(Submitted("name"), (Words{"tiny-seed-1", "tiny-seed-2"}));
+}
+
+TEST_F(SweepTest, AFaultOfTheMatrixIsNamedWithItsPlace) {
+  const auto error = [this](const std::string& axis, const std::string& set = "devices=1") {
+    const Ended ended = SweepJob({"--matrix", axis, "--set", set});
+    EXPECT_EQ(ended.code, kExitUsage);
+    return ended.err;
+  };
+  EXPECT_THAT(error("train.epochs"), HasSubstr("--matrix train.epochs: expected KEY=VALUE,VALUE"));
+  EXPECT_THAT(error("train.epochs=1,,2"), HasSubstr("train.epochs=1,,2: a value is empty"));
+  EXPECT_THAT(error("name=a,b"), HasSubstr("name=a,b: the jobs are named by what differs"));
+  EXPECT_THAT(error("devices=1,2"), HasSubstr("devices is varied, and set to one value besides"));
+  EXPECT_THAT(error("train.epochs=1,x"), HasSubstr("with train.epochs=x"));
+  EXPECT_TRUE(coordinator_.submissions.empty());
 }
 
 TEST(SweepCurveTest, IsATableWithBars) {
