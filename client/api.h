@@ -19,6 +19,7 @@ class Api {
   virtual base::Result<v1::ListResponse> List(const v1::ListRequest& request) = 0;
   virtual base::Result<v1::GetResponse> Get(const v1::GetRequest& request) = 0;
   virtual base::Result<v1::CancelResponse> Cancel(const v1::CancelRequest& request) = 0;
+  virtual base::Result<v1::RemoveResponse> Remove(const v1::RemoveRequest& request) = 0;
   virtual base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) = 0;
   virtual base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) = 0;
   virtual base::Result<v1::EarlierRunsResponse> EarlierRuns(

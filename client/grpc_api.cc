@@ -68,6 +68,9 @@ class GrpcApi : public Api {
   base::Result<v1::CancelResponse> Cancel(const v1::CancelRequest& request) override {
     return Call<v1::CancelResponse>(&v1::Coordinator::Stub::Cancel, request, kCallSeconds);
   }
+  base::Result<v1::RemoveResponse> Remove(const v1::RemoveRequest& request) override {
+    return Call<v1::RemoveResponse>(&v1::Coordinator::Stub::Remove, request, kCallSeconds);
+  }
   base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) override {
     return Call<v1::CompareResponse>(&v1::Coordinator::Stub::Compare, request, kCallSeconds);
   }

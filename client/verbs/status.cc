@@ -1,16 +1,12 @@
 #include <algorithm>
-#include <cctype>
 #include <map>
-#include <set>
-#include <utility>
 
 #include "client/exit_code.h"
+#include "client/job_filter.h"
 #include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/verbs/verb.h"
-#include "common/base/did_you_mean.h"
-#include "common/job/outcome.h"
 
 namespace trainctl::client {
 namespace {
@@ -43,25 +39,6 @@ std::string HostsText(const v1::ListResponse& response) {
   return text.empty() ? "no workers: jobs stay queued until a trainworker registers\n" : text;
 }
 
-std::string Upper(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) {
-    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
-  });
-  return text;
-}
-
-// Of the states that a job goes through, and the outcomes that it ends with.
-base::Error UnknownState(const std::string& word) {
-  std::vector<std::string_view> known;
-  for (int i = 0; i <= static_cast<int>(job::JobState::kFinished); ++i)
-    known.push_back(job::Name(static_cast<job::JobState>(i)));
-  for (int i = 0; i <= static_cast<int>(job::Outcome::kLaunchFailed); ++i)
-    known.push_back(job::Name(static_cast<job::Outcome>(i)));
-  const std::string hint = base::DidYouMean(Upper(word), known);
-  return {base::Code::kInvalid, "--state " + word + (hint.empty() ? "" : ": " + hint) +
-                                    "; there are " + Join(known, ", ")};
-}
-
 class Status : public Verb {
  public:
   void Declare(Arguments& arguments) override {
@@ -70,12 +47,7 @@ class Status : public Verb {
     arguments.Switch("-w,--watch", &watch_,
                      "show again every two seconds until the jobs ended, or Ctrl-C");
     arguments.Switch("--unfinished", &unfinished_, "only jobs that have not ended");
-    arguments.Text("--state", "STATE,…", &states_,
-                   "only jobs in these states, or that ended so: queued,running or oom_gpu");
-    arguments.Text("--user", "NAME,…", &users_, "only jobs that one of these submitted");
-    arguments.Text("--tag", "KEY=VALUE,…", &tags_,
-                   "only jobs with all of these tags; KEY alone: with any value of it");
-    arguments.Text("--group", "GROUP", &group_, "only jobs of this group, by its id or name");
+    filter_.Declare(arguments);
     arguments.Number("-n,--limit", "N", &limit_, "the newest N jobs");
     arguments.Remark("LEFT is the time that a running job still needs, by the pace of its steps.");
   }
@@ -85,10 +57,8 @@ class Status : public Verb {
     if (!api.ok()) return Fail(context, api.error());
     if (limit_ == 0) return Fail(context, {base::Code::kInvalid, "--limit 0: expected 1 or more"});
     jobs_ = NewestMeant(context, jobs_);
-    if (!group_.empty()) {
-      if (const base::Status kept = KeepJobsOfGroup(context, **api); !kept.ok())
-        return Fail(context, kept.error());
-    }
+    if (const base::Status kept = filter_.KeepJobsOfGroup(context, **api, &jobs_); !kept.ok())
+      return Fail(context, kept.error());
     const base::Result<v1::ListRequest> request = Request();
     if (!request.ok()) return Fail(context, request.error());
     while (true) {
@@ -111,70 +81,14 @@ class Status : public Verb {
   }
 
  private:
-  static base::Result<std::vector<v1::JobView>> ListOf(Api& api,
-                                                       const std::vector<std::string>& jobs) {
-    v1::ListRequest request;
-    for (const std::string& job : jobs) request.add_jobs(job);
-    const base::Result<v1::ListResponse> response = api.List(request);
-    if (!response.ok()) return response.error();
-    return std::vector<v1::JobView>(response->jobs().begin(), response->jobs().end());
-  }
-
-  // Of the jobs that are named, those of the group; of none, the group. kNotFound: there is no such
-  // group, or it has none of them.
-  base::Status KeepJobsOfGroup(Context& context, Api& api) {
-    const std::string group = NewestMeant(context, group_);
-    base::Result<std::vector<v1::JobView>> views = ListOf(api, {group});
-    if (!views.ok()) return views.error();
-    std::set<std::string> members;
-    for (const v1::JobView& view : *views) {
-      if (view.group() == group || view.group_name() == group) members.insert(view.id());
-    }
-    if (members.empty()) {
-      return base::Error{base::Code::kNotFound,
-                         "no group '" + group_ + "'; trainctl status lists all jobs"};
-    }
-    if (jobs_.empty()) {
-      jobs_ = {group};
-      return base::Ok{};
-    }
-    views = ListOf(api, jobs_);
-    if (!views.ok()) return views.error();
-    std::vector<std::string> kept;
-    for (const v1::JobView& view : *views) {
-      if (members.contains(view.id())) kept.push_back(view.id());
-    }
-    if (kept.empty()) {
-      return base::Error{base::Code::kNotFound,
-                         "group '" + group_ + "' has no job '" + Join(jobs_, "', '") + "'"};
-    }
-    jobs_ = std::move(kept);
-    return base::Ok{};
-  }
-
   // Named jobs may be there and not pass.
-  bool IsFiltered() const {
-    return unfinished_ || !states_.empty() || !users_.empty() || !tags_.empty();
-  }
+  bool IsFiltered() const { return unfinished_ || filter_.IsNarrow(); }
 
-  // kInvalid: there is no such state.
   base::Result<v1::ListRequest> Request() const {
-    v1::ListRequest request;
-    for (const std::string& word : Split(states_, ',')) {
-      const std::string name = Upper(word);
-      if (job::ParseJobState(name)) {
-        request.add_states(name);
-      } else if (job::ParseOutcome(name)) {
-        request.add_outcomes(name);
-      } else {
-        return UnknownState(word);
-      }
-    }
-    for (std::string& user : Split(users_, ',')) request.add_users(std::move(user));
-    for (std::string& tag : Split(tags_, ',')) request.add_tags(std::move(tag));
-    for (const std::string& job : jobs_) request.add_jobs(job);
-    request.set_unfinished_only(unfinished_);
-    request.set_limit(limit_.value_or(0));
+    base::Result<v1::ListRequest> request = filter_.Request(jobs_);
+    if (!request.ok()) return request;
+    request->set_unfinished_only(unfinished_);
+    request->set_limit(limit_.value_or(0));
     return request;
   }
 
@@ -202,7 +116,7 @@ class Status : public Verb {
   }
 
   std::vector<std::string> jobs_;
-  std::string states_, users_, tags_, group_;
+  JobFilter filter_;
   bool watch_ = false;
   bool unfinished_ = false;
   std::optional<int64_t> limit_;

@@ -25,6 +25,7 @@ std::unique_ptr<Verb> MakeQuickstart();
 std::unique_ptr<Verb> MakeRecipes();
 std::unique_ptr<Verb> MakeReport();
 std::unique_ptr<Verb> MakeResume();
+std::unique_ptr<Verb> MakeRm();
 std::unique_ptr<Verb> MakeStatus();
 std::unique_ptr<Verb> MakeSubmit();
 std::unique_ptr<Verb> MakeSweep();
@@ -113,6 +114,11 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl cancel j12\n"
      "  trainctl cancel my-lab\n",
      MakeCancel},
+    {"rm", "forget jobs that have ended, with their metrics and logs, by name or by rule",
+     "  trainctl rm j12 --yes\n"
+     "  trainctl rm --older-than 30d --state failed,cancelled --dry-run\n"
+     "  trainctl rm --group my-lab-sweep --yes\n",
+     MakeRm},
     {"resume", "a new job that goes on from an ended one's last checkpoint",
      "  trainctl resume j12 --wait\n"
      "  trainctl resume j12 --train.max_steps 2000\n"

@@ -21,6 +21,7 @@ constexpr std::array kPermissions = {
     Permission{"ReadArtifact", Role::kUser, Role::kOperator},
     Permission{"Submit", Role::kUser, Role::kOperator, false, "submit"},
     Permission{"Cancel", Role::kUser, Role::kOperator, false, "cancel"},
+    Permission{"Remove", Role::kUser, Role::kOperator, false, "rm"},
     // What concerns the site as a whole.
     Permission{"Fence", Role::kOperator, Role::kOperator, false, "fence"},
     Permission{"RemoveWorker", Role::kOperator, Role::kOperator, false, "remove"},

@@ -110,6 +110,11 @@ class Coordinator {
   // Of jobs that have ended: nothing happens, and that succeeds.
   void Cancel(const std::vector<base::JobId>& jobs, const auth::Caller& caller, Answer answer);
 
+  // Forgets jobs that have ended, and their logs. kInvalid: more than kMaxRemoved. kConflict: one
+  // has not ended, or one that has not goes on from it; then nothing is forgotten.
+  static constexpr size_t kMaxRemoved = 100;
+  void RemoveJobs(const std::vector<base::JobId>& jobs, const auth::Caller& caller, Answer answer);
+
   // An operator vouches that nothing runs on the LOST worker's host any more. kNotFound; kConflict:
   // it is not LOST.
   void Fence(const std::string& worker, const auth::Caller& caller, Answer answer);

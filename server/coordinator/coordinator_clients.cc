@@ -57,6 +57,31 @@ base::Result<std::string> SiteProblems(const core::JobsSubmitted& jobs, const Si
   return text;
 }
 
+// Nothing needs any of these jobs any more.
+base::Status CheckOver(const core::State& state, const std::vector<base::JobId>& jobs) {
+  if (jobs.size() > Coordinator::kMaxRemoved) {
+    return base::Error{base::Code::kInvalid,
+                       std::to_string(jobs.size()) + " jobs: expected at most " +
+                           std::to_string(Coordinator::kMaxRemoved) + " in one call"};
+  }
+  for (const base::JobId id : jobs) {
+    if (!state.jobs.contains(id)) continue;
+    const std::string job = base::ToString(id);
+    return base::Error{
+        base::Code::kConflict,
+        job + " has not ended, and nothing was removed: trainctl cancel " + job + " ends it"};
+  }
+  for (const auto& [id, job] : state.jobs) {
+    const auto& resumed = job.row.spec.checkpoint.resume_job;
+    const auto earlier = resumed ? base::ParseJobId(*resumed) : std::nullopt;
+    if (!earlier || std::ranges::find(jobs, *earlier) == jobs.end()) continue;
+    return base::Error{base::Code::kConflict, base::ToString(id) +
+                                                  ", which has not ended, goes on from " +
+                                                  *resumed + ": nothing was removed"};
+  }
+  return base::Ok{};
+}
+
 base::Error NoTarget(const std::string& name) {
   return {base::Code::kNotFound,
           "no worker or host '" + base::Excerpt(name, 256) + "'; trainctl workers lists them"};
@@ -122,6 +147,10 @@ void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& cal
 
 void Coordinator::AnswerStored(const store::StoredSubmission& stored, const auth::Caller& caller,
                                const SubmitAnswer& answer) {
+  if (stored.jobs.empty()) {
+    return answer(base::Error{base::Code::kConflict,
+                              "this was submitted before, and its jobs have been removed since"});
+  }
   store::JobFilter filter;
   filter.jobs = stored.jobs;
   filter.limit = static_cast<int64_t>(stored.jobs.size());
@@ -166,6 +195,25 @@ void Coordinator::Cancel(const std::vector<base::JobId>& jobs, const auth::Calle
     const bool is_last = i + 1 == jobs.size();
     Apply(core::CancelRequested{jobs[i]}, is_last ? std::move(answer) : Answer());
   }
+}
+
+void Coordinator::RemoveJobs(const std::vector<base::JobId>& jobs, const auth::Caller& caller,
+                             Answer answer) {
+  Drain();  // one may just have ended
+  const base::Status over = CheckOver(state_, jobs);
+  if (!over) return answer(over.error());
+  for (const base::JobId job : jobs) {
+    Audit(caller, "rm", base::ToString(job));
+    parts_.log.Info("removed", {{"job", base::ToString(job)}, {"user", caller.name}});
+  }
+  Apply(core::JobsRemoved{jobs}, [this, jobs, answer = std::move(answer)](base::Status status) {
+    for (const base::JobId job : jobs) {
+      if (!status) break;
+      workers_.ForgetLogsOf(job);
+      parts_.logs.Remove(job);
+    }
+    answer(std::move(status));
+  });
 }
 
 base::Result<const core::Worker*> Coordinator::FindWorker(const std::string& name) const {

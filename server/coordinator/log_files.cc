@@ -76,8 +76,10 @@ std::string GapMark(int64_t bytes) {
   return std::string(static_cast<size_t>(bytes - 1), '.') + "\n";
 }
 
+std::string LogFiles::Folder(base::JobId job) const { return folder_ + "/" + base::ToString(job); }
+
 std::string LogFiles::Folder(const job::RankKey& key) const {
-  return folder_ + "/" + base::ToString(key.job) + "/" + std::to_string(key.attempt);
+  return Folder(key.job) + "/" + std::to_string(key.attempt);
 }
 
 std::string LogFiles::Path(const job::RankKey& key, const Segment& segment) const {
@@ -116,6 +118,12 @@ LogFiles::Segments& LogFiles::Find(const job::RankKey& key) {
 int64_t LogFiles::End(const job::RankKey& key) {
   const Segments& segments = Find(key);
   return segments.empty() ? 0 : segments.back().End();
+}
+
+void LogFiles::Remove(base::JobId job) {
+  std::erase_if(known_, [job](const auto& known) { return known.first.job == job; });
+  std::error_code gone;
+  fs::remove_all(Folder(job), gone);
 }
 
 std::vector<LogSegment> LogFiles::SegmentsOf(const job::RankKey& key) {

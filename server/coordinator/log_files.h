@@ -59,6 +59,9 @@ class LogFiles {
   // are. Empty data: the end is reached.
   base::Result<Piece> Read(const job::RankKey& key, int64_t offset, int64_t max_bytes);
 
+  // All that is kept of the job's ranks.
+  void Remove(base::JobId job);
+
   // What is kept now, in order of offset: for LogTailOffset, which other threads may call.
   std::vector<LogSegment> SegmentsOf(const job::RankKey& key);
 
@@ -70,6 +73,7 @@ class LogFiles {
   };
   using Segments = std::vector<Segment>;  // in order of offset
 
+  std::string Folder(base::JobId job) const;
   std::string Folder(const job::RankKey& key) const;
   std::string Path(const job::RankKey& key, const Segment& segment) const;
   Segments& Find(const job::RankKey& key);

@@ -57,6 +57,14 @@ void WorkerSessions::SendLogAcks() {
   }
 }
 
+void WorkerSessions::ForgetLogsOf(base::JobId job) {
+  for (auto& [worker, session] : sessions_) {
+    std::erase_if(session.placed_here, [job](const auto& rank) { return rank.first.job == job; });
+    std::erase_if(session.stalled_logs,
+                  [job](const job::RankKey& rank) { return rank.job == job; });
+  }
+}
+
 void WorkerSessions::ForgetStalledLogs() {
   for (auto& [worker, session] : sessions_) session.stalled_logs.clear();
 }

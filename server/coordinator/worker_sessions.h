@@ -48,6 +48,8 @@ class WorkerSessions {
   void Send(const std::string& worker, const WorkerCommand& command);
   void SendLogAcks();
   void ForgetStalledLogs();
+  // What they still send of its logs is nobody's.
+  void ForgetLogsOf(base::JobId job);
 
   struct Silent {
     std::string worker;

@@ -38,6 +38,12 @@ struct UpdateSpec {
   std::optional<job::Prediction> prediction;
 };
 
+// All rows of a FINISHED job are deleted, and its group's with the last of the group's jobs. The
+// number stays used.
+struct RemoveJob {
+  base::JobId job;
+};
+
 // The worker is no more in the inventory.
 struct RemoveWorker {
   std::string worker;
@@ -51,8 +57,8 @@ struct RemoveDrain {
 // Rows of attempts, ranks, workers and drains are whole: inserted, or replacing the row of the same
 // key.
 using Persist = std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection,
-                             UpdateSpec, AttemptRow, RankRow, WorkerRow, RemoveWorker, DrainRow,
-                             RemoveDrain, EventRow, MetricRows, AckRow, ArtefactRow>;
+                             UpdateSpec, RemoveJob, AttemptRow, RankRow, WorkerRow, RemoveWorker,
+                             DrainRow, RemoveDrain, EventRow, MetricRows, AckRow, ArtefactRow>;
 
 // To the worker: start the rank, unless it holds it already. The plan lacks bind_address and
 // directory, which the worker fills in.

@@ -40,6 +40,11 @@ struct CancelRequested {
   base::JobId job;
 };
 
+// Jobs are to be forgotten. Of those that have not ended: nothing happens.
+struct JobsRemoved {
+  std::vector<base::JobId> jobs;
+};
+
 // A worker's stream is up and its inventory is here. The shell sends at most one stream's messages
 // for a worker name: a newer stream's Hello comes without a WorkerStreamLost for the older one.
 // Another identity than the known one's is refused (RefuseWorker), until that one is LOST and holds
@@ -118,8 +123,8 @@ struct DevicesUndrained {
 // Once a second: deadlines are looked at.
 struct Tick {};
 
-using Event = std::variant<JobsSubmitted, CancelRequested, WorkerHello, WorkerStreamLost,
-                           WorkerFenced, WorkerRemoved, DevicesDrained, DevicesUndrained,
-                           RankReported, DeviceStateChanged, JobInspected, Tick>;
+using Event = std::variant<JobsSubmitted, CancelRequested, JobsRemoved, WorkerHello,
+                           WorkerStreamLost, WorkerFenced, WorkerRemoved, DevicesDrained,
+                           DevicesUndrained, RankReported, DeviceStateChanged, JobInspected, Tick>;
 
 }  // namespace trainctl::core

@@ -111,4 +111,10 @@ void Handle(Turn& turn, const CancelRequested& event) {
   Finish(turn, job, {job::Outcome::kCancelled, "cancelled while it waited"});
 }
 
+void Handle(Turn& turn, const JobsRemoved& event) {
+  for (const base::JobId job : event.jobs) {
+    if (!turn.state.jobs.contains(job)) turn.Persist(RemoveJob{job});
+  }
+}
+
 }  // namespace trainctl::core

@@ -54,6 +54,17 @@ v1::SubmittedJob EncodeName(base::JobId id, const std::string& name) {
   return message;
 }
 
+// Tells which jobs it is about, and returns their ids.
+template <class Response>
+std::vector<base::JobId> EncodeNames(const StoredJobs& jobs, Response* response) {
+  std::vector<base::JobId> ids;
+  for (const store::StoredJob& job : jobs) {
+    ids.push_back(job.row.id);
+    *response->add_jobs() = EncodeName(job.row.id, job.row.spec.name);
+  }
+  return ids;
+}
+
 v1::AuditEntry EncodeAudit(const store::AuditRow& row) {
   v1::AuditEntry entry;
   entry.set_id(row.id);
@@ -126,12 +137,24 @@ auto CoordinatorService::Cancel(Context* context, const v1::CancelRequest* reque
         return TheirsToTouch(permit, coordinator::ReadJobs(reader, *jobs));
       },
       [this, response](const Permit& permit, const StoredJobs& jobs, auto answer) {
-        std::vector<base::JobId> ids;
-        for (const store::StoredJob& job : jobs) {
-          ids.push_back(job.row.id);
-          *response->add_jobs() = EncodeName(job.row.id, job.row.spec.name);
-        }
-        backend_.coordinator.Cancel(ids, permit.caller, answer);
+        backend_.coordinator.Cancel(EncodeNames(jobs, response), permit.caller, answer);
+      },
+      [](base::Ok) {});
+}
+
+auto CoordinatorService::Remove(Context* context, const v1::RemoveRequest* request,
+                                v1::RemoveResponse* response) -> Unary* {
+  return AskStoreThenLoop<base::Ok>(
+      {backend_, *context, "Remove", Joined(request->jobs())},
+      [=] { return DecodeNames(request->jobs(), Names::kRequired); },
+      [](const Permit& permit, store::Reader& reader,
+         const auto& names) -> base::Result<StoredJobs> {
+        const auto jobs = coordinator::FindJobs(reader, names);
+        if (!jobs) return jobs.error();
+        return TheirsToTouch(permit, coordinator::ReadJobs(reader, *jobs));
+      },
+      [this, response](const Permit& permit, const StoredJobs& jobs, auto answer) {
+        backend_.coordinator.RemoveJobs(EncodeNames(jobs, response), permit.caller, answer);
       },
       [](base::Ok) {});
 }

@@ -25,6 +25,8 @@ class CoordinatorService : public v1::Coordinator::CallbackService {
   Unary* Get(Context* context, const v1::GetRequest* request, v1::GetResponse* response) override;
   Unary* Cancel(Context* context, const v1::CancelRequest* request,
                 v1::CancelResponse* response) override;
+  Unary* Remove(Context* context, const v1::RemoveRequest* request,
+                v1::RemoveResponse* response) override;
   Unary* Compare(Context* context, const v1::CompareRequest* request,
                  v1::CompareResponse* response) override;
   Unary* Inspect(Context* context, const v1::InspectRequest* request,

@@ -68,6 +68,8 @@ base::Result<ListQuestion> DecodeList(const v1::ListRequest& request) {
   if (request.names_size() > kMaxNames) return TooMany("names", request.names_size(), kMaxNames);
   question.filter.names.assign(request.names().begin(), request.names().end());
   question.filter.unfinished_only = request.unfinished_only();
+  if (request.ended_before() < 0) return Negative("ended_before", request.ended_before());
+  question.filter.ended_before = request.ended_before();
   if (request.limit() > 0) question.filter.limit = std::min(request.limit(), kMaxListedJobs);
   return question;
 }

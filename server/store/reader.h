@@ -48,6 +48,7 @@ struct JobFilter {
   std::vector<TagFilter> tags;     // of each tag
   std::vector<std::string> names;  // a job's own, or its group's
   bool unfinished_only = false;
+  base::WallMicros ended_before = 0;  // FINISHED before it; 0: no condition
   int64_t limit = 1000;
 };
 

@@ -82,6 +82,27 @@ void RowWriter::Write(const core::UpdateInspection& row) {
   statement.Run();
 }
 
+// The submission stays: the same request again makes no second job.
+void RowWriter::Write(const core::RemoveJob& row) {
+  static constexpr const char* kDeletions[] = {
+      "DELETE FROM points WHERE series IN (SELECT id FROM series WHERE job = ?)",
+      "DELETE FROM series WHERE job = ?",
+      "DELETE FROM artefacts WHERE job = ?",
+      "DELETE FROM events WHERE job = ?",
+      "DELETE FROM acks WHERE job = ?",
+      "DELETE FROM ranks WHERE job = ?",
+      "DELETE FROM attempts WHERE job = ?",
+      "DELETE FROM job_status WHERE job = ?",
+      "DELETE FROM groups WHERE id = (SELECT group_id FROM jobs WHERE jobs.id = ?1) AND NOT EXISTS "
+      "(SELECT 1 FROM jobs WHERE group_id = groups.id AND group_id != 0 AND jobs.id != ?1)",
+      "DELETE FROM jobs WHERE id = ?"};
+  for (const char* deletion : kDeletions) {
+    Statement& statement = database_.Prepared(deletion);
+    ColumnWriter{statement}(row.job);
+    statement.Run();
+  }
+}
+
 void RowWriter::Write(const core::AttemptRow& row) {
   VisitAttempt(row, ColumnWriter(attempt_));
   attempt_.Run();

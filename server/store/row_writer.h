@@ -25,6 +25,7 @@ class RowWriter {
   void Write(const core::UpdateJob& row);
   void Write(const core::UpdateInspection& row);
   void Write(const core::UpdateSpec& row);
+  void Write(const core::RemoveJob& row);
   void Write(const core::AttemptRow& row);
   void Write(const core::RankRow& row);
   void Write(const core::WorkerRow& row);

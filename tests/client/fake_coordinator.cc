@@ -49,7 +49,9 @@ bool Passes(const v1::JobView& job, const v1::ListRequest& request) {
   const bool has_tags =
       std::ranges::all_of(request.tags(), [&](const std::string& tag) { return HasTag(job, tag); });
   return (any_state || is_in) && is_of && has_tags &&
-         !(request.unfinished_only() && job.state() == "FINISHED");
+         !(request.unfinished_only() && job.state() == "FINISHED") &&
+         (request.ended_before() == 0 ||
+          (job.state() == "FINISHED" && job.ended_at() < request.ended_before()));
 }
 
 bool IsCalled(const v1::JobView& job, const v1::ListRequest& request) {
@@ -126,6 +128,22 @@ base::Result<v1::GetResponse> FakeApi::Get(const v1::GetRequest& request) {
     response.set_group(job->group());
     response.set_group_name(job->group_name());
   }
+  return response;
+}
+
+base::Result<v1::RemoveResponse> FakeApi::Remove(const v1::RemoveRequest& request) {
+  if (fake_->unreachable) return Unreachable();
+  fake_->removals.push_back(request);
+  v1::RemoveResponse response;
+  for (const std::string& id : request.jobs()) {
+    const std::vector<const v1::JobView*> found = fake_->Find(id);
+    if (found.empty()) return NotFound(id);
+    if (found.front()->state() != "FINISHED")
+      return base::Error{base::Code::kConflict, id + " has not ended, and nothing was removed"};
+    *response.add_jobs() = Submitted(*found.front());
+  }
+  for (const v1::SubmittedJob& job : response.jobs())
+    std::erase_if(fake_->jobs, [&](const v1::JobView& view) { return view.id() == job.id(); });
   return response;
 }
 

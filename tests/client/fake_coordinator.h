@@ -62,6 +62,7 @@ struct FakeCoordinator {
   std::map<std::string, std::vector<v1::SubmittedJob>> accepted;  // by request id
   std::vector<v1::WatchRequest> watch_requests;
   std::vector<std::string> cancelled;
+  std::vector<v1::RemoveRequest> removals;
   std::vector<std::string> fenced;
   std::vector<v1::LogsRequest> logs_requests;
   v1::CompareRequest compare_request;
@@ -81,6 +82,7 @@ class FakeApi : public Api {
   base::Result<v1::ListResponse> List(const v1::ListRequest& request) override;
   base::Result<v1::GetResponse> Get(const v1::GetRequest& request) override;
   base::Result<v1::CancelResponse> Cancel(const v1::CancelRequest& request) override;
+  base::Result<v1::RemoveResponse> Remove(const v1::RemoveRequest& request) override;
   base::Result<v1::CompareResponse> Compare(const v1::CompareRequest& request) override;
   base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override;
   base::Result<v1::EarlierRunsResponse> EarlierRuns(const v1::EarlierRunsRequest& request) override;

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "client/exit_code.h"
 #include "client/show/output.h"
 #include "common/base/file.h"
@@ -181,6 +183,38 @@ TEST_F(FinishedJobTest, ArtifactsAreThoseThatAreStillThere) {
   EXPECT_EQ(pruned.code, client::kExitNotFound);
   EXPECT_NE(pruned.err.find("has saved no 'step-4', but step-8, out"), std::string::npos)
       << pruned.err;
+}
+
+TEST_F(FinishedJobTest, RmForgetsWhatHasEndedWithItsLogs) {
+  worker_.Log(key_, 0, "the end\n");
+  worker_.Next(v1::CoordinatorMessage::kLogAck);
+  const std::string logs = site_.directory() + "/logs/j1";
+  ASSERT_TRUE(std::filesystem::exists(logs));
+  ASSERT_EQ(site_.Submit("waits"), "j2");
+  EXPECT_EQ(Run({"rm", "j1"}).code, client::kExitUsage) << "without --yes";
+  EXPECT_EQ(Run({"rm", "j1", "j2", "--yes"}).code, client::kExitFailure);
+  EXPECT_EQ(site_.Get("j1").view().state(), "FINISHED") << "all or none";
+  EXPECT_EQ(Run({"rm", "--older-than", "1h", "--yes"}).out, "Removed 0 jobs.\n");
+  const Ended removed = Run({"rm", "--state", "succeeded", "--yes"});
+  EXPECT_EQ(removed.out, "Removed 1 job.\n") << removed.err;
+  EXPECT_FALSE(std::filesystem::exists(logs));
+  EXPECT_EQ(Run({"describe", "j1"}).code, client::kExitNotFound);
+  worker_.Log(key_, 8, "too late\n");
+  site_.Restart();
+  EXPECT_EQ(Run({"status", "-o", "name"}).out, "j2\n");
+  EXPECT_FALSE(std::filesystem::exists(logs));
+  EXPECT_NE(Run({"admin", "audit"}).out.find("rm"), std::string::npos);
+}
+
+TEST_F(FinishedJobTest, AJobThatAnotherGoesOnFromIsNotRemoved) {
+  ASSERT_TRUE(Submit([](job::JobSpec& spec) {
+                spec.train.max_steps = 20;
+                spec.output.dir = "/more";
+              }).ok());
+  const Ended refused = Run({"rm", "j1", "--yes"});
+  EXPECT_EQ(refused.code, client::kExitFailure);
+  EXPECT_NE(refused.err.find("j2, which has not ended, goes on from j1"), std::string::npos)
+      << refused.err;
 }
 
 TEST_F(FinishedJobTest, AJobThatHasMadeAllItsStepsIsNotResumed) {

@@ -32,6 +32,7 @@ struct Printer {
     out << base::ToString(row.job) << " micro batch " << *row.spec.train.micro_batch_size
         << " × accumulation " << job::PlanBatch(row.spec)->accumulation << "\n";
   }
+  void operator()(const RemoveJob& row) { out << base::ToString(row.job) << " is forgotten\n"; }
   void operator()(const AttemptRow&) {}
   void operator()(const RankRow&) {}
   void operator()(const WorkerRow&) {}

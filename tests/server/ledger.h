@@ -45,6 +45,7 @@ class Ledger {
     jobs_[row.job].row.spec = row.spec;
     jobs_[row.job].row.prediction = row.prediction;
   }
+  void Write(const RemoveJob& row) { jobs_.erase(row.job); }
   void Write(const AttemptRow& row) { attempts_[{row.job, row.attempt}] = row; }
   void Write(const RankRow& row) { ranks_[row.key] = row; }
   void Write(const WorkerRow& row) { workers_[row.name] = row; }

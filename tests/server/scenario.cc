@@ -189,6 +189,11 @@ std::string Scenario::Run(const std::string& line) {
   if (verb == "workers") return Workers(words);
   if (verb == "submit") return Submit(words);
   if (verb == "cancel") return Feed(CancelRequested{*base::ParseJobId(words.at(1))});
+  if (verb == "rm") {
+    JobsRemoved event;
+    for (size_t i = 1; i < words.size(); ++i) event.jobs.push_back(*base::ParseJobId(words[i]));
+    return Feed(event);
+  }
   if (verb == "device") return Device(words);
   if (verb == "inspected")
     return Feed(JobInspected{*base::ParseJobId(words.at(1)), words.at(2), MakeAnswer(words.at(3))});

@@ -13,7 +13,7 @@
 //                               predicted=N (seconds of the whole run, on predicted_on=H200)
 //   inspected JOB NAME ANSWER   of the worker that was asked: ok | fault | none (nobody looked)
 //   drain NAME [WHY…] [user=U]  nothing new is placed on the worker, or the host; undrain NAME…
-//   cancel JOB
+//   cancel JOB; rm JOB…
 //   J/A/R… REPORT               a report of each of these ranks (job/attempt/rank; j1/1/* are all),
 //                               numbered on: started | phase NAME [DONE TOTAL] | rendezvous BLOB |
 //                               progress STEP STEPS [STAGE]; metrics COUNT | stepped STEP SECONDS

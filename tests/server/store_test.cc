@@ -6,7 +6,11 @@
 
 #include <filesystem>
 
+#include <map>
+
 #include "common/job/job_json.h"
+#include "server/store/database.h"
+#include "server/store/statement.h"
 #include "tests/server/describe.h"
 #include "tests/server/ledger.h"
 #include "tests/server/sample_rows.h"
@@ -254,6 +258,55 @@ TEST_F(SqliteStoreTest, WhatARankSaysIsGoneIsForgottenOnItsHostWhoeverSavedIt) {
   EXPECT_EQ(paths(3), (Paths{"/out/step-1", "/out/step-2"})) << "another host's folder";
   save(2, {"checkpoint", "/out/step-2"});
   EXPECT_TRUE(paths(1).empty()) << "replaced by another job's";
+}
+
+// The rows of each table, but for the site's, the workers' and the audit log's.
+std::map<std::string, int64_t> CountRows(const std::string& folder) {
+  auto database = Database::Open(DatabasePath(folder), Database::Mode::kRead).value();
+  std::map<std::string, int64_t> counts;
+  for (const char* table : {"groups", "jobs", "job_status", "attempts", "ranks", "acks", "events",
+                            "artefacts", "series", "points"}) {
+    Statement statement(*database, std::string("SELECT COUNT(*) FROM ") + table);
+    while (statement.Next()) statement.Get(counts[table]);
+  }
+  EXPECT_TRUE(database->TakeStatus().ok());
+  return counts;
+}
+
+TEST_F(SqliteStoreTest, OfARemovedJobNothingIsLeftAndOfOthersEverything) {
+  Batch other = SubmitBatch(2, "other");
+  other.rows.insert(other.rows.begin() + 1, core::GroupRow{{2}, "pair", 100, 0});
+  std::get<core::JobRow>(other.rows[2]).group = {2};
+  other.rows.push_back(core::EventRow{{2}, 101, "submitted"});
+  Apply(other);
+  const std::map<std::string, int64_t> before = CountRows(folder_.path());
+  Apply(EveryRow());
+  EXPECT_NE(CountRows(folder_.path()), before);
+  Batch removal;
+  removal.rows = {core::RemoveJob{{1}}};
+  Apply(removal);
+  EXPECT_EQ(CountRows(folder_.path()), before);
+  EXPECT_TRUE(reader_->Find("lab").value().jobs.empty()) << "its group has gone with it";
+  EXPECT_TRUE(reader_->FindSubmission("request-1").value()) << "it is not submitted twice";
+  Reopen();
+  EXPECT_EQ(store_->LoadState().value().next_job, 3) << "its number is not given again";
+}
+
+TEST_F(SqliteStoreTest, JobsThatEndedBeforeATimeAreFound) {
+  for (int64_t id = 1; id <= 3; ++id) {
+    Batch batch = SubmitBatch(id, "job");
+    core::JobStatus status;
+    if (id < 3) {
+      status.state = job::JobState::kFinished;
+      status.end = SampleEnd();
+      status.ended_at = id * 100;
+    }
+    batch.rows.push_back(core::UpdateJob{{id}, status});
+    Apply(batch);
+  }
+  const auto found = reader_->Jobs({.ended_before = 200}).value();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].row.id.value, 1);
 }
 
 TEST_F(SqliteStoreTest, NeighboursAreJobsOfTheSameHostAtTheSameTime) {

@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <utility>
+
+#include "client/exit_code.h"
+#include "client/job_filter.h"
+#include "client/naming.h"
+#include "client/show/format.h"
+#include "client/show/job_listing.h"
+#include "client/verbs/verb.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr int64_t kMostFound = 10'000;  // by the coordinator in one answer
+constexpr size_t kAtOnce = 20;          // it answers nobody else meanwhile
+
+class Rm : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positionals("JOB", &jobs_, "ids or names of jobs and groups", /*required=*/false);
+    arguments.Duration("--older-than", &older_seconds_,
+                       "only jobs that ended so long ago, such as 12h or 30d");
+    filter_.Declare(arguments);
+    arguments.Switch("--dry-run", &dry_run_, "remove nothing: list what would be removed");
+    arguments.Switch("--yes", &sure_, "what is removed can't be had back");
+    arguments.Remark(
+        "Removes what the site knows of jobs that have ended: settings, attempts, metrics, logs. "
+        "What they have saved under their output.dir stays.\n"
+        "Without JOB all that pass the rule are removed. Jobs of others: for operators.");
+  }
+
+  int Run(Context& context) override {
+    if (jobs_.empty() && !filter_.IsGiven() && !older_seconds_) {
+      return Fail(context, {base::Code::kInvalid,
+                            "which jobs? Name them, or say a rule such as --older-than 30d or "
+                            "--state failed"});
+    }
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    const base::Result<std::vector<v1::JobView>> found = Find(context, **api);
+    if (!found.ok()) return Fail(context, found.error());
+    if (dry_run_) return ShowDryRun(context, *found);
+    if (!sure_ && !found->empty()) {
+      return Fail(context,
+                  {base::Code::kInvalid,
+                   Plural(static_cast<int64_t>(found->size()), "job") +
+                       " would be removed, with metrics and logs, and can't be had back; --dry-run "
+                       "lists them. If so, add --yes"});
+    }
+    return Remove(context, **api, *found);
+  }
+
+ private:
+  // The clock's beginning, where it would be before that.
+  int64_t EndedBefore(const Context& context) const {
+    const int64_t now = context.clock().Wall();
+    return std::max<int64_t>(1, now - std::min(*older_seconds_, now / 1'000'000) * 1'000'000);
+  }
+
+  // Of those that are named also what can't be removed: the coordinator says why.
+  base::Result<std::vector<v1::JobView>> Find(Context& context, Api& api) {
+    jobs_ = NewestMeant(context, jobs_);
+    if (const base::Status kept = filter_.KeepJobsOfGroup(context, api, &jobs_); !kept.ok())
+      return kept.error();
+    base::Result<v1::ListRequest> request = filter_.Request(jobs_);
+    if (!request.ok()) return request.error();
+    request->set_limit(kMostFound);
+    if (older_seconds_) request->set_ended_before(EndedBefore(context));
+    const base::Result<v1::ListResponse> response = api.List(*request);
+    if (!response.ok()) return response.error();
+    std::vector<v1::JobView> found(response->jobs().begin(), response->jobs().end());
+    if (jobs_.empty())
+      std::erase_if(found, [](const v1::JobView& job) { return job.state() != "FINISHED"; });
+    if (found.empty() && !jobs_.empty() && !filter_.IsNarrow() && !older_seconds_) {
+      return base::Error{base::Code::kNotFound, "no job or group '" + Join(jobs_, "', '") +
+                                                    "'; trainctl status lists all"};
+    }
+    return found;
+  }
+
+  int ShowDryRun(Context& context, const std::vector<v1::JobView>& jobs) const {
+    if (!context.for_people()) return Print(context, ListJobs(jobs, context.clock().Wall()));
+    if (!jobs.empty()) {
+      const TableLayout& layout = context.surroundings.out_terminal.layout;
+      Say(context, ListJobs(jobs, context.clock().Wall()).table.Render(layout) + "\n");
+    }
+    Say(context, "Dry run: " + Plural(static_cast<int64_t>(jobs.size()), "job") +
+                     " would be removed, and nothing was.\n");
+    return kExitOk;
+  }
+
+  // A few at a time. What was removed before an error is told too.
+  int Remove(Context& context, Api& api, const std::vector<v1::JobView>& jobs) const {
+    Listing removed{.collection = "jobs",
+                    .table = TextTable({{"ID"}, {.header = "NAME", .cut = true}})};
+    base::Status status = base::Ok{};
+    for (size_t first = 0; first < jobs.size() && status.ok(); first += kAtOnce) {
+      v1::RemoveRequest request;
+      for (size_t i = first; i < std::min(first + kAtOnce, jobs.size()); ++i)
+        request.add_jobs(jobs[i].id());
+      const base::Result<v1::RemoveResponse> response = api.Remove(request);
+      if (!response.ok()) {
+        status = response.error();
+        break;
+      }
+      for (const v1::SubmittedJob& job : response->jobs()) {
+        removed.records.push_back({{"id", job.id()}, {"name", job.name()}});
+        removed.table.AddRow({job.id(), job.name()});
+      }
+    }
+    if (!context.for_people()) {
+      Print(context, removed);
+    } else {
+      Say(context,
+          "Removed " + Plural(static_cast<int64_t>(removed.records.size()), "job") + ".\n");
+    }
+    return status.ok() ? kExitOk : Fail(context, status.error());
+  }
+
+  std::vector<std::string> jobs_;
+  JobFilter filter_;
+  std::optional<int64_t> older_seconds_;
+  bool dry_run_ = false, sure_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeRm() { return std::make_unique<Rm>(); }
+
+}  // namespace trainctl::client
