@@ -18,6 +18,7 @@ struct RankExit {
   std::optional<int64_t> exit_code;
   std::optional<int64_t> signal;
   bool oom_killed = false;  // by the kernel's OOM killer
+  int64_t age_us = 0;       // how long ago it was when the worker said so: hosts' clocks differ
   std::string last_log_lines;
 };
 

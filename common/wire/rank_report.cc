@@ -25,6 +25,7 @@ void Write(const job::RankExit& body, v1::RankReport* report) {
   if (body.signal) message->set_signal(*body.signal);
   message->set_oom_killed(body.oom_killed);
   message->set_last_log_lines(body.last_log_lines);
+  message->set_age_us(body.age_us);
 }
 
 void Write(const job::LaunchFailure& body, v1::RankReport* report) {
@@ -44,6 +45,7 @@ job::ReportBody Read(const v1::RankExit& message) {
   if (message.has_signal()) body.signal = message.signal();
   body.oom_killed = message.oom_killed();
   body.last_log_lines = message.last_log_lines();
+  body.age_us = message.age_us();
   return body;
 }
 

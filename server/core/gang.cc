@@ -114,6 +114,20 @@ void TrySmaller(Turn& turn, Job& job) {
           std::to_string(*job.row.spec.train.micro_batch_size));
 }
 
+// By its worker's word on how long ago that was; else now.
+base::WallMicros WhenEnded(const RankRow& rank, const AttemptRow& attempt, base::WallMicros now) {
+  const int64_t longest = std::max<int64_t>(0, now - attempt.placed_at);
+  return now - std::clamp<int64_t>(rank.proof == Proof::kExited ? rank.exit.age_us : 0, 0, longest);
+}
+
+// That of its last rank; of one whose ranks have not all ended for certain: now.
+base::WallMicros WhenEnded(const LiveAttempt& attempt, base::WallMicros now) {
+  base::WallMicros end = attempt.row.placed_at;
+  for (const Rank& rank : attempt.ranks)
+    end = std::max(end, rank.row.proof == Proof::kNone ? now : rank.row.ended_at);
+  return end;
+}
+
 bool AllProven(const LiveAttempt& attempt) {
   return std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
                      [](const Rank& rank) { return rank.row.proof != Proof::kNone; });
@@ -174,7 +188,7 @@ void StopGang(Turn& turn, Job& job, Stop stop) {
 void EndRank(Turn& turn, Job& job, Rank& rank, Proof proof) {
   LiveAttempt& attempt = *job.attempt;
   rank.row.proof = proof;
-  rank.row.ended_at = turn.now.wall;
+  rank.row.ended_at = WhenEnded(rank.row, attempt.row, turn.now.wall);
   rank.ended_steady = turn.now.steady;
   rank.row.ended_by_stop = IsEndedByStop(rank.row, attempt.row);
   SaveRank(turn, rank);
@@ -204,7 +218,7 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   }
   if (HasFailedTrial(attempt, end)) attempt.row.trial = Trial::kFailed;
   attempt.row.end = end;
-  attempt.row.ended_at = turn.now.wall;
+  attempt.row.ended_at = WhenEnded(attempt, turn.now.wall);
   SaveAttempt(turn, attempt);
   const std::string how =
       tries_smaller ? " in its trial" : ": " + std::string(job::Name(end.outcome));
@@ -229,7 +243,7 @@ void Finish(Turn& turn, Job& job, job::AttemptEnd end) {
   job.status.state = job::JobState::kFinished;
   job.status.as_expected = AsExpected(job.row.spec, end.outcome);
   job.status.end = std::move(end);
-  job.status.ended_at = turn.now.wall;
+  job.status.ended_at = job.attempt ? job.attempt->row.ended_at : turn.now.wall;
   SaveJob(turn, job);
   if (job::WritesOutput(job.row.spec))
     turn.state.output_folders.erase(job::NormalFolder(*job.row.spec.output.dir));

@@ -14,6 +14,8 @@
 namespace trainctl::agent {
 namespace {
 
+constexpr base::WallMicros kNow = 1'000;
+
 class RelayTest : public testing::Test {
  protected:
   RelayTest() { spdlog::set_level(spdlog::level::off); }
@@ -21,10 +23,14 @@ class RelayTest : public testing::Test {
   void Say(int64_t step) {
     spool_.Append(job::ToLine(job::RankMessage(job::RankProgress{.step = step, .steps = 10})));
   }
+  static std::string Age(const v1::RankExit& exit) {
+    return exit.age_us() == 7 ? "" : " of " + std::to_string(exit.age_us());
+  }
   // What the relay sends now, in short: "1:progress 2:exit log0+3".
   std::string Drain() {
     std::string all;
-    while (const auto message = relay_.Next()) all += (all.empty() ? "" : " ") + Short(*message);
+    while (const auto message = relay_.Next(kNow))
+      all += (all.empty() ? "" : " ") + Short(*message);
     return all;
   }
   static std::string Short(const v1::WorkerMessage& message) {
@@ -36,7 +42,7 @@ class RelayTest : public testing::Test {
     const bool is_progress = said && std::holds_alternative<job::RankProgress>(*said);
     return std::to_string(report.sequence()) + ":" +
            (is_progress ? "progress" + std::to_string(std::get<job::RankProgress>(*said).step)
-            : report.has_exit() ? "exit"
+            : report.has_exit() ? "exit" + Age(report.exit())
                                 : report.line());
   }
 
@@ -52,7 +58,7 @@ TEST_F(RelayTest, TheEndFollowsMessagesAndLog) {
   log_.Append("abc");
   EXPECT_EQ(Drain(), "1:progress1 log0+3");
   Say(2);
-  relay_.SetEnd(job::RankExit{.exit_code = 0});
+  relay_.SetEnd(job::RankExit{.exit_code = 0}, kNow - 7);
   log_.Append("de");
   EXPECT_EQ(Drain(), "2:progress2 log3+2 3:exit");
   EXPECT_EQ(Drain(), "");
@@ -61,7 +67,7 @@ TEST_F(RelayTest, TheEndFollowsMessagesAndLog) {
 TEST_F(RelayTest, GoesOnBehindWhatTheCoordinatorHas) {
   for (int64_t step = 1; step <= 4; ++step) Say(step);
   log_.Append("abcdef");
-  relay_.SetEnd(job::RankExit{.exit_code = 0});
+  relay_.SetEnd(job::RankExit{.exit_code = 0}, kNow - 7);
   relay_.Resume(3, 4);
   EXPECT_EQ(Drain(), "4:progress4 log4+2 5:exit");
   relay_.Resume(4, 6);
@@ -74,17 +80,17 @@ TEST_F(RelayTest, KeepsToItsWindows) {
   relay_.Resume(0, 0);
   for (int64_t step = 0; step < Relay::kMessageWindow + 10; ++step) Say(step % 10);
   int64_t sent = 0;
-  while (relay_.Next()) ++sent;
+  while (relay_.Next(kNow)) ++sent;
   EXPECT_EQ(sent, Relay::kMessageWindow);
   relay_.Acknowledge(10);
-  while (relay_.Next()) ++sent;
+  while (relay_.Next(kNow)) ++sent;
   EXPECT_EQ(sent, Relay::kMessageWindow + 10);
 }
 
 TEST_F(RelayTest, TheEndMayOvertakeALogThatWaitsForTheCoordinator) {
   relay_.Resume(0, 0);
   log_.Append(std::string(2 * Relay::kLogWindowBytes, 'x'));
-  relay_.SetEnd(job::RankExit{.exit_code = 0});
+  relay_.SetEnd(job::RankExit{.exit_code = 0}, kNow - 7);
   const std::string before = Drain();
   EXPECT_THAT(before, testing::Not(testing::HasSubstr("exit")));
   relay_.LetEndOvertakeLog();
@@ -121,7 +127,7 @@ TEST_F(RelayTest, SaysWhereAChunkFollows) {
   log.Append("!");
   Relay relay(job::RankKey{base::JobId{1}, 1, 0}, missing);
   relay.Resume(0, 0);
-  const auto chunk = relay.Next();
+  const auto chunk = relay.Next(kNow);
   EXPECT_EQ(chunk->log().after(), 0) << "what lies between is lost";
   EXPECT_EQ(chunk->log().offset(), 100);
   EXPECT_EQ(chunk->log().data(), "kept!");

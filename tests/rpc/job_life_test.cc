@@ -57,6 +57,20 @@ TEST(JobLife, FromSubmitToSuccess) {
   EXPECT_EQ(points[1].step(), 1);
 }
 
+TEST(JobLife, EndedWhenItsRankDidByItsWorkersWord) {
+  TestSite site;
+  FakeWorker worker("a/0");
+  worker.Connect(site.channel());
+  const std::string job = site.Submit("tiny");
+  const job::RankKey rank = worker.Start();
+  worker.BeginTraining(rank);
+  worker.Report(rank, job::RankOutcome{job::Outcome::kSucceeded, "", std::nullopt});
+  worker.Report(rank, job::RankExit{.exit_code = 0, .age_us = int64_t{3'600'000'000}});
+  worker.SayFree();
+  const v1::JobView finished = site.WaitForState(job, "FINISHED");
+  EXPECT_EQ(finished.ended_at(), finished.started_at()) << "an hour ago, but not before its start";
+}
+
 TEST(JobLife, AGangMeetsThroughTheCoordinator) {
   TestSite site;
   FakeWorker first("a/0"), second("a/1");

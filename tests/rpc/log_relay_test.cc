@@ -21,7 +21,7 @@ class LogRelay : public testing::Test {
 
   // All that the worker sends now, as far as the coordinator takes it; both go on behind that.
   void Deliver(coordinator::LogFiles& logs) {
-    while (const auto message = relay_.Next()) {
+    while (const auto message = relay_.Next(/*now=*/0)) {
       const auto piece = rpc::DecodeLog(message->log());
       ASSERT_TRUE(piece.ok()) << piece.error().message;
       const auto stored = logs.Append(piece->key, piece->offset, piece->data, piece->after);

@@ -150,6 +150,8 @@ void OutcomesAreTrue(const SimCluster& cluster) {
     ASSERT_LE(job.status.restarts, job.row.spec.resources.max_restarts) << base::ToString(id);
     MicroBatchesAreHalved(job.row, job.status, cluster.ledger());
     ASSERT_EQ(job.status.attempt > 0, job.status.started_at > 0) << base::ToString(id);
+    ASSERT_LE(job.status.started_at, job.status.ended_at) << base::ToString(id);
+    ASSERT_LE(job.status.ended_at, cluster.now().wall) << base::ToString(id);
     if (job.status.end->outcome != job::Outcome::kSucceeded) continue;
     const auto ranks = cluster.succeeded_ranks().find({id, job.status.attempt});
     ASSERT_TRUE(ranks != cluster.succeeded_ranks().end()) << base::ToString(id);

@@ -50,7 +50,7 @@ core::RankRow SampleRank(const job::RankKey& key) {
   row.progress = {6, 2, 12, "collective", 1.5, 1 << 20};
   row.outcome = job::RankOutcome{job::Outcome::kOomGpu, "out of memory", SampleEnd().oom};
   row.proof = core::Proof::kExited;
-  row.exit = {1, 9, true, "the end"};
+  row.exit = {.exit_code = 1, .signal = 9, .oom_killed = true, .last_log_lines = "the end"};
   row.failure = "no such path";
   row.ended_by_stop = true;
   row.ended_at = 999;

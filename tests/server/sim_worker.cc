@@ -85,7 +85,9 @@ void SimWorker::Report(SimRank& rank, job::ReportBody body) {
 
 void SimWorker::End(SimRank& rank, const job::RankExit& exit, Random& random) {
   rank.running = false;
-  Report(rank, exit);
+  job::RankExit told = exit;
+  if (Chance(random, 30)) told.age_us = static_cast<int64_t>(random() % 1'000'000'000) - 1'000'000;
+  Report(rank, told);
   dirty_ = Chance(random, 10);
   if (connected_)
     to_coordinator.push_back(DeviceStateChanged{name_, !dirty_, dirty_ ? "memory in use" : ""});

@@ -148,7 +148,7 @@ void HeldRank::Ended(const shim::ExitRecord& record) {
   end_ = record;
   if (seen_running_ && record.launch_error.empty())
     shim::AppendToEndedSpool(folder_, SampleLine(callbacks_.use(), std::nullopt));
-  relay_.SetEnd(ToReport(record, folder_));
+  relay_.SetEnd(ToReport(record, folder_), record.ended_at);
   end_timer_.expires_after(kEndWaitsForLog);
   end_timer_.async_wait([this, alive = alive_](boost::system::error_code error) {
     if (!*alive || error) return;
@@ -213,6 +213,6 @@ void HeldRank::AcknowledgeLog(int64_t offset, bool again) {
   CheckRemovable();
 }
 
-std::optional<v1::WorkerMessage> HeldRank::Next() { return relay_.Next(); }
+std::optional<v1::WorkerMessage> HeldRank::Next() { return relay_.Next(clock_.Wall()); }
 
 }  // namespace trainctl::agent

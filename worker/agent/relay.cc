@@ -43,14 +43,14 @@ void Relay::SendLogAgainIfStalled(base::SteadyMicros now) {
   waiting_since_ = now;
 }
 
-std::optional<v1::WorkerMessage> Relay::Next() {
+std::optional<v1::WorkerMessage> Relay::Next(base::WallMicros now) {
   const bool message_room = sent_sequence_ - stored_sequence_ < kMessageWindow;
   const bool log_room = sent_log_bytes_ - stored_log_bytes_ < kLogWindowBytes;
   std::optional<v1::WorkerMessage> next;
   if (message_room) next = NextMessage();
-  if (!next && message_room && end_overtakes_log_) next = End();
+  if (!next && message_room && end_overtakes_log_) next = End(now);
   if (!next && log_room) next = NextLog();
-  if (!next && message_room && log_room) next = End();
+  if (!next && message_room && log_room) next = End(now);
   return next;
 }
 
@@ -78,11 +78,13 @@ std::optional<v1::WorkerMessage> Relay::NextLog() {
   return message;
 }
 
-std::optional<v1::WorkerMessage> Relay::End() {
+std::optional<v1::WorkerMessage> Relay::End(base::WallMicros now) {
   const int64_t sequence = reader_.next_sequence();
   if (!end_ || end_sent_ || sequence <= stored_sequence_) return std::nullopt;
   end_sent_ = true;
   sent_sequence_ = sequence;
+  if (auto* exit = std::get_if<job::RankExit>(&*end_); exit != nullptr && ended_at_ > 0)
+    exit->age_us = std::max<int64_t>(0, now - ended_at_);
   v1::WorkerMessage message;
   *message.mutable_report() = wire::ToWire(job::RankReport{key_, sequence, *end_});
   return message;

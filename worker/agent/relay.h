@@ -40,13 +40,16 @@ class Relay {
   // Due now and then.
   void SendLogAgainIfStalled(base::SteadyMicros now);
 
-  // The rank's tree is gone, its files are complete.
-  void SetEnd(job::ReportBody end) { end_ = std::move(end); }
+  // The rank's tree is gone since then (0: nobody knows), its files are complete.
+  void SetEnd(job::ReportBody end, base::WallMicros ended_at) {
+    end_ = std::move(end);
+    ended_at_ = ended_at;
+  }
   // A long log shall not keep the end back any more: the rest of the gang waits for it.
   void LetEndOvertakeLog() { end_overtakes_log_ = true; }
 
   // What to send next; nullopt: nothing now.
-  std::optional<v1::WorkerMessage> Next();
+  std::optional<v1::WorkerMessage> Next(base::WallMicros now);
 
   int64_t stored_sequence() const { return stored_sequence_; }
   // Whether the coordinator has the whole log.
@@ -57,7 +60,7 @@ class Relay {
  private:
   std::optional<v1::WorkerMessage> NextMessage();
   std::optional<v1::WorkerMessage> NextLog();
-  std::optional<v1::WorkerMessage> End();
+  std::optional<v1::WorkerMessage> End(base::WallMicros now);
   void NoteStep(const std::string& line);
 
   const job::RankKey key_;
@@ -70,6 +73,7 @@ class Relay {
   int64_t waiting_at_ = 0;                // what was stored of the log at
   base::SteadyMicros waiting_since_ = 0;  //
   std::optional<job::ReportBody> end_;
+  base::WallMicros ended_at_ = 0;
   bool end_sent_ = false;
   bool end_overtakes_log_ = false;
   int64_t step_ = 0;
