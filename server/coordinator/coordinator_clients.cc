@@ -5,6 +5,7 @@
 #include "common/base/utf8.h"
 #include "common/estimate/accept_job.h"
 #include "server/auth/permissions.h"
+#include "server/coordinator/believed_time.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/dependencies.h"
 #include "server/coordinator/resumed_job.h"
@@ -140,6 +141,7 @@ void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& cal
   const auto problems = SiteProblems(submission, {state_, Site(), parts_.reader});
   if (!problems) return answer(problems.error());
   if (!problems->empty()) return answer(base::Error{base::Code::kInvalid, *problems});
+  for (core::Submission& job : submission.jobs) RaiseToBelieved(&job);
   entry.answers.push_back(std::move(answer));
   submissions_[submission.request_id] = std::move(entry);
   Apply(std::move(submission));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/estimate/memory_estimate.h"
+#include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/rpc/fake_worker.h"
@@ -77,6 +78,20 @@ TEST_F(PredictionTest, ItIsAcceptedByForceAndWhereThatIsExpected) {
       Submit(
           SubmitOf(TinyLlamaJob([](job::JobSpec& spec) { spec.expect = job::Expect::kOom; }), "r2"))
           .ok());
+}
+
+TEST_F(PredictionTest, ATimeThatIsTooShortIsNotBelieved) {
+  v1::JobSubmission job = TinyLlamaJob();
+  job::Inspection inspection = job::tiny_llama::TinyLlama();
+  inspection.rows = 1000;
+  job.set_inspection_json(job::ToJson(inspection));
+  const job::TimeEstimate told{.total_seconds = 1, .device_name = "NVIDIA H200"};
+  job.set_prediction_json(job::ToJson(job::Prediction{{}, told}));
+  v1::SubmitRequest request = SubmitOf(job);
+  request.set_force(true);
+  ASSERT_TRUE(Submit(request).ok());
+  const auto stored = job::PredictionFromJson(site_.Get("j1").prediction_json());
+  EXPECT_GT(stored.value().time->total_seconds, 10);
 }
 
 TEST_F(PredictionTest, WithoutAnInspectionNothingIsRefused) {

@@ -1,0 +1,14 @@
+// How much of a client's prediction of time is believed. Pure.
+#pragma once
+
+#include "server/core/events.h"
+
+namespace trainctl::coordinator {
+
+// A job may go before others because it is over before they could start. So a prediction that is
+// too low is to their cost. It is raised to what the coordinator itself predicts from the same
+// model, data and device. Of what it takes from earlier runs, which may well be faster, a quarter
+// is enough. Nothing changes where no rates of the device are known.
+void RaiseToBelieved(core::Submission* submission);
+
+}  // namespace trainctl::coordinator

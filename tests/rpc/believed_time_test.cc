@@ -1,0 +1,55 @@
+#include "server/coordinator/believed_time.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/job/tiny_llama.h"
+#include "tests/rpc/test_site.h"
+
+namespace trainctl::rpc_test {
+namespace {
+
+constexpr const char* kGpu = "NVIDIA H200";
+
+core::Submission Told(double seconds, int64_t runs = 0, const std::string& device = kGpu) {
+  core::Submission submission{SmallJob("tiny"), job::tiny_llama::TinyLlama(), job::Prediction(),
+                              false};
+  submission.inspection->rows = 1000;
+  submission.prediction->time = job::TimeEstimate{
+      .total_seconds = seconds, .earlier_runs = runs, .device_name = device, .start_runs = runs};
+  return submission;
+}
+
+double Believed(core::Submission told) {
+  coordinator::RaiseToBelieved(&told);
+  return told.prediction->time->total_seconds;
+}
+
+TEST(BelievedTime, IsNoLessThanTheCoordinatorsOwnPrediction) {
+  const core::Submission job = Told(0);
+  const double own = job::EstimateTime(job.spec, *job.inspection, kGpu)->total_seconds;
+  EXPECT_GT(own, 0);
+  EXPECT_DOUBLE_EQ(Believed(Told(own)), own);
+  EXPECT_EQ(Believed(Told(2 * own)), 2 * own);
+  EXPECT_DOUBLE_EQ(Believed(Told(own / 2)), own);
+  EXPECT_DOUBLE_EQ(Believed(Told(-1)), own);
+  EXPECT_DOUBLE_EQ(Believed(Told(std::numeric_limits<double>::quiet_NaN())), own);
+}
+
+TEST(BelievedTime, OfEarlierRunsMayBeShorterThanThat) {
+  const core::Submission job = Told(0);
+  const double own = job::EstimateTime(job.spec, *job.inspection, kGpu)->total_seconds;
+  EXPECT_EQ(Believed(Told(own / 2, 3)), own / 2);
+  EXPECT_DOUBLE_EQ(Believed(Told(own / 100, 3)), own / 4);
+}
+
+TEST(BelievedTime, OfAnUnknownDeviceIsAsTold) {
+  EXPECT_EQ(Believed(Told(1, 0, "a device of next year")), 1);
+  core::Submission unknown = Told(1);
+  unknown.inspection.reset();
+  EXPECT_EQ(Believed(unknown), 1);
+}
+
+}  // namespace
+}  // namespace trainctl::rpc_test
