@@ -1,4 +1,4 @@
-// The models of deploy/models, by the sizes in their config.json.
+// The models of deploy/models, as a rank reads their config.json.
 #pragma once
 
 #include <string>
