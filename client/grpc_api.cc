@@ -75,13 +75,12 @@ class GrpcApi : public Api {
     return Call<v1::CompareResponse>(&v1::Coordinator::Stub::Compare, request, kCallSeconds);
   }
   base::Result<v1::InspectResponse> Inspect(const v1::InspectRequest& request) override {
-    return CallWorker<v1::InspectResponse>(&v1::Coordinator::Stub::Inspect, request,
-                                           kInspectSeconds);
+    return Call<v1::InspectResponse>(&v1::Coordinator::Stub::Inspect, request, kInspectSeconds);
   }
   base::Result<v1::ReadArtifactResponse> ReadArtifact(
       const v1::ReadArtifactRequest& request) override {
-    return CallWorker<v1::ReadArtifactResponse>(&v1::Coordinator::Stub::ReadArtifact, request,
-                                                kReadSeconds);
+    return Call<v1::ReadArtifactResponse>(&v1::Coordinator::Stub::ReadArtifact, request,
+                                          kReadSeconds);
   }
   base::Result<v1::EarlierRunsResponse> EarlierRuns(
       const v1::EarlierRunsRequest& request) override {
@@ -177,23 +176,10 @@ class GrpcApi : public Api {
     SetDeadline(seconds, &context);
     Response response;
     const grpc::Status status = ((*stub).get()->*method)(&context, ValidText(request), &response);
-    if (!status.ok()) return ToError(status);
-    return response;
-  }
-
-  // UNAVAILABLE is the coordinator's own word that no worker answers, while the connection stands.
-  template <class Response, class Method, class Request>
-  base::Result<Response> CallWorker(Method method, const Request& request, double seconds) {
-    const auto stub = Connected();
-    if (!stub) return stub.error();
-    grpc::ClientContext context;
-    SetDeadline(seconds, &context);
-    Response response;
-    const grpc::Status status = ((*stub).get()->*method)(&context, ValidText(request), &response);
     if (status.ok()) return response;
-    const bool lost = loopback_ && !peer::Stands(connection_.own, connection_.other);
-    if (lost) return ToError(status);
-    return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
+    if (context.GetServerTrailingMetadata().contains(wire::kAnswered))
+      return base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()};
+    return ToError(status);
   }
 
   template <class Message, class Reader>

@@ -13,4 +13,7 @@ int ToGrpcCode(base::Code code);
 // may help. Codes that this API does not use are kInternal.
 base::Code FromGrpcCode(int code);
 
+// Trailing metadata of each unary answer. A status without it is gRPC's own: nobody answered.
+inline constexpr const char* kAnswered = "trainctl-answered";
+
 }  // namespace trainctl::wire

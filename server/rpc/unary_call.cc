@@ -1,12 +1,16 @@
 #include "server/rpc/unary_call.h"
 
+#include "common/wire/grpc_code.h"
+
 namespace trainctl::rpc {
 
 UnaryCall::UnaryCall(const Entry& entry)
     : backend_(entry.backend),
       is_admitted_(++entry.backend.open_calls <= kMostOpen),
       began_(entry.backend.meters.Now()),
-      entry_{{}, entry.rpc, entry.subject} {}
+      entry_{{}, entry.rpc, entry.subject} {
+  entry.context.AddTrailingMetadata(wire::kAnswered, "");
+}
 
 std::optional<Permit> UnaryCall::Admit(const Entry& entry) {
   if (!is_admitted_) {

@@ -21,7 +21,7 @@ namespace trainctl::rpc {
 // How a call enters.
 struct Entry {
   Backend& backend;
-  const grpc::CallbackServerContext& context;
+  grpc::CallbackServerContext& context;
   std::string_view rpc;      // of auth::Permissions
   std::string subject = {};  // of a change: what the audit log names where it is refused
 };
