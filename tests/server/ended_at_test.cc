@@ -23,16 +23,19 @@ std::optional<base::WallMicros> EndedAt(int64_t age_us) {
   Step(state, hello, at(100));
   Step(state, JobsSubmitted{"r", "", {{job::JobSpec(), job::Inspection(), std::nullopt}}}, at(100));
   const job::RankKey rank{{1}, 1, 0};
-  Step(state, RankReported{"a/0", rank, 1, job::RankOutcome{job::Outcome::kSucceeded, "", {}}},
-       at(1000));
-  Step(state, RankReported{"a/0", rank, 2, job::RankExit{.exit_code = 0, .age_us = age_us}},
-       at(1000));
   std::optional<base::WallMicros> ended_at, attempt_ended_at;
-  for (const Persist& row : Step(state, DeviceStateChanged{"a/0", true, ""}, at(1010)).persist) {
-    if (const auto* job = std::get_if<UpdateJob>(&row)) ended_at = job->status.ended_at / kSeconds;
-    const auto* attempt = std::get_if<AttemptRow>(&row);
-    if (attempt != nullptr) attempt_ended_at = attempt->ended_at / kSeconds;
-  }
+  const auto step = [&](const Event& event, int64_t seconds) {
+    for (const Persist& row : Step(state, event, at(seconds)).persist) {
+      const auto* job = std::get_if<UpdateJob>(&row);
+      if (job != nullptr && job->status.state == job::JobState::kFinished)
+        ended_at = job->status.ended_at / kSeconds;
+      const auto* attempt = std::get_if<AttemptRow>(&row);
+      if (attempt != nullptr) attempt_ended_at = attempt->ended_at / kSeconds;
+    }
+  };
+  step(RankReported{"a/0", rank, 1, job::RankOutcome{job::Outcome::kSucceeded, "", {}}}, 1000);
+  step(RankReported{"a/0", rank, 2, job::RankExit{.exit_code = 0, .age_us = age_us}}, 1000);
+  step(DeviceStateChanged{"a/0", true, ""}, 1010);
   EXPECT_EQ(attempt_ended_at, ended_at);
   EXPECT_TRUE(state.jobs.empty());
   return ended_at;
