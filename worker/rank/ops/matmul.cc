@@ -97,7 +97,7 @@ void AccumulateInto(const GradView& target, const at::Tensor& value) {
     target.view.copy_(value);
   } else {
     if (target.beta != 1) target.view.mul_(target.beta);
-    target.view.add_(value);  // a wider value is added before it is rounded
+    target.view.add_(value.to(target.view.scalar_type()));
   }
 }
 
