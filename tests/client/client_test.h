@@ -62,7 +62,9 @@ class ClientTest : public testing::Test {
 
   FakeCoordinator coordinator_;
   base::FakeClock clock_;
-  Surroundings surroundings_{.environment_server = "fake:1", .program_directory = "/bin"};
+  std::istringstream in_;  // empty
+  Surroundings surroundings_{
+      .in = &in_, .environment_server = "fake:1", .program_directory = "/bin"};
   std::function<void()> on_sleep_;
   std::map<std::string, ProgramOutput> programs_;
   std::string program_input_, farewell_, connected_to_;

@@ -23,6 +23,8 @@ inline Ended Trainctl(const TestSite& site, const std::vector<std::string>& word
   const base::SystemClock clock;
   std::ostringstream out, err;
   client::Surroundings surroundings;
+  std::istringstream in;
+  surroundings.in = &in;
   surroundings.out = &out;
   surroundings.err = &err;
   surroundings.clock = &clock;
