@@ -65,6 +65,26 @@ std::vector<base::JobId> EncodeNames(const StoredJobs& jobs, Response* response)
   return ids;
 }
 
+// What is done to the jobs that are named, if each is the caller's to touch.
+template <class Response, class Change>
+grpc::ServerUnaryReactor* ChangeJobs(const Entry& entry,
+                                     const google::protobuf::RepeatedPtrField<std::string>& names,
+                                     Response* response, Change change) {
+  return AskStoreThenLoop<base::Ok>(
+      entry, [&names] { return DecodeNames(names, Names::kRequired); },
+      [](const Permit& permit, store::Reader& reader,
+         const auto& asked) -> base::Result<StoredJobs> {
+        const auto jobs = coordinator::FindJobs(reader, asked);
+        if (!jobs) return jobs.error();
+        return TheirsToTouch(permit, coordinator::ReadJobs(reader, *jobs));
+      },
+      [&coordinator = entry.backend.coordinator, response, change](
+          const Permit& permit, const StoredJobs& jobs, auto answer) {
+        (coordinator.*change)(EncodeNames(jobs, response), permit.caller, answer);
+      },
+      [](base::Ok) {});
+}
+
 v1::AuditEntry EncodeAudit(const store::AuditRow& row) {
   v1::AuditEntry entry;
   entry.set_id(row.id);
@@ -127,36 +147,14 @@ auto CoordinatorService::Get(Context* context, const v1::GetRequest* request,
 
 auto CoordinatorService::Cancel(Context* context, const v1::CancelRequest* request,
                                 v1::CancelResponse* response) -> Unary* {
-  return AskStoreThenLoop<base::Ok>(
-      {backend_, *context, "Cancel", Joined(request->jobs())},
-      [=] { return DecodeNames(request->jobs(), Names::kRequired); },
-      [](const Permit& permit, store::Reader& reader,
-         const auto& names) -> base::Result<StoredJobs> {
-        const auto jobs = coordinator::FindJobs(reader, names);
-        if (!jobs) return jobs.error();
-        return TheirsToTouch(permit, coordinator::ReadJobs(reader, *jobs));
-      },
-      [this, response](const Permit& permit, const StoredJobs& jobs, auto answer) {
-        backend_.coordinator.Cancel(EncodeNames(jobs, response), permit.caller, answer);
-      },
-      [](base::Ok) {});
+  return ChangeJobs({backend_, *context, "Cancel", Joined(request->jobs())}, request->jobs(),
+                    response, &coordinator::Coordinator::Cancel);
 }
 
 auto CoordinatorService::Remove(Context* context, const v1::RemoveRequest* request,
                                 v1::RemoveResponse* response) -> Unary* {
-  return AskStoreThenLoop<base::Ok>(
-      {backend_, *context, "Remove", Joined(request->jobs())},
-      [=] { return DecodeNames(request->jobs(), Names::kRequired); },
-      [](const Permit& permit, store::Reader& reader,
-         const auto& names) -> base::Result<StoredJobs> {
-        const auto jobs = coordinator::FindJobs(reader, names);
-        if (!jobs) return jobs.error();
-        return TheirsToTouch(permit, coordinator::ReadJobs(reader, *jobs));
-      },
-      [this, response](const Permit& permit, const StoredJobs& jobs, auto answer) {
-        backend_.coordinator.RemoveJobs(EncodeNames(jobs, response), permit.caller, answer);
-      },
-      [](base::Ok) {});
+  return ChangeJobs({backend_, *context, "Remove", Joined(request->jobs())}, request->jobs(),
+                    response, &coordinator::Coordinator::RemoveJobs);
 }
 
 auto CoordinatorService::Compare(Context* context, const v1::CompareRequest* request,
