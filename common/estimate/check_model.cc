@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/estimate/frozen_parts.h"
 #include "common/model/model_description.h"
 
 namespace trainctl::job {
@@ -25,12 +26,38 @@ bool Has(const UnitLayers& unit, const std::string& target) {
   });
 }
 
+bool HasInEncoder(const ModelDescription& model, const std::string& target) {
+  return std::any_of(model.encoder.begin(), model.encoder.end(),
+                     [&](const EncoderUnit& unit) { return Has(unit.layers, target); });
+}
+
+// Parts that the model does not have; all that it has.
+void CheckFrozen(const JobSpec& job, const ModelDescription& model,
+                 std::vector<Problem>* problems) {
+  const std::vector<ModelPart> parts = PartsOf(model);
+  std::string names;
+  for (const ModelPart part : parts)
+    names += (names.empty() ? "\"" : ", \"") + std::string(Name(part)) + '"';
+  for (const std::string& frozen : job.freeze) {
+    const bool is_there = std::any_of(parts.begin(), parts.end(),
+                                      [&](ModelPart part) { return Name(part) == frozen; });
+    if (is_there) continue;
+    problems->push_back({"freeze", 0, frozen, "parts that the model has: " + names,
+                         "only a model of pictures and words has others"});
+  }
+  const bool is_all =
+      std::all_of(parts.begin(), parts.end(), [&](ModelPart part) { return IsFrozen(job, part); });
+  if (!is_all || job.lora) return;
+  problems->push_back({"freeze", 0, "", "a part that is trained: one of " + names,
+                       "all parts of the model are frozen, and nothing would be trained"});
+}
+
 // A head that is tied is another problem.
 void CheckTargets(const JobSpec& job, const ModelDescription& model,
                   std::vector<Problem>* problems) {
   if (!job.lora) return;
   for (const std::string& target : job.lora->targets) {
-    if (target == "head" || Has(model.block, target)) continue;
+    if (target == "head" || Has(model.block, target) || HasInEncoder(model, target)) continue;
     problems->push_back({"lora.targets", 0, target, "targets that the model has",
                          "the blocks of this model have no such layer; leave targets empty for "
                          "all that can be adapted"});
@@ -51,6 +78,7 @@ std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model) {
   const ModelDescription described = Describe(model);
   CheckHead(job, model, &problems);
   CheckTargets(job, described, &problems);
+  CheckFrozen(job, described, &problems);
   if (described.learns_positions) {
     CheckLength(job, model.max_positions,
                 "config.json's max_position_embeddings: the model has learned no more positions",

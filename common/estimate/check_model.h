@@ -11,8 +11,9 @@
 namespace trainctl::job {
 
 // lora.targets that name the head of a model whose head is its embedding; those that name a layer
-// that the model does not have. Rows longer than its sliding window, or than its learned positions;
-// those that its rotary scaling would change.
+// that the model does not have. Parts in freeze that it does not have, or all of them. Rows longer
+// than its sliding window, or than its learned positions; those that its rotary scaling would
+// change.
 std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model);
 
 }  // namespace trainctl::job

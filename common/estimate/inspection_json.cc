@@ -25,6 +25,27 @@ constexpr auto kRopeFields = [](auto& fields, auto& rope) {
   fields.Member("truncates_correction", rope.truncates_correction);
 };
 
+constexpr auto kImageFields = [](auto& fields, auto& image) {
+  fields.Within("side", image.side, 1, kLargestHidden);
+  fields.Within("patch", image.patch, 1, kLargestHidden);
+  fields.Within("token", image.token, 0, kLargestVocab);
+  fields.Within("vision_layers", image.vision_layers, 0, kMostLayers);
+  fields.Within("vision_hidden", image.vision_hidden, 0, kLargestHidden);
+  fields.Within("vision_intermediate", image.vision_intermediate, 0, kLargestIntermediate);
+  fields.Within("vision_heads", image.vision_heads, 0, kMostHeads);
+  fields.Member("vision_qkv_bias", image.vision_qkv_bias);
+  fields.Member("vision_norm_eps", image.vision_norm_eps);
+  fields.Within("queries", image.queries, 0, kLargestHidden);
+  fields.Within("qformer_layers", image.qformer_layers, 0, kMostLayers);
+  fields.Within("qformer_hidden", image.qformer_hidden, 0, kLargestHidden);
+  fields.Within("qformer_intermediate", image.qformer_intermediate, 0, kLargestIntermediate);
+  fields.Within("qformer_heads", image.qformer_heads, 0, kMostHeads);
+  fields.Within("cross_every", image.cross_every, 1, kMostLayers);
+  fields.Member("qformer_norm_eps", image.qformer_norm_eps);
+  fields.Member("qformer_dropout", image.qformer_dropout);
+  fields.Member("qformer_attention_dropout", image.qformer_attention_dropout);
+};
+
 constexpr auto kModelFields = [](auto& fields, auto& model) {
   fields.Member("family", model.family);
   fields.Within("layers", model.layers, 0, kMostLayers);
@@ -47,6 +68,7 @@ constexpr auto kModelFields = [](auto& fields, auto& model) {
   fields.MemberIfAny("head_norms", model.head_norms);
   fields.MemberIfAny("sliding_window", model.sliding_window);
   fields.MemberIfAny("dropout", model.dropout);
+  fields.ObjectIfAny("image", model.image, kImageFields);
   fields.Expect("dropout", model.dropout >= 0 && model.dropout < 1, "expected a share below 1");
 };
 

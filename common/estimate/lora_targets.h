@@ -12,13 +12,14 @@ namespace trainctl::job {
 // One adapted matrix, [out, in] as Hugging Face stores it; its adapters are A [r, in] and B [out,
 // r].
 struct LoraTarget {
-  std::string_view name;  // q k v o gate up down head
+  std::string_view name;  // q k v o gate up down head, or of the encoder: vision.qkv
   int64_t in = 0;
   int64_t out = 0;
+  int64_t encoder_unit = -1;  // of ModelDescription::encoder; −1: of each block, or of the head
 };
 
-// The targets named, or all; in the order above. The head is left out where it is tied to the
-// embedding (naming it there is a problem of check_model.h).
+// The targets named, or all; in the order above, then those of the encoder's units. The head is
+// left out where it is tied to the embedding (naming it there is a problem of check_model.h).
 std::vector<LoraTarget> LoraTargets(const LoraSpec& lora, const ModelShape& shape);
 
 }  // namespace trainctl::job

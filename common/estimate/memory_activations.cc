@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/estimate/memory_encoder.h"
 #include "common/estimate/memory_reference.h"
 
 namespace trainctl::job {
@@ -19,7 +20,9 @@ int64_t PaddedAttentionElements(const MemorySetting& s) {
 }
 
 // LoRA on the head alone: blocks have no backward, and save nothing.
-bool TrainsBlocks(const MemorySetting& s) { return s.units.block.trainable > 0; }
+bool TrainsBlocks(const MemorySetting& s) {
+  return s.units.block.trainable > 0 || EncoderTrains(s.units, s.units.encoder.size());
+}
 
 // Of the first `blocks` blocks; a checkpointed one saves its input only.
 int64_t SavedOfBlocks(const MemorySetting& s, int64_t blocks) {
@@ -68,18 +71,18 @@ bool IsCheckpointed(const MemorySetting& s, int64_t layer) {
 }
 
 int64_t ActivationsAtBlock(const MemorySetting& s, int64_t layer) {
-  const int64_t bytes = HiddenBytes(s) + SavedOfBlocks(s, layer + 1);
+  const int64_t bytes = AllEncoderActivations(s) + HiddenBytes(s) + SavedOfBlocks(s, layer + 1);
   // Of a checkpointed block the input is there already. Without a backward they last for a forward.
   return bytes + (IsCheckpointed(s, layer) || !TrainsBlocks(s) ? BlockActivations(s) : 0);
 }
 
 int64_t ActivationsAfterBlock(const MemorySetting& s, int64_t layer) {
   const int64_t again = IsCheckpointed(s, layer) ? 2 * HiddenBytes(s) : 0;
-  return HiddenBytes(s) + SavedOfBlocks(s, layer) + again;
+  return AllEncoderActivations(s) + HiddenBytes(s) + SavedOfBlocks(s, layer) + again;
 }
 
 int64_t AllActivations(const MemorySetting& s) {
-  return HiddenBytes(s) + SavedOfBlocks(s, s.model.layers);
+  return AllEncoderActivations(s) + HiddenBytes(s) + SavedOfBlocks(s, s.model.layers);
 }
 
 int64_t HeadWork(const MemorySetting& s) {

@@ -35,7 +35,9 @@ void AddGathered(const MemorySetting& s, std::array<MemoryByKind, 4>& phases) {
       GatheredBytes(s, s.units.head) + (s.units.tied_head ? 0 : GatheredBytes(s, s.units.block));
   const int64_t all = AllGatheredBytes(s);
   if (s.residency == Residency::kUse || s.residency == Residency::kStep) {
-    params(Phase::kBeforeForward) += GatheredBytes(s, s.units.embedding);
+    const std::vector<EncoderElements>& encoder = s.units.encoder;
+    params(Phase::kBeforeForward) +=
+        GatheredBytes(s, encoder.empty() ? s.units.embedding : encoder.front().elements);
     params(Phase::kAfterForward) += s.residency == Residency::kStep ? all : head;
   } else if (s.residency == Residency::kModel) {
     params(Phase::kAfterForward) += all;

@@ -12,6 +12,12 @@
 //
 //   frozen         with LoRA the base is frozen: e a parameter, no gradient, no moments. Trainable
 //                  are A [r, in] and B [out, r] of each target.
+//   freeze         the same of a part: e a parameter, and nothing more. Nothing is saved, and
+//   nothing
+//                  goes back, where nothing is trained in a unit or before.
+//   pictures       BLIP-2 has units before the embedding: those of image_encoder.h, which says what
+//                  each saves of a sample. Beside them are the fp32 picture and the gradient of
+//                  its features. A block's backward works with 2 F and 1 H of e a position.
 //   quantize       the matrices of the blocks are 4-bit codes: nf4 4.5, nf4-dq 4.127 bits a
 //                  parameter. A unit's are unpacked into e a parameter while it is at work.
 //   optimizer      AdamW 2 s N; SGD s N with momentum, else 0. AdamW in 8 bits 2 (1 + 4/256) a
@@ -58,7 +64,7 @@
 // the embedding. Workspaces of libraries are left out.
 //
 // Where it is worked out: memory_units (elements), memory_state (what is held), memory_activations,
-// memory_reference (the reference kernels), memory_step (moments).
+// memory_encoder (pictures), memory_reference (the reference kernels), memory_step (moments).
 #pragma once
 
 #include <array>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/estimate/frozen_parts.h"
 #include "common/estimate/memory_activations.h"
 
 namespace trainctl::job {
@@ -37,7 +38,7 @@ struct Sizes {
   }
   // The gradient of a matrix: none where it is frozen.
   int64_t WeightGrad(int64_t in, int64_t out) const {
-    if (wide_operand == 0 || s.job.lora) return 0;
+    if (wide_operand == 0 || IsFrozen(s.job, ModelPart::kLanguage)) return 0;
     const bool adds = s.accumulates && s.storage_bytes == kBf16Bytes;
     return wide_operand * (n * in + n * out + in * out) + (adds ? kBf16Bytes * in * out : 0);
   }

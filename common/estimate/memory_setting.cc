@@ -31,6 +31,7 @@ MemorySetting MemorySettingOf(const JobSpec& asked, const ModelShape& model, Dev
           .units = UnitsOf(job, model),
           .positions =
               std::min(job.train.micro_batch_size.value_or(1) * sequence_length, kMostPositions),
+          .samples = std::min(job.train.micro_batch_size.value_or(1), kMostPositions),
           .storage_bytes = job.precision == Precision::kBf16True ? kBf16Bytes : kFp32Bytes,
           .compute_bytes = job.precision == Precision::k32True ? kFp32Bytes : kBf16Bytes,
           .world = job.devices,

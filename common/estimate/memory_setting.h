@@ -24,6 +24,7 @@ struct MemorySetting {
   ModelShape model;
   ModelUnits units;
   int64_t positions = 0;      // n = micro batch × T
+  int64_t samples = 0;        // of the micro batch
   int64_t storage_bytes = 0;  // s: of a gradient or moment
   int64_t compute_bytes = 0;  // e
   int64_t world = 1;

@@ -62,7 +62,8 @@ int64_t HostOptimizerBytes(const MemorySetting& s) {
 
 int64_t GatheredBytes(const MemorySetting& s, const UnitElements& unit) {
   if (!s.is_fsdp) return 0;
-  return s.compute_bytes * s.world * s.ShardOf(s.shards_trainable ? unit.trainable : unit.frozen);
+  const int64_t trainable = s.shards_trainable ? s.ShardOf(unit.trainable) : 0;
+  return s.compute_bytes * s.world * (trainable + s.ShardOf(unit.frozen));
 }
 
 int64_t AllGatheredBytes(const MemorySetting& s) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/estimate/memory_activations.h"
+#include "common/estimate/memory_encoder.h"
 #include "common/estimate/memory_reference.h"
 #include "common/estimate/memory_state.h"
 
@@ -102,6 +103,13 @@ int64_t Gathered(const MemorySetting& s, const LiveWeights& live) {
   return 0;
 }
 
+// Of the first so many units of the encoder.
+int64_t EncoderGathered(const MemorySetting& s, size_t units) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < units; ++i) bytes += GatheredBytes(s, s.units.encoder[i].elements);
+  return bytes;
+}
+
 int64_t TiedTrainable(const MemorySetting& s) {
   return s.units.tied_head ? s.units.embedding.trainable : 0;
 }
@@ -129,9 +137,10 @@ int64_t AtBlock(const MemorySetting& s, int64_t layer) {
                           .so_far = so_far};
   const int64_t block = GatheredBytes(s, u.block), embedding = GatheredBytes(s, u.embedding);
   const int64_t first_of_next = s.accumulates ? embedding : 0;
-  const LiveWeights weights = {.unit = block,
-                               .next = layer > 0 ? block : first_of_next,
-                               .rest = embedding + (layer + 1) * block};
+  const LiveWeights weights = {
+      .unit = block,
+      .next = layer > 0 ? block : first_of_next,
+      .rest = EncoderGathered(s, s.units.encoder.size()) + embedding + (layer + 1) * block};
   return std::max(
              ActivationsAtBlock(s, layer) + BlockWork(s) + Grads(s, live),
              ActivationsAfterBlock(s, layer) + FinishWork(s, u.block) + GradsAtFinish(s, live)) +
@@ -145,10 +154,28 @@ int64_t AtEmbedding(const MemorySetting& s) {
                           .so_far = AllTrainable(s)};
   // Between micro steps the next one's first two units are whole.
   const int64_t embedding = GatheredBytes(s, u.embedding), block = GatheredBytes(s, u.block);
-  const LiveWeights weights = {
-      .unit = s.accumulates ? embedding : 0, .next = s.accumulates ? block : 0, .rest = embedding};
-  return std::max(HiddenBytes(s) + EmbeddingWork(s) + Grads(s, live),
+  const LiveWeights weights = {.unit = s.accumulates ? embedding : 0,
+                               .next = s.accumulates ? block : 0,
+                               .rest = EncoderGathered(s, s.units.encoder.size()) + embedding};
+  return std::max(AllEncoderActivations(s) + HiddenBytes(s) + EmbeddingWork(s) + Grads(s, live),
                   FinishWork(s, u.embedding) + GradsAtFinish(s, live)) +
+         Gathered(s, weights);
+}
+
+int64_t AtEncoderUnit(const MemorySetting& s, size_t unit) {
+  const std::vector<EncoderElements>& units = s.units.encoder;
+  const bool is_last = unit + 1 == units.size();
+  const UnitElements& before = is_last ? s.units.embedding : units[unit + 1].elements;
+  int64_t so_far = AllTrainable(s);
+  for (size_t i = 0; i < unit; ++i) so_far -= units[i].elements.trainable;
+  const LiveGrads live = {.in_backward = units[unit].elements.trainable,
+                          .on_its_way = before.trainable,
+                          .so_far = so_far};
+  const LiveWeights weights = {.unit = GatheredBytes(s, units[unit].elements),
+                               .next = unit > 0 ? GatheredBytes(s, units[unit - 1].elements) : 0,
+                               .rest = EncoderGathered(s, unit + 1)};
+  return std::max(EncoderActivationsAt(s, unit) + Grads(s, live),
+                  FinishWork(s, units[unit].elements) + GradsAtFinish(s, live)) +
          Gathered(s, weights);
 }
 
@@ -175,11 +202,21 @@ int64_t AtClippedUpdate(const MemorySetting& s) {
        s.TrainableHeld(u.head) * s.storage_bytes + ReferenceUpdateWork(s, u.head)});
 }
 
+// Of the unit that goes back last.
+int64_t LastTrainable(const ModelUnits& units) {
+  for (const EncoderElements& unit : units.encoder) {
+    if (unit.elements.trainable > 0) return unit.elements.trainable;
+  }
+  return units.embedding.trainable > 0 ? units.embedding.trainable : units.block.trainable;
+}
+
 }  // namespace
 
 int64_t PeakOfStep(const MemorySetting& s) {
   int64_t peak = std::max({AtHead(s), AtEmbedding(s), AtReduction(s), AtClippedUpdate(s)});
   for (int64_t layer = 0; layer < s.units.layers; ++layer) peak = std::max(peak, AtBlock(s, layer));
+  for (size_t unit = 0; unit < s.units.encoder.size(); ++unit)
+    peak = std::max(peak, AtEncoderUnit(s, unit));
   return peak;
 }
 
@@ -187,8 +224,7 @@ int64_t GradsAfterBackward(const MemorySetting& s) {
   const int64_t held = AllTrainableHeld(s);
   if (!s.reduces() || s.job.deterministic) return s.clips ? held * s.storage_bytes : 0;
   // The last unit that goes back is still being reduced.
-  const int64_t last =
-      s.units.embedding.trainable > 0 ? s.units.embedding.trainable : s.units.block.trainable;
+  const int64_t last = LastTrainable(s.units);
   const int64_t shard = s.shards_trainable ? s.ShardOf(last) : 0;
   if (s.residency == Residency::kModel && s.shards_trainable) {
     return (AllTrainable(s) +

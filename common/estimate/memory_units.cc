@@ -1,7 +1,9 @@
 #include "common/estimate/memory_units.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "common/estimate/frozen_parts.h"
 #include "common/estimate/lora_targets.h"
 #include "common/model/layout.h"
 
@@ -18,8 +20,8 @@ int64_t Pad(int64_t elements) {
 class UnitBuilder {
  public:
   // quantizes: the unit's matrices.
-  UnitBuilder(const JobSpec& job, bool quantizes)
-      : is_lora_(job.lora.has_value()), quantizes_(quantizes && job.quantize.has_value()) {}
+  UnitBuilder(const JobSpec& job, ModelPart part, bool quantizes)
+      : is_frozen_(IsFrozen(job, part)), quantizes_(quantizes && job.quantize.has_value()) {}
 
   void Add(const Layer& layer) {
     for (const Module& module : layer.modules)
@@ -40,36 +42,70 @@ class UnitBuilder {
 
  private:
   void Add(int64_t elements, bool quantized) {
-    if (!is_lora_) return AddTrainable(elements);
+    if (!is_frozen_) return AddTrainable(elements);
     (quantized ? unit_.quantized : unit_.frozen) += Pad(elements);
   }
 
-  bool is_lora_;
+  bool is_frozen_;
   bool quantizes_;
   int64_t run_ = 0;
   UnitElements unit_;
 };
 
+int64_t FfnWidth(const UnitLayers& layers) {
+  for (const Layer& layer : layers) {
+    if (layer.role == LayerRole::kUp) return layer.rows();
+  }
+  return 0;
+}
+
 }  // namespace
+
+bool EncoderTrains(const ModelUnits& units, size_t first_units) {
+  return std::any_of(units.encoder.begin(),
+                     units.encoder.begin() + static_cast<ptrdiff_t>(first_units),
+                     [](const EncoderElements& unit) { return unit.elements.trainable > 0; });
+}
 
 ModelUnits UnitsOf(const JobSpec& job, const ModelShape& m) {
   const ModelDescription model = Describe(m);
-  UnitBuilder embedding(job, false), block(job, true), head(job, false);
+  constexpr ModelPart kPart = ModelPart::kLanguage;
+  UnitBuilder embedding(job, kPart, false), block(job, kPart, true), head(job, kPart, false);
   for (const Layer& layer : model.embedding) embedding.Add(layer);
   for (const Layer& layer : model.block) block.Add(layer);
   for (const Layer& layer : model.head) head.Add(layer);
+  std::vector<EncoderElements> encoder;
+  std::vector<UnitBuilder> encoder_builders;
+  for (const EncoderUnit& unit : model.encoder) {
+    encoder_builders.emplace_back(job, unit.part, unit.is_block);
+    for (const Layer& layer : unit.layers) encoder_builders.back().Add(layer);
+    encoder.push_back({.positions = unit.positions,
+                       .width = unit.width,
+                       .ffn = FfnWidth(unit.layers),
+                       .is_block = unit.is_block,
+                       .reads_image = unit.reads_image,
+                       .saves = unit.saves});
+  }
   int64_t block_adapters = 0;
   bool adapts_down = false;
   for (const LoraTarget& target :
        job.lora ? LoraTargets(*job.lora, m) : std::vector<LoraTarget>()) {
-    const bool is_head = target.name == "head";
-    UnitBuilder& unit = is_head ? head : block;
+    const bool is_head = target.name == "head", is_decoder = target.encoder_unit < 0;
+    UnitBuilder& unit = !is_decoder ? encoder_builders[static_cast<size_t>(target.encoder_unit)]
+                        : is_head   ? head
+                                    : block;
     unit.AddTrainable(job.lora->r * target.in);
     unit.AddTrainable(job.lora->r * target.out);
+    if (!is_decoder) {
+      ++encoder[static_cast<size_t>(target.encoder_unit)].adapters;
+      continue;
+    }
     block_adapters += is_head ? 0 : 1;
     adapts_down |= target.name == "down";
   }
-  return {.embedding = embedding.Take(),
+  for (size_t i = 0; i < encoder.size(); ++i) encoder[i].elements = encoder_builders[i].Take();
+  return {.encoder = std::move(encoder),
+          .embedding = embedding.Take(),
           .block = block.Take(),
           .head = head.Take(),
           .layers = model.layers,

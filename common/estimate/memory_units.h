@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "common/job/job.h"
 #include "common/model/model_description.h"
@@ -22,7 +23,20 @@ struct UnitElements {
   int64_t all() const { return trainable + frozen + quantized; }
 };
 
+// A unit before the embedding.
+struct EncoderElements {
+  UnitElements elements;
+  int64_t adapters = 0;   // adapted matrices
+  int64_t positions = 0;  // of a sample
+  int64_t width = 0;      // of its output's rows
+  int64_t ffn = 0;        // of its FFN
+  bool is_block = false;
+  bool reads_image = false;
+  SavedElements saves;  // of a sample; without those of adapters
+};
+
 struct ModelUnits {
+  std::vector<EncoderElements> encoder;  // in the order of the forward
   UnitElements embedding;
   UnitElements block;
   UnitElements head;  // the final norm; with its matrix, unless that is the embedding
@@ -38,10 +52,15 @@ struct ModelUnits {
 // trainable, in its unit. quantize: the matrices of each block are codes.
 ModelUnits UnitsOf(const JobSpec& job, const ModelShape& model);
 
+// Whether something is trained in the first so many units of the encoder.
+bool EncoderTrains(const ModelUnits& units, size_t first_units);
+
 // The sum of f over all units.
 template <class F>
 int64_t SumOverUnits(const ModelUnits& units, const F& f) {
-  return f(units.embedding) + units.layers * f(units.block) + f(units.head);
+  int64_t encoder = 0;
+  for (const EncoderElements& unit : units.encoder) encoder += f(unit.elements);
+  return encoder + f(units.embedding) + units.layers * f(units.block) + f(units.head);
 }
 
 }  // namespace trainctl::job

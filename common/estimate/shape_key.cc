@@ -1,3 +1,4 @@
+#include <set>
 #include <sstream>
 
 #include "common/estimate/lora_targets.h"
@@ -9,6 +10,16 @@
 namespace trainctl::job {
 namespace {
 
+void AddImage(std::ostream& key, const ImageShape& m) {
+  key << " image";
+  for (const int64_t size :
+       {m.side, m.patch, m.vision_layers, m.vision_hidden, m.vision_intermediate, m.vision_heads,
+        m.queries, m.qformer_layers, m.qformer_hidden, m.qformer_intermediate, m.qformer_heads,
+        m.cross_every})
+    key << ' ' << size;
+  if (m.qformer_dropout > 0 || m.qformer_attention_dropout > 0) key << " dropout";
+}
+
 void AddModel(std::ostream& key, const ModelShape& m) {
   for (const int64_t size :
        {m.layers, m.hidden, m.intermediate, m.heads, m.kv_heads, m.head_dim, m.vocab})
@@ -18,6 +29,7 @@ void AddModel(std::ostream& key, const ModelShape& m) {
     key << " biases " << m.qkv_bias << m.out_bias << m.mlp_bias;
   if (m.head_norms) key << " head norms";
   if (m.dropout > 0) key << " dropout";
+  if (m.image) AddImage(key, *m.image);
 }
 
 void AddMethod(std::ostream& key, const JobSpec& job, const ModelShape& model) {
@@ -31,9 +43,13 @@ void AddMethod(std::ostream& key, const JobSpec& job, const ModelShape& model) {
       << " clips " << job.train.max_norm.has_value();
   if (job.offload_optimizer && job.exclusive) key << " exclusive";  // more CPUs for the optimizer
   if (job.quantize) key << " quantize " << number(*job.quantize);
+  for (const std::string& part : job.freeze) key << " frozen " << part;
   if (!job.lora) return;
   key << " lora " << job.lora->r << ' ' << (job.lora->dropout > 0);
-  for (const LoraTarget& target : LoraTargets(*job.lora, model)) key << ' ' << target.name;
+  std::set<std::string_view> of_encoder;
+  for (const LoraTarget& target : LoraTargets(*job.lora, model)) {
+    if (target.encoder_unit < 0 || of_encoder.insert(target.name).second) key << ' ' << target.name;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/estimate/encoder_work.h"
+#include "common/estimate/frozen_parts.h"
 #include "common/estimate/lora_targets.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/estimate/memory_units.h"
@@ -48,6 +50,7 @@ struct Counts {
   double all = 0;
   double quantized = 0;
   double ffn_passes = kSwiGluPasses;
+  EncoderWork encoder;  // of a sample
 };
 
 Counts CountsOf(const JobSpec& job, const ModelShape& m) {
@@ -63,14 +66,18 @@ Counts CountsOf(const JobSpec& job, const ModelShape& m) {
   counts.recomputed =
       counts.block_matrices - static_cast<double>(m.layers * MatrixElements({model.block.back()}));
   counts.ffn_passes = model.gates ? kSwiGluPasses : kReluPasses;
-  counts.trains_blocks = units.block.trainable > 0;
-  counts.units = static_cast<double>(units.layers + 2);
+  counts.trains_blocks = units.block.trainable > 0 || EncoderTrains(units, units.encoder.size());
+  counts.units = static_cast<double>(units.layers + 2) + static_cast<double>(units.encoder.size());
+  counts.encoder = EncoderWorkOf(job, m);
   counts.trainable = sum(&UnitElements::trainable);
   counts.quantized = sum(&UnitElements::quantized);
   counts.all = counts.trainable + counts.quantized + sum(&UnitElements::frozen);
   if (!job.lora) return counts;
   counts.adapters = counts.trainable;
+  for (const EncoderElements& unit : units.encoder)
+    counts.adapters -= static_cast<double>(unit.elements.trainable);
   for (const LoraTarget& target : LoraTargets(*job.lora, m)) {
+    if (target.encoder_unit >= 0) continue;  // EncoderWork has them
     const double times = target.name == "head" ? 1 : static_cast<double>(m.layers);
     counts.adapted += times;
     counts.adapter_bytes += times * (kAdapterIn * static_cast<double>(target.in) +
@@ -88,7 +95,8 @@ class MicroStep {
   MicroStep(const RunPlan& plan, const Inspection& inspection, const StepSetting& setting)
       : job_(plan.job), m_(inspection.model), setting_(setting), n_(CountsOf(job_, m_)) {
     length_ = RowPositions(inspection, plan.batch.micro);
-    positions_ = static_cast<double>(plan.batch.micro) * length_;
+    samples_ = static_cast<double>(plan.batch.micro);
+    positions_ = samples_ * length_;
     block_passes_ = n_.trains_blocks ? 1 : kForwardShare;
     if (job_.activation_checkpointing > 0 && n_.trains_blocks)
       again_ = 1.0 / static_cast<double>(job_.activation_checkpointing);
@@ -101,13 +109,16 @@ class MicroStep {
     const double flops = job_.precision == Precision::k32True ? setting_.rates.fp32_flops
                                                               : setting_.rates.bf16_flops;
     const double gradients = accumulates ? GradBytes(job_) * n_.trainable : 0;
-    const double kernels = (kBlockKernels + (m_.head_norms ? kHeadNormKernels : 0)) *
-                               static_cast<double>(m_.layers) *
-                               (block_passes_ + again_ * kForwardShare) +
-                           kAdapterKernels * n_.adapted;
-    const double bytes = positions_ * Bytes() + 2 * kUnpackBytes * n_.quantized + gradients;
-    return positions_ * Flops() / flops + bytes / setting_.rates.memory_bytes +
-           kernels * setting_.rates.kernel_seconds;
+    const double kernels =
+        (kBlockKernels + (m_.head_norms ? kHeadNormKernels : 0)) * static_cast<double>(m_.layers) *
+            (block_passes_ + again_ * kForwardShare) +
+        kAdapterKernels * (n_.adapted + n_.encoder.adapted) + kBlockKernels * n_.encoder.blocks;
+    const double encoder_bytes = samples_ * ComputeBytes(job_) * n_.encoder.elements *
+                                 (is_reference() ? kReferenceFactor : 1);
+    const double bytes =
+        positions_ * Bytes() + encoder_bytes + 2 * kUnpackBytes * n_.quantized + gradients;
+    return (positions_ * Flops() + samples_ * n_.encoder.flops) / flops +
+           bytes / setting_.rates.memory_bytes + kernels * setting_.rates.kernel_seconds;
   }
 
  private:
@@ -133,7 +144,7 @@ class MicroStep {
     const double attention =
         factor * 6 * static_cast<double>(m_.layers * m_.heads * m_.head_dim) * length_;
     const double adapters = 6 * n_.adapters * (setting_.is_cpu ? kCpuAdapterSlowness : 1);
-    const double frozen_or_trained = job_.lora ? 4 : 6, forward = 2;
+    const double frozen_or_trained = IsFrozen(job_, ModelPart::kLanguage) ? 4 : 6, forward = 2;
     const double of_blocks = n_.trains_blocks ? frozen_or_trained : forward;
     return frozen_or_trained * (n_.matrices - n_.block_matrices) + of_blocks * n_.block_matrices +
            block_passes_ * attention + adapters +
@@ -160,7 +171,7 @@ class MicroStep {
   const ModelShape& m_;
   const StepSetting& setting_;
   const Counts n_;
-  double length_ = 0, positions_ = 0;
+  double length_ = 0, samples_ = 0, positions_ = 0;
   double again_ = 0;         // the share of blocks that are computed again
   double block_passes_ = 1;  // of a block's forward and backward, the share that runs
 };

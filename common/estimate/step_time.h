@@ -13,6 +13,7 @@
 //            factor is sixteen for head sizes that the kernels pad. Checkpointed blocks add their
 //            forward again, but for each one's last matrix. Blocks in which nothing is trained take
 //            2 N_m and a third of attention.
+//            Of what stands before the embedding: encoder_work.h, by samples.
 //   bytes    a position: e (L (30 H + 9 F) + 4 V) of norms, rotations, SwiGLU and logits. A
 //            checkpointed block adds a third again; reference kernels take three times as many.
 //            Each adapted matrix adds e (8 in + 4 out): its products with r columns are passes over

@@ -52,6 +52,9 @@ constexpr Clash kClashes[] = {
      "4-bit codes are not sharded: with strategy ddp each device holds them whole, at an eighth of "
      "fp32's size"},
 
+    {"freeze", [](const JobSpec& job) { return !job.freeze.empty() && job.lora.has_value(); },
+     "[] with lora", "lora freezes all of the model, and lora.targets says where it adds adapters"},
+
     // ---- output ----
     {"output.dir",
      [](const JobSpec& job) { return job.output.save != Save::kNone && !job.output.dir; },

@@ -81,7 +81,8 @@ struct LoraSpec {
   int64_t r = 32;
   double alpha = 16;
   double dropout = 0.05;
-  std::vector<std::string> targets;  // of q k v o gate up down head; empty = all
+  std::vector<std::string> targets;  // of q k v o gate up down head, or of another part of the
+                                     // model: vision.qkv; empty = all
 };
 
 struct EvalSpec {
@@ -141,6 +142,7 @@ struct JobSpec {
   OptimizerSpec optimizer;
   std::optional<LoraSpec> lora;
   std::optional<Quantize> quantize;
+  std::vector<std::string> freeze;  // parts of the model that are not trained; lora freezes all
   EvalSpec eval;
   int64_t seed = 1337;
   OutputSpec output;

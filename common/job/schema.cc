@@ -203,7 +203,11 @@ std::vector<Field> OptimizerFields() {
 }
 
 std::vector<Field> AdapterFields() {
-  const WordsType targets = {{"q", "k", "v", "o", "gate", "up", "down", "head"}};
+  const WordsType targets = {{"q", "k", "v", "o", "gate", "up", "down", "head", "vision.qkv",
+                              "vision.o", "vision.up", "vision.down", "qformer.q", "qformer.k",
+                              "qformer.v", "qformer.o", "qformer.up", "qformer.down",
+                              "projection"}};
+  const WordsType parts = {{"vision", "qformer", "projection", "language"}};
   const NameType<Quantize> quantize = {
       {{"nf4", Quantize::kNf4}, {"nf4-dq", Quantize::kNf4Dq}},
       {{"bnb.nf4", Quantize::kNf4}, {"bnb.nf4-dq", Quantize::kNf4Dq}}};
@@ -214,6 +218,8 @@ std::vector<Field> AdapterFields() {
       Row("lora.targets", targets, AT(lora->targets), "Which matrices; empty: all."),
       Row("quantize", OrNull(quantize), AT(quantize),
           "4-bit base weights; nf4-dq quantizes their scales too."),
+      Row("freeze", parts, AT(freeze),
+          "Parts of a model of pictures and words that are not trained; empty: none."),
   };
 }
 

@@ -3,6 +3,8 @@
 #include <numeric>
 #include <utility>
 
+#include "common/model/image_encoder.h"
+
 namespace trainctl::job {
 namespace {
 
@@ -102,16 +104,24 @@ ModelDescription Decoder(const ModelShape& m, const std::string& path, Layer fin
   return model;
 }
 
-ModelDescription DescribeOpt(const ModelShape& m) {
+// path: of the decoder, and of the model whose head it has.
+ModelDescription DescribeOpt(const ModelShape& m, const std::string& model_path = "") {
+  const std::string path = model_path + "model.decoder";
   ModelDescription model =
-      Decoder(m, "model.decoder",
-              LayerNorm(LayerRole::kFinalNorm, "model.decoder.final_layer_norm", m.hidden));
+      Decoder(m, path, LayerNorm(LayerRole::kFinalNorm, path + ".final_layer_norm", m.hidden));
+  if (!m.tied_head) model.head.back().modules[0].path = model_path + "lm_head";
   model.embedding.push_back(
       Matrix(LayerRole::kPositions, m.hidden,
-             {{"model.decoder.embed_positions", m.max_positions + kPositionOffset, ""}}));
+             {{path + ".embed_positions", m.max_positions + kPositionOffset, ""}}));
   model.block = OptBlockLayers(m);
   model.gates = false;
   model.learns_positions = true;
+  return model;
+}
+
+ModelDescription DescribeBlip2(const ModelShape& m) {
+  ModelDescription model = DescribeOpt(m, "language_model.");
+  model.encoder = DescribeImageEncoder(*m.image, m.hidden);
   return model;
 }
 
@@ -129,9 +139,21 @@ int64_t Layer::rows() const {
 }
 
 ModelDescription Describe(const ModelShape& m) {
-  ModelDescription model = m.family == "opt" ? DescribeOpt(m) : DescribeLlama(m);
+  ModelDescription model = m.image             ? DescribeBlip2(m)
+                           : m.family == "opt" ? DescribeOpt(m)
+                                               : DescribeLlama(m);
   model.block_saves = SavedOf(model.block, m);
   return model;
+}
+
+std::string_view Name(ModelPart part) {
+  constexpr std::string_view kNames[] = {"language", "vision", "qformer", "projection"};
+  return kNames[static_cast<size_t>(part)];
+}
+
+std::vector<ModelPart> PartsOf(const ModelDescription& model) {
+  if (model.encoder.empty()) return {ModelPart::kLanguage};
+  return {ModelPart::kVision, ModelPart::kQFormer, ModelPart::kProjection, ModelPart::kLanguage};
 }
 
 std::string ModelDescription::BlockPrefix(int64_t layer) const {
@@ -154,7 +176,9 @@ int64_t AllElements(const UnitLayers& unit) {
 }
 
 int64_t Parameters(const ModelDescription& model) {
-  return AllElements(model.embedding) + model.layers * AllElements(model.block) +
+  int64_t encoder = 0;
+  for (const EncoderUnit& unit : model.encoder) encoder += AllElements(unit.layers);
+  return encoder + AllElements(model.embedding) + model.layers * AllElements(model.block) +
          AllElements(model.head);
 }
 

@@ -28,8 +28,36 @@ struct RopeScaling {
   bool operator==(const RopeScaling&) const = default;
 };
 
-// A decoder of one of the families of model_description.h: of LLaMA's structure, or OPT. Sizes in
-// elements.
+// The sizes of BLIP-2 (Li et al. 2023) before its decoder: a vision transformer, whose features the
+// Q-Former's learned queries attend to.
+struct ImageShape {
+  int64_t side = 224;  // of a picture, in pixels
+  int64_t patch = 14;  // of a square that becomes one position
+  int64_t token = 0;   // the id that stands where the picture's rows go
+  int64_t vision_layers = 0;
+  int64_t vision_hidden = 0;
+  int64_t vision_intermediate = 0;
+  int64_t vision_heads = 0;
+  bool vision_qkv_bias = true;
+  double vision_norm_eps = 1e-6;
+  int64_t queries = 0;
+  int64_t qformer_layers = 0;
+  int64_t qformer_hidden = 0;
+  int64_t qformer_intermediate = 0;
+  int64_t qformer_heads = 0;
+  int64_t cross_every = 2;  // layers: the first of so many attends to the picture
+  double qformer_norm_eps = 1e-12;
+  double qformer_dropout = 0;            // in training, of hidden states
+  double qformer_attention_dropout = 0;  // of attention's probabilities
+
+  int64_t patches() const { return (side / patch) * (side / patch); }
+  int64_t positions() const { return patches() + 1; }  // with that of the class
+
+  bool operator==(const ImageShape&) const = default;
+};
+
+// A decoder of one of the families of model_description.h: of LLaMA's structure, or OPT. BLIP-2 is
+// OPT behind an image. Sizes in elements.
 struct ModelShape {
   std::string family = "llama";  // config.json's model_type
   int64_t layers = 0;
@@ -52,6 +80,7 @@ struct ModelShape {
   bool head_norms = false;     // RMSNorm of each head of q and k
   int64_t sliding_window = 0;  // positions that one attends to, itself included; 0: all
   double dropout = 0;  // in training, of what attention and FFN add to the hidden states: OPT
+  std::optional<ImageShape> image = {};  // of BLIP-2
 };
 
 }  // namespace trainctl::job

@@ -86,6 +86,36 @@ OPT = {
     "torch_dtype": "float16",
 }
 
+BLIP2_VISION = {
+    "model_type": "blip_2_vision_model",
+    "attention_dropout": 0.0,
+    "hidden_act": "gelu",
+    "hidden_size": 1408,
+    "image_size": 224,
+    "initializer_range": 1e-10,
+    "intermediate_size": 6144,
+    "layer_norm_eps": 1e-6,
+    "num_attention_heads": 16,
+    "num_hidden_layers": 39,
+    "patch_size": 14,
+    "qkv_bias": True,
+}
+BLIP2_QFORMER = {
+    "model_type": "blip_2_qformer",
+    "attention_probs_dropout_prob": 0.1,
+    "cross_attention_frequency": 2,
+    "encoder_hidden_size": 1408,
+    "hidden_act": "gelu",
+    "hidden_dropout_prob": 0.1,
+    "hidden_size": 768,
+    "initializer_range": 0.02,
+    "intermediate_size": 3072,
+    "layer_norm_eps": 1e-12,
+    "num_attention_heads": 12,
+    "num_hidden_layers": 12,
+    "use_qformer_text_input": False,
+}
+
 
 def sizes(layers, hidden, intermediate, heads, kv_heads):
     return {
@@ -161,6 +191,27 @@ SHAPES = {
         "tie_word_embeddings": False,
     },
     "Mistral-7B-v0.3": {**MISTRAL, **sizes(32, 4096, 14336, 32, 8)},
+    "blip2-opt-2.7b": {
+        "architectures": ["Blip2ForConditionalGeneration"],
+        "model_type": "blip-2",
+        "image_text_hidden_size": 256,
+        "image_token_index": 50265,
+        "initializer_range": 0.02,
+        "num_query_tokens": 32,
+        "use_decoder_only_language_model": True,
+        "vision_config": BLIP2_VISION,
+        "qformer_config": BLIP2_QFORMER,
+        "text_config": {
+            **OPT,
+            "num_hidden_layers": 32,
+            "hidden_size": 2560,
+            "word_embed_proj_dim": 2560,
+            "ffn_dim": 10240,
+            "num_attention_heads": 32,
+            "vocab_size": 50304,
+        },
+        "torch_dtype": "float32",
+    },
     "opt-2.7b": {
         **OPT,
         "num_hidden_layers": 32,

@@ -167,7 +167,8 @@ TEST(ModelConfig, WhatIsNotComputedIsRefusedByName) {
 TEST(ModelConfig, OtherArchitecturesAreRefusedByName) {
   EXPECT_THAT(MessageOf(R"({"architectures": ["BloomForCausalLM"]})"),
               AllOf(HasSubstr("architectures: [\"BloomForCausalLM\"]"),
-                    HasSubstr("[\"Qwen3ForCausalLM\"], [\"OPTForCausalLM\"]")));
+                    HasSubstr("[\"Qwen3ForCausalLM\"], [\"OPTForCausalLM\"], "
+                              "[\"Blip2ForConditionalGeneration\"]")));
   EXPECT_THAT(MessageOf(R"({"model_type": "gpt2"})"), HasSubstr("model_type: \"gpt2\""));
   EXPECT_THAT(MessageOf("{}"), HasSubstr("architectures: missing"));
 }
@@ -241,6 +242,71 @@ TEST(ModelConfig, ImpossibleNumbersOfOptAreRefused) {
   }
 }
 
+std::string Blip2Config(const std::string& vision, const std::string& qformer,
+                        const std::string& text, const std::string& more = "") {
+  return R"({"architectures": ["Blip2ForConditionalGeneration"], "image_token_index": 50265,
+             "vision_config": {)" +
+         vision + R"(}, "qformer_config": {)" + qformer + R"(}, "text_config": {)" + text + "}" +
+         more + "}";
+}
+
+TEST(ModelConfig, AbsentKeysOfBlip2AreThoseOfTransformers) {
+  const job::ModelShape shape =
+      ShapeOf(R"({"model_type": "blip-2", "image_token_index": 50265, "text_config": null})");
+  EXPECT_EQ(shape.family, "blip-2");
+  EXPECT_EQ(shape.hidden, 768);
+  EXPECT_TRUE(shape.tied_head);
+  ASSERT_TRUE(shape.image.has_value());
+  const job::ImageShape& image = *shape.image;
+  EXPECT_EQ(image.positions(), 257);
+  EXPECT_EQ(image.queries, 32);
+  EXPECT_EQ(image.token, 50265);
+  EXPECT_EQ(image.vision_hidden / image.vision_heads, 88);
+  EXPECT_EQ(image.qformer_attention_dropout, 0.1);
+  EXPECT_EQ(image.qformer_norm_eps, 1e-12);
+}
+
+TEST(ModelConfig, Blip2IsReadByItsOwnKeys) {
+  const job::ModelShape shape = ShapeOf(Blip2Config(
+      R"("hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "image_size": 56,
+         "patch_size": 8, "qkv_bias": false, "layer_norm_eps": 1e-5)",
+      R"("hidden_size": 32, "num_hidden_layers": 5, "num_attention_heads": 2,
+         "cross_attention_frequency": 3, "hidden_dropout_prob": 0.25)",
+      R"("model_type": "opt", "hidden_size": 48, "num_attention_heads": 4, "vocab_size": 50304,
+         "tie_word_embeddings": false)",
+      R"(, "num_query_tokens": 7, "tie_word_embeddings": true)"));
+  const job::ImageShape& image = shape.image.value();
+  EXPECT_EQ(image.vision_layers, 3);
+  EXPECT_EQ(image.positions(), 50);
+  EXPECT_FALSE(image.vision_qkv_bias);
+  EXPECT_EQ(image.vision_norm_eps, 1e-5);
+  EXPECT_EQ(image.qformer_layers, 5);
+  EXPECT_EQ(image.cross_every, 3);
+  EXPECT_EQ(image.qformer_dropout, 0.25);
+  EXPECT_EQ(image.queries, 7);
+  EXPECT_EQ(shape.hidden, 48);
+  EXPECT_FALSE(shape.tied_head);  // the text's own key, as transformers does
+}
+
+TEST(ModelConfig, WhatIsNotBuiltOfBlip2IsRefusedByKey) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {Blip2Config("", "", R"("model_type": "t5")"), "text_config.model_type: \"t5\""},
+      {Blip2Config("", "", R"("dropout": 2)"), "text_config.dropout: 2"},
+      {Blip2Config(R"("hidden_act": "quick_gelu")", "", ""), "vision_config.hidden_act"},
+      {Blip2Config(R"("attention_dropout": 0.1)", "", ""), "vision_config.attention_dropout"},
+      {Blip2Config(R"("patch_size": 13)", "", ""), "image_size: missing: expected a multiple"},
+      {Blip2Config(R"("num_attention_heads": 9)", "", ""), "expected a multiple of num_attention"},
+      {Blip2Config("", R"("use_qformer_text_input": true)", ""), "use_qformer_text_input: true"},
+      {Blip2Config("", R"("hidden_dropout_prob": 1)", ""), "qformer_config.hidden_dropout_prob"},
+      {Blip2Config("", "", "", R"(, "num_query_tokens": 0)"), "num_query_tokens: 0"},
+      {Blip2Config("", "", R"("vocab_size": 50000)"), "image_token_index: 50265"},
+      {R"({"model_type": "blip-2"})", "image_token_index: missing"},
+      {R"({"model_type": "blip-2", "image_token_index": 1, "vision_config": 3})", "vision_config"},
+  };
+  for (const auto& [config, expected] : cases)
+    EXPECT_THAT(MessageOf(config), HasSubstr(expected)) << config;
+}
+
 TEST(ModelConfig, ImpossibleSizesAreRefused) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0})",
@@ -281,7 +347,7 @@ TEST(ModelConfig, TheShippedModelsHaveTheParametersOfTheRealOnes) {
       {"Llama-3.1-8B", 8'030'261'248},    {"Qwen2.5-0.5B", 494'032'768},
       {"Qwen2.5-7B", 7'615'616'512},      {"Qwen3-0.6B", 596'049'920},
       {"Qwen3-8B", 8'190'735'360},        {"Mistral-7B-v0.3", 7'248'023'552},
-      {"opt-2.7b", 2'651'596'800},
+      {"opt-2.7b", 2'651'596'800},        {"blip2-opt-2.7b", 3'744'761'856},
   };
   for (const auto& [name, parameters] : models) {
     auto shape = ReadModelConfig(checkout::File("deploy/models/" + std::string(name)));

@@ -142,6 +142,10 @@ TEST(Combinations, EveryRowIsTheOnlyReasonForSomeJob) {
   JobSpec resumed = SmallestJob();
   resumed.checkpoint.resume_job = "j1";
   visit(resumed);
+  JobSpec frozen = SmallestJob();
+  frozen.freeze = {"vision"};
+  frozen.lora.emplace();
+  visit(frozen);
   for (const Clash& clash : Clashes())
     EXPECT_TRUE(reasons.contains(clash.reason)) << clash.key << ": " << clash.reason;
 }

@@ -127,7 +127,7 @@ TEST(ToJson, HasEveryKeyInTheSchemasOrder) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          R"("lora":null,"quantize":null,"eval":{"every_steps":null,"max_rows":null},"seed":1337,)"));
+          R"("lora":null,"quantize":null,"freeze":[],"eval":{"every_steps":null,"max_rows":null},"seed":1337,)"));
   EXPECT_THAT(text,
               testing::EndsWith(R"("max_restarts":0,"after":null,"lease":null},"expect":null})"));
 }

@@ -110,6 +110,7 @@ JobSpec MakeJob() {
     job.lora = LoraSpec{
         .r = Int(1, 256), .alpha = Positive(), .dropout = Fraction(), .targets = {"q", "head"}};
   if (Bool()) job.quantize = OneOf<Quantize>(2);
+  if (Bool()) job.freeze = {"vision", "projection"};
   job.eval = {.every_steps = MaybeInt(1, 100), .max_rows = MaybeInt(1, 100)};
   job.seed = Int(0, 1'000'000);
   job.output.save = OneOf<Save>(4);

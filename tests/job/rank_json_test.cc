@@ -212,10 +212,29 @@ TEST(InspectionJson, WhatAFamilyAddsIsReadBackAndAbsentWhereThereIsNone) {
   Inspection inspection;
   EXPECT_EQ(ToJson(inspection).find("head_norms"), std::string::npos);
   EXPECT_EQ(ToJson(inspection).find("rope_scaling"), std::string::npos);
+  EXPECT_EQ(ToJson(inspection).find("image"), std::string::npos);
   ModelShape& model = inspection.model;
   model.qkv_bias = model.out_bias = model.mlp_bias = model.head_norms = true;
   model.sliding_window = 4096;
   model.dropout = 0.1;
+  model.image = ImageShape{.side = 56,
+                           .patch = 8,
+                           .token = 3,
+                           .vision_layers = 4,
+                           .vision_hidden = 64,
+                           .vision_intermediate = 65,
+                           .vision_heads = 7,
+                           .vision_qkv_bias = false,
+                           .vision_norm_eps = 0.25,
+                           .queries = 9,
+                           .qformer_layers = 10,
+                           .qformer_hidden = 66,
+                           .qformer_intermediate = 67,
+                           .qformer_heads = 13,
+                           .cross_every = 5,
+                           .qformer_norm_eps = 0.5,
+                           .qformer_dropout = 0.125,
+                           .qformer_attention_dropout = 0.375};
   model.rope_scaling = RopeScaling{.type = RopeType::kYarn,
                                    .factor = 4,
                                    .original_positions = 32768,
@@ -230,6 +249,7 @@ TEST(InspectionJson, WhatAFamilyAddsIsReadBackAndAbsentWhereThereIsNone) {
   EXPECT_EQ(read->model.rope_scaling, model.rope_scaling);
   EXPECT_EQ(read->model.sliding_window, 4096);
   EXPECT_EQ(read->model.dropout, 0.1);
+  EXPECT_EQ(read->model.image, model.image);
   EXPECT_TRUE(read->model.qkv_bias && read->model.out_bias && read->model.mlp_bias &&
               read->model.head_norms);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "worker/rank/files/blip2_config.h"
 #include "worker/rank/files/hf_directory.h"
 #include "worker/rank/files/json_object.h"
 #include "worker/rank/files/json_text.h"
@@ -47,6 +48,7 @@ constexpr FamilyKeys kFamilies[] = {
 };
 
 constexpr FamilyNames kOpt = {"OPTForCausalLM", "opt"};
+constexpr FamilyNames kBlip2 = {"Blip2ForConditionalGeneration", "blip-2"};
 
 // By "architectures", or where that is absent by "model_type".
 bool Is(const FamilyNames& family, const JsonObject& config) {
@@ -67,6 +69,7 @@ void RefuseFamily(const JsonObject& config) {
   };
   for (const FamilyKeys& family : kFamilies) add(family.names);
   add(kOpt);
+  add(kBlip2);
   config.Expected(by_type ? "model_type" : "architectures",
                   "one of " + known + "; others are not yet supported");
 }
@@ -158,6 +161,7 @@ job::ModelShape ReadHuggingFaceShape(const JsonObject& config) {
     if (Is(family.names, config)) return ReadLlamaShape(config, family);
   }
   if (Is(kOpt, config)) return ReadOptShape(config);
+  if (Is(kBlip2, config)) return ReadBlip2Shape(config);
   RefuseFamily(config);
   return {};
 }

@@ -1,11 +1,11 @@
 // config.json of a Hugging Face directory → the model's shape: LLaMA, Mistral, Qwen 2 and Qwen 3,
-// each a row of the table in model_config.cc; OPT (opt_config.h). Both dialects: rope_theta +
-// torch_dtype (transformers 4) and rope_parameters {rope_theta, rope_type} + dtype (transformers
-// 5). Absent optional keys have transformers' defaults of their family; of a list of eos ids the
-// first is taken. What the engine does not compute is refused by name, never ignored: other
-// architectures and activations, dropout of attention, quantized weights. A sliding window bounds
-// the rows (common/estimate/check_model.h). A directory without config.json is LitGPT's where it
-// has a model_config.yaml (litgpt_config.h).
+// each a row of the table in model_config.cc; OPT (opt_config.h); BLIP-2 with OPT (blip2_config.h).
+// Both dialects: rope_theta + torch_dtype (transformers 4) and rope_parameters {rope_theta,
+// rope_type} + dtype (transformers 5). Absent optional keys have transformers' defaults of their
+// family; of a list of eos ids the first is taken. What the engine does not compute is refused by
+// name, never ignored: other architectures and activations, dropout of attention, quantized
+// weights. A sliding window bounds the rows (common/estimate/check_model.h). A directory without
+// config.json is LitGPT's where it has a model_config.yaml (litgpt_config.h).
 #pragma once
 
 #include <string>

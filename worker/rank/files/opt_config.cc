@@ -17,15 +17,6 @@ constexpr int64_t kLayers = 12, kHidden = 768, kHeads = 12, kFfn = 3072, kVocab 
 constexpr double kDropout = 0.1;
 constexpr double kNormEps = 1e-5;  // torch's; no key sets it
 
-double ReadDropout(const JsonObject& config) {
-  const json* value = config.Get("dropout");
-  if (value == nullptr) return kDropout;
-  if (value->is_number() && value->get<double>() >= 0 && value->get<double>() < 1)
-    return value->get<double>();
-  config.Expected("dropout", "a number from 0, and below 1");
-  return kDropout;
-}
-
 void RefuseOfOpt(const JsonObject& config, const job::ModelShape& shape) {
   config.Only("activation_function", "relu");
   config.Only("do_layer_norm_before", true);
@@ -40,6 +31,15 @@ void RefuseOfOpt(const JsonObject& config, const job::ModelShape& shape) {
 }
 
 }  // namespace
+
+double ReadShare(const JsonObject& config, const std::string& key, double absent) {
+  const json* value = config.Get(key);
+  if (value == nullptr) return absent;
+  if (value->is_number() && value->get<double>() >= 0 && value->get<double>() < 1)
+    return value->get<double>();
+  config.Expected(key, "a number from 0, and below 1");
+  return absent;
+}
 
 job::ModelShape ReadOptShape(const JsonObject& config) {
   job::ModelShape shape;
@@ -60,7 +60,7 @@ job::ModelShape ReadOptShape(const JsonObject& config) {
   shape.max_positions = config.Integer("max_position_embeddings", 1, kMaxVocab, kPositions);
   shape.tied_head = config.Flag("tie_word_embeddings", true);
   shape.norm_eps = kNormEps;
-  shape.dropout = ReadDropout(config);
+  shape.dropout = ReadShare(config, "dropout", kDropout);
   shape.bos_token = ReadTokenId(config, "bos_token_id", kBosAndEos, shape.vocab);
   shape.eos_token = ReadTokenId(config, "eos_token_id", kBosAndEos, shape.vocab);
   RefuseOfOpt(config, shape);

@@ -9,4 +9,7 @@ namespace trainctl::files {
 
 job::ModelShape ReadOptShape(const JsonObject& config);
 
+// A share from 0, and below 1.
+double ReadShare(const JsonObject& config, const std::string& key, double absent);
+
 }  // namespace trainctl::files
