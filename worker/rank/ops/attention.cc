@@ -84,15 +84,17 @@ std::pair<at::Tensor, AttentionSaved> Attention(const at::Tensor& qkv, const Hea
   switch (saved.backend) {
     case Backend::kCpu:
       std::tie(saved.out, saved.logsumexp) = at::_scaled_dot_product_flash_attention_for_cpu(
-          h.q, h.k, h.v, 0, /*is_causal=*/true, std::nullopt, scale);
+          h.q, h.k, h.v, 0, s.is_causal, std::nullopt, scale);
       break;
     case Backend::kEfficient:
       std::tie(saved.out, saved.logsumexp, saved.philox_seed, saved.philox_offset) =
           at::_scaled_dot_product_efficient_attention(h.q, h.k, h.v, std::nullopt,
-                                                      /*compute_log_sumexp=*/true, 0, true, scale);
+                                                      /*compute_log_sumexp=*/true, 0, s.is_causal,
+                                                      scale);
       break;
     case Backend::kFlash: {
-      auto result = at::_scaled_dot_product_flash_attention(h.q, h.k, h.v, 0, true, false, scale);
+      auto result =
+          at::_scaled_dot_product_flash_attention(h.q, h.k, h.v, 0, s.is_causal, false, scale);
       saved.out = std::get<0>(result);
       saved.logsumexp = std::get<1>(result);
       saved.philox_seed = std::get<6>(result);
@@ -101,7 +103,7 @@ std::pair<at::Tensor, AttentionSaved> Attention(const at::Tensor& qkv, const Hea
     }
     case Backend::kCudnn: {
       auto result = at::_scaled_dot_product_cudnn_attention(h.q, h.k, h.v, std::nullopt, true, 0,
-                                                            true, false, scale);
+                                                            s.is_causal, false, scale);
       saved.out = std::get<0>(result);
       saved.logsumexp = std::get<1>(result);
       saved.philox_seed = std::get<6>(result);
@@ -128,24 +130,24 @@ AttentionGrads AttentionBackward(const at::Tensor& grad, const at::Tensor& qkv,
   switch (saved.backend) {
     case Backend::kCpu:
       std::tie(g.q, g.k, g.v) = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-          dout, h.q, h.k, h.v, out, saved.logsumexp, 0, true, std::nullopt, scale);
+          dout, h.q, h.k, h.v, out, saved.logsumexp, 0, s.is_causal, std::nullopt, scale);
       break;
     case Backend::kEfficient: {
       at::Tensor unused;
       std::tie(g.q, g.k, g.v, unused) = at::_scaled_dot_product_efficient_attention_backward(
           dout, h.q, h.k, h.v, {}, out, saved.logsumexp, saved.philox_seed, saved.philox_offset, 0,
-          {true, true, true, false}, true, scale);
+          {true, true, true, false}, s.is_causal, scale);
       break;
     }
     case Backend::kFlash:
       std::tie(g.q, g.k, g.v) = at::_scaled_dot_product_flash_attention_backward(
-          dout, h.q, h.k, h.v, out, saved.logsumexp, {}, {}, s.length, s.length, 0, true,
+          dout, h.q, h.k, h.v, out, saved.logsumexp, {}, {}, s.length, s.length, 0, s.is_causal,
           saved.philox_seed, saved.philox_offset, scale);
       break;
     case Backend::kCudnn:
       std::tie(g.q, g.k, g.v) = at::_scaled_dot_product_cudnn_attention_backward(
           dout, h.q, h.k, h.v, out, saved.logsumexp, saved.philox_seed, saved.philox_offset, {}, {},
-          {}, s.length, s.length, 0, true, scale);
+          {}, s.length, s.length, 0, s.is_causal, scale);
       break;
   }
   const auto finish = [&](const at::Tensor& t) {

@@ -23,6 +23,7 @@ struct HeadShape {
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t head_dim = 0;
+  bool is_causal = true;  // else each row attends to all of its sample
 
   int64_t packed() const { return (heads + 2 * kv_heads) * head_dim; }
 };

@@ -7,6 +7,19 @@
 namespace trainctl::ops {
 namespace {
 
+// Rows of samples of one length.
+struct SampleRows {
+  int64_t samples, length, width;
+
+  at::Tensor Of(const at::Tensor& rows) const { return rows.view({samples, length, width}); }
+  at::Tensor First(const at::Tensor& rows, int64_t count) const {
+    return Of(rows).narrow(1, 0, count);
+  }
+  at::Tensor Behind(const at::Tensor& rows, int64_t count) const {
+    return Of(rows).narrow(1, count, length - count);
+  }
+};
+
 // The norm of neighbouring heads of packed rows, forward and then backward.
 class HeadNormUse {
  public:
@@ -76,20 +89,29 @@ Var Embedding(Context& context, ParamId table, const at::Tensor& ids, bool froze
 }
 
 Var PositionedEmbedding(Context& context, ParamId table, const at::Tensor& ids,
-                        const LearnedPositions& positions, bool frozen) {
+                        const LearnedPositions& positions, bool frozen, const Var& leading) {
   const at::Tensor rows = at::embedding(context.params.Weight(table), ids);
-  const int64_t length = positions.rows.size(0), samples = ids.size(0) / length;
-  rows.view({samples, length, rows.size(1)})
-      .add_(at::embedding(context.params.Weight(positions.table), positions.rows));
-  if (frozen) return {rows, -1};
+  const SampleRows shape{ids.size(0) / positions.rows.size(0), positions.rows.size(0),
+                         rows.size(1)};
+  const int64_t first = leading.value.defined() ? leading.value.size(0) / shape.samples : 0;
+  if (first > 0) shape.First(rows, first).copy_(leading.value.view({-1, first, shape.width}));
+  shape.Of(rows).add_(at::embedding(context.params.Weight(positions.table), positions.rows));
+  if (frozen && leading.slot < 0) return {rows, -1};
   Var out = context.tape.Output(rows);
-  context.tape.Record(
-      [context, table, ids, positions, samples, slot = Var{{}, out.slot}]() mutable {
-        const at::Tensor grad = context.tape.TakeGrad(slot);
-        context.kernels.EmbeddingBackward(grad, ids, context.params.Grad(table));
-        context.kernels.EmbeddingBackward(grad, positions.rows.repeat({samples}),
-                                          context.params.Grad(positions.table));
-      });
+  context.tape.Record([context, table, ids, positions, shape, first, frozen,
+                       leading = Var{{}, leading.slot}, slot = Var{{}, out.slot}]() mutable {
+    const at::Tensor grad = context.tape.TakeGrad(slot);
+    if (!frozen) {
+      context.kernels.EmbeddingBackward(
+          shape.Behind(grad, first).reshape({-1, shape.width}),
+          ids.view({-1, shape.length}).narrow(1, first, shape.length - first).reshape({-1}),
+          context.params.Grad(table));
+      context.kernels.EmbeddingBackward(grad, positions.rows.repeat({shape.samples}),
+                                        context.params.Grad(positions.table));
+    }
+    if (leading.slot >= 0)
+      context.tape.PutGrad(leading, shape.First(grad, first).reshape({-1, shape.width}));
+  });
   return out;
 }
 

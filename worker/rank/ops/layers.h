@@ -21,6 +21,10 @@ namespace trainctl::ops {
 // its input's gradient is not wanted.
 Var InUnit(Context& context, UnitId unit, const Var& input, bool recompute,
            const std::function<Var(Context&, const Var&)>& body);
+// The same of several inputs.
+using Vars = std::vector<Var>;
+Var InUnit(Context& context, UnitId unit, const Vars& inputs, bool recompute,
+           const std::function<Var(Context&, const Vars&)>& body);
 
 // ids [N] → rows of the table [N, H]. Saves ids. frozen: the table is, and no gradient of the rows
 // is wanted.
@@ -31,9 +35,11 @@ struct LearnedPositions {
   ParamId table = 0;  // [rows, H]
   at::Tensor rows;    // [length] int64: of the table, by position
 };
-// Their sum with the rows of the tokens. Both tables are frozen, or neither is.
+// Their sum with the rows of the tokens. Both tables are frozen, or neither is. Where `leading` has
+// a value [batch · n, H], its rows stand for those of each sample's first n tokens.
 Var PositionedEmbedding(Context& context, ParamId table, const at::Tensor& ids,
-                        const LearnedPositions& positions, bool frozen = false);
+                        const LearnedPositions& positions, bool frozen = false,
+                        const Var& leading = {});
 
 // The linear layer of norm(x): [N, Σ out]. Saves x, the norm's statistics and what LinearUse keeps;
 // the normalized input is computed again.

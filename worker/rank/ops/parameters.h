@@ -29,6 +29,7 @@ enum class Init { kNormal, kOnes, kZeros, kKaimingUniform };
 struct ParamSpec {
   std::vector<int64_t> shape;  // [rows] or [rows, columns]
   std::vector<ParamPiece> pieces;
+  std::vector<int64_t> file_shape = {};  // of the checkpoint's tensor; empty: the piece's own
   UnitId unit = 0;
   Init init = Init::kNormal;
   bool trainable =

@@ -5,43 +5,10 @@
 
 #include <utility>
 
+#include "worker/rank/ops/dropped_sum.h"
 #include "worker/rank/ops/layers.h"
 
 namespace trainctl::ops {
-namespace {
-
-// residual + dropout(a layer's output), and the way back.
-class DroppedSum {
- public:
-  DroppedSum(const Context& context, const OutputDropout& dropout)
-      : context_(context), dropout_(dropout) {}
-
-  at::Tensor Forward(LinearUse& use, const at::Tensor& x, const at::Tensor& residual) const {
-    if (!Drops()) return use.Forward(x, residual);
-    const at::Tensor sum = residual.clone();
-    context_.kernels.AddDropout(sum, use.Forward(x), Mask());
-    return sum;
-  }
-
-  // Of the layer's output; may be grad itself.
-  at::Tensor OutputGrad(const at::Tensor& grad) const {
-    return Drops() ? context_.kernels.Dropout(grad, Mask()) : grad;
-  }
-
- private:
-  bool Drops() const { return dropout_.probability > 0 && context_.dropout.samples.defined(); }
-  DropoutMask Mask() const {
-    return {.rows = context_.dropout,
-            .first_row = 0,
-            .module = dropout_.module,
-            .probability = dropout_.probability};
-  }
-
-  Context context_;
-  OutputDropout dropout_;
-};
-
-}  // namespace
 
 Var LinearResidual(Context& context, const Var& x, const LinearParams& linear, const Var& residual,
                    const OutputDropout& dropout) {

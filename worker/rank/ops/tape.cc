@@ -43,6 +43,14 @@ void Tape::Backward() {
   grads_.clear();
 }
 
+std::vector<at::Tensor> Tape::BackwardInto(const std::vector<Var>& inputs) {
+  RunRecords();
+  std::vector<at::Tensor> grads;
+  for (const Var& input : inputs) grads.push_back(input.slot < 0 ? at::Tensor() : TakeGrad(input));
+  grads_.clear();
+  return grads;
+}
+
 void Tape::BackwardInto(const Var& input, const std::function<void(at::Tensor)>& take) {
   RunRecords();
   take(TakeGrad(input));

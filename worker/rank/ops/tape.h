@@ -43,6 +43,8 @@ class Tape {
   void Backward();
   // The same, then hands over the gradient of input.
   void BackwardInto(const Var& input, const std::function<void(at::Tensor)>& take);
+  // That of each input (undefined: none).
+  std::vector<at::Tensor> BackwardInto(const std::vector<Var>& inputs);
 
  private:
   void RunRecords();
