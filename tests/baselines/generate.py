@@ -252,8 +252,8 @@ def config_of(model):
     return config
 
 
-def write_folder(folder, model, config, tensors, made_by):
-    """The model as a hub's folder, and the tensors as its baseline."""
+def save_folder(folder, model, config, tensors, made_by):
+    """The model as a hub's folder, and the tensors as its baseline, which are returned."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {key: parameter.detach() for key, parameter in model.named_parameters()}
     safetensors.torch.save_file(weights, folder / "model.safetensors", {"format": "pt"})
@@ -261,7 +261,11 @@ def write_folder(folder, model, config, tensors, made_by):
     tensors = {key: tensor.detach().clone().contiguous() for key, tensor in tensors.items()}
     # One key, since safetensors writes several in no fixed order.
     safetensors.torch.save_file(tensors, folder / "baseline.safetensors", {"made_by": made_by})
-    check(folder, tensors)
+    return tensors
+
+
+def write_folder(folder, model, config, tensors, made_by):
+    check(folder, save_folder(folder, model, config, tensors, made_by))
 
 
 def config_in_dialect(model, old_dialect):

@@ -148,6 +148,14 @@ TEST_P(CheckpointTest, ShardedStateGoesOnReplicatedAndBackUpToRounding) {
   ExpectContinues(Train(Resuming(sharded)), replicated, 2e-5);
 }
 
+TEST_P(CheckpointTest, OfPicturesAndAFrozenPartGoesOnBitForBit) {
+  TinyRun run = With(2, 1);
+  run.job.strategy = job::StrategyKind::kFsdp;
+  run.job.freeze = {"vision"};
+  const TinyResult whole = Train(Saving(run), TinyBlip2());
+  ExpectContinues(Train(Resuming(run), TinyBlip2()), whole, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Precisions, CheckpointTest,
                          ::testing::Values(job::Precision::k32True, job::Precision::kBf16True,
                                            job::Precision::kBf16Mixed));

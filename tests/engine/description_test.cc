@@ -51,6 +51,25 @@ job::ModelShape Opt() {
   return shape;
 }
 
+job::ModelShape Blip2() {
+  job::ModelShape shape = Opt();
+  shape.family = "blip-2";
+  shape.tied_head = true;
+  shape.image = {.side = 28,
+                 .patch = 14,
+                 .token = 300,
+                 .vision_layers = 2,
+                 .vision_hidden = 48,
+                 .vision_intermediate = 80,
+                 .vision_heads = 4,
+                 .queries = 5,
+                 .qformer_layers = 3,
+                 .qformer_hidden = 64,
+                 .qformer_intermediate = 96,
+                 .qformer_heads = 4};
+  return shape;
+}
+
 // {what it shows: a shape}
 std::map<std::string, job::ModelShape> Shapes() {
   std::map<std::string, job::ModelShape> shapes = {{"llama", Llama()}};
@@ -61,26 +80,37 @@ std::map<std::string, job::ModelShape> Shapes() {
   shapes["head norms"].head_norms = true;
   shapes["opt"] = shapes["opt, tied"] = Opt();
   shapes["opt, tied"].tied_head = true;
+  shapes["blip-2"] = Blip2();
   return shapes;
 }
 
 TEST(Description, TheTableHoldsWhatTheEstimateCounts) {
-  job::JobSpec full, lora, quantized;
+  job::JobSpec full, lora, quantized, frozen;
+  frozen.freeze = {"vision"};
   lora.lora = job::LoraSpec{.r = 4};
   quantized.lora = job::LoraSpec{.r = 4, .targets = {"q", "down"}};
   quantized.quantize = job::Quantize::kNf4;
   for (const auto& [name, shape] : Shapes()) {
-    for (const job::JobSpec& job : {full, lora, quantized}) {
-      SCOPED_TRACE(name + (job.quantize ? ", quantized" : job.lora ? ", lora" : ""));
-      const auto model = std::move(
-          model::MakeModel(
-              shape, {.max_length = 64, .lora = job.lora, .quantize = job.quantize.has_value()})
-              .value());
+    for (const job::JobSpec& job : {full, lora, quantized, frozen}) {
+      if (!job.freeze.empty() && !shape.image) continue;
+      SCOPED_TRACE(name + (job.quantize         ? ", quantized"
+                           : job.lora           ? ", lora"
+                           : job.freeze.empty() ? ""
+                                                : ", frozen"));
+      const auto model = std::move(model::MakeModel(shape, {.max_length = 64,
+                                                            .lora = job.lora,
+                                                            .quantize = job.quantize.has_value(),
+                                                            .freeze = job.freeze})
+                                       .value());
       const job::ModelUnits units = job::UnitsOf(job, shape);
       ExpectSame(HeldIn(model->parameters(), "embedding"), units.embedding);
       ExpectSame(HeldIn(model->parameters(), "block.1"), units.block);
       ExpectSame(HeldIn(model->parameters(), "head"), units.head);
-      EXPECT_EQ(static_cast<int64_t>(model->parameters().units.size()), units.layers + 2);
+      const auto encoder = static_cast<int64_t>(units.encoder.size());
+      EXPECT_EQ(static_cast<int64_t>(model->parameters().units.size()), encoder + units.layers + 2);
+      for (int64_t i = 0; i < encoder; ++i)
+        ExpectSame(HeldIn(model->parameters(), model->parameters().units[i].name),
+                   units.encoder[i].elements);
     }
   }
 }
@@ -109,6 +139,17 @@ TEST(Description, ARowLongerThanTheLearnedPositionsIsRefused) {
   ASSERT_FALSE(model.ok());
   EXPECT_NE(model.error().message.find("max_position_embeddings"), std::string::npos)
       << model.error().message;
+}
+
+TEST(Description, APartThatTheModelDoesNotHaveIsNotFrozenNorAllOfThem) {
+  EXPECT_TRUE(model::MakeModel(Blip2(), {.max_length = 64, .freeze = {"vision"}}).ok());
+  const auto text = model::MakeModel(Opt(), {.max_length = 64, .freeze = {"vision"}});
+  ASSERT_FALSE(text.ok());
+  EXPECT_NE(text.error().message.find("freeze: vision"), std::string::npos) << text.error().message;
+  const auto all = model::MakeModel(
+      Blip2(), {.max_length = 64, .freeze = {"vision", "qformer", "projection", "language"}});
+  ASSERT_FALSE(all.ok());
+  EXPECT_NE(all.error().message.find("nothing would be trained"), std::string::npos);
 }
 
 TEST(Description, AnAdapterOfALayerThatTheModelDoesNotHaveIsRefused) {

@@ -82,13 +82,18 @@ class LoraModelTest : public ::testing::TestWithParam<Case> {
   ~LoraModelTest() override { std::filesystem::remove_all(folder_); }
 
   std::vector<std::string> TargetsOfBlocks() const {
-    std::vector<std::string> targets;
-    for (const job::Layer& layer : job::Describe(shape_).block) {
-      for (const job::Module& module : layer.modules) {
-        if (!module.target.empty()) targets.emplace_back(module.target);
+    std::set<std::string> targets;
+    const auto add = [&](const job::UnitLayers& unit) {
+      for (const job::Layer& layer : unit) {
+        for (const job::Module& module : layer.modules) {
+          if (!module.target.empty()) targets.emplace(module.target);
+        }
       }
-    }
-    return targets;
+    };
+    const job::ModelDescription model = job::Describe(shape_);
+    add(model.block);
+    for (const job::EncoderUnit& unit : model.encoder) add(unit.layers);
+    return {targets.begin(), targets.end()};
   }
 
   std::unique_ptr<model::Model> MakeModel(const std::optional<job::LoraSpec>& lora) const {
@@ -121,7 +126,8 @@ class LoraModelTest : public ::testing::TestWithParam<Case> {
             .inputs = inputs_.reshape({-1}),
             .targets = targets_,
             .loss_sum = loss_sum,
-            .grad_scale = 1 / Tokens()};
+            .grad_scale = 1 / Tokens(),
+            .images = batch_.Find("images") ? Read(batch_, "images")[0] : at::Tensor()};
   }
   double Tokens() const { return static_cast<double>((targets_ >= 0).sum().item<int64_t>()); }
 
@@ -229,6 +235,25 @@ TEST_P(LoraModelTest, TheMergedModelStandsAloneWithTheSameLoss) {
       << "the adapters are of no effect";
 }
 
+TEST_P(LoraModelTest, TheWholeModelIsSavedAsTransformersSavedIt) {
+  job::JobSpec plain = job_;
+  plain.lora = std::nullopt;
+  const auto model = MakeModel(std::nullopt);
+  const auto strategy = Load(plain, *model, base_);
+  const base::Status saved = train::SaveModel(plain, model->parameters(), true, *strategy,
+                                              EndsBehind(folder_ / "model.safetensors"));
+  ASSERT_TRUE(saved.ok()) << saved.error().message;
+  const auto own = files::SafetensorsFile::Open(folder_ / "model.safetensors").value();
+  const auto theirs = files::SafetensorsFile::Open(base_ + "/model.safetensors").value();
+  EXPECT_EQ(own.tensors().size(), theirs.tensors().size());
+  for (const files::TensorInfo& info : theirs.tensors()) {
+    const files::TensorInfo* ours = own.Find(info.name);
+    ASSERT_NE(ours, nullptr) << info.name;
+    EXPECT_EQ(ours->shape, info.shape) << info.name;
+    EXPECT_TRUE(std::ranges::equal(own.Bytes(*ours), theirs.Bytes(info))) << info.name;
+  }
+}
+
 TEST_P(LoraModelTest, LogitsArePefts) {
   const auto model = MakeModel(job_.lora);
   const auto strategy = Load(job_, *model, base_);
@@ -263,7 +288,34 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"families/qwen2", "families/qwen2/lora"},
                       Case{"families/qwen3", "families/qwen3/lora"},
                       Case{"families/opt", "families/opt/lora"},
-                      Case{"families/opt_untied", "families/opt_untied/lora"}));
+                      Case{"families/opt_untied", "families/opt_untied/lora"},
+                      Case{"families/blip2", "families/blip2/lora"}));
+
+// Both ViT and OPT have an fc1: peft would adapt all that end so.
+TEST(LoraModel, AModuleWhoseLastWordAnotherHasTooIsNamedInFull) {
+  const c10::NoGradGuard no_grad;
+  const std::string base = kBaselines + "families/blip2";
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("lora_model_test.names." + std::to_string(getpid()));
+  job::JobSpec job;
+  job.model.path = base;
+  job.strategy = job::StrategyKind::kSingle;
+  job.lora = job::LoraSpec{.r = 4, .targets = {"q", "vision.up"}};
+  job.output.dir = folder;
+  const auto model = std::move(
+      model::MakeModel(files::ReadModelConfig(base).value(), {.max_length = 16, .lora = job.lora})
+          .value());
+  const auto strategy = strategy::MakeStrategy(model->parameters(), {.job = job});
+  const base::Status saved =
+      train::SaveAdapter(job, model->parameters(), true, *strategy, [](int64_t, int64_t) {});
+  ASSERT_TRUE(saved.ok()) << saved.error().message;
+  std::ifstream config(folder / "adapter_config.json");
+  const std::string text{std::istreambuf_iterator<char>(config), {}};
+  EXPECT_NE(text.find(R"("vision_model.encoder.layers.1.mlp.fc1")"), std::string::npos) << text;
+  EXPECT_EQ(text.find(R"("fc1")"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("q_proj")"), std::string::npos) << text;
+  std::filesystem::remove_all(folder);
+}
 
 int64_t Adapters(const job::ModelShape& shape, const job::LoraSpec& lora) {
   const auto model = std::move(model::MakeModel(shape, {.max_length = 64, .lora = lora}).value());

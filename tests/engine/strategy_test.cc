@@ -119,13 +119,13 @@ job::ModelShape TinyOpt() {
   return shape;
 }
 
-// With biases, with norms of heads, with LayerNorm and dropout.
+// With biases, with norms of heads, with LayerNorm and dropout, behind pictures.
 TEST_P(FsdpTest, EachFamilyEqualsOneRankBitForBitUnderDeterminism) {
   job::ModelShape qwen2 = TinyShape(), qwen3 = TinyShape();
   qwen2.qkv_bias = qwen2.out_bias = qwen2.mlp_bias = qwen2.tied_head = true;
   qwen3.head_norms = true;
   qwen3.head_dim = 12;
-  for (const job::ModelShape& shape : {qwen2, qwen3, TinyOpt()}) {
+  for (const job::ModelShape& shape : {qwen2, qwen3, TinyOpt(), TinyBlip2()}) {
     TinyRun one{.accumulation = 4}, ddp{.devices = 2, .accumulation = 2}, fsdp = With(2, 2);
     for (TinyRun* run : {&one, &ddp, &fsdp}) run->job.deterministic = true;
     const TinyResult expected = Train(one, shape);
@@ -183,6 +183,21 @@ TEST_P(FsdpTest, HeldWholeOrReducedInEachMicroStepIsTheSameUpToRounding) {
   ExpectSame(actual, expected, 2e-5);
   for (size_t i = 0; i < expected.norms.size(); ++i)
     EXPECT_NEAR(actual.norms[i], expected.norms[i], 1e-5 * expected.norms[i]);
+}
+
+TEST_P(FsdpTest, FrozenPartsStayAndTheRestIsOneRanksBitForBit) {
+  for (const std::vector<std::string>& freeze : std::vector<std::vector<std::string>>{
+           {"vision"}, {"vision", "language"}, {"language"}, {"qformer", "projection"}}) {
+    TinyRun one{.accumulation = 4}, ddp{.devices = 2, .accumulation = 2}, fsdp = With(2, 2);
+    for (TinyRun* run : {&one, &ddp, &fsdp}) {
+      run->job.deterministic = true;
+      run->job.freeze = freeze;
+    }
+    const TinyResult expected = Train(one, TinyBlip2());
+    ExpectLearns(expected);
+    ExpectSame(Train(ddp, TinyBlip2()), expected, 0);
+    ExpectSame(Train(fsdp, TinyBlip2()), expected, 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -262,6 +277,38 @@ TEST(Checkpointing, DropsTheSameElementsAgain) {
   ExpectLearns(kept);
   run.job.activation_checkpointing = 1;
   ExpectSame(Train(run, TinyOpt()), kept, 0);
+}
+
+TEST(Checkpointing, OfPicturesGivesTheSameBits) {
+  TinyRun run{.accumulation = 2};
+  for (const std::vector<std::string>& freeze :
+       {std::vector<std::string>{}, std::vector<std::string>{"vision"}}) {
+    run.job.freeze = freeze;
+    run.job.activation_checkpointing = 0;
+    const TinyResult kept = Train(run, TinyBlip2());
+    for (const int64_t every : {1, 2}) {
+      run.job.activation_checkpointing = every;
+      ExpectSame(Train(run, TinyBlip2()), kept, 0);
+    }
+  }
+}
+
+TEST(Freezing, HoldsNoGradientAndNoStateOfWhatIsFrozen) {
+  TinyRun whole, frozen;
+  frozen.job.freeze = {"vision", "language"};
+  const TinyResult all = Train(whole, TinyBlip2()), some = Train(frozen, TinyBlip2());
+  EXPECT_LT(some.held.optimizer, all.held.optimizer * 6 / 10);
+  EXPECT_EQ(some.held.params, all.held.params);
+  TinyRun nothing = frozen;
+  nothing.steps = 0;
+  const TinyResult begun = Train(nothing, TinyBlip2());
+  for (const auto& [name, weight] : begun.weights) {
+    const bool is_trained = name.starts_with("qformer") || name == "query_tokens" ||
+                            name.starts_with("language_projection");
+    // Softmax does not see what is added to all keys.
+    if (is_trained && name.ends_with("key.bias")) continue;
+    EXPECT_EQ(at::equal(some.weights.at(name), weight), !is_trained) << name;
+  }
 }
 
 TEST(Dropout, IsTheSameHoweverTheBatchIsSplit) {

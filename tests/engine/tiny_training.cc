@@ -33,14 +33,24 @@ std::vector<at::Tensor> InitialWeights(const ops::ParameterTable& table) {
 
 struct Rows {
   at::Tensor inputs, targets;  // [steps · global, length]
+  at::Tensor images = {};      // [steps · global, 3, side, side]; none: there are no pictures
 };
 
-Rows RandomRows(int64_t rows, int64_t vocab) {
+void AddPictures(const job::ImageShape& shape, at::Generator generator, Rows* rows) {
+  rows->images = at::empty({rows->inputs.size(0), 3, shape.side, shape.side}, at::kFloat)
+                     .normal_(0, 1, generator);
+  rows->inputs.narrow(1, 0, shape.queries).fill_(shape.token);
+  rows->targets.narrow(1, 0, shape.queries).fill_(-100);
+}
+
+Rows RandomRows(int64_t rows, const job::ModelShape& shape) {
   at::Generator generator = at::globalContext().defaultGenerator(at::kCPU).clone();
   generator.set_current_seed(kSeed + 1);
-  const at::Tensor tokens = at::empty({rows, kLength + 1}, at::kLong).random_(0, vocab, generator);
+  const at::Tensor tokens =
+      at::empty({rows, kLength + 1}, at::kLong).random_(0, shape.vocab, generator);
   Rows result{tokens.narrow(1, 0, kLength).contiguous(), tokens.narrow(1, 1, kLength).contiguous()};
   for (int64_t row = 0; row < rows; ++row) result.targets[row].narrow(0, 0, row % 7).fill_(-100);
+  if (shape.image) AddPictures(*shape.image, generator, &result);
   return result;
 }
 
@@ -52,7 +62,8 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
   const model::ModelOptions options{.max_length = kLength,
                                     .checkpoint_every = run.job.activation_checkpointing,
                                     .lora = run.job.lora,
-                                    .quantize = run.job.quantize.has_value()};
+                                    .quantize = run.job.quantize.has_value(),
+                                    .freeze = run.job.freeze};
   const auto model = model::MakeModel(shape, options).value().release();
   const std::unique_ptr<model::Model> owned(model);
   const auto strategy =
@@ -71,7 +82,7 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
   if (run.begin) run.begin(*strategy, comm);
 
   const int64_t batches = run.devices * run.accumulation;
-  const Rows rows = RandomRows(run.steps * batches * run.micro, shape.vocab);
+  const Rows rows = RandomRows(run.steps * batches * run.micro, shape);
   for (int64_t step = run.first_step; step < run.steps; ++step) {
     const at::Tensor step_targets =
         rows.targets.narrow(0, step * batches * run.micro, batches * run.micro);
@@ -90,12 +101,14 @@ void RunRank(const TinyRun& run, const job::ModelShape& shape, comm::Communicato
           model->norm_eps(),
           run.job.deterministic,
           {.seed = kSeed, .samples = at::arange(first, first + run.micro), .length = kLength}};
-      model->Loss(context, {.rows = run.micro,
-                            .length = kLength,
-                            .inputs = rows.inputs.narrow(0, first, run.micro).reshape({-1}),
-                            .targets = rows.targets.narrow(0, first, run.micro).reshape({-1}),
-                            .loss_sum = sums[k],
-                            .grad_scale = 1 / tokens});
+      model->Loss(context,
+                  {.rows = run.micro,
+                   .length = kLength,
+                   .inputs = rows.inputs.narrow(0, first, run.micro).reshape({-1}),
+                   .targets = rows.targets.narrow(0, first, run.micro).reshape({-1}),
+                   .loss_sum = sums[k],
+                   .grad_scale = 1 / tokens,
+                   .images = shape.image ? rows.images.narrow(0, first, run.micro) : at::Tensor()});
       tape.Backward();
     }
     const at::Tensor norm = strategy->FinishStep();
@@ -135,6 +148,29 @@ job::ModelShape TinyShape() {
           .head_dim = 8,
           .vocab = 40,
           .max_positions = 64};
+}
+
+job::ModelShape TinyBlip2() {
+  job::ModelShape shape = TinyShape();
+  shape.family = "blip-2";
+  shape.kv_heads = shape.heads;
+  shape.tied_head = true;
+  shape.dropout = 0.2;
+  shape.image = {.side = 12,
+                 .patch = 4,
+                 .token = shape.vocab - 1,
+                 .vision_layers = 2,
+                 .vision_hidden = 24,
+                 .vision_intermediate = 40,
+                 .vision_heads = 3,
+                 .queries = 3,
+                 .qformer_layers = 3,
+                 .qformer_hidden = 32,
+                 .qformer_intermediate = 48,
+                 .qformer_heads = 4,
+                 .qformer_dropout = 0.1,
+                 .qformer_attention_dropout = 0.1};
+  return shape;
 }
 
 void InGang(int64_t world_size, const std::function<void(comm::Communicator&)>& body) {

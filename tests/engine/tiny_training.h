@@ -19,6 +19,9 @@ namespace trainctl::engine_test {
 job::ModelShape TinyShape();
 inline constexpr int64_t kTinyUnits = 4;  // embedding, two blocks, head
 
+// BLIP-2 with OPT, with dropout in the Q-Former and the decoder.
+job::ModelShape TinyBlip2();
+
 struct TinyRun {
   job::JobSpec job;  // precision, optimizer, deterministic, max_norm … as the test wants them;
                      // strategy auto: single or ddp

@@ -6,6 +6,7 @@ namespace trainctl::model {
 
 void Decoder::AddEmbedding(TableBuilder& table, const LinearBuilder& linears,
                            const job::ModelDescription& model) {
+  frozen_ = linears.frozen();
   embedding_unit_ = table.Unit("embedding", model.tied_head ? 2 : 1);
   embedding_ = AddTable(table, linears, model.embedding.front());
 }
@@ -25,17 +26,17 @@ void Decoder::AddHead(TableBuilder& table, LinearBuilder& linears,
                       const job::ModelDescription& model) {
   head_unit_ = table.Unit("head");
   final_norm_ = linears.AddNorm(head_unit_, "", model.head.front());
-  head_ = model.tied_head
-              ? ops::LinearParams{.weights = {embedding_}, .frozen = options_.lora.has_value()}
-              : linears.Add(head_unit_, "", model.head.back(), /*quantized=*/false);
+  head_ = model.tied_head ? ops::LinearParams{.weights = {embedding_}, .frozen = frozen_}
+                          : linears.Add(head_unit_, "", model.head.back(), /*quantized=*/false);
   table_ = table.Take();
 }
 
 ops::Var Decoder::Hidden(ops::Context& context, const MicroBatch& batch) const {
   const ops::HeadShape heads{batch.rows, batch.length, shape_.heads, shape_.kv_heads,
                              shape_.head_dim};
-  ops::Var x = ops::InUnit(context, embedding_unit_, {}, false,
-                           [&](ops::Context& c, const ops::Var&) { return Embed(c, batch); });
+  ops::Var x = ops::InUnit(
+      context, embedding_unit_, Encode(context, batch), false,
+      [&](ops::Context& c, const ops::Var& leading) { return Embed(c, batch, leading); });
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const bool recompute = options_.checkpoint_every > 0 && i % options_.checkpoint_every == 0;
     x = ops::InUnit(context, blocks_[i], x, recompute,

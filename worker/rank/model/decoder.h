@@ -31,8 +31,11 @@ class Decoder : public Model {
   ops::UnitId AddBlock(TableBuilder& table);
   void AddHead(TableBuilder& table, LinearBuilder& linears, const job::ModelDescription& model);
 
+  // What stands for the first tokens' rows: no value, where they are embedded as all others.
+  virtual ops::Var Encode(ops::Context&, const MicroBatch&) const { return {}; }
   // Of one unit: the hidden states that the first block gets, and what block `number` makes of x.
-  virtual ops::Var Embed(ops::Context& context, const MicroBatch& batch) const = 0;
+  virtual ops::Var Embed(ops::Context& context, const MicroBatch& batch,
+                         const ops::Var& leading) const = 0;
   virtual ops::Var RunBlock(ops::Context& context, size_t number, const ops::Var& x,
                             const ops::HeadShape& heads) const = 0;
 
@@ -40,6 +43,7 @@ class Decoder : public Model {
   const ModelOptions options_;
   ops::ParameterTable table_;
   ops::ParamId embedding_ = 0;
+  bool frozen_ = false;  // the decoder's own parameters are
 
  private:
   ops::NormParams final_norm_;

@@ -2,16 +2,33 @@
 
 #include <utility>
 
+#include "common/estimate/frozen_parts.h"
 #include "common/estimate/lora_targets.h"
 
 namespace trainctl::model {
 
 LinearBuilder::LinearBuilder(TableBuilder& table, const job::ModelShape& shape,
-                             const std::optional<job::LoraSpec>& lora)
-    : table_(table), lora_(lora) {
+                             const std::optional<job::LoraSpec>& lora,
+                             const std::vector<std::string>& freeze)
+    : table_(table), lora_(lora), freeze_(freeze) {
+  BeginPart(job::ModelPart::kLanguage);
   if (!lora) return;
   for (const job::LoraTarget& target : job::LoraTargets(*lora, shape))
     targets_.emplace(target.name);
+}
+
+void LinearBuilder::BeginPart(job::ModelPart part) {
+  job::JobSpec job;
+  job.lora = lora_;
+  job.freeze = freeze_;
+  frozen_ = job::IsFrozen(job, part);
+}
+
+ops::ParamId LinearBuilder::AddRows(ops::UnitId unit, const job::Layer& layer) {
+  const job::Module& module = layer.modules.front();
+  Holding holding = OwnMatrix();
+  holding.file_shape = module.file_shape;
+  return table_.Matrix(unit, module.WeightName(), module.rows, layer.columns, holding);
 }
 
 ops::LinearParams LinearBuilder::Add(ops::UnitId unit, const std::string& prefix,
@@ -21,8 +38,9 @@ ops::LinearParams LinearBuilder::Add(ops::UnitId unit, const std::string& prefix
     pieces.emplace_back(prefix + module.path + ".weight", module.rows);
   Holding holding = OwnMatrix();
   holding.quantized = quantized;
+  holding.file_shape = layer.modules.front().file_shape;
   ops::LinearParams linear{.weights = table_.Packed(unit, pieces, layer.columns, holding),
-                           .frozen = lora_.has_value()};
+                           .frozen = frozen_};
   for (const job::Module& module : layer.modules) {
     if (module.has_bias) linear.biases.push_back(AddBias(unit, prefix + module.path, module.rows));
   }
@@ -35,14 +53,14 @@ ops::NormParams LinearBuilder::AddNorm(ops::UnitId unit, const std::string& pref
   const job::Module& module = layer.modules.front();
   const std::string path = prefix + module.path;
   const ops::ParamId weight = table_.Vector(unit, path + ".weight", module.rows,
-                                            {.init = ops::Init::kOnes, .trainable = !lora_});
+                                            {.init = ops::Init::kOnes, .trainable = !frozen_});
   return module.has_bias ? ops::NormParams(weight, AddBias(unit, path, module.rows))
                          : ops::NormParams(weight);
 }
 
 ops::ParamId LinearBuilder::AddBias(ops::UnitId unit, const std::string& path, int64_t size) {
   return table_.Vector(unit, path + ".bias", size,
-                       {.init = ops::Init::kZeros, .trainable = !lora_});
+                       {.init = ops::Init::kZeros, .trainable = !frozen_});
 }
 
 void LinearBuilder::Adapt(ops::UnitId unit, const std::string& prefix, const job::Layer& layer,

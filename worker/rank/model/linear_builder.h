@@ -19,13 +19,20 @@ namespace trainctl::model {
 
 class LinearBuilder {
  public:
-  // Without lora everything is trainable; with it only adapters are. The head is adapted unless it
-  // is tied.
+  // Without lora everything is trainable but the parts in freeze; with it only adapters are. The
+  // head is adapted unless it is tied.
   LinearBuilder(TableBuilder& table, const job::ModelShape& shape,
-                const std::optional<job::LoraSpec>& lora);
+                const std::optional<job::LoraSpec>& lora,
+                const std::vector<std::string>& freeze = {});
 
-  // How the model's own parameters are held.
-  Holding OwnMatrix() const { return {.trainable = !lora_}; }
+  // What is added from here on is of this part; at first, of the language.
+  void BeginPart(job::ModelPart part);
+  // Whether the part's own parameters are.
+  bool frozen() const { return frozen_; }
+  // How the part's own parameters are held.
+  Holding OwnMatrix() const { return {.trainable = !frozen_}; }
+  // A tensor that is no linear layer: of learned rows.
+  ops::ParamId AddRows(ops::UnitId unit, const job::Layer& layer);
 
   // prefix: of the modules' paths; quantized: their matrices are.
   ops::LinearParams Add(ops::UnitId unit, const std::string& prefix, const job::Layer& layer,
@@ -40,6 +47,8 @@ class LinearBuilder {
   TableBuilder& table_;
   const std::optional<job::LoraSpec> lora_;
   std::set<std::string, std::less<>> targets_;
+  const std::vector<std::string> freeze_;
+  bool frozen_ = false;
   uint32_t modules_ = 0;  // so far, adapted or not: each has its own number
 };
 

@@ -34,7 +34,7 @@ Llama::Block Llama::BuildBlock(ops::UnitId unit, LinearBuilder& linears,
 Llama::Llama(const job::ModelShape& shape, const ModelOptions& options) : Decoder(shape, options) {
   const job::ModelDescription model = job::Describe(shape);
   TableBuilder builder;
-  LinearBuilder linears(builder, shape, options.lora);
+  LinearBuilder linears(builder, shape, options.lora, options.freeze);
   AddEmbedding(builder, linears, model);
   for (int64_t number = 0; number < model.layers; ++number)
     blocks_.push_back(BuildBlock(AddBlock(builder), linears, model, number));
@@ -45,8 +45,8 @@ Llama::Llama(const job::ModelShape& shape, const ModelOptions& options) : Decode
   sin_ = tables.sin.to(options.device);
 }
 
-ops::Var Llama::Embed(ops::Context& context, const MicroBatch& batch) const {
-  return ops::Embedding(context, embedding_, batch.inputs, options_.lora.has_value());
+ops::Var Llama::Embed(ops::Context& context, const MicroBatch& batch, const ops::Var&) const {
+  return ops::Embedding(context, embedding_, batch.inputs, frozen_);
 }
 
 ops::Var Llama::RunBlock(ops::Context& context, size_t number, const ops::Var& x,

@@ -21,7 +21,8 @@ class Llama : public Decoder {
 
   Block BuildBlock(ops::UnitId unit, LinearBuilder& linears, const job::ModelDescription& model,
                    int64_t number) const;
-  ops::Var Embed(ops::Context& context, const MicroBatch& batch) const override;
+  ops::Var Embed(ops::Context& context, const MicroBatch& batch,
+                 const ops::Var& leading) const override;
   ops::Var RunBlock(ops::Context& context, size_t number, const ops::Var& x,
                     const ops::HeadShape& heads) const override;
 

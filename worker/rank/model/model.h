@@ -26,6 +26,8 @@ struct MicroBatch {
                             // run's steps, in order; none: evaluation
   at::Tensor loss_sum;      // fp64 scalar on the device: receives the sum of the rows' losses
   double grad_scale = 1;    // 1 / non-ignored targets of the global batch
+  at::Tensor images = {};   // [rows, 3, side, side] fp32, on the device: of a model of pictures,
+                            // whose rows begin with as many placeholders as it has queries
 };
 
 struct ModelOptions {
@@ -33,8 +35,9 @@ struct ModelOptions {
   int64_t max_length = 0;        // of any micro batch, padded
   int64_t checkpoint_every = 0;  // activation checkpointing: 0 none, n every n-th block
   std::optional<job::LoraSpec> lora = {};
-  bool quantize = false;    // the frozen matrices of blocks, in 4 bits
-  int64_t longest_row = 0;  // without its padding
+  bool quantize = false;                 // the frozen matrices of blocks, in 4 bits
+  int64_t longest_row = 0;               // without its padding
+  std::vector<std::string> freeze = {};  // parts
 };
 
 class Model {

@@ -20,7 +20,7 @@ std::unique_ptr<Model> MakeOf(const job::ModelShape& shape, const ModelOptions& 
 // One family, one row; those of one structure share a file.
 constexpr Family kFamilies[] = {
     {"llama", MakeOf<Llama>}, {"mistral", MakeOf<Llama>}, {"qwen2", MakeOf<Llama>},
-    {"qwen3", MakeOf<Llama>}, {"opt", MakeOf<Opt>},
+    {"qwen3", MakeOf<Llama>}, {"opt", MakeOf<Opt>},       {"blip-2", MakeOf<Opt>},
 };
 
 constexpr int64_t kQuantizedBlock = 64;  // elements that share a scale
@@ -28,6 +28,7 @@ constexpr int64_t kQuantizedBlock = 64;  // elements that share a scale
 base::Status CheckJob(const job::ModelShape& shape, const ModelOptions& options) {
   job::JobSpec job;
   job.lora = options.lora;
+  job.freeze = options.freeze;
   job.train.max_seq_length = options.longest_row;
   const std::vector<job::Problem> problems = job::CheckModel(job, shape);
   if (problems.empty()) return base::Ok{};

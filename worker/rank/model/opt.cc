@@ -4,12 +4,10 @@
 #include <ATen/ops/clamp_max.h>
 
 #include "common/base/check.h"
+#include "worker/rank/model/hidden_dropout.h"
 
 namespace trainctl::model {
 namespace {
-
-// Dropouts of hidden states are counted apart from those of adapters, whose numbers begin at 0.
-constexpr uint32_t kFirstHiddenDropout = uint32_t{1} << 31;
 
 // Padding may reach beyond the table; its rows count in no loss.
 at::Tensor PositionRows(const job::ModelShape& shape, const ModelOptions& options) {
@@ -51,7 +49,9 @@ Opt::Opt(const job::ModelShape& shape, const ModelOptions& options)
     : Decoder(shape, options), position_rows_(PositionRows(shape, options)) {
   const job::ModelDescription model = job::Describe(shape);
   TableBuilder builder;
-  LinearBuilder linears(builder, shape, options.lora);
+  LinearBuilder linears(builder, shape, options.lora, options.freeze);
+  if (shape.image) encoder_.emplace(builder, linears, shape, options);
+  linears.BeginPart(job::ModelPart::kLanguage);
   AddEmbedding(builder, linears, model);
   positions_ = AddTable(builder, linears, model.embedding.back());
   for (int64_t number = 0; number < model.layers; ++number)
@@ -70,10 +70,13 @@ ops::Var Opt::RunBlock(ops::Context& context, size_t number, const ops::Var& x,
   return ops::ReluLinearResidual(context, up, block.down, middle, block.ffn_dropout);
 }
 
-ops::Var Opt::Embed(ops::Context& context, const MicroBatch& batch) const {
+ops::Var Opt::Encode(ops::Context& context, const MicroBatch& batch) const {
+  return encoder_ ? encoder_->Encode(context, batch) : ops::Var{};
+}
+
+ops::Var Opt::Embed(ops::Context& context, const MicroBatch& batch, const ops::Var& leading) const {
   const ops::LearnedPositions positions{positions_, position_rows_.narrow(0, 0, batch.length)};
-  return ops::PositionedEmbedding(context, embedding_, batch.inputs, positions,
-                                  options_.lora.has_value());
+  return ops::PositionedEmbedding(context, embedding_, batch.inputs, positions, frozen_, leading);
 }
 
 }  // namespace trainctl::model

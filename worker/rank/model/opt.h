@@ -1,10 +1,13 @@
 // OPT (Zhang et al. 2022): pre-norm LayerNorm, learned positions, an FFN with ReLU, biases. What
-// attention and FFN add to the hidden states is subject to dropout.
+// attention and FFN add to the hidden states is subject to dropout. And BLIP-2 (Li et al. 2023),
+// which is OPT behind an encoder of pictures.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "worker/rank/model/decoder.h"
+#include "worker/rank/model/picture_encoder.h"
 
 namespace trainctl::model {
 
@@ -21,12 +24,15 @@ class Opt : public Decoder {
 
   Block BuildBlock(ops::UnitId unit, LinearBuilder& linears, const job::ModelDescription& model,
                    int64_t number) const;
-  ops::Var Embed(ops::Context& context, const MicroBatch& batch) const override;
+  ops::Var Encode(ops::Context& context, const MicroBatch& batch) const override;
+  ops::Var Embed(ops::Context& context, const MicroBatch& batch,
+                 const ops::Var& leading) const override;
   ops::Var RunBlock(ops::Context& context, size_t number, const ops::Var& x,
                     const ops::HeadShape& heads) const override;
 
   ops::ParamId positions_ = 0;
   std::vector<Block> blocks_;
+  std::optional<PictureEncoder> encoder_;
   at::Tensor position_rows_;  // [max_length] int64: of the table of positions
 };
 

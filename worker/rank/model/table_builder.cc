@@ -15,6 +15,7 @@ ops::ParamId TableBuilder::Add(std::vector<int64_t> shape, std::vector<ops::Para
   table_.units[unit].params.push_back(id);
   table_.params.push_back({.shape = std::move(shape),
                            .pieces = std::move(pieces),
+                           .file_shape = holding.file_shape,
                            .unit = unit,
                            .init = holding.init,
                            .trainable = holding.trainable,

@@ -19,6 +19,7 @@ struct Holding {
   bool trainable = true;
   bool quantized = false;
   bool adapter = false;
+  std::vector<int64_t> file_shape = {};
 };
 
 class TableBuilder {

@@ -72,16 +72,16 @@ base::Status CheckNames(const files::WeightFiles& weights, const ops::ParameterT
       const files::TensorInfo* info = weights.Find(piece.name);
       if (info == nullptr) {
         missing += " " + piece.name;
-      } else if (info->shape != PieceShape(spec, piece)) {
+      } else if (info->shape != FileShape(spec, piece)) {
         return base::Error{base::Code::kInvalid,
                            "weight " + piece.name + " has shape " + ShapeText(info->shape) +
-                               ": config.json makes it " + ShapeText(PieceShape(spec, piece))};
+                               ": config.json makes it " + ShapeText(FileShape(spec, piece))};
       }
     }
   }
   for (const std::string& name : weights.names()) {
     const bool tolerated =
-        name.ends_with("rotary_emb.inv_freq") || (tied_head && name == "lm_head.weight");
+        name.ends_with("rotary_emb.inv_freq") || (tied_head && name.ends_with("lm_head.weight"));
     if (!tolerated && !known.contains(name)) superfluous += " " + name;
   }
   if (missing.empty() && superfluous.empty()) return base::Ok{};

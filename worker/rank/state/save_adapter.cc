@@ -1,6 +1,7 @@
 #include "worker/rank/state/save_adapter.h"
 
 #include <algorithm>
+#include <set>
 
 #include "common/base/file.h"
 #include "common/job/hub_id.h"
@@ -14,29 +15,44 @@ namespace {
 
 constexpr char kPrefix[] = "base_model.model.";
 
-// "model.layers.0.self_attn.q_proj.lora_A.weight" → "q_proj"
-std::string ModuleOf(const std::string& name) {
-  const std::string path = name.substr(0, name.rfind(".lora_"));
-  return path.substr(path.rfind('.') + 1);
+// "model.layers.0.self_attn.q_proj" → "q_proj"
+std::string LastWord(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+// Calls body(path) for each module that has a matrix of the model's own, or adapters.
+template <class Body>
+void ForModules(const ops::ParameterTable& table, bool adapters, const Body& body) {
+  for (const ops::ParamSpec& spec : table.params) {
+    if (spec.adapter != adapters || spec.shape.size() != 2) continue;
+    for (const ops::ParamPiece& piece : spec.pieces)
+      body(piece.name.substr(0, piece.name.rfind(adapters ? ".lora_" : ".weight")));
+  }
+}
+
+// As peft reads them: a last word stands for all modules that end with it. Where another module,
+// which is not adapted, ends so too, whole paths are named.
+std::vector<std::string> TargetModules(const ops::ParameterTable& table) {
+  std::set<std::string> adapted, ambiguous;
+  ForModules(table, true, [&](const std::string& path) { adapted.insert(path); });
+  ForModules(table, false, [&](const std::string& path) {
+    if (!adapted.contains(path)) ambiguous.insert(LastWord(path));
+  });
+  std::vector<std::string> targets;
+  ForModules(table, true, [&](const std::string& path) {
+    const std::string word = LastWord(path);
+    const std::string& target = ambiguous.contains(word) ? path : word;
+    if (std::find(targets.begin(), targets.end(), target) == targets.end())
+      targets.push_back(target);
+  });
+  return targets;
 }
 
 files::AdapterConfig ConfigOf(const job::JobSpec& job, const ops::ParameterTable& table) {
   const auto snapshot = job::SnapshotOf(job.model.path);  // whose id peft can look for anywhere
-  files::AdapterConfig config{.base_model = snapshot ? snapshot->id : job.model.path,
-                              .r = job.lora->r,
-                              .alpha = job.lora->alpha,
-                              .dropout = job.lora->dropout,
-                              .target_modules = {}};
-  for (const ops::ParamSpec& spec : table.params) {
-    if (!spec.adapter) continue;
-    for (const ops::ParamPiece& piece : spec.pieces) {
-      const std::string module = ModuleOf(piece.name);
-      std::vector<std::string>& targets = config.target_modules;
-      if (std::find(targets.begin(), targets.end(), module) == targets.end())
-        targets.push_back(module);
-    }
-  }
-  return config;
+  return {.base_model = snapshot ? snapshot->id : job.model.path,
+          .r = job.lora->r,
+          .alpha = job.lora->alpha,
+          .dropout = job.lora->dropout,
+          .target_modules = TargetModules(table)};
 }
 
 void CreateAdapterFiles(const job::JobSpec& job, const ops::ParameterTable& table,

@@ -31,7 +31,7 @@ base::Status SaveModel(const job::JobSpec& job, const ops::ParameterTable& table
   for (const ops::ParamSpec& spec : table.params) {
     if (spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces)
-      file.Declare(piece.name, PieceShape(spec, piece));
+      file.Declare(piece.name, FileShape(spec, piece));
   }
   if (writes) CreateModelFile(job, file);
   const AdapterMerger merger(job, table, strategy);

@@ -26,4 +26,9 @@ inline std::vector<int64_t> PieceShape(const ops::ParamSpec& spec, const ops::Pa
   return {piece.rows, spec.shape[1]};
 }
 
+// The same as its file has it.
+inline std::vector<int64_t> FileShape(const ops::ParamSpec& spec, const ops::ParamPiece& piece) {
+  return spec.file_shape.empty() ? PieceShape(spec, piece) : spec.file_shape;
+}
+
 }  // namespace trainctl::train

@@ -49,7 +49,8 @@ model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, at::Device device) 
           .checkpoint_every = spec.activation_checkpointing,
           .lora = spec.lora,
           .quantize = spec.quantize.has_value(),
-          .longest_row = spec.train.max_seq_length};
+          .longest_row = spec.train.max_seq_length,
+          .freeze = spec.freeze};
 }
 
 int64_t StepsOfRun(const job::JobSpec& spec, const job::BatchPlan& batch,
