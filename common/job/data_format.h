@@ -21,6 +21,13 @@ inline constexpr std::pair<std::string_view, ChatTemplate> kChatTemplates[] = {
     {"mistral", ChatTemplate::kMistral}, {"qwen", ChatTemplate::kQwen},
     {"zephyr", ChatTemplate::kZephyr},   {"alpaca", ChatTemplate::kAlpaca}};
 
+constexpr std::string_view Name(DataFormat format) {
+  for (const auto& [name, value] : kDataFormats) {
+    if (value == format) return name;
+  }
+  return "";
+}
+
 constexpr std::string_view Name(ChatTemplate chat_template) {
   for (const auto& [name, value] : kChatTemplates) {
     if (value == chat_template) return name;

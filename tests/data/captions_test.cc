@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/file.h"
+#include "common/job/data_format.h"
 #include "tests/checkout.h"
 #include "tests/data/small_tokenizers.h"
 #include "worker/rank/data/dataset.h"
@@ -103,6 +104,33 @@ TEST_F(CaptionsTest, AModelWithoutPicturesIsRefused) {
   ASSERT_FALSE(dataset.ok());
   EXPECT_EQ(dataset.error().code, base::Code::kInvalid);
   EXPECT_THAT(dataset.error().message, HasSubstr("a model of type 'llama' takes no pictures"));
+}
+
+TEST_F(CaptionsTest, AModelOfPicturesHasItsPlaceholdersInEachRow) {
+  model_.family = "blip-2";
+  model_.image = job::ImageShape{.token = 280, .queries = 3};
+  data_.path = directory_.Write("rows.jsonl", R"({"image": "a.png", "text": "hi"})");
+  const auto dataset = LoadDataset(data_, model_, directory_.path(), 100);
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  EXPECT_EQ(dataset->longest_row, 3 + 1 + 2 + 1);
+  EXPECT_EQ(dataset->tokens[2], 280);
+  EXPECT_THAT(dataset->pictures, ElementsAre(Path("a.png")));
+}
+
+TEST_F(CaptionsTest, AModelOfPicturesTakesNoRowsWithoutThem) {
+  model_.family = "blip-2";
+  model_.image = job::ImageShape{.token = 280, .queries = 3};
+  data_.path = directory_.Write("rows.jsonl", R"({"text": "hi"})");
+  for (const auto format :
+       {job::DataFormat::kText, job::DataFormat::kPlain, job::DataFormat::kBin}) {
+    data_.format = format;
+    const auto dataset = LoadDataset(data_, model_, directory_.path(), 100);
+    ASSERT_FALSE(dataset.ok());
+    EXPECT_EQ(dataset.error().code, base::Code::kInvalid);
+    EXPECT_THAT(dataset.error().message,
+                AllOf(HasSubstr("data.format \"" + std::string(Name(format)) + "\""),
+                      HasSubstr("'blip-2' takes a picture with each row; expected \"captions\"")));
+  }
 }
 
 TEST_F(CaptionsTest, BadPicturesAreNamedTheFirstOnes) {

@@ -12,14 +12,16 @@ TEST(HfDirectory, CompanionFilesAreCopiedUnchangedAndWeightsAreNot) {
   const ScratchDirectory from, to;
   from.Write("config.json", "{ \"odd\" :  1 }\n");
   from.Write("tokenizer.json", "{}");
+  from.Write("preprocessor_config.json", "{}");
   from.Write("model.safetensors", "weights");
   from.Write("training.log", "log");
   auto copied = CopyCompanionFiles(from.path(), to.path());
   ASSERT_TRUE(copied.ok()) << copied.error().message;
-  EXPECT_THAT(*copied, testing::UnorderedElementsAre("config.json", "tokenizer.json"));
+  EXPECT_THAT(*copied, testing::UnorderedElementsAre("config.json", "tokenizer.json",
+                                                     "preprocessor_config.json"));
   EXPECT_EQ(base::ReadFile(to.path() + "/config.json", 100).value(), "{ \"odd\" :  1 }\n");
   const std::filesystem::directory_iterator files(to.path());
-  EXPECT_EQ(std::distance(begin(files), end(files)), 2);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 3);
 }
 
 TEST(HfDirectory, ADirectoryWithoutConfigIsNoModel) {

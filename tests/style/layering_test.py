@@ -166,7 +166,10 @@ ROOMS = {
         ["LibTorch"],
     ),
     "worker/rank/train": (
-        VALUES + TENSORS + FILES + ["worker/rank/process", "worker/rank/state"],
+        VALUES
+        + TENSORS
+        + FILES
+        + ["worker/rank/images", "worker/rank/process", "worker/rank/state"],
         ["LibTorch"],
     ),
     "worker/rank/main.cc": (

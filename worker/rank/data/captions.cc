@@ -27,10 +27,18 @@ std::string FaultOf(const std::string& path, bool decodes) {
 
 }  // namespace
 
-base::Result<Placeholders> PlaceholdersOf(const job::ModelShape& model) {
-  return base::Error{base::Code::kInvalid,
-                     "data.format \"captions\": a model of type '" + model.family +
-                         "' takes no pictures; expected one that does, or data without pictures"};
+base::Result<Placeholders> PlaceholdersOf(const job::DataSpec& data, const job::ModelShape& model) {
+  const bool has_pictures = data.format == job::DataFormat::kCaptions;
+  const auto invalid = [&](const std::string& what, const std::string& expected) {
+    return base::Error{base::Code::kInvalid, "data.format \"" + std::string(Name(data.format)) +
+                                                 "\": a model of type '" + model.family + "' " +
+                                                 what + "; expected " + expected};
+  };
+  if (has_pictures && !model.image)
+    return invalid("takes no pictures", "one that does, or data without pictures");
+  if (!has_pictures && model.image)
+    return invalid("takes a picture with each row", "\"captions\", or a model of words alone");
+  return model.image ? Placeholders{model.image->token, model.image->queries} : Placeholders{};
 }
 
 base::Result<std::string> CaptionsFile(const std::string& path) {

@@ -21,8 +21,9 @@ struct Placeholders {
   int64_t count = 0;
 };
 
-// kInvalid: the model takes no pictures.
-base::Result<Placeholders> PlaceholdersOf(const job::ModelShape& model);
+// None of a model of words. kInvalid: captions for a model that takes no pictures, or other data
+// for one that does.
+base::Result<Placeholders> PlaceholdersOf(const job::DataSpec& data, const job::ModelShape& model);
 
 // The file of rows of data.path: itself; of an imagefolder its metadata.jsonl, else metadata.csv.
 // kNotFound: a folder that holds neither.

@@ -104,6 +104,7 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
                                   const std::string& model_directory, int64_t max_seq_length,
                                   const std::string& cache_folder, const Progress& progress) {
   CHECK(max_seq_length > 0) << max_seq_length;
+  if (const auto taken = PlaceholdersOf(data, model); !taken) return taken.error();
   auto path = data.format == job::DataFormat::kCaptions ? CaptionsFile(data.path) : data.path;
   if (!path) return path.error();
   auto file = files::MappedFile::Open(*path);

@@ -28,7 +28,7 @@ base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source
   auto boundary = ReadBoundaryTokens(**tokenizer, source.model, source.model_directory);
   if (!boundary) return boundary.error();
   const bool has_pictures = source.data.format == job::DataFormat::kCaptions;
-  const auto placeholders = has_pictures ? PlaceholdersOf(source.model) : Placeholders{};
+  const auto placeholders = PlaceholdersOf(source.data, source.model);
   if (!placeholders) return placeholders.error();
   const auto read = RowReaderOf(source.data, **tokenizer, *boundary, source.model_directory,
                                 {file.path(), *placeholders});

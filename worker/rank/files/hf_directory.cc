@@ -28,10 +28,10 @@ bool HasFile(const std::string& directory, const std::string& name) {
 
 const std::vector<std::string>& CompanionFiles() {
   static const std::vector<std::string> files = {
-      "config.json",         "generation_config.json",  "tokenizer.json",
-      "tokenizer.model",     "tokenizer_config.json",   "vocab.json",
-      "merges.txt",          "special_tokens_map.json", "added_tokens.json",
-      "chat_template.jinja",
+      "config.json",         "generation_config.json",   "tokenizer.json",
+      "tokenizer.model",     "tokenizer_config.json",    "vocab.json",
+      "merges.txt",          "special_tokens_map.json",  "added_tokens.json",
+      "chat_template.jinja", "preprocessor_config.json", "processor_config.json",
   };
   return files;
 }

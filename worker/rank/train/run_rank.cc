@@ -53,6 +53,8 @@ model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, at::Device device) 
           .freeze = spec.freeze};
 }
 
+int64_t PictureSide(const job::ModelShape& shape) { return shape.image ? shape.image->side : 0; }
+
 int64_t StepsOfRun(const job::JobSpec& spec, const job::BatchPlan& batch,
                    const data::Dataset& dataset) {
   const auto train_rows = static_cast<int64_t>(dataset.train.size());
@@ -154,8 +156,10 @@ job::RankOutcome RankRun::Run() {
   const RankContext rank{
       .plan = plan_, .reporter = reporter_, .clock = clock_, .device = device, .comm = *comm_};
   state_.phase = "loading";
-  const double trial_seconds =
-      plan_.trial ? TryMicroBatch(rank, {batch, dataset, *model_, *device_, commands_, state_}) : 0;
+  const double trial_seconds = plan_.trial
+                                   ? TryMicroBatch(rank, {batch, dataset, PictureSide(shape),
+                                                          *model_, *device_, commands_, state_})
+                                   : 0;
   std::optional<files::CheckpointState> start = FindStart(rank);
   strategy::Strategy& strategy =
       MakeRankStrategy(rank, *model_, *device_, batch.accumulation, state_);
@@ -167,7 +171,7 @@ job::RankOutcome RankRun::Run() {
                    static_cast<double>(clock_.Steady() - begin) / 1e6 - trial_seconds);
 
   MicroBatches batches(dataset, batch, {spec.data.seed, spec.train.group_by_length}, plan_.rank,
-                       device);
+                       device, PictureSide(shape));
   if (rank.writes_checkpoints()) {
     checkpointer_ = std::make_unique<Checkpointer>(
         CheckpointerOptions{.plan = plan_,

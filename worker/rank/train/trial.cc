@@ -64,8 +64,8 @@ void FillQuantized(const ops::ParameterTable& table, at::Device device,
 void RunStep(const RankContext& rank, const TrialParts& parts, const job::BatchPlan& batch,
              strategy::Strategy& strategy) {
   const data::Dataset worst = WorstCase(parts.dataset, batch);
-  MicroBatches batches(worst, batch, {.seed = rank.plan.job.data.seed}, rank.plan.rank,
-                       rank.device);
+  MicroBatches batches(worst, batch, {.seed = rank.plan.job.data.seed}, rank.plan.rank, rank.device,
+                       parts.picture_side);
   Reporter silent(/*fd=*/-1, rank.clock, rank.plan.rank);
   Trainer trainer({.plan = rank.plan,
                    .batch = batch,

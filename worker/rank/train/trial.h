@@ -16,6 +16,7 @@ namespace trainctl::train {
 struct TrialParts {
   const job::BatchPlan& batch;
   const data::Dataset& dataset;
+  int64_t picture_side = 0;  // of a model of pictures
   const model::Model& model;
   const RankDevice& device;
   const Commands& commands;
