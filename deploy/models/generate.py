@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Makes what lies beside this file: a tiny LLaMA with weights, and the shapes of the labs' models
-with a small tokenizer.
+"""Makes what lies beside this file: a tiny LLaMA and a tiny BLIP-2 with weights, and the shapes of
+the labs' models with a small tokenizer.
 
 usage: deploy/models/generate.py
 
   tiny/                     4 layers of 64, vocabulary 512: config.json, tokenizer.json (byte-level
                             BPE), model.safetensors (random weights)
+  tiny-blip2/               a BLIP-2 as small (tiny_blip2.py), with the files of its processor
   tokenizer.json            a LLaMA-style BPE with byte fallback, 2,000 pieces, trained on
                             ../data/alpaca.json
   TinyLlama-1.1B/ …         config.json of the real model, for "init": "random"; tokenizer.json is a
@@ -17,6 +18,7 @@ Needs only Python. The same input gives the same bytes.
 import array
 import collections
 import json
+import math
 import pathlib
 import random
 import re
@@ -25,6 +27,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import tiny_blip2  # noqa: E402
 from shapes import LLAMA, SHAPES  # noqa: E402
 
 WORD_START = "▁"  # stands for the space before a word, as in SentencePiece
@@ -230,17 +233,17 @@ def tensor_shapes(config):
     return {**shapes, "model.norm.weight": (hidden,)}
 
 
-def random_values(shape, deviation, rng):
-    """Norms are ones, matrices normally distributed."""
+def random_values(name, shape, deviation, rng):
+    """Biases are zeros, norms ones, what has more dimensions normally distributed."""
     if len(shape) == 1:
-        return array.array("f", [1.0]) * shape[0]
-    return array.array("f", (rng.gauss(0, deviation) for _ in range(shape[0] * shape[1])))
+        return array.array("f", [0.0 if name.endswith(".bias") else 1.0]) * shape[0]
+    return array.array("f", (rng.gauss(0, deviation) for _ in range(math.prod(shape))))
 
 
-def safetensors(config, seed):
+def safetensors(shapes, deviation, seed):
     rng, header, data = random.Random(seed), {"__metadata__": {"format": "pt"}}, b""
-    for name, shape in tensor_shapes(config).items():
-        values = random_values(shape, config["initializer_range"], rng)
+    for name, shape in shapes.items():
+        values = random_values(name, shape, deviation, rng)
         if sys.byteorder == "big":
             values.byteswap()
         header[name] = {
@@ -268,7 +271,39 @@ def make_tiny(where, text):
     write_json(
         folder / "tokenizer.json", byte_level_tokenizer(text, config["vocab_size"]), indent=0
     )
-    (folder / "model.safetensors").write_bytes(safetensors(config, seed=1))
+    weights = safetensors(tensor_shapes(config), config["initializer_range"], seed=1)
+    (folder / "model.safetensors").write_bytes(weights)
+
+
+def picture_tokenizer(text):
+    """Has a token of the picture, and puts its own begin before a text."""
+    tokenizer = byte_level_tokenizer(text, tiny_blip2.PICTURE)
+    tokenizer["added_tokens"].append(special_token(tiny_blip2.PICTURE, "<image>"))
+    begin, sequence = {"SpecialToken": {"id": "<|begin|>", "type_id": 0}}, {"id": "A", "type_id": 0}
+    tokenizer["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [begin, {"Sequence": sequence}],
+        "pair": [begin, {"Sequence": sequence}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {
+            "<|begin|>": {
+                "id": "<|begin|>",
+                "ids": [tiny_blip2.BEGIN],
+                "tokens": ["<|begin|>"],
+            }
+        },
+    }
+    return tokenizer
+
+
+def make_tiny_blip2(where, text):
+    folder = where / "tiny-blip2"
+    folder.mkdir(exist_ok=True)
+    for name, value in tiny_blip2.FILES.items():
+        write_json(folder / name, value, indent=1)
+    write_json(folder / "tokenizer.json", picture_tokenizer(text), indent=0)
+    deviation = tiny_blip2.CONFIG["initializer_range"]
+    weights = safetensors(tiny_blip2.tensor_shapes(), deviation, seed=2)
+    (folder / "model.safetensors").write_bytes(weights)
 
 
 def make_shape(where, name, config):
@@ -284,6 +319,7 @@ def make_all(where):
     rows = json.loads((HERE.parent / "data" / "alpaca.json").read_text(encoding="utf-8"))
     text = "\n".join(f"{row['instruction']}\n{row['input']}\n{row['output']}" for row in rows)
     make_tiny(where, text)
+    make_tiny_blip2(where, text)
     write_json(where / "tokenizer.json", llama_tokenizer(text, size=2000), indent=0)
     for name, config in SHAPES.items():
         make_shape(where, name, config)

@@ -1,0 +1,157 @@
+"""A model of pictures and words, trained on an imagefolder on CPU slots, beside transformers."""
+
+import json
+import subprocess
+import unittest
+
+import oracle_test
+from cluster import ALPACA, TINY, TOP, ClusterTest, tiny_job
+
+TINY_BLIP2 = TOP / "deploy" / "models" / "tiny-blip2"
+CAPTIONS = TOP / "deploy" / "data" / "captions"
+ROWS, VALIDATED = 36, 9
+DATA = {"path": str(CAPTIONS), "format": "captions", "val_split_fraction": VALIDATED / ROWS}
+# As in ddp_test: one, two and four devices share the micro batches.
+TRAINED = {
+    "data": DATA,
+    "model__path": str(TINY_BLIP2),
+    "deterministic": True,
+    "train__micro_batch_size": 1,
+    "train__max_steps": 24,
+    "optimizer": {"lr": 3e-3},
+}
+LEAST_LEARNED = 1.0  # nats a token: words alone give some of it
+
+
+class Captions(ClusterTest):
+    def run_captions(self, **changes):
+        code, job = self.run_job(tiny_job(**{**TRAINED, **changes}))
+        self.assertEqual(code, 0, job)
+        return job["id"]
+
+    def test_each_strategy_learns_the_same(self):
+        runs = {
+            "single": {"strategy": "single"},
+            "ddp": {"strategy": "ddp", "devices": 2},
+            "fsdp": {"strategy": "fsdp", "devices": 2},
+            "fsdp-again": {"strategy": "fsdp", "devices": 2, "activation_checkpointing": True},
+        }
+        found = {}
+        for name, changes in runs.items():
+            job = self.run_captions(name=name, **changes)
+            found[name] = (
+                self.losses(job),
+                [point["value"] for point in self.points(job, "val_loss")],
+            )
+        losses, val_losses = found["single"]
+        self.assertEqual(len(losses), 24)
+        self.assertEqual(len(val_losses), 1)
+        self.assertLess(sum(losses[-4:]) / 4, sum(losses[:4]) / 4 - LEAST_LEARNED)
+        for name in runs:
+            with self.subTest(name):
+                self.assertEqual(found[name], found["single"])
+
+    def test_a_micro_batch_is_proven_with_pictures(self):
+        job = self.run_captions(name="auto", train__micro_batch_size="auto")
+        events = self.trainctl("describe", job).stdout
+        self.assertIn("trial of micro batch", events)
+
+    def test_pictures_and_models_that_do_not_belong_together_are_refused(self):
+        no_pictures = {"path": str(ALPACA), "max_rows": 8}
+        for model, data, reason in (
+            (TINY_BLIP2, no_pictures, "type 'blip-2' takes a picture with each row"),
+            (TINY, DATA, "type 'llama' takes no pictures"),
+        ):
+            with self.subTest(model.name):
+                job = self.write_job(tiny_job(model__path=str(model), data=data))
+                for options in ((), ("--dry-run",)):
+                    result = self.trainctl("submit", job, *options)
+                    self.assertNotEqual(result.returncode, 0, result.stdout)
+                    self.assertIn(reason, result.stdout + result.stderr)
+
+
+class BesideTransformers(ClusterTest):
+    def setUp(self):
+        self.python = oracle_test.oracle_python()
+        if self.python is None:
+            self.skipTest("no environment with transformers: tests/oracles makes it")
+        super().setUp()
+
+    def theirs(self, model, adapter=None):
+        question = {"model": str(model), "adapter": adapter and str(adapter), "data": str(CAPTIONS)}
+        result = subprocess.run(
+            [self.python, "-B", TOP / "tests" / "e2e" / "picture_oracle.py"],
+            input=json.dumps(question),
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def ours(self, model):
+        """The losses of the rows that train, one a step, and the loss of those that validate."""
+        look = {**oracle_test.LOOK, "model__path": str(model), "data": DATA}
+        code, job = self.run_job(
+            tiny_job(**look, name="look", train__max_steps=ROWS - VALIDATED, train__epochs=1)
+        )
+        self.assertEqual(code, 0, job)
+        [val_loss] = [point["value"] for point in self.points(job["id"], "val_loss")]
+        return self.losses(job["id"]), val_loss
+
+    def expect_equal(self, theirs, ours, delta=2e-5):
+        losses, val_loss = ours
+        rest = list(zip(theirs["losses"], theirs["tokens"], strict=True))
+        for loss in losses:
+            nearest = min(rest, key=lambda row: abs(row[0] - loss))
+            self.assertAlmostEqual(nearest[0], loss, delta=delta)
+            rest.remove(nearest)
+        self.assertEqual(len(rest), VALIDATED)
+        tokens = sum(count for _, count in rest)
+        self.assertAlmostEqual(
+            sum(loss * count for loss, count in rest) / tokens, val_loss, delta=delta
+        )
+
+    def expect_pictures_to_matter(self, theirs, least):
+        moved = [
+            abs(one - other)
+            for one, other in zip(theirs["losses"], theirs["of_other_pictures"], strict=True)
+        ]
+        self.assertGreater(sorted(moved)[ROWS // 2], least)
+
+    def trained(self, name, **changes):
+        folder = self.dir / name
+        code, job = self.run_job(
+            tiny_job(**{**TRAINED, "name": name, **changes}, output__dir=str(folder))
+        )
+        self.assertEqual(code, 0, job)
+        saved = "adapter_config.json" if name == "adapter" else "model.safetensors"
+        [found] = folder.rglob(saved)
+        return found.parent
+
+    def test_rows_have_the_losses_of_blip2_behind_its_processor(self):
+        theirs = self.theirs(TINY_BLIP2)
+        self.expect_pictures_to_matter(theirs, least=1e-3)
+        self.expect_equal(theirs, self.ours(TINY_BLIP2))
+
+    def test_a_saved_model_is_transformers_model(self):
+        folder = self.trained("final", output__save="final")
+        after = self.theirs(folder)
+        self.assertLess(sum(after["losses"]), sum(self.theirs(TINY_BLIP2)["losses"]) - ROWS)
+        self.expect_equal(after, self.ours(folder))
+
+    def test_an_adapter_is_pefts_and_merged_it_is_the_same(self):
+        lora = {"lora": {"r": 4, "alpha": 8, "dropout": 0.0}, "optimizer": {"lr": 1e-2}}
+        adapter = self.trained("adapter", **lora, output__save="adapter")
+        merged = self.trained("merged", **lora, output__save="merged")
+        beside_base = self.theirs(TINY_BLIP2, adapter)
+        self.assertLess(
+            sum(beside_base["losses"]), sum(self.theirs(TINY_BLIP2)["losses"]) - ROWS / 2
+        )
+        ours = self.ours(merged)
+        self.expect_equal(beside_base, ours, delta=2e-4)
+        self.expect_equal(self.theirs(merged), ours)
+
+
+if __name__ == "__main__":
+    unittest.main()
