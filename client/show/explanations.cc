@@ -188,12 +188,13 @@ llama3, mistral, qwen, zephyr, alpaca). Only the assistant's words and the token
 count in the loss, unless mask_prompt is false. completion: rows of {"prompt", "completion"},
 joined as they are; the same holds for the completion. captions: pictures (JPEG, PNG, WebP) with
 texts, an imagefolder with metadata.jsonl or metadata.csv, or rows of {"image", "text"}, the paths
-relative to that file; the text counts in the loss. text: lines {"text": …}. plain: one
-text, cut into rows of max_seq_length. bin: tokens as they are. data.columns says what the file
-calls these keys: {"text": "caption"}. Rows are cut to max_seq_length, padded to the longest of
-their micro batch (train.group_by_length: true has rows of similar length meet there), not
-packed. val_split_fraction sets rows aside by data.seed; max_rows takes the first ones. A dry
-run shows the first row, with its special tokens and what of it counts in the loss.
+relative to that file; the text counts in the loss. BLIP-2 takes these, and nothing else. Its
+placeholders for the picture count in max_seq_length. text: lines {"text": …}. plain: one text, cut
+into rows of max_seq_length. bin: tokens as they are. data.columns says what the file calls these
+keys: {"text": "caption"}. Rows are cut to max_seq_length, padded to the longest of their micro
+batch (train.group_by_length: true has rows of similar length meet there), not packed.
+val_split_fraction sets rows aside by data.seed; max_rows takes the first ones. A dry run shows
+the first row, with its special tokens and what of it counts in the loss.
 )",
      "trainctl submit job.json --data.max_rows 100 --dry-run"},
     {"optimizer", "AdamW and SGD, bytes a parameter", kOptimizerAlso,

@@ -47,6 +47,13 @@ class GeneratedFiles(unittest.TestCase):
             (DEPLOY / "data" / "chat.jsonl").read_text(encoding="utf-8"), generate.text()
         )
 
+    def test_pictures_and_captions_are_what_their_generator_makes(self):
+        made = load(DEPLOY / "data" / "generate_captions.py").files()
+        self.assertEqual(len(made), 36 + 2)
+        for name, data in made.items():
+            with self.subTest(name):
+                self.assertEqual((DEPLOY / "data" / name).read_bytes(), data)
+
     def test_example_rows_are_alpaca_rows_and_distinct(self):
         rows = json.loads((DEPLOY / "data" / "alpaca_2k.json").read_text(encoding="utf-8"))
         self.assertEqual(len({(row["instruction"], row["input"]) for row in rows}), 2000)
@@ -94,6 +101,9 @@ class Jobs(unittest.TestCase):
         "qwen3-8b-lora",
         "opt-2.7b",
         "opt-2.7b-lora",
+        *(f"blip-{n}" for n in (1, 2, 3)),
+        "blip-lora",
+        "blip-qlora",
     ]
 
     def test_each_row_of_the_labs_is_a_job_file_made_of_its_lab_file(self):

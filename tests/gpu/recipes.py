@@ -7,11 +7,11 @@ usage: tests/gpu/recipes.py [--rows PATTERN,…] [--steps N] [--results FILE] [-
        … --help lists the others
 
 Each row is the job file of its id with the lab's memory limit, few steps, random weights, and (but
-for --shipped-data) random tokens at the full length of 512, so that a short run meets the longest
-row and its times can be compared. Rows that need more devices than this host has are left out, and
-so are rows that --results shows as done (succeeded, or out of memory): the script can be killed and
-started again. Rows of one device run one after another, or with --parallel on as many devices as
-there are; those of several devices always one after another.
+for --shipped-data, and for models of pictures) random tokens at the full length of 512, so that a
+short run meets the longest row and its times can be compared. Rows that need more devices than this
+host has are left out, and so are rows that --results shows as done (succeeded, or out of memory):
+the script can be killed and started again. Rows of one device run one after another, or with
+--parallel on as many devices as there are; those of several devices always one after another.
 
 --write puts the table, with date and machine, between the markers of deploy/recipes/README.md;
 --table-only prints what --results holds. Exit status 1 where a row failed or its prediction was

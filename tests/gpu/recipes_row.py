@@ -34,6 +34,12 @@ class Row:
     def tokens_file_rows(self):
         return self.job["train"]["global_batch_size"] * self.options.steps
 
+    def has_pictures(self):
+        return self.job["data"].get("format") == "captions"
+
+    def uses_shipped_data(self):
+        return self.options.shipped_data or self.has_pictures()
+
     def overrides(self):
         """What makes a short run of the file: all of the memory and the time of a step stay as they
         are."""
@@ -49,10 +55,11 @@ class Row:
             "resources.max_restarts": 0,
             "expect": "null",
         }
-        if not self.options.shipped_data:
+        if not self.uses_shipped_data():
             changed |= {"data.path": self.folder / "tokens.bin", "data.format": "bin"}
         if self.options.tiny:
-            changed |= {"model.path": TOP / "deploy/models/tiny"}
+            name = "tiny-blip2" if self.has_pictures() else "tiny"
+            changed |= {"model.path": TOP / "deploy/models" / name}
             if "lora" in self.job:
                 changed |= {"lora.targets": "[]"}  # all but the head, which is tied here
         changed |= self.changes
@@ -83,7 +90,7 @@ class Row:
             "memory_limit": limit,
             "devices": self.devices,
             "steps": self.steps(),
-            "data": "shipped" if self.options.shipped_data else f"random, T {LENGTH}",
+            "data": "shipped" if self.uses_shipped_data() else f"random, T {LENGTH}",
         }
 
     def result(self, site, job):
@@ -159,7 +166,7 @@ def machine(ranks):
 def read_rows(options):
     """In the order of the labs."""
     rows = []
-    for lab in ("single", "lora", "multi", "chess", "further", "families"):
+    for lab in ("single", "lora", "multi", "chess", "further", "families", "blip"):
         for experiment in json.loads((JOBS / f"lab-{lab}.json").read_text(encoding="utf-8"))[
             "experiments"
         ]:
