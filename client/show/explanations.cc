@@ -114,8 +114,10 @@ not fit: long sequences, large micro batches.
 r], which add alpha / r · B·A·x (Hu et al. 2021). Only r · (in + out) parameters have gradients
 and optimizer state, and no weight gradient of W is computed: two thirds of the compute, and
 memory near that of the weights alone. lora.targets are out of q, k, v, o, gate, up, down, head
-(all of them unless named; the head not where it is tied). output.save "adapter" keeps the small
-matrices (PEFT's format), "merged" a model with them added.
+(all of them unless named; the head not where it is tied); of BLIP-2 also out of vision.qkv,
+vision.o, vision.up, vision.down, qformer.q, …, projection. output.save "adapter" keeps the small
+matrices (PEFT's format), "merged" a model with them added. Without lora, "freeze": ["vision"]
+leaves parts of BLIP-2 as they are: vision, qformer, projection, language.
 )",
      "trainctl submit job.json --lora.r 16 --name try-lora"},
     {"qlora", "lora beside weights of 4 bits", kQloraAlso,

@@ -117,6 +117,15 @@ TEST_F(CaptionsTest, AModelOfPicturesHasItsPlaceholdersInEachRow) {
   EXPECT_THAT(dataset->pictures, ElementsAre(Path("a.png")));
 }
 
+TEST_F(CaptionsTest, APreprocessorThatMakesOtherPicturesIsRefused) {
+  model_.family = "blip-2";
+  model_.image = job::ImageShape{.side = 28, .token = 280, .queries = 3};
+  data_.path = directory_.Write("rows.jsonl", R"({"image": "a.png", "text": "hi"})");
+  directory_.Write("preprocessor_config.json", R"({"size": 28, "resample": 2})");
+  EXPECT_THAT(LoadDataset(data_, model_, directory_.path(), 100).error().message,
+              HasSubstr("preprocessor_config.json: resample: 2: expected 3"));
+}
+
 TEST_F(CaptionsTest, AModelOfPicturesTakesNoRowsWithoutThem) {
   model_.family = "blip-2";
   model_.image = job::ImageShape{.token = 280, .queries = 3};

@@ -10,6 +10,7 @@
 #include "worker/rank/data/text_content.h"
 #include "worker/rank/data/token_file.h"
 #include "worker/rank/files/digest.h"
+#include "worker/rank/files/preprocessor_config.h"
 
 namespace trainctl::data {
 namespace {
@@ -105,6 +106,10 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
                                   const std::string& cache_folder, const Progress& progress) {
   CHECK(max_seq_length > 0) << max_seq_length;
   if (const auto taken = PlaceholdersOf(data, model); !taken) return taken.error();
+  if (model.image) {
+    const auto known = files::CheckPreprocessor(model_directory, model.image->side);
+    if (!known) return known.error();
+  }
   auto path = data.format == job::DataFormat::kCaptions ? CaptionsFile(data.path) : data.path;
   if (!path) return path.error();
   auto file = files::MappedFile::Open(*path);

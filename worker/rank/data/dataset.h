@@ -66,7 +66,8 @@ struct Dataset {
 // The file counts twice: once for its digest, once for its tokens. May be empty.
 //
 // Errors: kNotFound (no data file, no tokenizer), kIo, kInvalid. kInvalid: a token beyond the
-// model's vocabulary, no rows, or none with a token that counts. A broken file is kInvalid too: the
+// model's vocabulary, no rows, or none with a token that counts; pictures that the model does not
+// take, or of which its preprocessor makes something else. A broken file is kInvalid too: the
 // message names file, row or line, and key. cache_folder: where tokens are kept by content
 // (token_cache.h); "": nowhere.
 base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model,
