@@ -36,7 +36,7 @@ class PortTest : public testing::Test {
   std::unique_ptr<Stub> As(uid_t user) {
     return v1::Coordinator::NewStub(ChannelAs(user, site_.address()));
   }
-  grpc::Status SubmitAs(uid_t user, const std::vector<std::string>& names) {
+  grpc::Status Submit(Stub& stub, const std::vector<std::string>& names) {
     v1::SubmitRequest request;
     request.set_request_id("request of " + names.front());
     for (const std::string& name : names) {
@@ -47,7 +47,7 @@ class PortTest : public testing::Test {
     if (names.size() > 1) request.set_group_name("group");
     grpc::ClientContext context;
     v1::SubmitResponse response;
-    return As(user)->Submit(&context, request, &response);
+    return stub.Submit(&context, request, &response);
   }
 
   TestSite site_{{}, kFew};
@@ -98,15 +98,16 @@ TEST_F(PortTest, StreamsOfAUserAreBoundedAndThoseOfOthersServed) {
 }
 
 TEST_F(PortTest, JobsOfAUserThatWaitAreBoundedAndThoseOfOthersTaken) {
-  ASSERT_TRUE(SubmitAs(kFlooder, {"one"}).ok());
-  const grpc::Status refused = SubmitAs(kFlooder, {"two", "three"});
+  const auto flooder = As(kFlooder);  // one connection: how many there may be is another bound
+  ASSERT_TRUE(Submit(*flooder, {"one"}).ok());
+  const grpc::Status refused = Submit(*flooder, {"two", "three"});
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(refused.error_message(),
             "1 jobs of uid:61001 wait, 2 more would pass the bound of 2 a user (traincoordinator "
             "--user-jobs): cancel some, or submit again later");
-  EXPECT_TRUE(SubmitAs(kFlooder, {"four"}).ok());
-  EXPECT_FALSE(SubmitAs(kFlooder, {"five"}).ok());
-  EXPECT_TRUE(SubmitAs(kNeighbour, {"six"}).ok());
+  EXPECT_TRUE(Submit(*flooder, {"four"}).ok());
+  EXPECT_FALSE(Submit(*flooder, {"five"}).ok());
+  EXPECT_TRUE(Submit(*As(kNeighbour), {"six"}).ok());
 }
 
 // Holds all descriptors but so many.
