@@ -7,6 +7,8 @@ deploy/example_model makes:
 
     python3 tests/baselines/generate_smollm2.py ~/.cache/trainctl/models/SmolLM2-135M
 
+It holds too what greedy generate makes of the texts: the new tokens, a stop included.
+
 The rows are tokens of TEXTS, padded on the right with 0 to the longest; a target of −100 is padding
 or the last position. The loss is the mean over all other targets, and the rows' own sums stand
 beside it.
@@ -26,6 +28,7 @@ TEXTS = [
     "it boils earlier.",
     "To compare two runs fairly, change one setting at a time and keep the seed.",
 ]
+NEW = 16
 
 
 def main():
@@ -43,6 +46,12 @@ def main():
         for l, t in zip(logits, targets)
     ]
     tokens = int((targets != -100).sum())
+    continuations = [
+        model.generate(torch.tensor([row]), do_sample=False, max_new_tokens=NEW)[0].tolist()[
+            len(row) :
+        ]
+        for row in rows
+    ]
     out = pathlib.Path(__file__).parent / "smollm2.json"
     out.write_text(
         json.dumps(
@@ -52,6 +61,8 @@ def main():
                 "targets": targets.tolist(),
                 "sums": sums,
                 "loss": sum(sums) / tokens,
+                "lengths": [len(row) for row in rows],
+                "continuations": continuations,
             }
         )
         + "\n"

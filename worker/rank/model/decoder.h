@@ -11,11 +11,19 @@
 
 namespace trainctl::model {
 
+// What a block is told of its rows.
+struct BlockRows {
+  ops::HeadShape heads;
+  ops::CachedLayer cached = {};
+};
+
 class Decoder : public Model {
  public:
   const ops::ParameterTable& parameters() const override { return table_; }
   ops::Var Hidden(ops::Context& context, const MicroBatch& batch) const override;
   void Loss(ops::Context& context, const MicroBatch& batch) const override;
+  at::Tensor Logits(ops::Context& context, const MicroBatch& batch,
+                    const at::Tensor& rows) const override;
   double norm_eps() const override { return shape_.norm_eps; }
 
  protected:
@@ -37,7 +45,10 @@ class Decoder : public Model {
   virtual ops::Var Embed(ops::Context& context, const MicroBatch& batch,
                          const ops::Var& leading) const = 0;
   virtual ops::Var RunBlock(ops::Context& context, size_t number, const ops::Var& x,
-                            const ops::HeadShape& heads) const = 0;
+                            const BlockRows& rows) const = 0;
+
+  // Of a table by position, the rows of a sample of that length, or of what the cache is given.
+  static at::Tensor AtPositions(const at::Tensor& table, int64_t length, const ops::KvCache* cache);
 
   const job::ModelShape shape_;
   const ModelOptions options_;
@@ -46,6 +57,8 @@ class Decoder : public Model {
   bool frozen_ = false;  // the decoder's own parameters are
 
  private:
+  ops::HeadLoss Head() const;
+
   ops::NormParams final_norm_;
   ops::LinearParams head_;
   ops::UnitId embedding_unit_ = 0, head_unit_ = 0;

@@ -24,7 +24,7 @@ class Llama : public Decoder {
   ops::Var Embed(ops::Context& context, const MicroBatch& batch,
                  const ops::Var& leading) const override;
   ops::Var RunBlock(ops::Context& context, size_t number, const ops::Var& x,
-                    const ops::HeadShape& heads) const override;
+                    const BlockRows& rows) const override;
 
   std::vector<Block> blocks_;
   at::Tensor cos_, sin_;  // [max_length, head_dim / 2] fp32

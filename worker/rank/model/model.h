@@ -28,6 +28,8 @@ struct MicroBatch {
   double grad_scale = 1;    // 1 / non-ignored targets of the global batch
   at::Tensor images = {};   // [rows, 3, side, side] fp32, on the device: of a model of pictures,
                             // whose rows begin with as many placeholders as it has queries
+  ops::KvCache* cache = nullptr;  // of texts that are continued: inputs [length] are its rows, and
+                                  // `rows` is 1; nothing is recorded, and there is no loss
 };
 
 struct ModelOptions {
@@ -49,6 +51,9 @@ class Model {
   // Hidden, then head and loss. With a recording tape, tape.Backward() leaves the gradients with
   // the strategy.
   virtual void Loss(ops::Context& context, const MicroBatch& batch) const = 0;
+  // Hidden, then the head of these rows [n] int64 of it: their logits [n, V]. Forward only.
+  virtual at::Tensor Logits(ops::Context& context, const MicroBatch& batch,
+                            const at::Tensor& rows) const = 0;
   virtual double norm_eps() const = 0;
 };
 

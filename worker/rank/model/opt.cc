@@ -60,10 +60,10 @@ Opt::Opt(const job::ModelShape& shape, const ModelOptions& options)
 }
 
 ops::Var Opt::RunBlock(ops::Context& context, size_t number, const ops::Var& x,
-                       const ops::HeadShape& heads) const {
+                       const BlockRows& rows) const {
   const Block& block = blocks_[number];
   const ops::Var qkv = ops::NormLinear(context, x, block.attention_norm, block.qkv);
-  const ops::Var attended = ops::SelfAttention(context, qkv, {}, {}, heads);
+  const ops::Var attended = ops::SelfAttention(context, qkv, {}, {}, rows.heads, {}, rows.cached);
   const ops::Var middle =
       ops::LinearResidual(context, attended, block.out, x, block.attention_dropout);
   const ops::Var up = ops::NormLinear(context, middle, block.ffn_norm, block.up);
@@ -71,11 +71,13 @@ ops::Var Opt::RunBlock(ops::Context& context, size_t number, const ops::Var& x,
 }
 
 ops::Var Opt::Encode(ops::Context& context, const MicroBatch& batch) const {
-  return encoder_ ? encoder_->Encode(context, batch) : ops::Var{};
+  const bool is_behind_picture = batch.cache != nullptr && !batch.images.defined();
+  return encoder_ && !is_behind_picture ? encoder_->Encode(context, batch) : ops::Var{};
 }
 
 ops::Var Opt::Embed(ops::Context& context, const MicroBatch& batch, const ops::Var& leading) const {
-  const ops::LearnedPositions positions{positions_, position_rows_.narrow(0, 0, batch.length)};
+  const ops::LearnedPositions positions{positions_,
+                                        AtPositions(position_rows_, batch.length, batch.cache)};
   return ops::PositionedEmbedding(context, embedding_, batch.inputs, positions, frozen_, leading);
 }
 

@@ -28,7 +28,7 @@ class Opt : public Decoder {
   ops::Var Embed(ops::Context& context, const MicroBatch& batch,
                  const ops::Var& leading) const override;
   ops::Var RunBlock(ops::Context& context, size_t number, const ops::Var& x,
-                    const ops::HeadShape& heads) const override;
+                    const BlockRows& rows) const override;
 
   ops::ParamId positions_ = 0;
   std::vector<Block> blocks_;

@@ -71,6 +71,15 @@ void ForwardBackward(Context& context, const Var& x, const HeadLoss& loss) {
 
 }  // namespace
 
+at::Tensor NormHeadLogits(Context& context, const at::Tensor& x, const HeadLoss& head) {
+  BeginUnits(context, head, Pass::kForward);
+  const at::Tensor normalized =
+      context.kernels.Norm(x, VectorsOf(context.params, head.norm), context.norm_eps).value;
+  const at::Tensor logits = LinearUse(context, head.head).Forward(normalized);
+  EndUnits(context, head, Pass::kForward);
+  return logits;
+}
+
 void NormHeadLoss(Context& context, const Var& x, const HeadLoss& loss) {
   if (!context.tape.recording()) return Evaluate(context, x, loss);
   context.tape.Record([context, x, loss]() mutable { ForwardBackward(context, x, loss); });

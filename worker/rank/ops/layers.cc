@@ -4,6 +4,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
+#include "common/base/check.h"
+
 namespace trainctl::ops {
 namespace {
 
@@ -144,10 +146,15 @@ Var NormLinear(Context& context, const Var& x, const NormParams& norm, const Lin
 }
 
 Var SelfAttention(Context& context, const Var& qkv, const at::Tensor& cos, const at::Tensor& sin,
-                  const HeadShape& shape, const std::optional<HeadNorms>& norms) {
+                  const HeadShape& shape, const std::optional<HeadNorms>& norms,
+                  const CachedLayer& cached) {
   std::vector<HeadNormUse> head_norms = UsesOf(norms, shape);
   for (HeadNormUse& use : head_norms) use.Forward(context, qkv.value);
   if (cos.defined()) context.kernels.Rope(qkv.value, cos, sin, shape);
+  if (cached.cache != nullptr) {
+    CHECK(!context.tape.recording()) << "layer " << cached.layer << " has no backward in a cache";
+    return {cached.cache->Attend(cached.layer, qkv.value, shape, context.deterministic), -1};
+  }
   auto [rows, saved] = Attention(qkv.value, shape, context.deterministic);
   Var out = context.tape.Output(rows);
   context.tape.Record([context, qkv, cos, sin, shape, saved = std::move(saved),

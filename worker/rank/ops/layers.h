@@ -11,6 +11,7 @@
 
 #include "worker/rank/ops/attention.h"
 #include "worker/rank/ops/context.h"
+#include "worker/rank/ops/kv_cache.h"
 #include "worker/rank/ops/linear.h"
 
 namespace trainctl::ops {
@@ -53,8 +54,10 @@ struct HeadNorms {
 
 // Normalizes and rotates qkv in place, attends. Saves qkv, the output and its logsumexp; with norms
 // also q and k as they were, and rstd of each of their heads. cos and sin undefined: no rotation.
+// With a cache, rows attend to the earlier positions of their texts too; nothing is recorded then.
 Var SelfAttention(Context& context, const Var& qkv, const at::Tensor& cos, const at::Tensor& sin,
-                  const HeadShape& shape, const std::optional<HeadNorms>& norms = {});
+                  const HeadShape& shape, const std::optional<HeadNorms>& norms = {},
+                  const CachedLayer& cached = {});
 
 // What a layer's output loses before it is added to the residual. Its mask is not saved.
 struct OutputDropout {
@@ -90,5 +93,7 @@ struct HeadLoss {
   double grad_scale = 1;  // 1 / tokens of the global batch
 };
 void NormHeadLoss(Context& context, const Var& x, const HeadLoss& loss);
+// The same end without a loss, of rows x [n, H]: their logits [n, V]. Nothing is recorded.
+at::Tensor NormHeadLogits(Context& context, const at::Tensor& x, const HeadLoss& head);
 
 }  // namespace trainctl::ops

@@ -1,0 +1,182 @@
+#include "worker/rank/model/continue_texts.h"
+
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/softmax.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/philox.h"
+#include "common/model/model_description.h"
+#include "worker/rank/ops/kv_cache.h"
+
+namespace trainctl::model {
+namespace {
+
+constexpr double kWords = 4294967296.0;  // that a word of Philox has values
+
+// In [0, 1).
+double Uniform(int64_t seed, int64_t text, int64_t place) {
+  const base::PhiloxWords words =
+      base::Philox(static_cast<uint64_t>(seed), base::RandomStream::kContinuation,
+                   static_cast<uint32_t>(text), static_cast<uint32_t>(place));
+  return (words.word[0] + words.word[1] / kWords) / kWords;
+}
+
+// The first token whose share of the probability, with those before it, is above `point`.
+int64_t Draw(const at::Tensor& probabilities, double point) {
+  const double* p = probabilities.const_data_ptr<double>();
+  const int64_t tokens = probabilities.numel();
+  double sum = 0;
+  int64_t last = 0;  // with a probability at all
+  for (int64_t token = 0; token < tokens; ++token) {
+    if (!(p[token] > 0)) continue;
+    last = token;
+    sum += p[token];
+    if (sum > point) break;
+  }
+  return last;
+}
+
+int64_t MostNewTokens(const job::ModelShape& shape, const TextStart& text, int64_t wanted) {
+  const int64_t most = MostPositions(shape);
+  const auto length = static_cast<int64_t>(text.ids.size());
+  return most == 0 ? wanted : std::clamp<int64_t>(most - length, 0, wanted);
+}
+
+class Texts {
+ public:
+  Texts(const Model& model, const job::ModelShape& shape, ops::Context& context,
+        const std::vector<TextStart>& starts, const Continuation& continuation, at::Device device)
+      : model_(model),
+        context_(context),
+        starts_(starts),
+        continuation_(continuation),
+        device_(device),
+        most_(MostOf(shape, starts, continuation)),
+        cache_(shape.layers, Capacities(starts, most_), shape.sliding_window),
+        added_(starts.size()) {}
+
+  std::vector<std::vector<int32_t>> Run() {
+    for (size_t text = 0; text < starts_.size(); ++text) {
+      if (most_[text] > 0) Advance({text});
+    }
+    for (int64_t tokens = 1;; ++tokens) {
+      continuation_.progress(tokens);
+      std::vector<size_t> open;
+      for (size_t text = 0; text < starts_.size(); ++text) {
+        if (IsOpen(text)) open.push_back(text);
+      }
+      if (open.empty()) return std::move(added_);
+      Advance(open);
+    }
+  }
+
+ private:
+  static std::vector<int64_t> MostOf(const job::ModelShape& shape,
+                                     const std::vector<TextStart>& starts,
+                                     const Continuation& continuation) {
+    std::vector<int64_t> most;
+    for (const TextStart& start : starts) {
+      CHECK(!start.ids.empty()) << "text " << most.size() << " has no token to go on from";
+      most.push_back(MostNewTokens(shape, start, continuation.max_new_tokens));
+    }
+    return most;
+  }
+
+  static std::vector<int64_t> Capacities(const std::vector<TextStart>& starts,
+                                         const std::vector<int64_t>& most) {
+    std::vector<int64_t> capacities;
+    for (size_t text = 0; text < starts.size(); ++text)
+      capacities.push_back(static_cast<int64_t>(starts[text].ids.size()) + most[text]);
+    return capacities;
+  }
+
+  bool IsOpen(size_t text) const {
+    const std::vector<int32_t>& added = added_[text];
+    if (std::ssize(added) >= most_[text]) return false;
+    return std::ranges::find(continuation_.stops, added.back()) == continuation_.stops.end();
+  }
+
+  // What the cache does not hold yet: the whole start, or the last token.
+  void Append(size_t text, std::vector<int64_t>* ids, std::vector<ops::TextSpan>* spans) const {
+    const std::vector<int32_t>& start = starts_[text].ids;
+    const auto length = static_cast<int64_t>(start.size());
+    if (added_[text].empty()) {
+      ids->insert(ids->end(), start.begin(), start.end());
+      spans->push_back({static_cast<int64_t>(text), 0, length});
+    } else {
+      ids->push_back(added_[text].back());
+      spans->push_back({static_cast<int64_t>(text), length + std::ssize(added_[text]) - 1, 1});
+    }
+  }
+
+  at::Tensor ToDevice(std::vector<int64_t>& values) const {
+    return at::from_blob(values.data(), {std::ssize(values)}, at::kLong)
+        .to(device_, at::kLong, /*non_blocking=*/false, /*copy=*/true);
+  }
+
+  void Advance(const std::vector<size_t>& texts) {
+    std::vector<int64_t> ids, last_rows;
+    std::vector<ops::TextSpan> spans;
+    for (const size_t text : texts) {
+      Append(text, &ids, &spans);
+      last_rows.push_back(std::ssize(ids) - 1);
+    }
+    const at::Tensor image = added_[texts[0]].empty() ? starts_[texts[0]].image : at::Tensor();
+    cache_.Begin(std::move(spans), device_);
+    const MicroBatch batch{.rows = 1,
+                           .length = std::ssize(ids),
+                           .inputs = ToDevice(ids),
+                           .images = image.defined() ? image.unsqueeze(0) : at::Tensor(),
+                           .cache = &cache_};
+    const at::Tensor chosen = Choose(texts, model_.Logits(context_, batch, ToDevice(last_rows)));
+    continuation_.agree(chosen);
+    const at::Tensor host = chosen.cpu();
+    for (size_t i = 0; i < texts.size(); ++i)
+      added_[texts[i]].push_back(static_cast<int32_t>(host.const_data_ptr<int64_t>()[i]));
+  }
+
+  // logits [texts, V] → [texts] int64
+  at::Tensor Choose(const std::vector<size_t>& texts, const at::Tensor& logits) const {
+    if (continuation_.temperature == 0) return at::argmax(logits, 1);
+    const at::Tensor probabilities =
+        at::softmax(logits.cpu().to(at::kDouble) / continuation_.temperature, 1);
+    std::vector<int64_t> chosen;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const int64_t place = std::ssize(added_[texts[i]]);
+      chosen.push_back(Draw(probabilities[static_cast<int64_t>(i)],
+                            Uniform(continuation_.seed, static_cast<int64_t>(texts[i]), place)));
+    }
+    return ToDevice(chosen);
+  }
+
+  const Model& model_;
+  ops::Context& context_;
+  const std::vector<TextStart>& starts_;
+  const Continuation& continuation_;
+  const at::Device device_;
+  const std::vector<int64_t> most_;  // new tokens, by text
+  ops::KvCache cache_;
+  std::vector<std::vector<int32_t>> added_;  // by text
+};
+
+}  // namespace
+
+int64_t MostPositions(const job::ModelShape& shape) {
+  const bool is_dynamic = shape.rope_scaling && shape.rope_scaling->type == job::RopeType::kDynamic;
+  return job::Describe(shape).learns_positions || is_dynamic ? shape.max_positions : 0;
+}
+
+std::vector<std::vector<int32_t>> ContinueTexts(const Model& model, const job::ModelShape& shape,
+                                                ops::Context& context,
+                                                const std::vector<TextStart>& texts,
+                                                const Continuation& continuation,
+                                                at::Device device) {
+  return Texts(model, shape, context, texts, continuation, device).Run();
+}
+
+}  // namespace trainctl::model

@@ -1,0 +1,50 @@
+// Continues texts with a model, token by token, over a cache of keys and values. All texts that are
+// not at their end advance together. Forward only.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "common/model/model_shape.h"
+#include "worker/rank/model/model.h"
+#include "worker/rank/ops/context.h"
+
+namespace trainctl::model {
+
+struct TextStart {
+  std::vector<int32_t> ids;  // one or more
+  at::Tensor image = {};     // [3, side, side] fp32, on the device: of a model of pictures, whose
+                             // ids begin with its placeholders
+};
+
+struct Continuation {
+  int64_t max_new_tokens = 64;
+  double temperature = 0;           // 0: always the likeliest token
+  int64_t seed = 0;                 // of the choice by temperature
+  std::vector<int64_t> stops = {};  // ids that end a text
+  // Called with each choice [n] int64, on the device: all ranks that compute together then hold the
+  // same in place.
+  std::function<void(const at::Tensor& chosen)> agree = [](const at::Tensor&) {};
+  // How many tokens the longest continuation has.
+  std::function<void(int64_t tokens)> progress = [](int64_t) {};
+};
+
+// The most positions that the model computes for one text; its rotary tables are longer. 0: as many
+// as there is memory for.
+int64_t MostPositions(const job::ModelShape& shape);
+
+// What follows each text: at most max_new_tokens, and no position beyond MostPositions. A stop that
+// ended it is its last token. Greedy choices are those of transformers' generate. By temperature a
+// token is drawn by (seed, text, place): the same whenever logits are the same. The model has
+// ModelOptions::max_length for the longest text and its continuation. Under a strategy that gathers
+// weights, every rank calls it alike.
+std::vector<std::vector<int32_t>> ContinueTexts(const Model& model, const job::ModelShape& shape,
+                                                ops::Context& context,
+                                                const std::vector<TextStart>& texts,
+                                                const Continuation& continuation,
+                                                at::Device device);
+
+}  // namespace trainctl::model
