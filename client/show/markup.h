@@ -10,7 +10,8 @@ namespace trainctl::client {
 // are spelled out (escaping.h).
 std::string MarkupEscaped(std::string_view text);
 
-// What Markdown shows as this text, in a paragraph.
+// What Markdown shows as this text, in a paragraph or a cell. Marks that mean nothing where they
+// stand, as in train.micro_batch_size, stay as they are.
 std::string MarkdownEscaped(std::string_view text);
 
 }  // namespace trainctl::client

@@ -38,13 +38,14 @@ std::string ClassesOf(bool right, Style style) {
   return std::string(right ? "r" : "") + (right && *name != '\0' ? " " : "") + name;
 }
 
-std::string EscapedForMarkdown(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '|' || c == '<') escaped += '\\';
-    escaped += c == '\n' ? ' ' : c;
-  }
-  return escaped;
+std::string EscapedForMarkdown(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return MarkdownEscaped(text);
+}
+
+std::string MarkdownOf(const TextCell& cell) {
+  const std::string words = EscapedForMarkdown(cell.text);
+  return cell.link.empty() ? words : "[" + words + "](" + cell.link + ")";
 }
 
 std::string Padded(const TextCell& cell, int width, bool right, bool colour) {
@@ -195,7 +196,7 @@ std::string TextTable::Markdown() const {
     if (row.heading && row.cells[0].text.empty()) continue;
     text += "|";
     for (size_t i = 0; i < columns_.size(); ++i) {
-      const std::string words = i < row.cells.size() ? EscapedForMarkdown(row.cells[i].text) : "";
+      const std::string words = i < row.cells.size() ? MarkdownOf(row.cells[i]) : "";
       text += row.heading && i == 0 ? " **" + words + "** |" : " " + words + " |";
     }
     text += "\n";

@@ -25,6 +25,7 @@ struct TextCell {
   TextCell(const char* words) : text(words) {}
   std::string text;
   Style style = Style::kPlain;
+  std::string link;  // a path that Markdown leads to; else empty
 };
 
 struct TableLayout {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "client/show/format.h"
+#include "client/show/worker_state.h"
 #include "client/top/grid.h"
 
 namespace trainctl::client {
@@ -23,12 +24,6 @@ std::string UsedText(int64_t used, int64_t total) {
   std::snprintf(text, sizeof text, "%.1f/%.1f GiB", static_cast<double>(used) / kGib,
                 static_cast<double>(total) / kGib);
   return text;
-}
-
-Style StyleOfWorker(const v1::WorkerView& worker) {
-  if (worker.state() == "READY") return Style::kGood;
-  if (worker.state() == "DRAINED") return Style::kWarning;
-  return worker.state() == "BUSY" ? Style::kPlain : Style::kBad;
 }
 
 bool IsGpu(const v1::WorkerView& worker) {
@@ -84,7 +79,7 @@ TextCell HolderCell(const SiteView& site, const v1::WorkerView& worker) {
   if (job != nullptr && !job->owner().empty()) text += " (" + job->owner() + ")";
   if (worker.reason().empty()) return text;
   return {text + (text.empty() ? "" : ": ") + worker.reason(),
-          worker.has_drain() ? Style::kWarning : StyleOfWorker(worker)};
+          worker.has_drain() ? Style::kWarning : StyleOfWorkerState(worker.state())};
 }
 
 std::vector<TextCell> HostRow(const std::string& name, const HostLoad& load, const Paper& paper) {
@@ -104,7 +99,7 @@ std::vector<TextCell> DeviceRow(const SiteView& site, const v1::WorkerView& work
       slash == std::string::npos ? worker.name() : worker.name().substr(slash + 1);
   return {
       "  " + name,
-      {worker.state(), StyleOfWorker(worker)},
+      {worker.state(), StyleOfWorkerState(worker.state())},
       gpu && sample.has_utilization_percent() ? LoadText(sample.utilization_percent(), paper) : "",
       gpu ? UsedText(sample.memory_used_bytes(), worker.device().memory_bytes()) : "",
       WattsText(gpu && sample.has_power_watts(), sample.power_watts()),

@@ -43,9 +43,10 @@ class Admin : public Verb {
     arguments.Number("--last", "N", &last_, "so many entries, at most 1000 (default: 50)");
     arguments.Number("--before", "ID", &before_, "only those before this one");
     arguments.Remark(
-        "The audit log has each submit, resume, cancel, fence and removal of a worker, accepted or "
-        "refused, and workers that\n"
-        "were refused. Of one caller it has at most 100 refused calls a minute; how many more "
+        "The audit log has each submit, resume, cancel, rm of a job, drain, undrain, fence and "
+        "removal of a worker, accepted\n"
+        "or refused, and workers that were refused. Of one caller it has at most 100 refused calls "
+        "a minute; how many more "
         "there were is one entry.");
   }
 

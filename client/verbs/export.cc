@@ -65,10 +65,10 @@ std::string JobsText(const v1::GetResponse& jobs, bool is_group) {
       {{"Job"}, {"Name"}, {"Outcome"}, {"Steps", true}, {"Peak allocated", true}, {"Why"}});
   for (const v1::JobDetail& detail : jobs.jobs()) {
     const v1::JobView& view = detail.view();
-    const std::string link = is_group ? "[" + view.id() + "](" + FolderOf(view) + "/report.md)"
-                                      : "[" + view.id() + "](report.md)";
+    TextCell job(view.id());
+    job.link = (is_group ? FolderOf(view) + "/" : "") + "report.md";
     table.AddRow(
-        {link, view.name(), view.outcome().empty() ? view.state() : view.outcome(),
+        {job, view.name(), view.outcome().empty() ? view.state() : view.outcome(),
          WithThousands(view.step()) + "/" + WithThousands(view.steps()),
          view.peak_allocated_bytes() > 0 ? base::FormatBytes(view.peak_allocated_bytes()) : "–",
          view.outcome().empty() ? view.reason() : view.message()});

@@ -2,17 +2,13 @@
 
 #include "client/exit_code.h"
 #include "client/show/format.h"
+#include "client/show/worker_state.h"
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
 #include "common/record/worker_record.h"
 
 namespace trainctl::client {
 namespace {
-
-Style StateStyle(const std::string& state) {
-  if (state == "READY") return Style::kGood;
-  return state == "BUSY" ? Style::kPlain : Style::kBad;
-}
 
 std::string MemoryText(int64_t used, int64_t total) {
   return total > 0 ? base::FormatBytes(used) + " of " + base::FormatBytes(total) : "";
@@ -24,7 +20,7 @@ std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
   const v1::HostSample& host = worker.host_sample();
   std::vector<TextCell> cells = {
       worker.name(),
-      {worker.state(), StateStyle(worker.state())},
+      {worker.state(), StyleOfWorkerState(worker.state())},
       worker.job(),
       worker.device().name(),
       gpu.has_utilization_percent() && is_gpu ? FormatWithUnit(gpu.utilization_percent(), "%") : "",

@@ -52,6 +52,18 @@ TEST(Output, MarkdownEscapesBars) {
             "| b | 1,000 | x \\| y |\n");
 }
 
+TEST(Output, MarkdownEscapesWhatMarksWords) {
+  Listing listing{.table = TextTable({{"_ID_"}})};
+  listing.table.AddRow({"*a* `b` \\ <c> [d](e)"});
+  listing.table.AddRow({"train.micro_batch_size 62 GiB * é_é _"});
+  listing.table.AddRow({"* two\nlines"});
+  EXPECT_EQ(Render(listing, OutputFormat::kMarkdown, {}),
+            "| \\_ID\\_ |\n|---|\n"
+            "| \\*a\\* \\`b\\` \\\\ \\<c\\> \\[d\\](e) |\n"
+            "| train.micro_batch_size 62 GiB * é_é \\_ |\n"
+            "| \\* two lines |\n");
+}
+
 TEST(Output, TextThatIsNoUtf8IsReplacedAndNumbersThatAreNoneAreNull) {
   EXPECT_EQ(RenderLine({{"text", "a\xff"}, {"loss", std::nan("")}}),
             "{\"text\":\"a\xEF\xBF\xBD\",\"loss\":null}\n");

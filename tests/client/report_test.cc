@@ -100,7 +100,7 @@ TEST_F(ReportTest, TheEnvironmentHasTheRevisionsOfModelsOfTheHub) {
 TEST_F(ReportTest, MarkdownSaysTheSame) {
   const std::string text = Written("report.md");
   for (const char* part : {"# my-lab (g1)\n", "## What was changed\n", "| lora.r | none | 8 |",
-                           "\\<script>alert('x')\\</script>\\|*a* (j2)",
+                           "\\<script\\>alert('x')\\</script\\>\\|\\*a\\* (j2)",
                            "a full (j1): 1 at the end", "## To run it again", "```\n{\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }

@@ -1,0 +1,11 @@
+#include "client/show/worker_state.h"
+
+namespace trainctl::client {
+
+Style StyleOfWorkerState(std::string_view state) {
+  if (state == "READY") return Style::kGood;
+  if (state == "DRAINED") return Style::kWarning;
+  return state == "BUSY" ? Style::kPlain : Style::kBad;
+}
+
+}  // namespace trainctl::client
