@@ -113,11 +113,17 @@ FolderDraft::~FolderDraft() {
   close(lock_);
 }
 
+base::Status FolderDraft::AddFolder(const std::string& path) {
+  const fs::path folder = fs::path(draft_) / path;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  return error ? base::Status(Failed(folder.string(), error.value())) : base::Ok{};
+}
+
 base::Status FolderDraft::Append(const std::string& path, std::string_view text) {
   const fs::path file = fs::path(draft_) / path;
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  if (error) return Failed(file.parent_path().string(), error.value());
+  const base::Status folder = AddFolder(fs::path(path).parent_path().string());
+  if (!folder.ok()) return folder;
   errno = 0;
   std::ofstream stream(file, std::ios::binary | std::ios::app);
   stream.write(text.data(), static_cast<std::streamsize>(text.size()));

@@ -30,6 +30,9 @@ class FolderDraft {
   // Appends to the file at the relative path. A missing file is made, with its folders.
   base::Status Append(const std::string& path, std::string_view text);
 
+  // A folder at the relative path, with those above it, where it is missing.
+  base::Status AddFolder(const std::string& path);
+
   // Syncs, and puts the folder in its place.
   base::Status Commit();
 

@@ -1,6 +1,10 @@
 #include "client/files/job_export.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "client/files/run_again.h"
+#include "client/files/tracked_run.h"
 #include "client/show/job_report.h"
 #include "common/record/detail_record.h"
 #include "common/record/memory_record.h"
@@ -76,6 +80,14 @@ void WriteLogs(Api& api, const v1::JobDetail& detail, Writer* writer) {
 }
 
 }  // namespace
+
+std::string FolderOf(const v1::JobView& view) {
+  std::string folder = view.id() + "-" + view.name();
+  std::replace_if(
+      folder.begin(), folder.end(),
+      [](unsigned char c) { return c != '-' && c != '.' && !std::isalnum(c); }, '_');
+  return folder.substr(0, 100);
+}
 
 base::Status ExportJob(Api& api, const v1::JobDetail& detail, const std::string& folder,
                        FolderDraft* draft) {

@@ -8,6 +8,9 @@
 
 namespace trainctl::client {
 
+// "j12-tiny-bf16": the name as far as every file system takes it.
+std::string FolderOf(const v1::JobView& view);
+
 // Under the folder (relative to the draft; empty: at its top):
 //   job.json                          the resolved job; `trainctl submit` takes it again, with
 //                                     another output.dir

@@ -8,12 +8,8 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace trainctl::client {
-
-// Castagnoli's polynomial, as SSE 4.2 and iSCSI have it.
-uint32_t Crc32c(std::string_view bytes);
 
 // The record that begins a file, at this time in wall microseconds.
 std::string EventFileHead(int64_t time);

@@ -1,36 +1,35 @@
 #include "client/files/tensorboard_export.h"
 
+#include "client/files/job_export.h"
 #include "client/files/tensorboard_events.h"
+#include "client/files/tracked_run.h"
 
 namespace trainctl::client {
 namespace {
 
-std::string TagOf(const v1::MetricPoint& point) {
-  std::string tag = point.name();
-  if (point.has_rank()) tag += "/rank_" + std::to_string(point.rank());
-  return point.phase().empty() ? tag : tag + "/" + point.phase();
+base::Status ExportEventsOf(Api& api, const v1::JobView& job, FolderDraft* draft) {
+  const int64_t begun = StartOf(job);
+  // TensorBoard knows its files by this part of the name.
+  const std::string file =
+      FolderOf(job) + "/events.out.tfevents." + std::to_string(begun / 1'000'000) + "." + job.id();
+  const base::Status head = draft->Append(file, EventFileHead(begun));
+  if (!head.ok()) return head;
+  return ReadPoints(api, job.id(), [&](const v1::MetricsResponse& response) {
+    std::string events;
+    for (const v1::MetricPoint& point : response.points())
+      events += ScalarEvent(CurveOf(point), point.step(), point.value(), point.time());
+    return draft->Append(file, events);
+  });
 }
 
 }  // namespace
 
-base::Status ExportEvents(Api& api, const v1::JobView& job, const std::string& folder,
-                          FolderDraft* draft) {
-  const int64_t begun = job.started_at() != 0 ? job.started_at() : job.submitted_at();
-  // TensorBoard knows its files by this part of the name.
-  const std::string file =
-      folder + "/events.out.tfevents." + std::to_string(begun / 1'000'000) + "." + job.id();
-  base::Status status = draft->Append(file, EventFileHead(begun));
-  if (!status.ok()) return status;
-  v1::MetricsRequest request;
-  request.set_job(job.id());
-  const base::Status read = api.Metrics(request, [&](const v1::MetricsResponse& response) {
-    std::string events;
-    for (const v1::MetricPoint& point : response.points())
-      events += ScalarEvent(TagOf(point), point.step(), point.value(), point.time());
-    status = draft->Append(file, events);
-    return status.ok();
-  });
-  return status.ok() ? read : status;
+base::Status ExportEvents(Api& api, const v1::GetResponse& jobs, FolderDraft* draft) {
+  for (const v1::JobDetail& detail : jobs.jobs()) {
+    const base::Status written = ExportEventsOf(api, detail.view(), draft);
+    if (!written.ok()) return written;
+  }
+  return base::Ok{};
 }
 
 }  // namespace trainctl::client

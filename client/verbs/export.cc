@@ -6,7 +6,7 @@
 #include "client/files/job_export.h"
 #include "client/files/lab_file_text.h"
 #include "client/files/run_again.h"
-#include "client/files/tensorboard_export.h"
+#include "client/files/tracker_exports.h"
 #include "client/naming.h"
 #include "client/show/comparison.h"
 #include "client/show/format.h"
@@ -51,15 +51,6 @@ std::string FilesText(const v1::GetResponse& jobs, bool is_group) {
          std::string(kFilesOfEachJob);
 }
 
-// "j12-tiny-bf16": the name as far as every file system takes it.
-std::string FolderOf(const v1::JobView& view) {
-  std::string folder = view.id() + "-" + view.name();
-  std::replace_if(
-      folder.begin(), folder.end(),
-      [](unsigned char c) { return c != '-' && c != '.' && !std::isalnum(c); }, '_');
-  return folder.substr(0, 100);
-}
-
 std::string JobsText(const v1::GetResponse& jobs, bool is_group) {
   TextTable table(
       {{"Job"}, {"Name"}, {"Outcome"}, {"Steps", true}, {"Peak allocated", true}, {"Why"}});
@@ -99,8 +90,10 @@ class Export : public Verb {
     arguments.Positional("JOB", &job_, "id or name of a job or group");
     arguments.Positionals("DIR", &folders_, "a folder that is not there, or empty",
                           /*required=*/false);
-    arguments.Text("--tensorboard", "DIR", &events_,
-                   "instead of all that: the curves alone, as event files of TensorBoard");
+    for (size_t i = 0; i < TrackerExports().size(); ++i) {
+      const TrackerExport& kind = TrackerExports()[i];
+      arguments.Text(std::string(kind.option), "DIR", &tracker_folders_[i], std::string(kind.help));
+    }
     arguments.Switch("--overwrite", &overwrite_,
                      "take the place of an earlier export in DIR; nothing else is ever replaced");
     arguments.Remark(
@@ -111,28 +104,38 @@ class Export : public Verb {
   }
 
   int Run(Context& context) override {
-    if (folders_.size() + (events_.empty() ? 0 : 1) != 1) {
-      return Fail(context, {base::Code::kInvalid,
-                            "export " + job_ +
-                                ": expected one folder, as DIR or --tensorboard DIR; see: trainctl "
-                                "export --help"});
-    }
-    const std::string& folder = events_.empty() ? folders_.front() : events_;
+    const base::Result<std::string> folder = TakeFolder();
+    if (!folder.ok()) return Fail(context, folder.error());
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, job_));
     if (!jobs.ok()) return Fail(context, jobs.error());
     const base::Result<std::unique_ptr<FolderDraft>> draft =
-        FolderDraft::Begin(folder, overwrite_ ? kIndex : "");
+        FolderDraft::Begin(*folder, overwrite_ ? kIndex : "");
     if (!draft.ok()) return Fail(context, WithAdvice(draft.error()));
     FolderDraft& filled = **draft;
-    base::Status status = events_.empty() ? Fill(context, **api, *jobs, &filled)
-                                          : FillEvents(context, **api, *jobs, &filled);
+    base::Status status = tracker_ == nullptr ? Fill(context, **api, *jobs, &filled)
+                                              : FillTracker(context, **api, *jobs, &filled);
     if (status.ok()) status = filled.Commit();
     return status.ok() ? Report(context, *jobs, filled) : Fail(context, status.error());
   }
 
  private:
+  // The one that is typed; of a tracker's option, tracker_ too.
+  base::Result<std::string> TakeFolder() {
+    std::vector<std::string> typed = folders_, ways = {"DIR"};
+    for (size_t i = 0; i < TrackerExports().size(); ++i) {
+      ways.push_back(std::string(TrackerExports()[i].option) + " DIR");
+      if (tracker_folders_[i].empty()) continue;
+      tracker_ = &TrackerExports()[i];
+      typed.push_back(tracker_folders_[i]);
+    }
+    if (typed.size() == 1) return typed.front();
+    return base::Error{base::Code::kInvalid, "export " + job_ + ": expected one folder, as " +
+                                                 Join(ways, " or ") +
+                                                 "; see: trainctl export --help"};
+  }
+
   base::Error WithAdvice(base::Error error) const {
     if (error.code == base::Code::kConflict && !overwrite_)
       error.message += "; --overwrite replaces an earlier export";
@@ -158,14 +161,10 @@ class Export : public Verb {
     return WriteTop(context, jobs, *comparison, is_group, draft);
   }
 
-  // A run of TensorBoard for each job.
-  static base::Status FillEvents(Context& context, Api& api, const v1::GetResponse& jobs,
-                                 FolderDraft* draft) {
-    for (const v1::JobDetail& detail : jobs.jobs()) {
-      const base::Status written = ExportEvents(api, detail.view(), FolderOf(detail.view()), draft);
-      if (!written.ok()) return written;
-    }
-    return draft->Append(kIndex, IndexText(context, TitleOf(jobs)));
+  base::Status FillTracker(Context& context, Api& api, const v1::GetResponse& jobs,
+                           FolderDraft* draft) const {
+    const base::Status written = tracker_->write(api, jobs, draft);
+    return written.ok() ? draft->Append(kIndex, IndexText(context, TitleOf(jobs))) : written;
   }
 
   static std::string TitleOf(const v1::GetResponse& jobs) {
@@ -224,8 +223,9 @@ class Export : public Verb {
     Say(context,
         "Exported " + Plural(jobs.jobs_size(), "job") + " to " + draft.folder() + ": " +
             std::to_string(draft.files().size()) + " files, " + base::FormatBytes(bytes) + ". " +
-            (events_.empty() ? "Begin with README.md.\n"
-                             : "To see them: tensorboard --logdir " + draft.folder() + "\n"));
+            (tracker_ == nullptr ? "Begin with README.md.\n"
+                                 : "To see them: " + std::string(tracker_->viewer) +
+                                       draft.folder() + std::string(tracker_->runs) + "\n"));
     for (const v1::JobDetail& detail : jobs.jobs()) {
       if (detail.view().state() != "FINISHED")
         Warn(context, detail.view().name() + " goes on: this is what was known of it now");
@@ -233,8 +233,11 @@ class Export : public Verb {
     return kExitOk;
   }
 
-  std::string job_, events_;
+  std::string job_;
   std::vector<std::string> folders_;
+  std::vector<std::string> tracker_folders_ =
+      std::vector<std::string>(TrackerExports().size());  // of each, as typed
+  const TrackerExport* tracker_ = nullptr;                // the one that is asked for
   bool overwrite_ = false;
 };
 

@@ -146,7 +146,9 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl export j12 ~/runs/tiny\n"
      "  trainctl export my-lab ~/runs/my-lab\n"
      "  trainctl export my-lab ~/runs/my-lab --overwrite\n"
-     "  trainctl export my-lab --tensorboard ~/runs/events\n",
+     "  trainctl export my-lab --tensorboard ~/runs/events\n"
+     "  trainctl export my-lab --mlflow ~/runs/mlruns\n"
+     "  trainctl export my-lab --wandb ~/runs/wandb\n",
      MakeExport},
     {"report", "a job or group as one page to hand in: question, changes, outcomes, curves",
      "  trainctl report my-lab -o report.html\n"

@@ -1,12 +1,10 @@
 #include "client/files/tensorboard_events.h"
 
-#include <cstdlib>
-
 #include "client/exit_code.h"
-#include "client/run_program.h"
-#include "tests/checkout.h"
+#include "client/files/proto_wire.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
+#include "tests/client/trackers.h"
 
 namespace trainctl::client {
 namespace {
@@ -15,6 +13,7 @@ TEST(TensorboardEvents, TheSumIsThatOfTheStandard) {
   EXPECT_EQ(Crc32c("123456789"), 0xE3069283u);
   EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8A9136AAu);  // RFC 3720, B.4
   EXPECT_EQ(Crc32c(""), 0u);
+  EXPECT_EQ(Crc32("123456789"), 0xCBF43926u);
 }
 
 // The first record of every file that TensorFlow writes, but for its time.
@@ -77,17 +76,11 @@ TEST_F(TensorboardTest, AFolderWithOtherFilesIsNeverReplaced) {
   EXPECT_EQ(Export({folder_ / "other"}).code, kExitUsage) << "one kind at a time";
 }
 
-// TRAINCTL_TENSORBOARD_PYTHON: an interpreter that has tensorboard.
 TEST_F(TensorboardTest, TheRealTensorboardReadsIt) {
-  const char* named = std::getenv("TRAINCTL_TENSORBOARD_PYTHON");
-  const std::string python = named != nullptr ? named : "/usr/bin/python3";
-  const auto found = RunToEnd({python, "-c", "import tensorboard"}, "");
-  if (!found.ok() || found->exit_code != 0) GTEST_SKIP() << "no tensorboard for " << python;
+  const std::string python = TrackersPython();
+  if (python.empty()) GTEST_SKIP() << "no TensorBoard: tests/oracles trackers makes it ready";
   ASSERT_EQ(Export().code, 0);
-  const auto read =
-      RunToEnd({python, checkout::File("tests/client/read_events.py"), folder_ / "tb"}, "");
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(read->out,
+  EXPECT_EQ(PrintedBy(python, "read_events.py", folder_ / "tb"),
             "j1-full_run loss 0 2.5 1.5\n"
             "j1-full_run loss 300 1.25 1.5003\n"
             "j1-full_run memory_params_bytes/rank_1/after_forward 1 1024 1.5\n");
