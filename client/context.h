@@ -44,6 +44,7 @@ struct Surroundings {
   std::string environment_recipes;         // TRAINCTL_RECIPES; may be empty
   std::string configuration_file;          // ~/.config/trainctl/config.json; may be empty or absent
   std::vector<std::string> address_files;  // of coordinators that this machine may run
+  std::string user;                        // who runs the program; may be empty
   std::string program_directory;  // where trainctl's own binary lies, for the programs beside it
 
   std::function<std::unique_ptr<Api>(const NamedServer& server)> connect;

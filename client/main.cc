@@ -1,4 +1,5 @@
 // trainctl: what a person types. Everything that is read from the environment is read here.
+#include <pwd.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -48,6 +49,12 @@ Terminal TerminalOf(int file) {
           .interactive = !dumb,
           .unicode = ShowsUnicode(),
           .layout = {.width = width, .colour = !dumb && Environment("NO_COLOR").empty()}};
+}
+
+// By which the coordinator knows who calls over loopback.
+std::string UserName() {
+  const passwd* user = getpwuid(geteuid());
+  return user == nullptr ? "" : user->pw_name;
 }
 
 std::string ConfigurationFile() {
@@ -114,6 +121,7 @@ int Main(const std::vector<std::string>& words) {
       .environment_recipes = Environment("TRAINCTL_RECIPES"),
       .configuration_file = ConfigurationFile(),
       .address_files = AddressFiles(),
+      .user = UserName(),
       .program_directory = ProgramDirectory(),
       .connect =
           [](const NamedServer& server) {

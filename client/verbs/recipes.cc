@@ -1,15 +1,16 @@
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "client/exit_code.h"
 #include "client/files/lab_file_text.h"
-#include "client/show/format.h"
+#include "client/submit/lab_time.h"
 #include "client/submit/recipe_folder.h"
+#include "client/submit/recipe_listing.h"
 #include "client/submit/submission.h"
 #include "client/verbs/verb.h"
 #include "common/base/file.h"
-#include "common/job/batch.h"
 #include "common/job/check_job.h"
 #include "common/job/hub_id.h"
 #include "common/job/job_json.h"
@@ -17,98 +18,24 @@
 namespace trainctl::client {
 namespace {
 
-// A setting as the job file has it.
-std::string Setting(const job::JobSpec& job, std::string_view key) {
-  for (const auto& [name, value] : job::Flatten(job)) {
-    if (name == key) return value;
-  }
-  return "";
-}
-
-// "LoRA r 32, ddp, sgd, expects OOM".
-std::string MethodOf(const job::JobSpec& job) {
-  std::vector<std::string> words = {"full"};
-  if (job.lora)
-    words = {(job.quantize ? "QLoRA " + Setting(job, "quantize") + " r " : "LoRA r ") +
-             std::to_string(job.lora->r)};
-  const std::string strategy = Setting(job::ResolveJob(job), "strategy");
-  if (strategy != "single") words.push_back(strategy);
-  if (strategy == "fsdp" && job.sharding == job::Sharding::kGradOp) words.push_back("grad_op");
-  if (job.offload_optimizer) words.push_back("offload");
-  if (job.activation_checkpointing != 0) words.push_back("checkpointing");
-  if (job.optimizer.name != job::OptimizerKind::kAdamW)
-    words.push_back(Setting(job, "optimizer.name"));
-  if (job.expect == job::Expect::kOom) words.push_back("expects OOM");
-  return Join(words, ", ");
-}
-
-std::string BatchOf(const job::JobSpec& job) {
-  const base::Result<job::BatchPlan> plan = job::PlanBatch(job);
-  const std::string global = job.train.global_batch_size
-                                 ? std::to_string(*job.train.global_batch_size)
-                             : plan.ok() ? std::to_string(plan->global)
-                                         : "?";
-  return global + "/" +
-         (job.train.micro_batch_size ? std::to_string(*job.train.micro_batch_size) : "auto");
-}
-
-std::string ModelOf(const job::JobSpec& job) {
-  return job.model.path.substr(job.model.path.rfind('/') + 1);
-}
-
-// What all jobs have in common; else "…".
-template <class Of>
-std::string Common(const std::vector<job::JobSpec>& jobs, Of of) {
-  for (const job::JobSpec& job : jobs) {
-    if (of(job) != of(jobs.front())) return "…";
-  }
-  return of(jobs.front());
-}
-
-void AddRow(const Recipe& recipe, Listing* listing) {
-  if (recipe.jobs.empty()) {
-    listing->records.push_back(
-        {{"id", recipe.id}, {"path", recipe.path}, {"problem", recipe.problem}});
-    listing->table.AddRow(
-        {recipe.id, "", "", "", "", "", {"refused: " + recipe.problem, Style::kWarning}});
-    return;
-  }
-  const std::string model = Common(recipe.jobs, ModelOf), batch = Common(recipe.jobs, BatchOf);
-  const std::string devices =
-      Common(recipe.jobs, [](const job::JobSpec& job) { return std::to_string(job.devices); });
-  const std::string precision =
-      Common(recipe.jobs, [](const job::JobSpec& job) { return Setting(job, "precision"); });
-  const bool is_lab = recipe.jobs.size() > 1;
-  const std::string method = is_lab ? "lab of " + std::to_string(recipe.jobs.size()) + " runs"
-                                    : MethodOf(recipe.jobs.front());
-  listing->table.AddRow({recipe.id, model, method, batch, devices, precision});
-  Json experiments = Json::array();
-  for (const job::JobSpec& job : recipe.jobs) experiments.push_back(job.name);
-  listing->records.push_back({{"id", recipe.id},
-                              {"model", model},
-                              {"method", method},
-                              {"batch", batch},
-                              {"devices", devices},
-                              {"precision", precision},
-                              {"path", recipe.path}});
-  if (is_lab) listing->records.back()["experiments"] = experiments;
-}
-
 class Recipes : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Positionals("WORD", &words_,
-                          "ls, show ID, path ID, copy ID [FILE or DIR] or submit ID; none: ls",
+                          "ls [ID], show ID, path ID, copy ID [FILE or DIR] or submit ID; none: ls",
                           /*required=*/false);
     arguments.Text(
         "--dir", "DIR", &folder_,
         "where the job files are; else TRAINCTL_RECIPES, else those that came with this program");
+    arguments.Text("--user", "NAME", &user_, "with ls: whose runs of them are shown; else yours");
     DeclareSubmitOptions(arguments, &options_);
     arguments.Overrides(&overrides_,
                         "with show, copy and submit: override a setting; also --KEY VALUE, as in "
                         "--model.init random");
     arguments.Remark(
-        "batch is global/micro. show prints the resolved job or lab; copy writes it to a file to "
+        "batch is global/micro. ls shows what you have run of them; ls ID, of a lab, also what "
+        "remains, with predicted times.\n"
+        "show prints the resolved job or lab; copy writes it to a file to "
         "be changed.\n"
         "submit takes the options of trainctl submit.");
   }
@@ -123,36 +50,73 @@ class Recipes : public Verb {
                    "recipes " + action +
                        ": expected ls, show, path, copy or submit; see: trainctl recipes --help"});
     }
-    const size_t most = copies ? 3 : takes_id ? 2 : 1;
+    const size_t most = copies ? 3 : 2;
     if (words_.size() > most || (takes_id && words_.size() < 2)) {
       return Fail(context, {base::Code::kInvalid, "recipes " + action + ": expected " +
                                                       (copies     ? "an ID, and where to"
                                                        : takes_id ? "one ID"
-                                                                  : "nothing behind it") +
+                                                                  : "at most one ID") +
                                                       "; see: trainctl recipes --help"});
     }
     const base::Result<std::string> folder = FindRecipeFolder(context.surroundings, folder_);
     if (!folder.ok()) return Fail(context, folder.error());
     const base::Result<std::vector<Recipe>> recipes = ReadRecipes(*folder);
     if (!recipes.ok()) return Fail(context, recipes.error());
-    if (!takes_id) return List(context, *recipes);
+    if (words_.size() < 2) return ListAll(context, *recipes);
     const base::Result<Recipe> recipe = FindRecipe(*recipes, words_[1]);
     if (!recipe.ok()) return Fail(context, recipe.error());
-    return RunOne(context, action, *recipe);
+    return takes_id ? RunOne(context, action, *recipe) : ListOne(context, *recipe);
   }
 
  private:
-  static int List(Context& context, const std::vector<Recipe>& recipes) {
-    Listing listing{.collection = "recipes",
-                    .table = TextTable({{.header = "ID", .cut = true},
-                                        {.header = "MODEL", .cut = true},
-                                        {.header = "METHOD", .cut = true},
-                                        {"BATCH", true},
-                                        {"DEVICES", true},
-                                        {"PRECISION"},
-                                        {""}})};
-    for (const Recipe& recipe : recipes) AddRow(recipe, &listing);
-    return Print(context, listing);
+  // The runs of --user, or of who calls; none where no coordinator answers.
+  LabRunsByName OwnRuns(Context& context, const std::vector<Recipe>& recipes) const {
+    const std::string user = user_.empty() ? context.surroundings.user : user_;
+    LabRunsByName own;
+    if (context.api == nullptr || user.empty()) return own;
+    std::vector<job::JobSpec> experiments;
+    for (const Recipe& recipe : recipes) {
+      for (const job::JobSpec& job : recipe.jobs) {
+        if (own.try_emplace(job.name).second) experiments.push_back(job);
+      }
+    }
+    base::Result<std::vector<LabRun>> runs = FindLabRuns(*context.api, experiments, {user});
+    if (!runs.ok()) {
+      if (!user_.empty())
+        Warn(context, "runs of " + user + " are not known: " + runs.error().message);
+      return {};
+    }
+    for (LabRun& run : *runs) own[run.experiment] = std::move(run);
+    return own;
+  }
+
+  int ListAll(Context& context, const std::vector<Recipe>& recipes) const {
+    return Print(context, ListRecipes(recipes, OwnRuns(context, recipes)));
+  }
+
+  // Its experiments, with predicted times of what remains.
+  int ListOne(Context& context, const Recipe& recipe) const {
+    const LabRunsByName own = OwnRuns(context, {recipe});
+    std::map<std::string, double> times;
+    JobFile remaining{.jobs = recipe.jobs, .is_lab = true};
+    std::erase_if(remaining.jobs, [&own](const job::JobSpec& job) {
+      const auto run = own.find(job.name);
+      return run != own.end() && run->second.job && IsDone(*run->second.job);
+    });
+    std::string all;
+    if (context.api != nullptr && !remaining.jobs.empty()) {
+      const auto assessed = AssessAll(context, remaining, AskSite(context), /*force=*/true);
+      if (!assessed.ok()) return Fail(context, assessed.error());
+      for (const Assessment& assessment : *assessed) {
+        if (assessment.time) times[assessment.job.name] = assessment.time->total_seconds;
+      }
+      all = LabText(PredictLab(*assessed), std::nullopt);
+    }
+    const int code = Print(context, ListExperiments(recipe, own, times));
+    const size_t done = recipe.jobs.size() - remaining.jobs.size();
+    Say(context, "\n" + std::to_string(done) + " of " + std::to_string(recipe.jobs.size()) +
+                     " done" + (all.empty() ? "" : "; what remains: " + all) + "\n");
+    return code;
   }
 
   int RunOne(Context& context, const std::string& action, const Recipe& recipe) {
@@ -224,7 +188,7 @@ class Recipes : public Verb {
   }
 
   std::vector<std::string> words_;
-  std::string folder_;
+  std::string folder_, user_;
   SubmitOptions options_;
   std::vector<job::Override> overrides_;
 };

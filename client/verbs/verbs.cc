@@ -7,6 +7,7 @@ std::unique_ptr<Verb> MakeAdmin();
 std::unique_ptr<Verb> MakeAdvise();
 std::unique_ptr<Verb> MakeArtifacts();
 std::unique_ptr<Verb> MakeCancel();
+std::unique_ptr<Verb> MakeClass();
 std::unique_ptr<Verb> MakeCompare();
 std::unique_ptr<Verb> MakeCompletion();
 std::unique_ptr<Verb> MakeDescribe();
@@ -69,6 +70,7 @@ constexpr VerbRow kVerbs[] = {
      MakeAdvise},
     {"recipes", "job files that come with trainctl: the labs' experiments, ready to run",
      "  trainctl recipes\n"
+     "  trainctl recipes ls lab-single\n"
      "  trainctl recipes submit single-4 --wait\n"
      "  trainctl recipes submit lab-single --dry-run\n"
      "  trainctl recipes submit single-4 --model.path ~/models/TinyLlama --model.init pretrained\n"
@@ -130,6 +132,12 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl compare my-lab --base tiny-fp32\n"
      "  trainctl compare my-lab -o md > table.md\n",
      MakeCompare},
+    {"class",
+     "for who teaches: who has run which experiment of a lab, how it ended, and its numbers",
+     "  trainctl class lab.json\n"
+     "  trainctl class lab.json --users anna,bob --reference ~/runs/my-lab\n"
+     "  trainctl class lab.json --users-file class.txt -o csv > grades.csv\n",
+     MakeClass},
     {"plot", "curves of a run or of several, in the terminal or as a picture",
      "  trainctl plot j12\n"
      "  trainctl plot my-lab --metric loss,val_loss --log\n"

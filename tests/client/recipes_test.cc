@@ -44,6 +44,40 @@ TEST_F(RecipesTest, AreListedByIdWithWhatTheyDo) {
   EXPECT_EQ(json["recipes"][1]["path"], folder_ / "multi-2.json");
 }
 
+TEST_F(RecipesTest, WhatIsRunOfThemStandsBesideThem) {
+  const auto add = [this](const std::string& id, const std::string& name, const std::string& user,
+                          const std::string& outcome) {
+    coordinator_.jobs.push_back(FinishedJob(id, name, outcome));
+    coordinator_.jobs.back().set_owner(user);
+  };
+  add("j1", "single-10", "anna", "SUCCEEDED");
+  add("j2", "single-2", "bob", "OOM_GPU");
+  surroundings_.user = "anna";
+  const std::string listed = Trainctl({"recipes"}).out;
+  EXPECT_NE(listed.find("1 of 2 done\n"), std::string::npos) << listed;
+  EXPECT_NE(listed.find("32-true\n"), std::string::npos) << listed;
+  EXPECT_NE(listed.find("SUCCEEDED (j1)\n"), std::string::npos) << listed;
+  EXPECT_EQ(listed.find("j2"), std::string::npos) << listed;
+  const Json json = Json::parse(Trainctl({"recipes", "--user", "bob", "-o", "json"}).out);
+  EXPECT_EQ(json["recipes"][2]["job"], "j2");
+  EXPECT_EQ(json["recipes"][2]["done"], false);
+  EXPECT_EQ(json["recipes"][3]["job"], nullptr);
+  coordinator_.unreachable = true;
+  EXPECT_EQ(Trainctl({"recipes"}).code, 0);
+}
+
+TEST_F(RecipesTest, OfALabIsSaidWhatRemains) {
+  coordinator_.jobs = {FinishedJob("j1", "single-10", "SUCCEEDED")};
+  coordinator_.jobs[0].set_owner("anna");
+  surroundings_.user = "anna";
+  const Ended ended = Trainctl({"recipes", "ls", "lab-single"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("PREDICTED"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("SUCCEEDED (j1)\n"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("\n1 of 2 done; what remains: "), std::string::npos) << ended.out;
+  EXPECT_EQ(Trainctl({"recipes", "ls", "none"}).code, kExitNotFound);
+}
+
 TEST_F(RecipesTest, AFileOfAnExperimentStandsForIt) {
   folder_.Write(
       "single-2.json",

@@ -1,0 +1,16 @@
+// What a run trained otherwise than its lab says. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/job/job.h"
+
+namespace trainctl::client {
+
+// "train.max_steps 10", as the run has it; "lora.r null" of what it lacks. Names, notes, resources
+// and outputs do not count, of paths the last part alone: everybody has a copy of their own. What
+// the lab leaves to `auto` may be anything.
+std::vector<std::string> DifferencesFromLab(const job::JobSpec& lab, const job::JobSpec& run);
+
+}  // namespace trainctl::client

@@ -1,0 +1,112 @@
+#include "client/submit/lab_runs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "client/show/lab_differences.h"
+#include "common/job/job_json.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr int64_t kMostListed = 10'000;
+
+using Views = std::vector<v1::JobView>;
+
+// The newest first, by user and experiment.
+using ViewsOf = std::map<std::pair<std::string, std::string>, Views>;
+
+base::Result<ViewsOf> ListRuns(Api& api, const std::vector<job::JobSpec>& experiments,
+                               const std::vector<std::string>& users) {
+  v1::ListRequest request;
+  std::set<std::string> names;
+  for (const job::JobSpec& experiment : experiments) {
+    if (names.insert(experiment.name).second) request.add_names(experiment.name);
+  }
+  for (const std::string& user : users) request.add_users(user);
+  request.set_limit(kMostListed);
+  const base::Result<v1::ListResponse> response = api.List(request);
+  if (!response.ok()) return response.error();
+  ViewsOf views;
+  for (const v1::JobView& view : response->jobs()) {
+    if (names.contains(view.name())) views[{view.owner(), view.name()}].push_back(view);
+  }
+  for (auto& [whose, runs] : views) {
+    std::ranges::stable_sort(runs, [](const v1::JobView& a, const v1::JobView& b) {
+      return a.submitted_at() > b.submitted_at();
+    });
+  }
+  return views;
+}
+
+// What this version can't read of the job differs in nothing that it knows.
+base::Result<std::vector<std::string>> ChangedIn(Api& api, const v1::JobView& view,
+                                                 const job::JobSpec& experiment) {
+  v1::GetRequest request;
+  request.set_job(view.id());
+  const base::Result<v1::GetResponse> response = api.Get(request);
+  if (!response.ok()) return response.error();
+  if (response->jobs().empty()) return std::vector<std::string>();
+  const base::Result<job::JobSpec> run = job::FromJson(response->jobs(0).job_json());
+  return run.ok() ? DifferencesFromLab(experiment, *run) : std::vector<std::string>();
+}
+
+base::Status Choose(Api& api, const Views& views, const job::JobSpec& experiment, LabRun* chosen) {
+  const auto choose = [chosen](const v1::JobView& view, std::vector<std::string> changed) {
+    chosen->job = view;
+    chosen->changed = std::move(changed);
+  };
+  for (const v1::JobView& view : views) {
+    if (!IsDone(view)) continue;
+    base::Result<std::vector<std::string>> changed = ChangedIn(api, view, experiment);
+    if (!changed.ok()) return changed.error();
+    if (chosen->job && !changed->empty()) continue;
+    choose(view, *std::move(changed));
+    if (chosen->changed.empty()) return base::Ok{};
+  }
+  if (chosen->job) return base::Ok{};
+  const auto goes_on = std::ranges::find_if(
+      views, [](const v1::JobView& view) { return view.state() != "FINISHED"; });
+  const v1::JobView& view = goes_on != views.end() ? *goes_on : views.front();
+  base::Result<std::vector<std::string>> changed = ChangedIn(api, view, experiment);
+  if (!changed.ok()) return changed.error();
+  choose(view, *std::move(changed));
+  return base::Ok{};
+}
+
+std::vector<std::string> UsersOf(const ViewsOf& views) {
+  std::set<std::string> users;
+  for (const auto& [whose, runs] : views) users.insert(whose.first);
+  return {users.begin(), users.end()};
+}
+
+}  // namespace
+
+bool IsDone(const v1::JobView& job) {
+  if (job.has_as_expected()) return job.as_expected();
+  return job.outcome() == "SUCCEEDED";
+}
+
+base::Result<std::vector<LabRun>> FindLabRuns(Api& api,
+                                              const std::vector<job::JobSpec>& experiments,
+                                              std::vector<std::string> users) {
+  const base::Result<ViewsOf> views = ListRuns(api, experiments, users);
+  if (!views.ok()) return views.error();
+  if (users.empty()) users = UsersOf(*views);
+  std::vector<LabRun> found;
+  for (const std::string& user : users) {
+    for (const job::JobSpec& experiment : experiments) {
+      LabRun& run = found.emplace_back(LabRun{.user = user, .experiment = experiment.name});
+      const auto its = views->find({user, experiment.name});
+      if (its == views->end()) continue;
+      run.runs = static_cast<int64_t>(its->second.size());
+      if (const base::Status chosen = Choose(api, its->second, experiment, &run); !chosen.ok())
+        return chosen.error();
+    }
+  }
+  return found;
+}
+
+}  // namespace trainctl::client

@@ -1,0 +1,32 @@
+// Who has run which experiment of a lab: what `trainctl class` and `trainctl recipes ls` tell.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/api.h"
+#include "common/job/job.h"
+
+namespace trainctl::client {
+
+// One user's of one experiment. Of several the newest that is done as the lab has it; else the
+// newest that is done with other settings, the newest that goes on, the newest.
+struct LabRun {
+  std::string user, experiment;
+  std::optional<v1::JobView> job;    // none: not run yet
+  int64_t runs = 0;                  // in all
+  std::vector<std::string> changed;  // DifferencesFromLab
+};
+
+// It ended as it should: succeeded, or as the job expects.
+bool IsDone(const v1::JobView& job);
+
+// For each user all experiments, both in their order. A run is one of a job with the experiment's
+// name. No users: all who have run one, by name. Errors are the coordinator's.
+base::Result<std::vector<LabRun>> FindLabRuns(Api& api,
+                                              const std::vector<job::JobSpec>& experiments,
+                                              std::vector<std::string> users);
+
+}  // namespace trainctl::client

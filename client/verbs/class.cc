@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "client/exit_code.h"
+#include "client/show/comparison.h"
+#include "client/show/format.h"
+#include "client/show/job_listing.h"
+#include "client/show/reference_results.h"
+#include "client/submit/job_file.h"
+#include "client/submit/lab_runs.h"
+#include "client/verbs/verb.h"
+#include "common/base/file.h"
+#include "common/rank/metric.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr size_t kMostBytes = 64 << 20;
+constexpr size_t kJobsACall = 500;  // of a comparison
+
+struct ClassColumn {
+  job::Metric metric;
+  const char* header;
+};
+constexpr ClassColumn kNumbers[] = {{job::Metric::kTimeSeconds, "TIME"},
+                                    {job::Metric::kMemoryPeakAllocated, "PEAK"},
+                                    {job::Metric::kTokensPerSecond, "TOKENS/S"},
+                                    {job::Metric::kLoss, "LOSS"},
+                                    {job::Metric::kValLoss, "VAL LOSS"}};
+
+// Of a job, by the metric's name.
+using Numbers = std::map<std::string, double, std::less<>>;
+
+// "anna", "# who audits" and "bob,carol" on a line each.
+std::vector<std::string> UsersIn(const std::string& text) {
+  std::vector<std::string> users;
+  for (std::string line : Split(text, '\n')) {
+    line = line.substr(0, line.find('#'));
+    std::ranges::replace_if(line, [](unsigned char c) { return std::isspace(c) != 0; }, ',');
+    for (const std::string& user : Split(line, ',')) {
+      if (!user.empty() && std::ranges::find(users, user) == users.end()) users.push_back(user);
+    }
+  }
+  return users;
+}
+
+class Class : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positional("LAB", &lab_, "the lab file, or a job file of one experiment");
+    arguments.Text("--users", "NAME,…", &users_, "who; else all who have run one of them");
+    arguments.Text("--users-file", "FILE", &users_file_, "the same, a name a line");
+    arguments.Text("--reference", "DIR", &reference_,
+                   "results to measure against: what trainctl export wrote of a run of this lab, "
+                   "or its comparison.json");
+    arguments.Remark(
+        "A line for each user and experiment, run or not; -o csv is for a grade book. A run is of "
+        "a job with the experiment's name.\n"
+        "Of several it is the newest that ended as it should with the lab's settings; else one "
+        "with others, which CHANGED tells.\n"
+        "×REF: the number, divided by the reference's.");
+  }
+
+  int Run(Context& context) override {
+    const base::Result<JobFile> lab = OpenJobFile({.path = lab_});
+    if (!lab.ok()) return Fail(context, lab.error());
+    const base::Result<std::vector<std::string>> users = TakeUsers();
+    if (!users.ok()) return Fail(context, users.error());
+    if (const base::Status read = ReadReference(); !read.ok()) return Fail(context, read.error());
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    const base::Result<std::vector<LabRun>> runs = FindLabRuns(**api, lab->jobs, *users);
+    if (!runs.ok()) return Fail(context, runs.error());
+    const base::Result<std::map<std::string, Numbers>> numbers = Measured(**api, *runs);
+    if (!numbers.ok()) return Fail(context, numbers.error());
+    if (context.for_people() && runs->empty()) {
+      Say(context, "nobody has run an experiment of " + lab_ + " here\n");
+      return kExitOk;
+    }
+    return Print(context, *runs, *numbers);
+  }
+
+ private:
+  base::Result<std::vector<std::string>> TakeUsers() const {
+    if (users_file_.empty()) return UsersIn(users_);
+    const base::Result<std::string> text = base::ReadFile(users_file_, kMostBytes);
+    if (!text.ok()) return text.error();
+    std::vector<std::string> users = UsersIn(users_ + "\n" + *text);
+    if (!users.empty()) return users;
+    return base::Error{base::Code::kInvalid, users_file_ + ": expected a user's name a line"};
+  }
+
+  base::Status ReadReference() {
+    if (reference_.empty()) return base::Ok{};
+    std::error_code error;
+    const std::string file = std::filesystem::is_directory(reference_, error)
+                                 ? reference_ + "/comparison.json"
+                                 : reference_;
+    const base::Result<std::string> text = base::ReadFile(file, kMostBytes);
+    if (!text.ok()) return text.error();
+    base::Result<ReferenceResults> results = ReferenceResults::Read(*text, file);
+    if (!results.ok()) return results.error();
+    results_ = *std::move(results);
+    return base::Ok{};
+  }
+
+  // By the job's id.
+  static base::Result<std::map<std::string, Numbers>> Measured(Api& api,
+                                                               const std::vector<LabRun>& runs) {
+    std::map<std::string, Numbers> numbers;
+    std::vector<std::string> ids;
+    for (const LabRun& run : runs) {
+      if (run.job) ids.push_back(run.job->id());
+    }
+    for (size_t first = 0; first < ids.size(); first += kJobsACall) {
+      v1::CompareRequest request;
+      for (size_t i = first; i < std::min(ids.size(), first + kJobsACall); ++i)
+        request.add_jobs(ids[i]);
+      const base::Result<v1::CompareResponse> response = api.Compare(request);
+      if (!response.ok()) return response.error();
+      if (const base::Status whole = CheckWhole(*response); !whole.ok()) return whole.error();
+      for (const v1::CompareRow& row : response->rows()) {
+        for (int i = 0; i < response->jobs_size(); ++i) {
+          if (row.values(i).has_number())
+            numbers[response->jobs(i).id()][row.key()] = row.values(i).number();
+        }
+      }
+    }
+    return numbers;
+  }
+
+  std::vector<TextColumn> Columns() const {
+    std::vector<TextColumn> columns = {
+        {"USER"}, {.header = "EXPERIMENT", .cut = true}, {"JOB"}, {"OUTCOME"}, {"RUNS", true}};
+    for (const ClassColumn& column : kNumbers) {
+      columns.push_back({column.header, true});
+      if (results_) columns.push_back({"×REF", true});
+    }
+    columns.push_back({"CHANGED"});
+    return columns;
+  }
+
+  // Cells and members of one number.
+  void AddNumber(const LabRun& run, const Numbers& numbers, job::Metric metric,
+                 std::vector<TextCell>* cells, Json* record) const {
+    const job::MetricInfo& info = job::Info(metric);
+    const std::string key(info.name);
+    const auto number = numbers.find(key);
+    const bool known = number != numbers.end();
+    (*record)[key] = known ? Json(number->second) : Json();
+    cells->emplace_back(known ? FormatWithUnit(number->second, info.unit) : "");
+    if (!results_) return;
+    const std::optional<double> reference = results_->Number(run.experiment, key);
+    const bool has_ratio = known && reference && *reference != 0;
+    const double ratio = has_ratio ? number->second / *reference : 0;
+    (*record)[key + "_ratio"] = has_ratio ? Json(ratio) : Json();
+    cells->emplace_back(has_ratio ? FormatNumber(ratio) + "×" : "");
+  }
+
+  void AddRow(const LabRun& run, const Numbers& numbers, Listing* listing) const {
+    const v1::JobView* job = run.job ? &*run.job : nullptr;
+    const std::string outcome = job == nullptr ? "" : job->outcome();
+    const std::string state = job == nullptr ? "not run" : outcome.empty() ? job->state() : outcome;
+    Json record = {{"user", run.user},
+                   {"experiment", run.experiment},
+                   {"job", job == nullptr ? Json() : Json(job->id())},
+                   {"outcome", outcome.empty() ? Json() : Json(outcome)},
+                   {"done", job != nullptr && IsDone(*job)},
+                   {"runs", run.runs}};
+    std::vector<TextCell> cells = {run.user,
+                                   run.experiment,
+                                   job == nullptr ? "" : job->id(),
+                                   {state, job == nullptr ? Style::kFaint : OutcomeStyle(*job)},
+                                   run.runs > 0 ? WithThousands(run.runs) : ""};
+    for (const ClassColumn& column : kNumbers)
+      AddNumber(run, numbers, column.metric, &cells, &record);
+    record["changed"] = Join(run.changed, "; ");
+    cells.emplace_back(Join(run.changed, "; "), Style::kWarning);
+    listing->records.push_back(std::move(record));
+    listing->table.AddRow(std::move(cells));
+  }
+
+  int Print(Context& context, const std::vector<LabRun>& runs,
+            const std::map<std::string, Numbers>& numbers) const {
+    Listing listing{.collection = "runs", .table = TextTable(Columns()), .name_key = "job"};
+    static const Numbers kNone;
+    for (const LabRun& run : runs) {
+      const auto its = run.job ? numbers.find(run.job->id()) : numbers.end();
+      AddRow(run, its == numbers.end() ? kNone : its->second, &listing);
+    }
+    if (context.format == OutputFormat::kName)
+      std::erase_if(listing.records, [](const Json& record) { return record["job"].is_null(); });
+    const int code = client::Print(context, listing);
+    if (context.for_people()) SayProgress(context, runs);
+    return code;
+  }
+
+  // "anna: 3 of 4 done; remains: lora-8"
+  static void SayProgress(Context& context, const std::vector<LabRun>& runs) {
+    for (size_t begin = 0, end = 0; begin < runs.size(); begin = end) {
+      std::vector<std::string> remaining;
+      for (; end < runs.size() && runs[end].user == runs[begin].user; ++end) {
+        if (!runs[end].job || !IsDone(*runs[end].job)) remaining.push_back(runs[end].experiment);
+      }
+      Say(context, (begin == 0 ? "\n" : "") + runs[begin].user + ": " +
+                       std::to_string(end - begin - remaining.size()) + " of " +
+                       std::to_string(end - begin) + " done" +
+                       (remaining.empty() ? "" : "; remains: " + Join(remaining, ", ")) + "\n");
+    }
+  }
+
+  std::string lab_, users_, users_file_, reference_;
+  std::optional<ReferenceResults> results_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeClass() { return std::make_unique<Class>(); }
+
+}  // namespace trainctl::client

@@ -1,0 +1,183 @@
+#include "client/exit_code.h"
+#include "client/show/lab_differences.h"
+#include "client/show/output.h"
+#include "common/job/check_job.h"
+#include "common/job/job_json.h"
+#include "tests/client/client_test.h"
+#include "tests/client/scratch_folder.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr const char* kClassLab =
+    R"({"base": {"version": 1, "model": {"path": "/models/tiny"}, "data": {"path": "rows.json"},
+ "train": {"global_batch_size": 8, "micro_batch_size": 2}},
+ "experiments": [{"name": "full", "set": {}}, {"name": "lora", "set": {"lora": {"r": 8}}}]})";
+
+job::JobSpec ClassJob(const std::string& name) {
+  job::JobSpec job{
+      .name = name, .model = {.path = "/home/anna/tiny/"}, .data = {.path = "rows.json"}};
+  job.train.global_batch_size = 8;
+  job.train.micro_batch_size = 2;
+  if (name == "lora") job.lora = job::LoraSpec{.r = 8};
+  return job;
+}
+
+class ClassTest : public ClientTest {
+ protected:
+  ClassTest() {
+    lab_ = folder_.Write("lab.json", kClassLab);
+    coordinator_.comparison.add_jobs();  // without a number
+  }
+
+  v1::JobView& AddRun(const std::string& id, const std::string& user, const job::JobSpec& job,
+                      const std::string& outcome) {
+    v1::JobView& view = coordinator_.jobs.emplace_back(FinishedJob(id, job.name, outcome));
+    view.set_owner(user);
+    view.set_submitted_at(static_cast<int64_t>(coordinator_.jobs.size()));
+    coordinator_.details[id].set_job_json(job::ToJson(job::ResolveJob(job)));
+    return view;
+  }
+
+  // A column of the coordinator's comparison.
+  void Measure(const std::string& id, double time, double loss) {
+    v1::CompareResponse& comparison = coordinator_.comparison;
+    if (comparison.rows().empty()) {
+      comparison.clear_jobs();
+      comparison.add_rows()->set_key("time_seconds");
+      comparison.add_rows()->set_key("loss");
+    }
+    comparison.add_jobs()->set_id(id);
+    comparison.mutable_rows(0)->add_values()->set_number(time);
+    comparison.mutable_rows(1)->add_values()->set_number(loss);
+  }
+
+  Json Runs(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"class", lab_, "-o", "json"});
+    const Ended ended = Trainctl(more);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return Json::parse(ended.out)["runs"];
+  }
+
+  ScratchFolder folder_;
+  std::string lab_;
+};
+
+TEST_F(ClassTest, EachUserHasALineForEachExperiment) {
+  AddRun("j1", "anna", ClassJob("full"), "SUCCEEDED");
+  AddRun("j2", "bob", ClassJob("lora"), "OOM_GPU");
+  AddRun("j3", "carol", ClassJob("full"), "SUCCEEDED");
+  Measure("j1", 90, 2.5);
+  Measure("j2", 1, 9);
+  const Json runs = Runs({"--users", "bob,anna"});
+  ASSERT_EQ(runs.size(), 4u);
+  EXPECT_EQ(runs[0]["user"], "bob");
+  EXPECT_EQ(runs[0]["job"], nullptr);
+  EXPECT_EQ(runs[0]["done"], false);
+  EXPECT_EQ(runs[1]["outcome"], "OOM_GPU");
+  EXPECT_EQ(runs[2]["experiment"], "full");
+  EXPECT_EQ(runs[2]["done"], true);
+  EXPECT_EQ(runs[2]["time_seconds"], 90.0);
+  EXPECT_EQ(runs[2]["memory_peak_allocated_bytes"], nullptr);
+  EXPECT_EQ(runs[2]["changed"], "");
+}
+
+TEST_F(ClassTest, WithoutUsersItIsWhoHasRunOne) {
+  AddRun("j1", "zoe", ClassJob("full"), "SUCCEEDED");
+  AddRun("j2", "anna", ClassJob("another-lab"), "SUCCEEDED");
+  const Ended ended = Trainctl({"class", lab_});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("zoe: 1 of 2 done; remains: lora\n"), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("anna"), std::string::npos);
+}
+
+TEST_F(ClassTest, ARunWithTheLabsSettingsCountsBeforeANewerOneWithOthers) {
+  AddRun("j1", "anna", ClassJob("full"), "SUCCEEDED");
+  job::JobSpec changed = ClassJob("full");
+  changed.train.max_steps = 1;
+  AddRun("j2", "anna", changed, "SUCCEEDED");
+  AddRun("j3", "anna", ClassJob("full"), "FAILED");
+  AddRun("j4", "bob", changed, "SUCCEEDED");
+  const Json runs = Runs();
+  EXPECT_EQ(runs[0]["job"], "j1");
+  EXPECT_EQ(runs[0]["runs"], 3);
+  EXPECT_EQ(runs[2]["job"], "j4");
+  EXPECT_EQ(runs[2]["changed"], "train.max_steps 1");
+}
+
+TEST_F(ClassTest, ARunThatEndedAsExpectedIsDone) {
+  AddRun("j1", "anna", ClassJob("full"), "OOM_GPU").set_as_expected(true);
+  AddRun("j2", "anna", ClassJob("lora"), "SUCCEEDED").set_as_expected(false);
+  const Json runs = Runs();
+  EXPECT_EQ(runs[0]["done"], true);
+  EXPECT_EQ(runs[1]["done"], false);
+}
+
+// What export writes of one user's runs is read as the reference of all.
+TEST_F(ClassTest, NumbersLieAgainstAnExport) {
+  AddRun("j1", "teacher", ClassJob("full"), "SUCCEEDED").set_group("g1");
+  Measure("j1", 60, 2);
+  coordinator_.comparison.mutable_jobs(0)->set_name("full");
+  ASSERT_EQ(Trainctl({"export", "g1", folder_ / "reference"}).code, 0);
+  coordinator_.comparison.Clear();
+  AddRun("j2", "anna", ClassJob("full"), "SUCCEEDED");
+  Measure("j2", 90, 0);
+  for (const std::string& reference :
+       {folder_ / "reference", folder_ / "reference/comparison.json"}) {
+    const Json runs = Runs({"--users", "anna", "--reference", reference});
+    EXPECT_EQ(runs[0]["time_seconds_ratio"], 1.5);
+    EXPECT_EQ(runs[0]["loss_ratio"], 0.0);
+    EXPECT_EQ(runs[0]["memory_peak_allocated_bytes_ratio"], nullptr);
+    EXPECT_EQ(runs[1]["time_seconds_ratio"], nullptr);
+  }
+  const Ended csv = Trainctl(
+      {"class", lab_, "--users", "anna", "--reference", folder_ / "reference", "-o", "csv"});
+  EXPECT_TRUE(
+      csv.out.starts_with("user,experiment,job,outcome,done,runs,time_seconds,"
+                          "time_seconds_ratio,"))
+      << csv.out;
+}
+
+TEST_F(ClassTest, AReferenceThatIsNoneIsRefused) {
+  for (const char* text : {"no JSON", "[]", R"({"jobs": 1, "rows": []})"}) {
+    const Ended ended =
+        Trainctl({"class", lab_, "--reference", folder_.Write("reference.json", text)});
+    EXPECT_EQ(ended.code, kExitUsage);
+    EXPECT_NE(ended.err.find("reference.json: expected a comparison"), std::string::npos);
+  }
+  EXPECT_EQ(Trainctl({"class", lab_, "--reference", folder_ / "none"}).code, kExitNotFound);
+  const std::string odd =
+      R"({"jobs": [{"name": 1}, 2], "rows": [3, {"key": "loss", "values": [1, 2, 3]}]})";
+  EXPECT_EQ(Trainctl({"class", lab_, "--reference", folder_.Write("odd.json", odd)}).code, 0);
+}
+
+TEST_F(ClassTest, AFileOfUsersHasRemarks) {
+  AddRun("j1", "anna", ClassJob("full"), "SUCCEEDED");
+  const std::string users = folder_.Write("users", "# section 2\nanna\n\n bob  # audits\nanna\n");
+  const Json runs = Runs({"--users-file", users, "--users", "dora"});
+  ASSERT_EQ(runs.size(), 6u);
+  EXPECT_EQ(runs[2]["user"], "anna");
+  EXPECT_EQ(runs[5]["user"], "bob");
+  EXPECT_EQ(Trainctl({"class", lab_, "--users-file", folder_.Write("none", "#\n")}).code,
+            kExitUsage);
+}
+
+TEST(LabDifferences, PathsOfOnesOwnAndRemarksAreNone) {
+  job::JobSpec lab = ClassJob("full"), run = lab;
+  run.name = "mine";
+  run.data.path = "/elsewhere/rows.json";
+  run.output.dir = "/out";
+  run.resources.priority = 3;
+  run.train.global_batch_size.reset();
+  run.train.accumulate_grad_batches = 4;
+  EXPECT_EQ(DifferencesFromLab(lab, run), std::vector<std::string>());
+  run.data.path = "/elsewhere/others.json";
+  EXPECT_EQ(DifferencesFromLab(lab, run), std::vector<std::string>{"data.path others.json"});
+  run = lab;
+  run.lora = job::LoraSpec{.r = 8};
+  EXPECT_FALSE(DifferencesFromLab(lab, run).empty());
+  EXPECT_FALSE(DifferencesFromLab(run, lab).empty());
+}
+
+}  // namespace
+}  // namespace trainctl::client
