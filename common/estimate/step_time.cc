@@ -94,7 +94,7 @@ class MicroStep {
  public:
   MicroStep(const RunPlan& plan, const Inspection& inspection, const StepSetting& setting)
       : job_(plan.job), m_(inspection.model), setting_(setting), n_(CountsOf(job_, m_)) {
-    length_ = RowPositions(inspection, plan.batch.micro);
+    length_ = RowPositions(inspection, plan.batch);
     samples_ = static_cast<double>(plan.batch.micro);
     positions_ = samples_ * length_;
     block_passes_ = n_.trains_blocks ? 1 : kForwardShare;
@@ -124,16 +124,23 @@ class MicroStep {
  private:
   bool is_reference() const { return setting_.is_cpu || job_.engine == EngineKind::kReference; }
 
-  // Mean positions of a row as micro batches pad it. Neighbours of similar length are padded as
-  // rows that are alone.
-  double RowPositions(const Inspection& inspection, int64_t micro) const {
+  // Mean positions of a row as micro batches pad it. Where rows are sorted, the micro batches of a
+  // run share the distance from its longest row to the mean.
+  double RowPositions(const Inspection& inspection, const BatchPlan& batch) const {
     const auto longest = static_cast<double>(SequenceLength(job_, inspection));
     if (inspection.rows <= 0 || inspection.total_tokens <= 0) return longest;
     const double mean =
         static_cast<double>(inspection.total_tokens) / static_cast<double>(inspection.rows);
-    const auto rows = static_cast<double>(job_.train.group_by_length ? 1 : micro);
-    return std::min(longest, mean + std::max(0.0, longest - mean) * (rows - 1) / (rows + 7) +
-                                 kLengthMultiple / 2);
+    const auto padding = [&](int64_t of_rows) {
+      const auto rows = static_cast<double>(of_rows);
+      return std::max(0.0, longest - mean) * (rows - 1) / (rows + 7);
+    };
+    const int64_t run = RowsSortedTogether(inspection.rows, batch.global);
+    const double added =
+        job_.train.group_by_length
+            ? padding(run) * static_cast<double>(batch.micro) / static_cast<double>(run)
+            : padding(batch.micro);
+    return std::min(longest, mean + added + kLengthMultiple / 2);
   }
 
   // Of a position.

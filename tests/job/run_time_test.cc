@@ -256,6 +256,11 @@ TEST(EstimateTime, RowsOfSimilarLengthTogetherTakeLess) {
   const double mixed = EstimateTime(job, inspection, kH200)->step_seconds;
   job.train.group_by_length = true;
   EXPECT_LT(EstimateTime(job, inspection, kH200)->step_seconds, 0.8 * mixed);
+  inspection.total_tokens /= inspection.rows;
+  inspection.rows = 8;
+  inspection.total_tokens *= inspection.rows;
+  EXPECT_EQ(EstimateTime(job, inspection, kH200)->step_seconds, mixed)
+      << "one batch is all there is";
 }
 
 TEST(EstimateTime, NothingIsSaidOfDevicesWithoutRatesOrDataWithoutAStep) {

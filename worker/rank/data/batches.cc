@@ -9,9 +9,6 @@
 namespace trainctl::data {
 namespace {
 
-constexpr int64_t kLeastRuns = 4;  // of an epoch that has as many batches
-constexpr int64_t kMostBatchesOfRun = 50;
-
 // One row of the batch: position t predicts token t + 1.
 void FillRow(const Dataset& dataset, const Row& row, std::span<int64_t> inputs,
              std::span<int64_t> targets) {
@@ -39,8 +36,7 @@ std::vector<int64_t> GroupByLength(const Dataset& dataset, std::vector<int64_t> 
   const int64_t batches = std::ssize(order) / global_batch;
   CHECK(batches > 0) << order.size() << " rows, global batch " << global_batch;
   order.resize(static_cast<size_t>(batches * global_batch));
-  const int64_t run =
-      std::clamp<int64_t>(batches / kLeastRuns, 1, kMostBatchesOfRun) * global_batch;
+  const int64_t run = job::RowsSortedTogether(std::ssize(order), global_batch);
   const auto length = [&](int64_t row) { return dataset.rows[row].length; };
   for (int64_t begin = 0; begin < std::ssize(order); begin += run) {
     const auto rows = std::span(order).subspan(begin, std::min(run, std::ssize(order) - begin));

@@ -18,9 +18,9 @@ constexpr int64_t kPadToken = 0;
 // every rank.
 std::vector<int64_t> EpochOrder(int64_t seed, int64_t epoch, std::span<const int64_t> rows);
 
-// The same order with rows of similar length together, as transformers' group_by_length: runs of up
-// to 50 global batches, each from the longest row to the shortest. The longest of all comes first.
-// Rows that fill no global batch are left out before, so that they are not the short ones.
+// The same order with rows of similar length together, as transformers' group_by_length: runs of
+// job::RowsSortedTogether, each from the longest row to the shortest. The longest of all comes
+// first. Rows that fill no global batch are left out before, so that they are not the short ones.
 // CHECKs that there is a whole batch.
 std::vector<int64_t> GroupByLength(const Dataset& dataset, std::vector<int64_t> order,
                                    int64_t global_batch);
