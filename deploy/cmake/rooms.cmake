@@ -90,10 +90,13 @@ function(trainctl_precompile name)
 endfunction()
 
 # trainctl_test_code(TARGET): code of tests is not optimized, which takes a third off its compile
-# time; what it tests is. -pthread, which some libraries bring along, is for all: precompiled
-# headers fit only where it is the same.
+# time; what it tests is. Nor is it checked for undefined behaviour, another third. -pthread, which
+# some libraries bring along, is for all: precompiled headers fit only where it is the same.
 function(trainctl_test_code name)
   trainctl_cxx_options(${name} PRIVATE -O0 -pthread)
+  if(TRAINCTL_SANITIZE MATCHES undefined)
+    trainctl_cxx_options(${name} PRIVATE -fno-sanitize=undefined)
+  endif()
 endfunction()
 
 # trainctl_test_main(NAME HEADERS … [DEPENDS …]): main() of test programs, where they find the
