@@ -68,6 +68,13 @@ std::string KeyFileOf(const std::string& key) {
   return name.empty() || name.front() == '.' ? "_" + name : name;
 }
 
+// A "/" would make a folder of a curve's name, and a rank's curve has some of its phases below it.
+std::string MetricFileOf(const v1::MetricPoint& point) {
+  std::string name = CurveOf(point);
+  std::ranges::replace(name, '/', '.');
+  return name;
+}
+
 std::map<std::string, std::string> TagsOf(const v1::GetResponse& jobs, const v1::JobView& view) {
   std::map<std::string, std::string> tags;
   for (const std::string& tag : view.tags()) {
@@ -128,8 +135,9 @@ class RunWriter {
     status_ = ReadPoints(api, view_.id(), [&](const v1::MetricsResponse& response) {
       std::map<std::string, std::string> lines;
       for (const v1::MetricPoint& point : response.points())
-        lines[CurveOf(point)] += std::to_string(Millis(point.time())) + " " +
-                                 Exactly(point.value()) + " " + std::to_string(point.step()) + "\n";
+        lines[MetricFileOf(point)] += std::to_string(Millis(point.time())) + " " +
+                                      Exactly(point.value()) + " " + std::to_string(point.step()) +
+                                      "\n";
       for (const auto& [curve, text] : lines) Append("metrics/" + curve, text);
       return status_;
     });

@@ -4,7 +4,7 @@
 //   EXPERIMENT/RUN/meta.yaml                 a job: name, user, status, start and end
 //   EXPERIMENT/RUN/params/KEY                a setting of the resolved job
 //   EXPERIMENT/RUN/tags/KEY                  its own tags, and mlflow.… and trainctl.… of ours
-//   EXPERIMENT/RUN/metrics/CURVE             a line a point: milliseconds, value, step
+//   EXPERIMENT/RUN/metrics/CURVE             a line a point: milliseconds, value, step; "." for "/"
 //   EXPERIMENT/RUN/artifacts                 job.json and report.md
 //
 // Ids are made of ours and of the time of submission. So what is exported again has the same, and

@@ -30,8 +30,9 @@ class MlflowTest : public ClientTest {
       first.add_tags(tag);
     coordinator_.job_points["j1"] = {PointAt("loss", 0, 2.5), PointAt("loss", 3, 0.1),
                                      PointAt("loss", 4, std::numeric_limits<double>::quiet_NaN()),
-                                     PointAt("memory_params_bytes", 1, 1e300)};
-    coordinator_.job_points["j1"][3].set_rank(1);
+                                     PointAt("memory_params_bytes", 1, 1e300),
+                                     PointAt("memory_params_bytes", 1, 7)};
+    for (size_t i : {3, 4}) coordinator_.job_points["j1"][i].set_rank(1);
     coordinator_.job_points["j1"][3].set_phase("after_forward");
   }
 
@@ -113,7 +114,8 @@ TEST_F(MlflowTest, TheRealMlflowReadsIt) {
             "point loss 1500 2.5 0\n"
             "point loss 1503 0.1 3\n"
             "point loss 1504 nan 4\n"
-            "point memory_params_bytes/rank_1/after_forward 1501 1e+300 1\n"
+            "point memory_params_bytes.rank_1 1501 7.0 1\n"
+            "point memory_params_bytes.rank_1.after_forward 1501 1e+300 1\n"
             "artifacts job.json report.md\n"
             "run tiny-4  FAILED 950000 1000000\n"
             "tag mlflow.runName tiny-4\n"

@@ -80,7 +80,7 @@ with tempfile.TemporaryDirectory() as home:
         "WANDB_ERROR_REPORTING": "false",
     }
     wandb = pathlib.Path(sys.executable).with_name("wandb")
-    runs = sorted(glob.glob(sys.argv[1] + "/offline-run-*"))
+    runs = sorted(glob.glob(os.path.abspath(sys.argv[1]) + "/offline-run-*"))
     ended = subprocess.run(
         [wandb, "sync", *runs], env=environment, cwd=home, capture_output=True, text=True
     )
