@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/show/compare_cell.h"
+#include "client/show/continuations.h"
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/show/transposed_comparison.h"
@@ -51,7 +52,7 @@ TextTable TableOf(const v1::CompareResponse& response, const std::vector<int>& p
     if (row.section() != section)
       table.AddHeading(row.section() == row.label() ? "" : row.section());
     section = row.section();
-    std::vector<TextCell> cells = {row.label()};
+    std::vector<TextCell> cells = {OnOneLine(row.label())};
     for (const int i : places) cells.push_back(ValueCell(row, row.values(i)));
     table.AddRow(std::move(cells));
   }
@@ -121,7 +122,7 @@ bool IsCalled(const v1::CompareRow& row, const std::string& key) {
 
 // A row or section that is left out while no run has a value.
 bool IsOfAnyComparison(std::string_view key) {
-  if (key == "changed") return true;
+  if (key == "changed" || key == "texts") return true;
   return std::ranges::any_of(job::Metrics(), [&](const job::MetricInfo& metric) {
     return metric.section != job::Section::kNone &&
            (metric.name == key || job::Name(metric.section) == key);
@@ -174,10 +175,11 @@ std::vector<Json> FlatRecords(const v1::CompareResponse& response) {
 std::string ComparisonText(const v1::CompareResponse& response, const ComparisonView& view,
                            const TableLayout& layout) {
   const std::vector<int> places = BaseFirst(response, view.base);
-  const bool transposed = view.transposed.value_or(!FitsAcross(response, places, layout));
-  std::string text = (transposed ? TransposedText(response, places, layout)
-                                 : RenderBlocks(response, places, layout)) +
-                     "\n";
+  const v1::CompareResponse numbers = WithoutTexts(response);
+  const bool transposed = view.transposed.value_or(!FitsAcross(numbers, places, layout));
+  std::string text = (transposed ? TransposedText(numbers, places, layout)
+                                 : RenderBlocks(numbers, places, layout)) +
+                     "\n" + ComparedTexts(response, places, layout);
   if (response.same_size() > 0)
     text += Wrapped("Same: " + Join(response.same(), ", ") + ".", layout);
   for (const std::string& warning : response.warnings()) {

@@ -31,6 +31,7 @@ constexpr std::string_view kOptimizerAlso[] = {"adamw", "sgd"};
 constexpr std::string_view kThroughputAlso[] = {"tokens per second", "time", "speed", "speedup"};
 constexpr std::string_view kOutcomesAlso[] = {"outcome", "states", "expect", "hang"};
 constexpr std::string_view kSweepAlso[] = {"curve", "stop at oom", "grid"};
+constexpr std::string_view kTextsAlso[] = {"prompts", "generate", "continuation", "sample"};
 constexpr std::string_view kArtifactsAlso[] = {"artifact", "output", "save", "export"};
 constexpr std::string_view kCheckpointAlso[] = {"checkpoints", "resume", "restart", "max restarts",
                                                 "checkpoint files"};
@@ -181,6 +182,17 @@ over the validation rows, at eval.every_steps and at the end; without validation
 none. bf16 losses differ in the third digit.
 )",
      "trainctl metrics JOB --name loss,val_loss -o csv"},
+    {"texts", "what the model makes of prompts at each evaluation", kTextsAlso,
+     R"(eval.prompts are texts that the model continues at each evaluation, at most
+eval.max_new_tokens each. A prompt is taken as it is: bos stands before it as before rows of
+the data, and a template (Alpaca's, a chat's) is part of it only where you write it. At
+temperature 0 the likeliest token is taken each time, as transformers' generate does; else
+tokens are drawn by seed, the same at each evaluation where the model is the same. An eos
+token of the model ends a text. describe and compare show the texts of the first and the last
+evaluation, logs a line of each. Their time counts as evaluation. BLIP-2 captions the
+pictures of the first validation rows, one for each prompt, which may be "".
+)",
+     "trainctl submit job.json --eval.prompts '[\"Once upon a time\"]' --eval.every_steps 50"},
     {"data formats", "alpaca, chat, completion, captions, text, plain, bin", kDataAlso,
      R"(alpaca: a JSON list, or a line each, of {"instruction", "input", "output"}, put into the
 Alpaca prompt; mask_prompt leaves the prompt out of the loss. chat: rows of {"messages"} with

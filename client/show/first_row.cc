@@ -1,26 +1,9 @@
 #include "client/show/first_row.h"
 
+#include "client/show/continuations.h"
 #include "client/show/format.h"
 
 namespace trainctl::client {
-namespace {
-
-std::string OnOneLine(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    if (c == '\n')
-      line += "\\n";
-    else if (c == '\r')
-      line += "\\r";
-    else if (c == '\t')
-      line += "\\t";
-    else
-      line += c;
-  }
-  return line;
-}
-
-}  // namespace
 
 std::string FirstRowText(const job::Inspection& inspection) {
   if (!inspection.first_row) return "";

@@ -1,6 +1,7 @@
 #include "client/show/job_report.h"
 
 #include "client/show/auto_micro_batch.h"
+#include "client/show/continuations.h"
 #include "client/show/foresight.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
@@ -126,6 +127,13 @@ std::string SummariesText(const v1::JobDetail& detail) {
   return table.empty() ? "" : "\n## Metrics\n\n" + table.Markdown();
 }
 
+std::string TextsText(const v1::JobDetail& detail) {
+  TextTable table({{"Prompt"}, {"Step", true}, {"Text"}});
+  for (const v1::Continuation& said : detail.continuations())
+    table.AddRow({OnOneLine(said.prompt()), std::to_string(said.step()), OnOneLine(said.text())});
+  return table.empty() ? "" : "\n## Texts\n\n" + table.Markdown();
+}
+
 std::string EventsText(const v1::JobDetail& detail) {
   if (detail.events().empty()) return "";
   TextTable table({{"Time"}, {"Event"}});
@@ -138,8 +146,8 @@ std::string EventsText(const v1::JobDetail& detail) {
 
 std::string JobReport(const v1::JobDetail& detail) {
   return "# " + detail.view().name() + " (" + detail.view().id() + ")\n\n" + OverviewText(detail) +
-         SettingsText(detail) + AttemptsText(detail) + MemoryText(detail) + SummariesText(detail) +
-         EventsText(detail);
+         SettingsText(detail) + AttemptsText(detail) + MemoryText(detail) + TextsText(detail) +
+         SummariesText(detail) + EventsText(detail);
 }
 
 }  // namespace trainctl::client

@@ -8,7 +8,7 @@
 namespace trainctl::client {
 
 // State and outcome, settings, attempts with their ranks and causes, predictions beside
-// measurements, metrics summed up, events.
+// measurements, texts, metrics summed up, events.
 std::string JobReport(const v1::JobDetail& detail);
 
 }  // namespace trainctl::client

@@ -4,6 +4,7 @@
 #include "client/naming.h"
 #include "client/show/attempt_text.h"
 #include "client/show/auto_micro_batch.h"
+#include "client/show/continuations.h"
 #include "client/show/first_row.h"
 #include "client/show/foresight.h"
 #include "client/show/format.h"
@@ -124,7 +125,8 @@ std::string DetailText(const v1::JobDetail& detail, int64_t now, const TableLayo
       job::PredictionFromJson(detail.prediction_json());
   if (prediction.ok()) text += PredictionText(*prediction, detail, layout);
   for (const v1::AttemptView& attempt : detail.attempts()) text += AttemptText(attempt, layout);
-  return text + SummariesText(detail, layout) + EventsText(detail);
+  return text + ContinuationsText(detail, layout) + SummariesText(detail, layout) +
+         EventsText(detail);
 }
 
 class Describe : public Verb {

@@ -71,10 +71,19 @@ void CheckLength(const JobSpec& job, int64_t most, const std::string& why,
                        "at most " + std::to_string(most), why});
 }
 
+// A model of pictures continues the captions of validation rows.
+void CheckPrompts(const JobSpec& job, const ModelShape& model, std::vector<Problem>* problems) {
+  if (job.eval.prompts.empty() || !model.image || job.data.val_split_fraction > 0) return;
+  problems->push_back({"eval.prompts", 0, "", "none without validation rows",
+                       "a model of pictures captions those of validation rows: set "
+                       "data.val_split_fraction"});
+}
+
 }  // namespace
 
 std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model) {
   std::vector<Problem> problems;
+  CheckPrompts(job, model, &problems);
   const ModelDescription described = Describe(model);
   CheckHead(job, model, &problems);
   CheckTargets(job, described, &problems);

@@ -88,6 +88,9 @@ struct LoraSpec {
 struct EvalSpec {
   std::optional<int64_t> every_steps;  // null: only at the end
   std::optional<int64_t> max_rows;
+  std::vector<std::string> prompts;  // that the model continues at each evaluation
+  int64_t max_new_tokens = 64;       // of each continuation
+  double temperature = 0;            // 0: always the likeliest token
 };
 
 struct OutputSpec {

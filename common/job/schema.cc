@@ -20,6 +20,7 @@ constexpr int64_t kLargestBatch = int64_t{1}
                                   << 24;  // micro × devices × accumulation stays within 64 bits
 constexpr int64_t kMostDevices = 4096;
 constexpr int64_t kLongestSequence = int64_t{1} << 20;
+constexpr int64_t kLongestContinuation = 4096;
 constexpr int64_t kLargestSeed = int64_t{1} << 53;  // exact in every JSON reader
 constexpr int64_t kSmallestMemoryLimit = int64_t{1} << 20;
 
@@ -229,12 +230,20 @@ std::vector<Field> RunFields() {
                                 {"adapter", Save::kAdapter},
                                 {"merged", Save::kMerged}}};
   const TextType folder = {.what = "a path", .min_bytes = 1, .max_bytes = 4096};
+  const TextsType prompts = {.each = {.max_bytes = 4096}, .most = 64};
   const TextType job_id = {.what = "the id of a job, such as j12", .min_bytes = 2, .max_bytes = 32};
   return {
       Row("eval.every_steps", OrNull(kCount), AT(eval.every_steps),
           "Evaluate at this interval; null: at the end only."),
       Row("eval.max_rows", OrNull(kRows), AT(eval.max_rows),
           "Evaluate on so many validation rows at most."),
+      Row("eval.prompts", prompts, AT(eval.prompts),
+          "Texts that the model continues at each evaluation, as they are: no template is added. A "
+          "model of pictures captions the first validation rows, each behind one of them."),
+      Row("eval.max_new_tokens", IntegerType{.min = 1, .max = kLongestContinuation},
+          AT(eval.max_new_tokens), "The most tokens of a continuation; a stop token ends it."),
+      Row("eval.temperature", kNotNegative, AT(eval.temperature),
+          "0: the likeliest token each time; else tokens are drawn, by seed."),
       Row("seed", kSeed, AT(seed), "Seed of random weights and dropout."),
       Row("output.dir", OrNull(folder), AT(output.dir),
           "A folder on the workers' hosts, relative to the job file; null: nothing is kept."),
@@ -316,7 +325,8 @@ std::vector<Section> AllSections() {
       {"optimizer", "The optimizer and its numbers."},
       Nullable("lora", "Train low-rank adapters instead of all weights; null: all weights.",
                [](auto& job) -> auto& { return job.lora; }),
-      {"eval", "When and on how much the validation loss is measured."},
+      {"eval",
+       "When and on how much the validation loss is measured, and which texts are continued."},
       {"output", "What is kept."},
       {"checkpoint", "Checkpoints to resume from."},
       Nullable("profile", "Trace some steps; null: none.",

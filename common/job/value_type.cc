@@ -199,6 +199,34 @@ JsonNode WordsType::Schema() const {
       .Add("uniqueItems", true);
 }
 
+std::optional<TextsType::Value> TextsType::Read(const JsonNode& node) const {
+  if (!node.Is(Type::kArray) || node.items.size() > most) return std::nullopt;
+  Value texts;
+  for (const JsonNode& item : node.items) {
+    std::optional<std::string> text = each.Read(item);
+    if (!text) return std::nullopt;
+    texts.push_back(std::move(*text));
+  }
+  return texts;
+}
+
+JsonNode TextsType::Write(const Value& value) const {
+  JsonNode array = JsonNode::Array();
+  for (const std::string& text : value) array.Append(text);
+  return array;
+}
+
+std::string TextsType::Expected() const {
+  return "a list of at most " + std::to_string(most) + " strings, each of at most " +
+         std::to_string(each.max_bytes) + " bytes";
+}
+
+JsonNode TextsType::Schema() const {
+  return TypeSchema("array")
+      .Add("items", each.Schema())
+      .Add("maxItems", static_cast<int64_t>(most));
+}
+
 std::optional<TextMapType::Value> TextMapType::Read(const JsonNode& node) const {
   if (!node.Is(Type::kObject) || node.items.size() > kMapEntries) return std::nullopt;
   Value map;

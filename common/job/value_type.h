@@ -159,6 +159,17 @@ struct WordsType {
   JsonNode Schema() const;
 };
 
+// A list of texts: at most `most`, each of that type.
+struct TextsType {
+  using Value = std::vector<std::string>;
+  TextType each;
+  size_t most = 64;
+  std::optional<Value> Read(const JsonNode& node) const;
+  JsonNode Write(const Value& value) const;
+  std::string Expected() const;
+  JsonNode Schema() const;
+};
+
 // An object of strings with keys of the user's own: at most 64.
 struct TextMapType {
   using Value = std::map<std::string, std::string>;

@@ -58,6 +58,19 @@ struct RankNotice {
   std::string text;
 };
 
+// What the model makes of one of eval.prompts at an evaluation. Rank 0 only.
+// {"type":"continuation","step":n,"place":i,"prompt":"…","text":"…"}
+struct RankContinuation {
+  static constexpr size_t kMaxTextBytes = 64 << 10;
+
+  int64_t step = 0;    // of the evaluation
+  int64_t place = 0;   // of the prompt, from 0
+  std::string prompt;  // of a model of pictures: the picture's path, and what follows it
+  std::string text;    // what was added, of at most kMaxTextBytes
+
+  bool operator==(const RankContinuation&) const = default;
+};
+
 // The rank's own view of its end, said before it exits. A rank that dies without it FAILED.
 struct RankOutcome {
   Outcome outcome = Outcome::kSucceeded;
@@ -72,7 +85,7 @@ struct RankDropped {
 };
 
 using RankMessage = std::variant<RankStarted, RankPhase, RankRendezvous, RankProgress, RankMetrics,
-                                 RankSaved, RankNotice, RankOutcome, RankDropped>;
+                                 RankSaved, RankNotice, RankContinuation, RankOutcome, RankDropped>;
 
 // {"type":"peers","blob":"…"}: to ranks other than 0, once rank 0 published.
 struct PeersCommand {

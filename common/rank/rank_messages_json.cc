@@ -81,6 +81,13 @@ constexpr auto kNoticeFields = [](auto& fields, auto& notice) {
   fields.Member("text", notice.text);
 };
 
+constexpr auto kContinuationFields = [](auto& fields, auto& continuation) {
+  kCount(fields, "step", continuation.step);
+  kCount(fields, "place", continuation.place);
+  fields.Member("prompt", continuation.prompt);
+  fields.Member("text", continuation.text);
+};
+
 constexpr auto kOomFields = [](auto& fields, auto& oom) {
   fields.Within("rank", oom.rank, 0, kMaxRank);
   fields.Member("phase", oom.phase);
@@ -125,8 +132,9 @@ constexpr auto kMessages = std::tuple(
     KindOf<RankRendezvous>("rendezvous", kRendezvousFields),
     KindOf<RankProgress>("progress", kProgressFields),
     KindOf<RankMetrics>("metrics", kMetricsFields), KindOf<RankSaved>("saved", kSavedFields),
-    KindOf<RankNotice>("notice", kNoticeFields), KindOf<RankOutcome>("outcome", kOutcomeFields),
-    KindOf<RankDropped>("dropped", kDroppedFields));
+    KindOf<RankNotice>("notice", kNoticeFields),
+    KindOf<RankContinuation>("continuation", kContinuationFields),
+    KindOf<RankOutcome>("outcome", kOutcomeFields), KindOf<RankDropped>("dropped", kDroppedFields));
 static_assert(std::tuple_size_v<decltype(kMessages)> == std::variant_size_v<RankMessage>);
 
 constexpr auto kCommands = std::tuple(KindOf<PeersCommand>("peers", kPeersFields),

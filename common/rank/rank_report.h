@@ -33,9 +33,9 @@ struct UnreadableMessage {
   std::string why;
 };
 
-using ReportBody =
-    std::variant<RankStarted, RankPhase, RankRendezvous, RankProgress, RankMetrics, RankSaved,
-                 RankNotice, RankOutcome, RankDropped, RankExit, LaunchFailure, UnreadableMessage>;
+using ReportBody = std::variant<RankStarted, RankPhase, RankRendezvous, RankProgress, RankMetrics,
+                                RankSaved, RankNotice, RankContinuation, RankOutcome, RankDropped,
+                                RankExit, LaunchFailure, UnreadableMessage>;
 
 // A rank's message as a report's body.
 ReportBody ToBody(RankMessage message);

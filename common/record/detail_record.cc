@@ -61,6 +61,13 @@ Json DetailRecord(const v1::JobDetail& detail) {
   record["events"] = Json::array();
   for (const v1::JobEvent& event : detail.events())
     record["events"].push_back({{"time", Seconds(event.time())}, {"text", event.text()}});
+  record["continuations"] = Json::array();
+  for (const v1::Continuation& said : detail.continuations()) {
+    record["continuations"].push_back({{"step", said.step()},
+                                       {"place", said.place()},
+                                       {"prompt", said.prompt()},
+                                       {"text", said.text()}});
+  }
   record["summaries"] = Json::array();
   const std::vector<job::MetricSummary> summaries = SummariesOf(detail);
   for (const job::MetricSummary& summary : summaries) {

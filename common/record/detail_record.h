@@ -7,7 +7,8 @@
 namespace trainctl::record {
 
 // JobRecord's members, then "job", "inspection", "prediction" as the coordinator stored them (null:
-// none), "prediction_errors" (foresight.h), "attempts", "events" and "summaries".
+// none), "prediction_errors" (foresight.h), "attempts", "events", "continuations" (of the
+// first and the last evaluation) and "summaries".
 Json DetailRecord(const v1::JobDetail& detail);
 
 }  // namespace trainctl::record

@@ -27,6 +27,7 @@ Table Compare(const std::vector<Run>& runs, size_t base) {
     MarkRow(runs, base, comparability, &row);
     table.rows.push_back(std::move(row));
   }
+  for (Row& row : TextRows(runs)) table.rows.push_back(std::move(row));
   table.same = SameSettings(runs);
   table.warnings = std::move(comparability.warnings);
   return table;

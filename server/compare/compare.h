@@ -16,6 +16,7 @@
 #include "common/job/neighbour.h"
 #include "common/job/outcome.h"
 #include "common/rank/metric.h"
+#include "common/rank/rank_messages.h"
 
 namespace trainctl::compare {
 
@@ -39,7 +40,8 @@ struct Run {
   std::string nccl;
   std::string commit;
   std::vector<job::Neighbour> neighbours;
-  std::vector<job::MetricSummary> metrics;  // with medians
+  std::vector<job::MetricSummary> metrics;           // with medians
+  std::vector<job::RankContinuation> continuations;  // of the first and the last evaluation
 };
 
 // A cell. monostate: not known, never measured, or null in the job file.
@@ -57,7 +59,7 @@ struct Row {
   std::string key;      // "train.micro_batch_size", "tokens_per_second", "outcome", "speedup", …
   std::string label;    // for people
   std::string unit;     // as job::MetricInfo's; "×" of speedup
-  std::string section;  // changed | outcome | time | memory | device | loss, in this order
+  std::string section;  // changed | outcome | time | memory | device | loss | texts, in this order
   std::vector<Value> values;  // one a run
 };
 

@@ -41,6 +41,10 @@ bool HasMeasurements(const Run& run);
 // marks.
 std::vector<Row> MeasuredRows(const std::vector<Run>& runs, size_t base);
 
+// What each run's model makes of the prompts: for each prompt a row of the first evaluation and one
+// of the last, "text_first.<n>" and "text_last.<n>". The step is the note.
+std::vector<Row> TextRows(const std::vector<Run>& runs);
+
 // Why numbers of these runs must not be read as the effect of the changed settings alone.
 struct Comparability {
   std::vector<std::string> warnings;

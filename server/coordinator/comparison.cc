@@ -60,6 +60,9 @@ base::Result<compare::Run> ReadRun(store::Reader& reader, const store::StoredJob
   auto metrics = ReadSummaries(reader, job.row.id);
   if (!metrics) return metrics.error();
   run.metrics = std::move(*metrics);
+  auto continuations = reader.FirstAndLastContinuations(job.row.id);
+  if (!continuations) return continuations.error();
+  run.continuations = std::move(*continuations);
   return run;
 }
 

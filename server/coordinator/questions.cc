@@ -29,8 +29,14 @@ base::Result<JobDetail> ReadDetail(store::Reader& reader, store::StoredJob job) 
   if (!summaries) return summaries.error();
   auto artefacts = reader.Artefacts(job.row.id);
   if (!artefacts) return artefacts.error();
-  return JobDetail{std::move(job), std::move(*attempts), std::move(*events), std::move(*summaries),
-                   LatestOfEachPath(std::move(*artefacts))};
+  auto continuations = reader.FirstAndLastContinuations(job.row.id);
+  if (!continuations) return continuations.error();
+  return JobDetail{std::move(job),
+                   std::move(*attempts),
+                   std::move(*events),
+                   std::move(*summaries),
+                   LatestOfEachPath(std::move(*artefacts)),
+                   std::move(*continuations)};
 }
 
 // The worker of the rank, then the others of its host.

@@ -28,7 +28,8 @@ struct JobDetail {
   std::vector<store::StoredAttempt> attempts;
   std::vector<core::EventRow> events;
   std::vector<job::MetricSummary> summaries;
-  std::vector<core::ArtefactRow> artefacts;  // oldest first; of each path the latest
+  std::vector<core::ArtefactRow> artefacts;          // oldest first; of each path the latest
+  std::vector<job::RankContinuation> continuations;  // of the first and the last evaluation
 };
 struct Details {
   base::GroupId group;  // 0: a job was named

@@ -93,6 +93,10 @@ void Apply(Report& report, const job::RankNotice& body) {
       "rank " + std::to_string(report.rank.row.key.rank) + ": " + body.text);
 }
 
+void Apply(Report& report, const job::RankContinuation& body) {
+  report.turn.Persist(ContinuationRow{report.job.row.id, body});
+}
+
 void Apply(Report& report, const job::RankDropped& body) {
   Say(report.turn, report.job.row.id,
       "rank " + std::to_string(report.rank.row.key.rank) + ": " + std::to_string(body.messages) +

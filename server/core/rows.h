@@ -198,4 +198,10 @@ struct ArtefactRow {
   base::WallMicros at = 0;
 };
 
+// What the model made of a prompt at a step. It replaces what an earlier attempt said of them.
+struct ContinuationRow {
+  base::JobId job;
+  job::RankContinuation said;
+};
+
 }  // namespace trainctl::core

@@ -113,6 +113,10 @@ class Reader {
   virtual base::Result<std::vector<core::EventRow>> Events(base::JobId job) = 0;
   virtual base::Result<std::vector<core::ArtefactRow>> Artefacts(base::JobId job) = 0;
 
+  // What the model made of its prompts at the first and at the last evaluation, by step and place.
+  virtual base::Result<std::vector<job::RankContinuation>> FirstAndLastContinuations(
+      base::JobId job) = 0;
+
   // The output.dir of jobs of others than this user: of those that have had an attempt, or may have
   // one. Newest first.
   virtual base::Result<std::vector<JobOutput>> OutputsOfOthers(std::string_view user) = 0;

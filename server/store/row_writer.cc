@@ -88,6 +88,7 @@ void RowWriter::Write(const core::RemoveJob& row) {
       "DELETE FROM points WHERE series IN (SELECT id FROM series WHERE job = ?)",
       "DELETE FROM series WHERE job = ?",
       "DELETE FROM artefacts WHERE job = ?",
+      "DELETE FROM continuations WHERE job = ?",
       "DELETE FROM events WHERE job = ?",
       "DELETE FROM acks WHERE job = ?",
       "DELETE FROM ranks WHERE job = ?",
@@ -164,6 +165,13 @@ void RowWriter::Write(const core::ArtefactRow& row) {
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   ColumnWriter{statement}(row.key.job, row.key.attempt, row.key.rank, row.saved.kind,
                           row.saved.path, row.saved.bytes, row.at, row.saved.record);
+  statement.Run();
+}
+
+void RowWriter::Write(const core::ContinuationRow& row) {
+  Statement& statement =
+      database_.Prepared(Replace("continuations", "job, step, place, prompt, text"));
+  ColumnWriter{statement}(row.job, row.said.step, row.said.place, row.said.prompt, row.said.text);
   statement.Run();
 }
 

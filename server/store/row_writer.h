@@ -36,6 +36,7 @@ class RowWriter {
   void Write(const core::MetricRows& rows) { metrics_.Write(rows); }
   void Write(const core::AckRow& row);
   void Write(const core::ArtefactRow& row);
+  void Write(const core::ContinuationRow& row);
   void Forget(const core::ArtefactRow& by, const std::string& path);
   void Write(const AuditRow& row);
 

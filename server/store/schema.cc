@@ -245,9 +245,21 @@ constexpr const char* kVersion14 = R"sql(
 ALTER TABLE groups ADD COLUMN max_parallel INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1,  kVersion2,  kVersion3,  kVersion4, kVersion5,
-                                    kVersion6,  kSite,      kVersion8,  kVersion9, kVersion10,
-                                    kVersion11, kVersion12, kVersion13, kVersion14};
+// What a model made of prompts at each evaluation.
+constexpr const char* kContinuations = R"sql(
+CREATE TABLE continuations (
+  job INTEGER NOT NULL REFERENCES jobs,
+  step INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  prompt TEXT NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (job, step, place)
+) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1,  kVersion2,  kVersion3,  kVersion4,  kVersion5,
+                                    kVersion6,  kSite,      kVersion8,  kVersion9,  kVersion10,
+                                    kVersion11, kVersion12, kVersion13, kVersion14, kContinuations};
 
 }  // namespace
 

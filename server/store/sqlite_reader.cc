@@ -136,6 +136,21 @@ class SqliteReader : public Reader {
     return Answer(std::move(artefacts));
   }
 
+  base::Result<std::vector<job::RankContinuation>> FirstAndLastContinuations(
+      base::JobId job) override {
+    Statement& statement = Query(
+        "SELECT step, place, prompt, text FROM continuations WHERE job = ?1 AND step IN "
+        "((SELECT MIN(step) FROM continuations WHERE job = ?1), "
+        "(SELECT MAX(step) FROM continuations WHERE job = ?1)) ORDER BY step, place");
+    statement.Put(job.value);
+    std::vector<job::RankContinuation> said;
+    while (statement.Next()) {
+      job::RankContinuation& row = said.emplace_back();
+      statement.Get(row.step, row.place, row.prompt, row.text);
+    }
+    return Answer(std::move(said));
+  }
+
   base::Result<std::vector<JobOutput>> OutputsOfOthers(std::string_view user) override {
     Statement& statement = Query(
         "SELECT jobs.id, user, "

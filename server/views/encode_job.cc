@@ -126,6 +126,13 @@ v1::JobDetail EncodeDetail(const coordinator::JobSnapshot& snapshot,
     *message.add_summaries() = wire::ToWire(summary);
   for (const core::ArtefactRow& saved : detail.artefacts)
     EncodeArtifact(saved, detail.attempts, message.add_artifacts());
+  for (const job::RankContinuation& said : detail.continuations) {
+    v1::Continuation* continuation = message.add_continuations();
+    continuation->set_step(said.step);
+    continuation->set_place(said.place);
+    continuation->set_prompt(said.prompt);
+    continuation->set_text(said.text);
+  }
   return message;
 }
 

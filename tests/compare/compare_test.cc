@@ -281,6 +281,21 @@ TEST(Compare, OfASettingThatSomeRunsLeaveOutThePartsAreShown) {
             "changed/lora.targets: - | all linear layers\n");
 }
 
+TEST(Compare, TextsStandUnderTheirPromptsOfTheFirstAndTheLastEvaluation) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b"), c = SomeRun("j3", "c");
+  a.continuations = {{4, 0, "Once", " u"}, {4, 1, "Two", " 2"}, {9, 0, "Once", " v"}};
+  b.continuations = {{9, 0, "Once", " w"}};
+  std::string text;
+  for (const Row& row : Compare({a, b, c}, 0).rows) {
+    if (row.section == "texts") text += row.label + " " + Print(row);
+  }
+  EXPECT_EQ(text,
+            "Once texts/text_first.0:  u (step 4) |  w (step 9) | -\n"
+            "Once texts/text_last.0:  v (step 9) |  w (step 9) | -\n"
+            "Two texts/text_first.1:  2 (step 4) | - | -\n"
+            "Two texts/text_last.1:  2 (step 4) | - | -\n");
+}
+
 TEST(Compare, MarksOfRestartsAndPreemptionsStandInTheOutcome) {
   Column a = SomeRun("j1", "a");
   a.attempts = 3;

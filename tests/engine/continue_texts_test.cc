@@ -163,6 +163,19 @@ TEST_P(ContinueTextsTest, GreedyTokensAreThoseOfTransformers) {
   ExpectTokens("tokens");
 }
 
+TEST_P(ContinueTextsTest, TextsThatWaitForOthersAreTheSame) {
+  Load();
+  continuation_.temperature = 0.8;
+  std::vector<int64_t> told;
+  continuation_.progress = [&](int64_t tokens) { told.push_back(tokens); };
+  const std::vector<Ids> together = Continue(Starts());
+  continuation_.positions_at_once = 2 * kNew;
+  const std::vector<Ids> apart = Continue(Starts());
+  ASSERT_EQ(apart.size(), together.size());
+  for (size_t text = 0; text < apart.size(); ++text) EXPECT_EQ(apart[text], together[text]) << text;
+  EXPECT_LE(*std::ranges::max_element(told), std::ssize(Starts()) * kNew);
+}
+
 TEST_P(ContinueTextsTest, GreedyTokensOfAdaptersAreThoseOfPeft) {
   if (!HasLora()) GTEST_SKIP() << "the baseline has no adapters";
   Adapt();

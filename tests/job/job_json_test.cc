@@ -24,7 +24,9 @@ constexpr char kWholeJob[] =
  "train": {"global_batch_size": 32, "micro_batch_size": 8, "epochs": 2, "max_steps": 5, "max_seq_length": 128,
            "lr_schedule": "linear", "lr_warmup_steps": 100, "lr_warmup_fraction": null, "max_norm": 1},
  "optimizer": {"name": "sgd", "lr": 2e-3, "lr_scaling": "linear", "weight_decay": 0.1, "betas": [0.8, 0.9], "eps": 1e-7, "momentum": 0.5},
- "lora": null, "quantize": null, "eval": {"every_steps": 25, "max_rows": 3}, "seed": 1,
+ "lora": null, "quantize": null, "seed": 1,
+ "eval": {"every_steps": 25, "max_rows": 3,
+          "prompts": ["Once", ""], "max_new_tokens": 8, "temperature": 0.5},
  "output": {"dir": "out", "save": "final"}, "checkpoint": {"every_steps": null, "keep_last": 3, "keep_best": true}, "profile": null,
  "resources": {"gpu_memory_limit": "80GB", "constraints": {"gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0"},
                "time_limit": "2h", "step_timeout": "5min", "priority": 60, "max_restarts": 2, "after": null, "lease": null},
@@ -52,6 +54,9 @@ TEST(ReadJobFile, ReadsEveryKey) {
   EXPECT_EQ(job.optimizer.name, OptimizerKind::kSgd);
   EXPECT_EQ(job.optimizer.betas, (std::array<double, 2>{0.8, 0.9}));
   EXPECT_EQ(job.eval.every_steps, 25);
+  EXPECT_EQ(job.eval.prompts, (std::vector<std::string>{"Once", ""}));
+  EXPECT_EQ(job.eval.max_new_tokens, 8);
+  EXPECT_EQ(job.eval.temperature, 0.5);
   EXPECT_EQ(job.output.dir, "out");
   EXPECT_TRUE(job.checkpoint.keep_best);
   EXPECT_EQ(job.resources.gpu_memory_limit_bytes, 80'000'000'000);
@@ -114,6 +119,23 @@ TEST(ReadJobFile, SaysWhereNothingIsKept) {
   EXPECT_THAT(Read(kSmallestJob).notes, Contains(HasSubstr("nothing is kept")));
 }
 
+TEST(ReadJobFile, APromptThatIsNoTextOrTooLongIsRefusedByItsKey) {
+  const auto problems_of = [](const std::string& prompts) {
+    std::string text = ToJson(SmallestJob());
+    text.replace(text.find("\"prompts\":[]"), 12, "\"prompts\":" + prompts);
+    return Format(ReadJobFile(text, {}).problems, "job.json");
+  };
+  const std::string expected = "expected a list of at most 64 strings, each of at most 4096 bytes";
+  for (const std::string& wrong :
+       {std::string("\"Once\""), std::string("[1]"), "[\"" + std::string(4097, 'x') + "\"]"}) {
+    EXPECT_THAT(problems_of(wrong), HasSubstr("eval.prompts"));
+    EXPECT_THAT(problems_of(wrong), HasSubstr(expected));
+  }
+  std::string many = "[\"\"";
+  for (int i = 0; i < 64; ++i) many += ",\"\"";
+  EXPECT_THAT(problems_of(many + "]"), HasSubstr(expected));
+}
+
 TEST(ToJson, HasEveryKeyInTheSchemasOrder) {
   const std::string text = ToJson(SmallestJob());
   EXPECT_THAT(
@@ -127,7 +149,9 @@ TEST(ToJson, HasEveryKeyInTheSchemasOrder) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          R"("lora":null,"quantize":null,"freeze":[],"eval":{"every_steps":null,"max_rows":null},"seed":1337,)"));
+          R"("lora":null,"quantize":null,"freeze":[],"eval":{"every_steps":null,"max_rows":null,)"));
+  EXPECT_THAT(text,
+              HasSubstr(R"("prompts":[],"max_new_tokens":64,"temperature":0.0},"seed":1337,)"));
   EXPECT_THAT(text,
               testing::EndsWith(R"("max_restarts":0,"after":null,"lease":null},"expect":null})"));
 }

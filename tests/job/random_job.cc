@@ -111,7 +111,11 @@ JobSpec MakeJob() {
         .r = Int(1, 256), .alpha = Positive(), .dropout = Fraction(), .targets = {"q", "head"}};
   if (Bool()) job.quantize = OneOf<Quantize>(2);
   if (Bool()) job.freeze = {"vision", "projection"};
-  job.eval = {.every_steps = MaybeInt(1, 100), .max_rows = MaybeInt(1, 100)};
+  job.eval = {.every_steps = MaybeInt(1, 100),
+              .max_rows = MaybeInt(1, 100),
+              .max_new_tokens = Int(1, 4096),
+              .temperature = Positive()};
+  if (Bool()) job.eval.prompts = {Text(), ""};
   job.seed = Int(0, 1'000'000);
   job.output.save = OneOf<Save>(4);
   if (Bool()) job.output.dir = "/out" + Text();

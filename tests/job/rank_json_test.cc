@@ -47,6 +47,7 @@ TEST(RankMessages, EveryKindIsReadBack) {
   ExpectSameLine(RankSaved{"final", "/out", 4096, "folder 1 2 boot\nfile 3 4 weights\n"});
   ExpectSameLine(RankSaved{"checkpoint", "/out/step-3", 1, "", {"/out/step-1", "/out/step-2"}});
   ExpectSameLine(RankNotice{"no checkpoint of step 5: disk full"});
+  ExpectSameLine(RankContinuation{4, 1, "Once\nupon", " a \"time\""});
   ExpectSameLine(RankOutcome{Outcome::kSucceeded, "done", std::nullopt});
   ExpectSameLine(RankDropped{12});
   ExpectSameLine(

@@ -52,6 +52,11 @@ struct Printer {
     out << Short(row.key) << " stores " << row.saved.path << "\n";
   }
 
+  void operator()(const ContinuationRow& row) {
+    out << base::ToString(row.job) << " continues '" << row.said.prompt << "' at step "
+        << row.said.step << ": " << row.said.text << "\n";
+  }
+
   void operator()(const StartRank& effect) {
     out << effect.worker << " <- start " << Short(effect.key);
     if (effect.plan.trial)

@@ -56,6 +56,7 @@ class Ledger {
   void Write(const MetricRows& rows);
   void Write(const AckRow& row) { acks_[row.key] = row.sequence; }
   void Write(const ArtefactRow&) {}
+  void Write(const ContinuationRow&) {}
 
   std::map<base::JobId, StoredJob> jobs_;
   base::GroupId last_group_;

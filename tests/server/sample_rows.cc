@@ -105,7 +105,8 @@ Batch EveryRow() {
       core::EventRow{id, 102, "placed"},
       core::MetricRows{{id, 2, 0}, {{"loss", 0, std::nullopt, "", 2.5, 170}}},
       core::AckRow{{id, 2, 1}, 41},
-      core::ArtefactRow{{id, 2, 0}, {"final", "/out", 4096}, 170}};
+      core::ArtefactRow{{id, 2, 0}, {"final", "/out", 4096}, 170},
+      core::ContinuationRow{id, {4, 0, "Once", " upon"}}};
   batch.audit = {{105, "ann", "submit", "g1"}, {106, "bob", "cancel", "j1"}};
   return batch;
 }

@@ -170,6 +170,8 @@ job::ReportBody ParseBody(const Words& words, const job::RankKey& key) {
                               .time = number(3, 0) * 1'000'000}}};
   }
   if (kind == "saved") return job::RankSaved{"final", words.at(1)};
+  if (kind == "continuation")
+    return job::RankContinuation{number(1, 0), 0, words.at(2), words.at(3)};
   if (kind == "notice") return job::RankNotice{Join(words, 1)};
   if (kind == "outcome") return job::RankOutcome{*job::ParseOutcome(words.at(1)), Join(words, 2)};
   if (kind == "exit") return job::RankExit{.exit_code = number(1, 0)};

@@ -97,6 +97,8 @@ TEST_F(SqliteStoreTest, EveryRowComesBackForReaders) {
   EXPECT_EQ(artefact.saved.path, "/out");
   EXPECT_EQ(artefact.saved.bytes, 4096);
   EXPECT_EQ(artefact.at, 170);
+  EXPECT_EQ(reader_->FirstAndLastContinuations(id).value(),
+            (std::vector<job::RankContinuation>{{4, 0, "Once", " upon"}}));
   EXPECT_EQ(reader_->Workers().value().at(0).device.memory_bytes, int64_t{141} << 30);
   EXPECT_EQ(reader_->Audit(1).value().at(0).actor, "bob");
 }
@@ -260,12 +262,29 @@ TEST_F(SqliteStoreTest, WhatARankSaysIsGoneIsForgottenOnItsHostWhoeverSavedIt) {
   EXPECT_TRUE(paths(1).empty()) << "replaced by another job's";
 }
 
+TEST_F(SqliteStoreTest, OfTheTextsTheFirstAndTheLastStepAreReadAndALaterAttemptReplacesItsOwn) {
+  Apply(SubmitBatch(1, "texts"));
+  const auto say = [&](const job::RankContinuation& said) {
+    Apply({{core::ContinuationRow{{1}, said}}, {}});
+  };
+  for (const int64_t step : {9, 19, 29}) {
+    say({step, 1, "b", "b" + std::to_string(step)});
+    say({step, 0, "a", "a" + std::to_string(step)});
+  }
+  say({29, 0, "a", "again"});
+  Reopen();
+  EXPECT_EQ(reader_->FirstAndLastContinuations({1}).value(),
+            (std::vector<job::RankContinuation>{
+                {9, 0, "a", "a9"}, {9, 1, "b", "b9"}, {29, 0, "a", "again"}, {29, 1, "b", "b29"}}));
+  EXPECT_TRUE(reader_->FirstAndLastContinuations({2}).value().empty());
+}
+
 // The rows of each table, but for the site's, the workers' and the audit log's.
 std::map<std::string, int64_t> CountRows(const std::string& folder) {
   auto database = Database::Open(DatabasePath(folder), Database::Mode::kRead).value();
   std::map<std::string, int64_t> counts;
   for (const char* table : {"groups", "jobs", "job_status", "attempts", "ranks", "acks", "events",
-                            "artefacts", "series", "points"}) {
+                            "artefacts", "continuations", "series", "points"}) {
     Statement statement(*database, std::string("SELECT COUNT(*) FROM ") + table);
     while (statement.Next()) statement.Get(counts[table]);
   }

@@ -81,6 +81,9 @@ TEST(RankReport, ALineIsReadOnceAndAsItIs) {
       FromWire(ToWire(job::RankKey{base::JobId{1}, 2, 3}, 4, R"({"type":"notice","text":"full"})"));
   EXPECT_EQ(report->key, (job::RankKey{base::JobId{1}, 2, 3}));
   EXPECT_EQ(std::get<job::RankNotice>(report->body).text, "full");
+  const job::RankContinuation said{4, 1, "Once", " upon\na time"};
+  const auto texts = FromWire(ToWire(job::RankKey{base::JobId{1}, 2, 3}, 5, job::ToLine(said)));
+  EXPECT_EQ(std::get<job::RankContinuation>(texts->body), said);
 }
 
 TEST(RankReport, ALineThatIsNoMessageStillHasItsNumber) {

@@ -2,6 +2,7 @@
 
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/dataset.h"
+#include "worker/rank/data/prompts.h"
 #include "worker/rank/data/shown_row.h"
 #include "worker/rank/files/checkpoint_folder.h"
 #include "worker/rank/files/hub_cache.h"
@@ -30,6 +31,7 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolder
   // Tokens as they are need no tokenizer, and a folder may have none.
   if (const auto tokenizer = LoadTokenizer(directory))
     inspection.first_row = ShowRow(*dataset, 0, **tokenizer);
+  if (const auto prompts = ReadPrompts(job, *model, directory); !prompts) return prompts.error();
   if (job.checkpoint.resume_from) {
     const auto checkpoint = files::FindCheckpoint(*job.checkpoint.resume_from);
     if (!checkpoint) {

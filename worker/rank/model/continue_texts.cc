@@ -6,6 +6,8 @@
 #include <ATen/ops/softmax.h>
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "common/base/check.h"
@@ -47,17 +49,33 @@ int64_t MostNewTokens(const job::ModelShape& shape, const TextStart& text, int64
   return most == 0 ? wanted : std::clamp<int64_t>(most - length, 0, wanted);
 }
 
+// What is the same for all texts.
+struct Work {
+  const Model& model;
+  const job::ModelShape& shape;
+  ops::Context& context;
+  const Continuation& continuation;
+  const at::Device device;
+};
+
+int64_t PositionsOf(const Work& work, const TextStart& text) {
+  return static_cast<int64_t>(text.ids.size()) +
+         MostNewTokens(work.shape, text, work.continuation.max_new_tokens);
+}
+
+// Texts that advance together.
 class Texts {
  public:
-  Texts(const Model& model, const job::ModelShape& shape, ops::Context& context,
-        const std::vector<TextStart>& starts, const Continuation& continuation, at::Device device)
-      : model_(model),
-        context_(context),
+  // first: the number of the first one among all.
+  Texts(const Work& work, std::span<const TextStart> starts, int64_t first)
+      : model_(work.model),
+        context_(work.context),
         starts_(starts),
-        continuation_(continuation),
-        device_(device),
-        most_(MostOf(shape, starts, continuation)),
-        cache_(shape.layers, Capacities(starts, most_), shape.sliding_window),
+        continuation_(work.continuation),
+        device_(work.device),
+        first_(first),
+        most_(MostOf(work.shape, starts, continuation_)),
+        cache_(work.shape.layers, Capacities(starts, most_), work.shape.sliding_window),
         added_(starts.size()) {}
 
   std::vector<std::vector<int32_t>> Run() {
@@ -65,7 +83,7 @@ class Texts {
       if (most_[text] > 0) Advance({text});
     }
     for (int64_t tokens = 1;; ++tokens) {
-      continuation_.progress(tokens);
+      continuation_.progress(first_ * continuation_.max_new_tokens + tokens * std::ssize(starts_));
       std::vector<size_t> open;
       for (size_t text = 0; text < starts_.size(); ++text) {
         if (IsOpen(text)) open.push_back(text);
@@ -77,7 +95,7 @@ class Texts {
 
  private:
   static std::vector<int64_t> MostOf(const job::ModelShape& shape,
-                                     const std::vector<TextStart>& starts,
+                                     std::span<const TextStart> starts,
                                      const Continuation& continuation) {
     std::vector<int64_t> most;
     for (const TextStart& start : starts) {
@@ -87,7 +105,7 @@ class Texts {
     return most;
   }
 
-  static std::vector<int64_t> Capacities(const std::vector<TextStart>& starts,
+  static std::vector<int64_t> Capacities(std::span<const TextStart> starts,
                                          const std::vector<int64_t>& most) {
     std::vector<int64_t> capacities;
     for (size_t text = 0; text < starts.size(); ++text)
@@ -148,17 +166,19 @@ class Texts {
     std::vector<int64_t> chosen;
     for (size_t i = 0; i < texts.size(); ++i) {
       const int64_t place = std::ssize(added_[texts[i]]);
-      chosen.push_back(Draw(probabilities[static_cast<int64_t>(i)],
-                            Uniform(continuation_.seed, static_cast<int64_t>(texts[i]), place)));
+      chosen.push_back(
+          Draw(probabilities[static_cast<int64_t>(i)],
+               Uniform(continuation_.seed, first_ + static_cast<int64_t>(texts[i]), place)));
     }
     return ToDevice(chosen);
   }
 
   const Model& model_;
   ops::Context& context_;
-  const std::vector<TextStart>& starts_;
+  const std::span<const TextStart> starts_;
   const Continuation& continuation_;
   const at::Device device_;
+  const int64_t first_;
   const std::vector<int64_t> most_;  // new tokens, by text
   ops::KvCache cache_;
   std::vector<std::vector<int32_t>> added_;  // by text
@@ -176,7 +196,21 @@ std::vector<std::vector<int32_t>> ContinueTexts(const Model& model, const job::M
                                                 const std::vector<TextStart>& texts,
                                                 const Continuation& continuation,
                                                 at::Device device) {
-  return Texts(model, shape, context, texts, continuation, device).Run();
+  const Work work{model, shape, context, continuation, device};
+  const int64_t most = continuation.positions_at_once;
+  std::vector<std::vector<int32_t>> added;
+  for (size_t first = 0; first < texts.size(); first = added.size()) {
+    int64_t positions = PositionsOf(work, texts[first]);
+    size_t end = first + 1;
+    for (; end < texts.size(); ++end) {
+      positions += PositionsOf(work, texts[end]);
+      if (most > 0 && positions > most) break;
+    }
+    const std::span<const TextStart> together = std::span(texts).subspan(first, end - first);
+    std::ranges::move(Texts(work, together, static_cast<int64_t>(first)).Run(),
+                      std::back_inserter(added));
+  }
+  return added;
 }
 
 }  // namespace trainctl::model

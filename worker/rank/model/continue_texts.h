@@ -1,5 +1,5 @@
-// Continues texts with a model, token by token, over a cache of keys and values. All texts that are
-// not at their end advance together. Forward only.
+// Continues texts with a model, token by token, over a cache of keys and values. Texts that are not
+// at their end advance together. Forward only.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,8 +28,10 @@ struct Continuation {
   // Called with each choice [n] int64, on the device: all ranks that compute together then hold the
   // same in place.
   std::function<void(const at::Tensor& chosen)> agree = [](const at::Tensor&) {};
-  // How many tokens the longest continuation has.
+  // How many tokens are done of texts · max_new_tokens, those that are left out included.
   std::function<void(int64_t tokens)> progress = [](int64_t) {};
+  // Of all texts that advance together; the others wait. One text may have more. 0: any number.
+  int64_t positions_at_once = 0;
 };
 
 // The most positions that the model computes for one text; its rotary tables are longer. 0: as many

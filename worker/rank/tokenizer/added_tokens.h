@@ -18,6 +18,7 @@ struct AddedToken {
   bool lstrip = false;       // swallows white space to its left
   bool rstrip = false;       // swallows white space to its right
   bool normalized = true;    // looked for in the normalized text, not in the original
+  bool special = true;       // no part of what is written for people
 };
 
 // A part of a text: an added token, or what lies between two of them (id −1).

@@ -66,7 +66,8 @@ class TokenReader {
             .single_word = token.Flag("single_word", false),
             .lstrip = token.Flag("lstrip", false),
             .rstrip = token.Flag("rstrip", false),
-            .normalized = token.Flag("normalized", false)};
+            .normalized = token.Flag("normalized", false),
+            .special = token.Flag("special", true)};
   }
 
   static int32_t IdOf(const JsonObject& decoder, const std::string& text) {

@@ -20,6 +20,7 @@ HuggingFaceTokenizer::HuggingFaceTokenizer(TokenizerParts parts)
   for (const auto& [entry, id] : model_.vocab()) name(id, entry);
   for (const AddedToken& token : parts.added_tokens) {
     name(token.id, token.content);
+    if (token.special) specials_.insert(token.id);
     if (token.normalized) {
       in_normalized_.Add(token, normalizer_.Normalize(token.content));
     } else {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,7 @@ class HuggingFaceTokenizer : public Tokenizer {
   void Encode(std::string_view text, std::vector<int32_t>* ids,
               const EncodeProgress& progress) const override;
   std::string Decode(std::span<const int32_t> ids) const override;
+  bool IsSpecial(int32_t id) const override { return specials_.contains(id); }
   int64_t vocab_size() const override { return static_cast<int64_t>(entries_.size()); }
   int32_t IdOf(std::string_view token) const override;
   const std::optional<std::vector<int32_t>>& prefix() const override { return prefix_; }
@@ -51,6 +53,7 @@ class HuggingFaceTokenizer : public Tokenizer {
   AddedTokenMatcher in_original_;     // added tokens with normalized = false
   AddedTokenMatcher in_normalized_;   // the others
   std::vector<std::string> entries_;  // by id; empty: no token has it
+  std::set<int32_t> specials_;
   std::optional<std::vector<int32_t>> prefix_;
 };
 

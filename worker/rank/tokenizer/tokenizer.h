@@ -45,9 +45,12 @@ class Tokenizer {
     return ids;
   }
 
-  // The text of ids, special tokens included. Ids out of range are skipped. The result is UTF-8:
-  // bytes that do not form it are U+FFFD.
+  // The text of ids, special tokens included (SentencePiece has none for control pieces). Ids out
+  // of range are skipped. The result is UTF-8: bytes that do not form it are U+FFFD.
   virtual std::string Decode(std::span<const int32_t> ids) const = 0;
+
+  // Whether the id is a special token, which a text for people leaves out.
+  virtual bool IsSpecial(int32_t) const { return false; }
 
   // One more than the largest id that Encode can give.
   virtual int64_t vocab_size() const = 0;

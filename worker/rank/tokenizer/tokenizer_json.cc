@@ -94,7 +94,8 @@ std::vector<AddedToken> ReadAddedTokens(const JsonObject& tokenizer, const BpeMo
     token.single_word = entry.Flag("single_word", false);
     token.lstrip = entry.Flag("lstrip", false);
     token.rstrip = entry.Flag("rstrip", false);
-    token.normalized = entry.Flag("normalized", !entry.Flag("special", false));
+    token.special = entry.Flag("special", false);
+    token.normalized = entry.Flag("normalized", !token.special);
     tokens.push_back(std::move(token));
   }
   return tokens;

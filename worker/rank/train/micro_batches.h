@@ -50,6 +50,8 @@ class MicroBatches {
   int64_t ValidationBatches(int64_t max_rows) const;
   model::MicroBatch Validation(int64_t index, int64_t max_rows) const;
   int64_t ValidationTokens(int64_t max_rows) const;
+  // That of a row, [3, side, side] on the device.
+  at::Tensor Picture(int64_t row) const { return Images({&row, 1})[0]; }
 
  private:
   std::span<const int64_t> Rows(int64_t step, int64_t micro_step, int64_t rank);

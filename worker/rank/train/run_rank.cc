@@ -17,6 +17,7 @@
 #include "common/model/layout.h"
 #include "worker/rank/comm/nccl_version.h"
 #include "worker/rank/data/dataset.h"
+#include "worker/rank/data/prompts.h"
 #include "worker/rank/files/hub_cache.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/model/model.h"
@@ -28,6 +29,7 @@
 #include "worker/rank/train/engine.h"
 #include "worker/rank/train/join_gang.h"
 #include "worker/rank/train/outcome_of.h"
+#include "worker/rank/train/prompt_continuer.h"
 #include "worker/rank/train/trainer.h"
 #include "worker/rank/train/trial.h"
 
@@ -43,9 +45,13 @@ bool HasFrozen(const ops::ParameterTable& table) {
                              [](const ops::ParamSpec& spec) { return !spec.trainable; });
 }
 
-model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, at::Device device) {
+// longest_prompt: 0 where there is none.
+model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, int64_t longest_prompt,
+                                   at::Device device) {
+  const int64_t longest_text = longest_prompt == 0 ? 0 : longest_prompt + spec.eval.max_new_tokens;
   return {.device = device,
-          .max_length = RoundUp(spec.train.max_seq_length, job::kLengthMultiple),
+          .max_length =
+              RoundUp(std::max(spec.train.max_seq_length, longest_text), job::kLengthMultiple),
           .checkpoint_every = spec.activation_checkpointing,
           .lora = spec.lora,
           .quantize = spec.quantize.has_value(),
@@ -100,6 +106,7 @@ class RankRun {
  private:
   void OpenDevice();
   data::Dataset ReadData(const job::ModelShape& shape);
+  data::Prompts ReadPrompts(const job::ModelShape& shape) const;
   void Join();
 
   const job::RankPlan plan_;
@@ -135,6 +142,12 @@ data::Dataset RankRun::ReadData(const job::ModelShape& shape) {
               "data.path");
 }
 
+data::Prompts RankRun::ReadPrompts(const job::ModelShape& shape) const {
+  auto prompts = data::ReadPrompts(plan_.job, shape, plan_.job.model.path);
+  if (!prompts) throw RunFailure{prompts.error().message};
+  return std::move(*prompts);
+}
+
 void RankRun::Join() {
   reporter_.Phase(job::RunPhase::kJoining);
   state_.phase = "joining";
@@ -151,7 +164,9 @@ job::RankOutcome RankRun::Run() {
   const job::ModelShape shape = Take(files::ReadModelConfig(spec.model.path), "model.path");
   const data::Dataset dataset = ReadData(shape);
   const int64_t total_steps = StepsOfRun(spec, batch, dataset);
-  model_ = Take(model::MakeModel(shape, ModelOptionsOf(spec, device)), "model.path");
+  const data::Prompts prompts = ReadPrompts(shape);
+  model_ =
+      Take(model::MakeModel(shape, ModelOptionsOf(spec, prompts.longest(), device)), "model.path");
   Join();
   const RankContext rank{
       .plan = plan_, .reporter = reporter_, .clock = clock_, .device = device, .comm = *comm_};
@@ -185,6 +200,16 @@ job::RankOutcome RankRun::Run() {
                             .runs = RunsWith(plan_.job_id, start)});
   }
   start.reset();
+  const PromptContinuer continuer({.job = spec,
+                                   .shape = shape,
+                                   .prompts = prompts,
+                                   .dataset = dataset,
+                                   .batches = batches,
+                                   .micro_batch = batch.micro,
+                                   .model = *model_,
+                                   .comm = *comm_,
+                                   .reporter = reporter_,
+                                   .device = device});
   Trainer trainer({.plan = plan_,
                    .batch = batch,
                    .device = *device_,
@@ -196,7 +221,8 @@ job::RankOutcome RankRun::Run() {
                    .reporter = reporter_,
                    .commands = commands_,
                    .state = state_,
-                   .checkpointer = checkpointer_.get()},
+                   .checkpointer = checkpointer_.get(),
+                   .continuer = prompts.empty() ? nullptr : &continuer},
                   total_steps, begun);
   const TrainingEnd end = trainer.Run();
   if (end == TrainingEnd::kDiverged && checkpointer_) checkpointer_->Reject();

@@ -202,16 +202,37 @@ bool Trainer::EvaluationIsDue(int64_t step) const {
   return step + 1 == total_steps_ || (eval.every_steps && (step + 1) % *eval.every_steps == 0);
 }
 
+void Trainer::TellEvaluated(int64_t done) {
+  parts_.reporter.Phase(job::RunPhase::kEvaluating, done, evaluation_total_);
+}
+
 void Trainer::Evaluate(int64_t step) {
-  const int64_t max_rows =
-      parts_.plan.job.eval.max_rows.value_or(std::numeric_limits<int64_t>::max());
+  const job::EvalSpec& eval = parts_.plan.job.eval;
+  const int64_t max_rows = eval.max_rows.value_or(std::numeric_limits<int64_t>::max());
   const int64_t batches = parts_.batches.ValidationBatches(max_rows);
-  if (batches == 0) return;
+  const bool continues = parts_.continuer != nullptr;
+  if (batches == 0 && !continues) return;
   Retire();
   if (MustStop()) return;
-  parts_.reporter.Phase(job::RunPhase::kEvaluating, 0, batches);
+  evaluation_total_ = batches + (continues ? parts_.continuer->tokens() : 0);
+  TellEvaluated(0);
   const StreamMark begin(parts_.device.device());
   parts_.state.phase = "evaluation";
+  if (batches > 0) Validate(step, max_rows, batches);
+  if (continues) {
+    ops::Tape tape(/*recording=*/false);
+    ops::Context context = MakeContext(tape);
+    parts_.continuer->Run(step, context, [&](int64_t tokens) { TellEvaluated(batches + tokens); });
+    TellEvaluated(evaluation_total_);
+  }
+  last_mark_.emplace(parts_.device.device());
+  last_mark_->Wait();
+  parts_.reporter.Record(job::Metric::kEvaluationSeconds, step, last_mark_->SecondsSince(begin));
+  parts_.reporter.Phase(job::RunPhase::kTraining);
+  if (batches > 0) LookAt(step, val_loss_, "validation loss");
+}
+
+void Trainer::Validate(int64_t step, int64_t max_rows, int64_t batches) {
   const at::Tensor sums =
       at::zeros({batches}, at::TensorOptions().device(parts_.device.device()).dtype(at::kDouble));
   const at::Tensor unused = at::zeros({}, sums.options());
@@ -224,21 +245,15 @@ void Trainer::Evaluate(int64_t step) {
     ops::Tape tape(/*recording=*/false);
     ops::Context context = MakeContext(tape);
     parts_.model.Loss(context, batch);
-    parts_.reporter.Phase(job::RunPhase::kEvaluating,
-                          std::min(first + parts_.comm.world_size(), batches), batches);
+    TellEvaluated(std::min(first + parts_.comm.world_size(), batches));
   }
   if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.AllReduce(sums));
   const at::Tensor host = sums.cpu();
-  last_mark_.emplace(parts_.device.device());
-  last_mark_->Wait();
-  parts_.reporter.Record(job::Metric::kEvaluationSeconds, step, last_mark_->SecondsSince(begin));
   const auto tokens =
       static_cast<double>(std::max<int64_t>(1, parts_.batches.ValidationTokens(max_rows)));
   val_loss_ = SumInOrder(host, batches) / tokens;
   evaluated_steps_ = step + 1;
   parts_.reporter.Record(job::Metric::kValLoss, step, val_loss_);
-  parts_.reporter.Phase(job::RunPhase::kTraining);
-  LookAt(step, val_loss_, "validation loss");
 }
 
 void Trainer::Checkpoint(int64_t steps_done) {

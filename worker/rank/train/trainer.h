@@ -19,6 +19,7 @@
 #include "worker/rank/strategy/strategy.h"
 #include "worker/rank/train/memory_meter.h"
 #include "worker/rank/train/micro_batches.h"
+#include "worker/rank/train/prompt_continuer.h"
 #include "worker/rank/train/run_state.h"
 
 namespace trainctl::train {
@@ -36,7 +37,8 @@ struct TrainerParts {
   Reporter& reporter;
   const Commands& commands;
   RunState& state;
-  Checkpointer* checkpointer = nullptr;  // none: the job writes no checkpoints
+  Checkpointer* checkpointer = nullptr;        // none: the job writes no checkpoints
+  const PromptContinuer* continuer = nullptr;  // none: the job has no prompts
   std::function<void(int64_t done)> on_micro_step = [](int64_t) {};  // of a step
 };
 
@@ -99,6 +101,9 @@ class Trainer {
   void TellOfNoLoss(int64_t step);
   bool MustStop() const { return divergence_ && parts_.plan.job.train.on_nan == job::OnNan::kStop; }
   void Evaluate(int64_t step);
+  void Validate(int64_t step, int64_t max_rows, int64_t batches);
+  // How far an evaluation is: its batches, then the tokens of its texts.
+  void TellEvaluated(int64_t done);
   bool EvaluationIsDue(int64_t step) const;
   void Checkpoint(int64_t steps_done);
   bool CheckpointIsDue(int64_t steps_done) const {
@@ -118,6 +123,7 @@ class Trainer {
   std::optional<Divergence> divergence_;
   bool is_lost_ = false;  // the last number looked at is none
   bool told_of_no_loss_ = false;
+  int64_t evaluation_total_ = 0;  // what an evaluation does, in batches and tokens
   int64_t evaluated_steps_ = -1;  // val_loss_ is of the weights after so many
   double val_loss_ = 0;
   int64_t saved_steps_ = -1;  // the last checkpoint is of so many steps

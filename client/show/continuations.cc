@@ -1,0 +1,88 @@
+#include "client/show/continuations.h"
+
+#include <algorithm>
+#include <map>
+
+#include "client/show/compare_cell.h"
+#include "client/show/escaping.h"
+#include "client/show/format.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr std::string_view kSection = "texts";
+constexpr int kIndent = 4, kNarrowest = 20;
+
+bool IsOfTexts(const v1::CompareRow& row) { return row.section() == kSection; }
+
+// "step 40: …", indented and wrapped.
+std::string Entry(const std::string& label, const std::string& text, const TableLayout& layout) {
+  const std::string line = Escaped(label + ": " + OnOneLine(text));
+  const std::string margin(kIndent, ' ');
+  if (layout.width <= 0) return margin + line + "\n";
+  const int width = std::max(kNarrowest, layout.width - kIndent);
+  return margin + Join(WrapWords(line, width), "\n" + margin) + "\n";
+}
+
+std::string Prompt(const std::string& prompt, const TableLayout& layout) {
+  return "  " + Styled(Escaped(OnOneLine(prompt)), Style::kStrong, layout.colour) + "\n";
+}
+
+}  // namespace
+
+std::string OnOneLine(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    switch (c) {
+      case '\n': line += "\\n"; break;
+      case '\r': line += "\\r"; break;
+      case '\t': line += "\\t"; break;
+      default: line += c;
+    }
+  }
+  return line;
+}
+
+std::string ContinuationsText(const v1::JobDetail& detail, const TableLayout& layout) {
+  std::map<int64_t, std::string> by_place;
+  for (const v1::Continuation& said : detail.continuations()) {
+    std::string& text = by_place[said.place()];
+    if (text.empty()) text = Prompt(said.prompt(), layout);
+    text += Entry("step " + std::to_string(said.step()), said.text(), layout);
+  }
+  std::string text = by_place.empty() ? "" : "\nTexts\n";
+  for (const auto& [place, entries] : by_place) text += entries;
+  return text;
+}
+
+v1::CompareResponse WithoutTexts(const v1::CompareResponse& response) {
+  v1::CompareResponse rest = response;
+  auto* rows = rest.mutable_rows();
+  rows->erase(std::remove_if(rows->begin(), rows->end(), IsOfTexts), rows->end());
+  return rest;
+}
+
+std::string ComparedTexts(const v1::CompareResponse& response, const std::vector<int>& places,
+                          const TableLayout& layout) {
+  std::string text;
+  const auto& rows = response.rows();
+  for (auto row = std::find_if(rows.begin(), rows.end(), IsOfTexts); row != rows.end();) {
+    text += Prompt(row->label(), layout);
+    const auto next = std::find_if(row, rows.end(), [&](const v1::CompareRow& other) {
+      return !IsOfTexts(other) || other.label() != row->label();
+    });
+    for (const int i : places) {
+      std::string told;  // the first evaluation may be the last one too
+      for (auto own = row; own != next; ++own) {
+        const v1::CompareValue& value = own->values(i);
+        if (!value.has_text() || value.note() == told) continue;
+        told = value.note();
+        text += Entry(HeadingOf(response.jobs(i), 0) + ", " + told, value.text(), layout);
+      }
+    }
+    row = next;
+  }
+  return text.empty() ? "" : "texts\n" + text + "\n";
+}
+
+}  // namespace trainctl::client

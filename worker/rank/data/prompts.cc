@@ -1,0 +1,93 @@
+#include "worker/rank/data/prompts.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "worker/rank/data/boundary_tokens.h"
+#include "worker/rank/data/captions.h"
+#include "worker/rank/files/stop_tokens.h"
+
+namespace trainctl::data {
+namespace {
+
+base::Error AtPrompts(const base::Error& error) {
+  return {error.code, "eval.prompts: " + error.message};
+}
+
+base::Status CheckPrompt(const std::vector<int32_t>& ids, const job::ModelShape& model) {
+  const auto invalid = [](const std::string& message) {
+    return base::Error{base::Code::kInvalid, message};
+  };
+  const auto length = static_cast<int64_t>(ids.size());
+  if (ids.empty()) return invalid("no token: expected a text to go on from");
+  const int32_t largest = *std::ranges::max_element(ids);
+  if (largest >= model.vocab) {
+    return invalid("token " + std::to_string(largest) + " is beyond the model's vocabulary of " +
+                   std::to_string(model.vocab));
+  }
+  if (length >= model.max_positions) {
+    return invalid(std::to_string(length) + " tokens: expected fewer than config.json's " +
+                   "max_position_embeddings, " + std::to_string(model.max_positions));
+  }
+  return base::Ok{};
+}
+
+std::string TextOfWords(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
+  std::vector<int32_t> words;
+  std::ranges::copy_if(ids, std::back_inserter(words),
+                       [&](int32_t id) { return !tokenizer.IsSpecial(id); });
+  return tokenizer.Decode(words);
+}
+
+}  // namespace
+
+int64_t Prompts::longest() const {
+  size_t most = 0;
+  for (const std::vector<int32_t>& prompt : ids) most = std::max(most, prompt.size());
+  return static_cast<int64_t>(most);
+}
+
+base::Result<Prompts> ReadPrompts(const job::JobSpec& job, const job::ModelShape& model,
+                                  const std::string& model_directory) {
+  Prompts prompts;
+  if (job.eval.prompts.empty()) return prompts;
+  auto tokenizer = LoadTokenizer(model_directory);
+  if (!tokenizer) return AtPrompts(tokenizer.error());
+  const auto boundary = ReadBoundaryTokens(**tokenizer, model, model_directory);
+  if (!boundary) return AtPrompts(boundary.error());
+  auto stops = files::ReadStopTokens(model_directory, model);
+  if (!stops) return AtPrompts(stops.error());
+  const auto placeholders = PlaceholdersOf(job.data, model);
+  if (!placeholders) return placeholders.error();
+  for (const std::string& text : job.eval.prompts) {
+    std::vector<int32_t> ids(placeholders->count, static_cast<int32_t>(placeholders->token));
+    ids.insert(ids.end(), boundary->bos.begin(), boundary->bos.end());
+    (*tokenizer)->Encode(text, &ids);
+    if (const base::Status checked = CheckPrompt(ids, model); !checked.ok()) {
+      return base::Error{
+          checked.error().code,
+          "eval.prompts[" + std::to_string(prompts.ids.size()) + "]: " + checked.error().message};
+    }
+    prompts.ids.push_back(std::move(ids));
+  }
+  prompts.stops = std::move(*stops);
+  if (boundary->eos >= 0) prompts.stops.push_back(boundary->eos);
+  prompts.tokenizer = std::move(*tokenizer);
+  return prompts;
+}
+
+std::string AddedText(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
+                      std::span<const int32_t> added, size_t max_bytes) {
+  std::vector<int32_t> all(prompt.begin(), prompt.end());
+  all.insert(all.end(), added.begin(), added.end());
+  // A decoder may drop the space that begins a text, so that the words are read behind the prompt.
+  const std::string before = TextOfWords(tokenizer, prompt), both = TextOfWords(tokenizer, all);
+  std::string text =
+      both.starts_with(before) ? both.substr(before.size()) : TextOfWords(tokenizer, added);
+  if (text.size() <= max_bytes) return text;
+  while (max_bytes > 0 && (static_cast<unsigned char>(text[max_bytes]) & 0xC0) == 0x80) --max_bytes;
+  return text.substr(0, max_bytes);
+}
+
+}  // namespace trainctl::data

@@ -1,0 +1,41 @@
+// The texts that a job's model continues (eval.prompts), as tokens and back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/job/job.h"
+#include "common/model/model_shape.h"
+#include "worker/rank/tokenizer/tokenizer.h"
+
+namespace trainctl::data {
+
+// Immutable.
+struct Prompts {
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::vector<std::vector<int32_t>> ids;  // of each: a picture's placeholders, bos, the text
+  std::vector<int64_t> stops;             // that end a continuation
+
+  bool empty() const { return ids.empty(); }
+  // Tokens of the longest one.
+  int64_t longest() const;
+};
+
+// bos stands before a prompt as before the rows of the data. A continuation ends at the model's own
+// eos tokens, and at the one that ends rows. Without prompts nothing is read.
+//
+// Errors: kNotFound (no tokenizer), kIo, kInvalid. All name "eval.prompts", or one of them: no
+// token, one beyond the vocabulary, more than the model has positions for.
+base::Result<Prompts> ReadPrompts(const job::JobSpec& job, const job::ModelShape& model,
+                                  const std::string& model_directory);
+
+// What the tokens add to the prompt's text. Special tokens are left out; bytes that form no UTF-8
+// are U+FFFD; at most max_bytes.
+std::string AddedText(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
+                      std::span<const int32_t> added, size_t max_bytes);
+
+}  // namespace trainctl::data
