@@ -54,12 +54,12 @@ struct RemoveDrain {
   std::string target;
 };
 
-// Rows of attempts, ranks, workers and drains are whole: inserted, or replacing the row of the same
-// key.
+// Rows of attempts, ranks, workers, drains and leases are whole: inserted, or replacing the row of
+// the same key.
 using Persist =
     std::variant<SubmissionRow, GroupRow, JobRow, UpdateJob, UpdateInspection, UpdateSpec,
                  RemoveJob, AttemptRow, RankRow, WorkerRow, RemoveWorker, DrainRow, RemoveDrain,
-                 EventRow, MetricRows, AckRow, ArtefactRow, ContinuationRow>;
+                 LeaseRow, EventRow, MetricRows, AckRow, ArtefactRow, ContinuationRow>;
 
 // To the worker: start the rank, unless it holds it already. The plan lacks bind_address and
 // directory, which the worker fills in.

@@ -1,7 +1,9 @@
 #include "server/core/ahead.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "server/core/leases.h"
 #include "server/core/waiting.h"
 
 namespace trainctl::core {
@@ -24,18 +26,26 @@ Ahead LookAhead(const State& state, const Job& job, const Now& now) {
   return ahead;
 }
 
-int64_t MinutesThatPass(const State& state, const Job& job, const Ahead& ahead) {
-  if (ahead.blocker == nullptr || job.row.spec.exclusive) return 0;
+int64_t MinutesThatPass(const State& state, const Job& job, const Ahead& ahead, const Now& now) {
+  if (job.row.spec.exclusive) return 0;
+  constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
   int64_t gap = 0;
   for (const ClassId id : UsableClasses(state, job)) {
-    if (state.free.pools()[id].free >= job.row.spec.devices)
-      gap = std::max(gap, ahead.holds.Gap(id));
+    if (state.free.pools()[id].free < job.row.spec.devices) continue;
+    const int64_t room = RoomBeforeLeases(state, id, job.row.spec.devices, now);
+    gap = std::max(gap, std::min(room, ahead.blocker == nullptr ? kAnyTime : ahead.holds.Gap(id)));
   }
+  if (gap == kAnyTime) return 0;
   return std::max<int64_t>(0, (gap - state.options.stop_grace_us) / 60'000'000);
 }
 
 std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& job,
                                                  const Now& now) {
+  if (job.lane == Lane::kLeased) {
+    const Lease* lease = FindLease(state, job.lease);
+    if (lease == nullptr || lease->closing) return std::nullopt;
+    return now.steady + std::max<int64_t>(0, lease->row.start - now.wall);
+  }
   if (job.lane != Lane::kQueue) return std::nullopt;
   Ahead ahead = LookAhead(state, job, now);
   if (ahead.blocker != nullptr) return std::nullopt;

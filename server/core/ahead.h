@@ -17,7 +17,8 @@ struct Ahead {
 // Of a job of State::queue. `now` outlives what is returned.
 Ahead LookAhead(const State& state, const Job& job, const Now& now);
 
-// With a time limit of at most so many minutes the job could go before those ahead. 0: with none.
-int64_t MinutesThatPass(const State& state, const Job& job, const Ahead& ahead);
+// With a time limit of at most so many minutes the job could go before what is in its way: jobs
+// ahead, leases to come. 0: with none, or nothing is in its way.
+int64_t MinutesThatPass(const State& state, const Job& job, const Ahead& ahead, const Now& now);
 
 }  // namespace trainctl::core

@@ -6,6 +6,7 @@
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/hang.h"
+#include "server/core/lease_events.h"
 #include "server/core/run_length.h"
 
 namespace trainctl::core {
@@ -80,6 +81,7 @@ void LookForHang(Turn& turn, Job& job) {
 void Handle(Turn& turn, const Tick&) {
   LookForLostWorkers(turn);
   if (!std::exchange(turn.state.resting, {}).empty()) turn.placement_may_change = true;
+  KeepLeases(turn);
   for (auto next = turn.state.live.begin(); next != turn.state.live.end();) {
     Job& job = *next++->second;
     LookAtTimeLimit(turn, job);

@@ -212,6 +212,10 @@ bool MayGoElsewhere(const Job& job, const job::AttemptEnd& end) {
          job.attempt->ranks[*end.rank].row.proof == Proof::kWorkerUnfit;
 }
 
+bool MayComeBack(const Job& job, const job::AttemptEnd& end) {
+  return end.outcome == Outcome::kPreempted && !job.status.cancel_requested && !job.row.unreadable;
+}
+
 std::optional<bool> AsExpected(const job::JobSpec& spec, job::Outcome outcome) {
   if (!spec.expect) return std::nullopt;
   if (*spec.expect == job::Expect::kSucceeded) return outcome == Outcome::kSucceeded;

@@ -24,10 +24,10 @@ bool IsEndedByStop(const RankRow& rank, const AttemptRow& attempt);
 std::string DescribeEnd(const RankRow& rank);
 
 // SUCCEEDED where all ranks succeeded; else the reason of a stop that was our decision (CANCELLED,
-// TIMEOUT, HANG, NODE_LOST); else the weightiest rank's end: OOM_GPU, OOM_HOST, GPU_FAULT,
-// DIVERGED, LAUNCH_FAILED, NODE_LOST (a rank without proof too), FAILED, NCCL_ERROR, others. A
-// rank's own CANCELLED without such a decision is a SIGTERM from outside: FAILED by that signal, so
-// that it may restart.
+// TIMEOUT, HANG, NODE_LOST, LEASE_ENDED, PREEMPTED); else the weightiest rank's end: OOM_GPU,
+// OOM_HOST, GPU_FAULT, DIVERGED, LAUNCH_FAILED, NODE_LOST (a rank without proof too), FAILED,
+// NCCL_ERROR, others. A rank's own CANCELLED without such a decision is a SIGTERM from outside:
+// FAILED by that signal, so that it may restart.
 job::AttemptEnd ChooseEnd(const LiveAttempt& attempt);
 
 // Whether a live attempt that ends so found out by its trial that its micro batch does not fit: the
@@ -44,6 +44,9 @@ bool MayRestart(const Job& job, const job::AttemptEnd& end);
 // its rank, by no fault of the job's. Bounded, should it be the job's after all.
 constexpr int64_t kMaxUnfitLaunches = 8;
 bool MayGoElsewhere(const Job& job, const job::AttemptEnd& end);
+
+// Whether another attempt, not counted, follows one that gave way to a lease (PREEMPTED).
+bool MayComeBack(const Job& job, const job::AttemptEnd& end);
 
 // nullopt: the job expects nothing.
 std::optional<bool> AsExpected(const job::JobSpec& spec, job::Outcome outcome);

@@ -120,11 +120,30 @@ struct DevicesUndrained {
   std::string target;
 };
 
+// A lease as NewLease (lease_wish.h) made it of the same state. Of one that does not fit: nothing
+// happens.
+struct LeaseMade {
+  LeaseRow row;  // `id` is set by Step
+};
+
+// Its end, as LaterEnd allowed it. Of one that is about to end: nothing happens.
+struct LeaseExtended {
+  int64_t lease = 0;
+  base::WallMicros end = 0;
+};
+
+// It ends now, or would have begun: its jobs end as LEASE_ENDED, with the time to save.
+struct LeaseDeleted {
+  int64_t lease = 0;
+  std::string user;  // who says so
+};
+
 // Once a second: deadlines are looked at.
 struct Tick {};
 
-using Event = std::variant<JobsSubmitted, CancelRequested, JobsRemoved, WorkerHello,
-                           WorkerStreamLost, WorkerFenced, WorkerRemoved, DevicesDrained,
-                           DevicesUndrained, RankReported, DeviceStateChanged, JobInspected, Tick>;
+using Event =
+    std::variant<JobsSubmitted, CancelRequested, JobsRemoved, WorkerHello, WorkerStreamLost,
+                 WorkerFenced, WorkerRemoved, DevicesDrained, DevicesUndrained, LeaseMade,
+                 LeaseExtended, LeaseDeleted, RankReported, DeviceStateChanged, JobInspected, Tick>;
 
 }  // namespace trainctl::core

@@ -6,6 +6,7 @@
 #include "common/job/output_folder.h"
 #include "server/core/ending.h"
 #include "server/core/inspect.h"
+#include "server/core/lease_events.h"
 #include "server/core/micro_batch.h"
 #include "server/core/plan.h"
 #include "server/core/run_length.h"
@@ -210,11 +211,10 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   if (!attempt.row.stop && !AllProven(attempt)) return;
   job::AttemptEnd end = ChooseEnd(attempt);
   const bool tries_smaller = MayTrySmaller(job, end), restarts = MayRestart(job, end),
-             goes_elsewhere = MayGoElsewhere(job, end);
+             goes_elsewhere = MayGoElsewhere(job, end), comes_back = MayComeBack(job, end);
+  const bool goes_on = tries_smaller || restarts || goes_elsewhere || comes_back;
   for (const Rank& rank : attempt.ranks) {
-    if (IsUnproven(turn, rank, tries_smaller || restarts || goes_elsewhere) ||
-        AwaitsDeviceWord(turn, rank))
-      return;
+    if (IsUnproven(turn, rank, goes_on) || AwaitsDeviceWord(turn, rank)) return;
   }
   if (HasFailedTrial(attempt, end)) attempt.row.trial = Trial::kFailed;
   attempt.row.end = end;
@@ -231,6 +231,9 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
     Restart(turn, job);
   } else if (goes_elsewhere) {
     GoElsewhere(turn, job);
+  } else if (comes_back) {
+    Requeue(turn, job);
+    Say(turn, job.row.id, "queued again: it gave way to a lease");
   } else if (attempt.row.trial == Trial::kFailed && attempt.row.micro_batch_size > 1) {
     Finish(turn, job,
            {job::Outcome::kCancelled, "cancelled before a smaller micro batch was tried"});
@@ -248,6 +251,7 @@ void Finish(Turn& turn, Job& job, job::AttemptEnd end) {
   if (job::WritesOutput(job.row.spec))
     turn.state.output_folders.erase(job::NormalFolder(*job.row.spec.output.dir));
   turn.ended.push_back({job.row.id, job.row.group, EndedOk(job.status), job.status.end->outcome});
+  LeaveLease(turn.state, job);
   turn.state.live.erase(job.row.id);
   turn.state.jobs.erase(job.row.id);
 }

@@ -15,6 +15,9 @@ void Handle(Turn& turn, const WorkerFenced& event);        // workers.cc
 void Handle(Turn& turn, const WorkerRemoved& event);       // workers.cc
 void Handle(Turn& turn, const DevicesDrained& event);      // drain.cc
 void Handle(Turn& turn, const DevicesUndrained& event);    // drain.cc
+void Handle(Turn& turn, const LeaseMade& event);           // lease_events.cc
+void Handle(Turn& turn, const LeaseExtended& event);       // lease_events.cc
+void Handle(Turn& turn, const LeaseDeleted& event);        // lease_events.cc
 void Handle(Turn& turn, const DeviceStateChanged& event);  // workers.cc
 void Handle(Turn& turn, const RankReported& event);        // reports.cc
 void Handle(Turn& turn, const JobInspected& event);        // inspect.cc

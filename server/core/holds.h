@@ -44,6 +44,13 @@ class Holds {
   void Take(placement::ClassId id, const Job& job);
 
  private:
+  // When enough devices of the class are free, and under no lease while the job runs. `clear`: how
+  // many are then. nullopt: not known.
+  struct LeasedStart {
+    base::SteadyMicros at = 0;
+    int64_t clear = 0;
+  };
+  std::optional<LeasedStart> AmongLeases(placement::ClassId id, const Job& job) const;
   bool EndsInGap(placement::ClassId id, const Job& job) const;
   std::optional<base::SteadyMicros> StartOn(placement::ClassId id, const Job& job) const;
   std::optional<base::SteadyMicros> StartOnHosts(placement::ClassId id, const Job& job) const;

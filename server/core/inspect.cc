@@ -13,6 +13,7 @@
 #include "server/core/dependencies.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
+#include "server/core/leases.h"
 #include "server/core/run_length.h"
 #include "server/core/waiting.h"
 
@@ -29,7 +30,7 @@ bool HasRoomFor(const State& state, const std::string& user) {
 
 // The workers on whose device the job could run, of hosts that have not refused it.
 std::vector<const Worker*> Candidates(const State& state, const Job& job) {
-  const std::vector<placement::ClassId> usable = PossibleClasses(state, job);
+  const std::vector<placement::ClassId> usable = ClassesOfAnyLease(state, job);
   std::vector<const Worker*> candidates;
   for (const auto& [name, worker] : state.workers) {
     const placement::ClassId device_class = state.free.entry(worker.device).device_class;
@@ -123,13 +124,27 @@ bool NeedsInspection(const State& state, const Job& job) {
          job.failed_inspections < state.options.max_inspections;
 }
 
+namespace {
+
+// Of one that waits for no other job.
+Lane LaneOf(const State& state, const Job& job) {
+  if (job.demand.inspect_first && !job.row.force) return Lane::kUninspected;
+  const Lease* lease = FindLease(state, job.lease);
+  const bool waits = job.row.spec.resources.lease && (lease == nullptr || !IsOpen(*lease));
+  return waits ? Lane::kLeased : Lane::kQueue;
+}
+
+}  // namespace
+
 void Enqueue(State& state, Job& job) {
   job.lane = Lane::kNone;
   if (job.row.unreadable || Follow(state, job) || WaitForGroup(state, job)) return;
   job.demand = DemandOf(job.row.spec, job.row.inspection);
   job.suits.clear();
   job.demand.inspect_first = NeedsInspection(state, job);
-  job.lane = job.demand.inspect_first && !job.row.force ? Lane::kUninspected : Lane::kQueue;
+  job.demand.lease = job.lease;
+  job.lane = LaneOf(state, job);
+  if (job.lane == Lane::kLeased) return;
   if (job.lane == Lane::kQueue) {
     job.longest_run = LongestRun(state.options, job);
     state.queue.Add(job.demand, job.place(), job.longest_run);
@@ -140,7 +155,8 @@ void Enqueue(State& state, Job& job) {
 
 void LeaveQueue(State& state, Job& job) {
   switch (std::exchange(job.lane, Lane::kNone)) {
-    case Lane::kNone: return;
+    case Lane::kNone:
+    case Lane::kLeased: return;
     case Lane::kFollowing: return StopFollowing(state, job);
     case Lane::kBounded: return StopWaitingForGroup(state, job);
     case Lane::kQueue: return state.queue.Remove(job.demand, job.place(), job.longest_run);

@@ -16,8 +16,7 @@ namespace trainctl::core {
 // times none did.
 bool NeedsInspection(const State& state, const Job& job);
 
-// A QUEUED job takes its place in the queue, or among those that follow others or are looked at
-// first.
+// A QUEUED job takes its place in the queue, or in another lane: see Lane.
 void Enqueue(State& state, Job& job);
 // Of a QUEUED job, wherever it waits.
 void LeaveQueue(State& state, Job& job);

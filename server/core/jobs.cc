@@ -11,6 +11,7 @@
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/inspect.h"
+#include "server/core/lease_events.h"
 
 namespace trainctl::core {
 namespace {
@@ -72,6 +73,7 @@ void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event
   Say(turn, id, "submitted");
   if (job::WritesOutput(submission.spec))
     turn.state.output_folders[job::NormalFolder(*submission.spec.output.dir)] = id;
+  JoinLease(turn.state, job);
   JoinGroup(turn.state, group, event.max_parallel);
   Enqueue(turn.state, job);
   accepted->jobs.push_back(id);
@@ -85,6 +87,12 @@ void Handle(Turn& turn, const JobsSubmitted& event) {
     return turn.Perform(SubmitRefused{event.request_id, std::move(*bound)});
   if (std::string clash = FolderClash(state, event.jobs); !clash.empty())
     return turn.Perform(SubmitRefused{event.request_id, {base::Code::kInvalid, std::move(clash)}});
+  for (const Submission& submission : event.jobs) {
+    std::string problem = LeaseProblem(state, submission.spec);
+    if (!problem.empty())
+      return turn.Perform(
+          SubmitRefused{event.request_id, {base::Code::kInvalid, std::move(problem)}});
+  }
   const base::GroupId group{event.group_name.empty() ? 0 : state.next_group++};
   turn.Persist(SubmissionRow{event.request_id, group, turn.now.wall});
   if (group) turn.Persist(GroupRow{group, event.group_name, turn.now.wall, event.max_parallel});

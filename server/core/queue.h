@@ -25,6 +25,7 @@ struct Demand {
   int64_t gpu_bytes = 0;       // predicted need of a rank, at most its own limit; 0: not known
   int64_t slot_bytes = 0;      // the same on a CPU slot
   bool exclusive = false;      // its hosts, whole
+  int64_t lease = 0;           // under which it runs; 0: none
   bool inspect_first = false;  // once its devices are free (inspect.h)
   auto operator<=>(const Demand&) const = default;
 };

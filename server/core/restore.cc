@@ -6,6 +6,7 @@
 #include "common/job/output_folder.h"
 #include "server/core/bounded_groups.h"
 #include "server/core/inspect.h"
+#include "server/core/lease_events.h"
 #include "server/core/run_length.h"
 #include "server/core/turn.h"
 #include "server/core/workers.h"
@@ -38,6 +39,7 @@ void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey
   job.status = std::move(stored.status);
   if (job::WritesOutput(job.row.spec))
     state.output_folders[job::NormalFolder(*job.row.spec.output.dir)] = job.row.id;
+  JoinLease(state, job);
   if (stored.attempt) return RestoreAttempt(state, job, stored, acks, now);
   CHECK(job.status.state == job::JobState::kQueued)
       << base::ToString(job.row.id) << " is " << job::Name(job.status.state);
@@ -64,6 +66,8 @@ State Restore(const Options& options, StoredState stored, const Now& now) {
   state.site = std::move(stored.site);
   state.next_job = stored.next_job;
   state.next_group = stored.next_group;
+  state.next_lease = stored.next_lease;
+  for (const LeaseRow& row : stored.leases) RestoreLease(state, row, now);
   for (DrainRow& row : stored.drains) state.drains[row.target] = std::move(row);
   for (const WorkerRow& row : stored.workers) DescribeWorker(state, row).away_since = now.steady;
   RestoreGroups(state, stored);

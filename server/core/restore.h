@@ -24,6 +24,8 @@ struct StoredState {
   std::vector<UnfinishedJob> jobs;
   std::vector<WorkerRow> workers;
   std::vector<DrainRow> drains;
+  int64_t next_lease = 1;
+  std::vector<LeaseRow> leases;          // that are not over
   std::vector<GroupRow> groups;          // of the jobs, as far as they have a bound
   std::map<job::RankKey, int64_t> acks;  // last stored sequence of the ranks in `jobs`
 };

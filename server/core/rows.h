@@ -87,9 +87,9 @@ struct JobStatus {
 // Of a FINISHED job: it SUCCEEDED, or ended as its file expects.
 bool EndedOk(const JobStatus& status);
 
-// Why the coordinator began to end a gang. `outcome` is CANCELLED, TIMEOUT, HANG or NODE_LOST where
-// that is the attempt's outcome; FAILED where a rank failed and the outcome is chosen from the
-// ranks' ends (ending.h).
+// Why the coordinator began to end a gang. `outcome` is CANCELLED, TIMEOUT, HANG, NODE_LOST,
+// LEASE_ENDED or PREEMPTED where that is the attempt's outcome; FAILED where a rank failed and the
+// outcome is chosen from the ranks' ends (ending.h).
 struct Stop {
   job::Outcome outcome = job::Outcome::kFailed;
   std::string message;          // for people
@@ -167,6 +167,19 @@ struct DrainRow {
   std::string user;    // who said so; may be empty
   std::string reason;  // in their words; may be empty
   base::WallMicros at = 0;
+};
+
+// Devices that are one user's for a time. Which they are is decided when it is made.
+struct LeaseRow {
+  int64_t id = 0;    // 1, 2, …, never given twice
+  std::string name;  // no other lease has it that is not over
+  std::string user;  // its owner
+  std::string request_id;
+  std::vector<std::string> workers;  // in order; no other lease has one of them at the same time
+  base::WallMicros start = 0;
+  base::WallMicros end = 0;
+  base::WallMicros created_at = 0;
+  base::WallMicros over_at = 0;  // its time has passed and its jobs have ended; 0: not yet
 };
 
 // One line of a job's history.

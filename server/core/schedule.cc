@@ -6,6 +6,7 @@
 #include "server/core/handlers.h"
 #include "server/core/holds.h"
 #include "server/core/inspect.h"
+#include "server/core/leases.h"
 #include "server/core/waiting.h"
 #include "server/placement/placement.h"
 
@@ -70,8 +71,9 @@ class Pass {
     const Job& job = turn_.state.jobs.at(lane.jobs.begin()->job);
     int64_t longest = 0;
     for (const ClassId id : UsableClasses(turn_.state, job)) {
-      if (turn_.state.free.pools()[id].free >= job.row.spec.devices)
-        longest = std::max(longest, holds_.Gap(id));
+      if (turn_.state.free.pools()[id].free < job.row.spec.devices) continue;
+      const int64_t room = RoomBeforeLeases(turn_.state, id, job.row.spec.devices, turn_.now);
+      longest = std::max(longest, std::min(room, holds_.Gap(id)));
     }
     return longest;
   }
@@ -103,10 +105,26 @@ class Pass {
       const auto choose = placement::Policies().front().choose;
       const std::vector<placement::DeviceId> devices =
           exclusive ? choose(OnEmptyHosts(pools[id], job), job.row.spec.devices)
-                    : choose(pools[id], job.row.spec.devices);
+                    : ChooseAmongLeases(id, job);
       if (!devices.empty()) return devices;
     }
     return {};
+  }
+
+  // Devices of the class that no lease wants before the job ends.
+  std::vector<placement::DeviceId> ChooseAmongLeases(ClassId id, const Job& job) const {
+    const FreeDevices::Pool& pool = turn_.state.free.pools()[id];
+    const auto choose = placement::Policies().front().choose;
+    const std::set<placement::DeviceId> barred = BarredDevices(turn_.state, id, job, turn_.now);
+    return choose(barred.empty() ? pool : pool.Without(barred), job.row.spec.devices);
+  }
+
+  // Whether it is the job's lease's, or nobody's until the job ends.
+  bool LeavesLeasesAlone(const Worker& worker, const Job& job) const {
+    const ClassId id = turn_.state.free.entry(worker.device).device_class;
+    if (turn_.state.free.pools()[id].device_class.lease != job.lease) return false;
+    return job.lease != 0 ||
+           IsClear(turn_.state, worker, LengthAmongLeases(turn_.state, job, id), turn_.now);
   }
 
   // Hosts that an exclusive job may have. One with a device that an earlier job holds is among them
@@ -114,7 +132,7 @@ class Pass {
   FreeDevices::Pool OnEmptyHosts(const FreeDevices::Pool& pool, const Job& job) const {
     return pool.OnHosts([&](const std::string& host) {
       return std::ranges::all_of(turn_.state.hosts.at(host), [&](const Worker* worker) {
-        return LeavesHostEmpty(*worker) &&
+        return LeavesHostEmpty(*worker) && LeavesLeasesAlone(*worker, job) &&
                holds_.YieldsHosts(turn_.state.free.entry(worker->device).device_class, job);
       });
     });

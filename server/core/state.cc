@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/core/leases.h"
+
 namespace trainctl::core {
 
 const Job* FindJob(const State& state, base::JobId job) {
@@ -67,7 +69,8 @@ std::string_view WorkerState(const State& state, const Worker& worker) {
   if (!worker.connected) return "LOST";
   if (worker.word != DeviceWord::kFree || !worker.strays.empty()) return "DIRTY";
   if (OwnerOfHost(state, worker.row.host) != nullptr) return "BUSY";
-  return DrainOf(state, worker.row) == nullptr ? "READY" : "DRAINED";
+  if (DrainOf(state, worker.row) != nullptr) return "DRAINED";
+  return ActiveLeaseOf(state, worker.row.name) == nullptr ? "READY" : "LEASED";
 }
 
 namespace {
@@ -83,13 +86,25 @@ std::string WhyDirty(const State& state, const Worker& worker) {
   return worker.reason.empty() ? "its worker does not say why" : worker.reason;
 }
 
+std::string WhoLeases(const State& state, const Worker& worker) {
+  const Lease* lease = NextLeaseOf(state, worker.row.name);
+  if (lease == nullptr) return "";
+  const std::string until = " until " + UtcText(lease->row.end);
+  if (lease->active) return LeaseText(lease->row) + until;
+  return LeaseText(lease->row) + " from " + UtcText(lease->row.start) + until;
+}
+
 }  // namespace
 
 std::string WorkerReason(const State& state, const Worker& worker) {
   const std::string dirty = WhyDirty(state, worker);
   const DrainRow* drain = DrainOf(state, worker.row);
-  if (drain == nullptr) return dirty;
-  return "drained" + DrainText(*drain) + (dirty.empty() ? "" : "; " + dirty);
+  std::string text = drain == nullptr ? "" : "drained" + DrainText(*drain);
+  for (const std::string& other : {dirty, WhoLeases(state, worker)}) {
+    if (!text.empty() && !other.empty()) text += "; ";
+    text += other;
+  }
+  return text;
 }
 
 std::string DrainText(const DrainRow& drain) {

@@ -37,10 +37,16 @@ struct Options {
   int64_t device_word_timeout_us =
       30'000'000;  // from the last rank's end to its worker's word on the device
   int64_t stop_grace_us = 10'000'000;  // cancel and time limit: time to finish the step and to save
-  int64_t failure_grace_us = 1'000'000;  // a rank failed or hangs: the others can't go on
-  int64_t max_inspections = 3;           // of a job before it is placed, while nobody looks
-  int64_t max_inspecting = 4;            // jobs at once
-  int64_t max_inspecting_of_user = 2;    //
+  int64_t lease_warning_us = 600'000'000;      // jobs are told so long before a lease ends them
+  int64_t lease_grace_us = 30'000'000;         // before that moment they are stopped: time to save
+  int64_t lease_clearance_us = 3'600'000'000;  // a job that may run for any time gets no device
+                                               // that is leased so soon
+  int64_t longest_lease_us = 86'400'000'000;   //
+  int64_t max_leases = 1000;                   // that are not over
+  int64_t failure_grace_us = 1'000'000;        // a rank failed or hangs: the others can't go on
+  int64_t max_inspections = 3;                 // of a job before it is placed, while nobody looks
+  int64_t max_inspecting = 4;                  // jobs at once
+  int64_t max_inspecting_of_user = 2;          //
 };
 
 struct Rank {
@@ -62,8 +68,9 @@ struct LiveAttempt {
   std::optional<base::SteadyMicros> expected_end;  // run_length.h; nullopt: not known
 };
 
-// Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation.
-enum class Lane { kNone, kFollowing, kBounded, kUninspected, kQueue };
+// Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation. kLeased: for
+// its lease to begin.
+enum class Lane { kNone, kFollowing, kBounded, kUninspected, kLeased, kQueue };
 
 // Whether a class of device will do for a job: not by its constraints, or not by its memory.
 enum class Suits { kNo, kTooSmall, kYes };
@@ -77,6 +84,8 @@ struct Job {
   Queue::Length longest_run;                  // of a queued job (run_length.h)
   std::map<base::JobId, job::After> follows;  // that have not ended (dependencies.h)
   mutable std::vector<Suits> suits;           // by class, of `demand`: found when first asked for
+  int64_t lease = 0;                          // that it runs under; 0: none
+  base::WallMicros told = 0;                  // of a lease's beginning or end then
   int64_t failed_inspections = 0;             // nobody looked
   std::set<std::string> hosts_that_refused;   // that can't read its model or data
   std::string refusal;                        // of the first of them
@@ -116,6 +125,14 @@ struct BoundedGroup {
   std::set<Place> waiting;  // those that are QUEUED and wait for the others: they hold nothing
 };
 
+// A lease that is not over (leases.h).
+struct Lease {
+  LeaseRow row;
+  bool active = false;         // it has begun and not ended: its devices are its jobs' only
+  bool closing = false;        // about to end: nothing starts under it any more
+  std::set<base::JobId> jobs;  // under it, that are not FINISHED
+};
+
 struct State {
   Options options;
   std::string site;  // tells job ids of this coordinator from those of others
@@ -134,6 +151,10 @@ struct State {
   std::map<std::string, Worker> workers;              // by name
   std::map<std::string, std::vector<Worker*>> hosts;  // each host's, into `workers`
   std::map<std::string, DrainRow> drains;             // by target
+  int64_t next_lease = 1;
+  std::map<int64_t, Lease> leases;  // not over
+  // Of each worker the leases whose end is to come, by their start: none overlap.
+  std::map<std::string, std::map<base::WallMicros, int64_t>> leased;
   std::vector<Worker*> devices;  // by placement::DeviceId, into `workers`; null: it was removed
   placement::FreeDevices free;
   std::set<base::JobId> resting;  // nobody looked: asked again at the next Tick
@@ -173,12 +194,13 @@ std::string DrainText(const DrainRow& drain);
 // Whether a worker or a host is called so.
 bool IsTarget(const State& state, const std::string& name);
 
-// "READY" | "BUSY" | "LOST" | "DIRTY" | "DRAINED", as people see a worker. BUSY: a job has its
-// device, which may be drained. DRAINED: it would be READY. DIRTY:
+// "READY" | "BUSY" | "LOST" | "DIRTY" | "DRAINED" | "LEASED", as people see a worker. BUSY: a job
+// has its device, which may be drained. DRAINED: it would be READY. LEASED: it is, for the jobs of
+// its lease. DIRTY:
 // its device is not free, or not known to be, though nothing of ours should run on it.
 std::string_view WorkerState(const State& state, const Worker& worker);
 
-// Of DIRTY and of a drained device: why, in plain words. Else empty.
+// Of DIRTY and of a drained device: why, in plain words; and who has leased it next. Else empty.
 std::string WorkerReason(const State& state, const Worker& worker);
 
 // Whether it may leave the inventory: it is not connected and holds no attempt.

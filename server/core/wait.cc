@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "server/core/ahead.h"
+#include "server/core/leases.h"
 #include "server/core/waiting.h"
 
 namespace trainctl::core {
@@ -33,7 +34,8 @@ Hindrance HindranceOf(const State& state, const Worker& worker, const Now& now) 
 
 // The workers whose devices the job could use; of an exclusive job all of their hosts.
 std::vector<const Worker*> WorkersItWants(const State& state, const Job& job) {
-  const std::vector<ClassId> classes = PossibleClasses(state, job);
+  const std::vector<ClassId> classes =
+      job.lease == 0 ? ClassesOfAnyLease(state, job) : PossibleClasses(state, job);
   std::vector<const Worker*> wanted;
   for (const auto& [host, workers] : state.hosts) {
     const auto is_usable = [&](const Worker* worker) {
@@ -46,18 +48,36 @@ std::vector<const Worker*> WorkersItWants(const State& state, const Job& job) {
   return wanted;
 }
 
+// The lease that has the device, or wants it before the job would end; nullptr: none.
+const Lease* LeaseInTheWay(const State& state, const Job& job, const Worker& worker,
+                           const Now& now) {
+  const ClassId id = state.free.entry(worker.device).device_class;
+  if (state.free.pools()[id].device_class.lease != job.lease || job.lease == 0) {
+    const Lease* next = NextLeaseOf(state, worker.row.name);
+    if (next == nullptr || next->active) return next;
+    return IsClear(state, worker, LengthAmongLeases(state, job, id), now) ? nullptr : next;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<Wait> WaitOf(const State& state, const Job& job, const Now& now) {
   if (job.lane != Lane::kQueue) return std::nullopt;
   const Ahead ahead = LookAhead(state, job, now);
-  Wait wait{.behind = ahead.blocker, .minutes_that_pass = MinutesThatPass(state, job, ahead)};
+  Wait wait{.behind = ahead.blocker, .minutes_that_pass = MinutesThatPass(state, job, ahead, now)};
   for (const Worker* worker : WorkersItWants(state, job)) {
-    if (state.free.entry(worker->device).free) {
+    const Lease* lease = LeaseInTheWay(state, job, *worker, now);
+    if (state.free.entry(worker->device).free && lease == nullptr) {
       ++wait.free;
-    } else {
-      wait.hindrances.push_back(HindranceOf(state, *worker, now));
+      continue;
     }
+    wait.hindrances.push_back(HindranceOf(state, *worker, now));
+    Hindrance& hindrance = wait.hindrances.back();
+    if (hindrance.holder != nullptr || lease == nullptr) continue;
+    if (hindrance.state == "READY") hindrance.state = "LEASED";  // too soon for this job
+    hindrance.since = lease->row.created_at;
+    hindrance.until = now.steady + (lease->row.end - now.wall);
   }
   std::ranges::stable_sort(wait.hindrances, {}, [](const Hindrance& hindrance) {
     return std::tuple(!hindrance.until, hindrance.until.value_or(0), hindrance.worker->row.name);

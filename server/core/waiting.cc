@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "server/core/ahead.h"
 #include "server/core/bounded_groups.h"
 #include "server/core/dependencies.h"
 #include "server/core/inspect.h"
+#include "server/core/leases.h"
 
 namespace trainctl::core {
 namespace {
@@ -38,16 +40,21 @@ std::string Devices(int64_t count) {
 }
 
 // Why no class will ever do for the job as the site is.
-std::string WhyUnplaceable(const State& state, const job::JobSpec& spec) {
+std::string WhyUnplaceable(const State& state, const Job& job) {
+  const job::JobSpec& spec = job.row.spec;
   if (state.workers.empty()) return "no worker has registered yet";
+  const Lease* lease = FindLease(state, job.lease);
+  const std::string whole = lease == nullptr ? "the site" : LeaseText(lease->row);
   std::string reason;
   int64_t most = 0;
   for (const FreeDevices::Pool& pool : state.free.pools()) {
-    if (job::MeetsConstraints(spec, Example(pool.device_class), &reason))
-      most = std::max(most, pool.total);
+    if (pool.device_class.lease == job.lease &&
+        job::MeetsConstraints(spec, Example(pool.device_class), &reason))
+      most = std::max(most, pool.total + pool.leased);
   }
-  if (most == 0) return "no device of the site meets its constraints: " + reason;
-  return "needs " + Devices(spec.devices) + " of one model; the site has " + std::to_string(most);
+  if (most == 0) return "no device of " + whole + " meets its constraints: " + reason;
+  return "needs " + Devices(spec.devices) + " of one model; " + whole + " has " +
+         std::to_string(most);
 }
 
 // What the job waits for: "4 devices", "a host of its own".
@@ -62,7 +69,7 @@ std::string AboutMinutes(int64_t micros) {
   return "about " + std::to_string((micros + kMinute / 2) / kMinute) + " min";
 }
 
-std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead) {
+std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead, const Now& now) {
   const Job& blocker = *ahead.blocker;
   std::string text =
       "behind " + base::ToString(blocker.row.id) + ", which waits for " + Wanted(blocker.row.spec);
@@ -72,7 +79,7 @@ std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead) {
     if (hold != nullptr && hold->job == blocker.row.id) rest = std::max(rest, ahead.holds.Gap(id));
   }
   if (rest > 0) text += ", " + AboutMinutes(rest) + " more";
-  const int64_t minutes = MinutesThatPass(state, job, ahead);
+  const int64_t minutes = MinutesThatPass(state, job, ahead, now);
   if (minutes == 0) return text;
   return text + "; a time limit of at most " + std::to_string(minutes) +
          " min would let it start before";
@@ -137,6 +144,53 @@ std::string WhoDrained(const State& state, const std::vector<ClassId>& possible)
   return text;
 }
 
+std::string LeaseSpan(const Lease& lease) {
+  return LeaseText(lease.row) + " (" + UtcText(lease.row.start) + " to " + UtcText(lease.row.end) +
+         ")";
+}
+
+// Leases that have devices like those of the class now, or that want free ones before the job would
+// end: "; lease 'lab' of ann (2026-12-01 14:00 UTC to …) has 2".
+std::string WhoLeased(const State& state, const Job& job, ClassId id, const Now& now) {
+  std::map<int64_t, int64_t> has, wants;
+  placement::DeviceClass wanted = state.free.pools()[id].device_class;
+  if (wanted.lease != 0) return "";
+  for (const auto& [name, worker] : state.workers) {
+    const FreeDevices::Entry& entry = state.free.entry(worker.device);
+    placement::DeviceClass own = state.free.pools()[entry.device_class].device_class;
+    const int64_t lease = std::exchange(own.lease, 0);
+    if (own == wanted && lease != 0) ++has[lease];
+  }
+  for (const placement::DeviceId device : BarredDevices(state, id, job, now))
+    ++wants[NextLeaseOf(state, state.devices[device]->row.name)->row.id];
+  std::string text;
+  for (const auto& [lease, count] : has)
+    text += "; " + LeaseSpan(state.leases.at(lease)) + " has " + std::to_string(count);
+  for (const auto& [lease, count] : wants) {
+    text += "; " + LeaseSpan(state.leases.at(lease)) + " wants " + std::to_string(count) +
+            " of them before this job would end";
+  }
+  return text;
+}
+
+// Of the first job that waits: what it could do to start before a lease.
+std::string WhatFitsBefore(const State& state, const Job& job, const Ahead& ahead, const Now& now) {
+  const int64_t minutes = MinutesThatPass(state, job, ahead, now);
+  if (minutes == 0) return "";
+  return "; a time limit of at most " + std::to_string(minutes) + " min would let it start now";
+}
+
+// Why too few devices are left though none is in use: they are leased, or drained.
+std::string WhoTook(const State& state, const Job& job, const std::vector<ClassId>& possible,
+                    const Now& now) {
+  const ClassId most = *std::ranges::max_element(
+      possible, {}, [&](ClassId id) { return state.free.pools()[id].leased; });
+  if (state.free.pools()[most].leased == 0) return WhoDrained(state, possible);
+  std::string text = WhoLeased(state, job, most, now).substr(2);
+  if (state.free.pools()[most].drained > 0) text += "; " + WhoDrained(state, {most});
+  return text;
+}
+
 // "slot 0 of vm".
 std::string DeviceText(const WorkerRow& worker) {
   return (worker.device.kind == job::DeviceKind::kCpu ? "slot " : "device ") +
@@ -144,8 +198,13 @@ std::string DeviceText(const WorkerRow& worker) {
 }
 
 // Why an exclusive job can't have the worker's host, or its device; empty: it could.
-std::string Obstacle(const State& state, const Worker& worker, const Now& now) {
+std::string Obstacle(const State& state, const Job& job, const Worker& worker, const Now& now) {
   const std::string device = DeviceText(worker.row);
+  const ClassId id = state.free.entry(worker.device).device_class;
+  const Lease* next = NextLeaseOf(state, worker.row.name);
+  if (next != nullptr && !next->active &&
+      !IsClear(state, worker, LengthAmongLeases(state, job, id), now))
+    return LeaseSpan(*next) + " wants " + device + " before this job would end";
   if (worker.holder) {
     return base::ToString(worker.holder->job) + " holds " + device +
            Remaining(*state.live.at(worker.holder->job), now);
@@ -157,20 +216,23 @@ std::string Obstacle(const State& state, const Worker& worker, const Now& now) {
     return "worker " + worker.row.name + " is away, and what runs there is not known (trainctl " +
            "workers remove " + worker.row.name + ", if it does not come back)";
   }
+  const Lease* lease = ActiveLeaseOf(state, worker.row.name);
+  if (lease != nullptr && lease->row.id != job.lease) return LeaseSpan(*lease) + " has " + device;
   return worker.word == DeviceWord::kFree && DrainOf(state, worker.row) == nullptr
              ? ""
              : device + " is " + std::string(WorkerState(state, worker));
 }
 
 // What is in the way of an exclusive job on the hosts that it could use: the first few.
-std::string Obstacles(const State& state, const std::vector<ClassId>& usable, const Now& now) {
+std::string Obstacles(const State& state, const Job& job, const std::vector<ClassId>& usable,
+                      const Now& now) {
   constexpr int kMost = 4;
   std::string text;
   int count = 0;
   for (const auto& [host, workers] : state.hosts) {
     if (!HasClass(state, workers, usable)) continue;
     for (const Worker* worker : workers) {
-      const std::string obstacle = Obstacle(state, *worker, now);
+      const std::string obstacle = Obstacle(state, job, *worker, now);
       if (obstacle.empty()) continue;
       if (++count > kMost) return text + "; …";
       text += (text.empty() ? ": " : "; ") + obstacle;
@@ -191,23 +253,43 @@ std::vector<ClassId> WantedClasses(const State& state, const Job& job) {
   std::set<ClassId> wanted(usable.begin(), usable.end());
   for (const auto& [host, workers] : state.hosts) {
     if (!HasClass(state, workers, usable)) continue;
-    for (const Worker* worker : workers)
-      wanted.insert(state.free.entry(worker->device).device_class);
+    for (const Worker* worker : workers) {
+      const ClassId id = state.free.entry(worker->device).device_class;
+      if (state.free.pools()[id].device_class.lease == job.lease) wanted.insert(id);
+    }
   }
   return {wanted.begin(), wanted.end()};
 }
 
-std::vector<ClassId> PossibleClasses(const State& state, const Job& job) {
+namespace {
+
+// Those of its lease, or of any.
+std::vector<ClassId> SuitableClasses(const State& state, const Job& job, bool any_lease) {
   std::vector<ClassId> usable, roomy;
   const std::vector<FreeDevices::Pool>& pools = state.free.pools();
   while (job.suits.size() < pools.size())
     job.suits.push_back(FindSuits(job, pools[job.suits.size()].device_class));
   for (size_t id = 0; id < pools.size(); ++id) {
-    if (pools[id].total < job.row.spec.devices || job.suits[id] == Suits::kNo) continue;
+    const int64_t lease = pools[id].device_class.lease;
+    if (!any_lease && lease != job.lease) continue;
+    const bool is_enough = any_lease && lease != 0
+                               ? pools[id].total > 0
+                               : pools[id].total + pools[id].leased >= job.row.spec.devices;
+    if (!is_enough || job.suits[id] == Suits::kNo) continue;
     usable.push_back(static_cast<ClassId>(id));
     if (job.suits[id] == Suits::kYes) roomy.push_back(static_cast<ClassId>(id));
   }
   return roomy.empty() ? usable : roomy;
+}
+
+}  // namespace
+
+std::vector<ClassId> PossibleClasses(const State& state, const Job& job) {
+  return SuitableClasses(state, job, false);
+}
+
+std::vector<ClassId> ClassesOfAnyLease(const State& state, const Job& job) {
+  return SuitableClasses(state, job, true);
 }
 
 std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
@@ -225,23 +307,29 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
     return "its stored job file can't be read by this coordinator, so it is not started: " +
            job.row.unreadable->why + "; trainctl cancel " + base::ToString(job.row.id) + " ends it";
   }
+  if (job.lane == Lane::kLeased) return LeaseReason(state, job, now);
   const std::vector<ClassId> possible = PossibleClasses(state, job);
-  if (possible.empty()) return WhyUnplaceable(state, spec);
+  const Lease* lease = FindLease(state, job.lease);
+  const bool may_be_told = lease == nullptr || IsOpen(*lease);
+  if (possible.empty() && may_be_told) return WhyUnplaceable(state, job);
   if (job.lane == Lane::kFollowing) return FollowingReason(state, job);
   if (job.lane == Lane::kBounded) return GroupReason(state, job);
   if (job.lane == Lane::kUninspected) return InspectionReason(state, job, now);
+  if (possible.empty()) return WhyUnplaceable(state, job);
   const std::vector<ClassId> usable = UsableClasses(state, job);
-  if (usable.empty()) return "waits for " + Wanted(spec) + ": " + WhoDrained(state, possible);
-  if (const Ahead ahead = LookAhead(state, job, now); ahead.blocker != nullptr)
-    return BehindWhom(state, job, ahead);
-  if (spec.exclusive) return "waits for " + Wanted(spec) + Obstacles(state, usable, now);
+  if (usable.empty())
+    return "waits for " + Wanted(spec) + ": " + WhoTook(state, job, possible, now);
+  const Ahead ahead = LookAhead(state, job, now);
+  if (ahead.blocker != nullptr) return BehindWhom(state, job, ahead, now);
+  if (spec.exclusive) return "waits for " + Wanted(spec) + Obstacles(state, job, usable, now);
   const auto best =
       *std::max_element(usable.begin(), usable.end(), [&](ClassId left, ClassId right) {
         return state.free.pools()[left].free < state.free.pools()[right].free;
       });
   const FreeDevices::Pool& pool = state.free.pools()[best];
   return "waits for " + Devices(spec.devices) + ": " + std::to_string(pool.free) + " of " +
-         std::to_string(pool.total) + " free" + WhoHas(state, best, now);
+         std::to_string(pool.total) + " free" + WhoHas(state, best, now) +
+         WhoLeased(state, job, best, now) + WhatFitsBefore(state, job, ahead, now);
 }
 
 }  // namespace trainctl::core

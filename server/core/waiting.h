@@ -8,14 +8,18 @@
 
 namespace trainctl::core {
 
-// Classes whose devices meet the job's constraints and of which the site has enough for it. Devices
-// count whether they are free or not, LOST and drained ones included. If the job's memory estimate
-// fits some of these classes, only those are returned. If it fits none, all are: such a job was
-// submitted on purpose, or before there were devices. Constraints speak of a device's class, never
-// of its host.
+// Classes whose devices meet the job's constraints and of which the site, or its lease, has enough
+// for it. Devices count whether they are free or not, LOST, drained and leased ones included. If
+// the job's memory estimate fits some of these classes, only those are returned. If it fits none,
+// all are: such a job was submitted on purpose, or before there were devices. Constraints speak of
+// a device's class, never of its host.
 std::vector<placement::ClassId> PossibleClasses(const State& state, const Job& job);
 
-// Of those the ones with enough devices that are not drained. A job that has none holds nothing.
+// What the job could run on if it were no matter who has leased it: to look at its model and data.
+std::vector<placement::ClassId> ClassesOfAnyLease(const State& state, const Job& job);
+
+// Of PossibleClasses the ones with enough devices that are not drained, nor leased to others now. A
+// job that has none holds nothing.
 std::vector<placement::ClassId> UsableClasses(const State& state, const Job& job);
 
 // Of which it would hold devices: UsableClasses, and of an exclusive job all classes on their

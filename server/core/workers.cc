@@ -6,6 +6,7 @@
 
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
+#include "server/core/lease_events.h"
 
 namespace trainctl::core {
 namespace {
@@ -131,6 +132,7 @@ Worker& DescribeWorker(State& state, const WorkerRow& row) {
   }
   worker.row = row;
   state.free.SetDrained(worker.device, DrainOf(state, row) != nullptr);
+  RestoreLeaseOf(state, worker);
   return worker;
 }
 

@@ -1,16 +1,37 @@
 #include "server/placement/free_devices.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "common/base/check.h"
 
 namespace trainctl::placement {
 
-ClassId FreeDevices::FindClass(const job::SiteDevice& device) {
-  const DeviceClass key{device.kind, device.name, device.memory_bytes, device.compute_capability};
+namespace {
+
+DeviceClass ClassOf(const job::SiteDevice& device) {
+  return {device.kind, device.name, device.memory_bytes, device.compute_capability};
+}
+
+DeviceClass WithLease(DeviceClass device_class, int64_t lease) {
+  device_class.lease = lease;
+  return device_class;
+}
+
+}  // namespace
+
+ClassId FreeDevices::FindClass(const DeviceClass& key) {
   const auto [found, is_new] = classes_.try_emplace(key, static_cast<ClassId>(pools_.size()));
-  if (is_new) pools_.push_back({.device_class = key});
+  if (!is_new) return found->second;
+  std::vector<ClassId>& vacant = vacant_[WithLease(key, 0)];
+  if (vacant.empty()) {
+    pools_.push_back({.device_class = key});
+  } else {
+    found->second = vacant.back();
+    vacant.pop_back();
+    pools_[found->second].device_class = key;
+  }
   return found->second;
 }
 
@@ -23,6 +44,21 @@ FreeDevices::Pool FreeDevices::Pool::OnHosts(
     chosen.free += count;
     chosen.hosts.emplace(host, devices);
     chosen.by_count.emplace(count, host);
+  }
+  return chosen;
+}
+
+FreeDevices::Pool FreeDevices::Pool::Without(const std::set<DeviceId>& barred) const {
+  Pool chosen{.device_class = device_class, .total = total};
+  for (const auto& [host, devices] : hosts) {
+    std::set<std::pair<int64_t, DeviceId>> left;
+    std::ranges::copy_if(devices, std::inserter(left, left.end()),
+                         [&](const auto& device) { return !barred.contains(device.second); });
+    if (left.empty()) continue;
+    const auto count = static_cast<int64_t>(left.size());
+    chosen.free += count;
+    chosen.by_count.emplace(count, host);
+    chosen.hosts.emplace(host, std::move(left));
   }
   return chosen;
 }
@@ -47,24 +83,48 @@ int64_t FreeDevices::Pool::FreeBy(base::SteadyMicros at, int64_t most) const {
 
 DeviceId FreeDevices::Register(const job::SiteDevice& device, int64_t index) {
   const auto id = static_cast<DeviceId>(entries_.size());
-  entries_.push_back({.device_class = FindClass(device), .host = device.host, .index = index});
-  ++pools_[entries_[id].device_class].total;
+  entries_.push_back({.host = device.host, .index = index});
+  Join(id, ClassOf(device));
   return id;
 }
 
 void FreeDevices::Describe(DeviceId id, const job::SiteDevice& device, int64_t index) {
   Leave(id);
-  entries_[id] = {.device_class = FindClass(device), .host = device.host, .index = index};
-  ++pools_[entries_[id].device_class].total;
+  entries_[id] = {.host = device.host, .index = index};
+  Join(id, ClassOf(device));
 }
 
 void FreeDevices::Remove(DeviceId id) { Leave(id); }
+
+void FreeDevices::SetLease(DeviceId id, int64_t lease) {
+  const DeviceClass was = pools_[entries_[id].device_class].device_class;
+  if (was.lease == lease) return;
+  const bool drained = entries_[id].drained;
+  Leave(id);
+  Join(id, WithLease(was, lease));
+  SetDrained(id, drained);
+}
+
+void FreeDevices::Join(DeviceId id, const DeviceClass& key) {
+  const ClassId joined = FindClass(key);
+  entries_[id].device_class = joined;
+  ++pools_[joined].total;
+  if (key.lease != 0) ++pools_[FindClass(WithLease(key, 0))].leased;
+}
 
 void FreeDevices::Leave(DeviceId id) {
   SetFree(id, false);
   SetComing(id, std::nullopt);
   SetDrained(id, false);
-  --pools_[entries_[id].device_class].total;
+  const ClassId left = entries_[id].device_class;
+  const DeviceClass key = pools_[left].device_class;
+  --pools_[left].total;
+  if (key.lease == 0) return;
+  const DeviceClass without = WithLease(key, 0);
+  --pools_[FindClass(without)].leased;
+  if (pools_[left].total > 0) return;
+  classes_.erase(key);
+  vacant_[without].push_back(left);
 }
 
 void FreeDevices::SetFree(DeviceId id, bool free) {

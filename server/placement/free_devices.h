@@ -20,13 +20,14 @@ namespace trainctl::placement {
 using DeviceId = int64_t;  // from 0, handed out by FreeDevices::Register
 using ClassId = int64_t;   // from 0
 
-// Devices of one class are alike: kind, model, memory, compute capability. All ranks of a gang are
-// on one class.
+// Devices of one class are alike: kind, model, memory, compute capability, and whose they are now.
+// All ranks of a gang are on one class.
 struct DeviceClass {
   job::DeviceKind kind = job::DeviceKind::kCpu;
   std::string name;
   int64_t memory_bytes = 0;
   std::string compute_capability;
+  int64_t lease = 0;  // whose jobs alone may have them now; 0: any job may
   auto operator<=>(const DeviceClass&) const = default;
 };
 
@@ -45,6 +46,7 @@ class FreeDevices {
     DeviceClass device_class;
     int64_t total = 0;    // registered, free or not
     int64_t drained = 0;  // of those: nothing new may be placed there
+    int64_t leased = 0;   // beside those: like them, but under a lease now
     int64_t free = 0;     //
     std::map<std::string, std::set<std::pair<int64_t, DeviceId>>>
         hosts;  // free devices by (index, id); no host is empty
@@ -59,11 +61,13 @@ class FreeDevices {
 
     // The same with the free devices of the wanted hosts only.
     Pool OnHosts(const std::function<bool(const std::string& host)>& is_wanted) const;
+    // The same without these devices.
+    Pool Without(const std::set<DeviceId>& barred) const;
   };
 
-  // A device of the site, not free yet.
+  // A device of the site, not free yet, under no lease.
   DeviceId Register(const job::SiteDevice& device, int64_t index);
-  // The same device, described anew (a card was exchanged). Not free afterwards.
+  // The same device, described anew (a card was exchanged). Not free afterwards, under no lease.
   void Describe(DeviceId id, const job::SiteDevice& device, int64_t index);
   // The device has left the site for good; its id is not given again.
   void Remove(DeviceId id);
@@ -71,6 +75,8 @@ class FreeDevices {
   void SetFree(DeviceId id, bool free);
   // Idempotent. Who says so sees to it that a drained device is not free.
   void SetDrained(DeviceId id, bool drained);
+  // Idempotent. The device is of another class then, and not free until who says so calls SetFree.
+  void SetLease(DeviceId id, int64_t lease);
   // When a device that is not free is expected to be; nullopt: not known. Forgotten once it is
   // free.
   void SetComing(DeviceId id, std::optional<base::SteadyMicros> at);
@@ -79,12 +85,15 @@ class FreeDevices {
   const std::vector<Pool>& pools() const { return pools_; }  // by ClassId
 
  private:
-  ClassId FindClass(const job::SiteDevice& device);
+  ClassId FindClass(const DeviceClass& key);
+  void Join(DeviceId id, const DeviceClass& key);
   void Leave(DeviceId id);  // its class
 
   std::vector<Entry> entries_;
   std::vector<Pool> pools_;
   std::map<DeviceClass, ClassId> classes_;
+  // Classes of leases that are over, by what they are without: the next lease's.
+  std::map<DeviceClass, std::vector<ClassId>> vacant_;
 };
 
 }  // namespace trainctl::placement

@@ -1,6 +1,9 @@
 #include "server/store/find_fault.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <set>
 
 namespace trainctl::store {
@@ -45,6 +48,37 @@ std::string FindFaultOfAttempt(const core::UnfinishedJob& job) {
   return is_known ? "" : name + " was stopped by a rank that it does not have";
 }
 
+// Leases, as they were promised: each device once at a time.
+std::string FindFaultOfLeases(const core::StoredState& state) {
+  std::map<std::string, std::map<base::WallMicros, const core::LeaseRow*>> by_worker;
+  std::set<std::string> names;
+  for (const core::LeaseRow& lease : state.leases) {
+    const std::string name = "lease '" + lease.name + "'";
+    if (lease.id <= 0 || lease.id >= state.next_lease)
+      return name + " has a number that was never given";
+    if (!names.insert(lease.name).second) return name + " is there twice";
+    if (!IsTime(lease.start) || !IsTime(lease.end) || lease.end < lease.start)
+      return name + " is at no time";
+    if (lease.workers.empty()) return name + " has no device";
+    for (const std::string& worker : lease.workers) {
+      if (!by_worker[worker].emplace(lease.start, &lease).second)
+        return name + " and another begin at once on '" + worker + "'";
+    }
+  }
+  for (const auto& [worker, leases] : by_worker) {
+    for (auto lease = leases.begin(); std::next(lease) != leases.end(); ++lease) {
+      if (lease->second->end > std::next(lease)->first)
+        return "leases overlap on '" + worker + "', one of them '" + lease->second->name + "'";
+    }
+  }
+  for (const core::UnfinishedJob& job : state.jobs) {
+    const std::optional<std::string>& lease = job.row.spec.resources.lease;
+    if (lease && !names.contains(*lease))
+      return base::ToString(job.row.id) + " runs under '" + *lease + "', which is no lease";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string FindFault(const core::StoredState& state) {
@@ -65,7 +99,10 @@ std::string FindFault(const core::StoredState& state) {
     if (fault.empty()) fault = FindFaultOfRanks(job, workers, &taken);
     if (!fault.empty()) return fault;
   }
-  return state.next_job > 0 && state.next_group > 0 ? "" : "the numbers of jobs are used up";
+  if (std::string fault = FindFaultOfLeases(state); !fault.empty()) return fault;
+  return state.next_job > 0 && state.next_group > 0 && state.next_lease > 0
+             ? ""
+             : "the numbers of jobs are used up";
 }
 
 }  // namespace trainctl::store

@@ -40,6 +40,20 @@ std::vector<core::DrainRow> LoadDrains(Database& database) {
   return drains;
 }
 
+std::vector<core::LeaseRow> LoadLeases(Database& database) {
+  Statement statement(database, "SELECT " + std::string(kLeaseColumns) +
+                                    " FROM leases WHERE over_at = 0 ORDER BY id");
+  std::vector<core::LeaseRow> leases;
+  while (statement.Next()) VisitLease(leases.emplace_back(), ColumnReader(database, statement));
+  for (core::LeaseRow& lease : leases) {
+    Statement& workers =
+        database.Prepared("SELECT worker FROM lease_workers WHERE lease = ? ORDER BY worker");
+    workers.Put(lease.id);
+    while (workers.Next()) workers.Get(lease.workers.emplace_back());
+  }
+  return leases;
+}
+
 // Of unfinished jobs, those with a bound.
 std::vector<core::GroupRow> LoadGroups(Database& database) {
   Statement statement(
@@ -100,6 +114,8 @@ core::StoredState LoadState(Database& database) {
   state.next_group = NextId(database, "groups");
   state.workers = LoadWorkers(database);
   state.drains = LoadDrains(database);
+  state.next_lease = NextId(database, "leases");
+  state.leases = LoadLeases(database);
   state.groups = LoadGroups(database);
   state.jobs = LoadJobs(database);
   const std::string of_attempt = " WHERE job = ? AND attempt = ?";

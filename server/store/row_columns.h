@@ -69,6 +69,15 @@ void VisitDrain(Row& row, Visit&& visit) {
   visit(row.target, row.user, row.reason, row.at);
 }
 
+// leases, without their devices.
+inline constexpr const char* kLeaseColumns =
+    "id, name, user, request_id, start_at, end_at, created_at, over_at";
+template <class Row, class Visit>
+void VisitLease(Row& row, Visit&& visit) {
+  visit(row.id, row.name, row.user, row.request_id, row.start, row.end, row.created_at,
+        row.over_at);
+}
+
 // jobs. The spec is its canonical JSON: reading it is the only thing here that takes time.
 inline constexpr const char* kJobColumns =
     "id, group_id, request_id, name, spec, inspection, prediction, submitted_at, forced, "

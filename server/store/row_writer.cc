@@ -137,6 +137,22 @@ void RowWriter::Write(const core::RemoveDrain& row) {
   statement.Run();
 }
 
+// Which devices it has never changes.
+void RowWriter::Write(const core::LeaseRow& row) {
+  Statement& statement = database_.Prepared(
+      "INSERT INTO leases (" + std::string(kLeaseColumns) + ") VALUES (" +
+      Placeholders(kLeaseColumns) +
+      ") ON CONFLICT (id) DO UPDATE SET end_at = excluded.end_at, over_at = excluded.over_at");
+  VisitLease(row, ColumnWriter(statement));
+  statement.Run();
+  for (const std::string& worker : row.workers) {
+    Statement& device =
+        database_.Prepared("INSERT OR IGNORE INTO lease_workers (lease, worker) VALUES (?, ?)");
+    ColumnWriter{device}(row.id, worker);
+    device.Run();
+  }
+}
+
 void RowWriter::Write(const core::EventRow& row) {
   Statement& statement = database_.Prepared("INSERT INTO events (job, at, text) VALUES (?, ?, ?)");
   ColumnWriter{statement}(row.job, row.at, row.text);

@@ -32,6 +32,7 @@ class RowWriter {
   void Write(const core::RemoveWorker& row);
   void Write(const core::DrainRow& row);
   void Write(const core::RemoveDrain& row);
+  void Write(const core::LeaseRow& row);
   void Write(const core::EventRow& row);
   void Write(const core::MetricRows& rows) { metrics_.Write(rows); }
   void Write(const core::AckRow& row);

@@ -257,9 +257,31 @@ CREATE TABLE continuations (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// over_at 0: not yet. Of one that was deleted before it began: before start.
+constexpr const char* kLeases = R"sql(
+CREATE TABLE leases (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL,
+  user TEXT NOT NULL,
+  request_id TEXT NOT NULL,
+  start_at INTEGER NOT NULL,
+  end_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  over_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX leases_not_over ON leases (id) WHERE over_at = 0;
+
+CREATE TABLE lease_workers (
+  lease INTEGER NOT NULL REFERENCES leases,
+  worker TEXT NOT NULL,
+  PRIMARY KEY (lease, worker)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 constexpr std::array kMigrations = {kVersion1,  kVersion2,  kVersion3,  kVersion4,  kVersion5,
                                     kVersion6,  kSite,      kVersion8,  kVersion9,  kVersion10,
-                                    kVersion11, kVersion12, kVersion13, kVersion14, kContinuations};
+                                    kVersion11, kVersion12, kVersion13, kVersion14, kContinuations,
+                                    kLeases};
 
 }  // namespace
 

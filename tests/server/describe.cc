@@ -4,6 +4,7 @@
 
 #include "common/estimate/prediction.h"
 #include "common/job/batch.h"
+#include "server/core/leases.h"
 
 namespace trainctl::core {
 namespace {
@@ -41,6 +42,13 @@ struct Printer {
     out << row.target << " is drained" << DrainText(row) << "\n";
   }
   void operator()(const RemoveDrain& row) { out << row.target << " is not drained any more\n"; }
+  void operator()(const LeaseRow& row) {
+    out << LeaseText(row) << " has";
+    for (const std::string& worker : row.workers) out << " " << worker;
+    out << (row.over_at == 0 ? ", " + UtcText(row.start) + " to " + UtcText(row.end)
+                             : ": it is over")
+        << "\n";
+  }
   void operator()(const EventRow& row) {
     out << base::ToString(row.job) << " says: " << row.text << "\n";
   }
@@ -209,7 +217,7 @@ std::string Describe(const Wait& wait, const Now& now) {
 
 std::string Describe(const StoredState& stored) {
   std::ostringstream out;
-  out << "next " << stored.next_job << " " << stored.next_group << "\n";
+  out << "next " << stored.next_job << " " << stored.next_group << " " << stored.next_lease << "\n";
   for (const UnfinishedJob& job : stored.jobs) Print(job, out);
   for (const WorkerRow& worker : stored.workers) {
     out << worker.name << " " << worker.host << " " << worker.boot_id << " " << worker.version
@@ -225,6 +233,12 @@ std::string Describe(const StoredState& stored) {
   for (const DrainRow& drain : stored.drains)
     out << "drained " << drain.target << "|" << drain.user << "|" << drain.reason << "|" << drain.at
         << "\n";
+  for (const LeaseRow& lease : stored.leases) {
+    out << "lease " << lease.id << "|" << lease.name << "|" << lease.user << "|" << lease.request_id
+        << "|" << lease.start << "|" << lease.end << "|" << lease.created_at;
+    for (const std::string& worker : lease.workers) out << "|" << worker;
+    out << "\n";
+  }
   for (const auto& [key, sequence] : stored.acks)
     out << "ack " << Short(key) << " " << sequence << "\n";
   return out.str();

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/job/batch.h"
+#include "server/core/leases.h"
 #include "tests/server/describe.h"
 
 namespace trainctl::core {
@@ -18,12 +19,16 @@ void GangsAreWhole(const State& state) {
     ASSERT_TRUE(job->attempt);
     ASSERT_EQ(static_cast<int64_t>(job->attempt->ranks.size()), job->row.spec.devices)
         << base::ToString(id);
-    std::set<placement::ClassId> classes;
+    std::set<placement::DeviceClass> classes;
     for (const Rank& rank : job->attempt->ranks) {
       const auto [other, is_new] = holders.try_emplace(rank.row.worker, rank.row.key);
       ASSERT_TRUE(is_new) << rank.row.worker << " serves " << Short(rank.row.key) << " and "
                           << Short(other->second);
-      classes.insert(state.free.entry(state.workers.at(rank.row.worker).device).device_class);
+      const Worker& worker = state.workers.at(rank.row.worker);
+      placement::DeviceClass own =
+          state.free.pools()[state.free.entry(worker.device).device_class].device_class;
+      own.lease = 0;  // another's may have begun on some of them
+      classes.insert(own);
     }
     ASSERT_EQ(classes.size(), 1u) << base::ToString(id);
   }
@@ -70,6 +75,42 @@ void GroupsKeepTheirBounds(const State& state) {
   }
 }
 
+// No device is promised twice; each is of the class of its lease.
+void CalendarIsTrue(const State& state) {
+  for (const auto& [worker, leases] : state.leased) {
+    base::WallMicros end = 0;
+    for (const auto& [start, id] : leases) {
+      ASSERT_TRUE(state.leases.contains(id)) << worker;
+      ASSERT_GE(start, end) << worker << " is leased twice at once";
+      end = state.leases.at(id).row.end;
+    }
+  }
+  for (const auto& [name, worker] : state.workers) {
+    const Lease* lease = ActiveLeaseOf(state, name);
+    const placement::ClassId id = state.free.entry(worker.device).device_class;
+    ASSERT_EQ(state.free.pools()[id].device_class.lease, lease == nullptr ? 0 : lease->row.id)
+        << name;
+  }
+}
+
+// Whatever runs under a lease runs on its devices and is being stopped by its end. Whatever else is
+// on them is being stopped when it begins.
+void LeasesAreKept(const SimCluster& cluster) {
+  for (const auto& [id, job] : cluster.state().live) {
+    const bool is_stopped = job->attempt->row.stop.has_value();
+    const Lease* own = FindLease(cluster.state(), job->lease);
+    ASSERT_EQ(own != nullptr, job->row.spec.resources.lease.has_value()) << base::ToString(id);
+    ASSERT_TRUE(own == nullptr || is_stopped || cluster.now().wall < own->row.end)
+        << base::ToString(id) << " outlives " << LeaseText(own->row);
+    for (const Rank& rank : job->attempt->ranks) {
+      const Lease* lease = ActiveLeaseOf(cluster.state(), rank.row.worker);
+      ASSERT_TRUE(own == nullptr || is_stopped || lease == own) << Short(rank.row.key);
+      ASSERT_TRUE(lease == own || is_stopped)
+          << Short(rank.row.key) << " is in the way of " << LeaseText(lease->row);
+    }
+  }
+}
+
 // What would be restored is what is in memory.
 void MemoryIsWhatIsStored(const SimCluster& cluster) {
   StoredState in_memory = cluster.ledger().LoadState();
@@ -77,6 +118,8 @@ void MemoryIsWhatIsStored(const SimCluster& cluster) {
   in_memory.acks.clear();
   in_memory.drains.clear();
   for (const auto& [target, drain] : cluster.state().drains) in_memory.drains.push_back(drain);
+  in_memory.leases.clear();
+  for (const auto& [id, lease] : cluster.state().leases) in_memory.leases.push_back(lease.row);
   for (const auto& [id, job] : cluster.state().jobs) {
     UnfinishedJob& unfinished =
         in_memory.jobs.emplace_back(UnfinishedJob{job.row, job.status, std::nullopt, {}});
@@ -107,8 +150,9 @@ void PointsAreStoredOnce(const SimCluster& cluster) {
   }
 }
 
-// Each trial that failed halves the micro batch. Each other attempt after the first is counted, but
-// where a worker could not start the one before. The global batch stays.
+// Each trial that failed halves the micro batch. Each other attempt after the first is counted. The
+// exceptions follow one that a worker could not start, or that gave way to a lease. The global
+// batch stays.
 void MicroBatchesAreHalved(const JobRow& row, const JobStatus& status, const Ledger& ledger) {
   const auto failed_trials = std::ranges::count_if(ledger.attempts(), [&](const auto& entry) {
     return entry.second.job == row.id && entry.second.trial == Trial::kFailed;
@@ -116,7 +160,8 @@ void MicroBatchesAreHalved(const JobRow& row, const JobStatus& status, const Led
   const auto not_started = std::ranges::count_if(ledger.attempts(), [&](const auto& entry) {
     const AttemptRow& attempt = entry.second;
     return attempt.job == row.id && attempt.attempt < status.attempt && attempt.end &&
-           attempt.end->outcome == job::Outcome::kLaunchFailed;
+           (attempt.end->outcome == job::Outcome::kLaunchFailed ||
+            attempt.end->outcome == job::Outcome::kPreempted);
   });
   ASSERT_LE(status.attempt, 1 + status.restarts + failed_trials + not_started)
       << base::ToString(row.id);
@@ -139,7 +184,9 @@ void FollowersAreTrue(const JobRow& row, const JobStatus& status, const Ledger& 
     const JobStatus& followed = ledger.jobs().at(*base::ParseJobId(name)).status;
     if (after == job::After::kAny || followed.end->outcome == job::Outcome::kSucceeded) continue;
     ASSERT_EQ(status.attempt, 0) << base::ToString(row.id) << " started after " << name;
-    ASSERT_EQ(status.end->outcome, job::Outcome::kCancelled) << base::ToString(row.id);
+    ASSERT_TRUE(status.end->outcome == job::Outcome::kCancelled ||
+                status.end->outcome == job::Outcome::kLeaseEnded)
+        << base::ToString(row.id);
   }
 }
 
@@ -166,6 +213,8 @@ void Invariants::Check(const SimCluster& cluster) {
   GangsAreWhole(cluster.state());
   ExclusiveHostsAreTheirs(cluster.state());
   GroupsKeepTheirBounds(cluster.state());
+  CalendarIsTrue(cluster.state());
+  LeasesAreKept(cluster);
   MemoryIsWhatIsStored(cluster);
   NoJobIsLost(cluster);
   TerminalStatesStay(cluster);

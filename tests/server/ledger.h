@@ -2,6 +2,7 @@
 // Restore wants. simulation_test.cc holds it to the answers of the SQLite store.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -26,6 +27,7 @@ class Ledger {
     return attempts_;
   }
   const std::map<job::RankKey, RankRow>& ranks() const { return ranks_; }
+  const std::map<int64_t, LeaseRow>& leases() const { return leases_; }
   // Of each rank, in order of arrival.
   const std::map<job::RankKey, std::vector<job::MetricPoint>>& points() const { return points_; }
 
@@ -52,6 +54,10 @@ class Ledger {
   void Write(const RemoveWorker& row) { workers_.erase(row.worker); }
   void Write(const DrainRow& row) { drains_[row.target] = row; }
   void Write(const RemoveDrain& row) { drains_.erase(row.target); }
+  void Write(const LeaseRow& row) {
+    last_lease_ = std::max(last_lease_, row.id);
+    leases_[row.id] = row;
+  }
   void Write(const EventRow&) {}
   void Write(const MetricRows& rows);
   void Write(const AckRow& row) { acks_[row.key] = row.sequence; }
@@ -64,6 +70,8 @@ class Ledger {
   std::map<job::RankKey, RankRow> ranks_;
   std::map<std::string, WorkerRow> workers_;
   std::map<std::string, DrainRow> drains_;
+  int64_t last_lease_ = 0;
+  std::map<int64_t, LeaseRow> leases_;
   std::map<base::GroupId, GroupRow> groups_;
   std::map<job::RankKey, int64_t> acks_;
   std::map<job::RankKey, std::vector<job::MetricPoint>> points_;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "common/estimate/memory_estimate.h"
+#include "server/core/lease_wish.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/server/describe.h"
 
@@ -117,6 +118,7 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
     const Words parts = Split(word, ':');
     spec.resources.after[parts[0]] = parts.size() > 1 ? job::After::kAny : job::After::kOk;
   }
+  if (settings.contains("lease")) spec.resources.lease = settings.at("lease");
   if (settings.contains("memory")) spec.resources.constraints["gpu.memory"] = settings.at("memory");
   return spec;
 }
@@ -134,6 +136,15 @@ std::optional<job::Prediction> MakePrediction(const Settings& settings) {
       .time = job::TimeEstimate{
           .total_seconds = static_cast<double>(GetNumber(settings, "predicted", 0)),
           .device_name = Get(settings, "predicted_on", "H200")}};
+}
+
+LeaseWish MakeWish(const Settings& settings, const Now& now) {
+  constexpr int64_t kSecond = 1'000'000;
+  return {.devices = GetNumber(settings, "devices", 1),
+          .host = Get(settings, "host", ""),
+          .model = Get(settings, "model", ""),
+          .start = now.wall + GetNumber(settings, "start", 0) * kSecond,
+          .length_us = GetNumber(settings, "for", 0) * kSecond};
 }
 
 // "ok", "fault", "none": an inspection of TinyLlama, the job's fault, nobody looked.
@@ -206,6 +217,13 @@ std::string Scenario::Run(const std::string& line) {
   if (verb == "lost") return FeedEach<WorkerStreamLost>(words);
   if (verb == "fence") return FeedEach<WorkerFenced>(words);
   if (verb == "drain") return Drain(words);
+  if (verb == "lease") return MakeLease(words);
+  if (verb == "block") return Block(words);
+  if (verb == "extend") return Extend(words);
+  if (verb == "unlease") {
+    const Settings settings = TakeSettings(&words);
+    return Feed(LeaseDeleted{FindLease(state_, words.at(1))->row.id, Get(settings, "user", "ops")});
+  }
   if (verb == "undrain") return FeedEach<DevicesUndrained>(words);
   if (verb == "remove") return FeedEach<WorkerRemoved>(words);
   return Report(words);
@@ -239,6 +257,29 @@ std::string Scenario::Drain(const Words& all) {
   Words words = all;
   const Settings settings = TakeSettings(&words);
   return Feed(DevicesDrained{words.at(1), Get(settings, "user", ""), Join(words, 2)});
+}
+
+std::string Scenario::MakeLease(const Words& all) {
+  Words words = all;
+  const Settings settings = TakeSettings(&words);
+  auto row = NewLease(state_, MakeWish(settings, now_), words.at(1), now_);
+  if (!row) return "refused: " + row.error().message + "\n";
+  row->user = Get(settings, "user", "");
+  return Feed(LeaseMade{*row});
+}
+
+std::string Scenario::Block(const Words& all) const {
+  Words words = all;
+  const auto block = FindBlock(state_, MakeWish(TakeSettings(&words), now_), now_);
+  if (!block) return "refused: " + block.error().message + "\n";
+  return "free from " + UtcText(block->start) + ": " + Join(block->workers, 0) + "\n";
+}
+
+std::string Scenario::Extend(const Words& words) {
+  const Lease& lease = *FindLease(state_, words.at(1));
+  const auto end = LaterEnd(state_, lease, std::stoll(words.at(2)) * 1'000'000);
+  if (!end) return "refused: " + end.error().message + "\n";
+  return Feed(LeaseExtended{lease.row.id, *end});
 }
 
 std::string Scenario::Submit(const Words& all) {

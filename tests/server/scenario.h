@@ -10,9 +10,14 @@
 //                               so many, max_parallel=N of them at once), memory=>=40GiB (a
 //                               constraint); output=DIR, uninspected=yes, force=yes, auto=N (the
 //                               estimate's choice of a micro batch), global; after=j1,j2:any,
-//                               predicted=N (seconds of the whole run, on predicted_on=H200)
+//                               lease=NAME, predicted=N (seconds of the whole run, on
+//                               predicted_on=H200)
 //   inspected JOB NAME ANSWER   of the worker that was asked: ok | fault | none (nobody looked)
 //   drain NAME [WHY…] [user=U]  nothing new is placed on the worker, or the host; undrain NAME…
+//   lease NAME for=SECONDS [devices=N start=SECONDS host=H model=M user=U]   from so many seconds
+//   on;
+//                               block: the same without a name, when it could begin
+//   extend NAME SECONDS; unlease NAME [user=U]
 //   cancel JOB; rm JOB…
 //   J/A/R… REPORT               a report of each of these ranks (job/attempt/rank; j1/1/* are all),
 //                               numbered on: started | phase NAME [DONE TOTAL] | rendezvous BLOB |
@@ -58,6 +63,9 @@ class Scenario {
   }
   std::string Workers(const Words& words);
   std::string Drain(const Words& words);
+  std::string MakeLease(const Words& words);
+  std::string Block(const Words& words) const;
+  std::string Extend(const Words& words);
   std::string Explain(base::JobId job) const;
   std::string Submit(const Words& words);
   std::string Report(const Words& words);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/estimate/memory_estimate.h"
+#include "server/core/lease_wish.h"
 #include "tests/server/describe.h"
 
 namespace trainctl::core {
@@ -21,6 +22,9 @@ SimCluster::SimCluster(uint64_t seed, Committed committed)
       workers_.emplace_back(name + "/" + std::to_string(device), name, model, device);
   }
   for (SimWorker& worker : workers_) Connect(worker);
+  state_.options.lease_warning_us = 20'000'000;
+  state_.options.lease_grace_us = 6'000'000;
+  state_.options.lease_clearance_us = 60'000'000;
 }
 
 void SimCluster::Disturb() {
@@ -33,11 +37,20 @@ void SimCluster::Disturb() {
   if (dice < 908) return Cancel();
   if (dice < 910) return Remove();
   if (dice < 914) return Drain();
+  if (dice < 922) return MakeLease();
+  if (dice < 925) return ChangeLease();
   if (dice < 960) return Connect(Any());
   Fault();
 }
 
 bool SimCluster::Settle() {
+  while (!state_.leases.empty()) {
+    for (const auto& [id, row] : ledger_.leases()) Feed(LeaseDeleted{id, "ops"});
+    Second();
+    for (SimWorker& worker : workers_) Connect(worker);
+    for (int i = 0; i < 20; ++i) Deliver();
+    AdvanceRanks(false);
+  }
   while (!state_.drains.empty()) Feed(DevicesUndrained{state_.drains.begin()->first});
   for (int round = 0; round < 20'000; ++round) {
     for (SimWorker& worker : workers_) Connect(worker);
@@ -61,6 +74,7 @@ void SimCluster::Feed(const Event& event) {
     const bool is_placed = start != nullptr && !ledger_.ranks().contains(start->key);
     if (is_placed && start->plan.job.exclusive) AnExclusiveJobIsAlone(*start);
     if (is_placed) ItsDeviceIsNotDrained(*start);
+    if (is_placed) ItsDeviceIsItsLeases(*start);
     if (is_placed) WhatItFollowsHasEnded(*start);
   }
   if (random_() % 400 == 0) return RestartCoordinator();
@@ -117,6 +131,12 @@ void SimCluster::Submit() {
     spec.resources.step_timeout_seconds = 30;
     if (Chance(random_, 20)) spec.resources.time_limit_seconds = 40;
     if (Chance(random_, 15)) MakeFollow(&spec);
+    if (!state_.leases.empty() && Chance(random_, 30)) {
+      auto lease = state_.leases.begin();
+      std::advance(lease, random_() % state_.leases.size());
+      spec.resources.lease = lease->second.row.name;
+      if (Chance(random_, 70)) spec.devices = 1;
+    }
     const bool micro_batch_auto = Chance(random_, 15);
     if (micro_batch_auto) spec.train.micro_batch_size = kAutoMicroBatch;
     const bool is_inspected = micro_batch_auto || Chance(random_, 50);
@@ -151,6 +171,24 @@ void SimCluster::Drain() {
   const std::string target = Chance(random_, 50) ? worker.name() : worker.name().substr(0, 1);
   if (Chance(random_, 60)) return Feed(DevicesUndrained{target});
   Feed(DevicesDrained{target, "ops", "to be mended"});
+}
+
+void SimCluster::MakeLease() {
+  constexpr int64_t kSecond = 1'000'000;
+  const LeaseWish wish{.devices = 1 + static_cast<int64_t>(random_() % 3),
+                       .start = now_.wall + static_cast<int64_t>(random_() % 200) * kSecond,
+                       .length_us = (120 + static_cast<int64_t>(random_() % 200)) * kSecond};
+  const auto row = NewLease(state_, wish, "", now_);
+  if (row) Feed(LeaseMade{*row});
+}
+
+// Longer, or over.
+void SimCluster::ChangeLease() {
+  if (state_.leases.empty()) return;
+  const Lease& lease = state_.leases.begin()->second;
+  if (Chance(random_, 50)) return Feed(LeaseDeleted{lease.row.id, "ann"});
+  const auto end = LaterEnd(state_, lease, 60'000'000);
+  if (end) Feed(LeaseExtended{lease.row.id, *end});
 }
 
 void SimCluster::Cancel() {
@@ -278,6 +316,13 @@ void SimCluster::ItsDeviceIsNotDrained(const StartRank& start) {
     ASSERT_NE(target, start.worker) << Short(start.key);
     ASSERT_NE(target, state_.workers.at(start.worker).row.host) << Short(start.key);
   }
+}
+
+// While a lease has a device, nothing but its jobs is placed there; and they nowhere else.
+void SimCluster::ItsDeviceIsItsLeases(const StartRank& start) {
+  const Lease* has = ActiveLeaseOf(state_, start.worker);
+  const std::optional<std::string>& wants = start.plan.job.resources.lease;
+  ASSERT_EQ(has == nullptr ? "" : has->row.name, wants.value_or("")) << Short(start.key);
 }
 
 SimWorker& SimCluster::Named(const std::string& name) {

@@ -47,6 +47,8 @@ class SimCluster {
   void Cancel();
   void Remove();
   void Drain();
+  void MakeLease();
+  void ChangeLease();
   void Fault();
   void Deliver();
   void AdvanceRanks(bool with_faults);
@@ -62,6 +64,7 @@ class SimCluster {
   void MakeFollow(job::JobSpec* spec);
   void WhatItFollowsHasEnded(const StartRank& start);
   void ItsDeviceIsNotDrained(const StartRank& start);
+  void ItsDeviceIsItsLeases(const StartRank& start);
   SimWorker& Any() { return workers_[random_() % workers_.size()]; }
   SimWorker& Named(const std::string& name);
 

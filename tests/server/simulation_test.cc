@@ -32,16 +32,19 @@ void Simulate(uint64_t seed, Outcomes* outcomes) {
   if (testing::Test::HasFailure()) return;
   invariants.CheckEnd(cluster);
   for (const auto& [id, job] : cluster.ledger().jobs()) ++(*outcomes)[job.status.end->outcome];
+  for (const auto& [key, attempt] : cluster.ledger().attempts())
+    outcomes->at(job::Outcome::kPreempted) += attempt.end->outcome == job::Outcome::kPreempted;
 }
 
 TEST(Simulation, EveryInvariantHoldsAndEveryJobEndsUnderAnyFaults) {
-  Outcomes outcomes;
+  Outcomes outcomes = {{job::Outcome::kPreempted, 0}};  // of attempts: such a job goes on
   if (const char* seed = std::getenv("TRAINCTL_SEED"))
     return Simulate(std::strtoull(seed, nullptr, 10), &outcomes);
   for (uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) Simulate(seed, &outcomes);
   using enum job::Outcome;
-  for (const job::Outcome outcome : {kSucceeded, kFailed, kOomGpu, kHang, kNcclError, kNodeLost,
-                                     kTimeout, kCancelled, kLaunchFailed}) {
+  for (const job::Outcome outcome :
+       {kSucceeded, kFailed, kOomGpu, kHang, kNcclError, kNodeLost, kTimeout, kCancelled,
+        kLaunchFailed, kLeaseEnded, kPreempted}) {
     EXPECT_GE(outcomes[outcome], 5)
         << job::Name(outcome) << ": the faults do not reach what they are there for";
   }

@@ -11,6 +11,7 @@
 #include "common/job/job_json.h"
 #include "server/store/database.h"
 #include "server/store/file_system.h"
+#include "server/store/find_fault.h"
 #include "server/store/load_state.h"
 #include "server/store/migrate.h"
 #include "server/store/row_columns.h"
@@ -268,6 +269,39 @@ TEST(Migrate, OfAnOlderCoordinatorNothingIsDrained) {
   EXPECT_TRUE(store->LoadState().value().drains.empty());
   ASSERT_TRUE(store->Apply({{core::DrainRow{"a/0", "ann", "a fan is broken", 5}}, {}}).ok());
   EXPECT_EQ(store->LoadState().value().drains.at(0).reason, "a fan is broken");
+}
+
+TEST(Migrate, OfAnOlderCoordinatorNothingIsLeased) {
+  TemporaryFolder folder;
+  {
+    auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+    ASSERT_TRUE(Migrate(*database, Schema().first(14)).ok());
+  }
+  const auto store = OpenSqliteStore(folder.path()).value();
+  EXPECT_TRUE(store->LoadState().value().leases.empty());
+  core::LeaseRow lease{1, "lab", "ann", "r1", {"a/0", "a/1"}, 200, 300, 100, 0};
+  ASSERT_TRUE(store->Apply({{lease}, {}}).ok());
+  lease.end = 350;
+  ASSERT_TRUE(store->Apply({{lease}, {}}).ok());
+  const core::StoredState state = store->LoadState().value();
+  ASSERT_EQ(state.leases.size(), 1u);
+  EXPECT_EQ(state.leases[0].end, 350);
+  EXPECT_EQ(state.leases[0].workers, lease.workers);
+  EXPECT_EQ(state.next_lease, 2);
+  lease.over_at = 350;
+  ASSERT_TRUE(store->Apply({{lease}, {}}).ok());
+  EXPECT_TRUE(store->LoadState().value().leases.empty());
+  EXPECT_EQ(store->LoadState().value().next_lease, 2) << "its number is not given again";
+}
+
+TEST(FindFault, LeasesThatOverlapAreDamage) {
+  core::StoredState state;
+  state.leases = {{1, "lab", "ann", "r1", {"a/0"}, 200, 300, 100, 0},
+                  {2, "test", "bob", "r2", {"a/0"}, 300, 400, 100, 0}};
+  state.next_lease = 3;
+  EXPECT_EQ(FindFault(state), "");
+  state.leases[0].end = 301;
+  EXPECT_EQ(FindFault(state), "leases overlap on 'a/0', one of them 'lab'");
 }
 
 // How SQLite goes about the question.

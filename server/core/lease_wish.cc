@@ -1,0 +1,256 @@
+#include "server/core/lease_wish.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "common/base/size.h"
+#include "common/base/utf8.h"
+#include "server/placement/placement.h"
+
+namespace trainctl::core {
+namespace {
+
+constexpr int64_t kWholeMinute = 60'000'000;
+constexpr size_t kMaxLeaseName = 63;
+
+std::string Count(int64_t devices) {
+  return std::to_string(devices) + (devices == 1 ? " device" : " devices");
+}
+
+base::Error InvalidLease(std::string message) { return {base::Code::kInvalid, std::move(message)}; }
+
+bool IsNameByte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '-';
+}
+
+base::Status CheckLeaseName(const State& state, const std::string& name) {
+  if (name.empty()) return base::Ok{};
+  const bool is_name = name.size() <= kMaxLeaseName && std::ranges::all_of(name, IsNameByte) &&
+                       name.front() != '-' && name.front() != '.' && !name.starts_with("lease-") &&
+                       !base::ParseDuration(name);  // which submit --within takes for a time
+  if (!is_name) {
+    return InvalidLease("'" + base::Excerpt(name, 256) +
+                        "' is no name for a lease: expected up to 63 letters, digits, '_', '.' and "
+                        "'-', not beginning with 'lease-', '-' or '.', and no time such as 3h");
+  }
+  if (FindLease(state, name) == nullptr) return base::Ok{};
+  return base::Error{base::Code::kConflict,
+                     LeaseText(FindLease(state, name)->row) + " is not over: choose another name"};
+}
+
+base::Status CheckLength(const State& state, int64_t length_us) {
+  const int64_t longest = state.options.longest_lease_us;
+  if (length_us >= kShortestLeaseUs && length_us <= longest) return base::Ok{};
+  const auto text = [](int64_t micros) { return base::FormatDuration(micros / 1'000'000); };
+  return InvalidLease("a lease of " + text(std::max<int64_t>(0, length_us)) + ": expected from " +
+                      text(kShortestLeaseUs) + " to " + text(longest) +
+                      ", which is the site's longest (traincoordinator --lease-max)");
+}
+
+// What is asked at all, whatever the site is.
+base::Status CheckWish(const State& state, const LeaseWish& wish, const Now& now) {
+  if (base::Status length = CheckLength(state, wish.length_us); !length) return length;
+  if (wish.devices < 1)
+    return InvalidLease("a lease of " + Count(wish.devices) + ": expected at least 1");
+  if (wish.start != 0 && wish.start < now.wall - kWholeMinute) {
+    return InvalidLease("a lease from " + UtcText(std::max<int64_t>(0, wish.start)) +
+                        ": that has passed, it is " + UtcText(now.wall));
+  }
+  if (wish.start > now.wall + kFarthestLeaseUs)
+    return InvalidLease("a lease from " + UtcText(now.wall + kFarthestLeaseUs) +
+                        " or later: expected a start within a year");
+  return base::Ok{};
+}
+
+bool IsWished(const LeaseWish& wish, const Worker& worker) {
+  if (!wish.host.empty() && worker.row.host != wish.host) return false;
+  return worker.row.device.name.find(wish.model) != std::string::npos;
+}
+
+// Without the lease that it may be under.
+placement::DeviceClass PlainClass(const State& state, const Worker& worker) {
+  placement::DeviceClass plain =
+      state.free.pools()[state.free.entry(worker.device).device_class].device_class;
+  plain.lease = 0;
+  return plain;
+}
+
+using ByClass = std::map<placement::DeviceClass, std::vector<const Worker*>>;
+
+// By class, those of which there are enough.
+base::Result<ByClass> WishedWorkers(const State& state, const LeaseWish& wish) {
+  ByClass classes;
+  size_t most = 0;
+  for (const auto& [name, worker] : state.workers) {
+    if (!IsWished(wish, worker)) continue;
+    std::vector<const Worker*>& alike = classes[PlainClass(state, worker)];
+    alike.push_back(&worker);
+    most = std::max(most, alike.size());
+  }
+  std::erase_if(classes, [&](const auto& entry) {
+    return static_cast<int64_t>(entry.second.size()) < wish.devices;
+  });
+  if (!classes.empty()) return classes;
+  std::string what = "a lease of " + Count(wish.devices) + ": the site has " +
+                     (most == 0 ? "none" : std::to_string(most) + " of one model");
+  if (!wish.host.empty()) what += ", on host '" + base::Excerpt(wish.host, 256) + "'";
+  if (!wish.model.empty()) what += ", of model '" + base::Excerpt(wish.model, 256) + "'";
+  return InvalidLease(what + "; trainctl workers lists them");
+}
+
+// The lease that has the worker at a time between these, or null.
+const Lease* LeaseBetween(const State& state, const std::string& worker, base::WallMicros start,
+                          base::WallMicros end, int64_t but = 0) {
+  const auto leases = state.leased.find(worker);
+  if (leases == state.leased.end()) return nullptr;
+  for (const auto& [begin, id] : leases->second) {
+    const Lease& lease = state.leases.at(id);
+    if (id != but && begin < end && lease.row.end > start) return &lease;
+  }
+  return nullptr;
+}
+
+// Why the worker can't be promised from `start` on, but for leases; empty: it can. Who is on it is
+// told lease_warning before, so what begins sooner takes what is free.
+std::string WhyNotReady(const State& state, const Worker& worker, base::WallMicros start,
+                        const Now& now) {
+  if (worker.lost) return "LOST";
+  if (DrainOf(state, worker.row) != nullptr) return "DRAINED";
+  if (start - now.wall >= state.options.lease_warning_us) return "";
+  const std::optional<base::JobId> holder = HolderOf(state, worker);
+  if (holder && FindJob(state, *holder)->lease != 0) return "";  // that ends before this one begins
+  const std::string_view is = WorkerState(state, worker);
+  return is == "READY" || is == "LEASED" ? "" : std::string(is);
+}
+
+// Of one host where one has enough, the fullest such; else of the hosts with most. A device that
+// nobody has now comes first.
+std::vector<std::string> PackLease(const State& state, const std::vector<const Worker*>& eligible,
+                                   int64_t devices) {
+  std::map<std::string, int64_t> on_host;
+  for (const Worker* worker : eligible) ++on_host[worker->row.host];
+  std::vector<const Worker*> order = eligible;
+  std::ranges::sort(order, {}, [&](const Worker* worker) {
+    const int64_t count = on_host[worker->row.host];
+    const bool is_whole = count >= devices;
+    return std::tuple(!is_whole, is_whole ? count : -count, worker->row.host,
+                      HolderOf(state, *worker).has_value(), worker->row.device.index);
+  });
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < devices; ++i) names.push_back(order[i]->row.name);
+  std::ranges::sort(names);
+  return names;
+}
+
+// The devices for a lease from `start` on; empty: too few. *why: who has the others.
+std::vector<std::string> DevicesFrom(const State& state, const ByClass& classes,
+                                     const LeaseWish& wish, base::WallMicros start, const Now& now,
+                                     std::string* why = nullptr) {
+  std::vector<const ByClass::value_type*> order;
+  for (const auto& alike : classes) order.push_back(&alike);
+  std::ranges::sort(order, [](const auto* left, const auto* right) {
+    return placement::Prefer(left->first, right->first);
+  });
+  size_t most = 0;
+  std::set<std::string> reasons;
+  for (const auto* alike : order) {
+    std::vector<const Worker*> eligible;
+    for (const Worker* worker : alike->second) {
+      const std::string not_ready = WhyNotReady(state, *worker, start, now);
+      const Lease* other = LeaseBetween(state, worker->row.name, start, start + wish.length_us);
+      if (not_ready.empty() && other == nullptr) {
+        eligible.push_back(worker);
+      } else if (other != nullptr) {
+        reasons.insert(LeaseText(other->row) + " (" + UtcText(other->row.start) + " to " +
+                       UtcText(other->row.end) + ")");
+      } else {
+        reasons.insert(worker->row.name + " is " + not_ready);
+      }
+    }
+    if (static_cast<int64_t>(eligible.size()) >= wish.devices)
+      return PackLease(state, eligible, wish.devices);
+    most = std::max(most, eligible.size());
+  }
+  if (why == nullptr) return {};
+  constexpr size_t kMostReasons = 4;
+  *why = std::to_string(most) + " of the " + Count(wish.devices) + " can be had then";
+  size_t said = 0;
+  for (const std::string& reason : reasons) {
+    *why += (said == 0 ? ": " : "; ") + (said == kMostReasons ? std::string("…") : reason);
+    if (said++ == kMostReasons) break;
+  }
+  return {};
+}
+
+base::WallMicros NextMinute(base::WallMicros at) {
+  return (at + kWholeMinute - 1) / kWholeMinute * kWholeMinute;
+}
+
+}  // namespace
+
+base::Result<LeaseRow> NewLease(const State& state, const LeaseWish& wish, const std::string& name,
+                                const Now& now) {
+  if (base::Status named = CheckLeaseName(state, name); !named) return named.error();
+  if (base::Status wished = CheckWish(state, wish, now); !wished) return wished.error();
+  if (static_cast<int64_t>(state.leases.size()) >= state.options.max_leases) {
+    return base::Error{base::Code::kExhausted,
+                       std::to_string(state.leases.size()) + " leases are not over: try later"};
+  }
+  const auto classes = WishedWorkers(state, wish);
+  if (!classes) return classes.error();
+  LeaseRow row;
+  row.name = name.empty() ? "lease-" + std::to_string(state.next_lease) : name;
+  row.start = wish.start == 0 ? now.wall : std::max(wish.start, now.wall);
+  row.end = row.start + wish.length_us;
+  row.created_at = now.wall;
+  std::string why;
+  row.workers = DevicesFrom(state, *classes, wish, row.start, now, &why);
+  if (!row.workers.empty()) return row;
+  const auto first = FindBlock(state, wish, now);
+  if (first) why += "; the first free block begins " + UtcText(first->start);
+  return base::Error{base::Code::kConflict, why};
+}
+
+base::Result<LeaseBlock> FindBlock(const State& state, const LeaseWish& wish, const Now& now) {
+  if (base::Status wished = CheckWish(state, wish, now); !wished) return wished.error();
+  const auto classes = WishedWorkers(state, wish);
+  if (!classes) return classes.error();
+  const base::WallMicros from = std::max(wish.start, now.wall);
+  std::set<base::WallMicros> starts = {NextMinute(from)};
+  const base::WallMicros told = now.wall + state.options.lease_warning_us;
+  if (told > from) starts.insert(NextMinute(told));
+  for (const auto& [id, lease] : state.leases) {
+    if (lease.row.end > from) starts.insert(NextMinute(lease.row.end));
+  }
+  for (const base::WallMicros start : starts) {
+    std::vector<std::string> workers = DevicesFrom(state, *classes, wish, start, now);
+    if (!workers.empty()) return LeaseBlock{start, std::move(workers)};
+  }
+  std::string why;
+  DevicesFrom(state, *classes, wish, *starts.rbegin(), now, &why);
+  return base::Error{base::Code::kConflict, "no block is free: of them " + why};
+}
+
+base::Result<base::WallMicros> LaterEnd(const State& state, const Lease& lease, int64_t more_us) {
+  if (lease.closing) {
+    return base::Error{base::Code::kConflict, LeaseText(lease.row) + " is about to end, " +
+                                                  UtcText(lease.row.end) + ": make another"};
+  }
+  if (more_us <= 0 || more_us > state.options.longest_lease_us)
+    return CheckLength(state, std::max<int64_t>(0, more_us)).error();
+  const base::WallMicros end = lease.row.end + more_us;
+  if (base::Status length = CheckLength(state, end - lease.row.start); !length)
+    return length.error();
+  for (const std::string& worker : lease.row.workers) {
+    const Lease* other = LeaseBetween(state, worker, lease.row.end, end, lease.row.id);
+    if (other == nullptr) continue;
+    return base::Error{base::Code::kConflict, worker + " is leased then: " + LeaseText(other->row) +
+                                                  " has it from " + UtcText(other->row.start)};
+  }
+  return end;
+}
+
+}  // namespace trainctl::core

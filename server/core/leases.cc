@@ -1,0 +1,189 @@
+#include "server/core/leases.h"
+
+#include <algorithm>
+#include <ctime>
+#include <functional>
+#include <limits>
+
+#include "common/base/size.h"
+#include "common/base/utf8.h"
+#include "common/job/site.h"
+#include "server/core/run_length.h"
+
+namespace trainctl::core {
+namespace {
+
+constexpr int64_t kSecondUs = 1'000'000;
+constexpr int64_t kMinuteUs = 60 * kSecondUs;
+constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
+
+base::SteadyMicros SteadyOf(base::WallMicros at, const Now& now) {
+  return now.steady + (at - now.wall);
+}
+
+std::string DevicesText(int64_t count) {
+  return std::to_string(count) + (count == 1 ? " device" : " devices");
+}
+
+// The next lease of each worker of the class, whose device is free: (start, device).
+std::vector<std::pair<base::WallMicros, const Worker*>> LeasedAndFree(const State& state,
+                                                                      placement::ClassId id) {
+  std::vector<std::pair<base::WallMicros, const Worker*>> found;
+  for (const auto& [name, leases] : state.leased) {
+    const auto worker = state.workers.find(name);
+    if (worker == state.workers.end() || leases.empty()) continue;
+    const placement::FreeDevices::Entry& entry = state.free.entry(worker->second.device);
+    if (entry.device_class == id && entry.free)
+      found.emplace_back(leases.begin()->first, &worker->second);
+  }
+  return found;
+}
+
+// Of its devices those on hosts that it has whole.
+int64_t DevicesOfWholeHosts(const State& state, const LeaseRow& row) {
+  int64_t count = 0;
+  for (const auto& [host, workers] : state.hosts) {
+    const bool is_whole = std::ranges::all_of(workers, [&](const Worker* worker) {
+      return std::ranges::count(row.workers, worker->row.name) > 0;
+    });
+    if (is_whole) count += static_cast<int64_t>(workers.size());
+  }
+  return count;
+}
+
+// Why its devices, which are all alike, will not do; empty: they will, or are not known any more.
+std::string Unfit(const State& state, const LeaseRow& row, const job::JobSpec& spec) {
+  for (const std::string& name : row.workers) {
+    const auto worker = state.workers.find(name);
+    if (worker == state.workers.end()) continue;
+    std::string reason;
+    if (job::MeetsConstraints(spec, SiteDeviceOf(worker->second.row), &reason)) return "";
+    return "no device of " + LeaseText(row) + " meets the job's constraints: " + reason;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string UtcText(base::WallMicros at) {
+  const std::time_t seconds = at / kSecondUs;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char text[64];
+  std::strftime(text, sizeof text, utc.tm_sec == 0 ? "%Y-%m-%d %H:%M UTC" : "%Y-%m-%d %H:%M:%S UTC",
+                &utc);
+  return text;
+}
+
+const Lease* FindLease(const State& state, const std::string& name) {
+  for (const auto& [id, lease] : state.leases) {
+    if (lease.row.name == name) return &lease;
+  }
+  return nullptr;
+}
+
+const Lease* FindLease(const State& state, int64_t id) {
+  const auto found = state.leases.find(id);
+  return found == state.leases.end() ? nullptr : &found->second;
+}
+
+std::string LeaseText(const LeaseRow& row) {
+  return "lease '" + row.name + "'" + (row.user.empty() ? "" : " of " + row.user);
+}
+
+std::string LeaseProblem(const State& state, const job::JobSpec& spec) {
+  if (!spec.resources.lease) return "";
+  const std::string& name = *spec.resources.lease;
+  const Lease* lease = FindLease(state, name);
+  if (lease == nullptr) {
+    return "there is no lease '" + base::Excerpt(name, 128) +
+           "', or it is over: trainctl lease ls lists them";
+  }
+  if (lease->closing) return LeaseText(lease->row) + " is about to end, " + UtcText(lease->row.end);
+  const auto has = static_cast<int64_t>(lease->row.workers.size());
+  if (spec.devices > has) {
+    return LeaseText(lease->row) + " has " + DevicesText(has) + ", the job wants " +
+           std::to_string(spec.devices);
+  }
+  if (spec.exclusive && spec.devices > DevicesOfWholeHosts(state, lease->row)) {
+    return LeaseText(lease->row) + " has no host whole, with all its devices, for a job that is " +
+           "exclusive";
+  }
+  return Unfit(state, lease->row, spec);
+}
+
+bool IsOpen(const Lease& lease) { return lease.active && !lease.closing; }
+
+std::string LeaseReason(const State& state, const Job& job, const Now& now) {
+  const Lease* lease = FindLease(state, job.lease);
+  if (lease == nullptr) return "its lease is over";
+  if (lease->closing) return LeaseText(lease->row) + " is about to end";
+  const int64_t minutes = std::max<int64_t>(0, lease->row.start - now.wall) / kMinuteUs;
+  return "waits for " + LeaseText(lease->row) + ", which begins " + UtcText(lease->row.start) +
+         " (in " + (minutes == 0 ? "less than a minute" : base::FormatDuration(minutes * 60)) + ")";
+}
+
+const Lease* ActiveLeaseOf(const State& state, const std::string& worker) {
+  const Lease* next = NextLeaseOf(state, worker);
+  return next != nullptr && next->active ? next : nullptr;
+}
+
+const Lease* NextLeaseOf(const State& state, const std::string& worker) {
+  const auto leases = state.leased.find(worker);
+  if (leases == state.leased.end() || leases->second.empty()) return nullptr;
+  return &state.leases.at(leases->second.begin()->second);
+}
+
+int64_t LengthAmongLeases(const State& state, const Job& job, placement::ClassId id) {
+  return LongestRunOn(state.options, job, state.free.pools()[id].device_class)
+      .value_or(state.options.lease_clearance_us);
+}
+
+base::SteadyMicros ClearFrom(const State& state, const Worker& worker, base::SteadyMicros from,
+                             int64_t length_us, const Now& now) {
+  const auto leases = state.leased.find(worker.row.name);
+  if (leases == state.leased.end()) return from;
+  for (const auto& [start, id] : leases->second) {
+    if (SteadyOf(start, now) - from >= length_us) break;
+    from = std::max(from, SteadyOf(state.leases.at(id).row.end, now));
+  }
+  return from;
+}
+
+bool IsClear(const State& state, const Worker& worker, int64_t length_us, const Now& now) {
+  return ClearFrom(state, worker, now.steady, length_us, now) == now.steady;
+}
+
+bool HasLeasesAhead(const State& state, placement::ClassId id) {
+  if (state.free.pools()[id].device_class.lease != 0) return false;
+  return std::ranges::any_of(state.leased, [&](const auto& entry) {
+    const auto worker = state.workers.find(entry.first);
+    return worker != state.workers.end() &&
+           state.free.entry(worker->second.device).device_class == id;
+  });
+}
+
+std::set<placement::DeviceId> BarredDevices(const State& state, placement::ClassId id,
+                                            const Job& job, const Now& now) {
+  std::set<placement::DeviceId> barred;
+  if (state.leased.empty() || job.lease != 0) return barred;
+  const int64_t length = LengthAmongLeases(state, job, id);
+  for (const auto& [start, worker] : LeasedAndFree(state, id)) {
+    if (!IsClear(state, *worker, length, now)) barred.insert(worker->device);
+  }
+  return barred;
+}
+
+int64_t RoomBeforeLeases(const State& state, placement::ClassId id, int64_t devices,
+                         const Now& now) {
+  const placement::FreeDevices::Pool& pool = state.free.pools()[id];
+  if (pool.free < devices) return 0;
+  if (pool.device_class.lease != 0 || state.leased.empty()) return kAnyTime;
+  auto leased = LeasedAndFree(state, id);
+  const int64_t missing = devices - (pool.free - static_cast<int64_t>(leased.size()));
+  if (missing <= 0) return kAnyTime;
+  std::ranges::sort(leased, std::greater<>());
+  return std::max<int64_t>(0, leased[missing - 1].first - now.wall);
+}
+
+}  // namespace trainctl::core
