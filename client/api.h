@@ -33,6 +33,14 @@ class Api {
       const v1::ReadArtifactRequest& request) = 0;
   virtual base::Result<v1::WorkersResponse> Workers() = 0;
   virtual base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) = 0;
+  virtual base::Result<v1::CreateLeaseResponse> CreateLease(
+      const v1::CreateLeaseRequest& request) = 0;
+  virtual base::Result<v1::FindLeaseResponse> FindLease(const v1::FindLeaseRequest& request) = 0;
+  virtual base::Result<v1::LeasesResponse> Leases() = 0;
+  virtual base::Result<v1::ExtendLeaseResponse> ExtendLease(
+      const v1::ExtendLeaseRequest& request) = 0;
+  virtual base::Result<v1::DeleteLeaseResponse> DeleteLease(
+      const v1::DeleteLeaseRequest& request) = 0;
 
   // Streams: on_message is called for each message on the caller's thread; the call returns Ok when
   // the stream ended or on_message returned false.

@@ -109,6 +109,29 @@ class GrpcApi : public Api {
     return Call<v1::AuditResponse>(&v1::Coordinator::Stub::Audit, request, kCallSeconds);
   }
 
+  base::Result<v1::CreateLeaseResponse> CreateLease(
+      const v1::CreateLeaseRequest& request) override {
+    return Call<v1::CreateLeaseResponse>(&v1::Coordinator::Stub::CreateLease, request,
+                                         kCallSeconds);
+  }
+  base::Result<v1::FindLeaseResponse> FindLease(const v1::FindLeaseRequest& request) override {
+    return Call<v1::FindLeaseResponse>(&v1::Coordinator::Stub::FindLease, request, kCallSeconds);
+  }
+  base::Result<v1::LeasesResponse> Leases() override {
+    return Call<v1::LeasesResponse>(&v1::Coordinator::Stub::Leases, v1::LeasesRequest(),
+                                    kCallSeconds);
+  }
+  base::Result<v1::ExtendLeaseResponse> ExtendLease(
+      const v1::ExtendLeaseRequest& request) override {
+    return Call<v1::ExtendLeaseResponse>(&v1::Coordinator::Stub::ExtendLease, request,
+                                         kCallSeconds);
+  }
+  base::Result<v1::DeleteLeaseResponse> DeleteLease(
+      const v1::DeleteLeaseRequest& request) override {
+    return Call<v1::DeleteLeaseResponse>(&v1::Coordinator::Stub::DeleteLease, request,
+                                         kCallSeconds);
+  }
+
   base::Status Logs(const v1::LogsRequest& request,
                     const std::function<bool(const v1::LogChunk&)>& on_message) override {
     const auto stub = Connected();

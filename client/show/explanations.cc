@@ -38,6 +38,7 @@ constexpr std::string_view kCheckpointAlso[] = {"checkpoints", "resume", "restar
 constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "reproducibility"};
 constexpr std::string_view kQueueAlso[] = {"backfill", "after",  "dependencies", "waiting",
                                            "priority", "queued", "time limit",   "predicted start"};
+constexpr std::string_view kLeasesAlso[] = {"lease", "reservation", "calendar", "within"};
 constexpr std::string_view kExclusiveAlso[] = {"own host", "whole host", "shared host"};
 
 constexpr Explanation kExplanations[] = {
@@ -234,12 +235,26 @@ are slower than the rest.
 (the loss is NaN or infinite: the run stops at that step, saves nothing more and keeps the last
 good checkpoint; train.on_nan "continue" runs on), HANG (no progress for step_timeout: no step,
 evaluation, saving, tokenizing or loading; names the rank that did not join), NCCL_ERROR,
-GPU_FAULT, NODE_LOST, TIMEOUT (time_limit), CANCELLED, PREEMPTED, LAUNCH_FAILED (host and path
-that is missing). max_restarts counts new attempts after a signal, HANG, NCCL_ERROR, GPU_FAULT,
-NODE_LOST; never after OOM or DIVERGED, which would only happen again. "expect": "OOM" or
-"SUCCEEDED" changes no outcome, only whether it is as expected, and wait's exit status.
+GPU_FAULT, NODE_LOST, TIMEOUT (time_limit), LEASE_ENDED (the end of its lease), CANCELLED,
+LAUNCH_FAILED (host and path that is missing). An attempt that gave way to a lease is PREEMPTED:
+its job queues again, which is not counted. max_restarts counts new attempts after a signal, HANG,
+NCCL_ERROR, GPU_FAULT, NODE_LOST; never after OOM or DIVERGED, which would only happen again.
+"expect": "OOM" or "SUCCEEDED" changes no outcome, only whether it is as expected, and wait's
+exit status.
 )",
      "trainctl submit job.json --expect OOM --wait"},
+    {"leases", "devices for one's own jobs, from a start to an end", kLeasesAlso,
+     R"(A lease has devices for its owner's jobs alone, from its start to its end; which they are is
+decided when it is made, all of one model, and none is promised twice. A job under a lease
+("resources": {"lease": "lab2"}, or submit --within lab2) waits for its start and runs on its
+devices only. Ten minutes before the end its jobs are told, half a minute before they save and are
+stopped: LEASE_ENDED; trainctl resume goes on from there. Jobs without a lease run around it. One
+gets a device that is leased later if its time_limit, or its predicted time and half of it, ends
+before; one whose time nobody knows if the lease is an hour away. Whoever is still there is told
+ten minutes before the start, saves, is stopped half a minute before (PREEMPTED) and queues again.
+Leases go by the coordinator's wall clock. traincoordinator --lease-max bounds their length.
+)",
+     "trainctl lease create lab2 --gpus 4 --for 3h"},
     {"deterministic", "bit for bit the same result", kDeterministicAlso,
      R"(With "deterministic": true, runs with the same seeds are equal bit for bit, and n
 devices × accumulation a equal one device × n·a at the same micro batch: gradients are added in

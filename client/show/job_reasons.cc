@@ -56,8 +56,9 @@ std::vector<std::string> Remedies(const v1::Wait& wait) {
   std::vector<std::string> remedies;
   if (wait.minutes_that_pass() > 0) {
     remedies.push_back("a time limit: submitted with --resources.time_limit " +
-                       std::to_string(wait.minutes_that_pass()) +
-                       "min or less it would start before " + wait.behind());
+                       std::to_string(wait.minutes_that_pass()) + "min or less it would start " +
+                       (wait.behind().empty() ? "now, and end before the lease that is in its way"
+                                              : "before " + wait.behind()));
   }
   for (const v1::Hindrance& hindrance : wait.hindrances()) {
     if (hindrance.state() == "DRAINED")

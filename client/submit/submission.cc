@@ -15,6 +15,7 @@
 #include "client/submit/patience.h"
 #include "client/submit/prediction.h"
 #include "client/submit/resumed_run.h"
+#include "client/submit/within.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
 
@@ -148,10 +149,11 @@ void SayNotes(Context& context, const std::vector<Assessment>& assessments,
   }
 }
 
-int DryRun(Context& context, const JobFile& file, const SubmitOptions& options) {
+int DryRun(Context& context, const JobFile& file, const std::optional<v1::Lease>& lease,
+           const SubmitOptions& options) {
   const Site site = AskSite(context);
   const base::Result<std::vector<Assessment>> assessments =
-      AssessAll(context, file, site, options.force);
+      AssessAll(context, file, site, options.force, lease);
   if (!assessments.ok()) return Fail(context, assessments.error());
   return ShowDryRun(context, {*assessments, file.variants, site.known}, options);
 }
@@ -184,7 +186,8 @@ int Report(Context& context, const v1::SubmitResponse& response,
 }  // namespace
 
 base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile& file,
-                                                const Site& site, bool force) {
+                                                const Site& site, bool force,
+                                                const std::optional<v1::Lease>& lease) {
   Inspector inspector(context, site.known);
   std::vector<Assessment> assessments;
   std::set<std::string> said(file.notes.begin(), file.notes.end());
@@ -206,6 +209,7 @@ base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile&
            job.name + ": model and data could not be inspected (" + inspection.error().message +
                "): steps and memory stay unknown; it is tried again before the job starts");
     }
+    if (lease) KeepToLease(*lease, &*assessment);
     RefuseLiveOwner(context, site, &*assessment);
     RefuseFinishedRun(context, &*assessment);
     assessments.push_back(std::move(*assessment));
@@ -258,16 +262,17 @@ void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options) {
       "where it would be refused here");
   arguments.Switch("--full", &options->full,
                    "with --dry-run: of each job its memory by kind and every setting");
-  arguments.Duration("--within", &options->within_seconds,
-                     "with --dry-run: say whether all of it fits this time, such as 3h; exit "
-                     "status 4 where it does not");
+  arguments.Text(
+      "--within", "LEASE|TIME", &options->within,
+      "run under this lease, on its devices, and say whether all of it fits what is left "
+      "of it; or with --dry-run whether it fits a time such as 3h: exit status 4 where "
+      "it does not");
   arguments.Switch("--force", &options->force,
                    "submit it though it is predicted to fit no device of the site, or its host "
                    "can't read model or data");
   arguments.Number("--max-parallel", "N", &options->max_parallel,
                    "of a lab file or sweep: at most N of its jobs at once; default: any number");
   arguments.Needs("--timeout", {"--wait"});
-  arguments.Needs("--within", {"--dry-run"});
   arguments.Needs("--full", {"--dry-run"});
 }
 
@@ -280,19 +285,23 @@ base::Status CheckBound(bool is_group, const SubmitOptions& options) {
                      "--max-parallel is for the jobs of a lab file or sweep, and this is one job"};
 }
 
-int SubmitJobs(Context& context, const JobFile& given, const SubmitOptions& options) {
-  if (const base::Status bound = CheckBound(given.is_lab, options); !bound.ok())
+int SubmitJobs(Context& context, const JobFile& given, const SubmitOptions& asked) {
+  if (const base::Status bound = CheckBound(given.is_lab, asked); !bound.ok())
     return Fail(context, bound.error());
   for (const std::string& note : given.notes) context.err << "note: " << note << std::endl;
   const base::Result<JobFile> resolved = ResolveDependencies(context, given);
   if (!resolved.ok()) return Fail(context, resolved.error());
-  const JobFile& file = *resolved;
-  if (options.dry_run) return DryRun(context, file, options);
+  JobFile file = *resolved;
+  SubmitOptions options = asked;
+  const base::Result<std::optional<v1::Lease>> lease = FindWithin(context, &file.jobs, &options);
+  if (!lease.ok()) return Fail(context, lease.error());
+  if (options.dry_run) return DryRun(context, file, *lease, options);
   const base::Result<Api*> api = NeedApi(context);
   if (!api.ok()) return Fail(context, api.error());
   const base::Result<std::vector<Assessment>> assessments =
-      AssessAll(context, file, AskSite(context), options.force);
+      AssessAll(context, file, AskSite(context), options.force, *lease);
   if (!assessments.ok()) return Fail(context, assessments.error());
+  if (*lease) SayWhetherItFits(context, *assessments, options);
   NoteNamesakes(context, file);
   const base::Result<v1::SubmitResponse> response =
       Send(context, **api, file, *assessments, options);

@@ -12,6 +12,7 @@
 #include "client/submit/assessment.h"
 #include "client/submit/inspection.h"
 #include "client/submit/job_file.h"
+#include "proto/trainctl.pb.h"
 
 namespace trainctl::client {
 
@@ -23,7 +24,8 @@ struct SubmitOptions {
   bool force = false;  // also what is predicted to fit no device, or can't be read on its host
   std::optional<int64_t> max_parallel;     // of a group's jobs at once
   std::optional<int64_t> timeout_seconds;  // of waiting
-  std::optional<int64_t> within_seconds;   // of a dry run: what all of it is to fit
+  std::string within;                      // a lease, or of a dry run a time; may be empty
+  std::optional<int64_t> within_seconds;   // what all of it is to fit: that, or the lease's rest
 };
 
 // --wait, --timeout, --dry-run, --full, --within, --force, --max-parallel.
@@ -38,8 +40,10 @@ int SubmitJobs(Context& context, const JobFile& file, const SubmitOptions& optio
 
 // One for each job, in order, with its predicted time; notes that the file did not have are
 // printed. kInvalid: names the job whose data do not fill one batch.
-base::Result<std::vector<Assessment>> AssessAll(Context& context, const JobFile& file,
-                                                const Site& site, bool force);
+// lease: under which they are to run.
+base::Result<std::vector<Assessment>> AssessAll(
+    Context& context, const JobFile& file, const Site& site, bool force,
+    const std::optional<v1::Lease>& lease = std::nullopt);
 
 // The problems of those that this site refuses; "": it refuses none.
 std::string RefusalsOf(const std::vector<Assessment>& assessments);

@@ -8,6 +8,7 @@
 #include "client/show/format.h"
 #include "client/submit/dependencies.h"
 #include "client/submit/follow.h"
+#include "client/submit/within.h"
 #include "common/job/outcome.h"
 
 namespace trainctl::client {
@@ -172,7 +173,10 @@ int RunSweep(Context& context, Sweep sweep, SubmitOptions options, const SweepCo
   for (const std::string& note : sweep.notes) context.err << "note: " << note << std::endl;
   const base::Result<JobFile> resolved = ResolveDependencies(context, FileOf(sweep));
   if (!resolved.ok()) return Fail(context, resolved.error());
-  for (size_t i = 0; i < points; ++i) sweep.points[i].job = resolved->jobs[i];
+  std::vector<job::JobSpec> jobs = resolved->jobs;
+  const auto lease = FindWithin(context, &jobs, &options);
+  if (!lease.ok()) return Fail(context, lease.error());
+  for (size_t i = 0; i < points; ++i) sweep.points[i].job = jobs[i];
   if (course.stop_at_oom) options.force = true;  // where memory ends is what it is to find
   SweepRun run(context, **api, sweep, options);
   if (const base::Status assessed = run.Assess(); !assessed.ok())

@@ -53,6 +53,8 @@ constexpr Words kWords[] = {
     {"completion", "bash zsh", ""},
     {"fence", "", kWorkers},
     {"admin", "audit", ""},
+    {"lease", "create find ls describe extend delete calendar",
+     "$(trainctl lease ls -o name 2>/dev/null)"},
     {"recipes", "ls show path copy submit", "$(trainctl recipes -o name 2>/dev/null)"},
 };
 

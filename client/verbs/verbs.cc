@@ -17,6 +17,7 @@ std::unique_ptr<Verb> MakeExplain();
 std::unique_ptr<Verb> MakeExport();
 std::unique_ptr<Verb> MakeFence();
 std::unique_ptr<Verb> MakeImport();
+std::unique_ptr<Verb> MakeLease();
 std::unique_ptr<Verb> MakeLocal();
 std::unique_ptr<Verb> MakeLogs();
 std::unique_ptr<Verb> MakeManual();
@@ -52,6 +53,7 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl submit job.json --train.micro_batch_size 4 --name tiny-mb4\n"
      "  trainctl submit job.json --set optimizer.lr=1e-4 --set devices=2\n"
      "  trainctl submit second.json --after j12\n"
+     "  trainctl submit lab.json --within lab2 --dry-run\n"
      "  trainctl submit job.json --matrix optimizer.lr=1e-4,2e-4 --matrix seed=1,2\n"
      "  trainctl submit lab.json --wait && trainctl compare\n"
      "  trainctl recipes show single-4 | trainctl submit - --dry-run\n",
@@ -172,6 +174,14 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl workers -o json\n"
      "  trainctl workers remove node3/0\n",
      MakeWorkers},
+    {"lease", "devices for your jobs alone, from a start to an end",
+     "  trainctl lease find --gpus 4 --for 3h\n"
+     "  trainctl lease create lab2 --gpus 4 --start '2026-12-01 14:00' --for 3h\n"
+     "  trainctl lease ls\n"
+     "  trainctl lease extend lab2 --for 1h\n"
+     "  trainctl lease calendar --ics > leases.ics\n"
+     "  trainctl submit lab.json --within lab2\n",
+     MakeLease},
     {"drain", "nothing new is placed on a device, or on a host; what runs there goes on",
      "  trainctl drain node3/0 --reason 'a fan is broken'\n"
      "  trainctl drain node3\n",

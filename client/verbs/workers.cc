@@ -64,7 +64,7 @@ class Workers : public Verb {
         "READY: free. BUSY: holds a job. LOST: not heard of for 15 s. DIRTY: the device is not "
         "free though nothing of ours runs there,\n"
         "or the worker can start no rank: WHY says more. It is READY again by itself. DRAINED: see "
-        "trainctl drain.");
+        "trainctl drain. LEASED: free for the jobs of a lease.");
   }
 
   int Run(Context& context) override {

@@ -36,8 +36,6 @@ struct NotYet {
 };
 constexpr NotYet kNotYet[] = {
     {"profile", [](const JobSpec& job) { return job.profile.has_value(); }, "null", "the profiler"},
-    {"resources.lease", [](const JobSpec& job) { return job.resources.lease.has_value(); }, "null",
-     "leases"},
 };
 
 // Collects problems of one job.

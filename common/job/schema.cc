@@ -287,7 +287,8 @@ std::vector<Field> ResourceFields() {
       Row("resources.after", AfterType{}, AT(resources.after),
           "Start when these jobs have ended: \"j12\", or {\"j12\": \"ok\", \"j13\": \"any\"}. "
           "ok: it SUCCEEDED or ended as it expects; else this one is cancelled."),
-      Row("resources.lease", OrNull(kId), AT(resources.lease), "Run within this lease."),
+      Row("resources.lease", OrNull(kId), AT(resources.lease),
+          "Run within this lease, on its devices only: trainctl lease ls lists them."),
       Row("expect", OrNull(expect), AT(expect), "The outcome that this run is meant to have."),
   };
 }

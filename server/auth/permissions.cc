@@ -22,6 +22,12 @@ constexpr std::array kPermissions = {
     Permission{"Submit", Role::kUser, Role::kOperator, false, "submit"},
     Permission{"Cancel", Role::kUser, Role::kOperator, false, "cancel"},
     Permission{"Remove", Role::kUser, Role::kOperator, false, "rm"},
+    // Leases: whose jobs run under one is its owner's.
+    Permission{"Leases", Role::kViewer, Role::kViewer},
+    Permission{"FindLease", Role::kViewer, Role::kViewer},
+    Permission{"CreateLease", Role::kUser, Role::kUser, false, "lease"},
+    Permission{"ExtendLease", Role::kUser, Role::kOperator, false, "extend"},
+    Permission{"DeleteLease", Role::kUser, Role::kOperator, false, "unlease"},
     // What concerns the site as a whole.
     Permission{"Fence", Role::kOperator, Role::kOperator, false, "fence"},
     Permission{"RemoveWorker", Role::kOperator, Role::kOperator, false, "remove"},
@@ -69,11 +75,15 @@ base::Status CheckCall(const Caller& caller, std::string_view rpc) {
 
 base::Status CheckOwner(const Caller& caller, std::string_view rpc, std::string_view job,
                         std::string_view owner) {
+  return CheckOwnerOf(caller, rpc, "job " + std::string(job), owner);
+}
+
+base::Status CheckOwnerOf(const Caller& caller, std::string_view rpc, const std::string& subject,
+                          std::string_view owner) {
   const Permission& permission = PermissionOf(rpc);
   if (caller.role != Role::kNone && caller.role >= permission.any) return base::Ok{};
   if (base::Status call = CheckCall(caller, rpc); !call) return call;
   if (!owner.empty() && caller.name == owner) return base::Ok{};
-  const std::string subject = "job " + std::string(job);
   if (owner.empty()) return Denied(subject + " has no known owner: ask an operator");
   return Denied(subject + " belongs to " + std::string(owner) + ": ask them or an operator");
 }

@@ -32,4 +32,8 @@ base::Status CheckCall(const Caller& caller, std::string_view rpc);
 base::Status CheckOwner(const Caller& caller, std::string_view rpc, std::string_view job,
                         std::string_view owner);
 
+// The same of what is called so: "lease 'lab'".
+base::Status CheckOwnerOf(const Caller& caller, std::string_view rpc, const std::string& subject,
+                          std::string_view owner);
+
 }  // namespace trainctl::auth

@@ -41,7 +41,8 @@ void Coordinator::Finish() {
 base::Status Coordinator::Load() {
   auto stored = parts_.store.LoadState();
   if (!stored) return stored.error();
-  const core::Options options{.max_queued_jobs_of_user = parts_.bounds.queued_jobs};
+  const core::Options options{.max_queued_jobs_of_user = parts_.bounds.queued_jobs,
+                              .longest_lease_us = parts_.bounds.lease_seconds * 1'000'000};
   state_ = core::Restore(options, std::move(*stored), Now());
   site_.reset();
   stale_ = false;

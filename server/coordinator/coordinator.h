@@ -38,6 +38,7 @@
 #include "server/coordinator/refusal_budget.h"
 #include "server/coordinator/worker_channel.h"
 #include "server/coordinator/worker_sessions.h"
+#include "server/core/lease_wish.h"
 #include "server/core/step.h"
 #include "server/store/reader.h"
 #include "server/store/store.h"
@@ -138,6 +139,22 @@ class Coordinator {
   // host is drained.
   void UndrainDevices(const std::string& target, const auth::Caller& caller, Answer answer);
 
+  // coordinator_leases.cc. Errors as lease_wish.h's. The same request_id again gets the first one's
+  // lease, until that is over.
+  using LeaseAnswer = std::function<void(base::Result<core::LeaseRow>)>;
+  struct NewLeaseRequest {
+    std::string request_id;
+    std::string name;  // empty: the coordinator gives one
+    core::LeaseWish wish;
+  };
+  void CreateLease(const NewLeaseRequest& request, const auth::Caller& caller, LeaseAnswer answer);
+  base::Result<core::LeaseBlock> FindLeaseBlock(const core::LeaseWish& wish);
+  // kNotFound; kDenied: it is another user's. Answered with the lease as it was, of ExtendLease as
+  // it is then.
+  void ExtendLease(const std::string& name, int64_t seconds, const auth::Caller& caller,
+                   LeaseAnswer answer);
+  void DeleteLease(const std::string& name, const auth::Caller& caller, LeaseAnswer answer);
+
   // `workers`: of the host that has it.
   void ReadArtifact(const std::vector<std::string>& workers, job::ArtifactQuestion question,
                     ArtifactReads::Answer answer);
@@ -210,6 +227,8 @@ class Coordinator {
 
   bool IsIdle(const std::string& worker) const;
   base::Result<const core::Worker*> FindWorker(const std::string& name) const;
+  base::Result<core::Lease> LeaseToChange(const std::string& name, const auth::Caller& caller,
+                                          std::string_view rpc) const;
   bool IsPlacedOn(const std::string& worker, const job::RankKey& key);
   void AnswerStored(const store::StoredSubmission& stored, const auth::Caller& caller,
                     const SubmitAnswer& answer);

@@ -42,7 +42,25 @@ base::Result<std::string> ProblemsOf(const core::Submission& submission, bool fo
   const auto dependencies = CheckDependencies(site.state, site.reader, spec);
   if (!dependencies) return dependencies.error();
   accepted->problems.insert(accepted->problems.end(), dependencies->begin(), dependencies->end());
+  if (std::string why = core::LeaseProblem(site.state, spec); !why.empty()) {
+    accepted->problems.push_back(
+        {.path = "resources.lease", .expected = "a lease for this job", .hint = std::move(why)});
+  }
   return job::Format(accepted->problems, spec.name);
+}
+
+// Under a lease run its owner's jobs.
+base::Status CheckLeases(const core::State& state, const core::JobsSubmitted& jobs,
+                         const auth::Caller& caller) {
+  for (const core::Submission& submission : jobs.jobs) {
+    const std::optional<std::string>& name = submission.spec.resources.lease;
+    const core::Lease* lease = name ? core::FindLease(state, *name) : nullptr;
+    if (lease == nullptr) continue;  // said by the core
+    const base::Status theirs =
+        auth::CheckOwnerOf(caller, "Submit", "lease '" + *name + "'", lease->row.user);
+    if (!theirs) return theirs;
+  }
+  return base::Ok{};
 }
 
 // All problems of all jobs with the site, their models and the jobs that they go on from; empty:
@@ -138,6 +156,8 @@ void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& cal
       if (!theirs) return answer(theirs.error());
     }
   }
+  const base::Status leases = CheckLeases(state_, submission, caller);
+  if (!leases) return answer(leases.error());
   const auto problems = SiteProblems(submission, {state_, Site(), parts_.reader});
   if (!problems) return answer(problems.error());
   if (!problems->empty()) return answer(base::Error{base::Code::kInvalid, *problems});

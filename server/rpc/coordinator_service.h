@@ -45,6 +45,17 @@ class CoordinatorService : public v1::Coordinator::CallbackService {
                       v1::ReadArtifactResponse* response) override;
   Unary* Workers(Context* context, const v1::WorkersRequest* request,
                  v1::WorkersResponse* response) override;
+  // lease_calls.cc
+  Unary* CreateLease(Context* context, const v1::CreateLeaseRequest* request,
+                     v1::CreateLeaseResponse* response) override;
+  Unary* FindLease(Context* context, const v1::FindLeaseRequest* request,
+                   v1::FindLeaseResponse* response) override;
+  Unary* Leases(Context* context, const v1::LeasesRequest* request,
+                v1::LeasesResponse* response) override;
+  Unary* ExtendLease(Context* context, const v1::ExtendLeaseRequest* request,
+                     v1::ExtendLeaseResponse* response) override;
+  Unary* DeleteLease(Context* context, const v1::DeleteLeaseRequest* request,
+                     v1::DeleteLeaseResponse* response) override;
   Unary* Audit(Context* context, const v1::AuditRequest* request,
                v1::AuditResponse* response) override;
   grpc::ServerWriteReactor<v1::JobView>* Watch(Context* context,

@@ -86,8 +86,8 @@ void AddQueue(const coordinator::Coordinator& coordinator, Exposition* text) {
 
 void AddDevices(const coordinator::Coordinator& coordinator, Exposition* text) {
   const core::State& state = coordinator.state();
-  std::map<std::string, int64_t> states = {
-      {"READY", 0}, {"BUSY", 0}, {"LOST", 0}, {"DIRTY", 0}, {"DRAINED", 0}};
+  std::map<std::string, int64_t> states = {{"READY", 0}, {"BUSY", 0},    {"LOST", 0},
+                                           {"DIRTY", 0}, {"DRAINED", 0}, {"LEASED", 0}};
   for (const auto& [name, worker] : state.workers)
     ++states[std::string(core::WorkerState(state, worker))];
   text->Family("trainctl_devices", "gauge", "Devices of the inventory by state.");

@@ -185,6 +185,52 @@ base::Result<v1::DrainResponse> FakeApi::Drain(const v1::DrainRequest& request) 
   return response;
 }
 
+base::Result<v1::CreateLeaseResponse> FakeApi::CreateLease(const v1::CreateLeaseRequest& request) {
+  v1::CreateLeaseResponse response;
+  v1::Lease& lease = *response.mutable_lease();
+  lease.set_name(request.name().empty() ? "lease-1" : request.name());
+  lease.set_owner("ann");
+  lease.set_state("UPCOMING");
+  lease.set_start(request.wish().start());
+  lease.set_end(request.wish().start() + request.wish().seconds() * 1'000'000);
+  for (int64_t i = 0; i < request.wish().devices(); ++i)
+    lease.add_workers("a/" + std::to_string(i));
+  *fake_->leases.add_leases() = lease;
+  return response;
+}
+
+base::Result<v1::FindLeaseResponse> FakeApi::FindLease(const v1::FindLeaseRequest& request) {
+  v1::FindLeaseResponse response;
+  response.set_start(request.wish().start());
+  response.add_workers("a/0");
+  return response;
+}
+
+base::Result<v1::LeasesResponse> FakeApi::Leases() { return fake_->leases; }
+
+base::Result<v1::ExtendLeaseResponse> FakeApi::ExtendLease(const v1::ExtendLeaseRequest& request) {
+  v1::ExtendLeaseResponse response;
+  for (v1::Lease& lease : *fake_->leases.mutable_leases()) {
+    if (lease.name() != request.name()) continue;
+    lease.set_end(lease.end() + request.seconds() * 1'000'000);
+    *response.mutable_lease() = lease;
+    return response;
+  }
+  return base::Error{base::Code::kNotFound, "no lease '" + request.name() + "'"};
+}
+
+base::Result<v1::DeleteLeaseResponse> FakeApi::DeleteLease(const v1::DeleteLeaseRequest& request) {
+  v1::DeleteLeaseResponse response;
+  auto& leases = *fake_->leases.mutable_leases();
+  for (auto lease = leases.begin(); lease != leases.end(); ++lease) {
+    if (lease->name() != request.name()) continue;
+    *response.mutable_lease() = *lease;
+    leases.erase(lease);
+    return response;
+  }
+  return base::Error{base::Code::kNotFound, "no lease '" + request.name() + "'"};
+}
+
 base::Result<v1::UndrainResponse> FakeApi::Undrain(const v1::UndrainRequest& request) {
   for (v1::WorkerView& worker : fake_->workers) {
     if (worker.has_drain() && worker.drain().target() == request.target()) worker.clear_drain();

@@ -18,6 +18,7 @@ struct FakeCoordinator {
   std::vector<v1::JobView> jobs;
   std::map<std::string, v1::JobDetail> details;  // by id
   std::vector<v1::WorkerView> workers;
+  v1::LeasesResponse leases;
   std::string site;
   base::Result<v1::AuditResponse> audit = v1::AuditResponse();
   v1::CompareResponse comparison;
@@ -95,6 +96,11 @@ class FakeApi : public Api {
       const v1::ReadArtifactRequest& request) override;
   base::Result<v1::WorkersResponse> Workers() override;
   base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) override;
+  base::Result<v1::CreateLeaseResponse> CreateLease(const v1::CreateLeaseRequest& request) override;
+  base::Result<v1::FindLeaseResponse> FindLease(const v1::FindLeaseRequest& request) override;
+  base::Result<v1::LeasesResponse> Leases() override;
+  base::Result<v1::ExtendLeaseResponse> ExtendLease(const v1::ExtendLeaseRequest& request) override;
+  base::Result<v1::DeleteLeaseResponse> DeleteLease(const v1::DeleteLeaseRequest& request) override;
   base::Status Logs(const v1::LogsRequest& request,
                     const std::function<bool(const v1::LogChunk&)>& on_message) override;
   base::Status Metrics(const v1::MetricsRequest& request,

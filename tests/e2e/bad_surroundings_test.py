@@ -28,6 +28,11 @@ METHODS = [
         b"Fence",
         b"Drain",
         b"Undrain",
+        b"CreateLease",
+        b"FindLease",
+        b"Leases",
+        b"ExtendLease",
+        b"DeleteLease",
         b"ReadArtifact",
     )
 ] + [b"WorkerGateway/Connect"]

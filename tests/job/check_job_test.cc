@@ -120,7 +120,6 @@ struct Unbuilt {
 
 constexpr Unbuilt kUnbuilt[] = {
     {"profile", [](JobSpec& job) { job.profile.emplace(); }},
-    {"resources.lease", [](JobSpec& job) { job.resources.lease = "l1"; }},
 };
 
 TEST(CheckJob, EveryFeatureThatIsNotBuiltYetIsSaid) {

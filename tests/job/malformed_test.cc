@@ -103,8 +103,6 @@ const Case kCases[] = {
     {"ConstraintWithoutUnit",
      WithTop("\"resources\": {\"constraints\": {\n\"gpu.memory\": \"40GiB\"}}"),
      "resources.constraints.gpu.memory", 5, "an operator and a size", ""},
-    {"LeasesAreNotBuiltYet", WithTop("\"resources\": {\n\"lease\": \"l1\"}"), "resources.lease", 5,
-     "null", "leases is not built yet"},
     {"TheProfilerIsNotBuiltYet", WithTop("\"profile\": {\"steps\": 3}"), "profile", 4, "null",
      "the profiler is not built yet"},
 };

@@ -107,8 +107,8 @@ TEST(Overrides, UnknownKeysGetASuggestion) {
 }
 
 TEST(Overrides, WhatTheCheckFindsInOneNamesIt) {
-  const Problem problem = Refused({"resources.lease", "l1"});
-  EXPECT_EQ(problem.path, "--set resources.lease");
+  const Problem problem = Refused({"profile.steps", "3"});
+  EXPECT_EQ(problem.path, "--set profile.steps");
   EXPECT_THAT(problem.hint, HasSubstr("not built yet"));
 }
 

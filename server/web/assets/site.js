@@ -47,7 +47,7 @@ function jobRow(job) {
 function workerRow(worker) {
   const gpu = worker.gpu ?? {};
   const holder = worker.job ? element("a", { href: `/job?${query({ job: worker.job })}` }, worker.job) : "";
-  const kind = { READY: "good", BUSY: "", DRAINED: "warn" }[worker.state] ?? "bad";
+  const kind = { READY: "good", BUSY: "", LEASED: "", DRAINED: "warn" }[worker.state] ?? "bad";
   const state = worker.reason ? `${worker.state}: ${worker.reason}` : worker.state;
   const used = (bytes, total) => `${formatBytes(bytes)} of ${formatBytes(total)}`;
   return {

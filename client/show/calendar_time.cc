@@ -1,0 +1,89 @@
+#include "client/show/calendar_time.h"
+
+#include <ctime>
+
+namespace trainctl::client {
+namespace {
+
+std::time_t SecondsOf(int64_t micros) { return micros / 1'000'000; }
+
+std::tm Local(int64_t micros) {
+  const std::time_t seconds = SecondsOf(micros);
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  return local;
+}
+
+std::tm Utc(int64_t micros) {
+  const std::time_t seconds = SecondsOf(micros);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return utc;
+}
+
+std::string Formatted(const std::tm& time, const char* format) {
+  char text[96];
+  return {text, std::strftime(text, sizeof text, format, &time)};
+}
+
+// The whole text, or nothing.
+bool Reads(const std::string& text, const char* format, std::tm* time) {
+  *time = {};
+  const char* end = strptime(text.c_str(), format, time);
+  return end != nullptr && *end == '\0';
+}
+
+// Cuts " UTC" or "Z" off.
+bool TakeUtc(std::string* text) {
+  for (const std::string& suffix : {std::string(" UTC"), std::string("Z")}) {
+    if (!text->ends_with(suffix)) continue;
+    text->resize(text->size() - suffix.size());
+    return true;
+  }
+  return false;
+}
+
+bool IsSame(const std::tm& left, const std::tm& right) {
+  return left.tm_mday == right.tm_mday && left.tm_hour == right.tm_hour &&
+         left.tm_min == right.tm_min && left.tm_mon == right.tm_mon;
+}
+
+}  // namespace
+
+base::Result<int64_t> ParseCalendarTime(const std::string& text) {
+  std::string rest = text;
+  const bool is_utc = TakeUtc(&rest);
+  std::tm typed{};
+  bool is_read = false;
+  for (const char* format :
+       {"%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S"}) {
+    if ((is_read = Reads(rest, format, &typed))) break;
+  }
+  const base::Error wrong{base::Code::kInvalid,
+                          "'" + text.substr(0, 64) +
+                              "' is no time: expected one such as '2026-12-01 14:00' (local time) "
+                              "or '2026-12-01 13:00 UTC'"};
+  if (!is_read || typed.tm_year < 70 || typed.tm_year > 8000) return wrong;
+  std::tm time = typed;
+  time.tm_isdst = -1;
+  const std::time_t seconds = is_utc ? timegm(&time) : mktime(&time);
+  if (!IsSame(time, typed) || seconds < 0) return wrong;
+  return int64_t{seconds} * 1'000'000;
+}
+
+std::string LocalAndUtc(int64_t micros) {
+  const std::tm local = Local(micros), utc = Utc(micros);
+  const bool has_seconds = utc.tm_sec != 0;
+  const char* minute = has_seconds ? "%H:%M:%S" : "%H:%M";
+  const std::string there = Formatted(utc, minute) + " UTC";
+  if (local.tm_gmtoff == 0) return Formatted(utc, "%Y-%m-%d ") + there;
+  const bool is_other_day = local.tm_mday != utc.tm_mday;
+  return Formatted(local, "%Y-%m-%d ") + Formatted(local, minute) + Formatted(local, " %Z") + " (" +
+         (is_other_day ? Formatted(utc, "%Y-%m-%d ") : "") + there + ")";
+}
+
+std::string LocalDay(int64_t micros) { return Formatted(Local(micros), "%a %Y-%m-%d"); }
+std::string LocalMinute(int64_t micros) { return Formatted(Local(micros), "%H:%M"); }
+std::string CalendarStamp(int64_t micros) { return Formatted(Utc(micros), "%Y%m%dT%H%M%SZ"); }
+
+}  // namespace trainctl::client

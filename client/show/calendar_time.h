@@ -1,0 +1,26 @@
+// Times of a calendar, as people type and read them: local time unless it says UTC.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/result.h"
+
+namespace trainctl::client {
+
+// "2026-12-01 14:00", with seconds if need be; with " UTC" or "Z" behind it, or else local time.
+// Wall micros. kInvalid: not such a time, or one that the local clock passes over.
+base::Result<int64_t> ParseCalendarTime(const std::string& text);
+
+// "2026-12-01 14:00 CET (13:00 UTC)"; where local time is UTC: "2026-12-01 13:00 UTC". Seconds are
+// told where there are some.
+std::string LocalAndUtc(int64_t micros);
+
+// "2026-12-01" and "14:00", local.
+std::string LocalDay(int64_t micros);
+std::string LocalMinute(int64_t micros);
+
+// "20261201T130000Z", of iCalendar (RFC 5545).
+std::string CalendarStamp(int64_t micros);
+
+}  // namespace trainctl::client

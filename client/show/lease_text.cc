@@ -1,0 +1,141 @@
+#include "client/show/lease_text.h"
+
+#include <map>
+#include <vector>
+
+#include "client/show/calendar_time.h"
+#include "client/show/format.h"
+#include "common/base/size.h"
+#include "common/record/job_record.h"
+
+namespace trainctl::client {
+namespace {
+
+using record::Seconds;
+
+Style LeaseStyle(const std::string& state) {
+  if (state == "ACTIVE") return Style::kGood;
+  return state == "ENDING" ? Style::kWarning : Style::kPlain;
+}
+
+std::string LengthText(int64_t start, int64_t end) {
+  return base::FormatDuration((end - start) / 1'000'000);
+}
+
+// Of RFC 5545: these characters end a value, or begin an escape.
+std::string Escaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\\' || c == ';' || c == ',') escaped += '\\';
+    escaped += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return escaped;
+}
+
+// A line of an iCalendar: of more than 75 bytes it goes on in the next, behind a space; a character
+// of UTF-8 stays whole.
+std::string ContentLine(const std::string& line) {
+  constexpr size_t kMost = 74;
+  std::string folded;
+  size_t length = 0;
+  for (const char c : line) {
+    const bool begins = (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+    if (begins && length + 4 > kMost) {
+      folded += "\r\n ";
+      length = 1;
+    }
+    folded += c;
+    ++length;
+  }
+  return folded + "\r\n";
+}
+
+std::string EventOf(const v1::Lease& lease) {
+  const std::string devices = Join(lease.workers(), " ");
+  return ContentLine("BEGIN:VEVENT") +
+         ContentLine("UID:" + std::to_string(lease.created_at()) + "-" + Escaped(lease.name()) +
+                     "@trainctl") +
+         ContentLine("DTSTAMP:" + CalendarStamp(lease.created_at())) +
+         ContentLine("DTSTART:" + CalendarStamp(lease.start())) +
+         ContentLine("DTEND:" + CalendarStamp(lease.end())) +
+         ContentLine("SUMMARY:" +
+                     Escaped(lease.name() + ": " + Plural(lease.workers_size(), "device") + " of " +
+                             lease.owner())) +
+         ContentLine("LOCATION:" + Escaped(devices)) + ContentLine("END:VEVENT");
+}
+
+}  // namespace
+
+std::string SpanText(int64_t start, int64_t end) {
+  return "from " + LocalAndUtc(start) + " to " + LocalAndUtc(end) + ", " + LengthText(start, end);
+}
+
+Json LeaseRecord(const v1::Lease& lease) {
+  Json jobs = Json::array();
+  for (const v1::LeaseJob& job : lease.jobs())
+    jobs.push_back({{"id", job.id()}, {"name", job.name()}, {"state", job.state()}});
+  return {{"name", lease.name()},
+          {"owner", lease.owner()},
+          {"state", lease.state()},
+          {"start", Seconds(lease.start())},
+          {"end", Seconds(lease.end())},
+          {"created_at", Seconds(lease.created_at())},
+          {"devices", std::vector<std::string>(lease.workers().begin(), lease.workers().end())},
+          {"device_name", lease.device_name()},
+          {"jobs", std::move(jobs)}};
+}
+
+Listing ListLeases(const v1::LeasesResponse& response) {
+  Listing listing{
+      .collection = "leases",
+      .table = TextTable(
+          {{"LEASE"}, {"OWNER"}, {"STATE"}, {"START"}, {"END"}, {"JOBS", true}, {"DEVICES"}}),
+      .name_key = "name"};
+  for (const v1::Lease& lease : response.leases()) {
+    listing.records.push_back(LeaseRecord(lease));
+    listing.table.AddRow({lease.name(),
+                          lease.owner(),
+                          {lease.state(), LeaseStyle(lease.state())},
+                          LocalAndUtc(lease.start()),
+                          LocalAndUtc(lease.end()),
+                          std::to_string(lease.jobs_size()),
+                          Join(lease.workers(), " ")});
+  }
+  return listing;
+}
+
+std::string DescribeLease(const v1::Lease& lease, int64_t grace_us) {
+  std::string text = "lease " + lease.name() + " of " + lease.owner() + ": " + lease.state() +
+                     "\n  " + SpanText(lease.start(), lease.end()) + "\n  " +
+                     Plural(lease.workers_size(), "device") +
+                     (lease.device_name().empty() ? "" : " (" + lease.device_name() + ")") + ": " +
+                     Join(lease.workers(), " ") + "\n  its jobs save and are stopped " +
+                     LocalAndUtc(lease.end() - grace_us) + "\n";
+  if (lease.jobs().empty()) text += "  no jobs\n";
+  for (const v1::LeaseJob& job : lease.jobs())
+    text += "  " + job.id() + " " + job.name() + ": " + job.state() + "\n";
+  return text;
+}
+
+std::string CalendarText(const v1::LeasesResponse& response) {
+  std::string text, day;
+  for (const v1::Lease& lease : response.leases()) {  // by their start
+    const std::string its_day = LocalDay(lease.start());
+    if (its_day != day) text += (text.empty() ? "" : "\n") + its_day + "\n";
+    day = its_day;
+    const std::string end_day = LocalDay(lease.end());
+    text += "  " + LocalMinute(lease.start()) + "–" + LocalMinute(lease.end()) +
+            (end_day == its_day ? "" : " (" + end_day + ")") + "  " + lease.name() + ", " +
+            lease.owner() + ": " + Join(lease.workers(), " ") + "\n";
+  }
+  return text;
+}
+
+std::string ICalendar(const v1::LeasesResponse& response) {
+  std::string text = ContentLine("BEGIN:VCALENDAR") + ContentLine("VERSION:2.0") +
+                     ContentLine("PRODID:-//trainctl//leases//EN");
+  for (const v1::Lease& lease : response.leases()) text += EventOf(lease);
+  return text + ContentLine("END:VCALENDAR");
+}
+
+}  // namespace trainctl::client

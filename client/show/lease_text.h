@@ -1,0 +1,23 @@
+// Leases for people and calendars.
+#pragma once
+
+#include <string>
+
+#include "client/show/output.h"
+#include "proto/trainctl.pb.h"
+
+namespace trainctl::client {
+
+Json LeaseRecord(const v1::Lease& lease);
+// As a listing of "leases".
+Listing ListLeases(const v1::LeasesResponse& response);
+// "from 2026-12-01 14:00 CET (13:00 UTC) to …, 3h".
+std::string SpanText(int64_t start, int64_t end);
+// One lease, whole.
+std::string DescribeLease(const v1::Lease& lease, int64_t grace_us);
+// The days with leases, each device's turns in order. Empty: there are none.
+std::string CalendarText(const v1::LeasesResponse& response);
+// The same as an iCalendar (RFC 5545).
+std::string ICalendar(const v1::LeasesResponse& response);
+
+}  // namespace trainctl::client

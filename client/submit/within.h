@@ -1,0 +1,27 @@
+// Jobs under a lease: which it is, and whether they fit what is left of it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "client/context.h"
+#include "client/submit/assessment.h"
+#include "client/submit/submission.h"
+
+namespace trainctl::client {
+
+// Reads options->within. A time, only of a dry run, becomes within_seconds. A lease is then named
+// by all of the jobs. Without it the lease that all of the jobs name. Of a lease within_seconds
+// becomes what is left of it for jobs, from its start or from now. kInvalid, kNotFound, NeedApi's.
+base::Result<std::optional<v1::Lease>> FindWithin(Context& context, std::vector<job::JobSpec>* jobs,
+                                                  SubmitOptions* options);
+
+// Its devices are all that the job could run on.
+void KeepToLease(const v1::Lease& lease, Assessment* assessment);
+
+// "2h 10min predicted for 14 experiments on 4 devices; fits 2h 59min 30s", and what becomes of the
+// rest where it does not.
+void SayWhetherItFits(Context& context, const std::vector<Assessment>& assessments,
+                      const SubmitOptions& options);
+
+}  // namespace trainctl::client

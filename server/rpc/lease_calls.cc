@@ -1,0 +1,95 @@
+// The calls about leases.
+#include <algorithm>
+
+#include "server/rpc/coordinator_service.h"
+#include "server/rpc/unary_call.h"
+#include "server/views/encode_lease.h"
+
+namespace trainctl::rpc {
+namespace {
+
+constexpr int64_t kMostSeconds = int64_t{366} * 86'400;  // what is longer is refused by the policy
+
+base::Result<core::LeaseWish> DecodeWish(const v1::LeaseWish& wish) {
+  if (wish.start() < 0 || wish.seconds() < 0) {
+    return base::Error{base::Code::kInvalid, std::string("wish.") +
+                                                 (wish.start() < 0 ? "start" : "seconds") +
+                                                 ": expected no negative number"};
+  }
+  return core::LeaseWish{.devices = wish.devices(),
+                         .host = wish.host(),
+                         .model = wish.gpu_model(),
+                         .start = wish.start(),
+                         .length_us = std::min(wish.seconds(), kMostSeconds) * 1'000'000};
+}
+
+base::Result<coordinator::Coordinator::NewLeaseRequest> DecodeLease(
+    const v1::CreateLeaseRequest& request) {
+  const auto wish = DecodeWish(request.wish());
+  if (!wish) return wish.error();
+  return coordinator::Coordinator::NewLeaseRequest{request.request_id(), request.name(), *wish};
+}
+
+}  // namespace
+
+auto CoordinatorService::CreateLease(Context* context, const v1::CreateLeaseRequest* request,
+                                     v1::CreateLeaseResponse* response) -> Unary* {
+  return AskLoop<core::LeaseRow>(
+      {backend_, *context, "CreateLease", request->name()}, [=] { return DecodeLease(*request); },
+      [this](const Permit& permit, const auto& asked, auto answer) {
+        backend_.coordinator.CreateLease(asked, permit.caller, answer);
+      },
+      [this, response](const core::LeaseRow& row) {
+        *response->mutable_lease() = views::EncodeLease(backend_.coordinator.state(), row);
+      });
+}
+
+auto CoordinatorService::FindLease(Context* context, const v1::FindLeaseRequest* request,
+                                   v1::FindLeaseResponse* response) -> Unary* {
+  return AskLoop<core::LeaseBlock>(
+      {backend_, *context, "FindLease"}, [=] { return DecodeWish(request->wish()); },
+      [this](const Permit&, const core::LeaseWish& wish, auto answer) {
+        answer(backend_.coordinator.FindLeaseBlock(wish));
+      },
+      [response](const core::LeaseBlock& block) {
+        response->set_start(block.start);
+        for (const std::string& worker : block.workers) response->add_workers(worker);
+      });
+}
+
+auto CoordinatorService::Leases(Context* context, const v1::LeasesRequest*,
+                                v1::LeasesResponse* response) -> Unary* {
+  return AskLoop<base::Ok>(
+      {backend_, *context, "Leases"}, [] { return base::Result<base::Ok>(base::Ok{}); },
+      [](const Permit&, base::Ok, auto answer) { answer(base::Ok{}); },
+      [this, response](base::Ok) { *response = views::EncodeLeases(backend_.coordinator); });
+}
+
+auto CoordinatorService::ExtendLease(Context* context, const v1::ExtendLeaseRequest* request,
+                                     v1::ExtendLeaseResponse* response) -> Unary* {
+  return AskLoop<core::LeaseRow>(
+      {backend_, *context, "ExtendLease", request->name()},
+      [=] { return base::Result<const v1::ExtendLeaseRequest*>(request); },
+      [this](const Permit& permit, const v1::ExtendLeaseRequest* asked, auto answer) {
+        backend_.coordinator.ExtendLease(asked->name(), std::min(asked->seconds(), kMostSeconds),
+                                         permit.caller, answer);
+      },
+      [this, response](const core::LeaseRow& row) {
+        *response->mutable_lease() = views::EncodeLease(backend_.coordinator.state(), row);
+      });
+}
+
+auto CoordinatorService::DeleteLease(Context* context, const v1::DeleteLeaseRequest* request,
+                                     v1::DeleteLeaseResponse* response) -> Unary* {
+  return AskLoop<core::LeaseRow>(
+      {backend_, *context, "DeleteLease", request->name()},
+      [=] { return base::Result<const v1::DeleteLeaseRequest*>(request); },
+      [this](const Permit& permit, const v1::DeleteLeaseRequest* asked, auto answer) {
+        backend_.coordinator.DeleteLease(asked->name(), permit.caller, answer);
+      },
+      [this, response](const core::LeaseRow& row) {
+        *response->mutable_lease() = views::EncodeLease(backend_.coordinator.state(), row);
+      });
+}
+
+}  // namespace trainctl::rpc

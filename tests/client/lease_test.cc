@@ -1,0 +1,92 @@
+#include <cstdlib>
+#include <ctime>
+
+#include "client/exit_code.h"
+#include "client/show/calendar_time.h"
+#include "client/show/output.h"
+#include "common/job/job_json.h"
+#include "tests/client/submit_fixture.h"
+
+namespace trainctl::client {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kStart = 1'796'133'600 * kSecond;  // 2026-12-01 14:00 UTC
+
+// Of a zone of our own, without a database of zones: an hour and a half east.
+class LeaseTest : public SubmitTest {
+ protected:
+  LeaseTest() { SetZone("TST-1:30"); }
+  ~LeaseTest() override { SetZone("UTC0"); }
+
+  static void SetZone(const char* zone) {
+    setenv("TZ", zone, 1);
+    tzset();
+  }
+};
+
+TEST_F(LeaseTest, TimesAreLocalUnlessTheySayUtcAndAreToldAsBoth) {
+  EXPECT_EQ(*ParseCalendarTime("2026-12-01 14:00 UTC"), kStart);
+  EXPECT_EQ(*ParseCalendarTime("2026-12-01T14:00Z"), kStart);
+  EXPECT_EQ(*ParseCalendarTime("2026-12-01 15:30"), kStart);
+  EXPECT_EQ(LocalAndUtc(kStart), "2026-12-01 15:30 TST (14:00 UTC)");
+  EXPECT_EQ(LocalAndUtc(kStart + 10 * 3600 * kSecond + 5 * kSecond),
+            "2026-12-02 01:30:05 TST (00:00:05 UTC)");
+  EXPECT_EQ(LocalAndUtc(kStart + 9 * 3600 * kSecond),
+            "2026-12-02 00:30 TST (2026-12-01 23:00 UTC)");
+  SetZone("UTC0");
+  EXPECT_EQ(LocalAndUtc(kStart), "2026-12-01 14:00 UTC");
+}
+
+TEST_F(LeaseTest, WhatIsNoTimeIsRefused) {
+  for (const char* text : {"", "tomorrow", "2026-13-01 14:00", "2026-02-30 14:00", "2026-12-01",
+                           "2026-12-01 14:00 CET", "2026-12-01 25:00", "0001-12-01 14:00"})
+    EXPECT_FALSE(ParseCalendarTime(text)) << text;
+}
+
+TEST_F(LeaseTest, CreateSaysWhichDevicesFromWhenToWhen) {
+  const Ended made = Trainctl(
+      {"lease", "create", "lab2", "--gpus", "2", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
+  EXPECT_EQ(made.code, kExitOk);
+  EXPECT_EQ(made.out,
+            "Leased lab2: 2 devices, a/0 a/1, from 2026-12-01 15:30 TST (14:00 UTC) to 2026-12-01 "
+            "18:30 TST (17:00 UTC), 3h\nIts jobs: trainctl submit job.json --within lab2\n");
+  const Json lease = Json::parse(Trainctl({"lease", "ls", "-o", "json"}).out)["leases"][0];
+  EXPECT_EQ(lease["name"], "lab2");
+  EXPECT_EQ(lease["devices"][1], "a/1");
+  EXPECT_EQ(Trainctl({"lease", "calendar"}).out,
+            "Tue 2026-12-01\n  15:30–18:30  lab2, ann: a/0 a/1\n");
+  const std::string ics = Trainctl({"lease", "calendar", "--ics"}).out;
+  EXPECT_NE(ics.find("DTSTART:20261201T140000Z\r\nDTEND:20261201T170000Z\r\n"), std::string::npos)
+      << ics;
+  EXPECT_NE(ics.find("SUMMARY:lab2: 2 devices of ann\r\n"), std::string::npos) << ics;
+}
+
+TEST_F(LeaseTest, ALeaseIsExtendedDescribedAndDeleted) {
+  Trainctl(
+      {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
+  EXPECT_EQ(Trainctl({"lease", "extend", "lab2", "--for", "1h"}).out,
+            "Extended lab2: it ends 2026-12-01 19:30 TST (18:00 UTC)\n");
+  EXPECT_NE(Trainctl({"lease", "describe", "lab2"}).out.find("to 2026-12-01 19:30 TST"),
+            std::string::npos);
+  EXPECT_EQ(Trainctl({"lease", "delete", "lab2"}).out, "Deleted lab2.\n");
+  EXPECT_EQ(Trainctl({"lease", "describe", "lab2"}).code, kExitNotFound);
+  EXPECT_EQ(Trainctl({"lease", "create", "lab2"}).code, kExitUsage);
+  EXPECT_EQ(Trainctl({"lease", "lend"}).code, kExitUsage);
+  EXPECT_EQ(Trainctl({"lease", "delete"}).code, kExitUsage);
+}
+
+TEST_F(LeaseTest, SubmitWithinALeaseNamesItAndSaysWhatIsLeft) {
+  Trainctl(
+      {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
+  const std::string path = File("tiny.json", kJob);
+  const Ended submitted = Trainctl({"submit", path, "--within", "lab2"});
+  EXPECT_EQ(submitted.code, kExitOk) << submitted.err;
+  EXPECT_NE(submitted.err.find("3h"), std::string::npos) << submitted.err;
+  const auto spec = job::FromJson(coordinator_.submissions.at(0).jobs(0).job_json());
+  EXPECT_EQ(spec->resources.lease, "lab2");
+  EXPECT_EQ(Trainctl({"submit", path, "--within", "other"}).code, kExitNotFound);
+}
+
+}  // namespace
+}  // namespace trainctl::client
