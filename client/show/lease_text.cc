@@ -27,7 +27,8 @@ std::string Escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
     if (c == '\\' || c == ';' || c == ',') escaped += '\\';
-    escaped += c == '\n' || c == '\r' ? ' ' : c;
+    const auto byte = static_cast<unsigned char>(c);
+    escaped += byte < ' ' || byte == 0x7f ? ' ' : c;
   }
   return escaped;
 }

@@ -116,7 +116,7 @@ class Lease : public Verb {
     const base::Result<v1::LeasesResponse> leases = api.Leases();
     if (!leases.ok()) return Fail(context, leases.error());
     if (ics_) {
-      context.out << ICalendar(*leases) << std::flush;
+      *context.surroundings.out << ICalendar(*leases) << std::flush;  // with its line ends
       return kExitOk;
     }
     if (words_.front() == "ls" || !context.for_people()) return Print(context, ListLeases(*leases));
