@@ -1,6 +1,7 @@
 // Who makes a call, as the server has proven it; nothing of it is taken from a message.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,11 @@ struct Caller {
   std::string address;      // "127.0.0.1:40312"
   Role role = Role::kNone;  // as a person
   bool is_worker = false;   // may connect as a worker of the site
+
+  // Of those who come over TLS.
+  bool tls = false;
+  std::string host;   // of a worker's certificate or join token; its workers are of this host
+  int64_t joins = 0;  // the id of its join token; 0: it has none
 };
 
 }  // namespace trainctl::auth

@@ -18,10 +18,17 @@ bool IsLoopback(const std::string& host) {
   return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-}  // namespace
+bool IsNumeric(const std::string& host) {
+  in6_addr any{};
+  return inet_pton(AF_INET, host.c_str(), &any) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &any) == 1;
+}
 
-base::Result<ListenAddress> ParseListenAddress(std::string_view text, std::string_view option) {
-  const std::string shown = std::string(option) + " '" + std::string(text.substr(0, 256)) + "'";
+std::string Shown(std::string_view text, std::string_view option) {
+  return std::string(option) + " '" + std::string(text.substr(0, 256)) + "'";
+}
+
+base::Result<ListenAddress> ParseAddress(std::string_view text, const std::string& shown) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos)
     return Invalid(shown, "expected HOST:PORT, such as 127.0.0.1:7070");
@@ -37,14 +44,30 @@ base::Result<ListenAddress> ParseListenAddress(std::string_view text, std::strin
   if (host.size() > 2 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
   if (host == "localhost") host = "127.0.0.1";
-  if (!IsLoopback(host)) {
-    return Invalid(
-        shown,
-        "refused: without TLS the coordinator listens on loopback only (127.0.0.1 or [::1]), and "
-        "TLS is not built yet; "
-        "reach it from another machine through an SSH tunnel: ssh -L 7070:127.0.0.1:7070 HOST");
-  }
   address.host = host;
+  return address;
+}
+
+}  // namespace
+
+base::Result<ListenAddress> ParseListenAddress(std::string_view text, std::string_view option) {
+  const std::string shown = Shown(text, option);
+  auto address = ParseAddress(text, shown);
+  if (!address || IsLoopback(address->host)) return address;
+  return Invalid(
+      shown,
+      "refused: without TLS the coordinator listens on loopback only (127.0.0.1 or [::1]); make "
+      "keys with traincoordinator init and name them with --site-keys, "
+      "or reach it from another machine through an SSH tunnel: ssh -L 7070:127.0.0.1:7070 HOST");
+}
+
+base::Result<ListenAddress> ParseTlsAddress(std::string_view text) {
+  const std::string shown = Shown(text, "--listen");
+  auto address = ParseAddress(text, shown);
+  if (!address) return address;
+  if (!IsNumeric(address->host))
+    return Invalid(shown, "expected an address of this host, such as 0.0.0.0 or 10.0.0.7");
+  address->tls = true;
   return address;
 }
 

@@ -34,8 +34,12 @@ constexpr std::array kPermissions = {
     Permission{"Drain", Role::kOperator, Role::kOperator, false, "drain"},
     Permission{"Undrain", Role::kOperator, Role::kOperator, false, "undrain"},
     Permission{"Audit", Role::kAdmin, Role::kAdmin},
-    // The workers' stream.
+    Permission{"ListTokens", Role::kAdmin, Role::kAdmin},
+    Permission{"CreateToken", Role::kAdmin, Role::kAdmin, false, "create-token"},
+    Permission{"RevokeToken", Role::kAdmin, Role::kAdmin, false, "revoke-token"},
+    // The workers' stream, and their certificates.
     Permission{"Connect", Role::kNone, Role::kNone, true, "connect"},
+    Permission{"Certify", Role::kNone, Role::kNone, true, "certify", true},
 };
 
 base::Error Denied(const std::string& message) { return {base::Code::kDenied, message}; }
@@ -63,7 +67,12 @@ const Permission& PermissionOf(std::string_view rpc) {
 base::Status CheckCall(const Caller& caller, std::string_view rpc) {
   const Permission& permission = PermissionOf(rpc);
   if (permission.worker) {
-    if (caller.is_worker) return base::Ok{};
+    if (caller.is_worker || (permission.joins && caller.joins != 0)) return base::Ok{};
+    if (caller.tls) {
+      return Denied(NameOf(caller) +
+                    " is no worker of this site: over TLS a worker has a certificate, which "
+                    "trainworker join obtains with a token of trainctl admin worker-token");
+    }
     return Denied(NameOf(caller) +
                   " is no worker of this site: a worker runs as the coordinator's user, as root, "
                   "or as one that traincoordinator --worker-user names");

@@ -18,6 +18,7 @@ struct Permission {
   bool worker = false;   // made by workers, whatever their role
   // What the audit log calls it; empty: it changes nothing.
   std::string_view change = {};
+  bool joins = false;  // also made with a join token
 };
 
 std::span<const Permission> Permissions();

@@ -159,6 +159,11 @@ class Coordinator {
   void ReadArtifact(const std::vector<std::string>& workers, job::ArtifactQuestion question,
                     ArtifactReads::Answer answer);
 
+  // For the audit log: a change that is not the coordinator's own, once it was made.
+  void RecordChange(const auth::Caller& caller, const std::string& action,
+                    const std::string& subject) {
+    Audit(caller, action, subject);
+  }
   // For the audit log; of one caller's a bounded number (RefusalBudget).
   void RecordRefusal(const RefusedChange& refused);
   // The audit log, newest first, of those before that id; 0: the newest. kIo.

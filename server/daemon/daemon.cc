@@ -2,10 +2,12 @@
 
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "common/base/file.h"
 #include "common/base/version.h"
 #include "server/auth/listen_address.h"
+#include "server/auth/site_keys.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/log_files.h"
@@ -36,6 +38,26 @@ base::Status WriteAddress(const std::string& file, const std::string& address) {
   return file.empty() ? base::Ok{} : base::WriteFileAtomically(file, address + "\n");
 }
 
+// The one without TLS first.
+base::Result<std::vector<auth::ListenAddress>> AddressesOf(const Options& options) {
+  const auto listen = options.site_keys.empty() ? auth::ParseListenAddress(options.listen)
+                                                : auth::ParseTlsAddress(options.listen);
+  if (!listen) return listen.error();
+  if (options.listen_local.empty()) return std::vector{*listen};
+  const auto local = auth::ParseListenAddress(options.listen_local, "--listen-local");
+  if (!local) return local.error();
+  return std::vector{*local, *listen};
+}
+
+base::Result<std::unique_ptr<auth::SiteKeys>> KeysOf(const Options& options,
+                                                     const base::Clock& clock, EventLog& log) {
+  if (options.site_keys.empty()) return std::unique_ptr<auth::SiteKeys>();
+  auto keys = auth::SiteKeys::Open(options.site_keys, clock);
+  if (keys && (*keys)->expires_at() <= clock.Wall())
+    log.Warning("certificate_expired", {{"folder", options.site_keys}});
+  return keys;
+}
+
 }  // namespace
 
 // In order of construction: what is used stands before its users.
@@ -61,6 +83,10 @@ struct Daemon::Parts {
     loop.Stop();
   }
 
+  void Name(const std::vector<auth::ListenAddress>& addresses) {
+    address = auth::ToString(addresses.front());
+    if (addresses.back().tls) tls_address = auth::ToString(addresses.back());
+  }
   // Starts the dashboard. As Daemon::Start.
   base::Status Serve(const Options& options, const std::string& version);
 
@@ -73,8 +99,9 @@ struct Daemon::Parts {
   Coordinator coordinator;
   ReadThread reads;
   std::unique_ptr<Dashboard> dashboard;  // null: none is served
+  std::unique_ptr<auth::SiteKeys> keys;  // null: no TLS
   std::unique_ptr<rpc::Server> server;
-  std::string address;
+  std::string address, tls_address;
 };
 
 base::Status Daemon::Parts::Serve(const Options& options, const std::string& version) {
@@ -94,10 +121,12 @@ Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
                                                     const base::Clock& clock, EventLog& log) {
-  const auto address = auth::ParseListenAddress(options.listen);
-  if (!address) return address.error();
+  auto addresses = AddressesOf(options);
+  if (!addresses) return addresses.error();
   const base::Status nothing_lost = CheckNothingLost(options.directory);
   if (!nothing_lost) return nothing_lost.error();
+  auto keys = KeysOf(options, clock, log);
+  if (!keys) return keys.error();
   auto store = store::OpenSqliteStore(options.directory);
   if (!store) return store.error();
   auto loop_reader = store::OpenSqliteReader(options.directory);
@@ -107,6 +136,7 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
 
   auto parts = std::make_unique<Parts>(options, clock, log, std::move(*store),
                                        std::move(*loop_reader), std::move(*reader));
+  parts->keys = std::move(*keys);
   const base::Status loaded = parts->coordinator.Start();
   if (!loaded) return loaded.error();
   parts->loop.Start();
@@ -116,25 +146,29 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
     const base::Status serves = parts->Serve(options, version);
     if (!serves) return serves.error();
   }
-  auto server =
-      rpc::Server::Start(*address, {parts->loop, parts->reads, parts->coordinator, log, version,
-                                    parts->meters, options.policy, options.bounds,
-                                    parts->dashboard ? parts->dashboard->address() : ""});
+  auto server = rpc::Server::Start(
+      std::move(*addresses),
+      {parts->loop, parts->reads, parts->coordinator, log, version, parts->meters, options.policy,
+       options.bounds, parts->dashboard ? parts->dashboard->address() : "", parts->keys.get()});
   if (!server) return server.error();
   parts->server = std::move(*server);
-  parts->address = auth::ToString(parts->server->address());
+  parts->Name(parts->server->addresses());
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(parts)));
   const base::Status written = WriteAddress(options.address_file, daemon->address());
   if (!written) return written.error();
   log.Info(
       "listening",
       {{"address", daemon->address()}, {"directory", options.directory}, {"version", version}});
+  if (!options.site_keys.empty())
+    log.Info("listening_with_tls", {{"address", daemon->tls_address()}});
   return daemon;
 }
 
 Daemon::~Daemon() = default;
 
 const std::string& Daemon::address() const { return parts_->address; }
+
+const std::string& Daemon::tls_address() const { return parts_->tls_address; }
 
 std::string Daemon::dashboard() const {
   return parts_->dashboard ? parts_->dashboard->address() : "";

@@ -14,15 +14,18 @@ namespace trainctl::coordinator {
 
 class Daemon {
  public:
-  // Serves when it returns. kInvalid: an address that is not loopback, a folder that can't be used;
+  // Serves when it returns. kInvalid: an address that is not loopback without TLS, keys that are
+  // missing, a folder that can't be used; kDenied: keys that are open to others;
   // kConflict: another coordinator has the folder or the port, or the folder has lost its database;
   // kExhausted, kIo. Clock and log outlive it.
   static base::Result<std::unique_ptr<Daemon>> Start(const Options& options,
                                                      const base::Clock& clock, EventLog& log);
   ~Daemon();  // stops cleanly; jobs go on
 
-  // "127.0.0.1:PORT".
+  // "127.0.0.1:PORT", of loopback without TLS where there is one.
   const std::string& address() const;
+  // "0.0.0.0:PORT"; empty: no TLS is served.
+  const std::string& tls_address() const;
   // Likewise; empty: none is served.
   std::string dashboard() const;
 

@@ -1,10 +1,15 @@
-// traincoordinator: one per site. Exit codes: 0 stopped by a signal, 1 failure, 2 usage.
+// traincoordinator: one per site. Exit codes: 0 stopped by a signal, or init is done; 1 failure, 2
+// usage.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <iostream>
+#include <string>
+#include <string_view>
 
 #include "common/base/clock.h"
+#include "server/auth/site_keys.h"
 #include "server/coordinator/event_log.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/options.h"
@@ -35,11 +40,42 @@ void WaitForEnd(const sigset_t& signals) {
   sigwait(&signals, &signal);
 }
 
+int Fail(const trainctl::base::Error& error) {
+  std::cerr << "traincoordinator: " << error.message << std::endl;
+  return error.code == trainctl::base::Code::kInvalid ? 2 : 1;
+}
+
+std::string HostName() {
+  char name[256] = "localhost";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+int Init(trainctl::coordinator::InitOptions options) {
+  const trainctl::base::SystemClock clock;
+  if (options.hosts.empty()) options.hosts.push_back(HostName());
+  const auto made = trainctl::auth::InitSite(options.directory, options.hosts, clock);
+  if (!made) return Fail(made.error());
+  const std::string& keys = options.directory;
+  std::cout << "This site's keys are in " << keys << ". Only ca.pem is for others.\n"
+            << "Start the coordinator:\n"
+            << "  traincoordinator --dir SITE --site-keys " << keys << " --listen 0.0.0.0:7443\n"
+            << "You are its admin with the token in " << keys << "/admin.token:\n"
+            << "  trainctl context add admin --address " << options.hosts.front() << ":7443 --ca "
+            << keys << "/ca.pem --token-file " << keys << "/admin.token\n"
+            << "  trainctl admin token create USER --role user" << std::endl;
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace trainctl;
   int exit_code = 0;
+  if (argc > 1 && std::string_view(argv[1]) == "init") {
+    const auto init = coordinator::ParseInitOptions(argc, argv, &exit_code);
+    return init ? Init(*init) : exit_code;
+  }
   const auto options = coordinator::ParseOptions(argc, argv, &exit_code);
   if (!options) return exit_code;
   const sigset_t signals = BlockTermination();
@@ -47,10 +83,7 @@ int main(int argc, char** argv) {
   const base::SystemClock clock;
   coordinator::StderrEventLog log;
   const auto daemon = coordinator::Daemon::Start(*options, clock, log);
-  if (!daemon) {
-    std::cerr << "traincoordinator: " << daemon.error().message << std::endl;
-    return daemon.error().code == base::Code::kInvalid ? 2 : 1;
-  }
+  if (!daemon) return Fail(daemon.error());
   WaitForEnd(signals);
   return 0;
 }

@@ -19,6 +19,9 @@ constexpr const char* kDescription =
     "  traincoordinator --dir ./site --listen 127.0.0.1:0 --address-file ./site/coordinator.addr\n"
     "                                                                 on a port that the kernel "
     "chooses, told in that file\n"
+    "  traincoordinator init --help                                   keys, to be reached from "
+    "other hosts with TLS\n"
+    "  traincoordinator --dir ./site --site-keys ./keys --listen 0.0.0.0:7443\n"
     "  ssh -L 7070:127.0.0.1:7070 HOST                                reach it from a laptop\n"
     "  traincoordinator --dir ./site --dashboard 127.0.0.1:7080       with pages for a browser\n"
     "\n"
@@ -27,6 +30,45 @@ constexpr const char* kDescription =
     "logs in one folder, and answers trainctl. It can be stopped, killed and started again at any "
     "time: running jobs\n"
     "go on without it. Events go to stderr, one a line.";
+
+constexpr const char* kInitDescription =
+    "Example:\n"
+    "  traincoordinator init --dir /var/lib/trainctl/keys --name gpu-host.example --name 10.0.0.7\n"
+    "\n"
+    "Makes what a site needs to be reached from other hosts with TLS: an authority of its own, the "
+    "coordinator's\n"
+    "certificate, and the token of an admin. All are files in DIR; DIR/ca.pem is what others get a "
+    "copy of.";
+
+// CLI11's exceptions end here.
+bool ParseLine(CLI::App& app, int argc, const char* const* argv, int* exit_code) {
+  try {
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::ParseError& error) {
+    *exit_code = app.exit(error) == 0 ? 0 : 2;
+    return false;
+  }
+}
+
+void AddAddresses(CLI::App* app, Options* options) {
+  app->add_option("--listen", options->listen,
+                  "Address and port; port 0: the kernel chooses. Without --site-keys only on "
+                  "loopback")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  auto* keys = app->add_option("--site-keys", options->site_keys,
+                               "Serve --listen with TLS, by the keys that traincoordinator init "
+                               "has made there")
+                   ->type_name("DIR");
+  app->add_option("--listen-local", options->listen_local,
+                  "Beside TLS: a loopback address and port without it, for users of this host")
+      ->type_name("HOST:PORT")
+      ->needs(keys);
+  app->add_option("--address-file", options->address_file,
+                  "Write HOST:PORT there once it listens: of --listen-local, where that is given")
+      ->type_name("FILE");
+}
 
 std::string VersionText() {
   return "traincoordinator " + std::string(base::Version()) + " (commit " +
@@ -88,6 +130,21 @@ base::Status ReadLeaseMax(const std::string& text, int64_t* seconds) {
 
 }  // namespace
 
+std::optional<InitOptions> ParseInitOptions(int argc, const char* const* argv, int* exit_code) {
+  InitOptions options;
+  CLI::App app(kInitDescription, "traincoordinator init");
+  app.add_option("--dir", options.directory, "Folder of the keys; made where it is missing")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--name", options.hosts,
+                 "A name or address that others reach this host by (default: its host name)")
+      ->type_name("HOST")
+      ->expected(1)
+      ->take_all();
+  if (!ParseLine(app, argc - 1, argv + 1, exit_code)) return std::nullopt;
+  return options;
+}
+
 std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit_code) {
   Options options;
   CLI::App app(kDescription, "traincoordinator");
@@ -95,13 +152,7 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
                  "Folder of the database and the logs; made where it is missing. On a local disk")
       ->required()
       ->type_name("DIR");
-  app.add_option("--listen", options.listen,
-                 "Loopback address and port; port 0: the kernel chooses. TLS, and with it other "
-                 "addresses, not yet")
-      ->type_name("HOST:PORT")
-      ->capture_default_str();
-  app.add_option("--address-file", options.address_file, "Write HOST:PORT there once it listens")
-      ->type_name("FILE");
+  AddAddresses(&app, &options);
   auto* dashboard =
       app.add_option(
              "--dashboard", options.dashboard,
@@ -133,12 +184,7 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
       ->type_name("TIME")
       ->capture_default_str();
   app.set_version_flag("--version", VersionText(), "Print version and commit");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    *exit_code = app.exit(error) == 0 ? 0 : 2;
-    return std::nullopt;
-  }
+  if (!ParseLine(app, argc, argv, exit_code)) return std::nullopt;
   if (options.dashboard_file.empty() && !options.dashboard.empty() && !options.address_file.empty())
     options.dashboard_file =
         std::filesystem::path(options.address_file).replace_filename("dashboard.addr");

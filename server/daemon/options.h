@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/auth/unix_policy.h"
 #include "server/auth/user_bounds.h"
@@ -11,6 +12,8 @@ namespace trainctl::coordinator {
 
 struct Options {
   std::string listen = "127.0.0.1:7070";
+  std::string site_keys;  // a folder (server/auth/site_keys.h): listen is with TLS; empty: without
+  std::string listen_local;  // beside TLS, without it; empty: nowhere
   std::string directory;     // of the database and the logs
   std::string address_file;  // empty: none
   std::string dashboard;     // HOST:PORT; empty: none is served
@@ -18,6 +21,15 @@ struct Options {
   auth::UnixPolicy policy;
   auth::UserBounds bounds;
 };
+
+// traincoordinator init: makes the keys of a site.
+struct InitOptions {
+  std::string directory;
+  std::vector<std::string> hosts;  // by which people reach it; empty: not said
+};
+
+// Of main's arguments, the word init included. nullopt: as ParseOptions.
+std::optional<InitOptions> ParseInitOptions(int argc, const char* const* argv, int* exit_code);
 
 // Of main's arguments. nullopt: nothing to run, the process ends with *exit_code: help and version
 // were printed to stdout (0), or the fault to stderr (2). CLI11's exceptions end here.

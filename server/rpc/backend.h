@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "server/auth/site_keys.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/read_thread.h"
@@ -20,6 +21,7 @@ struct Backend {
   coordinator::EventLog& log;             // any thread
   Gate& gate;                             // any thread
   meters::Meters& meters;                 // any thread
+  auth::SiteKeys* keys;                   // any thread; null: no TLS is served
   StreamSet client_streams;               // the loop's thread
   StreamSet worker_streams;               // the loop's thread
   std::atomic<int> open_calls = 0;        // any thread; bounded by UnaryCall

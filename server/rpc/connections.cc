@@ -12,7 +12,6 @@
 namespace trainctl::rpc {
 namespace {
 
-constexpr uid_t kUnknownUser = static_cast<uid_t>(-1);  // of all who can't be proven, together
 constexpr std::string_view kPeerPrefix = "fd:";
 
 // 0: the descriptor is no socket.
@@ -32,6 +31,12 @@ std::optional<int> FileOf(std::string_view peer) {
   return file;
 }
 
+// All who can't be proven are one.
+std::string WhoseIs(const Connection& connection) {
+  if (connection.tls) return connection.address.substr(0, connection.address.rfind(':'));
+  return connection.user ? "uid:" + std::to_string(connection.user->id) : "unknown";
+}
+
 base::Error TooMany(const std::string& user, size_t bound) {
   return {base::Code::kExhausted,
           user + " has " + std::to_string(bound) +
@@ -43,27 +48,32 @@ base::Error TooMany(const std::string& user, size_t bound) {
 
 bool Connections::Add(int file, Connection connection) {
   const auto& user = connection.user;
-  const uid_t id = user ? user->id : kUnknownUser;
+  const std::string whose = WhoseIs(connection);
   const bool bounded = !user || !auth::CallerOf(*user, geteuid(), policy_).is_worker;
-  Entry entry{std::move(connection), id, 0, CookieOf(file), bounded};
+  Entry entry{std::move(connection), whose, 0, CookieOf(file), bounded};
   const std::lock_guard lock(mutex_);
   Forget(file);  // closed meanwhile
   const auto count = [&] {
-    const auto found = of_user_.find(entry.user);
+    const auto found = of_user_.find(entry.whose);
     return found == of_user_.end() ? 0 : found->second.size();
   };
-  if (entry.bounded && count() >= bounds_.of_user + bounds_.beyond) ForgetClosed(entry.user);
-  if (entry.bounded && count() >= bounds_.of_user + bounds_.beyond) return false;
+  if (entry.bounded && count() >= BoundOf(entry)) ForgetClosed(entry.whose);
+  if (entry.bounded && count() >= BoundOf(entry)) return false;
   if (entries_.size() >= bounds_.all) {
-    std::vector<uid_t> users;
-    for (const auto& [other, files] : of_user_) users.push_back(other);
-    for (const uid_t other : users) ForgetClosed(other);
+    std::vector<std::string> all;
+    for (const auto& [other, files] : of_user_) all.push_back(other);
+    for (const std::string& other : all) ForgetClosed(other);
   }
   if (entries_.size() >= bounds_.all) return false;
   entry.number = ++last_number_;
-  of_user_[entry.user][entry.number] = file;
+  of_user_[entry.whose][entry.number] = file;
   entries_.emplace(file, std::move(entry));
   return true;
+}
+
+// Who comes over TLS is told nothing before the handshake.
+size_t Connections::BoundOf(const Entry& entry) const {
+  return bounds_.of_user + (entry.connection.tls ? 0 : bounds_.beyond);
 }
 
 base::Result<Connection> Connections::Find(std::string_view peer) {
@@ -71,7 +81,7 @@ base::Result<Connection> Connections::Find(std::string_view peer) {
   const auto file = FileOf(peer);
   auto found = file ? entries_.find(*file) : entries_.end();
   if (found != entries_.end() && IsBeyond(found->second)) {
-    ForgetClosed(found->second.user);
+    ForgetClosed(std::string(found->second.whose));
     found = entries_.find(*file);
   }
   if (found == entries_.end()) {
@@ -90,7 +100,7 @@ size_t Connections::size() const {
 }
 
 bool Connections::IsBeyond(const Entry& entry) const {
-  const OfUser& files = of_user_.at(entry.user);
+  const OfUser& files = of_user_.at(entry.whose);
   if (!entry.bounded || files.size() <= bounds_.of_user) return false;
   const auto older = std::distance(files.begin(), files.find(entry.number));
   return static_cast<size_t>(older) >= bounds_.of_user;
@@ -99,14 +109,14 @@ bool Connections::IsBeyond(const Entry& entry) const {
 void Connections::Forget(int file) {
   const auto found = entries_.find(file);
   if (found == entries_.end()) return;
-  const auto of_user = of_user_.find(found->second.user);
+  const auto of_user = of_user_.find(found->second.whose);
   of_user->second.erase(found->second.number);
   if (of_user->second.empty()) of_user_.erase(of_user);
   entries_.erase(found);
 }
 
-void Connections::ForgetClosed(uid_t user) {
-  const auto found = of_user_.find(user);
+void Connections::ForgetClosed(const std::string& whose) {
+  const auto found = of_user_.find(whose);
   if (found == of_user_.end()) return;
   const OfUser files = found->second;
   for (const auto& [number, file] : files) {

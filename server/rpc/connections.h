@@ -1,5 +1,5 @@
-// The connections of the port: whose each is, and how many a Unix user may have, so that nobody
-// takes the descriptors of all.
+// The connections of the ports: whose each is, and how many a Unix user may have, so that nobody
+// takes the descriptors of all. Over TLS nobody is known yet: an address has the bound of a user.
 //
 // A connection is called by its descriptor, as gRPC calls the peer of its calls: "fd:12". gRPC
 // holds the descriptor until the last call of the connection is gone. So a call is never taken for
@@ -25,6 +25,7 @@ namespace trainctl::rpc {
 struct Connection {
   std::string address;                // the client's: "127.0.0.1:40312"
   base::Result<auth::UnixUser> user;  // or why it is not known
+  bool tls = false;                   // then only its calls say whose it is
 };
 
 class Connections {
@@ -49,23 +50,24 @@ class Connections {
  private:
   struct Entry {
     Connection connection;
-    uid_t user;
-    uint64_t number;  // counts up
-    uint64_t cookie;  // the kernel's name of the socket
+    std::string whose;  // a user or an address
+    uint64_t number;    // counts up
+    uint64_t cookie;    // the kernel's name of the socket
     bool bounded;
   };
   using OfUser = std::map<uint64_t, int>;  // the descriptors, by number
 
+  size_t BoundOf(const Entry& entry) const;
   bool IsBeyond(const Entry& entry) const;  // as many older ones of its user as may be
   void Forget(int file);
-  void ForgetClosed(uid_t user);
+  void ForgetClosed(const std::string& whose);
 
   const auth::UnixPolicy policy_;
   const Bounds bounds_;
   mutable std::mutex mutex_;
   uint64_t last_number_ = 0;
-  std::map<int, Entry> entries_;     // by descriptor
-  std::map<uid_t, OfUser> of_user_;  // none is empty
+  std::map<int, Entry> entries_;           // by descriptor
+  std::map<std::string, OfUser> of_user_;  // none is empty
 };
 
 }  // namespace trainctl::rpc

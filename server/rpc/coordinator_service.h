@@ -58,6 +58,12 @@ class CoordinatorService : public v1::Coordinator::CallbackService {
                      v1::DeleteLeaseResponse* response) override;
   Unary* Audit(Context* context, const v1::AuditRequest* request,
                v1::AuditResponse* response) override;
+  Unary* CreateToken(Context* context, const v1::CreateTokenRequest* request,
+                     v1::CreateTokenResponse* response) override;
+  Unary* ListTokens(Context* context, const v1::ListTokensRequest* request,
+                    v1::ListTokensResponse* response) override;
+  Unary* RevokeToken(Context* context, const v1::RevokeTokenRequest* request,
+                     v1::RevokeTokenResponse* response) override;
   grpc::ServerWriteReactor<v1::JobView>* Watch(Context* context,
                                                const v1::WatchRequest* request) override;
   grpc::ServerWriteReactor<v1::LogChunk>* Logs(Context* context,

@@ -1,22 +1,96 @@
 #include "server/rpc/gate.h"
 
+#include <grpc/grpc_security_constants.h>
+#include <grpcpp/security/auth_context.h>
 #include <unistd.h>
 
+#include <optional>
+#include <string>
+
+#include "common/peer/socket_owner.h"
+
 namespace trainctl::rpc {
+namespace {
+
+constexpr std::string_view kScheme = "Bearer ";
+
+std::string Property(const grpc::AuthContext& context, const char* name) {
+  const auto values = context.FindPropertyValues(name);
+  return values.empty() ? "" : std::string(values.front().data(), values.front().size());
+}
+
+bool IsTls(const grpc::CallbackServerContext& context) {
+  const auto connection = context.auth_context();
+  return connection != nullptr &&
+         Property(*connection, GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME) ==
+             GRPC_SSL_TRANSPORT_SECURITY_TYPE;
+}
+
+// The text behind "Bearer "; empty: it is no such value, or there are several.
+std::optional<std::string> TokenOf(const grpc::CallbackServerContext& context) {
+  const auto& metadata = context.client_metadata();
+  const auto found = metadata.find("authorization");
+  if (found == metadata.end()) return std::nullopt;
+  const std::string_view value(found->second.data(), found->second.size());
+  if (metadata.count("authorization") != 1 || !value.starts_with(kScheme)) return "";
+  return std::string(value.substr(kScheme.size()));
+}
+
+// As peers of one address with TLS are called: "ipv4:10.0.0.7:40312".
+std::string AddressOf(const std::string& peer) {
+  const auto endpoint = peer::ParseEndpoint(peer);
+  return endpoint ? peer::ToString(*endpoint) : peer;
+}
+
+}  // namespace
 
 base::Result<Permit> Gate::Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
                                  auth::Caller* who) {
-  const auto connection = connections_.Find(context.peer());
-  if (!connection) return connection.error();
   auth::Caller caller;
-  const auto& user = connection->user;
-  if (user) caller = auth::CallerOf(*user, geteuid(), policy_);
-  caller.address = connection->address;
+  const base::Status known = Identify(context, &caller);
   if (who != nullptr) *who = caller;
-  if (!user) return user.error();
+  if (!known) return known.error();
   const base::Status allowed = auth::CheckCall(caller, rpc);
   if (!allowed) return allowed.error();
   return Permit{std::move(caller), auth::PermissionOf(rpc).rpc};
+}
+
+base::Status Gate::Identify(const grpc::CallbackServerContext& context, auth::Caller* caller) {
+  if (IsTls(context)) return IdentifyByTls(context, caller);
+  const auto connection = connections_.Find(context.peer());
+  if (!connection) return connection.error();
+  const auto& user = connection->user;
+  if (user) *caller = auth::CallerOf(*user, geteuid(), policy_);
+  caller->address = connection->address;
+  if (!user) return user.error();
+  return base::Ok{};
+}
+
+base::Status Gate::IdentifyByTls(const grpc::CallbackServerContext& context,
+                                 auth::Caller* caller) const {
+  caller->tls = true;
+  caller->address = AddressOf(context.peer());
+  if (const auto text = TokenOf(context)) {
+    CHECK(tokens_ != nullptr) << "TLS without keys";
+    const auto token = tokens_->Find(*text);
+    if (!token) return token.error();
+    caller->name = token->joins ? "worker:" + token->owner : token->owner;
+    caller->role = token->role;
+    if (token->joins) caller->joins = token->id;
+    if (token->joins) caller->host = token->owner;
+    return base::Ok{};
+  }
+  // gRPC has verified it: only workers have certificates that are for clients.
+  const auto connection = context.auth_context();
+  caller->host = Property(*connection, GRPC_X509_CN_PROPERTY_NAME);
+  if (!connection->IsPeerAuthenticated() || caller->host.empty()) {
+    return base::Error{base::Code::kDenied,
+                       "a token is needed: trainctl context add names the file of the one that an "
+                       "admin gave"};
+  }
+  caller->name = "worker:" + caller->host;
+  caller->is_worker = true;
+  return base::Ok{};
 }
 
 }  // namespace trainctl::rpc

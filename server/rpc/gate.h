@@ -1,5 +1,6 @@
 // Who calls, and whether they may: every RPC of every service passes here before its request is
-// read. Whose a connection is was proven when it was taken (server.cc). Thread-safe.
+// read. Whose a connection over loopback is was proven when it was taken (server.cc). Who comes
+// over TLS has a token with each call, or as a worker a certificate. Thread-safe.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -9,6 +10,7 @@
 
 #include "common/base/result.h"
 #include "server/auth/permissions.h"
+#include "server/auth/token_table.h"
 #include "server/auth/unix_policy.h"
 #include "server/rpc/connections.h"
 
@@ -27,18 +29,23 @@ struct Permit {
 
 class Gate {
  public:
-  // The connections outlive it.
-  Gate(Connections& connections, auth::UnixPolicy policy)
-      : connections_(connections), policy_(std::move(policy)) {}
+  // The connections outlive it, and the tokens; null: none is known.
+  Gate(Connections& connections, auth::UnixPolicy policy, const auth::TokenTable* tokens)
+      : connections_(connections), policy_(std::move(policy)), tokens_(tokens) {}
 
-  // kDenied: the caller's user can't be proven, or may not make this call. kExhausted: the user has
+  // kDenied: who calls can't be proven, or may not make this call. kExhausted: the user has
   // too many connections. kIo. `who` is then the caller as far as known, if it is asked for.
   base::Result<Permit> Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
                              auth::Caller* who = nullptr);
 
  private:
+  base::Status Identify(const grpc::CallbackServerContext& context, auth::Caller* caller);
+  base::Status IdentifyByTls(const grpc::CallbackServerContext& context,
+                             auth::Caller* caller) const;
+
   Connections& connections_;
   const auth::UnixPolicy policy_;
+  const auth::TokenTable* const tokens_;
 };
 
 }  // namespace trainctl::rpc

@@ -1,9 +1,28 @@
 #include "server/rpc/gateway_service.h"
 
 #include "server/rpc/tell_refusal.h"
+#include "server/rpc/unary_call.h"
 #include "server/rpc/worker_stream.h"
 
 namespace trainctl::rpc {
+namespace {
+
+// A join token is used up before the certificate is told: who loses the answer needs another.
+base::Result<std::string> CertifyOnce(auth::SiteKeys* keys, const auth::Caller& caller,
+                                      const std::string& request) {
+  if (keys == nullptr || caller.host.empty()) {
+    return base::Error{base::Code::kConflict,
+                       "certificates are for workers that come over TLS: this one needs none"};
+  }
+  auto certificate = keys->CertifyWorker(caller.host, request);
+  if (!certificate || caller.joins == 0) return certificate;
+  const base::Status used = keys->tokens().Revoke(caller.joins);
+  if (used) return certificate;
+  if (used.error().code != base::Code::kNotFound) return used.error();
+  return base::Error{base::Code::kDenied, "this join token was used already"};
+}
+
+}  // namespace
 
 grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* GatewayService::Connect(
     grpc::CallbackServerContext* context) {
@@ -14,6 +33,21 @@ grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* GatewayServi
   if (!permit) TellRefusal(backend_, entry, permit.error());
   stream->Begin(permit);
   return stream;
+}
+
+grpc::ServerUnaryReactor* GatewayService::Certify(grpc::CallbackServerContext* context,
+                                                  const v1::CertifyRequest* request,
+                                                  v1::CertifyResponse* response) {
+  return AskLoop<std::string>(
+      {backend_, *context, "Certify"},
+      [=] { return base::Result<std::string>(request->certificate_request()); },
+      [this](const Permit& permit, const std::string& asked, auto answer) {
+        auto certificate = CertifyOnce(backend_.keys, permit.caller, asked);
+        if (certificate)
+          backend_.coordinator.RecordChange(permit.caller, "certify", permit.caller.host);
+        answer(std::move(certificate));
+      },
+      [response](std::string certificate) { response->set_certificate(std::move(certificate)); });
 }
 
 }  // namespace trainctl::rpc

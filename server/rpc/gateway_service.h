@@ -12,6 +12,9 @@ class GatewayService : public v1::WorkerGateway::CallbackService {
 
   grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* Connect(
       grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* Certify(grpc::CallbackServerContext* context,
+                                    const v1::CertifyRequest* request,
+                                    v1::CertifyResponse* response) override;
 
  private:
   Backend& backend_;

@@ -2,6 +2,7 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
@@ -28,6 +29,7 @@ constexpr size_t kMostStreams = 1024;
 constexpr size_t kMostWorkers = 4096;
 constexpr int kKeepaliveMillis = 10'000;
 constexpr int kKeepaliveTimeoutMillis = 5'000;
+constexpr int kHandshakeMillis = 10'000;  // of TLS; then the connection is closed
 constexpr int kShortestPingMillis =
     1'000;  // workers ping, so that they learn soon that the coordinator's host is gone
 
@@ -42,6 +44,15 @@ void SetChannelArguments(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               kShortestPingMillis);
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMillis);
+}
+
+// People have no certificate but a token. A certificate that a client has must be good.
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const auth::SiteKeys& keys) {
+  grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = keys.authority();
+  options.pem_key_cert_pairs.push_back({keys.coordinator().key, keys.coordinator().certificate});
+  return grpc::SslServerCredentials(options);
 }
 
 // A quarter of the descriptors is for files.
@@ -51,6 +62,13 @@ Connections::Bounds BoundsOf(const auth::UserBounds& bounds) {
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
     all.all = std::min<size_t>(all.all, limit.rlim_cur / 4 * 3);
   return all;
+}
+
+// nullopt: it is gone already.
+std::optional<Connection> Unproven(const peer::OpenFile& connection) {
+  const auto client = peer::OtherEnd(connection.get());
+  if (!client) return std::nullopt;
+  return Connection{peer::ToString(*client), base::Error{base::Code::kDenied, "over TLS"}, true};
 }
 
 // Whose a new connection is. nullopt: it is gone already.
@@ -70,13 +88,14 @@ std::optional<Connection> Prove(const peer::OpenFile& connection) {
 struct Server::Services {
   explicit Services(const Parts& parts)
       : connections(parts.policy, BoundsOf(parts.bounds)),
-        gate(connections, parts.policy),
+        gate(connections, parts.policy, parts.keys == nullptr ? nullptr : &parts.keys->tokens()),
         backend{.loop = parts.loop,
                 .reads = parts.reads,
                 .coordinator = parts.coordinator,
                 .log = parts.log,
                 .gate = gate,
                 .meters = parts.meters,
+                .keys = parts.keys,
                 .client_streams = StreamSet(
                     {.all = kMostStreams, .of_user = static_cast<size_t>(parts.bounds.streams)}),
                 .worker_streams = StreamSet({.all = kMostWorkers, .of_user = kMostWorkers})},
@@ -90,46 +109,72 @@ struct Server::Services {
       grpc::AddInsecureChannelFromFd(server.get(), connection.Take());
   }
 
+  void TakeTls(peer::OpenFile connection) {
+    auto unproven = Unproven(connection);
+    if (!unproven || !connections.Add(connection.get(), std::move(*unproven))) return;
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+    parameters.fd = connection.Take();
+    tls->HandleNewConnection(&parameters);
+  }
+
   Connections connections;
   Gate gate;
   Backend backend;
   CoordinatorService coordinator;
   GatewayService gateway;
   std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<Acceptor> acceptor;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls;  // null: none is served
+  std::vector<std::unique_ptr<Acceptor>> acceptors;
 };
 
 Server::Server() = default;
 
-base::Result<std::unique_ptr<Server>> Server::Start(const auth::ListenAddress& address,
+base::Result<std::unique_ptr<Server>> Server::Start(std::vector<auth::ListenAddress> addresses,
                                                     const Parts& parts) {
-  auto acceptor = Acceptor::Listen(address);
-  if (!acceptor) return acceptor.error();
   std::unique_ptr<Server> server(new Server());
-  server->address_ = {address.host, (*acceptor)->port()};
+  server->addresses_ = std::move(addresses);
   server->loop_ = &parts.loop;
   server->services_ = std::make_unique<Services>(parts);
   Services& services = *server->services_;
+  for (auth::ListenAddress& address : server->addresses_) {
+    CHECK(!address.tls || parts.keys != nullptr) << auth::ToString(address);
+    auto acceptor = Acceptor::Listen(address);
+    if (!acceptor) return acceptor.error();
+    address.port = (*acceptor)->port();
+    services.acceptors.push_back(std::move(*acceptor));
+  }
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetChannelArguments(&builder);
   builder.RegisterService(&services.coordinator);
   builder.RegisterService(&services.gateway);
+  if (parts.keys != nullptr) {
+    using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+    services.tls = builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD,
+                                                                        CredentialsOf(*parts.keys));
+  }
   services.server = builder.BuildAndStart();
   if (services.server == nullptr) return base::Error{base::Code::kIo, "gRPC does not start"};
   services.server->GetHealthCheckService()->SetServingStatus(true);
-  services.acceptor = std::move(*acceptor);
-  services.acceptor->Start(
-      [&services](peer::OpenFile connection) { services.Take(std::move(connection)); });
+  server->Accept();
   return server;
+}
+
+void Server::Accept() {
+  for (size_t i = 0; i < addresses_.size(); ++i) {
+    const auto take = addresses_[i].tls ? &Services::TakeTls : &Services::Take;
+    services_->acceptors[i]->Start([services = services_.get(), take](peer::OpenFile connection) {
+      (services->*take)(std::move(connection));
+    });
+  }
 }
 
 Server::~Server() { Stop(); }
 
 void Server::Stop() {
   if (services_->server == nullptr) return;
-  services_->acceptor->Stop();
+  for (const auto& acceptor : services_->acceptors) acceptor->Stop();
   services_->server->GetHealthCheckService()->SetServingStatus(false);
   loop_->Call([this] {
     services_->backend.client_streams.EndAll();

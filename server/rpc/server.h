@@ -1,12 +1,14 @@
-// The port: both services, health checking (grpc.health.v1) and reflection, over one address
-// without TLS.
+// The ports: both services, health checking (grpc.health.v1) and reflection, over addresses of
+// loopback without TLS and over any with it.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/base/result.h"
 #include "server/auth/listen_address.h"
+#include "server/auth/site_keys.h"
 #include "server/auth/unix_policy.h"
 #include "server/auth/user_bounds.h"
 #include "server/coordinator/coordinator.h"
@@ -30,17 +32,18 @@ class Server {
     meters::Meters& meters;
     auth::UnixPolicy policy = {};
     auth::UserBounds bounds = {};
-    std::string dashboard = {};  // its address; empty: none is served
+    std::string dashboard = {};      // its address; empty: none is served
+    auth::SiteKeys* keys = nullptr;  // needed by addresses with TLS
   };
 
-  // Listens when it returns, the loop may start later. kConflict: the port is taken by another
-  // process. kExhausted, kIo.
-  static base::Result<std::unique_ptr<Server>> Start(const auth::ListenAddress& address,
+  // At least one address. Listens when it returns, the loop may start later. kConflict: a port is
+  // taken by another process. kExhausted, kIo.
+  static base::Result<std::unique_ptr<Server>> Start(std::vector<auth::ListenAddress> addresses,
                                                      const Parts& parts);
   ~Server();  // stops
 
-  // With the port that the kernel chose.
-  const auth::ListenAddress& address() const { return address_; }
+  // With the ports that the kernel chose.
+  const std::vector<auth::ListenAddress>& addresses() const { return addresses_; }
 
   // Ends the open streams with UNAVAILABLE, lets calls finish for a moment, and waits until the
   // last has. The loop must be running; not on its thread. Idempotent.
@@ -49,8 +52,9 @@ class Server {
  private:
   struct Services;
   Server();
+  void Accept();
 
-  auth::ListenAddress address_;
+  std::vector<auth::ListenAddress> addresses_;
   coordinator::EventLoop* loop_ = nullptr;
   std::unique_ptr<Services> services_;
 };

@@ -13,6 +13,7 @@ namespace trainctl::rpc {
 
 void WorkerStream::Begin(const base::Result<Permit>& permit) {
   if (!permit) return backend_.loop.Post(Refuse(permit.error()));
+  host_ = permit->caller.host;
   backend_.loop.Post([this, user = permit->caller.name] {
     const base::Status added = backend_.worker_streams.Add(this, user);
     if (!added) return Close(ToGrpc(added));
@@ -66,6 +67,13 @@ WorkerStream::Step WorkerStream::DecodeHello() {
   if (!worker_.empty())
     return Refuse(
         {base::Code::kInvalid, "a second Hello on the stream of worker '" + worker_ + "'"});
+  const core::WorkerRow& worker = hello->worker;
+  if (!host_.empty() && (worker.host != host_ || !worker.name.starts_with(host_ + "/"))) {
+    return Refuse({base::Code::kDenied,
+                   "worker '" + worker.name + "' of host '" + worker.host +
+                       "' has a certificate for host '" + host_ + "': expected a worker " + host_ +
+                       "/N there, or a certificate by trainctl admin worker-token " + worker.host});
+  }
   return [this, hello = std::move(*hello)] {
     worker_ = hello.worker.name;
     backend_.coordinator.WorkerJoined(*this, hello);

@@ -56,6 +56,7 @@ class WorkerStream : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::Coord
   Backend& backend_;
   grpc::CallbackServerContext& context_;
   v1::WorkerMessage in_;
+  std::string host_;    // of its certificate; empty: it needs none
   std::string worker_;  // of its Hello; the loop writes it while nothing is being read
 
   std::deque<v1::CoordinatorMessage> out_;  // the first is on its way where writing_

@@ -13,14 +13,15 @@ namespace {
 
 // One letter for each role from none to admin: '-' denied, 'o' allowed on their own, 'a' on any.
 const std::map<std::string, std::string> kExpected = {
-    {"List", "-aaaa"},         {"Get", "-aaaa"},        {"Watch", "-aaaa"},
-    {"Logs", "-aaaa"},         {"Compare", "-aaaa"},    {"Metrics", "-aaaa"},
-    {"EarlierRuns", "-aaaa"},  {"Workers", "-aaaa"},    {"Inspect", "--aaa"},
-    {"ReadArtifact", "--oaa"}, {"Submit", "--oaa"},     {"Cancel", "--oaa"},
-    {"Remove", "--oaa"},       {"Fence", "---aa"},      {"RemoveWorker", "---aa"},
-    {"Drain", "---aa"},        {"Undrain", "---aa"},    {"Audit", "----a"},
-    {"Leases", "-aaaa"},       {"FindLease", "-aaaa"},  {"CreateLease", "--aaa"},
-    {"ExtendLease", "--oaa"},  {"DeleteLease", "--oaa"}};
+    {"List", "-aaaa"},         {"Get", "-aaaa"},         {"Watch", "-aaaa"},
+    {"Logs", "-aaaa"},         {"Compare", "-aaaa"},     {"Metrics", "-aaaa"},
+    {"EarlierRuns", "-aaaa"},  {"Workers", "-aaaa"},     {"Inspect", "--aaa"},
+    {"ReadArtifact", "--oaa"}, {"Submit", "--oaa"},      {"Cancel", "--oaa"},
+    {"Remove", "--oaa"},       {"Fence", "---aa"},       {"RemoveWorker", "---aa"},
+    {"Drain", "---aa"},        {"Undrain", "---aa"},     {"Audit", "----a"},
+    {"Leases", "-aaaa"},       {"FindLease", "-aaaa"},   {"CreateLease", "--aaa"},
+    {"ExtendLease", "--oaa"},  {"DeleteLease", "--oaa"}, {"ListTokens", "----a"},
+    {"CreateToken", "----a"},  {"RevokeToken", "----a"}};
 
 std::vector<std::string> Rpcs() {
   std::vector<std::string> names;
@@ -68,6 +69,15 @@ TEST(Permissions, WorkersConnectWhateverTheirRole) {
     EXPECT_EQ(refused.error().code, base::Code::kDenied);
   }
   EXPECT_FALSE(CheckCall(Anna(Role::kNone, /*is_worker=*/true), "List").ok());
+}
+
+TEST(Permissions, AJoinTokenIsForACertificateAlone) {
+  const Caller joining{.name = "worker:gpu-1", .tls = true, .host = "gpu-1", .joins = 3};
+  for (const std::string& rpc : Rpcs())
+    EXPECT_EQ(CheckCall(joining, rpc).ok(), rpc == "Certify") << rpc;
+  const Caller certified{.name = "worker:gpu-1", .is_worker = true, .tls = true, .host = "gpu-1"};
+  for (const std::string& rpc : Rpcs())
+    EXPECT_EQ(CheckCall(certified, rpc).ok(), rpc == "Certify" || rpc == "Connect") << rpc;
 }
 
 TEST(Permissions, ACallerWithoutANameOwnsNothing) {

@@ -101,5 +101,20 @@ TEST_F(ConnectionsTest, WhoeverCanNotBeProvenIsOneUserAndToldWhy) {
   EXPECT_EQ(CodeOf(files[2]), base::Code::kExhausted);
 }
 
+TEST_F(ConnectionsTest, OverTlsAnAddressHasTheBoundOfAUser) {
+  std::vector<peer::OpenFile> files;
+  const auto connect = [&](const std::string& address) {
+    files.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const base::Error unknown{base::Code::kDenied, "over TLS"};
+    return connections_.Add(files.back().get(), {address, unknown, true});
+  };
+  EXPECT_TRUE(connect("10.0.0.7:40000"));
+  EXPECT_TRUE(connect("10.0.0.7:40001"));
+  EXPECT_FALSE(connect("10.0.0.7:40002"));
+  EXPECT_TRUE(connect("10.0.0.8:40000"));
+  files.front().Close();
+  EXPECT_TRUE(connect("10.0.0.7:40003")) << "there is room again";
+}
+
 }  // namespace
 }  // namespace trainctl::rpc

@@ -147,7 +147,7 @@ TEST_F(PermissionsTest, EveryRpcByEveryRoleOnOwnAndForeignJobsIsAsTheTableSays) 
       }
     }
   }
-  EXPECT_GE(calls, 5 * 16 * 2);
+  EXPECT_GE(calls, 5 * 23 * 2);
 }
 
 TEST_F(PermissionsTest, TheOwnerIsWhoSubmittedWhateverTheyClaim) {

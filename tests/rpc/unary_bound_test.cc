@@ -34,11 +34,11 @@ TEST(UnaryCalls, BeyondTheBoundAreRefusedAtOnceAndTheOthersAnswered) {
   coordinator::ReadThread reads(loop, store::OpenSqliteReader(folder.path()).value());
   meters::Meters meters(clock);
   ASSERT_TRUE(coordinator.Start().ok());
-  const auto server = Server::Start(auth::ParseListenAddress("127.0.0.1:0").value(),
+  const auto server = Server::Start({auth::ParseListenAddress("127.0.0.1:0").value()},
                                     {loop, reads, coordinator, log, "v", meters})
                           .value();
-  const auto stub = v1::Coordinator::NewStub(
-      grpc::CreateChannel(auth::ToString(server->address()), grpc::InsecureChannelCredentials()));
+  const auto stub = v1::Coordinator::NewStub(grpc::CreateChannel(
+      auth::ToString(server->addresses().front()), grpc::InsecureChannelCredentials()));
 
   // The loop does not run yet: whoever is let in waits.
   std::atomic<int> refused = 0, answered = 0;

@@ -1,0 +1,117 @@
+#include "server/auth/site_keys.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "common/base/file.h"
+#include "common/base/secret_file.h"
+
+namespace trainctl::auth {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kDay = int64_t{86'400} * kSecond;
+constexpr int64_t kYears = 3650 * kDay;
+constexpr int64_t kHour = 3'600 * kSecond;
+constexpr int64_t kAdminSeconds = int64_t{365} * 86'400;
+constexpr size_t kMaxPemBytes = size_t{64} << 10;
+constexpr unsigned kFolderOfOwner = 0700;
+
+struct KeyFiles {
+  explicit KeyFiles(const std::string& of) : folder(of) {}
+  const std::string folder;
+  const std::string authority = folder + "/ca.pem", authority_key = folder + "/ca.key";
+  const std::string certificate = folder + "/coordinator.pem", key = folder + "/coordinator.key";
+  const std::string tokens = folder + "/tokens", admin = folder + "/admin.token";
+};
+
+base::Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  const bool made = std::filesystem::create_directories(folder, error);
+  if (error) return base::Error{base::Code::kIo, folder + ": " + error.message()};
+  if (made) {
+    std::filesystem::permissions(folder, std::filesystem::perms(kFolderOfOwner), error);
+    if (error) return base::Error{base::Code::kIo, folder + ": " + error.message()};
+  }
+  return base::Ok{};
+}
+
+// The coordinator's certificate comes last: a folder that has it has all.
+base::Status WriteKeys(const KeyFiles& files, const tls::KeyPair& authority,
+                       const tls::KeyPair& coordinator) {
+  base::Status written = base::WriteSecretFile(files.authority_key, authority.key);
+  if (written) written = base::WriteFileAtomically(files.authority, authority.certificate);
+  if (written) written = base::WriteSecretFile(files.key, coordinator.key);
+  if (written) written = base::WriteFileAtomically(files.certificate, coordinator.certificate);
+  return written;
+}
+
+base::Result<tls::KeyPair> ReadPair(const std::string& certificate, const std::string& key,
+                                    const std::string& folder) {
+  auto text = base::ReadRegularFile(certificate, kMaxPemBytes);
+  auto secret = text ? base::ReadSecretFile(key) : text;
+  if (text && secret) return tls::KeyPair{std::move(*text), std::move(*secret)};
+  const base::Error& error = text ? secret.error() : text.error();
+  if (error.code != base::Code::kNotFound) return error;
+  return base::Error{
+      base::Code::kInvalid,
+      "--site-keys: " + error.message + ": make it with traincoordinator init --dir " + folder};
+}
+
+}  // namespace
+
+base::Status InitSite(const std::string& folder, std::vector<std::string> hosts,
+                      const base::Clock& clock) {
+  const KeyFiles files(folder);
+  if (std::filesystem::exists(files.certificate) || std::filesystem::exists(files.authority)) {
+    return base::Error{base::Code::kConflict,
+                       folder + " has keys of a site already: they are kept as they are"};
+  }
+  for (const char* host : {"localhost", "127.0.0.1", "::1"}) {
+    if (std::ranges::find(hosts, host) == hosts.end()) hosts.emplace_back(host);
+  }
+  const tls::Validity validity{clock.Wall() - kHour, clock.Wall() + kYears};
+  const auto authority = tls::MakeAuthority("trainctl site", validity);
+  if (!authority) return authority.error();
+  const auto coordinator = tls::MakeServerCertificate(*authority, hosts, validity);
+  if (!coordinator) return coordinator.error();
+  base::Status done = MakeFolder(folder);
+  if (!done) return done;
+  auto tokens = TokenTable::Open(files.tokens, clock);
+  if (!tokens) return tokens.error();
+  const auto admin = (*tokens)->Create({"admin", std::string(Name(Role::kAdmin)), kAdminSeconds});
+  if (!admin) return admin.error();
+  done = base::WriteSecretFile(files.admin, admin->text);
+  if (done) done = WriteKeys(files, *authority, *coordinator);
+  return done;
+}
+
+base::Result<std::unique_ptr<SiteKeys>> SiteKeys::Open(const std::string& folder,
+                                                       const base::Clock& clock) {
+  const KeyFiles files(folder);
+  std::unique_ptr<SiteKeys> keys(new SiteKeys(clock));
+  auto authority = ReadPair(files.authority, files.authority_key, folder);
+  if (!authority) return authority.error();
+  auto coordinator = ReadPair(files.certificate, files.key, folder);
+  if (!coordinator) return coordinator.error();
+  const auto facts = tls::ReadCertificate(coordinator->certificate);
+  if (!facts)
+    return base::Error{base::Code::kInvalid, files.certificate + ": " + facts.error().message};
+  auto tokens = TokenTable::Open(files.tokens, clock);
+  if (!tokens) return tokens.error();
+  keys->authority_ = std::move(*authority);
+  keys->coordinator_ = std::move(*coordinator);
+  keys->expires_at_ = facts->validity.until;
+  keys->tokens_ = std::move(*tokens);
+  return keys;
+}
+
+base::Result<std::string> SiteKeys::CertifyWorker(const std::string& host,
+                                                  const std::string& request) const {
+  const base::WallMicros now = clock_.Wall();
+  return tls::MakeWorkerCertificate(
+      authority_, request, host, {now - 60 * kSecond, now + kWorkerCertificateSeconds * kSecond});
+}
+
+}  // namespace trainctl::auth

@@ -1,0 +1,53 @@
+// The keys of a site that is reached with TLS: a folder with its authority (ca.pem, ca.key), the
+// coordinator's certificate (coordinator.pem, coordinator.key) and the tokens (tokens,
+// token_table.h). Keys and tokens have mode 0600. Whoever reads ca.key can be any worker.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/result.h"
+#include "common/tls/certificates.h"
+#include "server/auth/token_table.h"
+
+namespace trainctl::auth {
+
+// Makes all of them in this folder, and admin.token, an admin's token for a year. hosts: the names
+// and addresses that people reach the coordinator by; those of loopback are added. kConflict: they
+// are there. kInvalid: a host is none. kIo.
+base::Status InitSite(const std::string& folder, std::vector<std::string> hosts,
+                      const base::Clock& clock);
+
+// Thread-safe where the clock is.
+class SiteKeys {
+ public:
+  static constexpr int64_t kWorkerCertificateSeconds = int64_t{7} * 86'400;
+
+  // kInvalid: something is missing or damaged, kDenied: a key is open to others; what to do is
+  // said. kIo. The clock outlives it.
+  static base::Result<std::unique_ptr<SiteKeys>> Open(const std::string& folder,
+                                                      const base::Clock& clock);
+
+  const std::string& authority() const { return authority_.certificate; }
+  const tls::KeyPair& coordinator() const { return coordinator_; }
+  // When the coordinator's certificate ends.
+  base::WallMicros expires_at() const { return expires_at_; }
+  TokenTable& tokens() { return *tokens_; }
+
+  // A certificate for a worker of this host, from a minute ago on: clocks of hosts differ. As
+  // tls::MakeWorkerCertificate.
+  base::Result<std::string> CertifyWorker(const std::string& host,
+                                          const std::string& request) const;
+
+ private:
+  explicit SiteKeys(const base::Clock& clock) : clock_(clock) {}
+
+  const base::Clock& clock_;
+  tls::KeyPair authority_, coordinator_;
+  base::WallMicros expires_at_ = 0;
+  std::unique_ptr<TokenTable> tokens_;
+};
+
+}  // namespace trainctl::auth

@@ -1,0 +1,79 @@
+#include "server/auth/site_keys.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "common/base/file.h"
+#include "common/base/secret_file.h"
+#include "tests/rpc/temporary_folder.h"
+
+namespace trainctl::auth {
+namespace {
+
+class SiteKeysTest : public testing::Test {
+ protected:
+  base::Status Init() { return InitSite(keys_, {"gpu-host"}, clock_); }
+  unsigned ModeOf(const std::string& name) {
+    struct stat status{};
+    EXPECT_EQ(stat((keys_ + "/" + name).c_str(), &status), 0) << name;
+    return status.st_mode & 0777;
+  }
+
+  rpc_test::TemporaryFolder folder_;
+  const std::string keys_ = folder_.path() + "/keys";
+  base::FakeClock clock_;
+};
+
+TEST_F(SiteKeysTest, InitMakesAllOfASiteAndOnlyTheOwnerReadsItsSecrets) {
+  ASSERT_TRUE(Init().ok());
+  for (const char* name : {"ca.key", "coordinator.key", "tokens", "admin.token"})
+    EXPECT_EQ(ModeOf(name), 0600u) << name;
+  EXPECT_EQ(ModeOf("."), 0700u);
+  const auto keys = SiteKeys::Open(keys_, clock_).value();
+  const auto admin =
+      keys->tokens().Find(base::ReadSecretFile(keys_ + "/admin.token").value()).value();
+  EXPECT_EQ(admin.role, Role::kAdmin);
+  const auto facts = tls::ReadCertificate(keys->coordinator().certificate).value();
+  EXPECT_EQ(facts.hosts, (std::vector<std::string>{"gpu-host", "localhost", "127.0.0.1", "::1"}));
+  EXPECT_GT(keys->expires_at(), clock_.Wall());
+}
+
+TEST_F(SiteKeysTest, KeysThatAreThereAreKept) {
+  ASSERT_TRUE(Init().ok());
+  const std::string before = base::ReadFile(keys_ + "/ca.pem", 1 << 20).value();
+  EXPECT_EQ(Init().error().code, base::Code::kConflict);
+  EXPECT_EQ(base::ReadFile(keys_ + "/ca.pem", 1 << 20).value(), before);
+}
+
+TEST_F(SiteKeysTest, AKeyThatOthersCanReadIsRefused) {
+  ASSERT_TRUE(Init().ok());
+  for (const char* name : {"ca.key", "coordinator.key"}) {
+    const std::string path = keys_ + "/" + name;
+    ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+    const auto opened = SiteKeys::Open(keys_, clock_);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, base::Code::kDenied);
+    EXPECT_NE(opened.error().message.find("chmod 600 " + path), std::string::npos);
+    ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  }
+}
+
+TEST_F(SiteKeysTest, WithoutKeysItIsSaidHowToMakeThem) {
+  const auto opened = SiteKeys::Open(keys_, clock_);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code, base::Code::kInvalid);
+  EXPECT_NE(opened.error().message.find("traincoordinator init --dir " + keys_), std::string::npos);
+}
+
+TEST_F(SiteKeysTest, AWorkersCertificateIsForAWeekOfTheClock) {
+  ASSERT_TRUE(Init().ok());
+  const auto keys = SiteKeys::Open(keys_, clock_).value();
+  const std::string request = tls::MakeRequest(tls::MakeKey().value()).value();
+  const auto facts = tls::ReadCertificate(keys->CertifyWorker("gpu-1", request).value()).value();
+  EXPECT_EQ(facts.name, "gpu-1");
+  EXPECT_EQ(facts.validity.until / 1'000'000,
+            clock_.Wall() / 1'000'000 + SiteKeys::kWorkerCertificateSeconds);
+}
+
+}  // namespace
+}  // namespace trainctl::auth
