@@ -41,6 +41,11 @@ class Api {
       const v1::ExtendLeaseRequest& request) = 0;
   virtual base::Result<v1::DeleteLeaseResponse> DeleteLease(
       const v1::DeleteLeaseRequest& request) = 0;
+  virtual base::Result<v1::CreateTokenResponse> CreateToken(
+      const v1::CreateTokenRequest& request) = 0;
+  virtual base::Result<v1::ListTokensResponse> ListTokens() = 0;
+  virtual base::Result<v1::RevokeTokenResponse> RevokeToken(
+      const v1::RevokeTokenRequest& request) = 0;
 
   // Streams: on_message is called for each message on the caller's thread; the call returns Ok when
   // the stream ended or on_message returned false.

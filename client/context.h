@@ -41,6 +41,7 @@ struct Surroundings {
   const base::Clock* clock = nullptr;
 
   std::string environment_server;          // TRAINCTL_SERVER; may be empty
+  std::string environment_context;         // TRAINCTL_CONTEXT; may be empty
   std::string environment_recipes;         // TRAINCTL_RECIPES; may be empty
   std::string configuration_file;          // ~/.config/trainctl/config.json; may be empty or absent
   std::vector<std::string> address_files;  // of coordinators that this machine may run

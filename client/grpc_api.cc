@@ -1,5 +1,6 @@
 #include "client/grpc_api.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
 
@@ -8,7 +9,10 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/file.h"
+#include "common/base/secret_file.h"
 #include "common/peer/dial.h"
+#include "common/tls/handshake.h"
 #include "common/wire/grpc_code.h"
 #include "common/wire/valid_text.h"
 #include "proto/trainctl.grpc.pb.h"
@@ -25,6 +29,8 @@ constexpr int kMaxMessageBytes = 64 << 20;
 constexpr int kSilenceMillis = 3'000;
 constexpr int kPingMillis = 3'000;
 constexpr std::chrono::seconds kAcceptPatience{5};
+constexpr std::chrono::milliseconds kTlsPatience{500};
+constexpr size_t kMaxCertificateBytes = size_t{64} << 10;
 
 void SetDeadline(double seconds, grpc::ClientContext* context) {
   context->set_deadline(std::chrono::system_clock::now() +
@@ -108,6 +114,20 @@ class GrpcApi : public Api {
   base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) override {
     return Call<v1::AuditResponse>(&v1::Coordinator::Stub::Audit, request, kCallSeconds);
   }
+  base::Result<v1::CreateTokenResponse> CreateToken(
+      const v1::CreateTokenRequest& request) override {
+    return Call<v1::CreateTokenResponse>(&v1::Coordinator::Stub::CreateToken, request,
+                                         kCallSeconds);
+  }
+  base::Result<v1::ListTokensResponse> ListTokens() override {
+    return Call<v1::ListTokensResponse>(&v1::Coordinator::Stub::ListTokens, v1::ListTokensRequest(),
+                                        kCallSeconds);
+  }
+  base::Result<v1::RevokeTokenResponse> RevokeToken(
+      const v1::RevokeTokenRequest& request) override {
+    return Call<v1::RevokeTokenResponse>(&v1::Coordinator::Stub::RevokeToken, request,
+                                         kCallSeconds);
+  }
 
   base::Result<v1::CreateLeaseResponse> CreateLease(
       const v1::CreateLeaseRequest& request) override {
@@ -137,6 +157,7 @@ class GrpcApi : public Api {
     const auto stub = Connected();
     if (!stub) return stub.error();
     grpc::ClientContext context;
+    AddToken(&context);
     return ReadAll<v1::LogChunk>((*stub)->Logs(&context, ValidText(request)), &context, on_message);
   }
   base::Status Metrics(const v1::MetricsRequest& request,
@@ -144,6 +165,7 @@ class GrpcApi : public Api {
     const auto stub = Connected();
     if (!stub) return stub.error();
     grpc::ClientContext context;
+    AddToken(&context);
     return ReadAll<v1::MetricsResponse>((*stub)->Metrics(&context, ValidText(request)), &context,
                                         on_message);
   }
@@ -153,6 +175,7 @@ class GrpcApi : public Api {
     if (!stub) return stub.error();
     grpc::ClientContext context;
     SetDeadline(period_seconds, &context);
+    AddToken(&context);
     bool heard = false;
     const base::Status status = ReadAll<v1::JobView>((*stub)->Watch(&context, ValidText(request)),
                                                      &context, [&](const v1::JobView& view) {
@@ -172,6 +195,7 @@ class GrpcApi : public Api {
   // whoever listens.
   base::Result<std::shared_ptr<Stub>> Connected() {
     const std::lock_guard lock(mutex_);
+    if (!server_.ca_file.empty()) return ConnectedByTls();
     if (!loopback_) {
       if (stub_ == nullptr)
         stub_ = v1::Coordinator::NewStub(grpc::CreateCustomChannel(
@@ -191,12 +215,38 @@ class GrpcApi : public Api {
     return stub_;
   }
 
+  // The files are read at the first call.
+  base::Result<std::shared_ptr<Stub>> ConnectedByTls() {
+    if (stub_ != nullptr) return stub_;
+    const auto authority = base::ReadRegularFile(server_.ca_file, kMaxCertificateBytes);
+    if (!authority) return AtContext(authority.error());
+    const auto token = base::ReadSecretFile(server_.token_file);
+    if (!token) return AtContext(token.error());
+    grpc::SslCredentialsOptions options;
+    options.pem_root_certs = authority_ = *authority;
+    token_ = *token;
+    gpr_set_log_function([](gpr_log_func_args*) {});  // what is wrong is said by Explained
+    stub_ = v1::Coordinator::NewStub(grpc::CreateCustomChannel(
+        server_.address, grpc::SslCredentials(options), ChannelOptions()));
+    return stub_;
+  }
+
+  base::Error AtContext(const base::Error& error) const {
+    return {error.code, "context " + server_.context + ": " + error.message};
+  }
+
+  // Only over TLS there is one.
+  void AddToken(grpc::ClientContext* context) const {
+    if (!token_.empty()) context->AddMetadata("authorization", "Bearer " + token_);
+  }
+
   template <class Response, class Method, class Request>
   base::Result<Response> Call(Method method, const Request& request, double seconds) {
     const auto stub = Connected();
     if (!stub) return stub.error();
     grpc::ClientContext context;
     SetDeadline(seconds, &context);
+    AddToken(&context);
     Response response;
     const grpc::Status status = ((*stub).get()->*method)(&context, ValidText(request), &response);
     if (status.ok()) return response;
@@ -225,8 +275,22 @@ class GrpcApi : public Api {
     const bool unreachable = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                              status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
     const base::Code code = wire::FromGrpcCode(status.error_code());
-    if (unreachable) return NoAnswer(code, status.error_message());
-    return {code, status.error_message()};
+    if (!unreachable) return {code, status.error_message()};
+    return Explained().value_or(NoAnswer(code, status.error_message()));
+  }
+
+  // Where TLS is the cause: gRPC's words do not say so. nullopt: it is not.
+  std::optional<base::Error> Explained() const {
+    if (!server_.ca_file.empty()) {
+      const base::Status tried =
+          tls::TryHandshake({.address = server_.address, .authority = authority_});
+      if (tried || tried.error().code != base::Code::kDenied) return std::nullopt;
+      return AtContext(tried.error());
+    }
+    if (!tls::SpeaksTls(server_.address, kTlsPatience)) return std::nullopt;
+    return base::Error{base::Code::kDenied, server_.address +
+                                                " speaks TLS: name it with its CA and a token "
+                                                "(trainctl context add --help)"};
   }
 
   base::Error NoAnswer(base::Code code, const std::string& why) const {
@@ -235,6 +299,9 @@ class GrpcApi : public Api {
                 ". Is it running there (trainctl local status, systemctl status "
                 "traincoordinator)? " +
                 (server_.file.empty() ? "" : "The address is that of " + server_.file + ". ") +
+                (server_.context.empty()
+                     ? ""
+                     : "The address is that of the context " + server_.context + ". ") +
                 "Another one: --server HOST:PORT"};
   }
 
@@ -244,6 +311,7 @@ class GrpcApi : public Api {
   std::mutex mutex_;
   peer::Connection connection_;  // of stub_, on loopback
   std::shared_ptr<Stub> stub_;
+  std::string authority_, token_;  // over TLS, once stub_ is there
 };
 
 }  // namespace

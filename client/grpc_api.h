@@ -11,6 +11,8 @@ namespace trainctl::client {
 // Where it does not answer, errors say which file named it. Connects at the first call; later ones
 // share the connection and reconnect by themselves. On loopback the listener must be root's, our
 // own, trainctl's, or that of `server_user`; otherwise calls end with kDenied and nothing is sent.
+// A site with a CA file is called over TLS, with the token of its file; what is wrong with either,
+// or with the coordinator's certificate, is kDenied and said.
 std::unique_ptr<Api> ConnectGrpc(const NamedServer& server, const std::string& server_user = "");
 
 }  // namespace trainctl::client

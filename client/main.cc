@@ -118,6 +118,7 @@ int Main(const std::vector<std::string>& words) {
       .err_terminal = TerminalOf(STDERR_FILENO),
       .clock = &clock,
       .environment_server = Environment("TRAINCTL_SERVER"),
+      .environment_context = Environment("TRAINCTL_CONTEXT"),
       .environment_recipes = Environment("TRAINCTL_RECIPES"),
       .configuration_file = ConfigurationFile(),
       .address_files = AddressFiles(),

@@ -1,33 +1,15 @@
 #include "client/server_address.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "client/configuration.h"
 #include "common/base/file.h"
 
 namespace trainctl::client {
 namespace {
 
-constexpr size_t kMaxConfigurationBytes = 1 << 20;
 constexpr size_t kMaxAddressBytes = 1 << 10;
-
-base::Error Malformed(const std::string& path) {
-  return {base::Code::kInvalid, path +
-                                    ": expected a JSON object such as {\"server\": \"host:7070\"}; "
-                                    "correct or remove the file"};
-}
-
-base::Result<std::string> ServerOfFile(const std::string& path) {
-  const base::Result<std::string> text = base::ReadFile(path, kMaxConfigurationBytes);
-  if (!text.ok() && text.error().code == base::Code::kNotFound) return std::string();
-  if (!text.ok()) return base::Error{base::Code::kInvalid, text.error().message};
-  const nlohmann::json json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return Malformed(path);
-  if (!json.contains("server")) return std::string();
-  if (!json["server"].is_string()) return Malformed(path);
-  return json["server"].get<std::string>();
-}
 
 base::Status Check(const std::string& address, const std::string& place) {
   if (IsServerAddress(address)) return base::Ok{};
@@ -48,7 +30,36 @@ base::Result<NamedServer> OfUser(const std::string& address, const std::string& 
   return NamedServer{.address = address};
 }
 
+base::Result<NamedServer> OfContext(const Configuration& configuration, const std::string& name,
+                                    const std::string& place) {
+  const auto found = configuration.contexts.find(name);
+  if (found == configuration.contexts.end()) {
+    std::string names;
+    for (const auto& [known, context] : configuration.contexts)
+      names += (names.empty() ? "" : ", ") + known;
+    return base::Error{base::Code::kInvalid,
+                       place + ": no context '" + name + "': expected " +
+                           (names.empty() ? "one that trainctl context add has made" : names)};
+  }
+  const SiteContext& context = found->second;
+  if (const base::Status is_address = Check(context.address, place + ": context " + name);
+      !is_address.ok())
+    return is_address.error();
+  return NamedServer{.address = context.address,
+                     .file = "",
+                     .context = name,
+                     .ca_file = context.ca_file,
+                     .token_file = context.token_file};
+}
+
 }  // namespace
+
+base::Result<NamedServer> ResolveContext(const std::string& name, const std::string& place,
+                                         const std::string& configuration_file) {
+  const auto configuration = ReadConfiguration(configuration_file);
+  if (!configuration.ok()) return configuration.error();
+  return OfContext(*configuration, name, place);
+}
 
 bool IsServerAddress(const std::string& text) {
   const size_t colon = text.rfind(':');
@@ -67,9 +78,11 @@ base::Result<NamedServer> ResolveServer(const std::string& option, const std::st
   if (!option.empty()) return OfUser(option, "--server");
   if (!environment.empty()) return OfUser(environment, "TRAINCTL_SERVER");
   if (!configuration_file.empty()) {
-    const base::Result<std::string> server = ServerOfFile(configuration_file);
-    if (!server.ok()) return server.error();
-    if (!server->empty()) return OfFile(*server, configuration_file);
+    const base::Result<Configuration> configuration = ReadConfiguration(configuration_file);
+    if (!configuration.ok()) return configuration.error();
+    if (!configuration->used.empty())
+      return OfContext(*configuration, configuration->used, configuration_file);
+    if (!configuration->server.empty()) return OfFile(configuration->server, configuration_file);
   }
   for (const std::string& file : address_files) {
     const base::Result<std::string> text = base::ReadFile(file, kMaxAddressBytes);

@@ -1,5 +1,6 @@
-// Which coordinator is meant: --server, then TRAINCTL_SERVER, then the user's configuration file
-// {"server": "HOST:PORT"}, then the coordinator that this machine runs.
+// Which coordinator is meant: --server or --context, then TRAINCTL_SERVER, then TRAINCTL_CONTEXT.
+// Then comes what the user's configuration file has in use (configuration.h), and last the
+// coordinator that this machine runs.
 #pragma once
 
 #include <string>
@@ -15,7 +16,16 @@ bool IsServerAddress(const std::string& text);
 struct NamedServer {
   std::string address;
   std::string file;  // that names it; empty: the command line or the environment does
+
+  std::string context;  // its name; empty: it is none of the configuration's sites
+  std::string ca_file;  // empty: no TLS
+  std::string token_file;
 };
+
+// The site of that name. kInvalid: there is none; the message says where the name stands, and which
+// there are.
+base::Result<NamedServer> ResolveContext(const std::string& name, const std::string& place,
+                                         const std::string& configuration_file);
 
 // An empty address where none is named anywhere. kInvalid: an address that is none, or a
 // configuration file that can't be read; the message says where it stands. address_files: as

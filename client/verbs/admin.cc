@@ -5,11 +5,15 @@
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/verbs/verb.h"
+#include "common/base/parse_number.h"
+#include "common/base/secret_file.h"
 
 namespace trainctl::client {
 namespace {
 
 constexpr int64_t kDefaultEntries = 50;
+constexpr int64_t kDefaultTokenSeconds = int64_t{30} * 86'400;
+constexpr int64_t kDefaultJoinSeconds = 600;
 
 Listing ListEntries(const v1::AuditResponse& response) {
   Listing listing{
@@ -36,38 +40,151 @@ Listing ListEntries(const v1::AuditResponse& response) {
   return listing;
 }
 
+Listing ListTokens(const v1::ListTokensResponse& response, base::WallMicros now) {
+  Listing listing{.collection = "tokens",
+                  .table = TextTable({{"ID", true}, {"OF"}, {"ROLE"}, {"MADE"}, {"EXPIRES"}})};
+  for (const v1::Token& token : response.tokens()) {
+    listing.records.push_back({{"id", token.id()},
+                               {"owner", token.owner()},
+                               {"role", token.role()},
+                               {"created_at", Seconds(token.created_at())},
+                               {"expires_at", Seconds(token.expires_at())}});
+    const Style style = token.expires_at() > now ? Style::kPlain : Style::kBad;
+    listing.table.AddRow({std::to_string(token.id()),
+                          token.owner(),
+                          token.role(),
+                          FormatTime(token.created_at()),
+                          {FormatTime(token.expires_at()), style}});
+  }
+  return listing;
+}
+
 class Admin : public Verb {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Positional("audit", &action_, "the audit log, newest first");
-    arguments.Number("--last", "N", &last_, "so many entries, at most 1000 (default: 50)");
-    arguments.Number("--before", "ID", &before_, "only those before this one");
+    arguments.Positionals(
+        "audit | token create USER | token ls | token revoke ID | worker-token "
+        "HOST",
+        &words_,
+        "the audit log, newest first; tokens of people; a token with which a "
+        "host's workers join once",
+        /*required=*/true);
+    arguments.Number("--last", "N", &last_,
+                     "of the audit log: so many, at most 1000 (default: 50)");
+    arguments.Number("--before", "ID", &before_, "of the audit log: only those before this one");
+    arguments.Text("--role", "ROLE", &role_, "of a person: viewer, user, operator or admin");
+    arguments.Duration("--for", &seconds_,
+                       "until the token expires, as 12h or 90d (default: 30d; of worker-token "
+                       "10min)");
+    arguments.Text("--to", "FILE", &file_,
+                   "write the token there, for its owner alone, and do not print it");
     arguments.Remark(
-        "The audit log has each submit, resume, cancel, rm of a job, drain, undrain, fence and "
-        "removal of a worker, accepted\n"
-        "or refused, and workers that were refused. Of one caller it has at most 100 refused calls "
-        "a minute; how many more "
-        "there were is one entry.");
+        "The audit log has each submit, resume, cancel, rm of a job, drain, undrain, fence, "
+        "removal "
+        "of a worker, token and\n"
+        "certificate, accepted or refused, and workers that were refused. Of one caller it has at "
+        "most 100 refused calls a\n"
+        "minute; how many more there were is one entry.\n"
+        "Tokens are for sites that are reached with TLS (traincoordinator init). A token is told "
+        "once: the site keeps only its hash.");
   }
 
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
-    if (action_ != "audit") {
-      return Fail(context, {base::Code::kInvalid,
-                            "admin " + action_ + ": expected audit; see: trainctl admin --help"});
+    const size_t count = words_.size();
+    const std::string action =
+        words_[0] + (words_[0] == "token" && count > 1 ? " " + words_[1] : "");
+    if (action == "audit" && count == 1) return Audit(context, **api);
+    if (action == "token ls" && count == 2) return Tokens(context, **api);
+    if (action == "token revoke" && count == 3) return Revoke(context, **api, words_[2]);
+    if (action == "token create" && count == 3) return Create(context, **api, words_[2]);
+    if (action == "worker-token" && count == 2) {
+      return Make(context, **api, Wish(words_[1], "worker", kDefaultJoinSeconds));
     }
+    return Fail(context, {base::Code::kInvalid,
+                          "admin " + action +
+                              ": expected audit, token create USER, token ls, token revoke ID or "
+                              "worker-token HOST; see: trainctl admin --help"});
+  }
+
+ private:
+  int Audit(Context& context, Api& api) const {
     v1::AuditRequest request;
     request.set_limit(last_.value_or(kDefaultEntries));
     request.set_before(before_.value_or(0));
-    const base::Result<v1::AuditResponse> response = (*api)->Audit(request);
+    const base::Result<v1::AuditResponse> response = api.Audit(request);
     if (!response.ok()) return Fail(context, response.error());
     return Print(context, ListEntries(*response));
   }
 
- private:
-  std::string action_;
-  std::optional<int64_t> last_, before_;
+  static int Tokens(Context& context, Api& api) {
+    const base::Result<v1::ListTokensResponse> response = api.ListTokens();
+    if (!response.ok()) return Fail(context, response.error());
+    return Print(context, ListTokens(*response, context.clock().Wall()));
+  }
+
+  static int Revoke(Context& context, Api& api, const std::string& text) {
+    const std::optional<int64_t> id = base::ParseNumber(text);
+    if (!id) {
+      return Fail(context, {base::Code::kInvalid, "admin token revoke " + text +
+                                                      ": expected its number, as token ls has it"});
+    }
+    v1::RevokeTokenRequest request;
+    request.set_id(*id);
+    if (const auto response = api.RevokeToken(request); !response.ok())
+      return Fail(context, response.error());
+    Say(context, "Revoked token " + text + ": nobody calls with it any more.\n");
+    return kExitOk;
+  }
+
+  v1::CreateTokenRequest Wish(const std::string& owner, const std::string& role,
+                              int64_t usual_seconds) const {
+    v1::CreateTokenRequest wish;
+    wish.set_owner(owner);
+    wish.set_role(role);
+    wish.set_seconds(seconds_.value_or(usual_seconds));
+    return wish;
+  }
+
+  int Create(Context& context, Api& api, const std::string& owner) const {
+    if (role_.empty()) {
+      return Fail(context,
+                  {base::Code::kInvalid, "--role is needed: viewer, user, operator or admin"});
+    }
+    if (role_ == "worker") {
+      return Fail(context, {base::Code::kInvalid,
+                            "--role worker: a host's workers join with trainctl admin "
+                            "worker-token HOST"});
+    }
+    return Make(context, api, Wish(owner, role_, kDefaultTokenSeconds));
+  }
+
+  int Make(Context& context, Api& api, const v1::CreateTokenRequest& wish) const {
+    const base::Result<v1::CreateTokenResponse> made = api.CreateToken(wish);
+    if (!made.ok()) return Fail(context, made.error());
+    const v1::Token& token = made->token();
+    if (!file_.empty()) {
+      if (const base::Status kept = base::WriteSecretFile(file_, made->text()); !kept.ok())
+        return Fail(context, kept.error());
+    }
+    if (context.for_people()) {
+      Say(context, "Token " + std::to_string(token.id()) + " of " + token.owner() + ", " +
+                       token.role() + ", until " + FormatTime(token.expires_at()) +
+                       (file_.empty() ? ". It is told only now:\n" + made->text() + "\n"
+                                      : ", is in " + file_ + ".\n"));
+      return kExitOk;
+    }
+    v1::ListTokensResponse listed;
+    *listed.add_tokens() = token;
+    Listing listing = ListTokens(listed, context.clock().Wall());
+    if (file_.empty()) listing.records.back()["token"] = made->text();
+    return Print(context, listing);
+  }
+
+  std::vector<std::string> words_;
+  std::string role_, file_;
+  std::optional<int64_t> last_, before_, seconds_;
 };
 
 }  // namespace

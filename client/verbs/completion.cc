@@ -18,7 +18,7 @@ std::string FlagsOf(const VerbRow& row) {
   Arguments arguments(row.name, row.summary, row.examples);
   const std::unique_ptr<Verb> verb = row.make();
   verb->Declare(arguments);
-  return Join(arguments.Flags(), " ") + " --server --output";
+  return Join(arguments.Flags(), " ") + " --server --context --output";
 }
 
 // A topic is one word here; explain takes "micro_batch" for "micro batch".
@@ -52,9 +52,10 @@ constexpr Words kWords[] = {
     {"import", "litgpt", ""},
     {"completion", "bash zsh", ""},
     {"fence", "", kWorkers},
-    {"admin", "audit", ""},
     {"lease", "create find ls describe extend delete calendar",
      "$(trainctl lease ls -o name 2>/dev/null)"},
+    {"admin", "audit token worker-token", ""},
+    {"context", "add use ls rm", ""},
     {"recipes", "ls show path copy submit", "$(trainctl recipes -o name 2>/dev/null)"},
 };
 

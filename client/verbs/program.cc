@@ -32,6 +32,8 @@ constexpr std::string_view kCommonHelp = R"(
 Everywhere
   --server HOST:PORT      the coordinator; else TRAINCTL_SERVER, else "server" in
                           ~/.config/trainctl/config.json, else the one that this machine runs
+  --context NAME          a site that is reached with TLS (trainctl context); else TRAINCTL_CONTEXT,
+                          else the one in use
   -o, --output FORMAT     table, json, jsonl, csv, md, name
   --version               version and commit of trainctl and of the programs beside it
 
@@ -69,13 +71,27 @@ int UnknownVerb(Context& context, const std::string& word) {
 
 struct CommonOptions {
   std::string server;
+  std::string context;
   std::string output;
 };
 
 void DeclareCommon(Arguments& arguments, CommonOptions* options) {
   arguments.Text("--server", "HOST:PORT", &options->server, "the coordinator (or TRAINCTL_SERVER)");
+  arguments.Text("--context", "NAME", &options->context, "a site by its name (trainctl context)");
   if (arguments.Has("-o")) return;  // a verb that writes a file
   arguments.Text("-o,--output", "FORMAT", &options->output, std::string(kOutputFormats));
+}
+
+base::Result<NamedServer> ServerOf(const CommonOptions& options, const Surroundings& surroundings) {
+  const std::string& file = surroundings.configuration_file;
+  if (!options.context.empty() && !options.server.empty())
+    return base::Error{base::Code::kInvalid, "--server and --context: expected one of them"};
+  if (!options.context.empty()) return ResolveContext(options.context, "--context", file);
+  const bool says_server = !options.server.empty() || !surroundings.environment_server.empty();
+  if (!says_server && !surroundings.environment_context.empty())
+    return ResolveContext(surroundings.environment_context, "TRAINCTL_CONTEXT", file);
+  return ResolveServer(options.server, surroundings.environment_server, file,
+                       surroundings.address_files);
 }
 
 base::Status ApplyCommon(const CommonOptions& options, Context* context) {
@@ -88,13 +104,10 @@ base::Status ApplyCommon(const CommonOptions& options, Context* context) {
     context->format = *format;
     context->format_given = true;
   }
-  const Surroundings& surroundings = context->surroundings;
-  const base::Result<NamedServer> server =
-      ResolveServer(options.server, surroundings.environment_server,
-                    surroundings.configuration_file, surroundings.address_files);
+  const base::Result<NamedServer> server = ServerOf(options, context->surroundings);
   if (!server.ok()) return server.error();
   context->server = server->address;
-  if (!server->address.empty()) context->api = surroundings.connect(*server);
+  if (!server->address.empty()) context->api = context->surroundings.connect(*server);
   return base::Ok{};
 }
 
@@ -110,13 +123,14 @@ int RunVerb(const VerbRow& row, const std::vector<std::string>& words, Context& 
     context.out << arguments.Help() << std::flush;
     return kExitOk;
   }
-  if (const base::Status applied = ApplyCommon(common, &context); !applied.ok())
+  if (const base::Status applied = ApplyCommon(common, &context);
+      !applied.ok() && verb->NeedsSite())
     return Fail(context, applied.error());
   return verb->Run(context);
 }
 
 bool TakesValue(const std::string& word) {
-  return word == "--server" || word == "-o" || word == "--output";
+  return word == "--server" || word == "--context" || word == "-o" || word == "--output";
 }
 
 // Where the verb stands: behind the options that may stand before it.

@@ -16,6 +16,8 @@ class Verb {
   virtual ~Verb() = default;
   virtual void Declare(Arguments& arguments) = 0;
   virtual int Run(Context& context) = 0;  // returns the exit code
+  // Whether it ends where what names the site is wrong. Not so who puts that right.
+  virtual bool NeedsSite() const { return true; }
 };
 
 struct VerbRow {

@@ -10,6 +10,7 @@ std::unique_ptr<Verb> MakeCancel();
 std::unique_ptr<Verb> MakeClass();
 std::unique_ptr<Verb> MakeCompare();
 std::unique_ptr<Verb> MakeCompletion();
+std::unique_ptr<Verb> MakeContext();
 std::unique_ptr<Verb> MakeDescribe();
 std::unique_ptr<Verb> MakeDoctor();
 std::unique_ptr<Verb> MakeDrain();
@@ -191,8 +192,16 @@ constexpr VerbRow kVerbs[] = {
     {"fence",
      "vouch that a lost worker's host runs nothing any more, so that its job can start again",
      "  trainctl fence node3/0 --yes\n", MakeFence},
-    {"admin", "for admins: who asked for which change, and whether it was allowed",
-     "  trainctl admin audit\n"
+    {"context", "sites that are reached with TLS, by name: which there are, and which is meant",
+     "  trainctl context add lab --address gpu-host:7443 --ca ca.pem --token-file token\n"
+     "  trainctl context use lab\n"
+     "  trainctl context ls\n",
+     MakeContext},
+    {"admin", "for admins: tokens of people and workers, and who asked for which change",
+     "  trainctl admin token create anna --role user --for 90d --to anna.token\n"
+     "  trainctl admin token ls\n"
+     "  trainctl admin token revoke 3\n"
+     "  trainctl admin worker-token gpu-1 --to join.token\n"
      "  trainctl admin audit --last 1000 -o csv > audit.csv\n",
      MakeAdmin},
     {"doctor", "is this host fit to train, and does the coordinator answer",

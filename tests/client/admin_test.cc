@@ -1,6 +1,11 @@
 // trainctl admin, against a coordinator in memory.
+#include <stdlib.h>
+
+#include <filesystem>
+
 #include "client/exit_code.h"
 #include "client/show/output.h"
+#include "common/base/secret_file.h"
 #include "tests/client/client_test.h"
 
 namespace trainctl::client {
@@ -62,6 +67,51 @@ TEST_F(AdminTest, OtherActionsAreRefused) {
   const Ended ended = Trainctl({"admin", "audits"});
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_NE(ended.err.find("expected audit"), std::string::npos);
+}
+
+TEST_F(AdminTest, ATokenIsAskedForWithItsRoleAndTimeAndToldOnce) {
+  const Ended ended =
+      Trainctl({"admin", "token", "create", "anna", "--role", "operator", "--for", "2h"});
+  EXPECT_EQ(ended.code, kExitOk) << ended.err;
+  ASSERT_EQ(coordinator_.tokens.size(), 1u);
+  EXPECT_EQ(coordinator_.tokens[0].owner(), "anna");
+  EXPECT_EQ(coordinator_.tokens[0].role(), "operator");
+  EXPECT_EQ(coordinator_.tokens[0].seconds(), 7200);
+  EXPECT_NE(ended.out.find("trainctl_secret"), std::string::npos);
+  EXPECT_EQ(Trainctl({"admin", "token", "ls"}).out.find("trainctl_secret"), std::string::npos);
+  Trainctl({"admin", "token", "create", "bob", "--role", "user"});
+  EXPECT_EQ(coordinator_.tokens[1].seconds(), 30 * 86'400);
+}
+
+TEST_F(AdminTest, ATokenThatIsWrittenToAFileIsNotPrinted) {
+  char folder[] = "/tmp/trainctl-admin-XXXXXX";
+  const std::string file = std::string(mkdtemp(folder)) + "/join.token";
+  for (const char* format : {"table", "json"}) {
+    const Ended ended = Trainctl({"admin", "worker-token", "gpu-1", "--to", file, "-o", format});
+    EXPECT_EQ(ended.code, kExitOk) << ended.err;
+    EXPECT_EQ(ended.out.find("trainctl_secret"), std::string::npos) << ended.out;
+    EXPECT_EQ(base::ReadSecretFile(file).value(), "trainctl_secret");
+  }
+  EXPECT_EQ(coordinator_.tokens[0].role(), "worker");
+  EXPECT_EQ(coordinator_.tokens[0].seconds(), 600);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(AdminTest, ATokenWithoutARoleOrOfAWorkerIsRefusedHere) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"admin", "token", "create", "anna"},
+        {"admin", "token", "create", "gpu-1", "--role", "worker"},
+        {"admin", "token", "create", "--role", "user"},
+        {"admin", "token", "revoke", "x"},
+        {"admin", "token"},
+        {"admin", "worker-token"}})
+    EXPECT_EQ(Trainctl(words).code, kExitUsage) << words.size();
+  EXPECT_TRUE(coordinator_.tokens.empty());
+}
+
+TEST_F(AdminTest, ATokenIsRevokedByItsNumber) {
+  EXPECT_EQ(Trainctl({"admin", "token", "revoke", "7"}).code, kExitOk);
+  EXPECT_EQ(coordinator_.revoked_tokens, std::vector<int64_t>{7});
 }
 
 }  // namespace

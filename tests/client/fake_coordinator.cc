@@ -255,6 +255,39 @@ base::Result<v1::AuditResponse> FakeApi::Audit(const v1::AuditRequest& request) 
   return fake_->audit;
 }
 
+namespace {
+
+v1::Token TokenOf(const v1::CreateTokenRequest& request, size_t id) {
+  v1::Token token;
+  token.set_id(static_cast<int64_t>(id));
+  token.set_owner(request.owner());
+  token.set_role(request.role());
+  token.set_expires_at(request.seconds() * 1'000'000);
+  return token;
+}
+
+}  // namespace
+
+base::Result<v1::CreateTokenResponse> FakeApi::CreateToken(const v1::CreateTokenRequest& request) {
+  fake_->tokens.push_back(request);
+  v1::CreateTokenResponse response;
+  *response.mutable_token() = TokenOf(request, fake_->tokens.size());
+  response.set_text("trainctl_secret");
+  return response;
+}
+
+base::Result<v1::ListTokensResponse> FakeApi::ListTokens() {
+  v1::ListTokensResponse response;
+  for (size_t i = 0; i < fake_->tokens.size(); ++i)
+    *response.add_tokens() = TokenOf(fake_->tokens[i], i + 1);
+  return response;
+}
+
+base::Result<v1::RevokeTokenResponse> FakeApi::RevokeToken(const v1::RevokeTokenRequest& request) {
+  fake_->revoked_tokens.push_back(request.id());
+  return v1::RevokeTokenResponse();
+}
+
 base::Result<v1::CompareResponse> FakeApi::Compare(const v1::CompareRequest& request) {
   if (fake_->unreachable) return Unreachable();
   fake_->compare_request = request;

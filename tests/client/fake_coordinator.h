@@ -69,6 +69,8 @@ struct FakeCoordinator {
   v1::CompareRequest compare_request;
   v1::MetricsRequest metrics_request;
   v1::AuditRequest audit_request;
+  std::vector<v1::CreateTokenRequest> tokens;  // that were asked for; each has its place as id
+  std::vector<int64_t> revoked_tokens;
   int inspections_asked = 0;
 
   std::vector<const v1::JobView*> Find(const std::string& name) const;
@@ -101,6 +103,9 @@ class FakeApi : public Api {
   base::Result<v1::LeasesResponse> Leases() override;
   base::Result<v1::ExtendLeaseResponse> ExtendLease(const v1::ExtendLeaseRequest& request) override;
   base::Result<v1::DeleteLeaseResponse> DeleteLease(const v1::DeleteLeaseRequest& request) override;
+  base::Result<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request) override;
+  base::Result<v1::ListTokensResponse> ListTokens() override;
+  base::Result<v1::RevokeTokenResponse> RevokeToken(const v1::RevokeTokenRequest& request) override;
   base::Status Logs(const v1::LogsRequest& request,
                     const std::function<bool(const v1::LogChunk&)>& on_message) override;
   base::Status Metrics(const v1::MetricsRequest& request,
