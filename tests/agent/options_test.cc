@@ -20,6 +20,26 @@ TEST(WorkerOptions, ReadsBothForms) {
   EXPECT_EQ(options->memory_bytes, int64_t{8} << 30);
 }
 
+TEST(WorkerOptions, JoinNeedsAllOfItsOwn) {
+  const std::vector<std::string> whole = {"join",  "--coordinator", "a:1",
+                                          "--ca",  "ca.pem",        "--join-token-file",
+                                          "token", "--keys",        "keys"};
+  const auto options = ParseOptions(whole);
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->task, Options::Task::kJoin);
+  EXPECT_EQ(options->authority_file, "ca.pem");
+  EXPECT_EQ(options->join_token_file, "token");
+  EXPECT_EQ(options->keys, "keys");
+  for (size_t left_out = 1; left_out < whole.size(); left_out += 2) {
+    std::vector<std::string> words = whole;
+    words.erase(words.begin() + static_cast<ptrdiff_t>(left_out),
+                words.begin() + static_cast<ptrdiff_t>(left_out) + 2);
+    EXPECT_FALSE(ParseOptions(words)) << whole[left_out];
+  }
+  EXPECT_THAT(ParseOptions({"--coordinator", "a:1", "--dir", "d", "--ca", "f"}).error().message,
+              HasSubstr("trainworker join"));
+}
+
 TEST(WorkerOptions, SaysWhatWasExpected) {
   const auto error = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--coordinator", "a:1", "--dir", "/d"});

@@ -13,6 +13,7 @@
 #include "common/wire/grpc_code.h"
 #include "common/wire/valid_text.h"
 #include "proto/trainctl.grpc.pb.h"
+#include "worker/agent/join.h"
 
 namespace trainctl::agent {
 namespace {
@@ -29,7 +30,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(const CoordinatorAddress& address,
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a proxy for the web is none for coordinators
   if (address.connected)
     return grpc::CreateCustomInsecureChannelFromFd(address.text, *address.connected, arguments);
-  return grpc::CreateCustomChannel(address.text, grpc::InsecureChannelCredentials(), arguments);
+  const auto credentials =
+      address.keys ? CredentialsOf(*address.keys) : grpc::InsecureChannelCredentials();
+  return grpc::CreateCustomChannel(address.text, credentials, arguments);
 }
 
 }  // namespace

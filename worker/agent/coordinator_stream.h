@@ -11,6 +11,7 @@
 #include <string>
 
 #include "common/base/result.h"
+#include "worker/agent/host_keys.h"
 
 namespace trainctl::v1 {
 class CoordinatorMessage;
@@ -26,10 +27,12 @@ struct KeepAlive {
   std::chrono::milliseconds answer{5000};   // until it is answered
 };
 
-// Where to dial: an address, and a connection to it that is proven already (common/peer/dial.h).
+// Where to dial: an address, and a connection to it that is proven already (common/peer/dial.h) or
+// what TLS needs.
 struct CoordinatorAddress {
   std::string text;
   std::optional<int> connected;  // the stream closes it; none: gRPC dials
+  std::optional<HostKeys> keys;  // none: no TLS
 };
 
 class CoordinatorStream {

@@ -15,9 +15,11 @@
 #include "common/base/version.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/inspect_job.h"
+#include "worker/agent/join.h"
 #include "worker/agent/options.h"
 #include "worker/agent/patient_gpu_library.h"
 #include "worker/agent/probe.h"
+#include "worker/agent/renewal.h"
 
 extern char** environ;
 
@@ -65,6 +67,7 @@ AgentOptions MakeAgentOptions(const Options& options) {
   made.uplink.coordinator = options.coordinator;
   made.uplink.coordinator_file = options.coordinator_file;
   made.uplink.coordinator_user = options.coordinator_user;
+  made.uplink.keys = options.keys;
   made.uplink.seed = std::random_device()();
   return made;
 }
@@ -72,6 +75,18 @@ AgentOptions MakeAgentOptions(const Options& options) {
 int Fail(const std::string& message, int status) {
   std::cerr << "trainworker: " << message << std::endl;
   return status;
+}
+
+int JoinSite(const Options& options) {
+  const base::Status joined = Join({.coordinator = options.coordinator,
+                                    .authority_file = options.authority_file,
+                                    .token_file = options.join_token_file,
+                                    .keys = options.keys,
+                                    .host = HostName()});
+  if (!joined) return Fail(joined.error().message, 1);
+  std::cout << "This host has joined: its workers connect with --keys " << options.keys
+            << ", which they renew. The join token is used up." << std::endl;
+  return 0;
 }
 
 int Work(const Options& options) {
@@ -89,6 +104,11 @@ int Work(const Options& options) {
     refusal = why;
     io.stop();
   };
+  Renewal renewal(io, clock,
+                  {.keys = options.keys, .read_address = [uplink = agent_options.uplink] {
+                     return ReadAddress(uplink);
+                   }});
+  if (!options.keys.empty()) renewal.Start();
   Agent agent(io, clock, std::move(agent_options), **device);
   if (const base::Status started = agent.Start(); !started) return Fail(started.error().message, 1);
   io.run();
@@ -111,6 +131,7 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Task::kInspect:
       return InspectJob(std::cin, data::CacheFoldersOf(data::ReadCacheEnvironment(Variable)),
                         std::cout, std::cerr);
+    case Options::Task::kJoin: return JoinSite(*options);
     case Options::Task::kWork: break;
   }
   return Work(*options);

@@ -65,6 +65,9 @@ base::Status SetOption(const std::string& name, const std::string& value, Option
   const std::pair<std::string_view, std::string*> texts[] = {
       {"--coordinator-file", &options.coordinator_file},
       {"--coordinator-user", &options.coordinator_user},
+      {"--keys", &options.keys},
+      {"--ca", &options.authority_file},
+      {"--join-token-file", &options.join_token_file},
       {"--dir", &options.directory},
       {"--name", &options.name},
       {"--rank-program", &options.rank_program},
@@ -78,7 +81,21 @@ base::Status SetOption(const std::string& name, const std::string& value, Option
   return base::Error{base::Code::kInvalid, "unknown option " + name};
 }
 
+base::Status CheckJoin(const Options& options) {
+  const bool whole = !options.coordinator.empty() && !options.authority_file.empty() &&
+                     !options.join_token_file.empty() && !options.keys.empty();
+  if (whole) return base::Ok{};
+  return base::Error{base::Code::kInvalid,
+                     "join: --coordinator HOST:PORT, --ca FILE, --join-token-file FILE and --keys "
+                     "DIR are needed"};
+}
+
 base::Status CheckWhole(const Options& options) {
+  if (options.task == Options::Task::kJoin) return CheckJoin(options);
+  if (!options.authority_file.empty() || !options.join_token_file.empty()) {
+    return base::Error{base::Code::kInvalid,
+                       "--ca and --join-token-file are of trainworker join; a worker has --keys"};
+  }
   if (options.coordinator.empty() == options.coordinator_file.empty()) {
     return base::Error{base::Code::kInvalid,
                        "one of --coordinator HOST:PORT and --coordinator-file FILE is needed"};
@@ -91,7 +108,9 @@ base::Status CheckWhole(const Options& options) {
 
 base::Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   Options options;
-  for (size_t at = 0; at < arguments.size(); ++at) {
+  const bool joins = !arguments.empty() && arguments.front() == "join";
+  if (joins) options.task = Options::Task::kJoin;
+  for (size_t at = joins ? 1 : 0; at < arguments.size(); ++at) {
     std::string name = arguments[at];
     if (name == "--help" || name == "-h") return Options{.task = Options::Task::kHelp};
     if (name == "--version") return Options{.task = Options::Task::kVersion};
@@ -125,10 +144,13 @@ std::string Help() {
 
   trainworker --coordinator 127.0.0.1:7070 --dir /var/lib/trainctl/worker-0 --device cuda:0
   trainworker --coordinator-file run/coordinator.addr --dir run/worker-1 --device cpu:1 --slots 2
+  trainworker join --coordinator gpu-host:7443 --ca ca.pem --join-token-file token --keys keys
+  trainworker --coordinator gpu-host:7443 --keys keys --dir run/worker-0 --device cuda:0
   trainworker --probe            what this host has, and whether it is fit, as JSON (trainctl doctor shows it)
   trainworker --inspect < JOB    what model and data hold, as JSON; exit 2: the job is at fault
 
 Usage: trainworker (--coordinator HOST:PORT | --coordinator-file FILE) --dir DIR [options]
+       trainworker join --coordinator HOST:PORT --ca FILE --join-token-file FILE --keys DIR
 
 Ranks outlive their worker: a SIGTERM ends the worker only, and one that is started again on the same DIR takes its ranks up again.
 
@@ -136,6 +158,9 @@ Options
   --coordinator HOST:PORT   the coordinator to dial
   --coordinator-file FILE   a file that holds its address, read again at each try
   --coordinator-user USER   trust this user's coordinator, besides one of root, trainctl or oneself
+  --keys DIR                by TLS, as this host, which trainworker join has made known there
+  --ca FILE                 of join: ca.pem of the site
+  --join-token-file FILE    of join: with the token of trainctl admin worker-token
   --dir DIR                 the worker's own folder, kept across restarts; one worker at a time
   --device cuda:N|cpu:N     a GPU by its NVML index, or a CPU slot (cpu:0)
   --slots N                 of CPU slots: so many share this host's cores and memory (1)

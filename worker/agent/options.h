@@ -12,12 +12,15 @@
 namespace trainctl::agent {
 
 struct Options {
-  enum class Task { kWork, kProbe, kInspect, kHelp, kVersion };
+  enum class Task { kWork, kJoin, kProbe, kInspect, kHelp, kVersion };
 
   Task task = Task::kWork;
   std::string coordinator;  // host:port; or empty, and
   std::string coordinator_file;
   std::string coordinator_user;  // who may be the coordinator besides root and our own user
+  std::string keys;              // a folder (host_keys.h); empty: no TLS
+  std::string authority_file;    // of join, as the next
+  std::string join_token_file;
   std::string directory;
   job::DeviceKind device = job::DeviceKind::kCpu;
   int64_t device_index = 0;

@@ -7,6 +7,7 @@
 
 #include "common/base/file.h"
 #include "common/peer/dial.h"
+#include "common/tls/handshake.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::agent {
@@ -19,14 +20,6 @@ using boost::system::error_code;
 
 // The loop stands still meanwhile. A coordinator takes a connection at once.
 constexpr std::chrono::milliseconds kAcceptPatience{500};
-
-base::Result<std::string> ReadAddress(const UplinkOptions& options) {
-  if (!options.coordinator.empty()) return options.coordinator;
-  base::Result<std::string> text = base::ReadFile(options.coordinator_file, 4096);
-  if (!text) return text.error();
-  text->erase(text->find_last_not_of(" \r\n\t") + 1);
-  return text;
-}
 
 // The address of this host that packets to the endpoint leave from. Nothing is sent.
 std::string LocalAddress(asio::io_context& io, const tcp::endpoint& coordinator) {
@@ -49,7 +42,25 @@ base::Result<peer::Connection> DialLoopback(const tcp::endpoint& endpoint,
       {.also_trusted = user, .how_to_trust = "--coordinator-user ", .patience = kAcceptPatience});
 }
 
+// gRPC tells only that a handshake failed.
+base::Error WithCause(const CoordinatorAddress& coordinator, const base::Error& reason) {
+  if (!coordinator.keys || reason.code != base::Code::kUnavailable) return reason;
+  const base::Status tried = tls::TryHandshake({.address = coordinator.text,
+                                                .authority = coordinator.keys->authority,
+                                                .patience = kAcceptPatience});
+  if (tried || tried.error().code != base::Code::kDenied) return reason;
+  return {reason.code, tried.error().message};
+}
+
 }  // namespace
+
+base::Result<std::string> ReadAddress(const UplinkOptions& options) {
+  if (!options.coordinator.empty()) return options.coordinator;
+  base::Result<std::string> text = base::ReadFile(options.coordinator_file, 4096);
+  if (!text) return text.error();
+  text->erase(text->find_last_not_of(" \r\n\t") + 1);
+  return text;
+}
 
 base::Result<HostPort> ParseHostPort(const std::string& text) {
   const size_t colon = text.rfind(':');
@@ -92,25 +103,37 @@ void Uplink::Dial() {
 }
 
 void Uplink::Open(const std::string& address, const tcp::resolver::results_type& endpoints) {
-  CoordinatorAddress coordinator{address, std::nullopt};
   const tcp::endpoint first = endpoints.begin()->endpoint();
-  if (first.address().is_loopback()) {
-    // Connected here and not by gRPC, so that the connection which is proven is the one used.
-    const auto connection = DialLoopback(first, options_.coordinator_user);
-    if (!connection) return DialLater(connection.error().message);
-    coordinator.connected = connection->file;
-  }
+  auto coordinator = Reach(address, first);
+  if (!coordinator) return DialLater(coordinator.error().message);
+  reached_ = *coordinator;
   CoordinatorStream::Callbacks callbacks{
       .on_message = callbacks_.on_message,
       .on_writable = callbacks_.on_writable,
       .on_closed = [this](const base::Error& reason) { Closed(reason); }};
-  stream_ = std::make_unique<CoordinatorStream>(io_, coordinator, options_.keep_alive,
-                                                std::move(callbacks));
+  stream_ =
+      std::make_unique<CoordinatorStream>(io_, reached_, options_.keep_alive, std::move(callbacks));
   callbacks_.on_up(LocalAddress(io_, first));
 }
 
+base::Result<CoordinatorAddress> Uplink::Reach(const std::string& address,
+                                               const tcp::endpoint& endpoint) const {
+  CoordinatorAddress coordinator{address, std::nullopt, std::nullopt};
+  if (!options_.keys.empty()) {
+    auto keys = ReadHostKeys(options_.keys);
+    if (!keys) return keys.error();
+    coordinator.keys = std::move(*keys);
+  } else if (endpoint.address().is_loopback()) {
+    // Connected here and not by gRPC, so that the connection which is proven is the one used.
+    const auto connection = DialLoopback(endpoint, options_.coordinator_user);
+    if (!connection) return connection.error();
+    coordinator.connected = connection->file;
+  }
+  return coordinator;
+}
+
 void Uplink::Closed(const base::Error& reason) {
-  const base::Error kept = reason;  // it is the stream's
+  const base::Error kept = WithCause(reached_, reason);  // the reason is the stream's
   stream_.reset();
   callbacks_.on_down(kept);
   DialLater(kept.message);

@@ -20,6 +20,7 @@ struct UplinkOptions {
   std::string coordinator_file;  // a file that holds it, read at each try: a restarted coordinator
                                  // may have another port
   std::string coordinator_user;  // who may be the coordinator besides root and our own user
+  std::string keys;              // a folder (host_keys.h): by TLS; empty: without
   std::chrono::milliseconds first_retry{200};
   std::chrono::milliseconds last_retry{5000};
   uint64_t seed = 0;  // of the backoff's jitter
@@ -52,6 +53,8 @@ class Uplink {
   void Dial();
   void Open(const std::string& address,
             const boost::asio::ip::tcp::resolver::results_type& endpoints);
+  base::Result<CoordinatorAddress> Reach(const std::string& address,
+                                         const boost::asio::ip::tcp::endpoint& endpoint) const;
   void Closed(const base::Error& reason);
   void DialLater(const std::string& reason);
 
@@ -63,8 +66,12 @@ class Uplink {
   boost::asio::steady_timer timer_;
   Backoff backoff_;
   std::unique_ptr<CoordinatorStream> stream_;
-  std::string last_reason_;  // said once in the log, not at each try
+  CoordinatorAddress reached_;  // by stream_
+  std::string last_reason_;     // said once in the log, not at each try
 };
+
+// Of the options: the address, or what its file says now. kNotFound, kIo.
+base::Result<std::string> ReadAddress(const UplinkOptions& options);
 
 // The parts of "host:port" or "[address]:port". kInvalid: it is neither.
 struct HostPort {

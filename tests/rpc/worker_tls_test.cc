@@ -1,0 +1,184 @@
+// A worker's own side of TLS, against a real coordinator: it joins, connects and renews.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "tests/rpc/fake_worker.h"
+#include "tests/rpc/tls_site.h"
+#include "worker/agent/join.h"
+#include "worker/agent/renewal.h"
+#include "worker/agent/uplink.h"
+
+namespace trainctl::rpc_test {
+namespace {
+
+using agent::HostKeys;
+
+// Ahead of the system's by so many days.
+class LaterClock : public base::Clock {
+ public:
+  explicit LaterClock(int64_t days) : days_(days) {}
+  base::WallMicros Wall() const override {
+    return base::SystemClock().Wall() + days_ * 86'400 * 1'000'000;
+  }
+  base::SteadyMicros Steady() const override { return base::SystemClock().Steady(); }
+
+ private:
+  const int64_t days_;
+};
+
+class WorkerTlsTest : public testing::Test {
+ protected:
+  // The file of a join token.
+  std::string JoinToken(const std::string& host) {
+    grpc::ClientContext context;
+    v1::CreateTokenRequest request;
+    request.set_owner(host);
+    request.set_role("worker");
+    request.set_seconds(600);
+    v1::CreateTokenResponse response;
+    const auto status =
+        v1::Coordinator::NewStub(site_.LocalChannel())->CreateToken(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    const std::string file = site_.folder() + "/join.token";
+    EXPECT_TRUE(base::WriteSecretFile(file, response.text()).ok());
+    return file;
+  }
+  base::Status Join(const std::string& token_file, std::string ca = "", std::string address = "") {
+    return agent::Join({.coordinator = address.empty() ? site_.address() : address,
+                        .authority_file = ca.empty() ? site_.ca() : ca,
+                        .token_file = token_file,
+                        .keys = keys_,
+                        .host = "a"});
+  }
+  std::string Certificate() const { return agent::ReadHostKeys(keys_).value().certificate; }
+
+  TlsSite site_;
+  const std::string keys_ = site_.folder() + "/worker/keys";
+};
+
+TEST_F(WorkerTlsTest, AHostJoinsOnceByATokenAndItsKeyIsItsOwn) {
+  const std::string token = JoinToken("a");
+  const base::Status joined = Join(token);
+  ASSERT_TRUE(joined.ok()) << joined.error().message;
+  struct stat status{};
+  ASSERT_EQ(stat((keys_ + "/worker.key").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  const HostKeys keys = agent::ReadHostKeys(keys_).value();
+  EXPECT_EQ(tls::ReadCertificate(keys.certificate).value().name, "a");
+  FakeWorker("a/0").Connect(site_.Channel({keys.certificate, keys.key}));
+  const base::Status again = Join(token);
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, base::Code::kDenied);
+  EXPECT_EQ(Certificate(), keys.certificate) << "what it has is kept";
+}
+
+TEST_F(WorkerTlsTest, WhyAHostDoesNotJoinIsNamed) {
+  const auto why = [](const base::Status& status) {
+    return status ? std::string("it joins") : status.error().message;
+  };
+  EXPECT_NE(why(Join(JoinToken("b"))).find("was for host 'b', and this one is 'a'"),
+            std::string::npos);
+  const TlsSite other;
+  EXPECT_NE(why(Join(JoinToken("a"), other.ca())).find("another authority"), std::string::npos);
+  EXPECT_NE(why(Join(JoinToken("a"), "", site_.local())).find("speaks no TLS"), std::string::npos);
+  const std::string token = JoinToken("a");
+  ASSERT_EQ(chmod(token.c_str(), 0644), 0);
+  EXPECT_NE(why(Join(token)).find("chmod 600"), std::string::npos);
+  EXPECT_FALSE(agent::ReadHostKeys(keys_).ok()) << "nothing is kept";
+}
+
+TEST_F(WorkerTlsTest, TheUplinkConnectsWithTheHostsKeys) {
+  ASSERT_TRUE(Join(JoinToken("a")).ok());
+  boost::asio::io_context io;
+  const auto work = boost::asio::make_work_guard(io);
+  agent::UplinkOptions options;
+  options.coordinator = site_.address();
+  options.keys = keys_;
+  bool is_welcome = false;
+  std::string reason;
+  agent::Uplink* uplink = nullptr;
+  agent::Uplink made(io, options,
+                     {.on_up =
+                          [&](const std::string&) {
+                            v1::WorkerMessage message;
+                            v1::Hello* hello = message.mutable_hello();
+                            hello->set_name("a/0");
+                            hello->set_host("a");
+                            hello->mutable_device()->set_kind("cpu");
+                            hello->mutable_device()->set_uuid("cpu:a/0");
+                            hello->mutable_device()->set_name("CPU slot");
+                            uplink->Send(std::move(message));
+                          },
+                      .on_message =
+                          [&](const v1::CoordinatorMessage& message) {
+                            is_welcome = is_welcome || message.has_welcome();
+                          },
+                      .on_writable = [] {},
+                      .on_down = [&](const base::Error& error) { reason = error.message; }});
+  uplink = &made;
+  made.Start();
+  while (!is_welcome && reason.empty()) io.run_one();
+  EXPECT_TRUE(is_welcome) << reason;
+}
+
+TEST_F(WorkerTlsTest, TheUplinkNamesWhatIsWrongWithTheCoordinatorsCertificate) {
+  ASSERT_TRUE(Join(JoinToken("a")).ok());
+  const TlsSite other;
+  boost::asio::io_context io;
+  const auto work = boost::asio::make_work_guard(io);
+  agent::UplinkOptions options;
+  options.coordinator = other.address();
+  options.keys = keys_;
+  std::string reason;
+  agent::Uplink uplink(io, options,
+                       {.on_up = [](const std::string&) {},
+                        .on_message = [](const v1::CoordinatorMessage&) {},
+                        .on_writable = [] {},
+                        .on_down = [&](const base::Error& error) { reason = error.message; }});
+  uplink.Start();
+  while (reason.empty()) io.run_one();
+  EXPECT_NE(reason.find("another authority"), std::string::npos) << reason;
+}
+
+TEST_F(WorkerTlsTest, ACertificateIsRenewedWithItsOwnKeyPastHalfOfItsLife) {
+  ASSERT_TRUE(Join(JoinToken("a")).ok());
+  const HostKeys before = agent::ReadHostKeys(keys_).value();
+  const auto renew = [&](int64_t days) {
+    boost::asio::io_context io;
+    const LaterClock clock(days);
+    agent::Renewal renewal(io, clock,
+                           {.keys = keys_, .read_address = [&] { return site_.address(); }});
+    base::Status end = base::Error{base::Code::kInternal, "it was not asked for"};
+    bool ended = false;
+    renewal.on_end = [&](const base::Status& status) {
+      end = status;
+      ended = true;
+    };
+    renewal.Start();
+    while (days > 3 && !ended) io.run_one();
+    return end;
+  };
+  EXPECT_FALSE(renew(1).ok()) << "it is young";
+  EXPECT_EQ(Certificate(), before.certificate);
+  const base::Status renewed = renew(4);
+  ASSERT_TRUE(renewed.ok()) << renewed.error().message;
+  const HostKeys after = agent::ReadHostKeys(keys_).value();
+  EXPECT_NE(after.certificate, before.certificate);
+  EXPECT_EQ(after.key, before.key);
+  FakeWorker("a/0").Connect(site_.Channel({after.certificate, after.key}));
+  const base::Status late = renew(8);
+  ASSERT_FALSE(late.ok());
+  EXPECT_NE(late.error().message.find("it has expired: trainworker join"), std::string::npos);
+}
+
+TEST_F(WorkerTlsTest, WithoutKeysItIsSaidHowToMakeThem) {
+  const auto keys = agent::ReadHostKeys(keys_);
+  ASSERT_FALSE(keys.ok());
+  EXPECT_NE(keys.error().message.find("trainworker join"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace trainctl::rpc_test
