@@ -49,14 +49,14 @@ _HOMES = {
 _NEEDED = {"google", "grpc", "pandas"}
 
 
-def connect(server: str | None = None) -> Site:
-    """The site whose coordinator is at "HOST:PORT".
+def connect(server: str | None = None, *, context: str | None = None) -> Site:
+    """The site whose coordinator is at "HOST:PORT", or that trainctl context has by this name.
 
-    Without an address it is found as the program does: TRAINCTL_SERVER, then "server" in
-    ~/.config/trainctl/config.json, then the coordinator of this machine. Raises Invalid where none
-    is named, and Unreachable where it does not answer.
+    Without either it is found as the program does: TRAINCTL_SERVER, TRAINCTL_CONTEXT, then the
+    context in use or "server" in ~/.config/trainctl/config.json, then the coordinator of this
+    machine. Raises Invalid where none is named, and Unreachable where it does not answer.
     """
-    site: Site = _import("site").Site(server)
+    site: Site = _import("site").Site(server, context)
     return site
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
 import time
 from collections.abc import Iterator
 from typing import TypeVar
@@ -9,6 +11,7 @@ from typing import TypeVar
 import grpc
 from google.protobuf.message import Message
 
+from .address import Address
 from .errors import Denied, Error, Invalid, NotFound, Unreachable
 from .listener import on_loopback
 from .proto import trainctl_pb2 as pb
@@ -43,11 +46,17 @@ _EXCEPTIONS: dict[grpc.StatusCode, type[Error]] = {
 class Api:
     """One connection. Its methods may be called from any thread."""
 
-    def __init__(self, server: str) -> None:
-        self.server = server
-        listener = on_loopback(server)
+    def __init__(self, address: Address) -> None:
+        self.server = address.text
+        self._relay: Relay | None = None
+        if address.context:
+            self._channel = grpc.secure_channel(
+                self.server, _credentials_of(address), options=_OPTIONS
+            )
+            return
+        listener = on_loopback(self.server)
         self._relay = Relay(listener) if listener else None
-        target = self._relay.target if self._relay else server
+        target = self._relay.target if self._relay else self.server
         self._channel = grpc.insecure_channel(target, options=_OPTIONS)
 
     def list(self, request: pb.ListRequest) -> pb.ListResponse:
@@ -136,6 +145,24 @@ class Api:
             f"no answer from the coordinator at {self.server}: {fault or error.details()}. Is it "
             "running there (trainctl local status, systemctl status traincoordinator)?"
         )
+
+
+def _credentials_of(address: Address) -> grpc.ChannelCredentials:
+    """Of a site with TLS: its authority's certificate, and the token with each call."""
+    try:
+        authority = pathlib.Path(address.ca).read_bytes()
+        mode = os.stat(address.token_file).st_mode
+        token = pathlib.Path(address.token_file).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise Invalid(f"context {address.context}: {error.filename}: {error.strerror}") from None
+    if mode & 0o077:
+        raise Denied(
+            f"context {address.context}: {address.token_file} holds a secret and is open to other "
+            f"users: chmod 600 {address.token_file}"
+        )
+    return grpc.composite_channel_credentials(
+        grpc.ssl_channel_credentials(authority), grpc.access_token_call_credentials(token)
+    )
 
 
 def _path(method: str) -> str:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
+from .address import Address
 from .errors import Denied, Error, Invalid, NotFound, Unreachable
 
 JobFile = str | os.PathLike[str] | Mapping[str, object]
@@ -49,12 +50,12 @@ def output_of(
 
 
 def submit_arguments(
-    server: str, job: JobFile, overrides: Mapping[str, object] | None
+    address: Address, job: JobFile, overrides: Mapping[str, object] | None
 ) -> tuple[list[str], str]:
     """The words behind trainctl, and what it reads from standard input."""
     is_text = isinstance(job, Mapping)
     path = "-" if isinstance(job, Mapping) else os.fspath(job)
-    arguments = ["submit", path, "-o", "json", "--server", server]
+    arguments = ["submit", path, "-o", "json", *address.arguments()]
     for key, value in (overrides or {}).items():
         arguments += ["--set", f"{key}={_value(value)}"]
     return arguments, json.dumps(job, default=_plain) if is_text else ""

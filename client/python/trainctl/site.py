@@ -29,9 +29,10 @@ Named = Job | Group | str
 class Site:
     """Made by trainctl.connect()."""
 
-    def __init__(self, server: str | None = None) -> None:
-        self.server = resolve(server)
-        self._api = Api(self.server)
+    def __init__(self, server: str | None = None, context: str | None = None) -> None:
+        self._address = resolve(server, context)
+        self.server = self._address.text
+        self._api = Api(self._address)
         workers = self._api.workers()
         self.version = workers.version
         self.id = workers.site
@@ -50,7 +51,7 @@ class Site:
         file are relative to the file, those in a dict to the current folder. Raises Invalid with
         every fault at once. force submits what is predicted to fit no device of the site.
         """
-        arguments, stdin = program.submit_arguments(self.server, job, overrides)
+        arguments, stdin = program.submit_arguments(self._address, job, overrides)
         arguments += ["--name", name] if name else []
         arguments += ["--force"] if force else []
         answer = json.loads(program.output_of(*arguments, stdin=stdin))
@@ -62,7 +63,7 @@ class Site:
         self, job: JobFile, overrides: Mapping[str, object] | None = None
     ) -> list[dict[str, Any]]:
         """What would happen: of each job the record that submit --dry-run -o json has of it."""
-        arguments, stdin = program.submit_arguments(self.server, job, overrides)
+        arguments, stdin = program.submit_arguments(self._address, job, overrides)
         # Each record has its notes.
         text = program.output_of(
             *arguments,
