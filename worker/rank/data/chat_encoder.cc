@@ -12,27 +12,34 @@ namespace {
 
 base::Error InvalidTemplate(const std::string& message) { return {base::Code::kInvalid, message}; }
 
-std::string AllNames() {
-  std::string names;
-  for (const auto& [name, value] : job::kChatTemplates)
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  return names;
+ChatForm FormNamed(job::ChatTemplate name, const BoundaryTokens& boundary) {
+  return NamedChatForm(name, boundary.texts, boundary.bos.empty() ? "" : boundary.texts.bos);
 }
 
-base::Result<ChatForm> ChooseForm(const job::DataSpec& data, const BoundaryTokens& boundary,
+// "name one: chatml, alpaca": those whose special tokens the tokenizer has.
+std::string UsableNames(const Tokenizer& tokenizer, const BoundaryTokens& boundary) {
+  std::string names;
+  for (const auto& [name, value] : job::kChatTemplates) {
+    const ChatForm form = FormNamed(value, boundary);
+    const bool usable = std::ranges::all_of(
+        form.specials, [&](const std::string& text) { return tokenizer.IdOf(text) >= 0; });
+    if (usable) names += (names.empty() ? "name one: " : ", ") + std::string(name);
+  }
+  return names.empty() ? "it has the special tokens of none of the built-in ones" : names;
+}
+
+base::Result<ChatForm> ChooseForm(const job::DataSpec& data, const Tokenizer& tokenizer,
+                                  const BoundaryTokens& boundary,
                                   const std::string& model_directory) {
   const auto jinja = ReadOwnTemplate(model_directory);
   if (!jinja) return jinja.error();
   auto own = *jinja ? RecognizeTemplate(**jinja, boundary.texts) : std::nullopt;
   if (own && (!data.chat_template || own->name == *data.chat_template)) return *std::move(own);
-  if (data.chat_template) {
-    return NamedChatForm(*data.chat_template, boundary.texts,
-                         boundary.bos.empty() ? "" : boundary.texts.bos);
-  }
+  if (data.chat_template) return FormNamed(*data.chat_template, boundary);
   return InvalidTemplate("data.template: null, but the tokenizer in '" + model_directory +
                          (*jinja ? "' has a chat_template that is none of the built-in ones"
                                  : "' has no chat_template") +
-                         "; name one: " + AllNames());
+                         "; " + UsableNames(tokenizer, boundary));
 }
 
 // Marks of the ids whether they are trained; neighbours are one span.
@@ -49,22 +56,23 @@ void Ignore(int64_t begin, int64_t end, std::vector<TokenSpan>* ignored) {
 base::Result<ChatEncoder> ChatEncoder::Create(const job::DataSpec& data, const Tokenizer& tokenizer,
                                               const BoundaryTokens& boundary,
                                               const std::string& model_directory) {
-  auto form = ChooseForm(data, boundary, model_directory);
+  auto form = ChooseForm(data, tokenizer, boundary, model_directory);
   if (!form) return form.error();
   ChatEncoder encoder(std::move(form).value(), tokenizer);
-  if (auto found = encoder.FindSpecials(model_directory); !found) return found.error();
+  if (auto found = encoder.FindSpecials(model_directory, boundary); !found) return found.error();
   return encoder;
 }
 
-base::Status ChatEncoder::FindSpecials(const std::string& model_directory) {
+base::Status ChatEncoder::FindSpecials(const std::string& model_directory,
+                                       const BoundaryTokens& boundary) {
   for (const std::string& text : form_.specials) {
     const int32_t id = tokenizer_->IdOf(text);
     if (id < 0) {
       return InvalidTemplate(
           "data.template " + std::string(job::Name(form_.name)) + " needs " +
           (text.empty() ? "a beginning and an end token" : "the token '" + text + "'") +
-          ", which the tokenizer in '" + model_directory +
-          "' does not have; name another: " + AllNames());
+          ", which the tokenizer in '" + model_directory + "' does not have; " +
+          UsableNames(*tokenizer_, boundary));
     }
     specials_[text] = {id, tokenizer_->Encode(text) == std::vector<int32_t>{id}};
   }

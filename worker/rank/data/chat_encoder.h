@@ -44,7 +44,7 @@ class ChatEncoder {
   ChatEncoder(ChatForm form, const Tokenizer& tokenizer)
       : form_(std::move(form)), tokenizer_(&tokenizer) {}
 
-  base::Status FindSpecials(const std::string& model_directory);
+  base::Status FindSpecials(const std::string& model_directory, const BoundaryTokens& boundary);
   void AppendChunk(std::span<const ChatPart> parts, MaskedTokens* tokens) const;
 
   struct Special {
