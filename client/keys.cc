@@ -61,6 +61,7 @@ std::optional<KeyPress> KeyReader::Next(bool last) {
     }
     bytes_.erase(0, 1);
     if (first == '\r' || first == '\n') return KeyPress{KeyKind::kEnter};
+    if (first == '\x7f' || first == '\b') return KeyPress{KeyKind::kBackspace};
     if (first >= ' ' && first <= '~') return KeyPress{KeyKind::kCharacter, first};
   }
   return std::nullopt;

@@ -22,6 +22,7 @@ enum class KeyKind {
   kEnd,
   kEnter,
   kEscape,
+  kBackspace,
   kHangUp,  // the terminal is gone: no key will come
 };
 

@@ -10,6 +10,7 @@
 #include "client/show/format.h"
 #include "client/show/worker_state.h"
 #include "client/top/grid.h"
+#include "client/top/load_history.h"
 
 namespace trainctl::client {
 namespace {
@@ -82,10 +83,17 @@ TextCell HolderCell(const SiteView& site, const v1::WorkerView& worker) {
           worker.has_drain() ? Style::kWarning : StyleOfWorkerState(worker.state())};
 }
 
-std::vector<TextCell> HostRow(const std::string& name, const HostLoad& load, const Paper& paper) {
+std::string CurveText(const SiteView& site, const std::string& name, const Paper& paper) {
+  const auto curve = site.loads.find(name);
+  return curve == site.loads.end() ? "" : SparkLine(curve->second, paper.unicode);
+}
+
+std::vector<TextCell> HostRow(const SiteView& site, const std::string& name, const HostLoad& load,
+                              const Paper& paper) {
   std::vector<TextCell> cells = {{name, Style::kStrong}, {"host", Style::kFaint}};
   if (!load.host) return cells;
   cells.emplace_back(LoadText(load.host->cpu_percent(), paper));
+  cells.emplace_back(CurveText(site, name, paper));
   cells.emplace_back(UsedText(load.host->memory_used_bytes(), load.host->memory_total_bytes()));
   return cells;
 }
@@ -101,6 +109,7 @@ std::vector<TextCell> DeviceRow(const SiteView& site, const v1::WorkerView& work
       "  " + name,
       {worker.state(), StyleOfWorkerState(worker.state())},
       gpu && sample.has_utilization_percent() ? LoadText(sample.utilization_percent(), paper) : "",
+      gpu ? CurveText(site, worker.name(), paper) : "",
       gpu ? UsedText(sample.memory_used_bytes(), worker.device().memory_bytes()) : "",
       WattsText(gpu && sample.has_power_watts(), sample.power_watts()),
       gpu && sample.has_temperature_celsius() ? FormatWithUnit(sample.temperature_celsius(), "°C")
@@ -113,6 +122,7 @@ std::vector<std::string> AllDevices(const SiteView& site, const Paper& paper) {
   RowGrid grid({{.header = "DEVICE", .least = 6, .cut = true},
                 {.header = "STATE", .least = 5},
                 {.header = "LOAD"},
+                {.header = "5 MIN", .least = kLoadBuckets, .goes = 5},
                 {.header = "MEMORY", .right = true, .least = 14},
                 {.header = "POWER", .right = true, .least = 5},
                 {.header = "TEMP", .right = true, .least = 5, .goes = 3},
@@ -123,7 +133,7 @@ std::vector<std::string> AllDevices(const SiteView& site, const Paper& paper) {
   for (size_t i = 0; i < site.workers.size(); ++i) {
     const v1::WorkerView& worker = site.workers[i];
     if (i == 0 || worker.host() != site.workers[i - 1].host()) {
-      grid.AddRow(HostRow(host->first, host->second, paper));
+      grid.AddRow(HostRow(site, host->first, host->second, paper));
       ++host;
     }
     grid.AddRow(DeviceRow(site, worker, paper));

@@ -89,6 +89,10 @@ std::string KeysRow(const std::string& keys, const SiteView& site, const TopStat
     return StyledCut("End " + name + "? y ends it; any other key does not.", Style::kWarning,
                      paper);
   }
+  if (state.types) {
+    const std::string typed = "filter: " + state.filter + "_ · Enter keeps it · Esc shows all jobs";
+    return StyledCut(typed, Style::kWarning, paper);
+  }
   if (!state.notice.empty()) return StyledCut(OneLine(state.notice), Style::kWarning, paper);
   return StyledCut(keys, Style::kFaint, paper);
 }
@@ -115,6 +119,15 @@ Rows Window(const JobRows& jobs, size_t height) {
 
 void Append(const Rows& more, Rows* rows) { rows->insert(rows->end(), more.begin(), more.end()); }
 
+// "only 'anna' (Esc: all) · by time left · "
+std::string ChosenText(const TopState& state) {
+  std::string text;
+  if (!state.filter.empty()) text += "only '" + OneLine(state.filter) + "' (Esc: all) · ";
+  if (state.order != JobOrder::kAge)
+    text += "by " + std::string(kJobOrders[static_cast<size_t>(state.order)]) + " · ";
+  return text;
+}
+
 }  // namespace
 
 Rows SitePicture(const SiteView& site, const TopState& state, const Paper& paper) {
@@ -136,8 +149,9 @@ Rows SitePicture(const SiteView& site, const TopState& state, const Paper& paper
          &rows);
   rows.resize(static_cast<size_t>(height) - 2);
   rows.push_back(Cut(JobSentence(site.Find(state.selected)), paper));
-  rows.push_back(KeysRow("q quit · ↑↓ jk select · Enter log · c cancel · ? help · ~ is predicted",
-                         site, state, paper));
+  const std::string keys =
+      "q quit · ↑↓ jk · Enter log · c cancel · / filter · s sort · ? help · ~ predicted";
+  rows.push_back(KeysRow(ChosenText(state) + keys, site, state, paper));
   return Finished(std::move(rows), paper);
 }
 
@@ -172,10 +186,13 @@ Rows HelpPicture(const Paper& paper) {
       "  ↑ ↓  j k  PgUp PgDn  g G   select a job",
       "  Enter  l                   its log; there the same keys scroll, q goes back",
       "  c                          end the job, after a y",
+      "  /                          only jobs with a text in name, owner, group, tag or device",
+      "  s                          those that run by age, name, owner, time left or peak",
       "  q  Ctrl-C                  leave; jobs go on",
       "",
       "DEVICE  a host's CPU and memory, then its devices: utilization and memory in use,",
       "        of all processes there. Where not all devices fit, a host has one row.",
+      "5 MIN   the load of the last minutes, from left to right, since top began.",
       "LEFT    how long a job still needs, by the pace of its steps: a prediction.",
       "STARTS  when a job that waits as the first starts, if others end when expected.",
       "PEAK    the most memory that its tensors took, of the worst rank.",

@@ -1,6 +1,8 @@
 #include "client/top/site_view.h"
 
 #include <algorithm>
+#include <cctype>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -10,7 +12,49 @@ namespace {
 // "j9" is before "j10".
 auto AgeOf(const v1::JobView& job) { return std::pair(job.id().size(), job.id()); }
 
+std::string FoldedCase(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool Matches(const v1::JobView& job, const std::string& lower) {
+  const auto has = [&lower](const std::string& text) {
+    return FoldedCase(text).find(lower) != std::string::npos;
+  };
+  return has(job.id()) || has(job.name()) || has(job.owner()) || has(job.group_name()) ||
+         std::ranges::any_of(job.tags(), has) || std::ranges::any_of(job.placement(), has);
+}
+
+// Of equals the order stays.
+void Sort(JobOrder order, std::vector<v1::JobView>* jobs) {
+  const auto by = [jobs](auto key) { std::ranges::stable_sort(*jobs, {}, key); };
+  switch (order) {
+    case JobOrder::kAge: return;
+    case JobOrder::kName: return by([](const v1::JobView& job) { return FoldedCase(job.name()); });
+    case JobOrder::kOwner:
+      return by([](const v1::JobView& job) { return FoldedCase(job.owner()); });
+    case JobOrder::kLeft:
+      return by([](const v1::JobView& job) {
+        return job.remaining_seconds() > 0 ? job.remaining_seconds()
+                                           : std::numeric_limits<double>::infinity();
+      });
+    case JobOrder::kPeak:
+      return by([](const v1::JobView& job) { return -job.peak_allocated_bytes(); });
+  }
+}
+
 }  // namespace
+
+SiteView Arranged(SiteView site, JobOrder order, const std::string& filter) {
+  const std::string lower = FoldedCase(filter);
+  for (auto* part : {&site.running, &site.queued, &site.ended}) {
+    if (!lower.empty())
+      std::erase_if(*part, [&lower](const v1::JobView& job) { return !Matches(job, lower); });
+  }
+  Sort(order, &site.running);
+  return site;
+}
 
 std::vector<const v1::JobView*> SiteView::jobs() const {
   std::vector<const v1::JobView*> all;

@@ -8,6 +8,7 @@ namespace trainctl::client {
 namespace {
 
 constexpr int kJobsAPage = 10;
+constexpr size_t kLongestFilter = 40;
 
 bool Is(const KeyPress& key, char character) {
   return key.kind == KeyKind::kCharacter && key.character == character;
@@ -63,11 +64,36 @@ TopAction ObeyInLog(const KeyPress& key, const SiteView& site, TopState* state) 
   return TopAction::kNone;
 }
 
+// Letters are ASCII: of others the filter has nothing.
+void TypeFilter(const KeyPress& key, TopState* state) {
+  if (key.kind == KeyKind::kEnter) {
+    state->types = false;
+  } else if (key.kind == KeyKind::kEscape) {
+    state->types = false;
+    state->filter.clear();
+  } else if (key.kind == KeyKind::kBackspace) {
+    if (!state->filter.empty()) state->filter.pop_back();
+  } else if (key.kind == KeyKind::kCharacter && key.character >= ' ' && key.character <= '~' &&
+             state->filter.size() < kLongestFilter) {
+    state->filter += key.character;
+  }
+}
+
+JobOrder Next(JobOrder order) {
+  return static_cast<JobOrder>((static_cast<size_t>(order) + 1) % std::size(kJobOrders));
+}
+
 TopAction ObeyInSite(const KeyPress& key, const SiteView& site, TopState* state) {
   const auto jobs = site.jobs();
   const int place = PlaceOf(jobs, state->selected);
   if (Is(key, 'q')) return TopAction::kQuit;
-  if (Is(key, 'c')) {
+  if (Is(key, '/')) {
+    state->types = true;
+  } else if (key.kind == KeyKind::kEscape) {
+    state->filter.clear();
+  } else if (Is(key, 's')) {
+    state->order = Next(state->order);
+  } else if (Is(key, 'c')) {
     AskToCancel(site, state->selected, state);
   } else if (key.kind == KeyKind::kEnter || Is(key, 'l')) {
     if (place >= 0) state->log_of = state->selected;
@@ -90,6 +116,10 @@ void Settle(const SiteView& site, TopState* state) {
 TopAction Obey(const KeyPress& key, const SiteView& site, TopState* state) {
   if (key.kind == KeyKind::kHangUp) return TopAction::kQuit;
   state->notice.clear();
+  if (state->types) {
+    TypeFilter(key, state);
+    return TopAction::kNone;
+  }
   if (!state->to_cancel.empty()) return Confirm(key, state);
   if (std::exchange(state->help, false)) return TopAction::kNone;
   if (Is(key, '?') || Is(key, 'h')) {

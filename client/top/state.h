@@ -16,6 +16,9 @@ struct TopState {
   int log_page = 10;      // lines that fit the screen
   int most_back = 0;      // where its first line is the first that is shown
   bool help = false;
+  JobOrder order = JobOrder::kAge;
+  std::string filter;  // see Arranged; empty: all jobs
+  bool types = false;  // keys are letters of the filter
   std::string notice;  // what came of the last key
 };
 

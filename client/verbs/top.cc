@@ -5,6 +5,7 @@
 
 #include "client/exit_code.h"
 #include "client/show/job_listing.h"
+#include "client/top/load_history.h"
 #include "client/top/log_tail.h"
 #include "client/top/picture.h"
 #include "client/verbs/verb.h"
@@ -38,7 +39,10 @@ class SiteReader {
       ended_ = std::move(*ended);
     }
     unfinished_ = unfinished->jobs_size();
-    return SiteViewOf(server_, clock_->Wall(), *unfinished, ended_);
+    SiteView site = SiteViewOf(server_, clock_->Wall(), *unfinished, ended_);
+    history_.Add(site);
+    site.loads = history_.Curves();
+    return site;
   }
 
  private:
@@ -48,6 +52,7 @@ class SiteReader {
   int frames_ = 0;
   int unfinished_ = 0;
   v1::ListResponse ended_;
+  LoadHistory history_;
 };
 
 // The site on a screen until somebody leaves it.
@@ -64,11 +69,12 @@ class LiveView {
   void Run() {
     base::SteadyMicros next = clock_.Steady() + Micros(kFrameSeconds);
     while (true) {
-      Settle(site_, &state_);
-      Draw();
+      const SiteView shown = Arranged(site_, state_.order, state_.filter);
+      Settle(shown, &state_);
+      Draw(shown);
       const double wait = static_cast<double>(next - clock_.Steady()) / 1e6;
       if (const auto key = screen_->WaitForKey(std::max(0.0, wait))) {
-        const TopAction action = Obey(*key, site_, &state_);
+        const TopAction action = Obey(*key, shown, &state_);
         if (action == TopAction::kQuit) return;
         if (action == TopAction::kCancel) Cancel();
         FollowLog();
@@ -84,7 +90,7 @@ class LiveView {
     return static_cast<base::SteadyMicros>(seconds * 1e6);
   }
 
-  void Draw() {
+  void Draw(const SiteView& shown) {
     const ScreenSize size = screen_->size();
     const Paper paper{.columns = size.columns,
                       .rows = size.rows,
@@ -95,7 +101,7 @@ class LiveView {
     } else if (log_) {
       screen_->Draw(LogPicture(site_, log_->lines(), paper, &state_));
     } else {
-      screen_->Draw(SitePicture(site_, state_, paper));
+      screen_->Draw(SitePicture(shown, state_, paper));
     }
   }
 
@@ -159,7 +165,8 @@ class Top : public Verb {
         "Hosts and devices with their load, what runs there for whom, the queue, what ended last; "
         "anew each second.\n"
         "Keys: q leaves, arrows or j and k select a job, Enter or l shows its log, c ends it after "
-        "a y, ? tells more.\n"
+        "a y, / filters and\n"
+        "s sorts jobs, ? tells more.\n"
         "~ is a prediction. Where the output is no terminal it is shown once.");
   }
 

@@ -15,10 +15,11 @@ std::vector<KeyPress> Keys(KeyReader* reader, bool last = false) {
 
 TEST(Keys, AreLettersArrowsAndEnter) {
   KeyReader reader;
-  reader.Add("j\x1b[A\x1bOB\r\x1b[5~\x1b[Fq");
+  reader.Add("j\x1b[A\x1bOB\r\x1b[5~\x1b[F\x7f\bq");
   const std::vector<KeyPress> expected = {
-      {KeyKind::kCharacter, 'j'}, {KeyKind::kUp},  {KeyKind::kDown},          {KeyKind::kEnter},
-      {KeyKind::kPageUp},         {KeyKind::kEnd}, {KeyKind::kCharacter, 'q'}};
+      {KeyKind::kCharacter, 'j'}, {KeyKind::kUp},        {KeyKind::kDown},
+      {KeyKind::kEnter},          {KeyKind::kPageUp},    {KeyKind::kEnd},
+      {KeyKind::kBackspace},      {KeyKind::kBackspace}, {KeyKind::kCharacter, 'q'}};
   EXPECT_EQ(Keys(&reader), expected);
 }
 

@@ -2,6 +2,7 @@
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/top/grid.h"
+#include "client/top/load_history.h"
 #include "client/top/picture.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
@@ -231,6 +232,77 @@ TEST(TopLog, ScrollsBackAndReturnsToItsEnd) {
   EXPECT_NE(text().find("line 99"), std::string::npos);
 }
 
+TEST(TopArranged, OnlyJobsWithTheTextInTheOrderThatIsChosen) {
+  SiteView site = SampleSite();
+  v1::JobView large = RunningJob("j12", "Large");
+  large.set_peak_allocated_bytes(int64_t{99} << 30);
+  large.set_remaining_seconds(0);
+  large.set_owner("bob");
+  site.running.push_back(large);
+  const auto ids = [&site](JobOrder order, const std::string& filter) {
+    std::string text;
+    for (const v1::JobView* job : Arranged(site, order, filter).jobs()) text += job->id() + " ";
+    return text;
+  };
+  EXPECT_EQ(ids(JobOrder::kAge, ""), "j2 j12 j11 j4 j10 j1 ");
+  EXPECT_EQ(ids(JobOrder::kName, ""), "j12 j2 j11 j4 j10 j1 ");
+  EXPECT_EQ(ids(JobOrder::kOwner, ""), "j2 j12 j11 j4 j10 j1 ");
+  EXPECT_EQ(ids(JobOrder::kLeft, ""), "j2 j12 j11 j4 j10 j1 ") << "what is not known is last";
+  EXPECT_EQ(ids(JobOrder::kPeak, ""), "j12 j2 j11 j4 j10 j1 ");
+  EXPECT_EQ(ids(JobOrder::kAge, "LARGE"), "j12 ");
+  EXPECT_EQ(ids(JobOrder::kAge, "bo"), "j12 j11 j4 j10 ");
+  EXPECT_EQ(ids(JobOrder::kAge, "alpha/1"), "j2 j12 j1 ");
+  EXPECT_EQ(ids(JobOrder::kAge, "nobody"), "");
+}
+
+TEST(TopHistory, ShowsTheMeanOfEachHalfMinute) {
+  LoadHistory history;
+  SiteView site;
+  site.workers = {GpuWorker("alpha/0", "BUSY", 0)};
+  const auto see = [&](int64_t seconds, double percent) {
+    site.time = seconds * 1'000'000;
+    site.workers[0].mutable_device_sample()->set_utilization_percent(percent);
+    history.Add(site);
+  };
+  see(3000, 0);
+  EXPECT_EQ(SparkLine(history.Curves()["alpha/0"], true), "") << "one half minute is no curve";
+  see(3030, 100);
+  see(3090, 100);
+  see(3091, 0);
+  EXPECT_EQ(SparkLine(history.Curves()["alpha/0"], true), "      ▁█ ▅");
+  EXPECT_EQ(SparkLine(history.Curves()["alpha/0"], false), "      _# =");
+  EXPECT_EQ(SparkLine(history.Curves()["alpha"], true), "      ▃▃ ▃") << "the host's CPU, 25 %";
+  see(3000 + 330, 100);
+  EXPECT_EQ(SparkLine(history.Curves()["alpha/0"], true), " ▅       █") << "older ones are gone";
+}
+
+TEST(TopPicture, TheLastMinutesStandBesideTheLoad) {
+  SiteView site = SampleSite();
+  site.loads["alpha/0"] = {0, 100};
+  const std::string text = Text(Shown(site, {.columns = 160, .rows = 40}));
+  EXPECT_NE(text.find("5 MIN"), std::string::npos) << text;
+  EXPECT_NE(text.find("▁█"), std::string::npos) << text;
+}
+
+TEST(TopKeys, ASlashFiltersByWhatIsTyped) {
+  const SiteView site = SampleSite();
+  TopState state;
+  for (const char letter : {'/', 'q', 's', 'x'}) Obey(Letter(letter), site, &state);
+  Obey({KeyKind::kBackspace}, site, &state);
+  EXPECT_EQ(state.filter, "qs");
+  const std::string text = Text(Shown(site, {}, state));
+  EXPECT_NE(text.find("filter: qs_"), std::string::npos) << text;
+  Obey({KeyKind::kEnter}, site, &state);
+  EXPECT_EQ(Obey(Letter('q'), site, &state), TopAction::kQuit);
+  EXPECT_NE(Text(Shown(site, {}, state)).find("only 'qs' (Esc: all)"), std::string::npos);
+  Obey({KeyKind::kEscape}, site, &state);
+  EXPECT_EQ(state.filter, "");
+  for (int i = 0; i < 3; ++i) Obey(Letter('s'), site, &state);
+  EXPECT_NE(Text(Shown(site, {}, state)).find("by time left · "), std::string::npos);
+  for (int i = 0; i < 2; ++i) Obey(Letter('s'), site, &state);
+  EXPECT_EQ(state.order, JobOrder::kAge);
+}
+
 // ---- the verb, on a screen in memory ----
 
 struct ScreenScript {
@@ -292,6 +364,14 @@ TEST_F(TopTest, IsLiveUntilSomebodyLeavesIt) {
   EXPECT_TRUE(Has(script_.pictures[1], " 32/62")) << script_.pictures[1];
   EXPECT_TRUE(Has(script_.pictures[2], " 33/62")) << script_.pictures[2];
   EXPECT_TRUE(script_.closed);
+}
+
+TEST_F(TopTest, AFilterHidesJobsAndTheSelectionFollows) {
+  script_.keys = {Letter('/'), Letter('n'),         Letter('e'), Letter('x'),
+                  Letter('t'), {{KeyKind::kEnter}}, Letter('c'), Letter('y')};
+  Trainctl({"top"});
+  EXPECT_FALSE(Has(script_.pictures[6], "tiny")) << script_.pictures[6];
+  EXPECT_EQ(coordinator_.cancelled, std::vector<std::string>{"j11"});
 }
 
 TEST_F(TopTest, CancelsWhatWasConfirmedAndSaysSo) {

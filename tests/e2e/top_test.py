@@ -124,7 +124,7 @@ class TopTest(ClusterTest):
         self.start_top()
         for columns, rows in ((150, 40), (40, 10), (80, 24)):
             self.tmux.run("resize-window", "-x", columns, "-y", rows)
-            last = "q quit" if columns < 80 else "~ is predicted"
+            last = "q quit" if columns < 80 else "~ predicted"
             # tmux itself keeps the last row where it makes the terminal smaller.
             picture = self.see("DEVICE", "READY", last).rstrip("\n").split("\n")
             self.assertEqual(len(picture), rows)
