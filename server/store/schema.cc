@@ -278,10 +278,10 @@ CREATE TABLE lease_workers (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1,  kVersion2,  kVersion3,  kVersion4,  kVersion5,
-                                    kVersion6,  kSite,      kVersion8,  kVersion9,  kVersion10,
-                                    kVersion11, kVersion12, kVersion13, kVersion14, kContinuations,
-                                    kLeases};
+constexpr std::array kMigrations = {kVersion1,  kVersion2,  kVersion3,      kVersion4,
+                                    kVersion5,  kVersion6,  kSite,          kVersion8,
+                                    kVersion9,  kVersion10, kVersion11,     kVersion12,
+                                    kVersion13, kVersion14, kContinuations, kLeases};
 
 }  // namespace
 
