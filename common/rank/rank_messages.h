@@ -61,7 +61,7 @@ struct RankNotice {
 // What the model makes of one of eval.prompts at an evaluation. Rank 0 only.
 // {"type":"continuation","step":n,"place":i,"prompt":"…","text":"…"}
 struct RankContinuation {
-  static constexpr size_t kMaxTextBytes = 64 << 10;
+  static constexpr size_t kMaxTextBytes = 16 << 10;
 
   int64_t step = 0;    // of the evaluation
   int64_t place = 0;   // of the prompt, from 0

@@ -59,7 +59,6 @@ void Coordinator::Apply(core::Event event, Answer committed) {
 
 void Coordinator::Drain() {
   drain_posted_ = false;
-  if (queue_.empty()) return;
   if (stale_) {
     const base::Status loaded = Load();
     if (!loaded) return Fail(loaded.error());

@@ -1,5 +1,7 @@
 // Leases, as clients ask for them. Each is decided after all events that came before: two
 // who ask at once never get one device.
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "common/base/utf8.h"
@@ -10,6 +12,20 @@ namespace trainctl::coordinator {
 namespace {
 
 constexpr size_t kMaxRequestId = 128;
+
+base::Error NotStored() {
+  return {base::Code::kUnavailable, "the coordinator can't store anything now: try later"};
+}
+
+base::Status CheckNumber(const core::State& state, const auth::Caller& caller) {
+  const int64_t most = state.options.max_leases_of_user;
+  const int64_t has = std::ranges::count_if(
+      state.leases, [&](const auto& entry) { return entry.second.row.user == caller.name; });
+  if (caller.role >= auth::Role::kOperator || has < most) return base::Ok{};
+  return base::Error{base::Code::kExhausted,
+                     caller.name + " has " + std::to_string(has) +
+                         " leases that are not over, and may not have more: delete some"};
+}
 
 const core::LeaseRow* FindRequest(const core::State& state, const std::string& request_id) {
   for (const auto& [id, lease] : state.leases) {
@@ -25,12 +41,15 @@ void Coordinator::CreateLease(const NewLeaseRequest& request, const auth::Caller
   if (request.request_id.empty() || request.request_id.size() > kMaxRequestId)
     return answer(base::Error{base::Code::kInvalid, "request_id: expected from 1 to 128 bytes"});
   Drain();
+  if (stale_) return answer(NotStored());
   if (const core::LeaseRow* first = FindRequest(state_, request.request_id)) {
     const base::Status theirs =
         auth::CheckOwnerOf(caller, "ExtendLease", "lease '" + first->name + "'", first->user);
     if (!theirs) return answer(theirs.error());
     return answer(*first);
   }
+  if (const base::Status number = CheckNumber(state_, caller); !number)
+    return answer(number.error());
   auto row = core::NewLease(state_, request.wish, request.name, Now());
   if (!row) return answer(row.error());
   row->user = caller.name;
@@ -52,6 +71,7 @@ void Coordinator::CreateLease(const NewLeaseRequest& request, const auth::Caller
 
 base::Result<core::LeaseBlock> Coordinator::FindLeaseBlock(const core::LeaseWish& wish) {
   Drain();
+  if (stale_) return NotStored();
   return core::FindBlock(state_, wish, Now());
 }
 
@@ -72,6 +92,7 @@ base::Result<core::Lease> Coordinator::LeaseToChange(const std::string& name,
 void Coordinator::ExtendLease(const std::string& name, int64_t seconds, const auth::Caller& caller,
                               LeaseAnswer answer) {
   Drain();
+  if (stale_) return answer(NotStored());
   const auto lease = LeaseToChange(name, caller, "ExtendLease");
   if (!lease) return answer(lease.error());
   const auto end = core::LaterEnd(state_, *lease, seconds * 1'000'000);
@@ -79,18 +100,20 @@ void Coordinator::ExtendLease(const std::string& name, int64_t seconds, const au
   Audit(caller, "extend", name);
   parts_.log.Info("lease_extended",
                   {{"lease", name}, {"user", caller.name}, {"until", core::UtcText(*end)}});
-  core::LeaseRow row = lease->row;
-  row.end = *end;
-  Apply(core::LeaseExtended{row.id, *end},
-        [row, answer = std::move(answer)](const base::Status& status) {
+  Apply(core::LeaseExtended{lease->row.id, *end},
+        [this, id = lease->row.id, end = *end,
+         answer = std::move(answer)](const base::Status& status) {
           if (!status) return answer(status.error());
-          answer(row);
+          const core::Lease* longer = core::FindLease(state_, id);
+          if (longer != nullptr && longer->row.end >= end) return answer(longer->row);
+          answer(base::Error{base::Code::kConflict, "it changed meanwhile: ask again"});
         });
 }
 
 void Coordinator::DeleteLease(const std::string& name, const auth::Caller& caller,
                               LeaseAnswer answer) {
   Drain();
+  if (stale_) return answer(NotStored());
   const auto lease = LeaseToChange(name, caller, "DeleteLease");
   if (!lease) return answer(lease.error());
   Audit(caller, "unlease", name);

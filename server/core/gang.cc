@@ -162,6 +162,7 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
   if (job.row.auto_micro_batch > 0 && job.status.proven_by == 0) attempt.row.trial = Trial::kDue;
   attempt.placed_steady = attempt.progress_steady = turn.now.steady;
   turn.state.live[id] = &job;
+  job.told.clear();
   TakeDevices(turn, job, devices);
   job.status.state = job::JobState::kStarting;
   if (job.status.started_at == 0) job.status.started_at = turn.now.wall;

@@ -11,6 +11,7 @@
 namespace trainctl::core {
 namespace {
 
+constexpr int64_t kOverLease = -1;            // the id of none
 constexpr int64_t kLeastGraceUs = 5'000'000;  // of a coordinator that was away at the lease's end
 
 void GiveDevices(Turn& turn, const Lease& lease, int64_t to) {
@@ -107,7 +108,7 @@ void Begin(Turn& turn, Lease& lease) {
 }
 
 void TellOnce(Turn& turn, Job& job, base::WallMicros of, const std::string& what) {
-  if (std::exchange(job.told, of) == of || job.attempt->row.stop) return;
+  if (job.attempt->row.stop || !job.told.insert(of).second) return;
   Say(turn, job.row.id, what + ": it is stopped " + UtcText(StopAt(turn.state, of)));
   turn.changed.insert(job.row.id);
 }
@@ -137,6 +138,18 @@ void ClearTheWay(Turn& turn, const Lease& lease) {
   }
 }
 
+// Whether another lease has a device of this one at a time of its own.
+bool HasAnother(const State& state, const LeaseRow& row) {
+  return std::ranges::any_of(row.workers, [&](const std::string& worker) {
+    const auto leases = state.leased.find(worker);
+    if (leases == state.leased.end()) return false;
+    return std::ranges::any_of(leases->second, [&](const auto& entry) {
+      return entry.second != row.id && entry.first < row.end &&
+             state.leases.at(entry.second).row.end > row.start;
+    });
+  });
+}
+
 std::vector<int64_t> AllLeases(const State& state) {
   std::vector<int64_t> ids;
   for (const auto& [id, lease] : state.leases) ids.push_back(id);
@@ -145,7 +158,18 @@ std::vector<int64_t> AllLeases(const State& state) {
 
 }  // namespace
 
+// The clock was put back: before its beginning it has nothing, before its end it has its devices.
+void FollowTheClock(Turn& turn, Lease& lease) {
+  if (lease.active && turn.now.wall < lease.row.start) {
+    lease.active = false;
+    GiveDevices(turn, lease, 0);
+  }
+  const bool has_returned = !IsInCalendar(turn.state, lease) && lease.row.start < lease.row.end;
+  if (has_returned && turn.now.wall < lease.row.end) EnterCalendar(turn.state, lease.row);
+}
+
 void KeepLeases(Turn& turn) {
+  for (auto& [id, lease] : turn.state.leases) FollowTheClock(turn, lease);
   for (const int64_t id : AllLeases(turn.state)) EndIfDue(turn, id);  // then their devices are free
   for (auto& [id, lease] : turn.state.leases) {
     const int64_t warning = turn.state.options.lease_warning_us;
@@ -158,13 +182,7 @@ void KeepLeases(Turn& turn) {
 
 void Handle(Turn& turn, const LeaseMade& event) {
   LeaseRow row = event.row;
-  for (const std::string& worker : row.workers) {
-    const auto leases = turn.state.leased.find(worker);
-    if (leases == turn.state.leased.end()) continue;
-    for (const auto& [start, id] : leases->second) {
-      if (start < row.end && turn.state.leases.at(id).row.end > row.start) return;
-    }
-  }
+  if (HasAnother(turn.state, row)) return;
   if (row.workers.empty() || FindLease(turn.state, row.name) != nullptr) return;
   row.id = turn.state.next_lease++;
   turn.state.leases[row.id] = {.row = row};
@@ -178,7 +196,10 @@ void Handle(Turn& turn, const LeaseExtended& event) {
   const auto found = turn.state.leases.find(event.lease);
   if (found == turn.state.leases.end() || found->second.closing) return;
   LeaseRow& row = found->second.row;
-  row.end = std::max(row.end, event.end);
+  LeaseRow longer = row;
+  longer.end = std::max(row.end, event.end);
+  if (HasAnother(turn.state, longer)) return;
+  row.end = longer.end;
   turn.Persist(row);
   turn.placement_may_change = true;
   for (const base::JobId id : found->second.jobs) {
@@ -222,6 +243,7 @@ void RestoreLease(State& state, const LeaseRow& row, const Now& now) {
 
 void JoinLease(State& state, Job& job) {
   if (!job.row.spec.resources.lease) return;
+  job.lease = kOverLease;  // it ended while nobody could read the job
   for (auto& [id, lease] : state.leases) {
     if (lease.row.name != *job.row.spec.resources.lease) continue;
     job.lease = id;

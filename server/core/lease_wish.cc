@@ -220,7 +220,8 @@ base::Result<LeaseBlock> FindBlock(const State& state, const LeaseWish& wish, co
   if (!classes) return classes.error();
   const base::WallMicros from = std::max(wish.start, now.wall);
   std::set<base::WallMicros> starts = {NextMinute(from)};
-  const base::WallMicros told = now.wall + state.options.lease_warning_us;
+  // With time to ask for what is found.
+  const base::WallMicros told = now.wall + state.options.lease_warning_us + 5 * kWholeMinute;
   if (told > from) starts.insert(NextMinute(told));
   for (const auto& [id, lease] : state.leases) {
     if (lease.row.end > from) starts.insert(NextMinute(lease.row.end));

@@ -144,7 +144,7 @@ base::SteadyMicros ClearFrom(const State& state, const Worker& worker, base::Ste
   const auto leases = state.leased.find(worker.row.name);
   if (leases == state.leased.end()) return from;
   for (const auto& [start, id] : leases->second) {
-    if (SteadyOf(start, now) - from >= length_us) break;
+    if (SteadyOf(start, now) - state.options.lease_grace_us - from >= length_us) break;
     from = std::max(from, SteadyOf(state.leases.at(id).row.end, now));
   }
   return from;
@@ -183,7 +183,8 @@ int64_t RoomBeforeLeases(const State& state, placement::ClassId id, int64_t devi
   const int64_t missing = devices - (pool.free - static_cast<int64_t>(leased.size()));
   if (missing <= 0) return kAnyTime;
   std::ranges::sort(leased, std::greater<>());
-  return std::max<int64_t>(0, leased[missing - 1].first - now.wall);
+  const base::WallMicros stops = leased[missing - 1].first - state.options.lease_grace_us;
+  return std::max<int64_t>(0, stops - now.wall);
 }
 
 }  // namespace trainctl::core

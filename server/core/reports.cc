@@ -1,7 +1,9 @@
 // What workers report about ranks. Each report has its effect once: its number is stored in the
 // same transaction as the effect.
 #include <algorithm>
+#include <utility>
 
+#include "common/base/utf8.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 
@@ -94,7 +96,10 @@ void Apply(Report& report, const job::RankNotice& body) {
 }
 
 void Apply(Report& report, const job::RankContinuation& body) {
-  report.turn.Persist(ContinuationRow{report.job.row.id, body});
+  job::RankContinuation said = body;
+  said.prompt = base::Excerpt(said.prompt, job::RankContinuation::kMaxTextBytes);
+  said.text = base::Excerpt(said.text, job::RankContinuation::kMaxTextBytes);
+  report.turn.Persist(ContinuationRow{report.job.row.id, std::move(said)});
 }
 
 void Apply(Report& report, const job::RankDropped& body) {

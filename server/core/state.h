@@ -43,6 +43,7 @@ struct Options {
                                                // that is leased so soon
   int64_t longest_lease_us = 86'400'000'000;   //
   int64_t max_leases = 1000;                   // that are not over
+  int64_t max_leases_of_user = 20;             // of those; operators may have more
   int64_t failure_grace_us = 1'000'000;        // a rank failed or hangs: the others can't go on
   int64_t max_inspections = 3;                 // of a job before it is placed, while nobody looks
   int64_t max_inspecting = 4;                  // jobs at once
@@ -85,7 +86,7 @@ struct Job {
   std::map<base::JobId, job::After> follows;  // that have not ended (dependencies.h)
   mutable std::vector<Suits> suits;           // by class, of `demand`: found when first asked for
   int64_t lease = 0;                          // that it runs under; 0: none
-  base::WallMicros told = 0;                  // of a lease's beginning or end then
+  std::set<base::WallMicros> told;            // of leases that begin or end then
   int64_t failed_inspections = 0;             // nobody looked
   std::set<std::string> hosts_that_refused;   // that can't read its model or data
   std::string refusal;                        // of the first of them

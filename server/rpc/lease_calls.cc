@@ -69,7 +69,10 @@ auto CoordinatorService::ExtendLease(Context* context, const v1::ExtendLeaseRequ
                                      v1::ExtendLeaseResponse* response) -> Unary* {
   return AskLoop<core::LeaseRow>(
       {backend_, *context, "ExtendLease", request->name()},
-      [=] { return base::Result<const v1::ExtendLeaseRequest*>(request); },
+      [=]() -> base::Result<const v1::ExtendLeaseRequest*> {
+        if (request->seconds() >= 0) return request;
+        return base::Error{base::Code::kInvalid, "seconds: expected no negative number"};
+      },
       [this](const Permit& permit, const v1::ExtendLeaseRequest* asked, auto answer) {
         backend_.coordinator.ExtendLease(asked->name(), std::min(asked->seconds(), kMostSeconds),
                                          permit.caller, answer);

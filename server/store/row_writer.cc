@@ -7,6 +7,9 @@
 namespace trainctl::store {
 namespace {
 
+constexpr int64_t kNewestEvaluations =
+    16;  // whose texts are kept beside the first's and the last's
+
 std::string Replace(const std::string& table, const std::string& columns) {
   return "INSERT OR REPLACE INTO " + table + " (" + columns + ") VALUES (" +
          Placeholders(columns.c_str()) + ")";
@@ -184,7 +187,14 @@ void RowWriter::Write(const core::ArtefactRow& row) {
   statement.Run();
 }
 
+// Of the first evaluation, and of the newest: a job may have one a step.
 void RowWriter::Write(const core::ContinuationRow& row) {
+  Statement& old = database_.Prepared(
+      "DELETE FROM continuations WHERE job = ?1 AND step <> (SELECT MIN(step) FROM continuations "
+      "WHERE job = ?1) AND step < (SELECT step FROM (SELECT DISTINCT step FROM continuations WHERE "
+      "job = ?1 AND step < ?2 ORDER BY step DESC LIMIT ?3) ORDER BY step LIMIT 1)");
+  ColumnWriter{old}(row.job, row.said.step, kNewestEvaluations);
+  old.Run();
   Statement& statement =
       database_.Prepared(Replace("continuations", "job, step, place, prompt, text"));
   ColumnWriter{statement}(row.job, row.said.step, row.said.place, row.said.prompt, row.said.text);

@@ -241,7 +241,8 @@ TEST(TopArranged, OnlyJobsWithTheTextInTheOrderThatIsChosen) {
   site.running.push_back(large);
   const auto ids = [&site](JobOrder order, const std::string& filter) {
     std::string text;
-    for (const v1::JobView* job : Arranged(site, order, filter).jobs()) text += job->id() + " ";
+    const SiteView arranged = Arranged(site, order, filter);
+    for (const v1::JobView* job : arranged.jobs()) text += job->id() + " ";
     return text;
   };
   EXPECT_EQ(ids(JobOrder::kAge, ""), "j2 j12 j11 j4 j10 j1 ");

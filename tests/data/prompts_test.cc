@@ -27,10 +27,10 @@ class PromptsTest : public ::testing::Test {
 };
 
 TEST_F(PromptsTest, BosStandsBeforeThemAsBeforeRows) {
-  EXPECT_THAT(Read({"ab", "c"})->ids, ElementsAre(ElementsAre('a', 'b'), ElementsAre('c')));
-  directory_.Write("tokenizer_config.json", R"({"add_bos_token": true})");
   EXPECT_THAT(Read({"ab", ""})->ids, ElementsAre(ElementsAre(254, 'a', 'b'), ElementsAre(254)));
   EXPECT_EQ(Read({"ab", ""})->longest(), 3);
+  directory_.Write("tokenizer_config.json", R"({"add_bos_token": false})");
+  EXPECT_THAT(Read({"ab", "c"})->ids, ElementsAre(ElementsAre('a', 'b'), ElementsAre('c')));
 }
 
 TEST_F(PromptsTest, AllEosTokensOfTheModelEndATextAndTheOneOfRows) {
@@ -43,13 +43,14 @@ TEST_F(PromptsTest, AllEosTokensOfTheModelEndATextAndTheOneOfRows) {
 }
 
 TEST_F(PromptsTest, AMistakeNamesThePromptOrAllOfThem) {
+  directory_.Write("tokenizer_config.json", R"({"add_bos_token": false})");
   EXPECT_THAT(Read({"a", ""}).error().message,
               HasSubstr("eval.prompts[1]: no token: expected a text to go on from"));
   EXPECT_THAT(Read({std::string(64, 'x')}).error().message,
               HasSubstr("eval.prompts[0]: 64 tokens: expected fewer than config.json's "
                         "max_position_embeddings, 64"));
-  model_.vocab = 98;
-  EXPECT_THAT(Read({"a", "b"}).error().message, HasSubstr("eval.prompts[1]: token 98"));
+  model_.vocab = kEnd;
+  EXPECT_THAT(Read({"a", "<|end|>"}).error().message, HasSubstr("eval.prompts[1]: token 256"));
   const ScratchDirectory empty;
   job_.eval.prompts = {"a"};
   EXPECT_THAT(ReadPrompts(job_, model_, empty.path()).error().message,

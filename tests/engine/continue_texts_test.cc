@@ -130,6 +130,7 @@ class ContinueTextsTest : public ::testing::TestWithParam<const char*> {
 
   void ExpectTokens(const char* key) {
     const std::vector<Ids> added = Continue(Starts());
+    ASSERT_EQ(added.size(), case_["texts"].size());
     for (size_t text = 0; text < added.size(); ++text)
       EXPECT_EQ(added[text], case_["texts"][text][key].get<Ids>()) << "text " << text;
   }
@@ -174,6 +175,17 @@ TEST_P(ContinueTextsTest, TextsThatWaitForOthersAreTheSame) {
   ASSERT_EQ(apart.size(), together.size());
   for (size_t text = 0; text < apart.size(); ++text) EXPECT_EQ(apart[text], together[text]) << text;
   EXPECT_LE(*std::ranges::max_element(told), std::ssize(Starts()) * kNew);
+}
+
+TEST_P(ContinueTextsTest, AStopEndsAllTexts) {
+  Load();
+  int64_t choices = 0;
+  continuation_.positions_at_once = 2 * kNew;
+  continuation_.agree = [&](const at::Tensor& chosen) {
+    if (++choices == 3) chosen.fill_(model::Continuation::kStop);
+  };
+  EXPECT_TRUE(Continue(Starts()).empty());
+  EXPECT_EQ(choices, 3);
 }
 
 TEST_P(ContinueTextsTest, GreedyTokensOfAdaptersAreThoseOfPeft) {

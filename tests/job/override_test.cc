@@ -107,8 +107,8 @@ TEST(Overrides, UnknownKeysGetASuggestion) {
 }
 
 TEST(Overrides, WhatTheCheckFindsInOneNamesIt) {
-  const Problem problem = Refused({"profile.steps", "3"});
-  EXPECT_EQ(problem.path, "--set profile.steps");
+  const Problem problem = Refused({"profile", R"({"steps": 3})"});
+  EXPECT_EQ(problem.path, "--set profile");
   EXPECT_THAT(problem.hint, HasSubstr("not built yet"));
 }
 

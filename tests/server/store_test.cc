@@ -279,6 +279,22 @@ TEST_F(SqliteStoreTest, OfTheTextsTheFirstAndTheLastStepAreReadAndALaterAttemptR
   EXPECT_TRUE(reader_->FirstAndLastContinuations({2}).value().empty());
 }
 
+TEST_F(SqliteStoreTest, OfManyEvaluationsTheTextsOfTheFirstAndOfTheNewestAreKept) {
+  Apply(SubmitBatch(1, "texts"));
+  for (int64_t step = 0; step < 40; ++step)
+    Apply({{core::ContinuationRow{{1}, {step, 0, "a", "b"}}}, {}});
+  const auto count = [&](const std::string& where) {
+    auto database = Database::Open(DatabasePath(folder_.path()), Database::Mode::kRead).value();
+    Statement statement(*database, "SELECT COUNT(*) FROM continuations WHERE " + where);
+    int64_t rows = 0;
+    while (statement.Next()) statement.Get(rows);
+    return rows;
+  };
+  EXPECT_EQ(count("step = 0"), 1);
+  EXPECT_EQ(count("step BETWEEN 1 AND 22"), 0);
+  EXPECT_EQ(count("step BETWEEN 23 AND 39"), 17);
+}
+
 // The rows of each table, but for the site's, the workers' and the audit log's.
 std::map<std::string, int64_t> CountRows(const std::string& folder) {
   auto database = Database::Open(DatabasePath(folder), Database::Mode::kRead).value();

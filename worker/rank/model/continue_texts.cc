@@ -80,9 +80,10 @@ class Texts {
 
   std::vector<std::vector<int32_t>> Run() {
     for (size_t text = 0; text < starts_.size(); ++text) {
-      if (most_[text] > 0) Advance({text});
+      if (most_[text] > 0 && !is_stopped_) Advance({text});
     }
     for (int64_t tokens = 1;; ++tokens) {
+      if (is_stopped_) return {};
       continuation_.progress(first_ * continuation_.max_new_tokens + tokens * std::ssize(starts_));
       std::vector<size_t> open;
       for (size_t text = 0; text < starts_.size(); ++text) {
@@ -154,6 +155,8 @@ class Texts {
     const at::Tensor chosen = Choose(texts, model_.Logits(context_, batch, ToDevice(last_rows)));
     continuation_.agree(chosen);
     const at::Tensor host = chosen.cpu();
+    is_stopped_ = host.const_data_ptr<int64_t>()[0] == Continuation::kStop;
+    if (is_stopped_) return;
     for (size_t i = 0; i < texts.size(); ++i)
       added_[texts[i]].push_back(static_cast<int32_t>(host.const_data_ptr<int64_t>()[i]));
   }
@@ -182,6 +185,7 @@ class Texts {
   const std::vector<int64_t> most_;  // new tokens, by text
   ops::KvCache cache_;
   std::vector<std::vector<int32_t>> added_;  // by text
+  bool is_stopped_ = false;
 };
 
 }  // namespace
@@ -207,8 +211,10 @@ std::vector<std::vector<int32_t>> ContinueTexts(const Model& model, const job::M
       if (most > 0 && positions > most) break;
     }
     const std::span<const TextStart> together = std::span(texts).subspan(first, end - first);
-    std::ranges::move(Texts(work, together, static_cast<int64_t>(first)).Run(),
-                      std::back_inserter(added));
+    std::vector<std::vector<int32_t>> some =
+        Texts(work, together, static_cast<int64_t>(first)).Run();
+    if (some.empty()) return {};
+    std::ranges::move(some, std::back_inserter(added));
   }
   return added;
 }

@@ -21,12 +21,14 @@ struct TextStart {
 };
 
 struct Continuation {
+  static constexpr int64_t kStop = -1;
+
   int64_t max_new_tokens = 64;
   double temperature = 0;           // 0: always the likeliest token
   int64_t seed = 0;                 // of the choice by temperature
   std::vector<int64_t> stops = {};  // ids that end a text
   // Called with each choice [n] int64, on the device: all ranks that compute together then hold the
-  // same in place.
+  // same in place. One that it fills with kStop ends all texts: none is returned.
   std::function<void(const at::Tensor& chosen)> agree = [](const at::Tensor&) {};
   // How many tokens are done of texts · max_new_tokens, those that are left out included.
   std::function<void(int64_t tokens)> progress = [](int64_t) {};

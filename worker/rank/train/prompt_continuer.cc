@@ -35,6 +35,8 @@ std::vector<model::TextStart> PromptContinuer::Starts() const {
 void PromptContinuer::Run(int64_t step, ops::Context& context,
                           const std::function<void(int64_t)>& progress) const {
   const auto agree = [this](const at::Tensor& chosen) {
+    const bool stops = parts_.comm.rank() == 0 && parts_.commands.stop_requested();
+    if (stops) chosen.fill_(model::Continuation::kStop);
     if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.Broadcast(chosen, 0));
   };
   // Training saves keys and values of as many positions, and more.

@@ -13,6 +13,7 @@
 #include "worker/rank/data/prompts.h"
 #include "worker/rank/model/continue_texts.h"
 #include "worker/rank/model/model.h"
+#include "worker/rank/process/commands.h"
 #include "worker/rank/process/reporter.h"
 #include "worker/rank/train/micro_batches.h"
 
@@ -29,6 +30,7 @@ struct PromptParts {
   const model::Model& model;
   comm::Communicator& comm;
   Reporter& reporter;
+  const Commands& commands;
   at::Device device;
 };
 
@@ -38,7 +40,8 @@ class PromptContinuer {
 
   // Continues them, on all ranks alike: weights may be gathered for each token. Rank 0 tells the
   // texts, and writes a line of each into its log. A model of pictures is given those of the first
-  // validation rows, as many as there are prompts. progress: of tokens(). Collective.
+  // validation rows, as many as there are prompts. A stop that rank 0 hears ends it without texts.
+  // progress: of tokens(). Collective.
   void Run(int64_t step, ops::Context& context, const std::function<void(int64_t)>& progress) const;
 
   // That all prompts together may get.

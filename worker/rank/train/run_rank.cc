@@ -209,6 +209,7 @@ job::RankOutcome RankRun::Run() {
                                    .model = *model_,
                                    .comm = *comm_,
                                    .reporter = reporter_,
+                                   .commands = commands_,
                                    .device = device});
   Trainer trainer({.plan = plan_,
                    .batch = batch,
