@@ -114,4 +114,14 @@ base::Result<std::string> SiteKeys::CertifyWorker(const std::string& host,
       authority_, request, host, {now - 60 * kSecond, now + kWorkerCertificateSeconds * kSecond});
 }
 
+base::Status SiteKeys::CheckUnexpired(const std::string& certificate) const {
+  const auto facts = tls::ReadCertificate(certificate);
+  if (!facts) return facts.error();
+  if (facts->validity.until > clock_.Wall()) return base::Ok{};
+  return base::Error{base::Code::kDenied,
+                     "the certificate of host '" + facts->name +
+                         "' has expired: trainworker join obtains another, with a token of "
+                         "trainctl admin worker-token"};
+}
+
 }  // namespace trainctl::auth

@@ -40,6 +40,9 @@ class SiteKeys {
   // tls::MakeWorkerCertificate.
   base::Result<std::string> CertifyWorker(const std::string& host,
                                           const std::string& request) const;
+  // Of a certificate that a handshake has verified; the connection may be older than its end.
+  // kDenied: it has expired by now. kInvalid: it is none.
+  base::Status CheckUnexpired(const std::string& certificate) const;
 
  private:
   explicit SiteKeys(const base::Clock& clock) : clock_(clock) {}

@@ -70,9 +70,9 @@ base::Status Gate::IdentifyByTls(const grpc::CallbackServerContext& context,
                                  auth::Caller* caller) const {
   caller->tls = true;
   caller->address = AddressOf(context.peer());
+  CHECK(keys_ != nullptr) << "TLS without keys";
   if (const auto text = TokenOf(context)) {
-    CHECK(tokens_ != nullptr) << "TLS without keys";
-    const auto token = tokens_->Find(*text);
+    const auto token = keys_->tokens().Find(*text);
     if (!token) return token.error();
     caller->name = token->joins ? "worker:" + token->owner : token->owner;
     caller->role = token->role;
@@ -80,7 +80,7 @@ base::Status Gate::IdentifyByTls(const grpc::CallbackServerContext& context,
     if (token->joins) caller->host = token->owner;
     return base::Ok{};
   }
-  // gRPC has verified it: only workers have certificates that are for clients.
+  // gRPC has verified it at the handshake: only workers have certificates that are for clients.
   const auto connection = context.auth_context();
   caller->host = Property(*connection, GRPC_X509_CN_PROPERTY_NAME);
   if (!connection->IsPeerAuthenticated() || caller->host.empty()) {
@@ -88,6 +88,9 @@ base::Status Gate::IdentifyByTls(const grpc::CallbackServerContext& context,
                        "a token is needed: trainctl context add names the file of the one that an "
                        "admin gave"};
   }
+  const base::Status unexpired =
+      keys_->CheckUnexpired(Property(*connection, GRPC_X509_PEM_CERT_PROPERTY_NAME));
+  if (!unexpired) return unexpired;
   caller->name = "worker:" + caller->host;
   caller->is_worker = true;
   return base::Ok{};

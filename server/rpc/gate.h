@@ -10,7 +10,7 @@
 
 #include "common/base/result.h"
 #include "server/auth/permissions.h"
-#include "server/auth/token_table.h"
+#include "server/auth/site_keys.h"
 #include "server/auth/unix_policy.h"
 #include "server/rpc/connections.h"
 
@@ -29,9 +29,9 @@ struct Permit {
 
 class Gate {
  public:
-  // The connections outlive it, and the tokens; null: none is known.
-  Gate(Connections& connections, auth::UnixPolicy policy, const auth::TokenTable* tokens)
-      : connections_(connections), policy_(std::move(policy)), tokens_(tokens) {}
+  // The connections outlive it, and the keys; null: no TLS is served.
+  Gate(Connections& connections, auth::UnixPolicy policy, auth::SiteKeys* keys)
+      : connections_(connections), policy_(std::move(policy)), keys_(keys) {}
 
   // kDenied: who calls can't be proven, or may not make this call. kExhausted: the user has
   // too many connections. kIo. `who` is then the caller as far as known, if it is asked for.
@@ -45,7 +45,7 @@ class Gate {
 
   Connections& connections_;
   const auth::UnixPolicy policy_;
-  const auth::TokenTable* const tokens_;
+  auth::SiteKeys* const keys_;
 };
 
 }  // namespace trainctl::rpc

@@ -4,6 +4,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +18,17 @@
 #include "tests/rpc/test_site.h"
 
 namespace trainctl::rpc_test {
+
+// The system's, but for what it is told to be ahead. Thread-safe.
+class AheadClock : public base::Clock {
+ public:
+  base::WallMicros Wall() const override { return base::SystemClock().Wall() + ahead_; }
+  base::SteadyMicros Steady() const override { return base::SystemClock().Steady(); }
+  void Advance(int64_t days) { ahead_ += days * 86'400 * 1'000'000; }
+
+ private:
+  std::atomic<int64_t> ahead_ = 0;
+};
 
 class TlsSite {
  public:
@@ -38,6 +50,8 @@ class TlsSite {
     daemon_ = std::move(*daemon);
   }
   void Stop() { daemon_.reset(); }
+  // The coordinator's time alone: handshakes go by the machine's.
+  void Advance(int64_t days) { clock_.Advance(days); }
 
   static const base::Clock& Now() {
     static const base::SystemClock clock;
@@ -68,7 +82,7 @@ class TlsSite {
  private:
   const std::string listen_;
   TemporaryFolder folder_;
-  base::SystemClock clock_;
+  AheadClock clock_;
   QuietLog log_;
   std::unique_ptr<coordinator::Daemon> daemon_;
 };

@@ -290,6 +290,22 @@ TEST_F(TlsWorkersTest, AnExpiredCertificateIsNoHandshake) {
   EXPECT_EQ(late.WaitForEnd().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
+TEST_F(TlsWorkersTest, ACertificateThatExpiresIsNoneOnAnOpenChannelEither) {
+  Add("admin", site_.admin());
+  const auto channel = site_.Channel(Certify(site_.Channel(), JoinToken("a")).value());
+  site_.Advance(6);
+  ASSERT_TRUE(Certify(channel, "").ok());
+  site_.Advance(2);
+  const auto renewed = Certify(channel, "");
+  ASSERT_FALSE(renewed.ok()) << "it renews itself for ever";
+  EXPECT_EQ(renewed.error().message.find("the certificate of host 'a' has expired: trainworker"),
+            0u)
+      << renewed.error().message;
+  FakeWorker late("a/0");
+  late.Knock(channel);
+  EXPECT_EQ(late.WaitForEnd().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+}
+
 TEST_F(TlsWorkersTest, OnLoopbackAWorkerNeedsAndGetsNoCertificate) {
   FakeWorker("a/0").Connect(site_.LocalChannel());
   const auto none = Certify(site_.LocalChannel(), "");
