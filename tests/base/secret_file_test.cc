@@ -52,5 +52,35 @@ TEST_F(SecretFileTest, ThatIsMissingOrEmptyIsSaidSo) {
   EXPECT_EQ(ReadSecretFile(path_).error().code, Code::kInvalid);
 }
 
+TEST_F(SecretFileTest, ATokenIsOneWordThatAHeaderCanCarry) {
+  ASSERT_TRUE(WriteSecretFile(path_, "trainctl_09~!").ok());
+  EXPECT_EQ(ReadTokenFile(path_).value(), "trainctl_09~!");
+  for (const char* text : {"a\nb", "a b", "a\x01", "\xef\xbb\xbft", "a\x7f", "\xc3\xa4"}) {
+    ASSERT_TRUE(WriteSecretFile(path_, text).ok());
+    EXPECT_TRUE(ReadSecretFile(path_).ok());
+    const auto read = ReadTokenFile(path_);
+    ASSERT_FALSE(read.ok()) << text;
+    EXPECT_EQ(read.error().code, Code::kInvalid);
+    EXPECT_EQ(read.error().message.find(path_ + " holds no token"), 0u) << read.error().message;
+  }
+}
+
+TEST_F(SecretFileTest, OfOneThatIsBelievedTheOwnerCountsToo) {
+  ASSERT_TRUE(WriteFileAtomically(path_, "", 0600).ok());
+  EXPECT_EQ(ReadOwnFile(path_, 4).value(), "");
+  ASSERT_TRUE(WriteFileAtomically(path_, "12345", 0600).ok());
+  EXPECT_EQ(ReadOwnFile(path_, 5).value(), "12345");
+  EXPECT_EQ(ReadOwnFile(path_, 4).error().code, Code::kInvalid);
+  ASSERT_EQ(chmod(path_.c_str(), 0620), 0);
+  EXPECT_EQ(ReadOwnFile(path_, 5).error().code, Code::kDenied);
+  ASSERT_EQ(chmod(path_.c_str(), 0600), 0);
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  ASSERT_EQ(chown(path_.c_str(), 65534, 65534), 0);
+  const auto foreign = ReadOwnFile(path_, 5);
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_EQ(foreign.error().code, Code::kDenied);
+  EXPECT_NE(foreign.error().message.find("is another user's"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace trainctl::base
