@@ -1,12 +1,18 @@
 // A worker's own side of TLS, against a real coordinator: it joins, connects and renews.
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <memory>
+#include <optional>
+#include <sstream>
 
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/tls_site.h"
+#include "worker/agent/host_keys.h"
 #include "worker/agent/join.h"
 #include "worker/agent/renewal.h"
 #include "worker/agent/uplink.h"
@@ -90,6 +96,52 @@ TEST_F(WorkerTlsTest, WhyAHostDoesNotJoinIsNamed) {
   EXPECT_FALSE(agent::ReadHostKeys(keys_).ok()) << "nothing is kept";
 }
 
+TEST_F(WorkerTlsTest, AnEmptyCaOrATokenThatNoHeaderCanCarryIsNamed) {
+  const std::string token = JoinToken("a"), empty = site_.folder() + "/empty.pem";
+  ASSERT_TRUE(base::WriteFileAtomically(empty, "").ok());
+  const base::Status anybody = Join(token, empty);
+  ASSERT_FALSE(anybody.ok());
+  EXPECT_EQ(anybody.error().code, base::Code::kInvalid);
+  EXPECT_NE(anybody.error().message.find(empty), std::string::npos) << anybody.error().message;
+  ASSERT_TRUE(base::WriteSecretFile(token, "caf\xc3\xa9").ok());
+  const base::Status odd = Join(token);
+  ASSERT_FALSE(odd.ok());
+  EXPECT_NE(odd.error().message.find(token + " holds no token"), std::string::npos)
+      << odd.error().message;
+  ASSERT_TRUE(Join(JoinToken("a")).ok());
+  ASSERT_TRUE(base::WriteFileAtomically(keys_ + "/ca.pem", "").ok());
+  EXPECT_FALSE(agent::ReadHostKeys(keys_).ok());
+}
+
+// What the log says of an uplink that does not come about, once it has been said.
+std::string WhyNotUp(const std::string& coordinator) {
+  std::ostringstream said;
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(said)));
+  boost::asio::io_context io;
+  agent::UplinkOptions options;
+  options.coordinator = coordinator;
+  options.patience = kDeadline;
+  bool is_up = false;
+  agent::Uplink uplink(io, options,
+                       {.on_up = [&](const std::string&) { is_up = true; },
+                        .on_message = [](const v1::CoordinatorMessage&) {},
+                        .on_writable = [] {},
+                        .on_down = [](const base::Error&) {}});
+  uplink.Start();
+  while (said.str().empty() && !is_up) io.run_one();
+  spdlog::set_default_logger(before);
+  return is_up ? "it is up" : said.str();
+}
+
+TEST_F(WorkerTlsTest, WithoutKeysTheUplinkGoesToLoopbackAlone) {
+  EXPECT_NE(WhyNotUp("192.0.2.1:7070")
+                .find("192.0.2.1:7070 is not on this host: over the network a worker needs --keys"),
+            std::string::npos);
+  EXPECT_EQ(WhyNotUp(site_.local()), "it is up");
+}
+
 TEST_F(WorkerTlsTest, TheUplinkConnectsWithTheHostsKeys) {
   ASSERT_TRUE(Join(JoinToken("a")).ok());
   boost::asio::io_context io;
@@ -97,6 +149,7 @@ TEST_F(WorkerTlsTest, TheUplinkConnectsWithTheHostsKeys) {
   agent::UplinkOptions options;
   options.coordinator = site_.address();
   options.keys = keys_;
+  options.patience = kDeadline;
   bool is_welcome = false;
   std::string reason;
   agent::Uplink* uplink = nullptr;
@@ -110,6 +163,8 @@ TEST_F(WorkerTlsTest, TheUplinkConnectsWithTheHostsKeys) {
                             hello->mutable_device()->set_kind("cpu");
                             hello->mutable_device()->set_uuid("cpu:a/0");
                             hello->mutable_device()->set_name("CPU slot");
+                            hello->mutable_device()->set_memory_bytes(int64_t{8} << 30);
+                            hello->mutable_device()->set_threads(1);
                             uplink->Send(std::move(message));
                           },
                       .on_message =
@@ -132,6 +187,7 @@ TEST_F(WorkerTlsTest, TheUplinkNamesWhatIsWrongWithTheCoordinatorsCertificate) {
   agent::UplinkOptions options;
   options.coordinator = other.address();
   options.keys = keys_;
+  options.patience = kDeadline;
   std::string reason;
   agent::Uplink uplink(io, options,
                        {.on_up = [](const std::string&) {},
@@ -158,11 +214,14 @@ TEST_F(WorkerTlsTest, ACertificateIsRenewedWithItsOwnKeyPastHalfOfItsLife) {
       ended = true;
     };
     renewal.Start();
-    while (days > 3 && !ended) io.run_one();
+    while (!ended) io.run_one();
     return end;
   };
-  EXPECT_FALSE(renew(1).ok()) << "it is young";
-  EXPECT_EQ(Certificate(), before.certificate);
+  const auto age = [&](int64_t days) { return agent::AgeOf(before, LaterClock(days).Wall()); };
+  EXPECT_EQ(age(3), agent::CertificateAge::kYoung);
+  EXPECT_EQ(age(4), agent::CertificateAge::kOld);
+  EXPECT_EQ(age(6), agent::CertificateAge::kOld);
+  EXPECT_EQ(age(7), agent::CertificateAge::kExpired);
   const base::Status renewed = renew(4);
   ASSERT_TRUE(renewed.ok()) << renewed.error().message;
   const HostKeys after = agent::ReadHostKeys(keys_).value();
@@ -172,6 +231,23 @@ TEST_F(WorkerTlsTest, ACertificateIsRenewedWithItsOwnKeyPastHalfOfItsLife) {
   const base::Status late = renew(8);
   ASSERT_FALSE(late.ok());
   EXPECT_NE(late.error().message.find("it has expired: trainworker join"), std::string::npos);
+}
+
+TEST_F(WorkerTlsTest, ARenewalThatANewKeyOfTheHostOvertakesIsDropped) {
+  ASSERT_TRUE(Join(JoinToken("a")).ok());
+  boost::asio::io_context io;
+  const LaterClock clock(4);
+  agent::Renewal renewal(io, clock,
+                         {.keys = keys_, .read_address = [&] { return site_.address(); }});
+  std::optional<base::Status> end;
+  renewal.on_end = [&](const base::Status& status) { end = status; };
+  renewal.Start();
+  ASSERT_TRUE(Join(JoinToken("a")).ok());
+  const HostKeys joined = agent::ReadHostKeys(keys_).value();
+  while (!end) io.run_one();
+  ASSERT_FALSE(end->ok()) << "the new key has the old one's certificate";
+  EXPECT_EQ(end->error().code, base::Code::kConflict) << end->error().message;
+  EXPECT_EQ(Certificate(), joined.certificate);
 }
 
 TEST_F(WorkerTlsTest, WithoutKeysItIsSaidHowToMakeThem) {

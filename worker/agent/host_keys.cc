@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/base/secret_file.h"
+#include "common/tls/authority_file.h"
 #include "common/tls/certificates.h"
 
 namespace trainctl::agent {
@@ -25,7 +26,7 @@ base::Error OfKeys(const base::Error& error) {
 }  // namespace
 
 base::Result<HostKeys> ReadHostKeys(const std::string& folder) {
-  auto authority = base::ReadRegularFile(AuthorityFile(folder), kMaxPemBytes);
+  auto authority = tls::ReadAuthorityFile(AuthorityFile(folder));
   if (!authority) return OfKeys(authority.error());
   auto key = base::ReadSecretFile(KeyFile(folder));
   if (!key) return OfKeys(key.error());

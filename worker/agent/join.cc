@@ -8,8 +8,8 @@
 #include <chrono>
 #include <utility>
 
-#include "common/base/file.h"
 #include "common/base/secret_file.h"
+#include "common/tls/authority_file.h"
 #include "common/tls/certificates.h"
 #include "common/tls/handshake.h"
 #include "common/wire/grpc_code.h"
@@ -18,7 +18,6 @@
 namespace trainctl::agent {
 namespace {
 
-constexpr size_t kMaxAuthorityBytes = size_t{64} << 10;
 constexpr std::chrono::seconds kJoinPatience{30};
 
 // gRPC's words do not tell what is wrong with TLS.
@@ -63,9 +62,9 @@ std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const HostKeys& keys) {
 
 base::Status Join(const JoinOptions& options) {
   HostKeys keys;
-  auto authority = base::ReadRegularFile(options.authority_file, kMaxAuthorityBytes);
+  auto authority = tls::ReadAuthorityFile(options.authority_file);
   if (!authority) return authority.error();
-  const auto token = base::ReadSecretFile(options.token_file);
+  const auto token = base::ReadTokenFile(options.token_file);
   if (!token) return token.error();
   auto key = tls::MakeKey();
   if (!key) return key.error();

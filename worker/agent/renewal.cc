@@ -37,6 +37,7 @@ struct Renewal::Call {
   grpc::ClientContext context;
   v1::CertifyRequest request;
   v1::CertifyResponse response;
+  std::string key;  // the private one that it is asked for
   std::promise<void> done;
 };
 
@@ -76,21 +77,38 @@ void Renewal::Ask(const std::string& address) {
   auto request = tls::MakeRequest(keys->key);
   if (!request) return Ended(request.error());
   const auto call = call_ = std::make_shared<Call>();
+  call->key = keys->key;
   call->stub = GatewayAt(address, *keys);
   call->context.set_deadline(std::chrono::system_clock::now() + kRenewalPatience);
   call->request.set_certificate_request(std::move(*request));
   call->stub->async()->Certify(&call->context, &call->request, &call->response,
                                [this, call, alive = alive_](const grpc::Status& status) {
                                  boost::asio::post(io_, [this, call, alive, status] {
-                                   if (*alive) Answered(status, call->response.certificate());
+                                   if (*alive) Answered(status, *call);
                                  });
                                  call->done.set_value();
                                });
 }
 
-void Renewal::Answered(const grpc::Status& status, const std::string& certificate) {
-  if (status.ok()) return Ended(WriteHostCertificate(options_.keys, certificate));
+void Renewal::Answered(const grpc::Status& status, const Call& call) {
+  if (status.ok()) return Ended(Keep(call));
   Ended(base::Error{wire::FromGrpcCode(status.error_code()), status.error_message()});
+}
+
+// Since it was asked for, the host may have joined anew.
+base::Status Renewal::Keep(const Call& call) const {
+  const auto now = ReadHostKeys(options_.keys);
+  if (!now) return now.error();
+  const auto answer = tls::ReadCertificate(call.response.certificate());
+  if (!answer) return answer.error();
+  const auto kept = tls::ReadCertificate(now->certificate);
+  if (!kept) return kept.error();
+  if (now->key == call.key && kept->name == answer->name)
+    return WriteHostCertificate(options_.keys, call.response.certificate());
+  return base::Error{base::Code::kConflict,
+                     options_.keys +
+                         " has another key or name than when it was asked for: what is "
+                         "there is kept"};
 }
 
 void Renewal::Ended(const base::Status& status) {

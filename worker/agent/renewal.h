@@ -38,7 +38,8 @@ class Renewal {
   struct Call;
 
   void Ask(const std::string& address);
-  void Answered(const grpc::Status& status, const std::string& certificate);
+  void Answered(const grpc::Status& status, const Call& call);
+  base::Status Keep(const Call& call) const;
   void Ended(const base::Status& status);
 
   boost::asio::io_context& io_;

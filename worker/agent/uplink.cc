@@ -18,9 +18,6 @@ using asio::ip::tcp;
 using asio::ip::udp;
 using boost::system::error_code;
 
-// The loop stands still meanwhile. A coordinator takes a connection at once.
-constexpr std::chrono::milliseconds kAcceptPatience{500};
-
 // The address of this host that packets to the endpoint leave from. Nothing is sent.
 std::string LocalAddress(asio::io_context& io, const tcp::endpoint& coordinator) {
   error_code error;
@@ -31,23 +28,24 @@ std::string LocalAddress(asio::io_context& io, const tcp::endpoint& coordinator)
 }
 
 base::Result<peer::Connection> DialLoopback(const tcp::endpoint& endpoint,
-                                            const std::string& user) {
+                                            const UplinkOptions& options) {
   const std::string host = endpoint.address().to_string();
   const std::string text = (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" +
                            std::to_string(endpoint.port());
   const auto listener = peer::FindLoopback(text);
   if (!listener) return base::Error{base::Code::kInvalid, text + ": no address of loopback"};
-  return peer::DialTrusted(
-      *listener,
-      {.also_trusted = user, .how_to_trust = "--coordinator-user ", .patience = kAcceptPatience});
+  return peer::DialTrusted(*listener, {.also_trusted = options.coordinator_user,
+                                       .how_to_trust = "--coordinator-user ",
+                                       .patience = options.patience});
 }
 
 // gRPC tells only that a handshake failed.
-base::Error WithCause(const CoordinatorAddress& coordinator, const base::Error& reason) {
+base::Error WithCause(const CoordinatorAddress& coordinator, const base::Error& reason,
+                      std::chrono::milliseconds patience) {
   if (!coordinator.keys || reason.code != base::Code::kUnavailable) return reason;
   const base::Status tried = tls::TryHandshake({.address = coordinator.text,
                                                 .authority = coordinator.keys->authority,
-                                                .patience = kAcceptPatience});
+                                                .patience = patience});
   if (tried || tried.error().code != base::Code::kDenied) return reason;
   return {reason.code, tried.error().message};
 }
@@ -125,15 +123,21 @@ base::Result<CoordinatorAddress> Uplink::Reach(const std::string& address,
     coordinator.keys = std::move(*keys);
   } else if (endpoint.address().is_loopback()) {
     // Connected here and not by gRPC, so that the connection which is proven is the one used.
-    const auto connection = DialLoopback(endpoint, options_.coordinator_user);
+    const auto connection = DialLoopback(endpoint, options_);
     if (!connection) return connection.error();
     coordinator.connected = connection->file;
+  } else {
+    return base::Error{base::Code::kDenied,
+                       address +
+                           " is not on this host: over the network a worker needs --keys, "
+                           "which trainworker join makes"};
   }
   return coordinator;
 }
 
 void Uplink::Closed(const base::Error& reason) {
-  const base::Error kept = WithCause(reached_, reason);  // the reason is the stream's
+  const base::Error kept =
+      WithCause(reached_, reason, options_.patience);  // the reason is the stream's
   stream_.reset();
   callbacks_.on_down(kept);
   DialLater(kept.message);

@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +25,8 @@ struct UplinkOptions {
   std::chrono::milliseconds first_retry{200};
   std::chrono::milliseconds last_retry{5000};
   uint64_t seed = 0;  // of the backoff's jitter
+  // The loop stands still meanwhile. A coordinator takes a connection at once.
+  std::chrono::milliseconds patience{500};
   KeepAlive keep_alive;
 };
 
