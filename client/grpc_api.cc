@@ -4,14 +4,15 @@
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include "common/base/file.h"
 #include "common/base/secret_file.h"
 #include "common/peer/dial.h"
+#include "common/tls/authority_file.h"
 #include "common/tls/handshake.h"
 #include "common/wire/grpc_code.h"
 #include "common/wire/valid_text.h"
@@ -29,8 +30,7 @@ constexpr int kMaxMessageBytes = 64 << 20;
 constexpr int kSilenceMillis = 3'000;
 constexpr int kPingMillis = 3'000;
 constexpr std::chrono::seconds kAcceptPatience{5};
-constexpr std::chrono::milliseconds kTlsPatience{500};
-constexpr size_t kMaxCertificateBytes = size_t{64} << 10;
+constexpr std::chrono::milliseconds kHandshakePatience{2000};
 
 void SetDeadline(double seconds, grpc::ClientContext* context) {
   context->set_deadline(std::chrono::system_clock::now() +
@@ -59,8 +59,12 @@ Request ValidText(Request request) {
 
 class GrpcApi : public Api {
  public:
-  GrpcApi(const NamedServer& server, const std::string& server_user)
-      : server_(server), server_user_(server_user), loopback_(peer::FindLoopback(server.address)) {}
+  GrpcApi(const NamedServer& server, const std::string& server_user,
+          std::chrono::milliseconds patience)
+      : server_(server),
+        server_user_(server_user),
+        patience_(patience),
+        loopback_(peer::FindLoopback(server.address)) {}
 
   base::Result<v1::SubmitResponse> Submit(const v1::SubmitRequest& request) override {
     return Call<v1::SubmitResponse>(&v1::Coordinator::Stub::Submit, request, kCallSeconds);
@@ -195,13 +199,8 @@ class GrpcApi : public Api {
   // whoever listens.
   base::Result<std::shared_ptr<Stub>> Connected() {
     const std::lock_guard lock(mutex_);
-    if (!server_.ca_file.empty()) return ConnectedByTls();
-    if (!loopback_) {
-      if (stub_ == nullptr)
-        stub_ = v1::Coordinator::NewStub(grpc::CreateCustomChannel(
-            server_.address, grpc::InsecureChannelCredentials(), ChannelOptions()));
-      return stub_;
-    }
+    if (!server_.context.empty()) return ConnectedByTls();
+    if (!loopback_) return NotWithoutTls();
     if (stub_ != nullptr && peer::Stands(connection_.own, connection_.other)) return stub_;
     const auto made = peer::DialTrusted(*loopback_, {.also_trusted = server_user_,
                                                      .how_to_trust = "TRAINCTL_SERVER_USER=",
@@ -218,9 +217,9 @@ class GrpcApi : public Api {
   // The files are read at the first call.
   base::Result<std::shared_ptr<Stub>> ConnectedByTls() {
     if (stub_ != nullptr) return stub_;
-    const auto authority = base::ReadRegularFile(server_.ca_file, kMaxCertificateBytes);
+    const auto authority = tls::ReadAuthorityFile(server_.ca_file);
     if (!authority) return AtContext(authority.error());
-    const auto token = base::ReadSecretFile(server_.token_file);
+    const auto token = base::ReadTokenFile(server_.token_file);
     if (!token) return AtContext(token.error());
     grpc::SslCredentialsOptions options;
     options.pem_root_certs = authority_ = *authority;
@@ -229,6 +228,15 @@ class GrpcApi : public Api {
     stub_ = v1::Coordinator::NewStub(grpc::CreateCustomChannel(
         server_.address, grpc::SslCredentials(options), ChannelOptions()));
     return stub_;
+  }
+
+  // Nobody can be proven there, and everybody on the way could read and change what is said.
+  base::Error NotWithoutTls() const {
+    return {base::Code::kDenied,
+            server_.address +
+                " is not on this host: over the network a coordinator is reached by TLS, with its "
+                "CA and a token (trainctl context add --help), or through an SSH tunnel (ssh -N -L "
+                "7070:127.0.0.1:7070 HOST, and --server 127.0.0.1:7070)"};
   }
 
   base::Error AtContext(const base::Error& error) const {
@@ -281,13 +289,15 @@ class GrpcApi : public Api {
 
   // Where TLS is the cause: gRPC's words do not say so. nullopt: it is not.
   std::optional<base::Error> Explained() const {
-    if (!server_.ca_file.empty()) {
+    if (!server_.context.empty()) {
       const base::Status tried =
-          tls::TryHandshake({.address = server_.address, .authority = authority_});
+          tls::TryHandshake({.address = server_.address,
+                             .authority = authority_,
+                             .patience = std::max(patience_, kHandshakePatience)});
       if (tried || tried.error().code != base::Code::kDenied) return std::nullopt;
       return AtContext(tried.error());
     }
-    if (!tls::SpeaksTls(server_.address, kTlsPatience)) return std::nullopt;
+    if (!tls::SpeaksTls(server_.address, patience_)) return std::nullopt;
     return base::Error{base::Code::kDenied, server_.address +
                                                 " speaks TLS: name it with its CA and a token "
                                                 "(trainctl context add --help)"};
@@ -307,6 +317,7 @@ class GrpcApi : public Api {
 
   const NamedServer server_;
   const std::string server_user_;
+  const std::chrono::milliseconds patience_;
   const std::optional<peer::Endpoint> loopback_;
   std::mutex mutex_;
   peer::Connection connection_;  // of stub_, on loopback
@@ -316,8 +327,9 @@ class GrpcApi : public Api {
 
 }  // namespace
 
-std::unique_ptr<Api> ConnectGrpc(const NamedServer& server, const std::string& server_user) {
-  return std::make_unique<GrpcApi>(server, server_user);
+std::unique_ptr<Api> ConnectGrpc(const NamedServer& server, const std::string& server_user,
+                                 std::chrono::milliseconds patience) {
+  return std::make_unique<GrpcApi>(server, server_user, patience);
 }
 
 }  // namespace trainctl::client

@@ -45,6 +45,12 @@ base::Result<NamedServer> OfContext(const Configuration& configuration, const st
   if (const base::Status is_address = Check(context.address, place + ": context " + name);
       !is_address.ok())
     return is_address.error();
+  if (context.ca_file.empty() || context.token_file.empty()) {
+    return base::Error{base::Code::kInvalid,
+                       place + ": context " + name +
+                           ": \"ca\" and \"token_file\" must name files, for it is reached with "
+                           "TLS: trainctl context add writes them"};
+  }
   return NamedServer{.address = context.address,
                      .file = "",
                      .context = name,

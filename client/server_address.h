@@ -17,13 +17,14 @@ struct NamedServer {
   std::string address;
   std::string file;  // that names it; empty: the command line or the environment does
 
-  std::string context;  // its name; empty: it is none of the configuration's sites
-  std::string ca_file;  // empty: no TLS
+  // Its name; it is reached with TLS. Empty: it is none of the configuration's sites, and has none.
+  std::string context;
+  std::string ca_file;
   std::string token_file;
 };
 
-// The site of that name. kInvalid: there is none; the message says where the name stands, and which
-// there are.
+// The site of that name. kInvalid: there is none, or it names no files; the message says where the
+// name stands, and which there are.
 base::Result<NamedServer> ResolveContext(const std::string& name, const std::string& place,
                                          const std::string& configuration_file);
 

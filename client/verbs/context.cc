@@ -3,13 +3,12 @@
 #include "client/configuration.h"
 #include "client/exit_code.h"
 #include "client/verbs/verb.h"
-#include "common/base/file.h"
 #include "common/base/secret_file.h"
+#include "common/tls/authority_file.h"
 
 namespace trainctl::client {
 namespace {
 
-constexpr size_t kMaxCertificateBytes = size_t{64} << 10;
 constexpr size_t kMaxNameBytes = 64;
 
 std::string AbsolutePath(const std::string& path) {
@@ -66,9 +65,8 @@ class ContextVerb : public Verb {
     }
     if (context_.ca_file.empty() || context_.token_file.empty())
       return invalid("--ca FILE and --token-file FILE are needed");
-    if (const auto ca = base::ReadRegularFile(context_.ca_file, kMaxCertificateBytes); !ca.ok())
-      return ca.error();
-    if (const auto token = base::ReadSecretFile(context_.token_file); !token.ok())
+    if (const auto ca = tls::ReadAuthorityFile(context_.ca_file); !ca.ok()) return ca.error();
+    if (const auto token = base::ReadTokenFile(context_.token_file); !token.ok())
       return token.error();
     return base::Ok{};
   }

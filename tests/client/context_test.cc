@@ -9,6 +9,7 @@
 #include "client/show/output.h"
 #include "common/base/file.h"
 #include "common/base/secret_file.h"
+#include "common/tls/certificates.h"
 #include "tests/client/client_test.h"
 
 namespace trainctl::client {
@@ -22,11 +23,16 @@ class ContextTest : public ClientTest {
     file_ = folder_ + "/config/trainctl/config.json";
     surroundings_.environment_server = "";
     surroundings_.configuration_file = file_;
-    EXPECT_TRUE(base::WriteFileAtomically(folder_ + "/ca.pem", "a certificate").ok());
+    EXPECT_TRUE(base::WriteFileAtomically(folder_ + "/ca.pem", Certificate()).ok());
     EXPECT_TRUE(base::WriteSecretFile(folder_ + "/token", "trainctl_secret").ok());
   }
   ~ContextTest() override { std::filesystem::remove_all(folder_); }
 
+  static const std::string& Certificate() {
+    static const std::string certificate =
+        tls::MakeAuthority("a site", {0, int64_t{4'000'000'000} * 1'000'000}).value().certificate;
+    return certificate;
+  }
   Ended Add(const std::string& name, const std::string& address) {
     return Trainctl({"context", "add", name, "--address", address, "--ca", folder_ + "/ca.pem",
                      "--token-file", folder_ + "/token"});
@@ -100,6 +106,38 @@ TEST_F(ContextTest, ATokenFileThatOthersCanReadIsNotAdded) {
   const Ended ended = Add("lab", "gpu-host:7443");
   EXPECT_EQ(ended.code, kExitDenied);
   EXPECT_NE(ended.err.find("chmod 600 " + folder_ + "/token"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(file_));
+}
+
+TEST_F(ContextTest, OneWithoutItsFilesIsRefusedAndNotCalledWithoutTls) {
+  ASSERT_TRUE(std::filesystem::create_directories(folder_ + "/config/trainctl"));
+  for (const char* files : {"", R"(, "ca": "/ca.pem")", R"(, "token_file": "/token")",
+                            R"(, "ca": "", "token_file": "/token")"}) {
+    const std::string site = std::string(R"({"address": "gpu-host:7443")") + files + "}";
+    const std::string text = R"({"context": "lab", "contexts": {"lab": )" + site + "}}";
+    ASSERT_TRUE(base::WriteFileAtomically(file_, text).ok());
+    for (const Ended& ended : {Trainctl({"status"}), Trainctl({"status", "--context", "lab"})}) {
+      EXPECT_EQ(ended.code, kExitUsage) << files;
+      EXPECT_NE(ended.err.find(R"(context lab: "ca" and "token_file" must name files)"),
+                std::string::npos)
+          << ended.err;
+    }
+    EXPECT_EQ(Asked({"status"}), "");
+  }
+}
+
+TEST_F(ContextTest, ACaWithoutACertificateOrATokenThatIsNoWordIsNotAdded) {
+  for (const char* text : {"", "a certificate"}) {
+    ASSERT_TRUE(base::WriteFileAtomically(folder_ + "/ca.pem", text).ok());
+    const Ended ended = Add("lab", "gpu-host:7443");
+    EXPECT_EQ(ended.code, kExitUsage) << text;
+    EXPECT_NE(ended.err.find("expected the site's ca.pem"), std::string::npos) << ended.err;
+  }
+  ASSERT_TRUE(base::WriteFileAtomically(folder_ + "/ca.pem", Certificate()).ok());
+  ASSERT_TRUE(base::WriteSecretFile(folder_ + "/token", "two\nlines").ok());
+  const Ended ended = Add("lab", "gpu-host:7443");
+  EXPECT_EQ(ended.code, kExitUsage);
+  EXPECT_NE(ended.err.find(folder_ + "/token holds no token"), std::string::npos) << ended.err;
   EXPECT_FALSE(std::filesystem::exists(file_));
 }
 

@@ -243,6 +243,12 @@ class PythonAddress(Client, unittest.TestCase):
             with self.subTest(text):
                 self.write(".config/trainctl/config.json", text)
                 self.assertIn("config.json: expected a JSON object", self.expect_same())
+        for files in ("", ', "ca": "/ca.pem"', ', "ca": "", "token_file": "/token"'):
+            with self.subTest(files):
+                site = '{"address": "127.0.0.1:1"' + files + "}"
+                text = '{"context": "lab", "contexts": {"lab": ' + site + "}}"
+                self.write(".config/trainctl/config.json", text)
+                self.assertIn('context lab: "ca" and "token_file" must name', self.expect_same())
         self.write(".config/trainctl/config.json", "{}")
         self.write(".local/state/trainctl/local/coordinator.addr", "nonsense")
         self.assertIn("coordinator.addr: 'nonsense': expected", self.expect_same())

@@ -28,7 +28,7 @@ class TlsTest : public testing::Test {
     surroundings.environment_context = context;
     surroundings.configuration_file = configuration_;
     surroundings.connect = [](const client::NamedServer& server) {
-      return client::ConnectGrpc(server);
+      return client::ConnectGrpc(server, "", kDeadline);
     };
     const int code = client::RunProgram(words, surroundings);
     return {code, out.str(), err.str()};
@@ -162,6 +162,34 @@ TEST_F(TlsTest, APortWithTlsThatIsCalledWithoutItIsNamed) {
          site_.address() + " speaks TLS: name it with its CA and a token");
 }
 
+TEST_F(TlsTest, ElsewhereNothingIsSaidWithoutTls) {
+  const base::Result<v1::ListResponse> listed =
+      client::ConnectGrpc({.address = "192.0.2.1:7070"})->List({});
+  ASSERT_FALSE(listed.ok());
+  EXPECT_EQ(listed.error().code, base::Code::kDenied);
+  EXPECT_NE(listed.error().message.find("192.0.2.1:7070 is not on this host"), std::string::npos);
+  const auto half = client::ConnectGrpc({.address = site_.local(), .context = "lab"})->List({});
+  ASSERT_FALSE(half.ok()) << "a context without files is none of loopback";
+  EXPECT_EQ(half.error().message.find("context lab: "), 0u) << half.error().message;
+}
+
+TEST_F(TlsTest, AnEmptyCaFileIsNotTheWebsAuthorities) {
+  Add("admin", site_.admin());
+  const std::string whole = base::ReadFile(site_.ca(), 1 << 20).value();
+  ASSERT_TRUE(base::WriteFileAtomically(site_.ca(), "").ok());
+  const Ended ended = Run({"status"});
+  EXPECT_NE(ended.err.find("expected the site's ca.pem"), std::string::npos) << ended.err;
+  ASSERT_TRUE(base::WriteFileAtomically(site_.ca(), whole).ok());
+  EXPECT_EQ(Run({"status"}).code, client::kExitOk);
+}
+
+TEST_F(TlsTest, ATokenThatNoHeaderCanCarryIsNamed) {
+  Add("admin", site_.admin());
+  ASSERT_TRUE(base::WriteSecretFile(site_.admin(), "caf\xc3\xa9").ok());
+  const Ended ended = Run({"status"});
+  EXPECT_NE(ended.err.find(site_.admin() + " holds no token"), std::string::npos) << ended.err;
+}
+
 TEST_F(TlsTest, ATokenFileThatOthersCanReadIsRefused) {
   Add("admin", site_.admin());
   ASSERT_EQ(chmod(site_.admin().c_str(), 0640), 0);
@@ -173,7 +201,7 @@ base::Error ErrorOf(const TlsSite& site) {
   client::NamedServer server{.address = site.address(), .context = "lab"};
   server.ca_file = site.ca();
   server.token_file = site.admin();
-  const auto listed = client::ConnectGrpc(server)->List({});
+  const auto listed = client::ConnectGrpc(server, "", kDeadline)->List({});
   return listed ? base::Error{base::Code::kInternal, "it answers"} : listed.error();
 }
 

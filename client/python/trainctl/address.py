@@ -117,7 +117,12 @@ def _context(configuration: pathlib.Path | None, name: str, place: str) -> Addre
         raise Invalid(f"{place}: no context '{name}': expected {known}")
     site = contexts[name]
     address = _checked(site.get("address", ""), f"{place}: context {name}")
-    return Address(address, name, site.get("ca", ""), site.get("token_file", ""))
+    if not site.get("ca") or not site.get("token_file"):
+        raise Invalid(
+            f'{place}: context {name}: "ca" and "token_file" must name files, for it is reached '
+            "with TLS: trainctl context add writes them"
+        )
+    return Address(address, name, site["ca"], site["token_file"])
 
 
 def _checked(address: str, place: str) -> str:

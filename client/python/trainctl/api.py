@@ -22,6 +22,7 @@ Response = TypeVar("Response", bound=Message)
 CALL_SECONDS = 30.0
 WATCH_SECONDS = 60.0
 RETRY_SECONDS = 2.0
+_MAX_TOKEN_BYTES = 64 << 10
 PATIENCE_SECONDS = 600.0  # of who follows something: the coordinator may be restarting
 
 _OPTIONS = [
@@ -55,9 +56,14 @@ class Api:
             )
             return
         listener = on_loopback(self.server)
-        self._relay = Relay(listener) if listener else None
-        target = self._relay.target if self._relay else self.server
-        self._channel = grpc.insecure_channel(target, options=_OPTIONS)
+        if listener is None:
+            raise Denied(
+                f"{self.server} is not on this host: over the network a coordinator is reached by "
+                "TLS, with its CA and a token (trainctl context add --help), or through an SSH "
+                "tunnel"
+            )
+        self._relay = Relay(listener)
+        self._channel = grpc.insecure_channel(self._relay.target, options=_OPTIONS)
 
     def list(self, request: pb.ListRequest) -> pb.ListResponse:
         return self._call("List", request, pb.ListResponse)
@@ -151,8 +157,9 @@ def _credentials_of(address: Address) -> grpc.ChannelCredentials:
     """Of a site with TLS: its authority's certificate, and the token with each call."""
     try:
         authority = pathlib.Path(address.ca).read_bytes()
-        mode = os.stat(address.token_file).st_mode
-        token = pathlib.Path(address.token_file).read_text(encoding="utf-8").strip()
+        with pathlib.Path(address.token_file).open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            token = file.read(_MAX_TOKEN_BYTES).strip()
     except OSError as error:
         raise Invalid(f"context {address.context}: {error.filename}: {error.strerror}") from None
     if mode & 0o077:
@@ -160,8 +167,19 @@ def _credentials_of(address: Address) -> grpc.ChannelCredentials:
             f"context {address.context}: {address.token_file} holds a secret and is open to other "
             f"users: chmod 600 {address.token_file}"
         )
+    if b"-----BEGIN CERTIFICATE-----" not in authority:  # gRPC may take the system's authorities
+        raise Invalid(
+            f"context {address.context}: {address.ca} holds no certificate: expected the site's "
+            "ca.pem"
+        )
+    if not token or not all(ord(" ") < byte <= ord("~") for byte in token):
+        raise Invalid(
+            f"context {address.context}: {address.token_file} holds no token: expected one word of "
+            "visible ASCII characters"
+        )
     return grpc.composite_channel_credentials(
-        grpc.ssl_channel_credentials(authority), grpc.access_token_call_credentials(token)
+        grpc.ssl_channel_credentials(authority),
+        grpc.access_token_call_credentials(token.decode("ascii")),
     )
 
 
