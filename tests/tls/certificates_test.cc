@@ -116,7 +116,8 @@ TEST(Certificates, ARequestThatIsNoneOrWasChangedIsRefused) {
   };
   for (size_t length = 0; length < request.size() - 1; ++length)
     EXPECT_TRUE(refused(request.substr(0, length))) << length;
-  for (size_t place = 30; place + 30 < request.size(); place += 7) {
+  // The last characters before the footer may have bits that say nothing.
+  for (size_t place = 30; place + 38 < request.size(); place += 7) {
     std::string changed = request;
     changed[place] = changed[place] == 'A' ? 'B' : 'A';
     EXPECT_TRUE(changed == request || refused(changed)) << place;
