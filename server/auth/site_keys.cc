@@ -1,11 +1,17 @@
 #include "server/auth/site_keys.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "common/base/file.h"
 #include "common/base/secret_file.h"
+#include "common/tls/authority_file.h"
 
 namespace trainctl::auth {
 namespace {
@@ -17,6 +23,7 @@ constexpr int64_t kHour = 3'600 * kSecond;
 constexpr int64_t kAdminSeconds = int64_t{365} * 86'400;
 constexpr size_t kMaxPemBytes = size_t{64} << 10;
 constexpr unsigned kFolderOfOwner = 0700;
+constexpr unsigned kWrittenByOthers = 022;
 
 struct KeyFiles {
   explicit KeyFiles(const std::string& of) : folder(of) {}
@@ -33,6 +40,29 @@ base::Status MakeFolder(const std::string& folder) {
   if (made) {
     std::filesystem::permissions(folder, std::filesystem::perms(kFolderOfOwner), error);
     if (error) return base::Error{base::Code::kIo, folder + ": " + error.message()};
+  }
+  struct stat status{};
+  if (::stat(folder.c_str(), &status) != 0)
+    return base::Error{base::Code::kIo, folder + ": " + std::strerror(errno)};
+  if (status.st_uid == ::geteuid() && (status.st_mode & kWrittenByOthers) == 0) return base::Ok{};
+  return base::Error{base::Code::kDenied,
+                     folder +
+                         " is another user's, or others may write there: expected a folder "
+                         "of one's own (chmod 700 " +
+                         folder + ")"};
+}
+
+// Tokens that are there would be the new site's as well, whoever made them.
+base::Status CheckNothingThere(const KeyFiles& files) {
+  for (const std::string& file : {files.certificate, files.key, files.authority,
+                                  files.authority_key, files.tokens, files.admin}) {
+    struct stat status{};
+    if (::lstat(file.c_str(), &status) == 0) {
+      return base::Error{base::Code::kConflict,
+                         file + " is there already, of a site: it is kept as it is"};
+    }
+    if (errno != ENOENT && errno != ENOTDIR)
+      return base::Error{base::Code::kIo, file + ": " + std::strerror(errno)};
   }
   return base::Ok{};
 }
@@ -64,10 +94,8 @@ base::Result<tls::KeyPair> ReadPair(const std::string& certificate, const std::s
 base::Status InitSite(const std::string& folder, std::vector<std::string> hosts,
                       const base::Clock& clock) {
   const KeyFiles files(folder);
-  if (std::filesystem::exists(files.certificate) || std::filesystem::exists(files.authority)) {
-    return base::Error{base::Code::kConflict,
-                       folder + " has keys of a site already: they are kept as they are"};
-  }
+  base::Status done = CheckNothingThere(files);
+  if (!done) return done;
   for (const char* host : {"localhost", "127.0.0.1", "::1"}) {
     if (std::ranges::find(hosts, host) == hosts.end()) hosts.emplace_back(host);
   }
@@ -76,7 +104,7 @@ base::Status InitSite(const std::string& folder, std::vector<std::string> hosts,
   if (!authority) return authority.error();
   const auto coordinator = tls::MakeServerCertificate(*authority, hosts, validity);
   if (!coordinator) return coordinator.error();
-  base::Status done = MakeFolder(folder);
+  done = MakeFolder(folder);
   if (!done) return done;
   auto tokens = TokenTable::Open(files.tokens, clock);
   if (!tokens) return tokens.error();
@@ -93,6 +121,8 @@ base::Result<std::unique_ptr<SiteKeys>> SiteKeys::Open(const std::string& folder
   std::unique_ptr<SiteKeys> keys(new SiteKeys(clock));
   auto authority = ReadPair(files.authority, files.authority_key, folder);
   if (!authority) return authority.error();
+  if (const auto checked = tls::ReadAuthorityFile(files.authority); !checked)
+    return checked.error();
   auto coordinator = ReadPair(files.certificate, files.key, folder);
   if (!coordinator) return coordinator.error();
   const auto facts = tls::ReadCertificate(coordinator->certificate);

@@ -15,8 +15,9 @@
 namespace trainctl::auth {
 
 // Makes all of them in this folder, and admin.token, an admin's token for a year. hosts: the names
-// and addresses that people reach the coordinator by; those of loopback are added. kConflict: they
-// are there. kInvalid: a host is none. kIo.
+// and addresses that people reach the coordinator by; those of loopback are added. kConflict: one
+// of the files is there. kDenied: the folder is not our own, or others may write there. kInvalid: a
+// host is none. kIo.
 base::Status InitSite(const std::string& folder, std::vector<std::string> hosts,
                       const base::Clock& clock);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/base/secret_file.h"
 #include "common/tls/certificates.h"
 
 namespace trainctl::auth {
@@ -118,7 +119,7 @@ base::Result<std::unique_ptr<TokenTable>> TokenTable::Open(std::string path,
 }
 
 base::Status TokenTable::Load() {
-  const auto text = base::ReadRegularFile(path_, kMaxFileBytes);
+  const auto text = base::ReadOwnFile(path_, kMaxFileBytes);
   if (!text && text.error().code == base::Code::kNotFound) return base::Ok{};
   if (!text) return text.error();
   std::istringstream lines(*text);

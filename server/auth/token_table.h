@@ -52,7 +52,8 @@ class TokenTable {
   static constexpr int64_t kMostSeconds = int64_t{3650} * 86'400;
   static constexpr int64_t kMostJoinSeconds = int64_t{7} * 86'400;
 
-  // A missing file has no tokens. kInvalid: the file is damaged, the line is named. kIo.
+  // A missing file has no tokens. kInvalid: the file is damaged, the line is named. kDenied: others
+  // may write it, or it is another user's. kIo.
   static base::Result<std::unique_ptr<TokenTable>> Open(std::string path, const base::Clock& clock);
 
   // On the disk when it returns; join tokens that have expired are forgotten. kInvalid: no name

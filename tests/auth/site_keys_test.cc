@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "common/base/file.h"
 #include "common/base/secret_file.h"
 #include "tests/rpc/temporary_folder.h"
@@ -56,6 +58,41 @@ TEST_F(SiteKeysTest, AKeyThatOthersCanReadIsRefused) {
     EXPECT_NE(opened.error().message.find("chmod 600 " + path), std::string::npos);
     ASSERT_EQ(chmod(path.c_str(), 0600), 0);
   }
+}
+
+TEST_F(SiteKeysTest, TokensThatOthersCouldHaveWrittenAreNotBelieved) {
+  ASSERT_TRUE(Init().ok());
+  const std::string path = keys_ + "/tokens";
+  ASSERT_EQ(chmod(path.c_str(), 0620), 0);
+  const auto opened = SiteKeys::Open(keys_, clock_);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code, base::Code::kDenied);
+  EXPECT_NE(opened.error().message.find("chmod 600 " + path), std::string::npos);
+}
+
+TEST_F(SiteKeysTest, InitTakesNothingThatOthersHavePutThere) {
+  for (const char* name : {"tokens", "admin.token", "ca.key", "coordinator.key"}) {
+    std::filesystem::create_directories(keys_);
+    ASSERT_TRUE(base::WriteFileAtomically(keys_ + "/" + name, "next 1\n").ok());
+    const base::Status refused = Init();
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.error().code, base::Code::kConflict);
+    EXPECT_EQ(refused.error().message.find(keys_ + "/" + name + " is there already"), 0u);
+    std::filesystem::remove_all(keys_);
+  }
+  std::filesystem::create_directories(keys_);
+  ASSERT_EQ(chmod(keys_.c_str(), 0770), 0);
+  EXPECT_EQ(Init().error().code, base::Code::kDenied);
+  ASSERT_EQ(chmod(keys_.c_str(), 0755), 0);
+  EXPECT_TRUE(Init().ok());
+}
+
+TEST_F(SiteKeysTest, AnAuthorityWithoutACertificateIsRefused) {
+  ASSERT_TRUE(Init().ok());
+  ASSERT_TRUE(base::WriteFileAtomically(keys_ + "/ca.pem", "").ok());
+  const auto opened = SiteKeys::Open(keys_, clock_);
+  ASSERT_FALSE(opened.ok()) << "any authority of the web could make workers";
+  EXPECT_NE(opened.error().message.find(keys_ + "/ca.pem"), std::string::npos);
 }
 
 TEST_F(SiteKeysTest, WithoutKeysItIsSaidHowToMakeThem) {

@@ -106,12 +106,12 @@ TEST_F(TokenTableTest, ADamagedFileIsNamedWithItsLine) {
        {std::string("1 abc anna user 1 2"), "1 " + hash + " anna user 1", std::string("x"),
         "1 " + hash + " a", "9 " + hash + " anna user 1 2", "1 " + hash + " anna none 1 2",
         "1 " + hash + " anna user 1 2 3"}) {
-    ASSERT_TRUE(base::WriteFileAtomically(path_, "next 2\n" + damaged + "\n").ok());
+    ASSERT_TRUE(base::WriteFileAtomically(path_, "next 2\n" + damaged + "\n", 0600).ok());
     const auto table = Open();
     ASSERT_FALSE(table.ok()) << damaged;
     EXPECT_NE(table.error().message.find(path_ + ", line 2"), std::string::npos);
   }
-  ASSERT_TRUE(base::WriteFileAtomically(path_, "1 " + hash + " anna user 1 2\n").ok());
+  ASSERT_TRUE(base::WriteFileAtomically(path_, "1 " + hash + " anna user 1 2\n", 0600).ok());
   EXPECT_NE(Open().error().message.find("line 1"), std::string::npos);
 }
 
