@@ -134,7 +134,9 @@ class Admin : public Verb {
     request.set_id(*id);
     if (const auto response = api.RevokeToken(request); !response.ok())
       return Fail(context, response.error());
-    Say(context, "Revoked token " + text + ": nobody calls with it any more.\n");
+    Say(context, "Revoked token " + text +
+                     ": no new call is taken with it. What follows already goes on until its "
+                     "connection ends.\n");
     return kExitOk;
   }
 

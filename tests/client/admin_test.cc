@@ -110,7 +110,9 @@ TEST_F(AdminTest, ATokenWithoutARoleOrOfAWorkerIsRefusedHere) {
 }
 
 TEST_F(AdminTest, ATokenIsRevokedByItsNumber) {
-  EXPECT_EQ(Trainctl({"admin", "token", "revoke", "7"}).code, kExitOk);
+  const Ended revoked = Trainctl({"admin", "token", "revoke", "7"});
+  EXPECT_EQ(revoked.code, kExitOk);
+  EXPECT_NE(revoked.out.find("What follows already goes on"), std::string::npos) << revoked.out;
   EXPECT_EQ(coordinator_.revoked_tokens, std::vector<int64_t>{7});
 }
 
