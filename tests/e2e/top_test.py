@@ -125,9 +125,13 @@ class TopTest(ClusterTest):
         for columns, rows in ((150, 40), (40, 10), (80, 24)):
             self.tmux.run("resize-window", "-x", columns, "-y", rows)
             last = "q quit" if columns < 80 else "~ predicted"
+
             # tmux itself keeps the last row where it makes the terminal smaller.
-            picture = self.see("DEVICE", "READY", last).rstrip("\n").split("\n")
-            self.assertEqual(len(picture), rows)
+            def lines(last=last):
+                return self.see("DEVICE", "READY", last).rstrip("\n").split("\n")
+
+            self.eventually("it is drawn anew", SECONDS, lambda: len(lines()) == rows)
+            picture = lines()
             self.assertIn(last, picture[-1])
             self.assertLessEqual(max(map(len, picture)), columns)
         self.tmux.keys("q")
