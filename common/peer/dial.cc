@@ -45,7 +45,8 @@ base::Status Connect(int file, const Endpoint& listener, std::chrono::millisecon
   int error = 0;
   socklen_t error_size = sizeof error;
   if (getsockopt(file, SOL_SOCKET, SO_ERROR, &error, &error_size) != 0) error = errno;
-  if (error != 0) return Unreachable(listener, std::strerror(error));
+  if (error != 0)
+    return Unreachable(listener, error == ECONNRESET ? kClosedAtOnce : std::strerror(error));
   return base::Ok{};
 }
 
