@@ -80,7 +80,7 @@ TEST(PictureMemory, CountsEveryPart) {
   EXPECT_EQ(PartParameters(ModelPart::kVision), 985'952'256);
   EXPECT_EQ(PartParameters(ModelPart::kQFormer), 105'162'240);
   EXPECT_EQ(PartParameters(ModelPart::kProjection), 1'968'640);
-  const MemoryByKind& before = At(Predict(LabJob()), Phase::kBeforeForward);
+  const MemoryByKind before = At(Predict(LabJob()), Phase::kBeforeForward);
   ExpectAbout(before.params, 2 * kParameters, 1e-3);
   ExpectAbout(before.optimizer, 4 * kParameters, 1e-3);
 }
@@ -125,7 +125,7 @@ TEST(PictureMemory, ShardsAreAQuarterOnFourDevices) {
   job.devices = 4;
   job.train.global_batch_size = 256;
   job.strategy = StrategyKind::kFsdp;
-  const MemoryByKind& before = At(Predict(job), Phase::kBeforeForward);
+  const MemoryByKind before = At(Predict(job), Phase::kBeforeForward);
   ExpectAbout(before.optimizer, kParameters, 2e-3);
   EXPECT_LT(before.params, 2 * kParameters / 4 + 2 * 2'000'000);  // and the first unit, whole
 }
