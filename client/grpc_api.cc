@@ -297,7 +297,8 @@ class GrpcApi : public Api {
       if (tried || tried.error().code != base::Code::kDenied) return std::nullopt;
       return AtContext(tried.error());
     }
-    if (!tls::SpeaksTls(server_.address, patience_)) return std::nullopt;
+    if (!tls::SpeaksTls(server_.address, std::max(patience_, kHandshakePatience)))
+      return std::nullopt;
     return base::Error{base::Code::kDenied, server_.address +
                                                 " speaks TLS: name it with its CA and a token "
                                                 "(trainctl context add --help)"};
