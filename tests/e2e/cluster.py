@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -19,6 +20,7 @@ BIN = pathlib.Path(os.environ.get("TRAINCTL_BIN_DIR", TOP / "build" / "bin"))
 TINY = TOP / "deploy" / "models" / "tiny"
 ALPACA = TOP / "deploy" / "data" / "alpaca.json"
 POLL_SECONDS = 0.05
+EPHEMERAL_PORTS = 32767  # those above it are Linux's own choice
 
 
 def tiny_job(**changes):
@@ -55,6 +57,18 @@ def endless_job(**changes):
     )
 
 
+def free_ports():
+    """Ports that the kernel gives to nobody who asks for any, so that a cluster that was down finds
+    its own free when it comes up again."""
+    for candidate in range(EPHEMERAL_PORTS - 2 * (os.getpid() % 8000), 1024, -1):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", candidate))
+            except OSError:
+                continue
+        yield candidate
+
+
 class ClusterTest(unittest.TestCase):
     """Each test has a cluster of its own; afterwards nothing of it may be left."""
 
@@ -66,6 +80,8 @@ class ClusterTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir)
         self.addCleanup(self.expect_nothing_left)
         self.addCleanup(self.show_logs_of_a_failure)
+        for name, port in zip(("coordinator", "dashboard"), free_ports(), strict=False):
+            (self.dir / f"{name}.last").write_text(f"127.0.0.1:{port}\n")
         self.up()
 
     # ---- the cluster ----
@@ -117,14 +133,14 @@ class ClusterTest(unittest.TestCase):
 
     # ---- trainctl ----
 
-    def start_trainctl(self, *arguments):
+    def start_trainctl(self, *arguments, to=subprocess.PIPE):
         command = [BIN / "trainctl", *map(str, arguments)]
         environment = {
             **os.environ,
             "TRAINCTL_SERVER": (self.dir / "coordinator.addr").read_text().strip(),
         }
         return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+            command, stdout=to, stderr=subprocess.PIPE, text=True, env=environment
         )
 
     def trainctl(self, *arguments, timeout=120):
@@ -151,7 +167,7 @@ class ClusterTest(unittest.TestCase):
     def run_job(self, job, *options):
         """(exit status of submit --wait, the job as status shows it)."""
         job_id = self.submit(job, *options)
-        return self.trainctl("wait", job_id).returncode, self.job(job_id)
+        return self.trainctl("wait", job_id, timeout=500).returncode, self.job(job_id)
 
     def job(self, job_id):
         return self.json("status", job_id)["jobs"][0]
