@@ -66,7 +66,7 @@ TEST_F(AgentHangTest, AHungModelPathHoldsUpItsOwnRankOnly) {
 // A process that is traced by another can't be reaped by its parent before that one lets go. That
 // is how a process in an endless system call looks to its parent after SIGKILL.
 TEST_F(AgentHangTest, AnInspectionThatCannotBeReapedHoldsUpNobody) {
-  options_.inspect_timeout = std::chrono::milliseconds(1000);
+  options_.inspect_timeout = std::chrono::seconds(5);
   Gate never(folder_.path() + "/never");
   StartAgent();
   v1::CoordinatorMessage ask;

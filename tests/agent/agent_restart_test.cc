@@ -35,7 +35,7 @@ TEST_F(AgentRestartTest, ARestartedWorkerTakesItsRankUpAgain) {
   const auto before = agent::ReadPidRecord(Folder(kRank0));
   StopAgent();
   StartAgent();
-  coordinator_.Await("the second hello", [](const auto& told) { return told.hellos.size() == 2; });
+  coordinator_.Await("the second hello", [](const auto& told) { return told.hellos.size() >= 2; });
   const v1::Hello hello = coordinator_.told().hellos[1];
   ASSERT_EQ(hello.held_size(), 1);
   EXPECT_EQ(hello.held(0).job(), "j1");
@@ -55,7 +55,7 @@ TEST_F(AgentRestartTest, ARefusalThatPassesIsNoReasonToEnd) {
   options_.on_refused = [&](const std::string&) { ++refused; };
   coordinator_.Refuse("another worker has this name");
   StartAgent();
-  coordinator_.Await("two hellos", [](const auto& told) { return told.hellos.size() == 2; });
+  coordinator_.Await("two hellos", [](const auto& told) { return told.hellos.size() >= 2; });
   coordinator_.Refuse("");
   coordinator_.Start(kRank0, Plan("exit 3"));
   EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 3);
@@ -79,13 +79,15 @@ TEST_F(AgentRestartTest, AConnectionThatDiedWithoutAWordIsReplaced) {
   SilentProxy network(coordinator_.address());
   options_.uplink.coordinator_file.clear();
   options_.uplink.coordinator = network.address();
-  options_.uplink.keep_alive = {std::chrono::milliseconds(1000), std::chrono::milliseconds(200)};
+  options_.uplink.keep_alive = {std::chrono::milliseconds(1000), std::chrono::seconds(2)};
   StartAgent();
   coordinator_.Start(kRank0, Plan("started c; train 0 5; command; train 5 10; exit 0"));
   AwaitStarted(kRank0);
   network.FallSilent();
-  coordinator_.Await("the second hello", [](const auto& told) { return told.hellos.size() == 2; });
-  EXPECT_TRUE(coordinator_.told().hellos[1].held(0).running());
+  coordinator_.Await("the second hello", [](const auto& told) { return told.hellos.size() >= 2; });
+  const v1::Hello hello = coordinator_.told().hellos.back();
+  ASSERT_EQ(hello.held_size(), 1);
+  EXPECT_TRUE(hello.held(0).running());
   coordinator_.Peers(kRank0, "ab");
   EXPECT_EQ(std::get<job::RankExit>(coordinator_.AwaitEnd(kRank0)).exit_code, 0);
   ExpectLossOfSteps(10);
@@ -179,7 +181,7 @@ TEST_F(AgentRestartTest, AReleasedRankIsNotTakenUpAgain) {
   AwaitNoFolder(kRank0);
   StopAgent();
   StartAgent();
-  coordinator_.Await("the second hello", [](const auto& told) { return told.hellos.size() == 2; });
+  coordinator_.Await("the second hello", [](const auto& told) { return told.hellos.size() >= 2; });
   EXPECT_EQ(coordinator_.told().hellos[1].held_size(), 0);
 }
 

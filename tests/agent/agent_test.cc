@@ -221,10 +221,10 @@ TEST_F(AgentTest, RelaysALongLogWhole) {
 TEST_F(AgentTest, SamplesWhatTheRankAndTheHostUse) {
   StartAgent();
   coordinator_.Start(kRank0, Plan("train 0 5; wait"));
-  coordinator_.Await("samples", [&](const auto& told) {
-    const auto reports = told.reports.find(kRank0);
-    return reports != told.reports.end() && reports->second.size() > 15;
-  });
+  while (!Metric(kRank0, "rank_cpu_percent").contains(4)) {
+    const size_t count = coordinator_.told().reports[kRank0].size();
+    AwaitReports(kRank0, count + 1);
+  }
   EXPECT_GT(Metric(kRank0, "rank_memory_used_bytes")[4], 0) << "at the rank's last step";
   EXPECT_TRUE(Metric(kRank0, "rank_cpu_percent").contains(4));
   EXPECT_TRUE(Metric(kRank0, "host_cpu_percent").contains(4));

@@ -181,7 +181,7 @@ class HangingReads : public testing::Test {
   boost::asio::io_context io_;
   std::optional<ArtifactReader> reader_{
       std::in_place, io_, [gate = gate_](const auto& question) { return Read(gate, question); },
-      std::chrono::milliseconds(50)};
+      std::chrono::seconds(1)};
 };
 
 TEST_F(HangingReads, AreGivenUpAndHoldUpNoOther) {

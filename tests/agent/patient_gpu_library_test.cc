@@ -65,7 +65,7 @@ TEST_F(PatientGpuLibraryTest, PassesAnswersOn) {
 }
 
 TEST_F(PatientGpuLibraryTest, ADriverThatHangsIsGivenUp) {
-  const auto library = Open(kShort);
+  const auto library = Open({kLong.opening, kShort.answer});
   ASSERT_TRUE(library);
   driver_->hangs = true;
   for (int i = 0; i < 3; ++i)

@@ -117,7 +117,7 @@ TEST(HostRendezvous, ATimeoutNamesTheRanksThatAreMissing) {
   auto rank1 =
       std::async(std::launch::async, [&] { return ErrorOfJoin(blackboard.OptionsFor(1, 4)); });
   JoinOptions options = blackboard.OptionsFor(0, 4);
-  options.timeout_seconds = 1;
+  options.timeout_seconds = 5;
   const std::string error = ErrorOfJoin(options);
   EXPECT_THAT(error, HasSubstr("rank 0 waited for rank 2, 3 of 4"));
   EXPECT_THAT(rank1.get(), HasSubstr("waited for rank 0 to introduce"));

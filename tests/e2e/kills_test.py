@@ -20,7 +20,7 @@ class Kills(ClusterTest):
         job = self.wait_for_end(job_id, 30)
         self.assertEqual((job["outcome"], job["attempt"]), ("FAILED", 1), job)
         self.assertIn("rank 0", job["message"])
-        self.expect_devices_free(10)
+        self.expect_devices_free(60)
         self.assertEqual(self.processes("trainshim"), [])
 
     def test_a_shim_killed_under_its_rank_ends_the_job_and_frees_the_device(self):
@@ -49,7 +49,7 @@ class Kills(ClusterTest):
         self.process("traincoordinator").kill()
         self.up()
         self.assertEqual(self.wait_for_end(job_id, 30)["outcome"], "CANCELLED")
-        self.expect_devices_free(10)
+        self.expect_devices_free(60)
 
     def test_a_cancel_reaches_a_rank_whose_worker_was_away(self):
         job_id = self.running_job()
@@ -58,7 +58,7 @@ class Kills(ClusterTest):
         self.assertEqual(self.job(job_id)["state"], "STOPPING")
         self.up()
         self.assertEqual(self.wait_for_end(job_id, 30)["outcome"], "CANCELLED")
-        self.expect_devices_free(10)
+        self.expect_devices_free(60)
 
     def test_a_job_that_was_accepted_is_there_after_a_kill_and_runs_once(self):
         for number in range(2):

@@ -23,7 +23,7 @@ class LateInspection(ClusterTest):
         self.process("trainworker").kill()
         self.eventually(
             "its stream is gone",
-            5,
+            60,
             lambda: "worker_left" in (self.dir / "log" / "coordinator.log").read_text(),
         )
         submitted = self.trainctl("submit", self.write_job(tiny_job()), "-o", "name")

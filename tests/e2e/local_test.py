@@ -36,7 +36,7 @@ class Local(ClusterTest):
         survivor = self.process("trainworker", "worker-0")
         self.process("trainworker", "worker-1").kill()
         self.process("traincoordinator").kill()
-        self.eventually("both are gone", 5, lambda: len(self.processes()) == 1)
+        self.eventually("both are gone", 60, lambda: len(self.processes()) == 1)
         self.assertEqual(self.local("status").returncode, 1)
         self.up()
         self.assertEqual(self.local("status").returncode, 0)

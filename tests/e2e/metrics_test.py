@@ -4,7 +4,7 @@ database."""
 import sqlite3
 import unittest
 
-from cluster import ClusterTest, tiny_job
+from cluster import ClusterTest, endless_job, tiny_job
 
 
 class Metrics(ClusterTest):
@@ -77,10 +77,10 @@ class Metrics(ClusterTest):
         self.assertAlmostEqual(means["tokens_per_second"], shown, places=6)
 
     def test_runs_beside_each_other_are_warned_of(self):
-        jobs = [tiny_job(name=f"side-{i}", train__max_steps=60) for i in range(2)]
-        ids = [self.submit(job) for job in jobs]
-        for job_id in ids:
-            self.assertEqual(self.trainctl("wait", job_id).returncode, 0)
+        ids = [self.submit(endless_job(name="first")), self.submit(tiny_job(name="second"))]
+        self.assertEqual(self.trainctl("wait", ids[1]).returncode, 0)
+        self.assertEqual(self.trainctl("cancel", ids[0]).returncode, 0)
+        self.wait_for_end(ids[0])
         warnings = self.json("compare", *ids)["warnings"]
         self.assertTrue(any("shared a host's processors" in text for text in warnings), warnings)
 

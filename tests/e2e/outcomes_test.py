@@ -3,13 +3,19 @@
 import json
 import re
 import signal
-import subprocess
 import unittest
 
 from cluster import ClusterTest, endless_job, tiny_job
 
 TINY_PARAMETERS = 180_800
 TOO_LITTLE = "2400KiB"  # weights and moments fit, a step does not
+
+
+def catches(pid, number=signal.SIGINT):
+    """Whether the process has a handler of its own for this signal."""
+    with open(f"/proc/{pid}/status") as status:
+        [mask] = [line.split()[1] for line in status if line.startswith("SigCgt:")]
+    return int(mask, 16) >> (number - 1) & 1
 
 
 class Outcomes(ClusterTest):
@@ -44,7 +50,7 @@ class Outcomes(ClusterTest):
             self.assertAlmostEqual(
                 point["value"], TINY_PARAMETERS * 4, delta=TINY_PARAMETERS * 4 / 50
             )  # each tensor is padded
-        self.expect_devices_free(5)
+        self.expect_devices_free(60)
 
     def test_the_host_and_the_rank_are_sampled_where_there_is_no_gpu(self):
         job_id = self.submit(endless_job())
@@ -112,7 +118,7 @@ class Outcomes(ClusterTest):
         self.assertGreater(detail["memory"]["params"], 0)
         compared = {row["key"]: row["values"] for row in self.json("compare", job["id"])["rows"]}
         self.assertEqual(compared["outcome"], ["OOM_GPU"])
-        self.expect_devices_free(5)
+        self.expect_devices_free(60)
 
     def test_a_loss_that_is_no_number_is_an_outcome_of_its_own(self):
         out = self.dir / "out"
@@ -132,31 +138,31 @@ class Outcomes(ClusterTest):
         compared = {row["key"]: row["values"] for row in self.json("compare", job["id"])["rows"]}
         self.assertEqual(compared["outcome"], ["DIVERGED"])
         self.assertNotIn("loss", compared)
-        self.expect_devices_free(5)
+        self.expect_devices_free(60)
 
     def test_an_evaluation_longer_than_the_step_timeout_is_progress_and_is_shown(self):
         rows = self.dir / "rows.jsonl"
-        rows.write_text('{"text": "one two three four five six seven eight nine ten"}\n' * 8000)
+        rows.write_text('{"text": "one two three four five six seven eight nine ten"}\n' * 16000)
         job_id = self.submit(
             tiny_job(
                 data={"path": str(rows), "format": "text", "val_split_fraction": 0.99},
                 train__micro_batch_size=1,
                 train__max_steps=1,
-                resources__step_timeout="3s",
+                resources__step_timeout="5s",
             )
         )
         seen = self.eventually(
             "the evaluation is shown",
             120,
             lambda: re.fullmatch(
-                r"evaluating (\d+)/7920", self.json("status", job_id)["jobs"][0]["reason"] or ""
+                r"evaluating (\d+)/15840", self.json("status", job_id)["jobs"][0]["reason"] or ""
             ),
         )
-        self.assertLess(int(seen[1]), 7920)
+        self.assertLess(int(seen[1]), 15840)
         job = self.wait_for_end(job_id)
         self.assertEqual(job["outcome"], "SUCCEEDED", job)
         [took] = self.points(job_id, "evaluation_seconds")
-        self.assertGreater(took["value"], 3)
+        self.assertGreater(took["value"], 5)
 
     def test_what_is_predicted_not_to_fit_is_refused_with_the_settings_that_would(self):
         result = self.trainctl(
@@ -178,7 +184,7 @@ class Outcomes(ClusterTest):
         job_id = self.submit(endless_job(devices=2))
         self.wait_for_step(job_id, 1)
         self.assertEqual(self.trainctl("cancel", job_id).returncode, 0)
-        self.expect_devices_free(10)
+        self.expect_devices_free(60)
         self.assertEqual(self.trainctl("wait", job_id).returncode, 12)
         self.assertEqual(self.job(job_id)["outcome"], "CANCELLED")
         self.assertEqual(self.processes("trainshim"), [])
@@ -197,16 +203,15 @@ class Outcomes(ClusterTest):
     def test_a_time_limit_ends_the_job(self):
         code, job = self.run_job(endless_job(resources__time_limit="3s"))
         self.assertEqual((code, job["outcome"]), (14, "TIMEOUT"), job)
-        self.expect_devices_free(10)
+        self.expect_devices_free(60)
 
     def test_ctrl_c_of_a_waiting_trainctl_leaves_the_job_running(self):
         job_id = self.submit(endless_job())
         self.wait_for_step(job_id, 1)
         with self.start_trainctl("wait", job_id) as waiting:
-            with self.assertRaises(subprocess.TimeoutExpired):
-                waiting.wait(1)
+            self.eventually("it has its own answer to Ctrl-C", 60, lambda: catches(waiting.pid))
             waiting.send_signal(signal.SIGINT)
-            waiting.communicate(timeout=10)
+            waiting.communicate(timeout=60)
         self.assertEqual(waiting.returncode, 130)
         self.assertEqual(self.job(job_id)["state"], "RUNNING")
 

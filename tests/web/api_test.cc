@@ -145,7 +145,10 @@ TEST_F(WebApi, ALogIsReadPieceByPieceWithoutSplitCharacters) {
 TEST_F(WebApi, AComparisonIsTheOneOfTheCommandLine) {
   TrainSteps(3);
   worker_.Succeed(job_.rank);
+  site_.WaitForState(job_.id, "FINISHED");
   const std::string other = site_.Submit("other");
+  worker_.Start();
+  site_.WaitForState(other, "STARTING");
   const Json document = GetJson(site_, "/api/compare?job=" + job_.id + "&job=other");
   v1::CompareRequest request;
   request.add_jobs(job_.id);
