@@ -36,6 +36,14 @@ if(TRAINCTL_SANITIZE)
   endif()
 endif()
 
+if(TRAINCTL_FUZZ)
+  # -w: warnings are g++'s; clang has others.
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow
+    -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1 -w)
+  add_link_options(-fsanitize=address,undefined)
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+
 function(trainctl_several_at_a_time name)
   set_target_properties(${name} PROPERTIES
     UNITY_BUILD ${TRAINCTL_UNITY} UNITY_BUILD_BATCH_SIZE 6)

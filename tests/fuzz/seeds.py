@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Seeds for the fuzz targets: what the checkout ships, and small inputs of other formats.
+
+usage: tests/fuzz/seeds.py FOLDER    fills FOLDER/TARGET for each target
+"""
+
+import json
+import pathlib
+import sys
+
+import messages
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+BASELINES = TOP / "tests/baselines"
+LONGEST = 64 << 10  # bytes of a seed
+
+JOB = {
+    "version": 1,
+    "name": "tiny",
+    "model": {"path": "/m"},
+    "data": {"path": "/d", "format": "alpaca"},
+    "train": {"micro_batch_size": 4, "global_batch_size": 16, "epochs": 1},
+}
+MODEL = {
+    "family": "llama",
+    "layers": 2,
+    "hidden": 64,
+    "intermediate": 128,
+    "heads": 4,
+    "kv_heads": 2,
+    "head_dim": 16,
+    "vocab": 512,
+    "max_positions": 2048,
+    "tied_head": True,
+    "rope_theta": 1e4,
+    "norm_eps": 1e-5,
+    "bos_token": 0,
+    "eos_token": 1,
+}
+INSPECTION = {
+    "model": MODEL,
+    "rows": 1000,
+    "longest_row": 400,
+    "total_tokens": 90000,
+    "data_digest": "00ff",
+}
+POINT = {"name": "loss", "step": 3, "value": 1.5, "time": 1}
+RANK_MESSAGES = [
+    {"type": "started", "pid": 7, "commit": "c", "libtorch": "2", "nccl": "", "driver": "5"}
+    | {"device_name": "NVIDIA H200"},
+    {"type": "progress", "step": 3, "steps": 9, "stage": "compute", "loss": 2.5}
+    | {"peak_allocated_bytes": 1024},
+    {"type": "metrics", "points": [POINT, POINT | {"value": "NaN", "rank": 1}]},
+    {"type": "saved", "kind": "final", "path": "/out/final", "bytes": 9, "removed": ["/out/a"]},
+    {"type": "notice", "text": "a\nb"},
+    {"type": "rendezvous", "blob": "00ff"},
+    {"type": "peers", "blob": "00ff"},
+    {"type": "stop"},
+    {"type": "dropped", "messages": 3},
+    {"type": "outcome", "outcome": "SUCCEEDED", "message": ""},
+    {"type": "continuation", "step": 5, "place": 0, "prompt": "a", "text": "b"},
+]
+SLICE = {"tensor": "w", "kind": "master", "dtype": "F32", "elements_per_value": 1}
+FILE = {
+    "name": "rank-0-of-1.safetensors",
+    "size_bytes": 64,
+    "slices": [SLICE | {"begin": 0, "count": 4, "total": 4, "digest": "00ff"}],
+}
+MANIFEST = {
+    "version": 1,
+    "step": 5,
+    "total_steps": 9,
+    "written_at": 1,
+    "world_size": 1,
+    "runs": ["j1"],
+    "val_loss": 2.5,
+    "job": JOB,
+    "data": {"digest": "00ff", "epoch": 0, "step_in_epoch": 5},
+    "files": [FILE],
+}
+TOKEN = "1 " + "0f" * 32 + " anna user 1000000 2000000000\n"
+CHAT = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
+SHARE_GPT = {"messages": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}
+CSV = 'csv\nfile_name,text\na.png,"one, ""two""\nthree"\nb.png,four\n'
+WORDS = """80GiB|1.5TB|1d 12h|0-3,8,10-11|127.0.0.1:7070|[::1]:0|0.0.0.0:7443|anna=operator|>=40GiB
+>=8.0|=NVIDIA H200|/api/series?job=j12&name=loss%20a&points=9"""
+# The messages of kDecoders in rpc_target.cc, in its order.
+SEEDS_OF_RPC = [
+    "SubmitRequest",
+    "ListRequest",
+    "EarlierRunsRequest",
+    "InspectRequest",
+    "ReadArtifactRequest",
+    "AuditRequest",
+    "Hello",
+    "RankReport",
+    "LogReport",
+    "InspectResult",
+    "ReadArtifactResponse",
+    "Device",
+    "DeviceSample",
+    "HostSample",
+    "ShapeRuns",
+    "MetricSummary",
+    "ArtifactAsk",
+]
+# What the strings of messages are, by their fields' names; all others are "j1".
+STRINGS = {
+    "job_json": json.dumps(JOB),
+    "inspection_json": json.dumps(INSPECTION),
+    "prediction_json": "",
+    "line": json.dumps(RANK_MESSAGES[1]),
+    "kind": "cuda",
+    "states": "RUNNING",
+    "outcomes": "SUCCEEDED",
+    "group_name": "lab",
+    "error": "",
+}
+
+
+def shipped(*patterns):
+    """The small files of the checkout that match."""
+    paths = [path for pattern in patterns for path in sorted(TOP.glob(pattern))]
+    return [path.read_bytes() for path in paths if path.stat().st_size <= LONGEST]
+
+
+def texts(values):
+    return [json.dumps(value).encode() for value in values]
+
+
+def safetensors(header):
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + bytes(10)
+
+
+def seeds():
+    """{target: its seeds}."""
+    tensor = {"dtype": "BF16", "shape": [1, 3], "data_offsets": [0, 6]}
+    header = {"a": tensor, "b": {"dtype": "F32", "shape": [1], "data_offsets": [6, 10]}}
+    archives = shipped("tests/baselines/pickled/*/*.bin", "tests/baselines/pickled/*/*.pth")
+    jobs = shipped("deploy/recipes/*.json")
+    spool = "".join(json.dumps(message) + "\n" for message in RANK_MESSAGES).encode()
+    gpt2 = BASELINES / "tokenizers/gpt2"
+    merges = b"#version: 0.2\na b\nab c\n"
+    vocab = json.dumps({text: i for i, text in enumerate(["a", "b", "c", "ab", "abc", "<|e|>"])})
+    annexes = [INSPECTION, INSPECTION | {"model": MODEL | {"family": "opt"}}]
+    chats = json.loads((BASELINES / "chat.json").read_text(encoding="utf-8"))
+    return {
+        "certificate": [path.read_bytes() for path in sorted((HERE / "seeds").glob("*.pem"))],
+        "chat_template": sorted({chat["jinja"].encode() for chat in chats}),
+        "estimate": [text + b"\0" + annex for text in texts([JOB]) for annex in texts(annexes)],
+        "job": jobs + [jobs[0] + b"\0train.epochs=2\nprecision=bf16-true\n", *texts([JOB])],
+        "manifest": texts([MANIFEST, FILE]),
+        "model_config": shipped(
+            "deploy/models/*/config.json",
+            "tests/baselines/families/*/config.json",
+            "tests/baselines/litgpt/*.yaml",
+        ),
+        "picture": shipped(*(f"tests/baselines/images/*.{end}" for end in ("jpg", "png", "webp"))),
+        "rank_folder": [spool, spool + b"\0one\ntwo\nthree"],
+        "rank_messages": texts(RANK_MESSAGES) + [b"folder 1 2 boot\nsaved 9 3 4 final/a b\n"],
+        "rows": [
+            *texts([[CHAT, SHARE_GPT], {"text": "a"}]),
+            b"".join(text + b"\n" for text in texts([CHAT, SHARE_GPT])),
+            CSV.encode(),
+        ],
+        "rpc": [
+            bytes([kind]) + text
+            for kind, name in enumerate(SEEDS_OF_RPC)
+            for text in messages.examples(name, STRINGS)
+        ],
+        "safetensors": [
+            safetensors(header),
+            safetensors(header | {"__metadata__": {"format": "pt"}}),
+            *shipped("tests/baselines/pickled/*.safetensors"),
+        ],
+        "sentencepiece": shipped("tests/baselines/tokenizers/*/tokenizer.model"),
+        "tokenizer_json": shipped(
+            "deploy/models/tiny*/tokenizer.json", "tests/baselines/tokenizers/*/tokenizer.json"
+        ),
+        "tokens": [("next 2\n" + TOKEN).encode(), b"next 1\n", b""],
+        "torch_file": archives + [archive[archive.find(b"\x80\x02") :] for archive in archives],
+        "vocab_merges": [
+            vocab.encode() + b"\0" + merges,
+            (gpt2 / "vocab.json").read_bytes() + b"\0" + (gpt2 / "merges.txt").read_bytes(),
+        ],
+        "words": [word.encode() for word in WORDS.replace("\n", "|").split("|")],
+    }
+
+
+def write(folder):
+    for target, inputs in seeds().items():
+        (folder / target).mkdir(parents=True, exist_ok=True)
+        for number, text in enumerate(inputs):
+            (folder / target / f"{number:03}").write_bytes(text)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    write(pathlib.Path(sys.argv[1]))
