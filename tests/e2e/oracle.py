@@ -1,17 +1,21 @@
 """What transformers and peft make of a model's folder.
 
-Runs in the environment of tests/oracles: a JSON question on stdin, the answer on stdout.
+Runs in the environment of tests/oracles: a JSON question a line on stdin, a line for each on stdout.
 
-    {"model": folder, "adapter": folder or null, "data": a file of Alpaca rows,
-     "rows": their indices, "length": tokens at most; or instead of these three
-     "ids": of each row}
-    → {"ids": of each row, "losses": of each row, the mean over its targets}
+    {"model": folder, "adapter": folder or null, and one of
+     "data": a file of Alpaca rows, "rows": their indices, "length": tokens at most
+     "ids": of each row
+     "captions": an imagefolder with metadata.jsonl}
+    → {"losses": of each row, the mean over its targets; and for captions, whose targets are the
+       caption's tokens and eos, "tokens": how many, "of_other_pictures": the losses with the
+       picture of the row before}
 """
 
 import json
 import pathlib
 import sys
 
+import PIL.Image
 import torch
 import transformers
 
@@ -19,10 +23,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "baselines"
 from alpaca_prompt import prompt  # noqa: E402
 
 
-def load_model(question):
-    model = transformers.AutoModelForCausalLM.from_pretrained(
-        question["model"], dtype=torch.float32
-    )
+def load_model(kind, question):
+    model = kind.from_pretrained(question["model"], dtype=torch.float32)
     if question["adapter"]:
         import peft
 
@@ -30,24 +32,20 @@ def load_model(question):
     return model.eval()
 
 
+def loss_of(model, ids, first=1, **pixels):
+    """first: the first of the ids that is a target."""
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor([ids]), **pixels).logits[0]
+    return torch.nn.functional.cross_entropy(
+        logits[first - 1 : -1], torch.tensor(ids[first:])
+    ).item()
+
+
 def token_ids(tokenizer, eos, row, length):
     """As LitGPT builds a row: the prompt with special tokens, the output without, eos."""
     ids = tokenizer(prompt(row))["input_ids"]
     ids += tokenizer(row["output"], add_special_tokens=False)["input_ids"] + [eos]
     return ids[:length]
-
-
-def loss_of(model, ids):
-    with torch.no_grad():
-        logits = model(input_ids=torch.tensor([ids])).logits[0, :-1]
-    return torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:])).item()
-
-
-def main():
-    question = json.load(sys.stdin)
-    model = load_model(question)
-    chosen = question["ids"] if "ids" in question else ids_of_rows(question, model)
-    json.dump({"ids": chosen, "losses": [loss_of(model, ids) for ids in chosen]}, sys.stdout)
 
 
 def ids_of_rows(question, model):
@@ -59,4 +57,32 @@ def ids_of_rows(question, model):
     return [token_ids(tokenizer, eos, rows[i], question["length"]) for i in question["rows"]]
 
 
-main()
+def of_words(question):
+    model = load_model(transformers.AutoModelForCausalLM, question)
+    chosen = question["ids"] if "ids" in question else ids_of_rows(question, model)
+    return {"losses": [loss_of(model, ids) for ids in chosen]}
+
+
+def of_captions(question):
+    model = load_model(transformers.Blip2ForConditionalGeneration, question)
+    folder = pathlib.Path(question["captions"])
+    processor = transformers.Blip2Processor.from_pretrained(question["model"])
+    lines = (folder / "metadata.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    pictures = [PIL.Image.open(folder / row["file_name"]) for row in rows]
+    answer = {"losses": [], "tokens": [], "of_other_pictures": []}
+    first = processor.num_query_tokens + 1  # after bos
+    for i, row in enumerate(rows):
+        made = processor(images=pictures[i], text=row["text"], return_tensors="pt")
+        other = processor(images=pictures[i - 1], return_tensors="pt")
+        ids = [*made["input_ids"][0].tolist(), processor.tokenizer.eos_token_id]
+        for losses, pixels in (("losses", made), ("of_other_pictures", other)):
+            answer[losses].append(loss_of(model, ids, first, pixel_values=pixels["pixel_values"]))
+        answer["tokens"].append(len(ids) - first)
+    return answer
+
+
+torch.set_num_threads(1)  # several wait for each other on a machine that tests share
+for line in sys.stdin:
+    question = json.loads(line)
+    print(json.dumps((of_captions if "captions" in question else of_words)(question)), flush=True)

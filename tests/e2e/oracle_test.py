@@ -1,28 +1,17 @@
-"""Folders that a run saved, loaded by transformers and peft, and their losses beside ours.
+"""Folders that a run saved, loaded by transformers and peft, and their losses beside ours."""
 
-Skipped without the environment that tests/oracles makes.
-"""
-
-import json
-import pathlib
 import random
 import struct
-import subprocess
 import unittest
 
-from cluster import ALPACA, TINY, TOP, ClusterTest, tiny_job
+from beside_transformers import BesideTransformers
+from cluster import ALPACA, TINY, TOP, tiny_job
 
 EXAMPLE = TOP / "deploy" / "models" / "SmolLM2-135M"
 FAMILIES = TOP / "tests" / "baselines" / "families"  # their vocabulary, and rows as they bear
 VOCABULARY, TOKENS = 150, 24
 LENGTH, ROWS = 96, 6
 LORA = {"r": 4, "alpha": 8, "dropout": 0.0}
-TRAINED = {
-    "data__max_rows": 32,
-    "train__max_seq_length": LENGTH,
-    "train__max_steps": 8,
-    "optimizer": {"lr": 3e-3},
-}
 # Nothing is learned, and each step is one row: its loss is the model's on that row.
 LOOK = {
     "train__micro_batch_size": 1,
@@ -32,37 +21,17 @@ LOOK = {
 }
 
 
-def oracle_python(name="tests"):
-    """Of an environment that tests/oracles makes; None where it is not there."""
-    printed = subprocess.run(
-        [TOP / "tests" / "oracles", "--print", name], capture_output=True, text=True, check=True
-    )
-    python = pathlib.Path(printed.stdout.strip())
-    return python if (python.parents[1] / "complete").exists() else None
-
-
-class Oracle(ClusterTest):
-    def setUp(self):
-        self.python = oracle_python()
-        if self.python is None:
-            self.skipTest("no environment with transformers: tests/oracles makes it")
-        super().setUp()
+class Oracle(BesideTransformers):
+    TRAINED = {
+        "data__max_rows": 32,
+        "train__max_seq_length": LENGTH,
+        "train__max_steps": 8,
+        "optimizer": {"lr": 3e-3},
+    }
 
     def asked(self, model, rows, adapter=None):
         of_rows = {"data": str(ALPACA), "rows": list(rows), "length": LENGTH}
         return self.answer(model, of_rows, adapter)
-
-    def answer(self, model, of_rows, adapter=None):
-        question = {"model": str(model), "adapter": adapter and str(adapter), **of_rows}
-        result = subprocess.run(
-            [self.python, "-B", TOP / "tests" / "e2e" / "oracle.py"],
-            input=json.dumps(question),
-            capture_output=True,
-            text=True,
-            timeout=200,
-        )
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return json.loads(result.stdout)
 
     def ours(self, model, rows, **changes):
         """The engine's losses on the first rows of the data, in the order of their size."""
@@ -77,15 +46,6 @@ class Oracle(ClusterTest):
         code, state = self.run_job(job)
         self.assertEqual(code, 0, state)
         return sorted(self.losses(state["id"]))
-
-    def trained(self, name, **changes):
-        folder = self.dir / name
-        job = tiny_job(**{**TRAINED, "name": name, **changes}, output__dir=str(folder))
-        code, state = self.run_job(job)
-        self.assertEqual(code, 0, state)
-        saved = "adapter_config.json" if name == "adapter" else "model.safetensors"
-        [found] = folder.rglob(saved)
-        return found.parent
 
     def expect_equal(self, theirs, ours, delta=2e-4):
         for one, other in zip(sorted(theirs), ours, strict=True):

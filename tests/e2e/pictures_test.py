@@ -1,11 +1,10 @@
 """A model of pictures and words, trained on an imagefolder on CPU slots, beside transformers."""
 
-import json
-import subprocess
 import unittest
 
-import oracle_test
+from beside_transformers import BesideTransformers
 from cluster import ALPACA, TINY, TOP, ClusterTest, tiny_job
+from oracle_test import LOOK
 
 TINY_BLIP2 = TOP / "deploy" / "models" / "tiny-blip2"
 CAPTIONS = TOP / "deploy" / "data" / "captions"
@@ -70,28 +69,15 @@ class Captions(ClusterTest):
                     self.assertIn(reason, result.stdout + result.stderr)
 
 
-class BesideTransformers(ClusterTest):
-    def setUp(self):
-        self.python = oracle_test.oracle_python()
-        if self.python is None:
-            self.skipTest("no environment with transformers: tests/oracles makes it")
-        super().setUp()
+class CaptionsOracle(BesideTransformers):
+    TRAINED = TRAINED
 
     def theirs(self, model, adapter=None):
-        question = {"model": str(model), "adapter": adapter and str(adapter), "data": str(CAPTIONS)}
-        result = subprocess.run(
-            [self.python, "-B", TOP / "tests" / "e2e" / "picture_oracle.py"],
-            input=json.dumps(question),
-            capture_output=True,
-            text=True,
-            timeout=200,
-        )
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return json.loads(result.stdout)
+        return self.answer(model, {"captions": str(CAPTIONS)}, adapter)
 
     def ours(self, model):
         """The losses of the rows that train, one a step, and the loss of those that validate."""
-        look = {**oracle_test.LOOK, "model__path": str(model), "data": DATA}
+        look = {**LOOK, "model__path": str(model), "data": DATA}
         code, job = self.run_job(
             tiny_job(**look, name="look", train__max_steps=ROWS - VALIDATED, train__epochs=1)
         )
@@ -118,16 +104,6 @@ class BesideTransformers(ClusterTest):
             for one, other in zip(theirs["losses"], theirs["of_other_pictures"], strict=True)
         ]
         self.assertGreater(sorted(moved)[ROWS // 2], least)
-
-    def trained(self, name, **changes):
-        folder = self.dir / name
-        code, job = self.run_job(
-            tiny_job(**{**TRAINED, "name": name, **changes}, output__dir=str(folder))
-        )
-        self.assertEqual(code, 0, job)
-        saved = "adapter_config.json" if name == "adapter" else "model.safetensors"
-        [found] = folder.rglob(saved)
-        return found.parent
 
     def test_rows_have_the_losses_of_blip2_behind_its_processor(self):
         theirs = self.theirs(TINY_BLIP2)

@@ -14,8 +14,8 @@ import subprocess
 import tempfile
 import unittest
 
+from beside_transformers import oracle_python
 from cluster import ALPACA, BIN, TINY, TOP, ClusterTest, endless_job, tiny_job
-from oracle_test import oracle_python
 
 PACKAGE = BIN.parent / "python"
 NOBODY = 65534

@@ -96,14 +96,15 @@ class RandomMemory(ClusterTest):
 
     def test_predicted_and_measured_peaks_agree(self):
         pick, wrong = random.Random(SEED), {}
-        for index in range(JOBS):
-            job, config = self.make_job(index, pick)
-            code, state = self.run_job(job)
-            self.assertEqual(code, 0, f"{job}: {state}")
-            [detail] = self.json("describe", state["id"])["jobs"]
+        made = [self.make_job(index, pick) for index in range(JOBS)]
+        ids = [self.submit(job) for job, _ in made]  # each device has always one to run
+        for job_id, (job, config) in zip(ids, made, strict=True):
+            ended = self.trainctl("wait", job_id, timeout=500)
+            self.assertEqual(ended.returncode, 0, f"{job}: {ended.stderr}")
+            [detail] = self.json("describe", job_id)["jobs"]
             predicted = detail["prediction"]["peak_allocated"]
             measured = max(
-                point["value"] for point in self.points(state["id"], "memory_peak_allocated_bytes")
+                point["value"] for point in self.points(job_id, "memory_peak_allocated_bytes")
             )
             error = predicted / measured - 1
             if not -MOST_BELOW <= error <= MOST_ABOVE:

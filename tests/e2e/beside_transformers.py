@@ -1,0 +1,60 @@
+"""Tests of numbers that transformers and peft have too.
+
+Skipped without the environment that tests/oracles makes.
+"""
+
+import json
+import pathlib
+import subprocess
+
+from cluster import TOP, ClusterTest, tiny_job
+
+
+def oracle_python(name="tests"):
+    """Of an environment that tests/oracles makes; None where it is not there."""
+    printed = subprocess.run(
+        [TOP / "tests" / "oracles", "--print", name], capture_output=True, text=True, check=True
+    )
+    python = pathlib.Path(printed.stdout.strip())
+    return python if (python.parents[1] / "complete").exists() else None
+
+
+class BesideTransformers(ClusterTest):
+    """Asks one process of oracle.py, which loads transformers once."""
+
+    TRAINED = {}  # changes of the tiny job whose saved model is looked at
+
+    def setUp(self):
+        python = oracle_python()
+        if python is None:
+            self.skipTest("no environment with transformers: tests/oracles makes it")
+        super().setUp()
+        said = open(self.dir / "oracle.log", "w+")
+        self.addCleanup(said.close)
+        self.oracle = subprocess.Popen(
+            [python, "-B", TOP / "tests" / "e2e" / "oracle.py"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+        )
+        self.addCleanup(self.oracle.communicate)
+
+    def answer(self, model, of_rows, adapter=None):
+        """oracle.py's, to a question of this model."""
+        question = {"model": str(model), "adapter": adapter and str(adapter), **of_rows}
+        self.oracle.stdin.write(json.dumps(question) + "\n")
+        self.oracle.stdin.flush()
+        answer = self.oracle.stdout.readline()
+        self.assertTrue(answer, (self.dir / "oracle.log").read_text())
+        return json.loads(answer)
+
+    def trained(self, name, **changes):
+        """The folder that a run saved."""
+        folder = self.dir / name
+        job = tiny_job(**{**self.TRAINED, "name": name, **changes}, output__dir=str(folder))
+        code, state = self.run_job(job)
+        self.assertEqual(code, 0, state)
+        saved = "adapter_config.json" if name == "adapter" else "model.safetensors"
+        [found] = folder.rglob(saved)
+        return found.parent
