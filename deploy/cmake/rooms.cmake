@@ -124,8 +124,8 @@ endfunction()
 # s]): a GoogleTest program of these sources, or of every .cc of the folder but the EXCEPT ones.
 # MAIN is trainctl_test_main, or another whose precompiled headers fit. WHOLE makes it one CTest
 # entry, for programs that are slow to load; otherwise each test is an entry. OPTIMIZED is for tests
-# that compute much themselves. Each entry's label is its folder's name. Tests find files and
-# programs by tests/checkout.h.
+# that compute much themselves. Each entry's label is its folder's name; those that may take longest
+# start first. Tests find files and programs by tests/checkout.h.
 function(trainctl_test name)
   cmake_parse_arguments(TEST "WHOLE;OPTIMIZED" "TIMEOUT;MAIN" "SOURCES;EXCEPT;DEPENDS" ${ARGN})
   if(NOT TEST_TIMEOUT)
@@ -151,10 +151,10 @@ function(trainctl_test name)
     add_test(NAME ${name} COMMAND ${name})
     # tests/test_main.cc: every test of the program skipped itself.
     set_tests_properties(${name} PROPERTIES
-      TIMEOUT ${TEST_TIMEOUT} LABELS ${room} SKIP_RETURN_CODE 77)
+      TIMEOUT ${TEST_TIMEOUT} COST ${TEST_TIMEOUT} LABELS ${room} SKIP_RETURN_CODE 77)
   else()
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS ${room} SKIP_RETURN_CODE 77)
+      PROPERTIES TIMEOUT ${TEST_TIMEOUT} COST ${TEST_TIMEOUT} LABELS ${room} SKIP_RETURN_CODE 77)
   endif()
 endfunction()
 
@@ -189,7 +189,7 @@ function(trainctl_python_tests file)
     add_test(NAME ${room}.${test}
       COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/${file} -v ${test})
     set_tests_properties(${room}.${test} PROPERTIES
-      LABELS ${room} TIMEOUT ${TEST_TIMEOUT} SKIP_REGULAR_EXPRESSION "${skipped}"
+      LABELS ${room} TIMEOUT ${TEST_TIMEOUT} COST ${TEST_TIMEOUT} SKIP_REGULAR_EXPRESSION "${skipped}"
       ENVIRONMENT "TRAINCTL_BIN_DIR=${CMAKE_BINARY_DIR}/bin" RUN_SERIAL "${TEST_SERIAL}")
   endforeach()
 endfunction()
