@@ -1,4 +1,5 @@
 // The files of a model's directory, and of a checkpoint's.
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -32,7 +33,14 @@ job::JobSpec AnyJob() {
 
 }  // namespace
 
+// An input that begins with a header's JSON stands for that header, and 10 bytes of tensors.
 bool ReadSafetensors(std::string_view bytes) {
+  if (bytes.starts_with("{")) {
+    const uint64_t size = bytes.size();
+    std::string file(sizeof size, '\0');
+    std::memcpy(file.data(), &size, sizeof size);
+    return ReadSafetensors(file + std::string(bytes) + std::string(10, '\0'));
+  }
   const auto header = files::ParseSafetensorsHeader(AsBytes(bytes), "m");
   if (!header) return false;
   for (const files::TensorInfo& tensor : header->tensors) {

@@ -32,6 +32,7 @@ constexpr std::array kTargets = {
     Target{"job", ReadJob},
     Target{"manifest", ReadManifest},
     Target{"model_config", ReadModelConfig},
+    Target{"model_folder", ReadModelFolder},
     Target{"picture", ReadPicture},
     Target{"rank_folder", ReadRankFolder},
     Target{"rank_messages", ReadRankMessages},

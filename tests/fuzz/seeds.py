@@ -4,8 +4,10 @@
 usage: tests/fuzz/seeds.py FOLDER    fills FOLDER/TARGET for each target
 """
 
+import base64
 import json
 import pathlib
+import struct
 import sys
 
 import messages
@@ -85,6 +87,61 @@ SHARE_GPT = {"messages": [{"from": "human", "value": "a"}, {"from": "gpt", "valu
 CSV = 'csv\nfile_name,text\na.png,"one, ""two""\nthree"\nb.png,four\n'
 WORDS = """80GiB|1.5TB|1d 12h|0-3,8,10-11|127.0.0.1:7070|[::1]:0|0.0.0.0:7443|anna=operator|>=40GiB
 >=8.0|=NVIDIA H200|/api/series?job=j12&name=loss%20a&points=9"""
+TOKENIZER_CONFIG = {
+    "add_bos_token": True,
+    "bos_token": "<s>",
+    "eos_token": {"content": "</s>", "lstrip": False, "special": True},
+    "unk_token": None,
+    "added_tokens_decoder": {"3": {"content": "<x>", "special": True, "normalized": False}},
+    "chat_template": [{"name": "default", "template": "{{ bos_token }}"}],
+    "eos_token_id": [1, 2],
+    "weight_map": {"w": "model.safetensors"},
+    "tokenizer_class": "LlamaTokenizer",
+}
+VOCAB = ["\u2581", "a", "x", "\u2581x", "<unk>", "<0xC3>", "<s>", "1", "2", "12"]
+# With a component of each kind.
+TOKENIZER = {
+    "added_tokens": [
+        {"id": 6, "content": "<s>", "special": True},
+        {"id": 20, "content": "<|user|>", "lstrip": True, "rstrip": True},
+        {"id": 21, "content": "keyword", "single_word": True},
+    ],
+    "normalizer": {
+        "type": "Sequence",
+        "normalizers": [
+            {"type": "NFC"},
+            {"type": "Prepend", "prepend": "\u2581"},
+            {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+        ],
+    },
+    "pre_tokenizer": {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "Digits", "individual_digits": False},
+            {"type": "Split", "pattern": {"Regex": "\\s+(?!\\S)|x"}}
+            | {"behavior": "MergedWithNext", "invert": False},
+            {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first"}
+            | {"split": True},
+        ],
+    },
+    "decoder": {
+        "type": "Sequence",
+        "decoders": [
+            {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+            {"type": "ByteFallback"},
+            {"type": "Fuse"},
+            {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+        ],
+    },
+    "model": {
+        "type": "BPE",
+        "vocab": {text: i for i, text in enumerate(VOCAB)},
+        "merges": [["\u2581", "x"], "1 2"],
+        "unk_token": "<unk>",
+        "fuse_unk": True,
+        "byte_fallback": True,
+    },
+}
 # The messages of kDecoders in rpc_target.cc, in its order.
 SEEDS_OF_RPC = [
     "SubmitRequest",
@@ -134,6 +191,31 @@ def safetensors(header):
     return len(text).to_bytes(8, "little") + text + bytes(10)
 
 
+def sentencepiece():
+    """A ModelProto of VOCAB, with a map of characters: a trie of 16 words, and a text."""
+
+    def number(field, value):
+        return messages.varint(field << 3) + messages.varint(value)
+
+    def piece(text, kind):
+        score = messages.varint(2 << 3 | 5) + struct.pack("<f", -1)
+        return messages.delimited(1, messages.delimited(1, text.encode()) + score + number(3, kind))
+
+    kinds = {"<unk>": 2, "<0xC3>": 6, "<s>": 3}
+    charsmap = struct.pack("<17I", 64, *range(0, 16 << 9, 1 << 9)) + b"a\0b\0"
+    trainer = number(3, 2) + number(35, 1)
+    pieces = b"".join(piece(text, kinds.get(text, 1)) for text in VOCAB)
+    return [
+        pieces + messages.delimited(2, trainer) + messages.delimited(3, normalizer)
+        for normalizer in (number(3, 1), messages.delimited(2, charsmap))
+    ]
+
+
+def der(path):
+    """The bytes in a PEM file."""
+    return base64.b64decode("".join(path.read_text(encoding="ascii").splitlines()[1:-1]))
+
+
 def seeds():
     """{target: its seeds}."""
     tensor = {"dtype": "BF16", "shape": [1, 3], "data_offsets": [0, 6]}
@@ -147,7 +229,8 @@ def seeds():
     annexes = [INSPECTION, INSPECTION | {"model": MODEL | {"family": "opt"}}]
     chats = json.loads((BASELINES / "chat.json").read_text(encoding="utf-8"))
     return {
-        "certificate": [path.read_bytes() for path in sorted((HERE / "seeds").glob("*.pem"))],
+        "certificate": shipped("tests/fuzz/seeds/*.pem")
+        + [der(path) for path in sorted((HERE / "seeds").glob("*.pem"))],
         "chat_template": sorted({chat["jinja"].encode() for chat in chats}),
         "estimate": [text + b"\0" + annex for text in texts([JOB]) for annex in texts(annexes)],
         "job": jobs + [jobs[0] + b"\0train.epochs=2\nprecision=bf16-true\n", *texts([JOB])],
@@ -157,6 +240,8 @@ def seeds():
             "tests/baselines/families/*/config.json",
             "tests/baselines/litgpt/*.yaml",
         ),
+        "model_folder": texts([TOKENIZER_CONFIG])
+        + shipped("deploy/models/tiny-blip2/*_config.json"),
         "picture": shipped(*(f"tests/baselines/images/*.{end}" for end in ("jpg", "png", "webp"))),
         "rank_folder": [spool, spool + b"\0one\ntwo\nthree"],
         "rank_messages": texts(RANK_MESSAGES) + [b"folder 1 2 boot\nsaved 9 3 4 final/a b\n"],
@@ -172,11 +257,12 @@ def seeds():
         ],
         "safetensors": [
             safetensors(header),
-            safetensors(header | {"__metadata__": {"format": "pt"}}),
+            *texts([header | {"__metadata__": {"format": "pt"}}]),
             *shipped("tests/baselines/pickled/*.safetensors"),
         ],
-        "sentencepiece": shipped("tests/baselines/tokenizers/*/tokenizer.model"),
-        "tokenizer_json": shipped(
+        "sentencepiece": sentencepiece() + shipped("tests/baselines/tokenizers/*/tokenizer.model"),
+        "tokenizer_json": texts([TOKENIZER])
+        + shipped(
             "deploy/models/tiny*/tokenizer.json", "tests/baselines/tokenizers/*/tokenizer.json"
         ),
         "tokens": [("next 2\n" + TOKEN).encode(), b"next 1\n", b""],

@@ -14,6 +14,7 @@ bool ReadRpc(std::string_view bytes);            // a number of a message, and t
 bool ReadSafetensors(std::string_view bytes);    // a file
 bool ReadTorchFile(std::string_view bytes);      // a file, or the pickle in it
 bool ReadModelConfig(std::string_view bytes);    // config.json, or LitGPT's YAML
+bool ReadModelFolder(std::string_view bytes);    // its tokenizer_config.json and the like
 bool ReadManifest(std::string_view bytes);       // of a checkpoint
 bool ReadTokenizerJson(std::string_view bytes);  // tokenizer.json; behind a zero a text
 bool ReadSentencePiece(std::string_view bytes);  // tokenizer.model
