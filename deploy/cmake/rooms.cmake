@@ -189,7 +189,8 @@ function(trainctl_python_tests file)
     add_test(NAME ${room}.${test}
       COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/${file} -v ${test})
     set_tests_properties(${room}.${test} PROPERTIES
-      LABELS ${room} TIMEOUT ${TEST_TIMEOUT} COST ${TEST_TIMEOUT} SKIP_REGULAR_EXPRESSION "${skipped}"
+      LABELS ${room} TIMEOUT ${TEST_TIMEOUT} COST ${TEST_TIMEOUT}
+      SKIP_REGULAR_EXPRESSION "${skipped}"
       ENVIRONMENT "TRAINCTL_BIN_DIR=${CMAKE_BINARY_DIR}/bin" RUN_SERIAL "${TEST_SERIAL}")
   endforeach()
 endfunction()

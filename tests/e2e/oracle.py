@@ -1,6 +1,7 @@
 """What transformers and peft make of a model's folder.
 
-Runs in the environment of tests/oracles: a JSON question a line on stdin, a line for each on stdout.
+Runs in the environment of tests/oracles: a JSON question a line on stdin, and a line for each on
+stdout.
 
     {"model": folder, "adapter": folder or null, and one of
      "data": a file of Alpaca rows, "rows": their indices, "length": tokens at most
