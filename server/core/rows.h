@@ -182,6 +182,14 @@ struct LeaseRow {
   base::WallMicros over_at = 0;  // its time has passed and its jobs have ended; 0: not yet
 };
 
+// Devices that one attempt had, and that are free again.
+struct UseRow {
+  std::string user;  // whose job it was
+  int64_t devices = 0;
+  base::WallMicros from = 0;
+  base::WallMicros to = 0;
+};
+
 // One line of a job's history.
 struct EventRow {
   base::JobId job;

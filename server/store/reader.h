@@ -121,6 +121,9 @@ class Reader {
   // one. Newest first.
   virtual base::Result<std::vector<JobOutput>> OutputsOfOthers(std::string_view user) = 0;
 
+  // Of attempts that ended then or later, also of jobs that were removed.
+  virtual base::Result<std::vector<core::UseRow>> UseSince(base::WallMicros since) = 0;
+
   // By name.
   virtual base::Result<std::vector<core::WorkerRow>> Workers() = 0;
 

@@ -88,6 +88,9 @@ void RowWriter::Write(const core::UpdateInspection& row) {
 // The submission stays: the same request again makes no second job.
 void RowWriter::Write(const core::RemoveJob& row) {
   static constexpr const char* kDeletions[] = {
+      "INSERT INTO removed_use (user, devices, placed_at, ended_at) SELECT user, (SELECT COUNT(*) "
+      "FROM ranks WHERE ranks.job = attempts.job AND ranks.attempt = attempts.attempt), placed_at, "
+      "ended_at FROM attempts JOIN jobs ON id = job WHERE job = ? AND ended_at > 0",
       "DELETE FROM points WHERE series IN (SELECT id FROM series WHERE job = ?)",
       "DELETE FROM series WHERE job = ?",
       "DELETE FROM artefacts WHERE job = ?",

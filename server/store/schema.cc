@@ -278,10 +278,21 @@ CREATE TABLE lease_workers (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1,  kVersion2,  kVersion3,      kVersion4,
-                                    kVersion5,  kVersion6,  kSite,          kVersion8,
-                                    kVersion9,  kVersion10, kVersion11,     kVersion12,
-                                    kVersion13, kVersion14, kContinuations, kLeases};
+// What attempts of jobs that were removed had: it still counts for a fair share.
+constexpr const char* kRemovedUse = R"sql(
+CREATE TABLE removed_use (
+  user TEXT NOT NULL,
+  devices INTEGER NOT NULL,
+  placed_at INTEGER NOT NULL,
+  ended_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX removed_use_by_end ON removed_use (ended_at);
+)sql";
+
+constexpr std::array kMigrations = {kVersion1,  kVersion2,  kVersion3,  kVersion4,  kVersion5,
+                                    kVersion6,  kSite,      kVersion8,  kVersion9,  kVersion10,
+                                    kVersion11, kVersion12, kVersion13, kVersion14, kContinuations,
+                                    kLeases,    kRemovedUse};
 
 }  // namespace
 

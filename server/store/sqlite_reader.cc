@@ -167,6 +167,21 @@ class SqliteReader : public Reader {
     return Answer(std::move(outputs));
   }
 
+  base::Result<std::vector<core::UseRow>> UseSince(base::WallMicros since) override {
+    Statement& statement = Query(
+        "SELECT user, (SELECT COUNT(*) FROM ranks WHERE ranks.job = attempts.job AND "
+        "ranks.attempt = attempts.attempt), placed_at, ended_at FROM attempts "
+        "JOIN jobs ON id = job WHERE ended_at >= ?1 AND ended_at > 0 UNION ALL "
+        "SELECT user, devices, placed_at, ended_at FROM removed_use WHERE ended_at >= ?1");
+    statement.Put(since);
+    std::vector<core::UseRow> use;
+    while (statement.Next()) {
+      core::UseRow& row = use.emplace_back();
+      statement.Get(row.user, row.devices, row.from, row.to);
+    }
+    return Answer(std::move(use));
+  }
+
   base::Result<std::vector<core::WorkerRow>> Workers() override {
     Statement statement(*database_,
                         "SELECT " + std::string(kWorkerColumns) + " FROM workers ORDER BY name");

@@ -294,6 +294,38 @@ TEST(Migrate, OfAnOlderCoordinatorNothingIsLeased) {
   EXPECT_EQ(store->LoadState().value().next_lease, 2) << "its number is not given again";
 }
 
+// What a job had still counts once it is removed, as it did before.
+TEST(Migrate, OfAnOlderCoordinatorEachAttemptThatEndedWasUse) {
+  TemporaryFolder folder;
+  {
+    auto database = Database::Open(folder.database(), Database::Mode::kWrite).value();
+    ASSERT_TRUE(Migrate(*database, Schema().first(16)).ok());
+    Statement fill(*database, "INSERT INTO submissions VALUES ('r', 0, 1)");
+    fill.Run();
+    Statement job(*database,
+                  "INSERT INTO jobs (id, group_id, request_id, name, spec, inspection, prediction, "
+                  "submitted_at, user) VALUES (1, 0, 'r', 'lab', '{}', '', '', 1, 'ann')");
+    job.Run();
+    Statement attempts(*database,
+                       "INSERT INTO attempts (job, attempt, placed_at, ended_at, blob) VALUES "
+                       "(1, 1, 100, 200, ''), (1, 2, 300, 0, '')");
+    attempts.Run();
+  }
+  const auto store = OpenSqliteStore(folder.path()).value();
+  const auto reader = OpenSqliteReader(folder.path()).value();
+  const auto use = [&](base::WallMicros since) { return reader->UseSince(since).value(); };
+  ASSERT_EQ(use(0).size(), 1u);
+  EXPECT_EQ(use(0)[0].user, "ann");
+  EXPECT_EQ(use(0)[0].from, 100);
+  EXPECT_EQ(use(0)[0].to, 200);
+  EXPECT_TRUE(use(201).empty());
+  ASSERT_TRUE(store->Apply({{core::RemoveJob{{1}}}, {}}).ok());
+  ASSERT_EQ(use(0).size(), 1u);
+  EXPECT_EQ(use(0)[0].user, "ann");
+  EXPECT_EQ(use(0)[0].to, 200);
+  EXPECT_TRUE(use(201).empty());
+}
+
 TEST(FindFault, LeasesThatOverlapAreDamage) {
   core::StoredState state;
   state.leases = {{1, "lab", "ann", "r1", {"a/0"}, 200, 300, 100, 0},
