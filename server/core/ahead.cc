@@ -11,11 +11,14 @@ namespace trainctl::core {
 using placement::ClassId;
 
 Ahead LookAhead(const State& state, const Job& job, const Now& now) {
-  Ahead ahead{Holds(state, now)};
+  Ahead ahead{Holds(state, now), Quotas(state)};
   const std::vector<ClassId> wanted = WantedClasses(state, job);
   for (const auto& [place, demand] : state.queue.heads()) {
     if (!(place < job.place())) break;
     const Job& other = state.jobs.at(place.job);
+    const bool is_passed_over = !ahead.quotas.Yields(other.demand);
+    ahead.quotas.Wait(other);
+    if (is_passed_over) continue;
     ahead.holds.Add(other);
     const bool competes =
         std::ranges::any_of(wanted, [&](ClassId id) { return ahead.holds.Find(id) != nullptr; });
@@ -48,7 +51,7 @@ std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& 
   }
   if (job.lane != Lane::kQueue) return std::nullopt;
   Ahead ahead = LookAhead(state, job, now);
-  if (ahead.blocker != nullptr) return std::nullopt;
+  if (ahead.blocker != nullptr || !ahead.quotas.Yields(job.demand)) return std::nullopt;
   ahead.holds.Add(job);
   for (const ClassId id : UsableClasses(state, job)) {
     const Hold* hold = ahead.holds.Find(id);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "server/core/holds.h"
+#include "server/core/quota.h"
 #include "server/core/state.h"
 
 namespace trainctl::core {
@@ -11,6 +12,7 @@ namespace trainctl::core {
 // What the jobs ahead of one hold, as far as the first of them that it competes with.
 struct Ahead {
   Holds holds;
+  Quotas quotas;
   const Job* blocker = nullptr;  // null: none competes
 };
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "server/core/fair_share.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/hang.h"
@@ -80,6 +81,7 @@ void LookForHang(Turn& turn, Job& job) {
 
 void Handle(Turn& turn, const Tick&) {
   LookForLostWorkers(turn);
+  if (RenewShares(turn.state, turn.now)) turn.placement_may_change = true;
   if (!std::exchange(turn.state.resting, {}).empty()) turn.placement_may_change = true;
   KeepLeases(turn);
   for (auto next = turn.state.live.begin(); next != turn.state.live.end();) {

@@ -5,10 +5,12 @@
 
 #include "common/job/output_folder.h"
 #include "server/core/ending.h"
+#include "server/core/fair_share.h"
 #include "server/core/inspect.h"
 #include "server/core/lease_events.h"
 #include "server/core/micro_batch.h"
 #include "server/core/plan.h"
+#include "server/core/quota.h"
 #include "server/core/run_length.h"
 
 namespace trainctl::core {
@@ -79,7 +81,7 @@ void TakeDevices(Turn& turn, Job& job, const std::vector<placement::DeviceId>& d
 void Requeue(Turn& turn, Job& job) {
   job.status.state = job::JobState::kQueued;
   job.attempt.reset();
-  turn.state.live.erase(job.row.id);
+  EndLive(turn.state, job);
   Enqueue(turn.state, job);
   turn.placement_may_change = true;
   SaveJob(turn, job);
@@ -161,7 +163,7 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
   attempt.row.micro_batch_size = job.row.spec.train.micro_batch_size.value_or(1);
   if (job.row.auto_micro_batch > 0 && job.status.proven_by == 0) attempt.row.trial = Trial::kDue;
   attempt.placed_steady = attempt.progress_steady = turn.now.steady;
-  turn.state.live[id] = &job;
+  GoLive(turn.state, job);
   job.told.clear();
   TakeDevices(turn, job, devices);
   job.status.state = job::JobState::kStarting;
@@ -221,6 +223,7 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   attempt.row.end = end;
   attempt.row.ended_at = WhenEnded(attempt, turn.now.wall);
   SaveAttempt(turn, attempt);
+  KeepUse(turn.state, job);
   const std::string how =
       tries_smaller ? " in its trial" : ": " + std::string(job::Name(end.outcome));
   Say(turn, job.row.id,
@@ -253,7 +256,7 @@ void Finish(Turn& turn, Job& job, job::AttemptEnd end) {
     turn.state.output_folders.erase(job::NormalFolder(*job.row.spec.output.dir));
   turn.ended.push_back({job.row.id, job.row.group, EndedOk(job.status), job.status.end->outcome});
   LeaveLease(turn.state, job);
-  turn.state.live.erase(job.row.id);
+  EndLive(turn.state, job);
   turn.state.jobs.erase(job.row.id);
 }
 

@@ -4,8 +4,8 @@
 // a class where that start does not move. It ends before, or takes what is left over then.
 //
 // So a job that holds starts by its reserved start, if all jobs end when expected or before. Lost
-// devices and jobs of higher priority may delay it. Where the start is not known, nobody passes.
-// Pure; internal to this room.
+// devices and jobs that come to stand before it in the queue may delay it. Where the start is not
+// known, nobody passes. Pure; internal to this room.
 #pragma once
 
 #include <optional>

@@ -11,9 +11,11 @@
 #include "common/estimate/gradient_holding.h"
 #include "server/core/bounded_groups.h"
 #include "server/core/dependencies.h"
+#include "server/core/fair_share.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/leases.h"
+#include "server/core/quota.h"
 #include "server/core/run_length.h"
 #include "server/core/waiting.h"
 
@@ -138,11 +140,13 @@ Lane LaneOf(const State& state, const Job& job) {
 
 void Enqueue(State& state, Job& job) {
   job.lane = Lane::kNone;
+  job.share = ShareOf(state, job);
   if (job.row.unreadable || Follow(state, job) || WaitForGroup(state, job)) return;
   job.demand = DemandOf(job.row.spec, job.row.inspection);
   job.suits.clear();
   job.demand.inspect_first = NeedsInspection(state, job);
   job.demand.lease = job.lease;
+  job.demand.user = QuotaOwner(state, job);
   job.lane = LaneOf(state, job);
   if (job.lane == Lane::kLeased) return;
   if (job.lane == Lane::kQueue) {

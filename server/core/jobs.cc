@@ -12,6 +12,7 @@
 #include "server/core/handlers.h"
 #include "server/core/inspect.h"
 #include "server/core/lease_events.h"
+#include "server/core/quota.h"
 
 namespace trainctl::core {
 namespace {
@@ -41,7 +42,8 @@ std::optional<base::Error> CheckBounds(const State& state, const JobsSubmitted& 
                        "the queue is full: " + std::to_string(queued) + " jobs wait, " +
                            pass(state.options.max_queued_jobs) + "; submit again later"};
   }
-  const int64_t most = state.options.max_queued_jobs_of_user;
+  const std::optional<int64_t> granted = state.options.policy.Of(event.user).max_queued_jobs;
+  const int64_t most = granted.value_or(state.options.max_queued_jobs_of_user);
   if (queued + more <= most) return std::nullopt;
   const auto of_user = std::ranges::count_if(state.jobs, [&](const auto& entry) {
     return entry.second.row.user == event.user && !state.live.contains(entry.first);
@@ -49,8 +51,9 @@ std::optional<base::Error> CheckBounds(const State& state, const JobsSubmitted& 
   if (of_user + more <= most) return std::nullopt;
   return base::Error{base::Code::kExhausted,
                      std::to_string(of_user) + " jobs of " + event.user + " wait, " + pass(most) +
-                         " a user (traincoordinator --user-jobs): cancel some, or submit again "
-                         "later"};
+                         (granted ? " by this site's policy for " + event.user
+                                  : " a user (traincoordinator --user-jobs)") +
+                         ": cancel some, or submit again later"};
 }
 
 void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event,
@@ -88,7 +91,8 @@ void Handle(Turn& turn, const JobsSubmitted& event) {
   if (std::string clash = FolderClash(state, event.jobs); !clash.empty())
     return turn.Perform(SubmitRefused{event.request_id, {base::Code::kInvalid, std::move(clash)}});
   for (const Submission& submission : event.jobs) {
-    std::string problem = LeaseProblem(state, submission.spec);
+    std::string problem = PolicyProblem(state.options.policy, event.user, submission.spec);
+    if (problem.empty()) problem = LeaseProblem(state, submission.spec);
     if (!problem.empty())
       return turn.Perform(
           SubmitRefused{event.request_id, {base::Code::kInvalid, std::move(problem)}});

@@ -26,6 +26,7 @@ struct Demand {
   int64_t slot_bytes = 0;      // the same on a CPU slot
   bool exclusive = false;      // its hosts, whole
   int64_t lease = 0;           // under which it runs; 0: none
+  std::string user;            // its owner, where they have a quota (quota.h); else empty
   bool inspect_first = false;  // once its devices are free (inspect.h)
   auto operator<=>(const Demand&) const = default;
 };
@@ -33,12 +34,14 @@ struct Demand {
 // The memory is estimated where there is an inspection.
 Demand DemandOf(const job::JobSpec& spec, const std::optional<job::Inspection>& inspection);
 
-// In order: higher priority first, then older.
+// In order: higher priority first, then the smaller share, then older.
 struct Place {
   int64_t priority = 0;
   base::JobId job;
+  int64_t share = 0;  // fair_share.h; 0 of all jobs where the site has no fair share
   bool operator<(const Place& other) const {
-    return priority != other.priority ? priority > other.priority : job < other.job;
+    if (priority != other.priority) return priority > other.priority;
+    return share != other.share ? share < other.share : job < other.job;
   }
   bool operator==(const Place&) const = default;
 };

@@ -5,8 +5,10 @@
 #include "common/base/check.h"
 #include "common/job/output_folder.h"
 #include "server/core/bounded_groups.h"
+#include "server/core/fair_share.h"
 #include "server/core/inspect.h"
 #include "server/core/lease_events.h"
+#include "server/core/quota.h"
 #include "server/core/run_length.h"
 #include "server/core/turn.h"
 #include "server/core/workers.h"
@@ -28,7 +30,7 @@ void RestoreAttempt(State& state, Job& job, UnfinishedJob& stored,
   }
   CHECK(static_cast<int64_t>(attempt.ranks.size()) == job.row.spec.devices)
       << base::ToString(job.row.id) << " has a torn gang";
-  state.live[job.row.id] = &job;
+  GoLive(state, job);
   attempt.expected_end = ExpectedEnd(state, job, now);
 }
 
@@ -72,6 +74,8 @@ State Restore(const Options& options, StoredState stored, const Now& now) {
   for (const WorkerRow& row : stored.workers) DescribeWorker(state, row).away_since = now.steady;
   RestoreGroups(state, stored);
   for (UnfinishedJob& job : stored.jobs) RestoreJob(state, job, stored.acks, now);
+  state.shares.ended = std::move(stored.use);
+  RenewShares(state, now);
   return state;
 }
 

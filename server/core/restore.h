@@ -28,6 +28,7 @@ struct StoredState {
   std::vector<LeaseRow> leases;          // that are not over
   std::vector<GroupRow> groups;          // of the jobs, as far as they have a bound
   std::map<job::RankKey, int64_t> acks;  // last stored sequence of the ranks in `jobs`
+  std::vector<UseRow> use;               // of attempts that have ended; any where it counts nothing
 };
 
 // Running jobs stay RUNNING; every worker is away (from now on) until its Hello, so no device is

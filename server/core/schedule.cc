@@ -7,6 +7,7 @@
 #include "server/core/holds.h"
 #include "server/core/inspect.h"
 #include "server/core/leases.h"
+#include "server/core/quota.h"
 #include "server/core/waiting.h"
 #include "server/placement/placement.h"
 
@@ -17,17 +18,17 @@ using placement::ClassId;
 using placement::FreeDevices;
 
 // One pass over the lanes' first jobs, in the queue's order; whoever can't be placed holds the
-// classes that it could use. Then one over the jobs behind them that are short enough.
+// classes that it could use. Then one over the jobs behind them that are short enough. Whoever
+// waits for its owner's quota is passed over.
 class Pass {
  public:
-  explicit Pass(Turn& turn) : turn_(turn), holds_(turn.state, turn.now) {}
+  explicit Pass(Turn& turn) : turn_(turn), holds_(turn.state, turn.now), quotas_(turn.state) {}
 
   void Run() {
     const std::map<Place, const Demand*>& heads = turn_.state.queue.heads();
     for (auto head = heads.begin(); head != heads.end() && SomethingIsLeft();) {
       const Place place = head->first;
-      Job& job = turn_.state.jobs.at(place.job);
-      if (!TryToPlace(job)) holds_.Add(job);
+      if (!IsPassedOver(*head->second)) PlaceOrWait(turn_.state.jobs.at(place.job));
       head = heads.upper_bound(place);  // the next job of its lane has moved up, if it was placed
     }
     std::set<const Demand*> done;
@@ -44,6 +45,17 @@ class Pass {
     const Demand* lane = nullptr;
   };
 
+  // Nothing of the lane can start, and none of its jobs has anything to keep.
+  bool IsPassedOver(const Demand& lane) const {
+    return !quotas_.Yields(lane) && quotas_.FirstOf(lane.user) != nullptr;
+  }
+
+  void PlaceOrWait(Job& job) {
+    if (TryToPlace(job)) return;
+    if (quotas_.Yields(job.demand)) holds_.Add(job);
+    quotas_.Wait(job);
+  }
+
   bool SomethingIsLeft() const {
     const std::vector<FreeDevices::Pool>& pools = turn_.state.free.pools();
     for (size_t id = 0; id < pools.size(); ++id) {
@@ -58,6 +70,7 @@ class Pass {
     const Demand* its_lane = nullptr;
     for (const auto& [demand, lane] : turn_.state.queue.lanes()) {
       if (lane.jobs.size() < 2 || lane.by_length.empty() || done.contains(&demand)) continue;
+      if (!quotas_.Yields(demand)) continue;
       const std::optional<Place> place = lane.FirstWithin(LongestGap(lane));
       if (!place || (first && *first < *place)) continue;
       first = place;
@@ -79,6 +92,7 @@ class Pass {
   }
 
   bool TryToPlace(Job& job) {
+    if (!quotas_.Yields(job.demand)) return false;
     const std::vector<placement::DeviceId> devices = ChooseDevices(job);
     if (devices.empty()) return false;
     LeaveQueue(turn_.state, job);
@@ -140,6 +154,7 @@ class Pass {
 
   Turn& turn_;
   Holds holds_;
+  Quotas quotas_;
 };
 
 }  // namespace

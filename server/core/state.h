@@ -17,6 +17,7 @@
 #include "common/job/site.h"
 #include "server/core/queue.h"
 #include "server/core/rows.h"
+#include "server/core/site_policy.h"
 #include "server/core/step_pace.h"
 #include "server/placement/free_devices.h"
 
@@ -48,6 +49,7 @@ struct Options {
   int64_t max_inspections = 3;                 // of a job before it is placed, while nobody looks
   int64_t max_inspecting = 4;                  // jobs at once
   int64_t max_inspecting_of_user = 2;          //
+  SitePolicy policy{};
 };
 
 struct Rank {
@@ -91,8 +93,9 @@ struct Job {
   std::set<std::string> hosts_that_refused;   // that can't read its model or data
   std::string refusal;                        // of the first of them
   int64_t unfit_launches = 0;  // attempts that a worker could not start, by no fault of the job's
+  int64_t share = 0;           // in its place in the queue (fair_share.h)
 
-  Place place() const { return {row.spec.resources.priority, row.id}; }
+  Place place() const { return {row.spec.resources.priority, row.id, share}; }
 };
 
 // The worker's last word on its device. kUnknown: none since a rank of ours started there.
@@ -126,6 +129,13 @@ struct BoundedGroup {
   std::set<Place> waiting;  // those that are QUEUED and wait for the others: they hold nothing
 };
 
+// What each user has used, as far as it counts for a fair share (fair_share.h).
+struct Shares {
+  std::vector<UseRow> ended;  // of attempts that have ended, the oldest too where they count little
+  base::WallMicros at = 0;    // when it was summed up last; 0: the site has no fair share
+  std::map<std::string, int64_t> use;  // then: device-milliseconds, decayed; who is missing: 0
+};
+
 // A lease that is not over (leases.h).
 struct Lease {
   LeaseRow row;
@@ -149,7 +159,8 @@ struct State {
   std::map<base::JobId, Inspecting> inspecting;  // a worker is asked; its job may be gone by now
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are
-  std::map<std::string, Worker> workers;              // by name
+  std::map<std::string, int64_t> held;    // devices of each user's live jobs, as quotas count them
+  std::map<std::string, Worker> workers;  // by name
   std::map<std::string, std::vector<Worker*>> hosts;  // each host's, into `workers`
   std::map<std::string, DrainRow> drains;             // by target
   int64_t next_lease = 1;
@@ -159,6 +170,7 @@ struct State {
   std::vector<Worker*> devices;  // by placement::DeviceId, into `workers`; null: it was removed
   placement::FreeDevices free;
   std::set<base::JobId> resting;  // nobody looked: asked again at the next Tick
+  Shares shares;
 
   State() = default;
   State(State&&) = default;

@@ -14,6 +14,10 @@
 //   Following  a job that follows others (resources.after) holds nothing until they have ended. If
 //              one ends otherwise than it is to, the follower is CANCELLED: it could never start.
 //   Groups     of a bounded group so many jobs are under way at once; the others hold nothing.
+//   Quota      a user's jobs get as many devices at once as the site grants, in the queue's order.
+//              Whoever waits for that holds back no job of others (quota.h).
+//   Share      where the site says so, of one priority the jobs of whoever used less go first
+//              (fair_share.h).
 //   Placement  a gang gets all its devices in one Step, or none. A device is placeable while its
 //              worker is connected, says that it is free, and no attempt holds it.
 //   Stop       the first rank that fails stops its gang at once. So do cancel, time_limit,

@@ -10,6 +10,7 @@
 #include "server/core/dependencies.h"
 #include "server/core/inspect.h"
 #include "server/core/leases.h"
+#include "server/core/quota.h"
 
 namespace trainctl::core {
 namespace {
@@ -320,6 +321,7 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   if (usable.empty())
     return "waits for " + Wanted(spec) + ": " + WhoTook(state, job, possible, now);
   const Ahead ahead = LookAhead(state, job, now);
+  if (!ahead.quotas.Yields(job.demand)) return QuotaReason(state, job, ahead.quotas);
   if (ahead.blocker != nullptr) return BehindWhom(state, job, ahead, now);
   if (spec.exclusive) return "waits for " + Wanted(spec) + Obstacles(state, job, usable, now);
   const auto best =

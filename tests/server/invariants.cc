@@ -75,6 +75,32 @@ void GroupsKeepTheirBounds(const State& state) {
   }
 }
 
+// What live jobs hold is counted, and no user has more than their quota.
+void QuotasAreKept(const State& state) {
+  std::map<std::string, int64_t> held;
+  for (const auto& [id, job] : state.live) {
+    if (!job->row.spec.resources.lease) held[job->row.user] += job->row.spec.devices;
+  }
+  ASSERT_EQ(held, state.held);
+  for (const auto& [user, devices] : held) {
+    const auto most = state.options.policy.Of(user).max_running_devices;
+    ASSERT_TRUE(!most || devices <= *most) << user << " holds " << devices;
+  }
+}
+
+// A coordinator that starts now has summed up the same, and its queue has the same order.
+void SharesAreWhatIsStored(const SimCluster& cluster) {
+  const State& state = cluster.state();
+  if (!state.options.policy.half_life_us) return;
+  const State restored = Restore(state.options, cluster.ledger().LoadState(), cluster.now());
+  if (restored.shares.at != state.shares.at) return;  // the next Tick sums up
+  ASSERT_EQ(restored.shares.use, state.shares.use);
+  for (const auto& [id, job] : state.jobs) {
+    if (job.status.state != job::JobState::kQueued) continue;
+    ASSERT_EQ(restored.jobs.at(id).share, job.share) << base::ToString(id);
+  }
+}
+
 // No device is promised twice; each is of the class of its lease.
 void CalendarIsTrue(const State& state) {
   for (const auto& [worker, leases] : state.leased) {
@@ -213,6 +239,8 @@ void Invariants::Check(const SimCluster& cluster) {
   GangsAreWhole(cluster.state());
   ExclusiveHostsAreTheirs(cluster.state());
   GroupsKeepTheirBounds(cluster.state());
+  QuotasAreKept(cluster.state());
+  if (++checks_ % kChecksPerRestore == 0) SharesAreWhatIsStored(cluster);
   CalendarIsTrue(cluster.state());
   LeasesAreKept(cluster);
   MemoryIsWhatIsStored(cluster);

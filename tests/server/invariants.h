@@ -18,8 +18,11 @@ class Invariants {
   void CheckEnd(const SimCluster& cluster);
 
  private:
+  static constexpr int64_t kChecksPerRestore = 16;
+
   void TerminalStatesStay(const SimCluster& cluster);
 
+  int64_t checks_ = 0;
   std::map<base::JobId, std::string> ends_;
 };
 

@@ -15,6 +15,26 @@ void Ledger::Write(const MetricRows& rows) {
   points.insert(points.end(), rows.points.begin(), rows.points.end());
 }
 
+void Ledger::Write(const RemoveJob& row) {
+  if (!jobs_.contains(row.job)) return;
+  const std::vector<UseRow> use = UseOf(row.job);
+  removed_use_.insert(removed_use_.end(), use.begin(), use.end());
+  jobs_.erase(row.job);
+}
+
+// Of its attempts that have ended.
+std::vector<UseRow> Ledger::UseOf(base::JobId job) const {
+  std::vector<UseRow> use;
+  const StoredJob& stored = jobs_.at(job);
+  for (auto next = attempts_.lower_bound({job, 0}); next != attempts_.end(); ++next) {
+    const AttemptRow& attempt = next->second;
+    if (attempt.job != job) break;
+    if (attempt.ended_at == 0) continue;
+    use.push_back({stored.row.user, stored.row.spec.devices, attempt.placed_at, attempt.ended_at});
+  }
+  return use;
+}
+
 StoredState Ledger::LoadState() const {
   StoredState state;
   state.next_job = jobs_.empty() ? 1 : jobs_.rbegin()->first.value + 1;
@@ -26,7 +46,10 @@ StoredState Ledger::LoadState() const {
     if (lease.over_at == 0) state.leases.push_back(lease);
   }
   std::set<base::GroupId> bounded;
+  state.use = removed_use_;
   for (const auto& [id, job] : jobs_) {
+    const std::vector<UseRow> use = UseOf(id);
+    state.use.insert(state.use.end(), use.begin(), use.end());
     if (job.status.state == job::JobState::kFinished) continue;
     const auto group = groups_.find(job.row.group);
     const bool is_bounded = group != groups_.end() && group->second.max_parallel > 0;

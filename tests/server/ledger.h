@@ -47,7 +47,7 @@ class Ledger {
     jobs_[row.job].row.spec = row.spec;
     jobs_[row.job].row.prediction = row.prediction;
   }
-  void Write(const RemoveJob& row) { jobs_.erase(row.job); }
+  void Write(const RemoveJob& row);
   void Write(const AttemptRow& row) { attempts_[{row.job, row.attempt}] = row; }
   void Write(const RankRow& row) { ranks_[row.key] = row; }
   void Write(const WorkerRow& row) { workers_[row.name] = row; }
@@ -64,7 +64,10 @@ class Ledger {
   void Write(const ArtefactRow&) {}
   void Write(const ContinuationRow&) {}
 
+  std::vector<UseRow> UseOf(base::JobId job) const;
+
   std::map<base::JobId, StoredJob> jobs_;
+  std::vector<UseRow> removed_use_;
   base::GroupId last_group_;
   std::map<std::pair<base::JobId, int64_t>, AttemptRow> attempts_;
   std::map<job::RankKey, RankRow> ranks_;

@@ -7,6 +7,7 @@
 
 #include "common/estimate/memory_estimate.h"
 #include "server/core/lease_wish.h"
+#include "server/core/policy_file.h"
 #include "tests/job/tiny_llama.h"
 #include "tests/server/describe.h"
 
@@ -212,6 +213,10 @@ std::string Scenario::Run(const std::string& line) {
     return Feed(JobInspected{*base::ParseJobId(words.at(1)), words.at(2), MakeAnswer(words.at(3))});
   if (verb == "wait") return Wait(std::stoll(words.at(1)));
   if (verb == "restart") return Restart();
+  if (verb == "policy") {
+    state_.options.policy = ReadSitePolicy(line.substr(verb.size()), "policy").value();
+    return Restart();
+  }
   if (verb == "show") return Describe(state_, now_);
   if (verb == "explain") return Explain(*base::ParseJobId(words.at(1)));
   if (verb == "lost") return FeedEach<WorkerStreamLost>(words);

@@ -27,6 +27,7 @@
 //                               ahead of it seq=N repeats a number
 //   device NAME… free|dirty     the workers' word
 //   wait SECONDS                that many Ticks
+//   policy JSON                 it starts again with this policy (policy_file.h)
 //   restart                     the coordinator is killed and restored from its rows; all streams
 //                               are gone
 //   show                        the state

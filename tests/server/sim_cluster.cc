@@ -25,6 +25,8 @@ SimCluster::SimCluster(uint64_t seed, Committed committed)
   state_.options.lease_warning_us = 20'000'000;
   state_.options.lease_grace_us = 6'000'000;
   state_.options.lease_clearance_us = 60'000'000;
+  if (seed % 2 == 0) state_.options.policy.users["ann"].max_running_devices = 2;
+  if (seed % 4 < 2) state_.options.policy.half_life_us = 300'000'000;
 }
 
 void SimCluster::Disturb() {

@@ -2,8 +2,10 @@
 // seed; TRAINCTL_SEED=n replays that one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <tuple>
 
 #include "server/store/sqlite_store.h"
 #include "tests/server/describe.h"
@@ -15,6 +17,15 @@ namespace {
 
 constexpr uint64_t kSeeds = 80;
 constexpr int kStepsPerSeed = 600;
+
+using Uses = std::vector<std::tuple<std::string, int64_t, base::WallMicros, base::WallMicros>>;
+
+Uses Sorted(const std::vector<UseRow>& rows) {
+  Uses uses;
+  for (const UseRow& row : rows) uses.emplace_back(row.user, row.devices, row.from, row.to);
+  std::ranges::sort(uses);
+  return uses;
+}
 
 using Outcomes = std::map<job::Outcome, int>;
 
@@ -63,6 +74,7 @@ TEST(Simulation, TheSameSeedGivesTheSameRun) {
 TEST(Simulation, TheSqliteStoreRestoresWhatTheLedgerRestores) {
   store::TemporaryFolder folder;
   auto store = store::OpenSqliteStore(folder.path()).value();
+  auto reader = store::OpenSqliteReader(folder.path()).value();
   store::Batch batch;
   SimCluster cluster(11, [&](const std::vector<Persist>& rows) {
     batch.rows.insert(batch.rows.end(), rows.begin(), rows.end());
@@ -74,6 +86,8 @@ TEST(Simulation, TheSqliteStoreRestoresWhatTheLedgerRestores) {
     ASSERT_TRUE(status.ok()) << status.error().message;
     batch = {};
     ASSERT_EQ(Describe(store->LoadState().value()), Describe(cluster.ledger().LoadState())) << step;
+    ASSERT_EQ(Sorted(reader->UseSince(0).value()), Sorted(cluster.ledger().LoadState().use))
+        << step;
   }
 }
 

@@ -1,0 +1,110 @@
+#include "server/core/fair_share.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainctl::core {
+namespace {
+
+constexpr base::WallMicros kSharePeriod = 60'000'000;
+constexpr int64_t kWaitedLong = -1;  // a share before all others
+
+// The sums are of whole numbers, so that the order of what is summed is nothing.
+std::map<std::string, int64_t> SumUse(const State& state, base::WallMicros at, int64_t half_life) {
+  std::map<std::string, int64_t> millis;
+  for (const UseRow& row : state.shares.ended) millis[row.user] += DecayedUse(row, at, half_life);
+  for (const auto& [id, job] : state.live) {
+    const AttemptRow& attempt = job->attempt->row;
+    millis[job->row.user] +=
+        DecayedUse({"", job->row.spec.devices, attempt.placed_at, at}, at, half_life);
+  }
+  std::erase_if(millis, [](const auto& entry) { return entry.second == 0; });
+  return millis;
+}
+
+// In each set that is ordered by place.
+void Move(State& state, Job& job, int64_t share) {
+  const auto move_in = [&](std::set<Place>& places) {
+    places.erase(job.place());
+    job.share = share;
+    places.insert(job.place());
+  };
+  switch (job.lane) {
+    case Lane::kNone:
+    case Lane::kLeased: job.share = share; return;
+    case Lane::kFollowing: return move_in(state.following);
+    case Lane::kBounded: return move_in(state.bounded_groups.at(job.row.group).waiting);
+    case Lane::kUninspected: return move_in(state.uninspected);
+    case Lane::kQueue:
+      state.queue.Remove(job.demand, job.place(), job.longest_run);
+      job.share = share;
+      return state.queue.Add(job.demand, job.place(), job.longest_run);
+  }
+}
+
+// True: some place is another.
+bool MoveAll(State& state) {
+  bool has_moved = false;
+  for (auto& [id, job] : state.jobs) {
+    const int64_t share = ShareOf(state, job);
+    if (job.status.state != job::JobState::kQueued || share == job.share) continue;
+    Move(state, job, share);
+    has_moved = true;
+  }
+  return has_moved;
+}
+
+// An attempt that ended before the last sum was counted in it until then.
+void Correct(State& state, const UseRow& row) {
+  const base::WallMicros at = state.shares.at;
+  const int64_t half_life = *state.options.policy.half_life_us;
+  int64_t& use = state.shares.use[row.user];
+  use -= DecayedUse({row.user, row.devices, row.from, at}, at, half_life);
+  use += DecayedUse(row, at, half_life);
+  if (use == 0) state.shares.use.erase(row.user);
+  MoveAll(state);
+}
+
+}  // namespace
+
+int64_t DecayedUse(const UseRow& row, base::WallMicros at, int64_t half_life_us) {
+  const base::WallMicros from = std::max(row.from, at - kHalfLives * half_life_us);
+  const base::WallMicros to = std::min(row.to, at);
+  if (to <= from) return 0;
+  const auto life = static_cast<double>(half_life_us);
+  const auto weight = [&](base::WallMicros when) {
+    return std::exp2(-static_cast<double>(at - when) / life);
+  };
+  // The integral of 2^(-age / life) over the time that the devices were held.
+  const double micros = life / std::log(2.0) * (weight(to) - weight(from));
+  return row.devices * std::llround(micros / 1e3);
+}
+
+int64_t ShareOf(const State& state, const Job& job) {
+  if (!state.options.policy.half_life_us) return 0;
+  if (job.row.submitted_at <= state.shares.at - *state.options.policy.half_life_us)
+    return kWaitedLong;
+  const auto use = state.shares.use.find(job.row.user);
+  return use == state.shares.use.end() ? 0 : use->second / 1000;
+}
+
+void KeepUse(State& state, const Job& job) {
+  if (!state.options.policy.half_life_us) return;
+  const AttemptRow& attempt = job.attempt->row;
+  state.shares.ended.push_back(
+      {job.row.user, job.row.spec.devices, attempt.placed_at, attempt.ended_at});
+  if (attempt.ended_at < state.shares.at) Correct(state, state.shares.ended.back());
+}
+
+bool RenewShares(State& state, const Now& now) {
+  const std::optional<int64_t>& half_life = state.options.policy.half_life_us;
+  const base::WallMicros at = now.wall - now.wall % kSharePeriod;
+  if (!half_life || at == state.shares.at) return false;
+  state.shares.at = at;
+  std::erase_if(state.shares.ended,
+                [&](const UseRow& row) { return row.to <= at - kHalfLives * *half_life; });
+  state.shares.use = SumUse(state, at, *half_life);
+  return MoveAll(state);
+}
+
+}  // namespace trainctl::core

@@ -1,0 +1,129 @@
+#include "server/core/quota.h"
+
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/size.h"
+#include "common/json/problem.h"
+#include "server/core/waiting.h"
+
+namespace trainctl::core {
+namespace {
+
+bool CountsForQuota(const Job& job) { return !job.row.spec.resources.lease; }
+
+int64_t HeldBy(const State& state, const std::string& user) {
+  const auto held = state.held.find(user);
+  return held == state.held.end() ? 0 : held->second;
+}
+
+// CHECKs that the user has one.
+int64_t QuotaOf(const State& state, const std::string& user) {
+  const auto most = state.options.policy.Of(user).max_running_devices;
+  CHECK(most) << user << " has no quota";
+  return *most;
+}
+
+std::string CountText(int64_t devices) {
+  return std::to_string(devices) + (devices == 1 ? " device" : " devices");
+}
+
+// "j1 has 2, j2 has 2": the first few.
+std::string WhoHolds(const State& state, const std::string& user) {
+  constexpr int kMost = 4;
+  std::string text;
+  int count = 0;
+  for (const auto& [id, job] : state.live) {
+    if (job->row.user != user || !CountsForQuota(*job)) continue;
+    if (++count > kMost) return text + ", …";
+    text += (text.empty() ? "" : ", ") + base::ToString(id) + " has " +
+            std::to_string(job->row.spec.devices);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string QuotaOwner(const State& state, const Job& job) {
+  const bool is_bound =
+      CountsForQuota(job) && state.options.policy.Of(job.row.user).max_running_devices;
+  return is_bound ? job.row.user : "";
+}
+
+void GoLive(State& state, Job& job) {
+  state.live[job.row.id] = &job;
+  if (CountsForQuota(job)) state.held[job.row.user] += job.row.spec.devices;
+}
+
+void EndLive(State& state, const Job& job) {
+  if (state.live.erase(job.row.id) == 0 || !CountsForQuota(job)) return;
+  const auto held = state.held.find(job.row.user);
+  CHECK(held != state.held.end() && held->second >= job.row.spec.devices)
+      << base::ToString(job.row.id) << " held nothing";
+  held->second -= job.row.spec.devices;
+  if (held->second == 0) state.held.erase(held);
+}
+
+std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
+                          const job::JobSpec& spec) {
+  const UserPolicy bounds = policy.Of(user);
+  const std::string why = "this site's policy for " + user;
+  std::vector<job::Problem> problems;
+  const int64_t priority = spec.resources.priority;
+  if (priority < bounds.min_priority || priority > bounds.max_priority) {
+    problems.push_back({"resources.priority", 0, std::to_string(priority),
+                        "a priority from " + std::to_string(bounds.min_priority) + " to " +
+                            std::to_string(bounds.max_priority),
+                        why});
+  }
+  const std::optional<int64_t>& most = bounds.max_running_devices;
+  if (most && spec.devices > *most && !spec.resources.lease) {
+    problems.push_back({"devices", 0, std::to_string(spec.devices),
+                        "at most " + std::to_string(*most) + ", all that one user may have at once",
+                        why});
+  }
+  const std::optional<int64_t>& longest = bounds.max_time_limit_seconds;
+  const std::optional<int64_t>& limit = spec.resources.time_limit_seconds;
+  if (longest && (!limit || *limit > *longest)) {
+    problems.push_back({"resources.time_limit", 0, limit ? base::FormatDuration(*limit) : "not set",
+                        "a time of at most " + base::FormatDuration(*longest), why});
+  }
+  return problems.empty() ? "" : job::Format(problems, spec.name);
+}
+
+bool Quotas::Yields(const Demand& lane) const {
+  if (lane.user.empty()) return true;
+  const int64_t left = QuotaOf(state_, lane.user) - HeldBy(state_, lane.user) - lane.devices;
+  const Job* first = FirstOf(lane.user);
+  return left >= (first == nullptr ? 0 : first->row.spec.devices);
+}
+
+void Quotas::Wait(const Job& job) {
+  const std::string& user = job.demand.user;
+  if (user.empty() || first_.contains(user)) return;
+  const bool never = job.row.spec.devices > QuotaOf(state_, user);
+  if (!never && !UsableClasses(state_, job).empty()) first_[user] = &job;
+}
+
+const Job* Quotas::FirstOf(const std::string& user) const {
+  const auto first = first_.find(user);
+  return first == first_.end() ? nullptr : first->second;
+}
+
+std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas) {
+  const std::string& user = job.demand.user;
+  const int64_t most = QuotaOf(state, user), held = HeldBy(state, user);
+  if (job.row.spec.devices > most) {
+    return "can't start: it needs " + CountText(job.row.spec.devices) + ", and " + user +
+           " may have at most " + std::to_string(most) + " at once (this site's policy)";
+  }
+  std::string text = "waits for " + user + "'s quota: " + user + " holds " + CountText(held) +
+                     " of at most " + std::to_string(most);
+  if (held > 0) text += " (" + WhoHolds(state, user) + ")";
+  const Job* first = quotas.FirstOf(user);
+  if (first == nullptr) return text;
+  return text + "; " + base::ToString(first->row.id) + ", which goes first, waits for " +
+         std::to_string(first->row.spec.devices);
+}
+
+}  // namespace trainctl::core

@@ -1,0 +1,50 @@
+// Quotas: how many devices a user's jobs may have at once (site_policy.h). Internal to this room.
+//
+// A quota goes to its owner's jobs in the queue's order. What the first of them that waits needs is
+// kept for it: those behind it get what is left over. So it starts as soon as its devices are free,
+// and its owner's jobs do not delay it. Jobs of others go past whoever waits for a quota. A job
+// that fits no device now, or never fits the quota, keeps nothing. Jobs under a lease count for
+// nothing: their devices are their owner's already. An exclusive job counts as many devices as it
+// has ranks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "server/core/state.h"
+
+namespace trainctl::core {
+
+// The job's owner, where a quota bounds it; else empty. Goes into its demand.
+std::string QuotaOwner(const State& state, const Job& job);
+
+// The job begins to hold devices, or gives them back: State::live and State::held.
+void GoLive(State& state, Job& job);
+void EndLive(State& state, const Job& job);
+
+// Why the jobs can't be taken, by what the site's policy lets their owner ask for; empty: they can.
+std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
+                          const job::JobSpec& spec);
+
+// Of one look at the queue, job by job in its order.
+class Quotas {
+ public:
+  explicit Quotas(const State& state) : state_(state) {}
+
+  // Whether jobs of the lane may have devices now.
+  bool Yields(const Demand& lane) const;
+  // The job waits, for its owner's other jobs or for devices.
+  void Wait(const Job& job);
+  // The first job of that user that waits; nullptr: none keeps anything.
+  const Job* FirstOf(const std::string& user) const;
+
+ private:
+  const State& state_;
+  std::map<std::string, const Job*> first_;  // of each user
+};
+
+// Why a job of State::queue that the quotas do not yield to waits.
+std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas);
+
+}  // namespace trainctl::core

@@ -1,0 +1,37 @@
+// What a site grants its users: how much each may have, ask and queue, and whose jobs go first.
+// Nothing is bound until a site says so (policy_file.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace trainctl::core {
+
+// nullopt: any number.
+struct UserPolicy {
+  std::optional<int64_t> max_running_devices;     // at once; jobs under a lease count for nothing
+  std::optional<int64_t> max_queued_jobs;         // that wait at once
+  std::optional<int64_t> max_time_limit_seconds;  // then each job must have a time limit
+  int64_t min_priority = 0;                       // of what a job may ask for
+  int64_t max_priority = 100;                     //
+};
+
+// Use counts for a fair share until it is so many half-lives old.
+constexpr int64_t kHalfLives = 10;
+
+struct SitePolicy {
+  UserPolicy everyone;                      // whoever is not named
+  std::map<std::string, UserPolicy> users;  // by name, whole
+  std::optional<int64_t> half_life_us;      // of use; nullopt: there is no fair share
+
+  // A job without an owner, which older coordinators took, has no bounds.
+  UserPolicy Of(const std::string& user) const {
+    if (user.empty()) return {};
+    const auto named = users.find(user);
+    return named == users.end() ? everyone : named->second;
+  }
+};
+
+}  // namespace trainctl::core

@@ -1,0 +1,110 @@
+#include "server/core/policy_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/checkout.h"
+
+namespace trainctl::core {
+namespace {
+
+using testing::HasSubstr;
+
+std::string FaultOf(std::string_view text) {
+  const auto policy = ReadSitePolicy(text, "policy.json");
+  if (policy) return "";
+  EXPECT_EQ(policy.error().code, base::Code::kInvalid);
+  return policy.error().message;
+}
+
+TEST(PolicyFile, WhatAUsersOwnEntrySaysGoesBeforeEverybodys) {
+  const auto policy = ReadSitePolicy(R"({
+    "users": {
+      "anna": {"max_running_devices": 16, "max_time_limit": null, "min_priority": 10},
+      "*": {"max_running_devices": 8, "max_queued_jobs": 200, "max_priority": 60,
+            "max_time_limit": "24h"}
+    },
+    "fair_share": {"half_life": "7d"}
+  })",
+                                     "policy.json");
+  ASSERT_TRUE(policy) << policy.error().message;
+  const UserPolicy anna = policy->Of("anna"), ben = policy->Of("ben"), nobody = policy->Of("");
+  EXPECT_EQ(anna.max_running_devices, 16);
+  EXPECT_EQ(anna.max_queued_jobs, 200);
+  EXPECT_EQ(anna.min_priority, 10);
+  EXPECT_EQ(anna.max_priority, 60);
+  EXPECT_EQ(anna.max_time_limit_seconds, std::nullopt);
+  EXPECT_EQ(ben.max_running_devices, 8);
+  EXPECT_EQ(ben.min_priority, 0);
+  EXPECT_EQ(ben.max_time_limit_seconds, 86'400);
+  EXPECT_EQ(nobody.max_running_devices, std::nullopt);
+  EXPECT_EQ(nobody.max_priority, 100);
+  EXPECT_EQ(policy->half_life_us, int64_t{7} * 86'400 * 1'000'000);
+}
+
+TEST(PolicyFile, TheExampleIsRead) {
+  std::ostringstream text;
+  text << std::ifstream(checkout::File("deploy/policy.example.json")).rdbuf();
+  const auto policy = ReadSitePolicy(text.str(), "policy.example.json");
+  ASSERT_TRUE(policy) << policy.error().message;
+  EXPECT_EQ(policy->Of("anna").max_running_devices, 8);
+  EXPECT_EQ(policy->Of("anna").max_time_limit_seconds, 86'400);
+  EXPECT_EQ(policy->Of("ops").max_queued_jobs, 200);
+}
+
+TEST(PolicyFile, OfAnEmptyPolicyNothingIsBound) {
+  const auto policy = ReadSitePolicy("{}", "policy.json");
+  ASSERT_TRUE(policy) << policy.error().message;
+  EXPECT_EQ(policy->Of("anna").max_running_devices, std::nullopt);
+  EXPECT_EQ(policy->Of("anna").max_queued_jobs, std::nullopt);
+  EXPECT_EQ(policy->half_life_us, std::nullopt);
+}
+
+TEST(PolicyFile, AKeyThatIsNotKnownIsNamedWithItsLineAndTheNearestOne) {
+  EXPECT_EQ(FaultOf("{\n\"users\": {\n\"anna\": {\"max_runing_devices\": 4}}}"),
+            "policy.json:3: users.anna.max_runing_devices: expected one of max_running_devices, "
+            "max_queued_jobs, min_priority, max_priority, max_time_limit; did you mean "
+            "'max_running_devices'?");
+  EXPECT_THAT(FaultOf(R"({"user": {}})"),
+              HasSubstr("policy.json:1: user: expected one of users, fair_share; did you mean "
+                        "'users'?"));
+  EXPECT_THAT(FaultOf(R"({"fair_share": {"halflife": "7d"}})"),
+              HasSubstr("fair_share.halflife: expected one of half_life; did you mean "
+                        "'half_life'?"));
+}
+
+TEST(PolicyFile, EveryFaultIsListed) {
+  const std::string fault = FaultOf(R"({
+    "users": {
+      "*": {"max_running_devices": 0, "max_queued_jobs": "many", "max_time_limit": "24"},
+      "anna": {"min_priority": 70, "max_priority": 60},
+      "ben": 4
+    },
+    "fair_share": {"half_life": "5s"}
+  })");
+  EXPECT_THAT(fault, HasSubstr("policy.json:3: users.*.max_running_devices: 0: expected a whole "
+                               "number from 1 to 1000000, or null for no bound"));
+  EXPECT_THAT(fault, HasSubstr("users.*.max_queued_jobs: \"many\": expected a whole number"));
+  EXPECT_THAT(fault, HasSubstr("users.*.max_time_limit: \"24\": expected a time from 1s to 366d, "
+                               "such as \"24h\""));
+  EXPECT_THAT(fault, HasSubstr("policy.json:4: users.anna: min_priority 70, max_priority 60: "
+                               "expected min_priority to be at most max_priority"));
+  EXPECT_THAT(fault, HasSubstr("policy.json:5: users.ben: 4: expected an object with "));
+  EXPECT_THAT(fault, HasSubstr("policy.json:7: fair_share.half_life: \"5s\": expected a time from "
+                               "1min to 366d"));
+}
+
+TEST(PolicyFile, WhatIsNoObjectIsRefused) {
+  EXPECT_THAT(FaultOf("[]"), HasSubstr("the policy: []: expected an object"));
+  EXPECT_THAT(FaultOf(R"({"users": 1})"), HasSubstr("users: 1: expected an object of users"));
+  EXPECT_THAT(FaultOf(R"({"fair_share": {}})"), HasSubstr("fair_share: {}: expected half_life"));
+  EXPECT_THAT(FaultOf(R"({"users": {"": {}}})"), HasSubstr("expected a user's name"));
+  EXPECT_THAT(FaultOf("{"), HasSubstr("valid JSON"));
+  EXPECT_THAT(FaultOf(R"({"users": {}, "users": {}})"), HasSubstr("duplicate key"));
+}
+
+}  // namespace
+}  // namespace trainctl::core
