@@ -42,7 +42,14 @@ base::Status Coordinator::Load() {
   auto stored = parts_.store.LoadState();
   if (!stored) return stored.error();
   const core::Options options{.max_queued_jobs_of_user = parts_.bounds.queued_jobs,
-                              .longest_lease_us = parts_.bounds.lease_seconds * 1'000'000};
+                              .longest_lease_us = parts_.bounds.lease_seconds * 1'000'000,
+                              .policy = parts_.policy};
+  if (options.policy.half_life_us) {
+    auto use = parts_.reader.UseSince(parts_.clock.Wall() -
+                                      core::kHalfLives * *options.policy.half_life_us);
+    if (!use) return use.error();
+    stored->use = std::move(*use);
+  }
   state_ = core::Restore(options, std::move(*stored), Now());
   site_.reset();
   stale_ = false;

@@ -89,6 +89,7 @@ class Coordinator {
     LogFiles& logs;
     EventLog& log;
     auth::UserBounds bounds = {};
+    core::SitePolicy policy = {};
   };
   explicit Coordinator(const Parts& parts) : parts_(parts) {}
 

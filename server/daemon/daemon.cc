@@ -12,6 +12,7 @@
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/log_files.h"
 #include "server/coordinator/read_thread.h"
+#include "server/core/policy_file.h"
 #include "server/daemon/dashboard.h"
 #include "server/daemon/metered_store.h"
 #include "server/rpc/server.h"
@@ -58,19 +59,27 @@ base::Result<std::unique_ptr<auth::SiteKeys>> KeysOf(const Options& options,
   return keys;
 }
 
+base::Result<core::SitePolicy> PolicyOf(const Options& options) {
+  if (options.policy_file.empty()) return core::SitePolicy();
+  const auto text = base::ReadRegularFile(options.policy_file, core::kMaxPolicyBytes);
+  if (!text) return text.error();
+  return core::ReadSitePolicy(*text, options.policy_file);
+}
+
 }  // namespace
 
 // In order of construction: what is used stands before its users.
 struct Daemon::Parts {
   Parts(const Options& options, const base::Clock& clock, EventLog& log_,
         std::unique_ptr<store::Store> store_, std::unique_ptr<store::Reader> loop_reader,
-        std::unique_ptr<store::Reader> reader)
+        std::unique_ptr<store::Reader> reader, core::SitePolicy policy)
       : log(log_),
         meters(clock),
         store(std::make_unique<MeteredStore>(std::move(store_), meters)),
         own_reader(std::move(loop_reader)),
         logs(options.directory + "/logs"),
-        coordinator({loop, clock, *store, *own_reader, logs, log, options.bounds}),
+        coordinator(
+            {loop, clock, *store, *own_reader, logs, log, options.bounds, std::move(policy)}),
         reads(loop, std::move(reader)) {}
 
   // From the outside in, so that whoever waits is answered.
@@ -125,6 +134,8 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
   if (!addresses) return addresses.error();
   const base::Status nothing_lost = CheckNothingLost(options.directory);
   if (!nothing_lost) return nothing_lost.error();
+  auto policy = PolicyOf(options);
+  if (!policy) return policy.error();
   auto keys = KeysOf(options, clock, log);
   if (!keys) return keys.error();
   auto store = store::OpenSqliteStore(options.directory);
@@ -134,8 +145,9 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
   auto reader = store::OpenSqliteReader(options.directory);
   if (!reader) return reader.error();
 
-  auto parts = std::make_unique<Parts>(options, clock, log, std::move(*store),
-                                       std::move(*loop_reader), std::move(*reader));
+  auto parts =
+      std::make_unique<Parts>(options, clock, log, std::move(*store), std::move(*loop_reader),
+                              std::move(*reader), std::move(*policy));
   parts->keys = std::move(*keys);
   const base::Status loaded = parts->coordinator.Start();
   if (!loaded) return loaded.error();

@@ -183,6 +183,10 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
   app.add_option("--lease-max", lease_max, "The longest lease, such as 3h")
       ->type_name("TIME")
       ->capture_default_str();
+  app.add_option("--policy", options.policy_file,
+                 "A file with what this site grants its users: quotas, priorities, fair share. "
+                 "Read once, at the start")
+      ->type_name("FILE");
   app.set_version_flag("--version", VersionText(), "Print version and commit");
   if (!ParseLine(app, argc, argv, exit_code)) return std::nullopt;
   if (options.dashboard_file.empty() && !options.dashboard.empty() && !options.address_file.empty())

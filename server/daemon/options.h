@@ -20,6 +20,7 @@ struct Options {
   std::string dashboard_file;
   auth::UnixPolicy policy;
   auth::UserBounds bounds;
+  std::string policy_file;  // server/core/policy_file.h; empty: none
 };
 
 // traincoordinator init: makes the keys of a site.

@@ -131,6 +131,7 @@ ROOMS = {
         [
             "common/base",
             "common/peer",
+            "server/core",
             "server/store",
             "server/auth",
             "server/meters",
