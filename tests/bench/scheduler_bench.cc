@@ -1,9 +1,10 @@
 // How many placement decisions a second the core makes with 10,000 jobs queued on 1,000 devices:
 // gangs of 1 to 16, three priorities, two models of device, some with constraints. Each placed job
 // ends at once, its place in the queue is taken by a new one.
-//   scheduler_bench [placements=20000] [limits] [large]
-// With `limits` most jobs have a time limit, and short ones pass those that wait. With `large`
-// 100,000 jobs are queued on 10,000 devices.
+//   scheduler_bench [placements=20000] [limits] [policy] [large]
+// With `limits` most jobs have a time limit, and short ones pass those that wait. With `policy`
+// they are of 200 users, each with a quota, and share the site fairly. With `large` 100,000 jobs
+// are queued on 10,000 devices.
 // The bar is 5,000 a second.
 #include <algorithm>
 #include <chrono>
@@ -22,9 +23,11 @@ namespace {
 
 constexpr int64_t kDevicesPerHost = 8;
 constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kUsers = 200;
 
 struct Load {
   bool has_limits = false;
+  bool has_policy = false;
   int64_t devices = 1000;
   int64_t queued = 10'000;
 };
@@ -33,6 +36,10 @@ class Bench {
  public:
   explicit Bench(const Load& load) : load_(load) {
     state_.options.max_queued_jobs = load.queued;
+    if (load.has_policy) {
+      state_.options.policy.everyone.max_running_devices = std::max<int64_t>(16, load.devices / 64);
+      state_.options.policy.half_life_us = 3600 * kSecond;
+    }
     for (int64_t device = 0; device < load.devices; ++device) AddWorker(device);
   }
 
@@ -48,6 +55,8 @@ class Bench {
       const base::JobId job = running_.front();
       running_.pop_front();
       now_.steady += kSecond;
+      now_.wall += kSecond;
+      if (load_.has_policy && now_.wall / kSecond % 60 == 0) Feed(Tick{});
       End(job);
       while (static_cast<int64_t>(state_.queue.size()) < load_.queued) Submit();
     }
@@ -86,7 +95,9 @@ class Bench {
     if (random_() % 4 == 0) spec.resources.constraints["gpu.memory"] = ">=100GiB";
     if (load_.has_limits && random_() % 8 > 0)
       spec.resources.time_limit_seconds = 60 * (1 + static_cast<int64_t>(random_() % 100));
-    Feed(JobsSubmitted{"r", "", {{spec, job::Inspection(), std::nullopt}}});
+    const std::string user =
+        load_.has_policy ? "user" + std::to_string(random_() % kUsers) : std::string();
+    Feed(JobsSubmitted{"r", "", {{spec, job::Inspection(), std::nullopt}}, false, user});
   }
 
   void End(base::JobId id) {
@@ -113,8 +124,9 @@ class Bench {
 int main(int argc, char** argv) {
   const int64_t placements = argc > 1 ? std::atoll(argv[1]) : 20'000;
   const std::set<std::string> words(argv + std::min(argc, 2), argv + argc);
-  trainctl::core::Load load{.has_limits = words.contains("limits")};
-  if (words.contains("large")) load = {load.has_limits, 10'000, 100'000};
+  trainctl::core::Load load{.has_limits = words.contains("limits"),
+                            .has_policy = words.contains("policy")};
+  if (words.contains("large")) load = {load.has_limits, load.has_policy, 10'000, 100'000};
   trainctl::core::Bench bench(load);
   bench.Fill();
   const int64_t events_before = bench.events();
@@ -124,8 +136,9 @@ int main(int argc, char** argv) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto events = static_cast<double>(bench.events() - events_before);
   std::printf(
-      "%lld jobs%s placed with %lld queued on %lld devices: %.0f placements/s, %.0f events/s\n",
+      "%lld jobs%s%s placed with %lld queued on %lld devices: %.0f placements/s, %.0f events/s\n",
       static_cast<long long>(placements), load.has_limits ? " with time limits" : "",
-      static_cast<long long>(load.queued), static_cast<long long>(load.devices),
-      static_cast<double>(placements) / seconds, events / seconds);
+      load.has_policy ? " by quota and fair share" : "", static_cast<long long>(load.queued),
+      static_cast<long long>(load.devices), static_cast<double>(placements) / seconds,
+      events / seconds);
 }
