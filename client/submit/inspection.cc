@@ -1,6 +1,7 @@
 #include "client/submit/inspection.h"
 
 #include "common/job/job_json.h"
+#include "common/job/trains.h"
 #include "common/wire/earlier_runs.h"
 
 namespace trainctl::client {
@@ -25,6 +26,7 @@ std::string InspectionKey(const job::JobSpec& job) {
   key.train.max_seq_length = job.train.max_seq_length;
   if (job::WritesOutput(job)) key.output = job.output;
   key.checkpoint.resume_from = job.checkpoint.resume_from;
+  if (!job::Trains(job)) key.train.max_steps = 0;  // no data are read
   return job::ToJson(key);
 }
 

@@ -1,6 +1,7 @@
 #include "client/submit/prediction.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "client/show/first_row.h"
@@ -9,6 +10,7 @@
 #include "common/estimate/fit.h"
 #include "common/estimate/prediction.h"
 #include "common/job/job_json.h"
+#include "common/job/trains.h"
 #include "common/rank/memory_kind.h"
 
 namespace trainctl::client {
@@ -37,6 +39,10 @@ std::string BatchText(const job::BatchPlan& batch) {
 
 std::string StepsText(const Assessment& assessment) {
   const job::TrainSpec& train = assessment.job.train;
+  if (!job::Trains(assessment.job)) {
+    return "none: " + Plural(std::ssize(assessment.job.eval.prompts), "prompt") + " of up to " +
+           Plural(assessment.job.eval.max_new_tokens, "new token");
+  }
   if (!assessment.steps) {
     return (train.max_steps ? "at most " + Plural(*train.max_steps, "optimizer step") + ", " : "") +
            "not known before the data are inspected";

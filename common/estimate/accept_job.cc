@@ -4,6 +4,7 @@
 
 #include "common/estimate/check_model.h"
 #include "common/estimate/fit.h"
+#include "common/job/trains.h"
 
 namespace trainctl::job {
 
@@ -12,7 +13,7 @@ base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
   Acceptance acceptance;
   if (!devices.empty()) acceptance.problems = CheckSite(job, devices);
   if (!inspection) return acceptance;
-  if (inspection->rows > 0) {
+  if (inspection->rows > 0 || !Trains(job)) {
     base::Result<RunPlan> plan = PlanRun(job, inspection->rows);
     if (!plan) return plan.error();
     acceptance.plan = std::move(*plan);

@@ -45,6 +45,7 @@ void CheckFrozen(const JobSpec& job, const ModelDescription& model,
     problems->push_back({"freeze", 0, frozen, "parts that the model has: " + names,
                          "only a model of pictures and words has others"});
   }
+  if (!Trains(job)) return;
   const bool is_all =
       std::all_of(parts.begin(), parts.end(), [&](ModelPart part) { return IsFrozen(job, part); });
   if (!is_all || job.lora) return;
@@ -73,6 +74,12 @@ void CheckLength(const JobSpec& job, int64_t most, const std::string& why,
 
 // A model of pictures continues the captions of validation rows.
 void CheckPrompts(const JobSpec& job, const ModelShape& model, std::vector<Problem>* problems) {
+  if (!Trains(job) && model.image) {
+    problems->push_back({"train.max_steps", 0, "0", "1 or more with a model of pictures",
+                         "it captions validation rows, which are read for training only: see the "
+                         "texts of the run that trained it"});
+    return;
+  }
   if (job.eval.prompts.empty() || !model.image || job.data.val_split_fraction > 0) return;
   problems->push_back({"eval.prompts", 0, "", "none without validation rows",
                        "a model of pictures captions those of validation rows: set "

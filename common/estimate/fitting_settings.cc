@@ -8,6 +8,7 @@
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
+#include "common/job/trains.h"
 
 namespace trainctl::job {
 namespace {
@@ -38,6 +39,10 @@ class Search {
       : job_(ResolveJob(job)), inspection_(inspection), devices_(devices) {}
 
   std::vector<FittingSetting> Run() {
+    if (!Trains(job_)) {
+      Try({kBf16});
+      return std::move(found_);
+    }
     TrySmallerMicroBatches(job_, "");
     Try({kCheckpointing});
     if (found_.empty())

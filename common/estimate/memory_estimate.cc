@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "common/estimate/memory_activations.h"
+#include "common/estimate/memory_continuing.h"
 #include "common/estimate/memory_setting.h"
 #include "common/estimate/memory_state.h"
 #include "common/estimate/memory_step.h"
+#include "common/job/trains.h"
 #include "common/model/layout.h"
 
 namespace trainctl::job {
@@ -56,6 +58,7 @@ int64_t SequenceLength(const JobSpec& job, const Inspection& inspection) {
 
 MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device,
                               bool holds_gradients) {
+  if (!Trains(job)) return EstimateContinuing(job, inspection.model, device);
   MemoryEstimate estimate;
   estimate.sequence_length = SequenceLength(job, inspection);
   MemorySetting setting = MemorySettingOf(job, inspection.model, device, estimate.sequence_length);

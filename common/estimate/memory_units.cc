@@ -21,7 +21,9 @@ class UnitBuilder {
  public:
   // quantizes: the unit's matrices.
   UnitBuilder(const JobSpec& job, ModelPart part, bool quantizes)
-      : is_frozen_(IsFrozen(job, part)), quantizes_(quantizes && job.quantize.has_value()) {}
+      : is_frozen_(IsFrozen(job, part)),
+        quantizes_(quantizes && job.quantize.has_value()),
+        trains_(Trains(job)) {}
 
   void Add(const Layer& layer) {
     for (const Module& module : layer.modules)
@@ -31,6 +33,14 @@ class UnitBuilder {
     }
   }
 
+  void AddAdapter(int64_t elements) {
+    if (trains_) return AddTrainable(elements);
+    unit_.frozen += Pad(elements);
+  }
+
+  UnitElements Take() const { return unit_; }
+
+ private:
   void AddTrainable(int64_t elements) {
     unit_.trainable += Pad(elements);
     if (elements < kSmallTensor) unit_.trainable_small += Pad(elements);
@@ -38,9 +48,6 @@ class UnitBuilder {
     unit_.longest_run = std::max(unit_.longest_run, run_);
   }
 
-  UnitElements Take() const { return unit_; }
-
- private:
   void Add(int64_t elements, bool quantized) {
     if (!is_frozen_) return AddTrainable(elements);
     (quantized ? unit_.quantized : unit_.frozen) += Pad(elements);
@@ -48,6 +55,7 @@ class UnitBuilder {
 
   bool is_frozen_;
   bool quantizes_;
+  bool trains_;
   int64_t run_ = 0;
   UnitElements unit_;
 };
@@ -94,8 +102,8 @@ ModelUnits UnitsOf(const JobSpec& job, const ModelShape& m) {
     UnitBuilder& unit = !is_decoder ? encoder_builders[static_cast<size_t>(target.encoder_unit)]
                         : is_head   ? head
                                     : block;
-    unit.AddTrainable(job.lora->r * target.in);
-    unit.AddTrainable(job.lora->r * target.out);
+    unit.AddAdapter(job.lora->r * target.in);
+    unit.AddAdapter(job.lora->r * target.out);
     if (!is_decoder) {
       ++encoder[static_cast<size_t>(target.encoder_unit)].adapters;
       continue;

@@ -49,7 +49,8 @@ struct ModelUnits {
 };
 
 // Full fine-tuning: everything is trainable. LoRA: the base is frozen and each target's A and B are
-// trainable, in its unit. quantize: the matrices of each block are codes.
+// trainable, in its unit. Without training all are frozen. quantize: the matrices of each block are
+// codes.
 ModelUnits UnitsOf(const JobSpec& job, const ModelShape& model);
 
 // Whether something is trained in the first so many units of the encoder.

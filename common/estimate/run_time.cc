@@ -8,6 +8,7 @@
 #include "common/estimate/device_rates.h"
 #include "common/estimate/step_time.h"
 #include "common/job/run_plan.h"
+#include "common/job/trains.h"
 
 namespace trainctl::job {
 namespace {
@@ -65,7 +66,7 @@ std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection&
                                          std::string_view device_name, bool holds_gradients) {
   const std::optional<DeviceRates> rates = RatesOf(device_name);
   const base::Result<RunPlan> plan = PlanRun(asked, inspection.rows);
-  if (!rates || !plan) return std::nullopt;
+  if (!rates || !plan || !Trains(asked)) return std::nullopt;
   const StepSetting setting{.rates = *rates,
                             .is_cpu = device_name.starts_with("CPU"),
                             .holds_gradients = holds_gradients};
@@ -76,7 +77,7 @@ std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection&
 std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection,
                                                  const EarlierRuns& earlier) {
   const base::Result<RunPlan> plan = PlanRun(job, inspection.rows);
-  if (!plan) return std::nullopt;
+  if (!plan || !Trains(job)) return std::nullopt;
   return Whole(plan->job, inspection, *plan, earlier.device_name, earlier.step_seconds,
                earlier.runs);
 }

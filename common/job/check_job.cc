@@ -13,6 +13,7 @@
 #include "common/job/data_format.h"
 #include "common/job/hub_id.h"
 #include "common/job/schema.h"
+#include "common/job/trains.h"
 #include "common/json/write_json.h"
 
 namespace trainctl::job {
@@ -168,7 +169,7 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
   note_if(IsHubId(job.model.path),
           "model.path is no folder here: the Hugging Face cache of the workers' hosts is searched "
           "for it");
-  note_if(!job.output.dir, "nothing is kept: output.dir is null");
+  note_if(Trains(job) && !job.output.dir, "nothing is kept: output.dir is null");
   note_if(job.output.dir && job.output.save == Save::kNone && !job.checkpoint.every_steps,
           "nothing is written to output.dir: output.save is \"none\"");
   note_if(!is_fsdp && (job.sharding != Sharding::kFull || job.fsdp_unit != FsdpUnit::kBlock),

@@ -1,6 +1,7 @@
 #include "common/job/combinations.h"
 
 #include "common/job/check_job.h"
+#include "common/job/trains.h"
 
 namespace trainctl::job {
 namespace {
@@ -68,6 +69,22 @@ constexpr Clash kClashes[] = {
      "null without checkpoint.resume_from", "trainctl resume JOB sets both"},
     {"output.save", [](const JobSpec& job) { return SavesAdapter(job) && !job.lora; },
      "\"none\" or \"final\" without lora", "there is no adapter"},
+
+    // ---- without training ----
+    {"eval.prompts", [](const JobSpec& job) { return !Trains(job) && job.eval.prompts.empty(); },
+     "a text or more with train.max_steps 0",
+     "nothing is trained: all that the model does is to continue these texts"},
+    {"devices", [](const JobSpec& job) { return !Trains(job) && job.devices > 1; },
+     "1 with train.max_steps 0", "texts are continued on one device"},
+    {"output.save",
+     [](const JobSpec& job) { return !Trains(job) && job.output.save != Save::kNone; },
+     "\"none\" with train.max_steps 0", "nothing is trained that could be saved"},
+    {"checkpoint",
+     [](const JobSpec& job) {
+       return !Trains(job) && (job.checkpoint.every_steps || job.checkpoint.resume_from);
+     },
+     "no every_steps and no resume_from with train.max_steps 0",
+     "texts are continued with the model at model.path, never with a checkpoint"},
 
     // ---- data ----
     {"data.mask_prompt",

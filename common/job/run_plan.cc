@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/job/check_job.h"
+#include "common/job/trains.h"
 
 namespace trainctl::job {
 namespace {
@@ -29,7 +30,7 @@ base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows) {
   if (!batch) return batch.error();
   RunPlan plan{.job = ResolveJob(job), .batch = *batch, .split = SplitRows(job.data, rows)};
   plan.steps_per_epoch = StepsPerEpoch(plan.batch, plan.split.train_rows);
-  if (plan.steps_per_epoch == 0) {
+  if (plan.steps_per_epoch == 0 && Trains(job)) {
     return base::Error{base::Code::kInvalid,
                        std::to_string(plan.split.train_rows) +
                            " training rows do not fill one global batch of " +

@@ -81,7 +81,8 @@ std::vector<Field> ModelFields() {
       Required(Row("model.path", path, AT(model.path),
                    "A Hugging Face directory on the workers' hosts, relative to the job file, or "
                    "the id of a "
-                   "model in their Hugging Face cache: Qwen/Qwen3-0.6B.")),
+                   "model in their Hugging Face cache: Qwen/Qwen3-0.6B. With lora also a folder of "
+                   "peft, whose adapter is then added to its base model.")),
       Row("model.init", init, AT(model.init),
           "pretrained reads the weights; random needs config.json and a tokenizer only."),
   };
@@ -161,7 +162,10 @@ std::vector<Field> TrainFields() {
                    "Rows that one device computes at once.")),
       Row("train.epochs", IntegerType{1, 1'000'000}, AT(train.epochs),
           "The run ends at the smaller of epochs and max_steps."),
-      Row("train.max_steps", OrNull(kCount), AT(train.max_steps), "Optimizer steps at most."),
+      Row("train.max_steps", OrNull(IntegerType{0, kMostSteps}), AT(train.max_steps),
+          "Optimizer steps at most. 0: nothing is trained and no data are read; the model "
+          "continues "
+          "eval.prompts as it is."),
       Row("train.max_seq_length", IntegerType{1, kLongestSequence}, AT(train.max_seq_length),
           "Longer rows are cut; in tokens."),
       Row("train.group_by_length", BoolType{}, AT(train.group_by_length),

@@ -4,6 +4,7 @@
 
 #include "common/base/utf8.h"
 #include "common/estimate/accept_job.h"
+#include "common/job/trains.h"
 #include "server/auth/permissions.h"
 #include "server/coordinator/believed_time.h"
 #include "server/coordinator/coordinator.h"
@@ -22,7 +23,7 @@ struct Site {
 
 bool BuildsOnAnother(const core::Submission& submission) {
   return submission.spec.checkpoint.resume_from.has_value() ||
-         !submission.spec.resources.after.empty();
+         !submission.spec.resources.after.empty() || !job::Trains(submission.spec);
 }
 
 // Why the site does not take the job; empty: it does. kIo.
@@ -154,6 +155,8 @@ void Coordinator::Submit(core::JobsSubmitted submission, const auth::Caller& cal
     for (const core::Submission& job : submission.jobs) {
       const base::Status theirs = CheckResumed(parts_.reader, job.spec.checkpoint, caller);
       if (!theirs) return answer(theirs.error());
+      const base::Status read = CheckModelRead(parts_.reader, job.spec, caller);
+      if (!read) return answer(read.error());
     }
   }
   const base::Status leases = CheckLeases(state_, submission, caller);

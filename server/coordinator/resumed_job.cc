@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "common/job/hub_id.h"
 #include "common/job/output_folder.h"
+#include "common/job/trains.h"
 #include "server/auth/permissions.h"
 
 namespace trainctl::coordinator {
@@ -16,12 +18,12 @@ bool IsWithin(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder.ends_with('/') ? folder : folder + "/");
 }
 
-// The owner's job is asked after even where another owner's has the folder since.
-base::Status CheckFolder(store::Reader& reader, const std::string& path,
+// The owner's job is asked after even where another owner's has the folder since. key: of the path.
+base::Status CheckFolder(store::Reader& reader, const std::string& key, const std::string& path,
                          const auth::Caller& caller) {
   if (!path.starts_with('/')) {
-    return base::Error{base::Code::kInvalid, "checkpoint.resume_from: '" + path.substr(0, 256) +
-                                                 "': expected an absolute path"};
+    return base::Error{base::Code::kInvalid,
+                       key + ": '" + path.substr(0, 256) + "': expected an absolute path"};
   }
   const auto outputs = reader.OutputsOfOthers(caller.name);
   if (!outputs) return outputs.error();
@@ -31,8 +33,8 @@ base::Status CheckFolder(store::Reader& reader, const std::string& path,
     if (!IsWithin(folder, theirs) && !IsWithin(theirs, folder)) continue;
     base::Status allowed = auth::CheckOwner(caller, kRpc, base::ToString(output.job), output.user);
     if (!allowed)
-      return base::Error{allowed.error().code, "checkpoint.resume_from: " + path.substr(0, 256) +
-                                                   ": " + allowed.error().message};
+      return base::Error{allowed.error().code,
+                         key + ": " + path.substr(0, 256) + ": " + allowed.error().message};
   }
   return base::Ok{};
 }
@@ -55,7 +57,14 @@ base::Status CheckResumed(store::Reader& reader, const job::CheckpointSpec& chec
         return base::Ok{};
     }
   }
-  return folder ? CheckFolder(reader, *folder, caller) : base::Status(base::Ok{});
+  return folder ? CheckFolder(reader, "checkpoint.resume_from", *folder, caller)
+                : base::Status(base::Ok{});
+}
+
+base::Status CheckModelRead(store::Reader& reader, const job::JobSpec& job,
+                            const auth::Caller& caller) {
+  if (job::Trains(job) || job::IsHubId(job.model.path)) return base::Ok{};
+  return CheckFolder(reader, "model.path", job.model.path, caller);
 }
 
 base::Result<std::optional<job::ResumedRun>> FindResumedRun(store::Reader& reader,

@@ -1,4 +1,4 @@
-// What is stored of the job that a submitted one is to go on from.
+// What is stored of the job that a submitted one is to go on from, or whose model it uses.
 #pragma once
 
 #include <optional>
@@ -20,5 +20,10 @@ base::Result<std::optional<job::ResumedRun>> FindResumedRun(store::Reader& reade
 // folder that is relative, so nobody's. kIo.
 base::Status CheckResumed(store::Reader& reader, const job::CheckpointSpec& checkpoint,
                           const auth::Caller& caller);
+
+// Whether the caller may have texts continued by the model at model.path, of a job that does not
+// train. kDenied: it is in another user's output.dir, and so an artifact of theirs. kIo.
+base::Status CheckModelRead(store::Reader& reader, const job::JobSpec& job,
+                            const auth::Caller& caller);
 
 }  // namespace trainctl::coordinator

@@ -9,6 +9,7 @@
 #include "common/base/size.h"
 #include "common/estimate/accept_job.h"
 #include "common/estimate/gradient_holding.h"
+#include "common/job/trains.h"
 #include "server/core/bounded_groups.h"
 #include "server/core/dependencies.h"
 #include "server/core/fair_share.h"
@@ -91,9 +92,12 @@ void Keep(Turn& turn, Job& job, const job::Inspection& inspection, const job::Ru
   job.row.prediction = prediction;
   Enqueue(turn.state, job);
   turn.Persist(UpdateInspection{job.row.id, inspection, prediction});
+  const std::string work = job::Trains(plan.job)
+                               ? std::to_string(inspection.rows) + " rows, " +
+                                     std::to_string(plan.total_steps) + " optimizer steps, "
+                               : std::to_string(plan.job.eval.prompts.size()) + " prompts, ";
   Say(turn, job.row.id,
-      "inspected by " + worker.row.name + ": " + std::to_string(inspection.rows) + " rows, " +
-          std::to_string(plan.total_steps) + " optimizer steps, " +
+      "inspected by " + worker.row.name + ": " + work +
           base::FormatBytes(prediction.memory.peak_allocated) + " predicted peak a device");
 }
 

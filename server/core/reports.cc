@@ -100,6 +100,7 @@ void Apply(Report& report, const job::RankContinuation& body) {
   said.prompt = base::Excerpt(said.prompt, job::RankContinuation::kMaxTextBytes);
   said.text = base::Excerpt(said.text, job::RankContinuation::kMaxTextBytes);
   report.turn.Persist(ContinuationRow{report.job.row.id, std::move(said)});
+  report.turn.changed.insert(report.job.row.id);  // somebody may read it as it comes
 }
 
 void Apply(Report& report, const job::RankDropped& body) {

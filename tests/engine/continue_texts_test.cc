@@ -177,6 +177,22 @@ TEST_P(ContinueTextsTest, TextsThatWaitForOthersAreTheSame) {
   EXPECT_LE(*std::ranges::max_element(told), std::ssize(Starts()) * kNew);
 }
 
+TEST_P(ContinueTextsTest, EachTextIsToldAsItGrowsAndOnceAsWhole) {
+  Load();
+  std::vector<Ids> grown(Starts().size());
+  std::vector<int> ends(grown.size());
+  continuation_.positions_at_once = 2 * kNew;
+  continuation_.grown = [&](size_t text, const Ids& added, bool is_whole) {
+    ASSERT_LT(text, grown.size());
+    EXPECT_EQ(added.size(), grown[text].size() + 1);
+    EXPECT_EQ(ends[text], 0);
+    grown[text] = added;
+    ends[text] += is_whole ? 1 : 0;
+  };
+  EXPECT_EQ(Continue(Starts()), grown);
+  EXPECT_EQ(ends, std::vector<int>(grown.size(), 1));
+}
+
 TEST_P(ContinueTextsTest, AStopEndsAllTexts) {
   Load();
   int64_t choices = 0;

@@ -52,6 +52,26 @@ TEST_F(HubCacheTest, AFolderIsItself) {
   EXPECT_EQ(FindModel("/models/tiny", "")->folder, "/models/tiny");
 }
 
+TEST_F(HubCacheTest, AFolderOfPeftIsItsBaseModelWithAnAdapter) {
+  const std::string folder = scratch_.path() + "/adapter";
+  fs::create_directories(folder);
+  const auto write = [&](const std::string& base) {
+    std::ofstream(folder + "/adapter_config.json")
+        << R"({"base_model_name_or_path": ")" << base << R"(", "r": 4, "lora_alpha": 8})";
+  };
+  write("/models/tiny");
+  const auto of_folder = FindModel(folder, "");
+  ASSERT_TRUE(of_folder.ok()) << of_folder.error().message;
+  EXPECT_EQ(of_folder->folder, "/models/tiny");
+  EXPECT_EQ(of_folder->adapter, folder);
+  write(kId);
+  EXPECT_EQ(Found(folder, "old"), model_ + "/snapshots/old old");
+  write("Qwen/Qwen3-8B");
+  EXPECT_THAT(Found(folder), HasSubstr(folder + "'s base model: 'Qwen/Qwen3-8B' is neither"));
+  std::ofstream(folder + "/config.json") << "{}";
+  EXPECT_EQ(FindModel(folder, "")->adapter, "") << "a model with an adapter beside it";
+}
+
 TEST_F(HubCacheTest, WhatIsNotThereIsSaidWithTheCommandThatFetchesIt) {
   EXPECT_EQ(Found("Qwen/Qwen3-8B"),
             "'Qwen/Qwen3-8B' is neither a folder beside the job file nor a model in this host's "

@@ -146,6 +146,19 @@ TEST(Combinations, EveryRowIsTheOnlyReasonForSomeJob) {
   frozen.freeze = {"vision"};
   frozen.lora.emplace();
   visit(frozen);
+  JobSpec texts = SmallestJob();
+  texts.train.max_steps = 0;
+  visit(texts);
+  texts.eval.prompts = {"Once"};
+  EXPECT_THAT(FindClashes(texts), IsEmpty());
+  for (const Change& change :
+       {Change([](JobSpec& one) { one.devices = 2; }),
+        Change([](JobSpec& one) { one.output = {.dir = "out", .save = Save::kFinal}; }),
+        Change([](JobSpec& one) { one.checkpoint.resume_from = "out"; })}) {
+    JobSpec changed = texts;
+    change(changed);
+    visit(changed);
+  }
   for (const Clash& clash : Clashes())
     EXPECT_TRUE(reasons.contains(clash.reason)) << clash.key << ": " << clash.reason;
 }
@@ -154,6 +167,22 @@ TEST(Combinations, SavingNeedsAFolder) {
   JobSpec job = SmallestJob();
   job.output.save = Save::kFinal;
   EXPECT_EQ(FindClashes(job).at(0).path, "output.dir");
+}
+
+TEST(CheckModel, WithoutTrainingAllIsFrozenAndAModelOfPicturesHasNone) {
+  JobSpec job = SmallestJob();
+  job.train.max_steps = 0;
+  job.eval.prompts = {"Once"};
+  ModelShape model = SmallModel().model;
+  EXPECT_THAT(CheckModel(job, model), IsEmpty());
+  job.freeze = {"language"};
+  EXPECT_THAT(CheckModel(job, model), IsEmpty());
+  job.freeze.clear();
+  model.image = ImageShape();
+  model.max_positions = job.train.max_seq_length;
+  const std::vector<Problem> problems = CheckModel(job, model);
+  ASSERT_FALSE(problems.empty());
+  EXPECT_EQ(problems[0].path, "train.max_steps");
 }
 
 TEST(CheckModel, RowsBeyondASlidingWindowOrDynamicScalingAreRefused) {

@@ -55,6 +55,16 @@ TEST(PlanRun, RefusesRowsThatFillNoBatchAtAll) {
   EXPECT_THAT(plan.error().message, HasSubstr("do not fill one global batch of 16"));
 }
 
+TEST(PlanRun, WithoutTrainingNeedsNoRows) {
+  JobSpec job = SmallestJob();
+  job.train.max_steps = 0;
+  job.eval.prompts = {"Once"};
+  const auto plan = PlanRun(job, 0);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->total_steps, 0);
+  EXPECT_TRUE(plan->notes.empty());
+}
+
 TEST(PlanRun, RefusesIndivisibleBatches) {
   JobSpec job = Job();
   job.train.global_batch_size = 15;

@@ -231,6 +231,33 @@ TEST_F(PermissionsTest, AFolderOfAnothersJobIsNoCheckpointToGoOnFrom) {
       << "it never ran, so nothing there is its";
 }
 
+TEST_F(PermissionsTest, TheModelOfAnothersJobContinuesNoTexts) {
+  job::JobSpec hers = SmallJob("hers");
+  hers.output = {.dir = "/out/hers", .save = job::Save::kFinal};
+  const auto submit_as = [&](uid_t user, const job::JobSpec& spec) {
+    grpc::ClientContext context;
+    v1::SubmitResponse response;
+    return As(user)->Submit(&context, Request(spec), &response);
+  };
+  ASSERT_TRUE(submit_as(kAnna, hers).ok());
+  const auto generate_as = [&](uid_t user, const std::string& folder) {
+    static int requests = 0;
+    job::JobSpec spec = SmallJob("texts-" + std::to_string(++requests));
+    spec.model.path = folder;
+    spec.devices = 1;
+    spec.train = {.micro_batch_size = 1, .max_steps = 0};
+    spec.eval.prompts = {"Once"};
+    return submit_as(user, spec);
+  };
+  const grpc::Status refused = generate_as(kBob, "/out/hers");
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(refused.error_message(),
+            "model.path: /out/hers: job j1 belongs to uid:61001: ask them or an operator");
+  EXPECT_TRUE(generate_as(kAnna, "/out/hers").ok());
+  EXPECT_TRUE(generate_as(kOps, "/out/hers").ok());
+  EXPECT_TRUE(generate_as(kBob, "/models/base").ok());
+}
+
 TEST_F(PermissionsTest, ARequestIdGivesNobodyTheAnswerOfAnother) {
   SubmitAs(kAnna, "hers");
   grpc::ClientContext context;

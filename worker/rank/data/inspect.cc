@@ -1,9 +1,11 @@
 #include "worker/rank/data/inspect.h"
 
+#include "common/job/trains.h"
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/dataset.h"
 #include "worker/rank/data/prompts.h"
 #include "worker/rank/data/shown_row.h"
+#include "worker/rank/files/adapter_config.h"
 #include "worker/rank/files/checkpoint_folder.h"
 #include "worker/rank/files/hub_cache.h"
 #include "worker/rank/files/model_config.h"
@@ -11,26 +13,46 @@
 
 namespace trainctl::data {
 
+namespace {
+
+// Into the inspection of a model.
+base::Status InspectData(const job::JobSpec& job, const std::string& directory,
+                         const CacheFolders& folders, job::Inspection* inspection) {
+  auto dataset =
+      LoadDataset(job.data, inspection->model, directory, job.train.max_seq_length, folders.tokens);
+  if (!dataset) return dataset.error();
+  if (auto pictures = CheckPictures(dataset->pictures); !pictures)
+    return base::Error{pictures.error().code, job.data.path + ": " + pictures.error().message};
+  inspection->rows = static_cast<int64_t>(dataset->rows.size());
+  inspection->longest_row = dataset->longest_row;
+  inspection->total_tokens = dataset->total_tokens;
+  inspection->data_digest = dataset->digest;
+  // Tokens as they are need no tokenizer, and a folder may have none.
+  if (const auto tokenizer = LoadTokenizer(directory))
+    inspection->first_row = ShowRow(*dataset, 0, **tokenizer);
+  return base::Ok{};
+}
+
+}  // namespace
+
 base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolders& folders) {
   const auto found = files::FindModel(job.model.path, folders.models);
   if (!found) return base::Error{found.error().code, "model.path: " + found.error().message};
   const std::string& directory = found->folder;
   auto model = files::ReadModelConfig(directory);
   if (!model) return model.error();
-  auto dataset = LoadDataset(job.data, *model, directory, job.train.max_seq_length, folders.tokens);
-  if (!dataset) return dataset.error();
-  if (auto pictures = CheckPictures(dataset->pictures); !pictures)
-    return base::Error{pictures.error().code, job.data.path + ": " + pictures.error().message};
   job::Inspection inspection;
   inspection.model = *model;
   inspection.model_revision = found->revision;
-  inspection.rows = static_cast<int64_t>(dataset->rows.size());
-  inspection.longest_row = dataset->longest_row;
-  inspection.total_tokens = dataset->total_tokens;
-  inspection.data_digest = dataset->digest;
-  // Tokens as they are need no tokenizer, and a folder may have none.
-  if (const auto tokenizer = LoadTokenizer(directory))
-    inspection.first_row = ShowRow(*dataset, 0, **tokenizer);
+  if (!found->adapter.empty()) {
+    const auto adapter = files::CheckAdapter(found->adapter, job);
+    if (!adapter)
+      return base::Error{adapter.error().code, "model.path: " + adapter.error().message};
+  }
+  if (job::Trains(job)) {
+    if (const auto looked = InspectData(job, directory, folders, &inspection); !looked)
+      return looked.error();
+  }
   if (const auto prompts = ReadPrompts(job, *model, directory); !prompts) return prompts.error();
   if (job.checkpoint.resume_from) {
     const auto checkpoint = files::FindCheckpoint(*job.checkpoint.resume_from);

@@ -4,6 +4,8 @@
 
 #include "common/base/file.h"
 #include "common/job/hub_id.h"
+#include "worker/rank/files/adapter_config.h"
+#include "worker/rank/files/hf_directory.h"
 
 namespace trainctl::files {
 namespace {
@@ -46,9 +48,8 @@ base::Result<std::string> NewestRevision(const std::string& id, const std::strin
   return base::Error{base::Code::kInvalid, ref + ": expected the name of a revision"};
 }
 
-}  // namespace
-
-base::Result<FoundModel> FindModel(const std::string& path, const std::string& cache_folder,
+// Of a model that is no adapter's base.
+base::Result<FoundModel> FindWhole(const std::string& path, const std::string& cache_folder,
                                    const std::string& revision) {
   if (!job::IsHubId(path)) return FoundModel{path, ""};
   const std::string model = cache_folder + "/" + job::HubFolder(path);
@@ -72,6 +73,21 @@ base::Result<FoundModel> FindModel(const std::string& path, const std::string& c
                    *wanted);
   }
   return FoundModel{snapshot, *wanted};
+}
+
+}  // namespace
+
+base::Result<FoundModel> FindModel(const std::string& path, const std::string& cache_folder,
+                                   const std::string& revision) {
+  const bool is_adapter =
+      !job::IsHubId(path) && HasFile(path, kAdapterConfigFile) && !HasFile(path, "config.json");
+  if (!is_adapter) return FindWhole(path, cache_folder, revision);
+  const auto config = ReadAdapterConfig(path);
+  if (!config) return config.error();
+  auto base = FindWhole(config->base_model, cache_folder, revision);
+  if (!base) return base::Error{base.error().code, path + "'s base model: " + base.error().message};
+  base->adapter = path;
+  return base;
 }
 
 }  // namespace trainctl::files

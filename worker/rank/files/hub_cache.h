@@ -14,12 +14,13 @@ namespace trainctl::files {
 struct FoundModel {
   std::string folder;
   std::string revision;  // "" of a model that is a folder itself
+  std::string adapter;   // the folder of peft that is added to it; "": none
 };
 
 // The model that a job's model.path names: a folder, or a hub id in the cache, of this revision or,
-// where it is "", of the newest.
-// Errors: kNotFound (the model or its revision is not there, or only in part), kIo. The message
-// says how to fetch it.
+// where it is "", of the newest. Of a folder of peft its base model, with the folder as its
+// adapter. Errors: kNotFound (the model or its revision is not there, or only in part), kIo; those
+// of ReadAdapterConfig. The message says how to fetch it.
 base::Result<FoundModel> FindModel(const std::string& path, const std::string& cache_folder,
                                    const std::string& revision = "");
 

@@ -157,8 +157,11 @@ class Texts {
     const at::Tensor host = chosen.cpu();
     is_stopped_ = host.const_data_ptr<int64_t>()[0] == Continuation::kStop;
     if (is_stopped_) return;
-    for (size_t i = 0; i < texts.size(); ++i)
-      added_[texts[i]].push_back(static_cast<int32_t>(host.const_data_ptr<int64_t>()[i]));
+    for (size_t i = 0; i < texts.size(); ++i) {
+      std::vector<int32_t>& added = added_[texts[i]];
+      added.push_back(static_cast<int32_t>(host.const_data_ptr<int64_t>()[i]));
+      continuation_.grown(static_cast<size_t>(first_) + texts[i], added, !IsOpen(texts[i]));
+    }
   }
 
   // logits [texts, V] → [texts] int64

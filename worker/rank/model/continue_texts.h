@@ -32,6 +32,9 @@ struct Continuation {
   std::function<void(const at::Tensor& chosen)> agree = [](const at::Tensor&) {};
   // How many tokens are done of texts · max_new_tokens, those that are left out included.
   std::function<void(int64_t tokens)> progress = [](int64_t) {};
+  // Called with what a text has so far, after each of its tokens; is_whole: there comes no more.
+  std::function<void(size_t text, const std::vector<int32_t>& added, bool is_whole)> grown =
+      [](size_t, const std::vector<int32_t>&, bool) {};
   // Of all texts that advance together; the others wait. One text may have more. 0: any number.
   int64_t positions_at_once = 0;
 };

@@ -8,21 +8,15 @@
 namespace trainctl::model {
 
 LinearBuilder::LinearBuilder(TableBuilder& table, const job::ModelShape& shape,
-                             const std::optional<job::LoraSpec>& lora,
-                             const std::vector<std::string>& freeze)
-    : table_(table), lora_(lora), freeze_(freeze) {
+                             const ModelOptions& options)
+    : table_(table), job_(JobOf(options)) {
   BeginPart(job::ModelPart::kLanguage);
-  if (!lora) return;
-  for (const job::LoraTarget& target : job::LoraTargets(*lora, shape))
+  if (!job_.lora) return;
+  for (const job::LoraTarget& target : job::LoraTargets(*job_.lora, shape))
     targets_.emplace(target.name);
 }
 
-void LinearBuilder::BeginPart(job::ModelPart part) {
-  job::JobSpec job;
-  job.lora = lora_;
-  job.freeze = freeze_;
-  frozen_ = job::IsFrozen(job, part);
-}
+void LinearBuilder::BeginPart(job::ModelPart part) { frozen_ = job::IsFrozen(job_, part); }
 
 ops::ParamId LinearBuilder::AddRows(ops::UnitId unit, const job::Layer& layer) {
   const job::Module& module = layer.modules.front();
@@ -67,24 +61,26 @@ void LinearBuilder::Adapt(ops::UnitId unit, const std::string& prefix, const job
                           ops::LinearParams* linear) {
   std::vector<std::pair<std::string, int64_t>> a_pieces;
   std::vector<ops::LoraBranch> branches;
+  const bool trains = job::Trains(job_);
   int64_t column = 0;
   for (const job::Module& module : layer.modules) {
     const uint32_t number = modules_++;
     if (targets_.contains(module.target)) {
       const std::string path = prefix + module.path;
-      a_pieces.emplace_back(path + ".lora_A.weight", lora_->r);
-      const Holding zeros{.init = ops::Init::kZeros, .adapter = true};
+      a_pieces.emplace_back(path + ".lora_A.weight", job_.lora->r);
+      const Holding zeros{.init = ops::Init::kZeros, .trainable = trains, .adapter = true};
       branches.push_back(
-          {table_.Matrix(unit, path + ".lora_B.weight", module.rows, lora_->r, zeros), column,
+          {table_.Matrix(unit, path + ".lora_B.weight", module.rows, job_.lora->r, zeros), column,
            number});
     }
     column += module.rows;
   }
   if (branches.empty()) return;
-  linear->scale = lora_->alpha / static_cast<double>(lora_->r);
-  linear->dropout = lora_->dropout;
-  const std::vector<ops::ParamId> as = table_.Packed(
-      unit, a_pieces, layer.columns, {.init = ops::Init::kKaimingUniform, .adapter = true});
+  linear->scale = job_.lora->alpha / static_cast<double>(job_.lora->r);
+  linear->dropout = job_.lora->dropout;
+  const std::vector<ops::ParamId> as =
+      table_.Packed(unit, a_pieces, layer.columns,
+                    {.init = ops::Init::kKaimingUniform, .trainable = trains, .adapter = true});
   if (as.size() == 1) {
     linear->adapters.push_back({as[0], std::move(branches)});
   } else {

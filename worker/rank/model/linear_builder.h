@@ -3,7 +3,6 @@
 // "<module path>.lora_A.weight" [r, in], ".lora_B.weight" [out, r].
 #pragma once
 
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "common/job/job.h"
 #include "common/model/model_description.h"
 #include "common/model/model_shape.h"
+#include "worker/rank/model/model.h"
 #include "worker/rank/model/table_builder.h"
 #include "worker/rank/ops/linear.h"
 #include "worker/rank/ops/norm.h"
@@ -19,11 +19,9 @@ namespace trainctl::model {
 
 class LinearBuilder {
  public:
-  // Without lora everything is trainable but the parts in freeze; with it only adapters are. The
-  // head is adapted unless it is tied.
-  LinearBuilder(TableBuilder& table, const job::ModelShape& shape,
-                const std::optional<job::LoraSpec>& lora,
-                const std::vector<std::string>& freeze = {});
+  // Without lora everything is trainable but the parts in freeze; with it only adapters are; of
+  // what does not train nothing is. The head is adapted unless it is tied.
+  LinearBuilder(TableBuilder& table, const job::ModelShape& shape, const ModelOptions& options);
 
   // What is added from here on is of this part; at first, of the language.
   void BeginPart(job::ModelPart part);
@@ -45,9 +43,8 @@ class LinearBuilder {
              ops::LinearParams* linear);
 
   TableBuilder& table_;
-  const std::optional<job::LoraSpec> lora_;
+  const job::JobSpec job_;  // as the options say
   std::set<std::string, std::less<>> targets_;
-  const std::vector<std::string> freeze_;
   bool frozen_ = false;
   uint32_t modules_ = 0;  // so far, adapted or not: each has its own number
 };

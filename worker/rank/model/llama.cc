@@ -34,7 +34,7 @@ Llama::Block Llama::BuildBlock(ops::UnitId unit, LinearBuilder& linears,
 Llama::Llama(const job::ModelShape& shape, const ModelOptions& options) : Decoder(shape, options) {
   const job::ModelDescription model = job::Describe(shape);
   TableBuilder builder;
-  LinearBuilder linears(builder, shape, options.lora, options.freeze);
+  LinearBuilder linears(builder, shape, options);
   AddEmbedding(builder, linears, model);
   for (int64_t number = 0; number < model.layers; ++number)
     blocks_.push_back(BuildBlock(AddBlock(builder), linears, model, number));

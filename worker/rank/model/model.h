@@ -40,7 +40,11 @@ struct ModelOptions {
   bool quantize = false;                 // the frozen matrices of blocks, in 4 bits
   int64_t longest_row = 0;               // without its padding
   std::vector<std::string> freeze = {};  // parts
+  bool trains = true;                    // false: all is frozen, adapters too
 };
+
+// What a job says of all this, for rules that are shared with the estimate.
+job::JobSpec JobOf(const ModelOptions& options);
 
 class Model {
  public:

@@ -26,11 +26,7 @@ constexpr Family kFamilies[] = {
 constexpr int64_t kQuantizedBlock = 64;  // elements that share a scale
 
 base::Status CheckJob(const job::ModelShape& shape, const ModelOptions& options) {
-  job::JobSpec job;
-  job.lora = options.lora;
-  job.freeze = options.freeze;
-  job.train.max_seq_length = options.longest_row;
-  const std::vector<job::Problem> problems = job::CheckModel(job, shape);
+  const std::vector<job::Problem> problems = job::CheckModel(JobOf(options), shape);
   if (problems.empty()) return base::Ok{};
   return base::Error{base::Code::kInvalid,
                      problems[0].path + ": " + problems[0].value + ": " + problems[0].hint};
@@ -50,6 +46,15 @@ base::Status CheckQuantized(const ops::ParameterTable& table) {
 }
 
 }  // namespace
+
+job::JobSpec JobOf(const ModelOptions& options) {
+  job::JobSpec job;
+  job.lora = options.lora;
+  job.freeze = options.freeze;
+  job.train.max_seq_length = options.longest_row;
+  if (!options.trains) job.train.max_steps = 0;
+  return job;
+}
 
 base::Result<std::unique_ptr<Model>> MakeModel(const job::ModelShape& shape,
                                                const ModelOptions& options) {

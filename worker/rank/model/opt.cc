@@ -49,7 +49,7 @@ Opt::Opt(const job::ModelShape& shape, const ModelOptions& options)
     : Decoder(shape, options), position_rows_(PositionRows(shape, options)) {
   const job::ModelDescription model = job::Describe(shape);
   TableBuilder builder;
-  LinearBuilder linears(builder, shape, options.lora, options.freeze);
+  LinearBuilder linears(builder, shape, options);
   if (shape.image) encoder_.emplace(builder, linears, shape, options);
   linears.BeginPart(job::ModelPart::kLanguage);
   AddEmbedding(builder, linears, model);

@@ -13,8 +13,6 @@
 namespace trainctl::train {
 namespace {
 
-constexpr char kPrefix[] = "base_model.model.";
-
 // "model.layers.0.self_attn.q_proj" → "q_proj"
 std::string LastWord(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
@@ -60,9 +58,9 @@ void CreateAdapterFiles(const job::JobSpec& job, const ops::ParameterTable& tabl
   const std::string& directory = *job.output.dir;
   if (base::Status made = MakeFolder(directory); !made.ok()) return file.Fail(made.error());
   const base::Status written = base::WriteFileAtomically(
-      directory + "/adapter_config.json", files::AdapterConfigJson(ConfigOf(job, table)));
+      directory + "/" + files::kAdapterConfigFile, files::AdapterConfigJson(ConfigOf(job, table)));
   if (!written.ok()) return file.Fail(written.error());
-  file.Create(directory + "/adapter_model.safetensors");
+  file.Create(directory + "/" + files::kAdapterWeightsFile);
 }
 
 }  // namespace
@@ -75,7 +73,7 @@ base::Status SaveAdapter(const job::JobSpec& job, const ops::ParameterTable& tab
   for (const ops::ParamSpec& spec : table.params) {
     if (!spec.adapter) continue;
     for (const ops::ParamPiece& piece : spec.pieces)
-      file.Declare(kPrefix + piece.name, PieceShape(spec, piece));
+      file.Declare(files::kAdapterPrefix + piece.name, PieceShape(spec, piece));
   }
   if (writes) CreateAdapterFiles(job, table, file);
   const auto pieces = [&](ops::ParamId param) {

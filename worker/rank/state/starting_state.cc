@@ -7,6 +7,7 @@
 #include "common/job/hub_id.h"
 #include "worker/rank/process/run_failure.h"
 #include "worker/rank/state/initial_weights.h"
+#include "worker/rank/state/load_adapter.h"
 #include "worker/rank/state/load_weights.h"
 #include "worker/rank/state/restore_state.h"
 #include "worker/rank/state/resume.h"
@@ -73,7 +74,8 @@ std::optional<files::CheckpointState> FindStart(const RankContext& rank) {
 }
 
 void LoadWeights(const RankContext& rank, const job::ModelShape& shape,
-                 const ops::ParameterTable& table, strategy::Strategy& strategy) {
+                 const ops::ParameterTable& table, const std::string& adapter,
+                 strategy::Strategy& strategy) {
   const job::JobSpec& spec = rank.plan.job;
   const ByteProgress progress = ProgressTo(rank.reporter);
   if (spec.model.init == job::ModelInit::kRandom) {
@@ -82,7 +84,11 @@ void LoadWeights(const RankContext& rank, const job::ModelShape& shape,
     Take(LoadPretrained(spec.model.path, table, shape.tied_head, strategy, progress, rank.device),
          "model.path");
   }
-  InitializeAdapters(spec.seed, table, rank.device, strategy);
+  if (adapter.empty()) {
+    InitializeAdapters(spec.seed, table, rank.device, strategy);
+  } else {
+    Take(LoadAdapter(adapter, table, strategy), "model.path");
+  }
   strategy.FinishLoading();
 }
 

@@ -22,9 +22,11 @@ namespace trainctl::train {
 std::optional<files::CheckpointState> FindStart(const RankContext& rank);
 
 // All weights as they are before the first step: the frozen ones of a run that goes on from a
-// checkpoint too, which holds none of them.
+// checkpoint too, which holds none of them. adapter: a folder of peft; "": adapters are of the
+// seed.
 void LoadWeights(const RankContext& rank, const job::ModelShape& shape,
-                 const ops::ParameterTable& table, strategy::Strategy& strategy);
+                 const ops::ParameterTable& table, const std::string& adapter,
+                 strategy::Strategy& strategy);
 
 // The checkpoint's state into the strategy, and the moment that it is of. If its bytes are damaged
 // it is set aside, and `start` is the one before it. data_digest: of the data that this run trains

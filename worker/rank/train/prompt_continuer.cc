@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
+
+#include "common/job/trains.h"
 
 namespace trainctl::train {
 namespace {
+
+constexpr size_t kToldTokens = 8;  // that a text grows by until it is told again
 
 std::string OnOneLine(const std::string& text) {
   std::string line;
@@ -19,47 +24,60 @@ std::string OnOneLine(const std::string& text) {
   return line;
 }
 
+// Without the characters whose last bytes may come with the next token.
+std::string WholeCharacters(std::string text) {
+  constexpr std::string_view kReplacement = "\uFFFD";
+  while (text.ends_with(kReplacement)) text.resize(text.size() - kReplacement.size());
+  return text;
+}
+
 }  // namespace
 
 std::vector<model::TextStart> PromptContinuer::Starts() const {
   const bool has_pictures = parts_.shape.image.has_value();
-  const size_t most = has_pictures ? parts_.dataset.val.size() : parts_.prompts.ids.size();
+  const size_t most = has_pictures ? parts_.dataset->val.size() : parts_.prompts.ids.size();
   std::vector<model::TextStart> starts;
   for (size_t place = 0; place < std::min(most, parts_.prompts.ids.size()); ++place) {
     starts.push_back({parts_.prompts.ids[place]});
-    if (has_pictures) starts.back().image = parts_.batches.Picture(RowOf(place));
+    if (has_pictures) starts.back().image = parts_.batches->Picture(RowOf(place));
   }
   return starts;
 }
 
 void PromptContinuer::Run(int64_t step, ops::Context& context,
                           const std::function<void(int64_t)>& progress) const {
-  const auto agree = [this](const at::Tensor& chosen) {
-    const bool stops = parts_.comm.rank() == 0 && parts_.commands.stop_requested();
+  const bool leads = parts_.comm.rank() == 0, tells_parts = !job::Trains(parts_.job);
+  model::Continuation continuation{.max_new_tokens = parts_.job.eval.max_new_tokens,
+                                   .temperature = parts_.job.eval.temperature,
+                                   .seed = parts_.job.seed,
+                                   .stops = parts_.prompts.stops,
+                                   .progress = progress};
+  continuation.agree = [this, leads](const at::Tensor& chosen) {
+    const bool stops = leads && parts_.commands.stop_requested();
     if (stops) chosen.fill_(model::Continuation::kStop);
     if (parts_.comm.world_size() > 1) parts_.comm.Wait(parts_.comm.Broadcast(chosen, 0));
   };
   // Training saves keys and values of as many positions, and more.
-  const int64_t positions = parts_.micro_batch * parts_.job.train.max_seq_length;
-  const std::vector<std::vector<int32_t>> added =
-      model::ContinueTexts(parts_.model, parts_.shape, context, Starts(),
-                           {.max_new_tokens = parts_.job.eval.max_new_tokens,
-                            .temperature = parts_.job.eval.temperature,
-                            .seed = parts_.job.seed,
-                            .stops = parts_.prompts.stops,
-                            .agree = agree,
-                            .progress = progress,
-                            .positions_at_once = positions},
-                           parts_.device);
-  for (size_t place = 0; parts_.comm.rank() == 0 && place < added.size(); ++place)
+  continuation.positions_at_once = parts_.micro_batch * parts_.job.train.max_seq_length;
+  if (tells_parts) {
+    continuation.positions_at_once = 1;
+    continuation.grown = [&](size_t place, const std::vector<int32_t>& added, bool is_whole) {
+      if (leads && is_whole) Tell(step, place, added);
+      if (leads && !is_whole && added.size() % kToldTokens == 0) TellPart(step, place, added);
+    };
+  }
+  const std::vector<std::vector<int32_t>> added = model::ContinueTexts(
+      parts_.model, parts_.shape, context, Starts(), continuation, parts_.device);
+  for (size_t place = 0; leads && !tells_parts && place < added.size(); ++place)
     Tell(step, place, added[place]);
 }
 
-void PromptContinuer::Tell(int64_t step, size_t place, const std::vector<int32_t>& added) const {
+job::RankContinuation PromptContinuer::Said(int64_t step, size_t place,
+                                            const std::vector<int32_t>& added) const {
   job::RankContinuation said{
       .step = step, .place = static_cast<int64_t>(place), .prompt = parts_.job.eval.prompts[place]};
-  if (parts_.shape.image && !parts_.dataset.pictures.empty()) {
-    const std::string& picture = parts_.dataset.pictures[RowOf(place)];
+  if (parts_.shape.image && !parts_.dataset->pictures.empty()) {
+    const std::string& picture = parts_.dataset->pictures[RowOf(place)];
     said.prompt = picture + (said.prompt.empty() ? "" : ": " + said.prompt);
   }
   std::vector<int32_t> words = added;
@@ -67,9 +85,21 @@ void PromptContinuer::Tell(int64_t step, size_t place, const std::vector<int32_t
     words.pop_back();
   said.text = data::AddedText(*parts_.prompts.tokenizer, parts_.prompts.ids[place], words,
                               job::RankContinuation::kMaxTextBytes);
+  return said;
+}
+
+void PromptContinuer::Tell(int64_t step, size_t place, const std::vector<int32_t>& added) const {
+  const job::RankContinuation said = Said(step, place, added);
   const std::string line = "step " + std::to_string(step) + ": " + OnOneLine(said.prompt) + " → " +
                            OnOneLine(said.text) + "\n";
   std::fputs(line.c_str(), stderr);
+  parts_.reporter.Send(said);
+}
+
+void PromptContinuer::TellPart(int64_t step, size_t place,
+                               const std::vector<int32_t>& added) const {
+  job::RankContinuation said = Said(step, place, added);
+  said.text = WholeCharacters(std::move(said.text));
   parts_.reporter.Send(said);
 }
 

@@ -1,4 +1,4 @@
-// What the model makes of a job's prompts, told at each evaluation.
+// What the model makes of a job's prompts, told at each evaluation, or as it comes.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct PromptParts {
   const job::JobSpec& job;
   const job::ModelShape& shape;
   const data::Prompts& prompts;
-  const data::Dataset& dataset;
-  const MicroBatches& batches;
-  int64_t micro_batch = 1;  // rows
+  const data::Dataset* dataset = nullptr;  // both null of a job that reads no data
+  const MicroBatches* batches = nullptr;   //
+  int64_t micro_batch = 1;                 // rows
   const model::Model& model;
   comm::Communicator& comm;
   Reporter& reporter;
@@ -41,6 +41,8 @@ class PromptContinuer {
   // Continues them, on all ranks alike: weights may be gathered for each token. Rank 0 tells the
   // texts, and writes a line of each into its log. A model of pictures is given those of the first
   // validation rows, as many as there are prompts. A stop that rank 0 hears ends it without texts.
+  // A job that does not train continues one prompt after the other. It tells a text again whenever
+  // it has grown by some tokens.
   // progress: of tokens(). Collective.
   void Run(int64_t step, ops::Context& context, const std::function<void(int64_t)>& progress) const;
 
@@ -49,9 +51,11 @@ class PromptContinuer {
 
  private:
   std::vector<model::TextStart> Starts() const;
+  job::RankContinuation Said(int64_t step, size_t place, const std::vector<int32_t>& added) const;
   void Tell(int64_t step, size_t place, const std::vector<int32_t>& added) const;
+  void TellPart(int64_t step, size_t place, const std::vector<int32_t>& added) const;
   // The validation row whose picture the prompt is for.
-  int64_t RowOf(size_t place) const { return parts_.dataset.val[place]; }
+  int64_t RowOf(size_t place) const { return parts_.dataset->val[place]; }
 
   const PromptParts parts_;
 };

@@ -14,10 +14,12 @@
 
 #include "common/base/version.h"
 #include "common/job/batch.h"
+#include "common/job/trains.h"
 #include "common/model/layout.h"
 #include "worker/rank/comm/nccl_version.h"
 #include "worker/rank/data/dataset.h"
 #include "worker/rank/data/prompts.h"
+#include "worker/rank/files/adapter_config.h"
 #include "worker/rank/files/hub_cache.h"
 #include "worker/rank/files/model_config.h"
 #include "worker/rank/model/model.h"
@@ -28,6 +30,7 @@
 #include "worker/rank/state/starting_state.h"
 #include "worker/rank/train/engine.h"
 #include "worker/rank/train/join_gang.h"
+#include "worker/rank/train/memory_meter.h"
 #include "worker/rank/train/outcome_of.h"
 #include "worker/rank/train/prompt_continuer.h"
 #include "worker/rank/train/trainer.h"
@@ -56,7 +59,8 @@ model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, int64_t longest_pro
           .lora = spec.lora,
           .quantize = spec.quantize.has_value(),
           .longest_row = spec.train.max_seq_length,
-          .freeze = spec.freeze};
+          .freeze = spec.freeze,
+          .trains = job::Trains(spec)};
 }
 
 int64_t PictureSide(const job::ModelShape& shape) { return shape.image ? shape.image->side : 0; }
@@ -89,12 +93,13 @@ job::RankOutcome Diverged(const Divergence& divergence, const std::string& what_
 class RankRun {
  public:
   RankRun(job::RankPlan plan, Commands& commands, Reporter& reporter, const base::Clock& clock,
-          const std::string& cache_folder)
+          const std::string& cache_folder, const std::string& adapter)
       : plan_(std::move(plan)),
         commands_(commands),
         reporter_(reporter),
         clock_(clock),
-        cache_folder_(cache_folder) {}
+        cache_folder_(cache_folder),
+        adapter_(adapter) {}
 
   job::RankOutcome Run();
   job::RankOutcome OutcomeOfFailure(const std::exception_ptr& error) const {
@@ -108,12 +113,15 @@ class RankRun {
   data::Dataset ReadData(const job::ModelShape& shape);
   data::Prompts ReadPrompts(const job::ModelShape& shape) const;
   void Join();
+  RankContext Context() const;
+  job::RankOutcome ContinuePrompts(const job::ModelShape& shape, base::SteadyMicros begin);
 
   const job::RankPlan plan_;
   Commands& commands_;
   Reporter& reporter_;
   const base::Clock& clock_;
   const std::string cache_folder_;
+  const std::string adapter_;  // a folder of peft, or ""
   std::unique_ptr<RankDevice> device_;
   std::unique_ptr<comm::Communicator> comm_;
   std::unique_ptr<model::Model> model_;
@@ -154,6 +162,60 @@ void RankRun::Join() {
   comm_ = JoinGang(plan_, device_->device(), commands_, reporter_);
 }
 
+RankContext RankRun::Context() const {
+  return {.plan = plan_,
+          .reporter = reporter_,
+          .clock = clock_,
+          .device = device_->device(),
+          .comm = *comm_};
+}
+
+// All that a job does that does not train.
+job::RankOutcome RankRun::ContinuePrompts(const job::ModelShape& shape, base::SteadyMicros begin) {
+  const job::JobSpec& spec = plan_.job;
+  const at::Device device = device_->device();
+  const data::Prompts prompts = ReadPrompts(shape);
+  model_ =
+      Take(model::MakeModel(shape, ModelOptionsOf(spec, prompts.longest(), device)), "model.path");
+  Join();
+  const RankContext rank = Context();
+  state_.phase = "loading";
+  strategy::Strategy& strategy =
+      MakeRankStrategy(rank, *model_, *device_, /*accumulation=*/1, state_);
+  LoadWeights(rank, shape, model_->parameters(), adapter_, strategy);
+  const base::SteadyMicros loaded = clock_.Steady();
+  reporter_.Record(job::Metric::kLoadSeconds, 0, static_cast<double>(loaded - begin) / 1e6);
+
+  state_.phase = "evaluation";
+  device_->Synchronize();
+  device_->ResetPeak();
+  MemoryMeter memory(*device_, strategy, reporter_, /*total_steps=*/0);
+  memory.Sample(0, job::Phase::kBeforeForward);
+  const PromptContinuer continuer({.job = spec,
+                                   .shape = shape,
+                                   .prompts = prompts,
+                                   .model = *model_,
+                                   .comm = *comm_,
+                                   .reporter = reporter_,
+                                   .commands = commands_,
+                                   .device = device});
+  ops::Tape tape(/*recording=*/false);
+  ops::Context context{tape, strategy, KernelsFor(spec.engine, device), model_->norm_eps(),
+                       spec.deterministic};
+  const auto progress = [&](int64_t tokens) {
+    reporter_.Phase(job::RunPhase::kEvaluating, tokens, continuer.tokens());
+  };
+  progress(0);
+  continuer.Run(/*step=*/0, context, progress);
+  memory.ReportPeak(0);
+  reporter_.Record(job::Metric::kEvaluationSeconds, 0,
+                   static_cast<double>(clock_.Steady() - loaded) / 1e6);
+  if (commands_.stop_requested())
+    return {.outcome = job::Outcome::kCancelled, .message = "stopped on request"};
+  progress(continuer.tokens());
+  return {.outcome = job::Outcome::kSucceeded};
+}
+
 job::RankOutcome RankRun::Run() {
   const base::SteadyMicros begin = clock_.Steady();
   OpenDevice();
@@ -162,14 +224,14 @@ job::RankOutcome RankRun::Run() {
   CheckOutput(plan_);
   const job::BatchPlan batch = Take(job::PlanBatch(spec), "batch");
   const job::ModelShape shape = Take(files::ReadModelConfig(spec.model.path), "model.path");
+  if (!job::Trains(spec)) return ContinuePrompts(shape, begin);
   const data::Dataset dataset = ReadData(shape);
   const int64_t total_steps = StepsOfRun(spec, batch, dataset);
   const data::Prompts prompts = ReadPrompts(shape);
   model_ =
       Take(model::MakeModel(shape, ModelOptionsOf(spec, prompts.longest(), device)), "model.path");
   Join();
-  const RankContext rank{
-      .plan = plan_, .reporter = reporter_, .clock = clock_, .device = device, .comm = *comm_};
+  const RankContext rank = Context();
   state_.phase = "loading";
   const double trial_seconds = plan_.trial
                                    ? TryMicroBatch(rank, {batch, dataset, PictureSide(shape),
@@ -179,7 +241,7 @@ job::RankOutcome RankRun::Run() {
   strategy::Strategy& strategy =
       MakeRankStrategy(rank, *model_, *device_, batch.accumulation, state_);
   if (!start || HasFrozen(model_->parameters()))
-    LoadWeights(rank, shape, model_->parameters(), strategy);
+    LoadWeights(rank, shape, model_->parameters(), adapter_, strategy);
   const TrainingMoment begun =
       start ? Restore(rank, *start, total_steps, dataset.digest, strategy) : TrainingMoment{};
   reporter_.Record(job::Metric::kLoadSeconds, 0,
@@ -203,8 +265,8 @@ job::RankOutcome RankRun::Run() {
   const PromptContinuer continuer({.job = spec,
                                    .shape = shape,
                                    .prompts = prompts,
-                                   .dataset = dataset,
-                                   .batches = batches,
+                                   .dataset = &dataset,
+                                   .batches = &batches,
                                    .micro_batch = batch.micro,
                                    .model = *model_,
                                    .comm = *comm_,
@@ -262,13 +324,21 @@ job::RankOutcome RunRank(const job::RankPlan& plan, Commands& commands, Reporter
   if (!model) {
     return {.outcome = job::Outcome::kFailed, .message = "model.path: " + model.error().message};
   }
+  if (!model->adapter.empty()) {
+    const auto checked = files::CheckAdapter(model->adapter, plan.job);
+    if (!checked) {
+      return {.outcome = job::Outcome::kFailed,
+              .message = "model.path: " + checked.error().message};
+    }
+  }
   job::RankPlan located = plan;
   located.job.model.path = model->folder;
   const c10::NoGradGuard no_grad;
   // Our tape is the only autograd: an operation need not pass LibTorch's two layers of it.
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
   // Never destroyed: the process ends soon, and tearing down a broken NCCL group may hang.
-  RankRun& run = *new RankRun(std::move(located), commands, reporter, clock, folders.tokens);
+  RankRun& run =
+      *new RankRun(std::move(located), commands, reporter, clock, folders.tokens, model->adapter);
   const job::RankOutcome outcome = RunToOutcome(run);
   run.Abandon();
   return outcome;

@@ -1,0 +1,72 @@
+#include "common/estimate/memory_continuing.h"
+
+#include <algorithm>
+
+#include "common/estimate/memory_activations.h"
+#include "common/estimate/memory_setting.h"
+#include "common/estimate/memory_state.h"
+#include "common/model/layout.h"
+
+namespace trainctl::job {
+namespace {
+
+constexpr int64_t kSpecialTokens = 2;  // bos, and a tokenizer's leading space
+constexpr int64_t kTokenIdBytes = 8;
+constexpr int64_t kUnpackedBytes =
+    3 * kFp32Bytes;  // of a 4-bit code on its way: its index, its value, the scaled value
+
+// Tokens at most.
+int64_t LongestPrompt(const JobSpec& job) {
+  size_t longest = 0;
+  for (const std::string& prompt : job.eval.prompts) longest = std::max(longest, prompt.size());
+  return static_cast<int64_t>(longest) + kSpecialTokens;
+}
+
+int64_t CacheBytes(const MemorySetting& s, int64_t positions) {
+  return 2 * s.model.layers * s.model.kv_heads * s.model.head_dim * s.compute_bytes * positions;
+}
+
+int64_t RotaryBytes(const MemorySetting& s, int64_t positions) {
+  const int64_t longest = std::max(s.job.train.max_seq_length, positions);
+  return kFp32Bytes * s.model.head_dim *
+         ((longest + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple);
+}
+
+// Token ids, positions, and the rotary rows of these.
+int64_t RowBytes(const MemorySetting& s) {
+  return s.positions * (2 * kTokenIdBytes + kFp32Bytes * s.model.head_dim);
+}
+
+// While a block is at work on the prompt: what training saves of it, its input and output, and the
+// FFN's product. 4-bit matrices are whole meanwhile; products of bf16 on CPUs are in fp32.
+int64_t BlockBytes(const MemorySetting& s) {
+  const int64_t quantized = s.units.block.quantized;
+  const int64_t largest = s.model.intermediate * s.model.hidden;
+  const int64_t wide = s.positions * (3 * s.model.intermediate + 2 * s.model.hidden) + 2 * largest;
+  return BlockActivations(s) + 2 * HiddenBytes(s) +
+         s.positions * s.compute_bytes * s.model.intermediate + quantized * s.compute_bytes +
+         (quantized > 0 ? largest * kUnpackedBytes : 0) + (s.widens() ? wide * kFp32Bytes : 0);
+}
+
+// While one position's logits are made.
+int64_t HeadBytes(const MemorySetting& s) {
+  const int64_t matrix = s.widens() ? s.model.vocab * s.model.hidden * kFp32Bytes : 0;
+  return matrix + s.model.vocab * (s.compute_bytes + kFp32Bytes) + 2 * HiddenBytes(s);
+}
+
+}  // namespace
+
+MemoryEstimate EstimateContinuing(const JobSpec& job, const ModelShape& model, DeviceKind device) {
+  const int64_t prompt = LongestPrompt(job), text = prompt + job.eval.max_new_tokens;
+  const MemorySetting s = MemorySettingOf(job, model, device, prompt);
+  const int64_t kept = CacheBytes(s, text) + RotaryBytes(s, text);
+  MemoryByKind memory = {.params = HeldParameterBytes(s), .other = kept};
+  memory.allocated = memory.params + memory.other;
+  memory.peak_allocated = memory.reserved =
+      memory.allocated + RowBytes(s) + std::max(BlockBytes(s), HeadBytes(s));
+  MemoryEstimate estimate{.peak_allocated = memory.peak_allocated, .sequence_length = text};
+  estimate.phases.fill(memory);
+  return estimate;
+}
+
+}  // namespace trainctl::job
