@@ -119,6 +119,16 @@ void Arguments::Text(std::string names, std::string placeholder, std::string* va
                         .text = value});
 }
 
+void Arguments::Texts(std::string names, std::string placeholder, std::vector<std::string>* values,
+                      std::string help, bool required) {
+  arguments_.push_back({.kind = Kind::kTexts,
+                        .names = std::move(names),
+                        .placeholder = std::move(placeholder),
+                        .help = std::move(help),
+                        .required = required,
+                        .texts = values});
+}
+
 void Arguments::Number(std::string names, std::string placeholder, std::optional<int64_t>* value,
                        std::string help) {
   arguments_.push_back({.kind = Kind::kNumber,
@@ -266,6 +276,9 @@ base::Status Arguments::Read(const std::vector<std::string>& words) {
       case Kind::kPositional:
       case Kind::kText: app.add_option(argument.names, *argument.text); break;
       case Kind::kPositionals: app.add_option(argument.names, *argument.texts); break;
+      case Kind::kTexts:
+        app.add_option(argument.names, *argument.texts)->expected(1)->take_all();
+        break;
       case Kind::kWords: break;
       case Kind::kSwitch: app.add_flag(argument.names, *argument.flag); break;
       case Kind::kSettings:

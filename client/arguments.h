@@ -40,6 +40,8 @@ class Arguments {
   void Words(std::string name, std::vector<std::string>* values, std::string help);
   void Switch(std::string names, bool* value, std::string help);  // "-w,--watch"
   void Text(std::string names, std::string placeholder, std::string* value, std::string help);
+  void Texts(std::string names, std::string placeholder, std::vector<std::string>* values,
+             std::string help, bool required = false);  // as often as it is typed
   void Number(std::string names, std::string placeholder, std::optional<int64_t>* value,
               std::string help);  // a whole number ≥ 0
   void Duration(std::string names, std::optional<int64_t>* seconds,
@@ -73,6 +75,7 @@ class Arguments {
     kWords,
     kSwitch,
     kText,
+    kTexts,
     kNumber,
     kDuration,
     kSettings

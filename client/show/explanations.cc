@@ -192,6 +192,10 @@ tokens are drawn by seed, the same at each evaluation where the model is the sam
 token of the model ends a text. describe and compare show the texts of the first and the last
 evaluation, logs a line of each. Their time counts as evaluation. BLIP-2 captions the
 pictures of the first validation rows, one for each prompt, which may be "".
+
+After the run, trainctl generate JOB --prompt TEXT asks the model that it has saved, in a job of
+its own: train.max_steps 0, with which nothing is trained, no data are read, and the memory is
+that of the weights and of the longest text's keys and values.
 )",
      "trainctl submit job.json --eval.prompts '[\"Once upon a time\"]' --eval.every_steps 50"},
     {"data formats", "alpaca, chat, completion, captions, text, plain, bin", kDataAlso,

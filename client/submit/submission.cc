@@ -161,6 +161,7 @@ int DryRun(Context& context, const JobFile& file, const std::optional<v1::Lease>
 int Report(Context& context, const v1::SubmitResponse& response,
            const std::vector<Assessment>& assessments, const SubmitOptions& options) {
   for (const std::string& warning : response.warnings()) Warn(context, warning);
+  if (options.follow) return options.follow(context, response);
   const std::string id = response.group().empty() ? response.jobs(0).id() : response.group();
   const bool tells_end = options.wait && !context.for_people();
   if (!context.for_people() && !tells_end) PrintSubmitted(context, response);

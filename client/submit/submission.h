@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct SubmitOptions {
   std::optional<int64_t> timeout_seconds;  // of waiting
   std::string within;                      // a lease, or of a dry run a time; may be empty
   std::optional<int64_t> within_seconds;   // what all of it is to fit: that, or the lease's rest
+  // Instead of what is said of a submission, and of `wait`: what is done with it. The exit code.
+  std::function<int(Context&, const v1::SubmitResponse&)> follow = nullptr;
 };
 
 // --wait, --timeout, --dry-run, --full, --within, --force, --max-parallel.

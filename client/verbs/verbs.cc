@@ -17,6 +17,7 @@ std::unique_ptr<Verb> MakeDrain();
 std::unique_ptr<Verb> MakeExplain();
 std::unique_ptr<Verb> MakeExport();
 std::unique_ptr<Verb> MakeFence();
+std::unique_ptr<Verb> MakeGenerate();
 std::unique_ptr<Verb> MakeImport();
 std::unique_ptr<Verb> MakeLease();
 std::unique_ptr<Verb> MakeLocal();
@@ -129,6 +130,11 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl resume j12 --train.max_steps 2000\n"
      "  trainctl resume j12 --set devices=2 --dry-run\n",
      MakeResume},
+    {"generate", "texts that the model which a job has saved makes of prompts, as they come",
+     "  trainctl generate j12 --prompt 'Once upon a time'\n"
+     "  trainctl generate my-run --prompt 'Dear' --prompt 'Hello' --max-new-tokens 200\n"
+     "  trainctl generate j12 --prompt 'Write a poem.' --temperature 0.8 --seed 7\n",
+     MakeGenerate},
     {"compare", "runs side by side: what was changed, time, memory, throughput, loss",
      "  trainctl compare                     the latest group\n"
      "  trainctl compare j12 j13 j14\n"

@@ -10,6 +10,8 @@ stdout.
     → {"losses": of each row, the mean over its targets; and for captions, whose targets are the
        caption's tokens and eos, "tokens": how many, "of_other_pictures": the losses with the
        picture of the row before}
+    Or "prompts" and "new"
+    → {"texts": what generate adds, the likeliest token each time, at most so many}
 """
 
 import json
@@ -64,6 +66,28 @@ def of_words(question):
     return {"losses": [loss_of(model, ids) for ids in chosen]}
 
 
+def text_after(model, tokenizer, prompt, new):
+    ids = tokenizer(prompt, return_tensors="pt")
+    with torch.no_grad():
+        added = model.generate(**ids, do_sample=False, max_new_tokens=new)[0]
+    before = tokenizer.decode(ids["input_ids"][0], skip_special_tokens=True)
+    both = tokenizer.decode(added, skip_special_tokens=True)
+    return both[len(before) :] if both.startswith(before) else None
+
+
+def of_prompts(question):
+    model = load_model(transformers.AutoModelForCausalLM, question)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(question["model"])
+    prompts = question["prompts"]
+    return {"texts": [text_after(model, tokenizer, text, question["new"]) for text in prompts]}
+
+
+def answer_to(question):
+    if "captions" in question:
+        return of_captions(question)
+    return of_prompts(question) if "prompts" in question else of_words(question)
+
+
 def of_captions(question):
     model = load_model(transformers.Blip2ForConditionalGeneration, question)
     folder = pathlib.Path(question["captions"])
@@ -86,4 +110,4 @@ def of_captions(question):
 torch.set_num_threads(1)  # several wait for each other on a machine that tests share
 for line in sys.stdin:
     question = json.loads(line)
-    print(json.dumps((of_captions if "captions" in question else of_words)(question)), flush=True)
+    print(json.dumps(answer_to(question)), flush=True)

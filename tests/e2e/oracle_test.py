@@ -68,6 +68,23 @@ class Oracle(BesideTransformers):
         self.expect_equal(self.asked(merged, range(ROWS))["losses"], ours)
         self.expect_equal(beside_base, ours)
 
+    def expect_same_texts(self, base, adapter, saved):
+        """What trainctl generate adds to prompts, beside transformers' generate."""
+        prompts = ["Give three tips for staying healthy.", "What is the capital of", "The"]
+        words = [word for prompt in prompts for word in ("--prompt", prompt)]
+        said = self.json("generate", saved, *words, "--max-new-tokens", "32")
+        ours = [text["text"] for text in said["continuations"]]
+        self.assertEqual(self.answer(base, {"prompts": prompts, "new": 32}, adapter)["texts"], ours)
+        return ours
+
+    def test_generated_texts_are_transformers_and_pefts(self):
+        final = self.trained("final", output__save="final")
+        self.expect_same_texts(final, None, "final")
+        lora = {"lora": LORA, "optimizer": {"lr": 1e-2}}
+        adapter = self.trained("adapter", **lora, output__save="adapter")
+        ours = self.expect_same_texts(TINY, adapter, "adapter")
+        self.assertNotEqual(ours, self.expect_same_texts(final, None, "final"))
+
     def test_a_saved_model_of_each_family_is_transformers_model(self):
         pick = random.Random(1)
         rows = [[pick.randrange(3, VOCABULARY) for _ in range(TOKENS)] for _ in range(ROWS)]

@@ -1,0 +1,113 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/files/artifact_source.h"
+#include "client/naming.h"
+#include "client/show/format.h"
+#include "client/submit/generation.h"
+#include "client/submit/patience.h"
+#include "client/submit/submission.h"
+#include "client/verbs/verb.h"
+#include "common/job/job_json.h"
+
+namespace trainctl::client {
+namespace {
+
+class Generate : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Positional("JOB", &job_, "id or name of a job that has ended and saved its model");
+    arguments.Texts("--prompt", "TEXT", &prompts_,
+                    "what the model goes on from, as it is: no template is added; several: each "
+                    "behind its own --prompt",
+                    /*required=*/true);
+    arguments.Text("--max-new-tokens", "N", &max_new_tokens_,
+                   "the most tokens of a text; else 64. A stop token ends it before");
+    arguments.Text("--temperature", "T", &temperature_,
+                   "0: the likeliest token each time; else tokens are drawn, by --seed");
+    arguments.Text("--name", "NAME", &name_, "of the new job; else generate-JOB");
+    arguments.Duration("--timeout", &options_.timeout_seconds,
+                       "stop following after this time (exit status 124); the job goes on");
+    arguments.Text("--within", "LEASE", &options_.within, "run under this lease");
+    arguments.Switch("--dry-run", &options_.dry_run,
+                     "submit nothing: show where it would run and what memory it needs");
+    arguments.Overrides(&overrides_,
+                        "override a setting of the new job; also --KEY VALUE, as in --seed 7");
+    arguments.Remark(
+        "The texts are made by a small job of its own, on one device of a host that sees the "
+        "model's folder. It waits in the queue as any job,\n"
+        "is listed by status, and trainctl describe shows its texts again. It trains nothing and "
+        "reads no data. Of LoRA the saved adapter is\n"
+        "added to its base model. Exit status: as of wait.");
+  }
+
+  int Run(Context& context) override {
+    job_ = NewestMeant(context, job_);
+    const base::Result<v1::GetResponse> response = GetJobs(context, job_);
+    if (!response.ok()) return Fail(context, response.error());
+    if (response->jobs_size() != 1) {
+      return Fail(context, {base::Code::kInvalid, job_ + " is a group of " +
+                                                      std::to_string(response->jobs_size()) +
+                                                      " jobs: name one of them"});
+    }
+    const base::Result<JobFile> file = MakeJob(context, response->jobs(0));
+    if (!file.ok()) return Fail(context, file.error());
+    options_.source = job_;
+    options_.follow = [this](Context& own, const v1::SubmitResponse& submitted) {
+      own.err << "Submitted " << submitted.jobs(0).name() << " as " << submitted.jobs(0).id() << "."
+              << std::endl;
+      return FollowTexts(own, submitted.jobs(0).id(), options_.timeout_seconds);
+    };
+    return SubmitJobs(context, *file, options_);
+  }
+
+ private:
+  base::Result<JobFile> MakeJob(Context& context, const v1::JobDetail& detail) const {
+    const base::Result<v1::Artifact> model = SavedModel(detail);
+    if (!model.ok()) return model.error();
+    if (base::Status there = CheckThere(context, detail.view(), *model); !there.ok())
+      return there.error();
+    const base::Result<job::JobSpec> job = GenerationOf(detail, *model, prompts_);
+    if (!job.ok()) return job.error();
+    JobFileOptions of{.path = detail.view().id(), .name = name_, .overrides = overrides_};
+    if (!max_new_tokens_.empty()) of.overrides.push_back({"eval.max_new_tokens", max_new_tokens_});
+    if (!temperature_.empty()) of.overrides.push_back({"eval.temperature", temperature_});
+    return ReadJobText(job::ToJson(*job), of);
+  }
+
+  // The worker of its host says whether it still is what was saved. The site refuses who may not
+  // read it.
+  base::Status CheckThere(Context& context, const v1::JobView& view,
+                          const v1::Artifact& model) const {
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return api.error();
+    const base::Result<std::vector<job::ArtifactFile>> files =
+        RemoteArtifact(**api, view.id(), model.path(), [&context] {
+          context.surroundings.sleep(Patience::kRetrySeconds);
+        })->List();
+    if (!files.ok() && files.error().code == base::Code::kNotFound) {
+      return base::Error{base::Code::kNotFound,
+                         "what " + view.name() + " (" + view.id() +
+                             ") saved is gone, so train it again: " + files.error().message};
+    }
+    if (!files.ok()) return files.error();
+    if (model.bytes() == 0 || BytesOf(*files) == model.bytes()) return base::Ok{};
+    return base::Error{base::Code::kConflict,
+                       model.path() + " on " + model.host() + " is not what " + view.name() + " (" +
+                           view.id() + ") saved there: it had " + WithThousands(model.bytes()) +
+                           " bytes, now " + WithThousands(BytesOf(*files))};
+  }
+
+  std::string job_, name_, max_new_tokens_, temperature_;
+  std::vector<std::string> prompts_;
+  std::vector<job::Override> overrides_;
+  SubmitOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeGenerate() { return std::make_unique<Generate>(); }
+
+}  // namespace trainctl::client

@@ -1,0 +1,73 @@
+"""trainctl generate: texts by a saved model, as a job of its own."""
+
+import shutil
+import unittest
+
+from cluster import TINY, ClusterTest, tiny_job
+
+PROMPTS = ["Give three tips", "What is"]
+EVAL = {"prompts": PROMPTS, "max_new_tokens": 24}
+
+
+class Generate(ClusterTest):
+    def trained(self, **changes):
+        """The id of a job that has saved its model, and its last texts."""
+        out = self.dir / "model"
+        code, job = self.run_job(
+            tiny_job(output__dir=str(out), output__save="final", eval=EVAL, **changes)
+        )
+        self.assertEqual(code, 0, job)
+        return job["id"], self.texts(job["id"])
+
+    def texts(self, job_id):
+        """Of its last evaluation, by place."""
+        said = self.json("describe", job_id)["jobs"][0]["continuations"]
+        last = max(text["step"] for text in said)
+        return [text["text"] for text in said if text["step"] == last]
+
+    def words(self, job_id):
+        prompts = [word for prompt in PROMPTS for word in ("--prompt", prompt)]
+        return ["generate", job_id, *prompts, "--max-new-tokens", "24"]
+
+    def test_a_saved_model_says_what_the_run_said_at_its_end(self):
+        job_id, texts = self.trained()
+        said = self.json(*self.words(job_id))
+        self.assertEqual(said["outcome"], "SUCCEEDED")
+        self.assertEqual([text["text"] for text in said["continuations"]], texts)
+        self.assertEqual(self.texts(said["id"]), texts)
+        for_people = self.trainctl(*self.words(job_id), "--name", "again")
+        self.assertEqual(for_people.returncode, 0, for_people.stderr)
+        for prompt in PROMPTS:
+            self.assertIn(prompt, for_people.stdout)
+        self.assertEqual(self.trainctl("rm", said["id"], "--yes").returncode, 0)
+
+    def test_an_adapter_is_added_to_its_base_model(self):
+        lora = {"r": 4, "alpha": 8, "dropout": 0.0}
+        job_id, texts = self.trained(lora=lora, optimizer={"lr": 1e-2})
+        said = self.json(*self.words(job_id))
+        self.assertEqual([text["text"] for text in said["continuations"]], texts)
+
+    def test_a_model_that_is_gone_or_was_never_saved_is_said(self):
+        job_id, _ = self.trained()
+        shutil.rmtree(self.dir / "model")
+        gone = self.trainctl(*self.words(job_id))
+        self.assertNotEqual(gone.returncode, 0)
+        self.assertIn(str(self.dir / "model"), gone.stderr)
+        code, job = self.run_job(tiny_job(name="unsaved"))
+        self.assertEqual(code, 0, job)
+        unsaved = self.trainctl(*self.words(job["id"]))
+        self.assertEqual(unsaved.returncode, 2)
+        self.assertIn("has saved no model", unsaved.stderr)
+        self.assertEqual(len(self.json("status")["jobs"]), 2)
+
+    def test_a_job_file_may_ask_for_texts_alone(self):
+        path = self.write_job(
+            tiny_job(name="texts", train__max_steps=0, eval=EVAL, model__path=str(TINY))
+        )
+        result = self.trainctl("submit", path, "--wait")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(self.texts("texts")), len(PROMPTS))
+
+
+if __name__ == "__main__":
+    unittest.main()
