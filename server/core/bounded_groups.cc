@@ -2,6 +2,7 @@
 
 #include "common/base/check.h"
 #include "server/core/inspect.h"
+#include "server/core/quota.h"
 
 namespace trainctl::core {
 namespace {
@@ -42,6 +43,7 @@ bool WaitForGroup(State& state, Job& job) {
   if (found == state.bounded_groups.end()) return false;
   BoundedGroup& group = found->second;
   if (group.under_way.contains(job.row.id)) return false;
+  if (ExceedsQuota(state.options.policy, job.row)) return false;
   if (MayAdmit(group)) {
     group.under_way.insert(job.row.id);
     return false;

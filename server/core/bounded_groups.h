@@ -2,7 +2,8 @@
 // room.
 //
 // A job is under way from the time that it may be placed until it is FINISHED, restarts included.
-// The next is then the one that is first in the queue's order.
+// The next is then the one that is first in the queue's order. A job that can't start by its
+// owner's quota is not under way.
 #pragma once
 
 #include <string>

@@ -21,6 +21,7 @@ void LookForLostWorkers(Turn& turn) {
         turn.now.steady - worker.away_since < turn.state.options.lost_after_us)
       continue;
     worker.lost = true;
+    turn.placement_may_change = true;  // nobody keeps a quota for its device any more
     if (!worker.holder) continue;
     Say(turn, worker.holder->job, "worker " + name + " is LOST; its rank may go on without it");
     turn.changed.insert(worker.holder->job);

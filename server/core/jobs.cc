@@ -30,6 +30,12 @@ std::string FolderClash(const State& state, const std::vector<Submission>& jobs)
   return "";
 }
 
+// Later is no better.
+base::Error TooManyAtOnce(int64_t jobs, int64_t most, const std::string& whose) {
+  return {base::Code::kExhausted, std::to_string(jobs) + " jobs in one submission: at most " +
+                                      std::to_string(most) + " at once" + whose + "; submit fewer"};
+}
+
 // Why so many more jobs may not wait; nullopt: they may.
 std::optional<base::Error> CheckBounds(const State& state, const JobsSubmitted& event) {
   const auto more = static_cast<int64_t>(event.jobs.size());
@@ -37,6 +43,8 @@ std::optional<base::Error> CheckBounds(const State& state, const JobsSubmitted& 
   const auto pass = [more](int64_t bound) {
     return std::to_string(more) + " more would pass the bound of " + std::to_string(bound);
   };
+  if (more > state.options.max_queued_jobs)
+    return TooManyAtOnce(more, state.options.max_queued_jobs, "");
   if (queued + more > state.options.max_queued_jobs) {
     return base::Error{base::Code::kExhausted,
                        "the queue is full: " + std::to_string(queued) + " jobs wait, " +
@@ -49,11 +57,12 @@ std::optional<base::Error> CheckBounds(const State& state, const JobsSubmitted& 
     return entry.second.row.user == event.user && !state.live.contains(entry.first);
   });
   if (of_user + more <= most) return std::nullopt;
-  return base::Error{base::Code::kExhausted,
-                     std::to_string(of_user) + " jobs of " + event.user + " wait, " + pass(most) +
-                         (granted ? " by this site's policy for " + event.user
-                                  : " a user (traincoordinator --user-jobs)") +
-                         ": cancel some, or submit again later"};
+  const std::string whose = granted ? " by this site's policy for " + event.user
+                                    : " a user (traincoordinator --user-jobs)";
+  if (more > most) return TooManyAtOnce(more, most, whose);
+  return base::Error{base::Code::kExhausted, std::to_string(of_user) + " jobs of " + event.user +
+                                                 " wait, " + pass(most) + whose +
+                                                 ": cancel some, or submit again later"};
 }
 
 void Accept(Turn& turn, const Submission& submission, const JobsSubmitted& event,

@@ -1,5 +1,6 @@
 #include "server/core/quota.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "common/base/check.h"
@@ -10,7 +11,7 @@
 namespace trainctl::core {
 namespace {
 
-bool CountsForQuota(const Job& job) { return !job.row.spec.resources.lease; }
+bool CountsForQuota(const JobRow& job) { return !job.spec.resources.lease; }
 
 int64_t HeldBy(const State& state, const std::string& user) {
   const auto held = state.held.find(user);
@@ -34,7 +35,7 @@ std::string WhoHolds(const State& state, const std::string& user) {
   std::string text;
   int count = 0;
   for (const auto& [id, job] : state.live) {
-    if (job->row.user != user || !CountsForQuota(*job)) continue;
+    if (job->row.user != user || !CountsForQuota(job->row)) continue;
     if (++count > kMost) return text + ", …";
     text += (text.empty() ? "" : ", ") + base::ToString(id) + " has " +
             std::to_string(job->row.spec.devices);
@@ -42,21 +43,45 @@ std::string WhoHolds(const State& state, const std::string& user) {
   return text;
 }
 
+// Of each class the devices that are free, or that a job has, or whose worker was just there.
+std::vector<int64_t> DevicesInOrder(const State& state) {
+  std::vector<int64_t> in_order(state.free.pools().size());
+  for (const auto& [name, worker] : state.workers) {
+    const placement::FreeDevices::Entry& entry = state.free.entry(worker.device);
+    const bool is_back_soon = !worker.connected && !worker.lost;
+    const bool is_in_order = entry.free || is_back_soon || HolderOf(state, worker);
+    if (is_in_order && !entry.drained) ++in_order[entry.device_class];
+  }
+  return in_order;
+}
+
 }  // namespace
 
 std::string QuotaOwner(const State& state, const Job& job) {
   const bool is_bound =
-      CountsForQuota(job) && state.options.policy.Of(job.row.user).max_running_devices;
+      CountsForQuota(job.row) && state.options.policy.Of(job.row.user).max_running_devices;
   return is_bound ? job.row.user : "";
+}
+
+bool ExceedsQuota(const SitePolicy& policy, const JobRow& job) {
+  const std::optional<int64_t> most = policy.Of(job.user).max_running_devices;
+  return most && CountsForQuota(job) && !job.unreadable && job.spec.devices > *most;
+}
+
+std::string ExceedsReason(const State& state, const Job& job) {
+  const std::string& user = job.row.user;
+  return "can't start: it needs " + CountText(job.row.spec.devices) + ", and " + user +
+         " may have at most " + std::to_string(QuotaOf(state, user)) +
+         " at once (this site's policy)";
 }
 
 void GoLive(State& state, Job& job) {
   state.live[job.row.id] = &job;
-  if (CountsForQuota(job)) state.held[job.row.user] += job.row.spec.devices;
+  if (CountsForQuota(job.row)) state.held[job.row.user] += job.row.spec.devices;
 }
 
 void EndLive(State& state, const Job& job) {
-  if (state.live.erase(job.row.id) == 0 || !CountsForQuota(job)) return;
+  if (state.live.erase(job.row.id) == 0 || !CountsForQuota(job.row)) return;
   const auto held = state.held.find(job.row.user);
   CHECK(held != state.held.end() && held->second >= job.row.spec.devices)
       << base::ToString(job.row.id) << " held nothing";
@@ -101,8 +126,15 @@ bool Quotas::Yields(const Demand& lane) const {
 void Quotas::Wait(const Job& job) {
   const std::string& user = job.demand.user;
   if (user.empty() || first_.contains(user)) return;
-  const bool never = job.row.spec.devices > QuotaOf(state_, user);
-  if (!never && !UsableClasses(state_, job).empty()) first_[user] = &job;
+  if (!ExceedsQuota(state_.options.policy, job.row) && CanBeFree(job)) first_[user] = &job;
+}
+
+// What one look places was free before: the numbers stay true.
+bool Quotas::CanBeFree(const Job& job) {
+  if (in_order_.empty()) in_order_ = DevicesInOrder(state_);
+  return std::ranges::any_of(UsableClasses(state_, job), [&](placement::ClassId id) {
+    return in_order_[id] >= job.row.spec.devices;
+  });
 }
 
 const Job* Quotas::FirstOf(const std::string& user) const {
@@ -113,10 +145,6 @@ const Job* Quotas::FirstOf(const std::string& user) const {
 std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas) {
   const std::string& user = job.demand.user;
   const int64_t most = QuotaOf(state, user), held = HeldBy(state, user);
-  if (job.row.spec.devices > most) {
-    return "can't start: it needs " + CountText(job.row.spec.devices) + ", and " + user +
-           " may have at most " + std::to_string(most) + " at once (this site's policy)";
-  }
   std::string text = "waits for " + user + "'s quota: " + user + " holds " + CountText(held) +
                      " of at most " + std::to_string(most);
   if (held > 0) text += " (" + WhoHolds(state, user) + ")";

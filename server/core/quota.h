@@ -3,14 +3,16 @@
 // A quota goes to its owner's jobs in the queue's order. What the first of them that waits needs is
 // kept for it: those behind it get what is left over. So it starts as soon as its devices are free,
 // and its owner's jobs do not delay it. Jobs of others go past whoever waits for a quota. A job
-// that fits no device now, or never fits the quota, keeps nothing. Jobs under a lease count for
-// nothing: their devices are their owner's already. An exclusive job counts as many devices as it
-// has ranks.
+// keeps nothing where too few devices of any class that it could use are free or in use: the others
+// are LOST, DIRTY or drained. One that never fits the quota keeps nothing either. Jobs under a
+// lease count for nothing: their devices are their owner's already. An exclusive job counts as many
+// devices as it has ranks.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "server/core/state.h"
 
@@ -18,6 +20,11 @@ namespace trainctl::core {
 
 // The job's owner, where a quota bounds it; else empty. Goes into its demand.
 std::string QuotaOwner(const State& state, const Job& job);
+
+// Whether the job alone wants more devices than its owner may have. It can't start, then, until the
+// site's policy grants more.
+bool ExceedsQuota(const SitePolicy& policy, const JobRow& job);
+std::string ExceedsReason(const State& state, const Job& job);
 
 // The job begins to hold devices, or gives them back: State::live and State::held.
 void GoLive(State& state, Job& job);
@@ -40,8 +47,12 @@ class Quotas {
   const Job* FirstOf(const std::string& user) const;
 
  private:
+  // Whether it starts once jobs have ended.
+  bool CanBeFree(const Job& job);
+
   const State& state_;
   std::map<std::string, const Job*> first_;  // of each user
+  std::vector<int64_t> in_order_;            // by class; found when first asked for
 };
 
 // Why a job of State::queue that the quotas do not yield to waits.

@@ -48,7 +48,7 @@ void RestoreJob(State& state, UnfinishedJob& stored, const std::map<job::RankKey
   Enqueue(state, job);
 }
 
-// Those that have begun stay under way, ahead of older ones that have not.
+// Those that have begun stay under way, ahead of older ones that have not, if they may start again.
 void RestoreGroups(State& state, const StoredState& stored) {
   std::map<base::GroupId, int64_t> bounds;
   for (const GroupRow& group : stored.groups) bounds[group.id] = group.max_parallel;
@@ -56,7 +56,9 @@ void RestoreGroups(State& state, const StoredState& stored) {
     const auto bound = bounds.find(job.row.group);
     if (bound == bounds.end()) continue;
     JoinGroup(state, bound->first, bound->second);
-    if (job.status.attempt > 0) state.bounded_groups[bound->first].under_way.insert(job.row.id);
+    const bool has_begun = job.attempt || !ExceedsQuota(state.options.policy, job.row);
+    if (job.status.attempt > 0 && has_begun)
+      state.bounded_groups[bound->first].under_way.insert(job.row.id);
   }
 }
 

@@ -313,6 +313,7 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   const Lease* lease = FindLease(state, job.lease);
   const bool may_be_told = lease == nullptr || IsOpen(*lease);
   if (possible.empty() && may_be_told) return WhyUnplaceable(state, job);
+  if (ExceedsQuota(state.options.policy, job.row)) return ExceedsReason(state, job);
   if (job.lane == Lane::kFollowing) return FollowingReason(state, job);
   if (job.lane == Lane::kBounded) return GroupReason(state, job);
   if (job.lane == Lane::kUninspected) return InspectionReason(state, job, now);

@@ -201,6 +201,7 @@ void Handle(Turn& turn, const DeviceStateChanged& event) {
   worker.reason = event.reason;
   if (std::exchange(worker.word, word) == word) return;  // said again, should it have been missed
   UpdateFree(turn, worker);
+  turn.placement_may_change = true;  // of one that is DIRTY too: nobody keeps a quota for it
   Job* job = HolderJob(turn.state, worker);
   if (job == nullptr) return;
   const bool is_dirty =
