@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "server/core/quota.h"
+#include "server/core/waiting.h"
+
 namespace trainctl::core {
 namespace {
 
 constexpr base::WallMicros kSharePeriod = 60'000'000;
-constexpr int64_t kWaitedLong = -1;  // a share before all others
+constexpr int64_t kLifted = -1;  // a share before all others
 
 // The sums are of whole numbers, so that the order of what is summed is nothing.
 std::map<std::string, int64_t> SumUse(const State& state, base::WallMicros at, int64_t half_life) {
@@ -42,25 +45,68 @@ void Move(State& state, Job& job, int64_t share) {
   }
 }
 
-// True: some place is another.
-bool MoveAll(State& state) {
+// Whether nothing but devices, or a look at its model, is in the job's way. Jobs under a lease have
+// devices of their own.
+bool WaitsInTurn(const State& state, const Job& job) {
+  const bool has_place = job.lane == Lane::kQueue || job.lane == Lane::kUninspected;
+  return has_place && !job.row.spec.resources.lease &&
+         !ExceedsQuota(state.options.policy, job.row) && !PossibleClasses(state, job).empty();
+}
+
+// Of each user who has a job that was submitted by then the first such.
+std::map<std::string, const Job*> FirstSubmittedBy(const State& state, base::WallMicros then) {
+  std::map<std::string, const Job*> firsts;
+  for (const auto& [id, job] : state.jobs) {
+    if (job.row.submitted_at > then || job.status.state != job::JobState::kQueued) continue;
+    const auto first = firsts.find(job.row.user);
+    const int64_t priority = job.row.spec.resources.priority;
+    if (first != firsts.end() && first->second->row.spec.resources.priority >= priority) continue;
+    if (WaitsInTurn(state, job)) firsts[job.row.user] = &job;
+  }
+  return firsts;
+}
+
+std::set<base::JobId> WhoIsLifted(const State& state) {
+  const base::WallMicros then = state.shares.at - *state.options.policy.half_life_us;
+  std::map<std::string, const Job*> firsts = FirstSubmittedBy(state, then);
+  for (const auto& [id, job] : state.live) firsts.erase(job->row.user);
+  if (firsts.empty()) return {};
+  for (const UseRow& row : state.shares.ended) {
+    if (row.to > then) firsts.erase(row.user);
+  }
+  std::set<base::JobId> lifted;
+  for (const auto& [user, job] : firsts) lifted.insert(job->row.id);
+  return lifted;
+}
+
+// Of the jobs that wait those of which it is wanted. True: some place is another.
+template <class IsWanted>
+bool MoveThose(State& state, const IsWanted& is_wanted) {
+  const std::set<base::JobId> lifted = WhoIsLifted(state);
   bool has_moved = false;
   for (auto& [id, job] : state.jobs) {
-    const int64_t share = ShareOf(state, job);
-    if (job.status.state != job::JobState::kQueued || share == job.share) continue;
+    const bool is_lifted = lifted.contains(id);
+    if (job.status.state != job::JobState::kQueued || !is_wanted(job, is_lifted)) continue;
+    const int64_t share = is_lifted ? kLifted : ShareOf(state, job);
+    if (share == job.share) continue;
     Move(state, job, share);
     has_moved = true;
   }
   return has_moved;
 }
 
-// An attempt that ended before the last sum was counted in it until then.
+bool MoveAll(State& state) {
+  return MoveThose(state, [](const Job&, bool) { return true; });
+}
+
+// An attempt that ended before the last sum was counted in it until then; not so perhaps where the
+// clock was set meanwhile.
 void Correct(State& state, const UseRow& row) {
   const base::WallMicros at = state.shares.at;
   const int64_t half_life = *state.options.policy.half_life_us;
   int64_t& use = state.shares.use[row.user];
   use -= DecayedUse({row.user, row.devices, row.from, at}, at, half_life);
-  use += DecayedUse(row, at, half_life);
+  use = std::max<int64_t>(0, use + DecayedUse(row, at, half_life));
   if (use == 0) state.shares.use.erase(row.user);
   MoveAll(state);
 }
@@ -82,18 +128,23 @@ int64_t DecayedUse(const UseRow& row, base::WallMicros at, int64_t half_life_us)
 
 int64_t ShareOf(const State& state, const Job& job) {
   if (!state.options.policy.half_life_us) return 0;
-  if (job.row.submitted_at <= state.shares.at - *state.options.policy.half_life_us)
-    return kWaitedLong;
   const auto use = state.shares.use.find(job.row.user);
   return use == state.shares.use.end() ? 0 : use->second / 1000;
 }
 
-void KeepUse(State& state, const Job& job) {
+void KeepUse(State& state, const Job& job, const Now& now) {
   if (!state.options.policy.half_life_us) return;
   const AttemptRow& attempt = job.attempt->row;
   state.shares.ended.push_back(
       {job.row.user, job.row.spec.devices, attempt.placed_at, attempt.ended_at});
-  if (attempt.ended_at < state.shares.at) Correct(state, state.shares.ended.back());
+  const bool is_set_back = now.wall < state.shares.at;  // the clock: the next Tick sums up
+  if (attempt.ended_at < state.shares.at && !is_set_back) Correct(state, state.shares.ended.back());
+}
+
+bool LiftWhoStarves(State& state) {
+  if (!state.options.policy.half_life_us) return false;
+  return MoveThose(
+      state, [](const Job& job, bool is_lifted) { return is_lifted != (job.share == kLifted); });
 }
 
 bool RenewShares(State& state, const Now& now) {

@@ -223,7 +223,7 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   attempt.row.end = end;
   attempt.row.ended_at = WhenEnded(attempt, turn.now.wall);
   SaveAttempt(turn, attempt);
-  KeepUse(turn.state, job);
+  KeepUse(turn.state, job, turn.now);
   const std::string how =
       tries_smaller ? " in its trial" : ": " + std::string(job::Name(end.outcome));
   Say(turn, job.row.id,

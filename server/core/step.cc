@@ -2,6 +2,7 @@
 
 #include "server/core/bounded_groups.h"
 #include "server/core/dependencies.h"
+#include "server/core/fair_share.h"
 #include "server/core/handlers.h"
 
 namespace trainctl::core {
@@ -11,7 +12,11 @@ Actions Step(State& state, const Event& event, const Now& now) {
   std::visit([&](const auto& value) { Handle(turn, value); }, event);
   TellFollowers(turn);
   AdmitFromGroups(turn);
-  if (turn.placement_may_change) Schedule(turn);
+  if (turn.placement_may_change) {
+    LiftWhoStarves(state);
+    do Schedule(turn);
+    while (LiftWhoStarves(state));  // whom it placed starves no more
+  }
   for (const base::JobId job : turn.changed) turn.Perform(JobChanged{job});
   return std::move(turn.actions);
 }

@@ -30,5 +30,43 @@ TEST(FairShare, WhatIsToComeOrLongAgoCountsForNothing) {
             DecayedUse({"ann", 1, kNow - kHour, kNow}, kNow, kHour));
 }
 
+// The live job of ann's that ended at `ended`, as KeepUse wants it.
+Job EndedAt(base::WallMicros placed, base::WallMicros ended) {
+  Job job;
+  job.row.id = {1};
+  job.row.user = "ann";
+  job.row.spec.devices = 1;
+  LiveAttempt& attempt = job.attempt.emplace();
+  attempt.row.placed_at = placed;
+  attempt.row.ended_at = ended;
+  return job;
+}
+
+State SummedUpAt(base::WallMicros at) {
+  State state;
+  state.options.policy.half_life_us = kHour;
+  state.shares.at = at;
+  return state;
+}
+
+TEST(FairShare, WhatWasNeverCountedIsNotTakenBack) {
+  State state = SummedUpAt(kNow);
+  state.shares.use["ann"] = 1000;
+  const base::WallMicros set_back = kNow - kHour;
+  KeepUse(state, EndedAt(set_back, set_back + kHour / 60), {set_back + kHour / 60, 0});
+  EXPECT_EQ(state.shares.use.at("ann"), 1000) << "the next Tick sums up";
+  ASSERT_EQ(state.shares.ended.size(), 1u);
+  KeepUse(state, EndedAt(set_back, set_back + kHour / 60), {kNow, 0});
+  EXPECT_FALSE(state.shares.use.contains("ann")) << "no less than none, whatever the clock did";
+}
+
+TEST(FairShare, WhatEndedBeforeTheLastSumCountsNoMoreThanItHad) {
+  State state = SummedUpAt(kNow);
+  const base::WallMicros placed = kNow - kHour / 2, ended = kNow - kHour / 4;
+  state.shares.use["ann"] = DecayedUse({"ann", 1, placed, kNow}, kNow, kHour);
+  KeepUse(state, EndedAt(placed, ended), {kNow + 1, 0});
+  EXPECT_EQ(state.shares.use.at("ann"), DecayedUse({"ann", 1, placed, ended}, kNow, kHour));
+}
+
 }  // namespace
 }  // namespace trainctl::core
