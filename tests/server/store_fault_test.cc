@@ -310,18 +310,33 @@ TEST(Migrate, OfAnOlderCoordinatorEachAttemptThatEndedWasUse) {
                        "INSERT INTO attempts (job, attempt, placed_at, ended_at, blob) VALUES "
                        "(1, 1, 100, 200, ''), (1, 2, 300, 0, '')");
     attempts.Run();
+    for (const char* rank : {"0", "1"}) {
+      Statement ranks(*database,
+                      "INSERT INTO ranks (job, attempt, rank, worker, host, device_uuid, "
+                      "device_name, confirmed, pid, source_commit, libtorch, nccl, driver, "
+                      "started_device_name, phase, done_bytes, total_bytes, step, steps, stage, "
+                      "peak_allocated_bytes, proof, oom_killed, last_log_lines, failure, "
+                      "ended_by_stop, ended_at) VALUES (1, 1, " +
+                          std::string(rank) +
+                          ", 'a/0', 'a', '', '', 1, 1, '', '', '', '', '', '', 0, 0, 0, 0, '', 0, "
+                          "'exited', 0, '', '', 0, 200)");
+      ranks.Run();
+    }
   }
   const auto store = OpenSqliteStore(folder.path()).value();
   const auto reader = OpenSqliteReader(folder.path()).value();
   const auto use = [&](base::WallMicros since) { return reader->UseSince(since).value(); };
   ASSERT_EQ(use(0).size(), 1u);
   EXPECT_EQ(use(0)[0].user, "ann");
+  EXPECT_EQ(use(0)[0].devices, 2);
   EXPECT_EQ(use(0)[0].from, 100);
   EXPECT_EQ(use(0)[0].to, 200);
   EXPECT_TRUE(use(201).empty());
   ASSERT_TRUE(store->Apply({{core::RemoveJob{{1}}}, {}}).ok());
   ASSERT_EQ(use(0).size(), 1u);
   EXPECT_EQ(use(0)[0].user, "ann");
+  EXPECT_EQ(use(0)[0].devices, 2);
+  EXPECT_EQ(use(0)[0].from, 100);
   EXPECT_EQ(use(0)[0].to, 200);
   EXPECT_TRUE(use(201).empty());
 }
