@@ -4,15 +4,34 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 
 #include "common/job/job_json.h"
+#include "tests/rpc/fake_worker.h"
 #include "tests/rpc/test_site.h"
+#include "tests/rpc/user_channel.h"
 
 namespace trainctl::rpc_test {
 namespace {
 
 using testing::HasSubstr;
+
+constexpr uid_t kHeavyUser = 61001, kLightUser = 61002;
+
+// The system's clock, ahead by what the test says. Thread-safe.
+class MovedClock : public base::SystemClock {
+ public:
+  base::WallMicros Wall() const override { return SystemClock::Wall() + ahead_; }
+  void Move(std::chrono::microseconds by) { ahead_ += by.count(); }
+
+ private:
+  std::atomic<int64_t> ahead_ = 0;
+};
+
+std::shared_ptr<grpc::Channel> ChannelTo(const coordinator::Daemon& daemon) {
+  return grpc::CreateChannel(daemon.address(), grpc::InsecureChannelCredentials());
+}
 
 class PolicyTest : public testing::Test {
  protected:
@@ -25,9 +44,8 @@ class PolicyTest : public testing::Test {
     return coordinator::Daemon::Start(options, clock_, log_);
   }
 
-  grpc::Status Submit(const coordinator::Daemon& daemon, const job::JobSpec& spec) {
-    const auto stub = v1::Coordinator::NewStub(
-        grpc::CreateChannel(daemon.address(), grpc::InsecureChannelCredentials()));
+  grpc::Status Submit(const std::shared_ptr<grpc::Channel>& channel, const job::JobSpec& spec) {
+    const auto stub = v1::Coordinator::NewStub(channel);
     v1::SubmitRequest request;
     request.set_request_id("request of " + spec.name);
     request.set_force(true);
@@ -39,7 +57,22 @@ class PolicyTest : public testing::Test {
     return stub->Submit(&context, request, &response);
   }
 
-  base::SystemClock clock_;
+  // Until the job is FINISHED.
+  void WaitForTheEnd(const std::shared_ptr<grpc::Channel>& channel, const std::string& job) {
+    v1::WatchRequest request;
+    request.add_jobs(job);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    const auto stub = v1::Coordinator::NewStub(channel);
+    const auto reader = stub->Watch(&context, request);
+    v1::JobView view;
+    while (view.state() != "FINISHED" && reader->Read(&view)) continue;
+    EXPECT_EQ(view.state(), "FINISHED");
+    context.TryCancel();
+    reader->Finish();
+  }
+
+  MovedClock clock_;
   QuietLog log_;
   TemporaryFolder folder_;
 };
@@ -49,13 +82,13 @@ TEST_F(PolicyTest, AJobThatItsOwnerMayNotAskForIsRefusedWithTheRange) {
   ASSERT_TRUE(daemon) << daemon.error().message;
   job::JobSpec spec = SmallJob("urgent");
   spec.resources.priority = 61;
-  const grpc::Status refused = Submit(**daemon, spec);
+  const grpc::Status refused = Submit(ChannelTo(**daemon), spec);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(refused.error_message(),
               HasSubstr("resources.priority: 61: expected a priority from 0 to 60"));
   spec.name = "modest";
   spec.resources.priority = 60;
-  const grpc::Status taken = Submit(**daemon, spec);
+  const grpc::Status taken = Submit(ChannelTo(**daemon), spec);
   EXPECT_TRUE(taken.ok()) << taken.error_message();
 }
 
@@ -73,6 +106,33 @@ TEST_F(PolicyTest, ACoordinatorStartsAgainWithAFairShare) {
     const auto daemon = StartWith(R"({"fair_share": {"half_life": "7d"}})");
     ASSERT_TRUE(daemon) << daemon.error().message;
   }
+}
+
+// The older job waits behind that of a user who has used less.
+TEST_F(PolicyTest, ACoordinatorThatStartsAgainKnowsWhatWasUsed) {
+  if (!MayBeOtherUsers()) GTEST_SKIP() << "only root can be several users";
+  const std::string policy = R"({"fair_share": {"half_life": "7d"}})";
+  FakeWorker worker("a/0");
+  {
+    const auto daemon = StartWith(policy);
+    ASSERT_TRUE(daemon) << daemon.error().message;
+    worker.Connect(ChannelTo(**daemon));
+    const grpc::Status used = Submit(ChannelAs(kHeavyUser, (*daemon)->address()), SmallJob("used"));
+    ASSERT_TRUE(used.ok()) << used.error_message();
+    const job::RankKey rank = worker.Start();
+    clock_.Move(std::chrono::minutes(10));
+    worker.Succeed(rank);
+    WaitForTheEnd(ChannelTo(**daemon), "j1");
+    worker.Disconnect();
+  }
+  clock_.Move(std::chrono::minutes(2));
+  const auto daemon = StartWith(policy);
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  ASSERT_TRUE(Submit(ChannelAs(kHeavyUser, (*daemon)->address()), SmallJob("older")).ok());
+  ASSERT_TRUE(Submit(ChannelAs(kLightUser, (*daemon)->address()), SmallJob("newer")).ok());
+  worker.Connect(ChannelTo(**daemon));
+  EXPECT_EQ(base::ToString(worker.Start().job), "j3");
+  worker.Disconnect();
 }
 
 }  // namespace
