@@ -268,6 +268,10 @@ base::Status Arguments::Read(const std::vector<std::string>& words) {
   app.set_help_flag();
   app.add_flag("-h,--help", wants_help_);
   app.allow_extras();
+  // One value each time, which may begin with a bracket or hold commas.
+  const auto one_each = [](CLI::Option* option) {
+    option->expected(1)->allow_extra_args(false)->take_all();
+  };
   std::vector<std::string> numbers(arguments_.size());
   std::vector<std::vector<std::string>> settings(arguments_.size());
   for (size_t i = 0; i < arguments_.size(); ++i) {
@@ -276,14 +280,10 @@ base::Status Arguments::Read(const std::vector<std::string>& words) {
       case Kind::kPositional:
       case Kind::kText: app.add_option(argument.names, *argument.text); break;
       case Kind::kPositionals: app.add_option(argument.names, *argument.texts); break;
-      case Kind::kTexts:
-        app.add_option(argument.names, *argument.texts)->expected(1)->take_all();
-        break;
+      case Kind::kTexts: one_each(app.add_option(argument.names, *argument.texts)); break;
       case Kind::kWords: break;
       case Kind::kSwitch: app.add_flag(argument.names, *argument.flag); break;
-      case Kind::kSettings:
-        app.add_option(argument.names, settings[i])->expected(1)->take_all();
-        break;
+      case Kind::kSettings: one_each(app.add_option(argument.names, settings[i])); break;
       case Kind::kNumber:
       case Kind::kDuration: app.add_option(argument.names, numbers[i]); break;
     }

@@ -13,6 +13,7 @@ class ArgumentsTest : public testing::Test {
     arguments_.Text("--name", "NAME", &name_, "a name");
     arguments_.Number("--tail", "N", &tail_, "lines");
     arguments_.Duration("--timeout", &timeout_, "a time");
+    arguments_.Texts("--prompt", "TEXT", &prompts_, "a prompt");
     arguments_.Overrides(&overrides_, "settings");
   }
 
@@ -33,8 +34,19 @@ class ArgumentsTest : public testing::Test {
   std::string file_, name_;
   bool wait_ = false;
   std::optional<int64_t> tail_, timeout_;
+  std::vector<std::string> prompts_;
   std::vector<job::Override> overrides_;
 };
+
+TEST_F(ArgumentsTest, ATextIsOneValueWithItsBracketsAndCommas) {
+  ASSERT_TRUE(arguments_
+                  .Parse({"--prompt", "[INST] Hi, you [/INST]", "--prompt=[a,b]", "job.json",
+                          "--set", "lora.targets=[q,v]"})
+                  .ok());
+  EXPECT_EQ(prompts_, (std::vector<std::string>{"[INST] Hi, you [/INST]", "[a,b]"}));
+  EXPECT_EQ(file_, "job.json");
+  EXPECT_EQ(Overrides(), "lora.targets=[q,v]");
+}
 
 TEST_F(ArgumentsTest, AKeyOfTheSchemaIsAnOverrideWhereverItStands) {
   ASSERT_TRUE(arguments_
