@@ -95,10 +95,23 @@ void Apply(Report& report, const job::RankNotice& body) {
       "rank " + std::to_string(report.rank.row.key.rank) + ": " + body.text);
 }
 
+// The beginning of a text, with its lines and tabs.
+std::string LinesOf(std::string_view text, size_t max_bytes) {
+  std::string lines;
+  while (true) {
+    const size_t end = std::min(text.find_first_of("\n\t"), text.size());
+    const size_t room = max_bytes - lines.size();
+    lines += base::Excerpt(text.substr(0, end), room);
+    if (end == text.size() || end > room || lines.size() == max_bytes) return lines;
+    lines += text[end];
+    text.remove_prefix(end + 1);
+  }
+}
+
 void Apply(Report& report, const job::RankContinuation& body) {
   job::RankContinuation said = body;
-  said.prompt = base::Excerpt(said.prompt, job::RankContinuation::kMaxTextBytes);
-  said.text = base::Excerpt(said.text, job::RankContinuation::kMaxTextBytes);
+  said.prompt = LinesOf(said.prompt, job::RankContinuation::kMaxTextBytes);
+  said.text = LinesOf(said.text, job::RankContinuation::kMaxTextBytes);
   report.turn.Persist(ContinuationRow{report.job.row.id, std::move(said)});
   report.turn.changed.insert(report.job.row.id);  // somebody may read it as it comes
 }
