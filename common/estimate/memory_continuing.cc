@@ -58,7 +58,9 @@ int64_t HeadBytes(const MemorySetting& s) {
 
 MemoryEstimate EstimateContinuing(const JobSpec& job, const ModelShape& model, DeviceKind device) {
   const int64_t prompt = LongestPrompt(job), text = prompt + job.eval.max_new_tokens;
-  const MemorySetting s = MemorySettingOf(job, model, device, prompt);
+  MemorySetting s = MemorySettingOf(job, model, device, prompt);
+  s.positions = prompt;  // one prompt after the other, whatever the micro batch
+  s.samples = 1;
   const int64_t kept = CacheBytes(s, text) + RotaryBytes(s, text);
   MemoryByKind memory = {.params = HeldParameterBytes(s), .other = kept};
   memory.allocated = memory.params + memory.other;

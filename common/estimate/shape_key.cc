@@ -6,6 +6,7 @@
 #include "common/estimate/run_time.h"
 #include "common/job/batch.h"
 #include "common/job/check_job.h"
+#include "common/job/trains.h"
 
 namespace trainctl::job {
 namespace {
@@ -62,6 +63,7 @@ std::string StartKey(const JobSpec& asked, const Inspection& inspection) {
       << static_cast<int>(job.precision) << " strategy " << static_cast<int>(job.strategy)
       << " devices " << job.devices << " resumes " << job.checkpoint.resume_from.has_value();
   if (job.quantize) key << " quantize " << static_cast<int>(*job.quantize);
+  if (!Trains(job)) key << " texts";  // no data are read
   return key.str();
 }
 

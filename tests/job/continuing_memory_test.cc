@@ -51,6 +51,13 @@ TEST(ContinuingMemory, GrowsWithWhatIsAskedFor) {
             4 * 2 * 22 * 4 * 64 * 100);
 }
 
+TEST(ContinuingMemory, IsOfOnePromptWhateverTheMicroBatch) {
+  JobSpec batched = Texts();
+  batched.train.micro_batch_size = 64;
+  batched.train.global_batch_size = 64;
+  EXPECT_EQ(Estimated(batched).peak_allocated, Estimated(Texts()).peak_allocated);
+}
+
 TEST(ContinuingMemory, ASiteTakesSuchAJobWithoutRowsAndForetellsNoTime) {
   Inspection inspection = TinyLlama();
   inspection.rows = 0;
