@@ -31,11 +31,14 @@ TEST(AdapterConfig, WhatIsWrittenIsRead) {
 
 TEST(AdapterConfig, OtherKindsOfAdaptersAreRefusedByKey) {
   EXPECT_EQ(AdapterError(""), "");
-  EXPECT_EQ(AdapterError(R"(, "use_dora": false, "rank_pattern": {}, "modules_to_save": null)"),
-            "");
+  EXPECT_EQ(
+      AdapterError(
+          R"(, "use_dora": false, "rank_pattern": {}, "modules_to_save": [], "init_lora_weights": "gaussian")"),
+      "");
   for (const char* other :
        {R"("peft_type": "IA3")", R"("use_dora": true)", R"("use_rslora": true)", R"("bias": "all")",
         R"("fan_in_fan_out": true)", R"("modules_to_save": ["lm_head"])",
+        R"("init_lora_weights": "pissa")", R"("layer_replication": [[0, 2]])",
         R"("rank_pattern": {"q_proj": 2})"}) {
     const std::string key = std::string(other).substr(1, std::string(other).find('"', 1) - 1);
     EXPECT_THAT(AdapterError(std::string(", ") + other), HasSubstr("a.json: " + key)) << other;

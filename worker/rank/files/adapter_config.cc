@@ -18,7 +18,14 @@ constexpr int64_t kMostAdapterRank = 1 << 20;
 void CheckKind(const JsonObject& config) {
   config.Only("peft_type", "LORA");
   config.Only("bias", "none");
-  config.Only("modules_to_save", nullptr);
+  for (const char* key : {"modules_to_save", "layer_replication"})
+    if (const auto* value = config.Get(key); value != nullptr && !value->empty())
+      config.Expected(key, "null; anything else is not yet supported");
+  // Others (pissa, olora, loftq, corda) train beside a base model that they have changed.
+  if (const auto* start = config.Get("init_lora_weights");
+      start != nullptr && !start->is_boolean() && *start != "gaussian")
+    config.Expected("init_lora_weights",
+                    "true, false or \"gaussian\"; anything else is not yet supported");
   for (const char* key : {"fan_in_fan_out", "use_dora", "use_rslora", "lora_bias"})
     config.Only(key, false);
   for (const char* key : {"rank_pattern", "alpha_pattern"})
