@@ -19,8 +19,9 @@ bool IsWithin(const std::string& path, const std::string& folder) {
 }
 
 // The owner's job is asked after even where another owner's has the folder since. key: of the path.
+// also_around: nor may it be around a folder of theirs.
 base::Status CheckFolder(store::Reader& reader, const std::string& key, const std::string& path,
-                         const auth::Caller& caller) {
+                         bool also_around, const auth::Caller& caller) {
   if (!path.starts_with('/')) {
     return base::Error{base::Code::kInvalid,
                        key + ": '" + path.substr(0, 256) + "': expected an absolute path"};
@@ -30,7 +31,7 @@ base::Status CheckFolder(store::Reader& reader, const std::string& key, const st
   const std::string folder = job::NormalFolder(path);
   for (const store::JobOutput& output : *outputs) {
     const std::string theirs = job::NormalFolder(output.folder);
-    if (!IsWithin(folder, theirs) && !IsWithin(theirs, folder)) continue;
+    if (!IsWithin(folder, theirs) && !(also_around && IsWithin(theirs, folder))) continue;
     base::Status allowed = auth::CheckOwner(caller, kRpc, base::ToString(output.job), output.user);
     if (!allowed)
       return base::Error{allowed.error().code,
@@ -57,14 +58,14 @@ base::Status CheckResumed(store::Reader& reader, const job::CheckpointSpec& chec
         return base::Ok{};
     }
   }
-  return folder ? CheckFolder(reader, "checkpoint.resume_from", *folder, caller)
+  return folder ? CheckFolder(reader, "checkpoint.resume_from", *folder, true, caller)
                 : base::Status(base::Ok{});
 }
 
 base::Status CheckModelRead(store::Reader& reader, const job::JobSpec& job,
                             const auth::Caller& caller) {
   if (job::Trains(job) || job::IsHubId(job.model.path)) return base::Ok{};
-  return CheckFolder(reader, "model.path", job.model.path, caller);
+  return CheckFolder(reader, "model.path", job.model.path, false, caller);
 }
 
 base::Result<std::optional<job::ResumedRun>> FindResumedRun(store::Reader& reader,
