@@ -10,7 +10,8 @@
 namespace trainctl::train {
 namespace {
 
-constexpr size_t kToldTokens = 8;  // that a text grows by until it is told again
+constexpr size_t kToldTokens =
+    8;  // that a text grows by until it is told again; a long one by a 16th
 
 std::string OnOneLine(const std::string& text) {
   std::string line;
@@ -61,9 +62,11 @@ void PromptContinuer::Run(int64_t step, ops::Context& context,
   continuation.positions_at_once = parts_.micro_batch * parts_.job.train.max_seq_length;
   if (tells_parts) {
     continuation.positions_at_once = 1;
-    continuation.grown = [&](size_t place, const std::vector<int32_t>& added, bool is_whole) {
-      if (leads && is_whole) Tell(step, place, added);
-      if (leads && !is_whole && added.size() % kToldTokens == 0) TellPart(step, place, added);
+    continuation.grown = [&, next = kToldTokens](size_t place, const std::vector<int32_t>& added,
+                                                 bool is_whole) mutable {
+      if (!leads || (!is_whole && added.size() < next)) return;
+      is_whole ? Tell(step, place, added) : TellPart(step, place, added);
+      next = is_whole ? kToldTokens : added.size() + std::max(kToldTokens, added.size() / 16);
     };
   }
   const std::vector<std::vector<int32_t>> added = model::ContinueTexts(
