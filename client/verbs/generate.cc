@@ -11,6 +11,7 @@
 #include "client/submit/submission.h"
 #include "client/verbs/verb.h"
 #include "common/job/job_json.h"
+#include "common/job/trains.h"
 
 namespace trainctl::client {
 namespace {
@@ -74,7 +75,14 @@ class Generate : public Verb {
     JobFileOptions of{.path = detail.view().id(), .name = name_, .overrides = overrides_};
     if (!max_new_tokens_.empty()) of.overrides.push_back({"eval.max_new_tokens", max_new_tokens_});
     if (!temperature_.empty()) of.overrides.push_back({"eval.temperature", temperature_});
-    return ReadJobText(job::ToJson(*job), of);
+    base::Result<JobFile> file = ReadJobText(job::ToJson(*job), of);
+    if (file.ok() && (file->jobs.size() != 1 || job::Trains(file->jobs[0]) ||
+                      file->jobs[0].model.path != job->model.path)) {
+      return base::Error{base::Code::kInvalid,
+                         "generate is one job that trains nothing, with the model of " +
+                             detail.view().id() + ": submit a job file for something else"};
+    }
+    return file;
   }
 
   // The worker of its host says whether it still is what was saved. The site refuses who may not
