@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "server/core/quota.h"
 #include "server/core/waiting.h"
@@ -53,11 +54,13 @@ bool WaitsInTurn(const State& state, const Job& job) {
          !ExceedsQuota(state.options.policy, job.row) && !PossibleClasses(state, job).empty();
 }
 
-// Of each user who has a job that was submitted by then the first such.
+// Of each user who has a job that was submitted by then the first such. The jobs behind the first
+// that is newer are newer too: a clock that was set back makes them wait for it.
 std::map<std::string, const Job*> FirstSubmittedBy(const State& state, base::WallMicros then) {
   std::map<std::string, const Job*> firsts;
   for (const auto& [id, job] : state.jobs) {
-    if (job.row.submitted_at > then || job.status.state != job::JobState::kQueued) continue;
+    if (job.row.submitted_at > then) break;
+    if (job.status.state != job::JobState::kQueued) continue;
     const auto first = firsts.find(job.row.user);
     const int64_t priority = job.row.spec.resources.priority;
     if (first != firsts.end() && first->second->row.spec.resources.priority >= priority) continue;
@@ -66,8 +69,12 @@ std::map<std::string, const Job*> FirstSubmittedBy(const State& state, base::Wal
   return firsts;
 }
 
+base::WallMicros HalfLifeAgo(const State& state) {
+  return state.shares.at - *state.options.policy.half_life_us;
+}
+
 std::set<base::JobId> WhoIsLifted(const State& state) {
-  const base::WallMicros then = state.shares.at - *state.options.policy.half_life_us;
+  const base::WallMicros then = HalfLifeAgo(state);
   std::map<std::string, const Job*> firsts = FirstSubmittedBy(state, then);
   for (const auto& [id, job] : state.live) firsts.erase(job->row.user);
   if (firsts.empty()) return {};
@@ -79,12 +86,14 @@ std::set<base::JobId> WhoIsLifted(const State& state) {
   return lifted;
 }
 
-// Of the jobs that wait those of which it is wanted. True: some place is another.
+// Of the jobs that wait, as far as the first that is newer, those of which it is wanted. True: some
+// place is another.
 template <class IsWanted>
-bool MoveThose(State& state, const IsWanted& is_wanted) {
+bool MoveThose(State& state, base::WallMicros newest, const IsWanted& is_wanted) {
   const std::set<base::JobId> lifted = WhoIsLifted(state);
   bool has_moved = false;
   for (auto& [id, job] : state.jobs) {
+    if (job.row.submitted_at > newest) break;
     const bool is_lifted = lifted.contains(id);
     if (job.status.state != job::JobState::kQueued || !is_wanted(job, is_lifted)) continue;
     const int64_t share = is_lifted ? kLifted : ShareOf(state, job);
@@ -96,7 +105,8 @@ bool MoveThose(State& state, const IsWanted& is_wanted) {
 }
 
 bool MoveAll(State& state) {
-  return MoveThose(state, [](const Job&, bool) { return true; });
+  constexpr base::WallMicros kAny = std::numeric_limits<base::WallMicros>::max();
+  return MoveThose(state, kAny, [](const Job&, bool) { return true; });
 }
 
 // An attempt that ended before the last sum was counted in it until then; not so perhaps where the
@@ -143,8 +153,9 @@ void KeepUse(State& state, const Job& job, const Now& now) {
 
 bool LiftWhoStarves(State& state) {
   if (!state.options.policy.half_life_us) return false;
-  return MoveThose(
-      state, [](const Job& job, bool is_lifted) { return is_lifted != (job.share == kLifted); });
+  return MoveThose(state, HalfLifeAgo(state), [](const Job& job, bool is_lifted) {
+    return is_lifted != (job.share == kLifted);
+  });
 }
 
 bool RenewShares(State& state, const Now& now) {
