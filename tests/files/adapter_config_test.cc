@@ -31,10 +31,8 @@ TEST(AdapterConfig, WhatIsWrittenIsRead) {
 
 TEST(AdapterConfig, OtherKindsOfAdaptersAreRefusedByKey) {
   EXPECT_EQ(AdapterError(""), "");
-  EXPECT_EQ(
-      AdapterError(
-          R"(, "use_dora": false, "rank_pattern": {}, "modules_to_save": [], "init_lora_weights": "gaussian")"),
-      "");
+  EXPECT_EQ(AdapterError(R"(, "use_dora": false, "rank_pattern": {}, "modules_to_save": [])"), "");
+  EXPECT_EQ(AdapterError(R"(, "modules_to_save": null, "init_lora_weights": "gaussian")"), "");
   for (const char* other :
        {R"("peft_type": "IA3")", R"("use_dora": true)", R"("use_rslora": true)", R"("bias": "all")",
         R"("fan_in_fan_out": true)", R"("modules_to_save": ["lm_head"])",
