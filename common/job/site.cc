@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <string_view>
 
 #include "common/job/constraint.h"
 #include "common/job/device.h"
@@ -19,6 +20,8 @@ int64_t CountMeeting(const JobSpec& job, const std::vector<SiteDevice>& devices)
   });
 }
 
+constexpr std::string_view kHostKey = "host";
+
 // bf16 matrices need a GPU of compute capability 8.0; CPU slots store bf16 and compute in fp32.
 bool ComputesIn(Precision precision, const SiteDevice& device) {
   static const base::Result<Constraint> needed = ParseConstraint("gpu.compute_capability", ">=8.0");
@@ -31,6 +34,13 @@ std::vector<Problem> UnmeetableConstraints(const JobSpec& job,
                                            const std::vector<SiteDevice>& devices) {
   std::vector<Problem> problems;
   for (const auto& [key, text] : job.resources.constraints) {
+    if (key == kHostKey) {  // devices are placed by their kind, whatever host they are of
+      problems.push_back({"resources.constraints.host", 0, text,
+                          "none yet: a lease of the host (trainctl lease create --host) keeps "
+                          "what is submitted --within it there",
+                          ""});
+      continue;
+    }
     const auto constraint = ParseConstraint(key, text);
     const bool met =
         constraint && std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& device) {

@@ -69,10 +69,18 @@ TEST(CheckSite, OnlyDevicesThatMeetTheConstraintsCount) {
 }
 
 TEST(CheckSite, AConstraintThatNoDeviceMeetsIsNamed) {
-  const auto problems = CheckSite(On(1, {{"gpu.memory", ">=1TB"}, {"host", "=node1"}}), Site(4, 0));
+  const auto problems = CheckSite(On(1, {{"gpu.memory", ">=1TB"}}), Site(4, 0));
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].path, "resources.constraints.gpu.memory");
   EXPECT_EQ(problems[0].value, ">=1TB");
+}
+
+// Devices are placed by their kind: such a job would wait for ever.
+TEST(CheckSite, AHostIsNoConstraintYetAndALeaseOfItIsAdvised) {
+  const auto problems = CheckSite(On(1, {{"host", "=node1"}}), Site(4, 0));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].path, "resources.constraints.host");
+  EXPECT_THAT(problems[0].expected, HasSubstr("trainctl lease create --host"));
 }
 
 TEST(CheckSite, Bf16NeedsAGpuOfCapability8OrACpuSlot) {
