@@ -326,19 +326,17 @@ TEST(Migrate, OfAnOlderCoordinatorEachAttemptThatEndedWasUse) {
   const auto store = OpenSqliteStore(folder.path()).value();
   const auto reader = OpenSqliteReader(folder.path()).value();
   const auto use = [&](base::WallMicros since) { return reader->UseSince(since).value(); };
-  ASSERT_EQ(use(0).size(), 1u);
-  EXPECT_EQ(use(0)[0].user, "ann");
-  EXPECT_EQ(use(0)[0].devices, 2);
-  EXPECT_EQ(use(0)[0].from, 100);
-  EXPECT_EQ(use(0)[0].to, 200);
-  EXPECT_TRUE(use(201).empty());
+  const auto expect_use_of_ann = [&] {
+    ASSERT_EQ(use(0).size(), 1u);
+    EXPECT_EQ(use(0)[0].user, "ann");
+    EXPECT_EQ(use(0)[0].devices, 2);
+    EXPECT_EQ(use(0)[0].from, 100);
+    EXPECT_EQ(use(0)[0].to, 200);
+    EXPECT_TRUE(use(201).empty());
+  };
+  expect_use_of_ann();
   ASSERT_TRUE(store->Apply({{core::RemoveJob{{1}}}, {}}).ok());
-  ASSERT_EQ(use(0).size(), 1u);
-  EXPECT_EQ(use(0)[0].user, "ann");
-  EXPECT_EQ(use(0)[0].devices, 2);
-  EXPECT_EQ(use(0)[0].from, 100);
-  EXPECT_EQ(use(0)[0].to, 200);
-  EXPECT_TRUE(use(201).empty());
+  expect_use_of_ann();
 }
 
 TEST(FindFault, LeasesThatOverlapAreDamage) {
