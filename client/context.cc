@@ -1,5 +1,7 @@
 #include "client/context.h"
 
+#include <utility>
+
 #include "client/exit_code.h"
 
 namespace trainctl::client {
@@ -19,6 +21,15 @@ base::Result<v1::GetResponse> GetJobs(Context& context, const std::string& job) 
   v1::GetRequest request;
   request.set_job(job);
   return (*api)->Get(request);
+}
+
+base::Result<v1::JobDetail> GetOneJob(Context& context, const std::string& job) {
+  base::Result<v1::GetResponse> response = GetJobs(context, job);
+  if (!response.ok()) return response.error();
+  if (response->jobs_size() == 1) return std::move(*response->mutable_jobs(0));
+  return base::Error{
+      base::Code::kInvalid,
+      job + " is a group of " + std::to_string(response->jobs_size()) + " jobs: name one of them"};
 }
 
 int Fail(Context& context, const base::Error& error) {

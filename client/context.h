@@ -81,6 +81,9 @@ base::Result<Api*> NeedApi(Context& context);
 // The job, or the group's jobs, of that id or name. NeedApi's error, and those of Api::Get.
 base::Result<v1::GetResponse> GetJobs(Context& context, const std::string& job);
 
+// The job of that id or name. GetJobs' errors; kInvalid: a group has the name.
+base::Result<v1::JobDetail> GetOneJob(Context& context, const std::string& job);
+
 // Prints "trainctl: <message>" and returns the exit code of the error.
 int Fail(Context& context, const base::Error& error);
 void Warn(Context& context, const std::string& message);

@@ -64,9 +64,9 @@ class TextFollower {
     if (context_.for_people()) TellWaiting(view);
     const bool is_over = view.state() == "FINISHED";
     if (!is_over && !context_.for_people()) return;
-    base::Result<v1::GetResponse> jobs = GetJobs(context_, job_);
-    if (!jobs.ok() || jobs->jobs_size() != 1) return;  // the next word of it brings them
-    detail_ = std::move(*jobs->mutable_jobs(0));
+    base::Result<v1::JobDetail> detail = GetOneJob(context_, job_);
+    if (!detail.ok()) return;  // the next word of it brings them
+    detail_ = std::move(*detail);
     if (context_.for_people()) printer_.Show(detail_);
     view_ = view;
     has_ended_ = is_over;

@@ -46,14 +46,9 @@ class Generate : public Verb {
 
   int Run(Context& context) override {
     job_ = NewestMeant(context, job_);
-    const base::Result<v1::GetResponse> response = GetJobs(context, job_);
-    if (!response.ok()) return Fail(context, response.error());
-    if (response->jobs_size() != 1) {
-      return Fail(context, {base::Code::kInvalid, job_ + " is a group of " +
-                                                      std::to_string(response->jobs_size()) +
-                                                      " jobs: name one of them"});
-    }
-    const base::Result<JobFile> file = MakeJob(context, response->jobs(0));
+    const base::Result<v1::JobDetail> detail = GetOneJob(context, job_);
+    if (!detail.ok()) return Fail(context, detail.error());
+    const base::Result<JobFile> file = MakeJob(context, *detail);
     if (!file.ok()) return Fail(context, file.error());
     options_.source = job_;
     options_.follow = [this](Context& own, const v1::SubmitResponse& submitted) {

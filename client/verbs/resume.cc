@@ -59,22 +59,16 @@ class Resume : public Verb {
 
   int Run(Context& context) override {
     job_ = NewestMeant(context, job_);
-    const base::Result<v1::GetResponse> response = GetJobs(context, job_);
-    if (!response.ok()) return Fail(context, response.error());
-    const base::Result<JobFile> file = Continue(*response);
+    const base::Result<v1::JobDetail> detail = GetOneJob(context, job_);
+    if (!detail.ok()) return Fail(context, detail.error());
+    const base::Result<JobFile> file = Continue(*detail);
     if (!file.ok()) return Fail(context, file.error());
     options_.source = job_;
     return SubmitJobs(context, *file, options_);
   }
 
  private:
-  base::Result<JobFile> Continue(const v1::GetResponse& response) const {
-    if (response.jobs_size() != 1) {
-      return base::Error{base::Code::kInvalid, job_ + " is a group of " +
-                                                   std::to_string(response.jobs_size()) +
-                                                   " jobs: name one of them"};
-    }
-    const v1::JobDetail& detail = response.jobs(0);
+  base::Result<JobFile> Continue(const v1::JobDetail& detail) const {
     const v1::JobView& view = detail.view();
     if (view.state() != "FINISHED") {
       return base::Error{
