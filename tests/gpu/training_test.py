@@ -10,7 +10,9 @@ import training
 
 OURS = {
     "row": "a row",
-    "tokens_per_second": 1000.0,
+    "unit": "tok/s",
+    "rate": 1000.0,
+    "data_wait_seconds": 0.0,
     "peak_allocated": 1.0,
     "reserved": 1.0,
     **dict.fromkeys(training.KINDS, 0.0),
@@ -25,8 +27,8 @@ def is_good(ours, *peers):
         return training.print_row(ours, peers)
 
 
-def peer(tokens_per_second):
-    return {"peer": "torch", "tokens_per_second": tokens_per_second, "peak_allocated": 1.0}
+def peer(rate):
+    return {"peer": "torch", "rate": rate, "peak_allocated": 1.0}
 
 
 class Rows(unittest.TestCase):
