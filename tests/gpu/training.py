@@ -324,7 +324,7 @@ def write_data(path, job, rows):
     if not has_pictures(job):
         random_tokens(path, rows, job["train"]["max_seq_length"])
         return
-    pictures = sorted((TOP / "deploy/data/captions").iterdir())
+    pictures = sorted((TOP / "deploy/data/captions").glob("*.png"))
     source = random.Random(7)
     with path.open("w") as lines:
         for row in range(rows):
