@@ -11,11 +11,11 @@ BIN = pathlib.Path(os.environ.get("TRAINCTL_BIN_DIR", TOP / "build" / "bin"))
 PROGRAMS = ("trainctl", "traincoordinator", "trainworker", "trainshim", "trainrank")
 
 
-def readme_commands(heading):
-    """The lines of the first block of commands below this heading of README.md."""
+def readme_commands(heading, block=1):
+    """The lines of this block of commands, counted from 1, below this heading of README.md."""
     text = (TOP / "README.md").read_text(encoding="utf-8")
-    block = re.search(rf"^## {re.escape(heading)}\n.*?^```\n(.*?)^```", text, re.S | re.M)
-    return block.group(1).splitlines()
+    section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## )", text, re.S | re.M).group(1)
+    return re.findall(r"^```\n(.*?)^```", section, re.S | re.M)[block - 1].splitlines()
 
 
 def require_programs(*names):
