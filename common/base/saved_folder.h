@@ -26,14 +26,19 @@ namespace trainctl::base {
 // when its files are listed, counted or copied.
 inline constexpr std::string_view kCheckpointsFolder = "checkpoints";
 
-// Beside it: whose the folder is (common/job/output_folder.h). No part of what was saved either.
+// Beside it: traces of steps, which are saved by themselves.
+inline constexpr std::string_view kProfileFolder = "profile";
+
+// Beside them: whose the folder is (common/job/output_folder.h). No part of what was saved either.
 inline constexpr std::string_view kOwnerFolder = ".trainctl";
 
-// True where the walk through a saved folder stands at its checkpoints, or at its owner: the walk
-// does not go into them then.
+// True where the walk through a saved folder stands at its checkpoints, its traces or its owner:
+// the walk does not go into them then.
 inline bool SkipCheckpoints(std::filesystem::recursive_directory_iterator& at) {
   const std::filesystem::path name = at->path().filename();
-  if (at.depth() != 0 || (name != kCheckpointsFolder && name != kOwnerFolder)) return false;
+  const bool is_other =
+      name == kCheckpointsFolder || name == kProfileFolder || name == kOwnerFolder;
+  if (at.depth() != 0 || !is_other) return false;
   at.disable_recursion_pending();
   return true;
 }

@@ -12,6 +12,7 @@
 #include "common/job/constraint.h"
 #include "common/job/data_format.h"
 #include "common/job/hub_id.h"
+#include "common/job/output_folder.h"
 #include "common/job/schema.h"
 #include "common/job/trains.h"
 #include "common/json/write_json.h"
@@ -26,18 +27,6 @@ std::string Show(const JobSpec& job, const std::string& key) {
   if (field == nullptr || (section != nullptr && !section->IsPresent(job))) return "";
   return base::Excerpt(WriteJson(field->write(job)), kShownValueBytes);
 }
-
-// Keys of the published schema whose feature is not built yet. Such a job is refused as "not built
-// yet", never as unknown. When a feature comes, its row goes.
-struct NotYet {
-  std::string_view key;
-  bool (*is_asked)(const JobSpec&);
-  std::string_view expected;  // what can be asked today
-  std::string_view feature;   // "the profiler", which is not built yet
-};
-constexpr NotYet kNotYet[] = {
-    {"profile", [](const JobSpec& job) { return job.profile.has_value(); }, "null", "the profiler"},
-};
 
 // Collects problems of one job.
 class Check {
@@ -113,15 +102,6 @@ class Check {
     }
   }
 
-  void NotBuiltYet() {
-    for (const NotYet& row : kNotYet) {
-      if (row.is_asked(job_)) {
-        Refuse(std::string(row.key), std::string(row.expected),
-               std::string(row.feature) + " is not built yet");
-      }
-    }
-  }
-
   std::vector<Problem> Take() { return std::move(problems_); }
 
  private:
@@ -156,7 +136,6 @@ std::vector<Problem> CheckJob(const JobSpec& job) {
   check.Combinations();
   check.Columns();
   check.Constraints();
-  check.NotBuiltYet();
   return check.Take();
 }
 
@@ -170,7 +149,7 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
           "model.path is no folder here: the Hugging Face cache of the workers' hosts is searched "
           "for it");
   note_if(Trains(job) && !job.output.dir, "nothing is kept: output.dir is null");
-  note_if(job.output.dir && job.output.save == Save::kNone && !job.checkpoint.every_steps,
+  note_if(job.output.dir && !WritesOutput(job),
           "nothing is written to output.dir: output.save is \"none\"");
   note_if(!is_fsdp && (job.sharding != Sharding::kFull || job.fsdp_unit != FsdpUnit::kBlock),
           "sharding and fsdp_unit have no effect without strategy fsdp");

@@ -14,8 +14,8 @@
 namespace trainctl::job {
 
 // All problems at once: ranges, names, indivisible batches (with the nearest that work),
-// combinations that make no sense, constraints that are none. Features that are not built yet are
-// problems too. Paths are keys ("train.global_batch_size"); lines are 0.
+// combinations that make no sense, constraints that are none. Paths are keys
+// ("train.global_batch_size"); lines are 0.
 std::vector<Problem> CheckJob(const JobSpec& job);
 
 // What is allowed and may surprise: settings that have no effect, nothing kept, a warm-up that

@@ -85,6 +85,8 @@ constexpr Clash kClashes[] = {
      },
      "no every_steps and no resume_from with train.max_steps 0",
      "texts are continued with the model at model.path, never with a checkpoint"},
+    {"profile", [](const JobSpec& job) { return !Trains(job) && job.profile.has_value(); },
+     "null with train.max_steps 0", "there is no step of training to trace"},
 
     // ---- data ----
     {"data.mask_prompt",

@@ -109,6 +109,7 @@ struct CheckpointSpec {
 
 struct ProfileSpec {
   int64_t steps = 3;
+  int64_t skip = 5;  // of each attempt, before them
 };
 
 struct ResourceSpec {

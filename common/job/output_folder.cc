@@ -28,7 +28,8 @@ int64_t ClaimOf(const std::string& name) {
 bool IsWrittenByRuns(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   std::error_code error;
-  if (name == base::kCheckpointsFolder) return !fs::is_empty(entry.path(), error) && !error;
+  if (name == base::kCheckpointsFolder || name == base::kProfileFolder)
+    return !fs::is_empty(entry.path(), error) && !error;
   return name == "config.json" || name == "adapter_config.json" || name.ends_with(".safetensors") ||
          name.ends_with(".safetensors.index.json");
 }
@@ -95,7 +96,8 @@ std::string Hint(const JobSpec& job, const OutputFolder& folder, const Claimant&
 }  // namespace
 
 bool WritesOutput(const JobSpec& job) {
-  return job.output.dir && (job.output.save != Save::kNone || job.checkpoint.every_steps);
+  return job.output.dir &&
+         (job.output.save != Save::kNone || job.checkpoint.every_steps || job.profile);
 }
 
 std::string NormalFolder(const std::string& path) {

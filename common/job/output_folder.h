@@ -46,7 +46,7 @@ struct Claimant {
   std::vector<std::string> ended_jobs;  // of that site, that are known to have ended
 };
 
-// The job writes a model or checkpoints.
+// The job writes a model, checkpoints or a trace.
 bool WritesOutput(const JobSpec& job);
 
 // One spelling for all paths of a folder; links are not followed.

@@ -23,7 +23,9 @@ bool Overwrites(const JobSpec& job, const ResumedRun& earlier) {
 
 }  // namespace
 
-bool IsModel(const std::string& artifact_kind) { return artifact_kind != "checkpoint"; }
+bool IsModel(const std::string& artifact_kind) {
+  return artifact_kind != "checkpoint" && artifact_kind != "profile";
+}
 
 std::optional<Problem> CheckResumedRun(const JobSpec& job, std::optional<int64_t> total_steps,
                                        const ResumedRun& earlier) {

@@ -21,7 +21,7 @@ struct ResumedRun {
   int64_t steps = 0;       // of the whole run; 0: not known
 };
 
-// Something else than a checkpoint: kind as RankSaved's.
+// Neither a checkpoint nor a trace: kind as RankSaved's.
 bool IsModel(const std::string& artifact_kind);
 
 // A problem says what to do instead. total_steps: of the new job; nullopt: its data are not known.

@@ -267,7 +267,10 @@ std::vector<Field> RunFields() {
       Row("checkpoint.resume_job", OrNull(job_id), AT(checkpoint.resume_job),
           "The ended job that resume_from is of, in whose output.dir this one goes on; trainctl "
           "resume sets it."),
-      Row("profile.steps", IntegerType{1, 1'000}, AT(profile->steps), "Trace so many steps."),
+      Row("profile.steps", IntegerType{1, 100}, AT(profile->steps),
+          "Trace so many steps; fewer of many micro steps, or before an evaluation or checkpoint."),
+      Row("profile.skip", IntegerType{.min = 0, .max = kMostSteps}, AT(profile->skip),
+          "So many steps of each attempt pass before; a short run's last steps are traced."),
   };
 }
 
@@ -334,7 +337,9 @@ std::vector<Section> AllSections() {
        "When and on how much the validation loss is measured, and which texts are continued."},
       {"output", "What is kept."},
       {"checkpoint", "Checkpoints to resume from."},
-      Nullable("profile", "Trace some steps; null: none.",
+      Nullable("profile",
+               "Trace some steps: where their time goes, and in output.dir a trace for Perfetto; "
+               "null: none.",
                [](auto& job) -> auto& { return job.profile; }),
       {"resources", "Where, when and how long."},
   };

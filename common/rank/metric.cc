@@ -12,7 +12,7 @@ using enum Reduction;
 using enum Better;
 
 constexpr Section kTime = Section::kTime, kMemory = Section::kMemory, kDevice = Section::kDevice,
-                  kLosses = Section::kLoss;
+                  kLosses = Section::kLoss, kProfile = Section::kProfile;
 
 // Throughput is a total over the time of the loop: a mean of the steps' rates would overstate it.
 constexpr MetricInfo kMetrics[] = {
@@ -59,6 +59,18 @@ constexpr MetricInfo kMetrics[] = {
     {kLoss, "loss", "", "training loss", kGang, kLatest, kLosses, kLower},
     {kValLoss, "val_loss", "", "validation loss", kGang, kLatest, kLosses, kLower},
 
+    // Of profiled steps alone: the kinds (step_kind.h) sum up to the step.
+    {kProfileStep, "profile_step_seconds", "s", "profiled step", kRank, kMean, kProfile},
+    {kProfileMatmul, "profile_matmul_seconds", "s", "matrix products", kRank, kMean, kProfile},
+    {kProfileAttention, "profile_attention_seconds", "s", "attention", kRank, kMean, kProfile},
+    {kProfileOptimizer, "profile_optimizer_seconds", "s", "optimizer", kRank, kMean, kProfile},
+    {kProfileOther, "profile_other_seconds", "s", "other kernels", kRank, kMean, kProfile},
+    {kProfileCommunication, "profile_communication_seconds", "s", "exposed communication", kRank,
+     kMean, kProfile},
+    {kProfileCopies, "profile_copies_seconds", "s", "copies", kRank, kMean, kProfile},
+    {kProfileData, "profile_data_seconds", "s", "waiting for data", kRank, kMean, kProfile},
+    {kProfileHost, "profile_host_seconds", "s", "host gaps", kRank, kMean, kProfile},
+
     {kLr, "lr", "", "learning rate", kGang, kLatest},
     {kGradNorm, "grad_norm", "", "gradient norm", kGang, kLatest},
     {kTokens, "tokens", "", "tokens", kGang, kTotal},
@@ -100,6 +112,7 @@ std::string_view Name(Section section) {
     case Section::kMemory: return "memory";
     case Section::kDevice: return "device";
     case Section::kLoss: return "loss";
+    case Section::kProfile: return "profile";
   }
   return "";
 }

@@ -40,6 +40,15 @@ enum class Metric {
   kHostCpu,
   kLoss,
   kValLoss,
+  kProfileStep,
+  kProfileMatmul,
+  kProfileAttention,
+  kProfileOptimizer,
+  kProfileOther,
+  kProfileCommunication,
+  kProfileCopies,
+  kProfileData,
+  kProfileHost,
   kLr,
   kGradNorm,
   kTokens,
@@ -69,7 +78,7 @@ enum class Reduction {
 };
 
 // Where compare shows it.
-enum class Section { kNone, kTime, kMemory, kDevice, kLoss };
+enum class Section { kNone, kTime, kMemory, kDevice, kLoss, kProfile };
 
 enum class Better { kLower, kHigher, kNeither };
 

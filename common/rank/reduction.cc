@@ -64,10 +64,16 @@ RunValue LargestPhase(const Found& found) {
   return {(*largest)->max, (*least)->max < (*largest)->max ? (*largest)->phase : ""};
 }
 
+// "87", "0.043"
+std::string Rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, std::abs(value) < 1 ? "%.2g" : "%.0f", value);
+  return text;
+}
+
 RunValue MeanOfRanks(const std::map<int64_t, double>& ranks) {
   std::string each;
-  for (const auto& [rank, mean] : ranks)
-    each += (each.empty() ? "" : ", ") + std::to_string(std::lround(mean));
+  for (const auto& [rank, mean] : ranks) each += (each.empty() ? "" : ", ") + Rounded(mean);
   return {SumOf(ranks) / static_cast<double>(ranks.size()), ranks.size() > 1 ? each : ""};
 }
 

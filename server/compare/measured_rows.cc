@@ -177,6 +177,15 @@ void AddDerivedRows(const std::vector<Run>& runs, size_t base, job::Metric metri
     case job::Metric::kHostCpu:
     case job::Metric::kLoss:
     case job::Metric::kValLoss:
+    case job::Metric::kProfileStep:
+    case job::Metric::kProfileMatmul:
+    case job::Metric::kProfileAttention:
+    case job::Metric::kProfileOptimizer:
+    case job::Metric::kProfileOther:
+    case job::Metric::kProfileCommunication:
+    case job::Metric::kProfileCopies:
+    case job::Metric::kProfileData:
+    case job::Metric::kProfileHost:
     case job::Metric::kLr:
     case job::Metric::kGradNorm:
     case job::Metric::kTokens:

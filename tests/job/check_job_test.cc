@@ -54,10 +54,10 @@ TEST(CheckJob, ListsAllProblemsAtOnce) {
     j.output.save = Save::kFinal;
     j.train.global_batch_size = 3;
     j.train.micro_batch_size = 2;
-    j.profile.emplace();
+    j.profile = ProfileSpec{.steps = 0};
   });
-  EXPECT_THAT(PathsOf(job),
-              ElementsAre("seed", "name", "train.global_batch_size", "output.dir", "profile"));
+  EXPECT_THAT(PathsOf(job), ElementsAre("seed", "profile.steps", "name", "train.global_batch_size",
+                                        "output.dir"));
 }
 
 TEST(CheckJob, DdpOnOneDeviceIsFine) {
@@ -113,31 +113,27 @@ TEST(CheckJob, ColumnsAreThoseOfTheFormat) {
   EXPECT_THAT(with(DataFormat::kBin, {{"text", "caption"}}), ElementsAre("data.columns.text"));
 }
 
-struct Unbuilt {
-  const char* key;
-  void (*ask)(JobSpec&);
-};
-
-constexpr Unbuilt kUnbuilt[] = {
-    {"profile", [](JobSpec& job) { job.profile.emplace(); }},
-};
-
-TEST(CheckJob, EveryFeatureThatIsNotBuiltYetIsSaid) {
-  for (const Unbuilt& unbuilt : kUnbuilt) {
-    const JobSpec job = Job(unbuilt.ask);
-    EXPECT_THAT(PathsOf(job), Contains(unbuilt.key));
-    for (const Problem& problem : CheckJob(job))
-      EXPECT_THAT(problem.hint, HasSubstr("not built yet")) << problem.path;
-  }
+TEST(CheckJob, OnlyAJobThatTrainsIsProfiled) {
+  const auto profiled = [](int64_t max_steps) {
+    return PathsOf(Job([&](JobSpec& job) {
+      job.profile.emplace();
+      job.train.max_steps = max_steps;
+      job.eval.prompts = {"Once"};
+    }));
+  };
+  EXPECT_THAT(profiled(8), IsEmpty());
+  EXPECT_THAT(profiled(0), ElementsAre("profile"));
 }
 
-TEST(CheckJob, WhatIsNotBuiltYetIsStillReadAndWritten) {
-  const JobSpec job = Job([](JobSpec& j) {
-    j.strategy = StrategyKind::kFsdp;
-    j.train.micro_batch_size.reset();
-    j.profile.emplace();
-  });
-  EXPECT_EQ(ToJson(*FromJson(ToJson(job))), ToJson(job));
+TEST(CheckJob, ATraceIsWrittenToItsFolder) {
+  const auto notes = [](bool profiles) {
+    return NotesOn(Job([&](JobSpec& job) {
+      job.output.dir = "/out";
+      if (profiles) job.profile.emplace();
+    }));
+  };
+  EXPECT_THAT(notes(false), Contains(HasSubstr("nothing is written to output.dir")));
+  EXPECT_THAT(notes(true), IsEmpty());
 }
 
 TEST(CheckJob, SavingAnAdapterNeedsOne) {

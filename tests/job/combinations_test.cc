@@ -154,7 +154,8 @@ TEST(Combinations, EveryRowIsTheOnlyReasonForSomeJob) {
   for (const Change& change :
        {Change([](JobSpec& one) { one.devices = 2; }),
         Change([](JobSpec& one) { one.output = {.dir = "out", .save = Save::kFinal}; }),
-        Change([](JobSpec& one) { one.checkpoint.resume_from = "out"; })}) {
+        Change([](JobSpec& one) { one.checkpoint.resume_from = "out"; }),
+        Change([](JobSpec& one) { one.profile.emplace(); })}) {
     JobSpec changed = texts;
     change(changed);
     visit(changed);

@@ -100,10 +100,10 @@ TEST(LabFile, WhatTheCheckFindsInASetHasItsPathAndLine) {
 }
 
 TEST(LabFile, AProblemOfTheBaseIsSaidOnce) {
-  const auto problems = Problems(
-      Lab(R"({"name": "a"}, {"name": "b"}, {"name": "c"})", ",\n\"profile\": {\"steps\": 1}"));
+  const auto problems =
+      Problems(Lab(R"({"name": "a"}, {"name": "b"}, {"name": "c"})", ",\n\"quantize\": \"nf4\""));
   ASSERT_EQ(problems.size(), 1u) << Format(problems, "lab.json");
-  EXPECT_EQ(problems[0].path, "base.profile");
+  EXPECT_EQ(problems[0].path, "base.quantize");
   EXPECT_EQ(problems[0].line, 3);
 }
 

@@ -103,8 +103,12 @@ const Case kCases[] = {
     {"ConstraintWithoutUnit",
      WithTop("\"resources\": {\"constraints\": {\n\"gpu.memory\": \"40GiB\"}}"),
      "resources.constraints.gpu.memory", 5, "an operator and a size", ""},
-    {"TheProfilerIsNotBuiltYet", WithTop("\"profile\": {\"steps\": 3}"), "profile", 4, "null",
-     "the profiler is not built yet"},
+    {"NoStepToProfile", WithTop("\"profile\": {\"steps\": 0}"), "profile.steps", 4, "from 1 to 100",
+     ""},
+    {"ProfileOfTooManySteps", WithTop("\"profile\": {\"steps\": 101}"), "profile.steps", 4,
+     "from 1 to 100", ""},
+    {"ProfileThatSkipsLessThanNothing", WithTop("\"profile\": {\"skip\": -1}"), "profile.skip", 4,
+     "0", ""},
 };
 
 class Malformed : public testing::TestWithParam<Case> {};

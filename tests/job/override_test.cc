@@ -107,9 +107,9 @@ TEST(Overrides, UnknownKeysGetASuggestion) {
 }
 
 TEST(Overrides, WhatTheCheckFindsInOneNamesIt) {
-  const Problem problem = Refused({"profile", R"({"steps": 3})"});
-  EXPECT_EQ(problem.path, "--set profile");
-  EXPECT_THAT(problem.hint, HasSubstr("not built yet"));
+  const Problem problem = Refused({"quantize", "nf4"});
+  EXPECT_EQ(problem.path, "--set quantize");
+  EXPECT_THAT(problem.hint, HasSubstr("add \"lora\": {}"));
 }
 
 TEST(Overrides, RepairAFileWhoseValueTheyReplace) {

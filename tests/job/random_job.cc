@@ -122,7 +122,7 @@ JobSpec MakeJob() {
   job.checkpoint = {.every_steps = MaybeInt(1, 100), .keep_last = Int(1, 9), .keep_best = Bool()};
   if (Bool()) job.checkpoint.resume_from = "/checkpoints";
   if (Bool()) job.checkpoint.resume_job = "j12";
-  if (Bool()) job.profile = ProfileSpec{.steps = Int(1, 9)};
+  if (Bool()) job.profile = ProfileSpec{.steps = Int(1, 9), .skip = Int(0, 9)};
   job.resources = RandomResources();
   if (Bool()) job.expect = OneOf<Expect>(2);
   return job;

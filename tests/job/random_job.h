@@ -1,5 +1,4 @@
-// Random jobs of the whole schema, features that are not built yet included; each value is one that
-// the schema allows.
+// Random jobs of the whole schema; each value is one that it allows.
 #pragma once
 
 #include <rapidcheck.h>

@@ -83,6 +83,7 @@ TEST(CheckResumedRun, OneThatFailedBeforeItSavedItsModelMaySaveIt) {
 
 TEST(CheckResumedRun, CheckpointsAreNoModel) {
   EXPECT_FALSE(IsModel("checkpoint"));
+  EXPECT_FALSE(IsModel("profile"));
   EXPECT_TRUE(IsModel("final"));
   EXPECT_TRUE(IsModel("adapter"));
 }

@@ -13,7 +13,7 @@ LIBRARIES = {
     "Asio": r"boost/(asio|beast)|boost/system",
     "SQLite": r"sqlite3",
     "OpenSSL": r"openssl/",
-    "LibTorch": r"(ATen|torch|c10|caffe2)/",
+    "LibTorch": r"(ATen|torch|c10|caffe2|kineto)/",
     "NCCL": r"nccl",
     "CUDA": r"cuda|cublas|cudnn|cub/|thrust/",
     "NVML": r"nvml",
@@ -164,11 +164,15 @@ ROOMS = {
         VALUES + ["worker/rank/files", "worker/rank/images", "worker/rank/tokenizer"],
         ["nlohmann"],
     ),
-    "worker/rank/comm": (["common/base"], ["LibTorch", "NCCL", "CUDA"]),
-    "worker/rank/ops": (["common/base"], ["LibTorch", "CUDA"]),
+    "worker/rank/profile": (VALUES[:4], []),
+    "worker/rank/comm": (["common/base", "worker/rank/profile"], ["LibTorch", "NCCL", "CUDA"]),
+    "worker/rank/ops": (["common/base", "worker/rank/profile"], ["LibTorch", "CUDA"]),
     "worker/rank/model": (VALUES + ["worker/rank/ops"], ["LibTorch"]),
     "worker/rank/optim": (VALUES[:3] + ["worker/rank/ops"], ["LibTorch", "CUDA"]),
-    "worker/rank/strategy": (VALUES[:3] + TENSORS[:4], ["LibTorch"]),
+    "worker/rank/strategy": (
+        VALUES[:3] + TENSORS[:4] + ["worker/rank/profile"],
+        ["LibTorch"],
+    ),
     "worker/rank/process": (
         ["common/base", "common/rank", "worker/rank/comm"],
         ["LibTorch", "CUDA"],
@@ -181,7 +185,7 @@ ROOMS = {
         VALUES
         + TENSORS
         + FILES
-        + ["worker/rank/images", "worker/rank/process", "worker/rank/state"],
+        + ["worker/rank/" + name for name in ("images", "process", "profile", "state")],
         ["LibTorch"],
     ),
     "worker/rank/main.cc": (

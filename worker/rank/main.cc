@@ -85,9 +85,11 @@ std::string Variable(const char* name) {
 }
 
 // What LibTorch and CUDA read from the environment at their first use; what is set already stands.
-void PrepareEnvironment(bool deterministic) {
+void PrepareEnvironment(const job::RankPlan& plan) {
   setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", /*overwrite=*/0);
-  if (deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
+  if (plan.job.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
+  // The profiler would say as an error that a host without GPUs has none.
+  if (plan.device == job::DeviceKind::kCpu) setenv("KINETO_LOG_LEVEL", "99", 0);
 }
 
 train::Commands* signalled = nullptr;
@@ -119,7 +121,7 @@ int RunPlan(const Arguments& arguments) {
   if (!plan) return Fail(plan.error());
   std::signal(SIGPIPE, SIG_IGN);
   BindToCpus(plan->cpus);  // before there is another thread
-  PrepareEnvironment(plan->job.deterministic);
+  PrepareEnvironment(*plan);
   const base::SystemClock clock;
   train::Commands commands(arguments.commands_fd);
   if (plan->job.checkpoint.every_steps) StopAtTheNextStepOnSigterm(commands);

@@ -1,6 +1,9 @@
 #include "worker/rank/comm/host_communicator.h"
 
+#include <ATen/record_function.h>
+
 #include "common/base/check.h"
+#include "worker/rank/profile/range_names.h"
 
 namespace trainctl::comm {
 namespace {
@@ -76,6 +79,7 @@ Communicator::Ticket HostCommunicator::Broadcast(const at::Tensor& tensor, int64
 }
 
 void HostCommunicator::Wait(Ticket ticket) {
+  RECORD_USER_SCOPE(profile::kCollectiveRange);
   std::unique_lock lock(mutex_);
   CHECK(ticket <= issued_) << "ticket " << ticket << " of " << issued_;
   changed_.wait(lock, [&] { return finished_ >= ticket || !failure_.empty(); });

@@ -10,9 +10,12 @@
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/repeat_interleave.h>
+#include <ATen/record_function.h>
 
 #include <cmath>
 #include <tuple>
+
+#include "worker/rank/profile/range_names.h"
 
 namespace trainctl::ops {
 namespace {
@@ -78,6 +81,7 @@ double Scale(const HeadShape& shape) {
 
 std::pair<at::Tensor, AttentionSaved> Attention(const at::Tensor& qkv, const HeadShape& s,
                                                 bool deterministic) {
+  RECORD_USER_SCOPE(profile::kAttentionRange);
   AttentionSaved saved{.backend = Choose(qkv, s, deterministic)};
   const Heads h = Prepare(qkv, s, saved.backend);
   const double scale = Scale(s);
@@ -120,6 +124,7 @@ std::pair<at::Tensor, AttentionSaved> Attention(const at::Tensor& qkv, const Hea
 
 AttentionGrads AttentionBackward(const at::Tensor& grad, const at::Tensor& qkv,
                                  const AttentionSaved& saved, const HeadShape& s) {
+  RECORD_USER_SCOPE(profile::kAttentionRange);
   const Heads h = Prepare(qkv, s, saved.backend);
   const double scale = Scale(s);
   const at::Tensor out = saved.out.to(h.q.scalar_type());

@@ -13,6 +13,9 @@ inline bool WritesCheckpoints(const job::JobSpec& job) {
   return job.checkpoint.every_steps && job.output.dir;
 }
 
+// Every rank one.
+inline bool WritesTrace(const job::JobSpec& job) { return job.profile && job.output.dir; }
+
 struct RankContext {
   const job::RankPlan& plan;
   Reporter& reporter;

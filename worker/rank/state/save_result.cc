@@ -14,7 +14,8 @@ bool SavesResult(const job::JobSpec& job) {
 }
 
 void CheckOutput(const job::RankPlan& plan) {
-  const bool writes = WritesCheckpoints(plan.job) || (SavesResult(plan.job) && plan.rank == 0);
+  const bool writes = WritesCheckpoints(plan.job) || WritesTrace(plan.job) ||
+                      (SavesResult(plan.job) && plan.rank == 0);
   if (!writes) return;
   if (const auto status = base::CheckWritableFolder(*plan.job.output.dir); !status) {
     throw RunFailure{"output.dir: " + status.error().message};

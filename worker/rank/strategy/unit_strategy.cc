@@ -5,12 +5,14 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/record_function.h>
 
 #include <utility>
 
 #include "common/base/check.h"
 #include "worker/rank/optim/grad_norm.h"
 #include "worker/rank/optim/host_tensor.h"
+#include "worker/rank/profile/range_names.h"
 #include "worker/rank/strategy/tensor_bytes.h"
 
 namespace trainctl::strategy {
@@ -224,6 +226,7 @@ void UnitStrategy::Complete(ops::UnitId unit) {
 }
 
 void UnitStrategy::Update(ops::UnitId unit) {
+  RECORD_USER_SCOPE(profile::kOptimizerRange);
   optimizer_->Update(
       unit, {masters_[unit], held_[unit], dtypes_.separate_compute ? compute_[unit] : at::Tensor()},
       rates_);
@@ -266,7 +269,10 @@ at::Tensor UnitStrategy::FinishStep() {
       if (held_[unit].defined()) Update(unit);
     }
   }
-  optimizer_->Finish();
+  {
+    RECORD_USER_SCOPE(profile::kOptimizerRange);
+    optimizer_->Finish();
+  }
   return norm;
 }
 

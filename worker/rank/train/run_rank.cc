@@ -33,6 +33,7 @@
 #include "worker/rank/train/memory_meter.h"
 #include "worker/rank/train/outcome_of.h"
 #include "worker/rank/train/prompt_continuer.h"
+#include "worker/rank/train/step_profiler.h"
 #include "worker/rank/train/trainer.h"
 #include "worker/rank/train/trial.h"
 
@@ -64,6 +65,11 @@ model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, int64_t longest_pro
 }
 
 int64_t PictureSide(const job::ModelShape& shape) { return shape.image ? shape.image->side : 0; }
+
+int64_t Blocks(const job::ModelShape& shape) {
+  return shape.layers +
+         (shape.image ? shape.image->vision_layers + shape.image->qformer_layers : 0);
+}
 
 int64_t StepsOfRun(const job::JobSpec& spec, const job::BatchPlan& batch,
                    const data::Dataset& dataset) {
@@ -262,6 +268,13 @@ job::RankOutcome RankRun::Run() {
                             .runs = RunsWith(plan_.job_id, start)});
   }
   start.reset();
+  std::optional<StepProfiler> profiler;
+  if (spec.profile) {
+    profiler.emplace(rank,
+                     StepProfiler::Run{.first_step = begun.steps_done,
+                                       .total_steps = total_steps,
+                                       .passes_per_step = batch.accumulation * Blocks(shape)});
+  }
   const PromptContinuer continuer({.job = spec,
                                    .shape = shape,
                                    .prompts = prompts,
@@ -285,7 +298,8 @@ job::RankOutcome RankRun::Run() {
                    .commands = commands_,
                    .state = state_,
                    .checkpointer = checkpointer_.get(),
-                   .continuer = prompts.empty() ? nullptr : &continuer},
+                   .continuer = prompts.empty() ? nullptr : &continuer,
+                   .profiler = profiler ? &*profiler : nullptr},
                   total_steps, begun);
   const TrainingEnd end = trainer.Run();
   if (end == TrainingEnd::kDiverged && checkpointer_) checkpointer_->Reject();

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/record_function.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,8 @@
 #include <limits>
 #include <optional>
 #include <utility>
+
+#include "worker/rank/profile/range_names.h"
 
 namespace trainctl::train {
 namespace {
@@ -50,11 +53,12 @@ TrainingEnd Trainer::Run() {
   last_mark_.emplace(parts_.device.device());
   int64_t step = first_step_;
   for (; step < total_steps_ && !stop_agreed_ && !MustStop(); ++step) {
-    Step(step);
+    parts_.profiler == nullptr ? Step(step) : ProfiledStep(step);
     if (EvaluationIsDue(step)) Evaluate(step);
     if (CheckpointIsDue(step + 1)) Checkpoint(step + 1);
   }
   Retire();
+  if (parts_.profiler != nullptr) EndProfile();
   if (step > first_step_) LookAtWeights(step - 1);
   if (step < total_steps_ && parts_.checkpointer != nullptr && saved_steps_ != step)
     Checkpoint(step);
@@ -65,7 +69,32 @@ TrainingEnd Trainer::Run() {
   return step == total_steps_ ? TrainingEnd::kFinished : TrainingEnd::kStopped;
 }
 
+void Trainer::ProfiledStep(int64_t step) {
+  StepProfiler& profiler = *parts_.profiler;
+  if (profiler.BeginsAt(step)) StandStill([&] { profiler.Begin(); });
+  Step(step);
+  const bool goes_on = !EvaluationIsDue(step) && !CheckpointIsDue(step + 1);
+  if (profiler.EndsBehind(step) || !goes_on) EndProfile();
+}
+
+void Trainer::EndProfile() {
+  if (parts_.profiler->is_running()) StandStill([this] { parts_.profiler->End(); });
+}
+
+void Trainer::StandStill(const std::function<void()>& act) {
+  Retire();
+  parts_.device.Synchronize();
+  act();
+  if (parts_.comm.world_size() > 1) {  // nobody's next step waits for one who still writes
+    const at::Tensor token = at::zeros({1}, at::TensorOptions().device(parts_.device.device()));
+    parts_.comm.Wait(parts_.comm.AllReduce(token));
+  }
+  last_mark_.emplace(parts_.device.device());
+  last_mark_->Wait();
+}
+
 void Trainer::Step(int64_t step) {
+  RECORD_USER_SCOPE(profile::kStepRange + std::to_string(step));
   const StepCounts counts = parts_.batches.Counts(step);
   const double lr = job::LearningRate(parts_.plan.job, parts_.batch, step, total_steps_);
   const auto fp64 = at::TensorOptions().device(parts_.device.device()).dtype(at::kDouble);
@@ -105,15 +134,22 @@ void Trainer::MicroStep(int64_t step, int64_t micro_step, const StepCounts& coun
       .seed = parts_.plan.job.seed, .samples = batch.samples, .length = batch.length};
   if (first) memory_.Sample(step, job::Phase::kBeforeForward);
   parts_.state.phase = "forward";
-  parts_.model.Loss(context, batch);
+  {
+    RECORD_USER_SCOPE(profile::kForwardRange);
+    parts_.model.Loss(context, batch);
+  }
   if (first) memory_.Sample(step, job::Phase::kAfterForward);
   parts_.state.phase = "backward";
-  tape.Backward();
+  {
+    RECORD_USER_SCOPE(profile::kBackwardRange);
+    tape.Backward();
+  }
   if (last) memory_.Sample(step, job::Phase::kAfterBackward);
   parts_.on_micro_step(micro_step + 1);
 }
 
 model::MicroBatch Trainer::TakeBatch(int64_t step, int64_t micro_step) {
+  RECORD_USER_SCOPE(profile::kDataRange);
   const auto begin = std::chrono::steady_clock::now();
   model::MicroBatch batch = parts_.batches.Training(step, micro_step);
   data_wait_seconds_ +=

@@ -21,6 +21,7 @@
 #include "worker/rank/train/micro_batches.h"
 #include "worker/rank/train/prompt_continuer.h"
 #include "worker/rank/train/run_state.h"
+#include "worker/rank/train/step_profiler.h"
 
 namespace trainctl::train {
 
@@ -39,6 +40,7 @@ struct TrainerParts {
   RunState& state;
   Checkpointer* checkpointer = nullptr;        // none: the job writes no checkpoints
   const PromptContinuer* continuer = nullptr;  // none: the job has no prompts
+  StepProfiler* profiler = nullptr;            // none: the job traces no steps
   std::function<void(int64_t done)> on_micro_step = [](int64_t) {};  // of a step
 };
 
@@ -82,6 +84,11 @@ class Trainer {
   };
 
   void Step(int64_t step);
+  // The step, and before and behind it what a trace of steps has to do.
+  void ProfiledStep(int64_t step);
+  void EndProfile();
+  // While no step is under way, and the clock of steps stands.
+  void StandStill(const std::function<void()>& act);
   void MicroStep(int64_t step, int64_t micro_step, const StepCounts& counts,
                  const at::Tensor& losses);
   // The micro batch, and how long it was waited for.
