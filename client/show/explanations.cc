@@ -39,6 +39,8 @@ constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "repro
 constexpr std::string_view kQueueAlso[] = {"backfill", "after",  "dependencies", "waiting",
                                            "priority", "queued", "time limit",   "predicted start"};
 constexpr std::string_view kLeasesAlso[] = {"lease", "reservation", "calendar", "within"};
+constexpr std::string_view kProfileAlso[] = {"profiler", "profiling", "trace", "perfetto",
+                                             "kineto"};
 constexpr std::string_view kExclusiveAlso[] = {"own host", "whole host", "shared host"};
 
 constexpr Explanation kExplanations[] = {
@@ -320,6 +322,20 @@ through the coordinator and a worker of that host, which reads nothing but what 
 job reported. export keeps all the rest: job files, metrics, logs, comparison.
 )",
      "trainctl artifacts ls JOB; trainctl artifacts get JOB model"},
+    {"profile", "where the time of a step goes, and a trace to look at", kProfileAlso,
+     R"("profile": {"steps": 3, "skip": 5} traces three steps of each rank by LibTorch's profiler
+once five have passed, or a short run's last steps. describe and compare show the seconds of a
+step by kind: matrix products, attention, optimizer, other kernels; communication and copies
+while nothing is computed; waiting for data; and host gaps, when a device idles until the host
+has issued its next work. Each moment counts once, so they sum up to the step. With an output.dir
+each rank writes output.dir/profile/rank-N.json, for ui.perfetto.dev or chrome://tracing, with
+steps, forward, backward, attention and optimizer by name: artifacts get copies it. Traced steps
+are slower, by more where kernels are small, and count in the run's times and rates like all
+others; compare runs with the same profile, or read the median step. A trace ends before an
+evaluation or a checkpoint, and after 2,048 blocks of the model (1,024 on a CPU slot), micro step
+by micro step: it takes up to 1.6 GB of the host's memory. What is not asked for costs nothing.
+)",
+     "trainctl submit job.json --profile.steps 3 --output.dir out; trainctl describe JOB"},
 };
 
 }  // namespace

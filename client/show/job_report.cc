@@ -6,6 +6,7 @@
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/show/job_text.h"
+#include "client/show/profile.h"
 #include "client/show/text_table.h"
 #include "common/base/size.h"
 #include "common/estimate/prediction.h"
@@ -146,8 +147,8 @@ std::string EventsText(const v1::JobDetail& detail) {
 
 std::string JobReport(const v1::JobDetail& detail) {
   return "# " + detail.view().name() + " (" + detail.view().id() + ")\n\n" + OverviewText(detail) +
-         SettingsText(detail) + AttemptsText(detail) + MemoryText(detail) + TextsText(detail) +
-         SummariesText(detail) + EventsText(detail);
+         SettingsText(detail) + AttemptsText(detail) + MemoryText(detail) +
+         ProfileMarkdown(detail) + TextsText(detail) + SummariesText(detail) + EventsText(detail);
 }
 
 }  // namespace trainctl::client

@@ -11,6 +11,7 @@
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
 #include "common/job/output_folder.h"
+#include "common/job/resumed_run.h"
 
 namespace trainctl::client {
 namespace {
@@ -61,8 +62,7 @@ std::string Names(const v1::JobDetail& job) {
   return Join(names, ", ");
 }
 
-// By name, path or kind, of several the latest; without a name the only one, or the last that is no
-// checkpoint.
+// By name, path or kind, of several the latest; without a name the only one, or the last model.
 base::Result<v1::Artifact> Choose(const v1::JobDetail& job, const std::string& name) {
   if (job.artifacts().empty()) {
     return base::Error{base::Code::kNotFound,
@@ -72,14 +72,14 @@ base::Result<v1::Artifact> Choose(const v1::JobDetail& job, const std::string& n
   }
   const v1::Artifact* found = nullptr;
   for (const v1::Artifact& artifact : job.artifacts()) {
-    const bool wanted = name.empty() ? job.artifacts_size() == 1 || artifact.kind() != "checkpoint"
+    const bool wanted = name.empty() ? job.artifacts_size() == 1 || job::IsModel(artifact.kind())
                                      : name == NameOf(artifact) || name == artifact.path() ||
                                            name == artifact.kind();
     if (wanted) found = &artifact;
   }
   if (found != nullptr) return *found;
-  const std::string what =
-      name.empty() ? "has several checkpoints: name one of " : "has saved no '" + name + "', but ";
+  const std::string what = name.empty() ? "has saved several things and no model: name one of "
+                                        : "has saved no '" + name + "', but ";
   return base::Error{name.empty() ? base::Code::kInvalid : base::Code::kNotFound,
                      job.view().name() + " " + what + Names(job)};
 }
@@ -144,7 +144,7 @@ class Artifacts : public Verb {
                          "one of it to this machine");
     arguments.Positionals("WORD", &words_, "of ls: JOB; of get: JOB [NAME] DIR", /*required=*/true);
     arguments.Remark(
-        "NAME is one that ls shows, or a kind; without it the model, or the only checkpoint. DIR "
+        "NAME is one that ls shows, or a kind; without it the model, or the only thing saved. DIR "
         "appears when all is there, and must not be\n"
         "there, or be empty. Where the path is on this machine too it is copied, else read through "
         "the coordinator.");

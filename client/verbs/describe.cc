@@ -11,6 +11,7 @@
 #include "client/show/job_listing.h"
 #include "client/show/job_report.h"
 #include "client/show/job_text.h"
+#include "client/show/profile.h"
 #include "client/submit/prediction.h"
 #include "client/verbs/verb.h"
 #include "common/estimate/prediction.h"
@@ -125,8 +126,8 @@ std::string DetailText(const v1::JobDetail& detail, int64_t now, const TableLayo
       job::PredictionFromJson(detail.prediction_json());
   if (prediction.ok()) text += PredictionText(*prediction, detail, layout);
   for (const v1::AttemptView& attempt : detail.attempts()) text += AttemptText(attempt, layout);
-  return text + ContinuationsText(detail, layout) + SummariesText(detail, layout) +
-         EventsText(detail);
+  return text + ProfileText(detail, layout) + ContinuationsText(detail, layout) +
+         SummariesText(detail, layout) + EventsText(detail);
 }
 
 class Describe : public Verb {

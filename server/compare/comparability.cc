@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "common/job/batch.h"
 #include "common/job/job_json.h"
@@ -225,6 +226,32 @@ void WarnOfSharing(const std::vector<Run>& runs, Comparability* found) {
       "file gives a run its host to itself");
 }
 
+// Of those that any rank traced.
+int64_t StepsTraced(const Run& run) {
+  int64_t traced = 0;
+  for (const job::MetricSummary& summary : run.metrics) {
+    if (summary.name == job::Name(job::Metric::kProfileStep))
+      traced = std::max(traced, summary.count);
+  }
+  return traced;
+}
+
+// Runs that traced as many of as many steps are slower alike.
+void WarnOfTraces(const std::vector<Run>& runs, Comparability* found) {
+  std::string text;
+  std::set<std::pair<int64_t, int64_t>> shares;
+  for (const Run& run : runs) {
+    const int64_t traced = StepsTraced(run), steps = job::StepsTrained(run.metrics);
+    shares.insert({traced, traced > 0 ? steps : 0});
+    if (traced > 0)
+      text += (text.empty() ? "" : "; ") + NameAndId(run) + " " + std::to_string(traced) + " of " +
+              std::to_string(steps);
+  }
+  if (shares.size() < 2) return;
+  found->warnings.push_back("some steps were traced (" + text +
+                            "): those are slower, and count in the run's time and rates");
+}
+
 void WarnOfBatch(const std::vector<Run>& runs, Comparability* found) {
   const std::string rules = Differing(runs, LrScaling);
   if (!rules.empty()) {
@@ -268,6 +295,7 @@ Comparability ComparabilityOf(const std::vector<Run>& runs) {
     }
   }
   WarnOfSharing(runs, &found);
+  WarnOfTraces(runs, &found);
   for (const Run& run : runs) WarnOfInterruptions(run, &found);
   for (const Run& run : runs) {
     if (run.state != job::JobState::kFinished) {

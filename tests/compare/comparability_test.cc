@@ -139,6 +139,18 @@ TEST(Comparability, WarnsOfRunsThatSharedProcessors) {
           "job file gives a run its host to itself"});
 }
 
+TEST(Comparability, WarnsOfTracedStepsWhereRunsDoNotHaveThemAlike) {
+  Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
+  a.metrics = With(Loop(40, 10, 320, 1e4), {OfRank(Summary("profile_step_seconds", 0.5), 0),
+                                            OfRank(Summary("profile_step_seconds", 0.6), 1)});
+  b.metrics = Loop(40, 10, 320, 1e4);
+  EXPECT_EQ(Compare({a, b}, 0).warnings,
+            std::vector<std::string>{"some steps were traced (a (j1) 1 of 40): those are slower, "
+                                     "and count in the run's time and rates"});
+  b.metrics = a.metrics;
+  EXPECT_TRUE(Compare({a, b}, 0).warnings.empty());
+}
+
 TEST(Comparability, AGlobalBatchWithALearningRateRuleIsNotWarnedOf) {
   Column a = SomeRun("j1", "a"), b = SomeRun("j2", "b");
   b.job.train.global_batch_size = 16;
