@@ -26,6 +26,7 @@ constexpr std::string_view kOomAlso[] = {"out of memory", "oom gpu", "oom host",
 constexpr std::string_view kLearningRateAlso[] = {"lr", "warmup", "warm up", "lr scaling",
                                                   "schedule"};
 constexpr std::string_view kLossAlso[] = {"val loss", "validation", "evaluation"};
+constexpr std::string_view kPackingAlso[] = {"packed", "padding"};
 constexpr std::string_view kDataAlso[] = {"data", "alpaca", "chat", "format", "tokens"};
 constexpr std::string_view kOptimizerAlso[] = {"adamw", "sgd"};
 constexpr std::string_view kThroughputAlso[] = {"tokens per second", "time", "speed", "speedup"};
@@ -213,11 +214,23 @@ relative to that file; the text counts in the loss. BLIP-2 takes these, and noth
 placeholders for the picture count in max_seq_length. text: lines {"text": …}. plain: one text, cut
 into rows of max_seq_length. bin: tokens as they are. data.columns says what the file calls these
 keys: {"text": "caption"}. Rows are cut to max_seq_length, padded to the longest of their micro
-batch (train.group_by_length: true has rows of similar length meet there), not packed.
+batch (train.group_by_length: true has rows of similar length meet there), or packed
+(trainctl explain packing).
 val_split_fraction sets rows aside by data.seed; max_rows takes the first ones. A dry run shows
 the first row, with its special tokens and what of it counts in the loss.
 )",
      "trainctl submit job.json --data.max_rows 100 --dry-run"},
+    {"packing", "several rows in one sequence, without padding", kPackingAlso,
+     R"("train": {"packing": true} puts several rows into one sequence of max_seq_length, so that
+almost no position is padding: of short rows several times as many tokens are trained a second.
+Each row attends to itself alone, and its positions begin at 0: loss and gradients are those of
+the rows one by one. micro_batch_size and global_batch_size then count sequences, and a step
+trains as many rows as there are in them: steps are fewer, and the learning rate may want to be
+looked at. Rows are packed once, in an order of data.seed; each epoch shuffles the sequences.
+Validation rows are packed too. Not with pictures, nor with group_by_length, which has no more
+to do. samples count rows, tokens the positions, trained_tokens those in the loss.
+)",
+     "trainctl submit job.json --train.packing true --dry-run"},
     {"optimizer", "AdamW and SGD, bytes a parameter", kOptimizerAlso,
      R"(adamw keeps two moments a trainable parameter: 8 bytes in fp32 and bf16-mixed, 4 in
 bf16-true. sgd keeps none at momentum 0, one value otherwise: often the difference between

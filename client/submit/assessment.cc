@@ -97,6 +97,7 @@ std::vector<std::string> OwnersOf(const std::optional<job::Inspection>& inspecti
 void TakeAcceptance(job::Acceptance acceptance, Assessment* assessment) {
   if (acceptance.plan) {
     assessment->split = acceptance.plan->split;
+    assessment->sequences = acceptance.plan->sequences;
     assessment->steps = acceptance.plan->total_steps;
     assessment->notes = std::move(acceptance.plan->notes);
   }

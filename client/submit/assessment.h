@@ -31,6 +31,7 @@ struct Assessment {
   job::BatchPlan batch;
   std::optional<job::Inspection> inspection;
   std::optional<job::Split> split;                // of an inspected data set
+  std::optional<int64_t> sequences;               // that its training rows make
   std::optional<int64_t> steps;                   // optimizer steps of the run
   std::optional<job::MemoryEstimate> prediction;  // of an inspected model
   std::optional<job::TimeEstimate> time;  // of an inspected model on the first of the candidates

@@ -47,10 +47,13 @@ std::string StepsText(const Assessment& assessment) {
     return (train.max_steps ? "at most " + Plural(*train.max_steps, "optimizer step") + ", " : "") +
            "not known before the data are inspected";
   }
-  std::string text = Plural(*assessment.steps, "optimizer step") + ": " +
-                     Plural(train.epochs, "epoch") + " of " +
-                     Plural(assessment.split->train_rows, "row") + ", " +
-                     WithThousands(assessment.batch.global) + " a step";
+  std::string text =
+      Plural(*assessment.steps, "optimizer step") + ": " + Plural(train.epochs, "epoch") + " of " +
+      Plural(assessment.split->train_rows, "row") +
+      (train.packing && assessment.sequences
+           ? " in " + Plural(*assessment.sequences, job::SequenceWord(assessment.job))
+           : "") +
+      ", " + WithThousands(assessment.batch.global) + " a step";
   if (train.max_steps == assessment.steps) text += ", ended by max_steps";
   if (const int64_t done = assessment.inspection->resume_step; done > 0) {
     text += "; " + WithThousands(done) + " are done, " +

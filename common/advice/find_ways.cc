@@ -211,7 +211,9 @@ class Search {
 }  // namespace
 
 base::Result<Ways> FindWays(const Question& question) {
-  const base::Result<job::RunPlan> plan = job::PlanRun(question.job, question.inspection.rows);
+  const job::Inspection& inspection = question.inspection;
+  const base::Result<job::RunPlan> plan =
+      job::PlanRun(question.job, inspection.rows, inspection.packed_sequences);
   if (!plan.ok()) return plan.error();
   return Search(question, plan->batch).Run();
 }

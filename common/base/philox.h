@@ -34,7 +34,13 @@ TRAINCTL_HOST_DEVICE constexpr PhiloxWords Philox(PhiloxWords counter, uint64_t 
 
 // What a number is for: word 3 of the counter, so that no two uses ever share a number under one
 // seed. Fixed: other values would be other shuffles and masks.
-enum class RandomStream : uint32_t { kSplit = 1, kEpochOrder = 2, kDropout = 4, kContinuation = 5 };
+enum class RandomStream : uint32_t {
+  kSplit = 1,
+  kEpochOrder = 2,
+  kDropout = 4,
+  kContinuation = 5,
+  kPacking = 6
+};
 
 // (a, b, c): the use's own place (element, row, step, layer …).
 TRAINCTL_HOST_DEVICE constexpr PhiloxWords Philox(uint64_t seed, RandomStream stream, uint32_t a,

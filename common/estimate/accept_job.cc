@@ -14,7 +14,7 @@ base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
   if (!devices.empty()) acceptance.problems = CheckSite(job, devices);
   if (!inspection) return acceptance;
   if (inspection->rows > 0 || !Trains(job)) {
-    base::Result<RunPlan> plan = PlanRun(job, inspection->rows);
+    base::Result<RunPlan> plan = PlanRun(job, inspection->rows, inspection->packed_sequences);
     if (!plan) return plan.error();
     acceptance.plan = std::move(*plan);
   }

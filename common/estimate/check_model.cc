@@ -86,11 +86,18 @@ void CheckPrompts(const JobSpec& job, const ModelShape& model, std::vector<Probl
                        "data.val_split_fraction"});
 }
 
+void CheckPacking(const JobSpec& job, const ModelShape& model, std::vector<Problem>* problems) {
+  if (!job.train.packing || !model.image) return;
+  problems->push_back({"train.packing", 0, "true", "false with a model of pictures",
+                       "each row has a picture of its own"});
+}
+
 }  // namespace
 
 std::vector<Problem> CheckModel(const JobSpec& job, const ModelShape& model) {
   std::vector<Problem> problems;
   CheckPrompts(job, model, &problems);
+  CheckPacking(job, model, &problems);
   const ModelDescription described = Describe(model);
   CheckHead(job, model, &problems);
   CheckTargets(job, described, &problems);

@@ -30,6 +30,8 @@ struct Inspection {
   int64_t rows = 0;                    // of the data file, after max_rows
   int64_t longest_row = 0;             // tokens, after truncation to max_seq_length
   int64_t total_tokens = 0;            // of those rows
+  int64_t packed_sequences = 0;        // that train.packing makes of the training rows; 0: unknown
+  int64_t longest_sequence = 0;        // tokens, of these
   std::string data_digest;             // of the data file's bytes: equal digests are equal data
   std::optional<OutputFolder> output;  // of a job that writes there
   int64_t resume_step = 0;             // of the checkpoint that the job goes on from; 0: of none

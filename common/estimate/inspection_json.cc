@@ -94,11 +94,19 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Within("rows", inspection.rows, 0, kMostTokens);
   fields.Within("longest_row", inspection.longest_row, 0, kMostTokens);
   fields.Within("total_tokens", inspection.total_tokens, 0, kMostTokens);
+  fields.MemberIfAny("packed_sequences", inspection.packed_sequences);
+  fields.MemberIfAny("longest_sequence", inspection.longest_sequence);
   fields.Member("data_digest", inspection.data_digest);
   fields.ObjectIfAny("output", inspection.output, kOutputFields);
   fields.MemberIfAny("resume_step", inspection.resume_step);
   fields.ObjectIfAny("first_row", inspection.first_row, kRowFields);
   fields.MemberIfAny("model_revision", inspection.model_revision);
+  fields.Expect("packed_sequences",
+                inspection.packed_sequences >= 0 && inspection.packed_sequences <= inspection.rows,
+                "expected as many as rows at most");
+  fields.Expect("longest_sequence",
+                inspection.longest_sequence >= 0 && inspection.longest_sequence <= kMostTokens,
+                "expected tokens");
   fields.Expect("resume_step", inspection.resume_step >= 0, "expected a step, from 0");
 };
 

@@ -58,7 +58,7 @@
 //                  in the same memory and counts. The gradient norm has fp64 temporaries of a
 //                  piece; AdamW in 8 bits has fp32 ones of a piece (memory_reference.h).
 //   beside         token ids and targets, 16 n; rotary tables, 4 D for each position up to
-//                  max_seq_length.
+//                  max_seq_length. Packed rows have 8 n of places, and 4 D n of those tables.
 //
 // peak = params + optimizer + the largest over the moments of the backward: the head, each block,
 // the embedding. Workspaces of libraries are left out.
@@ -82,9 +82,9 @@ namespace trainctl::job {
 struct MemoryEstimate {
   std::array<MemoryByKind, 4> phases;  // indexed by Phase, of the step that holds most;
                                        // peak_allocated and reserved are the step's in each
-  int64_t peak_allocated = 0;  // of one rank; what the caching allocator reserves is at least that
-  int64_t sequence_length =
-      0;  // the T it was made for: min(max_seq_length, longest row), up to a multiple of 64
+  int64_t peak_allocated = 0;   // of one rank; what the caching allocator reserves is at least that
+  int64_t sequence_length = 0;  // the T it was made for: min(max_seq_length, longest row or packed
+                                // sequence), up to a multiple of 64
   std::optional<bool> holds_gradients;  // whole, over the micro steps (gradient_holding.h);
                                         // nullopt: the job has no such choice
   int64_t holding_bytes = 0;            // by which that raises the peak

@@ -31,8 +31,10 @@ std::vector<int64_t> Candidates(const JobSpec& job, const Inspection& inspection
                : std::vector<int64_t>();
   }
   const int64_t others = job.devices * job.train.accumulate_grad_batches.value_or(1);
-  const int64_t rows = inspection.rows > 0 ? SplitRows(job.data, inspection.rows).train_rows
-                                           : kMostWithoutGlobalBatch;
+  const bool packs = job.train.packing && inspection.packed_sequences > 0;
+  const int64_t rows = packs                 ? inspection.packed_sequences
+                       : inspection.rows > 0 ? SplitRows(job.data, inspection.rows).train_rows
+                                             : kMostWithoutGlobalBatch;
   const int64_t most = std::clamp<int64_t>(rows / others, 1, kMostWithoutGlobalBatch);
   std::vector<int64_t> powers;
   for (int64_t power = 1; power <= most; power *= 2) powers.push_back(power);

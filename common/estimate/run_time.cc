@@ -34,7 +34,10 @@ TimeEstimate Whole(const JobSpec& job, const Inspection& inspection, const RunPl
   estimate.training_seconds = step_seconds * static_cast<double>(plan.total_steps - first_step);
   const int64_t rows =
       std::min(plan.split.val_rows, job.eval.max_rows.value_or(plan.split.val_rows));
-  const double row_seconds = kForwardShare * step_seconds / static_cast<double>(plan.batch.global);
+  const double rows_a_sequence =
+      static_cast<double>(plan.split.train_rows) / static_cast<double>(plan.sequences);
+  const double row_seconds =
+      kForwardShare * step_seconds / (static_cast<double>(plan.batch.global) * rows_a_sequence);
   estimate.total_seconds =
       estimate.start_seconds + estimate.load_seconds + estimate.training_seconds +
       static_cast<double>(Evaluations(job, plan, first_step) * rows) * row_seconds;
@@ -65,7 +68,7 @@ std::string StartText(const TimeEstimate& estimate) {
 std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection& inspection,
                                          std::string_view device_name, bool holds_gradients) {
   const std::optional<DeviceRates> rates = RatesOf(device_name);
-  const base::Result<RunPlan> plan = PlanRun(asked, inspection.rows);
+  const base::Result<RunPlan> plan = PlanRun(asked, inspection.rows, inspection.packed_sequences);
   if (!rates || !plan || !Trains(asked)) return std::nullopt;
   const StepSetting setting{.rates = *rates,
                             .is_cpu = device_name.starts_with("CPU"),
@@ -76,7 +79,7 @@ std::optional<TimeEstimate> EstimateTime(const JobSpec& asked, const Inspection&
 
 std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection,
                                                  const EarlierRuns& earlier) {
-  const base::Result<RunPlan> plan = PlanRun(job, inspection.rows);
+  const base::Result<RunPlan> plan = PlanRun(job, inspection.rows, inspection.packed_sequences);
   if (!plan || !Trains(job)) return std::nullopt;
   return Whole(plan->job, inspection, *plan, earlier.device_name, earlier.step_seconds,
                earlier.runs);

@@ -82,6 +82,7 @@ std::string ShapeKey(const JobSpec& asked, const Inspection& inspection) {
     key << " limit " << job.resources.gpu_memory_limit_bytes.value_or(0);
   }
   if (job.train.group_by_length) key << " grouped";
+  if (job.train.packing) key << " packed";
   key << " method ";
   AddMethod(key, job, inspection.model);
   return key.str();

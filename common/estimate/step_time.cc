@@ -97,6 +97,7 @@ class MicroStep {
     length_ = RowPositions(inspection, plan.batch);
     samples_ = static_cast<double>(plan.batch.micro);
     positions_ = samples_ * length_;
+    if (job_.train.packing && inspection.packed_sequences > 0) Pack(inspection);
     block_passes_ = n_.trains_blocks ? 1 : kForwardShare;
     if (job_.activation_checkpointing > 0 && n_.trains_blocks)
       again_ = 1.0 / static_cast<double>(job_.activation_checkpointing);
@@ -141,6 +142,14 @@ class MicroStep {
             ? padding(run) * static_cast<double>(batch.micro) / static_cast<double>(run)
             : padding(batch.micro);
     return std::min(longest, mean + added + kLengthMultiple / 2);
+  }
+
+  // Micro batches are as long as their longest sequence, and most come near it. A position attends
+  // to those of its own row.
+  void Pack(const Inspection& inspection) {
+    positions_ = samples_ * static_cast<double>(SequenceLength(job_, inspection));
+    length_ = std::min(length_, static_cast<double>(inspection.total_tokens) /
+                                    static_cast<double>(inspection.rows));
   }
 
   // Of a position.

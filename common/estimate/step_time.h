@@ -35,6 +35,8 @@
 // On the host it updates 6.0e9 parameters a second for all its ranks, hidden behind the last
 // backward. Then e P / W goes both ways between host and device.
 //
+// Packed sequences are as long as the longest; attention counts with the mean row.
+//
 // T of a micro batch of n rows is between the mean and the longest row: mean + (longest − mean) (n
 // − 1) / (n + 7), as in data/alpaca*.json. Half of the 64 that it is padded up to is added.
 #pragma once

@@ -62,12 +62,16 @@ Split SplitRows(const DataSpec& data, int64_t rows) {
   return {.train_rows = used - validation, .val_rows = validation};
 }
 
-int64_t StepsPerEpoch(const BatchPlan& batch, int64_t train_rows) {
-  return train_rows / batch.global;
+const char* SequenceWord(const JobSpec& job) {
+  return job.train.packing ? "packed sequence" : "row";
 }
 
-int64_t TotalSteps(const JobSpec& job, const BatchPlan& batch, int64_t train_rows) {
-  const int64_t steps = job.train.epochs * StepsPerEpoch(batch, train_rows);
+int64_t StepsPerEpoch(const BatchPlan& batch, int64_t sequences) {
+  return sequences / batch.global;
+}
+
+int64_t TotalSteps(const JobSpec& job, const BatchPlan& batch, int64_t sequences) {
+  const int64_t steps = job.train.epochs * StepsPerEpoch(batch, sequences);
   return std::min(steps, job.train.max_steps.value_or(steps));
 }
 

@@ -10,22 +10,25 @@
 namespace trainctl::job {
 
 struct BatchPlan {
-  int64_t micro = 1;         // rows of one forward on one device
+  int64_t micro = 1;         // rows of one forward on one device; sequences, with train.packing
   int64_t devices = 1;       //
   int64_t accumulation = 1;  // micro steps of one device per optimizer step
-  int64_t global = 1;        // rows per optimizer step
+  int64_t global = 1;        // rows or sequences per optimizer step
 };
 
 // kInvalid: global is not divisible by micro × devices, or a number is below 1. The message names
 // the nearest that work. micro_batch_size "auto" counts as 1.
 base::Result<BatchPlan> PlanBatch(const JobSpec& job);
 
-// Optimizer steps of one epoch: floor(train_rows / global); the rows that are left over are not
-// trained on in that epoch.
-int64_t StepsPerEpoch(const BatchPlan& batch, int64_t train_rows);
+// What a batch is made of, to people: "row", or "packed sequence".
+const char* SequenceWord(const JobSpec& job);
+
+// Optimizer steps of one epoch: floor(sequences / global); what is left over is not trained on in
+// that epoch. sequences: training rows, or what train.packing makes of them.
+int64_t StepsPerEpoch(const BatchPlan& batch, int64_t sequences);
 
 // Optimizer steps of the run: epochs × StepsPerEpoch, or max_steps where that is smaller.
-int64_t TotalSteps(const JobSpec& job, const BatchPlan& batch, int64_t train_rows);
+int64_t TotalSteps(const JobSpec& job, const BatchPlan& batch, int64_t sequences);
 
 // Rows that go to validation and to training: floor(rows × fraction) to validation, after max_rows.
 // The product is made in double precision and the rest goes to training, as torch's random_split

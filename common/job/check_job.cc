@@ -156,6 +156,9 @@ std::vector<std::string> NotesOn(const JobSpec& job) {
   note_if(job.train.group_by_length &&
               (job.data.format == DataFormat::kPlain || job.data.format == DataFormat::kBin),
           "train.group_by_length has no effect: all rows of such data are of one length");
+  note_if(job.train.packing &&
+              (job.data.format == DataFormat::kPlain || job.data.format == DataFormat::kBin),
+          "train.packing has no effect: each row of such data fills a sequence");
   note_if(job.eval.every_steps && job.data.val_split_fraction == 0 && job.eval.prompts.empty(),
           "no evaluation: data.val_split_fraction is 0");
   note_if(

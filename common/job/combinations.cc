@@ -96,6 +96,15 @@ constexpr Clash kClashes[] = {
      },
      "false with data.format \"text\", \"captions\", \"plain\" and \"bin\"",
      "such rows have no prompt"},
+    {"train.packing",
+     [](const JobSpec& job) {
+       return job.train.packing && job.data.format == DataFormat::kCaptions;
+     },
+     "false with data.format \"captions\"", "each row has a picture of its own"},
+    {"train.group_by_length",
+     [](const JobSpec& job) { return job.train.packing && job.train.group_by_length; },
+     "false with train.packing",
+     "rows of all lengths share sequences, and nothing is left to sort"},
     {"data.template",
      [](const JobSpec& job) {
        return job.data.chat_template && job.data.format != DataFormat::kChat;

@@ -60,6 +60,7 @@ struct TrainSpec {
   std::optional<int64_t> max_steps;  // optimizer steps
   int64_t max_seq_length = 512;
   bool group_by_length = false;  // micro batches of rows of similar length
+  bool packing = false;          // several rows in a sequence of max_seq_length
   LrSchedule lr_schedule = LrSchedule::kCosine;
   std::optional<int64_t> lr_warmup_steps;  // exclusive with lr_warmup_fraction; neither: 0 steps
   std::optional<double> lr_warmup_fraction;

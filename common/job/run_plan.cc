@@ -17,27 +17,29 @@ void AddNotes(RunPlan& plan) {
                          " steps) is longer than the run (" + std::to_string(plan.total_steps) +
                          "): the learning rate stays on the ramp");
   }
-  const int64_t left_over = plan.split.train_rows % plan.batch.global;
+  const int64_t left_over = plan.sequences % plan.batch.global;
   if (left_over > 0)
-    plan.notes.push_back(std::to_string(left_over) +
-                         " rows an epoch are left over: they fill no global batch");
+    plan.notes.push_back(std::to_string(left_over) + " " + SequenceWord(plan.job) +
+                         "s an epoch are left over: they fill no global batch");
 }
 
 }  // namespace
 
-base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows) {
+base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows, int64_t packed_sequences) {
   auto batch = PlanBatch(job);
   if (!batch) return batch.error();
   RunPlan plan{.job = ResolveJob(job), .batch = *batch, .split = SplitRows(job.data, rows)};
-  plan.steps_per_epoch = StepsPerEpoch(plan.batch, plan.split.train_rows);
+  plan.sequences =
+      job.train.packing && packed_sequences > 0 ? packed_sequences : plan.split.train_rows;
+  plan.steps_per_epoch = StepsPerEpoch(plan.batch, plan.sequences);
   if (plan.steps_per_epoch == 0 && Trains(job)) {
     return base::Error{base::Code::kInvalid,
-                       std::to_string(plan.split.train_rows) +
-                           " training rows do not fill one global batch of " +
+                       std::to_string(plan.sequences) + " training " + SequenceWord(job) +
+                           "s do not fill one global batch of " +
                            std::to_string(plan.batch.global) +
                            ": use a smaller train.global_batch_size or more data"};
   }
-  plan.total_steps = TotalSteps(job, plan.batch, plan.split.train_rows);
+  plan.total_steps = TotalSteps(job, plan.batch, plan.sequences);
   plan.warmup_steps = WarmupSteps(job.train, plan.total_steps);
   AddNotes(plan);
   return plan;

@@ -16,6 +16,7 @@ struct RunPlan {
   JobSpec job;  // resolved: strategy is not auto
   BatchPlan batch;
   Split split;
+  int64_t sequences = 0;  // that batches are made of: the training rows, packed or one by one
   int64_t steps_per_epoch = 0;
   int64_t total_steps = 0;  // optimizer steps
   int64_t warmup_steps = 0;
@@ -23,8 +24,9 @@ struct RunPlan {
       notes;  // NotesOn(job), and a warm-up that outlasts the run, rows that no step trains on
 };
 
-// rows: of the data file (Inspection.rows). kInvalid: indivisible batches, or fewer training rows
-// than one global batch.
-base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows);
+// rows: of the data file (Inspection.rows). packed_sequences: of the inspection too, for
+// train.packing; 0: counts rows instead. kInvalid: indivisible batches, or fewer sequences than one
+// global batch.
+base::Result<RunPlan> PlanRun(const JobSpec& job, int64_t rows, int64_t packed_sequences = 0);
 
 }  // namespace trainctl::job

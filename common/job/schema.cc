@@ -170,6 +170,10 @@ std::vector<Field> TrainFields() {
           "Longer rows are cut; in tokens."),
       Row("train.group_by_length", BoolType{}, AT(train.group_by_length),
           "Rows of similar length in a micro batch, for less padding; another order of rows."),
+      Row("train.packing", BoolType{}, AT(train.packing),
+          "Several rows in one sequence of max_seq_length, each with attention and positions of "
+          "its "
+          "own; batch sizes count sequences."),
       Row("train.lr_schedule", schedule, AT(train.lr_schedule),
           "After the warm-up: down to 0 as cosine or linear, or constant."),
       Row("train.lr_warmup_steps", OrNull(IntegerType{0, kMostSteps}), AT(train.lr_warmup_steps),

@@ -70,6 +70,7 @@ constexpr DataSetting kDataSettings[] = {
     {"data.val_split_fraction", "other rows are trained on and validated with"},
     {"data.mask_prompt", "other tokens count in the loss"},
     {"train.group_by_length", "the rows come in another order"},
+    {"train.packing", "a step has other rows, and another number of them"},
     {"data.seed", "the rows are split and shuffled in another way"},
 };
 

@@ -77,6 +77,8 @@ TEST(Comparability, WarnsOfEachSettingThatMakesOtherDataOfTheSameFile) {
        [](job::JobSpec& job) { job.data.mask_prompt = true; }},
       {"train.group_by_length differs (false, true): the rows come in another order",
        [](job::JobSpec& job) { job.train.group_by_length = true; }},
+      {"train.packing differs (false, true): a step has other rows, and another number of them",
+       [](job::JobSpec& job) { job.train.packing = true; }},
       {"data.seed differs (42, 43): the rows are split and shuffled in another way",
        [](job::JobSpec& job) { job.data.seed = 43; }},
   };

@@ -323,6 +323,8 @@ TEST_F(DatasetTest, InspectSaysWhatModelAndDataHold) {
   EXPECT_EQ(inspection->rows, 2);
   EXPECT_EQ(inspection->longest_row, 8);
   EXPECT_EQ(inspection->total_tokens, 5 + 8);
+  EXPECT_EQ(inspection->packed_sequences, 2);
+  EXPECT_EQ(inspection->longest_sequence, 8);
   EXPECT_THAT(inspection->data_digest, HasSubstr("xxh64:"));
   job.model.path = "/nowhere";
   EXPECT_EQ(Inspect(job).error().code, base::Code::kNotFound);

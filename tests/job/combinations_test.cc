@@ -139,6 +139,12 @@ TEST(Combinations, EveryRowIsTheOnlyReasonForSomeJob) {
   JobSpec written = SmallestJob();
   written.data.chat_template = ChatTemplate::kChatml;
   visit(written);
+  JobSpec packed = SmallestJob();
+  packed.train.packing = packed.train.group_by_length = true;
+  visit(packed);
+  packed.train.group_by_length = false;
+  packed.data.format = DataFormat::kCaptions;
+  visit(packed);
   JobSpec resumed = SmallestJob();
   resumed.checkpoint.resume_job = "j1";
   visit(resumed);
@@ -184,6 +190,29 @@ TEST(CheckModel, WithoutTrainingAllIsFrozenAndAModelOfPicturesHasNone) {
   const std::vector<Problem> problems = CheckModel(job, model);
   ASSERT_FALSE(problems.empty());
   EXPECT_EQ(problems[0].path, "train.max_steps");
+}
+
+TEST(Combinations, RowsThatArePackedHaveNoPicturesAndNoOrderByLength) {
+  JobSpec job = SmallestJob();
+  job.train.packing = true;
+  EXPECT_THAT(FindClashes(job), IsEmpty());
+  job.data.format = DataFormat::kCaptions;
+  EXPECT_EQ(FindClashes(job).at(0).path, "train.packing");
+  job.data.format = DataFormat::kAlpaca;
+  job.train.group_by_length = true;
+  EXPECT_EQ(FindClashes(job).at(0).path, "train.group_by_length");
+}
+
+TEST(CheckModel, AModelOfPicturesIsNotPacked) {
+  JobSpec job = SmallestJob();
+  ModelShape model = SmallModel().model;
+  model.family = "blip-2";
+  model.max_positions = job.train.max_seq_length;
+  model.image.emplace();
+  EXPECT_THAT(CheckModel(job, model), IsEmpty());
+  job.train.packing = true;
+  ASSERT_EQ(CheckModel(job, model).size(), 1);
+  EXPECT_EQ(CheckModel(job, model)[0].path, "train.packing");
 }
 
 TEST(CheckModel, RowsBeyondASlidingWindowOrDynamicScalingAreRefused) {

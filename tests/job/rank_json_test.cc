@@ -180,7 +180,10 @@ TEST(RankPlanJson, AFaultInTheJobIsNamed) {
 
 TEST(InspectionJson, IsReadBack) {
   Inspection inspection;
+  inspection.rows = 20;
   inspection.longest_row = 300;
+  inspection.packed_sequences = 7;
+  inspection.longest_sequence = 509;
   inspection.data_digest = "sha256:00";
   inspection.model.layers = 2;
   inspection.model.tied_head = true;
@@ -190,6 +193,8 @@ TEST(InspectionJson, IsReadBack) {
   EXPECT_EQ(ToJson(*read), ToJson(inspection));
   EXPECT_EQ(read->model.rope_theta, 1e5);
   EXPECT_EQ(read->longest_row, 300);
+  EXPECT_EQ(read->packed_sequences, 7);
+  EXPECT_EQ(read->longest_sequence, 509);
   EXPECT_EQ(read->model.layers, 2);
 }
 

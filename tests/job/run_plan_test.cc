@@ -39,6 +39,22 @@ TEST(PlanRun, NotesRowsThatFillNoBatch) {
   EXPECT_THAT(PlanRun(Job(), 2000)->notes, Contains(HasSubstr("12 rows an epoch are left over")));
 }
 
+TEST(PlanRun, CountsPackedSequencesWhereRowsArePacked) {
+  JobSpec job = Job();
+  EXPECT_EQ(PlanRun(job, 2000, 500)->steps_per_epoch, 118);
+  job.train.packing = true;
+  const auto plan = PlanRun(job, 2000, 500);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->sequences, 500);
+  EXPECT_EQ(plan->split.train_rows, 1900);
+  EXPECT_EQ(plan->steps_per_epoch, 31);
+  EXPECT_THAT(plan->notes,
+              Contains(HasSubstr("4 packed sequences an epoch are left over: they fill no")));
+  EXPECT_EQ(PlanRun(job, 2000)->steps_per_epoch, 118) << "the worker did not count sequences";
+  EXPECT_THAT(PlanRun(job, 2000, 15).error().message,
+              HasSubstr("15 training packed sequences do not fill one global batch of 16"));
+}
+
 TEST(PlanRun, NotesAWarmupThatOutlastsTheRunOnce) {
   JobSpec job = Job();
   job.train.lr_warmup_steps = 500;

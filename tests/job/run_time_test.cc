@@ -249,6 +249,23 @@ TEST(EstimateTime, ShortRowsTakeLess) {
   EXPECT_LT(EstimateTime(Bf16(8), inspection, kH200)->step_seconds, 0.9 * full);
 }
 
+TEST(EstimateTime, PackedRowsTakeFewerStepsOfFullSequences) {
+  Inspection inspection = FullRows(TinyLlama().model, 512);
+  inspection.total_tokens /= 8;
+  inspection.packed_sequences = inspection.rows / 8;
+  inspection.longest_sequence = 512;
+  JobSpec job = Bf16(8);
+  job.train.epochs = 1;
+  const TimeEstimate padded = *EstimateTime(job, inspection, kH200);
+  job.train.packing = true;
+  const TimeEstimate packed = *EstimateTime(job, inspection, kH200);
+  EXPECT_GT(packed.step_seconds, padded.step_seconds);
+  EXPECT_LT(packed.training_seconds, 0.5 * padded.training_seconds);
+  // Rows of a sequence do not see each other.
+  const Inspection full = FullRows(TinyLlama().model, 512);
+  EXPECT_LT(packed.step_seconds, EstimateTime(Bf16(8), full, kH200)->step_seconds);
+}
+
 TEST(EstimateTime, RowsOfSimilarLengthTogetherTakeLess) {
   Inspection inspection = FullRows(TinyLlama().model, 512);
   inspection.total_tokens /= 4;
@@ -312,6 +329,7 @@ TEST(ShapeKey, IsEqualForRunsOfTheSameShapeOnly) {
   EXPECT_NE(changed([](JobSpec& job) { job.data.columns = {{"output", "answer"}}; }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.data.chat_template = ChatTemplate::kQwen; }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.train.group_by_length = true; }), key);
+  EXPECT_NE(changed([](JobSpec& job) { job.train.packing = true; }), key);
   EXPECT_NE(changed([](JobSpec& job) { job.precision = Precision::kBf16Mixed; }), key);
   EXPECT_NE(ShapeKey(Bf16(8), FullRows(OpenLlama7b(), 512)), key);
   JobSpec limited = Bf16(8, 4);

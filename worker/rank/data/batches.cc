@@ -23,6 +23,27 @@ void FillRow(const Dataset& dataset, const Row& row, std::span<int64_t> inputs,
   }
 }
 
+// Of so many rows; all positions are padding yet.
+Batch EmptyBatch(int64_t rows, int64_t longest_row, int64_t pad_multiple) {
+  CHECK(rows > 0 && pad_multiple > 0);
+  Batch batch{.rows = rows, .inputs = {}, .targets = {}, .longest_row = longest_row};
+  batch.length =
+      std::max<int64_t>(1, (longest_row + pad_multiple - 1) / pad_multiple) * pad_multiple;
+  batch.inputs.assign(rows * batch.length, kPadToken);
+  batch.targets.assign(rows * batch.length, kIgnored);
+  return batch;
+}
+
+// The row's tokens and targets from that position of the batch on.
+void PutRow(const Dataset& dataset, int64_t index, int64_t begin, Batch* batch) {
+  const Row& row = dataset.rows[index];
+  const auto of_row = [&](std::vector<int64_t>& all) {
+    return std::span(all).subspan(begin, row.length);
+  };
+  FillRow(dataset, row, of_row(batch->inputs), of_row(batch->targets));
+  batch->trained_tokens += TrainedTokensOf(dataset, row);
+}
+
 }  // namespace
 
 std::vector<int64_t> EpochOrder(int64_t seed, int64_t epoch, std::span<const int64_t> rows) {
@@ -60,22 +81,35 @@ std::span<const int64_t> MicroBatchRows(std::span<const int64_t> order, int64_t 
 
 Batch MakeBatch(const Dataset& dataset, std::span<const int64_t> row_indices,
                 int64_t pad_multiple) {
-  CHECK(!row_indices.empty() && pad_multiple > 0);
-  Batch batch;
-  batch.rows = static_cast<int64_t>(row_indices.size());
+  int64_t longest = 0;
   for (const int64_t index : row_indices)
-    batch.longest_row = std::max<int64_t>(batch.longest_row, dataset.rows[index].length);
-  batch.length =
-      std::max<int64_t>(1, (batch.longest_row + pad_multiple - 1) / pad_multiple) * pad_multiple;
-  batch.inputs.assign(batch.rows * batch.length, kPadToken);
-  batch.targets.assign(batch.rows * batch.length, kIgnored);
+    longest = std::max<int64_t>(longest, dataset.rows[index].length);
+  Batch batch = EmptyBatch(std::ssize(row_indices), longest, pad_multiple);
+  for (int64_t i = 0; i < batch.rows; ++i)
+    PutRow(dataset, row_indices[i], i * batch.length, &batch);
+  return batch;
+}
+
+Batch MakePackedBatch(const Dataset& dataset, std::span<const Sequence> sequences,
+                      int64_t pad_multiple) {
+  int64_t longest = 0;
+  for (const Sequence sequence : sequences)
+    longest = std::max(longest, LengthOf(dataset, sequence));
+  Batch batch = EmptyBatch(std::ssize(sequences), longest, pad_multiple);
+  const auto begin_segment = [&](int64_t position) {
+    if (batch.segments.empty() || batch.segments.back() < position)
+      batch.segments.push_back(position);
+  };
   for (int64_t i = 0; i < batch.rows; ++i) {
-    const auto row_of = [&](std::vector<int64_t>& all) {
-      return std::span(all).subspan(i * batch.length, batch.length);
-    };
-    FillRow(dataset, dataset.rows[row_indices[i]], row_of(batch.inputs), row_of(batch.targets));
+    int64_t position = i * batch.length;
+    for (const int64_t row : sequences[i]) {
+      begin_segment(position);
+      PutRow(dataset, row, position, &batch);
+      position += dataset.rows[row].length;
+    }
+    begin_segment(position);
   }
-  batch.trained_tokens = TrainedTokens(dataset, row_indices);
+  begin_segment(batch.rows * batch.length);
   return batch;
 }
 

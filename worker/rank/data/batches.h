@@ -8,6 +8,7 @@
 #include "common/job/batch.h"
 #include "common/model/layout.h"
 #include "worker/rank/data/dataset.h"
+#include "worker/rank/data/packing.h"
 
 namespace trainctl::data {
 
@@ -34,7 +35,7 @@ std::span<const int64_t> MicroBatchRows(std::span<const int64_t> order, int64_t 
                                         int64_t micro_step, int64_t rank,
                                         const job::BatchPlan& plan);
 
-// Row-major [rows × length].
+// Row-major [rows × length], where packed sequences count as rows.
 struct Batch {
   int64_t rows = 0;
   int64_t length = 0;  // the longest row, rounded up to pad_multiple
@@ -44,11 +45,17 @@ struct Batch {
   int64_t trained_tokens = 0;    // targets that are not kIgnored
   int64_t longest_row =
       0;  // positions before rounding; rows × longest_row is what tokens_per_second counts
+  std::vector<int64_t> segments;  // of packed sequences: where each row and each padding begins
+                                  // among all positions, and their end
 };
 
 // Right-padded. row_indices index dataset.rows; at least one.
 Batch MakeBatch(const Dataset& dataset, std::span<const int64_t> row_indices,
                 int64_t pad_multiple = job::kLengthMultiple);
+
+// The same of packed sequences: their rows one behind the other, the padding behind the last.
+Batch MakePackedBatch(const Dataset& dataset, std::span<const Sequence> sequences,
+                      int64_t pad_multiple = job::kLengthMultiple);
 
 // Targets of these rows that are not kIgnored, without making the batch: the divisor of a step's
 // loss, known before its forward.

@@ -33,19 +33,31 @@ void Decoder::AddHead(TableBuilder& table, LinearBuilder& linears,
   table_ = table.Take();
 }
 
+BlockRows Decoder::RowsOf(const MicroBatch& batch) const {
+  BlockRows rows;
+  rows.heads = {batch.rows, batch.length, shape_.heads, shape_.kv_heads, shape_.head_dim};
+  if (batch.segments) {
+    rows.heads.batch = 1;
+    rows.heads.length = batch.rows * batch.length;
+    rows.heads.segments = batch.segments;
+  }
+  rows.cos = AtPositions(cos_, batch);
+  rows.sin = AtPositions(sin_, batch);
+  rows.cached.cache = batch.cache;
+  return rows;
+}
+
 ops::Var Decoder::Hidden(ops::Context& context, const MicroBatch& batch) const {
-  const ops::HeadShape heads{batch.rows, batch.length, shape_.heads, shape_.kv_heads,
-                             shape_.head_dim};
-  ops::KvCache* const cache = batch.cache;
+  BlockRows rows = RowsOf(batch);
   ops::Var x = ops::InUnit(
       context, embedding_unit_, Encode(context, batch), false,
       [&](ops::Context& c, const ops::Var& leading) { return Embed(c, batch, leading); });
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const bool recompute = options_.checkpoint_every > 0 && i % options_.checkpoint_every == 0;
-    x = ops::InUnit(context, blocks_[i], x, recompute,
-                    [this, i, heads, cache](ops::Context& c, const ops::Var& in) {
-                      return RunBlock(c, i, in, {heads, {cache, static_cast<int64_t>(i)}});
-                    });
+    rows.cached.layer = static_cast<int64_t>(i);
+    x = ops::InUnit(
+        context, blocks_[i], x, recompute,
+        [this, i, rows](ops::Context& c, const ops::Var& in) { return RunBlock(c, i, in, rows); });
   }
   return x;
 }
@@ -71,10 +83,11 @@ at::Tensor Decoder::Logits(ops::Context& context, const MicroBatch& batch,
   return ops::NormHeadLogits(context, at::index_select(x.value, 0, rows), Head());
 }
 
-at::Tensor Decoder::AtPositions(const at::Tensor& table, int64_t length,
-                                const ops::KvCache* cache) {
-  return cache == nullptr ? table.narrow(0, 0, length)
-                          : at::index_select(table, 0, cache->positions());
+at::Tensor Decoder::AtPositions(const at::Tensor& table, const MicroBatch& batch) {
+  if (!table.defined()) return {};
+  if (batch.cache != nullptr) return at::index_select(table, 0, batch.cache->positions());
+  if (batch.segments) return at::index_select(table, 0, batch.segments->positions);
+  return table.narrow(0, 0, batch.length);
 }
 
 }  // namespace trainctl::model

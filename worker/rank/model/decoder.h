@@ -14,6 +14,7 @@ namespace trainctl::model {
 // What a block is told of its rows.
 struct BlockRows {
   ops::HeadShape heads;
+  at::Tensor cos, sin;  // of rotary families: for each position of a sample
   ops::CachedLayer cached = {};
 };
 
@@ -47,16 +48,19 @@ class Decoder : public Model {
   virtual ops::Var RunBlock(ops::Context& context, size_t number, const ops::Var& x,
                             const BlockRows& rows) const = 0;
 
-  // Of a table by position, the rows of a sample of that length, or of what the cache is given.
-  static at::Tensor AtPositions(const at::Tensor& table, int64_t length, const ops::KvCache* cache);
+  // Of a table by position, the rows of a sample, or of what the cache is given; of packed rows
+  // those of all positions of the batch. A table that is undefined has none.
+  static at::Tensor AtPositions(const at::Tensor& table, const MicroBatch& batch);
 
   const job::ModelShape shape_;
   const ModelOptions options_;
   ops::ParameterTable table_;
   ops::ParamId embedding_ = 0;
-  bool frozen_ = false;  // the decoder's own parameters are
+  bool frozen_ = false;   // the decoder's own parameters are
+  at::Tensor cos_, sin_;  // of rotary families: [max_length, head_dim / 2] fp32
 
  private:
+  BlockRows RowsOf(const MicroBatch& batch) const;
   ops::HeadLoss Head() const;
 
   ops::NormParams final_norm_;

@@ -52,11 +52,9 @@ ops::Var Llama::Embed(ops::Context& context, const MicroBatch& batch, const ops:
 ops::Var Llama::RunBlock(ops::Context& context, size_t number, const ops::Var& x,
                          const BlockRows& rows) const {
   const Block& block = blocks_[number];
-  const at::Tensor cos = AtPositions(cos_, rows.heads.length, rows.cached.cache),
-                   sin = AtPositions(sin_, rows.heads.length, rows.cached.cache);
   const ops::Var qkv = ops::NormLinear(context, x, block.input_norm, block.qkv);
-  const ops::Var attended =
-      ops::SelfAttention(context, qkv, cos, sin, rows.heads, block.head_norms, rows.cached);
+  const ops::Var attended = ops::SelfAttention(context, qkv, rows.cos, rows.sin, rows.heads,
+                                               block.head_norms, rows.cached);
   const ops::Var middle = ops::LinearResidual(context, attended, block.out, x);
   const ops::Var gate_up = ops::NormLinear(context, middle, block.post_norm, block.gate_up);
   return ops::SwiGluLinearResidual(context, gate_up, block.down, middle);

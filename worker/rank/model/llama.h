@@ -27,7 +27,6 @@ class Llama : public Decoder {
                     const BlockRows& rows) const override;
 
   std::vector<Block> blocks_;
-  at::Tensor cos_, sin_;  // [max_length, head_dim / 2] fp32
 };
 
 }  // namespace trainctl::model

@@ -28,6 +28,7 @@ struct MicroBatch {
   double grad_scale = 1;    // 1 / non-ignored targets of the global batch
   at::Tensor images = {};   // [rows, 3, side, side] fp32, on the device: of a model of pictures,
                             // whose rows begin with as many placeholders as it has queries
+  std::shared_ptr<const ops::Segments> segments = {};  // of packed rows; none: a sample a row
   ops::KvCache* cache = nullptr;  // of texts that are continued: inputs [length] are its rows, and
                                   // `rows` is 1; nothing is recorded, and there is no loss
 };

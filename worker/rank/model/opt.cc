@@ -76,8 +76,7 @@ ops::Var Opt::Encode(ops::Context& context, const MicroBatch& batch) const {
 }
 
 ops::Var Opt::Embed(ops::Context& context, const MicroBatch& batch, const ops::Var& leading) const {
-  const ops::LearnedPositions positions{positions_,
-                                        AtPositions(position_rows_, batch.length, batch.cache)};
+  const ops::LearnedPositions positions{positions_, AtPositions(position_rows_, batch)};
   return ops::PositionedEmbedding(context, embedding_, batch.inputs, positions, frozen_, leading);
 }
 

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "worker/rank/ops/segment_attention.h"
 #include "worker/rank/profile/range_names.h"
 
 namespace trainctl::ops {
@@ -82,6 +83,7 @@ double Scale(const HeadShape& shape) {
 std::pair<at::Tensor, AttentionSaved> Attention(const at::Tensor& qkv, const HeadShape& s,
                                                 bool deterministic) {
   RECORD_USER_SCOPE(profile::kAttentionRange);
+  if (s.segments) return SegmentAttention(qkv, s);
   AttentionSaved saved{.backend = Choose(qkv, s, deterministic)};
   const Heads h = Prepare(qkv, s, saved.backend);
   const double scale = Scale(s);
@@ -125,6 +127,7 @@ std::pair<at::Tensor, AttentionSaved> Attention(const at::Tensor& qkv, const Hea
 AttentionGrads AttentionBackward(const at::Tensor& grad, const at::Tensor& qkv,
                                  const AttentionSaved& saved, const HeadShape& s) {
   RECORD_USER_SCOPE(profile::kAttentionRange);
+  if (s.segments) return SegmentAttentionBackward(grad, qkv, saved, s);
   const Heads h = Prepare(qkv, s, saved.backend);
   const double scale = Scale(s);
   const at::Tensor out = saved.out.to(h.q.scalar_type());

@@ -7,12 +7,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "worker/rank/ops/dropout.h"
 #include "worker/rank/ops/norm.h"
 #include "worker/rank/ops/parameters.h"
+#include "worker/rank/ops/segments.h"
 
 namespace trainctl::ops {
 
@@ -23,7 +25,9 @@ struct HeadShape {
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t head_dim = 0;
-  bool is_causal = true;  // else each row attends to all of its sample
+  bool is_causal = true;                          // else each row attends to all of its sample
+  std::shared_ptr<const Segments> segments = {};  // that attend to themselves alone: batch is 1,
+                                                  // and length all positions; none: samples do
 
   int64_t packed() const { return (heads + 2 * kv_heads) * head_dim; }
 };

@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "worker/rank/process/run_failure.h"
@@ -13,6 +14,17 @@ namespace trainctl::train {
 namespace {
 
 constexpr int64_t kBatchesAhead = 4;  // micro batches whose pictures are decoded ahead
+
+std::optional<data::PackedRows> PackedIf(bool packing, const data::Dataset& dataset, int64_t seed) {
+  if (!packing) return std::nullopt;
+  return data::PackTraining(dataset, seed);
+}
+
+std::vector<int64_t> Numbers(int64_t count) {
+  std::vector<int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
 
 }  // namespace
 
@@ -23,7 +35,8 @@ MicroBatches::MicroBatches(const data::Dataset& dataset, const job::BatchPlan& p
       row_order_(order),
       rank_(rank),
       device_(device),
-      picture_side_(picture_side) {
+      picture_side_(picture_side),
+      packed_(PackedIf(order.packing, dataset, order.seed)) {
   if (picture_side == 0 || dataset.pictures.empty()) return;
   pictures_ = std::make_unique<images::PixelLoader>(dataset.pictures,
                                                     images::LoaderOptions{.side = picture_side});
@@ -32,7 +45,8 @@ MicroBatches::MicroBatches(const data::Dataset& dataset, const job::BatchPlan& p
 std::span<const int64_t> MicroBatches::Rows(int64_t step, int64_t micro_step, int64_t rank) {
   const int64_t epoch = step / steps_per_epoch();
   if (epoch != epoch_) {
-    order_ = data::EpochOrder(row_order_.seed, epoch, dataset_.train);
+    order_ = data::EpochOrder(row_order_.seed, epoch,
+                              packed_ ? Numbers(packed_->size()) : dataset_.train);
     if (row_order_.group_by_length)
       order_ = data::GroupByLength(dataset_, std::move(order_), plan_.global);
     epoch_ = epoch;
@@ -44,12 +58,15 @@ StepCounts MicroBatches::Counts(int64_t step) {
   StepCounts counts;
   for (int64_t micro_step = 0; micro_step < plan_.accumulation; ++micro_step) {
     for (int64_t rank = 0; rank < plan_.devices; ++rank) {
-      const auto rows = Rows(step, micro_step, rank);
+      const auto sequences = Rows(step, micro_step, rank);
       int64_t longest = 0;
-      for (const int64_t row : rows) longest = std::max(longest, dataset_.rows[row].length);
-      counts.trained_tokens += data::TrainedTokens(dataset_, rows);
-      counts.positions += longest * static_cast<int64_t>(rows.size());
-      counts.rows += static_cast<int64_t>(rows.size());
+      for (const int64_t& number : sequences) {
+        const data::Sequence rows = packed_ ? (*packed_)[number] : data::Sequence(&number, 1);
+        longest = std::max(longest, data::LengthOf(dataset_, rows));
+        counts.trained_tokens += data::TrainedTokens(dataset_, rows);
+        counts.rows += std::ssize(rows);
+      }
+      counts.positions += longest * std::ssize(sequences);
     }
   }
   return counts;
@@ -80,8 +97,23 @@ void MicroBatches::LookAhead(int64_t step, int64_t micro_step) {
   }
 }
 
-model::MicroBatch MicroBatches::ToDevice(std::span<const int64_t> rows) const {
-  const data::Batch batch = data::MakeBatch(dataset_, rows);
+model::MicroBatch MicroBatches::OfRows(std::span<const int64_t> rows) const {
+  model::MicroBatch batch = ToDevice(data::MakeBatch(dataset_, rows));
+  batch.images = Images(rows);
+  return batch;
+}
+
+model::MicroBatch MicroBatches::OfSequences(const data::PackedRows& packed,
+                                            std::span<const int64_t> sequences) const {
+  std::vector<data::Sequence> rows;
+  for (const int64_t number : sequences) rows.push_back(packed[number]);
+  const data::Batch host = data::MakePackedBatch(dataset_, rows);
+  model::MicroBatch batch = ToDevice(host);
+  batch.segments = ops::MakeSegments(host.segments, device_);
+  return batch;
+}
+
+model::MicroBatch MicroBatches::ToDevice(const data::Batch& batch) const {
   // From pinned memory, which the allocator gives out again when the copy has read it: a copy from
   // pageable memory waits for all that the stream still has to do.
   const auto copy = [&](const std::vector<int64_t>& values) {
@@ -95,39 +127,52 @@ model::MicroBatch MicroBatches::ToDevice(std::span<const int64_t> rows) const {
           .length = batch.length,
           .inputs = copy(batch.inputs),
           .targets = copy(batch.targets),
-          .loss_sum = {},
-          .images = Images(rows)};
+          .loss_sum = {}};
 }
 
 model::MicroBatch MicroBatches::Training(int64_t step, int64_t micro_step) {
   LookAhead(step, micro_step);
-  model::MicroBatch batch = ToDevice(Rows(step, micro_step, rank_));
+  const auto rows = Rows(step, micro_step, rank_);
+  model::MicroBatch batch = packed_ ? OfSequences(*packed_, rows) : OfRows(rows);
   const int64_t first = step * plan_.global + (micro_step * plan_.devices + rank_) * plan_.micro;
   batch.samples =
       at::arange(first, first + plan_.micro, at::TensorOptions().device(device_).dtype(at::kLong));
   return batch;
 }
 
-int64_t MicroBatches::ValidationBatches(int64_t max_rows) const {
-  const int64_t rows = std::min<int64_t>(max_rows, static_cast<int64_t>(dataset_.val.size()));
-  return (rows + plan_.micro - 1) / plan_.micro;
+std::span<const int64_t> MicroBatches::ValidationRows(int64_t max_rows) const {
+  return std::span(dataset_.val).first(std::min(max_rows, std::ssize(dataset_.val)));
 }
 
-std::span<const int64_t> MicroBatches::ValidationRows(int64_t index, int64_t max_rows) const {
-  const int64_t rows = std::min<int64_t>(max_rows, static_cast<int64_t>(dataset_.val.size()));
+const data::PackedRows& MicroBatches::PackedValidation(int64_t max_rows) {
+  const auto rows = ValidationRows(max_rows);
+  if (!packed_validation_ || packed_validation_rows_ != std::ssize(rows))
+    packed_validation_ = data::Pack(dataset_, rows);
+  packed_validation_rows_ = std::ssize(rows);
+  return *packed_validation_;
+}
+
+int64_t MicroBatches::ValidationBatches(int64_t max_rows) {
+  const int64_t sequences =
+      packed_ ? PackedValidation(max_rows).size() : std::ssize(ValidationRows(max_rows));
+  return (sequences + plan_.micro - 1) / plan_.micro;
+}
+
+model::MicroBatch MicroBatches::Validation(int64_t index, int64_t max_rows) {
   const int64_t first = index * plan_.micro;
-  return std::span(dataset_.val).subspan(first, std::min(plan_.micro, rows - first));
-}
-
-model::MicroBatch MicroBatches::Validation(int64_t index, int64_t max_rows) const {
-  const auto rows = ValidationRows(index, max_rows);
+  if (packed_) {
+    const data::PackedRows& packed = PackedValidation(max_rows);
+    const std::vector<int64_t> numbers = Numbers(std::min(packed.size(), first + plan_.micro));
+    return OfSequences(packed, std::span(numbers).subspan(first));
+  }
+  const auto all = ValidationRows(max_rows);
+  const auto rows = all.subspan(first, std::min(plan_.micro, std::ssize(all) - first));
   if (pictures_ != nullptr) pictures_->Ahead(rows);
-  return ToDevice(rows);
+  return OfRows(rows);
 }
 
 int64_t MicroBatches::ValidationTokens(int64_t max_rows) const {
-  const int64_t rows = std::min<int64_t>(max_rows, static_cast<int64_t>(dataset_.val.size()));
-  return data::TrainedTokens(dataset_, std::span(dataset_.val).first(rows));
+  return data::TrainedTokens(dataset_, ValidationRows(max_rows));
 }
 
 }  // namespace trainctl::train

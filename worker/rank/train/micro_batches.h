@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "common/job/batch.h"
@@ -22,10 +23,11 @@ struct StepCounts {
   int64_t rows = 0;
 };
 
-// In which order an epoch takes its rows.
+// In which order an epoch takes its rows, and whether they share sequences.
 struct RowOrder {
   int64_t seed = 0;
   bool group_by_length = false;
+  bool packing = false;
 };
 
 class MicroBatches {
@@ -35,9 +37,9 @@ class MicroBatches {
   MicroBatches(const data::Dataset& dataset, const job::BatchPlan& plan, RowOrder order,
                int64_t rank, at::Device device, int64_t picture_side = 0);
 
-  int64_t steps_per_epoch() const {
-    return static_cast<int64_t>(dataset_.train.size()) / plan_.global;
-  }
+  // What batches are made of: training rows, or the sequences that they are packed into.
+  int64_t sequences() const { return packed_ ? packed_->size() : std::ssize(dataset_.train); }
+  int64_t steps_per_epoch() const { return job::StepsPerEpoch(plan_, sequences()); }
 
   // step counts over epochs.
   StepCounts Counts(int64_t step);
@@ -45,18 +47,24 @@ class MicroBatches {
   // read, as Validation does.
   model::MicroBatch Training(int64_t step, int64_t micro_step);
 
-  // Validation in micro batches of plan.micro rows, over the first max_rows of the validation rows.
-  // Batch i belongs to rank i mod n.
-  int64_t ValidationBatches(int64_t max_rows) const;
-  model::MicroBatch Validation(int64_t index, int64_t max_rows) const;
+  // Validation in micro batches of plan.micro rows or packed sequences, over the first max_rows of
+  // the validation rows. Batch i belongs to rank i mod n.
+  int64_t ValidationBatches(int64_t max_rows);
+  model::MicroBatch Validation(int64_t index, int64_t max_rows);
   int64_t ValidationTokens(int64_t max_rows) const;
   // That of a row, [3, side, side] on the device.
   at::Tensor Picture(int64_t row) const { return Images({&row, 1})[0]; }
 
  private:
+  // Training rows, or numbers of packed sequences.
   std::span<const int64_t> Rows(int64_t step, int64_t micro_step, int64_t rank);
-  std::span<const int64_t> ValidationRows(int64_t index, int64_t max_rows) const;
-  model::MicroBatch ToDevice(std::span<const int64_t> rows) const;
+  // The first max_rows validation rows.
+  std::span<const int64_t> ValidationRows(int64_t max_rows) const;
+  const data::PackedRows& PackedValidation(int64_t max_rows);
+  model::MicroBatch OfRows(std::span<const int64_t> rows) const;
+  model::MicroBatch OfSequences(const data::PackedRows& packed,
+                                std::span<const int64_t> sequences) const;
+  model::MicroBatch ToDevice(const data::Batch& batch) const;
   at::Tensor Images(std::span<const int64_t> rows) const;
   // Pictures of later micro batches of the epoch are asked for.
   void LookAhead(int64_t step, int64_t micro_step);
@@ -67,6 +75,9 @@ class MicroBatches {
   const int64_t rank_;
   const at::Device device_;
   const int64_t picture_side_;
+  const std::optional<data::PackedRows> packed_;  // the training rows, where they are packed
+  std::optional<data::PackedRows> packed_validation_;
+  int64_t packed_validation_rows_ = 0;
   std::unique_ptr<images::PixelLoader> pictures_;  // none: there are no pictures
   int64_t epoch_ = -1;                             // of order_
   int64_t pictures_epoch_ = -1;                    // whose first pictures were asked for

@@ -71,13 +71,11 @@ int64_t Blocks(const job::ModelShape& shape) {
          (shape.image ? shape.image->vision_layers + shape.image->qformer_layers : 0);
 }
 
-int64_t StepsOfRun(const job::JobSpec& spec, const job::BatchPlan& batch,
-                   const data::Dataset& dataset) {
-  const auto train_rows = static_cast<int64_t>(dataset.train.size());
-  const int64_t steps = job::TotalSteps(spec, batch, train_rows);
+int64_t StepsOfRun(const job::JobSpec& spec, const job::BatchPlan& batch, int64_t sequences) {
+  const int64_t steps = job::TotalSteps(spec, batch, sequences);
   if (steps > 0) return steps;
-  throw RunFailure{"data.path: " + std::to_string(train_rows) +
-                   " training rows do not fill one global batch of " +
+  throw RunFailure{"data.path: " + std::to_string(sequences) + " training " +
+                   job::SequenceWord(spec) + "s do not fill one global batch of " +
                    std::to_string(batch.global) +
                    ": lower train.global_batch_size, or give more data"};
 }
@@ -232,7 +230,9 @@ job::RankOutcome RankRun::Run() {
   const job::ModelShape shape = Take(files::ReadModelConfig(spec.model.path), "model.path");
   if (!job::Trains(spec)) return ContinuePrompts(shape, begin);
   const data::Dataset dataset = ReadData(shape);
-  const int64_t total_steps = StepsOfRun(spec, batch, dataset);
+  const RowOrder order{spec.data.seed, spec.train.group_by_length, spec.train.packing};
+  MicroBatches batches(dataset, batch, order, plan_.rank, device, PictureSide(shape));
+  const int64_t total_steps = StepsOfRun(spec, batch, batches.sequences());
   const data::Prompts prompts = ReadPrompts(shape);
   model_ =
       Take(model::MakeModel(shape, ModelOptionsOf(spec, prompts.longest(), device)), "model.path");
@@ -253,8 +253,6 @@ job::RankOutcome RankRun::Run() {
   reporter_.Record(job::Metric::kLoadSeconds, 0,
                    static_cast<double>(clock_.Steady() - begin) / 1e6 - trial_seconds);
 
-  MicroBatches batches(dataset, batch, {spec.data.seed, spec.train.group_by_length}, plan_.rank,
-                       device, PictureSide(shape));
   if (rank.writes_checkpoints()) {
     checkpointer_ = std::make_unique<Checkpointer>(
         CheckpointerOptions{.plan = plan_,

@@ -28,18 +28,35 @@ job::BatchPlan TrialBatch(const job::BatchPlan& batch) {
   return trial;
 }
 
-// As many copies of the longest row as the trial's steps take, all of whose tokens are trained.
-data::Dataset WorstCase(const data::Dataset& dataset, const job::BatchPlan& batch) {
-  const data::Row longest = *std::ranges::max_element(dataset.rows, {}, &data::Row::length);
+// The longest sequence's rows; without packing the longest row.
+std::vector<int64_t> Longest(const data::Dataset& dataset, const RowOrder& order) {
+  const auto row = std::ranges::max_element(dataset.rows, {}, &data::Row::length);
+  std::vector<int64_t> longest{row - dataset.rows.begin()};
+  if (!order.packing) return longest;
+  const data::PackedRows packed = data::PackTraining(dataset, order.seed);
+  for (int64_t i = 0; i < packed.size(); ++i) {
+    if (data::LengthOf(dataset, packed[i]) > data::LengthOf(dataset, longest))
+      longest.assign(packed[i].begin(), packed[i].end());
+  }
+  return longest;
+}
+
+// As many copies of the longest row or sequence as the trial's steps take, all of whose tokens are
+// trained.
+data::Dataset WorstCase(const data::Dataset& dataset, const job::BatchPlan& batch,
+                        const RowOrder& order) {
   std::vector<int32_t> tokens;
-  for (int64_t t = 0; t < longest.length; ++t)
-    tokens.push_back(static_cast<int32_t>(dataset.tokens[longest.begin + t]));
+  for (const int64_t index : Longest(dataset, order)) {
+    const data::Row& row = dataset.rows[index];
+    for (int64_t t = 0; t < row.length; ++t)
+      tokens.push_back(static_cast<int32_t>(dataset.tokens[row.begin + t]));
+  }
+  const int64_t length = std::ssize(tokens);
   data::Dataset worst;
   worst.tokens = data::TokenStore(std::move(tokens));
-  worst.rows = {{.begin = 0, .length = longest.length, .ignored = 0}};
+  worst.rows = {{.begin = 0, .length = length, .ignored = 0}};
   worst.train.assign(static_cast<size_t>(kSteps * batch.global), 0);
-  worst.max_seq_length = dataset.max_seq_length;
-  worst.longest_row = worst.total_tokens = longest.length;
+  worst.max_seq_length = worst.longest_row = worst.total_tokens = length;
   return worst;
 }
 
@@ -63,9 +80,9 @@ void FillQuantized(const ops::ParameterTable& table, at::Device device,
 // all have done it.
 void RunStep(const RankContext& rank, const TrialParts& parts, const job::BatchPlan& batch,
              strategy::Strategy& strategy) {
-  const data::Dataset worst = WorstCase(parts.dataset, batch);
-  MicroBatches batches(worst, batch, {.seed = rank.plan.job.data.seed}, rank.plan.rank, rank.device,
-                       parts.picture_side);
+  const RowOrder order{.seed = rank.plan.job.data.seed, .packing = rank.plan.job.train.packing};
+  const data::Dataset worst = WorstCase(parts.dataset, batch, order);
+  MicroBatches batches(worst, batch, order, rank.plan.rank, rank.device, parts.picture_side);
   Reporter silent(/*fd=*/-1, rank.clock, rank.plan.rank);
   Trainer trainer({.plan = rank.plan,
                    .batch = batch,
