@@ -14,8 +14,13 @@ std::optional<SiteWorker> FromMessage(const v1::WorkerView& worker) {
   if (!kind) return std::nullopt;
   return SiteWorker{worker.name(),
                     worker.state(),
-                    {*kind, worker.host(), device.name(), device.memory_bytes(),
-                     device.compute_capability(), device.threads()}};
+                    {*kind,
+                     worker.host(),
+                     device.name(),
+                     device.memory_bytes(),
+                     device.compute_capability(),
+                     device.threads(),
+                     {device.labels().begin(), device.labels().end()}}};
 }
 
 // The job with all that an inspection does not depend on left at its defaults.

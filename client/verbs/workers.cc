@@ -1,10 +1,9 @@
-#include <algorithm>
-
 #include "client/exit_code.h"
 #include "client/show/format.h"
 #include "client/show/worker_state.h"
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
+#include "common/job/labels.h"
 #include "common/record/worker_record.h"
 
 namespace trainctl::client {
@@ -14,7 +13,26 @@ std::string MemoryText(int64_t used, int64_t total) {
   return total > 0 ? base::FormatBytes(used) + " of " + base::FormatBytes(total) : "";
 }
 
-std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
+std::string LabelsOf(const v1::WorkerView& worker) {
+  return job::LabelsText({worker.device().labels().begin(), worker.device().labels().end()});
+}
+
+// Which of the columns behind the first ones are there.
+struct More {
+  bool labels = false;
+  bool reasons = false;
+};
+
+More MoreOf(const v1::WorkersResponse& response) {
+  More more;
+  for (const v1::WorkerView& worker : response.workers()) {
+    more.labels |= worker.device().labels_size() > 0;
+    more.reasons |= !worker.reason().empty();
+  }
+  return more;
+}
+
+std::vector<TextCell> WorkerRow(const v1::WorkerView& worker, const More& more) {
   const v1::DeviceSample& gpu = worker.device_sample();
   const bool is_gpu = worker.device().kind() == "cuda" && worker.has_device_sample();
   const v1::HostSample& host = worker.host_sample();
@@ -29,12 +47,13 @@ std::vector<TextCell> WorkerRow(const v1::WorkerView& worker) {
       gpu.has_temperature_celsius() ? FormatWithUnit(gpu.temperature_celsius(), "°C") : "",
       worker.has_host_sample() ? FormatWithUnit(host.cpu_percent(), "%") : "",
       MemoryText(host.memory_used_bytes(), host.memory_total_bytes())};
+  if (more.labels) cells.emplace_back(LabelsOf(worker));
   if (!worker.reason().empty()) cells.emplace_back(worker.reason());
   return cells;
 }
 
-// The last column is for reasons, where there are any.
-std::vector<TextColumn> WorkerColumns(const v1::WorkersResponse& response) {
+// The last columns are for labels and reasons, where there are any.
+std::vector<TextColumn> WorkerColumns(const More& more) {
   std::vector<TextColumn> columns = {{.header = "WORKER", .cut = true},
                                      {"STATE"},
                                      {"JOB"},
@@ -45,9 +64,8 @@ std::vector<TextColumn> WorkerColumns(const v1::WorkersResponse& response) {
                                      {"TEMP", true},
                                      {"HOST CPU", true},
                                      {"HOST MEMORY", true}};
-  const bool has_reasons = std::ranges::any_of(
-      response.workers(), [](const v1::WorkerView& worker) { return !worker.reason().empty(); });
-  if (has_reasons) columns.push_back({"WHY"});
+  if (more.labels) columns.push_back({"LABELS"});
+  if (more.reasons) columns.push_back({"WHY"});
   return columns;
 }
 
@@ -91,11 +109,12 @@ class Workers : public Verb {
   static int List(Context& context, Api& api) {
     const base::Result<v1::WorkersResponse> response = api.Workers();
     if (!response.ok()) return Fail(context, response.error());
+    const More more = MoreOf(*response);
     Listing listing{
-        .collection = "workers", .table = TextTable(WorkerColumns(*response)), .name_key = "name"};
+        .collection = "workers", .table = TextTable(WorkerColumns(more)), .name_key = "name"};
     for (const v1::WorkerView& worker : response->workers()) {
       listing.records.push_back(record::WorkerRecord(worker));
-      listing.table.AddRow(WorkerRow(worker));
+      listing.table.AddRow(WorkerRow(worker, more));
     }
     if (context.for_people() && listing.records.empty()) {
       Say(context, "no workers: none has ever registered with this coordinator\n");

@@ -1,5 +1,6 @@
 #include "common/job/constraint.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <compare>
@@ -24,8 +25,10 @@ constexpr std::array<Operator, 6> kOperators = {{{">=", Comparison::kGreaterEqua
                                                  {">", Comparison::kGreater},
                                                  {"<", Comparison::kLess}}};
 
-constexpr std::array<std::string_view, 4> kKeys = {"gpu.memory", "gpu.compute_capability",
-                                                   "gpu.name", "host"};
+constexpr std::string_view kHost = "host", kLabel = "label.";
+
+constexpr std::array<std::string_view, 5> kKeys = {"gpu.memory", "gpu.compute_capability",
+                                                   "gpu.name", kHost, "label.KEY"};
 
 base::Error Invalid(std::string message) { return {base::Code::kInvalid, std::move(message)}; }
 
@@ -74,12 +77,44 @@ base::Result<Constraint> WithNumber(Constraint constraint, std::optional<int64_t
   return constraint;
 }
 
+bool IsEquality(const Constraint& constraint) {
+  return constraint.comparison == Comparison::kEqual ||
+         constraint.comparison == Comparison::kNotEqual;
+}
+
 base::Result<Constraint> WithName(Constraint constraint, std::string_view name) {
-  const bool is_equality =
-      constraint.comparison == Comparison::kEqual || constraint.comparison == Comparison::kNotEqual;
-  if (!is_equality || name.empty()) return Invalid("= or != and a name");
-  constraint.text = name;
+  if (!IsEquality(constraint) || name.empty()) return Invalid("= or != and a name");
+  constraint.names = {std::string(name)};
   return constraint;
+}
+
+// "node1,node2", with or without spaces behind the commas.
+base::Result<Constraint> WithNames(Constraint constraint, std::string_view list) {
+  const base::Error expected =
+      Invalid("= or != and names, such as \"=node1,node2\" for one of both");
+  if (!IsEquality(constraint)) return expected;
+  for (bool more = true; more;) {
+    const size_t comma = list.find(',');
+    std::string_view name = list.substr(0, comma);
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    if (name.empty()) return expected;
+    constraint.names.emplace_back(name);
+    more = comma != std::string_view::npos;
+    if (more) list.remove_prefix(comma + 1);
+  }
+  return constraint;
+}
+
+base::Result<Constraint> WithLabel(const Constraint& constraint, std::string_view list) {
+  if (!IsLabelKey(LabelKeyOf(constraint.key)))
+    return Invalid("a label's key behind \"label.\", such as \"label.rack\"");
+  return WithNames(constraint, list);
+}
+
+bool IsAmong(const Constraint& constraint, const std::string& name) {
+  const bool is_there = std::ranges::find(constraint.names, name) != constraint.names.end();
+  return is_there == (constraint.comparison == Comparison::kEqual);
 }
 
 }  // namespace
@@ -96,18 +131,28 @@ base::Result<Constraint> ParseConstraint(std::string_view key, std::string_view 
     return WithNumber(constraint, comparison ? ParseCapability(text) : std::nullopt,
                       "an operator and a capability, such as \">=8.0\"");
   }
-  if (key == "gpu.name" || key == "host") return WithName(constraint, comparison ? text : "");
+  if (key == "gpu.name") return WithName(constraint, comparison ? text : "");
+  if (key == kHost) return WithNames(constraint, comparison ? text : "");
+  if (key.starts_with(kLabel)) return WithLabel(constraint, comparison ? text : "");
   const std::string hint = base::DidYouMean(key, kKeys);
-  return Invalid("one of gpu.memory, gpu.compute_capability, gpu.name, host" +
+  return Invalid("one of gpu.memory, gpu.compute_capability, gpu.name, host, label.KEY" +
                  (hint.empty() ? "" : "; " + hint));
 }
 
+bool IsOfWorker(std::string_view key) { return key == kHost || key.starts_with(kLabel); }
+
+std::string_view LabelKeyOf(std::string_view key) {
+  return key.starts_with(kLabel) ? key.substr(kLabel.size()) : std::string_view();
+}
+
 bool Meets(const Constraint& constraint, const SiteDevice& device) {
-  if (constraint.key == "host")
-    return Holds(constraint.comparison, device.host <=> constraint.text);
+  if (constraint.key == kHost) return IsAmong(constraint, device.host);
+  if (constraint.key.starts_with(kLabel)) {
+    const auto label = device.labels.find(constraint.key.substr(kLabel.size()));
+    return IsAmong(constraint, label == device.labels.end() ? "" : label->second);
+  }
   if (device.kind != DeviceKind::kCuda) return false;
-  if (constraint.key == "gpu.name")
-    return Holds(constraint.comparison, device.name <=> constraint.text);
+  if (constraint.key == "gpu.name") return IsAmong(constraint, device.name);
   if (constraint.key == "gpu.memory")
     return Holds(constraint.comparison, device.memory_bytes <=> constraint.number);
   const std::optional<int64_t> capability = ParseCapability(device.compute_capability);

@@ -1,10 +1,11 @@
 // What a job asks of its devices: "gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0",
-// "gpu.name": "=NVIDIA H200", "host":
-// "!=node3". Pure.
+// "gpu.name": "=NVIDIA H200". Or of its workers: "host": "=node1,node2" is one of these, "!=node3"
+// another than that one; "label.rack": "=r1" (labels.h) likewise. Pure.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/result.h"
 #include "common/job/site.h"
@@ -14,17 +15,22 @@ namespace trainctl::job {
 enum class Comparison { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
 
 struct Constraint {
-  std::string key;  // gpu.memory | gpu.compute_capability | gpu.name | host
+  std::string key;  // gpu.memory | gpu.compute_capability | gpu.name | host | label.KEY
   Comparison comparison = Comparison::kEqual;
   int64_t number = 0;  // gpu.memory: bytes; gpu.compute_capability: 1000 · major + minor
-  std::string text;    // of the others
+  std::vector<std::string> names;  // of the others: one of them; but one where it is gpu.name
 };
 
 // An operator (=, !=, <, <=, >, >=) and a value; names know = and != only. kInvalid says what was
 // expected.
 base::Result<Constraint> ParseConstraint(std::string_view key, std::string_view text);
 
-// GPU constraints are never met by a CPU slot.
+// Whether constraints of that key speak of the device's worker, not of the device.
+bool IsOfWorker(std::string_view key);
+// What follows "label." in such a key; empty: it is another.
+std::string_view LabelKeyOf(std::string_view key);
+
+// GPU constraints are never met by a CPU slot. A worker without the label is not of any value.
 bool Meets(const Constraint& constraint, const SiteDevice& device);
 
 }  // namespace trainctl::job

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "common/job/labels.h"
+
 namespace trainctl::job {
 
 enum class DeviceKind { kCuda, kCpu };
@@ -28,6 +30,7 @@ struct Device {
   std::string compute_capability;  // "9.0"; empty on CPU
   std::string driver;              // empty on CPU
   int64_t threads = 1;
+  Labels labels = {};  // of its worker
 };
 
 }  // namespace trainctl::job

@@ -115,8 +115,7 @@ struct ProfileSpec {
 
 struct ResourceSpec {
   std::optional<int64_t> gpu_memory_limit_bytes;
-  std::map<std::string, std::string>
-      constraints;  // "gpu.memory": ">=40GiB", "gpu.compute_capability": ">=8.0"
+  std::map<std::string, std::string> constraints;  // "gpu.memory": ">=40GiB", "host": "=node1"
   std::optional<int64_t> time_limit_seconds;
   int64_t step_timeout_seconds = 600;
   int64_t priority = 50;  // 0 … 100, higher first

@@ -284,7 +284,9 @@ std::vector<Field> ResourceFields() {
       Row("resources.gpu_memory_limit", OrNull(BytesType{kSmallestMemoryLimit}),
           AT(resources.gpu_memory_limit_bytes), "What a rank may reserve, as on a smaller card."),
       Row("resources.constraints", TextMapType{}, AT(resources.constraints),
-          "Which devices will do: {\"gpu.memory\": \">=40GiB\"}."),
+          "Which devices will do: {\"gpu.memory\": \">=40GiB\", \"host\": \"=node1,node2\", "
+          "\"label.rack\": \"!=r3\"}. gpu.memory and gpu.compute_capability know <, <=, =, !=, "
+          ">= and >; gpu.name, host and label.KEY know = and !=."),
       Row("resources.time_limit", OrNull(DurationType{}), AT(resources.time_limit_seconds),
           "The job ends as TIMEOUT after it. A job with one may start before a larger one that "
           "waits."),

@@ -20,8 +20,6 @@ int64_t CountMeeting(const JobSpec& job, const std::vector<SiteDevice>& devices)
   });
 }
 
-constexpr std::string_view kHostKey = "host";
-
 // bf16 matrices need a GPU of compute capability 8.0; CPU slots store bf16 and compute in fp32.
 bool ComputesIn(Precision precision, const SiteDevice& device) {
   static const base::Result<Constraint> needed = ParseConstraint("gpu.compute_capability", ">=8.0");
@@ -29,26 +27,49 @@ bool ComputesIn(Precision precision, const SiteDevice& device) {
          Meets(*needed, device);
 }
 
+// "a, b, c": the first few.
+std::string ListOf(const std::set<std::string>& names) {
+  constexpr size_t kMost = 8;
+  std::string text;
+  size_t count = 0;
+  for (const std::string& name : names) {
+    if (count++ == kMost) return text + ", …";
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+// What the site has where a constraint asks for something else.
+std::string WhatThereIs(const std::string& key, const std::vector<SiteDevice>& devices) {
+  std::set<std::string> hosts, values, labels;
+  const std::string label(LabelKeyOf(key));
+  for (const SiteDevice& device : devices) {
+    hosts.insert(device.host);
+    const auto value = device.labels.find(label);
+    if (value != device.labels.end()) values.insert(value->second);
+    for (const auto& [name, text] : device.labels) labels.insert(name);
+  }
+  if (label.empty())
+    return IsOfWorker(key) ? "what one of this site's hosts meets: " + ListOf(hosts)
+                           : "what at least one device of this site meets";
+  if (!values.empty())
+    return "what one of this site's workers meets, whose " + label + " is: " + ListOf(values);
+  if (!labels.empty()) return "a label of this site's workers, which have: " + ListOf(labels);
+  return "no label: this site's workers have none (trainworker --label KEY=VALUE)";
+}
+
 // The constraints that no device of the site meets, each by itself.
 std::vector<Problem> UnmeetableConstraints(const JobSpec& job,
                                            const std::vector<SiteDevice>& devices) {
   std::vector<Problem> problems;
   for (const auto& [key, text] : job.resources.constraints) {
-    if (key == kHostKey) {  // devices are placed by their kind, whatever host they are of
-      problems.push_back({"resources.constraints.host", 0, text,
-                          "none yet: a lease of the host (trainctl lease create --host) keeps "
-                          "what is submitted --within it there",
-                          ""});
-      continue;
-    }
     const auto constraint = ParseConstraint(key, text);
     const bool met =
         constraint && std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& device) {
           return Meets(*constraint, device);
         });
     if (!met)
-      problems.push_back({"resources.constraints." + key, 0, text,
-                          "what at least one device of this site meets", ""});
+      problems.push_back({"resources.constraints." + key, 0, text, WhatThereIs(key, devices), ""});
   }
   const bool computes = std::any_of(devices.begin(), devices.end(), [&](const SiteDevice& d) {
     return ComputesIn(job.precision, d);
@@ -75,15 +96,17 @@ int64_t LargestKind(const JobSpec& job, const std::vector<SiteDevice>& devices) 
   return largest;
 }
 
-}  // namespace
-
-bool MeetsConstraints(const JobSpec& job, const SiteDevice& device, std::string* reason) {
+// `which`: of the constraints by their keys.
+template <class Which>
+bool MeetsThose(const JobSpec& job, const SiteDevice& device, const Which& which,
+                std::string* reason) {
   if (!ComputesIn(job.precision, device)) {
     *reason = Describe(device) + " does not compute in bf16 (compute capability " +
               device.compute_capability + ", 8.0 is needed)";
     return false;
   }
   for (const auto& [key, text] : job.resources.constraints) {
+    if (!which(key)) continue;
     const auto constraint = ParseConstraint(key, text);
     if (constraint && Meets(*constraint, device)) continue;
     *reason = Describe(device) + " does not meet " + key + " " + text;
@@ -91,6 +114,29 @@ bool MeetsConstraints(const JobSpec& job, const SiteDevice& device, std::string*
   }
   reason->clear();
   return true;
+}
+
+}  // namespace
+
+bool MeetsConstraints(const JobSpec& job, const SiteDevice& device, std::string* reason) {
+  return MeetsThose(job, device, [](std::string_view) { return true; }, reason);
+}
+
+bool MeetsDeviceConstraints(const JobSpec& job, const SiteDevice& device, std::string* reason) {
+  return MeetsThose(job, device, [](std::string_view key) { return !IsOfWorker(key); }, reason);
+}
+
+bool NamesWorkers(const JobSpec& job) {
+  return std::ranges::any_of(job.resources.constraints,
+                             [](const auto& entry) { return IsOfWorker(entry.first); });
+}
+
+std::string WorkersText(const JobSpec& job) {
+  std::string text;
+  for (const auto& [key, value] : job.resources.constraints) {
+    if (IsOfWorker(key)) text += (text.empty() ? "" : ", ") + key + " " + value;
+  }
+  return text;
 }
 
 std::vector<Problem> CheckSite(const JobSpec& job, const std::vector<SiteDevice>& devices) {

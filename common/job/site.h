@@ -19,6 +19,7 @@ struct SiteDevice {
   int64_t memory_bytes = 0;
   std::string compute_capability;
   int64_t threads = 1;  // of a CPU slot, or for a GPU's CPU optimizer
+  Labels labels = {};   // of its worker
 };
 
 // Threads of each of `ranks` ranks of an exclusive job on one host: they share out those of all the
@@ -38,5 +39,12 @@ std::vector<Problem> CheckSite(const JobSpec& job, const std::vector<SiteDevice>
 // Whether one device meets the job's constraints, and computes in its precision; the reason where
 // it does not.
 bool MeetsConstraints(const JobSpec& job, const SiteDevice& device, std::string* reason);
+// The same without what the constraints say of its worker: true of all devices of one kind and
+// model, or of none.
+bool MeetsDeviceConstraints(const JobSpec& job, const SiteDevice& device, std::string* reason);
+// Whether some constraint speaks of workers: of their host, or of a label.
+bool NamesWorkers(const JobSpec& job);
+// What those constraints ask for: "host =node1, label.rack !=r2".
+std::string WorkersText(const JobSpec& job);
 
 }  // namespace trainctl::job

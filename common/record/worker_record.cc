@@ -1,5 +1,8 @@
 #include "common/record/worker_record.h"
 
+#include <map>
+#include <string>
+
 namespace trainctl::record {
 namespace {
 
@@ -32,7 +35,9 @@ Json WorkerRecord(const v1::WorkerView& worker) {
         {"memory_bytes", device.memory_bytes()},
         {"compute_capability", device.compute_capability()},
         {"driver", device.driver()},
-        {"threads", device.threads()}}},
+        {"threads", device.threads()},
+        {"labels",
+         std::map<std::string, std::string>(device.labels().begin(), device.labels().end())}}},
       {"gpu", nullptr},
       {"host_cpu_percent", nullptr},
       {"host_memory_used_bytes", nullptr},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "common/wire/texts.h"
 #include "proto/trainctl.pb.h"
@@ -10,6 +11,20 @@ namespace trainctl::wire {
 namespace {
 
 base::Error Invalid(const std::string& text) { return {base::Code::kInvalid, text}; }
+
+base::Result<job::Labels> ReadLabels(const v1::Device& message) {
+  if (message.labels_size() > static_cast<int>(job::kMaxLabels)) {
+    return Invalid("device.labels: " + std::to_string(message.labels_size()) +
+                   ": expected at most " + std::to_string(job::kMaxLabels));
+  }
+  job::Labels labels;
+  for (const auto& [key, value] : message.labels()) {
+    auto label = job::ParseLabel(key + "=" + value);
+    if (!label) return Invalid("device.labels: " + label.error().message);
+    labels.insert(std::move(*label));
+  }
+  return labels;
+}
 
 }  // namespace
 
@@ -23,6 +38,7 @@ v1::Device ToWire(const job::Device& device) {
   message.set_compute_capability(device.compute_capability);
   message.set_driver(device.driver);
   message.set_threads(device.threads);
+  message.mutable_labels()->insert(device.labels.begin(), device.labels.end());
   return message;
 }
 
@@ -47,6 +63,8 @@ base::Result<job::Device> FromWire(const v1::Device& message) {
                   {"device.compute_capability", &message.compute_capability()},
                   {"device.driver", &message.driver()}});
   if (!texts) return texts.error();
+  auto labels = ReadLabels(message);
+  if (!labels) return labels.error();
   return job::Device{.kind = *kind,
                      .index = message.index(),
                      .uuid = message.uuid(),
@@ -54,7 +72,8 @@ base::Result<job::Device> FromWire(const v1::Device& message) {
                      .memory_bytes = message.memory_bytes(),
                      .compute_capability = message.compute_capability(),
                      .driver = message.driver(),
-                     .threads = std::max<int64_t>(1, message.threads())};
+                     .threads = std::max<int64_t>(1, message.threads()),
+                     .labels = std::move(*labels)};
 }
 
 }  // namespace trainctl::wire

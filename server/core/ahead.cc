@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "server/core/leases.h"
+#include "server/core/reach.h"
 #include "server/core/waiting.h"
 
 namespace trainctl::core {
@@ -21,7 +22,7 @@ Ahead LookAhead(const State& state, const Job& job, const Now& now) {
     if (is_passed_over) continue;
     ahead.holds.Add(other);
     const bool competes =
-        std::ranges::any_of(wanted, [&](ClassId id) { return ahead.holds.Find(id) != nullptr; });
+        std::ranges::any_of(wanted, [&](ClassId id) { return ahead.holds.Hinder(id, job); });
     if (!competes) continue;
     ahead.blocker = &other;
     break;
@@ -34,9 +35,10 @@ int64_t MinutesThatPass(const State& state, const Job& job, const Ahead& ahead, 
   constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
   int64_t gap = 0;
   for (const ClassId id : UsableClasses(state, job)) {
-    if (state.free.pools()[id].free < job.row.spec.devices) continue;
-    const int64_t room = RoomBeforeLeases(state, id, job.row.spec.devices, now);
-    gap = std::max(gap, std::min(room, ahead.blocker == nullptr ? kAnyTime : ahead.holds.Gap(id)));
+    if (FreeOf(state, job, id) < job.row.spec.devices) continue;
+    const int64_t room = RoomBeforeLeases(state, id, job, now);
+    gap = std::max(gap,
+                   std::min(room, ahead.blocker == nullptr ? kAnyTime : ahead.holds.Gap(id, job)));
   }
   if (gap == kAnyTime) return 0;
   return std::max<int64_t>(0, (gap - state.options.stop_grace_us) / 60'000'000);
@@ -52,10 +54,14 @@ std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& 
   if (job.lane != Lane::kQueue) return std::nullopt;
   Ahead ahead = LookAhead(state, job, now);
   if (ahead.blocker != nullptr || !ahead.quotas.Yields(job.demand)) return std::nullopt;
+  const std::vector<ClassId> usable = UsableClasses(state, job);
+  const bool is_kept_from =
+      std::ranges::any_of(usable, [&](ClassId id) { return ahead.holds.KeptFrom(id, job) > 0; });
+  if (is_kept_from) return std::nullopt;  // it may need those too
   ahead.holds.Add(job);
-  for (const ClassId id : UsableClasses(state, job)) {
-    const Hold* hold = ahead.holds.Find(id);
-    if (hold != nullptr && hold->job == job.row.id) return hold->start;
+  for (const ClassId id : usable) {
+    const Hold* hold = ahead.holds.Find(id, job.row.id);
+    if (hold != nullptr) return hold->start;
   }
   return std::nullopt;
 }

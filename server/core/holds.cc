@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/core/leases.h"
+#include "server/core/reach.h"
 #include "server/core/run_length.h"
 #include "server/core/waiting.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 using base::SteadyMicros;
 using placement::ClassId;
+using placement::DeviceId;
 using placement::FreeDevices;
 
 // When nothing runs on the host any more; nullopt: not known.
@@ -27,12 +29,35 @@ std::optional<SteadyMicros> EmptyAt(const FreeDevices& devices, const std::vecto
   return at;
 }
 
-// Devices of the class that the host has once nothing runs there.
-int64_t DevicesOf(const FreeDevices& devices, const std::vector<Worker*>& host, ClassId id) {
+// Devices of the class that the host has for the job once nothing runs there.
+int64_t DevicesOf(const State& state, const Job& job, const std::vector<Worker*>& host,
+                  ClassId id) {
   return std::ranges::count_if(host, [&](const Worker* worker) {
-    const FreeDevices::Entry& entry = devices.entry(worker->device);
-    return entry.device_class == id && (entry.free || entry.coming);
+    const FreeDevices::Entry& entry = state.free.entry(worker->device);
+    return entry.device_class == id && (entry.free || entry.coming) &&
+           Reaches(state, job, worker->device);
   });
+}
+
+// When the devices of the class that the job reaches are free, as far as is known; in order.
+std::vector<SteadyMicros> FreeTimes(const State& state, ClassId id, const Job& job,
+                                    const Now& now) {
+  std::vector<SteadyMicros> times;
+  const Reach& reach = *ReachOf(state, job);
+  const auto part = reach.parts.find(id);
+  if (part == reach.parts.end()) return times;
+  for (const DeviceId device : part->second.devices) {
+    const FreeDevices::Entry& entry = state.free.entry(device);
+    if (entry.free) times.push_back(now.steady);
+    if (entry.coming) times.push_back(std::max(now.steady, *entry.coming));
+  }
+  std::ranges::sort(times);
+  return times;
+}
+
+bool IsHeldByItself(const std::vector<Hold>& holds, DeviceId device) {
+  return std::ranges::any_of(
+      holds, [&](const Hold& hold) { return hold.devices && hold.devices->contains(device); });
 }
 
 // Whether all of the host is the lease's; 0: nobody's.
@@ -54,58 +79,155 @@ SteadyMicros ClearHostFrom(const State& state, const std::vector<Worker*>& host,
 
 }  // namespace
 
+const Hold* Holds::Whole(ClassId id) const {
+  const std::vector<Hold>& held = held_[id];
+  return held.empty() || held.back().devices ? nullptr : &held.back();
+}
+
+const Hold* Holds::Find(ClassId id, base::JobId job) const {
+  const auto found = std::ranges::find(held_[id], job, &Hold::job);
+  return found == held_[id].end() ? nullptr : &*found;
+}
+
+bool Holds::HasParts(ClassId id) const { return !held_[id].empty() && held_[id].front().devices; }
+
+// Of an exclusive job all of its hosts.
+std::optional<std::set<DeviceId>> Holds::PartFor(ClassId id, const Job& job) const {
+  const Reach* reach = ReachOf(state_, job);
+  if (reach == nullptr) return std::nullopt;
+  std::set<DeviceId> devices;
+  const auto add = [&](DeviceId device) {
+    if (!IsHeldByItself(held_[id], device)) devices.insert(device);
+  };
+  if (!job.row.spec.exclusive) {
+    const auto part = reach->parts.find(id);
+    if (part != reach->parts.end()) std::ranges::for_each(part->second.devices, add);
+    return devices;
+  }
+  for (const auto& [name, host] : state_.hosts) {
+    const bool is_reached = std::ranges::any_of(
+        host, [&](const Worker* worker) { return Reaches(state_, job, worker->device); });
+    for (const Worker* worker : host) {
+      if (is_reached && state_.free.entry(worker->device).device_class == id) add(worker->device);
+    }
+  }
+  return devices;
+}
+
 void Holds::Add(const Job& job) {
   const std::vector<ClassId> usable = UsableClasses(state_, job);
   std::vector<ClassId> open = job.row.spec.exclusive ? WantedClasses(state_, job) : usable;
-  std::erase_if(open, [&](ClassId id) { return Find(id) != nullptr; });
+  std::erase_if(open, [&](ClassId id) { return Whole(id) != nullptr; });
   std::optional<std::pair<SteadyMicros, ClassId>> first;
   for (const ClassId id : usable) {
-    if (Find(id) != nullptr) continue;
+    if (Whole(id) != nullptr) continue;
     const std::optional<SteadyMicros> start = StartOn(id, job);
     if (start && (!first || *start < first->first)) first = {*start, id};
   }
-  for (const ClassId id : open) held_[id] = Hold{job.row.id, std::nullopt, 0};
-  if (!first) return;
-  const auto [start, best] = *first;
-  for (const ClassId id : open) held_[id]->start = start;
-  if (job.row.spec.exclusive) return;
-  const FreeDevices::Pool& pool = state_.free.pools()[best];
-  const int64_t devices = job.row.spec.devices;
-  if (HasLeasesAhead(state_, best)) {
-    held_[best]->spare = AmongLeases(best, job)->clear - devices;
-    return;
+  const std::optional<SteadyMicros> start =
+      first ? std::optional(first->first) : std::optional<SteadyMicros>();
+  for (const ClassId id : open) {
+    const bool has_spare = first && first->second == id && !job.row.spec.exclusive;
+    const int64_t spare = has_spare ? SpareOf(id, job, *start) : 0;
+    auto part = PartFor(id, job);
+    if (!part || !part->empty()) held_[id].push_back({job.row.id, start, spare, std::move(part)});
   }
-  held_[best]->spare = pool.FreeBy(start, pool.free + devices) - devices;
 }
 
-int64_t Holds::Gap(ClassId id) const {
-  const Hold* hold = Find(id);
-  return hold == nullptr || !hold->start ? 0 : *hold->start - now_.steady;
+int64_t Holds::HeldBy(ClassId id, const Job& job, SteadyMicros at) const {
+  int64_t count = 0;
+  for (const Hold& hold : held_[id]) {
+    if (!hold.devices) continue;
+    count += std::ranges::count_if(*hold.devices, [&](DeviceId device) {
+      const FreeDevices::Entry& entry = state_.free.entry(device);
+      return (entry.free || (entry.coming && *entry.coming <= at)) && Reaches(state_, job, device);
+    });
+  }
+  return count;
+}
+
+int64_t Holds::SpareOf(ClassId id, const Job& job, SteadyMicros start) const {
+  const int64_t others = HasParts(id) ? HeldBy(id, job, start) : 0;
+  const int64_t devices = job.row.spec.devices + others;
+  if (HasLeasesAhead(state_, id)) return AmongLeases(id, job)->clear - devices;
+  const FreeDevices::Pool& pool = state_.free.pools()[id];
+  if (ReachOf(state_, job) == nullptr) return pool.FreeBy(start, pool.free + devices) - devices;
+  const std::vector<SteadyMicros> times = FreeTimes(state_, id, job, now_);
+  return std::ranges::upper_bound(times, start) - times.begin() - devices;
+}
+
+bool Holds::Hinder(ClassId id, const Job& job) const {
+  if (held_[id].empty()) return false;
+  if (Whole(id) != nullptr) return true;
+  const ReachCount count = CountOf(state_, job, id);
+  int64_t left = count.total - count.drained;
+  for (const Hold& hold : held_[id]) {
+    left -= std::ranges::count_if(*hold.devices, [&](DeviceId device) {
+      return !state_.free.entry(device).drained && Reaches(state_, job, device);
+    });
+  }
+  return left < job.row.spec.devices;
+}
+
+int64_t Holds::KeptFrom(ClassId id, const Job& job) const {
+  int64_t count = 0;
+  for (const Hold& hold : held_[id]) {
+    if (!hold.devices) continue;
+    count += std::ranges::count_if(*hold.devices, [&](DeviceId device) {
+      return state_.free.entry(device).free && Reaches(state_, job, device) && Bars(device, job);
+    });
+  }
+  return count;
+}
+
+int64_t Holds::Gap(ClassId id, const Job& job) const {
+  int64_t longest = 0;
+  for (const Hold& hold : held_[id]) {
+    const bool is_met = !hold.devices || std::ranges::any_of(*hold.devices, [&](DeviceId device) {
+      return Reaches(state_, job, device);
+    });
+    if (is_met && hold.start) longest = std::max(longest, *hold.start - now_.steady);
+  }
+  return longest;
 }
 
 bool Holds::MayYield(ClassId id) const {
-  const Hold* hold = Find(id);
+  const Hold* hold = Whole(id);
   return hold == nullptr || (hold->start && (*hold->start > now_.steady || hold->spare > 0));
 }
 
 bool Holds::Yields(ClassId id, const Job& job) const {
-  const Hold* hold = Find(id);
-  if (hold == nullptr || !hold->start) return hold == nullptr;
-  return hold->spare >= job.row.spec.devices || EndsInGap(id, job);
+  const Hold* hold = Whole(id);
+  return hold == nullptr || MayPass(*hold, id, job);
 }
 
-bool Holds::YieldsHosts(ClassId id, const Job& job) const {
-  return Find(id) == nullptr || EndsInGap(id, job);
+bool Holds::Bars(DeviceId device, const Job& job) const {
+  const ClassId id = state_.free.entry(device).device_class;
+  return std::ranges::any_of(held_[id], [&](const Hold& hold) {
+    return hold.devices && hold.devices->contains(device) && !MayPass(hold, id, job);
+  });
 }
 
-void Holds::Take(ClassId id, const Job& job) {
-  if (Find(id) != nullptr && !EndsInGap(id, job)) held_[id]->spare -= job.row.spec.devices;
+void Holds::Take(const std::vector<DeviceId>& devices, const Job& job) {
+  const ClassId id = state_.free.entry(devices.front()).device_class;
+  for (Hold& hold : held_[id]) {
+    if (EndsInGap(hold, id, job)) continue;
+    hold.spare -= std::ranges::count_if(
+        devices, [&](DeviceId device) { return !hold.devices || hold.devices->contains(device); });
+  }
 }
 
-bool Holds::EndsInGap(ClassId id, const Job& job) const {
+// An exclusive job takes whole hosts: what is left over is not counted by host.
+bool Holds::MayPass(const Hold& hold, ClassId id, const Job& job) const {
+  if (!hold.start) return false;
+  const bool fits = !job.row.spec.exclusive && hold.spare >= job.row.spec.devices;
+  return fits || EndsInGap(hold, id, job);
+}
+
+bool Holds::EndsInGap(const Hold& hold, ClassId id, const Job& job) const {
   const std::optional<int64_t> longest =
       LongestRunOn(state_.options, job, state_.free.pools()[id].device_class);
-  return longest && *longest <= Gap(id);
+  return longest && hold.start && *longest <= *hold.start - now_.steady;
 }
 
 std::optional<SteadyMicros> Holds::StartOn(ClassId id, const Job& job) const {
@@ -114,7 +236,13 @@ std::optional<SteadyMicros> Holds::StartOn(ClassId id, const Job& job) const {
     const auto among = AmongLeases(id, job);
     return among ? std::optional(among->at) : std::nullopt;
   }
-  const std::optional<SteadyMicros> at = state_.free.pools()[id].FreeAt(job.row.spec.devices);
+  const int64_t devices = job.row.spec.devices;
+  if (ReachOf(state_, job) != nullptr) {
+    const std::vector<SteadyMicros> times = FreeTimes(state_, id, job, now_);
+    if (static_cast<int64_t>(times.size()) < devices) return std::nullopt;
+    return times[devices - 1];
+  }
+  const std::optional<SteadyMicros> at = state_.free.pools()[id].FreeAt(devices);
   return at ? std::optional(std::max(*at, now_.steady)) : std::nullopt;
 }
 
@@ -124,6 +252,7 @@ std::optional<Holds::LeasedStart> Holds::AmongLeases(ClassId id, const Job& job)
   for (const auto& [name, worker] : state_.workers) {
     const FreeDevices::Entry& entry = state_.free.entry(worker.device);
     if (entry.device_class != id || (!entry.free && !entry.coming)) continue;
+    if (!Reaches(state_, job, worker.device)) continue;
     devices.emplace_back(&worker, entry.free ? now_.steady : *entry.coming);
   }
   const auto wanted = static_cast<size_t>(job.row.spec.devices);
@@ -148,7 +277,7 @@ std::optional<SteadyMicros> Holds::StartOnHosts(ClassId id, const Job& job) cons
     if (!at || !IsOfLease(state_, host, job.lease)) continue;
     if (job.lease == 0)
       at = ClearHostFrom(state_, host, *at, LengthAmongLeases(state_, job, id), now_);
-    hosts.emplace_back(*at, DevicesOf(state_.free, host, id));
+    hosts.emplace_back(*at, DevicesOf(state_, job, host, id));
   }
   std::ranges::sort(hosts);
   int64_t missing = job.row.spec.devices;

@@ -3,6 +3,10 @@
 // free, by the expected ends of the jobs that have them. A job behind may have free devices of such
 // a class where that start does not move. It ends before, or takes what is left over then.
 //
+// A job whose constraints name workers holds those devices of a class only (reach.h); jobs behind
+// it have the others. A later job that holds the whole class may count on them too soon: then fewer
+// pass it than could, never more.
+//
 // So a job that holds starts by its reserved start, if all jobs end when expected or before. Lost
 // devices and jobs that come to stand before it in the queue may delay it. Where the start is not
 // known, nobody passes. Pure; internal to this room.
@@ -19,6 +23,7 @@ struct Hold {
   base::JobId job;                          // that waits
   std::optional<base::SteadyMicros> start;  // reserved for it, not before now; nullopt: not known
   int64_t spare = 0;  // devices of the class, free now, that it does not need at its start
+  std::optional<std::set<placement::DeviceId>> devices{};  // of the class; nullopt: all of it
 };
 
 // Of one look at the queue.
@@ -27,21 +32,28 @@ class Holds {
   Holds(const State& state, const Now& now)
       : state_(state), now_(now), held_(state.free.pools().size()) {}
 
-  // The job can't be placed. Of the classes that it wants it holds those that nobody holds yet.
+  // The job can't be placed. Of the devices that it wants it holds those that nobody holds yet.
   void Add(const Job& job);
 
-  // nullptr: nobody holds the class.
-  const Hold* Find(placement::ClassId id) const { return held_[id] ? &*held_[id] : nullptr; }
-  // For how long a job behind may have devices of a class that is held, in microseconds. 0: not.
-  int64_t Gap(placement::ClassId id) const;
+  // What that job holds of the class; nullptr: nothing.
+  const Hold* Find(placement::ClassId id, base::JobId job) const;
+  // Whether this job waits for what is held: for the class, or for devices without which too few
+  // of the class are left.
+  bool Hinder(placement::ClassId id, const Job& job) const;
+  // Free devices of the class that others hold, of those that the job reaches.
+  int64_t KeptFrom(placement::ClassId id, const Job& job) const;
+  // For how long at most a job like this may have held devices of a class, in microseconds. 0: not.
+  int64_t Gap(placement::ClassId id, const Job& job) const;
   // Whether some job behind may have free devices of the class.
   bool MayYield(placement::ClassId id) const;
-  // Whether this job may, as many as it wants.
+  // Whether this job may have devices of the class, as many as it wants, as far as `Bars` allows.
   bool Yields(placement::ClassId id, const Job& job) const;
-  // Whether it may have hosts, whole, with devices of the class.
-  bool YieldsHosts(placement::ClassId id, const Job& job) const;
-  // The job has taken its devices of the class.
-  void Take(placement::ClassId id, const Job& job);
+  // Whether some devices of the class are held by themselves.
+  bool HasParts(placement::ClassId id) const;
+  // Whether such a hold keeps the device from this job.
+  bool Bars(placement::DeviceId device, const Job& job) const;
+  // The job has taken these devices.
+  void Take(const std::vector<placement::DeviceId>& devices, const Job& job);
 
  private:
   // When enough devices of the class are free, and under no lease while the job runs. `clear`: how
@@ -50,14 +62,21 @@ class Holds {
     base::SteadyMicros at = 0;
     int64_t clear = 0;
   };
+  const Hold* Whole(placement::ClassId id) const;  // of the whole class
+  bool MayPass(const Hold& hold, placement::ClassId id, const Job& job) const;
+  bool EndsInGap(const Hold& hold, placement::ClassId id, const Job& job) const;
+  // The devices that the job would hold of the class where it names workers; else nullopt.
+  std::optional<std::set<placement::DeviceId>> PartFor(placement::ClassId id, const Job& job) const;
+  int64_t SpareOf(placement::ClassId id, const Job& job, base::SteadyMicros start) const;
+  // Of devices that earlier jobs hold by themselves those that are free by then.
+  int64_t HeldBy(placement::ClassId id, const Job& job, base::SteadyMicros at) const;
   std::optional<LeasedStart> AmongLeases(placement::ClassId id, const Job& job) const;
-  bool EndsInGap(placement::ClassId id, const Job& job) const;
   std::optional<base::SteadyMicros> StartOn(placement::ClassId id, const Job& job) const;
   std::optional<base::SteadyMicros> StartOnHosts(placement::ClassId id, const Job& job) const;
 
   const State& state_;
   const Now& now_;
-  std::vector<std::optional<Hold>> held_;  // by class
+  std::vector<std::vector<Hold>> held_;  // by class; one of the whole class is its last
 };
 
 }  // namespace trainctl::core

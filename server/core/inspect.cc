@@ -17,6 +17,7 @@
 #include "server/core/handlers.h"
 #include "server/core/leases.h"
 #include "server/core/quota.h"
+#include "server/core/reach.h"
 #include "server/core/run_length.h"
 #include "server/core/waiting.h"
 
@@ -38,7 +39,8 @@ std::vector<const Worker*> Candidates(const State& state, const Job& job) {
   for (const auto& [name, worker] : state.workers) {
     const placement::ClassId device_class = state.free.entry(worker.device).device_class;
     const bool is_usable = std::ranges::find(usable, device_class) != usable.end();
-    if (is_usable && !job.hosts_that_refused.contains(worker.row.host))
+    if (is_usable && Reaches(state, job, worker.device) &&
+        !job.hosts_that_refused.contains(worker.row.host))
       candidates.push_back(&worker);
   }
   return candidates;

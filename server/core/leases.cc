@@ -8,6 +8,7 @@
 #include "common/base/size.h"
 #include "common/base/utf8.h"
 #include "common/job/site.h"
+#include "server/core/reach.h"
 #include "server/core/run_length.h"
 
 namespace trainctl::core {
@@ -51,16 +52,23 @@ int64_t DevicesOfWholeHosts(const State& state, const LeaseRow& row) {
   return count;
 }
 
-// Why its devices, which are all alike, will not do; empty: they will, or are not known any more.
+// Why its devices will not do; empty: they will, or are not known any more.
 std::string Unfit(const State& state, const LeaseRow& row, const job::JobSpec& spec) {
+  int64_t known = 0, fit = 0;
+  std::string reason, first;
   for (const std::string& name : row.workers) {
     const auto worker = state.workers.find(name);
     if (worker == state.workers.end()) continue;
-    std::string reason;
-    if (job::MeetsConstraints(spec, SiteDeviceOf(worker->second.row), &reason)) return "";
-    return "no device of " + LeaseText(row) + " meets the job's constraints: " + reason;
+    ++known;
+    fit += job::MeetsConstraints(spec, SiteDeviceOf(worker->second.row), &reason);
+    if (first.empty()) first = reason;
   }
-  return "";
+  if (first.empty() || known - fit <= static_cast<int64_t>(row.workers.size()) - spec.devices)
+    return "";
+  const std::string what = fit == 0
+                               ? "no device of " + LeaseText(row) + " meets"
+                               : "only " + DevicesText(fit) + " of " + LeaseText(row) + " meet";
+  return what + " the job's constraints: " + first;
 }
 
 }  // namespace
@@ -174,13 +182,18 @@ std::set<placement::DeviceId> BarredDevices(const State& state, placement::Class
   return barred;
 }
 
-int64_t RoomBeforeLeases(const State& state, placement::ClassId id, int64_t devices,
+int64_t RoomBeforeLeases(const State& state, placement::ClassId id, const Job& job,
                          const Now& now) {
   const placement::FreeDevices::Pool& pool = state.free.pools()[id];
+  const int64_t devices = job.row.spec.devices;
   if (pool.free < devices) return 0;
+  const int64_t free = FreeOf(state, job, id);
+  if (free < devices) return 0;
   if (pool.device_class.lease != 0 || state.leased.empty()) return kAnyTime;
   auto leased = LeasedAndFree(state, id);
-  const int64_t missing = devices - (pool.free - static_cast<int64_t>(leased.size()));
+  std::erase_if(leased,
+                [&](const auto& entry) { return !Reaches(state, job, entry.second->device); });
+  const int64_t missing = devices - (free - static_cast<int64_t>(leased.size()));
   if (missing <= 0) return kAnyTime;
   std::ranges::sort(leased, std::greater<>());
   const base::WallMicros stops = leased[missing - 1].first - state.options.lease_grace_us;

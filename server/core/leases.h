@@ -56,9 +56,8 @@ bool HasLeasesAhead(const State& state, placement::ClassId id);
 // Free devices of the class that a lease wants before the job ends.
 std::set<placement::DeviceId> BarredDevices(const State& state, placement::ClassId id,
                                             const Job& job, const Now& now);
-// For how long so many of the class's free devices are under no lease; the largest number: for any
-// time. 0: there are not as many.
-int64_t RoomBeforeLeases(const State& state, placement::ClassId id, int64_t devices,
-                         const Now& now);
+// For how long as many of the class's free devices as the job wants are under no lease; the largest
+// number: for any time. 0: there are not as many.
+int64_t RoomBeforeLeases(const State& state, placement::ClassId id, const Job& job, const Now& now);
 
 }  // namespace trainctl::core

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/size.h"
 #include "common/json/problem.h"
+#include "server/core/reach.h"
 #include "server/core/waiting.h"
 
 namespace trainctl::core {
@@ -43,16 +44,29 @@ std::string WhoHolds(const State& state, const std::string& user) {
   return text;
 }
 
-// Of each class the devices that are free, or that a job has, or whose worker was just there.
+// Its device is not drained, and free, or a job's, or its worker was just there.
+bool IsInOrder(const State& state, const Worker& worker) {
+  const placement::FreeDevices::Entry& entry = state.free.entry(worker.device);
+  const bool is_back_soon = !worker.connected && !worker.lost;
+  return !entry.drained && (entry.free || is_back_soon || HolderOf(state, worker));
+}
+
+// Of each class.
 std::vector<int64_t> DevicesInOrder(const State& state) {
   std::vector<int64_t> in_order(state.free.pools().size());
   for (const auto& [name, worker] : state.workers) {
-    const placement::FreeDevices::Entry& entry = state.free.entry(worker.device);
-    const bool is_back_soon = !worker.connected && !worker.lost;
-    const bool is_in_order = entry.free || is_back_soon || HolderOf(state, worker);
-    if (is_in_order && !entry.drained) ++in_order[entry.device_class];
+    if (IsInOrder(state, worker)) ++in_order[state.free.entry(worker.device).device_class];
   }
   return in_order;
+}
+
+// Of the class, of those that the job reaches, where it names workers.
+int64_t DevicesInOrder(const State& state, const Reach& reach, placement::ClassId id) {
+  const auto part = reach.parts.find(id);
+  if (part == reach.parts.end()) return 0;
+  return std::ranges::count_if(part->second.devices, [&](placement::DeviceId device) {
+    return IsInOrder(state, *state.devices[device]);
+  });
 }
 
 }  // namespace
@@ -131,9 +145,11 @@ void Quotas::Wait(const Job& job) {
 
 // What one look places was free before: the numbers stay true.
 bool Quotas::CanBeFree(const Job& job) {
-  if (in_order_.empty()) in_order_ = DevicesInOrder(state_);
+  const Reach* reach = ReachOf(state_, job);
+  if (reach == nullptr && in_order_.empty()) in_order_ = DevicesInOrder(state_);
   return std::ranges::any_of(UsableClasses(state_, job), [&](placement::ClassId id) {
-    return in_order_[id] >= job.row.spec.devices;
+    const int64_t count = reach == nullptr ? in_order_[id] : DevicesInOrder(state_, *reach, id);
+    return count >= job.row.spec.devices;
   });
 }
 

@@ -2,6 +2,7 @@
 #include <set>
 #include <vector>
 
+#include "server/core/choice.h"
 #include "server/core/gang.h"
 #include "server/core/handlers.h"
 #include "server/core/holds.h"
@@ -9,7 +10,6 @@
 #include "server/core/leases.h"
 #include "server/core/quota.h"
 #include "server/core/waiting.h"
-#include "server/placement/placement.h"
 
 namespace trainctl::core {
 namespace {
@@ -85,71 +85,25 @@ class Pass {
     int64_t longest = 0;
     for (const ClassId id : UsableClasses(turn_.state, job)) {
       if (turn_.state.free.pools()[id].free < job.row.spec.devices) continue;
-      const int64_t room = RoomBeforeLeases(turn_.state, id, job.row.spec.devices, turn_.now);
-      longest = std::max(longest, std::min(room, holds_.Gap(id)));
+      const int64_t room = RoomBeforeLeases(turn_.state, id, job, turn_.now);
+      longest = std::max(longest, std::min(room, holds_.Gap(id, job)));
     }
     return longest;
   }
 
   bool TryToPlace(Job& job) {
     if (!quotas_.Yields(job.demand)) return false;
-    const std::vector<placement::DeviceId> devices = ChooseDevices(job);
+    const std::vector<placement::DeviceId> devices =
+        ChooseDevices(turn_.state, holds_, job, turn_.now);
     if (devices.empty()) return false;
     LeaveQueue(turn_.state, job);
     if (NeedsInspection(turn_.state, job)) {
       InspectFirst(turn_, job);
     } else {
-      holds_.Take(turn_.state.free.entry(devices.front()).device_class, job);
+      holds_.Take(devices, job);
       StartGang(turn_, job, devices);
     }
     return true;
-  }
-
-  // Of the class that suits best; empty: there are not enough of any.
-  std::vector<placement::DeviceId> ChooseDevices(const Job& job) const {
-    const std::vector<FreeDevices::Pool>& pools = turn_.state.free.pools();
-    std::vector<ClassId> usable = UsableClasses(turn_.state, job);
-    std::ranges::sort(usable, [&](ClassId left, ClassId right) {
-      return placement::Prefer(pools[left].device_class, pools[right].device_class);
-    });
-    const bool exclusive = job.row.spec.exclusive;
-    for (const ClassId id : usable) {
-      if (pools[id].free < job.row.spec.devices) continue;
-      if (exclusive ? !holds_.YieldsHosts(id, job) : !holds_.Yields(id, job)) continue;
-      const auto choose = placement::Policies().front().choose;
-      const std::vector<placement::DeviceId> devices =
-          exclusive ? choose(OnEmptyHosts(pools[id], job), job.row.spec.devices)
-                    : ChooseAmongLeases(id, job);
-      if (!devices.empty()) return devices;
-    }
-    return {};
-  }
-
-  // Devices of the class that no lease wants before the job ends.
-  std::vector<placement::DeviceId> ChooseAmongLeases(ClassId id, const Job& job) const {
-    const FreeDevices::Pool& pool = turn_.state.free.pools()[id];
-    const auto choose = placement::Policies().front().choose;
-    const std::set<placement::DeviceId> barred = BarredDevices(turn_.state, id, job, turn_.now);
-    return choose(barred.empty() ? pool : pool.Without(barred), job.row.spec.devices);
-  }
-
-  // Whether it is the job's lease's, or nobody's until the job ends.
-  bool LeavesLeasesAlone(const Worker& worker, const Job& job) const {
-    const ClassId id = turn_.state.free.entry(worker.device).device_class;
-    if (turn_.state.free.pools()[id].device_class.lease != job.lease) return false;
-    return job.lease != 0 ||
-           IsClear(turn_.state, worker, LengthAmongLeases(turn_.state, job, id), turn_.now);
-  }
-
-  // Hosts that an exclusive job may have. One with a device that an earlier job holds is among them
-  // only if the job ends in time.
-  FreeDevices::Pool OnEmptyHosts(const FreeDevices::Pool& pool, const Job& job) const {
-    return pool.OnHosts([&](const std::string& host) {
-      return std::ranges::all_of(turn_.state.hosts.at(host), [&](const Worker* worker) {
-        return LeavesHostEmpty(*worker) && LeavesLeasesAlone(*worker, job) &&
-               holds_.YieldsHosts(turn_.state.free.entry(worker->device).device_class, job);
-      });
-    });
   }
 
   Turn& turn_;

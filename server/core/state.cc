@@ -114,8 +114,8 @@ std::string DrainText(const DrainRow& drain) {
 
 job::SiteDevice SiteDeviceOf(const WorkerRow& worker) {
   const job::Device& device = worker.device;
-  return {device.kind,   worker.host, device.name, device.memory_bytes, device.compute_capability,
-          device.threads};
+  return {device.kind,    worker.host,  device.name, device.memory_bytes, device.compute_capability,
+          device.threads, device.labels};
 }
 
 std::vector<job::SiteDevice> Site(const State& state) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -78,6 +79,21 @@ enum class Lane { kNone, kFollowing, kBounded, kUninspected, kLeased, kQueue };
 // Whether a class of device will do for a job: not by its constraints, or not by its memory.
 enum class Suits { kNo, kTooSmall, kYes };
 
+// Of a class, as far as a job's constraints reach (reach.h).
+struct ReachCount {
+  int64_t total = 0;    // free or not
+  int64_t drained = 0;  // of those
+  int64_t leased = 0;   // beside those: like them, but under a lease now
+};
+struct Reach {
+  struct Part {
+    std::vector<placement::DeviceId> devices;  // in order
+    ReachCount count;
+  };
+  int64_t version = -1;  // of State::free, when it was found
+  std::map<placement::ClassId, Part> parts;
+};
+
 struct Job {
   JobRow row;
   JobStatus status;
@@ -87,11 +103,14 @@ struct Job {
   Queue::Length longest_run;                  // of a queued job (run_length.h)
   std::map<base::JobId, job::After> follows;  // that have not ended (dependencies.h)
   mutable std::vector<Suits> suits;           // by class, of `demand`: found when first asked for
-  int64_t lease = 0;                          // that it runs under; 0: none
-  std::set<base::WallMicros> told;            // of leases that begin or end then
-  int64_t failed_inspections = 0;             // nobody looked
-  std::set<std::string> hosts_that_refused;   // that can't read its model or data
-  std::string refusal;                        // of the first of them
+  // Where its constraints name workers; found when first asked for, and shared by jobs that name
+  // the same.
+  mutable std::shared_ptr<const Reach> reach;
+  int64_t lease = 0;                         // that it runs under; 0: none
+  std::set<base::WallMicros> told;           // of leases that begin or end then
+  int64_t failed_inspections = 0;            // nobody looked
+  std::set<std::string> hosts_that_refused;  // that can't read its model or data
+  std::string refusal;                       // of the first of them
   int64_t unfit_launches = 0;  // attempts that a worker could not start, by no fault of the job's
   int64_t share = 0;           // in its place in the queue (fair_share.h)
 
@@ -170,6 +189,7 @@ struct State {
   std::vector<Worker*> devices;  // by placement::DeviceId, into `workers`; null: it was removed
   placement::FreeDevices free;
   std::set<base::JobId> resting;  // nobody looked: asked again at the next Tick
+  mutable std::map<std::string, std::shared_ptr<const Reach>> reaches;  // by what jobs name
   Shares shares;
 
   State() = default;

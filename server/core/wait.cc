@@ -6,6 +6,7 @@
 
 #include "server/core/ahead.h"
 #include "server/core/leases.h"
+#include "server/core/reach.h"
 #include "server/core/waiting.h"
 
 namespace trainctl::core {
@@ -39,7 +40,8 @@ std::vector<const Worker*> WorkersItWants(const State& state, const Job& job) {
   std::vector<const Worker*> wanted;
   for (const auto& [host, workers] : state.hosts) {
     const auto is_usable = [&](const Worker* worker) {
-      return std::ranges::count(classes, state.free.entry(worker->device).device_class) > 0;
+      return std::ranges::count(classes, state.free.entry(worker->device).device_class) > 0 &&
+             Reaches(state, job, worker->device);
     };
     const bool all = job.row.spec.exclusive && std::ranges::any_of(workers, is_usable);
     std::ranges::copy_if(workers, std::back_inserter(wanted),

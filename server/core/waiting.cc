@@ -11,6 +11,7 @@
 #include "server/core/inspect.h"
 #include "server/core/leases.h"
 #include "server/core/quota.h"
+#include "server/core/reach.h"
 
 namespace trainctl::core {
 namespace {
@@ -32,12 +33,18 @@ bool HasRoom(const Demand& demand, const placement::DeviceClass& device_class) {
 
 Suits FindSuits(const Job& job, const placement::DeviceClass& device_class) {
   std::string reason;
-  if (!job::MeetsConstraints(job.row.spec, Example(device_class), &reason)) return Suits::kNo;
+  if (!job::MeetsDeviceConstraints(job.row.spec, Example(device_class), &reason)) return Suits::kNo;
   return HasRoom(job.demand, device_class) ? Suits::kYes : Suits::kTooSmall;
 }
 
 std::string Devices(int64_t count) {
   return std::to_string(count) + (count == 1 ? " device" : " devices");
+}
+
+// " (host =node1)", where the job names workers.
+std::string WithWhom(const job::JobSpec& spec) {
+  const std::string text = job::WorkersText(spec);
+  return text.empty() ? "" : " (" + text + ")";
 }
 
 // Why no class will ever do for the job as the site is.
@@ -48,20 +55,29 @@ std::string WhyUnplaceable(const State& state, const Job& job) {
   const std::string whole = lease == nullptr ? "the site" : LeaseText(lease->row);
   std::string reason;
   int64_t most = 0;
-  for (const FreeDevices::Pool& pool : state.free.pools()) {
-    if (pool.device_class.lease == job.lease &&
-        job::MeetsConstraints(spec, Example(pool.device_class), &reason))
-      most = std::max(most, pool.total + pool.leased);
+  bool has_device = false;
+  const std::vector<FreeDevices::Pool>& pools = state.free.pools();
+  for (size_t id = 0; id < pools.size(); ++id) {
+    if (pools[id].device_class.lease != job.lease ||
+        !job::MeetsDeviceConstraints(spec, Example(pools[id].device_class), &reason))
+      continue;
+    has_device |= pools[id].total + pools[id].leased > 0;
+    const ReachCount count = CountOf(state, job, static_cast<ClassId>(id));
+    most = std::max(most, count.total + count.leased);
   }
+  if (most == 0 && has_device)
+    return "no worker of " + whole + " meets its constraints: " + job::WorkersText(spec);
   if (most == 0) return "no device of " + whole + " meets its constraints: " + reason;
-  return "needs " + Devices(spec.devices) + " of one model; " + whole + " has " +
-         std::to_string(most);
+  return "needs " + Devices(spec.devices) + " of one model" + WithWhom(spec) + "; " + whole +
+         " has " + std::to_string(most);
 }
 
-// What the job waits for: "4 devices", "a host of its own".
+// What the job waits for: "4 devices (host =node1)", "a host of its own".
 std::string Wanted(const job::JobSpec& spec) {
-  if (!spec.exclusive) return Devices(spec.devices);
-  return spec.devices == 1 ? "a host of its own" : Devices(spec.devices) + " on hosts of its own";
+  if (!spec.exclusive) return Devices(spec.devices) + WithWhom(spec);
+  const std::string hosts =
+      spec.devices == 1 ? "a host of its own" : Devices(spec.devices) + " on hosts of its own";
+  return hosts + WithWhom(spec);
 }
 
 std::string AboutMinutes(int64_t micros) {
@@ -76,8 +92,8 @@ std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead, c
       "behind " + base::ToString(blocker.row.id) + ", which waits for " + Wanted(blocker.row.spec);
   int64_t rest = 0;
   for (const ClassId id : WantedClasses(state, job)) {
-    const Hold* hold = ahead.holds.Find(id);
-    if (hold != nullptr && hold->job == blocker.row.id) rest = std::max(rest, ahead.holds.Gap(id));
+    const Hold* hold = ahead.holds.Find(id, blocker.row.id);
+    if (hold != nullptr && hold->start) rest = std::max(rest, *hold->start - now.steady);
   }
   if (rest > 0) text += ", " + AboutMinutes(rest) + " more";
   const int64_t minutes = MinutesThatPass(state, job, ahead, now);
@@ -86,11 +102,12 @@ std::string BehindWhom(const State& state, const Job& job, const Ahead& ahead, c
          " min would let it start before";
 }
 
-bool HasClass(const State& state, const std::vector<Worker*>& workers,
+// Whether the job could use a device of these workers, which are a host's.
+bool HasClass(const State& state, const Job& job, const std::vector<Worker*>& workers,
               const std::vector<ClassId>& classes) {
   return std::ranges::any_of(workers, [&](const Worker* worker) {
     const ClassId own = state.free.entry(worker->device).device_class;
-    return std::ranges::find(classes, own) != classes.end();
+    return std::ranges::find(classes, own) != classes.end() && Reaches(state, job, worker->device);
   });
 }
 
@@ -103,13 +120,14 @@ std::string Remaining(const Job& job, const Now& now) {
 }
 
 // Who has the class's devices that are not free: "; j7 has 2, about 12 min left; 1 LOST".
-std::string WhoHas(const State& state, ClassId id, const Now& now) {
+std::string WhoHas(const State& state, const Job& waiting, ClassId id, const Now& now) {
   std::map<base::JobId, int64_t> jobs;
   std::map<std::string_view, int64_t> others;
   for (const auto& [name, worker_of_site] : state.workers) {
     const Worker* worker = &worker_of_site;
     const FreeDevices::Entry& entry = state.free.entry(worker->device);
     if (entry.device_class != id || entry.free) continue;
+    if (!Reaches(state, waiting, worker->device)) continue;
     if (const std::optional<base::JobId> holder = HolderOf(state, *worker)) {
       ++jobs[*holder];
     } else {
@@ -129,16 +147,17 @@ std::string WhoHas(const State& state, ClassId id, const Now& now) {
 
 // Who has drained so many devices that too few are left: "3 of 4 are drained: vm by ann: a fan is
 // broken". Of the class that has most.
-std::string WhoDrained(const State& state, const std::vector<ClassId>& possible) {
+std::string WhoDrained(const State& state, const Job& job, const std::vector<ClassId>& possible) {
   const ClassId most = *std::ranges::max_element(
-      possible, {}, [&](ClassId id) { return state.free.pools()[id].total; });
-  const FreeDevices::Pool& pool = state.free.pools()[most];
+      possible, {}, [&](ClassId id) { return CountOf(state, job, id).total; });
+  const ReachCount count = CountOf(state, job, most);
   std::string text =
-      std::to_string(pool.drained) + " of " + std::to_string(pool.total) + " are drained";
+      std::to_string(count.drained) + " of " + std::to_string(count.total) + " are drained";
   std::set<std::string> targets;
   for (const auto& [name, worker] : state.workers) {
     const DrainRow* drain = DrainOf(state, worker.row);
     if (drain == nullptr || state.free.entry(worker.device).device_class != most) continue;
+    if (!Reaches(state, job, worker.device)) continue;
     if (targets.insert(drain->target).second)
       text += (targets.size() == 1 ? ": " : "; ") + drain->target + DrainText(*drain);
   }
@@ -148,6 +167,13 @@ std::string WhoDrained(const State& state, const std::vector<ClassId>& possible)
 std::string LeaseSpan(const Lease& lease) {
   return LeaseText(lease.row) + " (" + UtcText(lease.row.start) + " to " + UtcText(lease.row.end) +
          ")";
+}
+
+// Of those that are free the ones that jobs ahead, which name workers, keep for themselves.
+std::string WhoKeeps(const Holds& holds, ClassId id, const Job& job) {
+  const int64_t kept = holds.KeptFrom(id, job);
+  if (kept == 0) return "";
+  return "; " + std::to_string(kept) + " of them kept for jobs that go first";
 }
 
 // Leases that have devices like those of the class now, or that want free ones before the job would
@@ -160,10 +186,12 @@ std::string WhoLeased(const State& state, const Job& job, ClassId id, const Now&
     const FreeDevices::Entry& entry = state.free.entry(worker.device);
     placement::DeviceClass own = state.free.pools()[entry.device_class].device_class;
     const int64_t lease = std::exchange(own.lease, 0);
-    if (own == wanted && lease != 0) ++has[lease];
+    if (own == wanted && lease != 0 && Reaches(state, job, worker.device)) ++has[lease];
   }
-  for (const placement::DeviceId device : BarredDevices(state, id, job, now))
-    ++wants[NextLeaseOf(state, state.devices[device]->row.name)->row.id];
+  for (const placement::DeviceId device : BarredDevices(state, id, job, now)) {
+    if (Reaches(state, job, device))
+      ++wants[NextLeaseOf(state, state.devices[device]->row.name)->row.id];
+  }
   std::string text;
   for (const auto& [lease, count] : has)
     text += "; " + LeaseSpan(state.leases.at(lease)) + " has " + std::to_string(count);
@@ -185,10 +213,10 @@ std::string WhatFitsBefore(const State& state, const Job& job, const Ahead& ahea
 std::string WhoTook(const State& state, const Job& job, const std::vector<ClassId>& possible,
                     const Now& now) {
   const ClassId most = *std::ranges::max_element(
-      possible, {}, [&](ClassId id) { return state.free.pools()[id].leased; });
-  if (state.free.pools()[most].leased == 0) return WhoDrained(state, possible);
+      possible, {}, [&](ClassId id) { return CountOf(state, job, id).leased; });
+  if (CountOf(state, job, most).leased == 0) return WhoDrained(state, job, possible);
   std::string text = WhoLeased(state, job, most, now).substr(2);
-  if (state.free.pools()[most].drained > 0) text += "; " + WhoDrained(state, {most});
+  if (CountOf(state, job, most).drained > 0) text += "; " + WhoDrained(state, job, {most});
   return text;
 }
 
@@ -231,7 +259,7 @@ std::string Obstacles(const State& state, const Job& job, const std::vector<Clas
   std::string text;
   int count = 0;
   for (const auto& [host, workers] : state.hosts) {
-    if (!HasClass(state, workers, usable)) continue;
+    if (!HasClass(state, job, workers, usable)) continue;
     for (const Worker* worker : workers) {
       const std::string obstacle = Obstacle(state, job, *worker, now);
       if (obstacle.empty()) continue;
@@ -253,7 +281,7 @@ std::vector<ClassId> WantedClasses(const State& state, const Job& job) {
   if (!job.row.spec.exclusive) return usable;
   std::set<ClassId> wanted(usable.begin(), usable.end());
   for (const auto& [host, workers] : state.hosts) {
-    if (!HasClass(state, workers, usable)) continue;
+    if (!HasClass(state, job, workers, usable)) continue;
     for (const Worker* worker : workers) {
       const ClassId id = state.free.entry(worker->device).device_class;
       if (state.free.pools()[id].device_class.lease == job.lease) wanted.insert(id);
@@ -273,10 +301,12 @@ std::vector<ClassId> SuitableClasses(const State& state, const Job& job, bool an
   for (size_t id = 0; id < pools.size(); ++id) {
     const int64_t lease = pools[id].device_class.lease;
     if (!any_lease && lease != job.lease) continue;
+    if (job.suits[id] == Suits::kNo) continue;
+    const ReachCount count = CountOf(state, job, static_cast<ClassId>(id));
     const bool is_enough = any_lease && lease != 0
-                               ? pools[id].total > 0
-                               : pools[id].total + pools[id].leased >= job.row.spec.devices;
-    if (!is_enough || job.suits[id] == Suits::kNo) continue;
+                               ? count.total > 0
+                               : count.total + count.leased >= job.row.spec.devices;
+    if (!is_enough) continue;
     usable.push_back(static_cast<ClassId>(id));
     if (job.suits[id] == Suits::kYes) roomy.push_back(static_cast<ClassId>(id));
   }
@@ -296,8 +326,8 @@ std::vector<ClassId> ClassesOfAnyLease(const State& state, const Job& job) {
 std::vector<ClassId> UsableClasses(const State& state, const Job& job) {
   std::vector<ClassId> usable = PossibleClasses(state, job);
   std::erase_if(usable, [&](ClassId id) {
-    const FreeDevices::Pool& pool = state.free.pools()[id];
-    return pool.total - pool.drained < job.row.spec.devices;
+    const ReachCount count = CountOf(state, job, id);
+    return count.total - count.drained < job.row.spec.devices;
   });
   return usable;
 }
@@ -327,11 +357,11 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   if (spec.exclusive) return "waits for " + Wanted(spec) + Obstacles(state, job, usable, now);
   const auto best =
       *std::max_element(usable.begin(), usable.end(), [&](ClassId left, ClassId right) {
-        return state.free.pools()[left].free < state.free.pools()[right].free;
+        return FreeOf(state, job, left) < FreeOf(state, job, right);
       });
-  const FreeDevices::Pool& pool = state.free.pools()[best];
-  return "waits for " + Devices(spec.devices) + ": " + std::to_string(pool.free) + " of " +
-         std::to_string(pool.total) + " free" + WhoHas(state, best, now) +
+  return "waits for " + Wanted(spec) + ": " + std::to_string(FreeOf(state, job, best)) + " of " +
+         std::to_string(CountOf(state, job, best).total) + " free" +
+         WhoKeeps(ahead.holds, best, job) + WhoHas(state, job, best, now) +
          WhoLeased(state, job, best, now) + WhatFitsBefore(state, job, ahead, now);
 }
 

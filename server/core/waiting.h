@@ -9,10 +9,10 @@
 namespace trainctl::core {
 
 // Classes whose devices meet the job's constraints and of which the site, or its lease, has enough
-// for it. Devices count whether they are free or not, LOST, drained and leased ones included. If
-// the job's memory estimate fits some of these classes, only those are returned. If it fits none,
-// all are: such a job was submitted on purpose, or before there were devices. Constraints speak of
-// a device's class, never of its host.
+// for it. Where it names workers only theirs count (reach.h). Devices count whether they are free
+// or not, LOST, drained and leased ones included. If the job's memory estimate fits some of these
+// classes, only those are returned. If it fits none, all are: such a job was submitted on purpose,
+// or before there were devices.
 std::vector<placement::ClassId> PossibleClasses(const State& state, const Job& job);
 
 // What the job could run on if it were no matter who has leased it: to look at its model and data.

@@ -24,9 +24,15 @@ DeviceClass WithLease(DeviceClass device_class, int64_t lease) {
 ClassId FreeDevices::FindClass(const DeviceClass& key) {
   const auto [found, is_new] = classes_.try_emplace(key, static_cast<ClassId>(pools_.size()));
   if (!is_new) return found->second;
+  if (key.lease == 0) {
+    pools_.push_back({.device_class = key, .unleased = found->second});
+    return found->second;
+  }
+  const ClassId unleased = FindClass(WithLease(key, 0));
+  found->second = static_cast<ClassId>(pools_.size());
   std::vector<ClassId>& vacant = vacant_[WithLease(key, 0)];
   if (vacant.empty()) {
-    pools_.push_back({.device_class = key});
+    pools_.push_back({.device_class = key, .unleased = unleased});
   } else {
     found->second = vacant.back();
     vacant.pop_back();
@@ -35,25 +41,12 @@ ClassId FreeDevices::FindClass(const DeviceClass& key) {
   return found->second;
 }
 
-FreeDevices::Pool FreeDevices::Pool::OnHosts(
-    const std::function<bool(const std::string& host)>& is_wanted) const {
-  Pool chosen{.device_class = device_class, .total = total};
-  for (const auto& [host, devices] : hosts) {
-    if (!is_wanted(host)) continue;
-    const auto count = static_cast<int64_t>(devices.size());
-    chosen.free += count;
-    chosen.hosts.emplace(host, devices);
-    chosen.by_count.emplace(count, host);
-  }
-  return chosen;
-}
-
-FreeDevices::Pool FreeDevices::Pool::Without(const std::set<DeviceId>& barred) const {
-  Pool chosen{.device_class = device_class, .total = total};
+FreeDevices::Pool FreeDevices::Pool::Where(const std::function<bool(DeviceId)>& is_wanted) const {
+  Pool chosen{.device_class = device_class, .unleased = unleased, .total = total};
   for (const auto& [host, devices] : hosts) {
     std::set<std::pair<int64_t, DeviceId>> left;
     std::ranges::copy_if(devices, std::inserter(left, left.end()),
-                         [&](const auto& device) { return !barred.contains(device.second); });
+                         [&](const auto& device) { return is_wanted(device.second); });
     if (left.empty()) continue;
     const auto count = static_cast<int64_t>(left.size());
     chosen.free += count;
@@ -108,11 +101,13 @@ void FreeDevices::SetLease(DeviceId id, int64_t lease) {
 void FreeDevices::Join(DeviceId id, const DeviceClass& key) {
   const ClassId joined = FindClass(key);
   entries_[id].device_class = joined;
+  ++version_;
   ++pools_[joined].total;
-  if (key.lease != 0) ++pools_[FindClass(WithLease(key, 0))].leased;
+  if (key.lease != 0) ++pools_[pools_[joined].unleased].leased;
 }
 
 void FreeDevices::Leave(DeviceId id) {
+  ++version_;
   SetFree(id, false);
   SetComing(id, std::nullopt);
   SetDrained(id, false);
@@ -120,11 +115,10 @@ void FreeDevices::Leave(DeviceId id) {
   const DeviceClass key = pools_[left].device_class;
   --pools_[left].total;
   if (key.lease == 0) return;
-  const DeviceClass without = WithLease(key, 0);
-  --pools_[FindClass(without)].leased;
+  --pools_[pools_[left].unleased].leased;
   if (pools_[left].total > 0) return;
   classes_.erase(key);
-  vacant_[without].push_back(left);
+  vacant_[WithLease(key, 0)].push_back(left);
 }
 
 void FreeDevices::SetFree(DeviceId id, bool free) {
@@ -152,6 +146,7 @@ void FreeDevices::SetDrained(DeviceId id, bool drained) {
   Entry& entry = entries_[id];
   if (entry.drained == drained) return;
   entry.drained = drained;
+  ++version_;
   pools_[entry.device_class].drained += drained ? 1 : -1;
 }
 

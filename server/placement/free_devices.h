@@ -44,10 +44,11 @@ class FreeDevices {
   // Of one class.
   struct Pool {
     DeviceClass device_class;
-    int64_t total = 0;    // registered, free or not
-    int64_t drained = 0;  // of those: nothing new may be placed there
-    int64_t leased = 0;   // beside those: like them, but under a lease now
-    int64_t free = 0;     //
+    ClassId unleased = 0;  // the class of such devices under no lease: this one, or another
+    int64_t total = 0;     // registered, free or not
+    int64_t drained = 0;   // of those: nothing new may be placed there
+    int64_t leased = 0;    // beside those: like them, but under a lease now
+    int64_t free = 0;      //
     std::map<std::string, std::set<std::pair<int64_t, DeviceId>>>
         hosts;  // free devices by (index, id); no host is empty
     std::set<std::pair<int64_t, std::string>> by_count;        // (number of free devices, host)
@@ -59,10 +60,8 @@ class FreeDevices {
     // How many are free by then; no more than `most` are looked for.
     int64_t FreeBy(base::SteadyMicros at, int64_t most) const;
 
-    // The same with the free devices of the wanted hosts only.
-    Pool OnHosts(const std::function<bool(const std::string& host)>& is_wanted) const;
-    // The same without these devices.
-    Pool Without(const std::set<DeviceId>& barred) const;
+    // The same with those of the free devices only that are wanted.
+    Pool Where(const std::function<bool(DeviceId)>& is_wanted) const;
   };
 
   // A device of the site, not free yet, under no lease.
@@ -81,6 +80,8 @@ class FreeDevices {
   // free.
   void SetComing(DeviceId id, std::optional<base::SteadyMicros> at);
 
+  // Another one whenever a device came, left, changed its class, or was drained or undrained.
+  int64_t version() const { return version_; }
   const Entry& entry(DeviceId id) const { return entries_[id]; }
   const std::vector<Pool>& pools() const { return pools_; }  // by ClassId
 
@@ -89,6 +90,7 @@ class FreeDevices {
   void Join(DeviceId id, const DeviceClass& key);
   void Leave(DeviceId id);  // its class
 
+  int64_t version_ = 0;
   std::vector<Entry> entries_;
   std::vector<Pool> pools_;
   std::map<DeviceClass, ClassId> classes_;

@@ -29,6 +29,7 @@ constexpr std::array kProofs = {
 void ColumnWriter::Put(job::JobState state) { statement_.Put(job::Name(state)); }
 void ColumnWriter::Put(job::Outcome outcome) { statement_.Put(job::Name(outcome)); }
 void ColumnWriter::Put(job::DeviceKind kind) { statement_.Put(job::Name(kind)); }
+void ColumnWriter::Put(const job::Labels& labels) { Put(job::LabelsText(labels)); }
 
 void ColumnWriter::Put(job::RunPhase phase) { statement_.Put(job::Name(phase)); }
 
@@ -74,6 +75,14 @@ void ColumnReader::Get(bool& value) {
 
 void ColumnReader::Get(job::JobState& state) { GetNamed(state, job::ParseJobState, "state"); }
 void ColumnReader::Get(job::Outcome& outcome) { GetNamed(outcome, job::ParseOutcome, "outcome"); }
+void ColumnReader::Get(job::Labels& labels) {
+  const auto parse = [](std::string_view text) {
+    auto read = job::ParseLabels(text);
+    return read ? std::optional(std::move(*read)) : std::nullopt;
+  };
+  GetNamed(labels, parse, "list of labels");
+}
+
 void ColumnReader::Get(job::DeviceKind& kind) {
   GetNamed(kind, job::ParseDeviceKind, "device kind");
 }

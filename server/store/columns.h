@@ -39,6 +39,7 @@ class ColumnWriter {
   void Put(job::JobState state);
   void Put(job::Outcome outcome);
   void Put(job::DeviceKind kind);
+  void Put(const job::Labels& labels);
   void Put(core::Proof proof);
   void Put(job::RunPhase phase);
   void Put(core::Trial trial);
@@ -79,6 +80,7 @@ class ColumnReader {
   void Get(job::JobState& state);
   void Get(job::Outcome& outcome);
   void Get(job::DeviceKind& kind);
+  void Get(job::Labels& labels);
   void Get(core::Proof& proof);
   void Get(job::RunPhase& phase);
   void Get(core::Trial& trial);

@@ -289,10 +289,15 @@ CREATE TABLE removed_use (
 CREATE INDEX removed_use_by_end ON removed_use (ended_at);
 )sql";
 
-constexpr std::array kMigrations = {kVersion1,  kVersion2,  kVersion3,  kVersion4,  kVersion5,
-                                    kVersion6,  kSite,      kVersion8,  kVersion9,  kVersion10,
-                                    kVersion11, kVersion12, kVersion13, kVersion14, kContinuations,
-                                    kLeases,    kRemovedUse};
+// labels: "rack=r1,zone=b"; empty: none.
+constexpr const char* kLabels = R"sql(
+ALTER TABLE workers ADD COLUMN labels TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array kMigrations = {kVersion1,  kVersion2,   kVersion3,  kVersion4,  kVersion5,
+                                    kVersion6,  kSite,       kVersion8,  kVersion9,  kVersion10,
+                                    kVersion11, kVersion12,  kVersion13, kVersion14, kContinuations,
+                                    kLeases,    kRemovedUse, kLabels};
 
 }  // namespace
 

@@ -31,6 +31,7 @@ std::vector<std::string> OwnMessages(const std::vector<job::RankReport>& reports
 }
 
 TEST_F(AgentTest, SaysHelloWithItsDevice) {
+  options_.labels = {{"rack", "r1"}};
   StartAgent();
   coordinator_.Await("hello", [](const auto& told) { return !told.hellos.empty(); });
   const v1::Hello hello = coordinator_.told().hellos[0];
@@ -44,6 +45,8 @@ TEST_F(AgentTest, SaysHelloWithItsDevice) {
   EXPECT_EQ(hello.device().uuid(), "cpu:testhost:0");
   EXPECT_EQ(hello.device().name(), "CPU slot (2 threads)");
   EXPECT_EQ(hello.device().memory_bytes(), int64_t{8} << 30);
+  ASSERT_EQ(hello.device().labels_size(), 1);
+  EXPECT_EQ(hello.device().labels().at("rack"), "r1");
 }
 
 TEST_F(AgentTest, SendsHeartbeatsWithTheHostsSample) {

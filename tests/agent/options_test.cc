@@ -20,6 +20,13 @@ TEST(WorkerOptions, ReadsBothForms) {
   EXPECT_EQ(options->memory_bytes, int64_t{8} << 30);
 }
 
+TEST(WorkerOptions, LabelsMayBeGivenAgain) {
+  const auto options = ParseOptions(
+      {"--coordinator", "a:1", "--dir", "/d", "--label", "rack=r1", "--label=net=ib:400/8"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->labels, (job::Labels{{"net", "ib:400/8"}, {"rack", "r1"}}));
+}
+
 TEST(WorkerOptions, JoinNeedsAllOfItsOwn) {
   const std::vector<std::string> whole = {"join",  "--coordinator", "a:1",
                                           "--ca",  "ca.pem",        "--join-token-file",
@@ -52,6 +59,10 @@ TEST(WorkerOptions, SaysWhatWasExpected) {
   EXPECT_THAT(error({"--slots", "0"}), HasSubstr("a number from 1"));
   EXPECT_THAT(error({"--memory", "much"}), HasSubstr("a size"));
   EXPECT_THAT(error({"--coordinator", "nowhere"}), HasSubstr("host:port"));
+  EXPECT_THAT(error({"--label", "rack"}), HasSubstr("--label 'rack': expected KEY=VALUE"));
+  EXPECT_THAT(error({"--label", "rack=a,b"}), HasSubstr("expected KEY=VALUE"));
+  EXPECT_THAT(error({"--label", "rack=a", "--label", "rack=b"}),
+              HasSubstr("no second value of rack"));
   EXPECT_THAT(error({"--wrong", "1"}), HasSubstr("unknown option --wrong"));
   EXPECT_THAT(error({"--coordinator-file", "f"}), HasSubstr("one of --coordinator"));
   EXPECT_EQ(error({}), "accepted");

@@ -1,10 +1,10 @@
 // How many placement decisions a second the core makes with 10,000 jobs queued on 1,000 devices:
 // gangs of 1 to 16, three priorities, two models of device, some with constraints. Each placed job
 // ends at once, its place in the queue is taken by a new one.
-//   scheduler_bench [placements=20000] [limits] [policy] [large]
+//   scheduler_bench [placements=20000] [limits] [policy] [racks] [large]
 // With `limits` most jobs have a time limit, and short ones pass those that wait. With `policy`
-// they are of 200 users, each with a quota, and share the site fairly. With `large` 100,000 jobs
-// are queued on 10,000 devices.
+// they are of 200 users, each with a quota, and share the site fairly. With `racks` every sixteenth
+// names one of eight racks. With `large` 100,000 jobs are queued on 10,000 devices.
 // The bar is 5,000 a second.
 #include <algorithm>
 #include <chrono>
@@ -24,10 +24,12 @@ namespace {
 constexpr int64_t kDevicesPerHost = 8;
 constexpr int64_t kSecond = 1'000'000;
 constexpr int64_t kUsers = 200;
+constexpr int64_t kRacks = 8;
 
 struct Load {
   bool has_limits = false;
   bool has_policy = false;
+  bool has_racks = false;
   int64_t devices = 1000;
   int64_t queued = 10'000;
 };
@@ -83,6 +85,10 @@ class Bench {
     hello.worker.device.index = device % kDevicesPerHost;
     hello.worker.device.name = device < load_.devices / 2 ? "H200" : "A100";
     hello.worker.device.memory_bytes = int64_t{device < load_.devices / 2 ? 141 : 80} << 30;
+    if (load_.has_racks) {
+      const int64_t rack = device / kDevicesPerHost % kRacks;
+      hello.worker.device.labels["rack"] = "r" + std::to_string(rack);
+    }
     hello.device_free = true;
     Feed(hello);
   }
@@ -93,6 +99,8 @@ class Bench {
     spec.devices = kSizes[random_() % 10];
     spec.resources.priority = static_cast<int64_t>(random_() % 3) * 25;
     if (random_() % 4 == 0) spec.resources.constraints["gpu.memory"] = ">=100GiB";
+    if (load_.has_racks && random_() % 16 == 0)
+      spec.resources.constraints["label.rack"] = "=r" + std::to_string(random_() % kRacks);
     if (load_.has_limits && random_() % 8 > 0)
       spec.resources.time_limit_seconds = 60 * (1 + static_cast<int64_t>(random_() % 100));
     const std::string user =
@@ -125,8 +133,12 @@ int main(int argc, char** argv) {
   const int64_t placements = argc > 1 ? std::atoll(argv[1]) : 20'000;
   const std::set<std::string> words(argv + std::min(argc, 2), argv + argc);
   trainctl::core::Load load{.has_limits = words.contains("limits"),
-                            .has_policy = words.contains("policy")};
-  if (words.contains("large")) load = {load.has_limits, load.has_policy, 10'000, 100'000};
+                            .has_policy = words.contains("policy"),
+                            .has_racks = words.contains("racks")};
+  if (words.contains("large")) {
+    load.devices = 10'000;
+    load.queued = 100'000;
+  }
   trainctl::core::Bench bench(load);
   bench.Fill();
   const int64_t events_before = bench.events();
@@ -136,9 +148,9 @@ int main(int argc, char** argv) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto events = static_cast<double>(bench.events() - events_before);
   std::printf(
-      "%lld jobs%s%s placed with %lld queued on %lld devices: %.0f placements/s, %.0f events/s\n",
+      "%lld jobs%s%s%s placed with %lld queued on %lld devices: %.0f placements/s, %.0f events/s\n",
       static_cast<long long>(placements), load.has_limits ? " with time limits" : "",
-      load.has_policy ? " by quota and fair share" : "", static_cast<long long>(load.queued),
-      static_cast<long long>(load.devices), static_cast<double>(placements) / seconds,
-      events / seconds);
+      load.has_policy ? " by quota and fair share" : "", load.has_racks ? " on racks" : "",
+      static_cast<long long>(load.queued), static_cast<long long>(load.devices),
+      static_cast<double>(placements) / seconds, events / seconds);
 }

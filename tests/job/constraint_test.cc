@@ -10,7 +10,8 @@ const SiteDevice kGpu = {.kind = DeviceKind::kCuda,
                          .host = "node1",
                          .name = "NVIDIA H200",
                          .memory_bytes = int64_t{140} << 30,
-                         .compute_capability = "9.0"};
+                         .compute_capability = "9.0",
+                         .labels = {{"rack", "r1"}}};
 const SiteDevice kSlot = {.kind = DeviceKind::kCpu,
                           .host = "node1",
                           .name = "CPU slot 0",
@@ -46,6 +47,24 @@ TEST(Constraint, ComparesNamesForEquality) {
   EXPECT_TRUE(Met("host", "!=node2"));
 }
 
+TEST(Constraint, AHostIsOneOfSeveralOrNoneOfThem) {
+  EXPECT_TRUE(Met("host", "=node2,node1"));
+  EXPECT_TRUE(Met("host", "= node2 , node1"));
+  EXPECT_FALSE(Met("host", "=node2,node3"));
+  EXPECT_FALSE(Met("host", "!=node2,node1"));
+  EXPECT_TRUE(Met("host", "!=node2,node3"));
+  EXPECT_FALSE(Met("host", "=node")) << "a part of a name is none";
+}
+
+TEST(Constraint, AWorkerWithoutTheLabelIsOfNoValue) {
+  EXPECT_TRUE(Met("label.rack", "=r1"));
+  EXPECT_TRUE(Met("label.rack", "=r2,r1"));
+  EXPECT_FALSE(Met("label.rack", "!=r1"));
+  EXPECT_FALSE(Met("label.zone", "=b"));
+  EXPECT_TRUE(Met("label.zone", "!=b"));
+  EXPECT_FALSE(Met("label.rack", "=r1", kSlot));
+}
+
 TEST(Constraint, ACpuSlotMeetsNoneOfAGpu) {
   EXPECT_FALSE(Met("gpu.memory", ">=1GiB", kSlot));
   EXPECT_FALSE(Met("gpu.name", "!=NVIDIA H200", kSlot));
@@ -64,6 +83,11 @@ TEST(Constraint, WhatIsNoneSaysWhatWasExpected) {
   EXPECT_THAT(message("gpu.compute_capability", ">="), HasSubstr("\">=8.0\""));
   EXPECT_THAT(message("gpu.name", ">=H200"), HasSubstr("= or !="));
   EXPECT_THAT(message("host", "="), HasSubstr("= or !="));
+  EXPECT_THAT(message("host", "=a,,b"), HasSubstr("\"=node1,node2\""));
+  EXPECT_THAT(message("host", "<a"), HasSubstr("\"=node1,node2\""));
+  EXPECT_THAT(message("label.rack", "r1"), HasSubstr("= or !="));
+  EXPECT_THAT(message("label.", "=r1"), HasSubstr("\"label.rack\""));
+  EXPECT_THAT(message("label.a b", "=r1"), HasSubstr("\"label.rack\""));
   EXPECT_THAT(message("gpu.memroy", ">=1GB"), HasSubstr("did you mean 'gpu.memory'?"));
 }
 

@@ -75,12 +75,33 @@ TEST(CheckSite, AConstraintThatNoDeviceMeetsIsNamed) {
   EXPECT_EQ(problems[0].value, ">=1TB");
 }
 
-// Devices are placed by their kind: such a job would wait for ever.
-TEST(CheckSite, AHostIsNoConstraintYetAndALeaseOfItIsAdvised) {
-  const auto problems = CheckSite(On(1, {{"host", "=node1"}}), Site(4, 0));
+TEST(CheckSite, AHostThatIsNotThereIsRefusedWithThoseThatAre) {
+  std::vector<SiteDevice> site = Site(4, 0);
+  site[3].host = "node2";
+  EXPECT_THAT(CheckSite(On(3, {{"host", "=node1"}}), site), IsEmpty());
+  EXPECT_THAT(CheckSite(On(4, {{"host", "=node1,node2"}}), site), IsEmpty());
+  EXPECT_THAT(CheckSite(On(4, {{"host", "=node1"}}), site).at(0).expected,
+              HasSubstr("at most 3: this site has no more devices that meet the constraints"));
+  const auto problems = CheckSite(On(1, {{"host", "=node3"}}), site);
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].path, "resources.constraints.host");
-  EXPECT_THAT(problems[0].expected, HasSubstr("trainctl lease create --host"));
+  EXPECT_EQ(problems[0].expected, "what one of this site's hosts meets: node1, node2");
+}
+
+TEST(CheckSite, ALabelThatNoWorkerHasIsRefusedWithThoseThatAre) {
+  std::vector<SiteDevice> site = Site(2, 0);
+  const auto expected = [&](const char* key, const char* text) {
+    const auto problems = CheckSite(On(1, {{key, text}}), site);
+    return problems.empty() ? std::string("accepted") : problems[0].expected;
+  };
+  EXPECT_THAT(expected("label.rack", "=r1"), HasSubstr("workers have none (trainworker --label"));
+  site[0].labels = {{"rack", "r1"}};
+  site[1].labels = {{"rack", "r2"}, {"zone", "b"}};
+  EXPECT_EQ(expected("label.rack", "=r1"), "accepted");
+  EXPECT_EQ(expected("label.rack", "!=r1"), "accepted");
+  EXPECT_EQ(expected("label.rack", "=r3"),
+            "what one of this site's workers meets, whose rack is: r1, r2");
+  EXPECT_EQ(expected("label.room", "=1"), "a label of this site's workers, which have: rack, zone");
 }
 
 TEST(CheckSite, Bf16NeedsAGpuOfCapability8OrACpuSlot) {

@@ -53,6 +53,29 @@ TEST_F(TrainctlTest, WorkersRemoveTakesOnlyOneThatIsGone) {
   EXPECT_EQ(Run({"workers", "remove", "a/0"}).code, client::kExitNotFound);
 }
 
+TEST_F(TrainctlTest, ALabelOfAWorkerIsShownAndBindsJobs) {
+  FakeWorker other("b/0");
+  other.Connect(site_.channel());
+  worker_.SetLabels({{"rack", "r1"}});
+  worker_.Connect(site_.channel());
+  EXPECT_NE(Run({"workers"}).out.find("rack=r1"), std::string::npos) << Run({"workers"}).out;
+  const Json workers = Json::parse(Run({"workers", "-o", "json"}).out)["workers"];
+  EXPECT_EQ(workers[0]["device"]["labels"], Json({{"rack", "r1"}}));
+  EXPECT_EQ(workers[1]["device"]["labels"], Json::object());
+  job::JobSpec bound = SmallJob("bound");
+  bound.resources.constraints = {{"label.rack", "=r2"}};
+  v1::SubmitRequest request;
+  request.set_request_id("r");
+  request.add_jobs()->set_job_json(job::ToJson(bound));
+  v1::SubmitResponse response;
+  const grpc::Status refused = site_.Call(&v1::Coordinator::Stub::Submit, request, &response);
+  EXPECT_NE(refused.error_message().find("whose rack is: r1"), std::string::npos)
+      << refused.error_message();
+  bound.resources.constraints = {{"label.rack", "=r1"}};
+  site_.Submit(bound);
+  EXPECT_EQ(worker_.Start().job, base::JobId{1});
+}
+
 TEST_F(TrainctlTest, UiPrintsWhereThePagesAre) {
   const Ended ended = Run({"ui"});
   EXPECT_EQ(ended.code, client::kExitOk) << ended.err;

@@ -225,7 +225,7 @@ std::string Describe(const StoredState& stored) {
         << worker.device.index << " " << worker.device.uuid << " " << worker.device.name << " "
         << worker.device.memory_bytes << " " << worker.device.compute_capability << " "
         << worker.device.driver << " " << worker.device.threads << " " << worker.last_seen << " "
-        << worker.identity << "\n";
+        << worker.identity << " " << job::LabelsText(worker.device.labels) << "\n";
   }
   for (const GroupRow& group : stored.groups)
     out << base::ToString(group.id) << " " << group.name << " at most " << group.max_parallel

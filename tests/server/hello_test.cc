@@ -24,6 +24,8 @@ TEST(Hello, IsStoredWhereItSaysSomethingNew) {
   EXPECT_EQ(Step(state, newer, {3, 3}).persist.size(), 1u);
   newer.worker.device.memory_bytes = 7;
   EXPECT_EQ(Step(state, newer, {4, 4}).persist.size(), 1u);
+  newer.worker.device.labels["rack"] = "r1";
+  EXPECT_EQ(Step(state, newer, {4, 4}).persist.size(), 1u);
   EXPECT_EQ(Step(state, WorkerStreamLost{"a/0"}, {5, 5}).persist.size(), 1u)
       << "when it was seen last";
 }

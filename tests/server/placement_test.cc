@@ -42,10 +42,10 @@ TEST(Pack, SpreadsOverHostsInOrderOfTheirNamesWhereTheyAreAlike) {
 
 TEST(Pack, GivesNothingWhereTooFewAreFree) { EXPECT_TRUE(Choose(Site("aab"), 4).empty()); }
 
-TEST(FreeDevices, OfThePoolOnSomeHostsOnlyTheirFreeDevicesCount) {
+TEST(FreeDevices, OfAPartOfAPoolOnlyItsFreeDevicesCount) {
   const FreeDevices site = Site("aabbbc");
   const FreeDevices::Pool pool =
-      site.pools()[0].OnHosts([](const std::string& host) { return host != "b"; });
+      site.pools()[0].Where([](DeviceId device) { return device < 2 || device > 4; });
   EXPECT_EQ(pool.free, 3);
   EXPECT_EQ(pool.total, 6);
   EXPECT_EQ(Pack(pool, 2), (std::vector<DeviceId>{0, 1}));

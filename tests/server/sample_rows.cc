@@ -60,7 +60,9 @@ core::RankRow SampleRank(const job::RankKey& key) {
 core::WorkerRow SampleWorker(const std::string& name) {
   core::WorkerRow row{name, "a", "boot-1", "0.1.0", "10.0.0.1", {}, 77};
   row.identity = "0123456789abcdef";
-  row.device = {job::DeviceKind::kCuda, 3, "GPU-1", "H200", int64_t{141} << 30, "9.0", "580.1", 8};
+  row.device = {
+      job::DeviceKind::kCuda,         3, "GPU-1", "H200", int64_t{141} << 30, "9.0", "580.1", 8,
+      {{"rack", "r1"}, {"zone", "b"}}};
   return row;
 }
 

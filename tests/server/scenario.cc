@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "common/estimate/memory_estimate.h"
+#include "common/job/constraint.h"
 #include "server/core/lease_wish.h"
 #include "server/core/policy_file.h"
 #include "tests/job/tiny_llama.h"
@@ -86,6 +87,7 @@ WorkerHello MakeHello(const std::string& name, const Settings& settings, bool is
   if (hello.worker.device.kind == job::DeviceKind::kCpu)
     hello.worker.device.name = job::CpuSlotName(hello.worker.device.threads);
   hello.worker.device.memory_bytes = GetNumber(settings, "memory_gib", 80) << 30;
+  hello.worker.device.labels = job::ParseLabels(Get(settings, "labels", "")).value();
   hello.held = ParseHeld(Get(settings, "held", ""));
   const bool is_busy = std::any_of(hello.held.begin(), hello.held.end(),
                                    [](const HeldRank& held) { return held.running; });
@@ -121,6 +123,9 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   }
   if (settings.contains("lease")) spec.resources.lease = settings.at("lease");
   if (settings.contains("memory")) spec.resources.constraints["gpu.memory"] = settings.at("memory");
+  for (const auto& [key, value] : settings) {
+    if (job::IsOfWorker(key)) spec.resources.constraints[key] = value;
+  }
   return spec;
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "common/estimate/memory_estimate.h"
 #include "server/core/lease_wish.h"
@@ -78,6 +80,7 @@ void SimCluster::Feed(const Event& event) {
     if (is_placed) ItsDeviceIsNotDrained(*start);
     if (is_placed) ItsDeviceIsItsLeases(*start);
     if (is_placed) WhatItFollowsHasEnded(*start);
+    if (is_placed) ItsDeviceMeetsItsConstraints(*start);
   }
   if (random_() % 400 == 0) return RestartCoordinator();
   ledger_.Apply(actions.persist);
@@ -133,6 +136,7 @@ void SimCluster::Submit() {
     spec.resources.step_timeout_seconds = 30;
     if (Chance(random_, 20)) spec.resources.time_limit_seconds = 40;
     if (Chance(random_, 15)) MakeFollow(&spec);
+    if (Chance(random_, 30)) Constrain(&spec);
     if (!state_.leases.empty() && Chance(random_, 30)) {
       auto lease = state_.leases.begin();
       std::advance(lease, random_() % state_.leases.size());
@@ -160,6 +164,29 @@ void SimCluster::MakeFollow(job::JobSpec* spec) {
       spec->resources.after[base::ToString(id)] =
           Chance(random_, 50) ? job::After::kOk : job::After::kAny;
   }
+}
+
+// To hosts or racks that can hold it, as a submit sees to.
+void SimCluster::Constrain(job::JobSpec* spec) {
+  static constexpr std::array<std::pair<const char*, const char*>, 6> kConstraints = {
+      {{"host", "=a"},
+       {"host", "=a,b"},
+       {"host", "!=a"},
+       {"label.rack", "=r1"},
+       {"label.rack", "!=r1"},
+       {"label.rack", "=r0,r1"}}};
+  const auto& [key, text] = kConstraints[random_() % kConstraints.size()];
+  spec->resources.constraints[key] = text;
+  std::map<std::string, int64_t> devices;
+  std::string reason;
+  for (const SimWorker& worker : workers_) {
+    const WorkerRow row = worker.Hello().worker;
+    if (job::MeetsConstraints(*spec, SiteDeviceOf(row), &reason)) ++devices[row.device.name];
+  }
+  int64_t most = 0;
+  for (const auto& [model, count] : devices) most = std::max(most, count);
+  if (most == 0) return spec->resources.constraints.clear();
+  spec->devices = std::min(spec->devices, most);
 }
 
 void SimCluster::Remove() {
@@ -325,6 +352,14 @@ void SimCluster::ItsDeviceIsItsLeases(const StartRank& start) {
   const Lease* has = ActiveLeaseOf(state_, start.worker);
   const std::optional<std::string>& wants = start.plan.job.resources.lease;
   ASSERT_EQ(has == nullptr ? "" : has->row.name, wants.value_or("")) << Short(start.key);
+}
+
+// The labels that the coordinator knows are those of the worker's last Hello.
+void SimCluster::ItsDeviceMeetsItsConstraints(const StartRank& start) {
+  std::string reason;
+  const job::SiteDevice device = SiteDeviceOf(state_.workers.at(start.worker).row);
+  ASSERT_TRUE(job::MeetsConstraints(start.plan.job, device, &reason))
+      << Short(start.key) << ": " << reason;
 }
 
 SimWorker& SimCluster::Named(const std::string& name) {

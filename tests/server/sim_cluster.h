@@ -65,6 +65,8 @@ class SimCluster {
   void WhatItFollowsHasEnded(const StartRank& start);
   void ItsDeviceIsNotDrained(const StartRank& start);
   void ItsDeviceIsItsLeases(const StartRank& start);
+  void Constrain(job::JobSpec* spec);
+  void ItsDeviceMeetsItsConstraints(const StartRank& start);
   SimWorker& Any() { return workers_[random_() % workers_.size()]; }
   SimWorker& Named(const std::string& name);
 

@@ -175,6 +175,7 @@ WorkerHello SimWorker::Hello() const {
   hello.worker.boot_id = "boot-" + std::to_string(boot_);
   hello.worker.device.index = index_;
   hello.worker.device.name = model_;
+  hello.worker.device.labels["rack"] = "r" + std::to_string(index_ % 2);
   hello.device_free = !dirty_;
   for (const auto& [key, rank] : ranks_) {
     hello.held.push_back({key, rank.running});

@@ -82,7 +82,9 @@ void Agent::Up(const std::string& local_address) {
   hello.set_host(options_.host);
   hello.set_boot_id(shim::BootId());
   hello.set_version(std::string(base::Version()));
-  *hello.mutable_device() = wire::ToWire(device_.info());
+  job::Device device = device_.info();
+  device.labels = options_.labels;
+  *hello.mutable_device() = wire::ToWire(device);
   const DeviceWord word = device_watch_.Look(Use());
   hello.set_device_free(word.free);
   hello.set_device_reason(word.reason);

@@ -42,6 +42,7 @@ struct AgentOptions {
   std::vector<std::string> shim_arguments;
   std::string data_interface;  // the address that other ranks reach this host by; empty: that
                                // towards the coordinator
+  job::Labels labels;          // for constraints of jobs
   HostCpus host_cpus;          // that ranks are given shares of; none: they run wherever they may
   std::vector<std::string> environment;  // of ranks, before the device's own variables; NAME=value
   UplinkOptions uplink;

@@ -61,6 +61,7 @@ AgentOptions MakeAgentOptions(const Options& options) {
   made.shim_program = options.shim_program.empty() ? beside + "/trainshim" : options.shim_program;
   made.inspection_program = beside + "/trainworker";
   made.data_interface = options.data_interface;
+  made.labels = options.labels;
   made.host_cpus = ReadHostCpus();
   for (char** entry = environ; *entry; ++entry) made.environment.emplace_back(*entry);
   made.incarnation = base::RandomName();

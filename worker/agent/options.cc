@@ -56,12 +56,23 @@ base::Status SetCoordinator(const std::string& value, Options& options) {
   return base::Ok{};
 }
 
+base::Status SetLabel(const std::string& value, Options& options) {
+  auto label = job::ParseLabel(value);
+  if (!label) return base::Error{base::Code::kInvalid, "--label " + label.error().message};
+  if (!options.labels.insert(*label).second)
+    return Invalid("--label", value, "no second value of " + label->first);
+  if (options.labels.size() > job::kMaxLabels)
+    return Invalid("--label", value, "at most " + std::to_string(job::kMaxLabels) + " of them");
+  return base::Ok{};
+}
+
 base::Status SetOption(const std::string& name, const std::string& value, Options& options) {
   if (name == "--coordinator") return SetCoordinator(value, options);
   if (name == "--device") return SetDevice(value, options);
   if (name == "--threads") return SetThreads(value, options);
   if (name == "--slots") return SetSlots(value, options);
   if (name == "--memory") return SetMemory(value, options);
+  if (name == "--label") return SetLabel(value, options);
   const std::pair<std::string_view, std::string*> texts[] = {
       {"--coordinator-file", &options.coordinator_file},
       {"--coordinator-user", &options.coordinator_user},
@@ -166,6 +177,7 @@ Options
   --slots N                 of CPU slots: so many share this host's cores and memory (1)
   --threads N               of a CPU slot (cores / slots), or for a GPU's CPU optimizer (cores / GPUs)
   --memory SIZE             of a CPU slot (the host's / slots)
+  --label KEY=VALUE         for constraints of jobs, such as rack=r1; may be given again
   --name NAME               stable across restarts (HOST/N)
   --data-interface ADDRESS  by which other ranks reach this host (that towards the coordinator)
   --rank-program PATH       trainrank (beside this program)

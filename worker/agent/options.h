@@ -31,6 +31,7 @@ struct Options {
   std::string rank_program;  // empty: trainrank beside this program
   std::string shim_program;  // empty: trainshim beside this program
   std::string data_interface;
+  job::Labels labels;  // for constraints of jobs
 };
 
 // kInvalid: what is wrong, and what was expected.

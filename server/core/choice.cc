@@ -1,0 +1,93 @@
+#include "server/core/choice.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "server/core/leases.h"
+#include "server/core/reach.h"
+#include "server/core/waiting.h"
+#include "server/placement/placement.h"
+
+namespace trainctl::core {
+namespace {
+
+using placement::ClassId;
+using placement::DeviceId;
+using placement::FreeDevices;
+
+class Choice {
+ public:
+  Choice(const State& state, const Holds& holds, const Job& job, const Now& now)
+      : state_(state), holds_(holds), job_(job), now_(now) {}
+
+  std::vector<DeviceId> Choose() {
+    const std::vector<FreeDevices::Pool>& pools = state_.free.pools();
+    std::vector<ClassId> usable = UsableClasses(state_, job_);
+    std::ranges::sort(usable, [&](ClassId left, ClassId right) {
+      return placement::Prefer(pools[left].device_class, pools[right].device_class);
+    });
+    for (const ClassId id : usable) {
+      const std::vector<DeviceId> devices = ChooseOf(id);
+      if (!devices.empty()) return devices;
+    }
+    return {};
+  }
+
+ private:
+  std::vector<DeviceId> ChooseOf(ClassId id) {
+    const FreeDevices::Pool& pool = state_.free.pools()[id];
+    const int64_t count = job_.row.spec.devices;
+    if (pool.free < count || !holds_.Yields(id, job_)) return {};
+    const auto choose = placement::Policies().front().choose;
+    if (IsAllOpen(id)) return choose(pool, count);
+    return choose(pool.Where([&](DeviceId device) { return IsOpen(device); }), count);
+  }
+
+  bool IsAllOpen(ClassId id) const {
+    const bool has_leases = job_.lease == 0 && HasLeasesAhead(state_, id);
+    return !job_.row.spec.exclusive && !has_leases && !holds_.HasParts(id) &&
+           ReachOf(state_, job_) == nullptr;
+  }
+
+  bool IsOpen(DeviceId device) {
+    if (!Reaches(state_, job_, device) || holds_.Bars(device, job_)) return false;
+    if (job_.row.spec.exclusive) return IsHostOpen(state_.free.entry(device).host);
+    return LeavesLeasesAlone(*state_.devices[device]);
+  }
+
+  // Whether it is the job's lease's, or nobody's until the job ends.
+  bool LeavesLeasesAlone(const Worker& worker) const {
+    const ClassId id = state_.free.entry(worker.device).device_class;
+    if (state_.free.pools()[id].device_class.lease != job_.lease) return false;
+    return job_.lease != 0 || IsClear(state_, worker, LengthAmongLeases(state_, job_, id), now_);
+  }
+
+  // Of an exclusive job. A host with a device that an earlier job holds is its only if it ends in
+  // time.
+  bool IsHostOpen(const std::string& host) {
+    const auto [known, is_new] = hosts_.try_emplace(host, false);
+    if (!is_new) return known->second;
+    known->second = std::ranges::all_of(state_.hosts.at(host), [&](const Worker* worker) {
+      return LeavesHostEmpty(*worker) && LeavesLeasesAlone(*worker) &&
+             holds_.Yields(state_.free.entry(worker->device).device_class, job_) &&
+             !holds_.Bars(worker->device, job_);
+    });
+    return known->second;
+  }
+
+  const State& state_;
+  const Holds& holds_;
+  const Job& job_;
+  const Now& now_;
+  std::map<std::string, bool> hosts_;  // whether they are open to an exclusive job
+};
+
+}  // namespace
+
+std::vector<DeviceId> ChooseDevices(const State& state, const Holds& holds, const Job& job,
+                                    const Now& now) {
+  return Choice(state, holds, job, now).Choose();
+}
+
+}  // namespace trainctl::core

@@ -1,0 +1,16 @@
+// Which devices a job may have. Its constraints, leases, drains, what earlier jobs hold, and hosts
+// of its own come together in this place. Quotas are asked before (quota.h). A gang gets all its
+// devices or none. Pure; internal to this room.
+#pragma once
+
+#include <vector>
+
+#include "server/core/holds.h"
+
+namespace trainctl::core {
+
+// Devices for the job's ranks, in order; empty: there are not enough. Of the class that suits best.
+std::vector<placement::DeviceId> ChooseDevices(const State& state, const Holds& holds,
+                                               const Job& job, const Now& now);
+
+}  // namespace trainctl::core
