@@ -118,7 +118,8 @@ struct ResourceSpec {
   std::map<std::string, std::string> constraints;  // "gpu.memory": ">=40GiB", "host": "=node1"
   std::optional<int64_t> time_limit_seconds;
   int64_t step_timeout_seconds = 600;
-  int64_t priority = 50;  // 0 … 100, higher first
+  int64_t priority = 50;     // 0 … 100, higher first
+  bool preemptible = false;  // a job of higher priority may take its devices
   int64_t max_restarts = 0;
   std::map<std::string, After> after;  // ids of jobs that end before this one starts
   std::optional<std::string> lease;

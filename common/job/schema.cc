@@ -295,6 +295,9 @@ std::vector<Field> ResourceFields() {
           "loading) the "
           "attempt ends as HANG."),
       Row("resources.priority", IntegerType{0, 100}, AT(resources.priority), "Higher first."),
+      Row("resources.preemptible", BoolType{}, AT(resources.preemptible),
+          "A job of higher priority may take its devices, once it has had them for the site's "
+          "minimum: it saves a checkpoint, where it keeps some, and queues again."),
       Row("resources.max_restarts", IntegerType{0, 1'000}, AT(resources.max_restarts),
           "New attempts after crashes, hangs and lost nodes."),
       Row("resources.after", AfterType{}, AT(resources.after),

@@ -18,8 +18,9 @@ using placement::FreeDevices;
 
 class Choice {
  public:
-  Choice(const State& state, const Holds& holds, const Job& job, const Now& now)
-      : state_(state), holds_(holds), job_(job), now_(now) {}
+  Choice(const State& state, const Holds& holds, const Job& job, const Now& now,
+         const std::set<base::JobId>& gone)
+      : state_(state), holds_(holds), job_(job), now_(now), gone_(gone) {}
 
   std::vector<DeviceId> Choose() {
     const std::vector<FreeDevices::Pool>& pools = state_.free.pools();
@@ -38,10 +39,12 @@ class Choice {
   std::vector<DeviceId> ChooseOf(ClassId id) {
     const FreeDevices::Pool& pool = state_.free.pools()[id];
     const int64_t count = job_.row.spec.devices;
-    if (pool.free < count || !holds_.Yields(id, job_)) return {};
+    if ((gone_.empty() && pool.free < count) || !holds_.Yields(id, job_)) return {};
     const auto choose = placement::Policies().front().choose;
-    if (IsAllOpen(id)) return choose(pool, count);
-    return choose(pool.Where([&](DeviceId device) { return IsOpen(device); }), count);
+    if (gone_.empty() && IsAllOpen(id)) return choose(pool, count);
+    const auto is_open = [&](DeviceId device) { return IsOpen(device); };
+    if (gone_.empty()) return choose(pool.Where(is_open), count);
+    return choose(state_.free.PoolWith(id, LeftBehind(id)).Where(is_open), count);
   }
 
   bool IsAllOpen(ClassId id) const {
@@ -69,25 +72,56 @@ class Choice {
     const auto [known, is_new] = hosts_.try_emplace(host, false);
     if (!is_new) return known->second;
     known->second = std::ranges::all_of(state_.hosts.at(host), [&](const Worker* worker) {
-      return LeavesHostEmpty(*worker) && LeavesLeasesAlone(*worker) &&
+      return LeavesEmpty(*worker) && LeavesLeasesAlone(*worker) &&
              holds_.Yields(state_.free.entry(worker->device).device_class, job_) &&
              !holds_.Bars(worker->device, job_);
     });
     return known->second;
   }
 
+  bool LeavesEmpty(const Worker& worker) const {
+    if (LeavesHostEmpty(worker)) return true;
+    return worker.connected && worker.strays.empty() && worker.holder &&
+           gone_.contains(worker.holder->job);
+  }
+
+  // Devices of the class that those who are gone leave behind.
+  std::vector<DeviceId> LeftBehind(ClassId id) const {
+    std::vector<DeviceId> devices;
+    const auto add = [&](const Worker& worker) {
+      const FreeDevices::Entry& entry = state_.free.entry(worker.device);
+      const bool is_there = worker.connected && worker.strays.empty() && !entry.drained;
+      if (entry.device_class == id && is_there && !entry.free) devices.push_back(worker.device);
+    };
+    for (const base::JobId gone : gone_) {
+      const Job& left = *state_.live.at(gone);
+      std::set<std::string> hosts;
+      for (const Rank& rank : left.attempt->ranks) {
+        add(state_.workers.at(rank.row.worker));
+        hosts.insert(rank.row.host);
+      }
+      for (const std::string& host : left.row.spec.exclusive ? hosts : std::set<std::string>()) {
+        for (const Worker* worker : state_.hosts.at(host)) {
+          if (!worker->holder && worker->word == DeviceWord::kFree) add(*worker);
+        }
+      }
+    }
+    return devices;
+  }
+
   const State& state_;
   const Holds& holds_;
   const Job& job_;
   const Now& now_;
+  const std::set<base::JobId>& gone_;
   std::map<std::string, bool> hosts_;  // whether they are open to an exclusive job
 };
 
 }  // namespace
 
 std::vector<DeviceId> ChooseDevices(const State& state, const Holds& holds, const Job& job,
-                                    const Now& now) {
-  return Choice(state, holds, job, now).Choose();
+                                    const Now& now, const std::set<base::JobId>& gone) {
+  return Choice(state, holds, job, now, gone).Choose();
 }
 
 }  // namespace trainctl::core

@@ -3,6 +3,7 @@
 // devices or none. Pure; internal to this room.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "server/core/holds.h"
@@ -10,7 +11,9 @@
 namespace trainctl::core {
 
 // Devices for the job's ranks, in order; empty: there are not enough. Of the class that suits best.
+// `gone`: live jobs that are taken to have ended, and to have left their devices free.
 std::vector<placement::DeviceId> ChooseDevices(const State& state, const Holds& holds,
-                                               const Job& job, const Now& now);
+                                               const Job& job, const Now& now,
+                                               const std::set<base::JobId>& gone = {});
 
 }  // namespace trainctl::core

@@ -45,7 +45,8 @@ bool MayRestart(const Job& job, const job::AttemptEnd& end);
 constexpr int64_t kMaxUnfitLaunches = 8;
 bool MayGoElsewhere(const Job& job, const job::AttemptEnd& end);
 
-// Whether another attempt, not counted, follows one that gave way to a lease (PREEMPTED).
+// Whether another attempt, not counted, follows one that gave way (PREEMPTED): to a lease, or to a
+// job of higher priority.
 bool MayComeBack(const Job& job, const job::AttemptEnd& end);
 
 // nullopt: the job expects nothing.

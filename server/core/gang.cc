@@ -237,7 +237,7 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
     GoElsewhere(turn, job);
   } else if (comes_back) {
     Requeue(turn, job);
-    Say(turn, job.row.id, "queued again: it gave way to a lease");
+    Say(turn, job.row.id, "queued again: " + end.message);
   } else if (attempt.row.trial == Trial::kFailed && attempt.row.micro_batch_size > 1) {
     Finish(turn, job,
            {job::Outcome::kCancelled, "cancelled before a smaller micro batch was tried"});

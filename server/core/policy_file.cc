@@ -38,10 +38,11 @@ class PolicyReader {
  public:
   SitePolicy Read(const JsonNode& root) {
     SitePolicy policy;
-    static constexpr std::array<std::string_view, 2> kKeys = {"users", "fair_share"};
+    static constexpr std::array<std::string_view, 3> kKeys = {"users", "fair_share", "preemption"};
     if (!CheckKeys(root, "", kKeys)) return policy;
     if (const JsonNode* users = root.Find("users")) ReadUsers(*users, &policy);
     if (const JsonNode* share = root.Find("fair_share")) ReadFairShare(*share, &policy);
+    if (const JsonNode* node = root.Find("preemption")) ReadPreemption(*node, &policy);
     return policy;
   }
 
@@ -124,6 +125,18 @@ class PolicyReader {
       return Refuse("fair_share", share, "half_life, a time such as \"7d\"");
     const auto seconds = ReadTime(*half_life, "fair_share.half_life", kLeastHalfLife, "\"7d\"");
     if (seconds) policy->half_life_us = *seconds * 1'000'000;
+  }
+
+  void ReadPreemption(const JsonNode& node, SitePolicy* policy) {
+    policy->preempt_after_us.reset();
+    if (node.Is(JsonNode::Type::kNull)) return;
+    static constexpr std::array<std::string_view, 1> kKeys = {"min_run_time"};
+    if (!CheckKeys(node, "preemption", kKeys)) return;
+    const JsonNode* least = node.Find("min_run_time");
+    if (least == nullptr)
+      return Refuse("preemption", node, "min_run_time, a time such as \"10min\", or null");
+    const auto seconds = ReadTime(*least, "preemption.min_run_time", 1, "\"10min\"");
+    if (seconds) policy->preempt_after_us = *seconds * 1'000'000;
   }
 
   static bool IsWithin(const JsonNode& node, int64_t least, int64_t most) {

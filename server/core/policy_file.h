@@ -6,11 +6,12 @@
 //                "min_priority": 0, "max_priority": 60, "max_time_limit": "24h"},
 //       "anna": {"max_running_devices": 16, "max_time_limit": null}
 //     },
-//     "fair_share": {"half_life": "7d"}
+//     "fair_share": {"half_life": "7d"},
+//     "preemption": {"min_run_time": "10min"}
 //   }
 //
 // "*" holds for everybody; what a user's own entry says goes before it. null: no bound. Every part
-// may be left out.
+// may be left out. "preemption": null: no job ever takes another's devices.
 #pragma once
 
 #include <string>

@@ -91,10 +91,12 @@ std::string ExceedsReason(const State& state, const Job& job) {
 
 void GoLive(State& state, Job& job) {
   state.live[job.row.id] = &job;
+  if (job.row.spec.resources.preemptible) state.preemptible.insert(job.row.id);
   if (CountsForQuota(job.row)) state.held[job.row.user] += job.row.spec.devices;
 }
 
 void EndLive(State& state, const Job& job) {
+  state.preemptible.erase(job.row.id);
   if (state.live.erase(job.row.id) == 0 || !CountsForQuota(job.row)) return;
   const auto held = state.held.find(job.row.user);
   CHECK(held != state.held.end() && held->second >= job.row.spec.devices)

@@ -26,7 +26,8 @@ std::string QuotaOwner(const State& state, const Job& job);
 bool ExceedsQuota(const SitePolicy& policy, const JobRow& job);
 std::string ExceedsReason(const State& state, const Job& job);
 
-// The job begins to hold devices, or gives them back: State::live and State::held.
+// The job begins to hold devices, or gives them back: State::live, State::preemptible
+// and State::held.
 void GoLive(State& state, Job& job);
 void EndLive(State& state, const Job& job);
 

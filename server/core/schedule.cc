@@ -8,6 +8,7 @@
 #include "server/core/holds.h"
 #include "server/core/inspect.h"
 #include "server/core/leases.h"
+#include "server/core/preempt.h"
 #include "server/core/quota.h"
 #include "server/core/waiting.h"
 
@@ -19,14 +20,18 @@ using placement::FreeDevices;
 
 // One pass over the lanes' first jobs, in the queue's order; whoever can't be placed holds the
 // classes that it could use. Then one over the jobs behind them that are short enough. Whoever
-// waits for its owner's quota is passed over.
+// waits for its owner's quota is passed over. Others may give way to one that can't be placed.
 class Pass {
  public:
-  explicit Pass(Turn& turn) : turn_(turn), holds_(turn.state, turn.now), quotas_(turn.state) {}
+  explicit Pass(Turn& turn)
+      : turn_(turn),
+        holds_(turn.state, turn.now),
+        quotas_(turn.state),
+        least_(LeastThatMayGiveWay(turn.state, turn.now)) {}
 
   void Run() {
     const std::map<Place, const Demand*>& heads = turn_.state.queue.heads();
-    for (auto head = heads.begin(); head != heads.end() && SomethingIsLeft();) {
+    for (auto head = heads.begin(); head != heads.end() && MayGetAny(head->first);) {
       const Place place = head->first;
       if (!IsPassedOver(*head->second)) PlaceOrWait(turn_.state.jobs.at(place.job));
       head = heads.upper_bound(place);  // the next job of its lane has moved up, if it was placed
@@ -52,9 +57,16 @@ class Pass {
 
   void PlaceOrWait(Job& job) {
     if (TryToPlace(job)) return;
-    if (quotas_.Yields(job.demand)) holds_.Add(job);
+    if (quotas_.Yields(job.demand)) {
+      if (MayTake(job.place())) PreemptFor(turn_, holds_, job);
+      holds_.Add(job);
+    }
     quotas_.Wait(job);
   }
+
+  bool MayGetAny(const Place& place) const { return SomethingIsLeft() || MayTake(place); }
+
+  bool MayTake(const Place& place) const { return least_ && *least_ < place.priority; }
 
   bool SomethingIsLeft() const {
     const std::vector<FreeDevices::Pool>& pools = turn_.state.free.pools();
@@ -109,6 +121,7 @@ class Pass {
   Turn& turn_;
   Holds holds_;
   Quotas quotas_;
+  const std::optional<int64_t> least_;  // priority of those that may give way
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What a site grants its users: how much each may have, ask and queue, and whose jobs go first.
-// Nothing is bound until a site says so (policy_file.h).
+// What a site grants its users: how much each may have, ask and queue, whose jobs go first, and
+// when one may take another's devices. Nothing is bound until a site says so (policy_file.h).
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,8 @@ struct SitePolicy {
   UserPolicy everyone;                      // whoever is not named
   std::map<std::string, UserPolicy> users;  // by name, whole
   std::optional<int64_t> half_life_us;      // of use; nullopt: there is no fair share
+  // For how long a job that may be preempted keeps its devices for certain; nullopt: for ever.
+  std::optional<int64_t> preempt_after_us = 600'000'000;
 
   // A job without an owner, which older coordinators took, has no bounds.
   UserPolicy Of(const std::string& user) const {

@@ -46,6 +46,7 @@ struct Options {
   int64_t longest_lease_us = 86'400'000'000;   //
   int64_t max_leases = 1000;                   // that are not over
   int64_t max_leases_of_user = 20;             // of those; operators may have more
+  int64_t preemption_grace_us = 25'000'000;    // who gives way to another job: time to save
   int64_t failure_grace_us = 1'000'000;        // a rank failed or hangs: the others can't go on
   int64_t max_inspections = 3;                 // of a job before it is placed, while nobody looks
   int64_t max_inspecting = 4;                  // jobs at once
@@ -70,6 +71,7 @@ struct LiveAttempt {
       0;  // last step, phase or loaded byte of any rank; or its worker's return
   StepPace pace;
   std::optional<base::SteadyMicros> expected_end;  // run_length.h; nullopt: not known
+  bool may_give_way = false;  // it is preemptible, and has had its minimum (preempt.h)
 };
 
 // Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation. kLeased: for
@@ -178,6 +180,7 @@ struct State {
   std::map<base::JobId, Inspecting> inspecting;  // a worker is asked; its job may be gone by now
   std::map<base::JobId, Job*>
       live;  // those that are not: into `jobs`, whose nodes stay where they are
+  std::set<base::JobId> preemptible;      // of those the ones that allow it
   std::map<std::string, int64_t> held;    // devices of each user's live jobs, as quotas count them
   std::map<std::string, Worker> workers;  // by name
   std::map<std::string, std::vector<Worker*>> hosts;  // each host's, into `workers`

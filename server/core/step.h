@@ -20,6 +20,8 @@
 //              (fair_share.h).
 //   Placement  a gang gets all its devices in one Step, or none. A device is placeable while its
 //              worker is connected, says that it is free, and no attempt holds it.
+//   Preemption a job takes devices of jobs that allow it, where it could start then. Their priority
+//              is lower, and they have had their time. They queue again (preempt.h).
 //   Stop       the first rank that fails stops its gang at once. So do cancel, time_limit,
 //              step_timeout, and a worker away for worker_grace. No rank of the gang is started
 //              again within the attempt.

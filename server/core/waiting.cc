@@ -137,8 +137,10 @@ std::string WhoHas(const State& state, const Job& waiting, ClassId id, const Now
   std::string text;
   for (const auto& [id_of_job, count] : jobs) {
     const Job& job = state.jobs.at(id_of_job);
-    text += "; " + base::ToString(id_of_job) + " has " + std::to_string(count) +
-            (job.row.spec.exclusive ? " (exclusive)" : "") + Remaining(job, now);
+    text +=
+        "; " + base::ToString(id_of_job) + " has " + std::to_string(count) +
+        (job.row.spec.exclusive ? " (exclusive)" : "") +
+        (job.status.state == job::JobState::kStopping ? ", being stopped" : Remaining(job, now));
   }
   for (const auto& [name, count] : others)
     text += "; " + std::to_string(count) + " " + std::string(name);

@@ -74,6 +74,19 @@ int64_t FreeDevices::Pool::FreeBy(base::SteadyMicros at, int64_t most) const {
   return count;
 }
 
+FreeDevices::Pool FreeDevices::PoolWith(ClassId id, const std::vector<DeviceId>& devices) const {
+  Pool pool = pools_[id];
+  for (const DeviceId device : devices)
+    pool.hosts[entries_[device].host].emplace(entries_[device].index, device);
+  pool.free = 0;
+  pool.by_count.clear();
+  for (const auto& [host, free] : pool.hosts) {
+    pool.free += static_cast<int64_t>(free.size());
+    pool.by_count.emplace(static_cast<int64_t>(free.size()), host);
+  }
+  return pool;
+}
+
 DeviceId FreeDevices::Register(const job::SiteDevice& device, int64_t index) {
   const auto id = static_cast<DeviceId>(entries_.size());
   entries_.push_back({.host = device.host, .index = index});

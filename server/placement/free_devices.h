@@ -84,6 +84,8 @@ class FreeDevices {
   int64_t version() const { return version_; }
   const Entry& entry(DeviceId id) const { return entries_[id]; }
   const std::vector<Pool>& pools() const { return pools_; }  // by ClassId
+  // The class's free devices, as if these of its devices were free too.
+  Pool PoolWith(ClassId id, const std::vector<DeviceId>& devices) const;
 
  private:
   ClassId FindClass(const DeviceClass& key);

@@ -97,8 +97,8 @@ TEST_F(PolicyTest, ACoordinatorDoesNotStartWithAPolicyThatItCantRead) {
   ASSERT_FALSE(daemon);
   EXPECT_EQ(daemon.error().code, base::Code::kInvalid);
   EXPECT_EQ(daemon.error().message,
-            folder_.path() + "/policy.json:1: fair_shar: expected one of users, fair_share; did " +
-                "you mean 'fair_share'?");
+            folder_.path() + "/policy.json:1: fair_shar: expected one of users, fair_share, " +
+                "preemption; did you mean 'fair_share'?");
 }
 
 TEST_F(PolicyTest, ACoordinatorStartsAgainWithAFairShare) {

@@ -27,7 +27,8 @@ TEST(PolicyFile, WhatAUsersOwnEntrySaysGoesBeforeEverybodys) {
       "*": {"max_running_devices": 8, "max_queued_jobs": 200, "max_priority": 60,
             "max_time_limit": "24h"}
     },
-    "fair_share": {"half_life": "7d"}
+    "fair_share": {"half_life": "7d"},
+    "preemption": {"min_run_time": "5min"}
   })",
                                      "policy.json");
   ASSERT_TRUE(policy) << policy.error().message;
@@ -43,6 +44,7 @@ TEST(PolicyFile, WhatAUsersOwnEntrySaysGoesBeforeEverybodys) {
   EXPECT_EQ(nobody.max_running_devices, std::nullopt);
   EXPECT_EQ(nobody.max_priority, 100);
   EXPECT_EQ(policy->half_life_us, int64_t{7} * 86'400 * 1'000'000);
+  EXPECT_EQ(policy->preempt_after_us, int64_t{300} * 1'000'000);
 }
 
 TEST(PolicyFile, TheExampleIsRead) {
@@ -68,9 +70,10 @@ TEST(PolicyFile, AKeyThatIsNotKnownIsNamedWithItsLineAndTheNearestOne) {
             "policy.json:3: users.anna.max_runing_devices: expected one of max_running_devices, "
             "max_queued_jobs, min_priority, max_priority, max_time_limit; did you mean "
             "'max_running_devices'?");
-  EXPECT_THAT(FaultOf(R"({"user": {}})"),
-              HasSubstr("policy.json:1: user: expected one of users, fair_share; did you mean "
-                        "'users'?"));
+  EXPECT_THAT(
+      FaultOf(R"({"user": {}})"),
+      HasSubstr("policy.json:1: user: expected one of users, fair_share, preemption; did you mean "
+                "'users'?"));
   EXPECT_THAT(FaultOf(R"({"fair_share": {"halflife": "7d"}})"),
               HasSubstr("fair_share.halflife: expected one of half_life; did you mean "
                         "'half_life'?"));
@@ -83,7 +86,8 @@ TEST(PolicyFile, EveryFaultIsListed) {
       "anna": {"min_priority": 70, "max_priority": 60},
       "ben": 4
     },
-    "fair_share": {"half_life": "5s"}
+    "fair_share": {"half_life": "5s"},
+    "preemption": {"min_run_time": 600}
   })");
   EXPECT_THAT(fault, HasSubstr("policy.json:3: users.*.max_running_devices: 0: expected a whole "
                                "number from 1 to 1000000, or null for no bound"));
@@ -95,12 +99,15 @@ TEST(PolicyFile, EveryFaultIsListed) {
   EXPECT_THAT(fault, HasSubstr("policy.json:5: users.ben: 4: expected an object with "));
   EXPECT_THAT(fault, HasSubstr("policy.json:7: fair_share.half_life: \"5s\": expected a time from "
                                "1min to 366d"));
+  EXPECT_THAT(fault, HasSubstr("policy.json:8: preemption.min_run_time: 600: expected a time from "
+                               "1s to 366d, such as \"10min\""));
 }
 
 TEST(PolicyFile, WhatIsNoObjectIsRefused) {
   EXPECT_THAT(FaultOf("[]"), HasSubstr("the policy: []: expected an object"));
   EXPECT_THAT(FaultOf(R"({"users": 1})"), HasSubstr("users: 1: expected an object of users"));
   EXPECT_THAT(FaultOf(R"({"fair_share": {}})"), HasSubstr("fair_share: {}: expected half_life"));
+  EXPECT_THAT(FaultOf(R"({"preemption": {}})"), HasSubstr("preemption: {}: expected min_run_time"));
   EXPECT_THAT(FaultOf(R"({"users": {"": {}}})"), HasSubstr("expected a user's name"));
   EXPECT_THAT(FaultOf("{"), HasSubstr("valid JSON"));
   EXPECT_THAT(FaultOf(R"({"users": {}, "users": {}})"), HasSubstr("duplicate key"));

@@ -103,6 +103,7 @@ job::JobSpec MakeSpec(const std::string& name, const Settings& settings) {
   spec.exclusive = settings.contains("exclusive");
   spec.train.micro_batch_size = 1;
   spec.resources.priority = GetNumber(settings, "priority", 50);
+  spec.resources.preemptible = settings.contains("preemptible");
   spec.resources.step_timeout_seconds = GetNumber(settings, "step_timeout", 600);
   spec.resources.max_restarts = GetNumber(settings, "max_restarts", 0);
   if (settings.contains("time_limit"))

@@ -28,6 +28,8 @@ SimCluster::SimCluster(uint64_t seed, Committed committed)
   state_.options.lease_grace_us = 6'000'000;
   state_.options.lease_clearance_us = 60'000'000;
   if (seed % 2 == 0) state_.options.policy.users["ann"].max_running_devices = 2;
+  state_.options.policy.preempt_after_us = kMinRunTime;
+  state_.options.preemption_grace_us = 5'000'000;
   if (seed % 4 < 2) state_.options.policy.half_life_us = 300'000'000;
 }
 
@@ -82,6 +84,9 @@ void SimCluster::Feed(const Event& event) {
     if (is_placed) WhatItFollowsHasEnded(*start);
     if (is_placed) ItsDeviceMeetsItsConstraints(*start);
   }
+  for (const Persist& row : actions.persist) {
+    if (const auto* attempt = std::get_if<AttemptRow>(&row)) WhoGivesWayAllowsIt(*attempt);
+  }
   if (random_() % 400 == 0) return RestartCoordinator();
   ledger_.Apply(actions.persist);
   if (committed_) committed_(actions.persist);
@@ -132,6 +137,7 @@ void SimCluster::Submit() {
                        : 1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(largest_gang_));
     spec.exclusive = Chance(random_, 15);
     spec.resources.priority = static_cast<int64_t>(random_() % 3) * 25;
+    spec.resources.preemptible = Chance(random_, 60);
     spec.resources.max_restarts = static_cast<int64_t>(random_() % 3);
     spec.resources.step_timeout_seconds = 30;
     if (Chance(random_, 20)) spec.resources.time_limit_seconds = 40;
@@ -312,6 +318,24 @@ void SimCluster::NoJobRunsTwice(const StartRank& start) {
     ASSERT_FALSE(is_older) << Short(start.key) << " starts while " << Short(other->key)
                            << " still runs";
   }
+}
+
+// An attempt that another job's is stopped for: its job allows it and is of lower priority, and it
+// has had its time. The other waits for devices.
+void SimCluster::WhoGivesWayAllowsIt(const AttemptRow& attempt) {
+  static const std::string kToWhom = "gives way to ";
+  const bool is_new = attempt.stop && !ledger_.attempts().at({attempt.job, attempt.attempt}).stop;
+  if (!is_new || !attempt.stop->message.starts_with(kToWhom)) return;
+  ASSERT_EQ(attempt.stop->outcome, job::Outcome::kPreempted);
+  const std::string text = attempt.stop->message.substr(kToWhom.size());
+  const Job* taker = FindJob(state_, *base::ParseJobId(text.substr(0, text.find(' '))));
+  const JobRow& giver = ledger_.jobs().at(attempt.job).row;
+  ASSERT_NE(taker, nullptr) << text;
+  ASSERT_EQ(taker->lane, Lane::kQueue) << text;
+  ASSERT_TRUE(giver.spec.resources.preemptible) << base::ToString(giver.id);
+  ASSERT_GT(taker->row.spec.resources.priority, giver.spec.resources.priority) << text;
+  ASSERT_GE(now_.wall, attempt.placed_at + *state_.options.policy.preempt_after_us) << text;
+  ++preempted_;
 }
 
 // No process of another job is on its hosts, but where an operator has removed a worker.

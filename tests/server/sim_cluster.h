@@ -19,6 +19,7 @@ namespace trainctl::core {
 class SimCluster {
  public:
   static constexpr int64_t kAutoMicroBatch = 8;  // of the jobs that asked for "auto"
+  static constexpr int64_t kMinRunTime = 5'000'000;
 
   // Told of every commit.
   using Committed = std::function<void(const std::vector<Persist>&)>;
@@ -38,6 +39,7 @@ class SimCluster {
     return succeeded_ranks_;
   }
   const Now& now() const { return now_; }
+  int64_t preempted() const { return preempted_; }
 
  private:
   void Feed(const Event& event);
@@ -66,6 +68,7 @@ class SimCluster {
   void ItsDeviceIsNotDrained(const StartRank& start);
   void ItsDeviceIsItsLeases(const StartRank& start);
   void Constrain(job::JobSpec* spec);
+  void WhoGivesWayAllowsIt(const AttemptRow& attempt);
   void ItsDeviceMeetsItsConstraints(const StartRank& start);
   SimWorker& Any() { return workers_[random_() % workers_.size()]; }
   SimWorker& Named(const std::string& name);
@@ -79,6 +82,7 @@ class SimCluster {
   std::set<base::JobId> accepted_;
   std::map<std::pair<base::JobId, int64_t>, std::set<int64_t>> succeeded_ranks_;
   int64_t requests_ = 0;
+  int64_t preempted_ = 0;                 // attempts that were stopped for another job
   int64_t largest_gang_ = 0;              // that the site can run
   std::vector<JobInspected> not_looked_;  // told at the next second
 };

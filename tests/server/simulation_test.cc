@@ -27,9 +27,12 @@ Uses Sorted(const std::vector<UseRow>& rows) {
   return uses;
 }
 
-using Outcomes = std::map<job::Outcome, int>;
+struct Seen {
+  std::map<job::Outcome, int> outcomes = {};
+  int64_t preempted = 0;  // attempts, for another job
+};
 
-void Simulate(uint64_t seed, Outcomes* outcomes) {
+void Simulate(uint64_t seed, Seen* seen) {
   SCOPED_TRACE("TRAINCTL_SEED=" + std::to_string(seed));
   SimCluster cluster(seed);
   Invariants invariants;
@@ -42,23 +45,25 @@ void Simulate(uint64_t seed, Outcomes* outcomes) {
                                 << Describe(cluster.state(), cluster.now());
   if (testing::Test::HasFailure()) return;
   invariants.CheckEnd(cluster);
-  for (const auto& [id, job] : cluster.ledger().jobs()) ++(*outcomes)[job.status.end->outcome];
+  for (const auto& [id, job] : cluster.ledger().jobs()) ++seen->outcomes[job.status.end->outcome];
   for (const auto& [key, attempt] : cluster.ledger().attempts())
-    outcomes->at(job::Outcome::kPreempted) += attempt.end->outcome == job::Outcome::kPreempted;
+    seen->outcomes[job::Outcome::kPreempted] += attempt.end->outcome == job::Outcome::kPreempted;
+  seen->preempted += cluster.preempted();
 }
 
 TEST(Simulation, EveryInvariantHoldsAndEveryJobEndsUnderAnyFaults) {
-  Outcomes outcomes = {{job::Outcome::kPreempted, 0}};  // of attempts: such a job goes on
+  Seen seen;  // PREEMPTED are attempts: such a job goes on
   if (const char* seed = std::getenv("TRAINCTL_SEED"))
-    return Simulate(std::strtoull(seed, nullptr, 10), &outcomes);
-  for (uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) Simulate(seed, &outcomes);
+    return Simulate(std::strtoull(seed, nullptr, 10), &seen);
+  for (uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) Simulate(seed, &seen);
   using enum job::Outcome;
   for (const job::Outcome outcome :
        {kSucceeded, kFailed, kOomGpu, kHang, kNcclError, kNodeLost, kTimeout, kCancelled,
         kLaunchFailed, kLeaseEnded, kPreempted}) {
-    EXPECT_GE(outcomes[outcome], 5)
+    EXPECT_GE(seen.outcomes[outcome], 5)
         << job::Name(outcome) << ": the faults do not reach what they are there for";
   }
+  EXPECT_GE(seen.preempted, 20) << "jobs hardly ever take the devices of others";
 }
 
 TEST(Simulation, TheSameSeedGivesTheSameRun) {

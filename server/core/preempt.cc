@@ -1,0 +1,154 @@
+#include "server/core/preempt.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "server/core/choice.h"
+#include "server/core/gang.h"
+#include "server/core/waiting.h"
+
+namespace trainctl::core {
+namespace {
+
+using Jobs = std::vector<base::JobId>;
+
+// Its workers are there to end it.
+bool CanBeReached(const State& state, const Job& job) {
+  return std::ranges::all_of(job.attempt->ranks, [&](const Rank& rank) {
+    return state.workers.at(rank.row.worker).connected;
+  });
+}
+
+// Its devices are free in a moment, and not at its expense.
+std::set<base::JobId> BeingStopped(const State& state) {
+  std::set<base::JobId> jobs;
+  for (const auto& [id, job] : state.live) {
+    if (job->status.state == job::JobState::kStopping && CanBeReached(state, *job)) jobs.insert(id);
+  }
+  return jobs;
+}
+
+// A worker that is away and not LOST: with it comes what is free there, or soon.
+bool SomebodyMayComeBack(const State& state) {
+  return std::ranges::any_of(state.workers, [](const auto& entry) {
+    return !entry.second.connected && !entry.second.lost;
+  });
+}
+
+bool HasHadItsTime(const State& state, const Job& job, const Now& now) {
+  const std::optional<int64_t>& least = state.options.policy.preempt_after_us;
+  return least && now.steady - job.attempt->placed_steady >= *least;
+}
+
+bool MayGiveWay(const State& state, const Job& job, const Now& now) {
+  const bool goes_on = !job.attempt->row.stop && job.status.state != job::JobState::kStopping;
+  return goes_on && HasHadItsTime(state, job, now) && CanBeReached(state, job);
+}
+
+// Those that may give way to the job: of the least priority first, then those that lose least.
+Jobs WhoMayGiveWay(const State& state, const Job& job, const Now& now) {
+  Jobs jobs;
+  for (const base::JobId id : state.preemptible) {
+    const Job& other = *state.live.at(id);
+    const bool is_lower = other.row.spec.resources.priority < job.row.spec.resources.priority;
+    if (is_lower && MayGiveWay(state, other, now)) jobs.push_back(id);
+  }
+  std::ranges::sort(jobs, {}, [&](base::JobId id) {
+    const Job& other = *state.live.at(id);
+    return std::tuple(other.row.spec.resources.priority, -other.attempt->placed_steady, id);
+  });
+  return jobs;
+}
+
+class Search {
+ public:
+  Search(const Turn& turn, const Holds& holds, const Job& job)
+      : turn_(turn), holds_(holds), job_(job), stopping_(BeingStopped(turn.state)) {}
+
+  // As few as will do, the first of `jobs` as far as possible; empty: nobody need, or none would
+  // do.
+  Jobs Find(const Jobs& jobs) const {
+    if (!Fits(jobs, jobs.size()) || Fits(jobs, 0)) return {};
+    size_t few = 0, enough = jobs.size();
+    while (enough - few > 1) {
+      const size_t middle = few + (enough - few) / 2;
+      (Fits(jobs, middle) ? enough : few) = middle;
+    }
+    Jobs needed(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(enough));
+    for (size_t i = 0; i + 1 < needed.size();) {  // the last is needed
+      Jobs fewer = needed;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (Fits(fewer, fewer.size())) {
+        needed = std::move(fewer);
+      } else {
+        ++i;
+      }
+    }
+    return needed;
+  }
+
+ private:
+  // With the first `count` of them gone.
+  bool Fits(const Jobs& jobs, size_t count) const {
+    std::set<base::JobId> gone = stopping_;
+    gone.insert(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(count));
+    return !ChooseDevices(turn_.state, holds_, job_, turn_.now, gone).empty();
+  }
+
+  const Turn& turn_;
+  const Holds& holds_;
+  const Job& job_;
+  const std::set<base::JobId> stopping_;
+};
+
+std::string WhoTakes(const Job& job) {
+  return base::ToString(job.row.id) + (job.row.user.empty() ? "" : " of " + job.row.user) +
+         " (priority " + std::to_string(job.row.spec.resources.priority) + ")";
+}
+
+}  // namespace
+
+std::optional<int64_t> LeastThatMayGiveWay(const State& state, const Now& now) {
+  std::optional<int64_t> least;
+  if (state.preemptible.empty() || SomebodyMayComeBack(state)) return least;
+  for (const base::JobId id : state.preemptible) {
+    const Job& job = *state.live.at(id);
+    const int64_t priority = job.row.spec.resources.priority;
+    if ((!least || priority < *least) && MayGiveWay(state, job, now)) least = priority;
+  }
+  return least;
+}
+
+void PreemptFor(Turn& turn, const Holds& holds, const Job& job) {
+  if (job.demand.inspect_first) return;
+  const bool is_yielded = std::ranges::any_of(
+      UsableClasses(turn.state, job), [&](placement::ClassId id) { return holds.Yields(id, job); });
+  if (!is_yielded) return;
+  const Jobs may = WhoMayGiveWay(turn.state, job, turn.now);
+  if (may.empty()) return;
+  std::string names;
+  for (const base::JobId id : Search(turn, holds, job).Find(may)) {
+    Job& other = *turn.state.live.at(id);
+    names += (names.empty() ? "" : ", ") + base::ToString(id);
+    StopGang(turn, other,
+             {job::Outcome::kPreempted, "gives way to " + WhoTakes(job), std::nullopt,
+              turn.state.options.preemption_grace_us});
+  }
+  if (!names.empty()) Say(turn, job.row.id, "takes the devices of " + names);
+}
+
+bool SomebodyMayGiveWay(State& state, const Now& now) {
+  bool is_new = false;
+  for (const base::JobId id : state.preemptible) {
+    Job& job = *state.live.at(id);
+    if (job.attempt->may_give_way || !HasHadItsTime(state, job, now)) continue;
+    job.attempt->may_give_way = true;
+    is_new = true;
+  }
+  return is_new;
+}
+
+}  // namespace trainctl::core
