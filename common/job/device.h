@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/job/labels.h"
+#include "common/job/link.h"
 
 namespace trainctl::job {
 
@@ -31,6 +32,9 @@ struct Device {
   std::string driver;              // empty on CPU
   int64_t threads = 1;
   Labels labels = {};  // of its worker
+  // What follows is told at each Hello, and not stored.
+  std::optional<int64_t> numa_node = {};
+  Links links = {};
 };
 
 }  // namespace trainctl::job

@@ -26,6 +26,20 @@ base::Result<job::Labels> ReadLabels(const v1::Device& message) {
   return labels;
 }
 
+// A kind that a newer worker knows is one that we do not.
+base::Result<job::Links> ReadLinks(const v1::Device& message) {
+  if (message.links_size() > static_cast<int>(job::kMaxLinks)) {
+    return Invalid("device.links: " + std::to_string(message.links_size()) + ": expected at most " +
+                   std::to_string(job::kMaxLinks));
+  }
+  job::Links links;
+  for (const auto& [uuid, kind] : message.links()) {
+    if (!IsName(uuid)) return Invalid("device.links: expected UUIDs of 1 to 256 plain characters");
+    links[uuid] = job::ParseLinkKind(kind).value_or(job::LinkKind::kUnknown);
+  }
+  return links;
+}
+
 }  // namespace
 
 v1::Device ToWire(const job::Device& device) {
@@ -39,6 +53,9 @@ v1::Device ToWire(const job::Device& device) {
   message.set_driver(device.driver);
   message.set_threads(device.threads);
   message.mutable_labels()->insert(device.labels.begin(), device.labels.end());
+  if (device.numa_node) message.set_numa_node(*device.numa_node);
+  for (const auto& [uuid, kind] : device.links)
+    (*message.mutable_links())[uuid] = std::string(job::Name(kind));
   return message;
 }
 
@@ -65,6 +82,8 @@ base::Result<job::Device> FromWire(const v1::Device& message) {
   if (!texts) return texts.error();
   auto labels = ReadLabels(message);
   if (!labels) return labels.error();
+  auto links = ReadLinks(message);
+  if (!links) return links.error();
   return job::Device{.kind = *kind,
                      .index = message.index(),
                      .uuid = message.uuid(),
@@ -73,7 +92,10 @@ base::Result<job::Device> FromWire(const v1::Device& message) {
                      .compute_capability = message.compute_capability(),
                      .driver = message.driver(),
                      .threads = std::max<int64_t>(1, message.threads()),
-                     .labels = std::move(*labels)};
+                     .labels = std::move(*labels),
+                     .numa_node = message.has_numa_node() ? std::optional(message.numa_node())
+                                                          : std::optional<int64_t>(),
+                     .links = std::move(*links)};
 }
 
 }  // namespace trainctl::wire

@@ -41,10 +41,10 @@ class Choice {
     const int64_t count = job_.row.spec.devices;
     if ((gone_.empty() && pool.free < count) || !holds_.Yields(id, job_)) return {};
     const auto choose = placement::Policies().front().choose;
-    if (gone_.empty() && IsAllOpen(id)) return choose(pool, count);
+    if (gone_.empty() && IsAllOpen(id)) return choose(state_.free, pool, count);
     const auto is_open = [&](DeviceId device) { return IsOpen(device); };
-    if (gone_.empty()) return choose(pool.Where(is_open), count);
-    return choose(state_.free.PoolWith(id, LeftBehind(id)).Where(is_open), count);
+    if (gone_.empty()) return choose(state_.free, pool.Where(is_open), count);
+    return choose(state_.free, state_.free.PoolWith(id, LeftBehind(id)).Where(is_open), count);
   }
 
   bool IsAllOpen(ClassId id) const {

@@ -131,6 +131,7 @@ Worker& DescribeWorker(State& state, const WorkerRow& row) {
     if (worker.row.boot_id != row.boot_id) worker.host_restarted = true;
   }
   worker.row = row;
+  state.free.SetLinks(worker.device, row.device);
   state.free.SetDrained(worker.device, DrainOf(state, row) != nullptr);
   RestoreLeaseOf(state, worker);
   return worker;

@@ -100,6 +100,22 @@ void FreeDevices::Describe(DeviceId id, const job::SiteDevice& device, int64_t i
   Join(id, ClassOf(device));
 }
 
+void FreeDevices::SetLinks(DeviceId id, const job::Device& device) {
+  Entry& entry = entries_[id];
+  entry.uuid = device.uuid;
+  entry.numa_node = device.numa_node;
+  entry.links = device.links;
+  has_links_ |= !device.links.empty();
+}
+
+int64_t FreeDevices::Closeness(DeviceId left, DeviceId right) const {
+  const Entry &one = entries_[left], &other = entries_[right];
+  const auto link = one.links.find(other.uuid);
+  const auto kind = link == one.links.end() ? job::LinkKind::kUnknown : link->second;
+  const bool is_same_node = one.numa_node && one.numa_node == other.numa_node;
+  return 2 * static_cast<int64_t>(kind) + (is_same_node ? 1 : 0);
+}
+
 void FreeDevices::Remove(DeviceId id) { Leave(id); }
 
 void FreeDevices::SetLease(DeviceId id, int64_t lease) {

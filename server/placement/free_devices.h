@@ -39,6 +39,9 @@ class FreeDevices {
     int64_t index = 0;  // on its host: lower ones are taken first
     bool free = false;
     bool drained = false;
+    std::string uuid;
+    std::optional<int64_t> numa_node;
+    job::Links links;
     std::optional<base::SteadyMicros> coming;  // of one that is not free: when it is expected to be
   };
   // Of one class.
@@ -68,6 +71,8 @@ class FreeDevices {
   DeviceId Register(const job::SiteDevice& device, int64_t index);
   // The same device, described anew (a card was exchanged). Not free afterwards, under no lease.
   void Describe(DeviceId id, const job::SiteDevice& device, int64_t index);
+  // How the device, which was registered or described before, reaches others of its host.
+  void SetLinks(DeviceId id, const job::Device& device);
   // The device has left the site for good; its id is not given again.
   void Remove(DeviceId id);
   // Idempotent.
@@ -83,6 +88,10 @@ class FreeDevices {
   // Another one whenever a device came, left, changed its class, or was drained or undrained.
   int64_t version() const { return version_; }
   const Entry& entry(DeviceId id) const { return entries_[id]; }
+  // Whether any device ever told of links.
+  bool has_links() const { return has_links_; }
+  // How close two devices of one host are: more is closer. By their link, then by their NUMA node.
+  int64_t Closeness(DeviceId left, DeviceId right) const;
   const std::vector<Pool>& pools() const { return pools_; }  // by ClassId
   // The class's free devices, as if these of its devices were free too.
   Pool PoolWith(ClassId id, const std::vector<DeviceId>& devices) const;
@@ -93,6 +102,7 @@ class FreeDevices {
   void Leave(DeviceId id);  // its class
 
   int64_t version_ = 0;
+  bool has_links_ = false;
   std::vector<Entry> entries_;
   std::vector<Pool> pools_;
   std::map<DeviceClass, ClassId> classes_;

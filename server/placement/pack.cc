@@ -1,32 +1,96 @@
 #include "server/placement/pack.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace trainctl::placement {
 namespace {
 
-void TakeLowest(const FreeDevices::Pool& pool, const std::string& host, int64_t count,
-                std::vector<DeviceId>* taken) {
-  for (const auto& [index, id] : pool.hosts.at(host)) {
-    if (static_cast<int64_t>(taken->size()) == count) return;
-    taken->push_back(id);
+// Some devices of one host, and how close they are: the sum over all pairs.
+struct Group {
+  std::vector<DeviceId> devices;
+  int64_t closeness = 0;
+};
+
+std::vector<DeviceId> FreeOn(const FreeDevices::Pool& pool, const std::string& host) {
+  std::vector<DeviceId> free;
+  for (const auto& [index, id] : pool.hosts.at(host)) free.push_back(id);
+  return free;
+}
+
+int64_t ClosenessTo(const FreeDevices& devices, DeviceId device, const std::vector<DeviceId>& to) {
+  int64_t sum = 0;
+  for (const DeviceId other : to) sum += devices.Closeness(device, other);
+  return sum;
+}
+
+// The first device, then each time the one that is closest to those before.
+Group GrowFrom(const FreeDevices& devices, DeviceId first, std::vector<DeviceId> free,
+               size_t count) {
+  Group group{.devices = {first}, .closeness = 0};
+  std::erase(free, first);
+  while (group.devices.size() < count) {
+    const auto closest = std::ranges::max_element(
+        free, {}, [&](DeviceId device) { return ClosenessTo(devices, device, group.devices); });
+    group.closeness += ClosenessTo(devices, *closest, group.devices);
+    group.devices.push_back(*closest);
+    free.erase(closest);
   }
+  return group;
+}
+
+// The closest of the host's, by growing from each; of equal ones the lowest.
+Group Closest(const FreeDevices& devices, const FreeDevices::Pool& pool, const std::string& host,
+              size_t count) {
+  std::vector<DeviceId> free = FreeOn(pool, host);
+  if (count == 1 || !devices.has_links()) {
+    free.resize(count);
+    return {free, 0};
+  }
+  Group best;
+  for (const DeviceId first : free) {
+    Group group = GrowFrom(devices, first, free, count);
+    if (best.devices.empty() || group.closeness > best.closeness) best = std::move(group);
+  }
+  return best;
+}
+
+// Of hosts with enough free devices so many are looked at, the fullest first.
+constexpr int kMostHosts = 32;
+
+Group OnOneHost(const FreeDevices& devices, const FreeDevices::Pool& pool, int64_t count) {
+  auto host = pool.by_count.lower_bound({count, std::string()});
+  if (host == pool.by_count.end()) return {};
+  Group best = Closest(devices, pool, host->second, static_cast<size_t>(count));
+  if (count == 1 || !devices.has_links()) return best;
+  for (int looked = 1; looked < kMostHosts && ++host != pool.by_count.end(); ++looked) {
+    Group group = Closest(devices, pool, host->second, static_cast<size_t>(count));
+    if (group.closeness > best.closeness) best = std::move(group);
+  }
+  return best;
+}
+
+// In the order of the host's own numbers.
+void Take(const FreeDevices& devices, Group group, std::vector<DeviceId>* taken) {
+  std::ranges::sort(group.devices, {}, [&](DeviceId id) { return devices.entry(id).index; });
+  taken->insert(taken->end(), group.devices.begin(), group.devices.end());
 }
 
 }  // namespace
 
-std::vector<DeviceId> Pack(const FreeDevices::Pool& pool, int64_t count) {
+std::vector<DeviceId> Pack(const FreeDevices& devices, const FreeDevices::Pool& pool,
+                           int64_t count) {
   std::vector<DeviceId> taken;
   if (pool.free < count) return taken;
-  const auto fullest_that_fits = pool.by_count.lower_bound({count, std::string()});
-  if (fullest_that_fits != pool.by_count.end()) {
-    TakeLowest(pool, fullest_that_fits->second, count, &taken);
-    return taken;
-  }
+  Take(devices, OnOneHost(devices, pool, count), &taken);
   for (auto end = pool.by_count.end(); end != pool.by_count.begin();) {
     const auto with_the_most = pool.by_count.lower_bound({std::prev(end)->first, std::string()});
-    for (auto host = with_the_most; host != end; ++host)
-      TakeLowest(pool, host->second, count, &taken);
+    for (auto host = with_the_most; host != end; ++host) {
+      const int64_t missing = count - static_cast<int64_t>(taken.size());
+      if (missing == 0) return taken;
+      const auto some = static_cast<size_t>(std::min(missing, host->first));
+      Take(devices, Closest(devices, pool, host->second, some), &taken);
+    }
     end = with_the_most;
   }
   return taken;

@@ -9,10 +9,11 @@ namespace trainctl::placement {
 
 std::span<const Policy> Policies() {
   static constexpr std::array kPolicies = {
-      Policy{"pack",
-             "on one host where one has enough free devices, the fullest such; else on the hosts "
-             "with the most",
-             Pack},
+      Policy{
+          "pack",
+          "on one host where one has enough free devices, those with the best links, then on the "
+          "fullest such; else on the hosts with the most",
+          Pack},
   };
   return kPolicies;
 }

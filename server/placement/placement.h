@@ -11,8 +11,10 @@
 
 namespace trainctl::placement {
 
-// Devices for `count` ranks (count ≥ 1), by rank; empty where the pool has fewer free.
-using Choose = std::vector<DeviceId> (*)(const FreeDevices::Pool& pool, int64_t count);
+// Devices for `count` ranks (count ≥ 1), by rank; empty where the pool has fewer free. The pool is
+// one of these devices', or a part of one.
+using Choose = std::vector<DeviceId> (*)(const FreeDevices& devices, const FreeDevices::Pool& pool,
+                                         int64_t count);
 
 struct Policy {
   std::string_view name;
@@ -20,8 +22,8 @@ struct Policy {
   Choose choose;
 };
 
-// pack: on one host where one has enough, the fullest such; else over the hosts with the most free
-// devices. Lowest indices first. The first is the default.
+// pack: on one host where one has enough: where they are linked best, then the fullest such. Else
+// over the hosts with the most free devices. Lowest indices first. The first is the default.
 std::span<const Policy> Policies();
 
 // Of two classes that would do: a GPU before a CPU slot, then the one with less memory. So big

@@ -49,6 +49,20 @@ TEST_F(AgentGpuTest, TheRankSeesItsGpuAloneAsTheFirst) {
   EXPECT_EQ(device.driver(), "580.95.05");
 }
 
+TEST_F(AgentGpuTest, SaysHowItsGpuReachesTheOthers) {
+  driver_.gpus.front().numa_node = 1;
+  driver_.gpus.push_back({1, "GPU-bbbb", "NVIDIA H200", int64_t{140} << 30, 9, 0});
+  driver_.gpus.push_back({2, "GPU-cccc", "NVIDIA H200", int64_t{140} << 30, 9, 0});
+  driver_.links[{0, 2}] = job::LinkKind::kBetweenSockets;
+  StartAgent();
+  coordinator_.Await("hello", [](const auto& told) { return !told.hellos.empty(); });
+  const v1::Device device = coordinator_.told().hellos[0].device();
+  EXPECT_EQ(device.numa_node(), 1);
+  const std::map<std::string, std::string> links(device.links().begin(), device.links().end());
+  EXPECT_EQ(links, (std::map<std::string, std::string>{{"GPU-bbbb", "NVLink"},
+                                                       {"GPU-cccc", "between sockets"}}));
+}
+
 TEST_F(AgentGpuTest, TheRankIsToldTheCpusNearItsGpu) {
   driver_.gpus.front().numa_node = 1;
   driver_.gpus.push_back(driver_.gpus.front());

@@ -1,6 +1,8 @@
 // GPUs that tests set up. Thread-safe: the test changes what an agent's thread reads.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -20,7 +22,7 @@ struct FakeDriver {
                               .power_watts = 300,
                               .energy_joules = 1000};
   std::vector<agent::GpuProcess> processes;
-  std::string link = "NVLink";
+  std::map<std::pair<int64_t, int64_t>, job::LinkKind> links;  // by indices; others: NVLink
   bool answers = true;
 
   template <class Change>
@@ -53,7 +55,11 @@ class FakeGpuLibrary : public agent::GpuLibrary {
     const std::lock_guard lock(driver_.mutex);
     return driver_.processes;
   }
-  std::string Link(int64_t, int64_t) override { return driver_.link; }
+  job::LinkKind Link(int64_t from, int64_t to) override {
+    const std::lock_guard lock(driver_.mutex);
+    const auto link = driver_.links.find(std::minmax(from, to));
+    return link == driver_.links.end() ? job::LinkKind::kNvlink : link->second;
+  }
 
  private:
   FakeDriver& driver_;

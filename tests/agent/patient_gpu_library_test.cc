@@ -59,7 +59,7 @@ TEST_F(PatientGpuLibraryTest, PassesAnswersOn) {
   EXPECT_EQ((*library)->DriverVersion(), "580.95.05");
   EXPECT_EQ((*library)->Gpus().size(), 1u);
   for (int i = 0; i < 100; ++i) EXPECT_EQ((*library)->Sample(0)->power_watts, 300);
-  EXPECT_EQ((*library)->Link(0, 1), "NVLink");
+  EXPECT_EQ((*library)->Link(0, 1), job::LinkKind::kNvlink);
   driver_->facts.Set([](auto& facts) { facts.answers = false; });
   EXPECT_THAT((*library)->Sample(0).error().message, HasSubstr("fell off the bus"));
 }

@@ -76,6 +76,17 @@ TEST_F(TrainctlTest, ALabelOfAWorkerIsShownAndBindsJobs) {
   EXPECT_EQ(worker_.Start().job, base::JobId{1});
 }
 
+TEST_F(TrainctlTest, AGangGetsTheDevicesThatAreLinkedBest) {
+  FakeWorker second("a/1"), third("a/2");
+  worker_.SetLinks({{"cpu:a/1", "between sockets"}, {"cpu:a/2", "NVLink"}});
+  second.SetLinks({{"cpu:a/0", "between sockets"}, {"cpu:a/2", "what comes some day"}});
+  third.SetLinks({{"cpu:a/0", "NVLink"}, {"cpu:a/1", "between sockets"}});
+  for (FakeWorker* worker : {&worker_, &second, &third}) worker->Connect(site_.channel());
+  site_.Submit("gang", 2);
+  const Json placement = Json::parse(Run({"status", "-o", "json"}).out)["jobs"][0]["placement"];
+  EXPECT_EQ(placement, Json({"a/0", "a/2"}));
+}
+
 TEST_F(TrainctlTest, UiPrintsWhereThePagesAre) {
   const Ended ended = Run({"ui"});
   EXPECT_EQ(ended.code, client::kExitOk) << ended.err;

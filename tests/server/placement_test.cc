@@ -21,7 +21,7 @@ FreeDevices Site(const std::string& hosts) {
 }
 
 std::vector<DeviceId> Choose(const FreeDevices& site, int64_t count) {
-  return Policies().front().choose(site.pools()[0], count);
+  return Policies().front().choose(site, site.pools()[0], count);
 }
 
 TEST(Pack, TakesTheLowestIndicesOfOneHost) {
@@ -42,15 +42,71 @@ TEST(Pack, SpreadsOverHostsInOrderOfTheirNamesWhereTheyAreAlike) {
 
 TEST(Pack, GivesNothingWhereTooFewAreFree) { EXPECT_TRUE(Choose(Site("aab"), 4).empty()); }
 
+using LinksByPair = std::map<std::pair<DeviceId, DeviceId>, job::LinkKind>;
+
+// Says of each pair of one host's devices how it is linked; others are between sockets.
+void SetLinks(FreeDevices* site, const std::vector<DeviceId>& host, const LinksByPair& links,
+              const std::vector<int64_t>& nodes = {}) {
+  for (size_t i = 0; i < host.size(); ++i) {
+    job::Device device;
+    device.uuid = "GPU-" + std::to_string(host[i]);
+    if (!nodes.empty()) device.numa_node = nodes[i];
+    for (const DeviceId other : host) {
+      const auto link = links.find(std::minmax(host[i], other));
+      if (other != host[i])
+        device.links["GPU-" + std::to_string(other)] =
+            link == links.end() ? job::LinkKind::kBetweenSockets : link->second;
+    }
+    site->SetLinks(host[i], device);
+  }
+}
+
+TEST(Pack, TakesTheDevicesOfAHostThatAreLinkedBest) {
+  using enum job::LinkKind;
+  FreeDevices site = Site("aaaa");
+  SetLinks(&site, {0, 1, 2, 3}, {{{0, 3}, kNvlink}, {{1, 2}, kNvlink}, {{0, 1}, kNumaNode}});
+  EXPECT_EQ(Choose(site, 2), (std::vector<DeviceId>{0, 3}));
+  EXPECT_EQ(Choose(site, 3), (std::vector<DeviceId>{0, 1, 3}));
+  EXPECT_EQ(Choose(site, 1), (std::vector<DeviceId>{0}));
+  site.SetFree(3, false);
+  EXPECT_EQ(Choose(site, 2), (std::vector<DeviceId>{1, 2}));
+}
+
+TEST(Pack, OfEqualLinksTakesDevicesOfOneNumaNode) {
+  using enum job::LinkKind;
+  FreeDevices site = Site("aaaa");
+  const LinksByPair all = {{{0, 1}, kNvlink}, {{0, 2}, kNvlink}, {{0, 3}, kNvlink},
+                           {{1, 2}, kNvlink}, {{1, 3}, kNvlink}, {{2, 3}, kNvlink}};
+  SetLinks(&site, {0, 1, 2, 3}, all, {0, 1, 0, 1});
+  EXPECT_EQ(Choose(site, 2), (std::vector<DeviceId>{0, 2}));
+  SetLinks(&site, {0, 1, 2, 3}, all, {0, 1, 1, 0});
+  EXPECT_EQ(Choose(site, 2), (std::vector<DeviceId>{0, 3}));
+}
+
+TEST(Pack, PrefersAHostWithBetterLinksToAFullerOne) {
+  FreeDevices site = Site("aabbb");
+  SetLinks(&site, {0, 1}, {});
+  SetLinks(&site, {2, 3, 4}, {{{3, 4}, job::LinkKind::kNvlink}});
+  EXPECT_EQ(Choose(site, 2), (std::vector<DeviceId>{3, 4}));
+  EXPECT_EQ(Choose(site, 1), (std::vector<DeviceId>{0}));
+}
+
+TEST(Pack, OnTheLastOfSeveralHostsTakesTheBestLinkedToo) {
+  FreeDevices site = Site("aaaabbbb");
+  SetLinks(&site, {0, 1, 2, 3}, {});
+  SetLinks(&site, {4, 5, 6, 7}, {{{5, 6}, job::LinkKind::kNvlink}});
+  EXPECT_EQ(Choose(site, 6), (std::vector<DeviceId>{0, 1, 2, 3, 5, 6}));
+}
+
 TEST(FreeDevices, OfAPartOfAPoolOnlyItsFreeDevicesCount) {
   const FreeDevices site = Site("aabbbc");
   const FreeDevices::Pool pool =
       site.pools()[0].Where([](DeviceId device) { return device < 2 || device > 4; });
   EXPECT_EQ(pool.free, 3);
   EXPECT_EQ(pool.total, 6);
-  EXPECT_EQ(Pack(pool, 2), (std::vector<DeviceId>{0, 1}));
-  EXPECT_EQ(Pack(pool, 3), (std::vector<DeviceId>{0, 1, 5}));
-  EXPECT_TRUE(Pack(pool, 4).empty());
+  EXPECT_EQ(Pack(site, pool, 2), (std::vector<DeviceId>{0, 1}));
+  EXPECT_EQ(Pack(site, pool, 3), (std::vector<DeviceId>{0, 1, 5}));
+  EXPECT_TRUE(Pack(site, pool, 4).empty());
 }
 
 TEST(FreeDevices, KeepsItsCountsUnderSettingAndUnsetting) {

@@ -70,7 +70,9 @@ class GpuDevice : public Device {
         std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor);
     info_.driver = library_->DriverVersion();
     info_.threads = threads;
+    info_.numa_node = gpu.numa_node;
     for (const Gpu& other : library_->Gpus()) {
+      if (other.uuid != gpu.uuid) info_.links[other.uuid] = library_->Link(gpu.index, other.index);
       nodes_.resize(std::max(nodes_.size(), static_cast<size_t>(other.index) + 1));
       nodes_[static_cast<size_t>(other.index)] = other.numa_node;
     }

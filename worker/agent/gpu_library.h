@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/job/link.h"
 #include "common/job/samples.h"
 
 namespace trainctl::agent {
@@ -36,9 +37,8 @@ class GpuLibrary {
   virtual std::vector<Gpu> Gpus() = 0;
   virtual base::Result<job::DeviceSample> Sample(int64_t index) = 0;
   virtual base::Result<std::vector<GpuProcess>> Processes(int64_t index) = 0;
-  // How two GPUs reach each other: "NVLink", "one PCIe switch", "PCIe switches", "PCIe host
-  // bridge", "NUMA node", "between sockets", "unknown".
-  virtual std::string Link(int64_t from, int64_t to) = 0;
+  // How two GPUs reach each other.
+  virtual job::LinkKind Link(int64_t from, int64_t to) = 0;
 };
 
 // kNotFound: there is no NVML on this host. kUnavailable: its driver does not answer.

@@ -83,14 +83,14 @@ bool LoadAll(void* library, Functions& nvml) {
          Load(library, "nvmlDeviceGetTopologyCommonAncestor", nvml.common_ancestor);
 }
 
-std::string AncestorName(int level) {
-  switch (level) {
-    case 10: return "one PCIe switch";
-    case 20: return "PCIe switches";
-    case 30: return "PCIe host bridge";
-    case 40: return "NUMA node";
-    case 50: return "between sockets";
-    default: return "unknown";
+job::LinkKind LinkOver(int ancestor) {
+  switch (ancestor) {
+    case 10: return job::LinkKind::kOneSwitch;
+    case 20: return job::LinkKind::kSwitches;
+    case 30: return job::LinkKind::kHostBridge;
+    case 40: return job::LinkKind::kNumaNode;
+    case 50: return job::LinkKind::kBetweenSockets;
+    default: return job::LinkKind::kUnknown;
   }
 }
 
@@ -169,13 +169,14 @@ class Nvml : public GpuLibrary {
     return processes;
   }
 
-  std::string Link(int64_t from, int64_t to) override {
+  job::LinkKind Link(int64_t from, int64_t to) override {
+    using enum job::LinkKind;
     NvmlDevice a = nullptr, b = nullptr;
     int value = 0;
-    if (nvml_.handle(static_cast<unsigned>(from), &a) != kSuccess) return "unknown";
-    if (nvml_.handle(static_cast<unsigned>(to), &b) != kSuccess) return "unknown";
-    if (nvml_.p2p_status(a, b, kP2pNvlink, &value) == kSuccess && value == kP2pOk) return "NVLink";
-    return nvml_.common_ancestor(a, b, &value) == kSuccess ? AncestorName(value) : "unknown";
+    if (nvml_.handle(static_cast<unsigned>(from), &a) != kSuccess) return kUnknown;
+    if (nvml_.handle(static_cast<unsigned>(to), &b) != kSuccess) return kUnknown;
+    if (nvml_.p2p_status(a, b, kP2pNvlink, &value) == kSuccess && value == kP2pOk) return kNvlink;
+    return nvml_.common_ancestor(a, b, &value) == kSuccess ? LinkOver(value) : kUnknown;
   }
 
  private:

@@ -104,9 +104,9 @@ class PatientGpuLibrary : public GpuLibrary {
     auto found = Ask<Answer>([index](GpuLibrary& library) { return library.Processes(index); });
     return found ? std::move(*found) : Answer(NoAnswer());
   }
-  std::string Link(int64_t from, int64_t to) override {
-    return Ask<std::string>([from, to](GpuLibrary& library) { return library.Link(from, to); })
-        .value_or("unknown");
+  job::LinkKind Link(int64_t from, int64_t to) override {
+    return Ask<job::LinkKind>([from, to](GpuLibrary& library) { return library.Link(from, to); })
+        .value_or(job::LinkKind::kUnknown);
   }
 
  private:

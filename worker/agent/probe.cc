@@ -128,7 +128,7 @@ void ProbeGpus(GpuLibrary& library, json& probe) {
       if (other.index <= gpu.index) continue;
       probe["links"].push_back({{"from", gpu.index},
                                 {"to", other.index},
-                                {"link", library.Link(gpu.index, other.index)}});
+                                {"link", job::Name(library.Link(gpu.index, other.index))}});
     }
   }
 }
