@@ -256,9 +256,10 @@ good checkpoint; train.on_nan "continue" runs on), HANG (no progress for step_ti
 evaluation, saving, tokenizing or loading; names the rank that did not join), NCCL_ERROR,
 GPU_FAULT, NODE_LOST, TIMEOUT (time_limit), LEASE_ENDED (the end of its lease), CANCELLED,
 LAUNCH_FAILED (host and path that is missing). An attempt that gave way to a lease, or to a job of
-higher priority (resources.preemptible), is PREEMPTED: its job queues again, which is not counted.
-max_restarts counts new attempts after a signal, HANG, NCCL_ERROR, GPU_FAULT, NODE_LOST; never
-after OOM or DIVERGED, which would only happen again.
+higher priority (resources.preemptible), or went with devices that were lent (trainctl slurm), is
+PREEMPTED: its job queues again, which is not counted. max_restarts counts new attempts after a
+signal, HANG, NCCL_ERROR, GPU_FAULT, NODE_LOST; never after OOM or DIVERGED, which would only
+happen again.
 "expect": "OOM" or "SUCCEEDED" changes no outcome, only whether it is as expected, and wait's
 exit status.
 )",

@@ -1,5 +1,6 @@
 #include "server/coordinator/coordinator.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace trainctl::coordinator {
@@ -38,12 +39,20 @@ void Coordinator::Finish() {
   artifact_reads_.FailAll("the coordinator is stopping: try again in a moment");
 }
 
+void Coordinator::EndLoan() {
+  const base::WallMicros now = parts_.clock.Wall();
+  parts_.lent_until = std::min(parts_.lent_until.value_or(now), now);
+  state_.options.lent_until = parts_.lent_until;
+  OnTick();
+}
+
 base::Status Coordinator::Load() {
   auto stored = parts_.store.LoadState();
   if (!stored) return stored.error();
   const core::Options options{.max_queued_jobs_of_user = parts_.bounds.queued_jobs,
                               .longest_lease_us = parts_.bounds.lease_seconds * 1'000'000,
-                              .policy = parts_.policy};
+                              .policy = parts_.policy,
+                              .lent_until = parts_.lent_until};
   if (options.policy.half_life_us) {
     auto use = parts_.reader.UseSince(parts_.clock.Wall() -
                                       core::kHalfLives * *options.policy.half_life_us);

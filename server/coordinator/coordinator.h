@@ -90,6 +90,7 @@ class Coordinator {
     EventLog& log;
     auth::UserBounds bounds = {};
     core::SitePolicy policy = {};
+    std::optional<base::WallMicros> lent_until = {};  // core::Options
   };
   explicit Coordinator(const Parts& parts) : parts_(parts) {}
 
@@ -99,6 +100,9 @@ class Coordinator {
   // Commits what is held back, ends the workers' streams and answers who waits for a worker. Jobs
   // go on; clients are still answered.
   void Finish();
+  // Devices that are lent to the site go back now: jobs are stopped with the time to save, and wait
+  // for the next ones. `state().live` is empty when all have.
+  void EndLoan();
 
   // ---- clients ----
 

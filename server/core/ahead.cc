@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "server/core/leases.h"
+#include "server/core/loan.h"
 #include "server/core/reach.h"
 #include "server/core/waiting.h"
 
@@ -46,6 +47,7 @@ int64_t MinutesThatPass(const State& state, const Job& job, const Ahead& ahead, 
 
 std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& job,
                                                  const Now& now) {
+  if (IsClosing(state, now)) return std::nullopt;
   if (job.lane == Lane::kLeased) {
     const Lease* lease = FindLease(state, job.lease);
     if (lease == nullptr || lease->closing) return std::nullopt;

@@ -8,6 +8,7 @@
 #include "server/core/handlers.h"
 #include "server/core/hang.h"
 #include "server/core/lease_events.h"
+#include "server/core/loan.h"
 #include "server/core/preempt.h"
 #include "server/core/run_length.h"
 
@@ -87,6 +88,7 @@ void Handle(Turn& turn, const Tick&) {
   if (!std::exchange(turn.state.resting, {}).empty()) turn.placement_may_change = true;
   if (SomebodyMayGiveWay(turn.state, turn.now)) turn.placement_may_change = true;
   KeepLeases(turn);
+  KeepLoan(turn);
   for (auto next = turn.state.live.begin(); next != turn.state.live.end();) {
     Job& job = *next++->second;
     LookAtTimeLimit(turn, job);

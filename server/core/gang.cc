@@ -8,6 +8,7 @@
 #include "server/core/fair_share.h"
 #include "server/core/inspect.h"
 #include "server/core/lease_events.h"
+#include "server/core/loan.h"
 #include "server/core/micro_batch.h"
 #include "server/core/plan.h"
 #include "server/core/quota.h"
@@ -173,6 +174,7 @@ void StartGang(Turn& turn, Job& job, const std::vector<placement::DeviceId>& dev
   for (const Rank& rank : attempt.ranks) SaveRank(turn, rank);
   Say(turn, id,
       "attempt " + std::to_string(attempt.row.attempt) + " placed on " + Placement(attempt));
+  TellOfLoan(turn, job);
   for (const Rank& rank : attempt.ranks) SendStart(turn, job, rank);
 }
 
@@ -213,6 +215,7 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   LiveAttempt& attempt = *job.attempt;
   if (!attempt.row.stop && !AllProven(attempt)) return;
   job::AttemptEnd end = ChooseEnd(attempt);
+  JudgeAsLent(turn.state, attempt, &end);
   const bool tries_smaller = MayTrySmaller(job, end), restarts = MayRestart(job, end),
              goes_elsewhere = MayGoElsewhere(job, end), comes_back = MayComeBack(job, end);
   const bool goes_on = tries_smaller || restarts || goes_elsewhere || comes_back;

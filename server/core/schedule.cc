@@ -8,6 +8,7 @@
 #include "server/core/holds.h"
 #include "server/core/inspect.h"
 #include "server/core/leases.h"
+#include "server/core/loan.h"
 #include "server/core/preempt.h"
 #include "server/core/quota.h"
 #include "server/core/waiting.h"
@@ -127,6 +128,7 @@ class Pass {
 }  // namespace
 
 void Schedule(Turn& turn) {
+  if (IsClosing(turn.state, turn.now)) return;
   Pass(turn).Run();
   AskForInspections(turn);
 }

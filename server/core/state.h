@@ -52,6 +52,7 @@ struct Options {
   int64_t max_inspecting = 4;                  // jobs at once
   int64_t max_inspecting_of_user = 2;          //
   SitePolicy policy{};
+  std::optional<base::WallMicros> lent_until{};  // loan.h; nullopt: the devices are the site's own
 };
 
 struct Rank {

@@ -30,6 +30,8 @@
 //              stays away for worker_grace is given up, unless another attempt would follow. That
 //              one waits for proof: an exit record, a new boot id, or an operator's fence. Its
 //              device waits for its worker's word in any case.
+//   Loan       a site whose devices are lent until a time stops all jobs before it, PREEMPTED, and
+//              they queue again. Whatever ended with its host is PREEMPTED too (loan.h).
 //   Trial      of a micro batch that was asked as "auto", in the job's first attempt. A gang that
 //              runs out of memory in it is started again with a smaller one, down to 1. That keeps
 //              the job's place in the queue, and is not counted as a restart. Once proven, later

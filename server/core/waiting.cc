@@ -10,6 +10,7 @@
 #include "server/core/dependencies.h"
 #include "server/core/inspect.h"
 #include "server/core/leases.h"
+#include "server/core/loan.h"
 #include "server/core/quota.h"
 #include "server/core/reach.h"
 
@@ -340,6 +341,7 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
     return "its stored job file can't be read by this coordinator, so it is not started: " +
            job.row.unreadable->why + "; trainctl cancel " + base::ToString(job.row.id) + " ends it";
   }
+  if (IsClosing(state, now)) return LoanReason(state);
   if (job.lane == Lane::kLeased) return LeaseReason(state, job, now);
   const std::vector<ClassId> possible = PossibleClasses(state, job);
   const Lease* lease = FindLease(state, job.lease);

@@ -78,8 +78,8 @@ struct Daemon::Parts {
         store(std::make_unique<MeteredStore>(std::move(store_), meters)),
         own_reader(std::move(loop_reader)),
         logs(options.directory + "/logs"),
-        coordinator(
-            {loop, clock, *store, *own_reader, logs, log, options.bounds, std::move(policy)}),
+        coordinator({loop, clock, *store, *own_reader, logs, log, options.bounds, std::move(policy),
+                     options.lent_until}),
         reads(loop, std::move(reader)) {}
 
   // From the outside in, so that whoever waits is answered.
@@ -177,6 +177,17 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
 }
 
 Daemon::~Daemon() = default;
+
+void Daemon::EndLoan() {
+  parts_->log.Info("loan_ends");
+  parts_->loop.Call([this] { parts_->coordinator.EndLoan(); });
+}
+
+bool Daemon::HasLiveJobs() {
+  bool has = false;
+  parts_->loop.Call([&] { has = !parts_->coordinator.state().live.empty(); });
+  return has;
+}
 
 const std::string& Daemon::address() const { return parts_->address; }
 

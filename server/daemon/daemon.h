@@ -22,6 +22,11 @@ class Daemon {
                                                      const base::Clock& clock, EventLog& log);
   ~Daemon();  // stops cleanly; jobs go on
 
+  // Coordinator::EndLoan.
+  void EndLoan();
+  // Whether an attempt of a job has not ended.
+  bool HasLiveJobs();
+
   // "127.0.0.1:PORT", of loopback without TLS where there is one.
   const std::string& address() const;
   // "0.0.0.0:PORT"; empty: no TLS is served.

@@ -40,6 +40,20 @@ void WaitForEnd(const sigset_t& signals) {
   sigwait(&signals, &signal);
 }
 
+// For so long jobs may save when their devices go back; SIGINT ends that. Engines send SIGTERM
+// twice.
+constexpr int kLoanPatienceSeconds = 40;
+
+// Until no job runs.
+void EndLoan(trainctl::coordinator::Daemon& daemon, const sigset_t& signals) {
+  constexpr timespec kPause{.tv_nsec = 200'000'000};
+  constexpr int kPausesPerSecond = 5;
+  daemon.EndLoan();
+  for (int i = 0; i < kLoanPatienceSeconds * kPausesPerSecond && daemon.HasLiveJobs(); ++i) {
+    if (sigtimedwait(&signals, nullptr, &kPause) == SIGINT) return;
+  }
+}
+
 int Fail(const trainctl::base::Error& error) {
   std::cerr << "traincoordinator: " << error.message << std::endl;
   return error.code == trainctl::base::Code::kInvalid ? 2 : 1;
@@ -85,5 +99,6 @@ int main(int argc, char** argv) {
   const auto daemon = coordinator::Daemon::Start(*options, clock, log);
   if (!daemon) return Fail(daemon.error());
   WaitForEnd(signals);
+  if (options->lent_until) EndLoan(**daemon, signals);
   return 0;
 }

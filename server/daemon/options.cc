@@ -187,8 +187,15 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
                  "A file with what this site grants its users: quotas, priorities, fair share. "
                  "Read once, at the start")
       ->type_name("FILE");
+  int64_t lent_until = 0;
+  app.add_option("--lent-until", lent_until,
+                 "All devices are lent to this site until that Unix time, by a cluster's engine. "
+                 "Before it, and at SIGTERM, jobs save and wait for the next loan")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(int64_t{1}, int64_t{100'000'000'000}));
   app.set_version_flag("--version", VersionText(), "Print version and commit");
   if (!ParseLine(app, argc, argv, exit_code)) return std::nullopt;
+  if (lent_until > 0) options.lent_until = lent_until * 1'000'000;
   if (options.dashboard_file.empty() && !options.dashboard.empty() && !options.address_file.empty())
     options.dashboard_file =
         std::filesystem::path(options.address_file).replace_filename("dashboard.addr");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "server/auth/unix_policy.h"
 #include "server/auth/user_bounds.h"
 
@@ -20,7 +21,8 @@ struct Options {
   std::string dashboard_file;
   auth::UnixPolicy policy;
   auth::UserBounds bounds;
-  std::string policy_file;  // server/core/policy_file.h; empty: none
+  std::string policy_file;                     // server/core/policy_file.h; empty: none
+  std::optional<base::WallMicros> lent_until;  // core::Options
 };
 
 // traincoordinator init: makes the keys of a site.

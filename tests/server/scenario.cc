@@ -223,6 +223,10 @@ std::string Scenario::Run(const std::string& line) {
     state_.options.policy = ReadSitePolicy(line.substr(verb.size()), "policy").value();
     return Restart();
   }
+  if (verb == "lent") {
+    state_.options.lent_until = now_.wall + std::stoll(words.at(1)) * 1'000'000;
+    return Restart();
+  }
   if (verb == "show") return Describe(state_, now_);
   if (verb == "explain") return Explain(*base::ParseJobId(words.at(1)));
   if (verb == "lost") return FeedEach<WorkerStreamLost>(words);
