@@ -240,6 +240,10 @@ std::vector<std::string> Arguments::TakeWords(const std::vector<std::string>& wo
   if (taker == arguments_.end()) return words;
   std::vector<std::string> rest;
   for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") {
+      taker->texts->insert(taker->texts->end(), words.begin() + i, words.end());
+      break;
+    }
     const Argument* option = FindOption(words[i]);
     if (option == nullptr && words[i] != "--help" && words[i] != "-h") {
       taker->texts->push_back(words[i]);

@@ -36,7 +36,7 @@ class Arguments {
   void Positionals(std::string name, std::vector<std::string>* values, std::string help,
                    bool required);
   // Every word that is no option of this verb, as it is, options of another program too: a command
-  // line that is pasted whole. At least one.
+  // line that is pasted whole. At least one. From a word "--" on all are.
   void Words(std::string name, std::vector<std::string>* values, std::string help);
   void Switch(std::string names, bool* value, std::string help);  // "-w,--watch"
   void Text(std::string names, std::string placeholder, std::string* value, std::string help);

@@ -68,8 +68,36 @@ class Quickstart : public Verb {
   std::string directory_;
 };
 
+// The script has its options, since they are sbatch's too.
+class Slurm : public Verb {
+ public:
+  void Declare(Arguments& arguments) override {
+    arguments.Words("ACTION", &words_, "up, status, down or read, and their options");
+    arguments.Remark(
+        "up [--nodes N] [--gpus N] [--cpu N] [--time T] [--dir DIR] [-- OPTIONS OF sbatch]\n"
+        "    submits an allocation of Slurm, --gpus in all or --cpu slots a node (default 1 node, "
+        "1:00:00),\n"
+        "    waits until its workers are there, and makes its coordinator the site that trainctl "
+        "means.\n"
+        "status [--dir DIR]   where the allocation stands\n"
+        "down [--dir DIR]     jobs save, the allocation ends; the next up goes on with them\n"
+        "read [--dir DIR] -- WORDS OF trainctl   asks the site, also when there is no allocation:\n"
+        "    trainctl slurm read -- export j1 results\n"
+        "DIR is the site's folder, on a file system that all nodes share; default "
+        "~/.local/state/trainctl/slurm");
+  }
+
+  bool NeedsSite() const override { return false; }
+
+  int Run(Context& context) override { return Become(context, "slurm/trainctl-slurm", words_); }
+
+ private:
+  std::vector<std::string> words_;
+};
+
 }  // namespace
 
+std::unique_ptr<Verb> MakeSlurm() { return std::make_unique<Slurm>(); }
 std::unique_ptr<Verb> MakeLocal() { return std::make_unique<Local>(); }
 std::unique_ptr<Verb> MakeQuickstart() { return std::make_unique<Quickstart>(); }
 

@@ -30,6 +30,7 @@ std::unique_ptr<Verb> MakeRecipes();
 std::unique_ptr<Verb> MakeReport();
 std::unique_ptr<Verb> MakeResume();
 std::unique_ptr<Verb> MakeRm();
+std::unique_ptr<Verb> MakeSlurm();
 std::unique_ptr<Verb> MakeStatus();
 std::unique_ptr<Verb> MakeSubmit();
 std::unique_ptr<Verb> MakeSweep();
@@ -49,6 +50,12 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl local up --dir /tmp/site --workers 2 --cpu\n"
      "  trainctl local down\n",
      MakeLocal},
+    {"slurm", "a coordinator and workers in an allocation of Slurm, on a cluster that has it",
+     "  trainctl slurm up --nodes 2 --gpus 4 --time 1:00:00\n"
+     "  trainctl slurm up --nodes 2 --cpu 2 -- --partition=debug\n"
+     "  trainctl slurm down\n"
+     "  trainctl slurm read -- export j1 results\n",
+     MakeSlurm},
     {"submit", "submit a job, or a lab file as a group of jobs",
      "  trainctl submit job.json --wait\n"
      "  trainctl submit job.json --dry-run\n"

@@ -22,6 +22,8 @@ install(DIRECTORY deploy/notebooks DESTINATION ${share} COMPONENT client)
 install(FILES deploy/job.schema.json DESTINATION ${share} COMPONENT client)
 install(PROGRAMS deploy/local deploy/quickstart deploy/example_model
   DESTINATION ${share} COMPONENT client)
+install(PROGRAMS deploy/slurm/trainctl-slurm deploy/slurm/allocation deploy/slurm/node
+  DESTINATION ${share}/slurm COMPONENT client)
 install(FILES deploy/packages/pip-example DESTINATION ${share}/packages COMPONENT client)
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT client)
 # The man pages are what the program itself tells.

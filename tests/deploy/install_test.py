@@ -56,6 +56,8 @@ class Installed(unittest.TestCase):
         result = self.run_program("trainctl", "local", "status", "--dir", str(self.prefix / "no"))
         self.assertEqual(result.returncode, 1)
         self.assertIn("no cluster was started there", result.stderr)
+        result = self.run_program("trainctl", "slurm", "status", "--dir", str(self.prefix / "no"))
+        self.assertIn("no allocation for", result.stderr)
         share = self.prefix / "share/trainctl"
         for name in ("quickstart", "example_model"):
             self.assertTrue(os.access(share / name, os.X_OK), name)
