@@ -44,6 +44,22 @@ TEST(JsonRows, MaxRowsReadsNoFurther) {
   EXPECT_THAT(ReadRows("{\"text\": \"a\"}\nnot JSON", 1), ElementsAre("a"));
 }
 
+TEST(JsonRows, AListIsReadAsItComes) {
+  const std::string text =
+      "[{\"text\": \"a\"}, {\"text\": \"bb\"}\n, {\"text\": \"c\", \"n\": [[1], {}]}]";
+  std::vector<int64_t> done;
+  const auto take = [](const files::JsonObject&) -> base::Status { return base::Ok{}; };
+  const auto told = [&](int64_t bytes) { done.push_back(bytes); };
+  ASSERT_EQ(ReadJsonRows(text, "d.json", std::nullopt, take, told).value(), 3);
+  ASSERT_EQ(done.size(), 3u);
+  EXPECT_GE(done[0], text.find(','));
+  EXPECT_LT(done[0], text.find("bb"));
+  EXPECT_LE(done[2], std::ssize(text));
+  // What stands behind the rows that are wanted is not looked at.
+  EXPECT_THAT(ReadRows("[{\"text\": \"a\"}, {bad", 1), ElementsAre("a"));
+  EXPECT_THAT(ReadRows("[1, \"a\"]"), ElementsAre("d.json: [0]: 1: expected an object"));
+}
+
 TEST(JsonRows, NoRowsAreNone) {
   EXPECT_THAT(ReadRows("[]"), ElementsAre());
   EXPECT_THAT(ReadRows("  \n"), ElementsAre());

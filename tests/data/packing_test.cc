@@ -103,6 +103,19 @@ TEST(Pack, IsTheRuleAsASearchFollowsIt) {
   EXPECT_EQ(Lists(Pack(pairs, pairs.train)), PackedBySearch(pairs));
 }
 
+TEST(Pack, CountsAreThoseOfWhatIsPacked) {
+  const Dataset dataset = ManyRows();
+  const PackedRows packed = PackTraining(dataset, 3);
+  const PackedCounts counts = CountPacked(dataset, 3);
+  EXPECT_EQ(counts.sequences, packed.size());
+  int64_t longest = 0;
+  for (int64_t i = 0; i < packed.size(); ++i)
+    longest = std::max(longest, LengthOf(dataset, packed[i]));
+  EXPECT_EQ(counts.longest, longest);
+  const Dataset few = RowsOf({3, 4, 9}, 20);
+  EXPECT_EQ(CountPacked(few, 3).longest, 16);
+}
+
 TEST(Pack, LeavesLittlePadding) {
   const Dataset dataset = ManyRows();
   double tokens = 0;

@@ -12,7 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Tokenized kMade = {{1, 5, 9, 2, 1, 7, 2}, {{0, 4, 2}, {4, 3, 0}}, {{5, 6}}};
+const std::vector<int32_t> kIds = {1, 5, 9, 2, 1, 7, 2};
+
+Tokenized MadeOf(std::vector<Row> rows, std::vector<TokenSpan> ignored) {
+  return {TokenStore(kIds), std::move(rows), std::move(ignored)};
+}
+
+const Tokenized kMade = MadeOf({{0, 4, 2}, {4, 3, 0}}, {{5, 6}});
 constexpr int64_t kTokens = 10;  // of the vocabulary
 
 std::string OnlyFile(const std::string& folder) {
@@ -27,8 +33,7 @@ TEST(TokenCache, GivesBackWhatWasKeptUnderItsKey) {
   const auto cached = FindCachedTokens(folder, "key", kTokens);
   ASSERT_TRUE(cached);
   ASSERT_EQ(cached->tokens.size(), 7);
-  for (int64_t i = 0; i < 7; ++i)
-    EXPECT_EQ(cached->tokens[i], kMade.tokens[static_cast<size_t>(i)]);
+  for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(cached->tokens[i], kMade.tokens[i]);
   ASSERT_EQ(cached->rows.size(), 2u);
   EXPECT_EQ(cached->rows[1].begin, 4);
   EXPECT_EQ(cached->rows[0].ignored, 2);
@@ -56,11 +61,11 @@ TEST(TokenCache, WhatDoesNotFitTheModelIsAMiss) {
   const ScratchDirectory scratch;
   CacheTokens(scratch.path(), "key", kMade);
   EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", 9));
-  CacheTokens(scratch.path(), "key", {kMade.tokens, {{5, 3, 0}}, {}});
+  CacheTokens(scratch.path(), "key", MadeOf({{5, 3, 0}}, {}));
   EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kTokens));
   for (const std::vector<TokenSpan>& ignored :
        {std::vector<TokenSpan>{{6, 8}}, {{3, 3}}, {{4, 6}, {5, 7}}, {{-1, 2}}}) {
-    CacheTokens(scratch.path(), "key", {kMade.tokens, kMade.rows, ignored});
+    CacheTokens(scratch.path(), "key", MadeOf(kMade.rows, ignored));
     EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kTokens));
   }
 }

@@ -35,10 +35,14 @@ class ProgressTeller {
   int64_t told_ = 0;
 };
 
-std::string DigestOf(std::span<const std::byte> bytes, ProgressTeller* teller) {
+// Leaves none of the file resident.
+std::string DigestOf(const files::MappedFile& file, ProgressTeller* teller) {
+  const std::span<const std::byte> bytes = file.bytes();
   files::Xxh64Stream digest;
   for (size_t done = 0; done < bytes.size(); done += kToldBytes) {
-    digest.Update(bytes.subspan(done, std::min<size_t>(kToldBytes, bytes.size() - done)));
+    const auto part = bytes.subspan(done, std::min<size_t>(kToldBytes, bytes.size() - done));
+    digest.Update(part);
+    file.Release(part);
     teller->Tell(static_cast<int64_t>(done));
   }
   return digest.Digest();
@@ -46,7 +50,7 @@ std::string DigestOf(std::span<const std::byte> bytes, ProgressTeller* teller) {
 
 base::Error Invalid(const std::string& message) { return {base::Code::kInvalid, message}; }
 
-base::Result<CachedTokens> ReadBinContent(files::MappedFile file, const Source& source) {
+base::Result<Tokenized> ReadBinContent(files::MappedFile file, const Source& source) {
   const std::string path = file.path();
   const int64_t file_bytes = std::ssize(file.bytes());
   auto tokens = ReadTokenFile(std::move(file));
@@ -61,10 +65,10 @@ base::Result<CachedTokens> ReadBinContent(files::MappedFile file, const Source& 
                      "; was the file made with this model's tokenizer?");
     }
   }
-  return CachedTokens{std::move(tokens).value(), std::move(rows), {}};
+  return Tokenized{std::move(tokens).value(), std::move(rows), {}};
 }
 
-base::Result<CachedTokens> ReadContent(files::MappedFile file, const Source& source) {
+base::Result<Tokenized> ReadContent(files::MappedFile file, const Source& source) {
   if (source.data.format == job::DataFormat::kBin) return ReadBinContent(std::move(file), source);
   return ReadTextContent(file, source);
 }
@@ -117,7 +121,7 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
   Dataset dataset;
   const int64_t file_bytes = std::ssize(file->bytes());
   ProgressTeller teller(progress, file_bytes);
-  dataset.digest = DigestOf(file->bytes(), &teller);
+  dataset.digest = DigestOf(*file, &teller);
   const RowProgress tell = [&](int64_t done_bytes) { teller.Tell(file_bytes + done_bytes); };
   auto content = ReadContent(std::move(file).value(), {data, model, model_directory, max_seq_length,
                                                        dataset.digest, cache_folder, tell});

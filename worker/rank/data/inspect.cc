@@ -1,7 +1,5 @@
 #include "worker/rank/data/inspect.h"
 
-#include <algorithm>
-
 #include "common/job/trains.h"
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/dataset.h"
@@ -18,16 +16,6 @@ namespace trainctl::data {
 
 namespace {
 
-// Whether or not this job packs: another of the same data may.
-void CountPacked(const job::DataSpec& data, const Dataset& dataset, job::Inspection* inspection) {
-  if (data.format == job::DataFormat::kCaptions) return;
-  const PackedRows packed = PackTraining(dataset, data.seed);
-  inspection->packed_sequences = packed.size();
-  for (int64_t i = 0; i < packed.size(); ++i)
-    inspection->longest_sequence =
-        std::max(inspection->longest_sequence, LengthOf(dataset, packed[i]));
-}
-
 // Into the inspection of a model.
 base::Status InspectData(const job::JobSpec& job, const std::string& directory,
                          const CacheFolders& folders, job::Inspection* inspection) {
@@ -39,7 +27,12 @@ base::Status InspectData(const job::JobSpec& job, const std::string& directory,
   inspection->rows = static_cast<int64_t>(dataset->rows.size());
   inspection->longest_row = dataset->longest_row;
   inspection->total_tokens = dataset->total_tokens;
-  CountPacked(job.data, *dataset, inspection);
+  // Whether or not this job packs: another of the same data may.
+  if (job.data.format != job::DataFormat::kCaptions) {
+    const PackedCounts packed = CountPacked(*dataset, job.data.seed);
+    inspection->packed_sequences = packed.sequences;
+    inspection->longest_sequence = packed.longest;
+  }
   inspection->data_digest = dataset->digest;
   // Tokens as they are need no tokenizer, and a folder may have none.
   if (const auto tokenizer = LoadTokenizer(directory))

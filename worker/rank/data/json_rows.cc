@@ -15,17 +15,18 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors beg
 
 base::Result<int64_t> ReadList(std::string_view text, const std::string& source, int64_t max_rows,
                                const TakeRow& take, const RowProgress& progress) {
-  auto document = files::ParseJsonText(text, source);
-  if (!document) return document.error();
-  const int64_t rows = std::min<int64_t>(max_rows, static_cast<int64_t>(document->size()));
-  for (int64_t i = 0; i < rows; ++i) {
-    if (auto taken = TakeJsonRow((*document)[i], source + ": [" + std::to_string(i) + "]", take);
-        !taken)
-      return taken.error();
-    if (progress)
-      progress(static_cast<int64_t>(static_cast<double>(text.size()) * static_cast<double>(i + 1) /
-                                    static_cast<double>(rows)));
-  }
+  int64_t rows = 0;
+  base::Status taken = base::Ok{};
+  const auto take_element = [&](const json& element, int64_t read_bytes) {
+    taken = TakeJsonRow(element, source + ": [" + std::to_string(rows) + "]", take);
+    if (!taken) return false;
+    ++rows;
+    if (progress) progress(read_bytes);
+    return rows < max_rows;
+  };
+  const base::Status parsed = files::ParseJsonList(text, source, take_element);
+  if (!parsed) return parsed.error();
+  if (!taken) return taken.error();
   return rows;
 }
 

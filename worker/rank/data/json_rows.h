@@ -21,7 +21,7 @@ using TakeRow = std::function<base::Status(const files::JsonObject& row)>;
 base::Status TakeJsonRow(const nlohmann::json& value, const std::string& place,
                          const TakeRow& take);
 
-// Told after each row how many of the text's bytes are done; of a list, their share by rows.
+// Told after each row how many of the text's bytes are done.
 using RowProgress = std::function<void(int64_t done_bytes)>;
 
 // The first max_rows rows, in order; returns how many. Messages name source, row ("[12]", from 0)

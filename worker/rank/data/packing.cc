@@ -1,5 +1,6 @@
 #include "worker/rank/data/packing.h"
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -22,18 +23,27 @@ class OpenSequences {
     const bool is_new = found == spaces_.end();
     const auto [space, number] = is_new ? std::pair(length_, sequences_++) : *found;
     if (!is_new) spaces_.erase(found);
+    longest_ = std::max(longest_, length_ - space + row_length);
     if (space > row_length) spaces_.emplace(space - row_length, number);
     if (std::ssize(spaces_) > kOpenSequences) spaces_.erase(spaces_.begin());
     return number;
   }
 
   int64_t sequences() const { return sequences_; }
+  int64_t longest() const { return longest_; }
 
  private:
   const int64_t length_;
   int64_t sequences_ = 0;
+  int64_t longest_ = 0;                           // tokens
   std::set<std::pair<int64_t, int64_t>> spaces_;  // (tokens left, number)
 };
+
+std::vector<int64_t> PackingOrder(const Dataset& dataset, int64_t seed) {
+  std::vector<int64_t> rows = dataset.train;
+  Shuffle(seed, base::RandomStream::kPacking, 0, &rows);
+  return rows;
+}
 
 }  // namespace
 
@@ -55,9 +65,13 @@ PackedRows Pack(const Dataset& dataset, std::span<const int64_t> rows) {
 }
 
 PackedRows PackTraining(const Dataset& dataset, int64_t seed) {
-  std::vector<int64_t> rows = dataset.train;
-  Shuffle(seed, base::RandomStream::kPacking, 0, &rows);
-  return Pack(dataset, rows);
+  return Pack(dataset, PackingOrder(dataset, seed));
+}
+
+PackedCounts CountPacked(const Dataset& dataset, int64_t seed) {
+  OpenSequences open(dataset.max_seq_length);
+  for (const int64_t row : PackingOrder(dataset, seed)) open.Place(dataset.rows[row].length);
+  return {open.sequences(), open.longest()};
 }
 
 int64_t LengthOf(const Dataset& dataset, Sequence sequence) {

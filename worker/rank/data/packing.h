@@ -38,6 +38,13 @@ PackedRows Pack(const Dataset& dataset, std::span<const int64_t> rows);
 // Those of the training rows, in an order that the seed shuffles. The same in each epoch.
 PackedRows PackTraining(const Dataset& dataset, int64_t seed);
 
+// How many those are, and tokens of the longest.
+struct PackedCounts {
+  int64_t sequences = 0;
+  int64_t longest = 0;
+};
+PackedCounts CountPacked(const Dataset& dataset, int64_t seed);
+
 // Tokens of a sequence.
 int64_t LengthOf(const Dataset& dataset, Sequence sequence);
 

@@ -68,7 +68,7 @@ base::Status RowCollector::Add(const MaskedTokens& row) {
   const int64_t length = std::min<int64_t>(std::ssize(row.ids), max_seq_length_);
   const auto ids = std::span(row.ids).first(static_cast<size_t>(length));
   if (auto known = CheckVocabulary(ids, vocab_, tokenizer_); !known) return known;
-  const int64_t begin = std::ssize(made_.tokens);
+  const int64_t begin = tokens_.size();
   int64_t ignored_first = 0;
   for (const TokenSpan& span : row.ignored) {
     const int64_t end = std::min(span.end, length);
@@ -78,7 +78,7 @@ base::Status RowCollector::Add(const MaskedTokens& row) {
       made_.ignored.push_back({begin + span.begin, begin + end});
   }
   made_.rows.push_back({begin, length, ignored_first});
-  made_.tokens.insert(made_.tokens.end(), ids.begin(), ids.end());
+  tokens_.Append(ids);
   return base::Ok{};
 }
 

@@ -11,6 +11,7 @@
 #include "worker/rank/data/boundary_tokens.h"
 #include "worker/rank/data/masked_tokens.h"
 #include "worker/rank/data/token_cache.h"
+#include "worker/rank/data/token_spool.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
 namespace trainctl::data {
@@ -31,11 +32,12 @@ struct PromptRow {
 class RowCollector {
  public:
   RowCollector(const Tokenizer& tokenizer, BoundaryTokens boundary, int64_t vocab,
-               int64_t max_seq_length)
+               int64_t max_seq_length, TokenSpool tokens = TokenSpool())
       : tokenizer_(tokenizer),
         boundary_(std::move(boundary)),
         vocab_(vocab),
-        max_seq_length_(max_seq_length) {}
+        max_seq_length_(max_seq_length),
+        tokens_(std::move(tokens)) {}
 
   // [bos] prompt, completion [eos], then truncated. A text that spells bos or eos out itself gets
   // no second. With mask_prompt the labels of bos and prompt are ignored.
@@ -52,7 +54,10 @@ class RowCollector {
     return added;
   }
 
-  Tokenized Take() { return std::move(made_); }
+  Tokenized Take() {
+    made_.tokens = tokens_.Take();
+    return std::move(made_);
+  }
 
  private:
   // Behind what is there; how many of the ids are the prompt's.
@@ -62,7 +67,8 @@ class RowCollector {
   const BoundaryTokens boundary_;
   const int64_t vocab_;
   const int64_t max_seq_length_;
-  Tokenized made_;
+  TokenSpool tokens_;
+  Tokenized made_;  // but for its tokens
 };
 
 // kInvalid names the token and its text: the tokenizer does not belong to the model.

@@ -22,6 +22,26 @@ base::Result<std::unique_ptr<Tokenizer>> TokenizerOf(const Source& source) {
       tokenizer.error().message + "; without a tokenizer only data.format \"bin\" can be read"};
 }
 
+// What of a file is read and done with, and no longer resident.
+class ReleasedPart {
+ public:
+  explicit ReleasedPart(const files::MappedFile& file) : file_(file) {}
+
+  void To(int64_t read_bytes) {
+    const int64_t done_bytes = std::min(read_bytes, std::ssize(file_.bytes()));
+    if (done_bytes - done_ < kReleasedAtOnce) return;
+    file_.Release(
+        file_.bytes().subspan(static_cast<size_t>(done_), static_cast<size_t>(done_bytes - done_)));
+    done_ = done_bytes;
+  }
+
+ private:
+  static constexpr int64_t kReleasedAtOnce = 1 << 24;
+
+  const files::MappedFile& file_;
+  int64_t done_ = 0;
+};
+
 base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source& source) {
   auto tokenizer = TokenizerOf(source);
   if (!tokenizer) return tokenizer.error();
@@ -34,11 +54,15 @@ base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source
                                 {file.path(), *placeholders});
   if (!read) return read.error();
   RowCollector rows(**tokenizer, std::move(boundary).value(), source.model.vocab,
-                    source.max_seq_length);
+                    source.max_seq_length, TokenSpool(source.cache_folder));
   const auto add = [&](const files::JsonObject& row) { return (*read)(row, &rows); };
+  ReleasedPart released(file);
   const auto read_rows = has_pictures ? ReadCaptionRows : ReadJsonRows;
   const auto count =
-      read_rows(file.text(), file.path(), source.data.max_rows, add, source.progress);
+      read_rows(file.text(), file.path(), source.data.max_rows, add, [&](int64_t done_bytes) {
+        released.To(done_bytes);
+        source.progress(done_bytes);
+      });
   if (!count) return count.error();
   return rows.Take();
 }
@@ -60,7 +84,7 @@ base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Sourc
   const auto known = CheckVocabulary(ids, source.model.vocab, **tokenizer);
   if (!known) return InvalidText(file.path() + ": " + known.error().message);
   std::vector<Row> rows = CutRows(static_cast<int64_t>(ids.size()), source);
-  return Tokenized{std::move(ids), std::move(rows), {}};
+  return Tokenized{TokenStore(std::move(ids)), std::move(rows), {}};
 }
 
 // Everything that the tokens depend on. The number in front counts this program's changes of
@@ -101,7 +125,7 @@ std::vector<Row> CutRows(int64_t tokens, const Source& source) {
   return rows;
 }
 
-base::Result<CachedTokens> ReadTextContent(const files::MappedFile& file, const Source& source) {
+base::Result<Tokenized> ReadTextContent(const files::MappedFile& file, const Source& source) {
   const bool is_cached =
       !source.cache_folder.empty() && source.data.format != job::DataFormat::kCaptions;
   const std::string key = is_cached ? CacheKey(source) : "";
@@ -113,8 +137,8 @@ base::Result<CachedTokens> ReadTextContent(const files::MappedFile& file, const 
                                                             : TokenizeJson(file, source);
   if (!made) return made.error();
   if (!key.empty() && !made->rows.empty()) CacheTokens(source.cache_folder, key, *made);
-  return CachedTokens{TokenStore(std::move(made->tokens)), std::move(made->rows),
-                      std::move(made->ignored), std::move(made->pictures)};
+  made->tokens.Release();
+  return made;
 }
 
 }  // namespace trainctl::data

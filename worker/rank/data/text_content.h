@@ -30,6 +30,6 @@ struct Source {
 std::vector<Row> CutRows(int64_t tokens, const Source& source);
 
 // Of all formats but bin. Errors: those of LoadDataset (dataset.h).
-base::Result<CachedTokens> ReadTextContent(const files::MappedFile& file, const Source& source);
+base::Result<Tokenized> ReadTextContent(const files::MappedFile& file, const Source& source);
 
 }  // namespace trainctl::data

@@ -39,7 +39,7 @@ std::string PathOf(const std::string& folder, const std::string& key) {
   return folder + "/" + digest.substr(digest.find(':') + 1) + kSuffix;
 }
 
-bool IsInRange(const CachedTokens& cached, int64_t vocab) {
+bool IsInRange(const Tokenized& cached, int64_t vocab) {
   const TokenStore& tokens = cached.tokens;
   const auto inside = [&](const Row& row) {
     return row.begin >= 0 && row.length > 0 && row.ignored >= 0 && row.ignored <= row.length &&
@@ -90,8 +90,8 @@ void Trim(const std::string& folder) {
 
 }  // namespace
 
-std::optional<CachedTokens> FindCachedTokens(const std::string& folder, const std::string& key,
-                                             int64_t vocab) {
+std::optional<Tokenized> FindCachedTokens(const std::string& folder, const std::string& key,
+                                          int64_t vocab) {
   const std::string path = PathOf(folder, key);
   auto file = files::MappedFile::Open(path);
   if (!file) return std::nullopt;
@@ -108,12 +108,13 @@ std::optional<CachedTokens> FindCachedTokens(const std::string& folder, const st
   if (bytes.size() != tokens_at + header.tokens * sizeof(int32_t)) return std::nullopt;
   if (std::memcmp(bytes.data() + sizeof header, key.data(), key.size()) != 0) return std::nullopt;
   if (files::Xxh64(bytes.subspan(sizeof header)) != header.digest) return std::nullopt;
-  CachedTokens cached;
+  Tokenized cached;
   cached.rows = Copied<Row>(bytes.subspan(rows_at, header.rows * kRowBytes));
   cached.ignored = Copied<TokenSpan>(bytes.subspan(spans_at, header.spans * kSpanBytes));
   cached.tokens =
       TokenStore(std::move(file).value(), static_cast<int64_t>(tokens_at), sizeof(int32_t));
   if (!IsInRange(cached, vocab)) return std::nullopt;
+  cached.tokens.Release();
   std::error_code ignored;
   fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // was used
   return cached;
@@ -128,13 +129,12 @@ void CacheTokens(const std::string& folder, const std::string& key, const Tokeni
   std::string padded_key = key;
   padded_key.resize(Padded(key.size()), '\0');
   const Bytes parts[] = {std::as_bytes(std::span(padded_key)), std::as_bytes(std::span(made.rows)),
-                         std::as_bytes(std::span(made.ignored)),
-                         std::as_bytes(std::span(made.tokens))};
+                         std::as_bytes(std::span(made.ignored)), made.tokens.bytes()};
   Header header{.magic = {},
                 .key_bytes = key.size(),
                 .rows = made.rows.size(),
                 .spans = made.ignored.size(),
-                .tokens = made.tokens.size(),
+                .tokens = static_cast<uint64_t>(made.tokens.size()),
                 .digest = 0};
   std::memcpy(header.magic, kMagic, sizeof header.magic);
   files::Xxh64Stream digest;

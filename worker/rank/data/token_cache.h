@@ -24,25 +24,18 @@ namespace trainctl::data {
 
 constexpr size_t kMostCachedSets = 16;
 
-struct CachedTokens {
+// As a tokenizer made them.
+struct Tokenized {
   TokenStore tokens;
   std::vector<Row> rows;
   std::vector<TokenSpan> ignored;          // as in Dataset
   std::vector<std::string> pictures = {};  // as in Dataset; such data sets are not cached
 };
 
-// As a tokenizer made them.
-struct Tokenized {
-  std::vector<int32_t> tokens;
-  std::vector<Row> rows;
-  std::vector<TokenSpan> ignored;
-  std::vector<std::string> pictures = {};
-};
-
 // nullopt: a miss. Every row and span lies within the tokens, every token is below `vocab`. The
 // tokens stay in the mapped file.
-std::optional<CachedTokens> FindCachedTokens(const std::string& folder, const std::string& key,
-                                             int64_t vocab);
+std::optional<Tokenized> FindCachedTokens(const std::string& folder, const std::string& key,
+                                          int64_t vocab);
 
 void CacheTokens(const std::string& folder, const std::string& key, const Tokenized& made);
 

@@ -30,4 +30,17 @@ int64_t TokenStore::operator[](int64_t index) const {
   return token;
 }
 
+std::span<const std::byte> TokenStore::bytes() const {
+  if (const auto* tokens = std::get_if<std::vector<int32_t>>(&source_))
+    return std::as_bytes(std::span(*tokens));
+  const Mapped& mapped = std::get<Mapped>(source_);
+  CHECK(mapped.width_bytes == sizeof(int32_t)) << mapped.width_bytes;
+  return mapped.file.bytes().subspan(static_cast<size_t>(mapped.offset_bytes));
+}
+
+void TokenStore::Release() const {
+  if (const auto* mapped = std::get_if<Mapped>(&source_))
+    mapped->file.Release(mapped->file.bytes());
+}
+
 }  // namespace trainctl::data

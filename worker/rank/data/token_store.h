@@ -1,6 +1,6 @@
-// The tokens of all rows, one after another. They are in memory (4 bytes a token) if a tokenizer
-// made them. If the data file already is a list of tokens, they are the mapped file itself. So a
-// corpus of tens of gigabytes costs no memory.
+// The tokens of all rows, one after another. Few that a tokenizer made are in memory (4 bytes a
+// token), more in a mapped file. If the data file already is a list of tokens, they are the file
+// itself. So a corpus of tens of gigabytes costs no memory.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,11 @@ class TokenStore {
 
   int64_t size() const;
   int64_t operator[](int64_t index) const;
+  bool is_mapped() const { return std::holds_alternative<Mapped>(source_); }
+  // Of tokens of 4 bytes each: all of them.
+  std::span<const std::byte> bytes() const;
+  // Those that were read are the kernel's to take back; a store in memory keeps them.
+  void Release() const;
 
  private:
   struct Mapped {

@@ -1,5 +1,7 @@
 #include "worker/rank/files/json_text.h"
 
+#include <cstddef>
+#include <iterator>
 #include <stdexcept>
 #include <unordered_set>
 #include <vector>
@@ -47,6 +49,55 @@ std::string Reason(std::string_view what, std::string_view text) {
   return base::Excerpt(what, kShownTextBytes);
 }
 
+// Over a text; tells how far the parser has come.
+class ToldPosition {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  ToldPosition(const char* at, const char** furthest) : at_(at), furthest_(furthest) {}
+  reference operator*() const { return *at_; }
+  ToldPosition& operator++() {
+    *furthest_ = ++at_;
+    return *this;
+  }
+  ToldPosition operator++(int) {
+    ToldPosition before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const ToldPosition& other) const { return at_ == other.at_; }
+
+ private:
+  const char* at_;
+  const char** furthest_;
+};
+
+struct TakenEnough {};
+
+// parse() may throw what the parser and the rules throw.
+template <class Parse>
+base::Result<json> Caught(std::string_view text, const std::string& source, const Parse& parse) {
+  try {
+    return parse();
+  } catch (const json::exception& error) {
+    return base::Error{base::Code::kInvalid, source + ": not JSON: " + Reason(error.what(), text)};
+  } catch (const std::invalid_argument& error) {
+    return base::Error{base::Code::kInvalid, source + ": " + error.what()};
+  } catch (const TakenEnough&) {
+    return json();
+  }
+}
+
+bool EndsElement(int depth, json::parse_event_t event) {
+  return depth == 1 &&
+         (event == json::parse_event_t::object_end || event == json::parse_event_t::array_end ||
+          event == json::parse_event_t::value);
+}
+
 }  // namespace
 
 base::Result<json> ParseJsonText(std::string_view text, const std::string& source) {
@@ -54,13 +105,25 @@ base::Result<json> ParseJsonText(std::string_view text, const std::string& sourc
   const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
     return rules.Check(depth, event, parsed);
   };
-  try {
-    return json::parse(text.begin(), text.end(), check);
-  } catch (const json::exception& error) {
-    return base::Error{base::Code::kInvalid, source + ": not JSON: " + Reason(error.what(), text)};
-  } catch (const std::invalid_argument& error) {
-    return base::Error{base::Code::kInvalid, source + ": " + error.what()};
-  }
+  return Caught(text, source, [&] { return json::parse(text.begin(), text.end(), check); });
+}
+
+base::Status ParseJsonList(std::string_view text, const std::string& source,
+                           const TakeElement& take) {
+  StrictRules rules;
+  const char* furthest = text.data();
+  const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
+    rules.Check(depth, event, parsed);
+    if (!EndsElement(depth, event)) return true;
+    if (!take(parsed, furthest - text.data())) throw TakenEnough();
+    return false;
+  };
+  const auto parsed = Caught(text, source, [&] {
+    return json::parse(ToldPosition(text.data(), &furthest),
+                       ToldPosition(text.data() + text.size(), &furthest), check);
+  });
+  if (!parsed) return parsed.error();
+  return base::Ok{};
 }
 
 }  // namespace trainctl::files

@@ -36,8 +36,13 @@ base::Result<MappedFile> MappedFile::Open(const std::string& path) {
   const int fd = open(path.c_str(),
                       O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // non-blocking: a FIFO must not stall us
   if (fd < 0) return ErrnoError("cannot open", path);
-  auto bytes = Map(fd, path);
+  auto file = OfDescriptor(fd, path);
   close(fd);
+  return file;
+}
+
+base::Result<MappedFile> MappedFile::OfDescriptor(int fd, const std::string& path) {
+  auto bytes = Map(fd, path);
   if (!bytes) return bytes.error();
   return MappedFile(path, *bytes);
 }
