@@ -21,10 +21,15 @@ struct Section {
 };
 
 constexpr Section kSections[] = {
-    {"norm", CheckNorms},           {"rope", CheckRope},
-    {"swiglu", CheckSwiGlus},       {"cross-entropy", CheckCrossEntropies},
-    {"embedding", CheckEmbeddings}, {"flat", CheckFlat},
-    {"dropout", CheckDropouts},     {"nf4", CheckNf4s},
+    {"norm", CheckNorms},
+    {"column sum", CheckColumnSums},
+    {"rope", CheckRope},
+    {"swiglu", CheckSwiGlus},
+    {"cross-entropy", CheckCrossEntropies},
+    {"embedding", CheckEmbeddings},
+    {"flat", CheckFlat},
+    {"dropout", CheckDropouts},
+    {"nf4", CheckNf4s},
     {"refusals", CheckRefusals},
 };
 

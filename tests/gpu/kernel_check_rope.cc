@@ -21,10 +21,10 @@ struct HeadsCase {
   int64_t batch, length, heads, kv_heads, head_dim;
 };
 
-const HeadsCase kHeadsCases[] = {{1, 1, 1, 1, 2},      {2, 5, 4, 2, 6},    {3, 17, 9, 3, 64},
-                                 {2, 64, 32, 4, 64},   {2, 33, 2, 1, 100}, {1, 40, 32, 32, 100},
-                                 {2, 128, 32, 8, 128}, {1, 50, 3, 1, 256}, {1, 9, 2, 2, 20},
-                                 {1, 512, 32, 32, 128}};
+const HeadsCase kHeadsCases[] = {{1, 1, 1, 1, 2},       {2, 5, 4, 2, 6},     {3, 17, 9, 3, 64},
+                                 {2, 64, 32, 4, 64},    {2, 33, 2, 1, 100},  {1, 40, 32, 32, 100},
+                                 {2, 128, 32, 8, 128},  {1, 50, 3, 1, 256},  {1, 9, 2, 2, 20},
+                                 {1, 512, 32, 32, 128}, {2, 257, 16, 16, 88}};
 
 struct AngleTable {
   at::Tensor cos, sin;  // [length, D / 2] fp32
@@ -116,6 +116,29 @@ void CheckRopeBackward(Checks& checks, const HeadsCase& c, at::ScalarType type, 
   checks.Near(name, packed.view({c.batch, c.length, all, c.head_dim}), want);
 }
 
+// Without angles nothing is rotated.
+void CheckPacking(Checks& checks, const HeadsCase& c, at::ScalarType type, Layout layout) {
+  const std::string name =
+      "Packing " + NameOf(type) +
+      Text({c.batch, c.length, c.heads, c.kv_heads, c.head_dim, static_cast<int64_t>(layout)});
+  const at::Tensor q = RandomHeads(c, c.heads, type, layout),
+                   k = RandomHeads(c, c.kv_heads, type, layout),
+                   v = RandomHeads(c, c.kv_heads, type, layout);
+  const int64_t all = c.heads + 2 * c.kv_heads;
+  const at::Tensor packed =
+      at::full({c.batch * c.length, all * c.head_dim}, std::nan(""), On(type));
+  C10_CUDA_CHECK(fused::RopeBackward({.element = TypeOf(packed),
+                                      .batch = c.batch,
+                                      .length = c.length,
+                                      .heads = c.heads,
+                                      .kv_heads = c.kv_heads,
+                                      .head_dim = c.head_dim},
+                                     Strided(q), Strided(k), Strided(v), packed.data_ptr(),
+                                     Stream()));
+  checks.Equal(name, packed.view({c.batch, c.length, all, c.head_dim}),
+               at::cat({q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)}, 2));
+}
+
 }  // namespace
 
 void CheckRope(Checks& checks) {
@@ -126,6 +149,7 @@ void CheckRope(Checks& checks) {
       for (const Layout layout : {Layout::kHeadsFirst, Layout::kPositionsFirst, Layout::kPadded,
                                   Layout::kReversedElements, Layout::kMisaligned}) {
         CheckRopeBackward(checks, c, type, layout);
+        CheckPacking(checks, c, type, layout);
       }
     }
   }

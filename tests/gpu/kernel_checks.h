@@ -10,6 +10,7 @@
 namespace trainctl::gpu {
 
 void CheckNorms(Checks& checks);
+void CheckColumnSums(Checks& checks);
 void CheckRope(Checks& checks);
 void CheckSwiGlus(Checks& checks);
 void CheckCrossEntropies(Checks& checks);

@@ -24,8 +24,9 @@ namespace fused = ops::fused;
 constexpr int64_t kBatch = 8, kLength = 512, kRows = kBatch * kLength, kHidden = 4096, kFfn = 11008,
                   kVocab = 32000;
 constexpr int64_t kHeads = 32, kHeadDim = 128;
-constexpr int64_t kChunkRows = 2048;               // of logits
-constexpr int64_t kBlockParameters = 202'383'360;  // of one transformer block
+constexpr int64_t kVisionRows = 16 * 257, kVisionHidden = 1408;  // ViT-g on 16 pictures
+constexpr int64_t kChunkRows = 2048;                             // of logits
+constexpr int64_t kBlockParameters = 202'383'360;                // of one transformer block
 constexpr auto kBf16 = at::kBFloat16;
 
 // Median of 20 runs, each after the second-level cache was flushed by writing 256 MiB.
@@ -54,8 +55,8 @@ class Table {
   Table() {
     const at::Tensor from = at::empty({int64_t{1} << 30}, On(at::kByte)), to = at::empty_like(from);
     copy_bytes_per_second_ = 2.0 * (1 << 30) / (MicrosecondsOf([&] { to.copy_(from); }) * 1e-6);
-    std::printf("%-34s %9s %9s %8s\n%-34s %9s %9.0f %8s\n", "bf16, 4,096 tokens, 7B shapes", "us",
-                "GB/s", "of copy", "device copy", "", copy_bytes_per_second_ * 1e-9, "");
+    std::printf("%-34s %9s %9s %8s\n%-34s %9s %9.0f %8s\n", "bf16, 4,096 tokens, 7B unless said",
+                "us", "GB/s", "of copy", "device copy", "", copy_bytes_per_second_ * 1e-9, "");
   }
   void Row(const char* name, double bytes, const std::function<void()>& kernel) const {
     const double microseconds = MicrosecondsOf(kernel);
@@ -69,23 +70,24 @@ class Table {
 };
 
 // bias undefined: RMSNorm.
-void TimeNorm(const Table& table, const std::string& name, const at::Tensor& bias) {
-  const at::Tensor x = Random({kRows, kHidden}, kBf16), grad = Random({kRows, kHidden}, kBf16),
-                   residual = Random({kRows, kHidden}, kBf16);
+void TimeNorm(const Table& table, const std::string& name, const at::Tensor& bias, int64_t rows,
+              int64_t hidden) {
+  const at::Tensor x = Random({rows, hidden}, kBf16), grad = Random({rows, hidden}, kBf16),
+                   residual = Random({rows, hidden}, kBf16);
   const bool has_bias = bias.defined();
   const void* bias_data = has_bias ? bias.data_ptr() : nullptr;
-  const at::Tensor weight = at::ones({kHidden}, On(kBf16)),
-                   weight_grad = at::zeros({kHidden}, On(kBf16)),
-                   bias_grad = at::zeros({kHidden}, On(kBf16)), out = at::empty_like(x);
-  const at::Tensor again = at::empty_like(x), rstd = at::ones({kRows}, On(at::kFloat)),
-                   mean = at::zeros({kRows}, On(at::kFloat));
+  const at::Tensor weight = at::ones({hidden}, On(kBf16)),
+                   weight_grad = at::zeros({hidden}, On(kBf16)),
+                   bias_grad = at::zeros({hidden}, On(kBf16)), out = at::empty_like(x);
+  const at::Tensor again = at::empty_like(x), rstd = at::ones({rows}, On(at::kFloat)),
+                   mean = at::zeros({rows}, On(at::kFloat));
   float* const means = has_bias ? mean.data_ptr<float>() : nullptr;
   const at::Tensor workspace = at::empty(
-      {static_cast<int64_t>(fused::NormWorkspaceFloats(kRows, kHidden, has_bias))}, On(at::kFloat));
-  const double bytes = 2.0 * kRows * kHidden;
+      {static_cast<int64_t>(fused::NormWorkspaceFloats(rows, hidden, has_bias))}, On(at::kFloat));
+  const double bytes = 2.0 * rows * hidden;
   table.Row((name + "Forward").c_str(), 2 * bytes, [&] {
-    C10_CUDA_CHECK(fused::NormForward({.rows = kRows,
-                                       .hidden = kHidden,
+    C10_CUDA_CHECK(fused::NormForward({.rows = rows,
+                                       .hidden = hidden,
                                        .x = x.data_ptr(),
                                        .weight = weight.data_ptr(),
                                        .bias = bias_data,
@@ -96,8 +98,8 @@ void TimeNorm(const Table& table, const std::string& name, const at::Tensor& bia
                                       Stream()));
   });
   table.Row((name + "Backward").c_str(), 5 * bytes, [&] {
-    C10_CUDA_CHECK(fused::NormBackward({.rows = kRows,
-                                        .hidden = kHidden,
+    C10_CUDA_CHECK(fused::NormBackward({.rows = rows,
+                                        .hidden = hidden,
                                         .grad = grad.data_ptr(),
                                         .x = x.data_ptr(),
                                         .weight = weight.data_ptr(),
@@ -115,8 +117,30 @@ void TimeNorm(const Table& table, const std::string& name, const at::Tensor& bia
 }
 
 void TimeNorms(const Table& table) {
-  TimeNorm(table, "RmsNorm", {});
-  TimeNorm(table, "LayerNorm", at::ones({kHidden}, On(kBf16)));
+  TimeNorm(table, "RmsNorm", {}, kRows, kHidden);
+  TimeNorm(table, "RmsNorm (13B) ", {}, kRows, 5120);
+  TimeNorm(table, "LayerNorm", at::ones({kHidden}, On(kBf16)), kRows, kHidden);
+  TimeNorm(table, "LayerNorm (ViT-g) ", at::ones({kVisionHidden}, On(kBf16)), kVisionRows,
+           kVisionHidden);
+}
+
+void TimeColumnSum(const Table& table) {
+  const at::Tensor x = Random({kVisionRows, 4 * kVisionHidden}, kBf16),
+                   grad = at::zeros({4 * kVisionHidden}, On(kBf16));
+  const int64_t columns = x.size(1);
+  const at::Tensor workspace =
+      at::empty({static_cast<int64_t>(fused::ColumnSumWorkspaceFloats(kVisionRows, columns))},
+                On(at::kFloat));
+  table.Row("ColumnSum (ViT-g)", 2.0 * static_cast<double>(x.numel()), [&] {
+    C10_CUDA_CHECK(fused::AddColumnSums({.rows = kVisionRows,
+                                         .columns = columns,
+                                         .row_stride = columns,
+                                         .x = x.data_ptr(),
+                                         .grad = grad.data_ptr(),
+                                         .beta = 1,
+                                         .workspace = workspace.data_ptr<float>()},
+                                        Stream()));
+  });
 }
 
 void TimeRope(const Table& table) {
@@ -276,6 +300,7 @@ void TimeAdamW8bit(const Table& table) {
 void TimeKernels() {
   const Table table;
   TimeNorms(table);
+  TimeColumnSum(table);
   TimeRope(table);
   TimeSwiGlu(table);
   TimeDropout(table);

@@ -98,11 +98,21 @@ class Aten : public Kernels {
                           const HeadShape& s) const override {
     const at::Tensor packed = at::empty({s.batch * s.length, s.packed()}, q_grad.options());
     const at::Tensor heads = packed.view({s.batch, s.length, s.heads + 2 * s.kv_heads, s.head_dim});
-    const at::Tensor c = cos.unsqueeze(1), n = sin.unsqueeze(1);
-    Rotate(q_grad.transpose(1, 2), heads.narrow(2, 0, s.heads), c, n, -1);
-    Rotate(k_grad.transpose(1, 2), heads.narrow(2, s.heads, s.kv_heads), c, n, -1);
+    const at::Tensor q = heads.narrow(2, 0, s.heads), k = heads.narrow(2, s.heads, s.kv_heads);
+    if (cos.defined()) {
+      Rotate(q_grad.transpose(1, 2), q, cos.unsqueeze(1), sin.unsqueeze(1), -1);
+      Rotate(k_grad.transpose(1, 2), k, cos.unsqueeze(1), sin.unsqueeze(1), -1);
+    } else {
+      q.copy_(q_grad.transpose(1, 2));
+      k.copy_(k_grad.transpose(1, 2));
+    }
     heads.narrow(2, s.heads + s.kv_heads, s.kv_heads).copy_(v_grad.transpose(1, 2));
     return packed;
+  }
+
+  void AddColumnSums(const at::Tensor& rows, const GradView& target) const override {
+    const at::ScalarType type = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    AccumulateInto(target, at::sum(rows, {0}, false, type));
   }
 
   at::Tensor SwiGlu(const at::Tensor& gate_up) const override {

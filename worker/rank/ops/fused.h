@@ -76,6 +76,21 @@ struct NormGrad {
 [[nodiscard]] cudaError_t NormBackward(const NormGrad& norm, cudaStream_t stream);
 size_t NormWorkspaceFloats(int64_t rows, int64_t hidden, bool has_bias);
 
+// grad = beta · grad + Σ over rows of x: of a bias.
+struct ColumnSum {
+  Type element = Type::kBf16;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t row_stride = 0;   // elements from a row to the next: x may be a part of wider rows
+  const void* x = nullptr;  // [N, columns]
+  void* grad = nullptr;     // [columns]
+  Type grad_type = Type::kBf16;
+  float beta = 0;              // 0: what grad holds is not read
+  float* workspace = nullptr;  // [ColumnSumWorkspaceFloats]
+};
+[[nodiscard]] cudaError_t AddColumnSums(const ColumnSum& sum, cudaStream_t stream);
+size_t ColumnSumWorkspaceFloats(int64_t rows, int64_t columns);
+
 // The packed rows [heads · D | kv_heads · D | kv_heads · D] of q, k and v; row n is position n mod
 // length of sample n / length.
 struct PackedHeads {
@@ -85,7 +100,7 @@ struct PackedHeads {
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t head_dim = 0;
-  const float* cos = nullptr;  // [length, D / 2]
+  const float* cos = nullptr;  // [length, D / 2]; null, backward only: nothing is rotated
   const float* sin = nullptr;  // [length, D / 2]
 };
 

@@ -21,8 +21,8 @@ fused::PackedHeads Packed(at::ScalarType type, const at::Tensor& cos, const at::
           .heads = shape.heads,
           .kv_heads = shape.kv_heads,
           .head_dim = shape.head_dim,
-          .cos = cos.const_data_ptr<float>(),
-          .sin = sin.const_data_ptr<float>()};
+          .cos = cos.defined() ? cos.const_data_ptr<float>() : nullptr,
+          .sin = sin.defined() ? sin.const_data_ptr<float>() : nullptr};
 }
 
 fused::StridedHeads Strided(const at::Tensor& heads) {
@@ -119,6 +119,23 @@ class Fused : public Kernels {
                                        Strided(q_grad), Strided(k_grad), Strided(v_grad),
                                        packed.data_ptr(), Stream()));
     return packed;
+  }
+
+  void AddColumnSums(const at::Tensor& rows, const GradView& target) const override {
+    const int64_t count = rows.size(0), columns = rows.size(1);
+    const at::Tensor workspace =
+        at::empty({static_cast<int64_t>(fused::ColumnSumWorkspaceFloats(count, columns))},
+                  rows.options().dtype(at::kFloat));
+    C10_CUDA_CHECK(fused::AddColumnSums({.element = ElementType(rows.scalar_type()),
+                                         .rows = count,
+                                         .columns = columns,
+                                         .row_stride = rows.stride(0),
+                                         .x = rows.const_data_ptr(),
+                                         .grad = target.view.data_ptr(),
+                                         .grad_type = ElementType(target.view.scalar_type()),
+                                         .beta = static_cast<float>(target.beta),
+                                         .workspace = workspace.data_ptr<float>()},
+                                        Stream()));
   }
 
   at::Tensor SwiGlu(const at::Tensor& gate_up) const override {

@@ -4,14 +4,16 @@
 // kCenters: LayerNorm.
 #include "worker/rank/ops/fused_launch.cuh"
 #include "worker/rank/ops/fused_pack.cuh"
+#include "worker/rank/ops/fused_partial_sums.cuh"
 #include "worker/rank/ops/fused_reduce.cuh"
 
 namespace trainctl::ops::fused {
 namespace {
 
-// Threads of the backward in all: enough to fill the memory system of an H200 (132 processors of
-// 1024), few enough for few partial sums.
-constexpr int64_t kBackwardThreads = 132 * 1024;
+// Blocks of the backward: on each of an H200's processors as many as fit there at once by their
+// registers, so that none waits for another to end. Their threads fill its memory system, and leave
+// few partial sums.
+constexpr int64_t kProcessors = 132, kThreadsOfProcessor = 1024;
 
 // Of a thread's columns of a row.
 template <class T, int W>
@@ -72,8 +74,29 @@ __global__ void __launch_bounds__(kMaxThreads)
   }
 }
 
+// A thread's part of what the backward reads of a row.
+template <class T, int W, int P>
+struct RowPart {
+  Pack<T, W> grads[P], inputs[P], residuals[P];
+
+  __device__ void Read(const T* grad, const T* x, const T* residual_grad, int64_t row, int hidden) {
+#pragma unroll
+    for (int p = 0; p < P; ++p) {
+      const int column = (threadIdx.x + p * blockDim.x) * W;
+      if (column < hidden) {
+        grads[p] = Load<W>(grad + row * hidden + column);
+        inputs[p] = Load<W>(x + row * hidden + column);
+        if (residual_grad != nullptr) {
+          residuals[p] = Load<W>(residual_grad + row * hidden + column);
+        }
+      }
+    }
+  }
+};
+
 // Each thread owns P packs of W columns. Null pointers: see NormGrad. partial_sums: of the weight's
-// gradient by block, then of the bias's.
+// gradient by block, then of the bias's. Where registers allow, a block's next row is on its way
+// while the sums over this one are made.
 template <class T, int W, int P, bool kCenters>
 __global__ void __launch_bounds__(kMaxThreads)
     BackwardKernel(const T* grad, const T* x, const T* weight, const T* bias, const float* rstd,
@@ -81,8 +104,8 @@ __global__ void __launch_bounds__(kMaxThreads)
                    float* partial_sums, int64_t rows, int hidden) {
   Pack<T, W> weights[P];
   [[maybe_unused]] Pack<T, W> biases[kCenters ? P : 1];
-  float weight_sums[P][W] = {};
-  [[maybe_unused]] float bias_sums[kCenters ? P : 1][W] = {};
+  Pack<float, W> weight_sums[P] = {};
+  [[maybe_unused]] Pack<float, W> bias_sums[kCenters ? P : 1] = {};
 #pragma unroll
   for (int p = 0; p < P; ++p) {
     const int column = (threadIdx.x + p * blockDim.x) * W;
@@ -93,6 +116,11 @@ __global__ void __launch_bounds__(kMaxThreads)
       }
     }
   }
+  constexpr bool kReadsAhead = sizeof(T) * W * P <= 16;
+  RowPart<T, W, P> next;
+  if (kReadsAhead && blockIdx.x < rows) {
+    next.Read(grad, x, residual_grad, blockIdx.x, hidden);
+  }
   int slot = 0;
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float scale = rstd[row];
@@ -100,36 +128,42 @@ __global__ void __launch_bounds__(kMaxThreads)
     if constexpr (kCenters) {
       center = means[row];
     }
-    Pack<T, W> grads[P], inputs[P], residuals[P];
+    RowPart<T, W, P> part;
+    if constexpr (kReadsAhead) {
+      part = next;
+      if (row + gridDim.x < rows) {
+        next.Read(grad, x, residual_grad, row + gridDim.x, hidden);
+      }
+    } else {
+      part.Read(grad, x, residual_grad, row, hidden);
+    }
+    const auto& [grads, inputs, residuals] = part;
     float dot = 0;
     [[maybe_unused]] float sum = 0;
 #pragma unroll
     for (int p = 0; p < P; ++p) {
       const int column = (threadIdx.x + p * blockDim.x) * W;
       if (column < hidden) {
-        grads[p] = Load<W>(grad + row * hidden + column);
-        inputs[p] = Load<W>(x + row * hidden + column);
-        if (residual_grad != nullptr) {
-          residuals[p] = Load<W>(residual_grad + row * hidden + column);
-        }
         for (int k = 0; k < W; ++k) {
           const float unit = (ToFloat(inputs[p].value[k]) - center) * scale;
-          weight_sums[p][k] += ToFloat(grads[p].value[k]) * unit;
+          weight_sums[p].value[k] += ToFloat(grads[p].value[k]) * unit;
           dot += ToFloat(grads[p].value[k]) * ToFloat(weights[p].value[k]) * unit;
           if constexpr (kCenters) {
-            bias_sums[p][k] += ToFloat(grads[p].value[k]);
+            bias_sums[p].value[k] += ToFloat(grads[p].value[k]);
             sum += ToFloat(grads[p].value[k]) * ToFloat(weights[p].value[k]);
           }
         }
       }
     }
-    const float mean = BlockSum(dot, slot) / hidden;
-    slot ^= 1;
-    float mean_grad = 0;
+    float mean = 0, mean_grad = 0;
     if constexpr (kCenters) {
-      mean_grad = BlockSum(sum, slot) / hidden;
-      slot ^= 1;
+      const Pair sums = BlockSum(Pair{dot, sum}, slot);
+      mean = sums.first / hidden;
+      mean_grad = sums.second / hidden;
+    } else {
+      mean = BlockSum(dot, slot) / hidden;
     }
+    slot ^= 1;
 #pragma unroll
     for (int p = 0; p < P; ++p) {
       const int column = (threadIdx.x + p * blockDim.x) * W;
@@ -160,62 +194,19 @@ __global__ void __launch_bounds__(kMaxThreads)
 #pragma unroll
   for (int p = 0; p < P; ++p) {
     const int column = (threadIdx.x + p * blockDim.x) * W;
-    for (int k = 0; k < W && column < hidden; ++k) {
-      partial_sums[static_cast<int64_t>(blockIdx.x) * hidden + column + k] = weight_sums[p][k];
+    if (column < hidden) {
+      float* const own = partial_sums + static_cast<int64_t>(blockIdx.x) * hidden + column;
+      Store(own, weight_sums[p]);
       if constexpr (kCenters) {
-        partial_sums[static_cast<int64_t>(gridDim.x + blockIdx.x) * hidden + column + k] =
-            bias_sums[p][k];
+        Store(own + static_cast<int64_t>(gridDim.x) * hidden, bias_sums[p]);
       }
     }
   }
 }
 
-// A vector's gradient, and what the sums over all rows are added to: grad = beta · grad + sums.
-template <class G>
-struct VectorGrad {
-  G* grad;
-  float beta;
-};
-
-// Of the partial sums, a block takes so many columns, each with so many threads: a narrow row has
-// thousands of partial sums.
-constexpr int kSumColumns = 8, kSumLanes = 128;
-
-// Blocks of kSumColumns × kSumLanes; y is 0 for the weight's gradient, 1 for the bias's.
-template <class G>
-__global__ void AddPartialSumsKernel(const float* partial_sums, VectorGrad<G> weight,
-                                     VectorGrad<G> bias, int blocks, int hidden) {
-  __shared__ float lane_sums[kSumLanes][kSumColumns + 1];
-  const int column = blockIdx.x * kSumColumns + threadIdx.x;
-  const float* sums = partial_sums + static_cast<int64_t>(blockIdx.y) * blocks * hidden + column;
-  float sum = 0;
-#pragma unroll 4
-  for (int block = threadIdx.y; block < blocks && column < hidden; block += kSumLanes) {
-    sum += sums[static_cast<int64_t>(block) * hidden];
-  }
-  lane_sums[threadIdx.y][threadIdx.x] = sum;
-  __syncthreads();
-  // From here a warp has a column.
-  const int thread = threadIdx.y * kSumColumns + threadIdx.x;
-  const int own = thread / kWarp, lane = thread % kWarp;
-  const int own_column = blockIdx.x * kSumColumns + own;
-  if (own >= kSumColumns || own_column >= hidden) {
-    return;
-  }
-  float total = 0;
-  for (int i = lane; i < kSumLanes; i += kWarp) {
-    total += lane_sums[i][own];
-  }
-  total = WarpSum(total);
-  if (lane == 0) {
-    const VectorGrad<G> target = blockIdx.y == 0 ? weight : bias;
-    const float before = target.beta == 0 ? 0.0f : target.beta * ToFloat(target.grad[own_column]);
-    target.grad[own_column] = FromFloat<G>(before + total);
-  }
-}
-
 int64_t BackwardBlocks(int64_t rows, int64_t hidden) {
-  return std::min<int64_t>(kBackwardThreads / Threads(CeilDiv(hidden, kWide), kMaxThreads), rows);
+  const int64_t threads = Threads(CeilDiv(hidden, kWide), kMaxThreads);
+  return std::min<int64_t>(kProcessors * (kThreadsOfProcessor / threads), rows);
 }
 
 // W elements a piece; P pieces a thread, as few as kMaxThreads allow.
@@ -245,16 +236,13 @@ cudaError_t LaunchBackward(const NormGrad& n, float* partial_sums, cudaStream_t 
                                        : LaunchBackward<T, 1, 16>(n, partial_sums, stream);
 }
 
-cudaError_t AddPartialSums(const NormGrad& n, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(CeilDiv(n.hidden, kSumColumns));
-  return ForType(n.grad_type, [&](auto tag) {
-    using G = decltype(tag);
-    return Launch(AddPartialSumsKernel<G>, dim3(blocks, n.bias_grad != nullptr ? 2 : 1),
-                  dim3(kSumColumns, kSumLanes), stream, n.workspace,
-                  VectorGrad<G>{static_cast<G*>(n.weight_grad), n.weight_grad_beta},
-                  VectorGrad<G>{static_cast<G*>(n.bias_grad), n.bias_grad_beta},
-                  BackwardBlocks(n.rows, n.hidden), n.hidden);
-  });
+cudaError_t AddSums(const NormGrad& n, cudaStream_t stream) {
+  return AddPartialSums({.partial_sums = n.workspace,
+                         .blocks = BackwardBlocks(n.rows, n.hidden),
+                         .columns = n.hidden,
+                         .grad_type = n.grad_type},
+                        {n.weight_grad, n.weight_grad_beta}, {n.bias_grad, n.bias_grad_beta},
+                        stream);
 }
 
 bool IsSupported(int64_t rows, int64_t hidden) {
@@ -302,7 +290,7 @@ cudaError_t NormBackward(const NormGrad& n, cudaStream_t stream) {
     return LaunchBackward<decltype(tag)>(n, partial_sums, stream);
   };
   const cudaError_t error = n.rows > 0 ? ForType(n.element, launch) : cudaSuccess;
-  return error != cudaSuccess || n.weight_grad == nullptr ? error : AddPartialSums(n, stream);
+  return error != cudaSuccess || n.weight_grad == nullptr ? error : AddSums(n, stream);
 }
 
 size_t NormWorkspaceFloats(int64_t rows, int64_t hidden, bool has_bias) {

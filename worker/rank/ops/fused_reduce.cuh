@@ -14,6 +14,19 @@ __device__ inline Number WarpSum(Number value) {
   return value;
 }
 
+// Two numbers that are summed together.
+struct Pair {
+  float first = 0, second = 0;
+};
+
+__device__ inline Pair& operator+=(Pair& sum, const Pair& value) {
+  sum.first += value.first;
+  sum.second += value.second;
+  return sum;
+}
+
+__device__ inline Pair WarpSum(Pair value) { return {WarpSum(value.first), WarpSum(value.second)}; }
+
 // The sum on every thread of a one-dimensional block of whole warps. One barrier. slot alternates
 // between 0 and 1 from call to call. So nobody overwrites what a slower thread of the call before
 // still reads.
@@ -25,7 +38,7 @@ __device__ inline Number BlockSum(Number value, int slot) {
     warp_sums[slot][threadIdx.x / kWarp] = value;
   }
   __syncthreads();
-  Number sum = 0;
+  Number sum = {};
   for (int warp = 0; warp < static_cast<int>(blockDim.x) / kWarp; ++warp) {
     sum += warp_sums[slot][warp];
   }

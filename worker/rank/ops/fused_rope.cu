@@ -103,9 +103,28 @@ __global__ void __launch_bounds__(1024)
   }
 }
 
-// Pieces of half a head, in x; as many heads at once as fill the block, in y.
-dim3 BlockShape(int64_t head_dim, int width, int64_t heads) {
-  const auto pieces = static_cast<unsigned>(head_dim / 2 / width);
+// Nothing is rotated: a thread has a piece of a whole head.
+template <class T, int W>
+__global__ void __launch_bounds__(1024)
+    PackKernel(StridedHeads q, StridedHeads k, StridedHeads v, T* qkv_grad, int length, int heads,
+               int kv_heads, int head_dim) {
+  const int d = threadIdx.x * W;
+  const int64_t sample = blockIdx.x / length, position = blockIdx.x % length;
+  const int all_heads = heads + 2 * kv_heads;
+  T* row = qkv_grad + static_cast<int64_t>(blockIdx.x) * all_heads * head_dim;
+  for (int head = threadIdx.y; head < all_heads; head += blockDim.y) {
+    const bool is_q = head < heads, is_v = head >= heads + kv_heads;
+    const StridedHeads grad = Choose(is_q, is_v, q, k, v);
+    const int own_head = is_q ? head : is_v ? head - heads - kv_heads : head - heads;
+    const T* from = static_cast<const T*>(grad.data) + sample * grad.batch_stride +
+                    own_head * grad.head_stride + position * grad.position_stride;
+    Store(row + head * head_dim + d, LoadStrided<W>(from, grad.element_stride, d));
+  }
+}
+
+// Pieces of what is taken of a head, in x; as many heads at once as fill the block, in y.
+dim3 BlockShape(int64_t elements, int width, int64_t heads) {
+  const auto pieces = static_cast<unsigned>(elements / width);
   const auto at_once = std::clamp<int64_t>(kBlockThreads / pieces, 1, heads);
   return dim3(pieces, static_cast<unsigned>(at_once));
 }
@@ -120,11 +139,12 @@ bool Divides(const StridedHeads& grad, int width) {
          grad.head_stride % width == 0 && grad.position_stride % width == 0;
 }
 
-// The widest piece that divides half a head: 8 for D = 128, 2 for D = 100.
+// The widest piece that divides what is taken of a head. Of half a head: 8 for D = 128, 2 for D =
+// 100.
 int WidthOf(const PackedHeads& h, const void* packed) {
   const bool aligned = IsAligned(packed) && IsAligned(h.cos) && IsAligned(h.sin);
-  const int64_t half = h.head_dim / 2;
-  return !aligned ? 1 : half % kWide == 0 ? kWide : half % 2 == 0 ? 2 : 1;
+  const int64_t taken = h.cos != nullptr ? h.head_dim / 2 : h.head_dim;
+  return !aligned ? 1 : taken % kWide == 0 ? kWide : taken % 2 == 0 ? 2 : 1;
 }
 
 int WidthOf(const PackedHeads& h, const StridedHeads& q, const StridedHeads& k,
@@ -137,23 +157,28 @@ int WidthOf(const PackedHeads& h, const StridedHeads& q, const StridedHeads& k,
 template <class T, int W>
 cudaError_t LaunchForward(const PackedHeads& h, void* qkv, cudaStream_t stream) {
   const int64_t rotated = h.heads + h.kv_heads;
-  return Launch(ForwardKernel<T, W>, Grid(h.batch * h.length), BlockShape(h.head_dim, W, rotated),
-                stream, static_cast<T*>(qkv), h.cos, h.sin, h.length, rotated, h.head_dim,
-                (rotated + h.kv_heads) * h.head_dim);
+  return Launch(ForwardKernel<T, W>, Grid(h.batch * h.length),
+                BlockShape(h.head_dim / 2, W, rotated), stream, static_cast<T*>(qkv), h.cos, h.sin,
+                h.length, rotated, h.head_dim, (rotated + h.kv_heads) * h.head_dim);
 }
 
 template <class T, int W>
 cudaError_t LaunchBackward(const PackedHeads& h, const StridedHeads& q, const StridedHeads& k,
                            const StridedHeads& v, void* qkv_grad, cudaStream_t stream) {
+  if (h.cos == nullptr) {
+    return Launch(PackKernel<T, W>, Grid(h.batch * h.length),
+                  BlockShape(h.head_dim, W, h.heads + 2 * h.kv_heads), stream, q, k, v,
+                  static_cast<T*>(qkv_grad), h.length, h.heads, h.kv_heads, h.head_dim);
+  }
   return Launch(BackwardKernel<T, W>, Grid(h.batch * h.length),
-                BlockShape(h.head_dim, W, h.heads + 2 * h.kv_heads), stream, q, k, v,
+                BlockShape(h.head_dim / 2, W, h.heads + 2 * h.kv_heads), stream, q, k, v,
                 static_cast<T*>(qkv_grad), h.cos, h.sin, h.length, h.heads, h.kv_heads, h.head_dim);
 }
 
 }  // namespace
 
 cudaError_t RopeForward(const PackedHeads& h, void* qkv, cudaStream_t stream) {
-  if (!IsSupported(h)) {
+  if (!IsSupported(h) || h.cos == nullptr) {
     return cudaErrorInvalidValue;
   }
   if (h.batch * h.length == 0) {

@@ -50,10 +50,14 @@ class Kernels {
   virtual void Rope(const at::Tensor& qkv, const at::Tensor& cos, const at::Tensor& sin,
                     const HeadShape& shape) const = 0;
   // Gradients of q, k, v as [batch, heads, length, D] of any strides → packed [N, packed], rotated
-  // back.
+  // back. cos and sin undefined: nothing was rotated.
   virtual at::Tensor RopeBackward(const at::Tensor& q_grad, const at::Tensor& k_grad,
                                   const at::Tensor& v_grad, const at::Tensor& cos,
                                   const at::Tensor& sin, const HeadShape& shape) const = 0;
+
+  // The sums of rows' columns, in fp32 or wider: a bias's gradient. rows [N, width] may be columns
+  // of wider rows.
+  virtual void AddColumnSums(const at::Tensor& rows, const GradView& target) const = 0;
 
   // gate_up [N, 2F] → silu(gate) · up [N, F] (Shazeer 2020).
   virtual at::Tensor SwiGlu(const at::Tensor& gate_up) const = 0;

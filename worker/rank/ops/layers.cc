@@ -68,16 +68,6 @@ std::vector<HeadNormUse> UsesOf(const std::optional<HeadNorms>& norms, const Hea
   return {{norms->q, 0, shape.heads, shape}, {norms->k, shape.heads, shape.kv_heads, shape}};
 }
 
-// The heads' gradients side by side, in rows.
-at::Tensor Pack(const AttentionGrads& grads, const HeadShape& s) {
-  const at::Tensor rows = at::empty({s.batch * s.length, s.packed()}, grads.q.options());
-  const at::Tensor heads = rows.view({s.batch, s.length, s.heads + 2 * s.kv_heads, s.head_dim});
-  heads.narrow(2, 0, s.heads).copy_(grads.q.transpose(1, 2));
-  heads.narrow(2, s.heads, s.kv_heads).copy_(grads.k.transpose(1, 2));
-  heads.narrow(2, s.heads + s.kv_heads, s.kv_heads).copy_(grads.v.transpose(1, 2));
-  return rows;
-}
-
 }  // namespace
 
 Var Embedding(Context& context, ParamId table, const at::Tensor& ids, bool frozen) {
@@ -161,8 +151,7 @@ Var SelfAttention(Context& context, const Var& qkv, const at::Tensor& cos, const
                        head_norms = std::move(head_norms), slot = Var{{}, out.slot}]() mutable {
     AttentionGrads grads = AttentionBackward(context.tape.TakeGrad(slot), qkv.value, saved, shape);
     const at::Tensor qkv_grad =
-        cos.defined() ? context.kernels.RopeBackward(grads.q, grads.k, grads.v, cos, sin, shape)
-                      : Pack(grads, shape);
+        context.kernels.RopeBackward(grads.q, grads.k, grads.v, cos, sin, shape);
     grads = {};
     for (const HeadNormUse& use : head_norms) use.Backward(context, qkv_grad);
     context.tape.PutGrad(qkv, qkv_grad);

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/sum.h>
 
 #include <utility>
 
@@ -156,16 +155,12 @@ void LinearUse::WeightGradOfA(const LoraGroup& group, const at::Tensor& down_gra
   });
 }
 
-// Summed over the rows in fp32 or wider.
 void LinearUse::BiasGrads(const at::Tensor& grad) const {
-  if (params_.biases.empty()) return;
-  const at::ScalarType sum_type = grad.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const at::Tensor sums = at::sum(grad, {0}, false, sum_type);
   int64_t column = 0;
   for (const ParamId id : params_.biases) {
     const GradView target = context_.params.Grad(id);
     const int64_t width = target.view.size(0);
-    AccumulateInto(target, sums.narrow(0, column, width));
+    context_.kernels.AddColumnSums(Columns(grad, column, width), target);
     column += width;
   }
 }
