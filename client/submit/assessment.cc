@@ -103,9 +103,9 @@ void TakeAcceptance(job::Acceptance acceptance, Assessment* assessment) {
   }
   for (job::Problem& problem : acceptance.problems)
     assessment->site_problems.push_back(std::move(problem));
-  for (const job::Problem& problem : acceptance.overridden) {
-    assessment->notes.push_back("it will probably end OOM_GPU: expected " + problem.expected +
-                                "; " + problem.hint);
+  for (const job::Overridable& fault : acceptance.overridden) {
+    assessment->notes.push_back(fault.consequence + ": expected " + fault.problem.expected + "; " +
+                                fault.problem.hint);
   }
 }
 
@@ -158,12 +158,15 @@ base::Result<Assessment> Assess(const job::JobSpec& job,
   assessment.batch = *batch;
   const bool is_chosen = assessment.job.train.micro_batch_size.has_value();
   base::Result<job::Acceptance> acceptance =
-      job::AcceptJob({assessment.job, inspection, Devices(site), force || !is_chosen,
-                      job::Claimant{site.id, "", OwnersOf(inspection)}});
+      job::AcceptJob({.job = assessment.job,
+                      .inspection = inspection,
+                      .devices = Devices(site),
+                      .force = force,
+                      .fit_is_open = !is_chosen,
+                      .claimant = {site.id, "", OwnersOf(inspection)}});
   if (!acceptance.ok()) return acceptance.error();
   if (inspection && !acceptance->plan)
     return base::Error{base::Code::kInvalid, "the data have no rows"};
-  if (!is_chosen) acceptance->overridden.clear();  // without a micro batch nothing is known of fit
   TakeAcceptance(std::move(*acceptance), &assessment);
   if (inspection) Predict(&assessment);
   if (!assessment.candidates.empty()) {

@@ -1,5 +1,6 @@
 #include "common/base/writable_folder.h"
 
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -7,18 +8,37 @@
 #include <filesystem>
 
 namespace trainctl::base {
+namespace {
 
-Status CheckWritableFolder(const std::string& folder) {
-  namespace fs = std::filesystem;
+namespace fs = std::filesystem;
+
+// The folder, or the nearest above it that is there.
+fs::path ExistingPart(const std::string& folder) {
   std::error_code error;
   fs::path part = fs::absolute(folder, error);
   while (!fs::exists(part, error) && part.has_relative_path()) part = part.parent_path();
+  return part;
+}
+
+}  // namespace
+
+Status CheckWritableFolder(const std::string& folder) {
+  const fs::path part = ExistingPart(folder);
+  std::error_code error;
   const std::string expected =
       ": expected a folder in which user " + std::to_string(::geteuid()) + " may make files";
   if (!fs::is_directory(part, error))
     return Error{Code::kIo, part.string() + ": Not a directory" + expected};
   if (::access(part.c_str(), W_OK | X_OK) == 0) return Ok{};
   return Error{Code::kIo, part.string() + ": " + std::strerror(errno) + expected};
+}
+
+Result<int64_t> FreeBytes(const std::string& folder) {
+  const fs::path part = ExistingPart(folder);
+  struct statvfs disk = {};
+  if (::statvfs(part.c_str(), &disk) == 0)
+    return static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
+  return Error{Code::kIo, part.string() + ": " + std::strerror(errno)};
 }
 
 }  // namespace trainctl::base

@@ -1,14 +1,19 @@
-// Said before hours of work would end there.
+// What is in the way of a folder's files: said before hours of work would end there. Both only
+// look, and take a folder that is not there yet for the one that it would be made in. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "common/base/result.h"
 
 namespace trainctl::base {
 
-// Whether this process may make files in the folder, or, where it is not there yet, make it. Only
-// looks. kIo names the part of the path that is in the way.
+// Whether this process may make files in the folder. kIo names the part of the path that is in the
+// way.
 Status CheckWritableFolder(const std::string& folder);
+
+// Bytes that are free for this process on the folder's disk. kIo: the disk does not say.
+Result<int64_t> FreeBytes(const std::string& folder);
 
 }  // namespace trainctl::base

@@ -4,12 +4,29 @@
 
 #include "common/estimate/check_model.h"
 #include "common/estimate/fit.h"
+#include "common/estimate/output_bytes.h"
 #include "common/job/trains.h"
 
 namespace trainctl::job {
+namespace {
+
+std::vector<Overridable> OverridableFaults(const JobAtSite& question,
+                                           const std::optional<RunPlan>& plan) {
+  std::vector<Overridable> faults;
+  if (!question.fit_is_open) {
+    for (Problem& problem : CheckFit(question.job, *question.inspection, question.devices))
+      faults.push_back({"it will probably end OOM_GPU", std::move(problem)});
+  }
+  if (!plan) return faults;
+  if (auto problem = CheckOutputRoom(*plan, *question.inspection))
+    faults.push_back({"its disk will probably be full", std::move(*problem)});
+  return faults;
+}
+
+}  // namespace
 
 base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
-  const auto& [job, inspection, devices, force, claimant] = question;
+  const auto& [job, inspection, devices, force, fit_is_open, claimant] = question;
   Acceptance acceptance;
   if (!devices.empty()) acceptance.problems = CheckSite(job, devices);
   if (!inspection) return acceptance;
@@ -33,7 +50,13 @@ base::Result<Acceptance> AcceptJob(const JobAtSite& question) {
       acceptance.problems.push_back(std::move(*taken));
   }
   if (!acceptance.problems.empty()) return acceptance;
-  (force ? acceptance.overridden : acceptance.problems) = CheckFit(job, *inspection, devices);
+  for (Overridable& fault : OverridableFaults(question, acceptance.plan)) {
+    if (force) {
+      acceptance.overridden.push_back(std::move(fault));
+    } else {
+      acceptance.problems.push_back(std::move(fault.problem));
+    }
+  }
   return acceptance;
 }
 

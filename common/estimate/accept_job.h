@@ -21,13 +21,20 @@ struct JobAtSite {
   std::optional<Inspection> inspection;
   std::vector<SiteDevice> devices;  // none: the site is not known, and refuses nothing
   bool force = false;               // it may be placed where it does not fit
+  bool fit_is_open = false;         // its micro batch is yet to be chosen so that it fits
   Claimant claimant;                // of output.dir
 };
 
+// A fault of the job at this site that force puts aside.
+struct Overridable {
+  std::string consequence;  // "it will probably end OOM_GPU"
+  Problem problem;
+};
+
 struct Acceptance {
-  std::vector<Problem> problems;    // why it is refused; empty: it is taken
-  std::vector<Problem> overridden;  // that force put aside
-  std::optional<RunPlan> plan;      // of inspected data; nullopt: nothing is known of their rows
+  std::vector<Problem> problems;        // why it is refused; empty: it is taken
+  std::vector<Overridable> overridden;  // that force put aside
+  std::optional<RunPlan> plan;          // of inspected data; nullopt: nothing is known of their rows
 };
 
 // kInvalid: the inspected data do not fill one global batch.

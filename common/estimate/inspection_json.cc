@@ -76,6 +76,7 @@ constexpr auto kOutputFields = [](auto& fields, auto& output) {
   fields.ObjectIfAny("owner", output.owner, kOwnerFields);
   fields.Member("claims", output.claims);
   fields.Member("contents", output.contents);
+  fields.MemberIfAny("free_bytes", output.free_bytes);
 };
 
 constexpr auto kPieceFields = [](auto& fields, auto& piece) {

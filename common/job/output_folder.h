@@ -37,6 +37,7 @@ struct OutputFolder {
   std::optional<FolderOwner> owner;
   int64_t claims = 0;    // the owner's number; 0: none
   std::string contents;  // a name that a run has written there: "checkpoints"; empty: none
+  std::optional<int64_t> free_bytes;  // of its disk, when it was looked at
 };
 
 // Who is to write to a folder.

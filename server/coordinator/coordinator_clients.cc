@@ -31,8 +31,11 @@ base::Result<std::string> ProblemsOf(const core::Submission& submission, bool fo
                                      const Site& site) {
   const auto& [spec, inspection, prediction, is_auto] = submission;
   auto accepted = job::AcceptJob(
-      {spec, inspection, site.devices, force,
-       job::Claimant{site.state.site, "", core::EndedJobs(site.state, spec, inspection)}});
+      {.job = spec,
+       .inspection = inspection,
+       .devices = site.devices,
+       .force = force,
+       .claimant = {site.state.site, "", core::EndedJobs(site.state, spec, inspection)}});
   if (!accepted) return spec.name + ": " + accepted.error().message;
   const auto earlier = FindResumedRun(site.reader, spec);
   if (!earlier) return earlier.error();

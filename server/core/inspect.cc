@@ -233,9 +233,12 @@ void Handle(Turn& turn, const JobInspected& event) {
                                       inspection.error().message);
   }
   const auto accepted =
-      job::AcceptJob({job.row.spec, *inspection, Site(turn.state), job.row.force,
-                      job::Claimant{turn.state.site, base::ToString(job.row.id),
-                                    EndedJobs(turn.state, job.row.spec, *inspection)}});
+      job::AcceptJob({.job = job.row.spec,
+                      .inspection = *inspection,
+                      .devices = Site(turn.state),
+                      .force = job.row.force,
+                      .claimant = {turn.state.site, base::ToString(job.row.id),
+                                   EndedJobs(turn.state, job.row.spec, *inspection)}});
   if (!accepted) return Refuse(turn, job, on_host + accepted.error().message);
   if (!accepted->plan) return Refuse(turn, job, on_host + "the data have no rows");
   if (!accepted->problems.empty())

@@ -33,5 +33,12 @@ TEST_F(WritableFolder, AFileInTheWayOfAFolderIsNamed) {
               testing::HasSubstr((folder_ / "f").string() + ": Not a directory"));
 }
 
+TEST_F(WritableFolder, FreeBytesAreThoseOfTheDiskThatAFolderWouldLieOn) {
+  const auto bytes = FreeBytes(folder_ / "a/b/c");
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_GT(*bytes, 0);
+  EXPECT_LE(static_cast<uintmax_t>(*bytes), fs::space(folder_).capacity);
+}
+
 }  // namespace
 }  // namespace trainctl::base

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <future>
 
+#include "common/estimate/output_bytes.h"
 #include "common/rank/rank_json.h"
 #include "tests/engine/tiny_training.h"
 #include "tests/files/scratch_directory.h"
@@ -154,6 +155,24 @@ TEST_P(CheckpointTest, OfPicturesAndAFrozenPartGoesOnBitForBit) {
   run.job.freeze = {"vision"};
   const TinyResult whole = Train(Saving(run), TinyBlip2());
   ExpectContinues(Train(Resuming(run), TinyBlip2()), whole, 0);
+}
+
+// Up to the rounding of each tensor to 256 elements, and to the headers of files.
+TEST_P(CheckpointTest, IsAsLargeAsPredicted) {
+  std::vector<TinyRun> runs(4, With(2, 1));
+  runs[1].job.optimizer = {.name = job::OptimizerKind::kSgd, .lr = 0.1, .momentum = 0.9};
+  runs[2].job.strategy = job::StrategyKind::kFsdp;
+  runs[3].job.lora = job::LoraSpec{.r = 16, .targets = {}};
+  for (size_t i = 0; i < runs.size(); ++i) {
+    Train(Saving(runs[i]));
+    double written = 0;
+    for (const auto& file : files::FindCheckpoint(scratch_.path()).value().manifest.files)
+      written += static_cast<double>(file.size_bytes);
+    const job::RunPlan plan{.job = PlanOf(runs[i], 0, scratch_.path()).job, .total_steps = kSteps};
+    const auto predicted =
+        static_cast<double>(job::EstimateOutput(plan, TinyShape()).checkpoint);
+    EXPECT_NEAR(predicted / written, 1, 0.1) << "run " << i;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, CheckpointTest,

@@ -39,7 +39,7 @@ bool ReadEstimate(std::string_view bytes) {
   job::StartKey(*asked, *inspection);
   if (!job::CheckJob(*asked).empty() || !asked->train.micro_batch_size) return false;
   const job::JobSpec spec = job::ResolveJob(*asked);
-  const auto accepted = job::AcceptJob({spec, *inspection, Site(), false, {}});
+  const auto accepted = job::AcceptJob({.job = spec, .inspection = *inspection, .devices = Site()});
   if (!accepted || !accepted->problems.empty()) return false;
   for (const bool holds : {false, true}) {
     for (const job::DeviceKind device : {job::DeviceKind::kCuda, job::DeviceKind::kCpu}) {

@@ -1,5 +1,6 @@
 #include "worker/rank/data/inspect.h"
 
+#include "common/base/writable_folder.h"
 #include "common/job/trains.h"
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/dataset.h"
@@ -40,6 +41,16 @@ base::Status InspectData(const job::JobSpec& job, const std::string& directory,
   return base::Ok{};
 }
 
+// What the disk does not say is not known.
+base::Result<job::OutputFolder> LookAtOutput(const std::string& directory) {
+  if (const auto writable = base::CheckWritableFolder(directory); !writable)
+    return writable.error();
+  auto output = job::ReadOutputFolder(directory);
+  if (!output) return output;
+  if (const auto free_bytes = base::FreeBytes(directory)) output->free_bytes = *free_bytes;
+  return output;
+}
+
 }  // namespace
 
 base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolders& folders) {
@@ -70,7 +81,7 @@ base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolder
     inspection.resume_step = checkpoint->manifest.step;
   }
   if (!job::WritesOutput(job)) return inspection;
-  auto output = job::ReadOutputFolder(*job.output.dir);
+  auto output = LookAtOutput(*job.output.dir);
   if (!output) return base::Error{base::Code::kInvalid, "output.dir: " + output.error().message};
   inspection.output = std::move(*output);
   return inspection;

@@ -1,0 +1,78 @@
+#include "common/estimate/output_bytes.h"
+
+#include <string>
+
+#include "common/base/size.h"
+#include "common/estimate/memory_setting.h"
+#include "common/estimate/memory_state.h"
+
+namespace trainctl::job {
+namespace {
+
+// The job's state as one rank alone would hold it.
+MemorySetting OfOneRank(const JobSpec& job, const ModelShape& model) {
+  MemorySetting setting = MemorySettingOf(job, model, DeviceKind::kCuda, 0);
+  setting.world = 1;
+  setting.is_fsdp = setting.shards_trainable = false;
+  return setting;
+}
+
+int64_t CheckpointBytes(const MemorySetting& s) {
+  const int64_t trainable =
+      SumOverUnits(s.units, [](const UnitElements& unit) { return unit.trainable; });
+  const int64_t masters = s.job.offload_optimizer ? 0 : s.storage_bytes * trainable;
+  return masters + OptimizerBytes(s) + HostOptimizerBytes(s);
+}
+
+int64_t ResultBytes(const MemorySetting& s) {
+  const JobSpec& job = s.job;
+  const bool is_adapter = job.lora && job.output.save != Save::kMerged;
+  if (is_adapter) {
+    return s.storage_bytes *
+           SumOverUnits(s.units, [](const UnitElements& unit) { return unit.trainable; });
+  }
+  const int64_t value_bytes = job.lora ? s.compute_bytes : s.storage_bytes;
+  return value_bytes * SumOverUnits(s.units, [&](const UnitElements& unit) {
+           return unit.frozen + unit.quantized + (job.lora ? 0 : unit.trainable);
+         });
+}
+
+std::string HintText(const OutputBytes& bytes, int64_t free_bytes) {
+  std::string text = "it has " + base::FormatBytes(free_bytes) + " free";
+  if (bytes.checkpoint > 0) {
+    text += "; a checkpoint takes " + base::FormatBytes(bytes.checkpoint) + ", and " +
+            std::to_string(bytes.kept) + " more stay beside it";
+  }
+  if (bytes.result > 0) text += "; the result takes " + base::FormatBytes(bytes.result);
+  return text + ": make room, name another folder, or submit it all the same with --force";
+}
+
+}  // namespace
+
+OutputBytes EstimateOutput(const RunPlan& plan, const ModelShape& model) {
+  const JobSpec& job = plan.job;
+  const MemorySetting setting = OfOneRank(job, model);
+  OutputBytes bytes;
+  if (!job.output.dir) return bytes;
+  if (job.output.save != Save::kNone) bytes.result = ResultBytes(setting);
+  const int64_t every = job.checkpoint.every_steps.value_or(0);
+  const int64_t written = every > 0 ? plan.total_steps / every : 0;
+  if (written == 0) return bytes;
+  bytes.checkpoint = CheckpointBytes(setting);
+  if (!job.checkpoint.resume_job) {
+    bytes.kept = std::min(written - 1, job.checkpoint.keep_last + (job.checkpoint.keep_best ? 1 : 0));
+  }
+  return bytes;
+}
+
+std::optional<Problem> CheckOutputRoom(const RunPlan& plan, const Inspection& inspection) {
+  if (!inspection.output || !inspection.output->free_bytes) return std::nullopt;
+  const OutputBytes bytes = EstimateOutput(plan, inspection.model);
+  const int64_t free_bytes = *inspection.output->free_bytes;
+  if (bytes.most() <= free_bytes) return std::nullopt;
+  return Problem{"output.dir", 0, "\"" + *plan.job.output.dir + "\"",
+                 "a disk with room for " + base::FormatBytes(bytes.most()),
+                 HintText(bytes, free_bytes)};
+}
+
+}  // namespace trainctl::job

@@ -1,0 +1,33 @@
+// What a job writes to its output.dir, in bytes. Pure, thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "common/estimate/inspection.h"
+#include "common/job/job.h"
+#include "common/job/run_plan.h"
+#include "common/json/problem.h"
+
+namespace trainctl::job {
+
+// A checkpoint is masters and moments of what is trained. The result is the model, or the adapters
+// alone, of the dtype that it is saved with.
+struct OutputBytes {
+  int64_t checkpoint = 0;  // 0: the job writes none
+  int64_t kept = 0;        // checkpoints, beside the one that is being written
+  int64_t result = 0;      // 0: the job saves none
+
+  // While the last checkpoint, or the result, is being written.
+  int64_t most() const { return checkpoint * kept + std::max(checkpoint, result); }
+};
+
+// A job that goes on in its folder finds the checkpoints that it keeps there: none counts as kept.
+OutputBytes EstimateOutput(const RunPlan& plan, const ModelShape& model);
+
+// Why the disk of output.dir has no room for what the job writes. No problem where nothing is known
+// of the disk.
+std::optional<Problem> CheckOutputRoom(const RunPlan& plan, const Inspection& inspection);
+
+}  // namespace trainctl::job
