@@ -1,5 +1,5 @@
 // What is in the way of a folder's files: said before hours of work would end there. Both only
-// look, and take a folder that is not there yet for the one that it would be made in. Thread-safe.
+// look. A folder that is not there yet stands for the one that it would be made in. Thread-safe.
 #pragma once
 
 #include <cstdint>

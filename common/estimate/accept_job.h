@@ -34,7 +34,7 @@ struct Overridable {
 struct Acceptance {
   std::vector<Problem> problems;        // why it is refused; empty: it is taken
   std::vector<Overridable> overridden;  // that force put aside
-  std::optional<RunPlan> plan;          // of inspected data; nullopt: nothing is known of their rows
+  std::optional<RunPlan> plan;          // of inspected data; nullopt: their rows are not known
 };
 
 // kInvalid: the inspected data do not fill one global batch.

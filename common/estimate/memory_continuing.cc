@@ -28,8 +28,7 @@ int64_t CacheBytes(const MemorySetting& s, int64_t positions) {
 
 int64_t RotaryBytes(const MemorySetting& s, int64_t positions) {
   const int64_t longest = std::max(s.job.train.max_seq_length, positions);
-  return kFp32Bytes * s.model.head_dim *
-         ((longest + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple);
+  return kFp32Bytes * s.model.head_dim * PaddedLength(longest);
 }
 
 // Token ids, positions, and the rotary rows of these.

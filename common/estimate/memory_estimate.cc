@@ -15,15 +15,11 @@ namespace {
 
 constexpr int64_t kMostLength = int64_t{1} << 40;
 
-int64_t RoundUp(int64_t length) {
-  return (length + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple;
-}
-
 // Token ids and targets of the micro batch, and the rotary tables of the longest row allowed.
 // Packed rows have their places too, and those tables for each position.
 int64_t BesideModel(const MemorySetting& s) {
   constexpr int64_t kIdBytes = 8;
-  const int64_t longest = RoundUp(std::min(s.job.train.max_seq_length, kMostLength));
+  const int64_t longest = PaddedLength(std::min(s.job.train.max_seq_length, kMostLength));
   const int64_t packed =
       s.job.train.packing ? s.positions * (kIdBytes + kFp32Bytes * s.model.head_dim) : 0;
   return 2 * kIdBytes * s.positions + kFp32Bytes * longest * s.model.head_dim + packed;
@@ -55,7 +51,7 @@ void AddGathered(const MemorySetting& s, std::array<MemoryByKind, 4>& phases) {
 int64_t SequenceLength(const JobSpec& job, const Inspection& inspection) {
   const int64_t most = job.train.max_seq_length;
   const int64_t found = job.train.packing ? inspection.longest_sequence : inspection.longest_row;
-  return RoundUp(found > 0 ? std::min(most, found) : most);
+  return PaddedLength(found > 0 ? std::min(most, found) : most);
 }
 
 MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device,

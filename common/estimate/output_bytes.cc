@@ -60,7 +60,8 @@ OutputBytes EstimateOutput(const RunPlan& plan, const ModelShape& model) {
   if (written == 0) return bytes;
   bytes.checkpoint = CheckpointBytes(setting);
   if (!job.checkpoint.resume_job) {
-    bytes.kept = std::min(written - 1, job.checkpoint.keep_last + (job.checkpoint.keep_best ? 1 : 0));
+    bytes.kept =
+        std::min(written - 1, job.checkpoint.keep_last + (job.checkpoint.keep_best ? 1 : 0));
   }
   return bytes;
 }

@@ -141,7 +141,10 @@ class MicroStep {
         job_.train.group_by_length
             ? padding(run) * static_cast<double>(batch.micro) / static_cast<double>(run)
             : padding(batch.micro);
-    return std::min(longest, mean + added + kLengthMultiple / 2);
+    const double of_rows = mean + added;
+    const auto half_multiple =
+        static_cast<double>(LengthMultiple(static_cast<int64_t>(of_rows))) / 2;
+    return std::min(longest, of_rows + half_multiple);
   }
 
   // Micro batches are as long as their longest sequence, and most come near it. A position attends

@@ -10,8 +10,17 @@ namespace trainctl::job {
 // shards and 8-bit blocks align.
 inline constexpr int64_t kTensorAlignment = 256;
 
-// The rows of a micro batch are padded to a multiple of this many tokens, for stable shapes.
-inline constexpr int64_t kLengthMultiple = 64;
+// The rows of a micro batch, whose longest has so many tokens, are padded to a multiple of this.
+// There are few shapes of long rows, and little padding of short ones: an eighth from 64 on.
+constexpr int64_t LengthMultiple(int64_t longest) {
+  return longest <= 128 ? 8 : longest <= 256 ? 16 : longest <= 512 ? 32 : 64;
+}
+
+// The length of a micro batch whose longest row has so many tokens. Grows with it.
+constexpr int64_t PaddedLength(int64_t longest) {
+  const int64_t multiple = LengthMultiple(longest);
+  return std::max<int64_t>(1, (longest + multiple - 1) / multiple) * multiple;
+}
 
 // How many rows train.group_by_length sorts together, of an epoch of so many: up to 50 global
 // batches. An epoch of four batches or more has at least four such runs, so that it stays random.

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <set>
 
+#include "common/model/layout.h"
+
 namespace trainctl::data {
 namespace {
 
@@ -22,39 +24,62 @@ Dataset SmallDataset() {
   return dataset;
 }
 
-Batch BatchOf(std::vector<int64_t> rows, int64_t pad_multiple) {
-  return MakeBatch(SmallDataset(), rows, pad_multiple);
+Batch BatchOf(std::vector<int64_t> rows) { return MakeBatch(SmallDataset(), rows); }
+
+std::vector<int64_t> PaddedTo8(std::vector<int64_t> values, int64_t padding) {
+  values.resize(8, padding);
+  return values;
 }
 
 TEST(MakeBatch, TargetsAreShiftedAndPaddedOnTheRight) {
   Dataset dataset = SmallDataset();
   dataset.rows[0].ignored = 0;
   const std::vector<int64_t> rows = {0, 1};
-  const Batch batch = MakeBatch(dataset, rows, 4);
+  const Batch batch = MakeBatch(dataset, rows);
   EXPECT_EQ(batch.rows, 2);
-  EXPECT_EQ(batch.length, 4);
+  EXPECT_EQ(batch.length, 8);
   EXPECT_EQ(batch.longest_row, 3);
-  EXPECT_THAT(batch.inputs, ElementsAre(100, 101, 102, 0, 103, 0, 0, 0));
-  EXPECT_THAT(batch.targets, ElementsAre(101, 102, -100, -100, -100, -100, -100, -100));
+  const auto row = [](const std::vector<int64_t>& all, int64_t i) {
+    return std::vector(all.begin() + i * 8, all.begin() + (i + 1) * 8);
+  };
+  EXPECT_EQ(row(batch.inputs, 0), PaddedTo8({100, 101, 102}, 0));
+  EXPECT_EQ(row(batch.inputs, 1), PaddedTo8({103}, 0));
+  EXPECT_EQ(row(batch.targets, 0), PaddedTo8({101, 102}, -100));
+  EXPECT_EQ(row(batch.targets, 1), PaddedTo8({}, -100));
   EXPECT_EQ(batch.trained_tokens, 2);
 }
 
 TEST(MakeBatch, MaskedLabelsAreIgnored) {
-  const Batch batch = BatchOf({0}, 1);
-  EXPECT_THAT(batch.inputs, ElementsAre(100, 101, 102));
-  EXPECT_THAT(batch.targets, ElementsAre(-100, 102, -100));
+  const Batch batch = BatchOf({0});
+  EXPECT_EQ(batch.inputs, PaddedTo8({100, 101, 102}, 0));
+  EXPECT_EQ(batch.targets, PaddedTo8({-100, 102}, -100));
   EXPECT_EQ(batch.trained_tokens, 1);
 }
 
 TEST(MakeBatch, LengthIsThatOfTheLongestRowUpToTheMultiple) {
-  EXPECT_EQ(BatchOf({0}, 64).length, 64);
-  EXPECT_EQ(BatchOf({0, 2}, 64).length, 128);
-  EXPECT_EQ(BatchOf({2}, 1).length, 70);
+  EXPECT_EQ(BatchOf({0}).length, 8);
+  EXPECT_EQ(BatchOf({0, 2}).length, 72);
+}
+
+TEST(PaddedLength, HoldsTheLongestRowAndGrowsWithIt) {
+  using job::PaddedLength;
+  EXPECT_EQ(PaddedLength(0), 8);
+  EXPECT_EQ(PaddedLength(8), 8);
+  EXPECT_EQ(PaddedLength(82), 88);
+  EXPECT_EQ(PaddedLength(128), 128);
+  EXPECT_EQ(PaddedLength(129), 144);
+  EXPECT_EQ(PaddedLength(257), 288);
+  EXPECT_EQ(PaddedLength(513), 576);
+  for (int64_t longest = 1; longest < 5000; ++longest) {
+    EXPECT_GE(PaddedLength(longest), longest);
+    EXPECT_GE(PaddedLength(longest), PaddedLength(longest - 1));
+    EXPECT_LE(PaddedLength(longest), longest + std::max<int64_t>(7, longest / 8)) << longest;
+  }
 }
 
 TEST(MakeBatch, TrainedTokensAreTheTargetsThatCount) {
   for (const auto& rows : {std::vector<int64_t>{0, 1, 2}, {1}, {2, 2}, {0}}) {
-    const Batch batch = BatchOf(rows, 64);
+    const Batch batch = BatchOf(rows);
     const auto counted =
         batch.targets.size() - std::count(batch.targets.begin(), batch.targets.end(), kIgnored);
     EXPECT_EQ(batch.trained_tokens, static_cast<int64_t>(counted));

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <span>
 
 #include "tests/data/small_tokenizers.h"
 #include "worker/rank/data/batches.h"
@@ -42,9 +43,9 @@ class ChatDatasetTest : public testing::Test {
   }
   // What position t of the row predicts; "." where that does not count.
   static std::string Labels(const Dataset& dataset, int64_t row) {
-    const Batch batch = MakeBatch(dataset, std::vector{row}, 1);
+    const Batch batch = MakeBatch(dataset, std::vector{row});
     std::string text;
-    for (const int64_t target : batch.targets)
+    for (const int64_t target : std::span(batch.targets).first(batch.longest_row))
       text += target == kIgnored ? "." : target == 258 ? "$" : std::string(1, char(target));
     EXPECT_EQ(std::ranges::count_if(batch.targets, [](int64_t t) { return t != kIgnored; }),
               batch.trained_tokens);

@@ -133,22 +133,23 @@ TEST(MakePackedBatch, RowsFollowEachOtherAndEndInNoTarget) {
   Dataset dataset = RowsOf({3, 2, 4}, 6);  // 100 101 102, 103 104, 105 … 108
   dataset.rows[2].ignored = 2;
   const std::vector<int64_t> first = {0, 1}, second = {2};
-  const Batch batch = MakePackedBatch(dataset, std::vector<Sequence>{first, second}, 6);
+  const Batch batch = MakePackedBatch(dataset, std::vector<Sequence>{first, second});
   EXPECT_EQ(batch.rows, 2);
-  EXPECT_EQ(batch.length, 6);
+  EXPECT_EQ(batch.length, 8);
   EXPECT_EQ(batch.longest_row, 5);
-  EXPECT_THAT(batch.inputs, ElementsAre(100, 101, 102, 103, 104, 0, 105, 106, 107, 108, 0, 0));
-  EXPECT_THAT(batch.targets, ElementsAre(101, 102, -100, 104, -100, -100,  //
-                                         -100, 107, 108, -100, -100, -100));
-  EXPECT_THAT(batch.segments, ElementsAre(0, 3, 5, 6, 10, 12));
+  EXPECT_THAT(batch.inputs, ElementsAre(100, 101, 102, 103, 104, 0, 0, 0,  //
+                                        105, 106, 107, 108, 0, 0, 0, 0));
+  EXPECT_THAT(batch.targets, ElementsAre(101, 102, -100, 104, -100, -100, -100, -100,  //
+                                         -100, 107, 108, -100, -100, -100, -100, -100));
+  EXPECT_THAT(batch.segments, ElementsAre(0, 3, 5, 8, 12, 16));
   EXPECT_EQ(batch.trained_tokens, 2 + 1 + 2);
 }
 
 TEST(MakePackedBatch, FullSequencesHaveNoPadding) {
-  const Dataset dataset = RowsOf({4, 2, 6}, 6);
+  const Dataset dataset = RowsOf({6, 2, 8}, 8);
   const std::vector<int64_t> first = {0, 1}, second = {2};
-  const Batch batch = MakePackedBatch(dataset, std::vector<Sequence>{first, second}, 6);
-  EXPECT_THAT(batch.segments, ElementsAre(0, 4, 6, 12));
+  const Batch batch = MakePackedBatch(dataset, std::vector<Sequence>{first, second});
+  EXPECT_THAT(batch.segments, ElementsAre(0, 6, 8, 16));
 }
 
 TEST(MakePackedBatch, TrainsOnWhatItsRowsAloneTrainOn) {

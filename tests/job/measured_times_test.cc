@@ -176,7 +176,9 @@ TEST(MeasuredTimes, HeldOutRowsArePredictedTooLongAsOftenAsTooShort) {
   EXPECT_LT(std::abs(sum / static_cast<double>(errors.size())), 0.03);
 }
 
-// quickstart's two experiments, full and LoRA, on a CPU slot of one thread (README.md).
+// quickstart's two experiments, full and LoRA, on a CPU slot of one thread. With rows padded to
+// multiples of 64 a step took 4.93 and 4.17 s. Since then it takes 0.772 and 0.775 of the
+// processor's time.
 TEST(MeasuredTimes, OfCpuSlotsArePredictedToo) {
   Inspection inspection = {
       .rows = 400, .longest_row = 128, .total_tokens = 27'886, .data_digest = "d"};
@@ -195,9 +197,9 @@ TEST(MeasuredTimes, OfCpuSlotsArePredictedToo) {
   const auto seconds = [&] {
     return EstimateTime(job, inspection, "CPU slot (1 thread)")->step_seconds;
   };
-  EXPECT_NEAR(seconds(), 4.93, 0.1 * 4.93);
+  EXPECT_NEAR(seconds(), 3.81, 0.1 * 3.81);
   job.lora = LoraSpec{.r = 8};
-  EXPECT_NEAR(seconds(), 4.17, 0.1 * 4.17);
+  EXPECT_NEAR(seconds(), 3.23, 0.1 * 3.23);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "common/base/check.h"
+#include "common/model/layout.h"
 #include "worker/rank/data/shuffle.h"
 
 namespace trainctl::data {
@@ -24,11 +25,10 @@ void FillRow(const Dataset& dataset, const Row& row, std::span<int64_t> inputs,
 }
 
 // Of so many rows; all positions are padding yet.
-Batch EmptyBatch(int64_t rows, int64_t longest_row, int64_t pad_multiple) {
-  CHECK(rows > 0 && pad_multiple > 0);
+Batch EmptyBatch(int64_t rows, int64_t longest_row) {
+  CHECK(rows > 0);
   Batch batch{.rows = rows, .inputs = {}, .targets = {}, .longest_row = longest_row};
-  batch.length =
-      std::max<int64_t>(1, (longest_row + pad_multiple - 1) / pad_multiple) * pad_multiple;
+  batch.length = job::PaddedLength(longest_row);
   batch.inputs.assign(rows * batch.length, kPadToken);
   batch.targets.assign(rows * batch.length, kIgnored);
   return batch;
@@ -79,23 +79,21 @@ std::span<const int64_t> MicroBatchRows(std::span<const int64_t> order, int64_t 
   return order.subspan(begin, plan.micro);
 }
 
-Batch MakeBatch(const Dataset& dataset, std::span<const int64_t> row_indices,
-                int64_t pad_multiple) {
+Batch MakeBatch(const Dataset& dataset, std::span<const int64_t> row_indices) {
   int64_t longest = 0;
   for (const int64_t index : row_indices)
     longest = std::max<int64_t>(longest, dataset.rows[index].length);
-  Batch batch = EmptyBatch(std::ssize(row_indices), longest, pad_multiple);
+  Batch batch = EmptyBatch(std::ssize(row_indices), longest);
   for (int64_t i = 0; i < batch.rows; ++i)
     PutRow(dataset, row_indices[i], i * batch.length, &batch);
   return batch;
 }
 
-Batch MakePackedBatch(const Dataset& dataset, std::span<const Sequence> sequences,
-                      int64_t pad_multiple) {
+Batch MakePackedBatch(const Dataset& dataset, std::span<const Sequence> sequences) {
   int64_t longest = 0;
   for (const Sequence sequence : sequences)
     longest = std::max(longest, LengthOf(dataset, sequence));
-  Batch batch = EmptyBatch(std::ssize(sequences), longest, pad_multiple);
+  Batch batch = EmptyBatch(std::ssize(sequences), longest);
   const auto begin_segment = [&](int64_t position) {
     if (batch.segments.empty() || batch.segments.back() < position)
       batch.segments.push_back(position);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/job/batch.h"
-#include "common/model/layout.h"
 #include "worker/rank/data/dataset.h"
 #include "worker/rank/data/packing.h"
 
@@ -38,7 +37,7 @@ std::span<const int64_t> MicroBatchRows(std::span<const int64_t> order, int64_t 
 // Row-major [rows × length], where packed sequences count as rows.
 struct Batch {
   int64_t rows = 0;
-  int64_t length = 0;  // the longest row, rounded up to pad_multiple
+  int64_t length = 0;  // job::PaddedLength of the longest row
   std::vector<int64_t> inputs;
   std::vector<int64_t> targets;  // shifted: targets[t] is the label of position t + 1; kIgnored
                                  // where masked, padded or last
@@ -50,12 +49,10 @@ struct Batch {
 };
 
 // Right-padded. row_indices index dataset.rows; at least one.
-Batch MakeBatch(const Dataset& dataset, std::span<const int64_t> row_indices,
-                int64_t pad_multiple = job::kLengthMultiple);
+Batch MakeBatch(const Dataset& dataset, std::span<const int64_t> row_indices);
 
 // The same of packed sequences: their rows one behind the other, the padding behind the last.
-Batch MakePackedBatch(const Dataset& dataset, std::span<const Sequence> sequences,
-                      int64_t pad_multiple = job::kLengthMultiple);
+Batch MakePackedBatch(const Dataset& dataset, std::span<const Sequence> sequences);
 
 // Targets of these rows that are not kIgnored, without making the batch: the divisor of a step's
 // loss, known before its forward.

@@ -36,12 +36,12 @@ std::string TextOf(const Tokenizer& tokenizer, std::span<const int32_t> ids, siz
 }  // namespace
 
 job::ShownRow ShowRow(const Dataset& dataset, int64_t row_index, const Tokenizer& tokenizer) {
-  const Batch batch = MakeBatch(dataset, std::span(&row_index, 1), 1);
-  const std::vector<int32_t> ids(batch.inputs.begin(), batch.inputs.end());
+  const Batch batch = MakeBatch(dataset, std::span(&row_index, 1));
+  const std::vector<int32_t> ids(batch.inputs.begin(), batch.inputs.begin() + batch.longest_row);
   const auto counts = [&](size_t token) {
     return token > 0 && batch.targets[token - 1] != kIgnored;
   };
-  job::ShownRow shown{.tokens = batch.length, .trained = batch.trained_tokens, .pieces = {}};
+  job::ShownRow shown{.tokens = batch.longest_row, .trained = batch.trained_tokens, .pieces = {}};
   for (size_t begin = 0, end = 0; begin < ids.size(); begin = end) {
     while (end < ids.size() && counts(end) == counts(begin)) ++end;
     if (shown.pieces.size() == kMostShownPieces) {

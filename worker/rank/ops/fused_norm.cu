@@ -10,9 +10,8 @@
 namespace trainctl::ops::fused {
 namespace {
 
-// Blocks of the backward: on each of an H200's processors as many as fit there at once by their
-// registers, so that none waits for another to end. Their threads fill its memory system, and leave
-// few partial sums.
+// Blocks of the backward: on each of an H200's processors as many as their registers allow at once.
+// So none waits for another to end. They fill the memory system, and leave few partial sums.
 constexpr int64_t kProcessors = 132, kThreadsOfProcessor = 1024;
 
 // Of a thread's columns of a row.

@@ -1,5 +1,5 @@
-// The second half of a sum over rows: the blocks of a first kernel have left a row of partial sums
-// each, and the gradients of one vector or two get their total, in a fixed order.
+// The second half of a sum over rows. The blocks of a first kernel have left a row of partial sums
+// each. Their total goes to the gradients of one vector or two, added in a fixed order.
 #pragma once
 
 #include "worker/rank/ops/fused_launch.cuh"

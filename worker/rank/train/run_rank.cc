@@ -40,10 +40,6 @@
 namespace trainctl::train {
 namespace {
 
-int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 bool HasFrozen(const ops::ParameterTable& table) {
   return std::ranges::any_of(table.params,
                              [](const ops::ParamSpec& spec) { return !spec.trainable; });
@@ -54,8 +50,7 @@ model::ModelOptions ModelOptionsOf(const job::JobSpec& spec, int64_t longest_pro
                                    at::Device device) {
   const int64_t longest_text = longest_prompt == 0 ? 0 : longest_prompt + spec.eval.max_new_tokens;
   return {.device = device,
-          .max_length =
-              RoundUp(std::max(spec.train.max_seq_length, longest_text), job::kLengthMultiple),
+          .max_length = job::PaddedLength(std::max(spec.train.max_seq_length, longest_text)),
           .checkpoint_every = spec.activation_checkpointing,
           .lora = spec.lora,
           .quantize = spec.quantize.has_value(),
