@@ -5,6 +5,7 @@
 
 #include "client/exit_code.h"
 #include "client/show/job_listing.h"
+#include "client/top/bsc_table.h"
 #include "client/top/load_history.h"
 #include "client/top/log_tail.h"
 #include "client/top/picture.h"
@@ -161,6 +162,9 @@ class Top : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Switch("-1,--once", &once_, "show it once, and end");
+    arguments.Text("--columns", "SET", &columns_,
+                   "of hosts only, once: bsc: NODE, NCPUS, CPU %, AVAIL MEM, FREE MEM, MEM %, "
+                   "POWER, GPUi %, MEMi %");
     arguments.Remark(
         "Hosts and devices with their load, what runs there for whom, the queue, what ended last; "
         "anew each second.\n"
@@ -171,6 +175,10 @@ class Top : public Verb {
   }
 
   int Run(Context& context) override {
+    if (!columns_.empty() && columns_ != "bsc") {
+      return Fail(context, {base::Code::kInvalid,
+                            "top --columns " + columns_ + ": the set that is known is bsc"});
+    }
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     SiteReader reader(*api, &context.clock(), context.server);
@@ -178,6 +186,10 @@ class Top : public Verb {
     if (!site.ok()) return Fail(context, site.error());
     if (!context.for_people()) return Print(context, ListingOf(*site));
     const Terminal& terminal = context.surroundings.out_terminal;
+    if (!columns_.empty()) {
+      context.out << BscTable(*site).Render(terminal.layout) << std::flush;
+      return kExitOk;
+    }
     std::unique_ptr<Screen> screen;
     if (!once_ && terminal.interactive) screen = context.surroundings.open_screen();
     if (screen != nullptr) {
@@ -206,6 +218,7 @@ class Top : public Verb {
   }
 
   bool once_ = false;
+  std::string columns_;  // empty: the picture
 };
 
 }  // namespace

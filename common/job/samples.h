@@ -21,6 +21,7 @@ struct HostSample {
   double cpu_percent = 0;
   int64_t memory_used_bytes = 0;
   int64_t memory_total_bytes = 0;
+  double cpus = 0;  // that cpu_percent is of: cores, or the quota in cores; 0: not known
 };
 
 }  // namespace trainctl::job

@@ -39,6 +39,7 @@ Json WorkerRecord(const v1::WorkerView& worker) {
         {"labels",
          std::map<std::string, std::string>(device.labels().begin(), device.labels().end())}}},
       {"gpu", nullptr},
+      {"host_cpus", nullptr},
       {"host_cpu_percent", nullptr},
       {"host_memory_used_bytes", nullptr},
       {"host_memory_total_bytes", nullptr},
@@ -53,6 +54,7 @@ Json WorkerRecord(const v1::WorkerView& worker) {
                       Known(sample.has_temperature_celsius(), sample.temperature_celsius())}};
   }
   if (worker.has_host_sample()) {
+    record["host_cpus"] = Known(worker.host_sample().cpus() > 0, worker.host_sample().cpus());
     record["host_cpu_percent"] = worker.host_sample().cpu_percent();
     record["host_memory_used_bytes"] = worker.host_sample().memory_used_bytes();
     record["host_memory_total_bytes"] = worker.host_sample().memory_total_bytes();

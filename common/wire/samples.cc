@@ -28,13 +28,15 @@ v1::HostSample ToWire(const job::HostSample& sample) {
   message.set_cpu_percent(sample.cpu_percent);
   message.set_memory_used_bytes(sample.memory_used_bytes);
   message.set_memory_total_bytes(sample.memory_total_bytes);
+  message.set_cpus(sample.cpus);
   return message;
 }
 
 job::HostSample FromWire(const v1::HostSample& message) {
   return {.cpu_percent = message.cpu_percent(),
           .memory_used_bytes = message.memory_used_bytes(),
-          .memory_total_bytes = message.memory_total_bytes()};
+          .memory_total_bytes = message.memory_total_bytes(),
+          .cpus = message.cpus()};
 }
 
 }  // namespace trainctl::wire

@@ -37,6 +37,7 @@ TEST_F(HostSamplerTest, CountsCpuTimeSinceTheSampleBefore) {
   Write("proc/stat", "cpu  130 0 130 900 40 0 0 0 0 0\ncpu0 1 2 3 4\n");
   EXPECT_EQ(sampler.Sample().cpu_percent, 30) << "60 of 200 ticks; waiting for disks is idle";
   EXPECT_EQ(sampler.Sample().cpu_percent, 30) << "no tick has passed: it is as before";
+  EXPECT_EQ(sampler.Sample().cpus, 1);
 }
 
 // A second on two cores, of which the whole host uses half.
@@ -48,7 +49,9 @@ TEST_F(HostSamplerTest, OfAContainerWithAQuotaTheQuotaIsWhatCanBeUsed) {
   HostSampler sampler(Files());
   Write("v2/cpu.stat", "usage_usec 1490000\nuser_usec 1\n");
   Write("proc/stat", kOneSecondLater);
-  EXPECT_DOUBLE_EQ(sampler.Sample().cpu_percent, 98) << "0.49 s of the half core of a second";
+  const job::HostSample sample = sampler.Sample();
+  EXPECT_DOUBLE_EQ(sample.cpu_percent, 98) << "0.49 s of the half core of a second";
+  EXPECT_DOUBLE_EQ(sample.cpus, 0.5);
 }
 
 TEST_F(HostSamplerTest, AQuotaOfTheOlderCgroupsCountsToo) {
@@ -68,7 +71,9 @@ TEST_F(HostSamplerTest, WithoutAQuotaBelowTheHostsCoresTheHostCounts) {
     Write("v2/cpu.stat", "usage_usec 0\n");
     HostSampler sampler(Files());
     Write("proc/stat", kOneSecondLater);
-    EXPECT_DOUBLE_EQ(sampler.Sample().cpu_percent, 50) << quota;
+    const job::HostSample sample = sampler.Sample();
+    EXPECT_DOUBLE_EQ(sample.cpu_percent, 50) << quota;
+    EXPECT_EQ(sample.cpus, 2) << quota;
   }
 }
 

@@ -439,6 +439,7 @@ v1::WorkerView CpuWorker(const std::string& name, const std::string& state) {
   worker.mutable_device()->set_memory_bytes(int64_t{16} << 30);
   worker.mutable_device()->set_threads(1);
   worker.mutable_host_sample()->set_cpu_percent(25);
+  worker.mutable_host_sample()->set_cpus(8);
   worker.mutable_host_sample()->set_memory_used_bytes(int64_t{4} << 30);
   worker.mutable_host_sample()->set_memory_total_bytes(int64_t{16} << 30);
   return worker;

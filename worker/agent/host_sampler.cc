@@ -104,7 +104,7 @@ double Percent(double part, double whole) { return std::clamp(100.0 * part / who
 HostSampler::HostSampler(HostFiles files) : files_(std::move(files)) { Sample(); }
 
 // Of what is there to be used since the sample before.
-double HostSampler::CpuPercent() {
+void HostSampler::SampleCpus() {
   const HostTicks ticks = ReadTicks(files_.proc + "/stat");
   const int64_t passed = ticks.all - std::exchange(all_ticks_, ticks.all);
   const int64_t busy = ticks.busy - std::exchange(busy_ticks_, ticks.busy);
@@ -112,17 +112,23 @@ double HostSampler::CpuPercent() {
   const std::optional<CpuShare> share = v2 ? v2 : ReadShareV1(files_.cgroup_v1_cpu);
   const int64_t used =
       share ? share->used_micros - std::exchange(used_micros_, share->used_micros) : 0;
-  if (passed <= 0 || ticks.cores <= 0) return cpu_percent_;
+  if (ticks.cores <= 0) return;
   const auto cores = static_cast<double>(ticks.cores);
-  if (!share || share->cores >= cores)
-    return cpu_percent_ = Percent(static_cast<double>(busy), static_cast<double>(passed));
+  const bool is_bound = share && share->cores < cores;
+  cpus_ = is_bound ? share->cores : cores;
+  if (passed <= 0) return;
+  if (!is_bound) {
+    cpu_percent_ = Percent(static_cast<double>(busy), static_cast<double>(passed));
+    return;
+  }
   const double passed_micros =
       static_cast<double>(passed) / cores * 1e6 / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return cpu_percent_ = Percent(static_cast<double>(used) / share->cores, passed_micros);
+  cpu_percent_ = Percent(static_cast<double>(used) / share->cores, passed_micros);
 }
 
 job::HostSample HostSampler::Sample() {
-  job::HostSample sample{.cpu_percent = CpuPercent()};
+  SampleCpus();
+  job::HostSample sample{.cpu_percent = cpu_percent_, .cpus = cpus_};
   Memory memory = ReadMeminfo(files_.proc + "/meminfo");
   const std::string &v2 = files_.cgroup_v2, &v1 = files_.cgroup_v1;
   memory = Within(memory, base::ReadNumberFile(v2 + "/memory.max"),

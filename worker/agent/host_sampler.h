@@ -26,13 +26,14 @@ class HostSampler {
   job::HostSample Sample();
 
  private:
-  double CpuPercent();
+  void SampleCpus();
 
   const HostFiles files_;
   int64_t busy_ticks_ = 0;
   int64_t all_ticks_ = 0;
   int64_t used_micros_ = 0;  // of the container with a quota
   double cpu_percent_ = 0;
+  double cpus_ = 0;
 };
 
 }  // namespace trainctl::agent
