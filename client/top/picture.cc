@@ -155,8 +155,8 @@ Rows SitePicture(const SiteView& site, const TopState& state, const Paper& paper
   return Finished(std::move(rows), paper);
 }
 
-Rows LogPicture(const SiteView& site, const std::deque<std::string>& lines, const Paper& paper,
-                TopState* state) {
+Rows LogPicture(const SiteView& site, const OpenJob& open, const Paper& paper, TopState* state) {
+  const std::deque<std::string>& lines = open.lines;
   const int height = std::max(kFewestRows, paper.rows);
   const int page = height - 3;
   const int count = static_cast<int>(lines.size());
@@ -165,7 +165,7 @@ Rows LogPicture(const SiteView& site, const std::deque<std::string>& lines, cons
   state->lines_back = std::clamp(state->lines_back, 0, state->most_back);
   const v1::JobView* job = site.Find(state->log_of);
   const std::string title = job == nullptr ? state->log_of : JobSentence(job);
-  Rows rows = {StyledCut("log of " + title, Style::kStrong, paper), ""};
+  Rows rows = {StyledCut("log of " + title, Style::kStrong, paper), Cut(open.memory, paper)};
   if (!site.problem.empty()) rows[1] = TitleRow(site, paper);
   const int end = count - state->lines_back;
   for (int i = std::max(0, end - page); i < end; ++i)
@@ -184,7 +184,8 @@ Rows HelpPicture(const Paper& paper) {
       StyledCut("trainctl top", Style::kStrong, paper),
       "",
       "  ↑ ↓  j k  PgUp PgDn  g G   select a job",
-      "  Enter  l                   its log; there the same keys scroll, q goes back",
+      "  Enter  l                   its memory by kind and its log; the same keys scroll, q goes "
+      "back",
       "  c                          end the job, after a y",
       "  /                          only jobs with a text in name, owner, group, tag or device",
       "  s                          those that run by age, name, owner, time left or peak",

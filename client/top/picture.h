@@ -21,9 +21,14 @@ struct Paper {
 std::vector<std::string> SitePicture(const SiteView& site, const TopState& state,
                                      const Paper& paper);
 
-// `lines` are of the job's log, the newest last. Notes in the state what the keys need to know.
-std::vector<std::string> LogPicture(const SiteView& site, const std::deque<std::string>& lines,
-                                    const Paper& paper, TopState* state);
+// What is seen of the job that is open.
+struct OpenJob {
+  const std::deque<std::string>& lines;  // of its log, the newest last
+  std::string memory;                    // a row (show/memory_bar.h); empty: not known
+};
+// Notes in the state what the keys need to know.
+std::vector<std::string> LogPicture(const SiteView& site, const OpenJob& open, const Paper& paper,
+                                    TopState* state);
 
 std::vector<std::string> HelpPicture(const Paper& paper);
 

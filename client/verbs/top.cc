@@ -5,6 +5,7 @@
 
 #include "client/exit_code.h"
 #include "client/show/job_listing.h"
+#include "client/show/memory_bar.h"
 #include "client/top/bsc_table.h"
 #include "client/top/load_history.h"
 #include "client/top/log_tail.h"
@@ -19,6 +20,7 @@ constexpr double kFrameSeconds = 1;
 constexpr int64_t kEndedShown = 10;
 constexpr int kFramesOfEnded =
     10;  // those that have ended are asked for as often, or when one ends
+constexpr int kFramesOfDetail = 5;  // the opened job's detail
 
 class SiteReader {
  public:
@@ -100,7 +102,9 @@ class LiveView {
     if (state_.help) {
       screen_->Draw(HelpPicture(paper));
     } else if (log_) {
-      screen_->Draw(LogPicture(site_, log_->lines(), paper, &state_));
+      const BarLayout layout{.columns = paper.columns, .unicode = paper.unicode};
+      const OpenJob open{log_->lines(), MemoryBar(detail_, DeviceBytes(), layout)};
+      screen_->Draw(LogPicture(site_, open, paper, &state_));
     } else {
       screen_->Draw(SitePicture(shown, state_, paper));
     }
@@ -122,13 +126,36 @@ class LiveView {
       log_.reset();
     } else if (!log_ || log_->job() != state_.log_of) {
       log_ = std::make_unique<LogTail>(state_.log_of);
+      frames_ = 0;
       ReadLog();
     }
+  }
+
+  // What a job holds changes little from step to step, and its detail is long.
+  void ReadDetail() {
+    if (frames_++ % kFramesOfDetail != 0) return;
+    detail_.Clear();
+    v1::GetRequest request;
+    request.set_job(log_->job());
+    auto response = api_->Get(request);
+    if (response.ok() && response->jobs_size() == 1)
+      detail_ = std::move(*response->mutable_jobs(0));
+  }
+
+  // Of the opened job's first device.
+  int64_t DeviceBytes() const {
+    const v1::JobView& job = detail_.view();
+    for (const v1::WorkerView& worker : site_.workers) {
+      if (job.placement_size() > 0 && worker.name() == job.placement(0))
+        return worker.device().memory_bytes();
+    }
+    return 0;
   }
 
   void ReadLog() {
     const v1::JobView* job = log_ ? site_.Find(log_->job()) : nullptr;
     if (job == nullptr) return;
+    ReadDetail();
     const size_t before = log_->lines().size();
     if (const base::Status read = log_->Read(*api_, *job); !read.ok())
       state_.notice = read.error().message;
@@ -156,6 +183,8 @@ class LiveView {
   Screen* screen_;
   TopState state_;
   std::unique_ptr<LogTail> log_;
+  v1::JobDetail detail_;  // of the job whose log it is
+  int frames_ = 0;        // since it was opened
 };
 
 class Top : public Verb {
@@ -168,9 +197,9 @@ class Top : public Verb {
     arguments.Remark(
         "Hosts and devices with their load, what runs there for whom, the queue, what ended last; "
         "anew each second.\n"
-        "Keys: q leaves, arrows or j and k select a job, Enter or l shows its log, c ends it after "
-        "a y, / filters and\n"
-        "s sorts jobs, ? tells more.\n"
+        "Keys: q leaves, arrows or j and k select a job, Enter or l shows its memory by kind and "
+        "its log, c ends\n"
+        "it after a y, / filters and s sorts jobs, ? tells more.\n"
         "~ is a prediction. Where the output is no terminal it is shown once.");
   }
 

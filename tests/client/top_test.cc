@@ -244,7 +244,7 @@ TEST(TopLog, ScrollsBackAndReturnsToItsEnd) {
   for (int i = 0; i < 100; ++i) lines.push_back("line " + std::to_string(i));
   const SiteView site = SampleSite();
   TopState state{.log_of = "j2"};
-  const auto text = [&] { return Text(LogPicture(site, lines, {}, &state)); };
+  const auto text = [&] { return Text(LogPicture(site, {lines, ""}, {}, &state)); };
   EXPECT_NE(text().find("line 99"), std::string::npos);
   Obey({KeyKind::kPageUp}, site, &state);
   EXPECT_NE(text().find("line 78\n"), std::string::npos);
