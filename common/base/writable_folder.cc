@@ -36,8 +36,10 @@ Status CheckWritableFolder(const std::string& folder) {
 Result<int64_t> FreeBytes(const std::string& folder) {
   const fs::path part = ExistingPart(folder);
   struct statvfs disk = {};
-  if (::statvfs(part.c_str(), &disk) == 0)
-    return static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
+  const bool tells = ::statvfs(part.c_str(), &disk) == 0;
+  if (tells && disk.f_blocks == 0)  // a file system of its own kind may know no sizes
+    return Error{Code::kIo, part.string() + ": its file system tells no size"};
+  if (tells) return static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
   return Error{Code::kIo, part.string() + ": " + std::strerror(errno)};
 }
 

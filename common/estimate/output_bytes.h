@@ -16,15 +16,16 @@ namespace trainctl::job {
 // alone, of the dtype that it is saved with.
 struct OutputBytes {
   int64_t checkpoint = 0;  // 0: the job writes none
-  int64_t kept = 0;        // checkpoints, beside the one that is being written
+  int64_t at_once = 0;     // checkpoints: those that stay, and the one that is being written
+  int64_t staying = 0;     // checkpoints that stay to the end
   int64_t result = 0;      // 0: the job saves none
 
   // While the last checkpoint, or the result, is being written.
-  int64_t most() const { return checkpoint * kept + std::max(checkpoint, result); }
+  int64_t most() const { return std::max(checkpoint * at_once, checkpoint * staying + result); }
 };
 
-// A job that goes on in its folder finds the checkpoints that it keeps there: none counts as kept.
-OutputBytes EstimateOutput(const RunPlan& plan, const ModelShape& model);
+// A job that goes on in its own folder finds the checkpoints that it keeps there already.
+OutputBytes EstimateOutput(const RunPlan& plan, const Inspection& inspection);
 
 // Why the disk of output.dir has no room for what the job writes. No problem where nothing is known
 // of the disk.

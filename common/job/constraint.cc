@@ -98,7 +98,7 @@ base::Result<Constraint> WithNames(Constraint constraint, std::string_view list)
     std::string_view name = list.substr(0, comma);
     while (name.starts_with(' ')) name.remove_prefix(1);
     while (name.ends_with(' ')) name.remove_suffix(1);
-    if (name.empty()) return expected;
+    if (name.empty() || name.find_first_of(" =!<>") != std::string_view::npos) return expected;
     constraint.names.emplace_back(name);
     more = comma != std::string_view::npos;
     if (more) list.remove_prefix(comma + 1);

@@ -169,7 +169,8 @@ TEST_P(CheckpointTest, IsAsLargeAsPredicted) {
     for (const auto& file : files::FindCheckpoint(scratch_.path()).value().manifest.files)
       written += static_cast<double>(file.size_bytes);
     const job::RunPlan plan{.job = PlanOf(runs[i], 0, scratch_.path()).job, .total_steps = kSteps};
-    const auto predicted = static_cast<double>(job::EstimateOutput(plan, TinyShape()).checkpoint);
+    const auto predicted =
+        static_cast<double>(job::EstimateOutput(plan, {.model = TinyShape()}).checkpoint);
     EXPECT_NEAR(predicted / written, 1, 0.1) << "run " << i;
   }
 }

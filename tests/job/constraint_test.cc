@@ -84,6 +84,7 @@ TEST(Constraint, WhatIsNoneSaysWhatWasExpected) {
   EXPECT_THAT(message("gpu.name", ">=H200"), HasSubstr("= or !="));
   EXPECT_THAT(message("host", "="), HasSubstr("= or !="));
   EXPECT_THAT(message("host", "=a,,b"), HasSubstr("\"=node1,node2\""));
+  EXPECT_THAT(message("host", "=a, label.x =b"), HasSubstr("\"=node1,node2\""));
   EXPECT_THAT(message("host", "<a"), HasSubstr("\"=node1,node2\""));
   EXPECT_THAT(message("label.rack", "r1"), HasSubstr("= or !="));
   EXPECT_THAT(message("label.", "=r1"), HasSubstr("\"label.rack\""));

@@ -23,7 +23,9 @@ RunPlan Saving(Precision precision) {
   return plan;
 }
 
-OutputBytes Of(const RunPlan& plan) { return EstimateOutput(plan, TinyLlama().model); }
+OutputBytes Of(const RunPlan& plan, const Inspection& inspection = TinyLlama()) {
+  return EstimateOutput(plan, inspection);
+}
 
 TEST(EstimateOutput, CountsMastersAndMomentsAndTheModelByPrecision) {
   EXPECT_EQ(Of(Saving(Precision::k32True)).checkpoint, 12 * kAll);
@@ -55,16 +57,34 @@ TEST(EstimateOutput, CountsAdaptersAloneUnlessTheyAreMerged) {
 
 TEST(EstimateOutput, KeepsAsManyCheckpointsAsTheRunMakes) {
   RunPlan plan = Saving(Precision::kBf16True);
-  plan.job.checkpoint.keep_best = true;
-  EXPECT_EQ(Of(plan).kept, 3);
-  EXPECT_EQ(Of(plan).most(), 4 * 6 * kAll);
-  plan.total_steps = 25;
-  EXPECT_EQ(Of(plan).kept, 1);
+  EXPECT_EQ(Of(plan).most(), 3 * 6 * kAll);
+  plan.total_steps = 25;  // both checkpoints are there while the result is written
+  EXPECT_EQ(Of(plan).most(), (2 * 6 + 2) * kAll);
   plan.total_steps = 9;
   EXPECT_EQ(Of(plan).most(), 2 * kAll);
-  plan.total_steps = 100;
+}
+
+TEST(EstimateOutput, TheBestCheckpointCountsWhereThereAreRowsToChooseItBy) {
+  RunPlan plan = Saving(Precision::kBf16True);
+  plan.job.checkpoint.keep_best = true;
+  EXPECT_EQ(Of(plan).at_once, 3);
+  plan.split.val_rows = 10;
+  EXPECT_EQ(Of(plan).at_once, 4);
+}
+
+TEST(EstimateOutput, ARunThatGoesOnWritesWhatIsLeft) {
+  RunPlan plan = Saving(Precision::kBf16True);
+  Inspection inspection = TinyLlama();
+  inspection.resume_step = 90;  // a fork: its folder is empty
+  EXPECT_EQ(Of(plan, inspection).at_once, 1);
+  EXPECT_EQ(Of(plan, inspection).staying, 1);
   plan.job.checkpoint.resume_job = "j1";
-  EXPECT_EQ(Of(plan).kept, 0);
+  inspection.resume_step = 50;
+  EXPECT_EQ(Of(plan, inspection).at_once, 3);
+  inspection.output = OutputFolder{.owner = FolderOwner{"site", "j1", "job"}};
+  EXPECT_EQ(Of(plan, inspection).at_once, 1);
+  inspection.resume_step = 100;
+  EXPECT_EQ(Of(plan, inspection).checkpoint, 0);
 }
 
 Acceptance Accepted(std::optional<int64_t> free_bytes, bool force) {
@@ -81,7 +101,8 @@ TEST(AcceptJob, RefusesWhatItsDiskHasNoRoomFor) {
   EXPECT_EQ(refused.problems[0].path, "output.dir");
   EXPECT_THAT(refused.problems[0].expected, HasSubstr("room for 18.44 GiB"));
   EXPECT_THAT(refused.problems[0].hint, HasSubstr("it has 9.31 GiB free"));
-  EXPECT_THAT(refused.problems[0].hint, HasSubstr("a checkpoint takes 6.15 GiB, and 2 more"));
+  EXPECT_THAT(refused.problems[0].hint,
+              HasSubstr("a checkpoint takes 6.15 GiB, and up to 3 are there at once"));
   EXPECT_THAT(refused.problems[0].hint, HasSubstr("the result takes 2.05 GiB"));
 }
 
