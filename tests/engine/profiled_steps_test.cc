@@ -119,6 +119,16 @@ TEST_F(ProfileTest, AnEvaluationIsNotTraced) {
   ASSERT_EQ(end.All<job::RankNotice>().size(), 1u);
 }
 
+TEST_F(ProfileTest, AnEvaluationBehindTheFirstTracedStepPutsTheTraceOff) {
+  plan_.job.eval.every_steps = 2;
+  EXPECT_EQ(StepsOf(Run().Points("profile_step_seconds")), (std::vector<int64_t>{3}));
+}
+
+TEST_F(ProfileTest, WhereEachStepIsEvaluatedTheLastThatCanBeIsTraced) {
+  plan_.job.eval.every_steps = 1;
+  EXPECT_EQ(StepsOf(Run().Points("profile_step_seconds")), (std::vector<int64_t>{5}));
+}
+
 TEST_F(ProfileTest, WithoutAFolderThereAreTheNumbersAlone) {
   plan_.job.output.dir.reset();
   const RankEnd end = Run();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -63,6 +64,18 @@ std::vector<profile::TraceEvent> EventsOf(const kineto::ProfilerResult& result) 
   return events;
 }
 
+// Kineto says nothing of a disk that was full.
+bool IsWhole(const std::filesystem::path& trace) {
+  std::ifstream file(trace, std::ios::binary | std::ios::ate);
+  constexpr std::streamoff kEnd = 16;
+  if (!file || file.tellg() < kEnd) return false;
+  file.seekg(-kEnd, std::ios::end);
+  std::string end(kEnd, ' ');
+  file.read(end.data(), kEnd);
+  const size_t last = end.find_last_not_of(" \n");
+  return file && last != std::string::npos && end[last] == '}';
+}
+
 }  // namespace
 
 StepProfiler::StepProfiler(const RankContext& rank, const Run& run) : rank_(rank) {
@@ -73,6 +86,16 @@ StepProfiler::StepProfiler(const RankContext& rank, const Run& run) : rank_(rank
   begin_ = std::min(run.first_step + asked.skip, run.total_steps - steps);
   end_ = begin_ + steps;
   traced_begin_ = std::max(run.first_step, begin_ - 1);
+  total_steps_ = run.total_steps;
+}
+
+void StepProfiler::PutOff(int64_t step) {
+  if (!BeginsAt(step) || traced_begin_ == begin_) return;
+  if (end_ < total_steps_) {
+    ++begin_;
+    ++end_;
+  }
+  ++traced_begin_;
 }
 
 void StepProfiler::Begin() {
@@ -119,7 +142,12 @@ void StepProfiler::WriteTrace(const std::function<void(const std::string& path)>
   std::error_code error;
   fs::create_directories(folder, error);
   if (!error) save(draft.string());
+  if (!error && !IsWhole(draft)) error = std::make_error_code(std::errc::no_space_on_device);
   if (!error) fs::rename(draft, path, error);
+  if (error) {
+    std::error_code ignored;
+    for (const char* unfinished : {"", ".tmp"}) fs::remove(draft.string() + unfinished, ignored);
+  }
   if (error)
     return Tell("the trace could not be written to " + path.string() + ": " + error.message());
   rank_.reporter.Saved("profile", path.string(), {});

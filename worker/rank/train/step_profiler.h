@@ -34,6 +34,9 @@ class StepProfiler {
   };
   StepProfiler(const RankContext& rank, const Run& run);
 
+  // The trace can't go on behind this step: where it would begin with it, it begins later. At the
+  // run's end there is no later, and then it goes without the step before.
+  void PutOff(int64_t step);
   bool BeginsAt(int64_t step) const { return step == traced_begin_; }
   bool EndsBehind(int64_t step) const { return is_running_ && step + 1 >= end_; }
   bool is_running() const { return is_running_; }
@@ -51,6 +54,7 @@ class StepProfiler {
   const RankContext rank_;
   int64_t begin_ = 0, end_ = 0;  // the steps that are told of
   int64_t traced_begin_ = 0;
+  int64_t total_steps_ = 0;
   bool is_running_ = false;
 };
 

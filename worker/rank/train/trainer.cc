@@ -71,9 +71,10 @@ TrainingEnd Trainer::Run() {
 
 void Trainer::ProfiledStep(int64_t step) {
   StepProfiler& profiler = *parts_.profiler;
+  const bool goes_on = !EvaluationIsDue(step) && !CheckpointIsDue(step + 1);
+  if (!goes_on && !profiler.is_running()) profiler.PutOff(step);
   if (profiler.BeginsAt(step)) StandStill([&] { profiler.Begin(); });
   Step(step);
-  const bool goes_on = !EvaluationIsDue(step) && !CheckpointIsDue(step + 1);
   if (profiler.EndsBehind(step) || !goes_on) EndProfile();
 }
 
