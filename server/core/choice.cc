@@ -98,7 +98,7 @@ class Choice {
       std::set<std::string> hosts;
       for (const Rank& rank : left.attempt->ranks) {
         add(state_.workers.at(rank.row.worker));
-        hosts.insert(rank.row.host);
+        hosts.insert(state_.workers.at(rank.row.worker).row.host);
       }
       for (const std::string& host : left.row.spec.exclusive ? hosts : std::set<std::string>()) {
         for (const Worker* worker : state_.hosts.at(host)) {

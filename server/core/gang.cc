@@ -216,6 +216,8 @@ void EndAttemptIfSettled(Turn& turn, Job& job) {
   if (!attempt.row.stop && !AllProven(attempt)) return;
   job::AttemptEnd end = ChooseEnd(attempt);
   JudgeAsLent(turn.state, attempt, &end);
+  if (job.status.cancel_requested && end.outcome == job::Outcome::kPreempted)
+    end = {.outcome = job::Outcome::kCancelled, .message = "cancelled"};
   const bool tries_smaller = MayTrySmaller(job, end), restarts = MayRestart(job, end),
              goes_elsewhere = MayGoElsewhere(job, end), comes_back = MayComeBack(job, end);
   const bool goes_on = tries_smaller || restarts || goes_elsewhere || comes_back;

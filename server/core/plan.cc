@@ -39,7 +39,8 @@ int64_t ThreadsOf(const State& state, const Job& job, const RankRow& rank) {
   const job::Device& device = state.workers.at(rank.worker).row.device;
   if (!job.row.spec.exclusive) return device.threads;
   std::vector<job::SiteDevice> host;
-  for (const Worker* worker : state.hosts.at(rank.host)) host.push_back(SiteDeviceOf(worker->row));
+  const std::string& name = state.workers.at(rank.worker).row.host;
+  for (const Worker* worker : state.hosts.at(name)) host.push_back(SiteDeviceOf(worker->row));
   const auto ranks = static_cast<int64_t>(RanksOfHost(job, rank).size());
   return job::ExclusiveThreads(host, device.kind, ranks);
 }

@@ -22,11 +22,18 @@ bool CanBeReached(const State& state, const Job& job) {
   });
 }
 
+// It has had the time to end: who has not ended by then may never do so.
+bool IsOverdue(const State& state, const Job& job, const Now& now) {
+  const std::optional<Stop>& stop = job.attempt->row.stop;
+  return stop && now.wall - stop->at > stop->grace_us + state.options.device_word_timeout_us;
+}
+
 // Its devices are free in a moment, and not at its expense.
-std::set<base::JobId> BeingStopped(const State& state) {
+std::set<base::JobId> BeingStopped(const State& state, const Now& now) {
   std::set<base::JobId> jobs;
   for (const auto& [id, job] : state.live) {
-    if (job->status.state == job::JobState::kStopping && CanBeReached(state, *job)) jobs.insert(id);
+    const bool ends = job->status.state == job::JobState::kStopping && CanBeReached(state, *job);
+    if (ends && !IsOverdue(state, *job, now)) jobs.insert(id);
   }
   return jobs;
 }
@@ -66,7 +73,7 @@ Jobs WhoMayGiveWay(const State& state, const Job& job, const Now& now) {
 class Search {
  public:
   Search(const Turn& turn, const Holds& holds, const Job& job)
-      : turn_(turn), holds_(holds), job_(job), stopping_(BeingStopped(turn.state)) {}
+      : turn_(turn), holds_(holds), job_(job), stopping_(BeingStopped(turn.state, turn.now)) {}
 
   // As few as will do, the first of `jobs` as far as possible; empty: nobody need, or none would
   // do.
@@ -95,7 +102,9 @@ class Search {
   bool Fits(const Jobs& jobs, size_t count) const {
     std::set<base::JobId> gone = stopping_;
     gone.insert(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(count));
-    return !ChooseDevices(turn_.state, holds_, job_, turn_.now, gone).empty();
+    const int64_t grace = turn_.state.options.preemption_grace_us;  // they need it
+    const Now then = {turn_.now.wall + grace, turn_.now.steady + grace};
+    return !ChooseDevices(turn_.state, holds_, job_, then, gone).empty();
   }
 
   const Turn& turn_;
@@ -146,6 +155,12 @@ bool SomebodyMayGiveWay(State& state, const Now& now) {
     Job& job = *state.live.at(id);
     if (job.attempt->may_give_way || !HasHadItsTime(state, job, now)) continue;
     job.attempt->may_give_way = true;
+    is_new = true;
+  }
+  if (state.preemptible.empty()) return is_new;
+  for (const auto& [id, job] : state.live) {
+    if (!job->attempt || job->attempt->is_overdue || !IsOverdue(state, *job, now)) continue;
+    job->attempt->is_overdue = true;
     is_new = true;
   }
   return is_new;

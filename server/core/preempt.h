@@ -28,7 +28,8 @@ void PreemptFor(Turn& turn, const Holds& holds, const Job& job);
 // the coordinator.
 std::optional<int64_t> LeastThatMayGiveWay(const State& state, const Now& now);
 
-// Whether one that may be preempted has become so: then who waits is looked at again.
+// Whether one that may be preempted has become so, or one that was stopped is overdue: then who
+// waits is looked at again.
 bool SomebodyMayGiveWay(State& state, const Now& now);
 
 }  // namespace trainctl::core

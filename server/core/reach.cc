@@ -45,12 +45,22 @@ Reach FindReach(const State& state, const job::JobSpec& spec) {
   return reach;
 }
 
+// Of what the job says of workers; two jobs that say something else have two keys.
+std::string KeyOf(const job::JobSpec& spec) {
+  std::string key;
+  for (const auto& [name, text] : spec.resources.constraints) {
+    if (!job::IsOfWorker(name)) continue;
+    for (const std::string& part : {name, text}) key += std::to_string(part.size()) + ":" + part;
+  }
+  return key;
+}
+
 std::shared_ptr<const Reach> SharedReach(const State& state, const job::JobSpec& spec) {
   constexpr size_t kMost = 1000;
   const bool is_old =
       !state.reaches.empty() && state.reaches.begin()->second->version != state.free.version();
   if (is_old || state.reaches.size() >= kMost) state.reaches.clear();
-  std::shared_ptr<const Reach>& reach = state.reaches[job::WorkersText(spec)];
+  std::shared_ptr<const Reach>& reach = state.reaches[KeyOf(spec)];
   if (!reach) reach = std::make_shared<const Reach>(FindReach(state, spec));
   return reach;
 }

@@ -73,6 +73,7 @@ struct LiveAttempt {
   StepPace pace;
   std::optional<base::SteadyMicros> expected_end;  // run_length.h; nullopt: not known
   bool may_give_way = false;  // it is preemptible, and has had its minimum (preempt.h)
+  bool is_overdue = false;    // it was stopped, and has not ended in the time that it had
 };
 
 // Where a QUEUED job waits. kNone: it can't be read, and waits for its cancellation. kLeased: for

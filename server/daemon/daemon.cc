@@ -138,7 +138,8 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
   if (!policy) return policy.error();
   auto keys = KeysOf(options, clock, log);
   if (!keys) return keys.error();
-  auto store = store::OpenSqliteStore(options.directory);
+  const auto place = options.lent_until ? store::Place::kAnywhere : store::Place::kLocal;
+  auto store = store::OpenSqliteStore(options.directory, place);
   if (!store) return store.error();
   auto loop_reader = store::OpenSqliteReader(options.directory);
   if (!loop_reader) return loop_reader.error();

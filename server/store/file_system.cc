@@ -33,7 +33,7 @@ std::optional<std::string_view> NetworkFileSystem(uint64_t magic) {
   return std::nullopt;
 }
 
-base::Status PrepareFolder(const std::string& directory) {
+base::Status PrepareFolder(const std::string& directory, Place place) {
   std::error_code error;
   // The database and the logs tell of all users' jobs. A folder that is there stays as it is.
   if (std::filesystem::create_directories(directory, error) && !error)
@@ -41,6 +41,7 @@ base::Status PrepareFolder(const std::string& directory) {
   if (error)
     return base::Error{base::Code::kIo,
                        directory + ": the folder can't be made: " + error.message()};
+  if (place == Place::kAnywhere) return base::Ok{};
   struct statfs info = {};
   if (statfs(directory.c_str(), &info) != 0)
     return base::Error{base::Code::kIo, directory + ": " + std::strerror(errno)};

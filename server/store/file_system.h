@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/base/result.h"
+#include "server/store/sqlite_store.h"
 
 namespace trainctl::store {
 
@@ -14,7 +15,8 @@ namespace trainctl::store {
 // known to be one.
 std::optional<std::string_view> NetworkFileSystem(uint64_t magic);
 
-// Makes the folder where it is missing. kInvalid: it lies on a network file system. kIo.
-base::Status PrepareFolder(const std::string& directory);
+// Makes the folder where it is missing. kInvalid: it lies on a network file system, and may not.
+// kIo.
+base::Status PrepareFolder(const std::string& directory, Place place);
 
 }  // namespace trainctl::store

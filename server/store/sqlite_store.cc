@@ -47,8 +47,8 @@ class SqliteStore : public Store {
 
 std::string DatabasePath(const std::string& directory) { return directory + "/coordinator.db"; }
 
-base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory) {
-  base::Status folder = PrepareFolder(directory);
+base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory, Place place) {
+  base::Status folder = PrepareFolder(directory, place);
   if (!folder.ok()) return folder.error();
   auto lock = LockFile::Take(directory + "/coordinator.lock");
   if (!lock.ok()) return lock.error();

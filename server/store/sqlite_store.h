@@ -21,10 +21,15 @@ namespace trainctl::store {
 
 std::string DatabasePath(const std::string& directory);  // <directory>/coordinator.db
 
+// Where the folder may lie. kAnywhere is for a site that moves from host to host: its file system
+// must keep locks, and one host at a time has the folder.
+enum class Place { kLocal, kAnywhere };
+
 // The database, made where it is missing (the folder too). kConflict: another coordinator has it,
 // with its pid. kInvalid: a network file system, or a file of a newer version. kExhausted, kIo as
 // Store (a damaged file, too).
-base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory);
+base::Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& directory,
+                                                     Place place = Place::kLocal);
 
 // The store must be open, here or in another process. kNotFound, kIo.
 base::Result<std::unique_ptr<Reader>> OpenSqliteReader(const std::string& directory);
