@@ -170,7 +170,7 @@ TEST_F(SubmitTest, AModelThatFitsNoDeviceIsRefusedUnlessThatIsExpected) {
 
 TEST_F(SubmitTest, ALimitOfItsOwnThatIsTooSmallIsRefusedWithTheSettingsThatWouldFit) {
   const Ended ended =
-      Trainctl({"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "5MiB"});
+      Trainctl({"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "4600KiB"});
   EXPECT_EQ(ended.code, kExitUsage);
   EXPECT_NE(ended.err.find("its resources.gpu_memory_limit"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("--train.micro_batch_size 1 ("), std::string::npos) << ended.err;
@@ -178,7 +178,7 @@ TEST_F(SubmitTest, ALimitOfItsOwnThatIsTooSmallIsRefusedWithTheSettingsThatWould
 
 TEST_F(SubmitTest, ForceSubmitsWhatIsPredictedNotToFitAndSaysSo) {
   const Ended ended = Trainctl(
-      {"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "5MiB", "--force"});
+      {"submit", File("tiny.json", kJob), "--resources.gpu_memory_limit", "4600KiB", "--force"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.err.find("it will probably end OOM_GPU"), std::string::npos) << ended.err;
   EXPECT_TRUE(coordinator_.submissions.at(0).force());

