@@ -54,8 +54,9 @@ v1::Device ToWire(const job::Device& device) {
   message.set_threads(device.threads);
   message.mutable_labels()->insert(device.labels.begin(), device.labels.end());
   if (device.numa_node) message.set_numa_node(*device.numa_node);
-  for (const auto& [uuid, kind] : device.links)
-    (*message.mutable_links())[uuid] = std::string(job::Name(kind));
+  for (const auto& [uuid, kind] : device.links) {
+    if (IsName(uuid)) (*message.mutable_links())[uuid] = std::string(job::Name(kind));
+  }
   return message;
 }
 

@@ -50,6 +50,7 @@ void MakeTextValid(Message* message) {
   std::vector<const FieldDescriptor*> fields;  // those that are set
   reflection.ListFields(*message, &fields);
   for (const FieldDescriptor* field : fields) {
+    if (field->is_map()) continue;
     if (field->type() == FieldDescriptor::TYPE_STRING) MakeStringsValid(reflection, field, message);
     if (field->type() == FieldDescriptor::TYPE_MESSAGE)
       MakeMessagesValid(reflection, field, message);

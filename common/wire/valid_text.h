@@ -10,7 +10,8 @@ class Message;
 namespace trainctl::wire {
 
 // U+FFFD in place of each invalid byte, in every string field of the message and of the messages in
-// it; bytes fields stay as they are.
+// it; bytes fields stay as they are. So do maps: who fills one writes plain characters only. Code
+// under ThreadSanitizer can't touch them through a libprotobuf that is not.
 void MakeTextValid(google::protobuf::Message* message);
 
 }  // namespace trainctl::wire
