@@ -1,45 +1,16 @@
 #include "common/json/read_json.h"
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_set>
 #include <utility>
 
+#include "common/base/counting_iterator.h"
 #include "common/base/utf8.h"
 
 namespace trainctl::job {
 namespace {
-
-// Walks the text and tells the tree builder how far the lexer has come: nlohmann's SAX events carry
-// no positions.
-class CountingIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  CountingIterator(const char* at, size_t* consumed) : at_(at), consumed_(consumed) {}
-  reference operator*() const { return *at_; }
-  CountingIterator& operator++() {
-    ++at_;
-    ++*consumed_;
-    return *this;
-  }
-  CountingIterator operator++(int) {
-    CountingIterator before = *this;
-    ++*this;
-    return before;
-  }
-  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
-
- private:
-  const char* at_;
-  size_t* consumed_;
-};
 
 // The path of a key within an object, as problems show it.
 std::string Join(const std::string& path, const std::string& key) {
@@ -201,7 +172,8 @@ JsonText ReadJson(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.max_bytes) return TooLong(text.size(), limits.max_bytes);
   size_t consumed = 0;
   TreeBuilder builder(text, limits, &consumed);
-  const CountingIterator begin(text.data(), &consumed), end(text.data() + text.size(), &consumed);
+  const base::CountingIterator begin(text.data(), &consumed),
+      end(text.data() + text.size(), &consumed);
   return builder.Take(nlohmann::json::sax_parse(begin, end, &builder));
 }
 

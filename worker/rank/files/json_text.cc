@@ -1,11 +1,11 @@
 #include "worker/rank/files/json_text.h"
 
 #include <cstddef>
-#include <iterator>
 #include <stdexcept>
 #include <unordered_set>
 #include <vector>
 
+#include "common/base/counting_iterator.h"
 #include "common/base/utf8.h"
 
 namespace trainctl::files {
@@ -49,33 +49,6 @@ std::string Reason(std::string_view what, std::string_view text) {
   return base::Excerpt(what, kShownTextBytes);
 }
 
-// Over a text; tells how far the parser has come.
-class ToldPosition {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  ToldPosition(const char* at, const char** furthest) : at_(at), furthest_(furthest) {}
-  reference operator*() const { return *at_; }
-  ToldPosition& operator++() {
-    *furthest_ = ++at_;
-    return *this;
-  }
-  ToldPosition operator++(int) {
-    ToldPosition before = *this;
-    ++*this;
-    return before;
-  }
-  bool operator==(const ToldPosition& other) const { return at_ == other.at_; }
-
- private:
-  const char* at_;
-  const char** furthest_;
-};
-
 struct TakenEnough {};
 
 // parse() may throw what the parser and the rules throw.
@@ -111,16 +84,16 @@ base::Result<json> ParseJsonText(std::string_view text, const std::string& sourc
 base::Status ParseJsonList(std::string_view text, const std::string& source,
                            const TakeElement& take) {
   StrictRules rules;
-  const char* furthest = text.data();
+  size_t consumed = 0;
   const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
     rules.Check(depth, event, parsed);
     if (!EndsElement(depth, event)) return true;
-    if (!take(parsed, furthest - text.data())) throw TakenEnough();
+    if (!take(parsed, static_cast<int64_t>(consumed))) throw TakenEnough();
     return false;
   };
   const auto parsed = Caught(text, source, [&] {
-    return json::parse(ToldPosition(text.data(), &furthest),
-                       ToldPosition(text.data() + text.size(), &furthest), check);
+    return json::parse(base::CountingIterator(text.data(), &consumed),
+                       base::CountingIterator(text.data() + text.size(), &consumed), check);
   });
   if (!parsed) return parsed.error();
   return base::Ok{};
