@@ -147,9 +147,8 @@ void StepProfiler::WriteTrace(const std::function<void(const std::string& path)>
   if (error) {
     std::error_code ignored;
     for (const char* unfinished : {"", ".tmp"}) fs::remove(draft.string() + unfinished, ignored);
-  }
-  if (error)
     return Tell("the trace could not be written to " + path.string() + ": " + error.message());
+  }
   rank_.reporter.Saved("profile", path.string(), {});
 }
 
