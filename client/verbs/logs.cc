@@ -112,12 +112,15 @@ class Logs : public Verb {
     }
   }
 
-  // A rank that trains well writes nothing, and silence is taken for a fault.
+  // Rank 0 tells of its steps; silence of the others is no fault.
   void NoteNothing(Context& context, const v1::JobView& job) const {
+    const bool is_other = rank_.value_or(0) != 0;
     context.err << "note: " << (rank_ ? "rank " + std::to_string(*rank_) + " of " : "")
                 << job.name() << " (" << job.id() << ") wrote nothing"
-                << (job.state() == "FINISHED" ? "" : " so far") << "; its steps: trainctl metrics "
-                << job.id() << std::endl;
+                << (job.state() == "FINISHED" ? "" : " so far") << "; "
+                << (is_other ? "rank 0 tells of the steps: trainctl logs " + job.id() + " --rank 0"
+                             : "how it stands: trainctl describe " + job.id())
+                << std::endl;
   }
 
   base::Result<v1::JobView> Find(Context& context) const {

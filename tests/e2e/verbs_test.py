@@ -35,6 +35,16 @@ class Verbs(ClusterTest):
         again = self.json("submit", folder / "job.json", "--name", "again")
         self.assertEqual(self.trainctl("wait", again["id"]).returncode, 0)
 
+    def test_the_log_of_a_job_that_goes_well_tells_of_its_steps(self):
+        code, job = self.run_job(tiny_job(devices=2, strategy="ddp"))
+        self.assertEqual(code, 0, job)
+        lines = self.trainctl("logs", job["id"], "--rank", "0").stdout.splitlines()
+        self.assertTrue(any("training" in line for line in lines), lines)
+        last = [line for line in lines if "step 6/6" in line and "tokens/s" in line]
+        self.assertEqual(len(last), 1, lines)
+        self.assertIn(f"loss {self.losses(job['id'])[-1]:.4g}  ", last[0])
+        self.assertEqual(self.trainctl("logs", job["id"], "--rank", "1").stdout, "")
+
     def test_a_saved_model_is_listed_and_copied(self):
         job_id, out = self.saved_job()
         [artifact] = self.json("artifacts", "ls", job_id)["artifacts"]

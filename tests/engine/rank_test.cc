@@ -86,6 +86,18 @@ TEST_F(RankTest, AStepInWhichNothingCountsHasNoLoss) {
   EXPECT_NE(notices[0].text.find("no token that counts"), std::string::npos);
 }
 
+TEST_F(RankTest, ItsLogTellsOfTheLastStepAndTheEvaluation) {
+  const RankEnd end = Run();
+  std::ifstream file(folder_ / "log");
+  const std::string log(std::istreambuf_iterator<char>(file), {});
+  char loss[32];
+  std::snprintf(loss, sizeof loss, "%.4g", end.Points("loss").back().value);
+  EXPECT_NE(log.find(std::string("step 4/4  loss ") + loss + "  "), std::string::npos) << log;
+  std::snprintf(loss, sizeof loss, "%.4g", end.Points("val_loss").back().value);
+  EXPECT_NE(log.find(std::string("step 4/4  validation loss ") + loss + "  "), std::string::npos)
+      << log;
+}
+
 TEST_F(RankTest, RandomWeightsStartAtTheLossOfChance) {
   plan_.job.model.init = job::ModelInit::kRandom;
   const RankEnd end = Run();

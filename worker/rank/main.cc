@@ -1,6 +1,7 @@
 // trainrank: one rank of one attempt of one job. Started by trainshim; by hand for --version.
 #include <sched.h>
 #include <torch/headeronly/version.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -127,8 +128,8 @@ int RunPlan(const Arguments& arguments) {
   if (plan->job.checkpoint.every_steps) StopAtTheNextStepOnSigterm(commands);
   job::RankOutcome outcome;
   {
-    train::Reporter reporter(arguments.messages_fd, clock,
-                             plan->rank);  // its end writes all that is pending
+    // Its end writes all that is pending.
+    train::Reporter reporter(arguments.messages_fd, clock, plan->rank, STDERR_FILENO);
     outcome = train::RunRank(*plan, commands, reporter, clock,
                              data::CacheFoldersOf(data::ReadCacheEnvironment(Variable)));
     reporter.Send(outcome);

@@ -15,10 +15,25 @@ namespace {
 constexpr auto kFlushInterval = std::chrono::milliseconds(250);
 constexpr size_t kPointsPerMessage = 500;
 
+void Write(int fd, const std::string& text) {
+  size_t done = 0;
+  while (fd >= 0 && done < text.size()) {
+    const ssize_t written = ::write(fd, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // the shim is gone, and this process with it
+    done += static_cast<size_t>(written);
+  }
+}
+
 }  // namespace
 
-Reporter::Reporter(int fd, const base::Clock& clock, int64_t rank)
-    : fd_(fd), clock_(clock), rank_(rank), thread_([this] { Run(); }) {}
+Reporter::Reporter(int fd, const base::Clock& clock, int64_t rank, int log_fd)
+    : fd_(fd),
+      clock_(clock),
+      rank_(rank),
+      log_fd_(rank == 0 ? log_fd : -1),
+      log_(clock.Steady()),
+      thread_([this] { Run(); }) {}
 
 Reporter::~Reporter() {
   {
@@ -45,6 +60,7 @@ void Reporter::Phase(job::RunPhase phase, int64_t done, int64_t total) {
     phase_ = {phase, done, total};
     phase_changed_ = !is_new;
     if (!is_new) return;
+    log_.Phase(phase, clock_.Steady());
     lines_.push_back(job::ToLine(phase_));
   }
   wake_.notify_one();
@@ -55,7 +71,12 @@ void Reporter::Saved(std::string kind, std::string path, const std::vector<base:
   const base::Result<base::SavedRecord> record = base::RecordSaved(path, before);
   if (!record)
     Send(job::RankNotice{"no other host can read what was saved: " + record.error().message});
-  Send(job::RankSaved{std::move(kind), std::move(path), record ? record->Bytes() : 0,
+  const int64_t bytes = record ? record->Bytes() : 0;
+  {
+    const std::lock_guard lock(mutex_);
+    log_.Saved(kind, path, bytes, clock_.Steady());
+  }
+  Send(job::RankSaved{std::move(kind), std::move(path), bytes,
                       record ? base::ToText(*record) : std::string(), std::move(removed)});
 }
 
@@ -83,6 +104,16 @@ void Reporter::Progress(const job::RankProgress& progress) {
   progress_ = progress;
   progress_.stage = std::move(stage);
   progress_changed_ = true;
+}
+
+void Reporter::Stepped(const LoggedStep& step) {
+  const std::lock_guard lock(mutex_);
+  log_.Stepped(step, clock_.Steady());
+}
+
+void Reporter::Evaluated(const LoggedEvaluation& evaluation) {
+  const std::lock_guard lock(mutex_);
+  log_.Evaluated(evaluation, clock_.Steady());
 }
 
 void Reporter::Stage(const char* stage) {
@@ -118,24 +149,16 @@ void Reporter::Run() {
     wake_.wait_for(lock, kFlushInterval, [this] { return stopping_ || !lines_.empty(); });
     const bool last = stopping_;
     const std::string text = TakePending();
+    const std::string log = log_.Take(clock_.Steady(), last);
     const int64_t dropped = std::exchange(dropped_points_, 0);
     lock.unlock();
     if (dropped > 0)
       std::fprintf(stderr, "trainrank: %lld metric points dropped: the worker reads too slowly\n",
                    static_cast<long long>(dropped));
-    Write(text);
+    Write(fd_, text);
+    Write(log_fd_, log);
     lock.lock();
     if (last && lines_.empty() && points_.empty()) return;
-  }
-}
-
-void Reporter::Write(const std::string& text) {
-  size_t done = 0;
-  while (fd_ >= 0 && done < text.size()) {
-    const ssize_t written = ::write(fd_, text.data() + done, text.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // the shim is gone, and this process with it
-    done += static_cast<size_t>(written);
   }
 }
 

@@ -1,7 +1,8 @@
 // The rank's voice: messages to the worker, one JSON line each. A thread of its own writes them, so
 // that a step never waits for them. Thread-safe. Bound: kMaxPendingPoints metric points; beyond it
 // the oldest are dropped and counted on stderr. Other messages are few and never dropped. Progress
-// is sent when it changed, at most every kFlushInterval.
+// is sent when it changed, at most every kFlushInterval. Rank 0 also writes its log, by the same
+// thread (run_log.h).
 #pragma once
 
 #include <condition_variable>
@@ -16,6 +17,7 @@
 #include "common/base/clock.h"
 #include "common/base/saved_folder.h"
 #include "common/rank/rank_messages.h"
+#include "worker/rank/process/run_log.h"
 
 namespace trainctl::train {
 
@@ -23,8 +25,9 @@ constexpr size_t kMaxPendingPoints = 100'000;
 
 class Reporter {
  public:
-  // fd < 0: messages are dropped (a rank run by hand). Points of the rank bear its number.
-  Reporter(int fd, const base::Clock& clock, int64_t rank);
+  // fd < 0: messages are dropped (a rank run by hand). Points of the rank bear its number. log_fd:
+  // where rank 0 writes what it does; < 0: nowhere.
+  Reporter(int fd, const base::Clock& clock, int64_t rank, int log_fd = -1);
   // Writes all that is pending.
   ~Reporter();
 
@@ -40,18 +43,22 @@ class Reporter {
   void Record(job::Metric metric, int64_t step, double value,
               std::optional<job::Phase> phase = std::nullopt);
   void Progress(const job::RankProgress& progress);
+  // For the log alone; what they tell is recorded besides.
+  void Stepped(const LoggedStep& step);
+  void Evaluated(const LoggedEvaluation& evaluation);
   // "compute", or "collective" while the rank waits for others.
   void Stage(const char* stage);
 
  private:
   void Run();
   std::string TakePending();
-  void Write(const std::string& text);
 
   const int fd_;
   const base::Clock& clock_;
   const int64_t rank_;
+  const int log_fd_;
   std::mutex mutex_;
+  RunLog log_;
   std::condition_variable wake_;
   bool stopping_ = false;
   std::deque<std::string> lines_;

@@ -171,7 +171,6 @@ void Checkpointer::SayWaiting() {
 }
 
 void Checkpointer::Write(files::CheckpointPart::Options part, files::CheckpointManifest manifest) {
-  const base::SteadyMicros begin = options_.clock.Steady();
   const files::CheckpointPlace place = part.place;
   const bool leads = part.rank == 0;
   base::Status status = WriteOwnPart(std::move(part));
@@ -190,9 +189,6 @@ void Checkpointer::Write(files::CheckpointPart::Options part, files::CheckpointM
     case Verdict::kBad: return static_cast<void>(files::RemoveCheckpoint(place.path()));
     case Verdict::kUnknown: return;  // older ones stay beside it
   }
-  std::fprintf(stderr, "trainrank: checkpoint of step %lld written in %.1f s: %s\n",
-               static_cast<long long>(place.step),
-               static_cast<double>(options_.clock.Steady() - begin) / 1e6, place.path().c_str());
   TellAndRotate(place);
 }
 

@@ -202,11 +202,19 @@ void Trainer::Report(const InFlight& done, double seconds) {
   count(job::Metric::kTokens, job::Metric::kTokensPerSecond, done.counts.positions);
   count(job::Metric::kTrainedTokens, job::Metric::kTrainedTokensPerSecond,
         done.counts.trained_tokens);
+  const std::optional<double> known_loss = has_loss ? std::optional(loss) : std::nullopt;
+  const int64_t peak_bytes = parts_.device.Memory().peak_bytes;
   reporter.Progress({.step = done.step + 1,
                      .first_step = first_step_,
                      .steps = total_steps_,
-                     .loss = has_loss ? std::optional(loss) : std::nullopt,
-                     .peak_allocated_bytes = parts_.device.Memory().peak_bytes});
+                     .loss = known_loss,
+                     .peak_allocated_bytes = peak_bytes});
+  reporter.Stepped({.steps_done = done.step + 1,
+                    .steps = total_steps_,
+                    .loss = known_loss,
+                    .tokens_per_second = static_cast<double>(done.counts.positions) / seconds,
+                    .lr = done.lr,
+                    .peak_allocated_bytes = peak_bytes});
 }
 
 void Trainer::TellOfNoLoss(int64_t step) {
@@ -264,7 +272,12 @@ void Trainer::Evaluate(int64_t step) {
   }
   last_mark_.emplace(parts_.device.device());
   last_mark_->Wait();
-  parts_.reporter.Record(job::Metric::kEvaluationSeconds, step, last_mark_->SecondsSince(begin));
+  const double seconds = last_mark_->SecondsSince(begin);
+  parts_.reporter.Record(job::Metric::kEvaluationSeconds, step, seconds);
+  parts_.reporter.Evaluated({.steps_done = step + 1,
+                             .steps = total_steps_,
+                             .val_loss = batches > 0 ? std::optional(val_loss_) : std::nullopt,
+                             .seconds = seconds});
   parts_.reporter.Phase(job::RunPhase::kTraining);
   if (batches > 0) LookAt(step, val_loss_, "validation loss");
 }
