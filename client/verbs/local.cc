@@ -30,6 +30,9 @@ class Local : public Verb {
         "up: how many (default: one for each GPU, or two CPU slots where there is none)");
     arguments.Text("--port", "PORT", &port_, "up: of the coordinator (default: the last one's)");
     arguments.Switch("--cpu", &cpu_, "up: CPU slots, even where there are GPUs");
+    arguments.Texts("--role", "USER=ROLE", &roles_,
+                    "up: what another user may do here, once for each (*=ROLE: who is not named)");
+    arguments.Text("--policy", "FILE", &policy_, "up: the coordinator's quotas and fair share");
   }
 
   int Run(Context& context) override {
@@ -45,11 +48,14 @@ class Local : public Verb {
     add("--workers", workers_);
     add("--port", port_);
     if (cpu_) words.push_back("--cpu");
+    for (const std::string& role : roles_) add("--role", role);
+    add("--policy", policy_);
     return Become(context, "local", words);
   }
 
  private:
-  std::string action_, directory_, workers_, port_;
+  std::string action_, directory_, workers_, port_, policy_;
+  std::vector<std::string> roles_;
   bool cpu_ = false;
 };
 

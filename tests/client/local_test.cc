@@ -33,6 +33,9 @@ TEST_F(LocalTest, OptionsReachTheScriptThatWasInstalled) {
   Trainctl({"local", "up", "--workers", "2", "--cpu", "--dir", "d", "--port", "0"});
   EXPECT_EQ(became_, (std::vector<std::string>{script, "up", "--dir", "d", "--workers", "2",
                                                "--port", "0", "--cpu"}));
+  Trainctl({"local", "up", "--role", "anna=user", "--role", "*=viewer", "--policy", "p.json"});
+  EXPECT_EQ(became_, (std::vector<std::string>{script, "up", "--role", "anna=user", "--role",
+                                               "*=viewer", "--policy", "p.json"}));
   Trainctl({"local", "down"});
   EXPECT_EQ(became_, (std::vector<std::string>{script, "down"}));
 }

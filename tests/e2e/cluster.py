@@ -73,7 +73,8 @@ class ClusterTest(unittest.TestCase):
     """Each test has a cluster of its own; afterwards nothing of it may be left."""
 
     WORKERS = 2
-    UP_OPTIONS = ()  # of deploy/local up
+    LOCAL = (TOP / "deploy" / "local",)  # what makes the cluster
+    UP_OPTIONS = ()  # of its verb up
 
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="trainctl-e2e-"))
@@ -88,7 +89,7 @@ class ClusterTest(unittest.TestCase):
 
     def local(self, verb, *arguments, timeout=120):
         environment = {**os.environ, "TRAINCTL_BIN_DIR": str(BIN)}
-        command = [TOP / "deploy" / "local", verb, "--dir", self.dir, *arguments]
+        command = [*self.LOCAL, verb, "--dir", self.dir, *arguments]
         return subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=timeout
         )

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from cluster import BIN, ClusterTest, endless_job, tiny_job
+from cluster import BIN, TOP, ClusterTest, endless_job, tiny_job
 
 NOBODY = 65534
 DENIED = 6  # exit status
@@ -15,6 +15,7 @@ DENIED = 6  # exit status
 
 class Users(ClusterTest):
     WORKERS = 1
+    LOCAL = (BIN / "trainctl", "local")
     UP_OPTIONS = ("--role", "nobody=user")
 
     def setUp(self):
@@ -84,6 +85,19 @@ class OnePersonsCluster(Users):
     def test_other_users_may_do_nothing(self):
         refused = self.trainctl_of_nobody("status")
         self.assertEqual(refused.returncode, DENIED, refused.stderr)
+
+
+class Policy(ClusterTest):
+    """As trainctl local makes it with the policy that ships."""
+
+    WORKERS = 1
+    LOCAL = (BIN / "trainctl", "local")
+    UP_OPTIONS = ("--policy", TOP / "deploy" / "policy.example.json")
+
+    def test_it_holds(self):
+        result = self.trainctl("submit", self.write_job(endless_job()))
+        self.assertIn("this site's policy", result.stderr)
+        self.assertEqual(result.returncode, 2)
 
 
 if __name__ == "__main__":
