@@ -59,186 +59,167 @@ PURE = [
     "server/placement",
     "server/compare",
 ]
-VALUES = [
-    "common/base",
-    "common/json",
-    "common/job",
-    "common/rank",
-    "common/estimate",
-    "common/model",
-]
-TENSORS = ["worker/rank/" + name for name in ("ops", "model", "optim", "comm", "strategy")]
-FILES = ["worker/rank/" + name for name in ("files", "tokenizer", "data")]
+
+
+def within(folder, *names):
+    """["server/core", …]"""
+    return [f"{folder}/{name}" for name in names]
+
 
 # room: (the rooms it may know beside itself, the libraries it may know). A room that is not there,
-# or that nobody includes, is a fault.
+# or that nobody includes, is a fault, and so is a room or library that is not used.
 ROOMS = {
     "common/base": ([], []),
     "common/json": (["common/base"], ["nlohmann"]),
-    "common/job": (["common/base", "common/json"], []),
-    "common/rank": (VALUES[:3], []),
+    "common/job": (within("common", "base", "json"), []),
+    "common/rank": (within("common", "base", "json", "job"), []),
     "common/model": (["common/base"], []),
-    "common/estimate": (VALUES[:4] + ["common/model"], []),
-    "common/advice": (VALUES, []),
-    "common/wire": (VALUES + ["proto"], ["Protobuf"]),
+    "common/estimate": (within("common", "base", "json", "job", "rank", "model"), []),
+    "common/advice": (within("common", "base", "job", "estimate"), []),
+    "common/wire": (within("common", "base", "job", "rank", "estimate") + ["proto"], ["Protobuf"]),
     "common/peer": (["common/base"], []),
     "common/tls": (["common/base"], ["OpenSSL"]),
-    "common/record": (VALUES + ["common/wire", "proto"], ["Protobuf", "nlohmann"]),
-    "server/placement": (["common/base", "common/job"], []),
-    "server/core": (VALUES + ["server/placement"], []),
-    "server/compare": (VALUES, []),
-    "server/store": (VALUES + ["server/core"], ["SQLite"]),
-    "server/auth": (["common/base", "common/tls"], ["OpenSSL"]),
+    "common/record": (
+        within("common", "job", "rank", "estimate", "wire") + ["proto"],
+        ["Protobuf", "nlohmann"],
+    ),
+    "server/placement": (within("common", "base", "job"), []),
+    "server/core": (
+        within("common", "base", "json", "job", "rank", "estimate") + ["server/placement"],
+        [],
+    ),
+    "server/compare": (within("common", "base", "job", "rank", "estimate"), []),
+    "server/store": (
+        within("common", "base", "job", "rank", "estimate") + ["server/core"],
+        ["SQLite"],
+    ),
+    "server/auth": (within("common", "base", "tls"), ["OpenSSL"]),
     "server/meters": (["common/base", "server/auth"], []),
     "server/coordinator": (
-        VALUES + ["server/core", "server/compare", "server/store", "server/auth"],
+        within("common", "base", "json", "job", "rank", "estimate")
+        + within("server", "core", "compare", "store", "auth"),
         ["Asio", "spdlog"],
     ),
     "server/views": (
-        VALUES + ["common/wire", "proto", "server/core", "server/compare", "server/coordinator"],
+        within("common", "job", "rank", "estimate", "wire")
+        + within("server", "core", "coordinator")
+        + ["proto"],
         ["Protobuf"],
     ),
     "server/rpc": (
-        VALUES
-        + [
-            "common/peer",
-            "common/wire",
-            "proto",
-            "server/core",
-            "server/auth",
-            "server/meters",
-            "server/coordinator",
-            "server/views",
-        ],
+        within("common", "base", "job", "rank", "estimate", "peer", "wire")
+        + within("server", "core", "auth", "meters", "coordinator", "views")
+        + ["proto"],
         ["gRPC", "Protobuf"],
     ),
     "server/web": (
-        VALUES
-        + [
-            "common/peer",
-            "common/record",
-            "proto",
-            "server/core",
-            "server/store",
-            "server/auth",
-            "server/meters",
-            "server/coordinator",
-            "server/views",
-        ],
+        within("common", "base", "job", "rank", "peer", "record")
+        + within("server", "store", "auth", "meters", "coordinator", "views")
+        + ["proto"],
         ["Protobuf", "Asio"],
     ),
     "server/daemon": (
-        [
-            "common/base",
-            "common/peer",
-            "server/core",
-            "server/store",
-            "server/auth",
-            "server/meters",
-            "server/coordinator",
-            "server/rpc",
-            "server/web",
-        ],
+        within("common", "base", "peer")
+        + within("server", "core", "store", "auth", "meters", "coordinator", "rpc", "web"),
         ["Asio", "CLI11"],
     ),
     "worker/shim": (["common/base"], []),
     "worker/agent": (
-        VALUES
-        + [
-            "common/peer",
-            "common/tls",
-            "common/wire",
-            "proto",
-            "worker/shim",
-            "worker/rank/data",
-        ],
+        within("common", "base", "job", "rank", "estimate", "peer", "tls", "wire")
+        + ["proto", "worker/shim", "worker/rank/data"],
         ["gRPC", "Protobuf", "Asio", "nlohmann", "spdlog"],
     ),
-    "worker/rank/files": (VALUES, ["nlohmann", "yaml-cpp"]),
-    "worker/rank/images": (
-        ["common/base", "worker/rank/files"],
-        ["libjpeg", "libpng", "libwebp"],
+    "worker/rank/files": (
+        within("common", "base", "json", "job", "rank", "estimate", "model"),
+        ["nlohmann", "yaml-cpp"],
     ),
+    "worker/rank/images": (["common/base", "worker/rank/files"], ["libjpeg", "libpng", "libwebp"]),
     "worker/rank/tokenizer": (["common/base", "worker/rank/files"], ["nlohmann", "PCRE2"]),
     "worker/rank/data": (
-        VALUES + ["worker/rank/files", "worker/rank/images", "worker/rank/tokenizer"],
+        within("common", "base", "job", "estimate", "model")
+        + within("worker/rank", "files", "images", "tokenizer"),
         ["nlohmann"],
     ),
-    "worker/rank/profile": (VALUES[:4], []),
+    "worker/rank/profile": (["common/rank"], []),
     "worker/rank/comm": (["common/base", "worker/rank/profile"], ["LibTorch", "NCCL", "CUDA"]),
     "worker/rank/ops": (["common/base", "worker/rank/profile"], ["LibTorch", "CUDA"]),
-    "worker/rank/model": (VALUES + ["worker/rank/ops"], ["LibTorch"]),
-    "worker/rank/optim": (VALUES[:3] + ["worker/rank/ops"], ["LibTorch", "CUDA"]),
+    "worker/rank/model": (
+        within("common", "base", "job", "estimate", "model") + ["worker/rank/ops"],
+        ["LibTorch"],
+    ),
+    "worker/rank/optim": (
+        within("common", "base", "job") + ["worker/rank/ops"],
+        ["LibTorch", "CUDA"],
+    ),
     "worker/rank/strategy": (
-        VALUES[:3] + TENSORS[:4] + ["worker/rank/profile"],
+        within("common", "base", "job")
+        + within("worker/rank", "ops", "model", "optim", "comm", "profile"),
         ["LibTorch"],
     ),
     "worker/rank/process": (
-        ["common/base", "common/rank", "worker/rank/comm"],
+        within("common", "base", "rank") + ["worker/rank/comm"],
         ["LibTorch", "CUDA"],
     ),
     "worker/rank/state": (
-        VALUES + TENSORS + ["worker/rank/process", "worker/rank/files"],
+        within("common", "base", "json", "job", "rank", "model")
+        + within("worker/rank", "ops", "optim", "comm", "strategy", "process", "files"),
         ["LibTorch"],
     ),
     "worker/rank/train": (
-        VALUES
-        + TENSORS
-        + FILES
-        + ["worker/rank/" + name for name in ("images", "process", "profile", "state")],
+        within("common", "base", "job", "rank", "model")
+        + within(
+            "worker/rank",
+            "ops",
+            "model",
+            "optim",
+            "comm",
+            "strategy",
+            "files",
+            "data",
+            "images",
+            "process",
+            "profile",
+            "state",
+        ),
         ["LibTorch"],
     ),
     "worker/rank/main.cc": (
-        VALUES + ["worker/rank/" + name for name in ("comm", "data", "process", "train")],
+        within("common", "base", "job", "rank", "estimate")
+        + within("worker/rank", "comm", "data", "train"),
         ["LibTorch"],
     ),
-    "client/show": (VALUES + ["common/wire", "common/record", "proto"], ["Protobuf"]),
+    "client/show": (
+        within("common", "base", "job", "rank", "estimate", "wire", "record") + ["proto"],
+        ["Protobuf"],
+    ),
     "client": (
-        [
-            "common/base",
-            "common/job",
-            "common/peer",
-            "common/tls",
-            "common/wire",
-            "proto",
-            "client/show",
-        ],
+        within("common", "base", "job", "peer", "tls", "wire") + ["proto", "client/show"],
         ["gRPC", "Protobuf", "CLI11", "nlohmann"],
     ),
     "client/litgpt": (["common/base", "client/show"], ["yaml-cpp"]),
     "client/submit": (
-        VALUES + ["common/advice", "common/wire", "proto", "client", "client/show"],
+        within("common", "base", "json", "job", "rank", "estimate", "advice", "wire")
+        + ["proto", "client", "client/show"],
         ["Protobuf"],
     ),
-    "client/plot": (VALUES + ["proto", "client", "client/show"], []),
+    "client/plot": (["client", "common/rank", "client/show"], []),
     "client/report": (
-        VALUES + ["proto", "client/show", "client/plot", "client/files"],
+        within("common", "job", "estimate") + within("client", "show", "plot", "files") + ["proto"],
         ["Protobuf"],
     ),
     "client/files": (
-        VALUES + ["common/wire", "common/record", "proto", "client", "client/show"],
+        within("common", "base", "job", "rank", "wire", "record")
+        + ["proto", "client", "client/show"],
         ["Protobuf"],
     ),
-    "client/top": (["common/base", "proto", "client", "client/show"], ["Protobuf"]),
+    "client/top": (["proto", "client", "common/base", "client/show"], ["Protobuf"]),
     "client/verbs": (
-        VALUES
-        + [
-            "common/advice",
-            "common/record",
-            "common/tls",
-            "proto",
-            "client",
-            "client/show",
-            "client/submit",
-            "client/files",
-            "client/plot",
-            "client/report",
-            "client/litgpt",
-            "client/top",
-        ],
+        within("common", "base", "job", "rank", "estimate", "record", "tls")
+        + within("client", "show", "submit", "files", "plot", "report", "litgpt", "top")
+        + ["client"],
         [],
     ),
-    "client/main.cc": (["common/base", "common/job", "client", "client/verbs"], []),
+    "client/main.cc": (["client", "common/base", "client/verbs"], []),
 }
 # Libraries that a room may know in these files only.
 ONLY_IN = {
@@ -366,6 +347,23 @@ class Layering(tree.TestCase):
             if not quoted and library_of(name) is None and not PLATFORM.match(name)
         ]
         self.expect_none(wrong)
+
+    def test_no_room_may_know_a_room_that_it_does_not_use(self):
+        used = {
+            (tree.room(path), tree.room(pathlib.PurePath(name))) for path, name in self.included()
+        }
+        made = targets()
+        used |= {
+            (room, made[link][0]) for room, links in made.values() for link in links if link in made
+        }
+        self.expect_none(
+            [
+                f"{room}: {other}"
+                for room, (others, _) in ROOMS.items()
+                for other in others
+                if (room, other) not in used
+            ]
+        )
 
     def test_no_room_may_know_a_library_that_it_does_not_use(self):
         used = {(tree.room(path), library_of(name)) for path, name in self.included()}
