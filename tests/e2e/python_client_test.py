@@ -95,6 +95,13 @@ class PythonClient(Client, ClusterTest):
         self.assertGreater(len(points), 40)
         self.assertEqual(answer["points"], points)
 
+    def test_what_others_wrote_does_not_steer_the_terminal(self):
+        hostile = "\x1b]0;t\x07\x9b31m\u202e\u2066\u2028\r."
+        _, (plain, terminal) = self.do("progress", text=hostile)
+        self.assertEqual(plain.count("."), 3, "name, message and note")
+        for shown in (plain, terminal.replace("\r\x1b[2K", "")):
+            self.assertEqual([c for c in shown if not c.isprintable() and c != "\n"], [])
+
     def test_a_comparison_has_the_values_and_the_words_of_the_program(self):
         lab = {
             "base": tiny_job(),

@@ -4,6 +4,7 @@ Runs in the environment of tests/oracles notebook: python_session.py NAME, a JSO
 The answer is the last line of stdout, in JSON.
 """
 
+import io
 import json
 import os
 import sys
@@ -44,6 +45,23 @@ def compare(argument):
         "html": comparison._repr_html_(),
         "derived": type(comparison.loc[["loss"]]).__name__,
     }
+
+
+def progress(argument):
+    """What a followed job's texts, which its owner chose, send to a file and to a terminal."""
+    from trainctl.progress import _PlainLines, _TerminalLines
+    from trainctl.proto import trainctl_pb2
+
+    view = trainctl_pb2.JobView(id="j1", state="FINISHED", outcome="FAILED", attempt=1)
+    view.name = view.reason = view.message = argument["text"]
+    printed = []
+    for lines in (_PlainLines, _TerminalLines):
+        out = io.StringIO()
+        drawn = lines(out)
+        drawn.draw([view])
+        drawn.note(argument["text"])
+        printed.append(out.getvalue())
+    return printed
 
 
 def stop(argument):

@@ -82,7 +82,7 @@ class _PlainLines:
                 self.note(f"  {view.message}")
 
     def note(self, words: str) -> None:
-        print(words, file=self._out, flush=True)
+        print(text.visible(words), file=self._out, flush=True)
 
     def finish(self) -> None:
         pass
@@ -98,13 +98,13 @@ class _TerminalLines:
     def draw(self, views: list[pb.JobView]) -> None:
         width = shutil.get_terminal_size().columns - 1
         up = f"\x1b[{self._drawn}A" if self._drawn else ""
-        lines = [_visible(f"{v.name} ({v.id}) {_bar(v)} {facts(v)}")[:width] for v in views]
+        lines = [text.visible(f"{v.name} ({v.id}) {_bar(v)} {facts(v)}")[:width] for v in views]
         self._out.write(up + "".join(f"\r\x1b[2K{line}\n" for line in lines))
         self._out.flush()
         self._drawn = len(lines)
 
     def note(self, words: str) -> None:
-        print(words, file=self._out, flush=True)
+        print(text.visible(words), file=self._out, flush=True)
 
     def finish(self) -> None:
         self._drawn = 0
@@ -120,12 +120,12 @@ class _JupyterLines:
         self._handle: Any = None
 
     def draw(self, views: list[pb.JobView]) -> None:
-        plain = "\n".join(f"{view.name} ({view.id}): {facts(view)}" for view in views)
+        plain = "\n".join(text.visible(f"{v.name} ({v.id}): {facts(v)}") for v in views)
         rich = "".join(f"<div>{_html_line(view)}</div>" for view in views)
         self._show({"text/plain": plain, "text/html": rich})
 
     def note(self, words: str) -> None:
-        self._display({"text/plain": words}, raw=True)
+        self._display({"text/plain": text.visible(words)}, raw=True)
 
     def finish(self) -> None:
         self._handle = None
@@ -138,21 +138,20 @@ class _JupyterLines:
 
 
 def _html_line(view: pb.JobView) -> str:
-    name = f"<b>{html.escape(view.name)}</b> ({html.escape(view.id)})"
+    name = f"<b>{_escape(view.name)}</b> ({_escape(view.id)})"
     bar = f'<progress value="{view.step}" max="{view.steps}"></progress> ' if view.steps else ""
     failed = view.message if view.outcome not in ("", "SUCCEEDED") else ""
-    return f"{name} {bar}{html.escape(facts(view))} {html.escape(failed)}"
+    return f"{name} {bar}{_escape(facts(view))} {_escape(failed)}"
+
+
+def _escape(words: str) -> str:
+    return html.escape(text.visible(words))
 
 
 def _bar(view: pb.JobView) -> str:
     share = min(1.0, view.step / view.steps) if view.steps else 0.0
     full = int(share * BAR_COLUMNS)
     return "[" + ("=" * full + (">" if full < BAR_COLUMNS else "")).ljust(BAR_COLUMNS) + "]"
-
-
-def _visible(words: str) -> str:
-    """A job's texts do not steer the terminal."""
-    return "".join(c if c.isprintable() else "�" for c in words)
 
 
 def _lines_of(out: Any) -> _PlainLines | _TerminalLines:

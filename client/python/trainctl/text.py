@@ -1,10 +1,15 @@
-"""Numbers as people read them: in the words of client/show/format.h."""
+"""Texts and numbers as people read them: in the words of client/show/format.h."""
 
 from __future__ import annotations
 
 import math
 
 _DURATIONS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+def visible(words: str) -> str:
+    """What others wrote, such as a job's name, does not steer the terminal."""
+    return "".join(c if c.isprintable() else "�" for c in words)
 
 
 def with_unit(value: float, unit: str) -> str:
