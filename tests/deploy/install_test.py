@@ -39,7 +39,9 @@ class Installed(unittest.TestCase):
             with self.subTest(name):
                 result = self.run_program(name, "--version")
                 self.assertEqual(result.returncode, 0, result.stderr)
-                self.assertIn("0.1.0", result.stdout)
+                self.assertRegex(result.stdout, rf"^{name} 0\.1\.0 \(.+\)")
+                if name in ("trainctl", "trainrank"):
+                    self.assertRegex(result.stdout, r"LibTorch \d+\.\d+\.\d+, NCCL \d+\.\d+\.\d+")
 
     def test_trainctl_finds_the_recipes_and_those_their_models_and_data(self):
         result = self.run_program("trainctl", "recipes", "ls")

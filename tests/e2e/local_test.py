@@ -12,6 +12,7 @@ import unittest
 
 from cluster import BIN, TOP, ClusterTest, endless_job
 
+LIBRARIES = r"(?m)^trainrank .*, LibTorch \d+\.\d+\.\d+, NCCL \d+\.\d+\.\d+$"
 PROGRAMS = ("trainctl", "traincoordinator", "trainworker", "trainshim", "trainrank")
 
 
@@ -243,7 +244,9 @@ class Programs(unittest.TestCase):
                     [BIN / name, "--version"], capture_output=True, text=True, timeout=30
                 )
                 self.assertEqual(version.returncode, 0, version.stderr)
-                self.assertRegex(version.stdout, rf"{name} 0\.1\.0")
+                self.assertRegex(version.stdout, rf"^{name} 0\.1\.0 \(.+\)")
+                if name in ("trainctl", "trainrank"):
+                    self.assertRegex(version.stdout, LIBRARIES)
                 text = subprocess.run(
                     [BIN / name, "--help"], capture_output=True, text=True, timeout=30
                 )
