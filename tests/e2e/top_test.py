@@ -102,7 +102,7 @@ class TopTest(ClusterTest):
         first = self.tmux.picture()
         self.eventually("it is live", SECONDS, lambda: self.tmux.picture() != first)
         self.tmux.keys("Enter")
-        self.see(f"log of {job} endless", "checkpoint of step", "q back")
+        self.see(f"log of {job} endless", "saved checkpoint", "q back")
         self.tmux.keys("q")
         self.see("q quit")
         self.tmux.keys("Down")
