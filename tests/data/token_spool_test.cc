@@ -12,13 +12,13 @@
 namespace trainctl::data {
 namespace {
 
-constexpr int64_t kInMemory = 1000, kTokens = 3 << 20;
+constexpr int64_t kInMemory = 1000, kSpooledTokens = 3 << 20;
 
 // Appends 0, 1, 2 … in parts of many sizes.
 void Fill(TokenSpool& spool) {
   std::vector<int32_t> part;
-  for (int64_t done = 0; done < kTokens; done += std::ssize(part)) {
-    part.resize(static_cast<size_t>(std::min<int64_t>(done % 7919 + 1, kTokens - done)));
+  for (int64_t done = 0; done < kSpooledTokens; done += std::ssize(part)) {
+    part.resize(static_cast<size_t>(std::min<int64_t>(done % 7919 + 1, kSpooledTokens - done)));
     std::iota(part.begin(), part.end(), static_cast<int32_t>(done));
     spool.Append(part);
     ASSERT_EQ(spool.size(), done + std::ssize(part));
@@ -26,9 +26,9 @@ void Fill(TokenSpool& spool) {
 }
 
 void ExpectFilled(const TokenStore& tokens) {
-  ASSERT_EQ(tokens.size(), kTokens);
-  for (int64_t i = 0; i < kTokens; ++i) ASSERT_EQ(tokens[i], i);
-  EXPECT_EQ(tokens.bytes().size(), kTokens * sizeof(int32_t));
+  ASSERT_EQ(tokens.size(), kSpooledTokens);
+  for (int64_t i = 0; i < kSpooledTokens; ++i) ASSERT_EQ(tokens[i], i);
+  EXPECT_EQ(tokens.bytes().size(), kSpooledTokens * sizeof(int32_t));
 }
 
 TEST(TokenSpool, ManyTokensAreInAFileThatHasNoName) {
@@ -47,7 +47,7 @@ TEST(TokenSpool, ManyTokensAreInAFileThatHasNoName) {
 
 TEST(TokenSpool, FewTokensAndThoseWithoutAFolderStayInMemory) {
   const ScratchDirectory scratch;
-  TokenSpool few(scratch.path(), kTokens), nowhere("", kInMemory);
+  TokenSpool few(scratch.path(), kSpooledTokens), nowhere("", kInMemory);
   for (TokenSpool* spool : {&few, &nowhere}) {
     Fill(*spool);
     const TokenStore tokens = spool->Take();
