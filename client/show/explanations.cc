@@ -213,7 +213,13 @@ texts, an imagefolder with metadata.jsonl or metadata.csv, or rows of {"image", 
 relative to that file; the text counts in the loss. BLIP-2 takes these, and nothing else. Its
 placeholders for the picture count in max_seq_length. text: lines {"text": …}. plain: one text, cut
 into rows of max_seq_length. bin: tokens as they are. data.columns says what the file calls these
-keys: {"text": "caption"}. Rows are cut to max_seq_length, padded to the longest of their micro
+keys: {"text": "caption"}.
+
+All of these but plain and bin may lie in Parquet, or in Arrow as save_to_disk of Hugging Face's
+datasets writes it: data.path is then one file, or a folder of *.parquet files or of one that was
+saved; of a DatasetDict with several splits the folder of one (dict/train).
+
+Rows are cut to max_seq_length, padded to the longest of their micro
 batch (train.group_by_length: true has rows of similar length meet there), or packed
 (trainctl explain packing).
 val_split_fraction sets rows aside by data.seed; max_rows takes the first ones. A dry run shows

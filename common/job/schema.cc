@@ -93,8 +93,9 @@ std::vector<Field> DataFields() {
   const NameType<DataFormat> format = {{std::begin(kDataFormats), std::end(kDataFormats)}};
   const NameType<ChatTemplate> chat = {{std::begin(kChatTemplates), std::end(kChatTemplates)}};
   return {
-      Required(Row("data.path", path, AT(data.path),
-                   "The data file on the workers' hosts, relative to the job file.")),
+      Required(Row(
+          "data.path", path, AT(data.path),
+          "The data file on the workers' hosts, or a folder of them, relative to the job file.")),
       Row("data.format", format, AT(data.format),
           "alpaca: instruction rows; text: {\"text\"} rows; plain: a text file; bin: tokens; "
           "chat: {\"messages\"} or {\"conversations\"} rows; "

@@ -22,9 +22,11 @@ run(gzip -9n ${stage}/client/usr/share/doc/trainctl/CHANGELOG.md)
 file(GLOB pages ${stage}/client/usr/share/man/man1/*.1)
 run(gzip -9n ${pages})
 
-# The worker's way to LibTorch, of the version that the rank was built with.
+# The worker's way to LibTorch and Arrow, of the versions that it was built with.
 file(STRINGS ${deploy}/packages/pip torch_version REGEX "^torch==")
 string(REPLACE "torch==" "" torch_version ${torch_version})
+file(STRINGS ${deploy}/packages/pip-arrow arrow_version REGEX "^pyarrow==")
+string(REPLACE "pyarrow==" "" arrow_version ${arrow_version})
 configure_file(${deploy}/debian/worker/trainworker-setup
   ${stage}/worker/usr/sbin/trainworker-setup @ONLY)
 file(MAKE_DIRECTORY ${stage}/worker/${units}/trainworker@.service.d)
@@ -45,11 +47,16 @@ file(RENAME ${stage}/coordinator/${share}/coordinator.env
   ${stage}/coordinator/etc/trainctl/coordinator.env)
 file(REMOVE_RECURSE ${stage}/worker/usr/share/trainctl ${stage}/coordinator/usr/share/trainctl)
 
-# The rank finds LibTorch where trainworker-setup puts it, and nowhere that a user may write.
+# The worker finds LibTorch and Arrow where trainworker-setup puts them, and nowhere that a user may
+# write.
 set(torch /opt/trainctl/torch)
 set(nvidia ${torch}/nvidia)
 set(rank ${stage}/worker/usr/bin/trainrank)
 if(EXISTS ${rank})
   file(RPATH_SET FILE ${rank} NEW_RPATH
     "${torch}/torch/lib:${nvidia}/cu13/lib:${nvidia}/nccl/lib:${nvidia}/cudnn/lib")
+endif()
+set(library ${stage}/worker/usr/lib/trainctl/libtrainctl_arrow.so)
+if(EXISTS ${library})
+  file(RPATH_SET FILE ${library} NEW_RPATH /opt/trainctl/arrow/pyarrow)
 endif()

@@ -1,6 +1,7 @@
 # cmake --install: the programs in bin/, what they read in share/trainctl/, and systemd's units with
 # the paths of the prefix in lib/systemd/system/. The rank finds LibTorch in a wheel's environment,
-# else where the build found it. Each component is a Debian package (packages.cmake).
+# else where the build found it, and so does lib/trainctl/libtrainctl_arrow.so Arrow's library.
+# Each component is a Debian package (packages.cmake).
 include(GNUInstallDirs)
 set(share ${CMAKE_INSTALL_DATADIR}/trainctl)
 
@@ -14,6 +15,10 @@ endif()
 install(TARGETS trainctl RUNTIME COMPONENT client)
 install(TARGETS traincoordinator RUNTIME COMPONENT coordinator)
 install(TARGETS ${worker_programs} RUNTIME COMPONENT worker)
+# Programs look for it in lib/trainctl beside bin, whatever CMAKE_INSTALL_LIBDIR is.
+if(TRAINCTL_ARROW)
+  install(TARGETS trainctl_arrow LIBRARY DESTINATION lib/trainctl COMPONENT worker)
+endif()
 
 # Recipes name models and data beside them.
 install(DIRECTORY deploy/recipes deploy/models deploy/data DESTINATION ${share} COMPONENT client

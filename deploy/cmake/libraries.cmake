@@ -30,3 +30,18 @@ target_link_libraries(trainctl_asio INTERFACE Threads::Threads)
 if(TRAINCTL_SANITIZE MATCHES thread)
   target_compile_definitions(trainctl_asio INTERFACE BOOST_ASIO_DISABLE_FENCED_BLOCK)
 endif()
+
+# Apache Arrow's libraries out of the wheel of pyarrow, for worker/rank/tables alone. They name each
+# other and symbols of Python's wheel that nobody calls.
+execute_process(COMMAND ${CMAKE_SOURCE_DIR}/deploy/setup --print arrow
+  OUTPUT_VARIABLE arrow OUTPUT_STRIP_TRAILING_WHITESPACE)
+file(GLOB arrow_rpath ${arrow}/lib/python3*/site-packages/pyarrow)
+file(GLOB arrow_libraries ${arrow_rpath}/libparquet.so.* ${arrow_rpath}/libarrow.so.*)
+set(TRAINCTL_ARROW OFF)
+if(arrow_libraries)
+  set(TRAINCTL_ARROW ON)
+  add_library(trainctl_libarrow INTERFACE)
+  target_include_directories(trainctl_libarrow SYSTEM INTERFACE ${arrow_rpath}/include)
+  target_link_options(trainctl_libarrow INTERFACE -Wl,--unresolved-symbols=ignore-in-shared-libs)
+  target_link_libraries(trainctl_libarrow INTERFACE ${arrow_libraries})
+endif()

@@ -226,7 +226,8 @@ class Scripts(unittest.TestCase):
             (deploy / "packages").mkdir(parents=True), path.mkdir()
             shutil.copy(DEPLOY / "setup", deploy)
             (deploy / "packages/apt").write_text("bash\nno-such-package-1\nno-such-package-2\n")
-            (deploy / "packages/pip").write_text("")
+            for name in ("pip", "pip-arrow"):
+                (deploy / "packages" / name).write_text("")
             for tool in ("bash", "dirname", "sha256sum", "cut", "dpkg-query", "sed", "grep"):
                 (path / tool).symlink_to(shutil.which(tool))
             (path / "id").write_text("#!/bin/sh\necho 1000\n")

@@ -43,6 +43,12 @@ class Installed(unittest.TestCase):
                 if name in ("trainctl", "trainrank"):
                     self.assertRegex(result.stdout, r"LibTorch \d+\.\d+\.\d+, NCCL \d+\.\d+\.\d+")
 
+    def test_the_library_of_arrow_finds_arrows_own(self):
+        library = self.prefix / "lib/trainctl/libtrainctl_arrow.so"
+        linked = subprocess.run(["ldd", library], capture_output=True, text=True).stdout
+        self.assertIn("libarrow.so", linked)
+        self.assertNotIn("not found", linked)
+
     def test_trainctl_finds_the_recipes_and_those_their_models_and_data(self):
         result = self.run_program("trainctl", "recipes", "ls")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -30,17 +30,22 @@ class Wheel(unittest.TestCase):
 
     @classmethod
     def install(cls):
-        """The toolchain's packages are linked into a fresh environment: pip finds torch there."""
+        """The toolchain's packages are linked into a fresh environment: pip finds torch and pyarrow
+        there."""
         environment = cls.folder / "venv"
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         (packages,) = environment.glob("lib/python3*/site-packages")
-        toolchain = subprocess.run(
-            [checkout.DEPLOY / "setup", "--print"], check=True, capture_output=True, text=True
-        ).stdout.strip()
-        (source,) = pathlib.Path(toolchain).glob("lib/python3*/site-packages")
-        for entry in source.iterdir():
-            if not (packages / entry.name).exists():
-                (packages / entry.name).symlink_to(entry)
+        for what in ([], ["arrow"]):
+            printed = subprocess.run(
+                [checkout.DEPLOY / "setup", "--print", *what],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            (source,) = pathlib.Path(printed.stdout.strip()).glob("lib/python3*/site-packages")
+            for entry in source.iterdir():
+                if not (packages / entry.name).exists():
+                    (packages / entry.name).symlink_to(entry)
         cls.bin = environment / "bin"
         subprocess.run(
             [cls.bin / "python3", "-m", "pip", "install", "--quiet", "--no-index", cls.wheel],
@@ -65,7 +70,9 @@ class Wheel(unittest.TestCase):
         result = self.trainctl("--version")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("LibTorch 2.11.0", result.stdout)
-        for program in (self.packages / "trainctl/bin").iterdir():
+        package = self.packages / "trainctl"
+        arrow = package / "lib/trainctl/libtrainctl_arrow.so"
+        for program in (*(package / "bin").iterdir(), arrow):
             linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
             self.assertNotIn("not found", linked)
             for library in ("libgrpc", "libprotobuf", "libsqlite3"):

@@ -40,6 +40,7 @@ constexpr std::array kTargets = {
     Target{"rpc", ReadRpc},
     Target{"safetensors", ReadSafetensors},
     Target{"sentencepiece", ReadSentencePiece},
+    Target{"tables", ReadTables},
     Target{"tokenizer_json", ReadTokenizerJson},
     Target{"tokens", ReadTokens},
     Target{"torch_file", ReadTorchFile},

@@ -261,6 +261,11 @@ def seeds():
             *shipped("tests/baselines/pickled/*.safetensors"),
         ],
         "sentencepiece": sentencepiece() + shipped("tests/baselines/tokenizers/*/tokenizer.model"),
+        "tables": shipped(
+            *(f"tests/baselines/tables/*.{end}" for end in ("arrow", "feather", "parquet")),
+            "tests/baselines/tables/saved/*.arrow",
+            "tests/baselines/tables/shards/data/*.parquet",
+        ),
         "tokenizer_json": texts([TOKENIZER])
         + shipped(
             "deploy/models/tiny*/tokenizer.json", "tests/baselines/tokenizers/*/tokenizer.json"

@@ -21,6 +21,7 @@ bool ReadSentencePiece(std::string_view bytes);  // tokenizer.model
 bool ReadVocabMerges(std::string_view bytes);    // vocab.json, a zero, merges.txt
 bool ReadChatTemplate(std::string_view bytes);   // chat_template.jinja
 bool ReadRows(std::string_view bytes);           // JSON, JSON lines or CSV
+bool ReadTables(std::string_view bytes);         // Arrow's stream or file, or Parquet
 bool ReadPicture(std::string_view bytes);        // JPEG, PNG or WebP
 bool ReadRankFolder(std::string_view bytes);     // spool and log of a rank
 bool ReadCertificate(std::string_view bytes);    // PEM: a certificate, or a request for one

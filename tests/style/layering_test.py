@@ -25,6 +25,7 @@ LIBRARIES = {
     "libjpeg": r"(jpeglib|jerror)\.h$",
     "libpng": r"png\.h$",
     "libwebp": r"webp/",
+    "Arrow": r"(arrow|parquet)/",
 }
 # What everyone may include besides: the standard library's headers have neither folder nor suffix.
 PLATFORM = re.compile(
@@ -46,6 +47,7 @@ TARGETS = {
     "libjpeg": r"JPEG::",
     "libpng": r"PNG::",
     "libwebp": r"PkgConfig::WEBP$",
+    "Arrow": r"trainctl_libarrow$",
 }
 PURE = [
     "common/base",
@@ -135,9 +137,11 @@ ROOMS = {
     ),
     "worker/rank/images": (["common/base", "worker/rank/files"], ["libjpeg", "libpng", "libwebp"]),
     "worker/rank/tokenizer": (["common/base", "worker/rank/files"], ["nlohmann", "PCRE2"]),
+    "worker/rank/tables": (["common/base"], ["nlohmann"]),
+    "worker/rank/arrow": (["common/base", "worker/rank/tables"], ["nlohmann", "Arrow"]),
     "worker/rank/data": (
         within("common", "base", "job", "estimate", "model")
-        + within("worker/rank", "files", "images", "tokenizer"),
+        + within("worker/rank", "files", "images", "tables", "tokenizer"),
         ["nlohmann"],
     ),
     "worker/rank/profile": (["common/rank"], []),

@@ -6,6 +6,7 @@
 
 #include "common/job/batch.h"
 #include "worker/rank/data/captions.h"
+#include "worker/rank/data/data_files.h"
 #include "worker/rank/data/shuffle.h"
 #include "worker/rank/data/text_content.h"
 #include "worker/rank/data/token_file.h"
@@ -17,33 +18,52 @@ namespace {
 
 constexpr int64_t kToldBytes = 1 << 20;
 
-// The file's bytes count twice: for its digest, and for its tokens. Tells every kToldBytes.
+// The files' bytes count twice: for their digest, and for their tokens. Tells every kToldBytes.
 class ProgressTeller {
  public:
-  ProgressTeller(const Progress& progress, int64_t file_bytes)
-      : progress_(progress), file_bytes_(file_bytes) {}
+  ProgressTeller(const Progress& progress, int64_t bytes) : progress_(progress), bytes_(bytes) {}
 
   void Tell(int64_t done) {
-    if (!progress_ || (done - told_ < kToldBytes && done < 2 * file_bytes_)) return;
+    if (!progress_ || (done - told_ < kToldBytes && done < 2 * bytes_)) return;
     told_ = done;
-    progress_(done, 2 * file_bytes_);
+    progress_(done, 2 * bytes_);
   }
 
  private:
   const Progress& progress_;
-  const int64_t file_bytes_;
+  const int64_t bytes_;
   int64_t told_ = 0;
 };
 
-// Leaves none of the file resident.
-std::string DigestOf(const files::MappedFile& file, ProgressTeller* teller) {
-  const std::span<const std::byte> bytes = file.bytes();
+base::Result<std::vector<files::MappedFile>> OpenAll(const DataFiles& data_files) {
+  std::vector<files::MappedFile> opened;
+  for (const std::string& path : data_files.paths) {
+    auto file = files::MappedFile::Open(path);
+    if (!file) return file.error();
+    opened.push_back(std::move(*file));
+  }
+  return opened;
+}
+
+int64_t BytesOf(const std::vector<files::MappedFile>& opened) {
+  int64_t bytes = 0;
+  for (const files::MappedFile& file : opened) bytes += std::ssize(file.bytes());
+  return bytes;
+}
+
+// Of all files' bytes, one behind the other. Leaves none of them resident.
+std::string DigestOf(const std::vector<files::MappedFile>& opened, ProgressTeller* teller) {
   files::Xxh64Stream digest;
-  for (size_t done = 0; done < bytes.size(); done += kToldBytes) {
-    const auto part = bytes.subspan(done, std::min<size_t>(kToldBytes, bytes.size() - done));
-    digest.Update(part);
-    file.Release(part);
-    teller->Tell(static_cast<int64_t>(done));
+  int64_t digested = 0;
+  for (const files::MappedFile& file : opened) {
+    const std::span<const std::byte> bytes = file.bytes();
+    for (size_t done = 0; done < bytes.size(); done += kToldBytes) {
+      const auto part = bytes.subspan(done, std::min<size_t>(kToldBytes, bytes.size() - done));
+      digest.Update(part);
+      file.Release(part);
+      teller->Tell(digested);
+      digested += std::ssize(part);
+    }
   }
   return digest.Digest();
 }
@@ -68,9 +88,12 @@ base::Result<Tokenized> ReadBinContent(files::MappedFile file, const Source& sou
   return Tokenized{std::move(tokens).value(), std::move(rows), {}};
 }
 
-base::Result<Tokenized> ReadContent(files::MappedFile file, const Source& source) {
-  if (source.data.format == job::DataFormat::kBin) return ReadBinContent(std::move(file), source);
-  return ReadTextContent(file, source);
+base::Result<Tokenized> ReadContent(const DataFiles& data_files,
+                                    std::vector<files::MappedFile> opened, const Source& source) {
+  if (data_files.are_tables) return ReadTableContent(data_files, source);
+  if (source.data.format == job::DataFormat::kBin)
+    return ReadBinContent(std::move(opened.front()), source);
+  return ReadTextContent(opened.front(), source);
 }
 
 // The first val_rows of a shuffle of all rows validate.
@@ -114,19 +137,20 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
     const auto known = files::CheckPreprocessor(model_directory, model.image->side);
     if (!known) return known.error();
   }
-  auto path = data.format == job::DataFormat::kCaptions ? CaptionsFile(data.path) : data.path;
-  if (!path) return path.error();
-  auto file = files::MappedFile::Open(*path);
-  if (!file) return file.error();
+  const auto data_files = FindDataFiles(data);
+  if (!data_files) return data_files.error();
+  auto opened = OpenAll(*data_files);
+  if (!opened) return opened.error();
   Dataset dataset;
-  const int64_t file_bytes = std::ssize(file->bytes());
-  ProgressTeller teller(progress, file_bytes);
-  dataset.digest = DigestOf(*file, &teller);
-  const RowProgress tell = [&](int64_t done_bytes) { teller.Tell(file_bytes + done_bytes); };
-  auto content = ReadContent(std::move(file).value(), {data, model, model_directory, max_seq_length,
-                                                       dataset.digest, cache_folder, tell});
+  const int64_t bytes = BytesOf(*opened);
+  ProgressTeller teller(progress, bytes);
+  dataset.digest = DigestOf(*opened, &teller);
+  const RowProgress tell = [&](int64_t done_bytes) { teller.Tell(bytes + done_bytes); };
+  auto content = ReadContent(
+      *data_files, std::move(*opened),
+      {data, model, model_directory, max_seq_length, dataset.digest, cache_folder, tell});
   if (!content) return content.error();
-  teller.Tell(2 * file_bytes);
+  teller.Tell(2 * bytes);
   dataset.tokens = std::move(content->tokens);
   dataset.rows = std::move(content->rows);
   if (dataset.rows.empty()) return Invalid(data.path + ": no rows");

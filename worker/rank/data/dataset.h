@@ -38,7 +38,7 @@ struct Dataset {
   int64_t longest_row = 0;
   int64_t total_tokens = 0;
   std::vector<std::string> pictures;  // each row's file, of captions; else none
-  std::string digest;                 // of the data file's bytes (digest.h), never of pictures
+  std::string digest;                 // of the data files' bytes (digest.h), never of pictures
 };
 
 // Formats:
@@ -57,7 +57,8 @@ struct Dataset {
 //           row
 //   bin     nanoGPT's raw uint16, or llm.c's 256-int32 header and uint16 or uint32; cut in the same
 //           way. Needs no tokenizer
-// data.columns renames the keys of the first five.
+// The first five may be rows of Arrow or Parquet too, in a file or a folder (data_files.h).
+// data.columns renames their keys.
 // Rows are truncated to max_seq_length. bos and eos: boundary_tokens.h. A rest of a single token,
 // which can train nothing, is dropped. max_rows keeps the first rows of the file. Which of them
 // validate is a Philox shuffle of (data.seed), cut by job::SplitRows.

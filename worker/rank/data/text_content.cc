@@ -6,6 +6,7 @@
 
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/row_format.h"
+#include "worker/rank/data/table_rows.h"
 #include "worker/rank/files/digest.h"
 #include "worker/rank/tokenizer/tokenizer.h"
 
@@ -42,29 +43,40 @@ class ReleasedPart {
   int64_t done_ = 0;
 };
 
-base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source& source) {
+// Gives each row to who takes it; returns how many.
+using ReadAllRows =
+    std::function<base::Result<int64_t>(const TakeRow& take, const RowProgress& progress)>;
+
+// rows_file: of the first rows.
+base::Result<Tokenized> TokenizeRows(const std::string& rows_file, const Source& source,
+                                     const ReadAllRows& read_all) {
   auto tokenizer = TokenizerOf(source);
   if (!tokenizer) return tokenizer.error();
   auto boundary = ReadBoundaryTokens(**tokenizer, source.model, source.model_directory);
   if (!boundary) return boundary.error();
-  const bool has_pictures = source.data.format == job::DataFormat::kCaptions;
   const auto placeholders = PlaceholdersOf(source.data, source.model);
   if (!placeholders) return placeholders.error();
   const auto read = RowReaderOf(source.data, **tokenizer, *boundary, source.model_directory,
-                                {file.path(), *placeholders});
+                                {rows_file, *placeholders});
   if (!read) return read.error();
   RowCollector rows(**tokenizer, std::move(boundary).value(), source.model.vocab,
                     source.max_seq_length, TokenSpool(source.cache_folder));
   const auto add = [&](const files::JsonObject& row) { return (*read)(row, &rows); };
-  ReleasedPart released(file);
-  const auto read_rows = has_pictures ? ReadCaptionRows : ReadJsonRows;
-  const auto count =
-      read_rows(file.text(), file.path(), source.data.max_rows, add, [&](int64_t done_bytes) {
-        released.To(done_bytes);
-        source.progress(done_bytes);
-      });
+  const auto count = read_all(add, source.progress);
   if (!count) return count.error();
   return rows.Take();
+}
+
+base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source& source) {
+  const bool has_pictures = source.data.format == job::DataFormat::kCaptions;
+  const auto read_rows = has_pictures ? ReadCaptionRows : ReadJsonRows;
+  ReleasedPart released(file);
+  return TokenizeRows(file.path(), source, [&](const TakeRow& take, const RowProgress& progress) {
+    return read_rows(file.text(), file.path(), source.data.max_rows, take, [&](int64_t done_bytes) {
+      released.To(done_bytes);
+      progress(done_bytes);
+    });
+  });
 }
 
 base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Source& source) {
@@ -113,6 +125,23 @@ std::string CacheKey(const Source& source) {
   return key;
 }
 
+// What the cache holds, else what make() gives, which is kept there.
+template <class Make>
+base::Result<Tokenized> Cached(const Source& source, const Make& make) {
+  const bool is_cached =
+      !source.cache_folder.empty() && source.data.format != job::DataFormat::kCaptions;
+  const std::string key = is_cached ? CacheKey(source) : "";
+  if (!key.empty()) {
+    if (auto cached = FindCachedTokens(source.cache_folder, key, source.model.vocab))
+      return std::move(*cached);
+  }
+  base::Result<Tokenized> made = make();
+  if (!made) return made.error();
+  if (!key.empty() && !made->rows.empty()) CacheTokens(source.cache_folder, key, *made);
+  made->tokens.Release();
+  return made;
+}
+
 }  // namespace
 
 std::vector<Row> CutRows(int64_t tokens, const Source& source) {
@@ -126,19 +155,19 @@ std::vector<Row> CutRows(int64_t tokens, const Source& source) {
 }
 
 base::Result<Tokenized> ReadTextContent(const files::MappedFile& file, const Source& source) {
-  const bool is_cached =
-      !source.cache_folder.empty() && source.data.format != job::DataFormat::kCaptions;
-  const std::string key = is_cached ? CacheKey(source) : "";
-  if (!key.empty()) {
-    if (auto cached = FindCachedTokens(source.cache_folder, key, source.model.vocab))
-      return std::move(*cached);
-  }
-  auto made = source.data.format == job::DataFormat::kPlain ? TokenizePlain(file, source)
-                                                            : TokenizeJson(file, source);
-  if (!made) return made.error();
-  if (!key.empty() && !made->rows.empty()) CacheTokens(source.cache_folder, key, *made);
-  made->tokens.Release();
-  return made;
+  return Cached(source, [&] {
+    return source.data.format == job::DataFormat::kPlain ? TokenizePlain(file, source)
+                                                         : TokenizeJson(file, source);
+  });
+}
+
+base::Result<Tokenized> ReadTableContent(const DataFiles& tables, const Source& source) {
+  return Cached(source, [&] {
+    return TokenizeRows(tables.paths.front(), source,
+                        [&](const TakeRow& take, const RowProgress& progress) {
+                          return ReadTableRows(tables.paths, source.data, take, progress);
+                        });
+  });
 }
 
 }  // namespace trainctl::data

@@ -8,6 +8,7 @@
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "common/model/model_shape.h"
+#include "worker/rank/data/data_files.h"
 #include "worker/rank/data/json_rows.h"
 #include "worker/rank/data/token_cache.h"
 #include "worker/rank/files/mapped_file.h"
@@ -20,7 +21,7 @@ struct Source {
   const job::ModelShape& model;
   const std::string& model_directory;
   int64_t max_seq_length;
-  const std::string& digest;  // of the data file
+  const std::string& digest;  // of the data files
   const std::string& cache_folder;
   const RowProgress& progress;
 };
@@ -31,5 +32,8 @@ std::vector<Row> CutRows(int64_t tokens, const Source& source);
 
 // Of all formats but bin. Errors: those of LoadDataset (dataset.h).
 base::Result<Tokenized> ReadTextContent(const files::MappedFile& file, const Source& source);
+
+// The same of tables.
+base::Result<Tokenized> ReadTableContent(const DataFiles& tables, const Source& source);
 
 }  // namespace trainctl::data

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Files of Arrow and Parquet for tests/data and tests/fuzz, as datasets and pyarrow write them.
+
+usage: "$(tests/oracles data)" tests/baselines/generate_tables.py
+
+tables/rows.jsonl holds the rows that all of tables/ have. Type, encoding and compression differ.
+"""
+
+import json
+import pathlib
+import shutil
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+HERE = pathlib.Path(__file__).resolve().parent / "tables"
+COUNT = 9
+WORDS = ["red", "größer", "日本", "🙂", "a\nline", 'a "quote"', "tab\t", "\\", "end"]
+
+
+def turns(number):
+    said = [{"role": "system", "content": "Be kind."}] if number % 3 == 0 else []
+    for turn in range(1 + number % 2):
+        said += [
+            {"role": "user", "content": f"{WORDS[number]} {turn}?"},
+            {"role": "assistant", "content": f"{turn}: {WORDS[-1 - number]}."},
+        ]
+    return said
+
+
+def row(number):
+    word = WORDS[number]
+    return {
+        "instruction": f"Say {word}.",
+        "input": [None, "", f"{number} times"][number % 3],
+        "output": word * (1 + number),
+        "text": f"{word} and {number}",
+        "prompt": f"{number} + 1 =",
+        "completion": f" {number + 1}",
+        "messages": turns(number),
+        "weight": number / 2,
+    }
+
+
+ROWS = [row(number) for number in range(COUNT)]
+TEXTS = ["instruction", "input", "output", "text", "prompt", "completion"]
+
+
+def retyped(table, text, lists=pa.list_):
+    """The table with another type of texts and of lists."""
+    turn = pa.struct([("role", pa.string()), ("content", text)])
+    kinds = {name: text for name in TEXTS} | {"messages": lists(turn)}
+    fields = [(field.name, kinds.get(field.name, field.type)) for field in table.schema]
+    return pa.Table.from_pylist(ROWS, schema=pa.schema(fields))
+
+
+def words_of(table):
+    """Texts as numbers of a dictionary."""
+    for name in TEXTS:
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table[name].combine_chunks().dictionary_encode())
+    return table
+
+
+def write_stream(path, table, **options):
+    written = pa.ipc.IpcWriteOptions(**options)
+    with pa.OSFile(str(path), "wb") as file:
+        with pa.ipc.new_stream(file, table.schema, options=written) as stream:
+            stream.write_table(table, max_chunksize=4)
+
+
+def write_file(path, table, **options):
+    written = pa.ipc.IpcWriteOptions(**options)
+    with pa.ipc.new_file(str(path), table.schema, options=written) as file:
+        file.write_table(table, max_chunksize=4)
+
+
+def main():
+    shutil.rmtree(HERE, ignore_errors=True)
+    HERE.mkdir()
+    with (HERE / "rows.jsonl").open("w", encoding="utf-8") as file:
+        for one in ROWS:
+            print(json.dumps(one, ensure_ascii=False), file=file)
+
+    rows = datasets.Dataset.from_list(ROWS)
+    rows.save_to_disk(HERE / "saved", num_shards=2)
+    datasets.DatasetDict(train=rows).save_to_disk(HERE / "dict")
+    datasets.DatasetDict(train=rows, test=rows.select([0])).save_to_disk(HERE / "splits")
+    for name in ("dict/train", "splits/train", "splits/test", "saved"):
+        (HERE / name / "dataset_info.json").unlink()  # which is not read, and names this machine
+    rows.to_parquet(HERE / "rows.parquet", batch_size=4)
+
+    table = pa.Table.from_pylist(ROWS)
+    write_stream(HERE / "words.arrow", words_of(table), compression="zstd")
+    write_stream(HERE / "large.arrow", retyped(table, pa.large_string(), pa.large_list))
+    write_file(HERE / "views.feather", retyped(table, pa.string_view(), pa.list_view))
+    write_file(HERE / "lz4.arrow", table, compression="lz4")
+    shards = HERE / "shards" / "data"
+    shards.mkdir(parents=True)
+    for number, part in enumerate([table.slice(0, 5), words_of(table).slice(5)]):
+        pq.write_table(
+            part,
+            shards / f"train-{number:05}-of-00002.parquet",
+            compression="zstd",
+            row_group_size=3,
+            version="2.6",
+            data_page_version="2.0",
+        )
+    binary = pa.table({name: table[name].cast(pa.binary()) for name in TEXTS})
+    pq.write_table(binary.append_column("messages", table["messages"]), HERE / "binary.parquet")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+// The library's door: what OpenTable (open_table.h) calls. Exceptions of Arrow and Parquet end
+// here.
+#include <arrow/memory_pool.h>
+
+#include <exception>
+#include <utility>
+
+#include "worker/rank/arrow/batches.h"
+#include "worker/rank/arrow/cells.h"
+#include "worker/rank/arrow/columns.h"
+#include "worker/rank/arrow/errors.h"
+#include "worker/rank/tables/open_table.h"
+
+namespace trainctl::tables {
+namespace {
+
+using Source = std::unique_ptr<BatchSource>;
+
+base::Result<Source> OpenSource(const TableSource& source, arrow::MemoryPool* pool) {
+  switch (source.format) {
+    case TableFormat::kStream: return OpenStream(source.path, pool);
+    case TableFormat::kFile: return OpenFile(source.path, pool);
+    case TableFormat::kParquet: return OpenParquet(source.path, pool);
+  }
+  CHECK(false) << static_cast<int>(source.format);
+}
+
+// call() may throw what Arrow and Parquet throw.
+template <class Call>
+auto Caught(const std::string& path, const Call& call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return base::Error{base::Code::kExhausted, path + ": out of memory"};
+  } catch (const std::exception& error) {
+    return base::Error{base::Code::kInvalid,
+                       path + ": " + base::Excerpt(error.what(), kMostErrorBytes)};
+  }
+}
+
+bool IsBinary(const arrow::DataType& type) {
+  return arrow::is_binary(type.id()) || arrow::is_large_binary_like(type.id()) ||
+         type.id() == arrow::Type::BINARY_VIEW;
+}
+
+class ArrowTable : public Table {
+ public:
+  explicit ArrowTable(std::string path) : path_(std::move(path)) {}
+
+  base::Status Open(const TableSource& source) {
+    auto opened = OpenSource(source, &pool_);
+    if (!opened) return opened.error();
+    source_ = std::move(*opened);
+    const auto fields = ChooseColumns(*source_->schema(), source.columns, path_);
+    if (!fields) return fields.error();
+    return source_->Select(*fields);
+  }
+
+  base::Result<TableRows> Next() override {
+    return Caught(path_, [&] { return NextRows(); });
+  }
+
+ private:
+  base::Result<TableRows> NextRows() {
+    while (now_.batch == nullptr || taken_ == now_.batch->num_rows()) {
+      if (auto read = ReadBatch(); !read) return read.error();
+      if (now_.batch == nullptr) return TableRows{.done_bytes = now_.done_bytes};
+    }
+    TableRows rows{.rows = {},
+                   .place = now_.place,
+                   .first_row = first_row_ + taken_,
+                   .done_bytes = now_.done_bytes};
+    for (; taken_ < now_.batch->num_rows() && std::ssize(rows.rows) < kRowsAtOnce; ++taken_) {
+      auto row = RowOf(taken_);
+      if (!row) return row.error();
+      rows.rows.push_back(std::move(*row));
+    }
+    return rows;
+  }
+
+  base::Status ReadBatch() {
+    if (now_.batch != nullptr) first_row_ += now_.batch->num_rows();
+    taken_ = 0;
+    now_.batch = nullptr;  // two would be held
+    auto next = source_->Next();
+    if (!next) return next.error();
+    now_ = std::move(*next);
+    return now_.batch == nullptr ? base::Status(base::Ok{}) : Validate();
+  }
+
+  // What a file says of offsets, lengths and text is not to be believed before.
+  base::Status Validate() const {
+    const std::string place = path_ + ": " + now_.place;
+    if (const auto whole = now_.batch->Validate(); !whole.ok()) return ErrorOf(whole, place);
+    for (int i = 0; i < now_.batch->num_columns(); ++i) {
+      const auto whole = now_.batch->column(i)->ValidateFull();
+      if (!whole.ok()) return ErrorOf(whole, place + ": column '" + NameOf(i) + "'");
+    }
+    return base::Ok{};
+  }
+
+  base::Result<nlohmann::json> RowOf(int64_t index) const {
+    nlohmann::json row = nlohmann::json::object();
+    for (int i = 0; i < now_.batch->num_columns(); ++i) {
+      const arrow::Array& column = *now_.batch->column(i);
+      nlohmann::json cell = CellOf(column, index);
+      if (cell.is_null() && column.IsValid(index) && IsBinary(*column.type())) {
+        return base::Error{base::Code::kInvalid, path_ + ": " + now_.place + ", row " +
+                                                     std::to_string(first_row_ + index) +
+                                                     ": column '" + NameOf(i) +
+                                                     "': bytes that are no UTF-8, expected text"};
+      }
+      row[NameOf(i)] = std::move(cell);
+    }
+    return row;
+  }
+
+  const std::string& NameOf(int column) const {
+    return now_.batch->schema()->field(column)->name();
+  }
+
+  const std::string path_;
+  arrow::CappedMemoryPool pool_{arrow::system_memory_pool(), kMostBytes};
+  Source source_;
+  PlacedBatch now_;
+  int64_t first_row_ = 0;  // of now_, in the file
+  int64_t taken_ = 0;      // rows of now_
+};
+
+base::Result<std::unique_ptr<Table>> OpenArrowTable(const TableSource& source) {
+  auto table = std::make_unique<ArrowTable>(source.path);
+  if (auto opened = table->Open(source); !opened) return opened.error();
+  return std::unique_ptr<Table>(std::move(table));
+}
+
+}  // namespace
+}  // namespace trainctl::tables
+
+using trainctl::tables::Table;
+using trainctl::tables::TableSource;
+
+extern "C" __attribute__((visibility("default"))) void trainctl_open_table(
+    const TableSource& source, trainctl::base::Result<std::unique_ptr<Table>>* table) {
+  *table = trainctl::tables::Caught(source.path,
+                                    [&] { return trainctl::tables::OpenArrowTable(source); });
+}

@@ -1,0 +1,42 @@
+// The record batches of a file, one after the other.
+#pragma once
+
+#include <arrow/memory_pool.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace trainctl::tables {
+
+struct PlacedBatch {
+  std::shared_ptr<arrow::RecordBatch> batch;  // of the selected fields; null: the file's end
+  std::string place;                          // "row group 3"
+  int64_t done_bytes = 0;                     // of the file, about
+};
+
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+
+  virtual std::shared_ptr<arrow::Schema> schema() const = 0;
+  // The fields of the schema that batches hold, ascending. Before the first batch.
+  virtual base::Status Select(const std::vector<int>& fields) = 0;
+  // Not validated.
+  virtual base::Result<PlacedBatch> Next() = 0;
+};
+
+// path stands in messages. The pool outlives the source and its batches.
+// Errors: kNotFound, kIo, kInvalid.
+base::Result<std::unique_ptr<BatchSource>> OpenStream(const std::string& path,
+                                                      arrow::MemoryPool* pool);
+base::Result<std::unique_ptr<BatchSource>> OpenFile(const std::string& path,
+                                                    arrow::MemoryPool* pool);
+base::Result<std::unique_ptr<BatchSource>> OpenParquet(const std::string& path,
+                                                       arrow::MemoryPool* pool);
+
+}  // namespace trainctl::tables

@@ -1,0 +1,153 @@
+// Arrow's own formats: a stream of batches, and a file that has an index of them at its end.
+#include <arrow/io/file.h>
+#include <arrow/ipc/options.h>
+#include <arrow/ipc/reader.h>
+#include <sys/mman.h>
+
+#include <utility>
+
+#include "worker/rank/arrow/batches.h"
+#include "worker/rank/arrow/errors.h"
+
+namespace trainctl::tables {
+namespace {
+
+constexpr int kMostNesting = 16;
+
+// A mapped file: batches that are not compressed lie there, and are not copied.
+class MappedInput {
+ public:
+  base::Status Open(const std::string& path) {
+    auto file = arrow::io::MemoryMappedFile::Open(path, arrow::io::FileMode::READ);
+    if (!file.ok()) return ErrorOf(file.status(), path);
+    file_ = *file;
+    auto all = file_->GetSize();
+    if (!all.ok()) return ErrorOf(all.status(), path);
+    bytes_ = *all;
+    auto mapped = file_->ReadAt(0, bytes_);
+    if (!mapped.ok()) return ErrorOf(mapped.status(), path);
+    begin_ = (*mapped)->address();
+    return base::Ok{};
+  }
+
+  const std::shared_ptr<arrow::io::MemoryMappedFile>& file() const { return file_; }
+  int64_t bytes() const { return bytes_; }
+
+  // What was read is the kernel's to take back; it comes again where it is touched.
+  void Release() const {
+    if (bytes_ > 0)
+      ::madvise(reinterpret_cast<void*>(begin_), static_cast<size_t>(bytes_), MADV_DONTNEED);
+  }
+
+ private:
+  std::shared_ptr<arrow::io::MemoryMappedFile> file_;
+  uintptr_t begin_ = 0;  // of a page
+  int64_t bytes_ = 0;
+};
+
+arrow::ipc::IpcReadOptions OptionsOf(arrow::MemoryPool* pool, const std::vector<int>& fields) {
+  auto options = arrow::ipc::IpcReadOptions::Defaults();
+  options.max_recursion_depth = kMostNesting;
+  options.memory_pool = pool;
+  options.included_fields = fields;
+  options.use_threads = false;
+  return options;
+}
+
+std::string PlaceOf(int64_t batch) { return "batch " + std::to_string(batch); }
+
+class StreamSource : public BatchSource {
+ public:
+  StreamSource(std::string path, arrow::MemoryPool* pool) : path_(std::move(path)), pool_(pool) {}
+
+  // Reads the schema; the first batch comes next.
+  base::Status Open(const std::vector<int>& fields) {
+    if (auto opened = input_.Open(path_); !opened) return opened.error();
+    auto reader =
+        arrow::ipc::RecordBatchStreamReader::Open(input_.file(), OptionsOf(pool_, fields));
+    if (!reader.ok()) return ErrorOf(reader.status(), path_);
+    reader_ = *reader;
+    if (schema_ == nullptr) schema_ = reader_->schema();
+    return base::Ok{};
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+  base::Status Select(const std::vector<int>& fields) override { return Open(fields); }
+
+  base::Result<PlacedBatch> Next() override {
+    input_.Release();
+    PlacedBatch next{.batch = nullptr, .place = PlaceOf(batches_++)};
+    const arrow::Status read = reader_->ReadNext(&next.batch);
+    if (!read.ok()) return ErrorOf(read, path_ + ": " + next.place);
+    next.done_bytes = input_.file()->Tell().ValueOr(0);
+    return next;
+  }
+
+ private:
+  const std::string path_;
+  arrow::MemoryPool* const pool_;
+  MappedInput input_;
+  std::shared_ptr<arrow::RecordBatchReader> reader_;
+  std::shared_ptr<arrow::Schema> schema_;  // of all fields
+  int64_t batches_ = 0;
+};
+
+class FileSource : public BatchSource {
+ public:
+  FileSource(std::string path, arrow::MemoryPool* pool) : path_(std::move(path)), pool_(pool) {}
+
+  base::Status Open(const std::vector<int>& fields) {
+    if (auto opened = input_.Open(path_); !opened) return opened.error();
+    auto reader = arrow::ipc::RecordBatchFileReader::Open(input_.file(), OptionsOf(pool_, fields));
+    if (!reader.ok()) return ErrorOf(reader.status(), path_);
+    reader_ = *reader;
+    if (schema_ == nullptr) schema_ = reader_->schema();
+    return base::Ok{};
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+  base::Status Select(const std::vector<int>& fields) override { return Open(fields); }
+
+  base::Result<PlacedBatch> Next() override {
+    const int all = reader_->num_record_batches();
+    input_.Release();
+    if (batches_ == all)
+      return PlacedBatch{.batch = nullptr, .place = "", .done_bytes = input_.bytes()};
+    PlacedBatch next{.batch = nullptr, .place = PlaceOf(batches_)};
+    auto batch = reader_->ReadRecordBatch(batches_++);
+    if (!batch.ok()) return ErrorOf(batch.status(), path_ + ": " + next.place);
+    next.batch = *batch;
+    next.done_bytes = input_.bytes() / all * batches_;
+    return next;
+  }
+
+ private:
+  const std::string path_;
+  arrow::MemoryPool* const pool_;
+  MappedInput input_;
+  std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader_;
+  std::shared_ptr<arrow::Schema> schema_;  // of all fields
+  int batches_ = 0;
+};
+
+template <class Source>
+base::Result<std::unique_ptr<BatchSource>> OpenSource(const std::string& path,
+                                                      arrow::MemoryPool* pool) {
+  auto source = std::make_unique<Source>(path, pool);
+  if (auto opened = source->Open({}); !opened) return opened.error();
+  return std::unique_ptr<BatchSource>(std::move(source));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<BatchSource>> OpenStream(const std::string& path,
+                                                      arrow::MemoryPool* pool) {
+  return OpenSource<StreamSource>(path, pool);
+}
+
+base::Result<std::unique_ptr<BatchSource>> OpenFile(const std::string& path,
+                                                    arrow::MemoryPool* pool) {
+  return OpenSource<FileSource>(path, pool);
+}
+
+}  // namespace trainctl::tables
