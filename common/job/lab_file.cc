@@ -13,7 +13,7 @@ namespace {
 using Type = JsonNode::Type;
 
 constexpr size_t kMostExperiments = 256;
-constexpr std::array<std::string_view, 3> kLabKeys = {"$schema", "base", "experiments"};
+constexpr std::array<std::string_view, 4> kLabKeys = {"$schema", "title", "base", "experiments"};
 constexpr std::array<std::string_view, 3> kExperimentKeys = {"name", "set", "expect"};
 
 void RefuseUnknown(const JsonNode& object, const std::string& path,
@@ -22,8 +22,8 @@ void RefuseUnknown(const JsonNode& object, const std::string& path,
     const std::string& key = object.keys[i];
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string place = path.empty() ? key : path + "." + key;
-    const std::string what =
-        path.empty() ? "\"base\" and \"experiments\" of a lab file" : "a key of an experiment";
+    const std::string what = path.empty() ? "\"title\", \"base\" and \"experiments\" of a lab file"
+                                          : "a key of an experiment";
     problems->push_back(
         {place, object.items[i].line, "unknown key", what, base::DidYouMean(key, known)});
   }
@@ -69,6 +69,8 @@ bool IsLab(const JsonNode& root) {
 std::vector<Experiment> BindLab(const JsonNode& root, std::vector<Problem>* problems) {
   RefuseUnknown(root, "", kLabKeys, problems);
   JobBinder base;
+  if (const JsonNode* title = root.Find("title"))
+    base.ApplyValue("notes", *title, "title", problems);
   if (const JsonNode* object =
           RequireMember(root, "base", Type::kObject, "",
                         "an object: the job that the experiments share", problems)) {

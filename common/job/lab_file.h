@@ -1,5 +1,5 @@
-// A lab file as a tree: {"base": {job}, "experiments": [{"name", "set", "expect"}]}. Used by
-// job_json.cc.
+// A lab file as a tree: {"title", "base": {job}, "experiments": [{"name", "set", "expect"}]}. The
+// title is the question: "notes" of all that have none. Used by job_json.cc.
 #pragma once
 
 #include <string>

@@ -108,6 +108,7 @@ JsonNode LabSchema() {
   list.Add("items",
            Closed(std::move(experiment)).Add("required", JsonNode::Array().Append("name")));
   JsonNode properties = Object().Add("$schema", Object().Add("type", "string"));
+  properties.Add("title", FindField("notes")->schema);
   properties.Add("base", Ref("settings")).Add("experiments", std::move(list));
   return Closed(std::move(properties))
       .Add("required", JsonNode::Array().Append("base").Append("experiments"));

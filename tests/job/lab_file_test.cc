@@ -45,6 +45,18 @@ TEST(LabFile, EachExperimentIsTheBaseWithItsSet) {
   EXPECT_EQ(lab.experiments[1].model.path, "m");
 }
 
+TEST(LabFile, ItsTitleIsTheQuestionOfAllThatHaveNone) {
+  const std::string lab = R"("base": {"version": 1, "model": {"path": "m"}, "data": {"path": "d"},
+      "train": {"micro_batch_size": 4}}, "experiments": [{"name": "a"},
+      {"name": "b", "set": {"notes": "own"}}]})";
+  const LabSpec read = Experiments(R"({"title": "Does it fit?", )" + lab);
+  EXPECT_EQ(read.experiments[0].notes, "Does it fit?");
+  EXPECT_EQ(read.experiments[1].notes, "own");
+  const auto problems = Problems(R"({"title": 3, )" + lab);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].path, "title");
+}
+
 TEST(LabFile, ASetTakesDottedKeysAndNestedObjects) {
   const LabSpec lab = Experiments(Lab(
       R"({"name": "a", "set": {"train.epochs": 3, "tags.lab": "2"}}, {"name": "b", "set": {"train": {"epochs": 4}, "optimizer.lr": 1}})"));
