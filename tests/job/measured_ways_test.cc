@@ -1,0 +1,101 @@
+// What advise would choose beside what was measured: of each training that was measured in several
+// ways, the one that it puts first is nearly the fastest. Ways that nobody measured are passed
+// over.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "common/advice/way.h"
+#include "common/job/batch.h"
+#include "common/job/check_job.h"
+#include "tests/job/gib.h"
+#include "tests/job/measured_times.h"
+
+namespace trainctl::advice {
+namespace {
+
+using job::JobSpec;
+using job::Measured;
+
+constexpr double kSlower = 1.05;
+constexpr int64_t kMostDevices = 4;
+
+// What a way may change.
+auto WayKey(const JobSpec& asked) {
+  const JobSpec job = job::ResolveJob(asked);
+  const int64_t micro = job::PlanBatch(job)->micro;
+  const bool shards = job.strategy == job::StrategyKind::kFsdp;
+  return std::tuple(job.devices, job.strategy, shards ? job.sharding : job::Sharding::kFull, micro,
+                    job.activation_checkpointing, job.offload_optimizer);
+}
+
+// What is learned: all else that has to do with time or memory.
+std::string TrainingKey(const JobSpec& asked) {
+  const int64_t global = job::PlanBatch(asked)->global;
+  JobSpec job;
+  job.model.path = asked.model.path;
+  job.precision = asked.precision;
+  job.lora = asked.lora;
+  job.quantize = asked.quantize;
+  job.freeze = asked.freeze;
+  job.optimizer.name = asked.optimizer.name;
+  job.train.max_norm = asked.train.max_norm;
+  job.train.max_seq_length = asked.train.max_seq_length;
+  job.train.global_batch_size = global;
+  return job::ToJson(job);
+}
+
+std::map<std::string, std::vector<const Measured*>> Trainings() {
+  std::map<std::string, std::vector<const Measured*>> trainings;
+  for (const Measured& row : job::MeasuredTable())
+    trainings[TrainingKey(job::JobOf(row))].push_back(&row);
+  return trainings;
+}
+
+// By advise, the fastest first.
+std::vector<Way> WaysOf(const Measured& row) {
+  Question question{.job = job::JobOf(row), .inspection = job::InspectionOf(row)};
+  question.devices = kMostDevices;
+  question.job.optimizer.lr_scaling = job::LrScaling::kNone;  // else the devices stay
+  question.job.resources = {};
+  question.device = {.kind = job::DeviceKind::kCuda,
+                     .host = "h",
+                     .name = job::kMeasuredDevice,
+                     .memory_bytes = 139 * job::kGiB,
+                     .compute_capability = "9.0"};
+  base::Result<Ways> ways = FindWays(question);
+  EXPECT_TRUE(ways.ok()) << row.id << ": " << ways.error().message;
+  std::vector<Way> fitting = ways.ok() ? std::move(ways->fitting) : std::vector<Way>();
+  std::ranges::stable_sort(fitting, {}, [](const Way& way) { return way.time->total_seconds; });
+  return fitting;
+}
+
+TEST(MeasuredWays, TheFirstOfThemIsNearlyTheFastest) {
+  size_t compared = 0;
+  for (const auto& [training, rows] : Trainings()) {
+    const double fastest =
+        (*std::ranges::min_element(rows, {}, &Measured::step_seconds))->step_seconds;
+    std::vector<decltype(WayKey({}))> keys;
+    for (const Measured* row : rows) keys.push_back(WayKey(job::JobOf(*row)));
+    for (const Measured* asked : rows) {
+      const Measured* first = nullptr;
+      for (const Way& way : WaysOf(*asked)) {
+        const auto measured = std::ranges::find(keys, WayKey(way.job));
+        if (measured == keys.end()) continue;
+        first = rows[static_cast<size_t>(measured - keys.begin())];
+        break;
+      }
+      ASSERT_NE(first, nullptr) << asked->id << ": the way itself is none";
+      EXPECT_LE(first->step_seconds, kSlower * fastest)
+          << "of " << asked->id << " advise puts " << first->id << " first";
+    }
+    if (rows.size() > 1) compared += rows.size();
+  }
+  RecordProperty("rows_with_other_ways", static_cast<int>(compared));
+  EXPECT_GE(compared, 20u);
+}
+
+}  // namespace
+}  // namespace trainctl::advice
