@@ -292,6 +292,14 @@ class Layering(tree.TestCase):
     def test_the_table_lists_the_rooms_that_there_are(self):
         self.assertEqual({tree.room(path) for path in product_files()}, set(ROOMS))
 
+    def test_each_room_stands_in_the_readme_of_its_folder(self):
+        wrong = []
+        for room in map(pathlib.PurePath, ROOMS):
+            readme = tree.TOP / room.parent / "README.md"
+            if len(room.parts) > 1 and not room.suffix:
+                wrong += [] if f"`{room.name}`" in readme.read_text() else [f"{readme}: no {room}"]
+        self.expect_none(wrong)
+
     def test_rooms_include_only_rooms_they_may_know(self):
         wrong = []
         for path in product_files():

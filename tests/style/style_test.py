@@ -136,9 +136,18 @@ class Style(tree.TestCase):
         result = subprocess.run([tool, "--check"], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr[-3000:])
 
-    def test_each_room_has_a_short_readme_whose_links_lead_somewhere(self):
-        rooms = ["common", "client", "server", "worker", "worker/rank", "tests", "deploy", "proto"]
-        for path in (f"{room}/README.md" for room in rooms):
+    def test_each_folder_of_rooms_has_a_short_readme_whose_links_lead_somewhere(self):
+        folders = [
+            "common",
+            "client",
+            "server",
+            "worker",
+            "worker/rank",
+            "tests",
+            "deploy",
+            "proto",
+        ]
+        for path in (f"{folder}/README.md" for folder in folders):
             with self.subTest(path):
                 self.assertLessEqual(len((tree.TOP / path).read_text().splitlines()), 40)
         dead = [
