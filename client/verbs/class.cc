@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/shipped_files.h"
 #include "client/show/comparison.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
@@ -24,12 +25,14 @@ constexpr size_t kJobsACall = 500;  // of a comparison
 struct ClassColumn {
   job::Metric metric;
   const char* header;
+  bool of_whole_run;  // says something beside a reference that trained as much only
 };
-constexpr ClassColumn kNumbers[] = {{job::Metric::kTimeSeconds, "TIME"},
-                                    {job::Metric::kMemoryPeakAllocated, "PEAK"},
-                                    {job::Metric::kTokensPerSecond, "TOKENS/S"},
-                                    {job::Metric::kLoss, "LOSS"},
-                                    {job::Metric::kValLoss, "VAL LOSS"}};
+constexpr ClassColumn kNumbers[] = {{job::Metric::kTimeSeconds, "TIME", true},
+                                    {job::Metric::kMemoryPeakAllocated, "PEAK", false},
+                                    {job::Metric::kStepSeconds, "S/STEP", false},
+                                    {job::Metric::kTokensPerSecond, "TOKENS/S", true},
+                                    {job::Metric::kLoss, "LOSS", true},
+                                    {job::Metric::kValLoss, "VAL LOSS", true}};
 
 // Of a job, by the metric's name.
 using Numbers = std::map<std::string, double, std::less<>>;
@@ -55,13 +58,14 @@ class Class : public Verb {
     arguments.Text("--users-file", "FILE", &users_file_, "the same, a name a line");
     arguments.Text("--reference", "DIR", &reference_,
                    "results to measure against: what trainctl export wrote of a run of this lab, "
-                   "or its comparison.json");
+                   "or its comparison.json; h200: of short runs of the shipped labs on one H200");
     arguments.Remark(
         "A line for each user and experiment, run or not; -o csv is for a grade book. A run is of "
         "a job with the experiment's name.\n"
         "Of several it is the newest that ended as it should with the lab's settings; else one "
         "with others, which CHANGED tells.\n"
-        "×REF: the number, divided by the reference's.");
+        "×REF: the number, divided by the reference's. S/STEP is the median; of time, tokens/s and "
+        "losses there is a ratio only where both trained as many samples.");
   }
 
   int Run(Context& context) override {
@@ -69,7 +73,8 @@ class Class : public Verb {
     if (!lab.ok()) return Fail(context, lab.error());
     const base::Result<std::vector<std::string>> users = TakeUsers();
     if (!users.ok()) return Fail(context, users.error());
-    if (const base::Status read = ReadReference(); !read.ok()) return Fail(context, read.error());
+    if (const base::Status read = ReadReference(context.surroundings); !read.ok())
+      return Fail(context, read.error());
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
     const base::Result<std::vector<LabRun>> runs = FindLabRuns(**api, lab->jobs, *users);
@@ -93,12 +98,20 @@ class Class : public Verb {
     return base::Error{base::Code::kInvalid, users_file_ + ": expected a user's name a line"};
   }
 
-  base::Status ReadReference() {
-    if (reference_.empty()) return base::Ok{};
+  // A folder's comparison, a file, or the name of one of those shipped.
+  static std::string ReferenceFile(const Surroundings& surroundings, const std::string& named) {
     std::error_code error;
-    const std::string file = std::filesystem::is_directory(reference_, error)
-                                 ? reference_ + "/comparison.json"
-                                 : reference_;
+    if (std::filesystem::is_directory(named, error)) return named + "/comparison.json";
+    const bool is_name = named.find_first_of("./") == std::string::npos;
+    if (!is_name || std::filesystem::exists(named, error)) return named;
+    const base::Result<std::string> shipped =
+        FindShipped(surroundings, "reference/" + named + ".json");
+    return shipped.ok() ? *shipped : named;
+  }
+
+  base::Status ReadReference(const Surroundings& surroundings) {
+    if (reference_.empty()) return base::Ok{};
+    const std::string file = ReferenceFile(surroundings, reference_);
     const base::Result<std::string> text = base::ReadFile(file, kMostBytes);
     if (!text.ok()) return text.error();
     base::Result<ReferenceResults> results = ReferenceResults::Read(*text, file);
@@ -143,10 +156,16 @@ class Class : public Verb {
     return columns;
   }
 
+  bool TrainedAsMuch(const LabRun& run, const Numbers& numbers) const {
+    const std::string_view key = job::Info(job::Metric::kSamples).name;
+    const auto samples = numbers.find(key);
+    return samples != numbers.end() && samples->second == results_->Number(run.experiment, key);
+  }
+
   // Cells and members of one number.
-  void AddNumber(const LabRun& run, const Numbers& numbers, job::Metric metric,
+  void AddNumber(const LabRun& run, const Numbers& numbers, const ClassColumn& column,
                  std::vector<TextCell>* cells, Json* record) const {
-    const job::MetricInfo& info = job::Info(metric);
+    const job::MetricInfo& info = job::Info(column.metric);
     const std::string key(info.name);
     const auto number = numbers.find(key);
     const bool known = number != numbers.end();
@@ -154,7 +173,8 @@ class Class : public Verb {
     cells->emplace_back(known ? FormatWithUnit(number->second, info.unit) : "");
     if (!results_) return;
     const std::optional<double> reference = results_->Number(run.experiment, key);
-    const bool has_ratio = known && reference && *reference != 0;
+    const bool has_ratio = known && reference && *reference != 0 &&
+                           (!column.of_whole_run || TrainedAsMuch(run, numbers));
     const double ratio = has_ratio ? number->second / *reference : 0;
     (*record)[key + "_ratio"] = has_ratio ? Json(ratio) : Json();
     cells->emplace_back(has_ratio ? FormatNumber(ratio) + "×" : "");
@@ -175,8 +195,7 @@ class Class : public Verb {
                                    job == nullptr ? "" : job->id(),
                                    {state, job == nullptr ? Style::kFaint : OutcomeStyle(*job)},
                                    run.runs > 0 ? WithThousands(run.runs) : ""};
-    for (const ClassColumn& column : kNumbers)
-      AddNumber(run, numbers, column.metric, &cells, &record);
+    for (const ClassColumn& column : kNumbers) AddNumber(run, numbers, column, &cells, &record);
     record["changed"] = Join(run.changed, "; ");
     cells.emplace_back(Join(run.changed, "; "), Style::kWarning);
     listing->records.push_back(std::move(record));

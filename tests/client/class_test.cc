@@ -3,6 +3,7 @@
 #include "client/show/output.h"
 #include "common/job/check_job.h"
 #include "common/job/job_json.h"
+#include "tests/checkout.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
 
@@ -40,16 +41,18 @@ class ClassTest : public ClientTest {
   }
 
   // A column of the coordinator's comparison.
-  void Measure(const std::string& id, double time, double loss) {
+  void Measure(const std::string& id, double time, double loss, double samples = 64) {
     v1::CompareResponse& comparison = coordinator_.comparison;
     if (comparison.rows().empty()) {
       comparison.clear_jobs();
-      comparison.add_rows()->set_key("time_seconds");
-      comparison.add_rows()->set_key("loss");
+      for (const char* key : {"time_seconds", "loss", "samples", "step_seconds"})
+        comparison.add_rows()->set_key(key);
     }
     comparison.add_jobs()->set_id(id);
     comparison.mutable_rows(0)->add_values()->set_number(time);
     comparison.mutable_rows(1)->add_values()->set_number(loss);
+    comparison.mutable_rows(2)->add_values()->set_number(samples);
+    comparison.mutable_rows(3)->add_values()->set_number(time / samples);
   }
 
   Json Runs(std::vector<std::string> more = {}) {
@@ -136,6 +139,34 @@ TEST_F(ClassTest, NumbersLieAgainstAnExport) {
       csv.out.starts_with("user,experiment,job,outcome,done,runs,time_seconds,"
                           "time_seconds_ratio,"))
       << csv.out;
+}
+
+// A short reference says nothing of the time of a whole run, nor of its loss.
+TEST_F(ClassTest, OfAnotherAmountRatesAloneLieAgainstTheReference) {
+  AddRun("j1", "teacher", ClassJob("full"), "SUCCEEDED").set_group("g1");
+  Measure("j1", 8, 9, /*samples=*/32);
+  coordinator_.comparison.mutable_jobs(0)->set_name("full");
+  ASSERT_EQ(Trainctl({"export", "g1", folder_ / "reference"}).code, 0);
+  coordinator_.comparison.Clear();
+  AddRun("j2", "anna", ClassJob("full"), "SUCCEEDED");
+  Measure("j2", 32, 3, /*samples=*/64);
+  const Json runs = Runs({"--users", "anna", "--reference", folder_ / "reference"});
+  EXPECT_EQ(runs[0]["step_seconds_ratio"], 2.0);
+  EXPECT_EQ(runs[0]["time_seconds_ratio"], nullptr);
+  EXPECT_EQ(runs[0]["loss_ratio"], nullptr);
+}
+
+TEST_F(ClassTest, NumbersLieAgainstTheShippedOnes) {
+  AddRun("j1", "anna", ClassJob("single-7"), "SUCCEEDED");
+  Measure("j1", 58, 2);
+  surroundings_.program_directory = checkout::File("build/bin");
+  lab_ = folder_.Write("lab.json",
+                       R"({"version": 1, "name": "single-7", "model": {"path": "/models/tiny"},
+                           "data": {"path": "rows.json"}, "train": {"micro_batch_size": 2}})");
+  const Json runs = Runs({"--users", "anna", "--reference", "h200"});
+  // 0.579 s a step: tests/gpu/recipes.py measured it.
+  EXPECT_NEAR(runs[0]["step_seconds_ratio"].get<double>(), 58 / 64.0 / 0.579, 0.01);
+  EXPECT_EQ(Trainctl({"class", lab_, "--reference", "h300"}).code, kExitNotFound);
 }
 
 TEST_F(ClassTest, AReferenceThatIsNoneIsRefused) {

@@ -14,8 +14,9 @@ the script can be killed and started again. Rows of one device run one after ano
 --parallel on as many devices as there are; those of several devices always one after another.
 
 --write puts the table, with date and machine, between the markers of deploy/recipes/README.md;
---table-only prints what --results holds. Exit status 1 where a row failed or its prediction was
-wrong: another outcome, or a peak more than 5 % off. Needs python3.
+--table-only prints what --results holds. --reference writes the comparison of this call's rows that
+succeeded, against which `trainctl class --reference` measures a class. Exit status 1 where a row
+failed or its prediction was wrong: another outcome, or a peak more than 5 % off. Needs python3.
 """
 
 import argparse
@@ -65,6 +66,7 @@ def options_of(arguments):
         "--tiny", action="store_true", help="deploy/models/tiny on CPU slots: a test of this script"
     )
     parser.add_argument("--write", type=pathlib.Path, help="deploy/recipes/README.md")
+    parser.add_argument("--reference", type=pathlib.Path, help="deploy/reference/h200.json")
     parser.add_argument("--table-only", action="store_true")
     parser.add_argument("--bin", type=pathlib.Path, default=TOP / "build/bin")
     return parser.parse_args(arguments)
@@ -95,6 +97,7 @@ class Run:
         self.devices = site.devices("cpu" if options.tiny else "cuda")
         self.end = time.monotonic() + options.budget if options.budget else float("inf")
         self.under_way = {}  # job id → row
+        self.succeeded = []  # job ids
 
     def all(self, rows):
         for row in rows:
@@ -139,6 +142,8 @@ class Run:
                 row = self.under_way.pop(state["id"])
                 result = row.result(self.site, state["id"])
                 self.results.add(row.key, result)
+                if result["outcome"] == "SUCCEEDED":
+                    self.succeeded.append(state["id"])
                 print(
                     "\n".join(
                         [
@@ -172,7 +177,11 @@ def run_rows(options, results, rows):
             *(("--workers", "4", "--cpu") if options.tiny else ()),
         )
         try:
-            Run(site, options, results).all(rows)
+            run = Run(site, options, results)
+            run.all(rows)
+            if options.reference and run.succeeded:
+                comparison = site.json("compare", *run.succeeded)
+                options.reference.write_text(json.dumps(comparison, indent=1) + "\n")
         finally:
             site.down()
 
