@@ -78,7 +78,7 @@ class Durable(ClusterTest):
         self.expect_goes_on(devices=2)
 
     def test_a_cancelled_job_is_resumed_where_it_stood(self):
-        long_steps = {"train__global_batch_size": 64}  # of several calls of trainctl each
+        long_steps = {"train__global_batch_size": 24}  # of several calls of trainctl each
         whole = self.uninterrupted_losses(**long_steps)
         job_id = self.submit(self.job_with_checkpoints(checkpoint__every_steps=1000, **long_steps))
         self.wait_for_step(job_id, 3)

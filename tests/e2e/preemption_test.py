@@ -10,7 +10,7 @@ JOB = {
     "deterministic": True,
     "train__max_steps": STEPS,
     "train__max_seq_length": 128,
-    "train__global_batch_size": 64,
+    "train__global_batch_size": 32,
 }
 
 
