@@ -19,7 +19,7 @@ Ahead LookAhead(const State& state, const Job& job, const Now& now) {
     if (!(place < job.place())) break;
     const Job& other = state.jobs.at(place.job);
     const bool is_passed_over = !ahead.quotas.Yields(other.demand);
-    ahead.quotas.Wait(other);
+    ahead.quotas.Wait(other.demand, other.row.id);
     if (is_passed_over) continue;
     ahead.holds.Add(other);
     const bool competes =

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <string_view>
 
 #include "server/core/quota.h"
 #include "server/core/waiting.h"
@@ -73,7 +73,24 @@ base::WallMicros HalfLifeAgo(const State& state) {
   return state.shares.at - *state.options.policy.half_life_us;
 }
 
+// Whether some user has a job that was submitted by then, and has had no device since. Whoever has
+// none such now has none until the next sum: who has had devices, has had them by then too.
+bool MayStarve(const State& state) {
+  const base::WallMicros then = HalfLifeAgo(state);
+  std::set<std::string_view> had;
+  for (const auto& [id, job] : state.live) had.insert(job->row.user);
+  for (const UseRow& row : state.shares.ended) {
+    if (row.to > then) had.insert(row.user);
+  }
+  for (const auto& [id, job] : state.jobs) {
+    if (job.row.submitted_at > then) return false;
+    if (job.status.state == job::JobState::kQueued && !had.contains(job.row.user)) return true;
+  }
+  return false;
+}
+
 std::set<base::JobId> WhoIsLifted(const State& state) {
+  if (!state.shares.may_starve) return {};
   const base::WallMicros then = HalfLifeAgo(state);
   std::map<std::string, const Job*> firsts = FirstSubmittedBy(state, then);
   for (const auto& [id, job] : state.live) firsts.erase(job->row.user);
@@ -104,9 +121,24 @@ bool MoveThose(State& state, base::WallMicros newest, const IsWanted& is_wanted)
   return has_moved;
 }
 
+// As MoveThose of all that wait; those in the queue together.
 bool MoveAll(State& state) {
-  constexpr base::WallMicros kAny = std::numeric_limits<base::WallMicros>::max();
-  return MoveThose(state, kAny, [](const Job&, bool) { return true; });
+  const std::set<base::JobId> lifted = WhoIsLifted(state);
+  bool has_moved = false, queue_moves = false;
+  for (auto& [id, job] : state.jobs) {
+    if (job.status.state != job::JobState::kQueued) continue;
+    const int64_t share = lifted.contains(id) ? kLifted : ShareOf(state, job);
+    if (share == job.share) continue;
+    has_moved = true;
+    if (job.lane == Lane::kQueue) {
+      queue_moves = true;
+      job.share = share;
+    } else {
+      Move(state, job, share);
+    }
+  }
+  if (queue_moves) state.queue.Reshare([&](base::JobId job) { return state.jobs.at(job).share; });
+  return has_moved;
 }
 
 // An attempt that ended before the last sum was counted in it until then; not so perhaps where the
@@ -152,7 +184,7 @@ void KeepUse(State& state, const Job& job, const Now& now) {
 }
 
 bool LiftWhoStarves(State& state) {
-  if (!state.options.policy.half_life_us) return false;
+  if (!state.options.policy.half_life_us || !state.shares.may_starve) return false;
   return MoveThose(state, HalfLifeAgo(state), [](const Job& job, bool is_lifted) {
     return is_lifted != (job.share == kLifted);
   });
@@ -166,6 +198,7 @@ bool RenewShares(State& state, const Now& now) {
   std::erase_if(state.shares.ended,
                 [&](const UseRow& row) { return row.to <= at - kHalfLives * *half_life; });
   state.shares.use = SumUse(state, at, *half_life);
+  state.shares.may_starve = MayStarve(state);
   return MoveAll(state);
 }
 

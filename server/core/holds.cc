@@ -89,6 +89,20 @@ const Hold* Holds::Find(ClassId id, base::JobId job) const {
   return found == held_[id].end() ? nullptr : &*found;
 }
 
+bool Holds::AllAreWhole() const {
+  return std::ranges::all_of(
+      held_, [](const std::vector<Hold>& held) { return !held.empty() && !held.back().devices; });
+}
+
+int64_t Holds::LongestGap() const {
+  int64_t longest = 0;
+  for (const std::vector<Hold>& held : held_) {
+    for (const Hold& hold : held)
+      longest = std::max(longest, hold.start.value_or(now_.steady) - now_.steady);
+  }
+  return longest;
+}
+
 bool Holds::HasParts(ClassId id) const { return !held_[id].empty() && held_[id].front().devices; }
 
 // Of an exclusive job all of its hosts.
@@ -115,6 +129,7 @@ std::optional<std::set<DeviceId>> Holds::PartFor(ClassId id, const Job& job) con
 }
 
 void Holds::Add(const Job& job) {
+  if (AllAreWhole()) return;
   const std::vector<ClassId> usable = UsableClasses(state_, job);
   std::vector<ClassId> open = job.row.spec.exclusive ? WantedClasses(state_, job) : usable;
   std::erase_if(open, [&](ClassId id) { return Whole(id) != nullptr; });

@@ -44,6 +44,10 @@ class Holds {
   int64_t KeptFrom(placement::ClassId id, const Job& job) const;
   // For how long at most a job like this may have held devices of a class, in microseconds. 0: not.
   int64_t Gap(placement::ClassId id, const Job& job) const;
+  // The longest that any job may have them.
+  int64_t LongestGap() const;
+  // Whether nothing is left to hold.
+  bool AllAreWhole() const;
   // Whether some job behind may have free devices of the class.
   bool MayYield(placement::ClassId id) const;
   // Whether this job may have devices of the class, as many as it wants, as far as `Bars` allows.

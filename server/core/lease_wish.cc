@@ -101,16 +101,20 @@ base::Result<ByClass> WishedWorkers(const State& state, const LeaseWish& wish) {
   return InvalidLease(what + "; trainctl workers lists them");
 }
 
-// The lease that has the worker at a time between these, or null.
+// The first lease that has the worker at a time between these, or null. A worker's leases do not
+// overlap: the later one begins, the later it ends.
 const Lease* LeaseBetween(const State& state, const std::string& worker, base::WallMicros start,
                           base::WallMicros end, int64_t but = 0) {
   const auto leases = state.leased.find(worker);
   if (leases == state.leased.end()) return nullptr;
-  for (const auto& [begin, id] : leases->second) {
-    const Lease& lease = state.leases.at(id);
-    if (id != but && begin < end && lease.row.end > start) return &lease;
+  const auto& by_start = leases->second;
+  const Lease* first = nullptr;
+  for (auto next = by_start.lower_bound(end); next != by_start.begin();) {
+    const Lease& lease = state.leases.at((--next)->second);
+    if (lease.row.end <= start) break;
+    if (lease.row.id != but) first = &lease;
   }
-  return nullptr;
+  return first;
 }
 
 // Why the worker can't be promised from `start` on, but for leases; empty: it can. Who is on it is
@@ -163,6 +167,8 @@ std::vector<std::string> DevicesFrom(const State& state, const ByClass& classes,
       const Lease* other = LeaseBetween(state, worker->row.name, start, start + wish.length_us);
       if (not_ready.empty() && other == nullptr) {
         eligible.push_back(worker);
+      } else if (why == nullptr) {
+        continue;
       } else if (other != nullptr) {
         reasons.insert(LeaseText(other->row) + " (" + UtcText(other->row.start) + " to " +
                        UtcText(other->row.end) + ")");

@@ -1,6 +1,7 @@
 #include "server/core/queue.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "common/base/check.h"
 #include "common/estimate/gradient_holding.h"
@@ -32,10 +33,14 @@ std::optional<Place> Queue::Lane::FirstWithin(int64_t micros) const {
 
 void Queue::Add(const Demand& wanted, const Place& place, Length length) {
   auto& [demand, lane] = *lanes_.try_emplace(wanted).first;
-  if (!lane.jobs.empty()) heads_.erase(*lane.jobs.begin());
+  const bool is_first = lane.jobs.empty() || place < *lane.jobs.begin();
+  if (is_first && !lane.jobs.empty()) heads_.erase(*lane.jobs.begin());
   CHECK(lane.jobs.insert(place).second) << base::ToString(place.job) << " is queued already";
-  if (length) lane.by_length[*length].insert(place);
-  heads_.emplace(*lane.jobs.begin(), &demand);
+  if (length) {
+    lane.by_length[*length].insert(place);
+    ++lengths_[wanted.devices][*length];
+  }
+  if (is_first) heads_.emplace(place, &demand);
   ++size_;
 }
 
@@ -43,20 +48,54 @@ void Queue::Remove(const Demand& wanted, const Place& place, Length length) {
   const auto found = lanes_.find(wanted);
   CHECK(found != lanes_.end()) << base::ToString(place.job) << " is not queued";
   auto& [demand, lane] = *found;
-  heads_.erase(*lane.jobs.begin());
+  const bool is_first = place == *lane.jobs.begin();
+  if (is_first) heads_.erase(place);
   CHECK(lane.jobs.erase(place) == 1) << base::ToString(place.job) << " is not queued";
   if (length) {
     const auto alike = lane.by_length.find(*length);
     CHECK(alike != lane.by_length.end() && alike->second.erase(place) == 1)
         << base::ToString(place.job) << " is queued with another length than " << *length;
     if (alike->second.empty()) lane.by_length.erase(alike);
+    ForgetLength(wanted.devices, *length);
   }
   --size_;
   if (lane.jobs.empty()) {
     lanes_.erase(found);
-  } else {
+  } else if (is_first) {
     heads_.emplace(*lane.jobs.begin(), &demand);
   }
+}
+
+void Queue::ForgetLength(int64_t devices, int64_t length) {
+  const auto of_devices = lengths_.find(devices);
+  const auto count = of_devices->second.find(length);
+  if (--count->second > 0) return;
+  of_devices->second.erase(count);
+  if (of_devices->second.empty()) lengths_.erase(of_devices);
+}
+
+void Queue::Reshare(const std::function<int64_t(base::JobId)>& share_of) {
+  const auto renew = [&](std::set<Place>* places) {
+    std::vector<Place> renewed(places->begin(), places->end());
+    for (Place& place : renewed) place.share = share_of(place.job);
+    std::sort(renewed.begin(), renewed.end());
+    *places = std::set<Place>(renewed.begin(), renewed.end());
+  };
+  heads_.clear();
+  for (auto& [demand, lane] : lanes_) {
+    renew(&lane.jobs);
+    for (auto& [length, places] : lane.by_length) renew(&places);
+    heads_.emplace(*lane.jobs.begin(), &demand);
+  }
+}
+
+Queue::Length Queue::ShortestOf(int64_t devices) const {
+  Length shortest;
+  for (auto next = lengths_.begin(); next != lengths_.end() && next->first <= devices; ++next) {
+    const int64_t length = next->second.begin()->first;
+    shortest = std::min(shortest.value_or(length), length);
+  }
+  return shortest;
 }
 
 }  // namespace trainctl::core

@@ -7,6 +7,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -62,14 +63,23 @@ class Queue {
   // As it was added. CHECKs that it is there.
   void Remove(const Demand& demand, const Place& place, Length length = std::nullopt);
 
+  // Gives each place the share that `share_of` tells.
+  void Reshare(const std::function<int64_t(base::JobId)>& share_of);
+
   size_t size() const { return size_; }
   const Lanes& lanes() const { return lanes_; }
   // The first of each lane, in the queue's order, with its lane.
   const std::map<Place, const Demand*>& heads() const { return heads_; }
+  // The shortest known length of a job that wants at most so many devices.
+  Length ShortestOf(int64_t devices) const;
 
  private:
+  void ForgetLength(int64_t devices, int64_t length);
+
   Lanes lanes_;                           // none is empty
   std::map<Place, const Demand*> heads_;  // into keys of lanes_
+  // How many jobs have that length; by devices, then length. None is 0.
+  std::map<int64_t, std::map<int64_t, int64_t>> lengths_;
   size_t size_ = 0;
 };
 

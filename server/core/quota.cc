@@ -1,6 +1,7 @@
 #include "server/core/quota.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "common/base/check.h"
@@ -49,15 +50,6 @@ bool IsInOrder(const State& state, const Worker& worker) {
   const placement::FreeDevices::Entry& entry = state.free.entry(worker.device);
   const bool is_back_soon = !worker.connected && !worker.lost;
   return !entry.drained && (entry.free || is_back_soon || HolderOf(state, worker));
-}
-
-// Of each class.
-std::vector<int64_t> DevicesInOrder(const State& state) {
-  std::vector<int64_t> in_order(state.free.pools().size());
-  for (const auto& [name, worker] : state.workers) {
-    if (IsInOrder(state, worker)) ++in_order[state.free.entry(worker.device).device_class];
-  }
-  return in_order;
 }
 
 // Of the class, of those that the job reaches, where it names workers.
@@ -134,30 +126,55 @@ std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
 
 bool Quotas::Yields(const Demand& lane) const {
   if (lane.user.empty()) return true;
-  const int64_t left = QuotaOf(state_, lane.user) - HeldBy(state_, lane.user) - lane.devices;
-  const Job* first = FirstOf(lane.user);
+  User& user = Find(lane.user);
+  const int64_t left = user.quota - HeldBy(state_, lane.user) - lane.devices;
+  if (left < 0) return false;
+  const Job* first = FirstOf(user);
   return left >= (first == nullptr ? 0 : first->row.spec.devices);
 }
 
-void Quotas::Wait(const Job& job) {
-  const std::string& user = job.demand.user;
-  if (user.empty() || first_.contains(user)) return;
-  if (!ExceedsQuota(state_.options.policy, job.row) && CanBeFree(job)) first_[user] = &job;
+void Quotas::Wait(const Demand& lane, base::JobId job) {
+  if (lane.user.empty()) return;
+  User& user = Find(lane.user);
+  if (user.first == nullptr) user.waiting.push_back(job);
+}
+
+Quotas::User& Quotas::Find(const std::string& name) const {
+  const auto [found, is_new] = users_.try_emplace(name);
+  if (is_new) found->second.quota = QuotaOf(state_, name);
+  return found->second;
 }
 
 // What one look places was free before: the numbers stay true.
-bool Quotas::CanBeFree(const Job& job) {
+bool Quotas::CanBeFree(const Job& job) const {
+  const int64_t devices = job.row.spec.devices;
   const Reach* reach = ReachOf(state_, job);
-  if (reach == nullptr && in_order_.empty()) in_order_ = DevicesInOrder(state_);
   return std::ranges::any_of(UsableClasses(state_, job), [&](placement::ClassId id) {
-    const int64_t count = reach == nullptr ? in_order_[id] : DevicesInOrder(state_, *reach, id);
-    return count >= job.row.spec.devices;
+    return reach == nullptr ? AreInOrder(id, devices)
+                            : DevicesInOrder(state_, *reach, id) >= devices;
   });
 }
 
+bool Quotas::AreInOrder(placement::ClassId id, int64_t devices) const {
+  in_order_.resize(state_.free.pools().size());
+  for (; in_order_[id] < devices && counted_ != state_.workers.end(); ++counted_) {
+    const Worker& worker = counted_->second;
+    if (IsInOrder(state_, worker)) ++in_order_[state_.free.entry(worker.device).device_class];
+  }
+  return in_order_[id] >= devices;
+}
+
 const Job* Quotas::FirstOf(const std::string& user) const {
-  const auto first = first_.find(user);
-  return first == first_.end() ? nullptr : first->second;
+  return user.empty() ? nullptr : FirstOf(Find(user));
+}
+
+const Job* Quotas::FirstOf(User& user) const {
+  for (const base::JobId id : std::exchange(user.waiting, {})) {
+    const Job& job = state_.jobs.at(id);
+    if (user.first == nullptr && !ExceedsQuota(state_.options.policy, job.row) && CanBeFree(job))
+      user.first = &job;
+  }
+  return user.first;
 }
 
 std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas) {

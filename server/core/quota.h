@@ -38,22 +38,33 @@ std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
 // Of one look at the queue, job by job in its order.
 class Quotas {
  public:
-  explicit Quotas(const State& state) : state_(state) {}
+  explicit Quotas(const State& state) : state_(state), counted_(state.workers.begin()) {}
 
   // Whether jobs of the lane may have devices now.
   bool Yields(const Demand& lane) const;
-  // The job waits, for its owner's other jobs or for devices.
-  void Wait(const Job& job);
+  // The job of that lane waits, for its owner's other jobs or for devices.
+  void Wait(const Demand& lane, base::JobId job);
   // The first job of that user that waits; nullptr: none keeps anything.
   const Job* FirstOf(const std::string& user) const;
 
  private:
+  struct User {
+    int64_t quota = 0;
+    const Job* first = nullptr;          // that waits
+    std::vector<base::JobId> waiting{};  // in order; which of them is the first is not known yet
+  };
+
+  User& Find(const std::string& name) const;
+  const Job* FirstOf(User& user) const;
   // Whether it starts once jobs have ended.
-  bool CanBeFree(const Job& job);
+  bool CanBeFree(const Job& job) const;
+  bool AreInOrder(placement::ClassId id, int64_t devices) const;
 
   const State& state_;
-  std::map<std::string, const Job*> first_;  // of each user
-  std::vector<int64_t> in_order_;            // by class; found when first asked for
+  mutable std::map<std::string, User> users_;
+  // Workers are counted as far as was asked.
+  mutable std::map<std::string, Worker>::const_iterator counted_;
+  mutable std::vector<int64_t> in_order_;  // by class, of those
 };
 
 // Why a job of State::queue that the quotas do not yield to waits.

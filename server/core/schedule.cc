@@ -1,5 +1,7 @@
 #include <algorithm>
-#include <set>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "server/core/choice.h"
@@ -34,35 +36,74 @@ class Pass {
     const std::map<Place, const Demand*>& heads = turn_.state.queue.heads();
     for (auto head = heads.begin(); head != heads.end() && MayGetAny(head->first);) {
       const Place place = head->first;
-      if (!IsPassedOver(*head->second)) PlaceOrWait(turn_.state.jobs.at(place.job));
-      head = heads.upper_bound(place);  // the next job of its lane has moved up, if it was placed
+      // Where it was placed, the next job of its lane has moved up.
+      head = TakeTurn(place, *head->second) ? heads.upper_bound(place) : std::next(head);
     }
-    std::set<const Demand*> done;
-    while (SomethingIsLeft()) {
-      const auto [job, lane] = NextShortEnough(done);
-      if (job == nullptr) return;
-      if (!TryToPlace(*job)) done.insert(lane);
-    }
+    PlaceShortOnes();
   }
 
  private:
   struct Candidate {
-    Job* job = nullptr;
-    const Demand* lane = nullptr;
+    Place place;
+    const Demand* demand = nullptr;
+    const Queue::Lane* lane = nullptr;
+    bool operator<(const Candidate& other) const { return other.place < place; }  // first on top
   };
+
+  // Of all lanes the jobs behind the first, which was tried. While jobs are placed gaps, quotas and
+  // free devices only shrink. So a lane's next job is never before the one that was found.
+  void PlaceShortOnes() {
+    if (!SomethingIsLeft()) return;
+    const Queue::Length shortest = turn_.state.queue.ShortestOf(MostFree());
+    if (!shortest || *shortest > holds_.LongestGap()) return;
+    std::vector<Candidate> candidates;
+    for (const auto& [demand, lane] : turn_.state.queue.lanes()) {
+      if (const auto place = FirstShortEnough(demand, lane))
+        candidates.push_back({*place, &demand, &lane});
+    }
+    std::make_heap(candidates.begin(), candidates.end());
+    while (!candidates.empty() && SomethingIsLeft()) {
+      std::pop_heap(candidates.begin(), candidates.end());
+      const Candidate candidate = candidates.back();
+      candidates.pop_back();
+      auto next = FirstShortEnough(*candidate.demand, *candidate.lane);
+      if (next && *next == candidate.place) {
+        if (!TryToPlace(turn_.state.jobs.at(next->job))) continue;
+        next = FirstShortEnough(*candidate.demand, *candidate.lane);
+      }
+      if (!next) continue;
+      candidates.push_back({*next, candidate.demand, candidate.lane});
+      std::push_heap(candidates.begin(), candidates.end());
+    }
+  }
+
+  // Whether the lane's first job was placed.
+  bool TakeTurn(const Place& place, const Demand& lane) {
+    if (!ChangesAnything(place, lane)) {
+      quotas_.Wait(lane, place.job);
+      return false;
+    }
+    return !IsPassedOver(lane) && PlaceOrWait(turn_.state.jobs.at(place.job));
+  }
+
+  // Whether the job may get devices, or hold some.
+  bool ChangesAnything(const Place& place, const Demand& lane) const {
+    return lane.devices <= MostFree() || MayTake(place) || !holds_.AllAreWhole();
+  }
 
   // Nothing of the lane can start, and none of its jobs has anything to keep.
   bool IsPassedOver(const Demand& lane) const {
     return !quotas_.Yields(lane) && quotas_.FirstOf(lane.user) != nullptr;
   }
 
-  void PlaceOrWait(Job& job) {
-    if (TryToPlace(job)) return;
+  bool PlaceOrWait(Job& job) {
+    if (TryToPlace(job)) return true;
     if (quotas_.Yields(job.demand)) {
       if (MayTake(job.place())) PreemptFor(turn_, holds_, job);
       holds_.Add(job);
     }
-    quotas_.Wait(job);
+    quotas_.Wait(job.demand, job.row.id);
+    return false;
   }
 
   bool MayGetAny(const Place& place) const { return SomethingIsLeft() || MayTake(place); }
@@ -77,19 +118,20 @@ class Pass {
     return false;
   }
 
-  // Of all lanes' jobs. The first of each lane was tried.
-  Candidate NextShortEnough(const std::set<const Demand*>& done) const {
-    std::optional<Place> first;
-    const Demand* its_lane = nullptr;
-    for (const auto& [demand, lane] : turn_.state.queue.lanes()) {
-      if (lane.jobs.size() < 2 || lane.by_length.empty() || done.contains(&demand)) continue;
-      if (!quotas_.Yields(demand)) continue;
-      const std::optional<Place> place = lane.FirstWithin(LongestGap(lane));
-      if (!place || (first && *first < *place)) continue;
-      first = place;
-      its_lane = &demand;
-    }
-    return first ? Candidate{&turn_.state.jobs.at(first->job), its_lane} : Candidate();
+  // Of any class.
+  int64_t MostFree() const {
+    int64_t most = 0;
+    for (const FreeDevices::Pool& pool : turn_.state.free.pools()) most = std::max(most, pool.free);
+    return most;
+  }
+
+  // A lane that has come to its last job stays.
+  std::optional<Place> FirstShortEnough(const Demand& demand, const Queue::Lane& lane) const {
+    if (lane.jobs.size() < 2 || lane.by_length.empty() || demand.devices > MostFree())
+      return std::nullopt;
+    if (lane.by_length.begin()->first > holds_.LongestGap() || !quotas_.Yields(demand))
+      return std::nullopt;
+    return lane.FirstWithin(LongestGap(lane));
   }
 
   // Among the classes that have enough for the lane's jobs.
@@ -105,7 +147,7 @@ class Pass {
   }
 
   bool TryToPlace(Job& job) {
-    if (!quotas_.Yields(job.demand)) return false;
+    if (job.demand.devices > MostFree() || !quotas_.Yields(job.demand)) return false;
     const std::vector<placement::DeviceId> devices =
         ChooseDevices(turn_.state, holds_, job, turn_.now);
     if (devices.empty()) return false;

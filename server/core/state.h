@@ -157,6 +157,7 @@ struct Shares {
   std::vector<UseRow> ended;  // of attempts that have ended, the oldest too where they count little
   base::WallMicros at = 0;    // when it was summed up last; 0: the site has no fair share
   std::map<std::string, int64_t> use;  // then: device-milliseconds, decayed; who is missing: 0
+  bool may_starve = false;             // then: some user who may starve until the next sum
 };
 
 // A lease that is not over (leases.h).

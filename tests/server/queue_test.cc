@@ -69,6 +69,36 @@ TEST(Queue, ALaneFindsTheFirstJobThatIsShortEnough) {
   EXPECT_EQ(within(60), 4);
 }
 
+TEST(Queue, KnowsTheShortestLengthOfThoseThatWantFewDevices) {
+  Queue queue;
+  EXPECT_EQ(queue.ShortestOf(8), std::nullopt);
+  queue.Add({.devices = 4}, {50, {1}}, 60);
+  queue.Add({.devices = 1}, {50, {2}}, 600);
+  queue.Add({.devices = 1}, {50, {3}}, 600);
+  queue.Add({.devices = 1}, {50, {4}});
+  EXPECT_EQ(queue.ShortestOf(0), std::nullopt);
+  EXPECT_EQ(queue.ShortestOf(3), 600);
+  EXPECT_EQ(queue.ShortestOf(4), 60);
+  queue.Remove({.devices = 4}, {50, {1}}, 60);
+  queue.Remove({.devices = 1}, {50, {2}}, 600);
+  EXPECT_EQ(queue.ShortestOf(4), 600);
+  queue.Remove({.devices = 1}, {50, {3}}, 600);
+  EXPECT_EQ(queue.ShortestOf(4), std::nullopt);
+}
+
+TEST(Queue, OfNewSharesComesANewOrderInEachLane) {
+  Queue queue;
+  for (int64_t job = 1; job <= 4; ++job) queue.Add({.devices = 1 + job % 2}, {50, {job}}, 60);
+  EXPECT_EQ(Heads(queue), (std::vector<int64_t>{1, 2}));
+  queue.Reshare([](base::JobId job) { return 10 - job.value; });
+  EXPECT_EQ(Heads(queue), (std::vector<int64_t>{4, 3}));
+  for (const auto& [demand, lane] : queue.lanes())
+    EXPECT_EQ(lane.FirstWithin(60), *lane.jobs.begin());
+  for (int64_t job = 1; job <= 4; ++job)
+    queue.Remove({.devices = 1 + job % 2}, {50, {job}, 10 - job}, 60);
+  EXPECT_EQ(queue.size(), 0u);
+}
+
 TEST(Queue, AJobThatComesBackTakesItsOldPlace) {
   Queue queue;
   Add(queue, 1, 50, 2);
