@@ -40,6 +40,8 @@ constexpr std::string_view kDeterministicAlso[] = {"determinism", "seed", "repro
 constexpr std::string_view kQueueAlso[] = {"backfill", "after",  "dependencies", "waiting",
                                            "priority", "queued", "time limit",   "predicted start"};
 constexpr std::string_view kLeasesAlso[] = {"lease", "reservation", "calendar", "within"};
+constexpr std::string_view kConstraintsAlso[] = {"constraint", "host",     "label",
+                                                 "labels",     "gpu name", "gpu memory"};
 constexpr std::string_view kProfileAlso[] = {"profiler", "profiling", "trace", "perfetto",
                                              "kineto"};
 constexpr std::string_view kExclusiveAlso[] = {"own host", "whole host", "shared host"};
@@ -282,6 +284,17 @@ ten minutes before the start, saves, is stopped half a minute before (PREEMPTED)
 Leases go by the coordinator's wall clock. traincoordinator --lease-max bounds their length.
 )",
      "trainctl lease create lab2 --gpus 4 --for 3h"},
+    {"constraints", "which devices and hosts will do for a job", kConstraintsAlso,
+     R"(resources.constraints names what each device must be: "gpu.memory": ">=40GiB",
+"gpu.compute_capability": ">=8.0", "gpu.name": "=NVIDIA H200"; and of which workers: "host":
+"=node1,node2" (one of them), "!=node3", "label.rack": "=r1", as trainworker --label rack=r1 says.
+Numbers are compared by =, !=, <, <=, > and >=, names by = and !=. All must hold, of every device of
+the gang, which are of one model. A CPU slot meets nothing that begins with gpu. bf16 needs 8.0 of
+a GPU without saying so. A job that no device of the site could ever have is refused at submit, and
+trainctl explain JOB says which constraint it waits for. trainctl workers -o json has what devices
+and workers are.
+)",
+     "trainctl submit job.json --resources.constraints '{\"gpu.memory\": \">=40GiB\"}' --dry-run"},
     {"deterministic", "bit for bit the same result", kDeterministicAlso,
      R"(With "deterministic": true, runs with the same seeds are equal bit for bit, and n
 devices × accumulation a equal one device × n·a at the same micro batch: gradients are added in
