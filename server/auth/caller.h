@@ -23,6 +23,7 @@ struct Caller {
   bool tls = false;
   std::string host;   // of a worker's certificate or join token; its workers are of this host
   int64_t joins = 0;  // the id of its join token; 0: it has none
+  int64_t token = 0;  // the id of a person's token; 0: it has none
 };
 
 }  // namespace trainctl::auth

@@ -201,11 +201,22 @@ base::Result<Token> TokenTable::Find(std::string_view text) const {
                        "use: ask an admin for another"};
   }
   const Token& token = tokens_.at(found->second);
-  if (token.expires_at <= clock_.Wall()) {
-    return base::Error{base::Code::kDenied,
-                       "the token of " + token.owner + " has expired: ask an admin for another"};
-  }
+  if (const base::Status good = CheckUnexpired(token); !good) return good.error();
   return token;
+}
+
+base::Status TokenTable::Check(int64_t id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = tokens_.find(id);
+  if (found != tokens_.end()) return CheckUnexpired(found->second);
+  return base::Error{base::Code::kDenied,
+                     "token " + std::to_string(id) + " was revoked: ask an admin for another"};
+}
+
+base::Status TokenTable::CheckUnexpired(const Token& token) const {
+  if (token.expires_at > clock_.Wall()) return base::Ok{};
+  return base::Error{base::Code::kDenied,
+                     "the token of " + token.owner + " has expired: ask an admin for another"};
 }
 
 }  // namespace trainctl::auth

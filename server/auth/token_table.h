@@ -65,8 +65,12 @@ class TokenTable {
   std::vector<Token> List() const;
   // The token of this text. kDenied: it is none, was revoked or has expired.
   base::Result<Token> Find(std::string_view text) const;
+  // Whether the token that was found then is good still. kDenied, as Find.
+  base::Status Check(int64_t id) const;
 
  private:
+  base::Status CheckUnexpired(const Token& token) const;
+
   using Tokens = std::map<int64_t, Token>;
 
   TokenTable(std::string path, const base::Clock& clock) : path_(std::move(path)), clock_(clock) {}

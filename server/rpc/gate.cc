@@ -52,7 +52,8 @@ base::Result<Permit> Gate::Admit(const grpc::CallbackServerContext& context, std
   if (!known) return known.error();
   const base::Status allowed = auth::CheckCall(caller, rpc);
   if (!allowed) return allowed.error();
-  return Permit{std::move(caller), auth::PermissionOf(rpc).rpc};
+  const auth::TokenTable* tokens = caller.token == 0 ? nullptr : &keys_->tokens();
+  return Permit{std::move(caller), auth::PermissionOf(rpc).rpc, tokens};
 }
 
 base::Status Gate::Identify(const grpc::CallbackServerContext& context, auth::Caller* caller) {
@@ -76,7 +77,7 @@ base::Status Gate::IdentifyByTls(const grpc::CallbackServerContext& context,
     if (!token) return token.error();
     caller->name = token->joins ? "worker:" + token->owner : token->owner;
     caller->role = token->role;
-    if (token->joins) caller->joins = token->id;
+    (token->joins ? caller->joins : caller->token) = token->id;
     if (token->joins) caller->host = token->owner;
     return base::Ok{};
   }

@@ -20,10 +20,15 @@ namespace trainctl::rpc {
 struct Permit {
   auth::Caller caller;
   std::string_view rpc;
+  const auth::TokenTable* tokens = nullptr;  // of a caller with a token: that table
 
   // As auth::CheckOwner.
   base::Status MayTouch(std::string_view job, std::string_view owner) const {
     return auth::CheckOwner(caller, rpc, job, owner);
+  }
+  // Of a call that stays open: kDenied where the caller's token was revoked since, or has expired.
+  base::Status StillHolds() const {
+    return tokens == nullptr ? base::Status(base::Ok{}) : tokens->Check(caller.token);
   }
 };
 

@@ -10,7 +10,7 @@ base::Error Stopping() {
 
 }  // namespace
 
-base::Status StreamSet::Add(OpenStream* stream, const std::string& user) {
+base::Status StreamSet::Add(OpenStream* stream, const std::string& user, int64_t token) {
   if (ended_) return Stopping();
   if (open_.size() >= bounds_.all) {
     return base::Error{
@@ -24,7 +24,7 @@ base::Status StreamSet::Add(OpenStream* stream, const std::string& user) {
                            " streams open already, and may not have more (traincoordinator "
                            "--user-streams): end programs that watch or follow jobs"};
   }
-  open_.emplace(stream, user);
+  open_.emplace(stream, Owner{user, token});
   ++of_user_[user];
   return base::Ok{};
 }
@@ -32,15 +32,22 @@ base::Status StreamSet::Add(OpenStream* stream, const std::string& user) {
 void StreamSet::Remove(OpenStream* stream) {
   const auto found = open_.find(stream);
   if (found == open_.end()) return;
-  const auto of_user = of_user_.find(found->second);
+  const auto of_user = of_user_.find(found->second.user);
   if (--of_user->second == 0) of_user_.erase(of_user);
   open_.erase(found);
 }
 
+void StreamSet::EndOf(int64_t token, const base::Error& reason) {
+  const std::map<OpenStream*, Owner> streams = open_;
+  for (const auto& [stream, owner] : streams) {
+    if (owner.token == token) stream->End(reason);
+  }
+}
+
 void StreamSet::EndAll() {
   ended_ = true;
-  const std::map<OpenStream*, std::string> streams = open_;
-  for (const auto& [stream, user] : streams) stream->End(Stopping());
+  const std::map<OpenStream*, Owner> streams = open_;
+  for (const auto& [stream, owner] : streams) stream->End(Stopping());
 }
 
 }  // namespace trainctl::rpc

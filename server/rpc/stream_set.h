@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -26,17 +27,25 @@ class StreamSet {
   explicit StreamSet(const Bounds& bounds) : bounds_(bounds) {}
 
   // kExhausted: too many are open, or too many of this user's. kUnavailable: after EndAll.
-  base::Status Add(OpenStream* stream, const std::string& user);
+  // `token`: by which it is open; 0: by none.
+  base::Status Add(OpenStream* stream, const std::string& user, int64_t token = 0);
   void Remove(OpenStream* stream);
+  // Ends those that are open by this token.
+  void EndOf(int64_t token, const base::Error& reason);
   // Ends all with kUnavailable, and whatever is added later.
   void EndAll();
   size_t size() const { return open_.size(); }
 
  private:
+  struct Owner {
+    std::string user;
+    int64_t token = 0;
+  };
+
   const Bounds bounds_;
   bool ended_ = false;
-  std::map<OpenStream*, std::string> open_;  // with its user
-  std::map<std::string, size_t> of_user_;    // none is 0
+  std::map<OpenStream*, Owner> open_;
+  std::map<std::string, size_t> of_user_;  // none is 0
 };
 
 }  // namespace trainctl::rpc

@@ -63,8 +63,10 @@ auto CoordinatorService::RevokeToken(Context* context, const v1::RevokeTokenRequ
       [this] { return NeedKeys(backend_.keys); },
       [this, id = request->id()](const Permit& permit, auth::SiteKeys* keys, auto answer) {
         const base::Status revoked = keys->tokens().Revoke(id);
-        if (revoked)
+        if (revoked) {
           backend_.coordinator.RecordChange(permit.caller, "revoke-token", std::to_string(id));
+          backend_.client_streams.EndOf(id, keys->tokens().Check(id).error());
+        }
         answer(revoked);
       },
       [](base::Ok) {});

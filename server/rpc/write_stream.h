@@ -30,8 +30,9 @@ class WriteStream : public grpc::ServerWriteReactor<Message>, public OpenStream 
     if (!permit) {
       return loop_.Post([this, refused = permit.error()] { Close(ToGrpc(refused)); });
     }
-    loop_.Post([this, user = permit->caller.name] {
-      const base::Status added = streams_.Add(this, user);
+    loop_.Post([this, permit = *permit] {
+      permit_ = permit;
+      const base::Status added = streams_.Add(this, permit_.caller.name, permit_.caller.token);
       if (!added) return Close(ToGrpc(added));
       PumpIfIdle();
     });
@@ -60,8 +61,11 @@ class WriteStream : public grpc::ServerWriteReactor<Message>, public OpenStream 
   virtual void Pump() = 0;
 
   // Something happened: asks Pump unless a message is on its way, after which Pump is asked anyway.
+  // Nothing more is told to who may not ask any more.
   void PumpIfIdle() {
-    if (!writing_ && !closed_) Pump();
+    if (writing_ || closed_) return;
+    if (const base::Status holds = permit_.StillHolds(); !holds) return Close(ToGrpc(holds));
+    Pump();
   }
   void Write(Message message) {
     writing_ = true;
@@ -88,6 +92,7 @@ class WriteStream : public grpc::ServerWriteReactor<Message>, public OpenStream 
  private:
   coordinator::EventLoop& loop_;
   StreamSet& streams_;
+  Permit permit_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Message message_;
   bool writing_ = false;

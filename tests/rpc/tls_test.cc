@@ -96,6 +96,47 @@ TEST_F(TlsTest, ATokenThatIsRevokedIsNoneAndSecretsAreInNoAuditLog) {
   EXPECT_EQ(std::string(entries[1]["address"]).find("127.0.0.1:"), 0u);
 }
 
+TEST_F(TlsTest, AStreamEndsWithTheTokenByWhichItIsOpen) {
+  Add("admin", site_.admin());
+  for (const bool expires : {false, true}) {
+    const std::string file = TokenOf(expires ? "bob" : "anna", "user");
+    const std::string token = base::ReadSecretFile(file).value();
+    const auto stub = v1::Coordinator::NewStub(site_.Channel());
+    const auto local = v1::Coordinator::NewStub(site_.LocalChannel());
+    v1::SubmitRequest request;
+    request.set_request_id(expires ? "one" : "two");
+    request.add_jobs()->set_job_json(JobJson("waits"));
+    request.mutable_jobs(0)->set_inspection_json(InspectionJson());
+    v1::SubmitResponse submitted;
+    grpc::ClientContext submit, watch;
+    submit.AddMetadata("authorization", "Bearer " + token);
+    ASSERT_TRUE(stub->Submit(&submit, request, &submitted).ok());
+    watch.AddMetadata("authorization", "Bearer " + token);
+    watch.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    v1::WatchRequest watched;
+    watched.add_jobs(submitted.jobs(0).id());
+    const auto stream = stub->Watch(&watch, watched);
+    v1::JobView view;
+    ASSERT_TRUE(stream->Read(&view));
+    if (expires) {
+      site_.Advance(400);
+      v1::CancelRequest cancel;
+      cancel.add_jobs(submitted.jobs(0).id());
+      v1::CancelResponse cancelled;
+      grpc::ClientContext as_root;
+      ASSERT_TRUE(local->Cancel(&as_root, cancel, &cancelled).ok());
+    } else {
+      EXPECT_EQ(Run({"admin", "token", "revoke", "2"}).code, client::kExitOk);
+    }
+    EXPECT_FALSE(stream->Read(&view)) << view.ShortDebugString();
+    const grpc::Status ended = stream->Finish();
+    EXPECT_EQ(ended.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+    EXPECT_NE(ended.error_message().find(expires ? "has expired" : "was revoked"),
+              std::string::npos)
+        << ended.error_message();
+  }
+}
+
 TEST_F(TlsTest, WhoSubmitsIsTheOwnerOfTheToken) {
   Add("admin", site_.admin());
   Add("anna", TokenOf("anna", "user"));
