@@ -33,6 +33,7 @@ class Api {
       const v1::ReadArtifactRequest& request) = 0;
   virtual base::Result<v1::WorkersResponse> Workers() = 0;
   virtual base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) = 0;
+  virtual base::Result<v1::BackupResponse> Backup(const v1::BackupRequest& request) = 0;
   virtual base::Result<v1::CreateLeaseResponse> CreateLease(
       const v1::CreateLeaseRequest& request) = 0;
   virtual base::Result<v1::FindLeaseResponse> FindLease(const v1::FindLeaseRequest& request) = 0;

@@ -22,8 +22,9 @@ namespace trainctl::client {
 namespace {
 
 constexpr double kCallSeconds = 30;
-constexpr double kInspectSeconds = 180;  // a worker reads and tokenizes the whole data file
-constexpr double kReadSeconds = 90;      // a worker reads from a slow disk
+constexpr double kInspectSeconds = 180;       // a worker reads and tokenizes the whole data file
+constexpr double kBackupSeconds = 24 * 3600;  // the whole database, on a slow disk
+constexpr double kReadSeconds = 90;           // a worker reads from a slow disk
 constexpr int kMaxMessageBytes = 64 << 20;
 // Then a ping, which gRPC answers however busy the coordinator is. No answer to it: the connection
 // is dead or the coordinator is stopped, and calls and streams end.
@@ -117,6 +118,9 @@ class GrpcApi : public Api {
   }
   base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) override {
     return Call<v1::AuditResponse>(&v1::Coordinator::Stub::Audit, request, kCallSeconds);
+  }
+  base::Result<v1::BackupResponse> Backup(const v1::BackupRequest& request) override {
+    return Call<v1::BackupResponse>(&v1::Coordinator::Stub::Backup, request, kBackupSeconds);
   }
   base::Result<v1::CreateTokenResponse> CreateToken(
       const v1::CreateTokenRequest& request) override {

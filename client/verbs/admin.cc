@@ -7,6 +7,7 @@
 #include "client/verbs/verb.h"
 #include "common/base/parse_number.h"
 #include "common/base/secret_file.h"
+#include "common/base/size.h"
 
 namespace trainctl::client {
 namespace {
@@ -64,10 +65,11 @@ class Admin : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Positionals(
         "audit | token create USER | token ls | token revoke ID | worker-token "
-        "HOST",
+        "HOST | backup FILE",
         &words_,
         "the audit log, newest first; tokens of people; a token with which a "
-        "host's workers join once",
+        "host's workers join once; a copy of the site's database, to an absolute path on the "
+        "coordinator's host",
         /*required=*/true);
     arguments.Number("--last", "N", &last_,
                      "of the audit log: so many, at most 1000 (default: 50)");
@@ -85,6 +87,11 @@ class Admin : public Verb {
         "certificate, accepted or refused, and workers that were refused. Of one caller it has at "
         "most 100 refused calls a\n"
         "minute; how many more there were is one entry.\n"
+        "A backup has jobs, metrics and the audit log; the logs of ranks and the keys of a site "
+        "are "
+        "files beside the database. What\n"
+        "has the name is complete, and nothing is replaced. traincoordinator restore begins a "
+        "site with it.\n"
         "Tokens are for sites that are reached with TLS (traincoordinator init). A token is told "
         "once: the site keeps only its hash.");
   }
@@ -99,13 +106,14 @@ class Admin : public Verb {
     if (action == "token ls" && count == 2) return Tokens(context, **api);
     if (action == "token revoke" && count == 3) return Revoke(context, **api, words_[2]);
     if (action == "token create" && count == 3) return Create(context, **api, words_[2]);
+    if (action == "backup" && count == 2) return Backup(context, **api, words_[1]);
     if (action == "worker-token" && count == 2) {
       return Make(context, **api, Wish(words_[1], "worker", kDefaultJoinSeconds));
     }
     return Fail(context, {base::Code::kInvalid,
                           "admin " + action +
-                              ": expected audit, token create USER, token ls, token revoke ID or "
-                              "worker-token HOST; see: trainctl admin --help"});
+                              ": expected audit, token create USER, token ls, token revoke ID, "
+                              "worker-token HOST or backup FILE; see: trainctl admin --help"});
   }
 
  private:
@@ -135,8 +143,25 @@ class Admin : public Verb {
     if (const auto response = api.RevokeToken(request); !response.ok())
       return Fail(context, response.error());
     Say(context, "Revoked token " + text +
-                     ": no new call is taken with it. What follows already goes on until its "
-                     "connection ends.\n");
+                     ": no call is taken with it, and what follows jobs by it has ended.\n");
+    return kExitOk;
+  }
+
+  static int Backup(Context& context, Api& api, const std::string& file) {
+    v1::BackupRequest request;
+    request.set_path(file);
+    const base::Result<v1::BackupResponse> made = api.Backup(request);
+    if (!made.ok()) return Fail(context, made.error());
+    if (!context.for_people()) {
+      Listing listing{.collection = "backups",
+                      .table = TextTable({{"FILE"}, {"JOBS", true}, {"BYTES", true}})};
+      listing.records.push_back({{"file", file}, {"jobs", made->jobs()}, {"bytes", made->bytes()}});
+      listing.table.AddRow({file, std::to_string(made->jobs()), std::to_string(made->bytes())});
+      return Print(context, listing);
+    }
+    Say(context, file + " on the coordinator's host has " + std::to_string(made->jobs()) +
+                     (made->jobs() == 1 ? " job, " : " jobs, ") + base::FormatBytes(made->bytes()) +
+                     "; it was read again and holds together.\n");
     return kExitOk;
   }
 

@@ -210,12 +210,13 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl context use lab\n"
      "  trainctl context ls\n",
      MakeContext},
-    {"admin", "for admins: tokens of people and workers, and who asked for which change",
+    {"admin", "for admins: tokens of people and workers, backups, and who asked for which change",
      "  trainctl admin token create anna --role user --for 90d --to anna.token\n"
      "  trainctl admin token ls\n"
      "  trainctl admin token revoke 3\n"
      "  trainctl admin worker-token gpu-1 --to join.token\n"
-     "  trainctl admin audit --last 1000 -o csv > audit.csv\n",
+     "  trainctl admin audit --last 1000 -o csv > audit.csv\n"
+     "  trainctl admin backup /var/backups/trainctl-$(date +%F).db\n",
      MakeAdmin},
     {"doctor", "is this host fit to train, and does the coordinator answer",
      "  trainctl doctor\n"

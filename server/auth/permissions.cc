@@ -34,6 +34,7 @@ constexpr std::array kPermissions = {
     Permission{"Drain", Role::kOperator, Role::kOperator, false, "drain"},
     Permission{"Undrain", Role::kOperator, Role::kOperator, false, "undrain"},
     Permission{"Audit", Role::kAdmin, Role::kAdmin},
+    Permission{"Backup", Role::kAdmin, Role::kAdmin, false, "backup"},
     Permission{"ListTokens", Role::kAdmin, Role::kAdmin},
     Permission{"CreateToken", Role::kAdmin, Role::kAdmin, false, "create-token"},
     Permission{"RevokeToken", Role::kAdmin, Role::kAdmin, false, "revoke-token"},

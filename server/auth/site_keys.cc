@@ -89,6 +89,16 @@ base::Result<tls::KeyPair> ReadPair(const std::string& certificate, const std::s
       "--site-keys: " + error.message + ": make it with traincoordinator init --dir " + folder};
 }
 
+// The names and addresses of loopback are added.
+base::Result<tls::KeyPair> MakeCoordinator(const tls::KeyPair& authority,
+                                           std::vector<std::string> hosts,
+                                           const tls::Validity& validity) {
+  for (const char* host : {"localhost", "127.0.0.1", "::1"}) {
+    if (std::ranges::find(hosts, host) == hosts.end()) hosts.emplace_back(host);
+  }
+  return tls::MakeServerCertificate(authority, hosts, validity);
+}
+
 }  // namespace
 
 base::Status InitSite(const std::string& folder, std::vector<std::string> hosts,
@@ -96,13 +106,10 @@ base::Status InitSite(const std::string& folder, std::vector<std::string> hosts,
   const KeyFiles files(folder);
   base::Status done = CheckNothingThere(files);
   if (!done) return done;
-  for (const char* host : {"localhost", "127.0.0.1", "::1"}) {
-    if (std::ranges::find(hosts, host) == hosts.end()) hosts.emplace_back(host);
-  }
   const tls::Validity validity{clock.Wall() - kHour, clock.Wall() + kYears};
   const auto authority = tls::MakeAuthority("trainctl site", validity);
   if (!authority) return authority.error();
-  const auto coordinator = tls::MakeServerCertificate(*authority, hosts, validity);
+  const auto coordinator = MakeCoordinator(*authority, std::move(hosts), validity);
   if (!coordinator) return coordinator.error();
   done = MakeFolder(folder);
   if (!done) return done;
@@ -113,6 +120,21 @@ base::Status InitSite(const std::string& folder, std::vector<std::string> hosts,
   done = base::WriteSecretFile(files.admin, admin->text);
   if (done) done = WriteKeys(files, *authority, *coordinator);
   return done;
+}
+
+base::Status CertifyCoordinator(const std::string& folder, std::vector<std::string> hosts,
+                                const base::Clock& clock) {
+  const KeyFiles files(folder);
+  const auto authority = ReadPair(files.authority, files.authority_key, folder);
+  if (!authority) return authority.error();
+  const auto facts = tls::ReadCertificate(authority->certificate);
+  if (!facts)
+    return base::Error{base::Code::kInvalid, files.authority + ": " + facts.error().message};
+  const auto coordinator =
+      MakeCoordinator(*authority, std::move(hosts), {clock.Wall() - kHour, facts->validity.until});
+  if (!coordinator) return coordinator.error();
+  const base::Status written = base::WriteSecretFile(files.key, coordinator->key);
+  return written ? base::WriteFileAtomically(files.certificate, coordinator->certificate) : written;
 }
 
 base::Result<std::unique_ptr<SiteKeys>> SiteKeys::Open(const std::string& folder,

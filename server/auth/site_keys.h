@@ -21,6 +21,13 @@ namespace trainctl::auth {
 base::Status InitSite(const std::string& folder, std::vector<std::string> hosts,
                       const base::Clock& clock);
 
+// Makes the coordinator's certificate and key anew, by the authority of the folder: for other
+// hosts, or before its end. Workers and people go on with what they have; a coordinator that runs
+// takes it up when it is started again. kInvalid: there is no authority, or a host is none.
+// kDenied, kIo.
+base::Status CertifyCoordinator(const std::string& folder, std::vector<std::string> hosts,
+                                const base::Clock& clock);
+
 // Thread-safe where the clock is.
 class SiteKeys {
  public:

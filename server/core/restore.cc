@@ -5,6 +5,7 @@
 #include "common/base/check.h"
 #include "common/job/output_folder.h"
 #include "server/core/bounded_groups.h"
+#include "server/core/ending.h"
 #include "server/core/fair_share.h"
 #include "server/core/inspect.h"
 #include "server/core/lease_events.h"
@@ -62,6 +63,17 @@ void RestoreGroups(State& state, const StoredState& stored) {
   }
 }
 
+constexpr const char* kNotKnown =
+    "not ended yet when the backup was written from which this site was restored";
+
+void EndAttempt(const UnfinishedJob& job, const job::AttemptEnd& end, base::WallMicros at,
+                std::vector<Persist>* rows) {
+  AttemptRow row = *job.attempt;
+  row.end = end;
+  row.ended_at = std::max(at, row.placed_at);
+  rows->push_back(std::move(row));
+}
+
 }  // namespace
 
 State Restore(const Options& options, StoredState stored, const Now& now) {
@@ -79,6 +91,28 @@ State Restore(const Options& options, StoredState stored, const Now& now) {
   state.shares.ended = std::move(stored.use);
   RenewShares(state, now);
   return state;
+}
+
+std::vector<Persist> EndUnfinished(const StoredState& state, base::WallMicros at) {
+  std::vector<Persist> rows;
+  for (const UnfinishedJob& job : state.jobs) {
+    const bool had_begun = job.attempt.has_value();
+    const job::AttemptEnd end{had_begun ? job::Outcome::kNodeLost : job::Outcome::kCancelled,
+                              std::string(kNotKnown) + (had_begun ? ": what became of it is not "
+                                                                    "recorded; trainctl resume "
+                                                                    "goes on from its checkpoints"
+                                                                  : ": submit it again if it has "
+                                                                    "not run since")};
+    if (had_begun) EndAttempt(job, end, at, &rows);
+    JobStatus status = job.status;
+    status.state = job::JobState::kFinished;
+    status.end = end;
+    status.as_expected = AsExpected(job.row.spec, end.outcome);
+    status.ended_at = std::max(at, job.row.submitted_at);
+    rows.push_back(UpdateJob{job.row.id, std::move(status)});
+    rows.push_back(EventRow{job.row.id, at, end.message});
+  }
+  return rows;
 }
 
 }  // namespace trainctl::core

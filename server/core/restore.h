@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "server/core/actions.h"
 #include "server/core/rows.h"
 #include "server/core/state.h"
 
@@ -34,5 +35,10 @@ struct StoredState {
 // Running jobs stay RUNNING; every worker is away (from now on) until its Hello, so no device is
 // placeable yet. Needs no actions.
 State Restore(const Options& options, StoredState stored, const Now& now);
+
+// Of a backup, whose unfinished jobs may have run and ended since: the rows by which they have
+// ended. What had begun is NODE_LOST, what waited CANCELLED; neither is started again. `at`: when
+// the backup was written.
+std::vector<Persist> EndUnfinished(const StoredState& state, base::WallMicros at);
 
 }  // namespace trainctl::core

@@ -1,5 +1,6 @@
 #include "server/daemon/daemon.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "common/base/version.h"
 #include "server/auth/listen_address.h"
 #include "server/auth/site_keys.h"
+#include "server/coordinator/backup_thread.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/log_files.h"
@@ -20,6 +22,9 @@
 
 namespace trainctl::coordinator {
 namespace {
+
+// A worker that lost its stream comes back within.
+constexpr int64_t kReturnMicros = 3'000'000;
 
 // A site whose database was lost would start anew: its next jobs would take the ids, logs and ranks
 // of the old ones.
@@ -80,15 +85,18 @@ struct Daemon::Parts {
         logs(options.directory + "/logs"),
         coordinator({loop, clock, *store, *own_reader, logs, log, options.bounds, std::move(policy),
                      options.lent_until}),
-        reads(loop, std::move(reader)) {}
+        reads(loop, std::move(reader)),
+        backups(loop, options.directory) {}
 
   // From the outside in, so that whoever waits is answered.
   ~Parts() {
     log.Info("stopping");
     loop.Call([this] { coordinator.Finish(); });
+    backups.GiveUp();
     if (server) server->Stop();
     if (dashboard) dashboard->Stop();
     reads.Stop();
+    backups.Stop();
     loop.Stop();
   }
 
@@ -107,6 +115,7 @@ struct Daemon::Parts {
   EventLoop loop;
   Coordinator coordinator;
   ReadThread reads;
+  BackupThread backups;
   std::unique_ptr<Dashboard> dashboard;  // null: none is served
   std::unique_ptr<auth::SiteKeys> keys;  // null: no TLS
   std::unique_ptr<rpc::Server> server;
@@ -159,10 +168,11 @@ base::Result<std::unique_ptr<Daemon>> Daemon::Start(const Options& options,
     const base::Status serves = parts->Serve(options, version);
     if (!serves) return serves.error();
   }
-  auto server = rpc::Server::Start(
-      std::move(*addresses),
-      {parts->loop, parts->reads, parts->coordinator, log, version, parts->meters, options.policy,
-       options.bounds, parts->dashboard ? parts->dashboard->address() : "", parts->keys.get()});
+  auto server =
+      rpc::Server::Start(std::move(*addresses),
+                         {parts->loop, parts->reads, parts->backups, parts->coordinator, log,
+                          version, parts->meters, options.policy, options.bounds,
+                          parts->dashboard ? parts->dashboard->address() : "", parts->keys.get()});
   if (!server) return server.error();
   parts->server = std::move(*server);
   parts->Name(parts->server->addresses());
@@ -184,9 +194,15 @@ void Daemon::EndLoan() {
   parts_->loop.Call([this] { parts_->coordinator.EndLoan(); });
 }
 
-bool Daemon::HasLiveJobs() {
+bool Daemon::HasRanksInReach() {
   bool has = false;
-  parts_->loop.Call([&] { has = !parts_->coordinator.state().live.empty(); });
+  parts_->loop.Call([&] {
+    const base::SteadyMicros now = parts_->coordinator.Now().steady;
+    has = std::ranges::any_of(parts_->coordinator.state().workers, [&](const auto& entry) {
+      const core::Worker& worker = entry.second;
+      return worker.holder && (worker.connected || now - worker.away_since < kReturnMicros);
+    });
+  });
   return has;
 }
 

@@ -24,8 +24,8 @@ class Daemon {
 
   // Coordinator::EndLoan.
   void EndLoan();
-  // Whether an attempt of a job has not ended.
-  bool HasLiveJobs();
+  // Whether a rank has not ended whose worker is there, or has not been away for long.
+  bool HasRanksInReach();
 
   // "127.0.0.1:PORT", of loopback without TLS where there is one.
   const std::string& address() const;

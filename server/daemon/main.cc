@@ -1,5 +1,5 @@
-// traincoordinator: one per site. Exit codes: 0 stopped by a signal, or init is done; 1 failure, 2
-// usage.
+// traincoordinator: one per site. Exit codes: 0 stopped by a signal, or init, certify or restore is
+// done; 1 failure, 2 usage.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -13,6 +13,7 @@
 #include "server/coordinator/event_log.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/options.h"
+#include "server/daemon/restore_site.h"
 
 namespace {
 
@@ -44,12 +45,12 @@ void WaitForEnd(const sigset_t& signals) {
 // twice.
 constexpr int kLoanPatienceSeconds = 40;
 
-// Until no job runs.
+// Until no job runs that could still save.
 void EndLoan(trainctl::coordinator::Daemon& daemon, const sigset_t& signals) {
   constexpr timespec kPause{.tv_nsec = 200'000'000};
   constexpr int kPausesPerSecond = 5;
   daemon.EndLoan();
-  for (int i = 0; i < kLoanPatienceSeconds * kPausesPerSecond && daemon.HasLiveJobs(); ++i) {
+  for (int i = 0; i < kLoanPatienceSeconds * kPausesPerSecond && daemon.HasRanksInReach(); ++i) {
     if (sigtimedwait(&signals, nullptr, &kPause) == SIGINT) return;
   }
 }
@@ -81,14 +82,41 @@ int Init(trainctl::coordinator::InitOptions options) {
   return 0;
 }
 
+int Certify(trainctl::coordinator::InitOptions options) {
+  const trainctl::base::SystemClock clock;
+  if (options.hosts.empty()) options.hosts.push_back(HostName());
+  const auto made = trainctl::auth::CertifyCoordinator(options.directory, options.hosts, clock);
+  if (!made) return Fail(made.error());
+  std::cout << options.directory << "/coordinator.pem is new. Start the coordinator again."
+            << std::endl;
+  return 0;
+}
+
+int Restore(const trainctl::coordinator::RestoreOptions& options) {
+  const trainctl::base::SystemClock clock;
+  const auto restored = trainctl::coordinator::RestoreSite(options, clock);
+  if (!restored) return Fail(restored.error());
+  std::cout << options.directory << " has the site of " << options.file << ": " << restored->jobs
+            << " jobs, of which " << restored->ended << " had not ended and have been ended.\n"
+            << "The next one is j" << restored->next_job << ". Start the coordinator:\n"
+            << "  traincoordinator --dir " << options.directory << std::endl;
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace trainctl;
   int exit_code = 0;
-  if (argc > 1 && std::string_view(argv[1]) == "init") {
+  const std::string_view verb = argc > 1 ? argv[1] : "";
+  if (verb == "init" || verb == "certify") {
     const auto init = coordinator::ParseInitOptions(argc, argv, &exit_code);
-    return init ? Init(*init) : exit_code;
+    if (!init) return exit_code;
+    return verb == "init" ? Init(*init) : Certify(*init);
+  }
+  if (verb == "restore") {
+    const auto restore = coordinator::ParseRestoreOptions(argc, argv, &exit_code);
+    return restore ? Restore(*restore) : exit_code;
   }
   const auto options = coordinator::ParseOptions(argc, argv, &exit_code);
   if (!options) return exit_code;

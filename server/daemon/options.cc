@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/size.h"
@@ -21,6 +22,7 @@ constexpr const char* kDescription =
     "chooses, told in that file\n"
     "  traincoordinator init --help                                   keys, to be reached from "
     "other hosts with TLS\n"
+    "  traincoordinator restore --help                                a site's folder of a backup\n"
     "  traincoordinator --dir ./site --site-keys ./keys --listen 0.0.0.0:7443\n"
     "  ssh -L 7070:127.0.0.1:7070 HOST                                reach it from a laptop\n"
     "  traincoordinator --dir ./site --dashboard 127.0.0.1:7080       with pages for a browser\n"
@@ -39,6 +41,27 @@ constexpr const char* kInitDescription =
     "coordinator's\n"
     "certificate, and the token of an admin. All are files in DIR; DIR/ca.pem is what others get a "
     "copy of.";
+
+constexpr const char* kCertifyDescription =
+    "Example:\n"
+    "  traincoordinator certify --dir /var/lib/trainctl/keys --name new-name.example\n"
+    "\n"
+    "Makes the coordinator's certificate anew, by the same authority: for other names, or before "
+    "it "
+    "ends. Workers, tokens\n"
+    "and ca.pem stay as they are. A coordinator that runs takes it up when it is started again.";
+
+constexpr const char* kRestoreDescription =
+    "Example:\n"
+    "  traincoordinator restore --from /var/backups/trainctl.db --dir "
+    "/var/lib/trainctl/coordinator\n"
+    "\n"
+    "Makes a site's database of a backup (trainctl admin backup), in a folder that has none. Jobs "
+    "that had not ended when\n"
+    "the backup was written are ended: what had begun as NODE_LOST, what waited as CANCELLED, "
+    "since it may have run. New\n"
+    "jobs get numbers far beyond. Ranks that still run of others are stopped when their workers "
+    "come back.";
 
 // CLI11's exceptions end here.
 bool ParseLine(CLI::App& app, int argc, const char* const* argv, int* exit_code) {
@@ -132,8 +155,11 @@ base::Status ReadLeaseMax(const std::string& text, int64_t* seconds) {
 
 std::optional<InitOptions> ParseInitOptions(int argc, const char* const* argv, int* exit_code) {
   InitOptions options;
-  CLI::App app(kInitDescription, "traincoordinator init");
-  app.add_option("--dir", options.directory, "Folder of the keys; made where it is missing")
+  const bool is_init = std::string_view(argv[1]) == "init";
+  CLI::App app(is_init ? kInitDescription : kCertifyDescription,
+               is_init ? "traincoordinator init" : "traincoordinator certify");
+  app.add_option("--dir", options.directory,
+                 is_init ? "Folder of the keys; made where it is missing" : "Folder of the keys")
       ->required()
       ->type_name("DIR");
   app.add_option("--name", options.hosts,
@@ -141,6 +167,19 @@ std::optional<InitOptions> ParseInitOptions(int argc, const char* const* argv, i
       ->type_name("HOST")
       ->expected(1)
       ->take_all();
+  if (!ParseLine(app, argc - 1, argv + 1, exit_code)) return std::nullopt;
+  return options;
+}
+
+std::optional<RestoreOptions> ParseRestoreOptions(int argc, const char* const* argv,
+                                                  int* exit_code) {
+  RestoreOptions options;
+  CLI::App app(kRestoreDescription, "traincoordinator restore");
+  app.add_option("--from", options.file, "The backup")->required()->type_name("FILE");
+  app.add_option("--dir", options.directory,
+                 "Folder of the site, without a database; logs that are there stay")
+      ->required()
+      ->type_name("DIR");
   if (!ParseLine(app, argc - 1, argv + 1, exit_code)) return std::nullopt;
   return options;
 }

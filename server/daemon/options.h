@@ -25,14 +25,24 @@ struct Options {
   std::optional<base::WallMicros> lent_until;  // core::Options
 };
 
-// traincoordinator init: makes the keys of a site.
+// traincoordinator init: makes the keys of a site; certify: its coordinator's certificate anew.
 struct InitOptions {
   std::string directory;
   std::vector<std::string> hosts;  // by which people reach it; empty: not said
 };
 
-// Of main's arguments, the word init included. nullopt: as ParseOptions.
+// Of main's arguments, the word init or certify included. nullopt: as ParseOptions.
 std::optional<InitOptions> ParseInitOptions(int argc, const char* const* argv, int* exit_code);
+
+// traincoordinator restore: a site's folder of a backup.
+struct RestoreOptions {
+  std::string file;
+  std::string directory;
+};
+
+// As ParseInitOptions.
+std::optional<RestoreOptions> ParseRestoreOptions(int argc, const char* const* argv,
+                                                  int* exit_code);
 
 // Of main's arguments. nullopt: nothing to run, the process ends with *exit_code: help and version
 // were printed to stdout (0), or the fault to stderr (2). CLI11's exceptions end here.

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "server/auth/site_keys.h"
+#include "server/coordinator/backup_thread.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/read_thread.h"
@@ -17,6 +18,7 @@ namespace trainctl::rpc {
 struct Backend {
   coordinator::EventLoop& loop;           // any thread
   coordinator::ReadThread& reads;         // any thread
+  coordinator::BackupThread& backups;     // any thread
   coordinator::Coordinator& coordinator;  // the loop's thread
   coordinator::EventLog& log;             // any thread
   Gate& gate;                             // any thread

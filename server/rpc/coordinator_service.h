@@ -58,6 +58,10 @@ class CoordinatorService : public v1::Coordinator::CallbackService {
                      v1::DeleteLeaseResponse* response) override;
   Unary* Audit(Context* context, const v1::AuditRequest* request,
                v1::AuditResponse* response) override;
+  // backup_call.cc
+  Unary* Backup(Context* context, const v1::BackupRequest* request,
+                v1::BackupResponse* response) override;
+  // token_calls.cc
   Unary* CreateToken(Context* context, const v1::CreateTokenRequest* request,
                      v1::CreateTokenResponse* response) override;
   Unary* ListTokens(Context* context, const v1::ListTokensRequest* request,

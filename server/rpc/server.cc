@@ -91,6 +91,7 @@ struct Server::Services {
         gate(connections, parts.policy, parts.keys),
         backend{.loop = parts.loop,
                 .reads = parts.reads,
+                .backups = parts.backups,
                 .coordinator = parts.coordinator,
                 .log = parts.log,
                 .gate = gate,

@@ -11,6 +11,7 @@
 #include "server/auth/site_keys.h"
 #include "server/auth/unix_policy.h"
 #include "server/auth/user_bounds.h"
+#include "server/coordinator/backup_thread.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/read_thread.h"
@@ -26,6 +27,7 @@ class Server {
   struct Parts {
     coordinator::EventLoop& loop;
     coordinator::ReadThread& reads;
+    coordinator::BackupThread& backups;
     coordinator::Coordinator& coordinator;
     coordinator::EventLog& log;
     std::string version;

@@ -30,9 +30,20 @@ base::Error ToError(const std::string& path, int code, const std::string& text) 
 constexpr const char* kWriterPragmas =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA mmap_size=0; PRAGMA foreign_keys=ON; "
     "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;";
+constexpr const char* kCopierPragmas =
+    "PRAGMA mmap_size=0; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;";
 constexpr const char* kReaderPragmas =
     "PRAGMA mmap_size=0; PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; "
     "PRAGMA cell_size_check=ON;";
+
+const char* PragmasOf(Database::Mode mode) {
+  switch (mode) {
+    case Database::Mode::kWrite: return kWriterPragmas;
+    case Database::Mode::kRead: return kReaderPragmas;
+    case Database::Mode::kCopy: return kCopierPragmas;
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -50,14 +61,14 @@ base::Result<std::unique_ptr<Database>> Database::Open(const std::string& path, 
       mode == Mode::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   const int code = sqlite3_open_v2(path.c_str(), &database->handle_,
                                    access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
-  if (code != SQLITE_OK && mode == Mode::kRead && (code & 0xff) == SQLITE_CANTOPEN) {
+  if (code != SQLITE_OK && mode != Mode::kWrite && (code & 0xff) == SQLITE_CANTOPEN) {
     return base::Error{
         base::Code::kNotFound,
         path + ": there is no such database; start the coordinator on its folder first"};
   }
   database->Note(code);
   if (database->ok()) sqlite3_busy_timeout(database->handle_, kBusyTimeoutMs);
-  database->Execute(mode == Mode::kWrite ? kWriterPragmas : kReaderPragmas);
+  database->Execute(PragmasOf(mode));
   base::Status status = database->TakeStatus();
   if (!status.ok()) return status.error();
   return database;

@@ -19,7 +19,8 @@ std::string Damaged(const std::string& what);
 
 class Database {
  public:
-  enum class Mode { kWrite, kRead };
+  // kCopy reads, and may write other files.
+  enum class Mode { kWrite, kRead, kCopy };
 
   // kWrite makes the file where it is missing. kNotFound, kExhausted, kIo.
   static base::Result<std::unique_ptr<Database>> Open(const std::string& path, Mode mode);

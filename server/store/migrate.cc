@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "server/store/copy_database.h"
+
 namespace trainctl::store {
 namespace {
 
@@ -17,18 +19,14 @@ int64_t ReadVersion(Database& database) {
 }
 
 // Whole or not at all: a backup under its name is complete.
-base::Status Backup(Database& database, int64_t version) {
+base::Status KeepCopy(Database& database, int64_t version) {
   const std::string target = database.path() + ".v" + std::to_string(version) + ".bak";
   const std::string partial = target + ".tmp";
+  const base::Status copied = CopyDatabase(database, partial);
+  if (!copied.ok())
+    return base::Error{copied.error().code,
+                       "no backup before the upgrade: " + copied.error().message};
   std::error_code error;
-  std::filesystem::remove(partial, error);
-  Statement statement(database, "VACUUM INTO ?");
-  statement.Put(std::string_view(partial));
-  statement.Run();
-  base::Status status = database.TakeStatus();
-  if (!status.ok())
-    return base::Error{status.error().code,
-                       "no backup before the upgrade: " + status.error().message};
   std::filesystem::rename(partial, target, error);
   if (error) return base::Error{base::Code::kIo, target + ": " + error.message()};
   return base::Ok{};
@@ -43,7 +41,7 @@ base::Status Upgrade(Database& database, const char* migration, int64_t version)
 
 }  // namespace
 
-base::Status Migrate(Database& database, Migrations migrations) {
+base::Status Migrate(Database& database, Migrations migrations, Before before) {
   const int64_t version = ReadVersion(database);
   const auto target = static_cast<int64_t>(migrations.size());
   if (base::Status status = database.TakeStatus(); !status.ok()) return status;
@@ -57,8 +55,8 @@ base::Status Migrate(Database& database, Migrations migrations) {
                                                  std::to_string(version) + ", this one knows " +
                                                  std::to_string(target) + "): run that one"};
   }
-  if (version > 0 && version < target) {
-    if (base::Status status = Backup(database, version); !status.ok()) return status;
+  if (version > 0 && version < target && before == Before::kCopy) {
+    if (base::Status status = KeepCopy(database, version); !status.ok()) return status;
   }
   for (int64_t next = version; next < target; ++next) {
     if (base::Status status = Upgrade(database, migrations[next], next + 1); !status.ok())

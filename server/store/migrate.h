@@ -7,9 +7,12 @@
 
 namespace trainctl::store {
 
-// Before the first step of a database that holds something, it is copied to
-// "<path>.v<version>.bak". Each step is one transaction. kInvalid: the file is of a newer program.
+// kCopy: before the first step of a database that holds something, it is copied to
+// "<path>.v<version>.bak". kNothing: of a database that is a copy itself.
+enum class Before { kCopy, kNothing };
+
+// Each step is one transaction. kInvalid: the file is of a newer program.
 // kExhausted, kIo (a version that never was, too).
-base::Status Migrate(Database& database, Migrations migrations);
+base::Status Migrate(Database& database, Migrations migrations, Before before = Before::kCopy);
 
 }  // namespace trainctl::store

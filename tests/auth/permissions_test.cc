@@ -21,7 +21,7 @@ const std::map<std::string, std::string> kExpected = {
     {"Drain", "---aa"},        {"Undrain", "---aa"},     {"Audit", "----a"},
     {"Leases", "-aaaa"},       {"FindLease", "-aaaa"},   {"CreateLease", "--aaa"},
     {"ExtendLease", "--oaa"},  {"DeleteLease", "--oaa"}, {"ListTokens", "----a"},
-    {"CreateToken", "----a"},  {"RevokeToken", "----a"}};
+    {"CreateToken", "----a"},  {"RevokeToken", "----a"}, {"Backup", "----a"}};
 
 std::vector<std::string> Rpcs() {
   std::vector<std::string> names;

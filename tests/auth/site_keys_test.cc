@@ -47,6 +47,21 @@ TEST_F(SiteKeysTest, KeysThatAreThereAreKept) {
   EXPECT_EQ(base::ReadFile(keys_ + "/ca.pem", 1 << 20).value(), before);
 }
 
+TEST_F(SiteKeysTest, TheCoordinatorsCertificateIsMadeAnewByTheSameAuthority) {
+  EXPECT_EQ(CertifyCoordinator(keys_, {"new-name"}, clock_).error().code, base::Code::kInvalid);
+  ASSERT_TRUE(Init().ok());
+  const std::string authority = base::ReadFile(keys_ + "/ca.pem", 1 << 20).value();
+  const std::string before = base::ReadFile(keys_ + "/coordinator.key", 1 << 20).value();
+  ASSERT_TRUE(CertifyCoordinator(keys_, {"new-name"}, clock_).ok());
+  EXPECT_EQ(ModeOf("coordinator.key"), 0600u);
+  EXPECT_NE(base::ReadFile(keys_ + "/coordinator.key", 1 << 20).value(), before);
+  const auto keys = SiteKeys::Open(keys_, clock_).value();
+  EXPECT_EQ(keys->authority(), authority);
+  const auto facts = tls::ReadCertificate(keys->coordinator().certificate).value();
+  EXPECT_EQ(facts.hosts, (std::vector<std::string>{"new-name", "localhost", "127.0.0.1", "::1"}));
+  EXPECT_TRUE(keys->tokens().Find(base::ReadSecretFile(keys_ + "/admin.token").value()).ok());
+}
+
 TEST_F(SiteKeysTest, AKeyThatOthersCanReadIsRefused) {
   ASSERT_TRUE(Init().ok());
   for (const char* name : {"ca.key", "coordinator.key"}) {

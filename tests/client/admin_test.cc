@@ -112,8 +112,23 @@ TEST_F(AdminTest, ATokenWithoutARoleOrOfAWorkerIsRefusedHere) {
 TEST_F(AdminTest, ATokenIsRevokedByItsNumber) {
   const Ended revoked = Trainctl({"admin", "token", "revoke", "7"});
   EXPECT_EQ(revoked.code, kExitOk);
-  EXPECT_NE(revoked.out.find("What follows already goes on"), std::string::npos) << revoked.out;
+  EXPECT_NE(revoked.out.find("what follows jobs by it has ended"), std::string::npos)
+      << revoked.out;
   EXPECT_EQ(coordinator_.revoked_tokens, std::vector<int64_t>{7});
+}
+
+TEST_F(AdminTest, ABackupIsAskedForByItsFileAndSaysWhatIsInIt) {
+  const Ended made = Trainctl({"admin", "backup", "/backups/site.db"});
+  EXPECT_EQ(made.code, kExitOk) << made.err;
+  EXPECT_EQ(made.out,
+            "/backups/site.db on the coordinator's host has 12 jobs, 3.00 MiB; it was read again "
+            "and holds together.\n");
+  const Json record =
+      Json::parse(Trainctl({"admin", "backup", "/backups/b.db", "-o", "json"}).out)["backups"].at(
+          0);
+  EXPECT_EQ(record, Json({{"file", "/backups/b.db"}, {"jobs", 12}, {"bytes", 3 << 20}}));
+  EXPECT_EQ(coordinator_.backups, (std::vector<std::string>{"/backups/site.db", "/backups/b.db"}));
+  EXPECT_EQ(Trainctl({"admin", "backup"}).code, kExitUsage);
 }
 
 }  // namespace

@@ -288,6 +288,14 @@ base::Result<v1::RevokeTokenResponse> FakeApi::RevokeToken(const v1::RevokeToken
   return v1::RevokeTokenResponse();
 }
 
+base::Result<v1::BackupResponse> FakeApi::Backup(const v1::BackupRequest& request) {
+  fake_->backups.push_back(request.path());
+  v1::BackupResponse response;
+  response.set_bytes(3 << 20);
+  response.set_jobs(12);
+  return response;
+}
+
 base::Result<v1::CompareResponse> FakeApi::Compare(const v1::CompareRequest& request) {
   if (fake_->unreachable) return Unreachable();
   fake_->compare_request = request;

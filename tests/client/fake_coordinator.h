@@ -71,6 +71,7 @@ struct FakeCoordinator {
   v1::AuditRequest audit_request;
   std::vector<v1::CreateTokenRequest> tokens;  // that were asked for; each has its place as id
   std::vector<int64_t> revoked_tokens;
+  std::vector<std::string> backups;
   int inspections_asked = 0;
 
   std::vector<const v1::JobView*> Find(const std::string& name) const;
@@ -98,6 +99,7 @@ class FakeApi : public Api {
       const v1::ReadArtifactRequest& request) override;
   base::Result<v1::WorkersResponse> Workers() override;
   base::Result<v1::AuditResponse> Audit(const v1::AuditRequest& request) override;
+  base::Result<v1::BackupResponse> Backup(const v1::BackupRequest& request) override;
   base::Result<v1::CreateLeaseResponse> CreateLease(const v1::CreateLeaseRequest& request) override;
   base::Result<v1::FindLeaseResponse> FindLease(const v1::FindLeaseRequest& request) override;
   base::Result<v1::LeasesResponse> Leases() override;

@@ -32,10 +32,11 @@ TEST(UnaryCalls, BeyondTheBoundAreRefusedAtOnceAndTheOthersAnswered) {
   coordinator::EventLoop loop;
   coordinator::Coordinator coordinator({loop, clock, *store, *reader, logs, log});
   coordinator::ReadThread reads(loop, store::OpenSqliteReader(folder.path()).value());
+  coordinator::BackupThread backups(loop, folder.path());
   meters::Meters meters(clock);
   ASSERT_TRUE(coordinator.Start().ok());
   const auto server = Server::Start({auth::ParseListenAddress("127.0.0.1:0").value()},
-                                    {loop, reads, coordinator, log, "v", meters})
+                                    {loop, reads, backups, coordinator, log, "v", meters})
                           .value();
   const auto stub = v1::Coordinator::NewStub(grpc::CreateChannel(
       auth::ToString(server->addresses().front()), grpc::InsecureChannelCredentials()));
@@ -60,6 +61,7 @@ TEST(UnaryCalls, BeyondTheBoundAreRefusedAtOnceAndTheOthersAnswered) {
   EXPECT_EQ(answered, UnaryCall::kMostOpen);
   server->Stop();
   reads.Stop();
+  backups.Stop();
   loop.Stop();
 }
 

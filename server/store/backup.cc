@@ -1,0 +1,219 @@
+#include "server/store/backup.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "common/base/file.h"
+#include "server/core/restore.h"
+#include "server/store/copy_database.h"
+#include "server/store/database.h"
+#include "server/store/file_system.h"
+#include "server/store/find_fault.h"
+#include "server/store/load_state.h"
+#include "server/store/lock_file.h"
+#include "server/store/migrate.h"
+#include "server/store/row_writer.h"
+#include "server/store/sqlite_store.h"
+
+namespace trainctl::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxPath = 4000;
+// So far beyond all known numbers those of a restored site begin, at a round one.
+constexpr int64_t kNumberStride = 10'000;
+// Instructions of SQLite between two looks at whether to give up: a fraction of a millisecond.
+constexpr int kLookEvery = 10'000;
+
+base::Status CheckFile(const std::string& file) {
+  const fs::path path(file);
+  const bool is_plain = path.is_absolute() && path.lexically_normal().native() == file &&
+                        !path.filename().empty() && file.size() <= kMaxPath &&
+                        std::ranges::none_of(file, [](unsigned char c) { return c < 0x20; });
+  if (!is_plain) {
+    return base::Error{base::Code::kInvalid,
+                       "'" + file.substr(0, 256) +
+                           "': expected an absolute path of a file on the coordinator's host, "
+                           "without . and .."};
+  }
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error))) return base::Ok{};
+  return base::Error{base::Code::kConflict, file + " is there already: name a new file"};
+}
+
+int64_t ReadNumber(Database& database, std::string_view sql) {
+  Statement statement(database, sql);
+  int64_t number = 0;
+  while (statement.Next()) statement.Get(number);
+  return number;
+}
+
+// What SQLite finds wrong with the file first; empty: nothing.
+std::string BrokenPlace(Database& database) {
+  Statement statement(database, "PRAGMA integrity_check(1)");
+  std::string found;
+  while (statement.Next()) statement.Get(found);
+  return found == "ok" ? "" : found;
+}
+
+// That a coordinator could start on it.
+base::Status CheckWhole(Database& database) {
+  std::string fault = BrokenPlace(database);
+  if (database.ok() && fault.empty()) fault = FindFault(LoadState(database));
+  if (base::Status read = database.TakeStatus(); !read) return read;
+  if (fault.empty()) return base::Ok{};
+  return base::Error{base::Code::kIo, Damaged(database.path() + ": " + fault)};
+}
+
+base::Result<Backup> ReadBack(const std::string& partial) {
+  auto database = Database::Open(partial, Database::Mode::kRead);
+  if (!database) return database.error();
+  if (const base::Status whole = CheckWhole(**database); !whole) return whole.error();
+  Backup backup;
+  backup.jobs = ReadNumber(**database, "SELECT COUNT(*) FROM jobs");
+  if (const base::Status read = (*database)->TakeStatus(); !read) return read.error();
+  std::error_code error;
+  backup.bytes = static_cast<int64_t>(fs::file_size(partial, error));
+  return backup;
+}
+
+base::Status NotGivenUp(const std::atomic<bool>& give_up) {
+  if (!give_up) return base::Ok{};
+  return base::Error{base::Code::kUnavailable,
+                     "the coordinator is stopping: no backup was written"};
+}
+
+// The file's own time, by which it was complete.
+base::WallMicros WrittenAt(const Restoration& wish) {
+  struct stat file;
+  if (stat(wish.file.c_str(), &file) != 0) return wish.now;
+  return std::min(wish.now, int64_t{file.st_mtim.tv_sec} * 1'000'000);
+}
+
+void Number(Database& database, std::string_view table, int64_t last) {
+  const int64_t next = (last / kNumberStride + 1) * kNumberStride;
+  Statement forget(database, "DELETE FROM sqlite_sequence WHERE name = ?");
+  forget.Put(table).Run();
+  Statement remember(database, "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)");
+  remember.Put(table, next).Run();
+}
+
+// Of the copy, before it gets its name.
+base::Result<Restored> MakeRestored(Database& database, const Restoration& wish) {
+  if (const base::Status migrated = Migrate(database, Schema(), Before::kNothing); !migrated)
+    return migrated.error();
+  if (const base::Status whole = CheckWhole(database); !whole) return whole.error();
+  const core::StoredState state = LoadState(database);
+  Batch batch;
+  batch.rows = core::EndUnfinished(state, WrittenAt(wish));
+  batch.audit.push_back({wish.now, wish.actor, "restore", wish.file, "", "accepted"});
+  RowWriter writer(database);
+  Transaction transaction(database);
+  writer.Write(batch);
+  Number(database, "jobs", std::max(state.next_job, wish.last_job));
+  Number(database, "groups", state.next_group);
+  Number(database, "leases", state.next_lease);
+  if (const base::Status stored = transaction.Commit(); !stored) return stored.error();
+  Restored restored;
+  restored.jobs = ReadNumber(database, "SELECT COUNT(*) FROM jobs");
+  restored.ended = static_cast<int64_t>(state.jobs.size());
+  restored.next_job = LoadState(database).next_job;
+  if (const base::Status read = database.TakeStatus(); !read) return read.error();
+  return restored;
+}
+
+// Opened so that a FIFO does not wait for its writer.
+base::Status CheckRegular(const std::string& file) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    const int error = errno;
+    return base::Error{error == ENOENT ? base::Code::kNotFound : base::Code::kIo,
+                       file + ": " + std::strerror(error)};
+  }
+  base::Status regular = base::CheckRegular(descriptor, file);
+  close(descriptor);
+  return regular;
+}
+
+base::Status CheckNoDatabase(const std::string& path) {
+  for (const char* suffix : {"", "-wal", "-journal"}) {
+    std::error_code error;
+    if (!fs::exists(fs::symlink_status(path + suffix, error))) continue;
+    return base::Error{
+        base::Code::kConflict,
+        path + suffix + " is there: to restore a backup in its place, move " + path + "* away"};
+  }
+  return base::Ok{};
+}
+
+void RemoveWithLogs(const std::string& path) {
+  for (const char* suffix : {"", "-wal", "-shm"}) unlink((path + suffix).c_str());
+}
+
+// The copy with its name still to get, closed: nothing of it is in a log beside it.
+base::Result<Restored> CopyAndChange(const Restoration& wish, const std::string& partial) {
+  {
+    auto source = Database::Open(wish.file, Database::Mode::kCopy);
+    if (!source) return source.error();
+    if (const base::Status copied = CopyDatabase(**source, partial); !copied) return copied.error();
+  }
+  auto database = Database::Open(partial, Database::Mode::kWrite);
+  if (!database) return database.error();
+  auto restored = MakeRestored(**database, wish);
+  if (restored) return restored;
+  return base::Error{restored.error().code,
+                     wish.file + " can't be restored: " + restored.error().message};
+}
+
+}  // namespace
+
+base::Result<Backup> WriteBackup(const std::string& directory, const std::string& file,
+                                 const std::atomic<bool>& give_up) {
+  if (const base::Status fits = CheckFile(file); !fits) return fits.error();
+  auto database = Database::Open(DatabasePath(directory), Database::Mode::kCopy);
+  if (!database) return database.error();
+  sqlite3_progress_handler(
+      (*database)->handle(), kLookEvery,
+      [](void* flag) { return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0; },
+      const_cast<std::atomic<bool>*>(&give_up));
+  const std::string partial = file + ".partial";
+  const base::Status copied = CopyDatabase(**database, partial);
+  if (const base::Status goes_on = NotGivenUp(give_up); !goes_on) {
+    unlink(partial.c_str());
+    return goes_on.error();
+  }
+  if (!copied) return copied.error();
+  auto backup = ReadBack(partial);
+  base::Status named = backup ? RenameNew(partial, file) : base::Status(backup.error());
+  if (named) return backup;
+  unlink(partial.c_str());
+  return named.error();
+}
+
+base::Result<Restored> RestoreBackup(const Restoration& wish) {
+  if (const base::Status regular = CheckRegular(wish.file); !regular) return regular.error();
+  if (const base::Status folder = PrepareFolder(wish.directory, Place::kLocal); !folder)
+    return folder.error();
+  auto lock = LockFile::Take(wish.directory + "/coordinator.lock");
+  if (!lock) return lock.error();
+  const std::string path = DatabasePath(wish.directory), partial = path + ".partial";
+  if (const base::Status free = CheckNoDatabase(path); !free) return free.error();
+  RemoveWithLogs(partial);
+  auto restored = CopyAndChange(wish, partial);
+  base::Status named = restored ? RenameNew(partial, path) : base::Status(restored.error());
+  if (named) return restored;
+  RemoveWithLogs(partial);
+  return named.error();
+}
+
+}  // namespace trainctl::store

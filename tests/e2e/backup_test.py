@@ -1,0 +1,153 @@
+"""Backups of a site that goes on: while jobs are submitted, and with a kill in the middle."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from cluster import BIN, POLL_SECONDS, tiny_job
+
+POINTS = 600_000  # so many are written for a moment, on any disk
+
+
+class Backup(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="trainctl-backup-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.job = self.dir / "job.json"
+        self.job.write_text(json.dumps(tiny_job()))
+        self.coordinator = None
+        self.addCleanup(self.stop)
+
+    def start(self, site="site"):
+        address = self.dir / "address"
+        address.unlink(missing_ok=True)
+        self.coordinator = subprocess.Popen(
+            [BIN / "traincoordinator", "--dir", self.dir / site, "--listen", "127.0.0.1:0",
+             "--address-file", address],
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        deadline = time.monotonic() + 60
+        while not address.exists():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(POLL_SECONDS)
+        self.address = address.read_text().strip()
+
+    def stop(self, how=signal.SIGTERM):
+        if self.coordinator is None:
+            return
+        self.coordinator.send_signal(how)
+        self.coordinator.wait(60)
+        self.coordinator = None
+
+    def popen(self, *arguments):
+        return subprocess.Popen(
+            [BIN / "trainctl", "--server", self.address, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "HOME": str(self.dir)},
+        )
+
+    def trainctl(self, *arguments, status=0):
+        with self.popen(*arguments) as process:
+            out, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, status, err)
+        return out
+
+    def submit(self):
+        return json.loads(self.trainctl("submit", self.job, "-o", "json"))["id"]
+
+    def fill(self):
+        """A site with a job and many points of it."""
+        self.start()
+        self.assertEqual(self.submit(), "j1")
+        self.stop()
+        with sqlite3.connect(self.dir / "site/coordinator.db") as database:
+            columns = [row[1] for row in database.execute("PRAGMA table_info(points)")]
+            names = ", ".join(columns)
+            values = ", ".join("n" if name == "step" else "1" for name in columns)
+            database.execute(
+                "INSERT INTO series (id, job, name, rank, phase, attempt, latest_step, total, "
+                "count) VALUES (1, 1, 'loss', -1, '', 1, 1, 1, 1)"
+            )
+            database.execute(
+                f"WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers "
+                f"LIMIT {POINTS}) INSERT INTO points ({names}) SELECT {values} FROM numbers"
+            )
+        database.close()
+        self.start()
+
+    def wait_for_bytes(self, path):
+        deadline = time.monotonic() + 60
+        while not path.exists() or path.stat().st_size == 0:
+            self.assertLess(time.monotonic(), deadline, f"{path} was not begun")
+            time.sleep(0.001)
+
+    def test_a_site_takes_submits_meanwhile_and_one_begins_with_the_backup(self):
+        self.fill()
+        backup = self.dir / "backup.db"
+        slowest = []
+
+        def submit_until(done):
+            while not done.is_set():
+                began = time.monotonic()
+                self.submit()
+                slowest.append(time.monotonic() - began)
+
+        done = threading.Event()
+        submitter = threading.Thread(target=submit_until, args=[done])
+        submitter.start()
+        began = time.monotonic()
+        said = self.trainctl("admin", "backup", backup)
+        took = time.monotonic() - began
+        done.set()
+        submitter.join()
+        self.assertIn("it was read again and holds together", said)
+        self.assertLess(max(slowest), max(took, 2), "a submit waited for the backup")
+        jobs = json.loads(self.trainctl("status", "-o", "json"))["jobs"]
+        self.stop()
+
+        restore = [BIN / "traincoordinator", "restore", "--from", backup, "--dir"]
+        refused = subprocess.run(
+            [*restore, self.dir / "site"], capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("to restore a backup in its place, move", refused.stderr)
+        told = subprocess.run(
+            [*restore, self.dir / "again"], capture_output=True, text=True, timeout=120
+        )
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn("The next one is j10001", told.stdout)
+        self.start("again")
+        restored = json.loads(self.trainctl("status", "-o", "json"))["jobs"]
+        self.assertLessEqual(len(restored), len(jobs))
+        self.assertEqual({job["outcome"] for job in restored}, {"CANCELLED"})
+        points = self.trainctl("metrics", "j1", "-o", "csv").count("\n")
+        self.assertGreaterEqual(points, POINTS)
+        self.assertEqual(self.submit(), "j10001")
+
+    def test_a_kill_in_the_middle_leaves_no_backup_and_a_whole_site(self):
+        self.fill()
+        backup = self.dir / "backup.db"
+        with self.popen("admin", "backup", backup) as client:
+            self.wait_for_bytes(self.dir / "backup.db.partial")
+            self.stop(signal.SIGKILL)
+            _, err = client.communicate(timeout=60)
+        self.assertNotEqual(client.returncode, 0, err)
+        self.assertFalse(backup.exists())
+        self.start()
+        self.assertEqual(self.submit(), "j2")
+        self.trainctl("admin", "backup", backup)
+        self.assertEqual([path.name for path in self.dir.glob("backup*")], ["backup.db"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,218 @@
+// Copies of a database that is in use, and sites that begin with one.
+#include "server/store/backup.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "server/store/database.h"
+#include "server/store/schema.h"
+#include "server/store/sqlite_store.h"
+#include "tests/server/sample_rows.h"
+#include "tests/server/temporary_folder.h"
+
+namespace trainctl::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr base::WallMicros kNow = 1'800'000'000'000'000;
+const std::atomic<bool> kGoOn = false;
+
+class BackupTest : public testing::Test {
+ protected:
+  std::string File(const std::string& name) const { return folder_.path() + "/" + name; }
+  Restoration WishFor(const std::string& file) const {
+    return {.file = file, .directory = File("restored"), .actor = "root", .now = kNow};
+  }
+  // A gang that is STARTING, and a job that waits.
+  std::unique_ptr<Store> FilledSite() const {
+    auto store = OpenSqliteStore(File("site")).value();
+    EXPECT_TRUE(store->Apply(EveryRow()).ok());
+    EXPECT_TRUE(store->Apply(SubmitBatch(2, "waiting")).ok());
+    return store;
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(BackupTest, HasWhatWasCommittedWhileTheStoreGoesOn) {
+  const auto store = FilledSite();
+  std::atomic<bool> ends = false;
+  std::atomic<int64_t> stored = 2;
+  std::thread writer([&] {
+    while (!ends) {
+      EXPECT_TRUE(store->Apply(SubmitBatch(stored + 1, "more")).ok());
+      ++stored;
+    }
+  });
+  while (stored < 50) std::this_thread::yield();
+  const int64_t before = stored;
+  const auto made = WriteBackup(File("site"), File("a.db"), kGoOn);
+  const int64_t after = stored;
+  while (stored < after + 50) std::this_thread::yield();  // nothing of the copy is left in its way
+  ends = true;
+  writer.join();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_GE(made->jobs, before);
+  EXPECT_LE(made->jobs, after + 1);
+  struct stat status;
+  ASSERT_EQ(stat(File("a.db").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_EQ(made->bytes, status.st_size);
+  for (const auto& entry : fs::directory_iterator(folder_.path()))
+    EXPECT_TRUE(entry.path().filename() == "a.db" || entry.path().filename() == "site")
+        << entry.path();
+}
+
+TEST_F(BackupTest, ReplacesNothingAndRefusesOtherThanPlainPaths) {
+  const auto store = FilledSite();
+  std::ofstream(File("taken")) << "mine";
+  fs::create_symlink("nowhere", File("link"));
+  for (const auto& [path, code] :
+       {std::pair<std::string, base::Code>{File("taken"), base::Code::kConflict},
+        {File("link"), base::Code::kConflict},
+        {folder_.path(), base::Code::kConflict},
+        {File("site/../b.db"), base::Code::kInvalid},
+        {File("site//b.db"), base::Code::kInvalid},
+        {File("b.db/"), base::Code::kInvalid},
+        {File("b\n.db"), base::Code::kInvalid},
+        {"b.db", base::Code::kInvalid},
+        {"", base::Code::kInvalid},
+        {"/" + std::string(5000, 'b'), base::Code::kInvalid},
+        {File("missing/b.db"), base::Code::kNotFound}}) {
+    const auto made = WriteBackup(File("site"), path, kGoOn);
+    ASSERT_FALSE(made.ok()) << path;
+    EXPECT_EQ(made.error().code, code) << made.error().message;
+  }
+  std::string text;
+  std::ifstream(File("taken")) >> text;
+  EXPECT_EQ(text, "mine");
+  EXPECT_FALSE(fs::exists(File("taken.partial")));
+}
+
+TEST_F(BackupTest, WhatAKillHasLeftIsReplaced) {
+  const auto store = FilledSite();
+  std::ofstream(File("a.db.partial")) << "half a database";
+  EXPECT_TRUE(WriteBackup(File("site"), File("a.db"), kGoOn).ok());
+  EXPECT_FALSE(fs::exists(File("a.db.partial")));
+}
+
+TEST_F(BackupTest, IsGivenUpWhenTheCoordinatorStops) {
+  const auto store = FilledSite();
+  const std::atomic<bool> stops = true;
+  const auto made = WriteBackup(File("site"), File("a.db"), stops);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, base::Code::kUnavailable);
+  EXPECT_FALSE(fs::exists(File("a.db")) || fs::exists(File("a.db.partial")));
+}
+
+TEST_F(BackupTest, OfADamagedDatabaseNoneIsWritten) {
+  FilledSite();
+  {
+    auto database = Database::Open(File("site/coordinator.db"), Database::Mode::kWrite).value();
+    database->Execute("PRAGMA foreign_keys=OFF");
+    database->Execute("UPDATE ranks SET worker = 'nobody'");
+    ASSERT_TRUE(database->TakeStatus().ok());
+  }
+  const auto made = WriteBackup(File("site"), File("a.db"), kGoOn);
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("'nobody', which is no worker"), std::string::npos)
+      << made.error().message;
+  EXPECT_FALSE(fs::exists(File("a.db")) || fs::exists(File("a.db.partial")));
+}
+
+TEST_F(BackupTest, ARestoredSiteHasAllJobsAndNoneThatStartsAgain) {
+  {
+    const auto store = FilledSite();
+    ASSERT_TRUE(WriteBackup(File("site"), File("a.db"), kGoOn).ok());
+  }
+  Restoration wish = WishFor(File("a.db"));
+  wish.last_job = 31'415;
+  const auto restored = RestoreBackup(wish);
+  ASSERT_TRUE(restored.ok()) << restored.error().message;
+  EXPECT_EQ(restored->jobs, 2);
+  EXPECT_EQ(restored->ended, 2);
+  EXPECT_EQ(restored->next_job, 40'001);
+  const auto store = OpenSqliteStore(File("restored")).value();
+  const core::StoredState state = store->LoadState().value();
+  EXPECT_TRUE(state.jobs.empty());
+  EXPECT_EQ(state.next_job, 40'001);
+  EXPECT_GT(state.next_group, 10'000);
+  EXPECT_GT(state.next_lease, 10'000);
+  const auto reader = OpenSqliteReader(File("restored")).value();
+  const std::vector<StoredJob> jobs = reader->Jobs({}).value();
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0].status.end->outcome, job::Outcome::kCancelled);
+  EXPECT_EQ(jobs[1].status.end->outcome, job::Outcome::kNodeLost);
+  const std::vector<StoredAttempt> attempts = reader->Attempts({1}).value();
+  EXPECT_EQ(attempts.back().row.end->outcome, job::Outcome::kNodeLost);
+  EXPECT_EQ(reader->Audit(1).value().at(0).action, "restore");
+  EXPECT_EQ(fs::exists(File("restored/coordinator.db.partial")), false);
+}
+
+TEST_F(BackupTest, ADatabaseIsNeverReplacedByABackup) {
+  {
+    const auto store = FilledSite();
+    ASSERT_TRUE(WriteBackup(File("site"), File("a.db"), kGoOn).ok());
+  }
+  fs::create_directory(File("restored"));
+  for (const char* name : {"coordinator.db", "coordinator.db-wal"}) {
+    std::ofstream(File("restored/") + name) << "";
+    const auto restored = RestoreBackup(WishFor(File("a.db")));
+    ASSERT_FALSE(restored.ok()) << name;
+    EXPECT_EQ(restored.error().code, base::Code::kConflict);
+    fs::remove(File("restored/") + name);
+  }
+  Restoration in_use = WishFor(File("a.db"));
+  in_use.directory = File("site");
+  const auto store = OpenSqliteStore(File("site")).value();
+  const auto refused = RestoreBackup(in_use);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("another coordinator"), std::string::npos);
+}
+
+TEST_F(BackupTest, WhatIsNoBackupIsRefusedAndLeavesNothing) {
+  std::ofstream(File("text")) << std::string(5000, 'x');
+  {
+    auto database = Database::Open(File("other.db"), Database::Mode::kWrite).value();
+    database->Execute("CREATE TABLE jobs (id INTEGER PRIMARY KEY AUTOINCREMENT)");
+    database->Execute("PRAGMA user_version = 1");
+    ASSERT_TRUE(database->TakeStatus().ok());
+  }
+  {
+    auto database = Database::Open(File("newer.db"), Database::Mode::kWrite).value();
+    database->Execute("PRAGMA user_version = 9000");
+    ASSERT_TRUE(database->TakeStatus().ok());
+  }
+  ASSERT_EQ(mkfifo(File("fifo").c_str(), 0600), 0);
+  fs::create_directory(File("folder"));
+  for (const char* name : {"text", "other.db", "newer.db", "missing", "fifo", "folder"}) {
+    const auto restored = RestoreBackup(WishFor(File(name)));
+    ASSERT_FALSE(restored.ok()) << name;
+    EXPECT_NE(restored.error().message.find(name), std::string::npos) << restored.error().message;
+    EXPECT_FALSE(fs::exists(File("restored/coordinator.db")));
+    EXPECT_FALSE(fs::exists(File("restored/coordinator.db.partial")));
+  }
+  EXPECT_FALSE(fs::exists(File("missing")));
+}
+
+TEST_F(BackupTest, OneOfAnOlderVersionIsBroughtToThisOne) {
+  {
+    auto database = Database::Open(File("old.db"), Database::Mode::kWrite).value();
+    database->Execute(Schema().front());
+    database->Execute("PRAGMA user_version = 1");
+    ASSERT_TRUE(database->TakeStatus().ok());
+  }
+  const auto restored = RestoreBackup(WishFor(File("old.db")));
+  ASSERT_TRUE(restored.ok()) << restored.error().message;
+  EXPECT_EQ(restored->jobs, 0);
+  EXPECT_TRUE(OpenSqliteStore(File("restored")).ok());
+}
+
+}  // namespace
+}  // namespace trainctl::store
