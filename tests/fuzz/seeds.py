@@ -2,6 +2,7 @@
 """Seeds for the fuzz targets: what the checkout ships, and small inputs of other formats.
 
 usage: tests/fuzz/seeds.py FOLDER    fills FOLDER/TARGET for each target
+       tests/fuzz/seeds.py --list    prints the targets
 """
 
 import base64
@@ -81,6 +82,16 @@ MANIFEST = {
     "data": {"digest": "00ff", "epoch": 0, "step_in_epoch": 5},
     "files": [FILE],
 }
+EXIT = {
+    "exit_code": 1,
+    "oom_killed": False,
+    "note": "left by pid 7",
+    "leftover_pids": [7, 8],
+    "lost_log_bytes": 9,
+    "boot_id": "00ff",
+    "ended_at": 5,
+}
+LITGPT = ["finetune_lora", "CKPT", "--config", "a.yaml", "--train.epochs=3", "--lora_r", "8"]
 TOKEN = "1 " + "0f" * 32 + " anna user 1000000 2000000000\n"
 CHAT = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
 SHARE_GPT = {"messages": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}
@@ -233,7 +244,11 @@ def seeds():
         + [der(path) for path in sorted((HERE / "seeds").glob("*.pem"))],
         "chat_template": sorted({chat["jinja"].encode() for chat in chats}),
         "estimate": [text + b"\0" + annex for text in texts([JOB]) for annex in texts(annexes)],
+        "exit_record": texts([EXIT, {"signal": 9}, {"launch_error": "no", "worker_fault": True}]),
         "job": jobs + [jobs[0] + b"\0train.epochs=2\nprecision=bf16-true\n", *texts([JOB])],
+        "litgpt": [
+            text + b"\0" + "\n".join(LITGPT).encode() for text in shipped("tests/fuzz/seeds/*.yaml")
+        ],
         "manifest": texts([MANIFEST, FILE]),
         "model_config": shipped(
             "deploy/models/*/config.json",
@@ -243,6 +258,7 @@ def seeds():
         "model_folder": texts([TOKENIZER_CONFIG])
         + shipped("deploy/models/tiny-blip2/*_config.json"),
         "picture": shipped(*(f"tests/baselines/images/*.{end}" for end in ("jpg", "png", "webp"))),
+        "policy": shipped("deploy/policy.example.json"),
         "rank_folder": [spool, spool + b"\0one\ntwo\nthree"],
         "rank_messages": texts(RANK_MESSAGES) + [b"folder 1 2 boot\nsaved 9 3 4 final/a b\n"],
         "rows": [
@@ -290,4 +306,7 @@ def write(folder):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    write(pathlib.Path(sys.argv[1]))
+    if sys.argv[1] == "--list":
+        print(*seeds(), sep="\n")
+    else:
+        write(pathlib.Path(sys.argv[1]))

@@ -24,6 +24,9 @@ bool ReadRows(std::string_view bytes);           // JSON, JSON lines or CSV
 bool ReadTables(std::string_view bytes);         // Arrow's stream or file, or Parquet
 bool ReadPicture(std::string_view bytes);        // JPEG, PNG or WebP
 bool ReadRankFolder(std::string_view bytes);     // spool and log of a rank
+bool ReadExitRecord(std::string_view bytes);     // exit.json
+bool ReadPolicy(std::string_view bytes);         // a site's policy file
+bool ReadLitgpt(std::string_view bytes);         // LitGPT's YAML, a zero, words of its command
 bool ReadCertificate(std::string_view bytes);    // PEM: a certificate, or a request for one
 bool ReadTokens(std::string_view bytes);         // the table of bearer tokens
 bool ReadWords(std::string_view bytes);          // addresses, URLs, sizes, lists of CPUs
