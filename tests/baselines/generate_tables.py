@@ -44,6 +44,10 @@ def row(number):
 
 
 ROWS = [row(number) for number in range(COUNT)]
+PICTURES = [
+    {"image": {"bytes": path.read_bytes(), "path": path.name}, "caption": f"as {path.stem}"}
+    for path in [HERE.parent / "images" / name for name in ("rgb.jpg", "gray.jpg", "rgba.png")]
+]
 TEXTS = ["instruction", "input", "output", "text", "prompt", "completion"]
 
 
@@ -90,6 +94,16 @@ def main():
     for name in ("dict/train", "splits/train", "splits/test", "saved"):
         (HERE / name / "dataset_info.json").unlink()  # which is not read, and names this machine
     rows.to_parquet(HERE / "rows.parquet", batch_size=4)
+
+    pictures = datasets.Dataset.from_list(PICTURES).cast_column("image", datasets.Image())
+    pictures.save_to_disk(HERE / "pictures")
+    (HERE / "pictures/dataset_info.json").unlink()
+    pictures.to_parquet(HERE / "pictures.parquet", batch_size=2)
+    bare = pa.table({"image": [one["image"]["bytes"] for one in PICTURES]})
+    captions = pa.array([one["caption"] for one in PICTURES])
+    write_stream(
+        HERE / "pictures.arrow", bare.append_column("caption", captions), compression="lz4"
+    )
 
     table = pa.Table.from_pylist(ROWS)
     write_stream(HERE / "words.arrow", words_of(table), compression="zstd")

@@ -13,6 +13,7 @@
 namespace trainctl::data {
 namespace {
 
+using images::PictureFile;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -39,7 +40,7 @@ class CaptionsTest : public testing::Test {
     const BoundaryTokens boundary =
         ReadBoundaryTokens(*tokenizer_, model_, directory_.path()).value();
     const auto read = RowReaderOf(data_, *tokenizer_, boundary, directory_.path(),
-                                  {directory_.path() + "/" + name, kThree});
+                                  {{directory_.path() + "/" + name}, kThree});
     RowCollector rows(*tokenizer_, boundary, model_.vocab, max_seq_length);
     const auto add = [&](const files::JsonObject& row) { return (*read)(row, &rows); };
     const auto count = ReadCaptionRows(content, name, data_.max_rows, add, {});
@@ -47,6 +48,7 @@ class CaptionsTest : public testing::Test {
     return rows.Take();
   }
   std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
+  PictureFile File(const std::string& name) const { return {Path(name)}; }
 
   ScratchDirectory directory_;
   job::ModelShape model_;
@@ -59,7 +61,7 @@ TEST_F(CaptionsTest, PlaceholdersStandBeforeBosAndTheCaptionAloneCounts) {
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_THAT(IdsOf(made->tokens), ElementsAre(280, 280, 280, 254, 'h', 'i', 255));
   EXPECT_EQ(made->rows.at(0).ignored, 4);
-  EXPECT_THAT(made->pictures, ElementsAre(Path("a/b.png")));
+  EXPECT_THAT(made->pictures, ElementsAre(File("a/b.png")));
 }
 
 TEST_F(CaptionsTest, WhatIsTooLongIsCutAtTheCaptionsEnd) {
@@ -75,7 +77,7 @@ TEST_F(CaptionsTest, AnImagefolderNamesItsPicturesFileName) {
                                        {"file_name": "b.png", "text": "two, three"})")}) {
     const auto made = Read(name, content);
     ASSERT_TRUE(made.ok()) << made.error().message;
-    EXPECT_THAT(made->pictures, ElementsAre(Path("a.png"), Path("b.png")));
+    EXPECT_THAT(made->pictures, ElementsAre(File("a.png"), File("b.png")));
     EXPECT_EQ(made->rows.at(1).length, 3 + 1 + 10 + 1);
   }
 }
@@ -84,7 +86,7 @@ TEST_F(CaptionsTest, TheJobMayNameBothColumns) {
   data_.columns = {{"image", "path"}, {"text", "caption"}};
   const auto made = Read("rows.jsonl", R"({"path": "/x/y.jpg", "caption": "a", "image": "no"})");
   ASSERT_TRUE(made.ok()) << made.error().message;
-  EXPECT_THAT(made->pictures, ElementsAre("/x/y.jpg"));
+  EXPECT_THAT(made->pictures, ElementsAre(PictureFile{"/x/y.jpg"}));
 }
 
 TEST_F(CaptionsTest, AMissingKeyIsToldWithItsRow) {
@@ -120,7 +122,7 @@ TEST_F(CaptionsTest, AModelOfPicturesHasItsPlaceholdersInEachRow) {
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   EXPECT_EQ(dataset->longest_row, 3 + 1 + 2 + 1);
   EXPECT_EQ(dataset->tokens[2], 280);
-  EXPECT_THAT(dataset->pictures, ElementsAre(Path("a.png")));
+  EXPECT_THAT(dataset->pictures, ElementsAre(File("a.png")));
 }
 
 TEST_F(CaptionsTest, APreprocessorThatMakesOtherPicturesIsRefused) {
@@ -152,9 +154,10 @@ TEST_F(CaptionsTest, BadPicturesAreNamedTheFirstOnes) {
   const std::string good = checkout::File("tests/baselines/images/rgb.png");
   const std::string broken = directory_.Write("broken.png", "no picture");
   EXPECT_TRUE(CheckPictures({}).ok());
-  EXPECT_TRUE(CheckPictures(std::vector<std::string>(5, good)).ok());
-  const std::vector<std::string> paths = {good, Path("x"), broken, directory_.path(), Path("y")};
-  const auto checked = CheckPictures(paths, {.most_told = 3});
+  EXPECT_TRUE(CheckPictures(std::vector<PictureFile>(5, {good})).ok());
+  const std::vector<PictureFile> files = {
+      {good}, File("x"), {broken}, {directory_.path()}, File("y")};
+  const auto checked = CheckPictures(files, {.most_told = 3});
   ASSERT_FALSE(checked.ok());
   EXPECT_THAT(checked.error().message,
               AllOf(HasSubstr("4 of 5 pictures"), HasSubstr("row 1: cannot open " + Path("x")),
@@ -165,23 +168,24 @@ TEST_F(CaptionsTest, BadPicturesAreNamedTheFirstOnes) {
 TEST_F(CaptionsTest, ALargeDataSetIsLookedAtHereAndThere) {
   const std::string good = checkout::File("tests/baselines/images/rgb.png");
   const std::string broken = directory_.Write("broken.png", "no picture");
-  std::vector<std::string> paths(1000, good);
-  paths[501] = Path("missing");  // none of every tenth
-  paths[10] = broken;            // is there, and none of every hundredth
+  std::vector<PictureFile> files(1000, {good});
+  files[501] = File("missing");  // none of every tenth
+  files[10] = {broken};          // is there, and none of every hundredth
   const PictureSample sample = {.most_found = 100, .most_decoded = 10};
-  EXPECT_TRUE(CheckPictures(paths, sample).ok());
-  paths[510] = Path("missing");
-  paths[300] = broken;
+  EXPECT_TRUE(CheckPictures(files, sample).ok());
+  files[510] = File("missing");
+  files[300] = {broken};
   EXPECT_THAT(
-      CheckPictures(paths, sample).error().message,
+      CheckPictures(files, sample).error().message,
       AllOf(HasSubstr("2 of 100 pictures"), HasSubstr("row 300: "), HasSubstr("row 510: ")));
 }
 
 TEST_F(CaptionsTest, TheShippedPicturesHaveCaptions) {
   const std::string file = CaptionsFile(checkout::File("deploy/data/captions")).value();
-  std::vector<std::string> pictures, captions;
+  std::vector<PictureFile> pictures;
+  std::vector<std::string> captions;
   const auto take = [&](const files::JsonObject& row) -> base::Status {
-    pictures.push_back(PicturePath(data_, row, file));
+    pictures.push_back(PictureOf(data_, row, {file}).value());
     captions.push_back(row.Text("text"));
     return base::Ok{};
   };

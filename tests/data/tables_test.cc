@@ -5,7 +5,9 @@
 #include "common/base/file.h"
 #include "tests/checkout.h"
 #include "tests/data/small_tokenizers.h"
+#include "worker/rank/data/captions.h"
 #include "worker/rank/data/dataset.h"
+#include "worker/rank/images/picture_file.h"
 
 namespace trainctl::data {
 namespace {
@@ -189,6 +191,41 @@ TEST_F(TablesTest, StateNamesFilesBesideIt) {
   EXPECT_THAT(with(R"({"_data_files": [{"filename": "a"}], "_indices_data_files": [{"a": 1}]})"),
               HasSubstr("file of indices"));
   EXPECT_THAT(with("["), HasSubstr("state.json: not JSON"));
+}
+
+// In a stream that is not compressed they lie as they are; of others they are kept by the data set.
+TEST_F(TablesTest, PicturesAreBytesWithinTheirRows) {
+  data_.format = job::DataFormat::kCaptions;
+  data_.columns = {{"text", "caption"}};
+  model_.family = "blip-2";
+  model_.image = job::ImageShape{.token = 280, .queries = 3};
+  const std::string names[] = {"rgb.jpg", "gray.jpg", "rgba.png"};
+  const auto sample = [](const std::string& name) {
+    return checkout::File("tests/baselines/images/" + name);
+  };
+  const std::string cache = directory_.path() + "/cache";
+  for (const std::string name : {"pictures", "pictures.parquet", "pictures.arrow"}) {
+    SCOPED_TRACE(name);
+    data_.path = Baseline(name);
+    const auto dataset = LoadDataset(data_, model_, directory_.path(), 1000, cache);
+    ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+    ASSERT_EQ(dataset->pictures.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) {
+      const images::PictureFile& file = dataset->pictures[i];
+      EXPECT_EQ(file.name, name == "pictures.arrow" ? "" : names[i]);
+      EXPECT_EQ(file.path.starts_with("/proc/self/fd/"), name != "pictures");
+      EXPECT_EQ(images::ReadPicture(file).value(), images::ReadPicture({sample(names[i])}).value());
+    }
+    EXPECT_TRUE(CheckPictures(dataset->pictures).ok());
+    EXPECT_TRUE(!fs::exists(cache) || fs::is_empty(cache));
+  }
+  data_.path = Baseline("pictures.parquet");
+  const auto nowhere = LoadDataset(data_, model_, directory_.path(), 1000, "");
+  EXPECT_THAT(nowhere.error().message,
+              AllOf(StartsWith(data_.path + ": row group 0, row 0: pictures can't be kept"),
+                    HasSubstr("there is none")));
+  data_.columns = {{"text", "caption"}, {"image", "caption"}};
+  EXPECT_TRUE(LoadDataset(data_, model_, directory_.path(), 1000, "").ok());  // of paths
 }
 
 // Cut anywhere, a file gives its name; a stream that ends between two batches is whole.

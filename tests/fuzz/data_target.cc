@@ -24,7 +24,7 @@ base::Status TakeAnyRow(const files::JsonObject& row) {
         data::RenderChat(data::NamedChatForm(job::ChatTemplate::kMistral, {"<s>", "</s>"}), turns);
     if (!rendered) return rendered.error();
   } else if (row.Has("file_name")) {
-    data::PicturePath({}, row, "/d/metadata.jsonl");
+    data::PictureOf({}, row, {"/d/metadata.jsonl"}).ok();
   } else {
     row.Text("text", "");
   }

@@ -17,7 +17,7 @@ TEST(Decode, EveryKindIsWhatPillowMakesOfItToTheLastBit) {
   for (const auto& [name, expected] : Samples()) {
     SCOPED_TRACE(name);
     if (!expected.refused.empty() || !CanRead(name)) continue;
-    const auto picture = DecodeFile(SamplePath(name));
+    const auto picture = DecodeFile({SamplePath(name)});
     ASSERT_TRUE(picture.ok()) << picture.error().message;
     EXPECT_EQ(picture->width, expected.width);
     EXPECT_EQ(picture->height, expected.height);
@@ -30,7 +30,7 @@ TEST(Decode, WhatIsNotTakenIsRefusedWithPathAndReason) {
   int refused = 0;
   for (const auto& [name, expected] : Samples()) {
     if (expected.refused.empty() || !CanRead(name)) continue;
-    const auto picture = DecodeFile(SamplePath(name));
+    const auto picture = DecodeFile({SamplePath(name)});
     ASSERT_FALSE(picture.ok()) << name;
     EXPECT_EQ(picture.error().code, base::Code::kInvalid);
     EXPECT_THAT(picture.error().message,
@@ -41,7 +41,7 @@ TEST(Decode, WhatIsNotTakenIsRefusedWithPathAndReason) {
 }
 
 TEST(Decode, AMissingFileIsNotFound) {
-  const auto picture = DecodeFile("/nowhere/a.png");
+  const auto picture = DecodeFile({"/nowhere/a.png"});
   ASSERT_FALSE(picture.ok());
   EXPECT_EQ(picture.error().code, base::Code::kNotFound);
   EXPECT_THAT(picture.error().message, HasSubstr("/nowhere/a.png"));
@@ -49,7 +49,7 @@ TEST(Decode, AMissingFileIsNotFound) {
 
 TEST(Decode, AWebpOfABuildWithoutItsLibrarySaysWhatToInstall) {
   if (CanRead("lossy.webp")) GTEST_SKIP() << "this build has libwebp";
-  EXPECT_THAT(DecodeFile(SamplePath("lossy.webp")).error().message,
+  EXPECT_THAT(DecodeFile({SamplePath("lossy.webp")}).error().message,
               HasSubstr("install libwebp-dev"));
 }
 

@@ -19,10 +19,10 @@ constexpr int64_t kSmall = 16;  // a side
 const std::vector<std::string> kNames = {"gray.jpg",         "rgb.png",  "cmyk.jpg",
                                          "palette_4bit.png", "rgba.png", "progressive.jpg"};
 
-std::vector<std::string> Paths() {
-  std::vector<std::string> paths;
-  for (const std::string& name : kNames) paths.push_back(SamplePath(name));
-  return paths;
+std::vector<PictureFile> Files() {
+  std::vector<PictureFile> files;
+  for (const std::string& name : kNames) files.push_back({SamplePath(name)});
+  return files;
 }
 
 std::vector<int64_t> Rows() {
@@ -31,7 +31,7 @@ std::vector<int64_t> Rows() {
   return rows;
 }
 
-Pixels Alone(const std::string& path) { return PixelsOf(DecodeFile(path).value(), kSmall); }
+Pixels Alone(const PictureFile& file) { return PixelsOf(DecodeFile(file).value(), kSmall); }
 
 // Every row, asked for ahead and taken in order.
 void TakeAnEpoch(PixelLoader* loader, const std::vector<int64_t>& rows) {
@@ -39,12 +39,12 @@ void TakeAnEpoch(PixelLoader* loader, const std::vector<int64_t>& rows) {
   for (const int64_t row : rows) {
     const auto pixels = loader->Take(row);
     ASSERT_TRUE(pixels.ok()) << pixels.error().message;
-    EXPECT_EQ(**pixels, Alone(Paths()[row])) << row;
+    EXPECT_EQ(**pixels, Alone(Files()[row])) << row;
   }
 }
 
 TEST(PixelLoader, EpochsAfterTheFirstDecodeNothing) {
-  PixelLoader loader(Paths(), {.side = kSmall, .threads = 3});
+  PixelLoader loader(Files(), {.side = kSmall, .threads = 3});
   for (int epoch = 0; epoch < 3; ++epoch) TakeAnEpoch(&loader, Rows());
   EXPECT_EQ(loader.counts().decoded, std::ssize(kNames));
   EXPECT_EQ(loader.counts().cached, 2 * std::ssize(kNames));
@@ -53,8 +53,9 @@ TEST(PixelLoader, EpochsAfterTheFirstDecodeNothing) {
 TEST(PixelLoader, EqualFilesOfOtherNamesAreDecodedOnce) {
   const ScratchDirectory folder;
   const std::string bytes = SampleBytes("rgb.png");
-  PixelLoader loader({folder.Write("a.png", bytes), folder.Write("b.png", bytes)},
-                     {.side = kSmall, .threads = 0});
+  PixelLoader loader(
+      {PictureFile{folder.Write("a.png", bytes)}, PictureFile{folder.Write("b.png", bytes)}},
+      {.side = kSmall, .threads = 0});
   EXPECT_EQ(*loader.Take(0).value(), *loader.Take(1).value());
   EXPECT_EQ(loader.counts().decoded, 1);
 }
@@ -62,7 +63,7 @@ TEST(PixelLoader, EqualFilesOfOtherNamesAreDecodedOnce) {
 TEST(PixelLoader, AChangedFileIsDecodedAgain) {
   const ScratchDirectory folder;
   const std::string path = folder.Write("a.png", SampleBytes("rgb.png"));
-  PixelLoader loader({path}, {.side = kSmall});
+  PixelLoader loader({PictureFile{path}}, {.side = kSmall});
   const auto before = loader.Take(0).value();
   folder.Write("a.png", SampleBytes("rgba.png"));
   EXPECT_NE(*loader.Take(0).value(), *before);
@@ -70,7 +71,7 @@ TEST(PixelLoader, AChangedFileIsDecodedAgain) {
 }
 
 TEST(PixelLoader, AFullCacheKeepsWhatItHas) {
-  PixelLoader loader(Paths(),
+  PixelLoader loader(Files(),
                      {.side = kSmall, .threads = 2, .most_cached_bytes = 2 * PixelBytes(kSmall)});
   for (int epoch = 0; epoch < 3; ++epoch) TakeAnEpoch(&loader, Rows());
   EXPECT_EQ(loader.counts().cached, 2 * 2);
@@ -78,23 +79,23 @@ TEST(PixelLoader, AFullCacheKeepsWhatItHas) {
 }
 
 TEST(PixelLoader, RowsBeyondTheBoundAreReadWhenTheyAreTaken) {
-  PixelLoader loader(Paths(), {.side = kSmall, .threads = 1, .most_ahead = 2});
+  PixelLoader loader(Files(), {.side = kSmall, .threads = 1, .most_ahead = 2});
   TakeAnEpoch(&loader, Rows());
   EXPECT_EQ(loader.counts().decoded, std::ssize(kNames));
 }
 
 TEST(PixelLoader, ARowMayBeAskedForTwice) {
-  PixelLoader loader(Paths(), {.side = kSmall, .threads = 2});
+  PixelLoader loader(Files(), {.side = kSmall, .threads = 2});
   TakeAnEpoch(&loader, {1, 2, 1, 1, 2});
 }
 
 TEST(PixelLoader, FaultsReachTheOneWhoTakesWithRowAndPath) {
   const ScratchDirectory folder;
-  const std::vector<std::string> paths = {SamplePath("rgb.png"),
-                                          folder.Write("broken.jpg", "\xFF\xD8\xFF no picture"),
-                                          folder.path() + "/missing.png"};
+  const std::vector<PictureFile> files = {{SamplePath("rgb.png")},
+                                          {folder.Write("broken.jpg", "\xFF\xD8\xFF no picture")},
+                                          {folder.path() + "/missing.png"}};
   for (const int threads : {0, 2}) {
-    PixelLoader loader(paths, {.side = kSmall, .threads = threads});
+    PixelLoader loader(files, {.side = kSmall, .threads = threads});
     loader.Ahead(std::vector<int64_t>{0, 1, 2});
     EXPECT_TRUE(loader.Take(0).ok());
     const auto broken = loader.Take(1), missing = loader.Take(2);
@@ -105,20 +106,37 @@ TEST(PixelLoader, FaultsReachTheOneWhoTakesWithRowAndPath) {
   }
 }
 
+TEST(PixelLoader, APictureMayLieWithinAnotherFile) {
+  const ScratchDirectory folder;
+  const std::string png = SampleBytes("rgb.png"), jpg = SampleBytes("gray.jpg");
+  const std::string path = folder.Write("both", "head" + png + jpg);
+  const PictureFile first{path, 4, std::ssize(png), "a.png"},
+      second{path, 4 + std::ssize(png), std::ssize(jpg), ""};
+  const PictureFile beyond{path, 5 + std::ssize(png), std::ssize(jpg), "b.jpg"},
+      broken{path, 0, 4, "c.jpg"};
+  PixelLoader loader({first, second, beyond, broken}, {.side = kSmall, .threads = 1});
+  EXPECT_EQ(*loader.Take(0).value(), Alone({SamplePath("rgb.png")}));
+  EXPECT_EQ(*loader.Take(1).value(), Alone({SamplePath("gray.jpg")}));
+  EXPECT_THAT(loader.Take(2).error().message, HasSubstr("the file has become shorter"));
+  EXPECT_THAT(loader.Take(3).error().message, HasSubstr("row 3: c.jpg: neither JPEG"));
+}
+
 TEST(PixelLoader, ABatchIsOneRowBehindAnother) {
-  PixelLoader loader(Paths(), {.side = kSmall, .threads = 1});
+  PixelLoader loader(Files(), {.side = kSmall, .threads = 1});
   const std::vector<int64_t> rows = {4, 1};
   const auto each = static_cast<size_t>(PixelBytes(kSmall));
   std::vector<float> batch(2 * each), expected(2 * each);
   loader.Ahead(rows);
   ASSERT_TRUE(loader.TakeNormalized(rows, batch).ok());
-  Normalize(Alone(Paths()[4]), std::span(expected).first(each));
-  Normalize(Alone(Paths()[1]), std::span(expected).last(each));
+  Normalize(Alone(Files()[4]), std::span(expected).first(each));
+  Normalize(Alone(Files()[1]), std::span(expected).last(each));
   EXPECT_EQ(batch, expected);
 }
 
 TEST(PixelLoader, ABatchWithABrokenPictureIsRefused) {
-  PixelLoader loader({SamplePath("rgb.png"), SamplePath("truncated_rgb.png")}, {.side = kSmall});
+  PixelLoader loader(
+      {PictureFile{SamplePath("rgb.png")}, PictureFile{SamplePath("truncated_rgb.png")}},
+      {.side = kSmall});
   std::vector<float> batch(2 * PixelBytes(kSmall));
   const auto taken = loader.TakeNormalized(std::vector<int64_t>{0, 1}, batch);
   ASSERT_FALSE(taken.ok());
@@ -126,7 +144,7 @@ TEST(PixelLoader, ABatchWithABrokenPictureIsRefused) {
 }
 
 TEST(PixelLoader, EndsWithPicturesThatNobodyTook) {
-  PixelLoader loader(Paths(), {.side = kSmall, .threads = 2});
+  PixelLoader loader(Files(), {.side = kSmall, .threads = 2});
   loader.Ahead(Rows());
 }
 

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const int64_t side = std::atoll(argv[1]);
   for (int i = 2; i < argc; ++i) {
-    const auto picture = images::DecodeFile(argv[i]);
+    const auto picture = images::DecodeFile({argv[i]});
     if (!picture) {
       std::fprintf(stderr, "%s\n", picture.error().message.c_str());
       return 1;

@@ -3,12 +3,14 @@
 #include <arrow/memory_pool.h>
 
 #include <exception>
+#include <set>
 #include <utility>
 
 #include "worker/rank/arrow/batches.h"
 #include "worker/rank/arrow/cells.h"
 #include "worker/rank/arrow/columns.h"
 #include "worker/rank/arrow/errors.h"
+#include "worker/rank/arrow/picture_cells.h"
 #include "worker/rank/tables/open_table.h"
 
 namespace trainctl::tables {
@@ -53,6 +55,10 @@ class ArrowTable : public Table {
     source_ = std::move(*opened);
     const auto fields = ChooseColumns(*source_->schema(), source.columns, path_);
     if (!fields) return fields.error();
+    for (const WantedColumn& column : source.columns) {
+      if (column.kind == CellKind::kPicture)
+        pictures_.insert(column.names.begin(), column.names.end());
+    }
     return source_->Select(*fields);
   }
 
@@ -70,7 +76,10 @@ class ArrowTable : public Table {
                    .place = now_.place,
                    .first_row = first_row_ + taken_,
                    .done_bytes = now_.done_bytes};
-    for (; taken_ < now_.batch->num_rows() && std::ssize(rows.rows) < kRowsAtOnce; ++taken_) {
+    const auto is_full = [&] {
+      return std::ssize(rows.rows) == kRowsAtOnce || picture_bytes_ >= kBytesAtOnce;
+    };
+    for (picture_bytes_ = 0; taken_ < now_.batch->num_rows() && !is_full(); ++taken_) {
       auto row = RowOf(taken_);
       if (!row) return row.error();
       rows.rows.push_back(std::move(*row));
@@ -99,11 +108,19 @@ class ArrowTable : public Table {
     return base::Ok{};
   }
 
-  base::Result<nlohmann::json> RowOf(int64_t index) const {
+  nlohmann::json PictureOf(const arrow::Array& column, int64_t index) {
+    nlohmann::json cell = PictureCellOf(column, index, *source_, path_);
+    const auto bytes = cell.is_object() ? cell.find("bytes") : cell.end();
+    if (bytes != cell.end()) picture_bytes_ += std::ssize(bytes->get_binary());
+    return cell;
+  }
+
+  base::Result<nlohmann::json> RowOf(int64_t index) {
     nlohmann::json row = nlohmann::json::object();
     for (int i = 0; i < now_.batch->num_columns(); ++i) {
       const arrow::Array& column = *now_.batch->column(i);
-      nlohmann::json cell = CellOf(column, index);
+      const bool is_picture = pictures_.contains(NameOf(i));
+      nlohmann::json cell = is_picture ? PictureOf(column, index) : CellOf(column, index);
       if (cell.is_null() && column.IsValid(index) && IsBinary(*column.type())) {
         return base::Error{base::Code::kInvalid, path_ + ": " + now_.place + ", row " +
                                                      std::to_string(first_row_ + index) +
@@ -123,8 +140,10 @@ class ArrowTable : public Table {
   arrow::CappedMemoryPool pool_{arrow::system_memory_pool(), kMostBytes};
   Source source_;
   PlacedBatch now_;
-  int64_t first_row_ = 0;  // of now_, in the file
-  int64_t taken_ = 0;      // rows of now_
+  int64_t first_row_ = 0;           // of now_, in the file
+  int64_t taken_ = 0;               // rows of now_
+  std::set<std::string> pictures_;  // columns
+  int64_t picture_bytes_ = 0;       // of the rows that are being given
 };
 
 base::Result<std::unique_ptr<Table>> OpenArrowTable(const TableSource& source) {

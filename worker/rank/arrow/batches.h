@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/result.h"
@@ -28,6 +29,8 @@ class BatchSource {
   virtual base::Status Select(const std::vector<int>& fields) = 0;
   // Not validated.
   virtual base::Result<PlacedBatch> Next() = 0;
+  // Where in the file a value of the last batch begins; −1: it does not lie there as it is.
+  virtual int64_t PlaceOf(std::string_view) const { return -1; }
 };
 
 // path stands in messages. The pool outlives the source and its batches.

@@ -37,13 +37,31 @@ bool IsTurns(const arrow::DataType& type) {
          type.field(0)->type()->id() == arrow::Type::STRUCT;
 }
 
+bool IsPicture(const arrow::DataType& type) {
+  if (type.id() != arrow::Type::STRUCT) return IsText(type);
+  const auto& parts = static_cast<const arrow::StructType&>(type);
+  const auto bytes = parts.GetFieldByName("bytes"), path = parts.GetFieldByName("path");
+  return bytes != nullptr && IsText(*bytes->type()) && (path == nullptr || IsText(*path->type()));
+}
+
+std::string ExpectedOf(CellKind kind) {
+  switch (kind) {
+    case CellKind::kText: return "text";
+    case CellKind::kTurns: return "lists of turns (structs)";
+    case CellKind::kPicture: return "bytes, paths, or structs of bytes and path";
+  }
+  return "";
+}
+
 base::Status CheckType(const arrow::Field& field, CellKind kind, const std::string& path) {
   const arrow::DataType& type = ValueTypeOf(*field.type());
-  const bool fits = kind == CellKind::kText ? IsText(type) : IsTurns(type);
+  const bool fits = kind == CellKind::kText    ? IsText(type)
+                    : kind == CellKind::kTurns ? IsTurns(type)
+                                               : IsPicture(type);
   if (fits) return base::Ok{};
   return Fault(path + ": column '" + field.name() + "' is of type " +
                base::Excerpt(field.type()->ToString(), kMostErrorBytes) + ", expected " +
-               (kind == CellKind::kText ? "text" : "lists of turns (structs)"));
+               ExpectedOf(kind));
 }
 
 // The first of the names that is there; −1: none is.

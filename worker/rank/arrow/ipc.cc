@@ -32,6 +32,11 @@ class MappedInput {
 
   const std::shared_ptr<arrow::io::MemoryMappedFile>& file() const { return file_; }
   int64_t bytes() const { return bytes_; }
+  int64_t PlaceOf(std::string_view value) const {
+    const auto at = reinterpret_cast<uintptr_t>(value.data());
+    const bool lies_here = at >= begin_ && at + value.size() <= begin_ + bytes_;
+    return lies_here ? static_cast<int64_t>(at - begin_) : -1;
+  }
 
   // What was read is the kernel's to take back; it comes again where it is touched.
   void Release() const {
@@ -51,10 +56,11 @@ arrow::ipc::IpcReadOptions OptionsOf(arrow::MemoryPool* pool, const std::vector<
   options.memory_pool = pool;
   options.included_fields = fields;
   options.use_threads = false;
+  options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
   return options;
 }
 
-std::string PlaceOf(int64_t batch) { return "batch " + std::to_string(batch); }
+std::string NameOf(int64_t batch) { return "batch " + std::to_string(batch); }
 
 class StreamSource : public BatchSource {
  public:
@@ -73,10 +79,11 @@ class StreamSource : public BatchSource {
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
   base::Status Select(const std::vector<int>& fields) override { return Open(fields); }
+  int64_t PlaceOf(std::string_view value) const override { return input_.PlaceOf(value); }
 
   base::Result<PlacedBatch> Next() override {
     input_.Release();
-    PlacedBatch next{.batch = nullptr, .place = PlaceOf(batches_++)};
+    PlacedBatch next{.batch = nullptr, .place = NameOf(batches_++)};
     const arrow::Status read = reader_->ReadNext(&next.batch);
     if (!read.ok()) return ErrorOf(read, path_ + ": " + next.place);
     next.done_bytes = input_.file()->Tell().ValueOr(0);
@@ -107,13 +114,14 @@ class FileSource : public BatchSource {
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
   base::Status Select(const std::vector<int>& fields) override { return Open(fields); }
+  int64_t PlaceOf(std::string_view value) const override { return input_.PlaceOf(value); }
 
   base::Result<PlacedBatch> Next() override {
     const int all = reader_->num_record_batches();
     input_.Release();
     if (batches_ == all)
       return PlacedBatch{.batch = nullptr, .place = "", .done_bytes = input_.bytes()};
-    PlacedBatch next{.batch = nullptr, .place = PlaceOf(batches_)};
+    PlacedBatch next{.batch = nullptr, .place = NameOf(batches_)};
     auto batch = reader_->ReadRecordBatch(batches_++);
     if (!batch.ok()) return ErrorOf(batch.status(), path_ + ": " + next.place);
     next.batch = *batch;

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kMostSchemaDepth = 16;
 constexpr int64_t kBufferBytes = 1 << 20;  // of a column
+constexpr int64_t kPicturesAtOnce = 32;
 
 void AddLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* leaves) {
   if (field.is_leaf()) leaves->push_back(field.column_index);
@@ -51,8 +52,12 @@ class ParquetSource : public BatchSource {
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
 
   base::Status Select(const std::vector<int>& fields) override {
-    for (const int field : fields)
+    for (const int field : fields) {
       AddLeaves(reader_->manifest().schema_fields.at(static_cast<size_t>(field)), &leaves_);
+      const arrow::Type::type type = schema_->field(field)->type()->id();
+      if (type == arrow::Type::STRUCT || type == arrow::Type::BINARY)
+        reader_->set_batch_size(kPicturesAtOnce);
+    }
     return base::Ok{};
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "common/job/data_format.h"
 #include "worker/rank/data/csv_rows.h"
@@ -15,14 +16,40 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMetadata[] = {"metadata.jsonl", "metadata.csv"};
 
 // "": nothing is wrong with it.
-std::string FaultOf(const std::string& path, bool decodes) {
+std::string FaultOf(const images::PictureFile& file, bool decodes) {
   if (decodes) {
-    const auto picture = images::DecodeFile(path);
+    const auto picture = images::DecodeFile(file);
     return picture ? "" : picture.error().message;
   }
+  if (!file.is_whole()) return "";  // was there when its row was read
+  const std::string& path = file.path;
   std::error_code error;
   if (fs::is_regular_file(path, error)) return "";
   return path + ": " + (error ? error.message() : fs::exists(path) ? "no file" : "no such file");
+}
+
+images::PictureFile PictureAt(const std::string& path, const PictureSource& source) {
+  return {(fs::path(source.rows_file).parent_path() / path).string()};
+}
+
+// As tables::CellKind::kPicture has it.
+base::Result<images::PictureFile> PictureOfCell(const nlohmann::json& cell, const std::string& key,
+                                                const PictureSource& source) {
+  std::string name = cell.value("name", "");
+  const auto bytes = cell.find("bytes");
+  if (bytes != cell.end() && bytes->is_binary()) {
+    const auto& binary = bytes->get_binary();
+    return source.spool->Append({reinterpret_cast<const char*>(binary.data()), binary.size()},
+                                std::move(name));
+  }
+  if (cell.contains("file")) {
+    return images::PictureFile{.path = cell["file"],
+                               .begin = cell["begin"],
+                               .bytes = cell["size"],
+                               .name = std::move(name)};
+  }
+  if (!name.empty()) return PictureAt(name, source);
+  return base::Error{base::Code::kInvalid, key + ": neither bytes nor a path of a picture"};
 }
 
 }  // namespace
@@ -59,16 +86,20 @@ base::Result<int64_t> ReadCaptionRows(std::string_view text, const std::string& 
                                   : ReadJsonRows(text, source, max_rows, take, progress);
 }
 
-std::string PicturePath(const job::DataSpec& data, const files::JsonObject& row,
-                        const std::string& rows_file) {
+base::Result<images::PictureFile> PictureOf(const job::DataSpec& data, const files::JsonObject& row,
+                                            const PictureSource& source) {
   const bool is_imagefolder =
       !data.columns.contains("image") && !row.Has("image") && row.Has("file_name");
-  const std::string path = row.Text(is_imagefolder ? "file_name" : job::ColumnOf(data, "image"));
-  return (fs::path(rows_file).parent_path() / path).string();
+  const std::string key = is_imagefolder ? "file_name" : job::ColumnOf(data, "image");
+  const nlohmann::json* cell = row.Get(key);
+  if (source.spool != nullptr && cell != nullptr && cell->is_object())
+    return PictureOfCell(*cell, key, source);
+  return PictureAt(row.Text(key), source);
 }
 
-base::Status CheckPictures(std::span<const std::string> paths, const PictureSample& sample) {
-  const int64_t rows = std::ssize(paths);
+base::Status CheckPictures(std::span<const images::PictureFile> files,
+                           const PictureSample& sample) {
+  const int64_t rows = std::ssize(files);
   const int64_t looked_at = std::min(rows, sample.most_found);
   const int64_t decoded = std::min(looked_at, sample.most_decoded);
   int64_t bad = 0;
@@ -77,7 +108,7 @@ base::Status CheckPictures(std::span<const std::string> paths, const PictureSamp
     const int64_t row = i * rows / looked_at;
     // decoded of the looked_at: those where i · decoded / looked_at grows.
     const bool decodes = i * decoded / looked_at != (i - 1) * decoded / looked_at || i == 0;
-    const std::string fault = FaultOf(paths[row], decodes);
+    const std::string fault = FaultOf(files[row], decodes);
     if (fault.empty()) continue;
     if (++bad <= sample.most_told) told += "\n  row " + std::to_string(row) + ": " + fault;
   }

@@ -11,6 +11,8 @@
 #include "common/job/job.h"
 #include "common/model/model_shape.h"
 #include "worker/rank/data/json_rows.h"
+#include "worker/rank/data/picture_spool.h"
+#include "worker/rank/images/picture_file.h"
 
 namespace trainctl::data {
 
@@ -34,10 +36,18 @@ base::Result<int64_t> ReadCaptionRows(std::string_view text, const std::string& 
                                       std::optional<int64_t> max_rows, const TakeRow& take,
                                       const RowProgress& progress);
 
-// The path of the row's picture, relative to the folder of the file of rows. Its key is what
-// data.columns calls "image", else "image", else "file_name". A missing key is the row's fault.
-std::string PicturePath(const job::DataSpec& data, const files::JsonObject& row,
-                        const std::string& rows_file);
+// Where the pictures of rows are.
+struct PictureSource {
+  std::string rows_file;          // whose folder paths begin in
+  PictureSpool* spool = nullptr;  // of tables alone: takes pictures that come as bytes
+};
+
+// The row's picture. Its key is what data.columns calls "image", else "image", else "file_name". A
+// missing key is the row's fault, and what comes back means nothing. Of a table it may be a cell of
+// a picture too (tables/table.h). Errors: those of PictureSpool::Append; kInvalid: no picture
+// there.
+base::Result<images::PictureFile> PictureOf(const job::DataSpec& data, const files::JsonObject& row,
+                                            const PictureSource& source);
 
 // How many pictures are looked at, evenly over the rows.
 struct PictureSample {
@@ -47,6 +57,7 @@ struct PictureSample {
 };
 
 // kInvalid: names the first that are missing or can't be decoded, with their rows.
-base::Status CheckPictures(std::span<const std::string> paths, const PictureSample& sample = {});
+base::Status CheckPictures(std::span<const images::PictureFile> files,
+                           const PictureSample& sample = {});
 
 }  // namespace trainctl::data

@@ -156,6 +156,7 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
   if (dataset.rows.empty()) return Invalid(data.path + ": no rows");
   dataset.ignored = std::move(content->ignored);
   dataset.pictures = std::move(content->pictures);
+  dataset.spool = std::move(content->spool);
   const auto trains = [&](const Row& row) { return TrainedTokensOf(dataset, row) > 0; };
   if (std::ranges::none_of(dataset.rows, trains)) return NothingTrains(data, max_seq_length);
   dataset.max_seq_length = max_seq_length;

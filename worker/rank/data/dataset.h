@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,7 +12,9 @@
 #include "common/job/job.h"
 #include "common/model/model_shape.h"
 #include "worker/rank/data/masked_tokens.h"
+#include "worker/rank/data/picture_spool.h"
 #include "worker/rank/data/token_store.h"
+#include "worker/rank/images/picture_file.h"
 
 namespace trainctl::data {
 
@@ -37,8 +40,9 @@ struct Dataset {
   int64_t max_seq_length = 0;  // no row is longer
   int64_t longest_row = 0;
   int64_t total_tokens = 0;
-  std::vector<std::string> pictures;  // each row's file, of captions; else none
-  std::string digest;                 // of the data files' bytes (digest.h), never of pictures
+  std::vector<images::PictureFile> pictures;  // each row's, of captions; else none
+  std::unique_ptr<PictureSpool> spool;        // of those that had no file
+  std::string digest;  // of the data files' bytes (digest.h), never of pictures
 };
 
 // Formats:

@@ -48,9 +48,9 @@ class RowCollector {
   base::Status Add(const MaskedTokens& row);
 
   // The same of a row with a picture; then all rows have one.
-  base::Status AddPicture(std::string path, const MaskedTokens& row) {
+  base::Status AddPicture(images::PictureFile picture, const MaskedTokens& row) {
     auto added = Add(row);
-    if (added) made_.pictures.push_back(std::move(path));
+    if (added) made_.pictures.push_back(std::move(picture));
     return added;
   }
 

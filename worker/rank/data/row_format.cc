@@ -79,13 +79,16 @@ ReadRow CaptionRows(const job::DataSpec& data, const Tokenizer& tokenizer,
                     const BoundaryTokens& boundary, const CaptionSource& source) {
   return [&data, &tokenizer, boundary, source, column = ColumnOf(data, "text")](
              const JsonObject& row, RowCollector* rows) -> base::Status {
-    const std::string picture = PicturePath(data, row, source.rows_file), text = row.Text(column);
+    auto picture = PictureOf(data, row, source.pictures);
+    const std::string text = row.Text(column);
     if (row.failed()) return base::Ok{};  // which the reader of rows tells
+    if (!picture) return picture.error();
     if (text.size() > kMaxTextBytes) {
       return base::Error{base::Code::kInvalid, column + ": a text of more than " +
                                                    std::to_string(kMaxTextBytes) + " bytes"};
     }
-    return rows->AddPicture(picture, CaptionTokens(text, tokenizer, boundary, source.placeholders));
+    return rows->AddPicture(std::move(*picture),
+                            CaptionTokens(text, tokenizer, boundary, source.placeholders));
   };
 }
 

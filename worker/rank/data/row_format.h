@@ -20,7 +20,7 @@ using ReadRow = std::function<base::Status(const files::JsonObject& row, RowColl
 
 // Of captions.
 struct CaptionSource {
-  std::string rows_file;  // whose folder its pictures' paths begin in
+  PictureSource pictures;
   Placeholders placeholders;
 };
 

@@ -25,7 +25,10 @@ std::vector<WantedColumn> WantedColumns(const job::DataSpec& data) {
       column.kind = CellKind::kTurns;
       if (!data.columns.contains("messages")) column.names.push_back("conversations");
     }
-    if (key == "image" && !data.columns.contains("image")) column.names.push_back("file_name");
+    if (key == "image") {
+      column.kind = CellKind::kPicture;
+      if (!data.columns.contains("image")) column.names.push_back("file_name");
+    }
     wanted.push_back(std::move(column));
   }
   return wanted;

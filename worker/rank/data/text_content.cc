@@ -47,8 +47,7 @@ class ReleasedPart {
 using ReadAllRows =
     std::function<base::Result<int64_t>(const TakeRow& take, const RowProgress& progress)>;
 
-// rows_file: of the first rows.
-base::Result<Tokenized> TokenizeRows(const std::string& rows_file, const Source& source,
+base::Result<Tokenized> TokenizeRows(const PictureSource& pictures, const Source& source,
                                      const ReadAllRows& read_all) {
   auto tokenizer = TokenizerOf(source);
   if (!tokenizer) return tokenizer.error();
@@ -57,7 +56,7 @@ base::Result<Tokenized> TokenizeRows(const std::string& rows_file, const Source&
   const auto placeholders = PlaceholdersOf(source.data, source.model);
   if (!placeholders) return placeholders.error();
   const auto read = RowReaderOf(source.data, **tokenizer, *boundary, source.model_directory,
-                                {rows_file, *placeholders});
+                                {pictures, *placeholders});
   if (!read) return read.error();
   RowCollector rows(**tokenizer, std::move(boundary).value(), source.model.vocab,
                     source.max_seq_length, TokenSpool(source.cache_folder));
@@ -71,7 +70,7 @@ base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source
   const bool has_pictures = source.data.format == job::DataFormat::kCaptions;
   const auto read_rows = has_pictures ? ReadCaptionRows : ReadJsonRows;
   ReleasedPart released(file);
-  return TokenizeRows(file.path(), source, [&](const TakeRow& take, const RowProgress& progress) {
+  return TokenizeRows({file.path()}, source, [&](const TakeRow& take, const RowProgress& progress) {
     return read_rows(file.text(), file.path(), source.data.max_rows, take, [&](int64_t done_bytes) {
       released.To(done_bytes);
       progress(done_bytes);
@@ -163,10 +162,13 @@ base::Result<Tokenized> ReadTextContent(const files::MappedFile& file, const Sou
 
 base::Result<Tokenized> ReadTableContent(const DataFiles& tables, const Source& source) {
   return Cached(source, [&] {
-    return TokenizeRows(tables.paths.front(), source,
-                        [&](const TakeRow& take, const RowProgress& progress) {
-                          return ReadTableRows(tables.paths, source.data, take, progress);
-                        });
+    auto spool = std::make_unique<PictureSpool>(source.cache_folder);
+    auto made = TokenizeRows({tables.paths.front(), spool.get()}, source,
+                             [&](const TakeRow& take, const RowProgress& progress) {
+                               return ReadTableRows(tables.paths, source.data, take, progress);
+                             });
+    if (made) made->spool = std::move(spool);
+    return made;
   });
 }
 

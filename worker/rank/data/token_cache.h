@@ -28,8 +28,10 @@ constexpr size_t kMostCachedSets = 16;
 struct Tokenized {
   TokenStore tokens;
   std::vector<Row> rows;
-  std::vector<TokenSpan> ignored;          // as in Dataset
-  std::vector<std::string> pictures = {};  // as in Dataset; such data sets are not cached
+  std::vector<TokenSpan> ignored;  // as in Dataset
+  // As in Dataset; such data sets are not cached.
+  std::vector<images::PictureFile> pictures = {};
+  std::unique_ptr<PictureSpool> spool = {};
 };
 
 // nullopt: a miss. Every row and span lies within the tokens, every token is below `vocab`. The

@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "common/base/file.h"
 #include "worker/rank/images/jpeg.h"
 #include "worker/rank/images/png.h"
 #include "worker/rank/images/webp.h"
@@ -19,11 +18,12 @@ base::Result<Picture> Decode(Bytes file) {
                      text.empty() ? "an empty file" : "neither JPEG nor PNG nor WebP"};
 }
 
-base::Result<Picture> DecodeFile(const std::string& path) {
-  const auto file = base::ReadRegularFile(path, kMostFileBytes);
-  if (!file) return file.error();
-  auto picture = Decode(std::as_bytes(std::span(*file)));
-  if (!picture) return base::Error{picture.error().code, path + ": " + picture.error().message};
+base::Result<Picture> DecodeFile(const PictureFile& file) {
+  const auto bytes = ReadPicture(file);
+  if (!bytes) return bytes.error();
+  auto picture = Decode(std::as_bytes(std::span(*bytes)));
+  if (!picture)
+    return base::Error{picture.error().code, file.Name() + ": " + picture.error().message};
   return picture;
 }
 

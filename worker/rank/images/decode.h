@@ -12,14 +12,15 @@
 
 #include "common/base/result.h"
 #include "worker/rank/images/picture.h"
+#include "worker/rank/images/picture_file.h"
 
 namespace trainctl::images {
 
 // kInvalid: the message says what is wrong with the picture, never which file it is.
 base::Result<Picture> Decode(Bytes file);
 
-// The same of a file; kMostFileBytes at most. Errors: those of base::ReadRegularFile and Decode,
-// with the path in front.
-base::Result<Picture> DecodeFile(const std::string& path);
+// The same of a file or a part of one. Errors: those of ReadPicture and Decode, with the name in
+// front.
+base::Result<Picture> DecodeFile(const PictureFile& file);
 
 }  // namespace trainctl::images

@@ -4,13 +4,12 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/file.h"
 #include "worker/rank/images/decode.h"
 
 namespace trainctl::images {
 
-PixelLoader::PixelLoader(std::vector<std::string> paths, const LoaderOptions& options)
-    : paths_(std::move(paths)),
+PixelLoader::PixelLoader(std::vector<PictureFile> files, const LoaderOptions& options)
+    : files_(std::move(files)),
       side_(options.side),
       most_ahead_(options.most_ahead),
       cache_(options.most_cached_bytes / PixelBytes(options.side)) {
@@ -87,30 +86,31 @@ void PixelLoader::Work() {
 
 // Decoders throw nothing, but memory can be short.
 PixelLoader::Loaded PixelLoader::Load(int64_t row) {
-  CHECK(row >= 0 && row < std::ssize(paths_)) << row << " of " << paths_.size();
-  const std::string& path = paths_[row];
+  CHECK(row >= 0 && row < std::ssize(files_)) << row << " of " << files_.size();
+  const PictureFile& file = files_[row];
   const auto error = [&](base::Code code, const std::string& message) {
     return base::Error{code, "row " + std::to_string(row) + ": " + message};
   };
   try {
-    Loaded loaded = LoadFile(path);
+    Loaded loaded = LoadFile(file);
     if (!loaded) return error(loaded.error().code, loaded.error().message);
     return loaded;
   } catch (const std::exception& exception) {
-    return error(base::Code::kExhausted, path + ": " + exception.what());
+    return error(base::Code::kExhausted, file.Name() + ": " + exception.what());
   }
 }
 
-base::Result<std::shared_ptr<const Pixels>> PixelLoader::LoadFile(const std::string& path) {
-  const auto file = base::ReadRegularFile(path, kMostFileBytes);
-  if (!file) return file.error();
-  std::shared_ptr<const Pixels> pixels = cache_.Find(*file);
+base::Result<std::shared_ptr<const Pixels>> PixelLoader::LoadFile(const PictureFile& file) {
+  const auto bytes = ReadPicture(file);
+  if (!bytes) return bytes.error();
+  std::shared_ptr<const Pixels> pixels = cache_.Find(*bytes);
   const bool is_cached = pixels != nullptr;
   if (!is_cached) {
-    const auto picture = Decode(std::as_bytes(std::span(*file)));
-    if (!picture) return base::Error{picture.error().code, path + ": " + picture.error().message};
+    const auto picture = Decode(std::as_bytes(std::span(*bytes)));
+    if (!picture)
+      return base::Error{picture.error().code, file.Name() + ": " + picture.error().message};
     pixels = std::make_shared<const Pixels>(PixelsOf(*picture, side_));
-    cache_.Keep(*file, pixels);
+    cache_.Keep(*bytes, pixels);
   }
   const std::lock_guard lock(mutex_);
   ++(is_cached ? counts_.cached : counts_.decoded);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "worker/rank/images/picture_file.h"
 #include "worker/rank/images/pixel_cache.h"
 
 namespace trainctl::images {
@@ -36,8 +37,8 @@ class PixelLoader {
  public:
   using Loaded = base::Result<std::shared_ptr<const Pixels>>;
 
-  // paths: of each row's picture.
-  PixelLoader(std::vector<std::string> paths, const LoaderOptions& options);
+  // files: each row's picture.
+  PixelLoader(std::vector<PictureFile> files, const LoaderOptions& options);
   // Waits for the pictures that are being decoded; those that wait are dropped.
   ~PixelLoader();
   PixelLoader(const PixelLoader&) = delete;
@@ -46,7 +47,7 @@ class PixelLoader {
   void Ahead(std::span<const int64_t> rows);
 
   // Waits for the row's picture; decodes it here if it was not asked for ahead. Errors: those of
-  // DecodeFile, "row 12: <path>: …" (rows from 0); kExhausted: there was no memory for it.
+  // DecodeFile, "row 12: <name>: …" (rows from 0); kExhausted: there was no memory for it.
   Loaded Take(int64_t row);
 
   // The same of several rows, normalized one after another: [rows, 3, side, side] in fp32.
@@ -62,9 +63,9 @@ class PixelLoader {
 
   void Work();
   Loaded Load(int64_t row);
-  base::Result<std::shared_ptr<const Pixels>> LoadFile(const std::string& path);
+  base::Result<std::shared_ptr<const Pixels>> LoadFile(const PictureFile& file);
 
-  const std::vector<std::string> paths_;
+  const std::vector<PictureFile> files_;
   const int64_t side_;
   const int64_t most_ahead_;
   PixelCache cache_;

@@ -15,6 +15,10 @@ namespace trainctl::tables {
 enum class CellKind {
   kText,   // strings of any encoding; binary that is UTF-8
   kTurns,  // lists of structs
+  // Text, a path: as it is. Bytes, or datasets' struct of bytes and path: {"name": the path, if
+  // any} with {"bytes": binary} beside it, or {"file", "begin", "size"} where they lie there as
+  // they are.
+  kPicture,
 };
 
 // A column that is read: the first of these names that the file has.
@@ -38,11 +42,13 @@ class Table {
  public:
   virtual ~Table() = default;
 
-  // At most kRowsAtOnce. kInvalid: names file, batch or row group, and column. kExhausted: a batch
-  // that takes more memory than kMostBytes.
+  // At most kRowsAtOnce, and no more when kBytesAtOnce of pictures are reached. kInvalid: names
+  // file, batch or row group, and column. kExhausted: a batch that takes more memory than
+  // kMostBytes.
   virtual base::Result<TableRows> Next() = 0;
 
   static constexpr int64_t kRowsAtOnce = 512;
+  static constexpr int64_t kBytesAtOnce = 16 << 20;
   static constexpr int64_t kMostBytes = int64_t{1} << 30;
 };
 

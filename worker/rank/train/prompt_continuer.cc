@@ -80,7 +80,7 @@ job::RankContinuation PromptContinuer::Said(int64_t step, size_t place,
   job::RankContinuation said{
       .step = step, .place = static_cast<int64_t>(place), .prompt = parts_.job.eval.prompts[place]};
   if (parts_.shape.image && !parts_.dataset->pictures.empty()) {
-    const std::string& picture = parts_.dataset->pictures[RowOf(place)];
+    const std::string& picture = parts_.dataset->pictures[RowOf(place)].Name();
     said.prompt = picture + (said.prompt.empty() ? "" : ": " + said.prompt);
   }
   std::vector<int32_t> words = added;
