@@ -63,6 +63,7 @@ struct Dataset {
 //           way. Needs no tokenizer
 // The first five may be rows of Arrow or Parquet too, in a file or a folder (data_files.h).
 // data.columns renames their keys.
+// Lines and tables are tokenized on as many threads as the process has CPUs.
 // Rows are truncated to max_seq_length. bos and eos: boundary_tokens.h. A rest of a single token,
 // which can train nothing, is dropped. max_rows keeps the first rows of the file. Which of them
 // validate is a Philox shuffle of (data.seed), cut by job::SplitRows.

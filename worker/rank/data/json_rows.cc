@@ -11,7 +11,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kJsonSpace = " \t\r\n";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors begin a file with it
 
 base::Result<int64_t> ReadList(std::string_view text, const std::string& source, int64_t max_rows,
                                const TakeRow& take, const RowProgress& progress) {
@@ -30,11 +29,24 @@ base::Result<int64_t> ReadList(std::string_view text, const std::string& source,
   return rows;
 }
 
-base::Result<int64_t> ReadLines(std::string_view text, const std::string& source, int64_t max_rows,
-                                const TakeRow& take, const RowProgress& progress) {
+}  // namespace
+
+base::Status TakeJsonRow(const json& value, const std::string& place, const TakeRow& take) {
+  files::Fault fault;
+  const files::JsonObject row(value, place, &fault);
+  base::Status taken = take(row);
+  if (fault) return *fault;  // a missing key explains more than what came of it
+  if (!taken) return base::Error{taken.error().code, place + ": " + taken.error().message};
+  return base::Ok{};
+}
+
+base::Result<int64_t> ReadJsonLines(std::string_view text, const std::string& source,
+                                    int64_t first_line, std::optional<int64_t> max_rows,
+                                    const TakeRow& take, const RowProgress& progress) {
+  const int64_t most = max_rows.value_or(INT64_MAX);
   const int64_t all = std::ssize(text);
   int64_t rows = 0;
-  for (int64_t number = 1; !text.empty() && rows < max_rows; ++number) {
+  for (int64_t number = first_line; !text.empty() && rows < most; ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (line.find_first_not_of(kJsonSpace) == std::string_view::npos) continue;
@@ -48,26 +60,19 @@ base::Result<int64_t> ReadLines(std::string_view text, const std::string& source
   return rows;
 }
 
-}  // namespace
-
-base::Status TakeJsonRow(const json& value, const std::string& place, const TakeRow& take) {
-  files::Fault fault;
-  const files::JsonObject row(value, place, &fault);
-  base::Status taken = take(row);
-  if (fault) return *fault;  // a missing key explains more than what came of it
-  if (!taken) return base::Error{taken.error().code, place + ": " + taken.error().message};
-  return base::Ok{};
+bool IsJsonList(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const size_t first = text.find_first_not_of(kJsonSpace);
+  return first != std::string_view::npos && text[first] == '[';
 }
 
 base::Result<int64_t> ReadJsonRows(std::string_view text, const std::string& source,
                                    std::optional<int64_t> max_rows, const TakeRow& take,
                                    const RowProgress& progress) {
-  const int64_t most = max_rows.value_or(INT64_MAX);
+  const bool is_list = IsJsonList(text);
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  const size_t first = text.find_first_not_of(kJsonSpace);
-  const bool is_list = first != std::string_view::npos && text[first] == '[';
-  return is_list ? ReadList(text, source, most, take, progress)
-                 : ReadLines(text, source, most, take, progress);
+  if (!is_list) return ReadJsonLines(text, source, 1, max_rows, take, progress);
+  return ReadList(text, source, max_rows.value_or(INT64_MAX), take, progress);
 }
 
 }  // namespace trainctl::data

@@ -30,4 +30,14 @@ base::Result<int64_t> ReadJsonRows(std::string_view text, const std::string& sou
                                    std::optional<int64_t> max_rows, const TakeRow& take,
                                    const RowProgress& progress = {});
 
+// Whether the text is one list, and no lines.
+bool IsJsonList(std::string_view text);
+
+// ReadJsonRows of lines alone, of which the first is number first_line of the source.
+base::Result<int64_t> ReadJsonLines(std::string_view text, const std::string& source,
+                                    int64_t first_line, std::optional<int64_t> max_rows,
+                                    const TakeRow& take, const RowProgress& progress = {});
+
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors begin with it
+
 }  // namespace trainctl::data

@@ -1,5 +1,6 @@
 #include "worker/rank/data/picture_spool.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>

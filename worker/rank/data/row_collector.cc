@@ -1,6 +1,8 @@
 #include "worker/rank/data/row_collector.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "worker/rank/data/seam.h"
 
@@ -61,6 +63,24 @@ base::Status RowCollector::Add(const PromptRow& row) {
   MaskedTokens masked{.ids = std::move(ids), .ignored = {}};
   if (row.mask_prompt && prompt_length > 0) masked.ignored = {{0, prompt_length}};
   return Add(masked);
+}
+
+void RowCollector::Append(Tokenized rows, int64_t most_rows) {
+  const int64_t begin = tokens_.size();
+  const auto count = static_cast<size_t>(std::clamp<int64_t>(most_rows, 0, std::ssize(rows.rows)));
+  rows.rows.resize(count);
+  const int64_t used = count == 0 ? 0 : rows.rows.back().begin + rows.rows.back().length;
+  const std::span<const std::byte> bytes = rows.tokens.bytes();
+  tokens_.Append({reinterpret_cast<const int32_t*>(bytes.data()), static_cast<size_t>(used)});
+  for (Row& row : rows.rows) {
+    row.begin += begin;
+    made_.rows.push_back(row);
+  }
+  for (const TokenSpan& span : rows.ignored) {
+    if (span.begin < used) made_.ignored.push_back({begin + span.begin, begin + span.end});
+  }
+  if (rows.pictures.size() > count) rows.pictures.resize(count);
+  std::ranges::move(rows.pictures, std::back_inserter(made_.pictures));
 }
 
 base::Status RowCollector::Add(const MaskedTokens& row) {

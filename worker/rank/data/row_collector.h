@@ -54,6 +54,16 @@ class RowCollector {
     return added;
   }
 
+  // Behind the rows that are there: the first of what another collector of the same settings took.
+  void Append(Tokenized rows, int64_t most_rows);
+
+  // One of the same settings without rows, all in memory.
+  RowCollector Empty() const {
+    return RowCollector(tokenizer_, boundary_, vocab_, max_seq_length_);
+  }
+
+  int64_t count() const { return std::ssize(made_.rows); }
+
   Tokenized Take() {
     made_.tokens = tokens_.Take();
     return std::move(made_);

@@ -15,24 +15,29 @@ using job::ColumnOf;
 
 ReadRow AlpacaRows(const job::DataSpec& data) {
   return [&data, instruction = ColumnOf(data, "instruction"), input = ColumnOf(data, "input"),
-          output = ColumnOf(data, "output")](const JsonObject& row, RowCollector* rows) {
+          output = ColumnOf(data, "output")](const JsonObject& row,
+                                             RowCollector* rows) -> base::Status {
     const std::string prompt = AlpacaPrompt(row.Text(instruction), row.Text(input, ""));
     const std::string answer = row.Text(output);
+    if (row.failed()) return base::Ok{};  // which the reader of rows tells
     return rows->Add({prompt, answer, data.mask_prompt});
   };
 }
 
 ReadRow TextRows(const job::DataSpec& data) {
-  return [column = ColumnOf(data, "text")](const JsonObject& row, RowCollector* rows) {
-    const std::string text = row.Text(column);
-    return rows->Add({.completion = text});
-  };
+  return
+      [column = ColumnOf(data, "text")](const JsonObject& row, RowCollector* rows) -> base::Status {
+        const std::string text = row.Text(column);
+        if (row.failed()) return base::Ok{};  // which the reader of rows tells
+        return rows->Add({.completion = text});
+      };
 }
 
 ReadRow CompletionRows(const job::DataSpec& data) {
   return [&data, prompt = ColumnOf(data, "prompt"), completion = ColumnOf(data, "completion")](
-             const JsonObject& row, RowCollector* rows) {
+             const JsonObject& row, RowCollector* rows) -> base::Status {
     const std::string before = row.Text(prompt), after = row.Text(completion);
+    if (row.failed()) return base::Ok{};  // which the reader of rows tells
     return rows->Add({before, after, data.mask_prompt, Seam::kJoined});
   };
 }

@@ -14,8 +14,8 @@
 
 namespace trainctl::data {
 
-// Adds one row to the collector. Missing keys are the row's own faults; what else is wrong comes
-// back as kInvalid.
+// Adds one row to the collector. Missing keys are the row's own faults, and such a row is not
+// added; what else is wrong comes back as kInvalid.
 using ReadRow = std::function<base::Status(const files::JsonObject& row, RowCollector* rows)>;
 
 // Of captions.

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <utility>
 
 #include "common/base/utf8.h"
 #include "common/job/data_format.h"
@@ -52,9 +54,8 @@ base::Result<tables::TableFormat> FormatOf(const std::string& path) {
                          "\", expected Parquet, or a stream or file of Arrow"};
 }
 
-base::Status TakeRows(const tables::TableRows& rows, const std::string& path, int64_t most,
-                      const TakeRow& take) {
-  for (int64_t i = 0; i < std::min(std::ssize(rows.rows), most); ++i) {
+base::Status TakeRows(const tables::TableRows& rows, const std::string& path, const TakeRow& take) {
+  for (int64_t i = 0; i < std::ssize(rows.rows); ++i) {
     const std::string place =
         path + ": " + rows.place + ", row " + std::to_string(rows.first_row + i);
     if (auto taken = TakeJsonRow(rows.rows[static_cast<size_t>(i)], place, take); !taken)
@@ -63,44 +64,37 @@ base::Status TakeRows(const tables::TableRows& rows, const std::string& path, in
   return base::Ok{};
 }
 
-base::Result<int64_t> ReadTable(const std::string& path, const std::vector<WantedColumn>& columns,
-                                int64_t most, const TakeRow& take, const RowProgress& progress) {
+// False: no more are wanted. before_bytes: of the files before this one.
+base::Result<bool> CutTable(const std::string& path, const std::vector<WantedColumn>& columns,
+                            int64_t before_bytes, const PutChunk& put) {
   const auto format = FormatOf(path);
   if (!format) return format.error();
   auto table = tables::OpenTable({path, *format, columns});
   if (!table) return table.error();
-  int64_t count = 0;
-  while (count < most) {
-    const auto rows = (*table)->Next();
-    if (!rows) return rows.error();
-    if (rows->rows.empty()) break;
-    if (auto taken = TakeRows(*rows, path, most - count, take); !taken) return taken.error();
-    count += std::ssize(rows->rows);
-    if (progress) progress(rows->done_bytes);
+  while (true) {
+    auto next = (*table)->Next();
+    if (!next) return next.error();
+    if (next->rows.empty()) return true;
+    const auto rows = std::make_shared<const tables::TableRows>(std::move(*next));
+    const auto read = [rows, path](const TakeRow& take) { return TakeRows(*rows, path, take); };
+    if (!put({read, before_bytes + rows->done_bytes})) return false;
   }
-  return std::min(count, most);
 }
 
 }  // namespace
 
-base::Result<int64_t> ReadTableRows(const std::vector<std::string>& paths,
-                                    const job::DataSpec& data, const TakeRow& take,
-                                    const RowProgress& progress) {
-  const int64_t most = data.max_rows.value_or(INT64_MAX);
-  int64_t count = 0, read_bytes = 0;
+base::Status CutTables(const std::vector<std::string>& paths, const job::DataSpec& data,
+                       const PutChunk& put) {
+  int64_t before_bytes = 0;
   for (const std::string& path : paths) {
-    if (count == most) break;
-    const auto told = [&](int64_t done_bytes) {
-      if (progress) progress(read_bytes + done_bytes);
-    };
-    const auto rows = ReadTable(path, WantedColumns(data), most - count, take, told);
-    if (!rows) return rows.error();
-    count += *rows;
+    const auto more = CutTable(path, WantedColumns(data), before_bytes, put);
+    if (!more) return more.error();
+    if (!*more) return base::Ok{};
     std::error_code error;
     const auto bytes = std::filesystem::file_size(path, error);
-    if (!error) read_bytes += static_cast<int64_t>(bytes);
+    if (!error) before_bytes += static_cast<int64_t>(bytes);
   }
-  return count;
+  return base::Ok{};
 }
 
 }  // namespace trainctl::data

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "worker/rank/data/captions.h"
+#include "worker/rank/data/line_chunks.h"
 #include "worker/rank/data/row_format.h"
+#include "worker/rank/data/row_pipeline.h"
 #include "worker/rank/data/table_rows.h"
 #include "worker/rank/files/digest.h"
 #include "worker/rank/tokenizer/tokenizer.h"
@@ -43,39 +45,88 @@ class ReleasedPart {
   int64_t done_ = 0;
 };
 
-// Gives each row to who takes it; returns how many.
-using ReadAllRows =
-    std::function<base::Result<int64_t>(const TakeRow& take, const RowProgress& progress)>;
+// What makes rows tokens.
+struct RowTokenizer {
+  std::unique_ptr<Tokenizer> tokenizer;
+  BoundaryTokens boundary;
+  ReadRow read;
 
-base::Result<Tokenized> TokenizeRows(const PictureSource& pictures, const Source& source,
-                                     const ReadAllRows& read_all) {
+  RowCollector Collector(const Source& source) const {
+    return RowCollector(*tokenizer, boundary, source.model.vocab, source.max_seq_length,
+                        TokenSpool(source.cache_folder));
+  }
+};
+
+base::Result<RowTokenizer> RowTokenizerOf(const Source& source, const PictureSource& pictures) {
+  RowTokenizer made;
   auto tokenizer = TokenizerOf(source);
   if (!tokenizer) return tokenizer.error();
-  auto boundary = ReadBoundaryTokens(**tokenizer, source.model, source.model_directory);
+  made.tokenizer = std::move(*tokenizer);
+  auto boundary = ReadBoundaryTokens(*made.tokenizer, source.model, source.model_directory);
   if (!boundary) return boundary.error();
+  made.boundary = std::move(*boundary);
   const auto placeholders = PlaceholdersOf(source.data, source.model);
   if (!placeholders) return placeholders.error();
-  const auto read = RowReaderOf(source.data, **tokenizer, *boundary, source.model_directory,
-                                {pictures, *placeholders});
+  auto read = RowReaderOf(source.data, *made.tokenizer, made.boundary, source.model_directory,
+                          {pictures, *placeholders});
   if (!read) return read.error();
-  RowCollector rows(**tokenizer, std::move(boundary).value(), source.model.vocab,
-                    source.max_seq_length, TokenSpool(source.cache_folder));
-  const auto add = [&](const files::JsonObject& row) { return (*read)(row, &rows); };
-  const auto count = read_all(add, source.progress);
+  made.read = std::move(*read);
+  return made;
+}
+
+// Rows that cut puts; on several threads unless they have pictures, which are kept one by one.
+template <class Cut>
+base::Result<Tokenized> TokenizeChunks(const Source& source, const PictureSource& pictures,
+                                       const RowProgress& progress, const Cut& cut) {
+  const auto made = RowTokenizerOf(source, pictures);
+  if (!made) return made.error();
+  RowCollector rows = made->Collector(source);
+  const bool has_pictures = source.data.format == job::DataFormat::kCaptions;
+  RowPipeline pipeline(made->read, &rows,
+                       {.most_rows = source.data.max_rows.value_or(INT64_MAX),
+                        .threads = has_pictures ? 1 : TokenizingThreads(),
+                        .progress = progress});
+  const base::Status all = cut([&](RowChunk chunk) { return pipeline.Put(std::move(chunk)); });
+  if (auto finished = pipeline.Finish(); !finished) return finished.error();
+  if (!all && rows.count() < source.data.max_rows.value_or(INT64_MAX)) return all.error();
+  return rows.Take();
+}
+
+// A list, or pictures: row by row on this thread.
+base::Result<Tokenized> TokenizeRows(const files::MappedFile& file, const Source& source,
+                                     const RowProgress& progress) {
+  const auto made = RowTokenizerOf(source, {file.path()});
+  if (!made) return made.error();
+  RowCollector rows = made->Collector(source);
+  const auto add = [&](const files::JsonObject& row) { return made->read(row, &rows); };
+  const bool has_pictures = source.data.format == job::DataFormat::kCaptions;
+  const auto read_rows = has_pictures ? ReadCaptionRows : ReadJsonRows;
+  const auto count = read_rows(file.text(), file.path(), source.data.max_rows, add, progress);
   if (!count) return count.error();
   return rows.Take();
 }
 
 base::Result<Tokenized> TokenizeJson(const files::MappedFile& file, const Source& source) {
-  const bool has_pictures = source.data.format == job::DataFormat::kCaptions;
-  const auto read_rows = has_pictures ? ReadCaptionRows : ReadJsonRows;
   ReleasedPart released(file);
-  return TokenizeRows({file.path()}, source, [&](const TakeRow& take, const RowProgress& progress) {
-    return read_rows(file.text(), file.path(), source.data.max_rows, take, [&](int64_t done_bytes) {
-      released.To(done_bytes);
-      progress(done_bytes);
-    });
+  const auto told = [&](int64_t done_bytes) {
+    released.To(done_bytes);
+    source.progress(done_bytes);
+  };
+  if (source.data.format == job::DataFormat::kCaptions || IsJsonList(file.text()))
+    return TokenizeRows(file, source, told);
+  return TokenizeChunks(source, {}, told, [&](const PutChunk& put) -> base::Status {
+    CutJsonLines(file.text(), file.path(), put);
+    return base::Ok{};
   });
+}
+
+base::Result<Tokenized> TokenizeTables(const DataFiles& tables, const Source& source) {
+  auto spool = std::make_unique<PictureSpool>(source.cache_folder);
+  auto made = TokenizeChunks(
+      source, {tables.paths.front(), spool.get()}, source.progress,
+      [&](const PutChunk& put) { return CutTables(tables.paths, source.data, put); });
+  if (made) made->spool = std::move(spool);
+  return made;
 }
 
 base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Source& source) {
@@ -161,15 +212,7 @@ base::Result<Tokenized> ReadTextContent(const files::MappedFile& file, const Sou
 }
 
 base::Result<Tokenized> ReadTableContent(const DataFiles& tables, const Source& source) {
-  return Cached(source, [&] {
-    auto spool = std::make_unique<PictureSpool>(source.cache_folder);
-    auto made = TokenizeRows({tables.paths.front(), spool.get()}, source,
-                             [&](const TakeRow& take, const RowProgress& progress) {
-                               return ReadTableRows(tables.paths, source.data, take, progress);
-                             });
-    if (made) made->spool = std::move(spool);
-    return made;
-  });
+  return Cached(source, [&] { return TokenizeTables(tables, source); });
 }
 
 }  // namespace trainctl::data

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <utility>
 
 namespace trainctl::data {
 namespace {
@@ -15,43 +14,74 @@ uint32_t HashOf(std::string_view word) {
   return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
+// 0 is a free slot: places count from 1 here.
+uint64_t SlotOf(uint32_t hash, uint32_t place) {
+  return uint64_t{hash} << 32 | (uint64_t{place} + 1);
+}
+uint32_t HashIn(uint64_t slot) { return static_cast<uint32_t>(slot >> 32); }
+uint32_t PlaceIn(uint64_t slot) { return static_cast<uint32_t>(slot) - 1; }
+
+size_t IntsOf(size_t word_bytes) { return (word_bytes + sizeof(int32_t) - 1) / sizeof(int32_t); }
+
 }  // namespace
 
-bool WordCache::Holds(const Slot& slot, std::string_view word) const {
-  return slot.bytes == word.size() &&
-         std::memcmp(entries_.data() + slot.place + slot.ids, word.data(), word.size()) == 0;
+WordCache::Entry WordCache::EntryAt(uint32_t place) const {
+  const int32_t* entry = blocks_[place / kBlockInts].get() + place % kBlockInts;
+  const auto ids = static_cast<size_t>(*entry & UINT8_MAX);
+  const auto bytes = static_cast<size_t>(*entry >> 8);
+  return {{entry + 1, ids}, {reinterpret_cast<const char*>(entry + 1 + ids), bytes}};
 }
 
-// The word's slot, or the free one where it belongs.
-size_t WordCache::Find(uint32_t hash, std::string_view word) const {
-  const size_t mask = slots_.size() - 1;
+size_t WordCache::Find(const Table& table, uint32_t hash, std::string_view word) const {
+  const size_t mask = table.slots.size() - 1;
   size_t at = hash & mask;
-  while (slots_[at].ids != 0 && (slots_[at].hash != hash || !Holds(slots_[at], word)))
+  while (true) {
+    const uint64_t slot = table.slots[at].load(std::memory_order_acquire);
+    if (slot == 0 || (HashIn(slot) == hash && EntryAt(PlaceIn(slot)).word == word)) return at;
     at = (at + 1) & mask;
-  return at;
-}
-
-void WordCache::Grow() {
-  const std::vector<Slot> old =
-      std::exchange(slots_, std::vector<Slot>(std::max(kFirstSlots, 2 * slots_.size())));
-  const size_t mask = slots_.size() - 1;
-  for (const Slot& slot : old) {
-    size_t at = slot.hash & mask;
-    while (slots_[at].ids != 0) at = (at + 1) & mask;
-    slots_[at] = slot;
   }
 }
 
+void WordCache::Grow() {
+  const Table* old = tables_.empty() ? nullptr : tables_.back().get();
+  auto grown = std::make_unique<Table>(old == nullptr ? kFirstSlots : 2 * old->slots.size());
+  const size_t mask = grown->slots.size() - 1;
+  for (size_t i = 0; old != nullptr && i < old->slots.size(); ++i) {
+    const uint64_t slot = old->slots[i].load(std::memory_order_relaxed);
+    if (slot == 0) continue;
+    size_t at = HashIn(slot) & mask;
+    while (grown->slots[at].load(std::memory_order_relaxed) != 0) at = (at + 1) & mask;
+    grown->slots[at].store(slot, std::memory_order_relaxed);
+  }
+  table_.store(grown.get(), std::memory_order_release);
+  tables_.push_back(std::move(grown));
+}
+
 bool WordCache::Append(std::string_view word, std::vector<int32_t>* ids) const {
-  if (word.size() > kMaxWordBytes) return false;
-  const uint32_t hash = HashOf(word);
-  const std::lock_guard lock(mutex_);
-  if (slots_.empty()) return false;
-  const Slot& slot = slots_[Find(hash, word)];
-  if (slot.ids == 0) return false;
-  const int32_t* first = entries_.data() + slot.place;
-  ids->insert(ids->end(), first, first + slot.ids);
+  const Table* table = table_.load(std::memory_order_acquire);
+  if (table == nullptr || word.size() > kMaxWordBytes) return false;
+  const size_t at = Find(*table, HashOf(word), word);
+  const uint64_t slot = table->slots[at].load(std::memory_order_acquire);
+  if (slot == 0) return false;
+  const Entry entry = EntryAt(PlaceIn(slot));
+  // Another word may have taken the slot since it was found free.
+  if (entry.word != word) return false;
+  ids->insert(ids->end(), entry.ids.begin(), entry.ids.end());
   return true;
+}
+
+uint32_t WordCache::Write(std::string_view word, std::span<const int32_t> ids) {
+  const size_t ints = 1 + ids.size() + IntsOf(word.size());
+  if (used_ % kBlockInts + ints > kBlockInts) used_ += kBlockInts - used_ % kBlockInts;
+  std::unique_ptr<int32_t[]>& block = blocks_[used_ / kBlockInts];
+  if (block == nullptr) block = std::make_unique<int32_t[]>(kBlockInts);
+  int32_t* entry = block.get() + used_ % kBlockInts;
+  *entry = static_cast<int32_t>(ids.size() | word.size() << 8);
+  std::ranges::copy(ids, entry + 1);
+  if (!word.empty()) std::memcpy(entry + 1 + ids.size(), word.data(), word.size());
+  const size_t place = used_;
+  used_ += ints;
+  return static_cast<uint32_t>(place);
 }
 
 void WordCache::Keep(std::string_view word, std::span<const int32_t> ids) {
@@ -59,17 +89,11 @@ void WordCache::Keep(std::string_view word, std::span<const int32_t> ids) {
   const uint32_t hash = HashOf(word);
   const std::lock_guard lock(mutex_);
   if (words_ == kMaxWords) return;
-  if (2 * (words_ + 1) > slots_.size()) Grow();
-  Slot& slot = slots_[Find(hash, word)];
-  if (slot.ids != 0) return;  // another thread kept it
-  slot = {.hash = hash,
-          .place = static_cast<uint32_t>(entries_.size()),
-          .ids = static_cast<uint8_t>(ids.size()),
-          .bytes = static_cast<uint8_t>(word.size())};
-  entries_.insert(entries_.end(), ids.begin(), ids.end());
-  const size_t letters = entries_.size();
-  entries_.resize(letters + (word.size() + sizeof(int32_t) - 1) / sizeof(int32_t));
-  if (!word.empty()) std::memcpy(entries_.data() + letters, word.data(), word.size());
+  if (tables_.empty() || 2 * (words_ + 1) > tables_.back()->slots.size()) Grow();
+  Table& table = *tables_.back();
+  const size_t at = Find(table, hash, word);
+  if (table.slots[at].load(std::memory_order_relaxed) != 0) return;  // another thread kept it
+  table.slots[at].store(SlotOf(hash, Write(word, ids)), std::memory_order_release);
   ++words_;
 }
 
