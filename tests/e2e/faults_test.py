@@ -5,7 +5,7 @@ import unittest
 
 from cluster import ClusterTest, endless_job, tiny_job
 
-STEPS = 200
+STEPS = 100
 LONG_ENOUGH = {
     "train__max_steps": STEPS,
     "train__micro_batch_size": 4,
