@@ -15,8 +15,8 @@ constexpr int kMostBatches = 50;
 
 void CheckCell(const nlohmann::json& cell) {
   CHECK(cell.is_null() || cell.is_string() || cell.is_array() || cell.is_object()) << cell.dump();
-  if (cell.is_string())
-    CHECK(!base::FindInvalidUtf8(cell.get_ref<const std::string&>())) << "not UTF-8";
+  const std::string text = cell.is_string() ? cell.get<std::string>() : "";
+  CHECK(!base::FindInvalidUtf8(text)) << "not UTF-8";
   if (!cell.is_structured()) return;
   for (const nlohmann::json& part : cell) CheckCell(part);
 }
