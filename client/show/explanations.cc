@@ -219,7 +219,9 @@ keys: {"text": "caption"}.
 
 All of these but plain and bin may lie in Parquet, or in Arrow as save_to_disk of Hugging Face's
 datasets writes it: data.path is then one file, or a folder of *.parquet files or of one that was
-saved; of a DatasetDict with several splits the folder of one (dict/train).
+saved; of a DatasetDict with several splits the folder of one (dict/train). Pictures of captions
+may be bytes there, as datasets' Image column has them. Data of 512 MB or more are looked at by a
+sample before the run: rows, steps and time are then reckoned from it, and a dry run says so.
 
 Rows are cut to max_seq_length, padded to the longest of their micro
 batch (train.group_by_length: true has rows of similar length meet there), or packed

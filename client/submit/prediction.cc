@@ -102,6 +102,10 @@ std::string FactsText(const Assessment& assessment) {
   const bool kept = output.dir && output.save != job::Save::kNone;
   const std::optional<std::string>& choice = assessment.micro_batch_choice;
   std::string text = "  batch   " + BatchText(assessment.batch) + "\n";
+  if (assessment.inspection && assessment.inspection->sampled_rows > 0)
+    text += "  data    about " + WithThousands(assessment.inspection->rows) +
+            " rows, reckoned from a sample of " +
+            WithThousands(assessment.inspection->sampled_rows) + "\n";
   if (choice)
     text += "  micro   auto: " + *choice + "; a trial proves it before the run, or halves it\n";
   text +=
@@ -146,6 +150,7 @@ Json AssessmentJson(const Assessment& assessment) {
         {"accumulation", batch.accumulation}}},
       {"steps", assessment.steps ? Json(*assessment.steps) : Json(nullptr)},
       {"first_step", assessment.inspection ? assessment.inspection->resume_step : 0},
+      {"sampled_rows", assessment.inspection ? assessment.inspection->sampled_rows : 0},
       {"first_row", assessment.inspection ? FirstRowJson(*assessment.inspection) : Json(nullptr)},
       {"micro_batch_choice",
        assessment.micro_batch_choice ? Json(*assessment.micro_batch_choice) : Json(nullptr)},

@@ -27,7 +27,8 @@ struct ShownRow {
 // What `trainworker --inspect` prints (memory_estimate.h has its JSON), before anything runs.
 struct Inspection {
   ModelShape model;
-  int64_t rows = 0;                    // of the data file, after max_rows
+  int64_t rows = 0;                    // of the data, after max_rows
+  int64_t sampled_rows = 0;            // from which the numbers are reckoned; 0: from all
   int64_t longest_row = 0;             // tokens, after truncation to max_seq_length
   int64_t total_tokens = 0;            // of those rows
   int64_t packed_sequences = 0;        // that train.packing makes of the training rows; 0: unknown

@@ -95,6 +95,7 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.Within("rows", inspection.rows, 0, kMostTokens);
   fields.Within("longest_row", inspection.longest_row, 0, kMostTokens);
   fields.Within("total_tokens", inspection.total_tokens, 0, kMostTokens);
+  fields.MemberIfAny("sampled_rows", inspection.sampled_rows);
   fields.MemberIfAny("packed_sequences", inspection.packed_sequences);
   fields.MemberIfAny("longest_sequence", inspection.longest_sequence);
   fields.Member("data_digest", inspection.data_digest);
@@ -104,6 +105,9 @@ constexpr auto kInspectionFields = [](auto& fields, auto& inspection) {
   fields.MemberIfAny("model_revision", inspection.model_revision);
   fields.Expect("packed_sequences",
                 inspection.packed_sequences >= 0 && inspection.packed_sequences <= inspection.rows,
+                "expected as many as rows at most");
+  fields.Expect("sampled_rows",
+                inspection.sampled_rows >= 0 && inspection.sampled_rows <= inspection.rows,
                 "expected as many as rows at most");
   fields.Expect("longest_sequence",
                 inspection.longest_sequence >= 0 && inspection.longest_sequence <= kMostTokens,

@@ -48,6 +48,19 @@ TEST_F(SubmitTest, ADryRunOfAModelOfTheHubNamesItsRevision) {
       << ended.out << ended.err;
 }
 
+TEST_F(SubmitTest, ADryRunSaysOfWhatSampleItIs) {
+  const std::string file = File("tiny.json", kJob);
+  EXPECT_EQ(Trainctl({"submit", file, "--dry-run"}).out.find("sample of"), std::string::npos);
+  job::Inspection inspection = SmallModel(4'600'000);
+  inspection.sampled_rows = 25'674;
+  coordinator_.inspection->set_inspection_json(job::ToJson(inspection));
+  const std::string line = "  data    about 4,600,000 rows, reckoned from a sample of 25,674\n";
+  const Ended people = Trainctl({"submit", file, "--dry-run"});
+  EXPECT_NE(people.out.find(line), std::string::npos) << people.out;
+  const Json json = Json::parse(Trainctl({"submit", file, "--dry-run", "-o", "json"}).out);
+  EXPECT_EQ(json["jobs"][0]["sampled_rows"], 25'674);
+}
+
 TEST(FirstRow, WithoutOneThereIsNoText) {
   EXPECT_EQ(FirstRowText({}), "");
   EXPECT_TRUE(FirstRowJson({}).is_null());

@@ -182,6 +182,8 @@ TEST(InspectionJson, IsReadBack) {
   Inspection inspection;
   inspection.rows = 20;
   inspection.longest_row = 300;
+  EXPECT_EQ(ToJson(inspection).find("sampled_rows"), std::string::npos);
+  inspection.sampled_rows = 20;
   inspection.packed_sequences = 7;
   inspection.longest_sequence = 509;
   inspection.data_digest = "sha256:00";
@@ -193,9 +195,12 @@ TEST(InspectionJson, IsReadBack) {
   EXPECT_EQ(ToJson(*read), ToJson(inspection));
   EXPECT_EQ(read->model.rope_theta, 1e5);
   EXPECT_EQ(read->longest_row, 300);
+  EXPECT_EQ(read->sampled_rows, 20);
   EXPECT_EQ(read->packed_sequences, 7);
   EXPECT_EQ(read->longest_sequence, 509);
   EXPECT_EQ(read->model.layers, 2);
+  inspection.sampled_rows = 21;
+  EXPECT_THAT(InspectionFromJson(ToJson(inspection)).error().message, HasSubstr("sampled_rows"));
 }
 
 TEST(InspectionJson, TheFirstRowAndTheRevisionAreReadBackAndAbsentWhereThereIsNone) {

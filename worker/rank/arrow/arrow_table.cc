@@ -53,6 +53,8 @@ class ArrowTable : public Table {
     auto opened = OpenSource(source, &pool_);
     if (!opened) return opened.error();
     source_ = std::move(*opened);
+    source_->Begin(source.begin);
+    first_row_ = source_->first_row();
     const auto fields = ChooseColumns(*source_->schema(), source.columns, path_);
     if (!fields) return fields.error();
     for (const WantedColumn& column : source.columns) {
@@ -65,6 +67,8 @@ class ArrowTable : public Table {
   base::Result<TableRows> Next() override {
     return Caught(path_, [&] { return NextRows(); });
   }
+
+  int64_t all_rows() const override { return source_->all_rows(); }
 
  private:
   base::Result<TableRows> NextRows() {

@@ -25,10 +25,15 @@ class BatchSource {
   virtual ~BatchSource() = default;
 
   virtual std::shared_ptr<arrow::Schema> schema() const = 0;
+  // Leaves out this share of the row groups, where there are any. Before the first batch.
+  virtual void Begin(double) {}
+  // The row that the first batch begins with.
+  virtual int64_t first_row() const { return 0; }
   // The fields of the schema that batches hold, ascending. Before the first batch.
   virtual base::Status Select(const std::vector<int>& fields) = 0;
   // Not validated.
   virtual base::Result<PlacedBatch> Next() = 0;
+  virtual int64_t all_rows() const { return -1; }
   // Where in the file a value of the last batch begins; −1: it does not lie there as it is.
   virtual int64_t PlaceOf(std::string_view) const { return -1; }
 };

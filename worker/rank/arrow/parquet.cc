@@ -51,6 +51,17 @@ class ParquetSource : public BatchSource {
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
 
+  int64_t all_rows() const override { return reader_->parquet_reader()->metadata()->num_rows(); }
+
+  void Begin(double share) override {
+    next_group_ = static_cast<int>(share * reader_->num_row_groups());
+    const auto metadata = reader_->parquet_reader()->metadata();
+    for (int group = 0; group < next_group_; ++group)
+      first_row_ += metadata->RowGroup(group)->num_rows();
+  }
+
+  int64_t first_row() const override { return first_row_; }
+
   base::Status Select(const std::vector<int>& fields) override {
     for (const int field : fields) {
       AddLeaves(reader_->manifest().schema_fields.at(static_cast<size_t>(field)), &leaves_);
@@ -91,6 +102,7 @@ class ParquetSource : public BatchSource {
   std::vector<int> leaves_;
   std::unique_ptr<arrow::RecordBatchReader> batches_;  // of the row group that is being read
   int next_group_ = 0;
+  int64_t first_row_ = 0;
   int64_t bytes_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "worker/rank/data/dataset.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -126,17 +127,62 @@ base::Error NothingTrains(const job::DataSpec& data, int64_t max_seq_length) {
                  (data.mask_prompt ? hint : ""));
 }
 
+base::Status CheckModel(const job::DataSpec& data, const job::ModelShape& model,
+                        const std::string& model_directory) {
+  if (const auto taken = PlaceholdersOf(data, model); !taken) return taken.error();
+  return model.image ? files::CheckPreprocessor(model_directory, model.image->side) : base::Ok{};
+}
+
+// Into a data set that has its digest.
+base::Status Fill(Tokenized content, const job::DataSpec& data, int64_t max_seq_length,
+                  Dataset* dataset) {
+  dataset->tokens = std::move(content.tokens);
+  dataset->rows = std::move(content.rows);
+  if (dataset->rows.empty()) return Invalid(data.path + ": no rows");
+  dataset->ignored = std::move(content.ignored);
+  dataset->pictures = std::move(content.pictures);
+  dataset->spool = std::move(content.spool);
+  const auto trains = [&](const Row& row) { return TrainedTokensOf(*dataset, row) > 0; };
+  if (std::ranges::none_of(dataset->rows, trains)) return NothingTrains(data, max_seq_length);
+  dataset->max_seq_length = max_seq_length;
+  for (const Row& row : dataset->rows) {
+    dataset->longest_row = std::max(dataset->longest_row, row.length);
+    dataset->total_tokens += row.length;
+  }
+  SplitTrainVal(data, dataset);
+  return base::Ok{};
+}
+
+// Of sizes, and of bytes from here and there.
+std::string SampledDigest(const std::vector<files::MappedFile>& opened) {
+  constexpr size_t kBlocks = 64, kBlockBytes = 64 << 10;
+  const size_t blocks = std::max<size_t>(kBlocks / opened.size(), 1);
+  files::Xxh64Stream digest;
+  for (const files::MappedFile& file : opened) {
+    const std::span<const std::byte> bytes = file.bytes();
+    const size_t size = bytes.size();
+    digest.Update(std::as_bytes(std::span(&size, 1)));
+    for (size_t block = 0; block < blocks; ++block) {
+      const auto rest = bytes.subspan(size / blocks * block);
+      digest.Update(rest.first(std::min(rest.size(), kBlockBytes)));
+    }
+  }
+  return "sampled " + digest.Digest();
+}
+
+// Pictures of their own files cost nothing before they are trained on.
+bool CanBeSampled(job::DataFormat format, const DataFiles& data_files) {
+  if (format == job::DataFormat::kCaptions) return data_files.are_tables;
+  return format != job::DataFormat::kPlain && format != job::DataFormat::kBin;
+}
+
 }  // namespace
 
 base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelShape& model,
                                   const std::string& model_directory, int64_t max_seq_length,
                                   const std::string& cache_folder, const Progress& progress) {
   CHECK(max_seq_length > 0) << max_seq_length;
-  if (const auto taken = PlaceholdersOf(data, model); !taken) return taken.error();
-  if (model.image) {
-    const auto known = files::CheckPreprocessor(model_directory, model.image->side);
-    if (!known) return known.error();
-  }
+  if (auto fits = CheckModel(data, model, model_directory); !fits) return fits.error();
   const auto data_files = FindDataFiles(data);
   if (!data_files) return data_files.error();
   auto opened = OpenAll(*data_files);
@@ -151,20 +197,35 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
       {data, model, model_directory, max_seq_length, dataset.digest, cache_folder, tell});
   if (!content) return content.error();
   teller.Tell(2 * bytes);
-  dataset.tokens = std::move(content->tokens);
-  dataset.rows = std::move(content->rows);
-  if (dataset.rows.empty()) return Invalid(data.path + ": no rows");
-  dataset.ignored = std::move(content->ignored);
-  dataset.pictures = std::move(content->pictures);
-  dataset.spool = std::move(content->spool);
-  const auto trains = [&](const Row& row) { return TrainedTokensOf(dataset, row) > 0; };
-  if (std::ranges::none_of(dataset.rows, trains)) return NothingTrains(data, max_seq_length);
-  dataset.max_seq_length = max_seq_length;
-  for (const Row& row : dataset.rows) {
-    dataset.longest_row = std::max(dataset.longest_row, row.length);
-    dataset.total_tokens += row.length;
+  auto filled = Fill(std::move(*content), data, max_seq_length, &dataset);
+  if (!filled) return filled.error();
+  return dataset;
+}
+
+base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShape& model,
+                                 const std::string& model_directory, int64_t max_seq_length,
+                                 const std::string& cache_folder, const SampleSize& size) {
+  CHECK(max_seq_length > 0) << max_seq_length;
+  const auto data_files = FindDataFiles(data);
+  if (!data_files) return data_files.error();
+  const auto opened = OpenAll(*data_files);
+  if (!opened) return opened.error();
+  if (BytesOf(*opened) < size.least_bytes || !CanBeSampled(data.format, *data_files))
+    return LoadDataset(data, model, model_directory, max_seq_length, cache_folder);
+  if (auto fits = CheckModel(data, model, model_directory); !fits) return fits.error();
+  Dataset dataset;
+  dataset.digest = SampledDigest(*opened);
+  auto sample = SampleContent(
+      *data_files, opened->front(), size,
+      {data, model, model_directory, max_seq_length, dataset.digest, cache_folder, [](int64_t) {}});
+  if (!sample) return sample.error();
+  const double share = sample->share;
+  auto filled = Fill(std::move(sample->tokens), data, max_seq_length, &dataset);
+  if (!filled) return filled.error();
+  if (share < 1) {
+    const auto reckoned = std::llround(static_cast<double>(dataset.rows.size()) / share);
+    dataset.sample_of = std::min<int64_t>(reckoned, data.max_rows.value_or(INT64_MAX));
   }
-  SplitTrainVal(data, &dataset);
   return dataset;
 }
 

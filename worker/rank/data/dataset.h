@@ -13,6 +13,7 @@
 #include "common/model/model_shape.h"
 #include "worker/rank/data/masked_tokens.h"
 #include "worker/rank/data/picture_spool.h"
+#include "worker/rank/data/sample_size.h"
 #include "worker/rank/data/token_store.h"
 #include "worker/rank/images/picture_file.h"
 
@@ -40,6 +41,7 @@ struct Dataset {
   int64_t max_seq_length = 0;  // no row is longer
   int64_t longest_row = 0;
   int64_t total_tokens = 0;
+  int64_t sample_of = 0;  // rows of the data, about, of which these are a sample; 0: all are here
   std::vector<images::PictureFile> pictures;  // each row's, of captions; else none
   std::unique_ptr<PictureSpool> spool;        // of those that had no file
   std::string digest;  // of the data files' bytes (digest.h), never of pictures
@@ -80,6 +82,14 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
                                   const std::string& model_directory, int64_t max_seq_length,
                                   const std::string& cache_folder = "",
                                   const Progress& progress = {});
+
+// What a data set of at least size.least_bytes holds, by some rows from here and there, in a few
+// seconds: sample_of says how many those stand for. Its digest is one of sizes and samples. Smaller
+// data, and all of formats plain and bin and of pictures with files, are LoadDataset's. Errors:
+// its.
+base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShape& model,
+                                 const std::string& model_directory, int64_t max_seq_length,
+                                 const std::string& cache_folder = "", const SampleSize& size = {});
 
 // The spans of dataset.ignored within the row.
 std::span<const TokenSpan> IgnoredIn(const Dataset& dataset, const Row& row);

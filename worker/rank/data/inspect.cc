@@ -1,5 +1,7 @@
 #include "worker/rank/data/inspect.h"
 
+#include <cmath>
+
 #include "common/base/writable_folder.h"
 #include "common/job/trains.h"
 #include "worker/rank/data/captions.h"
@@ -21,17 +23,25 @@ namespace {
 base::Status InspectData(const job::JobSpec& job, const std::string& directory,
                          const CacheFolders& folders, job::Inspection* inspection) {
   auto dataset =
-      LoadDataset(job.data, inspection->model, directory, job.train.max_seq_length, folders.tokens);
+      LoadSample(job.data, inspection->model, directory, job.train.max_seq_length, folders.tokens);
   if (!dataset) return dataset.error();
   if (auto pictures = CheckPictures(dataset->pictures); !pictures)
     return base::Error{pictures.error().code, job.data.path + ": " + pictures.error().message};
-  inspection->rows = static_cast<int64_t>(dataset->rows.size());
+  const int64_t rows = std::ssize(dataset->rows);
+  const bool is_sample = dataset->sample_of > rows;
+  // Of the whole: what a sample has, as often as it fits.
+  const auto of_all = [&](int64_t count) {
+    const double times = static_cast<double>(dataset->sample_of) / static_cast<double>(rows);
+    return is_sample ? std::llround(static_cast<double>(count) * times) : count;
+  };
+  inspection->rows = of_all(rows);
+  inspection->sampled_rows = is_sample ? rows : 0;
   inspection->longest_row = dataset->longest_row;
-  inspection->total_tokens = dataset->total_tokens;
+  inspection->total_tokens = of_all(dataset->total_tokens);
   // Whether or not this job packs: another of the same data may.
   if (job.data.format != job::DataFormat::kCaptions) {
     const PackedCounts packed = CountPacked(*dataset, job.data.seed);
-    inspection->packed_sequences = packed.sequences;
+    inspection->packed_sequences = of_all(packed.sequences);
     inspection->longest_sequence = packed.longest;
   }
   inspection->data_digest = dataset->digest;

@@ -10,9 +10,10 @@
 
 namespace trainctl::data {
 
-// Reads config.json and loads the data set whole, unless the job does not train; of pictures it
-// looks at a sample. So a broken row or a foreign token is found now, not at step 900. Errors:
-// those of files::ReadModelConfig and LoadDataset and ReadPrompts; kInvalid: there is no checkpoint
+// Reads config.json and loads the data set whole, unless the job does not train or the data are
+// large; of these (LoadSample) and of pictures it looks at a sample. So a broken row or a foreign
+// token is found now, not at step 900. Errors: those of files::ReadModelConfig and LoadDataset and
+// ReadPrompts; kInvalid: there is no checkpoint
 // to go on from, or output.dir can't be read.
 base::Result<job::Inspection> Inspect(const job::JobSpec& job, const CacheFolders& folders = {});
 

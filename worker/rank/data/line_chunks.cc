@@ -3,22 +3,18 @@
 #include <algorithm>
 
 namespace trainctl::data {
-namespace {
 
-// The text's first lines, of bytes or a little more.
-std::string_view FirstLines(std::string_view text, size_t bytes) {
+std::string_view WholeLines(std::string_view text, size_t bytes) {
   if (text.size() <= bytes) return text;
   return text.substr(0, std::min(text.find('\n', bytes - 1), text.size() - 1) + 1);
 }
-
-}  // namespace
 
 void CutJsonLines(std::string_view text, const std::string& source, const PutChunk& put,
                   size_t chunk_bytes) {
   const size_t all = text.size();
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   for (int64_t line = 1; !text.empty();) {
-    const std::string_view part = FirstLines(text, chunk_bytes);
+    const std::string_view part = WholeLines(text, chunk_bytes);
     text.remove_prefix(part.size());
     const auto read = [part, line, &source](const TakeRow& take) -> base::Status {
       const auto rows = ReadJsonLines(part, source, line, std::nullopt, take);

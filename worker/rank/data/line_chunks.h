@@ -10,6 +10,9 @@ namespace trainctl::data {
 
 inline constexpr size_t kLineChunkBytes = 1 << 20;  // about
 
+// The text's first lines, of so many bytes or a little more; "": there are none.
+std::string_view WholeLines(std::string_view text, size_t bytes);
+
 // Puts chunks until one is not wanted; each reads as ReadJsonRows does. text and source outlive
 // them.
 void CutJsonLines(std::string_view text, const std::string& source, const PutChunk& put,

@@ -64,32 +64,35 @@ base::Status TakeRows(const tables::TableRows& rows, const std::string& path, co
   return base::Ok{};
 }
 
-// False: no more are wanted. before_bytes: of the files before this one.
-base::Result<bool> CutTable(const std::string& path, const std::vector<WantedColumn>& columns,
-                            int64_t before_bytes, const PutChunk& put) {
+}  // namespace
+
+base::Result<std::unique_ptr<tables::Table>> OpenTableOf(const std::string& path,
+                                                         const job::DataSpec& data, double begin) {
   const auto format = FormatOf(path);
   if (!format) return format.error();
-  auto table = tables::OpenTable({path, *format, columns});
-  if (!table) return table.error();
-  while (true) {
-    auto next = (*table)->Next();
-    if (!next) return next.error();
-    if (next->rows.empty()) return true;
-    const auto rows = std::make_shared<const tables::TableRows>(std::move(*next));
-    const auto read = [rows, path](const TakeRow& take) { return TakeRows(*rows, path, take); };
-    if (!put({read, before_bytes + rows->done_bytes})) return false;
-  }
+  return tables::OpenTable({path, *format, WantedColumns(data), begin});
 }
 
-}  // namespace
+RowChunk ChunkOf(tables::TableRows rows, const std::string& path, int64_t before_bytes) {
+  const int64_t done_bytes = before_bytes + rows.done_bytes;
+  // Functions are copied, rows are not.
+  const auto shared = std::make_shared<const tables::TableRows>(std::move(rows));
+  return {[shared, path](const TakeRow& take) { return TakeRows(*shared, path, take); },
+          done_bytes};
+}
 
 base::Status CutTables(const std::vector<std::string>& paths, const job::DataSpec& data,
                        const PutChunk& put) {
   int64_t before_bytes = 0;
   for (const std::string& path : paths) {
-    const auto more = CutTable(path, WantedColumns(data), before_bytes, put);
-    if (!more) return more.error();
-    if (!*more) return base::Ok{};
+    auto table = OpenTableOf(path, data);
+    if (!table) return table.error();
+    while (true) {
+      auto next = (*table)->Next();
+      if (!next) return next.error();
+      if (next->rows.empty()) break;
+      if (!put(ChunkOf(std::move(*next), path, before_bytes))) return base::Ok{};
+    }
     std::error_code error;
     const auto bytes = std::filesystem::file_size(path, error);
     if (!error) before_bytes += static_cast<int64_t>(bytes);

@@ -8,6 +8,7 @@
 #include "worker/rank/data/line_chunks.h"
 #include "worker/rank/data/row_format.h"
 #include "worker/rank/data/row_pipeline.h"
+#include "worker/rank/data/sampled_rows.h"
 #include "worker/rank/data/table_rows.h"
 #include "worker/rank/files/digest.h"
 #include "worker/rank/tokenizer/tokenizer.h"
@@ -129,6 +130,21 @@ base::Result<Tokenized> TokenizeTables(const DataFiles& tables, const Source& so
   return made;
 }
 
+base::Result<SampledContent> SampleList(const files::MappedFile& file, const SampleSize& size,
+                                        const Source& source) {
+  job::DataSpec first_rows = source.data;
+  first_rows.max_rows = size.first_rows;
+  int64_t read_bytes = 0;
+  const RowProgress count = [&](int64_t done_bytes) { read_bytes = done_bytes; };
+  auto tokens =
+      TokenizeJson(file, {first_rows, source.model, source.model_directory, source.max_seq_length,
+                          source.digest, source.cache_folder, count});
+  if (!tokens) return tokens.error();
+  const bool is_all = std::ssize(tokens->rows) < size.first_rows;
+  const double share = static_cast<double>(read_bytes) / static_cast<double>(file.text().size());
+  return SampledContent{std::move(*tokens), is_all ? 1 : share};
+}
+
 base::Result<Tokenized> TokenizePlain(const files::MappedFile& file, const Source& source) {
   if (file.text().size() > kMaxTextBytes) {
     return InvalidText(
@@ -213,6 +229,33 @@ base::Result<Tokenized> ReadTextContent(const files::MappedFile& file, const Sou
 
 base::Result<Tokenized> ReadTableContent(const DataFiles& tables, const Source& source) {
   return Cached(source, [&] { return TokenizeTables(tables, source); });
+}
+
+base::Result<SampledContent> SampleContent(const DataFiles& data_files,
+                                           const files::MappedFile& first, const SampleSize& size,
+                                           const Source& source) {
+  if (source.data.max_rows.value_or(INT64_MAX) <= size.first_rows) {
+    auto all =
+        data_files.are_tables ? TokenizeTables(data_files, source) : TokenizeJson(first, source);
+    if (!all) return all.error();
+    return SampledContent{std::move(*all)};
+  }
+  if (!data_files.are_tables && IsJsonList(first.text())) return SampleList(first, size, source);
+  auto spool = std::make_unique<PictureSpool>(source.cache_folder);
+  const PictureSource pictures{data_files.paths.front(), spool.get()};
+  double share = 1;
+  auto tokens = TokenizeChunks(source, pictures, {}, [&](const PutChunk& put) -> base::Status {
+    base::Result<double> put_share =
+        data_files.are_tables
+            ? SampleTables(data_files, source.data, size, put)
+            : base::Result<double>(SampleJsonLines(first.text(), first.path(), size, put));
+    if (!put_share) return put_share.error();
+    share = *put_share;
+    return base::Ok{};
+  });
+  if (!tokens) return tokens.error();
+  tokens->spool = std::move(spool);
+  return SampledContent{std::move(*tokens), share};
 }
 
 }  // namespace trainctl::data

@@ -10,6 +10,7 @@
 #include "common/model/model_shape.h"
 #include "worker/rank/data/data_files.h"
 #include "worker/rank/data/json_rows.h"
+#include "worker/rank/data/sample_size.h"
 #include "worker/rank/data/token_cache.h"
 #include "worker/rank/files/mapped_file.h"
 
@@ -35,5 +36,17 @@ base::Result<Tokenized> ReadTextContent(const files::MappedFile& file, const Sou
 
 // The same of tables.
 base::Result<Tokenized> ReadTableContent(const DataFiles& tables, const Source& source);
+
+// Some rows, and which share of all they are.
+struct SampledContent {
+  Tokenized tokens;
+  double share = 1;
+};
+
+// Of tables, or of a file of JSON: of lines from here and there, else its first rows. Nothing is
+// cached. Errors: as above.
+base::Result<SampledContent> SampleContent(const DataFiles& data_files,
+                                           const files::MappedFile& first, const SampleSize& size,
+                                           const Source& source);
 
 }  // namespace trainctl::data

@@ -23,6 +23,7 @@ struct TableSource {
   std::string path;
   TableFormat format = TableFormat::kStream;
   std::vector<WantedColumn> columns;
+  double begin = 0;  // of Parquet: the share of its row groups that is left out
 };
 
 // kNotFound: no such file; a host without Arrow's library, and what installs it. kInvalid: a broken

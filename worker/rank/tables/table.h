@@ -47,6 +47,9 @@ class Table {
   // kMostBytes.
   virtual base::Result<TableRows> Next() = 0;
 
+  // Rows of the whole file, as its index has it; −1: it has none, a stream.
+  virtual int64_t all_rows() const = 0;
+
   static constexpr int64_t kRowsAtOnce = 512;
   static constexpr int64_t kBytesAtOnce = 16 << 20;
   static constexpr int64_t kMostBytes = int64_t{1} << 30;
