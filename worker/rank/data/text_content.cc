@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "worker/rank/data/cache_turn.h"
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/line_chunks.h"
 #include "worker/rank/data/row_format.h"
@@ -194,16 +195,19 @@ std::string CacheKey(const Source& source) {
 // What the cache holds, else what make() gives, which is kept there.
 template <class Make>
 base::Result<Tokenized> Cached(const Source& source, const Make& make) {
-  const bool is_cached =
-      !source.cache_folder.empty() && source.data.format != job::DataFormat::kCaptions;
-  const std::string key = is_cached ? CacheKey(source) : "";
-  if (!key.empty()) {
-    if (auto cached = FindCachedTokens(source.cache_folder, key, source.model.vocab))
-      return std::move(*cached);
+  if (source.cache_folder.empty() || source.data.format == job::DataFormat::kCaptions) {
+    base::Result<Tokenized> made = make();
+    if (made) made->tokens.Release();
+    return made;
   }
+  const std::string key = CacheKey(source);
+  const auto find = [&] { return FindCachedTokens(source.cache_folder, key, source.model.vocab); };
+  if (auto cached = find()) return std::move(*cached);
+  const CacheTurn turn(CachedTokensPath(source.cache_folder, key));
+  if (auto cached = find()) return std::move(*cached);
   base::Result<Tokenized> made = make();
   if (!made) return made.error();
-  if (!key.empty() && !made->rows.empty()) CacheTokens(source.cache_folder, key, *made);
+  if (!made->rows.empty()) CacheTokens(source.cache_folder, key, *made);
   made->tokens.Release();
   return made;
 }

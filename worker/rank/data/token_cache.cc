@@ -34,11 +34,6 @@ static_assert(sizeof(TokenSpan) == kSpanBytes);
 
 uint64_t Padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-std::string PathOf(const std::string& folder, const std::string& key) {
-  std::string digest = files::Digest(std::as_bytes(std::span(key)));
-  return folder + "/" + digest.substr(digest.find(':') + 1) + kSuffix;
-}
-
 bool IsInRange(const Tokenized& cached, int64_t vocab) {
   const TokenStore& tokens = cached.tokens;
   const auto inside = [&](const Row& row) {
@@ -90,9 +85,14 @@ void Trim(const std::string& folder) {
 
 }  // namespace
 
+std::string CachedTokensPath(const std::string& folder, const std::string& key) {
+  std::string digest = files::Digest(std::as_bytes(std::span(key)));
+  return folder + "/" + digest.substr(digest.find(':') + 1) + kSuffix;
+}
+
 std::optional<Tokenized> FindCachedTokens(const std::string& folder, const std::string& key,
                                           int64_t vocab) {
-  const std::string path = PathOf(folder, key);
+  const std::string path = CachedTokensPath(folder, key);
   auto file = files::MappedFile::Open(path);
   if (!file) return std::nullopt;
   const Bytes bytes = file->bytes();
@@ -124,7 +124,7 @@ void CacheTokens(const std::string& folder, const std::string& key, const Tokeni
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return;
-  const std::string path = PathOf(folder, key),
+  const std::string path = CachedTokensPath(folder, key),
                     temporary = path + "." + std::to_string(::getpid()) + ".writing";
   std::string padded_key = key;
   padded_key.resize(Padded(key.size()), '\0');

@@ -34,6 +34,9 @@ struct Tokenized {
   std::unique_ptr<PictureSpool> spool = {};
 };
 
+// The file of a key, which may not be there.
+std::string CachedTokensPath(const std::string& folder, const std::string& key);
+
 // nullopt: a miss. Every row and span lies within the tokens, every token is below `vocab`. The
 // tokens stay in the mapped file.
 std::optional<Tokenized> FindCachedTokens(const std::string& folder, const std::string& key,
