@@ -68,7 +68,8 @@ class Admin : public Verb {
         "HOST | backup FILE",
         &words_,
         "the audit log, newest first; tokens of people; a token with which a "
-        "host's workers join once; a copy of the site's database, to an absolute path on the "
+        "host's workers join once; a copy of the site's database, to an absolute path that ends in "
+        ".db on the "
         "coordinator's host",
         /*required=*/true);
     arguments.Number("--last", "N", &last_,

@@ -30,21 +30,23 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxPath = 4000;
-// So far beyond all known numbers those of a restored site begin, at a round one.
-constexpr int64_t kNumberStride = 10'000;
+// Numbers that were given after the backup are fewer; those of a restored site begin at a round
+// one.
+constexpr int64_t kNumberStride = 100'000;
 // Instructions of SQLite between two looks at whether to give up: a fraction of a millisecond.
 constexpr int kLookEvery = 10'000;
 
 base::Status CheckFile(const std::string& file) {
   const fs::path path(file);
+  // No file of another ending: none that a login, a timer or a service reads can be made this way.
   const bool is_plain = path.is_absolute() && path.lexically_normal().native() == file &&
-                        !path.filename().empty() && file.size() <= kMaxPath &&
+                        path.extension() == ".db" && file.size() <= kMaxPath &&
                         std::ranges::none_of(file, [](unsigned char c) { return c < 0x20; });
   if (!is_plain) {
     return base::Error{base::Code::kInvalid,
                        "'" + file.substr(0, 256) +
-                           "': expected an absolute path of a file on the coordinator's host, "
-                           "without . and .."};
+                           "': expected an absolute path on the coordinator's host that ends in "
+                           ".db, without . and .."};
   }
   std::error_code error;
   if (!fs::exists(fs::symlink_status(path, error))) return base::Ok{};
@@ -75,9 +77,26 @@ base::Status CheckWhole(Database& database) {
   return base::Error{base::Code::kIo, Damaged(database.path() + ": " + fault)};
 }
 
-base::Result<Backup> ReadBack(const std::string& partial) {
+// What the connection does ends in an error soon after that. give_up outlives it.
+void EndOn(const std::atomic<bool>& give_up, Database& database) {
+  sqlite3_progress_handler(
+      database.handle(), kLookEvery,
+      [](void* flag) { return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0; },
+      const_cast<std::atomic<bool>*>(&give_up));
+}
+
+// A copy of damaged pages may look whole.
+base::Status CheckPages(Database& source) {
+  const std::string fault = BrokenPlace(source);
+  if (const base::Status read = source.TakeStatus(); !read) return read;
+  if (fault.empty()) return base::Ok{};
+  return base::Error{base::Code::kIo, Damaged(source.path() + ": " + fault)};
+}
+
+base::Result<Backup> ReadBack(const std::string& partial, const std::atomic<bool>& give_up) {
   auto database = Database::Open(partial, Database::Mode::kRead);
   if (!database) return database.error();
+  EndOn(give_up, **database);
   if (const base::Status whole = CheckWhole(**database); !whole) return whole.error();
   Backup backup;
   backup.jobs = ReadNumber(**database, "SELECT COUNT(*) FROM jobs");
@@ -87,10 +106,8 @@ base::Result<Backup> ReadBack(const std::string& partial) {
   return backup;
 }
 
-base::Status NotGivenUp(const std::atomic<bool>& give_up) {
-  if (!give_up) return base::Ok{};
-  return base::Error{base::Code::kUnavailable,
-                     "the coordinator is stopping: no backup was written"};
+base::Error GivenUp() {
+  return {base::Code::kUnavailable, "the coordinator is stopping: no backup was written"};
 }
 
 // The file's own time, by which it was complete.
@@ -101,7 +118,7 @@ base::WallMicros WrittenAt(const Restoration& wish) {
 }
 
 void Number(Database& database, std::string_view table, int64_t last) {
-  const int64_t next = (last / kNumberStride + 1) * kNumberStride;
+  const int64_t next = (last / kNumberStride + 2) * kNumberStride;
   Statement forget(database, "DELETE FROM sqlite_sequence WHERE name = ?");
   forget.Put(table).Run();
   Statement remember(database, "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)");
@@ -160,16 +177,29 @@ void RemoveWithLogs(const std::string& path) {
   for (const char* suffix : {"", "-wal", "-shm"}) unlink((path + suffix).c_str());
 }
 
+// Brings all that was written into the file itself, or says why it could not.
+base::Status LeaveLog(Database& database) {
+  Statement statement(database, "PRAGMA journal_mode=DELETE");
+  std::string mode;
+  while (statement.Next()) statement.Get(mode);
+  if (const base::Status left = database.TakeStatus(); !left) return left;
+  if (mode == "delete") return base::Ok{};
+  return base::Error{base::Code::kIo, database.path() + ": SQLite can't leave its log"};
+}
+
 // The copy with its name still to get, closed: nothing of it is in a log beside it.
 base::Result<Restored> CopyAndChange(const Restoration& wish, const std::string& partial) {
   {
     auto source = Database::Open(wish.file, Database::Mode::kCopy);
     if (!source) return source.error();
+    if (const base::Status whole = CheckPages(**source); !whole) return whole.error();
     if (const base::Status copied = CopyDatabase(**source, partial); !copied) return copied.error();
   }
   auto database = Database::Open(partial, Database::Mode::kWrite);
   if (!database) return database.error();
   auto restored = MakeRestored(**database, wish);
+  const base::Status alone = restored ? LeaveLog(**database) : base::Ok{};
+  if (!alone) return alone.error();
   if (restored) return restored;
   return base::Error{restored.error().code,
                      wish.file + " can't be restored: " + restored.error().message};
@@ -182,22 +212,17 @@ base::Result<Backup> WriteBackup(const std::string& directory, const std::string
   if (const base::Status fits = CheckFile(file); !fits) return fits.error();
   auto database = Database::Open(DatabasePath(directory), Database::Mode::kCopy);
   if (!database) return database.error();
-  sqlite3_progress_handler(
-      (*database)->handle(), kLookEvery,
-      [](void* flag) { return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0; },
-      const_cast<std::atomic<bool>*>(&give_up));
+  EndOn(give_up, **database);
   const std::string partial = file + ".partial";
-  const base::Status copied = CopyDatabase(**database, partial);
-  if (const base::Status goes_on = NotGivenUp(give_up); !goes_on) {
-    unlink(partial.c_str());
-    return goes_on.error();
-  }
-  if (!copied) return copied.error();
-  auto backup = ReadBack(partial);
-  base::Status named = backup ? RenameNew(partial, file) : base::Status(backup.error());
-  if (named) return backup;
+  base::Status done = CheckPages(**database);
+  if (done) done = CopyDatabase(**database, partial);
+  if (!done) return give_up ? GivenUp() : done.error();
+  auto backup = ReadBack(partial, give_up);
+  if (give_up) backup = GivenUp();
+  done = backup ? RenameNew(partial, file) : base::Status(backup.error());
+  if (done) return backup;
   unlink(partial.c_str());
-  return named.error();
+  return done.error();
 }
 
 base::Result<Restored> RestoreBackup(const Restoration& wish) {

@@ -4,7 +4,8 @@
 //   whole      a copy is written beside its place, read again, fsynced and renamed: what has the
 //              name is complete. A kill leaves FILE.partial, which the next one replaces.
 //   nothing    is ever replaced: neither a file of the copy's name, nor a database.
-//   checked    by SQLite's integrity check, and by all that a coordinator reads at its start.
+//   checked    SQLite's integrity check reads what is copied, and the copy; the copy is read as by
+//              a coordinator at its start, too.
 //
 // Thread-safe: each call has a connection of its own, which never writes the database.
 #pragma once
@@ -23,9 +24,9 @@ struct Backup {
   int64_t jobs = 0;  // that are in it, those that have ended too
 };
 
-// The database of that folder, to `file`: an absolute path without "." and "..". kInvalid: it is
-// no such path. kConflict: there is a file already. kUnavailable: `give_up` became true.
-// kNotFound: no such folder. kExhausted. kIo: also of a copy that does not hold together.
+// The database of that folder, to `file`: an absolute path that ends in .db, without "." and "..".
+// kInvalid: it is no such path. kConflict: there is a file already. kUnavailable: `give_up` became
+// true. kNotFound: no such folder. kExhausted. kIo: also of a copy that does not hold together.
 base::Result<Backup> WriteBackup(const std::string& directory, const std::string& file,
                                  const std::atomic<bool>& give_up);
 

@@ -125,14 +125,14 @@ class Backup(unittest.TestCase):
             [*restore, self.dir / "again"], capture_output=True, text=True, timeout=120
         )
         self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn("The next one is j10001", told.stdout)
+        self.assertIn("The next one is j200001", told.stdout)
         self.start("again")
         restored = json.loads(self.trainctl("status", "-o", "json"))["jobs"]
         self.assertLessEqual(len(restored), len(jobs))
         self.assertEqual({job["outcome"] for job in restored}, {"CANCELLED"})
         points = self.trainctl("metrics", "j1", "-o", "csv").count("\n")
         self.assertGreaterEqual(points, POINTS)
-        self.assertEqual(self.submit(), "j10001")
+        self.assertEqual(self.submit(), "j200001")
 
     def test_a_kill_in_the_middle_leaves_no_backup_and_a_whole_site(self):
         self.fill()

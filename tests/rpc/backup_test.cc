@@ -84,7 +84,7 @@ TEST(Backup, OfARestoredSiteRanksThatStillRunAreStoppedAndNumbersAreNew) {
   worker.Connect(site.channel());
   const v1::CoordinatorMessage stop = worker.Next(v1::CoordinatorMessage::kStop);
   EXPECT_EQ(stop.stop().job(), job);
-  EXPECT_EQ(site.Submit("next"), "j10001");
+  EXPECT_EQ(site.Submit("next"), "j200001");
 }
 
 }  // namespace

@@ -23,6 +23,27 @@ namespace fs = std::filesystem;
 constexpr base::WallMicros kNow = 1'800'000'000'000'000;
 const std::atomic<bool> kGoOn = false;
 
+// Half of the cells on the root page of the table are no longer counted.
+void HalveRootOfJobs(const std::string& path) {
+  int64_t page = 0, page_size = 0;
+  {
+    auto database = Database::Open(path, Database::Mode::kWrite).value();
+    database->Execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    Statement root(*database, "SELECT rootpage FROM sqlite_schema WHERE name = 'jobs'");
+    while (root.Next()) root.Get(page);
+    Statement size(*database, "PRAGMA page_size");
+    while (size.Next()) size.Get(page_size);
+  }
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const int64_t count_at = (page - 1) * page_size + 3;  // two bytes, big-endian
+  file.seekg(count_at);
+  const int high = file.get();
+  const int half = (high * 256 + file.get()) / 2;
+  ASSERT_GT(half, 0);
+  file.seekp(count_at);
+  file.put(static_cast<char>(half >> 8)).put(static_cast<char>(half & 0xff));
+}
+
 class BackupTest : public testing::Test {
  protected:
   std::string File(const std::string& name) const { return folder_.path() + "/" + name; }
@@ -71,28 +92,30 @@ TEST_F(BackupTest, HasWhatWasCommittedWhileTheStoreGoesOn) {
 
 TEST_F(BackupTest, ReplacesNothingAndRefusesOtherThanPlainPaths) {
   const auto store = FilledSite();
-  std::ofstream(File("taken")) << "mine";
-  fs::create_symlink("nowhere", File("link"));
+  std::ofstream(File("taken.db")) << "mine";
+  fs::create_symlink("nowhere", File("link.db"));
+  fs::create_directory(File("folder.db"));
   for (const auto& [path, code] :
-       {std::pair<std::string, base::Code>{File("taken"), base::Code::kConflict},
-        {File("link"), base::Code::kConflict},
-        {folder_.path(), base::Code::kConflict},
+       {std::pair<std::string, base::Code>{File("taken.db"), base::Code::kConflict},
+        {File("link.db"), base::Code::kConflict},
+        {File("folder.db"), base::Code::kConflict},
         {File("site/../b.db"), base::Code::kInvalid},
         {File("site//b.db"), base::Code::kInvalid},
         {File("b.db/"), base::Code::kInvalid},
         {File("b\n.db"), base::Code::kInvalid},
         {"b.db", base::Code::kInvalid},
         {"", base::Code::kInvalid},
-        {"/" + std::string(5000, 'b'), base::Code::kInvalid},
+        {"/" + std::string(5000, 'b') + ".db", base::Code::kInvalid},
+        {File("authorized_keys"), base::Code::kInvalid},
         {File("missing/b.db"), base::Code::kNotFound}}) {
     const auto made = WriteBackup(File("site"), path, kGoOn);
     ASSERT_FALSE(made.ok()) << path;
     EXPECT_EQ(made.error().code, code) << made.error().message;
   }
   std::string text;
-  std::ifstream(File("taken")) >> text;
+  std::ifstream(File("taken.db")) >> text;
   EXPECT_EQ(text, "mine");
-  EXPECT_FALSE(fs::exists(File("taken.partial")));
+  EXPECT_FALSE(fs::exists(File("taken.db.partial")));
 }
 
 TEST_F(BackupTest, WhatAKillHasLeftIsReplaced) {
@@ -137,13 +160,13 @@ TEST_F(BackupTest, ARestoredSiteHasAllJobsAndNoneThatStartsAgain) {
   ASSERT_TRUE(restored.ok()) << restored.error().message;
   EXPECT_EQ(restored->jobs, 2);
   EXPECT_EQ(restored->ended, 2);
-  EXPECT_EQ(restored->next_job, 40'001);
+  EXPECT_EQ(restored->next_job, 200'001);
   const auto store = OpenSqliteStore(File("restored")).value();
   const core::StoredState state = store->LoadState().value();
   EXPECT_TRUE(state.jobs.empty());
-  EXPECT_EQ(state.next_job, 40'001);
-  EXPECT_GT(state.next_group, 10'000);
-  EXPECT_GT(state.next_lease, 10'000);
+  EXPECT_EQ(state.next_job, 200'001);
+  EXPECT_GT(state.next_group, 100'000);
+  EXPECT_GT(state.next_lease, 100'000);
   const auto reader = OpenSqliteReader(File("restored")).value();
   const std::vector<StoredJob> jobs = reader->Jobs({}).value();
   ASSERT_EQ(jobs.size(), 2u);
@@ -153,6 +176,35 @@ TEST_F(BackupTest, ARestoredSiteHasAllJobsAndNoneThatStartsAgain) {
   EXPECT_EQ(attempts.back().row.end->outcome, job::Outcome::kNodeLost);
   EXPECT_EQ(reader->Audit(1).value().at(0).action, "restore");
   EXPECT_EQ(fs::exists(File("restored/coordinator.db.partial")), false);
+}
+
+// What restoring wrote is in the file, not in a log that a failed checkpoint would have left.
+TEST_F(BackupTest, ARestoredDatabaseIsOneFile) {
+  {
+    const auto store = FilledSite();
+    ASSERT_TRUE(WriteBackup(File("site"), File("a.db"), kGoOn).ok());
+  }
+  ASSERT_TRUE(RestoreBackup(WishFor(File("a.db"))).ok());
+  EXPECT_FALSE(fs::exists(File("restored/coordinator.db-wal")));
+  std::ifstream file(File("restored/coordinator.db"), std::ios::binary);
+  file.seekg(18);  // the version for writers: 1 a rollback journal, 2 a write-ahead log
+  EXPECT_EQ(file.get(), 1);
+}
+
+// VACUUM would drop the rows of a damaged page and leave a file that looks whole.
+TEST_F(BackupTest, OfDamagedPagesNeitherABackupIsWrittenNorASiteMade) {
+  {
+    const auto store = FilledSite();
+    for (int64_t job = 3; job < 300; ++job)
+      ASSERT_TRUE(store->Apply(SubmitBatch(job, "more")).ok());
+    ASSERT_TRUE(WriteBackup(File("site"), File("a.db"), kGoOn).ok());
+  }
+  for (const char* name : {"site/coordinator.db", "a.db"}) HalveRootOfJobs(File(name));
+  const auto made = WriteBackup(File("site"), File("b.db"), kGoOn);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, base::Code::kIo) << made.error().message;
+  EXPECT_FALSE(fs::exists(File("b.db")) || fs::exists(File("b.db.partial")));
+  EXPECT_FALSE(RestoreBackup(WishFor(File("a.db"))).ok());
 }
 
 TEST_F(BackupTest, ADatabaseIsNeverReplacedByABackup) {
