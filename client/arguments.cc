@@ -262,7 +262,8 @@ base::Status Arguments::Parse(const std::vector<std::string>& words) {
   if (!rest.ok()) return rest.error();
   if (const base::Status read = Read(*rest); !read.ok() || wants_help_) return read;
   if (const base::Status required = CheckRequired(); !required.ok()) return required;
-  return CheckPartners();
+  if (const base::Status partners = CheckPartners(); !partners.ok()) return partners;
+  return CheckActions();
 }
 
 // CLI11 takes texts only; numbers are read from them here, so that what it says of a wrong one is
@@ -346,6 +347,7 @@ bool Arguments::IsGiven(const Argument& argument) {
   if (argument.flag != nullptr) return *argument.flag;
   if (argument.number != nullptr) return argument.number->has_value();
   if (argument.settings != nullptr) return !argument.settings->empty();
+  if (argument.texts != nullptr) return !argument.texts->empty();
   return argument.text != nullptr && !argument.text->empty();
 }
 
@@ -357,6 +359,40 @@ base::Status Arguments::CheckPartners() const {
   for (const auto& [option, partners] : partners_) {
     if (is_given(option) && std::ranges::none_of(partners, is_given))
       return Wrong(option + " has a meaning only with " + Join(partners, " or "));
+  }
+  return base::Ok{};
+}
+
+void Arguments::OnlyWith(const std::vector<std::string>& actions,
+                         const std::function<void()>& declare) {
+  const size_t first = arguments_.size();
+  declare();
+  for (size_t i = first; i < arguments_.size(); ++i) arguments_[i].actions = actions;
+}
+
+std::string Arguments::PositionalWords() const {
+  std::vector<std::string> words;
+  for (const Argument& argument : arguments_) {
+    if (argument.kind == Kind::kPositional) words.push_back(*argument.text);
+    if (argument.kind == Kind::kPositionals)
+      words.insert(words.end(), argument.texts->begin(), argument.texts->end());
+  }
+  return Join(words, " ");
+}
+
+base::Status Arguments::CheckActions() const {
+  const std::string words = PositionalWords();
+  const auto is_meant = [&words](const std::string& action) {
+    return action.empty() ? words.empty() : (words + " ").starts_with(action + " ");
+  };
+  for (const Argument& argument : arguments_) {
+    const std::vector<std::string>& actions = argument.actions;
+    if (actions.empty() || !IsGiven(argument) || std::ranges::any_of(actions, is_meant)) continue;
+    const std::string option = argument.settings == nullptr ? Split(argument.names, ',').back()
+                                                            : "--" + argument.settings->front().key;
+    std::vector<std::string> named = actions;
+    std::erase(named, "");
+    return Wrong(option + " has a meaning only with " + verb_ + " " + Join(named, " or "));
   }
   return base::Ok{};
 }
@@ -399,9 +435,10 @@ std::string Arguments::Help() const {
                      told.examples + "\nUsage\n  " + told.usage + "\n\n";
   for (const VerbHelp::Line& line : told.lines) {
     const std::string name = "  " + line.name;
+    const auto width = static_cast<size_t>(DisplayWidth(name));
     text += name +
-            (name.size() + 2 <= kHelpColumn ? std::string(kHelpColumn - name.size(), ' ')
-                                            : "\n" + std::string(kHelpColumn, ' ')) +
+            (width + 2 <= kHelpColumn ? std::string(kHelpColumn - width, ' ')
+                                      : "\n" + std::string(kHelpColumn, ' ')) +
             line.help + "\n";
   }
   for (const std::string& remark : told.remarks) text += "\n" + remark + "\n";

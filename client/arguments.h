@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +54,9 @@ class Arguments {
                 std::string help);
   // The option is of use only with one of these.
   void Needs(std::string option, std::vector<std::string> partners);
+  // The options that `declare` declares are of use only with one of these actions: the first words
+  // of the positional arguments, as "delete" or "token create"; "" where there are none.
+  void OnlyWith(const std::vector<std::string>& actions, const std::function<void()>& declare);
   // Said after the options.
   void Remark(std::string text) { remarks_.push_back(std::move(text)); }
 
@@ -91,6 +95,7 @@ class Arguments {
     std::vector<std::string>* texts = nullptr;
     std::optional<int64_t>* number = nullptr;
     std::vector<job::Override>* settings = nullptr;
+    std::vector<std::string> actions;  // empty: of use with all
   };
 
   base::Result<std::vector<std::string>> TakeOverrides(const std::vector<std::string>& words);
@@ -100,6 +105,8 @@ class Arguments {
   base::Status ReadNumber(const Argument& argument, const std::string& text) const;
   base::Status CheckRequired() const;
   base::Status CheckPartners() const;
+  base::Status CheckActions() const;
+  std::string PositionalWords() const;
   static bool IsGiven(const Argument& argument);
   base::Error Wrong(const std::string& what) const;
   base::Error UnknownOption(const std::string& word) const;

@@ -72,15 +72,21 @@ class Admin : public Verb {
         ".db on the "
         "coordinator's host",
         /*required=*/true);
-    arguments.Number("--last", "N", &last_,
-                     "of the audit log: so many, at most 1000 (default: 50)");
-    arguments.Number("--before", "ID", &before_, "of the audit log: only those before this one");
-    arguments.Text("--role", "ROLE", &role_, "of a person: viewer, user, operator or admin");
-    arguments.Duration("--for", &seconds_,
-                       "until the token expires, as 12h or 90d (default: 30d; of worker-token "
-                       "10min)");
-    arguments.Text("--to", "FILE", &file_,
-                   "write the token there, for its owner alone, and do not print it");
+    arguments.OnlyWith({"audit"}, [&] {
+      arguments.Number("--last", "N", &last_,
+                       "of the audit log: so many, at most 1000 (default: 50)");
+      arguments.Number("--before", "ID", &before_, "of the audit log: only those before this one");
+    });
+    arguments.OnlyWith({"token create"}, [&] {
+      arguments.Text("--role", "ROLE", &role_, "of a person: viewer, user, operator or admin");
+    });
+    arguments.OnlyWith({"token create", "worker-token"}, [&] {
+      arguments.Duration("--for", &seconds_,
+                         "until the token expires, as 12h or 90d (default: 30d; of worker-token "
+                         "10min)");
+      arguments.Text("--to", "FILE", &file_,
+                     "write the token there, for its owner alone, and do not print it");
+    });
     arguments.Remark(
         "The audit log has each submit, resume, cancel, rm of a job, drain, undrain, fence, "
         "removal "

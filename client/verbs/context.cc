@@ -26,11 +26,13 @@ class ContextVerb : public Verb {
     arguments.Positionals("add NAME | use NAME | ls | rm NAME", &words_,
                           "keep a site by a name; mean it from now on; list them; forget one",
                           /*required=*/true);
-    arguments.Text("--address", "HOST:PORT", &context_.address, "of the site's coordinator");
-    arguments.Text("--ca", "FILE", &context_.ca_file,
-                   "ca.pem of the site: whose certificates are trusted");
-    arguments.Text("--token-file", "FILE", &context_.token_file,
-                   "with the token that an admin gave; of mode 600");
+    arguments.OnlyWith({"add"}, [&] {
+      arguments.Text("--address", "HOST:PORT", &context_.address, "of the site's coordinator");
+      arguments.Text("--ca", "FILE", &context_.ca_file,
+                     "ca.pem of the site: whose certificates are trusted");
+      arguments.Text("--token-file", "FILE", &context_.token_file,
+                     "with the token that an admin gave; of mode 600");
+    });
     arguments.Remark(
         "The names stand in ~/.config/trainctl/config.json, the token only in its file. The first "
         "one that is added is used.\n"

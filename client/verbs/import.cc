@@ -25,6 +25,7 @@ class Import : public Verb {
         "litgpt, then a LitGPT configuration file with overrides, or a whole LitGPT command line");
     arguments.Text("-o,--output", "FILE", &output_, "where the job file goes; else to stdout");
     arguments.Switch("--overwrite", &overwrite_, "replace FILE");
+    arguments.Needs("--overwrite", {"-o"});
     arguments.Text("--job-name", "NAME", &name_,
                    "of the job; else the configuration's, or the model's");
     arguments.Remark(

@@ -18,13 +18,20 @@ class Lease : public Verb {
     arguments.Positionals("ACTION [NAME]", &words_,
                           "create, find, ls, describe, extend, delete or calendar; and which lease",
                           /*required=*/true);
-    arguments.Number("--gpus", "N", &gpus_, "of create and find: devices, all of one model");
-    arguments.Text("--host", "HOST", &host_, "only devices of this host");
-    arguments.Text("--gpu-model", "MODEL", &model_, "only such devices: part of their name, H200");
-    arguments.Text("--start", "TIME", &start_,
-                   "'2026-12-01 14:00', local time, or with UTC behind it; default: now");
-    arguments.Duration("--for", &seconds_, "how long, such as 3h; of extend: how much longer");
-    arguments.Switch("--ics", &ics_, "of calendar: as an iCalendar, for other programs");
+    arguments.OnlyWith({"create", "find"}, [&] {
+      arguments.Number("--gpus", "N", &gpus_, "of create and find: devices, all of one model");
+      arguments.Text("--host", "HOST", &host_, "only devices of this host");
+      arguments.Text("--gpu-model", "MODEL", &model_,
+                     "only such devices: part of their name, H200");
+      arguments.Text("--start", "TIME", &start_,
+                     "'2026-12-01 14:00', local time, or with UTC behind it; default: now");
+    });
+    arguments.OnlyWith({"create", "find", "extend"}, [&] {
+      arguments.Duration("--for", &seconds_, "how long, such as 3h; of extend: how much longer");
+    });
+    arguments.OnlyWith({"calendar"}, [&] {
+      arguments.Switch("--ics", &ics_, "of calendar: as an iCalendar, for other programs");
+    });
     arguments.Remark(
         "A lease has its devices for your jobs alone, from its start to its end: submit --within "
         "LEASE. Jobs of others end before, or are told ten minutes ahead, save and queue again.\n"

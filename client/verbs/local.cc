@@ -25,14 +25,17 @@ class Local : public Verb {
   void Declare(Arguments& arguments) override {
     arguments.Positional("ACTION", &action_, "up, status or down");
     arguments.Text("--dir", "DIR", &directory_, kFolder);
-    arguments.Text(
-        "--workers", "N", &workers_,
-        "up: how many (default: one for each GPU, or two CPU slots where there is none)");
-    arguments.Text("--port", "PORT", &port_, "up: of the coordinator (default: the last one's)");
-    arguments.Switch("--cpu", &cpu_, "up: CPU slots, even where there are GPUs");
-    arguments.Texts("--role", "USER=ROLE", &roles_,
-                    "up: what another user may do here, once for each (*=ROLE: who is not named)");
-    arguments.Text("--policy", "FILE", &policy_, "up: the coordinator's quotas and fair share");
+    arguments.OnlyWith({"up"}, [&] {
+      arguments.Text(
+          "--workers", "N", &workers_,
+          "up: how many (default: one for each GPU, or two CPU slots where there is none)");
+      arguments.Text("--port", "PORT", &port_, "up: of the coordinator (default: the last one's)");
+      arguments.Switch("--cpu", &cpu_, "up: CPU slots, even where there are GPUs");
+      arguments.Texts(
+          "--role", "USER=ROLE", &roles_,
+          "up: what another user may do here, once for each (*=ROLE: who is not named)");
+      arguments.Text("--policy", "FILE", &policy_, "up: the coordinator's quotas and fair share");
+    });
   }
 
   int Run(Context& context) override {

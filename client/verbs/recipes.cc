@@ -27,11 +27,15 @@ class Recipes : public Verb {
     arguments.Text(
         "--dir", "DIR", &folder_,
         "where the job files are; else TRAINCTL_RECIPES, else those that came with this program");
-    arguments.Text("--user", "NAME", &user_, "with ls: whose runs of them are shown; else yours");
-    DeclareSubmitOptions(arguments, &options_);
-    arguments.Overrides(&overrides_,
-                        "with show, copy and submit: override a setting; also --KEY VALUE, as in "
-                        "--model.init random");
+    arguments.OnlyWith({"", "ls"}, [&] {
+      arguments.Text("--user", "NAME", &user_, "with ls: whose runs of them are shown; else yours");
+    });
+    arguments.OnlyWith({"submit"}, [&] { DeclareSubmitOptions(arguments, &options_); });
+    arguments.OnlyWith({"show", "copy", "submit"}, [&] {
+      arguments.Overrides(&overrides_,
+                          "with show, copy and submit: override a setting; also --KEY VALUE, as in "
+                          "--model.init random");
+    });
     arguments.Remark(
         "batch is global/micro. ls shows what you have run of them; ls ID, of a lab, also what "
         "remains, with predicted times.\n"

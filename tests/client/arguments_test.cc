@@ -137,6 +137,28 @@ TEST_F(ArgumentsTest, ASetWithoutAValueIsRefused) {
             "submit --help");
 }
 
+TEST_F(ArgumentsTest, AWordOfAnActionOpensOnlyItsOptions) {
+  Arguments arguments("token", "tokens", "");
+  std::vector<std::string> words;
+  arguments.Positionals("WORD", &words, "which", /*required=*/false);
+  arguments.OnlyWith({"", "keys ls"}, [&] { arguments.Text("--of", "NAME", &name_, "whose"); });
+  EXPECT_TRUE(arguments.Parse({"--of", "ann"}).ok());
+  words.clear();
+  EXPECT_TRUE(arguments.Parse({"keys", "ls", "--of", "ann"}).ok());
+  for (const char* other : {"lsx", "rm"}) {
+    words.clear();
+    const base::Status refused = arguments.Parse({"keys", other, "--of", "ann"});
+    ASSERT_FALSE(refused.ok()) << other;
+    EXPECT_EQ(refused.error().message,
+              "--of has a meaning only with token keys ls; see: trainctl token --help");
+  }
+}
+
+TEST_F(ArgumentsTest, HelpIsLaidOutInColumnsNotInBytes) {
+  arguments_.Text("--matrix", "KEY=VALUE,…", &name_, "here");
+  EXPECT_NE(arguments_.Help().find("  --matrix KEY=VALUE,…    here\n"), std::string::npos);
+}
+
 TEST_F(ArgumentsTest, HelpNeedsNothingElseAndLeadsWithExamples) {
   ASSERT_TRUE(arguments_.Parse({"--help"}).ok());
   EXPECT_TRUE(arguments_.wants_help());
