@@ -41,7 +41,7 @@ std::vector<Sample> SamplesOf(Series series) {
 
 std::string LabelOf(const v1::JobView& job, const Key& key, const CurvesWanted& wanted,
                     bool several_ranks) {
-  std::string label = job.name() + " (" + job.id() + ")";
+  std::string label = NameWithId(job.name(), job.id());
   if (wanted.metrics.size() > 1) label += ", " + key.first;
   if (key.second != kGang && (several_ranks || wanted.rank))
     label += ", rank " + std::to_string(key.second);

@@ -20,8 +20,6 @@ namespace {
 
 constexpr std::string_view kChanged = "changed";
 
-std::string NameAndId(const v1::JobView& view) { return view.name() + " (" + view.id() + ")"; }
-
 // What people wrote into their files; each text once.
 ReportSection Question(const v1::GetResponse& jobs) {
   ReportSection section{.title = "Question"};
@@ -76,7 +74,7 @@ ReportSection Outcomes(const v1::GetResponse& jobs) {
     }
     const double seconds =
         view.ended_at() > view.started_at() ? ElapsedSeconds(view, view.ended_at()) : 0;
-    table.AddRow({NameAndId(view),
+    table.AddRow({NameWithId(view.name(), view.id()),
                   {std::move(outcome), OutcomeStyle(view)},
                   StepsText(view),
                   seconds > 0 ? FormatClock(seconds) : "–",
@@ -103,7 +101,7 @@ ReportSection Foresight(const v1::GetResponse& jobs) {
     if (!prediction.ok()) continue;
     TextTable table = ForesightTable(*prediction, detail);
     if (table.empty()) continue;
-    section.parts.emplace_back(Paragraph{NameAndId(detail.view())});
+    section.parts.emplace_back(Paragraph{NameWithId(detail.view().name(), detail.view().id())});
     section.parts.emplace_back(std::move(table));
   }
   return section;
@@ -147,7 +145,7 @@ ReportSection Environment(const v1::GetResponse& jobs) {
     const v1::AttemptView& last = *detail.attempts().rbegin();
     std::multiset<std::string> devices;
     for (const v1::RankView& rank : last.ranks()) devices.insert(rank.device_name());
-    std::vector<TextCell> cells = {NameAndId(detail.view()),
+    std::vector<TextCell> cells = {NameWithId(detail.view().name(), detail.view().id()),
                                    Once(last, &v1::RankView::host),
                                    Distinct(devices),
                                    Once(last, &v1::RankView::driver),
@@ -175,8 +173,7 @@ ReportSection Again(const v1::GetResponse& jobs) {
 
 Report ReportOn(const RunFacts& facts) {
   const v1::GetResponse& jobs = facts.jobs;
-  Report report{.title = jobs.group().empty() ? NameAndId(jobs.jobs(0).view())
-                                              : jobs.group_name() + " (" + jobs.group() + ")"};
+  Report report{.title = GroupOrJobText(jobs)};
   ReportSection curves{.title = "Curves"};
   for (const Plot& plot : facts.plots) curves.parts.emplace_back(plot);
   report.sections = {

@@ -25,7 +25,7 @@ TextCell ValueCell(const v1::CompareRow& row, const v1::CompareValue& value) {
 
 std::string HeadingOf(const v1::ComparedJob& job, int longest_name) {
   const std::string name = longest_name > 0 ? Truncate(job.name(), longest_name) : job.name();
-  return name + " (" + job.id() + ")";
+  return NameWithId(name, job.id());
 }
 
 }  // namespace trainctl::client

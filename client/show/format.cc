@@ -81,6 +81,10 @@ std::string FormatInSteps(double value, double step, std::string_view unit) {
   return number + " " + shown;
 }
 
+std::string NameWithId(std::string_view name, std::string_view id) {
+  return std::string(name) + " (" + std::string(id) + ")";
+}
+
 std::string FormatDelta(double ratio) {
   const double percent = 100 * ratio;
   if (!std::isfinite(percent) || std::abs(percent) < 0.05) return "±0 %";

@@ -23,6 +23,9 @@ std::string FormatWithUnit(double value, std::string_view unit);
 // step > 0.
 std::string FormatInSteps(double value, double step, std::string_view unit);
 
+// "tiny (j3)": a job or group, as all output names it.
+std::string NameWithId(std::string_view name, std::string_view id);
+
 // "+12.3 %", "−45.0 %"; "±0 %" where it would print as zero.
 std::string FormatDelta(double ratio);
 

@@ -21,7 +21,7 @@ std::string Ago(int64_t since, int64_t now) {
 
 // "tiny (j7), QUEUED: waits for 2 devices: …".
 std::string Headline(const v1::JobView& view) {
-  std::string text = view.name() + " (" + view.id() + "), ";
+  std::string text = NameWithId(view.name(), view.id()) + ", ";
   text += view.outcome().empty() ? view.state() : view.outcome();
   if (view.has_as_expected()) text += view.as_expected() ? " as expected" : " not as expected";
   const std::string& why = view.outcome().empty() ? view.reason() : view.message();

@@ -146,8 +146,8 @@ std::string EventsText(const v1::JobDetail& detail) {
 }  // namespace
 
 std::string JobReport(const v1::JobDetail& detail) {
-  return "# " + detail.view().name() + " (" + detail.view().id() + ")\n\n" + OverviewText(detail) +
-         SettingsText(detail) + AttemptsText(detail) + MemoryText(detail) +
+  return "# " + NameWithId(detail.view().name(), detail.view().id()) + "\n\n" +
+         OverviewText(detail) + SettingsText(detail) + AttemptsText(detail) + MemoryText(detail) +
          ProfileMarkdown(detail) + TextsText(detail) + SummariesText(detail) + EventsText(detail);
 }
 

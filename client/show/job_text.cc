@@ -11,7 +11,12 @@
 namespace trainctl::client {
 
 std::string GroupText(const v1::JobView& view) {
-  return view.group().empty() ? "" : view.group_name() + " (" + view.group() + ")";
+  return view.group().empty() ? "" : NameWithId(view.group_name(), view.group());
+}
+
+std::string GroupOrJobText(const v1::GetResponse& jobs) {
+  if (!jobs.group().empty()) return NameWithId(jobs.group_name(), jobs.group());
+  return NameWithId(jobs.jobs(0).view().name(), jobs.jobs(0).view().id());
 }
 
 std::string StepsText(const v1::JobView& view) {
@@ -20,7 +25,7 @@ std::string StepsText(const v1::JobView& view) {
 
 std::string NoRankText(const v1::JobView& view, int64_t rank) {
   if (rank < view.devices()) return "";
-  return view.name() + " (" + view.id() + ") has no rank " + std::to_string(rank) + ": it has " +
+  return NameWithId(view.name(), view.id()) + " has no rank " + std::to_string(rank) + ": it has " +
          std::to_string(view.devices());
 }
 

@@ -18,6 +18,8 @@ namespace trainctl::client {
 using record::SummariesOf;
 
 std::string GroupText(const v1::JobView& view);  // "lab (g3)"
+// "lab (g3)", or the one job: "tiny (j3)". Not of an empty answer.
+std::string GroupOrJobText(const v1::GetResponse& jobs);
 std::string StepsText(const v1::JobView& view);  // "1,200 of 2,000"
 std::string TimeText(int64_t micros);            // of 0: empty
 // "about 2026-11-22 14:20:05, a prediction"

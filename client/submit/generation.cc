@@ -15,8 +15,6 @@ namespace {
 
 constexpr double kTextsPeriodSeconds = 60;
 
-std::string NameWithId(const v1::JobView& view) { return view.name() + " (" + view.id() + ")"; }
-
 base::Error NoModel(const v1::JobDetail& detail) {
   const v1::JobView& view = detail.view();
   const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());
@@ -25,7 +23,7 @@ base::Error NoModel(const v1::JobDetail& detail) {
       job->output.save == job::Save::kNone
           ? "its output.save was \"none\"; train it with --output.dir DIR --output.save final"
           : "it ended " + view.outcome() + " before; trainctl explain " + view.id() + " says why";
-  return {base::Code::kInvalid, NameWithId(view) + " has saved no model: " + why};
+  return {base::Code::kInvalid, NameWithId(view.name(), view.id()) + " has saved no model: " + why};
 }
 
 // Follows one job and shows its texts.
@@ -83,7 +81,7 @@ class TextFollower {
     printer_.Finish();
     if (!context_.for_people()) PrintTexts();
     if (view_.outcome() != "SUCCEEDED") {
-      Warn(context_, NameWithId(view_) + " ended " + view_.outcome() +
+      Warn(context_, NameWithId(view_.name(), view_.id()) + " ended " + view_.outcome() +
                          (view_.message().empty() ? "" : ": " + view_.message()));
     }
     return ExitCodeOfJob(view_);
@@ -134,7 +132,8 @@ class TextFollower {
 base::Result<v1::Artifact> SavedModel(const v1::JobDetail& detail) {
   const v1::JobView& view = detail.view();
   if (view.state() != "FINISHED") {
-    return base::Error{base::Code::kConflict, NameWithId(view) + " is " + view.state() +
+    return base::Error{base::Code::kConflict, NameWithId(view.name(), view.id()) + " is " +
+                                                  view.state() +
                                                   ": its model is saved at its end; wait for it "
                                                   "with: trainctl wait " +
                                                   view.id()};
@@ -153,7 +152,7 @@ base::Result<job::JobSpec> GenerationOf(const v1::JobDetail& detail, const v1::A
   if (!trained.ok()) return trained.error();
   job::JobSpec job;
   job.name = "generate-" + view.id();
-  job.notes = "texts by the model of " + NameWithId(view);
+  job.notes = "texts by the model of " + NameWithId(view.name(), view.id());
   job.model.path = model.path();
   job.data = trained->data;  // is not read
   job.precision = trained->precision;

@@ -13,7 +13,7 @@ constexpr int64_t kLineEveryMicros = 10'000'000;
 constexpr size_t kMostBars = 12;  // a lab's group may hold more jobs than a terminal has lines
 constexpr int kWidthUnknown = 100;
 
-std::string Name(const v1::JobView& view) { return view.name() + " (" + view.id() + ")"; }
+std::string Name(const v1::JobView& view) { return NameWithId(view.name(), view.id()); }
 
 // "loading 1.20 of 13.50 GiB" is the phase "loading": lines are written when it changes, not at
 // every byte.

@@ -85,7 +85,7 @@ std::string TitleRow(const SiteView& site, const Paper& paper) {
 std::string KeysRow(const std::string& keys, const SiteView& site, const TopState& state,
                     const Paper& paper) {
   if (const v1::JobView* job = site.Find(state.to_cancel)) {
-    const std::string name = OneLine(job->name()) + " (" + job->id() + ")";
+    const std::string name = NameWithId(OneLine(job->name()), job->id());
     return StyledCut("End " + name + "? y ends it; any other key does not.", Style::kWarning,
                      paper);
   }

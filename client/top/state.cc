@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "client/show/format.h"
+
 namespace trainctl::client {
 namespace {
 
@@ -32,13 +34,11 @@ int PlaceOf(const std::vector<const v1::JobView*>& jobs, const std::string& id) 
   return place == jobs.end() ? -1 : static_cast<int>(place - jobs.begin());
 }
 
-std::string NameOf(const v1::JobView& job) { return job.name() + " (" + job.id() + ")"; }
-
 void AskToCancel(const SiteView& site, const std::string& id, TopState* state) {
   const v1::JobView* job = site.Find(id);
   if (job == nullptr) return;
   if (job->state() == "FINISHED") {
-    state->notice = NameOf(*job) + " has ended already.";
+    state->notice = NameWithId(job->name(), job->id()) + " has ended already.";
   } else {
     state->to_cancel = id;
   }

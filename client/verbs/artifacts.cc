@@ -104,8 +104,8 @@ class OwnersHere {
   std::string TakeoverText(const std::string& job, const v1::Artifact& artifact) {
     const std::optional<job::FolderOwner> owner = Find(artifact);
     if (!owner || owner->job == job) return "";
-    return job::FindOwnedFolder(artifact.path()) + " was taken over by " + owner->name + " (" +
-           owner->job + ")";
+    return job::FindOwnedFolder(artifact.path()) + " was taken over by " +
+           NameWithId(owner->name, owner->job);
   }
 
  private:

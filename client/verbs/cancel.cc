@@ -3,6 +3,7 @@
 #include <map>
 
 #include "client/naming.h"
+#include "client/show/format.h"
 #include "client/show/output.h"
 #include "client/verbs/verb.h"
 
@@ -77,7 +78,7 @@ class Cancel : public Verb {
     if (!response.ok()) return Fail(context, response.error());
     if (!context.for_people()) return Print(context, CancelledJobs(*response, ended));
     for (const v1::SubmittedJob& job : response->jobs()) {
-      const std::string name = job.name() + " (" + job.id() + ")";
+      const std::string name = NameWithId(job.name(), job.id());
       const auto outcome = ended.find(job.id());
       Say(context, outcome == ended.end()
                        ? "Asked " + name + " to end.\n"

@@ -36,7 +36,7 @@ std::string StateText(const v1::JobView& view) {
 
 std::string OverviewText(const v1::JobDetail& detail, int64_t now) {
   const v1::JobView& view = detail.view();
-  return view.name() + " (" + view.id() + ")\n" + Line("state", StateText(view)) +
+  return NameWithId(view.name(), view.id()) + "\n" + Line("state", StateText(view)) +
          Line("why", view.reason()) + Line("starts", PredictedStartText(view)) +
          Line("message", view.message()) + Line("group", GroupText(view)) +
          Line("owner", view.owner()) + Line("where", PlacementText(view)) +

@@ -10,6 +10,7 @@
 #include "client/naming.h"
 #include "client/show/comparison.h"
 #include "client/show/format.h"
+#include "client/show/job_text.h"
 #include "client/verbs/verb.h"
 #include "common/base/size.h"
 #include "common/job/job_json.h"
@@ -164,13 +165,7 @@ class Export : public Verb {
   base::Status FillTracker(Context& context, Api& api, const v1::GetResponse& jobs,
                            FolderDraft* draft) const {
     const base::Status written = tracker_->write(api, jobs, draft);
-    return written.ok() ? draft->Append(kIndex, IndexText(context, TitleOf(jobs))) : written;
-  }
-
-  static std::string TitleOf(const v1::GetResponse& jobs) {
-    const v1::JobView& first = jobs.jobs(0).view();
-    return jobs.group().empty() ? first.name() + " (" + first.id() + ")"
-                                : jobs.group_name() + " (" + jobs.group() + ")";
+    return written.ok() ? draft->Append(kIndex, IndexText(context, GroupOrJobText(jobs))) : written;
   }
 
   static std::string IndexText(Context& context, const std::string& title) {
@@ -191,7 +186,7 @@ class Export : public Verb {
   static base::Status WriteTop(Context& context, const v1::GetResponse& jobs,
                                const v1::CompareResponse& comparison, bool is_group,
                                FolderDraft* draft) {
-    const std::string title = TitleOf(jobs);
+    const std::string title = GroupOrJobText(jobs);
     const std::string now = FormatTime(context.clock().Wall());
     const std::pair<const char*, std::string> files[] = {
         {"comparison.md", "# " + title + "\n\n" + ComparisonMarkdown(comparison, {})},

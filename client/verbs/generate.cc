@@ -92,15 +92,16 @@ class Generate : public Verb {
         })->List();
     if (!files.ok() && files.error().code == base::Code::kNotFound) {
       return base::Error{base::Code::kNotFound,
-                         "what " + view.name() + " (" + view.id() +
-                             ") saved is gone, so train it again: " + files.error().message};
+                         "what " + NameWithId(view.name(), view.id()) +
+                             " saved is gone, so train it again: " + files.error().message};
     }
     if (!files.ok()) return files.error();
     if (model.bytes() == 0 || BytesOf(*files) == model.bytes()) return base::Ok{};
     return base::Error{base::Code::kConflict,
-                       model.path() + " on " + model.host() + " is not what " + view.name() + " (" +
-                           view.id() + ") saved there: it had " + WithThousands(model.bytes()) +
-                           " bytes, now " + WithThousands(BytesOf(*files))};
+                       model.path() + " on " + model.host() + " is not what " +
+                           NameWithId(view.name(), view.id()) + " saved there: it had " +
+                           WithThousands(model.bytes()) + " bytes, now " +
+                           WithThousands(BytesOf(*files))};
   }
 
   std::string job_, name_, max_new_tokens_, temperature_;

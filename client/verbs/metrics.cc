@@ -51,7 +51,7 @@ class Metrics : public Verb {
     const base::Result<v1::GetResponse> response = GetJobs(context, job);
     if (!response.ok()) return Fail(context, response.error());
     const v1::JobView& view = response->jobs(0).view();
-    const std::string who = view.name() + " (" + view.id() + ")";
+    const std::string who = NameWithId(view.name(), view.id());
     const std::string no_rank = rank_ ? NoRankText(view, *rank_) : "";
     if (!no_rank.empty()) return Fail(context, {base::Code::kNotFound, no_rank});
     context.err << "note: " << who << " has no points"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/naming.h"
+#include "client/show/format.h"
 #include "client/submit/resumed_run.h"
 #include "client/submit/submission.h"
 #include "client/verbs/verb.h"
@@ -36,7 +37,7 @@ base::Error NoCheckpoint(const v1::JobView& view, const job::JobSpec& job) {
                               : "checkpoint.every_steps was null; submit it again with "
                                 "--checkpoint.every_steps N and --output.dir DIR";
   return {base::Code::kInvalid,
-          view.name() + " (" + view.id() + ") has no checkpoint to resume from: " + why};
+          NameWithId(view.name(), view.id()) + " has no checkpoint to resume from: " + why};
 }
 
 class Resume : public Verb {
@@ -73,7 +74,7 @@ class Resume : public Verb {
     if (view.state() != "FINISHED") {
       return base::Error{
           base::Code::kConflict,
-          view.name() + " (" + view.id() + ") is " + view.state() +
+          NameWithId(view.name(), view.id()) + " is " + view.state() +
               ": only a job that has ended is resumed; end it with: trainctl cancel " + view.id()};
     }
     const base::Result<job::JobSpec> job = job::FromJson(detail.job_json());

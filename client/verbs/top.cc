@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/show/memory_bar.h"
 #include "client/top/bsc_table.h"
@@ -172,7 +173,7 @@ class LiveView {
       return;
     }
     for (const v1::SubmittedJob& job : response->jobs())
-      state_.notice = "Asked " + job.name() + " (" + job.id() + ") to end.";
+      state_.notice = "Asked " + NameWithId(job.name(), job.id()) + " to end.";
   }
 
   const base::Clock& clock_;
