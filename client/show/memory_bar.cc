@@ -1,53 +1,60 @@
 #include "client/show/memory_bar.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "common/base/size.h"
 #include "common/job/job_json.h"
+#include "common/rank/memory_kind.h"
 #include "common/record/memory_record.h"
 
 namespace trainctl::client {
 namespace {
 
-struct Part {
-  std::string_view kind;   // of record::MemoryRow
-  std::string_view label;  //
+// How a kind is drawn, in the order of the kinds that are parts.
+struct Pattern {
   const char* drawn;
   const char* ascii;
 };
-constexpr Part kParts[] = {{"params", "params", "█", "P"},
-                           {"grads", "grads", "▓", "G"},
-                           {"optimizer", "optimizer", "▒", "O"},
-                           {"other", "other", "░", "x"}};
+constexpr Pattern kPatterns[] = {{"█", "P"}, {"▓", "G"}, {"▒", "O"}, {"▚", "H"}, {"░", "x"}};
 constexpr int kNarrowestBar = 10, kWidestBar = 40;
 
-using Sizes = std::array<int64_t, std::size(kParts)>;
+constexpr bool IsPart(const job::MemoryKind& kind) { return kind.is_part; }
+static_assert(std::ranges::count_if(job::kMemoryKinds, IsPart) == std::ssize(kPatterns));
+
+struct Part {
+  std::string_view name;
+  int64_t bytes = 0;
+  Pattern pattern;
+};
+
+bool IsOnDevice(const job::MemoryKind& kind, const BarDevice& device) {
+  return kind.is_part && (device.is_cpu || kind.bytes != &job::MemoryByKind::optimizer_cpu);
+}
 
 struct Measured {
-  std::string phase;
-  Sizes parts{};
+  job::MemoryByKind kinds;
   int64_t whole = 0;
   int64_t predicted_peak = 0;  // 0: not known
 };
 
-// At the phase at which the parts are most together.
-std::optional<Measured> MostOf(const v1::JobDetail& detail) {
+// At the phase at which what is on the device is most together.
+std::optional<Measured> MostOf(const v1::JobDetail& detail, const BarDevice& device) {
   std::map<std::string, Measured> phases;
   int64_t predicted_peak = 0;
   for (const record::MemoryRow& row : record::MemoryRows(detail)) {
-    if (row.kind == "peak_allocated")
+    const auto* const kind = std::ranges::find(job::kMemoryKinds, row.kind, &job::MemoryKind::name);
+    if (kind == std::end(job::kMemoryKinds)) continue;
+    if (kind->bytes == &job::MemoryByKind::peak_allocated)
       predicted_peak = std::max(predicted_peak, row.predicted.value_or(0));
-    const auto* const part = std::ranges::find(kParts, row.kind, &Part::kind);
-    if (part == std::end(kParts) || !row.measured) continue;
+    if (!IsOnDevice(*kind, device) || !row.measured) continue;
     Measured& at = phases[row.phase];
-    at.phase = row.phase;
-    at.parts[static_cast<size_t>(part - kParts)] = *row.measured;
+    at.kinds.*kind->bytes = *row.measured;
     at.whole += *row.measured;
   }
   if (phases.empty()) return std::nullopt;
@@ -56,6 +63,19 @@ std::optional<Measured> MostOf(const v1::JobDetail& detail) {
                   })->second;
   most.predicted_peak = predicted_peak;
   return most;
+}
+
+// Those that the device holds anything of.
+std::vector<Part> PartsOf(const Measured& memory) {
+  std::vector<Part> parts;
+  const Pattern* pattern = kPatterns;
+  for (const job::MemoryKind& kind : job::kMemoryKinds) {
+    if (!kind.is_part) continue;
+    if (memory.kinds.*kind.bytes > 0)
+      parts.push_back({kind.name, memory.kinds.*kind.bytes, *pattern});
+    ++pattern;
+  }
+  return parts;
 }
 
 // 0: there is none that is known.
@@ -71,19 +91,20 @@ std::string BarText(const Measured& memory, int64_t full, int width, const BarLa
     const double share = static_cast<double>(bytes) / static_cast<double>(full);
     return std::min(width, static_cast<int>(std::lround(share * width)));
   };
+  const std::vector<Part> parts = PartsOf(memory);
   const int mark = memory.predicted_peak > 0 ? std::max(0, cell_of(memory.predicted_peak) - 1) : -1;
   std::string bar = "[";
   int64_t below = 0;
-  size_t part = 0;
+  auto part = parts.begin();
   for (int cell = 0; cell < width; ++cell) {
-    while (part < std::size(kParts) && cell >= cell_of(below + memory.parts[part]))
-      below += memory.parts[part++];
+    for (; part != parts.end() && cell >= cell_of(below + part->bytes); ++part)
+      below += part->bytes;
     if (cell == mark) {
       bar += "|";
-    } else if (part == std::size(kParts)) {
+    } else if (part == parts.end()) {
       bar += layout.unicode ? " " : ".";
     } else {
-      bar += layout.unicode ? kParts[part].drawn : kParts[part].ascii;
+      bar += layout.unicode ? part->pattern.drawn : part->pattern.ascii;
     }
   }
   return bar + "]";
@@ -92,9 +113,9 @@ std::string BarText(const Measured& memory, int64_t full, int width, const BarLa
 // "█ params 2.10 GiB ▓ grads …"
 std::string LegendText(const Measured& memory, int64_t limit, const BarLayout& layout) {
   std::string text;
-  for (size_t i = 0; i < std::size(kParts); ++i) {
-    text += " " + std::string(layout.unicode ? kParts[i].drawn : kParts[i].ascii) + " " +
-            std::string(kParts[i].label) + " " + base::FormatBytes(memory.parts[i]);
+  for (const Part& part : PartsOf(memory)) {
+    text += " " + std::string(layout.unicode ? part.pattern.drawn : part.pattern.ascii) + " " +
+            std::string(part.name) + " " + base::FormatBytes(part.bytes);
   }
   if (limit > 0) text += " of " + base::FormatBytes(limit);
   if (memory.predicted_peak > 0)
@@ -104,10 +125,11 @@ std::string LegendText(const Measured& memory, int64_t limit, const BarLayout& l
 
 }  // namespace
 
-std::string MemoryBar(const v1::JobDetail& detail, int64_t device_bytes, const BarLayout& layout) {
-  const std::optional<Measured> memory = MostOf(detail);
+std::string MemoryBar(const v1::JobDetail& detail, const BarDevice& device,
+                      const BarLayout& layout) {
+  const std::optional<Measured> memory = MostOf(detail, device);
   if (!memory || memory->whole <= 0) return "";
-  const int64_t limit = LimitOf(detail, device_bytes);
+  const int64_t limit = LimitOf(detail, device.bytes);
   const int64_t full = std::max({limit, memory->whole, memory->predicted_peak});
   const int width =
       layout.columns <= 0 ? kWidestBar : std::clamp(layout.columns / 4, kNarrowestBar, kWidestBar);

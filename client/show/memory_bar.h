@@ -13,9 +13,15 @@ struct BarLayout {
   bool unicode = true;
 };
 
-// A row: params, grads, optimizer and other, at the phase at which they are most together. It
-// reaches up to the device's size, or what the job may take. "|" stands at the predicted peak.
-// device_bytes: 0: not known. "": nothing is measured yet.
-std::string MemoryBar(const v1::JobDetail& detail, int64_t device_bytes, const BarLayout& layout);
+struct BarDevice {
+  int64_t bytes = 0;    // 0: not known
+  bool is_cpu = false;  // an optimizer that is offloaded to the host is in the same memory
+};
+
+// A row: what the device's memory holds by kind (kMemoryKinds), at the phase at which it is most
+// together. It reaches up to the device's size, or what the job may take. "|" stands at the
+// predicted peak. "": nothing is measured yet.
+std::string MemoryBar(const v1::JobDetail& detail, const BarDevice& device,
+                      const BarLayout& layout);
 
 }  // namespace trainctl::client

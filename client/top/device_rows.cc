@@ -11,20 +11,30 @@
 #include "client/show/worker_state.h"
 #include "client/top/grid.h"
 #include "client/top/load_history.h"
+#include "common/base/size.h"
 
 namespace trainctl::client {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr int kWidePaper = 100;  // columns
 
-// "43.8/139.8 GiB"
+// The unit of base::FormatBytes.
+std::pair<double, const char*> UnitOf(int64_t bytes) {
+  constexpr double kKib = 1024, kMib = 1024 * kKib, kGib = 1024 * kMib;
+  const auto size = static_cast<double>(bytes);
+  if (size < kMib) return {kKib, "KiB"};
+  return size < kGib / 10 ? std::pair(kMib, "MiB") : std::pair(kGib, "GiB");
+}
+
+// "43.8/139.8 GiB"; "12.00 MiB/139.8 GiB" where one unit would not show what is used.
 std::string UsedText(int64_t used, int64_t total) {
   if (total <= 0) return "";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.1f/%.1f GiB", static_cast<double>(used) / kGib,
-                static_cast<double>(total) / kGib);
-  return text;
+  const auto [unit, name] = UnitOf(total);
+  const bool shows = used <= 0 || static_cast<double>(used) / unit >= 0.05;
+  char number[32], whole[32];
+  std::snprintf(number, sizeof number, "%.1f", static_cast<double>(used) / unit);
+  std::snprintf(whole, sizeof whole, "/%.1f %s", static_cast<double>(total) / unit, name);
+  return (shows ? std::string(number) : base::FormatBytes(used)) + whole;
 }
 
 bool IsGpu(const v1::WorkerView& worker) {

@@ -104,7 +104,7 @@ class LiveView {
       screen_->Draw(HelpPicture(paper));
     } else if (log_) {
       const BarLayout layout{.columns = paper.columns, .unicode = paper.unicode};
-      const OpenJob open{log_->lines(), MemoryBar(detail_, DeviceBytes(), layout)};
+      const OpenJob open{log_->lines(), MemoryBar(detail_, DeviceOfJob(), layout)};
       screen_->Draw(LogPicture(site_, open, paper, &state_));
     } else {
       screen_->Draw(SitePicture(shown, state_, paper));
@@ -144,13 +144,13 @@ class LiveView {
   }
 
   // Of the opened job's first device.
-  int64_t DeviceBytes() const {
+  BarDevice DeviceOfJob() const {
     const v1::JobView& job = detail_.view();
     for (const v1::WorkerView& worker : site_.workers) {
       if (job.placement_size() > 0 && worker.name() == job.placement(0))
-        return worker.device().memory_bytes();
+        return {worker.device().memory_bytes(), worker.device().kind() == "cpu"};
     }
-    return 0;
+    return {};
   }
 
   void ReadLog() {

@@ -29,10 +29,10 @@ v1::JobDetail MeasuredJob() {
 }
 
 TEST(MemoryBar, StacksTheKindsUpToTheDevicesSize) {
-  EXPECT_EQ(MemoryBar(MeasuredJob(), 80 * kGib, {.columns = 160, .unicode = false}),
+  EXPECT_EQ(MemoryBar(MeasuredJob(), {80 * kGib}, {.columns = 160, .unicode = false}),
             "[PPPPGGOOOOOOOOxx........................] P params 8.00 GiB G grads 4.00 GiB "
             "O optimizer 16.00 GiB x other 4.00 GiB of 80.00 GiB");
-  const std::string drawn = MemoryBar(MeasuredJob(), 80 * kGib, {.columns = 160});
+  const std::string drawn = MemoryBar(MeasuredJob(), {80 * kGib}, {.columns = 160});
   EXPECT_EQ(drawn.find("[████▓▓▒▒▒▒▒▒▒▒░░  "), 0u) << drawn;
 }
 
@@ -47,12 +47,24 @@ TEST(MemoryBar, MarksThePredictionAndWhatTheJobMayTake) {
   job::Prediction prediction;
   for (job::MemoryByKind& phase : prediction.memory.phases) phase.peak_allocated = 40 * kGib;
   detail.set_prediction_json(job::ToJson(prediction));
-  EXPECT_EQ(MemoryBar(detail, 140 * kGib, {.columns = 64, .unicode = false}),
+  EXPECT_EQ(MemoryBar(detail, {140 * kGib}, {.columns = 64, .unicode = false}),
             "[PPGOOOOx.|......] P params 8.00 GiB G grads 4.00 GiB O optimizer 16.00 GiB "
             "x other 4.00 GiB of 64.00 GiB, | predicted 40.00 GiB");
 }
 
-TEST(MemoryBar, OfAJobThatHasMeasuredNothingIsEmpty) { EXPECT_EQ(MemoryBar({}, 1, {}), ""); }
+TEST(MemoryBar, AnOffloadedOptimizerIsInTheMemoryOfACpuSlotAlone) {
+  v1::JobDetail detail = MeasuredJob();
+  v1::MetricSummary& host = *detail.add_summaries();
+  host = detail.summaries(3);
+  host.set_name("memory_optimizer_cpu_bytes");
+  EXPECT_EQ(MemoryBar(detail, {80 * kGib, /*is_cpu=*/true}, {.columns = 160, .unicode = false}),
+            "[PPPPGGOOOOOOOOHHHHHHHHxx................] P params 8.00 GiB G grads 4.00 GiB "
+            "O optimizer 16.00 GiB H optimizer_cpu 16.00 GiB x other 4.00 GiB of 80.00 GiB");
+  EXPECT_EQ(MemoryBar(detail, {80 * kGib}, {.columns = 160}),
+            MemoryBar(MeasuredJob(), {80 * kGib}, {.columns = 160}));
+}
+
+TEST(MemoryBar, OfAJobThatHasMeasuredNothingIsEmpty) { EXPECT_EQ(MemoryBar({}, {1}, {}), ""); }
 
 }  // namespace
 }  // namespace trainctl::client
