@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <optional>
+
+#include "common/base/utf8.h"
 
 namespace trainctl::coordinator {
 namespace {
@@ -26,17 +29,23 @@ bool IsPlain(char c) {
 }
 
 // One line whatever the value holds: a line break in a worker's message must not forge an event.
+// Nor may it steer the terminal on which the log is read.
 std::string Quoted(const std::string& value) {
   if (!value.empty() && std::all_of(value.begin(), value.end(), IsPlain)) return value;
   std::string text = "\"";
-  for (char c : value) {
-    if (c == '"' || c == '\\') text += '\\';
-    if (c == '\n')
+  for (std::string_view rest = value; !rest.empty();) {
+    const std::optional<base::CodePoint> first = base::FirstCodePoint(rest);
+    const size_t bytes = first ? first->bytes : 1;
+    if (rest[0] == '"' || rest[0] == '\\') text += '\\';
+    if (rest[0] == '\n')
       text += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+    else if (!first)
+      text += "\uFFFD";
+    else if (base::IsControl(first->value))
       text += ' ';
     else
-      text += c;
+      text += rest.substr(0, bytes);
+    rest.remove_prefix(bytes);
   }
   return text + '"';
 }
