@@ -232,9 +232,12 @@ base::Result<v1::DeleteLeaseResponse> FakeApi::DeleteLease(const v1::DeleteLease
 }
 
 base::Result<v1::UndrainResponse> FakeApi::Undrain(const v1::UndrainRequest& request) {
+  bool found = false;
   for (v1::WorkerView& worker : fake_->workers) {
+    found |= worker.name() == request.target() || worker.host() == request.target();
     if (worker.has_drain() && worker.drain().target() == request.target()) worker.clear_drain();
   }
+  if (!found) return base::Error{base::Code::kNotFound, "no worker '" + request.target() + "'"};
   return v1::UndrainResponse();
 }
 
