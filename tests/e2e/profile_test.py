@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from cluster import ClusterTest, tiny_job
+from cluster import ClusterTest, endless_job, tiny_job
 
 KINDS = (
     "matmul",
@@ -16,6 +16,7 @@ KINDS = (
     "host",
 )
 TOLD = range(2, 5)
+SOME_SECONDS_OF_STEPS = 1000
 RANGES = ("attention", "optimizer", "data", "collective")
 
 
@@ -110,6 +111,20 @@ class Profile(ClusterTest):
         for kind in (*KINDS, "step"):
             values = rows[f"profile_{kind}_seconds"]["values"]
             self.assertEqual([value for value in values if value is None], [], kind)
+
+    def test_no_trace_is_written_to_a_folder_that_another_job_has_taken(self):
+        out = self.dir / "out"
+        job_id = self.submit(
+            endless_job(output__dir=str(out), profile={"steps": 1, "skip": SOME_SECONDS_OF_STEPS})
+        )
+        self.wait_for_step(job_id, 1)
+        owner = {"site": "another", "job": "j9", "name": "other"}
+        (out / ".trainctl" / "owner-2.json").write_text(json.dumps(owner))
+        said = f"profile: no trace is written: {out} is now that of j9 (other)"
+        self.eventually(said, 60, lambda: said in self.trainctl("describe", job_id).stdout)
+        self.assertFalse((out / "profile").exists())
+        self.trainctl("cancel", job_id)
+        self.wait_for_end(job_id)
 
     def test_a_job_without_it_has_none(self):
         code, job = self.run_job(tiny_job())

@@ -1,6 +1,7 @@
 // trainrank traces some of its steps: what it tells of them, and the file that it writes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -86,6 +87,16 @@ TEST_F(ProfileTest, TheTraceIsOfChromesFormatWithStepsByName) {
   EXPECT_EQ(saved[0].path, TracePath());
   EXPECT_EQ(saved[0].bytes, static_cast<int64_t>(fs::file_size(TracePath())));
   EXPECT_FALSE(fs::exists(TracePath().string() + ".tmp"));
+}
+
+TEST_F(ProfileTest, WritingTheTraceIsSavingInTheMidstOfTraining) {
+  plan_.job.data.val_split_fraction = 0;
+  const RankEnd end = Run();
+  const std::vector<job::RunPhase> phases = end.Phases();
+  const auto training = std::ranges::find(phases, job::RunPhase::kTraining);
+  EXPECT_EQ(
+      (std::vector(training, phases.end())),
+      (std::vector{job::RunPhase::kTraining, job::RunPhase::kSaving, job::RunPhase::kTraining}));
 }
 
 TEST_F(ProfileTest, TheLossesAreThoseOfAnUntracedRun) {

@@ -93,6 +93,17 @@ TEST_F(OutputOwnerTest, ALaterAttemptHasTheFolderStill) {
   EXPECT_NE(other.error().message.find("it belongs to j1 (tiny)"), std::string::npos);
 }
 
+TEST_F(OutputOwnerTest, ARankWritesAFileOfItsOwnWhereNoOtherJobOwnsTheFolder) {
+  EXPECT_TRUE(CheckNoOtherOwnsOutput(Plan(1)).ok()) << "as on a host that rank 0 does not share";
+  ASSERT_TRUE(TakeOutput(Plan(1)).ok());
+  EXPECT_TRUE(CheckNoOtherOwnsOutput(Plan(1)).ok());
+  const base::Status refused = CheckNoOtherOwnsOutput(Plan(2));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("is now that of j1 (tiny): nothing is written there"),
+            std::string::npos)
+      << refused.error().message;
+}
+
 TEST_F(OutputOwnerTest, AFolderWithoutContentsIsTakenFromAnEndedJobOnly) {
   ASSERT_TRUE(TakeOutput(Plan(1)).ok());
   job::RankPlan other = Plan(2);

@@ -24,6 +24,13 @@ base::Error Taken(const job::Problem& problem) {
           problem.value + ": expected " + problem.expected + ": " + problem.hint};
 }
 
+base::Error NotOwn(const job::RankPlan& plan, const job::OutputFolder& folder) {
+  const std::string whose =
+      folder.owner ? "is now that of " + folder.owner->job + " (" + folder.owner->name + ")"
+                   : "has lost its owner file";
+  return {base::Code::kConflict, *plan.job.output.dir + " " + whose + ": nothing is written there"};
+}
+
 // True: this claim is ours. False: another job was first. A link to a whole file either is made or
 // is not, also on network file systems.
 base::Result<bool> Claim(const job::RankPlan& plan, int64_t claim) {
@@ -70,12 +77,14 @@ base::Status TakeOutput(const job::RankPlan& plan) {
 base::Status CheckOwnsOutput(const job::RankPlan& plan) {
   const base::Result<job::OutputFolder> folder = job::ReadOutputFolder(*plan.job.output.dir);
   if (!folder) return folder.error();
-  if (IsOwn(plan, *folder)) return base::Ok{};
-  const std::string whose =
-      folder->owner ? "is now that of " + folder->owner->job + " (" + folder->owner->name + ")"
-                    : "has lost its owner file";
-  return base::Error{base::Code::kConflict,
-                     *plan.job.output.dir + " " + whose + ": nothing is written there"};
+  return IsOwn(plan, *folder) ? base::Status(base::Ok{}) : NotOwn(plan, *folder);
+}
+
+base::Status CheckNoOtherOwnsOutput(const job::RankPlan& plan) {
+  const base::Result<job::OutputFolder> folder = job::ReadOutputFolder(*plan.job.output.dir);
+  if (!folder) return folder.error();
+  const bool is_others = folder->owner && !IsOwn(plan, *folder);
+  return is_others ? base::Status(NotOwn(plan, *folder)) : base::Ok{};
 }
 
 }  // namespace trainctl::files

@@ -14,4 +14,8 @@ base::Status TakeOutput(const job::RankPlan& plan);
 // Before each writing: the folder is still this job's. Errors as above.
 base::Status CheckOwnsOutput(const job::RankPlan& plan);
 
+// Before a rank writes a file of its own: the folder is not another job's. On a host that rank 0
+// does not share it may have no owner. Errors as above.
+base::Status CheckNoOtherOwnsOutput(const job::RankPlan& plan);
+
 }  // namespace trainctl::files

@@ -16,7 +16,9 @@
 
 #include "common/base/saved_folder.h"
 #include "common/rank/step_kind.h"
+#include "worker/rank/files/output_owner.h"
 #include "worker/rank/profile/step_times.h"
+#include "worker/rank/state/file_growth.h"
 
 namespace trainctl::train {
 namespace {
@@ -74,6 +76,11 @@ bool IsWhole(const std::filesystem::path& trace) {
   file.read(end.data(), kEnd);
   const size_t last = end.find_last_not_of(" \n");
   return file && last != std::string::npos && end[last] == '}';
+}
+
+// Where Kineto writes what is to be at the path: beside it first.
+std::vector<std::filesystem::path> DraftsOf(const std::filesystem::path& path) {
+  return {path, path.string() + ".tmp"};
 }
 
 }  // namespace
@@ -139,14 +146,21 @@ void StepProfiler::WriteTrace(const std::function<void(const std::string& path)>
   const fs::path folder = fs::path(*rank_.plan.job.output.dir) / base::kProfileFolder;
   const fs::path path = folder / ("rank-" + std::to_string(rank_.plan.rank) + ".json");
   const fs::path draft = folder / (path.filename().string() + ".tmp");
+  if (const base::Status free = files::CheckNoOtherOwnsOutput(rank_.plan); !free)
+    return Tell("no trace is written: " + free.error().message);
   std::error_code error;
   fs::create_directories(folder, error);
-  if (!error) save(draft.string());
+  if (!error) {
+    const FileGrowth growth(DraftsOf(draft), [this](int64_t bytes) {
+      rank_.reporter.Phase(job::RunPhase::kSaving, bytes);
+    });
+    save(draft.string());
+  }
   if (!error && !IsWhole(draft)) error = std::make_error_code(std::errc::no_space_on_device);
   if (!error) fs::rename(draft, path, error);
   if (error) {
     std::error_code ignored;
-    for (const char* unfinished : {"", ".tmp"}) fs::remove(draft.string() + unfinished, ignored);
+    for (const fs::path& unfinished : DraftsOf(draft)) fs::remove(unfinished, ignored);
     return Tell("the trace could not be written to " + path.string() + ": " + error.message());
   }
   rank_.reporter.Saved("profile", path.string(), {});
@@ -157,7 +171,10 @@ void StepProfiler::End() {
   const std::unique_ptr<kineto::ProfilerResult> result = kineto::disableProfiler();
   const std::vector<profile::TraceEvent> events = EventsOf(*result);
   Report(events);
-  if (WritesTrace(rank_.plan.job)) WriteTrace([&](const std::string& path) { result->save(path); });
+  if (!WritesTrace(rank_.plan.job)) return;
+  rank_.reporter.Phase(job::RunPhase::kSaving);
+  WriteTrace([&](const std::string& path) { result->save(path); });
+  rank_.reporter.Phase(job::RunPhase::kTraining);
 }
 
 }  // namespace trainctl::train

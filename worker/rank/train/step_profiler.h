@@ -5,7 +5,8 @@
 // From the attempt's profile.skip-th step on, of a short run as late as it can, profile.steps steps
 // are told of. The one before them is traced too, since the first step of a trace is slower. A
 // trace ends early before an evaluation or a checkpoint. Each rank writes
-// <output.dir>/profile/rank-<r>.json; without output.dir there are the metrics alone.
+// <output.dir>/profile/rank-<r>.json; without output.dir there are the metrics alone. Its writing
+// is the phase kSaving, which tells how far the file is.
 //
 // Bound: steps of no more than MostPasses, each of one micro step through one block, but one step
 // at least. A pass is some 150 events on a GPU and 550 on a CPU. An event takes 1.6 kB of the
