@@ -235,9 +235,12 @@ double Together(double arithmetic, double traffic, bool hides) {
 double OptimizerBytes(const JobSpec& job) {
   const int precision = static_cast<int>(job.precision);  // 32-true, bf16-true, bf16-mixed
   constexpr double kAdamW[] = {28, 14, 30}, kSgd[] = {12, 6, 14}, k8bit[] = {18, 10, 20};
-  if (job.optimizer.name == OptimizerKind::kSgd) return kSgd[precision];
-  return job.optimizer.name == OptimizerKind::kAdamW8bit ? k8bitSlowness * k8bit[precision]
-                                                         : kAdamW[precision];
+  switch (job.optimizer.name) {
+    case OptimizerKind::kAdamW: return kAdamW[precision];
+    case OptimizerKind::kSgd: return kSgd[precision];
+    case OptimizerKind::kAdamW8bit: return k8bitSlowness * k8bit[precision];
+  }
+  return kAdamW[precision];
 }
 
 }  // namespace

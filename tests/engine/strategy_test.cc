@@ -145,7 +145,7 @@ TEST_P(FsdpTest, ClippingAndGradientNormEqualDdp) {
 }
 
 TEST_P(FsdpTest, ARankHoldsItsShardOnly) {
-  const strategy::HeldBytes whole = Train({.accumulation = 4}).held, shard = Train(With(4, 1)).held;
+  const job::MemoryByKind whole = Train({.accumulation = 4}).held, shard = Train(With(4, 1)).held;
   EXPECT_NEAR(static_cast<double>(shard.params), static_cast<double>(whole.params) / 4,
               0.05 * static_cast<double>(whole.params));
   EXPECT_NEAR(static_cast<double>(shard.optimizer), static_cast<double>(whole.optimizer) / 4,

@@ -40,7 +40,7 @@ struct TinyRun {
 struct TinyResult {
   std::vector<double> losses;                 // sums of each step's losses over its tokens' count
   std::vector<double> norms;                  // NaN where not wanted
-  strategy::HeldBytes held;                   // by rank 0 after the last step
+  job::MemoryByKind held;                     // by rank 0 after the last step
   std::map<std::string, at::Tensor> weights;  // by Hugging Face name, of rank 0
   int64_t all_gathers = 0;                    // of rank 0, in all steps
   int64_t reduce_scatters = 0;                //

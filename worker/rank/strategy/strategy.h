@@ -15,6 +15,7 @@
 
 #include "common/job/batch.h"
 #include "common/job/job.h"
+#include "common/job/outcome.h"
 #include "worker/rank/comm/communicator.h"
 #include "worker/rank/ops/parameters.h"
 
@@ -31,14 +32,6 @@ struct StrategyOptions {
   // Called while the strategy is made: the weights have their memory, the optimizer's state not
   // yet.
   std::function<void()> on_weights_made = [] {};
-};
-
-// Bytes that this rank holds now.
-struct HeldBytes {
-  int64_t params = 0;
-  int64_t grads = 0;
-  int64_t optimizer = 0;
-  int64_t optimizer_cpu = 0;
 };
 
 // A part of one trainable tensor of the checkpoint or of its optimizer state, as this rank holds
@@ -78,7 +71,8 @@ class Strategy : public ops::ParameterAccess {
   // the device. NaN or infinite where one of this rank's is. Every rank calls it alike.
   virtual at::Tensor WeightsNorm() = 0;
 
-  virtual HeldBytes Held() const = 0;
+  // What this rank holds now by kind; of no kind of the device's sums, nor `other`.
+  virtual job::MemoryByKind Held() const = 0;
 };
 
 // The table of strategies. The job's combination has passed the check.

@@ -286,11 +286,11 @@ at::Tensor UnitStrategy::WeightsNorm() {
   return at::sqrt(squared);
 }
 
-HeldBytes UnitStrategy::Held() const {
-  HeldBytes held{.params = Bytes(compute_) + GatheredBytes(),
-                 .grads = Bytes(leased_) + Bytes(held_),
-                 .optimizer = optimizer_->StateBytes(),
-                 .optimizer_cpu = optimizer_->HostStateBytes()};
+job::MemoryByKind UnitStrategy::Held() const {
+  job::MemoryByKind held{.params = Bytes(compute_) + GatheredBytes(),
+                         .grads = Bytes(leased_) + Bytes(held_),
+                         .optimizer = optimizer_->StateBytes(),
+                         .optimizer_cpu = optimizer_->HostStateBytes()};
   (options_.job.offload_optimizer ? held.optimizer_cpu : held.params) += Bytes(masters_);
   for (const auto& store : frozen_) held.params += store->HeldBytes();
   for (const Pending& pending : pending_) {

@@ -43,7 +43,7 @@ class UnitStrategy : public Strategy {
   void BeginMicroStep(int64_t micro_step) override;
   at::Tensor FinishStep() override;
   at::Tensor WeightsNorm() override;
-  HeldBytes Held() const override;
+  job::MemoryByKind Held() const override;
 
  protected:
   // frozen: stores of the frozen parameters, asked in this order.

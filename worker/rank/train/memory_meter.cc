@@ -6,24 +6,21 @@
 
 namespace trainctl::train {
 
-int64_t OtherBytes(const strategy::HeldBytes& held, int64_t allocated, at::Device device) {
+job::MemoryByKind AllKinds(job::MemoryByKind held, int64_t allocated, const RankDevice& device) {
   // On a CPU slot the CPU optimizer's state is in the same memory.
+  const bool is_cpu = device.device().is_cpu();
   const int64_t on_device =
-      held.params + held.grads + held.optimizer + (device.is_cpu() ? held.optimizer_cpu : 0);
-  return std::max<int64_t>(0, allocated - on_device);
+      held.params + held.grads + held.optimizer + (is_cpu ? held.optimizer_cpu : 0);
+  const AllocatorStats stats = device.Memory();
+  held.other = std::max<int64_t>(0, allocated - on_device);
+  held.allocated = allocated;
+  held.peak_allocated = stats.peak_bytes;
+  held.reserved = stats.reserved_bytes;
+  return held;
 }
 
 job::MemoryByKind MemoryMeter::Measure() const {
-  const strategy::HeldBytes held = strategy_.Held();
-  const AllocatorStats stats = device_.Memory();
-  return {.params = held.params,
-          .grads = held.grads,
-          .optimizer = held.optimizer,
-          .optimizer_cpu = held.optimizer_cpu,
-          .other = OtherBytes(held, stats.allocated_bytes, device_.device()),
-          .allocated = stats.allocated_bytes,
-          .peak_allocated = stats.peak_bytes,
-          .reserved = stats.reserved_bytes};
+  return AllKinds(strategy_.Held(), device_.Memory().allocated_bytes, device_);
 }
 
 void MemoryMeter::Sample(int64_t step, job::Phase phase) {

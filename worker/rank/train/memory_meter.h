@@ -11,8 +11,9 @@
 
 namespace trainctl::train {
 
-// Of `allocated` bytes, what is none of the strategy's kinds: activations, logits, workspaces.
-int64_t OtherBytes(const strategy::HeldBytes& held, int64_t allocated, at::Device device);
+// All kinds, from the strategy's own (Strategy::Held) and what the device's allocator has given
+// out: `allocated` now, or when it refused. `other` are activations, logits, workspaces.
+job::MemoryByKind AllKinds(job::MemoryByKind held, int64_t allocated, const RankDevice& device);
 
 class MemoryMeter {
  public:

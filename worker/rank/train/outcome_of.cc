@@ -16,7 +16,7 @@ namespace trainctl::train {
 namespace {
 
 // Of a strategy that is still being made: what came before the optimizer's state are weights.
-strategy::HeldBytes HeldInTheMaking(const RunState& state, int64_t allocated) {
+job::MemoryByKind HeldInTheMaking(const RunState& state, int64_t allocated) {
   if (!state.before_weights) return {};
   const int64_t weights_end = state.before_optimizer.value_or(allocated);
   return {.params = std::max<int64_t>(0, weights_end - *state.before_weights),
@@ -26,17 +26,9 @@ strategy::HeldBytes HeldInTheMaking(const RunState& state, int64_t allocated) {
 // At the refusal: the error's unwinding has freed activations since, but nothing of the strategy's.
 job::MemoryByKind HeldAtRefusal(const FailedRun& run) {
   const int64_t allocated = run.device->LastRefusal().allocated_bytes;
-  const strategy::HeldBytes held =
-      run.state.strategy ? run.state.strategy->Held() : HeldInTheMaking(run.state, allocated);
-  const AllocatorStats stats = run.device->Memory();
-  return {.params = held.params,
-          .grads = held.grads,
-          .optimizer = held.optimizer,
-          .optimizer_cpu = held.optimizer_cpu,
-          .other = OtherBytes(held, allocated, run.device->device()),
-          .allocated = allocated,
-          .peak_allocated = stats.peak_bytes,
-          .reserved = stats.reserved_bytes};
+  return AllKinds(
+      run.state.strategy ? run.state.strategy->Held() : HeldInTheMaking(run.state, allocated),
+      allocated, *run.device);
 }
 
 job::OomDetail DescribeOom(const FailedRun& run) {
