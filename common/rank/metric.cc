@@ -26,7 +26,7 @@ constexpr MetricInfo kMetrics[] = {
     {kSaveSeconds, "save_seconds", "s", "time to save", kGang, kLatest, kTime, kLower},
     {kDataWaitSeconds, "data_wait_seconds", "s", "time waiting for data", kGang, kTotal, kTime,
      kLower},
-    {kStepSeconds, "step_seconds", "s", "median seconds per step", kGang, kMedian, kTime, kLower},
+    {kStepSeconds, "step_seconds", "s", "seconds per step", kGang, kMedian, kTime, kLower},
     {kSamples, "samples", "", "samples trained", kGang, kTotal, kTime},
     {kSamplesPerSecond, "samples_per_second", "samples/s", "samples per second", kGang, kRate,
      kTime, kHigher, kSamples},

@@ -18,8 +18,9 @@ bool Measures(const Run& run, job::Section section) {
 }
 
 Row ToRow(const job::MetricInfo& metric, const std::vector<Run>& runs) {
+  const bool is_median = metric.reduction == job::Reduction::kMedian;
   Row row{.key = std::string(metric.name),
-          .label = std::string(metric.label),
+          .label = (is_median ? "median " : "") + std::string(metric.label),
           .unit = std::string(metric.unit),
           .section = std::string(job::Name(metric.section))};
   for (const Run& run : runs) {
@@ -146,56 +147,14 @@ void NoteSteps(const std::vector<Run>& runs, Row* time) {
 void AddDerivedRows(const std::vector<Run>& runs, size_t base, job::Metric metric,
                     std::vector<Row>* rows) {
   Row& measured = rows->back();
-  switch (metric) {
-    case job::Metric::kTimeSeconds:
-      NoteSteps(runs, &measured);
-      return rows->push_back(PredictedTimeRow(runs, measured));
-    case job::Metric::kSamplesPerSecond:
-      rows->push_back(SpeedupRow(runs, measured, base));
-      return rows->push_back(ScalingRow(runs, rows->back(), base));
-    case job::Metric::kMemoryPeakAllocated:
-      return rows->push_back(PredictedPeakRow(runs, measured));
-    case job::Metric::kTrialSeconds:
-    case job::Metric::kLoadSeconds:
-    case job::Metric::kEvaluationSeconds:
-    case job::Metric::kCheckpointSeconds:
-    case job::Metric::kSaveSeconds:
-    case job::Metric::kDataWaitSeconds:
-    case job::Metric::kStepSeconds:
-    case job::Metric::kSamples:
-    case job::Metric::kTokensPerSecond:
-    case job::Metric::kTrainedTokensPerSecond:
-    case job::Metric::kMemoryReserved:
-    case job::Metric::kMemoryParams:
-    case job::Metric::kMemoryGrads:
-    case job::Metric::kMemoryOptimizer:
-    case job::Metric::kMemoryOptimizerCpu:
-    case job::Metric::kMemoryOther:
-    case job::Metric::kGpuUtilization:
-    case job::Metric::kGpuPower:
-    case job::Metric::kGpuEnergy:
-    case job::Metric::kHostCpu:
-    case job::Metric::kLoss:
-    case job::Metric::kValLoss:
-    case job::Metric::kProfileStep:
-    case job::Metric::kProfileMatmul:
-    case job::Metric::kProfileAttention:
-    case job::Metric::kProfileOptimizer:
-    case job::Metric::kProfileOther:
-    case job::Metric::kProfileCommunication:
-    case job::Metric::kProfileCopies:
-    case job::Metric::kProfileData:
-    case job::Metric::kProfileHost:
-    case job::Metric::kLr:
-    case job::Metric::kGradNorm:
-    case job::Metric::kTokens:
-    case job::Metric::kTrainedTokens:
-    case job::Metric::kMemoryAllocated:
-    case job::Metric::kGpuMemoryUsed:
-    case job::Metric::kGpuTemperature:
-    case job::Metric::kHostMemoryUsed:
-    case job::Metric::kRankCpu:
-    case job::Metric::kRankMemoryUsed: return;
+  if (metric == job::Metric::kTimeSeconds) {
+    NoteSteps(runs, &measured);
+    rows->push_back(PredictedTimeRow(runs, measured));
+  } else if (metric == job::Metric::kSamplesPerSecond) {
+    rows->push_back(SpeedupRow(runs, measured, base));
+    rows->push_back(ScalingRow(runs, rows->back(), base));
+  } else if (metric == job::Metric::kMemoryPeakAllocated) {
+    rows->push_back(PredictedPeakRow(runs, measured));
   }
 }
 

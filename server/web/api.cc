@@ -17,6 +17,7 @@
 #include "server/web/exposition.h"
 #include "server/web/job_memory.h"
 #include "server/web/log_piece.h"
+#include "server/web/metric_list.h"
 #include "server/web/page.h"
 #include "server/web/site_metrics.h"
 
@@ -75,7 +76,7 @@ void Api::Handle(Request request, Answer answer) {
       {"/api/log", "Logs", &Api::Log},        {"/api/compare", "Compare", &Api::Compare},
       {"/metrics", "Workers", &Api::Metrics}, {"/", "List", &Api::Page},
       {"/job", "List", &Api::Page},           {"/compare", "List", &Api::Page},
-      {"/assets/", "List", &Api::Page},
+      {"/assets/", "List", &Api::Page},       {"/api/metrics", "List", &Api::MetricList},
   };
   for (const Route& route : kRoutes) {
     if (!route.Leads(request.target.path)) continue;
@@ -184,6 +185,8 @@ void Api::Metrics(const Request&, Answer answer) {
                         SiteMetrics({parts_.coordinator, parts_.meters, jobs, parts_.version})};
       });
 }
+
+void Api::MetricList(const Request&, Answer answer) { answer(Document(MetricsDocument())); }
 
 void Api::Page(const Request& request, Answer answer) { answer(PageOf(request.target.path)); }
 

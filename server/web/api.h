@@ -12,6 +12,7 @@
 //     &attempt=A&offset=O          offset: the end of what there is
 //   /api/compare?job=J&job=J       the table of `trainctl compare`     Compare
 //     &base=J
+//   /api/metrics                   names, labels and units of metrics  List
 //   /metrics                       Prometheus' text                    Workers
 //   /, /job, /compare, /assets/…   the pages                           List
 #pragma once
@@ -50,6 +51,7 @@ class Api : public Handler {
   void Log(const Request& request, Answer answer);
   void Compare(const Request& request, Answer answer);
   void Metrics(const Request& request, Answer answer);
+  void MetricList(const Request& request, Answer answer);
   void Page(const Request& request, Answer answer);
 
   // Reads on the read thread; what is found becomes a document on the loop.

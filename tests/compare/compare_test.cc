@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/compare/sample_runs.h"
 
 namespace trainctl::compare {
@@ -47,6 +49,15 @@ TEST(Compare, TwoRunsThatDifferInOneSettingGiveTheWholeTable) {
             "same: lr 0.0002\n"
             "same: schedule cosine\n"
             "same: seed 1337\n");
+}
+
+TEST(Compare, TheLabelOfAMedianSaysThatItIsOne) {
+  Column run = SomeRun("j1", "a");
+  run.metrics = Loop(10, 10, 100, 10'000);
+  const Table table = Compare({run}, 0);
+  const auto row = std::ranges::find(table.rows, "step_seconds", &Row::key);
+  ASSERT_NE(row, table.rows.end());
+  EXPECT_EQ(row->label, "median seconds per step");
 }
 
 TEST(Compare, DeltasAreAgainstTheBaseThatWasAskedFor) {

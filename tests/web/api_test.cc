@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <regex>
 #include <sstream>
 #include <utility>
 
+#include "common/rank/metric.h"
 #include "common/record/comparison_record.h"
 #include "common/record/detail_record.h"
 #include "common/record/job_record.h"
@@ -119,6 +121,16 @@ TEST_F(WebApi, ACurveIsAsManyPointsAsWereAskedForOfTheStepsThatWereAskedFor) {
   ASSERT_EQ(memory["curves"].size(), 2u);
   EXPECT_EQ(memory["curves"][1]["phase"], "before_forward");
   EXPECT_EQ(memory["curves"][1]["rank"], 0);
+}
+
+TEST_F(WebApi, MetricsAreThoseOfTheTableAndHaveItsLabels) {
+  const Json metrics = GetJson(site_, "/api/metrics")["metrics"];
+  EXPECT_EQ(metrics.size(), job::Metrics().size() - 1) << "time_seconds has no points of its own";
+  const auto loss = std::ranges::find(metrics, "loss", [](const Json& one) { return one["name"]; });
+  ASSERT_NE(loss, metrics.end());
+  const Json wanted = {
+      {"name", "loss"}, {"label", "training loss"}, {"unit", ""}, {"section", "loss"}};
+  EXPECT_EQ(*loss, wanted);
 }
 
 TEST_F(WebApi, ALogIsReadPieceByPieceWithoutSplitCharacters) {

@@ -3,10 +3,7 @@
 import { ask, at, element, formatDelta, formatWithUnit, query, tell } from "/assets/common.js";
 import { askSeries, curveChart, curvesOf } from "/assets/charts.js";
 
-const metrics = [["loss", "training loss"], ["val_loss", "validation loss"], ["lr", "learning rate"],
-  ["grad_norm", "gradient norm"], ["tokens_per_second", "tokens per second"], ["step_seconds", "seconds per step"],
-  ["memory_allocated_bytes", "memory: allocated"], ["gpu_utilization_percent", "GPU utilization"],
-  ["gpu_power_watts", "GPU power"], ["rank_cpu_percent", "CPU of the rank"]];
+let metrics = [];
 let comparison = null, base = 0, curves = [];
 const chart = curveChart(at("curves"), "Curves");
 chart.figure.classList.add("tall");
@@ -18,8 +15,8 @@ const words = () => at("jobs").value.split(/[\s,]+/).filter(Boolean);
 function readAddress() {
   const asked = new URLSearchParams(location.search);
   at("jobs").value = asked.getAll("job").join(" ");
-  at("metric").replaceChildren(...metrics.map(([name, label]) => element("option", { value: name }, label)));
-  at("metric").value = metrics.some(([name]) => name === asked.get("metric")) ? asked.get("metric") : "loss";
+  at("metric").replaceChildren(...metrics.map((metric) => element("option", { value: metric.name }, metric.label)));
+  at("metric").value = metrics.some((metric) => metric.name === asked.get("metric")) ? asked.get("metric") : "loss";
   at("log").checked = asked.has("log");
   at("axis").value = asked.get("axis") === "time" ? "time" : "step";
   at("smoothing").value = asked.get("smoothing") ?? 0;
@@ -99,7 +96,7 @@ function draw() {
     return curvesOf(first, axis, start, (curve) => (
       `${series.name} (${series.job})${curve.rank === null || series.curves.length === 1 ? "" : `, rank ${curve.rank}`}`));
   });
-  const title = metrics.find(([name]) => name === at("metric").value)[1];
+  const title = metrics.find((metric) => metric.name === at("metric").value).label;
   chart.draw(drawn, { title, log: at("log").checked, smoothing: Number(at("smoothing").value), axis, unit: curves[0]?.unit });
 }
 
@@ -120,4 +117,7 @@ at("base").addEventListener("change", () => guarded(() => compare(comparison.job
 at("metric").addEventListener("change", () => { writeAddress(); guarded(readCurves); });
 for (const id of ["log", "axis", "smoothing"])
   at(id).addEventListener("input", () => { writeAddress(); draw(); });
-guarded(() => compare(readAddress()));
+guarded(async () => {
+  metrics = (await ask("/api/metrics", {})).metrics;
+  await compare(readAddress());
+});

@@ -12,7 +12,6 @@ const wantedCharts = [
   ["GPU utilization", ["gpu_utilization_percent"]], ["GPU power", ["gpu_power_watts"]],
   ["CPU of the ranks", ["rank_cpu_percent"]], ["Host memory of the ranks", ["rank_memory_used_bytes"]],
 ];
-const labels = { loss: "training", val_loss: "validation" };
 
 let detail = null, view = null;
 const charts = new Map();
@@ -104,7 +103,7 @@ function drawOne({ chart, series }) {
   const start = view.started_at ?? 0;
   const wanted = chosen();
   const curves = series.flatMap((one) => curvesOf(one, wanted.axis, start, (curve) => (
-    curve.rank !== null && one.curves.length > 1 ? `rank ${curve.rank}` : labels[one.metric] ?? one.label)));
+    curve.rank !== null && one.curves.length > 1 ? `rank ${curve.rank}` : one.label)));
   chart.draw(curves, { ...wanted, unit: series[0]?.unit });
 }
 
