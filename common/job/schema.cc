@@ -182,9 +182,9 @@ std::vector<Field> TrainFields() {
       Row("train.lr_warmup_fraction", OrNull(kFraction), AT(train.lr_warmup_fraction),
           "The warm-up as a share of the run, instead of steps."),
       Row("train.max_norm", OrNull(kPositive), AT(train.max_norm),
-          "Clip the gradient's norm. The metric grad_norm is then there at every step, else when "
-          "memory is "
-          "measured: at steps 0 and 1 and every 50th, more often in runs below 1,000 steps."),
+          "Clip the gradient's norm. The metric grad_norm is then there at every step. Else it is "
+          "there when memory is measured, behind each checkpoint and at the last step. Memory is "
+          "measured at steps 0 and 1 and every 50th, more often in runs below 1,000 steps."),
       Row("train.on_nan", on_nan, AT(train.on_nan),
           "When the loss is NaN or infinite. stop: the job ends as DIVERGED and saves nothing "
           "more; "
