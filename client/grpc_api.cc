@@ -239,7 +239,7 @@ class GrpcApi : public Api {
     return {base::Code::kDenied,
             server_.address +
                 " is not on this host: over the network a coordinator is reached by TLS, with its "
-                "CA and a token (trainctl context add --help), or through an SSH tunnel (ssh -N -L "
+                "CA and a token (trainctl context add --help); or through an SSH tunnel (ssh -N -L "
                 "7070:127.0.0.1:7070 HOST, and --server 127.0.0.1:7070)"};
   }
 

@@ -23,7 +23,7 @@ constexpr std::string_view kDefinitions =
     "values.\n"
     "time: the training loop from the first step to the end of the last, without load, evaluation "
     "and checkpoints.\n"
-    "tokens/s counts positions up to the longest row of each micro batch, trained tokens/s only "
+    "tokens/s counts positions up to the longest row of each micro batch; trained tokens/s only "
     "those that count in the loss.\n"
     "samples/s and tokens/s: all of the run over its time. seconds per step: the median, without "
     "the first step.\n"

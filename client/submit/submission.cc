@@ -269,8 +269,8 @@ void DeclareSubmitOptions(Arguments& arguments, SubmitOptions* options) {
       "of it; or with --dry-run whether it fits a time such as 3h: exit status 4 where "
       "it does not");
   arguments.Switch("--force", &options->force,
-                   "submit it though it is predicted to fit no device of the site, or its host "
-                   "can't read model or data");
+                   "submit it though it is predicted to fit no device of the site; or though its "
+                   "host can't read model or data");
   arguments.Number("--max-parallel", "N", &options->max_parallel,
                    "of a lab file or sweep: at most N of its jobs at once; default: any number");
   arguments.Needs("--timeout", {"--wait"});

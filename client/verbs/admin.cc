@@ -89,16 +89,14 @@ class Admin : public Verb {
     });
     arguments.Remark(
         "The audit log has each submit, resume, cancel, rm of a job, drain, undrain, fence, "
-        "removal "
-        "of a worker, token and\n"
-        "certificate, accepted or refused, and workers that were refused. Of one caller it has at "
-        "most 100 refused calls a\n"
-        "minute; how many more there were is one entry.\n"
+        "removal of a worker,\n"
+        "token and certificate, accepted or refused; and workers that were refused. Of one caller "
+        "it has at most 100\n"
+        "refused calls a minute; how many more there were is one entry.\n"
         "A backup has jobs, metrics and the audit log; the logs of ranks and the keys of a site "
-        "are "
-        "files beside the database. What\n"
-        "has the name is complete, and nothing is replaced. traincoordinator restore begins a "
-        "site with it.\n"
+        "are files beside the\n"
+        "database. What has the name is complete, and nothing is replaced. traincoordinator "
+        "restore begins a site with it.\n"
         "Tokens are for sites that are reached with TLS (traincoordinator init). A token is told "
         "once: the site keeps only its hash.");
   }

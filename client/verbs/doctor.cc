@@ -141,8 +141,8 @@ class Doctor : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Remark(
-        "Exit status: 0 all is well or only warned of, 1 something failed, 5 only the coordinator "
-        "does not answer, 6 it does not allow this user to ask.");
+        "Exit status: 0 all is well or only warned of; 1 something failed; 5 only the coordinator "
+        "does not answer; 6 it does not allow this user to ask.");
   }
 
   int Run(Context& context) override {

@@ -37,8 +37,8 @@ class Generate : public Verb {
     arguments.Overrides(&overrides_,
                         "override a setting of the new job; also --KEY VALUE, as in --seed 7");
     arguments.Remark(
-        "The texts are made by a small job of its own, on one device of a host that sees the "
-        "model's folder. It waits in the queue as any job,\n"
+        "A small job of its own makes the texts, on one device of a host that sees the model's "
+        "folder. It waits in the queue as any job,\n"
         "is listed by status, and trainctl describe shows its texts again. It trains nothing and "
         "reads no data. Of LoRA the saved adapter is\n"
         "added to its base model. Exit status: as of wait.");

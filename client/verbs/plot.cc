@@ -61,7 +61,7 @@ class PlotVerb : public Verb {
         "-o json has the places of what is no number, such as a loss that diverged, in "
         "\"not_finite\".\n"
         "Curves that are longer than the drawing is wide keep the least and the largest of each "
-        "column, so that no spike is lost.");
+        "column: no spike is lost.");
   }
 
   int Run(Context& context) override {

@@ -24,7 +24,7 @@ class SweepVerb : public Verb {
     arguments.Overrides(&file_.overrides,
                         "override a setting; with several values the same as --matrix");
     arguments.Remark(
-        "Where the micro batch varies the global batch stays as the file has it, and accumulation "
+        "Where the micro batch varies the global batch stays as the file has it; accumulation "
         "adapts, unless --set or --matrix says another\n"
         "train.global_batch_size or train.accumulate_grad_batches. --wait and --stop-at-oom print "
         "the curve of time and memory at the "

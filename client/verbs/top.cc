@@ -198,9 +198,9 @@ class Top : public Verb {
     arguments.Remark(
         "Hosts and devices with their load, what runs there for whom, the queue, what ended last; "
         "anew each second.\n"
-        "Keys: q leaves, arrows or j and k select a job, Enter or l shows its memory by kind and "
-        "its log, c ends\n"
-        "it after a y, / filters and s sorts jobs, ? tells more.\n"
+        "Keys: q leaves; arrows or j and k select a job; Enter or l shows its memory by kind and "
+        "its log; c ends\n"
+        "it after a y; / filters and s sorts jobs; ? tells more.\n"
         "~ is a prediction. Where the output is no terminal it is shown once.");
   }
 

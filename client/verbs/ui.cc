@@ -8,8 +8,7 @@ class Ui : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Remark(
-        "The pages show hosts, devices and jobs as they change, a job's curves, memory and log, "
-        "and "
+        "The pages show hosts, devices and jobs as they change; a job's curves, memory and log; "
         "runs side by side.\n"
         "They are served on the coordinator's host to users of that host. From another machine:\n"
         "  ssh -L 7080:ADDRESS HOST     then open http://localhost:7080/");

@@ -15,8 +15,8 @@ class Wait : public Verb {
     arguments.Duration("--timeout", &options_.timeout_seconds,
                        "stop waiting after this time (exit status 124); the jobs go on");
     arguments.Remark(
-        "Exit status: 0 all succeeded or ended as expected, 10 failed or not as expected, 11 out "
-        "of memory, 12 cancelled, 13 diverged, 14 met its time_limit, "
+        "Exit status: 0 all succeeded or ended as expected; 10 failed or not as expected; 11 out "
+        "of memory; 12 cancelled; 13 diverged; 14 met its time_limit; "
         "124 --timeout is over.\n"
         "Ctrl-C stops waiting and never ends a job.");
   }

@@ -76,8 +76,8 @@ class Workers : public Verb {
                           "take a worker that does not come back out of the inventory",
                           /*required=*/false);
     arguments.Remark(
-        "With `remove WORKER` a worker that does not come back, renamed or of a host that is gone, "
-        "leaves the inventory. One\n"
+        "`remove WORKER` takes a worker that does not come back out of the inventory: one renamed, "
+        "or of a host that is gone. One\n"
         "that is connected or holds a job is refused. Should it come back, it is there again.\n"
         "READY: free. BUSY: holds a job. LOST: not heard of for 15 s. DIRTY: the device is not "
         "free though nothing of ours runs there,\n"

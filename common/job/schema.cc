@@ -79,9 +79,9 @@ std::vector<Field> ModelFields() {
       {{"pretrained", ModelInit::kPretrained}, {"random", ModelInit::kRandom}}};
   return {
       Required(Row("model.path", path, AT(model.path),
-                   "A Hugging Face directory on the workers' hosts, relative to the job file, or "
-                   "the id of a "
-                   "model in their Hugging Face cache: Qwen/Qwen3-0.6B. With lora also a folder of "
+                   "A Hugging Face directory on the workers' hosts, relative to the job file; or "
+                   "the id of a model in their Hugging Face cache: Qwen/Qwen3-0.6B. With lora also "
+                   "a folder of "
                    "peft, whose adapter is then added to its base model.")),
       Row("model.init", init, AT(model.init),
           "pretrained reads the weights; random needs config.json and a tokenizer only."),
@@ -292,9 +292,8 @@ std::vector<Field> ResourceFields() {
           "The job ends as TIMEOUT after it. A job with one may start before a larger one that "
           "waits."),
       Row("resources.step_timeout", DurationType{}, AT(resources.step_timeout_seconds),
-          "Without progress for so long (a step, or a part of an evaluation, of saving or of "
-          "loading) the "
-          "attempt ends as HANG."),
+          "Without progress for so long the attempt ends as HANG. Progress is a step, or a part of "
+          "an evaluation, of saving or of loading."),
       Row("resources.priority", IntegerType{0, 100}, AT(resources.priority), "Higher first."),
       Row("resources.preemptible", BoolType{}, AT(resources.preemptible),
           "A job of higher priority may take its devices, once it has had them for the site's "

@@ -37,7 +37,7 @@ LONG_LINES = {
     "worker/rank/main.cc": 2,
     "worker/shim/options.cc": 5,
 }
-LONGEST_SENTENCE = 20  # words, in comments that have lines of their own
+LONGEST_SENTENCE = 20  # words, in comments that have lines of their own, and in messages
 LONG_FILE, LONGEST_FILE = 250, 500
 LONG_FUNCTION, LONGEST_FUNCTION = 70, 120
 BANNED_FILE = re.compile(r"(^|_)(util|utils|helpers|misc|common)\.(h|cc|cu|py)$")
@@ -166,6 +166,20 @@ class Style(tree.TestCase):
                 f"{path}: {count} words: {sentence}"
                 for path in tree.code_files()
                 for sentence in tree.comment_sentences(path)
+                if (count := len(tree.words(sentence))) > LONGEST_SENTENCE
+            ]
+        )
+
+    def test_sentences_of_messages_are_short(self):
+        """Of texts between quotes, each printed line by itself. Not of SQL and formats."""
+        self.expect_none(
+            [
+                f"{path}: {count} words: {sentence}"
+                for path in tree.code_files()
+                if path.suffix in (".h", ".cc")
+                and path.parts[0] != "tests"
+                and path.parts[:2] != ("server", "store")
+                for sentence in tree.message_sentences(path)
                 if (count := len(tree.words(sentence))) > LONGEST_SENTENCE
             ]
         )

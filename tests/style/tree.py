@@ -81,6 +81,17 @@ def comment_sentences(path):
         yield from re.split(r"(?<=[.;:!?])\s+(?=\S)", paragraph)
 
 
+def message_sentences(path):
+    """Of string literals, neighbours joined; up to a line's end, a full stop, a bracket or the
+    like. A conversion of printf is no word."""
+    literal = r'"(?:[^"\\\n]|\\.)*"'
+    code = "\n".join(line for line in lines(path) if not line.strip().startswith("//"))
+    for match in re.finditer(rf"{literal}(?:\s*{literal})*", code):
+        text = "".join(one[1:-1] for one in re.findall(literal, match.group()))
+        text = re.sub(r"%\*?\w+", "", text)
+        yield from re.split(r"\\n|[.:;!?]\s+(?=\S)|[()]", text)
+
+
 def words(sentence):
     """What has a letter or a digit: no operators of a formula, no arrows."""
     return [word for word in sentence.split() if re.search(r"\w", word)]
