@@ -33,8 +33,9 @@ class AheadClock : public base::Clock {
 class TlsSite {
  public:
   // made: the clock by which the keys are made. Their certificate is for 127.0.0.1.
-  explicit TlsSite(const base::Clock& made = Now(), std::string listen = "127.0.0.1:0")
-      : listen_(std::move(listen)) {
+  explicit TlsSite(const base::Clock& made = Now(), std::string listen = "127.0.0.1:0",
+                   const auth::UserBounds& bounds = {})
+      : listen_(std::move(listen)), bounds_(bounds) {
     CHECK(auth::InitSite(keys(), {"gpu-host"}, made).ok());
     Start();
   }
@@ -45,6 +46,7 @@ class TlsSite {
     options.listen_local = "127.0.0.1:0";
     options.site_keys = keys();
     options.directory = folder_.path() + "/site";
+    options.bounds = bounds_;
     auto daemon = coordinator::Daemon::Start(options, clock_, log_);
     CHECK(daemon.ok()) << daemon.error().message;
     daemon_ = std::move(*daemon);
@@ -81,6 +83,7 @@ class TlsSite {
 
  private:
   const std::string listen_;
+  const auth::UserBounds bounds_;
   TemporaryFolder folder_;
   AheadClock clock_;
   QuietLog log_;
