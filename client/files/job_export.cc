@@ -6,6 +6,7 @@
 #include "client/files/run_again.h"
 #include "client/files/tracked_run.h"
 #include "client/show/job_report.h"
+#include "client/show/output.h"
 #include "common/record/detail_record.h"
 #include "common/record/memory_record.h"
 #include "common/record/point_record.h"

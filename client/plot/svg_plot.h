@@ -10,5 +10,8 @@ namespace trainctl::client {
 
 // Texts are escaped. It is readable on a bright and on a dark ground.
 std::string SvgPlot(const Plot& plot);
+// In pixels.
+int SvgPlotWidth();
+int SvgPlotHeight(const Plot& plot);
 
 }  // namespace trainctl::client

@@ -169,6 +169,10 @@ ReportSection Again(const v1::GetResponse& jobs) {
                     Verbatim{RunAgainFile(jobs)}}};
 }
 
+ReportSection Origin(const std::string& program, const std::string& origin) {
+  return {.title = "Origin", .parts = {Paragraph{"Made by " + program + ", " + origin + "."}}};
+}
+
 }  // namespace
 
 Report ReportOn(const RunFacts& facts) {
@@ -176,17 +180,25 @@ Report ReportOn(const RunFacts& facts) {
   Report report{.title = GroupOrJobText(jobs)};
   ReportSection curves{.title = "Curves"};
   for (const Plot& plot : facts.plots) curves.parts.emplace_back(plot);
-  report.sections = {
-      Question(jobs),
-      Changes(facts.comparison),
-      Outcomes(jobs),
-      Comparison(facts.comparison),
-      std::move(curves),
-      Foresight(jobs),
-      Environment(jobs),
-      Again(jobs),
-      {.title = "Origin", .parts = {Paragraph{"Made by trainctl report, " + facts.origin + "."}}}};
+  report.sections = {Question(jobs),
+                     Changes(facts.comparison),
+                     Outcomes(jobs),
+                     Comparison(facts.comparison),
+                     std::move(curves),
+                     Foresight(jobs),
+                     Environment(jobs),
+                     Again(jobs),
+                     Origin("trainctl report", facts.origin)};
   return report;
+}
+
+Report ReportOn(const v1::CompareResponse& comparison, const std::string& origin) {
+  std::vector<std::string> names;
+  for (const v1::ComparedJob& job : comparison.jobs())
+    names.push_back(job.name() + " (" + job.id() + ")");
+  return {.title = Join(names, ", "),
+          .sections = {Changes(comparison), Comparison(comparison),
+                       Origin("trainctl compare", origin)}};
 }
 
 }  // namespace trainctl::client

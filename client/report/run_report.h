@@ -20,4 +20,7 @@ struct RunFacts {
 // curves, memory as predicted and measured. Last the environment, and how to run it again.
 Report ReportOn(const RunFacts& facts);
 
+// The comparison alone: what was changed, and what was measured.
+Report ReportOn(const v1::CompareResponse& comparison, const std::string& origin);
+
 }  // namespace trainctl::client

@@ -1,7 +1,11 @@
 #include <algorithm>
 
+#include "client/drawn_file.h"
 #include "client/exit_code.h"
 #include "client/naming.h"
+#include "client/plot/svg_bars.h"
+#include "client/report/comparison_bars.h"
+#include "client/report/run_report.h"
 #include "client/show/comparison.h"
 #include "client/show/format.h"
 #include "client/show/transposed_comparison.h"
@@ -22,6 +26,10 @@ class Compare : public Verb {
     arguments.Switch("--transpose", &transpose_,
                      "a row a job; without it where the terminal is too narrow for a column a job");
     arguments.Switch("--no-transpose", &no_transpose_, "a column a job, however narrow it is");
+    arguments.Text("-o,--output", "FORMAT", &output_,
+                   std::string(kOutputFormats) +
+                       ", html: a page, svg: bars; or a FILE.html, .pdf, .svg or .png");
+    arguments.Switch("--overwrite", &overwrite_, "replace FILE");
     arguments.Remark(
         "--transpose is of tables, md, csv and jsonl; json is the same either way.\n"
         "Long names end in … in a terminal; -o json and -o md have them whole.");
@@ -30,6 +38,8 @@ class Compare : public Verb {
   int Run(Context& context) override {
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
+    if (const base::Status usable = TakeOutput(context); !usable.ok())
+      return Fail(context, usable.error());
     if (transpose_ && no_transpose_) {
       return Fail(context,
                   {base::Code::kInvalid, "--transpose and --no-transpose: expected one of them"});
@@ -52,10 +62,52 @@ class Compare : public Verb {
       }
     }
     NoteNamedTwice(context, *response);
-    return Show(context, *response);
+    return drawn_.empty() ? Show(context, *response) : Draw(context, *response);
   }
 
  private:
+  // What -o asks for: a format of tables, or a picture or page, printed or in a file.
+  base::Status TakeOutput(Context& context) {
+    if (output_.empty()) return base::Ok{};
+    if (const std::optional<OutputFormat> format = ParseOutputFormat(output_)) {
+      context.format = *format;
+      return base::Ok{};
+    }
+    for (const std::string kind : {"html", "svg", "pdf", "png"}) {
+      if (output_.ends_with("." + kind)) drawn_ = kind;
+      if (output_ == kind && (kind == "html" || kind == "svg")) drawn_ = kind;
+    }
+    if (drawn_.empty()) {
+      return base::Error{base::Code::kInvalid,
+                         "-o " + output_ + ": expected one of " + std::string(kOutputFormats) +
+                             ", html, svg, or a file that ends in .html, .pdf, .svg or .png"};
+    }
+    return output_ == drawn_ ? base::Ok{} : CheckNewFile(output_, overwrite_);
+  }
+
+  int Draw(Context& context, const v1::CompareResponse& response) const {
+    const Surroundings& surroundings = context.surroundings;
+    const bool is_page = drawn_ == "html" || drawn_ == "pdf";
+    const std::string origin = FormatTime(context.clock().Wall()) + ", from " + context.server;
+    const std::string page = is_page ? HtmlOf(ReportOn(response, origin)) : "";
+    const Picture picture = is_page ? Picture{} : ComparisonPicture(response);
+    if (output_ == drawn_) {
+      context.out << (is_page ? page : picture.svg) << std::flush;
+      return kExitOk;
+    }
+    const base::Status written = is_page ? WritePage(surroundings, page, output_)
+                                         : WritePicture(surroundings, picture, output_);
+    if (!written.ok()) return Fail(context, written.error());
+    context.err << "Wrote " << output_ << "." << std::endl;
+    return kExitOk;
+  }
+
+  // A panel for each row of numbers that were measured.
+  static Picture ComparisonPicture(const v1::CompareResponse& response) {
+    const std::vector<BarPanel> panels = ComparisonBars(response);
+    return {SvgBars("Comparison", panels), SvgBarsWidth(), SvgBarsHeight(panels)};
+  }
+
   // By its name and by its id, say: it stands once, and people expect two.
   void NoteNamedTwice(Context& context, const v1::CompareResponse& response) const {
     for (const v1::ComparedJob& job : response.jobs()) {
@@ -107,8 +159,9 @@ class Compare : public Verb {
   }
 
   std::vector<std::string> jobs_;
-  std::string base_, only_;
-  bool transpose_ = false, no_transpose_ = false;
+  std::string base_, only_, output_;
+  std::string drawn_;  // "html", "pdf", "svg" or "png"; empty: a table
+  bool transpose_ = false, no_transpose_ = false, overwrite_ = false;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <set>
 #include <utility>
 
+#include "client/drawn_file.h"
 #include "client/exit_code.h"
 #include "client/naming.h"
 #include "client/plot/read_curves.h"
@@ -56,7 +57,9 @@ class PlotVerb : public Verb {
     arguments.Number("--height", "LINES", &height_, "of the drawing in the terminal; else 20");
     arguments.Switch("--ascii", &ascii_, "no character but those of ASCII");
     arguments.Text("-o,--output", "FORMAT", &format_,
-                   "table: drawn in the terminal; svg: a picture; json: all points");
+                   "table: drawn in the terminal; svg: a picture; json: all points; or a FILE.svg "
+                   "or FILE.png");
+    arguments.Switch("--overwrite", &overwrite_, "replace FILE");
     arguments.Remark(
         "-o json has the places of what is no number, such as a loss that diverged, in "
         "\"not_finite\".\n"
@@ -72,10 +75,8 @@ class PlotVerb : public Verb {
     if (!metrics.ok()) return Fail(context, metrics.error());
     if (const base::Status alike = CheckUnits(*metrics); !alike.ok())
       return Fail(context, alike.error());
-    if (!format_.empty() && format_ != "table" && format_ != "svg" && format_ != "json") {
-      return Fail(context,
-                  {base::Code::kInvalid, "-o " + format_ + ": expected table, svg or json"});
-    }
+    if (const base::Status usable = CheckFormat(); !usable.ok())
+      return Fail(context, usable.error());
     if (height_ && *height_ < kLowestPlot) {
       return Fail(context, {base::Code::kInvalid, "--height " + std::to_string(*height_) +
                                                       ": expected at least " +
@@ -94,11 +95,31 @@ class PlotVerb : public Verb {
     for (const std::string& text : without_rank_) context.err << "note: " << text << std::endl;
     if (const base::Status drawable = Check(plot); !drawable.ok())
       return Fail(context, drawable.error());
+    if (IsFile()) return Write(context, plot);
     context.out << Drawn(context, plot) << std::flush;
     return kExitOk;
   }
 
  private:
+  bool IsFile() const { return format_.ends_with(".svg") || format_.ends_with(".png"); }
+
+  base::Status CheckFormat() const {
+    if (IsFile()) return CheckNewFile(format_, overwrite_);
+    if (format_.empty() || format_ == "table" || format_ == "svg" || format_ == "json")
+      return base::Ok{};
+    return base::Error{
+        base::Code::kInvalid,
+        "-o " + format_ + ": expected table, svg, json, or a file that ends in .svg or .png"};
+  }
+
+  int Write(Context& context, const Plot& plot) const {
+    const Picture picture{SvgPlot(plot), SvgPlotWidth(), SvgPlotHeight(plot)};
+    const base::Status written = WritePicture(context.surroundings, picture, format_);
+    if (!written.ok()) return Fail(context, written.error());
+    context.err << "Wrote " << format_ << ": " << plot.title << "." << std::endl;
+    return kExitOk;
+  }
+
   base::Status AddCurves(Context& context, Api& api, const std::string& word,
                          const std::vector<job::Metric>& metrics, Plot* plot) {
     const base::Result<v1::GetResponse> jobs = GetJobs(context, NewestMeant(context, word));
@@ -157,7 +178,7 @@ class PlotVerb : public Verb {
   std::set<std::string> drawn_;            // ids
   std::string metric_, format_;
   std::optional<int64_t> rank_, height_;
-  bool over_time_ = false, log_ = false, ascii_ = false;
+  bool over_time_ = false, log_ = false, ascii_ = false, overwrite_ = false;
 };
 
 }  // namespace

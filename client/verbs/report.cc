@@ -1,6 +1,6 @@
-#include <filesystem>
 #include <utility>
 
+#include "client/drawn_file.h"
 #include "client/exit_code.h"
 #include "client/naming.h"
 #include "client/plot/read_curves.h"
@@ -19,13 +19,14 @@ class ReportVerb : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Positional("JOB", &job_, "id or name of a job or group");
-    arguments.Text("-o,--output", "FILE", &file_, "a file that ends in .html or .md");
+    arguments.Text("-o,--output", "FILE", &file_, "a file that ends in .html, .md or .pdf");
     arguments.Switch("--overwrite", &overwrite_, "replace FILE");
     arguments.Remark(
         "One file to hand in, readable without the site: question, changes, outcomes, comparison, "
         "curves, memory,\n"
         "environment, and how to run it again. The question is what \"notes\" of the job file "
-        "says.");
+        "says, or \"title\" of the lab file.\n"
+        "A PDF is printed by a Chromium on the path.");
   }
 
   int Run(Context& context) override {
@@ -35,9 +36,10 @@ class ReportVerb : public Verb {
     const base::Result<RunFacts> facts = Gather(context, **api);
     if (!facts.ok()) return Fail(context, facts.error());
     const Report report = ReportOn(*facts);
-    const std::string text = IsMarkdown() ? MarkdownOf(report) : HtmlOf(report);
-    if (const base::Status written = base::WriteFileAtomically(file_, text); !written.ok())
-      return Fail(context, written.error());
+    const base::Status written = IsMarkdown()
+                                     ? base::WriteFileAtomically(file_, MarkdownOf(report))
+                                     : WritePage(context.surroundings, HtmlOf(report), file_);
+    if (!written.ok()) return Fail(context, written.error());
     Say(context, "Wrote " + file_ + ": " + report.title + ".\n");
     for (const v1::JobDetail& detail : facts->jobs.jobs()) {
       if (detail.view().state() != "FINISHED")
@@ -50,16 +52,12 @@ class ReportVerb : public Verb {
   bool IsMarkdown() const { return file_.ends_with(".md"); }
 
   base::Status CheckFile() const {
-    if (file_.empty() || (!IsMarkdown() && !file_.ends_with(".html"))) {
-      return base::Error{base::Code::kInvalid, "-o " + (file_.empty() ? "is missing" : file_) +
-                                                   ": expected a file that ends in .html or .md"};
+    if (file_.empty() || (!IsMarkdown() && !file_.ends_with(".html") && !file_.ends_with(".pdf"))) {
+      return base::Error{base::Code::kInvalid,
+                         "-o " + (file_.empty() ? "is missing" : file_) +
+                             ": expected a file that ends in .html, .md or .pdf"};
     }
-    std::error_code error;
-    if (!overwrite_ && std::filesystem::exists(file_, error)) {
-      return base::Error{base::Code::kConflict,
-                         file_ + " is there already: --overwrite replaces it"};
-    }
-    return base::Ok{};
+    return CheckNewFile(file_, overwrite_);
   }
 
   base::Result<RunFacts> Gather(Context& context, Api& api) const {

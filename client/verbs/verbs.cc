@@ -146,7 +146,8 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl compare                     the latest group\n"
      "  trainctl compare j12 j13 j14\n"
      "  trainctl compare my-lab --base tiny-fp32\n"
-     "  trainctl compare my-lab -o md > table.md\n",
+     "  trainctl compare my-lab -o md > table.md\n"
+     "  trainctl compare my-lab -o table.html\n",
      MakeCompare},
     {"class",
      "for who teaches: who has run which experiment of a lab, how it ended, and its numbers",
@@ -158,7 +159,7 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl plot j12\n"
      "  trainctl plot my-lab --metric loss,val_loss --log\n"
      "  trainctl plot j12 j13 --metric memory_allocated_bytes --rank 0 --time\n"
-     "  trainctl plot my-lab -o svg > loss.svg\n",
+     "  trainctl plot my-lab -o loss.svg\n",
      MakePlot},
     {"metrics", "the points of a run's curves, one a line",
      "  trainctl metrics j12 --name loss\n"
@@ -176,7 +177,8 @@ constexpr VerbRow kVerbs[] = {
      MakeExport},
     {"report", "a job or group as one page to hand in: question, changes, outcomes, curves",
      "  trainctl report my-lab -o report.html\n"
-     "  trainctl report j12 -o report.md\n",
+     "  trainctl report j12 -o report.md\n"
+     "  trainctl report my-lab -o report.pdf\n",
      MakeReport},
     {"artifacts", "what jobs have saved: list it, or copy it to this machine",
      "  trainctl artifacts ls j12\n"

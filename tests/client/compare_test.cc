@@ -7,6 +7,7 @@
 #include "common/rank/metric.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
+#include "tests/client/scratch_folder.h"
 
 namespace trainctl::client {
 namespace {
@@ -180,6 +181,19 @@ TEST_F(CompareTest, TheBaseIsTheFirstColumn) {
 }
 
 TEST_F(CompareTest, Markdown) { ExpectGolden("compare.md", Trainctl({"compare", "-o", "md"}).out); }
+
+TEST_F(CompareTest, APageHasItsTablesAndBarsItsNumbers) {
+  const std::string page = Trainctl({"compare", "-o", "html"}).out;
+  for (const char* part : {"<h1>micro-2 (j1), micro-4 (j2), micro-64 (j3)</h1>",
+                           "<td>train.micro_batch_size</td>", "−50.0 %", "the device differs"})
+    EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
+  ExpectGolden("compare.svg", Trainctl({"compare", "-o", "svg"}).out);
+  ScratchFolder folder;
+  EXPECT_EQ(Trainctl({"compare", "-o", folder / "a.svg"}).code, 0);
+  EXPECT_EQ(folder.Read("a.svg"), Trainctl({"compare", "-o", "svg"}).out);
+  EXPECT_EQ(Trainctl({"compare", "-o", folder / "a.svg"}).code, kExitFailure);
+  EXPECT_EQ(Trainctl({"compare", "-o", "gif"}).code, kExitUsage);
+}
 
 TEST_F(CompareTest, JsonIsTheContract) {
   const Json json = Json::parse(Trainctl({"compare", "-o", "json"}).out);

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -10,6 +11,7 @@
 #include "client/show/output.h"
 #include "tests/client/client_test.h"
 #include "tests/client/golden.h"
+#include "tests/client/scratch_folder.h"
 
 namespace trainctl::client {
 namespace {
@@ -184,6 +186,29 @@ TEST_F(PlotTest, SeveralJobsAreOverlaid) {
   EXPECT_EQ(json["curves"][1]["label"], "lora (j2)");
   EXPECT_NE(Trainctl({"plot", "full", "lora"}).out.find("a full (j1): 2 at the end"),
             std::string::npos);
+}
+
+TEST_F(PlotTest, AFileHasThePictureAndIsNotReplacedUnasked) {
+  ScratchFolder folder;
+  const std::string file = folder / "loss.svg";
+  const Ended ended = Trainctl({"plot", "j1", "-o", file});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(folder.Read("loss.svg"), Trainctl({"plot", "j1", "-o", "svg"}).out);
+  EXPECT_EQ(Trainctl({"plot", "j1", "-o", file}).code, kExitFailure);
+  EXPECT_EQ(Trainctl({"plot", "j1", "-o", file, "--overwrite"}).code, 0);
+  EXPECT_EQ(Trainctl({"plot", "j1", "-o", "loss.gif"}).code, kExitUsage);
+}
+
+TEST_F(PlotTest, APngIsDrawnByAChromiumOrSaysWhatIsMissing) {
+  ScratchFolder folder;
+  programs_["/bin/sh"] = {.exit_code = 127};
+  const Ended without = Trainctl({"plot", "j1", "-o", folder / "loss.png"});
+  EXPECT_EQ(without.code, kExitNotFound);
+  EXPECT_NE(without.err.find("apt-get install chromium"), std::string::npos) << without.err;
+  programs_["/bin/sh"] = {.exit_code = 0};  // it ended well, and made nothing
+  EXPECT_EQ(Trainctl({"plot", "j1", "-o", folder / "loss.png"}).code, kExitFailure);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST_F(PlotTest, WhatDivergedIsSaidAndAsLongAsItsRun) {

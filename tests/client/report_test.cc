@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "client/exit_code.h"
 #include "common/estimate/memory_estimate.h"
 #include "common/job/job_json.h"
@@ -118,8 +120,16 @@ TEST_F(ReportTest, NothingIsReplacedUnasked) {
   EXPECT_EQ(Trainctl({"report", "my-lab", "-o", path}).code, kExitFailure);
   EXPECT_EQ(folder_.Read("report.html"), "mine");
   EXPECT_EQ(Trainctl({"report", "my-lab", "-o", path, "--overwrite"}).code, 0);
-  EXPECT_EQ(Trainctl({"report", "my-lab", "-o", folder_ / "report.pdf"}).code, kExitUsage);
+  EXPECT_EQ(Trainctl({"report", "my-lab", "-o", folder_ / "report.odt"}).code, kExitUsage);
   EXPECT_EQ(Trainctl({"report", "my-lab"}).code, kExitUsage);
+}
+
+TEST_F(ReportTest, APdfWithoutAChromiumSaysWhatIsMissing) {
+  programs_["/bin/sh"] = {.exit_code = 127};
+  const Ended ended = Trainctl({"report", "my-lab", "-o", folder_ / "report.pdf"});
+  EXPECT_EQ(ended.code, kExitNotFound);
+  EXPECT_NE(ended.err.find("apt-get install chromium"), std::string::npos) << ended.err;
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 }  // namespace

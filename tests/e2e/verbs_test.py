@@ -45,6 +45,26 @@ class Verbs(ClusterTest):
         self.assertIn(f"loss {self.losses(job['id'])[-1]:.4g}  ", last[0])
         self.assertEqual(self.trainctl("logs", job["id"], "--rank", "1").stdout, "")
 
+    @unittest.skipIf(shutil.which("chromium") is None, "no chromium on this host")
+    def test_pictures_and_pages_are_drawn_by_a_real_chromium(self):
+        code, job = self.run_job(tiny_job())
+        self.assertEqual(code, 0, job)
+        folder = self.dir / "a folder & more"
+        folder.mkdir()
+        for verb, name, begins in (
+            ("plot", "loss.png", b"\x89PNG"),
+            ("compare", "bars.png", b"\x89PNG"),
+            ("compare", "table.pdf", b"%PDF"),
+            ("report", "report.pdf", b"%PDF"),
+        ):
+            with self.subTest(name):
+                result = self.trainctl(verb, job["id"], "-o", folder / name)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                made = (folder / name).read_bytes()
+                self.assertTrue(made.startswith(begins), made[:16])
+                self.assertGreater(len(made), 2000)
+        self.assertEqual(len(list(folder.iterdir())), 4, "nothing else is left there")
+
     def test_a_saved_model_is_listed_and_copied(self):
         job_id, out = self.saved_job()
         [artifact] = self.json("artifacts", "ls", job_id)["artifacts"]
