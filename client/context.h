@@ -24,6 +24,7 @@ struct Terminal {
   bool interactive = false;  // lines may be redrawn
   bool unicode = true;       // more than ASCII may be drawn
   TableLayout layout;        // width and colour
+  int height = 0;            // in lines; 0: not known
 };
 
 struct ProgramOutput {

@@ -44,11 +44,13 @@ Terminal TerminalOf(int file) {
   if (!isatty(file)) return {.unicode = ShowsUnicode()};
   const bool dumb = Environment("TERM") == "dumb";
   winsize size{};
-  const int width = ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  const bool known = ioctl(file, TIOCGWINSZ, &size) == 0;
+  const int width = known ? size.ws_col : 0;
   return {.is_terminal = true,
           .interactive = !dumb,
           .unicode = ShowsUnicode(),
-          .layout = {.width = width, .colour = !dumb && Environment("NO_COLOR").empty()}};
+          .layout = {.width = width, .colour = !dumb && Environment("NO_COLOR").empty()},
+          .height = known ? size.ws_row : 0};
 }
 
 // By which the coordinator knows who calls over loopback.

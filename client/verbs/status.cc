@@ -6,12 +6,14 @@
 #include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
+#include "client/show/jobs_in_view.h"
 #include "client/verbs/verb.h"
 
 namespace trainctl::client {
 namespace {
 
 constexpr double kRefreshSeconds = 2;
+constexpr int kFewestLines = 4;  // of jobs
 
 // "host-a: 2 of 4 devices busy, 1 lost", one a host.
 std::string HostsText(const v1::ListResponse& response) {
@@ -97,11 +99,17 @@ class Status : public Verb {
             "no job or group '" + Join(jobs_, "', '") + "'; trainctl status lists all"};
   }
 
+  // Watched, a page stands still: it is no longer than the terminal is high. 0: as it comes.
+  int LinesForJobs(const Terminal& terminal, const std::string& hosts) const {
+    if (!watch_ || !terminal.interactive || terminal.height <= 0) return 0;
+    const auto below = static_cast<int>(std::ranges::count(hosts, '\n')) + 2;
+    return std::max(kFewestLines, terminal.height - below);
+  }
+
   void Show(Context& context, const v1::ListResponse& response) {
     const std::vector<v1::JobView> views(response.jobs().begin(), response.jobs().end());
-    const Listing listing = ListJobs(views, context.clock().Wall());
     if (!context.for_people()) {
-      Print(context, listing);
+      Print(context, ListJobs(views, context.clock().Wall()));
       return;
     }
     const Terminal& terminal = context.surroundings.out_terminal;
@@ -110,8 +118,12 @@ class Status : public Verb {
     } else if (shown_) {
       context.out << "\n";
     }
-    const std::string jobs = views.empty() ? "no jobs\n" : listing.table.Render(terminal.layout);
-    context.out << jobs << "\n" << HostsText(response) << std::flush;
+    const std::string hosts = HostsText(response);
+    const std::string jobs = views.empty()
+                                 ? "no jobs\n"
+                                 : JobsInView(views, context.clock().Wall(), terminal.layout,
+                                              LinesForJobs(terminal, hosts));
+    context.out << jobs << "\n" << hosts << std::flush;
     shown_ = true;
   }
 
