@@ -18,20 +18,25 @@ std::string LeaseOfAll(const std::vector<job::JobSpec>& jobs) {
   return is_one ? first.value_or("") : "";
 }
 
-base::Result<std::optional<v1::Lease>> AskForLease(Context& context, const std::string& name,
-                                                   SubmitOptions* options) {
+base::Result<v1::LeasesResponse> AskForLeases(Context& context) {
   const base::Result<Api*> api = NeedApi(context);
   if (!api.ok()) return api.error();
-  const base::Result<v1::LeasesResponse> leases = (*api)->Leases();
-  if (!leases.ok()) return leases.error();
-  for (const v1::Lease& lease : leases->leases()) {
-    if (lease.name() != name) continue;
-    const int64_t rest = lease.end() - leases->grace_us() - std::max(leases->now(), lease.start());
-    options->within_seconds = std::max<int64_t>(0, rest / 1'000'000);
-    return std::optional(lease);
+  return (*api)->Leases();
+}
+
+// What is left of it for jobs, from its start or from now.
+int64_t SecondsLeft(const v1::Lease& lease, const v1::LeasesResponse& leases) {
+  const int64_t rest = lease.end() - leases.grace_us() - std::max(leases.now(), lease.start());
+  return std::max<int64_t>(0, rest / 1'000'000);
+}
+
+base::Result<Stretch> StretchOf(const std::string& name, const v1::LeasesResponse& leases) {
+  const auto lease = std::ranges::find(leases.leases(), name, &v1::Lease::name);
+  if (lease == leases.leases().end()) {
+    return base::Error{base::Code::kNotFound,
+                       "no lease '" + name + "', or it is over; trainctl lease ls lists them"};
   }
-  return base::Error{base::Code::kNotFound,
-                     "no lease '" + name + "', or it is over; trainctl lease ls lists them"};
+  return Stretch{SecondsLeft(*lease, leases), *lease};
 }
 
 }  // namespace
@@ -50,7 +55,33 @@ base::Result<std::optional<v1::Lease>> FindWithin(Context& context, std::vector<
     return std::optional<v1::Lease>();
   }
   for (job::JobSpec& job : *jobs) job.resources.lease = name;
-  return AskForLease(context, name, options);
+  const base::Result<v1::LeasesResponse> leases = AskForLeases(context);
+  if (!leases.ok()) return leases.error();
+  const base::Result<Stretch> stretch = StretchOf(name, *leases);
+  if (!stretch.ok()) return stretch.error();
+  options->within_seconds = stretch->seconds;
+  return stretch->lease;
+}
+
+base::Result<std::optional<Stretch>> FindStretch(Context& context, const std::string& within,
+                                                 const std::string& user) {
+  if (const std::optional<int64_t> seconds = base::ParseDuration(within))
+    return std::optional(Stretch{*seconds, std::nullopt});
+  const base::Result<v1::LeasesResponse> leases = AskForLeases(context);
+  if (!within.empty()) {
+    if (!leases.ok()) return leases.error();
+    const base::Result<Stretch> named = StretchOf(within, *leases);
+    if (!named.ok()) return named.error();
+    return std::optional(*named);
+  }
+  if (!leases.ok()) return std::optional<Stretch>();
+  const v1::Lease* own = nullptr;
+  for (const v1::Lease& lease : leases->leases()) {  // by their starts
+    const bool is_over = lease.state() == "ENDING";
+    if (own == nullptr && !is_over && lease.owner() == user) own = &lease;
+  }
+  if (own == nullptr) return std::optional<Stretch>();
+  return std::optional(Stretch{SecondsLeft(*own, *leases), *own});
 }
 
 void KeepToLease(const v1::Lease& lease, Assessment* assessment) {

@@ -16,6 +16,16 @@ namespace trainctl::client {
 base::Result<std::optional<v1::Lease>> FindWithin(Context& context, std::vector<job::JobSpec>* jobs,
                                                   SubmitOptions* options);
 
+// How long somebody may still run, and on which devices.
+struct Stretch {
+  int64_t seconds = 0;
+  std::optional<v1::Lease> lease;  // none: a time was named
+};
+// Of `within`, a lease's name or a time. Empty: of the user's own lease that is active, else of the
+// next; nullopt where there is none, or nobody can say. kNotFound: no lease has the name.
+base::Result<std::optional<Stretch>> FindStretch(Context& context, const std::string& within,
+                                                 const std::string& user);
+
 // Its devices are all that the job could run on.
 void KeepToLease(const v1::Lease& lease, Assessment* assessment);
 

@@ -9,6 +9,7 @@
 #include "client/submit/recipe_folder.h"
 #include "client/submit/recipe_listing.h"
 #include "client/submit/submission.h"
+#include "client/submit/within.h"
 #include "client/verbs/verb.h"
 #include "common/base/file.h"
 #include "common/job/check_job.h"
@@ -38,7 +39,8 @@ class Recipes : public Verb {
     });
     arguments.Remark(
         "batch is global/micro. ls shows what you have run of them; ls ID, of a lab, also what "
-        "remains, with predicted times.\n"
+        "remains, with predicted times,\n"
+        "and whether that fits your lease, or --within.\n"
         "show prints the resolved job or lab; copy writes it to a file to "
         "be changed.\n"
         "submit takes the options of trainctl submit.");
@@ -98,6 +100,18 @@ class Recipes : public Verb {
     return Print(context, ListRecipes(recipes, OwnRuns(context, recipes)));
   }
 
+  // "2h predicted for 3 experiments on 4 devices; fits 2h 59min, which the lease lab2 has left".
+  static std::string RemainingText(const std::vector<Assessment>& assessed,
+                                   const std::optional<Stretch>& stretch) {
+    const LabTime lab = PredictLab(assessed);
+    if (!stretch) return LabText(lab, std::nullopt);
+    const std::string lease =
+        stretch->lease && lab.experiments > 0
+            ? ", which the lease " + stretch->lease->name() + " has left for jobs"
+            : "";
+    return LabText(lab, stretch->seconds) + lease;
+  }
+
   // Its experiments, with predicted times of what remains.
   int ListOne(Context& context, const Recipe& recipe) const {
     const LabRunsByName own = OwnRuns(context, {recipe});
@@ -109,12 +123,16 @@ class Recipes : public Verb {
     });
     std::string all;
     if (context.api != nullptr && !remaining.jobs.empty()) {
-      const auto assessed = AssessAll(context, remaining, AskSite(context), /*force=*/true);
+      const std::string user = user_.empty() ? context.surroundings.user : user_;
+      const auto stretch = FindStretch(context, options_.within, user);
+      if (!stretch.ok()) return Fail(context, stretch.error());
+      auto assessed = AssessAll(context, remaining, AskSite(context), /*force=*/true);
       if (!assessed.ok()) return Fail(context, assessed.error());
-      for (const Assessment& assessment : *assessed) {
+      for (Assessment& assessment : *assessed) {
         if (assessment.time) times[assessment.job.name] = assessment.time->total_seconds;
+        if (*stretch && (*stretch)->lease) KeepToLease(*(*stretch)->lease, &assessment);
       }
-      all = LabText(PredictLab(*assessed), std::nullopt);
+      all = RemainingText(*assessed, *stretch);
     }
     const int code = Print(context, ListExperiments(recipe, own, times));
     const size_t done = recipe.jobs.size() - remaining.jobs.size();

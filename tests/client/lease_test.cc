@@ -76,6 +76,29 @@ TEST_F(LeaseTest, ALeaseIsExtendedDescribedAndDeleted) {
   EXPECT_EQ(Trainctl({"lease", "delete"}).code, kExitUsage);
 }
 
+TEST_F(LeaseTest, WhatRemainsOfALabIsHeldAgainstOnesOwnLease) {
+  coordinator_.workers = {CpuWorker("a/0", "READY"), CpuWorker("a/1", "READY")};
+  File("my-lab.json", kLab);
+  const std::vector<std::string> words = {"recipes", "ls", "my-lab", "--dir", folder_};
+  surroundings_.user = "ann";
+  EXPECT_EQ(Trainctl(words).out.find("lease"), std::string::npos);
+  Trainctl(
+      {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
+  const Ended own = Trainctl(words);
+  EXPECT_NE(own.out.find("predicted for 2 experiments on 1 device; fits 3h, which the lease lab2 "
+                         "has left for jobs"),
+            std::string::npos)
+      << own.out << own.err;
+  surroundings_.user = "bo";
+  EXPECT_EQ(Trainctl(words).out.find("lab2"), std::string::npos) << "it is another's";
+  const auto within = [&](const char* what) {
+    return Trainctl({"recipes", "ls", "my-lab", "--dir", folder_, "--within", what});
+  };
+  EXPECT_NE(within("lab2").out.find("which the lease lab2"), std::string::npos);
+  EXPECT_NE(within("2h").out.find("fits 2h"), std::string::npos);
+  EXPECT_EQ(within("other").code, kExitNotFound);
+}
+
 TEST_F(LeaseTest, SubmitWithinALeaseNamesItAndSaysWhatIsLeft) {
   Trainctl(
       {"lease", "create", "lab2", "--gpus", "1", "--start", "2026-12-01 14:00 UTC", "--for", "3h"});
