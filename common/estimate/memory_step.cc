@@ -26,7 +26,9 @@ int64_t AllTrainableHeld(const MemorySetting& s) {
 }
 
 int64_t ReplicatedGrads(const MemorySetting& s, const LiveGrads& live) {
-  if (s.accumulates) return AllTrainable(s) * s.storage_bytes;
+  // In order, each micro step's are formed beside the sums.
+  if (s.accumulates)
+    return (AllTrainable(s) + (s.job.deterministic ? live.in_backward : 0)) * s.storage_bytes;
   if (s.clips) return live.so_far * s.storage_bytes;
   const bool one_more = (s.reduces() && !s.job.deterministic) ||
                         s.job.offload_optimizer;  // deterministic waits for each sum
@@ -59,12 +61,17 @@ int64_t Grads(const MemorySetting& s, const LiveGrads& live) {
   return s.shards_trainable ? ShardedGrads(s, live) : ReplicatedGrads(s, live);
 }
 
+// Replicated gradients whose sums over micro steps are counted beside them (ReplicatedGrads).
+bool CountsSums(const MemorySetting& s) {
+  return s.job.deterministic && s.accumulates && !s.shards_trainable;
+}
+
 // Of deterministic, beside the unit's own gradient: those of all ranks, and what they are added to.
 int64_t OrderedWork(const MemorySetting& s, const UnitElements& unit) {
   if (!s.job.deterministic) return 0;
   const int64_t gathered = s.reduces() ? s.world * unit.trainable : 0;
   const int64_t sum = s.accumulates ? unit.trainable : s.TrainableHeld(unit);
-  return (gathered + sum) * s.storage_bytes;
+  return (gathered + (CountsSums(s) ? 0 : sum)) * s.storage_bytes;
 }
 
 // While a unit's gradient is finished: deterministic's copies; on CPUs its norm, and its update
@@ -72,7 +79,9 @@ int64_t OrderedWork(const MemorySetting& s, const UnitElements& unit) {
 int64_t FinishWork(const MemorySetting& s, const UnitElements& unit) {
   const int64_t update = s.clips ? 0 : ReferenceUpdateWork(s, unit);
   const int64_t on_cpu = s.is_cpu ? std::max(ReferenceNormWork(s, unit), update) : 0;
-  return std::max(on_cpu, OrderedWork(s, unit));
+  // The unit's own gradient goes back before its sum is used.
+  const int64_t gone_back = CountsSums(s) ? unit.trainable * s.storage_bytes : 0;
+  return std::max(on_cpu - gone_back, OrderedWork(s, unit));
 }
 
 // As a unit is finished, in the last micro step: those finished before have given theirs back.

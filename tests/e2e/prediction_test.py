@@ -15,6 +15,7 @@ LARGE = {
     "train__max_seq_length": 256,
     "train__max_steps": 2,
 }
+MOST_BELOW = 0.02  # a prediction that is too low lets a job run out of memory
 METHODS = {
     "single": {},
     "bf16-true": {"precision": "bf16-true"},
@@ -113,7 +114,7 @@ class Prediction(ClusterTest):
                 ("memory_optimizer_bytes", 0.01),
                 ("memory_peak_allocated_bytes", 0.05),
             ):
-                if key in errors and abs(errors[key]) > most:
+                if key in errors and not -min(most, MOST_BELOW) <= errors[key] <= most:
                     wrong[f"{name}: {key}"] = errors[key]
             self.assertIn("memory_peak_allocated_bytes", errors, name)
         self.assertEqual(wrong, {})

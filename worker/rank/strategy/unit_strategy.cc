@@ -157,7 +157,11 @@ void UnitStrategy::EndUnit(ops::UnitId unit, ops::Pass pass) {
   if (layout_.numel(unit) == 0) return;
   EndUse(unit, pass);
   if (pass != ops::Pass::kBackward || --uses_left_[unit] > 0) return;
-  if (options_.job.deterministic) return AddInOrder(unit);
+  if (options_.job.deterministic) {
+    HoldInOrder(unit);
+    if (last_micro_step_) Complete(unit);
+    return;
+  }
   if (!last_micro_step_ && !ReducesEachMicroStep()) return;
   if (ReducesAtEnd()) {
     deferred_.push_back(unit);
@@ -180,8 +184,9 @@ void UnitStrategy::Reduce(ops::UnitId unit) {
   Settle(overlaps ? 1 : 0);
 }
 
-// held += this micro step's gradients of rank 0, 1, …, one after the other.
-void UnitStrategy::AddInOrder(ops::UnitId unit) {
+// held += this micro step's gradients of rank 0, 1, …, one after the other. They are given back
+// before the sum is used.
+void UnitStrategy::HoldInOrder(ops::UnitId unit) {
   at::Tensor parts = std::exchange(leased_[unit], at::Tensor()).unsqueeze(0);
   if (distributed()) {
     const at::Tensor own = parts[0];
@@ -193,7 +198,6 @@ void UnitStrategy::AddInOrder(ops::UnitId unit) {
     const at::Tensor own = parts[rank].narrow(0, part.begin, part.numel);
     Hold(unit, held_[unit].defined() ? own : own.clone());
   }
-  if (last_micro_step_) Complete(unit);
 }
 
 void UnitStrategy::ReduceDeferred() {

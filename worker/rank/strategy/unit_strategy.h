@@ -105,7 +105,7 @@ class UnitStrategy : public Strategy {
   std::vector<optim::FlatBuffer> Buffers() const;
   at::Tensor LeaseGrad(ops::UnitId unit);
   void Reduce(ops::UnitId unit);
-  void AddInOrder(ops::UnitId unit);
+  void HoldInOrder(ops::UnitId unit);
   void ReduceDeferred();
   void Settle(size_t keep);
   void Hold(ops::UnitId unit, const at::Tensor& part);
