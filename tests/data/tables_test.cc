@@ -168,6 +168,12 @@ TEST_F(TablesTest, SeveralSplitsAreToldToChooseFrom) {
                 Baseline("splits/train") + "', '" + Baseline("splits/test") + "'");
 }
 
+TEST_F(TablesTest, ASplitThatIsNotThereIsTold) {
+  data_.format = job::DataFormat::kText;
+  directory_.Write("dataset_dict.json", R"({"splits": ["train"]})");
+  EXPECT_EQ(FaultOf(directory_.path()), directory_.path() + "/train: no such folder");
+}
+
 TEST_F(TablesTest, WhatIsNoTableIsToldByItsFirstBytes) {
   data_.format = job::DataFormat::kText;
   EXPECT_THAT(FaultOf(directory_.Write("a.parquet", "{\"text\": 1}")),
@@ -247,6 +253,7 @@ TEST_F(TablesTest, ACutFileIsToldByItsName) {
       if (dataset) ++read;
       if (dataset) continue;
       ++told;
+      EXPECT_EQ(dataset.error().code, base::Code::kInvalid) << dataset.error().message;
       EXPECT_THAT(dataset.error().message, StartsWith(path + ": ")) << size;
     }
     EXPECT_GE(told, static_cast<int>(all / 37 * 3 / 4)) << name;
@@ -260,6 +267,7 @@ TEST_F(TablesTest, DamagedPagesAreToldWithTheirRowGroup) {
     std::fill(b->begin() + 4, b->begin() + static_cast<std::ptrdiff_t>(b->size()) / 3, '\xAA');
   });
   EXPECT_THAT(FaultOf(path), StartsWith(path + ": row group 0: "));
+  EXPECT_EQ(Load(path).error().code, base::Code::kInvalid);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <arrow/status.h>
+#include <arrow/util/io_util.h>
 
 #include <string>
 
@@ -12,12 +13,12 @@ namespace trainctl::tables {
 
 inline constexpr size_t kMostErrorBytes = 300;
 
-// place: what was read.
+// place: what was read. What Arrow calls an error of I/O is mostly a broken file; only one with the
+// operating system's number is none.
 inline base::Error ErrorOf(const arrow::Status& status, const std::string& place) {
-  const base::Code code = status.IsOutOfMemory() || status.IsCapacityError()
-                              ? base::Code::kExhausted
-                          : status.IsIOError() ? base::Code::kIo
-                                               : base::Code::kInvalid;
+  base::Code code = base::Code::kInvalid;
+  if (status.IsOutOfMemory() || status.IsCapacityError()) code = base::Code::kExhausted;
+  if (arrow::internal::ErrnoFromStatus(status) != 0) code = base::Code::kIo;
   return {code, place + ": " + base::Excerpt(status.message(), kMostErrorBytes)};
 }
 

@@ -110,6 +110,8 @@ base::Result<std::vector<std::string>> TablesIn(const fs::path& folder) {
 }
 
 base::Result<DataFiles> FindTables(const fs::path& folder) {
+  if (!Exists(folder))
+    return base::Error{base::Code::kNotFound, folder.string() + ": no such folder"};
   if (Exists(folder / "state.json")) {
     auto paths = SavedFiles(folder);
     if (!paths) return paths.error();
