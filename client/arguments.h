@@ -71,6 +71,8 @@ class Arguments {
   bool Has(std::string_view flag) const;
   // "--watch", "-w", …, without the job schema's keys.
   std::vector<std::string> Flags() const;
+  // The job schema's keys are options too.
+  bool takes_overrides() const { return overrides_ != nullptr; }
 
  private:
   enum class Kind {

@@ -64,6 +64,8 @@ void Encode(const Configuration& configuration, json* document) {
     all[name] = {
         {"address", context.address}, {"ca", context.ca_file}, {"token_file", context.token_file}};
   }
+  document->erase("server");
+  if (!configuration.server.empty()) (*document)["server"] = configuration.server;
   document->erase("context");
   if (!configuration.used.empty()) (*document)["context"] = configuration.used;
 }

@@ -1,24 +1,58 @@
 #include <algorithm>
+#include <set>
 
 #include "client/exit_code.h"
 #include "client/show/explanations.h"
 #include "client/show/format.h"
 #include "client/verbs/verb.h"
+#include "common/job/job_json.h"
+#include "common/rank/metric.h"
 
 namespace trainctl::client {
 namespace {
 
-// Jobs and workers are completed by asking the coordinator; one that does not answer completes
-// nothing.
-constexpr std::string_view kJobs = "$(trainctl status -o name 2>/dev/null)";
-constexpr std::string_view kWorkers = "$(trainctl workers -o name 2>/dev/null)";
+// What is completed by asking the coordinator; one that does not answer completes nothing.
+constexpr std::string_view kJobs = "trainctl completion jobs";
+constexpr std::string_view kWorkers = "trainctl workers -o name";
+constexpr std::string_view kLeases = "trainctl lease ls -o name";
+constexpr std::string_view kContexts = "trainctl context ls -o name";
 constexpr std::string_view kFormats = "table json jsonl csv md name";
 
-std::string FlagsOf(const VerbRow& row) {
+Arguments DeclaredBy(const VerbRow& row, Verb& verb) {
   Arguments arguments(row.name, row.summary, row.examples);
+  verb.Declare(arguments);
+  return arguments;
+}
+
+std::string FlagsOf(const VerbRow& row) {
   const std::unique_ptr<Verb> verb = row.make();
-  verb->Declare(arguments);
-  return Join(arguments.Flags(), " ") + " --server --context --output";
+  return Join(DeclaredBy(row, *verb).Flags(), " ") + " --server --context --output";
+}
+
+// Those that take settings of the job file as options.
+std::string VerbsWithSettings() {
+  std::vector<std::string_view> names;
+  for (const VerbRow& row : Verbs()) {
+    const std::unique_ptr<Verb> verb = row.make();
+    if (DeclaredBy(row, *verb).takes_overrides()) names.push_back(row.name);
+  }
+  return Join(names, "|");
+}
+
+// Of the sections that may be null too.
+std::string SettingKeys() {
+  job::JobSpec job;
+  job.lora.emplace();
+  job.profile.emplace();
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : job::Flatten(job)) keys.push_back(key);
+  return Join(keys, " ");
+}
+
+std::string MetricNames() {
+  std::vector<std::string_view> names;
+  for (const job::MetricInfo& metric : job::Metrics()) names.push_back(metric.name);
+  return Join(names, " ");
 }
 
 // A topic is one word here; explain takes "micro_batch" for "micro batch".
@@ -42,7 +76,9 @@ constexpr Words kWords[] = {
     {"logs", "", kJobs},
     {"wait", "", kJobs},
     {"cancel", "", kJobs},
+    {"rm", "", kJobs},
     {"resume", "", kJobs},
+    {"generate", "", kJobs},
     {"compare", "", kJobs},
     {"plot", "", kJobs},
     {"metrics", "", kJobs},
@@ -51,22 +87,33 @@ constexpr Words kWords[] = {
     {"artifacts", "ls get", kJobs},
     {"import", "litgpt", ""},
     {"completion", "bash zsh", ""},
+    {"local", "up status down", ""},
     {"fence", "", kWorkers},
-    {"lease", "create find ls describe extend delete calendar",
-     "$(trainctl lease ls -o name 2>/dev/null)"},
-    {"admin", "audit token worker-token", ""},
-    {"context", "add use ls rm", ""},
-    {"recipes", "ls show path copy submit", "$(trainctl recipes -o name 2>/dev/null)"},
+    {"drain", "", kWorkers},
+    {"undrain", "", kWorkers},
+    {"workers", "remove", kWorkers},
+    {"lease", "create find ls describe extend delete calendar", kLeases},
+    {"admin", "audit backup token worker-token", ""},
+    {"config", "get set unset server context", ""},
+    {"context", "add use ls rm", kContexts},
+    {"recipes", "ls show path copy submit", "trainctl recipes -o name"},
 };
 
 Words WordsOf(std::string_view verb) {
   static const std::string topics = TopicWords();
-  if (verb == "explain") return {verb, topics, ""};
+  if (verb == "explain") return {verb, topics, kJobs};
   for (const Words& words : kWords) {
     if (words.verb == verb) return words;
   }
   return {};
 }
+
+// What may stand behind an option.
+constexpr Words kValues[] = {
+    {"--after|--base|--group", "", kJobs},
+    {"--within", "", kLeases},
+    {"--context", "", kContexts},
+};
 
 std::string VerbNames() {
   std::vector<std::string_view> names;
@@ -74,30 +121,65 @@ std::string VerbNames() {
   return Join(names, " ");
 }
 
-std::string BashScript() {
-  std::string text = R"script(# trainctl completion for bash: source <(trainctl completion bash)
+// Bash would run what it finds in words of others, so that compgen -W never sees them: only names
+// without a character of the shell are completed.
+constexpr const char* kBashHead =
+    R"script(# trainctl completion for bash: source <(trainctl completion bash)
+_trainctl_offer() {  # WORD PREFIX SUFFIX, and words on stdin
+  local word
+  while read -r word; do
+    case $word in '' | *[!A-Za-z0-9._/@+-]*) continue ;; esac
+    [[ $2$word == "$1"* ]] && COMPREPLY+=("$2$word$3")
+  done
+}
+_trainctl_words() { tr -s ' ' '\n' <<<"$1"; }
 _trainctl() {
-  local word=${COMP_WORDS[COMP_CWORD]} flags= words=
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W ")script" +
-                     VerbNames() + R"script( --help --version" -- "$word"))
-    return
-  fi
-  case ${COMP_WORDS[1]} in
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} flags= words= from=
+  local verb=${COMP_WORDS[1]} settings= list=
+  COMPREPLY=()
 )script";
+
+constexpr const char* kBashTail = R"script(  if [ "$word" = = ]; then
+    word=
+  elif [ "$before" = = ]; then
+    before=${COMP_WORDS[COMP_CWORD-2]}
+  fi
+  case $before in
+    --set | --matrix)
+      compopt -o nospace 2>/dev/null
+      _trainctl_offer "$word" '' = < <(_trainctl_words "$keys")
+      return ;;
+    --metric) words=$metrics from= list=1 ;;
+    --name) [ "$verb" != metrics ] || words=$metrics from= list=1 ;;
+)script";
+
+std::string BashScript() {
+  std::string text = kBashHead;
+  text += "  local keys=\"" + SettingKeys() + "\"\n  local metrics=\"" + MetricNames() + "\"\n";
+  text += "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    _trainctl_offer \"$word\" '' '' < <(" +
+          std::string("_trainctl_words \"") + VerbNames() +
+          " --help --version\")\n    return\n  fi\n  case $verb in\n";
   for (const VerbRow& row : Verbs()) {
     const Words words = WordsOf(row.name);
     text += "    " + std::string(row.name) + ") flags=\"" + FlagsOf(row) + "\" words=\"" +
-            std::string(words.words) + " " + std::string(words.command) + "\" ;;\n";
+            std::string(words.words) + "\" from=\"" + std::string(words.command) + "\" ;;\n";
   }
-  return text + R"script(  esac
-  case ${COMP_WORDS[COMP_CWORD-1]} in
-    -o | --output) case ${COMP_WORDS[1]} in import | plot | report) ;; *) words=")script" +
-         std::string(kFormats) + R"script(" ;; esac ;;
+  text += "  esac\n  case $verb in " + VerbsWithSettings() + ") settings=1 ;; esac\n" + kBashTail;
+  for (const Words& value : kValues) {
+    text += "    " + std::string(value.verb) + ") words= from=\"" + std::string(value.command) +
+            "\" ;;\n";
+  }
+  return text + "    -o | --output) case $verb in import | plot | report) ;; *) words=\"" +
+         std::string(kFormats) + R"script(" from= ;; esac ;;
   esac
   case $word in
-    -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
-    *) COMPREPLY=($(compgen -W "$words" -- "$word")) ;;
+    -*)
+      _trainctl_offer "$word" '' '' < <(_trainctl_words "$flags")
+      [ -z "$settings" ] || _trainctl_offer "$word" -- '' < <(_trainctl_words "$keys") ;;
+    *)
+      local done=
+      [ -z "$list" ] || done=${word%"${word##*,}"}
+      _trainctl_offer "$word" "$done" '' < <(_trainctl_words "$words"; $from 2>/dev/null) ;;
   esac
 }
 complete -o default -F _trainctl trainctl
@@ -116,23 +198,33 @@ std::string ZshScript() {
 # trainctl completion for zsh: source <(trainctl completion zsh) after compinit; or trainctl completion zsh > ~/.zfunc/_trainctl, with
 # fpath+=~/.zfunc before compinit
 _trainctl() {
-  local -a verbs flags words_here
-  verbs=(
+  local -a verbs flags words_here keys metrics
 )script";
+  text += "  keys=(" + SettingKeys() + ")\n  metrics=(" + MetricNames() + ")\n  verbs=(\n";
   for (const VerbRow& row : Verbs())
     text += "    " + Quoted(std::string(row.name) + ":" + std::string(row.summary)) + "\n";
   text +=
       "  )\n  if (( CURRENT == 2 )); then\n    _describe verb verbs\n    return\n  fi\n  case "
-      "$words[2] in\n";
+      "$words[CURRENT-1] in\n    --set|--matrix) compadd -S = -- $keys; return ;;\n"
+      "    --metric) compset -P '*,'; compadd -- $metrics; return ;;\n"
+      "    --name) if [[ $words[2] == metrics ]]; then compset -P '*,'; compadd -- $metrics; "
+      "return; fi ;;\n";
+  for (const Words& value : kValues) {
+    text += "    " + std::string(value.verb) + ") compadd -- ${(f)\"$(" +
+            std::string(value.command) + " 2>/dev/null)\"}; return ;;\n";
+  }
+  text += "  esac\n  case $words[2] in\n";
   for (const VerbRow& row : Verbs()) {
     text += "    " + std::string(row.name) + ") flags=(" + FlagsOf(row) + ")";
     const Words words = WordsOf(row.name);
     text += "; words_here=(" + std::string(words.words);
-    if (!words.command.empty()) text += " ${(f)\"" + std::string(words.command) + "\"}";
+    if (!words.command.empty())
+      text += " ${(f)\"$(" + std::string(words.command) + " 2>/dev/null)\"}";
     text += ")";
     text += " ;;\n";
   }
-  return text + R"script(  esac
+  return text + "  esac\n  [[ $words[2] == (" + VerbsWithSettings() +
+         R"script() ]] && flags+=(--$^keys)
   if [[ $words[CURRENT-1] == (-o|--output) && $words[2] != (import|plot|report) ]]; then
     compadd -- )script" +
          std::string(kFormats) + R"script(
@@ -151,9 +243,16 @@ class Completion : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Positional("SHELL", &shell_, "bash or zsh");
+    arguments.Remark(
+        "Behind --set and -- stand the job file's settings, behind --metric the metrics; ids and "
+        "names of jobs\n"
+        "are asked of the coordinator.");
   }
 
+  bool NeedsSite() const override { return shell_ == "jobs"; }
+
   int Run(Context& context) override {
+    if (shell_ == "jobs") return PrintJobs(context);
     if (shell_ != "bash" && shell_ != "zsh") {
       return Fail(context,
                   {base::Code::kInvalid, "completion " + shell_ + ": expected bash or zsh"});
@@ -163,6 +262,22 @@ class Completion : public Verb {
   }
 
  private:
+  // For the scripts: ids, names and groups of jobs, a line each.
+  static int PrintJobs(Context& context) {
+    const base::Result<Api*> api = NeedApi(context);
+    if (!api.ok()) return Fail(context, api.error());
+    const base::Result<v1::ListResponse> response = (*api)->List({});
+    if (!response.ok()) return Fail(context, response.error());
+    std::set<std::string> words;
+    for (const v1::JobView& job : response->jobs()) {
+      for (const std::string& word : {job.id(), job.name(), job.group(), job.group_name()}) {
+        if (!word.empty() && words.insert(word).second) context.out << word << "\n";
+      }
+    }
+    context.out << std::flush;
+    return kExitOk;
+  }
+
   std::string shell_;
 };
 

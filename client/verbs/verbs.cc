@@ -10,6 +10,7 @@ std::unique_ptr<Verb> MakeCancel();
 std::unique_ptr<Verb> MakeClass();
 std::unique_ptr<Verb> MakeCompare();
 std::unique_ptr<Verb> MakeCompletion();
+std::unique_ptr<Verb> MakeConfig();
 std::unique_ptr<Verb> MakeContext();
 std::unique_ptr<Verb> MakeDescribe();
 std::unique_ptr<Verb> MakeDoctor();
@@ -212,6 +213,12 @@ constexpr VerbRow kVerbs[] = {
      "  trainctl context use lab\n"
      "  trainctl context ls\n",
      MakeContext},
+    {"config", "what trainctl means where nothing else says it: the server or the context in use",
+     "  trainctl config\n"
+     "  trainctl config set server 127.0.0.1:7070\n"
+     "  trainctl config get server\n"
+     "  trainctl config unset server\n",
+     MakeConfig},
     {"admin", "for admins: tokens of people and workers, backups, and who asked for which change",
      "  trainctl admin token create anna --role user --for 90d --to anna.token\n"
      "  trainctl admin token ls\n"

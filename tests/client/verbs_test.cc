@@ -435,7 +435,7 @@ TEST_F(VerbsTest, DoctorDoesNotTrustAProbeThatItCannotRead) {
   EXPECT_EQ(Trainctl({"doctor"}).code, kExitFailure);
 }
 
-// ---- explain and completion ----
+// ---- explain ----
 
 TEST_F(VerbsTest, ExplainKnowsItsTopicsByAllTheirNames) {
   EXPECT_EQ(Trainctl({"explain", "micro", "batch"}).out,
@@ -466,18 +466,6 @@ TEST_F(VerbsTest, EveryExplanationIsAParagraphOfReadableLinesWithSomethingToTry)
     EXPECT_GE(count, 3) << explanation.topic;
     EXPECT_EQ(explanation.attempt.find("trainctl "), 0u) << explanation.topic;
   }
-}
-
-TEST_F(VerbsTest, CompletionIsForTwoShells) {
-  const std::string bash = Trainctl({"completion", "bash"}).out;
-  EXPECT_NE(bash.find("submit) flags=\"--wait --timeout --dry-run"), std::string::npos);
-  EXPECT_NE(bash.find("words=\"ls show path copy submit $(trainctl recipes -o name 2>/dev/null)\""),
-            std::string::npos);
-  EXPECT_NE(bash.find(" micro_batch "), std::string::npos);
-  const std::string zsh = Trainctl({"completion", "zsh"}).out;
-  EXPECT_EQ(zsh.find("#compdef trainctl"), 0u);
-  EXPECT_NE(zsh.find(R"(the labs'\'' experiments, ready to run')"), std::string::npos);
-  EXPECT_EQ(Trainctl({"completion", "fish"}).code, kExitUsage);
 }
 
 }  // namespace
