@@ -55,6 +55,12 @@ std::vector<advice::Way*> Asked(advice::Ways* ways) {
   return asked;
 }
 
+// With all CPUs of its hosts an optimizer in host memory is faster, and such a run is stored
+// apart. A trial has them (TrialOf): where nothing else was measured, its time counts.
+bool MayTakeTrial(const advice::Way& way) {
+  return way.job.offload_optimizer && !way.job.exclusive && way.time && way.time->earlier_runs == 0;
+}
+
 // The times of earlier runs of the same shape take the place of predictions from rates.
 void TakeEarlierRuns(Context& context, const DeviceGroup& group, const job::Inspection& inspection,
                      const std::vector<advice::Way*>& ways) {
@@ -69,7 +75,19 @@ void TakeEarlierRuns(Context& context, const DeviceGroup& group, const job::Insp
                            .device_name = job::DeviceNameOf(way->job, group.device, devices)});
   }
   PredictTimes(context, &assessments);
-  for (size_t i = 0; i < ways.size(); ++i) ways[i]->time = assessments[i].time;
+  std::vector<advice::Way*> untold;
+  std::vector<Assessment> trials;
+  for (size_t i = 0; i < ways.size(); ++i) {
+    ways[i]->time = assessments[i].time;
+    if (!MayTakeTrial(*ways[i])) continue;
+    untold.push_back(ways[i]);
+    trials.push_back(assessments[i]);
+    trials.back().job.exclusive = true;
+  }
+  if (!trials.empty()) PredictTimes(context, &trials);
+  for (size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i].time && trials[i].time->earlier_runs > 0) untold[i]->time = trials[i].time;
+  }
 }
 
 // nullopt: no price was given, or the way has no time.

@@ -1,6 +1,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "client/drawn_file.h"
+#include "client/exit_code.h"
+#include "client/plot/svg_ways.h"
 #include "client/show/format.h"
 #include "client/submit/advice.h"
 #include "client/submit/job_file.h"
@@ -36,6 +39,24 @@ base::Result<std::set<advice::Liberty>> ParseLiberties(const std::string& text) 
   return liberties;
 }
 
+// The ways that are shown with what to type, the others that fit as small points.
+WaysPicture PictureOf(const Advice& advice) {
+  WaysPicture picture{.title = advice.job.name + " on " + std::to_string(advice.devices) + " × " +
+                               advice.device_name,
+                      .limit_bytes = static_cast<double>(advice.ways.asked.limit_bytes)};
+  const auto add = [&picture](const advice::Way& way, std::string label) {
+    if (way.time)
+      picture.points.push_back(
+          {way.time->total_seconds, static_cast<double>(way.peak_bytes()), std::move(label)});
+  };
+  for (const advice::Way& way : advice.ways.fitting) add(way, "");
+  for (const advice::Way& way : advice.shown) {
+    const std::string overrides = advice::OverridesOf(advice.job, way);
+    add(way, overrides.empty() ? "(as the file has it)" : overrides);
+  }
+  return picture;
+}
+
 class AdviseVerb : public Verb {
  public:
   void Declare(Arguments& arguments) override {
@@ -51,6 +72,10 @@ class AdviseVerb : public Verb {
     arguments.Number("--steps", "N", &steps_, "of each way that is tried; default 10");
     arguments.Needs("--steps", {"--try"});
     arguments.Switch("--all", &options_.all, "every way that fits, not the best ones only");
+    arguments.Text(
+        "-o,--output", "FORMAT", &output_,
+        std::string(kOutputFormats) + ", svg: time against memory; or a FILE.svg or FILE.png");
+    arguments.Switch("--overwrite", &overwrite_, "replace FILE");
     arguments.Overrides(&file_.overrides, "override a setting first");
     arguments.Remark(
         "Each way trains the same: rows, steps, global batch and learning rate stay.\n"
@@ -59,6 +84,8 @@ class AdviseVerb : public Verb {
   }
 
   int Run(Context& context) override {
+    if (const base::Status usable = TakeOutput(context); !usable.ok())
+      return Fail(context, usable.error());
     const base::Result<job::JobSpec> job = ReadOne();
     if (!job.ok()) return Fail(context, job.error());
     base::Result<std::set<advice::Liberty>> liberties = ParseLiberties(allow_);
@@ -71,6 +98,7 @@ class AdviseVerb : public Verb {
     }
     base::Result<Advice> advice = Advise(context, *job, options_);
     if (!advice.ok()) return Fail(context, advice.error());
+    if (is_drawn_) return Draw(context, *advice);
     Say(context, IntroductionOf(*advice));
     const int printed = Print(context, ListingOf(*advice));
     Say(context, RemarksOn(*advice, file_.path));
@@ -89,6 +117,42 @@ class AdviseVerb : public Verb {
         file_.path + " is a lab file: --experiment names one of " + Join(names, ", ")};
   }
 
+  base::Status TakeOutput(Context& context) {
+    if (output_.empty()) return base::Ok{};
+    if (const std::optional<OutputFormat> format = ParseOutputFormat(output_)) {
+      context.format = *format;
+      return base::Ok{};
+    }
+    is_drawn_ = output_ == "svg" || output_.ends_with(".svg") || output_.ends_with(".png");
+    if (!is_drawn_) {
+      return base::Error{base::Code::kInvalid, "-o " + output_ + ": expected one of " +
+                                                   std::string(kOutputFormats) +
+                                                   ", svg, or a file that ends in .svg or .png"};
+    }
+    if (tried_) {
+      return base::Error{base::Code::kInvalid,
+                         "-o " + output_ + " draws predictions: expected it without --try"};
+    }
+    return output_ == "svg" ? base::Ok{} : CheckNewFile(output_, overwrite_);
+  }
+
+  int Draw(Context& context, const Advice& advice) const {
+    const WaysPicture ways = PictureOf(advice);
+    if (ways.points.empty()) {
+      return Fail(context, {base::Code::kNotFound,
+                            "there is nothing to draw: no way that fits has a predicted time"});
+    }
+    const Picture picture{SvgWays(ways), SvgWaysWidth(), SvgWaysHeight(ways)};
+    if (output_ == "svg") {
+      context.out << picture.svg << std::flush;
+      return kExitOk;
+    }
+    const base::Status written = WritePicture(context.surroundings, picture, output_);
+    if (!written.ok()) return Fail(context, written.error());
+    context.err << "Wrote " << output_ << ": " << ways.title << "." << std::endl;
+    return kExitOk;
+  }
+
   // Neither evaluates nor keeps anything: it is the time and memory of steps that is looked for.
   int Try(Context& context, const Advice& advice) const {
     const base::Result<Api*> api = NeedApi(context);
@@ -104,7 +168,8 @@ class AdviseVerb : public Verb {
   JobFileOptions file_;
   AdviceOptions options_;
   std::optional<int64_t> tried_, steps_;
-  std::string allow_, price_text_;
+  std::string allow_, price_text_, output_;
+  bool is_drawn_ = false, overwrite_ = false;
 };
 
 }  // namespace

@@ -105,9 +105,103 @@ TEST_F(AdviseTest, LibertiesAddWaysAndWrongOnesAreNamed) {
   EXPECT_THAT(price.err, HasSubstr("--price: 'cheap'"));
 }
 
+TEST_F(AdviseTest, ThePriceIsThatOfAllDevicesForTheWholeRun) {
+  const Json ways = Ways({"advise", File(), "--all", "--price", "2.50/GPUh"})["ways"];
+  bool has_two = false;
+  for (const Json& way : ways) {
+    const double devices = way["devices"], seconds = way["total_seconds"];
+    EXPECT_NEAR(way["price"], 2.5 * devices * seconds / 3600, 1e-9) << way.dump();
+    has_two |= devices == 2;
+  }
+  EXPECT_TRUE(has_two);
+  const Json free = Ways({"advise", File(), "--price", "0"})["ways"];
+  EXPECT_EQ(free[0]["price"], 0);
+  EXPECT_FALSE(Ways({"advise", File()})["ways"][0].contains("price"));
+  // What is printed is what is counted: 3,600,000 seconds on one device are 1,000 hours.
+  v1::EarlierRunsResponse response;
+  for (int i = 0; i < 500; ++i) {
+    v1::DeviceRuns& runs = *response.add_jobs()->add_devices();
+    runs.set_device_name("NVIDIA H200");
+    runs.set_step_seconds(3600);
+    runs.set_runs(1);
+  }
+  coordinator_.earlier_runs = response;
+  const Json slow = Ways({"advise", File(), "--price", "2.50/GPUh"})["ways"][0];
+  char text[64];
+  std::snprintf(text, sizeof text, " %.2f ",
+                slow["total_seconds"].get<double>() / 3600 * slow["devices"].get<double>() * 2.5);
+  const std::string out = Trainctl({"advise", File(), "--price", "2.50/GPUh"}).out;
+  EXPECT_THAT(out, HasSubstr(text));
+}
+
+// A trial has all CPUs of its hosts; stored is another shape than the job as it is then submitted.
+TEST_F(AdviseTest, ATrialSharpensWhatIsPredictedOfTheOptimizerInHostMemory) {
+  coordinator_.answer_earlier_runs = [](const v1::EarlierRunsRequest& request) {
+    v1::EarlierRunsResponse response;
+    for (const auto& asked : request.jobs()) {
+      auto& answer = *response.add_jobs();
+      if (!job::FromJson(asked.job_json())->exclusive) continue;
+      v1::DeviceRuns& runs = *answer.add_devices();
+      runs.set_device_name("NVIDIA H200");
+      runs.set_step_seconds(7);
+      runs.set_runs(1);
+    }
+    return response;
+  };
+  int64_t offloaded = 0;
+  const Json ways = Ways({"advise", File(), "--all"})["ways"];
+  for (const Json& way : ways) {
+    const bool is_offloaded =
+        way["overrides"].get<std::string>().find("offload_optimizer") != std::string::npos;
+    EXPECT_EQ(way["step_seconds"] == 7, is_offloaded) << way.dump();
+    offloaded += is_offloaded;
+  }
+  EXPECT_GT(offloaded, 0);
+}
+
+TEST_F(AdviseTest, DrawnItHasTheFrontByNumberAndTheLimit) {
+  const std::string svg = Trainctl({"advise", File(), "-o", "svg"}).out;
+  EXPECT_THAT(svg, HasSubstr("tiny on 2 × NVIDIA H200"));
+  EXPECT_THAT(svg, HasSubstr("limit 139.00 GiB"));
+  EXPECT_THAT(svg, HasSubstr(">1  "));
+  EXPECT_THAT(svg, HasSubstr("--devices 2"));
+  EXPECT_EQ(Trainctl({"advise", File(), "-o", folder_ + "/ways.svg"}).code, kExitOk);
+  EXPECT_EQ(*base::ReadFile(folder_ + "/ways.svg", 1 << 20), svg);
+  EXPECT_EQ(Trainctl({"advise", File(), "-o", folder_ + "/ways.svg"}).code, kExitFailure);
+  EXPECT_EQ(Trainctl({"advise", File(), "-o", "gif"}).code, kExitUsage);
+  EXPECT_EQ(Trainctl({"advise", File(), "-o", "svg", "--try", "1"}).code, kExitUsage);
+}
+
 TEST_F(AdviseTest, WithoutASiteThereIsNoAdvice) {
   coordinator_.unreachable = true;
   EXPECT_NE(Trainctl({"advise", File()}).code, kExitOk);
+}
+
+// Each way's own prediction stands beside its own measurement.
+TEST_F(AdviseTest, ATrialShowsWhatWasPredictedBesideWhatWasMeasured) {
+  const Json ways = Ways({"advise", File()})["ways"];
+  ASSERT_GE(ways.size(), 2u);
+  coordinator_.watchings.push_back({.told = {FinishedJob("j1", "tiny-way-1", "SUCCEEDED"),
+                                             FinishedJob("j2", "tiny-way-2", "SUCCEEDED")}});
+  for (const char* id : {"j1", "j2"}) coordinator_.comparison.add_jobs()->set_id(id);
+  const auto add = [this](const char* key, double first, double second) {
+    v1::CompareRow& row = *coordinator_.comparison.add_rows();
+    row.set_key(key);
+    for (const double value : {first, second}) row.add_values()->set_number(value);
+  };
+  add("step_seconds", 1.25, 2.5);
+  add("memory_peak_allocated_bytes", 1 << 30, 2.0 * (1 << 30));
+  const std::string out = Trainctl({"advise", File(), "--try", "2", "-o", "json"}).out;
+  const size_t second = out.find("\n{") + 1;
+  const Json points = Json::parse(out.substr(second))["points"];
+  ASSERT_EQ(points.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(points[i]["step_seconds"], 1.25 * static_cast<double>(i + 1));
+    EXPECT_EQ(points[i]["peak_allocated_bytes"], static_cast<double>(i + 1) * (1 << 30));
+    EXPECT_EQ(points[i]["predicted_step_seconds"], ways[i]["step_seconds"]) << i;
+    EXPECT_EQ(points[i]["predicted_peak_bytes"], ways[i]["peak_allocated_bytes"]) << i;
+  }
+  EXPECT_NE(ways[0]["peak_allocated_bytes"], ways[1]["peak_allocated_bytes"]);
 }
 
 TEST_F(AdviseTest, ATrialKeepsNothing) {

@@ -314,8 +314,9 @@ base::Result<v1::InspectResponse> FakeApi::Inspect(const v1::InspectRequest&) {
   return fake_->inspection;
 }
 
-base::Result<v1::EarlierRunsResponse> FakeApi::EarlierRuns(const v1::EarlierRunsRequest&) {
+base::Result<v1::EarlierRunsResponse> FakeApi::EarlierRuns(const v1::EarlierRunsRequest& request) {
   if (fake_->unreachable) return Unreachable();
+  if (fake_->answer_earlier_runs) return fake_->answer_earlier_runs(request);
   return fake_->earlier_runs;
 }
 

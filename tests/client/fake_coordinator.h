@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ struct FakeCoordinator {
   std::map<std::string, std::vector<v1::MetricPoint>> job_points;  // of a job, by its id
   std::vector<v1::LogChunk> log;
   base::Result<v1::EarlierRunsResponse> earlier_runs = v1::EarlierRunsResponse();
+  // In its place, where the answer depends on the question.
+  std::function<v1::EarlierRunsResponse(const v1::EarlierRunsRequest&)> answer_earlier_runs;
   std::map<int64_t, std::vector<v1::LogChunk>>
       attempt_logs;  // of attempts that wrote something else than `log`
   std::map<std::string, std::map<std::string, std::string>>

@@ -1,0 +1,26 @@
+// Ways to run one training as points, time against memory: an SVG element like SvgPlot's. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace trainctl::client {
+
+struct WayPoint {
+  double seconds = 0;  // of the whole run
+  double bytes = 0;    // of a device, at its peak
+  std::string label;   // beside its number; empty: a small point without a number
+};
+
+struct WaysPicture {
+  std::string title;
+  std::vector<WayPoint> points;
+  double limit_bytes = 0;  // a line; 0: none
+};
+
+std::string SvgWays(const WaysPicture& picture);
+// In pixels.
+int SvgWaysWidth();
+int SvgWaysHeight(const WaysPicture& picture);
+
+}  // namespace trainctl::client
