@@ -67,17 +67,38 @@ def words_of(table):
     return table
 
 
-def write_stream(path, table, **options):
+def write_stream(path, table, rows=4, **options):
     written = pa.ipc.IpcWriteOptions(**options)
     with pa.OSFile(str(path), "wb") as file:
         with pa.ipc.new_stream(file, table.schema, options=written) as stream:
-            stream.write_table(table, max_chunksize=4)
+            stream.write_table(table, max_chunksize=rows)
 
 
 def write_file(path, table, **options):
     written = pa.ipc.IpcWriteOptions(**options)
     with pa.ipc.new_file(str(path), table.schema, options=written) as file:
         file.write_table(table, max_chunksize=4)
+
+
+def write_bombs(folder):
+    """Streams of few bytes that name many values: the same ones, or ones that take no bytes."""
+    folder.mkdir()
+    count = 2**31 - 2
+    turns = pa.StructArray.from_arrays([pa.nulls(count)], names=["role"])
+    begin, bounds = pa.array([0], pa.int32()), pa.array([0, count], pa.int32())
+    for name, lists in {
+        "lists": pa.ListArray.from_arrays(bounds, turns),
+        "list_views": pa.ListViewArray.from_arrays(begin, pa.array([count], pa.int32()), turns),
+        "sized_lists": pa.FixedSizeListArray.from_arrays(turns, count),
+    }.items():
+        write_stream(folder / f"{name}.arrow", pa.table({"messages": lists}))
+    text, count = pa.array(["x" * 2**20]), 100
+    words = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int8()), text)
+    write_stream(folder / "words.arrow", pa.table({"text": words}), count, compression="zstd")
+    view = text.cast(pa.string_view()).buffers()
+    views = [None, pa.py_buffer(view[1].to_pybytes() * count), view[2]]
+    same = pa.Array.from_buffers(pa.string_view(), count, views)
+    write_stream(folder / "views.arrow", pa.table({"text": same}), count, compression="zstd")
 
 
 def main():
@@ -123,6 +144,7 @@ def main():
         )
     binary = pa.table({name: table[name].cast(pa.binary()) for name in TEXTS})
     pq.write_table(binary.append_column("messages", table["messages"]), HERE / "binary.parquet")
+    write_bombs(HERE / "bombs")
 
 
 if __name__ == "__main__":

@@ -80,12 +80,15 @@ class ArrowTable : public Table {
                    .place = now_.place,
                    .first_row = first_row_ + taken_,
                    .done_bytes = now_.done_bytes};
+    int64_t bytes = 0;  // of the rows
     const auto is_full = [&] {
-      return std::ssize(rows.rows) == kRowsAtOnce || picture_bytes_ >= kBytesAtOnce;
+      return std::ssize(rows.rows) == kRowsAtOnce || bytes >= kBytesAtOnce;
     };
-    for (picture_bytes_ = 0; taken_ < now_.batch->num_rows() && !is_full(); ++taken_) {
-      auto row = RowOf(taken_);
+    for (; taken_ < now_.batch->num_rows() && !is_full(); ++taken_) {
+      CellBudget budget(kMostRowBytes);
+      auto row = RowOf(taken_, &budget);
       if (!row) return row.error();
+      bytes += kMostRowBytes - budget.left_bytes();
       rows.rows.push_back(std::move(*row));
     }
     return rows;
@@ -112,28 +115,30 @@ class ArrowTable : public Table {
     return base::Ok{};
   }
 
-  nlohmann::json PictureOf(const arrow::Array& column, int64_t index) {
-    nlohmann::json cell = PictureCellOf(column, index, *source_, path_);
-    const auto bytes = cell.is_object() ? cell.find("bytes") : cell.end();
-    if (bytes != cell.end()) picture_bytes_ += std::ssize(bytes->get_binary());
-    return cell;
-  }
-
-  base::Result<nlohmann::json> RowOf(int64_t index) {
+  base::Result<nlohmann::json> RowOf(int64_t index, CellBudget* budget) const {
     nlohmann::json row = nlohmann::json::object();
     for (int i = 0; i < now_.batch->num_columns(); ++i) {
       const arrow::Array& column = *now_.batch->column(i);
       const bool is_picture = pictures_.contains(NameOf(i));
-      nlohmann::json cell = is_picture ? PictureOf(column, index) : CellOf(column, index);
+      nlohmann::json cell = is_picture ? PictureCellOf(column, index, *source_, path_, budget)
+                                       : CellOf(column, index, budget);
+      if (budget->is_spent()) {
+        return base::Error{base::Code::kExhausted, PlaceOf(i, index) + "the row takes more than " +
+                                                       std::to_string(kMostRowBytes >> 20) +
+                                                       " MiB of memory"};
+      }
       if (cell.is_null() && column.IsValid(index) && IsBinary(*column.type())) {
-        return base::Error{base::Code::kInvalid, path_ + ": " + now_.place + ", row " +
-                                                     std::to_string(first_row_ + index) +
-                                                     ": column '" + NameOf(i) +
-                                                     "': bytes that are no UTF-8, expected text"};
+        return base::Error{base::Code::kInvalid,
+                           PlaceOf(i, index) + "bytes that are no UTF-8, expected text"};
       }
       row[NameOf(i)] = std::move(cell);
     }
     return row;
+  }
+
+  std::string PlaceOf(int column, int64_t index) const {
+    return path_ + ": " + now_.place + ", row " + std::to_string(first_row_ + index) +
+           ": column '" + NameOf(column) + "': ";
   }
 
   const std::string& NameOf(int column) const {
@@ -147,7 +152,6 @@ class ArrowTable : public Table {
   int64_t first_row_ = 0;           // of now_, in the file
   int64_t taken_ = 0;               // rows of now_
   std::set<std::string> pictures_;  // columns
-  int64_t picture_bytes_ = 0;       // of the rows that are being given
 };
 
 base::Result<std::unique_ptr<Table>> OpenArrowTable(const TableSource& source) {

@@ -4,8 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/rank/arrow/cells.h"
-
 namespace trainctl::tables {
 namespace {
 
@@ -25,10 +23,10 @@ std::optional<std::string_view> BinaryOf(const arrow::Array& array, int64_t inde
 }
 
 void PutBytes(std::string_view bytes, const BatchSource& source, const std::string& path,
-              json* cell) {
+              json* cell, CellBudget* budget) {
   if (const int64_t begin = source.PlaceOf(bytes); begin >= 0) {
     cell->update({{"file", path}, {"begin", begin}, {"size", bytes.size()}});
-  } else {
+  } else if (budget->Take(bytes.size())) {
     (*cell)["bytes"] = json::binary(std::vector<uint8_t>(bytes.begin(), bytes.end()));
   }
 }
@@ -36,21 +34,21 @@ void PutBytes(std::string_view bytes, const BatchSource& source, const std::stri
 }  // namespace
 
 json PictureCellOf(const arrow::Array& array, int64_t index, const BatchSource& source,
-                   const std::string& path) {
+                   const std::string& path, CellBudget* budget) {
   if (array.IsNull(index)) return nullptr;
   json cell = json::object();
   if (const auto bytes = BinaryOf(array, index)) {
-    PutBytes(*bytes, source, path, &cell);
+    PutBytes(*bytes, source, path, &cell, budget);
     return cell;
   }
-  if (array.type_id() != arrow::Type::STRUCT) return CellOf(array, index);
+  if (array.type_id() != arrow::Type::STRUCT) return CellOf(array, index, budget);
   const auto& parts = static_cast<const arrow::StructArray&>(array);
   if (const auto names = parts.GetFieldByName("path")) {
-    json name = CellOf(*names, index);
+    json name = CellOf(*names, index, budget);
     if (name.is_string()) cell["name"] = std::move(name);
   }
   if (const auto bytes = BinaryOf(*parts.GetFieldByName("bytes"), index))
-    PutBytes(*bytes, source, path, &cell);
+    PutBytes(*bytes, source, path, &cell, budget);
   return cell;
 }
 

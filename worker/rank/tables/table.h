@@ -42,9 +42,9 @@ class Table {
  public:
   virtual ~Table() = default;
 
-  // At most kRowsAtOnce, and no more when kBytesAtOnce of pictures are reached. kInvalid: names
-  // file, batch or row group, and column. kExhausted: a batch that takes more memory than
-  // kMostBytes.
+  // At most kRowsAtOnce, and no more when they take kBytesAtOnce. kInvalid: names file, batch or
+  // row group, and column. kExhausted: a batch that takes more memory than kMostBytes, or a row
+  // that takes more than kMostRowBytes as JSON.
   virtual base::Result<TableRows> Next() = 0;
 
   // Rows of the whole file, as its index has it; −1: it has none, a stream.
@@ -53,6 +53,7 @@ class Table {
   static constexpr int64_t kRowsAtOnce = 512;
   static constexpr int64_t kBytesAtOnce = 16 << 20;
   static constexpr int64_t kMostBytes = int64_t{1} << 30;
+  static constexpr int64_t kMostRowBytes = 256 << 20;
 };
 
 }  // namespace trainctl::tables
