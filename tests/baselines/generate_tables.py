@@ -80,6 +80,20 @@ def write_file(path, table, **options):
         file.write_table(table, max_chunksize=4)
 
 
+def write_pages(path, table):
+    """Three rows a page, and a checksum of each."""
+    pq.write_table(
+        table,
+        path,
+        compression="none",
+        data_page_size=1,
+        write_batch_size=3,
+        use_dictionary=False,
+        write_statistics=False,
+        write_page_checksum=True,
+    )
+
+
 def write_bombs(folder):
     """Streams of few bytes that name many values: the same ones, or ones that take no bytes."""
     folder.mkdir()
@@ -144,6 +158,7 @@ def main():
         )
     binary = pa.table({name: table[name].cast(pa.binary()) for name in TEXTS})
     pq.write_table(binary.append_column("messages", table["messages"]), HERE / "binary.parquet")
+    write_pages(HERE / "pages.parquet", table)
     write_bombs(HERE / "bombs")
 
 

@@ -74,13 +74,13 @@ class TablesTest : public testing::Test {
   job::DataSpec data_;
 };
 
-const char* const kAll[] = {"saved",         "saved/data-00000-of-00002.arrow",
-                            "dict",          "dict/train",
-                            "splits/train",  "rows.parquet",
-                            "words.arrow",   "large.arrow",
-                            "lz4.arrow",     "views.feather",
-                            "shards",        "shards/data",
-                            "binary.parquet"};
+const char* const kAll[] = {"saved",          "saved/data-00000-of-00002.arrow",
+                            "dict",           "dict/train",
+                            "splits/train",   "rows.parquet",
+                            "words.arrow",    "large.arrow",
+                            "lz4.arrow",      "views.feather",
+                            "shards",         "shards/data",
+                            "binary.parquet", "pages.parquet"};
 
 TEST_F(TablesTest, AreTheRowsThatJsonLinesAre) {
   for (const auto format : {job::DataFormat::kAlpaca, job::DataFormat::kText,
@@ -268,6 +268,24 @@ TEST_F(TablesTest, DamagedPagesAreToldWithTheirRowGroup) {
   });
   EXPECT_THAT(FaultOf(path), StartsWith(path + ": row group 0: "));
   EXPECT_EQ(Load(path).error().code, base::Code::kInvalid);
+}
+
+TEST_F(TablesTest, ADamagedByteIsToldByItsPagesChecksum) {
+  data_.format = job::DataFormat::kText;
+  const std::string path = Changed("pages.parquet", [](std::string* bytes) {
+    bytes->replace(bytes->find("end and 8"), 9, "End and 8");
+  });
+  EXPECT_THAT(FaultOf(path), AllOf(StartsWith(path + ": row group 0: "), HasSubstr("CRC")));
+}
+
+// In the footer, as Thrift: the column's path, its codec (none) and how many values it has.
+TEST_F(TablesTest, AColumnOfFewerRowsThanItsRowGroupIsTold) {
+  data_.format = job::DataFormat::kText;
+  const std::string nine("\x04text\x15\x00\x16\x12", 9);
+  const std::string path = Changed("pages.parquet", [&](std::string* bytes) {
+    bytes->at(bytes->rfind(nine) + nine.size() - 1) = '\x06';
+  });
+  EXPECT_EQ(FaultOf(path), path + ": row group 0: its columns hold 3 rows, expected 9");
 }
 
 }  // namespace

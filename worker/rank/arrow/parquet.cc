@@ -37,6 +37,7 @@ class ParquetSource : public BatchSource {
     properties.enable_buffered_stream();
     properties.set_buffer_size(kBufferBytes);
     properties.set_schema_depth_limit(kMostSchemaDepth);
+    properties.set_page_checksum_verification(true);
     parquet::ArrowReaderProperties arrow_properties(/*use_threads=*/false);
     arrow_properties.set_batch_size(Table::kRowsAtOnce);
     arrow_properties.set_pre_buffer(false);
@@ -81,7 +82,11 @@ class ParquetSource : public BatchSource {
         if (!read.ok()) return ErrorOf(read, path_ + ": " + next.place);
       }
       next.done_bytes = bytes_ / std::max(reader_->num_row_groups(), 1) * std::max(group, 0);
-      if (next.batch != nullptr) return next;
+      if (next.batch != nullptr) {
+        group_rows_ += next.batch->num_rows();
+        return next;
+      }
+      if (auto whole = CheckGroup(group); !whole) return whole.error();
       if (next_group_ == reader_->num_row_groups()) return next;
       if (auto opened = OpenGroup(next_group_++); !opened) return opened.error();
     }
@@ -93,7 +98,18 @@ class ParquetSource : public BatchSource {
     if (!batches.ok())
       return ErrorOf(batches.status(), path_ + ": row group " + std::to_string(group));
     batches_ = std::move(*batches);
+    group_rows_ = 0;
     return base::Ok{};
+  }
+
+  // Arrow's reader ends where a column says that it has fewer values.
+  base::Status CheckGroup(int group) const {
+    if (batches_ == nullptr) return base::Ok{};
+    const int64_t rows = reader_->parquet_reader()->metadata()->RowGroup(group)->num_rows();
+    if (group_rows_ == rows) return base::Ok{};
+    return base::Error{base::Code::kInvalid,
+                       path_ + ": row group " + std::to_string(group) + ": its columns hold " +
+                           std::to_string(group_rows_) + " rows, expected " + std::to_string(rows)};
   }
 
   const std::string path_;
@@ -103,6 +119,7 @@ class ParquetSource : public BatchSource {
   std::unique_ptr<arrow::RecordBatchReader> batches_;  // of the row group that is being read
   int next_group_ = 0;
   int64_t first_row_ = 0;
+  int64_t group_rows_ = 0;  // read of it
   int64_t bytes_ = 0;
 };
 
