@@ -13,6 +13,7 @@ namespace trainctl::tables {
 namespace {
 
 constexpr int kMostNesting = 16;
+constexpr std::string_view kStreamEnd("\xFF\xFF\xFF\xFF\0\0\0\0", 8);
 
 // A mapped file: batches that are not compressed lie there, and are not copied.
 class MappedInput {
@@ -32,6 +33,9 @@ class MappedInput {
 
   const std::shared_ptr<arrow::io::MemoryMappedFile>& file() const { return file_; }
   int64_t bytes() const { return bytes_; }
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(begin_), static_cast<size_t>(bytes_)};
+  }
   int64_t PlaceOf(std::string_view value) const {
     const auto at = reinterpret_cast<uintptr_t>(value.data());
     const bool lies_here = at >= begin_ && at + value.size() <= begin_ + bytes_;
@@ -84,13 +88,33 @@ class StreamSource : public BatchSource {
   base::Result<PlacedBatch> Next() override {
     input_.Release();
     PlacedBatch next{.batch = nullptr, .place = NameOf(batches_++)};
+    const int64_t begin = input_.file()->Tell().ValueOr(0);
     const arrow::Status read = reader_->ReadNext(&next.batch);
     if (!read.ok()) return ErrorOf(read, path_ + ": " + next.place);
     next.done_bytes = input_.file()->Tell().ValueOr(0);
+    if (next.batch == nullptr) {
+      if (auto whole = CheckEnd(begin, next.done_bytes); !whole) return whole.error();
+    }
     return next;
   }
 
  private:
+  // What lies between begin and end has ended the stream. To Arrow's reader four zeros, or the
+  // file's end, do so too.
+  base::Status CheckEnd(int64_t begin, int64_t end) const {
+    const std::string_view last =
+        input_.text().substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    if (!last.ends_with(kStreamEnd)) {
+      return base::Error{base::Code::kInvalid, path_ + ": no end of the stream behind " +
+                                                   std::to_string(batches_ - 1) +
+                                                   " batches: the file is cut"};
+    }
+    if (end == input_.bytes()) return base::Ok{};
+    return base::Error{base::Code::kInvalid,
+                       path_ + ": " + std::to_string(input_.bytes() - end) +
+                           " bytes behind the end of the stream, expected none"};
+  }
+
   const std::string path_;
   arrow::MemoryPool* const pool_;
   MappedInput input_;
