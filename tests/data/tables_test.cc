@@ -174,6 +174,21 @@ TEST_F(TablesTest, ASplitThatIsNotThereIsTold) {
   EXPECT_EQ(FaultOf(directory_.path()), directory_.path() + "/train: no such folder");
 }
 
+TEST_F(TablesTest, AFolderOfTablesIsOneSplitAndAllOfIt) {
+  data_.format = job::DataFormat::kText;
+  const std::string hub = directory_.path() + "/hub";
+  fs::copy(Baseline("shards"), hub, fs::copy_options::recursive);
+  const std::string test = hub + "/data/test-00000-of-00001.parquet";
+  fs::copy(Baseline("rows.parquet"), test);
+  EXPECT_THAT(FaultOf(hub), StartsWith(hub + "/data: has several splits, 'test', 'train'; "));
+  fs::remove(test);
+  EXPECT_EQ(Read(hub), Read(Baseline("shards")));
+  fs::remove(hub + "/data/train-00000-of-00002.parquet");
+  EXPECT_EQ(FaultOf(hub), hub +
+                              "/data: split 'train': train-00001-of-00002.parquet is there, "
+                              "number 0 is missing");
+}
+
 TEST_F(TablesTest, WhatIsNoTableIsToldByItsFirstBytes) {
   data_.format = job::DataFormat::kText;
   EXPECT_THAT(FaultOf(directory_.Write("a.parquet", "{\"text\": 1}")),

@@ -8,6 +8,7 @@
 #include "common/base/file.h"
 #include "common/job/data_format.h"
 #include "worker/rank/data/captions.h"
+#include "worker/rank/data/shard_names.h"
 #include "worker/rank/files/json_object.h"
 #include "worker/rank/files/json_text.h"
 #include "worker/rank/tables/open_table.h"
@@ -103,8 +104,10 @@ base::Result<std::vector<std::string>> TablesIn(const fs::path& folder) {
       if (entry->path().extension() == suffix) paths.push_back(entry->path().string());
     }
     if (error) return base::Error{base::Code::kIo, folder.string() + ": " + error.message()};
+    if (paths.empty()) continue;
     std::ranges::sort(paths);
-    if (!paths.empty()) return paths;
+    if (auto whole = CheckShards(folder.string(), paths); !whole) return whole.error();
+    return paths;
   }
   return std::vector<std::string>{};
 }

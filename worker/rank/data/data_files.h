@@ -19,7 +19,8 @@ struct DataFiles {
 //   captions            metadata.jsonl or metadata.csv of an imagefolder (captions.h)
 //   dataset_dict.json   of datasets' DatasetDict: the folder of its split, where it has one only
 //   state.json          of datasets' save_to_disk: the files that it names
-//   *.parquet, *.arrow  all of one kind, by name; beneath a folder data/ too, as on the hub
+//   *.parquet, *.arrow  all of one kind, by name; beneath a folder data/ too, as on the hub. They
+//                       are one split, and all of it (shard_names.h).
 // Errors: kNotFound; kInvalid, which names the splits that there are; kIo.
 base::Result<DataFiles> FindDataFiles(const job::DataSpec& data);
 
