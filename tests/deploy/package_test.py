@@ -79,6 +79,7 @@ class Wheel(unittest.TestCase):
                 for line in linked.splitlines():
                     if line.strip().startswith(library):
                         self.assertIn("trainctl.libs", line)
+        self.assertIn("pyarrow/libarrow.so", linked)  # the last one's
 
     def python(self, program, words, *path):
         return subprocess.run(
