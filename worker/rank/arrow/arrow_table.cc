@@ -166,7 +166,7 @@ base::Result<std::unique_ptr<Table>> OpenArrowTable(const TableSource& source) {
 using trainctl::tables::Table;
 using trainctl::tables::TableSource;
 
-extern "C" __attribute__((visibility("default"))) void trainctl_open_table(
+extern "C" __attribute__((visibility("default"))) void TRAINCTL_OPEN_TABLE(
     const TableSource& source, trainctl::base::Result<std::unique_ptr<Table>>* table) {
   *table = trainctl::tables::Caught(source.path,
                                     [&] { return trainctl::tables::OpenArrowTable(source); });

@@ -20,16 +20,24 @@ std::string LibraryPath() {
 
 // The function, an OpenTableFunction.
 base::Result<void*> LoadLibrary() {
-  void* library = ::dlopen(LibraryPath().c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* symbol = library == nullptr ? nullptr : ::dlsym(library, kOpenTableSymbol);
+  const std::string path = LibraryPath();
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* symbol = library == nullptr ? nullptr : ::dlsym(library, TRAINCTL_OPEN_TABLE);
   if (symbol != nullptr) return symbol;
-  const char* why = ::dlerror();
+  const char* said = ::dlerror();
+  const std::string why = said == nullptr ? "no " TRAINCTL_OPEN_TABLE : said;
+  if (library != nullptr) {
+    return base::Error{
+        base::Code::kNotFound,
+        path + " is of another version than this program: start it again (" + why + ")"};
+  }
   return base::Error{base::Code::kNotFound,
                      "Arrow and Parquet files are read by Apache Arrow's library, of pyarrow " +
                          std::string(TRAINCTL_PYARROW) +
                          ", which this host lacks: pip install pyarrow==" + TRAINCTL_PYARROW +
-                         " beside trainctl's wheel, or trainworker-setup for Debian packages (" +
-                         (why == nullptr ? "no " + std::string(kOpenTableSymbol) : why) + ")"};
+                         " beside trainctl's wheel, trainworker-setup for Debian packages, or in "
+                         "a clone deploy/setup, then build again (" +
+                         why + ")"};
 }
 
 }  // namespace

@@ -26,14 +26,13 @@ struct TableSource {
   double begin = 0;  // of Parquet: the share of its row groups that is left out
 };
 
-// kNotFound: no such file; a host without Arrow's library, and what installs it. kInvalid: a broken
-// file; a wanted column that is not there, with those that are; or one of another type.
-// Thread-safe.
+// kNotFound: no such file; a host without Arrow's library, and what installs it; a library of
+// another version, as after an upgrade while the program runs. kInvalid: a broken file; a wanted
+// column that is not there, with those that are; or one of another type. Thread-safe.
 base::Result<std::unique_ptr<Table>> OpenTable(const TableSource& source);
 
-// What the library exports under kOpenTableSymbol.
+// What the library exports, under a name that holds the version (worker/rank/CMakeLists.txt).
 using OpenTableFunction = void (*)(const TableSource& source,
                                    base::Result<std::unique_ptr<Table>>* table);
-inline constexpr char kOpenTableSymbol[] = "trainctl_open_table";
 
 }  // namespace trainctl::tables
