@@ -15,8 +15,10 @@
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "client/frame.h"
 #include "client/keys.h"
 #include "client/show/escaping.h"
 
@@ -129,14 +131,10 @@ class TtyScreen : public Screen {
       drawn_.clear();
     }
     const size_t height = static_cast<size_t>(size().rows);
-    drawn_.resize(height);
-    for (size_t i = 0; i < height; ++i) {
-      const std::string row = i < rows.size() ? Sent(rows[i]) : "";
-      if (drawn_[i] == row) continue;
-      bytes += "\x1b[" + std::to_string(i + 1) + ";1H\x1b[2K" + row + "\x1b[0m";
-      drawn_[i] = row;
-    }
-    Send(bytes);
+    std::vector<std::string> sent;
+    for (size_t i = 0; i < height; ++i) sent.push_back(i < rows.size() ? Sent(rows[i]) : "");
+    Send(bytes + FrameBytes(drawn_, sent));
+    drawn_ = std::move(sent);
   }
 
   std::optional<KeyPress> WaitForKey(double seconds) override {

@@ -115,17 +115,17 @@ std::vector<TextCell> DeviceRow(const SiteView& site, const v1::WorkerView& work
   const size_t slash = worker.name().rfind('/');
   const std::string name =
       slash == std::string::npos ? worker.name() : worker.name().substr(slash + 1);
-  return {
-      "  " + name,
-      {worker.state(), StyleOfWorkerState(worker.state())},
-      gpu && sample.has_utilization_percent() ? LoadText(sample.utilization_percent(), paper) : "",
-      gpu ? CurveText(site, worker.name(), paper) : "",
-      gpu ? UsedText(sample.memory_used_bytes(), worker.device().memory_bytes()) : "",
-      WattsText(gpu && sample.has_power_watts(), sample.power_watts()),
-      gpu && sample.has_temperature_celsius() ? FormatWithUnit(sample.temperature_celsius(), "°C")
-                                              : "",
-      worker.device().name(),
-      HolderCell(site, worker)};
+  return {"  " + name,
+          {worker.state(), StyleOfWorkerState(worker.state())},
+          DeviceLoadText(worker, paper),
+          gpu ? CurveText(site, worker.name(), paper) : "",
+          DeviceMemoryText(worker),
+          WattsText(gpu && sample.has_power_watts(), sample.power_watts()),
+          gpu && sample.has_temperature_celsius()
+              ? FormatWithUnit(sample.temperature_celsius(), "°C")
+              : "",
+          worker.device().name(),
+          HolderCell(site, worker)};
 }
 
 std::vector<std::string> AllDevices(const SiteView& site, const Paper& paper) {
@@ -204,20 +204,45 @@ std::string LoadText(double percent, const Paper& paper) {
   return bar + number;
 }
 
-std::vector<std::string> DeviceRows(const SiteView& site, const Paper& paper, int most) {
+std::string DeviceLoadText(const v1::WorkerView& worker, const Paper& paper) {
+  const v1::DeviceSample& sample = worker.device_sample();
+  return IsGpu(worker) && sample.has_utilization_percent()
+             ? LoadText(sample.utilization_percent(), paper)
+             : "";
+}
+
+std::string DeviceMemoryText(const v1::WorkerView& worker) {
+  if (!IsGpu(worker)) return "";
+  return UsedText(worker.device_sample().memory_used_bytes(), worker.device().memory_bytes());
+}
+
+std::vector<std::string> DeviceRows(const SiteView& site, const Paper& paper, int most,
+                                    TopState* state) {
+  state->devices_page = state->devices_most = 0;
   if (site.workers.empty()) return {"no workers: jobs stay queued until a trainworker registers"};
   std::vector<std::string> rows = AllDevices(site, paper);
   const auto fits = [most](const auto& all) {
     return most <= 0 || all.size() <= static_cast<size_t>(most);
   };
   if (fits(rows)) return rows;
-  rows = HostsAlone(site, paper);
+  if (!state->all_devices) rows = HostsAlone(site, paper);
   if (fits(rows)) return rows;
-  const size_t kept = static_cast<size_t>(std::max(1, most - 1));
-  const size_t hidden = rows.size() - kept;
-  rows.resize(kept);
-  rows.push_back("… " + Plural(static_cast<int64_t>(hidden), "more host"));
-  return rows;
+  // The header, a page, and what is left out.
+  const int page = std::max(1, most - 2), count = static_cast<int>(rows.size()) - 1;
+  state->devices_page = page;
+  state->devices_most = std::max(0, count - page);
+  state->devices_first = std::clamp(state->devices_first, 0, state->devices_most);
+  const auto begin = rows.begin() + 1 + state->devices_first;
+  std::vector<std::string> shown = {rows.front()};
+  shown.insert(shown.end(), begin, begin + std::min(page, count));
+  const int above = state->devices_first, below = count - page - above;
+  std::string more = "…";
+  if (above > 0) more += " " + std::to_string(above) + " above";
+  if (below > 0) more += (above > 0 ? ", " : " ") + std::to_string(below) + " below";
+  more += " · < > scroll";
+  shown.push_back(paper.columns > 0 ? Truncate(more, paper.columns) : more);
+  shown.resize(std::min(shown.size(), static_cast<size_t>(std::max(1, most))));
+  return shown;
 }
 
 }  // namespace trainctl::client

@@ -9,6 +9,7 @@
 #include "client/top/device_rows.h"
 #include "client/top/grid.h"
 #include "client/top/job_rows.h"
+#include "client/top/rank_rows.h"
 
 namespace trainctl::client {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 using Rows = std::vector<std::string>;
 
 constexpr int kFewestRows = 6;
+constexpr int kLinesOnce = 20;  // of a log, on paper without an end
 
 struct Substitute {
   std::string_view drawn, ascii;
@@ -130,47 +132,56 @@ std::string ChosenText(const TopState& state) {
 
 }  // namespace
 
-Rows SitePicture(const SiteView& site, const TopState& state, const Paper& paper) {
+Rows SitePicture(const SiteView& site, const Paper& paper, TopState* state) {
   Rows rows = {TitleRow(site, paper)};
   if (paper.rows <= 0) {
-    Append(DeviceRows(site, paper, 0), &rows);
+    Append(DeviceRows(site, paper, 0, state), &rows);
     rows.emplace_back();
     Append(RowsOfJobs(site, "", paper).rows, &rows);
     return Finished(std::move(rows), paper);
   }
   const int height = std::max(kFewestRows, paper.rows);
-  const JobRows jobs = RowsOfJobs(site, state.selected, paper);
+  const JobRows jobs = RowsOfJobs(site, state->selected, paper);
   // Title, an empty row, the sentence of the selected job, keys.
   const int free_rows = height - 4;
   const int wanted = static_cast<int>(jobs.rows.size());
-  Append(DeviceRows(site, paper, std::max(1, std::max(free_rows / 2, free_rows - wanted))), &rows);
+  const int for_devices = std::max(1, std::max(free_rows / 2, free_rows - wanted));
+  Append(DeviceRows(site, paper, for_devices, state), &rows);
   rows.emplace_back();
   Append(Window(jobs, static_cast<size_t>(std::max(1, height - 2 - static_cast<int>(rows.size())))),
          &rows);
   rows.resize(static_cast<size_t>(height) - 2);
-  rows.push_back(Cut(JobSentence(site.Find(state.selected)), paper));
+  rows.push_back(Cut(JobSentence(site.Find(state->selected)), paper));
   const std::string keys =
-      "q quit · ↑↓ jk · Enter log · c cancel · / filter · s sort · ? help · ~ predicted";
-  rows.push_back(KeysRow(ChosenText(state) + keys, site, state, paper));
+      "q quit · ↑↓ jk · Enter job · c cancel · / filter · s sort · ? help · ~ predicted";
+  rows.push_back(KeysRow(ChosenText(*state) + keys, site, *state, paper));
   return Finished(std::move(rows), paper);
 }
 
 Rows LogPicture(const SiteView& site, const OpenJob& open, const Paper& paper, TopState* state) {
   const std::deque<std::string>& lines = open.lines;
+  const bool whole = paper.rows <= 0;
   const int height = std::max(kFewestRows, paper.rows);
-  const int page = height - 3;
-  const int count = static_cast<int>(lines.size());
-  state->log_page = page;
-  state->most_back = std::max(0, count - page);
-  state->lines_back = std::clamp(state->lines_back, 0, state->most_back);
   const v1::JobView* job = site.Find(state->log_of);
+  if (job == nullptr && !open.detail.view().id().empty()) job = &open.detail.view();
   const std::string title = job == nullptr ? state->log_of : JobSentence(job);
   Rows rows = {StyledCut("log of " + title, Style::kStrong, paper), Cut(open.memory, paper)};
   if (!site.problem.empty()) rows[1] = TitleRow(site, paper);
+  // A quarter is for ranks, an eighth for events, where there is that much room.
+  const int for_ranks = height / 4, for_events = height / 8;
+  if (whole || for_ranks > 2)
+    Append(RankRows(open.detail, site, paper, whole ? 0 : for_ranks), &rows);
+  if (whole || for_events > 1) Append(EventRows(open.detail, paper, whole ? 0 : for_events), &rows);
+  const int count = static_cast<int>(lines.size());
+  const int page = whole ? kLinesOnce : height - 1 - static_cast<int>(rows.size());
+  state->log_page = page;
+  state->most_back = std::max(0, count - page);
+  state->lines_back = std::clamp(state->lines_back, 0, state->most_back);
   const int end = count - state->lines_back;
   for (int i = std::max(0, end - page); i < end; ++i)
     rows.push_back(Cut(lines[static_cast<size_t>(i)], paper));
   if (lines.empty()) rows.push_back("nothing so far");
+  if (whole) return Finished(std::move(rows), paper);
   rows.resize(static_cast<size_t>(height) - 1);
   const std::string where =
       state->lines_back == 0 ? "at its end, follows" : Plural(state->lines_back, "line") + " below";
@@ -184,8 +195,10 @@ Rows HelpPicture(const Paper& paper) {
       StyledCut("trainctl top", Style::kStrong, paper),
       "",
       "  ↑ ↓  j k  PgUp PgDn  g G   select a job",
-      "  Enter  l                   its memory by kind and its log; the same keys scroll, q goes "
-      "back",
+      "  Enter  l                   its memory by kind, ranks, events and log; the same keys "
+      "scroll, q goes back",
+      "  <  >   d                   scroll hosts and devices where not all fit; all devices, or "
+      "hosts alone",
       "  c                          end the job, after a y",
       "  /                          only jobs with a text in name, owner, group, tag or device",
       "  s                          those that run by age, name, owner, time left or peak",

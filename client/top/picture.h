@@ -18,15 +18,16 @@ struct Paper {
   bool unicode = true;
 };
 
-std::vector<std::string> SitePicture(const SiteView& site, const TopState& state,
-                                     const Paper& paper);
+// Notes in the state what the keys need to know.
+std::vector<std::string> SitePicture(const SiteView& site, const Paper& paper, TopState* state);
 
 // What is seen of the job that is open.
 struct OpenJob {
   const std::deque<std::string>& lines;  // of its log, the newest last
-  std::string memory;                    // a row (show/memory_bar.h); empty: not known
+  std::string memory = {};               // a row (show/memory_bar.h); empty: not known
+  v1::JobDetail detail = {};             // its ranks and events
 };
-// Notes in the state what the keys need to know.
+// Its ranks, its last events and the end of its log. Notes in the state what the keys need to know.
 std::vector<std::string> LogPicture(const SiteView& site, const OpenJob& open, const Paper& paper,
                                     TopState* state);
 

@@ -91,6 +91,12 @@ TopAction ObeyInSite(const KeyPress& key, const SiteView& site, TopState* state)
     state->types = true;
   } else if (key.kind == KeyKind::kEscape) {
     state->filter.clear();
+  } else if (Is(key, 'd')) {
+    state->all_devices = !state->all_devices;
+  } else if (Is(key, '<') || Is(key, '>')) {
+    const int page = std::max(1, state->devices_page);
+    state->devices_first =
+        std::clamp(state->devices_first + (Is(key, '>') ? page : -page), 0, state->devices_most);
   } else if (Is(key, 's')) {
     state->order = Next(state->order);
   } else if (Is(key, 'c')) {

@@ -9,12 +9,16 @@
 namespace trainctl::client {
 
 struct TopState {
-  std::string selected;   // the id of a job
-  std::string to_cancel;  // the id of the job whose end is asked for, and not yet confirmed
-  std::string log_of;     // the id of the job whose log is shown; empty: the site is
-  int lines_back = 0;     // of the log: how far above its end
-  int log_page = 10;      // lines that fit the screen
-  int most_back = 0;      // where its first line is the first that is shown
+  std::string selected;      // the id of a job
+  std::string to_cancel;     // the id of the job whose end is asked for, and not yet confirmed
+  std::string log_of;        // the id of the job whose log is shown; empty: the site is
+  int lines_back = 0;        // of the log: how far above its end
+  int log_page = 10;         // lines that fit the screen
+  int most_back = 0;         // where its first line is the first that is shown
+  bool all_devices = false;  // rather than hosts alone
+  int devices_first = 0;     // the first row of devices that is shown, of those that scroll
+  int devices_page = 0;      // how many are shown; 0: nothing scrolls
+  int devices_most = 0;      // where the last row is the last that is shown
   bool help = false;
   JobOrder order = JobOrder::kAge;
   std::string filter;  // see Arranged; empty: all jobs

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/exit_code.h"
+#include "client/naming.h"
 #include "client/show/format.h"
 #include "client/show/job_listing.h"
 #include "client/show/memory_bar.h"
@@ -22,6 +23,15 @@ constexpr int64_t kEndedShown = 10;
 constexpr int kFramesOfEnded =
     10;  // those that have ended are asked for as often, or when one ends
 constexpr int kFramesOfDetail = 5;  // the opened job's detail
+
+// Of the job's first device.
+BarDevice DeviceOf(const SiteView& site, const v1::JobView& job) {
+  for (const v1::WorkerView& worker : site.workers) {
+    if (job.placement_size() > 0 && worker.name() == job.placement(0))
+      return {worker.device().memory_bytes(), worker.device().kind() == "cpu"};
+  }
+  return {};
+}
 
 class SiteReader {
  public:
@@ -70,7 +80,10 @@ class LiveView {
         reader_(std::move(reader)),
         screen_(screen) {}
 
-  void Run() {
+  // opened: the id of a job, or empty.
+  void Run(const std::string& opened) {
+    state_.log_of = opened;
+    FollowLog();
     base::SteadyMicros next = clock_.Steady() + Micros(kFrameSeconds);
     while (true) {
       const SiteView shown = Arranged(site_, state_.order, state_.filter);
@@ -104,10 +117,11 @@ class LiveView {
       screen_->Draw(HelpPicture(paper));
     } else if (log_) {
       const BarLayout layout{.columns = paper.columns, .unicode = paper.unicode};
-      const OpenJob open{log_->lines(), MemoryBar(detail_, DeviceOfJob(), layout)};
+      const OpenJob open{log_->lines(), MemoryBar(detail_, DeviceOf(site_, detail_.view()), layout),
+                         detail_};
       screen_->Draw(LogPicture(site_, open, paper, &state_));
     } else {
-      screen_->Draw(SitePicture(shown, state_, paper));
+      screen_->Draw(SitePicture(shown, paper, &state_));
     }
   }
 
@@ -143,20 +157,12 @@ class LiveView {
       detail_ = std::move(*response->mutable_jobs(0));
   }
 
-  // Of the opened job's first device.
-  BarDevice DeviceOfJob() const {
-    const v1::JobView& job = detail_.view();
-    for (const v1::WorkerView& worker : site_.workers) {
-      if (job.placement_size() > 0 && worker.name() == job.placement(0))
-        return {worker.device().memory_bytes(), worker.device().kind() == "cpu"};
-    }
-    return {};
-  }
-
   void ReadLog() {
-    const v1::JobView* job = log_ ? site_.Find(log_->job()) : nullptr;
-    if (job == nullptr) return;
+    if (!log_) return;
     ReadDetail();
+    const v1::JobView* job = site_.Find(log_->job());
+    if (job == nullptr) job = &detail_.view();  // it ended long ago
+    if (job->id().empty()) return;
     const size_t before = log_->lines().size();
     if (const base::Status read = log_->Read(*api_, *job); !read.ok())
       state_.notice = read.error().message;
@@ -192,15 +198,17 @@ class Top : public Verb {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Switch("-1,--once", &once_, "show it once, and end");
+    arguments.Text("--job", "JOB", &job_, "open this job: its memory, ranks, events and log");
     arguments.Text("--columns", "SET", &columns_,
                    "of hosts only, once: bsc: NODE, NCPUS, CPU %, AVAIL MEM, FREE MEM, MEM %, "
                    "POWER, GPUi %, MEMi %");
     arguments.Remark(
         "Hosts and devices with their load, what runs there for whom, the queue, what ended last; "
         "anew each second.\n"
-        "Keys: q leaves; arrows or j and k select a job; Enter or l shows its memory by kind and "
-        "its log; c ends\n"
-        "it after a y; / filters and s sorts jobs; ? tells more.\n"
+        "Keys: q leaves; arrows or j and k select a job; Enter or l opens it with its memory, "
+        "ranks, events and log; c ends\n"
+        "it after a y; / filters and s sorts jobs; < and > scroll hosts; d shows all devices; ? "
+        "tells more.\n"
         "~ is a prediction. Where the output is no terminal it is shown once.");
   }
 
@@ -211,10 +219,16 @@ class Top : public Verb {
     }
     const base::Result<Api*> api = NeedApi(context);
     if (!api.ok()) return Fail(context, api.error());
+    if (!job_.empty()) {
+      const base::Result<v1::JobDetail> job = GetOneJob(context, NewestMeant(context, job_));
+      if (!job.ok()) return Fail(context, job.error());
+      opened_ = *job;
+    }
     SiteReader reader(*api, &context.clock(), context.server);
     base::Result<SiteView> site = reader.Read();
     if (!site.ok()) return Fail(context, site.error());
     if (!context.for_people()) return Print(context, ListingOf(*site));
+    const std::string opened = opened_.view().id();
     const Terminal& terminal = context.surroundings.out_terminal;
     if (!columns_.empty()) {
       context.out << BscTable(*site).Render(terminal.layout) << std::flush;
@@ -223,22 +237,41 @@ class Top : public Verb {
     std::unique_ptr<Screen> screen;
     if (!once_ && terminal.interactive) screen = context.surroundings.open_screen();
     if (screen != nullptr) {
-      LiveView(context, *api, std::move(*site), std::move(reader), screen.get()).Run();
+      LiveView(context, *api, std::move(*site), std::move(reader), screen.get()).Run(opened);
       return kExitOk;
     }
     const Paper paper{.columns = terminal.layout.width,
                       .rows = 0,
                       .colour = terminal.layout.colour,
                       .unicode = terminal.unicode};
-    for (const std::string& row : SitePicture(*site, {}, paper)) context.out << row << "\n";
+    const base::Result<std::vector<std::string>> rows = Once(**api, *site, paper);
+    if (!rows.ok()) return Fail(context, rows.error());
+    for (const std::string& row : *rows) context.out << row << "\n";
     context.out << std::flush;
     return kExitOk;
   }
 
  private:
-  static Listing ListingOf(const SiteView& site) {
+  base::Result<std::vector<std::string>> Once(Api& api, const SiteView& site,
+                                              const Paper& paper) const {
+    TopState state;
+    if (job_.empty()) return SitePicture(site, paper, &state);
+    state.log_of = opened_.view().id();
+    LogTail log(state.log_of);
+    if (const base::Status read = log.Read(api, opened_.view()); !read.ok()) return read.error();
+    const BarLayout layout{.columns = paper.columns, .unicode = paper.unicode};
+    const BarDevice device = DeviceOf(site, opened_.view());
+    const OpenJob open{log.lines(), MemoryBar(opened_, device, layout), opened_};
+    return LogPicture(site, open, paper, &state);
+  }
+
+  // Of all jobs that are seen, or of the one that is asked for.
+  Listing ListingOf(const SiteView& site) const {
     std::vector<v1::JobView> jobs;
-    for (const v1::JobView* job : site.jobs()) jobs.push_back(*job);
+    if (!job_.empty()) jobs.push_back(opened_.view());
+    for (const v1::JobView* job : site.jobs()) {
+      if (job_.empty()) jobs.push_back(*job);
+    }
     Listing listing = ListJobs(jobs, site.time);
     Json workers = Json::array();
     for (const v1::WorkerView& worker : site.workers)
@@ -249,6 +282,8 @@ class Top : public Verb {
 
   bool once_ = false;
   std::string columns_;  // empty: the picture
+  std::string job_;
+  v1::JobDetail opened_;  // of job_
 };
 
 }  // namespace

@@ -104,6 +104,7 @@ constexpr VerbRow kVerbs[] = {
     {"top", "the site live: devices with their load, jobs and the queue; keys for logs and cancel",
      "  trainctl top\n"
      "  trainctl top -1\n"
+     "  trainctl top --job j12\n"
      "  trainctl top -o json\n",
      MakeTop},
     {"ui", "the address of the dashboard: the site, jobs and comparisons in a browser",

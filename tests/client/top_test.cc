@@ -2,7 +2,6 @@
 #include "client/show/escaping.h"
 #include "client/show/format.h"
 #include "client/top/bsc_table.h"
-#include "client/top/grid.h"
 #include "client/top/load_history.h"
 #include "client/top/picture.h"
 #include "tests/client/client_test.h"
@@ -69,7 +68,7 @@ std::string Text(const std::vector<std::string>& rows) { return Join(rows, "\n")
 
 std::vector<std::string> Shown(const SiteView& site, const Paper& paper, TopState state = {}) {
   Settle(site, &state);
-  return SitePicture(site, state, paper);
+  return SitePicture(site, paper, &state);
 }
 
 TEST(TopPicture, ShowsDevicesJobsAndTheQueueOn80Columns) {
@@ -164,20 +163,6 @@ TEST(BscColumns, WhatIsNotKnownIsEmpty) {
   EXPECT_EQ(text.substr(text.find('\n') + 1), "beta\n");
 }
 
-TEST(TopGrid, WhatIsWantedLeastGoesFirstAndLongTextsAreCut) {
-  RowGrid grid({{.header = "ID"},
-                {.header = "NAME", .least = 4, .cut = true},
-                {.header = "EXTRA", .goes = 2},
-                {.header = "MORE", .goes = 1}});
-  grid.AddRow({"j1", "a-long-name", "extra", "more"});
-  const auto row = [&](int width) { return grid.Lines({.width = width})[1]; };
-  EXPECT_EQ(row(0), "j1  a-long-name  extra  more");
-  EXPECT_EQ(row(24), "j1  a-long…  extra  more");
-  EXPECT_EQ(row(20), "j1  a-long-na…  more");
-  EXPECT_EQ(row(13), "j1  a-long-n…");
-  EXPECT_EQ(row(6), "j1  a…");
-}
-
 // ---- keys ----
 
 KeyPress Letter(char letter) { return {KeyKind::kCharacter, letter}; }
@@ -244,7 +229,7 @@ TEST(TopLog, ScrollsBackAndReturnsToItsEnd) {
   for (int i = 0; i < 100; ++i) lines.push_back("line " + std::to_string(i));
   const SiteView site = SampleSite();
   TopState state{.log_of = "j2"};
-  const auto text = [&] { return Text(LogPicture(site, {lines, ""}, {}, &state)); };
+  const auto text = [&] { return Text(LogPicture(site, {lines}, {}, &state)); };
   EXPECT_NE(text().find("line 99"), std::string::npos);
   Obey({KeyKind::kPageUp}, site, &state);
   EXPECT_NE(text().find("line 78\n"), std::string::npos);
@@ -451,6 +436,40 @@ TEST_F(TopTest, WithoutACoordinatorNoScreenIsOpened) {
   const Ended ended = Trainctl({"top"});
   EXPECT_EQ(ended.code, kExitUnreachable);
   EXPECT_TRUE(script_.pictures.empty());
+}
+
+v1::JobDetail TwoRanks() {
+  v1::JobDetail detail;
+  *detail.mutable_view() = RunningJob("j2", "tiny");
+  v1::AttemptView& attempt = *detail.add_attempts();
+  for (int rank = 0; rank < 2; ++rank) {
+    v1::RankView& view = *attempt.add_ranks();
+    view.set_rank(rank);
+    view.set_worker("alpha/" + std::to_string(rank));
+    view.set_phase("training");
+    view.set_step(31);
+    view.set_pid(4711 + rank);
+  }
+  for (const char* text : {"submitted", "started on alpha/0 alpha/1", "resumed\x1b[2J"}) {
+    v1::JobEvent& event = *detail.add_events();
+    event.set_time(1'000'000'000);
+    event.set_text(text);
+  }
+  return detail;
+}
+
+TEST_F(TopTest, AJobThatIsNamedIsOpenWithItsRanksEventsAndLog) {
+  coordinator_.details["j2"] = TwoRanks();
+  coordinator_.log = {Chunk(0, "step 1\n")};
+  Trainctl({"top", "--job", "tiny"});
+  for (const char* part : {"log of j2 tiny", "RANK  DEVICE", "   1  alpha/1  training", "4712",
+                           "started on alpha/0 alpha/1", "resumed\\u001b[2J", "[0] step 1"})
+    EXPECT_TRUE(Has(Last(), part)) << part << "\n" << Last();
+  const std::string once = Trainctl({"top", "-1", "--job", "j2"}).out;
+  for (const char* part : {"log of j2 tiny", "RANK  DEVICE", "submitted", "[0] step 1"})
+    EXPECT_TRUE(Has(once, part)) << part << "\n" << once;
+  EXPECT_EQ(Json::parse(Trainctl({"top", "--job", "j2", "-o", "json"}).out)["jobs"].size(), 1u);
+  EXPECT_EQ(Trainctl({"top", "--job", "nobody"}).code, kExitNotFound);
 }
 
 TEST_F(TopTest, OnceAndWithoutATerminalItIsPlainText) {

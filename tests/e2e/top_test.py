@@ -1,9 +1,14 @@
 """`trainctl top` on a real terminal: tmux's."""
 
+import fcntl
 import os
+import select
 import shutil
 import signal
+import struct
 import subprocess
+import termios
+import time
 import unittest
 
 from cluster import BIN, ClusterTest, endless_job
@@ -102,7 +107,7 @@ class TopTest(ClusterTest):
         first = self.tmux.picture()
         self.eventually("it is live", SECONDS, lambda: self.tmux.picture() != first)
         self.tmux.keys("Enter")
-        self.see(f"log of {job} endless", "saved checkpoint", "q back")
+        self.see(f"log of {job} endless", "saved checkpoint", "RANK", "q back")
         self.tmux.keys("q")
         self.see("q quit")
         self.tmux.keys("Down")
@@ -119,6 +124,40 @@ class TopTest(ClusterTest):
         self.tmux.keys("q")
         self.expect_terminal_as_before()
         self.trainctl("cancel", queued)
+
+    def bytes_of_top(self, seconds, *options):
+        """What it sends to a terminal of 80 × 24, in whole seconds after its first picture."""
+        server = (self.dir / "coordinator.addr").read_text().strip()
+        main, terminal = os.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        environment = {**os.environ, "TRAINCTL_SERVER": server, "TERM": "xterm-256color"}
+        with subprocess.Popen(
+            [BIN / "trainctl", "top", *options],
+            env=environment,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+        ) as process:
+            os.close(terminal)
+            sent, end = [], time.monotonic() + seconds
+            while (left := end - time.monotonic()) > 0:
+                if select.select([main], [], [], left)[0]:
+                    sent.append(len(os.read(main, 1 << 16)))
+            process.terminate()
+        os.close(main)
+        return sum(sent)
+
+    def test_it_goes_through_a_slow_line(self):
+        first = self.bytes_of_top(1)
+        self.assertGreater(first, 300)
+        idle = self.bytes_of_top(6)
+        self.assertLess(idle - first, 5 * 1000, "an idle site changes its time and load")
+        job = self.submit(endless_job())
+        self.eventually("it runs", SECONDS, lambda: self.job(job)["state"] == "RUNNING")
+        for options in ((), ("--job", job)):
+            busy = self.bytes_of_top(6, *options)
+            self.assertLess(busy, 6 * 20_000)
+        self.trainctl("cancel", job)
 
     def test_it_follows_the_size_of_the_terminal(self):
         self.start_top()
