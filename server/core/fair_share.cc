@@ -26,6 +26,11 @@ std::map<std::string, int64_t> SumUse(const State& state, base::WallMicros at, i
   return millis;
 }
 
+int64_t ShareOfUser(const State& state, const std::string& user) {
+  const auto use = state.shares.use.find(user);
+  return use == state.shares.use.end() ? 0 : use->second / 1000;
+}
+
 // In each set that is ordered by place.
 void Move(State& state, Job& job, int64_t share) {
   const auto move_in = [&](std::set<Place>& places) {
@@ -137,7 +142,18 @@ bool MoveAll(State& state) {
       Move(state, job, share);
     }
   }
-  if (queue_moves) state.queue.Reshare([&](base::JobId job) { return state.jobs.at(job).share; });
+  if (!queue_moves) return has_moved;
+  const std::string* user = nullptr;  // of the lane that was asked last, whose jobs are all theirs
+  int64_t share_of_user = 0;
+  state.queue.Reshare([&](const Demand& lane, base::JobId job) {
+    if (lane.user.empty()) return state.jobs.at(job).share;
+    if (lifted.contains(job)) return kLifted;
+    if (user != &lane.user) {
+      user = &lane.user;
+      share_of_user = ShareOfUser(state, lane.user);
+    }
+    return share_of_user;
+  });
   return has_moved;
 }
 
@@ -169,9 +185,7 @@ int64_t DecayedUse(const UseRow& row, base::WallMicros at, int64_t half_life_us)
 }
 
 int64_t ShareOf(const State& state, const Job& job) {
-  if (!state.options.policy.half_life_us) return 0;
-  const auto use = state.shares.use.find(job.row.user);
-  return use == state.shares.use.end() ? 0 : use->second / 1000;
+  return state.options.policy.half_life_us ? ShareOfUser(state, job.row.user) : 0;
 }
 
 void KeepUse(State& state, const Job& job, const Now& now) {

@@ -23,6 +23,27 @@ Demand DemandOf(const job::JobSpec& spec, const std::optional<job::Inspection>& 
   return demand;
 }
 
+namespace {
+
+// Most lanes are of one user: all their places have one share, and get another.
+void Renew(const Demand& lane, const Queue::ShareOf& share_of, std::set<Place>* places) {
+  const int64_t old_share = places->begin()->share;
+  const int64_t new_share = share_of(lane, places->begin()->job);
+  const bool is_uniform = std::ranges::all_of(*places, [&](const Place& place) {
+    return place.share == old_share && share_of(lane, place.job) == new_share;
+  });
+  if (is_uniform) {
+    for (const Place& place : *places) place.share = new_share;
+    return;
+  }
+  std::vector<Place> renewed(places->begin(), places->end());
+  for (Place& place : renewed) place.share = share_of(lane, place.job);
+  std::sort(renewed.begin(), renewed.end());
+  *places = std::set<Place>(renewed.begin(), renewed.end());
+}
+
+}  // namespace
+
 std::optional<Place> Queue::Lane::FirstWithin(int64_t micros) const {
   std::optional<Place> first;
   for (auto next = by_length.begin(); next != by_length.end() && next->first <= micros; ++next) {
@@ -74,17 +95,11 @@ void Queue::ForgetLength(int64_t devices, int64_t length) {
   if (of_devices->second.empty()) lengths_.erase(of_devices);
 }
 
-void Queue::Reshare(const std::function<int64_t(base::JobId)>& share_of) {
-  const auto renew = [&](std::set<Place>* places) {
-    std::vector<Place> renewed(places->begin(), places->end());
-    for (Place& place : renewed) place.share = share_of(place.job);
-    std::sort(renewed.begin(), renewed.end());
-    *places = std::set<Place>(renewed.begin(), renewed.end());
-  };
+void Queue::Reshare(const ShareOf& share_of) {
   heads_.clear();
   for (auto& [demand, lane] : lanes_) {
-    renew(&lane.jobs);
-    for (auto& [length, places] : lane.by_length) renew(&places);
+    Renew(demand, share_of, &lane.jobs);
+    for (auto& [length, places] : lane.by_length) Renew(demand, share_of, &places);
     heads_.emplace(*lane.jobs.begin(), &demand);
   }
 }

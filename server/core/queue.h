@@ -39,7 +39,9 @@ Demand DemandOf(const job::JobSpec& spec, const std::optional<job::Inspection>& 
 struct Place {
   int64_t priority = 0;
   base::JobId job;
-  int64_t share = 0;  // fair_share.h; 0 of all jobs where the site has no fair share
+  // fair_share.h; 0 of all jobs where the site has no fair share. Mutable: a set whose places all
+  // get another one keeps its order (Queue::Reshare).
+  mutable int64_t share = 0;
   bool operator<(const Place& other) const {
     if (priority != other.priority) return priority > other.priority;
     return share != other.share ? share < other.share : job < other.job;
@@ -63,8 +65,9 @@ class Queue {
   // As it was added. CHECKs that it is there.
   void Remove(const Demand& demand, const Place& place, Length length = std::nullopt);
 
-  // Gives each place the share that `share_of` tells.
-  void Reshare(const std::function<int64_t(base::JobId)>& share_of);
+  // Gives each place the share that `share_of` tells of a lane's job.
+  using ShareOf = std::function<int64_t(const Demand& lane, base::JobId job)>;
+  void Reshare(const ShareOf& share_of);
 
   size_t size() const { return size_; }
   const Lanes& lanes() const { return lanes_; }

@@ -90,12 +90,23 @@ TEST(Queue, OfNewSharesComesANewOrderInEachLane) {
   Queue queue;
   for (int64_t job = 1; job <= 4; ++job) queue.Add({.devices = 1 + job % 2}, {50, {job}}, 60);
   EXPECT_EQ(Heads(queue), (std::vector<int64_t>{1, 2}));
-  queue.Reshare([](base::JobId job) { return 10 - job.value; });
+  queue.Reshare([](const Demand&, base::JobId job) { return 10 - job.value; });
   EXPECT_EQ(Heads(queue), (std::vector<int64_t>{4, 3}));
   for (const auto& [demand, lane] : queue.lanes())
     EXPECT_EQ(lane.FirstWithin(60), *lane.jobs.begin());
   for (int64_t job = 1; job <= 4; ++job)
     queue.Remove({.devices = 1 + job % 2}, {50, {job}, 10 - job}, 60);
+  EXPECT_EQ(queue.size(), 0u);
+}
+
+TEST(Queue, OfANewShareOfAWholeLaneComesAnotherPlaceAmongTheLanes) {
+  Queue queue;
+  for (int64_t job = 1; job <= 4; ++job) queue.Add({.devices = 1 + job % 2}, {50, {job}, 3}, 60);
+  EXPECT_EQ(Heads(queue), (std::vector<int64_t>{1, 2}));
+  queue.Reshare([](const Demand& lane, base::JobId) { return lane.devices == 1 ? 2 : 5; });
+  EXPECT_EQ(Heads(queue), (std::vector<int64_t>{2, 1}));
+  for (int64_t job = 1; job <= 4; ++job)
+    queue.Remove({.devices = 1 + job % 2}, {50, {job}, job % 2 == 0 ? 2 : 5}, 60);
   EXPECT_EQ(queue.size(), 0u);
 }
 
