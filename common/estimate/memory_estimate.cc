@@ -51,7 +51,7 @@ void AddGathered(const MemorySetting& s, std::array<MemoryByKind, 4>& phases) {
 int64_t SequenceLength(const JobSpec& job, const Inspection& inspection) {
   const int64_t most = job.train.max_seq_length;
   const int64_t found = job.train.packing ? inspection.longest_sequence : inspection.longest_row;
-  return PaddedLength(found > 0 ? std::min(most, found) : most);
+  return PaddedLength(found > 0 ? std::min(most, found) : most, most);
 }
 
 MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device,

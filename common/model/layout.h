@@ -22,6 +22,12 @@ constexpr int64_t PaddedLength(int64_t longest) {
   return std::max<int64_t>(1, (longest + multiple - 1) / multiple) * multiple;
 }
 
+// The same where no row is longer than `most`: nor is the micro batch.
+constexpr int64_t PaddedLength(int64_t longest, int64_t most) {
+  const int64_t padded = PaddedLength(longest);
+  return longest <= most ? std::min(padded, most) : padded;
+}
+
 // How many rows train.group_by_length sorts together, of an epoch of so many: up to 50 global
 // batches. An epoch of four batches or more has at least four such runs, so that it stays random.
 constexpr int64_t RowsSortedTogether(int64_t rows, int64_t global_batch) {

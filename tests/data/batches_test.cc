@@ -70,6 +70,9 @@ TEST(PaddedLength, HoldsTheLongestRowAndGrowsWithIt) {
   EXPECT_EQ(PaddedLength(129), 144);
   EXPECT_EQ(PaddedLength(257), 288);
   EXPECT_EQ(PaddedLength(513), 576);
+  EXPECT_EQ(PaddedLength(82, 82), 82);
+  EXPECT_EQ(PaddedLength(81, 82), 82);
+  EXPECT_EQ(PaddedLength(80, 82), 80);
   for (int64_t longest = 1; longest < 5000; ++longest) {
     EXPECT_GE(PaddedLength(longest), longest);
     EXPECT_GE(PaddedLength(longest), PaddedLength(longest - 1));

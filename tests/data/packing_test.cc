@@ -135,13 +135,13 @@ TEST(MakePackedBatch, RowsFollowEachOtherAndEndInNoTarget) {
   const std::vector<int64_t> first = {0, 1}, second = {2};
   const Batch batch = MakePackedBatch(dataset, std::vector<Sequence>{first, second});
   EXPECT_EQ(batch.rows, 2);
-  EXPECT_EQ(batch.length, 8);
+  EXPECT_EQ(batch.length, 6);  // padding ends at max_seq_length
   EXPECT_EQ(batch.longest_row, 5);
-  EXPECT_THAT(batch.inputs, ElementsAre(100, 101, 102, 103, 104, 0, 0, 0,  //
-                                        105, 106, 107, 108, 0, 0, 0, 0));
-  EXPECT_THAT(batch.targets, ElementsAre(101, 102, -100, 104, -100, -100, -100, -100,  //
-                                         -100, 107, 108, -100, -100, -100, -100, -100));
-  EXPECT_THAT(batch.segments, ElementsAre(0, 3, 5, 8, 12, 16));
+  EXPECT_THAT(batch.inputs, ElementsAre(100, 101, 102, 103, 104, 0,  //
+                                        105, 106, 107, 108, 0, 0));
+  EXPECT_THAT(batch.targets, ElementsAre(101, 102, -100, 104, -100, -100,  //
+                                         -100, 107, 108, -100, -100, -100));
+  EXPECT_THAT(batch.segments, ElementsAre(0, 3, 5, 6, 10, 12));
   EXPECT_EQ(batch.trained_tokens, 2 + 1 + 2);
 }
 

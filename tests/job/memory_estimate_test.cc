@@ -153,7 +153,7 @@ TEST(EstimateMemory, TheLengthIsTheLongestRowsPadded) {
   EXPECT_EQ(length(300, 512), 320);
   EXPECT_EQ(length(512, 512), 512);
   EXPECT_EQ(length(900, 512), 512);
-  EXPECT_EQ(length(900, 100), 104);
+  EXPECT_EQ(length(900, 100), 100);  // padding ends there
   EXPECT_EQ(length(0, 512), 512);
 }
 

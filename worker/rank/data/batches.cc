@@ -25,10 +25,10 @@ void FillRow(const Dataset& dataset, const Row& row, std::span<int64_t> inputs,
 }
 
 // Of so many rows; all positions are padding yet.
-Batch EmptyBatch(int64_t rows, int64_t longest_row) {
+Batch EmptyBatch(const Dataset& dataset, int64_t rows, int64_t longest_row) {
   CHECK(rows > 0);
   Batch batch{.rows = rows, .inputs = {}, .targets = {}, .longest_row = longest_row};
-  batch.length = job::PaddedLength(longest_row);
+  batch.length = job::PaddedLength(longest_row, dataset.max_seq_length);
   batch.inputs.assign(rows * batch.length, kPadToken);
   batch.targets.assign(rows * batch.length, kIgnored);
   return batch;
@@ -83,7 +83,7 @@ Batch MakeBatch(const Dataset& dataset, std::span<const int64_t> row_indices) {
   int64_t longest = 0;
   for (const int64_t index : row_indices)
     longest = std::max<int64_t>(longest, dataset.rows[index].length);
-  Batch batch = EmptyBatch(std::ssize(row_indices), longest);
+  Batch batch = EmptyBatch(dataset, std::ssize(row_indices), longest);
   for (int64_t i = 0; i < batch.rows; ++i)
     PutRow(dataset, row_indices[i], i * batch.length, &batch);
   return batch;
@@ -93,7 +93,7 @@ Batch MakePackedBatch(const Dataset& dataset, std::span<const Sequence> sequence
   int64_t longest = 0;
   for (const Sequence sequence : sequences)
     longest = std::max(longest, LengthOf(dataset, sequence));
-  Batch batch = EmptyBatch(std::ssize(sequences), longest);
+  Batch batch = EmptyBatch(dataset, std::ssize(sequences), longest);
   const auto begin_segment = [&](int64_t position) {
     if (batch.segments.empty() || batch.segments.back() < position)
       batch.segments.push_back(position);

@@ -56,7 +56,8 @@ data::Dataset WorstCase(const data::Dataset& dataset, const job::BatchPlan& batc
   worst.tokens = data::TokenStore(std::move(tokens));
   worst.rows = {{.begin = 0, .length = length, .ignored = 0}};
   worst.train.assign(static_cast<size_t>(kSteps * batch.global), 0);
-  worst.max_seq_length = worst.longest_row = worst.total_tokens = length;
+  worst.max_seq_length = dataset.max_seq_length;
+  worst.longest_row = worst.total_tokens = length;
   return worst;
 }
 
