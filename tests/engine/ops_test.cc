@@ -253,7 +253,7 @@ TEST_P(ResidualDropoutTest, ReluLinearResidualEqualsAutograd) {
                    residual = Random({kRows, kHidden}), out_grad = Random({kRows, kHidden});
   HeldParameters parameters({weight, bias});
   ops::Context context = DroppingContext(parameters);
-  const ops::Var in = tape_.Output(x.clone()), held = tape_.Output(residual);
+  const ops::Var in = tape_.Output(at::relu(x)), held = tape_.Output(residual);
   const ops::Var out =
       ops::ReluLinearResidual(context, in, {.weights = {0}, .biases = {1}}, held, dropout_);
   tape_.PutGrad(out, out_grad);
@@ -301,7 +301,7 @@ TEST_P(ResidualDropoutTest, NothingIsDroppedInAnEvaluation) {
   ops::Tape silent(false);
   ops::Context context{silent, parameters, ops::AtenKernels(), 1e-5, false};
   const ops::Var out =
-      ops::ReluLinearResidual(context, {x.clone(), -1}, {{0}}, {residual, -1}, dropout_);
+      ops::ReluLinearResidual(context, {at::relu(x), -1}, {{0}}, {residual, -1}, dropout_);
   ExpectClose(out.value, residual + at::matmul(at::relu(x), weight.t()), "value");
 }
 

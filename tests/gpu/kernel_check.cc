@@ -25,11 +25,13 @@ constexpr Section kSections[] = {
     {"column sum", CheckColumnSums},
     {"rope", CheckRope},
     {"swiglu", CheckSwiGlus},
+    {"gelu", CheckGelus},
     {"cross-entropy", CheckCrossEntropies},
     {"embedding", CheckEmbeddings},
     {"flat", CheckFlat},
     {"dropout", CheckDropouts},
     {"nf4", CheckNf4s},
+    {"attention", CheckAttentions},
     {"refusals", CheckRefusals},
 };
 

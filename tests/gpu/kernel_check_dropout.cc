@@ -46,8 +46,11 @@ void CheckDropout(Checks& checks, int64_t rows, int64_t columns, at::ScalarType 
   C10_CUDA_CHECK(fused::DropoutForward(Describe(x, mask), out.data_ptr(), Stream()));
   checks.Equal(name + " mask", out != 0, keep);
   checks.Near(name, out, expected);
-  C10_CUDA_CHECK(fused::DropoutAdd(Describe(x, mask), sum.data_ptr(), Stream()));
+  C10_CUDA_CHECK(fused::DropoutAdd(Describe(x, mask), sum.data_ptr(), sum.data_ptr(), Stream()));
   checks.Near(name + " added", sum, before + expected);
+  const at::Tensor other = before.to(type);
+  C10_CUDA_CHECK(fused::DropoutAdd(Describe(x, mask), other.data_ptr(), x.data_ptr(), Stream()));
+  checks.Equal(name + " added over x", x, sum);
 }
 
 }  // namespace

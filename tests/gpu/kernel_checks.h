@@ -13,10 +13,12 @@ void CheckNorms(Checks& checks);
 void CheckColumnSums(Checks& checks);
 void CheckRope(Checks& checks);
 void CheckSwiGlus(Checks& checks);
+void CheckGelus(Checks& checks);
 void CheckCrossEntropies(Checks& checks);
 void CheckEmbeddings(Checks& checks);
 void CheckDropouts(Checks& checks);
 void CheckNf4s(Checks& checks);
+void CheckAttentions(Checks& checks);
 void CheckFlat(Checks& checks);      // optimizers and the gradient norm
 void CheckRefusals(Checks& checks);  // what must be refused, and what is nothing
 

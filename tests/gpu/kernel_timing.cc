@@ -82,8 +82,6 @@ void TimeNorm(const Table& table, const std::string& name, const at::Tensor& bia
   const at::Tensor again = at::empty_like(x), rstd = at::ones({rows}, On(at::kFloat)),
                    mean = at::zeros({rows}, On(at::kFloat));
   float* const means = has_bias ? mean.data_ptr<float>() : nullptr;
-  const at::Tensor workspace = at::empty(
-      {static_cast<int64_t>(fused::NormWorkspaceFloats(rows, hidden, has_bias))}, On(at::kFloat));
   const double bytes = 2.0 * rows * hidden;
   table.Row((name + "Forward").c_str(), 2 * bytes, [&] {
     C10_CUDA_CHECK(fused::NormForward({.rows = rows,
@@ -110,8 +108,7 @@ void TimeNorm(const Table& table, const std::string& name, const at::Tensor& bia
                                         .input_grad = out.data_ptr(),
                                         .normalized = again.data_ptr(),
                                         .weight_grad = weight_grad.data_ptr(),
-                                        .bias_grad = has_bias ? bias_grad.data_ptr() : nullptr,
-                                        .workspace = workspace.data_ptr<float>()},
+                                        .bias_grad = has_bias ? bias_grad.data_ptr() : nullptr},
                                        Stream()));
   });
 }
@@ -122,24 +119,52 @@ void TimeNorms(const Table& table) {
   TimeNorm(table, "LayerNorm", at::ones({kHidden}, On(kBf16)), kRows, kHidden);
   TimeNorm(table, "LayerNorm (ViT-g) ", at::ones({kVisionHidden}, On(kBf16)), kVisionRows,
            kVisionHidden);
+  TimeNorm(table, "LayerNorm (OPT) ", at::ones({2560}, On(kBf16)), 16 * 82, 2560);
 }
 
 void TimeColumnSum(const Table& table) {
   const at::Tensor x = Random({kVisionRows, 4 * kVisionHidden}, kBf16),
                    grad = at::zeros({4 * kVisionHidden}, On(kBf16));
-  const int64_t columns = x.size(1);
-  const at::Tensor workspace =
-      at::empty({static_cast<int64_t>(fused::ColumnSumWorkspaceFloats(kVisionRows, columns))},
-                On(at::kFloat));
   table.Row("ColumnSum (ViT-g)", 2.0 * static_cast<double>(x.numel()), [&] {
-    C10_CUDA_CHECK(fused::AddColumnSums({.rows = kVisionRows,
-                                         .columns = columns,
-                                         .row_stride = columns,
-                                         .x = x.data_ptr(),
-                                         .grad = grad.data_ptr(),
-                                         .beta = 1,
-                                         .workspace = workspace.data_ptr<float>()},
-                                        Stream()));
+    C10_CUDA_CHECK(fused::AddColumnSums(
+        {.rows = kVisionRows,
+         .row_stride = x.size(1),
+         .x = x.data_ptr(),
+         .grads = {{.grad = grad.data_ptr(), .columns = x.size(1), .beta = 1}}},
+        Stream()));
+  });
+  const at::Tensor narrow = Random({kVisionRows, kVisionHidden}, kBf16);
+  table.Row("ColumnSum (ViT-g, hidden)", 2.0 * static_cast<double>(narrow.numel()), [&] {
+    C10_CUDA_CHECK(fused::AddColumnSums(
+        {.rows = kVisionRows,
+         .row_stride = kVisionHidden,
+         .x = narrow.data_ptr(),
+         .grads = {{.grad = grad.data_ptr(), .columns = kVisionHidden, .beta = 1}}},
+        Stream()));
+  });
+}
+
+void TimeGelu(const Table& table) {
+  constexpr int64_t kVisionFfn = 6144;
+  const at::Tensor x = Random({kVisionRows, kVisionFfn}, kBf16), grad = Random(x.sizes(), kBf16);
+  const double bytes = 2.0 * static_cast<double>(x.numel());
+  table.Row("GeluForward (ViT-g)", 2 * bytes, [&] {
+    C10_CUDA_CHECK(
+        fused::GeluForward(fused::Type::kBf16, x.numel(), x.data_ptr(), grad.data_ptr(), Stream()));
+  });
+  table.Row("GeluBackward (ViT-g)", 4 * bytes, [&] {
+    C10_CUDA_CHECK(fused::GeluBackward(fused::Type::kBf16, x.numel(), grad.data_ptr(), x.data_ptr(),
+                                       true, Stream()));
+  });
+}
+
+void TimeAddRow(const Table& table) {
+  const at::Tensor x = Random({kVisionRows, kVisionHidden}, kBf16), out = at::empty_like(x),
+                   row = Random({kVisionHidden}, kBf16);
+  table.Row("AddRow (ViT-g)", 4.0 * static_cast<double>(x.numel()), [&] {
+    C10_CUDA_CHECK(fused::AddRow(
+        {.rows = kVisionRows, .columns = kVisionHidden, .x = x.data_ptr(), .row = row.data_ptr()},
+        out.data_ptr(), Stream()));
   });
 }
 
@@ -180,8 +205,51 @@ void TimeDropout(const Table& table) {
   const double bytes = 2.0 * kRows * kHidden;
   table.Row("DropoutForward", 2 * bytes,
             [&] { C10_CUDA_CHECK(fused::DropoutForward(dropout, out.data_ptr(), Stream())); });
-  table.Row("DropoutAdd", 3 * bytes,
-            [&] { C10_CUDA_CHECK(fused::DropoutAdd(dropout, out.data_ptr(), Stream())); });
+  table.Row("DropoutAdd", 3 * bytes, [&] {
+    C10_CUDA_CHECK(fused::DropoutAdd(dropout, out.data_ptr(), out.data_ptr(), Stream()));
+  });
+}
+
+// Of a Q-Former on 16 pictures.
+void TimeAttentions(const Table& table) {
+  constexpr int64_t kCaptions = 16, kQueries = 32, kHeadsOfQueries = 12, kWidth = 768;
+  const at::Tensor samples = at::arange(0, kCaptions, On(at::kLong));
+  for (const int64_t keys : {32, 257}) {
+    const at::Tensor q = Random({kCaptions * kQueries, kWidth}, kBf16), q_grad = at::empty_like(q),
+                     key_value = Random({kCaptions * keys, 2 * kWidth}, kBf16),
+                     key_value_grad = at::empty_like(key_value), rows = at::empty_like(q),
+                     probabilities =
+                         at::empty({kCaptions, kHeadsOfQueries, kQueries, keys}, On(kBf16));
+    const fused::CrossAttention cross{.batch = kCaptions,
+                                      .heads = kHeadsOfQueries,
+                                      .queries = kQueries,
+                                      .keys = keys,
+                                      .softmax_scale = 0.125f,
+                                      .samples = samples.const_data_ptr<int64_t>(),
+                                      .threshold = 6554,
+                                      .scale = 1.111f};
+    const std::string name = "CrossAttention, " + std::to_string(keys) + " keys, ";
+    const double moved =
+        2.0 * static_cast<double>(2 * q.numel() + key_value.numel() + probabilities.numel());
+    table.Row((name + "forward").c_str(), moved, [&] {
+      C10_CUDA_CHECK(fused::CrossAttentionForward(cross, q.data_ptr(), key_value.data_ptr(),
+                                                  rows.data_ptr(), probabilities.data_ptr(),
+                                                  Stream()));
+    });
+    table.Row((name + "backward").c_str(),
+              moved + 2.0 * static_cast<double>(2 * q.numel() + key_value.numel()), [&] {
+                C10_CUDA_CHECK(
+                    fused::CrossAttentionBackward(cross,
+                                                  {.q = q.data_ptr(),
+                                                   .key_value = key_value.data_ptr(),
+                                                   .out = rows.data_ptr(),
+                                                   .probabilities = probabilities.data_ptr(),
+                                                   .grad = q.data_ptr(),
+                                                   .q_grad = q_grad.data_ptr(),
+                                                   .key_value_grad = key_value_grad.data_ptr()},
+                                                  Stream()));
+              });
+  }
 }
 
 // A gate and up matrix.
@@ -301,9 +369,12 @@ void TimeKernels() {
   const Table table;
   TimeNorms(table);
   TimeColumnSum(table);
+  TimeAddRow(table);
+  TimeGelu(table);
   TimeRope(table);
   TimeSwiGlu(table);
   TimeDropout(table);
+  TimeAttentions(table);
   TimeNf4(table);
   TimeHead(table);
   TimeEmbedding(table);

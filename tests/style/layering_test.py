@@ -15,7 +15,7 @@ LIBRARIES = {
     "OpenSSL": r"openssl/",
     "LibTorch": r"(ATen|torch|c10|caffe2|kineto)/",
     "NCCL": r"nccl",
-    "CUDA": r"cuda|cublas|cudnn|cub/|thrust/",
+    "CUDA": r"cuda|cublas|cudnn|cub/|thrust/|mma\.h|cooperative_groups",
     "NVML": r"nvml",
     "nlohmann": r"nlohmann/",
     "PCRE2": r"pcre2",

@@ -66,7 +66,7 @@ ops::Var Opt::RunBlock(ops::Context& context, size_t number, const ops::Var& x,
   const ops::Var attended = ops::SelfAttention(context, qkv, {}, {}, rows.heads, {}, rows.cached);
   const ops::Var middle =
       ops::LinearResidual(context, attended, block.out, x, block.attention_dropout);
-  const ops::Var up = ops::NormLinear(context, middle, block.ffn_norm, block.up);
+  const ops::Var up = ops::NormLinearRelu(context, middle, block.ffn_norm, block.up);
   return ops::ReluLinearResidual(context, up, block.down, middle, block.ffn_dropout);
 }
 

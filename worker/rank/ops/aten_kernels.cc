@@ -3,6 +3,8 @@
 #include <ATen/ops/embedding_dense_backward.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/gelu_backward.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/ones.h>
@@ -12,6 +14,7 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 
+#include "common/base/check.h"
 #include "worker/rank/ops/fused_kernels.h"
 #include "worker/rank/ops/kernels.h"
 #include "worker/rank/ops/matmul.h"
@@ -110,9 +113,23 @@ class Aten : public Kernels {
     return packed;
   }
 
-  void AddColumnSums(const at::Tensor& rows, const GradView& target) const override {
+  void AddColumnSums(const at::Tensor& rows, const std::vector<GradView>& targets) const override {
     const at::ScalarType type = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    AccumulateInto(target, at::sum(rows, {0}, false, type));
+    int64_t column = 0;
+    for (const GradView& target : targets) {
+      const int64_t width = target.view.size(0);
+      AccumulateInto(target, at::sum(rows.narrow(1, column, width), {0}, false, type));
+      column += width;
+    }
+  }
+
+  at::Tensor AddRow(const at::Tensor& x, const at::Tensor& row) const override { return x + row; }
+
+  at::Tensor Gelu(const at::Tensor& x) const override { return at::gelu(x); }
+
+  std::pair<at::Tensor, at::Tensor> GeluBackward(const at::Tensor& grad, const at::Tensor& x,
+                                                 bool output_wanted) const override {
+    return {at::gelu_backward(grad, x), output_wanted ? at::gelu(x) : at::Tensor()};
   }
 
   at::Tensor SwiGlu(const at::Tensor& gate_up) const override {
@@ -138,9 +155,26 @@ class Aten : public Kernels {
     return (Wide(x) * Keep(mask, x)).mul_(mask.scale()).to(x.scalar_type());
   }
 
+  at::Tensor DropoutPlus(const at::Tensor& x, const DropoutMask& mask,
+                         const at::Tensor& sum) const override {
+    return (Wide(x) * Keep(mask, x)).mul_(mask.scale()).add_(Wide(sum)).to(x.scalar_type());
+  }
+
   void AddDropout(const at::Tensor& sum, const at::Tensor& grad,
                   const DropoutMask& mask) const override {
     sum.copy_((Wide(grad) * Keep(mask, grad)).mul_(mask.scale()).add_(Wide(sum)));
+  }
+
+  bool HasCrossAttention(const at::Tensor&, const CrossShape&) const override { return false; }
+  CrossAttended CrossAttention(const at::Tensor&, const at::Tensor&, const CrossShape&,
+                               const DropoutMask&) const override {
+    CHECK(false) << "no such kernel";
+  }
+  std::pair<at::Tensor, at::Tensor> CrossAttentionBackward(const at::Tensor&, const at::Tensor&,
+                                                           const at::Tensor&, const CrossAttended&,
+                                                           const CrossShape&, const DropoutMask&,
+                                                           bool) const override {
+    CHECK(false) << "no such kernel";
   }
 
   at::Tensor CrossEntropy(const at::Tensor& logits, const at::Tensor& targets,

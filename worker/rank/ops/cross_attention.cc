@@ -1,4 +1,4 @@
-// Plain products and a softmax: its rows are few, and each is needed for its own dropout.
+// A kernel each way where there is one; else plain products and a softmax, whose rows are few.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_softmax_backward_data.h>
 #include <ATen/ops/empty.h>
@@ -47,6 +47,7 @@ class ProbabilityDropout {
     mask_.rows.length = s.heads * s.queries;
   }
 
+  const DropoutMask& mask() const { return mask_; }
   at::Tensor Apply(const at::Tensor& values) const {
     if (mask_.probability <= 0 || !mask_.rows.samples.defined()) return values;
     return context_.kernels.Dropout(values.reshape({-1, values.size(3)}), mask_)
@@ -58,12 +59,29 @@ class ProbabilityDropout {
   DropoutMask mask_;
 };
 
+Var InKernels(Context& context, const Var& q, const Var& key_value, const CrossShape& s,
+              const DropoutMask& mask) {
+  CrossAttended attended = context.kernels.CrossAttention(q.value, key_value.value, s, mask);
+  Var out = context.tape.Output(attended.rows);
+  context.tape.Record(
+      [context, q, key_value, s, mask, attended, slot = Var{{}, out.slot}]() mutable {
+        const auto [q_grad, key_value_grad] = context.kernels.CrossAttentionBackward(
+            context.tape.TakeGrad(slot).contiguous(), q.value, key_value.value, attended, s, mask,
+            key_value.slot >= 0);
+        context.tape.PutGrad(q, q_grad);
+        if (key_value.slot >= 0) context.tape.PutGrad(key_value, key_value_grad);
+      });
+  return out;
+}
+
 }  // namespace
 
 Var CrossAttention(Context& context, const Var& q, const Var& key_value, const CrossShape& s,
                    const OutputDropout& dropout) {
   const double scale = 1.0 / std::sqrt(static_cast<double>(s.head_dim));
   const ProbabilityDropout dropped(context, s, dropout);
+  if (context.kernels.HasCrossAttention(q.value, s))
+    return InKernels(context, q, key_value, s, dropped.mask());
   const QueryKeyValue h = Split(q.value, key_value.value, s);
   const at::Tensor scores = at::matmul(h.q * scale, h.k.transpose(2, 3));
   const bool is_double = scores.scalar_type() == at::kDouble;

@@ -13,9 +13,7 @@ class DroppedSum {
 
   at::Tensor Forward(LinearUse& use, const at::Tensor& x, const at::Tensor& residual) const {
     if (!Drops()) return use.Forward(x, residual);
-    const at::Tensor sum = residual.clone();
-    context_.kernels.AddDropout(sum, use.Forward(x), Mask());
-    return sum;
+    return context_.kernels.DropoutPlus(use.Forward(x), Mask(), residual);
   }
 
   // Of the layer's output; may be grad itself.

@@ -51,8 +51,8 @@ struct Norm {
 //   normalized = the forward's output again
 //   weight_grad = beta · weight_grad + Σ over rows of grad · x̂
 //   bias_grad = beta · bias_grad + Σ over rows of grad
-// Reads grad, x and residual_grad once. input_grad may be grad or residual_grad; normalized may be
-// grad or x; the two differ.
+// Reads residual_grad once, grad and x too, and once more where weight_grad is wanted. input_grad
+// may be grad or residual_grad; normalized may be grad or x; the two differ.
 struct NormGrad {
   Type element = Type::kBf16;
   int64_t rows = 0;
@@ -71,25 +71,36 @@ struct NormGrad {
   Type grad_type = Type::kBf16;         // of both
   float weight_grad_beta = 0;           // 0: what weight_grad holds is not read
   float bias_grad_beta = 0;
-  float* workspace = nullptr;  // [NormWorkspaceFloats], where weight_grad is wanted
 };
 [[nodiscard]] cudaError_t NormBackward(const NormGrad& norm, cudaStream_t stream);
-size_t NormWorkspaceFloats(int64_t rows, int64_t hidden, bool has_bias);
 
-// grad = beta · grad + Σ over rows of x: of a bias.
+// grad = beta · grad + Σ over rows of some columns: of a bias.
+struct ColumnGrad {
+  void* grad = nullptr;  // [columns]
+  int64_t columns = 0;
+  float beta = 0;  // 0: what grad holds is not read
+};
+// Of the columns of x, which are those of up to three biases side by side.
+inline constexpr int kMaxColumnGrads = 3;
 struct ColumnSum {
   Type element = Type::kBf16;
   int64_t rows = 0;
-  int64_t columns = 0;
   int64_t row_stride = 0;   // elements from a row to the next: x may be a part of wider rows
-  const void* x = nullptr;  // [N, columns]
-  void* grad = nullptr;     // [columns]
+  const void* x = nullptr;  // [N, Σ columns]
+  ColumnGrad grads[kMaxColumnGrads] = {};
   Type grad_type = Type::kBf16;
-  float beta = 0;              // 0: what grad holds is not read
-  float* workspace = nullptr;  // [ColumnSumWorkspaceFloats]
 };
 [[nodiscard]] cudaError_t AddColumnSums(const ColumnSum& sum, cudaStream_t stream);
-size_t ColumnSumWorkspaceFloats(int64_t rows, int64_t columns);
+
+// out [N, columns] = x + row [columns] in each row; out may be x.
+struct RowSum {
+  Type element = Type::kBf16;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  const void* x = nullptr;
+  const void* row = nullptr;
+};
+[[nodiscard]] cudaError_t AddRow(const RowSum& sum, void* out, cudaStream_t stream);
 
 // The packed rows [heads · D | kv_heads · D | kv_heads · D] of q, k and v; row n is position n mod
 // length of sample n / length.
@@ -131,6 +142,14 @@ struct StridedHeads {
 [[nodiscard]] cudaError_t SwiGluBackward(Type element, int64_t rows, int64_t ffn, void* grad,
                                          void* gate_up, bool output_wanted, cudaStream_t stream);
 
+// out = x · Φ(x) of `count` elements (Hendrycks and Gimpel 2016), Φ the normal distribution.
+[[nodiscard]] cudaError_t GeluForward(Type element, int64_t count, const void* x, void* out,
+                                      cudaStream_t stream);
+// x becomes its own gradient. grad is that of the output. If output_wanted it becomes the forward's
+// output again; else it is not written.
+[[nodiscard]] cudaError_t GeluBackward(Type element, int64_t count, void* grad, void* x,
+                                       bool output_wanted, cudaStream_t stream);
+
 // Dropout of x [N, columns], whose row n is row first_row + n of a micro batch: position mod length
 // of sample div length. What is kept is a function of (seed, samples[…], module, element) as
 // philox.h says. Rows that are multiples of 8 elements are fast.
@@ -149,8 +168,45 @@ struct Dropout {
 };
 // out [N, columns] = dropout(x); out may be x.
 [[nodiscard]] cudaError_t DropoutForward(const Dropout& dropout, void* out, cudaStream_t stream);
-// sum [N, columns] += dropout(x)
-[[nodiscard]] cudaError_t DropoutAdd(const Dropout& dropout, void* sum, cudaStream_t stream);
+// out [N, columns] = sum + dropout(x); out may be sum or x.
+[[nodiscard]] cudaError_t DropoutAdd(const Dropout& dropout, const void* sum, void* out,
+                                     cudaStream_t stream);
+
+// Attention of few queries of each sample over keys of something else, without a mask: bf16, heads
+// of 64. q [batch · queries, heads · D]; key_value [batch · keys, 2 · heads · D], keys before
+// values. The probabilities [batch, heads, queries, keys] are subject to dropout: each head's are
+// `queries` rows of its sample, as philox.h counts them.
+struct CrossAttention {
+  int64_t batch = 0;
+  int64_t heads = 0;
+  int64_t queries = 0;
+  int64_t keys = 0;
+  float softmax_scale = 1;
+  const int64_t* samples = nullptr;  // [batch] on the device; null: nothing is dropped
+  uint64_t seed = 0;
+  uint32_t module = 0;
+  uint32_t threshold = 0;  // of 65,536
+  float scale = 1;         // of what is kept
+};
+// Whether there are kernels for so many: up to 32 queries, and what shared memory holds of keys,
+// some 600.
+bool HasCrossAttention(Type element, int64_t queries, int64_t keys, int64_t head_dim);
+// Writes out [batch · queries, heads · D], and the probabilities before the dropout.
+[[nodiscard]] cudaError_t CrossAttentionForward(const CrossAttention& attention, const void* q,
+                                                const void* key_value, void* out,
+                                                void* probabilities, cudaStream_t stream);
+struct CrossAttentionGrad {
+  const void* q = nullptr;
+  const void* key_value = nullptr;
+  const void* out = nullptr;            // as the forward wrote it
+  const void* probabilities = nullptr;  // likewise
+  const void* grad = nullptr;           // of out
+  void* q_grad = nullptr;
+  void* key_value_grad = nullptr;  // null: not wanted
+};
+[[nodiscard]] cudaError_t CrossAttentionBackward(const CrossAttention& attention,
+                                                 const CrossAttentionGrad& grad,
+                                                 cudaStream_t stream);
 
 // losses[n] = logsumexp(logits[n]) − logits[n, targets[n]]; 0 where targets[n] is negative (−100:
 // ignored). A target beyond V gives NaN.

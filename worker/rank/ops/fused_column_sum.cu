@@ -1,68 +1,73 @@
-// The sum of each column: a block takes a stripe of columns and a run of rows. Its warps take every
-// eighth row, a second kernel adds the blocks' sums in order.
-#include "worker/rank/ops/fused_launch.cuh"
-#include "worker/rank/ops/fused_pack.cuh"
-#include "worker/rank/ops/fused_partial_sums.cuh"
-#include "worker/rank/ops/fused_reduce.cuh"
+// The sum of each column.
+#include <iterator>
+
+#include "worker/rank/ops/fused_column_totals.cuh"
 
 namespace trainctl::ops::fused {
 namespace {
 
-constexpr int kWarps = 8;
-constexpr int64_t kBlocks = 132 * 4;
+constexpr int kRowsAtOnce = 8;  // loads of a thread that are under way
 
-constexpr int64_t StripeColumns(int width) { return kWarp * width; }
-
-template <class T, int W>
-__global__ void __launch_bounds__(kWarp* kWarps)
-    SumKernel(const T* x, float* partial_sums, int64_t rows, int columns, int64_t row_stride,
-              int64_t rows_of_block) {
-  __shared__ float warp_sums[kWarps][kWarp * W + 1];
-  const int column = (blockIdx.x * kWarp + threadIdx.x) * W;
-  const int64_t first = blockIdx.y * rows_of_block;
-  const int64_t end = min(first + rows_of_block, rows);
+template <class T, class G, int W>
+__global__ void __launch_bounds__(kStripeThreads, kStripesBlocks)
+    SumKernel(const T* x, int64_t rows, int64_t columns, int64_t row_stride, Stripes stripes,
+              ColumnGradsOf grads) {
+  __shared__ SharedSums<W> shared;
+  const StripePlace place(stripes, W);
   float sums[W] = {};
-  if (column < columns) {
-#pragma unroll 4
-    for (int64_t row = first + threadIdx.y; row < end; row += kWarps) {
-      const auto values = Load<W>(x + row * row_stride + column);
-      for (int k = 0; k < W; ++k) {
-        sums[k] += ToFloat(values.value[k]);
+  if (place.column < columns) {
+    for (int64_t first = place.row; first < rows; first += kRowsAtOnce * place.step) {
+      // A row beyond the last is the last once more and is not added: so no load waits for a test.
+      Pack<T, W> packs[kRowsAtOnce];
+#pragma unroll
+      for (int i = 0; i < kRowsAtOnce; ++i) {
+        const int64_t row = min(first + i * place.step, rows - 1);
+        packs[i] = Load<W>(x + row * row_stride + place.column);
+      }
+#pragma unroll
+      for (int i = 0; i < kRowsAtOnce; ++i) {
+        if (first + i * place.step < rows) {
+#pragma unroll
+          for (int k = 0; k < W; ++k) {
+            sums[k] += ToFloat(packs[i].value[k]);
+          }
+        }
       }
     }
   }
-  for (int k = 0; k < W; ++k) {
-    warp_sums[threadIdx.y][threadIdx.x * W + k] = sums[k];
-  }
-  __syncthreads();
-  const int thread = threadIdx.y * kWarp + threadIdx.x;
-  const int own_column = blockIdx.x * kWarp * W + thread;
-  if (thread >= kWarp * W || own_column >= columns) {
-    return;
-  }
-  float total = 0;
-  for (int warp = 0; warp < kWarps; ++warp) {
-    total += warp_sums[warp][thread];
-  }
-  partial_sums[static_cast<int64_t>(blockIdx.y) * columns + own_column] = total;
+  const int64_t begin = static_cast<int64_t>(blockIdx.x) * stripes.lanes * W;
+  ForTotals(stripes, sums, shared, [&](int i, float total) {
+    grads.Add<G>(begin + i, total);  // none has columns beyond the last
+  });
 }
 
-// Depends on the shape alone, as the order of the sums does.
-int64_t RunsOfRows(int64_t rows, int64_t columns) {
-  const int64_t stripes = CeilDiv(columns, StripeColumns(kWide));
-  return std::clamp<int64_t>(kBlocks / stripes, 1, CeilDiv(rows, kWarps));
+int64_t ColumnsOf(const ColumnSum& s) {
+  int64_t columns = 0;
+  for (const ColumnGrad& grad : s.grads) {
+    columns += grad.columns;
+  }
+  return columns;
 }
 
-template <class T, int W>
-cudaError_t LaunchSum(const ColumnSum& s, int64_t runs, cudaStream_t stream) {
-  const dim3 grid(Grid(CeilDiv(s.columns, StripeColumns(W))), Grid(runs));
-  return Launch(SumKernel<T, W>, grid, dim3(kWarp, kWarps), stream, static_cast<const T*>(s.x),
-                s.workspace, s.rows, s.columns, s.row_stride, CeilDiv(s.rows, runs));
+template <class T, class G, int W>
+cudaError_t LaunchSum(const ColumnSum& s, cudaStream_t stream) {
+  const int64_t columns = ColumnsOf(s);
+  const Stripes stripes = StripesOf(columns, W);
+  ColumnGradsOf grads;
+  std::copy(std::begin(s.grads), std::end(s.grads), grads.part);
+  return LaunchStripes(SumKernel<T, G, W>, stripes, stream, static_cast<const T*>(s.x), s.rows,
+                       columns, s.row_stride, stripes, grads);
 }
 
 bool IsSupported(const ColumnSum& s) {
-  return s.rows >= 0 && s.columns > 0 && s.columns <= INT32_MAX && s.row_stride >= s.columns &&
-         s.grad != nullptr && (s.rows == 0 || (s.x != nullptr && s.workspace != nullptr));
+  for (const ColumnGrad& grad : s.grads) {
+    if (grad.columns < 0 || (grad.columns > 0 && grad.grad == nullptr)) {
+      return false;
+    }
+  }
+  const int64_t columns = ColumnsOf(s);
+  return s.rows >= 0 && columns > 0 && columns <= INT32_MAX && s.row_stride >= columns &&
+         (s.rows == 0 || s.x != nullptr);
 }
 
 }  // namespace
@@ -71,23 +76,14 @@ cudaError_t AddColumnSums(const ColumnSum& s, cudaStream_t stream) {
   if (!IsSupported(s)) {
     return cudaErrorInvalidValue;
   }
-  const int64_t runs = s.rows == 0 ? 0 : RunsOfRows(s.rows, s.columns);
-  const bool wide = s.columns % kWide == 0 && s.row_stride % kWide == 0 && IsAligned(s.x);
-  const auto launch = [&](auto tag) {
-    using T = decltype(tag);
-    return wide ? LaunchSum<T, kWide>(s, runs, stream) : LaunchSum<T, 1>(s, runs, stream);
-  };
-  const cudaError_t error = s.rows > 0 ? ForType(s.element, launch) : cudaSuccess;
-  if (error != cudaSuccess) {
-    return error;
-  }
-  return AddPartialSums(
-      {.partial_sums = s.workspace, .blocks = runs, .columns = s.columns, .grad_type = s.grad_type},
-      {s.grad, s.beta}, {}, stream);
-}
-
-size_t ColumnSumWorkspaceFloats(int64_t rows, int64_t columns) {
-  return rows == 0 ? 0 : static_cast<size_t>(RunsOfRows(rows, columns) * columns);
+  const bool wide = ColumnsOf(s) % kWide == 0 && s.row_stride % kWide == 0 && IsAligned(s.x);
+  return ForType(s.element, [&](auto element) {
+    return ForType(s.grad_type, [&](auto grad) {
+      using T = decltype(element);
+      using G = decltype(grad);
+      return wide ? LaunchSum<T, G, kWide>(s, stream) : LaunchSum<T, G, 1>(s, stream);
+    });
+  });
 }
 
 }  // namespace trainctl::ops::fused

@@ -5,6 +5,10 @@
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include <cmath>
+#include <iterator>
+
+#include "common/base/check.h"
 #include "worker/rank/ops/cuda_element.h"
 #include "worker/rank/ops/fused.h"
 
@@ -51,6 +55,20 @@ fused::Dropout Described(const at::Tensor& x, const DropoutMask& mask) {
           .scale = static_cast<float>(mask.scale())};
 }
 
+fused::CrossAttention Described(const CrossShape& shape, const DropoutMask& mask) {
+  const bool drops = mask.probability > 0 && mask.rows.samples.defined();
+  return {.batch = shape.batch,
+          .heads = shape.heads,
+          .queries = shape.queries,
+          .keys = shape.keys,
+          .softmax_scale = 1 / std::sqrt(static_cast<float>(shape.head_dim)),
+          .samples = drops ? mask.rows.samples.const_data_ptr<int64_t>() : nullptr,
+          .seed = static_cast<uint64_t>(mask.rows.seed),
+          .module = mask.module,
+          .threshold = mask.threshold(),
+          .scale = static_cast<float>(mask.scale())};
+}
+
 class Fused : public Kernels {
  public:
   NormOutput Norm(const at::Tensor& x, const NormVectors& norm, double eps) const override {
@@ -77,9 +95,6 @@ class Fused : public Kernels {
                          const NormGradViews& views, bool normalized_wanted) const override {
     const int64_t rows = x.size(0), hidden = x.size(1);
     const at::Tensor input_grad = at::empty_like(x);
-    const at::Tensor workspace =
-        at::empty({static_cast<int64_t>(fused::NormWorkspaceFloats(rows, hidden, norm.centers()))},
-                  x.options().dtype(at::kFloat));
     const at::Tensor& target = views.weight.view;
     C10_CUDA_CHECK(fused::NormBackward(
         {.element = ElementType(x.scalar_type()),
@@ -98,8 +113,7 @@ class Fused : public Kernels {
          .bias_grad = views.bias.view.defined() ? views.bias.view.data_ptr() : nullptr,
          .grad_type = ElementType(target.defined() ? target.scalar_type() : x.scalar_type()),
          .weight_grad_beta = static_cast<float>(views.weight.beta),
-         .bias_grad_beta = static_cast<float>(views.bias.beta),
-         .workspace = workspace.data_ptr<float>()},
+         .bias_grad_beta = static_cast<float>(views.bias.beta)},
         Stream()));
     return {input_grad, normalized_wanted ? grad : at::Tensor()};
   }
@@ -121,21 +135,44 @@ class Fused : public Kernels {
     return packed;
   }
 
-  void AddColumnSums(const at::Tensor& rows, const GradView& target) const override {
-    const int64_t count = rows.size(0), columns = rows.size(1);
-    const at::Tensor workspace =
-        at::empty({static_cast<int64_t>(fused::ColumnSumWorkspaceFloats(count, columns))},
-                  rows.options().dtype(at::kFloat));
-    C10_CUDA_CHECK(fused::AddColumnSums({.element = ElementType(rows.scalar_type()),
-                                         .rows = count,
-                                         .columns = columns,
-                                         .row_stride = rows.stride(0),
-                                         .x = rows.const_data_ptr(),
-                                         .grad = target.view.data_ptr(),
-                                         .grad_type = ElementType(target.view.scalar_type()),
-                                         .beta = static_cast<float>(target.beta),
-                                         .workspace = workspace.data_ptr<float>()},
-                                        Stream()));
+  void AddColumnSums(const at::Tensor& rows, const std::vector<GradView>& targets) const override {
+    fused::ColumnSum sum{.element = ElementType(rows.scalar_type()),
+                         .rows = rows.size(0),
+                         .row_stride = rows.stride(0),
+                         .x = rows.const_data_ptr(),
+                         .grad_type = ElementType(targets.front().view.scalar_type())};
+    CHECK(targets.size() <= std::size(sum.grads)) << targets.size();
+    for (size_t i = 0; i < targets.size(); ++i) {
+      sum.grads[i] = {.grad = targets[i].view.data_ptr(),
+                      .columns = targets[i].view.size(0),
+                      .beta = static_cast<float>(targets[i].beta)};
+    }
+    C10_CUDA_CHECK(fused::AddColumnSums(sum, Stream()));
+  }
+
+  at::Tensor AddRow(const at::Tensor& x, const at::Tensor& row) const override {
+    const at::Tensor out = at::empty_like(x);
+    C10_CUDA_CHECK(fused::AddRow({.element = ElementType(x.scalar_type()),
+                                  .rows = x.size(0),
+                                  .columns = x.size(1),
+                                  .x = x.const_data_ptr(),
+                                  .row = row.const_data_ptr()},
+                                 out.data_ptr(), Stream()));
+    return out;
+  }
+
+  at::Tensor Gelu(const at::Tensor& x) const override {
+    const at::Tensor out = at::empty_like(x);
+    C10_CUDA_CHECK(fused::GeluForward(ElementType(x.scalar_type()), x.numel(), x.const_data_ptr(),
+                                      out.data_ptr(), Stream()));
+    return out;
+  }
+
+  std::pair<at::Tensor, at::Tensor> GeluBackward(const at::Tensor& grad, const at::Tensor& x,
+                                                 bool output_wanted) const override {
+    C10_CUDA_CHECK(fused::GeluBackward(ElementType(x.scalar_type()), x.numel(), grad.data_ptr(),
+                                       x.data_ptr(), output_wanted, Stream()));
+    return {x, output_wanted ? grad : at::Tensor()};
   }
 
   at::Tensor SwiGlu(const at::Tensor& gate_up) const override {
@@ -161,9 +198,52 @@ class Fused : public Kernels {
     return out;
   }
 
+  at::Tensor DropoutPlus(const at::Tensor& x, const DropoutMask& mask,
+                         const at::Tensor& sum) const override {
+    C10_CUDA_CHECK(
+        fused::DropoutAdd(Described(x, mask), sum.const_data_ptr(), x.data_ptr(), Stream()));
+    return x;
+  }
+
   void AddDropout(const at::Tensor& sum, const at::Tensor& grad,
                   const DropoutMask& mask) const override {
-    C10_CUDA_CHECK(fused::DropoutAdd(Described(grad, mask), sum.data_ptr(), Stream()));
+    C10_CUDA_CHECK(
+        fused::DropoutAdd(Described(grad, mask), sum.const_data_ptr(), sum.data_ptr(), Stream()));
+  }
+
+  bool HasCrossAttention(const at::Tensor& q, const CrossShape& shape) const override {
+    return q.scalar_type() == at::kBFloat16 &&
+           fused::HasCrossAttention(fused::Type::kBf16, shape.queries, shape.keys, shape.head_dim);
+  }
+
+  CrossAttended CrossAttention(const at::Tensor& q, const at::Tensor& key_value,
+                               const CrossShape& shape, const DropoutMask& mask) const override {
+    const CrossAttended attended{
+        at::empty_like(q),
+        at::empty({shape.batch, shape.heads, shape.queries, shape.keys}, q.options())};
+    C10_CUDA_CHECK(fused::CrossAttentionForward(
+        Described(shape, mask), q.const_data_ptr(), key_value.const_data_ptr(),
+        attended.rows.data_ptr(), attended.probabilities.data_ptr(), Stream()));
+    return attended;
+  }
+
+  std::pair<at::Tensor, at::Tensor> CrossAttentionBackward(
+      const at::Tensor& grad, const at::Tensor& q, const at::Tensor& key_value,
+      const CrossAttended& attended, const CrossShape& shape, const DropoutMask& mask,
+      bool key_value_wanted) const override {
+    const at::Tensor q_grad = at::empty_like(q),
+                     key_value_grad = key_value_wanted ? at::empty_like(key_value) : at::Tensor();
+    C10_CUDA_CHECK(fused::CrossAttentionBackward(
+        Described(shape, mask),
+        {.q = q.const_data_ptr(),
+         .key_value = key_value.const_data_ptr(),
+         .out = attended.rows.const_data_ptr(),
+         .probabilities = attended.probabilities.const_data_ptr(),
+         .grad = grad.const_data_ptr(),
+         .q_grad = q_grad.data_ptr(),
+         .key_value_grad = key_value_wanted ? key_value_grad.data_ptr() : nullptr},
+        Stream()));
+    return {q_grad, key_value_grad};
   }
 
   at::Tensor CrossEntropy(const at::Tensor& logits, const at::Tensor& targets,

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "worker/rank/ops/dropout.h"
 #include "worker/rank/ops/norm.h"
@@ -30,6 +31,19 @@ struct HeadShape {
                                                   // and length all positions; none: samples do
 
   int64_t packed() const { return (heads + 2 * kv_heads) * head_dim; }
+};
+
+// Of `queries` rows of a sample over `keys` rows, which may be of something else. No mask.
+struct CrossShape {
+  int64_t batch = 0;
+  int64_t queries = 0;
+  int64_t keys = 0;
+  int64_t heads = 0;
+  int64_t head_dim = 0;
+};
+struct CrossAttended {
+  at::Tensor rows;           // [batch · queries, heads · D]
+  at::Tensor probabilities;  // [batch, heads, queries, keys], before the dropout
 };
 
 // Not thread-safe. All tensors on one device; outputs are fresh unless said otherwise.
@@ -55,9 +69,20 @@ class Kernels {
                                   const at::Tensor& v_grad, const at::Tensor& cos,
                                   const at::Tensor& sin, const HeadShape& shape) const = 0;
 
-  // The sums of rows' columns, in fp32 or wider: a bias's gradient. rows [N, width] may be columns
-  // of wider rows.
-  virtual void AddColumnSums(const at::Tensor& rows, const GradView& target) const = 0;
+  // The sums of rows' columns, in fp32 or wider: the gradients of biases that lie side by side.
+  // rows [N, Σ width].
+  virtual void AddColumnSums(const at::Tensor& rows,
+                             const std::vector<GradView>& targets) const = 0;
+  // x [N, H] + row [H] in each row.
+  virtual at::Tensor AddRow(const at::Tensor& x, const at::Tensor& row) const = 0;
+
+  // gelu(x), as the error function has it (Hendrycks and Gimpel 2016).
+  virtual at::Tensor Gelu(const at::Tensor& x) const = 0;
+  // Takes grad of the output. Returns {gradient of x, the forward's output again (undefined if not
+  // wanted)}. Both tensors may be overwritten.
+  virtual std::pair<at::Tensor, at::Tensor> GeluBackward(const at::Tensor& grad,
+                                                         const at::Tensor& x,
+                                                         bool output_wanted) const = 0;
 
   // gate_up [N, 2F] → silu(gate) · up [N, F] (Shazeer 2020).
   virtual at::Tensor SwiGlu(const at::Tensor& gate_up) const = 0;
@@ -67,11 +92,24 @@ class Kernels {
                                                            const at::Tensor& gate_up,
                                                            bool output_wanted) const = 0;
 
-  // x [n, columns] without what the mask drops, the rest scaled by the mask's scale; and sum += the
-  // same of grad, in place.
+  // x [n, columns] without what the mask drops, the rest scaled by the mask's scale. The same plus
+  // a sum, where x may be overwritten. And sum += the same of grad, in place.
   virtual at::Tensor Dropout(const at::Tensor& x, const DropoutMask& mask) const = 0;
+  virtual at::Tensor DropoutPlus(const at::Tensor& x, const DropoutMask& mask,
+                                 const at::Tensor& sum) const = 0;
   virtual void AddDropout(const at::Tensor& sum, const at::Tensor& grad,
                           const DropoutMask& mask) const = 0;
+
+  // Attention of few queries over keys, see picture_layers.h, in a kernel each way where there is
+  // one. The mask's rows are the heads' queries of a sample.
+  virtual bool HasCrossAttention(const at::Tensor& q, const CrossShape& shape) const = 0;
+  virtual CrossAttended CrossAttention(const at::Tensor& q, const at::Tensor& key_value,
+                                       const CrossShape& shape, const DropoutMask& mask) const = 0;
+  // {q's gradient, key_value's (undefined where not wanted)}
+  virtual std::pair<at::Tensor, at::Tensor> CrossAttentionBackward(
+      const at::Tensor& grad, const at::Tensor& q, const at::Tensor& key_value,
+      const CrossAttended& attended, const CrossShape& shape, const DropoutMask& mask,
+      bool key_value_wanted) const = 0;
 
   // logits [n, V], targets [n] int64 (−100: ignored) → loss of each row [n] fp32, 0 where ignored.
   // With grad_scale, logits become their own gradient: (softmax − onehot) · grad_scale, 0 in

@@ -68,6 +68,35 @@ std::vector<HeadNormUse> UsesOf(const std::optional<HeadNorms>& norms, const Hea
   return {{norms->q, 0, shape.heads, shape}, {norms->k, shape.heads, shape.kv_heads, shape}};
 }
 
+Var NormLinearThen(Context& context, const Var& x, const NormParams& norm,
+                   const LinearParams& linear, bool has_relu) {
+  auto [normalized, statistics] =
+      context.kernels.Norm(x.value, VectorsOf(context.params, norm), context.norm_eps);
+  LinearUse use(context, linear);
+  Var out = context.tape.Output(has_relu ? use.ForwardRelu(normalized) : use.Forward(normalized));
+  const bool needs_input = linear.NeedsInput();
+  context.tape.Record([context, x, norm, needs_input, statistics = std::move(statistics),
+                       use = std::move(use), slot = Var{{}, out.slot}]() mutable {
+    const at::Tensor grad = context.tape.TakeGrad(slot);
+    const NormVectors vectors = VectorsOf(context.params, norm);
+    const NormGradViews norm_grads = GradsOf(context.params, norm);
+    if (x.slot < 0 && !norm_grads.weight.view.defined()) {
+      use.BackwardInput(grad, {});
+      if (needs_input)
+        use.BackwardWeights(grad, context.kernels.Norm(x.value, vectors, context.norm_eps).value);
+      return;
+    }
+    const at::Tensor normalized_grad = at::empty_like(x.value);
+    use.BackwardInput(grad, normalized_grad);
+    const at::Tensor residual_grad = x.slot < 0 ? at::Tensor() : context.tape.TakeGrad(x);
+    const NormGrads back = context.kernels.NormBackward(
+        normalized_grad, x.value, vectors, statistics, residual_grad, norm_grads, needs_input);
+    context.tape.PutGrad(x, back.input);
+    use.BackwardWeights(grad, back.normalized);
+  });
+  return out;
+}
+
 }  // namespace
 
 Var Embedding(Context& context, ParamId table, const at::Tensor& ids, bool frozen) {
@@ -108,31 +137,12 @@ Var PositionedEmbedding(Context& context, ParamId table, const at::Tensor& ids,
 }
 
 Var NormLinear(Context& context, const Var& x, const NormParams& norm, const LinearParams& linear) {
-  auto [normalized, statistics] =
-      context.kernels.Norm(x.value, VectorsOf(context.params, norm), context.norm_eps);
-  LinearUse use(context, linear);
-  Var out = context.tape.Output(use.Forward(normalized));
-  const bool needs_input = linear.NeedsInput();
-  context.tape.Record([context, x, norm, needs_input, statistics = std::move(statistics),
-                       use = std::move(use), slot = Var{{}, out.slot}]() mutable {
-    const at::Tensor grad = context.tape.TakeGrad(slot);
-    const NormVectors vectors = VectorsOf(context.params, norm);
-    const NormGradViews norm_grads = GradsOf(context.params, norm);
-    if (x.slot < 0 && !norm_grads.weight.view.defined()) {
-      use.BackwardInput(grad, {});
-      if (needs_input)
-        use.BackwardWeights(grad, context.kernels.Norm(x.value, vectors, context.norm_eps).value);
-      return;
-    }
-    const at::Tensor normalized_grad = at::empty_like(x.value);
-    use.BackwardInput(grad, normalized_grad);
-    const at::Tensor residual_grad = x.slot < 0 ? at::Tensor() : context.tape.TakeGrad(x);
-    const NormGrads back = context.kernels.NormBackward(
-        normalized_grad, x.value, vectors, statistics, residual_grad, norm_grads, needs_input);
-    context.tape.PutGrad(x, back.input);
-    use.BackwardWeights(grad, back.normalized);
-  });
-  return out;
+  return NormLinearThen(context, x, norm, linear, /*has_relu=*/false);
+}
+
+Var NormLinearRelu(Context& context, const Var& x, const NormParams& norm,
+                   const LinearParams& linear) {
+  return NormLinearThen(context, x, norm, linear, /*has_relu=*/true);
 }
 
 Var SelfAttention(Context& context, const Var& qkv, const at::Tensor& cos, const at::Tensor& sin,

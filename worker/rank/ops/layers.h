@@ -45,6 +45,9 @@ Var PositionedEmbedding(Context& context, ParamId table, const at::Tensor& ids,
 // The linear layer of norm(x): [N, Σ out]. Saves x, the norm's statistics and what LinearUse keeps;
 // the normalized input is computed again.
 Var NormLinear(Context& context, const Var& x, const NormParams& norm, const LinearParams& linear);
+// relu of the same, for ReluLinearResidual: the gradient of its value is that before the relu.
+Var NormLinearRelu(Context& context, const Var& x, const NormParams& norm,
+                   const LinearParams& linear);
 
 // RMSNorm of each head of q and of each head of k, before their rotation. Weights [D].
 struct HeadNorms {
@@ -75,7 +78,7 @@ Var LinearResidual(Context& context, const Var& x, const LinearParams& linear, c
 Var SwiGluLinearResidual(Context& context, const Var& gate_up, const LinearParams& linear,
                          const Var& residual);
 
-// residual + dropout(linear(relu(x))). x is overwritten by relu(x), which is saved beside what
+// residual + dropout(linear(x)) of x = relu(y); the gradient that it gives is y's. Saves x and what
 // LinearUse keeps. Ends a unit, as the former does.
 Var ReluLinearResidual(Context& context, const Var& x, const LinearParams& linear,
                        const Var& residual, const OutputDropout& dropout = {});

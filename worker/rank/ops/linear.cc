@@ -2,6 +2,7 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/relu.h>
 
 #include <utility>
 
@@ -72,8 +73,13 @@ at::Tensor LinearUse::Forward(const at::Tensor& x, const at::Tensor& residual) {
   at::Tensor bias = Bias();
   if (params_.weights.size() == 1) {
     const at::Tensor weight = context_.params.Weight(params_.weights[0]);
-    const at::Tensor added = residual.defined() ? residual : std::exchange(bias, {});
-    out = added.defined() ? LinearResidual(x, weight, added) : Linear(x, weight);
+    if (residual.defined() && bias.defined()) {
+      out = context_.kernels.AddRow(residual, std::exchange(bias, {}));
+      AddProduct(out, x, weight.t());
+    } else {
+      const at::Tensor added = residual.defined() ? residual : std::exchange(bias, {});
+      out = added.defined() ? LinearResidual(x, weight, added) : Linear(x, weight);
+    }
   } else {
     int64_t width = 0, column = 0;
     for (const ParamId id : params_.weights) width += context_.params.Weight(id).size(0);
@@ -96,6 +102,13 @@ at::Tensor LinearUse::Forward(const at::Tensor& x, const at::Tensor& residual) {
     });
   }
   return out;
+}
+
+at::Tensor LinearUse::ForwardRelu(const at::Tensor& x) {
+  if (params_.weights.size() == 1 && !params_.biases.empty() && params_.adapters.empty())
+    return LinearRelu(x, context_.params.Weight(params_.weights[0]), Bias());
+  at::Tensor out = Forward(x);
+  return at::relu_(out);
 }
 
 void LinearUse::Keep(const at::Tensor& x) {
@@ -156,13 +169,9 @@ void LinearUse::WeightGradOfA(const LoraGroup& group, const at::Tensor& down_gra
 }
 
 void LinearUse::BiasGrads(const at::Tensor& grad) const {
-  int64_t column = 0;
-  for (const ParamId id : params_.biases) {
-    const GradView target = context_.params.Grad(id);
-    const int64_t width = target.view.size(0);
-    context_.kernels.AddColumnSums(Columns(grad, column, width), target);
-    column += width;
-  }
+  std::vector<GradView> targets;
+  for (const ParamId id : params_.biases) targets.push_back(context_.params.Grad(id));
+  if (!targets.empty()) context_.kernels.AddColumnSums(grad, targets);
 }
 
 void LinearUse::BackwardWeights(const at::Tensor& grad, const at::Tensor& x) {

@@ -47,6 +47,8 @@ class LinearUse {
 
   // x [N, in] → [N, Σ out]; added to `residual` where that is given (of one weight).
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& residual = {});
+  // relu of the same.
+  at::Tensor ForwardRelu(const at::Tensor& x);
   // What Forward keeps, without its value.
   void Keep(const at::Tensor& x);
 

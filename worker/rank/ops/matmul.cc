@@ -1,8 +1,10 @@
 #include "worker/rank/ops/matmul.h"
 
+#include <ATen/ops/_addmm_activation.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/relu.h>
 
 namespace trainctl::ops {
 namespace {
@@ -40,6 +42,11 @@ at::Tensor LinearResidual(const at::Tensor& x, const at::Tensor& weight,
   if (Upcast(x))
     return at::addmm(Operand(residual), Operand(x), Operand(weight).t()).to(x.scalar_type());
   return at::addmm(residual, x, weight.t());
+}
+
+at::Tensor LinearRelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  if (x.is_cpu()) return at::relu(LinearResidual(x, weight, bias));
+  return at::_addmm_activation(bias, x, weight.t());
 }
 
 at::Tensor LinearInputGrad(const at::Tensor& grad, const at::Tensor& weight) {

@@ -17,6 +17,9 @@ at::Tensor Linear(const at::Tensor& x, const at::Tensor& weight);
 at::Tensor LinearResidual(const at::Tensor& x, const at::Tensor& weight,
                           const at::Tensor& residual);
 
+// relu(bias [out] + x · weightᵀ); on CUDA one kernel.
+at::Tensor LinearRelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+
 // grad [N, out] · weight [out, in] → [N, in].
 at::Tensor LinearInputGrad(const at::Tensor& grad, const at::Tensor& weight);
 

@@ -1,8 +1,6 @@
 #include "worker/rank/ops/picture_layers.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/gelu_backward.h>
 #include <ATen/ops/sum.h>
 
 #include <utility>
@@ -33,15 +31,19 @@ void AddSampleSum(const at::Tensor& rows, const GradView& target) {
 // A linear layer behind gelu, or behind nothing: forward, and back to x.
 class Activated {
  public:
-  Activated(bool has_gelu, const at::Tensor& x) : has_gelu_(has_gelu), x_(x) {}
+  Activated(const Kernels& kernels, bool has_gelu, const at::Tensor& x)
+      : kernels_(kernels), has_gelu_(has_gelu), x_(x) {}
 
-  at::Tensor Input() const { return has_gelu_ ? at::gelu(x_) : x_; }
-  // Of x, by that of Input(), which may be overwritten.
-  at::Tensor Grad(const at::Tensor& input_grad) const {
-    return has_gelu_ ? at::gelu_backward(input_grad, x_) : input_grad;
+  at::Tensor Input() const { return has_gelu_ ? kernels_.Gelu(x_) : x_; }
+  // {gradient of x, Input() again where it is wanted}, by the gradient of Input(). Both that and x
+  // may be overwritten.
+  std::pair<at::Tensor, at::Tensor> Back(const at::Tensor& input_grad, bool input_wanted) const {
+    if (has_gelu_) return kernels_.GeluBackward(input_grad, x_, input_wanted);
+    return {input_grad, input_wanted ? x_ : at::Tensor()};
   }
 
  private:
+  const Kernels& kernels_;
   bool has_gelu_;
   at::Tensor x_;
 };
@@ -49,12 +51,16 @@ class Activated {
 // Back through a use: x's gradient, then those of the weights.
 void GoBack(Context& context, LinearUse& use, bool needs_input, const Activated& activated,
             const Var& x, const at::Tensor& grad) {
-  const bool goes_on = x.slot >= 0;
-  const at::Tensor input_grad =
-      goes_on ? at::empty({grad.size(0), x.value.size(1)}, grad.options()) : at::Tensor();
+  if (x.slot < 0) {
+    use.BackwardInput(grad, {});
+    use.BackwardWeights(grad, needs_input ? activated.Input() : at::Tensor());
+    return;
+  }
+  const at::Tensor input_grad = at::empty({grad.size(0), x.value.size(1)}, grad.options());
   use.BackwardInput(grad, input_grad);
-  if (goes_on) context.tape.PutGrad(x, activated.Grad(input_grad));
-  use.BackwardWeights(grad, needs_input ? activated.Input() : at::Tensor());
+  const auto [x_grad, input] = activated.Back(input_grad, needs_input);
+  context.tape.PutGrad(x, x_grad);
+  use.BackwardWeights(grad, input);
 }
 
 struct SumNorm {
@@ -65,7 +71,7 @@ struct SumNorm {
 Var ResidualNorm(Context& context, const Var& x, bool has_gelu, const LinearParams& linear,
                  const Var& residual, const SumNorm& behind) {
   LinearUse use(context, linear);
-  const Activated activated(has_gelu, x.value);
+  const Activated activated(context.kernels, has_gelu, x.value);
   const DroppedSum dropped(context, behind.dropout);
   const at::Tensor sum = dropped.Forward(use, activated.Input(), residual.value);
   auto [value, statistics] =
@@ -155,7 +161,8 @@ Var Linear(Context& context, const Var& x, const LinearParams& linear) {
   Var out = context.tape.Output(use.Forward(x.value));
   context.tape.Record([context, x, needs_input = linear.NeedsInput(), use = std::move(use),
                        slot = Var{{}, out.slot}]() mutable {
-    GoBack(context, use, needs_input, Activated(false, x.value), x, context.tape.TakeGrad(slot));
+    GoBack(context, use, needs_input, Activated(context.kernels, false, x.value), x,
+           context.tape.TakeGrad(slot));
   });
   return out;
 }
@@ -163,7 +170,7 @@ Var Linear(Context& context, const Var& x, const LinearParams& linear) {
 Var GeluLinearResidual(Context& context, const Var& x, const LinearParams& linear,
                        const Var& residual) {
   LinearUse use(context, linear);
-  const Activated activated(true, x.value);
+  const Activated activated(context.kernels, true, x.value);
   Var out = context.tape.Output({});
   if (!context.recomputes) {
     out.value = use.Forward(activated.Input(), residual.value);

@@ -43,14 +43,6 @@ Var GeluLinearResidualNorm(Context& context, const Var& x, const LinearParams& l
                            const Var& residual, const NormParams& norm,
                            const OutputDropout& dropout);
 
-// Of `queries` rows of a sample over `keys` rows, which may be of something else. No mask.
-struct CrossShape {
-  int64_t batch = 0;
-  int64_t queries = 0;
-  int64_t keys = 0;
-  int64_t heads = 0;
-  int64_t head_dim = 0;
-};
 // q [batch · queries, heads · D], key_value [batch · keys, 2 · heads · D] → [batch · queries,
 // heads · D]. The probabilities are subject to dropout. For few queries: saves q, key_value and the
 // probabilities.

@@ -1,6 +1,5 @@
 // The layers that add to the residual.
 #include <ATen/ops/empty.h>
-#include <ATen/ops/relu.h>
 #include <ATen/ops/threshold_backward.h>
 
 #include <utility>
@@ -58,15 +57,13 @@ Var ReluLinearResidual(Context& context, const Var& x, const LinearParams& linea
                        const Var& residual, const OutputDropout& dropout) {
   LinearUse use(context, linear);
   const DroppedSum sum(context, dropout);
-  at::Tensor active = x.value;
-  at::relu_(active);
   Var out = context.tape.Output({});
   if (!context.recomputes) {
-    out.value = sum.Forward(use, active, residual.value);
+    out.value = sum.Forward(use, x.value, residual.value);
   } else if (!linear.adapters.empty()) {
-    use.Keep(active);
+    use.Keep(x.value);
   }
-  context.tape.Record([context, input = Var{active, x.slot}, sum, use = std::move(use),
+  context.tape.Record([context, input = x, sum, use = std::move(use),
                        residual = Var{{}, residual.slot}, slot = Var{{}, out.slot}]() mutable {
     at::Tensor grad = context.tape.TakeGrad(slot);
     context.tape.PutGrad(residual, grad);
