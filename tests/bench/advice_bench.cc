@@ -22,8 +22,10 @@ Question LargeQuestion(int64_t global) {
   question.job.train.global_batch_size = global;
   question.job.train.micro_batch_size = 4;
   question.job.train.max_seq_length = 512;
-  question.inspection = {
-      .rows = 52'000, .longest_row = 512, .total_tokens = 52'000 * 120, .data_digest = "d"};
+  question.inspection.rows = 52'000;
+  question.inspection.longest_row = 512;
+  question.inspection.total_tokens = 52'000 * 120;
+  question.inspection.data_digest = "d";
   question.inspection.model = {.layers = 32,
                                .hidden = 4096,
                                .intermediate = 11008,

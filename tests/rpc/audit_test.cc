@@ -5,6 +5,7 @@
 #include "common/peer/socket_owner.h"
 #include "server/coordinator/refusal_budget.h"
 #include "tests/rpc/fake_worker.h"
+#include "tests/rpc/people.h"
 #include "tests/rpc/test_site.h"
 #include "tests/rpc/user_channel.h"
 
@@ -13,8 +14,6 @@ namespace {
 
 using Lines = std::vector<std::string>;
 using Stub = v1::Coordinator::Stub;
-
-constexpr uid_t kAnna = 61001;
 
 class AuditTest : public testing::Test {
  protected:

@@ -5,6 +5,7 @@
 #include "common/job/job_json.h"
 #include "common/peer/socket_owner.h"
 #include "tests/rpc/fake_worker.h"
+#include "tests/rpc/people.h"
 #include "tests/rpc/test_site.h"
 #include "tests/rpc/user_channel.h"
 
@@ -14,7 +15,6 @@ namespace {
 using Stub = v1::Coordinator::Stub;
 using grpc::StatusCode;
 
-constexpr uid_t kAnna = 61001, kBob = 61002, kOps = 61003, kViewer = 61004;
 constexpr int64_t kHour = 3600;
 
 auth::UnixPolicy LeasePolicy() {

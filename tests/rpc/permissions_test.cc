@@ -11,6 +11,7 @@
 
 #include "common/job/job_json.h"
 #include "tests/rpc/fake_worker.h"
+#include "tests/rpc/people.h"
 #include "tests/rpc/test_site.h"
 #include "tests/rpc/user_channel.h"
 
@@ -20,9 +21,6 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::MethodDescriptor;
 using Stub = v1::Coordinator::Stub;
-
-constexpr uid_t kAnna = 61001, kBob = 61002, kOps = 61003, kViewer = 61004, kNobody = 61005,
-                kAdmin = 61006, kGpu = 61007;
 
 auth::UnixPolicy Policy() {
   auth::UnixPolicy policy;
