@@ -370,6 +370,12 @@ void Arguments::OnlyWith(const std::vector<std::string>& actions,
   for (size_t i = first; i < arguments_.size(); ++i) arguments_[i].actions = actions;
 }
 
+void Arguments::AlsoWith(const std::string& option, const std::string& action) {
+  for (Argument& argument : arguments_) {
+    if (argument.names == option) argument.actions.push_back(action);
+  }
+}
+
 std::string Arguments::PositionalWords() const {
   std::vector<std::string> words;
   for (const Argument& argument : arguments_) {

@@ -57,6 +57,8 @@ class Arguments {
   // The options that `declare` declares are of use only with one of these actions: the first words
   // of the positional arguments, as "delete" or "token create"; "" where there are none.
   void OnlyWith(const std::vector<std::string>& actions, const std::function<void()>& declare);
+  // One of these options is of use with that action, too.
+  void AlsoWith(const std::string& option, const std::string& action);
   // Said after the options.
   void Remark(std::string text) { remarks_.push_back(std::move(text)); }
 

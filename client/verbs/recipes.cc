@@ -32,6 +32,7 @@ class Recipes : public Verb {
       arguments.Text("--user", "NAME", &user_, "with ls: whose runs of them are shown; else yours");
     });
     arguments.OnlyWith({"submit"}, [&] { DeclareSubmitOptions(arguments, &options_); });
+    arguments.AlsoWith("--within", "ls");
     arguments.OnlyWith({"show", "copy", "submit"}, [&] {
       arguments.Overrides(&overrides_,
                           "with show, copy and submit: override a setting; also --KEY VALUE, as in "

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import time
 
 PROGRAMS = ("traincoordinator", "trainworker", "trainshim", "trainrank")
 
@@ -16,7 +17,10 @@ class Process:
     arguments: tuple
 
     def kill(self, number=signal.SIGKILL):
+        """Returns from SIGKILL when the process is gone, which a busy host takes its time for."""
         os.kill(self.pid, number)
+        while number == signal.SIGKILL and read_process(self.pid) == self:
+            time.sleep(0.005)
 
     def value_of(self, option):
         """Of --option VALUE or --option=VALUE on its command line."""
