@@ -48,8 +48,7 @@ class RowPipelineTest : public testing::Test {
                             made.done.push_back(bytes);
                           }});
     CutJsonLines(
-        text, "d.jsonl", [&](RowChunk chunk) { return pipeline.Put(std::move(chunk)); },
-        chunk_bytes);
+        text, source_, [&](RowChunk chunk) { return pipeline.Put(std::move(chunk)); }, chunk_bytes);
     if (const auto finished = pipeline.Finish(); !finished) made.error = finished.error().message;
     const Tokenized tokens = rows.Take();
     for (const Row& row : tokens.rows) {
@@ -60,6 +59,7 @@ class RowPipelineTest : public testing::Test {
     return made;
   }
 
+  const std::string source_ = "d.jsonl";
   ScratchDirectory directory_;
   job::ModelShape model_;
   job::DataSpec data_ = TextData();
