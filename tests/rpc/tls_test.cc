@@ -128,7 +128,8 @@ TEST_F(TlsTest, AStreamEndsWithTheTokenByWhichItIsOpen) {
     } else {
       EXPECT_EQ(Run({"admin", "token", "revoke", "2"}).code, client::kExitOk);
     }
-    EXPECT_FALSE(stream->Read(&view)) << view.ShortDebugString();
+    while (stream->Read(&view)) {  // what was on its way before
+    }
     const grpc::Status ended = stream->Finish();
     EXPECT_EQ(ended.error_code(), grpc::StatusCode::PERMISSION_DENIED);
     EXPECT_NE(ended.error_message().find(expires ? "has expired" : "was revoked"),
