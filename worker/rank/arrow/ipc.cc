@@ -66,15 +66,16 @@ arrow::ipc::IpcReadOptions OptionsOf(arrow::MemoryPool* pool, const std::vector<
 
 std::string NameOf(int64_t batch) { return "batch " + std::to_string(batch); }
 
-class StreamSource : public BatchSource {
+// What both have: `Reader` is the one that Opener opens.
+template <class Opener, class Reader>
+class MappedSource : public BatchSource {
  public:
-  StreamSource(std::string path, arrow::MemoryPool* pool) : path_(std::move(path)), pool_(pool) {}
+  MappedSource(std::string path, arrow::MemoryPool* pool) : path_(std::move(path)), pool_(pool) {}
 
   // Reads the schema; the first batch comes next.
   base::Status Open(const std::vector<int>& fields) {
     if (auto opened = input_.Open(path_); !opened) return opened.error();
-    auto reader =
-        arrow::ipc::RecordBatchStreamReader::Open(input_.file(), OptionsOf(pool_, fields));
+    auto reader = Opener::Open(input_.file(), OptionsOf(pool_, fields));
     if (!reader.ok()) return ErrorOf(reader.status(), path_);
     reader_ = *reader;
     if (schema_ == nullptr) schema_ = reader_->schema();
@@ -84,6 +85,21 @@ class StreamSource : public BatchSource {
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
   base::Status Select(const std::vector<int>& fields) override { return Open(fields); }
   int64_t PlaceOf(std::string_view value) const override { return input_.PlaceOf(value); }
+
+ protected:
+  const std::string path_;
+  MappedInput input_;
+  std::shared_ptr<Reader> reader_;
+
+ private:
+  arrow::MemoryPool* const pool_;
+  std::shared_ptr<arrow::Schema> schema_;  // of all fields
+};
+
+using MappedStream = MappedSource<arrow::ipc::RecordBatchStreamReader, arrow::RecordBatchReader>;
+class StreamSource : public MappedStream {
+ public:
+  using MappedStream::MappedStream;
 
   base::Result<PlacedBatch> Next() override {
     input_.Release();
@@ -115,30 +131,14 @@ class StreamSource : public BatchSource {
                            " bytes behind the end of the stream, expected none"};
   }
 
-  const std::string path_;
-  arrow::MemoryPool* const pool_;
-  MappedInput input_;
-  std::shared_ptr<arrow::RecordBatchReader> reader_;
-  std::shared_ptr<arrow::Schema> schema_;  // of all fields
   int64_t batches_ = 0;
 };
 
-class FileSource : public BatchSource {
+using MappedIndexed =
+    MappedSource<arrow::ipc::RecordBatchFileReader, arrow::ipc::RecordBatchFileReader>;
+class FileSource : public MappedIndexed {
  public:
-  FileSource(std::string path, arrow::MemoryPool* pool) : path_(std::move(path)), pool_(pool) {}
-
-  base::Status Open(const std::vector<int>& fields) {
-    if (auto opened = input_.Open(path_); !opened) return opened.error();
-    auto reader = arrow::ipc::RecordBatchFileReader::Open(input_.file(), OptionsOf(pool_, fields));
-    if (!reader.ok()) return ErrorOf(reader.status(), path_);
-    reader_ = *reader;
-    if (schema_ == nullptr) schema_ = reader_->schema();
-    return base::Ok{};
-  }
-
-  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
-  base::Status Select(const std::vector<int>& fields) override { return Open(fields); }
-  int64_t PlaceOf(std::string_view value) const override { return input_.PlaceOf(value); }
+  using MappedIndexed::MappedIndexed;
 
   base::Result<PlacedBatch> Next() override {
     const int all = reader_->num_record_batches();
@@ -154,11 +154,6 @@ class FileSource : public BatchSource {
   }
 
  private:
-  const std::string path_;
-  arrow::MemoryPool* const pool_;
-  MappedInput input_;
-  std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader_;
-  std::shared_ptr<arrow::Schema> schema_;  // of all fields
   int batches_ = 0;
 };
 
