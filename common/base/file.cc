@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/error_number.h"
+
 namespace trainctl::base {
 namespace {
 
@@ -33,17 +35,11 @@ class Descriptor {
   int fd_;
 };
 
-Code CodeOf(int error) {
-  if (error == ENOENT || error == ENOTDIR) return Code::kNotFound;
-  if (error == ENOSPC || error == EDQUOT) return Code::kExhausted;
-  if (error == EISDIR) return Code::kInvalid;
-  return Code::kIo;
-}
-
 // Reads errno.
 Error SystemError(std::string_view what, const std::string& path) {
   const int error = errno;
-  return {CodeOf(error), "cannot " + std::string(what) + " " + path + ": " + std::strerror(error)};
+  return {CodeOfErrno(error),
+          "cannot " + std::string(what) + " " + path + ": " + std::strerror(error)};
 }
 
 std::string FolderOf(const std::string& path) {

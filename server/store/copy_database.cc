@@ -9,19 +9,16 @@
 #include <cstring>
 #include <filesystem>
 
+#include "common/base/error_number.h"
 #include "common/base/file.h"
 
 namespace trainctl::store {
 namespace {
 
+// Reads errno.
 base::Error SystemError(const std::string& path) {
   const int error = errno;
-  const bool is_full = error == ENOSPC || error == EDQUOT;
-  const bool is_missing = error == ENOENT || error == ENOTDIR;
-  return {is_full      ? base::Code::kExhausted
-          : is_missing ? base::Code::kNotFound
-                       : base::Code::kIo,
-          path + ": " + std::strerror(error)};
+  return {base::CodeOfErrno(error), path + ": " + std::strerror(error)};
 }
 
 // Closed to others from its first byte on; SQLite would make it readable for everyone.
