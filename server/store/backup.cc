@@ -60,21 +60,24 @@ int64_t ReadNumber(Database& database, std::string_view sql) {
   return number;
 }
 
-// What SQLite finds wrong with the file first; empty: nothing.
-std::string BrokenPlace(Database& database) {
+base::Status Whole(Database& database, const std::string& fault) {
+  if (base::Status read = database.TakeStatus(); !read) return read;
+  if (fault.empty()) return base::Ok{};
+  return base::Error{base::Code::kIo, Damaged(database.path() + ": " + fault)};
+}
+
+// Also of what is copied: a copy of damaged pages may look whole.
+base::Status CheckPages(Database& database) {
   Statement statement(database, "PRAGMA integrity_check(1)");
   std::string found;
   while (statement.Next()) statement.Get(found);
-  return found == "ok" ? "" : found;
+  return Whole(database, found == "ok" ? "" : found);
 }
 
 // That a coordinator could start on it.
 base::Status CheckWhole(Database& database) {
-  std::string fault = BrokenPlace(database);
-  if (database.ok() && fault.empty()) fault = FindFault(LoadState(database));
-  if (base::Status read = database.TakeStatus(); !read) return read;
-  if (fault.empty()) return base::Ok{};
-  return base::Error{base::Code::kIo, Damaged(database.path() + ": " + fault)};
+  if (base::Status pages = CheckPages(database); !pages) return pages;
+  return Whole(database, FindFault(LoadState(database)));
 }
 
 // What the connection does ends in an error soon after that. give_up outlives it.
@@ -83,14 +86,6 @@ void EndOn(const std::atomic<bool>& give_up, Database& database) {
       database.handle(), kLookEvery,
       [](void* flag) { return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0; },
       const_cast<std::atomic<bool>*>(&give_up));
-}
-
-// A copy of damaged pages may look whole.
-base::Status CheckPages(Database& source) {
-  const std::string fault = BrokenPlace(source);
-  if (const base::Status read = source.TakeStatus(); !read) return read;
-  if (fault.empty()) return base::Ok{};
-  return base::Error{base::Code::kIo, Damaged(source.path() + ": " + fault)};
 }
 
 base::Result<Backup> ReadBack(const std::string& partial, const std::atomic<bool>& give_up) {
