@@ -12,12 +12,12 @@ import threading
 import time
 import unittest
 
-from cluster import BIN, POLL_SECONDS, tiny_job
+from cluster import BIN, Patience, tiny_job
 
 POINTS = 600_000  # so many are written for a moment, on any disk
 
 
-class Backup(unittest.TestCase):
+class Backup(Patience, unittest.TestCase):
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="trainctl-backup-"))
         self.addCleanup(shutil.rmtree, self.dir)
@@ -34,10 +34,7 @@ class Backup(unittest.TestCase):
              "--address-file", address],
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        deadline = time.monotonic() + 60
-        while not address.exists():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(POLL_SECONDS)
+        self.eventually("it listens", 60, address.exists)
         self.address = address.read_text().strip()
 
     def stop(self, how=signal.SIGTERM):

@@ -69,7 +69,19 @@ def free_ports():
         yield candidate
 
 
-class ClusterTest(unittest.TestCase):
+class Patience:
+    """Of a TestCase that waits for what other processes do."""
+
+    def eventually(self, what, seconds, condition):
+        """The condition's value once it is true; fails after that many seconds."""
+        deadline = time.monotonic() + seconds
+        while not (value := condition()):
+            self.assertLess(time.monotonic(), deadline, f"not within {seconds} s: {what}")
+            time.sleep(POLL_SECONDS)
+        return value
+
+
+class ClusterTest(Patience, unittest.TestCase):
     """Each test has a cluster of its own; afterwards nothing of it may be left."""
 
     WORKERS = 2
@@ -191,14 +203,6 @@ class ClusterTest(unittest.TestCase):
         return [point["value"] for point in self.points(job_id, "loss")]
 
     # ---- waiting ----
-
-    def eventually(self, what, seconds, condition):
-        """The condition's value once it is true; fails after that many seconds."""
-        deadline = time.monotonic() + seconds
-        while not (value := condition()):
-            self.assertLess(time.monotonic(), deadline, f"not within {seconds} s: {what}")
-            time.sleep(POLL_SECONDS)
-        return value
 
     def wait_for_step(self, job_id, step):
         self.eventually(

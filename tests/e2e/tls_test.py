@@ -7,11 +7,10 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 import unittest
 
 import processes
-from cluster import BIN, POLL_SECONDS, tiny_job
+from cluster import BIN, Patience, tiny_job
 from python_client_test import PACKAGE, Client
 
 DENIED = 6  # exit status
@@ -25,7 +24,7 @@ print(job.outcome)
 """
 
 
-class Tls(Client, unittest.TestCase):
+class Tls(Patience, Client, unittest.TestCase):
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="trainctl-tls-"))
         self.addCleanup(shutil.rmtree, self.dir)
@@ -38,7 +37,7 @@ class Tls(Client, unittest.TestCase):
         self.run_program("traincoordinator", "init", "--dir", self.keys, "--name", "localhost")
         self.start("traincoordinator", "--dir", self.dir / "site", "--site-keys", self.keys,
                    "--listen", "127.0.0.1:0", "--address-file", self.dir / "address")  # fmt: skip
-        self.address = self.eventually("it listens", lambda: self.read(self.dir / "address"))
+        self.address = self.eventually("it listens", 60, lambda: self.read(self.dir / "address"))
         self.add_context("admin", self.keys / "admin.token")
 
     def start(self, program, *arguments):
@@ -84,13 +83,6 @@ class Tls(Client, unittest.TestCase):
     def read(path):
         return path.read_text().strip() if path.exists() else ""
 
-    def eventually(self, what, condition, seconds=60):
-        deadline = time.monotonic() + seconds
-        while not (value := condition()):
-            self.assertLess(time.monotonic(), deadline, f"not within {seconds} s: {what}")
-            time.sleep(POLL_SECONDS)
-        return value
-
     def states(self):
         workers = json.loads(self.trainctl("workers", "-o", "json").stdout)["workers"]
         return [worker["state"] for worker in workers]
@@ -108,7 +100,7 @@ class Tls(Client, unittest.TestCase):
         self.add_context("anna", self.dir / "anna.token")
         self.start("trainworker", "--coordinator", self.address, "--keys", self.join(),
                    "--dir", self.dir / "worker", "--device", "cpu:0")  # fmt: skip
-        self.eventually("the worker is there", lambda: self.states() == ["READY"])
+        self.eventually("the worker is there", 60, lambda: self.states() == ["READY"])
         job = self.dir / "job.json"
         job.write_text(json.dumps(tiny_job()))
         self.trainctl("--context", "anna", "submit", job, "--wait")

@@ -15,7 +15,7 @@ import time
 import unittest
 
 import processes
-from cluster import BIN, POLL_SECONDS, tiny_job
+from cluster import BIN, POLL_SECONDS, Patience, tiny_job
 
 ADDRESSES = {"a": "10.213.77.1", "b": "10.213.77.2"}
 # Rank r's micro batch k is the one device's, so that all counts of devices agree bit for bit.
@@ -83,7 +83,7 @@ def obstacle():
     return name_of_host.stderr.strip()
 
 
-class TwoHosts(unittest.TestCase):
+class TwoHosts(Patience, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if os.geteuid() != 0:
@@ -113,7 +113,7 @@ class TwoHosts(unittest.TestCase):
         self.start("a", "coordinator", BIN / "traincoordinator", "--dir", self.dir / "site",
                    "--site-keys", keys, "--listen", f"{ADDRESSES['a']}:7443",
                    "--address-file", self.dir / "address")  # fmt: skip
-        self.eventually("it listens", (self.dir / "address").exists)
+        self.eventually("it listens", 60, (self.dir / "address").exists)
         self.trainctl("context", "add", "admin", "--address", f"{ADDRESSES['a']}:7443",
                       "--ca", keys / "ca.pem", "--token-file", keys / "admin.token")  # fmt: skip
         for name in self.hosts:
@@ -126,7 +126,7 @@ class TwoHosts(unittest.TestCase):
                 self.start(name, f"worker-{name}-{slot}", BIN / "trainworker", "--coordinator",
                            f"{ADDRESSES['a']}:7443", "--keys", own, "--slots", 4, "--device",
                            f"cpu:{slot}", "--dir", self.dir / f"worker-{name}-{slot}")  # fmt: skip
-        self.eventually("four workers are READY", lambda: self.states() == ["READY"] * 4)
+        self.eventually("four workers are READY", 60, lambda: self.states() == ["READY"] * 4)
 
     def on(self, host, *arguments):
         result = subprocess.run(
@@ -159,7 +159,7 @@ class TwoHosts(unittest.TestCase):
             process.kill()
 
     def expect_nothing_left(self):
-        self.eventually("nothing is left", lambda: not processes.processes_of(self.dir))
+        self.eventually("nothing is left", 60, lambda: not processes.processes_of(self.dir))
 
     def trainctl(self, *arguments, host="a"):
         return self.on(host, BIN / "trainctl", *arguments).stdout
@@ -187,7 +187,7 @@ class TwoHosts(unittest.TestCase):
         return self.json("status", job_id)["jobs"][0]
 
     def wait_for_step(self, job_id, step):
-        self.eventually(f"step {step}", lambda: self.job(job_id)["step"] >= step, 120)
+        self.eventually(f"step {step}", 120, lambda: self.job(job_id)["step"] >= step)
 
     def wait_for_standstill(self, job_id):
         """For so long that nothing but the link can be the reason."""
@@ -200,7 +200,7 @@ class TwoHosts(unittest.TestCase):
             time.sleep(POLL_SECONDS)
 
     def wait_for_end(self, job_id, seconds=120):
-        self.eventually("it ends", lambda: self.job(job_id)["state"] == "FINISHED", seconds)
+        self.eventually("it ends", seconds, lambda: self.job(job_id)["state"] == "FINISHED")
         return self.job(job_id)
 
     def losses(self, job_id):
@@ -209,13 +209,6 @@ class TwoHosts(unittest.TestCase):
         found = [(point["step"], point["value"]) for point in points if point["name"] == "loss"]
         self.assertEqual(len(found), len({step for step, _ in found}), "a step stands there twice")
         return [value for _, value in sorted(found)]
-
-    def eventually(self, what, condition, seconds=60):
-        deadline = time.monotonic() + seconds
-        while not (value := condition()):
-            self.assertLess(time.monotonic(), deadline, f"not within {seconds} s: {what}")
-            time.sleep(POLL_SECONDS)
-        return value
 
     def ranks(self):
         return [
@@ -265,7 +258,7 @@ class TwoHosts(unittest.TestCase):
             self.assertLessEqual(set(sockets), allowed)
         self.trainctl("cancel", endless)
         self.assertEqual(self.wait_for_end(endless)["outcome"], "CANCELLED")
-        self.eventually("all are free", lambda: self.states() == ["READY"] * 4)
+        self.eventually("all are free", 60, lambda: self.states() == ["READY"] * 4)
 
     def test_a_link_that_is_cut_for_a_moment_delays_the_job_and_no_more(self):
         steps = {"train__max_steps": 150, "train__epochs": 1000}
@@ -287,8 +280,8 @@ class TwoHosts(unittest.TestCase):
                           output={"dir": str(self.dir / "kept")})  # fmt: skip
         self.wait_for_step(job, 12)
         self.hosts["b"].set_link("down")
-        self.eventually("b is LOST", lambda: self.state_of("b") == {"LOST"})
-        self.eventually("all ranks have ended", lambda: not self.ranks(), 90)
+        self.eventually("b is LOST", 60, lambda: self.state_of("b") == {"LOST"})
+        self.eventually("all ranks have ended", 90, lambda: not self.ranks())
         alone = self.job(job)
         self.assertEqual(
             (alone["state"], alone["attempt"]), ("STOPPING", 1), "b has proven nothing"
