@@ -142,7 +142,7 @@ void Api::Series(const Request& request, Answer answer) {
   if (!question) return answer(ErrorResponse(question.error()));
   Ask<Curves>(
       answer,
-      [question = *question](store::Reader& reader) { return ReadCurves(reader, question); },
+      [this, question = *question](store::Reader& reader) { return index_.Read(reader, question); },
       [](const Curves& curves) { return Document(CurvesDocument(curves)); });
 }
 

@@ -23,6 +23,7 @@
 #include "server/coordinator/event_loop.h"
 #include "server/coordinator/read_thread.h"
 #include "server/meters/meters.h"
+#include "server/web/curve_index.h"
 #include "server/web/http.h"
 
 namespace trainctl::web {
@@ -59,6 +60,7 @@ class Api : public Handler {
   void Ask(const Answer& answer, Read read, Encode encode);
 
   const Parts parts_;
+  CurveIndex index_;  // of the read thread
 };
 
 }  // namespace trainctl::web

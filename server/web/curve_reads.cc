@@ -1,23 +1,16 @@
 #include "server/web/curve_reads.h"
 
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "common/base/utf8.h"
 #include "common/rank/metric.h"
-#include "server/coordinator/questions.h"
 
 namespace trainctl::web {
 namespace {
 
-constexpr size_t kMostCurves = 128;
 constexpr int64_t kMostBuckets = 2000;
 constexpr int64_t kUsualBuckets = 300;
-
-bool Continues(const RankCurve& curve, const job::MetricPoint& point) {
-  return curve.rank == point.rank && curve.phase == point.phase;
-}
 
 record::Json CurveRecord(const RankCurve& curve) {
   record::Json steps = record::Json::array(), times = steps, values = steps;
@@ -53,41 +46,6 @@ base::Result<CurveQuestion> CurveQuestionOf(const Target& target) {
   question.first_step = *from;
   question.last_step = *to;
   return question;
-}
-
-base::Result<Curves> ReadCurves(store::Reader& reader, const CurveQuestion& question) {
-  const auto job = coordinator::ReadOneJob(reader, question.job);
-  if (!job) return job.error();
-  Curves found{job->row.id, job->row.spec.name, question.metric, {}, 0};
-  RankCurve current{std::nullopt, "", Curve(static_cast<size_t>(question.buckets))};
-  const RankCurve empty = current;
-  const auto keep = [&] {
-    if (current.curve.count() == 0) return;
-    if (found.curves.size() < kMostCurves) {
-      found.curves.push_back(std::move(current));
-    } else {
-      ++found.left_out;
-    }
-  };
-  store::MetricFilter filter{{question.metric}, std::nullopt};
-  filter.first_step = question.first_step;
-  filter.last_step = question.last_step;
-  const base::Status read =
-      reader.Points(job->row.id, filter, [&](std::span<const job::MetricPoint> points) {
-        for (const job::MetricPoint& point : points) {
-          if (current.curve.count() > 0 && !Continues(current, point)) {
-            keep();
-            current = empty;
-          }
-          current.rank = point.rank;
-          current.phase = point.phase;
-          current.curve.Add(point);
-        }
-        return true;
-      });
-  if (!read) return read.error();
-  keep();
-  return found;
 }
 
 record::Json CurvesDocument(const Curves& curves) {

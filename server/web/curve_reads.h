@@ -1,13 +1,14 @@
-// A metric's curves of a job, as few points as a screen shows. Of the read thread.
+// A metric's curves of a job, as few points as a screen shows: what is asked, and the answer.
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/result.h"
 #include "common/record/document.h"
-#include "server/store/reader.h"
 #include "server/web/curve.h"
 #include "server/web/target.h"
 
@@ -17,8 +18,10 @@ struct CurveQuestion {
   std::string job;
   std::string metric;
   int64_t buckets = 0;
-  int64_t first_step = 0;
-  int64_t last_step = 0;
+  int64_t first_step = std::numeric_limits<int64_t>::min();
+  int64_t last_step = std::numeric_limits<int64_t>::max();
+
+  bool operator==(const CurveQuestion&) const = default;
 };
 // kInvalid: there is no such metric, or a number is out of bounds.
 base::Result<CurveQuestion> CurveQuestionOf(const Target& target);
@@ -35,8 +38,6 @@ struct Curves {
   std::vector<RankCurve> curves;
   int64_t left_out = 0;  // curves, of a gang of very many ranks
 };
-// kNotFound; kInvalid: a group; kIo.
-base::Result<Curves> ReadCurves(store::Reader& reader, const CurveQuestion& question);
 
 // {"job", "name", "metric", "label", "unit", "curves": [{"rank", "phase", "count", "steps",
 // "times", "values"}], "left_out"}: times in seconds since the epoch; a NaN is null.

@@ -54,6 +54,11 @@ class WebApi : public testing::Test {
     worker_.Report(job_.rank, job::RankMetrics{points});
     worker_.Report(job_.rank, job::RankProgress{.step = steps + 1, .steps = 5000, .loss = 2.5});
     site_.WaitFor(job_.id, [&](const v1::JobView& view) { return view.step() == steps + 1; });
+    WaitUntilStored();
+  }
+
+  // What was reported is in the store.
+  void WaitUntilStored() {
     v1::AuditRequest everything_is_stored_first;
     everything_is_stored_first.set_limit(1);
     v1::AuditResponse response;
@@ -131,6 +136,26 @@ TEST_F(WebApi, MetricsAreThoseOfTheTableAndHaveItsLabels) {
   const Json wanted = {
       {"name", "loss"}, {"label", "training loss"}, {"unit", ""}, {"section", "loss"}};
   EXPECT_EQ(*loss, wanted);
+}
+
+// What was read before is kept; the answer is the one of a first question.
+TEST_F(WebApi, ACurveThatIsAskedForAgainGoesOnWhereItEnded) {
+  TrainSteps(700);
+  const std::string target = "/api/series?name=loss&points=50&job=" + job_.id;
+  const auto first_read = [&] { return GetJson(site_, target + "&from=0")["curves"]; };
+  EXPECT_EQ(GetJson(site_, target)["curves"], first_read());
+  for (int step = 701; step < 1400; step += 100) {
+    std::vector<job::MetricPoint> points;
+    for (int i = step; i < step + 100; ++i)
+      points.push_back({"loss", i, std::nullopt, "", 1.0 + i % 7, 3'000'000 + i});
+    worker_.Report(job_.rank, job::RankMetrics{points});
+    worker_.Report(job_.rank, job::RankProgress{.step = step + 100, .steps = 5000});
+    site_.WaitFor(job_.id, [&](const v1::JobView& view) { return view.step() == step + 100; });
+    WaitUntilStored();
+    const Json again = GetJson(site_, target)["curves"];
+    EXPECT_EQ(again, first_read());
+    EXPECT_EQ(again[0]["count"], step + 100);
+  }
 }
 
 TEST_F(WebApi, ALogIsReadPieceByPieceWithoutSplitCharacters) {
