@@ -6,12 +6,9 @@
 #include "client/show/calendar_time.h"
 #include "client/show/format.h"
 #include "common/base/size.h"
-#include "common/record/job_record.h"
 
 namespace trainctl::client {
 namespace {
-
-using record::Seconds;
 
 Style LeaseStyle(const std::string& state) {
   if (state == "ACTIVE") return Style::kGood;
@@ -69,21 +66,6 @@ std::string EventOf(const v1::Lease& lease) {
 
 std::string SpanText(int64_t start, int64_t end) {
   return "from " + LocalAndUtc(start) + " to " + LocalAndUtc(end) + ", " + LengthText(start, end);
-}
-
-Json LeaseRecord(const v1::Lease& lease) {
-  Json jobs = Json::array();
-  for (const v1::LeaseJob& job : lease.jobs())
-    jobs.push_back({{"id", job.id()}, {"name", job.name()}, {"state", job.state()}});
-  return {{"name", lease.name()},
-          {"owner", lease.owner()},
-          {"state", lease.state()},
-          {"start", Seconds(lease.start())},
-          {"end", Seconds(lease.end())},
-          {"created_at", Seconds(lease.created_at())},
-          {"devices", std::vector<std::string>(lease.workers().begin(), lease.workers().end())},
-          {"device_name", lease.device_name()},
-          {"jobs", std::move(jobs)}};
 }
 
 Listing ListLeases(const v1::LeasesResponse& response) {

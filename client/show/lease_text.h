@@ -4,11 +4,12 @@
 #include <string>
 
 #include "client/show/output.h"
+#include "common/record/lease_record.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::client {
 
-Json LeaseRecord(const v1::Lease& lease);
+using record::LeaseRecord;
 // As a listing of "leases".
 Listing ListLeases(const v1::LeasesResponse& response);
 // "from 2026-12-01 14:00 CET (13:00 UTC) to …, 3h".

@@ -1,17 +1,23 @@
 #include "server/web/api.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <utility>
+#include <vector>
 
+#include "common/base/utf8.h"
 #include "common/record/comparison_record.h"
 #include "common/record/detail_record.h"
 #include "common/record/document.h"
 #include "common/record/job_record.h"
+#include "common/record/lease_record.h"
 #include "common/record/worker_record.h"
 #include "server/auth/permissions.h"
 #include "server/coordinator/comparison.h"
 #include "server/coordinator/questions.h"
 #include "server/views/encode_comparison.h"
+#include "server/views/encode_lease.h"
 #include "server/views/encode_site.h"
 #include "server/web/curve_reads.h"
 #include "server/web/exposition.h"
@@ -29,6 +35,7 @@ using StoredJobs = std::vector<store::StoredJob>;
 
 constexpr int64_t kListedJobs = 100;
 constexpr int64_t kMostListedJobs = 1000;
+constexpr int64_t kMostUnfinished = 1000;  // that wait, and as many that run
 constexpr size_t kMostCompared = 1000;
 
 Response Document(const Json& members) {
@@ -43,6 +50,31 @@ Json SiteDocument(const v1::ListResponse& list) {
   for (const v1::WorkerView& worker : list.workers())
     workers.push_back(record::WorkerRecord(worker));
   return {{"jobs", jobs}, {"workers", workers}};
+}
+
+using job::JobState;
+
+base::Result<StoredJobs> JobsOfStates(store::Reader& reader, std::vector<JobState> states) {
+  return reader.Jobs({.states = std::move(states), .limit = kMostUnfinished});
+}
+
+// The newest, and those that have not ended however old they are; the newest first.
+base::Result<StoredJobs> SiteJobs(store::Reader& reader, int64_t limit) {
+  base::Result<StoredJobs> jobs = reader.Jobs({.limit = limit});
+  if (!jobs) return jobs;
+  std::set<base::JobId> known;
+  for (const store::StoredJob& job : *jobs) known.insert(job.row.id);
+  using enum JobState;
+  for (const auto& states : {std::vector{kStarting, kRunning, kStopping}, std::vector{kQueued}}) {
+    base::Result<StoredJobs> unfinished = JobsOfStates(reader, states);
+    if (!unfinished) return unfinished;
+    for (store::StoredJob& job : *unfinished) {
+      if (known.insert(job.row.id).second) jobs->push_back(std::move(job));
+    }
+  }
+  std::ranges::stable_sort(*jobs, std::ranges::greater(),
+                           [](const store::StoredJob& job) { return job.row.id; });
+  return jobs;
 }
 
 // Of the one job of the list, with the workers that its ranks are on.
@@ -74,8 +106,10 @@ void Api::Handle(Request request, Answer answer) {
       {"/api/site", "List", &Api::Site},      {"/api/view", "List", &Api::View},
       {"/api/job", "Get", &Api::Job},         {"/api/series", "Metrics", &Api::Series},
       {"/api/log", "Logs", &Api::Log},        {"/api/compare", "Compare", &Api::Compare},
+      {"/api/group", "List", &Api::Group},    {"/api/queue", "Leases", &Api::Queue},
       {"/metrics", "Workers", &Api::Metrics}, {"/", "List", &Api::Page},
-      {"/job", "List", &Api::Page},           {"/compare", "List", &Api::Page},
+      {"/job", "List", &Api::Page},           {"/lab", "List", &Api::Page},
+      {"/queue", "List", &Api::Page},         {"/compare", "List", &Api::Page},
       {"/assets/", "List", &Api::Page},       {"/api/metrics", "List", &Api::MetricList},
   };
   for (const Route& route : kRoutes) {
@@ -98,11 +132,52 @@ void Api::Site(const Request& request, Answer answer) {
   const auto limit = NumberOf(request.target, "limit", {1, kMostListedJobs, kListedJobs});
   if (!limit) return answer(ErrorResponse(limit.error()));
   Ask<StoredJobs>(
-      answer, [limit = *limit](store::Reader& reader) { return reader.Jobs({.limit = limit}); },
+      answer, [limit = *limit](store::Reader& reader) { return SiteJobs(reader, limit); },
       [this, user = request.caller.name](StoredJobs jobs) {
         Json document = SiteDocument(views::EncodeList(parts_.coordinator, std::move(jobs)));
         document["user"] = user;
         document["version"] = parts_.version;
+        return Document(document);
+      });
+}
+
+void Api::Group(const Request& request, Answer answer) {
+  struct Found {
+    store::Reader::Found group;
+    StoredJobs jobs;
+  };
+  Ask<Found>(
+      answer,
+      [name = request.target.One("group")](store::Reader& reader) -> base::Result<Found> {
+        auto group = coordinator::FindOne(reader, name);
+        if (!group) return group.error();
+        if (!group->group) {
+          return base::Error{base::Code::kInvalid,
+                             "group: '" + base::Excerpt(name, 64) + "' is a job: expected a group"};
+        }
+        auto jobs = coordinator::ReadJobs(reader, group->jobs);
+        if (!jobs) return jobs.error();
+        return Found{std::move(*group), std::move(*jobs)};
+      },
+      [this](Found found) {
+        Json document = SiteDocument(views::EncodeList(parts_.coordinator, std::move(found.jobs)));
+        document.erase("workers");
+        document["group"] = base::ToString(found.group.group);
+        document["group_name"] = found.group.group_name;
+        return Document(document);
+      });
+}
+
+void Api::Queue(const Request&, Answer answer) {
+  Ask<StoredJobs>(
+      answer, [](store::Reader& reader) { return JobsOfStates(reader, {JobState::kQueued}); },
+      [this](StoredJobs jobs) {
+        Json document = SiteDocument(views::EncodeList(parts_.coordinator, std::move(jobs)));
+        document.erase("workers");
+        document["leases"] = Json::array();
+        const v1::LeasesResponse leases = views::EncodeLeases(parts_.coordinator);
+        for (const v1::Lease& lease : leases.leases())
+          document["leases"].push_back(record::LeaseRecord(lease));
         return Document(document);
       });
 }

@@ -2,8 +2,10 @@
 // needs. Answers are the records of `trainctl -o json` (common/record), by the same reads as
 // gRPC's.
 //
-//   /api/site                      jobs, newest first, and workers     List
-//     ?limit=N
+//   /api/site                      the newest jobs and all that have   List
+//     ?limit=N                     not ended; workers
+//   /api/group?group=G             records of a group's jobs           List
+//   /api/queue                     jobs that wait, and leases          Leases
 //   /api/view?job=J                a job's record, its workers         List
 //   /api/job?job=J                 all about it, with memory           Get
 //   /api/series?job=J&name=M       a metric's curves, downsampled      Metrics
@@ -14,7 +16,8 @@
 //     &base=J
 //   /api/metrics                   names, labels and units of metrics  List
 //   /metrics                       Prometheus' text                    Workers
-//   /, /job, /compare, /assets/…   the pages                           List
+//   /, /job, /lab, /queue,         the pages                           List
+//     /compare, /assets/…
 #pragma once
 
 #include <string>
@@ -46,6 +49,8 @@ class Api : public Handler {
   struct Route;
 
   void Site(const Request& request, Answer answer);
+  void Group(const Request& request, Answer answer);
+  void Queue(const Request& request, Answer answer);
   void View(const Request& request, Answer answer);
   void Job(const Request& request, Answer answer);
   void Series(const Request& request, Answer answer);

@@ -1,5 +1,6 @@
 """The dashboard as a person sees it: in a real Chromium, of a real site whose jobs run."""
 
+import datetime
 import os
 import pathlib
 import unittest
@@ -136,6 +137,47 @@ class DashboardTest(ClusterTest):
         self.assertEqual(self.browser.run("return document.querySelector('#base').value"), "1")
         self.expect_no_faults()
 
+    def test_a_lab_is_a_grid_of_its_experiments(self):
+        lab = {
+            "base": tiny_job(train__max_steps=20),
+            "experiments": [
+                {"name": "two", "set": {"train.micro_batch_size": 2}},
+                {"name": "<b>four", "set": {"train.micro_batch_size": 4}},
+            ],
+        }
+        lab["base"].pop("name", None)
+        path = self.write_job({**lab, "title": "Does a larger batch pay?"})
+        group = self.json("submit", path)["group"]
+        self.assertEqual(self.trainctl("wait", group).returncode, 0)
+        self.browser.open(f"{self.address}lab?group={group}")
+        self.browser.wait("return document.querySelectorAll('.experiment tbody tr').length === 2")
+        text = self.browser.text("#experiments")
+        for part in ("two", "<b>four", "train.micro_batch_size 4", "SUCCEEDED", "20 of 20"):
+            self.assertIn(part, text)
+        self.keep_picture("lab")
+        self.browser.run("document.querySelector('#compare').click()")
+        self.browser.wait("return location.pathname === '/compare'")
+        self.browser.wait("return document.querySelectorAll('#rows tr').length > 5")
+        self.expect_no_faults()
+
+    def test_the_queue_has_what_waits_and_a_calendar_of_leases(self):
+        running = self.submit(endless_job(devices=2, strategy="ddp"))
+        waiting = self.submit(endless_job(name=HOSTILE))
+        made = self.trainctl(
+            *("lease", "create", "lab2", "--gpus", "1", "--for", "1h"),
+            *("--start", f"{datetime.date.today() + datetime.timedelta(days=3)} 14:00"),
+        )
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.browser.open(f"{self.address}queue")
+        self.browser.wait("return document.querySelector('#queue tr') !== null")
+        self.assertIn(HOSTILE, self.browser.text("#queue"))
+        self.assertEqual(self.browser.text("#calendar .turn"), "lab2")
+        self.assertIn("lab2", self.browser.text("#leases"))
+        self.keep_picture("queue")
+        self.trainctl("cancel", running, waiting)
+        self.browser.wait("return document.querySelector('#queue tr') === null")
+        self.expect_no_faults()
+
     def test_pages_fit_a_phone_and_are_dark_in_the_dark(self):
         job = self.submit(tiny_job())
         self.assertEqual(self.trainctl("wait", job).returncode, 0)
@@ -151,9 +193,10 @@ class DashboardTest(ClusterTest):
                 "Emulation.setEmulatedMedia",
                 features=[{"name": "prefers-color-scheme", "value": scheme}],
             )
-            for page in ("", f"job?job={job}", f"compare?job={job}"):
+            for page in ("", f"job?job={job}", f"compare?job={job}", "queue"):
                 self.browser.open(self.address + page)
-                self.browser.wait("return document.querySelector('tbody tr') !== null")
+                shown = "#span:not(:empty)" if page == "queue" else "tbody tr"
+                self.browser.wait(f"return document.querySelector('{shown}') !== null")
                 width = self.browser.run("return document.documentElement.scrollWidth")
                 self.assertLessEqual(width, 390, page)
                 shown = self.browser.run("return getComputedStyle(document.body).backgroundColor")

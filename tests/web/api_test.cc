@@ -10,10 +10,12 @@
 #include <sstream>
 #include <utility>
 
+#include "common/job/job_json.h"
 #include "common/rank/metric.h"
 #include "common/record/comparison_record.h"
 #include "common/record/detail_record.h"
 #include "common/record/job_record.h"
+#include "common/record/lease_record.h"
 #include "tests/checkout.h"
 #include "tests/rpc/training_job.h"
 #include "tests/rpc/user_channel.h"
@@ -196,6 +198,61 @@ TEST_F(WebApi, AComparisonIsTheOneOfTheCommandLine) {
   shown.erase("schema");
   EXPECT_EQ(shown.dump(), Json(record::ComparisonDocument(response)).dump());
   EXPECT_EQ(document["jobs"][1]["id"], other);
+}
+
+TEST_F(WebApi, TheSiteHasAllThatRunsAndWaitsHoweverOldItIs) {
+  TrainSteps(1);
+  for (const char* name : {"waits", "newer", "newest"}) site_.Submit(name);
+  v1::CancelRequest cancel;
+  for (const char* name : {"newer", "newest"}) cancel.add_jobs(name);
+  v1::CancelResponse cancelled;
+  ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Cancel, cancel, &cancelled).ok());
+  for (const char* name : {"newer", "newest"}) site_.WaitForState(name, "FINISHED");
+  std::vector<std::string> ids;
+  const Json site = GetJson(site_, "/api/site?limit=1");
+  for (const Json& job : site["jobs"]) ids.push_back(job["id"]);
+  EXPECT_EQ(ids, (std::vector<std::string>{"j4", "j2", "j1"}));
+}
+
+TEST_F(WebApi, AGroupHasTheRecordsOfItsJobsInTheirOrder) {
+  TrainSteps(1);
+  v1::SubmitRequest request;
+  request.set_request_id("of a lab");
+  request.set_group_name("my <lab>");
+  for (const char* name : {"one", "two"})
+    request.add_jobs()->set_job_json(job::ToJson(rpc_test::SmallJob(name)));
+  v1::SubmitResponse response;
+  ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Submit, request, &response).ok());
+  const Json group = GetJson(site_, "/api/group?group=" + response.group());
+  EXPECT_EQ(group["group_name"], "my <lab>");
+  EXPECT_EQ(group["group"], response.group());
+  ASSERT_EQ(group["jobs"].size(), 2u);
+  EXPECT_EQ(group["jobs"][0]["name"], "one");
+  EXPECT_EQ(group["jobs"][1]["state"], "QUEUED");
+  EXPECT_THAT(GetJson(site_, "/api/group?group=g99", 404)["error"], HasSubstr("g99"));
+  EXPECT_THAT(GetJson(site_, "/api/group?group=" + job_.id, 400)["error"],
+              HasSubstr("expected a group"));
+}
+
+TEST_F(WebApi, TheQueueHasWhatWaitsAndTheLeases) {
+  worker_.Connect(site_.channel());
+  v1::CreateLeaseRequest request;
+  request.set_request_id("of a lease");
+  request.set_name("lab2");
+  request.mutable_wish()->set_devices(1);
+  request.mutable_wish()->set_seconds(3600);
+  v1::CreateLeaseResponse response;
+  const auto status = site_.Call(&v1::Coordinator::Stub::CreateLease, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  site_.Submit("waits");
+  const Json queue = GetJson(site_, "/api/queue");
+  ASSERT_EQ(queue["jobs"].size(), 1u);
+  EXPECT_EQ(queue["jobs"][0]["name"], "waits");
+  v1::LeasesResponse leases;
+  ASSERT_TRUE(site_.Call(&v1::Coordinator::Stub::Leases, {}, &leases).ok());
+  ASSERT_EQ(queue["leases"].size(), 1u);
+  EXPECT_EQ(queue["leases"][0].dump(), Json(record::LeaseRecord(leases.leases(0))).dump());
+  EXPECT_EQ(queue["leases"][0]["devices"], Json::parse(R"(["a/0"])"));
 }
 
 TEST_F(WebApi, EachFaultIsAnErrorThatNamesItsPlace) {

@@ -61,9 +61,10 @@ TEST(Web, APageComesWithHeadersThatLetNothingElseIn) {
 TEST(Web, WhatThePagesNameIsThereAndSmall) {
   const TestSite site;
   size_t bytes = Get(site.dashboard(), "/assets/chart.js").body.size();
-  for (const char* target : {"/", "/job?job=j1", "/compare", "/assets/style.css",
-                             "/assets/icon.svg", "/assets/common.js", "/assets/charts.js",
-                             "/assets/site.js", "/assets/job.js", "/assets/compare.js"}) {
+  for (const char* target :
+       {"/", "/job?job=j1", "/compare", "/assets/style.css", "/assets/icon.svg",
+        "/assets/common.js", "/assets/charts.js", "/assets/site.js", "/assets/job.js",
+        "/assets/compare.js", "/lab?group=g1", "/queue", "/assets/lab.js", "/assets/queue.js"}) {
     const Reply reply = Get(site.dashboard(), target);
     EXPECT_EQ(reply.status, 200) << target;
     for (const char* danger :

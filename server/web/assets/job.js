@@ -25,7 +25,7 @@ function showView(document) {
   window.document.title = `${view.name} (${view.id}) – trainctl`;
   at("title").textContent = `${view.name} (${view.id})`;
   const group = view.group
-    ? element("a", { href: `/compare?${query({ job: view.group })}` }, `compare ${view.group_name} (${view.group})`) : null;
+    ? element("a", { href: `/lab?${query({ group: view.group })}` }, `${view.group_name} (${view.group})`) : null;
   const why = view.state === "FINISHED" ? view.message : view.reason;
   at("message").replaceChildren(...[element("span", { class: stateKind(view) }, stateText(view)),
     why ? `: ${why}` : "", group ? " · " : "", group].filter((part) => part !== null && part !== ""));

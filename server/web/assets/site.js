@@ -22,6 +22,12 @@ function choiceCell(job) {
   return element("td", { "data-keep": "" }, box);
 }
 
+function nameCell(job) {
+  const group = job.group
+    ? element("a", { class: "faint", href: `/lab?${query({ group: job.group })}` }, job.group_name) : null;
+  return element("td", { class: "name" }, job.name, group ? " " : null, group);
+}
+
 function whereOrWhy(job) {
   const place = job.placement.join(" ");
   if (job.outcome === "SUCCEEDED") return place;
@@ -33,7 +39,7 @@ function jobRow(job) {
   const link = element("a", { href: `/job?${query({ job: job.id })}` }, job.id);
   return {
     key: job.id,
-    cells: [choiceCell(job), element("td", {}, link), cell(job.name, "name"),
+    cells: [choiceCell(job), element("td", {}, link), nameCell(job),
       cell(stateText(job), stateKind(job)), progressCell(job),
       cell(known(job.loss, formatNumber), "number"),
       cell(known(job.tokens_per_second, formatNumber), "number optional"),
@@ -86,7 +92,7 @@ function show(site) {
     ["coordinator", site.version],
   ]);
   const shown = jobs.filter(passes);
-  at("shown").textContent = `${shown.length} of the newest ${jobs.length}`;
+  at("shown").textContent = `${shown.length} of ${jobs.length}: all unfinished ones, and the newest`;
   showRows(at("jobs"), shown.map(jobRow));
   showRows(at("devices"), workers.map(workerRow));
 }

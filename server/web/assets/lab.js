@@ -1,0 +1,112 @@
+// A group as a grid of its experiments: what each changes, how far it is, and its training loss.
+import { ask, at, element, elapsed, formatBytes, formatClock, formatNumber, formatWithUnit, known, live,
+  query, showFacts, stateKind, stateText, tell } from "/assets/common.js";
+import { askSeries, curveChart, curvesOf } from "/assets/charts.js";
+
+const group = new URLSearchParams(location.search).get("group") ?? "";
+const refreshMillis = 5000;
+const cards = new Map();  // by the id of a job
+let jobs = [], changed = new Map();
+
+// ---- cards ----
+
+function cardOf(job) {
+  if (cards.has(job.id)) return cards.get(job.id);
+  const heading = element("h3", {}, element("a", { href: `/job?${query({ job: job.id })}` }, `${job.name} (${job.id})`));
+  const changes = element("p", { class: "faint" }), facts = element("ul", { class: "facts" }), state = element("p");
+  const item = element("li", { class: "experiment" }, heading, changes, state, facts);
+  const card = { item, changes, facts, state, chart: curveChart(item, "Training loss"), series: null };
+  cards.set(job.id, card);
+  at("experiments").append(item);
+  return card;
+}
+
+function showCard(job) {
+  const card = cardOf(job);
+  const why = job.state === "FINISHED" ? job.message : job.reason;
+  const steps = job.steps
+    ? element("progress", { max: job.steps, value: job.step, "aria-label": `steps of ${job.id}` }) : null;
+  card.state.replaceChildren(...[element("span", { class: stateKind(job) }, stateText(job)), " ", steps,
+    job.outcome !== "SUCCEEDED" && why ? ` ${why}` : ""].filter(Boolean));
+  showFacts(card.facts, [
+    ["step", job.steps ? `${formatNumber(job.step)} of ${formatNumber(job.steps)}` : ""],
+    ["loss", known(job.loss, formatNumber)], ["tokens/s", known(job.tokens_per_second, formatNumber)],
+    ["peak", known(job.peak_allocated_bytes, formatBytes)], ["time", known(elapsed(job), formatClock)],
+    ["left", known(job.remaining_seconds, formatClock)],
+  ]);
+  card.changes.textContent = changed.get(job.id) ?? "";
+}
+
+function show(document) {
+  jobs = document.jobs;
+  window.document.title = `${document.group_name} – trainctl`;
+  at("title").textContent = `${document.group_name} (${document.group})`;
+  at("compare").href = `/compare?${query({ job: document.group })}`;
+  const count = (test) => String(jobs.filter(test).length);
+  showFacts(at("facts"), [
+    ["experiments", String(jobs.length)], ["succeeded", count((j) => j.outcome === "SUCCEEDED")],
+    ["ended otherwise", count((j) => j.state === "FINISHED" && j.outcome !== "SUCCEEDED")],
+    ["running", count((j) => ["STARTING", "RUNNING", "STOPPING"].includes(j.state))],
+    ["in the queue", count((j) => j.state === "QUEUED")],
+  ]);
+  jobs.forEach(showCard);
+}
+
+// ---- what each changes, and the curves ----
+
+function changesOf(comparison) {
+  const rows = comparison.rows.filter((row) => row.section === "changed");
+  return new Map(comparison.jobs.map((job, i) => [job.id, rows.map((row) => {
+    const value = row.values[i];
+    return `${row.label} ${value === null ? "none" : typeof value === "string" ? value : formatWithUnit(value, row.unit)}`;
+  }).join(" · ")]));
+}
+
+function draw() {
+  const wanted = { log: at("log").checked, axis: at("axis").value, smoothing: 0 };
+  const drawn = jobs.filter((job) => cards.get(job.id)?.series).map((job) => {
+    const { series } = cards.get(job.id);
+    return [cards.get(job.id), curvesOf(series, wanted.axis, job.started_at ?? 0, () => "training loss"), series.unit];
+  });
+  const points = drawn.flatMap(([, curves]) => curves.flatMap((curve) => curve.points));
+  const bound = (pick, values) => values.reduce((one, other) => pick(one, other), values[0]);
+  const xs = points.map((point) => point.x), ys = points.map((point) => point.y).filter(Number.isFinite);
+  const range = at("same").checked && ys.length > 0
+    ? { x: [bound(Math.min, xs), bound(Math.max, xs)], y: [bound(Math.min, ys), bound(Math.max, ys)] } : null;
+  for (const [card, curves, unit] of drawn) card.chart.draw(curves, { ...wanted, unit, range });
+}
+
+async function refresh() {
+  if (jobs.length === 0) return;
+  const comparison = await ask("/api/compare", { job: jobs.map((job) => job.id) });
+  changed = changesOf(comparison);
+  await Promise.all(jobs.map(async (job) => {
+    const series = await askSeries(job.id, "loss", { points: 120 });
+    cardOf(job).series = series.curves.length > 0 ? series : null;
+  }));
+  jobs.forEach(showCard);
+  draw();
+}
+
+let busy = false;
+async function guardedRefresh() {
+  if (busy) return;
+  busy = true;
+  try {
+    await refresh();
+  } catch (error) {
+    tell(error.message);
+  }
+  busy = false;
+}
+
+for (const id of ["log", "axis", "same"]) at(id).addEventListener("input", draw);
+let first = true;
+live("group", { group }, (document) => {
+  show(document);
+  if (first) guardedRefresh();
+  first = false;
+});
+setInterval(() => {
+  if (!document.hidden && jobs.some((job) => job.state !== "FINISHED")) guardedRefresh();
+}, refreshMillis);

@@ -1,0 +1,73 @@
+// The queue in its order, and leases as a calendar: a row for each device that somebody has leased.
+import { at, cell, element, formatClock, formatTime, known, live, query, showFacts, showRows } from "/assets/common.js";
+
+const day = 86400;
+
+// As `trainctl top`: by priority, then by age; "j9" is before "j10".
+function inOrder(jobs) {
+  const age = (job) => [job.id.length, job.id];
+  return jobs.filter((job) => job.state === "QUEUED").sort((one, other) => other.priority - one.priority
+    || age(one)[0] - age(other)[0] || (one.id < other.id ? -1 : 1));
+}
+
+function queueRow(job, now) {
+  return {
+    key: job.id,
+    cells: [element("td", {}, element("a", { href: `/job?${query({ job: job.id })}` }, job.id)), cell(job.name, "name"),
+      cell(job.owner, "optional"), cell(job.priority, "number"), cell(job.devices, "number"),
+      cell(known(job.submitted_at, (time) => formatClock(now - time)), "number"),
+      cell(known(job.predicted_start, formatTime)), cell(job.reason, "why")],
+  };
+}
+
+function leaseRow(lease) {
+  const kind = { ACTIVE: "good", ENDING: "warn" }[lease.state] ?? "";
+  const links = lease.jobs.flatMap((job) => [element("a", { href: `/job?${query({ job: job.id })}` }, `${job.name} (${job.id})`), " "]);
+  return {
+    key: lease.name,
+    cells: [cell(lease.name, "name"), cell(lease.owner), cell(lease.state, kind), cell(formatTime(lease.start)),
+      cell(formatTime(lease.end)), cell(lease.devices.join(" "), "optional"), element("td", {}, ...links)],
+  };
+}
+
+// From now, or the first start, to the last end; a mark for each midnight.
+function showCalendar(leases, now) {
+  const begin = Math.min(now, ...leases.map((lease) => lease.start));
+  const end = Math.max(begin + 3600, ...leases.map((lease) => lease.end));
+  const place = (time) => 100 * (Math.min(Math.max(time, begin), end) - begin) / (end - begin);
+  const line = (time, kind) => {
+    const mark = element("i", { class: kind, title: formatTime(time) });
+    mark.style.left = `${place(time)}%`;
+    return mark;
+  };
+  const midnights = [];
+  const first = new Date(begin * 1000);
+  first.setHours(24, 0, 0, 0);
+  for (let time = first.getTime() / 1000; time < end && midnights.length < 60; time += day) midnights.push(time);
+  const workers = [...new Set(leases.flatMap((lease) => lease.devices))].sort();
+  at("calendar").replaceChildren(...workers.map((worker) => {
+    const track = element("div", { class: "track" }, ...midnights.map((time) => line(time, "midnight")), line(now, "now"));
+    for (const lease of leases.filter((one) => one.devices.includes(worker))) {
+      const turn = element("span", { class: `turn ${lease.state.toLowerCase()}`,
+        title: `${lease.name} (${lease.owner}): ${formatTime(lease.start)} to ${formatTime(lease.end)}` }, lease.name);
+      turn.style.left = `${place(lease.start)}%`;
+      turn.style.width = `${place(lease.end) - place(lease.start)}%`;
+      track.append(turn);
+    }
+    return element("div", { class: "device" }, element("b", {}, worker), track);
+  }));
+  at("span").textContent = leases.length === 0 ? "There are none: trainctl lease create makes one."
+    : `${formatTime(begin)} to ${formatTime(end)}`;
+}
+
+function show({ jobs, leases }) {
+  const now = Date.now() / 1000;
+  const queue = inOrder(jobs);
+  showFacts(at("facts"), [["jobs wait", String(queue.length)],
+    ["devices wanted", String(queue.reduce((sum, job) => sum + job.devices, 0))], ["leases", String(leases.length)]]);
+  showRows(at("queue"), queue.map((job) => queueRow(job, now)));
+  showRows(at("leases"), leases.map(leaseRow));
+  showCalendar(leases, now);
+}
+
+live("queue", {}, show);
