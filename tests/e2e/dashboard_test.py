@@ -178,6 +178,17 @@ class DashboardTest(ClusterTest):
         self.browser.wait("return document.querySelector('#queue tr') === null")
         self.expect_no_faults()
 
+    def test_zooming_a_comparison_is_in_its_address(self):
+        job = self.submit(tiny_job(train__max_steps=40))
+        self.assertEqual(self.trainctl("wait", job).returncode, 0)
+        self.browser.open(f"{self.address}compare?job={job}&from=10&to=19")
+        count = "return document.querySelector('#curves tbody td:nth-child(2)')?.textContent"
+        self.assertEqual(self.browser.wait(count), "10")
+        self.browser.run("document.querySelector('#whole').click()")
+        self.browser.wait(count + " === '40'")
+        self.assertNotIn("from", self.browser.run("return location.search"))
+        self.expect_no_faults()
+
     def test_pages_fit_a_phone_and_are_dark_in_the_dark(self):
         job = self.submit(tiny_job())
         self.assertEqual(self.trainctl("wait", job).returncode, 0)

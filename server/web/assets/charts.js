@@ -57,7 +57,40 @@ function datasetsOf(curves, smoothing) {
   });
 }
 
-// chart.draw(curves, {title, unit, log, smoothing, axis}): curves are [{label, points: [{x, y}], count}].
+// Lines down at what happened: chart.marks is [{x, text, kind}]. Their texts stand in the tooltip of
+// a point near by.
+const markLines = {
+  id: "marks",
+  beforeDatasetsDraw(chart) {
+    const { ctx, chartArea: area, scales } = chart;
+    for (const { x, kind } of chart.marks ?? []) {
+      const at = scales.x.getPixelForValue(x);
+      if (!(at >= area.left && at <= area.right)) continue;
+      ctx.save();
+      ctx.strokeStyle = ctx.fillStyle = style(kind === "attempt" ? "--warn" : kind === "text" ? "--good" : "--faint");
+      ctx.globalAlpha = 0.55;
+      ctx.setLineDash([3, 3]);
+      ctx.beginPath();
+      ctx.moveTo(at, area.top);
+      ctx.lineTo(at, area.bottom);
+      ctx.stroke();
+      ctx.beginPath();
+      ctx.moveTo(at - 4, area.top);
+      ctx.lineTo(at + 4, area.top);
+      ctx.lineTo(at, area.top + 6);
+      ctx.fill();
+      ctx.restore();
+    }
+  },
+};
+
+function marksNear(chart, x) {
+  const { min, max } = chart.scales.x;
+  return (chart.marks ?? []).filter((mark) => Math.abs(mark.x - x) <= (max - min) / 60).map((mark) => mark.text).slice(0, 6);
+}
+
+// chart.draw(curves, {title, unit, log, smoothing, axis, marks, range}): curves are [{label, points:
+// [{x, y}], count}]; range: {x: [least, most], y: …}, else what the points need.
 // onZoom(first, last): somebody dragged over these steps.
 export function curveChart(place, title, onZoom = null) {
   const { figure, name, note, canvas, plot, showTable } = frame(place, title, "");
@@ -81,13 +114,15 @@ export function curveChart(place, title, onZoom = null) {
       note.textContent = last === undefined ? "" : format(last);
       if (!canvas) return;
       canvas.setAttribute("aria-label", `${name.data}: ${curves.map((c) => c.label).join(", ")}; the numbers are in the table below`);
-      chart ??= new Chart(canvas, { type: "line", data: { datasets: [] }, options: {} });
+      chart ??= new Chart(canvas, { type: "line", data: { datasets: [] }, options: {}, plugins: [markLines] });
+      chart.marks = wanted.marks ?? [];
       chart.data.datasets = datasetsOf(curves, wanted.smoothing);
       const options = baseOptions();
       options.scales = {
         x: { type: "linear", ...axisOptions(axis === "time" ? formatClock : formatNumber) },
         y: { type: wanted.log ? "logarithmic" : "linear", ...axisOptions(unit.endsWith("/s") ? formatNumber : format) },
       };
+      for (const [name, [min, max]] of Object.entries(wanted.range ?? {})) Object.assign(options.scales[name], { min, max });
       options.plugins = {
         legend: { display: curves.length > 1, labels: { color: style("--text"), boxWidth: 12, filter: (item) => item.text !== "" } },
         tooltip: {
@@ -95,6 +130,7 @@ export function curveChart(place, title, onZoom = null) {
           callbacks: {
             title: (items) => (items.length === 0 ? "" : axis === "time" ? formatClock(items[0].parsed.x) : `step ${formatNumber(items[0].parsed.x)}`),
             label: (item) => `${item.dataset.label}: ${format(item.parsed.y)}`,
+            footer: (items) => (items.length === 0 ? "" : marksNear(chart, items[0].parsed.x)),
           },
         },
       };

@@ -5,7 +5,7 @@ import { askSeries, curveChart, curvesOf } from "/assets/charts.js";
 
 let metrics = [];
 let comparison = null, base = 0, curves = [];
-const chart = curveChart(at("curves"), "Curves");
+const chart = curveChart(at("curves"), "Curves", zoom);
 chart.figure.classList.add("tall");
 
 // ---- the address ----
@@ -20,6 +20,7 @@ function readAddress() {
   at("log").checked = asked.has("log");
   at("axis").value = asked.get("axis") === "time" ? "time" : "step";
   at("smoothing").value = asked.get("smoothing") ?? 0;
+  for (const id of ["from", "to"]) at(id).value = asked.get(id) ?? "";
   return asked.get("base");
 }
 
@@ -28,6 +29,7 @@ function writeAddress() {
     job: words(), base: base > 0 ? comparison.jobs[base].id : null,
     metric: at("metric").value === "loss" ? null : at("metric").value, log: at("log").checked ? 1 : null,
     axis: at("axis").value === "time" ? "time" : null, smoothing: Number(at("smoothing").value) || null,
+    from: at("from").value, to: at("to").value,
   };
   history.replaceState(null, "", `/compare?${query(selection)}`);
 }
@@ -82,9 +84,17 @@ async function compare(wantedBase) {
 
 async function readCurves() {
   const metric = at("metric").value;
-  const answers = await Promise.all(comparison.jobs.map((job) => askSeries(job.id, metric)));
+  const range = { from: at("from").value, to: at("to").value };
+  const answers = await Promise.all(comparison.jobs.map((job) => askSeries(job.id, metric, range)));
   curves = answers.filter((series) => series.curves.length > 0);
   draw();
+}
+
+function zoom(first, last) {
+  at("from").value = first;
+  at("to").value = last;
+  writeAddress();
+  guarded(readCurves);
 }
 
 // Of each run its gang's curve, or its first rank's.
@@ -117,6 +127,9 @@ at("base").addEventListener("change", () => guarded(() => compare(comparison.job
 at("metric").addEventListener("change", () => { writeAddress(); guarded(readCurves); });
 for (const id of ["log", "axis", "smoothing"])
   at(id).addEventListener("input", () => { writeAddress(); draw(); });
+for (const id of ["from", "to"])
+  at(id).addEventListener("change", () => { writeAddress(); guarded(readCurves); });
+at("whole").addEventListener("click", () => zoom("", ""));
 guarded(async () => {
   metrics = (await ask("/api/metrics", {})).metrics;
   await compare(readAddress());

@@ -6,6 +6,7 @@ import { askSeries, curveChart, curvesOf, memoryChart } from "/assets/charts.js"
 const job = new URLSearchParams(location.search).get("job") ?? "";
 const refreshMillis = 3000;
 const keptLog = 300000;  // characters
+const markedEvents = 60;
 const wantedCharts = [
   ["Loss", ["loss", "val_loss"]], ["Learning rate", ["lr"]], ["Tokens per second", ["tokens_per_second"]],
   ["Seconds per step", ["step_seconds"]], ["Gradient norm", ["grad_norm"]],
@@ -67,6 +68,11 @@ function showDetail() {
   showRows(at("events"), detail.events.map((event, i) => ({
     key: String(i), cells: [cell(formatTime(event.time)), cell(event.text, "why")],
   })));
+  showRows(at("texts"), detail.continuations.map((said) => ({
+    key: `${said.step} ${said.place}`,
+    cells: [cell(formatNumber(said.step), "number"), cell(said.prompt, "name"), cell(said.text, "name")],
+  })));
+  at("texts-part").hidden = detail.continuations.length === 0;
   const settings = rowsOf(detail.job, "", []);
   showRows(at("settings"), settings.map(([key, value]) => ({
     key, cells: [element("th", { scope: "row" }, key), cell(value, "name")],
@@ -87,7 +93,37 @@ function showChoices(select, count, first = 0) {
 // ---- curves ----
 
 function chosen() {
-  return { log: at("log").checked, smoothing: Number(at("smoothing").value), axis: at("axis").value };
+  return { log: at("log").checked, smoothing: Number(at("smoothing").value), axis: at("axis").value, marks: marks() };
+}
+
+// Where a time stands among the steps, and a step in time, by the points of the loss; between them on
+// a straight line.
+function between(from, to, value) {
+  if (from.length === 0) return null;
+  const next = from.findIndex((one) => one >= value);
+  if (next < 0) return value > from[from.length - 1] + 1e-9 ? null : to[to.length - 1];
+  if (next === 0 || from[next] === value) return value < from[0] - 1e-9 ? null : to[next];
+  const share = (value - from[next - 1]) / (from[next] - from[next - 1]);
+  return to[next - 1] + share * (to[next] - to[next - 1]);
+}
+
+// Events, attempts and texts where they belong on the axis of the curves.
+function marks() {
+  if (!detail || !at("marks").checked) return [];
+  const curve = charts.get("Loss")?.series[0]?.curves[0];
+  const start = view.started_at ?? 0, overTime = at("axis").value === "time";
+  const ofTime = (time) => (overTime ? Math.max(0, time - start) : curve ? between(curve.times, curve.steps, time) : null);
+  const ofStep = (step) => {
+    if (!overTime) return step;
+    const time = curve ? between(curve.steps, curve.times, step) : null;
+    return time === null ? null : time - start;
+  };
+  const texts = [...new Set(detail.continuations.map((said) => said.step))];
+  return [
+    ...detail.attempts.slice(1).map((attempt) => ({ x: ofTime(attempt.started_at), text: `attempt ${attempt.attempt} begins`, kind: "attempt" })),
+    ...detail.events.slice(-markedEvents).map((event) => ({ x: ofTime(event.time), text: event.text.slice(0, 90), kind: "event" })),
+    ...texts.map((step) => ({ x: ofStep(step), text: `texts of step ${formatNumber(step)} (below)`, kind: "text" })),
+  ].filter((mark) => mark.x !== null && Number.isFinite(mark.x));
 }
 
 function chartOf(title) {
@@ -132,7 +168,7 @@ async function readDetail() {
   showDetail();
 }
 
-for (const id of ["log", "smoothing", "axis"])
+for (const id of ["log", "smoothing", "axis", "marks"])
   at(id).addEventListener("input", () => { for (const one of charts.values()) drawOne(one); });
 for (const id of ["from", "to"]) at(id).addEventListener("change", () => guarded(readCurves));
 at("whole").addEventListener("click", () => {
