@@ -1,12 +1,14 @@
 #include "server/core/ahead.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "server/core/leases.h"
 #include "server/core/loan.h"
 #include "server/core/reach.h"
 #include "server/core/waiting.h"
+#include "server/core/walk.h"
 
 namespace trainctl::core {
 
@@ -15,13 +17,17 @@ using placement::ClassId;
 Ahead LookAhead(const State& state, const Job& job, const Now& now) {
   Ahead ahead{Holds(state, now), Quotas(state)};
   const std::vector<ClassId> wanted = WantedClasses(state, job);
-  for (const auto& [place, demand] : state.queue.heads()) {
+  Walk walk(state.queue);
+  while (const std::optional<Walk::Stop> stop = walk.Next()) {
+    const auto& [place, head] = *stop->head;
     if (!(place < job.place())) break;
+    if (!ahead.quotas.Yields(*head.lane, place)) {
+      const auto next = std::next(stop->head);
+      if (next != stop->kind->heads.end()) walk.StopAt(*stop->kind, next);
+      continue;
+    }
     const Job& other = state.jobs.at(place.job);
-    const bool is_passed_over = !ahead.quotas.Yields(other.demand);
-    ahead.quotas.Wait(other.demand, other.row.id);
-    if (is_passed_over) continue;
-    ahead.holds.Add(other);
+    ahead.holds.Add(other);  // all that any of its kind would hold
     const bool competes =
         std::ranges::any_of(wanted, [&](ClassId id) { return ahead.holds.Hinder(id, job); });
     if (!competes) continue;
@@ -55,7 +61,7 @@ std::optional<base::SteadyMicros> PredictedStart(const State& state, const Job& 
   }
   if (job.lane != Lane::kQueue) return std::nullopt;
   Ahead ahead = LookAhead(state, job, now);
-  if (ahead.blocker != nullptr || !ahead.quotas.Yields(job.demand)) return std::nullopt;
+  if (ahead.blocker != nullptr || !ahead.quotas.Yields(job)) return std::nullopt;
   const std::vector<ClassId> usable = UsableClasses(state, job);
   const bool is_kept_from =
       std::ranges::any_of(usable, [&](ClassId id) { return ahead.holds.KeptFrom(id, job) > 0; });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "server/core/quota.h"
 #include "server/core/waiting.h"
@@ -11,7 +12,6 @@ namespace trainctl::core {
 namespace {
 
 constexpr base::WallMicros kSharePeriod = 60'000'000;
-constexpr int64_t kLifted = -1;  // a share before all others
 
 // The sums are of whole numbers, so that the order of what is summed is nothing.
 std::map<std::string, int64_t> SumUse(const State& state, base::WallMicros at, int64_t half_life) {
@@ -32,7 +32,7 @@ int64_t ShareOfUser(const State& state, const std::string& user) {
 }
 
 // In each set that is ordered by place.
-void Move(State& state, Job& job, int64_t share) {
+void Move(State& state, Job& job, const int64_t* share) {
   const auto move_in = [&](std::set<Place>& places) {
     places.erase(job.place());
     job.share = share;
@@ -108,53 +108,46 @@ std::set<base::JobId> WhoIsLifted(const State& state) {
   return lifted;
 }
 
-// Of the jobs that wait, as far as the first that is newer, those of which it is wanted. True: some
-// place is another.
-template <class IsWanted>
-bool MoveThose(State& state, base::WallMicros newest, const IsWanted& is_wanted) {
-  const std::set<base::JobId> lifted = WhoIsLifted(state);
+// Those, and nobody else. True: some place is another.
+bool Lift(State& state, std::set<base::JobId> lifted) {
   bool has_moved = false;
-  for (auto& [id, job] : state.jobs) {
-    if (job.row.submitted_at > newest) break;
-    const bool is_lifted = lifted.contains(id);
-    if (job.status.state != job::JobState::kQueued || !is_wanted(job, is_lifted)) continue;
-    const int64_t share = is_lifted ? kLifted : ShareOf(state, job);
-    if (share == job.share) continue;
-    Move(state, job, share);
+  const auto give = [&](base::JobId id, bool is_lifted) {
+    const auto found = state.jobs.find(id);
+    if (found == state.jobs.end() || found->second.status.state != job::JobState::kQueued) return;
+    const int64_t* share = is_lifted ? &kLifted : ShareOf(state, found->second);
+    if (found->second.share == share) return;
+    Move(state, found->second, share);
     has_moved = true;
+  };
+  for (const base::JobId id : state.shares.lifted) {
+    if (!lifted.contains(id)) give(id, false);
   }
+  for (const base::JobId id : lifted) give(id, true);
+  state.shares.lifted = std::move(lifted);
   return has_moved;
 }
 
-// As MoveThose of all that wait; those in the queue together.
+void Reorder(const State& state, std::set<Place>* places) {
+  std::set<Place> renewed;
+  for (const Place& place : *places) renewed.insert(state.jobs.at(place.job).place());
+  *places = std::move(renewed);
+}
+
+// By the use that was summed up now. True: some place is another.
 bool MoveAll(State& state) {
-  const std::set<base::JobId> lifted = WhoIsLifted(state);
-  bool has_moved = false, queue_moves = false;
-  for (auto& [id, job] : state.jobs) {
-    if (job.status.state != job::JobState::kQueued) continue;
-    const int64_t share = lifted.contains(id) ? kLifted : ShareOf(state, job);
-    if (share == job.share) continue;
-    has_moved = true;
-    if (job.lane == Lane::kQueue) {
-      queue_moves = true;
-      job.share = share;
-    } else {
-      Move(state, job, share);
-    }
+  const bool has_lifted = Lift(state, WhoIsLifted(state));
+  bool has_moved = false;
+  for (auto& [user, share] : state.shares.shares) {
+    const int64_t old = std::exchange(share, ShareOfUser(state, user));
+    has_moved |= share != old;
   }
-  if (!queue_moves) return has_moved;
-  const std::string* user = nullptr;  // of the lane that was asked last, whose jobs are all theirs
-  int64_t share_of_user = 0;
-  state.queue.Reshare([&](const Demand& lane, base::JobId job) {
-    if (lane.user.empty()) return state.jobs.at(job).share;
-    if (lifted.contains(job)) return kLifted;
-    if (user != &lane.user) {
-      user = &lane.user;
-      share_of_user = ShareOfUser(state, lane.user);
-    }
-    return share_of_user;
-  });
-  return has_moved;
+  if (!has_moved) return has_lifted;
+  Reorder(state, &state.following);
+  Reorder(state, &state.uninspected);
+  for (auto& [id, group] : state.bounded_groups) Reorder(state, &group.waiting);
+  state.queue.Reshare([&](const std::string& user) { return state.shares.shares.at(user); },
+                      [&](base::JobId job) { return state.jobs.at(job).place().share; });
+  return true;
 }
 
 // An attempt that ended before the last sum was counted in it until then; not so perhaps where the
@@ -184,8 +177,11 @@ int64_t DecayedUse(const UseRow& row, base::WallMicros at, int64_t half_life_us)
   return row.devices * std::llround(micros / 1e3);
 }
 
-int64_t ShareOf(const State& state, const Job& job) {
-  return state.options.policy.half_life_us ? ShareOfUser(state, job.row.user) : 0;
+const int64_t* ShareOf(State& state, const Job& job) {
+  if (!state.options.policy.half_life_us) return nullptr;
+  const auto [share, is_new] = state.shares.shares.try_emplace(job.row.user);
+  if (is_new) share->second = ShareOfUser(state, job.row.user);
+  return &share->second;
 }
 
 void KeepUse(State& state, const Job& job, const Now& now) {
@@ -199,9 +195,7 @@ void KeepUse(State& state, const Job& job, const Now& now) {
 
 bool LiftWhoStarves(State& state) {
   if (!state.options.policy.half_life_us || !state.shares.may_starve) return false;
-  return MoveThose(state, HalfLifeAgo(state), [](const Job& job, bool is_lifted) {
-    return is_lifted != (job.share == kLifted);
-  });
+  return Lift(state, WhoIsLifted(state));
 }
 
 bool RenewShares(State& state, const Now& now) {

@@ -20,7 +20,8 @@ namespace trainctl::core {
 int64_t DecayedUse(const UseRow& row, base::WallMicros at, int64_t half_life_us);
 
 // The share in the place of a job that is to be queued: its owner's use as it was summed up last.
-int64_t ShareOf(const State& state, const Job& job);
+// nullptr: the site has no fair share.
+const int64_t* ShareOf(State& state, const Job& job);
 
 // Of the job's attempt, which has ended: perhaps before use was summed up last.
 void KeepUse(State& state, const Job& job, const Now& now);

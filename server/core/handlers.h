@@ -26,4 +26,7 @@ void Handle(Turn& turn, const Tick& event);                // deadlines.cc
 // Places what can be placed, by the rules of step.h.
 void Schedule(Turn& turn);
 
+// Step with another scheduler.
+Actions StepWith(State& state, const Event& event, const Now& now, void (*schedule)(Turn&));
+
 }  // namespace trainctl::core

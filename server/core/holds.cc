@@ -1,6 +1,7 @@
 #include "server/core/holds.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "server/core/leases.h"
@@ -206,6 +207,12 @@ int64_t Holds::Gap(ClassId id, const Job& job) const {
   return longest;
 }
 
+std::optional<int64_t> Holds::RoomFor(ClassId id, const Job& job) const {
+  const Hold* hold = Whole(id);
+  if (hold == nullptr || HasSpareFor(*hold, job)) return std::numeric_limits<int64_t>::max();
+  return hold->start ? std::optional(*hold->start - now_.steady) : std::nullopt;
+}
+
 bool Holds::MayYield(ClassId id) const {
   const Hold* hold = Whole(id);
   return hold == nullptr || (hold->start && (*hold->start > now_.steady || hold->spare > 0));
@@ -233,10 +240,12 @@ void Holds::Take(const std::vector<DeviceId>& devices, const Job& job) {
 }
 
 // An exclusive job takes whole hosts: what is left over is not counted by host.
+bool Holds::HasSpareFor(const Hold& hold, const Job& job) {
+  return hold.start && !job.row.spec.exclusive && hold.spare >= job.row.spec.devices;
+}
+
 bool Holds::MayPass(const Hold& hold, ClassId id, const Job& job) const {
-  if (!hold.start) return false;
-  const bool fits = !job.row.spec.exclusive && hold.spare >= job.row.spec.devices;
-  return fits || EndsInGap(hold, id, job);
+  return HasSpareFor(hold, job) || EndsInGap(hold, id, job);
 }
 
 bool Holds::EndsInGap(const Hold& hold, ClassId id, const Job& job) const {

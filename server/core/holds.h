@@ -44,6 +44,9 @@ class Holds {
   int64_t KeptFrom(placement::ClassId id, const Job& job) const;
   // For how long at most a job like this may have held devices of a class, in microseconds. 0: not.
   int64_t Gap(placement::ClassId id, const Job& job) const;
+  // For how long a job like this may have as many as it wants, where so many are free. The largest
+  // number: for any time. nullopt: not at all. `Bars` and leases may still keep them from it.
+  std::optional<int64_t> RoomFor(placement::ClassId id, const Job& job) const;
   // The longest that any job may have them.
   int64_t LongestGap() const;
   // Whether nothing is left to hold.
@@ -67,6 +70,7 @@ class Holds {
     int64_t clear = 0;
   };
   const Hold* Whole(placement::ClassId id) const;  // of the whole class
+  static bool HasSpareFor(const Hold& hold, const Job& job);
   bool MayPass(const Hold& hold, placement::ClassId id, const Job& job) const;
   bool EndsInGap(const Hold& hold, placement::ClassId id, const Job& job) const;
   // The devices that the job would hold of the class where it names workers; else nullopt.

@@ -1,7 +1,7 @@
 #include "server/core/queue.h"
 
 #include <algorithm>
-#include <vector>
+#include <iterator>
 
 #include "common/base/check.h"
 #include "common/estimate/gradient_holding.h"
@@ -25,66 +25,116 @@ Demand DemandOf(const job::JobSpec& spec, const std::optional<job::Inspection>& 
 
 namespace {
 
-// Most lanes are of one user: all their places have one share, and get another.
-void Renew(const Demand& lane, const Queue::ShareOf& share_of, std::set<Place>* places) {
-  const int64_t old_share = places->begin()->share;
-  const int64_t new_share = share_of(lane, places->begin()->job);
-  const bool is_uniform = std::ranges::all_of(*places, [&](const Place& place) {
-    return place.share == old_share && share_of(lane, place.job) == new_share;
-  });
-  if (is_uniform) {
-    for (const Place& place : *places) place.share = new_share;
-    return;
+// As it stands in the lane.
+Place PlaceIn(const Queue::Lane& lane, Place place) {
+  if (lane.user != nullptr && place.share != kLifted) place.share = 0;
+  return place;
+}
+
+void Renew(Queue::Lane* lane, const Queue::ShareOfJob& share_of_job) {
+  std::map<Place, Queue::Length> jobs;
+  lane->by_length.clear();
+  for (const auto& [old, length] : lane->jobs) {
+    const Place place{old.priority, old.job, share_of_job(old.job)};
+    jobs.emplace(place, length);
+    if (length) lane->by_length[*length].insert(place);
   }
-  std::vector<Place> renewed(places->begin(), places->end());
-  for (Place& place : renewed) place.share = share_of(lane, place.job);
-  std::sort(renewed.begin(), renewed.end());
-  *places = std::set<Place>(renewed.begin(), renewed.end());
+  lane->jobs = std::move(jobs);
 }
 
 }  // namespace
+
+Place Queue::Lane::Whole(Place place) const {
+  if (user != nullptr && place.share != kLifted) place.share = share;
+  return place;
+}
 
 std::optional<Place> Queue::Lane::FirstWithin(int64_t micros) const {
   std::optional<Place> first;
   for (auto next = by_length.begin(); next != by_length.end() && next->first <= micros; ++next) {
     if (!first || *next->second.begin() < *first) first = *next->second.begin();
   }
-  return first;
+  return first ? std::optional(Whole(*first)) : first;
+}
+
+Queue::Lane& Queue::FindLane(const Demand& wanted) {
+  const auto [found, is_new] = lanes_.try_emplace(wanted);
+  Lane& lane = found->second;
+  if (!is_new) return lane;
+  lane.demand = &found->first;
+  Demand of_any = wanted;
+  of_any.user.clear();
+  const auto kind = kinds_.try_emplace(std::move(of_any)).first;
+  kind->second.demand = &kind->first;
+  lane.kind = &kind->second;
+  if (wanted.user.empty()) return lane;
+  const size_t users = users_.size();
+  const auto [user, is_new_user] = users_.try_emplace(wanted.user);
+  if (is_new_user) user->second = {.name = wanted.user, .number = users, .heads = {}};
+  lane.user = &user->second;
+  return lane;
+}
+
+void Queue::ShowHead(const Lane& lane) {
+  const auto& [place, length] = *lane.jobs.begin();
+  Heads& heads = lane.kind->heads;
+  const auto head = heads.emplace(lane.Whole(place), Head{&lane, length}).first;
+  if (head == heads.begin()) {
+    if (heads.size() > 1) firsts_.erase(std::next(head)->first);
+    firsts_.emplace(head->first, lane.kind);
+  }
+  if (lane.user != nullptr) lane.user->heads.emplace(place, Head{&lane, length});
+}
+
+void Queue::HideHead(const Lane& lane) {
+  const Place& place = lane.jobs.begin()->first;
+  Heads& heads = lane.kind->heads;
+  const auto head = heads.find(lane.Whole(place));
+  CHECK(head != heads.end()) << base::ToString(place.job) << " is not the first of its lane";
+  const bool was_first = head == heads.begin();
+  if (was_first) firsts_.erase(head->first);
+  heads.erase(head);
+  if (was_first && !heads.empty()) firsts_.emplace(heads.begin()->first, lane.kind);
+  if (lane.user != nullptr) lane.user->heads.erase(place);
 }
 
 void Queue::Add(const Demand& wanted, const Place& place, Length length) {
-  auto& [demand, lane] = *lanes_.try_emplace(wanted).first;
-  const bool is_first = lane.jobs.empty() || place < *lane.jobs.begin();
-  if (is_first && !lane.jobs.empty()) heads_.erase(*lane.jobs.begin());
-  CHECK(lane.jobs.insert(place).second) << base::ToString(place.job) << " is queued already";
+  Lane& lane = FindLane(wanted);
+  const Place own = PlaceIn(lane, place);
+  const bool is_first = lane.jobs.empty() || own < lane.jobs.begin()->first;
+  if (is_first && !lane.jobs.empty()) HideHead(lane);
+  if (lane.user != nullptr && place.share != kLifted) lane.share = place.share;
+  CHECK(lane.jobs.emplace(own, length).second) << base::ToString(place.job) << " is queued already";
   if (length) {
-    lane.by_length[*length].insert(place);
+    lane.by_length[*length].insert(own);
     ++lengths_[wanted.devices][*length];
   }
-  if (is_first) heads_.emplace(place, &demand);
+  if (is_first) ShowHead(lane);
   ++size_;
 }
 
 void Queue::Remove(const Demand& wanted, const Place& place, Length length) {
   const auto found = lanes_.find(wanted);
   CHECK(found != lanes_.end()) << base::ToString(place.job) << " is not queued";
-  auto& [demand, lane] = *found;
-  const bool is_first = place == *lane.jobs.begin();
-  if (is_first) heads_.erase(place);
-  CHECK(lane.jobs.erase(place) == 1) << base::ToString(place.job) << " is not queued";
+  Lane& lane = found->second;
+  const Place own = PlaceIn(lane, place);
+  const bool is_first = own == lane.jobs.begin()->first;
+  if (is_first) HideHead(lane);
+  CHECK(lane.jobs.erase(own) == 1) << base::ToString(place.job) << " is not queued";
   if (length) {
     const auto alike = lane.by_length.find(*length);
-    CHECK(alike != lane.by_length.end() && alike->second.erase(place) == 1)
+    CHECK(alike != lane.by_length.end() && alike->second.erase(own) == 1)
         << base::ToString(place.job) << " is queued with another length than " << *length;
     if (alike->second.empty()) lane.by_length.erase(alike);
     ForgetLength(wanted.devices, *length);
   }
   --size_;
-  if (lane.jobs.empty()) {
-    lanes_.erase(found);
-  } else if (is_first) {
-    heads_.emplace(*lane.jobs.begin(), &demand);
+  if (!lane.jobs.empty()) {
+    if (is_first) ShowHead(lane);
+    return;
   }
+  if (lane.kind->heads.empty()) kinds_.erase(kinds_.find(*lane.kind->demand));
+  lanes_.erase(found);
 }
 
 void Queue::ForgetLength(int64_t devices, int64_t length) {
@@ -95,13 +145,24 @@ void Queue::ForgetLength(int64_t devices, int64_t length) {
   if (of_devices->second.empty()) lengths_.erase(of_devices);
 }
 
-void Queue::Reshare(const ShareOf& share_of) {
-  heads_.clear();
+void Queue::Reshare(const ShareOfUser& share_of_user, const ShareOfJob& share_of_job) {
+  firsts_.clear();
+  for (auto& [demand, kind] : kinds_) kind.heads.clear();
   for (auto& [demand, lane] : lanes_) {
-    Renew(demand, share_of, &lane.jobs);
-    for (auto& [length, places] : lane.by_length) Renew(demand, share_of, &places);
-    heads_.emplace(*lane.jobs.begin(), &demand);
+    if (lane.user == nullptr) {
+      Renew(&lane, share_of_job);
+    } else {
+      lane.share = share_of_user(lane.user->name);
+    }
+    const auto& [place, length] = *lane.jobs.begin();
+    lane.kind->heads.emplace(lane.Whole(place), Head{&lane, length});
   }
+  for (const auto& [demand, kind] : kinds_) firsts_.emplace(kind.heads.begin()->first, &kind);
+}
+
+const Queue::User* Queue::FindUser(const std::string& name) const {
+  const auto found = users_.find(name);
+  return found == users_.end() ? nullptr : &found->second;
 }
 
 Queue::Length Queue::ShortestOf(int64_t devices) const {

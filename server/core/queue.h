@@ -1,7 +1,8 @@
 // The waiting jobs, in lanes: one lane for each different demand (how many devices, of which kind).
 // Jobs of one lane can be placed exactly when its first can. So a scheduler looks at lanes, never
 // at jobs: 10,000 waiting jobs cost what their few demands cost. A short job may go before a job
-// that waits (holds.h): a lane finds those of known length by it.
+// that waits (holds.h): a lane finds those of known length by it. Where users have quotas each has
+// lanes of their own. Those that differ in nothing else are of one kind.
 #pragma once
 
 #include <compare>
@@ -39,9 +40,7 @@ Demand DemandOf(const job::JobSpec& spec, const std::optional<job::Inspection>& 
 struct Place {
   int64_t priority = 0;
   base::JobId job;
-  // fair_share.h; 0 of all jobs where the site has no fair share. Mutable: a set whose places all
-  // get another one keeps its order (Queue::Reshare).
-  mutable int64_t share = 0;
+  int64_t share = 0;  // fair_share.h; 0 of all jobs where the site has no fair share
   bool operator<(const Place& other) const {
     if (priority != other.priority) return priority > other.priority;
     return share != other.share ? share < other.share : job < other.job;
@@ -49,13 +48,42 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
+// A share before all others.
+inline constexpr int64_t kLifted = -1;
+
 class Queue {
  public:
   using Length = std::optional<int64_t>;  // of a run, at most, in microseconds; nullopt: not known
+
+  struct Lane;
+  // The first job of a lane.
+  struct Head {
+    const Lane* lane = nullptr;
+    Length length;
+  };
+  using Heads = std::map<Place, Head>;  // in the queue's order
+  // Lanes that differ in their owner only: what one of them could use, all of them could.
+  struct Kind {
+    const Demand* demand = nullptr;  // without an owner
+    Heads heads;                     // never empty
+  };
+  // Who has a quota, and has had jobs here.
+  struct User {
+    std::string name;
+    size_t number = 0;  // from 0
+    Heads heads;        // of their lanes, by their places among each other
+  };
   struct Lane {
-    std::set<Place> jobs;
+    const Demand* demand = nullptr;
+    Kind* kind = nullptr;
+    User* user = nullptr;  // null: its jobs have no quota
+    int64_t share = 0;     // of the user
+    // Never empty. Those of one user have no share of their own, or are lifted (Whole).
+    std::map<Place, Length> jobs;
     std::map<int64_t, std::set<Place>> by_length;  // of known length; no set is empty
 
+    // A place of `jobs` as it is in the queue's order.
+    Place Whole(Place place) const;
     // The first whose run is at most so long.
     std::optional<Place> FirstWithin(int64_t micros) const;
   };
@@ -65,22 +93,34 @@ class Queue {
   // As it was added. CHECKs that it is there.
   void Remove(const Demand& demand, const Place& place, Length length = std::nullopt);
 
-  // Gives each place the share that `share_of` tells of a lane's job.
-  using ShareOf = std::function<int64_t(const Demand& lane, base::JobId job)>;
-  void Reshare(const ShareOf& share_of);
+  // Gives each job its new share: of its lane's user, else of its own.
+  using ShareOfUser = std::function<int64_t(const std::string& user)>;
+  using ShareOfJob = std::function<int64_t(base::JobId job)>;
+  void Reshare(const ShareOfUser& share_of_user, const ShareOfJob& share_of_job);
 
   size_t size() const { return size_; }
   const Lanes& lanes() const { return lanes_; }
-  // The first of each lane, in the queue's order, with its lane.
-  const std::map<Place, const Demand*>& heads() const { return heads_; }
+  const std::map<Demand, Kind>& kinds() const { return kinds_; }
+  // By the first of their heads.
+  const std::map<Place, const Kind*>& kinds_in_order() const { return firsts_; }
+  // How many users ever had jobs under a quota here.
+  size_t users() const { return users_.size(); }
+  // nullptr: none yet.
+  const User* FindUser(const std::string& name) const;
   // The shortest known length of a job that wants at most so many devices.
   Length ShortestOf(int64_t devices) const;
 
  private:
+  Lane& FindLane(const Demand& demand);
+  void ShowHead(const Lane& lane);
+  void HideHead(const Lane& lane);
   void ForgetLength(int64_t devices, int64_t length);
 
-  Lanes lanes_;                           // none is empty
-  std::map<Place, const Demand*> heads_;  // into keys of lanes_
+  // Nodes of these stay where they are: they point to each other.
+  Lanes lanes_;
+  std::map<Demand, Kind> kinds_;
+  std::map<std::string, User> users_;
+  std::map<Place, const Kind*> firsts_;
   // How many jobs have that length; by devices, then length. None is 0.
   std::map<int64_t, std::map<int64_t, int64_t>> lengths_;
   size_t size_ = 0;

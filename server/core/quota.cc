@@ -45,11 +45,15 @@ std::string WhoHolds(const State& state, const std::string& user) {
   return text;
 }
 
-// Its device is not drained, and free, or a job's, or its worker was just there.
+// Its device is not drained, and free, or a job's, or its worker was just there. The same before
+// and after a job is placed there.
 bool IsInOrder(const State& state, const Worker& worker) {
   const placement::FreeDevices::Entry& entry = state.free.entry(worker.device);
-  const bool is_back_soon = !worker.connected && !worker.lost;
-  return !entry.drained && (entry.free || is_back_soon || HolderOf(state, worker));
+  if (entry.drained) return false;
+  if (!worker.connected) return worker.holder || !worker.lost;
+  return entry.free || worker.holder ||
+         (worker.word == DeviceWord::kFree && worker.strays.empty() &&
+          OwnerOfHost(state, worker.row.host) != nullptr);
 }
 
 // Of the class, of those that the job reaches, where it names workers.
@@ -124,25 +128,43 @@ std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
   return problems.empty() ? "" : job::Format(problems, spec.name);
 }
 
-bool Quotas::Yields(const Demand& lane) const {
-  if (lane.user.empty()) return true;
-  User& user = Find(lane.user);
-  const int64_t left = user.quota - HeldBy(state_, lane.user) - lane.devices;
+bool Quotas::HasLeft(const Queue::Lane& lane) const {
+  return lane.user == nullptr || Find(*lane.user).left >= lane.demand->devices;
+}
+
+bool Quotas::Yields(const Queue::Lane& lane, const Place& place) const {
+  return lane.user == nullptr || Yields(*lane.user, lane.demand->devices, &place);
+}
+
+bool Quotas::YieldsToLast(const Queue::Lane& lane) const {
+  return lane.user == nullptr || Yields(*lane.user, lane.demand->devices, nullptr);
+}
+
+bool Quotas::Yields(const Job& job) const {
+  if (job.demand.user.empty()) return true;
+  const Place place = job.place();
+  return Yields(*state_.queue.FindUser(job.demand.user), job.demand.devices, &place);
+}
+
+bool Quotas::Yields(const Queue::User& user, int64_t devices, const Place* place) const {
+  const int64_t left = Find(user).left - devices;
   if (left < 0) return false;
-  const Job* first = FirstOf(user);
+  const Job* first = FirstBefore(user, place);
   return left >= (first == nullptr ? 0 : first->row.spec.devices);
 }
 
-void Quotas::Wait(const Demand& lane, base::JobId job) {
-  if (lane.user.empty()) return;
-  User& user = Find(lane.user);
-  if (user.first == nullptr) user.waiting.push_back(job);
+void Quotas::Take(const Job& job) {
+  if (!job.demand.user.empty())
+    Find(*state_.queue.FindUser(job.demand.user)).left -= job.demand.devices;
 }
 
-Quotas::User& Quotas::Find(const std::string& name) const {
-  const auto [found, is_new] = users_.try_emplace(name);
-  if (is_new) found->second.quota = QuotaOf(state_, name);
-  return found->second;
+Quotas::User& Quotas::Find(const Queue::User& user) const {
+  User& found = users_[user.number];
+  if (!found.is_known) {
+    found.is_known = true;
+    found.left = QuotaOf(state_, user.name) - HeldBy(state_, user.name);
+  }
+  return found;
 }
 
 // What one look places was free before: the numbers stay true.
@@ -164,17 +186,28 @@ bool Quotas::AreInOrder(placement::ClassId id, int64_t devices) const {
   return in_order_[id] >= devices;
 }
 
-const Job* Quotas::FirstOf(const std::string& user) const {
-  return user.empty() ? nullptr : FirstOf(Find(user));
+const Job* Quotas::FirstBefore(const Job& job) const {
+  if (job.demand.user.empty()) return nullptr;
+  const Place place = job.place();
+  return FirstBefore(*state_.queue.FindUser(job.demand.user), &place);
 }
 
-const Job* Quotas::FirstOf(User& user) const {
-  for (const base::JobId id : std::exchange(user.waiting, {})) {
-    const Job& job = state_.jobs.at(id);
-    if (user.first == nullptr && !ExceedsQuota(state_.options.policy, job.row) && CanBeFree(job))
-      user.first = &job;
+const Job* Quotas::FirstBefore(const Queue::User& user, const Place* place) const {
+  User& looked = Find(user);
+  // The shares of one user's jobs are alike: they are compared without (Queue::Lane::Whole).
+  const auto is_before = [&](Place own) {
+    if (place == nullptr) return true;
+    if (own.share != kLifted) own.share = place->share == kLifted ? 0 : place->share;
+    return own < *place;
+  };
+  auto head =
+      looked.looked_until ? user.heads.upper_bound(*looked.looked_until) : user.heads.begin();
+  for (; looked.first == nullptr && head != user.heads.end() && is_before(head->first); ++head) {
+    const Job& job = state_.jobs.at(head->first.job);
+    looked.looked_until = head->first;
+    if (!ExceedsQuota(state_.options.policy, job.row) && CanBeFree(job)) looked.first = &job;
   }
-  return user.first;
+  return looked.first != nullptr && is_before(*looked.looked_until) ? looked.first : nullptr;
 }
 
 std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas) {
@@ -183,7 +216,7 @@ std::string QuotaReason(const State& state, const Job& job, const Quotas& quotas
   std::string text = "waits for " + user + "'s quota: " + user + " holds " + CountText(held) +
                      " of at most " + std::to_string(most);
   if (held > 0) text += " (" + WhoHolds(state, user) + ")";
-  const Job* first = quotas.FirstOf(user);
+  const Job* first = quotas.FirstBefore(job);
   if (first == nullptr) return text;
   return text + "; " + base::ToString(first->row.id) + ", which goes first, waits for " +
          std::to_string(first->row.spec.devices);

@@ -35,33 +35,43 @@ void EndLive(State& state, const Job& job);
 std::string PolicyProblem(const SitePolicy& policy, const std::string& user,
                           const job::JobSpec& spec);
 
-// Of one look at the queue, job by job in its order.
+// Of one look at the queue. Of a user's lanes the first jobs that were not placed wait: whoever
+// looks goes through them in the queue's order.
 class Quotas {
  public:
-  explicit Quotas(const State& state) : state_(state), counted_(state.workers.begin()) {}
+  explicit Quotas(const State& state)
+      : state_(state), users_(state.queue.users()), counted_(state.workers.begin()) {}
 
-  // Whether jobs of the lane may have devices now.
-  bool Yields(const Demand& lane) const;
-  // The job of that lane waits, for its owner's other jobs or for devices.
-  void Wait(const Demand& lane, base::JobId job);
-  // The first job of that user that waits; nullptr: none keeps anything.
-  const Job* FirstOf(const std::string& user) const;
+  // Whether the owner's quota has as many devices left as jobs of the lane want.
+  bool HasLeft(const Queue::Lane& lane) const;
+  // Whether a job of the lane may have devices now: at this place, or behind all lanes' first jobs.
+  bool Yields(const Queue::Lane& lane, const Place& place) const;
+  bool YieldsToLast(const Queue::Lane& lane) const;
+  // Of a job of State::queue, at its place.
+  bool Yields(const Job& job) const;
+  // The first job of its owner that waits before it; nullptr: none keeps anything from it.
+  const Job* FirstBefore(const Job& job) const;
+  // The job has been placed.
+  void Take(const Job& job);
 
  private:
   struct User {
-    int64_t quota = 0;
-    const Job* first = nullptr;          // that waits
-    std::vector<base::JobId> waiting{};  // in order; which of them is the first is not known yet
+    bool is_known = false;
+    int64_t left = 0;                   // of the quota
+    const Job* first = nullptr;         // that waits
+    std::optional<Place> looked_until;  // for the first, among the heads of the user's lanes
   };
 
-  User& Find(const std::string& name) const;
-  const Job* FirstOf(User& user) const;
+  User& Find(const Queue::User& user) const;
+  // `place`: null: behind all.
+  bool Yields(const Queue::User& user, int64_t devices, const Place* place) const;
+  const Job* FirstBefore(const Queue::User& user, const Place* place) const;
   // Whether it starts once jobs have ended.
   bool CanBeFree(const Job& job) const;
   bool AreInOrder(placement::ClassId id, int64_t devices) const;
 
   const State& state_;
-  mutable std::map<std::string, User> users_;
+  mutable std::vector<User> users_;  // by Queue::User::number
   // Workers are counted as far as was asked.
   mutable std::map<std::string, Worker>::const_iterator counted_;
   mutable std::vector<int64_t> in_order_;  // by class, of those

@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <iterator>
-#include <map>
+#include <limits>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "server/core/choice.h"
@@ -14,6 +15,7 @@
 #include "server/core/preempt.h"
 #include "server/core/quota.h"
 #include "server/core/waiting.h"
+#include "server/core/walk.h"
 
 namespace trainctl::core {
 namespace {
@@ -21,23 +23,29 @@ namespace {
 using placement::ClassId;
 using placement::FreeDevices;
 
+constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
+
 // One pass over the lanes' first jobs, in the queue's order; whoever can't be placed holds the
 // classes that it could use. Then one over the jobs behind them that are short enough. Whoever
 // waits for its owner's quota is passed over. Others may give way to one that can't be placed.
+//
+// What one head of a kind holds is all that any of them would. What is free, and for how long, only
+// shrinks during a pass. So heads are passed over by their kind, their length and what their
+// owner's quota has left. tests/server/plain_schedule.h is the same without any of that.
 class Pass {
  public:
   explicit Pass(Turn& turn)
       : turn_(turn),
         holds_(turn.state, turn.now),
         quotas_(turn.state),
+        walk_(turn.state.queue),
         least_(LeastThatMayGiveWay(turn.state, turn.now)) {}
 
   void Run() {
-    const std::map<Place, const Demand*>& heads = turn_.state.queue.heads();
-    for (auto head = heads.begin(); head != heads.end() && MayGetAny(head->first);) {
-      const Place place = head->first;
-      // Where it was placed, the next job of its lane has moved up.
-      head = TakeTurn(place, *head->second) ? heads.upper_bound(place) : std::next(head);
+    if (!SomethingIsLeft() && !least_) return;
+    while (const std::optional<Walk::Stop> stop = walk_.Next()) {
+      if (!MayGetAny(stop->head->first)) break;
+      Visit(*stop->kind, stop->head);
     }
     PlaceShortOnes();
   }
@@ -45,7 +53,6 @@ class Pass {
  private:
   struct Candidate {
     Place place;
-    const Demand* demand = nullptr;
     const Queue::Lane* lane = nullptr;
     bool operator<(const Candidate& other) const { return other.place < place; }  // first on top
   };
@@ -57,53 +64,72 @@ class Pass {
     const Queue::Length shortest = turn_.state.queue.ShortestOf(MostFree());
     if (!shortest || *shortest > holds_.LongestGap()) return;
     std::vector<Candidate> candidates;
-    for (const auto& [demand, lane] : turn_.state.queue.lanes()) {
-      if (const auto place = FirstShortEnough(demand, lane))
-        candidates.push_back({*place, &demand, &lane});
+    for (const auto& [demand, kind] : turn_.state.queue.kinds()) {
+      const int64_t gap = LongestGap(kind);
+      for (const auto& [place, head] : kind.heads) {
+        if (gap == 0) break;
+        if (const auto first = FirstWithin(gap, *head.lane))
+          candidates.push_back({*first, head.lane});
+      }
     }
     std::make_heap(candidates.begin(), candidates.end());
     while (!candidates.empty() && SomethingIsLeft()) {
       std::pop_heap(candidates.begin(), candidates.end());
       const Candidate candidate = candidates.back();
       candidates.pop_back();
-      auto next = FirstShortEnough(*candidate.demand, *candidate.lane);
+      auto next = FirstShortEnough(*candidate.lane);
       if (next && *next == candidate.place) {
         if (!TryToPlace(turn_.state.jobs.at(next->job))) continue;
-        next = FirstShortEnough(*candidate.demand, *candidate.lane);
+        next = FirstShortEnough(*candidate.lane);
       }
       if (!next) continue;
-      candidates.push_back({*next, candidate.demand, candidate.lane});
+      candidates.push_back({*next, candidate.lane});
       std::push_heap(candidates.begin(), candidates.end());
     }
   }
 
-  // Whether the lane's first job was placed.
-  bool TakeTurn(const Place& place, const Demand& lane) {
-    if (!ChangesAnything(place, lane)) {
-      quotas_.Wait(lane, place.job);
-      return false;
+  // The head's turn has come.
+  void Visit(const Queue::Kind& kind, Queue::Heads::const_iterator head) {
+    const auto [place, first] = *head;
+    if (!quotas_.Yields(*first.lane, place)) return GoOn(kind, std::next(head));
+    const bool is_last_of_kind = kind.heads.size() == 1 && first.lane->jobs.size() == 1;
+    Job& job = turn_.state.jobs.at(place.job);
+    if (TryToPlace(job)) {
+      // The next job of its lane has moved up.
+      if (!is_last_of_kind) GoOn(kind, kind.heads.upper_bound(place));
+      return;
     }
-    return !IsPassedOver(lane) && PlaceOrWait(turn_.state.jobs.at(place.job));
+    if (MayTake(place)) PreemptFor(turn_, holds_, job);
+    holds_.Add(job);
+    holding_.insert(&kind);
+    GoOn(kind, std::next(head));
   }
 
-  // Whether the job may get devices, or hold some.
-  bool ChangesAnything(const Place& place, const Demand& lane) const {
-    return lane.devices <= MostFree() || MayTake(place) || !holds_.AllAreWhole();
-  }
-
-  // Nothing of the lane can start, and none of its jobs has anything to keep.
-  bool IsPassedOver(const Demand& lane) const {
-    return !quotas_.Yields(lane) && quotas_.FirstOf(lane.user) != nullptr;
-  }
-
-  bool PlaceOrWait(Job& job) {
-    if (TryToPlace(job)) return true;
-    if (quotas_.Yields(job.demand)) {
-      if (MayTake(job.place())) PreemptFor(turn_, holds_, job);
-      holds_.Add(job);
+  // The kind's next turn is that of the first, from this head on, that may get devices or hold
+  // some.
+  void GoOn(const Queue::Kind& kind, Queue::Heads::const_iterator head) {
+    const bool may_hold = !holding_.contains(&kind) && !holds_.AllAreWhole();
+    const std::optional<int64_t> room = RoomFor(kind);
+    for (; head != kind.heads.end(); ++head) {
+      const auto& [place, first] = *head;
+      const bool may_get = room && (*room == kAnyTime || (first.length && *first.length <= *room));
+      const bool may_take = MayTake(place);
+      if (may_take || ((may_hold || may_get) && quotas_.HasLeft(*first.lane)))
+        return walk_.StopAt(kind, head);
+      if (!may_take && !may_hold && !room) return;  // nor may those of lower priority
     }
-    quotas_.Wait(job.demand, job.row.id);
-    return false;
+  }
+
+  // For how long jobs of the kind may have devices; nullopt: not at all.
+  std::optional<int64_t> RoomFor(const Queue::Kind& kind) const {
+    std::optional<int64_t> longest;
+    if (kind.demand->devices > MostFree()) return longest;
+    const Job& job = FirstOf(kind);
+    for (const ClassId id : UsableClasses(turn_.state, job)) {
+      if (turn_.state.free.pools()[id].free >= job.row.spec.devices)
+        longest = std::max(longest, holds_.RoomFor(id, job));
+    }
+    return longest;
   }
 
   bool MayGetAny(const Place& place) const { return SomethingIsLeft() || MayTake(place); }
@@ -125,19 +151,27 @@ class Pass {
     return most;
   }
 
-  // A lane that has come to its last job stays.
-  std::optional<Place> FirstShortEnough(const Demand& demand, const Queue::Lane& lane) const {
-    if (lane.jobs.size() < 2 || lane.by_length.empty() || demand.devices > MostFree())
-      return std::nullopt;
-    if (lane.by_length.begin()->first > holds_.LongestGap() || !quotas_.Yields(demand))
-      return std::nullopt;
-    return lane.FirstWithin(LongestGap(lane));
+  const Job& FirstOf(const Queue::Kind& kind) const {
+    return turn_.state.jobs.at(kind.heads.begin()->first.job);
   }
 
-  // Among the classes that have enough for the lane's jobs.
-  int64_t LongestGap(const Queue::Lane& lane) const {
-    const Job& job = turn_.state.jobs.at(lane.jobs.begin()->job);
+  // A lane that has come to its last job stays.
+  std::optional<Place> FirstWithin(int64_t gap, const Queue::Lane& lane) const {
+    const bool has_others = lane.jobs.size() > 1 && !lane.by_length.empty();
+    if (!has_others || lane.by_length.begin()->first > gap || !quotas_.YieldsToLast(lane))
+      return std::nullopt;
+    return lane.FirstWithin(gap);
+  }
+
+  std::optional<Place> FirstShortEnough(const Queue::Lane& lane) const {
+    return FirstWithin(LongestGap(*lane.kind), lane);
+  }
+
+  // Among the classes that have enough for jobs of the kind.
+  int64_t LongestGap(const Queue::Kind& kind) const {
     int64_t longest = 0;
+    if (kind.demand->devices > MostFree()) return longest;
+    const Job& job = FirstOf(kind);
     for (const ClassId id : UsableClasses(turn_.state, job)) {
       if (turn_.state.free.pools()[id].free < job.row.spec.devices) continue;
       const int64_t room = RoomBeforeLeases(turn_.state, id, job, turn_.now);
@@ -147,7 +181,7 @@ class Pass {
   }
 
   bool TryToPlace(Job& job) {
-    if (job.demand.devices > MostFree() || !quotas_.Yields(job.demand)) return false;
+    if (job.demand.devices > MostFree()) return false;
     const std::vector<placement::DeviceId> devices =
         ChooseDevices(turn_.state, holds_, job, turn_.now);
     if (devices.empty()) return false;
@@ -156,6 +190,7 @@ class Pass {
       InspectFirst(turn_, job);
     } else {
       holds_.Take(devices, job);
+      quotas_.Take(job);
       StartGang(turn_, job, devices);
     }
     return true;
@@ -164,7 +199,9 @@ class Pass {
   Turn& turn_;
   Holds holds_;
   Quotas quotas_;
-  const std::optional<int64_t> least_;  // priority of those that may give way
+  Walk walk_;
+  std::unordered_set<const Queue::Kind*> holding_;  // nothing is left for them to hold
+  const std::optional<int64_t> least_;              // priority of those that may give way
 };
 
 }  // namespace

@@ -116,9 +116,12 @@ struct Job {
   std::set<std::string> hosts_that_refused;  // that can't read its model or data
   std::string refusal;                       // of the first of them
   int64_t unfit_launches = 0;  // attempts that a worker could not start, by no fault of the job's
-  int64_t share = 0;           // in its place in the queue (fair_share.h)
+  // In its place in the queue, of its owner or kLifted (fair_share.h); null: 0.
+  const int64_t* share = nullptr;
 
-  Place place() const { return {row.spec.resources.priority, row.id, share}; }
+  Place place() const {
+    return {row.spec.resources.priority, row.id, share == nullptr ? 0 : *share};
+  }
 };
 
 // The worker's last word on its device. kUnknown: none since a rank of ours started there.
@@ -156,8 +159,10 @@ struct BoundedGroup {
 struct Shares {
   std::vector<UseRow> ended;  // of attempts that have ended, the oldest too where they count little
   base::WallMicros at = 0;    // when it was summed up last; 0: the site has no fair share
-  std::map<std::string, int64_t> use;  // then: device-milliseconds, decayed; who is missing: 0
-  bool may_starve = false;             // then: some user who may starve until the next sum
+  std::map<std::string, int64_t> use;     // then: device-milliseconds, decayed; who is missing: 0
+  std::map<std::string, int64_t> shares;  // of users who have had jobs since: Job::share is in it
+  std::set<base::JobId> lifted;           // whose share is kLifted, where they are QUEUED still
+  bool may_starve = false;                // then: some user who may starve until the next sum
 };
 
 // A lease that is not over (leases.h).

@@ -356,7 +356,7 @@ std::string WaitReason(const State& state, const Job& job, const Now& now) {
   if (usable.empty())
     return "waits for " + Wanted(spec) + ": " + WhoTook(state, job, possible, now);
   const Ahead ahead = LookAhead(state, job, now);
-  if (!ahead.quotas.Yields(job.demand)) return QuotaReason(state, job, ahead.quotas);
+  if (!ahead.quotas.Yields(job)) return QuotaReason(state, job, ahead.quotas);
   if (ahead.blocker != nullptr) return BehindWhom(state, job, ahead, now);
   if (spec.exclusive) return "waits for " + Wanted(spec) + Obstacles(state, job, usable, now);
   const auto best =

@@ -97,7 +97,7 @@ void SharesAreWhatIsStored(const SimCluster& cluster) {
   ASSERT_EQ(restored.shares.use, state.shares.use);
   for (const auto& [id, job] : state.jobs) {
     if (job.status.state != job::JobState::kQueued) continue;
-    ASSERT_EQ(restored.jobs.at(id).share, job.share) << base::ToString(id);
+    ASSERT_EQ(restored.jobs.at(id).place().share, job.place().share) << base::ToString(id);
   }
 }
 

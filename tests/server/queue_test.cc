@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <optional>
 #include <vector>
+
+#include "server/core/walk.h"
 
 namespace trainctl::core {
 namespace {
@@ -17,7 +21,12 @@ void Remove(Queue& queue, int64_t devices, int64_t priority, int64_t job) {
 
 std::vector<int64_t> Heads(const Queue& queue) {
   std::vector<int64_t> jobs;
-  for (const auto& [place, demand] : queue.heads()) jobs.push_back(place.job.value);
+  Walk walk(queue);
+  while (const std::optional<Walk::Stop> stop = walk.Next()) {
+    jobs.push_back(stop->head->first.job.value);
+    const auto next = std::next(stop->head);
+    if (next != stop->kind->heads.end()) walk.StopAt(*stop->kind, next);
+  }
   return jobs;
 }
 
@@ -48,8 +57,9 @@ TEST(Queue, AJobThatLeavesFromTheMiddleChangesNoHead) {
   Remove(queue, 1, 50, 1);
   EXPECT_EQ(Heads(queue), (std::vector<int64_t>{3}));
   Remove(queue, 1, 50, 3);
-  EXPECT_TRUE(queue.heads().empty());
   EXPECT_TRUE(queue.lanes().empty());
+  EXPECT_TRUE(queue.kinds().empty());
+  EXPECT_TRUE(queue.kinds_in_order().empty());
 }
 
 TEST(Queue, ALaneFindsTheFirstJobThatIsShortEnough) {
@@ -90,23 +100,44 @@ TEST(Queue, OfNewSharesComesANewOrderInEachLane) {
   Queue queue;
   for (int64_t job = 1; job <= 4; ++job) queue.Add({.devices = 1 + job % 2}, {50, {job}}, 60);
   EXPECT_EQ(Heads(queue), (std::vector<int64_t>{1, 2}));
-  queue.Reshare([](const Demand&, base::JobId job) { return 10 - job.value; });
+  queue.Reshare([](const std::string&) { return 0; },
+                [](base::JobId job) { return 10 - job.value; });
   EXPECT_EQ(Heads(queue), (std::vector<int64_t>{4, 3}));
   for (const auto& [demand, lane] : queue.lanes())
-    EXPECT_EQ(lane.FirstWithin(60), *lane.jobs.begin());
+    EXPECT_EQ(lane.FirstWithin(60), lane.jobs.begin()->first);
   for (int64_t job = 1; job <= 4; ++job)
     queue.Remove({.devices = 1 + job % 2}, {50, {job}, 10 - job}, 60);
   EXPECT_EQ(queue.size(), 0u);
 }
 
-TEST(Queue, OfANewShareOfAWholeLaneComesAnotherPlaceAmongTheLanes) {
+Demand Of(const std::string& user, int64_t devices = 1) {
+  return {.devices = devices, .user = user};
+}
+
+TEST(Queue, LanesOfOtherOwnersAreOfOneKindAndInTheQueuesOrder) {
   Queue queue;
-  for (int64_t job = 1; job <= 4; ++job) queue.Add({.devices = 1 + job % 2}, {50, {job}, 3}, 60);
-  EXPECT_EQ(Heads(queue), (std::vector<int64_t>{1, 2}));
-  queue.Reshare([](const Demand& lane, base::JobId) { return lane.devices == 1 ? 2 : 5; });
-  EXPECT_EQ(Heads(queue), (std::vector<int64_t>{2, 1}));
+  for (int64_t job = 1; job <= 8; ++job)
+    queue.Add(Of(job % 2 == 0 ? "ann" : "bob", job <= 4 ? 1 : 2), {50, {job}});
+  EXPECT_EQ(queue.lanes().size(), 4u);
+  EXPECT_EQ(queue.kinds().size(), 2u);
+  EXPECT_EQ(Heads(queue), (std::vector<int64_t>{1, 2, 5, 6}));
+  queue.Remove(Of("bob"), {50, {1}});
+  EXPECT_EQ(Heads(queue), (std::vector<int64_t>{2, 3, 5, 6}));
+}
+
+TEST(Queue, OfAUsersNewShareComeOtherPlacesOfTheirLanesButNotOfWhoIsLifted) {
+  Queue queue;
   for (int64_t job = 1; job <= 4; ++job)
-    queue.Remove({.devices = 1 + job % 2}, {50, {job}, job % 2 == 0 ? 2 : 5}, 60);
+    queue.Add(Of(job % 2 == 0 ? "ann" : "bob"), {50, {job}, 3}, 60);
+  queue.Add(Of("bob", 2), {50, {5}, kLifted}, 60);
+  EXPECT_EQ(Heads(queue), (std::vector<int64_t>{5, 1, 2}));
+  const auto share_of = [](const std::string& user) { return user == "ann" ? 2 : 5; };
+  queue.Reshare(share_of, [](base::JobId) { return 0; });
+  EXPECT_EQ(Heads(queue), (std::vector<int64_t>{5, 2, 1}));
+  EXPECT_EQ(queue.lanes().at(Of("ann")).FirstWithin(60), (Place{50, {2}, 2}));
+  for (int64_t job = 1; job <= 4; ++job)
+    queue.Remove(Of(job % 2 == 0 ? "ann" : "bob"), {50, {job}, job % 2 == 0 ? 2 : 5}, 60);
+  queue.Remove(Of("bob", 2), {50, {5}, kLifted}, 60);
   EXPECT_EQ(queue.size(), 0u);
 }
 
