@@ -6,6 +6,8 @@ Skipped without the environment that tests/oracles makes.
 import json
 import pathlib
 import subprocess
+import tempfile
+import unittest
 
 from cluster import TOP, ClusterTest, tiny_job
 
@@ -20,25 +22,25 @@ def oracle_python(name="tests"):
 
 
 class BesideTransformers(ClusterTest):
-    """Asks one process of oracle.py, which loads transformers once."""
+    """The tests of a class ask one process of oracle.py, which takes seconds to load."""
 
     TRAINED = {}  # changes of the tiny job whose saved model is looked at
 
-    def setUp(self):
+    @classmethod
+    def setUpClass(cls):
         python = oracle_python()
         if python is None:
-            self.skipTest("no environment with transformers: tests/oracles makes it")
-        super().setUp()
-        said = open(self.dir / "oracle.log", "w+")
-        self.addCleanup(said.close)
-        self.oracle = subprocess.Popen(
+            raise unittest.SkipTest("no environment with transformers: tests/oracles makes it")
+        super().setUpClass()
+        cls.said = cls.enterClassContext(tempfile.TemporaryFile("w+"))
+        cls.oracle = subprocess.Popen(
             [python, "-B", TOP / "tests" / "e2e" / "oracle.py"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=cls.said,
             text=True,
         )
-        self.addCleanup(self.oracle.communicate)
+        cls.addClassCleanup(cls.oracle.communicate)
 
     def answer(self, model, of_rows, adapter=None):
         """oracle.py's, to a question of this model."""
@@ -46,7 +48,9 @@ class BesideTransformers(ClusterTest):
         self.oracle.stdin.write(json.dumps(question) + "\n")
         self.oracle.stdin.flush()
         answer = self.oracle.stdout.readline()
-        self.assertTrue(answer, (self.dir / "oracle.log").read_text())
+        if not answer:
+            self.said.seek(0)
+            self.fail(self.said.read())
         return json.loads(answer)
 
     def trained(self, name, **changes):

@@ -3,10 +3,12 @@
 TRAINCTL_BIN_DIR names the programs (CTest sets it).
 """
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -20,6 +22,7 @@ BIN = pathlib.Path(os.environ.get("TRAINCTL_BIN_DIR", TOP / "build" / "bin"))
 TINY = TOP / "deploy" / "models" / "tiny"
 ALPACA = TOP / "deploy" / "data" / "alpaca.json"
 POLL_SECONDS = 0.05
+MOST_POLL_SECONDS = 0.5
 EPHEMERAL_PORTS = 32767  # those above it are Linux's own choice
 
 
@@ -73,11 +76,15 @@ class Patience:
     """Of a TestCase that waits for what other processes do."""
 
     def eventually(self, what, seconds, condition):
-        """The condition's value once it is true; fails after that many seconds."""
-        deadline = time.monotonic() + seconds
+        """The condition's value once it is true; fails after that many seconds.
+
+        Who has waited long is looked at more seldom: what asks takes the processor from others.
+        """
+        start = time.monotonic()
         while not (value := condition()):
-            self.assertLess(time.monotonic(), deadline, f"not within {seconds} s: {what}")
-            time.sleep(POLL_SECONDS)
+            waited = time.monotonic() - start
+            self.assertLess(waited, seconds, f"not within {seconds} s: {what}")
+            time.sleep(min(max(POLL_SECONDS, waited / 5), MOST_POLL_SECONDS))
         return value
 
 
@@ -143,6 +150,17 @@ class ClusterTest(Patience, unittest.TestCase):
     def ranks(self):
         """The running rank processes, in order of rank."""
         return sorted(self.processes("trainrank"), key=lambda process: process.plan()["rank"])
+
+    @contextlib.contextmanager
+    def resting_ranks(self):
+        """They stand still meanwhile: a job that lasts need not take the processor from others."""
+        ranks = self.ranks()
+        self.assertTrue(ranks)
+        for rank in ranks:
+            rank.kill(signal.SIGSTOP)
+        yield
+        for rank in ranks:
+            rank.kill(signal.SIGCONT)
 
     # ---- trainctl ----
 

@@ -1,17 +1,13 @@
 """A job takes the device of one that allows it, which goes on where it stood."""
 
+import time
 import unittest
 
 from cluster import ClusterTest, tiny_job
 
-STEPS = 40
-# Steps of several calls of trainctl each.
-JOB = {
-    "deterministic": True,
-    "train__max_steps": STEPS,
-    "train__max_seq_length": 128,
-    "train__global_batch_size": 32,
-}
+# Its first steps take longer than a look at it.
+JOB = {"deterministic": True, "train__max_steps": 40, "train__global_batch_size": 16}
+MIN_RUN_SECONDS = 1
 
 
 class Preemption(ClusterTest):
@@ -19,13 +15,26 @@ class Preemption(ClusterTest):
 
     def up(self):
         policy = self.dir / "policy.json"
-        policy.write_text('{"preemption": {"min_run_time": "1s"}}')
+        policy.write_text('{"preemption": {"min_run_time": "%ds"}}' % MIN_RUN_SECONDS)
         self.UP_OPTIONS = ("--policy", str(policy))
         super().up()
 
     def events(self, job_id):
         events = self.json("describe", job_id)["jobs"][0]["events"]
         return " ".join(event["text"] for event in events)
+
+    def submit_urgent_beside(self, low):
+        """Its id; the low one stands in its midst until its device is taken, or might be."""
+        self.wait_for_step(low, 3)
+        allowed_from = time.monotonic() + 2 * MIN_RUN_SECONDS
+        with self.resting_ranks():
+            urgent = self.submit(tiny_job(name="urgent", resources__priority=90))
+            self.eventually(
+                "its device is or might be taken",
+                30,
+                lambda: self.job(low)["state"] != "RUNNING" or time.monotonic() > allowed_from,
+            )
+        return urgent
 
     def test_who_gives_way_goes_on_where_it_stood_though_the_coordinator_dies_meanwhile(self):
         code, ended = self.run_job(tiny_job(name="uninterrupted", **JOB))
@@ -41,9 +50,8 @@ class Preemption(ClusterTest):
                 **JOB,
             )
         )
-        self.wait_for_step(low, 3)
-        urgent = self.submit(tiny_job(name="urgent", resources__priority=90))
-        self.eventually("its device is taken", 30, lambda: self.job(low)["state"] != "RUNNING")
+        urgent = self.submit_urgent_beside(low)
+        self.assertNotEqual(self.job(low)["state"], "RUNNING")
         self.process("traincoordinator").kill()
         self.up()
         self.assertEqual(self.wait_for_end(urgent)["outcome"], "SUCCEEDED")
@@ -56,8 +64,7 @@ class Preemption(ClusterTest):
 
     def test_who_does_not_allow_it_is_let_be(self):
         low = self.submit(tiny_job(name="low", resources__priority=10, **JOB))
-        self.wait_for_step(low, 3)
-        urgent = self.submit(tiny_job(name="urgent", resources__priority=90))
+        urgent = self.submit_urgent_beside(low)
         self.assertEqual(self.wait_for_end(urgent)["outcome"], "SUCCEEDED")
         job = self.job(low)
         self.assertEqual((job["outcome"], job["attempt"]), ("SUCCEEDED", 1), job)

@@ -16,7 +16,7 @@ KINDS = (
     "host",
 )
 TOLD = range(2, 5)
-SOME_SECONDS_OF_STEPS = 1000
+MORE_STEPS_THAN_A_LOOK_TAKES = 100
 RANGES = ("attention", "optimizer", "data", "collective")
 
 
@@ -115,7 +115,11 @@ class Profile(ClusterTest):
     def test_no_trace_is_written_to_a_folder_that_another_job_has_taken(self):
         out = self.dir / "out"
         job_id = self.submit(
-            endless_job(output__dir=str(out), profile={"steps": 1, "skip": SOME_SECONDS_OF_STEPS})
+            endless_job(
+                output__dir=str(out),
+                profile={"steps": 1, "skip": MORE_STEPS_THAN_A_LOOK_TAKES},
+                train__global_batch_size=16,
+            )
         )
         self.wait_for_step(job_id, 1)
         owner = {"site": "another", "job": "j9", "name": "other"}

@@ -45,20 +45,23 @@ class Client:
         if not (PACKAGE / "trainctl" / "proto").exists():
             self.skipTest(f"no {PACKAGE}: deploy/build trainctl_python makes it")
 
+    def command(self, name, *arguments):
+        return [self.python, "-B", TOP / "tests" / "e2e" / name, *arguments]
+
+    def variables(self, environment):
+        """So that nothing of the user's home is read or written."""
+        own = {"PYTHONPATH": str(PACKAGE), "TRAINCTL_BIN_DIR": str(BIN)}
+        return {"PATH": os.environ["PATH"], **own, **environment}
+
     def script(self, name, *arguments, stdin, environment, timeout=280):
-        """What it prints; nothing of the user's home is read or written."""
+        """What it prints."""
         result = subprocess.run(
-            [self.python, "-B", TOP / "tests" / "e2e" / name, *arguments],
+            self.command(name, *arguments),
             input=json.dumps(stdin),
             capture_output=True,
             text=True,
             timeout=timeout,
-            env={
-                "PATH": os.environ["PATH"],
-                "PYTHONPATH": str(PACKAGE),
-                "TRAINCTL_BIN_DIR": str(BIN),
-                **environment,
-            },
+            env=self.variables(environment),
         )
         self.assertEqual(result.returncode, 0, result.stderr[-3000:])
         return result.stdout
@@ -202,6 +205,20 @@ class PythonAddress(Client, unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.home = pathlib.Path(folder.name)
+        self.asked = subprocess.Popen(
+            self.command("python_session.py", "connect"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=self.variables({}),
+        )
+        self.addCleanup(self.asked.communicate)
+
+    def connect(self, environment):
+        """(the exception's kind, its words)"""
+        self.asked.stdin.write(json.dumps(self.variables(environment)) + "\n")
+        self.asked.stdin.flush()
+        return json.loads(self.asked.stdout.readline())
 
     def write(self, name, text):
         path = self.home / name
@@ -214,7 +231,7 @@ class PythonAddress(Client, unittest.TestCase):
         program = subprocess.run(
             [BIN / "trainctl", "status"], env=environment, capture_output=True, text=True
         )
-        _, (kind, words) = self.session("connect", None, environment)
+        kind, words = self.connect(environment)
         theirs = program.stderr.strip().removeprefix("trainctl: ")
         if kind == "Invalid":
             self.assertEqual(program.returncode, 2)
@@ -287,7 +304,7 @@ class PythonAddress(Client, unittest.TestCase):
             [BIN / "trainctl", "status"], env=environment, capture_output=True, text=True
         )
         self.assertEqual(program.returncode, 6, program.stderr)
-        _, (kind, words) = self.session("connect", None, environment)
+        kind, words = self.connect(environment)
         self.assertEqual((kind, words), ("Denied", program.stderr.strip()[len("trainctl: ") :]))
         return words
 

@@ -1,7 +1,8 @@
 """What a person does with the Python client.
 
 Runs in the environment of tests/oracles notebook: python_session.py NAME, a JSON argument on stdin.
-The answer is the last line of stdout, in JSON.
+The answer is the last line of stdout, in JSON. Of connect, each line is an argument
+and has an answer.
 """
 
 import io
@@ -100,9 +101,12 @@ def readme(argument):
     return {"outcome": job.outcome, "micro": job.settings["train"]["micro_batch_size"]}
 
 
-def connect(argument):
-    """Where a coordinator was looked for."""
-    return said(trainctl.connect)
+def connect():
+    """Where a coordinator was looked for, in each environment that a line of stdin holds."""
+    for line in sys.stdin:
+        os.environ.clear()
+        os.environ.update(json.loads(line))
+        print(json.dumps(said(trainctl.connect)), flush=True)
 
 
 def said(call):
@@ -113,5 +117,8 @@ def said(call):
     return None
 
 
-argument = json.load(sys.stdin)
-print(json.dumps(globals()[sys.argv[1]](argument)))
+if sys.argv[1] == "connect":
+    connect()
+else:
+    argument = json.load(sys.stdin)
+    print(json.dumps(globals()[sys.argv[1]](argument)))

@@ -8,7 +8,11 @@ import unittest
 from cluster import ClusterTest
 
 SEED, JOBS = 20261122, 24
-MOST_ABOVE, MOST_BELOW = 0.05, 0.02  # of the measured peak
+MOST = {  # (above, below) of the measured: below it, a job would run out of memory
+    "memory_peak_allocated_bytes": (0.05, 0.02),
+    "memory_params_bytes": (0.01, 0.01),
+    "memory_optimizer_bytes": (0.01, 0.01),
+}
 
 
 def random_model(pick):
@@ -164,6 +168,17 @@ BRANCHES = {
     "nf4": lambda model, job: job.get("quantize") == "nf4",
     "nf4-dq": lambda model, job: job.get("quantize") == "nf4-dq",
     "deterministic": lambda model, job: job.get("deterministic"),
+    "fsdp, lora": lambda model, job: job.get("strategy") == "fsdp" and job.get("lora"),
+    "fsdp, bf16-mixed": lambda model, job: (
+        job.get("strategy") == "fsdp" and job["precision"] == "bf16-mixed"
+    ),
+    "fsdp, accumulation": lambda model, job: (
+        job.get("strategy") == "fsdp"
+        and job["train"]["global_batch_size"] > 2 * job["train"]["micro_batch_size"]
+    ),
+    "fsdp, checkpointing": lambda model, job: (
+        job.get("strategy") == "fsdp" and job.get("activation_checkpointing")
+    ),
 }
 
 
@@ -201,9 +216,14 @@ class RandomMemory(ClusterTest):
             measured = max(
                 point["value"] for point in self.points(job_id, "memory_peak_allocated_bytes")
             )
-            error = predicted / measured - 1
-            if not -MOST_BELOW <= error <= MOST_ABOVE:
-                wrong[f"{job['name']}: {json.dumps([config, job])}"] = f"{error:+.1%}"
+            errors = {row["key"]: row["error"] for row in detail["prediction_errors"]}
+            self.assertAlmostEqual(
+                errors["memory_peak_allocated_bytes"], predicted / measured - 1, places=6
+            )
+            for key, (above, below) in MOST.items():
+                if key in errors and not -below <= errors[key] <= above:
+                    what = f"{job['name']}, {key}: {json.dumps([config, job])}"
+                    wrong[what] = f"{errors[key]:+.1%}"
         self.assertEqual(wrong, {})
 
 

@@ -31,8 +31,9 @@ class SameName(ClusterTest):
     def test_a_second_worker_of_a_name_is_refused_and_ends(self):
         job_id = self.submit(endless_job())
         self.wait_for_step(job_id, 1)
-        second = self.start_second(self.dir / "other")
-        _, said = second.communicate(timeout=60)
+        with self.resting_ranks():
+            second = self.start_second(self.dir / "other")
+            _, said = second.communicate(timeout=60)
         self.assertEqual(second.returncode, 3, said)
         self.assertIn(f"another trainworker is connected as '{socket.gethostname()}/0'", said)
         self.expect_one_attempt(job_id)
@@ -43,12 +44,14 @@ class SameName(ClusterTest):
     def test_a_second_worker_does_not_take_a_name_while_the_first_is_away(self):
         job_id = self.submit(endless_job())
         self.wait_for_step(job_id, 1)
-        self.process("trainworker").kill()
-        second = self.start_second(self.dir / "other")
-        self.eventually("the first is LOST", 40, lambda: self.workers()["0"]["state"] == "LOST")
-        self.up()
+        with self.resting_ranks():
+            self.process("trainworker").kill()
+            second = self.start_second(self.dir / "other")
+            self.eventually("the first is LOST", 40, lambda: self.workers()["0"]["state"] == "LOST")
+            self.up()
         self.wait_for_step(job_id, self.job(job_id)["step"] + 1)
-        self.assertEqual(second.wait(timeout=60), 3)
+        with self.resting_ranks():
+            self.assertEqual(second.wait(timeout=60), 3)
         self.expect_one_attempt(job_id)
 
     def test_a_copied_folder_is_refused_and_its_ranks_are_left_alone(self):
@@ -59,8 +62,9 @@ class SameName(ClusterTest):
             self.dir / "copy",
             ignore=lambda folder, names: [name for name in names if name.endswith(".sock")],
         )
-        second = self.start_second(self.dir / "copy")
-        _, said = second.communicate(timeout=30)
+        with self.resting_ranks():
+            second = self.start_second(self.dir / "copy")
+            _, said = second.communicate(timeout=30)
         self.assertEqual(second.returncode, 1, said)
         self.assertIn("is a copy of another worker's folder", said)
         self.expect_one_attempt(job_id)
