@@ -15,6 +15,7 @@
 
 #include "tests/comm/ranks.h"
 #include "worker/rank/comm/host_communicator.h"
+#include "worker/rank/comm/shared_shards.h"
 
 namespace trainctl::comm {
 namespace {
@@ -45,6 +46,25 @@ TEST_P(EveryWorldSize, RunsEveryCollectiveOnTensors) {
                           at::arange(2 * group.rank(), 2 * group.rank() + 2, at::kDouble).mul(n)));
     EXPECT_TRUE(at::equal(broadcast, at::full({4}, true, at::kBool)));
     group.CheckHealth();
+  });
+}
+
+TEST_P(EveryWorldSize, GathersWhatTheRanksWroteToTheirShards) {
+  RunCommunicators(GetParam(), [](Communicator& group) {
+    const int64_t n = group.world_size();
+    const auto shards = group.MakeShards({3, 0, 2}, at::kFloat);
+    ASSERT_EQ(shards->shards().size(), 3u);
+    EXPECT_TRUE(at::equal(shards->shards()[0], at::zeros({3})));
+    for (int64_t round = 0; round < 3; ++round) {
+      shards->shards()[2].fill_(group.rank() + round);
+      shards->Publish();
+      const auto whole = at::empty({n, 2}, at::kFloat);
+      group.Wait(shards->Gather(2, whole));
+      EXPECT_TRUE(
+          at::equal(whole, (at::arange(n, at::kFloat) + round).unsqueeze(1).expand({n, 2})));
+      const auto met = at::zeros({1}, at::kLong);
+      group.Wait(group.AllReduce(met));
+    }
   });
 }
 

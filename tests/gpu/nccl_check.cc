@@ -5,6 +5,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <cuda_runtime_api.h>
@@ -15,10 +16,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <vector>
 
 #include "tests/gpu/kernel_compare.h"
 #include "worker/rank/comm/communicator.h"
+#include "worker/rank/comm/shared_shards.h"
 
 namespace trainctl::gpu {
 namespace {
@@ -93,6 +96,53 @@ void CheckOrder(Checks& checks, comm::Communicator& group) {
   }
   checks.Equal("200 all-reduces in order", sum, at::full({1 << 20}, want, On(at::kDouble)));
   group.CheckHealth();
+}
+
+// Each rank reads what the others wrote last, again and again; an all-reduce tells that all have.
+void CheckShards(Checks& checks, comm::Communicator& group) {
+  const int64_t n = group.world_size();
+  const auto shards = group.MakeShards({1 << 20, 0, 4096}, On(at::kBFloat16));
+  const at::Tensor all = at::empty({n, 1 << 20}, On(at::kBFloat16)),
+                   small = at::empty({n, 4096}, On(at::kBFloat16)),
+                   met = at::zeros({1}, On(at::kLong));
+  const at::Tensor ranks = at::arange(n, On(at::kLong)).unsqueeze(1);
+  bool right = true;
+  for (int64_t round = 0; round < 50; ++round) {
+    for (const at::Tensor& shard : shards->shards()) shard.fill_(group.rank() + round);
+    shards->Publish();
+    const auto first = shards->Gather(0, all);
+    group.Wait(shards->Gather(2, small));
+    group.Wait(first);
+    right = right && at::equal(all, (ranks + round).expand({n, 1 << 20}).to(at::kBFloat16)) &&
+            at::equal(small, (ranks + round).expand({n, 4096}).to(at::kBFloat16));
+    group.Wait(group.AllReduce(met));
+  }
+  checks.True("shards of 50 rounds are those written last", right);
+}
+
+double MillisecondsOf(comm::Communicator& group,
+                      const std::function<comm::Communicator::Ticket()>& gather) {
+  constexpr int kGathers = 20;
+  for (int i = 0; i < 3; ++i) group.Wait(gather());
+  cudaDeviceSynchronize();
+  const auto begin = Clock::now();
+  for (int i = 0; i < kGathers; ++i) group.Wait(gather());
+  cudaDeviceSynchronize();
+  return SecondsSince(begin) / kGathers * 1e3;
+}
+
+void TimeGather(comm::Communicator& group, int64_t mebibytes) {
+  const int64_t numel = (mebibytes << 19) / group.world_size();
+  const auto shards = group.MakeShards({numel}, On(at::kBFloat16));
+  const at::Tensor whole = at::empty({numel * group.world_size()}, On(at::kBFloat16));
+  shards->Publish();
+  const double by_nccl =
+      MillisecondsOf(group, [&] { return group.AllGather(whole, shards->shards()[0]); });
+  const double of_shards = MillisecondsOf(group, [&] { return shards->Gather(0, whole); });
+  if (group.rank() == 0)
+    std::printf("a gather of %4ld MiB: %.3f ms by NCCL, %.3f ms of shared shards (%s)\n", mebibytes,
+                by_nccl, of_shards,
+                dynamic_cast<comm::CollectiveShards*>(shards.get()) ? "by NCCL" : "by copies");
 }
 
 void TimeAllReduce(comm::Communicator& group, int64_t mebibytes) {
@@ -210,9 +260,11 @@ int RunRank(int rank, int ranks, const Pipes& pipes) {
     CheckCollectives(checks, *group, type);
   }
   CheckOrder(checks, *group);
+  CheckShards(checks, *group);
   for (const int64_t mebibytes : {16, 400, 1600}) {
     TimeAllReduce(*group, mebibytes);
   }
+  for (const int64_t mebibytes : {1, 16, 64, 256, 1024}) TimeGather(*group, mebibytes);
   CheckIssueTime(checks, *group);
   CheckAbort(checks, *group);
   CheckFirstCollectiveAlone(checks, gang);

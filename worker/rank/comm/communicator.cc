@@ -1,9 +1,14 @@
 #include "worker/rank/comm/communicator.h"
 
+#include <ATen/ops/zeros.h>
+
+#include <utility>
+
 #include "common/base/check.h"
 #include "worker/rank/comm/host_communicator.h"
 #include "worker/rank/comm/host_rendezvous.h"
 #include "worker/rank/comm/nccl_communicator.h"
+#include "worker/rank/comm/shared_shards.h"
 
 namespace trainctl::comm {
 namespace {
@@ -40,6 +45,13 @@ class SingleCommunicator : public Communicator {
 };
 
 }  // namespace
+
+std::unique_ptr<SharedShards> Communicator::MakeShards(const std::vector<int64_t>& numels,
+                                                       const at::TensorOptions& options) {
+  std::vector<at::Tensor> shards;
+  for (const int64_t numel : numels) shards.push_back(at::zeros({numel}, options));
+  return std::make_unique<CollectiveShards>(*this, std::move(shards));
+}
 
 std::unique_ptr<Communicator> Join(const JoinOptions& options) {
   if (options.world_size == 1) {

@@ -20,11 +20,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "worker/rank/comm/comm_error.h"
 #include "worker/rank/comm/join_options.h"
 
 namespace trainctl::comm {
+
+class SharedShards;
 
 class Communicator {
  public:
@@ -42,6 +45,10 @@ class Communicator {
                                const at::Tensor& input) = 0;  // sum; input = world_size × output
   virtual Ticket Broadcast(const at::Tensor& tensor, int64_t root) = 0;
   virtual void Wait(Ticket ticket) = 0;
+  // Shards of these numbers of elements, to be gathered again and again (shared_shards.h); this
+  // outlives them. A collective.
+  virtual std::unique_ptr<SharedShards> MakeShards(const std::vector<int64_t>& numels,
+                                                   const at::TensorOptions& options);
   // Throws CommError where a collective failed in the background. Cheap: called once a step.
   virtual void CheckHealth() = 0;
   // Makes pending and later collectives fail; returns within a few seconds even where the transport

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "worker/rank/comm/hex.h"
+#include "worker/rank/comm/peer_shards.h"
 
 namespace trainctl::comm {
 namespace {
@@ -73,7 +74,7 @@ NcclCommunicator::~NcclCommunicator() {
 }
 
 Communicator::Ticket NcclCommunicator::AllReduce(const at::Tensor& tensor) {
-  return Issue("all-reduce", {tensor}, [&](ncclComm_t comm, cudaStream_t stream) {
+  return Call("all-reduce", {tensor}, [&](ncclComm_t comm, cudaStream_t stream) {
     return ncclAllReduce(tensor.data_ptr(), tensor.data_ptr(), static_cast<size_t>(tensor.numel()),
                          TypeOf(tensor), ncclSum, comm, stream);
   });
@@ -84,7 +85,7 @@ Communicator::Ticket NcclCommunicator::AllGather(const at::Tensor& output,
   CHECK(output.numel() == input.numel() * world_size_ &&
         output.scalar_type() == input.scalar_type())
       << output.numel() << " elements out, " << input.numel() << " in, " << world_size_ << " ranks";
-  return Issue("all-gather", {output, input}, [&](ncclComm_t comm, cudaStream_t stream) {
+  return Call("all-gather", {output, input}, [&](ncclComm_t comm, cudaStream_t stream) {
     return ncclAllGather(input.data_ptr(), output.data_ptr(), input.nbytes(), ncclUint8, comm,
                          stream);
   });
@@ -95,7 +96,7 @@ Communicator::Ticket NcclCommunicator::ReduceScatter(const at::Tensor& output,
   CHECK(input.numel() == output.numel() * world_size_ &&
         output.scalar_type() == input.scalar_type())
       << output.numel() << " elements out, " << input.numel() << " in, " << world_size_ << " ranks";
-  return Issue("reduce-scatter", {output, input}, [&](ncclComm_t comm, cudaStream_t stream) {
+  return Call("reduce-scatter", {output, input}, [&](ncclComm_t comm, cudaStream_t stream) {
     const auto count = static_cast<size_t>(output.numel());
     return ncclReduceScatter(input.data_ptr(), output.data_ptr(), count, TypeOf(input), ncclSum,
                              comm, stream);
@@ -103,16 +104,23 @@ Communicator::Ticket NcclCommunicator::ReduceScatter(const at::Tensor& output,
 }
 
 Communicator::Ticket NcclCommunicator::Broadcast(const at::Tensor& tensor, int64_t root) {
-  return Issue("broadcast", {tensor}, [&](ncclComm_t comm, cudaStream_t stream) {
+  return Call("broadcast", {tensor}, [&](ncclComm_t comm, cudaStream_t stream) {
     return ncclBroadcast(tensor.data_ptr(), tensor.data_ptr(), tensor.nbytes(), ncclUint8,
                          static_cast<int>(root), comm, stream);
   });
 }
 
 // The event covers the collective only because Enqueue returns after NCCL has put it on the stream.
-Communicator::Ticket NcclCommunicator::Issue(const char* name,
-                                             std::initializer_list<at::Tensor> tensors,
-                                             const Operation& operation) {
+Communicator::Ticket NcclCommunicator::Call(const char* name,
+                                            std::initializer_list<at::Tensor> tensors,
+                                            const Operation& operation) {
+  return Issue(tensors, [&](cudaStream_t stream) {
+    group_.Enqueue(name, [&](ncclComm_t comm) { return operation(comm, stream); });
+  });
+}
+
+Communicator::Ticket NcclCommunicator::Issue(std::initializer_list<at::Tensor> tensors,
+                                             const Work& work) {
   const cudaStream_t caller = c10::cuda::getCurrentCUDAStream(stream_.device_index()).stream();
   C10_CUDA_CHECK(cudaEventRecord(inputs_ready_, caller));
   C10_CUDA_CHECK(cudaStreamWaitEvent(stream_.stream(), inputs_ready_, 0));
@@ -120,10 +128,15 @@ Communicator::Ticket NcclCommunicator::Issue(const char* name,
     CHECK(tensor.is_cuda() && tensor.is_contiguous())
         << "collectives of GPU ranks take contiguous CUDA tensors";
   }
-  group_.Enqueue(name, [&](ncclComm_t comm) { return operation(comm, stream_.stream()); });
+  work(stream_.stream());
   const Ticket ticket = ++issued_;
   C10_CUDA_CHECK(cudaEventRecord(finished_[ticket % kEvents], stream_.stream()));
   return ticket;
+}
+
+std::unique_ptr<SharedShards> NcclCommunicator::MakeShards(const std::vector<int64_t>& numels,
+                                                           const at::TensorOptions& options) {
+  return PeerShards::Make(*this, numels, options);
 }
 
 void NcclCommunicator::Wait(Ticket ticket) {

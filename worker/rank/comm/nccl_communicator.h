@@ -34,8 +34,15 @@ class NcclCommunicator : public Communicator {
   Ticket ReduceScatter(const at::Tensor& output, const at::Tensor& input) override;
   Ticket Broadcast(const at::Tensor& tensor, int64_t root) override;
   void Wait(Ticket ticket) override;
+  std::unique_ptr<SharedShards> MakeShards(const std::vector<int64_t>& numels,
+                                           const at::TensorOptions& options) override;
   void CheckHealth() override { group_.CheckHealth(); }
   void Abort() noexcept override { group_.Abort(); }
+
+  // Puts work on the communicator's stream, behind what the current stream holds; it touches these
+  // tensors.
+  using Work = std::function<void(cudaStream_t)>;
+  Ticket Issue(std::initializer_list<at::Tensor> tensors, const Work& work);
 
  private:
   // The event of ticket t lies at t mod this. An event that a later collective took over is still
@@ -43,8 +50,8 @@ class NcclCommunicator : public Communicator {
   static constexpr size_t kEvents = 64;
 
   using Operation = std::function<ncclResult_t(ncclComm_t, cudaStream_t)>;
-  Ticket Issue(const char* name, std::initializer_list<at::Tensor> tensors,
-               const Operation& operation);
+  Ticket Call(const char* name, std::initializer_list<at::Tensor> tensors,
+              const Operation& operation);
 
   const int64_t rank_;
   const int64_t world_size_;

@@ -17,6 +17,7 @@ struct NamePart {
 // The first row that the name contains decides.
 constexpr NamePart kKernels[] = {
     {"nccl", kCommunication},
+    {"Memcpy PtoP", kCommunication},  // of a peer's shards
     // attention, before the products that it is made of
     {"sdpa", kAttention},  // cuDNN
     {"fmha", kAttention},  // LibTorch's memory-efficient one, and older cuDNN

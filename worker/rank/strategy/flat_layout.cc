@@ -28,6 +28,12 @@ FlatLayout::FlatLayout(const ops::ParameterTable& table, const Group& group, int
   }
 }
 
+std::vector<int64_t> FlatLayout::shard_numels() const {
+  std::vector<int64_t> numels;
+  for (ops::UnitId unit = 0; unit < units(); ++unit) numels.push_back(shard_numel(unit));
+  return numels;
+}
+
 void FlatLayout::Place(const ops::ParamSpec& spec, ops::ParamId param) {
   int64_t& end = numels_[spec.unit];
   offsets_[param] = end;

@@ -38,6 +38,7 @@ class FlatLayout {
   // Elements of the unit's buffer, padding included; 0 where the group has none of its parameters.
   int64_t numel(ops::UnitId unit) const { return numels_[unit]; }
   int64_t shard_numel(ops::UnitId unit) const { return numels_[unit] / shards_; }
+  std::vector<int64_t> shard_numels() const;  // by unit
   // First element of the parameter in its unit's buffer.
   int64_t offset(ops::ParamId param) const { return offsets_[param]; }
   // The parameter's elements of its unit's flat buffer, in its shape.

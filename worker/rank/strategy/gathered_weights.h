@@ -2,7 +2,7 @@
 // model whose adapters alone are trained.
 #pragma once
 
-#include <vector>
+#include <memory>
 
 #include "worker/rank/strategy/flat_layout.h"
 #include "worker/rank/strategy/unit_gatherer.h"
@@ -30,7 +30,7 @@ class GatheredWeights : public WeightStore {
   const ops::ParameterTable& table_;
   comm::Communicator& comm_;
   FlatLayout layout_;
-  std::vector<at::Tensor> shards_;  // by unit
+  const std::unique_ptr<comm::SharedShards> shards_;  // by unit
   UnitGatherer gatherer_;
 };
 

@@ -15,7 +15,12 @@ Sharded::Sharded(const ops::ParameterTable& table, const StrategyOptions& option
                  std::vector<std::unique_ptr<WeightStore>> frozen)
     : UnitStrategy(table, options, std::move(frozen), options.comm->world_size(),
                    options.comm->rank()),
-      gatherer_(compute(), *options.comm, ResidencyOf(options.job)) {}
+      gatherer_(shared(), *options.comm, ResidencyOf(options.job)) {}
+
+void Sharded::FinishLoading() {
+  UnitStrategy::FinishLoading();
+  gatherer_.Release();
+}
 
 void Sharded::EndUses() {
   gatherer_.Release();

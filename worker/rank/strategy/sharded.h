@@ -20,6 +20,8 @@ class Sharded : public UnitStrategy {
   Sharded(const ops::ParameterTable& table, const StrategyOptions& options,
           std::vector<std::unique_ptr<WeightStore>> frozen);
 
+  void FinishLoading() override;
+
  private:
   at::Tensor WholeWeights(ops::UnitId unit) override { return gatherer_.Whole(unit); }
   at::Tensor WholeMasters(ops::UnitId unit) override;

@@ -2,19 +2,21 @@
 
 #include <ATen/ops/empty.h>
 
+#include <utility>
+
 #include "worker/rank/strategy/tensor_bytes.h"
 
 namespace trainctl::strategy {
 
-UnitGatherer::UnitGatherer(const std::vector<at::Tensor>& shards, comm::Communicator& comm,
+UnitGatherer::UnitGatherer(comm::SharedShards& shards, comm::Communicator& comm,
                            Residency residency)
     : shards_(shards),
       comm_(comm),
       residency_(residency),
-      whole_(shards.size()),
-      under_way_(shards.size()),
-      passes_(shards.size(), ops::Pass::kForward),
-      asked_(shards.size(), false) {}
+      whole_(shards.shards().size()),
+      under_way_(whole_.size()),
+      passes_(whole_.size(), ops::Pass::kForward),
+      asked_(whole_.size(), false) {}
 
 void UnitGatherer::BeginMicroStep(bool last) {
   last_micro_step_ = last;
@@ -22,9 +24,11 @@ void UnitGatherer::BeginMicroStep(bool last) {
 }
 
 void UnitGatherer::Start(ops::UnitId unit) {
-  if (whole_[unit].defined() || shards_[unit].numel() == 0) return;
-  whole_[unit] = at::empty({shards_[unit].numel() * comm_.world_size()}, shards_[unit].options());
-  under_way_[unit] = comm_.AllGather(whole_[unit], shards_[unit]);
+  const at::Tensor& shard = shards_.shards()[unit];
+  if (whole_[unit].defined() || shard.numel() == 0) return;
+  if (!std::exchange(published_, true)) shards_.Publish();
+  whole_[unit] = at::empty({shard.numel() * comm_.world_size()}, shard.options());
+  under_way_[unit] = shards_.Gather(static_cast<size_t>(unit), whole_[unit]);
 }
 
 void UnitGatherer::Arrive(ops::UnitId unit) {
@@ -61,7 +65,7 @@ void UnitGatherer::StartNext(Use use) {
 const at::Tensor& UnitGatherer::Whole(ops::UnitId unit) {
   const Use use{unit, passes_[unit]};
   if (residency_ == Residency::kModel) {
-    for (ops::UnitId each = 0; each < static_cast<ops::UnitId>(shards_.size()); ++each) Start(each);
+    for (ops::UnitId each = 0; each < static_cast<ops::UnitId>(whole_.size()); ++each) Start(each);
   }
   Start(unit);
   Arrive(unit);
@@ -97,6 +101,7 @@ void UnitGatherer::EndUnit(ops::UnitId unit, ops::Pass pass) {
 
 void UnitGatherer::Release() {
   for (ops::UnitId unit = 0; unit < static_cast<ops::UnitId>(whole_.size()); ++unit) Drop(unit);
+  published_ = false;
   last_use_.reset();
   last_micro_step_ = false;
 }

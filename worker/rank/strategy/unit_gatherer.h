@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "worker/rank/comm/communicator.h"
+#include "worker/rank/comm/shared_shards.h"
 #include "worker/rank/ops/parameters.h"
 
 namespace trainctl::strategy {
@@ -31,10 +32,8 @@ enum class Residency {
 
 class UnitGatherer {
  public:
-  // shards: by unit, this rank's (empty: the unit has nothing to gather); they may be written to
-  // between steps. comm outlives this.
-  UnitGatherer(const std::vector<at::Tensor>& shards, comm::Communicator& comm,
-               Residency residency);
+  // shards: by unit (empty: the unit has nothing to gather). Both outlive this.
+  UnitGatherer(comm::SharedShards& shards, comm::Communicator& comm, Residency residency);
 
   void BeginMicroStep(bool last);
   void BeginUnit(ops::UnitId unit, ops::Pass pass) { passes_[unit] = pass; }
@@ -59,9 +58,10 @@ class UnitGatherer {
   bool IsUsedAgain(Use use) const;
   void StartNext(Use use);
 
-  const std::vector<at::Tensor>& shards_;
+  comm::SharedShards& shards_;
   comm::Communicator& comm_;
   const Residency residency_;
+  bool published_ = false;  // the shards have not changed since
   bool last_micro_step_ = false;
   std::vector<at::Tensor> whole_;  // by unit; undefined: not gathered
   std::vector<std::optional<comm::Communicator::Ticket>> under_way_;  // by unit

@@ -36,14 +36,21 @@ UnitStrategy::UnitStrategy(const ops::ParameterTable& table, const StrategyOptio
       held_(table.units.size()),
       uses_left_(table.units.size(), 0) {
   const auto on_device = at::TensorOptions().device(options.device);
-  for (ops::UnitId unit = 0; unit < layout_.units(); ++unit) {
-    const int64_t numel = layout_.shard_numel(unit);
-    masters_.push_back(options.job.offload_optimizer
-                           ? optim::HostTensor(numel, options.device)
-                           : at::zeros({numel}, on_device.dtype(dtypes_.master)));
-    if (dtypes_.separate_compute)
-      compute_.push_back(at::zeros({numel}, on_device.dtype(dtypes_.compute)));
+  const auto zeros = [&](c10::ScalarType dtype) {
+    std::vector<at::Tensor> parts;
+    for (const int64_t numel : layout_.shard_numels())
+      parts.push_back(at::zeros({numel}, on_device.dtype(dtype)));
+    return parts;
+  };
+  if (shards > 1)
+    shared_ = options.comm->MakeShards(layout_.shard_numels(), on_device.dtype(dtypes_.compute));
+  if (options.job.offload_optimizer) {
+    for (const int64_t numel : layout_.shard_numels())
+      masters_.push_back(optim::HostTensor(numel, options.device));
+  } else {
+    masters_ = shared_ && !dtypes_.separate_compute ? shared_->shards() : zeros(dtypes_.master);
   }
+  if (dtypes_.separate_compute) compute_ = shared_ ? shared_->shards() : zeros(dtypes_.compute);
   options.on_weights_made();
   optimizer_ = optim::MakeOptimizer({.spec = options.job.optimizer,
                                      .engine = options.job.engine,

@@ -18,6 +18,7 @@
 #include <optional>
 #include <vector>
 
+#include "worker/rank/comm/shared_shards.h"
 #include "worker/rank/optim/optimizer.h"
 #include "worker/rank/strategy/dtypes.h"
 #include "worker/rank/strategy/flat_layout.h"
@@ -83,6 +84,8 @@ class UnitStrategy : public Strategy {
   const std::vector<at::Tensor>& compute() const {
     return dtypes_.separate_compute ? compute_ : masters_;
   }
+  // What compute() is where there are several shards.
+  comm::SharedShards& shared() const { return *shared_; }
 
   const ops::ParameterTable& table_;
   const StrategyOptions options_;
@@ -117,8 +120,9 @@ class UnitStrategy : public Strategy {
 
   const std::vector<std::unique_ptr<WeightStore>> frozen_;
   const int64_t shard_;
-  std::vector<at::Tensor> masters_;  // by unit: this rank's part
-  std::vector<at::Tensor> compute_;  // the same; empty without separate_compute
+  std::unique_ptr<comm::SharedShards> shared_;  // none: this rank's part is all
+  std::vector<at::Tensor> masters_;             // by unit: this rank's part
+  std::vector<at::Tensor> compute_;             // the same; empty without separate_compute
   std::unique_ptr<optim::Optimizer> optimizer_;
 
   // of the step under way

@@ -3,6 +3,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "worker/rank/comm/shared_shards.h"
 
 namespace trainctl::train {
 namespace {
@@ -39,6 +42,11 @@ class WatchedCommunicator : public comm::Communicator {
   void Wait(Ticket ticket) override {
     const Waiting waiting(reporter_);
     inner_->Wait(ticket);
+  }
+  std::unique_ptr<comm::SharedShards> MakeShards(const std::vector<int64_t>& numels,
+                                                 const at::TensorOptions& options) override {
+    const Waiting waiting(reporter_);
+    return inner_->MakeShards(numels, options);
   }
   void CheckHealth() override { inner_->CheckHealth(); }
   void Abort() noexcept override { inner_->Abort(); }

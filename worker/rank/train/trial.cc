@@ -1,6 +1,7 @@
 #include "worker/rank/train/trial.h"
 
 #include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -105,6 +106,13 @@ void RunStep(const RankContext& rank, const TrialParts& parts, const job::BatchP
   parts.device.Synchronize();
 }
 
+// No rank reads another's weights any more (comm/peer_shards.h): their memory may go.
+void MeetAll(const RankContext& rank, const RankDevice& device) {
+  rank.comm.Wait(
+      rank.comm.AllReduce(at::zeros({}, at::TensorOptions().device(rank.device).dtype(at::kLong))));
+  device.Synchronize();
+}
+
 void Report(const RankContext& rank, const TrialParts& parts, double seconds) {
   char time[32];
   std::snprintf(time, sizeof time, "%.1f s", seconds);
@@ -131,6 +139,7 @@ double TryMicroBatch(const RankContext& rank, const TrialParts& parts) {
   const double seconds = static_cast<double>(rank.clock.Steady() - begin) / 1e6;
   if (rank.leads()) Report(rank, parts, seconds);
   parts.state = {};
+  MeetAll(rank, parts.device);
   parts.device.ReleaseCached();
   parts.device.ResetPeak();
   rank.reporter.Phase(job::RunPhase::kLoading);
