@@ -105,7 +105,8 @@ std::string FactsText(const Assessment& assessment) {
   if (assessment.inspection && assessment.inspection->sampled_rows > 0)
     text += "  data    about " + WithThousands(assessment.inspection->rows) +
             " rows, reckoned from a sample of " +
-            WithThousands(assessment.inspection->sampled_rows) + "\n";
+            WithThousands(assessment.inspection->sampled_rows) +
+            "; memory is for rows of train.max_seq_length\n";
   if (choice)
     text += "  micro   auto: " + *choice + "; a trial proves it before the run, or halves it\n";
   text +=

@@ -50,6 +50,8 @@ void AddGathered(const MemorySetting& s, std::array<MemoryByKind, 4>& phases) {
 
 int64_t SequenceLength(const JobSpec& job, const Inspection& inspection) {
   const int64_t most = job.train.max_seq_length;
+  // The rest of the data may have longer rows than a sample of it.
+  if (inspection.sampled_rows > 0) return PaddedLength(most, most);
   const int64_t found = job.train.packing ? inspection.longest_sequence : inspection.longest_row;
   return PaddedLength(found > 0 ? std::min(most, found) : most, most);
 }

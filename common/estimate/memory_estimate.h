@@ -84,7 +84,7 @@ struct MemoryEstimate {
                                        // peak_allocated and reserved are the step's in each
   int64_t peak_allocated = 0;   // of one rank; what the caching allocator reserves is at least that
   int64_t sequence_length = 0;  // the T it was made for: min(max_seq_length, longest row or packed
-                                // sequence), up to a multiple of 64
+                                // sequence, unless sampled), up to a multiple of 64
   std::optional<bool> holds_gradients;  // whole, over the micro steps (gradient_holding.h);
                                         // nullopt: the job has no such choice
   int64_t holding_bytes = 0;            // by which that raises the peak
@@ -95,7 +95,8 @@ struct MemoryEstimate {
 MemoryEstimate EstimateMemory(const JobSpec& job, const Inspection& inspection, DeviceKind device,
                               bool holds_gradients = false);
 
-// The T that a job's micro batches are padded to at most.
+// The T that a job's micro batches are padded to at most: of data that were sampled
+// max_seq_length, where longer rows are cut.
 int64_t SequenceLength(const JobSpec& job, const Inspection& inspection);
 
 std::string ToJson(const MemoryEstimate& estimate);

@@ -54,7 +54,9 @@ TEST_F(SubmitTest, ADryRunSaysOfWhatSampleItIs) {
   job::Inspection inspection = SmallModel(4'600'000);
   inspection.sampled_rows = 25'674;
   coordinator_.inspection->set_inspection_json(job::ToJson(inspection));
-  const std::string line = "  data    about 4,600,000 rows, reckoned from a sample of 25,674\n";
+  const std::string line =
+      "  data    about 4,600,000 rows, reckoned from a sample of 25,674; memory is for rows "
+      "of train.max_seq_length\n";
   const Ended people = Trainctl({"submit", file, "--dry-run"});
   EXPECT_NE(people.out.find(line), std::string::npos) << people.out;
   const Json json = Json::parse(Trainctl({"submit", file, "--dry-run", "-o", "json"}).out);

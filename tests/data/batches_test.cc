@@ -33,7 +33,7 @@ std::vector<int64_t> PaddedTo8(std::vector<int64_t> values, int64_t padding) {
 
 TEST(MakeBatch, TargetsAreShiftedAndPaddedOnTheRight) {
   Dataset dataset = SmallDataset();
-  dataset.rows[0].ignored = 0;
+  dataset.rows.Change(0).ignored = 0;
   const std::vector<int64_t> rows = {0, 1};
   const Batch batch = MakeBatch(dataset, rows);
   EXPECT_EQ(batch.rows, 2);

@@ -45,7 +45,8 @@ class CaptionsTest : public testing::Test {
     const auto add = [&](const files::JsonObject& row) { return (*read)(row, &rows); };
     const auto count = ReadCaptionRows(content, name, data_.max_rows, add, {});
     if (!count) return count.error();
-    return rows.Take();
+    auto made = rows.Take();
+    return std::move(*made);
   }
   std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
   PictureFile File(const std::string& name) const { return {Path(name)}; }

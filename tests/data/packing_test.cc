@@ -131,7 +131,7 @@ TEST(Pack, TheSeedDecidesWhoMeets) {
 
 TEST(MakePackedBatch, RowsFollowEachOtherAndEndInNoTarget) {
   Dataset dataset = RowsOf({3, 2, 4}, 6);  // 100 101 102, 103 104, 105 … 108
-  dataset.rows[2].ignored = 2;
+  dataset.rows.Change(2).ignored = 2;
   const std::vector<int64_t> first = {0, 1}, second = {2};
   const Batch batch = MakePackedBatch(dataset, std::vector<Sequence>{first, second});
   EXPECT_EQ(batch.rows, 2);

@@ -50,7 +50,8 @@ class RowPipelineTest : public testing::Test {
     CutJsonLines(
         text, source_, [&](RowChunk chunk) { return pipeline.Put(std::move(chunk)); }, chunk_bytes);
     if (const auto finished = pipeline.Finish(); !finished) made.error = finished.error().message;
-    const Tokenized tokens = rows.Take();
+    auto taken = rows.Take();
+    const Tokenized tokens = std::move(*taken);
     for (const Row& row : tokens.rows) {
       made.lengths.push_back(row.length);
       for (int64_t i = 0; i < row.length; ++i)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "common/base/file.h"
 #include "tests/files/scratch_directory.h"
@@ -18,7 +19,12 @@ Tokenized MadeOf(std::vector<Row> rows, std::vector<TokenSpan> ignored) {
   return {TokenStore(kIds), std::move(rows), std::move(ignored)};
 }
 
-const Tokenized kMade = MadeOf({{0, 4, 2}, {4, 3, 0}}, {{5, 6}});
+Tokenized Made() { return MadeOf({{0, 4, 2}, {4, 3, 0}}, {{5, 6}}); }
+
+void Keep(const std::string& folder, const std::string& key, Tokenized made = Made()) {
+  CacheTokens(folder, key, &made);
+}
+
 constexpr int64_t kTokens = 10;  // of the vocabulary
 
 std::string OnlyFile(const std::string& folder) {
@@ -29,11 +35,11 @@ TEST(TokenCache, GivesBackWhatWasKeptUnderItsKey) {
   const ScratchDirectory scratch;
   const std::string folder = scratch.path() + "/tokens";
   EXPECT_FALSE(FindCachedTokens(folder, "key", kTokens));
-  CacheTokens(folder, "key", kMade);
+  Keep(folder, "key");
   const auto cached = FindCachedTokens(folder, "key", kTokens);
   ASSERT_TRUE(cached);
   ASSERT_EQ(cached->tokens.size(), 7);
-  for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(cached->tokens[i], kMade.tokens[i]);
+  for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(cached->tokens[i], kIds[static_cast<size_t>(i)]);
   ASSERT_EQ(cached->rows.size(), 2u);
   EXPECT_EQ(cached->rows[1].begin, 4);
   EXPECT_EQ(cached->rows[0].ignored, 2);
@@ -44,7 +50,7 @@ TEST(TokenCache, GivesBackWhatWasKeptUnderItsKey) {
 
 TEST(TokenCache, ADamagedOrCutFileIsAMiss) {
   const ScratchDirectory scratch;
-  CacheTokens(scratch.path(), "key", kMade);
+  Keep(scratch.path(), "key");
   const std::string path = OnlyFile(scratch.path());
   const std::string whole = base::ReadFile(path, 1 << 20).value();
   for (size_t i = 0; i < whole.size(); ++i) {
@@ -59,31 +65,56 @@ TEST(TokenCache, ADamagedOrCutFileIsAMiss) {
 
 TEST(TokenCache, WhatDoesNotFitTheModelIsAMiss) {
   const ScratchDirectory scratch;
-  CacheTokens(scratch.path(), "key", kMade);
+  Keep(scratch.path(), "key");
   EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", 9));
-  CacheTokens(scratch.path(), "key", MadeOf({{5, 3, 0}}, {}));
+  Keep(scratch.path(), "key", MadeOf({{5, 3, 0}}, {}));
   EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kTokens));
   for (const std::vector<TokenSpan>& ignored :
        {std::vector<TokenSpan>{{6, 8}}, {{3, 3}}, {{4, 6}, {5, 7}}, {{-1, 2}}}) {
-    CacheTokens(scratch.path(), "key", MadeOf(kMade.rows, ignored));
+    Keep(scratch.path(), "key", MadeOf({{0, 4, 2}, {4, 3, 0}}, ignored));
     EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", kTokens));
   }
 }
 
 TEST(TokenCache, TheSetsUsedLastStay) {
   const ScratchDirectory scratch;
-  for (size_t i = 0; i < kMostCachedSets + 3; ++i)
-    CacheTokens(scratch.path(), std::to_string(i), kMade);
+  for (size_t i = 0; i < kMostCachedSets + 3; ++i) Keep(scratch.path(), std::to_string(i));
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()),
             static_cast<ptrdiff_t>(kMostCachedSets));
   EXPECT_TRUE(FindCachedTokens(scratch.path(), std::to_string(kMostCachedSets + 2), kTokens));
   EXPECT_FALSE(FindCachedTokens(scratch.path(), "0", kTokens));
 }
 
+TEST(TokenCache, AFileOfTokensBecomesTheCaches) {
+  for (const int width_bytes : {2, 4}) {
+    const ScratchDirectory scratch;
+    TokenSpool spool({.folder = scratch.path(), .width_bytes = width_bytes, .tokens_in_memory = 1});
+    for (const int32_t id : kIds) ASSERT_TRUE(spool.Append({&id, 1}).ok());
+    Tokenized made = MadeOf({{0, 4, 2}, {4, 3, 0}}, {{5, 6}});
+    made.tokens = spool.Take(&made.file).value();
+    ASSERT_TRUE(made.tokens.is_mapped());
+    CacheTokens(scratch.path(), "key", &made);
+    EXPECT_FALSE(made.file.is_open());
+    const auto cached = FindCachedTokens(scratch.path(), "key", kTokens);
+    ASSERT_TRUE(cached);
+    for (const Tokenized* tokens : {&std::as_const(made), &*cached}) {
+      ASSERT_EQ(tokens->tokens.size(), 7);
+      EXPECT_EQ(tokens->tokens.width_bytes(), width_bytes);
+      for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(tokens->tokens[i], kIds[static_cast<size_t>(i)]);
+      ASSERT_EQ(tokens->rows.size(), 2u);
+      EXPECT_EQ(tokens->rows[1].length, 3);
+      ASSERT_EQ(tokens->ignored.size(), 1u);
+      EXPECT_EQ(tokens->ignored[0].begin, 5);
+    }
+    EXPECT_FALSE(FindCachedTokens(scratch.path(), "key", 9));
+    EXPECT_EQ(OnlyFile(scratch.path()), CachedTokensPath(scratch.path(), "key"));
+  }
+}
+
 TEST(TokenCache, AFolderThatCannotBeMadeIsLeftOut) {
   const ScratchDirectory scratch;
   const std::string file = scratch.Write("file", "");
-  CacheTokens(file + "/tokens", "key", kMade);
+  Keep(file + "/tokens", "key");
   EXPECT_FALSE(FindCachedTokens(file + "/tokens", "key", kTokens));
 }
 

@@ -20,7 +20,7 @@ void Fill(TokenSpool& spool) {
   for (int64_t done = 0; done < kSpooledTokens; done += std::ssize(part)) {
     part.resize(static_cast<size_t>(std::min<int64_t>(done % 7919 + 1, kSpooledTokens - done)));
     std::iota(part.begin(), part.end(), static_cast<int32_t>(done));
-    spool.Append(part);
+    ASSERT_TRUE(spool.Append(part).ok());
     ASSERT_EQ(spool.size(), done + std::ssize(part));
   }
 }
@@ -31,14 +31,39 @@ void ExpectFilled(const TokenStore& tokens) {
   EXPECT_EQ(tokens.bytes().size(), kSpooledTokens * sizeof(int32_t));
 }
 
+TokenStore Taken(TokenSpool& spool) {
+  SpoolFile file;
+  return spool.Take(&file).value();
+}
+
+// The process's files may not grow beyond it meanwhile.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    on_limit_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, on_limit_);
+  }
+  FileLimit(const FileLimit&) = delete;
+
+ private:
+  rlimit before_;
+  void (*on_limit_)(int) = nullptr;
+};
+
 TEST(TokenSpool, ManyTokensAreInAFileThatHasNoName) {
   const ScratchDirectory scratch;
   const std::string folder = scratch.path() + "/tokens";
-  TokenSpool spool(folder, kInMemory);
+  TokenSpool spool({.folder = folder, .tokens_in_memory = kInMemory});
   EXPECT_FALSE(std::filesystem::exists(folder));
   Fill(spool);
   EXPECT_TRUE(std::filesystem::is_empty(folder));
-  const TokenStore tokens = spool.Take();
+  const TokenStore tokens = Taken(spool);
   EXPECT_TRUE(tokens.is_mapped());
   ExpectFilled(tokens);
   tokens.Release();
@@ -47,10 +72,11 @@ TEST(TokenSpool, ManyTokensAreInAFileThatHasNoName) {
 
 TEST(TokenSpool, FewTokensAndThoseWithoutAFolderStayInMemory) {
   const ScratchDirectory scratch;
-  TokenSpool few(scratch.path(), kSpooledTokens), nowhere("", kInMemory);
+  TokenSpool few({.folder = scratch.path(), .tokens_in_memory = kSpooledTokens}),
+      nowhere({.tokens_in_memory = kInMemory});
   for (TokenSpool* spool : {&few, &nowhere}) {
     Fill(*spool);
-    const TokenStore tokens = spool->Take();
+    const TokenStore tokens = Taken(*spool);
     EXPECT_FALSE(tokens.is_mapped());
     ExpectFilled(tokens);
   }
@@ -58,25 +84,32 @@ TEST(TokenSpool, FewTokensAndThoseWithoutAFolderStayInMemory) {
 
 TEST(TokenSpool, AFolderThatCannotBeMadeIsLeftOut) {
   const ScratchDirectory scratch;
-  TokenSpool spool(scratch.Write("file", "") + "/tokens", kInMemory);
+  TokenSpool spool(
+      {.folder = scratch.Write("file", "") + "/tokens", .tokens_in_memory = kInMemory});
   Fill(spool);
-  ExpectFilled(spool.Take());
+  ExpectFilled(Taken(spool));
 }
 
 TEST(TokenSpool, WhereTheFileMayNotGrowAllComesBackToMemory) {
   const ScratchDirectory scratch;
-  rlimit before;
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto on_limit = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{6 << 20, before.rlim_max};  // of 12 MiB
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  TokenSpool spool(scratch.path(), kInMemory);
+  const FileLimit limit(6 << 20);  // of 12 MiB
+  TokenSpool spool({.folder = scratch.path(), .tokens_in_memory = kInMemory});
   Fill(spool);
-  const TokenStore tokens = spool.Take();
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, on_limit);
+  const TokenStore tokens = Taken(spool);
   EXPECT_FALSE(tokens.is_mapped());
   ExpectFilled(tokens);
+}
+
+TEST(TokenSpool, MoreThanMemoryMayTakeIsRefused) {
+  const ScratchDirectory scratch;
+  const FileLimit limit(1 << 20);
+  TokenSpool spool(
+      {.folder = scratch.path(), .tokens_in_memory = kInMemory, .most_in_memory = 1 << 20});
+  const std::vector<int32_t> part(1 << 19, 7);
+  base::Status status = base::Ok{};
+  for (int i = 0; i < 4 && status; ++i) status = spool.Append(part);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find(scratch.path()), std::string::npos);
 }
 
 }  // namespace

@@ -155,6 +155,8 @@ TEST(EstimateMemory, TheLengthIsTheLongestRowsPadded) {
   EXPECT_EQ(length(900, 512), 512);
   EXPECT_EQ(length(900, 100), 100);  // padding ends there
   EXPECT_EQ(length(0, 512), 512);
+  inspection.sampled_rows = 100;  // the other rows may be longer
+  EXPECT_EQ(length(300, 512), 512);
 }
 
 TEST(EstimateMemory, EveryPhaseTellsThePeakAndItsSum) {

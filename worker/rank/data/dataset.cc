@@ -8,6 +8,7 @@
 #include "common/job/batch.h"
 #include "worker/rank/data/captions.h"
 #include "worker/rank/data/data_files.h"
+#include "worker/rank/data/known_files.h"
 #include "worker/rank/data/shuffle.h"
 #include "worker/rank/data/text_content.h"
 #include "worker/rank/data/token_file.h"
@@ -101,6 +102,10 @@ base::Result<Tokenized> ReadContent(const DataFiles& data_files,
 void SplitTrainVal(const job::DataSpec& data, Dataset* dataset) {
   std::vector<int64_t> order(dataset->rows.size());
   std::iota(order.begin(), order.end(), 0);
+  if (data.val_split_fraction == 0) {
+    dataset->train = std::move(order);
+    return;
+  }
   Shuffle(data.seed, base::RandomStream::kSplit, 0, &order);
   const auto split =
       order.begin() + job::SplitRows(data, static_cast<int64_t>(order.size())).val_rows;
@@ -185,17 +190,25 @@ base::Result<Dataset> LoadDataset(const job::DataSpec& data, const job::ModelSha
   if (auto fits = CheckModel(data, model, model_directory); !fits) return fits.error();
   const auto data_files = FindDataFiles(data);
   if (!data_files) return data_files.error();
+  const auto known = KnownFiles::Of(data_files->paths);
+  if (!known) return known.error();
   auto opened = OpenAll(*data_files);
   if (!opened) return opened.error();
   Dataset dataset;
   const int64_t bytes = BytesOf(*opened);
   ProgressTeller teller(progress, bytes);
-  dataset.digest = DigestOf(*opened, &teller);
+  if (auto digest = known->FindDigest(cache_folder)) {
+    dataset.digest = std::move(*digest);
+  } else {
+    dataset.digest = DigestOf(*opened, &teller);
+    if (known->CheckUnchanged()) known->KeepDigest(cache_folder, dataset.digest);
+  }
   const RowProgress tell = [&](int64_t done_bytes) { teller.Tell(bytes + done_bytes); };
   auto content = ReadContent(
       *data_files, std::move(*opened),
-      {data, model, model_directory, max_seq_length, dataset.digest, cache_folder, tell});
+      {data, model, model_directory, max_seq_length, dataset.digest, cache_folder, tell, *known});
   if (!content) return content.error();
+  if (auto same = known->CheckUnchanged(); !same) return same.error();
   teller.Tell(2 * bytes);
   auto filled = Fill(std::move(*content), data, max_seq_length, &dataset);
   if (!filled) return filled.error();
@@ -208,6 +221,8 @@ base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShap
   CHECK(max_seq_length > 0) << max_seq_length;
   const auto data_files = FindDataFiles(data);
   if (!data_files) return data_files.error();
+  const auto known = KnownFiles::Of(data_files->paths);
+  if (!known) return known.error();
   const auto opened = OpenAll(*data_files);
   if (!opened) return opened.error();
   if (BytesOf(*opened) < size.least_bytes || !CanBeSampled(data.format, *data_files))
@@ -215,9 +230,9 @@ base::Result<Dataset> LoadSample(const job::DataSpec& data, const job::ModelShap
   if (auto fits = CheckModel(data, model, model_directory); !fits) return fits.error();
   Dataset dataset;
   dataset.digest = SampledDigest(*opened);
-  auto sample = SampleContent(
-      *data_files, opened->front(), size,
-      {data, model, model_directory, max_seq_length, dataset.digest, cache_folder, [](int64_t) {}});
+  auto sample = SampleContent(*data_files, opened->front(), size,
+                              {data, model, model_directory, max_seq_length, dataset.digest,
+                               cache_folder, [](int64_t) {}, *known});
   if (!sample) return sample.error();
   const double share = sample->share;
   auto filled = Fill(std::move(sample->tokens), data, max_seq_length, &dataset);

@@ -11,6 +11,7 @@
 #include "common/base/result.h"
 #include "common/job/job.h"
 #include "common/model/model_shape.h"
+#include "worker/rank/data/kept_list.h"
 #include "worker/rank/data/masked_tokens.h"
 #include "worker/rank/data/picture_spool.h"
 #include "worker/rank/data/sample_size.h"
@@ -32,10 +33,10 @@ using Progress = std::function<void(int64_t done, int64_t total)>;
 // Immutable after LoadDataset; thread-safe.
 struct Dataset {
   TokenStore tokens;
-  std::vector<Row> rows;  // in the file's order, after max_rows
+  KeptList<Row> rows;  // in the file's order, after max_rows
   // Of tokens whose labels are −100 too, behind their row's first: turns between answers.
   // Ascending, apart, each within one row.
-  std::vector<TokenSpan> ignored;
+  KeptList<TokenSpan> ignored;
   std::vector<int64_t> train;  // indices into rows, ascending; EpochOrder (batches.h) shuffles them
   std::vector<int64_t> val;    // indices into rows, ascending
   int64_t max_seq_length = 0;  // no row is longer

@@ -65,22 +65,29 @@ base::Status RowCollector::Add(const PromptRow& row) {
   return Add(masked);
 }
 
-void RowCollector::Append(Tokenized rows, int64_t most_rows) {
+base::Status RowCollector::Append(Tokenized rows, int64_t most_rows) {
   const int64_t begin = tokens_.size();
   const auto count = static_cast<size_t>(std::clamp<int64_t>(most_rows, 0, std::ssize(rows.rows)));
   rows.rows.resize(count);
   const int64_t used = count == 0 ? 0 : rows.rows.back().begin + rows.rows.back().length;
   const std::span<const std::byte> bytes = rows.tokens.bytes();
-  tokens_.Append({reinterpret_cast<const int32_t*>(bytes.data()), static_cast<size_t>(used)});
-  for (Row& row : rows.rows) {
-    row.begin += begin;
-    made_.rows.push_back(row);
-  }
+  const auto* ids = reinterpret_cast<const int32_t*>(bytes.data());
+  if (auto added = tokens_.Append({ids, static_cast<size_t>(used)}); !added) return added.error();
+  for (const Row& row : rows.rows)
+    made_.rows.push_back({begin + row.begin, row.length, row.ignored});
   for (const TokenSpan& span : rows.ignored) {
     if (span.begin < used) made_.ignored.push_back({begin + span.begin, begin + span.end});
   }
   if (rows.pictures.size() > count) rows.pictures.resize(count);
   std::ranges::move(rows.pictures, std::back_inserter(made_.pictures));
+  return base::Ok{};
+}
+
+base::Result<Tokenized> RowCollector::Take() {
+  auto tokens = tokens_.Take(&made_.file);
+  if (!tokens) return tokens.error();
+  made_.tokens = std::move(*tokens);
+  return std::move(made_);
 }
 
 base::Status RowCollector::Add(const MaskedTokens& row) {
@@ -98,8 +105,7 @@ base::Status RowCollector::Add(const MaskedTokens& row) {
       made_.ignored.push_back({begin + span.begin, begin + end});
   }
   made_.rows.push_back({begin, length, ignored_first});
-  tokens_.Append(ids);
-  return base::Ok{};
+  return tokens_.Append(ids);
 }
 
 }  // namespace trainctl::data

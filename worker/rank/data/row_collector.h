@@ -32,16 +32,17 @@ struct PromptRow {
 class RowCollector {
  public:
   RowCollector(const Tokenizer& tokenizer, BoundaryTokens boundary, int64_t vocab,
-               int64_t max_seq_length, TokenSpool tokens = TokenSpool())
+               int64_t max_seq_length, SpoolOptions spool = {})
       : tokenizer_(tokenizer),
         boundary_(std::move(boundary)),
         vocab_(vocab),
         max_seq_length_(max_seq_length),
-        tokens_(std::move(tokens)) {}
+        tokens_(std::move(spool)) {}
 
   // [bos] prompt, completion [eos], then truncated. A text that spells bos or eos out itself gets
   // no second. With mask_prompt the labels of bos and prompt are ignored.
-  // kInvalid: no tokens at all, one beyond the model's vocabulary, or more than kMaxTextBytes.
+  // kInvalid: no tokens at all, one beyond the model's vocabulary, or more than kMaxTextBytes. Else
+  // those of TokenSpool::Append.
   base::Status Add(const PromptRow& row);
 
   // A row as it is, then truncated. kInvalid: no tokens, or one beyond the model's vocabulary.
@@ -55,7 +56,8 @@ class RowCollector {
   }
 
   // Behind the rows that are there: the first of what another collector of the same settings took.
-  void Append(Tokenized rows, int64_t most_rows);
+  // Errors: those of TokenSpool::Append.
+  base::Status Append(Tokenized rows, int64_t most_rows);
 
   // One of the same settings without rows, all in memory.
   RowCollector Empty() const {
@@ -64,10 +66,8 @@ class RowCollector {
 
   int64_t count() const { return std::ssize(made_.rows); }
 
-  Tokenized Take() {
-    made_.tokens = tokens_.Take();
-    return std::move(made_);
-  }
+  // Errors: those of TokenSpool::Take.
+  base::Result<Tokenized> Take();
 
  private:
   // Behind what is there; how many of the ids are the prompt's.

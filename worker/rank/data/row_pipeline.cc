@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/check.h"
+
 namespace trainctl::data {
 namespace {
 
@@ -53,8 +55,10 @@ void RowPipeline::Join() {
   jobs_.pop_front();
   done_.wait(lock, [&] { return job->is_done; });
   lock.unlock();
-  rows_->Append(job->rows.Take(), options_.most_rows - rows_->count());
-  if (IsWanted()) status_ = job->status;
+  auto made = job->rows.Take();
+  CHECK(made.ok()) << made.error().message;  // is in memory
+  const base::Status kept = rows_->Append(std::move(*made), options_.most_rows - rows_->count());
+  if (IsWanted()) status_ = kept.ok() ? job->status : kept;
   if (options_.progress) options_.progress(job->chunk.done_bytes);
 }
 

@@ -47,6 +47,10 @@ class ReleasedPart {
   int64_t done_ = 0;
 };
 
+constexpr int64_t kNarrowVocabulary = int64_t{1} << 16;
+
+int WidthOf(const job::ModelShape& model) { return model.vocab <= kNarrowVocabulary ? 2 : 4; }
+
 // What makes rows tokens.
 struct RowTokenizer {
   std::unique_ptr<Tokenizer> tokenizer;
@@ -55,7 +59,7 @@ struct RowTokenizer {
 
   RowCollector Collector(const Source& source) const {
     return RowCollector(*tokenizer, boundary, source.model.vocab, source.max_seq_length,
-                        TokenSpool(source.cache_folder));
+                        {.folder = source.cache_folder, .width_bytes = WidthOf(source.model)});
   }
 };
 
@@ -139,7 +143,7 @@ base::Result<SampledContent> SampleList(const files::MappedFile& file, const Sam
   const RowProgress count = [&](int64_t done_bytes) { read_bytes = done_bytes; };
   auto tokens =
       TokenizeJson(file, {first_rows, source.model, source.model_directory, source.max_seq_length,
-                          source.digest, source.cache_folder, count});
+                          source.digest, source.cache_folder, count, source.files});
   if (!tokens) return tokens.error();
   const bool is_all = std::ssize(tokens->rows) < size.first_rows;
   const double share = static_cast<double>(read_bytes) / static_cast<double>(file.text().size());
@@ -207,7 +211,9 @@ base::Result<Tokenized> Cached(const Source& source, const Make& make) {
   if (auto cached = find()) return std::move(*cached);
   base::Result<Tokenized> made = make();
   if (!made) return made.error();
-  if (!made->rows.empty()) CacheTokens(source.cache_folder, key, *made);
+  // Else tokens of other bytes would be kept under these bytes' digest.
+  if (auto same = source.files.CheckUnchanged(); !same) return same.error();
+  if (!made->rows.empty()) CacheTokens(source.cache_folder, key, &*made);
   made->tokens.Release();
   return made;
 }

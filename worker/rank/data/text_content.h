@@ -10,6 +10,7 @@
 #include "common/model/model_shape.h"
 #include "worker/rank/data/data_files.h"
 #include "worker/rank/data/json_rows.h"
+#include "worker/rank/data/known_files.h"
 #include "worker/rank/data/sample_size.h"
 #include "worker/rank/data/token_cache.h"
 #include "worker/rank/files/mapped_file.h"
@@ -25,6 +26,7 @@ struct Source {
   const std::string& digest;  // of the data files
   const std::string& cache_folder;
   const RowProgress& progress;
+  const KnownFiles& files;
 };
 
 // Consecutive rows of max_seq_length tokens; a rest of one token, which predicts nothing, is

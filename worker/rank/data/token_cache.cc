@@ -1,13 +1,10 @@
 #include "worker/rank/data/token_cache.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "worker/rank/files/digest.h"
@@ -18,69 +15,138 @@ namespace {
 
 namespace fs = std::filesystem;
 using Bytes = std::span<const std::byte>;
+using MappedFilePtr = std::shared_ptr<const files::MappedFile>;
 
-constexpr char kMagic[] = "TRAINCTL TOKENS2";
+constexpr char kMagic[] = "TRAINCTL TOKENS3";
 constexpr char kSuffix[] = ".tokens";
 constexpr uint64_t kMostCount = uint64_t{1} << 40;
 constexpr int64_t kRowBytes = 3 * sizeof(int64_t), kSpanBytes = 2 * sizeof(int64_t);
+constexpr size_t kReadAtOnce = 4 << 20;
+constexpr auto kDeadSpool = std::chrono::hours(24);  // untouched for so long
 
 struct Header {
   char magic[16];
-  uint64_t key_bytes, rows, spans, tokens, digest;
+  uint64_t key_bytes, rows, spans, tokens, width_bytes, digest;
 };
 
 static_assert(sizeof(Row) == kRowBytes);  // is written as it is
 static_assert(sizeof(TokenSpan) == kSpanBytes);
+static_assert(sizeof(Header) == SpoolFile::kHeadBytes);
 
 uint64_t Padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-bool IsInRange(const Tokenized& cached, int64_t vocab) {
-  const TokenStore& tokens = cached.tokens;
+// Where the parts of a file begin.
+struct Places {
+  uint64_t tokens, rows, spans, key, end;
+};
+
+Places PlacesOf(const Header& header) {
+  Places places = {.tokens = sizeof header};
+  places.rows = places.tokens + Padded(header.tokens * header.width_bytes);
+  places.spans = places.rows + header.rows * kRowBytes;
+  places.key = places.spans + header.spans * kSpanBytes;
+  places.end = places.key + header.key_bytes;
+  return places;
+}
+
+bool IsReadable(const Header& header, const std::string& key, uint64_t file_bytes) {
+  return std::memcmp(header.magic, kMagic, sizeof header.magic) == 0 &&
+         header.key_bytes == key.size() &&
+         std::max({header.rows, header.spans, header.tokens}) <= kMostCount &&
+         (header.width_bytes == sizeof(uint16_t) || header.width_bytes == sizeof(int32_t)) &&
+         PlacesOf(header).end == file_bytes;
+}
+
+template <class Token>
+bool AreBelow(Bytes bytes, int64_t vocab) {
+  const std::span tokens(reinterpret_cast<const Token*>(bytes.data()),
+                         bytes.size() / sizeof(Token));
+  return std::ranges::all_of(tokens, [vocab](int64_t id) { return id >= 0 && id < vocab; });
+}
+
+// Reads all behind the header once, and leaves none of it resident.
+bool IsWhole(const files::MappedFile& file, const Header& header, int64_t vocab) {
+  const uint64_t tokens_end = sizeof header + header.tokens * header.width_bytes;
+  files::Xxh64Stream digest;
+  for (uint64_t at = sizeof header; at < file.bytes().size();) {
+    const Bytes part = file.bytes().subspan(at, std::min(kReadAtOnce, file.bytes().size() - at));
+    digest.Update(part);
+    const Bytes tokens =
+        at < tokens_end ? part.first(std::min<uint64_t>(part.size(), tokens_end - at)) : Bytes();
+    const bool below = header.width_bytes == sizeof(uint16_t) ? AreBelow<uint16_t>(tokens, vocab)
+                                                              : AreBelow<int32_t>(tokens, vocab);
+    file.Release(part);
+    if (!below) return false;
+    at += part.size();
+  }
+  return digest.Value() == header.digest;
+}
+
+bool IsInRange(const Tokenized& cached) {
+  const int64_t tokens = cached.tokens.size();
   const auto inside = [&](const Row& row) {
     return row.begin >= 0 && row.length > 0 && row.ignored >= 0 && row.ignored <= row.length &&
-           row.begin <= tokens.size() - row.length;
+           row.begin <= tokens - row.length;
   };
   if (!std::ranges::all_of(cached.rows, inside)) return false;
   for (int64_t done = 0; const TokenSpan& span : cached.ignored) {
-    if (span.begin < done || span.end <= span.begin || span.end > tokens.size()) return false;
+    if (span.begin < done || span.end <= span.begin || span.end > tokens) return false;
     done = span.end;
   }
-  for (int64_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i] < 0 || tokens[i] >= vocab) return false;
-  }
   return true;
 }
 
-bool WriteAll(int fd, Bytes bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return true;
+template <class T>
+KeptList<T> ListIn(const MappedFilePtr& file, uint64_t begin, uint64_t count) {
+  const auto* items = reinterpret_cast<const T*>(file->bytes().data() + begin);
+  return {file, std::span(items, count)};
 }
 
-// memcpy takes no null, which an empty vector's data may be.
-template <typename T>
-std::vector<T> Copied(Bytes bytes) {
-  std::vector<T> copy(bytes.size() / sizeof(T));
-  if (!copy.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
-  return copy;
+Tokenized TokensIn(const MappedFilePtr& file, const Header& header) {
+  const Places places = PlacesOf(header);
+  return {.tokens =
+              TokenStore(file, static_cast<int64_t>(places.tokens),
+                         static_cast<int>(header.width_bytes), static_cast<int64_t>(header.tokens)),
+          .rows = ListIn<Row>(file, places.rows, header.rows),
+          .ignored = ListIn<TokenSpan>(file, places.spans, header.spans)};
 }
 
-// The least recently used go, and what was never finished.
+// Those that go first are the last.
 void Trim(const std::string& folder) {
-  std::vector<std::pair<fs::file_time_type, fs::path>> sets;
-  std::error_code error;
+  struct Set {
+    fs::file_time_type used;
+    fs::path path;
+    int64_t bytes;
+  };
+  std::vector<Set> sets;
+  std::error_code error, ignored;
+  const auto now = fs::file_time_type::clock::now();
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    std::error_code ignored;
+    const auto used = entry->last_write_time(ignored);
     if (entry->path().extension() == kSuffix)
-      sets.emplace_back(entry->last_write_time(ignored), entry->path());
+      sets.push_back({used, entry->path(), static_cast<int64_t>(entry->file_size(ignored))});
+    if (entry->path().filename().string().starts_with(kSpoolPrefix) && now - used > kDeadSpool)
+      fs::remove(entry->path(), ignored);
   }
-  std::ranges::sort(sets);
-  for (size_t i = 0; i + kMostCachedSets < sets.size(); ++i) fs::remove(sets[i].second, error);
+  std::ranges::sort(sets, std::ranges::greater(), &Set::used);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    bytes += sets[i].bytes;
+    if (i >= kMostCachedSets || (i > 0 && bytes > kMostCachedBytes))
+      fs::remove(sets[i].path, ignored);
+  }
+}
+
+// What follows the tokens, behind them. False: it cannot be written.
+bool AppendRest(const Tokenized& made, const std::string& key, SpoolFile* file) {
+  const std::vector<std::byte> padding(Padded(made.tokens.bytes().size()) -
+                                       made.tokens.bytes().size());
+  for (const Bytes part : {Bytes(padding), std::as_bytes(made.rows.all()),
+                           std::as_bytes(made.ignored.all()), std::as_bytes(std::span(key))}) {
+    if (!file->Append(part)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -93,62 +159,41 @@ std::string CachedTokensPath(const std::string& folder, const std::string& key) 
 std::optional<Tokenized> FindCachedTokens(const std::string& folder, const std::string& key,
                                           int64_t vocab) {
   const std::string path = CachedTokensPath(folder, key);
-  auto file = files::MappedFile::Open(path);
-  if (!file) return std::nullopt;
+  auto opened = files::MappedFile::Open(path);
+  if (!opened) return std::nullopt;
+  const auto file = std::make_shared<const files::MappedFile>(std::move(*opened));
   const Bytes bytes = file->bytes();
   Header header;
   if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (std::memcmp(header.magic, kMagic, sizeof header.magic) != 0 || header.key_bytes != key.size())
+  if (!IsReadable(header, key, bytes.size())) return std::nullopt;
+  if (std::memcmp(bytes.data() + PlacesOf(header).key, key.data(), key.size()) != 0)
     return std::nullopt;
-  if (std::max({header.rows, header.spans, header.tokens}) > kMostCount) return std::nullopt;
-  const uint64_t rows_at = sizeof header + Padded(header.key_bytes),
-                 spans_at = rows_at + header.rows * kRowBytes,
-                 tokens_at = spans_at + header.spans * kSpanBytes;
-  if (bytes.size() != tokens_at + header.tokens * sizeof(int32_t)) return std::nullopt;
-  if (std::memcmp(bytes.data() + sizeof header, key.data(), key.size()) != 0) return std::nullopt;
-  if (files::Xxh64(bytes.subspan(sizeof header)) != header.digest) return std::nullopt;
-  Tokenized cached;
-  cached.rows = Copied<Row>(bytes.subspan(rows_at, header.rows * kRowBytes));
-  cached.ignored = Copied<TokenSpan>(bytes.subspan(spans_at, header.spans * kSpanBytes));
-  cached.tokens =
-      TokenStore(std::move(file).value(), static_cast<int64_t>(tokens_at), sizeof(int32_t));
-  if (!IsInRange(cached, vocab)) return std::nullopt;
-  cached.tokens.Release();
+  if (!IsWhole(*file, header, vocab)) return std::nullopt;
+  Tokenized cached = TokensIn(file, header);
+  if (!IsInRange(cached)) return std::nullopt;
   std::error_code ignored;
   fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // was used
   return cached;
 }
 
-void CacheTokens(const std::string& folder, const std::string& key, const Tokenized& made) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return;
-  const std::string path = CachedTokensPath(folder, key),
-                    temporary = path + "." + std::to_string(::getpid()) + ".writing";
-  std::string padded_key = key;
-  padded_key.resize(Padded(key.size()), '\0');
-  const Bytes parts[] = {std::as_bytes(std::span(padded_key)), std::as_bytes(std::span(made.rows)),
-                         std::as_bytes(std::span(made.ignored)), made.tokens.bytes()};
+void CacheTokens(const std::string& folder, const std::string& key, Tokenized* made) {
+  SpoolFile own;
+  const bool is_there = made->file.is_open();
+  SpoolFile& file = is_there ? made->file : own;
+  if (!is_there && (!file.Open(folder) || !file.Append(made->tokens.bytes()))) return;
+  if (!AppendRest(*made, key, &file)) return;
   Header header{.magic = {},
                 .key_bytes = key.size(),
-                .rows = made.rows.size(),
-                .spans = made.ignored.size(),
-                .tokens = static_cast<uint64_t>(made.tokens.size()),
-                .digest = 0};
+                .rows = made->rows.size(),
+                .spans = made->ignored.size(),
+                .tokens = static_cast<uint64_t>(made->tokens.size()),
+                .width_bytes = static_cast<uint64_t>(made->tokens.width_bytes()),
+                .digest = file.digest().Value()};
   std::memcpy(header.magic, kMagic, sizeof header.magic);
-  files::Xxh64Stream digest;
-  for (const Bytes part : parts) digest.Update(part);
-  header.digest = digest.Value();
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return;
-  bool written = WriteAll(fd, std::as_bytes(std::span(&header, 1)));
-  for (const Bytes part : parts) written = written && WriteAll(fd, part);
-  written = ::close(fd) == 0 && written;
-  if (!written || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    ::unlink(temporary.c_str());
-    return;
-  }
+  if (!file.Publish(std::as_bytes(std::span(&header, 1)), CachedTokensPath(folder, key))) return;
+  if (auto mapped = file.Map(); mapped && is_there)
+    *made = TokensIn(std::make_shared<const files::MappedFile>(std::move(*mapped)), header);
   Trim(folder);
 }
 

@@ -1,14 +1,14 @@
 // Tokenized data sets, kept by content: the same data file, tokenizer and settings are tokenized
 // once on a host. A cache only: a file that is missing, damaged or of something else is a miss. A
 // file that cannot be written is left out. A file <digest of key>.tokens:
-//   "TRAINCTL TOKENS2"
-//   u64 bytes of the key, rows, spans, tokens, XXH64 of all that follows
-//   the key, padded with zeros to 8 bytes
+//   "TRAINCTL TOKENS3"
+//   u64 bytes of the key, rows, spans, tokens, bytes of a token, XXH64 of all that follows
+//   tokens × u16 or i32 (little endian), padded with zeros to 8 bytes
 //   rows × {i64 begin, length, ignored}
 //   spans × {i64 begin, end}
-//   tokens × i32 (little endian)
-// Written under a temporary name and renamed; the kMostCachedSets used last stay. Processes may
-// share the folder.
+//   the key
+// Written under a temporary name, or none, and renamed. Those used last stay: kMostCachedSets, and
+// of many bytes fewer. Processes may share the folder.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +18,34 @@
 #include <vector>
 
 #include "worker/rank/data/dataset.h"
+#include "worker/rank/data/token_spool.h"
 #include "worker/rank/data/token_store.h"
 
 namespace trainctl::data {
 
 constexpr size_t kMostCachedSets = 16;
+constexpr int64_t kMostCachedBytes = int64_t{64} << 30;  // of them together, but for the newest
 
 // As a tokenizer made them.
 struct Tokenized {
   TokenStore tokens;
-  std::vector<Row> rows;
-  std::vector<TokenSpan> ignored;  // as in Dataset
+  KeptList<Row> rows;
+  KeptList<TokenSpan> ignored;  // as in Dataset
   // As in Dataset; such data sets are not cached.
   std::vector<images::PictureFile> pictures = {};
   std::unique_ptr<PictureSpool> spool = {};
+  SpoolFile file = {};  // of the tokens, if they are in one of their own
 };
 
 // The file of a key, which may not be there.
 std::string CachedTokensPath(const std::string& folder, const std::string& key);
 
-// nullopt: a miss. Every row and span lies within the tokens, every token is below `vocab`. The
-// tokens stay in the mapped file.
+// nullopt: a miss. Every row and span lies within the tokens, every token is below `vocab`. All
+// stays in the mapped file, which is read once.
 std::optional<Tokenized> FindCachedTokens(const std::string& folder, const std::string& key,
                                           int64_t vocab);
 
-void CacheTokens(const std::string& folder, const std::string& key, const Tokenized& made);
+// What has a file of its own becomes the cache's, and lies in that then.
+void CacheTokens(const std::string& folder, const std::string& key, Tokenized* made);
 
 }  // namespace trainctl::data

@@ -3,101 +3,156 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <utility>
 
 #include "common/base/check.h"
-#include "worker/rank/files/mapped_file.h"
+#include "common/base/error_number.h"
 
 namespace trainctl::data {
 namespace {
 
 constexpr int64_t kWrittenAtOnce = 1 << 20;  // tokens
-constexpr int64_t kTokenBytes = sizeof(int32_t);
 
-bool WriteTo(int fd, std::span<const std::byte> bytes) {
+// At an offset, or where the file's own is. 0, or an errno.
+int WriteTo(int fd, std::span<const std::byte> bytes, off_t at = -1) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    const ssize_t written = at < 0 ? ::write(fd, bytes.data(), bytes.size())
+                                   : ::pwrite(fd, bytes.data(), bytes.size(), at);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
+    if (written <= 0) return written < 0 ? errno : EIO;
     bytes = bytes.subspan(static_cast<size_t>(written));
+    if (at >= 0) at += written;
   }
-  return true;
+  return 0;
 }
 
-void ReadFrom(int fd, std::span<std::byte> bytes) {
-  for (off_t at = 0; !bytes.empty();) {
-    const ssize_t read = ::pread(fd, bytes.data(), bytes.size(), at);
-    if (read < 0 && errno == EINTR) continue;
-    CHECK(read > 0) << "tokens that were written can't be read: errno " << errno;
-    bytes = bytes.subspan(static_cast<size_t>(read));
-    at += read;
-  }
-}
+std::string OpenName(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 }  // namespace
 
-TokenSpool::TokenSpool(TokenSpool&& other) noexcept
-    : folder_(std::move(other.folder_)),
-      most_in_memory_(other.most_in_memory_),
-      fd_(std::exchange(other.fd_, -1)),
-      written_(std::exchange(other.written_, 0)),
-      rest_(std::move(other.rest_)) {}
+// ---- the file ----
 
-TokenSpool::~TokenSpool() {
+SpoolFile::SpoolFile(SpoolFile&& other) noexcept { *this = std::move(other); }
+
+SpoolFile& SpoolFile::operator=(SpoolFile&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(folder_, other.folder_);
+  std::swap(name_, other.name_);
+  std::swap(digest_, other.digest_);
+  return *this;
+}
+
+SpoolFile::~SpoolFile() {
+  if (!name_.empty()) ::unlink(name_.c_str());
   if (fd_ >= 0) ::close(fd_);
 }
 
-void TokenSpool::Append(std::span<const int32_t> ids) {
-  rest_.insert(rest_.end(), ids.begin(), ids.end());
-  if (folder_.empty() || size() <= most_in_memory_) return;
-  if (fd_ < 0 || std::ssize(rest_) >= kWrittenAtOnce) Write();
+base::Error SpoolFile::Fault(int error) const {
+  return {base::CodeOfErrno(error),
+          "the tokens of the data do not fit into " + folder_ + ": " + std::strerror(error)};
 }
 
-void TokenSpool::Write() {
-  if (fd_ < 0 && !OpenFile()) {
-    folder_.clear();
-    return;
-  }
-  if (!WriteTo(fd_, std::as_bytes(std::span(rest_)))) return ReadBack();
-  written_ += std::ssize(rest_);
-  rest_.clear();
-}
-
-bool TokenSpool::OpenFile() {
+base::Status SpoolFile::Open(const std::string& folder) {
+  CHECK(fd_ < 0) << folder_;
+  folder_ = folder;
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  std::string name = folder_ + "/spool-XXXXXX";
-  fd_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd_ < 0) return false;
-  ::unlink(name.c_str());
+  fd_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
+  if (fd_ < 0) {
+    std::string name = folder_ + "/" + std::string(kSpoolPrefix) + "XXXXXX";
+    fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+    if (fd_ >= 0) name_ = name;
+  }
+  if (fd_ < 0) return Fault(errno);
+  const std::byte head[kHeadBytes] = {};
+  if (const int fault = WriteTo(fd_, head)) return Fault(fault);
+  return base::Ok{};
+}
+
+base::Status SpoolFile::Append(std::span<const std::byte> bytes) {
+  digest_.Update(bytes);
+  if (const int fault = WriteTo(fd_, bytes)) return Fault(fault);
+  return base::Ok{};
+}
+
+bool SpoolFile::Publish(std::span<const std::byte> head, const std::string& path) {
+  CHECK(std::ssize(head) == kHeadBytes) << head.size();
+  if (WriteTo(fd_, head, 0) != 0) return false;
+  if (name_.empty()) {
+    const std::string name = path + "." + std::to_string(::getpid()) + ".writing";
+    ::unlink(name.c_str());
+    if (::linkat(AT_FDCWD, OpenName(fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return false;
+    name_ = name;
+  }
+  if (std::rename(name_.c_str(), path.c_str()) != 0) return false;
+  name_.clear();
   return true;
 }
 
-void TokenSpool::ReadBack() {
-  std::vector<int32_t> all(static_cast<size_t>(written_));
-  ReadFrom(fd_, std::as_writable_bytes(std::span(all)));
-  all.insert(all.end(), rest_.begin(), rest_.end());
-  rest_ = std::move(all);
-  written_ = 0;
-  ::close(std::exchange(fd_, -1));
-  folder_.clear();
+base::Result<files::MappedFile> SpoolFile::Map() const {
+  return files::MappedFile::OfDescriptor(fd_, folder_ + "/spool");
 }
 
-TokenStore TokenSpool::Take() {
-  if (fd_ >= 0 && !rest_.empty()) Write();
-  if (fd_ >= 0) {
-    auto file = files::MappedFile::OfDescriptor(fd_, folder_ + "/spool");
-    if (file) {
-      ::close(std::exchange(fd_, -1));
-      written_ = 0;
-      return {std::move(*file), 0, kTokenBytes};
-    }
-    ReadBack();
+// ---- the tokens ----
+
+base::Status TokenSpool::Append(std::span<const int32_t> ids) {
+  rest_.insert(rest_.end(), ids.begin(), ids.end());
+  if (!no_file_) return size() > options_.most_in_memory ? no_file_ : base::Ok{};
+  if (size() <= options_.tokens_in_memory || options_.folder.empty()) return base::Ok{};
+  if (file_.is_open() && std::ssize(rest_) < kWrittenAtOnce) return base::Ok{};
+  if (!file_.is_open()) {
+    if (auto opened = file_.Open(options_.folder); !opened) return GiveUp(opened.error());
   }
-  return TokenStore(std::exchange(rest_, {}));
+  return Write();
+}
+
+base::Status TokenSpool::Write() {
+  base::Status appended = base::Ok{};
+  if (options_.width_bytes == 2) {
+    const std::vector<uint16_t> narrow(rest_.begin(), rest_.end());
+    appended = file_.Append(std::as_bytes(std::span(narrow)));
+  } else {
+    appended = file_.Append(std::as_bytes(std::span(rest_)));
+  }
+  if (!appended) return GiveUp(appended.error());
+  written_ += std::ssize(rest_);
+  rest_.clear();
+  return base::Ok{};
+}
+
+base::Status TokenSpool::GiveUp(const base::Error& error) {
+  no_file_ = error;
+  if (size() > options_.most_in_memory) return no_file_;
+  if (written_ > 0) {
+    auto map = file_.Map();
+    if (!map) return map.error();
+    const TokenStore store(std::move(*map), SpoolFile::kHeadBytes, options_.width_bytes);
+    std::vector<int32_t> all;
+    for (int64_t i = 0; i < written_; ++i) all.push_back(static_cast<int32_t>(store[i]));
+    all.insert(all.end(), rest_.begin(), rest_.end());
+    rest_ = std::move(all);
+  }
+  written_ = 0;
+  file_ = SpoolFile();
+  return base::Ok{};
+}
+
+base::Result<TokenStore> TokenSpool::Take(SpoolFile* file) {
+  if (file_.is_open() && !rest_.empty()) {
+    if (auto wrote = Write(); !wrote) return wrote.error();
+  }
+  if (!file_.is_open()) return TokenStore(std::exchange(rest_, {}));
+  auto map = file_.Map();
+  if (!map) return map.error();
+  *file = std::exchange(file_, SpoolFile());
+  written_ = 0;
+  return TokenStore(std::move(*map), SpoolFile::kHeadBytes, options_.width_bytes);
 }
 
 }  // namespace trainctl::data

@@ -4,28 +4,40 @@
 #include <utility>
 
 namespace trainctl::data {
+namespace {
 
-TokenStore::TokenStore(files::MappedFile file, int64_t offset_bytes, int width_bytes)
-    : source_(Mapped{std::move(file), offset_bytes, width_bytes}) {
+int64_t WholeTokens(const files::MappedFile& file, int64_t offset_bytes, int width_bytes) {
+  return (std::ssize(file.bytes()) - offset_bytes) / width_bytes;
+}
+
+}  // namespace
+
+TokenStore::TokenStore(files::MappedFile file, int64_t offset_bytes, int width_bytes) {
+  const int64_t count = WholeTokens(file, offset_bytes, width_bytes);
+  *this = TokenStore(std::make_shared<const files::MappedFile>(std::move(file)), offset_bytes,
+                     width_bytes, count);
+}
+
+TokenStore::TokenStore(std::shared_ptr<const files::MappedFile> file, int64_t offset_bytes,
+                       int width_bytes, int64_t count)
+    : source_(Mapped{std::move(file), offset_bytes, width_bytes, count}) {
   const Mapped& mapped = std::get<Mapped>(source_);
-  CHECK((width_bytes == 2 || width_bytes == 4) &&
-        offset_bytes <= static_cast<int64_t>(mapped.file.bytes().size()))
-      << offset_bytes;
+  CHECK((width_bytes == 2 || width_bytes == 4) && count >= 0 &&
+        count <= WholeTokens(*mapped.file, offset_bytes, width_bytes))
+      << offset_bytes << ", " << count << " of " << width_bytes;
 }
 
 int64_t TokenStore::size() const {
-  if (const auto* tokens = std::get_if<std::vector<int32_t>>(&source_))
-    return static_cast<int64_t>(tokens->size());
-  const Mapped& mapped = std::get<Mapped>(source_);
-  return (static_cast<int64_t>(mapped.file.bytes().size()) - mapped.offset_bytes) /
-         mapped.width_bytes;
+  if (const auto* tokens = std::get_if<std::vector<int32_t>>(&source_)) return std::ssize(*tokens);
+  return std::get<Mapped>(source_).count;
 }
 
 int64_t TokenStore::operator[](int64_t index) const {
   if (const auto* tokens = std::get_if<std::vector<int32_t>>(&source_)) return (*tokens)[index];
   const Mapped& mapped = std::get<Mapped>(source_);
   uint32_t token = 0;  // little endian, as every machine this runs on
-  std::memcpy(&token, mapped.file.bytes().data() + mapped.offset_bytes + index * mapped.width_bytes,
+  std::memcpy(&token,
+              mapped.file->bytes().data() + mapped.offset_bytes + index * mapped.width_bytes,
               mapped.width_bytes);
   return token;
 }
@@ -34,13 +46,18 @@ std::span<const std::byte> TokenStore::bytes() const {
   if (const auto* tokens = std::get_if<std::vector<int32_t>>(&source_))
     return std::as_bytes(std::span(*tokens));
   const Mapped& mapped = std::get<Mapped>(source_);
-  CHECK(mapped.width_bytes == sizeof(int32_t)) << mapped.width_bytes;
-  return mapped.file.bytes().subspan(static_cast<size_t>(mapped.offset_bytes));
+  return mapped.file->bytes().subspan(static_cast<size_t>(mapped.offset_bytes),
+                                      static_cast<size_t>(mapped.count * mapped.width_bytes));
+}
+
+int TokenStore::width_bytes() const {
+  const auto* mapped = std::get_if<Mapped>(&source_);
+  return mapped == nullptr ? static_cast<int>(sizeof(int32_t)) : mapped->width_bytes;
 }
 
 void TokenStore::Release() const {
   if (const auto* mapped = std::get_if<Mapped>(&source_))
-    mapped->file.Release(mapped->file.bytes());
+    mapped->file->Release(mapped->file->bytes());
 }
 
 }  // namespace trainctl::data

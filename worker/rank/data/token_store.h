@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <variant>
 #include <vector>
@@ -20,20 +21,25 @@ class TokenStore {
   // The tokens start at offset_bytes of the file, little endian, width_bytes (2 or 4) each, up to
   // its end.
   TokenStore(files::MappedFile file, int64_t offset_bytes, int width_bytes);
+  // Only so many of them.
+  TokenStore(std::shared_ptr<const files::MappedFile> file, int64_t offset_bytes, int width_bytes,
+             int64_t count);
 
   int64_t size() const;
   int64_t operator[](int64_t index) const;
   bool is_mapped() const { return std::holds_alternative<Mapped>(source_); }
-  // Of tokens of 4 bytes each: all of them.
+  // All of them, as they lie there.
   std::span<const std::byte> bytes() const;
+  int width_bytes() const;
   // Those that were read are the kernel's to take back; a store in memory keeps them.
   void Release() const;
 
  private:
   struct Mapped {
-    files::MappedFile file;
+    std::shared_ptr<const files::MappedFile> file;
     int64_t offset_bytes;
     int width_bytes;
+    int64_t count;
   };
   std::variant<std::vector<int32_t>, Mapped> source_;
 };
