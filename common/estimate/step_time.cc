@@ -31,8 +31,9 @@ constexpr double kAdapterIn = 8, kAdapterOut = 4;  // passes over an adapted mat
 constexpr double kCpuAdapterSlowness =
     5;                                // products with 8 to 32 columns on a CPU: quickstart's LoRA
 constexpr double kUnpackBytes = 2.6;  // a 4-bit parameter: read, and written in bf16: single-14
-constexpr double kExposedShare =
-    0.45;                              // of the shorter of traffic and arithmetic: multi-3, multi-4
+// Of the shorter of traffic and arithmetic: reductions by kernels multi-3 and multi-4 of
+// 2026-11-22, gathers by copies tiny-2gpu-fsdp-micro1.
+constexpr double kExposedReductions = 0.45, kExposedGathers = 0.12;
 constexpr double k8bitSlowness = 1.7;  // further-adamw-8bit
 constexpr double kHostAdamParameters =
     6.0e9;  // a second, all ranks of a host: further-zero2-offload, 7b-2gpu-offload
@@ -227,9 +228,13 @@ Traffic TrafficOf(const JobSpec& job, const Counts& n, bool holds_gradients) {
   return traffic;
 }
 
-double Together(double arithmetic, double traffic, bool hides) {
-  return std::max(arithmetic, traffic) +
-         (hides ? kExposedShare : 1) * std::min(arithmetic, traffic);
+// Traffic runs beside arithmetic, but for a share of the shorter of both.
+double Together(double arithmetic, double gathers, double reductions, bool hides) {
+  const double traffic = gathers + reductions;
+  if (traffic == 0) return arithmetic;
+  const double share =
+      hides ? (kExposedGathers * gathers + kExposedReductions * reductions) / traffic : 1;
+  return std::max(arithmetic, traffic) + share * std::min(arithmetic, traffic);
 }
 
 double OptimizerBytes(const JobSpec& job) {
@@ -253,8 +258,8 @@ double StepSeconds(const RunPlan& plan, const Inspection& inspection, const Step
   const auto seconds = [&](bool is_first, bool is_last) {
     const double reductions =
         is_last || traffic.reduces_in_each ? traffic.reductions.Seconds(setting.rates) : 0;
-    return Together(micro_step.Arithmetic(!is_first),
-                    traffic.gathers.Seconds(setting.rates) + reductions, traffic.hides);
+    return Together(micro_step.Arithmetic(!is_first), traffic.gathers.Seconds(setting.rates),
+                    reductions, traffic.hides);
   };
   const int64_t accumulation = plan.batch.accumulation;
   double all_but_last = 0;

@@ -14,7 +14,9 @@ namespace trainctl::job {
 
 inline constexpr const char* kMeasuredDevice = "NVIDIA H200";
 
-enum class Use { kFitted, kHeldOut };
+// kBefore: of fsdp whose gathers ran on multiprocessors, before copies took their place. Today's
+// are shorter, and not measured yet.
+enum class Use { kFitted, kHeldOut, kBefore };
 
 struct Measured {
   const char* id;

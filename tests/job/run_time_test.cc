@@ -141,7 +141,9 @@ TEST(EstimateTime, GradientsThatAreHeldWholeAreReducedOnceAStep) {
   const DeviceRates rates = *RatesOf(kH200);
   const double reduction =
       4 * 6.74e9 * 3 / 4 / rates.collective_bytes + 34 * rates.collective_seconds;
-  ExpectWithin(0.02, each - held, 15 * reduction);
+  EXPECT_GE(each - held, 15 * reduction);
+  // Reductions are in the arithmetic's way more than gathers are.
+  EXPECT_LE(each - held, 1.15 * 15 * reduction);
 }
 
 TEST(EstimateTime, CountsWhatEachMethodAddsAndSaves) {
