@@ -44,7 +44,7 @@ if(arrow_libraries)
   target_include_directories(trainctl_libarrow SYSTEM INTERFACE ${arrow_rpath}/include)
   # clang's sanitizers are in programs alone; a library finds them there when it is loaded.
   set(unresolved ignore-in-shared-libs)
-  if(TRAINCTL_SANITIZE)
+  if(TRAINCTL_SANITIZE OR TRAINCTL_FUZZ)
     set(unresolved ignore-all)
   endif()
   target_link_options(trainctl_libarrow INTERFACE -Wl,--unresolved-symbols=${unresolved})

@@ -31,6 +31,10 @@ if(TRAINCTL_SANITIZE)
   # <regex> for one.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     set(options -O0 -w)
+    if(TRAINCTL_SANITIZE MATCHES address)
+      set(TRAINCTL_LIBFUZZER ON)  # tests/fuzz
+      list(APPEND options -fsanitize=fuzzer-no-link)
+    endif()
   else()
     set(options -O1 $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   endif()
@@ -46,6 +50,7 @@ if(TRAINCTL_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow
     -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1 -w)
   add_link_options(-fsanitize=address,undefined)
+  set(TRAINCTL_LIBFUZZER ON)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
@@ -109,6 +114,9 @@ function(trainctl_test_code name)
   trainctl_cxx_options(${name} PRIVATE -O0 -pthread)
   if(TRAINCTL_SANITIZE MATCHES undefined)
     trainctl_cxx_options(${name} PRIVATE -fno-sanitize=undefined)
+  endif()
+  if(TRAINCTL_LIBFUZZER)
+    trainctl_cxx_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link)
   endif()
 endfunction()
 

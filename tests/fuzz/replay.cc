@@ -5,7 +5,6 @@
 //
 // BYTES is about how long all damaged copies of a file are together.
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <iostream>
 #include <random>
@@ -19,37 +18,6 @@
 
 namespace trainctl::fuzz {
 namespace {
-
-struct Target {
-  std::string_view name;
-  bool (*read)(std::string_view bytes);
-};
-
-constexpr std::array kTargets = {
-    Target{"certificate", ReadCertificate},
-    Target{"chat_template", ReadChatTemplate},
-    Target{"estimate", ReadEstimate},
-    Target{"exit_record", ReadExitRecord},
-    Target{"job", ReadJob},
-    Target{"litgpt", ReadLitgpt},
-    Target{"manifest", ReadManifest},
-    Target{"model_config", ReadModelConfig},
-    Target{"model_folder", ReadModelFolder},
-    Target{"picture", ReadPicture},
-    Target{"policy", ReadPolicy},
-    Target{"rank_folder", ReadRankFolder},
-    Target{"rank_messages", ReadRankMessages},
-    Target{"rows", ReadRows},
-    Target{"rpc", ReadRpc},
-    Target{"safetensors", ReadSafetensors},
-    Target{"sentencepiece", ReadSentencePiece},
-    Target{"tables", ReadTables},
-    Target{"tokenizer_json", ReadTokenizerJson},
-    Target{"tokens", ReadTokens},
-    Target{"torch_file", ReadTorchFile},
-    Target{"vocab_merges", ReadVocabMerges},
-    Target{"words", ReadWords},
-};
 
 constexpr size_t kMostCopies = 50;
 
@@ -74,12 +42,13 @@ int Run(const Target& target, size_t bytes, std::span<char*> files) {
 }  // namespace trainctl::fuzz
 
 int main(int argc, char** argv) {
-  using trainctl::fuzz::kTargets;
+  namespace fuzz = trainctl::fuzz;
   const std::string_view first = argc > 1 ? argv[1] : "";
-  for (const auto& target : kTargets) {
-    if (first == "--list") std::cout << target.name << '\n';
-    if (first == target.name && argc > 2)
-      return Run(target, std::strtoul(argv[2], nullptr, 10), {argv + 3, argv + argc});
+  if (first == "--list") {
+    for (const fuzz::Target& target : fuzz::Targets()) std::cout << target.name << '\n';
+    return EXIT_SUCCESS;
   }
-  return first == "--list" ? EXIT_SUCCESS : EXIT_FAILURE;
+  const fuzz::Target* const target = fuzz::FindTarget(first);
+  if (target == nullptr || argc < 3) return EXIT_FAILURE;
+  return fuzz::Run(*target, std::strtoul(argv[2], nullptr, 10), {argv + 3, argv + argc});
 }

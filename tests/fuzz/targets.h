@@ -3,6 +3,7 @@
 // were understood. Deterministic; not thread-safe.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace trainctl::fuzz {
@@ -30,5 +31,13 @@ bool ReadLitgpt(std::string_view bytes);         // LitGPT's YAML, a zero, words
 bool ReadCertificate(std::string_view bytes);    // PEM: a certificate, or a request for one
 bool ReadTokens(std::string_view bytes);         // the table of bearer tokens
 bool ReadWords(std::string_view bytes);          // addresses, URLs, sizes, lists of CPUs
+
+struct Target {
+  std::string_view name;
+  bool (*read)(std::string_view bytes);
+};
+
+std::span<const Target> Targets();
+const Target* FindTarget(std::string_view name);  // null: there is none of this name
 
 }  // namespace trainctl::fuzz
