@@ -1,238 +1,12 @@
-"""A gang over two hosts: network namespaces with a name, a link and keys of their own.
-
-The coordinator and two workers are on host a, two workers on host b; all speak TLS. It needs root
-and a kernel that lets one make namespaces.
-"""
+"""A gang over two hosts, whose link is cut and restored, and whose disks may be their own."""
 
 import json
-import os
-import pathlib
-import shutil
-import signal
-import subprocess
-import tempfile
-import time
 import unittest
 
-import processes
-from cluster import BIN, POLL_SECONDS, Patience, tiny_job
-
-ADDRESSES = {"a": "10.213.77.1", "b": "10.213.77.2"}
-# Rank r's micro batch k is the one device's, so that all counts of devices agree bit for bit.
-SAME_BATCH = {
-    "deterministic": True,
-    "train__global_batch_size": 4,
-    "train__micro_batch_size": 1,
-}
-RUN = {"PATH": os.environ["PATH"], "TRAINCTL_BIN_DIR": str(BIN)}
-STANDSTILL_SECONDS = 4
+from two_hosts import ADDRESSES, TwoHostsTest, hex_address
 
 
-def run(*command, check=True):
-    return subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, timeout=120, check=check
-    )
-
-
-def hex_address(address):
-    """As /proc/net/tcp has it."""
-    return "".join(f"{int(part):02X}" for part in reversed(address.split(".")))
-
-
-class Host:
-    """A network namespace, in which programs see a host name of their own."""
-
-    def __init__(self, test, name):
-        self.name = name
-        self.space = f"trainctl-{os.getpid()}-{name}"
-        run("ip", "netns", "add", self.space)
-        test.addCleanup(run, "ip", "netns", "del", self.space)
-        run("ip", "-n", self.space, "link", "set", "lo", "up")
-
-    def take_link(self, device):
-        run("ip", "link", "set", device, "netns", self.space)
-        run("ip", "-n", self.space, "link", "set", device, "name", "data")
-        run("ip", "-n", self.space, "address", "add", f"{ADDRESSES[self.name]}/30", "dev", "data")
-        self.set_link("up")
-
-    def set_link(self, state):
-        run("ip", "-n", self.space, "link", "set", "data", state)
-
-    def command(self, *arguments):
-        script = 'hostname "$0"; exec "$@"'
-        enter = ["nsenter", f"--net=/run/netns/{self.space}", "unshare", "--uts"]
-        return [*enter, "sh", "-c", script, f"host-{self.name}", *map(str, arguments)]
-
-
-def obstacle():
-    """Why two hosts can't be made here; empty: they can."""
-    for program in ("ip", "nsenter", "unshare"):
-        if shutil.which(program) is None:
-            return f"there is no {program}"
-    name = f"trainctl-probe-{os.getpid()}"
-    made = run("ip", "netns", "add", name, check=False)
-    if made.returncode != 0:
-        return "network namespaces can't be made: " + made.stderr.strip()
-    link = run("ip", "-n", name, "link", "add", "t0", "type", "veth", "peer", "name", "t1",
-               check=False)  # fmt: skip
-    name_of_host = run("nsenter", f"--net=/run/netns/{name}", "unshare", "--uts", "true",
-                       check=False)  # fmt: skip
-    run("ip", "netns", "del", name)
-    if link.returncode != 0:
-        return "the kernel has no veth: " + link.stderr.strip()
-    return name_of_host.stderr.strip()
-
-
-class TwoHosts(Patience, unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        if os.geteuid() != 0:
-            raise unittest.SkipTest("only root may make network namespaces")
-        if why := obstacle():
-            raise unittest.SkipTest(why)
-
-    def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="trainctl-hosts-"))
-        self.addCleanup(shutil.rmtree, self.dir)
-        self.addCleanup(self.expect_nothing_left)
-        self.hosts = {name: Host(self, name) for name in ADDRESSES}
-        ends = [f"tc{os.getpid() % 100000}{name}" for name in ADDRESSES]
-        run("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
-        for host, end in zip(self.hosts.values(), ends, strict=True):
-            host.take_link(end)
-        self.environment = {**RUN, "HOME": str(self.dir / "home")}
-        self.running = []
-        self.addCleanup(self.stop_all)
-        self.start_site()
-
-    # ---- the site ----
-
-    def start_site(self):
-        keys = self.dir / "keys"
-        self.on("a", BIN / "traincoordinator", "init", "--dir", keys, "--name", ADDRESSES["a"])
-        self.start("a", "coordinator", BIN / "traincoordinator", "--dir", self.dir / "site",
-                   "--site-keys", keys, "--listen", f"{ADDRESSES['a']}:7443",
-                   "--address-file", self.dir / "address")  # fmt: skip
-        self.eventually("it listens", 60, (self.dir / "address").exists)
-        self.trainctl("context", "add", "admin", "--address", f"{ADDRESSES['a']}:7443",
-                      "--ca", keys / "ca.pem", "--token-file", keys / "admin.token")  # fmt: skip
-        for name in self.hosts:
-            own, token = self.dir / f"keys-{name}", self.dir / f"join-{name}.token"
-            self.trainctl("admin", "worker-token", f"host-{name}", "--to", token)
-            self.on(name, BIN / "trainworker", "join", "--coordinator",
-                    f"{ADDRESSES['a']}:7443", "--ca", keys / "ca.pem", "--join-token-file", token,
-                    "--keys", own)  # fmt: skip
-            for slot in (0, 1):
-                self.start(name, f"worker-{name}-{slot}", BIN / "trainworker", "--coordinator",
-                           f"{ADDRESSES['a']}:7443", "--keys", own, "--slots", 4, "--device",
-                           f"cpu:{slot}", "--dir", self.dir / f"worker-{name}-{slot}")  # fmt: skip
-        self.eventually("four workers are READY", 60, lambda: self.states() == ["READY"] * 4)
-
-    def on(self, host, *arguments):
-        result = subprocess.run(
-            self.hosts[host].command(*arguments),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            env=self.environment,
-        )
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return result
-
-    def start(self, host, name, *arguments):
-        with open(self.dir / f"{name}.log", "w") as log:
-            self.running.append(
-                subprocess.Popen(
-                    self.hosts[host].command(*arguments),
-                    stdout=log,
-                    stderr=log,
-                    env=self.environment,
-                )
-            )
-
-    def stop_all(self):
-        for process in self.running:
-            process.send_signal(signal.SIGTERM)
-        for process in self.running:
-            process.wait(60)
-        for process in processes.processes_of(self.dir):
-            process.kill()
-
-    def expect_nothing_left(self):
-        self.eventually("nothing is left", 60, lambda: not processes.processes_of(self.dir))
-
-    def trainctl(self, *arguments, host="a"):
-        return self.on(host, BIN / "trainctl", *arguments).stdout
-
-    def json(self, *arguments):
-        return json.loads(self.trainctl(*arguments, "-o", "json"))
-
-    def states(self):
-        return [worker["state"] for worker in self.json("workers")["workers"]]
-
-    def state_of(self, host):
-        """Of its workers."""
-        return {
-            worker["state"]
-            for worker in self.json("workers")["workers"]
-            if worker["name"].startswith(f"host-{host}/")
-        }
-
-    def submit(self, **changes):
-        path = self.dir / f"{changes['name']}.json"
-        path.write_text(json.dumps(tiny_job(**{**SAME_BATCH, **changes})))
-        return self.json("submit", path)["id"]
-
-    def job(self, job_id):
-        return self.json("status", job_id)["jobs"][0]
-
-    def wait_for_step(self, job_id, step):
-        self.eventually(f"step {step}", 120, lambda: self.job(job_id)["step"] >= step)
-
-    def wait_for_standstill(self, job_id):
-        """For so long that nothing but the link can be the reason."""
-        step, since = None, time.monotonic()
-        deadline = since + 60
-        while step is None or time.monotonic() < since + STANDSTILL_SECONDS:
-            self.assertLess(time.monotonic(), deadline, "it makes steps over a link that is cut")
-            if (now := self.job(job_id)["step"]) != step:
-                step, since = now, time.monotonic()
-            time.sleep(POLL_SECONDS)
-
-    def wait_for_end(self, job_id, seconds=120):
-        self.eventually("it ends", seconds, lambda: self.job(job_id)["state"] == "FINISHED")
-        return self.job(job_id)
-
-    def losses(self, job_id):
-        lines = self.trainctl("metrics", job_id, "-o", "jsonl").splitlines()
-        points = [json.loads(line) for line in lines]
-        found = [(point["step"], point["value"]) for point in points if point["name"] == "loss"]
-        self.assertEqual(len(found), len({step for step, _ in found}), "a step stands there twice")
-        return [value for _, value in sorted(found)]
-
-    def ranks(self):
-        return [
-            process
-            for process in processes.processes_of(self.dir)
-            if process.program == "trainrank"
-        ]
-
-    def sockets_of(self, process):
-        """The own addresses of the sockets that this process has, as in /proc/net/tcp."""
-        folder = pathlib.Path(f"/proc/{process.pid}/fd")
-        own = {os.readlink(entry) for entry in folder.iterdir() if entry.is_symlink()}
-        found = []
-        for line in pathlib.Path(f"/proc/{process.pid}/net/tcp").read_text().splitlines()[1:]:
-            fields = line.split()
-            if f"socket:[{fields[9]}]" in own:
-                found.append(fields[1].split(":")[0])
-        return found
-
-    def attempts(self, job_id):
-        return self.json("describe", job_id)["jobs"][0]["attempts"]
-
-    # ---- tests ----
-
+class TwoHosts(TwoHostsTest):
     def test_it_trains_as_one_device_does_and_speaks_over_the_link_alone(self):
         one = self.submit(name="one", devices=1, train__max_steps=12)
         self.assertEqual(self.wait_for_end(one)["outcome"], "SUCCEEDED")
@@ -297,16 +71,36 @@ class TwoHosts(Patience, unittest.TestCase):
         self.assertEqual(self.wait_for_end(one, 300)["outcome"], "SUCCEEDED")
         self.assertEqual(losses, self.losses(one))
 
-    def test_a_slow_link_changes_nothing(self):
-        slow = run("ip", "netns", "exec", self.hosts["b"].space, "tc", "qdisc", "add", "dev",
-                   "data", "root", "netem", "delay", "40ms", check=False)  # fmt: skip
-        if slow.returncode != 0:
-            self.skipTest("the kernel has no netem: " + slow.stderr.strip())
-        one = self.submit(name="one", devices=1, train__max_steps=6)
-        self.assertEqual(self.wait_for_end(one)["outcome"], "SUCCEEDED")
-        four = self.submit(name="four", devices=4, train__max_steps=6)
-        self.assertEqual(self.wait_for_end(four, 300)["outcome"], "SUCCEEDED")
-        self.assertEqual(self.losses(four), self.losses(one))
+
+class OwnDisks(TwoHostsTest):
+    """Host b has a disk of its own where host a has another."""
+
+    def prepare_hosts(self):
+        self.results = self.dir / "results"
+        self.results.mkdir()
+        self.hosts["b"].take_disk(self, self.results)
+
+    def gang(self, name, **changes):
+        return self.submit(name=name, devices=4, strategy="fsdp", train__max_steps=4,
+                           output={"dir": str(self.results / name), "save": "final"},
+                           **changes)  # fmt: skip
+
+    def test_checkpoints_of_a_gang_are_refused_before_it_trains(self):
+        job = self.gang("kept", checkpoint={"every_steps": 2})
+        end = self.wait_for_end(job)
+        self.assertEqual((end["outcome"], end["step"]), ("FAILED", 0))
+        self.assertIn("checkpoints of a gang need a folder that all its hosts share",
+                      end["message"])  # fmt: skip
+
+    def test_the_model_lies_on_rank_0s_host_and_is_got_from_any(self):
+        job = self.gang("model")
+        self.assertEqual(self.wait_for_end(job)["outcome"], "SUCCEEDED")
+        self.assertEqual(self.on("b", "ls", self.results).stdout, "")
+        self.trainctl("artifacts", "get", job, self.dir / "copy", host="b")
+        copied = {path.name for path in (self.dir / "copy").rglob("*") if path.is_file()}
+        saved = {path.name for path in (self.results / "model").iterdir() if path.is_file()}
+        self.assertLessEqual(saved, copied)
+        self.assertIn("config.json", saved)
 
 
 if __name__ == "__main__":
