@@ -93,6 +93,7 @@ __device__ void UpdateBlock(const Buffers<P, G>& b, const DynamicTables& tables,
 template <class P, class G>
 __global__ void __launch_bounds__(kThreads)
     UpdateKernel(Buffers<P, G> b, AdamWFactors factors, int64_t blocks) {
+  AwaitPrevious();
   __shared__ DynamicTables tables;
   static_assert(sizeof(DynamicTables) % sizeof(uint32_t) == 0);
   for (size_t word = threadIdx.x; word < sizeof(DynamicTables) / sizeof(uint32_t);

@@ -10,6 +10,7 @@ constexpr int kThreads = 256;
 template <class T, int W>
 __global__ void __launch_bounds__(kThreads)
     AddKernel(const T* x, const T* row, T* out, int64_t columns) {
+  AwaitPrevious();
   const int64_t begin = static_cast<int64_t>(blockIdx.x) * columns;
   for (int64_t column = threadIdx.x * W; column < columns;
        column += static_cast<int64_t>(blockDim.x) * W) {

@@ -12,6 +12,7 @@ template <class T, class G, int W>
 __global__ void __launch_bounds__(kStripeThreads, kStripesBlocks)
     SumKernel(const T* x, int64_t rows, int64_t columns, int64_t row_stride, Stripes stripes,
               ColumnGradsOf grads) {
+  AwaitPrevious();
   __shared__ SharedSums<W> shared;
   const StripePlace place(stripes, W);
   float sums[W] = {};

@@ -37,26 +37,14 @@ inline Stripes StripesOf(int64_t columns, int width) {
 template <class... Parameters, class... Arguments>
 cudaError_t LaunchStripes(void (*kernel)(Parameters...), const Stripes& stripes,
                           cudaStream_t stream, Arguments... arguments) {
-  int device = 0, has_clusters = 0;
-  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) {
-    return error;
-  }
-  if (const cudaError_t error =
-          cudaDeviceGetAttribute(&has_clusters, cudaDevAttrClusterLaunch, device);
-      error != cudaSuccess) {
-    return error;
-  }
-  const unsigned ranks = has_clusters != 0 ? kMostRanks : 1;
-  cudaLaunchAttribute cluster = {};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {1, ranks, 1};
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(Grid(stripes.count), ranks);
-  config.blockDim = kStripeThreads;
-  config.stream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = has_clusters != 0 ? 1 : 0;
-  return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+  int major = 0;
+  if (const cudaError_t error = ComputeCapabilityMajor(major); error != cudaSuccess) return error;
+  const unsigned ranks = major >= 9 ? kMostRanks : 1;
+  return Launch(kernel,
+                LaunchShape{.grid = dim3(Grid(stripes.count), ranks),
+                            .block = kStripeThreads,
+                            .cluster = dim3(1, ranks)},
+                stream, arguments...);
 }
 
 // A thread's place: the columns from `column` on of rows row, row + step, …

@@ -87,6 +87,7 @@ struct HeadPlace {
 __global__ void __launch_bounds__(kThreads)
     ForwardKernel(CrossAttention s, const Element* q, const Element* key_value, Element* out,
                   Element* probabilities) {
+  AwaitPrevious();
   extern __shared__ __align__(128) unsigned char shared[];
   const int tiles = Tiles(s.keys), ld = LeadingDimension(s.keys), keys = static_cast<int>(s.keys);
   auto* const queries = reinterpret_cast<Element*>(shared);
@@ -160,6 +161,7 @@ __global__ void __launch_bounds__(kThreads)
     BackwardKernel(CrossAttention s, const Element* q, const Element* key_value, const Element* out,
                    const Element* probabilities, const Element* grad, Element* q_grad,
                    Element* key_value_grad) {
+  AwaitPrevious();
   extern __shared__ __align__(128) unsigned char shared[];
   const int tiles = Tiles(s.keys), ld = LeadingDimension(s.keys), keys = static_cast<int>(s.keys);
   auto* const queries = reinterpret_cast<Element*>(shared);
@@ -242,8 +244,11 @@ cudaError_t LaunchHeads(void (*kernel)(Parameters...), int bytes, const CrossAtt
   if (error != cudaSuccess) {
     return error;
   }
-  kernel<<<Grid(s.batch * s.heads), kThreads, bytes, stream>>>(s, arguments...);
-  return cudaGetLastError();
+  return Launch(kernel,
+                LaunchShape{.grid = Grid(s.batch * s.heads),
+                            .block = kThreads,
+                            .shared_bytes = static_cast<size_t>(bytes)},
+                stream, s, arguments...);
 }
 
 bool AreAligned(std::initializer_list<const void*> pointers) {

@@ -100,6 +100,7 @@ __device__ float LossOf(const T* row, int vocab, int64_t target, const Normalize
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     ForwardKernel(const T* logits, const int64_t* targets, float* losses, int vocab) {
+  AwaitPrevious();
   const T* row = logits + static_cast<int64_t>(blockIdx.x) * vocab;
   const int64_t target = targets[blockIdx.x];
   if (target < 0) {
@@ -118,6 +119,7 @@ template <class T>
 __global__ void __launch_bounds__(kThreads)
     ForwardBackwardKernel(T* logits, const int64_t* targets, float* losses, int vocab,
                           float host_scale, const float* device_scale) {
+  AwaitPrevious();
   T* row = logits + static_cast<int64_t>(blockIdx.x) * vocab;
   const int64_t target = targets[blockIdx.x];
   if (target < 0) {

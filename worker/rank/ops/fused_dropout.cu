@@ -19,6 +19,7 @@ __device__ float Masked(T x, const base::PhiloxWords& words, int lane, uint32_t 
 template <class T, bool kAdd>
 __global__ void __launch_bounds__(kThreads)
     WideKernel(Dropout dropout, const T* x, const T* sum, T* out) {
+  AwaitPrevious();
   const int64_t row = dropout.first_row + blockIdx.x;
   const uint64_t sample = static_cast<uint64_t>(dropout.samples[row / dropout.length]);
   const uint64_t first_group =
@@ -46,6 +47,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class T, bool kAdd>
 __global__ void __launch_bounds__(kThreads)
     NarrowKernel(Dropout dropout, const T* x, const T* sum, T* out) {
+  AwaitPrevious();
   const int64_t row = dropout.first_row + blockIdx.x;
   const uint64_t sample = static_cast<uint64_t>(dropout.samples[row / dropout.length]);
   const uint64_t first = static_cast<uint64_t>(row % dropout.length) * dropout.columns;

@@ -19,6 +19,7 @@ constexpr int kLanes = 8;
 // lane l of a token's threads compares it with every kLanes-th of all.
 __global__ void __launch_bounds__(kPieces* kLanes)
     RankSortKernel(const int64_t* ids, int rows, int64_t* sorted_ids, int* sorted_rows) {
+  AwaitPrevious();
   __shared__ int lane_counts[kLanes][kPieces];
   const int row = blockIdx.x * kPieces + threadIdx.x;
   const int64_t id = row < rows ? ids[row] : 0;
@@ -47,6 +48,7 @@ template <class T, class G, int W>
 __global__ void __launch_bounds__(kPieces* kLanes)
     SumRunsKernel(const T* grad, const int64_t* sorted_ids, const int* sorted_rows, G* weight_grad,
                   int rows, int hidden, int64_t vocab, bool accumulate) {
+  AwaitPrevious();
   __shared__ float lane_sums[kLanes][kPieces * W];
   const int start = blockIdx.x;
   const int64_t id = sorted_ids[start];

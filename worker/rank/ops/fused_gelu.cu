@@ -32,6 +32,7 @@ __device__ inline Normal NormalAt(float x) {
 
 template <class T, int W>
 __global__ void __launch_bounds__(kThreads) ForwardKernel(const T* x, T* out, int64_t packs) {
+  AwaitPrevious();
   const int64_t stride = static_cast<int64_t>(gridDim.x) * kThreads;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < packs;
        i += stride) {
@@ -48,6 +49,7 @@ __global__ void __launch_bounds__(kThreads) ForwardKernel(const T* x, T* out, in
 template <class T, int W>
 __global__ void __launch_bounds__(kThreads)
     BackwardKernel(T* grad, T* x, int64_t packs, bool output_wanted) {
+  AwaitPrevious();
   const int64_t stride = static_cast<int64_t>(gridDim.x) * kThreads;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < packs;
        i += stride) {

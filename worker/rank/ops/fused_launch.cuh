@@ -11,11 +11,55 @@
 
 namespace trainctl::ops::fused {
 
+// The first statement of every kernel, before it touches device memory. From Hopper on a kernel
+// begins while the one before it ends (programmatic dependent launch): this waits for that end, and
+// lets the next kernel begin.
+__device__ inline void AwaitPrevious() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+}
+
+struct LaunchShape {
+  dim3 grid, block;
+  size_t shared_bytes = 0;
+  dim3 cluster = {1, 1, 1};  // of blocks; one more only where the device has clusters
+};
+
+inline cudaError_t ComputeCapabilityMajor(int& major) {
+  int device = 0;
+  const cudaError_t error = cudaGetDevice(&device);
+  return error != cudaSuccess
+             ? error
+             : cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+}
+
+template <class... Parameters, class... Arguments>
+cudaError_t Launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
+                   Arguments... arguments) {
+  int major = 0;
+  if (const cudaError_t error = ComputeCapabilityMajor(major); error != cudaSuccess) return error;
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
+  const bool is_clustered = shape.cluster.x * shape.cluster.y * shape.cluster.z > 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = major < 9 ? 0 : is_clustered ? 2 : 1;
+  return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+}
+
 template <class... Parameters, class... Arguments>
 cudaError_t Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t stream,
                    Arguments... arguments) {
-  kernel<<<grid, block, 0, stream>>>(static_cast<Parameters>(arguments)...);
-  return cudaGetLastError();
+  return Launch(kernel, LaunchShape{.grid = grid, .block = block}, stream, arguments...);
 }
 
 // body(T()) with the C++ type of the dtype.

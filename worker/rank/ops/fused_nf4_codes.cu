@@ -24,6 +24,7 @@ __device__ int CodeOf(const Nf4Table& table, float x) {
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     QuantizeKernel(Nf4Table table, const T* values, uint8_t* codes, float* scales, int64_t blocks) {
+  AwaitPrevious();
   const int lane = threadIdx.x % kWarp;
   const int64_t warps = static_cast<int64_t>(gridDim.x) * (kThreads / kWarp);
   for (int64_t block = static_cast<int64_t>(blockIdx.x) * (kThreads / kWarp) + threadIdx.x / kWarp;
@@ -56,6 +57,7 @@ __device__ float ScaleOf(const Nf4& matrix, int64_t block) {
 
 template <class T, bool kDouble>
 __global__ void __launch_bounds__(kThreads) DequantizeKernel(Nf4Table table, Nf4 matrix, T* out) {
+  AwaitPrevious();
   __shared__ float values[16];
   if (threadIdx.x < 16) {
     values[threadIdx.x] = table.code[threadIdx.x];

@@ -68,6 +68,7 @@ template <class T, int W, int P, bool kIsWarp, bool kCenters>
 __global__ void __launch_bounds__(ThreadsOf(W, kIsWarp))
     ForwardKernel(const T* x, const T* weight, const T* bias, T* out, float* rstd, float* means,
                   int64_t rows, int hidden, float eps) {
+  AwaitPrevious();
   const RowPlace<kIsWarp> place;
   if (place.row >= rows) {
     return;
@@ -135,6 +136,7 @@ struct BackwardInput {
 template <class T, int W, int P, bool kIsWarp, bool kCenters>
 __global__ void __launch_bounds__(ThreadsOf(W, kIsWarp))
     BackwardKernel(BackwardInput<T> in, T* input_grad, T* normalized) {
+  AwaitPrevious();
   const RowPlace<kIsWarp> place;
   if (place.row >= in.rows) {
     return;
@@ -208,6 +210,7 @@ constexpr int kRowsAtOnce = 4;  // of which a thread loads two packs each
 template <class T, class G, int W, bool kCenters>
 __global__ void __launch_bounds__(kStripeThreads, kStripesBlocks)
     VectorsKernel(BackwardInput<T> in, Stripes stripes, VectorGrads vectors) {
+  AwaitPrevious();
   constexpr int kSums = kCenters ? 2 * W : W;  // of the weight, then of the bias
   __shared__ SharedSums<kSums> shared;
   const StripePlace place(stripes, W);

@@ -26,6 +26,7 @@ __device__ double SquaresOf(const T* values) {
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     SumSquaresKernel(const T* values, int64_t count, double* block_sums) {
+  AwaitPrevious();
   const int64_t thread = blockIdx.x * static_cast<int64_t>(kThreads) + threadIdx.x;
   const int64_t pieces = count / kWide;
   double sum = 0;
@@ -44,6 +45,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kBlocks)
     AddBlockSumsKernel(const double* block_sums, double beta, double* sum) {
+  AwaitPrevious();
   const double total = BlockSum(block_sums[threadIdx.x], 0);
   if (threadIdx.x == 0) {
     *sum = beta == 0 ? total : beta * *sum + total;

@@ -77,6 +77,7 @@ __device__ void UpdatePiece(const Buffers<P, G, S>& b, const Rule& rule, float g
 template <class Rule, int kStates, class P, class G, class S>
 __global__ void __launch_bounds__(kThreads)
     UpdateKernel(Buffers<P, G, S> b, Rule rule, int64_t count) {
+  AwaitPrevious();
   const float grad_scale = b.grad_scale != nullptr ? *b.grad_scale : 1.0f;
   const int64_t thread = blockIdx.x * static_cast<int64_t>(kThreads) + threadIdx.x;
   const int64_t pieces = count / kWide;

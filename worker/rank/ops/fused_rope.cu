@@ -32,6 +32,7 @@ template <class T, int W>
 __global__ void __launch_bounds__(1024)
     ForwardKernel(T* qkv, const float* cos, const float* sin, int length, int rotated_heads,
                   int head_dim, int64_t row_elements) {
+  AwaitPrevious();
   const int half = head_dim / 2;
   const int d = threadIdx.x * W;
   const int64_t position = blockIdx.x % length;
@@ -80,6 +81,7 @@ template <class T, int W>
 __global__ void __launch_bounds__(1024)
     BackwardKernel(StridedHeads q, StridedHeads k, StridedHeads v, T* qkv_grad, const float* cos,
                    const float* sin, int length, int heads, int kv_heads, int head_dim) {
+  AwaitPrevious();
   const int half = head_dim / 2;
   const int d = threadIdx.x * W;
   const int64_t sample = blockIdx.x / length, position = blockIdx.x % length;
@@ -108,6 +110,7 @@ template <class T, int W>
 __global__ void __launch_bounds__(1024)
     PackKernel(StridedHeads q, StridedHeads k, StridedHeads v, T* qkv_grad, int length, int heads,
                int kv_heads, int head_dim) {
+  AwaitPrevious();
   const int d = threadIdx.x * W;
   const int64_t sample = blockIdx.x / length, position = blockIdx.x % length;
   const int all_heads = heads + 2 * kv_heads;

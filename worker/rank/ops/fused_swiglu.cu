@@ -15,6 +15,7 @@ __device__ float Sigmoid(float x) {
 
 template <class T, int W>
 __global__ void __launch_bounds__(kThreads) ForwardKernel(const T* gate_up, T* out, int ffn) {
+  AwaitPrevious();
   const T* gate_row = gate_up + static_cast<int64_t>(blockIdx.x) * 2 * ffn;
   const T* up_row = gate_row + ffn;
   T* out_row = out + static_cast<int64_t>(blockIdx.x) * ffn;
@@ -33,6 +34,7 @@ __global__ void __launch_bounds__(kThreads) ForwardKernel(const T* gate_up, T* o
 template <class T, int W>
 __global__ void __launch_bounds__(kThreads)
     BackwardKernel(T* grad, T* gate_up, int ffn, bool output_wanted) {
+  AwaitPrevious();
   T* gate_row = gate_up + static_cast<int64_t>(blockIdx.x) * 2 * ffn;
   T* up_row = gate_row + ffn;
   T* grad_row = grad + static_cast<int64_t>(blockIdx.x) * ffn;
