@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <utility>
 
 #include "client/show/format.h"
 #include "client/submit/inspection.h"
+#include "common/advice/device_choice.h"
+#include "common/advice/earlier_times.h"
 #include "common/base/size.h"
 #include "common/estimate/micro_batch_choice.h"
 #include "common/job/job_json.h"
@@ -15,79 +16,41 @@
 namespace trainctl::client {
 namespace {
 
-constexpr size_t kMostAsked = 500;  // ways of which earlier runs are asked for
-
-// The equal devices that the job may use: GPUs before CPU slots, then those with most memory.
+// The equal devices that the job may use.
 struct DeviceGroup {
   job::SiteDevice device;
   std::vector<SiteWorker> workers;
 };
 
 base::Result<DeviceGroup> BestDevices(const job::JobSpec& job, const Site& site) {
-  std::map<std::pair<std::string, int64_t>, DeviceGroup> groups;
-  std::string reason = "no worker has registered";
-  for (const SiteWorker& worker : site.workers) {
-    if (!job::MeetsConstraints(job, worker.device, &reason)) continue;
-    DeviceGroup& group = groups[{worker.device.name, worker.device.memory_bytes}];
-    group.device = worker.device;
-    group.workers.push_back(worker);
-  }
-  if (groups.empty())
-    return base::Error{base::Code::kInvalid, "no device of this site can run the job: " + reason};
-  const auto rank = [](const auto& group) {
-    return std::pair(group.second.device.kind == job::DeviceKind::kCuda,
-                     group.second.device.memory_bytes);
-  };
-  return std::ranges::max_element(groups, {}, rank)->second;
+  std::vector<job::SiteDevice> devices;
+  for (const SiteWorker& worker : site.workers) devices.push_back(worker.device);
+  const base::Result<std::vector<size_t>> chosen = advice::ChooseDevices(job, devices);
+  if (!chosen.ok()) return chosen.error();
+  DeviceGroup group{.device = devices[chosen->front()]};
+  for (const size_t place : *chosen) group.workers.push_back(site.workers[place]);
+  return group;
 }
 
-// Those of which earlier runs are asked for: the one as asked, then those that may come to the
-// front first.
-std::vector<advice::Way*> Asked(advice::Ways* ways) {
-  std::ranges::stable_sort(ways->fitting, {}, [](const advice::Way& way) {
-    return way.time ? way.time->total_seconds : 0;
-  });
-  std::vector<advice::Way*> asked = {&ways->asked};
-  for (advice::Way& way : ways->fitting) {
-    if (asked.size() == kMostAsked) break;
-    asked.push_back(&way);
-  }
-  return asked;
-}
-
-// With all CPUs of its hosts an optimizer in host memory is faster, and such a run is stored
-// apart. A trial has them (TrialOf): where nothing else was measured, its time counts.
-bool MayTakeTrial(const advice::Way& way) {
-  return way.job.offload_optimizer && !way.job.exclusive && way.time && way.time->earlier_runs == 0;
-}
-
-// The times of earlier runs of the same shape take the place of predictions from rates.
 void TakeEarlierRuns(Context& context, const DeviceGroup& group, const job::Inspection& inspection,
-                     const std::vector<advice::Way*>& ways) {
+                     advice::Ways* ways) {
+  const auto predict = [&](const std::vector<advice::TimeQuestion>& questions) {
+    std::vector<Assessment> assessments;
+    for (const advice::TimeQuestion& question : questions) {
+      assessments.push_back({.job = question.job,
+                             .inspection = inspection,
+                             .prediction = question.memory,
+                             .candidates = group.workers,
+                             .device_name = question.device_name});
+    }
+    PredictTimes(context, &assessments);
+    std::vector<std::optional<job::TimeEstimate>> times;
+    for (const Assessment& assessment : assessments) times.push_back(assessment.time);
+    return times;
+  };
   std::vector<job::SiteDevice> devices;
   for (const SiteWorker& worker : group.workers) devices.push_back(worker.device);
-  std::vector<Assessment> assessments;
-  for (const advice::Way* way : ways) {
-    assessments.push_back({.job = way->job,
-                           .inspection = inspection,
-                           .prediction = way->memory,
-                           .candidates = group.workers,
-                           .device_name = job::DeviceNameOf(way->job, group.device, devices)});
-  }
-  PredictTimes(context, &assessments);
-  std::vector<advice::Way*> untold;
-  std::vector<Assessment> trials;
-  for (size_t i = 0; i < ways.size(); ++i) {
-    ways[i]->time = assessments[i].time;
-    if (!MayTakeTrial(*ways[i])) continue;
-    untold.push_back(ways[i]);
-    trials.push_back(assessments[i]);
-    trials.back().job.exclusive = true;
-  }
-  if (!trials.empty()) PredictTimes(context, &trials);
-  for (size_t i = 0; i < trials.size(); ++i) {
-    if (trials[i].time && trials[i].time->earlier_runs > 0) untold[i]->time = trials[i].time;
-  }
+  advice::TakeEarlierTimes(devices, predict, ways);
 }
 
 // nullopt: no price was given, or the way has no time.
@@ -171,7 +134,7 @@ base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
       advice::FindWays({advice.job, *inspection, group->device, advice.devices, options.liberties});
   if (!ways.ok()) return ways.error();
   advice.ways = std::move(*ways);
-  TakeEarlierRuns(context, *group, *inspection, Asked(&advice.ways));
+  TakeEarlierRuns(context, *group, *inspection, &advice.ways);
   const std::vector<advice::Way>& fitting = advice.ways.fitting;
   advice.shown = options.all ? fitting : advice::ParetoFront(fitting);
   return advice;

@@ -10,6 +10,7 @@
 #include "common/estimate/fit.h"
 #include "common/estimate/gradient_holding.h"
 #include "common/estimate/micro_batch_choice.h"
+#include "common/estimate/predict_time.h"
 #include "common/job/check_job.h"
 
 namespace trainctl::client {
@@ -132,16 +133,8 @@ void PredictTime(const job::EarlierTimes& earlier, Assessment* assessment) {
   const bool holds_gradients =
       assessment->prediction && assessment->prediction->holds_gradients.value_or(false);
   assessment->time =
-      job::EstimateTime(assessment->job, *assessment->inspection, device, holds_gradients);
-  for (const job::EarlierRuns& runs : earlier.runs) {
-    if (runs.device_name != device || runs.runs < 1) continue;
-    assessment->time = job::EstimateTimeFromRuns(assessment->job, *assessment->inspection, runs);
-  }
+      job::PredictTime(assessment->job, *assessment->inspection, device, holds_gradients, earlier);
   if (!assessment->time) return;
-  for (const job::EarlierStarts& starts : earlier.starts) {
-    if (starts.device_name == device && starts.runs > 0)
-      job::CountStart(starts, &*assessment->time);
-  }
   if (assessment->job.expect == job::Expect::kOom) EndInFirstStep(&*assessment->time);
   NoteTimeLimit(assessment);
 }

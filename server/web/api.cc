@@ -15,10 +15,12 @@
 #include "common/record/worker_record.h"
 #include "server/auth/permissions.h"
 #include "server/coordinator/comparison.h"
+#include "server/coordinator/job_advice.h"
 #include "server/coordinator/questions.h"
 #include "server/views/encode_comparison.h"
 #include "server/views/encode_lease.h"
 #include "server/views/encode_site.h"
+#include "server/web/advice_document.h"
 #include "server/web/curve_reads.h"
 #include "server/web/exposition.h"
 #include "server/web/job_memory.h"
@@ -103,14 +105,23 @@ struct Api::Route {
 
 void Api::Handle(Request request, Answer answer) {
   static constexpr Route kRoutes[] = {
-      {"/api/site", "List", &Api::Site},      {"/api/view", "List", &Api::View},
-      {"/api/job", "Get", &Api::Job},         {"/api/series", "Metrics", &Api::Series},
-      {"/api/log", "Logs", &Api::Log},        {"/api/compare", "Compare", &Api::Compare},
-      {"/api/group", "List", &Api::Group},    {"/api/queue", "Leases", &Api::Queue},
-      {"/metrics", "Workers", &Api::Metrics}, {"/", "List", &Api::Page},
-      {"/job", "List", &Api::Page},           {"/lab", "List", &Api::Page},
-      {"/queue", "List", &Api::Page},         {"/compare", "List", &Api::Page},
-      {"/assets/", "List", &Api::Page},       {"/api/metrics", "List", &Api::MetricList},
+      {"/api/site", "List", &Api::Site},
+      {"/api/view", "List", &Api::View},
+      {"/api/job", "Get", &Api::Job},
+      {"/api/series", "Metrics", &Api::Series},
+      {"/api/log", "Logs", &Api::Log},
+      {"/api/compare", "Compare", &Api::Compare},
+      {"/api/group", "List", &Api::Group},
+      {"/api/queue", "Leases", &Api::Queue},
+      {"/metrics", "Workers", &Api::Metrics},
+      {"/", "List", &Api::Page},
+      {"/job", "List", &Api::Page},
+      {"/lab", "List", &Api::Page},
+      {"/queue", "List", &Api::Page},
+      {"/compare", "List", &Api::Page},
+      {"/assets/", "List", &Api::Page},
+      {"/api/metrics", "List", &Api::MetricList},
+      {"/api/advice", "EarlierRuns", &Api::Advice},
   };
   for (const Route& route : kRoutes) {
     if (!route.Leads(request.target.path)) continue;
@@ -250,6 +261,15 @@ void Api::Compare(const Request& request, Answer answer) {
       [](const coordinator::Comparison& comparison) {
         return Document(record::ComparisonDocument(views::EncodeComparison(comparison)));
       });
+}
+
+void Api::Advice(const Request& request, Answer answer) {
+  Ask<coordinator::JobAdvice>(
+      answer,
+      [name = request.target.One("job")](store::Reader& reader) {
+        return coordinator::AdviseJob(reader, name);
+      },
+      [](const coordinator::JobAdvice& advice) { return Document(AdviceDocument(advice)); });
 }
 
 void Api::Metrics(const Request&, Answer answer) {

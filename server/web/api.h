@@ -14,6 +14,7 @@
 //     &attempt=A&offset=O          offset: the end of what there is
 //   /api/compare?job=J&job=J       the table of `trainctl compare`     Compare
 //     &base=J
+//   /api/advice?job=J              other ways to run it                EarlierRuns
 //   /api/metrics                   names, labels and units of metrics  List
 //   /metrics                       Prometheus' text                    Workers
 //   /, /job, /lab, /queue,         the pages                           List
@@ -55,6 +56,7 @@ class Api : public Handler {
   void Job(const Request& request, Answer answer);
   void Series(const Request& request, Answer answer);
   void Log(const Request& request, Answer answer);
+  void Advice(const Request& request, Answer answer);
   void Compare(const Request& request, Answer answer);
   void Metrics(const Request& request, Answer answer);
   void MetricList(const Request& request, Answer answer);

@@ -98,7 +98,7 @@ ROOMS = {
     "server/auth": (within("common", "base", "tls"), ["OpenSSL"]),
     "server/meters": (["common/base", "server/auth"], []),
     "server/coordinator": (
-        within("common", "base", "json", "job", "rank", "estimate")
+        within("common", "advice", "base", "json", "job", "rank", "estimate")
         + within("server", "core", "compare", "store", "auth"),
         ["Asio", "spdlog"],
     ),

@@ -255,6 +255,18 @@ TEST_F(WebApi, TheQueueHasWhatWaitsAndTheLeases) {
   EXPECT_EQ(queue["leases"][0]["devices"], Json::parse(R"(["a/0"])"));
 }
 
+TEST_F(WebApi, OtherWaysToRunAJobHaveTheirMemoryAndTheOneAsked) {
+  TrainSteps(1);
+  const Json advice = GetJson(site_, "/api/advice?job=" + job_.id);
+  EXPECT_EQ(advice["name"], kHostile);
+  EXPECT_EQ(advice["devices"], 1);
+  EXPECT_EQ(advice["asked"]["overrides"], "");
+  EXPECT_EQ(advice["asked"]["devices"], 1);
+  EXPECT_GT(advice["asked"]["peak_allocated_bytes"], 0);
+  EXPECT_GE(advice["considered"], 1);
+  EXPECT_THAT(GetJson(site_, "/api/advice?job=j99", 404)["error"], HasSubstr("j99"));
+}
+
 TEST_F(WebApi, EachFaultIsAnErrorThatNamesItsPlace) {
   TrainSteps(1);
   const std::string job = "job=" + job_.id;

@@ -1,0 +1,57 @@
+#include "common/advice/earlier_times.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace trainctl::advice {
+namespace {
+
+constexpr size_t kMostAsked = 500;  // ways of which earlier runs are asked for
+
+// Those of which earlier runs are asked for: the one as asked, then those that may come to the
+// front first.
+std::vector<Way*> AskedFirst(Ways* ways) {
+  std::ranges::stable_sort(ways->fitting, {},
+                           [](const Way& way) { return way.time ? way.time->total_seconds : 0; });
+  std::vector<Way*> asked = {&ways->asked};
+  for (Way& way : ways->fitting) {
+    if (asked.size() == kMostAsked) break;
+    asked.push_back(&way);
+  }
+  return asked;
+}
+
+// With all CPUs of its hosts an optimizer in host memory is faster, and such a run is stored
+// apart. A trial of a way has them: where nothing else was measured, its time counts.
+bool MayTakeTrial(const Way& way) {
+  return way.job.offload_optimizer && !way.job.exclusive && way.time && way.time->earlier_runs == 0;
+}
+
+}  // namespace
+
+void TakeEarlierTimes(const std::vector<job::SiteDevice>& devices, const PredictTimes& predict,
+                      Ways* ways) {
+  const std::vector<Way*> asked = AskedFirst(ways);
+  std::vector<TimeQuestion> questions;
+  for (const Way* way : asked) {
+    questions.push_back(
+        {way->job, way->memory, job::DeviceNameOf(way->job, devices.front(), devices)});
+  }
+  const auto times = predict(questions);
+  std::vector<Way*> untold;
+  std::vector<TimeQuestion> trials;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    asked[i]->time = times[i];
+    if (!MayTakeTrial(*asked[i])) continue;
+    untold.push_back(asked[i]);
+    trials.push_back(questions[i]);
+    trials.back().job.exclusive = true;
+  }
+  if (trials.empty()) return;
+  const auto measured = predict(trials);
+  for (size_t i = 0; i < trials.size(); ++i) {
+    if (measured[i] && measured[i]->earlier_runs > 0) untold[i]->time = measured[i];
+  }
+}
+
+}  // namespace trainctl::advice

@@ -1,0 +1,28 @@
+// Times of what the site has run before, in place of those from a device's rates.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/advice/way.h"
+#include "common/job/site.h"
+
+namespace trainctl::advice {
+
+struct TimeQuestion {
+  job::JobSpec job;
+  job::MemoryEstimate memory;
+  std::string device_name;  // that it computes under (job/site.h)
+};
+// One answer a question, in their order.
+using PredictTimes =
+    std::function<std::vector<std::optional<job::TimeEstimate>>(const std::vector<TimeQuestion>&)>;
+
+// Asks at most twice, of the job as it is and of the ways that may come to the front: the ways are
+// sorted by their times from rates. `devices`: the equal ones, at least one.
+void TakeEarlierTimes(const std::vector<job::SiteDevice>& devices, const PredictTimes& predict,
+                      Ways* ways);
+
+}  // namespace trainctl::advice
