@@ -97,7 +97,8 @@ class Browser:
         """One of Chromium's own (the DevTools protocol)."""
         return self.do("goog/cdp/execute", {"cmd": name, "params": parameters})
 
-    def picture(self, path):
-        """The whole page as a PNG."""
-        picture = self.command("Page.captureScreenshot", captureBeyondViewport=True)
+    def picture(self, path, **clip):
+        """The whole page as a PNG, or a part: x, y, width, height and its scale."""
+        part = {"clip": clip} if clip else {}
+        picture = self.command("Page.captureScreenshot", captureBeyondViewport=True, **part)
         path.write_bytes(base64.b64decode(picture["data"]))

@@ -1,16 +1,10 @@
 """The dashboard as a person sees it: in a real Chromium, of a real site whose jobs run."""
 
 import datetime
-import os
-import pathlib
 import unittest
 
-import browser
-from cluster import ClusterTest, endless_job, tiny_job
-
-HOSTILE = "<script>document.title='taken'<img src=x onerror=alert(1)>"
-# Pictures are kept there where it is named: CI's artifacts.
-PICTURES = os.environ.get("TRAINCTL_PICTURES")
+from cluster import endless_job, tiny_job
+from dashboard import HOSTILE, DashboardCase
 
 STEP = (
     "return Number("
@@ -18,21 +12,7 @@ STEP = (
 )
 
 
-@unittest.skipIf(browser.why_not(), browser.why_not())
-class DashboardTest(ClusterTest):
-    def setUp(self):
-        super().setUp()
-        self.browser = browser.Browser()
-        self.addCleanup(self.browser.close)
-        self.address = self.trainctl("ui").stdout.strip()
-
-    def keep_picture(self, name):
-        if PICTURES:
-            self.browser.picture(pathlib.Path(PICTURES) / f"{name}.png")
-
-    def expect_no_faults(self):
-        self.assertEqual(self.browser.faults(), [])
-
+class DashboardTest(DashboardCase):
     def test_the_site_moves_while_a_job_runs_and_hostile_names_are_text(self):
         job = self.submit(endless_job(name=HOSTILE))
         self.browser.open(self.address)
@@ -75,13 +55,11 @@ class DashboardTest(ClusterTest):
         self.expect_no_faults()
 
     def test_dragging_over_a_curve_asks_for_those_steps(self):
-        job = self.submit(tiny_job(train__max_steps=40))
-        self.assertEqual(self.trainctl("wait", job).returncode, 0)
+        job = self.finished(tiny_job(train__max_steps=40))
         self.browser.open(f"{self.address}job?job={job}")
         count = "return document.querySelector('#curves tbody td:nth-child(2)')?.textContent"
         self.assertEqual(self.browser.wait(count), "40")
-        if not self.browser.run("return typeof Chart !== 'undefined'"):
-            self.skipTest("this build found no Chart.js (libjs-chart.js): nothing to drag over")
+        self.skip_without_charts()
         place = self.browser.run(
             "const box = document.querySelector('#curves .plot').getBoundingClientRect();"
             "return [box.left + box.width * 0.4, box.left + box.width * 0.7, box.top + 100]"
@@ -137,6 +115,24 @@ class DashboardTest(ClusterTest):
         self.assertEqual(self.browser.run("return document.querySelector('#base').value"), "1")
         self.expect_no_faults()
 
+    def test_other_ways_to_run_a_job_are_those_of_advise_and_pasted_they_run(self):
+        job = self.finished(tiny_job())
+        self.browser.open(f"{self.address}job?job={job}")
+        self.browser.wait("return document.querySelector('#settings tr') !== null")
+        self.browser.run("document.querySelector('#advice summary').click()")
+        rows = "[...document.querySelectorAll('#ways tbody tr')].map((row) => [...row.children]"
+        shown = self.browser.wait(
+            f"const rows = {rows}.map((cell) => cell.textContent)); return rows.length > 1 && rows"
+        )
+        ways = self.json("advise", self.dir / "tiny.json")["ways"]
+        self.assertEqual(
+            [row[-1] for row in shown[:-1]], [way["overrides"] or "(none)" for way in ways]
+        )
+        self.assertEqual(shown[-1][0], "as it is")
+        self.assertIn("limit", self.browser.text("#ways figcaption"))
+        self.keep_picture("advice")
+        self.expect_no_faults()
+
     def test_a_lab_is_a_grid_of_its_experiments(self):
         lab = {
             "base": tiny_job(train__max_steps=20),
@@ -179,8 +175,7 @@ class DashboardTest(ClusterTest):
         self.expect_no_faults()
 
     def test_zooming_a_comparison_is_in_its_address(self):
-        job = self.submit(tiny_job(train__max_steps=40))
-        self.assertEqual(self.trainctl("wait", job).returncode, 0)
+        job = self.finished(tiny_job(train__max_steps=40))
         self.browser.open(f"{self.address}compare?job={job}&from=10&to=19")
         count = "return document.querySelector('#curves tbody td:nth-child(2)')?.textContent"
         self.assertEqual(self.browser.wait(count), "10")
@@ -190,8 +185,7 @@ class DashboardTest(ClusterTest):
         self.expect_no_faults()
 
     def test_pages_fit_a_phone_and_are_dark_in_the_dark(self):
-        job = self.submit(tiny_job())
-        self.assertEqual(self.trainctl("wait", job).returncode, 0)
+        job = self.finished(tiny_job())
         self.browser.command(
             "Emulation.setDeviceMetricsOverride",
             width=390,

@@ -9,7 +9,7 @@ export const colourOf = (i) => colours[i % colours.length];
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function frame(place, title, kind) {
-  const name = document.createTextNode(title);
+  const name = element("b", {}, title);
   const note = element("span");
   const canvas = hasCharts ? element("canvas", { role: "img", "aria-label": title }) : null;
   const plot = element("div", { class: "plot" }, canvas);
@@ -47,15 +47,53 @@ function smoothed(points, weight) {
   });
 }
 
+// Beyond the number of colours lines are dashed.
 function datasetsOf(curves, smoothing) {
   return curves.flatMap((curve, i) => {
     const line = { label: curve.label, data: curve.points, borderColor: colourOf(i), backgroundColor: colourOf(i),
-      borderWidth: 1.6, pointRadius: curve.points.length < 40 ? 2 : 0, parsing: false };
+      borderDash: i < colours.length ? [] : [6, 3], borderWidth: 1.6, pointRadius: curve.points.length < 40 ? 2 : 0, parsing: false };
     if (smoothing === 0) return [line];
     return [{ ...line, data: smoothed(curve.points, smoothing) },
       { ...line, label: "", borderColor: `${colourOf(i)}55`, borderWidth: 1, pointRadius: 0 }];
   });
 }
+
+// What hardly changes is drawn as nearly flat, and its ticks differ.
+const leastRange = (unit) => (scale) => {
+  const middle = (scale.min + scale.max) / 2, half = Math.abs(middle) * (unit === "bytes" ? 0.05 : 0.005);
+  if (scale.max - scale.min >= 2 * half) return;
+  scale.min = middle - half;
+  scale.max = middle + half;
+};
+
+// All but what follows the mouse is painted once after each change, and copied for each frame. Twenty
+// curves of hundreds of points would not be stroked anew 60 times a second.
+const paintedOnce = {
+  id: "paintedOnce",
+  afterUpdate(chart) { chart.painted = null; },
+  beforeTooltipDraw(chart) { return !chart.painting; },
+  beforeDraw(chart) {
+    const { ctx: pen, canvas } = chart;
+    if (chart.painting) return true;
+    if (!chart.painted || chart.painted.width !== canvas.width || chart.painted.height !== canvas.height) {
+      chart.painting = true;
+      chart.draw();
+      chart.painting = false;
+      chart.painted = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+      chart.painted.getContext("2d").drawImage(canvas, 0, 0);
+      chart.clear();
+    }
+    pen.drawImage(chart.painted, 0, 0, chart.width, chart.height);
+    for (const { element: point, datasetIndex } of chart.getActiveElements()) {
+      pen.fillStyle = chart.data.datasets[datasetIndex].borderColor;
+      pen.beginPath();
+      pen.arc(point.x, point.y, 3.5, 0, 7);
+      pen.fill();
+    }
+    if (chart.tooltip?.opacity > 0) chart.tooltip.draw(pen);
+    return false;
+  },
+};
 
 // Lines down at what happened: chart.marks is [{x, text, kind}]. Their texts stand in the tooltip of
 // a point near by.
@@ -100,7 +138,7 @@ export function curveChart(place, title, onZoom = null) {
     figure,
     draw(curves, wanted) {
       axis = wanted.axis;
-      name.data = wanted.title ?? title;
+      name.textContent = wanted.title ?? title;
       const unit = wanted.unit ?? "";
       const format = (value) => formatWithUnit(value, unit);
       const values = (curve) => curve.points.map((point) => point.y).filter(Number.isFinite);
@@ -113,8 +151,8 @@ export function curveChart(place, title, onZoom = null) {
       const last = curves.length === 1 ? values(curves[0]).pop() : undefined;
       note.textContent = last === undefined ? "" : format(last);
       if (!canvas) return;
-      canvas.setAttribute("aria-label", `${name.data}: ${curves.map((c) => c.label).join(", ")}; the numbers are in the table below`);
-      chart ??= new Chart(canvas, { type: "line", data: { datasets: [] }, options: {}, plugins: [markLines] });
+      canvas.setAttribute("aria-label", `${name.textContent}: ${curves.map((c) => c.label).join(", ")}; the numbers are in the table below`);
+      chart ??= new Chart(canvas, { type: "line", data: { datasets: [] }, options: {}, plugins: [paintedOnce, markLines] });
       chart.marks = wanted.marks ?? [];
       chart.data.datasets = datasetsOf(curves, wanted.smoothing);
       const options = baseOptions();
@@ -122,6 +160,7 @@ export function curveChart(place, title, onZoom = null) {
         x: { type: "linear", ...axisOptions(axis === "time" ? formatClock : formatNumber) },
         y: { type: wanted.log ? "logarithmic" : "linear", ...axisOptions(unit.endsWith("/s") ? formatNumber : format) },
       };
+      options.scales.y.afterDataLimits = leastRange(unit);
       for (const [name, [min, max]] of Object.entries(wanted.range ?? {})) Object.assign(options.scales[name], { min, max });
       options.plugins = {
         legend: { display: curves.length > 1, labels: { color: style("--text"), boxWidth: 12, filter: (item) => item.text !== "" } },
@@ -180,6 +219,14 @@ export function curvesOf(series, axis, start, label) {
   }));
 }
 
+// Memory is told four times a step: of each rank the curve of one phase, by which runs are compared.
+export function onePhase(series) {
+  const phases = new Set(series.curves.map((curve) => curve.phase));
+  const wanted = series.metric === "memory_peak_allocated_bytes" ? "after_optimizer_step" : "after_forward";
+  const shown = phases.has(wanted) ? wanted : series.curves[0]?.phase;
+  return { ...series, curves: series.curves.filter((curve) => curve.phase === shown) };
+}
+
 export const askSeries = (job, name, more = {}) => ask("/api/series", { job, name, ...more });
 
 // ---- memory ----
@@ -206,6 +253,60 @@ const limitLine = (limit) => ({
     pen.restore();
   },
 });
+
+// advice: what /api/advice answers. The front is numbered, the other ways that fit are small points.
+export function adviceChart(place) {
+  const { canvas, note, showTable } = frame(place, "Time of the whole run over peak memory of a device", "tall");
+  let chart = null;
+  return (advice) => {
+    const front = advice.front.map((way, i) => ({ ...way, number: i + 1 }));
+    const duration = (seconds) => (seconds === null ? "–" : formatWithUnit(seconds, "s"));
+    showTable(["", "time", "a step", "peak of a device", "devices", "changes to paste"],
+      [...front, { ...advice.asked, number: "as it is" }].map((way) => [String(way.number), duration(way.total_seconds),
+        duration(way.step_seconds), formatBytes(way.peak_allocated_bytes), String(way.devices), way.overrides || "(none)"]));
+    const most = Math.max(0, ...advice.fitting.map(([, bytes]) => bytes), advice.asked.peak_allocated_bytes);
+    const limit = advice.limit_bytes;
+    const limitFits = limit > 0 && limit < 4 * most;
+    note.textContent = limit > 0 ? `limit ${formatBytes(limit)}${limitFits ? "" : ", beyond the picture"}` : "";
+    if (!canvas) return;
+    chart?.destroy();
+    const point = (way) => ({ x: way.total_seconds, y: way.peak_allocated_bytes, way });
+    const known = (ways) => ways.filter((way) => way.total_seconds !== null).map(point);
+    const look = (i) => ({ backgroundColor: colourOf(i), borderColor: colourOf(i) });
+    const options = baseOptions();
+    options.interaction = { mode: "nearest", intersect: true };
+    options.scales = {
+      x: { type: "linear", beginAtZero: true, title: { display: true, text: "time", color: style("--faint") }, ...axisOptions(formatClock) },
+      y: { type: "linear", beginAtZero: true, max: limitFits ? Math.max(limit, most) * 1.08 : undefined, ...axisOptions(formatBytes) },
+    };
+    options.plugins = {
+      legend: { labels: { color: style("--text"), boxWidth: 12 } },
+      tooltip: { callbacks: { label: ({ raw }) => (raw.way
+        ? [`${raw.way.number ?? "as it is"}: ${raw.way.overrides || "(as it is)"}`, `${duration(raw.x)}, ${formatBytes(raw.y)}`]
+        : `${duration(raw.x)}, ${formatBytes(raw.y)}`) } },
+    };
+    chart = new Chart(canvas, { type: "scatter", options, data: { datasets: [
+      { label: "the best", data: known(front), pointRadius: 6, order: 1, ...look(0) },
+      { label: "as it is", data: known([advice.asked]), pointStyle: "triangle", pointRadius: 8, order: 0, ...look(1) },
+      { label: "other ways that fit", data: advice.fitting.map(([x, y]) => ({ x, y })), pointRadius: 2, order: 2, ...look(9) },
+    ] }, plugins: [numbers, ...(limitFits ? [limitLine(limit)] : [])] });
+  };
+}
+
+// Beside the points that have one.
+const numbers = {
+  id: "numbers",
+  afterDatasetsDraw(chart) {
+    const pen = chart.ctx;
+    pen.save();
+    pen.fillStyle = style("--text");
+    for (const [i, { way }] of chart.data.datasets[0].data.entries()) {
+      const { x, y } = chart.getDatasetMeta(0).data[i];
+      pen.fillText(String(way.number), x + 8, y - 6);
+    }
+    pen.restore();
+  },
+};
 
 // memory: {"rows": [{kind, label, phase, predicted_bytes, measured_bytes, is_part}], "limit_bytes"}.
 export function memoryChart(place) {

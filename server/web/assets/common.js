@@ -149,6 +149,14 @@ export function showRows(body, rows) {
     });
     return row;
   });
-  const same = made.length === body.children.length && made.every((row, i) => row === body.children[i]);
-  if (!same) body.replaceChildren(...made);
+  const kept = new Set(made);
+  for (const row of [...body.children]) if (!kept.has(row)) row.remove();
+  made.forEach((row, i) => { if (body.children[i] !== row) body.insertBefore(row, body.children[i] ?? null); });
+}
+
+// These children, unless they are there already: the focus stays.
+export function showChildren(place, ...children) {
+  const fresh = [...element("p", {}, ...children).childNodes], there = [...place.childNodes];
+  const same = fresh.length === there.length && fresh.every((node, i) => node.isEqualNode(there[i]));
+  if (!same) place.replaceChildren(...fresh);
 }

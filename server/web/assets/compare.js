@@ -1,7 +1,7 @@
 // Runs side by side: the table of `trainctl compare`, and curves of any metric over each other. The
 // address holds the selection.
 import { ask, at, element, formatDelta, formatWithUnit, query, tell } from "/assets/common.js";
-import { askSeries, curveChart, curvesOf } from "/assets/charts.js";
+import { askSeries, curveChart, curvesOf, onePhase } from "/assets/charts.js";
 
 let metrics = [];
 let comparison = null, base = 0, curves = [];
@@ -86,7 +86,7 @@ async function readCurves() {
   const metric = at("metric").value;
   const range = { from: at("from").value, to: at("to").value };
   const answers = await Promise.all(comparison.jobs.map((job) => askSeries(job.id, metric, range)));
-  curves = answers.filter((series) => series.curves.length > 0);
+  curves = answers.map(onePhase).filter((series) => series.curves.length > 0);
   draw();
 }
 

@@ -1,7 +1,7 @@
 // A job: its facts live, its curves, its memory, its log, what it was asked to be.
 import { ask, at, cell, element, elapsed, formatBytes, formatClock, formatDuration, formatNumber,
-  formatTime, known, live, query, showFacts, showRows, stateKind, stateText, tell } from "/assets/common.js";
-import { askSeries, curveChart, curvesOf, memoryChart } from "/assets/charts.js";
+  formatTime, known, live, query, showChildren, showFacts, showRows, stateKind, stateText, tell } from "/assets/common.js";
+import { adviceChart, askSeries, curveChart, curvesOf, memoryChart, onePhase } from "/assets/charts.js";
 
 const job = new URLSearchParams(location.search).get("job") ?? "";
 const refreshMillis = 3000;
@@ -10,7 +10,10 @@ const markedEvents = 60;
 const wantedCharts = [
   ["Loss", ["loss", "val_loss"]], ["Learning rate", ["lr"]], ["Tokens per second", ["tokens_per_second"]],
   ["Seconds per step", ["step_seconds"]], ["Gradient norm", ["grad_norm"]],
-  ["GPU utilization", ["gpu_utilization_percent"]], ["GPU power", ["gpu_power_watts"]],
+  ["Memory of the ranks after the forward pass", ["memory_allocated_bytes"]],
+  ["Peak memory of the ranks", ["memory_peak_allocated_bytes"]],
+  ["GPU memory used", ["gpu_memory_used_bytes"]], ["GPU utilization", ["gpu_utilization_percent"]],
+  ["GPU power", ["gpu_power_watts"]],
   ["CPU of the ranks", ["rank_cpu_percent"]], ["Host memory of the ranks", ["rank_memory_used_bytes"]],
 ];
 
@@ -28,8 +31,8 @@ function showView(document) {
   const group = view.group
     ? element("a", { href: `/lab?${query({ group: view.group })}` }, `${view.group_name} (${view.group})`) : null;
   const why = view.state === "FINISHED" ? view.message : view.reason;
-  at("message").replaceChildren(...[element("span", { class: stateKind(view) }, stateText(view)),
-    why ? `: ${why}` : "", group ? " · " : "", group].filter((part) => part !== null && part !== ""));
+  showChildren(at("message"), element("span", { class: stateKind(view) }, stateText(view)),
+    why ? `: ${why}` : "", group ? " · " : "", group);
   const steps = view.steps ? `${formatNumber(view.step)} of ${formatNumber(view.steps)}` : formatNumber(view.step);
   showFacts(at("facts"), [
     ["step", steps], ["loss", known(view.loss, formatNumber)],
@@ -43,6 +46,7 @@ function showView(document) {
       `${known(worker.gpu.utilization_percent, (v) => `${v.toFixed(0)} % · `)}${formatBytes(worker.gpu.memory_used_bytes)}`]),
   ]);
   if (moved) refresh();
+  if (moved && view.attempt) guarded(readLog);
 }
 
 // ---- all about it ----
@@ -138,8 +142,11 @@ function chartOf(title) {
 function drawOne({ chart, series }) {
   const start = view.started_at ?? 0;
   const wanted = chosen();
-  const curves = series.flatMap((one) => curvesOf(one, wanted.axis, start, (curve) => (
-    curve.rank !== null && one.curves.length > 1 ? `rank ${curve.rank}` : one.label)));
+  const label = (one, curve) => {
+    if (curve.rank === null || one.curves.length === 1) return one.label;
+    return `${series.length > 1 ? `${one.label}, ` : ""}rank ${curve.rank}`;
+  };
+  const curves = series.flatMap((one) => curvesOf(one, wanted.axis, start, (curve) => label(one, curve)));
   chart.draw(curves, { ...wanted, unit: series[0]?.unit });
 }
 
@@ -155,7 +162,7 @@ async function readCurves() {
   const range = { from: at("from").value, to: at("to").value };
   for (const [title, names] of wantedCharts) {
     const answers = await Promise.all(names.map((name) => askSeries(job, name, range)));
-    const series = answers.filter((one) => one.curves.length > 0);
+    const series = answers.map(onePhase).filter((one) => one.curves.length > 0);
     if (series.length === 0 && !charts.has(title)) continue;
     const chart = chartOf(title);
     chart.series = series;
@@ -175,6 +182,22 @@ at("whole").addEventListener("click", () => {
   at("from").value = at("to").value = "";
   guarded(readCurves);
 });
+
+// ---- other ways ----
+
+// Found when somebody looks: thousands of ways are weighed.
+let drawAdvice = null;
+at("advice").addEventListener("toggle", () => guarded(async () => {
+  if (!at("advice").open || drawAdvice) return;
+  drawAdvice = adviceChart(at("ways"));
+  const advice = await ask("/api/advice", { job });
+  at("advised").textContent = `${formatNumber(advice.considered)} ways on ${advice.devices} × ${advice.device}, `
+    + `${formatNumber(advice.fitting.length)} fit. Each trains the same: rows, steps, global batch and learning rate stay.`;
+  at("excluded").replaceChildren(...advice.excluded.map(
+    ({ reason, ways }) => element("li", {}, `Left out, ${formatNumber(ways)}: ${reason}.`)));
+  drawAdvice(advice);
+  at("ways").querySelector("details").open = true;
+}));
 
 // ---- the log ----
 

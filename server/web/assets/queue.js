@@ -48,10 +48,12 @@ function showCalendar(leases, now) {
   at("calendar").replaceChildren(...workers.map((worker) => {
     const track = element("div", { class: "track" }, ...midnights.map((time) => line(time, "midnight")), line(now, "now"));
     for (const lease of leases.filter((one) => one.devices.includes(worker))) {
-      const turn = element("span", { class: `turn ${lease.state.toLowerCase()}`,
+      const share = place(lease.end) - place(lease.start);
+      const look = `${share < 8 ? " narrow" : ""}${share < 8 && place(lease.start) > 70 ? " late" : ""}`;
+      const turn = element("span", { class: `turn ${lease.state.toLowerCase()}${look}`,
         title: `${lease.name} (${lease.owner}): ${formatTime(lease.start)} to ${formatTime(lease.end)}` }, lease.name);
       turn.style.left = `${place(lease.start)}%`;
-      turn.style.width = `${place(lease.end) - place(lease.start)}%`;
+      turn.style.width = `${share}%`;
       track.append(turn);
     }
     return element("div", { class: "device" }, element("b", {}, worker), track);
