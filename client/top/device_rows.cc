@@ -43,7 +43,7 @@ bool IsGpu(const v1::WorkerView& worker) {
 
 // The sums of a host's devices, and what it tells of itself.
 struct HostLoad {
-  int devices = 0, busy = 0, lost = 0, dirty = 0, drained = 0;
+  int devices = 0, busy = 0, lost = 0, dirty = 0, drained = 0, foreign = 0;
   int64_t memory_used = 0, memory_total = 0;  // of GPUs
   double utilization = 0, watts = 0;
   int with_utilization = 0, with_watts = 0;
@@ -55,6 +55,7 @@ struct HostLoad {
     lost += worker.state() == "LOST";
     dirty += worker.state() == "DIRTY";
     drained += worker.has_drain();
+    foreign += worker.device_sample().foreign_size() > 0;
     if (worker.has_host_sample()) host = worker.host_sample();
     if (!IsGpu(worker)) return;
     const v1::DeviceSample& sample = worker.device_sample();
@@ -128,6 +129,23 @@ std::vector<TextCell> DeviceRow(const SiteView& site, const v1::WorkerView& work
           HolderCell(site, worker)};
 }
 
+// "pid 4711 python (bo)".
+std::vector<TextCell> ForeignRow(const v1::ForeignProcess& process) {
+  std::string text = "pid " + std::to_string(process.pid());
+  if (!process.program().empty()) text += " " + process.program();
+  if (!process.user().empty()) text += " (" + process.user() + ")";
+  const bool told = process.memory_bytes() > 0;
+  return {"",
+          {"foreign", Style::kWarning},
+          "",
+          "",
+          told ? base::FormatBytes(process.memory_bytes()) : "",
+          "",
+          "",
+          "",
+          {text, Style::kWarning}};
+}
+
 std::vector<std::string> AllDevices(const SiteView& site, const Paper& paper) {
   RowGrid grid({{.header = "DEVICE", .least = 6, .cut = true},
                 {.header = "STATE", .least = 5},
@@ -147,6 +165,8 @@ std::vector<std::string> AllDevices(const SiteView& site, const Paper& paper) {
       ++host;
     }
     grid.AddRow(DeviceRow(site, worker, paper));
+    for (const v1::ForeignProcess& process : worker.device_sample().foreign())
+      grid.AddRow(ForeignRow(process));
   }
   return grid.Lines({.width = paper.columns, .colour = paper.colour});
 }
@@ -156,6 +176,7 @@ std::string DevicesText(const HostLoad& load) {
   if (load.lost > 0) text += ", " + std::to_string(load.lost) + " lost";
   if (load.dirty > 0) text += ", " + std::to_string(load.dirty) + " not free";
   if (load.drained > 0) text += ", " + std::to_string(load.drained) + " drained";
+  if (load.foreign > 0) text += ", " + std::to_string(load.foreign) + " used by others";
   return text;
 }
 

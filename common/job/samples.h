@@ -3,8 +3,21 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace trainctl::job {
+
+// A process that uses a device, and is none of a rank that its worker runs.
+struct ForeignProcess {
+  int64_t pid = 0;
+  std::string user = {};  // empty: not seen from where the worker runs (a container); as program
+  std::string program = {};
+  int64_t memory_bytes = 0;  // of the device; 0: the driver does not tell
+};
+
+// As many are told of one device, those that hold most.
+inline constexpr size_t kMaxForeignProcesses = 16;
 
 // nullopt where the device does not tell, ever or just now.
 struct DeviceSample {
@@ -13,6 +26,7 @@ struct DeviceSample {
   std::optional<double> power_watts = {};
   std::optional<double> temperature_celsius = {};
   std::optional<double> energy_joules = {};  // since the driver was loaded
+  std::vector<ForeignProcess> foreign = {};
 };
 
 struct HostSample {

@@ -15,6 +15,18 @@ Json DrainRecord(const v1::WorkerView& worker) {
           {"since", Seconds(drain.at())}};
 }
 
+Json ForeignRecords(const v1::DeviceSample& sample) {
+  Json records = Json::array();
+  for (const v1::ForeignProcess& process : sample.foreign()) {
+    records.push_back(
+        {{"pid", process.pid()},
+         {"user", TextOrNull(process.user())},
+         {"program", TextOrNull(process.program())},
+         {"memory_bytes", Known(process.memory_bytes() > 0, process.memory_bytes())}});
+  }
+  return records;
+}
+
 }  // namespace
 
 Json WorkerRecord(const v1::WorkerView& worker) {
@@ -51,7 +63,8 @@ Json WorkerRecord(const v1::WorkerView& worker) {
                      {"memory_used_bytes", sample.memory_used_bytes()},
                      {"power_watts", Known(sample.has_power_watts(), sample.power_watts())},
                      {"temperature_celsius",
-                      Known(sample.has_temperature_celsius(), sample.temperature_celsius())}};
+                      Known(sample.has_temperature_celsius(), sample.temperature_celsius())},
+                     {"foreign_processes", ForeignRecords(sample)}};
   }
   if (worker.has_host_sample()) {
     record["host_cpus"] = Known(worker.host_sample().cpus() > 0, worker.host_sample().cpus());

@@ -1,8 +1,29 @@
 #include "common/wire/samples.h"
 
+#include "common/wire/texts.h"
 #include "proto/trainctl.pb.h"
 
 namespace trainctl::wire {
+namespace {
+
+v1::ForeignProcess ToWire(const job::ForeignProcess& process) {
+  v1::ForeignProcess message;
+  message.set_pid(process.pid);
+  message.set_user(process.user);
+  message.set_program(process.program);
+  message.set_memory_bytes(process.memory_bytes);
+  return message;
+}
+
+// Only people read the texts: of a long one the beginning does.
+job::ForeignProcess FromWire(const v1::ForeignProcess& message) {
+  return {.pid = message.pid(),
+          .user = message.user().substr(0, kMaxTextBytes),
+          .program = message.program().substr(0, kMaxTextBytes),
+          .memory_bytes = message.memory_bytes()};
+}
+
+}  // namespace
 
 v1::DeviceSample ToWire(const job::DeviceSample& sample) {
   v1::DeviceSample message;
@@ -11,6 +32,8 @@ v1::DeviceSample ToWire(const job::DeviceSample& sample) {
   if (sample.power_watts) message.set_power_watts(*sample.power_watts);
   if (sample.temperature_celsius) message.set_temperature_celsius(*sample.temperature_celsius);
   if (sample.energy_joules) message.set_energy_joules(*sample.energy_joules);
+  for (const job::ForeignProcess& process : sample.foreign)
+    *message.add_foreign() = ToWire(process);
   return message;
 }
 
@@ -20,6 +43,10 @@ job::DeviceSample FromWire(const v1::DeviceSample& message) {
   if (message.has_power_watts()) sample.power_watts = message.power_watts();
   if (message.has_temperature_celsius()) sample.temperature_celsius = message.temperature_celsius();
   if (message.has_energy_joules()) sample.energy_joules = message.energy_joules();
+  for (const v1::ForeignProcess& process : message.foreign()) {
+    if (sample.foreign.size() == job::kMaxForeignProcesses) break;
+    sample.foreign.push_back(FromWire(process));
+  }
   return sample;
 }
 

@@ -1,4 +1,5 @@
-// job::DeviceSample ↔ v1::DeviceSample, job::HostSample ↔ v1::HostSample.
+// job::DeviceSample ↔ v1::DeviceSample, job::HostSample ↔ v1::HostSample. What a message has beyond
+// the bounds of common/job/samples.h is left out.
 #pragma once
 
 #include "common/job/samples.h"

@@ -1,5 +1,6 @@
 // A worker with a GPU, as far as that shows without one.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -169,6 +170,28 @@ TEST_F(AgentGpuTest, SaysWhenSomebodyElseTakesTheGpu) {
   driver_.Set([](FakeDriver& driver) { driver.sample.memory_used_bytes = int64_t{600} << 20; });
   coordinator_.Await("that it is free again",
                      [](const auto& told) { return told.device_states.back().free(); });
+}
+
+TEST_F(AgentGpuTest, TellsWhoElseUsesTheGpuBesideItsRank) {
+  StartAgent();
+  coordinator_.Start(kRank0, GpuPlan("started here; command; wait"));
+  AwaitStarted(kRank0);
+  int64_t rank_pid = 0;
+  const FakeCoordinator::Told begun = coordinator_.told();
+  for (const auto& report : begun.reports.at(kRank0)) {
+    if (const auto* started = std::get_if<job::RankStarted>(&report.body)) rank_pid = started->pid;
+  }
+  driver_.Set([&](FakeDriver& driver) {
+    driver.processes = {{rank_pid, int64_t{40} << 30}, {::getpid(), int64_t{19} << 30}};
+  });
+  coordinator_.Await("the other process", [](const FakeCoordinator::Told& told) {
+    return told.last_heartbeat.device().foreign_size() > 0;
+  });
+  const v1::DeviceSample sample = coordinator_.told().last_heartbeat.device();
+  ASSERT_EQ(sample.foreign_size(), 1);
+  EXPECT_EQ(sample.foreign(0).pid(), ::getpid());
+  EXPECT_EQ(sample.foreign(0).program(), "agent_test");
+  EXPECT_EQ(sample.foreign(0).memory_bytes(), int64_t{19} << 30);
 }
 
 TEST_F(AgentGpuTest, ABusyGpuIsNotFreeFromTheStart) {

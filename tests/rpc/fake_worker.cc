@@ -17,7 +17,7 @@ v1::WorkerMessage FakeWorker::Hello() const {
   hello->set_identity(identity_);
   hello->set_incarnation(identity_);
   hello->set_version("test");
-  hello->mutable_device()->set_kind("cpu");
+  hello->mutable_device()->set_kind(kind_);
   hello->mutable_device()->set_uuid("cpu:" + name_);
   hello->mutable_device()->set_name("CPU slot");
   hello->mutable_device()->set_memory_bytes(int64_t{8} << 30);

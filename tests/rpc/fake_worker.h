@@ -30,6 +30,7 @@ class FakeWorker {
 
   // Said at the next Hello.
   void SetLabels(std::map<std::string, std::string> labels) { labels_ = std::move(labels); }
+  void SetKind(std::string kind) { kind_ = std::move(kind); }
   void SetLinks(std::map<std::string, std::string> links) { links_ = std::move(links); }
   // Hello and its Welcome. Held: the ranks that were started and have not reported an exit.
   v1::Welcome Connect(const std::shared_ptr<grpc::Channel>& channel);
@@ -71,6 +72,7 @@ class FakeWorker {
 
   const std::string name_;
   const std::string identity_;
+  std::string kind_ = "cpu";
   std::map<std::string, std::string> labels_, links_;
   std::unique_ptr<v1::WorkerGateway::Stub> stub_;
   std::unique_ptr<grpc::ClientContext> context_;

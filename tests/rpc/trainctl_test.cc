@@ -14,6 +14,7 @@
 #include "tests/peer/stranger.h"
 #include "tests/rpc/fake_worker.h"
 #include "tests/rpc/trainctl_site.h"
+#include "worker/agent/encode.h"
 
 namespace trainctl::rpc_test {
 namespace {
@@ -51,6 +52,24 @@ TEST_F(TrainctlTest, WorkersRemoveTakesOnlyOneThatIsGone) {
   site_.Restart();
   EXPECT_TRUE(Workers().empty()) << "the store has forgotten it too";
   EXPECT_EQ(Run({"workers", "remove", "a/0"}).code, client::kExitNotFound);
+}
+
+TEST_F(TrainctlTest, TopNamesWhoElseUsesADevice) {
+  worker_.SetKind("cuda");
+  worker_.Connect(site_.channel());
+  site_.Submit("beside-bo");
+  const job::RankKey rank = worker_.Start();
+  job::DeviceSample sample{.memory_used_bytes = int64_t{20} << 30};
+  sample.foreign = {{4711, "bo", "python\x1b[2J", int64_t{19} << 30}};
+  worker_.Send(agent::EncodeHeartbeat(sample, {}));
+  worker_.Report(rank, job::RankStarted{.pid = 1});
+  worker_.WaitForAck(rank, 1);
+  const std::string top = Run({"top", "-1"}).out;
+  EXPECT_NE(top.find("foreign"), std::string::npos) << top;
+  EXPECT_NE(top.find("19.00 GiB"), std::string::npos) << top;
+  EXPECT_NE(top.find("pid 4711 python\\u001b[2J (bo)"), std::string::npos) << top;
+  const Json workers = Json::parse(Run({"workers", "-o", "json"}).out)["workers"];
+  EXPECT_EQ(workers[0]["gpu"]["foreign_processes"][0]["user"], "bo");
 }
 
 TEST_F(TrainctlTest, ALabelOfAWorkerIsShownAndBindsJobs) {

@@ -257,13 +257,18 @@ void Agent::Pump() {
 void Agent::Tick() {
   const Usage usage = SampleUsage();
   std::optional<RankSample> rank_sample;
+  OwnProcesses own;
   for (const auto& [key, rank] : held_) {
     rank->Sample(usage);
     rank->SendLogAgainIfStalled();
-    if (rank->running()) rank_sample = rank->last_sample();
+    if (!rank->running()) continue;
+    own.rank_runs = true;
+    rank_sample = rank->last_sample();
+    if (rank_sample) own.pids = rank_sample->processes;
   }
-  const job::DeviceSample device =
+  job::DeviceSample device =
       usage.gpu ? *usage.gpu : SlotSample(rank_sample, device_.info().threads);
+  device.foreign = foreign_processes_.Among(device_.Processes(), own);
   if (welcomed_ && uplink_.writable()) uplink_.Send(EncodeHeartbeat(device, usage.host));
   CheckDevice();
   Pump();

@@ -18,6 +18,7 @@
 #include "worker/agent/artifact_reader.h"
 #include "worker/agent/device.h"
 #include "worker/agent/device_watch.h"
+#include "worker/agent/foreign_processes.h"
 #include "worker/agent/held_rank.h"
 #include "worker/agent/host_sampler.h"
 #include "worker/agent/inspection.h"
@@ -94,6 +95,7 @@ class Agent {
   const AgentOptions options_;
   Device& device_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  ForeignProcesses foreign_processes_;
   WorkerFolder worker_folder_;
   HostSampler host_sampler_;
   DeviceWatch device_watch_;

@@ -27,6 +27,7 @@ class CpuSlot : public Device {
 
   const job::Device& info() const override { return info_; }
   std::optional<job::DeviceSample> Sample() override { return std::nullopt; }
+  std::vector<GpuProcess> Processes() override { return {}; }
   std::string WhyNotFree() override { return {}; }
   // Threads of OpenMP (libgomp's, which torch brings) that wait shall sleep, not spin: other slots'
   // ranks want those cores.
@@ -85,6 +86,11 @@ class GpuDevice : public Device {
     return sample ? std::optional(*sample) : std::nullopt;
   }
 
+  std::vector<GpuProcess> Processes() override {
+    base::Result<std::vector<GpuProcess>> found = library_->Processes(info_.index);
+    return found ? std::move(*found) : std::vector<GpuProcess>();
+  }
+
   std::string WhyNotFree() override {
     const base::Result<job::DeviceSample> sample = library_->Sample(info_.index);
     if (!sample) return sample.error().message;
@@ -115,10 +121,8 @@ class GpuDevice : public Device {
   }
 
   std::string Users() {
-    const base::Result<std::vector<GpuProcess>> processes = library_->Processes(info_.index);
     std::string pids;
-    for (const GpuProcess& process : processes ? *processes : std::vector<GpuProcess>())
-      pids += " " + std::to_string(process.pid);
+    for (const GpuProcess& process : Processes()) pids += " " + std::to_string(process.pid);
     return pids.empty() ? "" : " (processes" + pids + ")";
   }
 

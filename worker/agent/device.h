@@ -20,6 +20,8 @@ class Device {
   virtual const job::Device& info() const = 0;
   // nullopt: a CPU slot (its rank is what is sampled), or a GPU that does not answer now.
   virtual std::optional<job::DeviceSample> Sample() = 0;
+  // That use it now, ours too. Empty: none, the driver does not answer now, or a CPU slot.
+  virtual std::vector<GpuProcess> Processes() = 0;
   // With no rank of ours on it: empty where the device is free, else why it is not.
   virtual std::string WhyNotFree() = 0;
   // What a rank's environment needs to see this device, as its number 0, and no other: NAME=value.

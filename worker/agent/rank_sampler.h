@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "common/base/clock.h"
 
@@ -14,6 +15,7 @@ struct RankSample {
   // Of one core, since the sample before: 200 = two cores busy. nullopt: nothing to count from.
   std::optional<double> cpu_percent;
   int64_t memory_used_bytes = 0;
+  std::vector<pid_t> processes;
 };
 
 class RankSampler {
