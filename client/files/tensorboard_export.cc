@@ -1,8 +1,8 @@
 #include "client/files/tensorboard_export.h"
 
 #include "client/files/job_export.h"
-#include "client/files/tensorboard_events.h"
 #include "client/files/tracked_run.h"
+#include "common/track/tensorboard_events.h"
 
 namespace trainctl::client {
 namespace {
@@ -12,12 +12,12 @@ base::Status ExportEventsOf(Api& api, const v1::JobView& job, FolderDraft* draft
   // TensorBoard knows its files by this part of the name.
   const std::string file =
       FolderOf(job) + "/events.out.tfevents." + std::to_string(begun / 1'000'000) + "." + job.id();
-  const base::Status head = draft->Append(file, EventFileHead(begun));
+  const base::Status head = draft->Append(file, track::EventFileHead(begun));
   if (!head.ok()) return head;
   return ReadPoints(api, job.id(), [&](const v1::MetricsResponse& response) {
     std::string events;
     for (const v1::MetricPoint& point : response.points())
-      events += ScalarEvent(CurveOf(point), point.step(), point.value(), point.time());
+      events += track::ScalarEvent(CurveOf(point), point.step(), point.value(), point.time());
     return draft->Append(file, events);
   });
 }

@@ -1,5 +1,7 @@
 #include "client/files/tracked_run.h"
 
+#include "common/track/tensorboard_events.h"
+
 namespace trainctl::client {
 
 std::string RunIdOf(const v1::JobView& view) {
@@ -11,9 +13,8 @@ int64_t StartOf(const v1::JobView& view) {
 }
 
 std::string CurveOf(const v1::MetricPoint& point) {
-  std::string curve = point.name();
-  if (point.has_rank()) curve += "/rank_" + std::to_string(point.rank());
-  return point.phase().empty() ? curve : curve + "/" + point.phase();
+  const auto rank = point.has_rank() ? std::optional(point.rank()) : std::nullopt;
+  return track::CurveName(point.name(), rank, point.phase());
 }
 
 base::Status ReadPoints(Api& api, const std::string& job,

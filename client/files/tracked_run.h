@@ -15,8 +15,7 @@ std::string RunIdOf(const v1::JobView& view);
 // Of one that waits: its submission. Wall microseconds.
 int64_t StartOf(const v1::JobView& view);
 
-// "loss"; of a rank "gpu_power_watts/rank_0", of a phase
-// "memory_params_bytes/rank_0/after_forward".
+// As track::CurveName.
 std::string CurveOf(const v1::MetricPoint& point);
 
 // All points that are kept, piece by piece. Errors: the coordinator's, or the first of `take`.

@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/files/proto_wire.h"
+#include "common/track/proto_wire.h"
 
 namespace trainctl::client {
 namespace {
+
+using track::BytesField;
+using track::Crc32;
+using track::LittleEndian;
+using track::VarintField;
 
 constexpr size_t kBlock = 32 * 1024, kPieceHead = 7;
 

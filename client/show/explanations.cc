@@ -44,6 +44,7 @@ constexpr std::string_view kConstraintsAlso[] = {"constraint", "host",     "labe
                                                  "labels",     "gpu name", "gpu memory"};
 constexpr std::string_view kProfileAlso[] = {"profiler", "profiling", "trace", "perfetto",
                                              "kineto"};
+constexpr std::string_view kTrackAlso[] = {"tensorboard", "tracking", "curves", "wandb", "mlflow"};
 constexpr std::string_view kExclusiveAlso[] = {"own host", "whole host", "shared host"};
 
 constexpr Explanation kExplanations[] = {
@@ -372,6 +373,15 @@ evaluation or a checkpoint, and after 2,048 blocks of the model (1,024 on a CPU 
 by micro step: it takes up to 1.6 GB of the host's memory. What is not asked for costs nothing.
 )",
      "trainctl submit job.json --profile.steps 3 --output.dir out; trainctl describe JOB"},
+    {"track", "curves for TensorBoard, written while a job trains", kTrackAlso,
+     R"("track": ["tensorboard"] writes an event file for each attempt to output.dir/tensorboard on
+the host of rank 0, as it trains: loss, val_loss, lr, tokens_per_second, step_seconds, memory by
+kind and all else that rank 0 measures. tensorboard --logdir output.dir shows it and follows. After
+a restart the curves go on from the checkpoint. A disk that takes no more ends the curves, with a
+notice, not the job. What workers sample beside (utilization, power) and what other ranks measure
+is in the site's own store: trainctl export JOB --tensorboard DIR (--mlflow, --wandb) has all of it.
+)",
+     "trainctl submit job.json --track tensorboard --output.dir out; tensorboard --logdir out"},
 };
 
 }  // namespace

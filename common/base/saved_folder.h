@@ -29,16 +29,22 @@ inline constexpr std::string_view kCheckpointsFolder = "checkpoints";
 // Beside it: traces of steps, which are saved by themselves.
 inline constexpr std::string_view kProfileFolder = "profile";
 
+// Beside it: curves for TensorBoard, written while the run trains.
+inline constexpr std::string_view kTensorboardFolder = "tensorboard";
+
 // Beside them: whose the folder is (common/job/output_folder.h). No part of what was saved either.
 inline constexpr std::string_view kOwnerFolder = ".trainctl";
 
-// True where the walk through a saved folder stands at its checkpoints, its traces or its owner:
-// the walk does not go into them then.
+// Whether a folder in an output.dir is one of these.
+inline bool HoldsNoModel(std::string_view name) {
+  return name == kCheckpointsFolder || name == kProfileFolder || name == kTensorboardFolder ||
+         name == kOwnerFolder;
+}
+
+// True where the walk through a saved folder stands at one of these: the walk does not go into it
+// then.
 inline bool SkipCheckpoints(std::filesystem::recursive_directory_iterator& at) {
-  const std::filesystem::path name = at->path().filename();
-  const bool is_other =
-      name == kCheckpointsFolder || name == kProfileFolder || name == kOwnerFolder;
-  if (at.depth() != 0 || !is_other) return false;
+  if (at.depth() != 0 || !HoldsNoModel(at->path().filename().string())) return false;
   at.disable_recursion_pending();
   return true;
 }

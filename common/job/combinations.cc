@@ -64,6 +64,8 @@ constexpr Clash kClashes[] = {
      [](const JobSpec& job) { return job.checkpoint.every_steps.has_value() && !job.output.dir; },
      "a folder, since checkpoint.every_steps is set",
      "without a folder there is nowhere to save to"},
+    {"output.dir", [](const JobSpec& job) { return !job.track.empty() && !job.output.dir; },
+     "a folder, since track is not empty", "without a folder there is nowhere to write curves to"},
     {"checkpoint.resume_job",
      [](const JobSpec& job) { return job.checkpoint.resume_job && !job.checkpoint.resume_from; },
      "null without checkpoint.resume_from", "trainctl resume JOB sets both"},
@@ -87,6 +89,9 @@ constexpr Clash kClashes[] = {
      "texts are continued with the model at model.path, never with a checkpoint"},
     {"profile", [](const JobSpec& job) { return !Trains(job) && job.profile.has_value(); },
      "null with train.max_steps 0", "there is no step of training to trace"},
+
+    {"track", [](const JobSpec& job) { return !Trains(job) && !job.track.empty(); },
+     "[] with train.max_steps 0", "without training there are no curves"},
 
     // ---- data ----
     {"data.mask_prompt",

@@ -153,6 +153,7 @@ struct JobSpec {
   OutputSpec output;
   CheckpointSpec checkpoint;
   std::optional<ProfileSpec> profile;
+  std::vector<std::string> track;  // programs that curves are written for while it trains
   ResourceSpec resources;
   std::optional<Expect> expect;
 };

@@ -28,7 +28,7 @@ int64_t ClaimOf(const std::string& name) {
 bool IsWrittenByRuns(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   std::error_code error;
-  if (name == base::kCheckpointsFolder || name == base::kProfileFolder)
+  if (base::HoldsNoModel(name) && name != base::kOwnerFolder)
     return !fs::is_empty(entry.path(), error) && !error;
   return name == "config.json" || name == "adapter_config.json" || name.ends_with(".safetensors") ||
          name.ends_with(".safetensors.index.json");
@@ -96,8 +96,8 @@ std::string Hint(const JobSpec& job, const OutputFolder& folder, const Claimant&
 }  // namespace
 
 bool WritesOutput(const JobSpec& job) {
-  return job.output.dir &&
-         (job.output.save != Save::kNone || job.checkpoint.every_steps || job.profile);
+  return job.output.dir && (job.output.save != Save::kNone || job.checkpoint.every_steps ||
+                            job.profile || !job.track.empty());
 }
 
 std::string NormalFolder(const std::string& path) {

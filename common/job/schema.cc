@@ -279,6 +279,12 @@ std::vector<Field> RunFields() {
   };
 }
 
+std::vector<Field> TrackFields() {
+  return {Row("track", WordsType{{"tensorboard"}}, AT(track),
+              "Write curves for these programs while it trains: tensorboard, in the folder "
+              "tensorboard of output.dir.")};
+}
+
 std::vector<Field> ResourceFields() {
   const NameType<Expect> expect = {{{"OOM", Expect::kOom}, {"SUCCEEDED", Expect::kSucceeded}}};
   return {
@@ -313,8 +319,9 @@ std::vector<Field> ResourceFields() {
 
 std::vector<Field> AllFields() {
   std::vector<Field> all;
-  for (const auto& part : {TopFields, ModelFields, DataFields, ExecutionFields, TrainFields,
-                           OptimizerFields, AdapterFields, RunFields, ResourceFields}) {
+  for (const auto& part :
+       {TopFields, ModelFields, DataFields, ExecutionFields, TrainFields, OptimizerFields,
+        AdapterFields, RunFields, TrackFields, ResourceFields}) {
     for (Field& field : part()) all.push_back(std::move(field));
   }
   return all;

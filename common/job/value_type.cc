@@ -199,6 +199,14 @@ JsonNode WordsType::Schema() const {
       .Add("uniqueItems", true);
 }
 
+std::string WordsType::Hint(const JsonNode& node) const {
+  for (const JsonNode& item : node.items) {
+    if (std::ranges::find(allowed, item.text) == allowed.end())
+      return base::DidYouMean(item.text, allowed);
+  }
+  return "";
+}
+
 std::optional<TextsType::Value> TextsType::Read(const JsonNode& node) const {
   if (!node.Is(Type::kArray) || node.items.size() > most) return std::nullopt;
   Value texts;

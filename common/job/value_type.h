@@ -157,6 +157,7 @@ struct WordsType {
   JsonNode Write(const Value& value) const;
   std::string Expected() const;
   JsonNode Schema() const;
+  std::string Hint(const JsonNode& node) const;  // of the first word that is not allowed
 };
 
 // A list of texts: at most `most`, each of that type.

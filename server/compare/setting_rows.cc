@@ -131,7 +131,7 @@ std::optional<Row> RevisionRow(const std::vector<Run>& runs) {
 
 bool IsAroundTraining(std::string_view key) {
   return key.starts_with("output") || key.starts_with("checkpoint") || key.starts_with("profile") ||
-         key == "resources.priority" || key == "resources.max_restarts" ||
+         key == "track" || key == "resources.priority" || key == "resources.max_restarts" ||
          key.starts_with("resources.time_limit") || key.starts_with("resources.step_timeout");
 }
 

@@ -1,13 +1,18 @@
-#include "client/files/tensorboard_events.h"
+#include "common/track/tensorboard_events.h"
 
 #include "client/exit_code.h"
-#include "client/files/proto_wire.h"
+#include "common/track/proto_wire.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
 #include "tests/client/trackers.h"
 
 namespace trainctl::client {
 namespace {
+
+using track::Crc32;
+using track::Crc32c;
+using track::EventFileHead;
+using track::ScalarEvent;
 
 TEST(TensorboardEvents, TheSumIsThatOfTheStandard) {
   EXPECT_EQ(Crc32c("123456789"), 0xE3069283u);

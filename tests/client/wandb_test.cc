@@ -1,9 +1,9 @@
 #include <limits>
 
 #include "client/exit_code.h"
-#include "client/files/proto_wire.h"
 #include "client/files/wandb_records.h"
 #include "common/job/job_json.h"
+#include "common/track/proto_wire.h"
 #include "tests/client/client_test.h"
 #include "tests/client/scratch_folder.h"
 #include "tests/client/trackers.h"
@@ -30,7 +30,7 @@ std::vector<size_t> SizesIn(const std::string& file) {
     }
     const auto length = static_cast<size_t>(NumberAt(file, at + 4, 2));
     EXPECT_LE(7 + length, left) << "a piece lies in one block";
-    EXPECT_EQ(NumberAt(file, at, 4), Crc32(file.substr(at + 6, length + 1)));
+    EXPECT_EQ(NumberAt(file, at, 4), track::Crc32(file.substr(at + 6, length + 1)));
     size += length;
     if (file[at + 6] == 1 || file[at + 6] == 4) sizes.push_back(std::exchange(size, 0));
     at += 7 + length;

@@ -133,6 +133,9 @@ TEST(Combinations, EveryRowIsTheOnlyReasonForSomeJob) {
   JobSpec nowhere = SmallestJob();
   nowhere.checkpoint.every_steps = 10;
   visit(nowhere);
+  JobSpec untracked = SmallestJob();
+  untracked.track = {"tensorboard"};
+  visit(untracked);
   JobSpec masked = SmallestJob();
   masked.data = {.path = "d", .format = DataFormat::kText, .mask_prompt = true};
   visit(masked);
@@ -161,7 +164,10 @@ TEST(Combinations, EveryRowIsTheOnlyReasonForSomeJob) {
        {Change([](JobSpec& one) { one.devices = 2; }),
         Change([](JobSpec& one) { one.output = {.dir = "out", .save = Save::kFinal}; }),
         Change([](JobSpec& one) { one.checkpoint.resume_from = "out"; }),
-        Change([](JobSpec& one) { one.profile.emplace(); })}) {
+        Change([](JobSpec& one) { one.profile.emplace(); }), Change([](JobSpec& one) {
+          one.track = {"tensorboard"};
+          one.output.dir = "out";
+        })}) {
     JobSpec changed = texts;
     change(changed);
     visit(changed);

@@ -147,6 +147,12 @@ TEST(MalformedFiles, AProblemReadsAsOneLine) {
             "\"bf16-mixed\"; did you mean 'bf16-true'?");
 }
 
+TEST(MalformedFiles, AWordOfAListIsCorrectedToo) {
+  EXPECT_EQ(Format(Read(WithTop("\"track\": [\"tensorbord\"]")).problems, "job.json"),
+            "job.json:4: track: [\"tensorbord\"]: expected a list of some of \"tensorboard\"; did "
+            "you mean 'tensorboard'?");
+}
+
 TEST(MalformedFiles, LongValuesAreShortened) {
   const ReadJob read = Read(WithTop("\"precision\": \"" + std::string(1000, 'x') + "\""));
   EXPECT_LE(read.problems.at(0).value.size(), 60u);

@@ -83,6 +83,7 @@ ROOMS = {
     "common/tls": (["common/base"], ["OpenSSL"]),
     "common/record": (
         within("common", "job", "rank", "estimate", "wire") + ["proto"],
+    "common/track": ([], []),
         ["Protobuf", "nlohmann"],
     ),
     "server/placement": (within("common", "base", "job"), []),
@@ -161,7 +162,7 @@ ROOMS = {
         ["LibTorch"],
     ),
     "worker/rank/process": (
-        within("common", "base", "rank") + ["worker/rank/comm"],
+        within("common", "base", "rank", "track") + ["worker/rank/comm"],
         ["LibTorch", "CUDA"],
     ),
     "worker/rank/state": (
@@ -212,7 +213,7 @@ ROOMS = {
         ["Protobuf"],
     ),
     "client/files": (
-        within("common", "base", "job", "rank", "wire", "record")
+        within("common", "base", "job", "rank", "wire", "record", "track")
         + ["proto", "client", "client/show"],
         ["Protobuf"],
     ),

@@ -16,6 +16,8 @@ inline bool WritesCheckpoints(const job::JobSpec& job) {
 // Every rank one.
 inline bool WritesTrace(const job::JobSpec& job) { return job.profile && job.output.dir; }
 
+inline bool WritesCurves(const job::JobSpec& job) { return !job.track.empty() && job.output.dir; }
+
 struct RankContext {
   const job::RankPlan& plan;
   Reporter& reporter;

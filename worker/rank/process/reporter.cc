@@ -96,6 +96,7 @@ void Reporter::Record(job::Metric metric, int64_t step, double value,
                      .phase = phase ? std::string(job::Name(*phase)) : "",
                      .value = value,
                      .time = clock_.Wall()});
+  if (tracks_ && tracked_.size() < kMaxPendingPoints) tracked_.push_back(points_.back());
 }
 
 void Reporter::Progress(const job::RankProgress& progress) {
@@ -121,6 +122,23 @@ void Reporter::Stage(const char* stage) {
   if (progress_.stage == stage) return;
   progress_.stage = stage;
   progress_changed_ = true;
+}
+
+void Reporter::Track(EventFile file) {
+  const std::lock_guard lock(mutex_);
+  curves_ = std::move(file);
+  tracks_ = true;
+}
+
+void Reporter::WriteCurves(EventFile* curves, const std::vector<job::MetricPoint>& points) {
+  if (points.empty()) return;
+  const base::Status added = curves->Add(points);
+  if (added) return;
+  {
+    const std::lock_guard lock(mutex_);
+    tracks_ = false;
+  }
+  Send(job::RankNotice{"no more curves are written for TensorBoard: " + added.error().message});
 }
 
 // All that is pending as lines: messages first, in order, then how far the phase is, metrics, and
@@ -151,12 +169,15 @@ void Reporter::Run() {
     const std::string text = TakePending();
     const std::string log = log_.Take(clock_.Steady(), last);
     const int64_t dropped = std::exchange(dropped_points_, 0);
+    EventFile* curves = tracks_ ? &*curves_ : nullptr;
+    const std::vector<job::MetricPoint> tracked = std::exchange(tracked_, {});
     lock.unlock();
     if (dropped > 0)
       std::fprintf(stderr, "trainrank: %lld metric points dropped: the worker reads too slowly\n",
                    static_cast<long long>(dropped));
     Write(fd_, text);
     Write(log_fd_, log);
+    if (curves != nullptr) WriteCurves(curves, tracked);
     lock.lock();
     if (last && lines_.empty() && points_.empty()) return;
   }

@@ -1,8 +1,8 @@
 // The rank's voice: messages to the worker, one JSON line each. A thread of its own writes them, so
 // that a step never waits for them. Thread-safe. Bound: kMaxPendingPoints metric points; beyond it
 // the oldest are dropped and counted on stderr. Other messages are few and never dropped. Progress
-// is sent when it changed, at most every kFlushInterval. Rank 0 also writes its log, by the same
-// thread (run_log.h).
+// is sent when it changed, at most every kFlushInterval. Rank 0 also writes its log and its curves,
+// by the same thread (run_log.h, event_file.h).
 #pragma once
 
 #include <condition_variable>
@@ -17,6 +17,7 @@
 #include "common/base/clock.h"
 #include "common/base/saved_folder.h"
 #include "common/rank/rank_messages.h"
+#include "worker/rank/process/event_file.h"
 #include "worker/rank/process/run_log.h"
 
 namespace trainctl::train {
@@ -46,12 +47,16 @@ class Reporter {
   // For the log alone; what they tell is recorded besides.
   void Stepped(const LoggedStep& step);
   void Evaluated(const LoggedEvaluation& evaluation);
+  // Points that are recorded from now on are added to the file too. Once it takes no more a notice
+  // says so, and the run goes on.
+  void Track(EventFile file);
   // "compute", or "collective" while the rank waits for others.
   void Stage(const char* stage);
 
  private:
   void Run();
   std::string TakePending();
+  void WriteCurves(EventFile* curves, const std::vector<job::MetricPoint>& points);
 
   const int fd_;
   const base::Clock& clock_;
@@ -63,6 +68,9 @@ class Reporter {
   bool stopping_ = false;
   std::deque<std::string> lines_;
   std::deque<job::MetricPoint> points_;
+  std::optional<EventFile> curves_;        // set once; its file is touched by the thread alone
+  bool tracks_ = false;                    // points go there
+  std::vector<job::MetricPoint> tracked_;  // that it gets next, as many as points_ at most
   int64_t dropped_points_ = 0;
   job::RankPhase phase_;
   bool phase_changed_ = false;

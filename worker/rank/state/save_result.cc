@@ -15,6 +15,7 @@ bool SavesResult(const job::JobSpec& job) {
 
 void CheckOutput(const job::RankPlan& plan) {
   const bool writes = WritesCheckpoints(plan.job) || WritesTrace(plan.job) ||
+                      (WritesCurves(plan.job) && plan.rank == 0) ||
                       (SavesResult(plan.job) && plan.rank == 0);
   if (!writes) return;
   if (const auto status = base::CheckWritableFolder(*plan.job.output.dir); !status) {

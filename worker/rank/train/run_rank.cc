@@ -245,6 +245,9 @@ job::RankOutcome RankRun::Run() {
     LoadWeights(rank, shape, model_->parameters(), adapter_, strategy);
   const TrainingMoment begun =
       start ? Restore(rank, *start, total_steps, dataset.digest, strategy) : TrainingMoment{};
+  if (rank.leads() && WritesCurves(spec)) {
+    reporter_.Track(Take(EventFile::Make(plan_, begun.steps_done, clock_.Wall()), "output.dir"));
+  }
   reporter_.Record(job::Metric::kLoadSeconds, 0,
                    static_cast<double>(clock_.Steady() - begin) / 1e6 - trial_seconds);
 

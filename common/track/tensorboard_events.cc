@@ -1,10 +1,10 @@
-#include "client/files/tensorboard_events.h"
+#include "common/track/tensorboard_events.h"
 
 #include <bit>
 
-#include "client/files/proto_wire.h"
+#include "common/track/proto_wire.h"
 
-namespace trainctl::client {
+namespace trainctl::track {
 namespace {
 
 // TFRecord masks its sums, since data may hold sums themselves.
@@ -25,10 +25,22 @@ std::string EventFileHead(int64_t time) {
   return Record(TimeField(time) + BytesField(3, "brain.Event:2"));
 }
 
+std::string SessionStart(int64_t step, int64_t time) {
+  return Record(TimeField(time) + VarintField(2, static_cast<uint64_t>(step)) +
+                BytesField(7, VarintField(1, 1)));
+}
+
+std::string CurveName(const std::string& metric, std::optional<int64_t> rank,
+                      const std::string& phase) {
+  std::string curve = metric;
+  if (rank) curve += "/rank_" + std::to_string(*rank);
+  return phase.empty() ? curve : curve + "/" + phase;
+}
+
 std::string ScalarEvent(const std::string& tag, int64_t step, double value, int64_t time) {
   const std::string point = BytesField(1, tag) + FloatField(2, static_cast<float>(value));
   return Record(TimeField(time) + VarintField(2, static_cast<uint64_t>(step)) +
                 BytesField(5, BytesField(1, point)));
 }
 
-}  // namespace trainctl::client
+}  // namespace trainctl::track

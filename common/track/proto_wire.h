@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace trainctl::client {
+namespace trainctl::track {
 
 // The sum of iSCSI and SSE 4.2, by Castagnoli's polynomial.
 uint32_t Crc32c(std::string_view bytes);
@@ -21,4 +21,4 @@ std::string DoubleField(uint32_t field, double value);
 std::string FloatField(uint32_t field, float value);
 std::string BytesField(uint32_t field, std::string_view bytes);  // strings and messages too
 
-}  // namespace trainctl::client
+}  // namespace trainctl::track

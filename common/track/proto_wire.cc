@@ -1,9 +1,9 @@
-#include "client/files/proto_wire.h"
+#include "common/track/proto_wire.h"
 
 #include <array>
 #include <bit>
 
-namespace trainctl::client {
+namespace trainctl::track {
 namespace {
 
 enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
@@ -66,4 +66,4 @@ std::string BytesField(uint32_t field, std::string_view bytes) {
   return Key(field, kBytes) + Varint(bytes.size()) + std::string(bytes);
 }
 
-}  // namespace trainctl::client
+}  // namespace trainctl::track
