@@ -66,6 +66,31 @@ std::string PriceText(const std::optional<double>& price) {
   return text;
 }
 
+// "1.25 kWh"; of little "830 J".
+std::string EnergyText(const std::optional<double>& joules) {
+  if (!joules) return "?";
+  constexpr double kJoulesPerKwh = 3.6e6;
+  char text[32];
+  if (*joules < kJoulesPerKwh / 100) {
+    std::snprintf(text, sizeof text, "%.0f J", *joules);
+  } else {
+    std::snprintf(text, sizeof text, "%.2f kWh", *joules / kJoulesPerKwh);
+  }
+  return text;
+}
+
+std::string EnergyRemark(const Advice& advice) {
+  const std::optional<job::TimeEstimate>& time = advice.ways.asked.time;
+  if (time && time->device_watts) {
+    return "Energy: of the devices alone, at the power that earlier runs measured on " +
+           advice.device_name + ".\n";
+  }
+  return advice.device_kind == job::DeviceKind::kCpu
+             ? "Energy is not known: CPU slots measure no power.\n"
+             : "Energy is not known: no run on " + advice.device_name +
+                   " has ended yet that measured power.\n";
+}
+
 // A way with what it takes to get there.
 struct Line {
   const advice::Way& way;
@@ -83,10 +108,12 @@ std::string ChangesText(const std::string& overrides) {
 
 Json Record(const Advice& advice, const Line& line) {
   const advice::Way& way = line.way;
+  const std::optional<double> energy = way.energy_joules();
   Json record = {{"overrides", line.overrides},
                  {"devices", way.job.devices},
                  {"total_seconds", way.time ? Json(way.time->total_seconds) : Json(nullptr)},
                  {"step_seconds", way.time ? Json(way.time->step_seconds) : Json(nullptr)},
+                 {"energy_joules", energy ? Json(*energy) : Json(nullptr)},
                  {"earlier_runs", way.time ? Json(way.time->earlier_runs) : Json(nullptr)},
                  {"peak_allocated_bytes", way.peak_bytes()},
                  {"limit_bytes", way.limit_bytes},
@@ -102,6 +129,7 @@ void AddRow(const Advice& advice, const Line& line, Style style, TextTable* tabl
       way.time ? base::FormatDuration(std::llround(way.time->total_seconds)) : "–",
       way.time ? FormatWithUnit(way.time->step_seconds, "s") : "–",
       base::FormatBytes(way.peak_bytes()), std::to_string(way.job.devices)};
+  cells.emplace_back(EnergyText(way.energy_joules()));
   if (advice.price_per_device_hour) cells.emplace_back(PriceText(line.price));
   cells.emplace_back(ChangesText(line.overrides), style);
   table->AddRow(std::move(cells));
@@ -120,6 +148,7 @@ base::Result<Advice> Advise(Context& context, const job::JobSpec& asked,
   if (!inspection.ok()) return inspection.error();
   Advice advice{.job = asked,
                 .device_name = group->device.name,
+                .device_kind = group->device.kind,
                 .devices = static_cast<int64_t>(group->workers.size()),
                 .device_bytes = group->device.memory_bytes,
                 .price_per_device_hour = options.price_per_device_hour};
@@ -149,8 +178,11 @@ std::string IntroductionOf(const Advice& advice) {
 }
 
 Listing ListingOf(const Advice& advice) {
-  std::vector<TextColumn> columns = {
-      {"TIME", true}, {"A STEP", true}, {"PEAK A DEVICE", true}, {"DEVICES", true}};
+  std::vector<TextColumn> columns = {{"TIME", true},
+                                     {"A STEP", true},
+                                     {"PEAK A DEVICE", true},
+                                     {"DEVICES", true},
+                                     {"ENERGY", true}};
   if (advice.price_per_device_hour) columns.push_back({"PRICE", true});
   columns.push_back({"CHANGES"});
   Listing listing{
@@ -191,7 +223,7 @@ std::string RemarksOn(const Advice& advice, const std::string& file) {
   }
   if (advice.ways.asked.time && advice.ways.asked.time->earlier_runs > 0)
     text += "Times of what ran before are measured; the others are predicted from rates.\n";
-  return text + "Take one: trainctl submit " + file + " CHANGES\n";
+  return text + EnergyRemark(advice) + "Take one: trainctl submit " + file + " CHANGES\n";
 }
 
 Sweep TrialOf(const Advice& advice, size_t ways, int64_t steps) {

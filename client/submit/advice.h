@@ -23,6 +23,7 @@ struct AdviceOptions {
 struct Advice {
   job::JobSpec job;  // with its micro batch chosen
   std::string device_name;
+  job::DeviceKind device_kind = job::DeviceKind::kCuda;
   int64_t devices = 0;       // of that name
   int64_t device_bytes = 0;  // of one
   advice::Ways ways;

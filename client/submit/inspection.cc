@@ -79,10 +79,14 @@ void PredictTimes(Context& context, std::vector<Assessment>* assessments) {
   const base::Result<v1::EarlierRunsResponse> response =
       context.api != nullptr ? context.api->EarlierRuns(request)
                              : base::Result<v1::EarlierRunsResponse>(v1::EarlierRunsResponse());
+  std::vector<job::DevicePower> powers;
+  for (int i = 0; response.ok() && i < response->powers_size(); ++i)
+    powers.push_back(wire::FromWire(response->powers(i)));
   for (size_t i = 0; i < inspected.size(); ++i) {
     const bool is_told = response.ok() && static_cast<int>(i) < response->jobs_size();
     PredictTime(is_told ? wire::FromWire(response->jobs(static_cast<int>(i))) : job::EarlierTimes(),
                 inspected[i]);
+    if (inspected[i]->time) job::CountPower(powers, &*inspected[i]->time);
   }
 }
 

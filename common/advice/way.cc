@@ -41,6 +41,11 @@ std::optional<Liberty> ParseLiberty(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<double> Way::energy_joules() const {
+  if (!time || !time->device_watts) return std::nullopt;
+  return *time->device_watts * device_seconds();
+}
+
 double Way::device_seconds() const {
   return time ? time->total_seconds * static_cast<double>(job.devices) : 0;
 }

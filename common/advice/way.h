@@ -41,6 +41,8 @@ struct Way {
 
   int64_t peak_bytes() const { return memory.peak_allocated; }
   double device_seconds() const;  // of all its devices together; 0 without a time
+  // Of them too; nullopt: nobody has measured what such a device draws.
+  std::optional<double> energy_joules() const;
 };
 
 // Ways that are left out for one reason.

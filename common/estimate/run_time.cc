@@ -81,8 +81,15 @@ std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspe
                                                  const EarlierRuns& earlier) {
   const base::Result<RunPlan> plan = PlanRun(job, inspection.rows, inspection.packed_sequences);
   if (!plan || !Trains(job)) return std::nullopt;
-  return Whole(plan->job, inspection, *plan, earlier.device_name, earlier.step_seconds,
-               earlier.runs);
+  TimeEstimate estimate =
+      Whole(plan->job, inspection, *plan, earlier.device_name, earlier.step_seconds, earlier.runs);
+  estimate.device_watts = earlier.watts;
+  return estimate;
+}
+
+void CountPower(const std::vector<DevicePower>& measured, TimeEstimate* estimate) {
+  const auto found = std::ranges::find(measured, estimate->device_name, &DevicePower::device_name);
+  if (!estimate->device_watts && found != measured.end()) estimate->device_watts = found->watts;
 }
 
 void CountStart(const EarlierStarts& measured, TimeEstimate* estimate) {

@@ -23,9 +23,10 @@ struct TimeEstimate {
   double total_seconds = 0;     // with start, load and evaluation
   int64_t earlier_runs = 0;     // that the step is taken from; 0: from rates
   std::string device_name;
-  double start_seconds = 0;  // from the placement until the rank's process loads
-  double load_seconds = 0;   // what the runs' `load_seconds` is compared with
-  int64_t start_runs = 0;    // that these two are taken from; 0: from bytes
+  double start_seconds = 0;                 // from the placement until the rank's process loads
+  double load_seconds = 0;                  // what the runs' `load_seconds` is compared with
+  int64_t start_runs = 0;                   // that these two are taken from; 0: from bytes
+  std::optional<double> device_watts = {};  // that one device draws; nullopt: no run measured it
 };
 
 // Runs of one shape that SUCCEEDED on devices of one model.
@@ -34,6 +35,14 @@ struct EarlierRuns {
   double step_seconds = 0;  // of an optimizer step: the median of the runs' medians
   int64_t runs = 0;
   base::JobId latest;
+  std::optional<double> watts = {};  // of one device: the median of the runs' means
+};
+
+// What one device of this model drew while jobs of any shape ran on it: the median of their means.
+struct DevicePower {
+  std::string device_name;
+  double watts = 0;
+  int64_t runs = 0;  // that SUCCEEDED
 };
 
 // What runs of the same start took until their first step, on devices of one model. Medians.
@@ -44,7 +53,7 @@ struct EarlierStarts {
   int64_t runs = 0;  // that SUCCEEDED
 };
 
-// By device, the one that ran last first.
+// Of one job, by device, the one that ran last first.
 struct EarlierTimes {
   std::vector<EarlierRuns> runs;
   std::vector<EarlierStarts> starts;
@@ -69,6 +78,9 @@ std::optional<TimeEstimate> EstimateTime(const JobSpec& job, const Inspection& i
 // On the device of earlier runs of its shape. nullopt: the data do not make a step.
 std::optional<TimeEstimate> EstimateTimeFromRuns(const JobSpec& job, const Inspection& inspection,
                                                  const EarlierRuns& earlier);
+
+// The estimate's device_watts where runs of its own shape have not told them.
+void CountPower(const std::vector<DevicePower>& measured, TimeEstimate* estimate);
 
 // Start and load as these runs took, in place of what was estimated.
 void CountStart(const EarlierStarts& measured, TimeEstimate* estimate);

@@ -10,12 +10,26 @@ v1::DeviceRuns ToWire(const job::EarlierRuns& runs) {
   message.set_step_seconds(runs.step_seconds);
   message.set_runs(runs.runs);
   message.set_latest_job(base::ToString(runs.latest));
+  if (runs.watts) message.set_watts(*runs.watts);
   return message;
 }
 
 job::EarlierRuns FromWire(const v1::DeviceRuns& message) {
   return {message.device_name(), message.step_seconds(), message.runs(),
-          base::ParseJobId(message.latest_job()).value_or(base::JobId())};
+          base::ParseJobId(message.latest_job()).value_or(base::JobId()),
+          message.has_watts() ? std::optional(message.watts()) : std::nullopt};
+}
+
+v1::DevicePower ToWire(const job::DevicePower& power) {
+  v1::DevicePower message;
+  message.set_device_name(power.device_name);
+  message.set_watts(power.watts);
+  message.set_runs(power.runs);
+  return message;
+}
+
+job::DevicePower FromWire(const v1::DevicePower& message) {
+  return {message.device_name(), message.watts(), message.runs()};
 }
 
 v1::DeviceStarts ToWire(const job::EarlierStarts& starts) {

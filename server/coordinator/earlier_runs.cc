@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kMostJobs = 1000;  // the newest of the site are looked at
 constexpr int64_t kMostRuns = 5;     // the newest of a shape, or start, and device
+constexpr int64_t kMostPowers = 50;  // the newest jobs of whatever shape that are asked for power
 constexpr int64_t kFewestSteps = 2;  // a run of one step has no steady state
 constexpr double kMicrosPerSecond = 1e6;
 
@@ -21,7 +22,7 @@ constexpr double kMicrosPerSecond = 1e6;
 struct OfDevice {
   std::string device_name;
   base::JobId latest;
-  std::vector<double> steps, starts, loads;
+  std::vector<double> steps, starts, loads, watts;
 
   bool is_full() const {
     return static_cast<int64_t>(std::max(steps.size(), loads.size())) >= kMostRuns;
@@ -37,7 +38,7 @@ bool Succeeded(const store::StoredJob& job) {
 OfDevice& DeviceOf(const std::string& name, base::JobId job, std::vector<OfDevice>* devices) {
   const auto found = std::ranges::find(*devices, name, &OfDevice::device_name);
   if (found != devices->end()) return *found;
-  return devices->emplace_back(OfDevice{name, job, {}, {}, {}});
+  return devices->emplace_back(OfDevice{name, job, {}, {}, {}, {}});
 }
 
 // What the key asks of a run on the device; null: nothing, or there are enough.
@@ -61,9 +62,16 @@ struct Run {
   }
 };
 
+void AddPower(const Run& run, OfDevice* device) {
+  if (const double watts = run.Value(job::Metric::kGpuPower); watts > 0)
+    device->watts.push_back(watts);
+}
+
 void AddSteps(const Run& run, base::JobId job, std::vector<OfDevice>* devices) {
   if (job::StepsTrained(run.summaries) < kFewestSteps) return;
-  DeviceOf(run.device_name(), job, devices).steps.push_back(run.Value(job::Metric::kStepSeconds));
+  OfDevice& device = DeviceOf(run.device_name(), job, devices);
+  device.steps.push_back(run.Value(job::Metric::kStepSeconds));
+  AddPower(run, &device);
 }
 
 // When the last rank had loaded; 0: none said so.
@@ -96,26 +104,40 @@ base::Status AddStart(store::Reader& reader, const Run& run, base::JobId job,
   return base::Ok{};
 }
 
-// Both maps have the keys that are asked for.
-base::Status Learn(store::Reader& reader, const store::StoredJob& job, ByKey& shapes,
-                   ByKey& starts) {
+// nullopt: no rank of it has told of its device.
+base::Result<std::optional<Run>> ReadRun(store::Reader& reader, base::JobId id) {
+  auto attempts = reader.Attempts(id);
+  if (!attempts) return attempts.error();
+  if (attempts->empty() || attempts->back().ranks.empty()) return std::optional<Run>();
+  auto summaries = ReadSummaries(reader, id);
+  if (!summaries) return summaries.error();
+  return std::optional<Run>(
+      {std::move(attempts->back()), static_cast<int64_t>(attempts->size()), std::move(*summaries)});
+}
+
+// What is asked for, and found so far.
+struct Wanted {
+  ByKey shapes, starts;  // with the keys that are asked for
+  std::vector<OfDevice> powers;
+  int64_t asked_for_power = 0;
+};
+
+base::Status Learn(store::Reader& reader, const store::StoredJob& job, Wanted& wanted) {
   const base::JobId id = job.row.id;
   const std::string shape = job::ShapeKey(job.row.spec, *job.row.inspection);
   const std::string start = job::StartKey(job.row.spec, *job.row.inspection);
-  if (!shapes.contains(shape) && !starts.contains(start)) return base::Ok{};
-  auto attempts = reader.Attempts(id);
-  if (!attempts) return attempts.error();
-  if (attempts->empty() || attempts->back().ranks.empty()) return base::Ok{};
-  const std::string device = attempts->back().ranks.front().device_name;
-  std::vector<OfDevice>* of_shape = Find(shapes, shape, device);
-  std::vector<OfDevice>* of_start = Find(starts, start, device);
-  if (of_shape == nullptr && of_start == nullptr) return base::Ok{};
-  auto summaries = ReadSummaries(reader, id);
-  if (!summaries) return summaries.error();
-  const Run run{std::move(attempts->back()), static_cast<int64_t>(attempts->size()),
-                std::move(*summaries)};
-  if (of_shape != nullptr) AddSteps(run, id, of_shape);
-  return of_start == nullptr ? base::Status(base::Ok{}) : AddStart(reader, run, id, of_start);
+  const bool is_new = wanted.asked_for_power++ < kMostPowers;
+  if (!is_new && !wanted.shapes.contains(shape) && !wanted.starts.contains(start))
+    return base::Ok{};
+  const auto run = ReadRun(reader, id);
+  if (!run) return run.error();
+  if (!*run) return base::Ok{};
+  const std::string& device = (*run)->device_name();
+  if (is_new) AddPower(**run, &DeviceOf(device, id, &wanted.powers));
+  std::vector<OfDevice>* of_shape = Find(wanted.shapes, shape, device);
+  std::vector<OfDevice>* of_start = Find(wanted.starts, start, device);
+  if (of_shape != nullptr) AddSteps(**run, id, of_shape);
+  return of_start == nullptr ? base::Status(base::Ok{}) : AddStart(reader, **run, id, of_start);
 }
 
 job::EarlierTimes Summarize(const std::vector<OfDevice>& by_shape,
@@ -123,7 +145,8 @@ job::EarlierTimes Summarize(const std::vector<OfDevice>& by_shape,
   job::EarlierTimes times;
   for (const OfDevice& device : by_shape) {
     times.runs.push_back({device.device_name, job::Median(device.steps).value_or(0),
-                          static_cast<int64_t>(device.steps.size()), device.latest});
+                          static_cast<int64_t>(device.steps.size()), device.latest,
+                          job::Median(device.watts)});
   }
   for (const OfDevice& device : by_start) {
     times.starts.push_back({device.device_name, job::Median(device.starts).value_or(0),
@@ -133,27 +156,35 @@ job::EarlierTimes Summarize(const std::vector<OfDevice>& by_shape,
   return times;
 }
 
+std::vector<job::DevicePower> PowersOf(const std::vector<OfDevice>& devices) {
+  std::vector<job::DevicePower> powers;
+  for (const OfDevice& device : devices) {
+    if (const auto watts = job::Median(device.watts))
+      powers.push_back({device.device_name, *watts, static_cast<int64_t>(device.watts.size())});
+  }
+  return powers;
+}
+
 }  // namespace
 
-base::Result<std::vector<job::EarlierTimes>> FindEarlierRuns(store::Reader& reader,
-                                                             const std::vector<RunKeys>& wanted) {
+base::Result<RunsFound> FindEarlierRuns(store::Reader& reader, const std::vector<RunKeys>& asked) {
   store::JobFilter filter;
   filter.states = {job::JobState::kFinished};
   filter.limit = kMostJobs;
   const auto jobs = reader.Jobs(filter);
   if (!jobs) return jobs.error();
-  ByKey shapes, starts;
-  for (const RunKeys& keys : wanted) {
-    shapes[keys.shape];
-    starts[keys.start];
+  Wanted wanted;
+  for (const RunKeys& keys : asked) {
+    wanted.shapes[keys.shape];
+    wanted.starts[keys.start];
   }
   for (const store::StoredJob& job : *jobs) {
     if (!Succeeded(job) || !job.row.inspection || job.row.unreadable) continue;
-    if (const auto learned = Learn(reader, job, shapes, starts); !learned) return learned.error();
+    if (const auto learned = Learn(reader, job, wanted); !learned) return learned.error();
   }
-  std::vector<job::EarlierTimes> found;
-  for (const RunKeys& keys : wanted)
-    found.push_back(Summarize(shapes[keys.shape], starts[keys.start]));
+  RunsFound found{.powers = PowersOf(wanted.powers)};
+  for (const RunKeys& keys : asked)
+    found.jobs.push_back(Summarize(wanted.shapes[keys.shape], wanted.starts[keys.start]));
   return found;
 }
 

@@ -1,4 +1,5 @@
-// What earlier runs of the same shape took, for predictions of run time. For the read thread.
+// What earlier runs of the same shape took, and what devices drew, for predictions of run time and
+// energy. For the read thread.
 #pragma once
 
 #include <string>
@@ -16,8 +17,12 @@ struct RunKeys {
   std::string start;  // job::StartKey
 };
 
-// In the order asked; each by device, the one that ran last first. kIo.
-base::Result<std::vector<job::EarlierTimes>> FindEarlierRuns(store::Reader& reader,
-                                                             const std::vector<RunKeys>& jobs);
+struct RunsFound {
+  std::vector<job::EarlierTimes> jobs;   // in the order asked
+  std::vector<job::DevicePower> powers;  // of what ran among the site's newest jobs
+};
+
+// kIo.
+base::Result<RunsFound> FindEarlierRuns(store::Reader& reader, const std::vector<RunKeys>& jobs);
 
 }  // namespace trainctl::coordinator

@@ -188,7 +188,10 @@ auto CoordinatorService::EarlierRuns(Context* context, const v1::EarlierRunsRequ
         return coordinator::FindEarlierRuns(reader, keys);
       },
       [response](const auto& found) {
-        for (const job::EarlierTimes& times : found) *response->add_jobs() = wire::ToWire(times);
+        for (const job::EarlierTimes& times : found.jobs)
+          *response->add_jobs() = wire::ToWire(times);
+        for (const job::DevicePower& power : found.powers)
+          *response->add_powers() = wire::ToWire(power);
       });
 }
 

@@ -94,6 +94,34 @@ TEST_F(AdviseTest, EarlierRunsAreBelieved) {
   EXPECT_EQ(ways["as_asked"]["earlier_runs"], 2);
 }
 
+TEST_F(AdviseTest, EnergyIsThatOfAllDevicesAtTheMeasuredPowerOrSaidToBeUnknown) {
+  const Ended unknown = Trainctl({"advise", File()});
+  EXPECT_THAT(unknown.out, HasSubstr("Energy is not known: no run on NVIDIA H200 has ended yet "
+                                     "that measured power."));
+  EXPECT_EQ(Ways({"advise", File()})["ways"][0]["energy_joules"], nullptr);
+  v1::EarlierRunsResponse response;
+  v1::DeviceRuns& same = *response.add_jobs()->add_devices();  // of the job as asked
+  same.set_device_name("NVIDIA H200");
+  same.set_step_seconds(7);
+  same.set_runs(2);
+  same.set_watts(500);
+  v1::DevicePower& power = *response.add_powers();
+  power.set_device_name("NVIDIA H200");
+  power.set_watts(600);
+  power.set_runs(3);
+  coordinator_.earlier_runs = response;
+  const Json ways = Ways({"advise", File(), "--all"});
+  const Json& asked = ways["as_asked"];
+  EXPECT_NEAR(asked["energy_joules"], 500 * asked["total_seconds"].get<double>(), 1e-6);
+  const Json& other = ways["ways"].back();
+  EXPECT_NE(other["overrides"], "");
+  EXPECT_NEAR(other["energy_joules"],
+              600 * other["total_seconds"].get<double>() * other["devices"].get<double>(), 1e-6);
+  const std::string out = Trainctl({"advise", File()}).out;
+  EXPECT_THAT(out, HasSubstr("ENERGY"));
+  EXPECT_THAT(out, HasSubstr("at the power that earlier runs measured on NVIDIA H200"));
+}
+
 TEST_F(AdviseTest, LibertiesAddWaysAndWrongOnesAreNamed) {
   const int64_t strict = Ways({"advise", File()})["considered"];
   const int64_t free = Ways({"advise", File(), "--allow", "lora,qlora,optimizer"})["considered"];

@@ -129,6 +129,8 @@ TEST_F(PredictionTest, EarlierRunsOfTheSameShapeAreToldByDevice) {
   }
   const base::WallMicros placed = site_.Get("j1").attempts(0).started_at();
   points.push_back({"load_seconds", 0, 0, "", 7.0, placed + 9'500'000});
+  for (const int64_t step : {1, 2})
+    points.push_back({"gpu_power_watts", step, 0, "", 300.0 * static_cast<double>(step), placed});
   worker_.Report(rank, job::RankMetrics{points});
   worker_.Succeed(rank);
   site_.WaitForState("j1", "FINISHED");
@@ -145,6 +147,11 @@ TEST_F(PredictionTest, EarlierRunsOfTheSameShapeAreToldByDevice) {
   EXPECT_EQ(runs.step_seconds(), 2.0) << "the median without the first step";
   EXPECT_EQ(runs.runs(), 1);
   EXPECT_EQ(runs.latest_job(), "j1");
+  EXPECT_EQ(runs.watts(), 450) << "the mean while it ran";
+  ASSERT_EQ(response.powers_size(), 1);
+  EXPECT_EQ(response.powers(0).device_name(), "CPU slot");
+  EXPECT_EQ(response.powers(0).watts(), 450) << "for jobs of other shapes too";
+  EXPECT_EQ(response.powers(0).runs(), 1);
   EXPECT_EQ(response.jobs(1).devices_size(), 0);
   for (const v1::ShapeRuns& asked : response.jobs()) {
     ASSERT_EQ(asked.starts_size(), 1) << "whatever the micro batch, it is the same model";

@@ -22,6 +22,11 @@ RC_GTEST_PROP(RoundTrip, OfEarlierRuns, ()) {
   RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
 }
 
+RC_GTEST_PROP(RoundTrip, OfADevicesPower, ()) {
+  const auto message = Filled<v1::DevicePower>();
+  RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
+}
+
 RC_GTEST_PROP(RoundTrip, OfADevicesSample, ()) {
   const auto message = Filled<v1::DeviceSample>();
   RC_ASSERT(ToWire(FromWire(message)).SerializeAsString() == message.SerializeAsString());
