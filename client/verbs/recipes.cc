@@ -135,6 +135,7 @@ class Recipes : public Verb {
       }
       all = RemainingText(*assessed, *stretch);
     }
+    if (!recipe.jobs.front().notes.empty()) Say(context, recipe.jobs.front().notes + "\n\n");
     const int code = Print(context, ListExperiments(recipe, own, times));
     const size_t done = recipe.jobs.size() - remaining.jobs.size();
     Say(context, "\n" + std::to_string(done) + " of " + std::to_string(recipe.jobs.size()) +

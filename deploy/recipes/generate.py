@@ -24,8 +24,9 @@ def with_setting(job, key, value):
 
 
 def single_job(base, experiment, lab_name):
-    job = {"version": base["version"], "name": experiment["name"], **copy.deepcopy(base)}
-    job["notes"] = f"{experiment['name']} of {lab_name}, made by generate.py: change it there."
+    notes = f"{experiment['name']} of {lab_name}, made by generate.py: change it there."
+    head = {"version": base["version"], "name": experiment["name"], "tags": base["tags"]}
+    job = {**head, "notes": notes, **copy.deepcopy(base)}
     for key, value in experiment["set"].items():
         with_setting(job, key, value)
     if "expect" in experiment:

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "client/exit_code.h"
 #include "client/show/output.h"
 #include "common/base/file.h"
@@ -15,7 +17,8 @@ constexpr const char* kMultiRecipe =
  "train": {"global_batch_size": 16, "micro_batch_size": 4}})";
 
 constexpr const char* kRecipesLab =
-    R"({"base": {"version": 1, "model": {"path": "tiny"}, "data": {"path": "rows.json"},
+    R"({"title": "What does bf16 save?",
+ "base": {"version": 1, "model": {"path": "tiny"}, "data": {"path": "rows.json"},
  "train": {"global_batch_size": 32, "micro_batch_size": 8}, "optimizer": {"name": "sgd", "lr": 0.001}},
  "experiments": [{"name": "single-10", "set": {"precision": "bf16-true"}}, {"name": "single-2", "set": {}, "expect": "OOM"}]})";
 
@@ -72,10 +75,25 @@ TEST_F(RecipesTest, OfALabIsSaidWhatRemains) {
   surroundings_.user = "anna";
   const Ended ended = Trainctl({"recipes", "ls", "lab-single"});
   EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(ended.out.starts_with("What does bf16 save?\n\n")) << ended.out;
   EXPECT_NE(ended.out.find("PREDICTED"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("SUCCEEDED (j1)\n"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("\n1 of 2 done; what remains: "), std::string::npos) << ended.out;
   EXPECT_EQ(Trainctl({"recipes", "ls", "none"}).code, kExitNotFound);
+}
+
+TEST(ShippedLabs, EachAsksAQuestion) {
+  int labs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(checkout::File("deploy/recipes"))) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() != ".json") continue;
+    const Json json = Json::parse(*base::ReadFile(entry.path().string(), 1 << 20));
+    if (!json.contains("experiments")) continue;
+    ++labs;
+    ASSERT_TRUE(json.contains("title")) << name;
+    EXPECT_NE(json["title"].get<std::string>().find('?'), std::string::npos) << name;
+  }
+  EXPECT_GE(labs, 8);
 }
 
 TEST_F(RecipesTest, AFileOfAnExperimentStandsForIt) {
